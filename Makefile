@@ -1,0 +1,79 @@
+# streamstat/Makefile
+#
+# Plain PGXS: make && make install && make installcheck, with PG_CONFIG=...
+#
+#   BUNDLED_READ_STREAM=1   use the bundled read stream where the server has one
+#
+# make demo, make test and make test-all need neither an installed server nor
+# a running one; see README.md.
+
+MODULE_big = streamstat
+PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream"
+
+OBJS = \
+	$(WIN32RES) \
+	src/api/index_stats.o \
+	src/api/prewarm.o \
+	src/api/result.o \
+	src/api/sample.o \
+	src/api/stream_stats.o \
+	src/compat/compat.o \
+	src/compat/read_stream.o \
+	src/run/prewarm.o \
+	src/run/scan.o \
+	src/source/source_range.o \
+	src/source/source_sample.o \
+	src/stats/counters.o \
+	src/stats/estimate.o \
+	src/stream/stream_buffer.o \
+	src/streamstat.o \
+	src/target/target.o \
+	src/visit/any.o \
+	src/visit/btree.o \
+	src/visit/gin.o \
+	src/visit/hash.o \
+	src/visit/heap.o \
+	src/visit/line_pointers.o
+
+EXTENSION = streamstat
+DATA = streamstat--1.0.sql
+
+REGRESS = setup recorded btree hash gin relpages prewarm errors sample stats readonly
+ISOLATION =
+ISOLATION_OPTS = --load-extension=streamstat
+TAP_TESTS = 1
+
+# The tree also holds the sources in a VPATH build.
+STREAMSTAT_DIR := $(or $(srcdir),$(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST)))))
+STREAMSTAT_VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(STREAMSTAT_DIR)/streamstat.control)
+
+PG_CPPFLAGS = -I$(STREAMSTAT_DIR)/src -DSTREAMSTAT_VERSION='"$(STREAMSTAT_VERSION)"'
+ifdef BUNDLED_READ_STREAM
+PG_CPPFLAGS += -DSST_BUNDLED_READ_STREAM
+endif
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+include $(PGXS)
+
+$(OBJS): $(wildcard $(STREAMSTAT_DIR)/src/*.h $(STREAMSTAT_DIR)/src/*/*.h)
+src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
+
+# A VPATH build has no directories for the objects yet.
+$(OBJS): | objdirs
+.PHONY: objdirs
+objdirs:
+	@mkdir -p $(sort $(dir $(OBJS)))
+
+# These work on a private copy of a server; see tools/.
+.PHONY: demo test test-all indent check-layers
+demo:
+	$(STREAMSTAT_DIR)/tools/demo
+test:
+	$(STREAMSTAT_DIR)/tools/test $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
+test-all:
+	$(STREAMSTAT_DIR)/tools/test-all
+check-layers:
+	$(STREAMSTAT_DIR)/tools/check-layers
+indent:
+	$(STREAMSTAT_DIR)/tools/indent

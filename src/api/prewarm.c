@@ -1,0 +1,179 @@
+/*-------------------------------------------------------------------------
+ *
+ * prewarm.c
+ *	  pg_prewarm, with the arguments and the errors of contrib's
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/prewarm.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/index.h"
+#include "catalog/objectaddress.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "api/result.h"
+#include "run/prewarm.h"
+#include "target/target.h"
+
+PG_FUNCTION_INFO_V1(sst_pg_prewarm);
+
+/* A text argument that must be there; what names it in the error. */
+static char *
+required_text(FunctionCallInfo fcinfo, int argno, const char *what)
+{
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s cannot be null", what)));
+
+	return text_to_cstring(PG_GETARG_TEXT_PP(argno));
+}
+
+static SstPrewarmMode
+parse_mode(const char *name)
+{
+	if (strcmp(name, "prefetch") == 0)
+		return SST_PREWARM_PREFETCH;
+	if (strcmp(name, "read") == 0)
+		return SST_PREWARM_READ;
+	if (strcmp(name, "buffer") == 0)
+		return SST_PREWARM_BUFFER;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid prewarm type"),
+			 errhint("Valid prewarm types are \"prefetch\", \"read\", and \"buffer\".")));
+	return SST_PREWARM_BUFFER;	/* keep compiler quiet */
+}
+
+/* A block number argument, or the default where it is null. */
+static int64
+block_argument(FunctionCallInfo fcinfo, int argno, const char *what,
+			   int64 nblocks, int64 defaultval)
+{
+	int64		blkno;
+
+	if (PG_ARGISNULL(argno))
+		return defaultval;
+
+	blkno = PG_GETARG_INT64(argno);
+	if (blkno < 0 || blkno >= nblocks)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s block number must be between 0 and %lld",
+						what, (long long) (nblocks - 1))));
+
+	return blkno;
+}
+
+/*
+ * Open the relation if the user may prewarm it, which is up to whoever may
+ * read the table: its own privileges, or for an index those of its table.
+ *
+ * The table is locked before the index, as everybody does, and its OID looked
+ * up again when both are locked: the index may have been dropped and its OID
+ * used again in between.  *tableoid is the OID that is locked besides the
+ * relation, or InvalidOid.
+ */
+static Relation
+open_for_prewarm(Oid relid, Oid *tableoid)
+{
+	char		relkind = get_rel_relkind(relid);
+	bool		is_index = relkind == RELKIND_INDEX ||
+		relkind == RELKIND_PARTITIONED_INDEX;
+	Relation	rel;
+	AclResult	aclresult;
+
+	*tableoid = InvalidOid;
+	if (is_index)
+	{
+		*tableoid = IndexGetRelation(relid, true);
+		if (OidIsValid(*tableoid))
+			LockRelationOid(*tableoid, AccessShareLock);
+	}
+
+	rel = relation_open(relid, AccessShareLock);
+
+	if (is_index &&
+		(!OidIsValid(*tableoid) || *tableoid != IndexGetRelation(relid, true)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("could not find parent table of index \"%s\"",
+						RelationGetRelationName(rel))));
+
+	aclresult = pg_class_aclcheck(is_index ? *tableoid : relid, GetUserId(),
+								  ACL_SELECT);
+	if (aclresult != ACLCHECK_OK)
+		aclcheck_error(aclresult, get_relkind_objtype(rel->rd_rel->relkind),
+					   get_rel_name(relid));
+
+	return rel;
+}
+
+Datum
+sst_pg_prewarm(PG_FUNCTION_ARGS)
+{
+	SstPrewarmMode mode;
+	char	   *forkname;
+	ForkNumber	forknum;
+	Relation	rel;
+	Oid			relid;
+	Oid			tableoid;
+	int64		nblocks;
+	int64		first;
+	int64		last;
+	int64		ndone;
+	SstStreamReport report;
+	instr_time	start;
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("relation cannot be null")));
+	relid = PG_GETARG_OID(0);
+	mode = parse_mode(required_text(fcinfo, 1, "prewarm type"));
+	forkname = required_text(fcinfo, 2, "relation fork");
+	forknum = forkname_to_number(forkname);
+
+	rel = open_for_prewarm(relid, &tableoid);
+
+#ifdef SST_PREWARM_CHECKS_STORAGE
+	if (!RELKIND_HAS_STORAGE(rel->rd_rel->relkind))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("relation \"%s\" does not have storage",
+						RelationGetRelationName(rel)),
+				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
+#endif
+	if (!smgrexists(RelationGetSmgr(rel), forknum))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("fork \"%s\" does not exist for this relation",
+						forkname)));
+
+	sst_check_readable(rel, NULL);
+
+	nblocks = RelationGetNumberOfBlocksInFork(rel, forknum);
+	first = block_argument(fcinfo, 3, "starting", nblocks, 0);
+	last = block_argument(fcinfo, 4, "ending", nblocks, nblocks - 1);
+
+	INSTR_TIME_SET_CURRENT(start);
+	ndone = sst_prewarm(rel, forknum, mode, first, last + 1, &report);
+	sst_remember_call("pg_prewarm", relid, start, &report);
+
+	relation_close(rel, AccessShareLock);
+	if (OidIsValid(tableoid))
+		UnlockRelationOid(tableoid, AccessShareLock);
+
+	PG_RETURN_INT64(ndone);
+}

@@ -1,0 +1,103 @@
+/*-------------------------------------------------------------------------
+ *
+ * stream_stats.c
+ *	  What the last call of this session did
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/stream_stats.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+
+#include "api/result.h"
+
+PG_FUNCTION_INFO_V1(sst_stream_stats);
+
+static struct
+{
+	const char *function;		/* NULL before the first call */
+	Oid			relid;
+	double		elapsed_ms;
+	SstStreamReport report;
+}			last_call;
+
+/* Remember a call that has done its reading, for stream_stats(). */
+void
+sst_remember_call(const char *function, Oid relid, instr_time start,
+				  const SstStreamReport *report)
+{
+	instr_time	elapsed;
+
+	INSTR_TIME_SET_CURRENT(elapsed);
+	INSTR_TIME_SUBTRACT(elapsed, start);
+
+	last_call.function = function;
+	last_call.relid = relid;
+	last_call.elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
+	last_call.report = *report;
+}
+
+/* A count, or null if the server does not let one know it. */
+static Datum
+count_or_null(int64 count, bool *isnull)
+{
+	*isnull = count < 0;
+	return Int64GetDatum(count);
+}
+
+static Datum
+average_or_null(int64 sum, int64 count, bool *isnull)
+{
+	*isnull = count <= 0;
+	return *isnull ? (Datum) 0 : Float8GetDatum((double) sum / count);
+}
+
+Datum
+sst_stream_stats(PG_FUNCTION_ARGS)
+{
+	const SstStreamReport *report = &last_call.report;
+	TupleDesc	tupdesc;
+	Datum		values[13];
+	bool		nulls[13] = {0};
+	int			i = 0;
+
+	if (last_call.function == NULL)
+		PG_RETURN_NULL();
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+
+	values[i++] = CStringGetTextDatum(last_call.function);
+	values[i++] = ObjectIdGetDatum(last_call.relid);
+	values[i++] = CStringGetTextDatum(report->stream);
+	values[i++] = Int64GetDatum(report->blocks_requested);
+	values[i++] = Int64GetDatum(report->blocks_hit);
+	values[i++] = Int64GetDatum(report->blocks_read);
+	values[i] = count_or_null(report->reads, &nulls[i]);
+	i++;
+	values[i] = average_or_null(report->read_bytes, report->reads, &nulls[i]);
+	i++;
+	values[i] = count_or_null(report->advice_calls, &nulls[i]);
+	i++;
+	values[i] = average_or_null(report->advice_blocks * BLCKSZ,
+								report->advice_calls, &nulls[i]);
+	i++;
+	values[i++] = Int64GetDatum(report->look_ahead_max);
+	values[i++] = Float8GetDatum(last_call.elapsed_ms);
+	nulls[i] = last_call.elapsed_ms <= 0;
+	if (!nulls[i])
+		values[i] = Float8GetDatum(report->blocks_requested * (double) BLCKSZ /
+								   (last_call.elapsed_ms / 1000.0));
+	i++;
+	Assert(i == tupdesc->natts);
+
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
+													  values, nulls)));
+}

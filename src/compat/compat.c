@@ -1,0 +1,263 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.c
+ *	  Wrappers that mean the same on every server
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/compat/compat.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+
+#include "common/relpath.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/buf_internals.h"
+#include "storage/fd.h"
+#include "storage/proc.h"
+#include "utils/guc.h"
+
+#include "compat/compat.h"
+
+#ifdef SST_HAVE_BACKEND_IO_STATS
+#include "utils/pgstat_internal.h"
+#endif
+
+/* PG_IO_ALIGN_SIZE of 16 and later */
+#define IO_ALIGN_SIZE 4096
+
+/*
+ * Free bytes of a page in the sense of the server's pgstattuple: the space
+ * that a new item could take before 18, all of the hole from 18 on.
+ */
+Size
+sst_page_free_space(const PageData *page)
+{
+#if PG_VERSION_NUM >= 180000
+	return PageGetExactFreeSpace(page);
+#else
+	return PageGetFreeSpace((Page) page);
+#endif
+}
+
+/*
+ * Would the buffer manager take this page image for valid?  It checks the
+ * header, and the checksum where the cluster has checksums; a page of zeros
+ * is valid.  The image must be private memory: its checksum field is written
+ * during the check.  Nothing is logged and nothing is counted.
+ */
+bool
+sst_page_verified(const PageData *page, BlockNumber blkno)
+{
+#if PG_VERSION_NUM >= 180000
+	bool		checksum_failure;
+
+	return PageIsVerified((Page) page, blkno, 0, &checksum_failure);
+#else
+	return PageIsVerifiedExtended((Page) page, blkno, 0);
+#endif
+}
+
+/*
+ * Is the block in shared buffers?  The answer may be out of date when it
+ * arrives.  Takes and releases a lock on one partition of the buffer mapping
+ * table, shared; no pin.  Not for temporary relations.
+ */
+bool
+sst_block_in_shared_buffers(Relation rel, ForkNumber forknum, BlockNumber blkno)
+{
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *lock;
+	int			buf_id;
+
+#if PG_VERSION_NUM >= 160000
+	InitBufferTag(&tag, &rel->rd_locator, forknum, blkno);
+#else
+	INIT_BUFFERTAG(tag, rel->rd_node, forknum, blkno);
+#endif
+	hash = BufTableHashCode(&tag);
+	lock = BufMappingPartitionLock(hash);
+
+	LWLockAcquire(lock, LW_SHARED);
+	buf_id = BufTableLookup(&tag, hash);
+	LWLockRelease(lock);
+
+	return buf_id >= 0;
+}
+
+/*
+ * Pin the buffer if it holds the block.  The buffer's usage count stays as it
+ * is.  Counted as a hit, as ReadBuffer() counts it.
+ */
+bool
+sst_read_recent_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
+					   Buffer buffer)
+{
+	bool		found;
+
+#if PG_VERSION_NUM >= 160000
+	found = ReadRecentBuffer(rel->rd_locator, forknum, blkno, buffer);
+#else
+	found = ReadRecentBuffer(rel->rd_node, forknum, blkno, buffer);
+#endif
+	if (found)
+	{
+		pgstat_count_buffer_read(rel);
+		pgstat_count_buffer_hit(rel);
+	}
+
+	return found;
+}
+
+/*
+ * Open a segment file of a relation for reading, or return -1.
+ *
+ * The descriptor is for CloseTransientFile(); the end of the (sub)transaction
+ * closes it as well.  A lock on the relation must be held as long as it is
+ * open, so that the file remains the relation's.
+ */
+int
+sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno)
+{
+	SMgrRelation smgr = RelationGetSmgr(rel);
+	char		path[MAXPGPATH];
+#if PG_VERSION_NUM >= 180000
+	RelPathStr	base = relpath(smgr->smgr_rlocator, forknum);
+	const char *basepath = base.str;
+#else
+#if PG_VERSION_NUM >= 160000
+	char	   *basepath = relpath(smgr->smgr_rlocator, forknum);
+#else
+	char	   *basepath = relpath(smgr->smgr_rnode, forknum);
+#endif
+#endif
+
+	if (segno > 0)
+		snprintf(path, sizeof(path), "%s.%u", basepath, segno);
+	else
+		strlcpy(path, basepath, sizeof(path));
+#if PG_VERSION_NUM < 180000
+	pfree(basepath);
+#endif
+
+	return OpenTransientFile(path, O_RDONLY | PG_BINARY);
+}
+
+/* Are relation files read past the kernel's page cache? */
+bool
+sst_direct_io(void)
+{
+#if PG_VERSION_NUM >= 160000
+	return (io_direct_flags & IO_DIRECT_DATA) != 0;
+#else
+	return false;
+#endif
+}
+
+/*
+ * The buffers that one backend may fairly take at a time for this relation:
+ * what GetPinLimit() and GetLocalPinLimit() of 18 return.  At least 1.
+ */
+int
+sst_max_pinned_buffers(Relation rel)
+{
+	if (RelationUsesLocalBuffers(rel))
+		return Max(num_temp_buffers / 4, 1);
+
+	return Max(NBuffers / (MaxBackends + NUM_AUXILIARY_PROCS), 1);
+}
+
+/*
+ * How many of nblocks blocks from blkno on can be read by one call: no read
+ * crosses the end of a segment file.
+ */
+BlockNumber
+sst_smgr_read_limit(BlockNumber blkno, BlockNumber nblocks)
+{
+	return Min(nblocks, (BlockNumber) RELSEG_SIZE - blkno % RELSEG_SIZE);
+}
+
+/* Memory for nblocks blocks, aligned as direct I/O may want it. */
+void *
+sst_palloc_blocks(int nblocks)
+{
+	return (void *) TYPEALIGN(IO_ALIGN_SIZE,
+							  palloc((Size) nblocks * BLCKSZ + IO_ALIGN_SIZE));
+}
+
+/*
+ * Read neighbouring blocks of one segment file into private memory, each to
+ * where its element of buffers points, by one call where the server can.
+ * ERROR when a block cannot be read; the pages are not checked.
+ */
+void
+sst_smgr_read(SMgrRelation smgr, ForkNumber forknum, BlockNumber blkno,
+			  void **buffers, BlockNumber nblocks)
+{
+#ifdef SST_HAVE_SMGR_READV
+	smgrreadv(smgr, forknum, blkno, buffers, nblocks);
+#else
+	for (BlockNumber i = 0; i < nblocks; i++)
+		smgrread(smgr, forknum, blkno + i, buffers[i]);
+#endif
+}
+
+/*
+ * Tell the kernel that neighbouring blocks of one segment file will be read.
+ * False when the file is not there (in recovery).
+ */
+bool
+sst_smgr_prefetch(SMgrRelation smgr, ForkNumber forknum, BlockNumber blkno,
+				  BlockNumber nblocks)
+{
+#ifdef SST_HAVE_SMGR_READV
+	return smgrprefetch(smgr, forknum, blkno, nblocks);
+#else
+	for (BlockNumber i = 0; i < nblocks; i++)
+	{
+		if (!smgrprefetch(smgr, forknum, blkno + i))
+			return false;
+	}
+	return true;
+#endif
+}
+
+/*
+ * Reads of relation blocks that this backend has started so far under the
+ * given strategy, and their bytes.  False where the server does not count
+ * them per read.
+ */
+bool
+sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
+					 uint64 *reads, uint64 *bytes)
+{
+#ifdef SST_HAVE_BACKEND_IO_STATS
+	IOObject	object = temp ? IOOBJECT_TEMP_RELATION : IOOBJECT_RELATION;
+	IOContext	context = temp ? IOCONTEXT_NORMAL : IOContextForStrategy(strategy);
+	PgStat_EntryRef *ref;
+	PgStatShared_Backend *shared;
+
+	pgstat_flush_backend(false, PGSTAT_BACKEND_FLUSH_IO);
+
+	ref = pgstat_get_entry_ref(PGSTAT_KIND_BACKEND, InvalidOid, MyProcNumber,
+							   false, NULL);
+	if (ref == NULL)
+		return false;
+
+	shared = (PgStatShared_Backend *) ref->shared_stats;
+	(void) pgstat_lock_entry_shared(ref, false);
+	*reads = shared->stats.io_stats.counts[object][context][IOOP_READ];
+	*bytes = shared->stats.io_stats.bytes[object][context][IOOP_READ];
+	pgstat_unlock_entry(ref);
+
+	return true;
+#else
+	return false;
+#endif
+}

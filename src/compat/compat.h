@@ -1,0 +1,82 @@
+/*-------------------------------------------------------------------------
+ *
+ * compat.h
+ *	  What differs between the servers, as named features and wrappers
+ *
+ * This directory is the only place that tests the server's version.  The
+ * rest of the project asks for a feature (SST_HAVE_...) or calls a wrapper
+ * that has one meaning on every server.
+ *
+ * Every symbol here that the linker sees starts with sst_: on version 15
+ * modules are built without -fvisibility=hidden and loaded RTLD_GLOBAL, so
+ * two modules that define the same name would share the first definition.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/compat/compat.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_COMPAT_H
+#define SST_COMPAT_H
+
+#if PG_VERSION_NUM < 150000
+#error "streamstat requires PostgreSQL 15 or later"
+#endif
+
+#include "storage/bufmgr.h"
+#include "storage/bufpage.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+
+/* The server has a read stream (17), and the build has not turned it down. */
+#if PG_VERSION_NUM >= 170000 && !defined(SST_BUNDLED_READ_STREAM)
+#define SST_HAVE_READ_STREAM 1
+#endif
+
+/* The server has a setting io_combine_limit (17). */
+#if PG_VERSION_NUM >= 170000
+#define SST_HAVE_IO_COMBINE_LIMIT 1
+#endif
+
+/* Reads are counted one by one in the backend's own statistics (18). */
+#if PG_VERSION_NUM >= 180000
+#define SST_HAVE_BACKEND_IO_STATS 1
+#endif
+
+/* The server can read several blocks of a file by one call (17). */
+#if PG_VERSION_NUM >= 170000
+#define SST_HAVE_SMGR_READV 1
+#endif
+
+/* contrib's pg_prewarm looks first whether a relation has storage (17). */
+#if PG_VERSION_NUM >= 170000
+#define SST_PREWARM_CHECKS_STORAGE 1
+#endif
+
+/* Page pointers of the newest server, PageData *, are char * before 18. */
+#if PG_VERSION_NUM < 180000
+typedef char PageData;
+#endif
+
+extern Size sst_page_free_space(const PageData *page);
+extern bool sst_page_verified(const PageData *page, BlockNumber blkno);
+extern bool sst_block_in_shared_buffers(Relation rel, ForkNumber forknum,
+										BlockNumber blkno);
+extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
+								   BlockNumber blkno, Buffer buffer);
+extern int	sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno);
+extern bool sst_direct_io(void);
+extern int	sst_max_pinned_buffers(Relation rel);
+extern void *sst_palloc_blocks(int nblocks);
+extern void sst_smgr_read(SMgrRelation smgr, ForkNumber forknum,
+						  BlockNumber blkno, void **buffers,
+						  BlockNumber nblocks);
+extern BlockNumber sst_smgr_read_limit(BlockNumber blkno, BlockNumber nblocks);
+extern bool sst_smgr_prefetch(SMgrRelation smgr, ForkNumber forknum,
+							  BlockNumber blkno, BlockNumber nblocks);
+extern bool sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
+								 uint64 *reads, uint64 *bytes);
+
+#endif							/* SST_COMPAT_H */

@@ -1,0 +1,403 @@
+/*-------------------------------------------------------------------------
+ *
+ * read_stream.c
+ *	  The bundled read stream, for servers that have none
+ *
+ * It has the interface and the meaning of the read stream that PostgreSQL 17
+ * introduced: a callback names the blocks, in any order, and the stream
+ * returns them as pinned buffers in that same order, having seen to it that
+ * the I/O for later blocks is under way.  How it does so is its own, because
+ * servers before 17 have no call that reads several blocks into shared
+ * buffers: the stream tells the kernel about blocks that will be wanted soon
+ * (posix_fadvise), and reads each block in the ordinary way when it is due.
+ * So it pins nothing but the buffer that it returns.
+ *
+ * Blocks that the callback has named and the caller has not yet received wait
+ * in a queue:
+ *
+ *		 head                                            tail
+ *		 [ 7 ][ 8 ][ 9 ]   [ 20 ]   [ 31 ][ 32 ][ 33 ]
+ *		  `-- advised --'  cached    `--- run ------'
+ *		  read next                  not advised yet
+ *
+ * On entry to the queue a block is looked up in the buffer mapping table.
+ * One that is there needs nothing.  One that is not begins a run, or makes
+ * the last run longer when it is its neighbour.  A run goes to the kernel by
+ * one call: when it is as long as the combine limit allows, when the next
+ * cold block is no neighbour or lies in another segment file, when no more
+ * blocks will come, or when the reader reaches its first block.
+ *
+ * The queue's length follows what the reads find.  It starts at one block (no
+ * look-ahead, no look-up in the mapping table: the cost of a cached scan is
+ * that of a plain loop), doubles with every block that had to be read, and
+ * shrinks by one with every block found in a buffer.  It ends at what
+ * maintenance_io_concurrency (or effective_io_concurrency) runs can hold, and
+ * at a backend's fair share of the buffer pool, since blocks that are fetched
+ * further ahead than that could not have been held by a server's own stream.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/compat/read_stream.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+
+#include "executor/instrument.h"
+#include "storage/fd.h"
+#include "utils/spccache.h"
+#include "utils/wait_event.h"
+
+#include "compat/read_stream.h"
+
+#ifndef SST_HAVE_READ_STREAM
+
+typedef struct QueuedBlock
+{
+	BlockNumber blkno;
+	bool		starts_advised; /* first block of a run that was advised */
+} QueuedBlock;
+
+struct SstReadStream
+{
+	/* What to read, and how: fixed when the stream begins */
+	Relation	rel;
+	ForkNumber	forknum;
+	BufferAccessStrategy strategy;
+	SstReadStreamBlockNumberCB callback;
+	void	   *callback_private_data;
+	size_t		per_buffer_data_size;	/* of a slot; 0 for none */
+	int			combine_limit;	/* most blocks in a run */
+	int			max_advised;	/* most advised runs not reached yet */
+	int			max_distance;
+
+	/* How far to look ahead, in blocks, and whether there is more to see */
+	int			distance;
+	bool		exhausted;
+
+	/*
+	 * The queue, a ring.  It has one slot more than the longest look-ahead,
+	 * so that the per-buffer data of the block that the caller is looking at
+	 * stays until the next call.
+	 */
+	QueuedBlock *queue;
+	char	   *per_buffer_data;
+	int			queue_size;
+	int			head;
+	int			nqueued;
+
+	/* The last run, as long as it is not advised; none if run_length is 0 */
+	BlockNumber run_start;
+	int			run_length;
+	int			run_slot;		/* queue slot of its first block */
+
+	int			nadvised;		/* advised runs that the reader has not
+								 * reached */
+
+	/* The segment file that advice goes to, or -1 */
+	int			fd;
+	uint32		fd_segno;
+
+	SstReadStreamStats stats;
+};
+
+int			sst_read_stream_combine_limit = SST_DEFAULT_IO_COMBINE_LIMIT;
+
+/*
+ * Start a stream of the blocks of one fork that the callback will name.
+ *
+ * The caller keeps the relation open and locked until the end of the stream.
+ * Memory comes from the current context.  The combine limit and the I/O
+ * concurrency are those of this moment.  No pin is held and no file is open
+ * when this returns, and nothing has been read.
+ */
+SstReadStream *
+sst_read_stream_begin_relation(int flags, BufferAccessStrategy strategy,
+							   Relation rel, ForkNumber forknum,
+							   SstReadStreamBlockNumberCB callback,
+							   void *callback_private_data,
+							   size_t per_buffer_data_size)
+{
+	SstReadStream *stream = palloc0(sizeof(SstReadStream));
+	Oid			tablespace = rel->rd_rel->reltablespace;
+	bool		advise;
+
+	stream->rel = rel;
+	stream->forknum = forknum;
+	stream->strategy = strategy;
+	stream->callback = callback;
+	stream->callback_private_data = callback_private_data;
+	stream->per_buffer_data_size = MAXALIGN(per_buffer_data_size);
+	stream->combine_limit = Max(sst_read_stream_combine_limit, 1);
+	stream->fd = -1;
+
+	if (flags & READ_STREAM_MAINTENANCE)
+		stream->max_advised = get_tablespace_maintenance_io_concurrency(tablespace);
+	else
+		stream->max_advised = get_tablespace_io_concurrency(tablespace);
+
+#ifdef USE_PREFETCH
+	advise = stream->max_advised > 0 &&
+		(flags & READ_STREAM_SEQUENTIAL) == 0 &&
+		!sst_direct_io();
+#else
+	advise = false;
+#endif
+
+	/*
+	 * Looking ahead without giving advice would gain nothing.  With it, have
+	 * room for all the runs that may be advised, and for the one that the
+	 * reader is in.
+	 */
+	if (advise)
+		stream->max_distance = Min((stream->max_advised + 1) * stream->combine_limit,
+								   sst_max_pinned_buffers(rel));
+	else
+		stream->max_distance = 1;
+
+	stream->distance = 1;
+	if (flags & READ_STREAM_FULL)
+		stream->distance = Min(stream->combine_limit, stream->max_distance);
+
+	stream->queue_size = stream->max_distance + 1;
+	stream->queue = palloc(sizeof(QueuedBlock) * stream->queue_size);
+	if (stream->per_buffer_data_size > 0)
+		stream->per_buffer_data = palloc(stream->per_buffer_data_size *
+										 stream->queue_size);
+
+	return stream;
+}
+
+static void
+close_segment(SstReadStream *stream)
+{
+	if (stream->fd >= 0)
+		CloseTransientFile(stream->fd);
+	stream->fd = -1;
+}
+
+/*
+ * Hand the last run to the kernel.  Advice is only advice: where the file
+ * cannot be opened or the kernel refuses, the reads that follow will tell.
+ */
+static void
+advise_run(SstReadStream *stream)
+{
+#ifdef USE_PREFETCH
+	uint32		segno = stream->run_start / RELSEG_SIZE;
+	off_t		offset = (off_t) BLCKSZ * (stream->run_start % RELSEG_SIZE);
+
+	if (stream->fd < 0 || stream->fd_segno != segno)
+	{
+		close_segment(stream);
+		stream->fd = sst_open_segment(stream->rel, stream->forknum, segno);
+		stream->fd_segno = segno;
+	}
+
+	if (stream->fd >= 0)
+	{
+		pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_PREFETCH);
+		(void) posix_fadvise(stream->fd, offset,
+							 (off_t) BLCKSZ * stream->run_length,
+							 POSIX_FADV_WILLNEED);
+		pgstat_report_wait_end();
+
+		stream->stats.advice_calls++;
+		stream->stats.advice_blocks += stream->run_length;
+	}
+#endif
+
+	stream->run_length = 0;
+}
+
+/* Advise the last run although the reader has not come to it yet. */
+static void
+advise_run_ahead(SstReadStream *stream)
+{
+	stream->queue[stream->run_slot].starts_advised = true;
+	stream->nadvised++;
+	advise_run(stream);
+}
+
+/*
+ * See to the I/O for a block that has just been queued.
+ */
+static void
+prepare_block(SstReadStream *stream, int slot)
+{
+	BlockNumber blkno = stream->queue[slot].blkno;
+
+	/* Local buffers have a mapping of their own: leave it to the server. */
+	if (RelationUsesLocalBuffers(stream->rel))
+	{
+		if (PrefetchBuffer(stream->rel, stream->forknum, blkno).initiated_io)
+		{
+			stream->queue[slot].starts_advised = true;
+			stream->nadvised++;
+			stream->stats.advice_calls++;
+			stream->stats.advice_blocks++;
+		}
+		return;
+	}
+
+	if (sst_block_in_shared_buffers(stream->rel, stream->forknum, blkno))
+		return;
+
+	if (stream->run_length > 0 &&
+		(blkno != stream->run_start + stream->run_length ||
+		 blkno % RELSEG_SIZE == 0))
+		advise_run_ahead(stream);
+
+	if (stream->run_length == 0)
+	{
+		stream->run_start = blkno;
+		stream->run_slot = slot;
+	}
+	stream->run_length++;
+
+	if (stream->run_length >= stream->combine_limit)
+		advise_run_ahead(stream);
+}
+
+/*
+ * Fill the queue up to the present distance.
+ */
+static void
+look_ahead(SstReadStream *stream)
+{
+	while (!stream->exhausted &&
+		   stream->nqueued < stream->distance &&
+		   (stream->nqueued == 0 || stream->nadvised < stream->max_advised))
+	{
+		int			slot = (stream->head + stream->nqueued) % stream->queue_size;
+		void	   *per_buffer_data = NULL;
+		BlockNumber blkno;
+
+		if (stream->per_buffer_data)
+			per_buffer_data = stream->per_buffer_data +
+				stream->per_buffer_data_size * slot;
+
+		blkno = stream->callback(stream, stream->callback_private_data,
+								 per_buffer_data);
+		if (blkno == InvalidBlockNumber)
+		{
+			stream->exhausted = true;
+			break;
+		}
+
+		stream->queue[slot].blkno = blkno;
+		stream->queue[slot].starts_advised = false;
+		stream->nqueued++;
+
+		/* Nothing to prepare when this very block is the one to be read. */
+		if (stream->distance > 1)
+			prepare_block(stream, slot);
+	}
+
+	if (stream->exhausted && stream->run_length > 0 &&
+		stream->run_slot != stream->head)
+		advise_run_ahead(stream);
+}
+
+/*
+ * The next block of the stream, as a buffer that the caller must release, or
+ * InvalidBuffer at the end.
+ *
+ * The buffer is pinned and not locked.  *per_buffer_data, unless NULL, points
+ * to what the callback stored for the block; it stays until the next call.
+ * Once the callback has returned InvalidBlockNumber it is not called again
+ * before a reset.
+ */
+Buffer
+sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
+{
+	QueuedBlock *block;
+	const int64 *nread;
+	int64		nread_before;
+	Buffer		buf;
+	int			slot;
+
+	look_ahead(stream);
+	if (stream->nqueued == 0)
+		return InvalidBuffer;
+
+	slot = stream->head;
+	block = &stream->queue[slot];
+
+	/*
+	 * A run that starts here has waited long enough.  If it is no longer than
+	 * this block, reading it says as much as advice would.
+	 */
+	if (stream->run_length > 0 && stream->run_slot == slot)
+	{
+		if (stream->run_length > 1)
+			advise_run(stream);
+		stream->run_length = 0;
+	}
+	if (block->starts_advised)
+		stream->nadvised--;
+
+	stream->head = (slot + 1) % stream->queue_size;
+	stream->nqueued--;
+
+	if (RelationUsesLocalBuffers(stream->rel))
+		nread = &pgBufferUsage.local_blks_read;
+	else
+		nread = &pgBufferUsage.shared_blks_read;
+	nread_before = *nread;
+
+	buf = ReadBufferExtended(stream->rel, stream->forknum, block->blkno,
+							 RBM_NORMAL, stream->strategy);
+
+	if (*nread != nread_before)
+		stream->distance = Min(stream->distance * 2, stream->max_distance);
+	else if (stream->distance > 1)
+		stream->distance--;
+
+	if (per_buffer_data)
+		*per_buffer_data = stream->per_buffer_data == NULL ? NULL :
+			stream->per_buffer_data + stream->per_buffer_data_size * slot;
+
+	return buf;
+}
+
+/*
+ * Forget what was looked ahead at, and let the callback be called again.  The
+ * stream starts as if the next blocks were cached.  No file is open after it.
+ */
+void
+sst_read_stream_reset(SstReadStream *stream)
+{
+	close_segment(stream);
+	stream->head = 0;
+	stream->nqueued = 0;
+	stream->run_length = 0;
+	stream->nadvised = 0;
+	stream->exhausted = false;
+	stream->distance = 1;
+}
+
+/*
+ * Release the stream: its file and its memory.  Buffers that it returned are
+ * the caller's.
+ */
+void
+sst_read_stream_end(SstReadStream *stream)
+{
+	close_segment(stream);
+	pfree(stream->queue);
+	if (stream->per_buffer_data)
+		pfree(stream->per_buffer_data);
+	pfree(stream);
+}
+
+const SstReadStreamStats *
+sst_read_stream_stats(const SstReadStream *stream)
+{
+	return &stream->stats;
+}
+
+#endif							/* !SST_HAVE_READ_STREAM */

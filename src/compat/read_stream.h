@@ -1,0 +1,86 @@
+/*-------------------------------------------------------------------------
+ *
+ * read_stream.h
+ *	  The read stream: the server's where it has one, else the bundled one
+ *
+ * Users write against the API of the server's storage/read_stream.h, as it
+ * is in the newest server.  Where that header is missing (before 17), or the
+ * build asked for the bundled read stream (make BUNDLED_READ_STREAM=1), the
+ * same names stand for the functions of read_stream.c.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/compat/read_stream.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_READ_STREAM_H
+#define SST_READ_STREAM_H
+
+#include "compat/compat.h"
+
+#if PG_VERSION_NUM >= 170000
+#include "storage/read_stream.h"
+#else
+
+/* Flags with the values that storage/read_stream.h gives them. */
+#define READ_STREAM_DEFAULT 0x00
+#define READ_STREAM_MAINTENANCE 0x01
+#define READ_STREAM_SEQUENTIAL 0x02
+#define READ_STREAM_FULL 0x04
+#endif
+
+/* Without asynchronous I/O (before 18) there is nothing to batch. */
+#ifndef READ_STREAM_USE_BATCHING
+#define READ_STREAM_USE_BATCHING 0
+#endif
+
+/* Blocks per read or advice that the stream of this build can be set to. */
+#define SST_DEFAULT_IO_COMBINE_LIMIT (128 * 1024 / BLCKSZ)
+
+#ifndef SST_HAVE_READ_STREAM
+
+typedef struct SstReadStream SstReadStream;
+
+typedef BlockNumber (*SstReadStreamBlockNumberCB) (SstReadStream *stream,
+												   void *callback_private_data,
+												   void *per_buffer_data);
+
+/*
+ * What the bundled read stream has done so far.  Advice is what it gives the
+ * kernel about blocks that it will read soon (posix_fadvise).
+ */
+typedef struct SstReadStreamStats
+{
+	uint64		advice_calls;
+	uint64		advice_blocks;
+} SstReadStreamStats;
+
+/* Most blocks to advise by one call; read when a stream begins. */
+extern int	sst_read_stream_combine_limit;
+
+extern SstReadStream *sst_read_stream_begin_relation(int flags,
+													 BufferAccessStrategy strategy,
+													 Relation rel,
+													 ForkNumber forknum,
+													 SstReadStreamBlockNumberCB callback,
+													 void *callback_private_data,
+													 size_t per_buffer_data_size);
+extern Buffer sst_read_stream_next_buffer(SstReadStream *stream,
+										  void **per_buffer_data);
+extern void sst_read_stream_reset(SstReadStream *stream);
+extern void sst_read_stream_end(SstReadStream *stream);
+extern const SstReadStreamStats *sst_read_stream_stats(const SstReadStream *stream);
+
+/* On 17 and later the server has types and functions of these names. */
+#define ReadStream SstReadStream
+#define ReadStreamBlockNumberCB SstReadStreamBlockNumberCB
+#define read_stream_begin_relation sst_read_stream_begin_relation
+#define read_stream_next_buffer sst_read_stream_next_buffer
+#define read_stream_reset sst_read_stream_reset
+#define read_stream_end sst_read_stream_end
+
+#endif							/* !SST_HAVE_READ_STREAM */
+
+#endif							/* SST_READ_STREAM_H */

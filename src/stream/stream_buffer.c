@@ -1,0 +1,398 @@
+/*-------------------------------------------------------------------------
+ *
+ * stream_buffer.c
+ *	  Pages through the buffer manager, by a read stream
+ *
+ * The read stream is the server's, or the bundled one where the server has
+ * none.  This file joins a source of block numbers to it, puts our settings
+ * in force while it starts, and reports what it did.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/stream_buffer.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "utils/guc.h"
+
+#include "compat/read_stream.h"
+#include "stream/stream.h"
+#include "streamstat.h"
+
+/* Buffers that follow each other, from which on the next one is guessed */
+#define MIN_SUCCESSORS 16
+
+/* Pages to look ahead for the CPU's sake: found by trying 1 to 8 */
+#define PEEK_DISTANCE 4
+
+struct SstStream
+{
+	Relation	rel;
+	ForkNumber	forknum;
+	ReadStream *read_stream;
+	SstSource  *source;
+	BufferAccessStrategy strategy;
+	bool		temp;
+	SstStreamReport *report;
+
+	/* Blocks asked for and returned; the difference is the look-ahead */
+	int64		nasked;
+	int64		nreturned;
+	int64		look_ahead_max;
+	BlockNumber last_asked;
+
+	/* Guessing buffers from their neighbours; see follow_neighbours() */
+	bool		following;
+	bool		stop_asking;	/* let the read stream run empty */
+	bool		exhausted;		/* the source has no more */
+	BlockNumber put_back;		/* block to ask for first */
+	int			nsuccessors;	/* neighbours found in neighbouring buffers */
+	BlockNumber last_block;
+	Buffer		last_buffer;
+
+	/* Counters of the server when the stream began */
+	const int64 *hit_counter;
+	const int64 *read_counter;
+	int64		hit_before;
+	int64		read_before;
+	bool		io_stats;
+	uint64		io_reads_before;
+	uint64		io_bytes_before;
+
+	/* Calls that read, and read_counter after the last call */
+	int64		nreads;
+	int64		read_last;
+};
+
+/* The next block of the source, or the one that was put back. */
+static inline BlockNumber
+take_block(SstStream *stream)
+{
+	BlockNumber blkno = stream->put_back;
+
+	if (blkno != InvalidBlockNumber)
+		stream->put_back = InvalidBlockNumber;
+	else
+	{
+		blkno = stream->source->next(stream->source);
+		stream->exhausted = (blkno == InvalidBlockNumber);
+	}
+
+	return blkno;
+}
+
+static BlockNumber
+next_block(ReadStream *read_stream, void *callback_private_data,
+		   void *per_buffer_data)
+{
+	SstStream  *stream = callback_private_data;
+	BlockNumber blkno;
+
+	if (stream->stop_asking)
+		return InvalidBlockNumber;
+
+	blkno = take_block(stream);
+	if (blkno != InvalidBlockNumber)
+	{
+		stream->nasked++;
+		stream->look_ahead_max = Max(stream->look_ahead_max,
+									 stream->nasked - stream->nreturned);
+		stream->last_asked = blkno;
+	}
+
+	return blkno;
+}
+
+static void
+set_for_stream(const char *name, int value)
+{
+	char		str[12];
+
+	snprintf(str, sizeof(str), "%d", value);
+	(void) set_config_option(name, str, PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+}
+
+/*
+ * Put our settings in the place of the server's, until the GUC nest level
+ * ends.  A stream reads them when it begins, and never again.
+ */
+static void
+apply_settings(void)
+{
+	if (sst_io_concurrency > 0)
+	{
+		/* The server lets streams on catalogs use the effective one. */
+		set_for_stream("maintenance_io_concurrency", sst_io_concurrency);
+		set_for_stream("effective_io_concurrency", sst_io_concurrency);
+	}
+
+#ifdef SST_HAVE_IO_COMBINE_LIMIT
+	if (sst_io_combine_limit > 0)
+		set_for_stream("io_combine_limit",
+					   Min(sst_io_combine_limit, MAX_IO_COMBINE_LIMIT));
+#endif
+
+#ifndef SST_HAVE_READ_STREAM
+	if (sst_io_combine_limit > 0)
+		sst_read_stream_combine_limit = sst_io_combine_limit;
+	else
+#ifdef SST_HAVE_IO_COMBINE_LIMIT
+		sst_read_stream_combine_limit = io_combine_limit;
+#else
+		sst_read_stream_combine_limit = SST_DEFAULT_IO_COMBINE_LIMIT;
+#endif
+#endif
+}
+
+void
+sst_stream_report_init(SstStreamReport *report)
+{
+	memset(report, 0, sizeof(SstStreamReport));
+#ifdef SST_HAVE_READ_STREAM
+	report->stream = "read stream of the server";
+	report->advice_calls = -1;
+	report->advice_blocks = -1;
+#else
+	report->stream = "bundled read stream";
+#endif
+}
+
+/*
+ * Begin to read the source's blocks of a fork.
+ *
+ * The relation must be open and locked until the end.  What the stream did is
+ * added to the report when it ends.  Memory is the current context's.
+ */
+SstStream *
+sst_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
+				 BufferAccessStrategy strategy, SstStreamReport *report)
+{
+	SstStream  *stream = palloc0(sizeof(SstStream));
+	int			nestlevel = NewGUCNestLevel();
+
+	stream->source = source;
+	stream->strategy = strategy;
+	stream->temp = RelationUsesLocalBuffers(rel);
+	stream->report = report;
+	stream->last_asked = InvalidBlockNumber;
+	stream->put_back = InvalidBlockNumber;
+	stream->rel = rel;
+	stream->forknum = forknum;
+
+	apply_settings();
+
+	/*
+	 * Batch mode is safe because next_block() and the sources take no lock
+	 * and do no I/O.
+	 */
+	stream->read_stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE |
+													 READ_STREAM_FULL |
+													 READ_STREAM_USE_BATCHING,
+													 strategy, rel, forknum,
+													 next_block, stream, 0);
+	AtEOXact_GUC(true, nestlevel);
+
+	if (stream->temp)
+	{
+		stream->hit_counter = &pgBufferUsage.local_blks_hit;
+		stream->read_counter = &pgBufferUsage.local_blks_read;
+	}
+	else
+	{
+		stream->hit_counter = &pgBufferUsage.shared_blks_hit;
+		stream->read_counter = &pgBufferUsage.shared_blks_read;
+	}
+	stream->hit_before = *stream->hit_counter;
+	stream->read_before = stream->read_last = *stream->read_counter;
+#ifdef SST_HAVE_READ_STREAM
+	stream->io_stats = sst_backend_io_reads(strategy, stream->temp,
+											&stream->io_reads_before,
+											&stream->io_bytes_before);
+#endif
+
+	return stream;
+}
+
+/*
+ * Note where a block was found.  After enough neighbouring blocks in
+ * neighbouring buffers, have the read stream run empty, to follow them.
+ */
+static inline void
+watch_neighbours(SstStream *stream, Buffer buf)
+{
+	BlockNumber blkno = BufferGetBlockNumber(buf);
+	bool		read = *stream->read_counter != stream->read_last;
+
+	if (read)
+	{
+		stream->nreads++;
+		stream->read_last = *stream->read_counter;
+	}
+
+	if (read || buf != stream->last_buffer + 1 ||
+		blkno != stream->last_block + 1)
+		stream->nsuccessors = 0;
+	else if (++stream->nsuccessors >= MIN_SUCCESSORS && !stream->temp)
+		stream->stop_asking = true;
+
+	stream->last_block = blkno;
+	stream->last_buffer = buf;
+}
+
+/*
+ * The next block's buffer if it is where we expect it, else InvalidBuffer.
+ *
+ * A relation that came into the pool in one go lies in neighbouring buffers.
+ * Then the buffer of the next block is known without the mapping table, whose
+ * look-ups are most of the cost of a cached scan: the buffer's header says
+ * whether the guess is right.
+ */
+static Buffer
+follow_neighbours(SstStream *stream)
+{
+	BlockNumber blkno = take_block(stream);
+	Buffer		guess = stream->last_buffer + 1;
+
+	if (blkno == InvalidBlockNumber)
+		return InvalidBuffer;
+
+	if (blkno != stream->last_block + 1 || guess > NBuffers ||
+		!sst_read_recent_buffer(stream->rel, stream->forknum, blkno, guess))
+	{
+		stream->put_back = blkno;
+		return InvalidBuffer;
+	}
+
+	stream->nasked++;
+	stream->nreturned++;
+	stream->last_asked = blkno;
+	stream->last_block = blkno;
+	stream->last_buffer = guess;
+
+	return guess;
+}
+
+/*
+ * The next block's buffer, pinned for the caller to release and not locked,
+ * or InvalidBuffer at the end.
+ */
+Buffer
+sst_stream_next(SstStream *stream)
+{
+	Buffer		buf;
+
+	for (;;)
+	{
+		if (stream->following)
+		{
+			buf = follow_neighbours(stream);
+			if (BufferIsValid(buf) || stream->exhausted)
+				return buf;
+
+			/* Wrong guess: let the read stream go on from here. */
+			stream->following = false;
+			stream->stop_asking = false;
+			stream->nsuccessors = 0;
+			read_stream_reset(stream->read_stream);
+		}
+
+		buf = read_stream_next_buffer(stream->read_stream, NULL);
+		if (BufferIsValid(buf))
+		{
+			stream->nreturned++;
+			watch_neighbours(stream, buf);
+			return buf;
+		}
+
+		if (!stream->stop_asking || stream->exhausted)
+			return InvalidBuffer;
+		stream->following = true;
+	}
+}
+
+/*
+ * While the stream follows neighbouring buffers: the page that will probably
+ * come a few calls later, to be prefetched by address; NULL otherwise.  The
+ * buffer is not pinned: whatever is there may be another page by then.
+ */
+const char *
+sst_stream_peek(const SstStream *stream)
+{
+	Buffer		buf = stream->last_buffer + PEEK_DISTANCE;
+
+	if (!stream->following || buf > NBuffers)
+		return NULL;
+
+	return BufferGetBlock(buf);
+}
+
+/*
+ * The end of the blocks that the source has named and the caller may not have
+ * got yet: one past the last, or InvalidBlockNumber when none was named.
+ */
+BlockNumber
+sst_stream_unread_end(SstStream *stream)
+{
+	return stream->last_asked == InvalidBlockNumber ?
+		InvalidBlockNumber : stream->last_asked + 1;
+}
+
+/*
+ * Add what the stream did to its report, and no more: for a stream whose
+ * resources were released by the end of a subtransaction.
+ */
+void
+sst_stream_abandon(SstStream *stream)
+{
+	SstStreamReport *report = stream->report;
+	int64		nread = *stream->read_counter - stream->read_before;
+
+	report->blocks_requested += stream->nreturned;
+	report->blocks_hit += *stream->hit_counter - stream->hit_before;
+	report->blocks_read += nread;
+	report->look_ahead_max = Max(report->look_ahead_max, stream->look_ahead_max);
+
+#ifdef SST_HAVE_BACKEND_IO_STATS
+#ifdef SST_HAVE_READ_STREAM
+	/* Reads are started ahead: only the server's statistics tell them apart. */
+	{
+		uint64		reads;
+		uint64		bytes;
+
+		if (stream->io_stats && report->reads >= 0 &&
+			sst_backend_io_reads(stream->strategy, stream->temp, &reads, &bytes))
+		{
+			report->reads += reads - stream->io_reads_before;
+			report->read_bytes += bytes - stream->io_bytes_before;
+		}
+		else
+			report->reads = report->read_bytes = -1;
+		return;
+	}
+#endif
+#endif
+
+	/* One call does at most one read, whose blocks are counted in the call. */
+	report->reads += stream->nreads;
+	report->read_bytes += nread * BLCKSZ;
+}
+
+/* End the stream and release what it holds.  No buffer may be kept. */
+void
+sst_stream_end(SstStream *stream)
+{
+#ifndef SST_HAVE_READ_STREAM
+	const SstReadStreamStats *stats = sst_read_stream_stats(stream->read_stream);
+
+	stream->report->advice_calls += stats->advice_calls;
+	stream->report->advice_blocks += stats->advice_blocks;
+#endif
+	sst_stream_abandon(stream);
+	read_stream_end(stream->read_stream);
+	pfree(stream);
+}

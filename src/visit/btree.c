@@ -1,0 +1,271 @@
+/*-------------------------------------------------------------------------
+ *
+ * btree.c
+ *	  What the pages of a b-tree say
+ *
+ * Two visitors: ours, which counts damaged pages and looks at every item, and
+ * the strict one, which counts as pgstatindex does and looks at page headers
+ * and special space only.  On sound pages they agree.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/visit/btree.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/itup.h"
+#include "access/nbtree.h"
+#include "access/tupmacs.h"
+
+#include "visit/visit.h"
+
+/* When, and on how many pages, to look at tuples for the sake of a share */
+#define LARGE_INDEX_BLOCKS 1024
+#define LARGE_INDEX_STRIDE 16
+
+/* Take over what a metapage says, sound or not. */
+static void
+read_meta(SstMeta *meta, const PageData *page)
+{
+	const BTMetaPageData *metad = BTPageGetMeta((Page) page);
+
+	meta->known = true;
+	meta->version = metad->btm_version;
+	meta->tree_level = metad->btm_level;
+	meta->root = metad->btm_root;
+
+	/* The field came with version 4; _bt_metaversion() reads it like this. */
+	meta->allequalimage = metad->btm_version > BTREE_NOVAC_VERSION &&
+		metad->btm_allequalimage;
+}
+
+/*
+ * Count a page that is in use as a leaf, half-dead, deleted or internal page;
+ * true for a leaf.  The order of the tests is that of pgstatindex.
+ */
+static inline bool
+count_page_type(const PageData *page, const BTPageOpaqueData *opaque,
+				BlockNumber blkno, SstCounters *counters)
+{
+	if (P_ISDELETED(opaque))
+		counters->n[SST_DELETED_PAGES]++;
+	else if (P_IGNORE(opaque))
+		counters->n[SST_EMPTY_PAGES]++;
+	else if (P_ISLEAF(opaque))
+	{
+		const PageHeaderData *header = (const PageHeaderData *) page;
+
+		counters->n[SST_LEAF_PAGES]++;
+		counters->n[SST_FREE_BYTES] += sst_page_free_space(page);
+		counters->n[SST_USABLE_BYTES] += (int) header->pd_special -
+			(int) SizeOfPageHeaderData;
+
+		/* A right sibling on an earlier block breaks the reading order. */
+		if (opaque->btpo_next != P_NONE && opaque->btpo_next < blkno)
+			counters->n[SST_BACKWARD_LEAVES]++;
+		return true;
+	}
+	else
+		counters->n[SST_INTERNAL_PAGES]++;
+
+	return false;
+}
+
+/*
+ * Posting list tuples among the items whose length does not tell.  The line
+ * pointers are known to stay within the tuple space.
+ */
+static int
+count_unclear_posting_tuples(const PageData *page, OffsetNumber first,
+							 const SstTupleLengths *lengths)
+{
+	int			nitems = sst_page_items(page);
+	int			nposting = 0;
+
+	for (OffsetNumber offnum = first; offnum <= nitems; offnum++)
+	{
+		ItemId		item = PageGetItemId((Page) page, offnum);
+		IndexTuple	itup;
+
+		if (ItemIdGetLength(item) < lengths->min_posting ||
+			ItemIdGetLength(item) > lengths->max_plain)
+			continue;
+
+		itup = (IndexTuple) (page + ItemIdGetOffset(item));
+		nposting += BTreeTupleIsPosting(itup);
+	}
+
+	return nposting;
+}
+
+static void
+btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		   SstCounters *counters)
+{
+	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+	SstLinePointers items;
+	OffsetNumber first;
+
+	switch (sst_page_condition(page, sizeof(BTPageOpaqueData)))
+	{
+		case SST_PAGE_SOUND:
+			break;
+		case SST_PAGE_NEW:
+			sst_count_new(counters, blkno);
+			return;
+		case SST_PAGE_CORRUPT:
+			sst_count_corrupt(counters, blkno);
+			return;
+	}
+
+	if (P_ISMETA(opaque) != (blkno == BTREE_METAPAGE))
+	{
+		sst_count_corrupt(counters, blkno);
+		return;
+	}
+
+	if (blkno == BTREE_METAPAGE)
+	{
+		if (BTPageGetMeta((Page) page)->btm_magic != BTREE_MAGIC)
+		{
+			sst_count_corrupt(counters, blkno);
+			return;
+		}
+		counters->n[SST_META_PAGES]++;
+		read_meta(&visitor->meta, page);
+		return;
+	}
+
+	if (!P_ISLEAF(opaque) || P_IGNORE(opaque))
+	{
+		(void) count_page_type(page, opaque, blkno, counters);
+		return;
+	}
+
+	first = P_FIRSTDATAKEY(opaque);
+	sst_read_line_pointers(page, first, &visitor->lengths, &items);
+	if (items.outside)
+	{
+		sst_count_corrupt(counters, blkno);
+		return;
+	}
+
+	(void) count_page_type(page, opaque, blkno, counters);
+	counters->n[SST_DEAD_ITEMS] += items.ndead;
+	counters->n[SST_LIVE_ITEMS] += items.nitems - items.ndead;
+
+	if (blkno % visitor->posting_stride != 0)
+		return;
+	counters->n[SST_ITEMS_TOLD_APART] += items.nitems;
+	counters->n[SST_POSTING_TUPLES] += items.nlong;
+	if (items.nunclear > 0)
+		counters->n[SST_POSTING_TUPLES] +=
+			count_unclear_posting_tuples(page, first, &visitor->lengths);
+}
+
+static void
+btree_strict_page(SstVisitor *visitor, const PageData *page,
+				  BlockNumber blkno, SstCounters *counters)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+
+	if (blkno == BTREE_METAPAGE)
+	{
+		read_meta(&visitor->meta, page);
+		return;
+	}
+
+	/*
+	 * pgstatindex takes the special space from where the header says.  It
+	 * would count whatever lies behind the page, where we stop.
+	 */
+	if (header->pd_special > BLCKSZ - sizeof(BTPageOpaqueData))
+	{
+		sst_count_corrupt(counters, blkno);
+		return;
+	}
+
+	(void) count_page_type(page,
+						   (const BTPageOpaqueData *) (page + header->pd_special),
+						   blkno, counters);
+}
+
+/*
+ * How long can the index's leaf tuples be, with and without a posting list?
+ *
+ * A posting list tuple is a plain one, with at least two TIDs added at its
+ * end (_bt_form_posting()); both parts are MAXALIGN'ed.  So it is at least
+ * MAXALIGN(2 * sizeof(ItemPointerData)) longer than its key.  The header of a
+ * plain tuple has a bitmap if one of its columns is null (index_form_tuple()).
+ */
+static void
+set_tuple_lengths(SstTupleLengths *lengths, Relation rel)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+	Size		null_header = MAXALIGN(sizeof(IndexTupleData) +
+									   sizeof(IndexAttributeBitMapData));
+	Size		data = 0;
+	Size		max_plain;
+	Size		min_plain;
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+
+		if (att->attlen <= 0)
+		{
+			/* Of any length: shorter than every posting list tuple is plain. */
+			lengths->max_plain = BLCKSZ - 1;
+			lengths->min_posting = MAXALIGN(sizeof(IndexTupleData) + 1) +
+				MAXALIGN(2 * sizeof(ItemPointerData));
+			return;
+		}
+		data = att_align_nominal(data, att->attalign) + att->attlen;
+	}
+
+	max_plain = min_plain = MAXALIGN(sizeof(IndexTupleData) + data);
+	if (!rel->rd_index->indisprimary)
+	{
+		/* With one column, a null leaves no data behind the bitmap. */
+		min_plain = Min(min_plain, null_header);
+		max_plain = Max(max_plain, tupdesc->natts == 1 ? null_header :
+						MAXALIGN(null_header + data));
+	}
+
+	lengths->max_plain = max_plain;
+	lengths->min_posting = Max(min_plain + MAXALIGN(2 * sizeof(ItemPointerData)),
+							   max_plain + 1);
+}
+
+/*
+ * A visitor for an index of nblocks blocks, or 0 for a sample of its blocks.
+ *
+ * To look at every tuple of a page takes several times as long as to look at
+ * its line pointers.  So where lengths do not tell plain tuples from posting
+ * list tuples, the share of the latter in a large index comes from a part of
+ * its pages.
+ */
+void
+sst_btree_visitor_init(SstVisitor *visitor, Relation rel, BlockNumber nblocks)
+{
+	memset(visitor, 0, sizeof(SstVisitor));
+	visitor->page = btree_page;
+	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	set_tuple_lengths(&visitor->lengths, rel);
+	visitor->posting_stride = 1;
+	if (visitor->lengths.min_posting <= visitor->lengths.max_plain &&
+		nblocks > LARGE_INDEX_BLOCKS)
+		visitor->posting_stride = LARGE_INDEX_STRIDE;
+}
+
+void
+sst_btree_strict_visitor_init(SstVisitor *visitor)
+{
+	memset(visitor, 0, sizeof(SstVisitor));
+	visitor->page = btree_strict_page;
+	visitor->prefetch_bytes = 1;
+	visitor->strict = true;
+}

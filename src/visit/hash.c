@@ -1,0 +1,146 @@
+/*-------------------------------------------------------------------------
+ *
+ * hash.c
+ *	  What the pages of a hash index say
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/visit/hash.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/hash.h"
+
+#include "visit/visit.h"
+
+static void
+read_meta(SstMeta *meta, const PageData *page)
+{
+	const HashMetaPageData *metad = HashPageGetMeta((Page) page);
+
+	meta->known = true;
+	meta->version = metad->hashm_version;
+	meta->usable_bytes = metad->hashm_bsize;
+	meta->max_bucket = metad->hashm_maxbucket;
+}
+
+static void
+count_items(const PageData *page, SstCounters *counters,
+			const SstLinePointers *items)
+{
+	counters->n[SST_DEAD_ITEMS] += items->ndead;
+	counters->n[SST_LIVE_ITEMS] += items->nitems - items->ndead;
+	counters->n[SST_FREE_BYTES] += PageGetExactFreeSpace((Page) page);
+	counters->n[SST_USABLE_BYTES] += BLCKSZ - SizeOfPageHeaderData -
+		MAXALIGN(sizeof(HashPageOpaqueData));
+}
+
+/*
+ * Count a page whose special space is in place.  A strict visitor takes the
+ * items as pgstathashindex does, wherever they point to.
+ */
+static void
+count_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		   SstCounters *counters)
+{
+	const HashPageOpaqueData *opaque = HashPageGetOpaque((Page) page);
+	SstLinePointers items;
+
+	switch (opaque->hasho_flag & LH_PAGE_TYPE)
+	{
+		case LH_BUCKET_PAGE:
+		case LH_OVERFLOW_PAGE:
+			sst_read_line_pointers(page, FirstOffsetNumber,
+								   &visitor->lengths, &items);
+			if (items.outside && !visitor->strict)
+			{
+				sst_count_corrupt(counters, blkno);
+				return;
+			}
+			if (opaque->hasho_flag & LH_BUCKET_PAGE)
+				counters->n[SST_BUCKET_PAGES]++;
+			else
+				counters->n[SST_OVERFLOW_PAGES]++;
+			count_items(page, counters, &items);
+			break;
+		case LH_BITMAP_PAGE:
+			counters->n[SST_BITMAP_PAGES]++;
+			break;
+		case LH_UNUSED_PAGE:
+			counters->n[SST_UNUSED_PAGES]++;
+			break;
+		default:
+			sst_count_corrupt(counters, blkno);
+			break;
+	}
+}
+
+static void
+hash_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		  SstCounters *counters)
+{
+	switch (sst_page_condition(page, sizeof(HashPageOpaqueData)))
+	{
+		case SST_PAGE_SOUND:
+			break;
+		case SST_PAGE_NEW:
+			sst_count_new(counters, blkno);
+			return;
+		case SST_PAGE_CORRUPT:
+			sst_count_corrupt(counters, blkno);
+			return;
+	}
+
+	if (blkno != HASH_METAPAGE)
+	{
+		count_page(visitor, page, blkno, counters);
+		return;
+	}
+
+	if ((HashPageGetOpaque((Page) page)->hasho_flag & LH_PAGE_TYPE) != LH_META_PAGE ||
+		HashPageGetMeta((Page) page)->hashm_magic != HASH_MAGIC)
+	{
+		sst_count_corrupt(counters, blkno);
+		return;
+	}
+	counters->n[SST_META_PAGES]++;
+	read_meta(&visitor->meta, page);
+}
+
+static void
+hash_strict_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+				 SstCounters *counters)
+{
+	if (blkno == HASH_METAPAGE)
+		read_meta(&visitor->meta, page);
+	else if (PageIsNew((Page) page))
+		sst_count_new(counters, blkno);
+	else if (PageGetSpecialSize((Page) page) != MAXALIGN(sizeof(HashPageOpaqueData)))
+		sst_count_corrupt(counters, blkno);
+	else
+		count_page(visitor, page, blkno, counters);
+}
+
+void
+sst_hash_visitor_init(SstVisitor *visitor)
+{
+	memset(visitor, 0, sizeof(SstVisitor));
+	visitor->page = hash_page;
+	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+}
+
+/*
+ * The visitor that judges as pgstathashindex does.  Corrupt pages are those
+ * that it raises an error for.
+ */
+void
+sst_hash_strict_visitor_init(SstVisitor *visitor)
+{
+	memset(visitor, 0, sizeof(SstVisitor));
+	visitor->page = hash_strict_page;
+	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	visitor->strict = true;
+}

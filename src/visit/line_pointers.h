@@ -1,0 +1,53 @@
+/*-------------------------------------------------------------------------
+ *
+ * line_pointers.h
+ *	  One pass over the line pointers of an index page
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/visit/line_pointers.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_LINE_POINTERS_H
+#define SST_LINE_POINTERS_H
+
+#include "compat/compat.h"
+
+/*
+ * How long the leaf tuples of a b-tree can be, as their line pointers give
+ * it.  A tuple longer than max_plain is a posting list tuple, one shorter than
+ * min_posting is not; in between only the tuple itself can tell.
+ */
+typedef struct SstTupleLengths
+{
+	uint16		max_plain;
+	uint16		min_posting;
+} SstTupleLengths;
+
+/* What the line pointers of an index page say together */
+typedef struct SstLinePointers
+{
+	int			nitems;
+	int			ndead;			/* LP_DEAD */
+	int			nlong;			/* longer than max_plain */
+	int			nunclear;		/* from min_posting to max_plain */
+	bool		outside;		/* one points outside the tuple space */
+} SstLinePointers;
+
+extern void (*sst_read_line_pointers) (const PageData *page, OffsetNumber first,
+									   const SstTupleLengths *lengths,
+									   SstLinePointers *result);
+
+/* Items of a page, or fewer where the array would leave the page */
+static inline int
+sst_page_items(const PageData *page)
+{
+	int			lower = Min(((const PageHeaderData *) page)->pd_lower, BLCKSZ);
+
+	return lower <= SizeOfPageHeaderData ? 0 :
+		(lower - SizeOfPageHeaderData) / sizeof(ItemIdData);
+}
+
+#endif							/* SST_LINE_POINTERS_H */
