@@ -40,7 +40,7 @@ version, tree_level, root_block_no, allequalimage (equal keys are identical, so 
 index_size: bytes. internal_pages, leaf_pages, empty_pages (half-dead), deleted_pages, new_pages (all zeros), corrupt_pages: pages, each counted once, the metapage not.
 first_new_block, first_corrupt_block: the lowest such block, or null.
 avg_leaf_density: percent of the space in leaf pages that is in use. leaf_fragmentation: percent of the leaf pages whose right sibling lies on an earlier block. NaN if there is no leaf page.
-live_items, dead_items: index tuples in leaf pages not marked dead, and marked dead; a posting list tuple is one. free_bytes: free space in leaf pages, in bytes. posting_percent: percent of the items that are posting list tuples, or null if there are no items.
+live_items, dead_items: index tuples in leaf pages not marked dead, and marked dead; a posting list tuple is one. free_bytes: free space in leaf pages, in bytes. posting_percent: percent of the items that are posting list tuples, or null if there are no items; where the length of a tuple does not tell (keys of variable length, several columns that can be null) and the index has more than 1024 blocks, from every 16th block.
 Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
 
 CREATE FUNCTION hash_stats(
@@ -68,7 +68,7 @@ COMMENT ON FUNCTION hash_stats(regclass) IS
 version, buckets: from the metapage. index_size: bytes.
 bucket_pages, overflow_pages, bitmap_pages, unused_pages (new ones included), new_pages (all zeros; a hash index has them from splits on), corrupt_pages: pages, the metapage not counted.
 first_new_block, first_corrupt_block: the lowest such block, or null.
-live_items, dead_items: index tuples not marked dead, and marked dead. free_percent: percent of the space for tuples that is free, unused pages included. free_bytes: free space in bucket and overflow pages, in bytes.
+live_items, dead_items: index tuples not marked dead, and marked dead. free_percent: percent of the space for tuples that is free, unused pages included. free_bytes: that free space in bytes.
 Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
 
 CREATE FUNCTION sample(

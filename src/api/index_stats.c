@@ -167,35 +167,22 @@ static const SstColumn btree_columns[] = {
  * hash
  */
 
-static uint64
-unused_or_new(const SstIndexResult *result)
-{
-	return COUNT_OF(result, SST_UNUSED_PAGES) + COUNT_OF(result, SST_NEW_PAGES);
-}
-
 static Datum
 unused_pages(const SstIndexResult *result, bool *isnull)
 {
-	return Int64GetDatum(unused_or_new(result));
+	return Int64GetDatum(COUNT_OF(result, SST_UNUSED_PAGES) +
+						 COUNT_OF(result, SST_NEW_PAGES));
 }
 
-/* Pages out of use are free space; meta, bitmap and corrupt ones no space. */
 static Datum
 free_percent(const SstIndexResult *result, bool *isnull)
 {
-	uint64		page_bytes = result->meta.usable_bytes;
-	uint64		no_space = 1 + COUNT_OF(result, SST_BITMAP_PAGES) +
-		COUNT_OF(result, SST_CORRUPT_PAGES);
-	uint64		free_bytes = COUNT_OF(result, SST_FREE_BYTES) +
-		unused_or_new(result) * page_bytes;
-	uint64		all_bytes;
+	uint64		usable = COUNT_OF(result, SST_USABLE_BYTES);
 
-	*isnull = !result->meta.known;
-	if (*isnull)
-		return (Datum) 0;
+	if (usable == 0)
+		return Float8GetDatum(0.0);
 
-	all_bytes = (result->nblocks - no_space) * page_bytes;
-	return Float8GetDatum(all_bytes == 0 ? 0.0 : 100.0 * free_bytes / all_bytes);
+	return Float8GetDatum(100.0 * COUNT_OF(result, SST_FREE_BYTES) / usable);
 }
 
 static Datum

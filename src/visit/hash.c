@@ -23,9 +23,12 @@ read_meta(SstMeta *meta, const PageData *page)
 
 	meta->known = true;
 	meta->version = metad->hashm_version;
-	meta->usable_bytes = metad->hashm_bsize;
 	meta->max_bucket = metad->hashm_maxbucket;
 }
+
+/* A page in use or kept for later has this many bytes for tuples. */
+#define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
+					  MAXALIGN(sizeof(HashPageOpaqueData)))
 
 static void
 count_items(const PageData *page, SstCounters *counters,
@@ -34,8 +37,15 @@ count_items(const PageData *page, SstCounters *counters,
 	counters->n[SST_DEAD_ITEMS] += items->ndead;
 	counters->n[SST_LIVE_ITEMS] += items->nitems - items->ndead;
 	counters->n[SST_FREE_BYTES] += PageGetExactFreeSpace((Page) page);
-	counters->n[SST_USABLE_BYTES] += BLCKSZ - SizeOfPageHeaderData -
-		MAXALIGN(sizeof(HashPageOpaqueData));
+	counters->n[SST_USABLE_BYTES] += USABLE_BYTES;
+}
+
+/* pgstathashindex takes pages out of use for free space. */
+static void
+count_free_page(SstCounters *counters)
+{
+	counters->n[SST_FREE_BYTES] += USABLE_BYTES;
+	counters->n[SST_USABLE_BYTES] += USABLE_BYTES;
 }
 
 /*
@@ -71,11 +81,19 @@ count_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			break;
 		case LH_UNUSED_PAGE:
 			counters->n[SST_UNUSED_PAGES]++;
+			count_free_page(counters);
 			break;
 		default:
 			sst_count_corrupt(counters, blkno);
 			break;
 	}
+}
+
+static void
+count_new_page(SstCounters *counters, BlockNumber blkno)
+{
+	sst_count_new(counters, blkno);
+	count_free_page(counters);
 }
 
 static void
@@ -87,7 +105,7 @@ hash_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		case SST_PAGE_SOUND:
 			break;
 		case SST_PAGE_NEW:
-			sst_count_new(counters, blkno);
+			count_new_page(counters, blkno);
 			return;
 		case SST_PAGE_CORRUPT:
 			sst_count_corrupt(counters, blkno);
@@ -117,7 +135,7 @@ hash_strict_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	if (blkno == HASH_METAPAGE)
 		read_meta(&visitor->meta, page);
 	else if (PageIsNew((Page) page))
-		sst_count_new(counters, blkno);
+		count_new_page(counters, blkno);
 	else if (PageGetSpecialSize((Page) page) != MAXALIGN(sizeof(HashPageOpaqueData)))
 		sst_count_corrupt(counters, blkno);
 	else

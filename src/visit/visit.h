@@ -34,7 +34,6 @@ typedef struct SstMeta
 	bool		allequalimage;	/* equal keys are identical: can deduplicate */
 
 	/* hash */
-	uint32		usable_bytes;	/* of a page (hashm_bsize) */
 	uint32		max_bucket;
 
 	/* GIN */
