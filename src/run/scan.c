@@ -177,42 +177,68 @@ try_stream_blocks(SstScan *scan, BufferAccessStrategy strategy,
 }
 
 /*
+ * Pin the block's buffer if the block is in one and valid, else return
+ * InvalidBuffer.  After a failed read the mapping table has an entry for a
+ * buffer that is not valid: the buffer's header is asked as well.
+ */
+static Buffer
+pin_if_valid(SstScan *scan, BlockNumber blkno)
+{
+	Buffer		buf = PrefetchBuffer(scan->rel, MAIN_FORKNUM, blkno).recent_buffer;
+
+	if (BufferIsValid(buf) &&
+		sst_read_recent_buffer(scan->rel, MAIN_FORKNUM, blkno, buf))
+		return buf;
+
+	return InvalidBuffer;
+}
+
+/*
  * Visit one block, or count it as corrupt if the buffer manager would refuse
  * it.  An I/O error is an error here as well.
+ *
+ * A page that is read past the buffer manager may be caught while another
+ * backend writes it.  Then that backend has it in a buffer, where we look once
+ * more before we believe the bad image.
  */
 static void
 visit_block_carefully(SstScan *scan, BlockNumber blkno,
 					  BufferAccessStrategy strategy, char *image)
 {
-	scan->report.blocks_requested++;
+	Buffer		buf = pin_if_valid(scan, blkno);
 
-	if (BufferIsInvalid(PrefetchBuffer(scan->rel, MAIN_FORKNUM, blkno).recent_buffer))
+	if (BufferIsValid(buf))
+		scan->report.blocks_hit++;
+	else
 	{
 		void	   *images[1] = {image};
 
+		sst_smgr_read(RelationGetSmgr(scan->rel), MAIN_FORKNUM, blkno, images, 1);
 		scan->report.blocks_read++;
 		if (scan->report.reads >= 0)
 		{
 			scan->report.reads++;
 			scan->report.read_bytes += BLCKSZ;
 		}
-		sst_smgr_read(RelationGetSmgr(scan->rel), MAIN_FORKNUM, blkno, images, 1);
-		if (!sst_page_verified(image, blkno))
-		{
-			SstCounters page;
 
-			sst_counters_init(&page);
-			sst_count_corrupt(&page, blkno);
-			add_sampled_page(scan, &page);
-			scan->nvisited++;
-			return;
-		}
+		if (sst_page_verified(image, blkno))
+			buf = ReadBufferExtended(scan->rel, MAIN_FORKNUM, blkno, RBM_NORMAL,
+									 strategy);
+		else
+			buf = pin_if_valid(scan, blkno);
 	}
-	else
-		scan->report.blocks_hit++;
 
-	visit_buffer(scan, ReadBufferExtended(scan->rel, MAIN_FORKNUM, blkno,
-										  RBM_NORMAL, strategy));
+	if (BufferIsValid(buf))
+		visit_buffer(scan, buf);
+	else
+	{
+		SstCounters page;
+
+		sst_counters_init(&page);
+		sst_count_corrupt(&page, blkno);
+		add_sampled_page(scan, &page);
+		scan->nvisited++;
+	}
 }
 
 /*
@@ -260,6 +286,9 @@ sst_scan_run(SstScan *scan)
 		scan->source->seek(scan->source, unread_end);
 		nsingle = Min(nsingle * 2, MAX_SINGLE_BLOCKS);
 	}
+
+	/* A block that was on its way at an error was asked for only once. */
+	scan->report.blocks_requested = scan->nvisited;
 
 	FreeAccessStrategy(strategy);
 }

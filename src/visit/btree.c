@@ -105,7 +105,7 @@ static void
 btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		   SstCounters *counters)
 {
-	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+	const BTPageOpaqueData *opaque;
 	SstLinePointers items;
 	OffsetNumber first;
 
@@ -121,6 +121,7 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			return;
 	}
 
+	opaque = BTPageGetOpaque((Page) page);
 	if (P_ISMETA(opaque) != (blkno == BTREE_METAPAGE))
 	{
 		sst_count_corrupt(counters, blkno);
@@ -139,21 +140,28 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		return;
 	}
 
-	if (!P_ISLEAF(opaque) || P_IGNORE(opaque))
+	/* What a deleted page has behind its header are no line pointers. */
+	if (P_ISDELETED(opaque))
 	{
 		(void) count_page_type(page, opaque, blkno, counters);
 		return;
 	}
 
+	/*
+	 * The high key's length often is not that of the other items: look at it
+	 * apart, so that they can be seen to have one length.
+	 */
 	first = P_FIRSTDATAKEY(opaque);
 	sst_read_line_pointers(page, first, &visitor->lengths, &items);
-	if (items.outside)
+	if (items.outside ||
+		(first > P_HIKEY && sst_item_is_outside(page, P_HIKEY)))
 	{
 		sst_count_corrupt(counters, blkno);
 		return;
 	}
 
-	(void) count_page_type(page, opaque, blkno, counters);
+	if (!count_page_type(page, opaque, blkno, counters))
+		return;
 	counters->n[SST_DEAD_ITEMS] += items.ndead;
 	counters->n[SST_LIVE_ITEMS] += items.nitems - items.ndead;
 

@@ -50,4 +50,16 @@ sst_page_items(const PageData *page)
 		(lower - SizeOfPageHeaderData) / sizeof(ItemIdData);
 }
 
+/* Does the line pointer, if the page has it, leave the tuple space? */
+static inline bool
+sst_item_is_outside(const PageData *page, OffsetNumber offnum)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	const ItemIdData *item = &header->pd_linp[offnum - 1];
+
+	return offnum <= sst_page_items(page) &&
+		(item->lp_off < header->pd_upper ||
+		 item->lp_off + item->lp_len > header->pd_special);
+}
+
 #endif							/* SST_LINE_POINTERS_H */
