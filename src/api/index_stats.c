@@ -168,13 +168,6 @@ static const SstColumn btree_columns[] = {
  */
 
 static Datum
-unused_pages(const SstIndexResult *result, bool *isnull)
-{
-	return Int64GetDatum(COUNT_OF(result, SST_UNUSED_PAGES) +
-						 COUNT_OF(result, SST_NEW_PAGES));
-}
-
-static Datum
 free_percent(const SstIndexResult *result, bool *isnull)
 {
 	uint64		usable = COUNT_OF(result, SST_USABLE_BYTES);
@@ -197,7 +190,7 @@ static const SstColumn hash_columns[] = {
 	{"bucket_pages", INT8OID, SST_BUCKET_PAGES},
 	{"overflow_pages", INT8OID, SST_OVERFLOW_PAGES},
 	{"bitmap_pages", INT8OID, SST_BITMAP_PAGES},
-	{"unused_pages", INT8OID, 0, unused_pages},
+	{"unused_pages", INT8OID, SST_UNUSED_PAGES},
 	{"live_items", INT8OID, SST_LIVE_ITEMS},
 	{"dead_items", INT8OID, SST_DEAD_ITEMS},
 	{"free_percent", FLOAT8OID, 0, free_percent},

@@ -79,9 +79,9 @@ struct SstReadStream
 	bool		exhausted;
 
 	/*
-	 * The queue, a ring.  It has one slot more than the longest look-ahead,
-	 * so that the per-buffer data of the block that the caller is looking at
-	 * stays until the next call.
+	 * The queue, a ring, as long as the longest look-ahead.  The slot of the
+	 * block that the caller is looking at is free, but not filled before the
+	 * next call: so long its per-buffer data stays.
 	 */
 	QueuedBlock *queue;
 	char	   *per_buffer_data;
@@ -162,7 +162,7 @@ sst_read_stream_begin_relation(int flags, BufferAccessStrategy strategy,
 	if (flags & READ_STREAM_FULL)
 		stream->distance = Min(stream->combine_limit, stream->max_distance);
 
-	stream->queue_size = stream->max_distance + 1;
+	stream->queue_size = stream->max_distance;
 	stream->queue = palloc(sizeof(QueuedBlock) * stream->queue_size);
 	if (stream->per_buffer_data_size > 0)
 		stream->per_buffer_data = palloc(stream->per_buffer_data_size *

@@ -20,7 +20,7 @@
 
 typedef enum SstCount
 {
-	/* Pages, each in one of these classes */
+	/* Pages, each in one of these classes; new ones of hash are unused, too */
 	SST_NEW_PAGES,				/* all zeros */
 	SST_CORRUPT_PAGES,			/* make no sense */
 	SST_META_PAGES,
@@ -31,7 +31,7 @@ typedef enum SstCount
 	SST_BUCKET_PAGES,
 	SST_OVERFLOW_PAGES,
 	SST_BITMAP_PAGES,
-	SST_UNUSED_PAGES,			/* hash: freed; new pages are not in it */
+	SST_UNUSED_PAGES,			/* hash: freed, or new */
 	SST_HEAP_PAGES,
 
 	/* Properties of pages */

@@ -135,20 +135,34 @@ estimate_total(const SstStatistic *statistic, const SstMoments *sum,
 	return result;
 }
 
-/* Sum of y over sum of x. */
+/*
+ * Sum of y over sum of x.  When all sampled pages have the same ratio, the
+ * interval is for unseen pages that have nothing of y, or all.
+ */
 static SstEstimate
 estimate_ratio(const SstMoments *sum, double n, double N)
 {
 	SstEstimate result;
 	double		ratio = (double) sum->y / sum->x;
-	double		residuals = Max(sum->yy - 2 * ratio * sum->xy +
-								ratio * ratio * sum->xx, 0) / (n - 1);
-	double		half = t_quantile(n - 1) * sqrt(residuals * (1 - n / N) / n) /
-		(sum->x / n);
+	double		residuals = (sum->yy - 2 * ratio * sum->xy +
+							 ratio * ratio * sum->xx) / (n - 1);
+	double		below;
+	double		above;
+
+	if (residuals <= DBL_EPSILON * sum->xx)
+	{
+		double		unseen = proportion(0, n, n / N).high;
+
+		below = unseen * ratio;
+		above = unseen * (1 - ratio);
+	}
+	else
+		below = above = t_quantile(n - 1) * sqrt(residuals * (1 - n / N) / n) /
+			(sum->x / n);
 
 	result.value = ratio;
-	result.low = Max(ratio - half, 0);
-	result.high = Min(ratio + half, 1);
+	result.low = Max(ratio - below, 0);
+	result.high = Min(ratio + above, 1);
 
 	return result;
 }

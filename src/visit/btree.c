@@ -235,7 +235,8 @@ set_tuple_lengths(SstTupleLengths *lengths, Relation rel)
 	}
 
 	max_plain = min_plain = MAXALIGN(sizeof(IndexTupleData) + data);
-	if (!rel->rd_index->indisprimary)
+	if (!rel->rd_index->indisprimary ||
+		tupdesc->natts > rel->rd_index->indnkeyatts)
 	{
 		/* With one column, a null leaves no data behind the bitmap. */
 		min_plain = Min(min_plain, null_header);
@@ -244,7 +245,7 @@ set_tuple_lengths(SstTupleLengths *lengths, Relation rel)
 	}
 
 	lengths->max_plain = max_plain;
-	lengths->min_posting = Max(min_plain + MAXALIGN(2 * sizeof(ItemPointerData)),
+	lengths->min_posting = Min(min_plain + MAXALIGN(2 * sizeof(ItemPointerData)),
 							   max_plain + 1);
 }
 

@@ -40,10 +40,11 @@ count_items(const PageData *page, SstCounters *counters,
 	counters->n[SST_USABLE_BYTES] += USABLE_BYTES;
 }
 
-/* pgstathashindex takes pages out of use for free space. */
+/* pgstathashindex takes pages out of use for free space, new ones as well. */
 static void
-count_free_page(SstCounters *counters)
+count_unused_page(SstCounters *counters)
 {
+	counters->n[SST_UNUSED_PAGES]++;
 	counters->n[SST_FREE_BYTES] += USABLE_BYTES;
 	counters->n[SST_USABLE_BYTES] += USABLE_BYTES;
 }
@@ -80,8 +81,7 @@ count_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			counters->n[SST_BITMAP_PAGES]++;
 			break;
 		case LH_UNUSED_PAGE:
-			counters->n[SST_UNUSED_PAGES]++;
-			count_free_page(counters);
+			count_unused_page(counters);
 			break;
 		default:
 			sst_count_corrupt(counters, blkno);
@@ -93,7 +93,7 @@ static void
 count_new_page(SstCounters *counters, BlockNumber blkno)
 {
 	sst_count_new(counters, blkno);
-	count_free_page(counters);
+	count_unused_page(counters);
 }
 
 static void
