@@ -1,0 +1,38 @@
+--
+-- Our functions dirty no page and write no WAL, even when they are the first to
+-- read freshly written rows.  A plain scan would set hint bits on them.
+--
+SET client_min_messages = warning;
+
+CREATE FUNCTION writes(query text) RETURNS TABLE (dirtied int, written int, wal int)
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, WAL, FORMAT JSON) ' || query INTO plan;
+	plan := plan -> 0 -> 'Plan';
+	RETURN QUERY SELECT
+		(plan ->> 'Shared Dirtied Blocks')::int + (plan ->> 'Local Dirtied Blocks')::int,
+		(plan ->> 'Shared Written Blocks')::int,
+		(plan ->> 'WAL Records')::int;
+END
+$$;
+
+CREATE TABLE w (i int, t text) WITH (autovacuum_enabled = off);
+CREATE INDEX w_i ON w (i);
+CREATE INDEX w_hash ON w USING hash (i);
+CREATE INDEX w_gin ON w USING gin ((ARRAY[i]));
+INSERT INTO w SELECT i, repeat('x', 50) FROM generate_series(1, 20000) i;
+UPDATE w SET i = i + 1 WHERE i % 10 = 0;
+DELETE FROM w WHERE i % 7 = 0;
+CHECKPOINT;
+SELECT call, w.*
+	FROM unnest(ARRAY['btree_stats(''w_i'')', 'hash_stats(''w_hash'')',
+		'sample(''w'')', 'sample(''w'', 10)', 'sample(''w_i'')', 'sample(''w_hash'')',
+		'pgstatindex(''w_i'')', 'pgstatindex(''w_i''::regclass)',
+		'pgstathashindex(''w_hash'')', 'pgstatginindex(''w_gin'')',
+		'pg_relpages(''w'')', 'pg_relpages(''w_i''::regclass)',
+		'pg_prewarm(''w'')', 'pg_prewarm(''w'', ''read'')', 'pg_prewarm(''w'', ''prefetch'')',
+		'stream_stats()']) call,
+		writes('SELECT * FROM streamstat.' || call) w;
+SELECT dirtied > 0 AS a_scan_dirties FROM writes('SELECT * FROM w');
