@@ -74,12 +74,12 @@ objdirs:
 # These work on a private copy of a server; see tools/.
 .PHONY: demo test test-all indent check-layers
 demo:
-	$(STREAMSTAT_DIR)/tools/demo
+	@$(STREAMSTAT_DIR)/tools/demo
 test:
-	$(STREAMSTAT_DIR)/tools/test $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
+	@$(STREAMSTAT_DIR)/tools/test $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test-all:
-	$(STREAMSTAT_DIR)/tools/test-all
+	@$(STREAMSTAT_DIR)/tools/test-all
 check-layers:
-	$(STREAMSTAT_DIR)/tools/check-layers
+	@$(STREAMSTAT_DIR)/tools/check-layers
 indent:
-	$(STREAMSTAT_DIR)/tools/indent
+	@$(STREAMSTAT_DIR)/tools/indent
