@@ -161,7 +161,7 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 				 errmsg("fork \"%s\" does not exist for this relation",
 						forkname)));
 
-	sst_check_readable(rel, NULL);
+	sst_refuse_other_temp(rel, NULL);
 
 	nblocks = RelationGetNumberOfBlocksInFork(rel, forknum);
 	first = block_argument(fcinfo, 3, "starting", nblocks, 0);

@@ -118,22 +118,16 @@ report_wrong_kind(Relation rel, int kinds)
 }
 
 /*
- * ERROR unless this session can see the relation's current blocks: other
- * sessions' temporary relations live in their private buffers, and unlogged
- * relations have no data on a standby.
+ * ERROR for a temporary relation of another session: its current blocks are
+ * in that session's private buffers.
  */
 void
-sst_check_readable(Relation rel, const char *temp_message)
+sst_refuse_other_temp(Relation rel, const char *message)
 {
 	if (RELATION_IS_OTHER_TEMP(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s", _(temp_message ? temp_message : other_temp_table))));
-
-	if (!RelationIsPermanent(rel) && RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary or unlogged relations during recovery")));
+				 errmsg("%s", _(message ? message : other_temp_table))));
 }
 
 /*
@@ -156,7 +150,13 @@ sst_target_adopt(SstTarget *target, Relation rel, int kinds)
 	if ((target->kind & kinds) == 0)
 		report_wrong_kind(rel, kinds);
 
-	sst_check_readable(rel, index ? index->other_temp : NULL);
+	sst_refuse_other_temp(rel, index ? index->other_temp : NULL);
+
+	/* On a standby an unlogged relation has no data. */
+	if (!RelationIsPermanent(rel) && RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary or unlogged relations during recovery")));
 
 	if (index != NULL && !rel->rd_index->indisvalid)
 		ereport(ERROR,

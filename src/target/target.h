@@ -40,6 +40,6 @@ extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds);
 extern void sst_target_close(SstTarget *target);
 
 extern Relation sst_open_by_name(text *name);
-extern void sst_check_readable(Relation rel, const char *temp_message);
+extern void sst_refuse_other_temp(Relation rel, const char *message);
 
 #endif							/* SST_TARGET_H */
