@@ -59,8 +59,12 @@ PG_CPPFLAGS += -DSST_BUNDLED_READ_STREAM
 endif
 
 PG_CONFIG ?= pg_config
-PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+ifneq ($(PGXS),)
 include $(PGXS)
+else ifeq ($(filter demo test test-all check-layers indent,$(MAKECMDGOALS)),)
+$(error $(PG_CONFIG) names no PostgreSQL server with development files: install postgresql-server-dev-NN, or set PG_CONFIG)
+endif
 
 $(OBJS): $(wildcard $(STREAMSTAT_DIR)/src/*.h $(STREAMSTAT_DIR)/src/*/*.h)
 src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)

@@ -78,33 +78,24 @@ count_line_pointers(const uint32 *lps, int nitems, int upper, int special,
 }
 
 /*
- * The body of all variants; see sst_read_line_pointers().
+ * The same for a page whose line pointers all have the same flags and the
+ * same length, and differ in their offsets only, as those of a freshly built
+ * page of a fixed-length key do; false for others.
+ *
+ * The lowest and the highest word say whether that is so, because the offset
+ * is in their least significant bits.
  */
-static pg_attribute_always_inline void
-read_line_pointers(const PageData *page, OffsetNumber first,
-				   const SstTupleLengths *lengths, SstLinePointers *result)
+static pg_attribute_always_inline bool
+count_uniform(const uint32 *lps, int nitems, int upper, int special,
+			  const SstTupleLengths *lengths, SstLinePointers *result)
 {
-	const PageHeaderData *header = (const PageHeaderData *) page;
-	const uint32 *lps = (const uint32 *) header->pd_linp + (first - 1);
-	const int	nitems = sst_page_items(page) - (first - 1);
+#ifdef WORDS_BIGENDIAN
+	return false;
+#else
 	int32		lowest = PG_INT32_MAX;
 	int32		highest = PG_INT32_MIN;
+	int			len;
 
-	result->nitems = Max(nitems, 0);
-	if (nitems <= 0)
-	{
-		result->ndead = result->nlong = result->nunclear = 0;
-		result->outside = false;
-		return;
-	}
-
-	/*
-	 * In a freshly built page of a fixed-length key all line pointers have
-	 * the same flags and the same length, and differ in their offsets only.
-	 * The lowest and the highest word say whether that is so, because the
-	 * offset is in their least significant bits.
-	 */
-#ifndef WORDS_BIGENDIAN
 	for (int i = 0; i < nitems; i++)
 	{
 		int32		lp = (int32) lps[i];
@@ -113,22 +104,37 @@ read_line_pointers(const PageData *page, OffsetNumber first,
 		highest = Max(highest, lp);
 	}
 
-	if (LP_STATE(lowest) == LP_STATE(highest))
-	{
-		int			len = LP_LEN((uint32) lowest);
+	if (LP_STATE(lowest) != LP_STATE(highest))
+		return false;
 
-		result->ndead = LP_IS_DEAD((uint32) lowest) ? nitems : 0;
-		result->nlong = len > lengths->max_plain ? nitems : 0;
-		result->nunclear = len > lengths->max_plain ||
-			len < lengths->min_posting ? 0 : nitems;
-		result->outside = LP_OFF((uint32) lowest) < header->pd_upper ||
-			LP_OFF((uint32) highest) + len > header->pd_special;
-		return;
-	}
+	len = LP_LEN((uint32) lowest);
+	result->ndead = LP_IS_DEAD((uint32) lowest) ? nitems : 0;
+	result->nlong = len > lengths->max_plain ? nitems : 0;
+	result->nunclear = len >= lengths->min_posting && result->nlong == 0 ?
+		nitems : 0;
+	result->outside = LP_OFF((uint32) lowest) < upper ||
+		LP_OFF((uint32) highest) + len > special;
+	return true;
 #endif
+}
 
-	count_line_pointers(lps, nitems, header->pd_upper, header->pd_special,
-						lengths, result);
+/*
+ * The body of all variants; see sst_read_line_pointers().
+ */
+static pg_attribute_always_inline void
+read_line_pointers(const PageData *page, OffsetNumber first,
+				   const SstTupleLengths *lengths, SstLinePointers *result)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	const uint32 *lps = (const uint32 *) header->pd_linp + (first - 1);
+	const int	nitems = Max(sst_page_items(page) - (first - 1), 0);
+
+	result->nitems = nitems;
+	if (nitems == 0 ||
+		!count_uniform(lps, nitems, header->pd_upper, header->pd_special,
+					   lengths, result))
+		count_line_pointers(lps, nitems, header->pd_upper, header->pd_special,
+							lengths, result);
 }
 
 static void
