@@ -15,16 +15,22 @@
 #include "visit/visit.h"
 
 /*
- * What to make of a page whose header is not sound: new if it is all zeros.
+ * Count a page whose header is not sound: as new if it is all zeros, then the
+ * result is true, or else as corrupt.
  */
-SstPageCondition
-sst_page_condition_slow(const PageData *page)
+bool
+sst_count_unsound_page(const PageData *page, BlockNumber blkno,
+					   SstCounters *counters)
 {
 	for (int i = 0; i < BLCKSZ; i += sizeof(Size))
 	{
 		if (*(const Size *) (page + i) != 0)
-			return SST_PAGE_CORRUPT;
+		{
+			sst_count_corrupt(counters, blkno);
+			return false;
+		}
 	}
 
-	return SST_PAGE_NEW;
+	sst_count_new(counters, blkno);
+	return true;
 }

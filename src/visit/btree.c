@@ -109,16 +109,10 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	SstLinePointers items;
 	OffsetNumber first;
 
-	switch (sst_page_condition(page, sizeof(BTPageOpaqueData)))
+	if (!sst_page_is_sound(page, sizeof(BTPageOpaqueData)))
 	{
-		case SST_PAGE_SOUND:
-			break;
-		case SST_PAGE_NEW:
-			sst_count_new(counters, blkno);
-			return;
-		case SST_PAGE_CORRUPT:
-			sst_count_corrupt(counters, blkno);
-			return;
+		(void) sst_count_unsound_page(page, blkno, counters);
+		return;
 	}
 
 	opaque = BTPageGetOpaque((Page) page);

@@ -90,26 +90,14 @@ count_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 }
 
 static void
-count_new_page(SstCounters *counters, BlockNumber blkno)
-{
-	sst_count_new(counters, blkno);
-	count_unused_page(counters);
-}
-
-static void
 hash_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
 {
-	switch (sst_page_condition(page, sizeof(HashPageOpaqueData)))
+	if (!sst_page_is_sound(page, sizeof(HashPageOpaqueData)))
 	{
-		case SST_PAGE_SOUND:
-			break;
-		case SST_PAGE_NEW:
-			count_new_page(counters, blkno);
-			return;
-		case SST_PAGE_CORRUPT:
-			sst_count_corrupt(counters, blkno);
-			return;
+		if (sst_count_unsound_page(page, blkno, counters))
+			count_unused_page(counters);
+		return;
 	}
 
 	if (blkno != HASH_METAPAGE)
@@ -135,7 +123,10 @@ hash_strict_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	if (blkno == HASH_METAPAGE)
 		read_meta(&visitor->meta, page);
 	else if (PageIsNew((Page) page))
-		count_new_page(counters, blkno);
+	{
+		sst_count_new(counters, blkno);
+		count_unused_page(counters);
+	}
 	else if (PageGetSpecialSize((Page) page) != MAXALIGN(sizeof(HashPageOpaqueData)))
 		sst_count_corrupt(counters, blkno);
 	else

@@ -39,16 +39,10 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	int			nitems = sst_page_items(page);
 	int			nstate[LP_DEAD + 1] = {0};
 
-	switch (sst_page_condition(page, 0))
+	if (!sst_page_is_sound(page, 0))
 	{
-		case SST_PAGE_SOUND:
-			break;
-		case SST_PAGE_NEW:
-			sst_count_new(counters, blkno);
-			return;
-		case SST_PAGE_CORRUPT:
-			sst_count_corrupt(counters, blkno);
-			return;
+		(void) sst_count_unsound_page(page, blkno, counters);
+		return;
 	}
 
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)

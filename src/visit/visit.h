@@ -79,31 +79,22 @@ extern void sst_heap_visitor_init(SstVisitor *visitor);
  */
 #define SST_LINE_POINTER_PREFETCH 896
 
-typedef enum SstPageCondition
-{
-	SST_PAGE_SOUND,
-	SST_PAGE_NEW,
-	SST_PAGE_CORRUPT
-} SstPageCondition;
-
-extern SstPageCondition sst_page_condition_slow(const PageData *page);
+extern bool sst_count_unsound_page(const PageData *page, BlockNumber blkno,
+								   SstCounters *counters);
 
 /*
  * Does the header make sense, and is the special space of the given size?
  */
-static inline SstPageCondition
-sst_page_condition(const PageData *page, Size special_size)
+static inline bool
+sst_page_is_sound(const PageData *page, Size special_size)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 
-	if (likely(header->pd_lower >= SizeOfPageHeaderData &&
-			   header->pd_lower <= header->pd_upper &&
-			   header->pd_upper <= header->pd_special &&
-			   header->pd_special == BLCKSZ - MAXALIGN(special_size) &&
-			   header->pd_pagesize_version == (BLCKSZ | PG_PAGE_LAYOUT_VERSION)))
-		return SST_PAGE_SOUND;
-
-	return sst_page_condition_slow(page);
+	return header->pd_lower >= SizeOfPageHeaderData &&
+		header->pd_lower <= header->pd_upper &&
+		header->pd_upper <= header->pd_special &&
+		header->pd_special == BLCKSZ - MAXALIGN(special_size) &&
+		header->pd_pagesize_version == (BLCKSZ | PG_PAGE_LAYOUT_VERSION);
 }
 
 #endif							/* SST_VISIT_H */
