@@ -21,6 +21,7 @@
 #include "storage/fd.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
+#include "utils/wait_event.h"
 
 #include "compat/compat.h"
 
@@ -119,11 +120,10 @@ sst_read_recent_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
  * Open a segment file of a relation for reading, or return -1.
  *
  * The descriptor is for CloseTransientFile(); the end of the (sub)transaction
- * closes it as well.  A lock on the relation must be held as long as it is
- * open, so that the file remains the relation's.
+ * closes it as well.
  */
-int
-sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno)
+static int
+open_segment(Relation rel, ForkNumber forknum, uint32 segno)
 {
 	SMgrRelation smgr = RelationGetSmgr(rel);
 	char		path[MAXPGPATH];
@@ -147,6 +147,62 @@ sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno)
 #endif
 
 	return OpenTransientFile(path, O_RDONLY | PG_BINARY);
+}
+
+/*
+ * Get ready to advise about a fork.  The relation must stay open and locked
+ * as long as the file is used, so that the files remain the relation's.
+ */
+void
+sst_advice_file_init(SstAdviceFile *file, Relation rel, ForkNumber forknum)
+{
+	file->rel = rel;
+	file->forknum = forknum;
+	file->fd = -1;
+	file->segno = 0;
+}
+
+/*
+ * Tell the kernel that neighbouring blocks of one segment will be read soon:
+ * by one call, where smgrprefetch() of servers before 17 needs one for each
+ * block.  The segment's file stays open until one of another segment is
+ * needed, or the close.
+ *
+ * Advice is only advice: false where the file cannot be opened, so that the
+ * reads that follow tell why.
+ */
+bool
+sst_advise(SstAdviceFile *file, BlockNumber blkno, BlockNumber nblocks)
+{
+#ifdef USE_PREFETCH
+	uint32		segno = blkno / RELSEG_SIZE;
+
+	if (file->fd < 0 || file->segno != segno)
+	{
+		sst_advice_file_close(file);
+		file->fd = open_segment(file->rel, file->forknum, segno);
+		file->segno = segno;
+		if (file->fd < 0)
+			return false;
+	}
+
+	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_PREFETCH);
+	(void) posix_fadvise(file->fd, (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
+						 (off_t) BLCKSZ * nblocks, POSIX_FADV_WILLNEED);
+	pgstat_report_wait_end();
+
+	return true;
+#else
+	return false;
+#endif
+}
+
+void
+sst_advice_file_close(SstAdviceFile *file)
+{
+	if (file->fd >= 0)
+		CloseTransientFile(file->fd);
+	file->fd = -1;
 }
 
 /* Are relation files read past the kernel's page cache? */
@@ -205,26 +261,6 @@ sst_smgr_read(SMgrRelation smgr, ForkNumber forknum, BlockNumber blkno,
 #else
 	for (BlockNumber i = 0; i < nblocks; i++)
 		smgrread(smgr, forknum, blkno + i, buffers[i]);
-#endif
-}
-
-/*
- * Tell the kernel that neighbouring blocks of one segment file will be read.
- * False when the file is not there (in recovery).
- */
-bool
-sst_smgr_prefetch(SMgrRelation smgr, ForkNumber forknum, BlockNumber blkno,
-				  BlockNumber nblocks)
-{
-#ifdef SST_HAVE_SMGR_READV
-	return smgrprefetch(smgr, forknum, blkno, nblocks);
-#else
-	for (BlockNumber i = 0; i < nblocks; i++)
-	{
-		if (!smgrprefetch(smgr, forknum, blkno + i))
-			return false;
-	}
-	return true;
 #endif
 }
 

@@ -60,13 +60,21 @@
 typedef char PageData;
 #endif
 
+/* A fork's segment file that the kernel gets advice about; see sst_advise() */
+typedef struct SstAdviceFile
+{
+	Relation	rel;
+	ForkNumber	forknum;
+	int			fd;				/* -1 if none is open */
+	uint32		segno;
+} SstAdviceFile;
+
 extern Size sst_page_free_space(const PageData *page);
 extern bool sst_page_verified(const PageData *page, BlockNumber blkno);
 extern bool sst_block_in_shared_buffers(Relation rel, ForkNumber forknum,
 										BlockNumber blkno);
 extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
 								   BlockNumber blkno, Buffer buffer);
-extern int	sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno);
 extern bool sst_direct_io(void);
 extern int	sst_max_pinned_buffers(Relation rel);
 extern void *sst_palloc_blocks(int nblocks);
@@ -74,8 +82,11 @@ extern void sst_smgr_read(SMgrRelation smgr, ForkNumber forknum,
 						  BlockNumber blkno, void **buffers,
 						  BlockNumber nblocks);
 extern BlockNumber sst_smgr_read_limit(BlockNumber blkno, BlockNumber nblocks);
-extern bool sst_smgr_prefetch(SMgrRelation smgr, ForkNumber forknum,
-							  BlockNumber blkno, BlockNumber nblocks);
+extern void sst_advice_file_init(SstAdviceFile *file, Relation rel,
+								 ForkNumber forknum);
+extern bool sst_advise(SstAdviceFile *file, BlockNumber blkno,
+					   BlockNumber nblocks);
+extern void sst_advice_file_close(SstAdviceFile *file);
 extern bool sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 								 uint64 *reads, uint64 *bytes);
 

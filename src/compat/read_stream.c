@@ -44,12 +44,8 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-
 #include "executor/instrument.h"
-#include "storage/fd.h"
 #include "utils/spccache.h"
-#include "utils/wait_event.h"
 
 #include "compat/read_stream.h"
 
@@ -97,10 +93,7 @@ struct SstReadStream
 	int			nadvised;		/* advised runs that the reader has not
 								 * reached */
 
-	/* The segment file that advice goes to, or -1 */
-	int			fd;
-	uint32		fd_segno;
-
+	SstAdviceFile file;
 	SstReadStreamStats stats;
 };
 
@@ -132,7 +125,7 @@ sst_read_stream_begin_relation(int flags, BufferAccessStrategy strategy,
 	stream->callback_private_data = callback_private_data;
 	stream->per_buffer_data_size = MAXALIGN(per_buffer_data_size);
 	stream->combine_limit = Max(sst_read_stream_combine_limit, 1);
-	stream->fd = -1;
+	sst_advice_file_init(&stream->file, rel, forknum);
 
 	if (flags & READ_STREAM_MAINTENANCE)
 		stream->max_advised = get_tablespace_maintenance_io_concurrency(tablespace);
@@ -171,45 +164,15 @@ sst_read_stream_begin_relation(int flags, BufferAccessStrategy strategy,
 	return stream;
 }
 
-static void
-close_segment(SstReadStream *stream)
-{
-	if (stream->fd >= 0)
-		CloseTransientFile(stream->fd);
-	stream->fd = -1;
-}
-
-/*
- * Hand the last run to the kernel.  Advice is only advice: where the file
- * cannot be opened or the kernel refuses, the reads that follow will tell.
- */
+/* Hand the last run to the kernel. */
 static void
 advise_run(SstReadStream *stream)
 {
-#ifdef USE_PREFETCH
-	uint32		segno = stream->run_start / RELSEG_SIZE;
-	off_t		offset = (off_t) BLCKSZ * (stream->run_start % RELSEG_SIZE);
-
-	if (stream->fd < 0 || stream->fd_segno != segno)
+	if (sst_advise(&stream->file, stream->run_start, stream->run_length))
 	{
-		close_segment(stream);
-		stream->fd = sst_open_segment(stream->rel, stream->forknum, segno);
-		stream->fd_segno = segno;
-	}
-
-	if (stream->fd >= 0)
-	{
-		pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_PREFETCH);
-		(void) posix_fadvise(stream->fd, offset,
-							 (off_t) BLCKSZ * stream->run_length,
-							 POSIX_FADV_WILLNEED);
-		pgstat_report_wait_end();
-
 		stream->stats.advice_calls++;
 		stream->stats.advice_blocks += stream->run_length;
 	}
-#endif
-
 	stream->run_length = 0;
 }
 
@@ -371,7 +334,7 @@ sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 void
 sst_read_stream_reset(SstReadStream *stream)
 {
-	close_segment(stream);
+	sst_advice_file_close(&stream->file);
 	stream->head = 0;
 	stream->nqueued = 0;
 	stream->run_length = 0;
@@ -387,7 +350,7 @@ sst_read_stream_reset(SstReadStream *stream)
 void
 sst_read_stream_end(SstReadStream *stream)
 {
-	close_segment(stream);
+	sst_advice_file_close(&stream->file);
 	pfree(stream->queue);
 	if (stream->per_buffer_data)
 		pfree(stream->per_buffer_data);

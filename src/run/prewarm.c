@@ -59,7 +59,9 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 	void	   *images[READ_BLOCKS];
 	BlockNumber advised = first;
 	BlockNumber blkno = first;
+	SstAdviceFile file;
 
+	sst_advice_file_init(&file, rel, forknum);
 	for (int i = 0; i < READ_BLOCKS; i++)
 		images[i] = image + (Size) i * BLCKSZ;
 
@@ -70,24 +72,22 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 
 		CHECK_FOR_INTERRUPTS();
 
-#ifdef USE_PREFETCH
 		advised = Max(advised, blkno + nblocks);
 		while (!sst_direct_io() && advised < end &&
 			   advised - blkno < READ_BLOCKS * READS_AHEAD)
 		{
 			BlockNumber nadvised = read_length(advised, end);
 
-			(void) sst_smgr_prefetch(RelationGetSmgr(rel), forknum, advised,
-									 nadvised);
+			(void) sst_advise(&file, advised, nadvised);
 			advised += nadvised;
 		}
-#endif
 
 		sst_smgr_read(RelationGetSmgr(rel), forknum, blkno, images, nblocks);
 		report->blocks_requested += nblocks;
 		report->blocks_read += nblocks;
 		blkno += nblocks;
 	}
+	sst_advice_file_close(&file);
 }
 
 static void
