@@ -36,3 +36,32 @@ SELECT call, w.*
 		'stream_stats()']) call,
 		writes('SELECT * FROM streamstat.' || call) w;
 SELECT dirtied > 0 AS a_scan_dirties FROM writes('SELECT * FROM w');
+
+-- Nor do they make pages look as if they were in demand: a scan again and again
+-- raises no buffer's usage count.
+CREATE FUNCTION usage_raised(rel regclass, call text) RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+	raised int;
+BEGIN
+	IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_buffercache') THEN
+		RETURN 0;
+	END IF;
+	PERFORM streamstat.pg_prewarm(rel);
+	CREATE TEMP TABLE before AS SELECT * FROM contrib.pg_buffercache
+		WHERE relfilenode = pg_relation_filenode(rel);
+	FOR i IN 1..3 LOOP
+		EXECUTE 'SELECT * FROM streamstat.' || call;
+	END LOOP;
+	SELECT count(*) INTO raised FROM before b JOIN contrib.pg_buffercache a
+		USING (bufferid, relfilenode, relblocknumber)
+		WHERE a.usagecount > b.usagecount;
+	DROP TABLE before;
+	RETURN raised;
+END
+$$;
+CREATE TABLE u (i int) WITH (autovacuum_enabled = off);
+INSERT INTO u SELECT generate_series(1, 100000);
+CREATE INDEX u_i ON u (i);
+SELECT usage_raised('u_i', 'btree_stats(''u_i'')') AS btree_stats,
+	usage_raised('u_i', 'pgstatindex(''u_i'')') AS pgstatindex;

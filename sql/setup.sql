@@ -14,7 +14,7 @@ DECLARE
 	name text;
 BEGIN
 	FOR name IN SELECT a.name FROM pg_available_extensions a
-		WHERE a.name IN ('pageinspect', 'pg_prewarm', 'pgstattuple')
+		WHERE a.name IN ('pageinspect', 'pg_buffercache', 'pg_prewarm', 'pgstattuple')
 	LOOP
 		EXECUTE format('CREATE EXTENSION %I SCHEMA contrib', name);
 	END LOOP;

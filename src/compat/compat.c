@@ -92,28 +92,60 @@ sst_block_in_shared_buffers(Relation rel, ForkNumber forknum, BlockNumber blkno)
 	return buf_id >= 0;
 }
 
+#if PG_VERSION_NUM >= 190000
 /*
- * Pin the buffer if it holds the block.  The buffer's usage count stays as it
- * is.  Counted as a hit, as ReadBuffer() counts it.
+ * Take one from a pinned buffer's usage count, if it is above limit, by the
+ * kind of atomic update that buf_internals.h provides for while the header is
+ * not locked.  Should the header change meanwhile, leave it as it is.
+ */
+static void
+lower_usage_count(BufferDesc *desc, uint32 limit)
+{
+	uint64		state = pg_atomic_read_u64(&desc->state);
+
+	if ((state & BM_LOCKED) == 0 && BUF_STATE_GET_USAGECOUNT(state) > limit)
+		(void) pg_atomic_compare_exchange_u64(&desc->state, &state,
+											  state - BUF_USAGECOUNT_ONE);
+}
+#endif
+
+/*
+ * Pin the buffer if it holds the block.  Counted as a hit, as ReadBuffer()
+ * counts it.
+ *
+ * The usage count stays as it is: a scan must not make all pages of a relation
+ * look as if they were in demand.  ReadRecentBuffer() sees to this before 19;
+ * there it raises the count, and we take that back, except from 0 to 1, as a
+ * pin with a buffer ring has it.
  */
 bool
 sst_read_recent_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
 					   Buffer buffer)
 {
 	bool		found;
+#if PG_VERSION_NUM >= 190000
+	BufferDesc *desc = BufferIsLocal(buffer) ? NULL :
+		GetBufferDescriptor(buffer - 1);
+	uint32		usage = desc == NULL ? 0 :
+		BUF_STATE_GET_USAGECOUNT(pg_atomic_read_u64(&desc->state));
+#endif
 
 #if PG_VERSION_NUM >= 160000
 	found = ReadRecentBuffer(rel->rd_locator, forknum, blkno, buffer);
 #else
 	found = ReadRecentBuffer(rel->rd_node, forknum, blkno, buffer);
 #endif
-	if (found)
-	{
-		pgstat_count_buffer_read(rel);
-		pgstat_count_buffer_hit(rel);
-	}
+	if (!found)
+		return false;
 
-	return found;
+#if PG_VERSION_NUM >= 190000
+	if (desc != NULL)
+		lower_usage_count(desc, Max(usage, 1));
+#endif
+	pgstat_count_buffer_read(rel);
+	pgstat_count_buffer_hit(rel);
+
+	return true;
 }
 
 /*
