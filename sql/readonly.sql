@@ -65,3 +65,6 @@ INSERT INTO u SELECT generate_series(1, 100000);
 CREATE INDEX u_i ON u (i);
 SELECT usage_raised('u_i', 'btree_stats(''u_i'')') AS btree_stats,
 	usage_raised('u_i', 'pgstatindex(''u_i'')') AS pgstatindex;
+-- A prewarm does: pages that are there already are to stay.
+SELECT NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_buffercache') OR
+	usage_raised('u_i', 'pg_prewarm(''u_i'')') > blocks('u_i') / 2 AS pg_prewarm;

@@ -46,6 +46,7 @@ struct SstStream
 	BlockNumber last_asked;
 
 	/* Guessing buffers from their neighbours; see follow_neighbours() */
+	bool		may_follow;
 	bool		following;
 	bool		stop_asking;	/* let the read stream run empty */
 	bool		exhausted;		/* the source has no more */
@@ -178,6 +179,12 @@ sst_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->source = source;
 	stream->strategy = strategy;
 	stream->temp = RelationUsesLocalBuffers(rel);
+
+	/*
+	 * Pins by guess leave usage counts as they are.  That suits a scan with a
+	 * ring of buffers; without one, pages that are read are to look used.
+	 */
+	stream->may_follow = strategy != NULL && !stream->temp;
 	stream->report = report;
 	stream->last_asked = InvalidBlockNumber;
 	stream->put_back = InvalidBlockNumber;
@@ -237,7 +244,7 @@ watch_neighbours(SstStream *stream, Buffer buf)
 	if (read || buf != stream->last_buffer + 1 ||
 		blkno != stream->last_block + 1)
 		stream->nsuccessors = 0;
-	else if (++stream->nsuccessors >= MIN_SUCCESSORS && !stream->temp)
+	else if (++stream->nsuccessors >= MIN_SUCCESSORS && stream->may_follow)
 		stream->stop_asking = true;
 
 	stream->last_block = blkno;
