@@ -3,6 +3,7 @@
 # Plain PGXS: make && make install && make installcheck, with PG_CONFIG=...
 #
 #   BUNDLED_READ_STREAM=1   use the bundled read stream where the server has one
+#   LIBURING=no             build without io_uring even if liburing is there
 #
 # make demo, make test and make test-all need neither an installed server nor
 # a running one; see README.md.
@@ -17,15 +18,24 @@ OBJS = \
 	src/api/result.o \
 	src/api/sample.o \
 	src/api/stream_stats.o \
+	src/compat/checksum.o \
 	src/compat/compat.o \
 	src/compat/read_stream.o \
+	src/run/parallel.o \
+	src/run/plan.o \
 	src/run/prewarm.o \
 	src/run/scan.o \
+	src/source/chunks.o \
 	src/source/source_range.o \
 	src/source/source_sample.o \
 	src/stats/counters.o \
 	src/stats/estimate.o \
+	src/stream/careful.o \
+	src/stream/file_sync.o \
+	src/stream/file_uring.o \
+	src/stream/stream.o \
 	src/stream/stream_buffer.o \
+	src/stream/stream_file.o \
 	src/streamstat.o \
 	src/target/target.o \
 	src/visit/any.o \
@@ -58,6 +68,15 @@ ifdef BUNDLED_READ_STREAM
 PG_CPPFLAGS += -DSST_BUNDLED_READ_STREAM
 endif
 
+# io_uring is an extra: without liburing, relation files are read by pread.
+PKG_CONFIG ?= pkg-config
+ifneq ($(LIBURING),no)
+ifeq ($(shell $(PKG_CONFIG) --exists liburing 2>/dev/null && echo yes),yes)
+PG_CPPFLAGS += -DSST_USE_LIBURING $(shell $(PKG_CONFIG) --cflags liburing)
+SHLIB_LINK += $(shell $(PKG_CONFIG) --libs liburing)
+endif
+endif
+
 PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
@@ -67,7 +86,7 @@ $(error $(PG_CONFIG) names no PostgreSQL server with development files: install 
 endif
 
 $(OBJS): $(wildcard $(STREAMSTAT_DIR)/src/*.h $(STREAMSTAT_DIR)/src/*/*.h)
-src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
+src/compat/checksum.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
 
 # A VPATH build has no directories for the objects yet.
 $(OBJS): | objdirs

@@ -96,9 +96,12 @@ CREATE FUNCTION stream_stats(
 	OUT function text,
 	OUT relation regclass,
 	OUT stream text,
+	OUT io_method text,
+	OUT workers int,
 	OUT blocks_requested bigint,
 	OUT blocks_hit bigint,
 	OUT blocks_read bigint,
+	OUT blocks_private bigint,
 	OUT reads bigint,
 	OUT avg_read_bytes float8,
 	OUT advice_calls bigint,
@@ -111,8 +114,8 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION stream_stats() IS
 'What the last completed call of this session did; nulls before the first one.
-function, relation: what was called. stream: what read the blocks.
-blocks_requested, blocks_hit, blocks_read: blocks asked for, found in buffers, and read. reads, avg_read_bytes: read operations and their average size; null where the server does not tell. advice_calls, avg_advice_bytes: times that the bundled read stream told the kernel of blocks to come, and how much by one call; null on another stream. look_ahead_max: blocks asked for and not yet returned, at most. elapsed_ms: milliseconds. bytes_per_second: of the blocks asked for.
+function, relation: what was called. stream: what read the blocks. io_method: how the file stream read what was not in the page cache; null if there was nothing. workers: parallel workers that helped; the numbers are of all processes together.
+blocks_requested, blocks_hit, blocks_read: blocks asked for, found in buffers, and read. blocks_private: of those read, blocks that came from the files and went into no buffer. reads, avg_read_bytes: read operations and their average size; null where the server does not tell. advice_calls, avg_advice_bytes: times that the bundled read stream told the kernel of blocks to come, and how much by one call; null on another stream. look_ahead_max: blocks asked for and not yet returned, at most. elapsed_ms: milliseconds. bytes_per_second: of the blocks asked for.
 Takes no lock. Everybody may call it.';
 
 --

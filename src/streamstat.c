@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "postmaster/bgworker_internals.h"
 #include "storage/bufmgr.h"
 #include "utils/guc.h"
 
@@ -27,6 +28,23 @@ PG_MODULE_MAGIC_EXT(
 PG_MODULE_MAGIC;
 #endif
 
+static const struct config_enum_entry path_options[] = {
+	{"auto", SST_IO_PATH_AUTO, false},
+	{"buffer", SST_IO_PATH_BUFFER, false},
+	{"file", SST_IO_PATH_FILE, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry method_options[] = {
+	{"auto", SST_IO_METHOD_AUTO, false},
+	{"io_uring", SST_IO_METHOD_IO_URING, false},
+	{"sync", SST_IO_METHOD_SYNC, false},
+	{NULL, 0, false}
+};
+
+int			sst_io_path = SST_IO_PATH_AUTO;
+int			sst_io_method = SST_IO_METHOD_AUTO;
+int			sst_max_workers = 2;
 int			sst_io_concurrency = 0;
 int			sst_io_combine_limit = 0;
 
@@ -54,6 +72,36 @@ _PG_init(void)
 							0, 1024 * 1024 / BLCKSZ,
 							PGC_USERSET,
 							GUC_UNIT_BLOCKS,
+							NULL, NULL, NULL);
+
+	DefineCustomEnumVariable("streamstat.io_path",
+							 "Whether streamstat reads blocks that are in no buffer through buffers or from the relation's files.",
+							 "\"auto\" chooses what is faster.",
+							 &sst_io_path,
+							 SST_IO_PATH_AUTO,
+							 path_options,
+							 PGC_USERSET,
+							 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomEnumVariable("streamstat.io_method",
+							 "How streamstat reads relation files whose data is not in the page cache.",
+							 "\"auto\" and \"io_uring\" fall back to \"sync\" where there is no io_uring.",
+							 &sst_io_method,
+							 SST_IO_METHOD_AUTO,
+							 method_options,
+							 PGC_USERSET,
+							 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamstat.max_workers",
+							"Maximum number of parallel workers that one call of streamstat uses.",
+							"The server's max_parallel_maintenance_workers bounds it as well.",
+							&sst_max_workers,
+							2,
+							0, MAX_PARALLEL_WORKER_LIMIT,
+							PGC_USERSET,
+							GUC_EXPLAIN,
 							NULL, NULL, NULL);
 
 	MarkGUCPrefixReserved("streamstat");

@@ -13,6 +13,28 @@
 #ifndef STREAMSTAT_H
 #define STREAMSTAT_H
 
+/* The way that pages take */
+typedef enum SstIoPath
+{
+	SST_IO_PATH_AUTO,			/* as it suits; no stream has this one */
+	SST_IO_PATH_BUFFER,			/* all through the buffer manager */
+	SST_IO_PATH_FILE			/* what is in no buffer, from the files */
+} SstIoPath;
+
+/* What reads files */
+typedef enum SstIoMethod
+{
+	SST_IO_METHOD_AUTO,			/* io_uring where it works; or none was needed */
+	SST_IO_METHOD_IO_URING,
+	SST_IO_METHOD_SYNC			/* plain reads, with advice ahead */
+} SstIoMethod;
+
+extern int	sst_io_path;
+extern int	sst_io_method;
+
+/* Parallel workers that one call may have */
+extern int	sst_max_workers;
+
 /* Reads or advised runs to have in flight; 0 for the server's setting */
 extern int	sst_io_concurrency;
 

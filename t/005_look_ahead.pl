@@ -6,6 +6,8 @@
 # The bundled read stream advises the kernel by posix_fadvise(): strace sees
 # the calls.  Of the server's own stream we know the average size of a read.
 #
+# The file stream is turned off: it needs no buffers to look ahead.
+#
 # Each case has an index of its own, which no earlier case has brought into
 # shared buffers.
 
@@ -31,6 +33,7 @@ max_wal_senders = 0
 max_parallel_maintenance_workers = 0
 allow_in_place_tablespaces = on
 maintenance_io_concurrency = 10
+streamstat.io_path = buffer
 ));
 $node->start;
 

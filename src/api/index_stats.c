@@ -229,33 +229,27 @@ static const SstColumn gin_columns[] = {
 /*
  * Scan blocks 0 to end - 1 of an index.
  *
- * A strict visitor's scan reads block 0 even if the index has none, for the
+ * A strict scan reads block 0 even if the index has none, for the
  * error that the buffer manager has for it.
  */
 static void
-scan_index(const SstTarget *target, BlockNumber end, SstVisitor *visitor,
+scan_index(const SstTarget *target, BlockNumber end, bool strict,
 		   SstIndexResult *result, const char *function)
 {
-	SstRangeSource range;
-	SstScan		scan = {0};
+	SstScanPlan plan;
+	SstScanResult scanned;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
 
-	sst_counters_init(&result->counters);
+	sst_plan_scan(&plan, target, strict ? Max(end, 1) : end, strict);
+	sst_scan_run(&plan, target->rel, &scanned);
+
+	result->counters = scanned.counters;
+	result->meta = scanned.meta;
 	result->nblocks = target->nblocks;
 
-	scan.rel = target->rel;
-	scan.source = sst_range_source_init(&range, 0,
-										visitor->strict ? Max(end, 1) : end);
-	scan.visitor = visitor;
-	scan.counters = &result->counters;
-	sst_scan_run(&scan);
-
-	result->meta = visitor->meta;
-
-	sst_remember_call(function, RelationGetRelid(target->rel), start,
-					  &scan.report);
+	sst_remember_call(function, plan.relid, start, &scanned.report);
 }
 
 /* Open the index that argument 0 names by its OID. */
@@ -274,12 +268,10 @@ Datum
 sst_btree_stats(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstVisitor	visitor;
 	SstIndexResult result;
 
 	open_index_argument(fcinfo, &target, SST_BTREE);
-	sst_btree_visitor_init(&visitor, target.rel, target.nblocks);
-	scan_index(&target, target.nblocks, &visitor, &result, "btree_stats");
+	scan_index(&target, target.nblocks, false, &result, "btree_stats");
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, btree_columns, lengthof(btree_columns), &result);
@@ -289,12 +281,10 @@ Datum
 sst_hash_stats(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstVisitor	visitor;
 	SstIndexResult result;
 
 	open_index_argument(fcinfo, &target, SST_HASH);
-	sst_hash_visitor_init(&visitor);
-	scan_index(&target, target.nblocks, &visitor, &result, "hash_stats");
+	scan_index(&target, target.nblocks, false, &result, "hash_stats");
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, hash_columns, lengthof(hash_columns), &result);
@@ -336,12 +326,10 @@ static Datum
 pgstatindex_internal(FunctionCallInfo fcinfo, Relation rel)
 {
 	SstTarget	target;
-	SstVisitor	visitor;
 	SstIndexResult result;
 
 	sst_target_adopt(&target, rel, SST_BTREE);
-	sst_btree_strict_visitor_init(&visitor);
-	scan_index(&target, target.nblocks, &visitor, &result, "pgstatindex");
+	scan_index(&target, target.nblocks, true, &result, "pgstatindex");
 	report_corrupt_page(&target, &result);
 	sst_target_close(&target);
 
@@ -365,7 +353,6 @@ Datum
 sst_pgstathashindex(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstVisitor	visitor;
 	SstIndexResult result;
 
 	open_index_argument(fcinfo, &target, SST_HASH);
@@ -374,8 +361,7 @@ sst_pgstathashindex(PG_FUNCTION_ARGS)
 	_hash_relbuf(target.rel, _hash_getbuf(target.rel, HASH_METAPAGE, HASH_READ,
 										  LH_META_PAGE));
 
-	sst_hash_strict_visitor_init(&visitor);
-	scan_index(&target, target.nblocks, &visitor, &result, "pgstathashindex");
+	scan_index(&target, target.nblocks, true, &result, "pgstathashindex");
 	report_corrupt_page(&target, &result);
 	sst_target_close(&target);
 
@@ -386,12 +372,10 @@ Datum
 sst_pgstatginindex(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstVisitor	visitor;
 	SstIndexResult result;
 
 	open_index_argument(fcinfo, &target, SST_GIN);
-	sst_gin_meta_visitor_init(&visitor);
-	scan_index(&target, 1, &visitor, &result, "pgstatginindex");
+	scan_index(&target, 1, true, &result, "pgstatginindex");
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, gin_columns, lengthof(gin_columns), &result);

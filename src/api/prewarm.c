@@ -123,15 +123,12 @@ open_for_prewarm(Oid relid, Oid *tableoid)
 Datum
 sst_pg_prewarm(PG_FUNCTION_ARGS)
 {
-	SstPrewarmMode mode;
+	SstPrewarmPlan plan;
 	char	   *forkname;
-	ForkNumber	forknum;
 	Relation	rel;
 	Oid			relid;
 	Oid			tableoid;
 	int64		nblocks;
-	int64		first;
-	int64		last;
 	int64		ndone;
 	SstStreamReport report;
 	instr_time	start;
@@ -141,9 +138,9 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("relation cannot be null")));
 	relid = PG_GETARG_OID(0);
-	mode = parse_mode(required_text(fcinfo, 1, "prewarm type"));
+	plan.mode = parse_mode(required_text(fcinfo, 1, "prewarm type"));
 	forkname = required_text(fcinfo, 2, "relation fork");
-	forknum = forkname_to_number(forkname);
+	plan.forknum = forkname_to_number(forkname);
 
 	rel = open_for_prewarm(relid, &tableoid);
 
@@ -155,7 +152,7 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 						RelationGetRelationName(rel)),
 				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
 #endif
-	if (!smgrexists(RelationGetSmgr(rel), forknum))
+	if (!smgrexists(RelationGetSmgr(rel), plan.forknum))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("fork \"%s\" does not exist for this relation",
@@ -163,12 +160,12 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 
 	sst_refuse_other_temp(rel, NULL);
 
-	nblocks = RelationGetNumberOfBlocksInFork(rel, forknum);
-	first = block_argument(fcinfo, 3, "starting", nblocks, 0);
-	last = block_argument(fcinfo, 4, "ending", nblocks, nblocks - 1);
+	nblocks = RelationGetNumberOfBlocksInFork(rel, plan.forknum);
+	plan.first = block_argument(fcinfo, 3, "starting", nblocks, 0);
+	plan.end = block_argument(fcinfo, 4, "ending", nblocks, nblocks - 1) + 1;
 
 	INSTR_TIME_SET_CURRENT(start);
-	ndone = sst_prewarm(rel, forknum, mode, first, last + 1, &report);
+	ndone = sst_prewarm(&plan, rel, &report);
 	sst_remember_call("pg_prewarm", relid, start, &report);
 
 	relation_close(rel, AccessShareLock);

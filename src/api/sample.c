@@ -14,8 +14,6 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
-#include "access/itup.h"
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "funcapi.h"
@@ -26,75 +24,6 @@
 #include "run/scan.h"
 
 PG_FUNCTION_INFO_V1(sst_sample);
-
-static const SstStatistic btree_statistics[] = {
-	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
-	{"internal_pages", SST_PAGES, SST_INTERNAL_PAGES},
-	{"empty_pages", SST_PAGES, SST_EMPTY_PAGES},
-	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
-	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES},
-	{"leaf_fragmentation", SST_SHARE, SST_BACKWARD_LEAVES, SST_LEAF_PAGES},
-	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
-	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"posting_percent", SST_RATIO, SST_POSTING_TUPLES, SST_ITEMS_TOLD_APART},
-};
-
-static const SstStatistic hash_statistics[] = {
-	{"bucket_pages", SST_PAGES, SST_BUCKET_PAGES},
-	{"overflow_pages", SST_PAGES, SST_OVERFLOW_PAGES},
-	{"bitmap_pages", SST_PAGES, SST_BITMAP_PAGES},
-	{"unused_pages", SST_PAGES, SST_UNUSED_PAGES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
-	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
-	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES},
-};
-
-static const SstStatistic heap_statistics[] = {
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
-	{"all_visible_pages", SST_PAGES, SST_ALL_VISIBLE_PAGES},
-	{"tuples", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxHeapTuplesPerPage},
-	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxHeapTuplesPerPage},
-	{"redirect_items", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxHeapTuplesPerPage},
-	{"unused_items", SST_TOTAL, SST_UNUSED_ITEMS, 0, MaxHeapTuplesPerPage},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES},
-};
-
-/* Set up what there is to say about a relation of the target's kind. */
-static void
-choose_statistics(SstScan *scan, SstVisitor *visitor, const SstTarget *target)
-{
-	switch (target->kind)
-	{
-		case SST_BTREE:
-			sst_btree_visitor_init(visitor, target->rel, 0);
-			scan->statistics = btree_statistics;
-			scan->nstatistics = lengthof(btree_statistics);
-			break;
-		case SST_HASH:
-			sst_hash_visitor_init(visitor);
-			scan->statistics = hash_statistics;
-			scan->nstatistics = lengthof(hash_statistics);
-			break;
-		case SST_HEAP:
-			sst_heap_visitor_init(visitor);
-			scan->statistics = heap_statistics;
-			scan->nstatistics = lengthof(heap_statistics);
-			break;
-		default:
-			elog(ERROR, "unexpected kind of relation: %d", target->kind);
-	}
-
-	scan->visitor = visitor;
-	scan->moments = palloc0(sizeof(SstMoments) * scan->nstatistics);
-}
 
 /* The sampler takes 32 bits of seed; a null one is drawn. */
 static uint32
@@ -139,10 +68,10 @@ sst_sample(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	SstTarget	target;
-	SstVisitor	visitor;
-	SstCounters counters;
-	SstSampleSource sample;
-	SstScan		scan = {0};
+	SstScanPlan plan;
+	SstScanResult result;
+	const SstStatistic *statistics;
+	int			nstatistics;
 	instr_time	start;
 	int32		nblocks;
 
@@ -166,36 +95,30 @@ sst_sample(PG_FUNCTION_ARGS)
 
 	InitMaterializedSRF(fcinfo, 0);
 
-	sst_counters_init(&counters);
-	choose_statistics(&scan, &visitor, &target);
-	scan.rel = target.rel;
-	scan.counters = &counters;
-	scan.source = sst_sample_source_init(&sample, target.nblocks,
-										 Min((BlockNumber) nblocks, target.nblocks),
-										 sampler_seed(fcinfo, 2));
-	sst_scan_run(&scan);
+	statistics = sst_statistics(target.kind, &nstatistics);
+	sst_plan_sample(&plan, &target, nblocks, sampler_seed(fcinfo, 2));
+	sst_scan_run(&plan, target.rel, &result);
 	sst_remember_call("sample", RelationGetRelid(target.rel), start,
-					  &scan.report);
+					  &result.report);
 
-	for (int i = 0; i < scan.nstatistics; i++)
+	for (int i = 0; i < nstatistics; i++)
 	{
-		SstEstimate estimate = sst_estimate(&scan.statistics[i],
-											&scan.moments[i],
-											scan.nvisited, target.nblocks);
+		SstEstimate estimate = sst_estimate(&statistics[i], &result.moments[i],
+											result.nvisited, target.nblocks);
 		Datum		values[7];
 		bool		nulls[7] = {0};
 
-		values[0] = CStringGetTextDatum(scan.statistics[i].name);
+		values[0] = CStringGetTextDatum(statistics[i].name);
 		values[1] = float8_or_null(estimate.value, &nulls[1]);
 		values[2] = float8_or_null(estimate.low, &nulls[2]);
 		values[3] = float8_or_null(estimate.high, &nulls[3]);
-		values[4] = Int64GetDatum(scan.nvisited);
+		values[4] = Int64GetDatum(result.nvisited);
 		values[5] = Int64GetDatum((int64) target.nblocks);
-		values[6] = BoolGetDatum(scan.nvisited >= target.nblocks);
+		values[6] = BoolGetDatum(result.nvisited >= target.nblocks);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 
-	report_damage(&target, &counters);
+	report_damage(&target, &result.counters);
 	sst_target_close(&target);
 
 	return (Datum) 0;

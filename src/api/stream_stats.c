@@ -44,6 +44,19 @@ sst_remember_call(const char *function, Oid relid, instr_time start,
 	last_call.report = *report;
 }
 
+static const char *const stream_names[] = {
+	[SST_STREAM_SERVER] = "read stream of the server",
+	[SST_STREAM_BUNDLED] = "bundled read stream",
+	[SST_STREAM_FILE] = "file stream",
+	[SST_STREAM_ADVICE] = "none (advice)",
+	[SST_STREAM_READS] = "none (direct reads)"
+};
+
+static const char *const method_names[] = {
+	[SST_IO_METHOD_IO_URING] = "io_uring",
+	[SST_IO_METHOD_SYNC] = "sync"
+};
+
 /* A count, or null if the server does not let one know it. */
 static Datum
 count_or_null(int64 count, bool *isnull)
@@ -64,8 +77,8 @@ sst_stream_stats(PG_FUNCTION_ARGS)
 {
 	const SstStreamReport *report = &last_call.report;
 	TupleDesc	tupdesc;
-	Datum		values[13];
-	bool		nulls[13] = {0};
+	Datum		values[16];
+	bool		nulls[16] = {0};
 	int			i = 0;
 
 	if (last_call.function == NULL)
@@ -76,10 +89,16 @@ sst_stream_stats(PG_FUNCTION_ARGS)
 
 	values[i++] = CStringGetTextDatum(last_call.function);
 	values[i++] = ObjectIdGetDatum(last_call.relid);
-	values[i++] = CStringGetTextDatum(report->stream);
+	values[i++] = CStringGetTextDatum(stream_names[report->stream]);
+	nulls[i] = report->reader == SST_IO_METHOD_AUTO;
+	if (!nulls[i])
+		values[i] = CStringGetTextDatum(method_names[report->reader]);
+	i++;
+	values[i++] = Int32GetDatum(report->nworkers);
 	values[i++] = Int64GetDatum(report->blocks_requested);
 	values[i++] = Int64GetDatum(report->blocks_hit);
 	values[i++] = Int64GetDatum(report->blocks_read);
+	values[i++] = Int64GetDatum(report->blocks_private);
 	values[i] = count_or_null(report->reads, &nulls[i]);
 	i++;
 	values[i] = average_or_null(report->read_bytes, report->reads, &nulls[i]);

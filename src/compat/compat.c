@@ -14,6 +14,8 @@
 
 #include <fcntl.h>
 
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
 #include "common/relpath.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -65,12 +67,18 @@ sst_page_verified(const PageData *page, BlockNumber blkno)
 }
 
 /*
- * Is the block in shared buffers?  The answer may be out of date when it
- * arrives.  Takes and releases a lock on one partition of the buffer mapping
- * table, shared; no pin.  Not for temporary relations.
+ * The shared buffer that the block is in, or InvalidBuffer.  The guess, if it
+ * is not InvalidBuffer, is looked at first, which spares the mapping table.
+ *
+ * The answer may be out of date when it arrives, and the buffer's contents may
+ * not be valid (yet): sst_read_recent_buffer() tells.  But InvalidBuffer means
+ * that the block was in no buffer at some moment during the call.  Takes and
+ * releases a lock on one partition of the buffer mapping table, shared; no
+ * pin.  Not for temporary relations.
  */
-bool
-sst_block_in_shared_buffers(Relation rel, ForkNumber forknum, BlockNumber blkno)
+Buffer
+sst_find_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
+				Buffer guess)
 {
 	BufferTag	tag;
 	uint32		hash;
@@ -82,6 +90,19 @@ sst_block_in_shared_buffers(Relation rel, ForkNumber forknum, BlockNumber blkno)
 #else
 	INIT_BUFFERTAG(tag, rel->rd_node, forknum, blkno);
 #endif
+
+	if (BufferIsValid(guess))
+	{
+		BufferDesc *desc = GetBufferDescriptor(guess - 1);
+
+#if PG_VERSION_NUM >= 160000
+		if (BufferTagsEqual(&desc->tag, &tag))
+#else
+		if (BUFFERTAGS_EQUAL(desc->tag, tag))
+#endif
+			return guess;
+	}
+
 	hash = BufTableHashCode(&tag);
 	lock = BufMappingPartitionLock(hash);
 
@@ -89,7 +110,19 @@ sst_block_in_shared_buffers(Relation rel, ForkNumber forknum, BlockNumber blkno)
 	buf_id = BufTableLookup(&tag, hash);
 	LWLockRelease(lock);
 
-	return buf_id >= 0;
+	return buf_id + 1;
+}
+
+/*
+ * A position in the WAL that every change to a page moves on before the
+ * changed page can be written: the insert position, or on a standby the end of
+ * the record that is being replayed.
+ */
+XLogRecPtr
+sst_wal_position(void)
+{
+	return RecoveryInProgress() ? GetCurrentReplayRecPtr(NULL) :
+		GetXLogInsertRecPtr();
 }
 
 #if PG_VERSION_NUM >= 190000
@@ -154,8 +187,8 @@ sst_read_recent_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
  * The descriptor is for CloseTransientFile(); the end of the (sub)transaction
  * closes it as well.
  */
-static int
-open_segment(Relation rel, ForkNumber forknum, uint32 segno)
+int
+sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno)
 {
 	SMgrRelation smgr = RelationGetSmgr(rel);
 	char		path[MAXPGPATH];
@@ -212,7 +245,7 @@ sst_advise(SstAdviceFile *file, BlockNumber blkno, BlockNumber nblocks)
 	if (file->fd < 0 || file->segno != segno)
 	{
 		sst_advice_file_close(file);
-		file->fd = open_segment(file->rel, file->forknum, segno);
+		file->fd = sst_open_segment(file->rel, file->forknum, segno);
 		file->segno = segno;
 		if (file->fd < 0)
 			return false;

@@ -70,11 +70,14 @@ typedef struct SstAdviceFile
 } SstAdviceFile;
 
 extern Size sst_page_free_space(const PageData *page);
+extern uint16 (*sst_checksum_page) (char *page, BlockNumber blkno);
 extern bool sst_page_verified(const PageData *page, BlockNumber blkno);
-extern bool sst_block_in_shared_buffers(Relation rel, ForkNumber forknum,
-										BlockNumber blkno);
+extern Buffer sst_find_buffer(Relation rel, ForkNumber forknum,
+							  BlockNumber blkno, Buffer guess);
 extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
 								   BlockNumber blkno, Buffer buffer);
+extern XLogRecPtr sst_wal_position(void);
+extern int	sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno);
 extern bool sst_direct_io(void);
 extern int	sst_max_pinned_buffers(Relation rel);
 extern void *sst_palloc_blocks(int nblocks);

@@ -206,7 +206,8 @@ prepare_block(SstReadStream *stream, int slot)
 		return;
 	}
 
-	if (sst_block_in_shared_buffers(stream->rel, stream->forknum, blkno))
+	if (BufferIsValid(sst_find_buffer(stream->rel, stream->forknum, blkno,
+									  InvalidBuffer)))
 		return;
 
 	if (stream->run_length > 0 &&

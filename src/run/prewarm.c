@@ -14,7 +14,7 @@
 
 #include "miscadmin.h"
 
-#include "compat/compat.h"
+#include "run/parallel.h"
 #include "run/prewarm.h"
 
 /* Blocks to read past the buffers by one call, as streams combine them */
@@ -24,22 +24,19 @@
 #define READS_AHEAD 8
 
 static void
-prewarm_buffers(Relation rel, ForkNumber forknum, BlockNumber first,
-				BlockNumber end, SstStreamReport *report)
+prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source,
+				SstStreamReport *report)
 {
-	SstRangeSource range;
-	SstStream  *stream;
-	Buffer		buf;
+	SstStream  *stream = sst_buffer_stream_begin(rel, forknum, source, NULL,
+												 report);
+	SstPage		page;
 
-	stream = sst_stream_begin(rel, forknum,
-							  sst_range_source_init(&range, first, end),
-							  NULL, report);
-	while (BufferIsValid(buf = sst_stream_next(stream)))
+	while (stream->next(stream, &page))
 	{
-		ReleaseBuffer(buf);
+		ReleaseBuffer(page.buffer);
 		CHECK_FOR_INTERRUPTS();
 	}
-	sst_stream_end(stream);
+	stream->end(stream);
 }
 
 /*
@@ -53,9 +50,8 @@ read_length(BlockNumber blkno, BlockNumber end)
 
 static void
 prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
-			 BlockNumber end, SstStreamReport *report)
+			 BlockNumber end, char *image, SstStreamReport *report)
 {
-	char	   *image = sst_palloc_blocks(READ_BLOCKS);
 	void	   *images[READ_BLOCKS];
 	BlockNumber advised = first;
 	BlockNumber blkno = first;
@@ -65,7 +61,6 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 	for (int i = 0; i < READ_BLOCKS; i++)
 		images[i] = image + (Size) i * BLCKSZ;
 
-	report->reads = report->read_bytes = -1;
 	while (blkno < end)
 	{
 		BlockNumber nblocks = read_length(blkno, end);
@@ -95,7 +90,6 @@ prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
 				 BlockNumber end, SstStreamReport *report)
 {
 #ifdef USE_PREFETCH
-	report->reads = report->read_bytes = -1;
 	for (BlockNumber blkno = first; blkno < end; blkno++)
 	{
 		PrefetchBufferResult result;
@@ -113,29 +107,68 @@ prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
 }
 
 /*
- * Prewarm blocks first to end - 1 of a fork, which must exist.  Returns how
- * many they are.  The relation must be open and locked.
+ * Do one process's part: what the chunks give, or all of it if there are none.
  */
-int64
-sst_prewarm(Relation rel, ForkNumber forknum, SstPrewarmMode mode,
-			BlockNumber first, BlockNumber end, SstStreamReport *report)
+void
+sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
+				 SstStreamReport *report)
 {
-	sst_stream_report_init(report);
+	SstRangeSource range;
+	BlockNumber first = plan->first;
+	BlockNumber end = plan->end;
+	char	   *image;
 
-	switch (mode)
+	sst_stream_report_init(report, SST_IO_PATH_BUFFER);
+
+	switch (plan->mode)
 	{
 		case SST_PREWARM_PREFETCH:
-			report->stream = "none (advice)";
-			prewarm_prefetch(rel, forknum, first, end, report);
+			report->stream = SST_STREAM_ADVICE;
+			report->reads = report->read_bytes = -1;
+			prewarm_prefetch(rel, plan->forknum, first, end, report);
 			break;
 		case SST_PREWARM_READ:
-			report->stream = "none (direct reads)";
-			prewarm_read(rel, forknum, first, end, report);
+			report->stream = SST_STREAM_READS;
+			report->reads = report->read_bytes = -1;
+			image = sst_palloc_blocks(READ_BLOCKS);
+			if (chunks == NULL)
+				prewarm_read(rel, plan->forknum, first, end, image, report);
+			else
+				while (sst_chunks_take(chunks, &first, &end))
+					prewarm_read(rel, plan->forknum, first, end, image, report);
 			break;
 		case SST_PREWARM_BUFFER:
-			prewarm_buffers(rel, forknum, first, end, report);
+			prewarm_buffers(rel, plan->forknum,
+							sst_range_source_init(&range, chunks, first, end),
+							report);
 			break;
 	}
+}
 
-	return first < end ? (int64) end - first : 0;
+/*
+ * Prewarm blocks of a fork, which must exist.  Returns how many they are.  The
+ * relation must be open and locked.
+ */
+int64
+sst_prewarm(const SstPrewarmPlan *plan, Relation rel, SstStreamReport *report)
+{
+	int64		nblocks = plan->first < plan->end ?
+		(int64) plan->end - plan->first : 0;
+	int			nworkers = plan->mode == SST_PREWARM_PREFETCH ? 0 :
+		sst_parallel_workers(rel, nblocks);
+
+	if (nworkers > 0)
+	{
+		SstParallelJob job = {.task = SST_TASK_PREWARM,
+			.relid = RelationGetRelid(rel), .first = plan->first,
+		.end = plan->end, .prewarm = *plan};
+		SstScanResult result = {0};
+
+		sst_parallel_run(&job, rel, nworkers, &result);
+		*report = result.report;
+	}
+	else
+		sst_prewarm_part(plan, rel, NULL, report);
+
+	return nblocks;
 }

@@ -22,8 +22,18 @@ typedef enum SstPrewarmMode
 	SST_PREWARM_BUFFER			/* read into buffers */
 } SstPrewarmMode;
 
-extern int64 sst_prewarm(Relation rel, ForkNumber forknum, SstPrewarmMode mode,
-						 BlockNumber first, BlockNumber end,
+/* What to prewarm: plain data */
+typedef struct SstPrewarmPlan
+{
+	ForkNumber	forknum;
+	SstPrewarmMode mode;
+	BlockNumber first;
+	BlockNumber end;
+} SstPrewarmPlan;
+
+extern int64 sst_prewarm(const SstPrewarmPlan *plan, Relation rel,
 						 SstStreamReport *report);
+extern void sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel,
+							 SstChunks *chunks, SstStreamReport *report);
 
 #endif							/* SST_PREWARM_H */

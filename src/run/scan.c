@@ -4,12 +4,14 @@
  *	  The loop: source to stream to visitor to counters
  *
  * A page that the buffer manager refuses (a bad header or checksum) must not
- * end a scan whose purpose is to tell what is in the file.  The stream's
- * error is caught in a subtransaction, which releases what the stream held.
- * The blocks that were on their way are then taken one by one: a page that is
- * not in a buffer is first read into private memory, and passed on through
- * the buffer manager if it is valid, or counted as corrupt.  Behind them the
+ * end a scan whose purpose is to tell what is in the file.  The file stream
+ * returns such a page without an image.  The buffer stream raises an error,
+ * which is caught in a subtransaction, that releases what the stream held; the
+ * blocks that were on their way are then taken one by one, and behind them the
  * scan streams again.
+ *
+ * In parallel mode no subtransaction can begin.  So the leader begins one
+ * before, and scans all by itself should there be such an error.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -22,48 +24,75 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+#include "run/parallel.h"
 #include "run/scan.h"
 
 /* Blocks to take one by one after an error, at least; doubled each time */
 #define MIN_SINGLE_BLOCKS 16
 #define MAX_SINGLE_BLOCKS 4096
 
+/* What the parts of a scan have in common */
+typedef struct Scan
+{
+	const SstScanPlan *plan;
+	Relation	rel;
+	SstSource  *source;
+	SstVisitor	visitor;
+	BufferAccessStrategy strategy;
+	SstScanResult *result;
+
+	/* For a sample: what to sum up; else 0 and NULL */
+	int			nstatistics;
+	const SstStatistic *statistics;
+
+	BlockNumber reached;		/* one past the last block visited */
+} Scan;
+
 /* A sample's sums need each page's own counters. */
 static void
-add_sampled_page(SstScan *scan, const SstCounters *page)
+add_sampled_page(Scan *scan, const SstCounters *page)
 {
 	for (int i = 0; i < scan->nstatistics; i++)
-		sst_moments_add(&scan->moments[i], &scan->statistics[i], page);
-	sst_counters_merge(scan->counters, page);
+		sst_moments_add(&scan->result->moments[i], &scan->statistics[i], page);
+	sst_counters_merge(&scan->result->counters, page);
+}
+
+static inline void
+visit_image(Scan *scan, const SstPage *page, SstCounters *counters)
+{
+	if (page->image == NULL)
+		sst_count_corrupt(counters, page->blkno);
+	else
+		scan->visitor.page(&scan->visitor, page->image, page->blkno, counters);
 }
 
 /*
- * Visit a pinned buffer.  It is share-locked meanwhile; the pin is released.
+ * Visit a page.  A buffer is share-locked meanwhile; the pin is released.
  */
 static inline void
-visit_buffer(SstScan *scan, Buffer buf)
+visit_page(Scan *scan, const SstPage *page)
 {
-	SstVisitor *visitor = scan->visitor;
+	if (BufferIsValid(page->buffer))
+		LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
 
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
 	if (scan->nstatistics == 0)
-		visitor->page(visitor, (const PageData *) BufferGetPage(buf),
-					  BufferGetBlockNumber(buf), scan->counters);
+		visit_image(scan, page, &scan->result->counters);
 	else
 	{
-		SstCounters page;
+		SstCounters counters;
 
-		sst_counters_init(&page);
-		visitor->page(visitor, (const PageData *) BufferGetPage(buf),
-					  BufferGetBlockNumber(buf), &page);
-		add_sampled_page(scan, &page);
+		sst_counters_init(&counters);
+		visit_image(scan, page, &counters);
+		add_sampled_page(scan, &counters);
 	}
-	UnlockReleaseBuffer(buf);
-	scan->nvisited++;
+
+	if (BufferIsValid(page->buffer))
+		UnlockReleaseBuffer(page->buffer);
+	scan->result->nvisited++;
+	scan->reached = page->blkno + 1;
 }
 
 /* Start to load the header and nbytes behind it, and the special space. */
@@ -78,49 +107,60 @@ prefetch_page(const char *image, int nbytes)
 }
 
 static bool
-must_stop(const SstScan *scan)
+must_stop(const Scan *scan)
 {
-	return scan->visitor->strict && scan->counters->n[SST_CORRUPT_PAGES] > 0;
+	return scan->plan->strict &&
+		scan->result->counters.n[SST_CORRUPT_PAGES] > 0;
 }
 
-/*
- * Stream what the source has.  Errors of the buffer manager pass through.
- * *reached is kept at the block after the last one visited, and *stream_p at
- * the stream as long as there is one.
- */
+/* Visit all pages of a stream, and end it. */
 static void
-stream_blocks(SstScan *scan, BufferAccessStrategy strategy,
-			  volatile BlockNumber *reached, SstStream *volatile *stream_p)
+visit_stream(Scan *scan, SstStream *stream)
 {
-	SstStream  *stream = sst_stream_begin(scan->rel, MAIN_FORKNUM, scan->source,
-										  strategy, &scan->report);
-	Buffer		buf;
+	SstPage		pages[2];
+	int			current = 0;
+	bool		more = stream->next(stream, &pages[0]);
 
-	*stream_p = stream;
-	buf = sst_stream_next(stream);
-	while (BufferIsValid(buf))
+	while (more)
 	{
-		Buffer		next = sst_stream_next(stream);
-		const char *image = sst_stream_peek(stream);
+		SstPage    *next = &pages[1 - current];
+		const char *image;
+
+		more = stream->next(stream, next);
 
 		/* Let the CPU fetch what the visitor will look at soon. */
-		if (image == NULL && BufferIsValid(next))
-			image = BufferGetPage(next);
+		image = stream->peek(stream);
+		if (image == NULL && more)
+			image = next->image;
 		if (image != NULL)
-			prefetch_page(image, scan->visitor->prefetch_bytes);
+			prefetch_page(image, scan->visitor.prefetch_bytes);
 
-		*reached = BufferGetBlockNumber(buf) + 1;
-		visit_buffer(scan, buf);
-		buf = next;
+		visit_page(scan, &pages[current]);
+		current = 1 - current;
 
 		if (must_stop(scan))
 			break;
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (BufferIsValid(buf))
-		ReleaseBuffer(buf);
+	if (more && BufferIsValid(pages[current].buffer))
+		ReleaseBuffer(pages[current].buffer);
+}
+
+/*
+ * Scan through the buffer stream.  Errors of the buffer manager pass through;
+ * then *stream_p is the stream, else NULL.
+ */
+static void
+scan_buffers(Scan *scan, SstStream *volatile *stream_p)
+{
+	SstStream  *stream = sst_buffer_stream_begin(scan->rel, MAIN_FORKNUM,
+												 scan->source, scan->strategy,
+												 &scan->result->report);
+
+	*stream_p = stream;
+	visit_stream(scan, stream);
 	*stream_p = NULL;
-	sst_stream_end(stream);
+	stream->end(stream);
 }
 
 /*
@@ -129,8 +169,7 @@ stream_blocks(SstScan *scan, BufferAccessStrategy strategy,
  * for.  Other errors pass through.
  */
 static bool
-try_stream_blocks(SstScan *scan, BufferAccessStrategy strategy,
-				  volatile BlockNumber *reached, BlockNumber *unread_end)
+try_scan_buffers(Scan *scan, BlockNumber *unread_end)
 {
 	MemoryContext oldcontext = CurrentMemoryContext;
 	ResourceOwner oldowner = CurrentResourceOwner;
@@ -146,7 +185,7 @@ try_stream_blocks(SstScan *scan, BufferAccessStrategy strategy,
 	PG_TRY();
 	{
 		MemoryContextSwitchTo(streamcontext);
-		stream_blocks(scan, strategy, reached, &stream);
+		scan_buffers(scan, &stream);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -163,8 +202,8 @@ try_stream_blocks(SstScan *scan, BufferAccessStrategy strategy,
 			ReThrowError(error);
 
 		FreeErrorData(error);
-		*unread_end = sst_stream_unread_end(stream);
-		sst_stream_abandon(stream);
+		*unread_end = sst_buffer_stream_unread_end(stream);
+		sst_buffer_stream_abandon(stream);
 		done = false;
 	}
 	PG_END_TRY();
@@ -177,118 +216,170 @@ try_stream_blocks(SstScan *scan, BufferAccessStrategy strategy,
 }
 
 /*
- * Pin the block's buffer if the block is in one and valid, else return
- * InvalidBuffer.  After a failed read the mapping table has an entry for a
- * buffer that is not valid: the buffer's header is asked as well.
- */
-static Buffer
-pin_if_valid(SstScan *scan, BlockNumber blkno)
-{
-	Buffer		buf = PrefetchBuffer(scan->rel, MAIN_FORKNUM, blkno).recent_buffer;
-
-	if (BufferIsValid(buf) &&
-		sst_read_recent_buffer(scan->rel, MAIN_FORKNUM, blkno, buf))
-		return buf;
-
-	return InvalidBuffer;
-}
-
-/*
- * Visit one block, or count it as corrupt if the buffer manager would refuse
- * it.  An I/O error is an error here as well.
- *
- * A page that is read past the buffer manager may be caught while another
- * backend writes it.  Then that backend has it in a buffer, where we look once
- * more before we believe the bad image.
+ * Scan through the buffer stream, and count the pages that the buffer manager
+ * refuses.
  */
 static void
-visit_block_carefully(SstScan *scan, BlockNumber blkno,
-					  BufferAccessStrategy strategy, char *image)
+scan_buffers_to_the_end(Scan *scan)
 {
-	Buffer		buf = pin_if_valid(scan, blkno);
-
-	if (BufferIsValid(buf))
-		scan->report.blocks_hit++;
-	else
-	{
-		void	   *images[1] = {image};
-
-		sst_smgr_read(RelationGetSmgr(scan->rel), MAIN_FORKNUM, blkno, images, 1);
-		scan->report.blocks_read++;
-		if (scan->report.reads >= 0)
-		{
-			scan->report.reads++;
-			scan->report.read_bytes += BLCKSZ;
-		}
-
-		if (sst_page_verified(image, blkno))
-			buf = ReadBufferExtended(scan->rel, MAIN_FORKNUM, blkno, RBM_NORMAL,
-									 strategy);
-		else
-			buf = pin_if_valid(scan, blkno);
-	}
-
-	if (BufferIsValid(buf))
-		visit_buffer(scan, buf);
-	else
-	{
-		SstCounters page;
-
-		sst_counters_init(&page);
-		sst_count_corrupt(&page, blkno);
-		add_sampled_page(scan, &page);
-		scan->nvisited++;
-	}
-}
-
-/*
- * Run the scan to its end.
- *
- * Afterwards no lock on a page and no pin is held.  A strict visitor's scan
- * ends at the first corrupt page, or with the buffer manager's error.
- */
-void
-sst_scan_run(SstScan *scan)
-{
-	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
-	volatile BlockNumber reached = 0;
+	SstCarefulReader reader = {scan->rel, MAIN_FORKNUM, scan->strategy,
+	&scan->result->report};
 	BlockNumber nsingle = MIN_SINGLE_BLOCKS;
 	BlockNumber unread_end;
-	char	   *image = NULL;
 
-	sst_stream_report_init(&scan->report);
-
-	/* A subtransaction cannot begin in parallel mode: do without its help. */
-	if (scan->visitor->strict || IsInParallelMode())
-	{
-		SstStream  *volatile stream;
-
-		stream_blocks(scan, strategy, &reached, &stream);
-		FreeAccessStrategy(strategy);
-		return;
-	}
-
-	while (!try_stream_blocks(scan, strategy, &reached, &unread_end))
+	while (!try_scan_buffers(scan, &unread_end))
 	{
 		BlockNumber blkno;
 
-		if (image == NULL)
-			image = sst_palloc_blocks(1);
-
-		scan->source->seek(scan->source, reached);
-		unread_end = Max(unread_end, reached + nsingle);
-		while ((blkno = scan->source->next(scan->source)) < unread_end)
+		sst_source_seek(scan->source, scan->reached);
+		unread_end = Max(unread_end, scan->reached + nsingle);
+		while ((blkno = sst_source_next(scan->source)) < unread_end)
 		{
+			SstPage		page;
+
 			CHECK_FOR_INTERRUPTS();
-			visit_block_carefully(scan, blkno, strategy, image);
+			sst_read_carefully(&reader, blkno, &page);
+			visit_page(scan, &page);
 		}
-		reached = unread_end;
-		scan->source->seek(scan->source, unread_end);
+		scan->reached = unread_end;
+		sst_source_seek(scan->source, unread_end);
 		nsingle = Min(nsingle * 2, MAX_SINGLE_BLOCKS);
 	}
 
 	/* A block that was on its way at an error was asked for only once. */
-	scan->report.blocks_requested = scan->nvisited;
+	scan->result->report.blocks_requested = scan->result->nvisited;
+}
 
-	FreeAccessStrategy(strategy);
+/*
+ * Scan through the file stream; false if that left the rest of the source to
+ * the buffer stream.
+ */
+static bool
+scan_files(Scan *scan)
+{
+	SstStream  *stream = sst_file_stream_begin(scan->rel, MAIN_FORKNUM,
+											   scan->source, scan->strategy,
+											   scan->plan->strict,
+											   &scan->result->report);
+	bool		gave_up;
+
+	visit_stream(scan, stream);
+	gave_up = sst_file_stream_gave_up(stream);
+	stream->end(stream);
+
+	return !gave_up;
+}
+
+/*
+ * Do one process's part of a scan: what the chunks give, or all of it if there
+ * are none.  The result must have been set up.
+ *
+ * Afterwards no lock on a page and no pin is held.  A strict scan ends at the
+ * first corrupt page, or with the buffer manager's error.
+ */
+void
+sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
+			  SstScanResult *result)
+{
+	Scan		scan = {plan, rel};
+	SstRangeSource range;
+	SstSampleSource sample;
+
+	if (plan->sampled)
+	{
+		scan.source = sst_sample_source_init(&sample, chunks, plan->nblocks,
+											 plan->nsample, plan->seed);
+		scan.statistics = sst_statistics(plan->kind, &scan.nstatistics);
+	}
+	else
+		scan.source = sst_range_source_init(&range, chunks, 0, plan->end);
+	sst_plan_visitor(plan, rel, &scan.visitor);
+	scan.strategy = GetAccessStrategy(BAS_BULKREAD);
+	scan.result = result;
+
+	if (plan->path == SST_IO_PATH_BUFFER || !scan_files(&scan))
+	{
+		if (plan->strict || IsInParallelMode())
+		{
+			SstStream  *volatile stream;
+
+			scan_buffers(&scan, &stream);
+		}
+		else
+			scan_buffers_to_the_end(&scan);
+	}
+
+	FreeAccessStrategy(scan.strategy);
+	result->meta = scan.visitor.meta;
+}
+
+/*
+ * Scan with parallel workers; false if the buffer manager refused a page and
+ * the scan is one that has to count it.
+ */
+static bool
+try_parallel_scan(const SstParallelJob *job, Relation rel, int nworkers,
+				  SstScanResult *result)
+{
+	MemoryContext oldcontext = CurrentMemoryContext;
+	ResourceOwner oldowner = CurrentResourceOwner;
+	volatile bool done = true;
+
+	if (job->scan.strict)
+	{
+		sst_parallel_run(job, rel, nworkers, result);
+		return true;
+	}
+
+	BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		MemoryContextSwitchTo(oldcontext);
+		sst_parallel_run(job, rel, nworkers, result);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(oldcontext);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		CurrentResourceOwner = oldowner;
+
+		if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
+			ReThrowError(error);
+		FreeErrorData(error);
+		done = false;
+	}
+	PG_END_TRY();
+
+	MemoryContextSwitchTo(oldcontext);
+	CurrentResourceOwner = oldowner;
+
+	return done;
+}
+
+/*
+ * Carry out a plan for an open relation.
+ */
+void
+sst_scan_run(const SstScanPlan *plan, Relation rel, SstScanResult *result)
+{
+	int			nworkers = sst_parallel_workers(rel, plan->sampled ?
+												plan->nsample : plan->end);
+
+	if (nworkers > 0)
+	{
+		SstParallelJob job = {.task = SST_TASK_SCAN, .relid = plan->relid,
+		.first = 0, .end = plan->end, .scan = *plan};
+
+		sst_result_init(result, plan);
+		if (try_parallel_scan(&job, rel, nworkers, result))
+			return;
+	}
+
+	sst_result_init(result, plan);
+	sst_scan_part(plan, rel, NULL, result);
 }

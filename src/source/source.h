@@ -17,6 +17,7 @@
 #ifndef SST_SOURCE_H
 #define SST_SOURCE_H
 
+#include "port/atomics.h"
 #include "storage/block.h"
 #include "utils/sampling.h"
 
@@ -29,31 +30,84 @@ struct SstSource
 
 	/* Make the next block the first of the source that is not below blkno */
 	void		(*seek) (SstSource *source, BlockNumber blkno);
+
+	/* A block that was taken and not used, or InvalidBlockNumber */
+	BlockNumber put_back;
 };
 
-/* All blocks from one to another */
+static inline BlockNumber
+sst_source_next(SstSource *source)
+{
+	BlockNumber blkno = source->put_back;
+
+	if (blkno == InvalidBlockNumber)
+		return source->next(source);
+
+	source->put_back = InvalidBlockNumber;
+	return blkno;
+}
+
+/* Return the block that was taken last: it will be the next one. */
+static inline void
+sst_source_put_back(SstSource *source, BlockNumber blkno)
+{
+	source->put_back = blkno;
+}
+
+static inline void
+sst_source_seek(SstSource *source, BlockNumber blkno)
+{
+	source->put_back = InvalidBlockNumber;
+	source->seek(source, blkno);
+}
+
+/*
+ * How the blocks of a relation are dealt out, chunk by chunk, to the processes
+ * that read it together.  It lies in memory that they share.
+ */
+typedef struct SstChunks
+{
+	pg_atomic_uint64 next;		/* first block that nobody has taken yet */
+	BlockNumber end;
+	int			nparticipants;
+} SstChunks;
+
+/* All blocks from one to another, or those that the chunks give us */
 typedef struct SstRangeSource
 {
 	SstSource	base;
+	SstChunks  *chunks;			/* NULL for one process alone */
 	BlockNumber current;
 	BlockNumber end;			/* one past the last block */
 } SstRangeSource;
 
-/* A random sample of a relation's blocks, each at most once */
+/*
+ * A random sample of a relation's blocks, each at most once, or those of them
+ * that lie in the chunks that we are given
+ */
 typedef struct SstSampleSource
 {
 	SstSource	base;
+	SstChunks  *chunks;			/* NULL for one process alone */
 	BlockSamplerData sampler;
 	BlockNumber nblocks;
 	BlockNumber nsample;
 	uint32		seed;
-	BlockNumber skipped_to;		/* block to return first after a seek */
+	BlockNumber drawn;			/* block of the sample not returned yet */
+	BlockNumber end;			/* of the present chunk */
 } SstSampleSource;
 
 extern SstSource *sst_range_source_init(SstRangeSource *source,
+										SstChunks *chunks,
 										BlockNumber first, BlockNumber end);
 extern SstSource *sst_sample_source_init(SstSampleSource *source,
+										 SstChunks *chunks,
 										 BlockNumber nblocks,
 										 BlockNumber nsample, uint32 seed);
+
+extern void sst_chunks_init(SstChunks *chunks, BlockNumber first,
+							BlockNumber end, int nparticipants);
+extern bool sst_chunks_take(SstChunks *chunks, BlockNumber *first,
+							BlockNumber *end);
 
 #endif							/* SST_SOURCE_H */

@@ -19,7 +19,9 @@ range_next(SstSource *source)
 {
 	SstRangeSource *range = (SstRangeSource *) source;
 
-	if (range->current >= range->end)
+	if (range->current >= range->end &&
+		(range->chunks == NULL ||
+		 !sst_chunks_take(range->chunks, &range->current, &range->end)))
 		return InvalidBlockNumber;
 
 	return range->current++;
@@ -32,15 +34,19 @@ range_seek(SstSource *source, BlockNumber blkno)
 }
 
 /*
- * Set up the blocks from first to end - 1.  Returns the source's base.
+ * Set up the blocks from first to end - 1, or if there are chunks, what they
+ * give.  Returns the source's base.
  */
 SstSource *
-sst_range_source_init(SstRangeSource *source, BlockNumber first, BlockNumber end)
+sst_range_source_init(SstRangeSource *source, SstChunks *chunks,
+					  BlockNumber first, BlockNumber end)
 {
 	source->base.next = range_next;
 	source->base.seek = range_seek;
-	source->current = first;
-	source->end = end;
+	source->base.put_back = InvalidBlockNumber;
+	source->chunks = chunks;
+	source->current = chunks == NULL ? first : 0;
+	source->end = chunks == NULL ? end : 0;
 
 	return &source->base;
 }

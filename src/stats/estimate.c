@@ -60,6 +60,16 @@ sst_moments_add(SstMoments *moments, const SstStatistic *statistic,
 	moments->xy += x * y;
 }
 
+void
+sst_moments_merge(SstMoments *into, const SstMoments *from)
+{
+	into->y += from->y;
+	into->x += from->x;
+	into->yy += from->yy;
+	into->xx += from->xx;
+	into->xy += from->xy;
+}
+
 /*
  * Proportion of hits among n drawn, a fraction f of those there are.
  */

@@ -57,6 +57,7 @@ typedef struct SstEstimate
 
 extern void sst_moments_add(SstMoments *moments, const SstStatistic *statistic,
 							const SstCounters *page);
+extern void sst_moments_merge(SstMoments *into, const SstMoments *from);
 extern SstEstimate sst_estimate(const SstStatistic *statistic,
 								const SstMoments *moments,
 								uint64 nsampled, uint64 ntotal);

@@ -13,38 +13,106 @@
 #ifndef SST_STREAM_H
 #define SST_STREAM_H
 
+#include "compat/compat.h"
 #include "source/source.h"
 #include "storage/bufmgr.h"
-#include "target/target.h"
+#include "streamstat.h"
 
-typedef struct SstStream SstStream;
+/* What reads the pages */
+typedef enum SstStreamKind
+{
+	SST_STREAM_SERVER,
+	SST_STREAM_BUNDLED,
+	SST_STREAM_FILE,
+	SST_STREAM_ADVICE,			/* pg_prewarm in mode prefetch: nothing */
+	SST_STREAM_READS			/* pg_prewarm in mode read: reads */
+} SstStreamKind;
+
+/* A page, as a stream returns it */
+typedef struct SstPage
+{
+	BlockNumber blkno;
+	const PageData *image;		/* NULL if the page is refused */
+	Buffer		buffer;			/* pinned; InvalidBuffer for a private copy */
+} SstPage;
 
 /*
  * What a stream did.  -1 stands for what the server does not let one know.
+ * A report is plain data, and goes from one process to another as it is.
  */
 typedef struct SstStreamReport
 {
-	const char *stream;			/* name of the kind of stream */
+	SstStreamKind stream;
+	SstIoMethod reader;			/* of what was not in the page cache */
 	int64		blocks_requested;
 	int64		blocks_hit;		/* found in buffers */
 	int64		blocks_read;
+	int64		blocks_private; /* of those read, not into buffers */
 	int64		reads;
 	int64		read_bytes;
 	int64		advice_calls;
 	int64		advice_blocks;
 	int64		look_ahead_max; /* in blocks */
+	int			nworkers;		/* that helped */
 } SstStreamReport;
 
-extern SstStream *sst_stream_begin(Relation rel, ForkNumber forknum,
-								   SstSource *source,
-								   BufferAccessStrategy strategy,
-								   SstStreamReport *report);
-extern Buffer sst_stream_next(SstStream *stream);
-extern const char *sst_stream_peek(const SstStream *stream);
-extern BlockNumber sst_stream_unread_end(SstStream *stream);
-extern void sst_stream_end(SstStream *stream);
-extern void sst_stream_abandon(SstStream *stream);
+typedef struct SstStream SstStream;
 
-extern void sst_stream_report_init(SstStreamReport *report);
+struct SstStream
+{
+	/*
+	 * Get the next page; false at the end.  If it is in a buffer, the caller
+	 * locks it to look at it, and releases the pin.  A private copy stays as
+	 * it is until the call after the next one.
+	 */
+	bool		(*next) (SstStream *stream, SstPage *page);
+
+	/*
+	 * A page that will probably come a few calls later, to be prefetched by
+	 * address, or NULL.  It is not pinned: it may be another page by then.
+	 */
+	const char *(*peek) (const SstStream *stream);
+
+	/* End the stream and release what it holds.  No pin may be kept. */
+	void		(*end) (SstStream *stream);
+
+	Relation	rel;
+	ForkNumber	forknum;
+	SstSource  *source;
+	BufferAccessStrategy strategy;
+	SstStreamReport *report;
+};
+
+/* What it takes to read single blocks; see sst_read_carefully() */
+typedef struct SstCarefulReader
+{
+	Relation	rel;
+	ForkNumber	forknum;
+	BufferAccessStrategy strategy;
+	SstStreamReport *report;
+	char	   *image;			/* one block of memory, or NULL */
+} SstCarefulReader;
+
+extern SstIoPath sst_choose_io_path(Relation rel, BlockNumber nblocks);
+
+extern SstStream *sst_buffer_stream_begin(Relation rel, ForkNumber forknum,
+										  SstSource *source,
+										  BufferAccessStrategy strategy,
+										  SstStreamReport *report);
+extern BlockNumber sst_buffer_stream_unread_end(SstStream *stream);
+extern void sst_buffer_stream_abandon(SstStream *stream);
+
+extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
+										SstSource *source,
+										BufferAccessStrategy strategy,
+										bool strict, SstStreamReport *report);
+extern bool sst_file_stream_gave_up(const SstStream *stream);
+
+extern void sst_read_carefully(SstCarefulReader *reader, BlockNumber blkno,
+							   SstPage *page);
+
+extern void sst_stream_report_init(SstStreamReport *report, SstIoPath path);
+extern void sst_stream_report_merge(SstStreamReport *into,
+									const SstStreamReport *from);
 
 #endif							/* SST_STREAM_H */

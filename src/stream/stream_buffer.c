@@ -21,7 +21,6 @@
 
 #include "compat/read_stream.h"
 #include "stream/stream.h"
-#include "streamstat.h"
 
 /* Buffers that follow each other, from which on the next one is guessed */
 #define MIN_SUCCESSORS 16
@@ -29,15 +28,11 @@
 /* Pages to look ahead for the CPU's sake: found by trying 1 to 8 */
 #define PEEK_DISTANCE 4
 
-struct SstStream
+typedef struct SstBufferStream
 {
-	Relation	rel;
-	ForkNumber	forknum;
+	SstStream	base;
 	ReadStream *read_stream;
-	SstSource  *source;
-	BufferAccessStrategy strategy;
 	bool		temp;
-	SstStreamReport *report;
 
 	/* Blocks asked for and returned; the difference is the look-ahead */
 	int64		nasked;
@@ -50,7 +45,6 @@ struct SstStream
 	bool		following;
 	bool		stop_asking;	/* let the read stream run empty */
 	bool		exhausted;		/* the source has no more */
-	BlockNumber put_back;		/* block to ask for first */
 	int			nsuccessors;	/* neighbours found in neighbouring buffers */
 	BlockNumber last_block;
 	Buffer		last_buffer;
@@ -67,21 +61,14 @@ struct SstStream
 	/* Calls that read, and read_counter after the last call */
 	int64		nreads;
 	int64		read_last;
-};
+} SstBufferStream;
 
-/* The next block of the source, or the one that was put back. */
 static inline BlockNumber
-take_block(SstStream *stream)
+take_block(SstBufferStream *stream)
 {
-	BlockNumber blkno = stream->put_back;
+	BlockNumber blkno = sst_source_next(stream->base.source);
 
-	if (blkno != InvalidBlockNumber)
-		stream->put_back = InvalidBlockNumber;
-	else
-	{
-		blkno = stream->source->next(stream->source);
-		stream->exhausted = (blkno == InvalidBlockNumber);
-	}
+	stream->exhausted = (blkno == InvalidBlockNumber);
 
 	return blkno;
 }
@@ -90,7 +77,7 @@ static BlockNumber
 next_block(ReadStream *read_stream, void *callback_private_data,
 		   void *per_buffer_data)
 {
-	SstStream  *stream = callback_private_data;
+	SstBufferStream *stream = callback_private_data;
 	BlockNumber blkno;
 
 	if (stream->stop_asking)
@@ -150,18 +137,9 @@ apply_settings(void)
 #endif
 }
 
-void
-sst_stream_report_init(SstStreamReport *report)
-{
-	memset(report, 0, sizeof(SstStreamReport));
-#ifdef SST_HAVE_READ_STREAM
-	report->stream = "read stream of the server";
-	report->advice_calls = -1;
-	report->advice_blocks = -1;
-#else
-	report->stream = "bundled read stream";
-#endif
-}
+static bool buffer_stream_next(SstStream *base, SstPage *page);
+static const char *buffer_stream_peek(const SstStream *base);
+static void buffer_stream_end(SstStream *base);
 
 /*
  * Begin to read the source's blocks of a fork.
@@ -170,14 +148,20 @@ sst_stream_report_init(SstStreamReport *report)
  * added to the report when it ends.  Memory is the current context's.
  */
 SstStream *
-sst_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
-				 BufferAccessStrategy strategy, SstStreamReport *report)
+sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
+						BufferAccessStrategy strategy, SstStreamReport *report)
 {
-	SstStream  *stream = palloc0(sizeof(SstStream));
+	SstBufferStream *stream = palloc0(sizeof(SstBufferStream));
 	int			nestlevel = NewGUCNestLevel();
 
-	stream->source = source;
-	stream->strategy = strategy;
+	stream->base.next = buffer_stream_next;
+	stream->base.peek = buffer_stream_peek;
+	stream->base.end = buffer_stream_end;
+	stream->base.rel = rel;
+	stream->base.forknum = forknum;
+	stream->base.source = source;
+	stream->base.strategy = strategy;
+	stream->base.report = report;
 	stream->temp = RelationUsesLocalBuffers(rel);
 
 	/*
@@ -185,11 +169,7 @@ sst_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	 * ring of buffers; without one, pages that are read are to look used.
 	 */
 	stream->may_follow = strategy != NULL && !stream->temp;
-	stream->report = report;
 	stream->last_asked = InvalidBlockNumber;
-	stream->put_back = InvalidBlockNumber;
-	stream->rel = rel;
-	stream->forknum = forknum;
 
 	apply_settings();
 
@@ -222,7 +202,7 @@ sst_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 											&stream->io_bytes_before);
 #endif
 
-	return stream;
+	return &stream->base;
 }
 
 /*
@@ -230,7 +210,7 @@ sst_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
  * neighbouring buffers, have the read stream run empty, to follow them.
  */
 static inline void
-watch_neighbours(SstStream *stream, Buffer buf)
+watch_neighbours(SstBufferStream *stream, Buffer buf)
 {
 	BlockNumber blkno = BufferGetBlockNumber(buf);
 	bool		read = *stream->read_counter != stream->read_last;
@@ -260,7 +240,7 @@ watch_neighbours(SstStream *stream, Buffer buf)
  * whether the guess is right.
  */
 static Buffer
-follow_neighbours(SstStream *stream)
+follow_neighbours(SstBufferStream *stream)
 {
 	BlockNumber blkno = take_block(stream);
 	Buffer		guess = stream->last_buffer + 1;
@@ -269,9 +249,9 @@ follow_neighbours(SstStream *stream)
 		return InvalidBuffer;
 
 	if (blkno != stream->last_block + 1 || guess > NBuffers ||
-		!sst_read_recent_buffer(stream->rel, stream->forknum, blkno, guess))
+		!sst_read_recent_buffer(stream->base.rel, stream->base.forknum, blkno, guess))
 	{
-		stream->put_back = blkno;
+		sst_source_put_back(stream->base.source, blkno);
 		return InvalidBuffer;
 	}
 
@@ -284,22 +264,20 @@ follow_neighbours(SstStream *stream)
 	return guess;
 }
 
-/*
- * The next block's buffer, pinned for the caller to release and not locked,
- * or InvalidBuffer at the end.
- */
-Buffer
-sst_stream_next(SstStream *stream)
+static bool
+buffer_stream_next(SstStream *base, SstPage *page)
 {
-	Buffer		buf;
+	SstBufferStream *stream = (SstBufferStream *) base;
 
 	for (;;)
 	{
 		if (stream->following)
 		{
-			buf = follow_neighbours(stream);
-			if (BufferIsValid(buf) || stream->exhausted)
-				return buf;
+			page->buffer = follow_neighbours(stream);
+			if (BufferIsValid(page->buffer))
+				break;
+			if (stream->exhausted)
+				return false;
 
 			/* Wrong guess: let the read stream go on from here. */
 			stream->following = false;
@@ -308,28 +286,29 @@ sst_stream_next(SstStream *stream)
 			read_stream_reset(stream->read_stream);
 		}
 
-		buf = read_stream_next_buffer(stream->read_stream, NULL);
-		if (BufferIsValid(buf))
+		page->buffer = read_stream_next_buffer(stream->read_stream, NULL);
+		if (BufferIsValid(page->buffer))
 		{
 			stream->nreturned++;
-			watch_neighbours(stream, buf);
-			return buf;
+			watch_neighbours(stream, page->buffer);
+			break;
 		}
 
 		if (!stream->stop_asking || stream->exhausted)
-			return InvalidBuffer;
+			return false;
 		stream->following = true;
 	}
+
+	page->blkno = stream->last_block;
+	page->image = BufferGetPage(page->buffer);
+
+	return true;
 }
 
-/*
- * While the stream follows neighbouring buffers: the page that will probably
- * come a few calls later, to be prefetched by address; NULL otherwise.  The
- * buffer is not pinned: whatever is there may be another page by then.
- */
-const char *
-sst_stream_peek(const SstStream *stream)
+static const char *
+buffer_stream_peek(const SstStream *base)
 {
+	const SstBufferStream *stream = (const SstBufferStream *) base;
 	Buffer		buf = stream->last_buffer + PEEK_DISTANCE;
 
 	if (!stream->following || buf > NBuffers)
@@ -343,8 +322,10 @@ sst_stream_peek(const SstStream *stream)
  * got yet: one past the last, or InvalidBlockNumber when none was named.
  */
 BlockNumber
-sst_stream_unread_end(SstStream *stream)
+sst_buffer_stream_unread_end(SstStream *base)
 {
+	SstBufferStream *stream = (SstBufferStream *) base;
+
 	return stream->last_asked == InvalidBlockNumber ?
 		InvalidBlockNumber : stream->last_asked + 1;
 }
@@ -354,9 +335,10 @@ sst_stream_unread_end(SstStream *stream)
  * resources were released by the end of a subtransaction.
  */
 void
-sst_stream_abandon(SstStream *stream)
+sst_buffer_stream_abandon(SstStream *base)
 {
-	SstStreamReport *report = stream->report;
+	SstBufferStream *stream = (SstBufferStream *) base;
+	SstStreamReport *report = base->report;
 	int64		nread = *stream->read_counter - stream->read_before;
 
 	report->blocks_requested += stream->nreturned;
@@ -372,7 +354,7 @@ sst_stream_abandon(SstStream *stream)
 		uint64		bytes;
 
 		if (stream->io_stats && report->reads >= 0 &&
-			sst_backend_io_reads(stream->strategy, stream->temp, &reads, &bytes))
+			sst_backend_io_reads(base->strategy, stream->temp, &reads, &bytes))
 		{
 			report->reads += reads - stream->io_reads_before;
 			report->read_bytes += bytes - stream->io_bytes_before;
@@ -389,17 +371,17 @@ sst_stream_abandon(SstStream *stream)
 	report->read_bytes += nread * BLCKSZ;
 }
 
-/* End the stream and release what it holds.  No buffer may be kept. */
-void
-sst_stream_end(SstStream *stream)
+static void
+buffer_stream_end(SstStream *base)
 {
+	SstBufferStream *stream = (SstBufferStream *) base;
 #ifndef SST_HAVE_READ_STREAM
 	const SstReadStreamStats *stats = sst_read_stream_stats(stream->read_stream);
 
-	stream->report->advice_calls += stats->advice_calls;
-	stream->report->advice_blocks += stats->advice_blocks;
+	base->report->advice_calls += stats->advice_calls;
+	base->report->advice_blocks += stats->advice_blocks;
 #endif
-	sst_stream_abandon(stream);
+	sst_buffer_stream_abandon(base);
 	read_stream_end(stream->read_stream);
 	pfree(stream);
 }

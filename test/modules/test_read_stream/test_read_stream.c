@@ -49,7 +49,7 @@ typedef struct BlockList
 	int64		look_ahead_max;
 	int64		advice_calls;
 	int64		advice_blocks;
-}			BlockList;
+} BlockList;
 
 static BlockList last_list;
 
@@ -115,7 +115,7 @@ put_row(ReturnSetInfo *rsinfo, int pos, Buffer buf, bool has_data,
  * Take the stream's buffers and put down a row for each.
  */
 static void
-run_stream(ReadStream *stream, BlockList * list, int reset_after, int end_after,
+run_stream(ReadStream *stream, BlockList *list, int reset_after, int end_after,
 		   ReturnSetInfo *rsinfo)
 {
 	int			pos = 0;

@@ -1,0 +1,159 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan.c
+ *	  What a scan is to do, and what it found
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/plan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/itup.h"
+
+#include "run/plan.h"
+
+static const SstStatistic btree_statistics[] = {
+	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
+	{"internal_pages", SST_PAGES, SST_INTERNAL_PAGES},
+	{"empty_pages", SST_PAGES, SST_EMPTY_PAGES},
+	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES},
+	{"leaf_fragmentation", SST_SHARE, SST_BACKWARD_LEAVES, SST_LEAF_PAGES},
+	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"posting_percent", SST_RATIO, SST_POSTING_TUPLES, SST_ITEMS_TOLD_APART},
+};
+
+static const SstStatistic hash_statistics[] = {
+	{"bucket_pages", SST_PAGES, SST_BUCKET_PAGES},
+	{"overflow_pages", SST_PAGES, SST_OVERFLOW_PAGES},
+	{"bitmap_pages", SST_PAGES, SST_BITMAP_PAGES},
+	{"unused_pages", SST_PAGES, SST_UNUSED_PAGES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES},
+};
+
+static const SstStatistic heap_statistics[] = {
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	{"all_visible_pages", SST_PAGES, SST_ALL_VISIBLE_PAGES},
+	{"tuples", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxHeapTuplesPerPage},
+	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxHeapTuplesPerPage},
+	{"redirect_items", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxHeapTuplesPerPage},
+	{"unused_items", SST_TOTAL, SST_UNUSED_ITEMS, 0, MaxHeapTuplesPerPage},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES},
+};
+
+StaticAssertDecl(lengthof(btree_statistics) <= SST_MAX_STATISTICS &&
+				 lengthof(hash_statistics) <= SST_MAX_STATISTICS &&
+				 lengthof(heap_statistics) <= SST_MAX_STATISTICS,
+				 "too many statistics");
+
+/* The statistics that a sample gives of a kind of relation. */
+const SstStatistic *
+sst_statistics(SstTargetKind kind, int *nstatistics)
+{
+	switch (kind)
+	{
+		case SST_BTREE:
+			*nstatistics = lengthof(btree_statistics);
+			return btree_statistics;
+		case SST_HASH:
+			*nstatistics = lengthof(hash_statistics);
+			return hash_statistics;
+		case SST_HEAP:
+			*nstatistics = lengthof(heap_statistics);
+			return heap_statistics;
+		default:
+			elog(ERROR, "unexpected kind of relation: %d", kind);
+			return NULL;		/* keep compiler quiet */
+	}
+}
+
+/* Plan to scan blocks 0 to end - 1. */
+void
+sst_plan_scan(SstScanPlan *plan, const SstTarget *target, BlockNumber end,
+			  bool strict)
+{
+	memset(plan, 0, sizeof(SstScanPlan));
+	plan->relid = RelationGetRelid(target->rel);
+	plan->kind = target->kind;
+	plan->nblocks = target->nblocks;
+	plan->end = end;
+	plan->strict = strict;
+	plan->path = sst_choose_io_path(target->rel, end);
+}
+
+/* Plan to draw nsample blocks at random. */
+void
+sst_plan_sample(SstScanPlan *plan, const SstTarget *target,
+				BlockNumber nsample, uint32 seed)
+{
+	sst_plan_scan(plan, target, target->nblocks, false);
+	plan->sampled = true;
+	plan->nsample = Min(nsample, target->nblocks);
+	plan->seed = seed;
+}
+
+/* The visitor that the plan needs. */
+void
+sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
+{
+	switch (plan->kind)
+	{
+		case SST_BTREE:
+			if (plan->strict)
+				sst_btree_strict_visitor_init(visitor);
+			else
+				sst_btree_visitor_init(visitor, rel,
+									   plan->sampled ? 0 : plan->nblocks);
+			break;
+		case SST_HASH:
+			if (plan->strict)
+				sst_hash_strict_visitor_init(visitor);
+			else
+				sst_hash_visitor_init(visitor);
+			break;
+		case SST_GIN:
+			sst_gin_meta_visitor_init(visitor);
+			break;
+		case SST_HEAP:
+			sst_heap_visitor_init(visitor);
+			break;
+	}
+}
+
+/* Set up a result of nothing. */
+void
+sst_result_init(SstScanResult *result, const SstScanPlan *plan)
+{
+	memset(result, 0, sizeof(SstScanResult));
+	sst_counters_init(&result->counters);
+	sst_stream_report_init(&result->report, plan->path);
+}
+
+/* Add what another process found of the same relation. */
+void
+sst_result_merge(SstScanResult *into, const SstScanResult *from)
+{
+	sst_counters_merge(&into->counters, &from->counters);
+	if (from->meta.known)
+		into->meta = from->meta;
+	into->nvisited += from->nvisited;
+	for (int i = 0; i < SST_MAX_STATISTICS; i++)
+		sst_moments_merge(&into->moments[i], &from->moments[i]);
+	sst_stream_report_merge(&into->report, &from->report);
+}

@@ -1,0 +1,61 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan.h
+ *	  What a scan is to do, and what it found: plain data, for any process
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/plan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_PLAN_H
+#define SST_PLAN_H
+
+#include "stats/estimate.h"
+#include "stream/stream.h"
+#include "target/target.h"
+#include "visit/visit.h"
+
+/* Most statistics of any kind of relation */
+#define SST_MAX_STATISTICS 16
+
+/* What to do: all blocks of a range, or a sample of the relation's blocks */
+typedef struct SstScanPlan
+{
+	Oid			relid;
+	SstTargetKind kind;
+	BlockNumber nblocks;		/* of the relation */
+	BlockNumber end;			/* blocks 0 to end - 1 are scanned */
+	bool		strict;			/* judge as pgstattuple does */
+
+	bool		sampled;
+	BlockNumber nsample;
+	uint32		seed;
+
+	SstIoPath	path;
+} SstScanPlan;
+
+/* What was found, by one process or by several together */
+typedef struct SstScanResult
+{
+	SstCounters counters;
+	SstMeta		meta;
+	uint64		nvisited;
+	SstMoments	moments[SST_MAX_STATISTICS];	/* of a sample */
+	SstStreamReport report;
+} SstScanResult;
+
+extern void sst_plan_scan(SstScanPlan *plan, const SstTarget *target,
+						  BlockNumber end, bool strict);
+extern void sst_plan_sample(SstScanPlan *plan, const SstTarget *target,
+							BlockNumber nsample, uint32 seed);
+extern void sst_plan_visitor(const SstScanPlan *plan, Relation rel,
+							 SstVisitor *visitor);
+extern const SstStatistic *sst_statistics(SstTargetKind kind, int *nstatistics);
+
+extern void sst_result_init(SstScanResult *result, const SstScanPlan *plan);
+extern void sst_result_merge(SstScanResult *into, const SstScanResult *from);
+
+#endif							/* SST_PLAN_H */

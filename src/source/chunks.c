@@ -1,0 +1,65 @@
+/*-------------------------------------------------------------------------
+ *
+ * chunks.c
+ *	  Dealing out a relation's blocks to processes that read it together
+ *
+ * Chunks are large at first, so that each process reads sequentially, and
+ * small at the end, so that all of them finish at about the same time.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/source/chunks.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "source/source.h"
+
+/* Blocks of a chunk: a multiple of the smallest, aligned to it in the file */
+#define MIN_CHUNK 64
+#define MAX_CHUNK 2048
+
+/* A participant's share of what is left is dealt out in so many chunks. */
+#define CHUNKS_PER_SHARE 8
+
+/* Set up the blocks from first to end - 1, to be dealt out. */
+void
+sst_chunks_init(SstChunks *chunks, BlockNumber first, BlockNumber end,
+				int nparticipants)
+{
+	pg_atomic_init_u64(&chunks->next, first);
+	chunks->end = end;
+	chunks->nparticipants = nparticipants;
+}
+
+/*
+ * Take the next chunk, blocks *first to *end - 1; false when all are taken.
+ * Takes no lock.
+ */
+bool
+sst_chunks_take(SstChunks *chunks, BlockNumber *first, BlockNumber *end)
+{
+	uint64		next = pg_atomic_read_u64(&chunks->next);
+	uint64		after;
+
+	do
+	{
+		uint64		size;
+
+		if (next >= chunks->end)
+			return false;
+
+		size = (chunks->end - next) /
+			(CHUNKS_PER_SHARE * chunks->nparticipants);
+		size = Max(Min(size, MAX_CHUNK), MIN_CHUNK);
+		after = (next + size) / MIN_CHUNK * MIN_CHUNK;
+		after = Min(after, chunks->end);
+	} while (!pg_atomic_compare_exchange_u64(&chunks->next, &next, after));
+
+	*first = (BlockNumber) next;
+	*end = (BlockNumber) after;
+
+	return true;
+}

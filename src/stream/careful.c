@@ -1,0 +1,82 @@
+/*-------------------------------------------------------------------------
+ *
+ * careful.c
+ *	  One block at a time, without the buffer manager's error for a bad page
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/careful.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "stream/stream.h"
+
+/*
+ * Pin the block's buffer if the block is in one and valid, else return
+ * InvalidBuffer.  After a failed read the mapping table has an entry for a
+ * buffer that is not valid: the buffer's header is asked as well.
+ */
+static Buffer
+pin_if_valid(const SstCarefulReader *reader, BlockNumber blkno)
+{
+	Buffer		buf = PrefetchBuffer(reader->rel, reader->forknum,
+									 blkno).recent_buffer;
+
+	if (BufferIsValid(buf) &&
+		sst_read_recent_buffer(reader->rel, reader->forknum, blkno, buf))
+		return buf;
+
+	return InvalidBuffer;
+}
+
+/*
+ * Get one page through the buffer manager, or find that it would be refused:
+ * then the page has neither image nor buffer.  An I/O error is an ERROR here
+ * as well.
+ *
+ * A page that is not in a buffer is first read into private memory, and passed
+ * on through the buffer manager if it is valid.  A page that is read past the
+ * buffer manager may be caught while another backend writes it.  Then that
+ * backend has it in a buffer, where we look once more before we believe the bad
+ * image.
+ */
+void
+sst_read_carefully(SstCarefulReader *reader, BlockNumber blkno, SstPage *page)
+{
+	SstStreamReport *report = reader->report;
+
+	page->blkno = blkno;
+	page->buffer = pin_if_valid(reader, blkno);
+
+	if (BufferIsValid(page->buffer))
+		report->blocks_hit++;
+	else
+	{
+		void	   *images[1];
+
+		if (reader->image == NULL)
+			reader->image = sst_palloc_blocks(1);
+		images[0] = reader->image;
+
+		sst_smgr_read(RelationGetSmgr(reader->rel), reader->forknum, blkno,
+					  images, 1);
+		report->blocks_read++;
+		if (report->reads >= 0)
+		{
+			report->reads++;
+			report->read_bytes += BLCKSZ;
+		}
+
+		if (sst_page_verified(reader->image, blkno))
+			page->buffer = ReadBufferExtended(reader->rel, reader->forknum,
+											  blkno, RBM_NORMAL,
+											  reader->strategy);
+		else
+			page->buffer = pin_if_valid(reader, blkno);
+	}
+
+	page->image = BufferIsValid(page->buffer) ? BufferGetPage(page->buffer) : NULL;
+}

@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ *
+ * file_reader.h
+ *	  Reads of relation files into private memory, several at a time
+ *
+ * Two readers: io_uring where there is one, and plain reads behind advice.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/file_reader.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_FILE_READER_H
+#define SST_FILE_READER_H
+
+#include "streamstat.h"
+
+/* One read.  The memory must stay as long as it is in flight. */
+typedef struct SstFileRead
+{
+	int			fd;
+	off_t		offset;
+	char	   *buffer;
+	size_t		length;
+	size_t		done;			/* bytes that have arrived */
+	bool		in_flight;
+} SstFileRead;
+
+typedef struct SstFileReader SstFileReader;
+
+struct SstFileReader
+{
+	SstIoMethod method;
+
+	/*
+	 * Begin to read what is not done yet.  The file must stay open until the
+	 * read is finished.
+	 */
+	void		(*start) (SstFileReader *reader, SstFileRead *read);
+
+	/*
+	 * Wait for a read that was started.  Afterwards "done" is below "length"
+	 * only at the end of the file or after an error.
+	 */
+	void		(*finish) (SstFileReader *reader, SstFileRead *read);
+
+	/* Wait for all reads in flight and free what is not palloc'd.  No ERROR. */
+	void		(*close) (SstFileReader *reader);
+};
+
+extern SstFileReader *sst_uring_reader_open(int depth);
+extern SstFileReader *sst_sync_reader_open(void);
+extern void sst_file_read_rest(SstFileRead *read);
+
+#endif							/* SST_FILE_READER_H */

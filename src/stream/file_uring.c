@@ -1,0 +1,221 @@
+/*-------------------------------------------------------------------------
+ *
+ * file_uring.c
+ *	  Reading relation files by io_uring
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/file_uring.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "utils/wait_event.h"
+
+#include "stream/file_reader.h"
+
+#ifdef SST_USE_LIBURING
+
+#include <liburing.h>
+
+typedef struct UringReader
+{
+	SstFileReader base;
+	struct io_uring ring;
+	int			nin_flight;		/* submitted, and not completed */
+} UringReader;
+
+/* Take what has completed.  The request to cancel has no read. */
+static void
+reap(UringReader *uring, struct io_uring_cqe *cqe)
+{
+	SstFileRead *read = io_uring_cqe_get_data(cqe);
+
+	if (read != NULL)
+	{
+		read->in_flight = false;
+		if (cqe->res > 0)
+			read->done += cqe->res;
+	}
+	uring->nin_flight--;
+	io_uring_cqe_seen(&uring->ring, cqe);
+}
+
+/* Wait for one completion, and take it.  Returns 0 or a negative errno. */
+static int
+wait_one(UringReader *uring)
+{
+	struct io_uring_cqe *cqe;
+	int			rc;
+
+	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);
+	rc = io_uring_wait_cqe(&uring->ring, &cqe);
+	pgstat_report_wait_end();
+	if (rc == 0)
+		reap(uring, cqe);
+
+	return rc;
+}
+
+static void
+uring_start(SstFileReader *reader, SstFileRead *read)
+{
+	UringReader *uring = (UringReader *) reader;
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
+	int			rc;
+
+	/* The ring is as large as the stream's queue, and all is submitted. */
+	if (sqe == NULL)
+		elog(ERROR, "io_uring has no free submission queue entry");
+
+	io_uring_prep_read(sqe, read->fd, read->buffer + read->done,
+					   read->length - read->done, read->offset + read->done);
+	io_uring_sqe_set_data(sqe, read);
+
+	/* The kernel may be short of memory until something has completed. */
+	while ((rc = io_uring_submit(&uring->ring)) < 0 &&
+		   (rc == -EINTR || ((rc == -EAGAIN || rc == -EBUSY) &&
+							 uring->nin_flight > 0)))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (rc != -EINTR)
+			(void) wait_one(uring);
+	}
+	if (rc < 0)
+	{
+		errno = -rc;
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not submit a read to io_uring: %m")));
+	}
+
+	read->in_flight = true;
+	uring->nin_flight++;
+}
+
+/*
+ * A read that came back short, or with an error, is tried once more by plain
+ * reads, which say the same again if there is something wrong.
+ */
+static void
+uring_finish(SstFileReader *reader, SstFileRead *read)
+{
+	UringReader *uring = (UringReader *) reader;
+
+	while (read->in_flight)
+	{
+		int			rc = wait_one(uring);
+
+		if (rc == -EINTR)
+			CHECK_FOR_INTERRUPTS();
+		else if (rc < 0)
+		{
+			errno = -rc;
+			ereport(ERROR,
+					(errcode_for_file_access(),
+					 errmsg("could not wait for io_uring: %m")));
+		}
+	}
+
+	sst_file_read_rest(read);
+}
+
+/*
+ * Cancel what can be cancelled, and wait for the rest: the kernel writes to
+ * the memory of a read until it has completed.
+ */
+static void
+uring_close(SstFileReader *reader)
+{
+	UringReader *uring = (UringReader *) reader;
+
+#ifdef IORING_ASYNC_CANCEL_ANY
+	if (uring->nin_flight > 0)
+	{
+		struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
+
+		int			nsubmitted;
+
+		if (sqe != NULL)
+		{
+			io_uring_prep_cancel(sqe, NULL,
+								 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
+			io_uring_sqe_set_data(sqe, NULL);
+			nsubmitted = io_uring_submit(&uring->ring);
+			uring->nin_flight += Max(nsubmitted, 0);
+		}
+	}
+#endif
+
+	while (uring->nin_flight > 0)
+	{
+		int			rc = wait_one(uring);
+
+		if (rc < 0 && rc != -EINTR)
+			break;
+	}
+
+	io_uring_queue_exit(&uring->ring);
+	ReleaseExternalFD();
+}
+
+/*
+ * Open a ring for depth reads at a time.  NULL where there can be none: the
+ * kernel is too old, or forbids it, or we have too many files or too little
+ * memory.
+ */
+SstFileReader *
+sst_uring_reader_open(int depth)
+{
+	static bool forbidden = false;
+	UringReader *uring;
+	int			rc = -EINVAL;
+
+	if (forbidden)
+		return NULL;
+
+	uring = palloc0(sizeof(UringReader));
+	if (!AcquireExternalFD())
+	{
+		pfree(uring);
+		return NULL;
+	}
+
+	/* Completions are then handled when we wait, and not before. */
+#if defined(IORING_SETUP_SINGLE_ISSUER) && defined(IORING_SETUP_DEFER_TASKRUN)
+	rc = io_uring_queue_init(depth, &uring->ring,
+							 IORING_SETUP_SINGLE_ISSUER |
+							 IORING_SETUP_DEFER_TASKRUN);
+#endif
+	if (rc == -EINVAL)
+		rc = io_uring_queue_init(depth, &uring->ring, 0);
+	if (rc < 0)
+	{
+		forbidden = (rc == -ENOSYS || rc == -EPERM || rc == -EACCES);
+		ReleaseExternalFD();
+		pfree(uring);
+		return NULL;
+	}
+
+	uring->base.method = SST_IO_METHOD_IO_URING;
+	uring->base.start = uring_start;
+	uring->base.finish = uring_finish;
+	uring->base.close = uring_close;
+
+	return &uring->base;
+}
+
+#else							/* !SST_USE_LIBURING */
+
+/* There is none in this build. */
+SstFileReader *
+sst_uring_reader_open(int depth)
+{
+	return NULL;
+}
+
+#endif							/* SST_USE_LIBURING */

@@ -1,0 +1,582 @@
+/*-------------------------------------------------------------------------
+ *
+ * stream_file.c
+ *	  Pages from a relation's files, past the buffer manager
+ *
+ * Blocks that are in no buffer are read from the segment files into private
+ * memory, in runs of neighbours.  This spares the buffer manager's work for
+ * each block, and disturbs no buffer.  What keeps the pages true:
+ *
+ * (1) Before a run is read, each of its blocks is looked up in the buffer
+ * mapping table.  A block that is found is read through the buffer manager.
+ * One that is not found has in the file its last state, and nobody is writing
+ * it: a buffer leaves the table only after it was written.
+ *
+ * (2) Somebody may then load such a block, change it, and write it while we
+ * read.  Before it is written, the WAL of the change is: so if the WAL's
+ * position is the same before (1) and after the read, nothing like that has
+ * happened; changes without WAL are hint bits, of which any mixture is valid.
+ * If the position has moved, or the relation has no WAL, the blocks are looked
+ * up once more, and those found are read through the buffer manager.
+ *
+ * (3) Each private page must pass the checks that the buffer manager would
+ * make, and must not be newer than the WAL's position before (1).  A page that
+ * does not pass is read through the buffer manager, which has the last word.
+ *
+ * A run whose data is in the page cache is copied at once through a buffer
+ * that stays in the CPU's cache.  When data is missing there, a queue of runs
+ * is read ahead, until it proves to be there again.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/stream_file.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/uio.h>
+
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "port/pg_bitutils.h"
+#include "storage/fd.h"
+#include "utils/memutils.h"
+#include "utils/spccache.h"
+
+#include "stream/file_reader.h"
+#include "stream/stream.h"
+
+/* Blocks in a run: at most one bit of a word each; by default 256 kB */
+#define MAX_RUN_BLOCKS 64
+#define DEFAULT_RUN_BLOCKS (256 * 1024 / BLCKSZ)
+
+/* Blocks that are read for nothing, rather than to begin another read */
+#define MAX_GAP 8
+
+/* Memory for all runs together */
+#define MAX_MEMORY (16 * 1024 * 1024)
+
+/* Doubtful pages from which on, if so many, all goes through buffers */
+#define MIN_DOUBTS 64
+#define MAX_DOUBT_SHARE 8
+
+/* Pages to look ahead for the CPU's sake */
+#define PEEK_DISTANCE 4
+
+#define BIT(i) (UINT64CONST(1) << (i))
+
+/* Neighbouring blocks of one segment */
+typedef struct Run
+{
+	BlockNumber first;
+	uint64		wanted;			/* blocks to return; bit 0 is the first */
+	uint64		buffered;		/* of those, in buffers */
+	Buffer		buffers[MAX_RUN_BLOCKS];
+	XLogRecPtr	position;		/* of the WAL before they were looked up */
+	int			read_first;		/* block of the run that the read begins at */
+	bool		finished;		/* the read, if there is one */
+	SstFileRead read;
+	char	   *memory;			/* NULL if there is no read */
+} Run;
+
+typedef struct SstFileStream
+{
+	SstStream	base;
+	MemoryContext context;
+	MemoryContextCallback callback;
+
+	int			max_blocks;		/* of a run */
+	bool		wal_logged;
+	bool		checksums;
+	bool		strict;
+	SstCarefulReader careful;
+
+	/* The open segment */
+	int			fd;				/* -1 if none is open, or it cannot be */
+	int64		segno;			/* -1 before the first */
+
+	SstFileReader *reader;		/* NULL until something is not cached */
+	bool		nowait;			/* reads can be tried without waiting */
+
+	/*
+	 * A ring of runs.  One is being returned, and the one before it is kept
+	 * as long; behind it depth - 1 runs are read ahead.
+	 */
+	Run		   *runs;
+	int			nruns;
+	int			current;
+	int			nqueued;		/* the current one included */
+	int			depth;
+	int			max_depth;
+	int			ncached;		/* runs in a row that were in the page cache */
+	uint64		left;			/* blocks of the current run to return */
+	char	  **spare;			/* memory for runs, last used last */
+	int			nspare;
+
+	int64		ntaken;			/* blocks, from the source */
+	int64		nreturned;
+	int64		ndoubts;
+	bool		gave_up;
+} SstFileStream;
+
+/* Close the reader and what it reads, whatever ends the stream. */
+static void
+close_reader(void *arg)
+{
+	SstFileStream *stream = arg;
+
+	if (stream->reader != NULL)
+		stream->reader->close(stream->reader);
+	stream->reader = NULL;
+}
+
+/*
+ * Open a reader that suits the settings and the machine.
+ */
+static void
+open_reader(SstFileStream *stream)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(stream->context);
+
+	if (sst_io_method != SST_IO_METHOD_SYNC)
+		stream->reader = sst_uring_reader_open(stream->nruns);
+	if (stream->reader == NULL)
+		stream->reader = sst_sync_reader_open();
+
+	stream->base.report->reader = stream->reader->method;
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/*
+ * Take neighbouring blocks from the source: up to the largest size of a run,
+ * the end of a segment, or a gap that is worth another read.
+ */
+static bool
+take_run(SstFileStream *stream, Run *run)
+{
+	SstSource  *source = stream->base.source;
+	BlockNumber last;
+	BlockNumber blkno;
+
+	if (stream->gave_up)
+		return false;
+
+	run->first = last = sst_source_next(source);
+	if (run->first == InvalidBlockNumber)
+		return false;
+	run->wanted = BIT(0);
+
+	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
+	{
+		if (blkno - last > MAX_GAP + 1 ||
+			blkno - run->first >= stream->max_blocks ||
+			blkno / RELSEG_SIZE != run->first / RELSEG_SIZE)
+		{
+			sst_source_put_back(source, blkno);
+			break;
+		}
+		run->wanted |= BIT(blkno - run->first);
+		last = blkno;
+	}
+
+	stream->ntaken += pg_popcount64(run->wanted);
+	stream->base.report->look_ahead_max = Max(stream->base.report->look_ahead_max,
+											  stream->ntaken - stream->nreturned);
+
+	return true;
+}
+
+/* Find out which of the given blocks of the run are in buffers. */
+static uint64
+look_up(SstFileStream *stream, Run *run, uint64 blocks)
+{
+	Buffer		guess = InvalidBuffer;
+	uint64		found = 0;
+
+	while (blocks != 0)
+	{
+		int			i = pg_rightmost_one_pos64(blocks);
+		Buffer		buf = sst_find_buffer(stream->base.rel,
+										  stream->base.forknum,
+										  run->first + i, guess);
+
+		blocks &= blocks - 1;
+		if (!BufferIsValid(buf))
+			continue;
+		run->buffers[i] = buf;
+		found |= BIT(i);
+		guess = buf < NBuffers ? buf + 1 : InvalidBuffer;
+	}
+
+	return found;
+}
+
+/* Wait for the run's read. */
+static void
+finish_read(SstFileStream *stream, Run *run)
+{
+	if (!run->finished)
+		stream->reader->finish(stream->reader, &run->read);
+	run->finished = true;
+}
+
+/*
+ * Have the segment of a run open; runs of the one before are finished first.
+ */
+static void
+open_segment(SstFileStream *stream, const Run *run)
+{
+	int64		segno = run->first / RELSEG_SIZE;
+
+	if (segno == stream->segno)
+		return;
+
+	for (int i = 0; i < stream->nqueued; i++)
+		finish_read(stream, &stream->runs[(stream->current + i) % stream->nruns]);
+	if (stream->fd >= 0)
+		CloseTransientFile(stream->fd);
+	stream->fd = sst_open_segment(stream->base.rel, stream->base.forknum, segno);
+	stream->segno = segno;
+}
+
+/*
+ * Try to copy what is to be read from the page cache; true if all was there.
+ */
+static bool
+read_cached(SstFileStream *stream, SstFileRead *read)
+{
+#ifdef RWF_NOWAIT
+	struct iovec iov = {read->buffer, read->length};
+	ssize_t		n;
+
+	if (!stream->nowait)
+		return false;
+
+	n = preadv2(read->fd, &iov, 1, read->offset, RWF_NOWAIT);
+	if (n >= 0)
+		read->done = n;
+	else if (errno != EAGAIN && errno != EINTR)
+		stream->nowait = false;
+
+	return read->done == read->length;
+#else
+	return false;
+#endif
+}
+
+/* Memory for a run: that which was in use last, as the CPU's cache has it. */
+static char *
+take_memory(SstFileStream *stream)
+{
+	MemoryContext oldcontext;
+	char	   *memory;
+
+	if (stream->nspare > 0)
+		return stream->spare[--stream->nspare];
+
+	oldcontext = MemoryContextSwitchTo(stream->context);
+	memory = sst_palloc_blocks(stream->max_blocks);
+	MemoryContextSwitchTo(oldcontext);
+
+	return memory;
+}
+
+/*
+ * Begin to read those of the run's blocks that are in no buffer.
+ */
+static void
+start_run(SstFileStream *stream, Run *run)
+{
+	SstFileRead *read = &run->read;
+	uint64		missing;
+	int			last;
+
+	run->position = sst_wal_position();
+	run->buffered = look_up(stream, run, run->wanted);
+	run->finished = true;
+	read->done = read->length = 0;
+
+	missing = run->wanted & ~run->buffered;
+	if (missing == 0)
+		return;
+
+	open_segment(stream, run);
+	run->read_first = pg_rightmost_one_pos64(missing);
+	last = pg_leftmost_one_pos64(missing);
+
+	/* A file that cannot be opened is the buffer manager's to complain of. */
+	if (stream->fd < 0)
+		return;
+
+	run->memory = take_memory(stream);
+	read->fd = stream->fd;
+	read->offset = (off_t) BLCKSZ * ((run->first + run->read_first) % RELSEG_SIZE);
+	read->buffer = run->memory + (Size) BLCKSZ * run->read_first;
+	read->length = (Size) BLCKSZ * (last - run->read_first + 1);
+
+	stream->base.report->reads++;
+	stream->base.report->read_bytes += read->length;
+
+	if (read_cached(stream, read))
+	{
+		/* All of the queue was there: read no further ahead. */
+		if (++stream->ncached > 2 * stream->max_depth)
+			stream->depth = 1;
+		return;
+	}
+
+	stream->ncached = 0;
+	stream->depth = stream->max_depth;
+	if (stream->reader == NULL)
+		open_reader(stream);
+	stream->reader->start(stream->reader, read);
+	run->finished = false;
+}
+
+/*
+ * Step to the next run, whose data then is there, and fill up the queue behind
+ * it; false at the end.
+ */
+static bool
+next_run(SstFileStream *stream)
+{
+	Run		   *run;
+
+	if (stream->nqueued > 0)
+	{
+		/* The page returned last stays valid; the run before goes. */
+		run = &stream->runs[(stream->current + stream->nruns - 1) % stream->nruns];
+		if (run->memory != NULL)
+			stream->spare[stream->nspare++] = run->memory;
+		run->memory = NULL;
+
+		stream->current = (stream->current + 1) % stream->nruns;
+		stream->nqueued--;
+	}
+
+	while (stream->nqueued < stream->depth)
+	{
+		run = &stream->runs[(stream->current + stream->nqueued) % stream->nruns];
+
+		if (!take_run(stream, run))
+			break;
+		start_run(stream, run);
+		stream->nqueued++;
+	}
+
+	if (stream->nqueued == 0)
+		return false;
+
+	run = &stream->runs[stream->current];
+	finish_read(stream, run);
+	stream->left = run->wanted;
+
+	/* Step (2) of the head of this file */
+	if (run->buffered != run->wanted &&
+		(!stream->wal_logged || sst_wal_position() != run->position))
+	{
+		uint64		appeared = look_up(stream, run, run->wanted & ~run->buffered);
+
+		stream->ndoubts += pg_popcount64(appeared);
+		run->buffered |= appeared;
+	}
+
+	return true;
+}
+
+/*
+ * Would the buffer manager take the private page, and is it not newer than
+ * the WAL was before it was read?  The common case is decided here, without
+ * the server's slower code.
+ */
+static bool
+private_page_is_good(SstFileStream *stream, const Run *run, char *image,
+					 BlockNumber blkno)
+{
+	const PageHeaderData *header = (const PageHeaderData *) image;
+
+	if (header->pd_upper == 0 ||
+		(header->pd_flags & ~PD_VALID_FLAG_BITS) != 0 ||
+		header->pd_lower > header->pd_upper ||
+		header->pd_upper > header->pd_special ||
+		header->pd_special > BLCKSZ ||
+		header->pd_special != MAXALIGN(header->pd_special) ||
+		(stream->checksums &&
+		 sst_checksum_page(image, blkno) != header->pd_checksum))
+		return sst_page_verified(image, blkno);
+
+	return !stream->wal_logged ||
+		PageGetLSN(image) <= run->position;
+}
+
+/*
+ * Get a block through the buffer manager.
+ */
+static void
+read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
+{
+	SstStream  *base = &stream->base;
+
+	if (!stream->strict)
+	{
+		sst_read_carefully(&stream->careful, blkno, page);
+		return;
+	}
+
+	page->blkno = blkno;
+	page->buffer = ReadBufferExtended(base->rel, base->forknum, blkno,
+									  RBM_NORMAL, base->strategy);
+	page->image = BufferGetPage(page->buffer);
+	base->report->blocks_read++;
+}
+
+static bool
+file_stream_next(SstStream *base, SstPage *page)
+{
+	SstFileStream *stream = (SstFileStream *) base;
+	Run		   *run;
+	int			i;
+	int			i_read;
+	char	   *image;
+
+	if (stream->left == 0 && !next_run(stream))
+		return false;
+
+	run = &stream->runs[stream->current];
+	i = pg_rightmost_one_pos64(stream->left);
+	stream->left &= stream->left - 1;
+	stream->nreturned++;
+	base->report->blocks_requested++;
+	page->blkno = run->first + i;
+
+	if (run->buffered & BIT(i))
+	{
+		if (sst_read_recent_buffer(base->rel, base->forknum, page->blkno,
+								   run->buffers[i]))
+		{
+			base->report->blocks_hit++;
+			page->buffer = run->buffers[i];
+			page->image = BufferGetPage(page->buffer);
+		}
+		else
+			read_buffer(stream, page->blkno, page);
+		return true;
+	}
+
+	image = run->memory + (Size) BLCKSZ * i;
+	i_read = i - run->read_first;
+	if ((Size) BLCKSZ * (i_read + 1) <= run->read.done &&
+		private_page_is_good(stream, run, image, page->blkno))
+	{
+		base->report->blocks_read++;
+		base->report->blocks_private++;
+		page->buffer = InvalidBuffer;
+		page->image = image;
+		return true;
+	}
+
+	read_buffer(stream, page->blkno, page);
+
+	/* The buffer manager knew better?  If that goes on, leave it to it. */
+	if (page->image != NULL && ++stream->ndoubts > MIN_DOUBTS &&
+		stream->ndoubts > stream->nreturned / MAX_DOUBT_SHARE)
+		stream->gave_up = true;
+
+	return true;
+}
+
+/* Pages of this run that are in buffers will be where they were found. */
+static const char *
+file_stream_peek(const SstStream *base)
+{
+	const SstFileStream *stream = (const SstFileStream *) base;
+	const Run  *run = &stream->runs[stream->current];
+	uint64		soon = stream->left & run->buffered;
+
+	for (int i = 1; i < PEEK_DISTANCE && soon != 0; i++)
+		soon &= soon - 1;
+
+	return soon == 0 ? NULL :
+		BufferGetBlock(run->buffers[pg_rightmost_one_pos64(soon)]);
+}
+
+static void
+file_stream_end(SstStream *base)
+{
+	SstFileStream *stream = (SstFileStream *) base;
+
+	close_reader(stream);
+	if (stream->fd >= 0)
+		CloseTransientFile(stream->fd);
+	MemoryContextDelete(stream->context);
+}
+
+/*
+ * Begin to read the source's blocks of a fork of a relation whose buffers are
+ * shared.
+ *
+ * The relation must be open and locked until the end.  What the stream did is
+ * added to the report as it goes.  Pages that the buffer manager refuses are
+ * errors if strict is set, else they have no image.
+ */
+SstStream *
+sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
+					  BufferAccessStrategy strategy, bool strict,
+					  SstStreamReport *report)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "streamstat file stream",
+												  ALLOCSET_SMALL_SIZES);
+	SstFileStream *stream = MemoryContextAllocZero(context, sizeof(SstFileStream));
+	int			concurrency = sst_io_concurrency > 0 ? sst_io_concurrency :
+		get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace);
+
+	stream->base.next = file_stream_next;
+	stream->base.peek = file_stream_peek;
+	stream->base.end = file_stream_end;
+	stream->base.rel = rel;
+	stream->base.forknum = forknum;
+	stream->base.source = source;
+	stream->base.strategy = strategy;
+	stream->base.report = report;
+
+	stream->context = context;
+	stream->callback.func = close_reader;
+	stream->callback.arg = stream;
+	MemoryContextRegisterResetCallback(context, &stream->callback);
+
+	stream->max_blocks = sst_io_combine_limit > 0 ?
+		Min(sst_io_combine_limit, MAX_RUN_BLOCKS) : DEFAULT_RUN_BLOCKS;
+	stream->wal_logged = RelationIsPermanent(rel);
+	stream->checksums = DataChecksumsEnabled();
+	stream->strict = strict;
+	stream->careful.rel = rel;
+	stream->careful.forknum = forknum;
+	stream->careful.strategy = strategy;
+	stream->careful.report = report;
+
+	stream->fd = -1;
+	stream->segno = -1;
+	stream->nowait = true;
+
+	stream->depth = 1;
+	stream->max_depth = Max(Min(concurrency, MAX_MEMORY / BLCKSZ /
+								stream->max_blocks), 1);
+	stream->nruns = stream->max_depth + 1;
+	stream->runs = MemoryContextAllocZero(context, sizeof(Run) * stream->nruns);
+	stream->spare = MemoryContextAlloc(context, sizeof(char *) * stream->nruns);
+
+	return &stream->base;
+}
+
+/*
+ * After the last page: did the stream leave the rest of the source to the
+ * buffer stream?
+ */
+bool
+sst_file_stream_gave_up(const SstStream *base)
+{
+	return ((const SstFileStream *) base)->gave_up;
+}
