@@ -30,6 +30,7 @@ OBJS = \
 	src/source/source_sample.o \
 	src/stats/counters.o \
 	src/stats/estimate.o \
+	src/stream/buffered.o \
 	src/stream/careful.o \
 	src/stream/file_sync.o \
 	src/stream/file_uring.o \

@@ -180,9 +180,9 @@ SKIP:
 	my @lengths = advice();
 	$stats = stats();
 	cmp_ok(scalar @lengths, '>', 10, 'cold: advice was given');
-	is(scalar(grep { $_ <= BLCKSZ || $_ > 131072 } @lengths),
-		0, 'cold: for more than a page, and up to 128 kB');
-	is(max(@lengths), 131072, 'cold: 128 kB is reached');
+	is(scalar(grep { $_ <= BLCKSZ || $_ > 262144 } @lengths),
+		0, 'cold: for more than a page, and up to 256 kB');
+	is(max(@lengths), 262144, 'cold: 256 kB is reached');
 	is($stats->{advice_calls}, scalar @lengths, 'cold: the calls are counted');
 	is(sprintf('%.0f', $stats->{advice_calls} * $stats->{avg_advice_bytes}),
 		sum(@lengths), 'cold: and their lengths');

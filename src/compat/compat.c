@@ -114,6 +114,41 @@ sst_find_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
 }
 
 /*
+ * Set the bits, among marks for nblocks blocks from first on, of the blocks that
+ * are in shared buffers: by a look at all buffers, without a lock.
+ *
+ * A block that is in one buffer all the while is found.  One that comes, goes or
+ * moves meanwhile may be found or not.
+ */
+void
+sst_mark_buffered(Relation rel, ForkNumber forknum, BlockNumber first,
+				  BlockNumber nblocks, uint64 *marks)
+{
+	BufferTag	wanted;
+
+#if PG_VERSION_NUM >= 160000
+	InitBufferTag(&wanted, &rel->rd_locator, forknum, 0);
+#else
+	INIT_BUFFERTAG(wanted, rel->rd_node, forknum, 0);
+#endif
+
+	pg_memory_barrier();
+	for (int i = 0; i < NBuffers; i++)
+	{
+		BufferTag	tag = GetBufferDescriptor(i)->tag;
+		BlockNumber n = tag.blockNum - first;
+
+		tag.blockNum = 0;
+#if PG_VERSION_NUM >= 160000
+		if (n < nblocks && BufferTagsEqual(&tag, &wanted))
+#else
+		if (n < nblocks && BUFFERTAGS_EQUAL(tag, wanted))
+#endif
+			marks[n / 64] |= UINT64CONST(1) << (n % 64);
+	}
+}
+
+/*
  * A position in the WAL that every change to a page moves on before the
  * changed page can be written: the insert position, or on a standby the end of
  * the record that is being replayed.

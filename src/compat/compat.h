@@ -70,12 +70,17 @@ typedef struct SstAdviceFile
 } SstAdviceFile;
 
 extern Size sst_page_free_space(const PageData *page);
-extern uint16 (*sst_checksum_page) (char *page, BlockNumber blkno);
+extern void (*sst_checksum_two) (char *const pages[2],
+								 const BlockNumber blknos[2],
+								 uint16 checksums[2]);
 extern bool sst_page_verified(const PageData *page, BlockNumber blkno);
 extern Buffer sst_find_buffer(Relation rel, ForkNumber forknum,
 							  BlockNumber blkno, Buffer guess);
 extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
 								   BlockNumber blkno, Buffer buffer);
+extern void sst_mark_buffered(Relation rel, ForkNumber forknum,
+							  BlockNumber first, BlockNumber nblocks,
+							  uint64 *marks);
 extern XLogRecPtr sst_wal_position(void);
 extern int	sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno);
 extern bool sst_direct_io(void);

@@ -47,6 +47,13 @@ typedef struct SstScanResult
 	SstStreamReport report;
 } SstScanResult;
 
+/* How many blocks will be read? */
+static inline BlockNumber
+sst_plan_nblocks(const SstScanPlan *plan)
+{
+	return plan->sampled ? plan->nsample : plan->end;
+}
+
 extern void sst_plan_scan(SstScanPlan *plan, const SstTarget *target,
 						  BlockNumber end, bool strict);
 extern void sst_plan_sample(SstScanPlan *plan, const SstTarget *target,

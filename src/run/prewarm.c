@@ -28,7 +28,7 @@ prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source,
 				SstStreamReport *report)
 {
 	SstStream  *stream = sst_buffer_stream_begin(rel, forknum, source, NULL,
-												 report);
+												 true, report);
 	SstPage		page;
 
 	while (stream->next(stream, &page))

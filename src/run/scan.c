@@ -155,7 +155,7 @@ scan_buffers(Scan *scan, SstStream *volatile *stream_p)
 {
 	SstStream  *stream = sst_buffer_stream_begin(scan->rel, MAIN_FORKNUM,
 												 scan->source, scan->strategy,
-												 &scan->result->report);
+												 false, &scan->result->report);
 
 	*stream_p = stream;
 	visit_stream(scan, stream);
@@ -258,7 +258,9 @@ static bool
 scan_files(Scan *scan)
 {
 	SstStream  *stream = sst_file_stream_begin(scan->rel, MAIN_FORKNUM,
-											   scan->source, scan->strategy,
+											   scan->source,
+											   sst_plan_nblocks(scan->plan),
+											   scan->strategy,
 											   scan->plan->strict,
 											   &scan->result->report);
 	bool		gave_up;
@@ -367,8 +369,7 @@ try_parallel_scan(const SstParallelJob *job, Relation rel, int nworkers,
 void
 sst_scan_run(const SstScanPlan *plan, Relation rel, SstScanResult *result)
 {
-	int			nworkers = sst_parallel_workers(rel, plan->sampled ?
-												plan->nsample : plan->end);
+	int			nworkers = sst_parallel_workers(rel, sst_plan_nblocks(plan));
 
 	if (nworkers > 0)
 	{

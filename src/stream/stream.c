@@ -12,7 +12,15 @@
  */
 #include "postgres.h"
 
+#include "utils/spccache.h"
+
 #include "stream/stream.h"
+
+/* Reads under way, unless a setting asks for more */
+#define DEFAULT_DEPTH 32
+
+/* Most bytes under way, and most memory for them */
+#define MAX_BYTES (16 * 1024 * 1024)
 
 /*
  * The way for nblocks blocks of a relation, from the settings and the
@@ -30,6 +38,35 @@ sst_choose_io_path(Relation rel, BlockNumber nblocks)
 		return sst_io_path;
 
 	return SST_IO_PATH_FILE;
+}
+
+/* How many neighbouring blocks to read, or advise of, together */
+int
+sst_run_blocks(void)
+{
+	return sst_io_combine_limit > 0 ?
+		Min(sst_io_combine_limit, SST_MAX_RUN_BLOCKS) : SST_MAX_RUN_BLOCKS;
+}
+
+/*
+ * How many such runs to keep under way for a relation, at least 1.
+ *
+ * The server's default is meant for reads of single blocks from a disk that is
+ * not far away: unless it is set to do without asynchronous I/O, take more.
+ * What is bounded for the sake of others is the memory.
+ */
+int
+sst_io_depth(Relation rel)
+{
+	int			depth = sst_io_concurrency;
+
+	if (depth == 0)
+	{
+		depth = get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace);
+		depth = depth == 0 ? 1 : Max(depth, DEFAULT_DEPTH);
+	}
+
+	return Min(depth, MAX_BYTES / BLCKSZ / SST_MAX_RUN_BLOCKS);
 }
 
 void

@@ -93,17 +93,24 @@ typedef struct SstCarefulReader
 	char	   *image;			/* one block of memory, or NULL */
 } SstCarefulReader;
 
+/* Most neighbouring blocks that are read, or advised of, together: 256 kB */
+#define SST_MAX_RUN_BLOCKS Min(256 * 1024 / BLCKSZ, 64)
+
 extern SstIoPath sst_choose_io_path(Relation rel, BlockNumber nblocks);
+extern int	sst_run_blocks(void);
+extern int	sst_io_depth(Relation rel);
 
 extern SstStream *sst_buffer_stream_begin(Relation rel, ForkNumber forknum,
 										  SstSource *source,
 										  BufferAccessStrategy strategy,
+										  bool read_ahead,
 										  SstStreamReport *report);
 extern BlockNumber sst_buffer_stream_unread_end(SstStream *stream);
 extern void sst_buffer_stream_abandon(SstStream *stream);
 
 extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
 										SstSource *source,
+										BlockNumber nblocks,
 										BufferAccessStrategy strategy,
 										bool strict, SstStreamReport *report);
 extern bool sst_file_stream_gave_up(const SstStream *stream);

@@ -28,6 +28,13 @@
 /* Pages to look ahead for the CPU's sake: found by trying 1 to 8 */
 #define PEEK_DISTANCE 4
 
+/* Neighbouring blocks that the kernel is told of by one call */
+typedef struct AdvisedRun
+{
+	BlockNumber next;			/* first one that was not asked for yet */
+	BlockNumber end;
+} AdvisedRun;
+
 typedef struct SstBufferStream
 {
 	SstStream	base;
@@ -49,6 +56,18 @@ typedef struct SstBufferStream
 	BlockNumber last_block;
 	Buffer		last_buffer;
 
+	/*
+	 * Advice, further ahead than the read stream looks: a ring of runs that
+	 * the kernel was told of, or NULL
+	 */
+	AdvisedRun *advised;
+	int			current_run;
+	int			nadvised;
+	int			max_advised;
+	SstAdviceFile advice_file;
+	int64		nadvice_calls;
+	int64		nadvice_blocks;
+
 	/* Counters of the server when the stream began */
 	const int64 *hit_counter;
 	const int64 *read_counter;
@@ -63,10 +82,69 @@ typedef struct SstBufferStream
 	int64		read_last;
 } SstBufferStream;
 
+/*
+ * Take neighbouring blocks from the source, and tell the kernel of them if
+ * they seem not to be in buffers; false at the end.
+ */
+static bool
+advise_run(SstBufferStream *stream, AdvisedRun *run)
+{
+	SstSource  *source = stream->base.source;
+	BlockNumber blkno = sst_source_next(source);
+
+	if (blkno == InvalidBlockNumber)
+		return false;
+
+	run->next = blkno;
+	run->end = blkno + 1;
+	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
+	{
+		if (blkno != run->end || run->end - run->next >= sst_run_blocks() ||
+			blkno % RELSEG_SIZE == 0)
+		{
+			sst_source_put_back(source, blkno);
+			break;
+		}
+		run->end++;
+	}
+
+	if (!BufferIsValid(sst_find_buffer(stream->base.rel, stream->base.forknum,
+									   run->end - 1, InvalidBuffer)) &&
+		sst_advise(&stream->advice_file, run->next, run->end - run->next))
+	{
+		stream->nadvice_calls++;
+		stream->nadvice_blocks += run->end - run->next;
+	}
+
+	return true;
+}
+
+/* The next block of the runs that the kernel was told of */
+static BlockNumber
+take_advised_block(SstBufferStream *stream)
+{
+	AdvisedRun *run = &stream->advised[stream->current_run];
+
+	if (stream->nadvised > 0 && run->next == run->end)
+	{
+		stream->current_run = (stream->current_run + 1) % stream->max_advised;
+		stream->nadvised--;
+		run = &stream->advised[stream->current_run];
+	}
+
+	while (stream->nadvised < stream->max_advised &&
+		   advise_run(stream, &stream->advised[(stream->current_run + stream->nadvised) %
+											   stream->max_advised]))
+		stream->nadvised++;
+
+	return stream->nadvised == 0 ? InvalidBlockNumber : run->next++;
+}
+
 static inline BlockNumber
 take_block(SstBufferStream *stream)
 {
-	BlockNumber blkno = sst_source_next(stream->base.source);
+	BlockNumber blkno = stream->advised ? take_advised_block(stream) :
+		sst_source_next(stream->base.source);
 
 	stream->exhausted = (blkno == InvalidBlockNumber);
 
@@ -144,14 +222,22 @@ static void buffer_stream_end(SstStream *base);
 /*
  * Begin to read the source's blocks of a fork.
  *
+ * With read_ahead, the kernel is told of blocks further ahead than the read
+ * stream looks.  That pays when storage is slow and all blocks have to go
+ * through buffers: the server's own advice, where it gives any, comes too late
+ * to keep many reads under way, and its I/O workers are few.
+ *
  * The relation must be open and locked until the end.  What the stream did is
  * added to the report when it ends.  Memory is the current context's.
  */
 SstStream *
 sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
-						BufferAccessStrategy strategy, SstStreamReport *report)
+						BufferAccessStrategy strategy, bool read_ahead,
+						SstStreamReport *report)
 {
 	SstBufferStream *stream = palloc0(sizeof(SstBufferStream));
+	int			flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL |
+		READ_STREAM_USE_BATCHING;
 	int			nestlevel = NewGUCNestLevel();
 
 	stream->base.next = buffer_stream_next;
@@ -171,16 +257,26 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->may_follow = strategy != NULL && !stream->temp;
 	stream->last_asked = InvalidBlockNumber;
 
+	/* Read-ahead fills the page cache, which direct I/O does not look at. */
+	stream->max_advised = sst_io_depth(rel);
+	if (read_ahead && stream->max_advised > 1 && !stream->temp &&
+		!sst_direct_io())
+	{
+		/* What follows neighbouring buffers returns blocks to the source. */
+		Assert(!stream->may_follow);
+
+		stream->advised = palloc(sizeof(AdvisedRun) * stream->max_advised);
+		sst_advice_file_init(&stream->advice_file, rel, forknum);
+		flags |= READ_STREAM_SEQUENTIAL;	/* gives no advice of its own */
+	}
+
 	apply_settings();
 
 	/*
-	 * Batch mode is safe because next_block() and the sources take no lock
-	 * and do no I/O.
+	 * Batch mode is safe because next_block() waits for no I/O of ours and
+	 * the sources take no lock.
 	 */
-	stream->read_stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE |
-													 READ_STREAM_FULL |
-													 READ_STREAM_USE_BATCHING,
-													 strategy, rel, forknum,
+	stream->read_stream = read_stream_begin_relation(flags, strategy, rel, forknum,
 													 next_block, stream, 0);
 	AtEOXact_GUC(true, nestlevel);
 
@@ -378,10 +474,12 @@ buffer_stream_end(SstStream *base)
 #ifndef SST_HAVE_READ_STREAM
 	const SstReadStreamStats *stats = sst_read_stream_stats(stream->read_stream);
 
-	base->report->advice_calls += stats->advice_calls;
-	base->report->advice_blocks += stats->advice_blocks;
+	base->report->advice_calls += stats->advice_calls + stream->nadvice_calls;
+	base->report->advice_blocks += stats->advice_blocks + stream->nadvice_blocks;
 #endif
 	sst_buffer_stream_abandon(base);
 	read_stream_end(stream->read_stream);
+	if (stream->advised)
+		sst_advice_file_close(&stream->advice_file);
 	pfree(stream);
 }

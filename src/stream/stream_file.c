@@ -39,24 +39,16 @@
 #include <sys/uio.h>
 
 #include "access/xlog.h"
-#include "catalog/pg_class.h"
 #include "port/pg_bitutils.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
-#include "utils/spccache.h"
 
+#include "stream/buffered.h"
 #include "stream/file_reader.h"
 #include "stream/stream.h"
 
-/* Blocks in a run: at most one bit of a word each; by default 256 kB */
-#define MAX_RUN_BLOCKS 64
-#define DEFAULT_RUN_BLOCKS (256 * 1024 / BLCKSZ)
-
 /* Blocks that are read for nothing, rather than to begin another read */
 #define MAX_GAP 8
-
-/* Memory for all runs together */
-#define MAX_MEMORY (16 * 1024 * 1024)
 
 /* Doubtful pages from which on, if so many, all goes through buffers */
 #define MIN_DOUBTS 64
@@ -73,7 +65,8 @@ typedef struct Run
 	BlockNumber first;
 	uint64		wanted;			/* blocks to return; bit 0 is the first */
 	uint64		buffered;		/* of those, in buffers */
-	Buffer		buffers[MAX_RUN_BLOCKS];
+	uint64		good;			/* of those, good private pages */
+	Buffer		buffers[SST_MAX_RUN_BLOCKS];
 	XLogRecPtr	position;		/* of the WAL before they were looked up */
 	int			read_first;		/* block of the run that the read begins at */
 	bool		finished;		/* the read, if there is one */
@@ -91,6 +84,7 @@ typedef struct SstFileStream
 	bool		wal_logged;
 	bool		checksums;
 	bool		strict;
+	SstBuffered buffered;
 	SstCarefulReader careful;
 
 	/* The open segment */
@@ -188,31 +182,6 @@ take_run(SstFileStream *stream, Run *run)
 	return true;
 }
 
-/* Find out which of the given blocks of the run are in buffers. */
-static uint64
-look_up(SstFileStream *stream, Run *run, uint64 blocks)
-{
-	Buffer		guess = InvalidBuffer;
-	uint64		found = 0;
-
-	while (blocks != 0)
-	{
-		int			i = pg_rightmost_one_pos64(blocks);
-		Buffer		buf = sst_find_buffer(stream->base.rel,
-										  stream->base.forknum,
-										  run->first + i, guess);
-
-		blocks &= blocks - 1;
-		if (!BufferIsValid(buf))
-			continue;
-		run->buffers[i] = buf;
-		found |= BIT(i);
-		guess = buf < NBuffers ? buf + 1 : InvalidBuffer;
-	}
-
-	return found;
-}
-
 /* Wait for the run's read. */
 static void
 finish_read(SstFileStream *stream, Run *run)
@@ -294,7 +263,8 @@ start_run(SstFileStream *stream, Run *run)
 	int			last;
 
 	run->position = sst_wal_position();
-	run->buffered = look_up(stream, run, run->wanted);
+	run->buffered = sst_buffered_find(&stream->buffered, run->first, run->wanted,
+									  run->position, run->buffers);
 	run->finished = true;
 	read->done = read->length = 0;
 
@@ -335,6 +305,94 @@ start_run(SstFileStream *stream, Run *run)
 	run->finished = false;
 }
 
+/* Would the buffer manager take the header for that of a page in use? */
+static bool
+header_is_good(const PageHeaderData *header)
+{
+	return header->pd_upper != 0 &&
+		(header->pd_flags & ~PD_VALID_FLAG_BITS) == 0 &&
+		header->pd_lower <= header->pd_upper &&
+		header->pd_upper <= header->pd_special &&
+		header->pd_special <= BLCKSZ &&
+		header->pd_special == MAXALIGN(header->pd_special);
+}
+
+/*
+ * Check the private page of block i of the run.  The common case is decided
+ * here, without the server's slower code.  The checksum is what the page should
+ * have, if it is in use and the cluster has checksums.
+ */
+static bool
+page_is_good(SstFileStream *stream, const Run *run, int i, uint16 checksum)
+{
+	char	   *image = run->memory + (Size) BLCKSZ * i;
+	const PageHeaderData *header = (const PageHeaderData *) image;
+
+	if (!header_is_good(header) ||
+		(stream->checksums && checksum != header->pd_checksum))
+		return sst_page_verified(image, run->first + i);
+
+	return !stream->wal_logged || PageGetLSN(image) <= run->position;
+}
+
+/*
+ * Step (3) of the head of this file: which of the run's blocks are good
+ * private pages?
+ */
+static uint64
+check_pages(SstFileStream *stream, const Run *run)
+{
+	int			end = run->read_first + run->read.done / BLCKSZ;
+	uint64		blocks = run->wanted & ~run->buffered;
+	uint64		good = 0;
+
+	while (blocks != 0)
+	{
+		int			ids[2];
+		char	   *pages[2];
+		BlockNumber blknos[2];
+		uint16		checksums[2] = {0};
+		int			n = 0;
+
+		/* By pairs: see sst_checksum_two(). */
+		while (n < 2 && blocks != 0)
+		{
+			int			i = pg_rightmost_one_pos64(blocks);
+
+			if (i >= end)
+			{
+				blocks = 0;
+				break;
+			}
+			ids[n] = i;
+			pages[n] = run->memory + (Size) BLCKSZ * i;
+			blknos[n] = run->first + i;
+			n++;
+			blocks &= blocks - 1;
+		}
+		if (n == 0)
+			break;
+
+		if (stream->checksums)
+		{
+			if (n == 1)
+			{
+				pages[1] = pages[0];
+				blknos[1] = blknos[0];
+			}
+			sst_checksum_two(pages, blknos, checksums);
+		}
+
+		for (int k = 0; k < n; k++)
+		{
+			if (page_is_good(stream, run, ids[k], checksums[k]))
+				good |= BIT(ids[k]);
+		}
+	}
+
+	return good;
+}
+
 /*
  * Step to the next run, whose data then is there, and fill up the queue behind
  * it; false at the end.
@@ -372,43 +430,25 @@ next_run(SstFileStream *stream)
 	run = &stream->runs[stream->current];
 	finish_read(stream, run);
 	stream->left = run->wanted;
+	run->good = 0;
 
-	/* Step (2) of the head of this file */
+	/* Step (2) */
 	if (run->buffered != run->wanted &&
 		(!stream->wal_logged || sst_wal_position() != run->position))
 	{
-		uint64		appeared = look_up(stream, run, run->wanted & ~run->buffered);
+		uint64		appeared = sst_buffered_find(&stream->buffered, run->first,
+												 run->wanted & ~run->buffered,
+												 InvalidXLogRecPtr,
+												 run->buffers);
 
 		stream->ndoubts += pg_popcount64(appeared);
 		run->buffered |= appeared;
 	}
 
+	if (run->buffered != run->wanted)
+		run->good = check_pages(stream, run);
+
 	return true;
-}
-
-/*
- * Would the buffer manager take the private page, and is it not newer than
- * the WAL was before it was read?  The common case is decided here, without
- * the server's slower code.
- */
-static bool
-private_page_is_good(SstFileStream *stream, const Run *run, char *image,
-					 BlockNumber blkno)
-{
-	const PageHeaderData *header = (const PageHeaderData *) image;
-
-	if (header->pd_upper == 0 ||
-		(header->pd_flags & ~PD_VALID_FLAG_BITS) != 0 ||
-		header->pd_lower > header->pd_upper ||
-		header->pd_upper > header->pd_special ||
-		header->pd_special > BLCKSZ ||
-		header->pd_special != MAXALIGN(header->pd_special) ||
-		(stream->checksums &&
-		 sst_checksum_page(image, blkno) != header->pd_checksum))
-		return sst_page_verified(image, blkno);
-
-	return !stream->wal_logged ||
-		PageGetLSN(image) <= run->position;
 }
 
 /*
@@ -438,8 +478,6 @@ file_stream_next(SstStream *base, SstPage *page)
 	SstFileStream *stream = (SstFileStream *) base;
 	Run		   *run;
 	int			i;
-	int			i_read;
-	char	   *image;
 
 	if (stream->left == 0 && !next_run(stream))
 		return false;
@@ -465,15 +503,12 @@ file_stream_next(SstStream *base, SstPage *page)
 		return true;
 	}
 
-	image = run->memory + (Size) BLCKSZ * i;
-	i_read = i - run->read_first;
-	if ((Size) BLCKSZ * (i_read + 1) <= run->read.done &&
-		private_page_is_good(stream, run, image, page->blkno))
+	if (run->good & BIT(i))
 	{
 		base->report->blocks_read++;
 		base->report->blocks_private++;
 		page->buffer = InvalidBuffer;
-		page->image = image;
+		page->image = run->memory + (Size) BLCKSZ * i;
 		return true;
 	}
 
@@ -514,8 +549,8 @@ file_stream_end(SstStream *base)
 }
 
 /*
- * Begin to read the source's blocks of a fork of a relation whose buffers are
- * shared.
+ * Begin to read the source's blocks, about nblocks of them, of a fork of a
+ * relation whose buffers are shared.
  *
  * The relation must be open and locked until the end.  What the stream did is
  * added to the report as it goes.  Pages that the buffer manager refuses are
@@ -523,15 +558,14 @@ file_stream_end(SstStream *base)
  */
 SstStream *
 sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
-					  BufferAccessStrategy strategy, bool strict,
-					  SstStreamReport *report)
+					  BlockNumber nblocks, BufferAccessStrategy strategy,
+					  bool strict, SstStreamReport *report)
 {
+	MemoryContext oldcontext;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "streamstat file stream",
-												  ALLOCSET_SMALL_SIZES);
+												  ALLOCSET_DEFAULT_SIZES);
 	SstFileStream *stream = MemoryContextAllocZero(context, sizeof(SstFileStream));
-	int			concurrency = sst_io_concurrency > 0 ? sst_io_concurrency :
-		get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace);
 
 	stream->base.next = file_stream_next;
 	stream->base.peek = file_stream_peek;
@@ -547,11 +581,13 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->callback.arg = stream;
 	MemoryContextRegisterResetCallback(context, &stream->callback);
 
-	stream->max_blocks = sst_io_combine_limit > 0 ?
-		Min(sst_io_combine_limit, MAX_RUN_BLOCKS) : DEFAULT_RUN_BLOCKS;
+	stream->max_blocks = sst_run_blocks();
 	stream->wal_logged = RelationIsPermanent(rel);
 	stream->checksums = DataChecksumsEnabled();
 	stream->strict = strict;
+	oldcontext = MemoryContextSwitchTo(context);
+	sst_buffered_init(&stream->buffered, rel, forknum, nblocks);
+	MemoryContextSwitchTo(oldcontext);
 	stream->careful.rel = rel;
 	stream->careful.forknum = forknum;
 	stream->careful.strategy = strategy;
@@ -562,10 +598,11 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->nowait = true;
 
 	stream->depth = 1;
-	stream->max_depth = Max(Min(concurrency, MAX_MEMORY / BLCKSZ /
-								stream->max_blocks), 1);
+	stream->max_depth = sst_io_depth(rel);
 	stream->nruns = stream->max_depth + 1;
-	stream->runs = MemoryContextAllocZero(context, sizeof(Run) * stream->nruns);
+	stream->runs = MemoryContextAlloc(context, sizeof(Run) * stream->nruns);
+	for (int i = 0; i < stream->nruns; i++)
+		stream->runs[i].memory = NULL;
 	stream->spare = MemoryContextAlloc(context, sizeof(char *) * stream->nruns);
 
 	return &stream->base;
