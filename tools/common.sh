@@ -1,4 +1,4 @@
-# common.sh - what tools/test, tools/demo and bench/compare share; they source it
+# common.sh - what tools/test, tools/demo and the scripts in bench share; they source it
 #
 # A private copy of a server to build against, commands that an interrupt ends
 # at once, and servers of our own that go away with the temporary folder $tmp.
@@ -22,6 +22,20 @@ copy_tree()	# DIR
 		--exclude='*.bc' --exclude='*.a' --exclude=results --exclude=output_iso \
 		--exclude=tmp_check --exclude='regression.*' --exclude=./build .) |
 		tar -xf - -C "$1" --no-same-owner
+}
+
+# those of the packages that are missing, by apt-get
+get_packages()	# PACKAGE...
+{
+	local p missing=()
+
+	for p; do
+		dpkg-query -W -f '${Status}' $p 2>/dev/null | grep -q ' installed$' || missing+=($p)
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	echo "${0##*/}: getting ${missing[*]} by apt-get" >&2
+	DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+		install "${missing[@]}" >/dev/null || die "apt-get could not install ${missing[*]}"
 }
 
 # ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-# private_server.sh - a private throw-away server, for tools/demo and bench/compare
+# private_server.sh - a private throw-away server, for tools/demo and the scripts in bench
 #
 # They source it after common.sh.  The extension is built for the private copy
 # of the server; data is in $data, a socket in $tmp/s, and $server is the
@@ -56,12 +56,12 @@ make_cluster()	# DIR SHARED_BUFFERS INITDB-OPTION...
 }
 
 server=
-start_server()
+start_server()	# OPTION...
 {
 	local tries=0
 
 	set -m
-	${as[@]+"${as[@]}"} "$bindir/postgres" -D "$data" >>"$logs/server.log" 2>&1 </dev/null &
+	${as[@]+"${as[@]}"} "$bindir/postgres" -D "$data" "$@" >>"$logs/server.log" 2>&1 </dev/null &
 	server=$!
 	set +m
 	until run /dev/null "$bindir/psql" -XAtqc 'SELECT 1'; do
