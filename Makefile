@@ -5,8 +5,12 @@
 #   BUNDLED_READ_STREAM=1   use the bundled read stream where the server has one
 #   LIBURING=no             build without io_uring even if liburing is there
 #
-# make demo, make test and make test-all need neither an installed server nor
-# a running one; see README.md.
+# make demo, make test, make test-all and make bench need neither an installed
+# server nor a running one; see README.md.  make bench takes
+#
+#   QUICK=1    the matrix of ten minutes
+#   XLARGE=1   indexes of 50 million rows, too
+#   SERVERS=   versions, by default all that tools/servers has made
 
 MODULE_big = streamstat
 PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream"
@@ -82,7 +86,7 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
 include $(PGXS)
-else ifeq ($(filter demo test test-all check-layers indent,$(MAKECMDGOALS)),)
+else ifeq ($(filter demo test test-all bench check-layers indent,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) names no PostgreSQL server with development files: install postgresql-server-dev-NN, or set PG_CONFIG)
 endif
 
@@ -96,13 +100,15 @@ objdirs:
 	@mkdir -p $(sort $(dir $(OBJS)))
 
 # These work on a private copy of a server; see tools/.
-.PHONY: demo test test-all indent check-layers
+.PHONY: demo test test-all bench indent check-layers
 demo:
 	@$(STREAMSTAT_DIR)/tools/demo
 test:
 	@$(STREAMSTAT_DIR)/tools/test $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test-all:
 	@$(STREAMSTAT_DIR)/tools/test-all
+bench:
+	@$(STREAMSTAT_DIR)/bench/run $(if $(XLARGE),-x) $(if $(QUICK),-q) $(SERVERS)
 check-layers:
 	@$(STREAMSTAT_DIR)/tools/check-layers
 indent:
