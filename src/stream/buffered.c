@@ -5,7 +5,7 @@
  *
  * A look-up in the buffer mapping table is a cache miss or two.  Where there
  * are more blocks to ask for than buffers to look at, all buffers are looked at
- * instead, once for many blocks.
+ * instead, once for many blocks; unless most of them prove to be in buffers.
  *
  * What was found like this says that a block was in no buffer at the WAL's
  * position of then.  It is good as long as that position does not move; see the
@@ -24,8 +24,11 @@
 
 #include "stream/buffered.h"
 
-/* Look-ups that take as long as to look at that many buffers */
+/* Buffers that can be looked at in the time of a look-up in the table */
 #define BUFFERS_PER_LOOK_UP 8
+
+/* Look-ups from which on most blocks can be said not to be in buffers */
+#define MIN_LOOK_UPS 512
 
 /*
  * Get ready to ask for blocks of a fork, each about once.  Memory is the
@@ -37,20 +40,23 @@ sst_buffered_init(SstBuffered *buffered, Relation rel, ForkNumber forknum,
 {
 	buffered->rel = rel;
 	buffered->forknum = forknum;
-	buffered->nblocks = nblocks;
-	buffered->position = InvalidXLogRecPtr;
-	buffered->window = 0;
+	buffered->context = CurrentMemoryContext;
+	buffered->may_mark = RelationIsPermanent(rel) &&
+		NBuffers / BUFFERS_PER_LOOK_UP < Min(nblocks, SST_BUFFERED_WINDOW);
+	buffered->nlooked_up = 0;
+	buffered->nfound = 0;
 	buffered->marks = NULL;
-
-	if (RelationIsPermanent(rel) &&
-		NBuffers / BUFFERS_PER_LOOK_UP < Min(nblocks, SST_BUFFERED_WINDOW))
-		buffered->marks = palloc(SST_BUFFERED_WINDOW / 8);
+	buffered->window = 0;
+	buffered->position = InvalidXLogRecPtr;
 }
 
 /* Look at all buffers for the window that a block is in. */
 static void
 mark_window(SstBuffered *buffered, BlockNumber blkno)
 {
+	if (buffered->marks == NULL)
+		buffered->marks = MemoryContextAlloc(buffered->context,
+											 SST_BUFFERED_WINDOW / 8);
 	buffered->window = blkno / SST_BUFFERED_WINDOW;
 	buffered->position = sst_wal_position();
 
@@ -72,9 +78,10 @@ sst_buffered_find(SstBuffered *buffered, BlockNumber first, uint64 blocks,
 	Buffer		guess = InvalidBuffer;
 	uint64		found = 0;
 
-	if (buffered->marks != NULL)
+	if (buffered->may_mark && buffered->nlooked_up >= MIN_LOOK_UPS &&
+		buffered->nfound < buffered->nlooked_up / 2)
 	{
-		if (buffered->position == InvalidXLogRecPtr ||
+		if (buffered->marks == NULL ||
 			first / SST_BUFFERED_WINDOW != buffered->window)
 			mark_window(buffered, first);
 
@@ -100,8 +107,10 @@ sst_buffered_find(SstBuffered *buffered, BlockNumber first, uint64 blocks,
 										  first + i, guess);
 
 		blocks &= blocks - 1;
+		buffered->nlooked_up++;
 		if (!BufferIsValid(buf))
 			continue;
+		buffered->nfound++;
 		buffers[i] = buf;
 		found |= UINT64CONST(1) << i;
 		guess = buf < NBuffers ? buf + 1 : InvalidBuffer;

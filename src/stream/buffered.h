@@ -22,9 +22,14 @@ typedef struct SstBuffered
 {
 	Relation	rel;
 	ForkNumber	forknum;
-	BlockNumber nblocks;
+	MemoryContext context;
 
-	/* What a look at all buffers found, or NULL: blocks are looked up */
+	/* Is a look at all buffers worth it?  Not if blocks are found in them. */
+	bool		may_mark;
+	uint64		nlooked_up;
+	uint64		nfound;
+
+	/* What it found, or NULL before the first one */
 	uint64	   *marks;
 	BlockNumber window;			/* number of the window that they are for */
 	XLogRecPtr	position;		/* of the WAL before the look */
