@@ -217,12 +217,12 @@ SELECT pg_advisory_lock(2);
 SELECT pg_advisory_lock(1);
 SQL
 $script .= $warm_up;
-foreach (1 .. 3)
+foreach (1 .. 6)
 {
-	$script .= "BEGIN;\n" x ($_ == 3);
+	$script .= "BEGIN;\n" x ($_ == 6);
 	$script .= "SELECT pg_advisory_unlock_all() IS NULL, pg_advisory_lock(1);\n";
 	$script .= "SELECT scan_and_catch(60);\n";
-	$script .= "ROLLBACK;\n" x ($_ == 3);
+	$script .= "ROLLBACK;\n" x ($_ == 6);
 }
 $script .= "SELECT pg_advisory_lock(2);\n" . $wrap_up;
 $node->psql(

@@ -222,8 +222,8 @@ sst_read_recent_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
  * The descriptor is for CloseTransientFile(); the end of the (sub)transaction
  * closes it as well.
  */
-int
-sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno)
+static int
+open_segment(Relation rel, ForkNumber forknum, uint32 segno)
 {
 	SMgrRelation smgr = RelationGetSmgr(rel);
 	char		path[MAXPGPATH];
@@ -250,44 +250,65 @@ sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno)
 }
 
 /*
- * Get ready to advise about a fork.  The relation must stay open and locked
- * as long as the file is used, so that the files remain the relation's.
+ * Get ready to use a fork's files.  The relation must stay open and locked as
+ * long as they are used, so that they remain the relation's.
  */
 void
-sst_advice_file_init(SstAdviceFile *file, Relation rel, ForkNumber forknum)
+sst_segment_file_init(SstSegmentFile *file, Relation rel, ForkNumber forknum)
 {
 	file->rel = rel;
 	file->forknum = forknum;
 	file->fd = -1;
-	file->segno = 0;
+	file->segno = -1;
+}
+
+/*
+ * The descriptor of the segment that a block is in, or -1 if it cannot be
+ * opened.  It stays open until another segment is, or the close.
+ */
+int
+sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno)
+{
+	int64		segno = blkno / RELSEG_SIZE;
+
+	if (file->segno != segno)
+	{
+		sst_segment_file_close(file);
+		file->fd = open_segment(file->rel, file->forknum, segno);
+		file->segno = segno;
+	}
+
+	return file->fd;
+}
+
+void
+sst_segment_file_close(SstSegmentFile *file)
+{
+	if (file->fd >= 0)
+		CloseTransientFile(file->fd);
+	file->fd = -1;
+	file->segno = -1;
 }
 
 /*
  * Tell the kernel that neighbouring blocks of one segment will be read soon:
  * by one call, where smgrprefetch() of servers before 17 needs one for each
- * block.  The segment's file stays open until one of another segment is
- * needed, or the close.
+ * block.
  *
  * Advice is only advice: false where the file cannot be opened, so that the
  * reads that follow tell why.
  */
 bool
-sst_advise(SstAdviceFile *file, BlockNumber blkno, BlockNumber nblocks)
+sst_advise(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks)
 {
 #ifdef USE_PREFETCH
-	uint32		segno = blkno / RELSEG_SIZE;
+	int			fd = sst_segment_file_open(file, blkno);
 
-	if (file->fd < 0 || file->segno != segno)
-	{
-		sst_advice_file_close(file);
-		file->fd = sst_open_segment(file->rel, file->forknum, segno);
-		file->segno = segno;
-		if (file->fd < 0)
-			return false;
-	}
+	if (fd < 0)
+		return false;
 
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_PREFETCH);
-	(void) posix_fadvise(file->fd, (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
+	(void) posix_fadvise(fd, (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
 						 (off_t) BLCKSZ * nblocks, POSIX_FADV_WILLNEED);
 	pgstat_report_wait_end();
 
@@ -295,14 +316,6 @@ sst_advise(SstAdviceFile *file, BlockNumber blkno, BlockNumber nblocks)
 #else
 	return false;
 #endif
-}
-
-void
-sst_advice_file_close(SstAdviceFile *file)
-{
-	if (file->fd >= 0)
-		CloseTransientFile(file->fd);
-	file->fd = -1;
 }
 
 /* Are relation files read past the kernel's page cache? */
@@ -329,39 +342,12 @@ sst_max_pinned_buffers(Relation rel)
 	return Max(NBuffers / (MaxBackends + NUM_AUXILIARY_PROCS), 1);
 }
 
-/*
- * How many of nblocks blocks from blkno on can be read by one call: no read
- * crosses the end of a segment file.
- */
-BlockNumber
-sst_smgr_read_limit(BlockNumber blkno, BlockNumber nblocks)
-{
-	return Min(nblocks, (BlockNumber) RELSEG_SIZE - blkno % RELSEG_SIZE);
-}
-
 /* Memory for nblocks blocks, aligned as direct I/O may want it. */
 void *
 sst_palloc_blocks(int nblocks)
 {
 	return (void *) TYPEALIGN(IO_ALIGN_SIZE,
 							  palloc((Size) nblocks * BLCKSZ + IO_ALIGN_SIZE));
-}
-
-/*
- * Read neighbouring blocks of one segment file into private memory, each to
- * where its element of buffers points, by one call where the server can.
- * ERROR when a block cannot be read; the pages are not checked.
- */
-void
-sst_smgr_read(SMgrRelation smgr, ForkNumber forknum, BlockNumber blkno,
-			  void **buffers, BlockNumber nblocks)
-{
-#ifdef SST_HAVE_SMGR_READV
-	smgrreadv(smgr, forknum, blkno, buffers, nblocks);
-#else
-	for (BlockNumber i = 0; i < nblocks; i++)
-		smgrread(smgr, forknum, blkno + i, buffers[i]);
-#endif
 }
 
 /*

@@ -45,11 +45,6 @@
 #define SST_HAVE_BACKEND_IO_STATS 1
 #endif
 
-/* The server can read several blocks of a file by one call (17). */
-#if PG_VERSION_NUM >= 170000
-#define SST_HAVE_SMGR_READV 1
-#endif
-
 /* contrib's pg_prewarm looks first whether a relation has storage (17). */
 #if PG_VERSION_NUM >= 170000
 #define SST_PREWARM_CHECKS_STORAGE 1
@@ -60,14 +55,14 @@
 typedef char PageData;
 #endif
 
-/* A fork's segment file that the kernel gets advice about; see sst_advise() */
-typedef struct SstAdviceFile
+/* A segment file of a fork, one at a time */
+typedef struct SstSegmentFile
 {
 	Relation	rel;
 	ForkNumber	forknum;
 	int			fd;				/* -1 if none is open */
-	uint32		segno;
-} SstAdviceFile;
+	int64		segno;			/* of it, also if it cannot be opened; or -1 */
+} SstSegmentFile;
 
 extern Size sst_page_free_space(const PageData *page);
 extern void (*sst_checksum_two) (char *const pages[2],
@@ -82,19 +77,15 @@ extern void sst_mark_buffered(Relation rel, ForkNumber forknum,
 							  BlockNumber first, BlockNumber nblocks,
 							  uint64 *marks);
 extern XLogRecPtr sst_wal_position(void);
-extern int	sst_open_segment(Relation rel, ForkNumber forknum, uint32 segno);
 extern bool sst_direct_io(void);
 extern int	sst_max_pinned_buffers(Relation rel);
 extern void *sst_palloc_blocks(int nblocks);
-extern void sst_smgr_read(SMgrRelation smgr, ForkNumber forknum,
-						  BlockNumber blkno, void **buffers,
-						  BlockNumber nblocks);
-extern BlockNumber sst_smgr_read_limit(BlockNumber blkno, BlockNumber nblocks);
-extern void sst_advice_file_init(SstAdviceFile *file, Relation rel,
-								 ForkNumber forknum);
-extern bool sst_advise(SstAdviceFile *file, BlockNumber blkno,
+extern void sst_segment_file_init(SstSegmentFile *file, Relation rel,
+								  ForkNumber forknum);
+extern int	sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno);
+extern void sst_segment_file_close(SstSegmentFile *file);
+extern bool sst_advise(SstSegmentFile *file, BlockNumber blkno,
 					   BlockNumber nblocks);
-extern void sst_advice_file_close(SstAdviceFile *file);
 extern bool sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 								 uint64 *reads, uint64 *bytes);
 

@@ -93,7 +93,7 @@ struct SstReadStream
 	int			nadvised;		/* advised runs that the reader has not
 								 * reached */
 
-	SstAdviceFile file;
+	SstSegmentFile file;
 	SstReadStreamStats stats;
 };
 
@@ -125,7 +125,7 @@ sst_read_stream_begin_relation(int flags, BufferAccessStrategy strategy,
 	stream->callback_private_data = callback_private_data;
 	stream->per_buffer_data_size = MAXALIGN(per_buffer_data_size);
 	stream->combine_limit = Max(sst_read_stream_combine_limit, 1);
-	sst_advice_file_init(&stream->file, rel, forknum);
+	sst_segment_file_init(&stream->file, rel, forknum);
 
 	if (flags & READ_STREAM_MAINTENANCE)
 		stream->max_advised = get_tablespace_maintenance_io_concurrency(tablespace);
@@ -335,7 +335,7 @@ sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 void
 sst_read_stream_reset(SstReadStream *stream)
 {
-	sst_advice_file_close(&stream->file);
+	sst_segment_file_close(&stream->file);
 	stream->head = 0;
 	stream->nqueued = 0;
 	stream->run_length = 0;
@@ -351,7 +351,7 @@ sst_read_stream_reset(SstReadStream *stream)
 void
 sst_read_stream_end(SstReadStream *stream)
 {
-	sst_advice_file_close(&stream->file);
+	sst_segment_file_close(&stream->file);
 	pfree(stream->queue);
 	if (stream->per_buffer_data)
 		pfree(stream->per_buffer_data);

@@ -16,12 +16,7 @@
 
 #include "run/parallel.h"
 #include "run/prewarm.h"
-
-/* Blocks to read past the buffers by one call, as streams combine them */
-#define READ_BLOCKS (128 * 1024 / BLCKSZ)
-
-/* Such reads to advise the kernel of, ahead of the one that is due */
-#define READS_AHEAD 8
+#include "stream/file_reader.h"
 
 static void
 prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source,
@@ -39,50 +34,71 @@ prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->end(stream);
 }
 
-/*
- * The blocks that one read takes, from blkno on.
- */
+/* The blocks of a run from blkno on: no run crosses the end of a segment. */
 static BlockNumber
-read_length(BlockNumber blkno, BlockNumber end)
+run_length(BlockNumber blkno, BlockNumber end, BlockNumber run_blocks)
 {
-	return sst_smgr_read_limit(blkno, Min(end - blkno, READ_BLOCKS));
+	return Min(Min(end - blkno, run_blocks), RELSEG_SIZE - blkno % RELSEG_SIZE);
 }
 
+/*
+ * Read neighbouring blocks of one segment: at once, or if that does not work,
+ * as the server does, which knows about direct I/O and has the errors.
+ */
+static void
+read_run(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
+		 char *memory)
+{
+	SstFileRead read = {
+		.fd = sst_direct_io() ? -1 : sst_segment_file_open(file, blkno),
+		.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
+		.buffer = memory,
+		.length = (Size) BLCKSZ * nblocks
+	};
+
+	if (read.fd >= 0)
+		sst_file_read_rest(&read);
+
+	for (BlockNumber i = read.done / BLCKSZ; i < nblocks; i++)
+		smgrread(RelationGetSmgr(file->rel), file->forknum, blkno + i, memory);
+}
+
+/* Read blocks first to end - 1 into memory for sst_run_blocks(). */
 static void
 prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
-			 BlockNumber end, char *image, SstStreamReport *report)
+			 BlockNumber end, char *memory, SstStreamReport *report)
 {
-	void	   *images[READ_BLOCKS];
+	BlockNumber run_blocks = sst_run_blocks();
+	BlockNumber ahead = run_blocks * sst_io_depth(rel);
 	BlockNumber advised = first;
-	BlockNumber blkno = first;
-	SstAdviceFile file;
+	BlockNumber nblocks;
+	SstSegmentFile file;
+	SstSegmentFile advice_file;
 
-	sst_advice_file_init(&file, rel, forknum);
-	for (int i = 0; i < READ_BLOCKS; i++)
-		images[i] = image + (Size) i * BLCKSZ;
+	sst_segment_file_init(&file, rel, forknum);
+	sst_segment_file_init(&advice_file, rel, forknum);
 
-	while (blkno < end)
+	for (BlockNumber blkno = first; blkno < end; blkno += nblocks)
 	{
-		BlockNumber nblocks = read_length(blkno, end);
-
 		CHECK_FOR_INTERRUPTS();
 
+		nblocks = run_length(blkno, end, run_blocks);
 		advised = Max(advised, blkno + nblocks);
-		while (!sst_direct_io() && advised < end &&
-			   advised - blkno < READ_BLOCKS * READS_AHEAD)
+		while (!sst_direct_io() && advised < end && advised - blkno < ahead)
 		{
-			BlockNumber nadvised = read_length(advised, end);
+			BlockNumber nadvised = run_length(advised, end, run_blocks);
 
-			(void) sst_advise(&file, advised, nadvised);
+			(void) sst_advise(&advice_file, advised, nadvised);
 			advised += nadvised;
 		}
 
-		sst_smgr_read(RelationGetSmgr(rel), forknum, blkno, images, nblocks);
+		read_run(&file, blkno, nblocks, memory);
 		report->blocks_requested += nblocks;
 		report->blocks_read += nblocks;
-		blkno += nblocks;
 	}
-	sst_advice_file_close(&file);
+
+	sst_segment_file_close(&advice_file);
+	sst_segment_file_close(&file);
 }
 
 static void
@@ -116,7 +132,7 @@ sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 	SstRangeSource range;
 	BlockNumber first = plan->first;
 	BlockNumber end = plan->end;
-	char	   *image;
+	char	   *memory;
 
 	sst_stream_report_init(report, SST_IO_PATH_BUFFER);
 
@@ -130,12 +146,12 @@ sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 		case SST_PREWARM_READ:
 			report->stream = SST_STREAM_READS;
 			report->reads = report->read_bytes = -1;
-			image = sst_palloc_blocks(READ_BLOCKS);
+			memory = sst_palloc_blocks(sst_run_blocks());
 			if (chunks == NULL)
-				prewarm_read(rel, plan->forknum, first, end, image, report);
+				prewarm_read(rel, plan->forknum, first, end, memory, report);
 			else
 				while (sst_chunks_take(chunks, &first, &end))
-					prewarm_read(rel, plan->forknum, first, end, image, report);
+					prewarm_read(rel, plan->forknum, first, end, memory, report);
 			break;
 		case SST_PREWARM_BUFFER:
 			prewarm_buffers(rel, plan->forknum,

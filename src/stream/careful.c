@@ -55,14 +55,10 @@ sst_read_carefully(SstCarefulReader *reader, BlockNumber blkno, SstPage *page)
 		report->blocks_hit++;
 	else
 	{
-		void	   *images[1];
-
 		if (reader->image == NULL)
 			reader->image = sst_palloc_blocks(1);
-		images[0] = reader->image;
-
-		sst_smgr_read(RelationGetSmgr(reader->rel), reader->forknum, blkno,
-					  images, 1);
+		smgrread(RelationGetSmgr(reader->rel), reader->forknum, blkno,
+				 reader->image);
 		report->blocks_read++;
 		if (report->reads >= 0)
 		{

@@ -64,7 +64,7 @@ typedef struct SstBufferStream
 	int			current_run;
 	int			nadvised;
 	int			max_advised;
-	SstAdviceFile advice_file;
+	SstSegmentFile advice_file;
 	int64		nadvice_calls;
 	int64		nadvice_blocks;
 
@@ -266,7 +266,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 		Assert(!stream->may_follow);
 
 		stream->advised = palloc(sizeof(AdvisedRun) * stream->max_advised);
-		sst_advice_file_init(&stream->advice_file, rel, forknum);
+		sst_segment_file_init(&stream->advice_file, rel, forknum);
 		flags |= READ_STREAM_SEQUENTIAL;	/* gives no advice of its own */
 	}
 
@@ -480,6 +480,6 @@ buffer_stream_end(SstStream *base)
 	sst_buffer_stream_abandon(base);
 	read_stream_end(stream->read_stream);
 	if (stream->advised)
-		sst_advice_file_close(&stream->advice_file);
+		sst_segment_file_close(&stream->advice_file);
 	pfree(stream);
 }

@@ -40,7 +40,6 @@
 
 #include "access/xlog.h"
 #include "port/pg_bitutils.h"
-#include "storage/fd.h"
 #include "utils/memutils.h"
 
 #include "stream/buffered.h"
@@ -87,10 +86,7 @@ typedef struct SstFileStream
 	SstBuffered buffered;
 	SstCarefulReader careful;
 
-	/* The open segment */
-	int			fd;				/* -1 if none is open, or it cannot be */
-	int64		segno;			/* -1 before the first */
-
+	SstSegmentFile file;
 	SstFileReader *reader;		/* NULL until something is not cached */
 	bool		nowait;			/* reads can be tried without waiting */
 
@@ -194,20 +190,16 @@ finish_read(SstFileStream *stream, Run *run)
 /*
  * Have the segment of a run open; runs of the one before are finished first.
  */
-static void
+static int
 open_segment(SstFileStream *stream, const Run *run)
 {
-	int64		segno = run->first / RELSEG_SIZE;
+	if (stream->file.segno != run->first / RELSEG_SIZE)
+	{
+		for (int i = 0; i < stream->nqueued; i++)
+			finish_read(stream, &stream->runs[(stream->current + i) % stream->nruns]);
+	}
 
-	if (segno == stream->segno)
-		return;
-
-	for (int i = 0; i < stream->nqueued; i++)
-		finish_read(stream, &stream->runs[(stream->current + i) % stream->nruns]);
-	if (stream->fd >= 0)
-		CloseTransientFile(stream->fd);
-	stream->fd = sst_open_segment(stream->base.rel, stream->base.forknum, segno);
-	stream->segno = segno;
+	return sst_segment_file_open(&stream->file, run->first);
 }
 
 /*
@@ -272,16 +264,15 @@ start_run(SstFileStream *stream, Run *run)
 	if (missing == 0)
 		return;
 
-	open_segment(stream, run);
 	run->read_first = pg_rightmost_one_pos64(missing);
 	last = pg_leftmost_one_pos64(missing);
 
 	/* A file that cannot be opened is the buffer manager's to complain of. */
-	if (stream->fd < 0)
+	read->fd = open_segment(stream, run);
+	if (read->fd < 0)
 		return;
 
 	run->memory = take_memory(stream);
-	read->fd = stream->fd;
 	read->offset = (off_t) BLCKSZ * ((run->first + run->read_first) % RELSEG_SIZE);
 	read->buffer = run->memory + (Size) BLCKSZ * run->read_first;
 	read->length = (Size) BLCKSZ * (last - run->read_first + 1);
@@ -543,8 +534,7 @@ file_stream_end(SstStream *base)
 	SstFileStream *stream = (SstFileStream *) base;
 
 	close_reader(stream);
-	if (stream->fd >= 0)
-		CloseTransientFile(stream->fd);
+	sst_segment_file_close(&stream->file);
 	MemoryContextDelete(stream->context);
 }
 
@@ -593,8 +583,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->careful.strategy = strategy;
 	stream->careful.report = report;
 
-	stream->fd = -1;
-	stream->segno = -1;
+	sst_segment_file_init(&stream->file, rel, forknum);
 	stream->nowait = true;
 
 	stream->depth = 1;
