@@ -38,6 +38,7 @@ OBJS = \
 	src/stream/careful.o \
 	src/stream/file_sync.o \
 	src/stream/file_uring.o \
+	src/stream/private_pages.o \
 	src/stream/stream.o \
 	src/stream/stream_buffer.o \
 	src/stream/stream_file.o \

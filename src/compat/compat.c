@@ -50,9 +50,10 @@ sst_page_free_space(const PageData *page)
 
 /*
  * Would the buffer manager take this page image for valid?  It checks the
- * header, and the checksum where the cluster has checksums; a page of zeros
- * is valid.  The image must be private memory: its checksum field is written
- * during the check.  Nothing is logged and nothing is counted.
+ * header, and the checksum where the cluster has checksums and their failures
+ * are not to be ignored; a page of zeros is valid.  The image must be private
+ * memory: its checksum field is written during the check.  Nothing is logged
+ * and nothing is counted.
  */
 bool
 sst_page_verified(const PageData *page, BlockNumber blkno)
@@ -60,7 +61,8 @@ sst_page_verified(const PageData *page, BlockNumber blkno)
 #if PG_VERSION_NUM >= 180000
 	bool		checksum_failure;
 
-	return PageIsVerified((Page) page, blkno, 0, &checksum_failure);
+	return PageIsVerified((Page) page, blkno, ignore_checksum_failure ?
+						  PIV_IGNORE_CHECKSUM_FAILURE : 0, &checksum_failure);
 #else
 	return PageIsVerifiedExtended((Page) page, blkno, 0);
 #endif
@@ -149,12 +151,24 @@ sst_mark_buffered(Relation rel, ForkNumber forknum, BlockNumber first,
 }
 
 /*
- * A position in the WAL that every change to a page moves on before the
- * changed page can be written: the insert position, or on a standby the end of
- * the record that is being replayed.
+ * Positions in the WAL, by which one can see that no page has been changed: if
+ * sst_wal_begun() returns what sst_wal_done() has returned before, then every
+ * change up to now was made in a buffer that had the page at that time, or
+ * was over by then.
+ *
+ * Usually both are the insert position, which a change moves on after the page
+ * has come into its buffer.  Replay moves its position on before that: there
+ * the record that is being replayed is begun, and the one before it done.
  */
 XLogRecPtr
-sst_wal_position(void)
+sst_wal_done(void)
+{
+	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) :
+		GetXLogInsertRecPtr();
+}
+
+XLogRecPtr
+sst_wal_begun(void)
 {
 	return RecoveryInProgress() ? GetCurrentReplayRecPtr(NULL) :
 		GetXLogInsertRecPtr();

@@ -76,7 +76,8 @@ extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
 extern void sst_mark_buffered(Relation rel, ForkNumber forknum,
 							  BlockNumber first, BlockNumber nblocks,
 							  uint64 *marks);
-extern XLogRecPtr sst_wal_position(void);
+extern XLogRecPtr sst_wal_done(void);
+extern XLogRecPtr sst_wal_begun(void);
 extern bool sst_direct_io(void);
 extern int	sst_max_pinned_buffers(Relation rel);
 extern void *sst_palloc_blocks(int nblocks);

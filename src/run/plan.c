@@ -94,7 +94,7 @@ sst_plan_scan(SstScanPlan *plan, const SstTarget *target, BlockNumber end,
 	plan->nblocks = target->nblocks;
 	plan->end = end;
 	plan->strict = strict;
-	plan->path = sst_choose_io_path(target->rel, end);
+	plan->path = sst_choose_io_path(target->rel);
 }
 
 /* Plan to draw nsample blocks at random. */

@@ -9,7 +9,7 @@
  *
  * What was found like this says that a block was in no buffer at the WAL's
  * position of then.  It is good as long as that position does not move; see the
- * head of stream_file.c.
+ * head of private_pages.c.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -58,7 +58,7 @@ mark_window(SstBuffered *buffered, BlockNumber blkno)
 		buffered->marks = MemoryContextAlloc(buffered->context,
 											 SST_BUFFERED_WINDOW / 8);
 	buffered->window = blkno / SST_BUFFERED_WINDOW;
-	buffered->position = sst_wal_position();
+	buffered->position = sst_wal_done();
 
 	memset(buffered->marks, 0, SST_BUFFERED_WINDOW / 8);
 	sst_mark_buffered(buffered->rel, buffered->forknum,

@@ -14,6 +14,9 @@
 
 #include "stream/stream.h"
 
+/* Reads of a page that is bad, until it is believed */
+#define MAX_TRIES 3
+
 /*
  * Pin the block's buffer if the block is in one and valid, else return
  * InvalidBuffer.  After a failed read the mapping table has an entry for a
@@ -33,6 +36,29 @@ pin_if_valid(const SstCarefulReader *reader, BlockNumber blkno)
 }
 
 /*
+ * Would the buffer manager take the block?  With zero_damaged_pages it takes
+ * anything.  Otherwise the block is read into private memory.
+ */
+static bool
+would_be_taken(SstCarefulReader *reader, BlockNumber blkno)
+{
+	if (zero_damaged_pages)
+		return true;
+
+	if (reader->image == NULL)
+		reader->image = sst_palloc_blocks(1);
+	smgrread(RelationGetSmgr(reader->rel), reader->forknum, blkno,
+			 reader->image);
+	if (reader->report->reads >= 0)
+	{
+		reader->report->reads++;
+		reader->report->read_bytes += BLCKSZ;
+	}
+
+	return sst_page_verified(reader->image, blkno);
+}
+
+/*
  * Get one page through the buffer manager, or find that it would be refused:
  * then the page has neither image nor buffer.  An I/O error is an ERROR here
  * as well.
@@ -40,33 +66,23 @@ pin_if_valid(const SstCarefulReader *reader, BlockNumber blkno)
  * A page that is not in a buffer is first read into private memory, and passed
  * on through the buffer manager if it is valid.  A page that is read past the
  * buffer manager may be caught while another backend writes it.  Then that
- * backend has it in a buffer, where we look once more before we believe the bad
- * image.
+ * backend has it in a buffer, where we look once more, or has had it there,
+ * and the next read finds it whole.
  */
 void
 sst_read_carefully(SstCarefulReader *reader, BlockNumber blkno, SstPage *page)
 {
-	SstStreamReport *report = reader->report;
-
 	page->blkno = blkno;
 	page->buffer = pin_if_valid(reader, blkno);
 
 	if (BufferIsValid(page->buffer))
-		report->blocks_hit++;
+		reader->report->blocks_hit++;
 	else
-	{
-		if (reader->image == NULL)
-			reader->image = sst_palloc_blocks(1);
-		smgrread(RelationGetSmgr(reader->rel), reader->forknum, blkno,
-				 reader->image);
-		report->blocks_read++;
-		if (report->reads >= 0)
-		{
-			report->reads++;
-			report->read_bytes += BLCKSZ;
-		}
+		reader->report->blocks_read++;
 
-		if (sst_page_verified(reader->image, blkno))
+	for (int i = 0; i < MAX_TRIES && !BufferIsValid(page->buffer); i++)
+	{
+		if (would_be_taken(reader, blkno))
 			page->buffer = ReadBufferExtended(reader->rel, reader->forknum,
 											  blkno, RBM_NORMAL,
 											  reader->strategy);

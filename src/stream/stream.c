@@ -14,6 +14,7 @@
 
 #include "utils/spccache.h"
 
+#include "stream/private_pages.h"
 #include "stream/stream.h"
 
 /* Reads under way, unless a setting asks for more */
@@ -23,16 +24,14 @@
 #define MAX_BYTES (16 * 1024 * 1024)
 
 /*
- * The way for nblocks blocks of a relation, from the settings and the
- * relation's kind.
- *
- * Temporary relations are in local buffers, and with direct I/O nothing is in
- * the page cache: those go through buffers, whatever the setting says.
+ * The way for the blocks of a relation.  With direct I/O nothing is in the page
+ * cache: then, and where pages cannot be private, all go through buffers,
+ * whatever the setting says.
  */
 SstIoPath
-sst_choose_io_path(Relation rel, BlockNumber nblocks)
+sst_choose_io_path(Relation rel)
 {
-	if (RelationUsesLocalBuffers(rel) || sst_direct_io())
+	if (!sst_may_be_private(rel) || sst_direct_io())
 		return SST_IO_PATH_BUFFER;
 	if (sst_io_path != SST_IO_PATH_AUTO)
 		return sst_io_path;

@@ -96,7 +96,7 @@ typedef struct SstCarefulReader
 /* Most neighbouring blocks that are read, or advised of, together: 256 kB */
 #define SST_MAX_RUN_BLOCKS Min(256 * 1024 / BLCKSZ, 64)
 
-extern SstIoPath sst_choose_io_path(Relation rel, BlockNumber nblocks);
+extern SstIoPath sst_choose_io_path(Relation rel);
 extern int	sst_run_blocks(void);
 extern int	sst_io_depth(Relation rel);
 

@@ -5,23 +5,8 @@
  *
  * Blocks that are in no buffer are read from the segment files into private
  * memory, in runs of neighbours.  This spares the buffer manager's work for
- * each block, and disturbs no buffer.  What keeps the pages true:
- *
- * (1) Before a run is read, each of its blocks is looked up in the buffer
- * mapping table.  A block that is found is read through the buffer manager.
- * One that is not found has in the file its last state, and nobody is writing
- * it: a buffer leaves the table only after it was written.
- *
- * (2) Somebody may then load such a block, change it, and write it while we
- * read.  Before it is written, the WAL of the change is: so if the WAL's
- * position is the same before (1) and after the read, nothing like that has
- * happened; changes without WAL are hint bits, of which any mixture is valid.
- * If the position has moved, or the relation has no WAL, the blocks are looked
- * up once more, and those found are read through the buffer manager.
- *
- * (3) Each private page must pass the checks that the buffer manager would
- * make, and must not be newer than the WAL's position before (1).  A page that
- * does not pass is read through the buffer manager, which has the last word.
+ * each block, and disturbs no buffer.  What is in a buffer, or in doubt, goes
+ * through the buffer manager; private_pages.c says what is.
  *
  * A run whose data is in the page cache is copied at once through a buffer
  * that stays in the CPU's cache.  When data is missing there, a queue of runs
@@ -38,13 +23,10 @@
 
 #include <sys/uio.h>
 
-#include "access/xlog.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-#include "stream/buffered.h"
-#include "stream/file_reader.h"
-#include "stream/stream.h"
+#include "stream/private_pages.h"
 
 /* Blocks that are read for nothing, rather than to begin another read */
 #define MAX_GAP 8
@@ -56,23 +38,6 @@
 /* Pages to look ahead for the CPU's sake */
 #define PEEK_DISTANCE 4
 
-#define BIT(i) (UINT64CONST(1) << (i))
-
-/* Neighbouring blocks of one segment */
-typedef struct Run
-{
-	BlockNumber first;
-	uint64		wanted;			/* blocks to return; bit 0 is the first */
-	uint64		buffered;		/* of those, in buffers */
-	uint64		good;			/* of those, good private pages */
-	Buffer		buffers[SST_MAX_RUN_BLOCKS];
-	XLogRecPtr	position;		/* of the WAL before they were looked up */
-	int			read_first;		/* block of the run that the read begins at */
-	bool		finished;		/* the read, if there is one */
-	SstFileRead read;
-	char	   *memory;			/* NULL if there is no read */
-} Run;
-
 typedef struct SstFileStream
 {
 	SstStream	base;
@@ -80,10 +45,8 @@ typedef struct SstFileStream
 	MemoryContextCallback callback;
 
 	int			max_blocks;		/* of a run */
-	bool		wal_logged;
-	bool		checksums;
 	bool		strict;
-	SstBuffered buffered;
+	SstPrivatePages pages;
 	SstCarefulReader careful;
 
 	SstSegmentFile file;
@@ -94,7 +57,7 @@ typedef struct SstFileStream
 	 * A ring of runs.  One is being returned, and the one before it is kept
 	 * as long; behind it depth - 1 runs are read ahead.
 	 */
-	Run		   *runs;
+	SstRun	   *runs;
 	int			nruns;
 	int			current;
 	int			nqueued;		/* the current one included */
@@ -107,7 +70,7 @@ typedef struct SstFileStream
 
 	int64		ntaken;			/* blocks, from the source */
 	int64		nreturned;
-	int64		ndoubts;
+	int64		ndoubts;		/* private pages that were not believed */
 	bool		gave_up;
 } SstFileStream;
 
@@ -144,7 +107,7 @@ open_reader(SstFileStream *stream)
  * the end of a segment, or a gap that is worth another read.
  */
 static bool
-take_run(SstFileStream *stream, Run *run)
+take_run(SstFileStream *stream, SstRun *run)
 {
 	SstSource  *source = stream->base.source;
 	BlockNumber last;
@@ -156,7 +119,7 @@ take_run(SstFileStream *stream, Run *run)
 	run->first = last = sst_source_next(source);
 	if (run->first == InvalidBlockNumber)
 		return false;
-	run->wanted = BIT(0);
+	run->wanted = SST_RUN_BIT(0);
 
 	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
 	{
@@ -167,7 +130,7 @@ take_run(SstFileStream *stream, Run *run)
 			sst_source_put_back(source, blkno);
 			break;
 		}
-		run->wanted |= BIT(blkno - run->first);
+		run->wanted |= SST_RUN_BIT(blkno - run->first);
 		last = blkno;
 	}
 
@@ -180,7 +143,7 @@ take_run(SstFileStream *stream, Run *run)
 
 /* Wait for the run's read. */
 static void
-finish_read(SstFileStream *stream, Run *run)
+finish_read(SstFileStream *stream, SstRun *run)
 {
 	if (!run->finished)
 		stream->reader->finish(stream->reader, &run->read);
@@ -191,7 +154,7 @@ finish_read(SstFileStream *stream, Run *run)
  * Have the segment of a run open; runs of the one before are finished first.
  */
 static int
-open_segment(SstFileStream *stream, const Run *run)
+open_segment(SstFileStream *stream, const SstRun *run)
 {
 	if (stream->file.segno != run->first / RELSEG_SIZE)
 	{
@@ -248,15 +211,13 @@ take_memory(SstFileStream *stream)
  * Begin to read those of the run's blocks that are in no buffer.
  */
 static void
-start_run(SstFileStream *stream, Run *run)
+start_run(SstFileStream *stream, SstRun *run)
 {
 	SstFileRead *read = &run->read;
 	uint64		missing;
 	int			last;
 
-	run->position = sst_wal_position();
-	run->buffered = sst_buffered_find(&stream->buffered, run->first, run->wanted,
-									  run->position, run->buffers);
+	sst_run_look_up(&stream->pages, run);
 	run->finished = true;
 	read->done = read->length = 0;
 
@@ -296,94 +257,6 @@ start_run(SstFileStream *stream, Run *run)
 	run->finished = false;
 }
 
-/* Would the buffer manager take the header for that of a page in use? */
-static bool
-header_is_good(const PageHeaderData *header)
-{
-	return header->pd_upper != 0 &&
-		(header->pd_flags & ~PD_VALID_FLAG_BITS) == 0 &&
-		header->pd_lower <= header->pd_upper &&
-		header->pd_upper <= header->pd_special &&
-		header->pd_special <= BLCKSZ &&
-		header->pd_special == MAXALIGN(header->pd_special);
-}
-
-/*
- * Check the private page of block i of the run.  The common case is decided
- * here, without the server's slower code.  The checksum is what the page should
- * have, if it is in use and the cluster has checksums.
- */
-static bool
-page_is_good(SstFileStream *stream, const Run *run, int i, uint16 checksum)
-{
-	char	   *image = run->memory + (Size) BLCKSZ * i;
-	const PageHeaderData *header = (const PageHeaderData *) image;
-
-	if (!header_is_good(header) ||
-		(stream->checksums && checksum != header->pd_checksum))
-		return sst_page_verified(image, run->first + i);
-
-	return !stream->wal_logged || PageGetLSN(image) <= run->position;
-}
-
-/*
- * Step (3) of the head of this file: which of the run's blocks are good
- * private pages?
- */
-static uint64
-check_pages(SstFileStream *stream, const Run *run)
-{
-	int			end = run->read_first + run->read.done / BLCKSZ;
-	uint64		blocks = run->wanted & ~run->buffered;
-	uint64		good = 0;
-
-	while (blocks != 0)
-	{
-		int			ids[2];
-		char	   *pages[2];
-		BlockNumber blknos[2];
-		uint16		checksums[2] = {0};
-		int			n = 0;
-
-		/* By pairs: see sst_checksum_two(). */
-		while (n < 2 && blocks != 0)
-		{
-			int			i = pg_rightmost_one_pos64(blocks);
-
-			if (i >= end)
-			{
-				blocks = 0;
-				break;
-			}
-			ids[n] = i;
-			pages[n] = run->memory + (Size) BLCKSZ * i;
-			blknos[n] = run->first + i;
-			n++;
-			blocks &= blocks - 1;
-		}
-		if (n == 0)
-			break;
-
-		if (stream->checksums)
-		{
-			if (n == 1)
-			{
-				pages[1] = pages[0];
-				blknos[1] = blknos[0];
-			}
-			sst_checksum_two(pages, blknos, checksums);
-		}
-
-		for (int k = 0; k < n; k++)
-		{
-			if (page_is_good(stream, run, ids[k], checksums[k]))
-				good |= BIT(ids[k]);
-		}
-	}
-
-	return good;
-}
-
 /*
  * Step to the next run, whose data then is there, and fill up the queue behind
  * it; false at the end.
@@ -391,7 +264,7 @@ check_pages(SstFileStream *stream, const Run *run)
 static bool
 next_run(SstFileStream *stream)
 {
-	Run		   *run;
+	SstRun	   *run;
 
 	if (stream->nqueued > 0)
 	{
@@ -421,23 +294,7 @@ next_run(SstFileStream *stream)
 	run = &stream->runs[stream->current];
 	finish_read(stream, run);
 	stream->left = run->wanted;
-	run->good = 0;
-
-	/* Step (2) */
-	if (run->buffered != run->wanted &&
-		(!stream->wal_logged || sst_wal_position() != run->position))
-	{
-		uint64		appeared = sst_buffered_find(&stream->buffered, run->first,
-												 run->wanted & ~run->buffered,
-												 InvalidXLogRecPtr,
-												 run->buffers);
-
-		stream->ndoubts += pg_popcount64(appeared);
-		run->buffered |= appeared;
-	}
-
-	if (run->buffered != run->wanted)
-		run->good = check_pages(stream, run);
+	sst_run_check(&stream->pages, run);
 
 	return true;
 }
@@ -467,7 +324,7 @@ static bool
 file_stream_next(SstStream *base, SstPage *page)
 {
 	SstFileStream *stream = (SstFileStream *) base;
-	Run		   *run;
+	SstRun	   *run;
 	int			i;
 
 	if (stream->left == 0 && !next_run(stream))
@@ -480,7 +337,7 @@ file_stream_next(SstStream *base, SstPage *page)
 	base->report->blocks_requested++;
 	page->blkno = run->first + i;
 
-	if (run->buffered & BIT(i))
+	if (run->buffered & SST_RUN_BIT(i))
 	{
 		if (sst_read_recent_buffer(base->rel, base->forknum, page->blkno,
 								   run->buffers[i]))
@@ -494,7 +351,7 @@ file_stream_next(SstStream *base, SstPage *page)
 		return true;
 	}
 
-	if (run->good & BIT(i))
+	if (run->good & SST_RUN_BIT(i))
 	{
 		base->report->blocks_read++;
 		base->report->blocks_private++;
@@ -506,9 +363,14 @@ file_stream_next(SstStream *base, SstPage *page)
 	read_buffer(stream, page->blkno, page);
 
 	/* The buffer manager knew better?  If that goes on, leave it to it. */
-	if (page->image != NULL && ++stream->ndoubts > MIN_DOUBTS &&
-		stream->ndoubts > stream->nreturned / MAX_DOUBT_SHARE)
-		stream->gave_up = true;
+	if (page->image != NULL)
+	{
+		int64		ndoubts = ++stream->ndoubts + stream->pages.nappeared;
+
+		if (ndoubts > MIN_DOUBTS &&
+			ndoubts > stream->nreturned / MAX_DOUBT_SHARE)
+			stream->gave_up = true;
+	}
 
 	return true;
 }
@@ -518,7 +380,7 @@ static const char *
 file_stream_peek(const SstStream *base)
 {
 	const SstFileStream *stream = (const SstFileStream *) base;
-	const Run  *run = &stream->runs[stream->current];
+	const SstRun *run = &stream->runs[stream->current];
 	uint64		soon = stream->left & run->buffered;
 
 	for (int i = 1; i < PEEK_DISTANCE && soon != 0; i++)
@@ -572,11 +434,9 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	MemoryContextRegisterResetCallback(context, &stream->callback);
 
 	stream->max_blocks = sst_run_blocks();
-	stream->wal_logged = RelationIsPermanent(rel);
-	stream->checksums = DataChecksumsEnabled();
 	stream->strict = strict;
 	oldcontext = MemoryContextSwitchTo(context);
-	sst_buffered_init(&stream->buffered, rel, forknum, nblocks);
+	sst_private_pages_init(&stream->pages, rel, forknum, nblocks, &stream->file);
 	MemoryContextSwitchTo(oldcontext);
 	stream->careful.rel = rel;
 	stream->careful.forknum = forknum;
@@ -589,7 +449,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->depth = 1;
 	stream->max_depth = sst_io_depth(rel);
 	stream->nruns = stream->max_depth + 1;
-	stream->runs = MemoryContextAlloc(context, sizeof(Run) * stream->nruns);
+	stream->runs = MemoryContextAlloc(context, sizeof(SstRun) * stream->nruns);
 	for (int i = 0; i < stream->nruns; i++)
 		stream->runs[i].memory = NULL;
 	stream->spare = MemoryContextAlloc(context, sizeof(char *) * stream->nruns);

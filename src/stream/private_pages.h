@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ *
+ * private_pages.h
+ *	  When a page that was read from a file is to be believed
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/private_pages.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_PRIVATE_PAGES_H
+#define SST_PRIVATE_PAGES_H
+
+#include "access/xlogdefs.h"
+
+#include "stream/buffered.h"
+#include "stream/file_reader.h"
+#include "stream/stream.h"
+
+/* Bit of a block in the words of a run */
+#define SST_RUN_BIT(i) (UINT64CONST(1) << (i))
+
+/* Neighbouring blocks of one segment; in the words, bit 0 is the first */
+typedef struct SstRun
+{
+	BlockNumber first;
+	uint64		wanted;			/* blocks to return */
+	uint64		buffered;		/* of those, in buffers */
+	uint64		good;			/* of those, good private pages */
+	Buffer		buffers[SST_MAX_RUN_BLOCKS];
+	XLogRecPtr	position;		/* of the WAL before they were looked up */
+	int			read_first;		/* block of the run that the read begins at */
+	bool		finished;		/* the read, if there is one */
+	SstFileRead read;
+	char	   *memory;			/* NULL if there is no read */
+} SstRun;
+
+/* What it takes to judge pages of one fork */
+typedef struct SstPrivatePages
+{
+	SstBuffered buffered;
+	SstSegmentFile *file;
+	bool		wal_logged;
+	bool		checksums;
+	int64		nappeared;		/* blocks that came into buffers meanwhile */
+} SstPrivatePages;
+
+extern bool sst_may_be_private(Relation rel);
+extern void sst_private_pages_init(SstPrivatePages *pages, Relation rel,
+								   ForkNumber forknum, BlockNumber nblocks,
+								   SstSegmentFile *file);
+extern void sst_run_look_up(SstPrivatePages *pages, SstRun *run);
+extern void sst_run_check(SstPrivatePages *pages, SstRun *run);
+
+#endif							/* SST_PRIVATE_PAGES_H */
