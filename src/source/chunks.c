@@ -3,8 +3,10 @@
  * chunks.c
  *	  Dealing out a relation's blocks to processes that read it together
  *
- * Chunks are large at first, so that each process reads sequentially, and
- * small at the end, so that all of them finish at about the same time.
+ * Chunks are small, so that the reads of all processes together go through the
+ * file in order: disks and the layers above them like that better than several
+ * places at once.  At the end they are smaller still, so that all processes
+ * finish at about the same time.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -18,8 +20,8 @@
 #include "source/source.h"
 
 /* Blocks of a chunk: a multiple of the smallest, aligned to it in the file */
-#define MIN_CHUNK 64
-#define MAX_CHUNK 2048
+#define MIN_CHUNK 16
+#define MAX_CHUNK 64
 
 /* A participant's share of what is left is dealt out in so many chunks. */
 #define CHUNKS_PER_SHARE 8
