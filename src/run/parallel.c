@@ -30,10 +30,14 @@
 
 #include "run/parallel.h"
 #include "run/scan.h"
-#include "streamstat.h"
+#include "stream/buffered.h"
 
-/* A participant for fewer blocks would begin when the others have finished. */
+/*
+ * A participant for fewer blocks would begin when the others have finished; so
+ * it would for several times as many that are in buffers.
+ */
 #define MIN_BLOCKS_PER_PARTICIPANT 8192
+#define MIN_BUFFERED_BLOCKS_PER_PARTICIPANT 32768
 
 /* Keys of what is in shared memory */
 #define KEY_SHARED 1
@@ -49,19 +53,23 @@ typedef struct Shared
 } Shared;
 
 /*
- * How many workers should help to read nblocks blocks of a relation?
+ * How many workers should help to read nblocks of a fork's total blocks?
  */
 int
-sst_parallel_workers(Relation rel, BlockNumber nblocks)
+sst_parallel_workers(Relation rel, ForkNumber forknum, BlockNumber nblocks,
+					 BlockNumber total)
 {
 	int			most = Min(sst_max_workers, max_parallel_maintenance_workers);
+	BlockNumber share = MIN_BLOCKS_PER_PARTICIPANT;
 
-	if (nblocks < 2 * MIN_BLOCKS_PER_PARTICIPANT ||
-		RelationUsesLocalBuffers(rel) ||
+	if (most == 0 || nblocks < 2 * share || RelationUsesLocalBuffers(rel) ||
 		IsInParallelMode() || !IsUnderPostmaster || !ActiveSnapshotSet())
 		return 0;
 
-	return Min(most, nblocks / MIN_BLOCKS_PER_PARTICIPANT - 1);
+	if (sst_mostly_buffered(rel, forknum, total))
+		share = MIN_BUFFERED_BLOCKS_PER_PARTICIPANT;
+
+	return nblocks < 2 * share ? 0 : Min(most, nblocks / share - 1);
 }
 
 /* Do this process's part. */

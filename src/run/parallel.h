@@ -36,7 +36,8 @@ typedef struct SstParallelJob
 	SstPrewarmPlan prewarm;		/* SST_TASK_PREWARM */
 } SstParallelJob;
 
-extern int	sst_parallel_workers(Relation rel, BlockNumber nblocks);
+extern int	sst_parallel_workers(Relation rel, ForkNumber forknum,
+								 BlockNumber nblocks, BlockNumber total);
 extern void sst_parallel_run(const SstParallelJob *job, Relation rel,
 							 int nworkers, SstScanResult *result);
 

@@ -171,7 +171,7 @@ sst_prewarm(const SstPrewarmPlan *plan, Relation rel, SstStreamReport *report)
 	int64		nblocks = plan->first < plan->end ?
 		(int64) plan->end - plan->first : 0;
 	int			nworkers = plan->mode == SST_PREWARM_PREFETCH ? 0 :
-		sst_parallel_workers(rel, nblocks);
+		sst_parallel_workers(rel, plan->forknum, nblocks, plan->end);
 
 	if (nworkers > 0)
 	{

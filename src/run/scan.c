@@ -369,7 +369,9 @@ try_parallel_scan(const SstParallelJob *job, Relation rel, int nworkers,
 void
 sst_scan_run(const SstScanPlan *plan, Relation rel, SstScanResult *result)
 {
-	int			nworkers = sst_parallel_workers(rel, sst_plan_nblocks(plan));
+	int			nworkers = sst_parallel_workers(rel, MAIN_FORKNUM,
+												sst_plan_nblocks(plan),
+												plan->nblocks);
 
 	if (nworkers > 0)
 	{

@@ -27,8 +27,31 @@
 /* Buffers that can be looked at in the time of a look-up in the table */
 #define BUFFERS_PER_LOOK_UP 8
 
+/* Blocks to look up for a guess at how many are in buffers */
+#define GUESS_BLOCKS 64
+
 /* Look-ups from which on most blocks can be said not to be in buffers */
 #define MIN_LOOK_UPS 512
+
+/*
+ * Are most of the blocks 0 to nblocks - 1 of a fork in buffers?  A guess, from
+ * some of them.
+ */
+bool
+sst_mostly_buffered(Relation rel, ForkNumber forknum, BlockNumber nblocks)
+{
+	int			nfound = 0;
+
+	for (int i = 0; i < GUESS_BLOCKS; i++)
+	{
+		BlockNumber blkno = (uint64) nblocks * i / GUESS_BLOCKS;
+
+		nfound += BufferIsValid(sst_find_buffer(rel, forknum, blkno,
+												InvalidBuffer));
+	}
+
+	return nfound > GUESS_BLOCKS * 3 / 4;
+}
 
 /*
  * Get ready to ask for blocks of a fork, each about once.  Memory is the

@@ -35,6 +35,8 @@ typedef struct SstBuffered
 	XLogRecPtr	position;		/* of the WAL before the look */
 } SstBuffered;
 
+extern bool sst_mostly_buffered(Relation rel, ForkNumber forknum,
+								BlockNumber nblocks);
 extern void sst_buffered_init(SstBuffered *buffered, Relation rel,
 							  ForkNumber forknum, BlockNumber nblocks);
 extern uint64 sst_buffered_find(SstBuffered *buffered, BlockNumber first,
