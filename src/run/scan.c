@@ -49,6 +49,9 @@ typedef struct Scan
 	const SstStatistic *statistics;
 
 	BlockNumber reached;		/* one past the last block visited */
+
+	/* The buffer stream that an error leaves behind, or NULL */
+	SstStream  *volatile stream;
 } Scan;
 
 /* A sample's sums need each page's own counters. */
@@ -147,45 +150,37 @@ visit_stream(Scan *scan, SstStream *stream)
 }
 
 /*
- * Scan through the buffer stream.  Errors of the buffer manager pass through;
- * then *stream_p is the stream, else NULL.
+ * Scan through the buffer stream.  Errors of the buffer manager pass through.
  */
 static void
-scan_buffers(Scan *scan, SstStream *volatile *stream_p)
+scan_buffers(Scan *scan)
 {
 	SstStream  *stream = sst_buffer_stream_begin(scan->rel, MAIN_FORKNUM,
 												 scan->source, scan->strategy,
 												 false, &scan->result->report);
 
-	*stream_p = stream;
+	scan->stream = stream;
 	visit_stream(scan, stream);
-	*stream_p = NULL;
+	scan->stream = NULL;
 	stream->end(stream);
 }
 
 /*
- * The same in a subtransaction.  False when the buffer manager refused a
- * page: then *unread_end is the end of the blocks that the stream had asked
- * for.  Other errors pass through.
+ * Run an action in a subtransaction.  False when the buffer manager refused a
+ * page: then what the action held is released.  Other errors pass through.
  */
 static bool
-try_scan_buffers(Scan *scan, BlockNumber *unread_end)
+run_in_subtransaction(void (*action) (void *arg), void *arg)
 {
 	MemoryContext oldcontext = CurrentMemoryContext;
 	ResourceOwner oldowner = CurrentResourceOwner;
-	MemoryContext streamcontext;
-	SstStream  *volatile stream = NULL;
 	volatile bool done = true;
-
-	streamcontext = AllocSetContextCreate(CurrentMemoryContext,
-										  "streamstat stream",
-										  ALLOCSET_DEFAULT_SIZES);
 
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();
 	{
-		MemoryContextSwitchTo(streamcontext);
-		scan_buffers(scan, &stream);
+		MemoryContextSwitchTo(oldcontext);
+		action(arg);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -198,18 +193,48 @@ try_scan_buffers(Scan *scan, BlockNumber *unread_end)
 		RollbackAndReleaseCurrentSubTransaction();
 		CurrentResourceOwner = oldowner;
 
-		if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED || stream == NULL)
+		if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
 			ReThrowError(error);
-
 		FreeErrorData(error);
-		*unread_end = sst_buffer_stream_unread_end(stream);
-		sst_buffer_stream_abandon(stream);
 		done = false;
 	}
 	PG_END_TRY();
 
 	MemoryContextSwitchTo(oldcontext);
 	CurrentResourceOwner = oldowner;
+
+	return done;
+}
+
+static void
+scan_buffers_action(void *arg)
+{
+	scan_buffers(arg);
+}
+
+/*
+ * Scan through the buffer stream; false when the buffer manager refused a page.
+ * Then *unread_end is the end of the blocks that the stream had asked for.
+ */
+static bool
+try_scan_buffers(Scan *scan, BlockNumber *unread_end)
+{
+	MemoryContext streamcontext = AllocSetContextCreate(CurrentMemoryContext,
+														"streamstat stream",
+														ALLOCSET_DEFAULT_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(streamcontext);
+	bool		done = run_in_subtransaction(scan_buffers_action, scan);
+
+	MemoryContextSwitchTo(oldcontext);
+	if (!done)
+	{
+		*unread_end = 0;
+		if (scan->stream != NULL)
+		{
+			*unread_end = sst_buffer_stream_unread_end(scan->stream);
+			sst_buffer_stream_abandon(scan->stream);
+		}
+	}
 	MemoryContextDelete(streamcontext);
 
 	return done;
@@ -302,11 +327,7 @@ sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 	if (plan->path == SST_IO_PATH_BUFFER || !scan_files(&scan))
 	{
 		if (plan->strict || IsInParallelMode())
-		{
-			SstStream  *volatile stream;
-
-			scan_buffers(&scan, &stream);
-		}
+			scan_buffers(&scan);
 		else
 			scan_buffers_to_the_end(&scan);
 	}
@@ -315,52 +336,21 @@ sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 	result->meta = scan.visitor.meta;
 }
 
-/*
- * Scan with parallel workers; false if the buffer manager refused a page and
- * the scan is one that has to count it.
- */
-static bool
-try_parallel_scan(const SstParallelJob *job, Relation rel, int nworkers,
-				  SstScanResult *result)
+/* A scan with parallel workers, and what it needs */
+typedef struct ParallelScan
 {
-	MemoryContext oldcontext = CurrentMemoryContext;
-	ResourceOwner oldowner = CurrentResourceOwner;
-	volatile bool done = true;
+	SstParallelJob job;
+	Relation	rel;
+	int			nworkers;
+	SstScanResult *result;
+} ParallelScan;
 
-	if (job->scan.strict)
-	{
-		sst_parallel_run(job, rel, nworkers, result);
-		return true;
-	}
+static void
+parallel_scan_action(void *arg)
+{
+	ParallelScan *scan = arg;
 
-	BeginInternalSubTransaction(NULL);
-	PG_TRY();
-	{
-		MemoryContextSwitchTo(oldcontext);
-		sst_parallel_run(job, rel, nworkers, result);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(oldcontext);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		CurrentResourceOwner = oldowner;
-
-		if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
-			ReThrowError(error);
-		FreeErrorData(error);
-		done = false;
-	}
-	PG_END_TRY();
-
-	MemoryContextSwitchTo(oldcontext);
-	CurrentResourceOwner = oldowner;
-
-	return done;
+	sst_parallel_run(&scan->job, scan->rel, scan->nworkers, scan->result);
 }
 
 /*
@@ -375,11 +365,19 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, SstScanResult *result)
 
 	if (nworkers > 0)
 	{
-		SstParallelJob job = {.task = SST_TASK_SCAN, .relid = plan->relid,
-		.first = 0, .end = plan->end, .scan = *plan};
+		ParallelScan scan = {
+			.job = {.task = SST_TASK_SCAN, .relid = plan->relid,
+			.first = 0, .end = plan->end, .scan = *plan},
+			.rel = rel, .nworkers = nworkers, .result = result
+		};
 
 		sst_result_init(result, plan);
-		if (try_parallel_scan(&job, rel, nworkers, result))
+		if (plan->strict)
+		{
+			parallel_scan_action(&scan);
+			return;
+		}
+		if (run_in_subtransaction(parallel_scan_action, &scan))
 			return;
 	}
 
