@@ -55,7 +55,7 @@ _PG_init(void)
 {
 	DefineCustomIntVariable("streamstat.io_concurrency",
 							"Number of simultaneous requests that streamstat keeps in flight.",
-							"Zero means the server's maintenance_io_concurrency.  "
+							"Zero means the server's maintenance_io_concurrency; from files, and for pg_prewarm, 32 at least unless that is zero.  "
 							"A tablespace that sets maintenance_io_concurrency itself keeps its own.",
 							&sst_io_concurrency,
 							0,
@@ -66,7 +66,7 @@ _PG_init(void)
 
 	DefineCustomIntVariable("streamstat.io_combine_limit",
 							"Limit on the size of streamstat's data reads, or read-ahead advice.",
-							"Zero means the server's io_combine_limit, or 128kB on servers that have none.",
+							"Zero means the server's io_combine_limit, or 128kB on servers that have none; from files, and for pg_prewarm, 256kB, which is also the most there.",
 							&sst_io_combine_limit,
 							0,
 							0, 1024 * 1024 / BLCKSZ,

@@ -35,10 +35,10 @@ extern int	sst_io_method;
 /* Parallel workers that one call may have */
 extern int	sst_max_workers;
 
-/* Reads or advised runs to have in flight; 0 for the server's setting */
+/* Reads or advised runs to have in flight; 0 for a default */
 extern int	sst_io_concurrency;
 
-/* Most blocks in one read or run; 0 for the server's setting */
+/* Most blocks in one read or run; 0 for a default */
 extern int	sst_io_combine_limit;
 
 #endif							/* STREAMSTAT_H */
