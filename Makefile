@@ -17,8 +17,12 @@ PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream
 
 OBJS = \
 	$(WIN32RES) \
-	src/api/index_stats.o \
+	src/api/btree.o \
+	src/api/call.o \
+	src/api/gin.o \
+	src/api/hash.o \
 	src/api/prewarm.o \
+	src/api/relpages.o \
 	src/api/result.o \
 	src/api/sample.o \
 	src/api/stream_stats.o \
@@ -32,6 +36,7 @@ OBJS = \
 	src/source/chunks.o \
 	src/source/source_range.o \
 	src/source/source_sample.o \
+	src/source/source_skip.o \
 	src/stats/counters.o \
 	src/stats/estimate.o \
 	src/stream/buffered.o \
@@ -49,7 +54,10 @@ OBJS = \
 	src/visit/gin.o \
 	src/visit/hash.o \
 	src/visit/heap.o \
-	src/visit/line_pointers.o
+	src/visit/line_pointers.o \
+	src/visit/map.o \
+	src/visit/pgstattuple.o \
+	src/visit/xacts.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql

@@ -66,21 +66,24 @@ SELECT bool_and(low <= estimate AND estimate <= high) AS inside, count(low), cou
 DELETE FROM m WHERE i BETWEEN 20000 AND 22000 OR i % 50 = 0;
 VACUUM (INDEX_CLEANUP off, TRUNCATE off) m;
 SELECT statistic, CASE statistic
-		WHEN 'tuples' THEN estimate = (SELECT count(*) FROM m)
+		WHEN 'tuple_count' THEN estimate = (SELECT count(*) FROM m)
 		WHEN 'dead_items' THEN estimate = 60012 - (SELECT count(*) FROM m)
 		WHEN 'all_visible_pages' THEN estimate BETWEEN 0 AND blocks_total
-		WHEN 'free_bytes' THEN estimate > 100000
+		WHEN 'all_visible_percent' THEN estimate BETWEEN 0 AND 100
+		WHEN 'tuple_len' THEN estimate BETWEEN 1000000 AND 20000000
+		WHEN 'tuple_percent' THEN estimate BETWEEN 60 AND 98
+		WHEN 'free_space' THEN estimate > 100000
 		WHEN 'free_percent' THEN estimate BETWEEN 1 AND 30
 		ELSE estimate = 0 END AS right
 	FROM streamstat.sample('m', 1000000);
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) m;
 SELECT statistic, CASE statistic
-		WHEN 'tuples' THEN estimate = (SELECT count(*) FROM m)
+		WHEN 'tuple_count' THEN estimate = (SELECT count(*) FROM m)
 		WHEN 'all_visible_pages' THEN estimate = blocks_total
 		WHEN 'dead_items' THEN estimate = 0
 		WHEN 'unused_items' THEN estimate > 100 END AS right
 	FROM streamstat.sample('m', 1000000)
-	WHERE statistic IN ('tuples', 'all_visible_pages', 'dead_items', 'unused_items');
+	WHERE statistic IN ('tuple_count', 'all_visible_pages', 'dead_items', 'unused_items');
 
 -- Empty ones, and other kinds of tables
 CREATE TABLE m_empty (i int);
@@ -92,9 +95,9 @@ CREATE MATERIALIZED VIEW m_mat AS SELECT i FROM m WHERE i < 10000;
 CREATE TEMP TABLE m_temp AS SELECT i FROM m WHERE i < 10000;
 SELECT rel, estimate = (SELECT count(*) FROM m_mat) AS tuples, exact
 	FROM unnest('{m_mat, m_temp}'::regclass[]) rel, streamstat.sample(rel)
-	WHERE statistic = 'tuples';
+	WHERE statistic = 'tuple_count';
 SELECT statistic, estimate FROM pg_class c, streamstat.sample(reltoastrelid::regclass)
-	WHERE c.oid = 'm'::regclass AND statistic = 'tuples';
+	WHERE c.oid = 'm'::regclass AND statistic = 'tuple_count';
 
 --
 -- Do the intervals hold what they promise?  Over 1,000 seeds, the 95 % interval

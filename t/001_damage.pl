@@ -281,7 +281,7 @@ sub page_adds
 	my $method = $case->{kind} =~ s/^big_//r;
 
 	# a table may end with pages that were added in advance
-	return $page =~ /[^\0]/ ? (tuples => items($page)) : ()
+	return $page =~ /[^\0]/ ? (tuple_count => items($page)) : ()
 	  if $method eq 'heap';
 	return () if $blkno == 0;
 	if ($method eq 'btree')
@@ -369,7 +369,7 @@ my %columns = (
 		  requested)
 	],
 	heap => [
-		qw(new_pages corrupt_pages tuples dead_items requested)
+		qw(new_pages corrupt_pages tuple_count dead_items requested)
 	]);
 
 # Look at a case with all functions.

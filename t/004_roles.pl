@@ -204,7 +204,7 @@ REINDEX TABLE tt;
 SELECT s = p FROM streamstat.btree_stats('tt_btree') s, streamstat.btree_stats('p_btree') p;
 SELECT s = p FROM streamstat.hash_stats('tt_hash') s, streamstat.hash_stats('p_hash') p;
 SELECT count(*) FROM streamstat.pgstatginindex('tt_gin');
-SELECT estimate, exact FROM streamstat.sample('tt') WHERE statistic = 'tuples';
+SELECT estimate, exact FROM streamstat.sample('tt') WHERE statistic = 'tuple_count';
 SELECT bool_and(s.estimate IS NOT DISTINCT FROM p.estimate)
 	FROM streamstat.sample('tt_btree', 20, 1) s JOIN streamstat.sample('p_btree', 20, 1) p USING (statistic);
 SELECT streamstat.pg_prewarm('tt') = streamstat.pg_relpages('tt'), streamstat.pg_prewarm('tt_btree', 'read') > 80,

@@ -217,7 +217,7 @@ cmp_ok($hash[$_], '>', 0, "hash_stats: column $_ is not zero")
   foreach (1, 2, 3, 5, 7, 14);
 like($expected{"sample('t', 1000000, 1)"}, qr/\($_,[1-9]/,
 	"sample: $_ is not zero")
-  foreach ('all_visible_pages', 'tuples', 'dead_items', 'unused_items');
+  foreach ('all_visible_pages', 'tuple_count', 'dead_items', 'unused_items');
 isnt($expected{"sample('t', $sampled, 7)"},
 	$s->query("SELECT rows('sample(''t'', $sampled, 8)')"),
 	'another seed gives other rows');
@@ -445,7 +445,7 @@ is( $s->query(q(
 CREATE TEMP TABLE tt (k int, s text) WITH (fillfactor = 10);
 ALTER TABLE tt ALTER s SET STORAGE PLAIN;
 INSERT INTO tt SELECT i, lpad(i::text, 360, 'x') FROM generate_series(1, 34000) i;
-SELECT estimate FROM streamstat.sample('tt', 100000) WHERE statistic = 'tuples';
+SELECT estimate FROM streamstat.sample('tt', 100000) WHERE statistic = 'tuple_count';
 SELECT workers, blocks_requested > 16384 FROM streamstat.stream_stats();
 SELECT streamstat.pg_prewarm('tt') > 16384;
 ) . "$workers; DROP TABLE tt"),
@@ -455,7 +455,7 @@ SELECT streamstat.pg_prewarm('tt') > 16384;
 # Somebody waits for a lock that conflicts with the leader's: its workers must
 # not queue up behind.
 my $all =
-  "SELECT estimate FROM streamstat.sample('t', 1000000) WHERE statistic = 'tuples'";
+  "SELECT estimate FROM streamstat.sample('t', 1000000) WHERE statistic = 'tuple_count'";
 my $read = "SELECT streamstat.pg_prewarm('t', 'read')";
 my %answer = map { $_ => $s->query($_) } ($all, $read);
 

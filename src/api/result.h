@@ -17,15 +17,22 @@
 #include "portability/instr_time.h"
 #include "stats/counters.h"
 #include "stream/stream.h"
+#include "target/target.h"
 #include "visit/visit.h"
 
-/* All that is known at the end of a scan of an index */
-typedef struct SstIndexResult
+/* All that is known of a relation at the end of a scan, or of several */
+typedef struct SstFindings
 {
+	Oid			relid;
+	Oid			amoid;			/* access method */
+	SstTargetKind kind;
+	uint64		nblocks;
 	SstCounters counters;
 	SstMeta		meta;
-	BlockNumber nblocks;
-} SstIndexResult;
+	BlockNumber table_blocks;	/* of a BRIN index's table */
+	bool		unread;			/* counters and meta say nothing */
+	const char *note;			/* what else is to be said, or NULL */
+} SstFindings;
 
 /*
  * A column of a function's row: its name and type, as the SQL declares them,
@@ -36,11 +43,33 @@ typedef struct SstColumn
 	const char *name;
 	Oid			type;
 	SstCount	count;
-	Datum		(*compute) (const SstIndexResult *result, bool *isnull);
+	Datum		(*compute) (const SstFindings *found, bool *isnull);
 } SstColumn;
 
+/* The count c of what was found */
+#define SST_COUNT(found, c) ((found)->counters.n[c])
+
 extern Datum sst_form_row(FunctionCallInfo fcinfo, const SstColumn *columns,
-						  int ncolumns, const SstIndexResult *result);
+						  int ncolumns, const SstFindings *found);
+extern void sst_begin_rows(FunctionCallInfo fcinfo, const SstColumn *columns,
+						   int ncolumns);
+extern void sst_put_row(FunctionCallInfo fcinfo, const SstColumn *columns,
+						int ncolumns, const SstFindings *found);
+
+/* Columns of more than one function */
+extern Datum sst_relation_column(const SstFindings *found, bool *isnull);
+extern Datum sst_note_column(const SstFindings *found, bool *isnull);
+extern Datum sst_version_column(const SstFindings *found, bool *isnull);
+extern Datum sst_size_column(const SstFindings *found, bool *isnull);
+extern Datum sst_blocks_column(const SstFindings *found, bool *isnull);
+extern Datum sst_first_new_block_column(const SstFindings *found, bool *isnull);
+extern Datum sst_first_corrupt_block_column(const SstFindings *found,
+											bool *isnull);
+
+extern Datum sst_percent(uint64 part, uint64 whole, bool *isnull);
+extern Datum sst_two_decimals(double percent);
+
+extern void sst_findings_init(SstFindings *found, const SstTarget *target);
 
 /* What stream_stats() tells */
 extern void sst_remember_call(const char *function, Oid relid,

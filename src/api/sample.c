@@ -91,13 +91,13 @@ sst_sample(PG_FUNCTION_ARGS)
 				 errhint("Give the number of blocks to read.")));
 
 	INSTR_TIME_SET_CURRENT(start);
-	sst_target_open(&target, PG_GETARG_OID(0), SST_BTREE | SST_HASH | SST_HEAP);
+	sst_target_open(&target, PG_GETARG_OID(0), SST_ANY_INDEX | SST_TABLE);
 
 	InitMaterializedSRF(fcinfo, 0);
 
 	statistics = sst_statistics(target.kind, &nstatistics);
 	sst_plan_sample(&plan, &target, nblocks, sampler_seed(fcinfo, 2));
-	sst_scan_run(&plan, target.rel, &result);
+	sst_scan_run(&plan, target.rel, NULL, &result);
 	sst_remember_call("sample", RelationGetRelid(target.rel), start,
 					  &result.report);
 

@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 
+#include "access/transam.h"
 #include "access/xlog.h"
 #include "access/xlogrecovery.h"
 #include "common/relpath.h"
@@ -45,6 +46,34 @@ sst_page_free_space(const PageData *page)
 	return PageGetExactFreeSpace(page);
 #else
 	return PageGetFreeSpace((Page) page);
+#endif
+}
+
+/*
+ * The same of a page of a table: before 18, nothing where no line pointer can be
+ * added.
+ */
+Size
+sst_page_heap_free_space(const PageData *page)
+{
+#if PG_VERSION_NUM >= 180000
+	return PageGetExactFreeSpace(page);
+#else
+	return PageGetHeapFreeSpace((Page) page);
+#endif
+}
+
+/*
+ * The oldest transaction that the commit log has.  XactTruncationLock must be
+ * held, and keeps it so.
+ */
+TransactionId
+sst_oldest_clog_xid(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return TransamVariables->oldestClogXid;
+#else
+	return ShmemVariableCache->oldestClogXid;
 #endif
 }
 

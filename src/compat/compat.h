@@ -65,6 +65,8 @@ typedef struct SstSegmentFile
 } SstSegmentFile;
 
 extern Size sst_page_free_space(const PageData *page);
+extern Size sst_page_heap_free_space(const PageData *page);
+extern TransactionId sst_oldest_clog_xid(void);
 extern void (*sst_checksum_two) (char *const pages[2],
 								 const BlockNumber blknos[2],
 								 uint16 checksums[2]);

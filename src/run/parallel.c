@@ -45,6 +45,7 @@
 #define KEY_QUERY 3
 #define KEY_BUFFER_USAGE 4
 #define KEY_WAL_USAGE 5
+#define KEY_SKIP 6
 
 typedef struct Shared
 {
@@ -72,9 +73,10 @@ sst_parallel_workers(Relation rel, ForkNumber forknum, BlockNumber nblocks,
 	return nblocks < 2 * share ? 0 : Min(most, nblocks / share - 1);
 }
 
-/* Do this process's part. */
+/* Do this process's part; skip is its own copy of the job's. */
 static void
-participate(Shared *shared, Relation rel, SstScanResult *result)
+participate(Shared *shared, Relation rel, const SstBlockSet *skip,
+			SstScanResult *result)
 {
 	const SstParallelJob *job = &shared->job;
 
@@ -82,7 +84,7 @@ participate(Shared *shared, Relation rel, SstScanResult *result)
 	{
 		case SST_TASK_SCAN:
 			sst_result_init(result, &job->scan);
-			sst_scan_part(&job->scan, rel, &shared->chunks, result);
+			sst_scan_part(&job->scan, rel, &shared->chunks, skip, result);
 			break;
 		case SST_TASK_PREWARM:
 			sst_prewarm_part(&job->prewarm, rel, &shared->chunks,
@@ -109,6 +111,8 @@ sst_parallel_run(const SstParallelJob *job, Relation rel, int nworkers,
 	char	   *query;
 	Size		query_size = debug_query_string ?
 		strlen(debug_query_string) + 1 : 0;
+	Size		skip_size = job->skip ?
+		sst_block_set_size(job->skip->nblocks) : 0;
 
 	EnterParallelMode();
 	pcxt = CreateParallelContext("streamstat", "sst_parallel_main", nworkers);
@@ -124,6 +128,12 @@ sst_parallel_run(const SstParallelJob *job, Relation rel, int nworkers,
 	if (query_size > 0)
 	{
 		shm_toc_estimate_chunk(&pcxt->estimator, query_size);
+		shm_toc_estimate_keys(&pcxt->estimator, 1);
+	}
+
+	if (skip_size > 0)
+	{
+		shm_toc_estimate_chunk(&pcxt->estimator, skip_size);
 		shm_toc_estimate_keys(&pcxt->estimator, 1);
 	}
 
@@ -150,8 +160,13 @@ sst_parallel_run(const SstParallelJob *job, Relation rel, int nworkers,
 		shm_toc_insert(pcxt->toc, KEY_QUERY, query);
 	}
 
+	if (skip_size > 0)
+		shm_toc_insert(pcxt->toc, KEY_SKIP,
+					   memcpy(shm_toc_allocate(pcxt->toc, skip_size),
+							  job->skip, skip_size));
+
 	LaunchParallelWorkers(pcxt);
-	participate(shared, rel, result);
+	participate(shared, rel, job->skip, result);
 	WaitForParallelWorkersToFinish(pcxt);
 
 	for (int i = 0; i < pcxt->nworkers_launched; i++)
@@ -181,7 +196,8 @@ sst_parallel_main(dsm_segment *seg, shm_toc *toc)
 	rel = relation_open(shared->job.relid, AccessShareLock);
 
 	InstrStartParallelQuery();
-	participate(shared, rel, &results[ParallelWorkerNumber]);
+	participate(shared, rel, shm_toc_lookup(toc, KEY_SKIP, true),
+				&results[ParallelWorkerNumber]);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber],
 						  &wal_usage[ParallelWorkerNumber]);
 

@@ -25,7 +25,7 @@ typedef enum SstTask
 	SST_TASK_PREWARM
 } SstTask;
 
-/* What to do together: plain data, that every participant gets */
+/* What to do together; every participant gets a copy */
 typedef struct SstParallelJob
 {
 	SstTask		task;
@@ -33,6 +33,7 @@ typedef struct SstParallelJob
 	BlockNumber first;			/* blocks to deal out: first to end - 1 */
 	BlockNumber end;
 	SstScanPlan scan;			/* SST_TASK_SCAN */
+	const SstBlockSet *skip;	/* the same; the leader's, can be NULL */
 	SstPrewarmPlan prewarm;		/* SST_TASK_PREWARM */
 } SstParallelJob;
 

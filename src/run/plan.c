@@ -14,6 +14,7 @@
 
 #include "access/htup_details.h"
 #include "access/itup.h"
+#include "storage/procarray.h"
 
 #include "run/plan.h"
 
@@ -49,12 +50,26 @@ static const SstStatistic heap_statistics[] = {
 	{"new_pages", SST_PAGES, SST_NEW_PAGES},
 	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 	{"all_visible_pages", SST_PAGES, SST_ALL_VISIBLE_PAGES},
-	{"tuples", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxHeapTuplesPerPage},
+	{"all_visible_percent", SST_SHARE, SST_ALL_VISIBLE_PAGES, SST_HEAP_PAGES},
+	{"tuple_count", SST_TOTAL, SST_TUPLES, 0, MaxHeapTuplesPerPage},
+	{"tuple_len", SST_TOTAL, SST_TUPLE_BYTES, 0, BLCKSZ},
+	{"tuple_percent", SST_RATIO, SST_TUPLE_BYTES, SST_PAGE_BYTES},
+	{"dead_tuple_count", SST_TOTAL, SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage},
+	{"dead_tuple_len", SST_TOTAL, SST_DEAD_TUPLE_BYTES, 0, BLCKSZ},
+	{"dead_tuple_percent", SST_RATIO, SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES},
 	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxHeapTuplesPerPage},
 	{"redirect_items", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxHeapTuplesPerPage},
 	{"unused_items", SST_TOTAL, SST_UNUSED_ITEMS, 0, MaxHeapTuplesPerPage},
+	{"free_space", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES},
+};
+
+/* Of an access method that we know nothing of */
+static const SstStatistic any_statistics[] = {
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES},
+	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES},
 };
 
 StaticAssertDecl(lengthof(btree_statistics) <= SST_MAX_STATISTICS &&
@@ -75,26 +90,42 @@ sst_statistics(SstTargetKind kind, int *nstatistics)
 			*nstatistics = lengthof(hash_statistics);
 			return hash_statistics;
 		case SST_HEAP:
+		case SST_SEQUENCE:
 			*nstatistics = lengthof(heap_statistics);
 			return heap_statistics;
 		default:
-			elog(ERROR, "unexpected kind of relation: %d", kind);
-			return NULL;		/* keep compiler quiet */
+			*nstatistics = lengthof(any_statistics);
+			return any_statistics;
 	}
 }
 
-/* Plan to scan blocks 0 to end - 1. */
+/* Plan to scan all blocks of the main fork. */
 void
-sst_plan_scan(SstScanPlan *plan, const SstTarget *target, BlockNumber end,
-			  bool strict)
+sst_plan_scan(SstScanPlan *plan, const SstTarget *target, SstRules rules)
 {
 	memset(plan, 0, sizeof(SstScanPlan));
 	plan->relid = RelationGetRelid(target->rel);
 	plan->kind = target->kind;
+	plan->forknum = MAIN_FORKNUM;
 	plan->nblocks = target->nblocks;
-	plan->end = end;
-	plan->strict = strict;
+	plan->end = target->nblocks;
+	plan->rules = rules;
 	plan->path = sst_choose_io_path(target->rel);
+	if (target->kind == SST_HEAP)
+		plan->horizon = GetOldestNonRemovableTransactionId(target->rel);
+}
+
+/* Plan to scan all blocks of a map, if the relation has it. */
+void
+sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
+				  ForkNumber forknum)
+{
+	SMgrRelation smgr = RelationGetSmgr(target->rel);
+
+	sst_plan_scan(plan, target, SST_RULES_OURS);
+	plan->forknum = forknum;
+	plan->nblocks = plan->end =
+		smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
 }
 
 /* Plan to draw nsample blocks at random. */
@@ -102,7 +133,7 @@ void
 sst_plan_sample(SstScanPlan *plan, const SstTarget *target,
 				BlockNumber nsample, uint32 seed)
 {
-	sst_plan_scan(plan, target, target->nblocks, false);
+	sst_plan_scan(plan, target, SST_RULES_OURS);
 	plan->sampled = true;
 	plan->nsample = Min(nsample, target->nblocks);
 	plan->seed = seed;
@@ -112,26 +143,44 @@ sst_plan_sample(SstScanPlan *plan, const SstTarget *target,
 void
 sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
 {
+	bool		strict = plan->rules != SST_RULES_OURS;
+
+	if (plan->rules == SST_RULES_PGSTATTUPLE &&
+		(plan->kind & SST_ANY_INDEX) != 0)
+	{
+		sst_pgstattuple_visitor_init(visitor, plan->kind);
+		return;
+	}
+
 	switch (plan->kind)
 	{
 		case SST_BTREE:
-			if (plan->strict)
+			if (strict)
 				sst_btree_strict_visitor_init(visitor);
 			else
 				sst_btree_visitor_init(visitor, rel,
 									   plan->sampled ? 0 : plan->nblocks);
 			break;
 		case SST_HASH:
-			if (plan->strict)
+			if (strict)
 				sst_hash_strict_visitor_init(visitor);
 			else
 				sst_hash_visitor_init(visitor);
 			break;
 		case SST_GIN:
-			sst_gin_meta_visitor_init(visitor);
+			if (strict)
+				sst_gin_meta_visitor_init(visitor);
+			else
+				sst_any_visitor_init(visitor);
 			break;
 		case SST_HEAP:
-			sst_heap_visitor_init(visitor);
+			sst_heap_visitor_init(visitor, 0, plan->horizon);
+			break;
+		case SST_SEQUENCE:
+			sst_heap_visitor_init(visitor, sizeof(uint32), plan->horizon);
+			break;
+		default:
+			sst_any_visitor_init(visitor);
 			break;
 	}
 }

@@ -19,20 +19,37 @@
 #include "visit/visit.h"
 
 /* Most statistics of any kind of relation */
-#define SST_MAX_STATISTICS 16
+#define SST_MAX_STATISTICS 24
+
+/*
+ * By whose rules pages are judged.  By ours, damage is counted.  By those of
+ * pgstattuple's functions, the scan stops at the first page that makes no sense,
+ * and lets through the errors of the buffer manager.
+ */
+typedef enum SstRules
+{
+	SST_RULES_OURS,
+	SST_RULES_PGSTATINDEX,		/* pgstatindex and its like */
+	SST_RULES_PGSTATTUPLE		/* pgstattuple, pgstattuple_approx */
+} SstRules;
 
 /* What to do: all blocks of a range, or a sample of the relation's blocks */
 typedef struct SstScanPlan
 {
 	Oid			relid;
 	SstTargetKind kind;
-	BlockNumber nblocks;		/* of the relation */
-	BlockNumber end;			/* blocks 0 to end - 1 are scanned */
-	bool		strict;			/* judge as pgstattuple does */
+	ForkNumber	forknum;
+	BlockNumber nblocks;		/* of the fork */
+	BlockNumber first;			/* blocks first to end - 1 are scanned */
+	BlockNumber end;
+	SstRules	rules;
 
 	bool		sampled;
 	BlockNumber nsample;
 	uint32		seed;
+
+	TransactionId horizon;		/* heap: deleted before can be removed */
+	BlockNumber nskipped;		/* blocks of the range not to be read */
 
 	SstIoPath	path;
 } SstScanPlan;
@@ -51,11 +68,14 @@ typedef struct SstScanResult
 static inline BlockNumber
 sst_plan_nblocks(const SstScanPlan *plan)
 {
-	return plan->sampled ? plan->nsample : plan->end;
+	return plan->sampled ? plan->nsample :
+		plan->end - plan->first - plan->nskipped;
 }
 
 extern void sst_plan_scan(SstScanPlan *plan, const SstTarget *target,
-						  BlockNumber end, bool strict);
+						  SstRules rules);
+extern void sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
+							  ForkNumber forknum);
 extern void sst_plan_sample(SstScanPlan *plan, const SstTarget *target,
 							BlockNumber nsample, uint32 seed);
 extern void sst_plan_visitor(const SstScanPlan *plan, Relation rel,

@@ -48,52 +48,79 @@ typedef struct Scan
 	int			nstatistics;
 	const SstStatistic *statistics;
 
+	/* To read a page a second time, which is not reported */
+	SstCarefulReader again;
+	SstStreamReport not_reported;
+
 	BlockNumber reached;		/* one past the last block visited */
 
 	/* The buffer stream that an error leaves behind, or NULL */
 	SstStream  *volatile stream;
 } Scan;
 
-/* A sample's sums need each page's own counters. */
-static void
-add_sampled_page(Scan *scan, const SstCounters *page)
+/*
+ * Show a page to the visitor; false if it was refused, or makes no sense.  A
+ * buffer is share-locked meanwhile; the pin is released.
+ */
+static inline bool
+show_page(Scan *scan, const SstPage *page, SstCounters *counters)
 {
-	for (int i = 0; i < scan->nstatistics; i++)
-		sst_moments_add(&scan->result->moments[i], &scan->statistics[i], page);
-	sst_counters_merge(&scan->result->counters, page);
-}
+	bool		sound = false;
 
-static inline void
-visit_image(Scan *scan, const SstPage *page, SstCounters *counters)
-{
-	if (page->image == NULL)
-		sst_count_corrupt(counters, page->blkno);
-	else
-		scan->visitor.page(&scan->visitor, page->image, page->blkno, counters);
+	if (BufferIsValid(page->buffer))
+		LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
+	if (page->image != NULL)
+		sound = scan->visitor.page(&scan->visitor, page->image, page->blkno,
+								   counters);
+	if (BufferIsValid(page->buffer))
+		UnlockReleaseBuffer(page->buffer);
+
+	return sound;
 }
 
 /*
- * Visit a page.  A buffer is share-locked meanwhile; the pin is released.
+ * Count a page that makes no sense.  If it was read past the buffer manager, it
+ * may be older than what it names: the buffer manager has the last word.
  */
+static void
+count_unsound_page(Scan *scan, const SstPage *page, SstCounters *counters)
+{
+	if (page->image != NULL && !BufferIsValid(page->buffer))
+	{
+		SstPage		again;
+
+		sst_read_carefully(&scan->again, page->blkno, &again);
+		if (show_page(scan, &again, counters))
+			return;
+	}
+	sst_count_corrupt(counters, page->blkno);
+}
+
+/* Visit a page, and release its pin. */
 static inline void
 visit_page(Scan *scan, const SstPage *page)
 {
-	if (BufferIsValid(page->buffer))
-		LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
+	SstCounters *counters = &scan->result->counters;
+	SstCounters own;
 
-	if (scan->nstatistics == 0)
-		visit_image(scan, page, &scan->result->counters);
-	else
+	/* A sample's sums need each page's own counters. */
+	if (scan->nstatistics > 0)
 	{
-		SstCounters counters;
-
-		sst_counters_init(&counters);
-		visit_image(scan, page, &counters);
-		add_sampled_page(scan, &counters);
+		sst_counters_init(&own);
+		counters = &own;
 	}
 
-	if (BufferIsValid(page->buffer))
-		UnlockReleaseBuffer(page->buffer);
+	counters->n[SST_PAGE_BYTES] += BLCKSZ;
+	if (!show_page(scan, page, counters))
+		count_unsound_page(scan, page, counters);
+
+	if (scan->nstatistics > 0)
+	{
+		for (int i = 0; i < scan->nstatistics; i++)
+			sst_moments_add(&scan->result->moments[i], &scan->statistics[i],
+							&own);
+		sst_counters_merge(&scan->result->counters, &own);
+	}
 	scan->result->nvisited++;
 	scan->reached = page->blkno + 1;
 }
@@ -112,7 +139,7 @@ prefetch_page(const char *image, int nbytes)
 static bool
 must_stop(const Scan *scan)
 {
-	return scan->plan->strict &&
+	return scan->plan->rules != SST_RULES_OURS &&
 		scan->result->counters.n[SST_CORRUPT_PAGES] > 0;
 }
 
@@ -155,7 +182,8 @@ visit_stream(Scan *scan, SstStream *stream)
 static void
 scan_buffers(Scan *scan)
 {
-	SstStream  *stream = sst_buffer_stream_begin(scan->rel, MAIN_FORKNUM,
+	SstStream  *stream = sst_buffer_stream_begin(scan->rel,
+												 scan->plan->forknum,
 												 scan->source, scan->strategy,
 												 false, &scan->result->report);
 
@@ -247,7 +275,7 @@ try_scan_buffers(Scan *scan, BlockNumber *unread_end)
 static void
 scan_buffers_to_the_end(Scan *scan)
 {
-	SstCarefulReader reader = {scan->rel, MAIN_FORKNUM, scan->strategy,
+	SstCarefulReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
 	&scan->result->report};
 	BlockNumber nsingle = MIN_SINGLE_BLOCKS;
 	BlockNumber unread_end;
@@ -282,11 +310,12 @@ scan_buffers_to_the_end(Scan *scan)
 static bool
 scan_files(Scan *scan)
 {
-	SstStream  *stream = sst_file_stream_begin(scan->rel, MAIN_FORKNUM,
+	bool		strict = scan->plan->rules != SST_RULES_OURS;
+	SstStream  *stream = sst_file_stream_begin(scan->rel, scan->plan->forknum,
 											   scan->source,
 											   sst_plan_nblocks(scan->plan),
 											   scan->strategy,
-											   scan->plan->strict,
+											   strict,
 											   &scan->result->report);
 	bool		gave_up;
 
@@ -297,20 +326,47 @@ scan_files(Scan *scan)
 	return !gave_up;
 }
 
+/* Scan what the source gives.  Source, visitor and result have been set up. */
+static void
+scan_source(Scan *scan)
+{
+	const SstScanPlan *plan = scan->plan;
+
+	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
+	scan->again = (SstCarefulReader)
+	{
+		scan->rel, plan->forknum, scan->strategy,
+			&scan->not_reported
+	};
+
+	if (plan->path == SST_IO_PATH_BUFFER || !scan_files(scan))
+	{
+		if (plan->rules != SST_RULES_OURS || IsInParallelMode())
+			scan_buffers(scan);
+		else
+			scan_buffers_to_the_end(scan);
+	}
+
+	FreeAccessStrategy(scan->strategy);
+	scan->result->meta = scan->visitor.meta;
+}
+
 /*
  * Do one process's part of a scan: what the chunks give, or all of it if there
- * are none.  The result must have been set up.
+ * are none, but not the blocks to skip, which can be NULL.  The result must have
+ * been set up.
  *
- * Afterwards no lock on a page and no pin is held.  A strict scan ends at the
- * first corrupt page, or with the buffer manager's error.
+ * Afterwards no lock on a page and no pin is held.  A scan by the rules of
+ * pgstattuple ends at the first corrupt page, or with the buffer manager's error.
  */
 void
 sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
-			  SstScanResult *result)
+			  const SstBlockSet *skip, SstScanResult *result)
 {
-	Scan		scan = {plan, rel};
+	Scan		scan = {.plan = plan, .rel = rel, .result = result};
 	SstRangeSource range;
 	SstSampleSource sample;
+	SstSkipSource rest;
 
 	if (plan->sampled)
 	{
@@ -319,21 +375,30 @@ sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 		scan.statistics = sst_statistics(plan->kind, &scan.nstatistics);
 	}
 	else
-		scan.source = sst_range_source_init(&range, chunks, 0, plan->end);
+		scan.source = sst_range_source_init(&range, chunks, plan->first,
+											plan->end);
+	if (skip != NULL)
+		scan.source = sst_skip_source_init(&rest, scan.source, skip);
 	sst_plan_visitor(plan, rel, &scan.visitor);
-	scan.strategy = GetAccessStrategy(BAS_BULKREAD);
-	scan.result = result;
 
-	if (plan->path == SST_IO_PATH_BUFFER || !scan_files(&scan))
-	{
-		if (plan->strict || IsInParallelMode())
-			scan_buffers(&scan);
-		else
-			scan_buffers_to_the_end(&scan);
-	}
+	scan_source(&scan);
+}
 
-	FreeAccessStrategy(scan.strategy);
-	result->meta = scan.visitor.meta;
+/*
+ * Carry out a plan alone, with the given visitor in the place of its own: as
+ * sst_scan_part().
+ */
+void
+sst_scan_with_visitor(const SstScanPlan *plan, Relation rel,
+					  const SstVisitor *visitor, SstScanResult *result)
+{
+	Scan		scan = {.plan = plan, .rel = rel, .visitor = *visitor,
+	.result = result};
+	SstRangeSource range;
+
+	scan.source = sst_range_source_init(&range, NULL, plan->first, plan->end);
+	sst_result_init(result, plan);
+	scan_source(&scan);
 }
 
 /* A scan with parallel workers, and what it needs */
@@ -354,12 +419,13 @@ parallel_scan_action(void *arg)
 }
 
 /*
- * Carry out a plan for an open relation.
+ * Carry out a plan for an open relation.  The blocks to skip can be NULL.
  */
 void
-sst_scan_run(const SstScanPlan *plan, Relation rel, SstScanResult *result)
+sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
+			 SstScanResult *result)
 {
-	int			nworkers = sst_parallel_workers(rel, MAIN_FORKNUM,
+	int			nworkers = sst_parallel_workers(rel, plan->forknum,
 												sst_plan_nblocks(plan),
 												plan->nblocks);
 
@@ -367,12 +433,13 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, SstScanResult *result)
 	{
 		ParallelScan scan = {
 			.job = {.task = SST_TASK_SCAN, .relid = plan->relid,
-			.first = 0, .end = plan->end, .scan = *plan},
+				.first = plan->first, .end = plan->end, .scan = *plan,
+			.skip = skip},
 			.rel = rel, .nworkers = nworkers, .result = result
 		};
 
 		sst_result_init(result, plan);
-		if (plan->strict)
+		if (plan->rules != SST_RULES_OURS)
 		{
 			parallel_scan_action(&scan);
 			return;
@@ -382,5 +449,5 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, SstScanResult *result)
 	}
 
 	sst_result_init(result, plan);
-	sst_scan_part(plan, rel, NULL, result);
+	sst_scan_part(plan, rel, NULL, skip, result);
 }

@@ -16,8 +16,12 @@
 #include "run/plan.h"
 
 extern void sst_scan_run(const SstScanPlan *plan, Relation rel,
-						 SstScanResult *result);
+						 const SstBlockSet *skip, SstScanResult *result);
 extern void sst_scan_part(const SstScanPlan *plan, Relation rel,
-						  SstChunks *chunks, SstScanResult *result);
+						  SstChunks *chunks, const SstBlockSet *skip,
+						  SstScanResult *result);
+extern void sst_scan_with_visitor(const SstScanPlan *plan, Relation rel,
+								  const SstVisitor *visitor,
+								  SstScanResult *result);
 
 #endif							/* SST_SCAN_H */

@@ -21,6 +21,8 @@
 #include "storage/block.h"
 #include "utils/sampling.h"
 
+#include "source/block_set.h"
+
 typedef struct SstSource SstSource;
 
 struct SstSource
@@ -97,6 +99,14 @@ typedef struct SstSampleSource
 	BlockNumber end;			/* of the present chunk */
 } SstSampleSource;
 
+/* The blocks of another source that are not in a set */
+typedef struct SstSkipSource
+{
+	SstSource	base;
+	SstSource  *inner;
+	const SstBlockSet *blocks;
+} SstSkipSource;
+
 extern SstSource *sst_range_source_init(SstRangeSource *source,
 										SstChunks *chunks,
 										BlockNumber first, BlockNumber end);
@@ -104,6 +114,10 @@ extern SstSource *sst_sample_source_init(SstSampleSource *source,
 										 SstChunks *chunks,
 										 BlockNumber nblocks,
 										 BlockNumber nsample, uint32 seed);
+
+extern SstSource *sst_skip_source_init(SstSkipSource *source,
+									   SstSource *inner,
+									   const SstBlockSet *blocks);
 
 extern void sst_chunks_init(SstChunks *chunks, BlockNumber first,
 							BlockNumber end, int nparticipants);

@@ -31,4 +31,9 @@ sst_counters_merge(SstCounters *into, const SstCounters *from)
 	/* InvalidBlockNumber is above every block number. */
 	into->first_new = Min(into->first_new, from->first_new);
 	into->first_corrupt = Min(into->first_corrupt, from->first_corrupt);
+
+	into->kept_end = Max(into->kept_end, from->kept_end);
+	into->largest_free = Max(into->largest_free, from->largest_free);
+	into->map_largest_free = Max(into->map_largest_free,
+								 from->map_largest_free);
 }

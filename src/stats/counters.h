@@ -20,35 +20,75 @@
 
 typedef enum SstCount
 {
-	/* Pages, each in one of these classes; new ones of hash are unused, too */
+	/* Pages, each in one of these classes */
 	SST_NEW_PAGES,				/* all zeros */
 	SST_CORRUPT_PAGES,			/* make no sense */
 	SST_META_PAGES,
-	SST_LEAF_PAGES,
-	SST_INTERNAL_PAGES,
+	SST_LEAF_PAGES,				/* hold what the index is for */
+	SST_INTERNAL_PAGES,			/* lead there */
 	SST_EMPTY_PAGES,			/* b-tree: half-dead */
-	SST_DELETED_PAGES,
-	SST_BUCKET_PAGES,
-	SST_OVERFLOW_PAGES,
-	SST_BITMAP_PAGES,
-	SST_UNUSED_PAGES,			/* hash: freed, or new */
+	SST_DELETED_PAGES,			/* set free, to be used again */
 	SST_HEAP_PAGES,
+	SST_OTHER_PAGES,			/* of an unknown access method */
+
+	/* Kinds of leaf pages and internal pages */
+	SST_BUCKET_PAGES,			/* hash: leaf */
+	SST_OVERFLOW_PAGES,			/* hash: leaf */
+	SST_BITMAP_PAGES,			/* hash: internal */
+	SST_UNUSED_PAGES,			/* hash: deleted or new */
+	SST_ENTRY_LEAF_PAGES,		/* GIN */
+	SST_ENTRY_INTERNAL_PAGES,
+	SST_POSTING_LEAF_PAGES,
+	SST_POSTING_INTERNAL_PAGES,
+	SST_PENDING_PAGES,			/* GIN: leaf */
+	SST_NULLS_PAGES,			/* SP-GiST: leaf or internal */
 
 	/* Properties of pages */
 	SST_BACKWARD_LEAVES,		/* right sibling on an earlier block */
-	SST_ALL_VISIBLE_PAGES,
+	SST_ALL_VISIBLE_PAGES,		/* heap: as the page itself says */
 
 	/* Items */
 	SST_LIVE_ITEMS,				/* not marked dead */
 	SST_DEAD_ITEMS,				/* marked dead */
-	SST_REDIRECT_ITEMS,
+	SST_REDIRECT_ITEMS,			/* heap, SP-GiST */
+	SST_PLACEHOLDER_ITEMS,		/* SP-GiST, BRIN */
 	SST_UNUSED_ITEMS,
 	SST_ITEMS_TOLD_APART,		/* posting list tuples, or known not to be */
 	SST_POSTING_TUPLES,
+	SST_ENTRY_ITEMS,			/* GIN: leaf tuples of the entry tree */
+	SST_POSTING_ITEMS,			/* GIN: heap TIDs in posting trees */
+	SST_PENDING_ITEMS,			/* GIN: tuples in the pending list */
+	SST_SUMMARIZED_RANGES,		/* BRIN */
 
-	/* Bytes of the pages that hold items (leaves, buckets, heap pages) */
+	/* Tuples of a table, or of an index where pgstattuple counts them */
+	SST_TUPLES,					/* inserted, and not known to be deleted */
+	SST_TUPLE_BYTES,
+	SST_DEAD_TUPLES,			/* all others */
+	SST_DEAD_TUPLE_BYTES,
+	SST_RECENTLY_DEAD_TUPLES,	/* of these, those that VACUUM must keep */
+	SST_INSERTING_TUPLES,		/* of SST_TUPLES, inserter in progress */
+	SST_INSERTING_BYTES,
+	SST_DELETING_TUPLES,		/* of SST_TUPLES, deleter in progress */
+	SST_OWN_DELETED_TUPLES,		/* of SST_DEAD_TUPLES, deleted by ourselves */
+	SST_OWN_DELETED_BYTES,
+
+	/* Bytes of all pages, and of those that hold items or tuples */
+	SST_PAGE_BYTES,
 	SST_FREE_BYTES,
 	SST_USABLE_BYTES,
+	SST_ENTRY_FREE_BYTES,		/* GIN: of its kinds of leaf pages */
+	SST_ENTRY_USABLE_BYTES,
+	SST_POSTING_FREE_BYTES,
+	SST_POSTING_USABLE_BYTES,
+	SST_PENDING_FREE_BYTES,
+
+	/* What the maps of a table say of its blocks */
+	SST_MAP_VISIBLE_BLOCKS,		/* all-visible */
+	SST_MAP_FROZEN_BLOCKS,		/* all-frozen */
+	SST_MAP_FREE_BLOCKS,		/* have free space */
+	SST_MAP_FREE_BYTES,
+	SST_MAP_SKIPPED_FREE_BYTES, /* of those, in blocks that are skipped */
+	SST_MAP_CORRUPT_PAGES,		/* of the maps themselves */
 
 	SST_NCOUNTS
 } SstCount;
@@ -58,6 +98,9 @@ typedef struct SstCounters
 	uint64		n[SST_NCOUNTS];
 	BlockNumber first_new;		/* lowest such block, or InvalidBlockNumber */
 	BlockNumber first_corrupt;
+	BlockNumber kept_end;		/* one past the last block that VACUUM keeps */
+	uint32		largest_free;	/* most free bytes of a heap page */
+	uint32		map_largest_free;	/* the same, by the free space map */
 } SstCounters;
 
 extern void sst_counters_init(SstCounters *counters);

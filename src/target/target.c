@@ -48,32 +48,50 @@ static const IndexKind index_kinds[] = {
 	gettext_noop("relation \"%s\" is not a hash index"), other_temp_index},
 	{SST_GIN, GIN_AM_OID,
 	gettext_noop("relation \"%s\" is not a GIN index"), other_temp_index},
+	{SST_GIST, GIST_AM_OID,
+	gettext_noop("relation \"%s\" is not a GiST index"), other_temp_index},
+	{SST_SPGIST, SPGIST_AM_OID,
+	gettext_noop("relation \"%s\" is not an SP-GiST index"), other_temp_index},
+	{SST_BRIN, BRIN_AM_OID,
+	gettext_noop("relation \"%s\" is not a BRIN index"), other_temp_index},
 };
 
-/*
- * The index kind of a relation, or NULL when it is no index or its access
- * method is not known here.
- */
+/* The index kind of a relation, or NULL if it is none of core's. */
 static const IndexKind *
 find_index_kind(Relation rel)
 {
-	if (rel->rd_rel->relkind != RELKIND_INDEX)
-		return NULL;
-
 	for (int i = 0; i < lengthof(index_kinds); i++)
 	{
-		if (rel->rd_rel->relam == index_kinds[i].amoid)
+		if (rel->rd_rel->relkind == RELKIND_INDEX &&
+			rel->rd_rel->relam == index_kinds[i].amoid)
 			return &index_kinds[i];
 	}
 	return NULL;
 }
 
+/* Does the relation have a table access method, and a file? */
 static bool
 is_table(Relation rel)
 {
 	return rel->rd_rel->relkind == RELKIND_RELATION ||
 		rel->rd_rel->relkind == RELKIND_MATVIEW ||
 		rel->rd_rel->relkind == RELKIND_TOASTVALUE;
+}
+
+static SstTargetKind
+find_kind(Relation rel)
+{
+	const IndexKind *index = find_index_kind(rel);
+
+	if (index != NULL)
+		return index->kind;
+	if (rel->rd_rel->relkind == RELKIND_INDEX)
+		return SST_OTHER_INDEX;
+	if (is_table(rel) && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
+		return SST_HEAP;
+	if (rel->rd_rel->relkind == RELKIND_SEQUENCE)
+		return SST_SEQUENCE;
+	return 0;
 }
 
 /*
@@ -83,6 +101,8 @@ static void
 report_wrong_kind(Relation rel, int kinds)
 {
 	char		relkind = rel->rd_rel->relkind;
+	bool		partitioned = relkind == RELKIND_PARTITIONED_TABLE ||
+		relkind == RELKIND_PARTITIONED_INDEX;
 
 	for (int i = 0; i < lengthof(index_kinds); i++)
 	{
@@ -95,26 +115,23 @@ report_wrong_kind(Relation rel, int kinds)
 					 errdetail_relkind_not_supported(relkind)));
 	}
 
-	if (is_table(rel))
+	if (is_table(rel) && (kinds & SST_HEAP) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("only heap AM is supported")));
 
-	if (relkind == RELKIND_INDEX)
+	if (kinds == SST_ANY_INDEX)
 		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("access method of index \"%s\" is not supported",
-						RelationGetRelationName(rel)),
-				 errhint("Supported access methods are \"btree\" and \"hash\".")));
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not an index",
+						RelationGetRelationName(rel))));
 
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("cannot sample relation \"%s\"",
+			 errmsg("cannot get page statistics of relation \"%s\"",
 					RelationGetRelationName(rel)),
 			 errdetail_relkind_not_supported(relkind),
-			 relkind == RELKIND_PARTITIONED_TABLE ||
-			 relkind == RELKIND_PARTITIONED_INDEX ?
-			 errhint("Sample its partitions, one at a time.") : 0));
+			 partitioned ? errhint("Its partitions can be asked about, one at a time.") : 0));
 }
 
 /*
@@ -130,6 +147,33 @@ sst_refuse_other_temp(Relation rel, const char *message)
 				 errmsg("%s", _(message ? message : other_temp_table))));
 }
 
+/* On a standby an unlogged relation has no data. */
+static bool
+is_without_data(Relation rel)
+{
+	return !RelationIsPermanent(rel) && RecoveryInProgress();
+}
+
+/*
+ * Make an open relation, locked in AccessShareLock mode, the target, whatever it
+ * is, and find out whether it can be read.
+ */
+void
+sst_target_examine(SstTarget *target, Relation rel)
+{
+	target->rel = rel;
+	target->kind = find_kind(rel);
+	target->obstacle = NULL;
+	target->nblocks = 0;
+
+	if (RELATION_IS_OTHER_TEMP(rel))
+		target->obstacle = gettext_noop("temporary relation of another session");
+	else if (is_without_data(rel))
+		target->obstacle = gettext_noop("no data during recovery");
+	else if (target->kind != 0)
+		target->nblocks = RelationGetNumberOfBlocks(rel);
+}
+
 /*
  * Make an open relation, locked in AccessShareLock mode, the target, if it is
  * of one of the given kinds and can be read now; else ERROR.
@@ -139,32 +183,23 @@ sst_target_adopt(SstTarget *target, Relation rel, int kinds)
 {
 	const IndexKind *index = find_index_kind(rel);
 
-	target->rel = rel;
-	if (index != NULL)
-		target->kind = index->kind;
-	else if (is_table(rel) && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
-		target->kind = SST_HEAP;
-	else
-		target->kind = 0;
-
-	if ((target->kind & kinds) == 0)
+	if ((find_kind(rel) & kinds) == 0)
 		report_wrong_kind(rel, kinds);
 
 	sst_refuse_other_temp(rel, index ? index->other_temp : NULL);
 
-	/* On a standby an unlogged relation has no data. */
-	if (!RelationIsPermanent(rel) && RecoveryInProgress())
+	if (is_without_data(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
 
-	if (index != NULL && !rel->rd_index->indisvalid)
+	if (rel->rd_rel->relkind == RELKIND_INDEX && !rel->rd_index->indisvalid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" is not valid",
 						RelationGetRelationName(rel))));
 
-	target->nblocks = RelationGetNumberOfBlocks(rel);
+	sst_target_examine(target, rel);
 }
 
 /*

@@ -25,16 +25,27 @@ typedef enum SstTargetKind
 	SST_BTREE = 1 << 0,
 	SST_HASH = 1 << 1,
 	SST_GIN = 1 << 2,
-	SST_HEAP = 1 << 3,
+	SST_GIST = 1 << 3,
+	SST_SPGIST = 1 << 4,
+	SST_BRIN = 1 << 5,
+	SST_OTHER_INDEX = 1 << 6,	/* of an access method that core has not */
+	SST_HEAP = 1 << 7,
+	SST_SEQUENCE = 1 << 8
 } SstTargetKind;
+
+#define SST_ANY_INDEX (SST_BTREE | SST_HASH | SST_GIN | SST_GIST | \
+					   SST_SPGIST | SST_BRIN | SST_OTHER_INDEX)
+#define SST_TABLE (SST_HEAP | SST_SEQUENCE)
 
 typedef struct SstTarget
 {
 	Relation	rel;			/* open, AccessShareLock held */
-	SstTargetKind kind;
-	BlockNumber nblocks;		/* of the main fork, once locked */
+	SstTargetKind kind;			/* 0 if it is none of them */
+	const char *obstacle;		/* why it cannot be read now, or NULL */
+	BlockNumber nblocks;		/* of the main fork, if it can be */
 } SstTarget;
 
+extern void sst_target_examine(SstTarget *target, Relation rel);
 extern void sst_target_open(SstTarget *target, Oid relid, int kinds);
 extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds);
 extern void sst_target_close(SstTarget *target);

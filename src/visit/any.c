@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * any.c
- *	  What holds for pages of every kind
+ *	  What holds for pages of every kind, known or not
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -15,22 +15,50 @@
 #include "visit/visit.h"
 
 /*
- * Count a page whose header is not sound: as new if it is all zeros, then the
- * result is true, or else as corrupt.
+ * Count a page whose header is not sound as new, if it is all zeros; false if
+ * it is not.
  */
 bool
-sst_count_unsound_page(const PageData *page, BlockNumber blkno,
-					   SstCounters *counters)
+sst_count_if_new(const PageData *page, BlockNumber blkno,
+				 SstCounters *counters)
 {
 	for (int i = 0; i < BLCKSZ; i += sizeof(Size))
 	{
 		if (*(const Size *) (page + i) != 0)
-		{
-			sst_count_corrupt(counters, blkno);
 			return false;
-		}
 	}
 
 	sst_count_new(counters, blkno);
 	return true;
+}
+
+/*
+ * A page of an access method that we know nothing of: its header says how much
+ * is free, if it keeps to what headers are for.
+ */
+static bool
+any_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		 SstCounters *counters)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+
+	if (header->pd_lower < SizeOfPageHeaderData ||
+		header->pd_lower > header->pd_upper ||
+		header->pd_upper > header->pd_special ||
+		header->pd_special > BLCKSZ ||
+		header->pd_pagesize_version != (BLCKSZ | PG_PAGE_LAYOUT_VERSION))
+		return sst_count_if_new(page, blkno, counters);
+
+	counters->n[SST_OTHER_PAGES]++;
+	counters->n[SST_FREE_BYTES] += sst_page_free_space(page);
+	counters->n[SST_USABLE_BYTES] += header->pd_special - SizeOfPageHeaderData;
+	return true;
+}
+
+void
+sst_any_visitor_init(SstVisitor *visitor)
+{
+	memset(visitor, 0, sizeof(SstVisitor));
+	visitor->page = any_page;
+	visitor->prefetch_bytes = 1;
 }

@@ -101,7 +101,7 @@ count_unclear_posting_tuples(const PageData *page, OffsetNumber first,
 	return nposting;
 }
 
-static void
+static bool
 btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		   SstCounters *counters)
 {
@@ -110,35 +110,26 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	OffsetNumber first;
 
 	if (!sst_page_is_sound(page, sizeof(BTPageOpaqueData)))
-	{
-		(void) sst_count_unsound_page(page, blkno, counters);
-		return;
-	}
+		return sst_count_if_new(page, blkno, counters);
 
 	opaque = BTPageGetOpaque((Page) page);
 	if (P_ISMETA(opaque) != (blkno == BTREE_METAPAGE))
-	{
-		sst_count_corrupt(counters, blkno);
-		return;
-	}
+		return false;
 
 	if (blkno == BTREE_METAPAGE)
 	{
 		if (BTPageGetMeta((Page) page)->btm_magic != BTREE_MAGIC)
-		{
-			sst_count_corrupt(counters, blkno);
-			return;
-		}
+			return false;
 		counters->n[SST_META_PAGES]++;
 		read_meta(&visitor->meta, page);
-		return;
+		return true;
 	}
 
 	/* What a deleted page has behind its header are no line pointers. */
 	if (P_ISDELETED(opaque))
 	{
 		(void) count_page_type(page, opaque, blkno, counters);
-		return;
+		return true;
 	}
 
 	/*
@@ -149,26 +140,25 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	sst_read_line_pointers(page, first, &visitor->lengths, &items);
 	if (items.outside ||
 		(first > P_HIKEY && sst_item_is_outside(page, P_HIKEY)))
-	{
-		sst_count_corrupt(counters, blkno);
-		return;
-	}
+		return false;
 
 	if (!count_page_type(page, opaque, blkno, counters))
-		return;
+		return true;
 	counters->n[SST_DEAD_ITEMS] += items.ndead;
 	counters->n[SST_LIVE_ITEMS] += items.nitems - items.ndead;
 
 	if (blkno % visitor->posting_stride != 0)
-		return;
+		return true;
 	counters->n[SST_ITEMS_TOLD_APART] += items.nitems;
 	counters->n[SST_POSTING_TUPLES] += items.nlong;
 	if (items.nunclear > 0)
 		counters->n[SST_POSTING_TUPLES] +=
 			count_unclear_posting_tuples(page, first, &visitor->lengths);
+
+	return true;
 }
 
-static void
+static bool
 btree_strict_page(SstVisitor *visitor, const PageData *page,
 				  BlockNumber blkno, SstCounters *counters)
 {
@@ -177,7 +167,7 @@ btree_strict_page(SstVisitor *visitor, const PageData *page,
 	if (blkno == BTREE_METAPAGE)
 	{
 		read_meta(&visitor->meta, page);
-		return;
+		return true;
 	}
 
 	/*
@@ -185,14 +175,13 @@ btree_strict_page(SstVisitor *visitor, const PageData *page,
 	 * would count whatever lies behind the page, where we stop.
 	 */
 	if (header->pd_special > BLCKSZ - sizeof(BTPageOpaqueData))
-	{
-		sst_count_corrupt(counters, blkno);
-		return;
-	}
+		return false;
 
 	(void) count_page_type(page,
 						   (const BTPageOpaqueData *) (page + header->pd_special),
 						   blkno, counters);
+
+	return true;
 }
 
 /*
@@ -270,5 +259,4 @@ sst_btree_strict_visitor_init(SstVisitor *visitor)
 	memset(visitor, 0, sizeof(SstVisitor));
 	visitor->page = btree_strict_page;
 	visitor->prefetch_bytes = 1;
-	visitor->strict = true;
 }

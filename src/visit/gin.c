@@ -16,7 +16,7 @@
 
 #include "visit/visit.h"
 
-static void
+static bool
 gin_meta_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			  SstCounters *counters)
 {
@@ -28,6 +28,7 @@ gin_meta_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	visitor->meta.version = metad->ginVersion;
 	visitor->meta.pending_pages = metad->nPendingPages;
 	visitor->meta.pending_tuples = metad->nPendingHeapTuples;
+	return true;
 }
 
 /* The visitor that judges as pgstatginindex does: for block 0 only. */
@@ -36,5 +37,4 @@ sst_gin_meta_visitor_init(SstVisitor *visitor)
 {
 	memset(visitor, 0, sizeof(SstVisitor));
 	visitor->page = gin_meta_page;
-	visitor->strict = true;
 }

@@ -53,8 +53,8 @@ count_unused_page(SstCounters *counters)
  * Count a page whose special space is in place.  A strict visitor takes the
  * items as pgstathashindex does, wherever they point to.
  */
-static void
-count_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+static bool
+count_page(SstVisitor *visitor, const PageData *page, bool strict,
 		   SstCounters *counters)
 {
 	const HashPageOpaqueData *opaque = HashPageGetOpaque((Page) page);
@@ -66,57 +66,52 @@ count_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		case LH_OVERFLOW_PAGE:
 			sst_read_line_pointers(page, FirstOffsetNumber,
 								   &visitor->lengths, &items);
-			if (items.outside && !visitor->strict)
-			{
-				sst_count_corrupt(counters, blkno);
-				return;
-			}
+			if (items.outside && !strict)
+				return false;
+			counters->n[SST_LEAF_PAGES]++;
 			if (opaque->hasho_flag & LH_BUCKET_PAGE)
 				counters->n[SST_BUCKET_PAGES]++;
 			else
 				counters->n[SST_OVERFLOW_PAGES]++;
 			count_items(page, counters, &items);
-			break;
+			return true;
 		case LH_BITMAP_PAGE:
+			counters->n[SST_INTERNAL_PAGES]++;
 			counters->n[SST_BITMAP_PAGES]++;
-			break;
+			return true;
 		case LH_UNUSED_PAGE:
+			counters->n[SST_DELETED_PAGES]++;
 			count_unused_page(counters);
-			break;
+			return true;
 		default:
-			sst_count_corrupt(counters, blkno);
-			break;
+			return false;
 	}
 }
 
-static void
+static bool
 hash_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
 {
 	if (!sst_page_is_sound(page, sizeof(HashPageOpaqueData)))
 	{
-		if (sst_count_unsound_page(page, blkno, counters))
-			count_unused_page(counters);
-		return;
+		if (!sst_count_if_new(page, blkno, counters))
+			return false;
+		count_unused_page(counters);
+		return true;
 	}
 
 	if (blkno != HASH_METAPAGE)
-	{
-		count_page(visitor, page, blkno, counters);
-		return;
-	}
+		return count_page(visitor, page, false, counters);
 
 	if ((HashPageGetOpaque((Page) page)->hasho_flag & LH_PAGE_TYPE) != LH_META_PAGE ||
 		HashPageGetMeta((Page) page)->hashm_magic != HASH_MAGIC)
-	{
-		sst_count_corrupt(counters, blkno);
-		return;
-	}
+		return false;
 	counters->n[SST_META_PAGES]++;
 	read_meta(&visitor->meta, page);
+	return true;
 }
 
-static void
+static bool
 hash_strict_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 				 SstCounters *counters)
 {
@@ -128,9 +123,11 @@ hash_strict_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		count_unused_page(counters);
 	}
 	else if (PageGetSpecialSize((Page) page) != MAXALIGN(sizeof(HashPageOpaqueData)))
-		sst_count_corrupt(counters, blkno);
+		return false;
 	else
-		count_page(visitor, page, blkno, counters);
+		return count_page(visitor, page, true, counters);
+
+	return true;
 }
 
 void
@@ -151,5 +148,4 @@ sst_hash_strict_visitor_init(SstVisitor *visitor)
 	memset(visitor, 0, sizeof(SstVisitor));
 	visitor->page = hash_strict_page;
 	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
-	visitor->strict = true;
 }

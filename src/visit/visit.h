@@ -6,7 +6,7 @@
  * A visitor adds one page image to counters.  It does no I/O, allocates
  * nothing and raises no error, whatever the page contains; it looks at no
  * byte outside the page.  The caller keeps the page from changing during the
- * visit.
+ * visit, and counts the pages that the visitor refuses.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -19,8 +19,11 @@
 #define SST_VISIT_H
 
 #include "compat/compat.h"
+#include "source/block_set.h"
 #include "stats/counters.h"
+#include "target/target.h"
 #include "visit/line_pointers.h"
+#include "visit/xacts.h"
 
 /* What an index's metapage says; "known" once a sound one was seen */
 typedef struct SstMeta
@@ -39,21 +42,21 @@ typedef struct SstMeta
 	/* GIN */
 	uint32		pending_pages;
 	int64		pending_tuples;
+
+	/* BRIN */
+	BlockNumber pages_per_range;
+	BlockNumber last_revmap_page;
 } SstMeta;
 
 typedef struct SstVisitor SstVisitor;
 
 struct SstVisitor
 {
-	void		(*page) (SstVisitor *visitor, const PageData *page,
-						 BlockNumber blkno, SstCounters *counters);
-
 	/*
-	 * Set for the visitors that judge as pgstattuple does.  The scan stops at
-	 * the first page counted as corrupt, and lets through the errors of the
-	 * buffer manager.
+	 * Add a page.  False, with nothing added, when the page makes no sense.
 	 */
-	bool		strict;
+	bool		(*page) (SstVisitor *visitor, const PageData *page,
+						 BlockNumber blkno, SstCounters *counters);
 
 	/* Bytes from the start of a page that the visitor will look at */
 	int			prefetch_bytes;
@@ -63,6 +66,16 @@ struct SstVisitor
 	/* b-tree: look for posting list tuples on every so many'th block */
 	SstTupleLengths lengths;
 	BlockNumber posting_stride;
+
+	/* heap */
+	int			special_size;	/* a sequence's page has a special space */
+	TransactionId horizon;		/* who is deleted before can be removed */
+	SstXacts	xacts;
+
+	/* visibility map, free space map */
+	BlockNumber nblocks;		/* of the relation that the map describes */
+	SstBlockSet *visible;		/* its blocks that are all-visible, or NULL */
+	SstBlockSet *frozen;		/* and all-frozen */
 };
 
 extern void sst_btree_visitor_init(SstVisitor *visitor, Relation rel,
@@ -70,8 +83,23 @@ extern void sst_btree_visitor_init(SstVisitor *visitor, Relation rel,
 extern void sst_btree_strict_visitor_init(SstVisitor *visitor);
 extern void sst_hash_visitor_init(SstVisitor *visitor);
 extern void sst_hash_strict_visitor_init(SstVisitor *visitor);
+extern void sst_gin_visitor_init(SstVisitor *visitor);
 extern void sst_gin_meta_visitor_init(SstVisitor *visitor);
-extern void sst_heap_visitor_init(SstVisitor *visitor);
+extern void sst_gist_visitor_init(SstVisitor *visitor);
+extern void sst_spgist_visitor_init(SstVisitor *visitor);
+extern void sst_brin_visitor_init(SstVisitor *visitor);
+extern void sst_any_visitor_init(SstVisitor *visitor);
+extern void sst_pgstattuple_visitor_init(SstVisitor *visitor,
+										 SstTargetKind kind);
+extern void sst_heap_visitor_init(SstVisitor *visitor, int special_size,
+								  TransactionId horizon);
+extern void sst_visibility_map_visitor_init(SstVisitor *visitor,
+											BlockNumber nblocks,
+											SstBlockSet *visible,
+											SstBlockSet *frozen);
+extern void sst_free_space_map_visitor_init(SstVisitor *visitor,
+											BlockNumber nblocks,
+											SstBlockSet *visible);
 
 /*
  * Of a page's line pointers, prefetch this many bytes; the CPU's own
@@ -79,8 +107,8 @@ extern void sst_heap_visitor_init(SstVisitor *visitor);
  */
 #define SST_LINE_POINTER_PREFETCH 896
 
-extern bool sst_count_unsound_page(const PageData *page, BlockNumber blkno,
-								   SstCounters *counters);
+extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
+							 SstCounters *counters);
 
 /*
  * Does the header make sense, and is the special space of the given size?

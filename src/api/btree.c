@@ -1,0 +1,137 @@
+/*-------------------------------------------------------------------------
+ *
+ * btree.c
+ *	  btree_stats and pgstatindex
+ *
+ * Ours and pgstattuple's share a table of columns: ours adds columns behind those
+ * that both have.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/btree.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/relation.h"
+#include "catalog/pg_type.h"
+
+#include "api/call.h"
+
+PG_FUNCTION_INFO_V1(sst_btree_stats);
+PG_FUNCTION_INFO_V1(sst_pgstatindex);
+PG_FUNCTION_INFO_V1(sst_pgstatindexbyid);
+
+static Datum
+tree_level(const SstFindings *found, bool *isnull)
+{
+	*isnull = !found->meta.known;
+	return Int32GetDatum(found->meta.tree_level);
+}
+
+static Datum
+root_block_no(const SstFindings *found, bool *isnull)
+{
+	*isnull = !found->meta.known;
+	return Int64GetDatum((int64) found->meta.root);
+}
+
+static Datum
+avg_leaf_density(const SstFindings *found, bool *isnull)
+{
+	if (SST_COUNT(found, SST_USABLE_BYTES) == 0)
+		return Float8GetDatum(NAN);
+
+	return sst_two_decimals(100.0 - (double) SST_COUNT(found, SST_FREE_BYTES) /
+							(double) SST_COUNT(found, SST_USABLE_BYTES) * 100.0);
+}
+
+static Datum
+leaf_fragmentation(const SstFindings *found, bool *isnull)
+{
+	if (SST_COUNT(found, SST_LEAF_PAGES) == 0)
+		return Float8GetDatum(NAN);
+
+	return sst_two_decimals((double) SST_COUNT(found, SST_BACKWARD_LEAVES) /
+							(double) SST_COUNT(found, SST_LEAF_PAGES) * 100.0);
+}
+
+static Datum
+allequalimage(const SstFindings *found, bool *isnull)
+{
+	*isnull = !found->meta.known;
+	return BoolGetDatum(found->meta.allequalimage);
+}
+
+static Datum
+posting_percent(const SstFindings *found, bool *isnull)
+{
+	uint64		nitems = SST_COUNT(found, SST_ITEMS_TOLD_APART);
+
+	*isnull = nitems == 0;
+	if (*isnull)
+		return (Datum) 0;
+
+	return Float8GetDatum(100.0 * SST_COUNT(found, SST_POSTING_TUPLES) / nitems);
+}
+
+static const SstColumn btree_columns[] = {
+	{"version", INT4OID, 0, sst_version_column},
+	{"tree_level", INT4OID, 0, tree_level},
+	{"index_size", INT8OID, 0, sst_size_column},
+	{"root_block_no", INT8OID, 0, root_block_no},
+	{"internal_pages", INT8OID, SST_INTERNAL_PAGES},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
+	{"empty_pages", INT8OID, SST_EMPTY_PAGES},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
+	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density},
+	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
+#define PGSTATINDEX_COLUMNS 10
+	{"new_pages", INT8OID, SST_NEW_PAGES},
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	{"live_items", INT8OID, SST_LIVE_ITEMS},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"allequalimage", BOOLOID, 0, allequalimage},
+	{"posting_percent", FLOAT8OID, 0, posting_percent},
+};
+
+Datum
+sst_btree_stats(PG_FUNCTION_ARGS)
+{
+	return sst_index_row(fcinfo, SST_BTREE, btree_columns,
+						 lengthof(btree_columns), "btree_stats");
+}
+
+static Datum
+pgstatindex_internal(FunctionCallInfo fcinfo, Relation rel)
+{
+	SstTarget	target;
+	SstFindings found;
+
+	sst_target_adopt(&target, rel, SST_BTREE);
+	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found, "pgstatindex");
+	sst_report_corrupt_index(&target, &found);
+	sst_target_close(&target);
+
+	return sst_form_row(fcinfo, btree_columns, PGSTATINDEX_COLUMNS, &found);
+}
+
+Datum
+sst_pgstatindex(PG_FUNCTION_ARGS)
+{
+	return pgstatindex_internal(fcinfo, sst_open_by_name(PG_GETARG_TEXT_PP(0)));
+}
+
+Datum
+sst_pgstatindexbyid(PG_FUNCTION_ARGS)
+{
+	return pgstatindex_internal(fcinfo,
+								relation_open(PG_GETARG_OID(0), AccessShareLock));
+}

@@ -1,0 +1,105 @@
+/*-------------------------------------------------------------------------
+ *
+ * call.c
+ *	  What functions about one relation have in common
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/call.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "api/call.h"
+#include "run/scan.h"
+
+/* Open the relation that argument 0 names by its OID. */
+void
+sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target, int kinds)
+{
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("relation cannot be null")));
+
+	sst_target_open(target, PG_GETARG_OID(0), kinds);
+}
+
+static void
+carry_out(const SstTarget *target, const SstScanPlan *plan,
+		  SstFindings *found, const char *function)
+{
+	SstScanResult scanned;
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	sst_scan_run(plan, target->rel, NULL, &scanned);
+	sst_remember_call(function, plan->relid, start, &scanned.report);
+
+	sst_findings_init(found, target);
+	found->counters = scanned.counters;
+	found->meta = scanned.meta;
+}
+
+/* Scan all of a target by our own rules: damage is counted. */
+void
+sst_scan_target(const SstTarget *target, SstFindings *found,
+				const char *function)
+{
+	SstScanPlan plan;
+
+	sst_plan_scan(&plan, target, SST_RULES_OURS);
+	carry_out(target, &plan, found, function);
+}
+
+/*
+ * Scan a target by the rules of one of contrib's functions.
+ *
+ * Block 0 is read even of an index that has none, for the error that the
+ * buffer manager has for it.
+ */
+void
+sst_scan_as_contrib(const SstTarget *target, SstRules rules,
+					SstFindings *found, const char *function)
+{
+	SstScanPlan plan;
+
+	sst_plan_scan(&plan, target, rules);
+	if (rules == SST_RULES_PGSTATINDEX)
+		plan.end = Max(plan.end, 1);
+	carry_out(target, &plan, found, function);
+}
+
+/* ERROR if the scan stopped at a page that makes no sense. */
+void
+sst_report_corrupt_index(const SstTarget *target, const SstFindings *found)
+{
+	if (found->counters.first_corrupt == InvalidBlockNumber)
+		return;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("index \"%s\" contains corrupted page at block %u",
+					RelationGetRelationName(target->rel),
+					found->counters.first_corrupt)));
+}
+
+/*
+ * All of a function that scans the index of a kind that argument 0 names, by
+ * our own rules, and returns a row about it.
+ */
+Datum
+sst_index_row(FunctionCallInfo fcinfo, SstTargetKind kind,
+			  const SstColumn *columns, int ncolumns, const char *function)
+{
+	SstTarget	target;
+	SstFindings found;
+
+	sst_open_argument(fcinfo, &target, kind);
+	sst_scan_target(&target, &found, function);
+	sst_target_close(&target);
+
+	return sst_form_row(fcinfo, columns, ncolumns, &found);
+}

@@ -1,0 +1,31 @@
+/*-------------------------------------------------------------------------
+ *
+ * call.h
+ *	  What functions about one relation have in common
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/call.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_CALL_H
+#define SST_CALL_H
+
+#include "api/result.h"
+#include "run/plan.h"
+
+extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
+							  int kinds);
+extern void sst_scan_target(const SstTarget *target, SstFindings *found,
+							const char *function);
+extern void sst_scan_as_contrib(const SstTarget *target, SstRules rules,
+								SstFindings *found, const char *function);
+extern void sst_report_corrupt_index(const SstTarget *target,
+									 const SstFindings *found);
+extern Datum sst_index_row(FunctionCallInfo fcinfo, SstTargetKind kind,
+						   const SstColumn *columns, int ncolumns,
+						   const char *function);
+
+#endif							/* SST_CALL_H */

@@ -1,0 +1,55 @@
+/*-------------------------------------------------------------------------
+ *
+ * relpages.c
+ *	  pg_relpages
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/relpages.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "fmgr.h"
+#include "storage/bufmgr.h"
+
+#include "target/target.h"
+
+PG_FUNCTION_INFO_V1(sst_pg_relpages);
+PG_FUNCTION_INFO_V1(sst_pg_relpagesbyid);
+
+static int64
+pg_relpages_internal(Relation rel)
+{
+	int64		nblocks;
+
+	if (!RELKIND_HAS_STORAGE(rel->rd_rel->relkind))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("cannot get page count of relation \"%s\"",
+						RelationGetRelationName(rel)),
+				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
+
+	/* The file's length is right for other sessions' temporary tables, too. */
+	nblocks = RelationGetNumberOfBlocks(rel);
+	relation_close(rel, AccessShareLock);
+
+	return nblocks;
+}
+
+Datum
+sst_pg_relpages(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(pg_relpages_internal(sst_open_by_name(PG_GETARG_TEXT_PP(0))));
+}
+
+Datum
+sst_pg_relpagesbyid(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(pg_relpages_internal(relation_open(PG_GETARG_OID(0),
+													   AccessShareLock)));
+}

@@ -1,0 +1,55 @@
+/*-------------------------------------------------------------------------
+ *
+ * source_skip.c
+ *	  The blocks of another source that are not in a set
+ *
+ * What is to be skipped is known before the scan begins, so that a stream's
+ * look-ahead has nothing to wait for.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/source/source_skip.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "source/source.h"
+
+static BlockNumber
+skip_next(SstSource *source)
+{
+	SstSkipSource *skip = (SstSkipSource *) source;
+	BlockNumber blkno;
+
+	do
+		blkno = sst_source_next(skip->inner);
+	while (blkno != InvalidBlockNumber &&
+		   sst_block_set_contains(skip->blocks, blkno));
+
+	return blkno;
+}
+
+static void
+skip_seek(SstSource *source, BlockNumber blkno)
+{
+	sst_source_seek(((SstSkipSource *) source)->inner, blkno);
+}
+
+/*
+ * Set up what is left of another source.  Both it and the set, which must cover
+ * its blocks, have to stay.  Returns the source's base.
+ */
+SstSource *
+sst_skip_source_init(SstSkipSource *source, SstSource *inner,
+					 const SstBlockSet *blocks)
+{
+	source->base.next = skip_next;
+	source->base.seek = skip_seek;
+	source->base.put_back = InvalidBlockNumber;
+	source->inner = inner;
+	source->blocks = blocks;
+
+	return &source->base;
+}
