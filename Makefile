@@ -21,14 +21,21 @@ OBJS = \
 	src/api/call.o \
 	src/api/gin.o \
 	src/api/hash.o \
+	src/api/index_stats.o \
+	src/api/layout_map.o \
+	src/api/map_summary.o \
+	src/api/pgstattuple.o \
 	src/api/prewarm.o \
 	src/api/relpages.o \
 	src/api/result.o \
 	src/api/sample.o \
 	src/api/stream_stats.o \
+	src/api/table_stats.o \
+	src/api/tree.o \
 	src/compat/checksum.o \
 	src/compat/compat.o \
 	src/compat/read_stream.o \
+	src/run/maps.o \
 	src/run/parallel.o \
 	src/run/plan.o \
 	src/run/prewarm.o \

@@ -71,6 +71,205 @@ first_new_block, first_corrupt_block: the lowest such block, or null.
 live_items, dead_items: index tuples not marked dead, and marked dead. free_percent: percent of the space for tuples that is free, unused pages included. free_bytes: that free space in bytes.
 Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
 
+CREATE FUNCTION index_stats(
+	index regclass,
+	OUT relation regclass,
+	OUT method text,
+	OUT index_size bigint,
+	OUT pages bigint,
+	OUT leaf_pages bigint,
+	OUT internal_pages bigint,
+	OUT deleted_pages bigint,
+	OUT new_pages bigint,
+	OUT corrupt_pages bigint,
+	OUT first_new_block bigint,
+	OUT first_corrupt_block bigint,
+	OUT free_bytes bigint,
+	OUT avg_leaf_density float8,
+	OUT leaf_fragmentation float8,
+	OUT note text)
+AS 'MODULE_PATHNAME', 'sst_index_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION index_stats(regclass) IS
+'Statistics of an index of any access method, from all its pages.
+relation: whose row it is. method: access method. index_size: bytes, in pages pages. leaf_pages: pages that hold what the index is for (hash: bucket and overflow pages; GIN: leaf pages of all its trees, and pending list; BRIN: regular pages). internal_pages: pages that lead there (hash: bitmap pages; BRIN: revmap). deleted_pages: pages empty or set free. new_pages (all zeros), corrupt_pages: pages. The metapage is none of these. first_new_block, first_corrupt_block: the lowest, or null.
+free_bytes: free bytes in leaf pages. avg_leaf_density: percent of the space in leaf pages that is in use. leaf_fragmentation: b-tree and GIN, percent of leaf pages whose right sibling lies on an earlier block.
+note: what keeps the index from being read (a temporary index of another session, an unlogged one during recovery, one with partitions, one that is gone), or that it is not valid, or that its access method is not one of the server''s own: then pages are told apart by their headers only. Else null.
+Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION index_stats_tree(
+	index regclass,
+	OUT relation regclass,
+	OUT method text,
+	OUT index_size bigint,
+	OUT pages bigint,
+	OUT leaf_pages bigint,
+	OUT internal_pages bigint,
+	OUT deleted_pages bigint,
+	OUT new_pages bigint,
+	OUT corrupt_pages bigint,
+	OUT first_new_block bigint,
+	OUT first_corrupt_block bigint,
+	OUT free_bytes bigint,
+	OUT avg_leaf_density float8,
+	OUT leaf_fragmentation float8,
+	OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'sst_index_stats_tree'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION index_stats_tree(regclass) IS
+'Statistics of all indexes under a partitioned index: a row for each, as index_stats has it, and behind them the sum, under the name of the partitioned index.
+Takes an AccessShareLock on the partitioned index, and on one partition at a time. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION table_stats(
+	"table" regclass,
+	with_toast text DEFAULT 'no',
+	OUT relation regclass,
+	OUT table_len bigint,
+	OUT tuple_count bigint,
+	OUT tuple_len bigint,
+	OUT tuple_percent float8,
+	OUT dead_tuple_count bigint,
+	OUT dead_tuple_len bigint,
+	OUT dead_tuple_percent float8,
+	OUT free_space bigint,
+	OUT free_percent float8,
+	OUT recently_dead_tuples bigint,
+	OUT insert_in_progress_tuples bigint,
+	OUT delete_in_progress_tuples bigint,
+	OUT dead_line_pointers bigint,
+	OUT redirect_line_pointers bigint,
+	OUT unused_line_pointers bigint,
+	OUT pages bigint,
+	OUT all_visible_pages bigint,
+	OUT all_frozen_pages bigint,
+	OUT truncatable_pages bigint,
+	OUT new_pages bigint,
+	OUT corrupt_pages bigint,
+	OUT first_new_block bigint,
+	OUT first_corrupt_block bigint,
+	OUT largest_free_space int,
+	OUT fsm_free_space bigint,
+	OUT fsm_pages_with_free_space bigint,
+	OUT fsm_largest_free_space int,
+	OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'sst_table_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION table_stats(regclass, text) IS
+'Statistics of a table, materialized view, TOAST table or sequence, from one pass over its pages and those of its maps.
+relation: whose row it is. table_len: bytes, in pages pages. tuple_count, dead_tuple_count: tuples that are live, or being inserted or deleted by another transaction; and all others. tuple_len, dead_tuple_len: their bytes. free_space: free bytes in the pages. tuple_percent, dead_tuple_percent, free_percent: of table_len. All these as pgstattuple has them.
+recently_dead_tuples: dead tuples that VACUUM must keep, because a transaction may still see them. insert_in_progress_tuples, delete_in_progress_tuples: tuples whose inserter or deleter has not ended. dead_line_pointers, redirect_line_pointers, unused_line_pointers: line pointers left by pruning.
+all_visible_pages, all_frozen_pages: pages, by the visibility map. truncatable_pages: pages at the end of which VACUUM needs none (it truncates when they are 1000, or a 16th of the table). new_pages (all zeros), corrupt_pages: pages; first_new_block, first_corrupt_block: the lowest, or null. largest_free_space: free bytes in the page that has most. fsm_free_space, fsm_pages_with_free_space, fsm_largest_free_space: what the free space map says of that, in bytes, pages, and bytes. note: why there are no numbers, or null.
+with_toast: no (leave the TOAST table out), row (a row of its own) or sum (added to the table''s row).
+Nothing is written: no hint bit, no WAL. Takes an AccessShareLock on the table, and its TOAST table. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION table_stats_tree(
+	"table" regclass,
+	with_toast text DEFAULT 'no',
+	OUT relation regclass,
+	OUT table_len bigint,
+	OUT tuple_count bigint,
+	OUT tuple_len bigint,
+	OUT tuple_percent float8,
+	OUT dead_tuple_count bigint,
+	OUT dead_tuple_len bigint,
+	OUT dead_tuple_percent float8,
+	OUT free_space bigint,
+	OUT free_percent float8,
+	OUT recently_dead_tuples bigint,
+	OUT insert_in_progress_tuples bigint,
+	OUT delete_in_progress_tuples bigint,
+	OUT dead_line_pointers bigint,
+	OUT redirect_line_pointers bigint,
+	OUT unused_line_pointers bigint,
+	OUT pages bigint,
+	OUT all_visible_pages bigint,
+	OUT all_frozen_pages bigint,
+	OUT truncatable_pages bigint,
+	OUT new_pages bigint,
+	OUT corrupt_pages bigint,
+	OUT first_new_block bigint,
+	OUT first_corrupt_block bigint,
+	OUT largest_free_space int,
+	OUT fsm_free_space bigint,
+	OUT fsm_pages_with_free_space bigint,
+	OUT fsm_largest_free_space int,
+	OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'sst_table_stats_tree'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION table_stats_tree(regclass, text) IS
+'Statistics of all tables of a partition or inheritance tree: rows for each, as table_stats has them, and behind them the sum, TOAST tables included as asked, under the name of the tree''s root. A partition that cannot be read (a foreign table, for instance) has a row with a note.
+Takes an AccessShareLock on the root, and on one partition at a time. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION visibility_summary(
+	"table" regclass,
+	OUT pages bigint,
+	OUT all_visible bigint,
+	OUT all_frozen bigint,
+	OUT unfrozen_ranges bigint,
+	OUT largest_unfrozen_range bigint,
+	OUT corrupt_map_pages bigint)
+AS 'MODULE_PATHNAME', 'sst_visibility_summary'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION visibility_summary(regclass) IS
+'What the visibility map of a table says, in pages.
+pages: of the table. all_visible, all_frozen: as pg_visibility_map_summary has them. unfrozen_ranges: runs of neighbouring pages that are not all-frozen, which an aggressive VACUUM has to read. largest_unfrozen_range: pages of the largest one. corrupt_map_pages: pages of the map that make no sense; their bits count as not set.
+Reads the map only. Takes an AccessShareLock on the table. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION unfrozen_ranges(
+	"table" regclass,
+	OUT first_block bigint,
+	OUT last_block bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'sst_unfrozen_ranges'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION unfrozen_ranges(regclass) IS
+'Runs of neighbouring pages that the visibility map has not as all-frozen: first_block, last_block, in ascending order.
+Reads the map only. Takes an AccessShareLock on the table. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION free_space_summary(
+	relation regclass,
+	OUT pages bigint,
+	OUT pages_with_free_space bigint,
+	OUT free_space bigint,
+	OUT free_percent float8,
+	OUT largest_free_space int,
+	OUT corrupt_map_pages bigint)
+AS 'MODULE_PATHNAME', 'sst_free_space_summary'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION free_space_summary(regclass) IS
+'What the free space map of a table or index says.
+pages: of the relation. pages_with_free_space: pages that have some. free_space: bytes in all, which the map has in steps of 32. free_percent: of the relation''s bytes, or null if it has none. largest_free_space: bytes in the page that has most. corrupt_map_pages: pages of the map that make no sense; they count as no free space. An index has whole pages in its map, those that can be used again.
+Reads the map only. Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION layout_map(
+	relation regclass,
+	buckets int DEFAULT 64,
+	OUT bucket int,
+	OUT first_block bigint,
+	OUT last_block bigint,
+	OUT free_percent float8,
+	OUT dead_percent float8,
+	OUT buffered_percent float8,
+	OUT bar text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'sst_layout_map'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION layout_map(regclass, int) IS
+'Where in a table''s or index''s file the space is: a row for each of so many buckets of neighbouring blocks, all of about the same size.
+bucket: its number, from 1. first_block, last_block: its blocks. free_percent: percent of its bytes that are free (new, empty and deleted pages altogether). dead_percent: percent of its bytes in dead tuples; of an index, in tuples marked dead. buffered_percent: percent of its blocks that were in shared buffers. bar: a picture: # in use, x dead, . free.
+Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+
 CREATE FUNCTION sample(
 	relation regclass,
 	blocks int DEFAULT 10000,
@@ -121,6 +320,64 @@ Takes no lock. Everybody may call it.';
 --
 -- Functions with the names, arguments, columns and results of contrib's
 --
+
+CREATE FUNCTION pgstattuple(
+	relname text,
+	OUT table_len bigint,
+	OUT tuple_count bigint,
+	OUT tuple_len bigint,
+	OUT tuple_percent float8,
+	OUT dead_tuple_count bigint,
+	OUT dead_tuple_len bigint,
+	OUT dead_tuple_percent float8,
+	OUT free_space bigint,
+	OUT free_percent float8)
+AS 'MODULE_PATHNAME', 'sst_pgstattuple'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pgstattuple(text) IS
+'Tuples of a table, or of a b-tree, hash or GiST index, by its name, as pgstattuple''s function of this name counts them, but without writing hint bits.
+table_len: bytes. tuple_count, dead_tuple_count: tuples, live and dead; tuple_len, dead_tuple_len: their bytes. free_space: bytes. The percentages are of table_len.
+Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pgstattuple(
+	reloid regclass,
+	OUT table_len bigint,
+	OUT tuple_count bigint,
+	OUT tuple_len bigint,
+	OUT tuple_percent float8,
+	OUT dead_tuple_count bigint,
+	OUT dead_tuple_len bigint,
+	OUT dead_tuple_percent float8,
+	OUT free_space bigint,
+	OUT free_percent float8)
+AS 'MODULE_PATHNAME', 'sst_pgstattuplebyid'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pgstattuple(regclass) IS
+'Tuples of a table, or of a b-tree, hash or GiST index, as pgstattuple''s function of this name counts them, but without writing hint bits.
+table_len: bytes. tuple_count, dead_tuple_count: tuples, live and dead; tuple_len, dead_tuple_len: their bytes. free_space: bytes. The percentages are of table_len.
+Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pgstattuple_approx(
+	reloid regclass,
+	OUT table_len bigint,
+	OUT scanned_percent float8,
+	OUT approx_tuple_count bigint,
+	OUT approx_tuple_len bigint,
+	OUT approx_tuple_percent float8,
+	OUT dead_tuple_count bigint,
+	OUT dead_tuple_len bigint,
+	OUT dead_tuple_percent float8,
+	OUT approx_free_space bigint,
+	OUT approx_free_percent float8)
+AS 'MODULE_PATHNAME', 'sst_pgstattuple_approx'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pgstattuple_approx(regclass) IS
+'Tuples of a table, without the pages that are all-visible by its visibility map, as pgstattuple''s function of this name counts them, but without writing hint bits.
+scanned_percent: percent of the pages that were read. table_len, approx_tuple_len, dead_tuple_len, approx_free_space: bytes; approx_tuple_count, dead_tuple_count: tuples. The other percentages are of table_len.
+Takes an AccessShareLock on the table. Needs EXECUTE, which pg_stat_scan_tables has.';
 
 CREATE FUNCTION pgstatindex(
 	relname text,
@@ -232,7 +489,18 @@ Takes an AccessShareLock on the relation, and on the table if it is an index. Ne
 
 REVOKE EXECUTE ON FUNCTION btree_stats(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION hash_stats(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION index_stats(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION index_stats_tree(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION table_stats(regclass, text) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION table_stats_tree(regclass, text) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION visibility_summary(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION unfrozen_ranges(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION free_space_summary(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION layout_map(regclass, int) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION sample(regclass, int, bigint) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION pgstattuple(text) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION pgstattuple(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION pgstattuple_approx(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstatindex(text) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstatindex(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstathashindex(regclass) FROM PUBLIC;
@@ -242,7 +510,18 @@ REVOKE EXECUTE ON FUNCTION pg_relpages(regclass) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION btree_stats(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION hash_stats(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION index_stats(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION index_stats_tree(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION table_stats(regclass, text) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION table_stats_tree(regclass, text) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION visibility_summary(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION unfrozen_ranges(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION free_space_summary(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION layout_map(regclass, int) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION sample(regclass, int, bigint) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION pgstattuple(text) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION pgstattuple(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION pgstattuple_approx(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstatindex(text) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstatindex(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstathashindex(regclass) TO pg_stat_scan_tables;

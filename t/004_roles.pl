@@ -59,6 +59,17 @@ my %function = (
 	"pgstatindex('t_btree'::text)" => 'pgstatindex',
 	"pgstathashindex('t_hash')" => 'pgstathashindex',
 	"pgstatginindex('t_gin')" => 'pgstatginindex',
+	"index_stats('t_gin')" => 'index_stats',
+	"index_stats_tree('t_btree')" => 'index_stats_tree',
+	"table_stats('t', 'row')" => 'table_stats',
+	"table_stats_tree('t')" => 'table_stats_tree',
+	"visibility_summary('t')" => 'visibility_summary',
+	"unfrozen_ranges('t')" => 'unfrozen_ranges',
+	"free_space_summary('t')" => 'free_space_summary',
+	"layout_map('t')" => 'layout_map',
+	"pgstattuple('t')" => 'pgstattuple',
+	"pgstattuple('t'::text)" => 'pgstattuple',
+	"pgstattuple_approx('t')" => 'pgstattuple_approx',
 	"pg_relpages('t')" => 'pg_relpages',
 	"pg_relpages('t'::text)" => 'pg_relpages');
 

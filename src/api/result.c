@@ -191,4 +191,6 @@ sst_findings_init(SstFindings *found, const SstTarget *target)
 	found->kind = target->kind;
 	found->nblocks = target->nblocks;
 	sst_counters_init(&found->counters);
+	found->unread = target->obstacle != NULL;
+	found->note = target->obstacle ? _(target->obstacle) : NULL;
 }

@@ -30,6 +30,9 @@ typedef struct SstFindings
 	SstCounters counters;
 	SstMeta		meta;
 	BlockNumber table_blocks;	/* of a BRIN index's table */
+	double		reltuples;		/* estimate of pgstattuple_approx */
+	int64		nranges;		/* of blocks that are not all-frozen */
+	BlockNumber largest_range;	/* of these, in blocks */
 	bool		unread;			/* counters and meta say nothing */
 	const char *note;			/* what else is to be said, or NULL */
 } SstFindings;

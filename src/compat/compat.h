@@ -50,6 +50,16 @@
 #define SST_PREWARM_CHECKS_STORAGE 1
 #endif
 
+/* pgstattuple_approx gives scanned_percent without a fraction (15). */
+#if PG_VERSION_NUM < 160000
+#define SST_APPROX_SCANS_WHOLE_PERCENTS 1
+#endif
+
+/* pgstattuple_approx counts new pages as free space (up to 17). */
+#if PG_VERSION_NUM < 180000
+#define SST_APPROX_HAS_NEW_PAGES_FREE 1
+#endif
+
 /* Page pointers of the newest server, PageData *, are char * before 18. */
 #if PG_VERSION_NUM < 180000
 typedef char PageData;

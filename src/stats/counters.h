@@ -82,8 +82,12 @@ typedef enum SstCount
 	SST_POSTING_USABLE_BYTES,
 	SST_PENDING_FREE_BYTES,
 
+	/* Pages at the end of tables that VACUUM could do without */
+	SST_TRUNCATABLE_PAGES,
+
 	/* What the maps of a table say of its blocks */
-	SST_MAP_VISIBLE_BLOCKS,		/* all-visible */
+	SST_FIRST_MAP_COUNT,
+	SST_MAP_VISIBLE_BLOCKS = SST_FIRST_MAP_COUNT,	/* all-visible */
 	SST_MAP_FROZEN_BLOCKS,		/* all-frozen */
 	SST_MAP_FREE_BLOCKS,		/* have free space */
 	SST_MAP_FREE_BYTES,
@@ -118,6 +122,7 @@ sst_count_corrupt(SstCounters *counters, BlockNumber blkno)
 {
 	counters->n[SST_CORRUPT_PAGES]++;
 	counters->first_corrupt = Min(counters->first_corrupt, blkno);
+	counters->kept_end = Max(counters->kept_end, blkno + 1);
 }
 
 #endif							/* SST_COUNTERS_H */

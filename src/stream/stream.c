@@ -94,7 +94,7 @@ add(int64 *into, int64 from)
 	*into = *into < 0 || from < 0 ? -1 : *into + from;
 }
 
-/* Add what another process's stream, of the same kind, did. */
+/* Add what another stream did, which belongs to the same call. */
 void
 sst_stream_report_merge(SstStreamReport *into, const SstStreamReport *from)
 {
@@ -108,4 +108,5 @@ sst_stream_report_merge(SstStreamReport *into, const SstStreamReport *from)
 	add(&into->advice_calls, from->advice_calls);
 	add(&into->advice_blocks, from->advice_blocks);
 	into->look_ahead_max = Max(into->look_ahead_max, from->look_ahead_max);
+	into->nworkers = Max(into->nworkers, from->nworkers);
 }

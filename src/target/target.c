@@ -78,6 +78,13 @@ is_table(Relation rel)
 		rel->rd_rel->relkind == RELKIND_TOASTVALUE;
 }
 
+static bool
+is_partitioned(Relation rel)
+{
+	return rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ||
+		rel->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
+}
+
 static SstTargetKind
 find_kind(Relation rel)
 {
@@ -94,15 +101,11 @@ find_kind(Relation rel)
 	return 0;
 }
 
-/*
- * Complain that a relation is none of the kinds that the function accepts.
- */
+/* ERROR: the relation is none of the kinds that the function accepts. */
 static void
 report_wrong_kind(Relation rel, int kinds)
 {
 	char		relkind = rel->rd_rel->relkind;
-	bool		partitioned = relkind == RELKIND_PARTITIONED_TABLE ||
-		relkind == RELKIND_PARTITIONED_INDEX;
 
 	for (int i = 0; i < lengthof(index_kinds); i++)
 	{
@@ -131,7 +134,8 @@ report_wrong_kind(Relation rel, int kinds)
 			 errmsg("cannot get page statistics of relation \"%s\"",
 					RelationGetRelationName(rel)),
 			 errdetail_relkind_not_supported(relkind),
-			 partitioned ? errhint("Its partitions can be asked about, one at a time.") : 0));
+			 is_partitioned(rel) ?
+			 errhint("Its partitions can be asked about, one at a time.") : 0));
 }
 
 /*
@@ -154,6 +158,14 @@ is_without_data(Relation rel)
 	return !RelationIsPermanent(rel) && RecoveryInProgress();
 }
 
+/* ERROR if the relation is of none of the given kinds. */
+void
+sst_require_kind(Relation rel, int kinds)
+{
+	if ((find_kind(rel) & kinds) == 0)
+		report_wrong_kind(rel, kinds);
+}
+
 /*
  * Make an open relation, locked in AccessShareLock mode, the target, whatever it
  * is, and find out whether it can be read.
@@ -170,7 +182,11 @@ sst_target_examine(SstTarget *target, Relation rel)
 		target->obstacle = gettext_noop("temporary relation of another session");
 	else if (is_without_data(rel))
 		target->obstacle = gettext_noop("no data during recovery");
-	else if (target->kind != 0)
+	else if (is_partitioned(rel))
+		target->obstacle = gettext_noop("partitioned: has no blocks of its own");
+	else if (target->kind == 0)
+		target->obstacle = gettext_noop("no blocks of a kind that is known");
+	else
 		target->nblocks = RelationGetNumberOfBlocks(rel);
 }
 
@@ -183,9 +199,7 @@ sst_target_adopt(SstTarget *target, Relation rel, int kinds)
 {
 	const IndexKind *index = find_index_kind(rel);
 
-	if ((find_kind(rel) & kinds) == 0)
-		report_wrong_kind(rel, kinds);
-
+	sst_require_kind(rel, kinds);
 	sst_refuse_other_temp(rel, index ? index->other_temp : NULL);
 
 	if (is_without_data(rel))

@@ -45,6 +45,7 @@ typedef struct SstTarget
 	BlockNumber nblocks;		/* of the main fork, if it can be */
 } SstTarget;
 
+extern void sst_require_kind(Relation rel, int kinds);
 extern void sst_target_examine(SstTarget *target, Relation rel);
 extern void sst_target_open(SstTarget *target, Oid relid, int kinds);
 extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds);

@@ -111,7 +111,7 @@ tuple_fate(SstVisitor *visitor, const HeapTupleHeaderData *tuple)
 	if (inserter == SST_XACT_OWN)
 		return deleter == SST_XACT_OWN ? OWN_DELETED : INSERTING;
 	if (inserter == SST_XACT_IN_PROGRESS)
-		return deleter == SST_XACT_IN_PROGRESS ? DELETING : INSERTING;
+		return INSERTING;
 
 	switch (deleter)
 	{
@@ -153,6 +153,7 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	int			nstate[LP_DEAD + 1] = {0};
 	int			nfate[NFATES] = {0};
 	int			bytes[NFATES] = {0};
+	int			all_bytes = 0;
 	int			free_space;
 
 	if (!sst_page_is_sound(page, visitor->special_size))
@@ -183,7 +184,12 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		}
 		nfate[fate]++;
 		bytes[fate] += ItemIdGetLength(item);
+		all_bytes += ItemIdGetLength(item);
 	}
+
+	/* Do tuples overlap? */
+	if (all_bytes > header->pd_special - header->pd_upper)
+		return false;
 
 	free_space = sst_page_heap_free_space(page);
 

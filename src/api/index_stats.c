@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * index_stats.c
+ *	  index_stats and index_stats_tree: the same columns for every access method
+ *
+ * Whoever loops over all indexes of a database is not to be stopped by one of
+ * them: what cannot be read has a row that says why.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/index_stats.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/hash.h"
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "utils/builtins.h"
+
+#include "api/call.h"
+#include "api/tree.h"
+#include "run/scan.h"
+
+PG_FUNCTION_INFO_V1(sst_index_stats);
+PG_FUNCTION_INFO_V1(sst_index_stats_tree);
+
+static Datum
+method(const SstFindings *found, bool *isnull)
+{
+	*isnull = !OidIsValid(found->amoid);
+	return *isnull ? (Datum) 0 :
+		CStringGetTextDatum(get_am_name(found->amoid));
+}
+
+/* Of an unknown access method, only what all pages have is known. */
+static Datum
+known_count(const SstFindings *found, uint64 count, bool *isnull)
+{
+	*isnull = found->unread || found->kind == SST_OTHER_INDEX;
+	return Int64GetDatum(count);
+}
+
+static Datum
+leaf_pages(const SstFindings *found, bool *isnull)
+{
+	return known_count(found, SST_COUNT(found, SST_LEAF_PAGES), isnull);
+}
+
+static Datum
+internal_pages(const SstFindings *found, bool *isnull)
+{
+	return known_count(found, SST_COUNT(found, SST_INTERNAL_PAGES), isnull);
+}
+
+static Datum
+deleted_pages(const SstFindings *found, bool *isnull)
+{
+	return known_count(found, SST_COUNT(found, SST_EMPTY_PAGES) +
+					   SST_COUNT(found, SST_DELETED_PAGES), isnull);
+}
+
+/* pgstathashindex, and so hash_stats, has unused pages among the free space. */
+static uint64
+unused_bytes(const SstFindings *found)
+{
+	return SST_COUNT(found, SST_UNUSED_PAGES) *
+		(BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(HashPageOpaqueData)));
+}
+
+static Datum
+free_bytes(const SstFindings *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int64GetDatum(SST_COUNT(found, SST_FREE_BYTES) -
+						 unused_bytes(found));
+}
+
+static Datum
+avg_leaf_density(const SstFindings *found, bool *isnull)
+{
+	double		unused = unused_bytes(found);
+	double		usable = SST_COUNT(found, SST_USABLE_BYTES) - unused;
+
+	*isnull = found->unread || found->kind == SST_OTHER_INDEX || usable == 0;
+	return *isnull ? (Datum) 0 :
+		sst_two_decimals(100.0 - (SST_COUNT(found, SST_FREE_BYTES) - unused) /
+						 usable * 100.0);
+}
+
+/* In b-trees and GIN indexes, leaf pages have an order. */
+static Datum
+leaf_fragmentation(const SstFindings *found, bool *isnull)
+{
+	uint64		nleaves = SST_COUNT(found, SST_LEAF_PAGES);
+
+	*isnull = found->unread || nleaves == 0 ||
+		(found->kind & (SST_BTREE | SST_GIN)) == 0;
+	return *isnull ? (Datum) 0 :
+		sst_two_decimals((double) SST_COUNT(found, SST_BACKWARD_LEAVES) /
+						 (double) nleaves * 100.0);
+}
+
+static const SstColumn columns[] = {
+	{"relation", REGCLASSOID, 0, sst_relation_column},
+	{"method", TEXTOID, 0, method},
+	{"index_size", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
+	{"leaf_pages", INT8OID, 0, leaf_pages},
+	{"internal_pages", INT8OID, 0, internal_pages},
+	{"deleted_pages", INT8OID, 0, deleted_pages},
+	{"new_pages", INT8OID, SST_NEW_PAGES},
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	{"free_bytes", INT8OID, 0, free_bytes},
+	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density},
+	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
+	{"note", TEXTOID, 0, sst_note_column},
+};
+
+/*
+ * Find what there is to be found of an index, which may be one that cannot be
+ * read.  An index that is not valid can, and has its blocks on the disk.
+ */
+static void
+measure(const SstTarget *target, SstFindings *found, SstStreamReport *report)
+{
+	SstScanPlan plan;
+	SstScanResult result;
+
+	sst_findings_init(found, target);
+	if (found->unread)
+		return;
+
+	sst_plan_scan(&plan, target, SST_RULES_OURS);
+	sst_scan_run(&plan, target->rel, NULL, &result);
+	found->counters = result.counters;
+	sst_stream_report_merge(report, &result.report);
+
+	if (target->kind == SST_OTHER_INDEX)
+		found->note = _("access method is not known: page headers only");
+	else if (!target->rel->rd_index->indisvalid)
+		found->note = _("index is not valid");
+}
+
+Datum
+sst_index_stats(PG_FUNCTION_ARGS)
+{
+	Relation	rel;
+	SstTarget	target;
+	SstFindings found = {.unread = true};
+	SstStreamReport report;
+	instr_time	start;
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("relation cannot be null")));
+
+	INSTR_TIME_SET_CURRENT(start);
+	rel = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
+	if (rel == NULL)
+	{
+		sst_counters_init(&found.counters);
+		found.relid = PG_GETARG_OID(0);
+		found.note = _("relation does not exist");
+		return sst_form_row(fcinfo, columns, lengthof(columns), &found);
+	}
+
+	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX)
+		sst_require_kind(rel, SST_ANY_INDEX);
+	sst_target_examine(&target, rel);
+
+	sst_stream_report_init(&report, sst_choose_io_path(rel));
+	measure(&target, &found, &report);
+	sst_remember_call("index_stats", RelationGetRelid(rel), start, &report);
+	sst_target_close(&target);
+
+	return sst_form_row(fcinfo, columns, lengthof(columns), &found);
+}
+
+/* A row for each index of a partition tree, and one for their sum. */
+Datum
+sst_index_stats_tree(PG_FUNCTION_ARGS)
+{
+	SstTree		tree;
+	SstFindings sum;
+	SstFindings found;
+	SstTarget	target;
+
+	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX, RELKIND_PARTITIONED_INDEX,
+				   &sum);
+	sst_begin_rows(fcinfo, columns, lengthof(columns));
+
+	while (sst_tree_next(&tree, &target))
+	{
+		measure(&target, &found, &tree.report);
+		sst_target_close(&target);
+		sst_put_row(fcinfo, columns, lengthof(columns), &found);
+
+		/* The partitions of an index all have its access method. */
+		sum.kind = found.kind;
+		sst_add_to_sum(&sum, &found);
+	}
+	sst_put_row(fcinfo, columns, lengthof(columns), &sum);
+
+	sst_tree_end(&tree, "index_stats_tree");
+
+	return (Datum) 0;
+}

@@ -1,0 +1,149 @@
+/*-------------------------------------------------------------------------
+ *
+ * layout_map.c
+ *	  layout_map: where in a relation's file the space is
+ *
+ * The blocks are divided into buckets of about the same size, and each is scanned
+ * by itself.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/layout_map.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+#include "api/call.h"
+#include "run/scan.h"
+
+PG_FUNCTION_INFO_V1(sst_layout_map);
+
+#define MAX_BUCKETS 10000
+#define BAR_LENGTH 40
+
+/* Bytes that are free, in percent of all */
+static double
+free_percent(SstTargetKind kind, const SstCounters *counters)
+{
+	double		bytes = counters->n[SST_FREE_BYTES];
+
+	/* Whole pages; of a hash index they are among the free bytes. */
+	if (kind != SST_HASH)
+		bytes += (double) BLCKSZ * (counters->n[SST_NEW_PAGES] +
+									counters->n[SST_EMPTY_PAGES] +
+									counters->n[SST_DELETED_PAGES]);
+
+	return 100.0 * bytes / counters->n[SST_PAGE_BYTES];
+}
+
+/*
+ * Bytes of dead tuples, in percent of all.  Of index tuples only the number is
+ * known: they are taken to be as long as the live ones.
+ */
+static double
+dead_percent(SstTargetKind kind, const SstCounters *counters)
+{
+	double		nitems = (double) counters->n[SST_LIVE_ITEMS] +
+		counters->n[SST_DEAD_ITEMS];
+
+	if ((kind & SST_TABLE) != 0)
+		return 100.0 * counters->n[SST_DEAD_TUPLE_BYTES] /
+			counters->n[SST_PAGE_BYTES];
+
+	return nitems == 0 ? 0 : counters->n[SST_DEAD_ITEMS] / nitems *
+		(100.0 - free_percent(kind, counters));
+}
+
+/* A picture: what is in use, what is dead, what is free */
+static char *
+draw_bar(double dead, double free)
+{
+	char	   *bar = palloc(BAR_LENGTH + 1);
+	int			nfree = (int) rint(free * BAR_LENGTH / 100.0);
+	int			ndead = Min((int) rint(dead * BAR_LENGTH / 100.0),
+							BAR_LENGTH - nfree);
+
+	memset(bar, '#', BAR_LENGTH);
+	memset(bar + BAR_LENGTH - nfree - ndead, 'x', ndead);
+	memset(bar + BAR_LENGTH - nfree, '.', nfree);
+	bar[BAR_LENGTH] = '\0';
+
+	return bar;
+}
+
+static int
+buckets_argument(FunctionCallInfo fcinfo, int argno)
+{
+	int			nbuckets;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of buckets cannot be null")));
+
+	nbuckets = PG_GETARG_INT32(argno);
+	if (nbuckets <= 0 || nbuckets > MAX_BUCKETS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of buckets must be between 1 and %d",
+						MAX_BUCKETS)));
+
+	return nbuckets;
+}
+
+Datum
+sst_layout_map(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			nbuckets = buckets_argument(fcinfo, 1);
+	SstTarget	target;
+	SstScanPlan plan;
+	SstStreamReport report;
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
+	InitMaterializedSRF(fcinfo, 0);
+	sst_plan_scan(&plan, &target, SST_RULES_OURS);
+	sst_stream_report_init(&report, plan.path);
+	nbuckets = Min(nbuckets, target.nblocks);
+
+	for (int i = 0; i < nbuckets; i++)
+	{
+		SstScanResult result;
+		double		free;
+		double		dead;
+		Datum		values[7];
+		bool		nulls[7] = {0};
+
+		plan.first = (uint64) target.nblocks * i / nbuckets;
+		plan.end = (uint64) target.nblocks * (i + 1) / nbuckets;
+		sst_scan_run(&plan, target.rel, NULL, &result);
+		sst_stream_report_merge(&report, &result.report);
+
+		free = free_percent(target.kind, &result.counters);
+		dead = dead_percent(target.kind, &result.counters);
+		values[0] = Int32GetDatum(i + 1);
+		values[1] = Int64GetDatum((int64) plan.first);
+		values[2] = Int64GetDatum((int64) plan.end - 1);
+		values[3] = Float8GetDatum(free);
+		values[4] = Float8GetDatum(dead);
+		values[5] = Float8GetDatum(100.0 * result.report.blocks_hit /
+								   (plan.end - plan.first));
+		values[6] = CStringGetTextDatum(draw_bar(dead, free));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+
+	sst_remember_call("layout_map", plan.relid, start, &report);
+	sst_target_close(&target);
+
+	return (Datum) 0;
+}

@@ -1,0 +1,362 @@
+/*-------------------------------------------------------------------------
+ *
+ * pgstattuple.c
+ *	  pgstattuple and pgstattuple_approx, with the errors of contrib's
+ *
+ * pgstattuple_approx learns from the maps, before the scan, which blocks are
+ * all-visible and how much is free in them; the scan leaves these out.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/pgstattuple.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/vacuum.h"
+
+#include "api/call.h"
+#include "run/maps.h"
+#include "run/scan.h"
+
+PG_FUNCTION_INFO_V1(sst_pgstattuple);
+PG_FUNCTION_INFO_V1(sst_pgstattuplebyid);
+PG_FUNCTION_INFO_V1(sst_pgstattuple_approx);
+
+/*
+ * pgstattuple
+ */
+
+/* Percent of the table, in two decimals */
+static Datum
+percent_of_table(const SstFindings *found, SstCount part)
+{
+	uint64		table_len = found->nblocks * BLCKSZ;
+
+	return sst_two_decimals(table_len == 0 ? 0.0 :
+							100.0 * SST_COUNT(found, part) / table_len);
+}
+
+static Datum
+tuple_percent(const SstFindings *found, bool *isnull)
+{
+	return percent_of_table(found, SST_TUPLE_BYTES);
+}
+
+static Datum
+dead_tuple_percent(const SstFindings *found, bool *isnull)
+{
+	return percent_of_table(found, SST_DEAD_TUPLE_BYTES);
+}
+
+static Datum
+free_percent(const SstFindings *found, bool *isnull)
+{
+	return percent_of_table(found, SST_FREE_BYTES);
+}
+
+static const SstColumn exact_columns[] = {
+	{"table_len", INT8OID, 0, sst_size_column},
+	{"tuple_count", INT8OID, SST_TUPLES},
+	{"tuple_len", INT8OID, SST_TUPLE_BYTES},
+	{"tuple_percent", FLOAT8OID, 0, tuple_percent},
+	{"dead_tuple_count", INT8OID, SST_DEAD_TUPLES},
+	{"dead_tuple_len", INT8OID, SST_DEAD_TUPLE_BYTES},
+	{"dead_tuple_percent", FLOAT8OID, 0, dead_tuple_percent},
+	{"free_space", INT8OID, SST_FREE_BYTES},
+	{"free_percent", FLOAT8OID, 0, free_percent},
+};
+
+/* ERROR if pgstattuple has no numbers of such a relation, in its words. */
+static void
+refuse_kind(Relation rel)
+{
+	const char *what = "unknown index";
+
+	sst_refuse_other_temp(rel, NULL);
+
+	switch (rel->rd_rel->relkind)
+	{
+		case RELKIND_RELATION:
+		case RELKIND_MATVIEW:
+		case RELKIND_TOASTVALUE:
+		case RELKIND_SEQUENCE:
+			return;
+		case RELKIND_INDEX:
+			break;
+		default:
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot get tuple-level statistics for relation \"%s\"",
+							RelationGetRelationName(rel)),
+					 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
+	}
+
+	switch (rel->rd_rel->relam)
+	{
+		case BTREE_AM_OID:
+		case HASH_AM_OID:
+		case GIST_AM_OID:
+			return;
+		case GIN_AM_OID:
+			what = "gin index";
+			break;
+		case SPGIST_AM_OID:
+			what = "spgist index";
+			break;
+		case BRIN_AM_OID:
+			what = "brin index";
+			break;
+	}
+
+	if (rel->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("index \"%s\" (%s) is not supported",
+						RelationGetRelationName(rel), what)));
+}
+
+/* ERROR if the scan stopped at a page that makes no sense. */
+static void
+report_corrupt_page(const SstTarget *target, const SstFindings *found)
+{
+	if ((target->kind & SST_ANY_INDEX) != 0)
+		sst_report_corrupt_index(target, found);
+	else if (found->counters.first_corrupt != InvalidBlockNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("table \"%s\" contains corrupted page at block %u",
+						RelationGetRelationName(target->rel),
+						found->counters.first_corrupt)));
+}
+
+static Datum
+pgstattuple_internal(FunctionCallInfo fcinfo, Relation rel)
+{
+	SstTarget	target;
+	SstFindings found;
+
+	refuse_kind(rel);
+	sst_target_adopt(&target, rel, SST_ANY_INDEX | SST_TABLE);
+	sst_scan_as_contrib(&target, SST_RULES_PGSTATTUPLE, &found, "pgstattuple");
+	report_corrupt_page(&target, &found);
+	sst_target_close(&target);
+
+	return sst_form_row(fcinfo, exact_columns, lengthof(exact_columns), &found);
+}
+
+Datum
+sst_pgstattuple(PG_FUNCTION_ARGS)
+{
+	return pgstattuple_internal(fcinfo, sst_open_by_name(PG_GETARG_TEXT_PP(0)));
+}
+
+Datum
+sst_pgstattuplebyid(PG_FUNCTION_ARGS)
+{
+	return pgstattuple_internal(fcinfo,
+								relation_open(PG_GETARG_OID(0), AccessShareLock));
+}
+
+/*
+ * pgstattuple_approx
+ *
+ * Tuples are what VACUUM takes them for, where a dirty snapshot has another
+ * opinion: those being inserted are dead, those being deleted live.  Of the
+ * blocks that are skipped, all that is not free is taken for live tuples.
+ */
+
+/* Blocks that were read */
+static uint64
+scanned_blocks(const SstFindings *found)
+{
+	return SST_COUNT(found, SST_PAGE_BYTES) / BLCKSZ;
+}
+
+static Datum
+approx_percent(uint64 bytes, const SstFindings *found)
+{
+	return Float8GetDatum(found->nblocks == 0 ? 0.0 :
+						  100.0 * bytes / (found->nblocks * BLCKSZ));
+}
+
+static Datum
+scanned_percent(const SstFindings *found, bool *isnull)
+{
+#ifdef SST_APPROX_SCANS_WHOLE_PERCENTS
+	return Float8GetDatum(found->nblocks == 0 ? 0 :
+						  100 * scanned_blocks(found) / found->nblocks);
+#else
+	return approx_percent(SST_COUNT(found, SST_PAGE_BYTES), found);
+#endif
+}
+
+static Datum
+approx_tuple_count(const SstFindings *found, bool *isnull)
+{
+	return Int64GetDatum(found->reltuples);
+}
+
+static uint64
+tuple_len(const SstFindings *found)
+{
+	uint64		skipped = (found->nblocks - scanned_blocks(found)) * BLCKSZ;
+
+	return SST_COUNT(found, SST_TUPLE_BYTES) -
+		SST_COUNT(found, SST_INSERTING_BYTES) +
+		SST_COUNT(found, SST_OWN_DELETED_BYTES) +
+		skipped - SST_COUNT(found, SST_MAP_SKIPPED_FREE_BYTES);
+}
+
+static Datum
+approx_tuple_len(const SstFindings *found, bool *isnull)
+{
+	return Int64GetDatum(tuple_len(found));
+}
+
+static Datum
+approx_tuple_percent(const SstFindings *found, bool *isnull)
+{
+	return approx_percent(tuple_len(found), found);
+}
+
+static Datum
+approx_dead_tuple_count(const SstFindings *found, bool *isnull)
+{
+	return Int64GetDatum(SST_COUNT(found, SST_DEAD_TUPLES) -
+						 SST_COUNT(found, SST_OWN_DELETED_TUPLES) +
+						 SST_COUNT(found, SST_INSERTING_TUPLES));
+}
+
+static uint64
+dead_tuple_len(const SstFindings *found)
+{
+	return SST_COUNT(found, SST_DEAD_TUPLE_BYTES) -
+		SST_COUNT(found, SST_OWN_DELETED_BYTES) +
+		SST_COUNT(found, SST_INSERTING_BYTES);
+}
+
+static Datum
+approx_dead_tuple_len(const SstFindings *found, bool *isnull)
+{
+	return Int64GetDatum(dead_tuple_len(found));
+}
+
+static Datum
+approx_dead_tuple_percent(const SstFindings *found, bool *isnull)
+{
+	return approx_percent(dead_tuple_len(found), found);
+}
+
+static uint64
+free_space(const SstFindings *found)
+{
+	uint64		bytes = SST_COUNT(found, SST_FREE_BYTES) +
+		SST_COUNT(found, SST_MAP_SKIPPED_FREE_BYTES);
+
+#ifdef SST_APPROX_HAS_NEW_PAGES_FREE
+	/* But for their headers */
+	bytes += SST_COUNT(found, SST_NEW_PAGES) *
+		(BLCKSZ - SizeOfPageHeaderData);
+#endif
+
+	return bytes;
+}
+
+static Datum
+approx_free_space(const SstFindings *found, bool *isnull)
+{
+	return Int64GetDatum(free_space(found));
+}
+
+static Datum
+approx_free_percent(const SstFindings *found, bool *isnull)
+{
+	return approx_percent(free_space(found), found);
+}
+
+static const SstColumn approx_columns[] = {
+	{"table_len", INT8OID, 0, sst_size_column},
+	{"scanned_percent", FLOAT8OID, 0, scanned_percent},
+	{"approx_tuple_count", INT8OID, 0, approx_tuple_count},
+	{"approx_tuple_len", INT8OID, 0, approx_tuple_len},
+	{"approx_tuple_percent", FLOAT8OID, 0, approx_tuple_percent},
+	{"dead_tuple_count", INT8OID, 0, approx_dead_tuple_count},
+	{"dead_tuple_len", INT8OID, 0, approx_dead_tuple_len},
+	{"dead_tuple_percent", FLOAT8OID, 0, approx_dead_tuple_percent},
+	{"approx_free_space", INT8OID, 0, approx_free_space},
+	{"approx_free_percent", FLOAT8OID, 0, approx_free_percent},
+};
+
+/* ERROR if a relation has no maps, in contrib's words. */
+static void
+refuse_kind_for_approx(Relation rel)
+{
+	sst_refuse_other_temp(rel, NULL);
+
+	if (rel->rd_rel->relkind != RELKIND_RELATION &&
+		rel->rd_rel->relkind != RELKIND_MATVIEW &&
+		rel->rd_rel->relkind != RELKIND_TOASTVALUE)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("relation \"%s\" is of wrong relation kind",
+						RelationGetRelationName(rel)),
+				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
+}
+
+/* The number of tuples in all blocks, estimated as VACUUM does it */
+static double
+estimate_reltuples(Relation rel, const SstFindings *found)
+{
+	double		live = (double) SST_COUNT(found, SST_TUPLES) -
+		SST_COUNT(found, SST_INSERTING_TUPLES) +
+		SST_COUNT(found, SST_OWN_DELETED_TUPLES);
+
+	/* -1 stands for not known. */
+	return Max(vac_estimate_reltuples(rel, found->nblocks,
+									  scanned_blocks(found), live), 0);
+}
+
+Datum
+sst_pgstattuple_approx(PG_FUNCTION_ARGS)
+{
+	Relation	rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
+	SstTarget	target;
+	SstBlockSet *visible;
+	SstScanPlan plan;
+	SstScanResult result;
+	SstFindings found;
+	SstStreamReport report;
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	refuse_kind_for_approx(rel);
+	sst_target_adopt(&target, rel, SST_HEAP);
+	sst_findings_init(&found, &target);
+	sst_stream_report_init(&report, sst_choose_io_path(rel));
+
+	visible = sst_block_set_create(target.nblocks);
+	sst_scan_visibility_map(&target, visible, NULL, &found.counters, &report);
+	sst_scan_free_space_map(&target, visible, &found.counters, &report);
+
+	sst_plan_scan(&plan, &target, SST_RULES_PGSTATTUPLE);
+	plan.nskipped = visible->nmembers;
+	sst_scan_run(&plan, rel, visible, &result);
+	sst_counters_merge(&found.counters, &result.counters);
+	sst_stream_report_merge(&report, &result.report);
+	pfree(visible);
+
+	report_corrupt_page(&target, &found);
+	found.reltuples = estimate_reltuples(rel, &found);
+	sst_remember_call("pgstattuple_approx", plan.relid, start, &report);
+	sst_target_close(&target);
+
+	return sst_form_row(fcinfo, approx_columns, lengthof(approx_columns),
+						&found);
+}

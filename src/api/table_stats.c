@@ -1,0 +1,265 @@
+/*-------------------------------------------------------------------------
+ *
+ * table_stats.c
+ *	  table_stats and table_stats_tree
+ *
+ * A table is measured by one pass over its blocks, and one over each of its maps.
+ * What is counted adds up: over a table and its TOAST table, and over partitions.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/table_stats.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+
+#include "api/call.h"
+#include "api/tree.h"
+#include "run/maps.h"
+#include "run/scan.h"
+
+PG_FUNCTION_INFO_V1(sst_table_stats);
+PG_FUNCTION_INFO_V1(sst_table_stats_tree);
+
+/* What to do with a table's TOAST table */
+typedef enum WithToast
+{
+	TOAST_LEFT_OUT,
+	TOAST_ROW,					/* a row of its own */
+	TOAST_SUMMED				/* added to the table's row */
+} WithToast;
+
+/* pgstattuple's percentages are of all bytes of the table. */
+static Datum
+percent_of_table(const SstFindings *found, SstCount part, bool *isnull)
+{
+	uint64		table_len = found->nblocks * BLCKSZ;
+
+	*isnull = found->unread;
+	return *isnull ? (Datum) 0 :
+		sst_two_decimals(table_len == 0 ? 0.0 :
+						 100.0 * SST_COUNT(found, part) / table_len);
+}
+
+static Datum
+tuple_percent(const SstFindings *found, bool *isnull)
+{
+	return percent_of_table(found, SST_TUPLE_BYTES, isnull);
+}
+
+static Datum
+dead_tuple_percent(const SstFindings *found, bool *isnull)
+{
+	return percent_of_table(found, SST_DEAD_TUPLE_BYTES, isnull);
+}
+
+static Datum
+free_percent(const SstFindings *found, bool *isnull)
+{
+	return percent_of_table(found, SST_FREE_BYTES, isnull);
+}
+
+static Datum
+delete_in_progress_tuples(const SstFindings *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int64GetDatum(SST_COUNT(found, SST_DELETING_TUPLES) +
+						 SST_COUNT(found, SST_OWN_DELETED_TUPLES));
+}
+
+static Datum
+largest_free_space(const SstFindings *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int32GetDatum(found->counters.largest_free);
+}
+
+static Datum
+fsm_largest_free_space(const SstFindings *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int32GetDatum(found->counters.map_largest_free);
+}
+
+static const SstColumn columns[] = {
+	{"relation", REGCLASSOID, 0, sst_relation_column},
+	{"table_len", INT8OID, 0, sst_size_column},
+	{"tuple_count", INT8OID, SST_TUPLES},
+	{"tuple_len", INT8OID, SST_TUPLE_BYTES},
+	{"tuple_percent", FLOAT8OID, 0, tuple_percent},
+	{"dead_tuple_count", INT8OID, SST_DEAD_TUPLES},
+	{"dead_tuple_len", INT8OID, SST_DEAD_TUPLE_BYTES},
+	{"dead_tuple_percent", FLOAT8OID, 0, dead_tuple_percent},
+	{"free_space", INT8OID, SST_FREE_BYTES},
+	{"free_percent", FLOAT8OID, 0, free_percent},
+	{"recently_dead_tuples", INT8OID, SST_RECENTLY_DEAD_TUPLES},
+	{"insert_in_progress_tuples", INT8OID, SST_INSERTING_TUPLES},
+	{"delete_in_progress_tuples", INT8OID, 0, delete_in_progress_tuples},
+	{"dead_line_pointers", INT8OID, SST_DEAD_ITEMS},
+	{"redirect_line_pointers", INT8OID, SST_REDIRECT_ITEMS},
+	{"unused_line_pointers", INT8OID, SST_UNUSED_ITEMS},
+	{"pages", INT8OID, 0, sst_blocks_column},
+	{"all_visible_pages", INT8OID, SST_MAP_VISIBLE_BLOCKS},
+	{"all_frozen_pages", INT8OID, SST_MAP_FROZEN_BLOCKS},
+	{"truncatable_pages", INT8OID, SST_TRUNCATABLE_PAGES},
+	{"new_pages", INT8OID, SST_NEW_PAGES},
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	{"largest_free_space", INT4OID, 0, largest_free_space},
+	{"fsm_free_space", INT8OID, SST_MAP_FREE_BYTES},
+	{"fsm_pages_with_free_space", INT8OID, SST_MAP_FREE_BLOCKS},
+	{"fsm_largest_free_space", INT4OID, 0, fsm_largest_free_space},
+	{"note", TEXTOID, 0, sst_note_column},
+};
+
+static void
+put_row(FunctionCallInfo fcinfo, const SstFindings *found)
+{
+	sst_put_row(fcinfo, columns, lengthof(columns), found);
+}
+
+/* Measure a table that can be read; its counts are added to those found. */
+static void
+measure(const SstTarget *target, SstFindings *found, SstStreamReport *report)
+{
+	SstScanPlan plan;
+	SstScanResult result;
+
+	sst_scan_visibility_map(target, NULL, NULL, &found->counters, report);
+	sst_scan_free_space_map(target, NULL, &found->counters, report);
+
+	sst_plan_scan(&plan, target, SST_RULES_OURS);
+	sst_scan_run(&plan, target->rel, NULL, &result);
+	result.counters.n[SST_TRUNCATABLE_PAGES] = target->nblocks -
+		result.counters.kept_end;
+
+	sst_counters_merge(&found->counters, &result.counters);
+	sst_stream_report_merge(report, &result.report);
+}
+
+/*
+ * Measure a table, and its TOAST table as asked: put a row, or two, and add them
+ * to the sum unless it is NULL.
+ */
+static void
+measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
+				   WithToast with_toast, SstFindings *sum,
+				   SstStreamReport *report)
+{
+	Oid			toastid = target->rel->rd_rel->reltoastrelid;
+	SstFindings found;
+
+	sst_findings_init(&found, target);
+	measure(target, &found, report);
+	if (with_toast != TOAST_SUMMED)
+		put_row(fcinfo, &found);
+
+	if (OidIsValid(toastid) && with_toast != TOAST_LEFT_OUT)
+	{
+		SstTarget	toast;
+		SstFindings toast_found;
+
+		sst_target_open(&toast, toastid, SST_HEAP);
+		sst_findings_init(&toast_found, &toast);
+		measure(&toast, &toast_found, report);
+		sst_target_close(&toast);
+
+		if (with_toast == TOAST_ROW)
+			put_row(fcinfo, &toast_found);
+		sst_add_to_sum(&found, &toast_found);
+	}
+
+	if (with_toast == TOAST_SUMMED)
+		put_row(fcinfo, &found);
+	if (sum != NULL)
+		sst_add_to_sum(sum, &found);
+}
+
+static WithToast
+with_toast_argument(FunctionCallInfo fcinfo, int argno)
+{
+	char	   *value;
+
+	if (PG_ARGISNULL(argno))
+		return TOAST_LEFT_OUT;
+
+	value = text_to_cstring(PG_GETARG_TEXT_PP(argno));
+	if (strcmp(value, "no") == 0)
+		return TOAST_LEFT_OUT;
+	if (strcmp(value, "row") == 0)
+		return TOAST_ROW;
+	if (strcmp(value, "sum") == 0)
+		return TOAST_SUMMED;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid value for parameter \"%s\": \"%s\"",
+					"with_toast", value),
+			 errhint("Valid values are \"no\", \"row\", and \"sum\".")));
+	return TOAST_LEFT_OUT;		/* keep compiler quiet */
+}
+
+Datum
+sst_table_stats(PG_FUNCTION_ARGS)
+{
+	SstTarget	target;
+	WithToast	with_toast = with_toast_argument(fcinfo, 1);
+	SstStreamReport report;
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	sst_open_argument(fcinfo, &target, SST_TABLE);
+	sst_begin_rows(fcinfo, columns, lengthof(columns));
+	sst_stream_report_init(&report, sst_choose_io_path(target.rel));
+
+	measure_with_toast(fcinfo, &target, with_toast, NULL, &report);
+
+	sst_remember_call("table_stats", RelationGetRelid(target.rel), start,
+					  &report);
+	sst_target_close(&target);
+
+	return (Datum) 0;
+}
+
+/*
+ * A row for each table of an inheritance or partition tree, and one for their
+ * sum.  A table that cannot be read has a row that says why.
+ */
+Datum
+sst_table_stats_tree(PG_FUNCTION_ARGS)
+{
+	WithToast	with_toast = with_toast_argument(fcinfo, 1);
+	SstTree		tree;
+	SstFindings sum;
+	SstTarget	target;
+
+	sst_tree_begin(&tree, fcinfo, SST_TABLE, RELKIND_PARTITIONED_TABLE, &sum);
+	sst_begin_rows(fcinfo, columns, lengthof(columns));
+
+	while (sst_tree_next(&tree, &target))
+	{
+		if (target.obstacle == NULL)
+			measure_with_toast(fcinfo, &target, with_toast, &sum,
+							   &tree.report);
+		else
+		{
+			SstFindings found;
+
+			sst_findings_init(&found, &target);
+			put_row(fcinfo, &found);
+		}
+		sst_target_close(&target);
+	}
+	put_row(fcinfo, &sum);
+
+	sst_tree_end(&tree, "table_stats_tree");
+
+	return (Datum) 0;
+}

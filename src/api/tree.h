@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * tree.h
+ *	  The relations of a partition tree, one after the other
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/tree.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_TREE_H
+#define SST_TREE_H
+
+#include "nodes/pg_list.h"
+
+#include "api/result.h"
+
+typedef struct SstTree
+{
+	Relation	root;			/* open, AccessShareLock held */
+	List	   *members;		/* OIDs, the root among them */
+	int			next;			/* index of the next one */
+	instr_time	start;
+	SstStreamReport report;		/* of the whole call */
+} SstTree;
+
+extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
+						   char partitioned_relkind, SstFindings *sum);
+extern bool sst_tree_next(SstTree *tree, SstTarget *target);
+extern void sst_tree_end(SstTree *tree, const char *function);
+
+extern void sst_add_to_sum(SstFindings *sum, const SstFindings *found);
+
+#endif							/* SST_TREE_H */
