@@ -58,7 +58,8 @@ call()	# CASE WHO RELATION
 		hash,contrib) echo "pgstathashindex('$3')" ;;
 		hash,*) echo "streamstat.hash_stats('$3')" ;;
 		heap,contrib) echo "pgstattuple('$3')" ;;
-		heap,*) echo "streamstat.sample('$3', 1000000000)" ;;
+		heap,drop-in) echo "streamstat.pgstattuple('$3')" ;;
+		heap,*) echo "streamstat.table_stats('$3')" ;;
 		prewarm,contrib) echo "pg_prewarm('$3')" ;;
 		prewarm,*) echo "streamstat.pg_prewarm('$3')" ;;
 		sample-*) echo "streamstat.sample('$3', ${1#sample-}, 1)" ;;
