@@ -13,7 +13,6 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "catalog/index.h"
 #include "catalog/objectaddress.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -79,40 +78,16 @@ block_argument(FunctionCallInfo fcinfo, int argno, const char *what,
 /*
  * Open the relation if the user may prewarm it, which is up to whoever may
  * read the table: its own privileges, or for an index those of its table.
- *
- * The table is locked before the index, as everybody does, and its OID looked
- * up again when both are locked: the index may have been dropped and its OID
- * used again in between.  *tableoid is the OID that is locked besides the
- * relation, or InvalidOid.
+ * *tableoid is the OID that is locked besides the relation, or InvalidOid.
  */
 static Relation
 open_for_prewarm(Oid relid, Oid *tableoid)
 {
-	char		relkind = get_rel_relkind(relid);
-	bool		is_index = relkind == RELKIND_INDEX ||
-		relkind == RELKIND_PARTITIONED_INDEX;
-	Relation	rel;
+	Relation	rel = sst_open_with_table(relid, tableoid);
 	AclResult	aclresult;
 
-	*tableoid = InvalidOid;
-	if (is_index)
-	{
-		*tableoid = IndexGetRelation(relid, true);
-		if (OidIsValid(*tableoid))
-			LockRelationOid(*tableoid, AccessShareLock);
-	}
-
-	rel = relation_open(relid, AccessShareLock);
-
-	if (is_index &&
-		(!OidIsValid(*tableoid) || *tableoid != IndexGetRelation(relid, true)))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("could not find parent table of index \"%s\"",
-						RelationGetRelationName(rel))));
-
-	aclresult = pg_class_aclcheck(is_index ? *tableoid : relid, GetUserId(),
-								  ACL_SELECT);
+	aclresult = pg_class_aclcheck(OidIsValid(*tableoid) ? *tableoid : relid,
+								  GetUserId(), ACL_SELECT);
 	if (aclresult != ACLCHECK_OK)
 		aclcheck_error(aclresult, get_relkind_objtype(rel->rd_rel->relkind),
 					   get_rel_name(relid));

@@ -18,11 +18,14 @@
 
 #include "access/relation.h"
 #include "access/xlog.h"
+#include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
 #include "utils/varlena.h"
 
 #include "target/target.h"
@@ -240,4 +243,41 @@ sst_open_by_name(text *name)
 	RangeVar   *relvar = makeRangeVarFromNameList(textToQualifiedNameList(name));
 
 	return relation_openrv(relvar, AccessShareLock);
+}
+
+/*
+ * Open a relation by OID, AccessShareLock, and if it is an index, lock its
+ * table in the same mode first, as everybody does.  *tableoid is the OID of that
+ * table, for the caller to unlock in the end, or InvalidOid.
+ *
+ * What an OID means can change as long as it is not locked.  So the index's
+ * table is looked up again when both are locked: the index may have been dropped
+ * and its OID used again in between.
+ */
+Relation
+sst_open_with_table(Oid relid, Oid *tableoid)
+{
+	char		relkind = get_rel_relkind(relid);
+	bool		is_index = relkind == RELKIND_INDEX ||
+		relkind == RELKIND_PARTITIONED_INDEX;
+	Relation	rel;
+
+	*tableoid = InvalidOid;
+	if (is_index)
+	{
+		*tableoid = IndexGetRelation(relid, true);
+		if (OidIsValid(*tableoid))
+			LockRelationOid(*tableoid, AccessShareLock);
+	}
+
+	rel = relation_open(relid, AccessShareLock);
+
+	if (is_index &&
+		(!OidIsValid(*tableoid) || *tableoid != IndexGetRelation(relid, true)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("could not find parent table of index \"%s\"",
+						RelationGetRelationName(rel))));
+
+	return rel;
 }
