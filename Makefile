@@ -5,8 +5,9 @@
 #   BUNDLED_READ_STREAM=1   use the bundled read stream where the server has one
 #   LIBURING=no             build without io_uring even if liburing is there
 #
-# make demo, make test, make test-all and make bench need neither an installed
-# server nor a running one; see README.md.  make bench takes
+# make demo, make test, make test-all, make fuzz and make bench need neither an
+# installed server nor a running one; see README.md.  make fuzz takes SECONDS= for
+# each visitor; make bench takes
 #
 #   QUICK=1    the matrix of ten minutes
 #   XLARGE=1   indexes of 50 million rows, too
@@ -17,6 +18,7 @@ PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream
 
 OBJS = \
 	$(WIN32RES) \
+	src/api/brin.o \
 	src/api/btree.o \
 	src/api/call.o \
 	src/api/gin.o \
@@ -57,6 +59,7 @@ OBJS = \
 	src/streamstat.o \
 	src/target/target.o \
 	src/visit/any.o \
+	src/visit/brin.o \
 	src/visit/btree.o \
 	src/visit/gin.o \
 	src/visit/hash.o \
@@ -69,7 +72,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup recorded btree hash gin relpages prewarm errors sample stats readonly
+REGRESS = setup recorded btree hash gin brin relpages prewarm errors sample stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
@@ -102,12 +105,12 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
 include $(PGXS)
-else ifeq ($(filter demo test test-all bench check-layers indent,$(MAKECMDGOALS)),)
+else ifeq ($(filter demo test test-all fuzz bench check-layers indent,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) names no PostgreSQL server with development files: install postgresql-server-dev-NN, or set PG_CONFIG)
 endif
 
 $(OBJS): $(wildcard $(STREAMSTAT_DIR)/src/*.h $(STREAMSTAT_DIR)/src/*/*.h)
-src/compat/checksum.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
+src/compat/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
 
 # A VPATH build has no directories for the objects yet.
 $(OBJS): | objdirs
@@ -116,13 +119,15 @@ objdirs:
 	@mkdir -p $(sort $(dir $(OBJS)))
 
 # These work on a private copy of a server; see tools/.
-.PHONY: demo test test-all bench indent check-layers
+.PHONY: demo test test-all fuzz bench indent check-layers
 demo:
 	@$(STREAMSTAT_DIR)/tools/demo
 test:
 	@$(STREAMSTAT_DIR)/tools/test $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test-all:
 	@$(STREAMSTAT_DIR)/tools/test-all
+fuzz:
+	@$(STREAMSTAT_DIR)/tools/fuzz $(if $(SECONDS),-t $(SECONDS))
 bench:
 	@$(STREAMSTAT_DIR)/bench/run $(if $(XLARGE),-x) $(if $(QUICK),-q) $(SERVERS)
 check-layers:

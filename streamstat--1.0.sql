@@ -71,6 +71,75 @@ first_new_block, first_corrupt_block: the lowest such block, or null.
 live_items, dead_items: index tuples not marked dead, and marked dead. free_percent: percent of the space for tuples that is free, unused pages included. free_bytes: that free space in bytes.
 Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
 
+CREATE FUNCTION gin_stats(
+	index regclass,
+	OUT version int,
+	OUT pending_pages int,
+	OUT pending_tuples bigint,
+	OUT index_size bigint,
+	OUT entry_internal_pages bigint,
+	OUT entry_leaf_pages bigint,
+	OUT posting_internal_pages bigint,
+	OUT posting_leaf_pages bigint,
+	OUT pending_list_pages bigint,
+	OUT deleted_pages bigint,
+	OUT new_pages bigint,
+	OUT corrupt_pages bigint,
+	OUT first_new_block bigint,
+	OUT first_corrupt_block bigint,
+	OUT entries bigint,
+	OUT posting_items bigint,
+	OUT pending_items bigint,
+	OUT entry_free_bytes bigint,
+	OUT posting_free_bytes bigint,
+	OUT pending_free_bytes bigint,
+	OUT free_bytes bigint,
+	OUT entry_leaf_density float8,
+	OUT posting_leaf_density float8,
+	OUT leaf_fragmentation float8)
+AS 'MODULE_PATHNAME', 'sst_gin_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION gin_stats(regclass) IS
+'Statistics of a GIN index, from all its pages.
+version, pending_pages, pending_tuples (heap tuples): from the metapage. index_size: bytes.
+entry_internal_pages, entry_leaf_pages (of the tree of keys), posting_internal_pages, posting_leaf_pages (of the trees of heap TIDs that keys with many rows have), pending_list_pages, deleted_pages, new_pages (all zeros), corrupt_pages: pages, each counted once, the metapage not.
+first_new_block, first_corrupt_block: the lowest such block, or null.
+entries: index tuples in leaf pages of the entry tree. posting_items: heap TIDs in posting trees; those that an entry holds itself are not among them. pending_items: index tuples in the pending list, one for each key of a row.
+entry_free_bytes, posting_free_bytes, pending_free_bytes, free_bytes (all three together): free space in leaf pages and pages of the pending list, in bytes.
+entry_leaf_density, posting_leaf_density: percent of the space in leaf pages that is in use. leaf_fragmentation: percent of the leaf pages of both kinds of trees whose right sibling lies on an earlier block. Null if there is no such page.
+Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION brin_stats(
+	index regclass,
+	OUT version int,
+	OUT pages_per_range int,
+	OUT index_size bigint,
+	OUT revmap_pages bigint,
+	OUT regular_pages bigint,
+	OUT new_pages bigint,
+	OUT corrupt_pages bigint,
+	OUT first_new_block bigint,
+	OUT first_corrupt_block bigint,
+	OUT ranges bigint,
+	OUT summarized_ranges bigint,
+	OUT unsummarized_ranges bigint,
+	OUT items bigint,
+	OUT placeholders bigint,
+	OUT free_bytes bigint,
+	OUT avg_density float8)
+AS 'MODULE_PATHNAME', 'sst_brin_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION brin_stats(regclass) IS
+'Statistics of a BRIN index, from all its pages.
+version, pages_per_range (table blocks): from the metapage. index_size: bytes.
+revmap_pages (of the range map), regular_pages (of summaries), new_pages (all zeros), corrupt_pages: pages, each counted once, the metapage not.
+first_new_block, first_corrupt_block: the lowest such block, or null.
+ranges: how many the table has by its size, null if the metapage is not to be read. summarized_ranges: those that the range map has a summary of; a table that was truncated leaves summaries behind, which are among them. unsummarized_ranges: ranges less summarized_ranges, and not less than 0.
+items: index tuples in regular pages. placeholders: of these, how many stand for a summary that is being made, or was given up. free_bytes: free space in regular pages, in bytes. avg_density: percent of the space in regular pages that is in use, or null if there are none.
+Takes an AccessShareLock on the index and its table. Needs EXECUTE, which pg_stat_scan_tables has.';
+
 CREATE FUNCTION index_stats(
 	index regclass,
 	OUT relation regclass,
@@ -489,6 +558,8 @@ Takes an AccessShareLock on the relation, and on the table if it is an index. Ne
 
 REVOKE EXECUTE ON FUNCTION btree_stats(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION hash_stats(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION gin_stats(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION brin_stats(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION index_stats(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION index_stats_tree(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION table_stats(regclass, text) FROM PUBLIC;
@@ -510,6 +581,8 @@ REVOKE EXECUTE ON FUNCTION pg_relpages(regclass) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION btree_stats(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION hash_stats(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION gin_stats(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION brin_stats(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION index_stats(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION index_stats_tree(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION table_stats(regclass, text) TO pg_stat_scan_tables;

@@ -35,17 +35,25 @@ SELECT name, error_of(format('SELECT * FROM streamstat.btree_stats(%L)', name))
 	FROM e_relations ORDER BY ord;
 SELECT name, error_of(format('SELECT * FROM streamstat.hash_stats(%L)', name))
 	FROM e_relations ORDER BY ord;
+SELECT name, error_of(format('SELECT * FROM streamstat.gin_stats(%L)', name))
+	FROM e_relations ORDER BY ord;
+SELECT name, error_of(format('SELECT * FROM streamstat.brin_stats(%L)', name))
+	FROM e_relations ORDER BY ord;
 SELECT name, error_of(format('SELECT * FROM streamstat.sample(%L)', name))
 	FROM e_relations ORDER BY ord;
 
 -- Ours only
 SELECT error_of('SELECT streamstat.btree_stats(NULL)');
 SELECT error_of('SELECT streamstat.hash_stats(NULL)');
+SELECT error_of('SELECT streamstat.gin_stats(NULL)');
+SELECT error_of('SELECT streamstat.brin_stats(NULL)');
 SELECT error_of('SELECT streamstat.sample(NULL)');
 SELECT error_of('SELECT streamstat.sample(''e'', NULL)');
 SELECT error_of('SELECT streamstat.sample(''e'', 0)');
 SELECT error_of('SELECT streamstat.sample(''e'', -1)');
 SELECT error_of('SELECT streamstat.btree_stats(123456789)');
+SELECT error_of('SELECT streamstat.gin_stats(123456789)');
+SELECT error_of('SELECT streamstat.brin_stats(123456789)');
 SELECT error_of('SELECT streamstat.sample(123456789)');
 SELECT error_of('SELECT streamstat.btree_stats(''no_such_index'')');
 
@@ -128,7 +136,8 @@ $$;
 CREATE TABLE e_privileged (call text);
 GRANT SELECT ON e_privileged TO PUBLIC;
 INSERT INTO e_privileged VALUES
-	('btree_stats(''e_btree'')'), ('hash_stats(''e_hash'')'), ('sample(''e'', 10, 1)'),
+	('btree_stats(''e_btree'')'), ('hash_stats(''e_hash'')'),
+	('gin_stats(''e_gin'')'), ('brin_stats(''e_brin'')'), ('sample(''e'', 10, 1)'),
 	('pgstatindex(''e_btree'')'), ('pgstatindex(''e_btree''::regclass)'),
 	('pgstathashindex(''e_hash'')'), ('pgstatginindex(''e_gin'')'),
 	('pg_relpages(''e'')'), ('pg_relpages(''e''::regclass)'),

@@ -22,12 +22,14 @@ CREATE TABLE w (i int, t text) WITH (autovacuum_enabled = off);
 CREATE INDEX w_i ON w (i);
 CREATE INDEX w_hash ON w USING hash (i);
 CREATE INDEX w_gin ON w USING gin ((ARRAY[i]));
+CREATE INDEX w_brin ON w USING brin (i) WITH (pages_per_range = 4);
 INSERT INTO w SELECT i, repeat('x', 50) FROM generate_series(1, 20000) i;
 UPDATE w SET i = i + 1 WHERE i % 10 = 0;
 DELETE FROM w WHERE i % 7 = 0;
 CHECKPOINT;
 SELECT call, w.*
 	FROM unnest(ARRAY['btree_stats(''w_i'')', 'hash_stats(''w_hash'')',
+		'gin_stats(''w_gin'')', 'brin_stats(''w_brin'')', 'sample(''w_gin'')',
 		'sample(''w'')', 'sample(''w'', 10)', 'sample(''w_i'')', 'sample(''w_hash'')',
 		'pgstatindex(''w_i'')', 'pgstatindex(''w_i''::regclass)',
 		'pgstathashindex(''w_hash'')', 'pgstatginindex(''w_gin'')',

@@ -15,16 +15,12 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-use constant BLCKSZ => 8192;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use Pages;
 
-# Offsets in a page header, and in the special space of b-tree and hash pages
+# Offsets in the special space of b-tree and hash pages, and in metapages
 use constant {
-	PD_FLAGS => 10,
-	PD_LOWER => 12,
-	PD_UPPER => 14,
-	PD_SPECIAL => 16,
-	PD_PAGESIZE => 18,
-	PD_LINP => 24,
 	PAGE_FLAGS => BLCKSZ - 16 + 12,
 	META_MAGIC => 24,
 	HASH_META_MAGIC => 24,
@@ -34,49 +30,6 @@ use constant {
 	LH_BUCKET => 2,
 	LH_BITMAP => 4,
 };
-
-# a fixed seed, and a generator that is the same in every perl
-my $random = 20260101;
-
-sub next_random
-{
-	my ($below) = @_;
-
-	$random = ($random * 1103515245 + 12345) % 2147483648;
-	return int($random / 2147483648 * $below);
-}
-
-sub random_page
-{
-	return pack('C*', map { next_random(256) } 1 .. BLCKSZ);
-}
-
-sub get16
-{
-	my ($page, $offset) = @_;
-
-	return unpack('S', substr($page, $offset, 2));
-}
-
-sub with16
-{
-	my ($page, $offset, $value) = @_;
-
-	substr($page, $offset, 2) = pack('S', $value);
-	return $page;
-}
-
-# Line pointer number $n made to point to $length bytes at $offset
-sub with_item
-{
-	my ($page, $n, $offset, $length) = @_;
-	my $lp = unpack('L', pack('L', 1)) == unpack('V', pack('L', 1))
-	  ? $offset | 1 << 15 | $length << 17
-	  : $offset << 17 | 1 << 15 | $length;
-
-	substr($page, PD_LINP + 4 * ($n - 1), 4) = pack('L', $lp);
-	return $page;
-}
 
 # Ways to damage a page.  "refused" marks those that the buffer manager
 # refuses, "contrib" those where what contrib does is no accident.
@@ -268,13 +221,6 @@ my %sound = map { $_ => stats("sound_$_", $_) }
 # ---------------------------------------------------------------------------
 # What a page adds to the statistics
 
-sub items
-{
-	my ($page) = @_;
-
-	return (get16($page, PD_LOWER) - PD_LINP) / 4;
-}
-
 sub page_adds
 {
 	my ($case, $blkno, $page) = @_;
@@ -306,20 +252,14 @@ sub read_pages
 {
 	my ($name) = @_;
 
-	return unpack('(a' . BLCKSZ . ')*',
-		slurp_file($node->data_dir . "/$path{$name}"));
+	return read_blocks($node->data_dir . "/$path{$name}");
 }
 
 sub write_page
 {
 	my ($name, $blkno, $page) = @_;
-	my $file = $node->data_dir . "/$path{$name}";
 
-	open(my $fh, '+<', $file) or die "could not open $file: $!";
-	binmode $fh;
-	sysseek($fh, $blkno * BLCKSZ, 0) or die "could not seek in $file: $!";
-	syswrite($fh, $page) == BLCKSZ or die "could not write $file: $!";
-	close($fh);
+	write_block($node->data_dir . "/$path{$name}", $blkno, $page);
 }
 
 # Damage a case's pages, and note down what is to be seen then.

@@ -27,6 +27,7 @@ CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a FROM generate_series(1, 100000) i
 CREATE INDEX t_btree ON t (k);
 CREATE INDEX t_hash ON t USING hash (k);
 CREATE INDEX t_gin ON t USING gin (a);
+CREATE INDEX t_brin ON t USING brin (k) WITH (pages_per_range = 4);
 DELETE FROM t WHERE k BETWEEN 20000 AND 40000;
 VACUUM t;
 INSERT INTO t SELECT i, ARRAY[i] FROM generate_series(1, 300) i;
@@ -34,6 +35,7 @@ CREATE UNLOGGED TABLE u AS SELECT i AS k, ARRAY[i] AS a FROM generate_series(1, 
 CREATE INDEX u_btree ON u (k);
 CREATE INDEX u_hash ON u USING hash (k);
 CREATE INDEX u_gin ON u USING gin (a);
+CREATE INDEX u_brin ON u USING brin (k);
 
 -- how a query fails
 CREATE FUNCTION error_of(query text) RETURNS text LANGUAGE plpgsql AS
@@ -56,6 +58,8 @@ foreach my $time ('first', 'second')
 	foreach my $call (
 		"btree_stats('t_btree')",
 		"hash_stats('t_hash')",
+		"gin_stats('t_gin')",
+		"brin_stats('t_brin')",
 		"sample('t', 100, 1)",
 		"sample('t', 1000000)",
 		"sample('t_btree', 50, 2)",
@@ -95,6 +99,8 @@ my $refused =
 foreach my $call (
 	"btree_stats(''u_btree'')",
 	"hash_stats(''u_hash'')",
+	"gin_stats(''u_gin'')",
+	"brin_stats(''u_brin'')",
 	"sample(''u'')",
 	"sample(''u_btree'')",
 	"sample(''u_hash'', 1)",
@@ -125,8 +131,10 @@ is( $standby->safe_psql(
 		'postgres', q(
 SELECT blocks_total FROM streamstat.sample('u') LIMIT 1;
 SELECT live_items, leaf_pages FROM streamstat.btree_stats('u_btree');
+SELECT version, entries, entry_leaf_pages, corrupt_pages FROM streamstat.gin_stats('u_gin');
+SELECT version, ranges, summarized_ranges, corrupt_pages FROM streamstat.brin_stats('u_brin');
 SELECT live_items FROM streamstat.btree_stats('t_btree'))),
-	"0\n0|0\n"
+	"0\n0|0\n2|0|1|0\n1|0|0|0\n"
 	  . $primary->safe_psql('postgres',
 		"SELECT live_items FROM streamstat.btree_stats('t_btree')"),
 	'after promotion');

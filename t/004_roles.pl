@@ -1,4 +1,3 @@
-
 # Copyright (c) 2026, streamstat contributors
 
 # What a role may do, and whose temporary tables can be read.
@@ -28,6 +27,7 @@ CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a FROM generate_series(1, 1000) i;
 CREATE INDEX t_btree ON t (k);
 CREATE INDEX t_hash ON t USING hash (k);
 CREATE INDEX t_gin ON t USING gin (a);
+CREATE INDEX t_brin ON t USING brin (k);
 GRANT SELECT ON t TO reader;
 GRANT EXECUTE ON FUNCTION streamstat.btree_stats(regclass) TO granted;
 CREATE TABLE owned AS SELECT 1 AS k;
@@ -59,6 +59,8 @@ my %function = (
 	"pgstatindex('t_btree'::text)" => 'pgstatindex',
 	"pgstathashindex('t_hash')" => 'pgstathashindex',
 	"pgstatginindex('t_gin')" => 'pgstatginindex',
+	"gin_stats('t_gin')" => 'gin_stats',
+	"brin_stats('t_brin')" => 'brin_stats',
 	"index_stats('t_gin')" => 'index_stats',
 	"index_stats_tree('t_btree')" => 'index_stats_tree',
 	"table_stats('t', 'row')" => 'table_stats',

@@ -15,16 +15,23 @@
 #include "api/call.h"
 #include "run/scan.h"
 
-/* Open the relation that argument 0 names by its OID. */
-void
-sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target, int kinds)
+/* The OID that argument 0 is; ERROR if it is null. */
+Oid
+sst_relation_argument(FunctionCallInfo fcinfo)
 {
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("relation cannot be null")));
 
-	sst_target_open(target, PG_GETARG_OID(0), kinds);
+	return PG_GETARG_OID(0);
+}
+
+/* Open the relation that argument 0 names by its OID. */
+void
+sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target, int kinds)
+{
+	sst_target_open(target, sst_relation_argument(fcinfo), kinds);
 }
 
 static void

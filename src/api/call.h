@@ -16,6 +16,7 @@
 #include "api/result.h"
 #include "run/plan.h"
 
+extern Oid	sst_relation_argument(FunctionCallInfo fcinfo);
 extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
 							  int kinds);
 extern void sst_scan_target(const SstTarget *target, SstFindings *found,

@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * gin.c
- *	  pgstatginindex
+ *	  gin_stats and pgstatginindex
+ *
+ * Ours and pgstattuple's share a table of columns: ours adds columns behind those
+ * that both have.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,25 +19,80 @@
 
 #include "api/call.h"
 
+PG_FUNCTION_INFO_V1(sst_gin_stats);
 PG_FUNCTION_INFO_V1(sst_pgstatginindex);
 
 static Datum
 pending_pages(const SstFindings *found, bool *isnull)
 {
+	*isnull = !found->meta.known;
 	return UInt32GetDatum(found->meta.pending_pages);
 }
 
 static Datum
 pending_tuples(const SstFindings *found, bool *isnull)
 {
+	*isnull = !found->meta.known;
 	return Int64GetDatum(found->meta.pending_tuples);
+}
+
+static Datum
+entry_leaf_density(const SstFindings *found, bool *isnull)
+{
+	return sst_percent(SST_COUNT(found, SST_ENTRY_USABLE_BYTES) -
+					   SST_COUNT(found, SST_ENTRY_FREE_BYTES),
+					   SST_COUNT(found, SST_ENTRY_USABLE_BYTES), isnull);
+}
+
+static Datum
+posting_leaf_density(const SstFindings *found, bool *isnull)
+{
+	return sst_percent(SST_COUNT(found, SST_POSTING_USABLE_BYTES) -
+					   SST_COUNT(found, SST_POSTING_FREE_BYTES),
+					   SST_COUNT(found, SST_POSTING_USABLE_BYTES), isnull);
+}
+
+static Datum
+leaf_fragmentation(const SstFindings *found, bool *isnull)
+{
+	return sst_percent(SST_COUNT(found, SST_BACKWARD_LEAVES),
+					   SST_COUNT(found, SST_TREE_LEAF_PAGES), isnull);
 }
 
 static const SstColumn gin_columns[] = {
 	{"version", INT4OID, 0, sst_version_column},
 	{"pending_pages", INT4OID, 0, pending_pages},
 	{"pending_tuples", INT8OID, 0, pending_tuples},
+#define PGSTATGININDEX_COLUMNS 3
+	{"index_size", INT8OID, 0, sst_size_column},
+	{"entry_internal_pages", INT8OID, SST_ENTRY_INTERNAL_PAGES},
+	{"entry_leaf_pages", INT8OID, SST_ENTRY_LEAF_PAGES},
+	{"posting_internal_pages", INT8OID, SST_POSTING_INTERNAL_PAGES},
+	{"posting_leaf_pages", INT8OID, SST_POSTING_LEAF_PAGES},
+	{"pending_list_pages", INT8OID, SST_PENDING_PAGES},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
+	{"new_pages", INT8OID, SST_NEW_PAGES},
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	{"entries", INT8OID, SST_ENTRY_ITEMS},
+	{"posting_items", INT8OID, SST_POSTING_ITEMS},
+	{"pending_items", INT8OID, SST_PENDING_ITEMS},
+	{"entry_free_bytes", INT8OID, SST_ENTRY_FREE_BYTES},
+	{"posting_free_bytes", INT8OID, SST_POSTING_FREE_BYTES},
+	{"pending_free_bytes", INT8OID, SST_PENDING_FREE_BYTES},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"entry_leaf_density", FLOAT8OID, 0, entry_leaf_density},
+	{"posting_leaf_density", FLOAT8OID, 0, posting_leaf_density},
+	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
 };
+
+Datum
+sst_gin_stats(PG_FUNCTION_ARGS)
+{
+	return sst_index_row(fcinfo, SST_GIN, gin_columns, lengthof(gin_columns),
+						 "gin_stats");
+}
 
 Datum
 sst_pgstatginindex(PG_FUNCTION_ARGS)
@@ -48,5 +106,5 @@ sst_pgstatginindex(PG_FUNCTION_ARGS)
 						"pgstatginindex");
 	sst_target_close(&target);
 
-	return sst_form_row(fcinfo, gin_columns, lengthof(gin_columns), &found);
+	return sst_form_row(fcinfo, gin_columns, PGSTATGININDEX_COLUMNS, &found);
 }

@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include "access/brin_page.h"
+#include "access/brin_tuple.h"
 #include "access/htup_details.h"
 #include "access/itup.h"
 #include "storage/procarray.h"
@@ -46,6 +48,40 @@ static const SstStatistic hash_statistics[] = {
 	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES},
 };
 
+static const SstStatistic gin_statistics[] = {
+	{"entry_internal_pages", SST_PAGES, SST_ENTRY_INTERNAL_PAGES},
+	{"entry_leaf_pages", SST_PAGES, SST_ENTRY_LEAF_PAGES},
+	{"posting_internal_pages", SST_PAGES, SST_POSTING_INTERNAL_PAGES},
+	{"posting_leaf_pages", SST_PAGES, SST_POSTING_LEAF_PAGES},
+	{"pending_list_pages", SST_PAGES, SST_PENDING_PAGES},
+	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	{"entries", SST_TOTAL, SST_ENTRY_ITEMS, 0, MaxIndexTuplesPerPage},
+	/* a TID in a compressed list takes a byte at least */
+	{"posting_items", SST_TOTAL, SST_POSTING_ITEMS, 0, BLCKSZ},
+	{"pending_items", SST_TOTAL, SST_PENDING_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"entry_leaf_density", SST_RATIO_LEFT, SST_ENTRY_FREE_BYTES, SST_ENTRY_USABLE_BYTES},
+	{"posting_leaf_density", SST_RATIO_LEFT, SST_POSTING_FREE_BYTES, SST_POSTING_USABLE_BYTES},
+	{"leaf_fragmentation", SST_SHARE, SST_BACKWARD_LEAVES, SST_TREE_LEAF_PAGES},
+};
+
+/* BRIN tuples can be shorter than those of other indexes. */
+#define MAX_BRIN_TUPLES (BLCKSZ / (MAXALIGN(SizeOfBrinTuple) + sizeof(ItemIdData)))
+
+static const SstStatistic brin_statistics[] = {
+	{"revmap_pages", SST_PAGES, SST_INTERNAL_PAGES},
+	{"regular_pages", SST_PAGES, SST_LEAF_PAGES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	{"summarized_ranges", SST_TOTAL, SST_SUMMARIZED_RANGES, 0, REVMAP_PAGE_MAXITEMS},
+	{"items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_BRIN_TUPLES},
+	{"placeholders", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MAX_BRIN_TUPLES},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"avg_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES},
+};
+
 static const SstStatistic heap_statistics[] = {
 	{"new_pages", SST_PAGES, SST_NEW_PAGES},
 	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
@@ -74,6 +110,8 @@ static const SstStatistic any_statistics[] = {
 
 StaticAssertDecl(lengthof(btree_statistics) <= SST_MAX_STATISTICS &&
 				 lengthof(hash_statistics) <= SST_MAX_STATISTICS &&
+				 lengthof(gin_statistics) <= SST_MAX_STATISTICS &&
+				 lengthof(brin_statistics) <= SST_MAX_STATISTICS &&
 				 lengthof(heap_statistics) <= SST_MAX_STATISTICS,
 				 "too many statistics");
 
@@ -89,6 +127,12 @@ sst_statistics(SstTargetKind kind, int *nstatistics)
 		case SST_HASH:
 			*nstatistics = lengthof(hash_statistics);
 			return hash_statistics;
+		case SST_GIN:
+			*nstatistics = lengthof(gin_statistics);
+			return gin_statistics;
+		case SST_BRIN:
+			*nstatistics = lengthof(brin_statistics);
+			return brin_statistics;
 		case SST_HEAP:
 		case SST_SEQUENCE:
 			*nstatistics = lengthof(heap_statistics);
@@ -171,7 +215,10 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
 			if (strict)
 				sst_gin_meta_visitor_init(visitor);
 			else
-				sst_any_visitor_init(visitor);
+				sst_gin_visitor_init(visitor);
+			break;
+		case SST_BRIN:
+			sst_brin_visitor_init(visitor);
 			break;
 		case SST_HEAP:
 			sst_heap_visitor_init(visitor, 0, plan->horizon);

@@ -41,6 +41,7 @@ typedef enum SstCount
 	SST_POSTING_LEAF_PAGES,
 	SST_POSTING_INTERNAL_PAGES,
 	SST_PENDING_PAGES,			/* GIN: leaf */
+	SST_TREE_LEAF_PAGES,		/* GIN: leaf pages of its trees */
 	SST_NULLS_PAGES,			/* SP-GiST: leaf or internal */
 
 	/* Properties of pages */

@@ -1,7 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * gin.c
- *	  What the metapage of a GIN index says
+ *	  What the pages of a GIN index say
+ *
+ * A GIN index has a tree of keys, the entry tree.  Keys with many rows have a
+ * tree of heap TIDs each, a posting tree.  Tuples yet to be moved there are in
+ * a pending list.  What a page is, its flags say; access/ginblock.h has the
+ * layouts.
+ *
+ * Two visitors: ours for all pages, and pgstatginindex's for the metapage.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,19 +23,263 @@
 
 #include "visit/visit.h"
 
+/* A page with line pointers has this many bytes for them and tuples. */
+#define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
+					  MAXALIGN(sizeof(GinPageOpaqueData)))
+
+/* Where the data of a posting tree page begins: GinDataPageGetData() */
+#define POSTING_DATA_OFFSET (MAXALIGN(SizeOfPageHeaderData) + \
+							 MAXALIGN(sizeof(ItemPointerData)))
+
+/*
+ * A posting tree page that VACUUM has deleted keeps its other flags; a page
+ * of the pending list does not (ginDeletePage(), shiftList()).
+ */
+#define FLAGS_OF_DELETED (GIN_DELETED | GIN_DATA | GIN_LEAF | GIN_COMPRESSED | \
+						  GIN_INCOMPLETE_SPLIT)
+
+/* Take over what a metapage says, sound or not. */
+static void
+read_meta(SstMeta *meta, const PageData *page)
+{
+	const GinMetaPageData *metad = GinPageGetMeta((Page) page);
+
+	meta->known = true;
+	meta->version = metad->ginVersion;
+	meta->pending_pages = metad->nPendingPages;
+	meta->pending_tuples = metad->nPendingHeapTuples;
+}
+
+/*
+ * There is no magic number.  A pending list has a head, a tail and pages, or
+ * none of them (shiftList() in ginfast.c).
+ */
+static bool
+meta_is_sound(const PageData *page)
+{
+	const GinMetaPageData *metad = GinPageGetMeta((Page) page);
+	bool		empty = metad->head == InvalidBlockNumber;
+
+	return metad->ginVersion >= 0 &&
+		metad->ginVersion <= GIN_CURRENT_VERSION &&
+		(metad->tail == InvalidBlockNumber) == empty &&
+		(metad->nPendingPages == 0) == empty &&
+		metad->nPendingHeapTuples >= 0 &&
+		metad->tailFreeSize <= GinListPageSize;
+}
+
+/* What leaf pages of all kinds have in common */
+static void
+count_leaf(SstCounters *counters, Size freespace, Size usable)
+{
+	counters->n[SST_LEAF_PAGES]++;
+	counters->n[SST_FREE_BYTES] += freespace;
+	counters->n[SST_USABLE_BYTES] += usable;
+}
+
+/* What those of the trees have in common */
+static void
+count_tree_leaf(const GinPageOpaqueData *opaque, BlockNumber blkno,
+				SstCounters *counters)
+{
+	counters->n[SST_TREE_LEAF_PAGES]++;
+	if (opaque->rightlink < blkno)
+		counters->n[SST_BACKWARD_LEAVES]++;
+}
+
+/*
+ * A page with line pointers: of the entry tree, or of the pending list.  They
+ * all are in use; GIN marks none as dead.
+ */
+static bool
+tuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		   SstCounters *counters)
+{
+	const GinPageOpaqueData *opaque = GinPageGetOpaque((Page) page);
+	Size		freespace = sst_page_free_space(page);
+	SstLinePointers items;
+
+	sst_read_line_pointers(page, FirstOffsetNumber, &visitor->lengths, &items);
+	if (items.outside)
+		return false;
+
+	if (opaque->flags & GIN_LIST)
+	{
+		counters->n[SST_PENDING_PAGES]++;
+		counters->n[SST_PENDING_ITEMS] += items.nitems;
+		counters->n[SST_PENDING_FREE_BYTES] += freespace;
+		count_leaf(counters, freespace, USABLE_BYTES);
+	}
+	else if (opaque->flags & GIN_LEAF)
+	{
+		counters->n[SST_ENTRY_LEAF_PAGES]++;
+		counters->n[SST_ENTRY_ITEMS] += items.nitems;
+		counters->n[SST_ENTRY_FREE_BYTES] += freespace;
+		counters->n[SST_ENTRY_USABLE_BYTES] += USABLE_BYTES;
+		count_leaf(counters, freespace, USABLE_BYTES);
+		count_tree_leaf(opaque, blkno, counters);
+	}
+	else
+	{
+		counters->n[SST_ENTRY_INTERNAL_PAGES]++;
+		counters->n[SST_INTERNAL_PAGES]++;
+	}
+
+	return true;
+}
+
+/*
+ * TIDs in the compressed posting lists of a page, or -1 if they do not end
+ * where the page's data does.
+ *
+ * A list has its first TID as it is, then the differences to the next ones in
+ * as many bytes as they need; the last byte of each, and no other, has its
+ * high bit clear.  An odd number of bytes is padded (ginpostinglist.c).
+ */
+static int
+count_compressed(const PageData *page)
+{
+	const int	lower = ((const PageHeaderData *) page)->pd_lower;
+	int			pos = POSTING_DATA_OFFSET;
+	int			ntids = 0;
+
+	while (pos < lower)
+	{
+		const GinPostingList *list = (const GinPostingList *) (page + pos);
+		const unsigned char *bytes = list->bytes;
+		int			nbytes;
+		int			nlast = 0;
+
+		if (lower - pos < (int) offsetof(GinPostingList, bytes))
+			return -1;
+		nbytes = list->nbytes;
+		pos += offsetof(GinPostingList, bytes) + SHORTALIGN(nbytes);
+		if (pos > lower || list->first.ip_posid == InvalidOffsetNumber)
+			return -1;
+
+		for (int i = 0; i < nbytes; i++)
+			nlast += bytes[i] < 0x80;
+		if (nbytes > 0 && bytes[nbytes - 1] >= 0x80)
+			return -1;
+		ntids += 1 + nlast;
+	}
+
+	return pos == lower ? ntids : -1;
+}
+
+/*
+ * A leaf page of a posting tree.  Before 9.4 it had an array of TIDs, and a
+ * pd_lower that said nothing.
+ */
+static bool
+posting_leaf(const PageData *page, BlockNumber blkno, SstCounters *counters)
+{
+	const GinPageOpaqueData *opaque = GinPageGetOpaque((Page) page);
+	int			ntids;
+	int			freespace;
+
+	if (opaque->flags & GIN_COMPRESSED)
+	{
+		ntids = count_compressed(page);
+		freespace = PageGetExactFreeSpace((Page) page);
+	}
+	else
+	{
+		ntids = opaque->maxoff;
+		freespace = (int) GinDataPageMaxDataSize -
+			ntids * (int) sizeof(ItemPointerData);
+	}
+	if (ntids < 0 || freespace < 0)
+		return false;
+
+	counters->n[SST_POSTING_LEAF_PAGES]++;
+	counters->n[SST_POSTING_ITEMS] += ntids;
+	counters->n[SST_POSTING_FREE_BYTES] += freespace;
+	counters->n[SST_POSTING_USABLE_BYTES] += GinDataPageMaxDataSize;
+	count_leaf(counters, freespace, GinDataPageMaxDataSize);
+	count_tree_leaf(opaque, blkno, counters);
+	return true;
+}
+
+static bool
+posting_internal(const PageData *page, SstCounters *counters)
+{
+	const GinPageOpaqueData *opaque = GinPageGetOpaque((Page) page);
+
+	if (opaque->maxoff * sizeof(PostingItem) > GinDataPageMaxDataSize)
+		return false;
+
+	counters->n[SST_POSTING_INTERNAL_PAGES]++;
+	counters->n[SST_INTERNAL_PAGES]++;
+	return true;
+}
+
+static bool
+gin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		 SstCounters *counters)
+{
+	uint16		flags;
+
+	if (!sst_page_is_sound(page, sizeof(GinPageOpaqueData)))
+		return sst_count_if_new(page, blkno, counters);
+
+	flags = GinPageGetOpaque((Page) page)->flags;
+	if ((flags == GIN_META) != (blkno == GIN_METAPAGE_BLKNO))
+		return false;
+
+	/* A deleted page's contents may be there still, or not. */
+	if (flags & GIN_DELETED)
+	{
+		if (flags & ~FLAGS_OF_DELETED)
+			return false;
+		counters->n[SST_DELETED_PAGES]++;
+		return true;
+	}
+
+	switch (flags)
+	{
+		case GIN_META:
+			if (!meta_is_sound(page))
+				return false;
+			counters->n[SST_META_PAGES]++;
+			read_meta(&visitor->meta, page);
+			return true;
+		case 0:
+		case GIN_INCOMPLETE_SPLIT:
+		case GIN_LEAF:
+		case GIN_LEAF | GIN_INCOMPLETE_SPLIT:
+		case GIN_LIST:
+		case GIN_LIST | GIN_LIST_FULLROW:
+			return tuple_page(visitor, page, blkno, counters);
+		case GIN_DATA:
+		case GIN_DATA | GIN_INCOMPLETE_SPLIT:
+			return posting_internal(page, counters);
+		case GIN_DATA | GIN_LEAF:
+		case GIN_DATA | GIN_LEAF | GIN_INCOMPLETE_SPLIT:
+		case GIN_DATA | GIN_LEAF | GIN_COMPRESSED:
+		case GIN_DATA | GIN_LEAF | GIN_COMPRESSED | GIN_INCOMPLETE_SPLIT:
+			return posting_leaf(page, blkno, counters);
+		default:
+			return false;
+	}
+}
+
 static bool
 gin_meta_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			  SstCounters *counters)
 {
-	const GinMetaPageData *metad = GinPageGetMeta((Page) page);
-
 	Assert(blkno == GIN_METAPAGE_BLKNO);
 
-	visitor->meta.known = true;
-	visitor->meta.version = metad->ginVersion;
-	visitor->meta.pending_pages = metad->nPendingPages;
-	visitor->meta.pending_tuples = metad->nPendingHeapTuples;
+	read_meta(&visitor->meta, page);
 	return true;
+}
+
+void
+sst_gin_visitor_init(SstVisitor *visitor)
+{
+	memset(visitor, 0, sizeof(SstVisitor));
+	visitor->page = gin_page;
+	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
 }
 
 /* The visitor that judges as pgstatginindex does: for block 0 only. */

@@ -1,0 +1,110 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# Pages of relation files, to look at and to damage: strings of BLCKSZ bytes.
+
+package Pages;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+
+# Offsets in a page header
+use constant {
+	BLCKSZ => 8192,
+	PD_FLAGS => 10,
+	PD_LOWER => 12,
+	PD_UPPER => 14,
+	PD_SPECIAL => 16,
+	PD_PAGESIZE => 18,
+	PD_LINP => 24,
+};
+
+our @EXPORT = qw(BLCKSZ PD_FLAGS PD_LOWER PD_UPPER PD_SPECIAL PD_PAGESIZE
+  PD_LINP next_random random_page get16 with16 with32 with_item items
+  read_blocks write_block);
+
+# a fixed seed, and a generator that is the same in every perl
+my $random = 20260101;
+
+sub next_random
+{
+	my ($below) = @_;
+
+	$random = ($random * 1103515245 + 12345) % 2147483648;
+	return int($random / 2147483648 * $below);
+}
+
+sub random_page
+{
+	return pack('C*', map { next_random(256) } 1 .. BLCKSZ);
+}
+
+sub get16
+{
+	my ($page, $offset) = @_;
+
+	return unpack('S', substr($page, $offset, 2));
+}
+
+sub with16
+{
+	my ($page, $offset, $value) = @_;
+
+	substr($page, $offset, 2) = pack('S', $value);
+	return $page;
+}
+
+sub with32
+{
+	my ($page, $offset, $value) = @_;
+
+	substr($page, $offset, 4) = pack('L', $value);
+	return $page;
+}
+
+# Line pointer number $n made to point to $length bytes at $offset, with the
+# flags of an item in use unless others are given
+sub with_item
+{
+	my ($page, $n, $offset, $length, $flags) = @_;
+
+	$flags //= 1;
+	return with32(
+		$page,
+		PD_LINP + 4 * ($n - 1),
+		unpack('L', pack('L', 1)) == unpack('V', pack('L', 1))
+		? $offset | $flags << 15 | $length << 17
+		: $offset << 17 | $flags << 15 | $length);
+}
+
+# How many line pointers a page has
+sub items
+{
+	my ($page) = @_;
+
+	return (get16($page, PD_LOWER) - PD_LINP) / 4;
+}
+
+# The pages of a file
+sub read_blocks
+{
+	my ($file) = @_;
+
+	open(my $fh, '<:raw', $file) or die "could not open $file: $!";
+	local $/;
+	return unpack('(a' . BLCKSZ . ')*', <$fh>);
+}
+
+sub write_block
+{
+	my ($file, $blkno, $page) = @_;
+
+	open(my $fh, '+<:raw', $file) or die "could not open $file: $!";
+	sysseek($fh, $blkno * BLCKSZ, 0) or die "could not seek in $file: $!";
+	syswrite($fh, $page) == BLCKSZ or die "could not write $file: $!";
+	close($fh);
+}
+
+1;
