@@ -22,6 +22,7 @@ OBJS = \
 	src/api/btree.o \
 	src/api/call.o \
 	src/api/gin.o \
+	src/api/gist.o \
 	src/api/hash.o \
 	src/api/index_stats.o \
 	src/api/layout_map.o \
@@ -31,6 +32,7 @@ OBJS = \
 	src/api/relpages.o \
 	src/api/result.o \
 	src/api/sample.o \
+	src/api/spgist.o \
 	src/api/stream_stats.o \
 	src/api/table_stats.o \
 	src/api/tree.o \
@@ -62,17 +64,19 @@ OBJS = \
 	src/visit/brin.o \
 	src/visit/btree.o \
 	src/visit/gin.o \
+	src/visit/gist.o \
 	src/visit/hash.o \
 	src/visit/heap.o \
 	src/visit/line_pointers.o \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \
+	src/visit/spgist.o \
 	src/visit/xacts.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup recorded btree hash gin brin relpages prewarm errors sample stats readonly
+REGRESS = setup recorded btree hash gin brin gist spgist relpages prewarm errors sample stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -140,6 +140,60 @@ ranges: how many the table has by its size, null if the metapage is not to be re
 items: index tuples in regular pages. placeholders: of these, how many stand for a summary that is being made, or was given up. free_bytes: free space in regular pages, in bytes. avg_density: percent of the space in regular pages that is in use, or null if there are none.
 Takes an AccessShareLock on the index and its table. Needs EXECUTE, which pg_stat_scan_tables has.';
 
+CREATE FUNCTION gist_stats(
+	index regclass,
+	OUT index_size bigint,
+	OUT internal_pages bigint,
+	OUT leaf_pages bigint,
+	OUT deleted_pages bigint,
+	OUT new_pages bigint,
+	OUT corrupt_pages bigint,
+	OUT first_new_block bigint,
+	OUT first_corrupt_block bigint,
+	OUT live_items bigint,
+	OUT dead_items bigint,
+	OUT free_bytes bigint,
+	OUT avg_leaf_density float8)
+AS 'MODULE_PATHNAME', 'sst_gist_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION gist_stats(regclass) IS
+'Statistics of a GiST index, from all its pages.
+index_size: bytes. internal_pages, leaf_pages, deleted_pages, new_pages (all zeros), corrupt_pages: pages, each counted once; there is no metapage.
+first_new_block, first_corrupt_block: the lowest such block, or null.
+live_items, dead_items: index tuples in leaf pages not marked dead, and marked dead. free_bytes: free space in leaf pages, in bytes. avg_leaf_density: percent of the space in leaf pages that is in use, or null if there are none.
+Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION spgist_stats(
+	index regclass,
+	OUT index_size bigint,
+	OUT inner_pages bigint,
+	OUT leaf_pages bigint,
+	OUT nulls_pages bigint,
+	OUT deleted_pages bigint,
+	OUT new_pages bigint,
+	OUT corrupt_pages bigint,
+	OUT first_new_block bigint,
+	OUT first_corrupt_block bigint,
+	OUT live_items bigint,
+	OUT dead_items bigint,
+	OUT redirect_items bigint,
+	OUT placeholder_items bigint,
+	OUT free_bytes bigint,
+	OUT inner_free_bytes bigint,
+	OUT avg_leaf_density float8,
+	OUT avg_inner_density float8)
+AS 'MODULE_PATHNAME', 'sst_spgist_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION spgist_stats(regclass) IS
+'Statistics of an SP-GiST index, from all its pages.
+index_size: bytes. inner_pages, leaf_pages, deleted_pages (without a tuple, to be used again), new_pages (all zeros), corrupt_pages: pages, each counted once, the metapage not. nulls_pages: the inner and leaf pages that are of the tree of nulls.
+first_new_block, first_corrupt_block: the lowest such block, or null.
+live_items: leaf tuples, one for each heap tuple. redirect_items, placeholder_items, dead_items: tuples of inner and leaf pages that others have left behind: that say where it went, that only keep the numbers of those behind them, that cannot be removed because something points to them.
+free_bytes, inner_free_bytes: free space in leaf pages, and in inner pages, in bytes. avg_leaf_density, avg_inner_density: percent of the space in these pages that is in use, or null if there are none.
+Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+
 CREATE FUNCTION index_stats(
 	index regclass,
 	OUT relation regclass,
@@ -560,6 +614,8 @@ REVOKE EXECUTE ON FUNCTION btree_stats(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION hash_stats(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION gin_stats(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION brin_stats(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION gist_stats(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION spgist_stats(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION index_stats(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION index_stats_tree(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION table_stats(regclass, text) FROM PUBLIC;
@@ -583,6 +639,8 @@ GRANT EXECUTE ON FUNCTION btree_stats(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION hash_stats(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION gin_stats(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION brin_stats(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION gist_stats(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION spgist_stats(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION index_stats(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION index_stats_tree(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION table_stats(regclass, text) TO pg_stat_scan_tables;

@@ -1,3 +1,4 @@
+
 # Copyright (c) 2026, streamstat contributors
 
 # What a role may do, and whose temporary tables can be read.
@@ -23,10 +24,12 @@ CREATE ROLE monitor IN ROLE pg_monitor;
 CREATE ROLE reader;
 CREATE ROLE granted;
 CREATE ROLE owner;
-CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a FROM generate_series(1, 1000) i;
+CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a, point(i, i) AS p FROM generate_series(1, 1000) i;
 CREATE INDEX t_btree ON t (k);
 CREATE INDEX t_hash ON t USING hash (k);
 CREATE INDEX t_gin ON t USING gin (a);
+CREATE INDEX t_gist ON t USING gist (point(k, k));
+CREATE INDEX t_spgist ON t USING spgist (point(k, k));
 CREATE INDEX t_brin ON t USING brin (k);
 GRANT SELECT ON t TO reader;
 GRANT EXECUTE ON FUNCTION streamstat.btree_stats(regclass) TO granted;
@@ -52,6 +55,10 @@ sub try_as
 my %function = (
 	"btree_stats('t_btree')" => 'btree_stats',
 	"hash_stats('t_hash')" => 'hash_stats',
+	"gin_stats('t_gin')" => 'gin_stats',
+	"brin_stats('t_brin')" => 'brin_stats',
+	"gist_stats('t_gist')" => 'gist_stats',
+	"spgist_stats('t_spgist')" => 'spgist_stats',
 	"sample('t')" => 'sample',
 	"sample('t_btree', 10)" => 'sample',
 	"sample('t_hash', 10, 1)" => 'sample',
@@ -59,8 +66,6 @@ my %function = (
 	"pgstatindex('t_btree'::text)" => 'pgstatindex',
 	"pgstathashindex('t_hash')" => 'pgstathashindex',
 	"pgstatginindex('t_gin')" => 'pgstatginindex',
-	"gin_stats('t_gin')" => 'gin_stats',
-	"brin_stats('t_brin')" => 'brin_stats',
 	"index_stats('t_gin')" => 'index_stats',
 	"index_stats_tree('t_btree')" => 'index_stats_tree',
 	"table_stats('t', 'row')" => 'table_stats',

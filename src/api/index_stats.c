@@ -92,14 +92,18 @@ avg_leaf_density(const SstFindings *found, bool *isnull)
 						 usable * 100.0);
 }
 
-/* In b-trees and GIN indexes, leaf pages have an order. */
+/* Leaf pages have an order in a b-tree, and in the trees of a GIN index. */
 static Datum
 leaf_fragmentation(const SstFindings *found, bool *isnull)
 {
-	uint64		nleaves = SST_COUNT(found, SST_LEAF_PAGES);
+	uint64		nleaves = 0;
 
-	*isnull = found->unread || nleaves == 0 ||
-		(found->kind & (SST_BTREE | SST_GIN)) == 0;
+	if (found->kind == SST_BTREE)
+		nleaves = SST_COUNT(found, SST_LEAF_PAGES);
+	else if (found->kind == SST_GIN)
+		nleaves = SST_COUNT(found, SST_TREE_LEAF_PAGES);
+
+	*isnull = found->unread || nleaves == 0;
 	return *isnull ? (Datum) 0 :
 		sst_two_decimals((double) SST_COUNT(found, SST_BACKWARD_LEAVES) /
 						 (double) nleaves * 100.0);

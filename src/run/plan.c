@@ -67,6 +67,35 @@ static const SstStatistic gin_statistics[] = {
 	{"leaf_fragmentation", SST_SHARE, SST_BACKWARD_LEAVES, SST_TREE_LEAF_PAGES},
 };
 
+static const SstStatistic gist_statistics[] = {
+	{"internal_pages", SST_PAGES, SST_INTERNAL_PAGES},
+	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
+	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES},
+};
+
+static const SstStatistic spgist_statistics[] = {
+	{"inner_pages", SST_PAGES, SST_INTERNAL_PAGES},
+	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
+	{"nulls_pages", SST_PAGES, SST_NULLS_PAGES},
+	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"redirect_items", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"placeholder_items", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"inner_free_bytes", SST_TOTAL, SST_INNER_FREE_BYTES, 0, BLCKSZ},
+	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES},
+	{"avg_inner_density", SST_RATIO_LEFT, SST_INNER_FREE_BYTES, SST_INNER_USABLE_BYTES},
+};
+
 /* BRIN tuples can be shorter than those of other indexes. */
 #define MAX_BRIN_TUPLES (BLCKSZ / (MAXALIGN(SizeOfBrinTuple) + sizeof(ItemIdData)))
 
@@ -111,6 +140,8 @@ static const SstStatistic any_statistics[] = {
 StaticAssertDecl(lengthof(btree_statistics) <= SST_MAX_STATISTICS &&
 				 lengthof(hash_statistics) <= SST_MAX_STATISTICS &&
 				 lengthof(gin_statistics) <= SST_MAX_STATISTICS &&
+				 lengthof(gist_statistics) <= SST_MAX_STATISTICS &&
+				 lengthof(spgist_statistics) <= SST_MAX_STATISTICS &&
 				 lengthof(brin_statistics) <= SST_MAX_STATISTICS &&
 				 lengthof(heap_statistics) <= SST_MAX_STATISTICS,
 				 "too many statistics");
@@ -130,6 +161,12 @@ sst_statistics(SstTargetKind kind, int *nstatistics)
 		case SST_GIN:
 			*nstatistics = lengthof(gin_statistics);
 			return gin_statistics;
+		case SST_GIST:
+			*nstatistics = lengthof(gist_statistics);
+			return gist_statistics;
+		case SST_SPGIST:
+			*nstatistics = lengthof(spgist_statistics);
+			return spgist_statistics;
 		case SST_BRIN:
 			*nstatistics = lengthof(brin_statistics);
 			return brin_statistics;
@@ -216,6 +253,12 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
 				sst_gin_meta_visitor_init(visitor);
 			else
 				sst_gin_visitor_init(visitor);
+			break;
+		case SST_GIST:
+			sst_gist_visitor_init(visitor);
+			break;
+		case SST_SPGIST:
+			sst_spgist_visitor_init(visitor);
 			break;
 		case SST_BRIN:
 			sst_brin_visitor_init(visitor);

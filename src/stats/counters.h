@@ -82,6 +82,8 @@ typedef enum SstCount
 	SST_POSTING_FREE_BYTES,
 	SST_POSTING_USABLE_BYTES,
 	SST_PENDING_FREE_BYTES,
+	SST_INNER_FREE_BYTES,		/* SP-GiST: of inner pages */
+	SST_INNER_USABLE_BYTES,
 
 	/* Pages at the end of tables that VACUUM could do without */
 	SST_TRUNCATABLE_PAGES,
