@@ -37,9 +37,12 @@ read_meta(SstMeta *meta, const PageData *page)
 	meta->tree_level = metad->btm_level;
 	meta->root = metad->btm_root;
 
-	/* The field came with version 4; _bt_metaversion() reads it like this. */
+	/*
+	 * The field came with version 4; _bt_metaversion() reads it like this. On
+	 * a damaged page its byte can be one that no bool has.
+	 */
 	meta->allequalimage = metad->btm_version > BTREE_NOVAC_VERSION &&
-		metad->btm_allequalimage;
+		*(const uint8 *) &metad->btm_allequalimage != 0;
 }
 
 /*
@@ -88,14 +91,15 @@ count_unclear_posting_tuples(const PageData *page, OffsetNumber first,
 	for (OffsetNumber offnum = first; offnum <= nitems; offnum++)
 	{
 		ItemId		item = PageGetItemId((Page) page, offnum);
-		IndexTuple	itup;
+		IndexTupleData itup;
 
 		if (ItemIdGetLength(item) < lengths->min_posting ||
 			ItemIdGetLength(item) > lengths->max_plain)
 			continue;
 
-		itup = (IndexTuple) (page + ItemIdGetOffset(item));
-		nposting += BTreeTupleIsPosting(itup);
+		/* On a damaged page it can be anywhere, and not aligned. */
+		memcpy(&itup, page + ItemIdGetOffset(item), sizeof(IndexTupleData));
+		nposting += BTreeTupleIsPosting(&itup);
 	}
 
 	return nposting;
@@ -163,6 +167,7 @@ btree_strict_page(SstVisitor *visitor, const PageData *page,
 				  BlockNumber blkno, SstCounters *counters)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
+	BTPageOpaqueData opaque;
 
 	if (blkno == BTREE_METAPAGE)
 	{
@@ -171,15 +176,14 @@ btree_strict_page(SstVisitor *visitor, const PageData *page,
 	}
 
 	/*
-	 * pgstatindex takes the special space from where the header says.  It
-	 * would count whatever lies behind the page, where we stop.
+	 * pgstatindex takes the special space from where the header says, aligned
+	 * or not.  It would count whatever lies behind the page, where we stop.
 	 */
 	if (header->pd_special > BLCKSZ - sizeof(BTPageOpaqueData))
 		return false;
 
-	(void) count_page_type(page,
-						   (const BTPageOpaqueData *) (page + header->pd_special),
-						   blkno, counters);
+	memcpy(&opaque, page + header->pd_special, sizeof(BTPageOpaqueData));
+	(void) count_page_type(page, &opaque, blkno, counters);
 
 	return true;
 }

@@ -115,6 +115,8 @@ static bool
 hash_strict_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 				 SstCounters *counters)
 {
+	const PageHeaderData *header = (const PageHeaderData *) page;
+
 	if (blkno == HASH_METAPAGE)
 		read_meta(&visitor->meta, page);
 	else if (PageIsNew((Page) page))
@@ -122,7 +124,13 @@ hash_strict_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		sst_count_new(counters, blkno);
 		count_unused_page(counters);
 	}
-	else if (PageGetSpecialSize((Page) page) != MAXALIGN(sizeof(HashPageOpaqueData)))
+
+	/*
+	 * The page's size is what the header says; a special space that is behind
+	 * the end of the page by that is where we stop.
+	 */
+	else if (PageGetSpecialSize((Page) page) != MAXALIGN(sizeof(HashPageOpaqueData)) ||
+			 header->pd_special > BLCKSZ - MAXALIGN(sizeof(HashPageOpaqueData)))
 		return false;
 	else
 		return count_page(visitor, page, true, counters);
