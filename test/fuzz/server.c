@@ -1,0 +1,53 @@
+/*-------------------------------------------------------------------------
+ *
+ * server.c
+ *	  What visitors call in the server, for a program without one
+ *
+ * No header of the server is included, because its releases declare these
+ * functions in different ways, that all come to the same for the linker.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  test/fuzz/server.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern void ExceptionalCondition(const char *condition);
+extern bool TransactionIdPrecedes(uint32_t id1, uint32_t id2);
+extern size_t PageGetExactFreeSpace(const char *page);
+
+/* A failed Assert(); the arguments after the first differ between releases. */
+void
+ExceptionalCondition(const char *condition)
+{
+	fprintf(stderr, "assertion failed: %s\n", condition);
+	abort();
+}
+
+/* Ids below 3 are older than all others, which are compared modulo 2^32. */
+bool
+TransactionIdPrecedes(uint32_t id1, uint32_t id2)
+{
+	if (id1 < 3 || id2 < 3)
+		return id1 < id2;
+
+	return id1 != id2 && id2 - id1 < UINT32_C(0x80000000);
+}
+
+/* The hole between pd_lower and pd_upper (storage/bufpage.h), if there is one */
+size_t
+PageGetExactFreeSpace(const char *page)
+{
+	uint16_t	bounds[2];
+
+	memcpy(bounds, page + 12, sizeof(bounds));
+	return bounds[1] > bounds[0] ? bounds[1] - bounds[0] : 0;
+}

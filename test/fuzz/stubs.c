@@ -1,0 +1,61 @@
+/*-------------------------------------------------------------------------
+ *
+ * stubs.c
+ *	  Instead of src/visit/xacts.c and src/compat, for a program without server
+ *
+ * What became of a transaction is derived from its id, so that an input says
+ * all there is to say.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  test/fuzz/stubs.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+
+#include "fuzz.h"
+
+/* All statuses, the impossible one less often: it is the end of a page. */
+SstXactStatus
+sst_xact_status(SstXacts *xacts, TransactionId xid)
+{
+	if (!TransactionIdIsNormal(xid))
+		return TransactionIdIsValid(xid) ? SST_XACT_COMMITTED :
+			SST_XACT_ABORTED;
+
+	if (xid % 64 == 63)
+		return SST_XACT_IMPOSSIBLE;
+	if (xid % 4 == SST_XACT_IN_PROGRESS)
+		xacts->running = xid;
+	return (SstXactStatus) (xid % 4);
+}
+
+bool
+sst_multixact_updater(MultiXactId multi, TransactionId *xid)
+{
+	if (!MultiXactIdIsValid(multi) || multi % 64 == 63)
+		return false;
+
+	*xid = multi % 3 == 0 ? InvalidTransactionId : multi / 3;
+	return true;
+}
+
+/* As before 18, where the two differ more from the whole of the hole. */
+Size
+sst_page_free_space(const PageData *page)
+{
+	Size		hole = PageGetExactFreeSpace((Page) page);
+
+	return hole < sizeof(ItemIdData) ? 0 : hole - sizeof(ItemIdData);
+}
+
+Size
+sst_page_heap_free_space(const PageData *page)
+{
+	return sst_page_items(page) < MaxHeapTuplesPerPage ?
+		sst_page_free_space(page) : 0;
+}
