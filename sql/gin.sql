@@ -98,26 +98,6 @@ BEGIN
 END
 $$;
 
--- Where the numbers of two sets with the same names are not the same
-CREATE FUNCTION numbers_differ(ours jsonb, theirs jsonb) RETURNS text
-LANGUAGE sql IMMUTABLE
-BEGIN ATOMIC
-	SELECT string_agg(format('%s: %s, not %s', key, o, t), '; ' ORDER BY key)
-		FROM jsonb_each_text(theirs) j(key, t), LATERAL (SELECT ours ->> key AS o) x
-		WHERE NOT ours ? key OR (o IS NULL) <> (t IS NULL)
-			OR abs(o::float8 - t::float8) > 1e-6;
-END;
-
--- A sample of all blocks has to say the same.
-CREATE FUNCTION sample_differs(index regclass, ours jsonb) RETURNS text
-LANGUAGE sql
-BEGIN ATOMIC
-	SELECT CASE WHEN bool_and(exact) AND bool_and(blocks_sampled = blocks(index))
-		THEN numbers_differ(ours, jsonb_object_agg(statistic, estimate))
-		ELSE 'not all blocks' END
-		FROM streamstat.sample(index, 1000000);
-END;
-
 CREATE FUNCTION gin_difference(index regclass) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE

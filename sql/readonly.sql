@@ -22,21 +22,96 @@ CREATE TABLE w (i int, t text) WITH (autovacuum_enabled = off);
 CREATE INDEX w_i ON w (i);
 CREATE INDEX w_hash ON w USING hash (i);
 CREATE INDEX w_gin ON w USING gin ((ARRAY[i]));
+CREATE INDEX w_gist ON w USING gist (point(i, i));
+CREATE INDEX w_spgist ON w USING spgist (point(i, i));
 CREATE INDEX w_brin ON w USING brin (i) WITH (pages_per_range = 4);
 INSERT INTO w SELECT i, repeat('x', 50) FROM generate_series(1, 20000) i;
 UPDATE w SET i = i + 1 WHERE i % 10 = 0;
 DELETE FROM w WHERE i % 7 = 0;
+-- with multixacts, subtransactions that were rolled back, pages for VACUUM to
+-- skip, and a TOAST table
+CREATE TABLE w_large (i int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);
+ALTER TABLE w_large ALTER t SET STORAGE EXTERNAL;
+INSERT INTO w_large SELECT i, repeat('x', 100) FROM generate_series(1, 5000) i;
+VACUUM (FREEZE) w_large;
+INSERT INTO w_large SELECT i, repeat('y', 5000) FROM generate_series(5001, 5500) i;
+BEGIN;
+SELECT count(*) FROM (SELECT FROM w_large WHERE i > 4000 FOR KEY SHARE) x;
+SAVEPOINT a;
+DELETE FROM w_large WHERE i > 5400;
+SAVEPOINT b;
+DELETE FROM w_large WHERE i BETWEEN 4001 AND 4100;
+ROLLBACK TO b;
+COMMIT;
+
+CREATE TABLE w_calls (ord serial, call text);
+INSERT INTO w_calls (call) VALUES
+	('btree_stats(''w_i'')'), ('hash_stats(''w_hash'')'), ('sample(''w'')'),
+	('sample(''w'', 10)'), ('sample(''w_i'')'), ('sample(''w_hash'')'),
+	('pgstatindex(''w_i'')'), ('pgstatindex(''w_i''::regclass)'),
+	('pgstathashindex(''w_hash'')'), ('pgstatginindex(''w_gin'')'), ('pg_relpages(''w'')'),
+	('pg_relpages(''w_i''::regclass)'), ('pg_prewarm(''w'')'),
+	('pg_prewarm(''w'', ''read'')'), ('pg_prewarm(''w'', ''prefetch'')'),
+	('table_stats(''w'')'), ('table_stats(''w'', ''row'')'), ('table_stats(''w'', ''sum'')'),
+	('table_stats_tree(''w'')'), ('pgstattuple(''w'')'), ('pgstattuple(''w''::regclass)'),
+	('pgstattuple_approx(''w'')'), ('pgstattuple(''w_i'')'), ('pgstattuple(''w_hash'')'),
+	('visibility_summary(''w'')'), ('unfrozen_ranges(''w'')'), ('free_space_summary(''w'')'),
+	('free_space_summary(''w_i'')'), ('layout_map(''w'')'), ('layout_map(''w_i'')'),
+	('layout_map(''w_gin'')'), ('index_stats(''w_i'')'), ('index_stats(''w_hash'')'),
+	('index_stats(''w_gin'')'), ('table_stats(''w_large'')'),
+	('pgstattuple_approx(''w_large'')'), ('gin_stats(''w_gin'')'), ('brin_stats(''w_brin'')'),
+	('sample(''w_gin'')'), ('gist_stats(''w_gist'')'), ('spgist_stats(''w_spgist'')'),
+	('stream_stats()');
+
+-- Pages in shared buffers that are to be written, of the tables and all they have
+CREATE FUNCTION dirty_pages() RETURNS int8
+LANGUAGE plpgsql AS $$
+DECLARE
+	result int8 := 0;
+BEGIN
+	IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_buffercache') THEN
+		SELECT count(*) INTO result FROM contrib.pg_buffercache b
+			JOIN pg_class c ON b.relfilenode = pg_relation_filenode(c.oid)
+			JOIN pg_class t ON t.relname IN ('w', 'w_large')
+			WHERE b.isdirty AND (c.oid IN (t.oid, t.reltoastrelid) OR c.oid IN
+				(SELECT indexrelid FROM pg_index WHERE indrelid IN (t.oid, t.reltoastrelid)));
+	END IF;
+	RETURN result;
+END
+$$;
+
+-- The same for all sessions: bytes of WAL and dirty pages that calls bring about.
+-- The server itself writes WAL now and then: if there is any, another try.
+CREATE FUNCTION all_writes(calls text[], OUT wal numeric, OUT dirtied int8)
+LANGUAGE plpgsql AS $$
+DECLARE
+	call text;
+	dirty int8;
+	position pg_lsn;
+BEGIN
+	dirty := dirty_pages();
+	FOR try IN 1..3 LOOP
+		position := pg_current_wal_insert_lsn();
+		FOREACH call IN ARRAY calls LOOP
+			EXECUTE 'SELECT * FROM streamstat.' || call;
+		END LOOP;
+		wal := pg_current_wal_insert_lsn() - position;
+		EXIT WHEN wal = 0;
+	END LOOP;
+	dirtied := dirty_pages() - dirty;
+END
+$$;
+
+-- The catalogs are read, too, as any statement reads them.
+VACUUM pg_am, pg_amop, pg_amproc, pg_attribute, pg_class, pg_constraint, pg_depend, pg_index,
+	pg_inherits, pg_namespace, pg_opclass, pg_operator, pg_proc, pg_statistic, pg_trigger, pg_type;
 CHECKPOINT;
+SELECT dirty_pages();
 SELECT call, w.*
-	FROM unnest(ARRAY['btree_stats(''w_i'')', 'hash_stats(''w_hash'')',
-		'gin_stats(''w_gin'')', 'brin_stats(''w_brin'')', 'sample(''w_gin'')',
-		'sample(''w'')', 'sample(''w'', 10)', 'sample(''w_i'')', 'sample(''w_hash'')',
-		'pgstatindex(''w_i'')', 'pgstatindex(''w_i''::regclass)',
-		'pgstathashindex(''w_hash'')', 'pgstatginindex(''w_gin'')',
-		'pg_relpages(''w'')', 'pg_relpages(''w_i''::regclass)',
-		'pg_prewarm(''w'')', 'pg_prewarm(''w'', ''read'')', 'pg_prewarm(''w'', ''prefetch'')',
-		'stream_stats()']) call,
-		writes('SELECT * FROM streamstat.' || call) w;
+	FROM w_calls, writes('SELECT * FROM streamstat.' || call) w
+	ORDER BY ord;
+SELECT * FROM all_writes((SELECT array_agg(call ORDER BY ord) FROM w_calls));
+-- and a scan that does
 SELECT dirtied > 0 AS a_scan_dirties FROM writes('SELECT * FROM w');
 
 -- Nor do they make pages look as if they were in demand: a scan again and again

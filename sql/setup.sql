@@ -8,13 +8,22 @@
 --
 CREATE EXTENSION streamstat;
 
+-- Compiling the comparisons below takes longer than all that they do.
+DO $$
+BEGIN
+	EXECUTE format('ALTER DATABASE %I SET jit = off', current_database());
+	EXECUTE format('ALTER DATABASE %I SET work_mem = ''64MB''', current_database());
+END
+$$;
+
 CREATE SCHEMA contrib;
 DO $$
 DECLARE
 	name text;
 BEGIN
 	FOR name IN SELECT a.name FROM pg_available_extensions a
-		WHERE a.name IN ('pageinspect', 'pg_buffercache', 'pg_prewarm', 'pgstattuple')
+		WHERE a.name IN ('pageinspect', 'pg_buffercache', 'pg_freespacemap',
+			'pg_prewarm', 'pg_visibility', 'pgstattuple')
 	LOOP
 		EXECUTE format('CREATE EXTENSION %I SCHEMA contrib', name);
 	END LOOP;
@@ -223,6 +232,26 @@ BEGIN ATOMIC
 			FILTER (WHERE o.value <> t.value)
 		END
 	FROM jsonb_each(ours) o JOIN jsonb_each(theirs) t USING (key);
+END;
+
+-- Where the numbers of two sets with the same names are not the same
+CREATE FUNCTION numbers_differ(ours jsonb, theirs jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE
+BEGIN ATOMIC
+	SELECT string_agg(format('%s: %s, not %s', key, o, t), '; ' ORDER BY key)
+		FROM jsonb_each_text(theirs) j(key, t), LATERAL (SELECT ours ->> key AS o) x
+		WHERE NOT ours ? key OR (o IS NULL) <> (t IS NULL)
+			OR abs(o::float8 - t::float8) > 1e-6;
+END;
+
+-- A sample of all blocks has to say the same.
+CREATE FUNCTION sample_differs(index regclass, ours jsonb) RETURNS text
+LANGUAGE sql
+BEGIN ATOMIC
+	SELECT CASE WHEN bool_and(exact) AND bool_and(blocks_sampled = blocks(index))
+		THEN numbers_differ(ours, jsonb_object_agg(statistic, estimate))
+		ELSE 'not all blocks' END
+		FROM streamstat.sample(index, 1000000);
 END;
 
 -- The same for each function about an index of the kind

@@ -225,12 +225,17 @@ sub check_reads
 			}
 		}
 
-		# again, from the page cache
-		is( $s->query(
+		# again, from the page cache, where somebody may need the memory meanwhile
+		my $wanted = "$expected{\"hash_stats('small_hash')\"}\n" . ($nowait ? 'none' : $used);
+		my $answer;
+		foreach (1 .. 10)
+		{
+			$answer = $s->query(
 				"SELECT * FROM streamstat.hash_stats('small_hash'); SELECT coalesce(io_method, 'none') FROM streamstat.stream_stats()"
-			),
-			"$expected{\"hash_stats('small_hash')\"}\n" . ($nowait ? 'none' : $used),
-			"$machine, $method: cached");
+			);
+			last if $answer eq $wanted;
+		}
+		is($answer, $wanted, "$machine, $method: cached");
 	}
 }
 
