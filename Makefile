@@ -76,7 +76,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup recorded btree hash gin brin gist spgist relpages prewarm errors sample tables stats readonly
+REGRESS = setup recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors sample tables stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
