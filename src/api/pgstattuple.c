@@ -33,44 +33,16 @@ PG_FUNCTION_INFO_V1(sst_pgstattuple_approx);
  * pgstattuple
  */
 
-/* Percent of the table, in two decimals */
-static Datum
-percent_of_table(const SstFindings *found, SstCount part)
-{
-	uint64		table_len = found->nblocks * BLCKSZ;
-
-	return sst_two_decimals(table_len == 0 ? 0.0 :
-							100.0 * SST_COUNT(found, part) / table_len);
-}
-
-static Datum
-tuple_percent(const SstFindings *found, bool *isnull)
-{
-	return percent_of_table(found, SST_TUPLE_BYTES);
-}
-
-static Datum
-dead_tuple_percent(const SstFindings *found, bool *isnull)
-{
-	return percent_of_table(found, SST_DEAD_TUPLE_BYTES);
-}
-
-static Datum
-free_percent(const SstFindings *found, bool *isnull)
-{
-	return percent_of_table(found, SST_FREE_BYTES);
-}
-
 static const SstColumn exact_columns[] = {
 	{"table_len", INT8OID, 0, sst_size_column},
 	{"tuple_count", INT8OID, SST_TUPLES},
 	{"tuple_len", INT8OID, SST_TUPLE_BYTES},
-	{"tuple_percent", FLOAT8OID, 0, tuple_percent},
+	{"tuple_percent", FLOAT8OID, 0, sst_tuple_percent_column},
 	{"dead_tuple_count", INT8OID, SST_DEAD_TUPLES},
 	{"dead_tuple_len", INT8OID, SST_DEAD_TUPLE_BYTES},
-	{"dead_tuple_percent", FLOAT8OID, 0, dead_tuple_percent},
+	{"dead_tuple_percent", FLOAT8OID, 0, sst_dead_tuple_percent_column},
 	{"free_space", INT8OID, SST_FREE_BYTES},
-	{"free_percent", FLOAT8OID, 0, free_percent},
+	{"free_percent", FLOAT8OID, 0, sst_free_percent_column},
 };
 
 /* ERROR if pgstattuple has no numbers of such a relation, in its words. */

@@ -181,6 +181,36 @@ sst_two_decimals(double percent)
 	return DirectFunctionCall1(float8in, CStringGetDatum(str));
 }
 
+/* pgstattuple's percentages are of all bytes of the table. */
+static Datum
+percent_of_table(const SstFindings *found, SstCount part, bool *isnull)
+{
+	uint64		table_len = found->nblocks * BLCKSZ;
+
+	*isnull = found->unread;
+	return *isnull ? (Datum) 0 :
+		sst_two_decimals(table_len == 0 ? 0.0 :
+						 100.0 * SST_COUNT(found, part) / table_len);
+}
+
+Datum
+sst_tuple_percent_column(const SstFindings *found, bool *isnull)
+{
+	return percent_of_table(found, SST_TUPLE_BYTES, isnull);
+}
+
+Datum
+sst_dead_tuple_percent_column(const SstFindings *found, bool *isnull)
+{
+	return percent_of_table(found, SST_DEAD_TUPLE_BYTES, isnull);
+}
+
+Datum
+sst_free_percent_column(const SstFindings *found, bool *isnull)
+{
+	return percent_of_table(found, SST_FREE_BYTES, isnull);
+}
+
 /* What is known of a target before anything is read */
 void
 sst_findings_init(SstFindings *found, const SstTarget *target)

@@ -69,6 +69,11 @@ extern Datum sst_first_new_block_column(const SstFindings *found, bool *isnull);
 extern Datum sst_first_corrupt_block_column(const SstFindings *found,
 											bool *isnull);
 
+extern Datum sst_tuple_percent_column(const SstFindings *found, bool *isnull);
+extern Datum sst_dead_tuple_percent_column(const SstFindings *found,
+										   bool *isnull);
+extern Datum sst_free_percent_column(const SstFindings *found, bool *isnull);
+
 extern Datum sst_percent(uint64 part, uint64 whole, bool *isnull);
 extern Datum sst_two_decimals(double percent);
 

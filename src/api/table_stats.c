@@ -35,36 +35,6 @@ typedef enum WithToast
 	TOAST_SUMMED				/* added to the table's row */
 } WithToast;
 
-/* pgstattuple's percentages are of all bytes of the table. */
-static Datum
-percent_of_table(const SstFindings *found, SstCount part, bool *isnull)
-{
-	uint64		table_len = found->nblocks * BLCKSZ;
-
-	*isnull = found->unread;
-	return *isnull ? (Datum) 0 :
-		sst_two_decimals(table_len == 0 ? 0.0 :
-						 100.0 * SST_COUNT(found, part) / table_len);
-}
-
-static Datum
-tuple_percent(const SstFindings *found, bool *isnull)
-{
-	return percent_of_table(found, SST_TUPLE_BYTES, isnull);
-}
-
-static Datum
-dead_tuple_percent(const SstFindings *found, bool *isnull)
-{
-	return percent_of_table(found, SST_DEAD_TUPLE_BYTES, isnull);
-}
-
-static Datum
-free_percent(const SstFindings *found, bool *isnull)
-{
-	return percent_of_table(found, SST_FREE_BYTES, isnull);
-}
-
 static Datum
 delete_in_progress_tuples(const SstFindings *found, bool *isnull)
 {
@@ -92,12 +62,12 @@ static const SstColumn columns[] = {
 	{"table_len", INT8OID, 0, sst_size_column},
 	{"tuple_count", INT8OID, SST_TUPLES},
 	{"tuple_len", INT8OID, SST_TUPLE_BYTES},
-	{"tuple_percent", FLOAT8OID, 0, tuple_percent},
+	{"tuple_percent", FLOAT8OID, 0, sst_tuple_percent_column},
 	{"dead_tuple_count", INT8OID, SST_DEAD_TUPLES},
 	{"dead_tuple_len", INT8OID, SST_DEAD_TUPLE_BYTES},
-	{"dead_tuple_percent", FLOAT8OID, 0, dead_tuple_percent},
+	{"dead_tuple_percent", FLOAT8OID, 0, sst_dead_tuple_percent_column},
 	{"free_space", INT8OID, SST_FREE_BYTES},
-	{"free_percent", FLOAT8OID, 0, free_percent},
+	{"free_percent", FLOAT8OID, 0, sst_free_percent_column},
 	{"recently_dead_tuples", INT8OID, SST_RECENTLY_DEAD_TUPLES},
 	{"insert_in_progress_tuples", INT8OID, SST_INSERTING_TUPLES},
 	{"delete_in_progress_tuples", INT8OID, 0, delete_in_progress_tuples},
