@@ -409,8 +409,8 @@ AS 'MODULE_PATHNAME', 'sst_sample'
 LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION sample(regclass, int, bigint) IS
-'Page statistics of a b-tree index, a hash index or a heap table, from a random sample of its blocks.
-One row for each statistic. statistic: its name; ..._pages count pages, ..._items and tuples (visible or not) count items of all the relation, ..._bytes are bytes, the others percent. estimate: what the relation has, as far as the sample tells; null for a percentage of nothing. low, high: the ends of the 95 % confidence interval; null if the sample is too small to show one. blocks_sampled, blocks_total: blocks read, and blocks of the relation. exact: all blocks were read, so that the estimate is the true value.
+'Page statistics of a table or of an index of any access method, from a random sample of its blocks.
+One row for each statistic. statistic: its name; ..._pages count pages; ..._items, items, entries, placeholders, ..._ranges and ..._count count items of all the relation; ..._bytes, ..._len and free_space are bytes; the others are percent. Of a table, those that table_stats has as well mean the same, all_visible_... what the pages themselves say. estimate: what the relation has, as far as the sample tells; null for a percentage of nothing. low, high: the ends of the 95 % confidence interval; null if the sample is too small to show one. blocks_sampled, blocks_total: blocks read, and blocks of the relation. exact: all blocks were read, so that the estimate is the true value.
 The same seed gives the same rows, as long as the relation does not change.
 Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
 
