@@ -40,6 +40,7 @@ OBJS = \
 	src/compat/compat.o \
 	src/compat/read_stream.o \
 	src/run/maps.o \
+	src/run/measure.o \
 	src/run/parallel.o \
 	src/run/plan.o \
 	src/run/prewarm.o \
@@ -70,6 +71,7 @@ OBJS = \
 	src/visit/line_pointers.o \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \
+	src/visit/rebuild.o \
 	src/visit/spgist.o \
 	src/visit/xacts.o
 

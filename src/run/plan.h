@@ -13,9 +13,11 @@
 #ifndef SST_PLAN_H
 #define SST_PLAN_H
 
+#include "run/limits.h"
 #include "stats/estimate.h"
 #include "stream/stream.h"
 #include "target/target.h"
+#include "visit/rebuild.h"
 #include "visit/visit.h"
 
 /* Most statistics of any kind of relation */
@@ -52,6 +54,10 @@ typedef struct SstScanPlan
 	BlockNumber nskipped;		/* blocks of the range not to be read */
 
 	SstIoPath	path;
+
+	/* For one process alone, or NULL */
+	SstRebuild *rebuild;		/* count what a rebuild would take, too */
+	SstLimits  *limits;
 } SstScanPlan;
 
 /* What was found, by one process or by several together */

@@ -72,6 +72,9 @@ show_page(Scan *scan, const SstPage *page, SstCounters *counters)
 	if (page->image != NULL)
 		sound = scan->visitor.page(&scan->visitor, page->image, page->blkno,
 								   counters);
+	if (sound && scan->plan->rebuild != NULL)
+		scan->plan->rebuild->page(scan->plan->rebuild, page->image,
+								  page->blkno, counters);
 	if (BufferIsValid(page->buffer))
 		UnlockReleaseBuffer(page->buffer);
 
@@ -425,9 +428,11 @@ void
 sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
 			 SstScanResult *result)
 {
-	int			nworkers = sst_parallel_workers(rel, plan->forknum,
-												sst_plan_nblocks(plan),
-												plan->nblocks);
+	int			nworkers = 0;
+
+	if (!plan->sampled && plan->rebuild == NULL && plan->limits == NULL)
+		nworkers = sst_parallel_workers(rel, plan->forknum,
+										sst_plan_nblocks(plan), plan->nblocks);
 
 	if (nworkers > 0)
 	{

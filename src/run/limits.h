@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ *
+ * limits.h
+ *	  What bounds a scan: bytes, time, and bytes per second
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/limits.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_LIMITS_H
+#define SST_LIMITS_H
+
+#include "portability/instr_time.h"
+
+/*
+ * Limits of a call that makes several scans.  Every page that is looked at
+ * counts, from wherever it came.  A scan with limits has no parallel workers.
+ */
+typedef struct SstLimits
+{
+	instr_time	deadline;		/* zero for none */
+	int64		bytes_left;		/* that may still be read */
+	int64		max_rate;		/* bytes per second; 0 for no limit */
+	bool		reached;		/* set when a scan ended early */
+} SstLimits;
+
+#endif							/* SST_LIMITS_H */

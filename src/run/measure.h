@@ -1,0 +1,42 @@
+/*-------------------------------------------------------------------------
+ *
+ * measure.h
+ *	  What a bounded number of a relation's blocks tells of all of it
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/measure.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_MEASURE_H
+#define SST_MEASURE_H
+
+#include "run/limits.h"
+#include "run/plan.h"
+
+typedef struct SstMeasurement
+{
+	uint64		nblocks;		/* of the relation, when it was measured */
+	uint64		nread;			/* of these, read */
+	bool		exact;			/* all of them were */
+
+	/* In percent of the relation's bytes; NaN where not known */
+	SstEstimate free_share;
+	SstEstimate dead_share;
+
+	/* What a rebuild would make of it; NaN where not known */
+	SstEstimate rebuilt_blocks;
+	const char *obstacle;		/* why not */
+
+	SstCounters counters;		/* of the pages that were read */
+	SstMeta		meta;
+	SstStreamReport report;
+} SstMeasurement;
+
+extern bool sst_measure(const SstTarget *target, BlockNumber nsample,
+						uint32 seed, SstLimits *limits,
+						SstMeasurement *measurement);
+
+#endif							/* SST_MEASURE_H */
