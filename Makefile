@@ -44,6 +44,7 @@ OBJS = \
 	src/run/parallel.o \
 	src/run/plan.o \
 	src/run/prewarm.o \
+	src/run/sampling.o \
 	src/run/scan.o \
 	src/source/chunks.o \
 	src/source/source_range.o \
@@ -51,6 +52,9 @@ OBJS = \
 	src/source/source_skip.o \
 	src/stats/counters.o \
 	src/stats/estimate.o \
+	src/stats/interval.o \
+	src/stats/page_sample.o \
+	src/stats/spread.o \
 	src/stream/buffered.o \
 	src/stream/careful.o \
 	src/stream/file_sync.o \

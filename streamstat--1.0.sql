@@ -397,20 +397,25 @@ CREATE FUNCTION sample(
 	relation regclass,
 	blocks int DEFAULT 10000,
 	seed bigint DEFAULT NULL,
+	margin float8 DEFAULT NULL,
+	max_time interval DEFAULT NULL,
 	OUT statistic text,
 	OUT estimate float8,
 	OUT low float8,
 	OUT high float8,
 	OUT blocks_sampled bigint,
 	OUT blocks_total bigint,
-	OUT exact boolean)
+	OUT exact boolean,
+	OUT ended_by text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'sst_sample'
 LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION sample(regclass, int, bigint) IS
+COMMENT ON FUNCTION sample(regclass, int, bigint, float8, interval) IS
 'Page statistics of a table or of an index of any access method, from a random sample of its blocks.
-One row for each statistic. statistic: its name; ..._pages count pages; ..._items, items, entries, placeholders, ..._ranges and ..._count count items of all the relation; ..._bytes, ..._len and free_space are bytes; the others are percent. Of a table, those that table_stats has as well mean the same, all_visible_... what the pages themselves say. estimate: what the relation has, as far as the sample tells; null for a percentage of nothing. low, high: the ends of the 95 % confidence interval; null if the sample is too small to show one. blocks_sampled, blocks_total: blocks read, and blocks of the relation. exact: all blocks were read, so that the estimate is the true value.
+The relation is cut into as many equal ranges as blocks are to be read, and one block of each is drawn. With a margin, samples grow until the interval of the main statistic (avg_leaf_density, avg_density or free_percent; of GIN the density of what has more bytes) is at most so many percentage points wide to each side; blocks is the most to be read in all then. max_time: no block is asked for after that.
+One row for each statistic. statistic: its name; ..._pages count pages; ..._items, items, entries, placeholders, ..._ranges and ..._count count items of all the relation; ..._bytes, ..._len and free_space are bytes; the others are percent. Of a table, those that table_stats has as well mean the same, all_visible_... what the pages themselves say. estimate: what the relation has, as far as the sample tells; null for a percentage of nothing. low, high: the ends of the 95 % confidence interval; null if the sample is too small to show one. blocks_sampled, blocks_total: blocks read, and blocks of the relation. exact: all blocks were read, so that the estimate is the true value. ended_by: margin, blocks, all (there are no more blocks), or max_time (the rows are those of the last sample that was read to its end, or null).
+Of a table, blocks that the visibility map vouches for are sampled apart: what is dead is looked for among the others.
 The same seed gives the same rows, as long as the relation does not change.
 Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
 
@@ -624,7 +629,7 @@ REVOKE EXECUTE ON FUNCTION visibility_summary(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION unfrozen_ranges(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION free_space_summary(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION layout_map(regclass, int) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION sample(regclass, int, bigint) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION sample(regclass, int, bigint, float8, interval) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstattuple(text) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstattuple(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstattuple_approx(regclass) FROM PUBLIC;
@@ -649,7 +654,7 @@ GRANT EXECUTE ON FUNCTION visibility_summary(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION unfrozen_ranges(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION free_space_summary(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION layout_map(regclass, int) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION sample(regclass, int, bigint) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION sample(regclass, int, bigint, float8, interval) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple(text) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple_approx(regclass) TO pg_stat_scan_tables;

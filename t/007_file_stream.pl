@@ -1076,7 +1076,8 @@ foreach my $workers (0, 2)
 		"btree_stats('large_btree')", "pgstatindex('large_btree')",
 		"sample('large_btree', 10000000)", "sample('large_btree', 17000, 1)");
 	$large{$workers} = $results;
-	is(join(' ', grep { ($stats->{$_}{workers} > 0) != ($workers > 0) } sort keys %$stats),
+	# samples are read by one process, unless they are everything
+	is(join(' ', grep { ($stats->{$_}{workers} > 0) != ($workers > 0 && !/, [0-9]{5}, [0-9]\)/) } sort keys %$stats),
 		'', "$workers workers: so many helped");
 	is( join(' ', grep { $stats->{$_}{blocks_private} < 10000 } sort keys %$stats),
 		'',

@@ -20,7 +20,8 @@ copy_tree()	# DIR
 	mkdir -p "$1"
 	(cd "$top" && tar -cf - --exclude=./.git --exclude='*.o' --exclude='*.so' \
 		--exclude='*.bc' --exclude='*.a' --exclude=results --exclude=output_iso \
-		--exclude=tmp_check --exclude='regression.*' --exclude=./build .) |
+		--exclude=tmp_check --exclude='regression.*' --exclude=./build \
+		--exclude=test_estimate .) |
 		tar -xf - -C "$1" --no-same-owner
 }
 

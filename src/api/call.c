@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include "utils/timestamp.h"
+
 #include "api/call.h"
 #include "run/scan.h"
 
@@ -32,6 +34,35 @@ void
 sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target, int kinds)
 {
 	sst_target_open(target, sst_relation_argument(fcinfo), kinds);
+}
+
+/*
+ * Set the deadline of limits by an interval from now; false if the argument is
+ * null, for no limit.
+ */
+bool
+sst_max_time_argument(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
+{
+	Interval   *interval;
+	double		seconds;
+
+	if (PG_ARGISNULL(argno))
+		return false;
+
+	interval = PG_GETARG_INTERVAL_P(argno);
+	seconds = interval->time / (double) USECS_PER_SEC +
+		(interval->day + interval->month * DAYS_PER_MONTH) *
+		(double) SECS_PER_DAY;
+	if (seconds <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"%s\" must be greater than zero", "max_time")));
+
+	/* A year is as good as more. */
+	INSTR_TIME_SET_CURRENT(limits->deadline);
+	limits->deadline = sst_time_after(limits->deadline,
+									  Min(seconds, SECS_PER_YEAR));
+	return true;
 }
 
 static void

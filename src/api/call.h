@@ -19,6 +19,8 @@
 extern Oid	sst_relation_argument(FunctionCallInfo fcinfo);
 extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
 							  int kinds);
+extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
+								  SstLimits *limits);
 extern void sst_scan_target(const SstTarget *target, SstFindings *found,
 							const char *function);
 extern void sst_scan_as_contrib(const SstTarget *target, SstRules rules,

@@ -20,8 +20,8 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-#include "api/result.h"
-#include "run/scan.h"
+#include "api/call.h"
+#include "run/sampling.h"
 
 PG_FUNCTION_INFO_V1(sst_sample);
 
@@ -63,58 +63,100 @@ float8_or_null(double value, bool *isnull)
 	return Float8GetDatum(value);
 }
 
-Datum
-sst_sample(PG_FUNCTION_ARGS)
+/* How many blocks to read at most */
+static BlockNumber
+blocks_argument(FunctionCallInfo fcinfo, int argno)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	SstTarget	target;
-	SstScanPlan plan;
-	SstScanResult result;
-	const SstStatistic *statistics;
-	int			nstatistics;
-	instr_time	start;
 	int32		nblocks;
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("relation cannot be null")));
-	if (PG_ARGISNULL(1))
+	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("sample size cannot be null")));
-	nblocks = PG_GETARG_INT32(1);
+
+	nblocks = PG_GETARG_INT32(argno);
 	if (nblocks <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("sample size must be greater than zero"),
 				 errhint("Give the number of blocks to read.")));
+	return nblocks;
+}
+
+/* The margin to reach, or infinity if that is not asked for */
+static double
+margin_argument(FunctionCallInfo fcinfo, int argno)
+{
+	double		margin;
+
+	if (PG_ARGISNULL(argno))
+		return INFINITY;
+
+	margin = PG_GETARG_FLOAT8(argno);
+	if (isnan(margin) || margin <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("margin must be greater than zero"),
+				 errhint("Give it in percentage points.")));
+	return margin;
+}
+
+Datum
+sst_sample(PG_FUNCTION_ARGS)
+{
+	static const char *const ends[] = {"margin", "blocks", "all", "max_time"};
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SstTarget	target;
+	SstPageSample sample;
+	SstScanResult result;
+	const SstStatistic *statistics;
+	int			nstatistics;
+	instr_time	start;
+	BlockNumber nblocks;
+	double		margin;
+	SstLimits	limits = {.bytes_left = PG_INT64_MAX};
+	SstLimits  *limited;
+	SstSampleEnd end;
+
+	nblocks = blocks_argument(fcinfo, 1);
+	margin = margin_argument(fcinfo, 3);
+	limited = sst_max_time_argument(fcinfo, 4, &limits) ? &limits : NULL;
 
 	INSTR_TIME_SET_CURRENT(start);
-	sst_target_open(&target, PG_GETARG_OID(0), SST_ANY_INDEX | SST_TABLE);
+	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
 
 	InitMaterializedSRF(fcinfo, 0);
 
-	statistics = sst_statistics(target.kind, &nstatistics);
-	sst_plan_sample(&plan, &target, nblocks, sampler_seed(fcinfo, 2));
-	sst_scan_run(&plan, target.rel, NULL, &result);
+	if (!isinf(margin))
+		end = sst_sample_to_margin(&target, margin, nblocks,
+								   sampler_seed(fcinfo, 2), limited,
+								   &sample, &result);
+	else if (sst_sample_scan(&target, nblocks, sampler_seed(fcinfo, 2), NULL,
+							 limited, &sample, &result))
+		end = sst_sample_is_exact(&sample) ? SST_SAMPLE_ALL : SST_SAMPLE_BLOCKS;
+	else
+	{
+		sample.nsampled = 0;
+		end = SST_SAMPLE_LIMITS;
+	}
 	sst_remember_call("sample", RelationGetRelid(target.rel), start,
 					  &result.report);
 
+	statistics = sst_statistics(target.kind, &nstatistics);
 	for (int i = 0; i < nstatistics; i++)
 	{
-		SstEstimate estimate = sst_estimate(&statistics[i], &result.moments[i],
-											result.nvisited, target.nblocks);
-		Datum		values[7];
-		bool		nulls[7] = {0};
+		SstEstimate estimate = sst_estimate(&statistics[i], &sample);
+		Datum		values[8];
+		bool		nulls[8] = {0};
 
 		values[0] = CStringGetTextDatum(statistics[i].name);
 		values[1] = float8_or_null(estimate.value, &nulls[1]);
 		values[2] = float8_or_null(estimate.low, &nulls[2]);
 		values[3] = float8_or_null(estimate.high, &nulls[3]);
-		values[4] = Int64GetDatum(result.nvisited);
+		values[4] = Int64GetDatum(sample.nsampled);
 		values[5] = Int64GetDatum((int64) target.nblocks);
-		values[6] = BoolGetDatum(result.nvisited >= target.nblocks);
+		values[6] = BoolGetDatum(sst_sample_is_exact(&sample));
+		values[7] = CStringGetTextDatum(ends[end]);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 

@@ -426,3 +426,26 @@ sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 	return false;
 #endif
 }
+
+/* The moment some seconds, at most some years, after the start */
+instr_time
+sst_time_after(instr_time start, double seconds)
+{
+	int64		ns = (int64) (seconds * 1e9);
+
+#if PG_VERSION_NUM >= 190000
+	INSTR_TIME_ADD_NANOSEC(start, ns);
+#elif PG_VERSION_NUM >= 160000
+	start.ticks += ns;
+#else
+	start.tv_sec += ns / 1000000000;
+	start.tv_nsec += ns % 1000000000;
+	if (start.tv_nsec >= 1000000000)
+	{
+		start.tv_sec++;
+		start.tv_nsec -= 1000000000;
+	}
+#endif
+
+	return start;
+}

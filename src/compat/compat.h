@@ -25,6 +25,7 @@
 #error "streamstat requires PostgreSQL 15 or later"
 #endif
 
+#include "portability/instr_time.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "storage/smgr.h"
@@ -101,5 +102,7 @@ extern bool sst_advise(SstSegmentFile *file, BlockNumber blkno,
 					   BlockNumber nblocks);
 extern bool sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 								 uint64 *reads, uint64 *bytes);
+
+extern instr_time sst_time_after(instr_time start, double seconds);
 
 #endif							/* SST_COMPAT_H */

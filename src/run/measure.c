@@ -15,7 +15,50 @@
 #include <math.h>
 
 #include "run/measure.h"
-#include "run/scan.h"
+#include "run/sampling.h"
+
+/* Free space in pages that are in use, and all of those that are not */
+static const SstStatistic free_share =
+{"free", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .plus_pages = true};
+
+/* A hash index counts the pages that are not in use as free space already. */
+static const SstStatistic hash_free_share =
+{"free", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES};
+
+static const SstStatistic dead_tuple_share =
+{"dead", SST_RATIO, SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES};
+
+static const SstStatistic dead_item_share =
+{"dead", SST_RATIO, SST_DEAD_ITEMS, SST_LIVE_ITEMS, .plus_y = true};
+
+/* What is needed to know how large a rebuilt relation will be */
+typedef struct RebuiltSize
+{
+	const SstRebuild *rebuild;
+	const SstMeta *meta;
+} RebuiltSize;
+
+static double
+rebuilt_blocks(const void *arg, const double *sums)
+{
+	const RebuiltSize *size = arg;
+
+	return size->rebuild->blocks(size->rebuild, sums, size->meta);
+}
+
+static SstEstimate
+estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
+				 const SstPageSample *sample)
+{
+	RebuiltSize size = {rebuild, meta};
+	SstEstimate result = sst_estimate_function(rebuilt_blocks, &size, 1,
+											   sample);
+	double		model = rebuild->uncertainty * result.value;
+
+	result.low = Max(result.value - hypot(result.value - result.low, model), 0);
+	result.high = result.value + hypot(result.high - result.value, model);
+	return result;
+}
 
 /*
  * Read a sample of nsample blocks of the target, or all if it has no more.
@@ -28,9 +71,10 @@ sst_measure(const SstTarget *target, BlockNumber nsample, uint32 seed,
 			SstLimits *limits, SstMeasurement *measurement)
 {
 	static const SstEstimate unknown = {NAN, NAN, NAN};
-	SstScanPlan plan;
+	SstPageSample sample;
 	SstScanResult result;
 	SstRebuild	rebuild;
+	bool		complete;
 
 	memset(measurement, 0, sizeof(SstMeasurement));
 	measurement->nblocks = target->nblocks;
@@ -38,36 +82,32 @@ sst_measure(const SstTarget *target, BlockNumber nsample, uint32 seed,
 	measurement->dead_share = unknown;
 	measurement->rebuilt_blocks = unknown;
 
-	sst_plan_sample(&plan, target, nsample, seed);
-	plan.limits = limits;
 	sst_rebuild_init(&rebuild, target);
 	measurement->obstacle = rebuild.obstacle;
-	if (rebuild.obstacle == NULL)
-		plan.rebuild = &rebuild;
-	sst_scan_run(&plan, target->rel, NULL, &result);
 
+	complete = sst_sample_scan(target, nsample, seed,
+							   rebuild.obstacle ? NULL : &rebuild, limits,
+							   &sample, &result);
 	measurement->nread = result.nvisited;
 	measurement->report = result.report;
-	if (limits != NULL && limits->reached)
-		return false;
-
-	measurement->exact = measurement->nread >= measurement->nblocks;
-	measurement->counters = result.counters;
-	measurement->meta = result.meta;
-	if (result.counters.n[SST_PAGE_BYTES] > 0)
-		measurement->free_share.value = 100.0 *
-			result.counters.n[SST_FREE_BYTES] / result.counters.n[SST_PAGE_BYTES];
-
-	if (rebuild.obstacle == NULL)
+	if (complete)
 	{
-		double		counts[SST_NCOUNTS];
+		const SstStatistic *free = target->kind == SST_HASH ?
+			&hash_free_share : &free_share;
+		const SstStatistic *dead = (target->kind & SST_TABLE) != 0 ?
+			&dead_tuple_share : &dead_item_share;
 
-		for (int i = 0; i < SST_NCOUNTS; i++)
-			counts[i] = (double) result.counters.n[i] *
-				measurement->nblocks / Max(measurement->nread, 1);
-		measurement->rebuilt_blocks.value = rebuild.blocks(&rebuild, counts,
-														   &result.meta);
+		measurement->exact = sst_sample_is_exact(&sample);
+		measurement->counters = result.counters;
+		measurement->meta = result.meta;
+		measurement->free_share = sst_estimate(free, &sample);
+		measurement->dead_share = sst_estimate(dead, &sample);
+		if (rebuild.obstacle == NULL)
+			measurement->rebuilt_blocks = estimate_rebuilt(&rebuild,
+														   &result.meta,
+														   &sample);
 	}
+	sst_page_sample_free(&sample);
 
-	return true;
+	return complete;
 }

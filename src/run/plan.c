@@ -27,7 +27,7 @@ static const SstStatistic btree_statistics[] = {
 	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
 	{"new_pages", SST_PAGES, SST_NEW_PAGES},
 	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
-	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES},
+	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
 	{"leaf_fragmentation", SST_SHARE, SST_BACKWARD_LEAVES, SST_LEAF_PAGES},
 	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
@@ -45,7 +45,7 @@ static const SstStatistic hash_statistics[] = {
 	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES},
+	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
 };
 
 static const SstStatistic gin_statistics[] = {
@@ -62,8 +62,8 @@ static const SstStatistic gin_statistics[] = {
 	{"posting_items", SST_TOTAL, SST_POSTING_ITEMS, 0, BLCKSZ},
 	{"pending_items", SST_TOTAL, SST_PENDING_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"entry_leaf_density", SST_RATIO_LEFT, SST_ENTRY_FREE_BYTES, SST_ENTRY_USABLE_BYTES},
-	{"posting_leaf_density", SST_RATIO_LEFT, SST_POSTING_FREE_BYTES, SST_POSTING_USABLE_BYTES},
+	{"entry_leaf_density", SST_RATIO_LEFT, SST_ENTRY_FREE_BYTES, SST_ENTRY_USABLE_BYTES, .main = true},
+	{"posting_leaf_density", SST_RATIO_LEFT, SST_POSTING_FREE_BYTES, SST_POSTING_USABLE_BYTES, .main = true},
 	{"leaf_fragmentation", SST_SHARE, SST_BACKWARD_LEAVES, SST_TREE_LEAF_PAGES},
 };
 
@@ -76,7 +76,7 @@ static const SstStatistic gist_statistics[] = {
 	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES},
+	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
 };
 
 static const SstStatistic spgist_statistics[] = {
@@ -92,7 +92,7 @@ static const SstStatistic spgist_statistics[] = {
 	{"placeholder_items", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"inner_free_bytes", SST_TOTAL, SST_INNER_FREE_BYTES, 0, BLCKSZ},
-	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES},
+	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
 	{"avg_inner_density", SST_RATIO_LEFT, SST_INNER_FREE_BYTES, SST_INNER_USABLE_BYTES},
 };
 
@@ -108,14 +108,14 @@ static const SstStatistic brin_statistics[] = {
 	{"items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_BRIN_TUPLES},
 	{"placeholders", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MAX_BRIN_TUPLES},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"avg_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES},
+	{"avg_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
 };
 
 static const SstStatistic heap_statistics[] = {
 	{"new_pages", SST_PAGES, SST_NEW_PAGES},
 	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 	{"all_visible_pages", SST_PAGES, SST_ALL_VISIBLE_PAGES},
-	{"all_visible_percent", SST_SHARE, SST_ALL_VISIBLE_PAGES, SST_HEAP_PAGES},
+	{"all_visible_percent", SST_RATIO, SST_ALL_VISIBLE_PAGES, SST_HEAP_PAGES},
 	{"tuple_count", SST_TOTAL, SST_TUPLES, 0, MaxHeapTuplesPerPage},
 	{"tuple_len", SST_TOTAL, SST_TUPLE_BYTES, 0, BLCKSZ},
 	{"tuple_percent", SST_RATIO, SST_TUPLE_BYTES, SST_PAGE_BYTES},
@@ -126,7 +126,7 @@ static const SstStatistic heap_statistics[] = {
 	{"redirect_items", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxHeapTuplesPerPage},
 	{"unused_items", SST_TOTAL, SST_UNUSED_ITEMS, 0, MaxHeapTuplesPerPage},
 	{"free_space", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES},
+	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .main = true},
 };
 
 /* Of an access method that we know nothing of */
@@ -134,17 +134,8 @@ static const SstStatistic any_statistics[] = {
 	{"new_pages", SST_PAGES, SST_NEW_PAGES},
 	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES},
+	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .main = true},
 };
-
-StaticAssertDecl(lengthof(btree_statistics) <= SST_MAX_STATISTICS &&
-				 lengthof(hash_statistics) <= SST_MAX_STATISTICS &&
-				 lengthof(gin_statistics) <= SST_MAX_STATISTICS &&
-				 lengthof(gist_statistics) <= SST_MAX_STATISTICS &&
-				 lengthof(spgist_statistics) <= SST_MAX_STATISTICS &&
-				 lengthof(brin_statistics) <= SST_MAX_STATISTICS &&
-				 lengthof(heap_statistics) <= SST_MAX_STATISTICS,
-				 "too many statistics");
 
 /* The statistics that a sample gives of a kind of relation. */
 const SstStatistic *
@@ -209,17 +200,6 @@ sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
 		smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
 }
 
-/* Plan to draw nsample blocks at random. */
-void
-sst_plan_sample(SstScanPlan *plan, const SstTarget *target,
-				BlockNumber nsample, uint32 seed)
-{
-	sst_plan_scan(plan, target, SST_RULES_OURS);
-	plan->sampled = true;
-	plan->nsample = Min(nsample, target->nblocks);
-	plan->seed = seed;
-}
-
 /* The visitor that the plan needs. */
 void
 sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
@@ -240,7 +220,8 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
 				sst_btree_strict_visitor_init(visitor);
 			else
 				sst_btree_visitor_init(visitor, rel,
-									   plan->sampled ? 0 : plan->nblocks);
+									   plan->sample != NULL ? 0 :
+									   plan->nblocks);
 			break;
 		case SST_HASH:
 			if (strict)
@@ -292,7 +273,5 @@ sst_result_merge(SstScanResult *into, const SstScanResult *from)
 	if (from->meta.known)
 		into->meta = from->meta;
 	into->nvisited += from->nvisited;
-	for (int i = 0; i < SST_MAX_STATISTICS; i++)
-		sst_moments_merge(&into->moments[i], &from->moments[i]);
 	sst_stream_report_merge(&into->report, &from->report);
 }

@@ -20,9 +20,6 @@
 #include "visit/rebuild.h"
 #include "visit/visit.h"
 
-/* Most statistics of any kind of relation */
-#define SST_MAX_STATISTICS 24
-
 /*
  * By whose rules pages are judged.  By ours, damage is counted.  By those of
  * pgstattuple's functions, the scan stops at the first page that makes no sense,
@@ -35,7 +32,7 @@ typedef enum SstRules
 	SST_RULES_PGSTATTUPLE		/* pgstattuple, pgstattuple_approx */
 } SstRules;
 
-/* What to do: all blocks of a range, or a sample of the relation's blocks */
+/* What to do: all blocks of a range, or a sample of some kind */
 typedef struct SstScanPlan
 {
 	Oid			relid;
@@ -46,16 +43,16 @@ typedef struct SstScanPlan
 	BlockNumber end;
 	SstRules	rules;
 
-	bool		sampled;
-	BlockNumber nsample;
-	uint32		seed;
-
 	TransactionId horizon;		/* heap: deleted before can be removed */
 	BlockNumber nskipped;		/* blocks of the range not to be read */
 
 	SstIoPath	path;
 
 	/* For one process alone, or NULL */
+	SstSamplePart *sample;		/* read this sample only, and put it there */
+	uint32		seed;
+	const SstBlockSet *set;		/* of its members, or of the others; or NULL */
+	bool		members;
 	SstRebuild *rebuild;		/* count what a rebuild would take, too */
 	SstLimits  *limits;
 } SstScanPlan;
@@ -66,7 +63,6 @@ typedef struct SstScanResult
 	SstCounters counters;
 	SstMeta		meta;
 	uint64		nvisited;
-	SstMoments	moments[SST_MAX_STATISTICS];	/* of a sample */
 	SstStreamReport report;
 } SstScanResult;
 
@@ -74,7 +70,7 @@ typedef struct SstScanResult
 static inline BlockNumber
 sst_plan_nblocks(const SstScanPlan *plan)
 {
-	return plan->sampled ? plan->nsample :
+	return plan->sample != NULL ? plan->sample->nwanted :
 		plan->end - plan->first - plan->nskipped;
 }
 
@@ -82,8 +78,6 @@ extern void sst_plan_scan(SstScanPlan *plan, const SstTarget *target,
 						  SstRules rules);
 extern void sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
 							  ForkNumber forknum);
-extern void sst_plan_sample(SstScanPlan *plan, const SstTarget *target,
-							BlockNumber nsample, uint32 seed);
 extern void sst_plan_visitor(const SstScanPlan *plan, Relation rel,
 							 SstVisitor *visitor);
 extern const SstStatistic *sst_statistics(SstTargetKind kind, int *nstatistics);

@@ -44,10 +44,6 @@ typedef struct Scan
 	BufferAccessStrategy strategy;
 	SstScanResult *result;
 
-	/* For a sample: what to sum up; else 0 and NULL */
-	int			nstatistics;
-	const SstStatistic *statistics;
-
 	/* To read a page a second time, which is not reported */
 	SstCarefulReader again;
 	SstStreamReport not_reported;
@@ -103,11 +99,12 @@ count_unsound_page(Scan *scan, const SstPage *page, SstCounters *counters)
 static inline void
 visit_page(Scan *scan, const SstPage *page)
 {
+	SstSamplePart *sample = scan->plan->sample;
 	SstCounters *counters = &scan->result->counters;
 	SstCounters own;
 
-	/* A sample's sums need each page's own counters. */
-	if (scan->nstatistics > 0)
+	/* A sample keeps what each page says. */
+	if (sample != NULL)
 	{
 		sst_counters_init(&own);
 		counters = &own;
@@ -117,11 +114,14 @@ visit_page(Scan *scan, const SstPage *page)
 	if (!show_page(scan, page, counters))
 		count_unsound_page(scan, page, counters);
 
-	if (scan->nstatistics > 0)
+	if (sample != NULL)
 	{
-		for (int i = 0; i < scan->nstatistics; i++)
-			sst_moments_add(&scan->result->moments[i], &scan->statistics[i],
-							&own);
+		BlockNumber nblocks = sample->nblocks;
+		BlockNumber range = sample->nsampled;
+
+		sst_sample_part_add(sample, &own, page->blkno,
+							sst_range_start(nblocks, sample->nwanted, range + 1) -
+							sst_range_start(nblocks, sample->nwanted, range));
 		sst_counters_merge(&scan->result->counters, &own);
 	}
 	scan->result->nvisited++;
@@ -371,12 +371,10 @@ sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 	SstSampleSource sample;
 	SstSkipSource rest;
 
-	if (plan->sampled)
-	{
-		scan.source = sst_sample_source_init(&sample, chunks, plan->nblocks,
-											 plan->nsample, plan->seed);
-		scan.statistics = sst_statistics(plan->kind, &scan.nstatistics);
-	}
+	if (plan->sample != NULL)
+		scan.source = sst_sample_source_init(&sample, plan->sample->nblocks,
+											 plan->sample->nwanted, plan->seed,
+											 plan->set, plan->members);
 	else
 		scan.source = sst_range_source_init(&range, chunks, plan->first,
 											plan->end);
@@ -430,7 +428,7 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
 {
 	int			nworkers = 0;
 
-	if (!plan->sampled && plan->rebuild == NULL && plan->limits == NULL)
+	if (plan->sample == NULL && plan->rebuild == NULL && plan->limits == NULL)
 		nworkers = sst_parallel_workers(rel, plan->forknum,
 										sst_plan_nblocks(plan), plan->nblocks);
 

@@ -19,7 +19,6 @@
 
 #include "port/atomics.h"
 #include "storage/block.h"
-#include "utils/sampling.h"
 
 #include "source/block_set.h"
 
@@ -84,20 +83,32 @@ typedef struct SstRangeSource
 } SstRangeSource;
 
 /*
- * A random sample of a relation's blocks, each at most once, or those of them
- * that lie in the chunks that we are given
+ * A stratified random sample of blocks: one of each of nsample ranges.  The blocks
+ * are all of a relation, or the members of a set, or those that are not.
  */
 typedef struct SstSampleSource
 {
 	SstSource	base;
-	SstChunks  *chunks;			/* NULL for one process alone */
-	BlockSamplerData sampler;
-	BlockNumber nblocks;
+	BlockNumber nblocks;		/* that are sampled */
 	BlockNumber nsample;
 	uint32		seed;
-	BlockNumber drawn;			/* block of the sample not returned yet */
-	BlockNumber end;			/* of the present chunk */
+	BlockNumber range;			/* to draw from next */
+
+	const SstBlockSet *set;		/* or NULL */
+	bool		members;
+	BlockNumber block;			/* a block of the set, or not of it, */
+	BlockNumber rank;			/* and how many of these precede it */
 } SstSampleSource;
+
+/*
+ * Where does range i of n begin, of nblocks blocks?  It ends where the next one
+ * begins.
+ */
+static inline BlockNumber
+sst_range_start(BlockNumber nblocks, BlockNumber n, BlockNumber i)
+{
+	return (BlockNumber) ((uint64) nblocks * i / n);
+}
 
 /* The blocks of another source that are not in a set */
 typedef struct SstSkipSource
@@ -111,9 +122,9 @@ extern SstSource *sst_range_source_init(SstRangeSource *source,
 										SstChunks *chunks,
 										BlockNumber first, BlockNumber end);
 extern SstSource *sst_sample_source_init(SstSampleSource *source,
-										 SstChunks *chunks,
 										 BlockNumber nblocks,
-										 BlockNumber nsample, uint32 seed);
+										 BlockNumber nsample, uint32 seed,
+										 const SstBlockSet *set, bool members);
 
 extern SstSource *sst_skip_source_init(SstSkipSource *source,
 									   SstSource *inner,

@@ -1,11 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * source_sample.c
- *	  A random sample of blocks
+ *	  A random sample of blocks, one of each of equal ranges
  *
- * The server's BlockSampler draws it: a simple random sample without
- * replacement, in ascending order (Knuth's algorithm S).  The seed decides
- * the sample, so it can be drawn again.
+ * Which block of a range it is depends on the seed and the range alone, so any
+ * part of the sample can be drawn again.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,45 +15,48 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
+
 #include "source/source.h"
 
-/* Draw the next block of the sample, or InvalidBlockNumber at its end. */
-static void
-draw(SstSampleSource *sample)
+/* Of what is sampled, counted from 0, which one is drawn from a range? */
+static BlockNumber
+draw(const SstSampleSource *sample, BlockNumber range)
 {
-	sample->drawn = BlockSampler_HasMore(&sample->sampler) ?
-		BlockSampler_Next(&sample->sampler) : InvalidBlockNumber;
+	BlockNumber start = sst_range_start(sample->nblocks, sample->nsample, range);
+	BlockNumber end = sst_range_start(sample->nblocks, sample->nsample,
+									  range + 1);
+	uint64		random = hash_bytes_uint32_extended(range, sample->seed) >> 32;
+
+	return start + (BlockNumber) (random * (end - start) >> 32);
 }
 
-/* Drop what lies before blkno. */
-static void
-draw_up_to(SstSampleSource *sample, BlockNumber blkno)
+/* Which block is it, if a set says what is sampled?  Ranks must not go down. */
+static BlockNumber
+block_of_rank(SstSampleSource *sample, BlockNumber rank)
 {
-	while (sample->drawn < blkno)
-		draw(sample);
+	if (sample->set == NULL)
+		return rank;
+
+	while (sst_block_set_contains(sample->set, sample->block) != sample->members ||
+		   sample->rank < rank)
+	{
+		if (sst_block_set_contains(sample->set, sample->block) == sample->members)
+			sample->rank++;
+		sample->block++;
+	}
+	return sample->block;
 }
 
 static BlockNumber
 sample_next(SstSource *source)
 {
 	SstSampleSource *sample = (SstSampleSource *) source;
-	BlockNumber blkno;
 
-	/* InvalidBlockNumber is above every end. */
-	while (sample->drawn >= sample->end)
-	{
-		BlockNumber first;
+	if (sample->range >= sample->nsample)
+		return InvalidBlockNumber;
 
-		if (sample->drawn == InvalidBlockNumber || sample->chunks == NULL ||
-			!sst_chunks_take(sample->chunks, &first, &sample->end))
-			return InvalidBlockNumber;
-		draw_up_to(sample, first);
-	}
-
-	blkno = sample->drawn;
-	draw(sample);
-
-	return blkno;
+	return block_of_rank(sample, draw(sample, sample->range++));
 }
 
 /* Draw the sample anew and drop what lies before blkno. */
@@ -63,30 +65,33 @@ sample_seek(SstSource *source, BlockNumber blkno)
 {
 	SstSampleSource *sample = (SstSampleSource *) source;
 
-	BlockSampler_Init(&sample->sampler, sample->nblocks, sample->nsample,
-					  sample->seed);
-	draw(sample);
-	draw_up_to(sample, blkno);
+	sample->range = 0;
+	sample->block = 0;
+	sample->rank = 0;
+	while (sample->range < sample->nsample &&
+		   block_of_rank(sample, draw(sample, sample->range)) < blkno)
+		sample->range++;
 }
 
 /*
- * Set up a sample of nsample of the blocks 0 to nblocks - 1, or all of them
- * if there are no more.  With chunks, every participant draws the whole sample
- * and returns what lies in its chunks.  Returns the source's base.
+ * Set up a sample of nsample of nblocks blocks, no more than there are: the
+ * relation's first, or if a set is given, the members or the others of its
+ * blocks.  Returns the source's base.
  */
 SstSource *
-sst_sample_source_init(SstSampleSource *source, SstChunks *chunks,
-					   BlockNumber nblocks, BlockNumber nsample, uint32 seed)
+sst_sample_source_init(SstSampleSource *source, BlockNumber nblocks,
+					   BlockNumber nsample, uint32 seed,
+					   const SstBlockSet *set, bool members)
 {
+	memset(source, 0, sizeof(SstSampleSource));
 	source->base.next = sample_next;
 	source->base.seek = sample_seek;
 	source->base.put_back = InvalidBlockNumber;
-	source->chunks = chunks;
 	source->nblocks = nblocks;
 	source->nsample = nsample;
 	source->seed = seed;
-	source->end = chunks == NULL ? nblocks : 0;
-	sample_seek(&source->base, 0);
+	source->set = set;
+	source->members = members;
 
 	return &source->base;
 }

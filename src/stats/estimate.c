@@ -3,13 +3,10 @@
  * estimate.c
  *	  From what a sample of pages says to what the relation is like
  *
- * The sample is a simple random one, without replacement, of n of the N
- * pages; f = n/N.  Nothing here knows where the pages came from.
+ * Nothing here knows where the pages came from.
  *
- * Means and totals: Cochran, Sampling Techniques, 3rd ed., (2.20); ratios:
- * (6.13) there.  Proportions: the score interval of Wilson (Journal of the
- * American Statistical Association 22, 1927), with n / (1 - f) in the place
- * of n, which is what the finite population correction makes of the variance.
+ * spread.c says how far an estimated total can be off.  Ratios: by their linearized
+ * residuals, Cochran, Sampling Techniques, 3rd ed., (6.4).
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -20,74 +17,51 @@
  */
 #include "postgres.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "stats/estimate.h"
-
-/* 97.5 % quantile of the normal distribution */
-#define Z 1.959963984540054
+#include "stats/spread.h"
 
 /* Of how many pages, at least, the spread of a sample says anything */
 #define MIN_PAGES 2
 
-/*
- * 97.5 % quantile of Student's t: the expansion in 1/df of Abramowitz and
- * Stegun, 26.7.5, to the second order; good to 0.5 % from 4 degrees on.
- */
+/* The estimated total of a count over all blocks of a part */
 static double
-t_quantile(double df)
+part_total(const SstSamplePart *part, SstCount count)
 {
-	double		z3 = Z * Z * Z;
-	double		z5 = z3 * Z * Z;
+	double		total = 0;
 
-	return Z + (z3 + Z) / (4 * df) +
-		(5 * z5 + 16 * z3 + 3 * Z) / (96 * df * df);
+	for (int i = 0; i < part->nunits; i++)
+	{
+		const SstSampleUnit *unit = &part->units[i];
+
+		total += (double) unit->n[count] * unit->nblocks / unit->npages;
+	}
+	return total;
 }
 
-/* Add one page, as its own counters, to the sums for a statistic. */
-void
-sst_moments_add(SstMoments *moments, const SstStatistic *statistic,
-				const SstCounters *page)
+/* The same over all blocks of the relation */
+static double
+estimated_total(const SstPageSample *sample, SstCount count)
 {
-	uint64		y = page->n[statistic->y];
-	uint64		x = page->n[statistic->x];
+	double		total = 0;
 
-	moments->y += y;
-	moments->x += x;
-	moments->yy += y * y;
-	moments->xx += x * x;
-	moments->xy += x * y;
+	if (sst_sample_is_exact(sample))
+		return sample->sums.n[count];
+
+	for (int i = 0; i < sample->nparts; i++)
+		total += part_total(&sample->parts[i], count);
+	return total;
 }
 
-void
-sst_moments_merge(SstMoments *into, const SstMoments *from)
+static double
+form_total(const SstForm *form, const SstPageSample *sample)
 {
-	into->y += from->y;
-	into->x += from->x;
-	into->yy += from->yy;
-	into->xx += from->xx;
-	into->xy += from->xy;
-}
+	double		total = 0;
 
-/*
- * Proportion of hits among n drawn, a fraction f of those there are.
- */
-static SstEstimate
-proportion(double hits, double n, double f)
-{
-	SstEstimate result;
-	double		p = hits / n;
-	double		m = n / (1 - f);
-	double		center = (p + Z * Z / (2 * m)) / (1 + Z * Z / m);
-	double		half = Z / (1 + Z * Z / m) *
-		sqrt(p * (1 - p) / m + Z * Z / (4 * m * m));
-
-	result.value = p;
-	result.low = hits == 0 ? 0 : Max(center - half, 0);
-	result.high = hits == n ? 1 : Min(center + half, 1);
-
-	return result;
+	for (int i = 0; i < form->nterms; i++)
+		total += form->weight[i] * estimated_total(sample, form->count[i]);
+	return total;
 }
 
 static SstEstimate
@@ -100,143 +74,317 @@ scaled(SstEstimate estimate, double factor)
 	return estimate;
 }
 
-/* Pages of a class among all N; those seen are certain, either way. */
-static SstEstimate
-estimate_pages(const SstMoments *sum, double n, double N)
+/*
+ * Of how many blocks is the count not known anyway, and which part of them was
+ * read?  Where parts were not sampled alike, the smallest.
+ */
+static double
+unknown_blocks(const SstForm *form, const SstPageSample *sample, double *fraction)
 {
-	SstEstimate result = scaled(proportion(sum->y, n, n / N), N);
+	double		blocks = 0;
 
-	result.low = Max(result.low, (double) sum->y);
-	result.high = Min(result.high, N - (n - sum->y));
+	*fraction = 1;
+	for (int i = 0; i < sample->nparts; i++)
+	{
+		const SstSamplePart *part = &sample->parts[i];
 
+		if (part->nblocks == 0 || (part->all_visible && sst_form_is_known(form)))
+			continue;
+		blocks += part->nblocks;
+		*fraction = Min(*fraction, (double) part->nsampled / part->nblocks);
+	}
+	return blocks;
+}
+
+/* Pages of a class */
+static SstEstimate
+estimate_pages(const SstStatistic *statistic, const SstPageSample *sample)
+{
+	SstForm		y = {0};
+	SstEstimate result = {0, 0, 0};
+	double		value;
+	double		known = 0;
+	double		fraction;
+	double		N;
+
+	sst_form_add(&y, statistic->y, 1);
+	N = unknown_blocks(&y, sample, &fraction);
+	for (int i = 0; i < sample->nparts; i++)
+	{
+		if (sample->parts[i].all_visible &&
+			statistic->y == SST_ALL_VISIBLE_PAGES)
+			known += sample->parts[i].nblocks;
+	}
+
+	value = Max(Min(form_total(&y, sample) - known, N), 0);
+	if (N > 0)
+		result = sst_page_interval(value, sample->nparts == 1 ?
+								   sample->sums.n[statistic->y] :
+								   rint(value * fraction),
+								   rint(N * fraction), N,
+								   sst_total_variance(&y, sample));
+	result.value += known;
+	result.low += known;
+	result.high += known;
 	return result;
 }
 
-/*
- * When all sampled pages have the same y, their spread says nothing: the
- * interval then is for as many pages as could stay unseen to have nothing, or
- * the most that a page can have.
- */
 static SstEstimate
-estimate_total(const SstStatistic *statistic, const SstMoments *sum,
-			   double n, double N)
+estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 {
+	SstForm		y = {0};
 	SstEstimate result;
-	double		mean = sum->y / n;
-	double		variance = (sum->yy - n * mean * mean) / (n - 1);
-	double		below;
-	double		above;
+	SstBounds	interval;
 
-	if (variance <= DBL_EPSILON * mean * mean)
-	{
-		double		unseen = N * proportion(0, n, n / N).high;
+	sst_form_add(&y, statistic->y, 1);
+	interval = sst_total_interval(&y, 0, statistic->most, sample);
 
-		below = unseen * mean;
-		above = unseen * (statistic->most - mean);
-	}
-	else
-		below = above = t_quantile(n - 1) * N *
-			sqrt(variance * (1 - n / N) / n);
-
-	result.value = N * mean;
-	result.low = Max(result.value - below, (double) sum->y);
-	result.high = result.value + above;
-
+	result.value = form_total(&y, sample);
+	result.low = Max(result.value - interval.below,
+					 sample->sums.n[statistic->y]);
+	result.low = Min(result.low, result.value);
+	result.high = result.value + interval.above;
 	return result;
 }
 
+/* Numerator and denominator of a share, as sums of counters */
+static void
+ratio_forms(const SstStatistic *statistic, SstForm *y, SstForm *x)
+{
+	sst_form_add(y, statistic->y, 1);
+	if (statistic->plus_pages)
+	{
+		sst_form_add(y, SST_NEW_PAGES, BLCKSZ);
+		sst_form_add(y, SST_EMPTY_PAGES, BLCKSZ);
+		sst_form_add(y, SST_DELETED_PAGES, BLCKSZ);
+	}
+	sst_form_add(x, statistic->x, 1);
+	if (statistic->plus_y)
+		sst_form_add(x, statistic->y, 1);
+}
+
+/* y - ratio * x */
+static SstForm
+residual_form(const SstForm *y, const SstForm *x, double ratio)
+{
+	SstForm		form = *y;
+
+	for (int i = 0; i < x->nterms; i++)
+		sst_form_add(&form, x->count[i], -ratio * x->weight[i]);
+	return form;
+}
+
+/* The share of the pages with x that have y */
+static SstEstimate
+estimate_share(const SstStatistic *statistic, const SstPageSample *sample)
+{
+	SstForm		y = {0};
+	SstForm		x = {0};
+	SstForm		residual;
+	SstEstimate result;
+	double		k = sample->sums.n[statistic->y];
+	double		n = sample->sums.n[statistic->x];
+	double		X;
+	double		value;
+
+	ratio_forms(statistic, &y, &x);
+	X = Max(form_total(&x, sample), n);
+	value = form_total(&y, sample);
+	residual = residual_form(&y, &x, value / X);
+
+	result = sst_page_interval(value, k, n, Max(rint(X), n),
+							   sst_total_variance(&residual, sample));
+	return scaled(result, 1 / X);
+}
+
 /*
- * Sum of y over sum of x.  When all sampled pages have the same ratio, the
- * interval is for unseen pages that have nothing of y, or all.
+ * Sum of y over sum of x.  A page that has x can have up to as much y.
  */
 static SstEstimate
-estimate_ratio(const SstMoments *sum, double n, double N)
+estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
 {
+	SstForm		y = {0};
+	SstForm		x = {0};
+	SstForm		residual;
+	SstBounds	interval;
 	SstEstimate result;
-	double		ratio = (double) sum->y / sum->x;
-	double		residuals = (sum->yy - 2 * ratio * sum->xy +
-							 ratio * ratio * sum->xx) / (n - 1);
-	double		below;
-	double		above;
+	double		X;
+	double		most = 0;
+	double		ratio;
 
-	if (residuals <= DBL_EPSILON * sum->xx)
+	ratio_forms(statistic, &y, &x);
+	X = form_total(&x, sample);
+	ratio = form_total(&y, sample) / X;
+	residual = residual_form(&y, &x, ratio);
+	for (int i = 0; i < sample->nparts; i++)
 	{
-		double		unseen = proportion(0, n, n / N).high;
+		for (int j = 0; j < sample->parts[i].nunits; j++)
+		{
+			const SstSampleUnit *unit = &sample->parts[i].units[j];
 
-		below = unseen * ratio;
-		above = unseen * (1 - ratio);
+			most = Max(most, sst_unit_value(&x, unit) / unit->npages);
+		}
 	}
-	else
-		below = above = t_quantile(n - 1) * sqrt(residuals * (1 - n / N) / n) /
-			(sum->x / n);
 
+	interval = sst_total_interval(&residual, -ratio * most, (1 - ratio) * most,
+								  sample);
 	result.value = ratio;
-	result.low = Max(ratio - below, 0);
-	result.high = Min(ratio + above, 1);
+	result.low = Max(ratio - interval.below / X, 0);
+	result.high = Min(ratio + interval.above / X, 1);
+	return result;
+}
+
+static SstEstimate
+exactly(double value)
+{
+	SstEstimate result = {value, value, value};
 
 	return result;
 }
 
+/* Is there no interval to be had, but a value? */
+static bool
+is_too_small(const SstPageSample *sample)
+{
+	for (int i = 0; i < sample->nparts; i++)
+	{
+		if (sample->parts[i].nsampled < Min(MIN_PAGES, sample->parts[i].nblocks))
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_ratio(const SstStatistic *statistic)
+{
+	return statistic->estimator == SST_SHARE ||
+		statistic->estimator == SST_RATIO ||
+		statistic->estimator == SST_RATIO_LEFT;
+}
+
+/* What the statistic would be if the sample were the relation, in its own unit */
+static double
+value_alone(const SstStatistic *statistic, const SstPageSample *sample)
+{
+	SstForm		y = {0};
+	SstForm		x = {0};
+
+	if (!is_ratio(statistic))
+		return estimated_total(sample, statistic->y);
+
+	ratio_forms(statistic, &y, &x);
+	return form_total(&y, sample) / form_total(&x, sample);
+}
+
 /*
- * The statistic's estimate from a sample of nsampled of ntotal pages.  If
- * those are all pages, it is the true value and the interval is that point.
- * NaN stands for what cannot be known: a share of nothing, the ends of the
- * interval when the sample is too small to show a spread.
+ * The statistic's estimate.  If all pages were read it is the true value, and the
+ * interval is that point.  NaN stands for what cannot be known: a share of
+ * nothing, anything from no page at all, the ends of the interval when the
+ * sample is too small to show a spread.
  */
 SstEstimate
-sst_estimate(const SstStatistic *statistic, const SstMoments *sum,
-			 uint64 nsampled, uint64 ntotal)
+sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstEstimate result = {NAN, NAN, NAN};
-	bool		exact = nsampled >= ntotal;
-	double		n = nsampled;
-	double		N = ntotal;
+	static const SstEstimate unknown = {NAN, NAN, NAN};
+	SstEstimate result = unknown;
+	SstForm		y = {0};
+	SstForm		x = {0};
+	bool		exact = sst_sample_is_exact(sample);
 
-	switch (statistic->estimator)
+	if (!exact && sample->nsampled == 0)
+		return unknown;
+	if (is_ratio(statistic))
 	{
-		case SST_PAGES:
-			if (exact)
-				result.value = sum->y;
-			else if (nsampled > 0)
-				result = estimate_pages(sum, n, N);
-			break;
-		case SST_TOTAL:
-			if (exact)
-				result.value = sum->y;
-			else if (nsampled >= MIN_PAGES)
-				result = estimate_total(statistic, sum, n, N);
-			else if (nsampled > 0)
-				result.value = N / n * sum->y;
-			break;
-		case SST_SHARE:
-			if (sum->x == 0)
-				break;
-			if (exact)
-				result.value = 100.0 * sum->y / sum->x;
-			else
-				result = scaled(proportion(sum->y, sum->x, n / N), 100);
-			break;
-		case SST_RATIO:
-		case SST_RATIO_LEFT:
-			if (sum->x == 0)
-				break;
-			if (exact || nsampled < MIN_PAGES)
-				result.value = 100.0 * sum->y / sum->x;
-			else
-				result = scaled(estimate_ratio(sum, n, N), 100);
-			if (statistic->estimator == SST_RATIO_LEFT)
-			{
-				double		high = 100 - result.low;
-
-				result.value = 100 - result.value;
-				result.low = 100 - result.high;
-				result.high = high;
-			}
-			break;
+		ratio_forms(statistic, &y, &x);
+		if (form_total(&x, sample) == 0)
+			return unknown;
 	}
 
 	if (exact)
-		result.low = result.high = result.value;
+		result = exactly(value_alone(statistic, sample));
+	else if (statistic->estimator == SST_PAGES)
+		result = estimate_pages(statistic, sample);
+	else if (statistic->estimator == SST_SHARE)
+		result = estimate_share(statistic, sample);
+	else if (is_too_small(sample))
+		result.value = value_alone(statistic, sample);
+	else if (statistic->estimator == SST_TOTAL)
+		result = estimate_total(statistic, sample);
+	else
+		result = estimate_ratio(statistic, sample);
 
+	if (is_ratio(statistic))
+		result = scaled(result, 100);
+	if (statistic->estimator == SST_RATIO_LEFT)
+	{
+		double		high = 100 - result.low;
+
+		result.value = 100 - result.value;
+		result.low = 100 - result.high;
+		result.high = high;
+	}
 	return result;
+}
+
+/* The estimated sums over all pages, times a factor */
+void
+sst_sample_sums(const SstPageSample *sample, double factor, double *sums)
+{
+	memset(sums, 0, SST_NCOUNTS * sizeof(double));
+	for (int i = 0; i < SST_FIRST_MAP_COUNT; i++)
+		sums[i] = factor * estimated_total(sample, i);
+}
+
+/*
+ * The estimate of what depends on sums over all pages, to which no page adds
+ * more than most: by what it changes with each of the sums (Cochran 6.4 for
+ * ratios; in general the delta method, Wolter 6.2).
+ */
+SstEstimate
+sst_estimate_function(SstFunction function, const void *arg, double most,
+					  const SstPageSample *sample)
+{
+	SstEstimate result = {NAN, NAN, NAN};
+	SstForm		form = {0};
+	SstBounds	interval;
+	double		sums[SST_NCOUNTS];
+
+	if (!sst_sample_is_exact(sample) && sample->nsampled == 0)
+		return result;
+
+	sst_sample_sums(sample, 1, sums);
+	result.value = function(arg, sums);
+	if (sst_sample_is_exact(sample))
+		return exactly(result.value);
+	if (is_too_small(sample) || isnan(result.value))
+		return result;
+
+	for (int i = 0; i < SST_FIRST_MAP_COUNT; i++)
+	{
+		double		sum = sums[i];
+		double		step = sum / 1000;
+		double		change;
+
+		if (step == 0)
+			continue;
+		sums[i] = sum + step;
+		change = function(arg, sums);
+		sums[i] = sum - step;
+		change -= function(arg, sums);
+		sums[i] = sum;
+		if (change != 0 && !isnan(change))
+			sst_form_add(&form, i, change / (2 * step));
+	}
+
+	interval = sst_total_interval(&form, 0, most, sample);
+	result.low = Max(result.value - interval.below, 0);
+	result.high = result.value + interval.above;
+	return result;
+}
+
+double
+sst_margin(const SstEstimate *estimate)
+{
+	return isnan(estimate->low) || isnan(estimate->high) ? INFINITY :
+		(estimate->high - estimate->low) / 2;
 }

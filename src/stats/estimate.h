@@ -13,7 +13,8 @@
 #ifndef SST_ESTIMATE_H
 #define SST_ESTIMATE_H
 
-#include "stats/counters.h"
+#include "stats/interval.h"
+#include "stats/page_sample.h"
 
 typedef enum SstEstimator
 {
@@ -32,34 +33,24 @@ typedef struct SstStatistic
 	SstCount	y;
 	SstCount	x;				/* SST_SHARE, SST_RATIO, SST_RATIO_LEFT */
 	uint32		most;			/* SST_TOTAL: no page can have more of y */
+	bool		main;			/* what a margin is about */
+	bool		plus_y;			/* x and y together are what y is a share of */
+	bool		plus_pages;		/* whole pages without use count to y, too */
 } SstStatistic;
 
-/*
- * Sums over the pages of a sample, for one statistic.  They are integers, so
- * that merging is exact; 64 bits hold 2^32 squares of counts up to BLCKSZ.
- */
-typedef struct SstMoments
-{
-	uint64		y;
-	uint64		x;
-	uint64		yy;
-	uint64		xx;
-	uint64		xy;
-} SstMoments;
+/* Something that depends on the sums of counters over all pages */
+typedef double (*SstFunction) (const void *arg, const double *sums);
 
-/* An estimate, and the ends of its 95 % interval; NaN where not known */
-typedef struct SstEstimate
-{
-	double		value;
-	double		low;
-	double		high;
-} SstEstimate;
-
-extern void sst_moments_add(SstMoments *moments, const SstStatistic *statistic,
-							const SstCounters *page);
-extern void sst_moments_merge(SstMoments *into, const SstMoments *from);
 extern SstEstimate sst_estimate(const SstStatistic *statistic,
-								const SstMoments *moments,
-								uint64 nsampled, uint64 ntotal);
+								const SstPageSample *sample);
+extern SstEstimate sst_estimate_function(SstFunction function, const void *arg,
+										 double most,
+										 const SstPageSample *sample);
+
+extern void sst_sample_sums(const SstPageSample *sample, double factor,
+							double *sums);
+
+/* Half the width of an interval; infinite where there is none */
+extern double sst_margin(const SstEstimate *estimate);
 
 #endif							/* SST_ESTIMATE_H */

@@ -33,15 +33,16 @@ struct SstRebuild
 	const char *obstacle;
 
 	/*
-	 * Add what a page's contents would take.  The page is sound by the rules of
-	 * the kind's own visitor; nothing else is known of what tuples contain.
+	 * Add what a page's contents would take.  The page is sound by the rules
+	 * of the kind's own visitor; nothing else is known of what tuples
+	 * contain.
 	 */
 	void		(*page) (SstRebuild *rebuild, const PageData *page,
 						 BlockNumber blkno, SstCounters *counters);
 
 	/*
-	 * Blocks of the new relation, from the counts of all pages of the old one;
-	 * these may be estimates.
+	 * Blocks of the new relation, from the counts of all pages of the old
+	 * one; these may be estimates.
 	 */
 	double		(*blocks) (const SstRebuild *rebuild, const double *counts,
 						   const SstMeta *meta);

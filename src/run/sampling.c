@@ -1,0 +1,297 @@
+/*-------------------------------------------------------------------------
+ *
+ * sampling.c
+ *	  Reading a random sample of a relation's blocks
+ *
+ * Of a table, blocks that the visibility map vouches for are sampled apart: that
+ * nothing is dead there is known, so that what is dead among the others is known the
+ * better.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/sampling.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "run/maps.h"
+#include "run/sampling.h"
+#include "run/scan.h"
+
+/* The map is read if the sample is not small, and so many times as large. */
+#define MIN_BLOCKS_WITH_MAP 64
+#define MIN_BLOCKS_PER_MAP_BLOCK 8
+
+/* A part of the blocks is to show a spread, however small it is. */
+#define MIN_PART_SAMPLE 8
+
+/* What the size of a sample is begun with, when a margin is asked for */
+#define FIRST_SAMPLE 128
+
+/* When time runs out, a sample that is not so much larger is left. */
+#define WORTH_WHILE 1.5
+#define MOST_AT_ONCE 8
+
+/* A sample is to be that much larger than it seems to have to be. */
+#define SAFETY 1.3
+
+/*
+ * The blocks that are all-visible; NULL if there are none, or it would cost too
+ * much to know them.
+ */
+static SstBlockSet *
+visible_blocks(const SstTarget *target, BlockNumber nsample,
+			   SstLimits *limits, SstScanResult *result)
+{
+	SMgrRelation smgr = RelationGetSmgr(target->rel);
+	SstBlockSet *visible;
+	BlockNumber map_blocks;
+
+	if (target->kind != SST_HEAP || nsample < MIN_BLOCKS_WITH_MAP ||
+		!smgrexists(smgr, VISIBILITYMAP_FORKNUM))
+		return NULL;
+
+	map_blocks = smgrnblocks(smgr, VISIBILITYMAP_FORKNUM);
+	if (nsample / MIN_BLOCKS_PER_MAP_BLOCK < map_blocks)
+		return NULL;
+
+	visible = sst_block_set_create(target->nblocks);
+	sst_scan_visibility_map(target, visible, NULL, &result->counters,
+							&result->report);
+	if (limits != NULL)
+		limits->bytes_left -= (int64) map_blocks * BLCKSZ;
+	if (visible->nmembers > 0)
+		return visible;
+
+	pfree(visible);
+	return NULL;
+}
+
+/*
+ * Sample one part of the blocks; false if a limit ended that.
+ */
+static bool
+scan_part(const SstScanPlan *common, const SstTarget *target,
+		  const SstBlockSet *set, bool members, SstSamplePart *part,
+		  SstScanResult *result)
+{
+	SstScanPlan plan = *common;
+	SstScanResult scanned;
+
+	if (part->nwanted == 0)
+		return true;
+
+	plan.sample = part;
+	part->of_set = set != NULL;
+	plan.set = set;
+	plan.members = members;
+	sst_scan_run(&plan, target->rel, NULL, &scanned);
+	sst_result_merge(result, &scanned);
+
+	return plan.limits == NULL || !plan.limits->reached;
+}
+
+/*
+ * Read a random sample of nsample blocks, or all blocks if there are no more.
+ * rebuild and limits can be NULL.  The sample has memory of its own in the current
+ * context: sst_page_sample_free().
+ *
+ * False if a limit ended it: then the sample is of no use, and the result has
+ * only what was done for it.
+ */
+bool
+sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
+				SstRebuild *rebuild, SstLimits *limits,
+				SstPageSample *sample, SstScanResult *result)
+{
+	SstScanPlan plan;
+	BlockNumber nblocks = target->nblocks;
+	SstBlockSet *visible;
+	bool		complete;
+
+	memset(sample, 0, sizeof(SstPageSample));
+	sample->nblocks = nblocks;
+
+	sst_plan_scan(&plan, target, SST_RULES_OURS);
+	plan.seed = seed;
+	plan.rebuild = rebuild;
+	plan.limits = limits;
+
+	if (nsample >= nblocks)
+	{
+		sst_scan_run(&plan, target->rel, NULL, result);
+		sample->nsampled = result->nvisited;
+		sample->sums = result->counters;
+		return limits == NULL || !limits->reached;
+	}
+
+	sst_result_init(result, &plan);
+	visible = visible_blocks(target, nsample, limits, result);
+	if (visible == NULL)
+	{
+		sample->nparts = 1;
+		sst_sample_part_init(&sample->parts[0], nblocks, nsample);
+		complete = scan_part(&plan, target, NULL, false, &sample->parts[0],
+							 result);
+	}
+	else
+	{
+		BlockNumber nvisible = visible->nmembers;
+		BlockNumber nothers = nblocks - nvisible;
+		BlockNumber others;
+
+		/* The others have their share, and half of the sample at least. */
+		others = (BlockNumber) ((uint64) nsample * nothers / nblocks);
+		others = Min(others, nsample - MIN_PART_SAMPLE);
+		others = Min(Max(others, nsample / 2), nothers);
+		if (nsample - others > nvisible)
+			others = nsample - nvisible;
+
+		sample->nparts = 2;
+		sst_sample_part_init(&sample->parts[0], nothers, others);
+		sst_sample_part_init(&sample->parts[1], nvisible, nsample - others);
+		sample->parts[1].all_visible = true;
+		complete = scan_part(&plan, target, visible, false, &sample->parts[0],
+							 result) &&
+			scan_part(&plan, target, visible, true, &sample->parts[1], result);
+		pfree(visible);
+	}
+
+	sample->nsampled = result->nvisited;
+	sample->sums = result->counters;
+	return complete;
+}
+
+/*
+ * When a sample of nsampled of nblocks has given a margin, how large a sample
+ * will give the one that is wanted?
+ */
+BlockNumber
+sst_sample_needed(BlockNumber nblocks, BlockNumber nsampled,
+				  double margin, double wanted)
+{
+	double		needed = 8.0 * nsampled;
+
+	if (!isinf(margin) && wanted > 0)
+		needed = SAFETY * nsampled * (margin / wanted) * (margin / wanted);
+
+	/* It is as fast to read all. */
+	if (needed > nblocks / 2)
+		return nblocks;
+	return Max((BlockNumber) needed, nsampled + 1);
+}
+
+/*
+ * How many blocks is there time for, when nblocks took so long?  Not all of it: the
+ * next ones can take longer.  And not many times as many, so that something is
+ * left if they do.
+ */
+static double
+blocks_in_time(const SstLimits *limits, BlockNumber nblocks, instr_time took)
+{
+	double		left = sst_seconds_left(limits);
+	double		seconds = Max(INSTR_TIME_GET_DOUBLE(took), 1e-6);
+
+	if (isinf(left))
+		return MaxBlockNumber;
+	return Min(0.8 * left / seconds, MOST_AT_ONCE) * nblocks;
+}
+
+/* The margin of what the sample is mainly for, in its own unit */
+static double
+main_margin(SstTargetKind kind, const SstPageSample *sample)
+{
+	const SstStatistic *statistics;
+	int			nstatistics;
+	double		margin = INFINITY;
+	uint64		most = 0;
+
+	/* If there are two, it is the one about more bytes. */
+	statistics = sst_statistics(kind, &nstatistics);
+	for (int i = 0; i < nstatistics; i++)
+	{
+		if (statistics[i].main && sample->sums.n[statistics[i].x] > most)
+		{
+			SstEstimate estimate = sst_estimate(&statistics[i], sample);
+
+			margin = sst_margin(&estimate);
+			most = sample->sums.n[statistics[i].x];
+		}
+	}
+	return margin;
+}
+
+/*
+ * Read samples of a target until the interval of its main statistic is as tight
+ * as the margin, in percentage points, to both sides.  At most so many blocks are
+ * read in all.  Otherwise as sst_sample_scan(); the last sample that was read to
+ * its end is returned, and what the others cost is in the result's report.
+ */
+SstSampleEnd
+sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
+					 uint32 seed, SstLimits *limits,
+					 SstPageSample *sample, SstScanResult *result)
+{
+	BlockNumber nblocks = target->nblocks;
+	BlockNumber nsample = Min(FIRST_SAMPLE, most);
+	uint64		nread = 0;
+	double		reached;
+	instr_time	start;
+	instr_time	took;
+
+	INSTR_TIME_SET_CURRENT(start);
+	if (!sst_sample_scan(target, nsample, seed, NULL, limits, sample, result))
+	{
+		sst_page_sample_free(sample);
+		sample->nsampled = 0;
+		return nblocks == 0 ? SST_SAMPLE_ALL : SST_SAMPLE_LIMITS;
+	}
+
+	for (;;)
+	{
+		SstPageSample larger;
+		SstScanResult scanned;
+		double		in_time;
+
+		INSTR_TIME_SET_CURRENT(took);
+		INSTR_TIME_SUBTRACT(took, start);
+		nread += sample->nsampled;
+		if (sst_sample_is_exact(sample))
+			return SST_SAMPLE_ALL;
+		reached = main_margin(target->kind, sample);
+		if (reached <= margin)
+			return SST_SAMPLE_MARGIN;
+
+		nsample = sst_sample_needed(nblocks, nsample, reached, margin);
+		if (nsample > most - nread)
+		{
+			/* A sample that is hardly larger would be no better. */
+			if (most - nread <= sample->nsampled)
+				return SST_SAMPLE_BLOCKS;
+			nsample = most - nread;
+		}
+		in_time = blocks_in_time(limits, sample->nsampled, took);
+		if (nsample > in_time)
+		{
+			if (in_time < sample->nsampled * WORTH_WHILE)
+				return SST_SAMPLE_LIMITS;
+			nsample = (BlockNumber) in_time;
+		}
+
+		INSTR_TIME_SET_CURRENT(start);
+		if (!sst_sample_scan(target, nsample, ++seed, NULL, limits, &larger,
+							 &scanned))
+		{
+			sst_page_sample_free(&larger);
+			return SST_SAMPLE_LIMITS;
+		}
+		sst_stream_report_merge(&scanned.report, &result->report);
+		sst_page_sample_free(sample);
+		*sample = larger;
+		*result = scanned;
+	}
+}

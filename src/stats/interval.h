@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * interval.h
+ *	  Intervals that hold with 95 %: for numbers of pages, and what they need
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stats/interval.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_INTERVAL_H
+#define SST_INTERVAL_H
+
+/* 97.5 % quantile of the normal distribution */
+#define SST_Z 1.959963984540054
+
+/* An estimate, and the ends of its 95 % interval; NaN where not known */
+typedef struct SstEstimate
+{
+	double		value;
+	double		low;
+	double		high;
+} SstEstimate;
+
+extern double sst_t_quantile(double df);
+extern double sst_unseen_part(double n);
+extern SstEstimate sst_page_interval(double value, double k, double n,
+									 double N, double variance);
+
+#endif							/* SST_INTERVAL_H */

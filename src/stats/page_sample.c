@@ -1,0 +1,91 @@
+/*-------------------------------------------------------------------------
+ *
+ * page_sample.c
+ *	  What the pages of a sample said, in the order of their blocks
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stats/page_sample.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "stats/page_sample.h"
+
+/*
+ * Most units to keep, 4 MB.  Of a larger sample, neighbouring pages are added
+ * up: their spread is then known well enough from fewer units.
+ */
+#define MAX_UNITS 16384
+
+/* Begin a part of nblocks blocks, of which nwanted are to be read. */
+void
+sst_sample_part_init(SstSamplePart *part, uint64 nblocks, uint64 nwanted)
+{
+	memset(part, 0, sizeof(SstSamplePart));
+	part->nblocks = nblocks;
+	part->nwanted = nwanted;
+	part->unit_pages = 1;
+	part->maxunits = Max(Min(nwanted, MAX_UNITS), 1);
+	part->units = palloc(part->maxunits * sizeof(SstSampleUnit));
+}
+
+static void
+add_unit(SstSampleUnit *into, const SstSampleUnit *from)
+{
+	into->npages += from->npages;
+	into->nblocks += from->nblocks;
+	for (int i = 0; i < SST_FIRST_MAP_COUNT; i++)
+		into->n[i] += from->n[i];
+}
+
+/* Make units of twice as many pages.  All units have been complete. */
+static void
+halve_units(SstSamplePart *part)
+{
+	for (int i = 0; i < part->nunits; i++)
+	{
+		if (i % 2 == 0)
+			part->units[i / 2] = part->units[i];
+		else
+			add_unit(&part->units[i / 2], &part->units[i]);
+	}
+	part->nunits = (part->nunits + 1) / 2;
+	part->unit_pages *= 2;
+}
+
+/* Add the next page, as its own counters, and how many blocks its range has. */
+void
+sst_sample_part_add(SstSamplePart *part, const SstCounters *page,
+					BlockNumber blkno, uint64 range_blocks)
+{
+	SstSampleUnit unit;
+
+	part->nsampled++;
+	unit.npages = 1;
+	unit.nblocks = range_blocks;
+	unit.blkno = blkno;
+	for (int c = 0; c < SST_FIRST_MAP_COUNT; c++)
+		unit.n[c] = (uint32) page->n[c];
+
+	if (part->nunits > 0 &&
+		part->units[part->nunits - 1].npages < part->unit_pages)
+	{
+		add_unit(&part->units[part->nunits - 1], &unit);
+		return;
+	}
+
+	if (part->nunits == part->maxunits)
+		halve_units(part);
+	part->units[part->nunits++] = unit;
+}
+
+void
+sst_page_sample_free(SstPageSample *sample)
+{
+	for (int i = 0; i < sample->nparts; i++)
+		pfree(sample->parts[i].units);
+	sample->nparts = 0;
+}

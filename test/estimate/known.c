@@ -1,0 +1,445 @@
+/*-------------------------------------------------------------------------
+ *
+ * known.c
+ *	  Estimates that are known: published, by hand, or because all was read
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  test/estimate/known.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "stats/spread.h"
+#include "test_estimate.h"
+
+/* The share of a huge relation of which k of n pages are: no finite population */
+static SstEstimate
+share_of_many(double k, double n)
+{
+	double		N = 1e9;
+	SstEstimate result = sst_page_interval(k / n * N, k, n, N, 0);
+
+	result.low /= N;
+	result.high /= N;
+	return result;
+}
+
+static void
+test_quantiles(void)
+{
+	/* Any table of Student's distribution, 97.5 % */
+	static const double t[][2] = {{3, 3.1824}, {5, 2.5706}, {10, 2.2281}, {30, 2.0423}};
+
+	for (int i = 0; i < lengthof(t); i++)
+		check(fabs(sst_t_quantile(t[i][0]) / t[i][1] - 1) < 0.02,
+			  "t quantile, %g degrees of freedom", t[i][0]);
+	check(fabs(sst_t_quantile(2) / 4.3027 - 1) < 0.04,
+		  "t quantile, 2 degrees of freedom");
+	check_near(sst_t_quantile(1e9), 1.959964, 1e-6, "t quantile, many degrees of freedom");
+
+	/* Hanley and Lippman-Hand 1983: 3/n; n = 10: 1 - 0.05^0.1 = 0.2589 */
+	check_near(sst_unseen_part(10000), 3.0 / 10000, 1e-6, "rule of three");
+	check_near(sst_unseen_part(10), 0.2589, 1e-4, "the same of 10");
+}
+
+/*
+ * Newcombe, Statistics in Medicine 17, 1998, table I, has the intervals for 81 of
+ * 263, 15 of 148 and 1 of 29; those for 3 of 10 are in any table of Clopper and
+ * Pearson's.  Where few are hit, the wider one of both counts at either end.
+ */
+static void
+test_shares(void)
+{
+	SstEstimate all;
+
+	check_ends(share_of_many(81, 263), 0.2553, 0.3662, 6e-5, "81 of 263: Wilson");
+	check_ends(share_of_many(182, 263), 1 - 0.3662, 1 - 0.2553, 6e-5, "182 of 263");
+	check_ends(share_of_many(15, 148), 0.0578, 0.1617, 6e-5, "15 of 148: exact limits");
+	check_ends(share_of_many(1, 29), 0.0009, 0.1776, 6e-5, "1 of 29");
+	check_ends(share_of_many(3, 10), 0.0667, 0.6525, 6e-5, "3 of 10");
+	check_ends(share_of_many(7, 10), 1 - 0.6525, 1 - 0.0667, 6e-5, "7 of 10");
+	check_ends(share_of_many(0, 10), 0, 0.2589, 6e-5, "0 of 10: one end");
+	check_ends(share_of_many(10, 10), 1 - 0.2589, 1, 6e-5, "10 of 10");
+	check_ends(share_of_many(0, 1), 0, 0.95, 6e-5, "0 of 1");
+
+	/*
+	 * 99 of 100 pages were read, 5 of them hits: 5 or 6, whatever the share
+	 * is
+	 */
+	check_ends(sst_page_interval(5.05, 5, 99, 100, 0), 5, 6, 1e-12,
+			   "what was seen is certain");
+	all = sst_page_interval(5, 5, 100, 100, 0);
+	check_ends(all, 5, 5, 0, "all pages");
+
+	/*
+	 * A variance of p (1 - p) N^2 / 1000 is that of 1000 pages.  20 of 200
+	 * are expected to have 2 * 20 * 180 / 200 = 36 neighbours that differ, so
+	 * 36 / 5 were seen, and 2 more are counted: 200 * 36 / (36 / 5 + 2) = 783
+	 * pages, 0.9 of which are believed.  10 % of 704 pages, by Wilson: 0.0799
+	 * to 0.1244.
+	 */
+	check_ends(sst_page_interval(1e8, 20, 200, 1e9, 0.09e18 / 1000),
+			   0.0799e9, 0.1244e9, 1e5, "a sample as good as a larger one");
+
+	/*
+	 * 4 of 200 in a row: as 14 of 0.9 * 200 * 7.84 / 2 = 706, whatever was
+	 * seen
+	 */
+	check(sst_page_interval(2e7, 4, 200, 1e9, 1).high > 3e7,
+		  "few pages are not believed to be in order");
+}
+
+/*
+ * One of many blocks is missing, and the variance is tiny: as good as a sample of
+ * so many pages that limits cannot be had by adding up probabilities.
+ */
+static void
+test_almost_all(void)
+{
+	double		N = 4e9;
+	clock_t		start = clock();
+	SstEstimate estimate = sst_page_interval(5, 5, N - 1, N, 1e-8);
+
+	check(estimate.low == 5 && estimate.high <= 6,
+		  "all blocks of a huge relation but one");
+	check((clock() - start) / CLOCKS_PER_SEC < 1, "which takes no time");
+}
+
+static void
+sample_of(SstPageSample *sample, int nblocks, int n, const uint32 *y, const uint32 *x)
+{
+	sample_begin(sample, nblocks, n);
+	for (int i = 0; i < n; i++)
+	{
+		SstCounters page;
+
+		sst_counters_init(&page);
+		page.n[COUNT_Y] = y[i];
+		page.n[COUNT_X] = x[i];
+		sample_add(sample, i * (nblocks / n) + 1, &page);
+	}
+}
+
+/*
+ * 4 of 12 blocks, one of each three: y is 2, 4, 8, 6, x is 10, 10, 20, 10.
+ *
+ * y: total 3 * 20 = 60.  Differences 2, 4, -2: s^2 = (4 + 16 + 4) / (2 * 3) = 4;
+ * the total's variance N^2 (1 - n/N) s^2 / n = 144 * 2/3 * 4/4 = 96.  Three
+ * differences: t = 3.1824, half = 31.18.  Second differences 2, -6: third moment
+ * (8 - 216) / (-6 * 2) = 17.33; times N (N/n)^2 (1 - n/N)(1 - 2n/N) = 24: 416.
+ * Johnson's shift 416 / 96 * (1 + 2 z^2) / 6 = 6.27: 60 - 24.91 to 60 + 37.45.
+ *
+ * Not seen: 12 (1 - 0.05^(1/4)) = 6.3256 blocks; if a page can have 100, they
+ * can have 6.3256 * (100 - 8) = 581.96 more.
+ *
+ * y/x: 60 / 150 = 40 %.  Residuals y - 0.4 x: -2, 0, 0, 2; differences 2, 0, 2: s^2 = 8
+ * / 6, variance 32, no skewness: half 3.1824 * sqrt(32) = 18.00.  A page can have x =
+ * 20 and y = 0, or y = 20: residuals -8 and 12, 6 less and 10 more than were
+ * seen: 6.3256 * 6 / 150 = 25.30 %, 6.3256 * 10 / 150 = 42.17 %.
+ */
+static void
+test_by_hand(void)
+{
+	static const uint32 y[] = {2, 4, 8, 6};
+	static const uint32 x[] = {10, 10, 20, 10};
+	static const uint32 one[] = {1, 1, 1, 1};
+	static const uint32 hit[] = {0, 1, 0, 0};
+	SstStatistic total = test_total;
+	SstPageSample sample;
+	SstEstimate estimate;
+	SstForm		form = {0};
+	SstBounds	bounds;
+
+	sample_of(&sample, 12, 4, y, x);
+	total.most = 10;
+	estimate = sst_estimate(&total, &sample);
+	check_near(estimate.value, 60, 1e-9, "total of 4 of 12 blocks");
+	check_ends(estimate, 60 - 24.91, 60 + 37.45, 0.3, "its interval");
+	total.most = 100;
+	check_ends(sst_estimate(&total, &sample), 60 - 24.91, 60 + 581.96, 0.3,
+			   "if a page can have 100");
+	sst_form_add(&form, COUNT_Y, 1);
+	check_near(sst_total_variance(&form, &sample), 96, 1e-9, "its variance");
+
+	estimate = sst_estimate(&test_ratio, &sample);
+	check_near(estimate.value, 40, 1e-9, "ratio of 4 of 12 blocks");
+	check_ends(estimate, 40 - 25.302, 40 + 42.171, 1e-3, "its interval");
+	sst_form_add(&form, COUNT_X, -0.4);
+	bounds = sst_total_interval(&form, -2, 2, &sample);
+	check(fabs(bounds.below - 18.00) < 0.15 && fabs(bounds.above - bounds.below) < 1e-9,
+		  "the same without regard to other pages");
+	estimate = sst_estimate(&test_ratio_left, &sample);
+	check_near(estimate.value, 60, 1e-9, "what is left to 100 percent");
+	check_ends(estimate, 60 - 42.171, 60 + 25.302, 1e-3, "its interval");
+	sst_page_sample_free(&sample);
+
+	/*
+	 * 1 of 4, exact limits 0.0063 and 0.8059; but 1 to 9 are what there can
+	 * be.
+	 */
+	sample_of(&sample, 12, 4, hit, one);
+	estimate = sst_estimate(&test_pages, &sample);
+	check_near(estimate.value, 3, 1e-9, "pages, 1 of 4 of 12 blocks");
+	check_ends(estimate, 1, 9, 1e-9, "their interval");
+	check_ends(sst_estimate(&test_share, &sample), 100.0 / 12, 75, 1e-9,
+			   "the same as a share");
+	sst_page_sample_free(&sample);
+}
+
+/*
+ * One page of 8 has something.  7 differences, of whose squares two are 64: sum 128, of
+ * fourth powers 8192.  Kurtosis 2 * 7 * 8192 / 128^2 - 3 = 4: 2 * 7 / 4 = 3.5 degrees
+ * of freedom, t = 2.94 (3: 3.182, 4: 2.776).
+ */
+static void
+test_one_page(void)
+{
+	static const uint32 y[] = {0, 0, 0, 8, 0, 0, 0, 0};
+	SstPageSample sample;
+	SstForm		form = {0};
+	SstBounds	bounds;
+
+	sample_of(&sample, 8000, 8, y, y);
+	sst_form_add(&form, COUNT_Y, 1);
+	bounds = sst_total_interval(&form, 0, 8, &sample);
+	check_near((bounds.below + bounds.above) / 2 /
+			   sqrt(sst_total_variance(&form, &sample)), 2.94, 0.06,
+			   "degrees of freedom where one page has all");
+	check(bounds.above > 2 * bounds.below, "which is skewed");
+	sst_page_sample_free(&sample);
+}
+
+static double
+twice_y(const void *arg, const double *sums)
+{
+	return 2 * sums[COUNT_Y];
+}
+
+/* A function of the sums that is linear is a total. */
+static void
+test_function(void)
+{
+	static const uint32 y[] = {2, 4, 8, 6};
+	SstPageSample sample;
+	SstStatistic total = test_total;
+	SstEstimate once;
+
+	total.most = 10;
+	sample_of(&sample, 12, 4, y, y);
+	once = sst_estimate(&total, &sample);
+	check_ends(sst_estimate_function(twice_y, NULL, 20, &sample),
+			   2 * once.low, 2 * once.high, 1e-6, "twice a total");
+	check_near(sst_margin(&once), (once.high - once.low) / 2, 1e-9, "its margin");
+	sst_page_sample_free(&sample);
+}
+
+static bool
+is_unknown(SstEstimate estimate)
+{
+	return isnan(estimate.value) && isnan(estimate.low) && isnan(estimate.high);
+}
+
+static void
+test_limits(void)
+{
+	static const uint32 y[] = {2, 4, 8, 6};
+	static const uint32 none[] = {0, 0, 0, 0};
+	SstPageSample sample;
+	SstEstimate estimate;
+
+	sample_of(&sample, 4, 4, y, y);
+	estimate = sst_estimate(&test_total, &sample);
+	check_near(estimate.value, 20, 0, "all blocks: the sum");
+	check_ends(estimate, 20, 20, 0, "and no interval");
+	check_ends(sst_estimate(&test_ratio, &sample), 100, 100, 0, "nor of a ratio");
+	check_ends(sst_estimate(&test_pages, &sample), 20, 20, 0, "nor of pages");
+	check_near(sst_margin(&estimate), 0, 0, "a margin of 0");
+	sst_page_sample_free(&sample);
+
+	sample_of(&sample, 12, 4, none, none);
+	check(is_unknown(sst_estimate(&test_ratio, &sample)) &&
+		  is_unknown(sst_estimate(&test_share, &sample)) &&
+		  is_unknown(sst_estimate(&test_ratio_left, &sample)),
+		  "a share of nothing is not known");
+	sst_page_sample_free(&sample);
+
+	sample_begin(&sample, 12, 4);
+	check(is_unknown(sst_estimate(&test_total, &sample)) &&
+		  is_unknown(sst_estimate(&test_pages, &sample)),
+		  "nothing is known from no page");
+	sst_page_sample_free(&sample);
+
+	sample_of(&sample, 12, 1, y, y);
+	estimate = sst_estimate(&test_total, &sample);
+	check(estimate.value == 24 && isnan(estimate.low) && isnan(estimate.high),
+		  "one page: a value, no interval");
+	check(isinf(sst_margin(&estimate)), "whose margin is infinite");
+	sst_page_sample_free(&sample);
+
+	sample_of(&sample, 0, 0, y, y);
+	check_near(sst_estimate(&test_total, &sample).value, 0, 0, "no blocks: 0");
+	check(is_unknown(sst_estimate(&test_ratio, &sample)), "no blocks: no ratio");
+	sst_page_sample_free(&sample);
+}
+
+/*
+ * y grows with the block.  Within ranges of N/n blocks it varies little: far less than a
+ * sample that is not stratified would be off by, 1.96 N s / sqrt(n).
+ */
+static void
+test_trend(void)
+{
+	static uint32 y[10000];
+	Population	population = {lengthof(y), y};
+	SstStatistic total = test_total;
+	double		simple = 1.96 * 1e4 * (1e4 / sqrt(12)) / sqrt(100);
+	double		truth = 0;
+	SstPageSample sample;
+	SstEstimate estimate;
+
+	for (int i = 0; i < lengthof(y); i++)
+		truth += y[i] = i;
+	total.most = lengthof(y);
+	random_start(1);
+	sample_draw(&sample, &population, 100);
+	estimate = sst_estimate(&total, &sample);
+	check(estimate.low < truth && truth < estimate.high &&
+		  sst_margin(&estimate) < 0.05 * simple,
+		  "a trend is not taken for chance");
+	sst_page_sample_free(&sample);
+}
+
+/* Pages of a part, each with so many dead tuples and free bytes, in turns */
+static void
+fill_part(SstPageSample *sample, int part, int nblocks, int n, int dead, int free)
+{
+	SstSamplePart *into = &sample->parts[part];
+
+	sst_sample_part_init(into, nblocks, n);
+	into->of_set = true;
+	for (int i = 0; i < n; i++)
+	{
+		SstCounters page;
+
+		sst_counters_init(&page);
+		page.n[SST_PAGE_BYTES] = BLCKSZ;
+		page.n[SST_HEAP_PAGES] = 1;
+		page.n[SST_DEAD_TUPLES] = page.n[SST_DEAD_TUPLE_BYTES] = i % 2 * dead;
+		page.n[SST_FREE_BYTES] = i % 3 * free;
+		page.n[SST_ALL_VISIBLE_PAGES] = part;
+		sst_sample_part_add(into, &page, 2 * i + part, nblocks / n);
+		sst_counters_merge(&sample->sums, &page);
+	}
+	sample->nsampled += n;
+	sample->nblocks += nblocks;
+}
+
+/* Where the map vouches for all, nothing is dead: what is read there adds no doubt. */
+static void
+test_all_visible(void)
+{
+	static const SstStatistic dead = {"dead", SST_TOTAL, SST_DEAD_TUPLES, 0, 300};
+	static const SstStatistic visible = {"visible", SST_PAGES, SST_ALL_VISIBLE_PAGES};
+	static const SstStatistic percent =
+	{"percent", SST_RATIO, SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES};
+	SstPageSample sample = {0};
+	SstPageSample alone = {0};
+	SstEstimate estimate;
+	SstEstimate expected;
+
+	alone.nparts = 1;
+	fill_part(&alone, 0, 100, 50, 7, 100);
+	expected = sst_estimate(&dead, &alone);
+	check(expected.low < 350 && expected.high > 350, "dead tuples: an interval");
+
+	sample.nparts = 2;
+	fill_part(&sample, 0, 100, 50, 7, 100);
+	fill_part(&sample, 1, 1000, 10, 0, 100);
+	sample.parts[1].all_visible = true;
+	estimate = sst_estimate(&dead, &sample);
+	check_near(estimate.value, expected.value, 1e-9, "of which all-visible pages have none");
+	check_ends(estimate, expected.low, expected.high, 1e-9, "and add no doubt");
+	estimate = sst_estimate(&visible, &sample);
+	check_near(estimate.value, 1000, 1e-9, "all-visible pages are known");
+	check(sst_margin(&estimate) < 10, "but for others that may be");
+	sst_page_sample_free(&sample);
+
+	memset(&sample, 0, sizeof(sample));
+	sample.nparts = 2;
+	fill_part(&sample, 0, 50, 50, 7, 100);
+	fill_part(&sample, 1, 1000, 10, 0, 100);
+	sample.parts[1].all_visible = true;
+	check_ends(sst_estimate(&dead, &sample), 175, 175, 1e-9,
+			   "all others were read: dead tuples are exact");
+	check_ends(sst_estimate(&percent, &sample), 17500.0 / (1050 * 8192),
+			   17500.0 / (1050 * 8192), 1e-9, "and their percentage");
+	check_ends(sst_estimate(&visible, &sample), 1000, 1000, 1e-9,
+			   "and the number of all-visible pages");
+	estimate = sst_estimate(&test_total, &sample);
+	check(sst_margin(&estimate) > 1000, "free space is not");
+	sst_page_sample_free(&sample);
+	sst_page_sample_free(&alone);
+}
+
+/*
+ * More pages than units are kept: neighbours are added up.  The mean of y is 50, its
+ * variance (101^2 - 1) / 12 = 850, and N^2 850 / n the variance of the total.
+ */
+static void
+test_many_pages(void)
+{
+	int			n = 40001;
+	int			N = 3 * n;
+	uint32	   *y = palloc(N * sizeof(uint32));
+	Population	population = {N, y};
+	SstStatistic total = test_total;
+	SstPageSample sample;
+	SstEstimate estimate;
+	uint64		pages = 0;
+	uint64		blocks = 0;
+	double		sum = 0;
+
+	random_start(2);
+	for (int i = 0; i < N; i++)
+		y[i] = (uint32) (101 * random_unit());
+	sample_draw(&sample, &population, n);
+
+	for (int i = 0; i < sample.parts[0].nunits; i++)
+	{
+		pages += sample.parts[0].units[i].npages;
+		blocks += sample.parts[0].units[i].nblocks;
+		sum += sample.parts[0].units[i].n[COUNT_Y];
+	}
+	check(sample.parts[0].nunits <= 16384, "no more units than memory is for");
+	check(pages == n && blocks == N && sum == sample.sums.n[COUNT_Y],
+		  "no page and no block is lost");
+
+	total.most = 100;
+	estimate = sst_estimate(&total, &sample);
+	check_near(estimate.value, 3.0 * sum, 1e-6, "the total is that of all pages");
+	check(fabs(sst_margin(&estimate) / (1.96 * N * sqrt(850.0 / n)) - 1) < 0.05,
+		  "its interval is that of so many pages");
+	sst_page_sample_free(&sample);
+	pfree(y);
+}
+
+void
+test_known_answers(void)
+{
+	test_quantiles();
+	test_shares();
+	test_almost_all();
+	test_by_hand();
+	test_one_page();
+	test_function();
+	test_limits();
+	test_trend();
+	test_all_visible();
+	test_many_pages();
+}

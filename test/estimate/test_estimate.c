@@ -1,0 +1,175 @@
+/*-------------------------------------------------------------------------
+ *
+ * test_estimate.c
+ *	  Testing src/stats without a server: what the tests share
+ *
+ * The program prints a line for each test, in the Test Anything Protocol, and fails
+ * when a test does.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  test/estimate/test_estimate.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "test_estimate.h"
+
+/* The C library's: the server's are in its library. */
+#undef printf
+#undef vprintf
+
+const SstStatistic test_total = {"total", SST_TOTAL, COUNT_Y, 0, BLCKSZ};
+const SstStatistic test_pages = {"pages", SST_PAGES, COUNT_Y};
+const SstStatistic test_share = {"share", SST_SHARE, COUNT_Y, COUNT_X};
+const SstStatistic test_ratio = {"ratio", SST_RATIO, COUNT_Y, COUNT_X};
+const SstStatistic test_ratio_left = {"left", SST_RATIO_LEFT, COUNT_Y, COUNT_X};
+
+static int	ntests = 0;
+static int	nfailed = 0;
+
+/* What src/stats needs of a server */
+void *
+palloc(Size size)
+{
+	void	   *memory = malloc(size);
+
+	if (memory == NULL)
+		abort();
+	return memory;
+}
+
+void
+pfree(void *memory)
+{
+	free(memory);
+}
+
+void
+check(bool is_true, const char *format, ...)
+{
+	va_list		args;
+
+	ntests++;
+	if (!is_true)
+		nfailed++;
+	printf("%s %d - ", is_true ? "ok" : "not ok", ntests);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+}
+
+void
+check_near(double value, double expected, double distance, const char *name)
+{
+	bool		is_near = fabs(value - expected) <= distance;
+
+	check(is_near, "%s", name);
+	if (!is_near)
+		printf("# is %.10g, expected %.10g\n", value, expected);
+}
+
+void
+check_ends(SstEstimate estimate, double low, double high, double distance,
+		   const char *name)
+{
+	bool		are_near = fabs(estimate.low - low) <= distance &&
+		fabs(estimate.high - high) <= distance;
+
+	check(are_near, "%s", name);
+	if (!are_near)
+		printf("# is %.10g to %.10g, expected %.10g to %.10g\n",
+			   estimate.low, estimate.high, low, high);
+}
+
+void
+sample_begin(SstPageSample *sample, int nblocks, int nsample)
+{
+	memset(sample, 0, sizeof(SstPageSample));
+	sst_counters_init(&sample->sums);
+	sample->nblocks = nblocks;
+	sample->nparts = 1;
+	sst_sample_part_init(&sample->parts[0], nblocks, nsample);
+}
+
+/* The first block of a range, as src/source has it */
+static BlockNumber
+range_start(const SstSamplePart *part, uint64 range)
+{
+	return (BlockNumber) (part->nblocks * range / part->nwanted);
+}
+
+void
+sample_add(SstPageSample *sample, BlockNumber blkno, const SstCounters *page)
+{
+	SstSamplePart *part = &sample->parts[0];
+
+	sst_sample_part_add(part, page, blkno,
+						range_start(part, part->nsampled + 1) -
+						range_start(part, part->nsampled));
+	sst_counters_merge(&sample->sums, page);
+	sample->nsampled++;
+}
+
+void
+population_page(const Population *population, BlockNumber blkno,
+				SstCounters *page)
+{
+	sst_counters_init(page);
+	page->n[COUNT_Y] = population->y[blkno];
+	page->n[COUNT_X] = population->x == NULL ? 1 : population->x[blkno];
+}
+
+void
+sample_draw(SstPageSample *sample, const Population *population, int n)
+{
+	sample_begin(sample, population->nblocks, n);
+	for (int i = 0; i < n; i++)
+	{
+		BlockNumber start = range_start(&sample->parts[0], i);
+		BlockNumber end = range_start(&sample->parts[0], i + 1);
+		BlockNumber blkno = start + (BlockNumber) (random_unit() * (end - start));
+		SstCounters page;
+
+		population_page(population, blkno, &page);
+		sample_add(sample, blkno, &page);
+	}
+}
+
+/* SplitMix64: Steele, Lea and Flood, OOPSLA 2014 */
+static uint64 random_state;
+
+void
+random_start(uint64 seed)
+{
+	random_state = seed;
+}
+
+double
+random_unit(void)
+{
+	uint64		z = (random_state += UINT64CONST(0x9E3779B97F4A7C15));
+
+	z = (z ^ (z >> 30)) * UINT64CONST(0xBF58476D1CE4E5B9);
+	z = (z ^ (z >> 27)) * UINT64CONST(0x94D049BB133111EB);
+	z ^= z >> 31;
+	return (double) (z >> 11) / (UINT64CONST(1) << 53);
+}
+
+int
+main(void)
+{
+	/* What does not end is ended. */
+	alarm(300);
+
+	test_known_answers();
+	test_coverage();
+	printf("1..%d\n", ntests);
+	return nfailed != 0;
+}
