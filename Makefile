@@ -29,6 +29,7 @@ OBJS = \
 	src/api/map_summary.o \
 	src/api/pgstattuple.o \
 	src/api/prewarm.o \
+	src/api/progress.o \
 	src/api/relpages.o \
 	src/api/result.o \
 	src/api/sample.o \
@@ -39,17 +40,20 @@ OBJS = \
 	src/compat/checksum.o \
 	src/compat/compat.o \
 	src/compat/read_stream.o \
+	src/run/limits.o \
 	src/run/maps.o \
 	src/run/measure.o \
 	src/run/parallel.o \
 	src/run/plan.o \
 	src/run/prewarm.o \
 	src/run/sampling.o \
+	src/run/progress.o \
 	src/run/scan.o \
 	src/source/chunks.o \
 	src/source/source_range.o \
 	src/source/source_sample.o \
 	src/source/source_skip.o \
+	src/source/source_slice.o \
 	src/stats/counters.o \
 	src/stats/estimate.o \
 	src/stats/interval.o \

@@ -445,6 +445,57 @@ function, relation: what was called. stream: what read the blocks. io_method: ho
 blocks_requested, blocks_hit, blocks_read: blocks asked for, found in buffers, and read. blocks_private: of those read, blocks that came from the files and went into no buffer. reads, avg_read_bytes: read operations and their average size; null where the server does not tell. advice_calls, avg_advice_bytes: times that the bundled read stream told the kernel of blocks to come, and how much by one call; null on another stream. look_ahead_max: blocks asked for and not yet returned, at most. elapsed_ms: milliseconds. bytes_per_second: of the blocks asked for.
 Takes no lock. Everybody may call it.';
 
+CREATE FUNCTION stat_progress(
+	OUT pid int,
+	OUT datid oid,
+	OUT function text,
+	OUT phase text,
+	OUT relation oid,
+	OUT blocks_done bigint,
+	OUT blocks_total bigint,
+	OUT relations_done bigint,
+	OUT relations_total bigint,
+	OUT bytes_done bigint,
+	OUT bytes_total bigint,
+	OUT bytes_per_second float8,
+	OUT started timestamptz,
+	OUT expected_end timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'sst_stat_progress'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION stat_progress() IS
+'What calls of these functions are under way, in all sessions: see the view progress.
+Takes no lock. Everybody may call it; of sessions of other roles it shows more than pid and datid to members of pg_read_all_stats only.';
+
+CREATE VIEW progress AS
+	SELECT p.pid, p.datid, d.datname, p.function, p.phase, p.relation,
+		p.blocks_done, p.blocks_total, p.relations_done, p.relations_total,
+		p.bytes_done, p.bytes_total, p.bytes_per_second, p.started,
+		p.expected_end
+	FROM @extschema@.stat_progress() p
+		LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid;
+
+COMMENT ON VIEW progress IS
+'A row for each session, of any database, that is in a call of a function that reads a relation''s pages. Of sessions of other roles, all but pid, datid and datname is null, unless one is a member of pg_read_all_stats.';
+COMMENT ON COLUMN progress.pid IS 'process of the session';
+COMMENT ON COLUMN progress.datid IS 'OID of its database';
+COMMENT ON COLUMN progress.datname IS 'name of its database';
+COMMENT ON COLUMN progress.function IS 'function that was called';
+COMMENT ON COLUMN progress.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
+COMMENT ON COLUMN progress.relation IS 'OID, in the session''s database, of the relation that is being scanned; null before the first';
+COMMENT ON COLUMN progress.blocks_done IS 'blocks of the present scan that were looked at, by all processes';
+COMMENT ON COLUMN progress.blocks_total IS 'blocks of the present scan';
+COMMENT ON COLUMN progress.relations_done IS 'relations that the call is done with';
+COMMENT ON COLUMN progress.relations_total IS 'relations that the call is about; null if not known';
+COMMENT ON COLUMN progress.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
+COMMENT ON COLUMN progress.bytes_total IS 'bytes that the call will have looked at; null if not known (yet)';
+COMMENT ON COLUMN progress.bytes_per_second IS 'bytes_done per second since the call began';
+COMMENT ON COLUMN progress.started IS 'when the call began';
+COMMENT ON COLUMN progress.expected_end IS 'when the call will end if it goes on like this; null if not known';
+
+GRANT SELECT ON progress TO PUBLIC;
+
 --
 -- Functions with the names, arguments, columns and results of contrib's
 --

@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "fmgr.h"
 #include "postmaster/bgworker_internals.h"
 #include "storage/bufmgr.h"
@@ -47,6 +49,7 @@ int			sst_io_method = SST_IO_METHOD_AUTO;
 int			sst_max_workers = 2;
 int			sst_io_concurrency = 0;
 int			sst_io_combine_limit = 0;
+int			sst_max_rate = 0;
 
 extern PGDLLEXPORT void _PG_init(void);
 
@@ -102,6 +105,16 @@ _PG_init(void)
 							0, MAX_PARALLEL_WORKER_LIMIT,
 							PGC_USERSET,
 							GUC_EXPLAIN,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamstat.max_rate",
+							"Limit on the data that streamstat looks at per second, in buffers or in files.",
+							"Zero means no limit.  With a limit there are no parallel workers.",
+							&sst_max_rate,
+							0,
+							0, INT_MAX,
+							PGC_USERSET,
+							GUC_UNIT_KB,
 							NULL, NULL, NULL);
 
 	MarkGUCPrefixReserved("streamstat");

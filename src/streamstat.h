@@ -41,4 +41,7 @@ extern int	sst_io_concurrency;
 /* Most blocks in one read or run; 0 for a default */
 extern int	sst_io_combine_limit;
 
+/* Most kilobytes that a scan looks at in a second; 0 for no limit */
+extern int	sst_max_rate;
+
 #endif							/* STREAMSTAT_H */

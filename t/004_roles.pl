@@ -116,7 +116,7 @@ is( $node->safe_psql(
 SELECT string_agg(DISTINCT proname, ' ' ORDER BY proname) FROM pg_proc
 WHERE pronamespace = 'streamstat'::regnamespace
 	AND has_function_privilege('nobody_special', oid, 'EXECUTE'))),
-	'pg_prewarm stream_stats',
+	'pg_prewarm stat_progress stream_stats',
 	'functions allowed to everybody');
 
 # pg_prewarm: who may read the table

@@ -15,6 +15,7 @@
 #include "utils/timestamp.h"
 
 #include "api/call.h"
+#include "run/progress.h"
 #include "run/scan.h"
 
 /* The OID that argument 0 is; ERROR if it is null. */
@@ -73,6 +74,7 @@ carry_out(const SstTarget *target, const SstScanPlan *plan,
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
+	sst_progress_begin(function, 1, SST_PROGRESS_UNKNOWN);
 	sst_scan_run(plan, target->rel, NULL, &scanned);
 	sst_remember_call(function, plan->relid, start, &scanned.report);
 

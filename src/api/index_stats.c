@@ -24,6 +24,7 @@
 
 #include "api/call.h"
 #include "api/tree.h"
+#include "run/progress.h"
 #include "run/scan.h"
 
 PG_FUNCTION_INFO_V1(sst_index_stats);
@@ -167,12 +168,14 @@ sst_index_stats(PG_FUNCTION_ARGS)
 				 errmsg("relation cannot be null")));
 
 	INSTR_TIME_SET_CURRENT(start);
+	sst_progress_begin("index_stats", 1, SST_PROGRESS_UNKNOWN);
 	rel = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
 	if (rel == NULL)
 	{
 		sst_counters_init(&found.counters);
 		found.relid = PG_GETARG_OID(0);
 		found.note = _("relation does not exist");
+		sst_progress_end();
 		return sst_form_row(fcinfo, columns, lengthof(columns), &found);
 	}
 
@@ -198,7 +201,7 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 	SstTarget	target;
 
 	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX, RELKIND_PARTITIONED_INDEX,
-				   &sum);
+				   &sum, "index_stats_tree");
 	sst_begin_rows(fcinfo, columns, lengthof(columns));
 
 	while (sst_tree_next(&tree, &target))
@@ -213,7 +216,7 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 	}
 	sst_put_row(fcinfo, columns, lengthof(columns), &sum);
 
-	sst_tree_end(&tree, "index_stats_tree");
+	sst_tree_end(&tree);
 
 	return (Datum) 0;
 }

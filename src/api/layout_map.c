@@ -22,6 +22,7 @@
 #include "utils/tuplestore.h"
 
 #include "api/call.h"
+#include "run/progress.h"
 #include "run/scan.h"
 
 PG_FUNCTION_INFO_V1(sst_layout_map);
@@ -115,6 +116,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 	sst_plan_scan(&plan, &target, SST_RULES_OURS);
 	sst_stream_report_init(&report, plan.path);
 	nbuckets = Min(nbuckets, target.nblocks);
+	sst_progress_begin("layout_map", 1, (int64) target.nblocks * BLCKSZ);
 
 	for (int i = 0; i < nbuckets; i++)
 	{

@@ -19,6 +19,7 @@
 
 #include "api/call.h"
 #include "run/maps.h"
+#include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_visibility_summary);
 PG_FUNCTION_INFO_V1(sst_unfrozen_ranges);
@@ -53,6 +54,7 @@ find_frozen(FunctionCallInfo fcinfo, SstFindings *found, const char *function)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
+	sst_progress_begin(function, 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_HEAP);
 	sst_findings_init(found, &target);
 	sst_stream_report_init(&report, sst_choose_io_path(target.rel));
@@ -161,6 +163,7 @@ sst_free_space_summary(PG_FUNCTION_ARGS)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
+	sst_progress_begin("free_space_summary", 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_HEAP);
 	sst_findings_init(&found, &target);
 	sst_stream_report_init(&report, sst_choose_io_path(target.rel));

@@ -23,6 +23,7 @@
 
 #include "api/call.h"
 #include "run/maps.h"
+#include "run/progress.h"
 #include "run/scan.h"
 
 PG_FUNCTION_INFO_V1(sst_pgstattuple);
@@ -308,6 +309,7 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
+	sst_progress_begin("pgstattuple_approx", 1, SST_PROGRESS_UNKNOWN);
 	refuse_kind_for_approx(rel);
 	sst_target_adopt(&target, rel, SST_HEAP);
 	sst_findings_init(&found, &target);

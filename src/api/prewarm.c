@@ -22,6 +22,7 @@
 
 #include "api/result.h"
 #include "run/prewarm.h"
+#include "run/progress.h"
 #include "target/target.h"
 
 PG_FUNCTION_INFO_V1(sst_pg_prewarm);
@@ -140,6 +141,7 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 	plan.end = block_argument(fcinfo, 4, "ending", nblocks, nblocks - 1) + 1;
 
 	INSTR_TIME_SET_CURRENT(start);
+	sst_progress_begin("pg_prewarm", 1, SST_PROGRESS_UNKNOWN);
 	ndone = sst_prewarm(&plan, rel, &report);
 	sst_remember_call("pg_prewarm", relid, start, &report);
 

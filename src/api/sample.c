@@ -21,6 +21,7 @@
 #include "utils/tuplestore.h"
 
 #include "api/call.h"
+#include "run/progress.h"
 #include "run/sampling.h"
 
 PG_FUNCTION_INFO_V1(sst_sample);
@@ -123,6 +124,7 @@ sst_sample(PG_FUNCTION_ARGS)
 	limited = sst_max_time_argument(fcinfo, 4, &limits) ? &limits : NULL;
 
 	INSTR_TIME_SET_CURRENT(start);
+	sst_progress_begin("sample", 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
 
 	InitMaterializedSRF(fcinfo, 0);

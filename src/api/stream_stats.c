@@ -17,6 +17,7 @@
 #include "utils/builtins.h"
 
 #include "api/result.h"
+#include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_stream_stats);
 
@@ -28,7 +29,10 @@ static struct
 	SstStreamReport report;
 }			last_call;
 
-/* Remember a call that has done its reading, for stream_stats(). */
+/*
+ * Remember a call that has done its reading, for stream_stats(), and report no
+ * more progress of it.
+ */
 void
 sst_remember_call(const char *function, Oid relid, instr_time start,
 				  const SstStreamReport *report)
@@ -42,6 +46,8 @@ sst_remember_call(const char *function, Oid relid, instr_time start,
 	last_call.relid = relid;
 	last_call.elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
 	last_call.report = *report;
+
+	sst_progress_end();
 }
 
 static const char *const stream_names[] = {

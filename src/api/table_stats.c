@@ -22,6 +22,7 @@
 #include "api/call.h"
 #include "api/tree.h"
 #include "run/maps.h"
+#include "run/progress.h"
 #include "run/scan.h"
 
 PG_FUNCTION_INFO_V1(sst_table_stats);
@@ -185,7 +186,11 @@ sst_table_stats(PG_FUNCTION_ARGS)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
+	sst_progress_begin("table_stats", 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_TABLE);
+	if (with_toast != TOAST_LEFT_OUT &&
+		OidIsValid(target.rel->rd_rel->reltoastrelid))
+		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
 	sst_begin_rows(fcinfo, columns, lengthof(columns));
 	sst_stream_report_init(&report, sst_choose_io_path(target.rel));
 
@@ -210,7 +215,8 @@ sst_table_stats_tree(PG_FUNCTION_ARGS)
 	SstFindings sum;
 	SstTarget	target;
 
-	sst_tree_begin(&tree, fcinfo, SST_TABLE, RELKIND_PARTITIONED_TABLE, &sum);
+	sst_tree_begin(&tree, fcinfo, SST_TABLE, RELKIND_PARTITIONED_TABLE, &sum,
+				   "table_stats_tree");
 	sst_begin_rows(fcinfo, columns, lengthof(columns));
 
 	while (sst_tree_next(&tree, &target))
@@ -229,7 +235,7 @@ sst_table_stats_tree(PG_FUNCTION_ARGS)
 	}
 	put_row(fcinfo, &sum);
 
-	sst_tree_end(&tree, "table_stats_tree");
+	sst_tree_end(&tree);
 
 	return (Datum) 0;
 }

@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 
 #include "api/tree.h"
+#include "run/progress.h"
 
 /*
  * Open the relation that argument 0 names: a partitioned one, or one of the
@@ -27,7 +28,8 @@
  */
 void
 sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
-			   char partitioned_relkind, SstFindings *sum)
+			   char partitioned_relkind, SstFindings *sum,
+			   const char *function)
 {
 	SstTarget	target;
 	Oid			relid;
@@ -46,6 +48,9 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 
 	tree->members = find_all_inheritors(relid, NoLock, NULL);
 	tree->next = 0;
+	tree->function = function;
+	sst_progress_begin(function, list_length(tree->members),
+					   SST_PROGRESS_UNKNOWN);
 	sst_stream_report_init(&tree->report, sst_choose_io_path(tree->root));
 
 	sst_findings_init(sum, &target);
@@ -67,6 +72,7 @@ sst_tree_next(SstTree *tree, SstTarget *target)
 		Relation	rel = try_relation_open(relid, AccessShareLock);
 
 		CHECK_FOR_INTERRUPTS();
+		sst_progress_relations(tree->next - 1);
 		if (rel == NULL)
 			continue;
 
@@ -86,9 +92,9 @@ sst_tree_next(SstTree *tree, SstTarget *target)
 
 /* Close the root. */
 void
-sst_tree_end(SstTree *tree, const char *function)
+sst_tree_end(SstTree *tree)
 {
-	sst_remember_call(function, RelationGetRelid(tree->root), tree->start,
+	sst_remember_call(tree->function, RelationGetRelid(tree->root), tree->start,
 					  &tree->report);
 	relation_close(tree->root, AccessShareLock);
 }

@@ -22,14 +22,16 @@ typedef struct SstTree
 	Relation	root;			/* open, AccessShareLock held */
 	List	   *members;		/* OIDs, the root among them */
 	int			next;			/* index of the next one */
+	const char *function;
 	instr_time	start;
 	SstStreamReport report;		/* of the whole call */
 } SstTree;
 
 extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
-						   char partitioned_relkind, SstFindings *sum);
+						   char partitioned_relkind, SstFindings *sum,
+						   const char *function);
 extern bool sst_tree_next(SstTree *tree, SstTarget *target);
-extern void sst_tree_end(SstTree *tree, const char *function);
+extern void sst_tree_end(SstTree *tree);
 
 extern void sst_add_to_sum(SstFindings *sum, const SstFindings *found);
 

@@ -394,6 +394,27 @@ sst_palloc_blocks(int nblocks)
 }
 
 /*
+ * The status of a backend, by a number from 1 on, or NULL if there is none of that
+ * number.  It is from a copy that stays as it is until the transaction ends.
+ */
+const PgBackendStatus *
+sst_backend_status(int index)
+{
+	LocalPgBackendStatus *local;
+
+	if (index > pgstat_fetch_stat_numbackends())
+		return NULL;
+
+#if PG_VERSION_NUM >= 160000
+	local = pgstat_get_local_beentry_by_index(index);
+#else
+	local = pgstat_fetch_stat_local_beentry(index);
+#endif
+
+	return local == NULL ? NULL : &local->backendStatus;
+}
+
+/*
  * Reads of relation blocks that this backend has started so far under the
  * given strategy, and their bytes.  False where the server does not count
  * them per read.

@@ -29,6 +29,7 @@
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "storage/smgr.h"
+#include "utils/backend_status.h"
 #include "utils/rel.h"
 
 /* The server has a read stream (17), and the build has not turned it down. */
@@ -100,6 +101,7 @@ extern int	sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno);
 extern void sst_segment_file_close(SstSegmentFile *file);
 extern bool sst_advise(SstSegmentFile *file, BlockNumber blkno,
 					   BlockNumber nblocks);
+extern const PgBackendStatus *sst_backend_status(int index);
 extern bool sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 								 uint64 *reads, uint64 *bytes);
 

@@ -14,6 +14,7 @@
 #define SST_LIMITS_H
 
 #include "portability/instr_time.h"
+#include "storage/block.h"
 
 /*
  * Limits of a call that makes several scans.  Every page that is looked at
@@ -26,5 +27,17 @@ typedef struct SstLimits
 	int64		max_rate;		/* bytes per second; 0 for no limit */
 	bool		reached;		/* set when a scan ended early */
 } SstLimits;
+
+/* The limits of one scan: those of the call, and the setting's rate */
+typedef struct SstPace
+{
+	SstLimits  *limits;			/* or NULL */
+	double		rate;			/* bytes per second; 0 for no limit */
+} SstPace;
+
+extern bool sst_pace_begin(SstPace *pace, SstLimits *limits);
+extern BlockNumber sst_pace_take(SstPace *pace, BlockNumber nblocks);
+extern void sst_pace_give_back(SstPace *pace, BlockNumber nblocks);
+extern bool sst_pace_expired(const SstPace *pace);
 
 #endif							/* SST_LIMITS_H */

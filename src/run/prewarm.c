@@ -14,13 +14,42 @@
 
 #include "miscadmin.h"
 
+#include "run/limits.h"
 #include "run/parallel.h"
 #include "run/prewarm.h"
+#include "run/progress.h"
 #include "stream/file_reader.h"
+#include "streamstat.h"
+
+/* Blocks from one report of progress to the next */
+#define BLOCKS_PER_REPORT 64
+
+/* Where a process's part is to be reported */
+typedef struct Reporter
+{
+	const SstChunks *chunks;	/* shared with others, or NULL */
+	BlockNumber first;			/* of the range */
+	BlockNumber ndone;			/* by this process */
+} Reporter;
+
+static inline void
+count_blocks(Reporter *reporter, BlockNumber nblocks)
+{
+	BlockNumber before = reporter->ndone;
+
+	reporter->ndone += nblocks;
+	if (before / BLOCKS_PER_REPORT == reporter->ndone / BLOCKS_PER_REPORT)
+		return;
+
+	if (reporter->chunks != NULL)
+		sst_progress_chunks(reporter->chunks, reporter->first);
+	else
+		sst_progress_blocks(reporter->ndone);
+}
 
 static void
 prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source,
-				SstStreamReport *report)
+				Reporter *reporter, SstStreamReport *report)
 {
 	SstStream  *stream = sst_buffer_stream_begin(rel, forknum, source, NULL,
 												 true, report);
@@ -29,6 +58,7 @@ prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source,
 	while (stream->next(stream, &page))
 	{
 		ReleaseBuffer(page.buffer);
+		count_blocks(reporter, 1);
 		CHECK_FOR_INTERRUPTS();
 	}
 	stream->end(stream);
@@ -66,7 +96,8 @@ read_run(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
 /* Read blocks first to end - 1 into memory for sst_run_blocks(). */
 static void
 prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
-			 BlockNumber end, char *memory, SstStreamReport *report)
+			 BlockNumber end, char *memory, Reporter *reporter,
+			 SstStreamReport *report)
 {
 	BlockNumber run_blocks = sst_run_blocks();
 	BlockNumber ahead = run_blocks * sst_io_depth(rel);
@@ -95,6 +126,7 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 		read_run(&file, blkno, nblocks, memory);
 		report->blocks_requested += nblocks;
 		report->blocks_read += nblocks;
+		count_blocks(reporter, nblocks);
 	}
 
 	sst_segment_file_close(&advice_file);
@@ -103,7 +135,7 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 
 static void
 prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
-				 BlockNumber end, SstStreamReport *report)
+				 BlockNumber end, Reporter *reporter, SstStreamReport *report)
 {
 #ifdef USE_PREFETCH
 	for (BlockNumber blkno = first; blkno < end; blkno++)
@@ -114,12 +146,43 @@ prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
 		result = PrefetchBuffer(rel, forknum, blkno);
 		report->blocks_requested++;
 		report->blocks_hit += BufferIsValid(result.recent_buffer);
+		count_blocks(reporter, 1);
 	}
 #else
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("prefetch is not supported by this build")));
 #endif
+}
+
+/* Prewarm some of the blocks, or what the chunks give if there are any. */
+static void
+prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
+			   BlockNumber first, BlockNumber end, char *memory,
+			   Reporter *reporter, SstStreamReport *report)
+{
+	SstRangeSource range;
+
+	switch (plan->mode)
+	{
+		case SST_PREWARM_PREFETCH:
+			prewarm_prefetch(rel, plan->forknum, first, end, reporter, report);
+			break;
+		case SST_PREWARM_READ:
+			if (chunks == NULL)
+				prewarm_read(rel, plan->forknum, first, end, memory, reporter,
+							 report);
+			else
+				while (sst_chunks_take(chunks, &first, &end))
+					prewarm_read(rel, plan->forknum, first, end, memory,
+								 reporter, report);
+			break;
+		case SST_PREWARM_BUFFER:
+			prewarm_buffers(rel, plan->forknum,
+							sst_range_source_init(&range, chunks, first, end),
+							reporter, report);
+			break;
+	}
 }
 
 /*
@@ -129,35 +192,35 @@ void
 sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 				 SstStreamReport *report)
 {
-	SstRangeSource range;
-	BlockNumber first = plan->first;
-	BlockNumber end = plan->end;
-	char	   *memory;
+	Reporter	reporter = {.chunks = chunks, .first = plan->first};
+	SstPace		pace;
+	char	   *memory = NULL;
 
 	sst_stream_report_init(report, SST_IO_PATH_BUFFER);
-
-	switch (plan->mode)
+	if (plan->mode != SST_PREWARM_BUFFER)
 	{
-		case SST_PREWARM_PREFETCH:
-			report->stream = SST_STREAM_ADVICE;
-			report->reads = report->read_bytes = -1;
-			prewarm_prefetch(rel, plan->forknum, first, end, report);
-			break;
-		case SST_PREWARM_READ:
-			report->stream = SST_STREAM_READS;
-			report->reads = report->read_bytes = -1;
-			memory = sst_palloc_blocks(sst_run_blocks());
-			if (chunks == NULL)
-				prewarm_read(rel, plan->forknum, first, end, memory, report);
-			else
-				while (sst_chunks_take(chunks, &first, &end))
-					prewarm_read(rel, plan->forknum, first, end, memory, report);
-			break;
-		case SST_PREWARM_BUFFER:
-			prewarm_buffers(rel, plan->forknum,
-							sst_range_source_init(&range, chunks, first, end),
-							report);
-			break;
+		report->stream = plan->mode == SST_PREWARM_READ ? SST_STREAM_READS :
+			SST_STREAM_ADVICE;
+		report->reads = report->read_bytes = -1;
+	}
+	if (plan->mode == SST_PREWARM_READ)
+		memory = sst_palloc_blocks(sst_run_blocks());
+
+	if (chunks != NULL || !sst_pace_begin(&pace, NULL))
+	{
+		prewarm_blocks(plan, rel, chunks, plan->first, plan->end, memory,
+					   &reporter, report);
+		return;
+	}
+
+	for (BlockNumber blkno = plan->first; blkno < plan->end;)
+	{
+		BlockNumber nblocks = sst_pace_take(&pace, plan->end - blkno);
+
+		prewarm_blocks(plan, rel, NULL, blkno, blkno + nblocks, memory,
+					   &reporter, report);
+		blkno += nblocks;
+		sst_progress_blocks(reporter.ndone);
 	}
 }
 
@@ -170,9 +233,12 @@ sst_prewarm(const SstPrewarmPlan *plan, Relation rel, SstStreamReport *report)
 {
 	int64		nblocks = plan->first < plan->end ?
 		(int64) plan->end - plan->first : 0;
-	int			nworkers = plan->mode == SST_PREWARM_PREFETCH ? 0 :
-		sst_parallel_workers(rel, plan->forknum, nblocks, plan->end);
+	int			nworkers = 0;
 
+	if (plan->mode != SST_PREWARM_PREFETCH && sst_max_rate == 0)
+		nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->end);
+
+	sst_progress_scan(RelationGetRelid(rel), nblocks, true);
 	if (nworkers > 0)
 	{
 		SstParallelJob job = {.task = SST_TASK_PREWARM,

@@ -10,6 +10,9 @@
  * blocks that were on their way are then taken one by one, and behind them the
  * scan streams again.
  *
+ * A scan with a limit runs in slices.  At the end of each the stream has run
+ * empty, nothing is pinned, and the scan can sleep; see limits.c.
+ *
  * In parallel mode no subtransaction can begin.  So the leader begins one
  * before, and scans all by itself should there be such an error.
  *
@@ -28,11 +31,15 @@
 #include "utils/resowner.h"
 
 #include "run/parallel.h"
+#include "run/progress.h"
 #include "run/scan.h"
 
 /* Blocks to take one by one after an error, at least; doubled each time */
 #define MIN_SINGLE_BLOCKS 16
 #define MAX_SINGLE_BLOCKS 4096
+
+/* Pages from one look at the clock, or report of progress, to the next */
+#define PAGES_PER_REPORT 64
 
 /* What the parts of a scan have in common */
 typedef struct Scan
@@ -49,6 +56,17 @@ typedef struct Scan
 	SstStreamReport not_reported;
 
 	BlockNumber reached;		/* one past the last block visited */
+
+	/* If there is a limit: what is granted, from the page that was next then */
+	bool		limited;
+	SstPace		pace;
+	SstSliceSource slice;
+	BlockNumber ngranted;
+	uint64		slice_begin;
+	bool		stopped;		/* a limit is reached */
+	uint64		check_mask;		/* check after pages whose number has none */
+
+	const SstChunks *chunks;	/* shared with others, or NULL */
 
 	/* The buffer stream that an error leaves behind, or NULL */
 	SstStream  *volatile stream;
@@ -142,11 +160,87 @@ prefetch_page(const char *image, int nbytes)
 static bool
 must_stop(const Scan *scan)
 {
-	return scan->plan->rules != SST_RULES_OURS &&
-		scan->result->counters.n[SST_CORRUPT_PAGES] > 0;
+	return scan->stopped ||
+		(scan->plan->rules != SST_RULES_OURS &&
+		 scan->result->counters.n[SST_CORRUPT_PAGES] > 0);
 }
 
-/* Visit all pages of a stream, and end it. */
+/* Report how far the scan is, those included who do their parts of it. */
+static void
+report_progress(const Scan *scan)
+{
+	if (scan->chunks != NULL)
+		sst_progress_chunks(scan->chunks, scan->plan->first);
+	else
+		sst_progress_blocks(scan->result->nvisited);
+}
+
+/* What is due after a page, now and then */
+static inline void
+check_now_and_then(Scan *scan)
+{
+	if ((scan->result->nvisited & scan->check_mask) != 0)
+		return;
+
+	report_progress(scan);
+	if (scan->limited && sst_pace_expired(&scan->pace))
+		scan->stopped = true;
+}
+
+/* Return what was granted and not used. */
+static void
+end_slice(Scan *scan)
+{
+	BlockNumber nused = scan->result->nvisited - scan->slice_begin;
+
+	if (scan->limited && scan->ngranted > nused)
+		sst_pace_give_back(&scan->pace, scan->ngranted - nused);
+	scan->ngranted = 0;
+}
+
+/*
+ * After a slice, wait until there may be another one; false if there is none,
+ * which is so if there is no limit.  Nothing may be pinned.
+ */
+static bool
+next_slice(Scan *scan)
+{
+	BlockNumber nblocks = sst_plan_nblocks(scan->plan);
+	uint64		nvisited = scan->result->nvisited;
+
+	if (!scan->limited)
+		return false;
+
+	end_slice(scan);
+	report_progress(scan);
+	if (must_stop(scan) || !sst_slice_source_more(&scan->slice))
+		return false;
+
+	scan->ngranted = sst_pace_take(&scan->pace,
+								   nvisited < nblocks ? nblocks - nvisited : 1);
+	scan->slice_begin = nvisited;
+	scan->stopped = (scan->ngranted == 0);
+	if (scan->stopped)
+		return false;
+
+	sst_slice_source_cut(&scan->slice, scan->ngranted);
+	return true;
+}
+
+/* The next block that is to be read by itself */
+static BlockNumber
+next_single_block(Scan *scan)
+{
+	BlockNumber blkno;
+
+	do
+		blkno = sst_source_next(scan->source);
+	while (blkno == InvalidBlockNumber && next_slice(scan));
+
+	return blkno;
+}
+
+/* Visit all pages of a stream. */
 static void
 visit_stream(Scan *scan, SstStream *stream)
 {
@@ -171,6 +265,7 @@ visit_stream(Scan *scan, SstStream *stream)
 		visit_page(scan, &pages[current]);
 		current = 1 - current;
 
+		check_now_and_then(scan);
 		if (must_stop(scan))
 			break;
 		CHECK_FOR_INTERRUPTS();
@@ -223,6 +318,7 @@ run_in_subtransaction(void (*action) (void *arg), void *arg)
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 		CurrentResourceOwner = oldowner;
+		sst_progress_resume();
 
 		if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
 			ReThrowError(error);
@@ -283,24 +379,32 @@ scan_buffers_to_the_end(Scan *scan)
 	BlockNumber nsingle = MIN_SINGLE_BLOCKS;
 	BlockNumber unread_end;
 
-	while (!try_scan_buffers(scan, &unread_end))
+	do
 	{
-		BlockNumber blkno;
-
-		sst_source_seek(scan->source, scan->reached);
-		unread_end = Max(unread_end, scan->reached + nsingle);
-		while ((blkno = sst_source_next(scan->source)) < unread_end)
+		while (!try_scan_buffers(scan, &unread_end))
 		{
-			SstPage		page;
+			BlockNumber blkno;
 
-			CHECK_FOR_INTERRUPTS();
-			sst_read_carefully(&reader, blkno, &page);
-			visit_page(scan, &page);
+			sst_source_seek(scan->source, scan->reached);
+			unread_end = Max(unread_end, scan->reached + nsingle);
+			while ((blkno = next_single_block(scan)) < unread_end)
+			{
+				SstPage		page;
+
+				CHECK_FOR_INTERRUPTS();
+				sst_read_carefully(&reader, blkno, &page);
+				visit_page(scan, &page);
+				check_now_and_then(scan);
+				if (must_stop(scan))
+					break;
+			}
+			if (must_stop(scan))
+				break;
+			scan->reached = unread_end;
+			sst_source_seek(scan->source, unread_end);
+			nsingle = Min(nsingle * 2, MAX_SINGLE_BLOCKS);
 		}
-		scan->reached = unread_end;
-		sst_source_seek(scan->source, unread_end);
-		nsingle = Min(nsingle * 2, MAX_SINGLE_BLOCKS);
-	}
+	} while (next_slice(scan));
 
 	/* A block that was on its way at an error was asked for only once. */
 	scan->result->report.blocks_requested = scan->result->nvisited;
@@ -322,8 +426,12 @@ scan_files(Scan *scan)
 											   &scan->result->report);
 	bool		gave_up;
 
-	visit_stream(scan, stream);
-	gave_up = sst_file_stream_gave_up(stream);
+	/* The stream holds no pin, and goes on when its source does. */
+	do
+	{
+		visit_stream(scan, stream);
+		gave_up = sst_file_stream_gave_up(stream);
+	} while (!gave_up && next_slice(scan));
 	stream->end(stream);
 
 	return !gave_up;
@@ -342,14 +450,33 @@ scan_source(Scan *scan)
 			&scan->not_reported
 	};
 
-	if (plan->path == SST_IO_PATH_BUFFER || !scan_files(scan))
+	scan->check_mask = PAGES_PER_REPORT - 1;
+	scan->limited = sst_pace_begin(&scan->pace, plan->limits);
+	if (scan->limited)
 	{
-		if (plan->rules != SST_RULES_OURS || IsInParallelMode())
-			scan_buffers(scan);
-		else
-			scan_buffers_to_the_end(scan);
+		scan->source = sst_slice_source_init(&scan->slice, scan->source);
+		(void) next_slice(scan);
+
+		/* A page can take long. */
+		if (plan->limits != NULL && !INSTR_TIME_IS_ZERO(plan->limits->deadline))
+			scan->check_mask = 0;
 	}
 
+	if ((plan->path == SST_IO_PATH_BUFFER || !scan_files(scan)) &&
+		!must_stop(scan))
+	{
+		if (plan->rules == SST_RULES_OURS && !IsInParallelMode())
+			scan_buffers_to_the_end(scan);
+		else
+		{
+			do
+				scan_buffers(scan);
+			while (next_slice(scan));
+		}
+	}
+
+	end_slice(scan);
+	report_progress(scan);
 	FreeAccessStrategy(scan->strategy);
 	scan->result->meta = scan->visitor.meta;
 }
@@ -366,7 +493,8 @@ void
 sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 			  const SstBlockSet *skip, SstScanResult *result)
 {
-	Scan		scan = {.plan = plan, .rel = rel, .result = result};
+	Scan		scan = {.plan = plan, .rel = rel, .result = result,
+	.chunks = chunks};
 	SstRangeSource range;
 	SstSampleSource sample;
 	SstSkipSource rest;
@@ -397,6 +525,7 @@ sst_scan_with_visitor(const SstScanPlan *plan, Relation rel,
 	.result = result};
 	SstRangeSource range;
 
+	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), false);
 	scan.source = sst_range_source_init(&range, NULL, plan->first, plan->end);
 	sst_result_init(result, plan);
 	scan_source(&scan);
@@ -428,7 +557,9 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
 {
 	int			nworkers = 0;
 
-	if (plan->sample == NULL && plan->rebuild == NULL && plan->limits == NULL)
+	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), true);
+	if (plan->sample == NULL && plan->rebuild == NULL &&
+		plan->limits == NULL && sst_max_rate == 0)
 		nworkers = sst_parallel_workers(rel, plan->forknum,
 										sst_plan_nblocks(plan), plan->nblocks);
 

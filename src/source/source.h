@@ -118,6 +118,14 @@ typedef struct SstSkipSource
 	const SstBlockSet *blocks;
 } SstSkipSource;
 
+/* Another source, so many blocks at a time */
+typedef struct SstSliceSource
+{
+	SstSource	base;
+	SstSource  *inner;
+	BlockNumber left;			/* of the present slice */
+} SstSliceSource;
+
 extern SstSource *sst_range_source_init(SstRangeSource *source,
 										SstChunks *chunks,
 										BlockNumber first, BlockNumber end);
@@ -129,6 +137,11 @@ extern SstSource *sst_sample_source_init(SstSampleSource *source,
 extern SstSource *sst_skip_source_init(SstSkipSource *source,
 									   SstSource *inner,
 									   const SstBlockSet *blocks);
+
+extern SstSource *sst_slice_source_init(SstSliceSource *source,
+										SstSource *inner);
+extern bool sst_slice_source_more(SstSliceSource *source);
+extern void sst_slice_source_cut(SstSliceSource *source, BlockNumber nblocks);
 
 extern void sst_chunks_init(SstChunks *chunks, BlockNumber first,
 							BlockNumber end, int nparticipants);

@@ -1,0 +1,199 @@
+/*-------------------------------------------------------------------------
+ *
+ * limits.c
+ *	  What bounds a scan: bytes, time, and bytes per second
+ *
+ * A scan with limits runs in slices.  Before each it asks here how many blocks
+ * it may look at, and by then holds no pin and no page lock, because to keep
+ * the rate this sleeps.
+ *
+ * A slice is paid for before it is read, out of an account that grows with
+ * time at the rate.  The account is the session's, so that many small scans
+ * keep the rate as well as a large one does.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/limits.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/wait_event.h"
+
+#include "run/limits.h"
+#include "streamstat.h"
+
+/* A slice is what the rate allows in this time, within bounds. */
+#define SLICE_SECONDS (1.0 / 32)
+#define MIN_SLICE_BLOCKS (128 * 1024 / BLCKSZ)
+#define MAX_SLICE_BLOCKS (4 * 1024 * 1024 / BLCKSZ)
+
+/* Sleep ends late by less than this, mostly: what is made up for */
+#define LATENESS_SECONDS 0.01
+
+/* Longest sleep at a time */
+#define MAX_SLEEP_SECONDS 10.0
+
+/* Bytes that may be read at once, as of a time; zero before the first scan */
+static struct
+{
+	instr_time	as_of;
+	double		credit;
+}			account;
+
+/* Let the account grow up to now, but not above the most. */
+static void
+fill_account(double rate, double most)
+{
+	instr_time	now;
+	instr_time	elapsed;
+
+	INSTR_TIME_SET_CURRENT(now);
+	elapsed = now;
+	INSTR_TIME_SUBTRACT(elapsed, account.as_of);
+
+	if (!INSTR_TIME_IS_ZERO(account.as_of))
+		account.credit += INSTR_TIME_GET_DOUBLE(elapsed) * rate;
+	account.credit = Min(account.credit, most);
+	account.as_of = now;
+}
+
+static BlockNumber
+slice_blocks(double rate)
+{
+	double		nblocks = rate * SLICE_SECONDS / BLCKSZ;
+
+	return (BlockNumber) Max(Min(nblocks, MAX_SLICE_BLOCKS), MIN_SLICE_BLOCKS);
+}
+
+/* Seconds until the deadline, which is less than 0 when it has passed */
+static double
+seconds_left(const SstLimits *limits)
+{
+	instr_time	now;
+
+	if (limits == NULL || INSTR_TIME_IS_ZERO(limits->deadline))
+		return INFINITY;
+
+	INSTR_TIME_SET_CURRENT(now);
+	return INSTR_TIME_GET_DOUBLE(limits->deadline) - INSTR_TIME_GET_DOUBLE(now);
+}
+
+/*
+ * Sleep until the account has so many bytes, and take them; false if that would
+ * be after the deadline.
+ */
+static bool
+pay(const SstPace *pace, double bytes)
+{
+	double		lateness = pace->rate * LATENESS_SECONDS;
+
+	/* What the last slice took of its time is on the account by now. */
+	fill_account(pace->rate,
+				 slice_blocks(pace->rate) * (double) BLCKSZ + lateness);
+
+	while (account.credit < bytes)
+	{
+		double		seconds = (bytes - account.credit) / pace->rate;
+
+		if (seconds > seconds_left(pace->limits))
+			return false;
+
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 (long) ceil(Min(seconds, MAX_SLEEP_SECONDS) * 1000.0),
+						 PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+
+		fill_account(pace->rate, bytes + lateness);
+	}
+	account.credit -= bytes;
+
+	return true;
+}
+
+/*
+ * Begin a scan with the limits of its call, which can be NULL, and the setting;
+ * false if nothing bounds it: then nothing else here may be called.
+ */
+bool
+sst_pace_begin(SstPace *pace, SstLimits *limits)
+{
+	pace->limits = limits;
+	pace->rate = limits != NULL && limits->max_rate > 0 ?
+		(double) limits->max_rate : sst_max_rate * 1024.0;
+
+	/* There is no burst after a pause. */
+	if (pace->rate > 0)
+		fill_account(pace->rate, pace->rate * LATENESS_SECONDS);
+
+	return limits != NULL || pace->rate > 0;
+}
+
+/*
+ * Ask for up to nblocks blocks, at least one.  Returns how many of them may be
+ * looked at now, having slept as long as it takes; none if a limit is reached,
+ * which is noted there.
+ *
+ * No pin and no page lock may be held.  Interrupts are accepted.
+ */
+BlockNumber
+sst_pace_take(SstPace *pace, BlockNumber nblocks)
+{
+	SstLimits  *limits = pace->limits;
+
+	if (limits != NULL)
+	{
+		if (sst_pace_expired(pace))
+			return 0;
+		if (limits->bytes_left < BLCKSZ)
+		{
+			limits->reached = true;
+			return 0;
+		}
+		nblocks = Min(nblocks, limits->bytes_left / BLCKSZ);
+	}
+
+	if (pace->rate > 0)
+	{
+		nblocks = Min(nblocks, slice_blocks(pace->rate));
+		if (!pay(pace, nblocks * (double) BLCKSZ))
+		{
+			limits->reached = true;
+			return 0;
+		}
+	}
+
+	if (limits != NULL)
+		limits->bytes_left -= (int64) nblocks * BLCKSZ;
+
+	return nblocks;
+}
+
+/* Return what was taken and then not looked at. */
+void
+sst_pace_give_back(SstPace *pace, BlockNumber nblocks)
+{
+	if (pace->rate > 0)
+		account.credit += nblocks * (double) BLCKSZ;
+	if (pace->limits != NULL)
+		pace->limits->bytes_left += (int64) nblocks * BLCKSZ;
+}
+
+/* Has the deadline passed?  If so, the limit is noted as reached. */
+bool
+sst_pace_expired(const SstPace *pace)
+{
+	if (seconds_left(pace->limits) > 0)
+		return false;
+
+	pace->limits->reached = true;
+	return true;
+}

@@ -1,0 +1,61 @@
+/*-------------------------------------------------------------------------
+ *
+ * progress.h
+ *	  Reporting how far a call is
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/progress.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_PROGRESS_H
+#define SST_PROGRESS_H
+
+#include "datatype/timestamp.h"
+#include "source/source.h"
+#include "utils/backend_status.h"
+
+typedef enum SstPhase
+{
+	SST_PHASE_SCANNING,
+	SST_PHASE_CATALOG,
+	SST_PHASE_FIRST_SAMPLES,
+	SST_PHASE_MEASURING,
+	SST_PHASE_FINISHING
+} SstPhase;
+
+/* For totals */
+#define SST_PROGRESS_UNKNOWN (-1)
+
+/* What another session can know of a call; -1 for what is not known */
+typedef struct SstProgress
+{
+	const char *function;
+	const char *phase;
+	Oid			relid;			/* InvalidOid before the first scan */
+	int64		blocks_done;	/* of the present scan */
+	int64		blocks_total;
+	int64		relations_done;
+	int64		relations_total;
+	int64		bytes_done;
+	int64		bytes_total;
+	TimestampTz started;
+} SstProgress;
+
+extern void sst_progress_begin(const char *function, int64 relations_total,
+							   int64 bytes_total);
+extern void sst_progress_totals(int64 relations_total, int64 bytes_total);
+extern void sst_progress_phase(SstPhase phase);
+extern void sst_progress_relations(int64 relations_done);
+extern void sst_progress_scan(Oid relid, BlockNumber nblocks, bool last);
+extern void sst_progress_blocks(BlockNumber nblocks);
+extern void sst_progress_chunks(const SstChunks *chunks, BlockNumber first);
+extern void sst_progress_resume(void);
+extern void sst_progress_end(void);
+
+extern bool sst_progress_read(const PgBackendStatus *status,
+							  SstProgress *progress);
+
+#endif							/* SST_PROGRESS_H */
