@@ -30,6 +30,7 @@ OBJS = \
 	src/api/pgstattuple.o \
 	src/api/prewarm.o \
 	src/api/progress.o \
+	src/api/reclaim.o \
 	src/api/relpages.o \
 	src/api/result.o \
 	src/api/sample.o \
@@ -46,8 +47,8 @@ OBJS = \
 	src/run/parallel.o \
 	src/run/plan.o \
 	src/run/prewarm.o \
-	src/run/sampling.o \
 	src/run/progress.o \
+	src/run/sampling.o \
 	src/run/scan.o \
 	src/source/chunks.o \
 	src/source/source_range.o \
@@ -80,13 +81,20 @@ OBJS = \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \
 	src/visit/rebuild.o \
+	src/visit/rebuild_brin.o \
+	src/visit/rebuild_btree.o \
+	src/visit/rebuild_gin.o \
+	src/visit/rebuild_gist.o \
+	src/visit/rebuild_hash.o \
+	src/visit/rebuild_heap.o \
+	src/visit/rebuild_spgist.o \
 	src/visit/spgist.o \
 	src/visit/xacts.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors sample tables stats readonly
+REGRESS = setup recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors sample tables reclaim reclaim_more stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

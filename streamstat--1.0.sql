@@ -419,6 +419,34 @@ Of a table, blocks that the visibility map vouches for are sampled apart: what i
 The same seed gives the same rows, as long as the relation does not change.
 Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
 
+CREATE FUNCTION reclaim(
+	relation regclass,
+	blocks int DEFAULT 10000,
+	with_toast text DEFAULT 'row',
+	seed bigint DEFAULT NULL)
+RETURNS TABLE (
+	relation regclass,
+	bytes bigint,
+	predicted_bytes bigint,
+	predicted_low bigint,
+	predicted_high bigint,
+	reclaimable_bytes bigint,
+	reclaimable_low bigint,
+	reclaimable_high bigint,
+	reclaimable_percent float8,
+	blocks_read bigint,
+	blocks_total bigint,
+	exact boolean,
+	reason text)
+AS 'MODULE_PATHNAME', 'sst_reclaim'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION reclaim(regclass, int, text, bigint) IS
+'How large a relation would be if it were built anew, by REINDEX of an index or VACUUM FULL of a table, and what that gives back. From a random sample of its blocks, or from all if it has no more.
+blocks: how many to read at most; of an index''s table, as many again, to see which of its rows are dead. with_toast: a table''s TOAST table has a row of its own (row), is added to the table''s row (sum), or is left out (no).
+One row for the relation. bytes: of the main fork. predicted_bytes: of the new one; null where this is not known. reclaimable_bytes, reclaimable_percent: the difference, in percent of bytes; 0 where bytes is within what the prediction leaves open. ..._low, ..._high: between these, the value is likely to be. blocks_read, blocks_total: blocks of the relation. exact: all of them were read. reason: why nothing is predicted, or what else is to be known; else null.
+Takes an AccessShareLock on the relation, and on the table if it is an index. Needs EXECUTE, which pg_stat_scan_tables has.';
+
 CREATE FUNCTION stream_stats(
 	OUT function text,
 	OUT relation regclass,
@@ -681,6 +709,7 @@ REVOKE EXECUTE ON FUNCTION unfrozen_ranges(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION free_space_summary(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION layout_map(regclass, int) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION sample(regclass, int, bigint, float8, interval) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION reclaim(regclass, int, text, bigint) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstattuple(text) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstattuple(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstattuple_approx(regclass) FROM PUBLIC;
@@ -706,6 +735,7 @@ GRANT EXECUTE ON FUNCTION unfrozen_ranges(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION free_space_summary(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION layout_map(regclass, int) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION sample(regclass, int, bigint, float8, interval) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION reclaim(regclass, int, text, bigint) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple(text) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple_approx(regclass) TO pg_stat_scan_tables;

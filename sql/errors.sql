@@ -46,6 +46,8 @@ SELECT name, error_of(format('SELECT * FROM streamstat.spgist_stats(%L)', name))
 	FROM e_relations ORDER BY ord;
 SELECT name, error_of(format('SELECT * FROM streamstat.sample(%L)', name))
 	FROM e_relations ORDER BY ord;
+SELECT name, error_of(format('SELECT * FROM streamstat.reclaim(%L)', name))
+	FROM e_relations ORDER BY ord;
 
 -- and to those about tables and maps, with indexes that are not valid
 CREATE INDEX e_invalid_hash ON e USING hash (i);
@@ -110,6 +112,11 @@ SELECT error_of('SELECT streamstat.brin_stats(123456789)');
 SELECT error_of('SELECT streamstat.gist_stats(123456789)');
 SELECT error_of('SELECT streamstat.spgist_stats(123456789)');
 SELECT error_of('SELECT streamstat.sample(123456789)');
+SELECT error_of('SELECT streamstat.reclaim(NULL)');
+SELECT error_of('SELECT streamstat.reclaim(''e'', NULL)');
+SELECT error_of('SELECT streamstat.reclaim(''e'', 0)');
+SELECT error_of('SELECT streamstat.reclaim(''e'', with_toast => ''all'')');
+SELECT error_of('SELECT streamstat.reclaim(123456789)');
 SELECT error_of('SELECT streamstat.btree_stats(''no_such_index'')');
 
 -- Drop-ins: the same errors as contrib's
@@ -207,6 +214,7 @@ INSERT INTO e_privileged VALUES
 	('btree_stats(''e_btree'')'), ('hash_stats(''e_hash'')'),
 	('gin_stats(''e_gin'')'), ('brin_stats(''e_brin'')'),
 	('gist_stats(''e_gist'')'), ('spgist_stats(''e_spgist'')'), ('sample(''e'', 10, 1)'),
+	('reclaim(''e'')'), ('reclaim(''e_btree'', 10, ''no'', 1)'),
 	('pgstatindex(''e_btree'')'), ('pgstatindex(''e_btree''::regclass)'),
 	('pgstathashindex(''e_hash'')'), ('pgstatginindex(''e_gin'')'),
 	('pg_relpages(''e'')'), ('pg_relpages(''e''::regclass)'),

@@ -61,6 +61,7 @@ INSERT INTO w_calls (call) VALUES
 	('index_stats(''w_gin'')'), ('table_stats(''w_large'')'),
 	('pgstattuple_approx(''w_large'')'), ('gin_stats(''w_gin'')'), ('brin_stats(''w_brin'')'),
 	('sample(''w_gin'')'), ('gist_stats(''w_gist'')'), ('spgist_stats(''w_spgist'')'),
+	('reclaim(''w_large'')'), ('reclaim(''w_i'')'), ('reclaim(''w_hash'')'), ('reclaim(''w_brin'')'),
 	('stream_stats()');
 
 -- Pages in shared buffers that are to be written, of the tables and all they have

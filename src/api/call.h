@@ -16,7 +16,18 @@
 #include "api/result.h"
 #include "run/plan.h"
 
+/* What to do with a table's TOAST table */
+typedef enum SstWithToast
+{
+	SST_TOAST_LEFT_OUT,
+	SST_TOAST_ROW,				/* a row of its own */
+	SST_TOAST_SUMMED			/* added to the table's row */
+} SstWithToast;
+
 extern Oid	sst_relation_argument(FunctionCallInfo fcinfo);
+extern BlockNumber sst_sample_size_argument(FunctionCallInfo fcinfo, int argno);
+extern uint32 sst_seed_argument(FunctionCallInfo fcinfo, int argno);
+extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);
 extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
 							  int kinds);
 extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,

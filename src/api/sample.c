@@ -14,8 +14,6 @@
 
 #include <math.h>
 
-#include "common/hashfn.h"
-#include "common/pg_prng.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
@@ -25,19 +23,6 @@
 #include "run/sampling.h"
 
 PG_FUNCTION_INFO_V1(sst_sample);
-
-/* The sampler takes 32 bits of seed; a null one is drawn. */
-static uint32
-sampler_seed(FunctionCallInfo fcinfo, int argno)
-{
-	int64		seed;
-
-	if (PG_ARGISNULL(argno))
-		return pg_prng_uint32(&pg_global_prng_state);
-
-	seed = PG_GETARG_INT64(argno);
-	return hash_bytes((const unsigned char *) &seed, sizeof(seed));
-}
 
 /* Say where the first damaged page is: the rows only count them. */
 static void
@@ -62,26 +47,6 @@ float8_or_null(double value, bool *isnull)
 {
 	*isnull = isnan(value);
 	return Float8GetDatum(value);
-}
-
-/* How many blocks to read at most */
-static BlockNumber
-blocks_argument(FunctionCallInfo fcinfo, int argno)
-{
-	int32		nblocks;
-
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sample size cannot be null")));
-
-	nblocks = PG_GETARG_INT32(argno);
-	if (nblocks <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sample size must be greater than zero"),
-				 errhint("Give the number of blocks to read.")));
-	return nblocks;
 }
 
 /* The margin to reach, or infinity if that is not asked for */
@@ -119,7 +84,7 @@ sst_sample(PG_FUNCTION_ARGS)
 	SstLimits  *limited;
 	SstSampleEnd end;
 
-	nblocks = blocks_argument(fcinfo, 1);
+	nblocks = sst_sample_size_argument(fcinfo, 1);
 	margin = margin_argument(fcinfo, 3);
 	limited = sst_max_time_argument(fcinfo, 4, &limits) ? &limits : NULL;
 
@@ -131,9 +96,9 @@ sst_sample(PG_FUNCTION_ARGS)
 
 	if (!isinf(margin))
 		end = sst_sample_to_margin(&target, margin, nblocks,
-								   sampler_seed(fcinfo, 2), limited,
+								   sst_seed_argument(fcinfo, 2), limited,
 								   &sample, &result);
-	else if (sst_sample_scan(&target, nblocks, sampler_seed(fcinfo, 2), NULL,
+	else if (sst_sample_scan(&target, nblocks, sst_seed_argument(fcinfo, 2), NULL,
 							 limited, &sample, &result))
 		end = sst_sample_is_exact(&sample) ? SST_SAMPLE_ALL : SST_SAMPLE_BLOCKS;
 	else

@@ -17,7 +17,6 @@
 
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "utils/builtins.h"
 
 #include "api/call.h"
 #include "api/tree.h"
@@ -27,14 +26,6 @@
 
 PG_FUNCTION_INFO_V1(sst_table_stats);
 PG_FUNCTION_INFO_V1(sst_table_stats_tree);
-
-/* What to do with a table's TOAST table */
-typedef enum WithToast
-{
-	TOAST_LEFT_OUT,
-	TOAST_ROW,					/* a row of its own */
-	TOAST_SUMMED				/* added to the table's row */
-} WithToast;
 
 static Datum
 delete_in_progress_tuples(const SstFindings *found, bool *isnull)
@@ -121,7 +112,7 @@ measure(const SstTarget *target, SstFindings *found, SstStreamReport *report)
  */
 static void
 measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
-				   WithToast with_toast, SstFindings *sum,
+				   SstWithToast with_toast, SstFindings *sum,
 				   SstStreamReport *report)
 {
 	Oid			toastid = target->rel->rd_rel->reltoastrelid;
@@ -129,10 +120,10 @@ measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
 
 	sst_findings_init(&found, target);
 	measure(target, &found, report);
-	if (with_toast != TOAST_SUMMED)
+	if (with_toast != SST_TOAST_SUMMED)
 		put_row(fcinfo, &found);
 
-	if (OidIsValid(toastid) && with_toast != TOAST_LEFT_OUT)
+	if (OidIsValid(toastid) && with_toast != SST_TOAST_LEFT_OUT)
 	{
 		SstTarget	toast;
 		SstFindings toast_found;
@@ -142,53 +133,29 @@ measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
 		measure(&toast, &toast_found, report);
 		sst_target_close(&toast);
 
-		if (with_toast == TOAST_ROW)
+		if (with_toast == SST_TOAST_ROW)
 			put_row(fcinfo, &toast_found);
 		sst_add_to_sum(&found, &toast_found);
 	}
 
-	if (with_toast == TOAST_SUMMED)
+	if (with_toast == SST_TOAST_SUMMED)
 		put_row(fcinfo, &found);
 	if (sum != NULL)
 		sst_add_to_sum(sum, &found);
-}
-
-static WithToast
-with_toast_argument(FunctionCallInfo fcinfo, int argno)
-{
-	char	   *value;
-
-	if (PG_ARGISNULL(argno))
-		return TOAST_LEFT_OUT;
-
-	value = text_to_cstring(PG_GETARG_TEXT_PP(argno));
-	if (strcmp(value, "no") == 0)
-		return TOAST_LEFT_OUT;
-	if (strcmp(value, "row") == 0)
-		return TOAST_ROW;
-	if (strcmp(value, "sum") == 0)
-		return TOAST_SUMMED;
-
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid value for parameter \"%s\": \"%s\"",
-					"with_toast", value),
-			 errhint("Valid values are \"no\", \"row\", and \"sum\".")));
-	return TOAST_LEFT_OUT;		/* keep compiler quiet */
 }
 
 Datum
 sst_table_stats(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	WithToast	with_toast = with_toast_argument(fcinfo, 1);
+	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
 	SstStreamReport report;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
 	sst_progress_begin("table_stats", 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_TABLE);
-	if (with_toast != TOAST_LEFT_OUT &&
+	if (with_toast != SST_TOAST_LEFT_OUT &&
 		OidIsValid(target.rel->rd_rel->reltoastrelid))
 		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
 	sst_begin_rows(fcinfo, columns, lengthof(columns));
@@ -210,7 +177,7 @@ sst_table_stats(PG_FUNCTION_ARGS)
 Datum
 sst_table_stats_tree(PG_FUNCTION_ARGS)
 {
-	WithToast	with_toast = with_toast_argument(fcinfo, 1);
+	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
 	SstTree		tree;
 	SstFindings sum;
 	SstTarget	target;

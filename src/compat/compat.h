@@ -47,6 +47,11 @@
 #define SST_HAVE_BACKEND_IO_STATS 1
 #endif
 
+/* GIN indexes are built by parallel workers (18). */
+#if PG_VERSION_NUM >= 180000
+#define SST_HAVE_PARALLEL_GIN_BUILD 1
+#endif
+
 /* contrib's pg_prewarm looks first whether a relation has storage (17). */
 #if PG_VERSION_NUM >= 170000
 #define SST_PREWARM_CHECKS_STORAGE 1

@@ -14,6 +14,8 @@
 
 #include <math.h>
 
+#include "access/itup.h"
+
 #include "run/measure.h"
 #include "run/sampling.h"
 
@@ -27,6 +29,9 @@ static const SstStatistic hash_free_share =
 
 static const SstStatistic dead_tuple_share =
 {"dead", SST_RATIO, SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES};
+
+static const SstStatistic kept_share =
+{"kept", SST_RATIO, SST_KEPT_CHAINS, SST_INDEXED_ITEMS};
 
 static const SstStatistic dead_item_share =
 {"dead", SST_RATIO, SST_DEAD_ITEMS, SST_LIVE_ITEMS, .plus_y = true};
@@ -46,6 +51,32 @@ rebuilt_blocks(const void *arg, const double *sums)
 	return size->rebuild->blocks(size->rebuild, sums, size->meta);
 }
 
+/*
+ * The size of a hash index does not follow the number of its entries but in
+ * steps.  So the interval must have what it would be for as few, and for as many,
+ * as there can be.
+ */
+static void
+widen_by_steps(const RebuiltSize *size, const SstPageSample *sample,
+			   SstEstimate *estimate)
+{
+	static const SstStatistic entries =
+	{"entries", SST_TOTAL, SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage};
+	SstEstimate found = sst_estimate(&entries, sample);
+	double		factors[] = {found.low / found.value, found.high / found.value};
+
+	for (int i = 0; i < lengthof(factors); i++)
+	{
+		double		sums[SST_NCOUNTS];
+		double		blocks;
+
+		sst_sample_sums(sample, factors[i], sums);
+		blocks = rebuilt_blocks(size, sums);
+		estimate->low = Min(estimate->low, blocks);
+		estimate->high = Max(estimate->high, blocks);
+	}
+}
+
 static SstEstimate
 estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 				 const SstPageSample *sample)
@@ -55,6 +86,8 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 											   sample);
 	double		model = rebuild->uncertainty * result.value;
 
+	if (rebuild->kind == SST_HASH && !isnan(result.low))
+		widen_by_steps(&size, sample, &result);
 	result.low = Max(result.value - hypot(result.value - result.low, model), 0);
 	result.high = result.value + hypot(result.high - result.value, model);
 	return result;
@@ -81,6 +114,7 @@ sst_measure(const SstTarget *target, BlockNumber nsample, uint32 seed,
 	measurement->free_share = unknown;
 	measurement->dead_share = unknown;
 	measurement->rebuilt_blocks = unknown;
+	measurement->kept_share = unknown;
 
 	sst_rebuild_init(&rebuild, target);
 	measurement->obstacle = rebuild.obstacle;
@@ -102,10 +136,13 @@ sst_measure(const SstTarget *target, BlockNumber nsample, uint32 seed,
 		measurement->meta = result.meta;
 		measurement->free_share = sst_estimate(free, &sample);
 		measurement->dead_share = sst_estimate(dead, &sample);
+		if (target->kind == SST_HEAP)
+			measurement->kept_share = sst_estimate(&kept_share, &sample);
 		if (rebuild.obstacle == NULL)
 			measurement->rebuilt_blocks = estimate_rebuilt(&rebuild,
 														   &result.meta,
 														   &sample);
+		measurement->note = rebuild.note;
 	}
 	sst_page_sample_free(&sample);
 

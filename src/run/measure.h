@@ -29,6 +29,13 @@ typedef struct SstMeasurement
 	/* What a rebuild would make of it; NaN where not known */
 	SstEstimate rebuilt_blocks;
 	const char *obstacle;		/* why not */
+	const char *note;			/* what it leaves out, or NULL */
+
+	/*
+	 * Of a table: percent of what its indexes point to that new ones would
+	 * have
+	 */
+	SstEstimate kept_share;
 
 	SstCounters counters;		/* of the pages that were read */
 	SstMeta		meta;

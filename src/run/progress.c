@@ -69,6 +69,7 @@ static const char *const function_names[] = {
 	"table_stats_tree",
 	"unfrozen_ranges",
 	"visibility_summary",
+	"reclaim",
 };
 
 static const char *const phase_names[] = {

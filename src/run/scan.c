@@ -86,7 +86,7 @@ show_page(Scan *scan, const SstPage *page, SstCounters *counters)
 	if (page->image != NULL)
 		sound = scan->visitor.page(&scan->visitor, page->image, page->blkno,
 								   counters);
-	if (sound && scan->plan->rebuild != NULL)
+	if (sound && scan->plan->rebuild != NULL && scan->plan->rebuild->page != NULL)
 		scan->plan->rebuild->page(scan->plan->rebuild, page->image,
 								  page->blkno, counters);
 	if (BufferIsValid(page->buffer))
@@ -509,6 +509,7 @@ sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 	if (skip != NULL)
 		scan.source = sst_skip_source_init(&rest, scan.source, skip);
 	sst_plan_visitor(plan, rel, &scan.visitor);
+	scan.visitor.rebuild = plan->rebuild;
 
 	scan_source(&scan);
 }

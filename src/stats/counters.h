@@ -88,6 +88,32 @@ typedef enum SstCount
 	/* Pages at the end of tables that VACUUM could do without */
 	SST_TRUNCATABLE_PAGES,
 
+	/* Of a table: what its indexes point to, and what is left in new ones */
+	SST_INDEXED_ITEMS,			/* line pointers that indexes can point to */
+	SST_KEPT_CHAINS,			/* of these, lead to what VACUUM keeps */
+
+	/* What the contents would take in a relation built anew */
+	SST_REBUILT_BYTES,			/* on pages of its lowest level */
+	SST_REBUILT_ENTRIES,		/* heap TIDs, or whatever the index is made of */
+	SST_REBUILT_DEAD_ENTRIES,	/* the same, marked dead: are left out */
+	SST_REBUILT_KEYS,			/* b-tree that deduplicates: runs of equal
+								 * keys */
+	SST_REBUILT_KEY_BYTES,		/* of these keys, once each */
+	SST_REBUILT_PIVOTS,			/* keys for the level above, and their size */
+	SST_REBUILT_PIVOT_BYTES,
+	SST_REBUILT_LONG_RUNS,		/* hash: entries that many others equal */
+	SST_REBUILT_LONG_CHAINS,	/* hash: buckets with such */
+	SST_REBUILT_RUN_SQUARES,	/* hash: sum over runs of equal hash codes */
+	SST_REBUILT_PENDING_BYTES,	/* GIN: tuples of the pending list */
+	SST_REBUILT_TREES,			/* GIN: posting trees */
+	SST_REBUILT_DEEP_TREES,		/* of these, have internal pages */
+	SST_REBUILT_TREE_BYTES,		/* GIN: posting lists in posting trees */
+	SST_REBUILT_LAST_BYTES,		/* of these, those of a tree's last page */
+	SST_REBUILT_TREE_POINTERS,	/* GIN: entries with a posting tree */
+	SST_REBUILT_SHORT_TREES,	/* GIN: last pages that fit into an entry */
+	SST_REBUILT_SHORT_BYTES,	/* of these, the posting lists */
+	SST_REBUILT_INNER_BYTES,	/* SP-GiST: inner tuples */
+
 	/* What the maps of a table say of its blocks */
 	SST_FIRST_MAP_COUNT,
 	SST_MAP_VISIBLE_BLOCKS = SST_FIRST_MAP_COUNT,	/* all-visible */

@@ -18,6 +18,7 @@
 
 #include "access/htup_details.h"
 
+#include "visit/rebuild.h"
 #include "visit/visit.h"
 
 /*
@@ -143,6 +144,18 @@ tuple_is_inside(const PageHeaderData *header, ItemId item)
 		len >= SizeofHeapTupleHeader;
 }
 
+/*
+ * Is it a version of a row that is still there in a later version of the same
+ * HOT chain?  An index build then has no entry for it
+ * (heapam_index_build_range_scan()).
+ */
+static inline bool
+is_superseded(const HeapTupleHeaderData *tuple, Fate fate)
+{
+	return (tuple->t_infomask2 & HEAP_HOT_UPDATED) != 0 &&
+		(fate == DELETING || fate == OWN_DELETED || fate == RECENTLY_DEAD);
+}
+
 static bool
 heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
@@ -154,10 +167,16 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	int			nfate[NFATES] = {0};
 	int			bytes[NFATES] = {0};
 	int			all_bytes = 0;
+	int			nheap_only = 0;
+	int			nupdated = 0;
 	int			free_space;
+	SstHeapRewrite rewrite = {0};
 
 	if (!sst_page_is_sound(page, visitor->special_size))
 		return sst_count_if_new(page, blkno, counters);
+
+	if (visitor->rebuild != NULL)
+		rewrite = visitor->rebuild->u.heap.rewrite;
 
 	visitor->xacts.running = InvalidTransactionId;
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
@@ -182,14 +201,30 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			if (fate == IMPOSSIBLE)
 				return false;
 		}
+		if (!all_visible)
+		{
+			nheap_only += HeapTupleHeaderIsHeapOnly(tuple) ? 1 : 0;
+			nupdated += is_superseded(tuple, fate);
+		}
 		nfate[fate]++;
 		bytes[fate] += ItemIdGetLength(item);
 		all_bytes += ItemIdGetLength(item);
+
+		if (visitor->rebuild != NULL && fate != DEAD)
+			sst_rebuild_heap_tuple(visitor->rebuild, &rewrite, tuple,
+								   ItemIdGetLength(item));
 	}
 
 	/* Do tuples overlap? */
 	if (all_bytes > header->pd_special - header->pd_upper)
 		return false;
+
+	if (visitor->rebuild != NULL)
+	{
+		counters->n[SST_REBUILT_BYTES] += rewrite.bytes -
+			visitor->rebuild->u.heap.rewrite.bytes;
+		visitor->rebuild->u.heap.rewrite = rewrite;
+	}
 
 	free_space = sst_page_heap_free_space(page);
 
@@ -209,6 +244,10 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	counters->n[SST_DELETING_TUPLES] += nfate[DELETING];
 	counters->n[SST_OWN_DELETED_TUPLES] += nfate[OWN_DELETED];
 	counters->n[SST_OWN_DELETED_BYTES] += bytes[OWN_DELETED];
+
+	counters->n[SST_INDEXED_ITEMS] += nstate[LP_DEAD] +
+		(all_visible ? 0 : nstate[LP_REDIRECT]) + nstate[LP_NORMAL] - nheap_only;
+	counters->n[SST_KEPT_CHAINS] += nstate[LP_NORMAL] - nfate[DEAD] - nupdated;
 
 	counters->n[SST_FREE_BYTES] += free_space;
 	counters->n[SST_USABLE_BYTES] += BLCKSZ - SizeOfPageHeaderData;

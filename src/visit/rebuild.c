@@ -12,7 +12,42 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
+#include "optimizer/plancat.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+
 #include "visit/rebuild.h"
+
+/*
+ * Find out the size of an index's table.  Whoever locks both locks the table
+ * first: the index is locked, so that we must not wait for the table's lock.
+ */
+static void
+estimate_table(SstRebuild *rebuild, Relation index)
+{
+	Oid			tableoid = index->rd_index->indrelid;
+	Relation	table;
+	BlockNumber nblocks;
+	double		visible_share;
+
+	if (!ConditionalLockRelationOid(tableoid, AccessShareLock))
+	{
+		rebuild->obstacle = gettext_noop("its table is locked");
+		return;
+	}
+	table = relation_open(tableoid, NoLock);
+	if (RELATION_IS_OTHER_TEMP(table))
+		rebuild->obstacle = gettext_noop("temporary relation of another session");
+	else
+	{
+		rebuild->table_blocks = RelationGetNumberOfBlocks(table);
+		estimate_rel_size(table, NULL, &nblocks, &rebuild->table_tuples,
+						  &visible_share);
+	}
+	relation_close(table, AccessShareLock);
+}
 
 /* Set up for a target that is open. */
 void
@@ -20,5 +55,37 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 {
 	memset(rebuild, 0, sizeof(SstRebuild));
 	rebuild->kind = target->kind;
-	rebuild->obstacle = gettext_noop("not known for this access method");
+
+	switch (target->kind)
+	{
+		case SST_BTREE:
+			sst_rebuild_btree_init(rebuild, target->rel);
+			break;
+		case SST_HASH:
+			estimate_table(rebuild, target->rel);
+			sst_rebuild_hash_init(rebuild, target->rel);
+			break;
+		case SST_BRIN:
+			estimate_table(rebuild, target->rel);
+			sst_rebuild_brin_init(rebuild, target->rel);
+			break;
+		case SST_GIN:
+			sst_rebuild_gin_init(rebuild, target->rel);
+			break;
+		case SST_GIST:
+			sst_rebuild_gist_init(rebuild, target->rel);
+			break;
+		case SST_SPGIST:
+			sst_rebuild_spgist_init(rebuild, target->rel);
+			break;
+		case SST_HEAP:
+			sst_rebuild_heap_init(rebuild, target->rel);
+			break;
+		case SST_SEQUENCE:
+			rebuild->obstacle = gettext_noop("a sequence has nothing to be rebuilt");
+			break;
+		default:
+			rebuild->obstacle = gettext_noop("not known for this access method");
+			break;
+	}
 }

@@ -19,11 +19,88 @@
 #ifndef SST_REBUILD_H
 #define SST_REBUILD_H
 
+#include "access/htup_details.h"
+
 #include "stats/counters.h"
 #include "target/target.h"
 #include "visit/visit.h"
 
 typedef struct SstRebuild SstRebuild;
+
+/* The leaf page of a new b-tree that is being filled, and those before it */
+typedef struct SstBtreeFill
+{
+	uint64		npages;			/* that are full */
+	int			free;			/* bytes between line pointers and tuples */
+	int			nitems;
+	int			last_size;		/* of the last item */
+	int			last_posting;	/* of this, its posting list */
+} SstBtreeFill;
+
+typedef struct SstBtreeRebuild
+{
+	bool		deduplicate;
+	int			target_free;	/* by the fillfactor */
+	SstBtreeFill fill;
+	uint64		bytes;			/* counted so far */
+
+	/* What is yet to be added: TIDs of a key that may go on */
+	int			ntids;
+	int			size;			/* without a posting list */
+	uint16		flags;
+	char		tuple[BLCKSZ];	/* one with that key, between pages */
+} SstBtreeRebuild;
+
+typedef struct SstHashRebuild
+{
+	int			fill;			/* entries a bucket should have */
+} SstHashRebuild;
+
+typedef struct SstBrinRebuild
+{
+	BlockNumber pages_per_range;
+} SstBrinRebuild;
+
+/* The new page of a table that is being filled, and what it took so far */
+typedef struct SstHeapRewrite
+{
+	int			free;			/* bytes for tuples and line pointers */
+	uint64		bytes;
+} SstHeapRewrite;
+
+typedef struct SstHeapRebuild
+{
+	TupleDesc	tupdesc;
+	bool		reforms;		/* tuples lose the columns that were dropped */
+	int			reserve;		/* bytes to leave free on each page */
+	SstHeapRewrite rewrite;
+} SstHeapRebuild;
+
+/* Tuples of a page of a new GIN entry tree, at least 16 bytes and a line pointer */
+#define SST_MAX_GIN_ENTRIES (BLCKSZ / 20)
+
+/* The last leaf page of a new GIN entry tree, and those before it */
+typedef struct SstGinRebuild
+{
+	uint64		npages;
+	uint64		bytes;			/* of tuples on these */
+	int			nitems;
+	int			used;
+	uint16		sizes[SST_MAX_GIN_ENTRIES];
+
+	/* How much memory the build will take for what it has not yet written */
+	BlockNumber nblocks;		/* of the index */
+	uint64		nseen;			/* pages of these */
+	double		memory;			/* for the items of these */
+	bool		batches;		/* it is more than there is */
+} SstGinRebuild;
+
+typedef struct SstGistRebuild
+{
+	uint64		npoints;
+	uint64		naligned;		/* with the point before, on a grid or line */
+	bool		lines;			/* many are */
+} SstGistRebuild;
 
 struct SstRebuild
 {
@@ -32,10 +109,16 @@ struct SstRebuild
 	/* Why it cannot be told how large the new relation is, or NULL */
 	const char *obstacle;
 
+	/* What the prediction leaves out, or NULL */
+	const char *note;
+
 	/*
 	 * Add what a page's contents would take.  The page is sound by the rules
 	 * of the kind's own visitor; nothing else is known of what tuples
 	 * contain.
+	 *
+	 * NULL for a table: which tuples are kept, its visitor knows, and calls
+	 * sst_rebuild_heap_tuple() for each.
 	 */
 	void		(*page) (SstRebuild *rebuild, const PageData *page,
 						 BlockNumber blkno, SstCounters *counters);
@@ -47,13 +130,44 @@ struct SstRebuild
 	double		(*blocks) (const SstRebuild *rebuild, const double *counts,
 						   const SstMeta *meta);
 
-	/* How far that can be off, even when all pages were seen: a fraction */
+	/*
+	 * Change the counts to what they would be if only that share of the
+	 * entries had been there: others are for rows that are dead.  NULL where
+	 * a relation's size goes with its entries.
+	 */
+	void		(*keep) (const SstRebuild *rebuild, double *counts,
+						 double share);
+
+	/* How far blocks() can be off, even when all pages were seen: a fraction */
 	double		uncertainty;
 
-	BlockNumber table_blocks;	/* of an index's table */
+	/* Of a hash or BRIN index's table, as the server estimates it */
+	BlockNumber table_blocks;
+	double		table_tuples;
 	int			fillfactor;
+
+	union
+	{
+		SstBtreeRebuild btree;
+		SstHashRebuild hash;
+		SstBrinRebuild brin;
+		SstHeapRebuild heap;
+		SstGinRebuild gin;
+		SstGistRebuild gist;
+	}			u;
 };
 
 extern void sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target);
+extern void sst_rebuild_heap_tuple(const SstRebuild *rebuild,
+								   SstHeapRewrite *rewrite,
+								   const HeapTupleHeaderData *tuple, int len);
+
+extern void sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel);
+extern void sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel);
+extern void sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel);
+extern void sst_rebuild_heap_init(SstRebuild *rebuild, Relation rel);
+extern void sst_rebuild_gin_init(SstRebuild *rebuild, Relation rel);
+extern void sst_rebuild_gist_init(SstRebuild *rebuild, Relation rel);
+extern void sst_rebuild_spgist_init(SstRebuild *rebuild, Relation rel);
 
 #endif							/* SST_REBUILD_H */

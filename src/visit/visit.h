@@ -52,6 +52,8 @@ typedef struct SstMeta
 
 typedef struct SstVisitor SstVisitor;
 
+struct SstRebuild;				/* visit/rebuild.h */
+
 struct SstVisitor
 {
 	/*
@@ -73,6 +75,7 @@ struct SstVisitor
 	int			special_size;	/* a sequence's page has a special space */
 	TransactionId horizon;		/* who is deleted before can be removed */
 	SstXacts	xacts;
+	struct SstRebuild *rebuild; /* is shown the tuples that it keeps; or NULL */
 
 	/* visibility map, free space map */
 	BlockNumber nblocks;		/* of the relation that the map describes */

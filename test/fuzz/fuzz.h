@@ -54,6 +54,9 @@ typedef struct FuzzTarget
 	/* One of these makes the visitor; the second chooses blkno as well. */
 	void		(*init) (SstVisitor *visitor);
 	void		(*init_case) (FuzzCase *fuzz);
+
+	/* Whose pages a rebuild is shown, if there is one */
+	SstTargetKind rebuilds;
 } FuzzTarget;
 
 extern const FuzzTarget *fuzz_target;
@@ -62,6 +65,9 @@ extern const FuzzTarget *fuzz_target;
 	((condition) ? (void) 0 : fuzz_fail(#condition, __FILE__, __LINE__))
 
 extern void fuzz_fail(const char *condition, const char *file, int line);
+
+extern void fuzz_rebuild(FuzzCase *fuzz, const PageData *page,
+						 const PageData *original);
 
 /* Variants of sst_read_line_pointers(), as many as this CPU can run */
 typedef void (*FuzzLinePointers) (const PageData *page, OffsetNumber first,

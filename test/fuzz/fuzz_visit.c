@@ -8,7 +8,8 @@
  * page is a memory block of its own, so that the address sanitizer sees a
  * look beyond it; the other sanitizer sees what C leaves undefined.  Beyond
  * that, what a visitor counts has to make sense, and does not depend on what it
- * has counted before.
+ * has counted before.  For kinds that can be rebuilt, what a rebuild makes of the
+ * page is looked at as well (rebuild.c).
  *
  * FUZZ_TARGET in the environment names the visitor; "list" prints the names,
  * each with the seeds that tools/fuzz is to begin with.  To fuzz one more, add
@@ -191,23 +192,23 @@ init_free_space_map(FuzzCase *fuzz)
 static const FuzzTarget targets[] =
 {
 	{"btree", "btree", sizeof(BTPageOpaqueData),
-	FUZZ_OURS | FUZZ_LINE_POINTERS, NULL, init_btree},
+	FUZZ_OURS | FUZZ_LINE_POINTERS, NULL, init_btree, SST_BTREE},
 	{"btree_strict", "btree", sizeof(BTPageOpaqueData),
 	0, sst_btree_strict_visitor_init},
 	{"hash", "hash", sizeof(HashPageOpaqueData),
-	FUZZ_OURS | FUZZ_LINE_POINTERS, sst_hash_visitor_init},
+	FUZZ_OURS | FUZZ_LINE_POINTERS, sst_hash_visitor_init, NULL, SST_HASH},
 	{"hash_strict", "hash", sizeof(HashPageOpaqueData),
 	FUZZ_LINE_POINTERS, sst_hash_strict_visitor_init},
 	{"gin", "gin", sizeof(GinPageOpaqueData),
-	FUZZ_OURS | FUZZ_LINE_POINTERS, sst_gin_visitor_init},
+	FUZZ_OURS | FUZZ_LINE_POINTERS, sst_gin_visitor_init, NULL, SST_GIN},
 	{"gin_meta", "gin", sizeof(GinPageOpaqueData),
 	0, NULL, init_gin_meta},
 	{"gist", "gist", sizeof(GISTPageOpaqueData),
-	FUZZ_OURS | FUZZ_LINE_POINTERS, sst_gist_visitor_init},
+	FUZZ_OURS | FUZZ_LINE_POINTERS, sst_gist_visitor_init, NULL, SST_GIST},
 	{"spgist", "spgist", sizeof(SpGistPageOpaqueData),
-	FUZZ_OURS, sst_spgist_visitor_init},
+	FUZZ_OURS, sst_spgist_visitor_init, NULL, SST_SPGIST},
 	{"brin", "brin", sizeof(BrinSpecialSpace),
-	FUZZ_OURS, sst_brin_visitor_init},
+	FUZZ_OURS, sst_brin_visitor_init, NULL, SST_BRIN},
 	{"any", "gin gist spgist brin heap", sizeof(GinPageOpaqueData),
 	FUZZ_OURS, sst_any_visitor_init},
 	{"pgstattuple_btree", "btree", sizeof(BTPageOpaqueData),
@@ -217,7 +218,7 @@ static const FuzzTarget targets[] =
 	{"pgstattuple_gist", "gist", sizeof(GISTPageOpaqueData),
 	0, init_pgstattuple_gist},
 	{"heap", "heap", 0,
-	FUZZ_OURS, NULL, init_heap},
+	FUZZ_OURS, NULL, init_heap, SST_HEAP},
 	{"sequence", "sequence heap", sizeof(uint32),
 	FUZZ_OURS, NULL, init_sequence},
 	{"visibility_map", "vm", 0,
@@ -423,6 +424,16 @@ visit(FuzzCase *fuzz, const PageData *page, const PageData *original,
 	return counted;
 }
 
+static void
+init_visitor(FuzzCase *fuzz)
+{
+	fuzz->blkno = choose_block(&fuzz->choices);
+	if (fuzz_target->init != NULL)
+		fuzz_target->init(&fuzz->visitor);
+	else
+		fuzz_target->init_case(fuzz);
+}
+
 /* Show a page to a visitor twice, and check what it says. */
 static bool
 visit_twice(FuzzCase *fuzz, const PageData *page, const PageData *original,
@@ -432,12 +443,7 @@ visit_twice(FuzzCase *fuzz, const PageData *page, const PageData *original,
 	SstCounters twice;
 	bool		counted;
 
-	fuzz->blkno = choose_block(&fuzz->choices);
-	if (fuzz_target->init != NULL)
-		fuzz_target->init(&fuzz->visitor);
-	else
-		fuzz_target->init_case(fuzz);
-
+	init_visitor(fuzz);
 	sst_counters_init(counters);
 	counted = visit(fuzz, page, original, counters);
 
@@ -487,6 +493,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		sst_read_line_pointers = variants[fuzz.choices.variant % nvariants];
 		FUZZ_CHECK(visit_twice(&fuzz, page, original, &other) == counted);
 		FUZZ_CHECK(same_counters(&other, &first));
+	}
+	if (fuzz_target->rebuilds != 0)
+	{
+		init_visitor(&fuzz);
+		fuzz_rebuild(&fuzz, page, original);
 	}
 
 	free(page);

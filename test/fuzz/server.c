@@ -23,6 +23,23 @@
 extern void ExceptionalCondition(const char *condition);
 extern bool TransactionIdPrecedes(uint32_t id1, uint32_t id2);
 extern size_t PageGetExactFreeSpace(const char *page);
+extern bool _bt_allequalimage(void *rel, bool debugmessage);
+extern uint32_t RelationGetNumberOfBlocksInFork(void *rel, int fork);
+extern uint32_t index_getprocid(void *rel, int16_t attnum, uint16_t procnum);
+
+/* What rebuild.c wants them to say */
+extern uint32_t fuzz_relation_blocks;
+extern uint32_t fuzz_support_function;
+
+uint32_t	fuzz_relation_blocks;
+uint32_t	fuzz_support_function;
+
+/* Settings that decide on how an index is built */
+extern int	maintenance_work_mem;
+extern int	max_parallel_maintenance_workers;
+
+int			maintenance_work_mem = 65536;
+int			max_parallel_maintenance_workers = 2;
 
 /* A failed Assert(); the arguments after the first differ between releases. */
 void
@@ -50,4 +67,23 @@ PageGetExactFreeSpace(const char *page)
 
 	memcpy(bounds, page + 12, sizeof(bounds));
 	return bounds[1] > bounds[0] ? bounds[1] - bounds[0] : 0;
+}
+
+/* For sst_rebuild_btree_init(): every index deduplicates that may. */
+bool
+_bt_allequalimage(void *rel, bool debugmessage)
+{
+	return true;
+}
+
+uint32_t
+RelationGetNumberOfBlocksInFork(void *rel, int fork)
+{
+	return fuzz_relation_blocks;
+}
+
+uint32_t
+index_getprocid(void *rel, int16_t attnum, uint16_t procnum)
+{
+	return fuzz_support_function;
 }

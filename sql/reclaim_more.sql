@@ -1,0 +1,210 @@
+--
+-- reclaim: tables, and indexes that are not in reclaim.sql
+--
+-- Each prediction is compared with what the rebuild then makes of the relation.
+-- That is done between calls: VACUUM FULL cannot be in a function.
+--
+SET client_min_messages = warning;
+SET max_parallel_maintenance_workers = 0;
+
+CREATE TABLE rem_said (name text PRIMARY KEY, toast text, relation regclass, bytes int8, value int8, low int8, high int8,
+	reclaimable int8, exact boolean, reason text, sample_low int8, sample_high int8, sample_read int8);
+
+CREATE TABLE rem_samples (index regclass, low int8, high int8);
+
+-- What is predicted of relations, by all of their blocks and by a sample
+CREATE PROCEDURE predict(relations regclass[], toast text DEFAULT 'no')
+LANGUAGE sql BEGIN ATOMIC
+	INSERT INTO rem_said
+		SELECT p.relation::text || CASE WHEN toast = 'sum' THEN ' and TOAST' ELSE '' END, toast, p.relation, p.bytes,
+			p.predicted_bytes, p.predicted_low, p.predicted_high, p.reclaimable_bytes, p.exact, p.reason,
+			s.predicted_low, s.predicted_high, s.blocks_read
+		FROM unnest(relations) t, streamstat.reclaim(t, 1000000, toast) p
+			JOIN LATERAL streamstat.reclaim(t, 50, toast, 1) s ON s.relation = p.relation;
+END;
+
+-- How far that is off, and whether that of a sample is right as far as it says;
+-- then what is predicted of the new relations.  In a small one, a block is more than that.
+CREATE FUNCTION compare(tolerance float8, of_gin float8 DEFAULT NULL,
+	OUT name text, OUT prediction text, OUT low_high boolean, OUT sample boolean, OUT smaller boolean, OUT again text)
+RETURNS SETOF record
+LANGUAGE sql BEGIN ATOMIC
+	SELECT CASE WHEN relation::text LIKE 'pg_toast%' THEN 'TOAST table' ELSE name END,
+			CASE WHEN value IS NULL THEN reason
+				WHEN abs(value - real) <= greatest(percent / 100 * real, 8192) THEN format('within %s %%', percent) || coalesce(': ' || reason, '')
+				ELSE format('%s instead of %s: %s %%', value, real, round(100.0 * (value - real) / nullif(real, 0), 1)) END,
+			exact AND real BETWEEN low AND high,
+			real BETWEEN sample_low AND sample_high AND sample_read <= 100,
+			reclaimable > 0,
+			(SELECT CASE WHEN r.reclaimable_bytes = 0 AND r.reclaimable_low = 0 AND r.reclaimable_percent = 0 AND r.exact THEN 'nothing'
+					ELSE format('%s of %s', r.reclaimable_bytes, r.bytes) END
+				FROM streamstat.reclaim(relation, 1000000, CASE WHEN toast = 'sum' THEN 'sum' ELSE 'no' END) r)
+		FROM rem_said, LATERAL (SELECT pg_relation_size(relation) + CASE WHEN toast = 'sum' THEN
+				(SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE oid = relation) ELSE 0 END AS real,
+				CASE WHEN name ~ 'gin' THEN coalesce(of_gin, tolerance) ELSE tolerance END AS percent) l
+		ORDER BY relation::text LIKE 'pg_toast%', 1;
+END;
+
+-- Tables of all kinds
+CREATE TABLE rem_fresh (i int, t text) WITH (autovacuum_enabled = off);
+INSERT INTO rem_fresh SELECT g, repeat('x', g % 90) FROM generate_series(1, 10000) g;
+CREATE TABLE rem_dead WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
+DELETE FROM rem_dead WHERE i % 2 = 0 OR i BETWEEN 3000 AND 4000;
+CREATE TABLE rem_deleted WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
+DELETE FROM rem_deleted WHERE i % 3 <> 0 OR i > 9000;
+VACUUM (INDEX_CLEANUP on) rem_deleted;
+CREATE TABLE rem_none WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
+DELETE FROM rem_none;
+CREATE TABLE rem_empty (i int, t text) WITH (autovacuum_enabled = off);
+-- long rows, of which one, two or three go on a page
+CREATE TABLE rem_wide (i int, t text) WITH (autovacuum_enabled = off, toast_tuple_target = 8160);
+ALTER TABLE rem_wide ALTER t SET STORAGE plain;
+INSERT INTO rem_wide SELECT g, repeat('x', 2000 + g * 7919 % 4500) FROM generate_series(1, 800) g;
+DELETE FROM rem_wide WHERE i % 4 = 1;
+-- a fillfactor that came later
+CREATE TABLE rem_half WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
+ALTER TABLE rem_half SET (fillfactor = 50);
+CREATE TABLE rem_half_deleted WITH (autovacuum_enabled = off, fillfactor = 50) AS TABLE rem_fresh;
+DELETE FROM rem_half_deleted WHERE i % 5 < 3;
+-- updates, HOT and others
+CREATE TABLE rem_updated WITH (autovacuum_enabled = off, fillfactor = 80) AS TABLE rem_fresh;
+CREATE INDEX rem_updated_i ON rem_updated (i);
+UPDATE rem_updated SET t = t || 'y' WHERE i % 10 = 0;
+UPDATE rem_updated SET i = i + 10000 WHERE i % 2 = 0;
+UPDATE rem_updated SET t = 'z' WHERE i % 7 = 0;
+-- columns that VACUUM FULL takes away, or puts into the rows
+CREATE TABLE rem_dropped (i int, gone text, n int, t text) WITH (autovacuum_enabled = off);
+INSERT INTO rem_dropped SELECT g, repeat('x', g % 200), CASE WHEN g % 3 = 0 THEN g END, repeat('y', g % 20) FROM generate_series(1, 5000) g;
+ALTER TABLE rem_dropped DROP gone;
+CREATE TABLE rem_added (i int, t text) WITH (autovacuum_enabled = off);
+INSERT INTO rem_added SELECT g, repeat('x', g % 30) FROM generate_series(1, 5000) g;
+ALTER TABLE rem_added ADD b int8 DEFAULT 1, ADD v text DEFAULT 'a value', ADD n int;
+-- a materialized view, some rows of which have been replaced; a temporary table
+CREATE MATERIALIZED VIEW rem_view WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
+CREATE UNIQUE INDEX rem_view_i ON rem_view (i);
+UPDATE rem_fresh SET t = 'w' WHERE i % 2 = 0;
+REFRESH MATERIALIZED VIEW CONCURRENTLY rem_view;
+VACUUM FULL rem_fresh;
+CREATE TEMP TABLE rem_temp AS TABLE rem_deleted;
+DELETE FROM rem_temp WHERE i % 2 = 0;
+-- others
+CREATE UNLOGGED TABLE rem_unlogged WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
+DELETE FROM rem_unlogged WHERE i % 2 = 0;
+
+CALL predict('{rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
+	rem_dropped, rem_added, rem_view, rem_temp, rem_unlogged}');
+VACUUM FULL rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
+	rem_dropped, rem_added, rem_view, rem_temp, rem_unlogged;
+SELECT * FROM compare(1);
+TRUNCATE rem_said;
+
+-- Rows that somebody may still see are kept: our own transaction has not yet
+-- committed.
+BEGIN;
+DELETE FROM rem_updated;
+SELECT predicted_bytes = bytes AS same, reclaimable_bytes FROM streamstat.reclaim('rem_updated', 1000000, 'no');
+ROLLBACK;
+
+-- TOAST: the table's values outside the rows, without those of deleted rows
+CREATE TABLE rem_toast (i int, t text) WITH (autovacuum_enabled = off);
+ALTER TABLE rem_toast ALTER t SET STORAGE external;
+INSERT INTO rem_toast SELECT g, repeat('x', CASE WHEN g % 3 = 0 THEN 100 ELSE 2500 + g * 17 % 7000 END) FROM generate_series(1, 600) g;
+CALL predict('{rem_toast}', 'row');
+CALL predict('{rem_toast}', 'sum');
+SELECT name ~ 'pg_toast' AS toast, value BETWEEN low AND high AND abs(value - bytes) <= 8192 AS whole, reclaimable, exact FROM rem_said ORDER BY 1;
+TRUNCATE rem_said;
+DELETE FROM rem_toast WHERE i % 2 = 0;
+VACUUM rem_toast;
+CALL predict('{rem_toast}', 'row');
+CALL predict('{rem_toast}', 'sum');
+VACUUM FULL rem_toast;
+SELECT * FROM compare(9);
+TRUNCATE rem_said;
+
+-- Indexes
+CREATE PROCEDURE make_rem()
+LANGUAGE plpgsql AS $$
+BEGIN
+	DROP TABLE IF EXISTS rem;
+	CREATE TABLE rem (i int, a int[], v tsvector, j jsonb, p point, c circle, t text) WITH (autovacuum_enabled = off);
+	CREATE INDEX rem_gin_array ON rem USING gin (a) WITH (fastupdate = off);
+	CREATE INDEX rem_gin_words ON rem USING gin (v) WITH (fastupdate = off);
+	CREATE INDEX rem_gin_jsonb ON rem USING gin (j jsonb_path_ops) WITH (fastupdate = off);
+	CREATE INDEX rem_gist_point ON rem USING gist (p);
+	CREATE INDEX rem_gist_buffering ON rem USING gist (p) WITH (buffering = on);
+	CREATE INDEX rem_gist_circle ON rem USING gist (c);
+	CREATE INDEX rem_gist_include ON rem USING gist (p) INCLUDE (i);
+	CREATE INDEX rem_spgist_point ON rem USING spgist (p);
+	CREATE INDEX rem_spgist_full ON rem USING spgist (p) WITH (fillfactor = 100);
+	CREATE INDEX rem_spgist_kd ON rem USING spgist (p kd_point_ops);
+	CREATE INDEX rem_spgist_text ON rem USING spgist (t);
+	INSERT INTO rem SELECT n, ARRAY[n, n % 500], array_to_tsvector(ARRAY['k' || n % 3000, 'w' || n % 7]), jsonb_build_object('k', n, 'l', n % 20),
+			point(x, y), circle(point(x, y), 1), md5(n::text)
+		FROM (SELECT n, n::int8 * 7919 % 20011 * 1.7 AS x, n::int8 * n % 20021 * 0.37 AS y FROM generate_series(1, 9000) n) n;
+	-- as a build leaves them
+	REINDEX TABLE rem;
+END
+$$;
+CREATE VIEW rem_indexes AS SELECT indexrelid::regclass AS index FROM pg_index WHERE indrelid = to_regclass('rem');
+
+-- How far predictions are off, and whether they are right as far as they say: 17 of
+-- 20 samples at least; then what is predicted of the new indexes
+CREATE FUNCTION after_reindex(tolerance float8, what text, of_gin float8 DEFAULT NULL,
+	OUT name text, OUT prediction text, OUT low_high boolean, OUT samples boolean, OUT again text)
+RETURNS SETOF record
+LANGUAGE plpgsql AS $$
+DECLARE
+	indexes regclass[] := ARRAY(SELECT index FROM rem_indexes WHERE index::text ~ what);
+BEGIN
+	TRUNCATE rem_said, rem_samples;
+	CALL predict(indexes);
+	INSERT INTO rem_samples SELECT index, r.predicted_low, r.predicted_high
+		FROM unnest(indexes) index, generate_series(1, 20) seed, streamstat.reclaim(index, 40, seed => seed) r;
+	REINDEX TABLE rem;
+	RETURN QUERY SELECT c.name, c.prediction, c.low_high,
+			(SELECT CASE WHEN count(low) > 0 THEN count(*) FILTER (WHERE pg_relation_size(index) BETWEEN low AND high) >= 17 END
+				FROM rem_samples WHERE index = c.name::regclass),
+			c.again
+		FROM compare(tolerance, of_gin) c;
+END
+$$;
+
+CALL make_rem();
+SELECT * FROM after_reindex(8, '.');
+
+-- Rows deleted, and their entries
+DELETE FROM rem WHERE i % 3 = 0 OR i < 2500;
+VACUUM rem;
+SELECT * FROM after_reindex(8, 'gin|st_point');
+-- all of them
+DELETE FROM rem;
+VACUUM rem;
+SELECT * FROM after_reindex(8, 'gin|st_point');
+
+-- Rows deleted, with their entries still there: the table tells.  Then without,
+-- which it does not tell of GIN; nor which keys are left.
+CALL make_rem();
+DELETE FROM rem WHERE i % 2 = 0;
+SELECT * FROM after_reindex(15, 'gin|st_point', 45);
+SELECT * FROM after_reindex(1, 'gin|st_point', 45);
+-- Rows updated, which have the same keys
+CALL make_rem();
+UPDATE rem SET i = i + 1;
+SELECT * FROM after_reindex(15, 'gin|st_point', 25);
+
+-- What is not rebuilt, and what is not one relation
+CREATE SEQUENCE rem_sequence;
+SELECT relation, bytes, predicted_bytes, predicted_low, reclaimable_bytes, exact, reason FROM streamstat.reclaim('rem_sequence');
+CREATE TABLE rem_parts (i int) PARTITION BY RANGE (i);
+CREATE INDEX rem_parts_i ON rem_parts (i);
+SELECT error_of('SELECT * FROM streamstat.reclaim(''rem_parts'')');
+SELECT error_of('SELECT * FROM streamstat.reclaim(''rem_parts_i'')');
+SELECT error_of('SELECT * FROM streamstat.reclaim(''rem_indexes'')');
+
+DROP VIEW rem_indexes;
+DROP PROCEDURE make_rem, predict;
+DROP FUNCTION compare, after_reindex(float8, text, float8);
+DROP SEQUENCE rem_sequence;
+DROP MATERIALIZED VIEW rem_view;
+DROP TABLE rem_said, rem_samples, rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
+	rem_dropped, rem_added, rem_temp, rem_unlogged, rem_toast, rem, rem_parts;

@@ -1,0 +1,328 @@
+/*-------------------------------------------------------------------------
+ *
+ * reclaim.c
+ *	  What a relation would give back if it were built anew
+ *
+ * An index cannot say which of its entries are for rows that are dead and have not
+ * been vacuumed: so its table is looked at, too.  Of the line pointers that
+ * index entries point to, some lead to no row that an index build would find;
+ * entries are taken to be lost in the same proportion.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/reclaim.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "funcapi.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/tuplestore.h"
+
+#include "api/call.h"
+#include "run/measure.h"
+#include "run/progress.h"
+#include "run/sampling.h"
+
+PG_FUNCTION_INFO_V1(sst_reclaim);
+
+/* Indexes with an entry for each row, whose size follows from these */
+#define SIZED_BY_ENTRIES (SST_BTREE | SST_HASH | SST_GIN | SST_GIST | \
+						  SST_SPGIST)
+
+/* Of those, the ones that have one entry for each row, nulls as well */
+#define ONE_ENTRY_A_ROW (SST_BTREE | SST_GIST | SST_SPGIST)
+
+/* Of the rows that index entries point to, those that an index build finds */
+static const SstStatistic kept_share =
+{"kept", SST_RATIO, SST_KEPT_CHAINS, SST_INDEXED_ITEMS};
+static const SstStatistic kept_chains =
+{"kept", SST_TOTAL, SST_KEPT_CHAINS, 0, MaxHeapTuplesPerPage};
+
+/* How to look at a relation and at what belongs to it */
+typedef struct Look
+{
+	BlockNumber nsample;
+	uint32		seed;
+	SstStreamReport report;
+} Look;
+
+/* A row to be */
+typedef struct Prediction
+{
+	Oid			relid;
+	uint64		nblocks;
+	uint64		nread;
+	bool		exact;
+	SstEstimate rebuilt;		/* blocks; NaN where not known */
+	const char *reason;
+} Prediction;
+
+/* Which share of an index's entries, those marked dead apart, would be built? */
+static double
+share_of_entries_kept(const SstTarget *index, const SstMeasurement *measured,
+					  Oid tableoid, Look *look)
+{
+	SstTarget	table;
+	SstPageSample sample;
+	SstScanResult result;
+	double		kept;
+	double		entries = measured->counters.n[SST_REBUILT_ENTRIES];
+	double		dead_entries = measured->counters.n[SST_REBUILT_DEAD_ENTRIES];
+	double		share = 1;
+
+	sst_target_examine(&table, relation_open(tableoid, NoLock));
+	if (table.kind == SST_HEAP && table.obstacle == NULL)
+	{
+		sst_sample_scan(&table, look->nsample, look->seed, NULL, NULL, &sample,
+						&result);
+		sst_stream_report_merge(&look->report, &result.report);
+
+		kept = sst_estimate(&kept_share, &sample).value / 100;
+		if (!isnan(kept) && entries > 0)
+		{
+			share = kept * (entries + dead_entries) / entries;
+
+			/* Entries of dead rows may have been deleted before the rows. */
+			if ((index->kind & ONE_ENTRY_A_ROW) != 0 &&
+				RelationGetIndexPredicate(index->rel) == NIL)
+			{
+				entries *= (double) measured->nblocks / Max(measured->nread, 1);
+				share = Max(share, sst_estimate(&kept_chains, &sample).value /
+							entries);
+			}
+		}
+		sst_page_sample_free(&sample);
+	}
+	relation_close(table.rel, NoLock);
+
+	return Min(share, 1);
+}
+
+/* What of the new index's size is left, if only that share of its entries is? */
+static double
+size_kept(const SstTarget *index, const SstMeasurement *measured, double share)
+{
+	SstRebuild	rebuild;
+	double		counts[SST_NCOUNTS];
+	double		size;
+
+	sst_rebuild_init(&rebuild, index);
+	if (rebuild.obstacle != NULL || rebuild.keep == NULL)
+		return share;
+
+	for (int i = 0; i < SST_NCOUNTS; i++)
+		counts[i] = (double) measured->counters.n[i] * measured->nblocks /
+			Max(measured->nread, 1);
+	size = rebuild.blocks(&rebuild, counts, &measured->meta);
+	rebuild.keep(&rebuild, counts, share);
+
+	return rebuild.blocks(&rebuild, counts, &measured->meta) / size;
+}
+
+/* What that says is less sure the more entries go. */
+#define UNCERTAINTY_OF_SHARE 0.2
+
+/* Take the entries of dead rows out of a prediction. */
+static void
+leave_out_dead_rows(Prediction *prediction, const SstTarget *index,
+					const SstMeasurement *measured, double share)
+{
+	SstEstimate *rebuilt = &prediction->rebuilt;
+	double		kept = size_kept(index, measured, share);
+	double		least = Min(kept, share) * (1 - UNCERTAINTY_OF_SHARE * (1 - share));
+	double		most = kept * (1 + UNCERTAINTY_OF_SHARE * (1 - share));
+
+	if (RelationGetIndexPredicate(index->rel) == NIL)
+	{
+		rebuilt->value *= kept;
+		rebuilt->low *= least;
+
+		/*
+		 * A row has any number of entries in a GIN index.  So those of dead
+		 * rows may be gone already, and nothing tells.
+		 */
+		if (index->kind != SST_GIN)
+			rebuilt->high *= Min(most, 1);
+		else if (share < 0.99 && prediction->reason == NULL)
+			prediction->reason = gettext_noop("dead rows of the table that are not vacuumed may or may not have entries in the index");
+	}
+	else if (share < 0.99)
+	{
+		rebuilt->low *= least;
+		if (prediction->reason == NULL)
+			prediction->reason = gettext_noop("dead rows of the table that are not vacuumed may or may not be in the partial index");
+	}
+}
+
+/* Predict for a target; tableoid is an index's table, which is locked. */
+static void
+predict(const SstTarget *target, Oid tableoid, Look *look,
+		Prediction *prediction)
+{
+	SstMeasurement measured;
+	SstEstimate *rebuilt = &prediction->rebuilt;
+
+	memset(prediction, 0, sizeof(Prediction));
+	sst_measure(target, look->nsample, look->seed, NULL, &measured);
+	sst_stream_report_merge(&look->report, &measured.report);
+
+	prediction->relid = RelationGetRelid(target->rel);
+	prediction->nblocks = measured.nblocks;
+	prediction->nread = measured.nread;
+	prediction->exact = measured.exact;
+	prediction->rebuilt = measured.rebuilt_blocks;
+	prediction->reason = measured.obstacle ? measured.obstacle : measured.note;
+
+	if (isnan(rebuilt->value))
+	{
+		if (prediction->reason == NULL)
+			prediction->reason = gettext_noop("nothing seen that would be built anew");
+		return;
+	}
+
+	if (isnan(rebuilt->low))
+		rebuilt->low = 0;
+	if (isnan(rebuilt->high))
+		rebuilt->high = INFINITY;
+
+	if (measured.counters.n[SST_CORRUPT_PAGES] > 0)
+		prediction->reason = gettext_noop("corrupt pages are left out");
+
+	if (OidIsValid(tableoid) && (target->kind & SIZED_BY_ENTRIES) != 0)
+	{
+		double		share = share_of_entries_kept(target, &measured, tableoid,
+												  look);
+
+		if (share < 1)
+			leave_out_dead_rows(prediction, target, &measured, share);
+	}
+
+	/* The last page of a level or two may be there or not. */
+	rebuilt->low = Max(Min(rebuilt->low, rebuilt->value - 1), 0);
+	rebuilt->high = Max(rebuilt->high, rebuilt->value + 1);
+}
+
+/* Add the prediction of another relation to one. */
+static void
+add_prediction(Prediction *to, const Prediction *other)
+{
+	to->nblocks += other->nblocks;
+	to->nread += other->nread;
+	to->exact &= other->exact;
+	to->rebuilt.value += other->rebuilt.value;
+	to->rebuilt.low += other->rebuilt.low;
+	to->rebuilt.high += other->rebuilt.high;
+	if (to->reason == NULL)
+		to->reason = other->reason;
+}
+
+static int64
+whole_bytes(double nblocks)
+{
+	return (int64) rint(Min(nblocks, (double) MaxBlockNumber * 2)) * BLCKSZ;
+}
+
+static void
+put_row(FunctionCallInfo fcinfo, const Prediction *prediction)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	int64		bytes = (int64) prediction->nblocks * BLCKSZ;
+	Datum		values[13];
+	bool		nulls[13] = {0};
+
+	values[0] = ObjectIdGetDatum(prediction->relid);
+	values[1] = Int64GetDatum(bytes);
+	if (isnan(prediction->rebuilt.value))
+	{
+		for (int i = 2; i <= 8; i++)
+			nulls[i] = true;
+	}
+	else
+	{
+		int64		predicted = whole_bytes(prediction->rebuilt.value);
+		int64		low = whole_bytes(prediction->rebuilt.low);
+		int64		high = whole_bytes(prediction->rebuilt.high);
+		int64		reclaimable = Max(bytes - predicted, 0);
+
+		/* It may be as small as it can be. */
+		if (bytes <= high)
+			reclaimable = 0;
+
+		values[2] = Int64GetDatum(predicted);
+		values[3] = Int64GetDatum(low);
+		values[4] = Int64GetDatum(high);
+		values[5] = Int64GetDatum(reclaimable);
+		values[6] = Int64GetDatum(Max(bytes - high, 0));
+		values[7] = Int64GetDatum(Max(bytes - low, 0));
+		values[8] = Float8GetDatum(bytes == 0 ? 0.0 :
+								   100.0 * reclaimable / bytes);
+	}
+	values[9] = Int64GetDatum((int64) prediction->nread);
+	values[10] = Int64GetDatum((int64) prediction->nblocks);
+	values[11] = BoolGetDatum(prediction->exact);
+	nulls[12] = prediction->reason == NULL;
+	if (!nulls[12])
+		values[12] = CStringGetTextDatum(_(prediction->reason));
+
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+Datum
+sst_reclaim(PG_FUNCTION_ARGS)
+{
+	Oid			relid = sst_relation_argument(fcinfo);
+	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 2);
+	Look		look;
+	Oid			tableoid;
+	Oid			toastid;
+	SstTarget	target;
+	Prediction	prediction;
+	instr_time	start;
+
+	look.nsample = sst_sample_size_argument(fcinfo, 1);
+	look.seed = sst_seed_argument(fcinfo, 3);
+
+	INSTR_TIME_SET_CURRENT(start);
+	sst_progress_begin("reclaim", 1, SST_PROGRESS_UNKNOWN);
+	sst_target_adopt(&target, sst_open_with_table(relid, &tableoid),
+					 SST_ANY_INDEX | SST_TABLE);
+	InitMaterializedSRF(fcinfo, 0);
+	sst_stream_report_init(&look.report, sst_choose_io_path(target.rel));
+
+	predict(&target, tableoid, &look, &prediction);
+	if (with_toast != SST_TOAST_SUMMED)
+		put_row(fcinfo, &prediction);
+
+	toastid = target.rel->rd_rel->reltoastrelid;
+	if (OidIsValid(toastid) && with_toast != SST_TOAST_LEFT_OUT)
+	{
+		SstTarget	toast;
+		Prediction	of_toast;
+
+		sst_target_open(&toast, toastid, SST_HEAP);
+		predict(&toast, InvalidOid, &look, &of_toast);
+		sst_target_close(&toast);
+
+		if (with_toast == SST_TOAST_ROW)
+			put_row(fcinfo, &of_toast);
+		else
+			add_prediction(&prediction, &of_toast);
+	}
+	if (with_toast == SST_TOAST_SUMMED)
+		put_row(fcinfo, &prediction);
+
+	sst_remember_call("reclaim", relid, start, &look.report);
+	sst_target_close(&target);
+	if (OidIsValid(tableoid))
+		UnlockRelationOid(tableoid, AccessShareLock);
+
+	return (Datum) 0;
+}

@@ -1,0 +1,269 @@
+/*-------------------------------------------------------------------------
+ *
+ * rebuild_hash.c
+ *	  What a hash index would take when built anew
+ *
+ * A build begins with as many buckets as the estimated number of the table's rows
+ * asks for, and adds buckets one by one while there are more entries than these
+ * should hold.  Buckets are allocated for phases of growth, so that their number
+ * is rounded up generously (access/hash/README).  What does not fit into a
+ * bucket's page goes to overflow pages: hardly any where all buckets have about
+ * as many entries, but buckets that have not been split yet have twice as many as
+ * the others, and equal keys all go to one bucket.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/visit/rebuild_hash.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/hash.h"
+#include "access/itup.h"
+
+#include "visit/rebuild.h"
+
+/* An entry is a hash code behind the header of an index tuple. */
+#define ENTRY_SIZE (MAXALIGN(sizeof(IndexTupleData)) + \
+					MAXALIGN(sizeof(uint32)) + sizeof(ItemIdData))
+
+/* Entries that a page has room for */
+#define ENTRIES_PER_PAGE \
+	((int) ((BLCKSZ - SizeOfPageHeaderData - \
+			 MAXALIGN(sizeof(HashPageOpaqueData))) / ENTRY_SIZE))
+
+/* Of equal entries, as many as this on a page go on on other pages. */
+#define LONG_RUN (ENTRIES_PER_PAGE / 2)
+
+/* Least fill that _hash_init() accepts */
+#define MIN_FILL 10
+
+/* Steps to follow growth from one power of two to the next */
+#define GROWTH_STEPS 16
+
+/*
+ * How far the prediction can be off, by the number of overflow pages, when
+ * entries are all different, come in groups, or fill whole pages
+ */
+#define UNCERTAINTY 0.03
+#define UNCERTAINTY_OF_GROUPS 0.06
+#define UNCERTAINTY_OF_LONG_RUNS 0.25
+
+/* So many equal entries make a difference to overflow pages. */
+#define GROUP 8
+
+/* Count a run of equal entries, which is long if it goes on on other pages. */
+static void
+count_run(SstRebuild *rebuild, SstCounters *counters, uint64 length,
+		  bool is_long)
+{
+	counters->n[SST_REBUILT_ENTRIES] += length;
+	if (is_long)
+		counters->n[SST_REBUILT_LONG_RUNS] += length;
+	else
+		counters->n[SST_REBUILT_RUN_SQUARES] += length * length;
+
+	if (is_long)
+		rebuild->uncertainty = UNCERTAINTY_OF_LONG_RUNS;
+	else if (length >= GROUP)
+		rebuild->uncertainty = Max(rebuild->uncertainty,
+								   UNCERTAINTY_OF_GROUPS);
+}
+
+/* Entries are sorted by hash code on each page. */
+static void
+hash_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		  SstCounters *counters)
+{
+	int			nitems = sst_page_items(page);
+	uint32		code = 0;
+	uint64		length = 0;
+	bool		has_long_run = false;
+	int			nruns = 0;
+	int			type;
+
+	if (PageIsNew((Page) page))
+		return;
+	type = HashPageGetOpaque((Page) page)->hasho_flag & LH_PAGE_TYPE;
+	if (type != LH_BUCKET_PAGE && type != LH_OVERFLOW_PAGE)
+		return;
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		ItemId		item = PageGetItemId((Page) page, offnum);
+		uint32		this_code;
+
+		if (ItemIdGetLength(item) < sizeof(IndexTupleData) + sizeof(uint32))
+			continue;
+		if (ItemIdIsDead(item))
+		{
+			counters->n[SST_REBUILT_DEAD_ENTRIES]++;
+			continue;
+		}
+
+		memcpy(&this_code, page + ItemIdGetOffset(item) + sizeof(IndexTupleData),
+			   sizeof(uint32));
+		if (this_code != code)
+		{
+			count_run(rebuild, counters, length, length >= LONG_RUN);
+			has_long_run |= length >= LONG_RUN;
+			nruns += length > 0;
+			length = 0;
+		}
+		code = this_code;
+		length++;
+	}
+
+	/*
+	 * On an overflow page with nothing else, even a short run is the end of
+	 * one.
+	 */
+	count_run(rebuild, counters, length, length >= LONG_RUN ||
+			  (length >= GROUP &&nruns == 0 && type == LH_OVERFLOW_PAGE));
+	has_long_run |= length >= LONG_RUN;
+
+	if (has_long_run && type == LH_BUCKET_PAGE)
+		counters->n[SST_REBUILT_LONG_CHAINS]++;
+}
+
+/* Buckets that are allocated where n are in use (_hash_get_totalbuckets()) */
+static double
+allocated_buckets(double n)
+{
+	double		total = 2;
+	double		step;
+
+	while (total < n)
+		total *= 2;
+	if (total < 1 << HASH_SPLITPOINT_GROUPS_WITH_ONE_PHASE)
+		return total;
+
+	/* From half of that on, in phases */
+	step = total / 2 / (1 << HASH_SPLITPOINT_PHASE_BITS);
+	return total / 2 + ceil((n - total / 2) / step) * step;
+}
+
+/*
+ * Overflow pages of a bucket with this mean number of entries, which come in
+ * groups of a size: sum of the chances that page after page is not enough
+ */
+static double
+overflow_pages(double mean, double group)
+{
+	double		mean_groups = mean / group;
+	double		most = mean_groups + 10 * sqrt(mean_groups) + 10;
+	double		log_chance = -mean_groups;
+	double		below = exp(log_chance);
+	double		result = 0;
+	int			page = 1;
+
+	if (mean_groups <= 0)
+		return 0;
+
+	for (int k = 1; k <= most; k++)
+	{
+		/* Before k groups no longer fit on so many pages */
+		while (k * group > (double) page * ENTRIES_PER_PAGE)
+		{
+			result += Max(1 - below, 0);
+			page++;
+		}
+		log_chance += log(mean_groups / k);
+		below += exp(log_chance);
+	}
+
+	return result;
+}
+
+/* Overflow pages of an index of that many entries in so many buckets */
+static double
+all_overflow_pages(double nentries, double nbuckets, double group)
+{
+	double		half = 1;
+	double		nsplit;
+
+	while (half * 2 <= nbuckets)
+		half *= 2;
+	nsplit = 2 * (nbuckets - half);
+
+	return nsplit * overflow_pages(nentries / (half * 2), group) +
+		(half * 2 - nbuckets) * overflow_pages(nentries / half, group);
+}
+
+/*
+ * Overflow pages of equal entries, in so many buckets.  These fill the bucket's
+ * page first.  The last page is a rest of the same size for all, or of any size:
+ * take the middle.
+ */
+static double
+long_overflow_pages(double nentries, double nchains)
+{
+	double		npages;
+
+	if (nchains == 0)
+		return nentries / ENTRIES_PER_PAGE;
+
+	npages = nentries / nchains / ENTRIES_PER_PAGE;
+	return nchains * Max((ceil(npages) + npages + 0.5) / 2 - 1, 0);
+}
+
+static double
+hash_blocks(const SstRebuild *rebuild, const double *counts,
+			const SstMeta *meta)
+{
+	double		fill = rebuild->u.hash.fill;
+	double		nentries = counts[SST_REBUILT_ENTRIES];
+	double		nlong = counts[SST_REBUILT_LONG_RUNS];
+	double		nshort = Max(nentries - nlong, 0);
+	double		group = 1;
+	double		initial = allocated_buckets(floor(rebuild->table_tuples / fill));
+	double		nbuckets = Max(initial, ceil(nentries / fill));
+	double		noverflow;
+
+	if (nshort > 0)
+		group = Max(counts[SST_REBUILT_RUN_SQUARES] / nshort, 1);
+	noverflow = all_overflow_pages(nshort, nbuckets, group);
+
+	/* An overflow page that growth has made superfluous stays, unused. */
+	for (double n = initial; n < nbuckets; n += Max(n / GROWTH_STEPS, 1))
+		noverflow = Max(noverflow,
+						all_overflow_pages(n * fill * nshort / Max(nentries, 1),
+										   n, group));
+
+	noverflow += long_overflow_pages(nlong, counts[SST_REBUILT_LONG_CHAINS]);
+
+	/* A bitmap page has a bit for each overflow page, and for itself. */
+	return 1 + allocated_buckets(nbuckets) + ceil(noverflow) +
+		Max(ceil(noverflow / (BLCKSZ / 2 * BITS_PER_BYTE)), 1);
+}
+
+/* Each run of equal entries loses as many as others, give or take chance. */
+static void
+hash_keep(const SstRebuild *rebuild, double *counts, double share)
+{
+	double		nshort = Max(counts[SST_REBUILT_ENTRIES] -
+							 counts[SST_REBUILT_LONG_RUNS], 0);
+
+	counts[SST_REBUILT_RUN_SQUARES] =
+		share * share * counts[SST_REBUILT_RUN_SQUARES] +
+		share * (1 - share) * nshort;
+	counts[SST_REBUILT_ENTRIES] *= share;
+	counts[SST_REBUILT_LONG_RUNS] *= share;
+}
+
+/* The table's size is known, unless there is an obstacle. */
+void
+sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel)
+{
+	rebuild->page = hash_page;
+	rebuild->blocks = hash_blocks;
+	rebuild->keep = hash_keep;
+	rebuild->uncertainty = UNCERTAINTY;
+	rebuild->fillfactor = HashGetFillFactor(rel);
+	rebuild->u.hash.fill = Max(HashGetTargetPageUsage(rel) / (int) ENTRY_SIZE,
+							   MIN_FILL);
+}

@@ -1,0 +1,358 @@
+/*-------------------------------------------------------------------------
+ *
+ * rebuild.c
+ *	  Show pages that a visitor has counted to the kind's rebuild functions
+ *
+ * They promise what visitors do: to look at no byte outside the page, and to
+ * raise no error, whatever is in the items.  What they have made of some pages
+ * has to give a number of blocks, whatever share of the relation these are.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  test/fuzz/rebuild.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/brin.h"
+#include "access/gist_private.h"
+#include "access/hash.h"
+#include "access/nbtree.h"
+#include "access/spgist_private.h"
+#include "access/tupdesc_details.h"
+#include "catalog/pg_am.h"
+#include "miscadmin.h"
+
+#include "fuzz.h"
+#include "visit/rebuild.h"
+
+/* What the stubs of the server (server.c) answer */
+extern uint32_t fuzz_relation_blocks;
+extern uint32_t fuzz_support_function;
+
+/* point_ops and quad_point_ops in pg_opfamily.dat, and another one */
+static Oid	families[] = {1029, 4015, 1};
+
+/* Options that a relation can have, of which the kind's are set */
+typedef union RelationOptions
+{
+	BTOptions	btree;
+	HashOptions hash;
+	BrinOptions brin;
+	GiSTOptions gist;
+	SpGistOptions spgist;
+	StdRdOptions table;
+} RelationOptions;
+
+/* Columns of a table: a table has the first ones */
+static const struct
+{
+	int16		length;
+	char		align;
+	bool		by_value;
+}			columns[] =
+
+{
+	{4, TYPALIGN_INT, true},
+	{-1, TYPALIGN_INT, false},
+	{2, TYPALIGN_SHORT, true},
+	{-2, TYPALIGN_CHAR, false},
+	{16, TYPALIGN_DOUBLE, false},
+	{1, TYPALIGN_CHAR, true},
+	{-1, TYPALIGN_DOUBLE, false},
+	{4, TYPALIGN_INT, true},
+	{8, TYPALIGN_DOUBLE, true},
+	{-1, TYPALIGN_INT, false},
+	{3, TYPALIGN_CHAR, false},
+	{-1, TYPALIGN_INT, false},
+};
+
+/* A value of 16 bytes, aligned, that ends there by each of the columns' rules */
+static const union
+{
+	uint64		align;
+	char		bytes[16];
+}			missing_value =
+
+{
+#ifdef WORDS_BIGENDIAN
+	.bytes = {0, 0, 0, 16, 'x', 'y'}
+#else
+	.bytes = {16 << 2, 0, 0, 0, 'x', 'y'}
+#endif
+};
+
+/*
+ * Which columns a table has, which of these were dropped, and which of them
+ * older tuples lack
+ */
+static TupleDesc
+choose_columns(const FuzzChoices *choices)
+{
+	static TupleConstr constr;
+	static AttrMissing missing[lengthof(columns)];
+	static TupleDesc tupdesc = NULL;
+
+	/* Room as in init_btree() */
+	if (tupdesc == NULL)
+		tupdesc = calloc(1, sizeof(struct TupleDescData) +
+						 lengthof(columns) * (sizeof(FormData_pg_attribute) + 64));
+
+	tupdesc->natts = choices->shape % (lengthof(columns) + 1);
+	constr.missing = missing;
+	tupdesc->constr = (choices->options & 1) != 0 ? &constr : NULL;
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+
+		att->attlen = columns[i].length;
+		att->attalign = columns[i].align;
+		att->attbyval = columns[i].by_value;
+		att->attstorage = att->attlen == -1 && i % 4 == 1 ?
+			TYPSTORAGE_EXTENDED : TYPSTORAGE_PLAIN;
+		att->attisdropped = (choices->variant >> i % 8 & 1) != 0;
+		att->atthasmissing = (choices->nblocks >> i & 1) != 0;
+		missing[i].am_present = (choices->nblocks >> i & 2) != 0;
+		missing[i].am_value = att->attbyval ? (Datum) 1 :
+			PointerGetDatum(missing_value.bytes);
+	}
+	return tupdesc;
+}
+
+/* Options of a relation, of all that there can be (access/common/reloptions.c) */
+static void
+choose_options(SstTargetKind kind, const FuzzChoices *choices,
+			   RelationOptions *options)
+{
+	int			percent = 10 + choices->number % 91;
+
+	switch (kind)
+	{
+		case SST_BTREE:
+			options->btree.fillfactor = percent;
+			options->btree.deduplicate_items = (choices->options & 16) != 0;
+			break;
+		case SST_HASH:
+			options->hash.fillfactor = percent;
+			break;
+		case SST_BRIN:
+			options->brin.pagesPerRange = 1 + choices->horizon % 131072;
+			break;
+		case SST_GIST:
+			options->gist.fillfactor = percent;
+			options->gist.buffering_mode = (choices->options & 16) != 0 ?
+				GIST_OPTION_BUFFERING_ON : GIST_OPTION_BUFFERING_AUTO;
+			break;
+		case SST_SPGIST:
+			options->spgist.fillfactor = percent;
+			break;
+		case SST_HEAP:
+			options->table.fillfactor = percent;
+			break;
+		default:
+			break;
+	}
+}
+
+/* As much of a relation's descriptor as sst_rebuild_..._init() look at */
+static void
+init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
+{
+	static FormData_pg_class class;
+	static FormData_pg_index index;
+	static RelationOptions options;
+	static struct TupleDescData one_column = {.natts = 1};
+	static RelationData rel;
+	const FuzzChoices *choices = &fuzz->choices;
+
+	memset(rebuild, 0, sizeof(SstRebuild));
+	rebuild->kind = fuzz_target->rebuilds;
+
+	memset(&options, 0, sizeof(options));
+	choose_options(rebuild->kind, choices, &options);
+	class.relkind = RELKIND_INDEX;
+	index.indnkeyatts = 1;
+	index.indisunique = (choices->options & 32) != 0;
+	rel.rd_rel = &class;
+	rel.rd_index = &index;
+	rel.rd_att = &one_column;
+	rel.rd_opfamily = &families[choices->shape % lengthof(families)];
+	rel.rd_options = (choices->options & 8) != 0 ? (bytea *) &options : NULL;
+
+	fuzz_relation_blocks = choices->nblocks;
+	fuzz_support_function = choices->options & 64;
+	maintenance_work_mem = 1024 << choices->number % 8;
+	max_parallel_maintenance_workers = choices->options & 2;
+	rebuild->table_blocks = Min(choices->nblocks, MaxBlockNumber);
+	rebuild->table_tuples = (double) rebuild->table_blocks *
+		(choices->horizon % (MaxHeapTuplesPerPage + 1));
+
+	switch (rebuild->kind)
+	{
+		case SST_BTREE:
+			class.relam = BTREE_AM_OID;
+			sst_rebuild_btree_init(rebuild, &rel);
+			break;
+		case SST_HASH:
+			class.relam = HASH_AM_OID;
+			sst_rebuild_hash_init(rebuild, &rel);
+			break;
+		case SST_BRIN:
+			class.relam = BRIN_AM_OID;
+			sst_rebuild_brin_init(rebuild, &rel);
+			break;
+		case SST_GIN:
+			class.relam = GIN_AM_OID;
+			sst_rebuild_gin_init(rebuild, &rel);
+			break;
+		case SST_GIST:
+			class.relam = GIST_AM_OID;
+			sst_rebuild_gist_init(rebuild, &rel);
+			break;
+		case SST_SPGIST:
+			class.relam = SPGIST_AM_OID;
+			sst_rebuild_spgist_init(rebuild, &rel);
+			break;
+		default:
+			class.relkind = (choices->options & 4) != 0 ?
+				RELKIND_TOASTVALUE : RELKIND_RELATION;
+			rel.rd_att = choose_columns(choices);
+			sst_rebuild_heap_init(rebuild, &rel);
+			break;
+	}
+}
+
+/*
+ * Blocks for some counts.  Of a BRIN index none is known as long as no tuple was
+ * seen.
+ */
+static double
+blocks(const SstRebuild *rebuild, const double *counts, const SstMeta *meta)
+{
+	double		result = rebuild->blocks(rebuild, counts, meta);
+
+	if (rebuild->kind == SST_BRIN && counts[SST_REBUILT_ENTRIES] == 0)
+		FUZZ_CHECK(isnan(result));
+	else
+		FUZZ_CHECK(isfinite(result) && result >= 0);
+	return result;
+}
+
+/* What a sample of pages says of the relation, as measure.c and reclaim.c ask */
+static void
+check_blocks(const SstRebuild *rebuild, const FuzzCase *fuzz,
+			 const SstCounters *counters)
+{
+	const FuzzChoices *choices = &fuzz->choices;
+	const SstMeta *meta = &fuzz->visitor.meta;
+	double		counts[SST_NCOUNTS];
+	int			i = choices->block / 8 % SST_NCOUNTS;
+
+	for (int k = 0; k < SST_NCOUNTS; k++)
+		counts[k] = counters->n[k];
+	(void) blocks(rebuild, counts, meta);
+
+	for (int k = 0; k < SST_NCOUNTS; k++)
+		counts[k] *= 1 + pow(choices->horizon, choices->options % 4 / 3.0);
+	(void) blocks(rebuild, counts, meta);
+
+	/* one of them by itself: sst_estimate_function() */
+	i = SST_REBUILT_BYTES + i % (SST_REBUILT_INNER_BYTES - SST_REBUILT_BYTES + 1);
+	counts[i] *= (choices->options & 128) != 0 ? 1.001 : 0.999;
+	(void) blocks(rebuild, counts, meta);
+
+	if (rebuild->keep != NULL)
+	{
+		rebuild->keep(rebuild, counts, choices->variant / 255.0);
+		(void) blocks(rebuild, counts, meta);
+	}
+}
+
+/*
+ * Show some tuples of a table's page by themselves: nothing behind their end is
+ * looked at either.
+ */
+static void
+check_tuples(const SstRebuild *rebuild, const FuzzCase *fuzz,
+			 const PageData *page)
+{
+	int			nitems = Min(sst_page_items(page), MaxHeapTuplesPerPage);
+	SstHeapRewrite rewrite = {0};
+
+	for (int i = 0; i < Min(nitems, 8); i++)
+	{
+		OffsetNumber offnum = 1 + (fuzz->choices.number + i) % nitems;
+		ItemId		item = PageGetItemId((Page) page, offnum);
+		int			len = ItemIdGetLength(item);
+		void	   *tuple;
+
+		if (len < SizeofHeapTupleHeader ||
+			ItemIdGetOffset(item) + len > BLCKSZ)
+			continue;
+		tuple = malloc(len);
+		memcpy(tuple, page + ItemIdGetOffset(item), len);
+		sst_rebuild_heap_tuple(rebuild, &rewrite, tuple, len);
+		FUZZ_CHECK(rewrite.free >= 0 && rewrite.free < BLCKSZ);
+		free(tuple);
+	}
+}
+
+/*
+ * Show the page one time or several, as pages that follow each other, and check
+ * what comes of them.  The visitor has been initialized.
+ */
+void
+fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
+{
+	/* Of its own, so that the address sanitizer sees a look beyond it */
+	SstRebuild *rebuild = malloc(sizeof(SstRebuild));
+	SstCounters counters;
+	SstHeapRewrite rewrite;
+	int			npages = 1 + fuzz->choices.number % 3;
+
+	init_rebuild(rebuild, fuzz);
+	FUZZ_CHECK(rebuild->uncertainty >= 0 && rebuild->uncertainty < 1);
+	sst_counters_init(&counters);
+	if (rebuild->page == NULL)
+		fuzz->visitor.rebuild = rebuild;
+
+	for (int i = 0; i < npages; i++)
+	{
+		SstCounters before = counters;
+
+		rewrite = rebuild->u.heap.rewrite;
+		if (!fuzz->visitor.page(&fuzz->visitor, page, fuzz->blkno, &counters))
+		{
+			FUZZ_CHECK(memcmp(counters.n, before.n, sizeof(before.n)) == 0);
+			if (rebuild->page == NULL)
+				FUZZ_CHECK(memcmp(&rebuild->u.heap.rewrite, &rewrite,
+								  sizeof(rewrite)) == 0);
+			break;
+		}
+		if (rebuild->page != NULL)
+			rebuild->page(rebuild, page, fuzz->blkno, &counters);
+		else
+			/* Each tuple can be the first of a page. */
+			FUZZ_CHECK(counters.n[SST_REBUILT_BYTES] -
+					   before.n[SST_REBUILT_BYTES] <=
+					   BLCKSZ * (counters.n[SST_TUPLES] -
+								 before.n[SST_TUPLES] +
+								 counters.n[SST_DEAD_TUPLES] -
+								 before.n[SST_DEAD_TUPLES] + 1));
+
+		for (int k = 0; k < SST_NCOUNTS; k++)
+			FUZZ_CHECK(counters.n[k] >= before.n[k]);
+	}
+	if (rebuild->page == NULL)
+		check_tuples(rebuild, fuzz, page);
+	FUZZ_CHECK(memcmp(page, original, BLCKSZ) == 0);
+	FUZZ_CHECK(rebuild->uncertainty >= 0 && rebuild->uncertainty < 1);
+
+	check_blocks(rebuild, fuzz, &counters);
+	fuzz->visitor.rebuild = NULL;
+	free(rebuild);
+}
