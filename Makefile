@@ -18,9 +18,11 @@ PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream
 
 OBJS = \
 	$(WIN32RES) \
+	src/api/advice.o \
 	src/api/brin.o \
 	src/api/btree.o \
 	src/api/call.o \
+	src/api/database_report.o \
 	src/api/gin.o \
 	src/api/gist.o \
 	src/api/hash.o \
@@ -38,9 +40,11 @@ OBJS = \
 	src/api/stream_stats.o \
 	src/api/table_stats.o \
 	src/api/tree.o \
+	src/compat/catalog.o \
 	src/compat/checksum.o \
 	src/compat/compat.o \
 	src/compat/read_stream.o \
+	src/run/attempt.o \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/run/measure.o \
@@ -48,6 +52,7 @@ OBJS = \
 	src/run/plan.o \
 	src/run/prewarm.o \
 	src/run/progress.o \
+	src/run/report.o \
 	src/run/sampling.o \
 	src/run/scan.o \
 	src/source/chunks.o \
@@ -69,6 +74,7 @@ OBJS = \
 	src/stream/stream_buffer.o \
 	src/stream/stream_file.o \
 	src/streamstat.o \
+	src/target/relations.o \
 	src/target/target.o \
 	src/visit/any.o \
 	src/visit/brin.o \
@@ -94,7 +100,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors sample tables reclaim reclaim_more stats readonly
+REGRESS = setup recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors sample tables reclaim reclaim_more report stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

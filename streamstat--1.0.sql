@@ -447,6 +447,171 @@ blocks: how many to read at most; of an index''s table, as many again, to see wh
 One row for the relation. bytes: of the main fork. predicted_bytes: of the new one; null where this is not known. reclaimable_bytes, reclaimable_percent: the difference, in percent of bytes; 0 where bytes is within what the prediction leaves open. ..._low, ..._high: between these, the value is likely to be. blocks_read, blocks_total: blocks of the relation. exact: all of them were read. reason: why nothing is predicted, or what else is to be known; else null.
 Takes an AccessShareLock on the relation, and on the table if it is an index. Needs EXECUTE, which pg_stat_scan_tables has.';
 
+CREATE FUNCTION database_report(
+	budget text DEFAULT '1GB',
+	max_time interval DEFAULT '60s',
+	max_rate text DEFAULT NULL,
+	margin float8 DEFAULT 2,
+	seed bigint DEFAULT NULL,
+	OUT relation regclass,
+	OUT schema_name text,
+	OUT name text,
+	OUT parent regclass,
+	OUT parent_name text,
+	OUT kind text,
+	OUT access_method text,
+	OUT method text,
+	OUT bytes bigint,
+	OUT bytes_read bigint,
+	OUT free_percent float8,
+	OUT free_percent_low float8,
+	OUT free_percent_high float8,
+	OUT dead_percent float8,
+	OUT dead_percent_low float8,
+	OUT dead_percent_high float8,
+	OUT rebuilt_bytes bigint,
+	OUT bytes_back bigint,
+	OUT bytes_back_low bigint,
+	OUT bytes_back_high bigint,
+	OUT last_vacuum timestamptz,
+	OUT reason text,
+	OUT command text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'sst_database_report'
+LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
+
+COMMENT ON FUNCTION database_report(text, interval, text, float8, bigint) IS
+'What every table, partition, materialized view, TOAST table and index of the database would give back, found out within limits; what gives back most comes first.
+budget: bytes that may be read in all, as pg_size_bytes takes them; every page that is looked at counts, from wherever it comes. max_time: how long it may take. max_rate: bytes per second, or null. margin: up to how many points free_percent and dead_percent may be off, if the limits allow. seed: the same one draws the same samples.
+relation, schema_name, name: the relation. parent, parent_name: the table of an index or of a TOAST table, the partitioned table of a partition. kind: table, partition, materialized view, toast table or index. access_method: of the relation. method: exact (all pages were read), sampled or skipped. bytes, bytes_read: bytes of the relation''s main fork, and bytes read of it. free_percent, dead_percent: free space and dead tuples in percent of bytes. rebuilt_bytes: bytes after a rebuild. bytes_back: bytes that it gives back. ..._low, ..._high: the ends of the 95 % confidence interval. last_vacuum: of the table, by hand or by autovacuum, as the server''s statistics have it. reason: why it was skipped, or what cannot be told or is wrong. command: what mends it, if that is at least 64 kB, and 10 MB or 10 % of the relation, and certainly more than nothing; null otherwise.
+A small sample of every relation comes first, then larger ones of those that are not known to the margin, then of those where bytes_back is known least. A relation that cannot be read, or that another session has locked, is skipped, with the reason. No lock is waited for.
+Takes an AccessShareLock on one relation at a time, and on the table of an index, and releases it after that relation. Holds the snapshot of the query to the end, which keeps VACUUM from removing rows meanwhile; run_database_report does not. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE PROCEDURE run_database_report(
+	budget text DEFAULT '1GB',
+	max_time interval DEFAULT '60s',
+	max_rate text DEFAULT NULL,
+	margin float8 DEFAULT 2,
+	seed bigint DEFAULT NULL,
+	INOUT started timestamptz DEFAULT NULL,
+	INOUT elapsed_ms float8 DEFAULT NULL,
+	INOUT ended_by text DEFAULT NULL,
+	INOUT relations bigint DEFAULT NULL,
+	INOUT exact bigint DEFAULT NULL,
+	INOUT sampled bigint DEFAULT NULL,
+	INOUT skipped bigint DEFAULT NULL,
+	INOUT bytes_total bigint DEFAULT NULL,
+	INOUT bytes_read bigint DEFAULT NULL,
+	INOUT bytes_skipped bigint DEFAULT NULL,
+	INOUT bytes_left bigint DEFAULT NULL,
+	INOUT bytes_back bigint DEFAULT NULL,
+	INOUT bytes_back_low bigint DEFAULT NULL,
+	INOUT bytes_back_high bigint DEFAULT NULL)
+AS 'MODULE_PATHNAME', 'sst_run_database_report'
+LANGUAGE C;
+
+COMMENT ON PROCEDURE run_database_report(text, interval, text, float8, bigint, timestamptz, float8, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint) IS
+'Makes a report as database_report does, with the same limits, and keeps the rows for last_database_report.
+The other arguments are for the result, which has the columns of database_report_summary; leave them out.
+Commits after each relation, so that no snapshot is held for longer than that; in a transaction block it does not commit, and holds the snapshot to the end.
+Takes an AccessShareLock on one relation at a time, and on the table of an index. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION last_database_report(
+	OUT relation regclass,
+	OUT schema_name text,
+	OUT name text,
+	OUT parent regclass,
+	OUT parent_name text,
+	OUT kind text,
+	OUT access_method text,
+	OUT method text,
+	OUT bytes bigint,
+	OUT bytes_read bigint,
+	OUT free_percent float8,
+	OUT free_percent_low float8,
+	OUT free_percent_high float8,
+	OUT dead_percent float8,
+	OUT dead_percent_low float8,
+	OUT dead_percent_high float8,
+	OUT rebuilt_bytes bigint,
+	OUT bytes_back bigint,
+	OUT bytes_back_low bigint,
+	OUT bytes_back_high bigint,
+	OUT last_vacuum timestamptz,
+	OUT reason text,
+	OUT command text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'sst_last_database_report'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;
+
+COMMENT ON FUNCTION last_database_report() IS
+'The rows of the last report of this session, by database_report or run_database_report; as far as it came if it was canceled; no rows before the first one.
+The columns and units are those of database_report.
+Reads nothing and takes no lock. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION database_report_summary(
+	OUT started timestamptz,
+	OUT elapsed_ms float8,
+	OUT ended_by text,
+	OUT relations bigint,
+	OUT exact bigint,
+	OUT sampled bigint,
+	OUT skipped bigint,
+	OUT bytes_total bigint,
+	OUT bytes_read bigint,
+	OUT bytes_skipped bigint,
+	OUT bytes_left bigint,
+	OUT bytes_back bigint,
+	OUT bytes_back_low bigint,
+	OUT bytes_back_high bigint)
+AS 'MODULE_PATHNAME', 'sst_database_report_summary'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION database_report_summary() IS
+'The last report of this session in one row; nulls before the first one.
+started: when it began. elapsed_ms: milliseconds; null if it was canceled. ended_by: complete (nothing more was to be read), budget or max_time (the limit that was met first), or canceled. relations: how many; exact, sampled, skipped: how many of them were read in full, in part, and not at all. bytes_total: bytes of all relations. bytes_read: bytes read. bytes_skipped: bytes of the relations that were skipped. bytes_left: bytes that no sample has looked at. bytes_back: sum of the bytes that rebuilds are expected to give back; bytes_back_low, bytes_back_high: sums of the ends of the intervals, which all at once are less likely than each.
+Takes no lock. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE VIEW metrics AS
+	SELECT r.schema_name, r.name AS relation, r.kind, m.metric, m.value
+	FROM database_report() r, LATERAL (VALUES
+		('streamstat_relation_bytes', r.bytes::float8),
+		('streamstat_read_bytes', r.bytes_read::float8),
+		('streamstat_measured', (r.method <> 'skipped')::int::float8),
+		('streamstat_measured_exact', (r.method = 'exact')::int::float8),
+		('streamstat_free_ratio', r.free_percent / 100),
+		('streamstat_free_ratio_low', r.free_percent_low / 100),
+		('streamstat_free_ratio_high', r.free_percent_high / 100),
+		('streamstat_dead_ratio', r.dead_percent / 100),
+		('streamstat_dead_ratio_low', r.dead_percent_low / 100),
+		('streamstat_dead_ratio_high', r.dead_percent_high / 100),
+		('streamstat_rebuilt_bytes', r.rebuilt_bytes::float8),
+		('streamstat_reclaimable_bytes', r.bytes_back::float8),
+		('streamstat_reclaimable_bytes_low', r.bytes_back_low::float8),
+		('streamstat_reclaimable_bytes_high', r.bytes_back_high::float8),
+		('streamstat_last_vacuum_timestamp_seconds', extract(epoch FROM r.last_vacuum)::float8)
+	) AS m (metric, value)
+	WHERE m.value IS NOT NULL;
+
+COMMENT ON VIEW metrics IS
+'database_report with its default limits (1 GB read, 60 seconds), in the shape that exporters want: one row for each relation and metric that is known.
+schema_name, relation, kind: as there. metric: its name, which stays. value: bytes, ratios from 0 to 1, seconds since 1970, or 1 and 0 for yes and no.
+Each query makes a report. Locks and permission are those of database_report, and SELECT, which pg_stat_scan_tables has.';
+
+CREATE VIEW advice AS
+	SELECT row_number() OVER () AS rank, r.*
+	FROM (SELECT relation, command, bytes_back, bytes_back_low, bytes_back_high,
+			100.0::float8 * bytes_back / nullif(bytes, 0) AS percent
+		FROM database_report()
+		WHERE command IS NOT NULL
+		ORDER BY bytes_back DESC NULLS LAST, bytes DESC
+		LIMIT 20) r;
+
+COMMENT ON VIEW advice IS
+'The 20 commands that give back most, by database_report with its default limits (1 GB read, 60 seconds).
+rank: 1 for the most. relation: what is to be mended. command: what mends it. bytes_back, bytes_back_low, bytes_back_high: bytes expected to be given back, and the ends of the 95 % confidence interval. percent: bytes_back in percent of the relation.
+Each query makes a report. Locks and permission are those of database_report, and SELECT, which pg_stat_scan_tables has.';
+
 CREATE FUNCTION stream_stats(
 	OUT function text,
 	OUT relation regclass,
@@ -710,6 +875,10 @@ REVOKE EXECUTE ON FUNCTION free_space_summary(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION layout_map(regclass, int) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION sample(regclass, int, bigint, float8, interval) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION reclaim(regclass, int, text, bigint) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION database_report(text, interval, text, float8, bigint) FROM PUBLIC;
+REVOKE EXECUTE ON PROCEDURE run_database_report(text, interval, text, float8, bigint, timestamptz, float8, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION last_database_report() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION database_report_summary() FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstattuple(text) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstattuple(regclass) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION pgstattuple_approx(regclass) FROM PUBLIC;
@@ -736,6 +905,11 @@ GRANT EXECUTE ON FUNCTION free_space_summary(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION layout_map(regclass, int) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION sample(regclass, int, bigint, float8, interval) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION reclaim(regclass, int, text, bigint) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION database_report(text, interval, text, float8, bigint) TO pg_stat_scan_tables;
+GRANT EXECUTE ON PROCEDURE run_database_report(text, interval, text, float8, bigint, timestamptz, float8, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION last_database_report() TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION database_report_summary() TO pg_stat_scan_tables;
+GRANT SELECT ON metrics, advice TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple(text) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple_approx(regclass) TO pg_stat_scan_tables;

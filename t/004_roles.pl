@@ -59,6 +59,10 @@ my %function = (
 	"brin_stats('t_brin')" => 'brin_stats',
 	"gist_stats('t_gist')" => 'gist_stats',
 	"spgist_stats('t_spgist')" => 'spgist_stats',
+	"database_report('1MB')" => 'database_report',
+	"last_database_report() RIGHT JOIN (SELECT 1) AS one ON true" =>
+	  'last_database_report',
+	"database_report_summary()" => 'database_report_summary',
 	"sample('t')" => 'sample',
 	"sample('t_btree', 10)" => 'sample',
 	"sample('t_hash', 10, 1)" => 'sample',
@@ -105,13 +109,38 @@ is( try_as('granted', "SELECT count(*) FROM streamstat.pgstatindex('t_btree')"),
 	'42501: permission denied for function pgstatindex',
 	'pgstatindex: refused where another function is granted');
 
+# a procedure, and views
+foreach my $role ('nobody_special', 'reader', 'owner')
+{
+	is( try_as($role, "CALL streamstat.run_database_report('1MB')"),
+		'42501: permission denied for procedure run_database_report',
+		"run_database_report: refused to $role");
+	foreach my $view ('metrics', 'advice')
+	{
+		is( try_as($role, "SELECT count(*) FROM streamstat.$view"),
+			"42501: permission denied for view $view",
+			"$view: refused to $role");
+	}
+}
+foreach my $role ('scanner', 'monitor')
+{
+	like(try_as($role, "CALL streamstat.run_database_report('1MB')"),
+		qr/\|budget\|/, "run_database_report: allowed to $role");
+	is(try_as($role, 'SELECT count(*) > 100 FROM streamstat.metrics'),
+		't', "metrics: allowed to $role");
+	is(try_as($role, 'SELECT count(*) < 21 FROM streamstat.advice'),
+		't', "advice: allowed to $role");
+}
+
 # Nothing that scans may be left out above.
 is( $node->safe_psql(
 		'postgres', q(
 SELECT string_agg(DISTINCT proname, ' ' ORDER BY proname) FROM pg_proc
 WHERE pronamespace = 'streamstat'::regnamespace
 	AND NOT has_function_privilege('nobody_special', oid, 'EXECUTE'))),
-	join(' ', sort keys %{ { map { $_ => 1 } values %function } }),
+	join(' ',
+		sort 'run_database_report',
+		keys %{ { map { $_ => 1 } values %function } }),
 	'functions refused to others');
 is( $node->safe_psql(
 		'postgres', q(
@@ -232,6 +261,26 @@ SELECT streamstat.pg_prewarm('tt') = streamstat.pg_relpages('tt'), streamstat.pg
 "),
 	"t\nt\n1\n30000|t\nt\nt|t|t",
 	'own temporary tables');
+
+# Nothing that a relation's owner wrote runs with the rights of who looks at it.
+$node->safe_psql('postgres', q(
+CREATE FUNCTION spy(i int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'seen'; RETURN true; END $$;
+CREATE TABLE watched (i int) WITH (autovacuum_enabled = off);
+INSERT INTO watched SELECT generate_series(1, 1000);
+CREATE INDEX watched_btree ON watched (i) WHERE spy(1);
+CREATE INDEX watched_expression ON watched USING hash ((CASE WHEN spy(2) THEN i END));
+DELETE FROM watched WHERE i % 2 = 0));
+my $seen = 0;
+foreach my $call (
+	(map { ("reclaim('$_')", "index_stats('$_')", "sample('$_')") } 'watched_btree', 'watched_expression'),
+	'database_report()', "reclaim('watched')")
+{
+	my $stderr;
+
+	$node->psql('postgres', "SELECT count(*) FROM streamstat.$call", stderr => \$stderr);
+	$seen++ if $stderr ne '';
+}
+is($seen, 0, 'no code of an index runs');
 
 $node->stop;
 my $log = slurp_file($node->logfile);

@@ -155,6 +155,21 @@ $session->query("SELECT * FROM streamstat.table_stats('large')");
 is($session->query($workers), '0', 'no workers scan with a rate');
 $session->query("SELECT streamstat.pg_prewarm('large', 'read')");
 is($session->query($workers), '0', 'no workers prewarm with a rate');
+
+# ---------------------------------------------------------------------------
+# The time of a sample: 128 blocks at 1 MB/s take a second.
+
+$session->query("SET streamstat.max_rate = '1MB'");
+foreach my $case ([ '100 ms', 't|max_time|0' ], [ '1500 ms', 'f|max_time|128' ])
+{
+	my ($time, $expected) = @$case;
+	my $sample =
+	  "SELECT estimate IS NULL, ended_by, blocks_sampled FROM streamstat.sample('t', 1000000, 1, 0.001, '$time') WHERE statistic = 'free_percent'";
+
+	is($session->query($sample), $expected, "a sample in $time");
+	cmp_ok(seconds($sample), '<', 2, 'ends in time');
+}
+$session->query('RESET streamstat.max_rate');
 $session->query("RESET streamstat.max_rate");
 $session->query("SELECT streamstat.pg_prewarm('large', 'read')");
 cmp_ok($session->query($workers), '>', 0, 'workers prewarm without a rate');

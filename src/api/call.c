@@ -95,6 +95,25 @@ sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target, int kinds)
 	sst_target_open(target, sst_relation_argument(fcinfo), kinds);
 }
 
+/* A time limit beyond this is none: some thirty years */
+#define MAX_SECONDS 1e9
+
+/* The seconds of a time limit, which is not null; ERROR if it is negative */
+double
+sst_seconds_argument(FunctionCallInfo fcinfo, int argno)
+{
+	Interval   *interval = PG_GETARG_INTERVAL_P(argno);
+	double		seconds = interval->time / (double) USECS_PER_SEC +
+		((double) interval->month * DAYS_PER_MONTH + interval->day) * SECS_PER_DAY;
+
+	if (seconds < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("time limit must not be negative")));
+
+	return Min(seconds, MAX_SECONDS);
+}
+
 /*
  * Set the deadline of limits by an interval from now; false if the argument is
  * null, for no limit.
@@ -102,25 +121,12 @@ sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target, int kinds)
 bool
 sst_max_time_argument(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
 {
-	Interval   *interval;
-	double		seconds;
-
 	if (PG_ARGISNULL(argno))
 		return false;
 
-	interval = PG_GETARG_INTERVAL_P(argno);
-	seconds = interval->time / (double) USECS_PER_SEC +
-		(interval->day + interval->month * DAYS_PER_MONTH) *
-		(double) SECS_PER_DAY;
-	if (seconds <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("\"%s\" must be greater than zero", "max_time")));
-
-	/* A year is as good as more. */
 	INSTR_TIME_SET_CURRENT(limits->deadline);
 	limits->deadline = sst_time_after(limits->deadline,
-									  Min(seconds, SECS_PER_YEAR));
+									  sst_seconds_argument(fcinfo, argno));
 	return true;
 }
 

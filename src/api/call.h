@@ -30,6 +30,7 @@ extern uint32 sst_seed_argument(FunctionCallInfo fcinfo, int argno);
 extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);
 extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
 							  int kinds);
+extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno);
 extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
 								  SstLimits *limits);
 extern void sst_scan_target(const SstTarget *target, SstFindings *found,

@@ -21,11 +21,13 @@
 
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "catalog/pg_index.h"
 #include "funcapi.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
+#include "api/advice.h"
 #include "api/call.h"
 #include "run/measure.h"
 #include "run/progress.h"
@@ -65,6 +67,16 @@ typedef struct Prediction
 	const char *reason;
 } Prediction;
 
+/*
+ * Has the index a predicate?  RelationGetIndexPredicate() would evaluate what in it
+ * is constant, which can be functions of the index's owner.
+ */
+static bool
+is_partial(Relation index)
+{
+	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
 /* Which share of an index's entries, those marked dead apart, would be built? */
 static double
 share_of_entries_kept(const SstTarget *index, const SstMeasurement *measured,
@@ -92,7 +104,7 @@ share_of_entries_kept(const SstTarget *index, const SstMeasurement *measured,
 
 			/* Entries of dead rows may have been deleted before the rows. */
 			if ((index->kind & ONE_ENTRY_A_ROW) != 0 &&
-				RelationGetIndexPredicate(index->rel) == NIL)
+				!is_partial(index->rel))
 			{
 				entries *= (double) measured->nblocks / Max(measured->nread, 1);
 				share = Max(share, sst_estimate(&kept_chains, &sample).value /
@@ -140,7 +152,7 @@ leave_out_dead_rows(Prediction *prediction, const SstTarget *index,
 	double		least = Min(kept, share) * (1 - UNCERTAINTY_OF_SHARE * (1 - share));
 	double		most = kept * (1 + UNCERTAINTY_OF_SHARE * (1 - share));
 
-	if (RelationGetIndexPredicate(index->rel) == NIL)
+	if (!is_partial(index->rel))
 	{
 		rebuilt->value *= kept;
 		rebuilt->low *= least;
@@ -224,22 +236,22 @@ add_prediction(Prediction *to, const Prediction *other)
 		to->reason = other->reason;
 }
 
-static int64
+static Datum
 whole_bytes(double nblocks)
 {
-	return (int64) rint(Min(nblocks, (double) MaxBlockNumber * 2)) * BLCKSZ;
+	return Int64GetDatum((int64) Min(nblocks, MaxBlockNumber * 2.0) * BLCKSZ);
 }
 
 static void
 put_row(FunctionCallInfo fcinfo, const Prediction *prediction)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	int64		bytes = (int64) prediction->nblocks * BLCKSZ;
+	double		bytes = (double) prediction->nblocks * BLCKSZ;
 	Datum		values[13];
 	bool		nulls[13] = {0};
 
 	values[0] = ObjectIdGetDatum(prediction->relid);
-	values[1] = Int64GetDatum(bytes);
+	values[1] = Int64GetDatum((int64) bytes);
 	if (isnan(prediction->rebuilt.value))
 	{
 		for (int i = 2; i <= 8; i++)
@@ -247,23 +259,19 @@ put_row(FunctionCallInfo fcinfo, const Prediction *prediction)
 	}
 	else
 	{
-		int64		predicted = whole_bytes(prediction->rebuilt.value);
-		int64		low = whole_bytes(prediction->rebuilt.low);
-		int64		high = whole_bytes(prediction->rebuilt.high);
-		int64		reclaimable = Max(bytes - predicted, 0);
+		SstEstimate blocks = {
+			rint(prediction->rebuilt.value), rint(prediction->rebuilt.low),
+			rint(prediction->rebuilt.high)
+		};
+		SstEstimate back = sst_bytes_back(prediction->nblocks, blocks);
 
-		/* It may be as small as it can be. */
-		if (bytes <= high)
-			reclaimable = 0;
-
-		values[2] = Int64GetDatum(predicted);
-		values[3] = Int64GetDatum(low);
-		values[4] = Int64GetDatum(high);
-		values[5] = Int64GetDatum(reclaimable);
-		values[6] = Int64GetDatum(Max(bytes - high, 0));
-		values[7] = Int64GetDatum(Max(bytes - low, 0));
-		values[8] = Float8GetDatum(bytes == 0 ? 0.0 :
-								   100.0 * reclaimable / bytes);
+		values[2] = whole_bytes(blocks.value);
+		values[3] = whole_bytes(blocks.low);
+		values[4] = whole_bytes(blocks.high);
+		values[5] = Int64GetDatum((int64) back.value);
+		values[6] = Int64GetDatum((int64) back.low);
+		values[7] = Int64GetDatum((int64) back.high);
+		values[8] = Float8GetDatum(bytes == 0 ? 0.0 : 100 * back.value / bytes);
 	}
 	values[9] = Int64GetDatum((int64) prediction->nread);
 	values[10] = Int64GetDatum((int64) prediction->nblocks);

@@ -73,8 +73,8 @@ slice_blocks(double rate)
 }
 
 /* Seconds until the deadline, which is less than 0 when it has passed */
-static double
-seconds_left(const SstLimits *limits)
+double
+sst_seconds_left(const SstLimits *limits)
 {
 	instr_time	now;
 
@@ -102,7 +102,7 @@ pay(const SstPace *pace, double bytes)
 	{
 		double		seconds = (bytes - account.credit) / pace->rate;
 
-		if (seconds > seconds_left(pace->limits))
+		if (seconds > sst_seconds_left(pace->limits))
 			return false;
 
 		(void) WaitLatch(MyLatch,
@@ -191,7 +191,7 @@ sst_pace_give_back(SstPace *pace, BlockNumber nblocks)
 bool
 sst_pace_expired(const SstPace *pace)
 {
-	if (seconds_left(pace->limits) > 0)
+	if (sst_seconds_left(pace->limits) > 0)
 		return false;
 
 	pace->limits->reached = true;

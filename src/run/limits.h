@@ -35,6 +35,8 @@ typedef struct SstPace
 	double		rate;			/* bytes per second; 0 for no limit */
 } SstPace;
 
+extern double sst_seconds_left(const SstLimits *limits);
+
 extern bool sst_pace_begin(SstPace *pace, SstLimits *limits);
 extern BlockNumber sst_pace_take(SstPace *pace, BlockNumber nblocks);
 extern void sst_pace_give_back(SstPace *pace, BlockNumber nblocks);

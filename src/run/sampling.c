@@ -32,6 +32,10 @@
 /* What the size of a sample is begun with, when a margin is asked for */
 #define FIRST_SAMPLE 128
 
+/* When time runs out, a sample that is not so much larger is left. */
+#define WORTH_WHILE 1.5
+#define MOST_AT_ONCE 8
+
 /* A sample is to be that much larger than it seems to have to be. */
 #define SAFETY 1.3
 
@@ -181,6 +185,22 @@ sst_sample_needed(BlockNumber nblocks, BlockNumber nsampled,
 	return Max((BlockNumber) needed, nsampled + 1);
 }
 
+/*
+ * How many blocks is there time for, when nblocks took so long?  Not all of it: the
+ * next ones can take longer.  And not many times as many, so that something is
+ * left if they do.
+ */
+static double
+blocks_in_time(const SstLimits *limits, BlockNumber nblocks, instr_time took)
+{
+	double		left = sst_seconds_left(limits);
+	double		seconds = Max(INSTR_TIME_GET_DOUBLE(took), 1e-6);
+
+	if (isinf(left))
+		return MaxBlockNumber;
+	return Min(0.8 * left / seconds, MOST_AT_ONCE) * nblocks;
+}
+
 /* The margin of what the sample is mainly for, in its own unit */
 static double
 main_margin(SstTargetKind kind, const SstPageSample *sample)
@@ -220,7 +240,10 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 	BlockNumber nsample = Min(FIRST_SAMPLE, most);
 	uint64		nread = 0;
 	double		reached;
+	instr_time	start;
+	instr_time	took;
 
+	INSTR_TIME_SET_CURRENT(start);
 	if (!sst_sample_scan(target, nsample, seed, NULL, limits, sample, result))
 	{
 		sst_page_sample_free(sample);
@@ -232,7 +255,10 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 	{
 		SstPageSample larger;
 		SstScanResult scanned;
+		double		in_time;
 
+		INSTR_TIME_SET_CURRENT(took);
+		INSTR_TIME_SUBTRACT(took, start);
 		nread += sample->nsampled;
 		if (sst_sample_is_exact(sample))
 			return SST_SAMPLE_ALL;
@@ -248,7 +274,15 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 				return SST_SAMPLE_BLOCKS;
 			nsample = most - nread;
 		}
+		in_time = blocks_in_time(limits, sample->nsampled, took);
+		if (nsample > in_time)
+		{
+			if (in_time < sample->nsampled * WORTH_WHILE)
+				return SST_SAMPLE_LIMITS;
+			nsample = (BlockNumber) in_time;
+		}
 
+		INSTR_TIME_SET_CURRENT(start);
 		if (!sst_sample_scan(target, nsample, ++seed, NULL, limits, &larger,
 							 &scanned))
 		{

@@ -1,0 +1,130 @@
+/*-------------------------------------------------------------------------
+ *
+ * attempt.c
+ *	  Measuring a relation that may not let itself be measured
+ *
+ * The relation is not waited for.  It is locked and read in a subtransaction,
+ * whose error is that relation's reason and nobody else's.  On a standby, a
+ * conflict with recovery ends a session that is in a subtransaction; the lock
+ * is held too shortly for that to be likely.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/attempt.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "storage/lmgr.h"
+#include "utils/resowner.h"
+
+#include "run/attempt.h"
+#include "run/progress.h"
+
+/*
+ * Lock and open, an index behind its table, and never wait.  NULL if that
+ * cannot be; then no lock is held.
+ */
+static Relation
+open_entry(SstAttempt *attempt)
+{
+	Oid			relid = attempt->relid;
+	Oid			tableoid = attempt->tableoid;
+	Relation	rel;
+
+	attempt->locked = OidIsValid(tableoid) &&
+		!ConditionalLockRelationOid(tableoid, AccessShareLock);
+	if (attempt->locked)
+		return NULL;
+
+	attempt->locked = !ConditionalLockRelationOid(relid, AccessShareLock);
+	if (!attempt->locked)
+	{
+		/* The lock is ours already; an index may have become another's. */
+		rel = try_relation_open(relid, NoLock);
+		if (rel != NULL && (!OidIsValid(tableoid) ||
+							IndexGetRelation(relid, true) == tableoid))
+			return rel;
+
+		attempt->reason = gettext_noop("dropped meanwhile");
+		if (rel != NULL)
+			relation_close(rel, NoLock);
+		UnlockRelationOid(relid, AccessShareLock);
+	}
+	if (OidIsValid(tableoid))
+		UnlockRelationOid(tableoid, AccessShareLock);
+
+	return NULL;
+}
+
+static void
+make_attempt(SstAttempt *attempt)
+{
+	Relation	rel = open_entry(attempt);
+	SstTarget	target;
+
+	if (rel == NULL)
+		return;
+
+	sst_target_examine(&target, rel);
+	attempt->reason = target.obstacle;
+	if (target.obstacle == NULL)
+		attempt->measured = sst_measure(&target, attempt->nblocks,
+										attempt->seed, &attempt->limits,
+										&attempt->measurement);
+	sst_target_close(&target);
+	if (OidIsValid(attempt->tableoid))
+		UnlockRelationOid(attempt->tableoid, AccessShareLock);
+}
+
+/* Is the error meant for the session, and not about one relation? */
+static bool
+is_everybodys(int sqlerrcode)
+{
+	return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
+		sqlerrcode == ERRCODE_OUT_OF_MEMORY;
+}
+
+/*
+ * Make an attempt in a subtransaction.  An error that is about the relation
+ * becomes the reason, in the given context.
+ */
+void
+sst_attempt(SstAttempt *attempt, MemoryContext context)
+{
+	MemoryContext oldcontext = CurrentMemoryContext;
+	ResourceOwner oldowner = CurrentResourceOwner;
+
+	BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		MemoryContextSwitchTo(context);
+		make_attempt(attempt);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		CurrentResourceOwner = oldowner;
+		sst_progress_resume();
+
+		if (is_everybodys(error->sqlerrcode))
+			ReThrowError(error);
+		attempt->measured = false;
+		attempt->reason = error->message;
+	}
+	PG_END_TRY();
+
+	MemoryContextSwitchTo(oldcontext);
+	CurrentResourceOwner = oldowner;
+}

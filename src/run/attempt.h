@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * attempt.h
+ *	  Measuring a relation that may not let itself be measured
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/attempt.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_ATTEMPT_H
+#define SST_ATTEMPT_H
+
+#include "run/measure.h"
+
+/* What to measure, and what became of that */
+typedef struct SstAttempt
+{
+	Oid			relid;
+	Oid			tableoid;		/* of an index, or InvalidOid */
+	BlockNumber nblocks;
+	uint32		seed;
+	SstLimits	limits;
+
+	bool		locked;			/* by another session: nothing was done */
+	const char *reason;			/* why nothing was measured, or NULL */
+	bool		measured;
+	SstMeasurement measurement;
+} SstAttempt;
+
+extern void sst_attempt(SstAttempt *attempt, MemoryContext context);
+
+#endif							/* SST_ATTEMPT_H */

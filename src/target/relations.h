@@ -1,0 +1,62 @@
+/*-------------------------------------------------------------------------
+ *
+ * relations.h
+ *	  The relations of the current database that have pages
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/target/relations.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_RELATIONS_H
+#define SST_RELATIONS_H
+
+#include "datatype/timestamp.h"
+
+/* What the catalogs and the file system say of a relation */
+typedef struct SstRelation
+{
+	Oid			relid;
+	const char *schema;
+	const char *name;
+	char		relkind;
+	char		persistence;
+	Oid			amoid;
+	bool		shared;
+	bool		partition;
+	bool		catalog;		/* the server refuses to do it concurrently */
+	bool		other_temp;		/* temporary, of another session */
+
+	/* A table's replica identity is an index */
+	char		replident;
+	bool		identity;
+
+	/* Of an index */
+	bool		valid;
+	bool		exclusion;		/* of a constraint that is no plain unique one */
+
+	/*
+	 * An index's table, a TOAST table's owner, the table that a partition is
+	 * one of; or InvalidOid.
+	 */
+	Oid			parent;
+	const char *parent_schema;
+	const char *parent_name;
+	Oid			toastrelid;
+
+	int64		bytes;			/* of the main fork, or -1 if it has no file */
+	TimestampTz last_vacuum;	/* of an index, its table's; 0 if not known */
+} SstRelation;
+
+typedef struct SstRelations
+{
+	int			n;
+	SstRelation *relation;		/* by OID */
+} SstRelations;
+
+extern void sst_list_relations(SstRelations *list);
+extern SstRelation *sst_find_relation(const SstRelations *list, Oid relid);
+
+#endif							/* SST_RELATIONS_H */

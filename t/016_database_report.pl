@@ -1,0 +1,441 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# database_report() on everything that a database may have in it and that may
+# happen meanwhile; its limits; what it advises; and the procedure.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use Pages;
+use Session;
+
+my $node = PostgreSQL::Test::Cluster->new('report');
+$node->init(allows_streaming => 1);
+$node->append_conf('postgresql.conf', <<'CONF');
+autovacuum = off
+shared_buffers = 16MB
+max_wal_size = 2GB
+CONF
+$node->start;
+$node->backup('backup');
+
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'backup', has_streaming => 1);
+$standby->start;
+
+sub sql
+{
+	my ($query) = @_;
+
+	return $node->safe_psql('postgres', $query);
+}
+
+# What the report of a query's session says of a relation: some columns
+sub row
+{
+	my ($name, $columns, $call) = @_;
+
+	# read everything
+	$call //= 'streamstat.database_report(margin => 0)';
+	return sql("SELECT $columns FROM $call WHERE name = '$name'");
+}
+
+sql(<<'SQL');
+CREATE EXTENSION streamstat;
+CREATE TABLE t (i int PRIMARY KEY, a int[], p point, s text);
+INSERT INTO t SELECT g, ARRAY[g, g % 10], point(g % 100, g / 100), repeat('x', 100) FROM generate_series(1, 20000) g;
+CREATE INDEX t_btree ON t (i);
+CREATE INDEX t_hash ON t USING hash (i);
+CREATE INDEX t_gin ON t USING gin (a);
+CREATE INDEX t_gist ON t USING gist (p);
+CREATE INDEX t_spgist ON t USING spgist (p);
+CREATE INDEX t_brin ON t USING brin (i);
+CREATE TABLE no_rows (i int PRIMARY KEY, t text);
+CREATE TABLE parts (i int PRIMARY KEY, t text) PARTITION BY RANGE (i);
+CREATE TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (1000);
+CREATE TABLE part_2 PARTITION OF parts FOR VALUES FROM (1000) TO (9000);
+INSERT INTO parts SELECT g, 'text ' || g FROM generate_series(0, 8999) g;
+CREATE MATERIALIZED VIEW mv AS SELECT * FROM t;
+CREATE MATERIALIZED VIEW mv_empty AS SELECT * FROM t WITH NO DATA;
+CREATE VIEW v AS SELECT * FROM t;
+CREATE UNLOGGED TABLE u AS SELECT * FROM t;
+CREATE INDEX u_btree ON u (i);
+CREATE SEQUENCE seq;
+CREATE FOREIGN DATA WRAPPER f;
+CREATE SERVER s FOREIGN DATA WRAPPER f;
+CREATE FOREIGN TABLE ft (i int) SERVER s;
+CREATE TABLE toasted (i int PRIMARY KEY, t text);
+ALTER TABLE toasted ALTER t SET STORAGE EXTERNAL;
+INSERT INTO toasted SELECT g, repeat('x', 6000) FROM generate_series(1, 1000) g;
+DELETE FROM toasted WHERE i > 100;
+CREATE TABLE fat (i int PRIMARY KEY, t text);
+INSERT INTO fat SELECT g, repeat('x', 200) FROM generate_series(1, 50000) g;
+DELETE FROM fat WHERE i % 10 <> 0;
+VACUUM fat;
+CREATE TABLE "Strange "" Table" (i int, t text);
+INSERT INTO "Strange "" Table" SELECT g, repeat('x', 200) FROM generate_series(1, 10000) g;
+DELETE FROM "Strange "" Table" WHERE i % 10 <> 0;
+VACUUM "Strange "" Table";
+CREATE SCHEMA private;
+CREATE TABLE private.hidden AS SELECT * FROM t;
+CREATE ACCESS METHOD other_heap TYPE TABLE HANDLER heap_tableam_handler;
+CREATE TABLE of_other_am (i int) USING other_heap;
+INSERT INTO of_other_am SELECT 1;
+CREATE ACCESS METHOD other_gist TYPE INDEX HANDLER gisthandler;
+CREATE OPERATOR CLASS other_ops DEFAULT FOR TYPE box USING other_gist AS OPERATOR 3 &&,
+	FUNCTION 1 gist_box_consistent(internal, box, smallint, oid, internal), FUNCTION 2 gist_box_union(internal, internal),
+	FUNCTION 5 gist_box_penalty(internal, internal, internal), FUNCTION 6 gist_box_picksplit(internal, internal),
+	FUNCTION 7 gist_box_same(box, box, internal);
+CREATE INDEX index_of_other_am ON t USING other_gist (box(p, p));
+CREATE TABLE twice AS SELECT 1 AS i FROM generate_series(1, 10);
+CREATE ROLE monitor IN ROLE pg_monitor;
+SQL
+foreach my $name ('i_invalid', 'i_x_ccnew1')
+{
+	$node->psql('postgres', "CREATE UNIQUE INDEX CONCURRENTLY $name ON twice (i)");
+}
+my $other = Session->new($node);
+$other->query('CREATE TEMP TABLE of_other_session AS SELECT * FROM t; CREATE INDEX ON of_other_session (i)');
+
+# ---------------------------------------------------------------------------
+# everything has a row, and only one
+
+is( sql(q(
+SELECT count(*) FROM (SELECT oid FROM pg_class WHERE relkind IN ('r', 'm', 't', 'i')) c
+	FULL JOIN (SELECT relation::oid AS oid FROM streamstat.database_report()) r USING (oid)
+	WHERE r.oid IS NULL OR c.oid IS NULL)),
+	'0', 'all relations that have pages, and no others');
+is( sql(q(
+SELECT count(*), count(DISTINCT relation) = count(*) FROM streamstat.database_report()
+	WHERE method <> 'skipped' AND bytes <> pg_relation_size(relation))),
+	'0|t', 'sizes, and each relation once');
+is( sql(q(
+SELECT string_agg(DISTINCT kind, ', ' ORDER BY kind) FROM streamstat.database_report())),
+	'index, materialized view, partition, table, toast table', 'kinds');
+is( sql(q(
+SELECT string_agg(DISTINCT access_method, ' ' ORDER BY access_method) FROM streamstat.database_report())),
+	'brin btree gin gist hash heap other_gist other_heap spgist',
+	'access methods');
+is( sql(q(
+SELECT count(*) FROM streamstat.database_report() WHERE method = 'skipped' AND
+	name NOT IN ('of_other_session', 'of_other_session_i_idx', 'i_invalid', 'i_x_ccnew1', 'of_other_am')
+	AND name NOT LIKE 'pg_toast%')),
+	'0', 'nothing is skipped that can be read');
+
+is(row('t_hash', 'parent, parent_name, kind, method, free_percent BETWEEN 0 AND 100'),
+	't|public.t|index|exact|t', 'an index');
+is( sql(q(
+SELECT r.parent, r.kind, r.bytes > 0 FROM streamstat.database_report() r JOIN pg_class c ON c.reltoastrelid = r.relation
+	WHERE c.relname = 'toasted')),
+	'toasted|toast table|t', 'a TOAST table');
+is(row('part_1', 'parent, kind'), 'parts|partition', 'a partition');
+is(row('part_1_pkey', 'parent, kind'), 'part_1|index', 'its index');
+is(row('no_rows', 'method, bytes, bytes_read, reason, command'),
+	'exact|0|0||', 'no rows');
+is(row('of_other_session', 'method, reason, command, bytes > 0'),
+	'skipped|temporary relation of another session||t', 'temporary, of another session');
+is(row('of_other_am', 'method, reason'),
+	'skipped|no blocks of a kind that is known', 'a table of another access method');
+is(row('index_of_other_am', 'method'), 'exact', 'an index of another access method');
+is(row('i_invalid', 'method, reason, command'),
+	'skipped|index is not valid|REINDEX INDEX CONCURRENTLY public.i_invalid',
+	'an index that is not valid');
+is(row('i_x_ccnew1', 'command, bytes_back = bytes'),
+	'DROP INDEX CONCURRENTLY public.i_x_ccnew1|t', 'one that was left behind');
+is(row('fat', 'last_vacuum = (SELECT last_vacuum FROM pg_stat_all_tables WHERE relname = \'fat\')'),
+	't', 'last vacuum');
+is(row('fat_pkey', 'last_vacuum IS NOT NULL'), 't', 'last vacuum, of an index');
+is(row('t', 'last_vacuum IS NULL'), 't', 'never vacuumed');
+
+is( sql(q(
+SELECT bool_and(bytes_back <= before AND (bytes_back < before OR bytes <= bytes_before) IS NOT FALSE)
+	FROM (SELECT coalesce(bytes_back, -1) AS bytes_back, bytes,
+		lag(coalesce(bytes_back, -1)) OVER () AS before, lag(bytes) OVER () AS bytes_before
+		FROM streamstat.database_report()) r WHERE before IS NOT NULL)),
+	't', 'order');
+
+# ---------------------------------------------------------------------------
+# limits
+
+foreach my $budget ('0', '8kB', '64 kB', '300kB', '1MB', '5 MB', '1GB')
+{
+	is( sql("
+SELECT sum(r.bytes_read) = s.bytes_read, s.bytes_read <= pg_size_bytes('$budget'),
+	count(*) FILTER (WHERE r.method = 'skipped') = s.skipped, count(*) = s.relations,
+	sum(r.bytes) = s.bytes_total,
+	s.ended_by = CASE WHEN '$budget' = '1GB' THEN 'complete' ELSE 'budget' END,
+	s.bytes_read > pg_size_bytes('$budget') * 0.9 OR '$budget' IN ('0', '1GB')
+	FROM streamstat.database_report('$budget') r,
+		LATERAL (SELECT * FROM streamstat.database_report_summary() WHERE r.relation IS NOT NULL OFFSET 0) s
+	GROUP BY s.bytes_read, s.skipped, s.relations, s.bytes_total, s.ended_by"),
+		't|t|t|t|t|t|t',
+		"budget of $budget");
+}
+is( sql(q(
+SELECT count(DISTINCT method) FROM streamstat.database_report('1 MB', seed => 1);
+CREATE TEMP TABLE one AS SELECT * FROM streamstat.database_report('1GB', seed => 1) WHERE parent IS DISTINCT FROM 0;
+CREATE TEMP TABLE two AS SELECT * FROM streamstat.database_report('1GB', seed => 1);
+SELECT count(*) FROM (SELECT name, free_percent FROM one WHERE schema_name = 'public' EXCEPT SELECT name, free_percent FROM two) x;
+)) =~ s/^.*\n//r,
+	'0', 'the same seed, the same samples');
+
+foreach my $case ([ '1 ms', 'NULL' ], [ '500 ms', "'2MB'" ])
+{
+	my ($time, $rate) = @$case;
+	my $start = time();
+	my $answer = sql(
+		"SELECT count(*) > 100 FROM streamstat.database_report('1GB', '$time', $rate);
+		SELECT ended_by, elapsed_ms <= extract(epoch FROM '$time'::interval) * 1000 + 200,
+		bytes_read <= 2.2 * 1024 * 1024 FROM streamstat.database_report_summary()");
+
+	is($answer, "t\nmax_time|t|t", "ends after $time");
+}
+is( sql("SELECT count(*) > 100 FROM streamstat.database_report('1MB', '60 s', '1MB');
+		SELECT ended_by, elapsed_ms > 800 FROM streamstat.database_report_summary()"),
+	"t\nbudget|t",
+	'keeps the rate');
+
+# A larger budget ends with nothing wider than the margin.
+is( sql(q(
+SELECT count(*) FROM streamstat.database_report('1GB', margin => 5)
+	WHERE free_percent_high - free_percent_low > 10 OR dead_percent_high - dead_percent_low > 10)),
+	'0', 'the margin is kept');
+
+# ---------------------------------------------------------------------------
+# others are at work
+
+$other->query('BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE');
+is(row('t', 'method, reason'), 'skipped|locked by another session', 'a locked table');
+is(row('t_gin', 'method, reason'), 'skipped|locked by another session', 'its index');
+is(sql("SELECT count(*) FROM pg_locks WHERE NOT granted"), '0', 'nobody waits');
+$other->query('COMMIT');
+
+# A table lock of another kind does no harm.
+$other->query('BEGIN; LOCK TABLE t IN EXCLUSIVE MODE');
+is(row('t', 'method, reason IS NULL'), 'exact|t', 'a table locked in another mode');
+# ... but then its invalid indexes may be in the making
+$other->query('COMMIT; BEGIN; LOCK TABLE twice IN SHARE UPDATE EXCLUSIVE MODE');
+is(row('i_invalid', 'command IS NULL, reason'),
+	't|index is not valid, or not yet: its table is locked by another session',
+	'an index that may be in the making');
+$other->query('COMMIT');
+
+# A slow report: the largest relations come first.
+sql(<<'SQL');
+CREATE TABLE large_1 (i int, t text); CREATE TABLE large_2 (LIKE large_1);
+CREATE TABLE large_3 (LIKE large_1); CREATE TABLE large_4 (LIKE large_1);
+INSERT INTO large_1 SELECT g, repeat('x', 1000) FROM generate_series(1, 40000) g;
+INSERT INTO large_2 SELECT * FROM large_1 LIMIT 38000;
+INSERT INTO large_3 SELECT * FROM large_1 LIMIT 36000;
+INSERT INTO large_4 SELECT * FROM large_1 LIMIT 34000;
+SQL
+my $reporter = Session->new($node);
+my $slowly = "'1MB', '60 s', '400kB'";
+my $very_slowly = "'500kB', '60 s', '100kB'";
+
+# Wait until the report is under way.
+sub under_way
+{
+	Session::poll('a report under way',
+		sub { sql("SELECT query_start < clock_timestamp() - interval '200 ms' AND state = 'active' FROM pg_stat_activity WHERE pid = $reporter->{pid}") eq 't' });
+}
+
+$other->query('BEGIN; LOCK TABLE large_1 IN ACCESS EXCLUSIVE MODE');
+$reporter->send_query("SELECT name, method, reason FROM streamstat.database_report($very_slowly) WHERE name LIKE 'large%' ORDER BY name");
+under_way();
+sql('DROP TABLE large_4');
+$other->query('COMMIT');
+my $before = time();
+sql("SET lock_timeout = '5s'; ALTER TABLE large_1 ADD n int; ALTER TABLE large_2 ADD n int; ALTER TABLE large_3 ADD n int");
+ok(time() - $before < 2, 'DDL is not held up');
+is( sql(qq(
+SELECT function, phase <> 'scanning', relations_done BETWEEN 1 AND relations_total, relations_total > 100,
+	bytes_total > 0, bytes_done BETWEEN 1 AND bytes_total FROM streamstat.progress WHERE pid = $reporter->{pid})),
+	'database_report|t|t|t|t|t', 'it is seen');
+ok($reporter->busy, 'while the report is under way');
+is( $reporter->answer,
+	"large_1|sampled|\nlarge_2|sampled|\nlarge_3|sampled|\nlarge_4|skipped|dropped meanwhile",
+	'one that was locked is tried again; one is dropped meanwhile');
+is($reporter->{err}, '', 'no error');
+is(sql('SELECT count(*) FROM streamstat.progress'), '0', 'and not seen any more');
+
+# a cancellation
+$reporter->query("SET statement_timeout = '600ms'; SELECT count(*) FROM streamstat.database_report($slowly)");
+like($reporter->{err}, qr/57014: .*canceling statement due to statement timeout/, 'a timeout ends it');
+is( $reporter->query("SET statement_timeout = 0; SELECT count(*) > 100, count(*) FILTER (WHERE method <> 'skipped' AND bytes > 0) > 1, count(*) FILTER (WHERE reason = 'not read: the report was canceled') > 10 FROM streamstat.last_database_report(); SELECT ended_by, elapsed_ms IS NULL, bytes_read > 0 FROM streamstat.database_report_summary()"),
+	"t|t|t\ncanceled|t|t", 'what it had found is there');
+
+# ---------------------------------------------------------------------------
+# the procedure
+
+# In how many transactions does the reporter work, and is it in the way of VACUUM?
+sub watch
+{
+	my ($query) = @_;
+	my %begun;
+	my $held = 0;
+
+	$reporter->send_query($query);
+	under_way();
+	my $xid = sql('SELECT pg_current_xact_id()::text::int8 % (2::int8 ^ 32)::int8');
+	usleep(700_000);
+	while ($reporter->busy)
+	{
+		my ($start, $xmin) = split /\|/, sql("SELECT xact_start, backend_xmin FROM pg_stat_activity WHERE pid = $reporter->{pid} AND state = 'active'");
+
+		$begun{$start} = 1 if $start;
+		$held++ if $xmin && $xmin <= $xid;
+		usleep(30_000);
+	}
+	return (scalar keys %begun, $held);
+}
+my ($transactions, $held) = watch("SELECT count(*) > 100 FROM streamstat.database_report($slowly)");
+is($transactions, 1, 'the function works in one transaction');
+cmp_ok($held, '>', 0, 'the function holds its snapshot');
+is($reporter->answer, 't', 'the function');
+($transactions, $held) = watch("CALL streamstat.run_database_report($slowly)");
+cmp_ok($transactions, '>', 5, 'the procedure commits');
+is($held, 0, 'the procedure holds no snapshot');
+like($reporter->answer, qr/\|budget\|\d+\|/, 'the procedure');
+is($reporter->{err}, '', 'no error');
+is( $reporter->query('SELECT count(*) = (SELECT relations FROM streamstat.database_report_summary()) FROM streamstat.last_database_report()'),
+	't', 'its rows');
+
+# where it cannot commit
+is( $reporter->query("BEGIN; CREATE TABLE not_committed (i int); CALL streamstat.run_database_report('1MB'); ROLLBACK") =~ /\|budget\|/,
+	1, 'in a transaction block');
+is($reporter->{err}, '', 'no error');
+is(sql("SELECT to_regclass('not_committed') IS NULL"), 't', 'nothing was committed');
+# PL/pgSQL wants a variable for each column of the result
+my $declare = "DECLARE a timestamptz; b float8; c text; d int8; e int8; f int8; g int8; h int8; i int8; j int8; k int8; l int8; m int8; n int8";
+my $call = "CALL streamstat.run_database_report('1MB', '1 min', NULL, 2, NULL, a, b, c, d, e, f, g, h, i, j, k, l, m, n)";
+foreach my $body (
+	"CALL streamstat.run_database_report('1MB')",
+	"SELECT 1; CALL streamstat.run_database_report('1MB'); CALL streamstat.run_database_report('2MB')",
+	"DO \$\$ BEGIN EXECUTE 'CALL streamstat.run_database_report(''1MB'')'; END \$\$",
+	"DO \$\$ $declare; BEGIN $call; END \$\$",
+	"DO \$\$ $declare; BEGIN BEGIN $call; EXCEPTION WHEN division_by_zero THEN NULL; END; END \$\$",
+	"DO \$\$ $declare; r record; BEGIN FOR r IN SELECT generate_series(1, 3) LOOP $call; END LOOP; END \$\$")
+{
+	$reporter->query($body);
+	unlike($reporter->{err}, qr/ERROR/, $body);
+}
+# a deferred trigger that makes a report of its own
+sql(<<'SQL');
+CREATE TABLE deferred (i int);
+CREATE FUNCTION report_of_trigger() RETURNS trigger LANGUAGE plpgsql AS
+	$$ BEGIN PERFORM count(*) FROM streamstat.database_report('64kB'); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER trigger AFTER INSERT ON deferred DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION report_of_trigger();
+SQL
+$reporter->query("DO \$\$ $declare; BEGIN INSERT INTO deferred VALUES (1); $call; END \$\$");
+is($reporter->{err}, '', 'a report by a deferred trigger');
+is($reporter->query('SELECT bytes_read > 65536 FROM streamstat.database_report_summary()'), 't', 'is not the last one');
+
+# ---------------------------------------------------------------------------
+# roles, and a standby
+
+my $as_owner = sql(q(SELECT count(*), count(*) FILTER (WHERE method = 'skipped') FROM streamstat.database_report()));
+sql(q(REVOKE ALL ON SCHEMA private FROM PUBLIC));
+is( sql(q(SET ROLE monitor; SELECT count(*), count(*) FILTER (WHERE method = 'skipped') FROM streamstat.database_report())),
+	$as_owner, 'a role that is in pg_monitor only');
+is( sql(q(SET ROLE monitor; SELECT relation::text, schema_name, name, method FROM streamstat.database_report(margin => 0) WHERE name = 'hidden')),
+	'private.hidden|private|hidden|exact', 'a schema that it may not use');
+is( sql(q(SET ROLE monitor; SELECT count(DISTINCT metric) > 10 FROM streamstat.metrics; SELECT count(*) BETWEEN 1 AND 20 FROM streamstat.advice;
+CALL streamstat.run_database_report('1MB'))) =~ /^t\nt\n.*\|budget\|/,
+	1, 'the views and the procedure');
+
+$node->wait_for_catchup($standby);
+is( $standby->safe_psql('postgres', q(
+SELECT name, method, reason, bytes_read FROM streamstat.database_report(margin => 0) WHERE name IN ('u', 'u_btree') ORDER BY 1;
+SELECT bool_and(method = 'exact') FROM streamstat.last_database_report() WHERE name IN ('t', 'fat', 't_gin', 'part_1', 'mv');
+SELECT count(*) = (SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'm', 't', 'i')) FROM streamstat.last_database_report();
+SELECT command FROM streamstat.last_database_report() WHERE name = 'fat')) =~ s/REPACK.* |VACUUM FULL /REBUILD /r,
+	"u|skipped|no data during recovery|0\nu_btree|skipped|no data during recovery|0\nt\nt\nREBUILD public.fat",
+	'a standby');
+like($standby->safe_psql('postgres', 'CALL streamstat.run_database_report()'), qr/\|complete\|/, 'the procedure on a standby');
+$standby->stop;
+
+# ---------------------------------------------------------------------------
+# damage: each relation has its own reason
+
+sql(<<'SQL');
+CREATE TABLE gone AS SELECT * FROM t;
+CREATE TABLE cut AS SELECT * FROM t;
+CREATE TABLE bad AS SELECT * FROM t;
+CREATE INDEX bad_index ON bad (i);
+CHECKPOINT;
+SQL
+my %file = map { $_ => $node->data_dir . '/' . sql("SELECT pg_relation_filepath('$_')") } ('gone', 'cut', 'bad', 'bad_index');
+my $size = sql("SELECT pg_relation_size('cut')");
+$node->stop;
+unlink $file{gone} or die "could not remove $file{gone}: $!";
+truncate $file{cut}, $size / 2 + 1000 or die "could not truncate $file{cut}: $!";
+foreach my $name ('bad', 'bad_index')
+{
+	write_block($file{$name}, 3, random_page());
+	write_block($file{$name}, 5, random_page());
+}
+$node->start;
+like(row('gone', 'method, reason, bytes IS NULL'), qr/^skipped\|could not open file .*\|t$/, 'a file that is gone');
+is(row('cut', "method, bytes < $size, free_percent < 5"), 'exact|t|t', 'a file that was cut off');
+foreach my $name ('bad', 'bad_index')
+{
+	is(row($name, 'method, reason'), 'exact|2 corrupt pages among those read, the first is block 3', "$name: bad pages");
+}
+sql('SET allow_system_table_mods = on; DROP TABLE cut, bad, gone');
+
+# ---------------------------------------------------------------------------
+# the commands: after them there is nothing to be given back
+
+like(row('fat', 'command'), qr/^(VACUUM FULL|REPACK \(CONCURRENTLY\)) public\.fat$/, 'the command for a table');
+like(row('Strange " Table', 'command'), qr/^(VACUUM FULL|REPACK) public\."Strange "" Table"$/, 'a quoted name');
+is( sql(q(SELECT count(DISTINCT command) FROM streamstat.database_report() WHERE name = 'toasted' OR parent = 'toasted'::regclass AND kind = 'toast table')),
+	'1', 'the command for a TOAST table is that of its owner');
+my @commands = split /\n/, sql(q(SELECT DISTINCT command FROM streamstat.database_report() WHERE command IS NOT NULL AND name <> 'i_invalid'));
+cmp_ok(scalar @commands, '>=', 4, 'some commands');
+foreach my $command (@commands)
+{
+	my ($ret, undef, $err) = $node->psql('postgres', $command);
+
+	is($ret, 0, $command) or diag $err;
+}
+is( sql(q(SELECT string_agg(command, '; ') FROM streamstat.database_report() WHERE command IS NOT NULL AND name <> 'i_invalid')),
+	'', 'nothing is left to be done');
+$node->stop;
+
+# ---------------------------------------------------------------------------
+# ten thousand relations
+
+my $many = PostgreSQL::Test::Cluster->new('many');
+$many->init;
+$many->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\nmax_locks_per_transaction = 256\n");
+$many->start;
+$many->safe_psql('postgres', q(
+CREATE EXTENSION streamstat;
+DO $$
+BEGIN
+	FOR i IN 1 .. 2500 LOOP
+		EXECUTE format('CREATE TABLE many_%s (i int PRIMARY KEY, t text)', i);
+		IF i % 250 = 0 THEN COMMIT; END IF;
+	END LOOP;
+END $$));
+is( $many->safe_psql('postgres', q(
+SELECT count(*) > 10000 FROM streamstat.database_report('0');
+SELECT elapsed_ms < 2000, bytes_read, ended_by FROM streamstat.database_report_summary())),
+	"t\nt|0|budget", 'ten thousand relations are listed in no time');
+$many->stop;
+
+my $log = slurp_file($node->logfile) . slurp_file($standby->logfile) . slurp_file($many->logfile);
+unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
+unlike($log, qr/leak|not closed|still referenced/i, 'no leak');
+
+done_testing();
