@@ -45,6 +45,7 @@ typedef struct SstScanPlan
 
 	TransactionId horizon;		/* heap: deleted before can be removed */
 	BlockNumber nskipped;		/* blocks of the range not to be read */
+	bool		chains;			/* heap: count what indexes point to, too */
 
 	SstIoPath	path;
 

@@ -117,6 +117,7 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 	sample->nblocks = nblocks;
 
 	sst_plan_scan(&plan, target, SST_RULES_OURS);
+	plan.chains = true;
 	plan.seed = seed;
 	plan.rebuild = rebuild;
 	plan.limits = limits;

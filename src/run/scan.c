@@ -510,6 +510,7 @@ sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 		scan.source = sst_skip_source_init(&rest, scan.source, skip);
 	sst_plan_visitor(plan, rel, &scan.visitor);
 	scan.visitor.rebuild = plan->rebuild;
+	scan.visitor.chains = plan->chains;
 
 	scan_source(&scan);
 }

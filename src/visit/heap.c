@@ -170,13 +170,15 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	int			nheap_only = 0;
 	int			nupdated = 0;
 	int			free_space;
+	const SstRebuild *rebuild = visitor->rebuild;
+	const bool	chains = visitor->chains && !all_visible;
 	SstHeapRewrite rewrite = {0};
 
 	if (!sst_page_is_sound(page, visitor->special_size))
 		return sst_count_if_new(page, blkno, counters);
 
-	if (visitor->rebuild != NULL)
-		rewrite = visitor->rebuild->u.heap.rewrite;
+	if (rebuild != NULL)
+		rewrite = rebuild->u.heap.rewrite;
 
 	visitor->xacts.running = InvalidTransactionId;
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
@@ -201,7 +203,7 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			if (fate == IMPOSSIBLE)
 				return false;
 		}
-		if (!all_visible)
+		if (chains)
 		{
 			nheap_only += HeapTupleHeaderIsHeapOnly(tuple) ? 1 : 0;
 			nupdated += is_superseded(tuple, fate);
@@ -210,8 +212,8 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		bytes[fate] += ItemIdGetLength(item);
 		all_bytes += ItemIdGetLength(item);
 
-		if (visitor->rebuild != NULL && fate != DEAD)
-			sst_rebuild_heap_tuple(visitor->rebuild, &rewrite, tuple,
+		if (rebuild != NULL && fate != DEAD)
+			sst_rebuild_heap_tuple(rebuild, &rewrite, tuple,
 								   ItemIdGetLength(item));
 	}
 
@@ -219,7 +221,7 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	if (all_bytes > header->pd_special - header->pd_upper)
 		return false;
 
-	if (visitor->rebuild != NULL)
+	if (rebuild != NULL)
 	{
 		counters->n[SST_REBUILT_BYTES] += rewrite.bytes -
 			visitor->rebuild->u.heap.rewrite.bytes;
@@ -245,9 +247,12 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	counters->n[SST_OWN_DELETED_TUPLES] += nfate[OWN_DELETED];
 	counters->n[SST_OWN_DELETED_BYTES] += bytes[OWN_DELETED];
 
-	counters->n[SST_INDEXED_ITEMS] += nstate[LP_DEAD] +
-		(all_visible ? 0 : nstate[LP_REDIRECT]) + nstate[LP_NORMAL] - nheap_only;
-	counters->n[SST_KEPT_CHAINS] += nstate[LP_NORMAL] - nfate[DEAD] - nupdated;
+	if (visitor->chains)
+	{
+		counters->n[SST_INDEXED_ITEMS] += nstate[LP_DEAD] +
+			(all_visible ? 0 : nstate[LP_REDIRECT]) + nstate[LP_NORMAL] - nheap_only;
+		counters->n[SST_KEPT_CHAINS] += nstate[LP_NORMAL] - nfate[DEAD] - nupdated;
+	}
 
 	counters->n[SST_FREE_BYTES] += free_space;
 	counters->n[SST_USABLE_BYTES] += BLCKSZ - SizeOfPageHeaderData;

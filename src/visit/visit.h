@@ -74,6 +74,7 @@ struct SstVisitor
 	/* heap */
 	int			special_size;	/* a sequence's page has a special space */
 	TransactionId horizon;		/* who is deleted before can be removed */
+	bool		chains;			/* count what indexes point to, too */
 	SstXacts	xacts;
 	struct SstRebuild *rebuild; /* is shown the tuples that it keeps; or NULL */
 
