@@ -15,7 +15,7 @@
 #include "stats/page_sample.h"
 
 /*
- * Most units to keep, 4 MB.  Of a larger sample, neighbouring pages are added
+ * Most units to keep, 6 MB.  Of a larger sample, neighbouring pages are added
  * up: their spread is then known well enough from fewer units.
  */
 #define MAX_UNITS 16384
