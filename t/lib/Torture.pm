@@ -1,0 +1,65 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# Tests that have a long form.  They do the same things at random for as long as
+# they are given: some seconds in the suite, minutes by tools/torture, which sets
+# STREAMSTAT_TORTURE_SECONDS.  The seed of each run is printed;
+# STREAMSTAT_TORTURE_SEED makes the same choices again.
+
+package Torture;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Utils;
+use Test::More ();
+use Time::HiRes ();
+
+our @EXPORT = qw(torture_seconds torture_seed time_left server_log_is_clean);
+
+my $until;
+
+# How long this file has; from here on time_left() counts.
+sub torture_seconds
+{
+	my ($short) = @_;
+	my $seconds = $ENV{STREAMSTAT_TORTURE_SECONDS} // $short;
+
+	$until = Time::HiRes::time() + $seconds;
+	return $seconds;
+}
+
+# Seconds that are left of that, or none
+sub time_left
+{
+	my $left = $until - Time::HiRes::time();
+
+	return $left > 0 ? $left : 0;
+}
+
+# What srand() was called with: in the suite always the same
+sub torture_seed
+{
+	my $seed = $ENV{STREAMSTAT_TORTURE_SEED}
+	  // ($ENV{STREAMSTAT_TORTURE_SECONDS} ? time() ^ $$ : 20260101);
+
+	Test::More::note("seed $seed");
+	srand($seed);
+	return $seed;
+}
+
+# A server's log has nothing of a crash or of something forgotten; with a
+# pattern, nothing of that either.
+sub server_log_is_clean
+{
+	my ($node, $name, $also) = @_;
+	my $bad = qr/TRAP:|PANIC:|was terminated by signal|WARNING:.*(?:leak|not closed)|WARNING:  you don't own/;
+	my @found = grep { /$bad/ || (defined $also && /$also/) }
+	  split /\n/, PostgreSQL::Test::Utils::slurp_file($node->logfile);
+
+	Test::More::is(join("\n", @found), '', $name // 'the server log');
+	return !@found;
+}
+
+1;
