@@ -18,11 +18,13 @@ use Time::HiRes qw(time usleep);
 use Pages;
 use Session;
 
+# Enough shared buffers for the server to extend tables by many blocks at a time:
+# what REPACK (CONCURRENTLY) leaves of that is not worth another one.
 my $node = PostgreSQL::Test::Cluster->new('report');
 $node->init(allows_streaming => 1);
 $node->append_conf('postgresql.conf', <<'CONF');
 autovacuum = off
-shared_buffers = 16MB
+shared_buffers = 64MB
 max_wal_size = 2GB
 CONF
 $node->start;

@@ -28,6 +28,13 @@
 #define MIN_BYTES (64.0 * 1024)
 
 /*
+ * REPACK (CONCURRENTLY) inserts rows, and a table that rows are inserted into is
+ * extended by up to so many blocks at a time (MAX_BUFFERS_TO_EXTEND_BY in
+ * access/heap/hio.c): what the last extension had too much stays.
+ */
+#define MAX_EXTENSION 64
+
+/*
  * Bytes that a relation of nblocks becomes smaller by, from the blocks that it
  * would have.  A size that the prediction does not tell from the present one
  * gives back nothing; so does one that would grow.
@@ -105,14 +112,25 @@ rebuild_index(const SstRelation *index)
 }
 
 /* REPACK (CONCURRENTLY) needs WAL, and an index that identifies rows. */
+static bool
+can_repack_concurrently(const SstRelation *table)
+{
+#ifdef SST_HAVE_REPACK
+	return table->identity &&
+		table->persistence == RELPERSISTENCE_PERMANENT &&
+		can_be_concurrent(table);
+#else
+	return false;
+#endif
+}
+
 static char *
 rebuild_table(const SstRelation *table)
 {
 #ifdef SST_HAVE_REPACK
-	if (table->identity && table->persistence == RELPERSISTENCE_PERMANENT &&
-		can_be_concurrent(table))
-		return psprintf("REPACK (CONCURRENTLY) %s", qualified(table));
-	return psprintf("REPACK %s", qualified(table));
+	return psprintf("REPACK %s%s",
+					can_repack_concurrently(table) ? "(CONCURRENTLY) " : "",
+					qualified(table));
 #else
 	return psprintf("VACUUM FULL %s", qualified(table));
 #endif
@@ -128,6 +146,8 @@ sst_advice(const SstRelations *list, const SstRelation *relation,
 {
 	const SstRelation *table = relation;
 	double		bytes = (double) nblocks * BLCKSZ;
+	double		leaves = 0;
+	double		gain;
 
 	if (sst_is_left_over(relation))
 		return psprintf("DROP INDEX %s%s",
@@ -145,7 +165,10 @@ sst_advice(const SstRelations *list, const SstRelation *relation,
 			return NULL;
 	}
 
-	if (back.low > 0 && is_worth_it(back.value, 100 * back.value / bytes))
+	if (relation->relkind != RELKIND_INDEX && can_repack_concurrently(table))
+		leaves = MAX_EXTENSION * BLCKSZ;
+	gain = back.value - leaves;
+	if (back.low > leaves && is_worth_it(gain, 100 * gain / bytes))
 		return relation->relkind == RELKIND_INDEX ? rebuild_index(relation) :
 			rebuild_table(table);
 	if (relation->relkind != RELKIND_INDEX && dead_share.low > 0 &&
