@@ -443,6 +443,7 @@ scan_source(Scan *scan)
 {
 	const SstScanPlan *plan = scan->plan;
 
+	scan->reached = plan->first;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
 	scan->again = (SstCarefulReader)
 	{
