@@ -23,6 +23,8 @@
 
 #include <sys/uio.h>
 
+#include "access/xact.h"
+#include "lib/ilist.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
@@ -43,6 +45,8 @@ typedef struct SstFileStream
 	SstStream	base;
 	MemoryContext context;
 	MemoryContextCallback callback;
+	dlist_node	node;			/* of streams */
+	SubTransactionId subid;		/* where it began */
 
 	int			max_blocks;		/* of a run */
 	bool		strict;
@@ -74,15 +78,63 @@ typedef struct SstFileStream
 	bool		gave_up;
 } SstFileStream;
 
-/* Close the reader and what it reads, whatever ends the stream. */
-static void
-close_reader(void *arg)
-{
-	SstFileStream *stream = arg;
+/* Those that have begun and not ended, in this process */
+static dlist_head streams = DLIST_STATIC_INIT(streams);
 
+static void
+close_reader(SstFileStream *stream)
+{
 	if (stream->reader != NULL)
 		stream->reader->close(stream->reader);
 	stream->reader = NULL;
+}
+
+/* Close the reader and what it reads, whatever ends the stream. */
+static void
+close_stream(void *arg)
+{
+	SstFileStream *stream = arg;
+
+	close_reader(stream);
+	dlist_delete(&stream->node);
+}
+
+/*
+ * End the streams that a failed transaction, or one of its subtransactions, has
+ * begun.
+ *
+ * Their memory may live longer.  That of a cursor declared before a savepoint
+ * stays until the cursor is closed, that of a function's query until somebody
+ * says ROLLBACK.  No stream lives longer than the call that began it, so that
+ * none has to pass to a parent.
+ */
+static void
+end_failed_streams(SubTransactionId subid)
+{
+	dlist_mutable_iter iter;
+
+	dlist_foreach_modify(iter, &streams)
+	{
+		SstFileStream *stream = dlist_container(SstFileStream, node, iter.cur);
+
+		if (subid == InvalidSubTransactionId || stream->subid == subid)
+			MemoryContextDelete(stream->context);
+	}
+}
+
+static void
+at_end_of_subtransaction(SubXactEvent event, SubTransactionId subid,
+						 SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		end_failed_streams(subid);
+}
+
+static void
+at_end_of_transaction(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT)
+		end_failed_streams(InvalidSubTransactionId);
 }
 
 /*
@@ -413,6 +465,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 					  BlockNumber nblocks, BufferAccessStrategy strategy,
 					  bool strict, SstStreamReport *report)
 {
+	static bool registered = false;
 	MemoryContext oldcontext;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "streamstat file stream",
@@ -428,8 +481,17 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->base.strategy = strategy;
 	stream->base.report = report;
 
+	if (!registered)
+	{
+		RegisterSubXactCallback(at_end_of_subtransaction, NULL);
+		RegisterXactCallback(at_end_of_transaction, NULL);
+		registered = true;
+	}
+
 	stream->context = context;
-	stream->callback.func = close_reader;
+	stream->subid = GetCurrentSubTransactionId();
+	dlist_push_head(&streams, &stream->node);
+	stream->callback.func = close_stream;
 	stream->callback.arg = stream;
 	MemoryContextRegisterResetCallback(context, &stream->callback);
 
