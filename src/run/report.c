@@ -466,15 +466,23 @@ sst_report_run(SstReport *report)
 
 	sst_progress_totals(report->nentries, Min(report->budget, nblocks * BLCKSZ));
 	sst_progress_phase(SST_PHASE_FIRST_SAMPLES);
-	first_pass(&run);
-	sst_progress_relations(report->nentries);
-	sst_progress_phase(SST_PHASE_MEASURING);
-	second_pass(&run);
-	last_pass(&run);
-	sst_progress_phase(SST_PHASE_FINISHING);
-	try_locked_again(&run);
+	PG_TRY();
+	{
+		first_pass(&run);
+		sst_progress_relations(report->nentries);
+		sst_progress_phase(SST_PHASE_MEASURING);
+		second_pass(&run);
+		last_pass(&run);
+		sst_progress_phase(SST_PHASE_FINISHING);
+		try_locked_again(&run);
+	}
+	PG_FINALLY();
+	{
+		/* The report's context stays with the session. */
+		MemoryContextDelete(run.scratch);
+	}
+	PG_END_TRY();
 
 	report->ended_by = report->limited_by;
 	report->elapsed_ms = seconds_since(report->start) * 1000;
-	MemoryContextDelete(run.scratch);
 }
