@@ -4,9 +4,11 @@
  *	  Measuring a relation that may not let itself be measured
  *
  * The relation is not waited for.  It is locked and read in a subtransaction,
- * whose error is that relation's reason and nobody else's.  On a standby, a
- * conflict with recovery ends a session that is in a subtransaction; the lock
- * is held too shortly for that to be likely.
+ * whose error is that relation's reason and nobody else's.
+ *
+ * On a standby a conflict with recovery ends a session that is in a
+ * subtransaction.  Such conflicts are normal there, so that an attempt has none,
+ * and any error is the whole call's.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -19,6 +21,7 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/index.h"
 #include "storage/lmgr.h"
 #include "utils/resowner.h"
@@ -91,14 +94,22 @@ is_everybodys(int sqlerrcode)
 }
 
 /*
- * Make an attempt in a subtransaction.  An error that is about the relation
- * becomes the reason, in the given context.
+ * Make an attempt.  An error that is about the relation becomes the reason, in
+ * the given context.
  */
 void
 sst_attempt(SstAttempt *attempt, MemoryContext context)
 {
 	MemoryContext oldcontext = CurrentMemoryContext;
 	ResourceOwner oldowner = CurrentResourceOwner;
+
+	if (RecoveryInProgress())
+	{
+		MemoryContextSwitchTo(context);
+		make_attempt(attempt);
+		MemoryContextSwitchTo(oldcontext);
+		return;
+	}
 
 	BeginInternalSubTransaction(NULL);
 	PG_TRY();

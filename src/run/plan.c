@@ -16,6 +16,7 @@
 #include "access/brin_tuple.h"
 #include "access/htup_details.h"
 #include "access/itup.h"
+#include "access/xlog.h"
 #include "storage/procarray.h"
 
 #include "run/plan.h"
@@ -183,6 +184,7 @@ sst_plan_scan(SstScanPlan *plan, const SstTarget *target, SstRules rules)
 	plan->end = target->nblocks;
 	plan->rules = rules;
 	plan->path = sst_choose_io_path(target->rel);
+	plan->in_recovery = RecoveryInProgress();
 	if (target->kind == SST_HEAP)
 		plan->horizon = GetOldestNonRemovableTransactionId(target->rel);
 }

@@ -48,6 +48,7 @@ typedef struct SstScanPlan
 	bool		chains;			/* heap: count what indexes point to, too */
 
 	SstIoPath	path;
+	bool		in_recovery;	/* no subtransaction may begin */
 
 	/* For one process alone, or NULL */
 	SstSamplePart *sample;		/* read this sample only, and put it there */

@@ -14,7 +14,9 @@
  * empty, nothing is pinned, and the scan can sleep; see limits.c.
  *
  * In parallel mode no subtransaction can begin.  So the leader begins one
- * before, and scans all by itself should there be such an error.
+ * before, and scans all by itself should there be such an error.  In recovery
+ * none begins either: a conflict would then end the session, not the query.  So
+ * what comes through the buffer manager is taken one by one.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -368,9 +370,25 @@ try_scan_buffers(Scan *scan, BlockNumber *unread_end)
 }
 
 /*
- * Scan through the buffer stream, and count the pages that the buffer manager
- * refuses.
+ * Visit the blocks before the given one, or before the end of the source, one by
+ * one through the buffer manager, and count those that it refuses.
  */
+static void
+scan_single_blocks(Scan *scan, SstCarefulReader *reader, BlockNumber end)
+{
+	BlockNumber blkno;
+	SstPage		page;
+
+	while (!must_stop(scan) && (blkno = next_single_block(scan)) < end)
+	{
+		CHECK_FOR_INTERRUPTS();
+		sst_read_carefully(reader, blkno, &page);
+		visit_page(scan, &page);
+		check_now_and_then(scan);
+	}
+}
+
+/* Scan through the buffer manager, and count the pages that it refuses. */
 static void
 scan_buffers_to_the_end(Scan *scan)
 {
@@ -379,32 +397,23 @@ scan_buffers_to_the_end(Scan *scan)
 	BlockNumber nsingle = MIN_SINGLE_BLOCKS;
 	BlockNumber unread_end;
 
-	do
-	{
-		while (!try_scan_buffers(scan, &unread_end))
+	if (scan->plan->in_recovery)
+		scan_single_blocks(scan, &reader, InvalidBlockNumber);
+	else
+		do
 		{
-			BlockNumber blkno;
-
-			sst_source_seek(scan->source, scan->reached);
-			unread_end = Max(unread_end, scan->reached + nsingle);
-			while ((blkno = next_single_block(scan)) < unread_end)
+			while (!try_scan_buffers(scan, &unread_end))
 			{
-				SstPage		page;
-
-				CHECK_FOR_INTERRUPTS();
-				sst_read_carefully(&reader, blkno, &page);
-				visit_page(scan, &page);
-				check_now_and_then(scan);
+				sst_source_seek(scan->source, scan->reached);
+				unread_end = Max(unread_end, scan->reached + nsingle);
+				scan_single_blocks(scan, &reader, unread_end);
 				if (must_stop(scan))
 					break;
+				scan->reached = unread_end;
+				sst_source_seek(scan->source, unread_end);
+				nsingle = Min(nsingle * 2, MAX_SINGLE_BLOCKS);
 			}
-			if (must_stop(scan))
-				break;
-			scan->reached = unread_end;
-			sst_source_seek(scan->source, unread_end);
-			nsingle = Min(nsingle * 2, MAX_SINGLE_BLOCKS);
-		}
-	} while (next_slice(scan));
+		} while (next_slice(scan));
 
 	/* A block that was on its way at an error was asked for only once. */
 	scan->result->report.blocks_requested = scan->result->nvisited;
@@ -466,7 +475,8 @@ scan_source(Scan *scan)
 	if ((plan->path == SST_IO_PATH_BUFFER || !scan_files(scan)) &&
 		!must_stop(scan))
 	{
-		if (plan->rules == SST_RULES_OURS && !IsInParallelMode())
+		if (plan->rules == SST_RULES_OURS &&
+			(plan->in_recovery || !IsInParallelMode()))
 			scan_buffers_to_the_end(scan);
 		else
 		{
@@ -576,7 +586,7 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
 		};
 
 		sst_result_init(result, plan);
-		if (plan->rules != SST_RULES_OURS)
+		if (plan->rules != SST_RULES_OURS || plan->in_recovery)
 		{
 			parallel_scan_action(&scan);
 			return;
