@@ -4,7 +4,7 @@
 \echo Use "CREATE EXTENSION streamstat" to load this file. \quit
 
 -- Everybody may look; what a role may do is decided function by function.
-GRANT USAGE ON SCHEMA streamstat TO PUBLIC;
+GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 
 --
 -- Statistics of our own
@@ -572,42 +572,48 @@ COMMENT ON FUNCTION database_report_summary() IS
 started: when it began. elapsed_ms: milliseconds; null if it was canceled. ended_by: complete (nothing more was to be read), budget or max_time (the limit that was met first), or canceled. relations: how many; exact, sampled, skipped: how many of them were read in full, in part, and not at all. bytes_total: bytes of all relations. bytes_read: bytes read. bytes_skipped: bytes of the relations that were skipped. bytes_left: bytes that no sample has looked at. bytes_back: sum of the bytes that rebuilds are expected to give back; bytes_back_low, bytes_back_high: sums of the ends of the intervals, which all at once are less likely than each.
 Takes no lock. Needs EXECUTE, which pg_stat_scan_tables has.';
 
-CREATE VIEW metrics AS
+-- Every name, operator and argument in a view is spelled out: what others may have
+-- put into the schema before us fits none of them better.
+CREATE VIEW @extschema@.metrics AS
 	SELECT r.schema_name, r.name AS relation, r.kind, m.metric, m.value
-	FROM database_report() r, LATERAL (VALUES
-		('streamstat_relation_bytes', r.bytes::float8),
-		('streamstat_read_bytes', r.bytes_read::float8),
-		('streamstat_measured', (r.method <> 'skipped')::int::float8),
-		('streamstat_measured_exact', (r.method = 'exact')::int::float8),
-		('streamstat_free_ratio', r.free_percent / 100),
-		('streamstat_free_ratio_low', r.free_percent_low / 100),
-		('streamstat_free_ratio_high', r.free_percent_high / 100),
-		('streamstat_dead_ratio', r.dead_percent / 100),
-		('streamstat_dead_ratio_low', r.dead_percent_low / 100),
-		('streamstat_dead_ratio_high', r.dead_percent_high / 100),
-		('streamstat_rebuilt_bytes', r.rebuilt_bytes::float8),
-		('streamstat_reclaimable_bytes', r.bytes_back::float8),
-		('streamstat_reclaimable_bytes_low', r.bytes_back_low::float8),
-		('streamstat_reclaimable_bytes_high', r.bytes_back_high::float8),
-		('streamstat_last_vacuum_timestamp_seconds', extract(epoch FROM r.last_vacuum)::float8)
+	FROM @extschema@.database_report('1GB'::pg_catalog.text, '60s'::pg_catalog.interval,
+			NULL::pg_catalog.text, 2::double precision, NULL::bigint) r, LATERAL (VALUES
+		('streamstat_relation_bytes', r.bytes::double precision),
+		('streamstat_read_bytes', r.bytes_read::double precision),
+		('streamstat_measured', (r.method OPERATOR(pg_catalog.<>) 'skipped')::int::double precision),
+		('streamstat_measured_exact', (r.method OPERATOR(pg_catalog.=) 'exact')::int::double precision),
+		('streamstat_free_ratio', r.free_percent OPERATOR(pg_catalog./) 100),
+		('streamstat_free_ratio_low', r.free_percent_low OPERATOR(pg_catalog./) 100),
+		('streamstat_free_ratio_high', r.free_percent_high OPERATOR(pg_catalog./) 100),
+		('streamstat_dead_ratio', r.dead_percent OPERATOR(pg_catalog./) 100),
+		('streamstat_dead_ratio_low', r.dead_percent_low OPERATOR(pg_catalog./) 100),
+		('streamstat_dead_ratio_high', r.dead_percent_high OPERATOR(pg_catalog./) 100),
+		('streamstat_rebuilt_bytes', r.rebuilt_bytes::double precision),
+		('streamstat_reclaimable_bytes', r.bytes_back::double precision),
+		('streamstat_reclaimable_bytes_low', r.bytes_back_low::double precision),
+		('streamstat_reclaimable_bytes_high', r.bytes_back_high::double precision),
+		('streamstat_last_vacuum_timestamp_seconds', extract(epoch FROM r.last_vacuum)::double precision)
 	) AS m (metric, value)
 	WHERE m.value IS NOT NULL;
 
-COMMENT ON VIEW metrics IS
+COMMENT ON VIEW @extschema@.metrics IS
 'database_report with its default limits (1 GB read, 60 seconds), in the shape that exporters want: one row for each relation and metric that is known.
 schema_name, relation, kind: as there. metric: its name, which stays. value: bytes, ratios from 0 to 1, seconds since 1970, or 1 and 0 for yes and no.
 Each query makes a report. Locks and permission are those of database_report, and SELECT, which pg_stat_scan_tables has.';
 
-CREATE VIEW advice AS
-	SELECT row_number() OVER () AS rank, r.*
+CREATE VIEW @extschema@.advice AS
+	SELECT pg_catalog.row_number() OVER () AS rank, r.*
 	FROM (SELECT relation, command, bytes_back, bytes_back_low, bytes_back_high,
-			100.0::float8 * bytes_back / nullif(bytes, 0) AS percent
-		FROM database_report()
+			CASE WHEN bytes OPERATOR(pg_catalog.>) 0
+				THEN 100.0::double precision OPERATOR(pg_catalog.*) bytes_back OPERATOR(pg_catalog./) bytes
+			END AS percent
+		FROM @extschema@.database_report('1GB'::pg_catalog.text, '60s'::pg_catalog.interval,
+			NULL::pg_catalog.text, 2::double precision, NULL::bigint)
 		WHERE command IS NOT NULL
 		ORDER BY bytes_back DESC NULLS LAST, bytes DESC
 		LIMIT 20) r;
 
-COMMENT ON VIEW advice IS
+COMMENT ON VIEW @extschema@.advice IS
 'The 20 commands that give back most, by database_report with its default limits (1 GB read, 60 seconds).
 rank: 1 for the most. relation: what is to be mended. command: what mends it. bytes_back, bytes_back_low, bytes_back_high: bytes expected to be given back, and the ends of the 95 % confidence interval. percent: bytes_back in percent of the relation.
 Each query makes a report. Locks and permission are those of database_report, and SELECT, which pg_stat_scan_tables has.';
@@ -661,33 +667,33 @@ COMMENT ON FUNCTION stat_progress() IS
 'What calls of these functions are under way, in all sessions: see the view progress.
 Takes no lock. Everybody may call it; of sessions of other roles it shows more than pid and datid to members of pg_read_all_stats only.';
 
-CREATE VIEW progress AS
+CREATE VIEW @extschema@.progress AS
 	SELECT p.pid, p.datid, d.datname, p.function, p.phase, p.relation,
 		p.blocks_done, p.blocks_total, p.relations_done, p.relations_total,
 		p.bytes_done, p.bytes_total, p.bytes_per_second, p.started,
 		p.expected_end
 	FROM @extschema@.stat_progress() p
-		LEFT JOIN pg_catalog.pg_database d ON d.oid = p.datid;
+		LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid;
 
-COMMENT ON VIEW progress IS
+COMMENT ON VIEW @extschema@.progress IS
 'A row for each session, of any database, that is in a call of a function that reads a relation''s pages. Of sessions of other roles, all but pid, datid and datname is null, unless one is a member of pg_read_all_stats.';
-COMMENT ON COLUMN progress.pid IS 'process of the session';
-COMMENT ON COLUMN progress.datid IS 'OID of its database';
-COMMENT ON COLUMN progress.datname IS 'name of its database';
-COMMENT ON COLUMN progress.function IS 'function that was called';
-COMMENT ON COLUMN progress.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
-COMMENT ON COLUMN progress.relation IS 'OID, in the session''s database, of the relation that is being scanned; null before the first';
-COMMENT ON COLUMN progress.blocks_done IS 'blocks of the present scan that were looked at, by all processes';
-COMMENT ON COLUMN progress.blocks_total IS 'blocks of the present scan';
-COMMENT ON COLUMN progress.relations_done IS 'relations that the call is done with';
-COMMENT ON COLUMN progress.relations_total IS 'relations that the call is about; null if not known';
-COMMENT ON COLUMN progress.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
-COMMENT ON COLUMN progress.bytes_total IS 'bytes that the call will have looked at; null if not known (yet)';
-COMMENT ON COLUMN progress.bytes_per_second IS 'bytes_done per second since the call began';
-COMMENT ON COLUMN progress.started IS 'when the call began';
-COMMENT ON COLUMN progress.expected_end IS 'when the call will end if it goes on like this; null if not known';
+COMMENT ON COLUMN @extschema@.progress.pid IS 'process of the session';
+COMMENT ON COLUMN @extschema@.progress.datid IS 'OID of its database';
+COMMENT ON COLUMN @extschema@.progress.datname IS 'name of its database';
+COMMENT ON COLUMN @extschema@.progress.function IS 'function that was called';
+COMMENT ON COLUMN @extschema@.progress.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
+COMMENT ON COLUMN @extschema@.progress.relation IS 'OID, in the session''s database, of the relation that is being scanned; null before the first';
+COMMENT ON COLUMN @extschema@.progress.blocks_done IS 'blocks of the present scan that were looked at, by all processes';
+COMMENT ON COLUMN @extschema@.progress.blocks_total IS 'blocks of the present scan';
+COMMENT ON COLUMN @extschema@.progress.relations_done IS 'relations that the call is done with';
+COMMENT ON COLUMN @extschema@.progress.relations_total IS 'relations that the call is about; null if not known';
+COMMENT ON COLUMN @extschema@.progress.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
+COMMENT ON COLUMN @extschema@.progress.bytes_total IS 'bytes that the call will have looked at; null if not known (yet)';
+COMMENT ON COLUMN @extschema@.progress.bytes_per_second IS 'bytes_done per second since the call began';
+COMMENT ON COLUMN @extschema@.progress.started IS 'when the call began';
+COMMENT ON COLUMN @extschema@.progress.expected_end IS 'when the call will end if it goes on like this; null if not known';
 
-GRANT SELECT ON progress TO PUBLIC;
+GRANT SELECT ON @extschema@.progress TO PUBLIC;
 
 --
 -- Functions with the names, arguments, columns and results of contrib's
@@ -909,7 +915,7 @@ GRANT EXECUTE ON FUNCTION database_report(text, interval, text, float8, bigint) 
 GRANT EXECUTE ON PROCEDURE run_database_report(text, interval, text, float8, bigint, timestamptz, float8, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION last_database_report() TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION database_report_summary() TO pg_stat_scan_tables;
-GRANT SELECT ON metrics, advice TO pg_stat_scan_tables;
+GRANT SELECT ON @extschema@.metrics, @extschema@.advice TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple(text) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple(regclass) TO pg_stat_scan_tables;
 GRANT EXECUTE ON FUNCTION pgstattuple_approx(regclass) TO pg_stat_scan_tables;
