@@ -390,7 +390,7 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION layout_map(regclass, int) IS
 'Where in a table''s or index''s file the space is: a row for each of so many buckets of neighbouring blocks, all of about the same size.
-bucket: its number, from 1. first_block, last_block: its blocks. free_percent: percent of its bytes that are free (new, empty and deleted pages altogether). dead_percent: percent of its bytes in dead tuples; of an index, in tuples marked dead. buffered_percent: percent of its blocks that were in shared buffers. bar: a picture: # in use, x dead, . free.
+bucket: its number, from 1. first_block, last_block: its blocks. free_percent: percent of its bytes that are free (new, empty and deleted pages altogether). dead_percent: percent of its bytes in dead tuples; of an index, in tuples marked dead. buffered_percent: percent of its blocks that were in shared buffers; null unless one is a member of pg_monitor, who may use pg_buffercache. bar: a picture: # in use, x dead, . free.
 Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
 
 CREATE FUNCTION sample(

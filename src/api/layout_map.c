@@ -17,7 +17,10 @@
 
 #include <math.h>
 
+#include "catalog/pg_authid.h"
 #include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
@@ -100,11 +103,19 @@ buckets_argument(FunctionCallInfo fcinfo, int argno)
 	return nbuckets;
 }
 
+/* What is in buffers is for those to know who may use pg_buffercache. */
+static bool
+may_see_buffers(void)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+}
+
 Datum
 sst_layout_map(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			nbuckets = buckets_argument(fcinfo, 1);
+	bool		see_buffers = may_see_buffers();
 	SstTarget	target;
 	SstScanPlan plan;
 	SstStreamReport report;
@@ -138,6 +149,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 		values[2] = Int64GetDatum((int64) plan.end - 1);
 		values[3] = Float8GetDatum(free);
 		values[4] = Float8GetDatum(dead);
+		nulls[5] = !see_buffers;
 		values[5] = Float8GetDatum(100.0 * result.report.blocks_hit /
 								   (plan.end - plan.first));
 		values[6] = CStringGetTextDatum(draw_bar(dead, free));
