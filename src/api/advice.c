@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "catalog/pg_class.h"
@@ -67,14 +68,16 @@ is_worth_it(double bytes, double percent)
 		(percent >= WORTH_PERCENT && bytes >= MIN_BYTES);
 }
 
+/* Another one of the same name has a number behind that. */
 static bool
 ends_with(const char *name, const char *ending)
 {
-	const char *found = strstr(name, ending);
+	size_t		len = strlen(name);
 
-	/* Another one of the same name has a number behind that. */
-	return found != NULL &&
-		strspn(found + strlen(ending), "0123456789") == strlen(found + strlen(ending));
+	while (len > 0 && isdigit((unsigned char) name[len - 1]))
+		len--;
+	return len >= strlen(ending) &&
+		memcmp(name + len - strlen(ending), ending, strlen(ending)) == 0;
 }
 
 /*
