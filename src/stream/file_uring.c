@@ -29,7 +29,7 @@ typedef struct UringReader
 	int			nin_flight;		/* submitted, and not completed */
 } UringReader;
 
-/* Take what has completed.  The request to cancel has no read. */
+/* Take what has completed.  A request to cancel, or to do nothing, has no read. */
 static void
 reap(UringReader *uring, struct io_uring_cqe *cqe)
 {
@@ -45,7 +45,11 @@ reap(UringReader *uring, struct io_uring_cqe *cqe)
 	io_uring_cqe_seen(&uring->ring, cqe);
 }
 
-/* Wait for one completion, and take it.  Returns 0 or a negative errno. */
+/*
+ * Wait for one completion, and take it.  Returns 0; -EINTR if there is none yet,
+ * also if the kernel is short of something for the moment; or another negative
+ * errno.
+ */
 static int
 wait_one(UringReader *uring)
 {
@@ -57,10 +61,19 @@ wait_one(UringReader *uring)
 	pgstat_report_wait_end();
 	if (rc == 0)
 		reap(uring, cqe);
+	else if (rc == -EAGAIN || rc == -EBUSY || rc == -ENOMEM)
+	{
+		pg_usleep(1000L);
+		rc = -EINTR;
+	}
 
 	return rc;
 }
 
+/*
+ * A read that the kernel does not take is left to the plain reads of
+ * uring_finish().
+ */
 static void
 uring_start(SstFileReader *reader, SstFileRead *read)
 {
@@ -68,9 +81,16 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
 	int			rc;
 
-	/* The ring is as large as the stream's queue, and all is submitted. */
+	read->in_flight = false;
+
+	/* The ring is as large as the stream's queue: others were not taken. */
 	if (sqe == NULL)
-		elog(ERROR, "io_uring has no free submission queue entry");
+	{
+		rc = io_uring_submit(&uring->ring);
+		if (rc > 0)
+			uring->nin_flight += rc;
+		return;
+	}
 
 	io_uring_prep_read(sqe, read->fd, read->buffer + read->done,
 					   read->length - read->done, read->offset + read->done);
@@ -85,16 +105,17 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 		if (rc != -EINTR)
 			(void) wait_one(uring);
 	}
-	if (rc < 0)
+	if (rc > 0)
+		uring->nin_flight += rc;
+	if (rc <= 0 || io_uring_sq_ready(&uring->ring) > 0)
 	{
-		errno = -rc;
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not submit a read to io_uring: %m")));
+		/* It stays in the queue, and goes with what is submitted next. */
+		io_uring_prep_nop(sqe);
+		io_uring_sqe_set_data(sqe, NULL);
+		return;
 	}
 
 	read->in_flight = true;
-	uring->nin_flight++;
 }
 
 /*
@@ -137,7 +158,6 @@ uring_close(SstFileReader *reader)
 	if (uring->nin_flight > 0)
 	{
 		struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
-
 		int			nsubmitted;
 
 		if (sqe != NULL)
