@@ -135,7 +135,8 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 	if (visible == NULL)
 	{
 		sample->nparts = 1;
-		sst_sample_part_init(&sample->parts[0], nblocks, nsample);
+		sst_sample_part_init(&sample->parts[0], nblocks, nsample,
+							 nsample);
 		complete = scan_part(&plan, target, NULL, false, &sample->parts[0],
 							 result);
 	}
@@ -153,8 +154,9 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 			others = nsample - nvisible;
 
 		sample->nparts = 2;
-		sst_sample_part_init(&sample->parts[0], nothers, others);
-		sst_sample_part_init(&sample->parts[1], nvisible, nsample - others);
+		sst_sample_part_init(&sample->parts[0], nothers, others, nsample);
+		sst_sample_part_init(&sample->parts[1], nvisible, nsample - others,
+							 nsample);
 		sample->parts[1].all_visible = true;
 		complete = scan_part(&plan, target, visible, false, &sample->parts[0],
 							 result) &&

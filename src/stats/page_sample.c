@@ -15,20 +15,32 @@
 #include "stats/page_sample.h"
 
 /*
- * Most units to keep, 6 MB.  Of a larger sample, neighbouring pages are added
- * up: their spread is then known well enough from fewer units.
+ * Most units that the parts of a sample keep, 4 MB, and what a part has at least
+ * if it needs them.  Of a larger sample, neighbouring pages are added up: their
+ * spread is then known well enough from fewer units.
  */
-#define MAX_UNITS 16384
+#define MAX_UNITS 10240
+#define MIN_PART_UNITS 1024
 
-/* Begin a part of nblocks blocks, of which nwanted are to be read. */
+/*
+ * Begin a part of nblocks blocks, of which nwanted are to be read.  The sample
+ * has nsample pages in all.
+ */
 void
-sst_sample_part_init(SstSamplePart *part, uint64 nblocks, uint64 nwanted)
+sst_sample_part_init(SstSamplePart *part, uint64 nblocks, uint64 nwanted,
+					 uint64 nsample)
 {
+	uint64		share = MAX_UNITS;
+
+	/* an even number, which can be halved */
+	if (nsample > MAX_UNITS)
+		share = Max(MAX_UNITS * nwanted / nsample / 2 * 2, MIN_PART_UNITS);
+
 	memset(part, 0, sizeof(SstSamplePart));
 	part->nblocks = nblocks;
 	part->nwanted = nwanted;
 	part->unit_pages = 1;
-	part->maxunits = Max(Min(nwanted, MAX_UNITS), 1);
+	part->maxunits = Max(Min(nwanted, share), 1);
 	part->units = palloc(part->maxunits * sizeof(SstSampleUnit));
 }
 

@@ -57,7 +57,7 @@ typedef struct SstPageSample
 } SstPageSample;
 
 extern void sst_sample_part_init(SstSamplePart *part, uint64 nblocks,
-								 uint64 nwanted);
+								 uint64 nwanted, uint64 nsample);
 extern void sst_sample_part_add(SstSamplePart *part, const SstCounters *page,
 								BlockNumber blkno, uint64 range_blocks);
 extern void sst_page_sample_free(SstPageSample *sample);

@@ -20,8 +20,8 @@
 /* Reads under way, unless a setting asks for more */
 #define DEFAULT_DEPTH 32
 
-/* Most bytes under way, and most memory for them */
-#define MAX_BYTES (16 * 1024 * 1024)
+/* Most bytes under way; the run that is being returned takes memory as well */
+#define MAX_BYTES (8 * 1024 * 1024)
 
 /*
  * The way for the blocks of a relation.  With direct I/O nothing is in the page
@@ -65,7 +65,7 @@ sst_io_depth(Relation rel)
 		depth = depth == 0 ? 1 : Max(depth, DEFAULT_DEPTH);
 	}
 
-	return Min(depth, MAX_BYTES / BLCKSZ / SST_MAX_RUN_BLOCKS);
+	return Min(depth, MAX_BYTES / BLCKSZ / sst_run_blocks());
 }
 
 void

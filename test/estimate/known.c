@@ -321,7 +321,7 @@ fill_part(SstPageSample *sample, int part, int nblocks, int n, int dead, int fre
 {
 	SstSamplePart *into = &sample->parts[part];
 
-	sst_sample_part_init(into, nblocks, n);
+	sst_sample_part_init(into, nblocks, n, n);
 	into->of_set = true;
 	for (int i = 0; i < n; i++)
 	{
@@ -416,7 +416,7 @@ test_many_pages(void)
 		blocks += sample.parts[0].units[i].nblocks;
 		sum += sample.parts[0].units[i].n[COUNT_Y];
 	}
-	check(sample.parts[0].nunits <= 16384, "no more units than memory is for");
+	check(sample.parts[0].nunits <= 10240, "no more units than memory is for");
 	check(pages == n && blocks == N && sum == sample.sums.n[COUNT_Y],
 		  "no page and no block is lost");
 

@@ -95,7 +95,7 @@ sample_begin(SstPageSample *sample, int nblocks, int nsample)
 	sst_counters_init(&sample->sums);
 	sample->nblocks = nblocks;
 	sample->nparts = 1;
-	sst_sample_part_init(&sample->parts[0], nblocks, nsample);
+	sst_sample_part_init(&sample->parts[0], nblocks, nsample, nsample);
 }
 
 /* The first block of a range, as src/source has it */
