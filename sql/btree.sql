@@ -251,12 +251,14 @@ SELECT NOT :'appended' OR
 		 p.leaf_pages = b.leaf_pages) AS drop_in
 	FROM streamstat.btree_stats('bt_half_i') a, bt_before b,
 		streamstat.pgstatindex('bt_half_i'::regclass) p;
+-- contrib's looks behind the page of zeros, where a server with assertions ends.
 CREATE FUNCTION same_as_contrib(index regclass) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
 	result boolean := true;
 BEGIN
-	IF have_contrib() THEN
+	IF have_contrib() AND (index::text <> 'bt_half_i' OR
+		NOT current_setting('debug_assertions')::boolean) THEN
 		EXECUTE 'SELECT a IS NOT DISTINCT FROM b
 			FROM (SELECT (x).* FROM streamstat.pgstatindex($1) x) a,
 				(SELECT (x).* FROM contrib.pgstatindex($1) x) b' INTO result USING index;

@@ -124,6 +124,10 @@ BEGIN
 	IF numbers IS NULL THEN
 		RETURN record.numbers;
 	END IF;
+	-- whether equal bpchar values are identical ones: not all servers 15 agree
+	IF relation LIKE '%bpchar' THEN
+		record.numbers := jsonb_set(record.numbers, '{13}', numbers -> 13);
+	END IF;
 	IF server_version() = 15 AND record.numbers IS DISTINCT FROM numbers THEN
 		RAISE WARNING E'not as recorded (%):\n	(%, %, %),', record.numbers,
 			quote_literal(relation), quote_literal(phase()), quote_literal(numbers);

@@ -187,6 +187,7 @@ foreach my $case (@cases, map { { name => "sound_$_", kind => $_ } }
 	  : "CREATE INDEX $case->{name} ON $table USING $method (k);\n";
 }
 $node->safe_psql('postgres', $create . 'CHECKPOINT');
+my $asserts = $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
 
 my %path = map { split /\|/ } split /\n/,
   $node->safe_psql('postgres',
@@ -378,6 +379,9 @@ sub check_case
 
 	my $ours = $node->safe_psql('postgres',
 		"SELECT outcome('SELECT * FROM streamstat.$function(''$name'')')");
+
+	# contrib's functions end a server with assertions where the page is not refused.
+	return if $asserts && !$case->{refused};
 	my $contribs = $node->safe_psql('postgres',
 		"SELECT outcome('SELECT * FROM public.$function(''$name'')')");
 

@@ -325,6 +325,7 @@ $node->safe_psql(
 		map { { name => "sound_$_", method => $_ } } qw(gin brin))
 	  # a pending list in each
 	  . 'INSERT INTO rows_gin SELECT ARRAY[i, -i] FROM generate_series(1, 400) i; CHECKPOINT');
+my $asserts = $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
 my %path = map { split /\|/ } split /\n/,
   $node->safe_psql('postgres',
 	"SELECT relname, pg_relation_filepath(oid) FROM pg_class WHERE relkind = 'i' AND relnamespace = 'public'::regnamespace"
@@ -441,7 +442,8 @@ sub check_case
 	is("@different", '', "$name: sample");
 	is($block // '', $expected->{first_corrupt_block}, "$name: warning of sample");
 
-	return if $case->{method} ne 'gin';
+	# contrib's function ends a server with assertions
+	return if $case->{method} ne 'gin' || $asserts;
 	my ($ours, $contribs) = split /\n/,
 	  $session->query(
 		"SELECT outcome(format('SELECT * FROM %s.pgstatginindex(''$name'')', s)) FROM unnest('{streamstat, public}'::text[]) s"
