@@ -14,6 +14,7 @@
 
 #include "miscadmin.h"
 #include "storage/fd.h"
+#include "utils/memdebug.h"
 #include "utils/wait_event.h"
 
 #include "stream/file_reader.h"
@@ -29,7 +30,12 @@ typedef struct UringReader
 	int			nin_flight;		/* submitted, and not completed */
 } UringReader;
 
-/* Take what has completed.  A request to cancel, or to do nothing, has no read. */
+/*
+ * Take what has completed.  A request to cancel, or to do nothing, has no read.
+ *
+ * valgrind does not see the kernel write to a read's memory, which is nobody's
+ * until then.
+ */
 static void
 reap(UringReader *uring, struct io_uring_cqe *cqe)
 {
@@ -38,8 +44,13 @@ reap(UringReader *uring, struct io_uring_cqe *cqe)
 	if (read != NULL)
 	{
 		read->in_flight = false;
+		VALGRIND_MAKE_MEM_UNDEFINED(read->buffer + read->done,
+									read->length - read->done);
 		if (cqe->res > 0)
+		{
+			VALGRIND_MAKE_MEM_DEFINED(read->buffer + read->done, cqe->res);
 			read->done += cqe->res;
+		}
 	}
 	uring->nin_flight--;
 	io_uring_cqe_seen(&uring->ring, cqe);
@@ -115,6 +126,8 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 		return;
 	}
 
+	VALGRIND_MAKE_MEM_NOACCESS(read->buffer + read->done,
+							   read->length - read->done);
 	read->in_flight = true;
 }
 

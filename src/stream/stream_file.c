@@ -26,6 +26,7 @@
 #include "access/xact.h"
 #include "lib/ilist.h"
 #include "port/pg_bitutils.h"
+#include "utils/memdebug.h"
 #include "utils/memutils.h"
 
 #include "stream/private_pages.h"
@@ -250,7 +251,11 @@ take_memory(SstFileStream *stream)
 	char	   *memory;
 
 	if (stream->nspare > 0)
-		return stream->spare[--stream->nspare];
+	{
+		memory = stream->spare[--stream->nspare];
+		VALGRIND_MAKE_MEM_UNDEFINED(memory, (Size) BLCKSZ * stream->max_blocks);
+		return memory;
+	}
 
 	oldcontext = MemoryContextSwitchTo(stream->context);
 	memory = sst_palloc_blocks(stream->max_blocks);
@@ -323,7 +328,11 @@ next_run(SstFileStream *stream)
 		/* The page returned last stays valid; the run before goes. */
 		run = &stream->runs[(stream->current + stream->nruns - 1) % stream->nruns];
 		if (run->memory != NULL)
+		{
+			VALGRIND_MAKE_MEM_NOACCESS(run->memory,
+									   (Size) BLCKSZ * stream->max_blocks);
 			stream->spare[stream->nspare++] = run->memory;
+		}
 		run->memory = NULL;
 
 		stream->current = (stream->current + 1) % stream->nruns;
