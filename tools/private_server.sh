@@ -55,17 +55,18 @@ make_cluster()	# DIR SHARED_BUFFERS INITDB-OPTION...
 	export PGHOST=$tmp/s PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
 }
 
+# With $under, the server is run by that command.
 server=
 start_server()	# OPTION...
 {
 	local tries=0
 
 	set -m
-	${as[@]+"${as[@]}"} "$bindir/postgres" -D "$data" "$@" >>"$logs/server.log" 2>&1 </dev/null &
+	${as[@]+"${as[@]}"} ${under[@]+"${under[@]}"} "$bindir/postgres" -D "$data" "$@" >>"$logs/server.log" 2>&1 </dev/null &
 	server=$!
 	set +m
 	until run /dev/null "$bindir/psql" -XAtqc 'SELECT 1'; do
-		if ! kill -0 "$server" 2>/dev/null || [ $((tries += 1)) -ge 300 ]; then
+		if ! kill -0 "$server" 2>/dev/null || [ $((tries += 1)) -ge 1200 ]; then
 			tail -n 5 "$logs/server.log" >&2
 			die "the private server does not start"
 		fi
