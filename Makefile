@@ -45,6 +45,7 @@ OBJS = \
 	src/compat/compat.o \
 	src/compat/read_stream.o \
 	src/run/attempt.o \
+	src/run/blocking.o \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/run/measure.o \

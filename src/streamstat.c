@@ -50,6 +50,7 @@ int			sst_max_workers = 2;
 int			sst_io_concurrency = 0;
 int			sst_io_combine_limit = 0;
 int			sst_max_rate = 0;
+int			sst_max_blocking_time = 1000;
 
 extern PGDLLEXPORT void _PG_init(void);
 
@@ -115,6 +116,16 @@ _PG_init(void)
 							0, INT_MAX,
 							PGC_USERSET,
 							GUC_UNIT_KB,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("streamstat.max_blocking_time",
+							"Time for which a call of streamstat lets another session wait for its lock on a relation, before it ends with an error.",
+							"-1 means any time.",
+							&sst_max_blocking_time,
+							1000,
+							-1, INT_MAX,
+							PGC_SUSET,
+							GUC_UNIT_MS,
 							NULL, NULL, NULL);
 
 	MarkGUCPrefixReserved("streamstat");

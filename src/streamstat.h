@@ -44,4 +44,7 @@ extern int	sst_io_combine_limit;
 /* Most kilobytes that a scan looks at in a second; 0 for no limit */
 extern int	sst_max_rate;
 
+/* Milliseconds for which others may wait for our locks; -1 for any time */
+extern int	sst_max_blocking_time;
+
 #endif							/* STREAMSTAT_H */

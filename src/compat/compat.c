@@ -77,6 +77,20 @@ sst_oldest_clog_xid(void)
 #endif
 }
 
+/* Does our transaction hold a lock of that mode or a stronger one? */
+bool
+sst_lock_held(const LOCKTAG *tag, LOCKMODE mode)
+{
+#if PG_VERSION_NUM >= 170000
+	return LockHeldByMe(tag, mode, true);
+#else
+	for (; mode <= MaxLockMode; mode++)
+		if (LockHeldByMe(tag, mode))
+			return true;
+	return false;
+#endif
+}
+
 /*
  * Would the buffer manager take this page image for valid?  It checks the
  * header, and the checksum where the cluster has checksums and their failures

@@ -28,6 +28,7 @@
 #include "portability/instr_time.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
+#include "storage/lock.h"
 #include "storage/smgr.h"
 #include "utils/backend_status.h"
 #include "utils/rel.h"
@@ -81,6 +82,7 @@ typedef struct SstSegmentFile
 	int64		segno;			/* of it, also if it cannot be opened; or -1 */
 } SstSegmentFile;
 
+extern bool sst_lock_held(const LOCKTAG *tag, LOCKMODE mode);
 extern Size sst_page_free_space(const PageData *page);
 extern Size sst_page_heap_free_space(const PageData *page);
 extern TransactionId sst_oldest_clog_xid(void);

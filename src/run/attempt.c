@@ -27,6 +27,7 @@
 #include "utils/resowner.h"
 
 #include "run/attempt.h"
+#include "run/blocking.h"
 #include "run/progress.h"
 
 /*
@@ -130,6 +131,9 @@ sst_attempt(SstAttempt *attempt, MemoryContext context)
 		sst_progress_resume();
 
 		if (is_everybodys(error->sqlerrcode))
+			ReThrowError(error);
+		/* Others wait for a lock that is not of this attempt. */
+		if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
 			ReThrowError(error);
 		attempt->measured = false;
 		attempt->reason = error->message;

@@ -26,6 +26,7 @@
 #include "storage/latch.h"
 #include "utils/wait_event.h"
 
+#include "run/blocking.h"
 #include "run/limits.h"
 #include "streamstat.h"
 
@@ -37,8 +38,8 @@
 /* Sleep ends late by less than this, mostly: what is made up for */
 #define LATENESS_SECONDS 0.01
 
-/* Longest sleep at a time */
-#define MAX_SLEEP_SECONDS 10.0
+/* Longest sleep at a time: then one looks who waits */
+#define MAX_SLEEP_SECONDS 0.1
 
 /* Bytes that may be read at once, as of a time; zero before the first scan */
 static struct
@@ -111,6 +112,7 @@ pay(const SstPace *pace, double bytes)
 						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
+		sst_check_blocking();
 
 		fill_account(pace->rate, bytes + lateness);
 	}

@@ -14,6 +14,7 @@
 
 #include "miscadmin.h"
 
+#include "run/blocking.h"
 #include "run/limits.h"
 #include "run/parallel.h"
 #include "run/prewarm.h"
@@ -41,6 +42,7 @@ count_blocks(Reporter *reporter, BlockNumber nblocks)
 	if (before / BLOCKS_PER_REPORT == reporter->ndone / BLOCKS_PER_REPORT)
 		return;
 
+	sst_check_blocking();
 	if (reporter->chunks != NULL)
 		sst_progress_chunks(reporter->chunks, reporter->first);
 	else

@@ -32,6 +32,7 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+#include "run/blocking.h"
 #include "run/parallel.h"
 #include "run/progress.h"
 #include "run/scan.h"
@@ -185,6 +186,7 @@ check_now_and_then(Scan *scan)
 		return;
 
 	report_progress(scan);
+	sst_check_blocking();
 	if (scan->limited && sst_pace_expired(&scan->pace))
 		scan->stopped = true;
 }

@@ -1,0 +1,19 @@
+/*-------------------------------------------------------------------------
+ *
+ * blocking.h
+ *	  Whom a call keeps waiting
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/blocking.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_BLOCKING_H
+#define SST_BLOCKING_H
+
+extern bool sst_is_blocking(void);
+extern void sst_check_blocking(void);
+
+#endif							/* SST_BLOCKING_H */

@@ -1,0 +1,121 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# A call that keeps another session waiting for its lock ends, after a while.
+# Calls are made slow by streamstat.max_rate.
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use lib "$FindBin::RealBin/lib";
+use Session;
+use Torture;
+
+my $node = PostgreSQL::Test::Cluster->new('blocking');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\n");
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION streamstat;
+CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a, repeat('x', 500) AS s FROM generate_series(1, 20000) i;
+CREATE INDEX t_btree ON t (k);
+CREATE INDEX t_brin ON t USING brin (k) WITH (pages_per_range = 1);
+CREATE ROLE scanner IN ROLE pg_stat_scan_tables;
+SQL
+
+my $scanner = Session->new($node);
+my $ddl = Session->new($node);
+my $refused = qr/ERROR:  55P03: canceling statement because another session waits for a lock on relation "%s"/;
+
+sub locks
+{
+	my ($session) = @_;
+
+	return $node->safe_psql('postgres',
+		"SELECT count(*) FROM pg_locks WHERE pid = $session->{pid} AND mode = 'AccessShareLock' AND relation IN ('t'::regclass, 't_btree'::regclass, 't_brin'::regclass)"
+	);
+}
+
+# Begin a slow call, and have somebody wait for a lock.
+sub begin_both
+{
+	my ($call, $lock, $before) = @_;
+
+	$scanner->query('SET streamstat.max_rate = \'64kB\'; ' . ($before // ''));
+	$scanner->send_query($call);
+	Session::poll($call, sub { locks($scanner) > 0 });
+	$ddl->send_query("BEGIN; SET LOCAL lock_timeout = '2500ms'; $lock; ROLLBACK");
+}
+
+foreach my $case (
+	[ "SELECT streamstat.table_stats('t')", 'TRUNCATE t', 't' ],
+	[ "SELECT streamstat.pgstattuple('t')", 'LOCK t', 't' ],
+	[ "SELECT streamstat.sample('t', 1000)", 'DROP TABLE t', 't' ],
+	[ "SELECT streamstat.btree_stats('t_btree')", 'DROP INDEX t_btree', 't_btree' ],
+	[ "SELECT streamstat.brin_stats('t_brin')", 'ALTER TABLE t ADD z int', 't' ],
+	[ "SELECT streamstat.reclaim('t_btree')", 'LOCK t', 't' ],
+	[ "SELECT streamstat.pg_prewarm('t')", 'TRUNCATE t', 't' ],
+	[ "DECLARE c CURSOR WITH HOLD FOR SELECT streamstat.table_stats('t')", 'TRUNCATE t', 't' ])
+{
+	my ($call, $lock, $name) = @$case;
+	my $message = $refused =~ s/%s/$name/r;
+
+	begin_both($call, $lock, 'SET streamstat.max_blocking_time = 200');
+	$ddl->answer;
+	is($ddl->{err}, '', "$lock waits no longer");
+	$scanner->answer;
+	like($scanner->{err}, qr/$message/, "than for some of $call");
+}
+
+# the default, for a role that cannot change it
+begin_both("SELECT streamstat.table_stats('t')", 'TRUNCATE t', 'RESET ALL; SET streamstat.max_rate = \'64kB\'; SET ROLE scanner');
+$ddl->answer;
+is($ddl->{err}, '', 'a lock is had after a second');
+$scanner->answer;
+like($scanner->{err}, qr/ERROR:  55P03: /, 'by default');
+$scanner->query('SET streamstat.max_blocking_time = -1');
+like($scanner->{err}, qr/ERROR:  42501: permission denied to set parameter/, 'only a superuser may change that');
+
+# a report is about the other relations, too
+begin_both(
+	"SELECT string_agg(name || ': ' || reason, ' ') FROM streamstat.database_report(max_time => '4 s', max_rate => '128kB') WHERE relation = 't'::regclass",
+	'LOCK t', 'RESET ROLE; SET streamstat.max_blocking_time = 0');
+$ddl->answer;
+is($ddl->{err}, '', 'a report does not keep anybody waiting');
+like($scanner->answer, qr/^t: canceling statement because another session waits/, 'and says why it skipped a relation');
+is($scanner->{err}, '', 'without an error');
+
+# The same lock, and nobody is refused: those who wait do so for more than a call,
+# for less than an AccessExclusiveLock, or may wait.
+foreach my $case (
+	[ 'SET streamstat.max_blocking_time = -1', 'LOCK t', qr/55P03: canceling statement due to lock timeout/ ],
+	[ 'SET streamstat.max_blocking_time = 0; BEGIN; LOCK t IN ROW EXCLUSIVE MODE', 'LOCK t', qr/55P03: canceling statement due to lock timeout/ ],
+	[ 'SET streamstat.max_blocking_time = 0', 'LOCK t IN EXCLUSIVE MODE; SELECT pg_sleep(0.5)', qr/^$/ ])
+{
+	my ($before, $lock, $expected) = @$case;
+
+	begin_both("SELECT streamstat.table_stats('t')", $lock, $before);
+	$ddl->answer;
+	like($ddl->{err}, $expected, "$before: $lock");
+	$ddl->query('ROLLBACK');
+	ok($scanner->busy, "$before: $lock: the call goes on");
+	$node->safe_psql('postgres', "SELECT pg_cancel_backend($scanner->{pid})");
+	$scanner->answer;
+	like($scanner->{err}, qr/57014/, 'until it is canceled');
+	$scanner->query('ROLLBACK');
+}
+
+is($scanner->query("RESET ALL; SELECT table_len FROM streamstat.pgstattuple('t')"),
+	$node->safe_psql('postgres', "SELECT pg_relation_size('t')"),
+	'afterwards');
+$scanner->end;
+$ddl->end;
+$node->stop;
+server_log_is_clean($node);
+
+done_testing();
