@@ -1,0 +1,129 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# Every function that scans, called on small relations and on some that are large
+# enough for parallel workers; each call gives one row that stays the same.
+
+package Rows;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+
+our @EXPORT = qw(make_relations %query);
+
+# Enough blocks for one worker, and for two
+use constant { ONE_WORKER => 16384, TWO_WORKERS => 24576 };
+use constant BLCKSZ => 8192;
+
+# Make the relations in the database postgres, and functions that call: again(),
+# and caught(), which catches cancels.  Returns the relations' names and files.
+sub make_relations
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE t AS SELECT i AS k, ARRAY[i % 100, i] AS a, point(i % 300, i / 300) AS p FROM generate_series(1, 20000) i;
+CREATE INDEX t_btree ON t (k);
+CREATE INDEX t_hash ON t USING hash (k);
+CREATE INDEX t_gin ON t USING gin (a);
+CREATE INDEX t_gist ON t USING gist (p);
+CREATE INDEX t_spgist ON t USING spgist (p);
+CREATE INDEX t_brin ON t USING brin (k) WITH (pages_per_range = 1);
+DELETE FROM t WHERE k % 10 = 0;
+VACUUM t;
+DELETE FROM t WHERE k % 11 = 0;
+CREATE TABLE parts (k int, s text) PARTITION BY RANGE (k);
+CREATE TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (1000);
+CREATE TABLE part_2 PARTITION OF parts FOR VALUES FROM (1000) TO (9000);
+INSERT INTO parts SELECT i, repeat('x', 100) FROM generate_series(0, 8999) i;
+CREATE INDEX parts_btree ON parts (k);
+CREATE TABLE big AS SELECT * FROM t;
+CREATE INDEX big_btree ON big (k);
+CREATE INDEX big_hash ON big USING hash (k);
+
+CREATE FUNCTION again(query text, n int) RETURNS text LANGUAGE plpgsql AS
+$$
+DECLARE
+	answer text;
+BEGIN
+	FOR i IN 1 .. n LOOP
+		EXECUTE query INTO answer;
+	END LOOP;
+	RETURN answer;
+END
+$$;
+
+CREATE FUNCTION caught(query text, n int) RETURNS text LANGUAGE plpgsql AS
+$$
+BEGIN
+	RETURN again(query, n);
+EXCEPTION WHEN query_canceled THEN
+	RETURN 'was caught';
+END
+$$;
+CHECKPOINT;
+SQL
+
+	# Pages that are not in use make a relation large enough for workers in no time.
+	my %file = split /[|\n]/,
+	  $node->safe_psql('postgres',
+		"SELECT relname, pg_relation_filepath(oid) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')"
+	  );
+	foreach my $case ([ 'big', TWO_WORKERS ], [ 'big_btree', ONE_WORKER ],
+		[ 'big_hash', ONE_WORKER ])
+	{
+		my ($name, $blocks) = @$case;
+
+		truncate($node->data_dir . "/$file{$name}", ($blocks + 1) * BLCKSZ)
+		  or die "could not extend $name: $!";
+	}
+
+	return %file;
+}
+
+# By the call, a query for its row.  Those that use workers are on "big".
+my $in_public =
+  "(SELECT name, method, bytes, free_percent, rebuilt_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY name)";
+our %query = (
+	(   map { $_ => "streamstat.$_" } (
+			"btree_stats('t_btree')", "btree_stats('big_btree')",
+			"hash_stats('t_hash')", "hash_stats('big_hash')",
+			"gin_stats('t_gin')", "brin_stats('t_brin')",
+			"gist_stats('t_gist')", "spgist_stats('t_spgist')",
+			"sample('t', 50, 1)", "sample('big', 1000000, 1)",
+			"sample('big_btree', 1000, 2)", "reclaim('t', 50, 'no', 1)",
+			"reclaim('t_btree', 50, 'no', 1)", "reclaim('t_gin', 50, 'no', 1)",
+			"pgstatindex('t_btree')", "pgstatindex('t_btree'::text)",
+			"pgstatindex('big_btree')", "pgstathashindex('t_hash')",
+			"pgstathashindex('big_hash')", "pgstatginindex('t_gin')",
+			"index_stats('t_gist')", "index_stats('big_btree')",
+			"index_stats_tree('parts_btree')", "table_stats('t', 'row')",
+			"table_stats('big')", "table_stats_tree('parts')",
+			"visibility_summary('t')", "unfrozen_ranges('t')",
+			"free_space_summary('t')", "layout_map('t', 20)",
+			"layout_map('big', 3)", "pgstattuple('t')", "pgstattuple('t'::text)",
+			"pgstattuple('big')", "pgstattuple_approx('t')",
+			"pgstattuple_approx('big')", "pg_relpages('t')",
+			"pg_relpages('t'::text)", "pg_prewarm('t')",
+			"pg_prewarm('t_gin', 'read')", "pg_prewarm('t', 'prefetch')",
+			"pg_prewarm('big')", "pg_prewarm('big', 'read')",
+			"pg_prewarm('big_btree', 'prefetch')")),
+	map { $_ => sprintf($in_public, $_) }
+	  ("database_report(margin => 0)", "last_database_report()"));
+$query{$_} = "(SELECT string_agg(r::text, ' ' ORDER BY r::text) FROM $query{$_} r)"
+  foreach keys %query;
+# without what is in buffers
+$query{$_} = "(SELECT string_agg(concat_ws(' ', bucket, free_percent, dead_percent, bar), ' ') FROM streamstat.$_)"
+  foreach grep { /^layout_map/ } keys %query;
+$query{'database_report_summary()'} =
+  "(SELECT count(*) FROM streamstat.database_report_summary())";
+# the procedure returns when it began, and how long it took
+$query{'run_database_report()'} =
+  "CALL streamstat.run_database_report(margin => 0)";
+# what another call has left
+$query{'last_database_report()'} =
+  "(SELECT count(*) - count(*) FROM streamstat.last_database_report())";
+
+1;
