@@ -1,0 +1,173 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# Every function of the extension as a query, for tests that call them all; and
+# how a query failed.
+
+package Calls;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use Time::HiRes ();
+
+our @EXPORT = qw(all_calls functions_without_call how_it_failed
+  random_settings one_of keep_busy table_with_indexes relations_of);
+
+# Queries about the given relations: table, btree, hash, gin, gist, spgist, brin,
+# tree (a partitioned table), tree_index
+sub all_calls
+{
+	my (%r) = @_;
+	my @calls = (
+		(map { "${_}_stats('$r{$_}')" } qw(btree hash gin gist spgist brin)),
+		"index_stats('$r{gin}')",
+		"index_stats('$r{btree}')",
+		"index_stats_tree('$r{tree_index}')",
+		"table_stats('$r{table}', 'row')",
+		"table_stats_tree('$r{tree}')",
+		"visibility_summary('$r{table}')",
+		"unfrozen_ranges('$r{table}')",
+		"free_space_summary('$r{table}')",
+		"layout_map('$r{table}', 5)",
+		"layout_map('$r{btree}', 5)",
+		"sample('$r{table}', 50)",
+		"sample('$r{hash}', 50)",
+		"sample('$r{btree}', 1000000)",
+		"reclaim('$r{table}', 50)",
+		"reclaim('$r{btree}')",
+		"database_report('2MB', '2 s')",
+		"last_database_report()",
+		"database_report_summary()",
+		"metrics",
+		"advice",
+		"progress",
+		"stat_progress()",
+		"stream_stats()",
+		"pgstattuple('$r{table}')",
+		"pgstattuple('$r{btree}'::text)",
+		"pgstattuple_approx('$r{table}')",
+		"pgstatindex('$r{btree}')",
+		"pgstatindex('$r{btree}'::text)",
+		"pgstathashindex('$r{hash}')",
+		"pgstatginindex('$r{gin}')",
+		"pg_relpages('$r{table}')",
+		"pg_relpages('$r{btree}'::text)",
+		"pg_prewarm('$r{table}')",
+		"pg_prewarm('$r{gin}', 'read')",
+		"pg_prewarm('$r{btree}', 'prefetch')",
+		"pg_prewarm('$r{table}', 'buffer', 'vm')");
+
+	return ((map { "SELECT * FROM streamstat.$_" } @calls),
+		"CALL streamstat.run_database_report('2MB', '2 s')");
+}
+
+# The functions and views that no query of all_calls() names
+sub functions_without_call
+{
+	my ($node) = @_;
+	my $calls = join "\n", all_calls(map { $_ => 't' }
+		  qw(btree hash gin gist spgist brin table tree tree_index));
+
+	return join ' ', grep { $calls !~ /streamstat\.$_\b/ } split /\n/,
+	  $node->safe_psql('postgres', q(
+SELECT proname FROM pg_proc WHERE pronamespace = 'streamstat'::regnamespace
+UNION SELECT relname FROM pg_class WHERE relnamespace = 'streamstat'::regnamespace AND relkind = 'v'));
+}
+
+# The first error among what psql with VERBOSITY=verbose printed: "SQLSTATE
+# message", with FATAL before it if the session was ended; or ''
+sub how_it_failed
+{
+	my ($stderr) = @_;
+
+	return '' if $stderr !~ /(ERROR|FATAL|PANIC):  ([0-9A-Z]{5}: .*)/;
+	return ($1 eq 'ERROR' ? '' : "$1 ") . $2;
+}
+
+# Commands that make a table with an index of each kind
+sub table_with_indexes
+{
+	my ($name) = @_;
+
+	return join '',
+	  "CREATE TABLE $name AS SELECT i AS k, ARRAY[i, i % 100] AS a, point(i % 100, i / 100) AS p, repeat('x', 50) AS pad FROM generate_series(1, 10000) i;\n",
+	  map { "CREATE INDEX ${name}_$_->[0] ON $name USING $_->[0] ($_->[1]);\n" }
+	  (
+		[ 'btree', 'k' ], [ 'hash', 'k' ], [ 'gin', 'a' ], [ 'gist', 'p' ],
+		[ 'spgist', 'p' ], [ 'brin', 'k' ]);
+}
+
+# ... as all_calls() wants it
+sub relations_of
+{
+	my ($name) = @_;
+
+	return (table => $name,
+		map { $_ => "${name}_$_" } qw(btree hash gin gist spgist brin));
+}
+
+sub one_of
+{
+	return $_[ int(rand(@_)) ];
+}
+
+# SET commands for what can be set of the way to the pages
+sub random_settings
+{
+	my (@rates) = @_;
+
+	return
+	    "SET streamstat.io_path = "
+	  . one_of('auto', 'buffer', 'file')
+	  . "; SET streamstat.io_method = "
+	  . one_of('auto', 'sync')
+	  . "; SET streamstat.max_workers = "
+	  . one_of(0, 2, 4)
+	  . "; SET streamstat.max_rate = '"
+	  . one_of(@rates) . "'";
+}
+
+# Give sessions one query after the other until the code returns false; then wait
+# for the last ones.  Each worker has {session}, {next}, which makes a query,
+# and {done}, which is told how it failed, or '', and can give the worker another
+# session.  Returns how many were done.
+sub keep_busy
+{
+	my ($more, @workers) = @_;
+	my $ndone = 0;
+
+	while (@workers)
+	{
+		my $go_on = $more->();
+		my @left;
+
+		foreach my $worker (@workers)
+		{
+			my $session = $worker->{session};
+
+			if (defined $worker->{query})
+			{
+				push @left, $worker;
+				next if $session->busy;
+				$session->answer;
+				$worker->{done}->(how_it_failed($session->{err}), $worker->{query}, $worker);
+				delete $worker->{query};
+				$ndone++;
+				pop @left if !$go_on || !$worker->{session}{run}->pumpable;
+			}
+			elsif ($go_on)
+			{
+				$worker->{query} = $worker->{next}->();
+				$session->send_query($worker->{query});
+				push @left, $worker;
+			}
+		}
+		@workers = @left;
+		Time::HiRes::usleep(2_000);
+	}
+	return $ndone;
+}
+
+1;
