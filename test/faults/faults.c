@@ -1,0 +1,362 @@
+/*-------------------------------------------------------------------------
+ *
+ * faults.c
+ *	  Failing system calls, for tests: a library to be preloaded into a server
+ *
+ * The test writes what is to go wrong, and with which file, into a file of its
+ * own (STREAMSTAT_FAULTS), which all processes of the server have mapped.  A bad
+ * range of a file behaves as on a bad disk: a read that begins before it comes
+ * back short, one that begins within it fails.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  test/faults/faults.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#define _GNU_SOURCE
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#ifdef HAVE_LIBURING
+#include <liburing.h>
+#endif
+
+/* What to do with reads of the file */
+enum
+{
+	FAULT_NONE,
+	FAULT_ERROR,				/* the range gives an error */
+	FAULT_END,					/* the file ends where the range begins */
+	FAULT_SHORT,				/* no read gives more than "most" bytes */
+	FAULT_INTERRUPTED,			/* every other read is interrupted */
+};
+
+/* As t/lib/Faults.pm writes it */
+typedef struct Faults
+{
+	uint64_t	ino;			/* the file */
+	uint64_t	from;			/* bytes of it: the range */
+	uint64_t	to;
+	uint32_t	reads;
+	uint32_t	error;			/* of reads, and of the others where set */
+	uint32_t	most;
+	uint32_t	uncached;		/* nothing can be read without waiting */
+	uint32_t	opens;			/* opening the file gives this error */
+	uint32_t	setups;			/* the making of a ring does */
+	uint32_t	submits;		/* submitting to a ring does, */
+	uint32_t	nsubmits;		/* so many times */
+	uint32_t	waits;			/* and waiting for completions, */
+	uint32_t	nwaits;			/* so many times */
+	uint32_t	hits;			/* calls that were made to fail */
+	uint32_t	spared;			/* a process whose calls are left alone */
+} Faults;
+
+static Faults *faults;
+static int	interrupted;
+
+__attribute__((constructor)) static void
+map_faults(void)
+{
+	const char *path = getenv("STREAMSTAT_FAULTS");
+	int			fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	void	   *mapped;
+
+	if (fd < 0)
+		return;
+	mapped = mmap(NULL, sizeof(Faults), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mapped != MAP_FAILED)
+		faults = mapped;
+	close(fd);
+}
+
+static void
+count_hit(void)
+{
+	__atomic_fetch_add(&faults->hits, 1, __ATOMIC_RELAXED);
+}
+
+static int
+concerns(int fd)
+{
+	struct stat st;
+	int			saved = errno;
+	int			result = faults != NULL && faults->ino != 0 &&
+		faults->spared != (uint32_t) getpid() &&
+		fstat(fd, &st) == 0 && st.st_ino == faults->ino;
+
+	errno = saved;
+	return result;
+}
+
+/*
+ * How much of a read may go on, at least 1; or -1 for an error, or 0 for the end
+ * of the file.
+ */
+static ssize_t
+allowed(size_t length, uint64_t offset)
+{
+	switch (faults->reads)
+	{
+		case FAULT_ERROR:
+		case FAULT_END:
+			if (offset + length <= faults->from ||
+				(faults->reads == FAULT_ERROR && offset >= faults->to))
+				return length;
+			count_hit();
+			if (offset < faults->from)
+				return faults->from - offset;
+			errno = faults->error;
+			return faults->reads == FAULT_ERROR ? -1 : 0;
+		case FAULT_SHORT:
+			if (length > faults->most)
+				count_hit();
+			return length < faults->most ? length : faults->most;
+		case FAULT_INTERRUPTED:
+			interrupted = !interrupted;
+			if (!interrupted)
+				return length;
+			count_hit();
+			errno = EINTR;
+			return -1;
+	}
+	return length;
+}
+
+/* One call for all kinds of reads */
+static ssize_t
+read_some(int fd, const struct iovec *iov, int niov, off_t offset, int flags)
+{
+	static ssize_t (*real) (int, const struct iovec *, int, off_t, int);
+	struct iovec part[64];
+	size_t		length = 0;
+	ssize_t		left;
+	int			n = 0;
+
+	if (real == NULL)
+		real = dlsym(RTLD_NEXT, "preadv2");
+	if (!concerns(fd) || niov > 64)
+		return real(fd, iov, niov, offset, flags);
+
+	if (faults->uncached && (flags & RWF_NOWAIT))
+	{
+		errno = EAGAIN;
+		return -1;
+	}
+	for (int i = 0; i < niov; i++)
+		length += iov[i].iov_len;
+	left = allowed(length, offset);
+	if (left <= 0)
+		return left;
+	for (; n < niov && left > 0; n++)
+	{
+		part[n] = iov[n];
+		if ((size_t) left < part[n].iov_len)
+			part[n].iov_len = left;
+		left -= part[n].iov_len;
+	}
+	return real(fd, part, n, offset, flags);
+}
+
+static ssize_t
+read_one(int fd, void *buffer, size_t length, off_t offset)
+{
+	struct iovec iov = {buffer, length};
+
+	return read_some(fd, &iov, 1, offset, 0);
+}
+
+ssize_t
+pread(int fd, void *buffer, size_t length, off_t offset)
+{
+	return read_one(fd, buffer, length, offset);
+}
+
+ssize_t
+pread64(int fd, void *buffer, size_t length, off_t offset)
+{
+	return read_one(fd, buffer, length, offset);
+}
+
+ssize_t
+__pread_chk(int fd, void *buffer, size_t length, off_t offset, size_t size)
+{
+	return read_one(fd, buffer, length, offset);
+}
+
+ssize_t
+__pread64_chk(int fd, void *buffer, size_t length, off_t offset, size_t size)
+{
+	return read_one(fd, buffer, length, offset);
+}
+
+ssize_t
+preadv(int fd, const struct iovec *iov, int niov, off_t offset)
+{
+	return read_some(fd, iov, niov, offset, 0);
+}
+
+ssize_t
+preadv64(int fd, const struct iovec *iov, int niov, off_t offset)
+{
+	return read_some(fd, iov, niov, offset, 0);
+}
+
+ssize_t
+preadv2(int fd, const struct iovec *iov, int niov, off_t offset, int flags)
+{
+	return read_some(fd, iov, niov, offset, flags);
+}
+
+ssize_t
+preadv64v2(int fd, const struct iovec *iov, int niov, off_t offset, int flags)
+{
+	return read_some(fd, iov, niov, offset, flags);
+}
+
+static int
+open_some(const char *path, int flags, mode_t mode)
+{
+	static int	(*real) (const char *, int, ...);
+	struct stat st;
+
+	if (real == NULL)
+		real = dlsym(RTLD_NEXT, "open");
+	if (faults != NULL && faults->opens != 0 &&
+		stat(path, &st) == 0 && st.st_ino == faults->ino)
+	{
+		count_hit();
+		errno = faults->opens;
+		return -1;
+	}
+	return real(path, flags, mode);
+}
+
+static mode_t
+mode_of(int flags, va_list args)
+{
+	return flags & (O_CREAT | O_TMPFILE) ? va_arg(args, unsigned) : 0;
+}
+
+#define DEFINE_OPEN(name) \
+int \
+name(const char *path, int flags,...) \
+{ \
+	va_list		args; \
+	mode_t		mode; \
+\
+	va_start(args, flags); \
+	mode = mode_of(flags, args); \
+	va_end(args); \
+	return open_some(path, flags, mode); \
+}
+
+DEFINE_OPEN(open)
+DEFINE_OPEN(open64)
+
+int
+__open_2(const char *path, int flags)
+{
+	return open_some(path, flags, 0);
+}
+
+int
+__open64_2(const char *path, int flags)
+{
+	return open_some(path, flags, 0);
+}
+
+#ifdef HAVE_LIBURING
+
+static void *
+of_liburing(const char *name)
+{
+	static void *library;
+
+	if (library == NULL)
+		library = dlopen("liburing.so.2", RTLD_NOW);
+	return dlsym(library, name);
+}
+
+int
+io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
+{
+	static int	(*real) (unsigned, struct io_uring *, unsigned);
+
+	if (real == NULL)
+		real = of_liburing("io_uring_queue_init");
+	if (faults != NULL && faults->setups != 0)
+	{
+		count_hit();
+		return -(int) faults->setups;
+	}
+	return real(entries, ring, flags);
+}
+
+/*
+ * A read through a ring fails by reading from no file at all, and is short by
+ * asking for less.  It is not done at once, as if it had to wait for the disk.
+ */
+int
+io_uring_submit(struct io_uring *ring)
+{
+	static int	(*real) (struct io_uring *);
+	struct io_uring_sq *sq = &ring->sq;
+	unsigned	mask = *sq->kring_entries - 1;
+
+	if (real == NULL)
+		real = of_liburing("io_uring_submit");
+	if (faults != NULL && faults->nsubmits > 0)
+	{
+		faults->nsubmits--;
+		count_hit();
+		return -(int) faults->submits;
+	}
+	for (unsigned i = sq->sqe_head; i != sq->sqe_tail; i++)
+	{
+		struct io_uring_sqe *sqe = &sq->sqes[i & mask];
+		ssize_t		n;
+
+		if (sqe->opcode != IORING_OP_READ || !concerns(sqe->fd))
+			continue;
+		n = allowed(sqe->len, sqe->off);
+		if (n < 0)
+			sqe->fd = -1;
+		else
+			sqe->len = n;
+		if (faults->uncached)
+			sqe->flags |= IOSQE_ASYNC;
+	}
+	return real(ring);
+}
+
+int
+__io_uring_get_cqe(struct io_uring *ring, struct io_uring_cqe **cqe,
+				   unsigned submit, unsigned wait_nr, sigset_t *sigmask)
+{
+	static int	(*real) (struct io_uring *, struct io_uring_cqe **, unsigned,
+						 unsigned, sigset_t *);
+
+	if (real == NULL)
+		real = of_liburing("__io_uring_get_cqe");
+	if (faults != NULL && faults->nwaits > 0)
+	{
+		faults->nwaits--;
+		count_hit();
+		return -(int) faults->waits;
+	}
+	return real(ring, cqe, submit, wait_nr, sigmask);
+}
+
+#endif							/* HAVE_LIBURING */
