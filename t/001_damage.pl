@@ -18,6 +18,7 @@ use Test::More;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use Pages;
+use Session;
 
 # Offsets in the special space of b-tree and hash pages, and in metapages
 use constant {
@@ -194,6 +195,30 @@ my %path = map { split /\|/ } split /\n/,
 	"SELECT relname, pg_relation_filepath(oid) FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace"
   );
 
+# One session until the server stops: what a query prints, and its messages
+my $session;
+
+sub ask
+{
+	my ($query) = @_;
+
+	$session //= Session->new($node, '-v', 'VERBOSITY=default');
+	my $answer = $session->query($query);
+	return ($answer, $session->{err} =~ s/^psql:\S+: //mgr);
+}
+
+sub end_session
+{
+	$session->end if defined $session;
+	undef $session;
+}
+
+sub stop
+{
+	end_session();
+	$node->stop;
+}
+
 # A relation's statistics as a hash
 sub stats
 {
@@ -204,11 +229,10 @@ sub stats
 	  $function
 	  ? "SELECT key, value FROM streamstat.$function('$name') s, json_each_text(row_to_json(s))"
 	  : "SELECT statistic, estimate FROM streamstat.sample('$name', 1000000)";
-	my ($ret, $stdout, $stderr) = $node->psql(
-		'postgres', "$query;
+	my ($stdout, $stderr) = ask("$query;
 SELECT 'requested', blocks_requested FROM streamstat.stream_stats()");
 
-	return { error => $stderr } if $ret != 0;
+	return { error => $stderr } if $stderr =~ /^ERROR/m;
 	return {
 		warning => $stderr,
 		map { (split /\|/, $_, 2)[ 0, 1 ] } split /\n/,
@@ -358,9 +382,8 @@ sub check_case
 	return if $method eq 'heap';
 
 	# A sample finds the same pages.
-	my ($ret, $stdout, $stderr) = $node->psql('postgres',
-		"SELECT estimate FROM streamstat.sample('$name', 1000000) WHERE statistic = '$case->{class}_pages'"
-	);
+	my ($stdout, $stderr) =
+	  ask("SELECT estimate FROM streamstat.sample('$name', 1000000) WHERE statistic = '$case->{class}_pages'");
 	is($stdout, $expected->{"$case->{class}_pages"}, "$label: sample");
 	like($stderr, qr/first corrupt page in sample of relation "$name" is block $case->{blocks}[0]\n?$/,
 		"$label: sample names the first corrupt page")
@@ -370,20 +393,17 @@ sub check_case
 	my $function = $method eq 'btree' ? 'pgstatindex' : 'pgstathashindex';
 	if ($method eq 'btree' && $case->{damage} eq 'special_high' && $case->{blocks}[0] > 0)
 	{
-		is( $node->safe_psql('postgres',
-				"SELECT outcome('SELECT streamstat.$function(''$name'')')"),
+		is( (ask("SELECT outcome('SELECT streamstat.$function(''$name'')')"))[0],
 			qq(XX002 index "$name" contains corrupted page at block $case->{blocks}[0]),
 			"$label: $function");
 		return;
 	}
 
-	my $ours = $node->safe_psql('postgres',
-		"SELECT outcome('SELECT * FROM streamstat.$function(''$name'')')");
+	my ($ours) = ask("SELECT outcome('SELECT * FROM streamstat.$function(''$name'')')");
 
 	# contrib's functions end a server with assertions where the page is not refused.
 	return if $asserts && !$case->{refused};
-	my $contribs = $node->safe_psql('postgres',
-		"SELECT outcome('SELECT * FROM public.$function(''$name'')')");
+	my ($contribs) = ask("SELECT outcome('SELECT * FROM public.$function(''$name'')')");
 
 	# A read of several blocks says how many of them are refused.
 	if ($case->{refused} && @{ $case->{blocks} } > 1)
@@ -428,13 +448,13 @@ sub keep_images
 
 # ---------------------------------------------------------------------------
 
-$node->stop;
+stop();
 damage($_) foreach (@cases);
 keep_images();
 $node->start;
 check_all('without checksums');
 $node->safe_psql('postgres', 'CHECKPOINT');
-$node->stop;
+stop();
 check_files('without checksums');
 
 # Checksums that agree with the damage: nothing changes.
@@ -470,7 +490,7 @@ foreach my $kind (qw(btree hash heap))
 $node->start;
 is($node->safe_psql('postgres', 'SHOW data_checksums'), 'on', 'checksums are on');
 check_all('with checksums');
-$node->stop;
+stop();
 check_files('with checksums');
 
 write_page($_->{name}, 7, $_->{damaged}) foreach (values %flipped);
@@ -488,6 +508,7 @@ my @methods = split /\n/, $node->safe_psql('postgres',
 foreach my $method (@methods)
 {
 	$node->append_conf('postgresql.conf', "io_method = $method");
+	end_session();
 	next if !$node->restart(fail_ok => 1);
 	foreach my $case (grep { $_->{kind} =~ /^big/ } @cases)
 	{
@@ -498,7 +519,7 @@ foreach my $method (@methods)
 
 # ---------------------------------------------------------------------------
 
-$node->stop if defined $node->{_pid};
+stop() if defined $node->{_pid};
 my $log = slurp_file($node->logfile);
 unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
 unlike($log, qr/leak|not closed|still referenced/i, 'no leak');

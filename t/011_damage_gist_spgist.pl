@@ -17,6 +17,7 @@ use Test::More;
 
 use lib "$FindBin::RealBin/lib";
 use Pages;
+use Session;
 
 # Offsets in the special space, 16 and 8 bytes, and in the metapage
 # (access/gist.h, access/spgist_private.h)
@@ -312,16 +313,18 @@ my %path = map { split /\|/ } split /\n/,
 	"SELECT relname, pg_relation_filepath(oid) FROM pg_class WHERE relkind = 'i' AND relnamespace = 'public'::regnamespace"
   );
 
+my $session = Session->new($node);
+
 # An index's statistics as a hash
 sub stats
 {
 	my ($name, $method) = @_;
-	my ($ret, $stdout, $stderr) = $node->psql('postgres',
+	my $answer = $session->query(
 		"SELECT key, value FROM streamstat.${method}_stats('$name') s, json_each_text(row_to_json(s))"
 	);
 
-	return { error => $stderr } if $ret != 0;
-	return { map { (split /\|/, $_, 2)[ 0, 1 ] } split /\n/, $stdout };
+	return { error => $session->{err} } if $session->{err} =~ /ERROR:/;
+	return { map { (split /\|/, $_, 2)[ 0, 1 ] } split /\n/, $answer };
 }
 
 # What the statistics must be is known of these columns.
@@ -419,12 +422,11 @@ sub fuzz
 sub check_sample
 {
 	my ($name, $stats) = @_;
-	my ($ret, $stdout, $stderr) = $node->psql('postgres',
-		"SELECT statistic, estimate FROM streamstat.sample('$name', 1000000)");
-	my %sample = map { split /\|/, $_, 2 } split /\n/, $stdout;
+	my %sample = map { split /\|/, $_, 2 } split /\n/,
+	  $session->query("SELECT statistic, estimate FROM streamstat.sample('$name', 1000000)");
 	my @different = grep { $sample{$_} != $stats->{$_} }
 	  grep { !/density|free_bytes/ } keys %sample;
-	my ($block) = $stderr =~ /first corrupt page in sample of relation "$name" is block (\d+)/;
+	my ($block) = $session->{err} =~ /first corrupt page in sample of relation "$name" is block (\d+)/;
 
 	is("@different", '', "$name: sample");
 	is($block // '', $stats->{first_corrupt_block}, "$name: warning of sample");
@@ -458,11 +460,13 @@ sub check_fuzzed
 	check_sample($name, $stats);
 }
 
+$session->end;
 $node->stop;
 damage($_) foreach (@cases);
 fuzz($_) foreach (@fuzzed);
 my %image = map { $_->{name} => join '', read_blocks($node->data_dir . "/$path{$_->{name}}") } @cases, @fuzzed;
 $node->start;
+$session = Session->new($node);
 
 foreach my $case (@cases)
 {
@@ -478,6 +482,7 @@ foreach my $method (qw(gist spgist))
 }
 
 $node->safe_psql('postgres', 'CHECKPOINT');
+$session->end;
 $node->stop;
 is( join(' ', grep { $image{$_} ne join '', read_blocks($node->data_dir . "/$path{$_}") } sort keys %image),
 	'', 'files are as they were');

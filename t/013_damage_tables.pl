@@ -8,9 +8,13 @@
 use strict;
 use warnings;
 
+use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+
+use lib "$FindBin::RealBin/lib";
+use Session;
 
 use constant BLCKSZ => 8192;
 
@@ -242,30 +246,29 @@ is(join(' ', sort keys %multi), 'lockers updater', 'there are multixacts');
 
 my %path;
 my @maps = map { my $fork = $_; map { "${fork}_$_" } sort keys %map } ('vm', 'fsm');
+my $session = Session->new($node);
 my @names = ((map { $_->[0] } @cases), (map { "random_$_" } sort keys %random), @maps);
 foreach my $name (@names)
 {
 	my $rows = $name =~ /^random/ ? $n_random_pages / keys(%random) * 33 : 1000;
 
-	$node->safe_psql('postgres',
+	$session->query(
 		"CREATE TABLE $name (k int, t text); INSERT INTO $name SELECT i, repeat('x', 200) FROM generate_series(1, $rows) i"
 	);
-	$node->safe_psql('postgres', "VACUUM (FREEZE) $name; DELETE FROM $name WHERE k % 100 = 0")
+	$session->query("VACUUM (FREEZE) $name; DELETE FROM $name WHERE k % 100 = 0")
 	  if $name =~ /^(vm|fsm)_/;
 	$path{$name} = $node->data_dir . '/'
-	  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$name')");
+	  . $session->query("SELECT pg_relation_filepath('$name')");
 }
 
 # Statistics as a hash
 sub stats
 {
 	my ($name, $path) = @_;
-	my ($ret, $stdout, $stderr) = $node->psql(
-		'postgres', "SET streamstat.io_path = $path;
+	my $answer = $session->query("SET streamstat.io_path = $path;
 SELECT key, value FROM streamstat.table_stats('$name') s, json_each_text(row_to_json(s))");
 
-	return { error => $stderr } if $ret != 0;
-	return { error => $stderr, map { (split /\|/, $_, 2)[ 0, 1 ] } split /\n/, $stdout };
+	return { error => $session->{err}, map { (split /\|/, $_, 2)[ 0, 1 ] } split /\n/, $answer };
 }
 
 sub read_pages
@@ -290,6 +293,7 @@ sub write_page
 
 my %expected;
 my %sound_tuples;
+$session->end;
 $node->stop;
 foreach my $case (@cases)
 {
@@ -338,16 +342,17 @@ foreach my $name (@maps)
 	  foreach (0 .. $#pages);
 }
 $node->start;
+$session = Session->new($node);
 
 # A call that must not fail comes behind each that may.
-my $sound = $node->safe_psql('postgres', "SELECT * FROM streamstat.table_stats('sound')");
+my $sound = $session->query("SELECT * FROM streamstat.table_stats('sound')");
 like($sound, qr/^sound\|\d+\|1000\|/, 'a sound table');
 
 sub sound_again
 {
 	my ($label) = @_;
 
-	is($node->safe_psql('postgres', "SELECT * FROM streamstat.table_stats('sound')"),
+	is($session->query("SELECT * FROM streamstat.table_stats('sound')"),
 		$sound, "$label: the next call");
 }
 
@@ -355,7 +360,7 @@ sub outcome
 {
 	my ($query, $path) = @_;
 
-	return $node->safe_psql('postgres',
+	return $session->query(
 		"SET streamstat.io_path = $path; SELECT outcome(\$\$ $query \$\$)");
 }
 
@@ -429,7 +434,7 @@ foreach my $path ('file', 'buffer')
 		}
 
 		# A range that begins with a refused page has no pages but its own.
-		my $layout = $node->safe_psql('postgres',
+		my $layout = $session->query(
 			"SET streamstat.io_path = $path; SELECT first_block, last_block, free_percent, dead_percent FROM streamstat.layout_map('$name', 1000)");
 		$layout{$name} //= $layout;
 		is($layout, $layout{$name}, "$label: layout_map by each way to the pages");
@@ -477,6 +482,7 @@ foreach my $path ('file', 'buffer')
 	}
 }
 
+$session->end;
 $node->stop;
 my $log = slurp_file($node->logfile);
 unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');

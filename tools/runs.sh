@@ -1,0 +1,79 @@
+# runs.sh - what tools/test-all and tools/torture share; they source it in the top directory
+#
+# A copy of the tree under /tmp, as $stage/tree, where all servers can run it;
+# runs on the servers side by side, each of which leaves its output and its time
+# in files; and the sum of what they found.
+
+if [ "$(id -u)" != 0 ]; then
+	echo "${0##*/}: root is needed to make the servers; tools/test tests one server without it" >&2
+	exit 1
+fi
+
+jobs=${STREAMSTAT_JOBS:-2}
+stage=$(mktemp -d /tmp/sst.XXXXXX)
+chmod 755 "$stage"
+
+clean_up()
+{
+	trap - EXIT
+	trap '' INT TERM HUP
+	local p
+
+	for p in $(jobs -p); do
+		kill -TERM "$p" 2>/dev/null || true
+	done
+	wait
+	rm -rf "$stage"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+mkdir "$stage/tree"
+tar -cf - --exclude=./.git . | tar -xf - -C "$stage/tree" --no-same-owner
+chmod -R a+rX "$stage/tree"
+cd "$stage"
+
+one()	# RUN [TOOL...]: a server's version, then arguments for make
+{
+	local run=$1 version=${1%% *} pid= start=$SECONDS
+	shift
+	[ $# -gt 0 ] || set -- test
+
+	trap '[ -z "$pid" ] || kill -TERM "$pid"; wait; exit 143' TERM
+	STREAMSTAT_MAKE=${run#"$version"} tree/tools/servers run "$version" \
+		"tree/tools/$@" >"$stage/$run.log" 2>&1 &
+	pid=$!
+	wait "$pid" || true
+	echo $((SECONDS - start)) >"$stage/$run.time"
+}
+
+# until there is room for one more
+wait_for_turn()
+{
+	while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
+		wait -n || true
+	done
+}
+
+passed=0 failed=0 skipped=0
+
+report()	# RUN
+{
+	local log="$stage/$1.log" result p f s
+
+	result=$(tail -n 1 "$log" | grep -E '^streamstat: [0-9]+ passed, [0-9]+ failed') || result=
+	if [ -z "$result" ]; then
+		p=0 f=1 s=0 result="no result: $(tail -n 1 "$log")"
+	else
+		IFS=, read -r p f s < <(echo "$result" | tr -dc '0-9,\n')
+	fi
+	printf '%-32s %s (%s s)\n' "$1" "${result#streamstat: }" "$(cat "$stage/$1.time")"
+	[ "$f" = 0 ] || sed 's/^/    /' "$log"
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + ${s:-0}))
+}
+
+finish()
+{
+	echo "streamstat: $passed passed, $failed failed$([ $skipped = 0 ] || echo ", $skipped skipped")"
+	[ $failed = 0 ] && [ $passed -gt 0 ]
+}
