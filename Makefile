@@ -5,9 +5,9 @@
 #   BUNDLED_READ_STREAM=1   use the bundled read stream where the server has one
 #   LIBURING=no             build without io_uring even if liburing is there
 #
-# make demo, make test, make test-all, make fuzz and make bench need neither an
-# installed server nor a running one; see README.md.  make fuzz takes SECONDS= for
-# each visitor; make bench takes
+# make demo, make test, make test-all, make fuzz, make torture and make bench need
+# neither an installed server nor a running one; see README.md.  make fuzz takes
+# SECONDS= for each visitor, make torture MINUTES= and SERVERS=; make bench takes
 #
 #   QUICK=1    the matrix of ten minutes
 #   XLARGE=1   indexes of 50 million rows, too
@@ -134,7 +134,7 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
 include $(PGXS)
-else ifeq ($(filter demo test test-all fuzz bench check-layers indent,$(MAKECMDGOALS)),)
+else ifeq ($(filter demo test test-all fuzz torture bench check-layers indent,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) names no PostgreSQL server with development files: install postgresql-server-dev-NN, or set PG_CONFIG)
 endif
 
@@ -148,7 +148,7 @@ objdirs:
 	@mkdir -p $(sort $(dir $(OBJS)))
 
 # These work on a private copy of a server; see tools/.
-.PHONY: demo test test-all fuzz bench indent check-layers
+.PHONY: demo test test-all fuzz torture bench indent check-layers
 demo:
 	@$(STREAMSTAT_DIR)/tools/demo
 test:
@@ -157,6 +157,8 @@ test-all:
 	@$(STREAMSTAT_DIR)/tools/test-all
 fuzz:
 	@$(STREAMSTAT_DIR)/tools/fuzz $(if $(SECONDS),-t $(SECONDS))
+torture:
+	@$(STREAMSTAT_DIR)/tools/torture $(if $(MINUTES),-t $(MINUTES)) $(SERVERS)
 bench:
 	@$(STREAMSTAT_DIR)/bench/run $(if $(XLARGE),-x) $(if $(QUICK),-q) $(SERVERS)
 check-layers:
