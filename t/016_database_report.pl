@@ -305,7 +305,7 @@ is($transactions, 1, 'the function works in one transaction');
 cmp_ok($held, '>', 0, 'the function holds its snapshot');
 is($reporter->answer, 't', 'the function');
 ($transactions, $held) = watch("CALL streamstat.run_database_report($slowly)");
-cmp_ok($transactions, '>', 5, 'the procedure commits');
+cmp_ok($transactions, '>', 1, 'the procedure commits');
 is($held, 0, 'the procedure holds no snapshot');
 like($reporter->answer, qr/\|budget\|\d+\|/, 'the procedure');
 is($reporter->{err}, '', 'no error');
