@@ -545,7 +545,7 @@ foreach my $call ($all, $read)
 			"$answer{$call}\n2", "$label, $what: the next call");
 	}
 
-	begin_to_wait("SET statement_timeout = 100; $call");
+	begin_to_wait("SET statement_timeout = '1s'; $call");
 	$s->answer;
 	like($s->{err}, qr/ERROR:  57014: /, "$label, timeout: error");
 	$s->query('RESET statement_timeout');

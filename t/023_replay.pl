@@ -306,6 +306,8 @@ my @unexpected;
 # What an OID or a name stands for may be gone, or on its way; so may a map, which
 # TRUNCATE leaves out.
 my $allowed = join '|',
+  # after the promotion
+  '55P03: canceling statement because another session waits for a lock',
   'FATAL 40001: terminating connection due to conflict with recovery',
   '40001: canceling statement due to conflict with recovery',
   '42P01: relation "[\w.]+" does not exist',
