@@ -277,7 +277,7 @@ entry_tree_blocks(const SstGinRebuild *gin, double bytes, double pivot)
 	double		level;
 
 	if (gin->npages > 0)
-		fill = (double) gin->bytes / gin->npages;
+		fill = Max((double) gin->bytes / gin->npages, 1);
 	if (gin->batches)
 		fill = inner_fill = Max(fill, FILL_OF_BATCHES * PAGE_ROOM);
 
@@ -290,11 +290,13 @@ entry_tree_blocks(const SstGinRebuild *gin, double bytes, double pivot)
 	while (level > 1)
 	{
 		double		level_bytes = level * pivot;
+		double		most = ceil(level / 2);
 
+		/* A page has two pivots at least, whatever a damaged one says. */
 		if (level_bytes <= PAGE_ROOM)
 			level = 1;
 		else
-			level = Max(2, ceil((level_bytes - PAGE_ROOM) / inner_fill) + 1);
+			level = Min(Max(2, ceil((level_bytes - PAGE_ROOM) / inner_fill) + 1), most);
 		blocks += level;
 	}
 
