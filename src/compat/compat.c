@@ -399,12 +399,26 @@ sst_max_pinned_buffers(Relation rel)
 	return Max(NBuffers / (MaxBackends + NUM_AUXILIARY_PROCS), 1);
 }
 
-/* Memory for nblocks blocks, aligned as direct I/O may want it. */
+/*
+ * Memory for nblocks blocks, aligned as direct I/O may want it; what palloc()
+ * returned is kept in front of it, for sst_pfree_blocks().
+ */
 void *
 sst_palloc_blocks(int nblocks)
 {
-	return (void *) TYPEALIGN(IO_ALIGN_SIZE,
-							  palloc((Size) nblocks * BLCKSZ + IO_ALIGN_SIZE));
+	char	   *memory = palloc((Size) nblocks * BLCKSZ + IO_ALIGN_SIZE +
+								sizeof(void *));
+	void	  **blocks = (void **) TYPEALIGN(IO_ALIGN_SIZE,
+											 memory + sizeof(void *));
+
+	blocks[-1] = memory;
+	return blocks;
+}
+
+void
+sst_pfree_blocks(void *blocks)
+{
+	pfree(((void **) blocks)[-1]);
 }
 
 /*

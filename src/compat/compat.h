@@ -102,6 +102,7 @@ extern XLogRecPtr sst_wal_begun(void);
 extern bool sst_direct_io(void);
 extern int	sst_max_pinned_buffers(Relation rel);
 extern void *sst_palloc_blocks(int nblocks);
+extern void sst_pfree_blocks(void *blocks);
 extern void sst_segment_file_init(SstSegmentFile *file, Relation rel,
 								  ForkNumber forknum);
 extern int	sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno);

@@ -417,6 +417,7 @@ scan_buffers_to_the_end(Scan *scan)
 			}
 		} while (next_slice(scan));
 
+	sst_careful_end(&reader);
 	/* A block that was on its way at an error was asked for only once. */
 	scan->result->report.blocks_requested = scan->result->nvisited;
 }
@@ -491,6 +492,7 @@ scan_source(Scan *scan)
 	end_slice(scan);
 	report_progress(scan);
 	FreeAccessStrategy(scan->strategy);
+	sst_careful_end(&scan->again);
 	scan->result->meta = scan->visitor.meta;
 }
 

@@ -92,3 +92,12 @@ sst_read_carefully(SstCarefulReader *reader, BlockNumber blkno, SstPage *page)
 
 	page->image = BufferIsValid(page->buffer) ? BufferGetPage(page->buffer) : NULL;
 }
+
+/* Free what the reader has; it can be used again. */
+void
+sst_careful_end(SstCarefulReader *reader)
+{
+	if (reader->image != NULL)
+		sst_pfree_blocks(reader->image);
+	reader->image = NULL;
+}

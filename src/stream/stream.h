@@ -83,7 +83,7 @@ struct SstStream
 	SstStreamReport *report;
 };
 
-/* What it takes to read single blocks; see sst_read_carefully() */
+/* What it takes to read single blocks, until sst_careful_end() */
 typedef struct SstCarefulReader
 {
 	Relation	rel;
@@ -117,6 +117,7 @@ extern bool sst_file_stream_gave_up(const SstStream *stream);
 
 extern void sst_read_carefully(SstCarefulReader *reader, BlockNumber blkno,
 							   SstPage *page);
+extern void sst_careful_end(SstCarefulReader *reader);
 
 extern void sst_stream_report_init(SstStreamReport *report, SstIoPath path);
 extern void sst_stream_report_merge(SstStreamReport *into,

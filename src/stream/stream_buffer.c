@@ -480,6 +480,9 @@ buffer_stream_end(SstStream *base)
 	sst_buffer_stream_abandon(base);
 	read_stream_end(stream->read_stream);
 	if (stream->advised)
+	{
 		sst_segment_file_close(&stream->advice_file);
+		pfree(stream->advised);
+	}
 	pfree(stream);
 }

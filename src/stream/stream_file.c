@@ -458,6 +458,7 @@ file_stream_end(SstStream *base)
 
 	close_reader(stream);
 	sst_segment_file_close(&stream->file);
+	sst_careful_end(&stream->careful);
 	MemoryContextDelete(stream->context);
 }
 
