@@ -56,6 +56,7 @@ OBJS = \
 	src/run/report.o \
 	src/run/sampling.o \
 	src/run/scan.o \
+	src/run/subtransaction.o \
 	src/source/chunks.o \
 	src/source/source_range.o \
 	src/source/source_sample.o \

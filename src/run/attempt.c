@@ -20,15 +20,13 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
 #include "storage/lmgr.h"
-#include "utils/resowner.h"
 
 #include "run/attempt.h"
 #include "run/blocking.h"
-#include "run/progress.h"
+#include "run/subtransaction.h"
 
 /*
  * Lock and open, an index behind its table, and never wait.  NULL if that
@@ -67,8 +65,9 @@ open_entry(SstAttempt *attempt)
 }
 
 static void
-make_attempt(SstAttempt *attempt)
+make_attempt(void *arg)
 {
+	SstAttempt *attempt = arg;
 	Relation	rel = open_entry(attempt);
 	SstTarget	target;
 
@@ -101,45 +100,23 @@ is_everybodys(int sqlerrcode)
 void
 sst_attempt(SstAttempt *attempt, MemoryContext context)
 {
-	MemoryContext oldcontext = CurrentMemoryContext;
-	ResourceOwner oldowner = CurrentResourceOwner;
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	ErrorData  *error = NULL;
 
 	if (RecoveryInProgress())
-	{
-		MemoryContextSwitchTo(context);
 		make_attempt(attempt);
-		MemoryContextSwitchTo(oldcontext);
-		return;
-	}
-
-	BeginInternalSubTransaction(NULL);
-	PG_TRY();
-	{
-		MemoryContextSwitchTo(context);
-		make_attempt(attempt);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		CurrentResourceOwner = oldowner;
-		sst_progress_resume();
-
-		if (is_everybodys(error->sqlerrcode))
-			ReThrowError(error);
-		/* Others wait for a lock that is not of this attempt. */
-		if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
-			ReThrowError(error);
-		attempt->measured = false;
-		attempt->reason = error->message;
-	}
-	PG_END_TRY();
-
+	else
+		error = sst_run_in_subtransaction(make_attempt, attempt);
 	MemoryContextSwitchTo(oldcontext);
-	CurrentResourceOwner = oldowner;
+
+	if (error == NULL)
+		return;
+	if (is_everybodys(error->sqlerrcode))
+		ReThrowError(error);
+	/* Others wait for a lock that is not of this attempt. */
+	if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
+		ReThrowError(error);
+
+	attempt->measured = false;
+	attempt->reason = error->message;
 }

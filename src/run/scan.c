@@ -30,12 +30,12 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #include "run/blocking.h"
 #include "run/parallel.h"
 #include "run/progress.h"
 #include "run/scan.h"
+#include "run/subtransaction.h"
 
 /* Blocks to take one by one after an error, at least; doubled each time */
 #define MIN_SINGLE_BLOCKS 16
@@ -296,45 +296,21 @@ scan_buffers(Scan *scan)
 }
 
 /*
- * Run an action in a subtransaction.  False when the buffer manager refused a
- * page: then what the action held is released.  Other errors pass through.
+ * Run an action in a subtransaction; false when the buffer manager refused a
+ * page.  Other errors pass through.
  */
 static bool
-run_in_subtransaction(void (*action) (void *arg), void *arg)
+try_action(void (*action) (void *arg), void *arg)
 {
-	MemoryContext oldcontext = CurrentMemoryContext;
-	ResourceOwner oldowner = CurrentResourceOwner;
-	volatile bool done = true;
+	ErrorData  *error = sst_run_in_subtransaction(action, arg);
 
-	BeginInternalSubTransaction(NULL);
-	PG_TRY();
-	{
-		MemoryContextSwitchTo(oldcontext);
-		action(arg);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
+	if (error == NULL)
+		return true;
+	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
+		ReThrowError(error);
+	FreeErrorData(error);
 
-		MemoryContextSwitchTo(oldcontext);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		CurrentResourceOwner = oldowner;
-		sst_progress_resume();
-
-		if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
-			ReThrowError(error);
-		FreeErrorData(error);
-		done = false;
-	}
-	PG_END_TRY();
-
-	MemoryContextSwitchTo(oldcontext);
-	CurrentResourceOwner = oldowner;
-
-	return done;
+	return false;
 }
 
 static void
@@ -354,7 +330,7 @@ try_scan_buffers(Scan *scan, BlockNumber *unread_end)
 														"streamstat stream",
 														ALLOCSET_DEFAULT_SIZES);
 	MemoryContext oldcontext = MemoryContextSwitchTo(streamcontext);
-	bool		done = run_in_subtransaction(scan_buffers_action, scan);
+	bool		done = try_action(scan_buffers_action, scan);
 
 	MemoryContextSwitchTo(oldcontext);
 	if (!done)
@@ -595,7 +571,7 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
 			parallel_scan_action(&scan);
 			return;
 		}
-		if (run_in_subtransaction(parallel_scan_action, &scan))
+		if (try_action(parallel_scan_action, &scan))
 			return;
 	}
 

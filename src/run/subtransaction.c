@@ -1,0 +1,58 @@
+/*-------------------------------------------------------------------------
+ *
+ * subtransaction.c
+ *	  Something that may go wrong, and nothing else with it
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/subtransaction.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+#include "run/progress.h"
+#include "run/subtransaction.h"
+
+/*
+ * Run an action in a subtransaction, and in the current memory context.
+ *
+ * Returns NULL when it is done.  After an error all locks, pins and files are
+ * released that the action held, and the error is returned, in the same context:
+ * for the caller to judge.  Not to be called in parallel mode, nor in recovery,
+ * where a conflict in a subtransaction ends the session.
+ */
+ErrorData *
+sst_run_in_subtransaction(void (*action) (void *arg), void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	ErrorData  *volatile error = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	PG_TRY();
+	{
+		MemoryContextSwitchTo(context);
+		action(arg);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		sst_progress_resume();
+	}
+	PG_END_TRY();
+
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+
+	return error;
+}

@@ -1,0 +1,18 @@
+/*-------------------------------------------------------------------------
+ *
+ * subtransaction.h
+ *	  Something that may go wrong, and nothing else with it
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * src/run/subtransaction.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_SUBTRANSACTION_H
+#define SST_SUBTRANSACTION_H
+
+extern ErrorData *sst_run_in_subtransaction(void (*action) (void *arg),
+											void *arg);
+
+#endif							/* SST_SUBTRANSACTION_H */
