@@ -14,9 +14,12 @@
  * empty, nothing is pinned, and the scan can sleep; see limits.c.
  *
  * In parallel mode no subtransaction can begin.  So the leader begins one
- * before, and scans all by itself should there be such an error.  In recovery
- * none begins either: a conflict would then end the session, not the query.  So
- * what comes through the buffer manager is taken one by one.
+ * before, and scans all by itself should there be such an error.
+ *
+ * In recovery none begins either: a conflict would then end the session, not the
+ * query.  So what comes through the buffer manager is taken one by one.  And no
+ * page is pinned ahead, as the replay of a hash index's split waits for pins on
+ * one page while it keeps another locked.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -244,6 +247,20 @@ next_single_block(Scan *scan)
 	return blkno;
 }
 
+/* Visit all pages of a stream, one pinned at a time. */
+static void
+visit_one_by_one(Scan *scan, SstStream *stream)
+{
+	SstPage		page;
+
+	while (!must_stop(scan) && stream->next(stream, &page))
+	{
+		visit_page(scan, &page);
+		check_now_and_then(scan);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
 /* Visit all pages of a stream. */
 static void
 visit_stream(Scan *scan, SstStream *stream)
@@ -349,7 +366,8 @@ try_scan_buffers(Scan *scan, BlockNumber *unread_end)
 
 /*
  * Visit the blocks before the given one, or before the end of the source, one by
- * one through the buffer manager, and count those that it refuses.
+ * one through the buffer manager.  Those that it refuses are counted, or raise its
+ * error, as the rules want.
  */
 static void
 scan_single_blocks(Scan *scan, SstCarefulReader *reader, BlockNumber end)
@@ -361,12 +379,21 @@ scan_single_blocks(Scan *scan, SstCarefulReader *reader, BlockNumber end)
 	{
 		CHECK_FOR_INTERRUPTS();
 		sst_read_carefully(reader, blkno, &page);
+		if (page.image == NULL && scan->plan->rules != SST_RULES_OURS)
+		{
+			page.buffer = ReadBufferExtended(scan->rel, scan->plan->forknum,
+											 blkno, RBM_NORMAL, scan->strategy);
+			page.image = BufferGetPage(page.buffer);
+		}
 		visit_page(scan, &page);
 		check_now_and_then(scan);
 	}
 }
 
-/* Scan through the buffer manager, and count the pages that it refuses. */
+/*
+ * Scan through the buffer manager, and count the pages that it refuses, or in
+ * recovery do as the rules want.
+ */
 static void
 scan_buffers_to_the_end(Scan *scan)
 {
@@ -417,7 +444,10 @@ scan_files(Scan *scan)
 	/* The stream holds no pin, and goes on when its source does. */
 	do
 	{
-		visit_stream(scan, stream);
+		if (scan->plan->in_recovery)
+			visit_one_by_one(scan, stream);
+		else
+			visit_stream(scan, stream);
 		gave_up = sst_file_stream_gave_up(stream);
 	} while (!gave_up && next_slice(scan));
 	stream->end(stream);
@@ -454,8 +484,8 @@ scan_source(Scan *scan)
 	if ((plan->path == SST_IO_PATH_BUFFER || !scan_files(scan)) &&
 		!must_stop(scan))
 	{
-		if (plan->rules == SST_RULES_OURS &&
-			(plan->in_recovery || !IsInParallelMode()))
+		if (plan->in_recovery ||
+			(plan->rules == SST_RULES_OURS && !IsInParallelMode()))
 			scan_buffers_to_the_end(scan);
 		else
 		{
