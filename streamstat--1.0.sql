@@ -218,7 +218,7 @@ COMMENT ON FUNCTION index_stats(regclass) IS
 'Statistics of an index of any access method, from all its pages.
 relation: whose row it is. method: access method. index_size: bytes, in pages pages. leaf_pages: pages that hold what the index is for (hash: bucket and overflow pages; GIN: leaf pages of all its trees, and pending list; BRIN: regular pages). internal_pages: pages that lead there (hash: bitmap pages; BRIN: revmap). deleted_pages: pages empty or set free. new_pages (all zeros), corrupt_pages: pages. The metapage is none of these. first_new_block, first_corrupt_block: the lowest, or null.
 free_bytes: free bytes in leaf pages. avg_leaf_density: percent of the space in leaf pages that is in use. leaf_fragmentation: b-tree and GIN, percent of leaf pages whose right sibling lies on an earlier block.
-note: what keeps the index from being read (a temporary index of another session, an unlogged one during recovery, one with partitions, one that is gone), or that it is not valid, or that its access method is not one of the server''s own: then pages are told apart by their headers only. Else null.
+note: what keeps the index from being read (a temporary index of another session, an unlogged one during recovery, one that is being built or was not completed, one with partitions, one that is gone), or that it is not valid, or that its access method is not one of the server''s own: then pages are told apart by their headers only. Else null.
 Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
 
 CREATE FUNCTION index_stats_tree(
@@ -859,7 +859,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_prewarm(regclass, text, text, int8, int8) IS
 'Brings blocks of a relation into memory, as contrib''s function of this name does; returns how many blocks.
 mode: buffer (into shared buffers), read (reads and keeps nothing) or prefetch (asks the kernel to read, and waits for nothing). fork: main, fsm, vm or init. first_block, last_block: the range, null for the fork''s first and last.
-Takes an AccessShareLock on the relation, and on the table if it is an index. Needs SELECT on the table.';
+Takes an AccessShareLock on the relation, and on the table if it is an index, which must not be one that is being built. Needs SELECT on the table.';
 
 --
 -- Whoever may run pgstattuple''s functions may run these.

@@ -135,6 +135,11 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 						forkname)));
 
 	sst_refuse_other_temp(rel, NULL);
+	if (sst_is_being_built(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is being built, or was not completed",
+						RelationGetRelationName(rel))));
 
 	nblocks = RelationGetNumberOfBlocksInFork(rel, plan.forknum);
 	plan.first = block_argument(fcinfo, 3, "starting", nblocks, 0);

@@ -161,6 +161,17 @@ is_without_data(Relation rel)
 	return !RelationIsPermanent(rel) && RecoveryInProgress();
 }
 
+/*
+ * Is it an index whose building has not ended?  That writes pages past the buffer
+ * manager, some of them twice: a page that is read into a buffer meanwhile would
+ * stay there as it was, for everybody.
+ */
+bool
+sst_is_being_built(Relation rel)
+{
+	return rel->rd_rel->relkind == RELKIND_INDEX && !rel->rd_index->indisready;
+}
+
 /* ERROR if the relation is of none of the given kinds. */
 void
 sst_require_kind(Relation rel, int kinds)
@@ -189,6 +200,8 @@ sst_target_examine(SstTarget *target, Relation rel)
 		target->obstacle = gettext_noop("partitioned: has no blocks of its own");
 	else if (target->kind == 0)
 		target->obstacle = gettext_noop("no blocks of a kind that is known");
+	else if (sst_is_being_built(rel))
+		target->obstacle = gettext_noop("index is being built, or was not completed");
 	else
 		target->nblocks = RelationGetNumberOfBlocks(rel);
 }

@@ -53,6 +53,7 @@ extern void sst_target_close(SstTarget *target);
 
 extern Relation sst_open_by_name(text *name);
 extern Relation sst_open_with_table(Oid relid, Oid *tableoid);
+extern bool sst_is_being_built(Relation rel);
 extern void sst_refuse_other_temp(Relation rel, const char *message);
 
 #endif							/* SST_TARGET_H */
