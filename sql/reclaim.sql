@@ -132,6 +132,14 @@ SELECT index, r.*, CASE WHEN index::text !~ 'hash' THEN blocks(index) END AS blo
 INSERT INTO rec_none VALUES (1);
 SELECT index, r.*, CASE WHEN index::text !~ 'hash' THEN blocks(index) END AS blocks FROM unnest('{rec_none_btree, rec_none_hash, rec_none_brin}'::regclass[]) index,
 	after_reindex(index) r;
+-- one that has lost all it had
+CREATE TABLE rec_emptied (i int) WITH (autovacuum_enabled = off);
+INSERT INTO rec_emptied SELECT generate_series(1, 20000);
+CREATE INDEX rec_emptied_hash ON rec_emptied USING hash (i);
+DELETE FROM rec_emptied;
+VACUUM rec_emptied;
+SELECT exact, predicted_high < bytes / 10 AS high, reclaimable_bytes > bytes * 0.9 AS reclaimable
+	FROM streamstat.reclaim('rec_emptied_hash');
 -- a BRIN index that has summarized nothing cannot say how large its tuples are
 CREATE TABLE rec_unknown (i int) WITH (autovacuum_enabled = off);
 CREATE INDEX rec_unknown_brin ON rec_unknown USING brin (i) WITH (pages_per_range = 1);

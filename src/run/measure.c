@@ -63,7 +63,12 @@ widen_by_steps(const RebuiltSize *size, const SstPageSample *sample,
 	static const SstStatistic entries =
 	{"entries", SST_TOTAL, SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage};
 	SstEstimate found = sst_estimate(&entries, sample);
-	double		factors[] = {found.low / found.value, found.high / found.value};
+	double		factors[2];
+
+	if (!(found.value > 0))
+		return;
+	factors[0] = found.low / found.value;
+	factors[1] = found.high / found.value;
 
 	for (int i = 0; i < lengthof(factors); i++)
 	{
