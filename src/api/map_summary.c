@@ -15,6 +15,7 @@
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/tuplestore.h"
 
 #include "api/call.h"
@@ -26,20 +27,38 @@ PG_FUNCTION_INFO_V1(sst_unfrozen_ranges);
 PG_FUNCTION_INFO_V1(sst_free_space_summary);
 
 /*
+ * The first block from the given one on that is in the set, or that is not; the
+ * number of blocks if there is none.
+ */
+static BlockNumber
+find_block(const SstBlockSet *set, BlockNumber from, bool member)
+{
+	uint64		blkno = from;	/* the last word can end behind all numbers */
+
+	for (; blkno < set->nblocks; blkno += 64 - blkno % 64)
+	{
+		uint64		word = set->words[blkno / 64];
+
+		word = (member ? word : ~word) >> (blkno % 64);
+		if (word != 0)
+		{
+			blkno += pg_rightmost_one_pos64(word);
+			break;
+		}
+	}
+
+	return (BlockNumber) Min(blkno, set->nblocks);
+}
+
+/*
  * Find the next range of blocks that are not in the set, from *first on; false
  * if there is none.  *end is one past its last block.
  */
 static bool
 next_range(const SstBlockSet *frozen, BlockNumber *first, BlockNumber *end)
 {
-	BlockNumber blkno = *first;
-
-	while (blkno < frozen->nblocks && sst_block_set_contains(frozen, blkno))
-		blkno++;
-	*first = blkno;
-	while (blkno < frozen->nblocks && !sst_block_set_contains(frozen, blkno))
-		blkno++;
-	*end = blkno;
+	*first = find_block(frozen, *first, false);
+	*end = find_block(frozen, *first, true);
 
 	return *first < *end;
 }
@@ -99,6 +118,7 @@ sst_visibility_summary(PG_FUNCTION_ARGS)
 
 	for (; next_range(frozen, &first, &end); first = end)
 	{
+		CHECK_FOR_INTERRUPTS();
 		found.nranges++;
 		found.largest_range = Max(found.largest_range, end - first);
 	}
