@@ -1,8 +1,11 @@
 
 # Copyright (c) 2026, streamstat contributors
 
-# A call that keeps another session waiting for its lock ends, after a while.
-# Calls are made slow by streamstat.max_rate.
+# A call that keeps another session waiting for its lock ends, after a while:
+# one that sleeps for streamstat.max_rate, and one that reads as fast as it can, alone
+# or with workers.
+#
+# What takes long at full speed is pages of zeros, which are in no place of the disk.
 
 use strict;
 use warnings;
@@ -13,8 +16,11 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Pages;
 use Session;
 use Torture;
+
+use constant HUGE => 32 * 1024 * 1024 * 1024 / BLCKSZ;
 
 my $node = PostgreSQL::Test::Cluster->new('blocking');
 $node->init;
@@ -30,26 +36,28 @@ SQL
 
 my $scanner = Session->new($node);
 my $ddl = Session->new($node);
+my $observer = Session->new($node);
 my $refused = qr/ERROR:  55P03: canceling statement because another session waits for a lock on relation "%s"/;
 
 sub locks
 {
 	my ($session) = @_;
 
-	return $node->safe_psql('postgres',
-		"SELECT count(*) FROM pg_locks WHERE pid = $session->{pid} AND mode = 'AccessShareLock' AND relation IN ('t'::regclass, 't_btree'::regclass, 't_brin'::regclass)"
+	return $observer->query(
+		"SELECT count(*) FROM pg_locks WHERE pid = $session->{pid} AND mode = 'AccessShareLock' AND relation >= 16384"
 	);
 }
 
 # Begin a slow call, and have somebody wait for a lock.
 sub begin_both
 {
-	my ($call, $lock, $before) = @_;
+	my ($call, $lock, $before, $timeout) = @_;
 
+	$timeout //= '10s';
 	$scanner->query('SET streamstat.max_rate = \'64kB\'; ' . ($before // ''));
 	$scanner->send_query($call);
 	Session::poll($call, sub { locks($scanner) > 0 });
-	$ddl->send_query("BEGIN; SET LOCAL lock_timeout = '2500ms'; $lock; ROLLBACK");
+	$ddl->send_query("BEGIN; SET LOCAL lock_timeout = '$timeout'; $lock; ROLLBACK");
 }
 
 foreach my $case (
@@ -93,21 +101,74 @@ is($scanner->{err}, '', 'without an error');
 # The same lock, and nobody is refused: those who wait do so for more than a call,
 # for less than an AccessExclusiveLock, or may wait.
 foreach my $case (
-	[ 'SET streamstat.max_blocking_time = -1', 'LOCK t', qr/55P03: canceling statement due to lock timeout/ ],
-	[ 'SET streamstat.max_blocking_time = 0; BEGIN; LOCK t IN ROW EXCLUSIVE MODE', 'LOCK t', qr/55P03: canceling statement due to lock timeout/ ],
+	[ 'SET streamstat.max_blocking_time = -1', 'LOCK t', qr/55P03: canceling statement due to lock timeout/, '2s' ],
+	[ 'SET streamstat.max_blocking_time = 0; BEGIN; LOCK t IN ROW EXCLUSIVE MODE', 'LOCK t', qr/55P03: canceling statement due to lock timeout/, '1s' ],
 	[ 'SET streamstat.max_blocking_time = 0', 'LOCK t IN EXCLUSIVE MODE; SELECT pg_sleep(0.5)', qr/^$/ ])
 {
-	my ($before, $lock, $expected) = @$case;
+	my ($before, $lock, $expected, $timeout) = @$case;
 
-	begin_both("SELECT streamstat.table_stats('t')", $lock, $before);
+	begin_both("SELECT streamstat.table_stats('t')", $lock, $before, $timeout);
 	$ddl->answer;
 	like($ddl->{err}, $expected, "$before: $lock");
 	$ddl->query('ROLLBACK');
 	ok($scanner->busy, "$before: $lock: the call goes on");
-	$node->safe_psql('postgres', "SELECT pg_cancel_backend($scanner->{pid})");
+	$observer->query("SELECT pg_cancel_backend($scanner->{pid})");
 	$scanner->answer;
 	like($scanner->{err}, qr/57014/, 'until it is canceled');
 	$scanner->query('ROLLBACK');
+}
+
+# Calls that do not sleep: there is no rate.
+$node->safe_psql('postgres', 'CREATE TABLE huge AS SELECT 1 AS k; CREATE INDEX huge_btree ON huge (k); CHECKPOINT');
+my $segment = $node->safe_psql('postgres',
+	"SELECT pg_size_bytes(current_setting('segment_size')) / " . BLCKSZ);
+foreach my $name ('huge', 'huge_btree')
+{
+	my $path = $node->data_dir . '/'
+	  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$name')");
+
+	for (my $n = 0; $n * $segment < HUGE; $n++)
+	{
+		my $file = $path . ($n > 0 ? ".$n" : '');
+
+		append_to_file($file, '');
+		truncate($file, BLCKSZ * $segment) or die "could not extend $file: $!";
+	}
+}
+
+foreach my $case (
+	[ "table_stats('huge')", 0 ],
+	[ "table_stats('huge')", 0, 'SET streamstat.io_path = buffer' ],
+	[ "table_stats('huge')", 2 ],
+	[ "table_stats('huge')", 2, 'SET streamstat.io_path = buffer' ],
+	[ "pgstattuple('huge')", 2 ],
+	[ "btree_stats('huge_btree')", 0 ],
+	[ "btree_stats('huge_btree')", 2 ],
+	[ "pg_prewarm('huge', 'prefetch')", 0 ],
+	[ "pg_prewarm('huge', 'read')", 0 ],
+	[ "pg_prewarm('huge', 'read')", 2 ],
+	[ "pg_prewarm('huge', 'buffer')", 0 ],
+	[ "pg_prewarm('huge', 'buffer')", 2 ],
+	[ "table_stats('huge')", 2, 'RESET streamstat.max_blocking_time' ])
+{
+	my ($call, $nworkers, $setting) = @$case;
+	my ($name) = $call =~ /'(\w+)'/;
+	my $lock = $name eq 'huge' ? 'LOCK huge' : "DROP INDEX $name";
+	my $message = $refused =~ s/%s/$name/r;
+	my $what = "$call, $nworkers workers" . ($setting ? ", $setting" : '');
+
+	$scanner->query("RESET ALL; SET streamstat.max_blocking_time = 0; SET statement_timeout = '20s'; SET max_parallel_maintenance_workers = $nworkers; " . ($setting // ''));
+	$scanner->send_query("SELECT * FROM streamstat.$call");
+	Session::poll("$what: begins", sub {
+		return $nworkers > 0
+		  ? $observer->query("SELECT count(*) FROM pg_stat_activity WHERE leader_pid = $scanner->{pid}") == $nworkers
+		  : locks($scanner) > 0;
+	});
+	$ddl->query("BEGIN; SET LOCAL lock_timeout = '10s'; $lock; ROLLBACK");
+	is($ddl->{err}, '', "$what: a lock is had");
+	$observer->query("SELECT pg_cancel_backend($scanner->{pid})") if $ddl->{err};
+	$scanner->answer;
+	like($scanner->{err}, qr/$message/, "$what: which is an error");
 }
 
 is($scanner->query("RESET ALL; SELECT table_len FROM streamstat.pgstattuple('t')"),
@@ -115,6 +176,7 @@ is($scanner->query("RESET ALL; SELECT table_len FROM streamstat.pgstattuple('t')
 	'afterwards');
 $scanner->end;
 $ddl->end;
+$observer->end;
 $node->stop;
 server_log_is_clean($node);
 
