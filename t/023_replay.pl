@@ -35,6 +35,7 @@ $primary->append_conf(
 autovacuum = off
 fsync = off
 shared_buffers = 16MB
+max_connections = 30
 allow_in_place_tablespaces = on
 wal_receiver_status_interval = 1s
 ));
@@ -273,6 +274,8 @@ INSERT INTO large SELECT repeat('x', 7000) FROM generate_series(1, 25000)));
 					is($session->query('SELECT workers > 0 FROM streamstat.stream_stats()'), 't', 'workers');
 				}
 				$session->send_query("SELECT $call FROM generate_series(1, 100000)");
+				Session::poll("$call: has a snapshot", sub {
+					$observer->query("SELECT backend_xmin IS NOT NULL FROM pg_stat_activity WHERE pid = $session->{pid}") eq 't' || !$session->busy });
 				Time::HiRes::usleep(rand(100_000));
 				$primary->safe_psql('postgres', 'DELETE FROM busy WHERE k IN (SELECT k FROM busy LIMIT 10)');
 				$primary->safe_psql('postgres', 'VACUUM busy');
@@ -299,6 +302,8 @@ foreach my $path ('auto', 'buffer')
 
 my %r = (relations_of('busy'), tree => 'tree', tree_index => 'tree_k');
 my @calls = all_calls(%r);
+my $next_call = in_turn(@calls);
+my %good;
 my %failed;
 my %ddl_failed;
 my @unexpected;
@@ -320,14 +325,19 @@ sub scanner
 {
 	my ($node) = @_;
 	my $session = Session->new($node);
+	my $call;
 
 	$session->query("LOAD 'streamstat'");
 	return {
 		session => $session,
-		next => sub { random_settings(0, 0, '50MB', '2MB') . '; ' . one_of(@calls) },
+		next => sub {
+			$call = $next_call->();
+			return random_settings(0, 0, '50MB', '2MB') . "; $call";
+		},
 		done => sub {
 			my ($how, $query, $worker) = @_;
 
+			$good{$call}++ if $how eq '';
 			$failed{ $how =~ s/"[\w.]+"|OID \d+/.../r }++;
 			push @unexpected, "$how: $query" if $how !~ /^(?:$allowed|$)/;
 			if ($how =~ /^FATAL/ || !$worker->{session}{run}->pumpable)
@@ -370,7 +380,7 @@ my $until = Time::HiRes::time() + 0.7 * $seconds;
 my @writers = map { writer($primary) } 1 .. 2;
 my @scanners = map { scanner($standby) } 1 .. 3;
 my $enough = sub {
-	return ($failed{''} // 0) > 3 * $seconds && ($ddl_failed{''} // 0) > $seconds && $failed{$canceled};
+	return ($failed{''} // 0) > 3 * $seconds && ($ddl_failed{''} // 0) > $seconds && $failed{$canceled} && keys(%good) == @calls;
 };
 
 # a machine that has much else to do takes longer
@@ -387,6 +397,7 @@ note(sprintf '%6d %s', $failed{$_}, $_ || 'rows') foreach sort keys %failed;
 note(sprintf '%6d of writers: %s', $ddl_failed{$_}, $_ || 'done') foreach sort keys %ddl_failed;
 is(join("\n", @unexpected), '', 'no other error');
 is(ended_in_query($log_position), 0, 'no session was ended in a query');
+is(join("\n", grep { !$good{$_} } @calls), '', 'each function was called, and returned');
 ok($enough->(), 'calls were made of relations that changed, and some conflicted');
 $_->{session}->end foreach @writers;
 
@@ -400,24 +411,45 @@ my %expected =
 $primary->wait_for_catchup($standby);
 $primary->stop;
 
-my @slow;
-foreach my $path ('auto', 'buffer')
+# Calls that take 4 s, and the same ones that take longer, should the promotion.
+my %slow;
+foreach my $rate (400, 50)
 {
-	foreach my $call ("table_stats('fixed', 'row')", "pgstattuple('fixed')")
+	foreach my $path ('auto', 'buffer')
 	{
-		my $session = Session->new($standby);
+		foreach my $call ("table_stats('fixed', 'row')", "pgstattuple('fixed')")
+		{
+			my $session = Session->new($standby);
 
-		$session->query(
-			"LOAD 'streamstat'; SET streamstat.io_path = $path; SET streamstat.max_rate = '400kB'");
-		$session->send_query("SELECT * FROM streamstat.$call");
-		Session::poll("$call: sleeps", sub { asleep($session) });
-		push @slow, [ $session, "$path: $call", $expected{"SELECT * FROM streamstat.$call"} ];
+			$session->query(
+				"LOAD 'streamstat'; SET streamstat.io_path = $path; SET streamstat.max_rate = '${rate}kB'");
+			$session->send_query("SELECT * FROM streamstat.$call");
+			Session::poll("$call: sleeps", sub { asleep($session) });
+			push @{ $slow{"$path: $call"} }, $session;
+		}
 	}
 }
 %failed = @unexpected = ();
 $standby->promote;
-$observer->query('SELECT 1');
-is(scalar(grep { $_->[0]->busy } @slow), scalar(@slow), 'slow calls outlast the promotion');
+is($observer->query('SELECT pg_is_in_recovery()'), 'f', 'promoted');
+
+# Of each call one that has outlasted that
+my %outlasted;
+foreach my $what (sort keys %slow)
+{
+	foreach my $session (@{ $slow{$what} })
+	{
+		if ($session->busy && !$outlasted{$what})
+		{
+			$outlasted{$what} = $session;
+			next;
+		}
+		$observer->query("SELECT pg_cancel_backend($session->{pid})");
+		$session->answer;
+		$session->end;
+	}
+}
+is(join("\n", grep { !$outlasted{$_} } sort keys %slow), '', 'slow calls outlast the promotion');
 
 %ddl_failed = ();
 $until = Time::HiRes::time() + 0.3 * $seconds;
@@ -430,11 +462,11 @@ cmp_ok($failed{''} // 0, '>', 0, 'promoted: calls were made');
 is($failed{$canceled} // 0, 0, 'promoted: nothing conflicts');
 $_->{session}->end foreach @scanners;
 
-foreach (@slow)
+foreach my $what (sort keys %outlasted)
 {
-	my ($session, $what, $expected) = @$_;
+	my $session = $outlasted{$what};
 
-	is($session->answer, $expected, "$what: promotion meanwhile");
+	is($session->answer, $expected{ 'SELECT * FROM streamstat.' . $what =~ s/^\w+: //r }, "$what: promotion meanwhile");
 	is($session->{err}, '', "$what: no error");
 	$session->end;
 }

@@ -10,10 +10,11 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use List::Util ();
 use Time::HiRes ();
 
 our @EXPORT = qw(all_calls functions_without_call how_it_failed
-  random_settings one_of keep_busy table_with_indexes relations_of);
+  random_settings one_of in_turn keep_busy table_with_indexes relations_of);
 
 # Queries about the given relations: table, btree, hash, gin, gist, spgist, brin,
 # tree (a partitioned table), tree_index
@@ -111,6 +112,19 @@ sub relations_of
 sub one_of
 {
 	return $_[ int(rand(@_)) ];
+}
+
+# A function that returns one of them after the other, at random, but each before any
+# of them once more
+sub in_turn
+{
+	my (@all) = @_;
+	my @left;
+
+	return sub {
+		@left = List::Util::shuffle(@all) if !@left;
+		return shift @left;
+	};
 }
 
 # SET commands for what can be set of the way to the pages
