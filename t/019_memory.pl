@@ -4,8 +4,8 @@
 # What a call takes in memory: less than 16 MB of its own in each process,
 # whatever the size of the relation and the settings, and nothing that stays.
 #
-# The relation of three segments is pages of zeros, which are in no place of the
-# disk.
+# The relations of three segments are real at their beginning and end; between, they
+# are pages of zeros, which are in no place of the disk.
 
 use strict;
 use warnings;
@@ -19,14 +19,21 @@ use Time::HiRes ();
 use lib "$FindBin::RealBin/lib";
 use Faults;
 use Pages;
+use Processes;
 use Session;
 use Torture;
 
-# Blocks of the relation of three segments, and of one that workers read
-use constant { HUGE => 263_000, BIG => 33_000 };
+# Blocks of the relations of three segments, and of those that fewer workers read;
+# and of huge's maps, for so many blocks
+use constant { HUGE => 263_000, BIG => 33_000, HUGE_VM => 9, HUGE_FSM => 67 };
+
+# Workers of a call, as many as can be of use there
+use constant WORKERS => 8;
 
 # kB
 use constant LIMIT => 16 * 1024;
+
+use constant ENOENT => 2;
 
 plan skip_all => 'this is not Linux' if $^O ne 'linux';
 
@@ -40,17 +47,22 @@ $node->append_conf(
 autovacuum = off
 fsync = off
 shared_buffers = 16MB
-max_worker_processes = 8
-max_parallel_workers = 8
+max_worker_processes = 24
+max_parallel_workers = 24
+max_parallel_maintenance_workers = 8
 jit = off
 ));
 my $faults = Faults->new($node);
-plan skip_all => 'there is no compiler' if !$faults;
+plan skip_all => 'no C compiler for test/faults' if !$faults;
 
 $node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION streamstat;
-CREATE TABLE huge AS SELECT i AS k FROM generate_series(1, 226) i;
+CREATE TABLE huge AS SELECT i AS k FROM generate_series(1, 1130) i;
+DELETE FROM huge WHERE k > 1030;
+VACUUM (FREEZE) huge;
+CREATE INDEX huge_btree ON huge (k);
+CREATE INDEX huge_hash ON huge USING hash (k);
 CREATE TABLE big AS SELECT i AS k FROM generate_series(1, 100000) i;
 VACUUM big;
 CREATE INDEX big_btree ON big (k);
@@ -59,28 +71,39 @@ CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a FROM generate_series(1, 30000) i;
 CREATE INDEX t_btree ON t (k) WITH (fillfactor = 20);
 CREATE INDEX t_gin ON t USING gin (a);
 SQL
-my %path = map { split /\|/ } split /\n/, $node->safe_psql('postgres', "
-SELECT relname, '" . $node->data_dir . "/' || pg_relation_filepath(oid) FROM pg_class
-WHERE relname IN ('huge', 'big', 'big_btree', 'big_hash')");
+my %file = split /[|\n]/, $node->safe_psql('postgres', q(
+SELECT relname, pg_relation_filepath(oid) FROM pg_class
+WHERE relname LIKE 'huge%' OR relname LIKE 'big%'));
+my %path = map { $_ => $node->data_dir . "/$file{$_}" } keys %file;
 my $segment = $node->safe_psql('postgres',
 	"SELECT pg_size_bytes(current_setting('segment_size')) / " . BLCKSZ);
 $node->stop;
 
-my $page = (read_blocks($path{huge}))[0];
-foreach my $n (0 .. int(HUGE / $segment))
+# Make a fork larger, with a copy of one of its pages in the last block; of what has
+# several segments, in the first block of the last one as well.
+sub extend
 {
-	my $file = $path{huge} . ($n > 0 ? ".$n" : '');
-	my $blocks = HUGE - $n * $segment;
+	my ($path, $nblocks, $copied) = @_;
+	my $page = (read_blocks($path))[$copied];
+	my $last = int(($nblocks - 1) / $segment);
 
-	append_to_file($file, '');
-	truncate($file, BLCKSZ * ($blocks < $segment ? $blocks : $segment)) or die;
+	foreach my $n (0 .. $last)
+	{
+		my $file = $path . ($n > 0 ? ".$n" : '');
+		my $blocks = $n < $last ? $segment : $nblocks - $n * $segment;
+
+		append_to_file($file, '');
+		truncate($file, BLCKSZ * $blocks) or die "could not extend $file: $!";
+		write_block($file, 0, $page) if $n > 0 && $n == $last;
+		write_block($file, $blocks - 1, $page) if $n == $last;
+	}
 }
-truncate($path{$_}, BIG * BLCKSZ) or die foreach (qw(big big_btree big_hash));
 
-# a page with rows at the beginning and at the end of the last segment
-my $last = $path{huge} . '.' . int(HUGE / $segment);
-write_block($last, 0, $page);
-write_block($last, HUGE % $segment - 1, $page);
+extend($path{huge}, HUGE, 0);
+extend("$path{huge}_vm", HUGE_VM, 0);
+extend("$path{huge}_fsm", HUGE_FSM, 2);
+extend($path{$_}, HUGE, 1) foreach 'huge_btree', 'huge_hash';
+truncate($path{$_}, BIG * BLCKSZ) or die foreach (qw(big big_btree big_hash));
 $faults->start($node);
 
 # ---------------------------------------------------------------------------
@@ -92,41 +115,26 @@ my %most = (leader => 0, worker => 0);
 my $ncalls = 0;
 my $nworkers = 0;
 
-sub rss_anon
-{
-	my ($pid) = @_;
-
-	open(my $fh, '<', "/proc/$pid/status") or return 0;
-	my $status = join '', <$fh>;
-	return $status =~ /^RssAnon:\s+(\d+) kB$/m ? $1 : 0;
-}
-
-# Parallel workers are what the postmaster has as children for some time.
-sub children
-{
-	open(my $fh, '<', "/proc/$postmaster/task/$postmaster/children") or die;
-	return split / /, join('', <$fh>);
-}
-
 # Make a call, and look at the memory of the processes all the while.  A new
 # worker has next to nothing; of the leader, what it had before counts not.
+# Parallel workers are what the postmaster has as children for some time.
 sub call
 {
-	my ($what, $query, $expected) = @_;
-	my %known = map { $_ => 1 } children();
-	my $before = rss_anon($session->{pid});
+	my ($what, $query, $expected, $workers) = @_;
+	my %known = map { $_ => 1 } children($postmaster);
+	my $before = memory_of($session->{pid});
 	my %peak = (leader => 0, worker => 0);
 	my %workers;
 
 	$session->send_query($query);
 	while ($session->busy)
 	{
-		my $now = rss_anon($session->{pid}) - $before;
+		my $now = memory_of($session->{pid}) - $before;
 
 		$peak{leader} = $now if $now > $peak{leader};
-		foreach my $pid (grep { !$known{$_} } children())
+		foreach my $pid (grep { !$known{$_} } children($postmaster))
 		{
-			$now = rss_anon($pid);
+			$now = memory_of($pid);
 			$workers{$pid} = 1;
 			$peak{worker} = $now if $now > $peak{worker};
 		}
@@ -137,6 +145,9 @@ sub call
 	$nworkers += keys %workers;
 	push @wrong, "$what: $answer $session->{err}"
 	  if $session->{err} =~ /ERROR/ || (defined $expected && $answer ne $expected);
+	push @wrong, "$what: not $workers workers"
+	  if defined $workers
+	  && $session->query('SELECT workers FROM streamstat.stream_stats()') ne $workers;
 	foreach my $process (sort keys %peak)
 	{
 		push @too_much, "$what: $process $peak{$process} kB" if $peak{$process} >= LIMIT;
@@ -178,10 +189,10 @@ foreach my $way (sort keys %ways)
 {
 	new_session();
 	$session->query($ways{$way});
-	foreach my $concurrency (0, 1, 32, 1000)
+	foreach my $concurrency (0, 1, 1000)
 	{
-		# in buffers it is the server's
-		next if $way eq 'buffers' && $concurrency % 32 != 0;
+		# in buffers it is the server's; without a queue, both methods are one
+		next if $concurrency != 0 && $way eq 'buffers' || $concurrency == 1 && $way eq 'files, sync';
 		foreach my $workers (0, 2)
 		{
 			$session->query("SET streamstat.io_concurrency = $concurrency; SET streamstat.max_workers = $workers");
@@ -201,42 +212,67 @@ foreach my $way (sort keys %ways)
 # ---------------------------------------------------------------------------
 # Each function, with the settings that take most, and three segments
 
+# the blocks of huge that are in the free space map, and those in the visibility map
+my ($with_space, $visible) = (2, 10);
+
 foreach my $way ('buffers', 'files, io_uring')
 {
 	new_session();
 	$session->query("$ways{$way}; SET streamstat.io_concurrency = 1000; SET streamstat.max_workers = 0");
-	uncached('huge', '.1');
 	foreach my $case (
 		[ "sample('huge', 100000, 1)", 'max(blocks_sampled)', 100000 ],
-		[ "pgstattuple_approx('huge')", 'approx_tuple_count, scanned_percent', '678|100' ],
+		# the larger one of two samples is read while what the other said is kept
+		[ "sample('huge_btree', 150000, 1, 0.0001)", 'max(blocks_sampled), max(ended_by)', '75120|blocks' ],
+		[ "sample('huge_hash', 5000, 1)", 'max(blocks_sampled)', 5000 ],
+		[ "pgstattuple_approx('huge')", 'table_len / 8192, scanned_percent >= 99', HUGE . '|t' ],
 		[ "reclaim('huge', 100000)", 'bytes / 8192', HUGE ],
+		[ "reclaim('huge_btree', 5000)", 'bytes / 8192', HUGE ],
 		[ "layout_map('huge', 7)", 'count(*), max(last_block)', '7|' . (HUGE - 1) ],
+		[ "visibility_summary('huge')", 'pages, all_visible, unfrozen_ranges, corrupt_map_pages',
+			HUGE . "|$visible|2|0" ],
+		[ "unfrozen_ranges('huge')", 'count(*), max(last_block)', '2|' . (HUGE - 1) ],
+		[ "free_space_summary('huge')", 'pages, pages_with_free_space, corrupt_map_pages',
+			HUGE . "|$with_space|0" ],
+		[ "pg_relpages('huge')", '*', HUGE ],
+		[ "pg_relpages('huge_hash')", '*', HUGE ],
 		[ "database_report('3GB')", "bytes / 8192", HUGE, "WHERE relation = 'huge'::regclass" ])
 	{
 		my ($call, $columns, $expected, $where) = @$case;
 
-		next if $way eq 'buffers' && $call =~ /approx|layout/;
+		next if $way eq 'buffers' && $call =~ /approx|reclaim|layout|report|huge_/;
+		next if $way ne 'buffers' && $call =~ /sample\('huge'/;
+		uncached($call =~ /(huge_\w+)/ ? $1 : 'huge', '.1');
 		call("$way, huge, $call", "SELECT $columns FROM streamstat.$call " . ($where // ''), $expected);
 	}
-	$session->query("SET streamstat.max_workers = 2");
+	$session->query('SET streamstat.max_workers = ' . WORKERS);
 	foreach my $case (
 		[ "table_stats('huge')", 'pages, new_pages, tuple_count, corrupt_pages',
-			HUGE . '|' . (HUGE - 3) . '|678|0' ],
-		[ "pgstattuple('huge')", 'table_len / 8192, tuple_count', HUGE . '|678' ],
+			HUGE . '|' . (HUGE - 7) . '|1482|0' ],
+		[ "pgstattuple('huge')", 'table_len / 8192, tuple_count', HUGE . '|1482' ],
+		[ "btree_stats('huge_btree')", 'index_size / 8192, new_pages, live_items, corrupt_pages',
+			HUGE . '|' . (HUGE - 7) . '|1762|0' ],
+		[ "pgstatindex('huge_btree')", 'index_size / 8192, leaf_pages', HUGE . '|5' ],
+		[ "hash_stats('huge_hash')", 'index_size / 8192, new_pages, live_items > 1030, corrupt_pages',
+			HUGE . '|' . (HUGE - 8) . '|t|0' ],
+		[ "pgstathashindex('huge_hash')", 'bucket_pages, overflow_pages, bitmap_pages, unused_pages',
+			'6|0|1|' . (HUGE - 8) ],
 		[ "pg_prewarm('huge', 'read')", '*', HUGE ],
 		[ "pg_prewarm('huge', 'buffer')", '*', HUGE ])
 	{
 		my ($call, $columns, $expected) = @$case;
 
 		next if ($way eq 'buffers') ne ($call =~ /prewarm/);
-		call("$way, huge, workers, $call", "SELECT $columns FROM streamstat.$call", $expected);
+		uncached($call =~ /'(\w+)'/, '.1');
+		call("$way, huge, workers, $call", "SELECT $columns FROM streamstat.$call", $expected, WORKERS);
 	}
 }
 is(join("\n", @too_much), '', 'no process took 16 MB');
 is(join("\n", @wrong), '', 'and the numbers are right');
 cmp_ok($ncalls, '>', 30, 'calls were made');
-cmp_ok($nworkers, '>', 10, 'workers helped');
+cmp_ok($nworkers, '>', 20, 'workers helped');
 note "$ncalls calls, $nworkers workers; at most: leader $most{leader} kB, worker $most{worker} kB";
+ok(scalar(grep { $_ == $session->{pid} } children_by_parent($postmaster)),
+	'processes are found where the kernel has no list of children');
 
 # ---------------------------------------------------------------------------
 # A segment that goes away: who has it open can read it, a worker cannot, and to a
@@ -244,28 +280,47 @@ note "$ncalls calls, $nworkers workers; at most: leader $most{leader} kB, worker
 
 $faults->clear;
 rename("$path{huge}.1", "$path{huge}.away") or die;
-my $query = "SELECT pages, tuple_count FROM streamstat.table_stats('huge')";
-foreach (1 .. 10)
+foreach my $call ("table_stats('huge')", "pgstattuple('huge')",
+	map { "pg_prewarm('huge', '$_', 'main', $segment, 2 * $segment - 1)" } 'read', 'buffer')
 {
-	last if $session->query($query) eq '';
+	# pg_prewarm, as contrib's, has all files closed first.  So for it the file is
+	# there, but to nobody else.
+	if ($call =~ /prewarm/)
+	{
+		rename("$path{huge}.away", "$path{huge}.1") if -e "$path{huge}.away";
+		$faults->set(file => "$path{huge}.1", opens => ENOENT, spared => $session->{pid});
+	}
+
+	# the workers can come too late
+	foreach (1 .. 10)
+	{
+		last if $session->query("SELECT streamstat.$call") eq '';
+	}
+	like(
+		$session->{err},
+		qr/ERROR:  58P01: could not open file "\Q$file{huge}\E\.1" \(target block \d+\): No such file/,
+		"a segment that is missing: of a worker, $call");
 }
-like(
-	$session->{err},
-	qr/ERROR:  58P01: could not open file "[^"]*\.1" \(target block \d+\): No such file/,
-	'a segment that is missing: of a worker');
+$faults->clear;
+is( $session->query("SELECT streamstat.pg_prewarm('huge', 'read', 'main', $segment - 10, 2 * $segment + 9)"),
+	$segment + 20, 'and of none')
+  or note $session->{err};
+rename("$path{huge}.1", "$path{huge}.away") or die;
+my $query = "SELECT pages, tuple_count FROM streamstat.table_stats('huge')";
 $session->query('SET streamstat.max_workers = 0');
-is($session->query($query), HUGE . '|678', 'a segment that is missing: but open')
+is($session->query($query), HUGE . '|1482', 'a segment that is missing: but open')
   or note $session->{err};
 is( $session->query('SELECT blocks_requested, blocks_hit + blocks_read FROM streamstat.stream_stats()'),
-	HUGE . '|' . HUGE,
+	join('|', (HUGE + HUGE_VM + HUGE_FSM) x 2),
 	'three segments: each page once');
 new_session();
 $session->query('SET streamstat.max_workers = 0');
-is($session->query($query), "$segment|226", 'a segment that is missing: in a new session')
+is( $session->query("$query; SELECT streamstat.pg_relpages('huge'), streamstat.pg_prewarm('huge', 'prefetch')"),
+	"$segment|1030\n$segment|$segment", 'a segment that is missing: in a new session')
   or note $session->{err};
 rename("$path{huge}.away", "$path{huge}.1") or die;
 new_session();
-is($session->query($query), HUGE . '|678', 'and when it is there again');
+is($session->query($query), HUGE . '|1482', 'and when it is there again');
 
 # ---------------------------------------------------------------------------
 # 200 calls in a session
@@ -285,9 +340,9 @@ foreach my $way (sort keys %ways)
 	foreach my $round (0 .. 22)
 	{
 		$session->query(join '; ', @queries);
-		$before = rss_anon($session->{pid}) if $round == 2;
+		$before = memory_of($session->{pid}) if $round == 2;
 	}
-	my $grown = rss_anon($session->{pid}) - $before;
+	my $grown = memory_of($session->{pid}) - $before;
 	cmp_ok($grown, '<', 256, "$way: 200 calls leave nothing in memory");
 	note "$way: 200 calls: $grown kB";
 }
