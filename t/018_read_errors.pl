@@ -41,7 +41,7 @@ jit = off
 ));
 
 my $faults = Faults->new($node);
-plan skip_all => 'there is no compiler' if !$faults;
+plan skip_all => 'no C compiler for test/faults' if !$faults;
 $faults->start($node);
 
 # ---------------------------------------------------------------------------
@@ -561,6 +561,7 @@ SKIP:
 	$faults->clear;
 	is(join("\n", @wrong), '', 'no descriptor: the right answer, or that it is so');
 	cmp_ok($count{right} // 0, '>', 100, 'no descriptor: many calls work');
+	cmp_ok($count{refused} // 0, '>', 0, 'no descriptor: and there was none');
 	note 'no descriptor: ' . join(', ', map { "$count{$_} $_" } sort keys %count);
 }
 
