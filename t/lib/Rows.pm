@@ -11,7 +11,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(make_relations %query);
+our @EXPORT = qw(make_relations %query $spilling);
 
 # Enough blocks for one worker, and for two
 use constant { ONE_WORKER => 16384, TWO_WORKERS => 24576 };
@@ -86,6 +86,8 @@ SQL
 # By the call, a query for its row.  Those that use workers are on "big".
 my $in_public =
   "(SELECT name, method, bytes, free_percent, rebuilt_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY name)";
+# That many rows take more than a small work_mem.
+our $spilling = "layout_map('big', 2000)";
 our %query = (
 	(   map { $_ => "streamstat.$_" } (
 			"btree_stats('t_btree')", "btree_stats('big_btree')",
@@ -103,7 +105,7 @@ our %query = (
 			"table_stats('big')", "table_stats_tree('parts')",
 			"visibility_summary('t')", "unfrozen_ranges('t')",
 			"free_space_summary('t')", "layout_map('t', 20)",
-			"layout_map('big', 3)", "pgstattuple('t')", "pgstattuple('t'::text)",
+			$spilling, "pgstattuple('t')", "pgstattuple('t'::text)",
 			"pgstattuple('big')", "pgstattuple_approx('t')",
 			"pgstattuple_approx('big')", "pg_relpages('t')",
 			"pg_relpages('t'::text)", "pg_prewarm('t')",
@@ -117,6 +119,7 @@ $query{$_} = "(SELECT string_agg(r::text, ' ' ORDER BY r::text) FROM $query{$_} 
 # without what is in buffers
 $query{$_} = "(SELECT string_agg(concat_ws(' ', bucket, free_percent, dead_percent, bar), ' ') FROM streamstat.$_)"
   foreach grep { /^layout_map/ } keys %query;
+$query{$spilling} =~ s/\(SELECT (.*) FROM/(SELECT md5($1) FROM/;
 $query{'database_report_summary()'} =
   "(SELECT count(*) FROM streamstat.database_report_summary())";
 # the procedure returns when it began, and how long it took
