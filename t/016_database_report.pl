@@ -283,6 +283,24 @@ is( $reporter->answer,
 is($reporter->{err}, '', 'no error');
 is(sql('SELECT count(*) FROM streamstat.progress'), '0', 'and not seen any more');
 
+# The rate is that of the map as well: of one page, which takes 8 s.
+sql('VACUUM large_1');
+$reporter->send_query("SELECT count(*) FROM streamstat.database_report('1GB', '1 hour', '1kB')");
+is( Session::poll('the report sleeps', sub { $observer->query(qq(
+SELECT relation::regclass, blocks_done, blocks_total FROM streamstat.progress JOIN pg_stat_activity USING (pid)
+	WHERE pid = $reporter->{pid} AND wait_event_type = 'Extension')) }),
+	'large_1|0|1', 'the rate is kept in the visibility map');
+$observer->query("SELECT pg_cancel_backend($reporter->{pid})");
+$reporter->answer;
+
+# Its page counts once with each sample of 64 blocks, then 256, 1024, and all without.
+is(row('large_1', 'bytes_read / 8192 IN (65, 322, 1347, 3776)', "streamstat.database_report('1GB', margin => 100)"),
+	't', 'bytes of the visibility map');
+# ... and leaves the last sample what the budget has left.
+is( sql(q(SELECT count(*) > 0 FROM streamstat.database_report('16MB', margin => 0);
+	SELECT ended_by, bytes_total - bytes_left > 0.9 * bytes_read FROM streamstat.database_report_summary())),
+	"t\nbudget|t", 'what is read is of use');
+
 # a cancellation
 $reporter->query("SET statement_timeout = '600ms'; SELECT count(*) FROM streamstat.database_report($slowly)");
 like($reporter->{err}, qr/57014: .*canceling statement due to statement timeout/, 'a timeout ends it');

@@ -79,7 +79,7 @@ find_frozen(FunctionCallInfo fcinfo, SstFindings *found, const char *function)
 	sst_stream_report_init(&report, sst_choose_io_path(target.rel));
 
 	frozen = sst_block_set_create(target.nblocks);
-	sst_scan_visibility_map(&target, NULL, frozen, &found->counters, &report);
+	sst_scan_visibility_map(&target, NULL, frozen, NULL, &found->counters, &report);
 
 	sst_remember_call(function, found->relid, start, &report);
 	sst_target_close(&target);

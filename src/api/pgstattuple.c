@@ -316,7 +316,7 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	sst_stream_report_init(&report, sst_choose_io_path(rel));
 
 	visible = sst_block_set_create(target.nblocks);
-	sst_scan_visibility_map(&target, visible, NULL, &found.counters, &report);
+	sst_scan_visibility_map(&target, visible, NULL, NULL, &found.counters, &report);
 	sst_scan_free_space_map(&target, visible, &found.counters, &report);
 
 	sst_plan_scan(&plan, &target, SST_RULES_PGSTATTUPLE);

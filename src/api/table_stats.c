@@ -94,7 +94,7 @@ measure(const SstTarget *target, SstFindings *found, SstStreamReport *report)
 	SstScanPlan plan;
 	SstScanResult result;
 
-	sst_scan_visibility_map(target, NULL, NULL, &found->counters, report);
+	sst_scan_visibility_map(target, NULL, NULL, NULL, &found->counters, report);
 	sst_scan_free_space_map(target, NULL, &found->counters, report);
 
 	sst_plan_scan(&plan, target, SST_RULES_OURS);

@@ -23,8 +23,8 @@
  */
 static void
 scan_map(const SstTarget *target, ForkNumber forknum,
-		 const SstVisitor *visitor, SstCounters *counters,
-		 SstStreamReport *report)
+		 const SstVisitor *visitor, SstLimits *limits,
+		 SstCounters *counters, SstStreamReport *report)
 {
 	SstScanPlan plan;
 	SstScanResult result;
@@ -32,6 +32,7 @@ scan_map(const SstTarget *target, ForkNumber forknum,
 	sst_plan_map_scan(&plan, target, forknum);
 	if (plan.nblocks == 0)
 		return;
+	plan.limits = limits;
 
 	sst_scan_with_visitor(&plan, target->rel, visitor, &result);
 
@@ -45,17 +46,18 @@ scan_map(const SstTarget *target, ForkNumber forknum,
 
 /*
  * Add what the visibility map of a table says to counters, and blocks that are
- * all-visible and all-frozen to sets, which can be NULL.
+ * all-visible and all-frozen to sets, which can be NULL.  So can limits; when one
+ * is reached, the rest of the map is missing.
  */
 void
 sst_scan_visibility_map(const SstTarget *target, SstBlockSet *visible,
-						SstBlockSet *frozen, SstCounters *counters,
-						SstStreamReport *report)
+						SstBlockSet *frozen, SstLimits *limits,
+						SstCounters *counters, SstStreamReport *report)
 {
 	SstVisitor	visitor;
 
 	sst_visibility_map_visitor_init(&visitor, target->nblocks, visible, frozen);
-	scan_map(target, VISIBILITYMAP_FORKNUM, &visitor, counters, report);
+	scan_map(target, VISIBILITYMAP_FORKNUM, &visitor, limits, counters, report);
 }
 
 /*
@@ -69,5 +71,5 @@ sst_scan_free_space_map(const SstTarget *target, SstBlockSet *visible,
 	SstVisitor	visitor;
 
 	sst_free_space_map_visitor_init(&visitor, target->nblocks, visible);
-	scan_map(target, FSM_FORKNUM, &visitor, counters, report);
+	scan_map(target, FSM_FORKNUM, &visitor, NULL, counters, report);
 }

@@ -17,7 +17,7 @@
 
 extern void sst_scan_visibility_map(const SstTarget *target,
 									SstBlockSet *visible, SstBlockSet *frozen,
-									SstCounters *counters,
+									SstLimits *limits, SstCounters *counters,
 									SstStreamReport *report);
 extern void sst_scan_free_space_map(const SstTarget *target,
 									SstBlockSet *visible,

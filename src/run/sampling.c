@@ -39,9 +39,15 @@
 /* A sample is to be that much larger than it seems to have to be. */
 #define SAFETY 1.3
 
+static bool
+within(const SstLimits *limits)
+{
+	return limits == NULL || !limits->reached;
+}
+
 /*
  * The blocks that are all-visible; NULL if there are none, or it would cost too
- * much to know them.
+ * much to know them, or a limit was reached.
  */
 static SstBlockSet *
 visible_blocks(const SstTarget *target, BlockNumber nsample,
@@ -60,11 +66,9 @@ visible_blocks(const SstTarget *target, BlockNumber nsample,
 		return NULL;
 
 	visible = sst_block_set_create(target->nblocks);
-	sst_scan_visibility_map(target, visible, NULL, &result->counters,
+	sst_scan_visibility_map(target, visible, NULL, limits, &result->counters,
 							&result->report);
-	if (limits != NULL)
-		limits->bytes_left -= (int64) map_blocks * BLCKSZ;
-	if (visible->nmembers > 0)
+	if (visible->nmembers > 0 && within(limits))
 		return visible;
 
 	pfree(visible);
@@ -92,7 +96,7 @@ scan_part(const SstScanPlan *common, const SstTarget *target,
 	sst_scan_run(&plan, target->rel, NULL, &scanned);
 	sst_result_merge(result, &scanned);
 
-	return plan.limits == NULL || !plan.limits->reached;
+	return within(plan.limits);
 }
 
 /*
@@ -127,12 +131,20 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 		sst_scan_run(&plan, target->rel, NULL, result);
 		sample->nsampled = result->nvisited;
 		sample->sums = result->counters;
-		return limits == NULL || !limits->reached;
+		return within(limits);
 	}
 
 	sst_result_init(result, &plan);
 	visible = visible_blocks(target, nsample, limits, result);
-	if (visible == NULL)
+
+	/* The map may have taken what the last blocks were to take. */
+	if (limits != NULL)
+		nsample = Min(nsample, Max(limits->bytes_left / BLCKSZ,
+								   MIN_BLOCKS_WITH_MAP / 2));
+
+	if (!within(limits))
+		complete = false;
+	else if (visible == NULL)
 	{
 		sample->nparts = 1;
 		sst_sample_part_init(&sample->parts[0], nblocks, nsample,
