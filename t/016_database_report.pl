@@ -471,6 +471,21 @@ SELECT elapsed_ms < 2000, bytes_read, ended_by FROM streamstat.database_report_s
 	"t\nt|0|budget", 'ten thousand relations are listed in no time');
 $session->end;
 
+# The server remembers every relation that a session has opened, the session the
+# report.
+$session = Session->new($many);
+SKIP:
+{
+	my $before = $session->memory('RssAnon') // skip 'this is not Linux', 2;
+	my $relations = $session->query(q(SELECT count(*) FROM streamstat.database_report('10GB') WHERE method <> 'skipped'));
+	my $taken = ($session->memory('RssAnon') - $before) * 1024 / $relations;
+	my $kept = $session->query("SELECT total_bytes FROM pg_backend_memory_contexts WHERE name = 'streamstat report'") / $relations;
+
+	note "$taken bytes for each relation, $kept of the report";
+	cmp_ok($taken, '<', 5000, 'memory for each relation');
+	cmp_ok($kept, '<', 350, 'memory of the report for each');
+}
+$session->end;
 $many->stop;
 
 my $log = slurp_file($node->logfile) . slurp_file($standby->logfile) . slurp_file($many->logfile);

@@ -480,6 +480,7 @@ sst_report_run(SstReport *report)
 	{
 		/* The report's context stays with the session. */
 		MemoryContextDelete(run.scratch);
+		pfree(run.order);
 	}
 	PG_END_TRY();
 

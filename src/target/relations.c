@@ -26,11 +26,40 @@
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
 #include "utils/fmgrprotos.h"
+#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "compat/catalog.h"
 #include "target/relations.h"
+
+/* Names that many relations have in common, each once */
+typedef struct SharedName
+{
+	Oid			oid;			/* of a schema, or a partitioned table */
+	char	   *name;			/* NULL if it is gone */
+} SharedName;
+
+static HTAB *
+create_names(void)
+{
+	HASHCTL		ctl = {.keysize = sizeof(Oid), .entrysize = sizeof(SharedName),
+	.hcxt = CurrentMemoryContext};
+
+	return hash_create("streamstat names", 64, &ctl,
+					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static const char *
+shared_name(HTAB *names, Oid oid, char *(*look_up) (Oid oid))
+{
+	bool		found;
+	SharedName *shared = hash_search(names, &oid, HASH_ENTER, &found);
+
+	if (!found)
+		shared->name = look_up(oid);
+	return shared->name;
+}
 
 static int
 compare_relids(const void *a, const void *b)
@@ -59,13 +88,11 @@ has_pages_to_report(char relkind)
 }
 
 static void
-describe(SstRelation *relation, Form_pg_class form)
+describe(SstRelation *relation, Form_pg_class form, const char *schema)
 {
-	char	   *schema = get_namespace_name(form->relnamespace);
-
 	memset(relation, 0, sizeof(SstRelation));
 	relation->relid = form->oid;
-	relation->schema = schema ? schema : "";
+	relation->schema = schema;
 	relation->name = pstrdup(NameStr(form->relname));
 	relation->relkind = form->relkind;
 	relation->persistence = form->relpersistence;
@@ -82,7 +109,7 @@ describe(SstRelation *relation, Form_pg_class form)
 }
 
 static void
-read_pg_class(SstRelations *list)
+read_pg_class(SstRelations *list, HTAB *schemas)
 {
 	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
 	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
@@ -96,6 +123,8 @@ read_pg_class(SstRelations *list)
 	{
 		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
 
+		const char *schema;
+
 		CHECK_FOR_INTERRUPTS();
 		if (!has_pages_to_report(form->relkind))
 			continue;
@@ -105,11 +134,14 @@ read_pg_class(SstRelations *list)
 			list->relation = repalloc_huge(list->relation,
 										   sizeof(SstRelation) * allocated);
 		}
-		describe(&list->relation[list->n++], form);
+		schema = shared_name(schemas, form->relnamespace, get_namespace_name);
+		describe(&list->relation[list->n++], form, schema ? schema : "");
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
 
+	list->relation = repalloc_huge(list->relation,
+								   sizeof(SstRelation) * Max(list->n, 1));
 	qsort(list->relation, list->n, sizeof(SstRelation), compare_relids);
 }
 
@@ -187,7 +219,8 @@ last_vacuum(Oid relid)
 
 /* Names of parents: of those that have no pages, from the catalog cache */
 static void
-name_parent(const SstRelations *list, SstRelation *relation)
+name_parent(const SstRelations *list, SstRelation *relation,
+			HTAB *schemas, HTAB *parents)
 {
 	SstRelation *parent;
 
@@ -202,9 +235,10 @@ name_parent(const SstRelations *list, SstRelation *relation)
 	}
 	else
 	{
-		relation->parent_name = get_rel_name(relation->parent);
+		relation->parent_name = shared_name(parents, relation->parent, get_rel_name);
 		relation->parent_schema =
-			get_namespace_name(get_rel_namespace(relation->parent));
+			shared_name(schemas, get_rel_namespace(relation->parent),
+						get_namespace_name);
 	}
 }
 
@@ -216,7 +250,10 @@ name_parent(const SstRelations *list, SstRelation *relation)
 void
 sst_list_relations(SstRelations *list)
 {
-	read_pg_class(list);
+	HTAB	   *schemas = create_names();
+	HTAB	   *parents = create_names();
+
+	read_pg_class(list, schemas);
 	read_pg_index(list);
 	read_pg_inherits(list);
 
@@ -234,7 +271,7 @@ sst_list_relations(SstRelations *list)
 		SstRelation *relation = &list->relation[i];
 
 		CHECK_FOR_INTERRUPTS();
-		name_parent(list, relation);
+		name_parent(list, relation, schemas, parents);
 		if (relation->relkind == RELKIND_INDEX)
 		{
 			SstRelation *parent = sst_find_relation(list, relation->parent);
@@ -242,4 +279,6 @@ sst_list_relations(SstRelations *list)
 			relation->last_vacuum = parent ? parent->last_vacuum : 0;
 		}
 	}
+	hash_destroy(schemas);
+	hash_destroy(parents);
 }
