@@ -398,6 +398,20 @@ SELECT command FROM streamstat.last_database_report() WHERE name = 'fat')) =~ s/
 	'a standby');
 like($standby->safe_psql('postgres', 'CALL streamstat.run_database_report()'), qr/\|complete\|/, 'the procedure on a standby');
 
+# What cannot be read ends it there.
+$standby->safe_psql('postgres', 'CHECKPOINT');
+my $lost = $standby->safe_psql('postgres', "SELECT pg_relation_filepath('mv')");
+unlink $standby->data_dir . "/$lost" or die "could not remove $lost: $!";
+foreach my $call ('SELECT count(*) FROM streamstat.database_report()', 'CALL streamstat.run_database_report()')
+{
+	my ($ret, $out, $err) = $standby->psql('postgres',
+		"$call;\nSELECT ended_by, sampled + exact > 0 FROM streamstat.database_report_summary()",
+		on_error_stop => 0);
+
+	like($err, qr/ERROR:  could not open file "\Q$lost\E": No such file or directory/,
+		"a file that is gone, on a standby: $call");
+	is($out, 'canceled|t', 'what it had found is there');
+}
 $standby->stop;
 
 # ---------------------------------------------------------------------------
