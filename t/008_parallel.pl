@@ -193,6 +193,8 @@ foreach my $path ('file', 'buffer')
 			my $label = "$path, $call, $n workers";
 
 			next if $n > 0 && $n > $most * 2;
+			# one kind of scan by any number, the others by none and by most
+			next if $n != 0 && $n != 4 && $call !~ /^btree/;
 			my $rows = $s->query("SET streamstat.max_workers = $n; SELECT rows('$sql')");
 			isnt($rows, '', "$label: there are rows") if !$expected{$call};
 			$expected{$call} //= $rows;
