@@ -419,6 +419,7 @@ return_rows(FunctionCallInfo fcinfo)
 	{
 		SstRow		row;
 
+		CHECK_FOR_INTERRUPTS();
 		fill_row(&row, last, places[i].i);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row.values,
 							 row.nulls);

@@ -70,13 +70,14 @@ sst_put_float(SstRow *row, double value)
 		sst_put(row, Float8GetDatum(value));
 }
 
+/* More bytes than a relation can have are an estimate's; they must be a number. */
 static inline void
 sst_put_bytes(SstRow *row, double value)
 {
 	if (isnan(value))
 		sst_put_null(row);
 	else
-		sst_put(row, Int64GetDatum((int64) rint(value)));
+		sst_put(row, Int64GetDatum((int64) rint(Min(value, 1e18))));
 }
 
 #endif							/* SST_ROW_H */

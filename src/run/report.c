@@ -378,6 +378,7 @@ last_pass(Run *run)
 		double		width = narrow;
 		double		before;
 
+		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < report->nentries; i++)
 		{
 			before = gain_width(run->order[i]);
