@@ -25,7 +25,7 @@ CREATE INDEX w_gin ON w USING gin ((ARRAY[i]));
 CREATE INDEX w_gist ON w USING gist (point(i, i));
 CREATE INDEX w_spgist ON w USING spgist (point(i, i));
 CREATE INDEX w_brin ON w USING brin (i) WITH (pages_per_range = 4);
-INSERT INTO w SELECT i, repeat('x', 50) FROM generate_series(1, 20000) i;
+INSERT INTO w SELECT i, repeat('x', 50) FROM generate_series(1, 10000) i;
 UPDATE w SET i = i + 1 WHERE i % 10 = 0;
 DELETE FROM w WHERE i % 7 = 0;
 -- with multixacts, subtransactions that were rolled back, pages for VACUUM to
@@ -43,6 +43,14 @@ SAVEPOINT b;
 DELETE FROM w_large WHERE i BETWEEN 4001 AND 4100;
 ROLLBACK TO b;
 COMMIT;
+CREATE TABLE w_part (i int PRIMARY KEY) PARTITION BY RANGE (i);
+CREATE TABLE w_part_1 PARTITION OF w_part FOR VALUES FROM (0) TO (1000) WITH (autovacuum_enabled = off);
+CREATE TABLE w_part_2 PARTITION OF w_part DEFAULT WITH (autovacuum_enabled = off);
+INSERT INTO w_part SELECT generate_series(1, 3000);
+DELETE FROM w_part WHERE i % 3 = 0;
+-- and large enough for a worker, where most of it is not in buffers: a row a page
+CREATE TABLE w_parallel WITH (fillfactor = 10, autovacuum_enabled = off)
+	AS SELECT i, repeat('x', 500) AS t FROM generate_series(1, 16500) i;
 
 CREATE TABLE w_calls (ord serial, call text);
 INSERT INTO w_calls (call) VALUES
@@ -61,8 +69,13 @@ INSERT INTO w_calls (call) VALUES
 	('index_stats(''w_gin'')'), ('table_stats(''w_large'')'),
 	('pgstattuple_approx(''w_large'')'), ('gin_stats(''w_gin'')'), ('brin_stats(''w_brin'')'),
 	('sample(''w_gin'')'), ('gist_stats(''w_gist'')'), ('spgist_stats(''w_spgist'')'),
+	('sample(''w_gist'')'), ('sample(''w_spgist'')'), ('sample(''w_brin'')'),
 	('reclaim(''w_large'')'), ('reclaim(''w_i'')'), ('reclaim(''w_hash'')'), ('reclaim(''w_brin'')'),
-	('stream_stats()');
+	('reclaim(''w_gin'')'), ('reclaim(''w_gist'')'), ('reclaim(''w_spgist'')'), ('reclaim(''w'')'),
+	('table_stats_tree(''w_part'')'), ('index_stats_tree(''w_part_pkey'')'),
+	('database_report(''1 MB'', seed => 1)'), ('last_database_report()'), ('database_report_summary()'),
+	('metrics'), ('advice'), ('progress'), ('stat_progress()'), ('stream_stats()'),
+	('table_stats(''w_parallel'')');
 
 -- Pages in shared buffers that are to be written, of the tables and all they have
 CREATE FUNCTION dirty_pages() RETURNS int8
@@ -73,7 +86,7 @@ BEGIN
 	IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_buffercache') THEN
 		SELECT count(*) INTO result FROM contrib.pg_buffercache b
 			JOIN pg_class c ON b.relfilenode = pg_relation_filenode(c.oid)
-			JOIN pg_class t ON t.relname IN ('w', 'w_large')
+			JOIN pg_class t ON t.relname ~ '^w(_large|_part_.|_parallel)?$' AND t.relkind = 'r'
 			WHERE b.isdirty AND (c.oid IN (t.oid, t.reltoastrelid) OR c.oid IN
 				(SELECT indexrelid FROM pg_index WHERE indrelid IN (t.oid, t.reltoastrelid)));
 	END IF;
@@ -103,6 +116,24 @@ BEGIN
 END
 $$;
 
+CREATE PROCEDURE report_writes(INOUT wal numeric DEFAULT NULL, INOUT dirtied int8 DEFAULT NULL)
+LANGUAGE plpgsql AS $$
+DECLARE
+	dirty int8 := dirty_pages();
+	position pg_lsn;
+	a timestamptz; b float8; c text; d int8; e int8; f int8; g int8;
+	h int8; i int8; j int8; k int8; l int8; m int8; n int8;
+BEGIN
+	FOR try IN 1..3 LOOP
+		position := pg_current_wal_insert_lsn();
+		CALL streamstat.run_database_report('1MB', '1 min', NULL, 2, 1, a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+		wal := pg_current_wal_insert_lsn() - position;
+		EXIT WHEN wal = 0;
+	END LOOP;
+	dirtied := dirty_pages() - dirty;
+END
+$$;
+
 -- The catalogs are read, too, as any statement reads them.
 VACUUM pg_am, pg_amop, pg_amproc, pg_attribute, pg_class, pg_constraint, pg_depend, pg_index,
 	pg_inherits, pg_namespace, pg_opclass, pg_operator, pg_proc, pg_statistic, pg_trigger, pg_type;
@@ -112,6 +143,9 @@ SELECT call, w.*
 	FROM w_calls, writes('SELECT * FROM streamstat.' || call) w
 	ORDER BY ord;
 SELECT * FROM all_writes((SELECT array_agg(call ORDER BY ord) FROM w_calls));
+SELECT workers > 0 AS the_last_one_had_workers FROM streamstat.stream_stats();
+-- the procedure, which commits after each relation
+CALL report_writes();
 -- and a scan that does
 SELECT dirtied > 0 AS a_scan_dirties FROM writes('SELECT * FROM w');
 
@@ -146,3 +180,4 @@ SELECT usage_raised('u_i', 'btree_stats(''u_i'')') AS btree_stats,
 -- A prewarm does: pages that are there already are to stay.
 SELECT NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_buffercache') OR
 	usage_raised('u_i', 'pg_prewarm(''u_i'')') > blocks('u_i') / 2 AS pg_prewarm;
+DROP TABLE w_parallel;
