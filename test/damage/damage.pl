@@ -3,18 +3,19 @@
 
 # Every function of the extension, over relations that are damaged at random
 #
-#   perl damage.pl BINDIR DATADIR LOG KEPT RELATIONS SEED
+#   perl damage.pl BINDIR DATADIR LOG KEPT RELATIONS ROUND SEED
 #
-# tools/damage calls it, with a cluster that is not running.  In rounds, some
-# relations are made, damaged while the server is down, and looked at through SQL by
-# each way to the pages, and under settings that are chosen at random; every
-# fourth round has data checksums.  The damaged relations are touched by nothing
-# else: what the server itself makes of them is not asked.
+# tools/damage calls it, with a cluster that is not running.  In rounds of ROUND
+# relations, some are made, damaged while the server is down, and looked at through SQL
+# by each way to the pages, and under settings that are chosen at random; every
+# fourth round has data checksums.  One relation of a round is made so long that
+# workers help, who meet damage, too.  The damaged relations are touched by nothing else:
+# what the server itself makes of them is not asked.
 #
 # What has to hold: the server does not crash, and nothing hangs; functions of
 # our own have no error, and say the same by each way to the pages; the others have
-# errors with an SQLSTATE for damage, if any; files stay as they are; and relations
-# that are not damaged keep their rows.
+# errors with an SQLSTATE for damage, if any; files stay as they are, also those of
+# relations that are not damaged, and these keep their rows.
 #
 # A round depends on its seed only.  The files of a relation that fails are left in
 # the directory KEPT.
@@ -22,7 +23,7 @@
 use strict;
 use warnings;
 
-use Digest::MD5 qw(md5_hex);
+use Digest::MD5;
 use File::Basename;
 use File::Copy;
 use File::Path qw(make_path);
@@ -32,14 +33,15 @@ use Time::HiRes;
 
 use lib $FindBin::RealBin, "$FindBin::RealBin/../../t/lib";
 use Damage;
+use Pages;
 use Relations;
 
-# The relations of a round, and how long a call may take, in seconds: that is far
-# more than any of these needs, on a busy machine too.
+# How long a call may take, in seconds: that is far more than any of these needs, on a
+# busy machine too; and blocks that are worth a worker (src/run/parallel.c).
 use constant {
-	ROUND => 50,
 	CALL_TIMEOUT => 20,
 	HANG_TIMEOUT => 45,
+	BLOCKS_FOR_WORKER => 16400,
 };
 
 # What a call may say of damage when it is allowed an error: data_corrupted and
@@ -48,9 +50,9 @@ my $damage_errors = qr/^XX00[12]$/;
 my %gone;
 
 $| = 1;
-my ($bindir, $datadir, $log, $kept, $wanted, $seed) = @ARGV;
+my ($bindir, $datadir, $log, $kept, $wanted, $round_size, $seed) = @ARGV;
 my @psql = ("$bindir/psql", '-XAtq', '-v', 'VERBOSITY=verbose', '-d', 'postgres');
-my ($nrelations, $ncalls, $ncompared, $nfailed, $slowest, $slowest_call) = (0, 0, 0, 0, 0, '');
+my ($nrelations, $ncalls, $ncompared, $nfailed, $nworkers, $slowest, $slowest_call) = (0, 0, 0, 0, 0, 0, '');
 my (%kinds, %done, %errors);
 my $running = 0;
 
@@ -103,7 +105,7 @@ sub commands
 # what fails
 
 my %failed;
-my ($round_seed, $checksums);
+my ($round_seed, $checksums, @healthy);
 
 sub failed
 {
@@ -199,13 +201,37 @@ sub damage
 	$done{$_}++ foreach map { s/^\w+: //r } map { split /[,;] / } $relation->{damage};
 }
 
+# Make a relation so long that workers help: with holes, and its pages here and there.
+sub lengthen
+{
+	my ($relation) = @_;
+	my @pages = read_blocks($relation->{file});
+	my $nblocks = BLOCKS_FOR_WORKER + int rand 500;
+
+	open(my $fh, '+<:raw', $relation->{file}) or die "could not open $relation->{file}: $!";
+	if (@pages)
+	{
+		foreach (1 .. 300)
+		{
+			seek($fh, BLCKSZ * (@pages + int rand($nblocks - @pages)), 0);
+			print $fh pick(@pages);
+		}
+	}
+	truncate($fh, BLCKSZ * $nblocks) && close($fh) or die "could not write $relation->{file}: $!";
+	$relation->{damage} .= '; lengthened';
+	$done{lengthened}++;
+}
+
 # What all files of relations hold
 sub digest
 {
 	my ($relation) = @_;
 	my $file = $relation->{file};
 
-	return join(' ', map { md5_hex(read_file($_)) } grep { -e } $file, map { "${file}_$_" } qw(fsm vm init));
+	return join(' ', map {
+		open(my $fh, '<:raw', $_) or die "could not open $_: $!";
+		Digest::MD5->new->addfile($fh)->hexdigest;
+	} grep { -e } $file, map { "${file}_$_" } qw(fsm vm init));
 }
 
 # ---------------------------------------------------------------------------
@@ -278,6 +304,34 @@ sub relation_script
 		  } other_calls($relation)) . "RESET $setting;\n";
 	}
 	$script .= "RESET ignore_checksum_failure;\n" if $ignore;
+	return $script;
+}
+
+# Some calls that read all of a long relation: with workers they say what they say
+# without them
+sub worker_script
+{
+	my ($relation) = @_;
+	my @ours = grep { "@$_" !~ /max_time|_summary|unfrozen|_tree|, [79], / } our_calls($relation);
+	my @others = grep { $_->[0] !~ /relpages|approx/ && "@$_" !~ /prefetch|'(?:fsm|vm)'/ } other_calls($relation);
+	my ($script, @all) = ('', grep { $_->[0] =~ /_stats$/ } @ours);
+
+	# of which not all have workers
+	splice(@ours, int rand @ours, 1) while @ours > 3;
+	splice(@others, int rand @others, 1) while @others > 2;
+	push @ours, pick(@all);
+	foreach my $way ('file', 'file, workers', 'buffer, workers')
+	{
+		$script .= settings() . 'SET streamstat.io_path = ' . $way =~ s/,.*//r . ";\n"
+		  . 'SET streamstat.max_workers = ' . ($way =~ /workers/ ? 2 : 0) . ";\n"
+		  . "SET streamstat.max_rate = 0;\n";
+		$script .= call($relation, $way, $_->[0], "SELECT $_->[1] FROM streamstat.$_->[2] x", 0)
+		  . "SELECT 'workers', workers FROM streamstat.stream_stats();\n"
+		  foreach @ours;
+		next if $way !~ /workers/;
+		$script .= call($relation, 'other, workers', $_->[0], "SELECT $_->[1] FROM streamstat.$_->[2] x", 1)
+		  foreach @others;
+	}
 	return $script;
 }
 
@@ -375,14 +429,15 @@ sub look
 sub compare_answers
 {
 	my ($n) = @_;
-	my ($compared, %answer) = (0);
+	my ($compared, $nhelped, %answer) = (0, 0);
 
 	foreach my $part (split /^call /m, read_file("$datadir/damage.out"))
 	{
 		my ($call_number, $text) = $part =~ /^(\d+)\n(.*)\z/s or next;
 		my $call = $calls[$call_number];
 
-		next if !$call->{relation} || $call->{pass} !~ /^(?:file|buffer|cached)$/;
+		$nhelped++ if $text =~ s/^workers\|(\d*)\n//m && $1;
+		next if !$call->{relation} || $call->{pass} !~ /^(?:file|buffer|cached)(?:, workers)?$/;
 		my $before = $answer{ $call->{relation}{name} }{ $call->{sql} } //= [ $call->{pass}, $text ];
 
 		$compared++ if $call->{pass} ne $before->[0];
@@ -398,6 +453,8 @@ sub compare_answers
 	}
 	$ncompared += $compared;
 	failed(undef, "only $compared answers could be compared") if $compared < 10 * $n;
+	failed(undef, 'no call had workers') if $nhelped < 2;
+	$nworkers += $nhelped;
 }
 
 # ---------------------------------------------------------------------------
@@ -419,16 +476,19 @@ sub round
 	server('stop');
 	run("'$bindir/pg_checksums' --enable --no-sync -D '$datadir' >'$datadir/damage.out' 2>&1") if $checksums;
 	damage($_) foreach @relations;
-	my %before = map { $_->{name} => digest($_) } @relations;
+	# over a hash index that is damaged, calls have been seen to have none
+	my $long = pick(grep { $_->{type} ne 'hash' && grep { $_ eq 'main' } @{ $_->{forks} } } @relations);
+	lengthen($long);
+	my %before = map { $_->{name} => digest($_) } @relations, @healthy;
 
 	server('start');
-	my $commands = join('', map { relation_script($_) } @relations) . report_script();
+	my $commands = join('', map { $_ == $long ? worker_script($_) : relation_script($_) } @relations) . report_script();
 	if (look($commands))
 	{
 		compare_answers(scalar @relations);
 		failed(undef, 'healthy relations have other rows') if commands($healthy_rows) ne $healthy;
 		server('stop');
-		foreach my $relation (@relations)
+		foreach my $relation (@relations, @healthy)
 		{
 			failed($relation, 'a file has changed') if digest($relation) ne $before{ $relation->{name} };
 		}
@@ -464,21 +524,31 @@ CREATE INDEX healthy_gin ON healthy USING gin (a);
 DELETE FROM healthy WHERE i % 3 = 0;
 VACUUM (ANALYZE, FREEZE) healthy;
 SQL
+@healthy = map {
+	my ($name, $path) = split /\|/;
 
-my $rounds = int(($wanted + ROUND - 1) / ROUND);
+	+{ name => $name, type => 'healthy', damage => 'none', file => "$datadir/$path" };
+} split /\n/, commands(<<'SQL');
+SELECT DISTINCT c.oid::regclass, pg_relation_filepath(c.oid)
+FROM pg_class h LEFT JOIN pg_index i ON indrelid IN (h.oid, h.reltoastrelid), pg_class c
+WHERE h.relname = 'healthy' AND c.oid IN (h.oid, h.reltoastrelid, indexrelid)
+SQL
+die 'not all healthy relations are there' if @healthy != 5;
+
+my $rounds = int(($wanted + $round_size - 1) / $round_size);
 for my $round (0 .. $rounds - 1)
 {
 	my $left = $wanted - $nrelations;
 
 	$round_seed = $seed + $round;
-	last if !round($left < ROUND ? $left : ROUND);
+	last if !round($left < $round_size ? $left : $round_size);
 }
 server('stop') if $running;
 
 my $list = sub { join(', ', map { "$_[0]{$_} $_" } sort keys %{ $_[0] }) };
 print "$nrelations relations: ", $list->(\%kinds), "\n";
 print "damage: ", $list->(\%done), "\n";
-printf "%d calls, %d answers compared; the longest call, %.1f s: %s\n", $ncalls, $ncompared, $slowest, $slowest_call;
+printf "%d calls, %d answers compared, %d calls with workers; the longest call, %.1f s: %s\n", $ncalls, $ncompared, $nworkers, $slowest, $slowest_call;
 print "errors and warnings of contrib's functions, and warnings of ours:\n" if %errors;
 print "  $errors{$_} $_\n" foreach sort keys %errors;
 print "FAILED: only $nrelations of $wanted relations\n" if $nrelations < $wanted;
