@@ -33,24 +33,31 @@ tar -cf - --exclude=./.git . | tar -xf - -C "$stage/tree" --no-same-owner
 chmod -R a+rX "$stage/tree"
 cd "$stage"
 
-one()	# RUN [TOOL...]: a server's version, then arguments for make
+timed()	# RUN COMMAND...
 {
-	local run=$1 version=${1%% *} pid= start=$SECONDS
+	local run=$1 pid= start=$SECONDS
 	shift
-	[ $# -gt 0 ] || set -- test
 
 	trap '[ -z "$pid" ] || kill -TERM "$pid"; wait; exit 143' TERM
-	STREAMSTAT_MAKE=${run#"$version"} tree/tools/servers run "$version" \
-		"tree/tools/$@" >"$stage/$run.log" 2>&1 &
+	"$@" >"$stage/$run.log" 2>&1 &
 	pid=$!
 	wait "$pid" || true
 	echo $((SECONDS - start)) >"$stage/$run.time"
 }
 
-# until there is room for one more
-wait_for_turn()
+one()	# RUN [TOOL...]: a server's version, then arguments for make
 {
-	while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
+	local run=$1 version=${1%% *}
+	shift
+	[ $# -gt 0 ] || set -- test
+
+	STREAMSTAT_MAKE=${run#"$version"} timed "$run" tree/tools/servers run "$version" "tree/tools/$@"
+}
+
+# until there is room for one more
+wait_for_turn()	# [PID]: of what does not count
+{
+	while [ "$(jobs -rp | grep -cvx -e "${1:-}")" -ge "$jobs" ]; do
 		wait -n || true
 	done
 }
