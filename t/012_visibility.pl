@@ -20,7 +20,7 @@ use Session;
 
 use constant BLCKSZ => 8192;
 
-my $seconds = 8;
+my $seconds = 5;
 
 my $node = PostgreSQL::Test::Cluster->new('visibility');
 $node->init(allows_streaming => 1);
@@ -463,7 +463,7 @@ $watcher->send_query(q(
 DO $$
 DECLARE
 	r record;
-	until timestamptz := clock_timestamp() + interval '4 s';
+	until timestamptz := clock_timestamp() + interval '3 s';
 	scans int := 0;
 BEGIN
 	WHILE clock_timestamp() < until LOOP
