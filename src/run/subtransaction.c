@@ -20,6 +20,17 @@
 #include "run/subtransaction.h"
 
 /*
+ * A string that CopyErrorData() takes for a constant.  In an error of a parallel
+ * worker it is none, but goes when that worker's next message is looked at.
+ */
+static const char *
+keep_string(const char *string)
+{
+	return string == NULL ? NULL :
+		MemoryContextStrdup(TopTransactionContext, string);
+}
+
+/*
  * Run an action in a subtransaction, and in the current memory context.
  *
  * Returns NULL when it is done.  After an error all locks, pins and files are
@@ -45,6 +56,8 @@ sst_run_in_subtransaction(void (*action) (void *arg), void *arg)
 	{
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
+		error->filename = keep_string(error->filename);
+		error->funcname = keep_string(error->funcname);
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
 		sst_progress_resume();
