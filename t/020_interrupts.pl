@@ -271,8 +271,10 @@ my %can_have = ('workers' => $have_proc, 'a temporary file' => 1);
 # What was not interrupted yet
 sub lacking
 {
-	return (grep { !$by_function{$_} } @functions),
-	  grep { !$had{$_} && $can_have{$_} } sort keys %had;
+	my @lacking = grep { !$by_function{$_} } @functions;
+
+	push @lacking, grep { !$had{$_} && $can_have{$_} } sort keys %had;
+	return @lacking;
 }
 
 sub pick
