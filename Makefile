@@ -44,16 +44,16 @@ OBJS = \
 	src/compat/checksum.o \
 	src/compat/compat.o \
 	src/compat/read_stream.o \
-	src/run/attempt.o \
+	src/report/try_estimate.o \
 	src/run/blocking.o \
 	src/run/limits.o \
 	src/run/maps.o \
-	src/run/measure.o \
+	src/report/bloat_estimate.o \
 	src/run/parallel.o \
 	src/run/plan.o \
 	src/run/prewarm.o \
 	src/run/progress.o \
-	src/run/report.o \
+	src/report/schedule.o \
 	src/run/sampling.o \
 	src/run/scan.o \
 	src/run/subtransaction.o \
@@ -66,18 +66,18 @@ OBJS = \
 	src/stats/estimate.o \
 	src/stats/interval.o \
 	src/stats/page_sample.o \
-	src/stats/spread.o \
+	src/stats/variance.o \
 	src/stream/buffered.o \
-	src/stream/careful.o \
+	src/stream/read_block_noerror.o \
 	src/stream/file_sync.o \
 	src/stream/file_uring.o \
-	src/stream/private_pages.o \
+	src/stream/direct_page_check.o \
 	src/stream/stream.o \
 	src/stream/stream_buffer.o \
 	src/stream/stream_file.o \
 	src/streamstat.o \
-	src/target/relations.o \
-	src/target/target.o \
+	src/relation/relations.o \
+	src/relation/target.o \
 	src/visit/any.o \
 	src/visit/brin.o \
 	src/visit/btree.o \
@@ -88,14 +88,14 @@ OBJS = \
 	src/visit/line_pointers.o \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \
-	src/visit/rebuild.o \
-	src/visit/rebuild_brin.o \
-	src/visit/rebuild_btree.o \
-	src/visit/rebuild_gin.o \
-	src/visit/rebuild_gist.o \
-	src/visit/rebuild_hash.o \
-	src/visit/rebuild_heap.o \
-	src/visit/rebuild_spgist.o \
+	src/rebuild/rebuild.o \
+	src/rebuild/brin.o \
+	src/rebuild/btree.o \
+	src/rebuild/gin.o \
+	src/rebuild/gist.o \
+	src/rebuild/hash.o \
+	src/rebuild/heap.o \
+	src/rebuild/spgist.o \
 	src/visit/spgist.o \
 	src/visit/xacts.o
 

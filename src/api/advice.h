@@ -14,7 +14,7 @@
 #define SST_ADVICE_H
 
 #include "stats/estimate.h"
-#include "target/relations.h"
+#include "relation/relations.h"
 
 extern bool sst_is_left_over(const SstRelation *index);
 

@@ -39,7 +39,7 @@
 #include "api/call.h"
 #include "api/row.h"
 #include "run/progress.h"
-#include "run/report.h"
+#include "report/schedule.h"
 
 PG_FUNCTION_INFO_V1(sst_database_report);
 PG_FUNCTION_INFO_V1(sst_run_database_report);

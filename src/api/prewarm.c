@@ -23,7 +23,7 @@
 #include "api/result.h"
 #include "run/prewarm.h"
 #include "run/progress.h"
-#include "target/target.h"
+#include "relation/target.h"
 
 PG_FUNCTION_INFO_V1(sst_pg_prewarm);
 

@@ -29,7 +29,7 @@
 
 #include "api/advice.h"
 #include "api/call.h"
-#include "run/measure.h"
+#include "report/bloat_estimate.h"
 #include "run/progress.h"
 #include "run/sampling.h"
 

@@ -17,7 +17,7 @@
 #include "fmgr.h"
 #include "storage/bufmgr.h"
 
-#include "target/target.h"
+#include "relation/target.h"
 
 PG_FUNCTION_INFO_V1(sst_pg_relpages);
 PG_FUNCTION_INFO_V1(sst_pg_relpagesbyid);

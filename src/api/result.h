@@ -17,7 +17,7 @@
 #include "portability/instr_time.h"
 #include "stats/counters.h"
 #include "stream/stream.h"
-#include "target/target.h"
+#include "relation/target.h"
 #include "visit/visit.h"
 
 /* All that is known of a relation at the end of a scan, or of several */

@@ -16,8 +16,8 @@
 #include "run/limits.h"
 #include "stats/estimate.h"
 #include "stream/stream.h"
-#include "target/target.h"
-#include "visit/rebuild.h"
+#include "relation/target.h"
+#include "rebuild/rebuild.h"
 #include "visit/visit.h"
 
 /*

@@ -20,7 +20,7 @@
 #include <math.h>
 
 #include "stats/estimate.h"
-#include "stats/spread.h"
+#include "stats/variance.h"
 
 /* Of how many pages, at least, the spread of a sample says anything */
 #define MIN_PAGES 2

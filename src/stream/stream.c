@@ -14,7 +14,7 @@
 
 #include "utils/spccache.h"
 
-#include "stream/private_pages.h"
+#include "stream/direct_page_check.h"
 #include "stream/stream.h"
 
 /* Reads under way, unless a setting asks for more */

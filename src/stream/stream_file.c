@@ -29,7 +29,7 @@
 #include "utils/memdebug.h"
 #include "utils/memutils.h"
 
-#include "stream/private_pages.h"
+#include "stream/direct_page_check.h"
 
 /* Blocks that are read for nothing, rather than to begin another read */
 #define MAX_GAP 8

@@ -18,7 +18,7 @@
 
 #include "access/htup_details.h"
 
-#include "visit/rebuild.h"
+#include "rebuild/rebuild.h"
 #include "visit/visit.h"
 
 /*

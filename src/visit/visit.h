@@ -23,7 +23,7 @@
 #include "compat/compat.h"
 #include "source/block_set.h"
 #include "stats/counters.h"
-#include "target/target.h"
+#include "relation/target.h"
 #include "visit/line_pointers.h"
 #include "visit/xacts.h"
 
@@ -52,7 +52,7 @@ typedef struct SstMeta
 
 typedef struct SstVisitor SstVisitor;
 
-struct SstRebuild;				/* visit/rebuild.h */
+struct SstRebuild;				/* rebuild/rebuild.h */
 
 struct SstVisitor
 {

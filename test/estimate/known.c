@@ -15,7 +15,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "stats/spread.h"
+#include "stats/variance.h"
 #include "test_estimate.h"
 
 /* The share of a huge relation of which k of n pages are: no finite population */

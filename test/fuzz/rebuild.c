@@ -28,7 +28,7 @@
 #include "miscadmin.h"
 
 #include "fuzz.h"
-#include "visit/rebuild.h"
+#include "rebuild/rebuild.h"
 
 /* What the stubs of the server (server.c) answer */
 extern uint32_t fuzz_relation_blocks;

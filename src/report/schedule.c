@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * report.c
+ * schedule.c
  *	  Measuring many relations within limits that hold for all together
  *
  * First a small sample of every relation, the largest first, so that there is
@@ -16,7 +16,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/run/report.c
+ *	  src/report/schedule.c
  *
  *-------------------------------------------------------------------------
  */
@@ -28,9 +28,9 @@
 #include "utils/memutils.h"
 
 #include "compat/catalog.h"
-#include "run/attempt.h"
+#include "report/try_estimate.h"
 #include "run/progress.h"
-#include "run/report.h"
+#include "report/schedule.h"
 
 /* Blocks of a relation's first sample */
 #define MIN_SHARE 8

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * spread.h
+ * variance.h
  *	  How far a total that is estimated from a sample can be off
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/stats/spread.h
+ *	  src/stats/variance.h
  *
  *-------------------------------------------------------------------------
  */

@@ -12,7 +12,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/visit/rebuild.h
+ *	  src/rebuild/rebuild.h
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@
 #include "access/htup_details.h"
 
 #include "stats/counters.h"
-#include "target/target.h"
+#include "relation/target.h"
 #include "visit/visit.h"
 
 typedef struct SstRebuild SstRebuild;

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * careful.c
+ * read_block_noerror.c
  *	  One block at a time, without the buffer manager's error for a bad page
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/stream/careful.c
+ *	  src/stream/read_block_noerror.c
  *
  *-------------------------------------------------------------------------
  */

@@ -10,7 +10,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/target/target.c
+ *	  src/relation/target.c
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,7 @@
 #include "utils/lsyscache.h"
 #include "utils/varlena.h"
 
-#include "target/target.h"
+#include "relation/target.h"
 
 /* An index access method, and how pgstattuple speaks of it */
 typedef struct IndexKind

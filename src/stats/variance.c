@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * spread.c
+ * variance.c
  *	  How far a total that is estimated from a sample can be off
  *
  * The sample is stratified: one page drawn at random from each of n ranges of a
@@ -33,7 +33,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/stats/spread.c
+ *	  src/stats/variance.c
  *
  *-------------------------------------------------------------------------
  */
@@ -41,7 +41,7 @@
 
 #include <math.h>
 
-#include "stats/spread.h"
+#include "stats/variance.h"
 
 /* Up to what distance, in blocks, pages are compared by it, and of how many pairs */
 #define MAX_LAG 8

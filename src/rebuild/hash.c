@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * rebuild_hash.c
+ * hash.c
  *	  What a hash index would take when built anew
  *
  * A build begins with as many buckets as the estimated number of the table's rows
@@ -14,7 +14,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/visit/rebuild_hash.c
+ *	  src/rebuild/hash.c
  *
  *-------------------------------------------------------------------------
  */
@@ -25,7 +25,7 @@
 #include "access/hash.h"
 #include "access/itup.h"
 
-#include "visit/rebuild.h"
+#include "rebuild/rebuild.h"
 
 /* An entry is a hash code behind the header of an index tuple. */
 #define ENTRY_SIZE (MAXALIGN(sizeof(IndexTupleData)) + \

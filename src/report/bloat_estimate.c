@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * measure.c
+ * bloat_estimate.c
  *	  What a bounded number of a relation's blocks tells of all of it
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/run/measure.c
+ *	  src/report/bloat_estimate.c
  *
  *-------------------------------------------------------------------------
  */
@@ -16,7 +16,7 @@
 
 #include "access/itup.h"
 
-#include "run/measure.h"
+#include "report/bloat_estimate.h"
 #include "run/sampling.h"
 
 /* Free space in pages that are in use, and all of those that are not */

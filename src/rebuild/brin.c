@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * rebuild_brin.c
+ * brin.c
  *	  What a BRIN index would take when built anew
  *
  * It has one tuple for each range of the table's blocks, of about the size that
@@ -9,7 +9,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/visit/rebuild_brin.c
+ *	  src/rebuild/brin.c
  *
  *-------------------------------------------------------------------------
  */
@@ -22,7 +22,7 @@
 #include "access/brin_tuple.h"
 #include "catalog/pg_am.h"
 
-#include "visit/rebuild.h"
+#include "rebuild/rebuild.h"
 
 #define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
 					  MAXALIGN(sizeof(BrinSpecialSpace)))

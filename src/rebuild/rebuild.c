@@ -6,7 +6,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/visit/rebuild.c
+ *	  src/rebuild/rebuild.c
  *
  *-------------------------------------------------------------------------
  */
@@ -18,7 +18,7 @@
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 
-#include "visit/rebuild.h"
+#include "rebuild/rebuild.h"
 
 /*
  * Find out the size of an index's table.  Whoever locks both locks the table

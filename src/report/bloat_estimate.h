@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * measure.h
+ * bloat_estimate.h
  *	  What a bounded number of a relation's blocks tells of all of it
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/run/measure.h
+ *	  src/report/bloat_estimate.h
  *
  *-------------------------------------------------------------------------
  */

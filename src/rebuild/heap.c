@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * rebuild_heap.c
+ * heap.c
  *	  What the tuples of a table take when it is rewritten
  *
  * VACUUM FULL, CLUSTER and REPACK write the tuples that are not dead to all,
@@ -16,7 +16,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/visit/rebuild_heap.c
+ *	  src/rebuild/heap.c
  *
  *-------------------------------------------------------------------------
  */
@@ -28,7 +28,7 @@
 #include "access/tupdesc_details.h"
 #include "utils/rel.h"
 
-#include "visit/rebuild.h"
+#include "rebuild/rebuild.h"
 
 /* Room for tuples and their line pointers on an empty page */
 #define PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData)

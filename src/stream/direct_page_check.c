@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * private_pages.c
+ * direct_page_check.c
  *	  When a page that was read from a file is to be believed
  *
  * A relation's files are not the truth: what is in buffers may be newer, and
@@ -30,7 +30,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/stream/private_pages.c
+ *	  src/stream/direct_page_check.c
  *
  *-------------------------------------------------------------------------
  */
@@ -39,7 +39,7 @@
 #include "access/xlog.h"
 #include "port/pg_bitutils.h"
 
-#include "stream/private_pages.h"
+#include "stream/direct_page_check.h"
 
 /*
  * Can pages of the relation be private copies?  Those of temporary relations are

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * rebuild_gist.c
+ * gist.c
  *	  What the items of a GiST index take in a new one
  *
  * Where the operator class can sort, a build takes the items in order, four full
@@ -17,7 +17,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/visit/rebuild_gist.c
+ *	  src/rebuild/gist.c
  *
  *-------------------------------------------------------------------------
  */
@@ -29,7 +29,7 @@
 #include "access/itup.h"
 #include "catalog/index.h"
 
-#include "visit/rebuild.h"
+#include "rebuild/rebuild.h"
 
 /* A page has this many bytes for line pointers and tuples. */
 #define PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData - \

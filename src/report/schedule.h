@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * report.h
+ * schedule.h
  *	  Measuring many relations within limits that hold for all together
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/run/report.h
+ *	  src/report/schedule.h
  *
  *-------------------------------------------------------------------------
  */
@@ -14,7 +14,7 @@
 #define SST_REPORT_H
 
 #include "portability/instr_time.h"
-#include "run/measure.h"
+#include "report/bloat_estimate.h"
 
 typedef enum SstReportMethod
 {

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * rebuild_gin.c
+ * gin.c
  *	  What the keys and posting lists of a GIN index take in a new one
  *
  * A build collects keys and their TIDs in maintenance_work_mem, and then adds
@@ -20,7 +20,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/visit/rebuild_gin.c
+ *	  src/rebuild/gin.c
  *
  *-------------------------------------------------------------------------
  */
@@ -32,7 +32,7 @@
 #include "miscadmin.h"
 #include "optimizer/paths.h"
 
-#include "visit/rebuild.h"
+#include "rebuild/rebuild.h"
 
 /* A page with line pointers has this many bytes for them and tuples. */
 #define PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData - \

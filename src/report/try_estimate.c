@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * attempt.c
+ * try_estimate.c
  *	  Measuring a relation that may not let itself be measured
  *
  * The relation is not waited for.  It is locked and read in a subtransaction,
@@ -13,7 +13,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/run/attempt.c
+ *	  src/report/try_estimate.c
  *
  *-------------------------------------------------------------------------
  */
@@ -24,7 +24,7 @@
 #include "catalog/index.h"
 #include "storage/lmgr.h"
 
-#include "run/attempt.h"
+#include "report/try_estimate.h"
 #include "run/blocking.h"
 #include "run/subtransaction.h"
 

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * rebuild_spgist.c
+ * spgist.c
  *	  What the tuples of an SP-GiST index take in a new one
  *
  * A build inserts the rows one by one in the order of the table.  What of a page
@@ -17,7 +17,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/visit/rebuild_spgist.c
+ *	  src/rebuild/spgist.c
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@
 
 #include "access/spgist_private.h"
 
-#include "visit/rebuild.h"
+#include "rebuild/rebuild.h"
 
 /* A page has this many bytes for line pointers and tuples. */
 #define PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData - \

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * rebuild_btree.c
+ * btree.c
  *	  What the leaf pages of a b-tree would take in a new one
  *
  * The items go, page by page as they come, through what an index build does with
@@ -16,7 +16,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/visit/rebuild_btree.c
+ *	  src/rebuild/btree.c
  *
  *-------------------------------------------------------------------------
  */
@@ -27,7 +27,7 @@
 #include "access/itup.h"
 #include "access/nbtree.h"
 
-#include "visit/rebuild.h"
+#include "rebuild/rebuild.h"
 
 /* Between the line pointers and the tuples of a page with nothing on it */
 #define EMPTY_PAGE_BYTES \

@@ -6,7 +6,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/target/target.h
+ *	  src/relation/target.h
  *
  *-------------------------------------------------------------------------
  */

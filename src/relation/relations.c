@@ -10,7 +10,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/target/relations.c
+ *	  src/relation/relations.c
  *
  *-------------------------------------------------------------------------
  */
@@ -31,7 +31,7 @@
 #include "utils/timestamp.h"
 
 #include "compat/catalog.h"
-#include "target/relations.h"
+#include "relation/relations.h"
 
 /* Names that many relations have in common, each once */
 typedef struct SharedName

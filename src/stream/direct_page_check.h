@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * private_pages.h
+ * direct_page_check.h
  *	  When a page that was read from a file is to be believed
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/stream/private_pages.h
+ *	  src/stream/direct_page_check.h
  *
  *-------------------------------------------------------------------------
  */

@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
- * attempt.h
+ * try_estimate.h
  *	  Measuring a relation that may not let itself be measured
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/run/attempt.h
+ *	  src/report/try_estimate.h
  *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_ATTEMPT_H
 #define SST_ATTEMPT_H
 
-#include "run/measure.h"
+#include "report/bloat_estimate.h"
 
 /* What to measure, and what became of that */
 typedef struct SstAttempt
