@@ -22,7 +22,7 @@
 PG_FUNCTION_INFO_V1(sst_brin_stats);
 
 static Datum
-pages_per_range(const SstFindings *found, bool *isnull)
+pages_per_range(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !found->meta.known;
 	return Int32GetDatum((int32) found->meta.pages_per_range);
@@ -30,7 +30,7 @@ pages_per_range(const SstFindings *found, bool *isnull)
 
 /* Ranges that the table has, the last one whole or not */
 static int64
-table_ranges(const SstFindings *found)
+table_ranges(const SstRelationStats *found)
 {
 	int64		per_range = found->meta.pages_per_range;
 
@@ -38,7 +38,7 @@ table_ranges(const SstFindings *found)
 }
 
 static Datum
-ranges(const SstFindings *found, bool *isnull)
+ranges(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !found->meta.known;
 	return *isnull ? (Datum) 0 : Int64GetDatum(table_ranges(found));
@@ -49,7 +49,7 @@ ranges(const SstFindings *found, bool *isnull)
  * index: there can be more than there are ranges.
  */
 static Datum
-unsummarized_ranges(const SstFindings *found, bool *isnull)
+unsummarized_ranges(const SstRelationStats *found, bool *isnull)
 {
 	int64		summarized = SST_COUNT(found, SST_SUMMARIZED_RANGES);
 
@@ -59,7 +59,7 @@ unsummarized_ranges(const SstFindings *found, bool *isnull)
 }
 
 static Datum
-avg_density(const SstFindings *found, bool *isnull)
+avg_density(const SstRelationStats *found, bool *isnull)
 {
 	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
 					   SST_COUNT(found, SST_FREE_BYTES),
@@ -89,7 +89,7 @@ Datum
 sst_brin_stats(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstFindings found;
+	SstRelationStats found;
 	Relation	table;
 	Oid			tableoid;
 	BlockNumber table_blocks;

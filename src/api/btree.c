@@ -27,21 +27,21 @@ PG_FUNCTION_INFO_V1(sst_pgstatindex);
 PG_FUNCTION_INFO_V1(sst_pgstatindexbyid);
 
 static Datum
-tree_level(const SstFindings *found, bool *isnull)
+tree_level(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !found->meta.known;
 	return Int32GetDatum(found->meta.tree_level);
 }
 
 static Datum
-root_block_no(const SstFindings *found, bool *isnull)
+root_block_no(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !found->meta.known;
 	return Int64GetDatum((int64) found->meta.root);
 }
 
 static Datum
-avg_leaf_density(const SstFindings *found, bool *isnull)
+avg_leaf_density(const SstRelationStats *found, bool *isnull)
 {
 	if (SST_COUNT(found, SST_USABLE_BYTES) == 0)
 		return Float8GetDatum(NAN);
@@ -51,7 +51,7 @@ avg_leaf_density(const SstFindings *found, bool *isnull)
 }
 
 static Datum
-leaf_fragmentation(const SstFindings *found, bool *isnull)
+leaf_fragmentation(const SstRelationStats *found, bool *isnull)
 {
 	if (SST_COUNT(found, SST_LEAF_PAGES) == 0)
 		return Float8GetDatum(NAN);
@@ -61,14 +61,14 @@ leaf_fragmentation(const SstFindings *found, bool *isnull)
 }
 
 static Datum
-allequalimage(const SstFindings *found, bool *isnull)
+allequalimage(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !found->meta.known;
 	return BoolGetDatum(found->meta.allequalimage);
 }
 
 static Datum
-posting_percent(const SstFindings *found, bool *isnull)
+posting_percent(const SstRelationStats *found, bool *isnull)
 {
 	uint64		nitems = SST_COUNT(found, SST_ITEMS_TOLD_APART);
 
@@ -113,7 +113,7 @@ static Datum
 pgstatindex_internal(FunctionCallInfo fcinfo, Relation rel)
 {
 	SstTarget	target;
-	SstFindings found;
+	SstRelationStats found;
 
 	sst_target_adopt(&target, rel, SST_BTREE);
 	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found, "pgstatindex");

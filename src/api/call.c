@@ -132,7 +132,7 @@ sst_max_time_argument(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
 
 static void
 carry_out(const SstTarget *target, const SstScanPlan *plan,
-		  SstFindings *found, const char *function)
+		  SstRelationStats *found, const char *function)
 {
 	SstScanResult scanned;
 	instr_time	start;
@@ -140,21 +140,21 @@ carry_out(const SstTarget *target, const SstScanPlan *plan,
 	INSTR_TIME_SET_CURRENT(start);
 	sst_progress_begin(function, 1, SST_PROGRESS_UNKNOWN);
 	sst_scan_run(plan, target->rel, NULL, &scanned);
-	sst_remember_call(function, plan->relid, start, &scanned.report);
+	sst_remember_call(function, plan->relid, start, &scanned.io_stats);
 
-	sst_findings_init(found, target);
+	sst_relation_stats_init(found, target);
 	found->counters = scanned.counters;
 	found->meta = scanned.meta;
 }
 
 /* Scan all of a target by our own rules: damage is counted. */
 void
-sst_scan_target(const SstTarget *target, SstFindings *found,
+sst_scan_target(const SstTarget *target, SstRelationStats *found,
 				const char *function)
 {
 	SstScanPlan plan;
 
-	sst_plan_scan(&plan, target, SST_RULES_OURS);
+	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
 	carry_out(target, &plan, found, function);
 }
 
@@ -166,7 +166,7 @@ sst_scan_target(const SstTarget *target, SstFindings *found,
  */
 void
 sst_scan_as_contrib(const SstTarget *target, SstRules rules,
-					SstFindings *found, const char *function)
+					SstRelationStats *found, const char *function)
 {
 	SstScanPlan plan;
 
@@ -178,7 +178,7 @@ sst_scan_as_contrib(const SstTarget *target, SstRules rules,
 
 /* ERROR if the scan stopped at a page that makes no sense. */
 void
-sst_report_corrupt_index(const SstTarget *target, const SstFindings *found)
+sst_report_corrupt_index(const SstTarget *target, const SstRelationStats *found)
 {
 	if (found->counters.first_corrupt == InvalidBlockNumber)
 		return;
@@ -199,7 +199,7 @@ sst_index_row(FunctionCallInfo fcinfo, SstTargetKind kind,
 			  const SstColumn *columns, int ncolumns, const char *function)
 {
 	SstTarget	target;
-	SstFindings found;
+	SstRelationStats found;
 
 	sst_open_argument(fcinfo, &target, kind);
 	sst_scan_target(&target, &found, function);

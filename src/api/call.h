@@ -33,12 +33,12 @@ extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
 extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno);
 extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
 								  SstLimits *limits);
-extern void sst_scan_target(const SstTarget *target, SstFindings *found,
+extern void sst_scan_target(const SstTarget *target, SstRelationStats *found,
 							const char *function);
 extern void sst_scan_as_contrib(const SstTarget *target, SstRules rules,
-								SstFindings *found, const char *function);
+								SstRelationStats *found, const char *function);
 extern void sst_report_corrupt_index(const SstTarget *target,
-									 const SstFindings *found);
+									 const SstRelationStats *found);
 extern Datum sst_index_row(FunctionCallInfo fcinfo, SstTargetKind kind,
 						   const SstColumn *columns, int ncolumns,
 						   const char *function);

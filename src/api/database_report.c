@@ -171,7 +171,7 @@ begin_report(const SstReport *limits)
 	report->run.context = context;
 	report->started = GetCurrentTimestamp();
 	INSTR_TIME_SET_CURRENT(report->run.start);
-	sst_stream_report_init(&report->run.streams,
+	sst_io_stats_init(&report->run.streams,
 						   sst_io_path == SST_IO_PATH_BUFFER ?
 						   SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
 	sst_progress_begin("database_report", SST_PROGRESS_UNKNOWN,

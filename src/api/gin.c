@@ -23,21 +23,21 @@ PG_FUNCTION_INFO_V1(sst_gin_stats);
 PG_FUNCTION_INFO_V1(sst_pgstatginindex);
 
 static Datum
-pending_pages(const SstFindings *found, bool *isnull)
+pending_pages(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !found->meta.known;
 	return UInt32GetDatum(found->meta.pending_pages);
 }
 
 static Datum
-pending_tuples(const SstFindings *found, bool *isnull)
+pending_tuples(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !found->meta.known;
 	return Int64GetDatum(found->meta.pending_tuples);
 }
 
 static Datum
-entry_leaf_density(const SstFindings *found, bool *isnull)
+entry_leaf_density(const SstRelationStats *found, bool *isnull)
 {
 	return sst_percent(SST_COUNT(found, SST_ENTRY_USABLE_BYTES) -
 					   SST_COUNT(found, SST_ENTRY_FREE_BYTES),
@@ -45,7 +45,7 @@ entry_leaf_density(const SstFindings *found, bool *isnull)
 }
 
 static Datum
-posting_leaf_density(const SstFindings *found, bool *isnull)
+posting_leaf_density(const SstRelationStats *found, bool *isnull)
 {
 	return sst_percent(SST_COUNT(found, SST_POSTING_USABLE_BYTES) -
 					   SST_COUNT(found, SST_POSTING_FREE_BYTES),
@@ -53,7 +53,7 @@ posting_leaf_density(const SstFindings *found, bool *isnull)
 }
 
 static Datum
-leaf_fragmentation(const SstFindings *found, bool *isnull)
+leaf_fragmentation(const SstRelationStats *found, bool *isnull)
 {
 	return sst_percent(SST_COUNT(found, SST_BACKWARD_LEAVES),
 					   SST_COUNT(found, SST_TREE_LEAF_PAGES), isnull);
@@ -98,7 +98,7 @@ Datum
 sst_pgstatginindex(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstFindings found;
+	SstRelationStats found;
 
 	sst_open_argument(fcinfo, &target, SST_GIN);
 	target.nblocks = Min(target.nblocks, 1);

@@ -19,7 +19,7 @@
 PG_FUNCTION_INFO_V1(sst_gist_stats);
 
 static Datum
-avg_leaf_density(const SstFindings *found, bool *isnull)
+avg_leaf_density(const SstRelationStats *found, bool *isnull)
 {
 	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
 					   SST_COUNT(found, SST_FREE_BYTES),

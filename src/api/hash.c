@@ -21,7 +21,7 @@ PG_FUNCTION_INFO_V1(sst_hash_stats);
 PG_FUNCTION_INFO_V1(sst_pgstathashindex);
 
 static Datum
-free_percent(const SstFindings *found, bool *isnull)
+free_percent(const SstRelationStats *found, bool *isnull)
 {
 	uint64		usable = SST_COUNT(found, SST_USABLE_BYTES);
 
@@ -32,7 +32,7 @@ free_percent(const SstFindings *found, bool *isnull)
 }
 
 static Datum
-buckets(const SstFindings *found, bool *isnull)
+buckets(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !found->meta.known;
 	return Int64GetDatum((int64) found->meta.max_bucket + 1);
@@ -69,7 +69,7 @@ sst_hash_stats(PG_FUNCTION_ARGS)
  * pgstathashindex's words.
  */
 static void
-report_unexpected_type(const SstTarget *target, const SstFindings *found)
+report_unexpected_type(const SstTarget *target, const SstRelationStats *found)
 {
 	BlockNumber blkno = found->counters.first_corrupt;
 	Buffer		buf;
@@ -94,7 +94,7 @@ Datum
 sst_pgstathashindex(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstFindings found;
+	SstRelationStats found;
 
 	sst_open_argument(fcinfo, &target, SST_HASH);
 

@@ -31,7 +31,7 @@ PG_FUNCTION_INFO_V1(sst_index_stats);
 PG_FUNCTION_INFO_V1(sst_index_stats_tree);
 
 static Datum
-method(const SstFindings *found, bool *isnull)
+method(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !OidIsValid(found->amoid);
 	return *isnull ? (Datum) 0 :
@@ -40,26 +40,26 @@ method(const SstFindings *found, bool *isnull)
 
 /* Of an unknown access method, only what all pages have is known. */
 static Datum
-known_count(const SstFindings *found, uint64 count, bool *isnull)
+known_count(const SstRelationStats *found, uint64 count, bool *isnull)
 {
 	*isnull = found->unread || found->kind == SST_OTHER_INDEX;
 	return Int64GetDatum(count);
 }
 
 static Datum
-leaf_pages(const SstFindings *found, bool *isnull)
+leaf_pages(const SstRelationStats *found, bool *isnull)
 {
 	return known_count(found, SST_COUNT(found, SST_LEAF_PAGES), isnull);
 }
 
 static Datum
-internal_pages(const SstFindings *found, bool *isnull)
+internal_pages(const SstRelationStats *found, bool *isnull)
 {
 	return known_count(found, SST_COUNT(found, SST_INTERNAL_PAGES), isnull);
 }
 
 static Datum
-deleted_pages(const SstFindings *found, bool *isnull)
+deleted_pages(const SstRelationStats *found, bool *isnull)
 {
 	return known_count(found, SST_COUNT(found, SST_EMPTY_PAGES) +
 					   SST_COUNT(found, SST_DELETED_PAGES), isnull);
@@ -67,14 +67,14 @@ deleted_pages(const SstFindings *found, bool *isnull)
 
 /* pgstathashindex, and so hash_stats, has unused pages among the free space. */
 static uint64
-unused_bytes(const SstFindings *found)
+unused_bytes(const SstRelationStats *found)
 {
 	return SST_COUNT(found, SST_UNUSED_PAGES) *
 		(BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(HashPageOpaqueData)));
 }
 
 static Datum
-free_bytes(const SstFindings *found, bool *isnull)
+free_bytes(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
 	return Int64GetDatum(SST_COUNT(found, SST_FREE_BYTES) -
@@ -82,7 +82,7 @@ free_bytes(const SstFindings *found, bool *isnull)
 }
 
 static Datum
-avg_leaf_density(const SstFindings *found, bool *isnull)
+avg_leaf_density(const SstRelationStats *found, bool *isnull)
 {
 	double		unused = unused_bytes(found);
 	double		usable = SST_COUNT(found, SST_USABLE_BYTES) - unused;
@@ -95,7 +95,7 @@ avg_leaf_density(const SstFindings *found, bool *isnull)
 
 /* Leaf pages have an order in a b-tree, and in the trees of a GIN index. */
 static Datum
-leaf_fragmentation(const SstFindings *found, bool *isnull)
+leaf_fragmentation(const SstRelationStats *found, bool *isnull)
 {
 	uint64		nleaves = 0;
 
@@ -133,19 +133,19 @@ static const SstColumn columns[] = {
  * read.  An index that is not valid can, and has its blocks on the disk.
  */
 static void
-measure(const SstTarget *target, SstFindings *found, SstStreamReport *report)
+measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 {
 	SstScanPlan plan;
 	SstScanResult result;
 
-	sst_findings_init(found, target);
+	sst_relation_stats_init(found, target);
 	if (found->unread)
 		return;
 
-	sst_plan_scan(&plan, target, SST_RULES_OURS);
+	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
 	sst_scan_run(&plan, target->rel, NULL, &result);
 	found->counters = result.counters;
-	sst_stream_report_merge(report, &result.report);
+	sst_io_stats_merge(io_stats, &result.io_stats);
 
 	if (target->kind == SST_OTHER_INDEX)
 		found->note = _("access method is not known: page headers only");
@@ -158,8 +158,8 @@ sst_index_stats(PG_FUNCTION_ARGS)
 {
 	Relation	rel;
 	SstTarget	target;
-	SstFindings found = {.unread = true};
-	SstStreamReport report;
+	SstRelationStats found = {.unread = true};
+	SstIoStats io_stats;
 	instr_time	start;
 
 	if (PG_ARGISNULL(0))
@@ -183,9 +183,9 @@ sst_index_stats(PG_FUNCTION_ARGS)
 		sst_require_kind(rel, SST_ANY_INDEX);
 	sst_target_examine(&target, rel);
 
-	sst_stream_report_init(&report, sst_choose_io_path(rel));
-	measure(&target, &found, &report);
-	sst_remember_call("index_stats", RelationGetRelid(rel), start, &report);
+	sst_io_stats_init(&io_stats, sst_choose_io_path(rel));
+	measure(&target, &found, &io_stats);
+	sst_remember_call("index_stats", RelationGetRelid(rel), start, &io_stats);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, columns, lengthof(columns), &found);
@@ -196,8 +196,8 @@ Datum
 sst_index_stats_tree(PG_FUNCTION_ARGS)
 {
 	SstTree		tree;
-	SstFindings sum;
-	SstFindings found;
+	SstRelationStats sum;
+	SstRelationStats found;
 	SstTarget	target;
 
 	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX, RELKIND_PARTITIONED_INDEX,
@@ -206,7 +206,7 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 
 	while (sst_tree_next(&tree, &target))
 	{
-		measure(&target, &found, &tree.report);
+		measure(&target, &found, &tree.io_stats);
 		sst_target_close(&target);
 		sst_put_row(fcinfo, columns, lengthof(columns), &found);
 

@@ -118,14 +118,14 @@ sst_layout_map(PG_FUNCTION_ARGS)
 	bool		see_buffers = may_see_buffers();
 	SstTarget	target;
 	SstScanPlan plan;
-	SstStreamReport report;
+	SstIoStats io_stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
 	InitMaterializedSRF(fcinfo, 0);
-	sst_plan_scan(&plan, &target, SST_RULES_OURS);
-	sst_stream_report_init(&report, plan.path);
+	sst_plan_scan(&plan, &target, SST_RULES_TOLERANT);
+	sst_io_stats_init(&io_stats, plan.path);
 	nbuckets = Min(nbuckets, target.nblocks);
 	sst_progress_begin("layout_map", 1, (int64) target.nblocks * BLCKSZ);
 
@@ -140,7 +140,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 		plan.first = (uint64) target.nblocks * i / nbuckets;
 		plan.end = (uint64) target.nblocks * (i + 1) / nbuckets;
 		sst_scan_run(&plan, target.rel, NULL, &result);
-		sst_stream_report_merge(&report, &result.report);
+		sst_io_stats_merge(&io_stats, &result.io_stats);
 
 		free = free_percent(target.kind, &result.counters);
 		dead = dead_percent(target.kind, &result.counters);
@@ -150,13 +150,13 @@ sst_layout_map(PG_FUNCTION_ARGS)
 		values[3] = Float8GetDatum(free);
 		values[4] = Float8GetDatum(dead);
 		nulls[5] = !see_buffers;
-		values[5] = Float8GetDatum(100.0 * result.report.blocks_hit /
+		values[5] = Float8GetDatum(100.0 * result.io_stats.blocks_hit /
 								   (plan.end - plan.first));
 		values[6] = CStringGetTextDatum(draw_bar(dead, free));
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 
-	sst_remember_call("layout_map", plan.relid, start, &report);
+	sst_remember_call("layout_map", plan.relid, start, &io_stats);
 	sst_target_close(&target);
 
 	return (Datum) 0;

@@ -65,36 +65,36 @@ next_range(const SstBlockSet *frozen, BlockNumber *first, BlockNumber *end)
 
 /* Read the visibility map of the table that argument 0 names. */
 static SstBlockSet *
-find_frozen(FunctionCallInfo fcinfo, SstFindings *found, const char *function)
+find_frozen(FunctionCallInfo fcinfo, SstRelationStats *found, const char *function)
 {
 	SstTarget	target;
 	SstBlockSet *frozen;
-	SstStreamReport report;
+	SstIoStats io_stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
 	sst_progress_begin(function, 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_HEAP);
-	sst_findings_init(found, &target);
-	sst_stream_report_init(&report, sst_choose_io_path(target.rel));
+	sst_relation_stats_init(found, &target);
+	sst_io_stats_init(&io_stats, sst_choose_io_path(target.rel));
 
 	frozen = sst_block_set_create(target.nblocks);
-	sst_scan_visibility_map(&target, NULL, frozen, NULL, &found->counters, &report);
+	sst_scan_visibility_map(&target, NULL, frozen, NULL, &found->counters, &io_stats);
 
-	sst_remember_call(function, found->relid, start, &report);
+	sst_remember_call(function, found->relid, start, &io_stats);
 	sst_target_close(&target);
 
 	return frozen;
 }
 
 static Datum
-unfrozen_ranges(const SstFindings *found, bool *isnull)
+unfrozen_ranges(const SstRelationStats *found, bool *isnull)
 {
 	return Int64GetDatum(found->nranges);
 }
 
 static Datum
-largest_unfrozen_range(const SstFindings *found, bool *isnull)
+largest_unfrozen_range(const SstRelationStats *found, bool *isnull)
 {
 	return Int64GetDatum((int64) found->largest_range);
 }
@@ -111,7 +111,7 @@ static const SstColumn visibility_columns[] = {
 Datum
 sst_visibility_summary(PG_FUNCTION_ARGS)
 {
-	SstFindings found;
+	SstRelationStats found;
 	SstBlockSet *frozen = find_frozen(fcinfo, &found, "visibility_summary");
 	BlockNumber first = 0;
 	BlockNumber end;
@@ -131,7 +131,7 @@ Datum
 sst_unfrozen_ranges(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	SstFindings found;
+	SstRelationStats found;
 	SstBlockSet *frozen;
 	BlockNumber first = 0;
 	BlockNumber end;
@@ -153,14 +153,14 @@ sst_unfrozen_ranges(PG_FUNCTION_ARGS)
 }
 
 static Datum
-free_percent(const SstFindings *found, bool *isnull)
+free_percent(const SstRelationStats *found, bool *isnull)
 {
 	return sst_percent(SST_COUNT(found, SST_MAP_FREE_BYTES),
 					   found->nblocks * BLCKSZ, isnull);
 }
 
 static Datum
-largest_free_space(const SstFindings *found, bool *isnull)
+largest_free_space(const SstRelationStats *found, bool *isnull)
 {
 	return Int32GetDatum(found->counters.map_largest_free);
 }
@@ -178,17 +178,17 @@ Datum
 sst_free_space_summary(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstFindings found;
-	SstStreamReport report;
+	SstRelationStats found;
+	SstIoStats io_stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
 	sst_progress_begin("free_space_summary", 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_HEAP);
-	sst_findings_init(&found, &target);
-	sst_stream_report_init(&report, sst_choose_io_path(target.rel));
-	sst_scan_free_space_map(&target, NULL, &found.counters, &report);
-	sst_remember_call("free_space_summary", found.relid, start, &report);
+	sst_relation_stats_init(&found, &target);
+	sst_io_stats_init(&io_stats, sst_choose_io_path(target.rel));
+	sst_scan_free_space_map(&target, NULL, &found.counters, &io_stats);
+	sst_remember_call("free_space_summary", found.relid, start, &io_stats);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, free_space_columns,

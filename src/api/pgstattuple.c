@@ -97,7 +97,7 @@ refuse_kind(Relation rel)
 
 /* ERROR if the scan stopped at a page that makes no sense. */
 static void
-report_corrupt_page(const SstTarget *target, const SstFindings *found)
+report_corrupt_page(const SstTarget *target, const SstRelationStats *found)
 {
 	if ((target->kind & SST_ANY_INDEX) != 0)
 		sst_report_corrupt_index(target, found);
@@ -113,7 +113,7 @@ static Datum
 pgstattuple_internal(FunctionCallInfo fcinfo, Relation rel)
 {
 	SstTarget	target;
-	SstFindings found;
+	SstRelationStats found;
 
 	refuse_kind(rel);
 	sst_target_adopt(&target, rel, SST_ANY_INDEX | SST_TABLE);
@@ -147,20 +147,20 @@ sst_pgstattuplebyid(PG_FUNCTION_ARGS)
 
 /* Blocks that were read */
 static uint64
-scanned_blocks(const SstFindings *found)
+scanned_blocks(const SstRelationStats *found)
 {
 	return SST_COUNT(found, SST_PAGE_BYTES) / BLCKSZ;
 }
 
 static Datum
-approx_percent(uint64 bytes, const SstFindings *found)
+approx_percent(uint64 bytes, const SstRelationStats *found)
 {
 	return Float8GetDatum(found->nblocks == 0 ? 0.0 :
 						  100.0 * bytes / (found->nblocks * BLCKSZ));
 }
 
 static Datum
-scanned_percent(const SstFindings *found, bool *isnull)
+scanned_percent(const SstRelationStats *found, bool *isnull)
 {
 #ifdef SST_APPROX_SCANS_WHOLE_PERCENTS
 	return Float8GetDatum(found->nblocks == 0 ? 0 :
@@ -171,13 +171,13 @@ scanned_percent(const SstFindings *found, bool *isnull)
 }
 
 static Datum
-approx_tuple_count(const SstFindings *found, bool *isnull)
+approx_tuple_count(const SstRelationStats *found, bool *isnull)
 {
 	return Int64GetDatum(found->reltuples);
 }
 
 static uint64
-tuple_len(const SstFindings *found)
+tuple_len(const SstRelationStats *found)
 {
 	uint64		skipped = (found->nblocks - scanned_blocks(found)) * BLCKSZ;
 
@@ -188,19 +188,19 @@ tuple_len(const SstFindings *found)
 }
 
 static Datum
-approx_tuple_len(const SstFindings *found, bool *isnull)
+approx_tuple_len(const SstRelationStats *found, bool *isnull)
 {
 	return Int64GetDatum(tuple_len(found));
 }
 
 static Datum
-approx_tuple_percent(const SstFindings *found, bool *isnull)
+approx_tuple_percent(const SstRelationStats *found, bool *isnull)
 {
 	return approx_percent(tuple_len(found), found);
 }
 
 static Datum
-approx_dead_tuple_count(const SstFindings *found, bool *isnull)
+approx_dead_tuple_count(const SstRelationStats *found, bool *isnull)
 {
 	return Int64GetDatum(SST_COUNT(found, SST_DEAD_TUPLES) -
 						 SST_COUNT(found, SST_OWN_DELETED_TUPLES) +
@@ -208,7 +208,7 @@ approx_dead_tuple_count(const SstFindings *found, bool *isnull)
 }
 
 static uint64
-dead_tuple_len(const SstFindings *found)
+dead_tuple_len(const SstRelationStats *found)
 {
 	return SST_COUNT(found, SST_DEAD_TUPLE_BYTES) -
 		SST_COUNT(found, SST_OWN_DELETED_BYTES) +
@@ -216,19 +216,19 @@ dead_tuple_len(const SstFindings *found)
 }
 
 static Datum
-approx_dead_tuple_len(const SstFindings *found, bool *isnull)
+approx_dead_tuple_len(const SstRelationStats *found, bool *isnull)
 {
 	return Int64GetDatum(dead_tuple_len(found));
 }
 
 static Datum
-approx_dead_tuple_percent(const SstFindings *found, bool *isnull)
+approx_dead_tuple_percent(const SstRelationStats *found, bool *isnull)
 {
 	return approx_percent(dead_tuple_len(found), found);
 }
 
 static uint64
-free_space(const SstFindings *found)
+free_space(const SstRelationStats *found)
 {
 	uint64		bytes = SST_COUNT(found, SST_FREE_BYTES) +
 		SST_COUNT(found, SST_MAP_SKIPPED_FREE_BYTES);
@@ -243,13 +243,13 @@ free_space(const SstFindings *found)
 }
 
 static Datum
-approx_free_space(const SstFindings *found, bool *isnull)
+approx_free_space(const SstRelationStats *found, bool *isnull)
 {
 	return Int64GetDatum(free_space(found));
 }
 
 static Datum
-approx_free_percent(const SstFindings *found, bool *isnull)
+approx_free_percent(const SstRelationStats *found, bool *isnull)
 {
 	return approx_percent(free_space(found), found);
 }
@@ -285,7 +285,7 @@ refuse_kind_for_approx(Relation rel)
 
 /* The number of tuples in all blocks, estimated as VACUUM does it */
 static double
-estimate_reltuples(Relation rel, const SstFindings *found)
+estimate_reltuples(Relation rel, const SstRelationStats *found)
 {
 	double		live = (double) SST_COUNT(found, SST_TUPLES) -
 		SST_COUNT(found, SST_INSERTING_TUPLES) +
@@ -304,31 +304,31 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	SstBlockSet *visible;
 	SstScanPlan plan;
 	SstScanResult result;
-	SstFindings found;
-	SstStreamReport report;
+	SstRelationStats found;
+	SstIoStats io_stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
 	sst_progress_begin("pgstattuple_approx", 1, SST_PROGRESS_UNKNOWN);
 	refuse_kind_for_approx(rel);
 	sst_target_adopt(&target, rel, SST_HEAP);
-	sst_findings_init(&found, &target);
-	sst_stream_report_init(&report, sst_choose_io_path(rel));
+	sst_relation_stats_init(&found, &target);
+	sst_io_stats_init(&io_stats, sst_choose_io_path(rel));
 
 	visible = sst_block_set_create(target.nblocks);
-	sst_scan_visibility_map(&target, visible, NULL, NULL, &found.counters, &report);
-	sst_scan_free_space_map(&target, visible, &found.counters, &report);
+	sst_scan_visibility_map(&target, visible, NULL, NULL, &found.counters, &io_stats);
+	sst_scan_free_space_map(&target, visible, &found.counters, &io_stats);
 
 	sst_plan_scan(&plan, &target, SST_RULES_PGSTATTUPLE);
 	plan.nskipped = visible->nmembers;
 	sst_scan_run(&plan, rel, visible, &result);
 	sst_counters_merge(&found.counters, &result.counters);
-	sst_stream_report_merge(&report, &result.report);
+	sst_io_stats_merge(&io_stats, &result.io_stats);
 	pfree(visible);
 
 	report_corrupt_page(&target, &found);
 	found.reltuples = estimate_reltuples(rel, &found);
-	sst_remember_call("pgstattuple_approx", plan.relid, start, &report);
+	sst_remember_call("pgstattuple_approx", plan.relid, start, &io_stats);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, approx_columns, lengthof(approx_columns),

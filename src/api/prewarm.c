@@ -106,7 +106,7 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 	Oid			tableoid;
 	int64		nblocks;
 	int64		ndone;
-	SstStreamReport report;
+	SstIoStats io_stats;
 	instr_time	start;
 
 	if (PG_ARGISNULL(0))
@@ -147,8 +147,8 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 
 	INSTR_TIME_SET_CURRENT(start);
 	sst_progress_begin("pg_prewarm", 1, SST_PROGRESS_UNKNOWN);
-	ndone = sst_prewarm(&plan, rel, &report);
-	sst_remember_call("pg_prewarm", relid, start, &report);
+	ndone = sst_prewarm(&plan, rel, &io_stats);
+	sst_remember_call("pg_prewarm", relid, start, &io_stats);
 
 	relation_close(rel, AccessShareLock);
 	if (OidIsValid(tableoid))

@@ -53,7 +53,7 @@ typedef struct Look
 {
 	BlockNumber nsample;
 	uint32		seed;
-	SstStreamReport report;
+	SstIoStats io_stats;
 } Look;
 
 /* A row to be */
@@ -79,7 +79,7 @@ is_partial(Relation index)
 
 /* Which share of an index's entries, those marked dead apart, would be built? */
 static double
-share_of_entries_kept(const SstTarget *index, const SstMeasurement *measured,
+share_of_entries_kept(const SstTarget *index, const SstBloatEstimate *measured,
 					  Oid tableoid, Look *look)
 {
 	SstTarget	table;
@@ -95,7 +95,7 @@ share_of_entries_kept(const SstTarget *index, const SstMeasurement *measured,
 	{
 		sst_sample_scan(&table, look->nsample, look->seed, NULL, NULL, &sample,
 						&result);
-		sst_stream_report_merge(&look->report, &result.report);
+		sst_io_stats_merge(&look->io_stats, &result.io_stats);
 
 		kept = sst_estimate(&kept_share, &sample).value / 100;
 		if (!isnan(kept) && entries > 0)
@@ -120,21 +120,21 @@ share_of_entries_kept(const SstTarget *index, const SstMeasurement *measured,
 
 /* What of the new index's size is left, if only that share of its entries is? */
 static double
-size_kept(const SstTarget *index, const SstMeasurement *measured, double share)
+size_kept(const SstTarget *index, const SstBloatEstimate *measured, double share)
 {
 	SstRebuild	rebuild;
 	double		counts[SST_NCOUNTS];
 	double		size;
 
 	sst_rebuild_init(&rebuild, index);
-	if (rebuild.obstacle != NULL || rebuild.keep == NULL)
+	if (rebuild.obstacle != NULL || rebuild.scale_entries == NULL)
 		return share;
 
 	for (int i = 0; i < SST_NCOUNTS; i++)
 		counts[i] = (double) measured->counters.n[i] * measured->nblocks /
 			Max(measured->nread, 1);
 	size = rebuild.blocks(&rebuild, counts, &measured->meta);
-	rebuild.keep(&rebuild, counts, share);
+	rebuild.scale_entries(&rebuild, counts, share);
 
 	return rebuild.blocks(&rebuild, counts, &measured->meta) / size;
 }
@@ -145,7 +145,7 @@ size_kept(const SstTarget *index, const SstMeasurement *measured, double share)
 /* Take the entries of dead rows out of a prediction. */
 static void
 leave_out_dead_rows(Prediction *prediction, const SstTarget *index,
-					const SstMeasurement *measured, double share)
+					const SstBloatEstimate *measured, double share)
 {
 	SstEstimate *rebuilt = &prediction->rebuilt;
 	double		kept = size_kept(index, measured, share);
@@ -179,12 +179,12 @@ static void
 predict(const SstTarget *target, Oid tableoid, Look *look,
 		Prediction *prediction)
 {
-	SstMeasurement measured;
+	SstBloatEstimate measured;
 	SstEstimate *rebuilt = &prediction->rebuilt;
 
 	memset(prediction, 0, sizeof(Prediction));
-	sst_measure(target, look->nsample, look->seed, NULL, &measured);
-	sst_stream_report_merge(&look->report, &measured.report);
+	sst_estimate_bloat(target, look->nsample, look->seed, NULL, &measured);
+	sst_io_stats_merge(&look->io_stats, &measured.io_stats);
 
 	prediction->relid = RelationGetRelid(target->rel);
 	prediction->nblocks = measured.nblocks;
@@ -303,7 +303,7 @@ sst_reclaim(PG_FUNCTION_ARGS)
 	sst_target_adopt(&target, sst_open_with_table(relid, &tableoid),
 					 SST_ANY_INDEX | SST_TABLE);
 	InitMaterializedSRF(fcinfo, 0);
-	sst_stream_report_init(&look.report, sst_choose_io_path(target.rel));
+	sst_io_stats_init(&look.io_stats, sst_choose_io_path(target.rel));
 
 	predict(&target, tableoid, &look, &prediction);
 	if (with_toast != SST_TOAST_SUMMED)
@@ -327,7 +327,7 @@ sst_reclaim(PG_FUNCTION_ARGS)
 	if (with_toast == SST_TOAST_SUMMED)
 		put_row(fcinfo, &prediction);
 
-	sst_remember_call("reclaim", relid, start, &look.report);
+	sst_remember_call("reclaim", relid, start, &look.io_stats);
 	sst_target_close(&target);
 	if (OidIsValid(tableoid))
 		UnlockRelationOid(tableoid, AccessShareLock);

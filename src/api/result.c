@@ -46,7 +46,7 @@ check_columns(TupleDesc tupdesc, const SstColumn *columns, int ncolumns)
 
 /* Of what was not read, the counts are null, and all else is up to the column. */
 static void
-fill_row(const SstColumn *columns, int ncolumns, const SstFindings *found,
+fill_row(const SstColumn *columns, int ncolumns, const SstRelationStats *found,
 		 Datum *values, bool *nulls)
 {
 	for (int i = 0; i < ncolumns; i++)
@@ -65,7 +65,7 @@ fill_row(const SstColumn *columns, int ncolumns, const SstFindings *found,
 /* Make the row of a function that returns one. */
 Datum
 sst_form_row(FunctionCallInfo fcinfo, const SstColumn *columns, int ncolumns,
-			 const SstFindings *found)
+			 const SstRelationStats *found)
 {
 	Datum	   *values = palloc(sizeof(Datum) * ncolumns);
 	bool	   *nulls = palloc(sizeof(bool) * ncolumns);
@@ -92,7 +92,7 @@ sst_begin_rows(FunctionCallInfo fcinfo, const SstColumn *columns, int ncolumns)
 /* Add a row to it. */
 void
 sst_put_row(FunctionCallInfo fcinfo, const SstColumn *columns, int ncolumns,
-			const SstFindings *found)
+			const SstRelationStats *found)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Datum	   *values = palloc(sizeof(Datum) * ncolumns);
@@ -110,20 +110,20 @@ sst_put_row(FunctionCallInfo fcinfo, const SstColumn *columns, int ncolumns,
  */
 
 Datum
-sst_relation_column(const SstFindings *found, bool *isnull)
+sst_relation_column(const SstRelationStats *found, bool *isnull)
 {
 	return ObjectIdGetDatum(found->relid);
 }
 
 Datum
-sst_note_column(const SstFindings *found, bool *isnull)
+sst_note_column(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->note == NULL;
 	return *isnull ? (Datum) 0 : CStringGetTextDatum(found->note);
 }
 
 Datum
-sst_version_column(const SstFindings *found, bool *isnull)
+sst_version_column(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !found->meta.known;
 	return Int32GetDatum(found->meta.version);
@@ -131,14 +131,14 @@ sst_version_column(const SstFindings *found, bool *isnull)
 
 /* Bytes of the main fork */
 Datum
-sst_size_column(const SstFindings *found, bool *isnull)
+sst_size_column(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
 	return Int64GetDatum((int64) found->nblocks * BLCKSZ);
 }
 
 Datum
-sst_blocks_column(const SstFindings *found, bool *isnull)
+sst_blocks_column(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
 	return Int64GetDatum((int64) found->nblocks);
@@ -152,13 +152,13 @@ block_or_null(BlockNumber blkno, bool *isnull)
 }
 
 Datum
-sst_first_new_block_column(const SstFindings *found, bool *isnull)
+sst_first_new_block_column(const SstRelationStats *found, bool *isnull)
 {
 	return block_or_null(found->counters.first_new, isnull);
 }
 
 Datum
-sst_first_corrupt_block_column(const SstFindings *found, bool *isnull)
+sst_first_corrupt_block_column(const SstRelationStats *found, bool *isnull)
 {
 	return block_or_null(found->counters.first_corrupt, isnull);
 }
@@ -183,7 +183,7 @@ sst_two_decimals(double percent)
 
 /* pgstattuple's percentages are of all bytes of the table. */
 static Datum
-percent_of_table(const SstFindings *found, SstCount part, bool *isnull)
+percent_of_table(const SstRelationStats *found, SstCount part, bool *isnull)
 {
 	uint64		table_len = found->nblocks * BLCKSZ;
 
@@ -194,28 +194,28 @@ percent_of_table(const SstFindings *found, SstCount part, bool *isnull)
 }
 
 Datum
-sst_tuple_percent_column(const SstFindings *found, bool *isnull)
+sst_tuple_percent_column(const SstRelationStats *found, bool *isnull)
 {
 	return percent_of_table(found, SST_TUPLE_BYTES, isnull);
 }
 
 Datum
-sst_dead_tuple_percent_column(const SstFindings *found, bool *isnull)
+sst_dead_tuple_percent_column(const SstRelationStats *found, bool *isnull)
 {
 	return percent_of_table(found, SST_DEAD_TUPLE_BYTES, isnull);
 }
 
 Datum
-sst_free_percent_column(const SstFindings *found, bool *isnull)
+sst_free_percent_column(const SstRelationStats *found, bool *isnull)
 {
 	return percent_of_table(found, SST_FREE_BYTES, isnull);
 }
 
 /* What is known of a target before anything is read */
 void
-sst_findings_init(SstFindings *found, const SstTarget *target)
+sst_relation_stats_init(SstRelationStats *found, const SstTarget *target)
 {
-	memset(found, 0, sizeof(SstFindings));
+	memset(found, 0, sizeof(SstRelationStats));
 	found->relid = RelationGetRelid(target->rel);
 	found->amoid = target->rel->rd_rel->relam;
 	found->kind = target->kind;

@@ -21,7 +21,7 @@
 #include "visit/visit.h"
 
 /* All that is known of a relation at the end of a scan, or of several */
-typedef struct SstFindings
+typedef struct SstRelationStats
 {
 	Oid			relid;
 	Oid			amoid;			/* access method */
@@ -35,7 +35,7 @@ typedef struct SstFindings
 	BlockNumber largest_range;	/* of these, in blocks */
 	bool		unread;			/* counters and meta say nothing */
 	const char *note;			/* what else is to be said, or NULL */
-} SstFindings;
+} SstRelationStats;
 
 /*
  * A column of a function's row: its name and type, as the SQL declares them,
@@ -46,41 +46,41 @@ typedef struct SstColumn
 	const char *name;
 	Oid			type;
 	SstCount	count;
-	Datum		(*compute) (const SstFindings *found, bool *isnull);
+	Datum		(*compute) (const SstRelationStats *found, bool *isnull);
 } SstColumn;
 
 /* The count c of what was found */
 #define SST_COUNT(found, c) ((found)->counters.n[c])
 
 extern Datum sst_form_row(FunctionCallInfo fcinfo, const SstColumn *columns,
-						  int ncolumns, const SstFindings *found);
+						  int ncolumns, const SstRelationStats *found);
 extern void sst_begin_rows(FunctionCallInfo fcinfo, const SstColumn *columns,
 						   int ncolumns);
 extern void sst_put_row(FunctionCallInfo fcinfo, const SstColumn *columns,
-						int ncolumns, const SstFindings *found);
+						int ncolumns, const SstRelationStats *found);
 
 /* Columns of more than one function */
-extern Datum sst_relation_column(const SstFindings *found, bool *isnull);
-extern Datum sst_note_column(const SstFindings *found, bool *isnull);
-extern Datum sst_version_column(const SstFindings *found, bool *isnull);
-extern Datum sst_size_column(const SstFindings *found, bool *isnull);
-extern Datum sst_blocks_column(const SstFindings *found, bool *isnull);
-extern Datum sst_first_new_block_column(const SstFindings *found, bool *isnull);
-extern Datum sst_first_corrupt_block_column(const SstFindings *found,
+extern Datum sst_relation_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_note_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_version_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_size_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_blocks_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_first_new_block_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_first_corrupt_block_column(const SstRelationStats *found,
 											bool *isnull);
 
-extern Datum sst_tuple_percent_column(const SstFindings *found, bool *isnull);
-extern Datum sst_dead_tuple_percent_column(const SstFindings *found,
+extern Datum sst_tuple_percent_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_dead_tuple_percent_column(const SstRelationStats *found,
 										   bool *isnull);
-extern Datum sst_free_percent_column(const SstFindings *found, bool *isnull);
+extern Datum sst_free_percent_column(const SstRelationStats *found, bool *isnull);
 
 extern Datum sst_percent(uint64 part, uint64 whole, bool *isnull);
 extern Datum sst_two_decimals(double percent);
 
-extern void sst_findings_init(SstFindings *found, const SstTarget *target);
+extern void sst_relation_stats_init(SstRelationStats *found, const SstTarget *target);
 
 /* What stream_stats() tells */
 extern void sst_remember_call(const char *function, Oid relid,
-							  instr_time start, const SstStreamReport *report);
+							  instr_time start, const SstIoStats *io_stats);
 
 #endif							/* SST_RESULT_H */

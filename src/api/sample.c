@@ -107,7 +107,7 @@ sst_sample(PG_FUNCTION_ARGS)
 		end = SST_SAMPLE_LIMITS;
 	}
 	sst_remember_call("sample", RelationGetRelid(target.rel), start,
-					  &result.report);
+					  &result.io_stats);
 
 	statistics = sst_statistics(target.kind, &nstatistics);
 	for (int i = 0; i < nstatistics; i++)

@@ -19,7 +19,7 @@
 PG_FUNCTION_INFO_V1(sst_spgist_stats);
 
 static Datum
-avg_leaf_density(const SstFindings *found, bool *isnull)
+avg_leaf_density(const SstRelationStats *found, bool *isnull)
 {
 	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
 					   SST_COUNT(found, SST_FREE_BYTES),
@@ -27,7 +27,7 @@ avg_leaf_density(const SstFindings *found, bool *isnull)
 }
 
 static Datum
-avg_inner_density(const SstFindings *found, bool *isnull)
+avg_inner_density(const SstRelationStats *found, bool *isnull)
 {
 	return sst_percent(SST_COUNT(found, SST_INNER_USABLE_BYTES) -
 					   SST_COUNT(found, SST_INNER_FREE_BYTES),

@@ -26,7 +26,7 @@ static struct
 	const char *function;		/* NULL before the first call */
 	Oid			relid;
 	double		elapsed_ms;
-	SstStreamReport report;
+	SstIoStats io_stats;
 }			last_call;
 
 /*
@@ -35,7 +35,7 @@ static struct
  */
 void
 sst_remember_call(const char *function, Oid relid, instr_time start,
-				  const SstStreamReport *report)
+				  const SstIoStats *io_stats)
 {
 	instr_time	elapsed;
 
@@ -45,7 +45,7 @@ sst_remember_call(const char *function, Oid relid, instr_time start,
 	last_call.function = function;
 	last_call.relid = relid;
 	last_call.elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
-	last_call.report = *report;
+	last_call.io_stats = *io_stats;
 
 	sst_progress_end();
 }
@@ -81,7 +81,7 @@ average_or_null(int64 sum, int64 count, bool *isnull)
 Datum
 sst_stream_stats(PG_FUNCTION_ARGS)
 {
-	const SstStreamReport *report = &last_call.report;
+	const SstIoStats *io_stats = &last_call.io_stats;
 	TupleDesc	tupdesc;
 	Datum		values[16];
 	bool		nulls[16] = {0};
@@ -95,30 +95,30 @@ sst_stream_stats(PG_FUNCTION_ARGS)
 
 	values[i++] = CStringGetTextDatum(last_call.function);
 	values[i++] = ObjectIdGetDatum(last_call.relid);
-	values[i++] = CStringGetTextDatum(stream_names[report->stream]);
-	nulls[i] = report->reader == SST_IO_METHOD_AUTO;
+	values[i++] = CStringGetTextDatum(stream_names[io_stats->stream]);
+	nulls[i] = io_stats->reader == SST_IO_METHOD_AUTO;
 	if (!nulls[i])
-		values[i] = CStringGetTextDatum(method_names[report->reader]);
+		values[i] = CStringGetTextDatum(method_names[io_stats->reader]);
 	i++;
-	values[i++] = Int32GetDatum(report->nworkers);
-	values[i++] = Int64GetDatum(report->blocks_requested);
-	values[i++] = Int64GetDatum(report->blocks_hit);
-	values[i++] = Int64GetDatum(report->blocks_read);
-	values[i++] = Int64GetDatum(report->blocks_private);
-	values[i] = count_or_null(report->reads, &nulls[i]);
+	values[i++] = Int32GetDatum(io_stats->nworkers);
+	values[i++] = Int64GetDatum(io_stats->blocks_requested);
+	values[i++] = Int64GetDatum(io_stats->blocks_hit);
+	values[i++] = Int64GetDatum(io_stats->blocks_read);
+	values[i++] = Int64GetDatum(io_stats->blocks_private);
+	values[i] = count_or_null(io_stats->reads, &nulls[i]);
 	i++;
-	values[i] = average_or_null(report->read_bytes, report->reads, &nulls[i]);
+	values[i] = average_or_null(io_stats->read_bytes, io_stats->reads, &nulls[i]);
 	i++;
-	values[i] = count_or_null(report->advice_calls, &nulls[i]);
+	values[i] = count_or_null(io_stats->advice_calls, &nulls[i]);
 	i++;
-	values[i] = average_or_null(report->advice_blocks * BLCKSZ,
-								report->advice_calls, &nulls[i]);
+	values[i] = average_or_null(io_stats->advice_blocks * BLCKSZ,
+								io_stats->advice_calls, &nulls[i]);
 	i++;
-	values[i++] = Int64GetDatum(report->look_ahead_max);
+	values[i++] = Int64GetDatum(io_stats->look_ahead_max);
 	values[i++] = Float8GetDatum(last_call.elapsed_ms);
 	nulls[i] = last_call.elapsed_ms <= 0;
 	if (!nulls[i])
-		values[i] = Float8GetDatum(report->blocks_requested * (double) BLCKSZ /
+		values[i] = Float8GetDatum(io_stats->blocks_requested * (double) BLCKSZ /
 								   (last_call.elapsed_ms / 1000.0));
 	i++;
 	Assert(i == tupdesc->natts);

@@ -28,7 +28,7 @@ PG_FUNCTION_INFO_V1(sst_table_stats);
 PG_FUNCTION_INFO_V1(sst_table_stats_tree);
 
 static Datum
-delete_in_progress_tuples(const SstFindings *found, bool *isnull)
+delete_in_progress_tuples(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
 	return Int64GetDatum(SST_COUNT(found, SST_DELETING_TUPLES) +
@@ -36,14 +36,14 @@ delete_in_progress_tuples(const SstFindings *found, bool *isnull)
 }
 
 static Datum
-largest_free_space(const SstFindings *found, bool *isnull)
+largest_free_space(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
 	return Int32GetDatum(found->counters.largest_free);
 }
 
 static Datum
-fsm_largest_free_space(const SstFindings *found, bool *isnull)
+fsm_largest_free_space(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
 	return Int32GetDatum(found->counters.map_largest_free);
@@ -82,28 +82,28 @@ static const SstColumn columns[] = {
 };
 
 static void
-put_row(FunctionCallInfo fcinfo, const SstFindings *found)
+put_row(FunctionCallInfo fcinfo, const SstRelationStats *found)
 {
 	sst_put_row(fcinfo, columns, lengthof(columns), found);
 }
 
 /* Measure a table that can be read; its counts are added to those found. */
 static void
-measure(const SstTarget *target, SstFindings *found, SstStreamReport *report)
+measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 {
 	SstScanPlan plan;
 	SstScanResult result;
 
-	sst_scan_visibility_map(target, NULL, NULL, NULL, &found->counters, report);
-	sst_scan_free_space_map(target, NULL, &found->counters, report);
+	sst_scan_visibility_map(target, NULL, NULL, NULL, &found->counters, io_stats);
+	sst_scan_free_space_map(target, NULL, &found->counters, io_stats);
 
-	sst_plan_scan(&plan, target, SST_RULES_OURS);
+	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
 	sst_scan_run(&plan, target->rel, NULL, &result);
 	result.counters.n[SST_TRUNCATABLE_PAGES] = target->nblocks -
 		result.counters.kept_end;
 
 	sst_counters_merge(&found->counters, &result.counters);
-	sst_stream_report_merge(report, &result.report);
+	sst_io_stats_merge(io_stats, &result.io_stats);
 }
 
 /*
@@ -112,25 +112,25 @@ measure(const SstTarget *target, SstFindings *found, SstStreamReport *report)
  */
 static void
 measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
-				   SstWithToast with_toast, SstFindings *sum,
-				   SstStreamReport *report)
+				   SstWithToast with_toast, SstRelationStats *sum,
+				   SstIoStats *io_stats)
 {
 	Oid			toastid = target->rel->rd_rel->reltoastrelid;
-	SstFindings found;
+	SstRelationStats found;
 
-	sst_findings_init(&found, target);
-	measure(target, &found, report);
+	sst_relation_stats_init(&found, target);
+	measure(target, &found, io_stats);
 	if (with_toast != SST_TOAST_SUMMED)
 		put_row(fcinfo, &found);
 
 	if (OidIsValid(toastid) && with_toast != SST_TOAST_LEFT_OUT)
 	{
 		SstTarget	toast;
-		SstFindings toast_found;
+		SstRelationStats toast_found;
 
 		sst_target_open(&toast, toastid, SST_HEAP);
-		sst_findings_init(&toast_found, &toast);
-		measure(&toast, &toast_found, report);
+		sst_relation_stats_init(&toast_found, &toast);
+		measure(&toast, &toast_found, io_stats);
 		sst_target_close(&toast);
 
 		if (with_toast == SST_TOAST_ROW)
@@ -149,7 +149,7 @@ sst_table_stats(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
-	SstStreamReport report;
+	SstIoStats io_stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
@@ -159,12 +159,12 @@ sst_table_stats(PG_FUNCTION_ARGS)
 		OidIsValid(target.rel->rd_rel->reltoastrelid))
 		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
 	sst_begin_rows(fcinfo, columns, lengthof(columns));
-	sst_stream_report_init(&report, sst_choose_io_path(target.rel));
+	sst_io_stats_init(&io_stats, sst_choose_io_path(target.rel));
 
-	measure_with_toast(fcinfo, &target, with_toast, NULL, &report);
+	measure_with_toast(fcinfo, &target, with_toast, NULL, &io_stats);
 
 	sst_remember_call("table_stats", RelationGetRelid(target.rel), start,
-					  &report);
+					  &io_stats);
 	sst_target_close(&target);
 
 	return (Datum) 0;
@@ -179,7 +179,7 @@ sst_table_stats_tree(PG_FUNCTION_ARGS)
 {
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
 	SstTree		tree;
-	SstFindings sum;
+	SstRelationStats sum;
 	SstTarget	target;
 
 	sst_tree_begin(&tree, fcinfo, SST_TABLE, RELKIND_PARTITIONED_TABLE, &sum,
@@ -190,12 +190,12 @@ sst_table_stats_tree(PG_FUNCTION_ARGS)
 	{
 		if (target.obstacle == NULL)
 			measure_with_toast(fcinfo, &target, with_toast, &sum,
-							   &tree.report);
+							   &tree.io_stats);
 		else
 		{
-			SstFindings found;
+			SstRelationStats found;
 
-			sst_findings_init(&found, &target);
+			sst_relation_stats_init(&found, &target);
 			put_row(fcinfo, &found);
 		}
 		sst_target_close(&target);

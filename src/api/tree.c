@@ -28,7 +28,7 @@
  */
 void
 sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
-			   char partitioned_relkind, SstFindings *sum,
+			   char partitioned_relkind, SstRelationStats *sum,
 			   const char *function)
 {
 	SstTarget	target;
@@ -51,9 +51,9 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 	tree->function = function;
 	sst_progress_begin(function, list_length(tree->members),
 					   SST_PROGRESS_UNKNOWN);
-	sst_stream_report_init(&tree->report, sst_choose_io_path(tree->root));
+	sst_io_stats_init(&tree->io_stats, sst_choose_io_path(tree->root));
 
-	sst_findings_init(sum, &target);
+	sst_relation_stats_init(sum, &target);
 	sum->nblocks = 0;
 	sum->unread = false;
 	sum->note = NULL;
@@ -95,13 +95,13 @@ void
 sst_tree_end(SstTree *tree)
 {
 	sst_remember_call(tree->function, RelationGetRelid(tree->root), tree->start,
-					  &tree->report);
+					  &tree->io_stats);
 	relation_close(tree->root, AccessShareLock);
 }
 
 /* Add what was found of one relation to a sum, where block numbers say nothing. */
 void
-sst_add_to_sum(SstFindings *sum, const SstFindings *found)
+sst_add_to_sum(SstRelationStats *sum, const SstRelationStats *found)
 {
 	sum->nblocks += found->nblocks;
 	sst_counters_merge(&sum->counters, &found->counters);

@@ -24,15 +24,15 @@ typedef struct SstTree
 	int			next;			/* index of the next one */
 	const char *function;
 	instr_time	start;
-	SstStreamReport report;		/* of the whole call */
+	SstIoStats io_stats;		/* of the whole call */
 } SstTree;
 
 extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
-						   char partitioned_relkind, SstFindings *sum,
+						   char partitioned_relkind, SstRelationStats *sum,
 						   const char *function);
 extern bool sst_tree_next(SstTree *tree, SstTarget *target);
 extern void sst_tree_end(SstTree *tree);
 
-extern void sst_add_to_sum(SstFindings *sum, const SstFindings *found);
+extern void sst_add_to_sum(SstRelationStats *sum, const SstRelationStats *found);
 
 #endif							/* SST_TREE_H */

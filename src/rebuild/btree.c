@@ -317,7 +317,7 @@ sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel)
 
 	rebuild->page = btree_page;
 	rebuild->blocks = btree_blocks;
-	rebuild->keep = btree_keep;
+	rebuild->scale_entries = btree_keep;
 	rebuild->uncertainty = 0.01;
 	rebuild->fillfactor = BTGetFillFactor(rel);
 

@@ -387,7 +387,7 @@ sst_rebuild_gin_init(SstRebuild *rebuild, Relation rel)
 {
 	rebuild->page = gin_page;
 	rebuild->blocks = gin_blocks;
-	rebuild->keep = gin_keep;
+	rebuild->scale_entries = gin_keep;
 	rebuild->uncertainty = UNCERTAINTY;
 	rebuild->u.gin.nblocks = RelationGetNumberOfBlocks(rel);
 }

@@ -261,7 +261,7 @@ sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel)
 {
 	rebuild->page = hash_page;
 	rebuild->blocks = hash_blocks;
-	rebuild->keep = hash_keep;
+	rebuild->scale_entries = hash_keep;
 	rebuild->uncertainty = UNCERTAINTY;
 	rebuild->fillfactor = HashGetFillFactor(rel);
 	rebuild->u.hash.fill = Max(HashGetTargetPageUsage(rel) / (int) ENTRY_SIZE,

@@ -135,7 +135,7 @@ struct SstRebuild
 	 * entries had been there: others are for rows that are dead.  NULL where
 	 * a relation's size goes with its entries.
 	 */
-	void		(*keep) (const SstRebuild *rebuild, double *counts,
+	void		(*scale_entries) (const SstRebuild *rebuild, double *counts,
 						 double share);
 
 	/* How far blocks() can be off, even when all pages were seen: a fraction */

@@ -105,8 +105,8 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
  * nread, and the report.
  */
 bool
-sst_measure(const SstTarget *target, BlockNumber nsample, uint32 seed,
-			SstLimits *limits, SstMeasurement *measurement)
+sst_estimate_bloat(const SstTarget *target, BlockNumber nsample, uint32 seed,
+			SstLimits *limits, SstBloatEstimate *measurement)
 {
 	static const SstEstimate unknown = {NAN, NAN, NAN};
 	SstPageSample sample;
@@ -114,7 +114,7 @@ sst_measure(const SstTarget *target, BlockNumber nsample, uint32 seed,
 	SstRebuild	rebuild;
 	bool		complete;
 
-	memset(measurement, 0, sizeof(SstMeasurement));
+	memset(measurement, 0, sizeof(SstBloatEstimate));
 	measurement->nblocks = target->nblocks;
 	measurement->free_share = unknown;
 	measurement->dead_share = unknown;
@@ -128,7 +128,7 @@ sst_measure(const SstTarget *target, BlockNumber nsample, uint32 seed,
 							   rebuild.obstacle ? NULL : &rebuild, limits,
 							   &sample, &result);
 	measurement->nread = result.nvisited;
-	measurement->report = result.report;
+	measurement->io_stats = result.io_stats;
 	if (complete)
 	{
 		const SstStatistic *free = target->kind == SST_HASH ?

@@ -10,13 +10,13 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SST_MEASURE_H
-#define SST_MEASURE_H
+#ifndef SST_BLOAT_ESTIMATE_H
+#define SST_BLOAT_ESTIMATE_H
 
 #include "run/limits.h"
 #include "run/plan.h"
 
-typedef struct SstMeasurement
+typedef struct SstBloatEstimate
 {
 	uint64		nblocks;		/* of the relation, when it was measured */
 	uint64		nread;			/* of these, read */
@@ -39,11 +39,11 @@ typedef struct SstMeasurement
 
 	SstCounters counters;		/* of the pages that were read */
 	SstMeta		meta;
-	SstStreamReport report;
-} SstMeasurement;
+	SstIoStats io_stats;
+} SstBloatEstimate;
 
-extern bool sst_measure(const SstTarget *target, BlockNumber nsample,
+extern bool sst_estimate_bloat(const SstTarget *target, BlockNumber nsample,
 						uint32 seed, SstLimits *limits,
-						SstMeasurement *measurement);
+						SstBloatEstimate *measurement);
 
-#endif							/* SST_MEASURE_H */
+#endif							/* SST_BLOAT_ESTIMATE_H */

@@ -88,7 +88,7 @@ seconds_since(instr_time start)
 
 /* Keep what a measurement found. */
 static void
-keep(SstReportEntry *entry, const SstMeasurement *measurement)
+store_result(SstReportEntry *entry, const SstBloatEstimate *measurement)
 {
 	entry->method = measurement->exact ? SST_REPORT_EXACT : SST_REPORT_SAMPLED;
 	entry->nblocks = measurement->nblocks;
@@ -140,7 +140,7 @@ static void
 measure(Run *run, SstReportEntry *entry, BlockNumber nblocks)
 {
 	SstReport  *report = run->report;
-	SstAttempt *attempt = MemoryContextAllocZero(run->scratch, sizeof(SstAttempt));
+	SstEstimateRequest *attempt = MemoryContextAllocZero(run->scratch, sizeof(SstEstimateRequest));
 	int64		bytes_left = Max(report->budget - report->bytes_read, 0);
 	uint64		nread;
 	instr_time	start;
@@ -154,8 +154,8 @@ measure(Run *run, SstReportEntry *entry, BlockNumber nblocks)
 	attempt->limits.max_rate = report->max_rate;
 
 	INSTR_TIME_SET_CURRENT(start);
-	sst_attempt(attempt, run->scratch);
-	sst_stream_report_merge(&report->streams, &attempt->measurement.report);
+	sst_try_estimate(attempt, run->scratch);
+	sst_io_stats_merge(&report->streams, &attempt->measurement.io_stats);
 
 	/* After an error, only the limits may know what was read. */
 	nread = Max(attempt->measurement.nread,
@@ -167,7 +167,7 @@ measure(Run *run, SstReportEntry *entry, BlockNumber nblocks)
 
 	entry->locked = attempt->locked;
 	if (attempt->measured)
-		keep(entry, &attempt->measurement);
+		store_result(entry, &attempt->measurement);
 	else
 	{
 		/* What is known from an older sample stays. */

@@ -78,7 +78,7 @@ typedef struct SstReport
 	SstReportEnd ended_by;
 	SstReportEnd limited_by;	/* the first limit that was met */
 	int64		bytes_read;
-	SstStreamReport streams;
+	SstIoStats streams;
 	double		elapsed_ms;
 } SstReport;
 

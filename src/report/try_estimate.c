@@ -33,7 +33,7 @@
  * cannot be; then no lock is held.
  */
 static Relation
-open_entry(SstAttempt *attempt)
+open_entry(SstEstimateRequest *attempt)
 {
 	Oid			relid = attempt->relid;
 	Oid			tableoid = attempt->tableoid;
@@ -65,9 +65,9 @@ open_entry(SstAttempt *attempt)
 }
 
 static void
-make_attempt(void *arg)
+try_estimate(void *arg)
 {
-	SstAttempt *attempt = arg;
+	SstEstimateRequest *attempt = arg;
 	Relation	rel = open_entry(attempt);
 	SstTarget	target;
 
@@ -77,7 +77,7 @@ make_attempt(void *arg)
 	sst_target_examine(&target, rel);
 	attempt->reason = target.obstacle;
 	if (target.obstacle == NULL)
-		attempt->measured = sst_measure(&target, attempt->nblocks,
+		attempt->measured = sst_estimate_bloat(&target, attempt->nblocks,
 										attempt->seed, &attempt->limits,
 										&attempt->measurement);
 	sst_target_close(&target);
@@ -98,15 +98,15 @@ is_everybodys(int sqlerrcode)
  * the given context.
  */
 void
-sst_attempt(SstAttempt *attempt, MemoryContext context)
+sst_try_estimate(SstEstimateRequest *attempt, MemoryContext context)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 	ErrorData  *error = NULL;
 
 	if (RecoveryInProgress())
-		make_attempt(attempt);
+		try_estimate(attempt);
 	else
-		error = sst_run_in_subtransaction(make_attempt, attempt);
+		error = sst_run_in_subtransaction(try_estimate, attempt);
 	MemoryContextSwitchTo(oldcontext);
 
 	if (error == NULL)

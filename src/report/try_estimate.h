@@ -10,13 +10,13 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SST_ATTEMPT_H
-#define SST_ATTEMPT_H
+#ifndef SST_TRY_ESTIMATE_H
+#define SST_TRY_ESTIMATE_H
 
 #include "report/bloat_estimate.h"
 
 /* What to measure, and what became of that */
-typedef struct SstAttempt
+typedef struct SstEstimateRequest
 {
 	Oid			relid;
 	Oid			tableoid;		/* of an index, or InvalidOid */
@@ -27,9 +27,9 @@ typedef struct SstAttempt
 	bool		locked;			/* by another session: nothing was done */
 	const char *reason;			/* why nothing was measured, or NULL */
 	bool		measured;
-	SstMeasurement measurement;
-} SstAttempt;
+	SstBloatEstimate measurement;
+} SstEstimateRequest;
 
-extern void sst_attempt(SstAttempt *attempt, MemoryContext context);
+extern void sst_try_estimate(SstEstimateRequest *attempt, MemoryContext context);
 
-#endif							/* SST_ATTEMPT_H */
+#endif							/* SST_TRY_ESTIMATE_H */

@@ -45,24 +45,24 @@
 static struct
 {
 	instr_time	as_of;
-	double		credit;
-}			account;
+	double		tokens;
+}			bucket;
 
 /* Let the account grow up to now, but not above the most. */
 static void
-fill_account(double rate, double most)
+fill_bucket(double rate, double most)
 {
 	instr_time	now;
 	instr_time	elapsed;
 
 	INSTR_TIME_SET_CURRENT(now);
 	elapsed = now;
-	INSTR_TIME_SUBTRACT(elapsed, account.as_of);
+	INSTR_TIME_SUBTRACT(elapsed, bucket.as_of);
 
-	if (!INSTR_TIME_IS_ZERO(account.as_of))
-		account.credit += INSTR_TIME_GET_DOUBLE(elapsed) * rate;
-	account.credit = Min(account.credit, most);
-	account.as_of = now;
+	if (!INSTR_TIME_IS_ZERO(bucket.as_of))
+		bucket.tokens += INSTR_TIME_GET_DOUBLE(elapsed) * rate;
+	bucket.tokens = Min(bucket.tokens, most);
+	bucket.as_of = now;
 }
 
 static BlockNumber
@@ -91,19 +91,19 @@ sst_seconds_left(const SstLimits *limits)
  * be after the deadline.
  */
 static bool
-pay(const SstPace *pace, double bytes)
+take_tokens(const SstThrottle *throttle, double bytes)
 {
-	double		lateness = pace->rate * LATENESS_SECONDS;
+	double		lateness = throttle->rate * LATENESS_SECONDS;
 
 	/* What the last slice took of its time is on the account by now. */
-	fill_account(pace->rate,
-				 slice_blocks(pace->rate) * (double) BLCKSZ + lateness);
+	fill_bucket(throttle->rate,
+				 slice_blocks(throttle->rate) * (double) BLCKSZ + lateness);
 
-	while (account.credit < bytes)
+	while (bucket.tokens < bytes)
 	{
-		double		seconds = (bytes - account.credit) / pace->rate;
+		double		seconds = (bytes - bucket.tokens) / throttle->rate;
 
-		if (seconds > sst_seconds_left(pace->limits))
+		if (seconds > sst_seconds_left(throttle->limits))
 			return false;
 
 		(void) WaitLatch(MyLatch,
@@ -114,9 +114,9 @@ pay(const SstPace *pace, double bytes)
 		CHECK_FOR_INTERRUPTS();
 		sst_check_blocking();
 
-		fill_account(pace->rate, bytes + lateness);
+		fill_bucket(throttle->rate, bytes + lateness);
 	}
-	account.credit -= bytes;
+	bucket.tokens -= bytes;
 
 	return true;
 }
@@ -126,17 +126,17 @@ pay(const SstPace *pace, double bytes)
  * false if nothing bounds it: then nothing else here may be called.
  */
 bool
-sst_pace_begin(SstPace *pace, SstLimits *limits)
+sst_throttle_begin(SstThrottle *throttle, SstLimits *limits)
 {
-	pace->limits = limits;
-	pace->rate = limits != NULL && limits->max_rate > 0 ?
+	throttle->limits = limits;
+	throttle->rate = limits != NULL && limits->max_rate > 0 ?
 		(double) limits->max_rate : sst_max_rate * 1024.0;
 
 	/* There is no burst after a pause. */
-	if (pace->rate > 0)
-		fill_account(pace->rate, pace->rate * LATENESS_SECONDS);
+	if (throttle->rate > 0)
+		fill_bucket(throttle->rate, throttle->rate * LATENESS_SECONDS);
 
-	return limits != NULL || pace->rate > 0;
+	return limits != NULL || throttle->rate > 0;
 }
 
 /*
@@ -147,13 +147,13 @@ sst_pace_begin(SstPace *pace, SstLimits *limits)
  * No pin and no page lock may be held.  Interrupts are accepted.
  */
 BlockNumber
-sst_pace_take(SstPace *pace, BlockNumber nblocks)
+sst_throttle_take(SstThrottle *throttle, BlockNumber nblocks)
 {
-	SstLimits  *limits = pace->limits;
+	SstLimits  *limits = throttle->limits;
 
 	if (limits != NULL)
 	{
-		if (sst_pace_expired(pace))
+		if (sst_throttle_expired(throttle))
 			return 0;
 		if (limits->bytes_left < BLCKSZ)
 		{
@@ -163,10 +163,10 @@ sst_pace_take(SstPace *pace, BlockNumber nblocks)
 		nblocks = Min(nblocks, limits->bytes_left / BLCKSZ);
 	}
 
-	if (pace->rate > 0)
+	if (throttle->rate > 0)
 	{
-		nblocks = Min(nblocks, slice_blocks(pace->rate));
-		if (!pay(pace, nblocks * (double) BLCKSZ))
+		nblocks = Min(nblocks, slice_blocks(throttle->rate));
+		if (!take_tokens(throttle, nblocks * (double) BLCKSZ))
 		{
 			limits->reached = true;
 			return 0;
@@ -181,21 +181,21 @@ sst_pace_take(SstPace *pace, BlockNumber nblocks)
 
 /* Return what was taken and then not looked at. */
 void
-sst_pace_give_back(SstPace *pace, BlockNumber nblocks)
+sst_throttle_give_back(SstThrottle *throttle, BlockNumber nblocks)
 {
-	if (pace->rate > 0)
-		account.credit += nblocks * (double) BLCKSZ;
-	if (pace->limits != NULL)
-		pace->limits->bytes_left += (int64) nblocks * BLCKSZ;
+	if (throttle->rate > 0)
+		bucket.tokens += nblocks * (double) BLCKSZ;
+	if (throttle->limits != NULL)
+		throttle->limits->bytes_left += (int64) nblocks * BLCKSZ;
 }
 
 /* Has the deadline passed?  If so, the limit is noted as reached. */
 bool
-sst_pace_expired(const SstPace *pace)
+sst_throttle_expired(const SstThrottle *throttle)
 {
-	if (sst_seconds_left(pace->limits) > 0)
+	if (sst_seconds_left(throttle->limits) > 0)
 		return false;
 
-	pace->limits->reached = true;
+	throttle->limits->reached = true;
 	return true;
 }

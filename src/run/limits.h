@@ -29,17 +29,17 @@ typedef struct SstLimits
 } SstLimits;
 
 /* The limits of one scan: those of the call, and the setting's rate */
-typedef struct SstPace
+typedef struct SstThrottle
 {
 	SstLimits  *limits;			/* or NULL */
 	double		rate;			/* bytes per second; 0 for no limit */
-} SstPace;
+} SstThrottle;
 
 extern double sst_seconds_left(const SstLimits *limits);
 
-extern bool sst_pace_begin(SstPace *pace, SstLimits *limits);
-extern BlockNumber sst_pace_take(SstPace *pace, BlockNumber nblocks);
-extern void sst_pace_give_back(SstPace *pace, BlockNumber nblocks);
-extern bool sst_pace_expired(const SstPace *pace);
+extern bool sst_throttle_begin(SstThrottle *throttle, SstLimits *limits);
+extern BlockNumber sst_throttle_take(SstThrottle *throttle, BlockNumber nblocks);
+extern void sst_throttle_give_back(SstThrottle *throttle, BlockNumber nblocks);
+extern bool sst_throttle_expired(const SstThrottle *throttle);
 
 #endif							/* SST_LIMITS_H */

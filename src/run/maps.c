@@ -24,7 +24,7 @@
 static void
 scan_map(const SstTarget *target, ForkNumber forknum,
 		 const SstVisitor *visitor, SstLimits *limits,
-		 SstCounters *counters, SstStreamReport *report)
+		 SstCounters *counters, SstIoStats *io_stats)
 {
 	SstScanPlan plan;
 	SstScanResult result;
@@ -41,7 +41,7 @@ scan_map(const SstTarget *target, ForkNumber forknum,
 	counters->n[SST_MAP_CORRUPT_PAGES] += result.counters.n[SST_CORRUPT_PAGES];
 	counters->map_largest_free = Max(counters->map_largest_free,
 									 result.counters.map_largest_free);
-	sst_stream_report_merge(report, &result.report);
+	sst_io_stats_merge(io_stats, &result.io_stats);
 }
 
 /*
@@ -52,12 +52,12 @@ scan_map(const SstTarget *target, ForkNumber forknum,
 void
 sst_scan_visibility_map(const SstTarget *target, SstBlockSet *visible,
 						SstBlockSet *frozen, SstLimits *limits,
-						SstCounters *counters, SstStreamReport *report)
+						SstCounters *counters, SstIoStats *io_stats)
 {
 	SstVisitor	visitor;
 
 	sst_visibility_map_visitor_init(&visitor, target->nblocks, visible, frozen);
-	scan_map(target, VISIBILITYMAP_FORKNUM, &visitor, limits, counters, report);
+	scan_map(target, VISIBILITYMAP_FORKNUM, &visitor, limits, counters, io_stats);
 }
 
 /*
@@ -66,10 +66,10 @@ sst_scan_visibility_map(const SstTarget *target, SstBlockSet *visible,
  */
 void
 sst_scan_free_space_map(const SstTarget *target, SstBlockSet *visible,
-						SstCounters *counters, SstStreamReport *report)
+						SstCounters *counters, SstIoStats *io_stats)
 {
 	SstVisitor	visitor;
 
 	sst_free_space_map_visitor_init(&visitor, target->nblocks, visible);
-	scan_map(target, FSM_FORKNUM, &visitor, NULL, counters, report);
+	scan_map(target, FSM_FORKNUM, &visitor, NULL, counters, io_stats);
 }

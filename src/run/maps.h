@@ -18,10 +18,10 @@
 extern void sst_scan_visibility_map(const SstTarget *target,
 									SstBlockSet *visible, SstBlockSet *frozen,
 									SstLimits *limits, SstCounters *counters,
-									SstStreamReport *report);
+									SstIoStats *io_stats);
 extern void sst_scan_free_space_map(const SstTarget *target,
 									SstBlockSet *visible,
 									SstCounters *counters,
-									SstStreamReport *report);
+									SstIoStats *io_stats);
 
 #endif							/* SST_MAPS_H */

@@ -88,7 +88,7 @@ participate(Shared *shared, Relation rel, const SstBlockSet *skip,
 			break;
 		case SST_TASK_PREWARM:
 			sst_prewarm_part(&job->prewarm, rel, &shared->chunks,
-							 &result->report);
+							 &result->io_stats);
 			break;
 	}
 }
@@ -174,7 +174,7 @@ sst_parallel_run(const SstParallelJob *job, Relation rel, int nworkers,
 		InstrAccumParallelQuery(&buffer_usage[i], &wal_usage[i]);
 		sst_result_merge(result, &results[i]);
 	}
-	result->report.nworkers = pcxt->nworkers_launched;
+	result->io_stats.nworkers = pcxt->nworkers_launched;
 
 	DestroyParallelContext(pcxt);
 	ExitParallelMode();

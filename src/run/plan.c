@@ -196,7 +196,7 @@ sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
 {
 	SMgrRelation smgr = RelationGetSmgr(target->rel);
 
-	sst_plan_scan(plan, target, SST_RULES_OURS);
+	sst_plan_scan(plan, target, SST_RULES_TOLERANT);
 	plan->forknum = forknum;
 	plan->nblocks = plan->end =
 		smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
@@ -206,7 +206,7 @@ sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
 void
 sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
 {
-	bool		strict = plan->rules != SST_RULES_OURS;
+	bool		strict = plan->rules != SST_RULES_TOLERANT;
 
 	if (plan->rules == SST_RULES_PGSTATTUPLE &&
 		(plan->kind & SST_ANY_INDEX) != 0)
@@ -264,7 +264,7 @@ sst_result_init(SstScanResult *result, const SstScanPlan *plan)
 {
 	memset(result, 0, sizeof(SstScanResult));
 	sst_counters_init(&result->counters);
-	sst_stream_report_init(&result->report, plan->path);
+	sst_io_stats_init(&result->io_stats, plan->path);
 }
 
 /* Add what another process found of the same relation. */
@@ -275,5 +275,5 @@ sst_result_merge(SstScanResult *into, const SstScanResult *from)
 	if (from->meta.known)
 		into->meta = from->meta;
 	into->nvisited += from->nvisited;
-	sst_stream_report_merge(&into->report, &from->report);
+	sst_io_stats_merge(&into->io_stats, &from->io_stats);
 }

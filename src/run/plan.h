@@ -27,7 +27,7 @@
  */
 typedef enum SstRules
 {
-	SST_RULES_OURS,
+	SST_RULES_TOLERANT,
 	SST_RULES_PGSTATINDEX,		/* pgstatindex and its like */
 	SST_RULES_PGSTATTUPLE		/* pgstattuple, pgstattuple_approx */
 } SstRules;
@@ -65,7 +65,7 @@ typedef struct SstScanResult
 	SstCounters counters;
 	SstMeta		meta;
 	uint64		nvisited;
-	SstStreamReport report;
+	SstIoStats io_stats;
 } SstScanResult;
 
 /* How many blocks will be read? */

@@ -51,10 +51,10 @@ count_blocks(Reporter *reporter, BlockNumber nblocks)
 
 static void
 prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source,
-				Reporter *reporter, SstStreamReport *report)
+				Reporter *reporter, SstIoStats *io_stats)
 {
 	SstStream  *stream = sst_buffer_stream_begin(rel, forknum, source, NULL,
-												 true, report);
+												 true, io_stats);
 	SstPage		page;
 
 	while (stream->next(stream, &page))
@@ -99,7 +99,7 @@ read_run(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
 static void
 prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 			 BlockNumber end, char *memory, Reporter *reporter,
-			 SstStreamReport *report)
+			 SstIoStats *io_stats)
 {
 	BlockNumber run_blocks = sst_run_blocks();
 	BlockNumber ahead = run_blocks * sst_io_depth(rel);
@@ -126,8 +126,8 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 		}
 
 		read_run(&file, blkno, nblocks, memory);
-		report->blocks_requested += nblocks;
-		report->blocks_read += nblocks;
+		io_stats->blocks_requested += nblocks;
+		io_stats->blocks_read += nblocks;
 		count_blocks(reporter, nblocks);
 	}
 
@@ -137,7 +137,7 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 
 static void
 prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
-				 BlockNumber end, Reporter *reporter, SstStreamReport *report)
+				 BlockNumber end, Reporter *reporter, SstIoStats *io_stats)
 {
 #ifdef USE_PREFETCH
 	for (BlockNumber blkno = first; blkno < end; blkno++)
@@ -146,8 +146,8 @@ prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
 
 		CHECK_FOR_INTERRUPTS();
 		result = PrefetchBuffer(rel, forknum, blkno);
-		report->blocks_requested++;
-		report->blocks_hit += BufferIsValid(result.recent_buffer);
+		io_stats->blocks_requested++;
+		io_stats->blocks_hit += BufferIsValid(result.recent_buffer);
 		count_blocks(reporter, 1);
 	}
 #else
@@ -161,28 +161,28 @@ prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
 static void
 prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 			   BlockNumber first, BlockNumber end, char *memory,
-			   Reporter *reporter, SstStreamReport *report)
+			   Reporter *reporter, SstIoStats *io_stats)
 {
 	SstRangeSource range;
 
 	switch (plan->mode)
 	{
 		case SST_PREWARM_PREFETCH:
-			prewarm_prefetch(rel, plan->forknum, first, end, reporter, report);
+			prewarm_prefetch(rel, plan->forknum, first, end, reporter, io_stats);
 			break;
 		case SST_PREWARM_READ:
 			if (chunks == NULL)
 				prewarm_read(rel, plan->forknum, first, end, memory, reporter,
-							 report);
+							 io_stats);
 			else
 				while (sst_chunks_take(chunks, &first, &end))
 					prewarm_read(rel, plan->forknum, first, end, memory,
-								 reporter, report);
+								 reporter, io_stats);
 			break;
 		case SST_PREWARM_BUFFER:
 			prewarm_buffers(rel, plan->forknum,
 							sst_range_source_init(&range, chunks, first, end),
-							reporter, report);
+							reporter, io_stats);
 			break;
 	}
 }
@@ -192,35 +192,35 @@ prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
  */
 void
 sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
-				 SstStreamReport *report)
+				 SstIoStats *io_stats)
 {
 	Reporter	reporter = {.chunks = chunks, .first = plan->first};
-	SstPace		pace;
+	SstThrottle		throttle;
 	char	   *memory = NULL;
 
-	sst_stream_report_init(report, SST_IO_PATH_BUFFER);
+	sst_io_stats_init(io_stats, SST_IO_PATH_BUFFER);
 	if (plan->mode != SST_PREWARM_BUFFER)
 	{
-		report->stream = plan->mode == SST_PREWARM_READ ? SST_STREAM_READS :
+		io_stats->stream = plan->mode == SST_PREWARM_READ ? SST_STREAM_READS :
 			SST_STREAM_ADVICE;
-		report->reads = report->read_bytes = -1;
+		io_stats->reads = io_stats->read_bytes = -1;
 	}
 	if (plan->mode == SST_PREWARM_READ)
 		memory = sst_palloc_blocks(sst_run_blocks());
 
-	if (chunks != NULL || !sst_pace_begin(&pace, NULL))
+	if (chunks != NULL || !sst_throttle_begin(&throttle, NULL))
 	{
 		prewarm_blocks(plan, rel, chunks, plan->first, plan->end, memory,
-					   &reporter, report);
+					   &reporter, io_stats);
 		return;
 	}
 
 	for (BlockNumber blkno = plan->first; blkno < plan->end;)
 	{
-		BlockNumber nblocks = sst_pace_take(&pace, plan->end - blkno);
+		BlockNumber nblocks = sst_throttle_take(&throttle, plan->end - blkno);
 
 		prewarm_blocks(plan, rel, NULL, blkno, blkno + nblocks, memory,
-					   &reporter, report);
+					   &reporter, io_stats);
 		blkno += nblocks;
 		sst_progress_blocks(reporter.ndone);
 	}
@@ -231,7 +231,7 @@ sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
  * relation must be open and locked.
  */
 int64
-sst_prewarm(const SstPrewarmPlan *plan, Relation rel, SstStreamReport *report)
+sst_prewarm(const SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 {
 	int64		nblocks = plan->first < plan->end ?
 		(int64) plan->end - plan->first : 0;
@@ -249,10 +249,10 @@ sst_prewarm(const SstPrewarmPlan *plan, Relation rel, SstStreamReport *report)
 		SstScanResult result = {0};
 
 		sst_parallel_run(&job, rel, nworkers, &result);
-		*report = result.report;
+		*io_stats = result.io_stats;
 	}
 	else
-		sst_prewarm_part(plan, rel, NULL, report);
+		sst_prewarm_part(plan, rel, NULL, io_stats);
 
 	return nblocks;
 }

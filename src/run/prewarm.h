@@ -32,8 +32,8 @@ typedef struct SstPrewarmPlan
 } SstPrewarmPlan;
 
 extern int64 sst_prewarm(const SstPrewarmPlan *plan, Relation rel,
-						 SstStreamReport *report);
+						 SstIoStats *io_stats);
 extern void sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel,
-							 SstChunks *chunks, SstStreamReport *report);
+							 SstChunks *chunks, SstIoStats *io_stats);
 
 #endif							/* SST_PREWARM_H */

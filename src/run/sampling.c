@@ -67,7 +67,7 @@ visible_blocks(const SstTarget *target, BlockNumber nsample,
 
 	visible = sst_block_set_create(target->nblocks);
 	sst_scan_visibility_map(target, visible, NULL, limits, &result->counters,
-							&result->report);
+							&result->io_stats);
 	if (visible->nmembers > 0 && within(limits))
 		return visible;
 
@@ -120,7 +120,7 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 	memset(sample, 0, sizeof(SstPageSample));
 	sample->nblocks = nblocks;
 
-	sst_plan_scan(&plan, target, SST_RULES_OURS);
+	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
 	plan.chains = true;
 	plan.seed = seed;
 	plan.rebuild = rebuild;
@@ -304,7 +304,7 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 			sst_page_sample_free(&larger);
 			return SST_SAMPLE_LIMITS;
 		}
-		sst_stream_report_merge(&scanned.report, &result->report);
+		sst_io_stats_merge(&scanned.io_stats, &result->io_stats);
 		sst_page_sample_free(sample);
 		*sample = larger;
 		*result = scanned;

@@ -58,14 +58,14 @@ typedef struct Scan
 	SstScanResult *result;
 
 	/* To read a page a second time, which is not reported */
-	SstCarefulReader again;
-	SstStreamReport not_reported;
+	SstBlockReader again;
+	SstIoStats not_reported;
 
 	BlockNumber reached;		/* one past the last block visited */
 
 	/* If there is a limit: what is granted, from the page that was next then */
 	bool		limited;
-	SstPace		pace;
+	SstThrottle		throttle;
 	SstSliceSource slice;
 	BlockNumber ngranted;
 	uint64		slice_begin;
@@ -112,7 +112,7 @@ count_unsound_page(Scan *scan, const SstPage *page, SstCounters *counters)
 	{
 		SstPage		again;
 
-		sst_read_carefully(&scan->again, page->blkno, &again);
+		sst_read_block_noerror(&scan->again, page->blkno, &again);
 		if (show_page(scan, &again, counters))
 			return;
 	}
@@ -167,7 +167,7 @@ static bool
 must_stop(const Scan *scan)
 {
 	return scan->stopped ||
-		(scan->plan->rules != SST_RULES_OURS &&
+		(scan->plan->rules != SST_RULES_TOLERANT &&
 		 scan->result->counters.n[SST_CORRUPT_PAGES] > 0);
 }
 
@@ -190,7 +190,7 @@ check_now_and_then(Scan *scan)
 
 	report_progress(scan);
 	sst_check_blocking();
-	if (scan->limited && sst_pace_expired(&scan->pace))
+	if (scan->limited && sst_throttle_expired(&scan->throttle))
 		scan->stopped = true;
 }
 
@@ -201,7 +201,7 @@ end_slice(Scan *scan)
 	BlockNumber nused = scan->result->nvisited - scan->slice_begin;
 
 	if (scan->limited && scan->ngranted > nused)
-		sst_pace_give_back(&scan->pace, scan->ngranted - nused);
+		sst_throttle_give_back(&scan->throttle, scan->ngranted - nused);
 	scan->ngranted = 0;
 }
 
@@ -223,7 +223,7 @@ next_slice(Scan *scan)
 	if (must_stop(scan) || !sst_slice_source_more(&scan->slice))
 		return false;
 
-	scan->ngranted = sst_pace_take(&scan->pace,
+	scan->ngranted = sst_throttle_take(&scan->throttle,
 								   nvisited < nblocks ? nblocks - nvisited : 1);
 	scan->slice_begin = nvisited;
 	scan->stopped = (scan->ngranted == 0);
@@ -304,7 +304,7 @@ scan_buffers(Scan *scan)
 	SstStream  *stream = sst_buffer_stream_begin(scan->rel,
 												 scan->plan->forknum,
 												 scan->source, scan->strategy,
-												 false, &scan->result->report);
+												 false, &scan->result->io_stats);
 
 	scan->stream = stream;
 	visit_stream(scan, stream);
@@ -370,7 +370,7 @@ try_scan_buffers(Scan *scan, BlockNumber *unread_end)
  * error, as the rules want.
  */
 static void
-scan_single_blocks(Scan *scan, SstCarefulReader *reader, BlockNumber end)
+scan_single_blocks(Scan *scan, SstBlockReader *reader, BlockNumber end)
 {
 	BlockNumber blkno;
 	SstPage		page;
@@ -378,8 +378,8 @@ scan_single_blocks(Scan *scan, SstCarefulReader *reader, BlockNumber end)
 	while (!must_stop(scan) && (blkno = next_single_block(scan)) < end)
 	{
 		CHECK_FOR_INTERRUPTS();
-		sst_read_carefully(reader, blkno, &page);
-		if (page.image == NULL && scan->plan->rules != SST_RULES_OURS)
+		sst_read_block_noerror(reader, blkno, &page);
+		if (page.image == NULL && scan->plan->rules != SST_RULES_TOLERANT)
 		{
 			page.buffer = ReadBufferExtended(scan->rel, scan->plan->forknum,
 											 blkno, RBM_NORMAL, scan->strategy);
@@ -397,8 +397,8 @@ scan_single_blocks(Scan *scan, SstCarefulReader *reader, BlockNumber end)
 static void
 scan_buffers_to_the_end(Scan *scan)
 {
-	SstCarefulReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
-	&scan->result->report};
+	SstBlockReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
+	&scan->result->io_stats};
 	BlockNumber nsingle = MIN_SINGLE_BLOCKS;
 	BlockNumber unread_end;
 
@@ -420,9 +420,9 @@ scan_buffers_to_the_end(Scan *scan)
 			}
 		} while (next_slice(scan));
 
-	sst_careful_end(&reader);
+	sst_block_reader_end(&reader);
 	/* A block that was on its way at an error was asked for only once. */
-	scan->result->report.blocks_requested = scan->result->nvisited;
+	scan->result->io_stats.blocks_requested = scan->result->nvisited;
 }
 
 /*
@@ -432,13 +432,13 @@ scan_buffers_to_the_end(Scan *scan)
 static bool
 scan_files(Scan *scan)
 {
-	bool		strict = scan->plan->rules != SST_RULES_OURS;
+	bool		strict = scan->plan->rules != SST_RULES_TOLERANT;
 	SstStream  *stream = sst_file_stream_begin(scan->rel, scan->plan->forknum,
 											   scan->source,
 											   sst_plan_nblocks(scan->plan),
 											   scan->strategy,
 											   strict,
-											   &scan->result->report);
+											   &scan->result->io_stats);
 	bool		gave_up;
 
 	/* The stream holds no pin, and goes on when its source does. */
@@ -463,14 +463,14 @@ scan_source(Scan *scan)
 
 	scan->reached = plan->first;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
-	scan->again = (SstCarefulReader)
+	scan->again = (SstBlockReader)
 	{
 		scan->rel, plan->forknum, scan->strategy,
 			&scan->not_reported
 	};
 
 	scan->check_mask = PAGES_PER_REPORT - 1;
-	scan->limited = sst_pace_begin(&scan->pace, plan->limits);
+	scan->limited = sst_throttle_begin(&scan->throttle, plan->limits);
 	if (scan->limited)
 	{
 		scan->source = sst_slice_source_init(&scan->slice, scan->source);
@@ -485,7 +485,7 @@ scan_source(Scan *scan)
 		!must_stop(scan))
 	{
 		if (plan->in_recovery ||
-			(plan->rules == SST_RULES_OURS && !IsInParallelMode()))
+			(plan->rules == SST_RULES_TOLERANT && !IsInParallelMode()))
 			scan_buffers_to_the_end(scan);
 		else
 		{
@@ -498,7 +498,7 @@ scan_source(Scan *scan)
 	end_slice(scan);
 	report_progress(scan);
 	FreeAccessStrategy(scan->strategy);
-	sst_careful_end(&scan->again);
+	sst_block_reader_end(&scan->again);
 	scan->result->meta = scan->visitor.meta;
 }
 
@@ -596,7 +596,7 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
 		};
 
 		sst_result_init(result, plan);
-		if (plan->rules != SST_RULES_OURS || plan->in_recovery)
+		if (plan->rules != SST_RULES_TOLERANT || plan->in_recovery)
 		{
 			parallel_scan_action(&scan);
 			return;

@@ -55,7 +55,7 @@ estimated_total(const SstPageSample *sample, SstCount count)
 }
 
 static double
-form_total(const SstForm *form, const SstPageSample *sample)
+form_total(const SstLinearForm *form, const SstPageSample *sample)
 {
 	double		total = 0;
 
@@ -79,7 +79,7 @@ scaled(SstEstimate estimate, double factor)
  * read?  Where parts were not sampled alike, the smallest.
  */
 static double
-unknown_blocks(const SstForm *form, const SstPageSample *sample, double *fraction)
+unknown_blocks(const SstLinearForm *form, const SstPageSample *sample, double *fraction)
 {
 	double		blocks = 0;
 
@@ -88,7 +88,7 @@ unknown_blocks(const SstForm *form, const SstPageSample *sample, double *fractio
 	{
 		const SstSamplePart *part = &sample->parts[i];
 
-		if (part->nblocks == 0 || (part->all_visible && sst_form_is_known(form)))
+		if (part->nblocks == 0 || (part->all_visible && sst_linear_form_is_known(form)))
 			continue;
 		blocks += part->nblocks;
 		*fraction = Min(*fraction, (double) part->nsampled / part->nblocks);
@@ -100,14 +100,14 @@ unknown_blocks(const SstForm *form, const SstPageSample *sample, double *fractio
 static SstEstimate
 estimate_pages(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstForm		y = {0};
+	SstLinearForm		y = {0};
 	SstEstimate result = {0, 0, 0};
 	double		value;
 	double		known = 0;
 	double		fraction;
 	double		N;
 
-	sst_form_add(&y, statistic->y, 1);
+	sst_linear_form_add(&y, statistic->y, 1);
 	N = unknown_blocks(&y, sample, &fraction);
 	for (int i = 0; i < sample->nparts; i++)
 	{
@@ -132,11 +132,11 @@ estimate_pages(const SstStatistic *statistic, const SstPageSample *sample)
 static SstEstimate
 estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstForm		y = {0};
+	SstLinearForm		y = {0};
 	SstEstimate result;
 	SstBounds	interval;
 
-	sst_form_add(&y, statistic->y, 1);
+	sst_linear_form_add(&y, statistic->y, 1);
 	interval = sst_total_interval(&y, 0, statistic->most, sample);
 
 	result.value = form_total(&y, sample);
@@ -149,28 +149,28 @@ estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 
 /* Numerator and denominator of a share, as sums of counters */
 static void
-ratio_forms(const SstStatistic *statistic, SstForm *y, SstForm *x)
+ratio_forms(const SstStatistic *statistic, SstLinearForm *y, SstLinearForm *x)
 {
-	sst_form_add(y, statistic->y, 1);
+	sst_linear_form_add(y, statistic->y, 1);
 	if (statistic->plus_pages)
 	{
-		sst_form_add(y, SST_NEW_PAGES, BLCKSZ);
-		sst_form_add(y, SST_EMPTY_PAGES, BLCKSZ);
-		sst_form_add(y, SST_DELETED_PAGES, BLCKSZ);
+		sst_linear_form_add(y, SST_NEW_PAGES, BLCKSZ);
+		sst_linear_form_add(y, SST_EMPTY_PAGES, BLCKSZ);
+		sst_linear_form_add(y, SST_DELETED_PAGES, BLCKSZ);
 	}
-	sst_form_add(x, statistic->x, 1);
+	sst_linear_form_add(x, statistic->x, 1);
 	if (statistic->plus_y)
-		sst_form_add(x, statistic->y, 1);
+		sst_linear_form_add(x, statistic->y, 1);
 }
 
 /* y - ratio * x */
-static SstForm
-residual_form(const SstForm *y, const SstForm *x, double ratio)
+static SstLinearForm
+residual_form(const SstLinearForm *y, const SstLinearForm *x, double ratio)
 {
-	SstForm		form = *y;
+	SstLinearForm		form = *y;
 
 	for (int i = 0; i < x->nterms; i++)
-		sst_form_add(&form, x->count[i], -ratio * x->weight[i]);
+		sst_linear_form_add(&form, x->count[i], -ratio * x->weight[i]);
 	return form;
 }
 
@@ -178,9 +178,9 @@ residual_form(const SstForm *y, const SstForm *x, double ratio)
 static SstEstimate
 estimate_share(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstForm		y = {0};
-	SstForm		x = {0};
-	SstForm		residual;
+	SstLinearForm		y = {0};
+	SstLinearForm		x = {0};
+	SstLinearForm		residual;
 	SstEstimate result;
 	double		k = sample->sums.n[statistic->y];
 	double		n = sample->sums.n[statistic->x];
@@ -203,9 +203,9 @@ estimate_share(const SstStatistic *statistic, const SstPageSample *sample)
 static SstEstimate
 estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstForm		y = {0};
-	SstForm		x = {0};
-	SstForm		residual;
+	SstLinearForm		y = {0};
+	SstLinearForm		x = {0};
+	SstLinearForm		residual;
 	SstBounds	interval;
 	SstEstimate result;
 	double		X;
@@ -266,8 +266,8 @@ is_ratio(const SstStatistic *statistic)
 static double
 value_alone(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstForm		y = {0};
-	SstForm		x = {0};
+	SstLinearForm		y = {0};
+	SstLinearForm		x = {0};
 
 	if (!is_ratio(statistic))
 		return estimated_total(sample, statistic->y);
@@ -287,8 +287,8 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 {
 	static const SstEstimate unknown = {NAN, NAN, NAN};
 	SstEstimate result = unknown;
-	SstForm		y = {0};
-	SstForm		x = {0};
+	SstLinearForm		y = {0};
+	SstLinearForm		x = {0};
 	bool		exact = sst_sample_is_exact(sample);
 
 	if (!exact && sample->nsampled == 0)
@@ -345,7 +345,7 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 					  const SstPageSample *sample)
 {
 	SstEstimate result = {NAN, NAN, NAN};
-	SstForm		form = {0};
+	SstLinearForm		form = {0};
 	SstBounds	interval;
 	double		sums[SST_NCOUNTS];
 
@@ -373,7 +373,7 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 		change -= function(arg, sums);
 		sums[i] = sum;
 		if (change != 0 && !isnan(change))
-			sst_form_add(&form, i, change / (2 * step));
+			sst_linear_form_add(&form, i, change / (2 * step));
 	}
 
 	interval = sst_total_interval(&form, 0, most, sample);

@@ -77,7 +77,7 @@ typedef struct Differences
 } Differences;
 
 void
-sst_form_add(SstForm *form, SstCount count, double weight)
+sst_linear_form_add(SstLinearForm *form, SstCount count, double weight)
 {
 	form->count[form->nterms] = count;
 	form->weight[form->nterms] = weight;
@@ -85,7 +85,7 @@ sst_form_add(SstForm *form, SstCount count, double weight)
 }
 
 double
-sst_unit_value(const SstForm *form, const SstSampleUnit *unit)
+sst_unit_value(const SstLinearForm *form, const SstSampleUnit *unit)
 {
 	double		value = 0;
 
@@ -110,7 +110,7 @@ known_where_visible(SstCount count)
 }
 
 bool
-sst_form_is_known(const SstForm *form)
+sst_linear_form_is_known(const SstLinearForm *form)
 {
 	for (int i = 0; i < form->nterms; i++)
 	{
@@ -124,7 +124,7 @@ sst_form_is_known(const SstForm *form)
  * The differences between units that follow each other, of a form's value for a page.
  */
 static void
-find_differences(const SstForm *form, const SstSamplePart *part,
+find_differences(const SstLinearForm *form, const SstSamplePart *part,
 				 Differences *result)
 {
 	double		range = (double) part->nblocks / part->nsampled;
@@ -218,7 +218,7 @@ part_variance(const SstSamplePart *part, const Differences *differences,
  * or more than most.
  */
 static void
-add_part_spread(const SstForm *form, double least, double most,
+add_part_spread(const SstLinearForm *form, double least, double most,
 				const SstSamplePart *part, Spread *spread)
 {
 	double		N = part->nblocks;
@@ -228,7 +228,7 @@ add_part_spread(const SstForm *form, double least, double most,
 	double		unseen;
 	int			m;
 
-	if (n >= N || (part->all_visible && sst_form_is_known(form)))
+	if (n >= N || (part->all_visible && sst_linear_form_is_known(form)))
 		return;
 
 	find_differences(form, part, &differences);
@@ -262,7 +262,7 @@ add_part_spread(const SstForm *form, double least, double most,
 
 /* The interval around a total over all pages */
 SstBounds
-sst_total_interval(const SstForm *form, double least, double most,
+sst_total_interval(const SstLinearForm *form, double least, double most,
 				   const SstPageSample *sample)
 {
 	Spread		spread = {0, 0, 1, 0, 0};
@@ -292,7 +292,7 @@ sst_total_interval(const SstForm *form, double least, double most,
  * seen may be.
  */
 double
-sst_total_variance(const SstForm *form, const SstPageSample *sample)
+sst_total_variance(const SstLinearForm *form, const SstPageSample *sample)
 {
 	Spread		spread = {0, 0, 1, 0, 0};
 

@@ -10,8 +10,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SST_SPREAD_H
-#define SST_SPREAD_H
+#ifndef SST_VARIANCE_H
+#define SST_VARIANCE_H
 
 #include "stats/interval.h"
 #include "stats/page_sample.h"
@@ -20,12 +20,12 @@
  * A value of each page, as a weighted sum of its counters; the weights of most
  * are zero.
  */
-typedef struct SstForm
+typedef struct SstLinearForm
 {
 	int			nterms;
 	SstCount	count[SST_FIRST_MAP_COUNT];
 	double		weight[SST_FIRST_MAP_COUNT];
-} SstForm;
+} SstLinearForm;
 
 /* An interval around an estimated value */
 typedef struct SstBounds
@@ -34,11 +34,11 @@ typedef struct SstBounds
 	double		above;
 } SstBounds;
 
-extern void sst_form_add(SstForm *form, SstCount count, double weight);
-extern double sst_unit_value(const SstForm *form, const SstSampleUnit *unit);
-extern bool sst_form_is_known(const SstForm *form);
-extern SstBounds sst_total_interval(const SstForm *form, double least, double most,
+extern void sst_linear_form_add(SstLinearForm *form, SstCount count, double weight);
+extern double sst_unit_value(const SstLinearForm *form, const SstSampleUnit *unit);
+extern bool sst_linear_form_is_known(const SstLinearForm *form);
+extern SstBounds sst_total_interval(const SstLinearForm *form, double least, double most,
 									const SstPageSample *sample);
-extern double sst_total_variance(const SstForm *form, const SstPageSample *sample);
+extern double sst_total_variance(const SstLinearForm *form, const SstPageSample *sample);
 
-#endif							/* SST_SPREAD_H */
+#endif							/* SST_VARIANCE_H */

@@ -47,7 +47,7 @@
  * written while it was read.
  */
 bool
-sst_may_be_private(Relation rel)
+sst_can_read_directly(Relation rel)
 {
 	return !RelationUsesLocalBuffers(rel) &&
 		(RelationIsPermanent(rel) || DataChecksumsEnabled());
@@ -58,7 +58,7 @@ sst_may_be_private(Relation rel)
  * the given file.  Memory is the current context's.
  */
 void
-sst_private_pages_init(SstPrivatePages *pages, Relation rel, ForkNumber forknum,
+sst_direct_page_check_init(SstDirectPageCheck *pages, Relation rel, ForkNumber forknum,
 					   BlockNumber nblocks, SstSegmentFile *file)
 {
 	sst_buffered_init(&pages->buffered, rel, forknum, nblocks);
@@ -70,7 +70,7 @@ sst_private_pages_init(SstPrivatePages *pages, Relation rel, ForkNumber forknum,
 
 /* Step (1): find out which of the wanted blocks are in buffers. */
 void
-sst_run_look_up(SstPrivatePages *pages, SstRun *run)
+sst_run_look_up(SstDirectPageCheck *pages, SstRun *run)
 {
 	run->position = sst_wal_done();
 	run->buffered = sst_buffered_find(&pages->buffered, run->first, run->wanted,
@@ -96,7 +96,7 @@ header_is_good(const PageHeaderData *header)
  * if the server is to ignore it: it may be ours, from a read during a write.
  */
 static bool
-page_is_good(SstPrivatePages *pages, const SstRun *run, int i, uint16 checksum)
+page_is_good(SstDirectPageCheck *pages, const SstRun *run, int i, uint16 checksum)
 {
 	char	   *image = run->memory + (Size) BLCKSZ * i;
 	const PageHeaderData *header = (const PageHeaderData *) image;
@@ -117,7 +117,7 @@ page_is_good(SstPrivatePages *pages, const SstRun *run, int i, uint16 checksum)
  * not know, and say yes.
  */
 static bool
-lsn_has_changed(SstPrivatePages *pages, const SstRun *run, int i)
+lsn_has_changed(SstDirectPageCheck *pages, const SstRun *run, int i)
 {
 	PageXLogRecPtr lsn;
 	SstFileRead read = {
@@ -143,7 +143,7 @@ lsn_has_changed(SstPrivatePages *pages, const SstRun *run, int i)
  * run that cannot have been written while they were read.
  */
 static uint64
-check_buffers(SstPrivatePages *pages, SstRun *run, uint64 blocks)
+check_buffers(SstDirectPageCheck *pages, SstRun *run, uint64 blocks)
 {
 	uint64		appeared;
 
@@ -174,7 +174,7 @@ check_buffers(SstPrivatePages *pages, SstRun *run, uint64 blocks)
  * Step (3): return those of the given blocks of the run that are good pages.
  */
 static uint64
-check_pages(SstPrivatePages *pages, const SstRun *run, uint64 blocks)
+check_pages(SstDirectPageCheck *pages, const SstRun *run, uint64 blocks)
 {
 	uint64		good = 0;
 
@@ -236,7 +236,7 @@ blocks_read(const SstRun *run)
  * are good private pages, and which have come into buffers.
  */
 void
-sst_run_check(SstPrivatePages *pages, SstRun *run)
+sst_run_check(SstDirectPageCheck *pages, SstRun *run)
 {
 	run->good = blocks_read(run);
 	if (run->good != 0)

@@ -10,8 +10,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SST_PRIVATE_PAGES_H
-#define SST_PRIVATE_PAGES_H
+#ifndef SST_DIRECT_PAGE_CHECK_H
+#define SST_DIRECT_PAGE_CHECK_H
 
 #include "access/xlogdefs.h"
 
@@ -38,20 +38,20 @@ typedef struct SstRun
 } SstRun;
 
 /* What it takes to judge pages of one fork */
-typedef struct SstPrivatePages
+typedef struct SstDirectPageCheck
 {
 	SstBuffered buffered;
 	SstSegmentFile *file;
 	bool		wal_logged;
 	bool		checksums;
 	int64		nappeared;		/* blocks that came into buffers meanwhile */
-} SstPrivatePages;
+} SstDirectPageCheck;
 
-extern bool sst_may_be_private(Relation rel);
-extern void sst_private_pages_init(SstPrivatePages *pages, Relation rel,
+extern bool sst_can_read_directly(Relation rel);
+extern void sst_direct_page_check_init(SstDirectPageCheck *pages, Relation rel,
 								   ForkNumber forknum, BlockNumber nblocks,
 								   SstSegmentFile *file);
-extern void sst_run_look_up(SstPrivatePages *pages, SstRun *run);
-extern void sst_run_check(SstPrivatePages *pages, SstRun *run);
+extern void sst_run_look_up(SstDirectPageCheck *pages, SstRun *run);
+extern void sst_run_check(SstDirectPageCheck *pages, SstRun *run);
 
-#endif							/* SST_PRIVATE_PAGES_H */
+#endif							/* SST_DIRECT_PAGE_CHECK_H */

@@ -23,7 +23,7 @@
  * buffer that is not valid: the buffer's header is asked as well.
  */
 static Buffer
-pin_if_valid(const SstCarefulReader *reader, BlockNumber blkno)
+pin_if_valid(const SstBlockReader *reader, BlockNumber blkno)
 {
 	Buffer		buf = PrefetchBuffer(reader->rel, reader->forknum,
 									 blkno).recent_buffer;
@@ -40,7 +40,7 @@ pin_if_valid(const SstCarefulReader *reader, BlockNumber blkno)
  * anything.  Otherwise the block is read into private memory.
  */
 static bool
-would_be_taken(SstCarefulReader *reader, BlockNumber blkno)
+would_be_taken(SstBlockReader *reader, BlockNumber blkno)
 {
 	if (zero_damaged_pages)
 		return true;
@@ -49,10 +49,10 @@ would_be_taken(SstCarefulReader *reader, BlockNumber blkno)
 		reader->image = sst_palloc_blocks(1);
 	smgrread(RelationGetSmgr(reader->rel), reader->forknum, blkno,
 			 reader->image);
-	if (reader->report->reads >= 0)
+	if (reader->io_stats->reads >= 0)
 	{
-		reader->report->reads++;
-		reader->report->read_bytes += BLCKSZ;
+		reader->io_stats->reads++;
+		reader->io_stats->read_bytes += BLCKSZ;
 	}
 
 	return sst_page_verified(reader->image, blkno);
@@ -70,15 +70,15 @@ would_be_taken(SstCarefulReader *reader, BlockNumber blkno)
  * and the next read finds it whole.
  */
 void
-sst_read_carefully(SstCarefulReader *reader, BlockNumber blkno, SstPage *page)
+sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno, SstPage *page)
 {
 	page->blkno = blkno;
 	page->buffer = pin_if_valid(reader, blkno);
 
 	if (BufferIsValid(page->buffer))
-		reader->report->blocks_hit++;
+		reader->io_stats->blocks_hit++;
 	else
-		reader->report->blocks_read++;
+		reader->io_stats->blocks_read++;
 
 	for (int i = 0; i < MAX_TRIES && !BufferIsValid(page->buffer); i++)
 	{
@@ -95,7 +95,7 @@ sst_read_carefully(SstCarefulReader *reader, BlockNumber blkno, SstPage *page)
 
 /* Free what the reader has; it can be used again. */
 void
-sst_careful_end(SstCarefulReader *reader)
+sst_block_reader_end(SstBlockReader *reader)
 {
 	if (reader->image != NULL)
 		sst_pfree_blocks(reader->image);

@@ -31,7 +31,7 @@
 SstIoPath
 sst_choose_io_path(Relation rel)
 {
-	if (!sst_may_be_private(rel) || sst_direct_io())
+	if (!sst_can_read_directly(rel) || sst_direct_io())
 		return SST_IO_PATH_BUFFER;
 	if (sst_io_path != SST_IO_PATH_AUTO)
 		return sst_io_path;
@@ -69,21 +69,21 @@ sst_io_depth(Relation rel)
 }
 
 void
-sst_stream_report_init(SstStreamReport *report, SstIoPath path)
+sst_io_stats_init(SstIoStats *io_stats, SstIoPath path)
 {
-	memset(report, 0, sizeof(SstStreamReport));
+	memset(io_stats, 0, sizeof(SstIoStats));
 	if (path == SST_IO_PATH_FILE)
 	{
-		report->stream = SST_STREAM_FILE;
+		io_stats->stream = SST_STREAM_FILE;
 		return;
 	}
 
 #ifdef SST_HAVE_READ_STREAM
-	report->stream = SST_STREAM_SERVER;
-	report->advice_calls = -1;
-	report->advice_blocks = -1;
+	io_stats->stream = SST_STREAM_SERVER;
+	io_stats->advice_calls = -1;
+	io_stats->advice_blocks = -1;
 #else
-	report->stream = SST_STREAM_BUNDLED;
+	io_stats->stream = SST_STREAM_BUNDLED;
 #endif
 }
 
@@ -96,7 +96,7 @@ add(int64 *into, int64 from)
 
 /* Add what another stream did, which belongs to the same call. */
 void
-sst_stream_report_merge(SstStreamReport *into, const SstStreamReport *from)
+sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
 {
 	into->reader = Max(into->reader, from->reader);
 	add(&into->blocks_requested, from->blocks_requested);

@@ -40,7 +40,7 @@ typedef struct SstPage
  * What a stream did.  -1 stands for what the server does not let one know.
  * A report is plain data, and goes from one process to another as it is.
  */
-typedef struct SstStreamReport
+typedef struct SstIoStats
 {
 	SstStreamKind stream;
 	SstIoMethod reader;			/* of what was not in the page cache */
@@ -54,7 +54,7 @@ typedef struct SstStreamReport
 	int64		advice_blocks;
 	int64		look_ahead_max; /* in blocks */
 	int			nworkers;		/* that helped */
-} SstStreamReport;
+} SstIoStats;
 
 typedef struct SstStream SstStream;
 
@@ -80,18 +80,18 @@ struct SstStream
 	ForkNumber	forknum;
 	SstSource  *source;
 	BufferAccessStrategy strategy;
-	SstStreamReport *report;
+	SstIoStats *io_stats;
 };
 
-/* What it takes to read single blocks, until sst_careful_end() */
-typedef struct SstCarefulReader
+/* What it takes to read single blocks, until sst_block_reader_end() */
+typedef struct SstBlockReader
 {
 	Relation	rel;
 	ForkNumber	forknum;
 	BufferAccessStrategy strategy;
-	SstStreamReport *report;
+	SstIoStats *io_stats;
 	char	   *image;			/* one block of memory, or NULL */
-} SstCarefulReader;
+} SstBlockReader;
 
 /* Most neighbouring blocks that are read, or advised of, together: 256 kB */
 #define SST_MAX_RUN_BLOCKS Min(256 * 1024 / BLCKSZ, 64)
@@ -104,7 +104,7 @@ extern SstStream *sst_buffer_stream_begin(Relation rel, ForkNumber forknum,
 										  SstSource *source,
 										  BufferAccessStrategy strategy,
 										  bool read_ahead,
-										  SstStreamReport *report);
+										  SstIoStats *io_stats);
 extern BlockNumber sst_buffer_stream_unread_end(SstStream *stream);
 extern void sst_buffer_stream_abandon(SstStream *stream);
 
@@ -112,15 +112,15 @@ extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
 										SstSource *source,
 										BlockNumber nblocks,
 										BufferAccessStrategy strategy,
-										bool strict, SstStreamReport *report);
+										bool strict, SstIoStats *io_stats);
 extern bool sst_file_stream_gave_up(const SstStream *stream);
 
-extern void sst_read_carefully(SstCarefulReader *reader, BlockNumber blkno,
+extern void sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno,
 							   SstPage *page);
-extern void sst_careful_end(SstCarefulReader *reader);
+extern void sst_block_reader_end(SstBlockReader *reader);
 
-extern void sst_stream_report_init(SstStreamReport *report, SstIoPath path);
-extern void sst_stream_report_merge(SstStreamReport *into,
-									const SstStreamReport *from);
+extern void sst_io_stats_init(SstIoStats *io_stats, SstIoPath path);
+extern void sst_io_stats_merge(SstIoStats *into,
+									const SstIoStats *from);
 
 #endif							/* SST_STREAM_H */

@@ -233,7 +233,7 @@ static void buffer_stream_end(SstStream *base);
 SstStream *
 sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 						BufferAccessStrategy strategy, bool read_ahead,
-						SstStreamReport *report)
+						SstIoStats *io_stats)
 {
 	SstBufferStream *stream = palloc0(sizeof(SstBufferStream));
 	int			flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL |
@@ -247,7 +247,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->base.forknum = forknum;
 	stream->base.source = source;
 	stream->base.strategy = strategy;
-	stream->base.report = report;
+	stream->base.io_stats = io_stats;
 	stream->temp = RelationUsesLocalBuffers(rel);
 
 	/*
@@ -427,20 +427,20 @@ sst_buffer_stream_unread_end(SstStream *base)
 }
 
 /*
- * Add what the stream did to its report, and no more: for a stream whose
+ * Add what the stream did to its io_stats, and no more: for a stream whose
  * resources were released by the end of a subtransaction.
  */
 void
 sst_buffer_stream_abandon(SstStream *base)
 {
 	SstBufferStream *stream = (SstBufferStream *) base;
-	SstStreamReport *report = base->report;
+	SstIoStats *io_stats = base->io_stats;
 	int64		nread = *stream->read_counter - stream->read_before;
 
-	report->blocks_requested += stream->nreturned;
-	report->blocks_hit += *stream->hit_counter - stream->hit_before;
-	report->blocks_read += nread;
-	report->look_ahead_max = Max(report->look_ahead_max, stream->look_ahead_max);
+	io_stats->blocks_requested += stream->nreturned;
+	io_stats->blocks_hit += *stream->hit_counter - stream->hit_before;
+	io_stats->blocks_read += nread;
+	io_stats->look_ahead_max = Max(io_stats->look_ahead_max, stream->look_ahead_max);
 
 #ifdef SST_HAVE_BACKEND_IO_STATS
 #ifdef SST_HAVE_READ_STREAM
@@ -449,22 +449,22 @@ sst_buffer_stream_abandon(SstStream *base)
 		uint64		reads;
 		uint64		bytes;
 
-		if (stream->io_stats && report->reads >= 0 &&
+		if (stream->io_stats && io_stats->reads >= 0 &&
 			sst_backend_io_reads(base->strategy, stream->temp, &reads, &bytes))
 		{
-			report->reads += reads - stream->io_reads_before;
-			report->read_bytes += bytes - stream->io_bytes_before;
+			io_stats->reads += reads - stream->io_reads_before;
+			io_stats->read_bytes += bytes - stream->io_bytes_before;
 		}
 		else
-			report->reads = report->read_bytes = -1;
+			io_stats->reads = io_stats->read_bytes = -1;
 		return;
 	}
 #endif
 #endif
 
 	/* One call does at most one read, whose blocks are counted in the call. */
-	report->reads += stream->nreads;
-	report->read_bytes += nread * BLCKSZ;
+	io_stats->reads += stream->nreads;
+	io_stats->read_bytes += nread * BLCKSZ;
 }
 
 static void
@@ -474,8 +474,8 @@ buffer_stream_end(SstStream *base)
 #ifndef SST_HAVE_READ_STREAM
 	const SstReadStreamStats *stats = sst_read_stream_stats(stream->read_stream);
 
-	base->report->advice_calls += stats->advice_calls + stream->nadvice_calls;
-	base->report->advice_blocks += stats->advice_blocks + stream->nadvice_blocks;
+	base->io_stats->advice_calls += stats->advice_calls + stream->nadvice_calls;
+	base->io_stats->advice_blocks += stats->advice_blocks + stream->nadvice_blocks;
 #endif
 	sst_buffer_stream_abandon(base);
 	read_stream_end(stream->read_stream);

@@ -51,8 +51,8 @@ typedef struct SstFileStream
 
 	int			max_blocks;		/* of a run */
 	bool		strict;
-	SstPrivatePages pages;
-	SstCarefulReader careful;
+	SstDirectPageCheck pages;
+	SstBlockReader careful;
 
 	SstSegmentFile file;
 	SstFileReader *reader;		/* NULL until something is not cached */
@@ -151,7 +151,7 @@ open_reader(SstFileStream *stream)
 	if (stream->reader == NULL)
 		stream->reader = sst_sync_reader_open();
 
-	stream->base.report->reader = stream->reader->method;
+	stream->base.io_stats->reader = stream->reader->method;
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -188,7 +188,7 @@ take_run(SstFileStream *stream, SstRun *run)
 	}
 
 	stream->ntaken += pg_popcount64(run->wanted);
-	stream->base.report->look_ahead_max = Max(stream->base.report->look_ahead_max,
+	stream->base.io_stats->look_ahead_max = Max(stream->base.io_stats->look_ahead_max,
 											  stream->ntaken - stream->nreturned);
 
 	return true;
@@ -295,8 +295,8 @@ start_run(SstFileStream *stream, SstRun *run)
 	read->buffer = run->memory + (Size) BLCKSZ * run->read_first;
 	read->length = (Size) BLCKSZ * (last - run->read_first + 1);
 
-	stream->base.report->reads++;
-	stream->base.report->read_bytes += read->length;
+	stream->base.io_stats->reads++;
+	stream->base.io_stats->read_bytes += read->length;
 
 	if (read_cached(stream, read))
 	{
@@ -370,7 +370,7 @@ read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 
 	if (!stream->strict)
 	{
-		sst_read_carefully(&stream->careful, blkno, page);
+		sst_read_block_noerror(&stream->careful, blkno, page);
 		return;
 	}
 
@@ -378,7 +378,7 @@ read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 	page->buffer = ReadBufferExtended(base->rel, base->forknum, blkno,
 									  RBM_NORMAL, base->strategy);
 	page->image = BufferGetPage(page->buffer);
-	base->report->blocks_read++;
+	base->io_stats->blocks_read++;
 }
 
 static bool
@@ -395,7 +395,7 @@ file_stream_next(SstStream *base, SstPage *page)
 	i = pg_rightmost_one_pos64(stream->left);
 	stream->left &= stream->left - 1;
 	stream->nreturned++;
-	base->report->blocks_requested++;
+	base->io_stats->blocks_requested++;
 	page->blkno = run->first + i;
 
 	if (run->buffered & SST_RUN_BIT(i))
@@ -403,7 +403,7 @@ file_stream_next(SstStream *base, SstPage *page)
 		if (sst_read_recent_buffer(base->rel, base->forknum, page->blkno,
 								   run->buffers[i]))
 		{
-			base->report->blocks_hit++;
+			base->io_stats->blocks_hit++;
 			page->buffer = run->buffers[i];
 			page->image = BufferGetPage(page->buffer);
 		}
@@ -414,8 +414,8 @@ file_stream_next(SstStream *base, SstPage *page)
 
 	if (run->good & SST_RUN_BIT(i))
 	{
-		base->report->blocks_read++;
-		base->report->blocks_private++;
+		base->io_stats->blocks_read++;
+		base->io_stats->blocks_private++;
 		page->buffer = InvalidBuffer;
 		page->image = run->memory + (Size) BLCKSZ * i;
 		return true;
@@ -458,7 +458,7 @@ file_stream_end(SstStream *base)
 
 	close_reader(stream);
 	sst_segment_file_close(&stream->file);
-	sst_careful_end(&stream->careful);
+	sst_block_reader_end(&stream->careful);
 	MemoryContextDelete(stream->context);
 }
 
@@ -473,7 +473,7 @@ file_stream_end(SstStream *base)
 SstStream *
 sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 					  BlockNumber nblocks, BufferAccessStrategy strategy,
-					  bool strict, SstStreamReport *report)
+					  bool strict, SstIoStats *io_stats)
 {
 	static bool registered = false;
 	MemoryContext oldcontext;
@@ -489,7 +489,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->base.forknum = forknum;
 	stream->base.source = source;
 	stream->base.strategy = strategy;
-	stream->base.report = report;
+	stream->base.io_stats = io_stats;
 
 	if (!registered)
 	{
@@ -508,12 +508,12 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->max_blocks = sst_run_blocks();
 	stream->strict = strict;
 	oldcontext = MemoryContextSwitchTo(context);
-	sst_private_pages_init(&stream->pages, rel, forknum, nblocks, &stream->file);
+	sst_direct_page_check_init(&stream->pages, rel, forknum, nblocks, &stream->file);
 	MemoryContextSwitchTo(oldcontext);
 	stream->careful.rel = rel;
 	stream->careful.forknum = forknum;
 	stream->careful.strategy = strategy;
-	stream->careful.report = report;
+	stream->careful.io_stats = io_stats;
 
 	sst_segment_file_init(&stream->file, rel, forknum);
 	stream->nowait = true;

@@ -153,7 +153,7 @@ test_by_hand(void)
 	SstStatistic total = test_total;
 	SstPageSample sample;
 	SstEstimate estimate;
-	SstForm		form = {0};
+	SstLinearForm		form = {0};
 	SstBounds	bounds;
 
 	sample_of(&sample, 12, 4, y, x);
@@ -164,13 +164,13 @@ test_by_hand(void)
 	total.most = 100;
 	check_ends(sst_estimate(&total, &sample), 60 - 24.91, 60 + 581.96, 0.3,
 			   "if a page can have 100");
-	sst_form_add(&form, COUNT_Y, 1);
+	sst_linear_form_add(&form, COUNT_Y, 1);
 	check_near(sst_total_variance(&form, &sample), 96, 1e-9, "its variance");
 
 	estimate = sst_estimate(&test_ratio, &sample);
 	check_near(estimate.value, 40, 1e-9, "ratio of 4 of 12 blocks");
 	check_ends(estimate, 40 - 25.302, 40 + 42.171, 1e-3, "its interval");
-	sst_form_add(&form, COUNT_X, -0.4);
+	sst_linear_form_add(&form, COUNT_X, -0.4);
 	bounds = sst_total_interval(&form, -2, 2, &sample);
 	check(fabs(bounds.below - 18.00) < 0.15 && fabs(bounds.above - bounds.below) < 1e-9,
 		  "the same without regard to other pages");
@@ -202,11 +202,11 @@ test_one_page(void)
 {
 	static const uint32 y[] = {0, 0, 0, 8, 0, 0, 0, 0};
 	SstPageSample sample;
-	SstForm		form = {0};
+	SstLinearForm		form = {0};
 	SstBounds	bounds;
 
 	sample_of(&sample, 8000, 8, y, y);
-	sst_form_add(&form, COUNT_Y, 1);
+	sst_linear_form_add(&form, COUNT_Y, 1);
 	bounds = sst_total_interval(&form, 0, 8, &sample);
 	check_near((bounds.below + bounds.above) / 2 /
 			   sqrt(sst_total_variance(&form, &sample)), 2.94, 0.06,

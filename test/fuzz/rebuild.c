@@ -265,9 +265,9 @@ check_blocks(const SstRebuild *rebuild, const FuzzCase *fuzz,
 	counts[i] *= (choices->options & 128) != 0 ? 1.001 : 0.999;
 	(void) blocks(rebuild, counts, meta);
 
-	if (rebuild->keep != NULL)
+	if (rebuild->scale_entries != NULL)
 	{
-		rebuild->keep(rebuild, counts, choices->variant / 255.0);
+		rebuild->scale_entries(rebuild, counts, choices->variant / 255.0);
 		(void) blocks(rebuild, counts, meta);
 	}
 }
