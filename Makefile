@@ -49,6 +49,7 @@ OBJS = \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/report/bloat_estimate.o \
+	src/report/dead_entries.o \
 	src/run/parallel.o \
 	src/run/plan.o \
 	src/run/prewarm.o \

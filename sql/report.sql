@@ -50,6 +50,28 @@ SELECT metric, count(*) > 0 AS some, bool_and(value IS NOT NULL) AS known
 	FROM streamstat.metrics WHERE relation = 'report_t' AND metric !~ 'rebuilt|reclaimable' GROUP BY metric ORDER BY metric COLLATE "C";
 SELECT count(*) <= 20 AS rows, coalesce(bool_and(rank BETWEEN 1 AND 20 AND command IS NOT NULL), true) AS commands FROM streamstat.advice;
 
+-- The report and reclaim() have one estimate: of entries of dead rows as well.
+CREATE TABLE report_d WITH (autovacuum_enabled = off) AS
+	SELECT g AS i, g % 50 AS few, ARRAY[g, g % 50] AS a, point(g * 7919 % 20011, g * 6271 % 20011) AS p FROM generate_series(1, 20000) g;
+CREATE INDEX report_d_btree ON report_d (i);
+CREATE INDEX report_d_few ON report_d (few);
+CREATE INDEX report_d_hash ON report_d USING hash (i);
+CREATE INDEX report_d_gin ON report_d USING gin (a);
+CREATE INDEX report_d_gist ON report_d USING gist (p);
+CREATE INDEX report_d_brin ON report_d USING brin (i) WITH (pages_per_range = 1);
+-- larger than its table
+CREATE INDEX report_d_wide ON report_d ((repeat(few::text, 100)), i) WITH (fillfactor = 10);
+CREATE INDEX report_d_partial ON report_d (i) WHERE few > 10;
+DELETE FROM report_d WHERE i % 2 = 0;
+SELECT r.name, r.method, r.rebuilt_bytes = b.predicted_bytes AS predicted, r.bytes_back = b.reclaimable_bytes AS reclaimable,
+		r.bytes_back_low = b.reclaimable_low AS low, r.bytes_back_high = b.reclaimable_high AS high,
+		r.rebuilt_bytes < r.bytes AS smaller, r.reason IS NOT DISTINCT FROM b.reason AS reason
+	FROM streamstat.database_report('1GB', '10 min', margin => 0) r, streamstat.reclaim(r.relation, 1000000, 'no') b
+	WHERE r.name LIKE 'report_d%' ORDER BY r.name COLLATE "C";
+REINDEX INDEX report_d_btree;
+SELECT rebuilt_bytes = pg_relation_size(relation) AS as_predicted FROM streamstat.last_database_report() WHERE name = 'report_d_btree';
+DROP TABLE report_d;
+
 -- Errors
 SELECT count(*) FROM streamstat.database_report(NULL);
 SELECT count(*) FROM streamstat.database_report('-1 MB');

@@ -164,7 +164,7 @@ is(row('of_other_am', 'method, reason'),
 	'skipped|no blocks of a kind that is known', 'a table of another access method');
 is(row('index_of_other_am', 'method'), 'exact', 'an index of another access method');
 is(row('i_invalid', 'method, reason, command'),
-	'skipped|index is not valid|REINDEX INDEX CONCURRENTLY public.i_invalid',
+	'skipped|index is not valid: its build has not completed|REINDEX INDEX CONCURRENTLY public.i_invalid',
 	'an index that is not valid');
 is(row('i_x_ccnew1', 'command, bytes_back = bytes'),
 	'DROP INDEX CONCURRENTLY public.i_x_ccnew1|t', 'one that was left behind');
@@ -242,7 +242,7 @@ is(row('t', 'method, reason IS NULL'), 'exact|t', 'a table locked in another mod
 # ... but then its invalid indexes may be in the making
 $other->query('COMMIT; BEGIN; LOCK TABLE twice IN SHARE UPDATE EXCLUSIVE MODE');
 is(row('i_invalid', 'command IS NULL, reason'),
-	't|index is not valid, or not yet: its table is locked by another session',
+	't|index is not valid: its build has not completed',
 	'an index that may be in the making');
 $other->query('COMMIT');
 

@@ -27,7 +27,6 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
-#include "storage/lock.h"
 #include "tcop/pquery.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -38,8 +37,9 @@
 #include "api/advice.h"
 #include "api/call.h"
 #include "api/row.h"
-#include "run/progress.h"
+#include "relation/target.h"
 #include "report/schedule.h"
+#include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_database_report);
 PG_FUNCTION_INFO_V1(sst_run_database_report);
@@ -124,31 +124,16 @@ get_limits(FunctionCallInfo fcinfo, SstReport *run)
  * Making a report
  */
 
-/* Does somebody hold a lock on the table as those who build its indexes do? */
-static bool
-is_being_worked_on(Oid tableoid)
-{
-	LOCKTAG		tag;
-	int			n;
-
-	SET_LOCKTAG_RELATION(tag, MyDatabaseId, tableoid);
-	(void) GetLockConflicts(&tag, ShareUpdateExclusiveLock, &n);
-
-	return n > 0;
-}
-
-/* Why a relation is not even tried, or NULL */
+/* Why no attempt is made to read a relation, translated; or NULL */
 static const char *
-known_reason(const SstRelation *relation)
+known_note(const SstRelation *relation)
 {
 	if (relation->other_temp)
 		return _("temporary relation of another session");
 	if (relation->persistence != RELPERSISTENCE_PERMANENT && RecoveryInProgress())
 		return _("no data during recovery");
-	if (!relation->valid && is_being_worked_on(relation->parent))
-		return _("index is not valid, or not yet: its table is locked by another session");
 	if (!relation->valid)
-		return _("index is not valid");
+		return _(SST_INVALID_INDEX_NOTE);
 	return NULL;
 }
 
@@ -171,9 +156,9 @@ begin_report(const SstReport *limits)
 	report->run.context = context;
 	report->started = GetCurrentTimestamp();
 	INSTR_TIME_SET_CURRENT(report->run.start);
-	sst_io_stats_init(&report->run.streams,
-						   sst_io_path == SST_IO_PATH_BUFFER ?
-						   SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
+	sst_io_stats_init(&report->run.io_stats,
+					  sst_io_path == SST_IO_PATH_BUFFER ?
+					  SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
 	sst_progress_begin("database_report", SST_PROGRESS_UNKNOWN,
 					   SST_PROGRESS_UNKNOWN);
 	sst_progress_phase(SST_PHASE_CATALOG);
@@ -190,10 +175,19 @@ begin_report(const SstReport *limits)
 
 		entry->relid = relation->relid;
 		if (relation->relkind == RELKIND_INDEX)
+		{
+			const SstRelation *table = sst_find_relation(&report->relations,
+														 relation->parent);
+
 			entry->tableoid = relation->parent;
-		entry->nblocks = Max(relation->bytes, 0) / BLCKSZ;
+			if (table != NULL)
+				entry->table = &report->run.entries[table - report->relations.relation];
+		}
+		sst_bloat_estimate_init(&entry->estimate,
+								Max(relation->bytes, 0) / BLCKSZ);
 		entry->fileless = relation->bytes < 0;
-		entry->reason = known_reason(relation);
+		entry->note = known_note(relation);
+		entry->skipped = entry->note ? SST_SKIP_REFUSED : SST_SKIP_NONE;
 	}
 	report->run.nentries = report->relations.n;
 	MemoryContextSwitchTo(oldcontext);
@@ -208,18 +202,14 @@ begin_report(const SstReport *limits)
 static int64
 entry_bytes(const Report *report, int i)
 {
-	if (report->run.entries[i].method == SST_REPORT_SKIPPED)
-		return Max(report->relations.relation[i].bytes, 0);
-	return (int64) report->run.entries[i].nblocks * BLCKSZ;
+	return (int64) report->run.entries[i].estimate.nblocks * BLCKSZ;
 }
 
-/* What is expected to be given back */
+/* Bytes that the command of a row is expected to return */
 static SstEstimate
-expected_back(const Report *report, int i)
+reclaimable_bytes(const Report *report, int i)
 {
-	const SstReportEntry *entry = &report->run.entries[i];
-
-	/* An index that is no use at all goes as a whole. */
+	/* An index that is of no use is dropped. */
 	if (sst_is_left_over(&report->relations.relation[i]))
 	{
 		double		bytes = (double) entry_bytes(report, i);
@@ -229,7 +219,7 @@ expected_back(const Report *report, int i)
 			bytes, bytes, bytes
 		};
 	}
-	return sst_bytes_back(entry->nblocks, entry->rebuilt_blocks);
+	return sst_reclaimable_bytes(&report->run.entries[i].estimate);
 }
 
 static const char *
@@ -249,65 +239,39 @@ kind_name(const SstRelation *relation)
 }
 
 static const char *
-method_name(SstReportMethod method)
+measured_name(SstMeasured measured)
 {
-	switch (method)
+	switch (measured)
 	{
-		case SST_REPORT_EXACT:
+		case SST_EXACT:
 			return "exact";
-		case SST_REPORT_SAMPLED:
+		case SST_SAMPLED:
 			return "sampled";
 		default:
 			return "skipped";
 	}
 }
 
-/* More entries than this, in percent, are for rows that VACUUM would remove. */
-#define MANY_DEAD_ENTRIES 2
-
-/*
- * Percent of an index's entries that are for dead rows, as far as its table has
- * been looked at
- */
-static double
-dead_entries(const Report *report, int i)
-{
-	const SstRelation *relation = &report->relations.relation[i];
-	const SstRelation *table = NULL;
-	const SstReportEntry *entry;
-
-	if (relation->relkind == RELKIND_INDEX && relation->amoid != BRIN_AM_OID)
-		table = sst_find_relation(&report->relations, relation->parent);
-	if (table == NULL)
-		return 0;
-
-	entry = &report->run.entries[table - report->relations.relation];
-	return isnan(entry->kept_share.value) ? 0 : 100 - entry->kept_share.value;
-}
-
-/* What is to be said of a relation, or NULL */
+/* What is to be said of a relation, translated; or NULL */
 static const char *
-entry_reason(const Report *report, int i)
+entry_note(const SstReportEntry *entry)
 {
-	const SstReportEntry *entry = &report->run.entries[i];
-	double		dead = dead_entries(report, i);
+	if (entry->skipped == SST_SKIP_REFUSED)
+		return entry->note;
+	if (entry->measured != SST_SKIPPED)
+		return sst_bloat_note(&entry->estimate);
 
-	if (entry->reason != NULL)
-		return entry->reason;
-	if (entry->method == SST_REPORT_SKIPPED)
-		return _("not read: the report was canceled");
-	if (entry->ncorrupt > 0)
-		return psprintf(_("%llu corrupt pages among those read, the first is block %u"),
-						(unsigned long long) entry->ncorrupt,
-						entry->first_corrupt);
-	if (isnan(entry->rebuilt_blocks.value) && entry->obstacle != NULL)
-		return psprintf(_("size after a rebuild: %s"), _(entry->obstacle));
-	if (dead > MANY_DEAD_ENTRIES && entry->nsampled > 0)
-		return psprintf(_("about %.0f %% of its entries are for dead rows, and more comes back after VACUUM of the table"),
-						dead);
-	if (entry->note != NULL)
-		return _(entry->note);
-	return NULL;
+	switch (entry->skipped)
+	{
+		case SST_SKIP_LOCKED:
+			return _("locked by another session");
+		case SST_SKIP_BUDGET:
+			return _("not read: the budget of bytes was spent");
+		case SST_SKIP_TIME:
+			return _("not read: the time was up");
+		default:
+			return _("not read: the report was canceled");
+	}
 }
 
 static void
@@ -323,9 +287,7 @@ fill_row(SstRow *row, const Report *report, int i)
 {
 	const SstRelation *relation = &report->relations.relation[i];
 	const SstReportEntry *entry = &report->run.entries[i];
-	SstEstimate back = expected_back(report, i);
-	bool		in_the_making = !relation->valid &&
-		entry->reason != NULL && strcmp(entry->reason, _("index is not valid")) != 0;
+	SstEstimate reclaimable = reclaimable_bytes(report, i);
 
 	row->n = 0;
 	sst_put(row, ObjectIdGetDatum(relation->relid));
@@ -337,29 +299,28 @@ fill_row(SstRow *row, const Report *report, int i)
 											relation->parent_name));
 	sst_put_text(row, kind_name(relation));
 	sst_put_text(row, OidIsValid(relation->amoid) ? get_am_name(relation->amoid) : NULL);
-	sst_put_text(row, method_name(entry->method));
+	sst_put_text(row, measured_name(entry->measured));
 
-	if (relation->bytes < 0 && entry->method == SST_REPORT_SKIPPED)
+	if (relation->bytes < 0 && entry->measured == SST_SKIPPED)
 		sst_put_null(row);
 	else
 		sst_put(row, Int64GetDatum(entry_bytes(report, i)));
 	sst_put(row, Int64GetDatum((int64) entry->nread * BLCKSZ));
-	put_estimate(row, entry->free_share);
-	put_estimate(row, entry->dead_share);
+	put_estimate(row, entry->estimate.free_percent);
+	put_estimate(row, entry->estimate.dead_percent);
 
-	sst_put_bytes(row, entry->rebuilt_blocks.value * BLCKSZ);
-	sst_put_bytes(row, back.value);
-	sst_put_bytes(row, back.low);
-	sst_put_bytes(row, back.high);
+	sst_put_bytes(row, entry->estimate.rebuilt_blocks.value * BLCKSZ);
+	sst_put_bytes(row, reclaimable.value);
+	sst_put_bytes(row, reclaimable.low);
+	sst_put_bytes(row, reclaimable.high);
 
 	if (relation->last_vacuum != 0)
 		sst_put(row, TimestampTzGetDatum(relation->last_vacuum));
 	else
 		sst_put_null(row);
-	sst_put_text(row, entry_reason(report, i));
-	sst_put_text(row, in_the_making || relation->other_temp ? NULL :
-				 sst_advice(&report->relations, relation, entry->nblocks, back,
-							entry->dead_share));
+	sst_put_text(row, entry_note(entry));
+	sst_put_text(row, relation->other_temp || relation->building ? NULL :
+				 sst_advice(&report->relations, relation, &entry->estimate));
 	Assert(row->n == REPORT_COLUMNS);
 }
 
@@ -404,7 +365,7 @@ return_rows(FunctionCallInfo fcinfo)
 									sizeof(Place) * (last->run.nentries + 1));
 	for (int i = 0; i < last->run.nentries; i++)
 	{
-		double		back = expected_back(last, i).value;
+		double		back = reclaimable_bytes(last, i).value;
 
 		places[i].back = isnan(back) ? -1 : back;
 		places[i].bytes = entry_bytes(last, i);
@@ -452,7 +413,7 @@ form_summary(FunctionCallInfo fcinfo)
 {
 	TupleDesc	tupdesc;
 	SstRow		row = {0};
-	int64		n[SST_REPORT_EXACT + 1] = {0};
+	int64		n[SST_EXACT + 1] = {0};
 	int64		total = 0;
 	int64		skipped = 0;
 	int64		left = 0;
@@ -476,18 +437,18 @@ form_summary(FunctionCallInfo fcinfo)
 	{
 		const SstReportEntry *entry = &last->run.entries[i];
 		int64		bytes = entry_bytes(last, i);
-		SstEstimate one = expected_back(last, i);
+		SstEstimate one = reclaimable_bytes(last, i);
 
-		n[entry->method]++;
+		n[entry->measured]++;
 		total += bytes;
-		left += bytes - Min((int64) entry->nsampled * BLCKSZ, bytes);
-		if (entry->method == SST_REPORT_SKIPPED)
+		left += bytes - Min((int64) entry->estimate.nread * BLCKSZ, bytes);
+		if (entry->measured == SST_SKIPPED)
 			skipped += bytes;
 		if (isnan(one.value))
 			continue;
 		back.value += one.value;
-		back.low += isnan(one.low) ? 0 : one.low;
-		back.high += isnan(one.high) ? (double) bytes : one.high;
+		back.low += one.low;
+		back.high += one.high;
 	}
 
 	sst_put(&row, TimestampTzGetDatum(last->started));
@@ -495,9 +456,9 @@ form_summary(FunctionCallInfo fcinfo)
 				  last->run.elapsed_ms);
 	sst_put_text(&row, end_name(last->run.ended_by));
 	sst_put(&row, Int64GetDatum((int64) last->run.nentries));
-	sst_put(&row, Int64GetDatum(n[SST_REPORT_EXACT]));
-	sst_put(&row, Int64GetDatum(n[SST_REPORT_SAMPLED]));
-	sst_put(&row, Int64GetDatum(n[SST_REPORT_SKIPPED]));
+	sst_put(&row, Int64GetDatum(n[SST_EXACT]));
+	sst_put(&row, Int64GetDatum(n[SST_SAMPLED]));
+	sst_put(&row, Int64GetDatum(n[SST_SKIPPED]));
 	sst_put(&row, Int64GetDatum(total));
 	sst_put(&row, Int64GetDatum(last->run.bytes_read));
 	sst_put(&row, Int64GetDatum(skipped));
@@ -518,7 +479,7 @@ make_report(const SstReport *limits)
 	SstReport  *run = &begin_report(limits)->run;
 
 	sst_report_run(run);
-	sst_remember_call("database_report", InvalidOid, run->start, &run->streams);
+	sst_remember_call("database_report", InvalidOid, run->start, &run->io_stats);
 }
 
 /*

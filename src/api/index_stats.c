@@ -150,7 +150,7 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 	if (target->kind == SST_OTHER_INDEX)
 		found->note = _("access method is not known: page headers only");
 	else if (!target->rel->rd_index->indisvalid)
-		found->note = _("index is not valid");
+		found->note = _(SST_INVALID_INDEX_NOTE);
 }
 
 Datum

@@ -201,7 +201,7 @@ sst_target_examine(SstTarget *target, Relation rel)
 	else if (target->kind == 0)
 		target->obstacle = gettext_noop("no blocks of a kind that is known");
 	else if (sst_is_being_built(rel))
-		target->obstacle = gettext_noop("index is being built, or was not completed");
+		target->obstacle = SST_INVALID_INDEX_NOTE;
 	else
 		target->nblocks = RelationGetNumberOfBlocks(rel);
 }

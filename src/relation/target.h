@@ -37,6 +37,10 @@ typedef enum SstTargetKind
 					   SST_SPGIST | SST_BRIN | SST_OTHER_INDEX)
 #define SST_TABLE (SST_HEAP | SST_SEQUENCE)
 
+/* The note on an index that is not valid, in every function; not translated */
+#define SST_INVALID_INDEX_NOTE \
+	gettext_noop("index is not valid: its build has not completed")
+
 typedef struct SstTarget
 {
 	Relation	rel;			/* open, AccessShareLock held */

@@ -1,17 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * schedule.c
- *	  Measuring many relations within limits that hold for all together
+ *	  Estimating the bloat of many relations within common limits
  *
- * First a small sample of every relation, the largest first, so that there is
- * a number for each.  Then a larger one of those whose free or dead
- * share is not known to the margin; how large follows from the spread that the
- * first one showed.  Then what is left goes where it is least known how many
- * bytes a rebuild gives back.  A relation that somebody has locked is tried once
- * more at the end; for those a share is held back.
+ * First a small sample is read of every relation, the largest first, so that there
+ * is a number for each.  Then a larger one is read of those whose free or dead
+ * space is not known to the margin.  Its size follows from the spread that the
+ * first one showed.  Then what is left of the limits goes where it is least known
+ * how many bytes a rebuild gives back.  A relation that another session has locked
+ * is tried once more at the end.  Blocks for these are held back until then.
  *
- * Before each measurement the blocks are cut to what is left of bytes and time.
- * The limits are given to the scan as well.
+ * A table is read before its indexes, as their estimates need what is known of its
+ * dead rows.
+ *
+ * Before each sample its blocks are cut to what is left of bytes and time.  The
+ * limits are given to the scan as well.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -28,16 +31,16 @@
 #include "utils/memutils.h"
 
 #include "compat/catalog.h"
+#include "report/schedule.h"
 #include "report/try_estimate.h"
 #include "run/progress.h"
-#include "report/schedule.h"
 
 /* Blocks of a relation's first sample */
-#define MIN_SHARE 8
-#define MAX_SHARE 64
+#define MIN_FIRST_BLOCKS 8
+#define MAX_FIRST_BLOCKS 64
 
-/* A relation of so many times that is read as a whole: neighbours are read at once. */
-#define WHOLE_SHARES 2
+/* A relation of up to so many first samples is read as a whole. */
+#define WHOLE_SAMPLES 2
 
 /* A sample that is no larger than this times the last one is not worth it. */
 #define MIN_GROWTH 1.5
@@ -51,13 +54,6 @@
 /* An interval narrower than this part of the database's bytes is left alone. */
 #define NARROW 0.001
 
-static const char reason_locked[] =
-gettext_noop("locked by another session");
-static const char reason_budget[] =
-gettext_noop("not read: the budget of bytes was spent");
-static const char reason_time[] =
-gettext_noop("not read: the time was up");
-
 /* A run in progress */
 typedef struct Run
 {
@@ -66,12 +62,12 @@ typedef struct Run
 	MemoryContext scratch;
 	instr_time	deadline;
 
-	/* What one relation and one block take, in seconds, as far as seen */
+	/* Seconds that one relation and one block take, as learned so far */
 	double		relation_cost;
 	double		block_cost;
 
 	int			nlocked;
-	uint64		share;			/* blocks of a first sample */
+	uint64		first_blocks;	/* of a first sample */
 	SstReportEnd cut_by;		/* what cut the last request for blocks */
 } Run;
 
@@ -86,28 +82,9 @@ seconds_since(instr_time start)
 	return INSTR_TIME_GET_DOUBLE(now);
 }
 
-/* Keep what a measurement found. */
-static void
-store_result(SstReportEntry *entry, const SstBloatEstimate *measurement)
-{
-	entry->method = measurement->exact ? SST_REPORT_EXACT : SST_REPORT_SAMPLED;
-	entry->nblocks = measurement->nblocks;
-	entry->nsampled = measurement->nread;
-	entry->free_share = measurement->free_share;
-	entry->dead_share = measurement->dead_share;
-	entry->rebuilt_blocks = measurement->rebuilt_blocks;
-	entry->obstacle = measurement->obstacle;
-	entry->note = measurement->note;
-	entry->kept_share = measurement->kept_share;
-	entry->ncorrupt = measurement->counters.n[SST_CORRUPT_PAGES];
-	entry->first_corrupt = measurement->counters.first_corrupt;
-	entry->settled = measurement->exact;
-	entry->reason = NULL;
-}
-
 /*
- * Learn what relations and blocks take: of the difference between what was
- * expected and what it took, each gets the part that it was thought to have.
+ * Learn what relations and blocks take.  The difference between the time that was
+ * expected and the time that it took is divided in proportion.
  */
 static void
 learn_cost(Run *run, uint64 nblocks, double seconds)
@@ -129,65 +106,83 @@ report_cut(Run *run, SstReportEnd limit)
 		run->report->limited_by = limit;
 }
 
-static const char *
-cut_reason(const Run *run)
+/* The limits leave no block for a sample. */
+static void
+skip_for_limit(Run *run, SstReportEntry *entry)
 {
-	return _(run->cut_by == SST_REPORT_BUDGET ? reason_budget : reason_time);
+	entry->settled = true;
+	entry->skipped = run->cut_by == SST_REPORT_BUDGET ? SST_SKIP_BUDGET :
+		SST_SKIP_TIME;
 }
 
-/* Read a sample of nblocks of a relation, if that can be; keep what it shows. */
+/* Keep what an attempt found.  What is known from an older sample stays. */
 static void
-measure(Run *run, SstReportEntry *entry, BlockNumber nblocks)
+store_result(Run *run, SstReportEntry *entry, const SstEstimateTry *attempt)
 {
 	SstReport  *report = run->report;
-	SstEstimateRequest *attempt = MemoryContextAllocZero(run->scratch, sizeof(SstEstimateRequest));
+
+	entry->settled = true;
+	switch (attempt->outcome)
+	{
+		case SST_TRY_ESTIMATED:
+			entry->estimate = attempt->estimate;
+			entry->measured = entry->estimate.exact ? SST_EXACT : SST_SAMPLED;
+			entry->skipped = SST_SKIP_NONE;
+			entry->settled = entry->estimate.exact;
+			if (entry->table != NULL)
+				entry->table_nread = entry->table->estimate.nread;
+			break;
+		case SST_TRY_LOCKED:
+			entry->skipped = SST_SKIP_LOCKED;
+			if (entry->measured == SST_SKIPPED)
+				run->nlocked++;
+			break;
+		case SST_TRY_REFUSED:
+			entry->skipped = SST_SKIP_REFUSED;
+			entry->note = MemoryContextStrdup(report->context,
+											  _(attempt->note));
+			break;
+		case SST_TRY_LIMITED:
+			report_cut(run, report->budget - report->bytes_read < BLCKSZ ?
+					   SST_REPORT_BUDGET : SST_REPORT_TIME);
+			skip_for_limit(run, entry);
+			break;
+	}
+}
+
+/* Read a sample of nblocks of a relation, if possible, and keep what it shows. */
+static void
+read_sample(Run *run, SstReportEntry *entry, BlockNumber nblocks)
+{
+	SstReport  *report = run->report;
+	SstEstimateTry *attempt = MemoryContextAllocZero(run->scratch,
+													 sizeof(SstEstimateTry));
 	int64		bytes_left = Max(report->budget - report->bytes_read, 0);
 	uint64		nread;
 	instr_time	start;
 
 	attempt->relid = entry->relid;
-	attempt->tableoid = entry->tableoid;
-	attempt->nblocks = nblocks;
-	attempt->seed = report->seed + entry->relid;
+	attempt->table.relid = entry->tableoid;
+	attempt->table.estimate = entry->table ? &entry->table->estimate : NULL;
+	attempt->sampling.nblocks = nblocks;
+	attempt->sampling.seed = report->seed + entry->relid;
 	attempt->limits.deadline = run->deadline;
 	attempt->limits.bytes_left = bytes_left;
 	attempt->limits.max_rate = report->max_rate;
 
 	INSTR_TIME_SET_CURRENT(start);
 	sst_try_estimate(attempt, run->scratch);
-	sst_io_stats_merge(&report->streams, &attempt->measurement.io_stats);
+	sst_io_stats_merge(&report->io_stats, &attempt->sampling.io_stats);
 
 	/* After an error, only the limits may know what was read. */
-	nread = Max(attempt->measurement.nread,
+	nread = Max(attempt->estimate.nread,
 				(bytes_left - attempt->limits.bytes_left) / BLCKSZ);
 	entry->nread += nread;
 	report->bytes_read += nread * BLCKSZ;
 	if (nread > 0)
 		learn_cost(run, nread, seconds_since(start));
 
-	entry->locked = attempt->locked;
-	if (attempt->measured)
-		store_result(entry, &attempt->measurement);
-	else
-	{
-		/* What is known from an older sample stays. */
-		entry->settled = true;
-		if (attempt->locked && entry->method == SST_REPORT_SKIPPED)
-		{
-			entry->reason = _(reason_locked);
-			run->nlocked++;
-		}
-		else if (attempt->reason != NULL)
-			entry->reason = MemoryContextStrdup(report->context, _(attempt->reason));
-		else if (attempt->limits.reached)
-		{
-			report_cut(run, report->budget - report->bytes_read < BLCKSZ ?
-					   SST_REPORT_BUDGET : SST_REPORT_TIME);
-			if (entry->method == SST_REPORT_SKIPPED)
-				entry->reason = cut_reason(run);
-		}
-	}
-
+	store_result(run, entry, attempt);
 	MemoryContextReset(run->scratch);
 	if (report->between != NULL)
 		report->between();
@@ -232,30 +227,26 @@ static void
 take_as_empty(SstReportEntry *entry)
 {
 	static const SstEstimate zero = {0, 0, 0};
-	static const SstEstimate unknown = {NAN, NAN, NAN};
 
-	entry->method = SST_REPORT_EXACT;
-	entry->free_share = entry->dead_share = unknown;
-	entry->rebuilt_blocks = zero;
+	entry->measured = SST_EXACT;
+	entry->estimate.exact = true;
+	entry->estimate.rebuilt_blocks = zero;
 	entry->settled = true;
 }
 
 /* The first sample of a relation */
 static void
-measure_first(Run *run, SstReportEntry *entry)
+read_first_sample(Run *run, SstReportEntry *entry)
 {
 	/* What has no file takes no block, but a look. */
 	uint64		wanted = entry->fileless ? 1 :
-		entry->nblocks <= WHOLE_SHARES * run->share ? entry->nblocks : run->share;
-	uint64		nblocks = allowed(run, wanted, run->nlocked * run->share);
+		entry->estimate.nblocks <= WHOLE_SAMPLES * run->first_blocks ? entry->estimate.nblocks : run->first_blocks;
+	uint64		nblocks = allowed(run, wanted, run->nlocked * run->first_blocks);
 
 	if (nblocks > 0)
-		measure(run, entry, nblocks);
+		read_sample(run, entry, nblocks);
 	else
-	{
-		entry->settled = true;
-		entry->reason = cut_reason(run);
-	}
+		skip_for_limit(run, entry);
 }
 
 static void
@@ -268,17 +259,17 @@ first_pass(Run *run)
 		SstReportEntry *entry = run->order[i];
 
 		sst_progress_relations(i);
-		if (entry->reason != NULL)
+		if (entry->skipped == SST_SKIP_REFUSED)
 			entry->settled = true;
-		else if (entry->nblocks == 0 && !entry->fileless)
+		else if (entry->estimate.nblocks == 0 && !entry->fileless)
 			take_as_empty(entry);
 		else
 		{
 			/* Rather a small sample of all than none of some */
-			if ((n - i) * (run->relation_cost + run->share * run->block_cost) >
+			if ((n - i) * (run->relation_cost + run->first_blocks * run->block_cost) >
 				seconds_left(run) / 2)
-				run->share = MIN_SHARE;
-			measure_first(run, entry);
+				run->first_blocks = MIN_FIRST_BLOCKS;
+			read_first_sample(run, entry);
 		}
 	}
 }
@@ -302,9 +293,9 @@ half_width(const SstEstimate *estimate)
 static uint64
 larger_sample(const SstReportEntry *entry, double factor)
 {
-	double		wanted = ceil(entry->nsampled * Max(factor, MIN_GROWTH));
+	double		wanted = ceil(entry->estimate.nread * Max(factor, MIN_GROWTH));
 
-	return wanted > entry->nblocks / 2.0 ? entry->nblocks : (uint64) wanted;
+	return wanted > entry->estimate.nblocks / 2.0 ? entry->estimate.nblocks : (uint64) wanted;
 }
 
 /* Take a larger sample, as far as the limits allow; false if they do not. */
@@ -312,12 +303,24 @@ static bool
 enlarge(Run *run, SstReportEntry *entry, double factor)
 {
 	uint64		wanted = larger_sample(entry, factor);
-	uint64		nblocks = allowed(run, wanted, run->nlocked * run->share);
+	uint64		nblocks = allowed(run, wanted, run->nlocked * run->first_blocks);
 
-	if (nblocks < wanted && nblocks < entry->nsampled * MIN_GROWTH)
+	if (nblocks < wanted && nblocks < entry->estimate.nread * MIN_GROWTH)
 		return false;
-	measure(run, entry, nblocks);
+	read_sample(run, entry, nblocks);
 	return true;
+}
+
+/*
+ * More has been read of an index's table since the index was, and that can tell
+ * better how many of the index's entries are needed.
+ */
+static bool
+is_stale(const SstReportEntry *entry, double margin)
+{
+	return entry->table != NULL && entry->measured != SST_SKIPPED &&
+		entry->table->estimate.nread > entry->table_nread &&
+		half_width(&entry->estimate.kept_percent) > margin;
 }
 
 static void
@@ -329,10 +332,15 @@ second_pass(Run *run)
 	{
 		SstReportEntry *entry = run->order[i];
 
+		if (entry->settled && is_stale(entry, margin) &&
+			allowed(run, entry->estimate.nread,
+					run->nlocked * run->first_blocks) == entry->estimate.nread)
+			read_sample(run, entry, entry->estimate.nread);
+
 		for (int round = 0; round < MAX_ROUNDS && !entry->settled; round++)
 		{
-			double		half = Max(half_width(&entry->free_share),
-								   half_width(&entry->dead_share));
+			double		half = Max(half_width(&entry->estimate.free_percent),
+								   half_width(&entry->estimate.dead_percent));
 			double		factor = GROWTH;
 
 			if (half <= margin)
@@ -346,21 +354,19 @@ second_pass(Run *run)
 }
 
 /*
- * By how many bytes the ends of the interval of those that a rebuild gives back
- * differ.  What does not become smaller gives none back.
+ * By how many bytes the ends of the interval of reclaimable bytes differ.  What
+ * does not become smaller gives none back.
  */
 static double
 gain_width(const SstReportEntry *entry)
 {
-	const SstEstimate *rebuilt = &entry->rebuilt_blocks;
+	const SstEstimate *rebuilt = &entry->estimate.rebuilt_blocks;
+	double		nblocks = entry->estimate.nblocks;
 
 	if (entry->settled || isnan(rebuilt->value))
 		return 0;
-	if (isnan(rebuilt->low) || isnan(rebuilt->high))
-		return (double) entry->nblocks * BLCKSZ;
 
-	return (Min(rebuilt->high, entry->nblocks) -
-			Min(rebuilt->low, entry->nblocks)) * BLCKSZ;
+	return (Min(rebuilt->high, nblocks) - Min(rebuilt->low, nblocks)) * BLCKSZ;
 }
 
 static void
@@ -370,7 +376,7 @@ last_pass(Run *run)
 	double		narrow = 0;
 
 	for (int i = 0; i < report->nentries; i++)
-		narrow += (double) report->entries[i].nblocks * BLCKSZ * NARROW;
+		narrow += (double) report->entries[i].estimate.nblocks * BLCKSZ * NARROW;
 
 	for (;;)
 	{
@@ -408,24 +414,74 @@ try_locked_again(Run *run)
 	{
 		SstReportEntry *entry = run->order[i];
 
-		if (entry->locked && entry->method == SST_REPORT_SKIPPED)
+		if (entry->skipped == SST_SKIP_LOCKED &&
+			entry->measured == SST_SKIPPED)
 		{
 			run->nlocked--;
-			measure_first(run, entry);
+			read_first_sample(run, entry);
 		}
 	}
 }
 
-/* The largest first; then by OID, so that the order is one */
-static int
-compare_entries(const void *a, const void *b)
+/* An entry, and how many blocks its place in the order is by */
+typedef struct Place
 {
-	const SstReportEntry *left = *(SstReportEntry *const *) a;
-	const SstReportEntry *right = *(SstReportEntry *const *) b;
+	SstReportEntry *entry;
+	uint64		nblocks;
+} Place;
+
+/* The largest first, a table before its indexes; then by OID */
+static int
+compare_places(const void *a, const void *b)
+{
+	const Place *left = a;
+	const Place *right = b;
+	bool		left_is_index = OidIsValid(left->entry->tableoid);
+	bool		right_is_index = OidIsValid(right->entry->tableoid);
 
 	if (left->nblocks != right->nblocks)
 		return left->nblocks < right->nblocks ? 1 : -1;
-	return (left->relid > right->relid) - (left->relid < right->relid);
+	if (left_is_index != right_is_index)
+		return left_is_index ? 1 : -1;
+	return (left->entry->relid > right->entry->relid) -
+		(left->entry->relid < right->entry->relid);
+}
+
+/*
+ * The order in which entries are read, in the given context.  A table has the place
+ * of its largest index, if that is larger.
+ */
+static SstReportEntry **
+order_entries(const SstReport *report, MemoryContext context)
+{
+	int			n = report->nentries;
+	SstReportEntry **order = MemoryContextAllocHuge(context,
+													sizeof(SstReportEntry *) * (n + 1));
+	Place	   *places = MemoryContextAllocHuge(context,
+												sizeof(Place) * (n + 1));
+
+	for (int i = 0; i < n; i++)
+	{
+		places[i].entry = &report->entries[i];
+		places[i].nblocks = report->entries[i].estimate.nblocks;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		const SstReportEntry *entry = &report->entries[i];
+
+		if (entry->table != NULL)
+		{
+			Place	   *table = &places[entry->table - report->entries];
+
+			table->nblocks = Max(table->nblocks, entry->estimate.nblocks);
+		}
+	}
+	qsort(places, n, sizeof(Place), compare_places);
+	for (int i = 0; i < n; i++)
+		order[i] = places[i].entry;
+	pfree(places);
+
+	return order;
 }
 
 /*
@@ -444,26 +500,17 @@ sst_report_run(SstReport *report)
 	report->limited_by = SST_REPORT_COMPLETE;
 	run.scratch = AllocSetContextCreate(report->context, "streamstat measurement",
 										ALLOCSET_DEFAULT_SIZES);
-	run.order = MemoryContextAllocHuge(report->context,
-									   sizeof(SstReportEntry *) * (report->nentries + 1));
+	run.order = order_entries(report, report->context);
 	for (int i = 0; i < report->nentries; i++)
 	{
-		static const SstEstimate unknown = {NAN, NAN, NAN};
-		SstReportEntry *entry = &report->entries[i];
-
-		run.order[i] = entry;
-		entry->free_share = entry->dead_share = entry->rebuilt_blocks = unknown;
-		entry->kept_share = unknown;
-		entry->first_corrupt = InvalidBlockNumber;
-		nblocks += entry->nblocks;
-		if (entry->nblocks > 0)
+		nblocks += report->entries[i].estimate.nblocks;
+		if (report->entries[i].estimate.nblocks > 0)
 			nonempty++;
 	}
-	qsort(run.order, report->nentries, sizeof(SstReportEntry *), compare_entries);
 
 	run.deadline = sst_time_after(report->start, report->max_seconds);
-	run.share = report->budget / BLCKSZ / 4 / Max(nonempty, 1);
-	run.share = Min(Max(run.share, MIN_SHARE), MAX_SHARE);
+	run.first_blocks = report->budget / BLCKSZ / 4 / Max(nonempty, 1);
+	run.first_blocks = Min(Max(run.first_blocks, MIN_FIRST_BLOCKS), MAX_FIRST_BLOCKS);
 
 	sst_progress_totals(report->nentries, Min(report->budget, nblocks * BLCKSZ));
 	sst_progress_phase(SST_PHASE_FIRST_SAMPLES);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * schedule.h
- *	  Measuring many relations within limits that hold for all together
+ *	  Estimating the bloat of many relations within common limits
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -10,18 +10,29 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SST_REPORT_H
-#define SST_REPORT_H
+#ifndef SST_SCHEDULE_H
+#define SST_SCHEDULE_H
 
 #include "portability/instr_time.h"
 #include "report/bloat_estimate.h"
 
-typedef enum SstReportMethod
+/* How the estimate of a relation was obtained */
+typedef enum SstMeasured
 {
-	SST_REPORT_SKIPPED,			/* nothing was found out */
-	SST_REPORT_SAMPLED,
-	SST_REPORT_EXACT			/* all blocks were read */
-} SstReportMethod;
+	SST_SKIPPED,				/* nothing is known */
+	SST_SAMPLED,
+	SST_EXACT					/* all blocks were read */
+} SstMeasured;
+
+/* Why nothing was read of a relation the last time */
+typedef enum SstSkipReason
+{
+	SST_SKIP_NONE,				/* it was read, or its turn has not come */
+	SST_SKIP_LOCKED,			/* by another session */
+	SST_SKIP_BUDGET,
+	SST_SKIP_TIME,
+	SST_SKIP_REFUSED			/* the entry's note says why */
+} SstSkipReason;
 
 typedef enum SstReportEnd
 {
@@ -31,34 +42,34 @@ typedef enum SstReportEnd
 	SST_REPORT_TIME
 } SstReportEnd;
 
-typedef struct SstReportEntry
+typedef struct SstReportEntry SstReportEntry;
+
+struct SstReportEntry
 {
 	/* Given */
 	Oid			relid;
 	Oid			tableoid;		/* of an index, to be locked before it */
-	uint64		nblocks;		/* by its files; then, when it was measured */
+	const SstReportEntry *table;	/* its entry, or NULL */
 	bool		fileless;		/* there is no file: find out why */
 
-	/* Why it is skipped, if given, or else what is to be said; or NULL */
-	const char *reason;
+	/*
+	 * Given or found.  The note, if there is one, is for people, translated,
+	 * and in the report's memory context.
+	 */
+	SstSkipReason skipped;
+	const char *note;
 
-	/* Found.  The numbers are of the last sample that was completed. */
-	SstReportMethod method;
-	uint64		nsampled;		/* blocks */
+	/*
+	 * The last sample that was completed.  Before the first, only
+	 * estimate.nblocks is known, from the size of the files.
+	 */
+	SstMeasured measured;
+	SstBloatEstimate estimate;
 	uint64		nread;			/* blocks, of all samples */
-	SstEstimate free_share;
-	SstEstimate dead_share;
-	SstEstimate rebuilt_blocks;
-	const char *obstacle;		/* why that is not known */
-	const char *note;			/* what it leaves out */
-	SstEstimate kept_share;
-	uint64		ncorrupt;
-	BlockNumber first_corrupt;
+	uint64		table_nread;	/* blocks of the table that the estimate is by */
 
-	/* For the schedule */
-	bool		locked;			/* by others, when it was to be measured */
 	bool		settled;		/* no more is to be read of it */
-} SstReportEntry;
+};
 
 typedef struct SstReport
 {
@@ -66,11 +77,11 @@ typedef struct SstReport
 	int64		budget;			/* bytes */
 	double		max_seconds;
 	int64		max_rate;		/* bytes per second, or 0 */
-	double		margin;			/* in points */
+	double		margin;			/* in percentage points */
 	uint32		seed;
 	instr_time	start;
 	void		(*between) (void);	/* after each relation, or NULL */
-	MemoryContext context;		/* of what entries point to */
+	MemoryContext context;		/* of entries and notes */
 	int			nentries;
 	SstReportEntry *entries;
 
@@ -78,10 +89,10 @@ typedef struct SstReport
 	SstReportEnd ended_by;
 	SstReportEnd limited_by;	/* the first limit that was met */
 	int64		bytes_read;
-	SstIoStats streams;
+	SstIoStats	io_stats;
 	double		elapsed_ms;
 } SstReport;
 
 extern void sst_report_run(SstReport *report);
 
-#endif							/* SST_REPORT_H */
+#endif							/* SST_SCHEDULE_H */
