@@ -44,17 +44,29 @@ OBJS = \
 	src/compat/checksum.o \
 	src/compat/compat.o \
 	src/compat/read_stream.o \
+	src/rebuild/brin.o \
+	src/rebuild/btree.o \
+	src/rebuild/gin.o \
+	src/rebuild/gist.o \
+	src/rebuild/hash.o \
+	src/rebuild/heap.o \
+	src/rebuild/rebuild.o \
+	src/rebuild/spgist.o \
+	src/relation/relations.o \
+	src/relation/target.o \
+	src/report/bloat_estimate.o \
+	src/report/dead_entries.o \
+	src/report/reader.o \
+	src/report/report.o \
+	src/report/schedule.o \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
 	src/run/limits.o \
 	src/run/maps.o \
-	src/report/bloat_estimate.o \
-	src/report/dead_entries.o \
 	src/run/parallel.o \
 	src/run/plan.o \
 	src/run/prewarm.o \
 	src/run/progress.o \
-	src/report/schedule.o \
 	src/run/sampling.o \
 	src/run/scan.o \
 	src/run/subtransaction.o \
@@ -69,16 +81,14 @@ OBJS = \
 	src/stats/page_sample.o \
 	src/stats/variance.o \
 	src/stream/buffered.o \
-	src/stream/read_block_noerror.o \
+	src/stream/direct_page_check.o \
 	src/stream/file_sync.o \
 	src/stream/file_uring.o \
-	src/stream/direct_page_check.o \
+	src/stream/read_block_noerror.o \
 	src/stream/stream.o \
 	src/stream/stream_buffer.o \
 	src/stream/stream_file.o \
 	src/streamstat.o \
-	src/relation/relations.o \
-	src/relation/target.o \
 	src/visit/any.o \
 	src/visit/brin.o \
 	src/visit/btree.o \
@@ -89,14 +99,6 @@ OBJS = \
 	src/visit/line_pointers.o \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \
-	src/rebuild/rebuild.o \
-	src/rebuild/brin.o \
-	src/rebuild/btree.o \
-	src/rebuild/gin.o \
-	src/rebuild/gist.o \
-	src/rebuild/hash.o \
-	src/rebuild/heap.o \
-	src/rebuild/spgist.o \
 	src/visit/spgist.o \
 	src/visit/xacts.o
 

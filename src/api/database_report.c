@@ -1,10 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * database_report.c
- *	  What every relation of the database would give back, within limits
- *
- * A report is kept in the session's memory from its beginning on, until the next
- * one, so that one that was canceled shows what it had found.
+ *	  Bloat of every relation of the database, read within limits
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -19,8 +16,6 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
-#include "access/xlog.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
@@ -37,7 +32,6 @@
 #include "api/advice.h"
 #include "api/call.h"
 #include "api/row.h"
-#include "relation/target.h"
 #include "report/schedule.h"
 #include "run/progress.h"
 
@@ -48,18 +42,6 @@ PG_FUNCTION_INFO_V1(sst_database_report_summary);
 
 #define REPORT_COLUMNS 23
 #define SUMMARY_COLUMNS 14
-
-/* A report: entries and relations have the same order. */
-typedef struct Report
-{
-	MemoryContext context;
-	TimestampTz started;
-	SstReport	run;
-	SstRelations relations;
-} Report;
-
-/* The session's last one, or NULL */
-static Report *last;
 
 /*
  * Arguments
@@ -83,26 +65,26 @@ bytes_argument(FunctionCallInfo fcinfo, int argno)
 
 /* Fill in the limits from the arguments: budget, max_time, max_rate, margin, seed */
 static void
-get_limits(FunctionCallInfo fcinfo, SstReport *run)
+get_limits(FunctionCallInfo fcinfo, SstReportLimits *limits)
 {
-	memset(run, 0, sizeof(SstReport));
+	memset(limits, 0, sizeof(SstReportLimits));
 
 	if (PG_ARGISNULL(0))
 		report_null("budget");
-	run->budget = bytes_argument(fcinfo, 0);
-	if (run->budget < 0)
+	limits->budget = bytes_argument(fcinfo, 0);
+	if (limits->budget < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("budget must not be negative")));
 
 	if (PG_ARGISNULL(1))
 		report_null("time limit");
-	run->max_seconds = sst_seconds_argument(fcinfo, 1);
+	limits->max_seconds = sst_seconds_argument(fcinfo, 1);
 
 	if (!PG_ARGISNULL(2))
 	{
-		run->max_rate = bytes_argument(fcinfo, 2);
-		if (run->max_rate <= 0)
+		limits->max_rate = bytes_argument(fcinfo, 2);
+		if (limits->max_rate <= 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("rate must be greater than zero"),
@@ -111,88 +93,13 @@ get_limits(FunctionCallInfo fcinfo, SstReport *run)
 
 	if (PG_ARGISNULL(3))
 		report_null("margin");
-	run->margin = PG_GETARG_FLOAT8(3);
-	if (!(run->margin >= 0))
+	limits->margin = PG_GETARG_FLOAT8(3);
+	if (!(limits->margin >= 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("margin must not be negative")));
 
-	run->seed = sst_seed_argument(fcinfo, 4);
-}
-
-/*
- * Making a report
- */
-
-/* Why no attempt is made to read a relation, translated; or NULL */
-static const char *
-known_note(const SstRelation *relation)
-{
-	if (relation->other_temp)
-		return _("temporary relation of another session");
-	if (relation->persistence != RELPERSISTENCE_PERMANENT && RecoveryInProgress())
-		return _("no data during recovery");
-	if (!relation->valid)
-		return _(SST_INVALID_INDEX_NOTE);
-	return NULL;
-}
-
-/* Make the session's report anew, and list what it is about. */
-static Report *
-begin_report(const SstReport *limits)
-{
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
-												  "streamstat report",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-	Report	   *report = palloc0(sizeof(Report));
-
-	if (last != NULL)
-		MemoryContextDelete(last->context);
-	last = report;
-
-	report->context = context;
-	report->run = *limits;
-	report->run.context = context;
-	report->started = GetCurrentTimestamp();
-	INSTR_TIME_SET_CURRENT(report->run.start);
-	sst_io_stats_init(&report->run.io_stats,
-					  sst_io_path == SST_IO_PATH_BUFFER ?
-					  SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
-	sst_progress_begin("database_report", SST_PROGRESS_UNKNOWN,
-					   SST_PROGRESS_UNKNOWN);
-	sst_progress_phase(SST_PHASE_CATALOG);
-
-	sst_list_relations(&report->relations);
-	report->run.entries =
-		MemoryContextAllocExtended(context, sizeof(SstReportEntry) *
-								   (report->relations.n + 1),
-								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	for (int i = 0; i < report->relations.n; i++)
-	{
-		const SstRelation *relation = &report->relations.relation[i];
-		SstReportEntry *entry = &report->run.entries[i];
-
-		entry->relid = relation->relid;
-		if (relation->relkind == RELKIND_INDEX)
-		{
-			const SstRelation *table = sst_find_relation(&report->relations,
-														 relation->parent);
-
-			entry->tableoid = relation->parent;
-			if (table != NULL)
-				entry->table = &report->run.entries[table - report->relations.relation];
-		}
-		sst_bloat_estimate_init(&entry->estimate,
-								Max(relation->bytes, 0) / BLCKSZ);
-		entry->fileless = relation->bytes < 0;
-		entry->note = known_note(relation);
-		entry->skipped = entry->note ? SST_SKIP_REFUSED : SST_SKIP_NONE;
-	}
-	report->run.nentries = report->relations.n;
-	MemoryContextSwitchTo(oldcontext);
-
-	return report;
+	limits->seed = sst_seed_argument(fcinfo, 4);
 }
 
 /*
@@ -200,14 +107,14 @@ begin_report(const SstReport *limits)
  */
 
 static int64
-entry_bytes(const Report *report, int i)
+entry_bytes(const SstReport *report, int i)
 {
-	return (int64) report->run.entries[i].estimate.nblocks * BLCKSZ;
+	return (int64) report->entries[i].estimate.nblocks * BLCKSZ;
 }
 
 /* Bytes that the command of a row is expected to return */
 static SstEstimate
-reclaimable_bytes(const Report *report, int i)
+reclaimable_bytes(const SstReport *report, int i)
 {
 	/* An index that is of no use is dropped. */
 	if (sst_is_left_over(&report->relations.relation[i]))
@@ -219,7 +126,7 @@ reclaimable_bytes(const Report *report, int i)
 			bytes, bytes, bytes
 		};
 	}
-	return sst_reclaimable_bytes(&report->run.entries[i].estimate);
+	return sst_reclaimable_bytes(&report->entries[i].estimate);
 }
 
 static const char *
@@ -283,10 +190,10 @@ put_estimate(SstRow *row, SstEstimate estimate)
 }
 
 static void
-fill_row(SstRow *row, const Report *report, int i)
+fill_row(SstRow *row, const SstReport *report, int i)
 {
 	const SstRelation *relation = &report->relations.relation[i];
-	const SstReportEntry *entry = &report->run.entries[i];
+	const SstReportEntry *entry = &report->entries[i];
 	SstEstimate reclaimable = reclaimable_bytes(report, i);
 
 	row->n = 0;
@@ -345,9 +252,9 @@ compare_places(const void *a, const void *b)
 	return left->i - right->i;
 }
 
-/* Return the session's report, what gives back most first. */
+/* Return the rows of a report, the most reclaimable bytes first; none for NULL. */
 static void
-return_rows(FunctionCallInfo fcinfo)
+return_rows(FunctionCallInfo fcinfo, const SstReport *report)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Place	   *places;
@@ -358,30 +265,30 @@ return_rows(FunctionCallInfo fcinfo)
 	if (rsinfo->setDesc->natts != REPORT_COLUMNS)
 		elog(ERROR, "function has %d result columns where the library has %d",
 			 rsinfo->setDesc->natts, REPORT_COLUMNS);
-	if (last == NULL)
+	if (report == NULL)
 		return;
 
 	places = MemoryContextAllocHuge(CurrentMemoryContext,
-									sizeof(Place) * (last->run.nentries + 1));
-	for (int i = 0; i < last->run.nentries; i++)
+									sizeof(Place) * (report->relations.n + 1));
+	for (int i = 0; i < report->relations.n; i++)
 	{
-		double		back = reclaimable_bytes(last, i).value;
+		double		back = reclaimable_bytes(report, i).value;
 
 		places[i].back = isnan(back) ? -1 : back;
-		places[i].bytes = entry_bytes(last, i);
+		places[i].bytes = entry_bytes(report, i);
 		places[i].i = i;
 	}
-	qsort(places, last->run.nentries, sizeof(Place), compare_places);
+	qsort(places, report->relations.n, sizeof(Place), compare_places);
 
 	rowcontext = AllocSetContextCreate(CurrentMemoryContext, "streamstat row",
 									   ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(rowcontext);
-	for (int i = 0; i < last->run.nentries; i++)
+	for (int i = 0; i < report->relations.n; i++)
 	{
 		SstRow		row;
 
 		CHECK_FOR_INTERRUPTS();
-		fill_row(&row, last, places[i].i);
+		fill_row(&row, report, places[i].i);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row.values,
 							 row.nulls);
 		MemoryContextReset(rowcontext);
@@ -407,17 +314,47 @@ end_name(SstReportEnd end)
 	}
 }
 
-/* The row about the session's report; all nulls if there is none */
+/* Sums over the rows of a report */
+typedef struct Sums
+{
+	int64		n[SST_EXACT + 1];	/* relations */
+	int64		bytes;
+	int64		bytes_skipped;	/* of relations of which nothing is known */
+	int64		bytes_left;		/* that no sample had */
+	SstEstimate reclaimable;
+} Sums;
+
+static void
+add_up(const SstReport *report, Sums *sums)
+{
+	memset(sums, 0, sizeof(Sums));
+	for (int i = 0; i < report->relations.n; i++)
+	{
+		const SstReportEntry *entry = &report->entries[i];
+		int64		bytes = entry_bytes(report, i);
+		SstEstimate reclaimable = reclaimable_bytes(report, i);
+
+		sums->n[entry->measured]++;
+		sums->bytes += bytes;
+		sums->bytes_left += bytes -
+			Min((int64) entry->estimate.nread * BLCKSZ, bytes);
+		if (entry->measured == SST_SKIPPED)
+			sums->bytes_skipped += bytes;
+		if (isnan(reclaimable.value))
+			continue;
+		sums->reclaimable.value += reclaimable.value;
+		sums->reclaimable.low += reclaimable.low;
+		sums->reclaimable.high += reclaimable.high;
+	}
+}
+
+/* The row about a report; all nulls for NULL */
 static Datum
-form_summary(FunctionCallInfo fcinfo)
+form_summary(FunctionCallInfo fcinfo, const SstReport *report)
 {
 	TupleDesc	tupdesc;
 	SstRow		row = {0};
-	int64		n[SST_EXACT + 1] = {0};
-	int64		total = 0;
-	int64		skipped = 0;
-	int64		left = 0;
-	SstEstimate back = {0, 0, 0};
+	Sums		sums;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -425,7 +362,7 @@ form_summary(FunctionCallInfo fcinfo)
 		elog(ERROR, "function has %d result columns where the library has %d",
 			 tupdesc->natts, SUMMARY_COLUMNS);
 
-	if (last == NULL)
+	if (report == NULL)
 	{
 		while (row.n < SUMMARY_COLUMNS)
 			sst_put_null(&row);
@@ -433,53 +370,69 @@ form_summary(FunctionCallInfo fcinfo)
 												 row.values, row.nulls));
 	}
 
-	for (int i = 0; i < last->run.nentries; i++)
-	{
-		const SstReportEntry *entry = &last->run.entries[i];
-		int64		bytes = entry_bytes(last, i);
-		SstEstimate one = reclaimable_bytes(last, i);
-
-		n[entry->measured]++;
-		total += bytes;
-		left += bytes - Min((int64) entry->estimate.nread * BLCKSZ, bytes);
-		if (entry->measured == SST_SKIPPED)
-			skipped += bytes;
-		if (isnan(one.value))
-			continue;
-		back.value += one.value;
-		back.low += one.low;
-		back.high += one.high;
-	}
-
-	sst_put(&row, TimestampTzGetDatum(last->started));
-	sst_put_float(&row, last->run.ended_by == SST_REPORT_CANCELED ? NAN :
-				  last->run.elapsed_ms);
-	sst_put_text(&row, end_name(last->run.ended_by));
-	sst_put(&row, Int64GetDatum((int64) last->run.nentries));
-	sst_put(&row, Int64GetDatum(n[SST_EXACT]));
-	sst_put(&row, Int64GetDatum(n[SST_SAMPLED]));
-	sst_put(&row, Int64GetDatum(n[SST_SKIPPED]));
-	sst_put(&row, Int64GetDatum(total));
-	sst_put(&row, Int64GetDatum(last->run.bytes_read));
-	sst_put(&row, Int64GetDatum(skipped));
-	sst_put(&row, Int64GetDatum(left));
-	sst_put_bytes(&row, back.value);
-	sst_put_bytes(&row, back.low);
-	sst_put_bytes(&row, back.high);
+	add_up(report, &sums);
+	sst_put(&row, TimestampTzGetDatum(report->started));
+	sst_put_float(&row, report->ended_by == SST_REPORT_CANCELED ? NAN :
+				  report->elapsed_ms);
+	sst_put_text(&row, end_name(report->ended_by));
+	sst_put(&row, Int64GetDatum((int64) report->relations.n));
+	sst_put(&row, Int64GetDatum(sums.n[SST_EXACT]));
+	sst_put(&row, Int64GetDatum(sums.n[SST_SAMPLED]));
+	sst_put(&row, Int64GetDatum(sums.n[SST_SKIPPED]));
+	sst_put(&row, Int64GetDatum(sums.bytes));
+	sst_put(&row, Int64GetDatum(report->bytes_read));
+	sst_put(&row, Int64GetDatum(sums.bytes_skipped));
+	sst_put(&row, Int64GetDatum(sums.bytes_left));
+	sst_put_bytes(&row, sums.reclaimable.value);
+	sst_put_bytes(&row, sums.reclaimable.low);
+	sst_put_bytes(&row, sums.reclaimable.high);
 	Assert(row.n == SUMMARY_COLUMNS);
 
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
 											 row.values, row.nulls));
 }
 
-/* Make a report. */
-static void
-make_report(const SstReport *limits)
-{
-	SstReport  *run = &begin_report(limits)->run;
+/*
+ * Making a report
+ */
 
-	sst_report_run(run);
-	sst_remember_call("database_report", InvalidOid, run->start, &run->io_stats);
+/* End the transaction, with its snapshot and all else that it holds; begin one. */
+static void
+commit_and_begin(void)
+{
+	SPI_commit();
+	EnsurePortalSnapshotExists();
+}
+
+/*
+ * Make a report, the session's last one from the beginning on.  An error in the
+ * middle leaves in it what was found before.
+ */
+static void
+make_report(const SstReportLimits *limits, bool commits)
+{
+	SstReport  *report;
+	SstSchedule *schedule;
+
+	sst_progress_begin("database_report", SST_PROGRESS_UNKNOWN,
+					   SST_PROGRESS_UNKNOWN);
+	report = sst_create_report(limits);
+	schedule = sst_schedule_begin(report);
+	PG_TRY();
+	{
+		while (sst_schedule_next(schedule))
+		{
+			if (commits)
+				commit_and_begin();
+		}
+	}
+	PG_FINALLY();
+	{
+		sst_schedule_end(schedule);
+	}
+	PG_END_TRY();
+	sst_remember_call("database_report", InvalidOid, report->start,
+					  &report->io_stats);
 }
 
 /*
@@ -489,11 +442,11 @@ make_report(const SstReport *limits)
 Datum
 sst_database_report(PG_FUNCTION_ARGS)
 {
-	SstReport	limits;
+	SstReportLimits limits;
 
 	get_limits(fcinfo, &limits);
-	make_report(&limits);
-	return_rows(fcinfo);
+	make_report(&limits, false);
+	return_rows(fcinfo, sst_last_report());
 
 	return (Datum) 0;
 }
@@ -501,7 +454,7 @@ sst_database_report(PG_FUNCTION_ARGS)
 Datum
 sst_last_database_report(PG_FUNCTION_ARGS)
 {
-	return_rows(fcinfo);
+	return_rows(fcinfo, sst_last_report());
 
 	return (Datum) 0;
 }
@@ -509,21 +462,13 @@ sst_last_database_report(PG_FUNCTION_ARGS)
 Datum
 sst_database_report_summary(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_DATUM(form_summary(fcinfo));
-}
-
-/* Let go of the snapshot, and of whatever else a transaction holds. */
-static void
-begin_transaction_anew(void)
-{
-	SPI_commit();
-	EnsurePortalSnapshotExists();
+	PG_RETURN_DATUM(form_summary(fcinfo, sst_last_report()));
 }
 
 /*
- * The procedure commits where CALL allows it, before the report begins as
- * well: what others have deferred to the end of a transaction is done then, and
- * cannot make a report of its own in the middle of this one.
+ * The procedure commits where CALL allows it.  It does so before the report begins
+ * as well, so that triggers that were deferred to the end of the transaction run
+ * then, and cannot make a report of their own in the middle of this one.
  */
 Datum
 sst_run_database_report(PG_FUNCTION_ARGS)
@@ -531,21 +476,20 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 	bool		atomic = fcinfo->context == NULL ||
 		!IsA(fcinfo->context, CallContext) ||
 		castNode(CallContext, fcinfo->context)->atomic || IsSubTransaction();
-	SstReport	limits;
+	SstReportLimits limits;
 
 	get_limits(fcinfo, &limits);
 	if (atomic)
-		make_report(&limits);
+		make_report(&limits, false);
 	else
 	{
 		if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
 			elog(ERROR, "SPI_connect failed");
-		begin_transaction_anew();
-		limits.between = begin_transaction_anew;
-		make_report(&limits);
+		commit_and_begin();
+		make_report(&limits, true);
 		if (SPI_finish() != SPI_OK_FINISH)
 			elog(ERROR, "SPI_finish failed");
 	}
 
-	PG_RETURN_DATUM(form_summary(fcinfo));
+	PG_RETURN_DATUM(form_summary(fcinfo, sst_last_report()));
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * schedule.c
- *	  Estimating the bloat of many relations within common limits
+ *	  Which relation of a report to read next, and how many blocks of it
  *
  * First a small sample is read of every relation, the largest first, so that there
  * is a number for each.  Then a larger one is read of those whose free or dead
@@ -12,9 +12,6 @@
  *
  * A table is read before its indexes, as their estimates need what is known of its
  * dead rows.
- *
- * Before each sample its blocks are cut to what is left of bytes and time.  The
- * limits are given to the scan as well.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -30,9 +27,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "compat/catalog.h"
+#include "report/reader.h"
 #include "report/schedule.h"
-#include "report/try_estimate.h"
 #include "run/progress.h"
 
 /* Blocks of a relation's first sample */
@@ -54,173 +50,37 @@
 /* An interval narrower than this part of the database's bytes is left alone. */
 #define NARROW 0.001
 
-/* A run in progress */
-typedef struct Run
+/* One after the other */
+typedef enum SchedulePass
+{
+	PASS_FIRST_SAMPLES,
+	PASS_MARGIN,				/* what is not known to the margin */
+	PASS_GAIN,					/* where reclaimable bytes are least known */
+	PASS_LOCKED,				/* what was locked before */
+	PASS_DONE
+} SchedulePass;
+
+struct SstSchedule
 {
 	SstReport  *report;
+	MemoryContext context;		/* of all this */
+	SstReportReader reader;
 	SstReportEntry **order;		/* the largest first */
-	MemoryContext scratch;
-	instr_time	deadline;
-
-	/* Seconds that one relation and one block take, as learned so far */
-	double		relation_cost;
-	double		block_cost;
-
-	int			nlocked;
 	uint64		first_blocks;	/* of a first sample */
-	SstReportEnd cut_by;		/* what cut the last request for blocks */
-} Run;
+	double		narrow;			/* in the pass for gains: bytes */
 
-static double
-seconds_since(instr_time start)
-{
-	instr_time	now;
+	/* The pass, and the entry whose turn it is */
+	SchedulePass pass;
+	int			next;
+	int			nsamples;		/* of this entry, in this pass */
+};
 
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, start);
-
-	return INSTR_TIME_GET_DOUBLE(now);
-}
-
-/*
- * Learn what relations and blocks take.  The difference between the time that was
- * expected and the time that it took is divided in proportion.
- */
+/* There are to be so many blocks in a first sample. */
 static void
-learn_cost(Run *run, uint64 nblocks, double seconds)
+set_first_blocks(SstSchedule *schedule, uint64 nblocks)
 {
-	double		blocks = nblocks * run->block_cost;
-	double		expected = run->relation_cost + blocks;
-	double		off = 0.3 * Min(Max(seconds / expected, 0.1), 10) - 0.3;
-
-	run->relation_cost *= 1 + off * run->relation_cost / expected;
-	run->block_cost *= 1 + off * blocks / expected;
-}
-
-/* A limit kept something from being read.  The first one ended the report. */
-static void
-report_cut(Run *run, SstReportEnd limit)
-{
-	run->cut_by = limit;
-	if (run->report->limited_by == SST_REPORT_COMPLETE)
-		run->report->limited_by = limit;
-}
-
-/* The limits leave no block for a sample. */
-static void
-skip_for_limit(Run *run, SstReportEntry *entry)
-{
-	entry->settled = true;
-	entry->skipped = run->cut_by == SST_REPORT_BUDGET ? SST_SKIP_BUDGET :
-		SST_SKIP_TIME;
-}
-
-/* Keep what an attempt found.  What is known from an older sample stays. */
-static void
-store_result(Run *run, SstReportEntry *entry, const SstEstimateTry *attempt)
-{
-	SstReport  *report = run->report;
-
-	entry->settled = true;
-	switch (attempt->outcome)
-	{
-		case SST_TRY_ESTIMATED:
-			entry->estimate = attempt->estimate;
-			entry->measured = entry->estimate.exact ? SST_EXACT : SST_SAMPLED;
-			entry->skipped = SST_SKIP_NONE;
-			entry->settled = entry->estimate.exact;
-			if (entry->table != NULL)
-				entry->table_nread = entry->table->estimate.nread;
-			break;
-		case SST_TRY_LOCKED:
-			entry->skipped = SST_SKIP_LOCKED;
-			if (entry->measured == SST_SKIPPED)
-				run->nlocked++;
-			break;
-		case SST_TRY_REFUSED:
-			entry->skipped = SST_SKIP_REFUSED;
-			entry->note = MemoryContextStrdup(report->context,
-											  _(attempt->note));
-			break;
-		case SST_TRY_LIMITED:
-			report_cut(run, report->budget - report->bytes_read < BLCKSZ ?
-					   SST_REPORT_BUDGET : SST_REPORT_TIME);
-			skip_for_limit(run, entry);
-			break;
-	}
-}
-
-/* Read a sample of nblocks of a relation, if possible, and keep what it shows. */
-static void
-read_sample(Run *run, SstReportEntry *entry, BlockNumber nblocks)
-{
-	SstReport  *report = run->report;
-	SstEstimateTry *attempt = MemoryContextAllocZero(run->scratch,
-													 sizeof(SstEstimateTry));
-	int64		bytes_left = Max(report->budget - report->bytes_read, 0);
-	uint64		nread;
-	instr_time	start;
-
-	attempt->relid = entry->relid;
-	attempt->table.relid = entry->tableoid;
-	attempt->table.estimate = entry->table ? &entry->table->estimate : NULL;
-	attempt->sampling.nblocks = nblocks;
-	attempt->sampling.seed = report->seed + entry->relid;
-	attempt->limits.deadline = run->deadline;
-	attempt->limits.bytes_left = bytes_left;
-	attempt->limits.max_rate = report->max_rate;
-
-	INSTR_TIME_SET_CURRENT(start);
-	sst_try_estimate(attempt, run->scratch);
-	sst_io_stats_merge(&report->io_stats, &attempt->sampling.io_stats);
-
-	/* After an error, only the limits may know what was read. */
-	nread = Max(attempt->estimate.nread,
-				(bytes_left - attempt->limits.bytes_left) / BLCKSZ);
-	entry->nread += nread;
-	report->bytes_read += nread * BLCKSZ;
-	if (nread > 0)
-		learn_cost(run, nread, seconds_since(start));
-
-	store_result(run, entry, attempt);
-	MemoryContextReset(run->scratch);
-	if (report->between != NULL)
-		report->between();
-	CHECK_FOR_INTERRUPTS();
-}
-
-static double
-seconds_left(const Run *run)
-{
-	return run->report->max_seconds - seconds_since(run->report->start);
-}
-
-/*
- * How many of the wanted blocks do the limits allow, when nreserved are to be
- * held back for others?
- */
-static uint64
-allowed(Run *run, uint64 wanted, uint64 nreserved)
-{
-	const SstReport *report = run->report;
-	int64		left = (report->budget - report->bytes_read) / BLCKSZ - nreserved;
-	double		block = run->block_cost;
-	double		seconds = seconds_left(run) - run->relation_cost - nreserved * block;
-
-	if (report->max_rate > 0)
-		block = Max(block, (double) BLCKSZ / report->max_rate);
-	if (left < (int64) wanted)
-	{
-		report_cut(run, SST_REPORT_BUDGET);
-		wanted = Max(left, 0);
-	}
-	if (seconds < wanted * block)
-	{
-		report_cut(run, SST_REPORT_TIME);
-		wanted = seconds <= 0 ? 0 : (uint64) (seconds / block);
-	}
-
-	return wanted;
+	schedule->first_blocks = nblocks;
+	schedule->reader.blocks_each = nblocks;
 }
 
 static void
@@ -234,31 +94,45 @@ take_as_empty(SstReportEntry *entry)
 	entry->settled = true;
 }
 
-/* The first sample of a relation */
-static void
-read_first_sample(Run *run, SstReportEntry *entry)
+/* Read the first sample of a relation; false if the limits do not allow it. */
+static bool
+read_first_sample(SstSchedule *schedule, SstReportEntry *entry)
 {
-	/* What has no file takes no block, but a look. */
-	uint64		wanted = entry->fileless ? 1 :
-		entry->estimate.nblocks <= WHOLE_SAMPLES * run->first_blocks ? entry->estimate.nblocks : run->first_blocks;
-	uint64		nblocks = allowed(run, wanted, run->nlocked * run->first_blocks);
+	uint64		wanted = schedule->first_blocks;
+	uint64		nblocks;
 
-	if (nblocks > 0)
-		read_sample(run, entry, nblocks);
-	else
-		skip_for_limit(run, entry);
+	/* What has no file is opened, for the error. */
+	if (entry->fileless)
+		wanted = 1;
+	else if (entry->estimate.nblocks <= WHOLE_SAMPLES * wanted)
+		wanted = entry->estimate.nblocks;
+
+	nblocks = sst_reader_allowed(&schedule->reader, wanted);
+	if (nblocks == 0)
+	{
+		sst_reader_skip(&schedule->reader, entry);
+		return false;
+	}
+	sst_reader_read(&schedule->reader, entry, nblocks);
+	return true;
 }
 
-static void
-first_pass(Run *run)
+/*
+ * The first samples, up to the next that is read; false if there is none.  The other
+ * passes work alike.
+ */
+static bool
+next_first_sample(SstSchedule *schedule)
 {
-	int			n = run->report->nentries;
+	int			n = schedule->report->relations.n;
 
-	for (int i = 0; i < n; i++)
+	while (schedule->next < n)
 	{
-		SstReportEntry *entry = run->order[i];
+		SstReportEntry *entry = schedule->order[schedule->next];
+		double		seconds_each = schedule->reader.relation_cost +
+			schedule->first_blocks * schedule->reader.block_cost;
 
-		sst_progress_relations(i);
+		sst_progress_relations(schedule->next);
 		if (entry->skipped == SST_SKIP_REFUSED)
 			entry->settled = true;
 		else if (entry->estimate.nblocks == 0 && !entry->fileless)
@@ -266,12 +140,20 @@ first_pass(Run *run)
 		else
 		{
 			/* Rather a small sample of all than none of some */
-			if ((n - i) * (run->relation_cost + run->first_blocks * run->block_cost) >
-				seconds_left(run) / 2)
-				run->first_blocks = MIN_FIRST_BLOCKS;
-			read_first_sample(run, entry);
+			if ((n - schedule->next) * seconds_each >
+				sst_reader_seconds_left(&schedule->reader) / 2)
+				set_first_blocks(schedule, MIN_FIRST_BLOCKS);
+			if (read_first_sample(schedule, entry))
+			{
+				schedule->next++;
+				return true;
+			}
 		}
+		schedule->next++;
 	}
+	sst_progress_relations(n);
+
+	return false;
 }
 
 /* Half the interval's width: 0 where nothing is to be known */
@@ -295,19 +177,20 @@ larger_sample(const SstReportEntry *entry, double factor)
 {
 	double		wanted = ceil(entry->estimate.nread * Max(factor, MIN_GROWTH));
 
-	return wanted > entry->estimate.nblocks / 2.0 ? entry->estimate.nblocks : (uint64) wanted;
+	return wanted > entry->estimate.nblocks / 2.0 ?
+		entry->estimate.nblocks : (uint64) wanted;
 }
 
 /* Take a larger sample, as far as the limits allow; false if they do not. */
 static bool
-enlarge(Run *run, SstReportEntry *entry, double factor)
+enlarge(SstSchedule *schedule, SstReportEntry *entry, double factor)
 {
 	uint64		wanted = larger_sample(entry, factor);
-	uint64		nblocks = allowed(run, wanted, run->nlocked * run->first_blocks);
+	uint64		nblocks = sst_reader_allowed(&schedule->reader, wanted);
 
 	if (nblocks < wanted && nblocks < entry->estimate.nread * MIN_GROWTH)
 		return false;
-	read_sample(run, entry, nblocks);
+	sst_reader_read(&schedule->reader, entry, nblocks);
 	return true;
 }
 
@@ -323,34 +206,45 @@ is_stale(const SstReportEntry *entry, double margin)
 		half_width(&entry->estimate.kept_percent) > margin;
 }
 
-static void
-second_pass(Run *run)
+/* Read what the margin asks for of an entry; false if it is nothing more. */
+static bool
+read_for_margin(SstSchedule *schedule, SstReportEntry *entry)
 {
-	double		margin = run->report->margin;
+	double		margin = schedule->report->limits.margin;
+	uint64		nread = entry->estimate.nread;
+	double		factor = GROWTH;
+	double		half;
 
-	for (int i = 0; i < run->report->nentries; i++)
+	if (entry->settled)
 	{
-		SstReportEntry *entry = run->order[i];
-
-		if (entry->settled && is_stale(entry, margin) &&
-			allowed(run, entry->estimate.nread,
-					run->nlocked * run->first_blocks) == entry->estimate.nread)
-			read_sample(run, entry, entry->estimate.nread);
-
-		for (int round = 0; round < MAX_ROUNDS && !entry->settled; round++)
-		{
-			double		half = Max(half_width(&entry->estimate.free_percent),
-								   half_width(&entry->estimate.dead_percent));
-			double		factor = GROWTH;
-
-			if (half <= margin)
-				break;
-			if (!isinf(half))
-				factor = margin > 0 ? 1.3 * (half / margin) * (half / margin) : INFINITY;
-			if (!enlarge(run, entry, factor))
-				break;
-		}
+		if (!is_stale(entry, margin) || schedule->nsamples++ > 0 ||
+			sst_reader_allowed(&schedule->reader, nread) < nread)
+			return false;
+		sst_reader_read(&schedule->reader, entry, nread);
+		return true;
 	}
+
+	half = Max(half_width(&entry->estimate.free_percent),
+			   half_width(&entry->estimate.dead_percent));
+	if (half <= margin || schedule->nsamples++ >= MAX_ROUNDS)
+		return false;
+	if (!isinf(half))
+		factor = margin > 0 ? 1.3 * (half / margin) * (half / margin) : INFINITY;
+
+	return enlarge(schedule, entry, factor);
+}
+
+static bool
+next_for_margin(SstSchedule *schedule)
+{
+	while (schedule->next < schedule->report->relations.n)
+	{
+		if (read_for_margin(schedule, schedule->order[schedule->next]))
+			return true;
+		schedule->next++;
+		schedule->nsamples = 0;
+	}
+	return false;
 }
 
 /*
@@ -369,58 +263,57 @@ gain_width(const SstReportEntry *entry)
 	return (Min(rebuilt->high, nblocks) - Min(rebuilt->low, nblocks)) * BLCKSZ;
 }
 
-static void
-last_pass(Run *run)
+static bool
+next_for_gain(SstSchedule *schedule)
 {
-	const SstReport *report = run->report;
-	double		narrow = 0;
-
-	for (int i = 0; i < report->nentries; i++)
-		narrow += (double) report->entries[i].estimate.nblocks * BLCKSZ * NARROW;
-
 	for (;;)
 	{
 		SstReportEntry *widest = NULL;
-		double		width = narrow;
-		double		before;
+		double		width = schedule->narrow;
 
 		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < report->nentries; i++)
+		for (int i = 0; i < schedule->report->relations.n; i++)
 		{
-			before = gain_width(run->order[i]);
-			if (before > width)
+			double		gain = gain_width(schedule->order[i]);
+
+			if (gain > width)
 			{
-				widest = run->order[i];
-				width = before;
+				widest = schedule->order[i];
+				width = gain;
 			}
 		}
 		if (widest == NULL)
-			break;
+			return false;
 
-		/*
-		 * Where more blocks do not tell more, the rule is what is not
-		 * certain.
-		 */
-		if (!enlarge(run, widest, GROWTH) || gain_width(widest) > 0.9 * width)
-			widest->settled = true;
+		if (enlarge(schedule, widest, GROWTH))
+		{
+			/* What is uncertain is the model, if more blocks do not help. */
+			if (gain_width(widest) > 0.9 * width)
+				widest->settled = true;
+			return true;
+		}
+		widest->settled = true;
 	}
 }
 
-/* Once more, for those that were locked by others. */
-static void
-try_locked_again(Run *run)
+/* Once more, those that were locked by others */
+static bool
+next_locked(SstSchedule *schedule)
 {
-	for (int i = 0; i < run->report->nentries && run->nlocked > 0; i++)
+	while (schedule->next < schedule->report->relations.n &&
+		   schedule->reader.nlocked > 0)
 	{
-		SstReportEntry *entry = run->order[i];
+		SstReportEntry *entry = schedule->order[schedule->next++];
 
 		if (entry->skipped == SST_SKIP_LOCKED &&
 			entry->measured == SST_SKIPPED)
 		{
-			run->nlocked--;
-			read_first_sample(run, entry);
+			schedule->reader.nlocked--;
+			if (read_first_sample(schedule, entry))
+				return true;
 		}
 	}
+	return false;
 }
 
 /* An entry, and how many blocks its place in the order is by */
@@ -454,7 +347,7 @@ compare_places(const void *a, const void *b)
 static SstReportEntry **
 order_entries(const SstReport *report, MemoryContext context)
 {
-	int			n = report->nentries;
+	int			n = report->relations.n;
 	SstReportEntry **order = MemoryContextAllocHuge(context,
 													sizeof(SstReportEntry *) * (n + 1));
 	Place	   *places = MemoryContextAllocHuge(context,
@@ -485,53 +378,97 @@ order_entries(const SstReport *report, MemoryContext context)
 }
 
 /*
- * Measure the entries.  Should an error or a cancellation end that, the entries
- * keep what was found until then.
+ * Begin to read the relations of a report.  The schedule's memory is in the
+ * report's context, and survives the end of a transaction.
  */
-void
-sst_report_run(SstReport *report)
+SstSchedule *
+sst_schedule_begin(SstReport *report)
 {
-	Run			run = {.report = report, .relation_cost = 0.001,
-	.block_cost = 0.00005};
+	MemoryContext context = AllocSetContextCreate(report->context,
+												  "streamstat schedule",
+												  ALLOCSET_DEFAULT_SIZES);
+	SstSchedule *schedule = MemoryContextAllocZero(context,
+												   sizeof(SstSchedule));
 	int			nonempty = 0;
 	int64		nblocks = 0;
+	int64		first_blocks;
 
-	report->ended_by = SST_REPORT_CANCELED;
-	report->limited_by = SST_REPORT_COMPLETE;
-	run.scratch = AllocSetContextCreate(report->context, "streamstat measurement",
-										ALLOCSET_DEFAULT_SIZES);
-	run.order = order_entries(report, report->context);
-	for (int i = 0; i < report->nentries; i++)
+	schedule->report = report;
+	schedule->context = context;
+	schedule->order = order_entries(report, context);
+	sst_reader_init(&schedule->reader, report, context);
+	for (int i = 0; i < report->relations.n; i++)
 	{
 		nblocks += report->entries[i].estimate.nblocks;
 		if (report->entries[i].estimate.nblocks > 0)
 			nonempty++;
 	}
+	first_blocks = report->limits.budget / BLCKSZ / 4 / Max(nonempty, 1);
+	set_first_blocks(schedule, Min(Max(first_blocks, MIN_FIRST_BLOCKS),
+								   MAX_FIRST_BLOCKS));
 
-	run.deadline = sst_time_after(report->start, report->max_seconds);
-	run.first_blocks = report->budget / BLCKSZ / 4 / Max(nonempty, 1);
-	run.first_blocks = Min(Max(run.first_blocks, MIN_FIRST_BLOCKS), MAX_FIRST_BLOCKS);
-
-	sst_progress_totals(report->nentries, Min(report->budget, nblocks * BLCKSZ));
+	report->ended_by = SST_REPORT_CANCELED;
+	report->limited_by = SST_REPORT_COMPLETE;
+	sst_progress_totals(report->relations.n,
+						Min(report->limits.budget, nblocks * BLCKSZ));
 	sst_progress_phase(SST_PHASE_FIRST_SAMPLES);
-	PG_TRY();
-	{
-		first_pass(&run);
-		sst_progress_relations(report->nentries);
-		sst_progress_phase(SST_PHASE_MEASURING);
-		second_pass(&run);
-		last_pass(&run);
-		sst_progress_phase(SST_PHASE_FINISHING);
-		try_locked_again(&run);
-	}
-	PG_FINALLY();
-	{
-		/* The report's context stays with the session. */
-		MemoryContextDelete(run.scratch);
-		pfree(run.order);
-	}
-	PG_END_TRY();
 
+	return schedule;
+}
+
+static void
+begin_pass(SstSchedule *schedule, SchedulePass pass)
+{
+	const SstReport *report = schedule->report;
+
+	schedule->pass = pass;
+	schedule->next = 0;
+	schedule->nsamples = 0;
+	if (pass == PASS_MARGIN)
+		sst_progress_phase(SST_PHASE_MEASURING);
+	else if (pass == PASS_LOCKED)
+		sst_progress_phase(SST_PHASE_FINISHING);
+	else if (pass == PASS_GAIN)
+	{
+		schedule->narrow = 0;
+		for (int i = 0; i < report->relations.n; i++)
+			schedule->narrow += (double) report->entries[i].estimate.nblocks *
+				BLCKSZ * NARROW;
+	}
+}
+
+/*
+ * Read one sample of one relation, or find that no more is to be read: then false.
+ * In between nothing is locked, and the caller can end the transaction.  After an
+ * error, entries keep what was found before.
+ */
+bool
+sst_schedule_next(SstSchedule *schedule)
+{
+	static bool (*const next[]) (SstSchedule *schedule) = {
+		[PASS_FIRST_SAMPLES] = next_first_sample,
+		[PASS_MARGIN] = next_for_margin,
+		[PASS_GAIN] = next_for_gain,
+		[PASS_LOCKED] = next_locked
+	};
+	SstReport  *report = schedule->report;
+
+	CHECK_FOR_INTERRUPTS();
+	while (schedule->pass != PASS_DONE)
+	{
+		if (next[schedule->pass] (schedule))
+			return true;
+		begin_pass(schedule, schedule->pass + 1);
+	}
 	report->ended_by = report->limited_by;
-	report->elapsed_ms = seconds_since(report->start) * 1000;
+	report->elapsed_ms = sst_seconds_since(report->start) * 1000;
+
+	return false;
+}
+
+/* Free a schedule, at its end or after an error. */
+void
+sst_schedule_end(SstSchedule *schedule)
+{
+	MemoryContextDelete(schedule->context);
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * schedule.h
- *	  Estimating the bloat of many relations within common limits
+ *	  Which relation of a report to read next, and how many blocks of it
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,86 +13,12 @@
 #ifndef SST_SCHEDULE_H
 #define SST_SCHEDULE_H
 
-#include "portability/instr_time.h"
-#include "report/bloat_estimate.h"
+#include "report/report.h"
 
-/* How the estimate of a relation was obtained */
-typedef enum SstMeasured
-{
-	SST_SKIPPED,				/* nothing is known */
-	SST_SAMPLED,
-	SST_EXACT					/* all blocks were read */
-} SstMeasured;
+typedef struct SstSchedule SstSchedule;
 
-/* Why nothing was read of a relation the last time */
-typedef enum SstSkipReason
-{
-	SST_SKIP_NONE,				/* it was read, or its turn has not come */
-	SST_SKIP_LOCKED,			/* by another session */
-	SST_SKIP_BUDGET,
-	SST_SKIP_TIME,
-	SST_SKIP_REFUSED			/* the entry's note says why */
-} SstSkipReason;
-
-typedef enum SstReportEnd
-{
-	SST_REPORT_CANCELED,		/* or still running */
-	SST_REPORT_COMPLETE,
-	SST_REPORT_BUDGET,
-	SST_REPORT_TIME
-} SstReportEnd;
-
-typedef struct SstReportEntry SstReportEntry;
-
-struct SstReportEntry
-{
-	/* Given */
-	Oid			relid;
-	Oid			tableoid;		/* of an index, to be locked before it */
-	const SstReportEntry *table;	/* its entry, or NULL */
-	bool		fileless;		/* there is no file: find out why */
-
-	/*
-	 * Given or found.  The note, if there is one, is for people, translated,
-	 * and in the report's memory context.
-	 */
-	SstSkipReason skipped;
-	const char *note;
-
-	/*
-	 * The last sample that was completed.  Before the first, only
-	 * estimate.nblocks is known, from the size of the files.
-	 */
-	SstMeasured measured;
-	SstBloatEstimate estimate;
-	uint64		nread;			/* blocks, of all samples */
-	uint64		table_nread;	/* blocks of the table that the estimate is by */
-
-	bool		settled;		/* no more is to be read of it */
-};
-
-typedef struct SstReport
-{
-	/* Given */
-	int64		budget;			/* bytes */
-	double		max_seconds;
-	int64		max_rate;		/* bytes per second, or 0 */
-	double		margin;			/* in percentage points */
-	uint32		seed;
-	instr_time	start;
-	void		(*between) (void);	/* after each relation, or NULL */
-	MemoryContext context;		/* of entries and notes */
-	int			nentries;
-	SstReportEntry *entries;
-
-	/* Found */
-	SstReportEnd ended_by;
-	SstReportEnd limited_by;	/* the first limit that was met */
-	int64		bytes_read;
-	SstIoStats	io_stats;
-	double		elapsed_ms;
-} SstReport;
-
-extern void sst_report_run(SstReport *report);
+extern SstSchedule *sst_schedule_begin(SstReport *report);
+extern bool sst_schedule_next(SstSchedule *schedule);
+extern void sst_schedule_end(SstSchedule *schedule);
 
 #endif							/* SST_SCHEDULE_H */
