@@ -81,7 +81,7 @@ extern void sst_plan_scan(SstScanPlan *plan, const SstTarget *target,
 extern void sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
 							  ForkNumber forknum);
 extern void sst_plan_visitor(const SstScanPlan *plan, Relation rel,
-							 SstVisitor *visitor);
+							 SstKeptItems *kept, SstVisitor *visitor);
 extern const SstStatistic *sst_statistics(SstTargetKind kind, int *nstatistics);
 
 extern void sst_result_init(SstScanResult *result, const SstScanPlan *plan);

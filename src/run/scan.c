@@ -54,6 +54,7 @@ typedef struct Scan
 	Relation	rel;
 	SstSource  *source;
 	SstVisitor	visitor;
+	SstKeptItems kept;			/* for the rebuild of a table */
 	BufferAccessStrategy strategy;
 	SstScanResult *result;
 
@@ -94,7 +95,7 @@ show_page(Scan *scan, const SstPage *page, SstCounters *counters)
 								   counters);
 	if (sound && scan->plan->rebuild != NULL && scan->plan->rebuild->page != NULL)
 		scan->plan->rebuild->page(scan->plan->rebuild, page->image,
-								  page->blkno, counters);
+								  page->blkno, &scan->kept, counters);
 	if (BufferIsValid(page->buffer))
 		UnlockReleaseBuffer(page->buffer);
 
@@ -529,9 +530,8 @@ sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 											plan->end);
 	if (skip != NULL)
 		scan.source = sst_skip_source_init(&rest, scan.source, skip);
-	sst_plan_visitor(plan, rel, &scan.visitor);
-	scan.visitor.rebuild = plan->rebuild;
-	scan.visitor.chains = plan->chains;
+	sst_plan_visitor(plan, rel, plan->rebuild != NULL ? &scan.kept : NULL,
+					 &scan.visitor);
 
 	scan_source(&scan);
 }
