@@ -511,9 +511,9 @@ scan_source(Scan *scan)
  * Afterwards no lock on a page and no pin is held.  A scan by the rules of
  * pgstattuple ends at the first corrupt page, or with the buffer manager's error.
  */
-void
-sst_scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
-			  const SstBlockSet *skip, SstScanResult *result)
+static void
+scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
+		  const SstBlockSet *skip, SstScanResult *result)
 {
 	Scan		scan = {.plan = plan, .rel = rel, .result = result,
 	.chunks = chunks};
@@ -554,6 +554,37 @@ sst_scan_with_visitor(const SstScanPlan *plan, Relation rel,
 	scan_source(&scan);
 }
 
+static void
+participate(const void *plan, Relation rel, SstChunks *chunks,
+			const SstBlockSet *set, void *result)
+{
+	sst_result_init(result, plan);
+	scan_part(plan, rel, chunks, set, result);
+}
+
+static void
+merge(void *into, const void *from)
+{
+	sst_result_merge(into, from);
+}
+
+static const SstParallelTask scan_task = {
+	.worker = "sst_scan_worker",
+	.plan_size = sizeof(SstScanPlan),
+	.result_size = sizeof(SstScanResult),
+	.participate = participate,
+	.merge = merge
+};
+
+extern PGDLLEXPORT void sst_scan_worker(dsm_segment *seg, shm_toc *toc);
+
+/* Where a worker begins */
+void
+sst_scan_worker(dsm_segment *seg, shm_toc *toc)
+{
+	sst_parallel_worker(&scan_task, seg, toc);
+}
+
 /* A scan with parallel workers, and what it needs */
 typedef struct ParallelScan
 {
@@ -567,8 +598,10 @@ static void
 parallel_scan_action(void *arg)
 {
 	ParallelScan *scan = arg;
+	int			nworkers = sst_parallel_run(&scan_task, &scan->job, scan->rel,
+											scan->nworkers, scan->result);
 
-	sst_parallel_run(&scan->job, scan->rel, scan->nworkers, scan->result);
+	scan->result->io_stats.nworkers = nworkers;
 }
 
 /*
@@ -589,13 +622,11 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
 	if (nworkers > 0)
 	{
 		ParallelScan scan = {
-			.job = {.task = SST_TASK_SCAN, .relid = plan->relid,
-				.first = plan->first, .end = plan->end, .scan = *plan,
-			.skip = skip},
+			.job = {.plan = plan, .set = skip, .first = plan->first,
+			.end = plan->end},
 			.rel = rel, .nworkers = nworkers, .result = result
 		};
 
-		sst_result_init(result, plan);
 		if (plan->rules != SST_RULES_TOLERANT || plan->in_recovery)
 		{
 			parallel_scan_action(&scan);
@@ -606,5 +637,5 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
 	}
 
 	sst_result_init(result, plan);
-	sst_scan_part(plan, rel, NULL, skip, result);
+	scan_part(plan, rel, NULL, skip, result);
 }

@@ -17,9 +17,6 @@
 
 extern void sst_scan_run(const SstScanPlan *plan, Relation rel,
 						 const SstBlockSet *skip, SstScanResult *result);
-extern void sst_scan_part(const SstScanPlan *plan, Relation rel,
-						  SstChunks *chunks, const SstBlockSet *skip,
-						  SstScanResult *result);
 extern void sst_scan_with_visitor(const SstScanPlan *plan, Relation rel,
 								  const SstVisitor *visitor,
 								  SstScanResult *result);
