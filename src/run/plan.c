@@ -226,7 +226,7 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
 				sst_btree_strict_visitor_init(visitor);
 			else
 				sst_btree_visitor_init(visitor, rel,
-									   plan->sample != NULL ? 0 :
+									   plan->sample_pages > 0 ? 0 :
 									   plan->nblocks);
 			break;
 		case SST_HASH:

@@ -51,6 +51,7 @@
 typedef struct Scan
 {
 	const SstScanPlan *plan;
+	SstScanSinks sinks;
 	Relation	rel;
 	SstSource  *source;
 	SstVisitor	visitor;
@@ -66,7 +67,7 @@ typedef struct Scan
 
 	/* If there is a limit: what is granted, from the page that was next then */
 	bool		limited;
-	SstThrottle		throttle;
+	SstThrottle throttle;
 	SstSliceSource slice;
 	BlockNumber ngranted;
 	uint64		slice_begin;
@@ -86,6 +87,7 @@ typedef struct Scan
 static inline bool
 show_page(Scan *scan, const SstPage *page, SstCounters *counters)
 {
+	SstRebuild *rebuild = scan->sinks.rebuild;
 	bool		sound = false;
 
 	if (BufferIsValid(page->buffer))
@@ -93,9 +95,8 @@ show_page(Scan *scan, const SstPage *page, SstCounters *counters)
 	if (page->image != NULL)
 		sound = scan->visitor.page(&scan->visitor, page->image, page->blkno,
 								   counters);
-	if (sound && scan->plan->rebuild != NULL && scan->plan->rebuild->page != NULL)
-		scan->plan->rebuild->page(scan->plan->rebuild, page->image,
-								  page->blkno, &scan->kept, counters);
+	if (sound && rebuild != NULL && rebuild->page != NULL)
+		rebuild->page(rebuild, page->image, page->blkno, &scan->kept, counters);
 	if (BufferIsValid(page->buffer))
 		UnlockReleaseBuffer(page->buffer);
 
@@ -124,7 +125,7 @@ count_unsound_page(Scan *scan, const SstPage *page, SstCounters *counters)
 static inline void
 visit_page(Scan *scan, const SstPage *page)
 {
-	SstSamplePart *sample = scan->plan->sample;
+	SstSamplePart *sample = scan->sinks.sample;
 	SstCounters *counters = &scan->result->counters;
 	SstCounters own;
 
@@ -461,6 +462,7 @@ static void
 scan_source(Scan *scan)
 {
 	const SstScanPlan *plan = scan->plan;
+	SstLimits  *limits = scan->sinks.limits;
 
 	scan->reached = plan->first;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
@@ -471,14 +473,14 @@ scan_source(Scan *scan)
 	};
 
 	scan->check_mask = PAGES_PER_REPORT - 1;
-	scan->limited = sst_throttle_begin(&scan->throttle, plan->limits);
+	scan->limited = sst_throttle_begin(&scan->throttle, limits);
 	if (scan->limited)
 	{
 		scan->source = sst_slice_source_init(&scan->slice, scan->source);
 		(void) next_slice(scan);
 
 		/* A page can take long. */
-		if (plan->limits != NULL && !INSTR_TIME_IS_ZERO(plan->limits->deadline))
+		if (limits != NULL && !INSTR_TIME_IS_ZERO(limits->deadline))
 			scan->check_mask = 0;
 	}
 
@@ -505,15 +507,15 @@ scan_source(Scan *scan)
 
 /*
  * Do one process's part of a scan: what the chunks give, or all of it if there
- * are none, but not the blocks to skip, which can be NULL.  The result must have
- * been set up.
+ * are none.  Chunks, set and sinks can be NULL.  Sets up the result.
  *
- * Afterwards no lock on a page and no pin is held.  A scan by the rules of
- * pgstattuple ends at the first corrupt page, or with the buffer manager's error.
+ * Afterwards no lock on a page and no pin is held.  A scan by contrib's rules
+ * ends at the first corrupt page, or with the buffer manager's error.
  */
 static void
 scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
-		  const SstBlockSet *skip, SstScanResult *result)
+		  const SstBlockSet *set, const SstScanSinks *sinks,
+		  SstScanResult *result)
 {
 	Scan		scan = {.plan = plan, .rel = rel, .result = result,
 	.chunks = chunks};
@@ -521,31 +523,49 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 	SstSampleSource sample;
 	SstSkipSource rest;
 
-	if (plan->sample != NULL)
-		scan.source = sst_sample_source_init(&sample, plan->sample->nblocks,
-											 plan->sample->nwanted, plan->seed,
-											 plan->set, plan->members);
+	if (sinks != NULL)
+		scan.sinks = *sinks;
+	if (plan->sample_pages > 0)
+		scan.source = sst_sample_source_init(&sample, plan->sample_blocks,
+											 plan->sample_pages, plan->seed,
+											 set, plan->members);
 	else
+	{
 		scan.source = sst_range_source_init(&range, chunks, plan->first,
 											plan->end);
-	if (skip != NULL)
-		scan.source = sst_skip_source_init(&rest, scan.source, skip);
-	sst_plan_visitor(plan, rel, plan->rebuild != NULL ? &scan.kept : NULL,
+		if (set != NULL)
+			scan.source = sst_skip_source_init(&rest, scan.source, set);
+	}
+	sst_plan_visitor(plan, rel, scan.sinks.rebuild != NULL ? &scan.kept : NULL,
 					 &scan.visitor);
 
+	sst_result_init(result, plan);
 	scan_source(&scan);
 }
 
 /*
- * Carry out a plan alone, with the given visitor in the place of its own: as
- * sst_scan_part().
+ * Carry out a plan for an open relation, in this process alone.  The set of
+ * blocks, which can be NULL, is that of which the plan speaks.
+ */
+void
+sst_scan_alone(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
+			   const SstScanSinks *sinks, SstScanResult *result)
+{
+	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), true);
+	scan_part(plan, rel, NULL, set, sinks, result);
+}
+
+/*
+ * Do that with the given visitor in the place of the plan's own.  "limits" can
+ * be NULL.
  */
 void
 sst_scan_with_visitor(const SstScanPlan *plan, Relation rel,
-					  const SstVisitor *visitor, SstScanResult *result)
+					  const SstVisitor *visitor, SstLimits *limits,
+					  SstScanResult *result)
 {
 	Scan		scan = {.plan = plan, .rel = rel, .visitor = *visitor,
-	.result = result};
+	.sinks = {.limits = limits}, .result = result};
 	SstRangeSource range;
 
 	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), false);
@@ -558,8 +578,7 @@ static void
 participate(const void *plan, Relation rel, SstChunks *chunks,
 			const SstBlockSet *set, void *result)
 {
-	sst_result_init(result, plan);
-	scan_part(plan, rel, chunks, set, result);
+	scan_part(plan, rel, chunks, set, NULL, result);
 }
 
 static void
@@ -605,28 +624,27 @@ parallel_scan_action(void *arg)
 }
 
 /*
- * Carry out a plan for an open relation.  The blocks to skip can be NULL.
+ * Carry out a plan for an open relation, with parallel workers where they help.
+ * The set of blocks, which can be NULL, is that of which the plan speaks.
  */
 void
-sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
+sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 			 SstScanResult *result)
 {
-	int			nworkers = 0;
+	ParallelScan scan = {
+		.job = {.plan = plan, .set = set, .first = plan->first,
+		.end = plan->end},
+		.rel = rel, .result = result
+	};
 
 	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), true);
-	if (plan->sample == NULL && plan->rebuild == NULL &&
-		plan->limits == NULL && sst_max_rate == 0)
-		nworkers = sst_parallel_workers(rel, plan->forknum,
-										sst_plan_nblocks(plan), plan->nblocks);
+	if (plan->sample_pages == 0 && sst_max_rate == 0)
+		scan.nworkers = sst_parallel_workers(rel, plan->forknum,
+											 sst_plan_nblocks(plan),
+											 plan->nblocks);
 
-	if (nworkers > 0)
+	if (scan.nworkers > 0)
 	{
-		ParallelScan scan = {
-			.job = {.plan = plan, .set = skip, .first = plan->first,
-			.end = plan->end},
-			.rel = rel, .nworkers = nworkers, .result = result
-		};
-
 		if (plan->rules != SST_RULES_TOLERANT || plan->in_recovery)
 		{
 			parallel_scan_action(&scan);
@@ -636,6 +654,5 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *skip,
 			return;
 	}
 
-	sst_result_init(result, plan);
-	scan_part(plan, rel, NULL, skip, result);
+	scan_part(plan, rel, NULL, set, NULL, result);
 }
