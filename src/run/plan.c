@@ -202,9 +202,13 @@ sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
 		smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
 }
 
-/* The visitor that the plan needs. */
+/*
+ * Make the visitor that the plan needs.  That of a table lists the tuples that
+ * a rewrite keeps in "kept", which can be NULL.
+ */
 void
-sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
+sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
+				 SstVisitor *visitor)
 {
 	bool		strict = plan->rules != SST_RULES_TOLERANT;
 
@@ -222,7 +226,7 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
 				sst_btree_strict_visitor_init(visitor);
 			else
 				sst_btree_visitor_init(visitor, rel,
-									   plan->sample != NULL ? 0 :
+									   plan->sample_pages > 0 ? 0 :
 									   plan->nblocks);
 			break;
 		case SST_HASH:
@@ -247,10 +251,12 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
 			sst_brin_visitor_init(visitor);
 			break;
 		case SST_HEAP:
-			sst_heap_visitor_init(visitor, 0, plan->horizon);
+			sst_heap_visitor_init(visitor, 0, plan->horizon, plan->chains,
+								  kept);
 			break;
 		case SST_SEQUENCE:
-			sst_heap_visitor_init(visitor, sizeof(uint32), plan->horizon);
+			sst_heap_visitor_init(visitor, sizeof(uint32), plan->horizon,
+								  plan->chains, NULL);
 			break;
 		default:
 			sst_any_visitor_init(visitor);

@@ -50,9 +50,14 @@ typedef struct SstMeta
 	BlockNumber last_revmap_page;
 } SstMeta;
 
-typedef struct SstVisitor SstVisitor;
+/* Line pointers of a table's page whose tuples a rewrite would keep */
+typedef struct SstKeptItems
+{
+	int			nitems;
+	OffsetNumber offnums[SST_MAX_ITEMS];
+} SstKeptItems;
 
-struct SstRebuild;				/* rebuild/rebuild.h */
+typedef struct SstVisitor SstVisitor;
 
 struct SstVisitor
 {
@@ -73,10 +78,10 @@ struct SstVisitor
 
 	/* heap */
 	int			special_size;	/* a sequence's page has a special space */
-	TransactionId horizon;		/* who is deleted before can be removed */
+	TransactionId horizon;		/* tuples deleted before it can be removed */
 	bool		chains;			/* count what indexes point to, too */
+	SstKeptItems *kept;			/* filled for each sound page, unless NULL */
 	SstXacts	xacts;
-	struct SstRebuild *rebuild; /* is shown the tuples that it keeps; or NULL */
 
 	/* visibility map, free space map */
 	BlockNumber nblocks;		/* of the relation that the map describes */
@@ -98,7 +103,8 @@ extern void sst_any_visitor_init(SstVisitor *visitor);
 extern void sst_pgstattuple_visitor_init(SstVisitor *visitor,
 										 SstTargetKind kind);
 extern void sst_heap_visitor_init(SstVisitor *visitor, int special_size,
-								  TransactionId horizon);
+								  TransactionId horizon, bool chains,
+								  SstKeptItems *kept);
 extern void sst_visibility_map_visitor_init(SstVisitor *visitor,
 											BlockNumber nblocks,
 											SstBlockSet *visible,

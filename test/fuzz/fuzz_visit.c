@@ -132,14 +132,16 @@ init_pgstattuple_gist(SstVisitor *visitor)
 static void
 init_heap(FuzzCase *fuzz)
 {
-	sst_heap_visitor_init(&fuzz->visitor, 0, fuzz->choices.horizon);
+	sst_heap_visitor_init(&fuzz->visitor, 0, fuzz->choices.horizon,
+						  (fuzz->choices.options & 16) != 0, &fuzz->kept);
 }
 
 /* A sequence's special space has a magic number (commands/sequence.c). */
 static void
 init_sequence(FuzzCase *fuzz)
 {
-	sst_heap_visitor_init(&fuzz->visitor, sizeof(uint32), fuzz->choices.horizon);
+	sst_heap_visitor_init(&fuzz->visitor, sizeof(uint32),
+						  fuzz->choices.horizon, false, NULL);
 }
 
 /* In a block of its own, so that the address sanitizer sees its end */
