@@ -42,8 +42,8 @@ static const SstStatistic dead_item_percent =
 /* Of what a table's indexes point to, what an index build would find */
 static const SstStatistic kept_percent =
 {"kept", SST_RATIO, SST_KEPT_CHAINS, SST_INDEXED_ITEMS};
-static const SstStatistic kept_items =
-{"kept", SST_TOTAL, SST_KEPT_CHAINS, 0, MaxHeapTuplesPerPage};
+static const SstStatistic indexed_items =
+{"indexed", SST_TOTAL, SST_INDEXED_ITEMS, 0, MaxHeapTuplesPerPage};
 
 /* What is needed to know how large a rebuilt relation will be */
 typedef struct RebuiltSize
@@ -119,7 +119,7 @@ sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 	estimate->dead_percent = unknown;
 	estimate->rebuilt_blocks = unknown;
 	estimate->kept_percent = unknown;
-	estimate->kept_items = unknown;
+	estimate->indexed_items = NAN;
 	estimate->first_corrupt = InvalidBlockNumber;
 }
 
@@ -128,7 +128,7 @@ void
 sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
 {
 	estimate->kept_percent = sst_estimate(&kept_percent, sample);
-	estimate->kept_items = sst_estimate(&kept_items, sample);
+	estimate->indexed_items = sst_estimate(&indexed_items, sample).value;
 }
 
 /* Predict the size after a rebuild, by the sample and, of an index, its table. */
@@ -222,11 +222,10 @@ const char *
 sst_bloat_note(const SstBloatEstimate *estimate)
 {
 	if (estimate->ncorrupt > 0)
-		return psprintf(ngettext("%llu corrupt page among those read, the first is block %u",
-								 "%llu corrupt pages among those read, the first is block %u",
-								 (unsigned long) estimate->ncorrupt),
-						(unsigned long long) estimate->ncorrupt,
-						estimate->first_corrupt);
+		return psprintf(ngettext("%u corrupt page among those read, the first is block %u",
+								 "%u corrupt pages among those read, the first is block %u",
+								 estimate->ncorrupt),
+						estimate->ncorrupt, estimate->first_corrupt);
 
 	return estimate->note != NULL ? _(estimate->note) : NULL;
 }

@@ -43,15 +43,15 @@ typedef struct SstBloatEstimate
 	SstEstimate rebuilt_blocks;
 
 	/*
-	 * Of a table: line pointers that an index build would find a row behind,
-	 * in percent of all that indexes can point to, and their number.  Of an
-	 * index: the percentage of its entries that a build makes, by its table.
+	 * Of a table: line pointers that indexes can point to, and the percentage
+	 * of these that an index build finds a row behind.  Of an index: the
+	 * percentage of its entries that a build makes, by what its table keeps.
 	 */
+	double		indexed_items;
 	SstEstimate kept_percent;
-	SstEstimate kept_items;
 
 	/* Corrupt pages among those read, and the first of them */
-	uint64		ncorrupt;
+	BlockNumber ncorrupt;
 	BlockNumber first_corrupt;
 
 	/*

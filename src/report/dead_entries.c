@@ -79,12 +79,11 @@ sample_table(Oid relid, SstSampling *sampling, SstBloatEstimate *estimate)
 
 /*
  * The fraction of an index's entries, not counting those marked dead, that an
- * index build makes when the table keeps this percentage and number of what
- * indexes point to.
+ * index build makes when the table keeps this percentage of its indexed items.
  */
 static double
-kept_fraction(const SstIndexModel *model, double kept_percent,
-			  double kept_items)
+kept_fraction(const SstIndexModel *model, double indexed_items,
+			  double kept_percent)
 {
 	double		entries = model->counts[SST_REBUILT_ENTRIES];
 	double		dead_entries = model->counts[SST_REBUILT_DEAD_ENTRIES];
@@ -97,7 +96,7 @@ kept_fraction(const SstIndexModel *model, double kept_percent,
 	/* Entries of dead rows may have been deleted before the rows. */
 	if ((model->index->kind & ONE_ENTRY_A_ROW) != 0 &&
 		!is_partial(model->index->rel))
-		fraction = Max(fraction, kept_items / entries);
+		fraction = Max(fraction, kept_percent / 100 * indexed_items / entries);
 
 	return Min(fraction, 1);
 }
@@ -158,12 +157,12 @@ sst_leave_out_dead_entries(const SstIndexModel *model,
 		return;
 	}
 
-	kept.value = kept_fraction(model, known->kept_percent.value,
-							   known->kept_items.value);
+	kept.value = kept_fraction(model, known->indexed_items,
+							   known->kept_percent.value);
 	kept.low = isnan(known->kept_percent.low) ? 0 :
-		kept_fraction(model, known->kept_percent.low, known->kept_items.low);
+		kept_fraction(model, known->indexed_items, known->kept_percent.low);
 	kept.high = isnan(known->kept_percent.high) ? 1 :
-		kept_fraction(model, known->kept_percent.high, known->kept_items.high);
+		kept_fraction(model, known->indexed_items, known->kept_percent.high);
 
 	estimate->kept_percent.value = 100 * kept.value;
 	estimate->kept_percent.low = 100 * kept.low;

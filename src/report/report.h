@@ -45,6 +45,7 @@ typedef enum SstReportEnd
 
 typedef struct SstReportEntry SstReportEntry;
 
+/* There can be very many of these. */
 struct SstReportEntry
 {
 	/* Given */
@@ -53,23 +54,23 @@ struct SstReportEntry
 	const SstReportEntry *table;	/* its entry, or NULL */
 	bool		fileless;		/* there is no file: find out why */
 
+	bool		settled;		/* no more is to be read of it */
+	SstMeasured measured;
+
 	/*
 	 * Given or found.  The note, if there is one, is for people, translated,
 	 * and in the report's memory context.
 	 */
 	SstSkipReason skipped;
+	BlockNumber table_nread;	/* blocks of the table that the estimate is by */
 	const char *note;
 
 	/*
-	 * The last sample that was completed.  Before the first, only
+	 * By the last sample that was completed.  Before the first, only
 	 * estimate.nblocks is known, from the size of the files.
 	 */
-	SstMeasured measured;
 	SstBloatEstimate estimate;
 	uint64		nread;			/* blocks, of all samples */
-	uint64		table_nread;	/* blocks of the table that the estimate is by */
-
-	bool		settled;		/* no more is to be read of it */
 };
 
 /* Of all relations together */
