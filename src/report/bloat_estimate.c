@@ -61,9 +61,8 @@ rebuilt_blocks(const void *arg, const double *sums)
 }
 
 /*
- * The size of a hash index does not follow the number of its entries but in
- * steps.  So the interval must have what it would be for as few, and for as many,
- * as there can be.
+ * The size of a hash index grows in steps, not with each entry.  So the interval
+ * must include the sizes for the fewest and for the most entries that there can be.
  */
 static void
 widen_by_steps(const RebuiltSize *size, const SstPageSample *sample,
@@ -107,7 +106,7 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 	return result;
 }
 
-/* Know nothing of a relation but its size. */
+/* The estimate of a relation of which only the size is known */
 void
 sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 {
