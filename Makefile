@@ -66,6 +66,7 @@ OBJS = \
 	src/stats/estimate.o \
 	src/stats/interval.o \
 	src/stats/page_sample.o \
+	src/stats/sample_statistics.o \
 	src/stats/variance.o \
 	src/stream/buffered.o \
 	src/stream/read_block_noerror.o \

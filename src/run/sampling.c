@@ -21,6 +21,7 @@
 #include "run/maps.h"
 #include "run/sampling.h"
 #include "run/scan.h"
+#include "stats/sample_statistics.h"
 
 /* The map is read if the sample is not small, and so many times as large. */
 #define MIN_BLOCKS_WITH_MAP 64
