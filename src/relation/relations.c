@@ -16,6 +16,8 @@
  */
 #include "postgres.h"
 
+#include <sys/stat.h>
+
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
@@ -87,6 +89,37 @@ has_pages_to_report(char relkind)
 		relkind == RELKIND_TOASTVALUE || relkind == RELKIND_INDEX;
 }
 
+/*
+ * Return the bytes of a relation's main fork, as the file system has them, or -1
+ * if there is no file.
+ */
+static int64
+file_bytes(Form_pg_class relation)
+{
+	char		path[MAXPGPATH];
+	int64		bytes = 0;
+
+	if (!sst_catalog_path(relation, path, sizeof(path)))
+		return -1;
+
+	/* Every segment but the last one has the full length. */
+	for (int segno = 0;; segno++)
+	{
+		char		segment[MAXPGPATH + 12];
+		struct stat st;
+
+		if (segno == 0)
+			strlcpy(segment, path, sizeof(segment));
+		else
+			snprintf(segment, sizeof(segment), "%s.%d", path, segno);
+		if (stat(segment, &st) != 0)
+			return segno == 0 ? -1 : bytes;
+		bytes += st.st_size;
+		if (st.st_size < (int64) RELSEG_SIZE * BLCKSZ)
+			return bytes;
+	}
+}
+
 static void
 describe(SstRelation *relation, Form_pg_class form, const char *schema)
 {
@@ -105,7 +138,7 @@ describe(SstRelation *relation, Form_pg_class form, const char *schema)
 	relation->replident = form->relreplident;
 	relation->valid = true;
 	relation->toastrelid = form->reltoastrelid;
-	relation->bytes = sst_relation_file_bytes(form);
+	relation->bytes = file_bytes(form);
 }
 
 static void

@@ -39,7 +39,9 @@
 #include "access/xlog.h"
 #include "port/pg_bitutils.h"
 
+#include "stream/checksum.h"
 #include "stream/direct_page_check.h"
+#include "stream/wal_position.h"
 
 /*
  * Can pages of the relation be private copies?  Those of temporary relations are

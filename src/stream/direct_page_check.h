@@ -17,6 +17,7 @@
 
 #include "stream/buffered.h"
 #include "stream/file_reader.h"
+#include "stream/segment_file.h"
 #include "stream/stream.h"
 
 /* Bit of a block in the words of a run */

@@ -23,6 +23,9 @@
 /* Most bytes under way; the run that is being returned takes memory as well */
 #define MAX_BYTES (8 * 1024 * 1024)
 
+/* PG_IO_ALIGN_SIZE of 16 and later */
+#define IO_ALIGN_SIZE 4096
+
 /*
  * The way for the blocks of a relation.  With direct I/O nothing is in the page
  * cache: then, and where pages cannot be private, all go through buffers,
@@ -109,4 +112,27 @@ sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
 	add(&into->advice_blocks, from->advice_blocks);
 	into->look_ahead_max = Max(into->look_ahead_max, from->look_ahead_max);
 	into->nworkers = Max(into->nworkers, from->nworkers);
+}
+
+/*
+ * Allocate memory for nblocks blocks in the current context, aligned for direct
+ * I/O.  The pointer that palloc() returned is stored in front of the blocks, for
+ * sst_pfree_blocks().
+ */
+void *
+sst_palloc_blocks(int nblocks)
+{
+	char	   *memory = palloc((Size) nblocks * BLCKSZ + IO_ALIGN_SIZE +
+								sizeof(void *));
+	void	  **blocks = (void **) TYPEALIGN(IO_ALIGN_SIZE,
+											 memory + sizeof(void *));
+
+	blocks[-1] = memory;
+	return blocks;
+}
+
+void
+sst_pfree_blocks(void *blocks)
+{
+	pfree(((void **) blocks)[-1]);
 }

@@ -119,6 +119,9 @@ extern void sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno,
 							   SstPage *page);
 extern void sst_block_reader_end(SstBlockReader *reader);
 
+extern void *sst_palloc_blocks(int nblocks);
+extern void sst_pfree_blocks(void *blocks);
+
 extern void sst_io_stats_init(SstIoStats *io_stats, SstIoPath path);
 extern void sst_io_stats_merge(SstIoStats *into,
 									const SstIoStats *from);
