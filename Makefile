@@ -73,6 +73,7 @@ OBJS = \
 	src/stream/file_sync.o \
 	src/stream/file_uring.o \
 	src/stream/read_block_noerror.o \
+	src/stream/run_queue.o \
 	src/stream/segment_file.o \
 	src/stream/stream.o \
 	src/stream/stream_buffer.o \
