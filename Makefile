@@ -65,6 +65,7 @@ OBJS = \
 	src/stats/interval.o \
 	src/stats/page_sample.o \
 	src/stats/sample_statistics.o \
+	src/stats/sizing.o \
 	src/stats/variance.o \
 	src/stream/buffered.o \
 	src/stream/bundled_read_stream.o \
