@@ -81,6 +81,7 @@ OBJS = \
 	src/stream/stream_file.o \
 	src/stream/wal_position.o \
 	src/streamstat.o \
+	src/relation/refuse.o \
 	src/relation/relations.o \
 	src/relation/target.o \
 	src/visit/any.o \

@@ -21,6 +21,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/xlog.h"
 #include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -136,7 +137,7 @@ describe(SstRelation *relation, Form_pg_class form, const char *schema)
 	relation->other_temp = form->relpersistence == RELPERSISTENCE_TEMP &&
 		!isTempOrTempToastNamespace(form->relnamespace);
 	relation->replident = form->relreplident;
-	relation->valid = true;
+	relation->valid = relation->ready = true;
 	relation->toastrelid = form->reltoastrelid;
 	relation->bytes = file_bytes(form);
 }
@@ -196,6 +197,7 @@ read_pg_index(const SstRelations *list)
 		{
 			index->parent = form->indrelid;
 			index->valid = form->indisvalid;
+			index->ready = form->indisready;
 			index->exclusion = form->indisexclusion;
 		}
 		if (owner != NULL && form->indisvalid && form->indimmediate &&
@@ -314,4 +316,21 @@ sst_list_relations(SstRelations *list)
 	}
 	hash_destroy(schemas);
 	hash_destroy(parents);
+}
+
+/*
+ * Return the state of a listed relation as far as the catalogs tell it.
+ */
+SstTargetState
+sst_listed_state(const SstRelation *relation)
+{
+	if (relation->other_temp)
+		return SST_TARGET_OTHER_TEMP;
+	if (relation->persistence != RELPERSISTENCE_PERMANENT && RecoveryInProgress())
+		return SST_TARGET_NO_DATA;
+	if (!relation->ready)
+		return SST_TARGET_NOT_READY;
+	if (!relation->valid)
+		return SST_TARGET_INVALID;
+	return SST_TARGET_READABLE;
 }
