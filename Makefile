@@ -41,9 +41,7 @@ OBJS = \
 	src/api/table_stats.o \
 	src/api/tree.o \
 	src/compat/catalog.o \
-	src/compat/checksum.o \
 	src/compat/compat.o \
-	src/compat/read_stream.o \
 	src/rebuild/brin.o \
 	src/rebuild/btree.o \
 	src/rebuild/gin.o \
@@ -52,6 +50,7 @@ OBJS = \
 	src/rebuild/heap.o \
 	src/rebuild/rebuild.o \
 	src/rebuild/spgist.o \
+	src/relation/refuse.o \
 	src/relation/relations.o \
 	src/relation/target.o \
 	src/report/bloat_estimate.o \
@@ -67,8 +66,8 @@ OBJS = \
 	src/run/plan.o \
 	src/run/prewarm.o \
 	src/run/progress.o \
-	src/run/sampling.o \
 	src/run/refused_pages.o \
+	src/run/sampling.o \
 	src/run/scan.o \
 	src/run/scan_loop.o \
 	src/run/subtransaction.o \
@@ -81,15 +80,22 @@ OBJS = \
 	src/stats/estimate.o \
 	src/stats/interval.o \
 	src/stats/page_sample.o \
+	src/stats/sample_statistics.o \
+	src/stats/sizing.o \
 	src/stats/variance.o \
 	src/stream/buffered.o \
+	src/stream/bundled_read_stream.o \
+	src/stream/checksum.o \
 	src/stream/direct_page_check.o \
 	src/stream/file_sync.o \
 	src/stream/file_uring.o \
 	src/stream/read_block_noerror.o \
+	src/stream/run_queue.o \
+	src/stream/segment_file.o \
 	src/stream/stream.o \
 	src/stream/stream_buffer.o \
 	src/stream/stream_file.o \
+	src/stream/wal_position.o \
 	src/streamstat.o \
 	src/visit/any.o \
 	src/visit/brin.o \
@@ -145,7 +151,7 @@ $(error $(PG_CONFIG) names no PostgreSQL server with development files: install 
 endif
 
 $(OBJS): $(wildcard $(STREAMSTAT_DIR)/src/*.h $(STREAMSTAT_DIR)/src/*/*.h)
-src/compat/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
+src/stream/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
 
 # A VPATH build has no directories for the objects yet.
 $(OBJS): | objdirs

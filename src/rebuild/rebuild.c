@@ -19,6 +19,7 @@
 #include "utils/rel.h"
 
 #include "rebuild/rebuild.h"
+#include "relation/refuse.h"
 
 /* Note why the size after a rebuild cannot be predicted. */
 static void
@@ -47,8 +48,7 @@ estimate_table(SstRebuild *rebuild, Relation index)
 	}
 	table = relation_open(tableoid, NoLock);
 	if (RELATION_IS_OTHER_TEMP(table))
-		set_unpredictable(rebuild,
-						  gettext_noop("temporary relation of another session"));
+		set_unpredictable(rebuild, sst_state_note(SST_TARGET_OTHER_TEMP));
 	else
 	{
 		rebuild->table_blocks = RelationGetNumberOfBlocks(table);

@@ -63,7 +63,7 @@ sample_table(Oid relid, SstSampling *sampling, SstBloatEstimate *estimate)
 
 	sst_target_examine(&table, relation_open(relid, NoLock));
 	sst_bloat_estimate_init(estimate, table.nblocks);
-	if (table.kind == SST_HEAP && table.obstacle == NULL)
+	if (table.kind == SST_HEAP && sst_target_is_readable(&table))
 	{
 		if (sst_sample_scan(&table, sampling->nblocks, sampling->seed, NULL,
 							sampling->limits, &sample, &result))

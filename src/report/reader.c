@@ -98,8 +98,7 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 			break;
 		case SST_TRY_REFUSED:
 			entry->skipped = SST_SKIP_REFUSED;
-			entry->note = MemoryContextStrdup(report->context,
-											  _(attempt->note));
+			entry->note = MemoryContextStrdup(report->context, attempt->note);
 			break;
 		case SST_TRY_LIMITED:
 			report_cut(reader, report->limits.budget - report->bytes_read < BLCKSZ ?

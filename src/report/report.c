@@ -15,12 +15,11 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
 #include "catalog/pg_class.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "relation/target.h"
+#include "relation/refuse.h"
 #include "report/report.h"
 #include "run/progress.h"
 
@@ -29,19 +28,6 @@
  * the session show it, after the transaction that made it, or after its error.
  */
 static SstReport *last_report;
-
-/* Why no attempt is made to read a relation, translated; or NULL */
-static const char *
-known_note(const SstRelation *relation)
-{
-	if (relation->other_temp)
-		return _("temporary relation of another session");
-	if (relation->persistence != RELPERSISTENCE_PERMANENT && RecoveryInProgress())
-		return _("no data during recovery");
-	if (!relation->valid)
-		return _(SST_INVALID_INDEX_NOTE);
-	return NULL;
-}
 
 /* Set up the entry of the i-th relation. */
 static void
@@ -63,7 +49,7 @@ init_entry(SstReport *report, int i)
 	sst_bloat_estimate_init(&entry->estimate,
 							Max(relation->bytes, 0) / BLCKSZ);
 	entry->fileless = relation->bytes < 0;
-	entry->note = known_note(relation);
+	entry->note = sst_state_note(sst_listed_state(relation));
 	entry->skipped = entry->note != NULL ? SST_SKIP_REFUSED : SST_SKIP_NONE;
 }
 

@@ -30,6 +30,7 @@
 #include "report/reader.h"
 #include "report/schedule.h"
 #include "run/progress.h"
+#include "stats/sizing.h"
 
 /* Blocks of a relation's first sample */
 #define MIN_FIRST_BLOCKS 8
@@ -37,9 +38,6 @@
 
 /* A relation of up to so many first samples is read as a whole. */
 #define WHOLE_SAMPLES 2
-
-/* A sample that is no larger than this times the last one is not worth it. */
-#define MIN_GROWTH 1.5
 
 /* Growth when nothing is known of the spread, and in the last pass */
 #define GROWTH 4
@@ -156,39 +154,15 @@ next_first_sample(SstSchedule *schedule)
 	return false;
 }
 
-/* Half the interval's width: 0 where nothing is to be known */
-static double
-half_width(const SstEstimate *estimate)
-{
-	if (isnan(estimate->value))
-		return 0;
-	if (isnan(estimate->low) || isnan(estimate->high))
-		return INFINITY;
-
-	return (estimate->high - estimate->low) / 2;
-}
-
-/*
- * The size of a larger sample.  A relation of which more than half is needed is
- * read as a whole.
- */
-static uint64
-larger_sample(const SstReportEntry *entry, double factor)
-{
-	double		wanted = ceil(entry->estimate.nread * Max(factor, MIN_GROWTH));
-
-	return wanted > entry->estimate.nblocks / 2.0 ?
-		entry->estimate.nblocks : (uint64) wanted;
-}
-
 /* Take a larger sample, as far as the limits allow; false if they do not. */
 static bool
 enlarge(SstSchedule *schedule, SstReportEntry *entry, double factor)
 {
-	uint64		wanted = larger_sample(entry, factor);
+	uint64		wanted = sst_larger_sample(entry->estimate.nblocks,
+											entry->estimate.nread, factor);
 	uint64		nblocks = sst_reader_allowed(&schedule->reader, wanted);
 
-	if (nblocks < wanted && nblocks < entry->estimate.nread * MIN_GROWTH)
+	if (nblocks < wanted && nblocks < entry->estimate.nread * SST_MIN_GROWTH)
 		return false;
 	sst_reader_read(&schedule->reader, entry, nblocks);
 	return true;
@@ -203,7 +177,7 @@ is_stale(const SstReportEntry *entry, double margin)
 {
 	return entry->table != NULL && entry->measured != SST_SKIPPED &&
 		entry->table->estimate.nread > entry->table_nread &&
-		half_width(&entry->estimate.kept_percent) > margin;
+		sst_margin(&entry->estimate.kept_percent) > margin;
 }
 
 /* Read what the margin asks for of an entry; false if it is nothing more. */
@@ -212,7 +186,6 @@ read_for_margin(SstSchedule *schedule, SstReportEntry *entry)
 {
 	double		margin = schedule->report->limits.margin;
 	uint64		nread = entry->estimate.nread;
-	double		factor = GROWTH;
 	double		half;
 
 	if (entry->settled)
@@ -224,14 +197,12 @@ read_for_margin(SstSchedule *schedule, SstReportEntry *entry)
 		return true;
 	}
 
-	half = Max(half_width(&entry->estimate.free_percent),
-			   half_width(&entry->estimate.dead_percent));
+	half = Max(sst_margin(&entry->estimate.free_percent),
+			   sst_margin(&entry->estimate.dead_percent));
 	if (half <= margin || schedule->nsamples++ >= MAX_ROUNDS)
 		return false;
-	if (!isinf(half))
-		factor = margin > 0 ? 1.3 * (half / margin) * (half / margin) : INFINITY;
 
-	return enlarge(schedule, entry, factor);
+	return enlarge(schedule, entry, sst_sample_growth(half, margin, GROWTH));
 }
 
 static bool

@@ -53,7 +53,7 @@ open_unless_locked(SstEstimateTry *attempt)
 			return rel;
 
 		attempt->outcome = SST_TRY_REFUSED;
-		attempt->note = gettext_noop("dropped meanwhile");
+		attempt->note = _("dropped meanwhile");
 		if (rel != NULL)
 			relation_close(rel, NoLock);
 		UnlockRelationOid(relid, AccessShareLock);
@@ -77,10 +77,10 @@ try_estimate(void *arg)
 		return;
 
 	sst_target_examine(&target, rel);
-	if (target.obstacle != NULL)
+	if (!sst_target_is_readable(&target))
 	{
 		attempt->outcome = SST_TRY_REFUSED;
-		attempt->note = target.obstacle;
+		attempt->note = target.note;
 	}
 	else if (sst_estimate_bloat(&target, table, &attempt->sampling,
 								&attempt->estimate))

@@ -34,7 +34,7 @@ typedef struct SstEstimateTry
 
 	/* Found */
 	SstTryOutcome outcome;
-	const char *note;			/* for people, not translated, or an error */
+	const char *note;			/* for people, translated */
 	SstBloatEstimate estimate;
 } SstEstimateTry;
 
