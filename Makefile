@@ -35,6 +35,7 @@ OBJS = \
 	src/api/reclaim.o \
 	src/api/relpages.o \
 	src/api/result.o \
+	src/api/row.o \
 	src/api/sample.o \
 	src/api/spgist.o \
 	src/api/stream_stats.o \

@@ -195,6 +195,7 @@ sst_index_stats(PG_FUNCTION_ARGS)
 Datum
 sst_index_stats_tree(PG_FUNCTION_ARGS)
 {
+	SstRow		row;
 	SstTree		tree;
 	SstRelationStats sum;
 	SstRelationStats found;
@@ -202,19 +203,19 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 
 	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX, RELKIND_PARTITIONED_INDEX,
 				   &sum, "index_stats_tree");
-	sst_begin_rows(fcinfo, columns, lengthof(columns));
+	sst_rows_begin(&row, fcinfo);
 
 	while (sst_tree_next(&tree, &target))
 	{
 		measure(&target, &found, &tree.io_stats);
 		sst_target_close(&target);
-		sst_put_row(fcinfo, columns, lengthof(columns), &found);
+		sst_put_row(&row, columns, lengthof(columns), &found);
 
 		/* The partitions of an index all have its access method. */
 		sum.kind = found.kind;
 		sst_add_to_sum(&sum, &found);
 	}
-	sst_put_row(fcinfo, columns, lengthof(columns), &sum);
+	sst_put_row(&row, columns, lengthof(columns), &sum);
 
 	sst_tree_end(&tree);
 

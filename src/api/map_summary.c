@@ -13,10 +13,8 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "utils/tuplestore.h"
 
 #include "api/call.h"
 #include "run/maps.h"
@@ -130,23 +128,21 @@ sst_visibility_summary(PG_FUNCTION_ARGS)
 Datum
 sst_unfrozen_ranges(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SstRow		row;
 	SstRelationStats found;
 	SstBlockSet *frozen;
 	BlockNumber first = 0;
 	BlockNumber end;
 
-	InitMaterializedSRF(fcinfo, 0);
+	sst_rows_begin(&row, fcinfo);
 	frozen = find_frozen(fcinfo, &found, "unfrozen_ranges");
 
 	for (; next_range(frozen, &first, &end); first = end)
 	{
-		Datum		values[2] = {Int64GetDatum((int64) first),
-		Int64GetDatum((int64) end - 1)};
-		bool		nulls[2] = {0};
-
 		CHECK_FOR_INTERRUPTS();
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		sst_put_int64(&row, "first_block", first);
+		sst_put_int64(&row, "last_block", (int64) end - 1);
+		sst_row_store(&row);
 	}
 
 	return (Datum) 0;

@@ -13,6 +13,7 @@
 #ifndef SST_RESULT_H
 #define SST_RESULT_H
 
+#include "api/row.h"
 #include "fmgr.h"
 #include "portability/instr_time.h"
 #include "stats/counters.h"
@@ -38,8 +39,8 @@ typedef struct SstRelationStats
 } SstRelationStats;
 
 /*
- * A column of a function's row: its name and type, as the SQL declares them,
- * and the counter that it shows or else the function that computes it.
+ * A column that a function offers: its name and type, and the counter that it
+ * shows or else the function that computes it.
  */
 typedef struct SstColumn
 {
@@ -54,10 +55,8 @@ typedef struct SstColumn
 
 extern Datum sst_form_row(FunctionCallInfo fcinfo, const SstColumn *columns,
 						  int ncolumns, const SstRelationStats *found);
-extern void sst_begin_rows(FunctionCallInfo fcinfo, const SstColumn *columns,
-						   int ncolumns);
-extern void sst_put_row(FunctionCallInfo fcinfo, const SstColumn *columns,
-						int ncolumns, const SstRelationStats *found);
+extern void sst_put_row(SstRow *row, const SstColumn *columns, int ncolumns,
+						const SstRelationStats *found);
 
 /* Columns of more than one function */
 extern Datum sst_relation_column(const SstRelationStats *found, bool *isnull);

@@ -14,10 +14,6 @@
 
 #include <math.h>
 
-#include "funcapi.h"
-#include "utils/builtins.h"
-#include "utils/tuplestore.h"
-
 #include "api/call.h"
 #include "run/progress.h"
 #include "run/sampling.h"
@@ -42,13 +38,6 @@ report_damage(const SstTarget *target, const SstCounters *counters)
 						relname, counters->first_new)));
 }
 
-static Datum
-float8_or_null(double value, bool *isnull)
-{
-	*isnull = isnan(value);
-	return Float8GetDatum(value);
-}
-
 /* The margin to reach, or infinity if that is not asked for */
 static double
 margin_argument(FunctionCallInfo fcinfo, int argno)
@@ -71,7 +60,7 @@ Datum
 sst_sample(PG_FUNCTION_ARGS)
 {
 	static const char *const ends[] = {"margin", "blocks", "all", "max_time"};
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SstRow		row;
 	SstTarget	target;
 	SstPageSample sample;
 	SstScanResult result;
@@ -92,7 +81,7 @@ sst_sample(PG_FUNCTION_ARGS)
 	sst_progress_begin("sample", 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
 
-	InitMaterializedSRF(fcinfo, 0);
+	sst_rows_begin(&row, fcinfo);
 
 	if (!isinf(margin))
 		end = sst_sample_to_margin(&target, margin, nblocks,
@@ -113,18 +102,16 @@ sst_sample(PG_FUNCTION_ARGS)
 	for (int i = 0; i < nstatistics; i++)
 	{
 		SstEstimate estimate = sst_estimate(&statistics[i], &sample);
-		Datum		values[8];
-		bool		nulls[8] = {0};
 
-		values[0] = CStringGetTextDatum(statistics[i].name);
-		values[1] = float8_or_null(estimate.value, &nulls[1]);
-		values[2] = float8_or_null(estimate.low, &nulls[2]);
-		values[3] = float8_or_null(estimate.high, &nulls[3]);
-		values[4] = Int64GetDatum(sample.nsampled);
-		values[5] = Int64GetDatum((int64) target.nblocks);
-		values[6] = BoolGetDatum(sst_sample_is_exact(&sample));
-		values[7] = CStringGetTextDatum(ends[end]);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		sst_put_text(&row, "statistic", statistics[i].name);
+		sst_put_float8(&row, "estimate", estimate.value);
+		sst_put_float8(&row, "low", estimate.low);
+		sst_put_float8(&row, "high", estimate.high);
+		sst_put_int64(&row, "blocks_sampled", sample.nsampled);
+		sst_put_int64(&row, "blocks_total", target.nblocks);
+		sst_put_bool(&row, "exact", sst_sample_is_exact(&sample));
+		sst_put_text(&row, "ended_by", ends[end]);
+		sst_row_store(&row);
 	}
 
 	report_damage(&target, &result.counters);

@@ -82,9 +82,9 @@ static const SstColumn columns[] = {
 };
 
 static void
-put_row(FunctionCallInfo fcinfo, const SstRelationStats *found)
+put_row(SstRow *row, const SstRelationStats *found)
 {
-	sst_put_row(fcinfo, columns, lengthof(columns), found);
+	sst_put_row(row, columns, lengthof(columns), found);
 }
 
 /* Measure a table that can be read; its counts are added to those found. */
@@ -111,7 +111,7 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
  * to the sum unless it is NULL.
  */
 static void
-measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
+measure_with_toast(SstRow *row, const SstTarget *target,
 				   SstWithToast with_toast, SstRelationStats *sum,
 				   SstIoStats *io_stats)
 {
@@ -121,7 +121,7 @@ measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
 	sst_relation_stats_init(&found, target);
 	measure(target, &found, io_stats);
 	if (with_toast != SST_TOAST_SUMMED)
-		put_row(fcinfo, &found);
+		put_row(row, &found);
 
 	if (OidIsValid(toastid) && with_toast != SST_TOAST_LEFT_OUT)
 	{
@@ -134,12 +134,12 @@ measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
 		sst_target_close(&toast);
 
 		if (with_toast == SST_TOAST_ROW)
-			put_row(fcinfo, &toast_found);
+			put_row(row, &toast_found);
 		sst_add_to_sum(&found, &toast_found);
 	}
 
 	if (with_toast == SST_TOAST_SUMMED)
-		put_row(fcinfo, &found);
+		put_row(row, &found);
 	if (sum != NULL)
 		sst_add_to_sum(sum, &found);
 }
@@ -147,6 +147,7 @@ measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
 Datum
 sst_table_stats(PG_FUNCTION_ARGS)
 {
+	SstRow		row;
 	SstTarget	target;
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
 	SstIoStats io_stats;
@@ -158,10 +159,10 @@ sst_table_stats(PG_FUNCTION_ARGS)
 	if (with_toast != SST_TOAST_LEFT_OUT &&
 		OidIsValid(target.rel->rd_rel->reltoastrelid))
 		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
-	sst_begin_rows(fcinfo, columns, lengthof(columns));
+	sst_rows_begin(&row, fcinfo);
 	sst_io_stats_init(&io_stats, sst_choose_io_path(target.rel));
 
-	measure_with_toast(fcinfo, &target, with_toast, NULL, &io_stats);
+	measure_with_toast(&row, &target, with_toast, NULL, &io_stats);
 
 	sst_remember_call("table_stats", RelationGetRelid(target.rel), start,
 					  &io_stats);
@@ -178,29 +179,30 @@ Datum
 sst_table_stats_tree(PG_FUNCTION_ARGS)
 {
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
+	SstRow		row;
 	SstTree		tree;
 	SstRelationStats sum;
 	SstTarget	target;
 
 	sst_tree_begin(&tree, fcinfo, SST_TABLE, RELKIND_PARTITIONED_TABLE, &sum,
 				   "table_stats_tree");
-	sst_begin_rows(fcinfo, columns, lengthof(columns));
+	sst_rows_begin(&row, fcinfo);
 
 	while (sst_tree_next(&tree, &target))
 	{
 		if (target.obstacle == NULL)
-			measure_with_toast(fcinfo, &target, with_toast, &sum,
+			measure_with_toast(&row, &target, with_toast, &sum,
 							   &tree.io_stats);
 		else
 		{
 			SstRelationStats found;
 
 			sst_relation_stats_init(&found, &target);
-			put_row(fcinfo, &found);
+			put_row(&row, &found);
 		}
 		sst_target_close(&target);
 	}
-	put_row(fcinfo, &sum);
+	put_row(&row, &sum);
 
 	sst_tree_end(&tree);
 
