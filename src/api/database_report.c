@@ -59,14 +59,6 @@ static Report *last;
  * Arguments
  */
 
-static void
-report_null(const char *argument)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s cannot be null", argument)));
-}
-
 /* A number of bytes, as pg_size_bytes() takes it */
 static int64
 bytes_argument(FunctionCallInfo fcinfo, int argno)
@@ -75,41 +67,44 @@ bytes_argument(FunctionCallInfo fcinfo, int argno)
 											 PG_GETARG_DATUM(argno)));
 }
 
-/* Fill in the limits from the arguments: budget, max_time, max_rate, margin, seed */
+/* The limits of a report that is given none */
+#define DEFAULT_MARGIN 2.0
+#define DEFAULT_SECONDS 60.0
+
+/* Fill in the limits from the arguments: margin, budget, max_time, max_rate, seed */
 static void
 get_limits(FunctionCallInfo fcinfo, SstReport *run)
 {
 	memset(run, 0, sizeof(SstReport));
 
-	if (PG_ARGISNULL(0))
-		report_null("budget");
-	run->budget = bytes_argument(fcinfo, 0);
+	run->margin = PG_ARGISNULL(0) ? DEFAULT_MARGIN : PG_GETARG_FLOAT8(0);
+	if (!(run->margin >= 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("margin must not be negative")));
+
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("budget cannot be null")));
+	run->budget = bytes_argument(fcinfo, 1);
 	if (run->budget < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("budget must not be negative")));
 
-	if (PG_ARGISNULL(1))
-		report_null("time limit");
-	run->max_seconds = sst_seconds_argument(fcinfo, 1);
+	run->max_seconds = PG_ARGISNULL(2) ? DEFAULT_SECONDS :
+		sst_seconds_argument(fcinfo, 2);
 
-	if (!PG_ARGISNULL(2))
+	if (!PG_ARGISNULL(3))
 	{
-		run->max_rate = bytes_argument(fcinfo, 2);
+		run->max_rate = bytes_argument(fcinfo, 3);
 		if (run->max_rate <= 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("rate must be greater than zero"),
 					 errhint("Give bytes per second, or null for no limit.")));
 	}
-
-	if (PG_ARGISNULL(3))
-		report_null("margin");
-	run->margin = PG_GETARG_FLOAT8(3);
-	if (!(run->margin >= 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("margin must not be negative")));
 
 	run->seed = sst_seed_argument(fcinfo, 4);
 }
@@ -315,7 +310,7 @@ put_row(SstRow *row, const Report *report, int i)
 
 	sst_put_regclass(row, "relation", relation->relid);
 	sst_put_text(row, "schema_name", relation->schema);
-	sst_put_text(row, "name", relation->name);
+	sst_put_text(row, "relation_name", relation->name);
 	sst_put_regclass(row, "parent", relation->parent);
 	sst_put_text(row, "parent_name", relation->parent_name == NULL ? NULL :
 				 quote_qualified_identifier(relation->parent_schema,
@@ -323,17 +318,17 @@ put_row(SstRow *row, const Report *report, int i)
 	sst_put_text(row, "kind", kind_name(relation));
 	sst_put_text(row, "access_method", OidIsValid(relation->amoid) ?
 				 get_am_name(relation->amoid) : NULL);
-	sst_put_text(row, "method", method_name(entry->method));
+	sst_put_timestamptz(row, "last_vacuum", relation->last_vacuum);
 	sst_put_count(row, "bytes",
 				  relation->bytes < 0 && entry->method == SST_REPORT_SKIPPED ?
 				  -1 : entry_bytes(report, i));
-	sst_put_int64(row, "bytes_read", (int64) entry->nread * BLCKSZ);
 	sst_put_estimate(row, "free_percent", entry->free_share);
 	sst_put_estimate(row, "dead_percent", entry->dead_share);
-	sst_put_bytes(row, "rebuilt_bytes", entry->rebuilt_blocks.value * BLCKSZ);
-	sst_put_bytes_estimate(row, "bytes_back", back);
-	sst_put_timestamptz(row, "last_vacuum", relation->last_vacuum);
-	sst_put_text(row, "reason", entry_reason(report, i));
+	sst_put_bytes(row, "predicted_bytes", entry->rebuilt_blocks.value * BLCKSZ);
+	sst_put_bytes_estimate(row, "reclaimable_bytes", back);
+	sst_put_int64(row, "bytes_read", (int64) entry->nread * BLCKSZ);
+	sst_put_text(row, "measured", method_name(entry->method));
+	sst_put_text(row, "note", entry_reason(report, i));
 	sst_put_text(row, "command", in_the_making || relation->other_temp ? NULL :
 				 sst_advice(&report->relations, relation, entry->nblocks, back,
 							entry->dead_share));
@@ -463,19 +458,19 @@ form_summary(FunctionCallInfo fcinfo)
 	sum_up(last, &sums);
 	sst_row_init(&row, fcinfo);
 	sst_put_timestamptz(&row, "started", last->started);
-	sst_put_float8(&row, "elapsed_ms",
-				   last->run.ended_by == SST_REPORT_CANCELED ? NAN :
-				   last->run.elapsed_ms);
-	sst_put_text(&row, "ended_by", end_name(last->run.ended_by));
 	sst_put_int64(&row, "relations", last->run.nentries);
-	sst_put_int64(&row, "exact", sums.n[SST_REPORT_EXACT]);
-	sst_put_int64(&row, "sampled", sums.n[SST_REPORT_SAMPLED]);
-	sst_put_int64(&row, "skipped", sums.n[SST_REPORT_SKIPPED]);
+	sst_put_int64(&row, "exact_relations", sums.n[SST_REPORT_EXACT]);
+	sst_put_int64(&row, "sampled_relations", sums.n[SST_REPORT_SAMPLED]);
+	sst_put_int64(&row, "skipped_relations", sums.n[SST_REPORT_SKIPPED]);
+	sst_put_bytes_estimate(&row, "reclaimable_bytes", sums.back);
 	sst_put_int64(&row, "bytes_total", sums.bytes);
 	sst_put_int64(&row, "bytes_read", last->run.bytes_read);
 	sst_put_int64(&row, "bytes_skipped", sums.skipped);
 	sst_put_int64(&row, "bytes_left", sums.left);
-	sst_put_bytes_estimate(&row, "bytes_back", sums.back);
+	sst_put_float8(&row, "elapsed_ms",
+				   last->run.ended_by == SST_REPORT_CANCELED ? NAN :
+				   last->run.elapsed_ms);
+	sst_put_text(&row, "ended_by", end_name(last->run.ended_by));
 
 	return sst_row_datum(&row);
 }
@@ -555,5 +550,5 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 			elog(ERROR, "SPI_finish failed");
 	}
 
-	return form_summary(fcinfo);
+	PG_RETURN_VOID();
 }

@@ -23,7 +23,7 @@
 #include "compat/compat.h"
 #include "run/progress.h"
 
-PG_FUNCTION_INFO_V1(sst_stat_progress);
+PG_FUNCTION_INFO_V1(sst_stat_get_progress);
 
 /* The server's views hide other roles' commands by the same rule. */
 static bool
@@ -67,9 +67,9 @@ put_details(SstRow *row, const SstProgress *progress, TimestampTz now)
 	elapsed = progress->started == 0 ? 0 : now - progress->started;
 	left = time_left(progress, elapsed);
 
+	sst_put_oid(row, "relid", progress->relid);
 	sst_put_text(row, "function", progress->function);
 	sst_put_text(row, "phase", progress->phase);
-	sst_put_oid(row, "relation", progress->relid);
 	sst_put_count(row, "blocks_done", progress->blocks_total < 0 ? -1 :
 				  progress->blocks_done);
 	sst_put_count(row, "blocks_total", progress->blocks_total);
@@ -86,7 +86,7 @@ put_details(SstRow *row, const SstProgress *progress, TimestampTz now)
 
 /* A row for each backend that is in a call of ours */
 Datum
-sst_stat_progress(PG_FUNCTION_ARGS)
+sst_stat_get_progress(PG_FUNCTION_ARGS)
 {
 	SstRow		row;
 	TimestampTz now = GetCurrentTimestamp();

@@ -77,6 +77,12 @@ sst_relation_column(const SstRelationStats *found, bool *isnull)
 }
 
 Datum
+sst_is_sum_column(const SstRelationStats *found, bool *isnull)
+{
+	return BoolGetDatum(found->is_sum);
+}
+
+Datum
 sst_note_column(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->note == NULL;
@@ -130,6 +136,15 @@ sst_percent(uint64 part, uint64 whole, bool *isnull)
 {
 	*isnull = whole == 0;
 	return *isnull ? (Datum) 0 : Float8GetDatum(100.0 * part / whole);
+}
+
+/* Percent of the space that is in use, in the pages whose space is counted */
+Datum
+sst_avg_density_column(const SstRelationStats *found, bool *isnull)
+{
+	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
+					   SST_COUNT(found, SST_FREE_BYTES),
+					   SST_COUNT(found, SST_USABLE_BYTES), isnull);
 }
 
 /* pgstattuple's functions mostly give percentages in two decimals. */

@@ -35,6 +35,7 @@ typedef struct SstRelationStats
 	int64		nranges;		/* of blocks that are not all-frozen */
 	BlockNumber largest_range;	/* of these, in blocks */
 	bool		unread;			/* counters and meta say nothing */
+	bool		is_sum;			/* of several relations */
 	const char *note;			/* what else is to be said, or NULL */
 } SstRelationStats;
 
@@ -60,7 +61,9 @@ extern void sst_put_row(SstRow *row, const SstColumn *columns, int ncolumns,
 
 /* Columns of more than one function */
 extern Datum sst_relation_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_is_sum_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_note_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_avg_density_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_version_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_size_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_blocks_column(const SstRelationStats *found, bool *isnull);

@@ -86,7 +86,7 @@ sst_stream_stats(PG_FUNCTION_ARGS)
 	sst_put_int32(&row, "workers", io_stats->nworkers);
 	sst_put_int64(&row, "blocks_requested", io_stats->blocks_requested);
 	sst_put_int64(&row, "blocks_hit", io_stats->blocks_hit);
-	sst_put_int64(&row, "blocks_read", io_stats->blocks_read);
+	sst_put_int64(&row, "blocks_missed", io_stats->blocks_read);
 	sst_put_int64(&row, "blocks_private", io_stats->blocks_private);
 
 	/* The server does not always let one know these. */

@@ -36,48 +36,76 @@ delete_in_progress_tuples(const SstRelationStats *found, bool *isnull)
 }
 
 static Datum
-largest_free_space(const SstRelationStats *found, bool *isnull)
+largest_free_bytes(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
-	return Int32GetDatum(found->counters.largest_free);
+	return Int64GetDatum((int64) found->counters.largest_free);
 }
 
 static Datum
-fsm_largest_free_space(const SstRelationStats *found, bool *isnull)
+fsm_largest_free_bytes(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
-	return Int32GetDatum(found->counters.map_largest_free);
+	return Int64GetDatum((int64) found->counters.map_largest_free);
+}
+
+/* A count of bytes in percent of the table's bytes */
+static Datum
+percent_of_bytes(const SstRelationStats *found, SstCount part, bool *isnull)
+{
+	*isnull = found->unread;
+	return *isnull ? (Datum) 0 :
+		sst_percent(SST_COUNT(found, part), found->nblocks * BLCKSZ, isnull);
+}
+
+static Datum
+live_tuple_percent(const SstRelationStats *found, bool *isnull)
+{
+	return percent_of_bytes(found, SST_TUPLE_BYTES, isnull);
+}
+
+static Datum
+dead_tuple_percent(const SstRelationStats *found, bool *isnull)
+{
+	return percent_of_bytes(found, SST_DEAD_TUPLE_BYTES, isnull);
+}
+
+static Datum
+free_percent(const SstRelationStats *found, bool *isnull)
+{
+	return percent_of_bytes(found, SST_FREE_BYTES, isnull);
 }
 
 static const SstColumn columns[] = {
 	{"relation", REGCLASSOID, 0, sst_relation_column},
-	{"table_len", INT8OID, 0, sst_size_column},
-	{"tuple_count", INT8OID, SST_TUPLES},
-	{"tuple_len", INT8OID, SST_TUPLE_BYTES},
-	{"tuple_percent", FLOAT8OID, 0, sst_tuple_percent_column},
-	{"dead_tuple_count", INT8OID, SST_DEAD_TUPLES},
-	{"dead_tuple_len", INT8OID, SST_DEAD_TUPLE_BYTES},
-	{"dead_tuple_percent", FLOAT8OID, 0, sst_dead_tuple_percent_column},
-	{"free_space", INT8OID, SST_FREE_BYTES},
-	{"free_percent", FLOAT8OID, 0, sst_free_percent_column},
+	{"is_sum", BOOLOID, 0, sst_is_sum_column},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
+	{"all_visible_pages", INT8OID, SST_MAP_VISIBLE_BLOCKS},
+	{"all_frozen_pages", INT8OID, SST_MAP_FROZEN_BLOCKS},
+	{"truncatable_pages", INT8OID, SST_TRUNCATABLE_PAGES},
+	{"fsm_nonfull_pages", INT8OID, SST_MAP_FREE_BLOCKS},
+	{"live_tuples", INT8OID, SST_TUPLES},
+	{"live_tuple_bytes", INT8OID, SST_TUPLE_BYTES},
+	{"live_tuple_percent", FLOAT8OID, 0, live_tuple_percent},
+	{"dead_tuples", INT8OID, SST_DEAD_TUPLES},
+	{"dead_tuple_bytes", INT8OID, SST_DEAD_TUPLE_BYTES},
+	{"dead_tuple_percent", FLOAT8OID, 0, dead_tuple_percent},
 	{"recently_dead_tuples", INT8OID, SST_RECENTLY_DEAD_TUPLES},
 	{"insert_in_progress_tuples", INT8OID, SST_INSERTING_TUPLES},
 	{"delete_in_progress_tuples", INT8OID, 0, delete_in_progress_tuples},
 	{"dead_line_pointers", INT8OID, SST_DEAD_ITEMS},
 	{"redirect_line_pointers", INT8OID, SST_REDIRECT_ITEMS},
 	{"unused_line_pointers", INT8OID, SST_UNUSED_ITEMS},
-	{"pages", INT8OID, 0, sst_blocks_column},
-	{"all_visible_pages", INT8OID, SST_MAP_VISIBLE_BLOCKS},
-	{"all_frozen_pages", INT8OID, SST_MAP_FROZEN_BLOCKS},
-	{"truncatable_pages", INT8OID, SST_TRUNCATABLE_PAGES},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"free_percent", FLOAT8OID, 0, free_percent},
+	{"largest_free_bytes", INT8OID, 0, largest_free_bytes},
+	{"fsm_free_bytes", INT8OID, SST_MAP_FREE_BYTES},
+	{"fsm_largest_free_bytes", INT8OID, 0, fsm_largest_free_bytes},
 	{"new_pages", INT8OID, SST_NEW_PAGES},
 	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
 	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
 	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
-	{"largest_free_space", INT4OID, 0, largest_free_space},
-	{"fsm_free_space", INT8OID, SST_MAP_FREE_BYTES},
-	{"fsm_pages_with_free_space", INT8OID, SST_MAP_FREE_BLOCKS},
-	{"fsm_largest_free_space", INT4OID, 0, fsm_largest_free_space},
 	{"note", TEXTOID, 0, sst_note_column},
 };
 
@@ -173,7 +201,8 @@ sst_table_stats(PG_FUNCTION_ARGS)
 
 /*
  * A row for each table of an inheritance or partition tree, and one for their
- * sum.  A table that cannot be read has a row that says why.
+ * sum; of a table without children, its rows only.  A table that cannot be read
+ * has a row that says why.
  */
 Datum
 sst_table_stats_tree(PG_FUNCTION_ARGS)
@@ -202,7 +231,8 @@ sst_table_stats_tree(PG_FUNCTION_ARGS)
 		}
 		sst_target_close(&target);
 	}
-	put_row(&row, &sum);
+	if (tree.has_sum)
+		put_row(&row, &sum);
 
 	sst_tree_end(&tree);
 

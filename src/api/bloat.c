@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * reclaim.c
+ * bloat.c
  *	  What a relation would give back if it were built anew
  *
  * An index cannot say which of its entries are for rows that are dead and have not
@@ -11,7 +11,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/api/reclaim.c
+ *	  src/api/bloat.c
  *
  *-------------------------------------------------------------------------
  */
@@ -30,7 +30,7 @@
 #include "run/progress.h"
 #include "run/sampling.h"
 
-PG_FUNCTION_INFO_V1(sst_reclaim);
+PG_FUNCTION_INFO_V1(sst_bloat);
 
 /* Indexes with an entry for each row, whose size follows from these */
 #define SIZED_BY_ENTRIES (SST_BTREE | SST_HASH | SST_GIN | SST_GIST | \
@@ -262,27 +262,23 @@ put_row(SstRow *row, const Prediction *prediction)
 
 	sst_put_regclass(row, "relation", prediction->relid);
 	sst_put_int64(row, "bytes", (int64) bytes);
-	sst_put_bytes(row, "predicted_bytes", predicted.value);
-	sst_put_bytes(row, "predicted_low", predicted.low);
-	sst_put_bytes(row, "predicted_high", predicted.high);
-	sst_put_bytes(row, "reclaimable_bytes", back.value);
-	sst_put_bytes(row, "reclaimable_low", back.low);
-	sst_put_bytes(row, "reclaimable_high", back.high);
+	sst_put_bytes_estimate(row, "predicted_bytes", predicted);
+	sst_put_bytes_estimate(row, "reclaimable_bytes", back);
 	sst_put_float8(row, "reclaimable_percent",
-				   bytes == 0 ? back.value : 100 * back.value / bytes);
+				   bytes == 0 ? NAN : 100 * back.value / bytes);
 	sst_put_int64(row, "blocks_read", prediction->nread);
 	sst_put_int64(row, "blocks_total", prediction->nblocks);
-	sst_put_bool(row, "exact", prediction->exact);
-	sst_put_text(row, "reason",
+	sst_put_text(row, "measured", prediction->exact ? "exact" : "sampled");
+	sst_put_text(row, "note",
 				 prediction->reason ? _(prediction->reason) : NULL);
 	sst_row_store(row);
 }
 
 Datum
-sst_reclaim(PG_FUNCTION_ARGS)
+sst_bloat(PG_FUNCTION_ARGS)
 {
 	Oid			relid = sst_relation_argument(fcinfo);
-	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 2);
+	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
 	Look		look;
 	Oid			tableoid;
 	Oid			toastid;
@@ -292,10 +288,10 @@ sst_reclaim(PG_FUNCTION_ARGS)
 	instr_time	start;
 
 	look.nsample = sst_sample_size_argument(fcinfo, 1);
-	look.seed = sst_seed_argument(fcinfo, 3);
+	look.seed = sst_seed_argument(fcinfo, 2);
 
 	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("reclaim", 1, SST_PROGRESS_UNKNOWN);
+	sst_progress_begin("bloat", 1, SST_PROGRESS_UNKNOWN);
 	sst_target_adopt(&target, sst_open_with_table(relid, &tableoid),
 					 SST_ANY_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);
@@ -323,7 +319,7 @@ sst_reclaim(PG_FUNCTION_ARGS)
 	if (with_toast == SST_TOAST_SUMMED)
 		put_row(&row, &prediction);
 
-	sst_remember_call("reclaim", relid, start, &look.io_stats);
+	sst_remember_call("bloat", relid, start, &look.io_stats);
 	sst_target_close(&target);
 	if (OidIsValid(tableoid))
 		UnlockRelationOid(tableoid, AccessShareLock);
