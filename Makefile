@@ -42,9 +42,7 @@ OBJS = \
 	src/api/table_stats.o \
 	src/api/tree.o \
 	src/compat/catalog.o \
-	src/compat/checksum.o \
 	src/compat/compat.o \
-	src/compat/read_stream.o \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
 	src/run/limits.o \
@@ -67,16 +65,24 @@ OBJS = \
 	src/stats/estimate.o \
 	src/stats/interval.o \
 	src/stats/page_sample.o \
+	src/stats/sample_statistics.o \
+	src/stats/sizing.o \
 	src/stats/variance.o \
 	src/stream/buffered.o \
-	src/stream/read_block_noerror.o \
+	src/stream/bundled_read_stream.o \
+	src/stream/checksum.o \
+	src/stream/direct_page_check.o \
 	src/stream/file_sync.o \
 	src/stream/file_uring.o \
-	src/stream/direct_page_check.o \
+	src/stream/read_block_noerror.o \
+	src/stream/run_queue.o \
+	src/stream/segment_file.o \
 	src/stream/stream.o \
 	src/stream/stream_buffer.o \
 	src/stream/stream_file.o \
+	src/stream/wal_position.o \
 	src/streamstat.o \
+	src/relation/refuse.o \
 	src/relation/relations.o \
 	src/relation/target.o \
 	src/visit/any.o \
@@ -141,7 +147,7 @@ $(error $(PG_CONFIG) names no PostgreSQL server with development files: install 
 endif
 
 $(OBJS): $(wildcard $(STREAMSTAT_DIR)/src/*.h $(STREAMSTAT_DIR)/src/*/*.h)
-src/compat/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
+src/stream/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
 
 # A VPATH build has no directories for the objects yet.
 $(OBJS): | objdirs

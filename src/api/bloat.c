@@ -88,7 +88,7 @@ share_of_entries_kept(const SstTarget *index, const SstBloatEstimate *measured,
 	double		share = 1;
 
 	sst_target_examine(&table, relation_open(tableoid, NoLock));
-	if (table.kind == SST_HEAP && table.obstacle == NULL)
+	if (table.kind == SST_HEAP && sst_target_is_readable(&table))
 	{
 		sst_sample_scan(&table, look->nsample, look->seed, NULL, NULL, &sample,
 						&result);

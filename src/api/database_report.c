@@ -35,6 +35,7 @@
 #include "api/advice.h"
 #include "api/call.h"
 #include "api/row.h"
+#include "relation/refuse.h"
 #include "run/progress.h"
 #include "report/schedule.h"
 
@@ -130,15 +131,12 @@ is_being_worked_on(Oid tableoid)
 static const char *
 known_reason(const SstRelation *relation)
 {
-	if (relation->other_temp)
-		return _("temporary relation of another session");
-	if (relation->persistence != RELPERSISTENCE_PERMANENT && RecoveryInProgress())
-		return _("no data during recovery");
-	if (!relation->valid && is_being_worked_on(relation->parent))
+	SstTargetState state = sst_listed_state(relation);
+
+	if ((state == SST_TARGET_INVALID || state == SST_TARGET_NOT_READY) &&
+		is_being_worked_on(relation->parent))
 		return _("index is not valid, or not yet: its table is locked by another session");
-	if (!relation->valid)
-		return _("index is not valid");
-	return NULL;
+	return sst_state_note(state);
 }
 
 /* Make the session's report anew, and list what it is about. */
@@ -306,7 +304,9 @@ put_row(SstRow *row, const Report *report, int i)
 	const SstReportEntry *entry = &report->run.entries[i];
 	SstEstimate back = expected_back(report, i);
 	bool		in_the_making = !relation->valid &&
-		entry->reason != NULL && strcmp(entry->reason, _("index is not valid")) != 0;
+		entry->reason != NULL && strcmp(entry->reason,
+			   sst_state_note(relation->ready ? SST_TARGET_INVALID :
+							  SST_TARGET_NOT_READY)) != 0;
 
 	sst_put_regclass(row, "relation", relation->relid);
 	sst_put_text(row, "schema_name", relation->schema);

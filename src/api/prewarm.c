@@ -23,7 +23,7 @@
 #include "api/result.h"
 #include "run/prewarm.h"
 #include "run/progress.h"
-#include "relation/target.h"
+#include "relation/refuse.h"
 
 PG_FUNCTION_INFO_V1(sst_pg_prewarm);
 
@@ -100,7 +100,6 @@ Datum
 sst_pg_prewarm(PG_FUNCTION_ARGS)
 {
 	SstPrewarmPlan plan;
-	char	   *forkname;
 	Relation	rel;
 	Oid			relid;
 	Oid			tableoid;
@@ -115,31 +114,10 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 				 errmsg("relation cannot be null")));
 	relid = PG_GETARG_OID(0);
 	plan.mode = parse_mode(required_text(fcinfo, 1, "prewarm type"));
-	forkname = required_text(fcinfo, 2, "relation fork");
-	plan.forknum = forkname_to_number(forkname);
+	plan.forknum = forkname_to_number(required_text(fcinfo, 2, "relation fork"));
 
 	rel = open_for_prewarm(relid, &tableoid);
-
-#ifdef SST_PREWARM_CHECKS_STORAGE
-	if (!RELKIND_HAS_STORAGE(rel->rd_rel->relkind))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("relation \"%s\" does not have storage",
-						RelationGetRelationName(rel)),
-				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
-#endif
-	if (!smgrexists(RelationGetSmgr(rel), plan.forknum))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("fork \"%s\" does not exist for this relation",
-						forkname)));
-
-	sst_refuse_other_temp(rel, NULL);
-	if (sst_is_being_built(rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is being built, or was not completed",
-						RelationGetRelationName(rel))));
+	sst_refuse_for_pg_prewarm(rel, plan.forknum);
 
 	nblocks = RelationGetNumberOfBlocksInFork(rel, plan.forknum);
 	plan.first = block_argument(fcinfo, 3, "starting", nblocks, 0);

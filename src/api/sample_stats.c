@@ -17,6 +17,7 @@
 #include "api/call.h"
 #include "run/progress.h"
 #include "run/sampling.h"
+#include "stats/sample_statistics.h"
 
 PG_FUNCTION_INFO_V1(sst_sample_stats);
 

@@ -219,7 +219,7 @@ sst_table_stats_tree(PG_FUNCTION_ARGS)
 
 	while (sst_tree_next(&tree, &target))
 	{
-		if (target.obstacle == NULL)
+		if (sst_target_is_readable(&target))
 			measure_with_toast(&row, &target, with_toast, &sum,
 							   &tree.io_stats);
 		else

@@ -65,7 +65,7 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 
 /*
  * Open the next relation; false at the end.  Partitioned ones are left out, and
- * those that are gone by now.  Others that cannot be read have an obstacle.
+ * those that are gone by now.  Others that cannot be read have a note.
  */
 bool
 sst_tree_next(SstTree *tree, SstTarget *target)

@@ -82,7 +82,6 @@ extern void sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
 							  ForkNumber forknum);
 extern void sst_plan_visitor(const SstScanPlan *plan, Relation rel,
 							 SstVisitor *visitor);
-extern const SstStatistic *sst_statistics(SstTargetKind kind, int *nstatistics);
 
 extern void sst_result_init(SstScanResult *result, const SstScanPlan *plan);
 extern void sst_result_merge(SstScanResult *into, const SstScanResult *from);

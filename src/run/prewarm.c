@@ -20,6 +20,7 @@
 #include "run/prewarm.h"
 #include "run/progress.h"
 #include "stream/file_reader.h"
+#include "stream/segment_file.h"
 #include "streamstat.h"
 
 /* Blocks from one report of progress to the next */
@@ -121,7 +122,7 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 		{
 			BlockNumber nadvised = run_length(advised, end, run_blocks);
 
-			(void) sst_advise(&advice_file, advised, nadvised);
+			(void) sst_segment_file_advise(&advice_file, advised, nadvised);
 			advised += nadvised;
 		}
 

@@ -21,6 +21,8 @@
 #include "run/maps.h"
 #include "run/sampling.h"
 #include "run/scan.h"
+#include "stats/sample_statistics.h"
+#include "stats/sizing.h"
 
 /* The map is read if the sample is not small, and so many times as large. */
 #define MIN_BLOCKS_WITH_MAP 64
@@ -32,12 +34,11 @@
 /* What the size of a sample is begun with, when a margin is asked for */
 #define FIRST_SAMPLE 128
 
-/* When time runs out, a sample that is not so much larger is left. */
-#define WORTH_WHILE 1.5
-#define MOST_AT_ONCE 8
-
-/* A sample is to be that much larger than it seems to have to be. */
-#define SAFETY 1.3
+/*
+ * A sample grows by this factor when its margin is not known, and at most when
+ * there is a time limit.
+ */
+#define MAX_GROWTH 8
 
 static bool
 within(const SstLimits *limits)
@@ -182,25 +183,6 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 }
 
 /*
- * When a sample of nsampled of nblocks has given a margin, how large a sample
- * will give the one that is wanted?
- */
-BlockNumber
-sst_sample_needed(BlockNumber nblocks, BlockNumber nsampled,
-				  double margin, double wanted)
-{
-	double		needed = 8.0 * nsampled;
-
-	if (!isinf(margin) && wanted > 0)
-		needed = SAFETY * nsampled * (margin / wanted) * (margin / wanted);
-
-	/* It is as fast to read all. */
-	if (needed > nblocks / 2)
-		return nblocks;
-	return Max((BlockNumber) needed, nsampled + 1);
-}
-
-/*
  * How many blocks is there time for, when nblocks took so long?  Not all of it: the
  * next ones can take longer.  And not many times as many, so that something is
  * left if they do.
@@ -213,7 +195,7 @@ blocks_in_time(const SstLimits *limits, BlockNumber nblocks, instr_time took)
 
 	if (isinf(left))
 		return MaxBlockNumber;
-	return Min(0.8 * left / seconds, MOST_AT_ONCE) * nblocks;
+	return Min(0.8 * left / seconds, MAX_GROWTH) * nblocks;
 }
 
 /* The margin of what the sample is mainly for, in its own unit */
@@ -281,7 +263,9 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 		if (reached <= margin)
 			return SST_SAMPLE_MARGIN;
 
-		nsample = sst_sample_needed(nblocks, nsample, reached, margin);
+		nsample = (BlockNumber)
+			sst_larger_sample(nblocks, nsample,
+							  sst_sample_growth(reached, margin, MAX_GROWTH));
 		if (nsample > most - nread)
 		{
 			/* A sample that is hardly larger would be no better. */
@@ -292,7 +276,7 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 		in_time = blocks_in_time(limits, sample->nsampled, took);
 		if (nsample > in_time)
 		{
-			if (in_time < sample->nsampled * WORTH_WHILE)
+			if (in_time < sample->nsampled * SST_MIN_GROWTH)
 				return SST_SAMPLE_LIMITS;
 			nsample = (BlockNumber) in_time;
 		}
