@@ -50,7 +50,7 @@ typedef struct SstFileStream
 	SubTransactionId subid;		/* where it began */
 
 	int			max_blocks;		/* of a run */
-	bool		strict;
+	SstRules	rules;
 	SstDirectPageCheck pages;
 	SstBlockReader careful;
 
@@ -368,7 +368,7 @@ read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 {
 	SstStream  *base = &stream->base;
 
-	if (!stream->strict)
+	if (stream->rules == SST_RULES_TOLERANT)
 	{
 		sst_read_block_noerror(&stream->careful, blkno, page);
 		return;
@@ -468,12 +468,12 @@ file_stream_end(SstStream *base)
  *
  * The relation must be open and locked until the end.  What the stream did is
  * added to the report as it goes.  Pages that the buffer manager refuses are
- * errors if strict is set, else they have no image.
+ * errors by contrib's rules, else they have no image.
  */
 SstStream *
 sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 					  BlockNumber nblocks, BufferAccessStrategy strategy,
-					  bool strict, SstIoStats *io_stats)
+					  SstRules rules, SstIoStats *io_stats)
 {
 	static bool registered = false;
 	MemoryContext oldcontext;
@@ -506,7 +506,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	MemoryContextRegisterResetCallback(context, &stream->callback);
 
 	stream->max_blocks = sst_run_blocks();
-	stream->strict = strict;
+	stream->rules = rules;
 	oldcontext = MemoryContextSwitchTo(context);
 	sst_direct_page_check_init(&stream->pages, rel, forknum, nblocks, &stream->file);
 	MemoryContextSwitchTo(oldcontext);
