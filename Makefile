@@ -54,7 +54,9 @@ OBJS = \
 	src/run/progress.o \
 	src/report/schedule.o \
 	src/run/sampling.o \
+	src/run/refused_pages.o \
 	src/run/scan.o \
+	src/run/scan_loop.o \
 	src/run/subtransaction.o \
 	src/source/chunks.o \
 	src/source/source_range.o \

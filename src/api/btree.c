@@ -130,7 +130,7 @@ pgstatindex_internal(FunctionCallInfo fcinfo, Relation rel)
 	SstRelationStats found;
 
 	sst_target_adopt(&target, rel, SST_BTREE);
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found, "pgstatindex");
+	sst_scan_as_contrib(&target, SST_COUNT_ITEMS, &found, "pgstatindex");
 	sst_report_corrupt_index(&target, &found);
 	sst_target_close(&target);
 

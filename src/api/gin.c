@@ -112,7 +112,7 @@ sst_pgstatginindex(PG_FUNCTION_ARGS)
 
 	sst_open_argument(fcinfo, &target, SST_GIN);
 	target.nblocks = Min(target.nblocks, 1);
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found,
+	sst_scan_as_contrib(&target, SST_COUNT_ITEMS, &found,
 						"pgstatginindex");
 	sst_target_close(&target);
 

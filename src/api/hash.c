@@ -121,7 +121,7 @@ sst_pgstathashindex(PG_FUNCTION_ARGS)
 	_hash_relbuf(target.rel, _hash_getbuf(target.rel, HASH_METAPAGE, HASH_READ,
 										  LH_META_PAGE));
 
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found,
+	sst_scan_as_contrib(&target, SST_COUNT_ITEMS, &found,
 						"pgstathashindex");
 	report_unexpected_type(&target, &found);
 	sst_report_corrupt_index(&target, &found);
