@@ -46,6 +46,7 @@ OBJS = \
 	src/compat/read_stream.o \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
+	src/run/call.o \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/report/bloat_estimate.o \

@@ -61,7 +61,7 @@ Datum
 sst_hash_stats(PG_FUNCTION_ARGS)
 {
 	return sst_index_row(fcinfo, SST_HASH, hash_columns,
-						 lengthof(hash_columns), "hash_stats");
+						 lengthof(hash_columns));
 }
 
 /*
@@ -102,8 +102,7 @@ sst_pgstathashindex(PG_FUNCTION_ARGS)
 	_hash_relbuf(target.rel, _hash_getbuf(target.rel, HASH_METAPAGE, HASH_READ,
 										  LH_META_PAGE));
 
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found,
-						"pgstathashindex");
+	sst_scan_as_contrib(fcinfo, &target, SST_RULES_PGSTATINDEX, &found);
 	report_unexpected_type(&target, &found);
 	sst_report_corrupt_index(&target, &found);
 	sst_target_close(&target);

@@ -24,6 +24,7 @@
 
 #include "api/call.h"
 #include "api/tree.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "run/scan.h"
 
@@ -159,23 +160,21 @@ sst_index_stats(PG_FUNCTION_ARGS)
 	Relation	rel;
 	SstTarget	target;
 	SstRelationStats found = {.unread = true};
-	SstIoStats io_stats;
-	instr_time	start;
+	SstCall		call;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("relation cannot be null")));
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("index_stats", 1, SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	rel = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
 	if (rel == NULL)
 	{
 		sst_counters_init(&found.counters);
 		found.relid = PG_GETARG_OID(0);
 		found.note = _("relation does not exist");
-		sst_progress_end();
+		sst_call_end(&call);
 		return sst_form_row(fcinfo, columns, lengthof(columns), &found);
 	}
 
@@ -183,9 +182,9 @@ sst_index_stats(PG_FUNCTION_ARGS)
 		sst_require_kind(rel, SST_ANY_INDEX);
 	sst_target_examine(&target, rel);
 
-	sst_io_stats_init(&io_stats, sst_choose_io_path(rel));
-	measure(&target, &found, &io_stats);
-	sst_remember_call("index_stats", RelationGetRelid(rel), start, &io_stats);
+	sst_call_set_relation(&call, rel);
+	measure(&target, &found, &call.io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, columns, lengthof(columns), &found);
@@ -201,12 +200,12 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 	SstTarget	target;
 
 	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX, RELKIND_PARTITIONED_INDEX,
-				   &sum, "index_stats_tree");
+				   &sum);
 	sst_begin_rows(fcinfo, columns, lengthof(columns));
 
 	while (sst_tree_next(&tree, &target))
 	{
-		measure(&target, &found, &tree.io_stats);
+		measure(&target, &found, &tree.call.io_stats);
 		sst_target_close(&target);
 		sst_put_row(fcinfo, columns, lengthof(columns), &found);
 

@@ -30,6 +30,7 @@
 #include "api/advice.h"
 #include "api/call.h"
 #include "report/bloat_estimate.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "run/sampling.h"
 
@@ -53,7 +54,7 @@ typedef struct Look
 {
 	BlockNumber nsample;
 	uint32		seed;
-	SstIoStats io_stats;
+	SstIoStats *io_stats;		/* of the call */
 } Look;
 
 /* A row to be */
@@ -95,7 +96,7 @@ share_of_entries_kept(const SstTarget *index, const SstBloatEstimate *measured,
 	{
 		sst_sample_scan(&table, look->nsample, look->seed, NULL, NULL, &sample,
 						&result);
-		sst_io_stats_merge(&look->io_stats, &result.io_stats);
+		sst_io_stats_merge(look->io_stats, &result.io_stats);
 
 		kept = sst_estimate(&kept_share, &sample).value / 100;
 		if (!isnan(kept) && entries > 0)
@@ -184,7 +185,7 @@ predict(const SstTarget *target, Oid tableoid, Look *look,
 
 	memset(prediction, 0, sizeof(Prediction));
 	sst_estimate_bloat(target, look->nsample, look->seed, NULL, &measured);
-	sst_io_stats_merge(&look->io_stats, &measured.io_stats);
+	sst_io_stats_merge(look->io_stats, &measured.io_stats);
 
 	prediction->relid = RelationGetRelid(target->rel);
 	prediction->nblocks = measured.nblocks;
@@ -293,17 +294,17 @@ sst_reclaim(PG_FUNCTION_ARGS)
 	Oid			toastid;
 	SstTarget	target;
 	Prediction	prediction;
-	instr_time	start;
+	SstCall		call;
 
 	look.nsample = sst_sample_size_argument(fcinfo, 1);
 	look.seed = sst_seed_argument(fcinfo, 3);
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("reclaim", 1, SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_target_adopt(&target, sst_open_with_table(relid, &tableoid),
 					 SST_ANY_INDEX | SST_TABLE);
 	InitMaterializedSRF(fcinfo, 0);
-	sst_io_stats_init(&look.io_stats, sst_choose_io_path(target.rel));
+	sst_call_set_relation(&call, target.rel);
+	look.io_stats = &call.io_stats;
 
 	predict(&target, tableoid, &look, &prediction);
 	if (with_toast != SST_TOAST_SUMMED)
@@ -327,7 +328,7 @@ sst_reclaim(PG_FUNCTION_ARGS)
 	if (with_toast == SST_TOAST_SUMMED)
 		put_row(fcinfo, &prediction);
 
-	sst_remember_call("reclaim", relid, start, &look.io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 	if (OidIsValid(tableoid))
 		UnlockRelationOid(tableoid, AccessShareLock);

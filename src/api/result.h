@@ -14,7 +14,6 @@
 #define SST_RESULT_H
 
 #include "fmgr.h"
-#include "portability/instr_time.h"
 #include "stats/counters.h"
 #include "stream/stream.h"
 #include "relation/target.h"
@@ -78,9 +77,5 @@ extern Datum sst_percent(uint64 part, uint64 whole, bool *isnull);
 extern Datum sst_two_decimals(double percent);
 
 extern void sst_relation_stats_init(SstRelationStats *found, const SstTarget *target);
-
-/* What stream_stats() tells */
-extern void sst_remember_call(const char *function, Oid relid,
-							  instr_time start, const SstIoStats *io_stats);
 
 #endif							/* SST_RESULT_H */

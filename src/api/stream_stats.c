@@ -17,38 +17,9 @@
 #include "utils/builtins.h"
 
 #include "api/result.h"
-#include "run/progress.h"
+#include "run/call.h"
 
 PG_FUNCTION_INFO_V1(sst_stream_stats);
-
-static struct
-{
-	const char *function;		/* NULL before the first call */
-	Oid			relid;
-	double		elapsed_ms;
-	SstIoStats io_stats;
-}			last_call;
-
-/*
- * Remember a call that has done its reading, for stream_stats(), and report no
- * more progress of it.
- */
-void
-sst_remember_call(const char *function, Oid relid, instr_time start,
-				  const SstIoStats *io_stats)
-{
-	instr_time	elapsed;
-
-	INSTR_TIME_SET_CURRENT(elapsed);
-	INSTR_TIME_SUBTRACT(elapsed, start);
-
-	last_call.function = function;
-	last_call.relid = relid;
-	last_call.elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
-	last_call.io_stats = *io_stats;
-
-	sst_progress_end();
-}
 
 static const char *const stream_names[] = {
 	[SST_STREAM_SERVER] = "read stream of the server",
@@ -81,20 +52,22 @@ average_or_null(int64 sum, int64 count, bool *isnull)
 Datum
 sst_stream_stats(PG_FUNCTION_ARGS)
 {
-	const SstIoStats *io_stats = &last_call.io_stats;
+	const SstCall *call = sst_last_call();
+	const SstIoStats *io_stats;
 	TupleDesc	tupdesc;
 	Datum		values[16];
 	bool		nulls[16] = {0};
 	int			i = 0;
 
-	if (last_call.function == NULL)
+	if (call == NULL)
 		PG_RETURN_NULL();
+	io_stats = &call->io_stats;
 
 	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 
-	values[i++] = CStringGetTextDatum(last_call.function);
-	values[i++] = ObjectIdGetDatum(last_call.relid);
+	values[i++] = CStringGetTextDatum(call->function);
+	values[i++] = ObjectIdGetDatum(call->relid);
 	values[i++] = CStringGetTextDatum(stream_names[io_stats->stream]);
 	nulls[i] = io_stats->reader == SST_IO_METHOD_AUTO;
 	if (!nulls[i])
@@ -115,11 +88,11 @@ sst_stream_stats(PG_FUNCTION_ARGS)
 								io_stats->advice_calls, &nulls[i]);
 	i++;
 	values[i++] = Int64GetDatum(io_stats->look_ahead_max);
-	values[i++] = Float8GetDatum(last_call.elapsed_ms);
-	nulls[i] = last_call.elapsed_ms <= 0;
+	values[i++] = Float8GetDatum(call->elapsed_ms);
+	nulls[i] = call->elapsed_ms <= 0;
 	if (!nulls[i])
 		values[i] = Float8GetDatum(io_stats->blocks_requested * (double) BLCKSZ /
-								   (last_call.elapsed_ms / 1000.0));
+								   (call->elapsed_ms / 1000.0));
 	i++;
 	Assert(i == tupdesc->natts);
 
