@@ -45,6 +45,7 @@ OBJS = \
 	src/compat/compat.o \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
+	src/run/call.o \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/report/bloat_estimate.o \

@@ -36,6 +36,7 @@
 #include "api/call.h"
 #include "api/row.h"
 #include "relation/refuse.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "report/schedule.h"
 
@@ -161,8 +162,6 @@ begin_report(const SstReport *limits)
 	sst_io_stats_init(&report->run.streams,
 						   sst_io_path == SST_IO_PATH_BUFFER ?
 						   SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
-	sst_progress_begin("database_report", SST_PROGRESS_UNKNOWN,
-					   SST_PROGRESS_UNKNOWN);
 	sst_progress_phase(SST_PHASE_CATALOG);
 
 	sst_list_relations(&report->relations);
@@ -477,12 +476,16 @@ form_summary(FunctionCallInfo fcinfo)
 
 /* Make a report. */
 static void
-make_report(const SstReport *limits)
+make_report(FunctionCallInfo fcinfo, const SstReport *limits)
 {
-	SstReport  *run = &begin_report(limits)->run;
+	SstCall		call;
+	SstReport  *run;
 
+	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
+	run = &begin_report(limits)->run;
 	sst_report_run(run);
-	sst_remember_call("database_report", InvalidOid, run->start, &run->streams);
+	call.io_stats = run->streams;
+	sst_call_end(&call);
 }
 
 /*
@@ -495,7 +498,7 @@ sst_database_report(PG_FUNCTION_ARGS)
 	SstReport	limits;
 
 	get_limits(fcinfo, &limits);
-	make_report(&limits);
+	make_report(fcinfo, &limits);
 	return_rows(fcinfo);
 
 	return (Datum) 0;
@@ -538,14 +541,14 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 
 	get_limits(fcinfo, &limits);
 	if (atomic)
-		make_report(&limits);
+		make_report(fcinfo, &limits);
 	else
 	{
 		if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
 			elog(ERROR, "SPI_connect failed");
 		begin_transaction_anew();
 		limits.between = begin_transaction_anew;
-		make_report(&limits);
+		make_report(fcinfo, &limits);
 		if (SPI_finish() != SPI_OK_FINISH)
 			elog(ERROR, "SPI_finish failed");
 	}

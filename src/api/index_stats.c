@@ -23,6 +23,7 @@
 
 #include "api/call.h"
 #include "api/tree.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "run/scan.h"
 
@@ -153,25 +154,23 @@ sst_index_stats(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
 	SstRelationStats found;
-	SstIoStats io_stats;
+	SstCall		call;
 	Oid			relid = sst_relation_argument(fcinfo);
-	instr_time	start;
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("index_stats", 1, SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_target_try_open(&target, relid, SST_ANY_INDEX);
 	if (target.state == SST_TARGET_MISSING)
 	{
 		sst_relation_stats_init(&found, &target);
-		sst_progress_end();
+		sst_call_end(&call);
 		return sst_form_row(fcinfo, columns, lengthof(columns), &found);
 	}
 	if (target.rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX)
 		sst_require_kind(target.rel, SST_ANY_INDEX);
 
-	sst_io_stats_init(&io_stats, sst_choose_io_path(target.rel));
-	measure(&target, &found, &io_stats);
-	sst_remember_call("index_stats", relid, start, &io_stats);
+	sst_call_set_relation(&call, target.rel);
+	measure(&target, &found, &call.io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, columns, lengthof(columns), &found);
@@ -191,12 +190,12 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 	SstTarget	target;
 
 	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX, RELKIND_PARTITIONED_INDEX,
-				   &sum, "index_stats_tree");
+				   &sum);
 	sst_rows_begin(&row, fcinfo);
 
 	while (sst_tree_next(&tree, &target))
 	{
-		measure(&target, &found, &tree.io_stats);
+		measure(&target, &found, &tree.call.io_stats);
 		sst_target_close(&target);
 		sst_put_row(&row, columns, lengthof(columns), &found);
 
