@@ -19,6 +19,7 @@ PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream
 OBJS = \
 	$(WIN32RES) \
 	src/api/advice.o \
+	src/api/bloat.o \
 	src/api/brin.o \
 	src/api/btree.o \
 	src/api/call.o \
@@ -32,10 +33,10 @@ OBJS = \
 	src/api/pgstattuple.o \
 	src/api/prewarm.o \
 	src/api/progress.o \
-	src/api/reclaim.o \
 	src/api/relpages.o \
 	src/api/result.o \
-	src/api/sample.o \
+	src/api/row.o \
+	src/api/sample_stats.o \
 	src/api/spgist.o \
 	src/api/stream_stats.o \
 	src/api/table_stats.o \
@@ -60,6 +61,7 @@ OBJS = \
 	src/report/schedule.o \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
+	src/run/call.o \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/run/parallel.o \
@@ -113,7 +115,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors sample tables reclaim reclaim_more report stats readonly
+REGRESS = setup recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors sample_stats tables bloat bloat_more report stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -14,12 +14,10 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "tcop/pquery.h"
@@ -27,12 +25,12 @@
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "api/advice.h"
 #include "api/call.h"
 #include "api/row.h"
 #include "report/schedule.h"
+#include "run/call.h"
 #include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_database_report);
@@ -40,20 +38,9 @@ PG_FUNCTION_INFO_V1(sst_run_database_report);
 PG_FUNCTION_INFO_V1(sst_last_database_report);
 PG_FUNCTION_INFO_V1(sst_database_report_summary);
 
-#define REPORT_COLUMNS 23
-#define SUMMARY_COLUMNS 14
-
 /*
  * Arguments
  */
-
-static void
-report_null(const char *argument)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s cannot be null", argument)));
-}
 
 /* A number of bytes, as pg_size_bytes() takes it */
 static int64
@@ -63,41 +50,44 @@ bytes_argument(FunctionCallInfo fcinfo, int argno)
 											 PG_GETARG_DATUM(argno)));
 }
 
-/* Fill in the limits from the arguments: budget, max_time, max_rate, margin, seed */
+/* The limits of a report that is given none */
+#define DEFAULT_MARGIN 2.0
+#define DEFAULT_SECONDS 60.0
+
+/* Fill in the limits from the arguments: margin, budget, max_time, max_rate, seed */
 static void
 get_limits(FunctionCallInfo fcinfo, SstReportLimits *limits)
 {
 	memset(limits, 0, sizeof(SstReportLimits));
 
-	if (PG_ARGISNULL(0))
-		report_null("budget");
-	limits->budget = bytes_argument(fcinfo, 0);
+	limits->margin = PG_ARGISNULL(0) ? DEFAULT_MARGIN : PG_GETARG_FLOAT8(0);
+	if (!(limits->margin >= 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("margin must not be negative")));
+
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("budget cannot be null")));
+	limits->budget = bytes_argument(fcinfo, 1);
 	if (limits->budget < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("budget must not be negative")));
 
-	if (PG_ARGISNULL(1))
-		report_null("time limit");
-	limits->max_seconds = sst_seconds_argument(fcinfo, 1);
+	limits->max_seconds = PG_ARGISNULL(2) ? DEFAULT_SECONDS :
+		sst_seconds_argument(fcinfo, 2);
 
-	if (!PG_ARGISNULL(2))
+	if (!PG_ARGISNULL(3))
 	{
-		limits->max_rate = bytes_argument(fcinfo, 2);
+		limits->max_rate = bytes_argument(fcinfo, 3);
 		if (limits->max_rate <= 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("rate must be greater than zero"),
 					 errhint("Give bytes per second, or null for no limit.")));
 	}
-
-	if (PG_ARGISNULL(3))
-		report_null("margin");
-	limits->margin = PG_GETARG_FLOAT8(3);
-	if (!(limits->margin >= 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("margin must not be negative")));
 
 	limits->seed = sst_seed_argument(fcinfo, 4);
 }
@@ -182,53 +172,38 @@ entry_note(const SstReportEntry *entry)
 }
 
 static void
-put_estimate(SstRow *row, SstEstimate estimate)
-{
-	sst_put_float(row, estimate.value);
-	sst_put_float(row, estimate.low);
-	sst_put_float(row, estimate.high);
-}
-
-static void
-fill_row(SstRow *row, const SstReport *report, int i)
+put_row(SstRow *row, const SstReport *report, int i)
 {
 	const SstRelation *relation = &report->relations.relation[i];
 	const SstReportEntry *entry = &report->entries[i];
 	SstEstimate reclaimable = reclaimable_bytes(report, i);
 
-	row->n = 0;
-	sst_put(row, ObjectIdGetDatum(relation->relid));
-	sst_put_text(row, relation->schema);
-	sst_put_text(row, relation->name);
-	sst_put_oid(row, relation->parent);
-	sst_put_text(row, relation->parent_name == NULL ? NULL :
+	sst_put_regclass(row, "relation", relation->relid);
+	sst_put_text(row, "schema_name", relation->schema);
+	sst_put_text(row, "relation_name", relation->name);
+	sst_put_regclass(row, "parent", relation->parent);
+	sst_put_text(row, "parent_name", relation->parent_name == NULL ? NULL :
 				 quote_qualified_identifier(relation->parent_schema,
 											relation->parent_name));
-	sst_put_text(row, kind_name(relation));
-	sst_put_text(row, OidIsValid(relation->amoid) ? get_am_name(relation->amoid) : NULL);
-	sst_put_text(row, measured_name(entry->measured));
-
-	if (relation->bytes < 0 && entry->measured == SST_SKIPPED)
-		sst_put_null(row);
-	else
-		sst_put(row, Int64GetDatum(entry_bytes(report, i)));
-	sst_put(row, Int64GetDatum((int64) entry->nread * BLCKSZ));
-	put_estimate(row, entry->estimate.free_percent);
-	put_estimate(row, entry->estimate.dead_percent);
-
-	sst_put_bytes(row, entry->estimate.rebuilt_blocks.value * BLCKSZ);
-	sst_put_bytes(row, reclaimable.value);
-	sst_put_bytes(row, reclaimable.low);
-	sst_put_bytes(row, reclaimable.high);
-
-	if (relation->last_vacuum != 0)
-		sst_put(row, TimestampTzGetDatum(relation->last_vacuum));
-	else
-		sst_put_null(row);
-	sst_put_text(row, entry_note(entry));
-	sst_put_text(row, relation->other_temp || relation->building ? NULL :
+	sst_put_text(row, "kind", kind_name(relation));
+	sst_put_text(row, "access_method", OidIsValid(relation->amoid) ?
+				 get_am_name(relation->amoid) : NULL);
+	sst_put_timestamptz(row, "last_vacuum", relation->last_vacuum);
+	sst_put_count(row, "bytes",
+				  relation->bytes < 0 && entry->measured == SST_SKIPPED ?
+				  -1 : entry_bytes(report, i));
+	sst_put_estimate(row, "free_percent", entry->estimate.free_percent);
+	sst_put_estimate(row, "dead_percent", entry->estimate.dead_percent);
+	sst_put_bytes(row, "predicted_bytes",
+				  entry->estimate.rebuilt_blocks.value * BLCKSZ);
+	sst_put_bytes_estimate(row, "reclaimable_bytes", reclaimable);
+	sst_put_int64(row, "bytes_read", (int64) entry->nread * BLCKSZ);
+	sst_put_text(row, "measured", measured_name(entry->measured));
+	sst_put_text(row, "note", entry_note(entry));
+	sst_put_text(row, "command",
+				 relation->other_temp || relation->building ? NULL :
 				 sst_advice(&report->relations, relation, &entry->estimate));
-	Assert(row->n == REPORT_COLUMNS);
+	sst_row_store(row);
 }
 
 /* A row's place in the order */
@@ -256,15 +231,12 @@ compare_places(const void *a, const void *b)
 static void
 return_rows(FunctionCallInfo fcinfo, const SstReport *report)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SstRow		row;
 	Place	   *places;
 	MemoryContext rowcontext;
 	MemoryContext oldcontext;
 
-	InitMaterializedSRF(fcinfo, 0);
-	if (rsinfo->setDesc->natts != REPORT_COLUMNS)
-		elog(ERROR, "function has %d result columns where the library has %d",
-			 rsinfo->setDesc->natts, REPORT_COLUMNS);
+	sst_rows_begin(&row, fcinfo);
 	if (report == NULL)
 		return;
 
@@ -285,12 +257,8 @@ return_rows(FunctionCallInfo fcinfo, const SstReport *report)
 	oldcontext = MemoryContextSwitchTo(rowcontext);
 	for (int i = 0; i < report->relations.n; i++)
 	{
-		SstRow		row;
-
 		CHECK_FOR_INTERRUPTS();
-		fill_row(&row, report, places[i].i);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row.values,
-							 row.nulls);
+		put_row(&row, report, places[i].i);
 		MemoryContextReset(rowcontext);
 	}
 	MemoryContextSwitchTo(oldcontext);
@@ -348,48 +316,34 @@ add_up(const SstReport *report, Sums *sums)
 	}
 }
 
-/* The row about a report; all nulls for NULL */
+/* The row about a report; null for NULL */
 static Datum
 form_summary(FunctionCallInfo fcinfo, const SstReport *report)
 {
-	TupleDesc	tupdesc;
-	SstRow		row = {0};
+	SstRow		row;
 	Sums		sums;
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	if (tupdesc->natts != SUMMARY_COLUMNS)
-		elog(ERROR, "function has %d result columns where the library has %d",
-			 tupdesc->natts, SUMMARY_COLUMNS);
-
 	if (report == NULL)
-	{
-		while (row.n < SUMMARY_COLUMNS)
-			sst_put_null(&row);
-		return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
-												 row.values, row.nulls));
-	}
+		PG_RETURN_NULL();
 
 	add_up(report, &sums);
-	sst_put(&row, TimestampTzGetDatum(report->started));
-	sst_put_float(&row, report->ended_by == SST_REPORT_CANCELED ? NAN :
-				  report->elapsed_ms);
-	sst_put_text(&row, end_name(report->ended_by));
-	sst_put(&row, Int64GetDatum((int64) report->relations.n));
-	sst_put(&row, Int64GetDatum(sums.n[SST_EXACT]));
-	sst_put(&row, Int64GetDatum(sums.n[SST_SAMPLED]));
-	sst_put(&row, Int64GetDatum(sums.n[SST_SKIPPED]));
-	sst_put(&row, Int64GetDatum(sums.bytes));
-	sst_put(&row, Int64GetDatum(report->bytes_read));
-	sst_put(&row, Int64GetDatum(sums.bytes_skipped));
-	sst_put(&row, Int64GetDatum(sums.bytes_left));
-	sst_put_bytes(&row, sums.reclaimable.value);
-	sst_put_bytes(&row, sums.reclaimable.low);
-	sst_put_bytes(&row, sums.reclaimable.high);
-	Assert(row.n == SUMMARY_COLUMNS);
+	sst_row_init(&row, fcinfo);
+	sst_put_timestamptz(&row, "started", report->started);
+	sst_put_int64(&row, "relations", report->relations.n);
+	sst_put_int64(&row, "exact_relations", sums.n[SST_EXACT]);
+	sst_put_int64(&row, "sampled_relations", sums.n[SST_SAMPLED]);
+	sst_put_int64(&row, "skipped_relations", sums.n[SST_SKIPPED]);
+	sst_put_bytes_estimate(&row, "reclaimable_bytes", sums.reclaimable);
+	sst_put_int64(&row, "bytes_total", sums.bytes);
+	sst_put_int64(&row, "bytes_read", report->bytes_read);
+	sst_put_int64(&row, "bytes_skipped", sums.bytes_skipped);
+	sst_put_int64(&row, "bytes_left", sums.bytes_left);
+	sst_put_float8(&row, "elapsed_ms",
+				   report->ended_by == SST_REPORT_CANCELED ? NAN :
+				   report->elapsed_ms);
+	sst_put_text(&row, "ended_by", end_name(report->ended_by));
 
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
-											 row.values, row.nulls));
+	return sst_row_datum(&row);
 }
 
 /*
@@ -409,13 +363,14 @@ commit_and_begin(void)
  * middle leaves in it what was found before.
  */
 static void
-make_report(const SstReportLimits *limits, bool commits)
+make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits,
+			bool commits)
 {
+	SstCall		call;
 	SstReport  *report;
 	SstSchedule *schedule;
 
-	sst_progress_begin("database_report", SST_PROGRESS_UNKNOWN,
-					   SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
 	report = sst_create_report(limits);
 	schedule = sst_schedule_begin(report);
 	PG_TRY();
@@ -431,8 +386,8 @@ make_report(const SstReportLimits *limits, bool commits)
 		sst_schedule_end(schedule);
 	}
 	PG_END_TRY();
-	sst_remember_call("database_report", InvalidOid, report->start,
-					  &report->io_stats);
+	call.io_stats = report->io_stats;
+	sst_call_end(&call);
 }
 
 /*
@@ -445,7 +400,7 @@ sst_database_report(PG_FUNCTION_ARGS)
 	SstReportLimits limits;
 
 	get_limits(fcinfo, &limits);
-	make_report(&limits, false);
+	make_report(fcinfo, &limits, false);
 	return_rows(fcinfo, sst_last_report());
 
 	return (Datum) 0;
@@ -462,7 +417,7 @@ sst_last_database_report(PG_FUNCTION_ARGS)
 Datum
 sst_database_report_summary(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_DATUM(form_summary(fcinfo, sst_last_report()));
+	return form_summary(fcinfo, sst_last_report());
 }
 
 /*
@@ -480,16 +435,16 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 
 	get_limits(fcinfo, &limits);
 	if (atomic)
-		make_report(&limits, false);
+		make_report(fcinfo, &limits, false);
 	else
 	{
 		if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
 			elog(ERROR, "SPI_connect failed");
 		commit_and_begin();
-		make_report(&limits, true);
+		make_report(fcinfo, &limits, true);
 		if (SPI_finish() != SPI_OK_FINISH)
 			elog(ERROR, "SPI_finish failed");
 	}
 
-	PG_RETURN_DATUM(form_summary(fcinfo, sst_last_report()));
+	PG_RETURN_VOID();
 }

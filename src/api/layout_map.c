@@ -18,13 +18,11 @@
 #include <math.h>
 
 #include "catalog/pg_authid.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
-#include "utils/tuplestore.h"
 
 #include "api/call.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "run/scan.h"
 
@@ -113,50 +111,48 @@ may_see_buffers(void)
 Datum
 sst_layout_map(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			nbuckets = buckets_argument(fcinfo, 1);
 	bool		see_buffers = may_see_buffers();
+	SstRow		row;
 	SstTarget	target;
 	SstScanPlan plan;
-	SstIoStats io_stats;
-	instr_time	start;
+	SstCall		call;
 
-	INSTR_TIME_SET_CURRENT(start);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
-	InitMaterializedSRF(fcinfo, 0);
+	sst_rows_begin(&row, fcinfo);
 	sst_plan_scan(&plan, &target, SST_RULES_TOLERANT);
-	sst_io_stats_init(&io_stats, plan.path);
+	sst_call_set_relation(&call, target.rel);
 	nbuckets = Min(nbuckets, target.nblocks);
-	sst_progress_begin("layout_map", 1, (int64) target.nblocks * BLCKSZ);
+	sst_progress_totals(1, (int64) target.nblocks * BLCKSZ);
 
 	for (int i = 0; i < nbuckets; i++)
 	{
 		SstScanResult result;
 		double		free;
 		double		dead;
-		Datum		values[7];
-		bool		nulls[7] = {0};
+		double		buffered;
 
 		plan.first = (uint64) target.nblocks * i / nbuckets;
 		plan.end = (uint64) target.nblocks * (i + 1) / nbuckets;
 		sst_scan_run(&plan, target.rel, NULL, &result);
-		sst_io_stats_merge(&io_stats, &result.io_stats);
+		sst_io_stats_merge(&call.io_stats, &result.io_stats);
 
 		free = free_percent(target.kind, &result.counters);
 		dead = dead_percent(target.kind, &result.counters);
-		values[0] = Int32GetDatum(i + 1);
-		values[1] = Int64GetDatum((int64) plan.first);
-		values[2] = Int64GetDatum((int64) plan.end - 1);
-		values[3] = Float8GetDatum(free);
-		values[4] = Float8GetDatum(dead);
-		nulls[5] = !see_buffers;
-		values[5] = Float8GetDatum(100.0 * result.io_stats.blocks_hit /
-								   (plan.end - plan.first));
-		values[6] = CStringGetTextDatum(draw_bar(dead, free));
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		buffered = see_buffers ? 100.0 * result.io_stats.blocks_hit /
+			(plan.end - plan.first) : NAN;
+		sst_put_int32(&row, "bucket", i + 1);
+		sst_put_int64(&row, "first_block", plan.first);
+		sst_put_int64(&row, "last_block", (int64) plan.end - 1);
+		sst_put_float8(&row, "free_percent", free);
+		sst_put_float8(&row, "dead_percent", dead);
+		sst_put_float8(&row, "buffered_percent", buffered);
+		sst_put_text(&row, "bar", draw_bar(dead, free));
+		sst_row_store(&row);
 	}
 
-	sst_remember_call("layout_map", plan.relid, start, &io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 
 	return (Datum) 0;

@@ -21,6 +21,7 @@
 
 #include "api/call.h"
 #include "relation/refuse.h"
+#include "run/call.h"
 #include "run/maps.h"
 #include "run/progress.h"
 #include "run/scan.h"
@@ -67,7 +68,7 @@ pgstattuple_internal(FunctionCallInfo fcinfo, Relation rel)
 
 	sst_refuse_for_pgstattuple(rel);
 	sst_target_adopt(&target, rel, SST_ANY_INDEX | SST_TABLE);
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATTUPLE, &found, "pgstattuple");
+	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_TUPLES, &found);
 	report_corrupt_page(&target, &found);
 	sst_target_close(&target);
 
@@ -239,30 +240,30 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	SstScanPlan plan;
 	SstScanResult result;
 	SstRelationStats found;
-	SstIoStats io_stats;
-	instr_time	start;
+	SstCall		call;
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("pgstattuple_approx", 1, SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_refuse_for_pgstattuple_approx(rel);
 	sst_target_adopt(&target, rel, SST_HEAP);
 	sst_relation_stats_init(&found, &target);
-	sst_io_stats_init(&io_stats, sst_choose_io_path(rel));
+	sst_call_set_relation(&call, rel);
 
 	visible = sst_block_set_create(target.nblocks);
-	sst_scan_visibility_map(&target, visible, NULL, NULL, &found.counters, &io_stats);
-	sst_scan_free_space_map(&target, visible, &found.counters, &io_stats);
+	sst_scan_visibility_map(&target, visible, NULL, NULL, &found.counters,
+							&call.io_stats);
+	sst_scan_free_space_map(&target, visible, &found.counters,
+							&call.io_stats);
 
-	sst_plan_scan(&plan, &target, SST_RULES_PGSTATTUPLE);
+	sst_plan_scan(&plan, &target, SST_RULES_CONTRIB);
 	plan.nskipped = visible->nmembers;
 	sst_scan_run(&plan, rel, visible, &result);
 	sst_counters_merge(&found.counters, &result.counters);
-	sst_io_stats_merge(&io_stats, &result.io_stats);
+	sst_io_stats_merge(&call.io_stats, &result.io_stats);
 	pfree(visible);
 
 	report_corrupt_page(&target, &found);
 	found.reltuples = estimate_reltuples(rel, &found);
-	sst_remember_call("pgstattuple_approx", plan.relid, start, &io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, approx_columns, lengthof(approx_columns),

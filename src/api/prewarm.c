@@ -21,6 +21,7 @@
 #include "utils/lsyscache.h"
 
 #include "api/result.h"
+#include "run/call.h"
 #include "run/prewarm.h"
 #include "run/progress.h"
 #include "relation/refuse.h"
@@ -105,8 +106,7 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 	Oid			tableoid;
 	int64		nblocks;
 	int64		ndone;
-	SstIoStats io_stats;
-	instr_time	start;
+	SstCall		call;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
@@ -123,10 +123,10 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 	plan.first = block_argument(fcinfo, 3, "starting", nblocks, 0);
 	plan.end = block_argument(fcinfo, 4, "ending", nblocks, nblocks - 1) + 1;
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("pg_prewarm", 1, SST_PROGRESS_UNKNOWN);
-	ndone = sst_prewarm(&plan, rel, &io_stats);
-	sst_remember_call("pg_prewarm", relid, start, &io_stats);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
+	sst_call_set_relation(&call, rel);
+	ndone = sst_prewarm(&plan, rel, &call.io_stats);
+	sst_call_end(&call);
 
 	relation_close(rel, AccessShareLock);
 	if (OidIsValid(tableoid))

@@ -24,12 +24,12 @@
 
 /*
  * Open the relation that argument 0 names: a partitioned one, or one of the
- * given kinds, which then is the first of its tree.  The sum is set up.
+ * given kinds, which then is the first of its tree.  The sum is set up; a tree of
+ * just one relation that can be read has none.
  */
 void
 sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
-			   char partitioned_relkind, SstRelationStats *sum,
-			   const char *function)
+			   char partitioned_relkind, SstRelationStats *sum)
 {
 	SstTarget	target;
 	Oid			relid;
@@ -40,7 +40,8 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 				 errmsg("relation cannot be null")));
 	relid = PG_GETARG_OID(0);
 
-	INSTR_TIME_SET_CURRENT(tree->start);
+	sst_call_begin(&tree->call, fcinfo, SST_PROGRESS_UNKNOWN,
+				   SST_PROGRESS_UNKNOWN);
 	tree->root = relation_open(relid, AccessShareLock);
 	if (tree->root->rd_rel->relkind != partitioned_relkind)
 		sst_require_kind(tree->root, kinds);
@@ -48,14 +49,15 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 
 	tree->members = find_all_inheritors(relid, NoLock, NULL);
 	tree->next = 0;
-	tree->function = function;
-	sst_progress_begin(function, list_length(tree->members),
-					   SST_PROGRESS_UNKNOWN);
-	sst_io_stats_init(&tree->io_stats, sst_choose_io_path(tree->root));
+	tree->has_sum = list_length(tree->members) > 1 ||
+		tree->root->rd_rel->relkind == partitioned_relkind;
+	sst_progress_totals(list_length(tree->members), SST_PROGRESS_UNKNOWN);
+	sst_call_set_relation(&tree->call, tree->root);
 
 	sst_relation_stats_init(sum, &target);
 	sum->nblocks = 0;
 	sum->unread = false;
+	sum->is_sum = true;
 	sum->note = NULL;
 }
 
@@ -94,8 +96,7 @@ sst_tree_next(SstTree *tree, SstTarget *target)
 void
 sst_tree_end(SstTree *tree)
 {
-	sst_remember_call(tree->function, RelationGetRelid(tree->root), tree->start,
-					  &tree->io_stats);
+	sst_call_end(&tree->call);
 	relation_close(tree->root, AccessShareLock);
 }
 

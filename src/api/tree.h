@@ -16,20 +16,19 @@
 #include "nodes/pg_list.h"
 
 #include "api/result.h"
+#include "run/call.h"
 
 typedef struct SstTree
 {
 	Relation	root;			/* open, AccessShareLock held */
 	List	   *members;		/* OIDs, the root among them */
+	bool		has_sum;		/* more than the root itself may be in it */
 	int			next;			/* index of the next one */
-	const char *function;
-	instr_time	start;
-	SstIoStats io_stats;		/* of the whole call */
+	SstCall		call;
 } SstTree;
 
 extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
-						   char partitioned_relkind, SstRelationStats *sum,
-						   const char *function);
+						   char partitioned_relkind, SstRelationStats *sum);
 extern bool sst_tree_next(SstTree *tree, SstTarget *target);
 extern void sst_tree_end(SstTree *tree);
 

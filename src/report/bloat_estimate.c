@@ -191,7 +191,7 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 							   rebuild.unpredictable ? NULL : &rebuild,
 							   sampling->limits, &sample, &result);
 	estimate->nread = result.nvisited;
-	sst_io_stats_merge(&sampling->io_stats, &result.io_stats);
+	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
 	if (complete)
 	{
 		estimate->exact = sst_sample_is_exact(&sample);

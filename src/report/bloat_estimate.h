@@ -22,7 +22,7 @@ typedef struct SstSampling
 	BlockNumber nblocks;		/* of each relation, at most */
 	uint32		seed;
 	SstLimits  *limits;			/* or NULL */
-	SstIoStats	io_stats;		/* added to */
+	SstIoStats *io_stats;		/* added to */
 } SstSampling;
 
 /* NaN stands for what is not known. */

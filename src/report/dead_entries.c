@@ -71,7 +71,7 @@ sample_table(Oid relid, SstSampling *sampling, SstBloatEstimate *estimate)
 			estimate->exact = sst_sample_is_exact(&sample);
 			sst_estimate_kept_items(&sample, estimate);
 		}
-		sst_io_stats_merge(&sampling->io_stats, &result.io_stats);
+		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
 		sst_page_sample_free(&sample);
 	}
 	relation_close(table.rel, NoLock);

@@ -127,13 +127,13 @@ sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblo
 	attempt->table.estimate = entry->table ? &entry->table->estimate : NULL;
 	attempt->sampling.nblocks = nblocks;
 	attempt->sampling.seed = report->limits.seed + entry->relid;
+	attempt->sampling.io_stats = &report->io_stats;
 	attempt->limits.deadline = reader->deadline;
 	attempt->limits.bytes_left = bytes_left;
 	attempt->limits.max_rate = report->limits.max_rate;
 
 	INSTR_TIME_SET_CURRENT(start);
 	sst_try_estimate(attempt, reader->scratch);
-	sst_io_stats_merge(&report->io_stats, &attempt->sampling.io_stats);
 
 	/* After an error, only the limits may know what was read. */
 	nread = Max(attempt->estimate.nread,

@@ -55,9 +55,7 @@ void
 sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
 				 SstVisitor *visitor)
 {
-	bool		strict = plan->rules != SST_RULES_TOLERANT;
-
-	if (plan->rules == SST_RULES_PGSTATTUPLE &&
+	if (plan->index_counts == SST_COUNT_TUPLES &&
 		(plan->kind & SST_ANY_INDEX) != 0)
 	{
 		sst_pgstattuple_visitor_init(visitor, plan->kind);
@@ -67,24 +65,14 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
 	switch (plan->kind)
 	{
 		case SST_BTREE:
-			if (strict)
-				sst_btree_strict_visitor_init(visitor);
-			else
-				sst_btree_visitor_init(visitor, rel,
-									   plan->sample_pages > 0 ? 0 :
-									   plan->nblocks);
+			sst_btree_visitor_init(visitor, plan->rules, rel,
+								   plan->sample_pages > 0 ? 0 : plan->nblocks);
 			break;
 		case SST_HASH:
-			if (strict)
-				sst_hash_strict_visitor_init(visitor);
-			else
-				sst_hash_visitor_init(visitor);
+			sst_hash_visitor_init(visitor, plan->rules);
 			break;
 		case SST_GIN:
-			if (strict)
-				sst_gin_meta_visitor_init(visitor);
-			else
-				sst_gin_visitor_init(visitor);
+			sst_gin_visitor_init(visitor, plan->rules);
 			break;
 		case SST_GIST:
 			sst_gist_visitor_init(visitor);

@@ -16,21 +16,17 @@
 #include "run/limits.h"
 #include "stats/estimate.h"
 #include "stream/stream.h"
+#include "relation/rules.h"
 #include "relation/target.h"
 #include "rebuild/rebuild.h"
 #include "visit/visit.h"
 
-/*
- * By whose rules pages are judged.  By ours, damage is counted.  By those of
- * pgstattuple's functions, the scan stops at the first page that makes no sense,
- * and lets through the errors of the buffer manager.
- */
-typedef enum SstRules
+/* What is counted of an index */
+typedef enum SstIndexCounts
 {
-	SST_RULES_TOLERANT,
-	SST_RULES_PGSTATINDEX,		/* pgstatindex and its like */
-	SST_RULES_PGSTATTUPLE		/* pgstattuple, pgstattuple_approx */
-} SstRules;
+	SST_COUNT_ITEMS,			/* what its access method's visitor counts */
+	SST_COUNT_TUPLES			/* tuples, as pgstattuple does */
+} SstIndexCounts;
 
 /*
  * What to do: read all blocks of a range, or a sample.  The plan has no pointers,
@@ -46,6 +42,7 @@ typedef struct SstScanPlan
 	BlockNumber end;
 	BlockNumber nskipped;		/* of these, members of the set: not read */
 	SstRules	rules;
+	SstIndexCounts index_counts;
 
 	TransactionId horizon;		/* heap: tuples deleted before can be removed */
 	bool		chains;			/* heap: count what indexes point to, too */

@@ -192,7 +192,7 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 
 	if (scan.nworkers > 0)
 	{
-		if (plan->rules != SST_RULES_TOLERANT || plan->in_recovery)
+		if (plan->rules == SST_RULES_CONTRIB || plan->in_recovery)
 		{
 			parallel_scan_action(&scan);
 			return;

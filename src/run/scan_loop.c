@@ -260,12 +260,11 @@ sst_scan_buffers(SstScan *scan)
 bool
 sst_scan_files(SstScan *scan)
 {
-	bool		strict = scan->plan->rules != SST_RULES_TOLERANT;
 	SstStream  *stream = sst_file_stream_begin(scan->rel, scan->plan->forknum,
 											   scan->source,
 											   sst_plan_nblocks(scan->plan),
 											   scan->strategy,
-											   strict,
+											   scan->plan->rules,
 											   &scan->result->io_stats);
 	bool		gave_up;
 

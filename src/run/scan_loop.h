@@ -52,7 +52,7 @@ static inline bool
 sst_scan_must_stop(const SstScan *scan)
 {
 	return scan->stopped ||
-		(scan->plan->rules != SST_RULES_TOLERANT &&
+		(scan->plan->rules == SST_RULES_CONTRIB &&
 		 scan->result->counters.n[SST_CORRUPT_PAGES] > 0);
 }
 

@@ -23,6 +23,7 @@
 #include "compat/compat.h"
 #include "source/block_set.h"
 #include "stats/counters.h"
+#include "relation/rules.h"
 #include "relation/target.h"
 #include "visit/line_pointers.h"
 #include "visit/xacts.h"
@@ -89,13 +90,10 @@ struct SstVisitor
 	SstBlockSet *frozen;		/* and all-frozen */
 };
 
-extern void sst_btree_visitor_init(SstVisitor *visitor, Relation rel,
-								   BlockNumber nblocks);
-extern void sst_btree_strict_visitor_init(SstVisitor *visitor);
-extern void sst_hash_visitor_init(SstVisitor *visitor);
-extern void sst_hash_strict_visitor_init(SstVisitor *visitor);
-extern void sst_gin_visitor_init(SstVisitor *visitor);
-extern void sst_gin_meta_visitor_init(SstVisitor *visitor);
+extern void sst_btree_visitor_init(SstVisitor *visitor, SstRules rules,
+								   Relation rel, BlockNumber nblocks);
+extern void sst_hash_visitor_init(SstVisitor *visitor, SstRules rules);
+extern void sst_gin_visitor_init(SstVisitor *visitor, SstRules rules);
 extern void sst_gist_visitor_init(SstVisitor *visitor);
 extern void sst_spgist_visitor_init(SstVisitor *visitor);
 extern void sst_brin_visitor_init(SstVisitor *visitor);
