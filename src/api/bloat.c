@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * bloat.c
- *	  Bloat of a relation: what a rebuild would give back
+ *	  bloat and bloat_tree: what rebuilds would give back
+ *
+ * A loop over pg_class is not stopped by a relation that cannot be read: that has a
+ * row with a note.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -15,13 +18,34 @@
 #include <math.h>
 
 #include "storage/lmgr.h"
+#include "utils/memutils.h"
 
 #include "api/call.h"
+#include "api/tree.h"
+#include "relation/refuse.h"
 #include "report/bloat_estimate.h"
 #include "run/call.h"
 #include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_bloat);
+PG_FUNCTION_INFO_V1(sst_bloat_tree);
+
+/* What a row says of a relation, or of several */
+typedef struct Bloat
+{
+	Oid			relid;
+	bool		is_sum;
+	uint64		nblocks;
+	uint64		nread;
+	bool		exact;
+	SstEstimate predicted;		/* bytes; NaN where not known */
+	SstEstimate reclaimable;
+	const char *note;			/* translated, or NULL */
+
+	/* Of a sum: relations in it with and without a prediction */
+	int			npredicted;
+	int			nunpredicted;
+} Bloat;
 
 /* Add the estimate for a TOAST table to that for its table. */
 static void
@@ -43,28 +67,175 @@ whole_bytes(double nblocks)
 		nblocks * BLCKSZ;
 }
 
-/* Add a row to the result; the note can be NULL. */
+/* Add a relation to a sum.  One without a prediction keeps its size in it. */
 static void
-put_row(SstRow *row, Oid relid, const SstBloatEstimate *estimate,
-		const char *note)
+add_to_sum(Bloat *sum, const Bloat *bloat)
+{
+	double		bytes = (double) bloat->nblocks * BLCKSZ;
+	bool		predicted = !isnan(bloat->predicted.value);
+
+	sum->nblocks += bloat->nblocks;
+	sum->nread += bloat->nread;
+	sum->exact &= bloat->exact;
+	sum->predicted.value += predicted ? bloat->predicted.value : bytes;
+	sum->predicted.low += predicted ? bloat->predicted.low : bytes;
+	sum->predicted.high += predicted ? bloat->predicted.high : bytes;
+	if (predicted)
+	{
+		sum->reclaimable.value += bloat->reclaimable.value;
+		sum->reclaimable.low += bloat->reclaimable.low;
+		sum->reclaimable.high += bloat->reclaimable.high;
+		sum->npredicted++;
+	}
+	else
+		sum->nunpredicted++;
+}
+
+/* Say what is missing in a sum, which is not known where nothing in it is. */
+static void
+finish_sum(Bloat *sum)
+{
+	if (sum->nunpredicted == 0)
+		return;
+
+	if (sum->npredicted == 0)
+	{
+		sum->predicted = (SstEstimate) {NAN, NAN, NAN};
+		sum->reclaimable = sum->predicted;
+		sum->note = _("no relation has a prediction");
+	}
+	else
+		sum->note = psprintf(ngettext("%d relation without a prediction keeps its size",
+									  "%d relations without a prediction keep their size",
+									  sum->nunpredicted),
+							 sum->nunpredicted);
+}
+
+static void
+put_row(SstRow *row, const Bloat *bloat)
+{
+	double		bytes = (double) bloat->nblocks * BLCKSZ;
+
+	sst_put_regclass(row, "relation", bloat->relid);
+	sst_put_bool(row, "is_sum", bloat->is_sum);
+	sst_put_int64(row, "bytes", (int64) bytes);
+	sst_put_bytes_estimate(row, "predicted_bytes", bloat->predicted);
+	sst_put_bytes_estimate(row, "reclaimable_bytes", bloat->reclaimable);
+	sst_put_float8(row, "reclaimable_percent",
+				   bytes == 0 ? NAN : 100 * bloat->reclaimable.value / bytes);
+	sst_put_int64(row, "blocks_read", bloat->nread);
+	sst_put_int64(row, "blocks_total", bloat->nblocks);
+	sst_put_text(row, "measured", bloat->exact ? "exact" : "sampled");
+	sst_put_text(row, "note", bloat->note);
+	sst_row_store(row);
+}
+
+/* Put the row of an estimate, and add it to the sum unless that is NULL. */
+static void
+put_estimate(SstRow *row, Oid relid, const SstBloatEstimate *estimate,
+			 const char *note, Bloat *sum)
 {
 	const SstEstimate *rebuilt = &estimate->rebuilt_blocks;
-	SstEstimate reclaimable = sst_reclaimable_bytes(estimate);
-	SstEstimate predicted = {whole_bytes(rebuilt->value),
-	whole_bytes(rebuilt->low), whole_bytes(rebuilt->high)};
-	double		bytes = (double) estimate->nblocks * BLCKSZ;
+	Bloat		bloat = {
+		.relid = relid,
+		.nblocks = estimate->nblocks,
+		.nread = estimate->nread,
+		.exact = estimate->exact,
+		.predicted = {NAN, NAN, NAN},
+		.reclaimable = sst_reclaimable_bytes(estimate),
+		.note = note
+	};
 
-	sst_put_regclass(row, "relation", relid);
-	sst_put_int64(row, "bytes", (int64) bytes);
-	sst_put_bytes_estimate(row, "predicted_bytes", predicted);
-	sst_put_bytes_estimate(row, "reclaimable_bytes", reclaimable);
-	sst_put_float8(row, "reclaimable_percent",
-				   bytes == 0 ? NAN : 100 * reclaimable.value / bytes);
-	sst_put_int64(row, "blocks_read", estimate->nread);
-	sst_put_int64(row, "blocks_total", estimate->nblocks);
-	sst_put_text(row, "measured", estimate->exact ? "exact" : "sampled");
-	sst_put_text(row, "note", note);
+	if (!isnan(rebuilt->value))
+	{
+		bloat.predicted.value = whole_bytes(rebuilt->value);
+		bloat.predicted.low = whole_bytes(rebuilt->low);
+		bloat.predicted.high = whole_bytes(rebuilt->high);
+	}
+
+	put_row(row, &bloat);
+	if (sum != NULL)
+		add_to_sum(sum, &bloat);
+}
+
+/* Put the row of a relation that is not read. */
+static void
+put_note(SstRow *row, const SstTarget *target)
+{
+	SstEstimate unknown = {NAN, NAN, NAN};
+
+	sst_put_regclass(row, "relation", target->relid);
+	sst_put_bool(row, "is_sum", false);
+	sst_put_count(row, "bytes", -1);
+	sst_put_bytes_estimate(row, "predicted_bytes", unknown);
+	sst_put_bytes_estimate(row, "reclaimable_bytes", unknown);
+	sst_put_float8(row, "reclaimable_percent", NAN);
+	sst_put_count(row, "blocks_read", -1);
+	sst_put_count(row, "blocks_total", -1);
+	sst_put_text(row, "measured", "skipped");
+	sst_put_text(row, "note", target->state == SST_TARGET_PARTITIONED ?
+				 sst_partitioned_note("bloat_tree") : target->note);
 	sst_row_store(row);
+}
+
+/*
+ * Put a relation's row, and that of its TOAST table as asked; add them to the sum
+ * unless that is NULL.  tableoid is the table of an index, locked, or InvalidOid.
+ *
+ * An index that is not valid can lack entries, so that it does not tell the size
+ * of a rebuilt one.
+ */
+static void
+put_relation(SstRow *row, const SstTarget *target, Oid tableoid,
+			 SstWithToast with_toast, SstSampling *sampling, Bloat *sum)
+{
+	SstIndexTable table = {.relid = tableoid};
+	SstBloatEstimate estimate;
+	const char *note;
+
+	if (target->state != SST_TARGET_READABLE)
+	{
+		put_note(row, target);
+		return;
+	}
+
+	sst_estimate_bloat(target, OidIsValid(tableoid) ? &table : NULL, sampling,
+					   &estimate);
+	note = sst_bloat_note(&estimate);
+	if (with_toast != SST_TOAST_SUMMED)
+		put_estimate(row, target->relid, &estimate, note, sum);
+
+	if (with_toast != SST_TOAST_LEFT_OUT && sst_has_toast(target))
+	{
+		SstTarget	toast;
+		SstBloatEstimate of_toast;
+
+		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid,
+							SST_HEAP);
+		if (toast.state != SST_TARGET_READABLE)
+		{
+			if (with_toast == SST_TOAST_ROW)
+				put_note(row, &toast);
+			else if (note == NULL)
+				note = toast.note;
+		}
+		else
+		{
+			sst_estimate_bloat(&toast, NULL, sampling, &of_toast);
+			if (with_toast == SST_TOAST_ROW)
+				put_estimate(row, toast.relid, &of_toast,
+							 sst_bloat_note(&of_toast), sum);
+			else
+			{
+				add_estimate(&estimate, &of_toast);
+				if (note == NULL)
+					note = sst_bloat_note(&of_toast);
+			}
+		}
+		sst_target_close(&toast);
+	}
+	if (with_toast == SST_TOAST_SUMMED)
+		put_estimate(row, target->relid, &estimate, note, sum);
 }
 
 Datum
@@ -73,56 +244,76 @@ sst_bloat(PG_FUNCTION_ARGS)
 	Oid			relid = sst_relation_argument(fcinfo);
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
 	SstSampling sampling = {0};
-	SstIndexTable table = {0};
-	Oid			toastid;
+	Oid			tableoid;
 	SstTarget	target;
 	SstRow		row;
-	SstBloatEstimate estimate;
-	const char *note;
 	SstCall		call;
 
 	sampling.nblocks = sst_sample_size_argument(fcinfo, 1);
 	sampling.seed = sst_seed_argument(fcinfo, 2);
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_target_adopt(&target, sst_open_with_table(relid, &table.relid),
-					 SST_ANY_INDEX | SST_TABLE);
+	sst_target_try_open_with_table(&target, relid, SST_ANY_INDEX | SST_TABLE,
+								   &tableoid);
+	if (target.rel != NULL)
+		sst_call_set_relation(&call, target.rel);
 	sst_rows_begin(&row, fcinfo);
-	sst_call_set_relation(&call, target.rel);
 	sampling.io_stats = &call.io_stats;
 
-	sst_estimate_bloat(&target, OidIsValid(table.relid) ? &table : NULL,
-					   &sampling, &estimate);
-	note = sst_bloat_note(&estimate);
-	if (with_toast != SST_TOAST_SUMMED)
-		put_row(&row, relid, &estimate, note);
-
-	toastid = target.rel->rd_rel->reltoastrelid;
-	if (OidIsValid(toastid) && with_toast != SST_TOAST_LEFT_OUT)
-	{
-		SstTarget	toast;
-		SstBloatEstimate of_toast;
-
-		sst_target_open(&toast, toastid, SST_HEAP);
-		sst_estimate_bloat(&toast, NULL, &sampling, &of_toast);
-		sst_target_close(&toast);
-
-		if (with_toast == SST_TOAST_ROW)
-			put_row(&row, toastid, &of_toast, sst_bloat_note(&of_toast));
-		else
-		{
-			add_estimate(&estimate, &of_toast);
-			if (note == NULL)
-				note = sst_bloat_note(&of_toast);
-		}
-	}
-	if (with_toast == SST_TOAST_SUMMED)
-		put_row(&row, relid, &estimate, note);
+	put_relation(&row, &target, tableoid, with_toast, &sampling, NULL);
 
 	sst_call_end(&call);
 	sst_target_close(&target);
-	if (OidIsValid(table.relid))
-		UnlockRelationOid(table.relid, AccessShareLock);
+	if (OidIsValid(tableoid))
+		UnlockRelationOid(tableoid, AccessShareLock);
+
+	return (Datum) 0;
+}
+
+/*
+ * Rows for each relation of a partition or inheritance tree, and one for their
+ * sum; of a relation without others below it, its rows only.
+ */
+Datum
+sst_bloat_tree(PG_FUNCTION_ARGS)
+{
+	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
+	SstSampling sampling = {0};
+	Bloat		sum = {.is_sum = true, .exact = true};
+	SstRow		row;
+	SstTree		tree;
+	SstTarget	target;
+	MemoryContext context;
+	MemoryContext oldcontext;
+
+	sampling.nblocks = sst_sample_size_argument(fcinfo, 1);
+	sampling.seed = sst_seed_argument(fcinfo, 2);
+
+	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX | SST_TABLE);
+	sst_rows_begin(&row, fcinfo);
+	sampling.io_stats = &tree.call.io_stats;
+	sum.relid = tree.root.relid;
+
+	/* Samples are large, and there can be thousands of partitions. */
+	context = AllocSetContextCreate(CurrentMemoryContext,
+									"streamstat partition",
+									ALLOCSET_DEFAULT_SIZES);
+	oldcontext = MemoryContextSwitchTo(context);
+	while (sst_tree_next(&tree, &target))
+	{
+		put_relation(&row, &target, tree.table, with_toast, &sampling, &sum);
+		sst_tree_close(&tree, &target);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextDelete(context);
+
+	if (tree.has_sum)
+	{
+		finish_sum(&sum);
+		put_row(&row, &sum);
+	}
+	sst_tree_end(&tree);
 
 	return (Datum) 0;
 }

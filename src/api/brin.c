@@ -90,7 +90,7 @@ sst_brin_stats(PG_FUNCTION_ARGS)
 	sst_target_adopt(&target,
 					 sst_open_with_table(sst_relation_argument(fcinfo),
 										 &tableoid),
-					 SST_BRIN);
+					 SST_BRIN, SST_RULES_TOLERANT);
 
 	table = relation_open(tableoid, NoLock);
 	table_blocks = RelationGetNumberOfBlocks(table);

@@ -129,7 +129,7 @@ pgstatindex_internal(FunctionCallInfo fcinfo, Relation rel)
 	SstTarget	target;
 	SstRelationStats found;
 
-	sst_target_adopt(&target, rel, SST_BTREE);
+	sst_target_adopt(&target, rel, SST_BTREE, SST_RULES_CONTRIB);
 	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
 	sst_report_corrupt_index(&target, &found);
 	sst_target_close(&target);

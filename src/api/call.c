@@ -89,11 +89,23 @@ sst_with_toast_argument(FunctionCallInfo fcinfo, int argno)
 	return SST_TOAST_LEFT_OUT;	/* keep compiler quiet */
 }
 
-/* Open the relation that argument 0 names by its OID. */
-void
-sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target, int kinds)
+/* Has the target, which need not exist, a TOAST table? */
+bool
+sst_has_toast(const SstTarget *target)
 {
-	sst_target_open(target, sst_relation_argument(fcinfo), kinds);
+	return target->rel != NULL &&
+		OidIsValid(target->rel->rd_rel->reltoastrelid);
+}
+
+/*
+ * Open the relation that argument 0 names by its OID; ERROR, by these rules, if it is
+ * of none of the given kinds or cannot be read.
+ */
+void
+sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target, int kinds,
+				  SstRules rules)
+{
+	sst_target_open(target, sst_relation_argument(fcinfo), kinds, rules);
 }
 
 /* A time limit beyond this is none: some thirty years */
@@ -204,7 +216,7 @@ sst_index_row(FunctionCallInfo fcinfo, SstTargetKind kind,
 	SstTarget	target;
 	SstRelationStats found;
 
-	sst_open_argument(fcinfo, &target, kind);
+	sst_open_argument(fcinfo, &target, kind, SST_RULES_TOLERANT);
 	sst_scan_target(fcinfo, &target, &found);
 	sst_target_close(&target);
 

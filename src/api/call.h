@@ -28,8 +28,9 @@ extern Oid	sst_relation_argument(FunctionCallInfo fcinfo);
 extern BlockNumber sst_sample_size_argument(FunctionCallInfo fcinfo, int argno);
 extern uint32 sst_seed_argument(FunctionCallInfo fcinfo, int argno);
 extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);
+extern bool sst_has_toast(const SstTarget *target);
 extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
-							  int kinds);
+							  int kinds, SstRules rules);
 extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno);
 extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
 								  SstLimits *limits);

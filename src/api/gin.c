@@ -109,7 +109,7 @@ sst_pgstatginindex(PG_FUNCTION_ARGS)
 	SstTarget	target;
 	SstRelationStats found;
 
-	sst_open_argument(fcinfo, &target, SST_GIN);
+	sst_open_argument(fcinfo, &target, SST_GIN, SST_RULES_CONTRIB);
 	target.nblocks = Min(target.nblocks, 1);
 	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
 	sst_target_close(&target);

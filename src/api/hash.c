@@ -115,7 +115,7 @@ sst_pgstathashindex(PG_FUNCTION_ARGS)
 	SstTarget	target;
 	SstRelationStats found;
 
-	sst_open_argument(fcinfo, &target, SST_HASH);
+	sst_open_argument(fcinfo, &target, SST_HASH, SST_RULES_CONTRIB);
 
 	/* The server has errors of its own for a metapage that is none. */
 	_hash_relbuf(target.rel, _hash_getbuf(target.rel, HASH_METAPAGE, HASH_READ,

@@ -3,8 +3,8 @@
  * index_stats.c
  *	  index_stats and index_stats_tree: the same columns for every access method
  *
- * Whoever loops over all indexes of a database is not to be stopped by one of
- * them: what cannot be read has a row that says why.
+ * A loop over pg_class is not stopped by a relation that cannot be read: that has a
+ * row with a note.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,7 +16,6 @@
 #include "postgres.h"
 
 #include "access/hash.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "utils/builtins.h"
@@ -159,16 +158,8 @@ sst_index_stats(PG_FUNCTION_ARGS)
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_target_try_open(&target, relid, SST_ANY_INDEX);
-	if (target.state == SST_TARGET_MISSING)
-	{
-		sst_relation_stats_init(&found, &target);
-		sst_call_end(&call);
-		return sst_form_row(fcinfo, columns, lengthof(columns), &found);
-	}
-	if (target.rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX)
-		sst_require_kind(target.rel, SST_ANY_INDEX);
-
-	sst_call_set_relation(&call, target.rel);
+	if (target.rel != NULL)
+		sst_call_set_relation(&call, target.rel);
 	measure(&target, &found, &call.io_stats);
 	sst_call_end(&call);
 	sst_target_close(&target);
@@ -189,14 +180,14 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 	SstRelationStats found;
 	SstTarget	target;
 
-	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX, RELKIND_PARTITIONED_INDEX,
-				   &sum);
+	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX);
+	sst_tree_init_sum(&tree, &sum);
 	sst_rows_begin(&row, fcinfo);
 
 	while (sst_tree_next(&tree, &target))
 	{
 		measure(&target, &found, &tree.call.io_stats);
-		sst_target_close(&target);
+		sst_tree_close(&tree, &target);
 		sst_put_row(&row, columns, lengthof(columns), &found);
 
 		/* The partitions of an index all have its access method. */

@@ -119,7 +119,8 @@ sst_layout_map(PG_FUNCTION_ARGS)
 	SstCall		call;
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
+	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE,
+					  SST_RULES_TOLERANT);
 	sst_rows_begin(&row, fcinfo);
 	sst_plan_scan(&plan, &target, SST_RULES_TOLERANT);
 	sst_call_set_relation(&call, target.rel);

@@ -71,7 +71,7 @@ find_frozen(FunctionCallInfo fcinfo, SstRelationStats *found)
 	SstCall		call;
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_open_argument(fcinfo, &target, SST_HEAP);
+	sst_open_argument(fcinfo, &target, SST_HEAP, SST_RULES_TOLERANT);
 	sst_relation_stats_init(found, &target);
 	sst_call_set_relation(&call, target.rel);
 
@@ -178,7 +178,8 @@ sst_free_space_map_summary(PG_FUNCTION_ARGS)
 	SstCall		call;
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_HEAP);
+	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_HEAP,
+					  SST_RULES_TOLERANT);
 	sst_relation_stats_init(&found, &target);
 	sst_call_set_relation(&call, target.rel);
 	sst_scan_free_space_map(&target, NULL, &found.counters, &call.io_stats);

@@ -67,7 +67,8 @@ pgstattuple_internal(FunctionCallInfo fcinfo, Relation rel)
 	SstRelationStats found;
 
 	sst_refuse_for_pgstattuple(rel);
-	sst_target_adopt(&target, rel, SST_ANY_INDEX | SST_TABLE);
+	sst_target_adopt(&target, rel, SST_ANY_INDEX | SST_TABLE,
+					 SST_RULES_CONTRIB);
 	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_TUPLES, &found);
 	report_corrupt_page(&target, &found);
 	sst_target_close(&target);
@@ -244,7 +245,7 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_refuse_for_pgstattuple_approx(rel);
-	sst_target_adopt(&target, rel, SST_HEAP);
+	sst_target_adopt(&target, rel, SST_HEAP, SST_RULES_CONTRIB);
 	sst_relation_stats_init(&found, &target);
 	sst_call_set_relation(&call, rel);
 

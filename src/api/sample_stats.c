@@ -58,10 +58,41 @@ margin_argument(FunctionCallInfo fcinfo, int argno)
 	return margin;
 }
 
+/*
+ * Put a row for a statistic of a target that was sampled; or one with the target's
+ * note, if it cannot be read: statistic and sample are NULL then.
+ */
+static void
+put_row(SstRow *row, const SstTarget *target, const SstStatistic *statistic,
+		const SstPageSample *sample, SstSampleEnd end)
+{
+	static const char *const ends[] = {"margin", "blocks", "all", "max_time"};
+	SstEstimate estimate = {NAN, NAN, NAN};
+	const char *measured = "skipped";
+
+	if (statistic != NULL)
+	{
+		estimate = sst_estimate(statistic, sample);
+		if (end != SST_SAMPLE_LIMITS || sample->nsampled > 0)
+			measured = sst_sample_is_exact(sample) ? "exact" : "sampled";
+	}
+
+	sst_put_text(row, "statistic", statistic ? statistic->name : NULL);
+	sst_put_float8(row, "estimate", estimate.value);
+	sst_put_float8(row, "low", estimate.low);
+	sst_put_float8(row, "high", estimate.high);
+	sst_put_count(row, "blocks_read", statistic ? (int64) sample->nsampled : -1);
+	sst_put_count(row, "blocks_total", statistic ? (int64) target->nblocks : -1);
+	sst_put_text(row, "measured", measured);
+	sst_put_text(row, "ended_by", statistic ? ends[end] : NULL);
+	sst_put_text(row, "note", target->note);
+	sst_row_store(row);
+}
+
 Datum
 sst_sample_stats(PG_FUNCTION_ARGS)
 {
-	static const char *const ends[] = {"margin", "blocks", "all", "max_time"};
+	Oid			relid = sst_relation_argument(fcinfo);
 	SstRow		row;
 	SstTarget	target;
 	SstPageSample sample;
@@ -80,10 +111,18 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 	limited = sst_max_time_argument(fcinfo, 3, &limits) ? &limits : NULL;
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
-	sst_call_set_relation(&call, target.rel);
-
+	sst_target_try_open(&target, relid, SST_ANY_INDEX | SST_TABLE);
+	if (target.rel != NULL)
+		sst_call_set_relation(&call, target.rel);
 	sst_rows_begin(&row, fcinfo);
+
+	if (!sst_target_is_readable(&target))
+	{
+		put_row(&row, &target, NULL, NULL, SST_SAMPLE_ALL);
+		sst_call_end(&call);
+		sst_target_close(&target);
+		return (Datum) 0;
+	}
 
 	if (!isinf(margin))
 		end = sst_sample_to_margin(&target, margin, nblocks,
@@ -102,21 +141,7 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 
 	statistics = sst_statistics(target.kind, &nstatistics);
 	for (int i = 0; i < nstatistics; i++)
-	{
-		SstEstimate estimate = sst_estimate(&statistics[i], &sample);
-
-		sst_put_text(&row, "statistic", statistics[i].name);
-		sst_put_float8(&row, "estimate", estimate.value);
-		sst_put_float8(&row, "low", estimate.low);
-		sst_put_float8(&row, "high", estimate.high);
-		sst_put_int64(&row, "blocks_read", sample.nsampled);
-		sst_put_int64(&row, "blocks_total", target.nblocks);
-		sst_put_text(&row, "measured", end == SST_SAMPLE_LIMITS &&
-					 sample.nsampled == 0 ? "skipped" :
-					 sst_sample_is_exact(&sample) ? "exact" : "sampled");
-		sst_put_text(&row, "ended_by", ends[end]);
-		sst_row_store(&row);
-	}
+		put_row(&row, &target, &statistics[i], &sample, end);
 
 	report_damage(&target, &result.counters);
 	sst_target_close(&target);

@@ -6,6 +6,9 @@
  * A table is measured by one pass over its blocks, and one over each of its maps.
  * What is counted adds up: over a table and its TOAST table, and over partitions.
  *
+ * A loop over pg_class is not stopped by a relation that cannot be read: that has a
+ * row with a note.
+ *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
@@ -15,7 +18,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 
 #include "api/call.h"
@@ -137,33 +139,42 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 
 /*
  * Measure a table, and its TOAST table as asked: put a row, or two, and add them
- * to the sum unless it is NULL.
+ * to the sum unless it is NULL.  What cannot be read has a row with a note.
  */
 static void
 measure_with_toast(SstRow *row, const SstTarget *target,
 				   SstWithToast with_toast, SstRelationStats *sum,
 				   SstIoStats *io_stats)
 {
-	Oid			toastid = target->rel->rd_rel->reltoastrelid;
 	SstRelationStats found;
 
 	sst_relation_stats_init(&found, target);
+	if (found.unread)
+	{
+		put_row(row, &found);
+		return;
+	}
+
 	measure(target, &found, io_stats);
 	if (with_toast != SST_TOAST_SUMMED)
 		put_row(row, &found);
 
-	if (OidIsValid(toastid) && with_toast != SST_TOAST_LEFT_OUT)
+	if (with_toast != SST_TOAST_LEFT_OUT && sst_has_toast(target))
 	{
 		SstTarget	toast;
 		SstRelationStats toast_found;
 
-		sst_target_open(&toast, toastid, SST_HEAP);
+		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid,
+							SST_HEAP);
 		sst_relation_stats_init(&toast_found, &toast);
-		measure(&toast, &toast_found, io_stats);
+		if (!toast_found.unread)
+			measure(&toast, &toast_found, io_stats);
 		sst_target_close(&toast);
 
 		if (with_toast == SST_TOAST_ROW)
 			put_row(row, &toast_found);
+		else if (found.note == NULL)
+			found.note = toast_found.note;
 		sst_add_to_sum(&found, &toast_found);
 	}
 
@@ -179,15 +190,16 @@ sst_table_stats(PG_FUNCTION_ARGS)
 	SstRow		row;
 	SstTarget	target;
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
+	Oid			relid = sst_relation_argument(fcinfo);
 	SstCall		call;
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_open_argument(fcinfo, &target, SST_TABLE);
-	if (with_toast != SST_TOAST_LEFT_OUT &&
-		OidIsValid(target.rel->rd_rel->reltoastrelid))
+	sst_target_try_open(&target, relid, SST_TABLE);
+	if (target.rel != NULL)
+		sst_call_set_relation(&call, target.rel);
+	if (with_toast != SST_TOAST_LEFT_OUT && sst_has_toast(&target))
 		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
 	sst_rows_begin(&row, fcinfo);
-	sst_call_set_relation(&call, target.rel);
 
 	measure_with_toast(&row, &target, with_toast, NULL, &call.io_stats);
 
@@ -199,8 +211,7 @@ sst_table_stats(PG_FUNCTION_ARGS)
 
 /*
  * A row for each table of an inheritance or partition tree, and one for their
- * sum; of a table without children, its rows only.  A table that cannot be read
- * has a row that says why.
+ * sum; of a table without children, its rows only.
  */
 Datum
 sst_table_stats_tree(PG_FUNCTION_ARGS)
@@ -211,22 +222,15 @@ sst_table_stats_tree(PG_FUNCTION_ARGS)
 	SstRelationStats sum;
 	SstTarget	target;
 
-	sst_tree_begin(&tree, fcinfo, SST_TABLE, RELKIND_PARTITIONED_TABLE, &sum);
+	sst_tree_begin(&tree, fcinfo, SST_TABLE);
+	sst_tree_init_sum(&tree, &sum);
 	sst_rows_begin(&row, fcinfo);
 
 	while (sst_tree_next(&tree, &target))
 	{
-		if (sst_target_is_readable(&target))
-			measure_with_toast(&row, &target, with_toast, &sum,
-							   &tree.call.io_stats);
-		else
-		{
-			SstRelationStats found;
-
-			sst_relation_stats_init(&found, &target);
-			put_row(&row, &found);
-		}
-		sst_target_close(&target);
+		measure_with_toast(&row, &target, with_toast, &sum,
+						   &tree.call.io_stats);
+		sst_tree_close(&tree, &target);
 	}
 	if (tree.has_sum)
 		put_row(&row, &sum);

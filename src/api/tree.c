@@ -14,47 +14,82 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 
+#include "api/call.h"
 #include "api/tree.h"
 #include "run/progress.h"
 
+/* Open a relation of the tree; of an index, lock the table first. */
+static void
+open_member(const SstTree *tree, Oid relid, SstTarget *target, Oid *tableoid)
+{
+	sst_target_try_open_with_table(target, relid, tree->kinds, tableoid);
+}
+
+static void
+close_member(SstTarget *target, Oid tableoid)
+{
+	sst_target_close(target);
+	if (OidIsValid(tableoid))
+		UnlockRelationOid(tableoid, AccessShareLock);
+}
+
 /*
- * Open the relation that argument 0 names: a partitioned one, or one of the
- * given kinds, which then is the first of its tree.  The sum is set up; a tree of
- * just one relation that can be read has none.
+ * Is the root one that the function reads, or could it have others below it that
+ * the function reads?
+ */
+static bool
+root_is_accepted(const SstTree *tree)
+{
+	switch (tree->root.state)
+	{
+		case SST_TARGET_MISSING:
+		case SST_TARGET_WRONG_KIND:
+			return false;
+		case SST_TARGET_PARTITIONED:
+			return tree->root.rel->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ?
+				(tree->kinds & SST_ANY_INDEX) != 0 :
+				(tree->kinds & SST_TABLE) != 0;
+		default:
+			return true;
+	}
+}
+
+/*
+ * Begin a call about the tree of the relation that argument 0 names, of which
+ * relations of the given kinds are read.  A root that is not accepted is the only
+ * one, and has a note.  The tables of indexes are locked as long as the indexes.
  */
 void
-sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
-			   char partitioned_relkind, SstRelationStats *sum)
+sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds)
 {
-	SstTarget	target;
-	Oid			relid;
-
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("relation cannot be null")));
-	relid = PG_GETARG_OID(0);
+	Oid			relid = sst_relation_argument(fcinfo);
 
 	sst_call_begin(&tree->call, fcinfo, SST_PROGRESS_UNKNOWN,
 				   SST_PROGRESS_UNKNOWN);
-	tree->root = relation_open(relid, AccessShareLock);
-	if (tree->root->rd_rel->relkind != partitioned_relkind)
-		sst_require_kind(tree->root, kinds);
-	sst_target_examine(&target, tree->root);
-
-	tree->members = find_all_inheritors(relid, NoLock, NULL);
+	tree->kinds = kinds;
 	tree->next = 0;
-	tree->has_sum = list_length(tree->members) > 1 ||
-		tree->root->rd_rel->relkind == partitioned_relkind;
-	sst_progress_totals(list_length(tree->members), SST_PROGRESS_UNKNOWN);
-	sst_call_set_relation(&tree->call, tree->root);
+	open_member(tree, relid, &tree->root, &tree->root_table);
+	if (tree->root.rel != NULL)
+		sst_call_set_relation(&tree->call, tree->root.rel);
 
-	sst_relation_stats_init(sum, &target);
+	tree->alone = !root_is_accepted(tree);
+	tree->members = tree->alone ? list_make1_oid(relid) :
+		find_all_inheritors(relid, NoLock, NULL);
+	tree->has_sum = list_length(tree->members) > 1 ||
+		(!tree->alone && tree->root.state == SST_TARGET_PARTITIONED);
+	sst_progress_totals(list_length(tree->members), SST_PROGRESS_UNKNOWN);
+}
+
+/* Set up the sum of the tree. */
+void
+sst_tree_init_sum(const SstTree *tree, SstRelationStats *sum)
+{
+	sst_relation_stats_init(sum, &tree->root);
 	sum->nblocks = 0;
 	sum->unread = false;
 	sum->is_sum = true;
@@ -62,8 +97,9 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 }
 
 /*
- * Open the next relation; false at the end.  Partitioned ones are left out, and
- * those that are gone by now.  Others that cannot be read have a note.
+ * Open the next relation, which sst_tree_close() closes; false at the end.  Partitioned
+ * ones are left out, and those that are gone by now.  Others that cannot be read
+ * have a note.
  */
 bool
 sst_tree_next(SstTree *tree, SstTarget *target)
@@ -71,33 +107,32 @@ sst_tree_next(SstTree *tree, SstTarget *target)
 	while (tree->next < list_length(tree->members))
 	{
 		Oid			relid = list_nth_oid(tree->members, tree->next++);
-		Relation	rel = try_relation_open(relid, AccessShareLock);
 
 		CHECK_FOR_INTERRUPTS();
 		sst_progress_relations(tree->next - 1);
-		if (rel == NULL)
-			continue;
-
-		if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ||
-			rel->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
-		{
-			relation_close(rel, AccessShareLock);
-			continue;
-		}
-
-		sst_target_examine(target, rel);
-		return true;
+		open_member(tree, relid, target, &tree->table);
+		if (tree->alone || (target->state != SST_TARGET_MISSING &&
+							target->state != SST_TARGET_PARTITIONED))
+			return true;
+		sst_tree_close(tree, target);
 	}
 
 	return false;
 }
 
-/* Close the root. */
+/* Close the relation that sst_tree_next() has opened. */
+void
+sst_tree_close(SstTree *tree, SstTarget *target)
+{
+	close_member(target, tree->table);
+}
+
+/* End the call, and close the root. */
 void
 sst_tree_end(SstTree *tree)
 {
 	sst_call_end(&tree->call);
-	relation_close(tree->root, AccessShareLock);
+	close_member(&tree->root, tree->root_table);
 }
 
 /* Add what was found of one relation to a sum, where block numbers say nothing. */

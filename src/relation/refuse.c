@@ -27,20 +27,24 @@
 #include "compat/compat.h"
 #include "relation/refuse.h"
 
-/* What contrib's function for one kind of index says of other relations */
-typedef struct WrongIndex
+/*
+ * Our function for one kind of index, and what it says of other relations, as
+ * contrib's does
+ */
+typedef struct IndexFunction
 {
 	SstTargetKind kind;
+	const char *name;
 	const char *message;
-} WrongIndex;
+} IndexFunction;
 
-static const WrongIndex wrong_indexes[] = {
-	{SST_BTREE, gettext_noop("relation \"%s\" is not a btree index")},
-	{SST_HASH, gettext_noop("relation \"%s\" is not a hash index")},
-	{SST_GIN, gettext_noop("relation \"%s\" is not a GIN index")},
-	{SST_GIST, gettext_noop("relation \"%s\" is not a GiST index")},
-	{SST_SPGIST, gettext_noop("relation \"%s\" is not an SP-GiST index")},
-	{SST_BRIN, gettext_noop("relation \"%s\" is not a BRIN index")},
+static const IndexFunction index_functions[] = {
+	{SST_BTREE, "btree_stats", gettext_noop("relation \"%s\" is not a btree index")},
+	{SST_HASH, "hash_stats", gettext_noop("relation \"%s\" is not a hash index")},
+	{SST_GIN, "gin_stats", gettext_noop("relation \"%s\" is not a GIN index")},
+	{SST_GIST, "gist_stats", gettext_noop("relation \"%s\" is not a GiST index")},
+	{SST_SPGIST, "spgist_stats", gettext_noop("relation \"%s\" is not an SP-GiST index")},
+	{SST_BRIN, "brin_stats", gettext_noop("relation \"%s\" is not a BRIN index")},
 };
 
 static bool
@@ -135,35 +139,56 @@ sst_relation_note(Relation rel, SstTargetState state)
 	}
 }
 
-/* Hint at the function for a relation that another one refuses, if there is one. */
-static int
-hint_function(Relation rel, int kinds)
+/* The function that reads an index of that kind */
+static const char *
+index_function(SstTargetKind kind)
 {
+	for (int i = 0; i < lengthof(index_functions); i++)
+	{
+		if (index_functions[i].kind == kind)
+			return index_functions[i].name;
+	}
+	return "index_stats";
+}
+
+/*
+ * Hint at the function for a relation of that kind, which is not among the kinds
+ * that are accepted, if there is one.  contrib's functions have no hints.
+ */
+static int
+hint_function(Relation rel, SstTargetKind kind, int kinds, SstRules rules)
+{
+	if (rules == SST_RULES_CONTRIB)
+		return 0;
 	if (is_partitioned(rel))
 		return errhint("Use %s to read its partitions.", tree_function(rel));
 	if (is_index(rel) && (kinds & SST_ANY_INDEX) == 0)
 		return errhint("Use %s to read an index.", "index_stats");
-	if (RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind) && (kinds & SST_TABLE) == 0)
+	if (is_index(rel))
+		return errhint("Use %s to read this index.", index_function(kind));
+	if ((kind & SST_TABLE & ~kinds) != 0)
 		return errhint("Use %s to read a table.", "table_stats");
 
 	return 0;
 }
 
-/* ERROR: the relation is none of the kinds that the function accepts. */
+/* ERROR: the relation's kind, or 0, is none of those that the function accepts. */
 void
-sst_refuse_wrong_kind(Relation rel, int kinds)
+sst_refuse_wrong_kind(Relation rel, SstTargetKind kind, int kinds,
+					  SstRules rules)
 {
 	char		relkind = rel->rd_rel->relkind;
 
-	for (int i = 0; i < lengthof(wrong_indexes); i++)
+	for (int i = 0; i < lengthof(index_functions); i++)
 	{
-		if (kinds == wrong_indexes[i].kind)
+		if (kinds == index_functions[i].kind)
 			ereport(ERROR,
 					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-					 errmsg(wrong_indexes[i].message,
+					 errmsg(index_functions[i].message,
 							RelationGetRelationName(rel)),
 					 relkind == RELKIND_INDEX ? 0 :
-					 errdetail_relkind_not_supported(relkind)));
+					 errdetail_relkind_not_supported(relkind),
+					 hint_function(rel, kind, kinds, rules)));
 	}
 
 	if (RELKIND_HAS_TABLE_AM(relkind) && (kinds & SST_HEAP) != 0)
@@ -171,19 +196,12 @@ sst_refuse_wrong_kind(Relation rel, int kinds)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("only heap AM is supported")));
 
-	if (kinds == SST_ANY_INDEX)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not an index",
-						RelationGetRelationName(rel)),
-				 hint_function(rel, kinds)));
-
 	ereport(ERROR,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("cannot get page statistics of relation \"%s\"",
 					RelationGetRelationName(rel)),
 			 errdetail_relkind_not_supported(relkind),
-			 hint_function(rel, kinds)));
+			 hint_function(rel, kind, kinds, rules)));
 }
 
 /*
@@ -211,7 +229,7 @@ refuse_other_temp(Relation rel, SstTargetKind kind)
  * functions and, during recovery, of the server.
  */
 void
-sst_refuse_unreadable(Relation rel, SstTargetKind kind)
+sst_refuse_unreadable(Relation rel, SstTargetKind kind, SstRules rules)
 {
 	refuse_other_temp(rel, kind);
 
@@ -224,7 +242,9 @@ sst_refuse_unreadable(Relation rel, SstTargetKind kind)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" is not valid",
-						RelationGetRelationName(rel))));
+						RelationGetRelationName(rel)),
+				 rules == SST_RULES_TOLERANT && !rel->rd_index->indisready ?
+				 errdetail("It is being built, or its build failed.") : 0));
 }
 
 /* ERROR if pgstattuple() of contrib has no numbers for such a relation. */

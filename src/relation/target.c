@@ -99,14 +99,6 @@ find_state(Relation rel)
 	return SST_TARGET_READABLE;
 }
 
-/* ERROR if the relation is of none of the given kinds. */
-void
-sst_require_kind(Relation rel, int kinds)
-{
-	if ((find_kind(rel) & kinds) == 0)
-		sst_refuse_wrong_kind(rel, kinds);
-}
-
 static void
 set_state(SstTarget *target, SstTargetState state)
 {
@@ -131,17 +123,13 @@ sst_target_examine(SstTarget *target, Relation rel)
 }
 
 /*
- * Open and lock a relation by OID, whatever it is, and make it the target.  There
- * is no ERROR because of what it is: state and note say whether it exists, can be
- * read, and is of one of the given kinds.
- *
- * target->rel is NULL if the relation does not exist, and there is no lock.
+ * Make a relation, locked in AccessShareLock mode, the target.  State and note say
+ * whether it can be read and is of one of the given kinds.  NULL is a relation that
+ * does not exist.
  */
-void
-sst_target_try_open(SstTarget *target, Oid relid, int kinds)
+static void
+examine_kind(SstTarget *target, Oid relid, Relation rel, int kinds)
 {
-	Relation	rel = try_relation_open(relid, AccessShareLock);
-
 	if (rel == NULL)
 	{
 		memset(target, 0, sizeof(SstTarget));
@@ -160,14 +148,30 @@ sst_target_try_open(SstTarget *target, Oid relid, int kinds)
 }
 
 /*
+ * Open and lock a relation by OID, whatever it is, and make it the target.  There
+ * is no ERROR because of what it is: state and note say whether it exists, can be
+ * read, and is of one of the given kinds.
+ *
+ * target->rel is NULL if the relation does not exist, and there is no lock.
+ */
+void
+sst_target_try_open(SstTarget *target, Oid relid, int kinds)
+{
+	examine_kind(target, relid, try_relation_open(relid, AccessShareLock), kinds);
+}
+
+/*
  * Make an open relation, locked in AccessShareLock mode, the target, if it is
  * of one of the given kinds and can be read now; else ERROR.
  */
 void
-sst_target_adopt(SstTarget *target, Relation rel, int kinds)
+sst_target_adopt(SstTarget *target, Relation rel, int kinds, SstRules rules)
 {
-	sst_require_kind(rel, kinds);
-	sst_refuse_unreadable(rel, find_kind(rel));
+	SstTargetKind kind = find_kind(rel);
+
+	if ((kind & kinds) == 0)
+		sst_refuse_wrong_kind(rel, kind, kinds, rules);
+	sst_refuse_unreadable(rel, kind, rules);
 	sst_target_examine(target, rel);
 }
 
@@ -176,9 +180,9 @@ sst_target_adopt(SstTarget *target, Relation rel, int kinds)
  * sst_target_adopt() has it.
  */
 void
-sst_target_open(SstTarget *target, Oid relid, int kinds)
+sst_target_open(SstTarget *target, Oid relid, int kinds, SstRules rules)
 {
-	sst_target_adopt(target, relation_open(relid, AccessShareLock), kinds);
+	sst_target_adopt(target, relation_open(relid, AccessShareLock), kinds, rules);
 }
 
 /* Close the target's relation, if there is one, and release the lock. */
@@ -205,10 +209,11 @@ sst_open_by_name(text *name)
  * of that table, which the caller unlocks in the end, or InvalidOid.
  *
  * Before it is locked, the index may be dropped and its OID used again.  So its
- * table is looked up once more when both are locked.
+ * table is looked up once more when both are locked; *moved says that it is another
+ * one.  Return NULL if the relation does not exist: the table is locked all the same.
  */
-Relation
-sst_open_with_table(Oid relid, Oid *tableoid)
+static Relation
+open_with_table(Oid relid, Oid *tableoid, bool *moved)
 {
 	char		relkind = get_rel_relkind(relid);
 	bool		is_index = relkind == RELKIND_INDEX ||
@@ -223,14 +228,51 @@ sst_open_with_table(Oid relid, Oid *tableoid)
 			LockRelationOid(*tableoid, AccessShareLock);
 	}
 
-	rel = relation_open(relid, AccessShareLock);
+	rel = try_relation_open(relid, AccessShareLock);
+	*moved = rel != NULL && is_index &&
+		(!OidIsValid(*tableoid) || *tableoid != IndexGetRelation(relid, true));
 
-	if (is_index &&
-		(!OidIsValid(*tableoid) || *tableoid != IndexGetRelation(relid, true)))
+	return rel;
+}
+
+/* As open_with_table(), but ERROR if the relation or an index's table is gone. */
+Relation
+sst_open_with_table(Oid relid, Oid *tableoid)
+{
+	bool		moved;
+	Relation	rel = open_with_table(relid, tableoid, &moved);
+
+	if (rel == NULL)
+		rel = relation_open(relid, AccessShareLock);
+	if (moved)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("could not find parent table of index \"%s\"",
 						RelationGetRelationName(rel))));
 
 	return rel;
+}
+
+/*
+ * As sst_target_try_open(), with the table of an index locked as well: *tableoid,
+ * which the caller unlocks in the end.  It is InvalidOid if there is none.
+ */
+void
+sst_target_try_open_with_table(SstTarget *target, Oid relid, int kinds,
+							   Oid *tableoid)
+{
+	bool		moved;
+	Relation	rel = open_with_table(relid, tableoid, &moved);
+
+	if (moved)
+	{
+		relation_close(rel, AccessShareLock);
+		rel = NULL;
+	}
+	if (rel == NULL && OidIsValid(*tableoid))
+	{
+		UnlockRelationOid(*tableoid, AccessShareLock);
+		*tableoid = InvalidOid;
+	}
+	examine_kind(target, relid, rel, kinds);
 }

@@ -16,6 +16,8 @@
 #include "storage/block.h"
 #include "utils/rel.h"
 
+#include "relation/rules.h"
+
 /*
  * What a relation is to us.  The values can be or'ed to say what a function
  * accepts.
@@ -73,11 +75,14 @@ sst_target_is_readable(const SstTarget *target)
 	return target->state <= SST_TARGET_INVALID;
 }
 
-extern void sst_require_kind(Relation rel, int kinds);
 extern void sst_target_examine(SstTarget *target, Relation rel);
 extern void sst_target_try_open(SstTarget *target, Oid relid, int kinds);
-extern void sst_target_open(SstTarget *target, Oid relid, int kinds);
-extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds);
+extern void sst_target_try_open_with_table(SstTarget *target, Oid relid,
+										   int kinds, Oid *tableoid);
+extern void sst_target_open(SstTarget *target, Oid relid, int kinds,
+							SstRules rules);
+extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds,
+							 SstRules rules);
 extern void sst_target_close(SstTarget *target);
 
 extern Relation sst_open_by_name(text *name);
