@@ -16,8 +16,8 @@
 typedef enum SstRules
 {
 	SST_RULES_TOLERANT,			/* ours: damage is counted */
-	SST_RULES_CONTRIB			/* those of contrib's functions: a scan stops at
-								 * the first page that makes no sense, and
+	SST_RULES_CONTRIB			/* those of contrib's functions: a scan stops
+								 * at the first page that makes no sense, and
 								 * errors of the buffer manager pass through */
 } SstRules;
 
