@@ -88,7 +88,7 @@ my %kind_of = (
 		return ('posting_leaf_pages', posting_items => posting_items($page))
 		  if ($flags & (DATA | LEAF)) == (DATA | LEAF);
 		return 'posting_internal_pages' if $flags & DATA;
-		return ('entry_leaf_pages', entries => items($page))
+		return ('entry_leaf_pages', entry_items => items($page))
 		  if $flags & LEAF;
 		return 'entry_internal_pages';
 	},

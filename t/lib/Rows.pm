@@ -85,7 +85,7 @@ SQL
 
 # By the call, a query for its row.  Those that use workers are on "big".
 my $in_public =
-  "(SELECT name, method, bytes, free_percent, predicted_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY name)";
+  "(SELECT relation_name, measured, bytes, free_percent, predicted_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY relation_name)";
 # That many rows take more than a small work_mem.
 our $spilling = "layout_map('big', 2000)";
 our %query = (
