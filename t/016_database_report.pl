@@ -144,8 +144,8 @@ SELECT string_agg(DISTINCT access_method, ' ' ORDER BY access_method) FROM strea
 	'access methods');
 is( sql(q(
 SELECT count(*) FROM streamstat.database_report() WHERE measured = 'skipped' AND
-	name NOT IN ('of_other_session', 'of_other_session_i_idx', 'i_invalid', 'i_x_ccnew1', 'of_other_am')
-	AND name NOT LIKE 'pg_toast%')),
+	relation_name NOT IN ('of_other_session', 'of_other_session_i_idx', 'i_invalid', 'i_x_ccnew1', 'of_other_am')
+	AND relation_name NOT LIKE 'pg_toast%')),
 	'0', 'nothing is skipped that can be read');
 
 is(row('t_hash', 'parent, parent_name, kind, measured, free_percent BETWEEN 0 AND 100'),

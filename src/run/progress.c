@@ -50,7 +50,7 @@ static const char *const function_names[] = {
 	"brin_stats",
 	"btree_stats",
 	"database_report",
-	"free_space_summary",
+	"free_space_map_summary",
 	"gin_stats",
 	"gist_stats",
 	"hash_stats",
@@ -63,13 +63,13 @@ static const char *const function_names[] = {
 	"pgstatindex",
 	"pgstattuple",
 	"pgstattuple_approx",
-	"sample",
+	"sample_stats",
 	"spgist_stats",
 	"table_stats",
 	"table_stats_tree",
 	"unfrozen_ranges",
-	"visibility_summary",
-	"reclaim",
+	"visibility_map_summary",
+	"bloat",
 };
 
 static const char *const phase_names[] = {
