@@ -50,7 +50,7 @@ typedef struct Look
 {
 	BlockNumber nsample;
 	uint32		seed;
-	SstIoStats io_stats;
+	SstIoStats	io_stats;
 } Look;
 
 /* A row to be */

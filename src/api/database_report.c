@@ -161,8 +161,8 @@ begin_report(const SstReport *limits)
 	report->started = GetCurrentTimestamp();
 	INSTR_TIME_SET_CURRENT(report->run.start);
 	sst_io_stats_init(&report->run.streams,
-						   sst_io_path == SST_IO_PATH_BUFFER ?
-						   SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
+					  sst_io_path == SST_IO_PATH_BUFFER ?
+					  SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
 	sst_progress_begin("database_report", SST_PROGRESS_UNKNOWN,
 					   SST_PROGRESS_UNKNOWN);
 	sst_progress_phase(SST_PHASE_CATALOG);

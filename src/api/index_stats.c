@@ -158,7 +158,7 @@ sst_index_stats(PG_FUNCTION_ARGS)
 	Relation	rel;
 	SstTarget	target;
 	SstRelationStats found = {.unread = true};
-	SstIoStats io_stats;
+	SstIoStats	io_stats;
 	instr_time	start;
 
 	if (PG_ARGISNULL(0))

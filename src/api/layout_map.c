@@ -115,7 +115,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 	SstRow		row;
 	SstTarget	target;
 	SstScanPlan plan;
-	SstIoStats io_stats;
+	SstIoStats	io_stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);

@@ -67,7 +67,7 @@ find_frozen(FunctionCallInfo fcinfo, SstRelationStats *found, const char *functi
 {
 	SstTarget	target;
 	SstBlockSet *frozen;
-	SstIoStats io_stats;
+	SstIoStats	io_stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
@@ -175,7 +175,7 @@ sst_free_space_map_summary(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
 	SstRelationStats found;
-	SstIoStats io_stats;
+	SstIoStats	io_stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);

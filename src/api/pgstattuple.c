@@ -305,7 +305,7 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	SstScanPlan plan;
 	SstScanResult result;
 	SstRelationStats found;
-	SstIoStats io_stats;
+	SstIoStats	io_stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);

@@ -106,7 +106,7 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 	Oid			tableoid;
 	int64		nblocks;
 	int64		ndone;
-	SstIoStats io_stats;
+	SstIoStats	io_stats;
 	instr_time	start;
 
 	if (PG_ARGISNULL(0))

@@ -24,7 +24,7 @@ static struct
 	const char *function;		/* NULL before the first call */
 	Oid			relid;
 	double		elapsed_ms;
-	SstIoStats io_stats;
+	SstIoStats	io_stats;
 }			last_call;
 
 /*

@@ -178,7 +178,7 @@ sst_table_stats(PG_FUNCTION_ARGS)
 	SstRow		row;
 	SstTarget	target;
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
-	SstIoStats io_stats;
+	SstIoStats	io_stats;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);

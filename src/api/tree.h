@@ -25,7 +25,7 @@ typedef struct SstTree
 	int			next;			/* index of the next one */
 	const char *function;
 	instr_time	start;
-	SstIoStats io_stats;		/* of the whole call */
+	SstIoStats	io_stats;		/* of the whole call */
 } SstTree;
 
 extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
