@@ -122,9 +122,9 @@ $query{$_} = "(SELECT string_agg(concat_ws(' ', bucket, free_percent, dead_perce
 $query{$spilling} =~ s/\(SELECT (.*) FROM/(SELECT md5($1) FROM/;
 $query{'database_report_summary()'} =
   "(SELECT count(*) FROM streamstat.database_report_summary())";
-# the procedure returns when it began, and how long it took
+# the procedure returns nothing
 $query{'run_database_report()'} =
-  "CALL streamstat.run_database_report(margin => 0)";
+  "CALL streamstat.run_database_report(margin => 0); SELECT ended_by FROM streamstat.database_report_summary()";
 # what another call has left
 $query{'last_database_report()'} =
   "(SELECT count(*) - count(*) FROM streamstat.last_database_report())";
