@@ -42,11 +42,10 @@ OBJS = \
 	src/api/table_stats.o \
 	src/api/tree.o \
 	src/compat/catalog.o \
-	src/compat/checksum.o \
 	src/compat/compat.o \
-	src/compat/read_stream.o \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
+	src/run/call.o \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/report/bloat_estimate.o \
@@ -56,7 +55,9 @@ OBJS = \
 	src/run/progress.o \
 	src/report/schedule.o \
 	src/run/sampling.o \
+	src/run/refused_pages.o \
 	src/run/scan.o \
+	src/run/scan_loop.o \
 	src/run/subtransaction.o \
 	src/source/chunks.o \
 	src/source/source_range.o \
@@ -67,16 +68,24 @@ OBJS = \
 	src/stats/estimate.o \
 	src/stats/interval.o \
 	src/stats/page_sample.o \
+	src/stats/sample_statistics.o \
+	src/stats/sizing.o \
 	src/stats/variance.o \
 	src/stream/buffered.o \
-	src/stream/read_block_noerror.o \
+	src/stream/bundled_read_stream.o \
+	src/stream/checksum.o \
+	src/stream/direct_page_check.o \
 	src/stream/file_sync.o \
 	src/stream/file_uring.o \
-	src/stream/direct_page_check.o \
+	src/stream/read_block_noerror.o \
+	src/stream/run_queue.o \
+	src/stream/segment_file.o \
 	src/stream/stream.o \
 	src/stream/stream_buffer.o \
 	src/stream/stream_file.o \
+	src/stream/wal_position.o \
 	src/streamstat.o \
+	src/relation/refuse.o \
 	src/relation/relations.o \
 	src/relation/target.o \
 	src/visit/any.o \
@@ -141,7 +150,7 @@ $(error $(PG_CONFIG) names no PostgreSQL server with development files: install 
 endif
 
 $(OBJS): $(wildcard $(STREAMSTAT_DIR)/src/*.h $(STREAMSTAT_DIR)/src/*/*.h)
-src/compat/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
+src/stream/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
 
 # A VPATH build has no directories for the objects yet.
 $(OBJS): | objdirs

@@ -19,6 +19,7 @@
 #include "storage/bufmgr.h"
 #include "utils/guc.h"
 
+#include "run/progress.h"
 #include "streamstat.h"
 
 #ifdef PG_MODULE_MAGIC_EXT
@@ -129,4 +130,6 @@ _PG_init(void)
 							NULL, NULL, NULL);
 
 	MarkGUCPrefixReserved("streamstat");
+
+	sst_progress_init();
 }

@@ -161,7 +161,7 @@ is(row('no_rows', 'measured, bytes, bytes_read, note, command'),
 is(row('of_other_session', 'measured, note, command, bytes > 0'),
 	'skipped|temporary relation of another session||t', 'temporary, of another session');
 is(row('of_other_am', 'measured, note'),
-	'skipped|no blocks of a kind that is known', 'a table of another access method');
+	'skipped|table access method "other_heap" is not supported', 'a table of another access method');
 is(row('index_of_other_am', 'measured'), 'exact', 'an index of another access method');
 is(row('i_invalid', 'measured, note, command'),
 	'skipped|index is not valid|REINDEX INDEX CONCURRENTLY public.i_invalid',

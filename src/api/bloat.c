@@ -27,6 +27,7 @@
 #include "api/advice.h"
 #include "api/call.h"
 #include "report/bloat_estimate.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "run/sampling.h"
 
@@ -50,7 +51,7 @@ typedef struct Look
 {
 	BlockNumber nsample;
 	uint32		seed;
-	SstIoStats	io_stats;
+	SstIoStats *io_stats;		/* of the call */
 } Look;
 
 /* A row to be */
@@ -88,11 +89,11 @@ share_of_entries_kept(const SstTarget *index, const SstBloatEstimate *measured,
 	double		share = 1;
 
 	sst_target_examine(&table, relation_open(tableoid, NoLock));
-	if (table.kind == SST_HEAP && table.obstacle == NULL)
+	if (table.kind == SST_HEAP && sst_target_is_readable(&table))
 	{
 		sst_sample_scan(&table, look->nsample, look->seed, NULL, NULL, &sample,
 						&result);
-		sst_io_stats_merge(&look->io_stats, &result.io_stats);
+		sst_io_stats_merge(look->io_stats, &result.io_stats);
 
 		kept = sst_estimate(&kept_share, &sample).value / 100;
 		if (!isnan(kept) && entries > 0)
@@ -181,7 +182,7 @@ predict(const SstTarget *target, Oid tableoid, Look *look,
 
 	memset(prediction, 0, sizeof(Prediction));
 	sst_estimate_bloat(target, look->nsample, look->seed, NULL, &measured);
-	sst_io_stats_merge(&look->io_stats, &measured.io_stats);
+	sst_io_stats_merge(look->io_stats, &measured.io_stats);
 
 	prediction->relid = RelationGetRelid(target->rel);
 	prediction->nblocks = measured.nblocks;
@@ -285,17 +286,17 @@ sst_bloat(PG_FUNCTION_ARGS)
 	SstTarget	target;
 	SstRow		row;
 	Prediction	prediction;
-	instr_time	start;
+	SstCall		call;
 
 	look.nsample = sst_sample_size_argument(fcinfo, 1);
 	look.seed = sst_seed_argument(fcinfo, 2);
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("bloat", 1, SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_target_adopt(&target, sst_open_with_table(relid, &tableoid),
 					 SST_ANY_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);
-	sst_io_stats_init(&look.io_stats, sst_choose_io_path(target.rel));
+	sst_call_set_relation(&call, target.rel);
+	look.io_stats = &call.io_stats;
 
 	predict(&target, tableoid, &look, &prediction);
 	if (with_toast != SST_TOAST_SUMMED)
@@ -319,7 +320,7 @@ sst_bloat(PG_FUNCTION_ARGS)
 	if (with_toast == SST_TOAST_SUMMED)
 		put_row(&row, &prediction);
 
-	sst_remember_call("bloat", relid, start, &look.io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 	if (OidIsValid(tableoid))
 		UnlockRelationOid(tableoid, AccessShareLock);

@@ -96,7 +96,7 @@ sst_brin_stats(PG_FUNCTION_ARGS)
 	table_blocks = RelationGetNumberOfBlocks(table);
 	relation_close(table, NoLock);
 
-	sst_scan_target(&target, &found, "brin_stats");
+	sst_scan_target(fcinfo, &target, &found);
 	found.table_blocks = table_blocks;
 
 	sst_target_close(&target);

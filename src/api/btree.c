@@ -120,7 +120,7 @@ Datum
 sst_btree_stats(PG_FUNCTION_ARGS)
 {
 	return sst_index_row(fcinfo, SST_BTREE, btree_columns,
-						 lengthof(btree_columns), "btree_stats");
+						 lengthof(btree_columns));
 }
 
 static Datum
@@ -130,7 +130,7 @@ pgstatindex_internal(FunctionCallInfo fcinfo, Relation rel)
 	SstRelationStats found;
 
 	sst_target_adopt(&target, rel, SST_BTREE);
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found, "pgstatindex");
+	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
 	sst_report_corrupt_index(&target, &found);
 	sst_target_close(&target);
 

@@ -18,6 +18,7 @@
 #include "utils/timestamp.h"
 
 #include "api/call.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "run/scan.h"
 
@@ -131,16 +132,17 @@ sst_max_time_argument(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
 }
 
 static void
-carry_out(const SstTarget *target, const SstScanPlan *plan,
-		  SstRelationStats *found, const char *function)
+carry_out(FunctionCallInfo fcinfo, const SstTarget *target,
+		  const SstScanPlan *plan, SstRelationStats *found)
 {
 	SstScanResult scanned;
-	instr_time	start;
+	SstCall		call;
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin(function, 1, SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
+	sst_call_set_relation(&call, target->rel);
 	sst_scan_run(plan, target->rel, NULL, &scanned);
-	sst_remember_call(function, plan->relid, start, &scanned.io_stats);
+	call.io_stats = scanned.io_stats;
+	sst_call_end(&call);
 
 	sst_relation_stats_init(found, target);
 	found->counters = scanned.counters;
@@ -149,13 +151,13 @@ carry_out(const SstTarget *target, const SstScanPlan *plan,
 
 /* Scan all of a target by our own rules: damage is counted. */
 void
-sst_scan_target(const SstTarget *target, SstRelationStats *found,
-				const char *function)
+sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
+				SstRelationStats *found)
 {
 	SstScanPlan plan;
 
 	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
-	carry_out(target, &plan, found, function);
+	carry_out(fcinfo, target, &plan, found);
 }
 
 /*
@@ -165,15 +167,16 @@ sst_scan_target(const SstTarget *target, SstRelationStats *found,
  * buffer manager has for it.
  */
 void
-sst_scan_as_contrib(const SstTarget *target, SstRules rules,
-					SstRelationStats *found, const char *function)
+sst_scan_as_contrib(FunctionCallInfo fcinfo, const SstTarget *target,
+					SstIndexCounts counts, SstRelationStats *found)
 {
 	SstScanPlan plan;
 
-	sst_plan_scan(&plan, target, rules);
-	if (rules == SST_RULES_PGSTATINDEX)
+	sst_plan_scan(&plan, target, SST_RULES_CONTRIB);
+	plan.index_counts = counts;
+	if (counts == SST_COUNT_ITEMS)
 		plan.end = Max(plan.end, 1);
-	carry_out(target, &plan, found, function);
+	carry_out(fcinfo, target, &plan, found);
 }
 
 /* ERROR if the scan stopped at a page that makes no sense. */
@@ -196,13 +199,13 @@ sst_report_corrupt_index(const SstTarget *target, const SstRelationStats *found)
  */
 Datum
 sst_index_row(FunctionCallInfo fcinfo, SstTargetKind kind,
-			  const SstColumn *columns, int ncolumns, const char *function)
+			  const SstColumn *columns, int ncolumns)
 {
 	SstTarget	target;
 	SstRelationStats found;
 
 	sst_open_argument(fcinfo, &target, kind);
-	sst_scan_target(&target, &found, function);
+	sst_scan_target(fcinfo, &target, &found);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, columns, ncolumns, &found);

@@ -33,14 +33,15 @@ extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
 extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno);
 extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
 								  SstLimits *limits);
-extern void sst_scan_target(const SstTarget *target, SstRelationStats *found,
-							const char *function);
-extern void sst_scan_as_contrib(const SstTarget *target, SstRules rules,
-								SstRelationStats *found, const char *function);
+extern void sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
+							SstRelationStats *found);
+extern void sst_scan_as_contrib(FunctionCallInfo fcinfo,
+								const SstTarget *target,
+								SstIndexCounts counts,
+								SstRelationStats *found);
 extern void sst_report_corrupt_index(const SstTarget *target,
 									 const SstRelationStats *found);
 extern Datum sst_index_row(FunctionCallInfo fcinfo, SstTargetKind kind,
-						   const SstColumn *columns, int ncolumns,
-						   const char *function);
+						   const SstColumn *columns, int ncolumns);
 
 #endif							/* SST_CALL_H */

@@ -35,6 +35,8 @@
 #include "api/advice.h"
 #include "api/call.h"
 #include "api/row.h"
+#include "relation/refuse.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "report/schedule.h"
 
@@ -130,15 +132,12 @@ is_being_worked_on(Oid tableoid)
 static const char *
 known_reason(const SstRelation *relation)
 {
-	if (relation->other_temp)
-		return _("temporary relation of another session");
-	if (relation->persistence != RELPERSISTENCE_PERMANENT && RecoveryInProgress())
-		return _("no data during recovery");
-	if (!relation->valid && is_being_worked_on(relation->parent))
+	SstTargetState state = sst_listed_state(relation);
+
+	if ((state == SST_TARGET_INVALID || state == SST_TARGET_NOT_READY) &&
+		is_being_worked_on(relation->parent))
 		return _("index is not valid, or not yet: its table is locked by another session");
-	if (!relation->valid)
-		return _("index is not valid");
-	return NULL;
+	return sst_state_note(state);
 }
 
 /* Make the session's report anew, and list what it is about. */
@@ -161,10 +160,8 @@ begin_report(const SstReport *limits)
 	report->started = GetCurrentTimestamp();
 	INSTR_TIME_SET_CURRENT(report->run.start);
 	sst_io_stats_init(&report->run.streams,
-					  sst_io_path == SST_IO_PATH_BUFFER ?
-					  SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
-	sst_progress_begin("database_report", SST_PROGRESS_UNKNOWN,
-					   SST_PROGRESS_UNKNOWN);
+						   sst_io_path == SST_IO_PATH_BUFFER ?
+						   SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
 	sst_progress_phase(SST_PHASE_CATALOG);
 
 	sst_list_relations(&report->relations);
@@ -306,7 +303,9 @@ put_row(SstRow *row, const Report *report, int i)
 	const SstReportEntry *entry = &report->run.entries[i];
 	SstEstimate back = expected_back(report, i);
 	bool		in_the_making = !relation->valid &&
-		entry->reason != NULL && strcmp(entry->reason, _("index is not valid")) != 0;
+		entry->reason != NULL && strcmp(entry->reason,
+			   sst_state_note(relation->ready ? SST_TARGET_INVALID :
+							  SST_TARGET_NOT_READY)) != 0;
 
 	sst_put_regclass(row, "relation", relation->relid);
 	sst_put_text(row, "schema_name", relation->schema);
@@ -477,12 +476,16 @@ form_summary(FunctionCallInfo fcinfo)
 
 /* Make a report. */
 static void
-make_report(const SstReport *limits)
+make_report(FunctionCallInfo fcinfo, const SstReport *limits)
 {
-	SstReport  *run = &begin_report(limits)->run;
+	SstCall		call;
+	SstReport  *run;
 
+	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
+	run = &begin_report(limits)->run;
 	sst_report_run(run);
-	sst_remember_call("database_report", InvalidOid, run->start, &run->streams);
+	call.io_stats = run->streams;
+	sst_call_end(&call);
 }
 
 /*
@@ -495,7 +498,7 @@ sst_database_report(PG_FUNCTION_ARGS)
 	SstReport	limits;
 
 	get_limits(fcinfo, &limits);
-	make_report(&limits);
+	make_report(fcinfo, &limits);
 	return_rows(fcinfo);
 
 	return (Datum) 0;
@@ -538,14 +541,14 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 
 	get_limits(fcinfo, &limits);
 	if (atomic)
-		make_report(&limits);
+		make_report(fcinfo, &limits);
 	else
 	{
 		if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
 			elog(ERROR, "SPI_connect failed");
 		begin_transaction_anew();
 		limits.between = begin_transaction_anew;
-		make_report(&limits);
+		make_report(fcinfo, &limits);
 		if (SPI_finish() != SPI_OK_FINISH)
 			elog(ERROR, "SPI_finish failed");
 	}

@@ -100,8 +100,7 @@ static const SstColumn pgstatginindex_columns[] = {
 Datum
 sst_gin_stats(PG_FUNCTION_ARGS)
 {
-	return sst_index_row(fcinfo, SST_GIN, gin_columns, lengthof(gin_columns),
-						 "gin_stats");
+	return sst_index_row(fcinfo, SST_GIN, gin_columns, lengthof(gin_columns));
 }
 
 Datum
@@ -112,8 +111,7 @@ sst_pgstatginindex(PG_FUNCTION_ARGS)
 
 	sst_open_argument(fcinfo, &target, SST_GIN);
 	target.nblocks = Min(target.nblocks, 1);
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found,
-						"pgstatginindex");
+	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, pgstatginindex_columns,

@@ -38,5 +38,5 @@ Datum
 sst_gist_stats(PG_FUNCTION_ARGS)
 {
 	return sst_index_row(fcinfo, SST_GIST, gist_columns,
-						 lengthof(gist_columns), "gist_stats");
+						 lengthof(gist_columns));
 }

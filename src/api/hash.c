@@ -80,7 +80,7 @@ Datum
 sst_hash_stats(PG_FUNCTION_ARGS)
 {
 	return sst_index_row(fcinfo, SST_HASH, hash_columns,
-						 lengthof(hash_columns), "hash_stats");
+						 lengthof(hash_columns));
 }
 
 /*
@@ -121,8 +121,7 @@ sst_pgstathashindex(PG_FUNCTION_ARGS)
 	_hash_relbuf(target.rel, _hash_getbuf(target.rel, HASH_METAPAGE, HASH_READ,
 										  LH_META_PAGE));
 
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found,
-						"pgstathashindex");
+	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
 	report_unexpected_type(&target, &found);
 	sst_report_corrupt_index(&target, &found);
 	sst_target_close(&target);

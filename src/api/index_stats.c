@@ -16,7 +16,6 @@
 #include "postgres.h"
 
 #include "access/hash.h"
-#include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
@@ -24,6 +23,7 @@
 
 #include "api/call.h"
 #include "api/tree.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "run/scan.h"
 
@@ -128,8 +128,7 @@ static const SstColumn columns[] = {
 };
 
 /*
- * Find what there is to be found of an index, which may be one that cannot be
- * read.  An index that is not valid can, and has its blocks on the disk.
+ * Scan an index and count, if it can be read; else the note says why not.
  */
 static void
 measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
@@ -148,43 +147,30 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 
 	if (target->kind == SST_OTHER_INDEX)
 		found->note = _("access method is not known: page headers only");
-	else if (!target->rel->rd_index->indisvalid)
-		found->note = _("index is not valid");
 }
 
 Datum
 sst_index_stats(PG_FUNCTION_ARGS)
 {
-	Relation	rel;
 	SstTarget	target;
-	SstRelationStats found = {.unread = true};
-	SstIoStats	io_stats;
-	instr_time	start;
+	SstRelationStats found;
+	SstCall		call;
+	Oid			relid = sst_relation_argument(fcinfo);
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("relation cannot be null")));
-
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("index_stats", 1, SST_PROGRESS_UNKNOWN);
-	rel = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
-	if (rel == NULL)
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
+	sst_target_try_open(&target, relid, SST_ANY_INDEX);
+	if (target.state == SST_TARGET_MISSING)
 	{
-		sst_counters_init(&found.counters);
-		found.relid = PG_GETARG_OID(0);
-		found.note = _("relation does not exist");
-		sst_progress_end();
+		sst_relation_stats_init(&found, &target);
+		sst_call_end(&call);
 		return sst_form_row(fcinfo, columns, lengthof(columns), &found);
 	}
+	if (target.rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX)
+		sst_require_kind(target.rel, SST_ANY_INDEX);
 
-	if (rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX)
-		sst_require_kind(rel, SST_ANY_INDEX);
-	sst_target_examine(&target, rel);
-
-	sst_io_stats_init(&io_stats, sst_choose_io_path(rel));
-	measure(&target, &found, &io_stats);
-	sst_remember_call("index_stats", RelationGetRelid(rel), start, &io_stats);
+	sst_call_set_relation(&call, target.rel);
+	measure(&target, &found, &call.io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, columns, lengthof(columns), &found);
@@ -204,12 +190,12 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 	SstTarget	target;
 
 	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX, RELKIND_PARTITIONED_INDEX,
-				   &sum, "index_stats_tree");
+				   &sum);
 	sst_rows_begin(&row, fcinfo);
 
 	while (sst_tree_next(&tree, &target))
 	{
-		measure(&target, &found, &tree.io_stats);
+		measure(&target, &found, &tree.call.io_stats);
 		sst_target_close(&target);
 		sst_put_row(&row, columns, lengthof(columns), &found);
 

@@ -22,6 +22,7 @@
 #include "utils/acl.h"
 
 #include "api/call.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "run/scan.h"
 
@@ -115,16 +116,15 @@ sst_layout_map(PG_FUNCTION_ARGS)
 	SstRow		row;
 	SstTarget	target;
 	SstScanPlan plan;
-	SstIoStats	io_stats;
-	instr_time	start;
+	SstCall		call;
 
-	INSTR_TIME_SET_CURRENT(start);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);
 	sst_plan_scan(&plan, &target, SST_RULES_TOLERANT);
-	sst_io_stats_init(&io_stats, plan.path);
+	sst_call_set_relation(&call, target.rel);
 	nbuckets = Min(nbuckets, target.nblocks);
-	sst_progress_begin("layout_map", 1, (int64) target.nblocks * BLCKSZ);
+	sst_progress_totals(1, (int64) target.nblocks * BLCKSZ);
 
 	for (int i = 0; i < nbuckets; i++)
 	{
@@ -136,7 +136,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 		plan.first = (uint64) target.nblocks * i / nbuckets;
 		plan.end = (uint64) target.nblocks * (i + 1) / nbuckets;
 		sst_scan_run(&plan, target.rel, NULL, &result);
-		sst_io_stats_merge(&io_stats, &result.io_stats);
+		sst_io_stats_merge(&call.io_stats, &result.io_stats);
 
 		free = free_percent(target.kind, &result.counters);
 		dead = dead_percent(target.kind, &result.counters);
@@ -152,7 +152,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 		sst_row_store(&row);
 	}
 
-	sst_remember_call("layout_map", plan.relid, start, &io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 
 	return (Datum) 0;

@@ -17,6 +17,7 @@
 #include "port/pg_bitutils.h"
 
 #include "api/call.h"
+#include "run/call.h"
 #include "run/maps.h"
 #include "run/progress.h"
 
@@ -63,23 +64,22 @@ next_range(const SstBlockSet *frozen, BlockNumber *first, BlockNumber *end)
 
 /* Read the visibility map of the table that argument 0 names. */
 static SstBlockSet *
-find_frozen(FunctionCallInfo fcinfo, SstRelationStats *found, const char *function)
+find_frozen(FunctionCallInfo fcinfo, SstRelationStats *found)
 {
 	SstTarget	target;
 	SstBlockSet *frozen;
-	SstIoStats	io_stats;
-	instr_time	start;
+	SstCall		call;
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin(function, 1, SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_HEAP);
 	sst_relation_stats_init(found, &target);
-	sst_io_stats_init(&io_stats, sst_choose_io_path(target.rel));
+	sst_call_set_relation(&call, target.rel);
 
 	frozen = sst_block_set_create(target.nblocks);
-	sst_scan_visibility_map(&target, NULL, frozen, NULL, &found->counters, &io_stats);
+	sst_scan_visibility_map(&target, NULL, frozen, NULL, &found->counters,
+							&call.io_stats);
 
-	sst_remember_call(function, found->relid, start, &io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 
 	return frozen;
@@ -110,7 +110,7 @@ Datum
 sst_visibility_map_summary(PG_FUNCTION_ARGS)
 {
 	SstRelationStats found;
-	SstBlockSet *frozen = find_frozen(fcinfo, &found, "visibility_map_summary");
+	SstBlockSet *frozen = find_frozen(fcinfo, &found);
 	BlockNumber first = 0;
 	BlockNumber end;
 
@@ -135,7 +135,7 @@ sst_unfrozen_ranges(PG_FUNCTION_ARGS)
 	BlockNumber end;
 
 	sst_rows_begin(&row, fcinfo);
-	frozen = find_frozen(fcinfo, &found, "unfrozen_ranges");
+	frozen = find_frozen(fcinfo, &found);
 
 	for (; next_range(frozen, &first, &end); first = end)
 	{
@@ -175,16 +175,14 @@ sst_free_space_map_summary(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
 	SstRelationStats found;
-	SstIoStats	io_stats;
-	instr_time	start;
+	SstCall		call;
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("free_space_map_summary", 1, SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_HEAP);
 	sst_relation_stats_init(&found, &target);
-	sst_io_stats_init(&io_stats, sst_choose_io_path(target.rel));
-	sst_scan_free_space_map(&target, NULL, &found.counters, &io_stats);
-	sst_remember_call("free_space_map_summary", found.relid, start, &io_stats);
+	sst_call_set_relation(&call, target.rel);
+	sst_scan_free_space_map(&target, NULL, &found.counters, &call.io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, free_space_columns,

@@ -16,12 +16,12 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "catalog/pg_am.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
 
 #include "api/call.h"
+#include "relation/refuse.h"
+#include "run/call.h"
 #include "run/maps.h"
 #include "run/progress.h"
 #include "run/scan.h"
@@ -46,55 +46,6 @@ static const SstColumn exact_columns[] = {
 	{"free_percent", FLOAT8OID, 0, sst_free_percent_column},
 };
 
-/* ERROR if pgstattuple has no numbers of such a relation, in its words. */
-static void
-refuse_kind(Relation rel)
-{
-	const char *what = "unknown index";
-
-	sst_refuse_other_temp(rel, NULL);
-
-	switch (rel->rd_rel->relkind)
-	{
-		case RELKIND_RELATION:
-		case RELKIND_MATVIEW:
-		case RELKIND_TOASTVALUE:
-		case RELKIND_SEQUENCE:
-			return;
-		case RELKIND_INDEX:
-			break;
-		default:
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot get tuple-level statistics for relation \"%s\"",
-							RelationGetRelationName(rel)),
-					 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
-	}
-
-	switch (rel->rd_rel->relam)
-	{
-		case BTREE_AM_OID:
-		case HASH_AM_OID:
-		case GIST_AM_OID:
-			return;
-		case GIN_AM_OID:
-			what = "gin index";
-			break;
-		case SPGIST_AM_OID:
-			what = "spgist index";
-			break;
-		case BRIN_AM_OID:
-			what = "brin index";
-			break;
-	}
-
-	if (rel->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("index \"%s\" (%s) is not supported",
-						RelationGetRelationName(rel), what)));
-}
-
 /* ERROR if the scan stopped at a page that makes no sense. */
 static void
 report_corrupt_page(const SstTarget *target, const SstRelationStats *found)
@@ -115,9 +66,9 @@ pgstattuple_internal(FunctionCallInfo fcinfo, Relation rel)
 	SstTarget	target;
 	SstRelationStats found;
 
-	refuse_kind(rel);
+	sst_refuse_for_pgstattuple(rel);
 	sst_target_adopt(&target, rel, SST_ANY_INDEX | SST_TABLE);
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATTUPLE, &found, "pgstattuple");
+	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_TUPLES, &found);
 	report_corrupt_page(&target, &found);
 	sst_target_close(&target);
 
@@ -267,22 +218,6 @@ static const SstColumn approx_columns[] = {
 	{"approx_free_percent", FLOAT8OID, 0, approx_free_percent},
 };
 
-/* ERROR if a relation has no maps, in contrib's words. */
-static void
-refuse_kind_for_approx(Relation rel)
-{
-	sst_refuse_other_temp(rel, NULL);
-
-	if (rel->rd_rel->relkind != RELKIND_RELATION &&
-		rel->rd_rel->relkind != RELKIND_MATVIEW &&
-		rel->rd_rel->relkind != RELKIND_TOASTVALUE)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("relation \"%s\" is of wrong relation kind",
-						RelationGetRelationName(rel)),
-				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
-}
-
 /* The number of tuples in all blocks, estimated as VACUUM does it */
 static double
 estimate_reltuples(Relation rel, const SstRelationStats *found)
@@ -305,30 +240,30 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	SstScanPlan plan;
 	SstScanResult result;
 	SstRelationStats found;
-	SstIoStats	io_stats;
-	instr_time	start;
+	SstCall		call;
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("pgstattuple_approx", 1, SST_PROGRESS_UNKNOWN);
-	refuse_kind_for_approx(rel);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
+	sst_refuse_for_pgstattuple_approx(rel);
 	sst_target_adopt(&target, rel, SST_HEAP);
 	sst_relation_stats_init(&found, &target);
-	sst_io_stats_init(&io_stats, sst_choose_io_path(rel));
+	sst_call_set_relation(&call, rel);
 
 	visible = sst_block_set_create(target.nblocks);
-	sst_scan_visibility_map(&target, visible, NULL, NULL, &found.counters, &io_stats);
-	sst_scan_free_space_map(&target, visible, &found.counters, &io_stats);
+	sst_scan_visibility_map(&target, visible, NULL, NULL, &found.counters,
+							&call.io_stats);
+	sst_scan_free_space_map(&target, visible, &found.counters,
+							&call.io_stats);
 
-	sst_plan_scan(&plan, &target, SST_RULES_PGSTATTUPLE);
+	sst_plan_scan(&plan, &target, SST_RULES_CONTRIB);
 	plan.nskipped = visible->nmembers;
 	sst_scan_run(&plan, rel, visible, &result);
 	sst_counters_merge(&found.counters, &result.counters);
-	sst_io_stats_merge(&io_stats, &result.io_stats);
+	sst_io_stats_merge(&call.io_stats, &result.io_stats);
 	pfree(visible);
 
 	report_corrupt_page(&target, &found);
 	found.reltuples = estimate_reltuples(rel, &found);
-	sst_remember_call("pgstattuple_approx", plan.relid, start, &io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, approx_columns, lengthof(approx_columns),

@@ -21,9 +21,10 @@
 #include "utils/lsyscache.h"
 
 #include "api/result.h"
+#include "run/call.h"
 #include "run/prewarm.h"
 #include "run/progress.h"
-#include "relation/target.h"
+#include "relation/refuse.h"
 
 PG_FUNCTION_INFO_V1(sst_pg_prewarm);
 
@@ -100,14 +101,12 @@ Datum
 sst_pg_prewarm(PG_FUNCTION_ARGS)
 {
 	SstPrewarmPlan plan;
-	char	   *forkname;
 	Relation	rel;
 	Oid			relid;
 	Oid			tableoid;
 	int64		nblocks;
 	int64		ndone;
-	SstIoStats	io_stats;
-	instr_time	start;
+	SstCall		call;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
@@ -115,40 +114,19 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 				 errmsg("relation cannot be null")));
 	relid = PG_GETARG_OID(0);
 	plan.mode = parse_mode(required_text(fcinfo, 1, "prewarm type"));
-	forkname = required_text(fcinfo, 2, "relation fork");
-	plan.forknum = forkname_to_number(forkname);
+	plan.forknum = forkname_to_number(required_text(fcinfo, 2, "relation fork"));
 
 	rel = open_for_prewarm(relid, &tableoid);
-
-#ifdef SST_PREWARM_CHECKS_STORAGE
-	if (!RELKIND_HAS_STORAGE(rel->rd_rel->relkind))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("relation \"%s\" does not have storage",
-						RelationGetRelationName(rel)),
-				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
-#endif
-	if (!smgrexists(RelationGetSmgr(rel), plan.forknum))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("fork \"%s\" does not exist for this relation",
-						forkname)));
-
-	sst_refuse_other_temp(rel, NULL);
-	if (sst_is_being_built(rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is being built, or was not completed",
-						RelationGetRelationName(rel))));
+	sst_refuse_for_pg_prewarm(rel, plan.forknum);
 
 	nblocks = RelationGetNumberOfBlocksInFork(rel, plan.forknum);
 	plan.first = block_argument(fcinfo, 3, "starting", nblocks, 0);
 	plan.end = block_argument(fcinfo, 4, "ending", nblocks, nblocks - 1) + 1;
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("pg_prewarm", 1, SST_PROGRESS_UNKNOWN);
-	ndone = sst_prewarm(&plan, rel, &io_stats);
-	sst_remember_call("pg_prewarm", relid, start, &io_stats);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
+	sst_call_set_relation(&call, rel);
+	ndone = sst_prewarm(&plan, rel, &call.io_stats);
+	sst_call_end(&call);
 
 	relation_close(rel, AccessShareLock);
 	if (OidIsValid(tableoid))

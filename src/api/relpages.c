@@ -13,11 +13,10 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "catalog/pg_class.h"
 #include "fmgr.h"
 #include "storage/bufmgr.h"
 
-#include "relation/target.h"
+#include "relation/refuse.h"
 
 PG_FUNCTION_INFO_V1(sst_pg_relpages);
 PG_FUNCTION_INFO_V1(sst_pg_relpagesbyid);
@@ -27,12 +26,7 @@ pg_relpages_internal(Relation rel)
 {
 	int64		nblocks;
 
-	if (!RELKIND_HAS_STORAGE(rel->rd_rel->relkind))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("cannot get page count of relation \"%s\"",
-						RelationGetRelationName(rel)),
-				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
+	sst_refuse_for_pg_relpages(rel);
 
 	/* The file's length is right for other sessions' temporary tables, too. */
 	nblocks = RelationGetNumberOfBlocks(rel);

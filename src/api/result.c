@@ -192,11 +192,11 @@ void
 sst_relation_stats_init(SstRelationStats *found, const SstTarget *target)
 {
 	memset(found, 0, sizeof(SstRelationStats));
-	found->relid = RelationGetRelid(target->rel);
-	found->amoid = target->rel->rd_rel->relam;
+	found->relid = target->relid;
+	found->amoid = target->rel ? target->rel->rd_rel->relam : InvalidOid;
 	found->kind = target->kind;
 	found->nblocks = target->nblocks;
 	sst_counters_init(&found->counters);
-	found->unread = target->obstacle != NULL;
-	found->note = target->obstacle ? _(target->obstacle) : NULL;
+	found->unread = !sst_target_is_readable(target);
+	found->note = target->note;
 }

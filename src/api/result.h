@@ -15,7 +15,6 @@
 
 #include "api/row.h"
 #include "fmgr.h"
-#include "portability/instr_time.h"
 #include "stats/counters.h"
 #include "stream/stream.h"
 #include "relation/target.h"
@@ -80,9 +79,5 @@ extern Datum sst_percent(uint64 part, uint64 whole, bool *isnull);
 extern Datum sst_two_decimals(double percent);
 
 extern void sst_relation_stats_init(SstRelationStats *found, const SstTarget *target);
-
-/* What stream_stats() tells */
-extern void sst_remember_call(const char *function, Oid relid,
-							  instr_time start, const SstIoStats *io_stats);
 
 #endif							/* SST_RESULT_H */

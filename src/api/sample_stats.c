@@ -15,8 +15,10 @@
 #include <math.h>
 
 #include "api/call.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "run/sampling.h"
+#include "stats/sample_statistics.h"
 
 PG_FUNCTION_INFO_V1(sst_sample_stats);
 
@@ -66,7 +68,7 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 	SstScanResult result;
 	const SstStatistic *statistics;
 	int			nstatistics;
-	instr_time	start;
+	SstCall		call;
 	BlockNumber nblocks;
 	double		margin;
 	SstLimits	limits = {.bytes_left = PG_INT64_MAX};
@@ -77,9 +79,9 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 	margin = margin_argument(fcinfo, 2);
 	limited = sst_max_time_argument(fcinfo, 3, &limits) ? &limits : NULL;
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("sample_stats", 1, SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
+	sst_call_set_relation(&call, target.rel);
 
 	sst_rows_begin(&row, fcinfo);
 
@@ -95,8 +97,8 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 		sample.nsampled = 0;
 		end = SST_SAMPLE_LIMITS;
 	}
-	sst_remember_call("sample_stats", RelationGetRelid(target.rel), start,
-					  &result.io_stats);
+	call.io_stats = result.io_stats;
+	sst_call_end(&call);
 
 	statistics = sst_statistics(target.kind, &nstatistics);
 	for (int i = 0; i < nstatistics; i++)

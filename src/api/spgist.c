@@ -51,5 +51,5 @@ Datum
 sst_spgist_stats(PG_FUNCTION_ARGS)
 {
 	return sst_index_row(fcinfo, SST_SPGIST, spgist_columns,
-						 lengthof(spgist_columns), "spgist_stats");
+						 lengthof(spgist_columns));
 }

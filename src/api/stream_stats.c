@@ -15,38 +15,9 @@
 #include <math.h>
 
 #include "api/result.h"
-#include "run/progress.h"
+#include "run/call.h"
 
 PG_FUNCTION_INFO_V1(sst_stream_stats);
-
-static struct
-{
-	const char *function;		/* NULL before the first call */
-	Oid			relid;
-	double		elapsed_ms;
-	SstIoStats	io_stats;
-}			last_call;
-
-/*
- * Remember a call that has done its reading, for stream_stats(), and report no
- * more progress of it.
- */
-void
-sst_remember_call(const char *function, Oid relid, instr_time start,
-				  const SstIoStats *io_stats)
-{
-	instr_time	elapsed;
-
-	INSTR_TIME_SET_CURRENT(elapsed);
-	INSTR_TIME_SUBTRACT(elapsed, start);
-
-	last_call.function = function;
-	last_call.relid = relid;
-	last_call.elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
-	last_call.io_stats = *io_stats;
-
-	sst_progress_end();
-}
 
 static const char *const stream_names[] = {
 	[SST_STREAM_SERVER] = "read stream of the server",
@@ -71,15 +42,17 @@ average(int64 sum, int64 count)
 Datum
 sst_stream_stats(PG_FUNCTION_ARGS)
 {
-	const SstIoStats *io_stats = &last_call.io_stats;
+	const SstCall *call = sst_last_call();
+	const SstIoStats *io_stats;
 	SstRow		row;
 
-	if (last_call.function == NULL)
+	if (call == NULL)
 		PG_RETURN_NULL();
+	io_stats = &call->io_stats;
 
 	sst_row_init(&row, fcinfo);
-	sst_put_text(&row, "function", last_call.function);
-	sst_put_regclass(&row, "relation", last_call.relid);
+	sst_put_text(&row, "function", call->function);
+	sst_put_regclass(&row, "relation", call->relid);
 	sst_put_text(&row, "stream", stream_names[io_stats->stream]);
 	sst_put_text(&row, "io_method", io_stats->reader == SST_IO_METHOD_AUTO ?
 				 NULL : method_names[io_stats->reader]);
@@ -98,10 +71,10 @@ sst_stream_stats(PG_FUNCTION_ARGS)
 				   average(io_stats->advice_blocks * BLCKSZ,
 						   io_stats->advice_calls));
 	sst_put_int64(&row, "look_ahead_max", io_stats->look_ahead_max);
-	sst_put_float8(&row, "elapsed_ms", last_call.elapsed_ms);
-	sst_put_float8(&row, "bytes_per_second", last_call.elapsed_ms <= 0 ? NAN :
+	sst_put_float8(&row, "elapsed_ms", call->elapsed_ms);
+	sst_put_float8(&row, "bytes_per_second", call->elapsed_ms <= 0 ? NAN :
 				   io_stats->blocks_requested * (double) BLCKSZ /
-				   (last_call.elapsed_ms / 1000.0));
+				   (call->elapsed_ms / 1000.0));
 
 	return sst_row_datum(&row);
 }

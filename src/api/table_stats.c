@@ -20,6 +20,7 @@
 
 #include "api/call.h"
 #include "api/tree.h"
+#include "run/call.h"
 #include "run/maps.h"
 #include "run/progress.h"
 #include "run/scan.h"
@@ -178,22 +179,19 @@ sst_table_stats(PG_FUNCTION_ARGS)
 	SstRow		row;
 	SstTarget	target;
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
-	SstIoStats	io_stats;
-	instr_time	start;
+	SstCall		call;
 
-	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("table_stats", 1, SST_PROGRESS_UNKNOWN);
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_TABLE);
 	if (with_toast != SST_TOAST_LEFT_OUT &&
 		OidIsValid(target.rel->rd_rel->reltoastrelid))
 		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
 	sst_rows_begin(&row, fcinfo);
-	sst_io_stats_init(&io_stats, sst_choose_io_path(target.rel));
+	sst_call_set_relation(&call, target.rel);
 
-	measure_with_toast(&row, &target, with_toast, NULL, &io_stats);
+	measure_with_toast(&row, &target, with_toast, NULL, &call.io_stats);
 
-	sst_remember_call("table_stats", RelationGetRelid(target.rel), start,
-					  &io_stats);
+	sst_call_end(&call);
 	sst_target_close(&target);
 
 	return (Datum) 0;
@@ -213,15 +211,14 @@ sst_table_stats_tree(PG_FUNCTION_ARGS)
 	SstRelationStats sum;
 	SstTarget	target;
 
-	sst_tree_begin(&tree, fcinfo, SST_TABLE, RELKIND_PARTITIONED_TABLE, &sum,
-				   "table_stats_tree");
+	sst_tree_begin(&tree, fcinfo, SST_TABLE, RELKIND_PARTITIONED_TABLE, &sum);
 	sst_rows_begin(&row, fcinfo);
 
 	while (sst_tree_next(&tree, &target))
 	{
-		if (target.obstacle == NULL)
+		if (sst_target_is_readable(&target))
 			measure_with_toast(&row, &target, with_toast, &sum,
-							   &tree.io_stats);
+							   &tree.call.io_stats);
 		else
 		{
 			SstRelationStats found;

@@ -29,8 +29,7 @@
  */
 void
 sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
-			   char partitioned_relkind, SstRelationStats *sum,
-			   const char *function)
+			   char partitioned_relkind, SstRelationStats *sum)
 {
 	SstTarget	target;
 	Oid			relid;
@@ -41,7 +40,8 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 				 errmsg("relation cannot be null")));
 	relid = PG_GETARG_OID(0);
 
-	INSTR_TIME_SET_CURRENT(tree->start);
+	sst_call_begin(&tree->call, fcinfo, SST_PROGRESS_UNKNOWN,
+				   SST_PROGRESS_UNKNOWN);
 	tree->root = relation_open(relid, AccessShareLock);
 	if (tree->root->rd_rel->relkind != partitioned_relkind)
 		sst_require_kind(tree->root, kinds);
@@ -51,10 +51,8 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 	tree->next = 0;
 	tree->has_sum = list_length(tree->members) > 1 ||
 		tree->root->rd_rel->relkind == partitioned_relkind;
-	tree->function = function;
-	sst_progress_begin(function, list_length(tree->members),
-					   SST_PROGRESS_UNKNOWN);
-	sst_io_stats_init(&tree->io_stats, sst_choose_io_path(tree->root));
+	sst_progress_totals(list_length(tree->members), SST_PROGRESS_UNKNOWN);
+	sst_call_set_relation(&tree->call, tree->root);
 
 	sst_relation_stats_init(sum, &target);
 	sum->nblocks = 0;
@@ -65,7 +63,7 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 
 /*
  * Open the next relation; false at the end.  Partitioned ones are left out, and
- * those that are gone by now.  Others that cannot be read have an obstacle.
+ * those that are gone by now.  Others that cannot be read have a note.
  */
 bool
 sst_tree_next(SstTree *tree, SstTarget *target)
@@ -98,8 +96,7 @@ sst_tree_next(SstTree *tree, SstTarget *target)
 void
 sst_tree_end(SstTree *tree)
 {
-	sst_remember_call(tree->function, RelationGetRelid(tree->root), tree->start,
-					  &tree->io_stats);
+	sst_call_end(&tree->call);
 	relation_close(tree->root, AccessShareLock);
 }
 

@@ -16,6 +16,7 @@
 #include "nodes/pg_list.h"
 
 #include "api/result.h"
+#include "run/call.h"
 
 typedef struct SstTree
 {
@@ -23,14 +24,11 @@ typedef struct SstTree
 	List	   *members;		/* OIDs, the root among them */
 	bool		has_sum;		/* more than the root itself may be in it */
 	int			next;			/* index of the next one */
-	const char *function;
-	instr_time	start;
-	SstIoStats	io_stats;		/* of the whole call */
+	SstCall		call;
 } SstTree;
 
 extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
-						   char partitioned_relkind, SstRelationStats *sum,
-						   const char *function);
+						   char partitioned_relkind, SstRelationStats *sum);
 extern bool sst_tree_next(SstTree *tree, SstTarget *target);
 extern void sst_tree_end(SstTree *tree);
 

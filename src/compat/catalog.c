@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * catalog.c
- *	  What the servers call differently about files, time and commands
+ *	  Paths of relation files, and features of commands, by server version
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -11,8 +11,6 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include <sys/stat.h>
 
 #include "catalog/namespace.h"
 #include "catalog/pg_tablespace.h"
@@ -27,7 +25,7 @@
 
 #include "compat/catalog.h"
 
-/* Whose temporary relation it is, as file names have it */
+/* The number that file names of a temporary relation have for its session */
 static int
 file_owner(Form_pg_class relation)
 {
@@ -47,18 +45,17 @@ file_owner(Form_pg_class relation)
 }
 
 /*
- * Bytes of a relation's main fork, as its row in pg_class and the file system
- * tell it, or -1 if there is no file.  The relation is neither opened nor locked.
+ * Find the path of the first segment file of a relation's main fork, from its row
+ * in pg_class.  The relation is neither opened nor locked.  False if it has no
+ * file.
  */
-int64
-sst_relation_file_bytes(Form_pg_class relation)
+bool
+sst_catalog_path(Form_pg_class relation, char *path, size_t size)
 {
 	Oid			spcoid = relation->reltablespace;
 	Oid			dboid = MyDatabaseId;
 	Oid			filenode = relation->relfilenode;
 	int			owner = file_owner(relation);
-	char		path[MAXPGPATH];
-	int64		bytes = 0;
 
 	if (!OidIsValid(filenode))
 #if PG_VERSION_NUM >= 160000
@@ -69,7 +66,7 @@ sst_relation_file_bytes(Form_pg_class relation)
 											relation->relisshared);
 #endif
 	if (!OidIsValid(filenode))
-		return -1;
+		return false;
 
 	if (!OidIsValid(spcoid))
 		spcoid = MyDatabaseTableSpace;
@@ -81,30 +78,15 @@ sst_relation_file_bytes(Form_pg_class relation)
 		RelPathStr	first = GetRelationPath(dboid, spcoid, filenode, owner,
 											MAIN_FORKNUM);
 
-		strlcpy(path, first.str, MAXPGPATH);
+		strlcpy(path, first.str, size);
 #else
 		char	   *first = GetRelationPath(dboid, spcoid, filenode, owner,
 											MAIN_FORKNUM);
 
-		strlcpy(path, first, MAXPGPATH);
+		strlcpy(path, first, size);
 		pfree(first);
 #endif
 	}
 
-	/* A segment that is shorter than it could be is the last one. */
-	for (int segno = 0;; segno++)
-	{
-		char		segment[MAXPGPATH + 12];
-		struct stat st;
-
-		if (segno == 0)
-			strlcpy(segment, path, sizeof(segment));
-		else
-			snprintf(segment, sizeof(segment), "%s.%d", path, segno);
-		if (stat(segment, &st) != 0)
-			return segno == 0 ? -1 : bytes;
-		bytes += st.st_size;
-		if (st.st_size < (int64) RELSEG_SIZE * BLCKSZ)
-			return bytes;
-	}
+	return true;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * catalog.h
- *	  What the servers call differently about files, time and commands
+ *	  Paths of relation files, and features of commands, by server version
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -14,13 +14,12 @@
 #define SST_CATALOG_H
 
 #include "catalog/pg_class.h"
-#include "portability/instr_time.h"
 
 /* The server has REPACK (19). */
 #if PG_VERSION_NUM >= 190000
 #define SST_HAVE_REPACK 1
 #endif
 
-extern int64 sst_relation_file_bytes(Form_pg_class relation);
+extern bool sst_catalog_path(Form_pg_class relation, char *path, size_t size);
 
 #endif							/* SST_CATALOG_H */

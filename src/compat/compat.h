@@ -33,8 +33,13 @@
 #include "utils/backend_status.h"
 #include "utils/rel.h"
 
-/* The server has a read stream (17), and the build has not turned it down. */
-#if PG_VERSION_NUM >= 170000 && !defined(SST_BUNDLED_READ_STREAM)
+/* The server has a header for read streams (17). */
+#if PG_VERSION_NUM >= 170000
+#define SST_HAVE_READ_STREAM_HEADER 1
+#endif
+
+/* It has a read stream, and the build has not turned it down. */
+#if defined(SST_HAVE_READ_STREAM_HEADER) && !defined(SST_BUNDLED_READ_STREAM)
 #define SST_HAVE_READ_STREAM 1
 #endif
 
@@ -73,42 +78,16 @@
 typedef char PageData;
 #endif
 
-/* A segment file of a fork, one at a time */
-typedef struct SstSegmentFile
-{
-	Relation	rel;
-	ForkNumber	forknum;
-	int			fd;				/* -1 if none is open */
-	int64		segno;			/* of it, also if it cannot be opened; or -1 */
-} SstSegmentFile;
-
 extern bool sst_lock_held(const LOCKTAG *tag, LOCKMODE mode);
 extern Size sst_page_free_space(const PageData *page);
 extern Size sst_page_heap_free_space(const PageData *page);
 extern TransactionId sst_oldest_clog_xid(void);
-extern void (*sst_checksum_two) (char *const pages[2],
-								 const BlockNumber blknos[2],
-								 uint16 checksums[2]);
 extern bool sst_page_verified(const PageData *page, BlockNumber blkno);
-extern Buffer sst_find_buffer(Relation rel, ForkNumber forknum,
-							  BlockNumber blkno, Buffer guess);
 extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
 								   BlockNumber blkno, Buffer buffer);
-extern void sst_mark_buffered(Relation rel, ForkNumber forknum,
-							  BlockNumber first, BlockNumber nblocks,
-							  uint64 *marks);
-extern XLogRecPtr sst_wal_done(void);
-extern XLogRecPtr sst_wal_begun(void);
 extern bool sst_direct_io(void);
-extern int	sst_max_pinned_buffers(Relation rel);
-extern void *sst_palloc_blocks(int nblocks);
-extern void sst_pfree_blocks(void *blocks);
-extern void sst_segment_file_init(SstSegmentFile *file, Relation rel,
-								  ForkNumber forknum);
-extern int	sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno);
-extern void sst_segment_file_close(SstSegmentFile *file);
-extern bool sst_advise(SstSegmentFile *file, BlockNumber blkno,
-					   BlockNumber nblocks);
+extern void sst_fork_path(Relation rel, ForkNumber forknum, char *path,
+						  size_t size);
 extern const PgBackendStatus *sst_backend_status(int index);
 extern bool sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 								 uint64 *reads, uint64 *bytes);

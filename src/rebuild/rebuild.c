@@ -18,6 +18,7 @@
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 
+#include "relation/refuse.h"
 #include "rebuild/rebuild.h"
 
 /*
@@ -39,7 +40,7 @@ estimate_table(SstRebuild *rebuild, Relation index)
 	}
 	table = relation_open(tableoid, NoLock);
 	if (RELATION_IS_OTHER_TEMP(table))
-		rebuild->obstacle = gettext_noop("temporary relation of another session");
+		rebuild->obstacle = sst_state_note(SST_TARGET_OTHER_TEMP);
 	else
 	{
 		rebuild->table_blocks = RelationGetNumberOfBlocks(table);

@@ -16,9 +16,12 @@
  */
 #include "postgres.h"
 
+#include <sys/stat.h>
+
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/xlog.h"
 #include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -87,6 +90,37 @@ has_pages_to_report(char relkind)
 		relkind == RELKIND_TOASTVALUE || relkind == RELKIND_INDEX;
 }
 
+/*
+ * Return the bytes of a relation's main fork, as the file system has them, or -1
+ * if there is no file.
+ */
+static int64
+file_bytes(Form_pg_class relation)
+{
+	char		path[MAXPGPATH];
+	int64		bytes = 0;
+
+	if (!sst_catalog_path(relation, path, sizeof(path)))
+		return -1;
+
+	/* Every segment but the last one has the full length. */
+	for (int segno = 0;; segno++)
+	{
+		char		segment[MAXPGPATH + 12];
+		struct stat st;
+
+		if (segno == 0)
+			strlcpy(segment, path, sizeof(segment));
+		else
+			snprintf(segment, sizeof(segment), "%s.%d", path, segno);
+		if (stat(segment, &st) != 0)
+			return segno == 0 ? -1 : bytes;
+		bytes += st.st_size;
+		if (st.st_size < (int64) RELSEG_SIZE * BLCKSZ)
+			return bytes;
+	}
+}
+
 static void
 describe(SstRelation *relation, Form_pg_class form, const char *schema)
 {
@@ -103,9 +137,9 @@ describe(SstRelation *relation, Form_pg_class form, const char *schema)
 	relation->other_temp = form->relpersistence == RELPERSISTENCE_TEMP &&
 		!isTempOrTempToastNamespace(form->relnamespace);
 	relation->replident = form->relreplident;
-	relation->valid = true;
+	relation->valid = relation->ready = true;
 	relation->toastrelid = form->reltoastrelid;
-	relation->bytes = sst_relation_file_bytes(form);
+	relation->bytes = file_bytes(form);
 }
 
 static void
@@ -163,6 +197,7 @@ read_pg_index(const SstRelations *list)
 		{
 			index->parent = form->indrelid;
 			index->valid = form->indisvalid;
+			index->ready = form->indisready;
 			index->exclusion = form->indisexclusion;
 		}
 		if (owner != NULL && form->indisvalid && form->indimmediate &&
@@ -281,4 +316,21 @@ sst_list_relations(SstRelations *list)
 	}
 	hash_destroy(schemas);
 	hash_destroy(parents);
+}
+
+/*
+ * Return the state of a listed relation as far as the catalogs tell it.
+ */
+SstTargetState
+sst_listed_state(const SstRelation *relation)
+{
+	if (relation->other_temp)
+		return SST_TARGET_OTHER_TEMP;
+	if (relation->persistence != RELPERSISTENCE_PERMANENT && RecoveryInProgress())
+		return SST_TARGET_NO_DATA;
+	if (!relation->ready)
+		return SST_TARGET_NOT_READY;
+	if (!relation->valid)
+		return SST_TARGET_INVALID;
+	return SST_TARGET_READABLE;
 }

@@ -15,6 +15,8 @@
 
 #include "datatype/timestamp.h"
 
+#include "relation/target.h"
+
 /* What the catalogs and the file system say of a relation */
 typedef struct SstRelation
 {
@@ -35,6 +37,7 @@ typedef struct SstRelation
 
 	/* Of an index */
 	bool		valid;
+	bool		ready;			/* its build has ended */
 	bool		exclusion;		/* of a constraint that is no plain unique one */
 
 	/*
@@ -57,6 +60,7 @@ typedef struct SstRelations
 } SstRelations;
 
 extern void sst_list_relations(SstRelations *list);
+extern SstTargetState sst_listed_state(const SstRelation *relation);
 extern SstRelation *sst_find_relation(const SstRelations *list, Oid relid);
 
 #endif							/* SST_RELATIONS_H */

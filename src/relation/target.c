@@ -1,11 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * target.c
- *	  Opening a relation and saying no to what cannot be read
- *
- * All checks on kind, access method, validity and ownership of buffers stand
- * here.  The words are those of pgstattuple and of the server itself in the
- * same situations.
+ *	  Opening a relation, and whether it can be read
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -28,75 +24,42 @@
 #include "utils/lsyscache.h"
 #include "utils/varlena.h"
 
-#include "relation/target.h"
-
-/* An index access method, and how pgstattuple speaks of it */
-typedef struct IndexKind
-{
-	SstTargetKind kind;
-	Oid			amoid;
-	const char *wrong_type;
-	const char *other_temp;
-} IndexKind;
-
-static const char other_temp_table[] =
-gettext_noop("cannot access temporary tables of other sessions");
-static const char other_temp_index[] =
-gettext_noop("cannot access temporary indexes of other sessions");
-
-static const IndexKind index_kinds[] = {
-	{SST_BTREE, BTREE_AM_OID,
-	gettext_noop("relation \"%s\" is not a btree index"), other_temp_table},
-	{SST_HASH, HASH_AM_OID,
-	gettext_noop("relation \"%s\" is not a hash index"), other_temp_index},
-	{SST_GIN, GIN_AM_OID,
-	gettext_noop("relation \"%s\" is not a GIN index"), other_temp_index},
-	{SST_GIST, GIST_AM_OID,
-	gettext_noop("relation \"%s\" is not a GiST index"), other_temp_index},
-	{SST_SPGIST, SPGIST_AM_OID,
-	gettext_noop("relation \"%s\" is not an SP-GiST index"), other_temp_index},
-	{SST_BRIN, BRIN_AM_OID,
-	gettext_noop("relation \"%s\" is not a BRIN index"), other_temp_index},
-};
-
-/* The index kind of a relation, or NULL if it is none of core's. */
-static const IndexKind *
-find_index_kind(Relation rel)
-{
-	for (int i = 0; i < lengthof(index_kinds); i++)
-	{
-		if (rel->rd_rel->relkind == RELKIND_INDEX &&
-			rel->rd_rel->relam == index_kinds[i].amoid)
-			return &index_kinds[i];
-	}
-	return NULL;
-}
+#include "relation/refuse.h"
 
 /* Does the relation have a table access method, and a file? */
 static bool
 is_table(Relation rel)
 {
-	return rel->rd_rel->relkind == RELKIND_RELATION ||
-		rel->rd_rel->relkind == RELKIND_MATVIEW ||
-		rel->rd_rel->relkind == RELKIND_TOASTVALUE;
+	return RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind);
 }
 
-static bool
-is_partitioned(Relation rel)
+static SstTargetKind
+find_index_kind(Oid amoid)
 {
-	return rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ||
-		rel->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
+	switch (amoid)
+	{
+		case BTREE_AM_OID:
+			return SST_BTREE;
+		case HASH_AM_OID:
+			return SST_HASH;
+		case GIN_AM_OID:
+			return SST_GIN;
+		case GIST_AM_OID:
+			return SST_GIST;
+		case SPGIST_AM_OID:
+			return SST_SPGIST;
+		case BRIN_AM_OID:
+			return SST_BRIN;
+		default:
+			return SST_OTHER_INDEX;
+	}
 }
 
 static SstTargetKind
 find_kind(Relation rel)
 {
-	const IndexKind *index = find_index_kind(rel);
-
-	if (index != NULL)
-		return index->kind;
 	if (rel->rd_rel->relkind == RELKIND_INDEX)
-		return SST_OTHER_INDEX;
+		return find_index_kind(rel->rd_rel->relam);
 	if (is_table(rel) && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
 		return SST_HEAP;
 	if (rel->rd_rel->relkind == RELKIND_SEQUENCE)
@@ -104,72 +67,36 @@ find_kind(Relation rel)
 	return 0;
 }
 
-/* ERROR: the relation is none of the kinds that the function accepts. */
-static void
-report_wrong_kind(Relation rel, int kinds)
+static SstTargetState
+find_state(Relation rel)
 {
 	char		relkind = rel->rd_rel->relkind;
 
-	for (int i = 0; i < lengthof(index_kinds); i++)
-	{
-		if (kinds == index_kinds[i].kind)
-			ereport(ERROR,
-					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-					 errmsg(index_kinds[i].wrong_type,
-							RelationGetRelationName(rel)),
-					 relkind == RELKIND_INDEX ? 0 :
-					 errdetail_relkind_not_supported(relkind)));
-	}
-
-	if (is_table(rel) && (kinds & SST_HEAP) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("only heap AM is supported")));
-
-	if (kinds == SST_ANY_INDEX)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not an index",
-						RelationGetRelationName(rel))));
-
-	ereport(ERROR,
-			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("cannot get page statistics of relation \"%s\"",
-					RelationGetRelationName(rel)),
-			 errdetail_relkind_not_supported(relkind),
-			 is_partitioned(rel) ?
-			 errhint("Its partitions can be asked about, one at a time.") : 0));
-}
-
-/*
- * ERROR for a temporary relation of another session: its current blocks are
- * in that session's private buffers.
- */
-void
-sst_refuse_other_temp(Relation rel, const char *message)
-{
 	if (RELATION_IS_OTHER_TEMP(rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s", _(message ? message : other_temp_table))));
-}
+		return SST_TARGET_OTHER_TEMP;
+	if (relkind == RELKIND_PARTITIONED_TABLE ||
+		relkind == RELKIND_PARTITIONED_INDEX)
+		return SST_TARGET_PARTITIONED;
+	if (!RELKIND_HAS_STORAGE(relkind))
+		return SST_TARGET_NO_STORAGE;
 
-/* On a standby an unlogged relation has no data. */
-static bool
-is_without_data(Relation rel)
-{
-	return !RelationIsPermanent(rel) && RecoveryInProgress();
-}
+	/* On a standby an unlogged relation has no data. */
+	if (!RelationIsPermanent(rel) && RecoveryInProgress())
+		return SST_TARGET_NO_DATA;
+	if (is_table(rel) && rel->rd_rel->relam != HEAP_TABLE_AM_OID)
+		return SST_TARGET_OTHER_TABLE_AM;
 
-/*
- * Is it an index whose building has not ended?  That writes pages past the buffer
- * manager, some of them twice: a page that is read into a buffer meanwhile would
- * stay there as it was, for everybody.
- */
-bool
-sst_is_being_built(Relation rel)
-{
-	return rel->rd_rel->relkind == RELKIND_INDEX && !rel->rd_index->indisready;
+	/*
+	 * The build of an index writes pages without the buffer manager, some of
+	 * them twice.  A page that is read into a buffer meanwhile would stay
+	 * there in an old state, for all sessions.
+	 */
+	if (relkind == RELKIND_INDEX && !rel->rd_index->indisready)
+		return SST_TARGET_NOT_READY;
+	if (relkind == RELKIND_INDEX && !rel->rd_index->indisvalid)
+		return SST_TARGET_INVALID;
+
+	return SST_TARGET_READABLE;
 }
 
 /* ERROR if the relation is of none of the given kinds. */
@@ -177,33 +104,59 @@ void
 sst_require_kind(Relation rel, int kinds)
 {
 	if ((find_kind(rel) & kinds) == 0)
-		report_wrong_kind(rel, kinds);
+		sst_refuse_wrong_kind(rel, kinds);
+}
+
+static void
+set_state(SstTarget *target, SstTargetState state)
+{
+	target->state = state;
+	target->note = sst_relation_note(target->rel, state);
 }
 
 /*
  * Make an open relation, locked in AccessShareLock mode, the target, whatever it
- * is, and find out whether it can be read.
+ * is, and find out whether it can be read.  The note may be palloc'd in the
+ * current context.
  */
 void
 sst_target_examine(SstTarget *target, Relation rel)
 {
 	target->rel = rel;
+	target->relid = RelationGetRelid(rel);
 	target->kind = find_kind(rel);
-	target->obstacle = NULL;
-	target->nblocks = 0;
+	set_state(target, find_state(rel));
+	target->nblocks = sst_target_is_readable(target) ?
+		RelationGetNumberOfBlocks(rel) : 0;
+}
 
-	if (RELATION_IS_OTHER_TEMP(rel))
-		target->obstacle = gettext_noop("temporary relation of another session");
-	else if (is_without_data(rel))
-		target->obstacle = gettext_noop("no data during recovery");
-	else if (is_partitioned(rel))
-		target->obstacle = gettext_noop("partitioned: has no blocks of its own");
-	else if (target->kind == 0)
-		target->obstacle = gettext_noop("no blocks of a kind that is known");
-	else if (sst_is_being_built(rel))
-		target->obstacle = gettext_noop("index is being built, or was not completed");
-	else
-		target->nblocks = RelationGetNumberOfBlocks(rel);
+/*
+ * Open and lock a relation by OID, whatever it is, and make it the target.  There
+ * is no ERROR because of what it is: state and note say whether it exists, can be
+ * read, and is of one of the given kinds.
+ *
+ * target->rel is NULL if the relation does not exist, and there is no lock.
+ */
+void
+sst_target_try_open(SstTarget *target, Oid relid, int kinds)
+{
+	Relation	rel = try_relation_open(relid, AccessShareLock);
+
+	if (rel == NULL)
+	{
+		memset(target, 0, sizeof(SstTarget));
+		target->relid = relid;
+		target->state = SST_TARGET_MISSING;
+		target->note = sst_state_note(SST_TARGET_MISSING);
+		return;
+	}
+
+	sst_target_examine(target, rel);
+	if (sst_target_is_readable(target) && (target->kind & kinds) == 0)
+	{
+		set_state(target, SST_TARGET_WRONG_KIND);
+		target->nblocks = 0;
+	}
 }
 
 /*
@@ -213,27 +166,14 @@ sst_target_examine(SstTarget *target, Relation rel)
 void
 sst_target_adopt(SstTarget *target, Relation rel, int kinds)
 {
-	const IndexKind *index = find_index_kind(rel);
-
 	sst_require_kind(rel, kinds);
-	sst_refuse_other_temp(rel, index ? index->other_temp : NULL);
-
-	if (is_without_data(rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary or unlogged relations during recovery")));
-
-	if (rel->rd_rel->relkind == RELKIND_INDEX && !rel->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid",
-						RelationGetRelationName(rel))));
-
+	sst_refuse_unreadable(rel, find_kind(rel));
 	sst_target_examine(target, rel);
 }
 
 /*
- * Open and lock a relation by OID and make it the target.
+ * Open and lock a relation by OID and make it the target.  ERROR as
+ * sst_target_adopt() has it.
  */
 void
 sst_target_open(SstTarget *target, Oid relid, int kinds)
@@ -241,11 +181,12 @@ sst_target_open(SstTarget *target, Oid relid, int kinds)
 	sst_target_adopt(target, relation_open(relid, AccessShareLock), kinds);
 }
 
-/* Close the target's relation and release the lock. */
+/* Close the target's relation, if there is one, and release the lock. */
 void
 sst_target_close(SstTarget *target)
 {
-	relation_close(target->rel, AccessShareLock);
+	if (target->rel != NULL)
+		relation_close(target->rel, AccessShareLock);
 	target->rel = NULL;
 }
 
@@ -259,13 +200,12 @@ sst_open_by_name(text *name)
 }
 
 /*
- * Open a relation by OID, AccessShareLock, and if it is an index, lock its
- * table in the same mode first, as everybody does.  *tableoid is the OID of that
- * table, for the caller to unlock in the end, or InvalidOid.
+ * Open a relation by OID with an AccessShareLock.  If it is an index, lock its
+ * table first in the same mode, in the server's own order.  *tableoid is the OID
+ * of that table, which the caller unlocks in the end, or InvalidOid.
  *
- * What an OID means can change as long as it is not locked.  So the index's
- * table is looked up again when both are locked: the index may have been dropped
- * and its OID used again in between.
+ * Before it is locked, the index may be dropped and its OID used again.  So its
+ * table is looked up once more when both are locked.
  */
 Relation
 sst_open_with_table(Oid relid, Oid *tableoid)

@@ -37,23 +37,50 @@ typedef enum SstTargetKind
 					   SST_SPGIST | SST_BRIN | SST_OTHER_INDEX)
 #define SST_TABLE (SST_HEAP | SST_SEQUENCE)
 
+/*
+ * Whether a relation can be read, and why not.  Decisions are made by the state;
+ * the note is for people.
+ */
+typedef enum SstTargetState
+{
+	SST_TARGET_READABLE,
+	SST_TARGET_INVALID,			/* an index that is not valid, but complete */
+
+	/* All below cannot be read. */
+	SST_TARGET_NOT_READY,		/* an index whose build has not ended */
+	SST_TARGET_OTHER_TEMP,		/* of another session */
+	SST_TARGET_NO_DATA,			/* unlogged, during recovery */
+	SST_TARGET_PARTITIONED,
+	SST_TARGET_NO_STORAGE,		/* a view, foreign table or composite type */
+	SST_TARGET_OTHER_TABLE_AM,	/* not heap */
+	SST_TARGET_WRONG_KIND,		/* another function reads it */
+	SST_TARGET_MISSING			/* does not exist */
+} SstTargetState;
+
 typedef struct SstTarget
 {
-	Relation	rel;			/* open, AccessShareLock held */
+	Relation	rel;			/* open, AccessShareLock held; or NULL */
+	Oid			relid;
 	SstTargetKind kind;			/* 0 if it is none of them */
-	const char *obstacle;		/* why it cannot be read now, or NULL */
-	BlockNumber nblocks;		/* of the main fork, if it can be */
+	SstTargetState state;
+	const char *note;			/* on that state, translated, or NULL */
+	BlockNumber nblocks;		/* of the main fork, if it can be read */
 } SstTarget;
+
+static inline bool
+sst_target_is_readable(const SstTarget *target)
+{
+	return target->state <= SST_TARGET_INVALID;
+}
 
 extern void sst_require_kind(Relation rel, int kinds);
 extern void sst_target_examine(SstTarget *target, Relation rel);
+extern void sst_target_try_open(SstTarget *target, Oid relid, int kinds);
 extern void sst_target_open(SstTarget *target, Oid relid, int kinds);
 extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds);
 extern void sst_target_close(SstTarget *target);
 
 extern Relation sst_open_by_name(text *name);
 extern Relation sst_open_with_table(Oid relid, Oid *tableoid);
-extern bool sst_is_being_built(Relation rel);
-extern void sst_refuse_other_temp(Relation rel, const char *message);
 
 #endif							/* SST_TARGET_H */

@@ -31,6 +31,7 @@
 #include "report/try_estimate.h"
 #include "run/progress.h"
 #include "report/schedule.h"
+#include "stats/sizing.h"
 
 /* Blocks of a relation's first sample */
 #define MIN_SHARE 8
@@ -38,9 +39,6 @@
 
 /* A relation of so many times that is read as a whole: neighbours are read at once. */
 #define WHOLE_SHARES 2
-
-/* A sample that is no larger than this times the last one is not worth it. */
-#define MIN_GROWTH 1.5
 
 /* Growth when nothing is known of the spread, and in the last pass */
 #define GROWTH 4
@@ -283,38 +281,15 @@ first_pass(Run *run)
 	}
 }
 
-/* Half the interval's width: 0 where nothing is to be known */
-static double
-half_width(const SstEstimate *estimate)
-{
-	if (isnan(estimate->value))
-		return 0;
-	if (isnan(estimate->low) || isnan(estimate->high))
-		return INFINITY;
-
-	return (estimate->high - estimate->low) / 2;
-}
-
-/*
- * The size of a larger sample.  A relation of which more than half is needed is
- * read as a whole.
- */
-static uint64
-larger_sample(const SstReportEntry *entry, double factor)
-{
-	double		wanted = ceil(entry->nsampled * Max(factor, MIN_GROWTH));
-
-	return wanted > entry->nblocks / 2.0 ? entry->nblocks : (uint64) wanted;
-}
-
 /* Take a larger sample, as far as the limits allow; false if they do not. */
 static bool
 enlarge(Run *run, SstReportEntry *entry, double factor)
 {
-	uint64		wanted = larger_sample(entry, factor);
+	uint64		wanted = sst_larger_sample(entry->nblocks, entry->nsampled,
+												 factor);
 	uint64		nblocks = allowed(run, wanted, run->nlocked * run->share);
 
-	if (nblocks < wanted && nblocks < entry->nsampled * MIN_GROWTH)
+	if (nblocks < wanted && nblocks < entry->nsampled * SST_MIN_GROWTH)
 		return false;
 	measure(run, entry, nblocks);
 	return true;
@@ -331,15 +306,12 @@ second_pass(Run *run)
 
 		for (int round = 0; round < MAX_ROUNDS && !entry->settled; round++)
 		{
-			double		half = Max(half_width(&entry->free_share),
-								   half_width(&entry->dead_share));
-			double		factor = GROWTH;
+			double		half = Max(sst_margin(&entry->free_share),
+								   sst_margin(&entry->dead_share));
 
 			if (half <= margin)
 				break;
-			if (!isinf(half))
-				factor = margin > 0 ? 1.3 * (half / margin) * (half / margin) : INFINITY;
-			if (!enlarge(run, entry, factor))
+			if (!enlarge(run, entry, sst_sample_growth(half, margin, GROWTH)))
 				break;
 		}
 	}

@@ -75,8 +75,9 @@ try_estimate(void *arg)
 		return;
 
 	sst_target_examine(&target, rel);
-	attempt->reason = target.obstacle;
-	if (target.obstacle == NULL)
+	if (!sst_target_is_readable(&target))
+		attempt->reason = target.note;
+	else
 		attempt->measured = sst_estimate_bloat(&target, attempt->nblocks,
 										attempt->seed, &attempt->limits,
 										&attempt->measurement);

@@ -8,8 +8,9 @@
  * the server shows.  While another command of the backend has the place (COPY
  * from a query), the call reports nothing.
  *
- * The end of a failed (sub)transaction clears the place.  What was in it is kept
- * here as well, so that whoever catches an error can go on with it.
+ * The server clears the place when a transaction or subtransaction fails.  A
+ * call that began inside that transaction has ended by this.  A call that began
+ * outside it goes on, so its state is kept here, and reported again.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -20,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "utils/backend_progress.h"
 #include "utils/timestamp.h"
 
@@ -28,11 +30,14 @@
 /* Far from the server's own numbers */
 #define PROGRESS_COMMAND ((ProgressCommandType) (('S' << 16) | ('S' << 8) | 'T'))
 
+/* Parameters that it takes to hold the name of a function */
+#define NAME_PARAMS (SST_PROGRESS_NAME_SIZE / sizeof(int64))
+
 /* Which parameter says what; bytes of earlier scans are those before this one */
 enum
 {
 	PARAM_FUNCTION,
-	PARAM_PHASE,
+	PARAM_PHASE = PARAM_FUNCTION + NAME_PARAMS,
 	PARAM_RELATION,
 	PARAM_BLOCKS_DONE,
 	PARAM_BLOCKS_TOTAL,
@@ -44,34 +49,6 @@ enum
 	NPARAMS
 };
 
-/* Their numbers go from one session to another: append only. */
-static const char *const function_names[] = {
-	"?",
-	"brin_stats",
-	"btree_stats",
-	"database_report",
-	"free_space_map_summary",
-	"gin_stats",
-	"gist_stats",
-	"hash_stats",
-	"index_stats",
-	"index_stats_tree",
-	"layout_map",
-	"pg_prewarm",
-	"pgstatginindex",
-	"pgstathashindex",
-	"pgstatindex",
-	"pgstattuple",
-	"pgstattuple_approx",
-	"sample_stats",
-	"spgist_stats",
-	"table_stats",
-	"table_stats_tree",
-	"unfrozen_ranges",
-	"visibility_map_summary",
-	"bloat",
-};
-
 static const char *const phase_names[] = {
 	[SST_PHASE_SCANNING] = "scanning",
 	[SST_PHASE_CATALOG] = "catalog",
@@ -80,10 +57,14 @@ static const char *const phase_names[] = {
 	[SST_PHASE_FINISHING] = "finishing"
 };
 
-/* The call that reports, if depth is above 0 */
+/* Calls within calls that are told apart; more than these report nothing. */
+#define MAX_DEPTH 8
+
+/* The outermost call, which reports, if depth is above 0 */
 static struct
 {
-	int			depth;			/* calls within calls */
+	int			depth;			/* calls in progress, one within the other */
+	int			nest_levels[MAX_DEPTH]; /* transactions that they began in */
 	bool		reports;
 	bool		total_given;	/* the outermost call knew the bytes */
 	int64		params[NPARAMS];
@@ -115,63 +96,92 @@ set_param(int param, int64 value)
 		pgstat_progress_update_param(param, value);
 }
 
-static int
-function_number(const char *name)
+/* Show it, unless another command of the server has the place. */
+static void
+start_to_report(void)
 {
-	for (int i = 1; i < lengthof(function_names); i++)
-	{
-		if (strcmp(function_names[i], name) == 0)
-			return i;
-	}
-
-	Assert(false);
-	return 0;
-}
-
-/*
- * Begin to report a call of a function.  Of one relation, the bytes need not be
- * known: its last scan tells.  Within a call that reports, nothing happens: it
- * has said what all of it is about.
- */
-void
-sst_progress_begin(const char *function, int64 relations_total,
-				   int64 bytes_total)
-{
-	ProgressCommandType command = command_in_progress();
-
-	/* A call that failed has left its depth behind, but not the command. */
-	if (current.depth > 0 && current.reports && command == PROGRESS_COMMAND)
-	{
-		current.depth++;
-		return;
-	}
-
-	current.depth = 1;
-	current.reports = (command == PROGRESS_COMMAND_INVALID ||
-					   command == PROGRESS_COMMAND);
-	current.total_given = (bytes_total >= 0);
-	memset(current.params, 0, sizeof(current.params));
-	current.params[PARAM_FUNCTION] = function_number(function);
-	current.params[PARAM_RELATIONS_TOTAL] = relations_total;
-	current.params[PARAM_BLOCKS_TOTAL] = SST_PROGRESS_UNKNOWN;
-	current.params[PARAM_BYTES_TOTAL] = bytes_total;
-	current.params[PARAM_STARTED] = GetCurrentTimestamp();
-
-	sst_progress_resume();
-}
-
-/*
- * Go on to report after an error was caught, that is, after a subtransaction was
- * rolled back.
- */
-void
-sst_progress_resume(void)
-{
-	if (current.depth == 0 || !current.reports)
+	if (!current.reports)
 		return;
 
 	pgstat_progress_start_command(PROGRESS_COMMAND, InvalidOid);
 	show();
+}
+
+/* All calls end with their transaction. */
+static void
+at_transaction_end(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_ABORT)
+		current.depth = 0;
+}
+
+/* Calls end with the subtransaction that they began in; others go on. */
+static void
+at_subtransaction_end(SubXactEvent event, SubTransactionId mySubid,
+					  SubTransactionId parentSubid, void *arg)
+{
+	if (event != SUBXACT_EVENT_ABORT_SUB || current.depth == 0)
+		return;
+
+	while (current.depth > 0 && current.nest_levels[current.depth - 1] >=
+		   GetCurrentTransactionNestLevel())
+		current.depth--;
+	if (current.depth > 0)
+		start_to_report();
+}
+
+/* Prepare this process to report; once. */
+void
+sst_progress_init(void)
+{
+	RegisterXactCallback(at_transaction_end, NULL);
+	RegisterSubXactCallback(at_subtransaction_end, NULL);
+}
+
+/*
+ * Begin to report a call of a function.  Of one relation, the bytes need not be
+ * known: its last scan tells.  A call within another one does not report: the
+ * outer call has said what all of it is about.
+ *
+ * Returns the depth of the call, which sst_progress_end() wants to have.
+ */
+int
+sst_progress_begin(const char *function, int64 relations_total,
+				   int64 bytes_total)
+{
+	int64	   *params = current.params;
+	ProgressCommandType command = command_in_progress();
+
+	if (current.depth == MAX_DEPTH)
+		return MAX_DEPTH + 1;
+
+	current.nest_levels[current.depth++] = GetCurrentTransactionNestLevel();
+	if (current.depth > 1)
+		return current.depth;
+
+	current.reports = (command == PROGRESS_COMMAND_INVALID);
+	current.total_given = (bytes_total >= 0);
+	memset(params, 0, sizeof(current.params));
+	strncpy((char *) &params[PARAM_FUNCTION], function, SST_PROGRESS_NAME_SIZE);
+	params[PARAM_RELATIONS_TOTAL] = relations_total;
+	params[PARAM_BLOCKS_TOTAL] = SST_PROGRESS_UNKNOWN;
+	params[PARAM_BYTES_TOTAL] = bytes_total;
+	params[PARAM_STARTED] = GetCurrentTimestamp();
+	start_to_report();
+
+	return current.depth;
+}
+
+/* End the call that began with this depth, and those within it. */
+void
+sst_progress_end(int depth)
+{
+	if (depth > current.depth)
+		return;
+
+	current.depth = depth - 1;
+	if (current.depth == 0 && current.reports)
+		pgstat_progress_end_command();
 }
 
 /* Set the totals of the outermost call, when they come to be known. */
@@ -253,17 +263,6 @@ sst_progress_chunks(const SstChunks *chunks, BlockNumber first)
 			  (int64) (share * current.params[PARAM_BLOCKS_TOTAL]));
 }
 
-/* End what was begun. */
-void
-sst_progress_end(void)
-{
-	if (current.depth == 0 || --current.depth > 0)
-		return;
-
-	if (current.reports)
-		pgstat_progress_end_command();
-}
-
 /*
  * What a backend reports, from a copy of its status; false if it is not in a
  * call of ours.
@@ -272,15 +271,15 @@ bool
 sst_progress_read(const PgBackendStatus *status, SstProgress *progress)
 {
 	const int64 *params = status->st_progress_param;
-	uint64		function = params[PARAM_FUNCTION];
 	uint64		phase = params[PARAM_PHASE];
 
 	if (status->st_progress_command != PROGRESS_COMMAND)
 		return false;
 
-	/* It may have another version of this library. */
-	progress->function = function_names[function < lengthof(function_names) ?
-										function : 0];
+	memcpy(progress->function, &params[PARAM_FUNCTION], SST_PROGRESS_NAME_SIZE);
+	progress->function[SST_PROGRESS_NAME_SIZE] = '\0';
+
+	/* The backend may have another version of this library. */
 	progress->phase = phase < lengthof(phase_names) ? phase_names[phase] : "?";
 	progress->relid = (Oid) params[PARAM_RELATION];
 	progress->blocks_done = params[PARAM_BLOCKS_DONE];

@@ -29,10 +29,13 @@ typedef enum SstPhase
 /* For totals */
 #define SST_PROGRESS_UNKNOWN (-1)
 
+/* Bytes of a function's name that other sessions get to see */
+#define SST_PROGRESS_NAME_SIZE 32
+
 /* What another session can know of a call; -1 for what is not known */
 typedef struct SstProgress
 {
-	const char *function;
+	char		function[SST_PROGRESS_NAME_SIZE + 1];
 	const char *phase;
 	Oid			relid;			/* InvalidOid before the first scan */
 	int64		blocks_done;	/* of the present scan */
@@ -44,16 +47,17 @@ typedef struct SstProgress
 	TimestampTz started;
 } SstProgress;
 
-extern void sst_progress_begin(const char *function, int64 relations_total,
+extern void sst_progress_init(void);
+
+extern int	sst_progress_begin(const char *function, int64 relations_total,
 							   int64 bytes_total);
+extern void sst_progress_end(int depth);
 extern void sst_progress_totals(int64 relations_total, int64 bytes_total);
 extern void sst_progress_phase(SstPhase phase);
 extern void sst_progress_relations(int64 relations_done);
 extern void sst_progress_scan(Oid relid, BlockNumber nblocks, bool last);
 extern void sst_progress_blocks(BlockNumber nblocks);
 extern void sst_progress_chunks(const SstChunks *chunks, BlockNumber first);
-extern void sst_progress_resume(void);
-extern void sst_progress_end(void);
 
 extern bool sst_progress_read(const PgBackendStatus *status,
 							  SstProgress *progress);

@@ -33,7 +33,5 @@ extern SstSampleEnd sst_sample_to_margin(const SstTarget *target,
 										 uint32 seed, SstLimits *limits,
 										 SstPageSample *sample,
 										 SstScanResult *result);
-extern BlockNumber sst_sample_needed(BlockNumber nblocks, BlockNumber nsampled,
-									 double margin, double wanted);
 
 #endif							/* SST_SAMPLING_H */

@@ -16,7 +16,6 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
-#include "run/progress.h"
 #include "run/subtransaction.h"
 
 /*
@@ -60,7 +59,6 @@ sst_run_in_subtransaction(void (*action) (void *arg), void *arg)
 		error->funcname = keep_string(error->funcname);
 		FlushErrorState();
 		RollbackAndReleaseCurrentSubTransaction();
-		sst_progress_resume();
 	}
 	PG_END_TRY();
 

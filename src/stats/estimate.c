@@ -382,9 +382,16 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 	return result;
 }
 
+/*
+ * Return half the width of the interval: 0 if there is nothing to estimate, and
+ * infinity if there is no interval.
+ */
 double
 sst_margin(const SstEstimate *estimate)
 {
+	if (isnan(estimate->value))
+		return 0;
+
 	return isnan(estimate->low) || isnan(estimate->high) ? INFINITY :
 		(estimate->high - estimate->low) / 2;
 }

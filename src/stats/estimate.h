@@ -50,7 +50,6 @@ extern SstEstimate sst_estimate_function(SstFunction function, const void *arg,
 extern void sst_sample_sums(const SstPageSample *sample, double factor,
 							double *sums);
 
-/* Half the width of an interval; infinite where there is none */
 extern double sst_margin(const SstEstimate *estimate);
 
 #endif							/* SST_ESTIMATE_H */

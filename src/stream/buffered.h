@@ -13,9 +13,11 @@
 #ifndef SST_BUFFERED_H
 #define SST_BUFFERED_H
 
-#include "compat/compat.h"
+#include "access/xlogdefs.h"
+#include "storage/buf.h"
+#include "utils/rel.h"
 
-/* Blocks to mark at a time, a multiple of 64: a bit each, 128 kB in all */
+/* Blocks that one scan of all buffers answers for; a multiple of 64 */
 #define SST_BUFFERED_WINDOW (1024 * 1024)
 
 typedef struct SstBuffered
@@ -24,17 +26,19 @@ typedef struct SstBuffered
 	ForkNumber	forknum;
 	MemoryContext context;
 
-	/* Is a look at all buffers worth it?  Not if blocks are found in them. */
+	/* Whether a scan of all buffers can pay, and the look-ups so far */
 	bool		may_mark;
 	uint64		nlooked_up;
 	uint64		nfound;
 
-	/* What it found, or NULL before the first one */
+	/* What the last scan found; NULL before the first one */
 	uint64	   *marks;
-	BlockNumber window;			/* number of the window that they are for */
-	XLogRecPtr	position;		/* of the WAL before the look */
+	BlockNumber window;			/* number of the window of these marks */
+	XLogRecPtr	position;		/* of the WAL before the scan */
 } SstBuffered;
 
+extern Buffer sst_find_buffer(Relation rel, ForkNumber forknum,
+							  BlockNumber blkno, Buffer guess);
 extern bool sst_mostly_buffered(Relation rel, ForkNumber forknum,
 								BlockNumber nblocks);
 extern void sst_buffered_init(SstBuffered *buffered, Relation rel,

@@ -1,31 +1,32 @@
 /*-------------------------------------------------------------------------
  *
  * direct_page_check.c
- *	  When a page that was read from a file is to be believed
+ *	  When a page that was read from a file can be trusted
  *
- * A relation's files are not the truth: what is in buffers may be newer, and
- * somebody may write a page while we read it.  What keeps private copies true:
+ * A relation's files may be out of date: a buffer may hold a newer page, and
+ * another backend may write a page while we read it.  Three rules make direct
+ * reads correct.  Doubtful pages are re-read through the buffer manager, which
+ * is authoritative.
  *
  * (1) Before a run is read, each of its blocks is looked up in the buffer
- * mapping table.  A block that is found is read through the buffer manager.
- * One that is not found has in the file its last state, and nobody is writing
- * it: a buffer leaves the table only after it was written.
+ * mapping table.  A block that is found is read through the buffer manager.  For
+ * one that is not found, the file has the last state and nobody is writing it: a
+ * buffer leaves the table only after it was written.
  *
- * (2) Somebody may then load such a block, change it, and write it while we
- * read.  Before it is written, the WAL of the change is: so if the WAL's
- * position is the same before (1) and after the read, nothing like that has
- * happened; changes without WAL are hint bits, of which any mixture is valid.
- * If the position has moved, or the relation has no WAL, the blocks are looked
- * up once more, and those found are read through the buffer manager.  One that
- * is not found may have come and gone.  If it was changed, the LSN in the file
- * is another one by now, and the page is read through the buffer manager.  With
- * checksums there is no need to ask the file: if we have read parts of two
- * states of the page, (3) finds out.  A relation that has neither WAL nor
- * checksums is not for this stream.
+ * (2) A backend may then load such a block, change it and write it while we
+ * read.  The WAL of a change is written before the page.  So if the WAL position
+ * is the same before (1) and after the read, no such change was made.  Hint bits
+ * can be set without WAL; any mixture of old and new ones is valid.
  *
- * (3) Each private page must pass the checks that the buffer manager would
- * make, and must not be newer than the WAL's position before (1).  A page that
- * does not pass is read through the buffer manager, which has the last word.
+ * If the WAL has advanced, or the relation is not WAL-logged, the blocks are
+ * looked up once more, and those found are read through the buffer manager.  A
+ * block that is not found may have been loaded and evicted again.  If it was
+ * changed, its LSN in the file differs now, and the page is re-read.  With
+ * checksums the LSN need not be read: a mixture of two states of the page fails
+ * (3).  A relation without WAL and checksums cannot be read directly.
+ *
+ * (3) Each page must pass the buffer manager's checks of header and checksum,
+ * and its LSN must not be after the WAL position before (1).
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -39,11 +40,13 @@
 #include "access/xlog.h"
 #include "port/pg_bitutils.h"
 
+#include "stream/checksum.h"
 #include "stream/direct_page_check.h"
+#include "stream/wal_position.h"
 
 /*
- * Can pages of the relation be private copies?  Those of temporary relations are
- * in local buffers.  Without WAL and checksums nothing tells whether a page was
+ * Can the relation's files be read directly?  Pages of temporary relations are in
+ * local buffers.  Without WAL and checksums, nothing shows that a page was
  * written while it was read.
  */
 bool
@@ -54,30 +57,30 @@ sst_can_read_directly(Relation rel)
 }
 
 /*
- * Get ready to judge about nblocks blocks of a fork, which will be read from
- * the given file.  Memory is the current context's.
+ * Prepare to check about nblocks blocks of a fork, which are read from the given
+ * file.  Memory is taken from the current context.
  */
 void
-sst_direct_page_check_init(SstDirectPageCheck *pages, Relation rel, ForkNumber forknum,
-					   BlockNumber nblocks, SstSegmentFile *file)
+sst_direct_page_check_init(SstDirectPageCheck *check, Relation rel, ForkNumber forknum,
+						   BlockNumber nblocks, SstSegmentFile *file)
 {
-	sst_buffered_init(&pages->buffered, rel, forknum, nblocks);
-	pages->file = file;
-	pages->wal_logged = RelationIsPermanent(rel);
-	pages->checksums = DataChecksumsEnabled();
-	pages->nappeared = 0;
+	sst_buffered_init(&check->buffered, rel, forknum, nblocks);
+	check->file = file;
+	check->wal_logged = RelationIsPermanent(rel);
+	check->checksums = DataChecksumsEnabled();
+	check->nappeared = 0;
 }
 
-/* Step (1): find out which of the wanted blocks are in buffers. */
+/* Rule (1): find out which of the wanted blocks are in buffers. */
 void
-sst_run_look_up(SstDirectPageCheck *pages, SstRun *run)
+sst_run_look_up(SstDirectPageCheck *check, SstRun *run)
 {
 	run->position = sst_wal_done();
-	run->buffered = sst_buffered_find(&pages->buffered, run->first, run->wanted,
+	run->buffered = sst_buffered_find(&check->buffered, run->first, run->wanted,
 									  run->position, run->buffers);
 }
 
-/* Would the buffer manager take the header for that of a page in use? */
+/* Would the buffer manager accept the header, as that of a page in use? */
 static bool
 header_is_good(const PageHeaderData *header)
 {
@@ -90,13 +93,13 @@ header_is_good(const PageHeaderData *header)
 }
 
 /*
- * Check the private page of block i of the run.  The common case is decided
- * here, without the server's slower code.  The checksum is what the page should
- * have, if it is in use and the cluster has checksums.  A failure counts even
- * if the server is to ignore it: it may be ours, from a read during a write.
+ * Check the page of block i of the run.  The common case is decided here, without
+ * the server's slower code.  The checksum is what a page in use should have, if
+ * the cluster has checksums.  A failure counts even with ignore_checksum_failure:
+ * the page may have been read during a write.
  */
 static bool
-page_is_good(SstDirectPageCheck *pages, const SstRun *run, int i, uint16 checksum)
+page_is_good(SstDirectPageCheck *check, const SstRun *run, int i, uint16 checksum)
 {
 	char	   *image = run->memory + (Size) BLCKSZ * i;
 	const PageHeaderData *header = (const PageHeaderData *) image;
@@ -104,31 +107,29 @@ page_is_good(SstDirectPageCheck *pages, const SstRun *run, int i, uint16 checksu
 	if (!header_is_good(header))
 		return sst_page_verified(image, run->first + i);
 
-	if (pages->checksums && checksum != header->pd_checksum)
+	if (check->checksums && checksum != header->pd_checksum)
 		return false;
 
-	return !pages->wal_logged || PageGetLSN(image) <= run->position;
+	return !check->wal_logged || PageGetLSN(image) <= run->position;
 }
 
 /*
- * Has the block of a private page another LSN in the file now?
- *
- * If the next runs are in another segment, this one's is closed: then we do
- * not know, and say yes.
+ * Has the LSN of block i changed in the file since the run was read?  Yes, to be
+ * safe, if the next runs are in another segment and this one is closed.
  */
 static bool
-lsn_has_changed(SstDirectPageCheck *pages, const SstRun *run, int i)
+lsn_has_changed(SstDirectPageCheck *check, const SstRun *run, int i)
 {
 	PageXLogRecPtr lsn;
 	SstFileRead read = {
-		.fd = pages->file->fd,
+		.fd = check->file->fd,
 		.offset = (off_t) BLCKSZ * ((run->first + i) % RELSEG_SIZE) +
 		offsetof(PageHeaderData, pd_lsn),
 		.buffer = (char *) &lsn,
 		.length = sizeof(lsn)
 	};
 
-	if (pages->file->segno != run->first / RELSEG_SIZE)
+	if (check->file->segno != run->first / RELSEG_SIZE)
 		return true;
 
 	sst_file_read_rest(&read);
@@ -139,30 +140,30 @@ lsn_has_changed(SstDirectPageCheck *pages, const SstRun *run, int i)
 }
 
 /*
- * Step (2): return those of the given blocks of the
- * run that cannot have been written while they were read.
+ * Rule (2): return those of the given blocks of the run that cannot have been
+ * written while they were read.
  */
 static uint64
-check_buffers(SstDirectPageCheck *pages, SstRun *run, uint64 blocks)
+check_buffers(SstDirectPageCheck *check, SstRun *run, uint64 blocks)
 {
 	uint64		appeared;
 
-	if (pages->wal_logged && sst_wal_begun() == run->position)
+	if (check->wal_logged && sst_wal_begun() == run->position)
 		return blocks;
 
-	appeared = sst_buffered_find(&pages->buffered, run->first, blocks,
+	appeared = sst_buffered_find(&check->buffered, run->first, blocks,
 								 InvalidXLogRecPtr, run->buffers);
-	pages->nappeared += pg_popcount64(appeared);
+	check->nappeared += pg_popcount64(appeared);
 	run->buffered |= appeared;
 	blocks &= ~appeared;
 
-	if (!pages->checksums)
+	if (!check->checksums)
 	{
 		for (uint64 left = blocks; left != 0; left &= left - 1)
 		{
 			int			i = pg_rightmost_one_pos64(left);
 
-			if (lsn_has_changed(pages, run, i))
+			if (lsn_has_changed(check, run, i))
 				blocks &= ~SST_RUN_BIT(i);
 		}
 	}
@@ -171,10 +172,10 @@ check_buffers(SstDirectPageCheck *pages, SstRun *run, uint64 blocks)
 }
 
 /*
- * Step (3): return those of the given blocks of the run that are good pages.
+ * Rule (3): return those of the given blocks of the run that are good pages.
  */
 static uint64
-check_pages(SstDirectPageCheck *pages, const SstRun *run, uint64 blocks)
+check_pages(SstDirectPageCheck *check, const SstRun *run, uint64 blocks)
 {
 	uint64		good = 0;
 
@@ -186,7 +187,7 @@ check_pages(SstDirectPageCheck *pages, const SstRun *run, uint64 blocks)
 		uint16		checksums[2] = {0};
 		int			n = 0;
 
-		/* By pairs: see sst_checksum_two(). */
+		/* Two at a time are faster, see checksum.c. */
 		while (n < 2 && blocks != 0)
 		{
 			int			i = pg_rightmost_one_pos64(blocks);
@@ -197,7 +198,7 @@ check_pages(SstDirectPageCheck *pages, const SstRun *run, uint64 blocks)
 			n++;
 			blocks &= blocks - 1;
 		}
-		if (pages->checksums)
+		if (check->checksums)
 		{
 			if (n == 1)
 			{
@@ -209,7 +210,7 @@ check_pages(SstDirectPageCheck *pages, const SstRun *run, uint64 blocks)
 
 		for (int k = 0; k < n; k++)
 		{
-			if (page_is_good(pages, run, ids[k], checksums[k]))
+			if (page_is_good(check, run, ids[k], checksums[k]))
 				good |= SST_RUN_BIT(ids[k]);
 		}
 	}
@@ -232,15 +233,15 @@ blocks_read(const SstRun *run)
 }
 
 /*
- * Steps (2) and (3), after the run was read: find out which of the wanted blocks
- * are good private pages, and which have come into buffers.
+ * Apply rules (2) and (3) after the run was read: find out which of the wanted
+ * blocks are good pages, and which have been loaded into buffers.
  */
 void
-sst_run_check(SstDirectPageCheck *pages, SstRun *run)
+sst_run_check(SstDirectPageCheck *check, SstRun *run)
 {
 	run->good = blocks_read(run);
 	if (run->good != 0)
-		run->good = check_buffers(pages, run, run->good);
+		run->good = check_buffers(check, run, run->good);
 	if (run->good != 0)
-		run->good = check_pages(pages, run, run->good);
+		run->good = check_pages(check, run, run->good);
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * direct_page_check.h
- *	  When a page that was read from a file is to be believed
+ *	  When a page that was read from a file can be trusted
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -17,6 +17,7 @@
 
 #include "stream/buffered.h"
 #include "stream/file_reader.h"
+#include "stream/segment_file.h"
 #include "stream/stream.h"
 
 /* Bit of a block in the words of a run */
@@ -28,30 +29,30 @@ typedef struct SstRun
 	BlockNumber first;
 	uint64		wanted;			/* blocks to return */
 	uint64		buffered;		/* of those, in buffers */
-	uint64		good;			/* of those, good private pages */
+	uint64		good;			/* of those, read directly and checked */
 	Buffer		buffers[SST_MAX_RUN_BLOCKS];
-	XLogRecPtr	position;		/* of the WAL before they were looked up */
-	int			read_first;		/* block of the run that the read begins at */
-	bool		finished;		/* the read, if there is one */
+	XLogRecPtr	position;		/* of the WAL before the look-up */
+	int			read_first;		/* first block of the run that is read */
+	bool		finished;		/* no read is under way */
 	SstFileRead read;
 	char	   *memory;			/* NULL if there is no read */
 } SstRun;
 
-/* What it takes to judge pages of one fork */
+/* State for checking the pages of one fork */
 typedef struct SstDirectPageCheck
 {
 	SstBuffered buffered;
 	SstSegmentFile *file;
 	bool		wal_logged;
 	bool		checksums;
-	int64		nappeared;		/* blocks that came into buffers meanwhile */
+	int64		nappeared;		/* blocks loaded into buffers during reads */
 } SstDirectPageCheck;
 
 extern bool sst_can_read_directly(Relation rel);
-extern void sst_direct_page_check_init(SstDirectPageCheck *pages, Relation rel,
-								   ForkNumber forknum, BlockNumber nblocks,
-								   SstSegmentFile *file);
-extern void sst_run_look_up(SstDirectPageCheck *pages, SstRun *run);
-extern void sst_run_check(SstDirectPageCheck *pages, SstRun *run);
+extern void sst_direct_page_check_init(SstDirectPageCheck *check, Relation rel,
+									   ForkNumber forknum, BlockNumber nblocks,
+									   SstSegmentFile *file);
+extern void sst_run_look_up(SstDirectPageCheck *check, SstRun *run);
+extern void sst_run_check(SstDirectPageCheck *check, SstRun *run);
 
 #endif							/* SST_DIRECT_PAGE_CHECK_H */

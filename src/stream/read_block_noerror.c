@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * read_block_noerror.c
- *	  One block at a time, without the buffer manager's error for a bad page
+ *	  Read one block without the buffer manager's error for a bad page
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -14,13 +14,13 @@
 
 #include "stream/stream.h"
 
-/* Reads of a page that is bad, until it is believed */
+/* Reads of a bad page before it is reported as such */
 #define MAX_TRIES 3
 
 /*
- * Pin the block's buffer if the block is in one and valid, else return
- * InvalidBuffer.  After a failed read the mapping table has an entry for a
- * buffer that is not valid: the buffer's header is asked as well.
+ * Pin the block's buffer if it holds a valid page, else return InvalidBuffer.
+ * After a failed read the mapping table has an entry for a buffer that is not
+ * valid; sst_read_recent_buffer() checks that.
  */
 static Buffer
 pin_if_valid(const SstBlockReader *reader, BlockNumber blkno)
@@ -36,11 +36,11 @@ pin_if_valid(const SstBlockReader *reader, BlockNumber blkno)
 }
 
 /*
- * Would the buffer manager take the block?  With zero_damaged_pages it takes
- * anything.  Otherwise the block is read into private memory.
+ * Would the buffer manager accept the page?  With zero_damaged_pages it accepts
+ * any.  Otherwise the block is read into private memory and checked.
  */
 static bool
-would_be_taken(SstBlockReader *reader, BlockNumber blkno)
+would_be_accepted(SstBlockReader *reader, BlockNumber blkno)
 {
 	if (zero_damaged_pages)
 		return true;
@@ -59,15 +59,13 @@ would_be_taken(SstBlockReader *reader, BlockNumber blkno)
 }
 
 /*
- * Get one page through the buffer manager, or find that it would be refused:
- * then the page has neither image nor buffer.  An I/O error is an ERROR here
- * as well.
+ * Read a page through the buffer manager.  If that would refuse the page, it has
+ * neither image nor buffer.  An I/O error is an ERROR.
  *
- * A page that is not in a buffer is first read into private memory, and passed
- * on through the buffer manager if it is valid.  A page that is read past the
- * buffer manager may be caught while another backend writes it.  Then that
- * backend has it in a buffer, where we look once more, or has had it there,
- * and the next read finds it whole.
+ * A page that is in no buffer is first read into private memory and checked, and
+ * then read through the buffer manager.  Another backend may write the page
+ * during the first read, so that the check fails.  Such a page is then in that
+ * backend's buffer, or was, and the next try finds it.
  */
 void
 sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno, SstPage *page)
@@ -82,7 +80,7 @@ sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno, SstPage *page)
 
 	for (int i = 0; i < MAX_TRIES && !BufferIsValid(page->buffer); i++)
 	{
-		if (would_be_taken(reader, blkno))
+		if (would_be_accepted(reader, blkno))
 			page->buffer = ReadBufferExtended(reader->rel, reader->forknum,
 											  blkno, RBM_NORMAL,
 											  reader->strategy);
@@ -93,7 +91,7 @@ sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno, SstPage *page)
 	page->image = BufferIsValid(page->buffer) ? BufferGetPage(page->buffer) : NULL;
 }
 
-/* Free what the reader has; it can be used again. */
+/* Free the memory of the reader, which can be used again. */
 void
 sst_block_reader_end(SstBlockReader *reader)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stream.c
- *	  Which way pages take, and what the ways have in common
+ *	  The choice of an I/O path, and what the streams have in common
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -17,16 +17,19 @@
 #include "stream/direct_page_check.h"
 #include "stream/stream.h"
 
-/* Reads under way, unless a setting asks for more */
+/* Reads in flight, unless a setting asks for more */
 #define DEFAULT_DEPTH 32
 
-/* Most bytes under way; the run that is being returned takes memory as well */
+/* Limit on the bytes in flight, the run being returned not included */
 #define MAX_BYTES (8 * 1024 * 1024)
 
+/* PG_IO_ALIGN_SIZE of 16 and later */
+#define IO_ALIGN_SIZE 4096
+
 /*
- * The way for the blocks of a relation.  With direct I/O nothing is in the page
- * cache: then, and where pages cannot be private, all go through buffers,
- * whatever the setting says.
+ * Choose the I/O path for a relation.  With direct I/O nothing is in the page
+ * cache.  Then, and where files cannot be read directly, all blocks go through
+ * buffers regardless of the setting.
  */
 SstIoPath
 sst_choose_io_path(Relation rel)
@@ -39,7 +42,7 @@ sst_choose_io_path(Relation rel)
 	return SST_IO_PATH_FILE;
 }
 
-/* How many neighbouring blocks to read, or advise of, together */
+/* The number of neighbouring blocks to read, or to advise, together */
 int
 sst_run_blocks(void)
 {
@@ -48,11 +51,11 @@ sst_run_blocks(void)
 }
 
 /*
- * How many such runs to keep under way for a relation, at least 1.
+ * The number of such runs to keep in flight for a relation, at least 1.
  *
- * The server's default is meant for reads of single blocks from a disk that is
- * not far away: unless it is set to do without asynchronous I/O, take more.
- * What is bounded for the sake of others is the memory.
+ * The server's default suits reads of single blocks from a local disk.  More are
+ * kept in flight, unless the setting turns asynchronous I/O off.  The limit is
+ * the memory they take.
  */
 int
 sst_io_depth(Relation rel)
@@ -87,14 +90,14 @@ sst_io_stats_init(SstIoStats *io_stats, SstIoPath path)
 #endif
 }
 
-/* The sum of two counts, unknown if one of them is. */
+/* Add two counts; the sum is unknown (-1) if one of them is. */
 static void
 add(int64 *into, int64 from)
 {
 	*into = *into < 0 || from < 0 ? -1 : *into + from;
 }
 
-/* Add what another stream did, which belongs to the same call. */
+/* Add the counts of another stream of the same call. */
 void
 sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
 {
@@ -109,4 +112,27 @@ sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
 	add(&into->advice_blocks, from->advice_blocks);
 	into->look_ahead_max = Max(into->look_ahead_max, from->look_ahead_max);
 	into->nworkers = Max(into->nworkers, from->nworkers);
+}
+
+/*
+ * Allocate memory for nblocks blocks in the current context, aligned for direct
+ * I/O.  The pointer that palloc() returned is stored in front of the blocks, for
+ * sst_pfree_blocks().
+ */
+void *
+sst_palloc_blocks(int nblocks)
+{
+	char	   *memory = palloc((Size) nblocks * BLCKSZ + IO_ALIGN_SIZE +
+								sizeof(void *));
+	void	  **blocks = (void **) TYPEALIGN(IO_ALIGN_SIZE,
+											 memory + sizeof(void *));
+
+	blocks[-1] = memory;
+	return blocks;
+}
+
+void
+sst_pfree_blocks(void *blocks)
+{
+	pfree(((void **) blocks)[-1]);
 }

@@ -14,6 +14,7 @@
 #define SST_STREAM_H
 
 #include "compat/compat.h"
+#include "relation/rules.h"
 #include "source/source.h"
 #include "storage/bufmgr.h"
 #include "streamstat.h"
@@ -28,32 +29,33 @@ typedef enum SstStreamKind
 	SST_STREAM_READS			/* pg_prewarm in mode read: reads */
 } SstStreamKind;
 
-/* A page, as a stream returns it */
+/* A page that a stream returns */
 typedef struct SstPage
 {
 	BlockNumber blkno;
-	const PageData *image;		/* NULL if the page is refused */
-	Buffer		buffer;			/* pinned; InvalidBuffer for a private copy */
+	const PageData *image;		/* NULL if the buffer manager refuses it */
+	Buffer		buffer;			/* pinned; InvalidBuffer for a page read
+								 * directly from the file */
 } SstPage;
 
 /*
- * What a stream did.  -1 stands for what the server does not let one know.
- * A report is plain data, and goes from one process to another as it is.
+ * What a stream did.  -1 means that the server does not tell.  Plain data, which
+ * parallel workers copy to the leader.
  */
 typedef struct SstIoStats
 {
 	SstStreamKind stream;
-	SstIoMethod reader;			/* of what was not in the page cache */
+	SstIoMethod reader;			/* of data not in the page cache */
 	int64		blocks_requested;
 	int64		blocks_hit;		/* found in buffers */
 	int64		blocks_read;
-	int64		blocks_private; /* of those read, not into buffers */
+	int64		blocks_private; /* of those read, into private memory */
 	int64		reads;
 	int64		read_bytes;
 	int64		advice_calls;
 	int64		advice_blocks;
 	int64		look_ahead_max; /* in blocks */
-	int			nworkers;		/* that helped */
+	int			nworkers;		/* parallel workers */
 } SstIoStats;
 
 typedef struct SstStream SstStream;
@@ -62,18 +64,18 @@ struct SstStream
 {
 	/*
 	 * Get the next page; false at the end.  If it is in a buffer, the caller
-	 * locks it to look at it, and releases the pin.  A private copy stays as
-	 * it is until the call after the next one.
+	 * share-locks the buffer to look at the page, and releases the pin.  Else
+	 * the image stays valid until the call after the next one.
 	 */
 	bool		(*next) (SstStream *stream, SstPage *page);
 
 	/*
-	 * A page that will probably come a few calls later, to be prefetched by
-	 * address, or NULL.  It is not pinned: it may be another page by then.
+	 * The address of a page that will probably be returned a few calls later,
+	 * for a CPU prefetch, or NULL.  It is not pinned and may change.
 	 */
 	const char *(*peek) (const SstStream *stream);
 
-	/* End the stream and release what it holds.  No pin may be kept. */
+	/* End the stream and release its resources.  The caller holds no pin. */
 	void		(*end) (SstStream *stream);
 
 	Relation	rel;
@@ -83,7 +85,7 @@ struct SstStream
 	SstIoStats *io_stats;
 };
 
-/* What it takes to read single blocks, until sst_block_reader_end() */
+/* State for reading single blocks, until sst_block_reader_end() */
 typedef struct SstBlockReader
 {
 	Relation	rel;
@@ -93,7 +95,7 @@ typedef struct SstBlockReader
 	char	   *image;			/* one block of memory, or NULL */
 } SstBlockReader;
 
-/* Most neighbouring blocks that are read, or advised of, together: 256 kB */
+/* Limit on the neighbouring blocks that are read, or advised, together: 256 kB */
 #define SST_MAX_RUN_BLOCKS Min(256 * 1024 / BLCKSZ, 64)
 
 extern SstIoPath sst_choose_io_path(Relation rel);
@@ -112,15 +114,17 @@ extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
 										SstSource *source,
 										BlockNumber nblocks,
 										BufferAccessStrategy strategy,
-										bool strict, SstIoStats *io_stats);
+										SstRules rules, SstIoStats *io_stats);
 extern bool sst_file_stream_gave_up(const SstStream *stream);
 
 extern void sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno,
-							   SstPage *page);
+								   SstPage *page);
 extern void sst_block_reader_end(SstBlockReader *reader);
 
+extern void *sst_palloc_blocks(int nblocks);
+extern void sst_pfree_blocks(void *blocks);
+
 extern void sst_io_stats_init(SstIoStats *io_stats, SstIoPath path);
-extern void sst_io_stats_merge(SstIoStats *into,
-									const SstIoStats *from);
+extern void sst_io_stats_merge(SstIoStats *into, const SstIoStats *from);
 
 #endif							/* SST_STREAM_H */

@@ -19,7 +19,9 @@
 #include "executor/instrument.h"
 #include "utils/guc.h"
 
-#include "compat/read_stream.h"
+#include "stream/buffered.h"
+#include "stream/read_stream.h"
+#include "stream/segment_file.h"
 #include "stream/stream.h"
 
 /* Buffers that follow each other, from which on the next one is guessed */
@@ -110,7 +112,7 @@ advise_run(SstBufferStream *stream, AdvisedRun *run)
 
 	if (!BufferIsValid(sst_find_buffer(stream->base.rel, stream->base.forknum,
 									   run->end - 1, InvalidBuffer)) &&
-		sst_advise(&stream->advice_file, run->next, run->end - run->next))
+		sst_segment_file_advise(&stream->advice_file, run->next, run->end - run->next))
 	{
 		stream->nadvice_calls++;
 		stream->nadvice_blocks += run->end - run->next;
@@ -202,17 +204,6 @@ apply_settings(void)
 		set_for_stream("io_combine_limit",
 					   Min(sst_io_combine_limit, MAX_IO_COMBINE_LIMIT));
 #endif
-
-#ifndef SST_HAVE_READ_STREAM
-	if (sst_io_combine_limit > 0)
-		sst_read_stream_combine_limit = sst_io_combine_limit;
-	else
-#ifdef SST_HAVE_IO_COMBINE_LIMIT
-		sst_read_stream_combine_limit = io_combine_limit;
-#else
-		sst_read_stream_combine_limit = SST_DEFAULT_IO_COMBINE_LIMIT;
-#endif
-#endif
 }
 
 static bool buffer_stream_next(SstStream *base, SstPage *page);
@@ -276,8 +267,11 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	 * Batch mode is safe because next_block() waits for no I/O of ours and
 	 * the sources take no lock.
 	 */
-	stream->read_stream = read_stream_begin_relation(flags, strategy, rel, forknum,
-													 next_block, stream, 0);
+	stream->read_stream = sst_read_stream_begin(flags, strategy, rel, forknum,
+												next_block, stream, 0,
+												sst_io_combine_limit > 0 ?
+												sst_io_combine_limit :
+												SST_DEFAULT_IO_COMBINE_LIMIT);
 	AtEOXact_GUC(true, nestlevel);
 
 	if (stream->temp)

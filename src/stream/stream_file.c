@@ -1,16 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * stream_file.c
- *	  Pages from a relation's files, past the buffer manager
+ *	  Pages from a relation's files, without the buffer manager
  *
  * Blocks that are in no buffer are read from the segment files into private
- * memory, in runs of neighbours.  This spares the buffer manager's work for
- * each block, and disturbs no buffer.  What is in a buffer, or in doubt, goes
- * through the buffer manager; private_pages.c says what is.
- *
- * A run whose data is in the page cache is copied at once through a buffer
- * that stays in the CPU's cache.  When data is missing there, a queue of runs
- * is read ahead, until it proves to be there again.
+ * memory, in runs of neighbours (run_queue.c).  This saves the buffer manager's
+ * work for each block, and evicts no buffer.  Blocks that are in buffers, and
+ * pages that fail the checks of direct_page_check.c, are read through the buffer
+ * manager.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -21,24 +18,21 @@
  */
 #include "postgres.h"
 
-#include <sys/uio.h>
-
 #include "access/xact.h"
 #include "lib/ilist.h"
 #include "port/pg_bitutils.h"
-#include "utils/memdebug.h"
 #include "utils/memutils.h"
 
-#include "stream/direct_page_check.h"
+#include "stream/run_queue.h"
 
-/* Blocks that are read for nothing, rather than to begin another read */
-#define MAX_GAP 8
-
-/* Doubtful pages from which on, if so many, all goes through buffers */
+/*
+ * The stream gives up when more than MIN_DOUBTS pages, and more than one in
+ * PAGES_PER_DOUBT, had to be read again through the buffer manager.
+ */
 #define MIN_DOUBTS 64
-#define MAX_DOUBT_SHARE 8
+#define PAGES_PER_DOUBT 8
 
-/* Pages to look ahead for the CPU's sake */
+/* Pages to look ahead for the CPU's cache */
 #define PEEK_DISTANCE 4
 
 typedef struct SstFileStream
@@ -49,65 +43,39 @@ typedef struct SstFileStream
 	dlist_node	node;			/* of streams */
 	SubTransactionId subid;		/* where it began */
 
-	int			max_blocks;		/* of a run */
-	bool		strict;
-	SstDirectPageCheck pages;
-	SstBlockReader careful;
+	SstRules	rules;
+	SstBlockReader block_reader;	/* for pages read one by one */
 
-	SstSegmentFile file;
-	SstFileReader *reader;		/* NULL until something is not cached */
-	bool		nowait;			/* reads can be tried without waiting */
+	SstRunQueue queue;
+	SstRun	   *run;			/* the current one */
+	uint64		left;			/* its blocks not returned yet */
 
-	/*
-	 * A ring of runs.  One is being returned, and the one before it is kept
-	 * as long; behind it depth - 1 runs are read ahead.
-	 */
-	SstRun	   *runs;
-	int			nruns;
-	int			current;
-	int			nqueued;		/* the current one included */
-	int			depth;
-	int			max_depth;
-	int			ncached;		/* runs in a row that were in the page cache */
-	uint64		left;			/* blocks of the current run to return */
-	char	  **spare;			/* memory for runs, last used last */
-	int			nspare;
-
-	int64		ntaken;			/* blocks, from the source */
-	int64		nreturned;
-	int64		ndoubts;		/* private pages that were not believed */
-	bool		gave_up;
+	int64		ndoubts;		/* pages that failed the checks, and were good */
 } SstFileStream;
 
-/* Those that have begun and not ended, in this process */
+/*
+ * The streams of this process that have begun and not ended.  The end of a
+ * failed (sub)transaction has to find them.
+ */
 static dlist_head streams = DLIST_STATIC_INIT(streams);
 
-static void
-close_reader(SstFileStream *stream)
-{
-	if (stream->reader != NULL)
-		stream->reader->close(stream->reader);
-	stream->reader = NULL;
-}
-
-/* Close the reader and what it reads, whatever ends the stream. */
+/* Close the reader when the stream's memory context is deleted. */
 static void
 close_stream(void *arg)
 {
 	SstFileStream *stream = arg;
 
-	close_reader(stream);
+	sst_run_queue_close_reader(&stream->queue);
 	dlist_delete(&stream->node);
 }
 
 /*
- * End the streams that a failed transaction, or one of its subtransactions, has
- * begun.
+ * End the streams that began in a failed subtransaction, or all of them with
+ * InvalidSubTransactionId.
  *
- * Their memory may live longer.  That of a cursor declared before a savepoint
- * stays until the cursor is closed, that of a function's query until somebody
- * says ROLLBACK.  No stream lives longer than the call that began it, so that
- * none has to pass to a parent.
+ * The memory context they were created in may live longer than the failed
+ * transaction: until a cursor is closed, or until ROLLBACK.  No stream outlives
+ * the call that began it, so none has to be passed to the parent transaction.
  */
 static void
 end_failed_streams(SubTransactionId subid)
@@ -139,228 +107,6 @@ at_end_of_transaction(XactEvent event, void *arg)
 }
 
 /*
- * Open a reader that suits the settings and the machine.
- */
-static void
-open_reader(SstFileStream *stream)
-{
-	MemoryContext oldcontext = MemoryContextSwitchTo(stream->context);
-
-	if (sst_io_method != SST_IO_METHOD_SYNC)
-		stream->reader = sst_uring_reader_open(stream->nruns);
-	if (stream->reader == NULL)
-		stream->reader = sst_sync_reader_open();
-
-	stream->base.io_stats->reader = stream->reader->method;
-	MemoryContextSwitchTo(oldcontext);
-}
-
-/*
- * Take neighbouring blocks from the source: up to the largest size of a run,
- * the end of a segment, or a gap that is worth another read.
- */
-static bool
-take_run(SstFileStream *stream, SstRun *run)
-{
-	SstSource  *source = stream->base.source;
-	BlockNumber last;
-	BlockNumber blkno;
-
-	if (stream->gave_up)
-		return false;
-
-	run->first = last = sst_source_next(source);
-	if (run->first == InvalidBlockNumber)
-		return false;
-	run->wanted = SST_RUN_BIT(0);
-
-	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
-	{
-		if (blkno - last > MAX_GAP + 1 ||
-			blkno - run->first >= stream->max_blocks ||
-			blkno / RELSEG_SIZE != run->first / RELSEG_SIZE)
-		{
-			sst_source_put_back(source, blkno);
-			break;
-		}
-		run->wanted |= SST_RUN_BIT(blkno - run->first);
-		last = blkno;
-	}
-
-	stream->ntaken += pg_popcount64(run->wanted);
-	stream->base.io_stats->look_ahead_max = Max(stream->base.io_stats->look_ahead_max,
-											  stream->ntaken - stream->nreturned);
-
-	return true;
-}
-
-/* Wait for the run's read. */
-static void
-finish_read(SstFileStream *stream, SstRun *run)
-{
-	if (!run->finished)
-		stream->reader->finish(stream->reader, &run->read);
-	run->finished = true;
-}
-
-/*
- * Have the segment of a run open; runs of the one before are finished first.
- */
-static int
-open_segment(SstFileStream *stream, const SstRun *run)
-{
-	if (stream->file.segno != run->first / RELSEG_SIZE)
-	{
-		for (int i = 0; i < stream->nqueued; i++)
-			finish_read(stream, &stream->runs[(stream->current + i) % stream->nruns]);
-	}
-
-	return sst_segment_file_open(&stream->file, run->first);
-}
-
-/*
- * Try to copy what is to be read from the page cache; true if all was there.
- */
-static bool
-read_cached(SstFileStream *stream, SstFileRead *read)
-{
-#ifdef RWF_NOWAIT
-	struct iovec iov = {read->buffer, read->length};
-	ssize_t		n;
-
-	if (!stream->nowait)
-		return false;
-
-	n = preadv2(read->fd, &iov, 1, read->offset, RWF_NOWAIT);
-	if (n >= 0)
-		read->done = n;
-	else if (errno != EAGAIN && errno != EINTR)
-		stream->nowait = false;
-
-	return read->done == read->length;
-#else
-	return false;
-#endif
-}
-
-/* Memory for a run: that which was in use last, as the CPU's cache has it. */
-static char *
-take_memory(SstFileStream *stream)
-{
-	MemoryContext oldcontext;
-	char	   *memory;
-
-	if (stream->nspare > 0)
-	{
-		memory = stream->spare[--stream->nspare];
-		VALGRIND_MAKE_MEM_UNDEFINED(memory, (Size) BLCKSZ * stream->max_blocks);
-		return memory;
-	}
-
-	oldcontext = MemoryContextSwitchTo(stream->context);
-	memory = sst_palloc_blocks(stream->max_blocks);
-	MemoryContextSwitchTo(oldcontext);
-
-	return memory;
-}
-
-/*
- * Begin to read those of the run's blocks that are in no buffer.
- */
-static void
-start_run(SstFileStream *stream, SstRun *run)
-{
-	SstFileRead *read = &run->read;
-	uint64		missing;
-	int			last;
-
-	sst_run_look_up(&stream->pages, run);
-	run->finished = true;
-	read->done = read->length = 0;
-
-	missing = run->wanted & ~run->buffered;
-	if (missing == 0)
-		return;
-
-	run->read_first = pg_rightmost_one_pos64(missing);
-	last = pg_leftmost_one_pos64(missing);
-
-	/* A file that cannot be opened is the buffer manager's to complain of. */
-	read->fd = open_segment(stream, run);
-	if (read->fd < 0)
-		return;
-
-	run->memory = take_memory(stream);
-	read->offset = (off_t) BLCKSZ * ((run->first + run->read_first) % RELSEG_SIZE);
-	read->buffer = run->memory + (Size) BLCKSZ * run->read_first;
-	read->length = (Size) BLCKSZ * (last - run->read_first + 1);
-
-	stream->base.io_stats->reads++;
-	stream->base.io_stats->read_bytes += read->length;
-
-	if (read_cached(stream, read))
-	{
-		/* All of the queue was there: read no further ahead. */
-		if (++stream->ncached > 2 * stream->max_depth)
-			stream->depth = 1;
-		return;
-	}
-
-	stream->ncached = 0;
-	stream->depth = stream->max_depth;
-	if (stream->reader == NULL)
-		open_reader(stream);
-	stream->reader->start(stream->reader, read);
-	run->finished = false;
-}
-
-/*
- * Step to the next run, whose data then is there, and fill up the queue behind
- * it; false at the end.
- */
-static bool
-next_run(SstFileStream *stream)
-{
-	SstRun	   *run;
-
-	if (stream->nqueued > 0)
-	{
-		/* The page returned last stays valid; the run before goes. */
-		run = &stream->runs[(stream->current + stream->nruns - 1) % stream->nruns];
-		if (run->memory != NULL)
-		{
-			VALGRIND_MAKE_MEM_NOACCESS(run->memory,
-									   (Size) BLCKSZ * stream->max_blocks);
-			stream->spare[stream->nspare++] = run->memory;
-		}
-		run->memory = NULL;
-
-		stream->current = (stream->current + 1) % stream->nruns;
-		stream->nqueued--;
-	}
-
-	while (stream->nqueued < stream->depth)
-	{
-		run = &stream->runs[(stream->current + stream->nqueued) % stream->nruns];
-
-		if (!take_run(stream, run))
-			break;
-		start_run(stream, run);
-		stream->nqueued++;
-	}
-
-	if (stream->nqueued == 0)
-		return false;
-
-	run = &stream->runs[stream->current];
-	finish_read(stream, run);
-	stream->left = run->wanted;
-	sst_run_check(&stream->pages, run);
-
-	return true;
-}
-
-/*
  * Get a block through the buffer manager.
  */
 static void
@@ -368,9 +114,9 @@ read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 {
 	SstStream  *base = &stream->base;
 
-	if (!stream->strict)
+	if (stream->rules == SST_RULES_TOLERANT)
 	{
-		sst_read_block_noerror(&stream->careful, blkno, page);
+		sst_read_block_noerror(&stream->block_reader, blkno, page);
 		return;
 	}
 
@@ -381,6 +127,21 @@ read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 	base->io_stats->blocks_read++;
 }
 
+/*
+ * Count a page that failed the checks although the buffer manager accepts it.
+ * When there are too many, take no more blocks: the caller goes on with a buffer
+ * stream.
+ */
+static void
+count_doubt(SstFileStream *stream)
+{
+	int64		ndoubts = ++stream->ndoubts + stream->queue.check.nappeared;
+
+	if (ndoubts > MIN_DOUBTS &&
+		ndoubts > stream->queue.nreturned / PAGES_PER_DOUBT)
+		stream->queue.stopped = true;
+}
+
 static bool
 file_stream_next(SstStream *base, SstPage *page)
 {
@@ -388,13 +149,18 @@ file_stream_next(SstStream *base, SstPage *page)
 	SstRun	   *run;
 	int			i;
 
-	if (stream->left == 0 && !next_run(stream))
-		return false;
+	if (stream->left == 0)
+	{
+		stream->run = sst_run_queue_next(&stream->queue);
+		if (stream->run == NULL)
+			return false;
+		stream->left = stream->run->wanted;
+	}
 
-	run = &stream->runs[stream->current];
+	run = stream->run;
 	i = pg_rightmost_one_pos64(stream->left);
 	stream->left &= stream->left - 1;
-	stream->nreturned++;
+	stream->queue.nreturned++;
 	base->io_stats->blocks_requested++;
 	page->blkno = run->first + i;
 
@@ -422,33 +188,28 @@ file_stream_next(SstStream *base, SstPage *page)
 	}
 
 	read_buffer(stream, page->blkno, page);
-
-	/* The buffer manager knew better?  If that goes on, leave it to it. */
 	if (page->image != NULL)
-	{
-		int64		ndoubts = ++stream->ndoubts + stream->pages.nappeared;
-
-		if (ndoubts > MIN_DOUBTS &&
-			ndoubts > stream->nreturned / MAX_DOUBT_SHARE)
-			stream->gave_up = true;
-	}
+		count_doubt(stream);
 
 	return true;
 }
 
-/* Pages of this run that are in buffers will be where they were found. */
+/* A page of the current run that is in a buffer is probably still there. */
 static const char *
 file_stream_peek(const SstStream *base)
 {
 	const SstFileStream *stream = (const SstFileStream *) base;
-	const SstRun *run = &stream->runs[stream->current];
-	uint64		soon = stream->left & run->buffered;
+	uint64		soon;
 
+	if (stream->run == NULL)
+		return NULL;
+
+	soon = stream->left & stream->run->buffered;
 	for (int i = 1; i < PEEK_DISTANCE && soon != 0; i++)
 		soon &= soon - 1;
 
 	return soon == 0 ? NULL :
-		BufferGetBlock(run->buffers[pg_rightmost_one_pos64(soon)]);
+		BufferGetBlock(stream->run->buffers[pg_rightmost_one_pos64(soon)]);
 }
 
 static void
@@ -456,24 +217,23 @@ file_stream_end(SstStream *base)
 {
 	SstFileStream *stream = (SstFileStream *) base;
 
-	close_reader(stream);
-	sst_segment_file_close(&stream->file);
-	sst_block_reader_end(&stream->careful);
+	sst_run_queue_end(&stream->queue);
+	sst_block_reader_end(&stream->block_reader);
 	MemoryContextDelete(stream->context);
 }
 
 /*
  * Begin to read the source's blocks, about nblocks of them, of a fork of a
- * relation whose buffers are shared.
+ * relation in shared buffers.
  *
- * The relation must be open and locked until the end.  What the stream did is
- * added to the report as it goes.  Pages that the buffer manager refuses are
- * errors if strict is set, else they have no image.
+ * The relation must stay open and locked until the end.  What the stream does is
+ * added to io_stats as it goes.  A page that the buffer manager refuses is an
+ * ERROR by contrib's rules, else it is returned without an image.
  */
 SstStream *
 sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 					  BlockNumber nblocks, BufferAccessStrategy strategy,
-					  bool strict, SstIoStats *io_stats)
+					  SstRules rules, SstIoStats *io_stats)
 {
 	static bool registered = false;
 	MemoryContext oldcontext;
@@ -491,6 +251,16 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->base.strategy = strategy;
 	stream->base.io_stats = io_stats;
 
+	stream->rules = rules;
+	stream->block_reader.rel = rel;
+	stream->block_reader.forknum = forknum;
+	stream->block_reader.strategy = strategy;
+	stream->block_reader.io_stats = io_stats;
+
+	oldcontext = MemoryContextSwitchTo(context);
+	sst_run_queue_init(&stream->queue, rel, forknum, source, nblocks, io_stats);
+	MemoryContextSwitchTo(oldcontext);
+
 	if (!registered)
 	{
 		RegisterSubXactCallback(at_end_of_subtransaction, NULL);
@@ -505,36 +275,15 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->callback.arg = stream;
 	MemoryContextRegisterResetCallback(context, &stream->callback);
 
-	stream->max_blocks = sst_run_blocks();
-	stream->strict = strict;
-	oldcontext = MemoryContextSwitchTo(context);
-	sst_direct_page_check_init(&stream->pages, rel, forknum, nblocks, &stream->file);
-	MemoryContextSwitchTo(oldcontext);
-	stream->careful.rel = rel;
-	stream->careful.forknum = forknum;
-	stream->careful.strategy = strategy;
-	stream->careful.io_stats = io_stats;
-
-	sst_segment_file_init(&stream->file, rel, forknum);
-	stream->nowait = true;
-
-	stream->depth = 1;
-	stream->max_depth = sst_io_depth(rel);
-	stream->nruns = stream->max_depth + 1;
-	stream->runs = MemoryContextAlloc(context, sizeof(SstRun) * stream->nruns);
-	for (int i = 0; i < stream->nruns; i++)
-		stream->runs[i].memory = NULL;
-	stream->spare = MemoryContextAlloc(context, sizeof(char *) * stream->nruns);
-
 	return &stream->base;
 }
 
 /*
- * After the last page: did the stream leave the rest of the source to the
- * buffer stream?
+ * After the last page: did the stream leave the rest of the source to a buffer
+ * stream?
  */
 bool
 sst_file_stream_gave_up(const SstStream *base)
 {
-	return ((const SstFileStream *) base)->gave_up;
+	return ((const SstFileStream *) base)->queue.stopped;
 }

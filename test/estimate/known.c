@@ -15,6 +15,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "stats/sizing.h"
 #include "stats/variance.h"
 #include "test_estimate.h"
 
@@ -245,6 +246,23 @@ is_unknown(SstEstimate estimate)
 	return isnan(estimate.value) && isnan(estimate.low) && isnan(estimate.high);
 }
 
+/* By hand: margins shrink with the square root, and 30 % are added. */
+static void
+test_sizes(void)
+{
+	SstEstimate unknown = {NAN, NAN, NAN};
+
+	check_near(sst_sample_growth(6, 3, 4), 5.2, 1e-9, "half the margin: 5.2 times the sample");
+	check_near(sst_sample_growth(INFINITY, 3, 4), 4, 0, "no margin: by the given factor");
+	check(isinf(sst_sample_growth(6, 0, 4)), "a margin of 0 needs all blocks");
+	check_near(sst_larger_sample(10000, 100, 5.2), 520, 0, "a larger sample");
+	check_near(sst_larger_sample(10000, 101, 1.1), 152, 0, "at least half as much again");
+	check_near(sst_larger_sample(1000, 100, 5.0), 500, 0, "half of the blocks");
+	check_near(sst_larger_sample(1000, 100, 5.2), 1000, 0, "more than half: all");
+	check_near(sst_larger_sample(1000, 100, INFINITY), 1000, 0, "or everything");
+	check_near(sst_margin(&unknown), 0, 0, "nothing to estimate has no margin");
+}
+
 static void
 test_limits(void)
 {
@@ -439,6 +457,7 @@ test_known_answers(void)
 	test_one_page();
 	test_function();
 	test_limits();
+	test_sizes();
 	test_trend();
 	test_all_visible();
 	test_many_pages();

@@ -26,7 +26,7 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-#include "compat/read_stream.h"
+#include "stream/read_stream.h"
 
 PG_MODULE_MAGIC;
 
@@ -194,16 +194,12 @@ read_stream_for_blocks(PG_FUNCTION_ARGS)
 	list.nblocks = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	list.data_size = data_size;
 
-#ifndef SST_HAVE_READ_STREAM
-	sst_read_stream_combine_limit = PG_GETARG_INT32(6);
-#endif
-	stream = read_stream_begin_relation(flags, NULL, rel, forknum,
-										next_block, &list, data_size);
+	stream = sst_read_stream_begin(flags, NULL, rel, forknum, next_block,
+								   &list, data_size, PG_GETARG_INT32(6));
 	run_stream(stream, &list, PG_GETARG_INT32(4), PG_GETARG_INT32(5), rsinfo);
 #ifndef SST_HAVE_READ_STREAM
 	list.advice_calls = sst_read_stream_stats(stream)->advice_calls;
 	list.advice_blocks = sst_read_stream_stats(stream)->advice_blocks;
-	sst_read_stream_combine_limit = SST_DEFAULT_IO_COMBINE_LIMIT;
 #endif
 	read_stream_end(stream);
 

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * read_stream.c
+ * bundled_read_stream.c
  *	  The bundled read stream, for servers that have none
  *
  * It has the interface and the meaning of the read stream that PostgreSQL 17
@@ -38,16 +38,22 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/compat/read_stream.c
+ *	  src/stream/bundled_read_stream.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "executor/instrument.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/proc.h"
+#include "utils/guc.h"
 #include "utils/spccache.h"
 
-#include "compat/read_stream.h"
+#include "stream/buffered.h"
+#include "stream/read_stream.h"
+#include "stream/segment_file.h"
 
 #ifndef SST_HAVE_READ_STREAM
 
@@ -97,22 +103,33 @@ struct SstReadStream
 	SstReadStreamStats stats;
 };
 
-int			sst_read_stream_combine_limit = SST_DEFAULT_IO_COMBINE_LIMIT;
+/*
+ * Return how many buffers one backend may fairly pin for this relation, at least
+ * 1: as GetPinLimit() and GetLocalPinLimit() of 18.
+ */
+static int
+max_pinned_buffers(Relation rel)
+{
+	if (RelationUsesLocalBuffers(rel))
+		return Max(num_temp_buffers / 4, 1);
+
+	return Max(NBuffers / (MaxBackends + NUM_AUXILIARY_PROCS), 1);
+}
 
 /*
  * Start a stream of the blocks of one fork that the callback will name.
  *
  * The caller keeps the relation open and locked until the end of the stream.
- * Memory comes from the current context.  The combine limit and the I/O
- * concurrency are those of this moment.  No pin is held and no file is open
- * when this returns, and nothing has been read.
+ * Memory comes from the current context.  One advice covers combine_limit blocks
+ * at most.  The I/O concurrency is that of this moment.  No pin is held and no
+ * file is open when this returns, and nothing has been read.
  */
 SstReadStream *
-sst_read_stream_begin_relation(int flags, BufferAccessStrategy strategy,
-							   Relation rel, ForkNumber forknum,
-							   SstReadStreamBlockNumberCB callback,
-							   void *callback_private_data,
-							   size_t per_buffer_data_size)
+sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
+					  Relation rel, ForkNumber forknum,
+					  SstReadStreamBlockNumberCB callback,
+					  void *callback_private_data,
+					  size_t per_buffer_data_size, int combine_limit)
 {
 	SstReadStream *stream = palloc0(sizeof(SstReadStream));
 	Oid			tablespace = rel->rd_rel->reltablespace;
@@ -124,7 +141,7 @@ sst_read_stream_begin_relation(int flags, BufferAccessStrategy strategy,
 	stream->callback = callback;
 	stream->callback_private_data = callback_private_data;
 	stream->per_buffer_data_size = MAXALIGN(per_buffer_data_size);
-	stream->combine_limit = Max(sst_read_stream_combine_limit, 1);
+	stream->combine_limit = Max(combine_limit, 1);
 	sst_segment_file_init(&stream->file, rel, forknum);
 
 	if (flags & READ_STREAM_MAINTENANCE)
@@ -147,7 +164,7 @@ sst_read_stream_begin_relation(int flags, BufferAccessStrategy strategy,
 	 */
 	if (advise)
 		stream->max_distance = Min((stream->max_advised + 1) * stream->combine_limit,
-								   sst_max_pinned_buffers(rel));
+								   max_pinned_buffers(rel));
 	else
 		stream->max_distance = 1;
 
@@ -168,7 +185,7 @@ sst_read_stream_begin_relation(int flags, BufferAccessStrategy strategy,
 static void
 advise_run(SstReadStream *stream)
 {
-	if (sst_advise(&stream->file, stream->run_start, stream->run_length))
+	if (sst_segment_file_advise(&stream->file, stream->run_start, stream->run_length))
 	{
 		stream->stats.advice_calls++;
 		stream->stats.advice_blocks += stream->run_length;

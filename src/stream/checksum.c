@@ -3,24 +3,24 @@
  * checksum.c
  *	  Checksums of pages, as fast as the CPU can
  *
- * The algorithm is the server's, whose header is made for inclusion in other
- * programs.  Servers before 19 have it compiled for the oldest CPU of the
- * architecture only; multiplication of 32-bit integers in vectors came later.
- * The latency of that multiplication is what one page's checksum takes: two
- * pages at a time take hardly longer than one.
+ * The algorithm is the server's: its header is made for inclusion in other
+ * programs.  Servers before 19 compile it only for the architecture's oldest
+ * CPU, which cannot multiply vectors of 32-bit integers.  The latency of that
+ * multiplication dominates, so two pages at a time take hardly longer than one.
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/compat/checksum.c
+ *	  src/stream/checksum.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "storage/bufpage.h"
 #include "storage/checksum.h"
 
-#include "compat/compat.h"
+#include "stream/checksum.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define HAVE_AVX2_VARIANT
@@ -36,7 +36,7 @@ extern uint16 sst_checksum_page_avx2(char *page, BlockNumber blkno);
 #include "storage/checksum_impl.h"
 #undef pg_checksum_page
 
-/* The two parts of what pg_checksum_page() does around the block's sums */
+/* Combine the sums of a page into its checksum, as pg_checksum_page() does. */
 static uint32
 fold(const uint32 *sums, BlockNumber blkno)
 {
@@ -103,15 +103,16 @@ static void checksum_two_choose(char *const pages[2],
 								uint16 checksums[2]);
 
 /*
- * The checksums that two pages, which may be the same one twice, should have
- * as the given blocks; it means nothing for a new page.  The pages' checksum
- * fields are written meanwhile.
+ * Compute the checksums of two pages with the given block numbers.  Both may be
+ * the same page.  The result for a new page is meaningless.  The pages' checksum
+ * fields are overwritten during the call and restored.
+ *
+ * The first call replaces the pointer by the variant that suits the CPU.
  */
 void		(*sst_checksum_two) (char *const pages[2],
 								 const BlockNumber blknos[2],
 								 uint16 checksums[2]) = checksum_two_choose;
 
-/* The first call finds out what the CPU has. */
 static void
 checksum_two_choose(char *const pages[2], const BlockNumber blknos[2],
 					uint16 checksums[2])

@@ -3,15 +3,16 @@
  * read_stream.h
  *	  The read stream: the server's where it has one, else the bundled one
  *
- * Users write against the API of the server's storage/read_stream.h, as it
- * is in the newest server.  Where that header is missing (before 17), or the
- * build asked for the bundled read stream (make BUNDLED_READ_STREAM=1), the
- * same names stand for the functions of read_stream.c.
+ * Callers use the API of the server's storage/read_stream.h, as it is in the
+ * newest server, except that sst_read_stream_begin() also takes a limit on the
+ * blocks of one advice.  Where the server has no read stream (before 17), or the
+ * build asks for the bundled one (make BUNDLED_READ_STREAM=1), the same names
+ * stand for the functions of bundled_read_stream.c.
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/compat/read_stream.h
+ *	  src/stream/read_stream.h
  *
  *-------------------------------------------------------------------------
  */
@@ -20,7 +21,7 @@
 
 #include "compat/compat.h"
 
-#if PG_VERSION_NUM >= 170000
+#ifdef SST_HAVE_READ_STREAM_HEADER
 #include "storage/read_stream.h"
 #else
 
@@ -36,8 +37,12 @@
 #define READ_STREAM_USE_BATCHING 0
 #endif
 
-/* Blocks per read or advice that the stream of this build can be set to. */
+/* Blocks per read or advice, unless a setting of ours says something else */
+#ifdef SST_HAVE_IO_COMBINE_LIMIT
+#define SST_DEFAULT_IO_COMBINE_LIMIT io_combine_limit
+#else
 #define SST_DEFAULT_IO_COMBINE_LIMIT (128 * 1024 / BLCKSZ)
+#endif
 
 #ifndef SST_HAVE_READ_STREAM
 
@@ -57,16 +62,14 @@ typedef struct SstReadStreamStats
 	uint64		advice_blocks;
 } SstReadStreamStats;
 
-/* Most blocks to advise by one call; read when a stream begins. */
-extern int	sst_read_stream_combine_limit;
-
-extern SstReadStream *sst_read_stream_begin_relation(int flags,
-													 BufferAccessStrategy strategy,
-													 Relation rel,
-													 ForkNumber forknum,
-													 SstReadStreamBlockNumberCB callback,
-													 void *callback_private_data,
-													 size_t per_buffer_data_size);
+extern SstReadStream *sst_read_stream_begin(int flags,
+											BufferAccessStrategy strategy,
+											Relation rel,
+											ForkNumber forknum,
+											SstReadStreamBlockNumberCB callback,
+											void *callback_private_data,
+											size_t per_buffer_data_size,
+											int combine_limit);
 extern Buffer sst_read_stream_next_buffer(SstReadStream *stream,
 										  void **per_buffer_data);
 extern void sst_read_stream_reset(SstReadStream *stream);
@@ -76,10 +79,18 @@ extern const SstReadStreamStats *sst_read_stream_stats(const SstReadStream *stre
 /* On 17 and later the server has types and functions of these names. */
 #define ReadStream SstReadStream
 #define ReadStreamBlockNumberCB SstReadStreamBlockNumberCB
-#define read_stream_begin_relation sst_read_stream_begin_relation
 #define read_stream_next_buffer sst_read_stream_next_buffer
 #define read_stream_reset sst_read_stream_reset
 #define read_stream_end sst_read_stream_end
+
+#else
+
+/* The server's read stream takes its limit from io_combine_limit. */
+#define sst_read_stream_begin(flags, strategy, rel, forknum, callback, \
+							  callback_private_data, per_buffer_data_size, \
+							  combine_limit) \
+	read_stream_begin_relation(flags, strategy, rel, forknum, callback, \
+							   callback_private_data, per_buffer_data_size)
 
 #endif							/* !SST_HAVE_READ_STREAM */
 

@@ -1,0 +1,32 @@
+/*-------------------------------------------------------------------------
+ *
+ * refuse.h
+ *	  Why a relation cannot be read: notes for rows, and errors
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/relation/refuse.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_REFUSE_H
+#define SST_REFUSE_H
+
+#include "common/relpath.h"
+
+#include "relation/target.h"
+
+extern const char *sst_state_note(SstTargetState state);
+extern char *sst_partitioned_note(const char *function);
+extern const char *sst_relation_note(Relation rel, SstTargetState state);
+
+extern void sst_refuse_wrong_kind(Relation rel, int kinds) pg_attribute_noreturn();
+extern void sst_refuse_unreadable(Relation rel, SstTargetKind kind);
+
+extern void sst_refuse_for_pgstattuple(Relation rel);
+extern void sst_refuse_for_pgstattuple_approx(Relation rel);
+extern void sst_refuse_for_pg_relpages(Relation rel);
+extern void sst_refuse_for_pg_prewarm(Relation rel, ForkNumber forknum);
+
+#endif							/* SST_REFUSE_H */

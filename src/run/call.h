@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * call.h
+ *	  The call of an SQL function: its name, its time, its I/O
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/call.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_RUN_CALL_H
+#define SST_RUN_CALL_H
+
+#include "fmgr.h"
+#include "portability/instr_time.h"
+#include "stream/stream.h"
+
+typedef struct SstCall
+{
+	char		function[NAMEDATALEN];	/* as the SQL script names it */
+	Oid			relid;			/* InvalidOid for many relations */
+	instr_time	start;
+	double		elapsed_ms;		/* once it has ended */
+	SstIoStats	io_stats;		/* of all its scans */
+	int			progress_depth;
+} SstCall;
+
+extern void sst_call_begin(SstCall *call, FunctionCallInfo fcinfo,
+						   int64 relations_total, int64 bytes_total);
+extern void sst_call_set_relation(SstCall *call, Relation rel);
+extern void sst_call_end(SstCall *call);
+extern const SstCall *sst_last_call(void);
+
+#endif							/* SST_RUN_CALL_H */

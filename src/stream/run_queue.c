@@ -1,0 +1,310 @@
+/*-------------------------------------------------------------------------
+ *
+ * run_queue.c
+ *	  Runs of neighbouring blocks, read ahead from files
+ *
+ * A run whose data is in the page cache is copied at once, into memory that is
+ * still in the CPU's cache.  When data is missing there, up to max_depth runs
+ * are read ahead.  When all of the queue was found in the page cache again, the
+ * depth returns to one run.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/run_queue.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/uio.h>
+
+#include "port/pg_bitutils.h"
+#include "utils/memdebug.h"
+#include "utils/memutils.h"
+
+#include "stream/run_queue.h"
+
+/* Unwanted blocks to read rather than to begin another read */
+#define MAX_GAP 8
+
+/*
+ * Prepare to read the source's blocks, about nblocks of them, of a fork.  Memory
+ * is taken from the current context, now and later.
+ */
+void
+sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
+				   SstSource *source, BlockNumber nblocks,
+				   SstIoStats *io_stats)
+{
+	memset(queue, 0, sizeof(SstRunQueue));
+	queue->source = source;
+	queue->io_stats = io_stats;
+	queue->context = CurrentMemoryContext;
+	queue->max_blocks = sst_run_blocks();
+
+	sst_direct_page_check_init(&queue->check, rel, forknum, nblocks,
+							   &queue->file);
+	sst_segment_file_init(&queue->file, rel, forknum);
+	queue->nowait = true;
+
+	queue->depth = 1;
+	queue->max_depth = sst_io_depth(rel);
+	queue->nruns = queue->max_depth + 1;
+	queue->runs = palloc(sizeof(SstRun) * queue->nruns);
+	for (int i = 0; i < queue->nruns; i++)
+		queue->runs[i].memory = NULL;
+	queue->spare = palloc(sizeof(char *) * queue->nruns);
+}
+
+/*
+ * Close the reader, which waits for its reads in flight.  No ERROR.
+ */
+void
+sst_run_queue_close_reader(SstRunQueue *queue)
+{
+	if (queue->reader != NULL)
+		queue->reader->close(queue->reader);
+	queue->reader = NULL;
+}
+
+/* Close what is open.  Memory stays until its context is deleted. */
+void
+sst_run_queue_end(SstRunQueue *queue)
+{
+	sst_run_queue_close_reader(queue);
+	sst_segment_file_close(&queue->file);
+}
+
+/*
+ * Open a reader by the settings and by what the machine has.
+ */
+static void
+open_reader(SstRunQueue *queue)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(queue->context);
+
+	if (sst_io_method != SST_IO_METHOD_SYNC)
+		queue->reader = sst_uring_reader_open(queue->nruns);
+	if (queue->reader == NULL)
+		queue->reader = sst_sync_reader_open();
+
+	queue->io_stats->reader = queue->reader->method;
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/*
+ * Take neighbouring blocks from the source.  A run ends at its largest size, at
+ * the end of a segment, or at a gap that is worth another read.  False at the
+ * end of the source.
+ */
+static bool
+take_run(SstRunQueue *queue, SstRun *run)
+{
+	SstSource  *source = queue->source;
+	SstIoStats *io_stats = queue->io_stats;
+	BlockNumber last;
+	BlockNumber blkno;
+
+	if (queue->stopped)
+		return false;
+
+	run->first = last = sst_source_next(source);
+	if (run->first == InvalidBlockNumber)
+		return false;
+	run->wanted = SST_RUN_BIT(0);
+
+	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
+	{
+		if (blkno - last > MAX_GAP + 1 ||
+			blkno - run->first >= queue->max_blocks ||
+			blkno / RELSEG_SIZE != run->first / RELSEG_SIZE)
+		{
+			sst_source_put_back(source, blkno);
+			break;
+		}
+		run->wanted |= SST_RUN_BIT(blkno - run->first);
+		last = blkno;
+	}
+
+	queue->ntaken += pg_popcount64(run->wanted);
+	io_stats->look_ahead_max = Max(io_stats->look_ahead_max,
+								   queue->ntaken - queue->nreturned);
+
+	return true;
+}
+
+/* Wait until the run is read. */
+static void
+finish_read(SstRunQueue *queue, SstRun *run)
+{
+	if (!run->finished)
+		queue->reader->finish(queue->reader, &run->read);
+	run->finished = true;
+}
+
+/*
+ * Return the descriptor of the run's segment, or -1 if it cannot be opened.
+ * Reads of another segment are finished first, because its file is closed.
+ */
+static int
+open_segment(SstRunQueue *queue, const SstRun *run)
+{
+	if (queue->file.segno != run->first / RELSEG_SIZE)
+	{
+		for (int i = 0; i < queue->nqueued; i++)
+			finish_read(queue, &queue->runs[(queue->current + i) % queue->nruns]);
+	}
+
+	return sst_segment_file_open(&queue->file, run->first);
+}
+
+/*
+ * Copy the data of a read from the page cache; false if some is missing there.
+ */
+static bool
+read_cached(SstRunQueue *queue, SstFileRead *read)
+{
+#ifdef RWF_NOWAIT
+	struct iovec iov = {read->buffer, read->length};
+	ssize_t		n;
+
+	if (!queue->nowait)
+		return false;
+
+	n = preadv2(read->fd, &iov, 1, read->offset, RWF_NOWAIT);
+	if (n >= 0)
+		read->done = n;
+	else if (errno != EAGAIN && errno != EINTR)
+		queue->nowait = false;
+
+	return read->done == read->length;
+#else
+	return false;
+#endif
+}
+
+/* Memory for a run: that which was used last is still in the CPU's cache. */
+static char *
+take_memory(SstRunQueue *queue)
+{
+	MemoryContext oldcontext;
+	char	   *memory;
+
+	if (queue->nspare > 0)
+	{
+		memory = queue->spare[--queue->nspare];
+		VALGRIND_MAKE_MEM_UNDEFINED(memory, (Size) BLCKSZ * queue->max_blocks);
+		return memory;
+	}
+
+	oldcontext = MemoryContextSwitchTo(queue->context);
+	memory = sst_palloc_blocks(queue->max_blocks);
+	MemoryContextSwitchTo(oldcontext);
+
+	return memory;
+}
+
+static void
+return_memory(SstRunQueue *queue, SstRun *run)
+{
+	if (run->memory == NULL)
+		return;
+
+	VALGRIND_MAKE_MEM_NOACCESS(run->memory, (Size) BLCKSZ * queue->max_blocks);
+	queue->spare[queue->nspare++] = run->memory;
+	run->memory = NULL;
+}
+
+/*
+ * Begin to read those of the run's blocks that are in no buffer.
+ */
+static void
+start_run(SstRunQueue *queue, SstRun *run)
+{
+	SstFileRead *read = &run->read;
+	uint64		missing;
+	int			last;
+
+	sst_run_look_up(&queue->check, run);
+	run->finished = true;
+	read->done = read->length = 0;
+
+	missing = run->wanted & ~run->buffered;
+	if (missing == 0)
+		return;
+
+	run->read_first = pg_rightmost_one_pos64(missing);
+	last = pg_leftmost_one_pos64(missing);
+
+	/*
+	 * If the file cannot be opened, the stream reads the blocks through the
+	 * buffer manager, which reports the error.
+	 */
+	read->fd = open_segment(queue, run);
+	if (read->fd < 0)
+		return;
+
+	run->memory = take_memory(queue);
+	read->offset = (off_t) BLCKSZ * ((run->first + run->read_first) % RELSEG_SIZE);
+	read->buffer = run->memory + (Size) BLCKSZ * run->read_first;
+	read->length = (Size) BLCKSZ * (last - run->read_first + 1);
+
+	queue->io_stats->reads++;
+	queue->io_stats->read_bytes += read->length;
+
+	if (read_cached(queue, read))
+	{
+		/* Once all of the queue was in the page cache, stop reading ahead. */
+		if (++queue->ncached > 2 * queue->max_depth)
+			queue->depth = 1;
+		return;
+	}
+
+	queue->ncached = 0;
+	queue->depth = queue->max_depth;
+	if (queue->reader == NULL)
+		open_reader(queue);
+	queue->reader->start(queue->reader, read);
+	run->finished = false;
+}
+
+/*
+ * Step to the next run, fill the queue behind it, and wait for the run's data.
+ * NULL at the end of the source.
+ *
+ * The memory of the run before stays until the next call, because the caller may
+ * still look at its last page.
+ */
+SstRun *
+sst_run_queue_next(SstRunQueue *queue)
+{
+	SstRun	   *run;
+
+	if (queue->nqueued > 0)
+	{
+		return_memory(queue, &queue->runs[(queue->current + queue->nruns - 1) %
+										  queue->nruns]);
+		queue->current = (queue->current + 1) % queue->nruns;
+		queue->nqueued--;
+	}
+
+	while (queue->nqueued < queue->depth)
+	{
+		run = &queue->runs[(queue->current + queue->nqueued) % queue->nruns];
+
+		if (!take_run(queue, run))
+			break;
+		start_run(queue, run);
+		queue->nqueued++;
+	}
+
+	if (queue->nqueued == 0)
+		return NULL;
+
+	run = &queue->runs[queue->current];
+	finish_read(queue, run);
+	sst_run_check(&queue->check, run);
+
+	return run;
+}

@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * run_queue.h
+ *	  Runs of neighbouring blocks, read ahead from files
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/run_queue.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_RUN_QUEUE_H
+#define SST_RUN_QUEUE_H
+
+#include "stream/direct_page_check.h"
+
+typedef struct SstRunQueue
+{
+	SstSource  *source;
+	SstIoStats *io_stats;
+	MemoryContext context;
+	int			max_blocks;		/* of a run */
+	bool		stopped;		/* take no more blocks from the source */
+
+	SstDirectPageCheck check;
+	SstSegmentFile file;
+	SstFileReader *reader;		/* NULL until a run is not in the page cache */
+	bool		nowait;			/* preadv2() with RWF_NOWAIT works */
+
+	/*
+	 * A ring of runs: the current one, depth - 1 runs read ahead, and the
+	 * previous one, whose memory is kept
+	 */
+	SstRun	   *runs;
+	int			nruns;
+	int			current;
+	int			nqueued;		/* the current one included */
+	int			depth;
+	int			max_depth;
+	int			ncached;		/* successive runs found in the page cache */
+	char	  **spare;			/* memory for runs; the last one used last */
+	int			nspare;
+
+	int64		ntaken;			/* blocks taken from the source */
+	int64		nreturned;		/* of these, returned by the stream */
+} SstRunQueue;
+
+extern void sst_run_queue_init(SstRunQueue *queue, Relation rel,
+							   ForkNumber forknum, SstSource *source,
+							   BlockNumber nblocks, SstIoStats *io_stats);
+extern SstRun *sst_run_queue_next(SstRunQueue *queue);
+extern void sst_run_queue_close_reader(SstRunQueue *queue);
+extern void sst_run_queue_end(SstRunQueue *queue);
+
+#endif							/* SST_RUN_QUEUE_H */

@@ -1,0 +1,109 @@
+/*-------------------------------------------------------------------------
+ *
+ * segment_file.c
+ *	  Segment files of a relation: open descriptors and read-ahead advice
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/segment_file.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+
+#include "pgstat.h"
+#include "storage/fd.h"
+#include "utils/wait_event.h"
+
+#include "compat/compat.h"
+#include "stream/segment_file.h"
+
+/*
+ * Open a segment file of a relation for reading, or return -1.
+ *
+ * The descriptor is for CloseTransientFile(); the end of the (sub)transaction
+ * closes it as well.
+ */
+static int
+open_segment(Relation rel, ForkNumber forknum, uint32 segno)
+{
+	char		path[MAXPGPATH];
+
+	sst_fork_path(rel, forknum, path, sizeof(path));
+	if (segno > 0)
+		snprintf(path + strlen(path), sizeof(path) - strlen(path), ".%u", segno);
+
+	return OpenTransientFile(path, O_RDONLY | PG_BINARY);
+}
+
+/*
+ * Get ready to use a fork's files.  The relation must stay open and locked as
+ * long as they are used, so that they remain the relation's.
+ */
+void
+sst_segment_file_init(SstSegmentFile *file, Relation rel, ForkNumber forknum)
+{
+	file->rel = rel;
+	file->forknum = forknum;
+	file->fd = -1;
+	file->segno = -1;
+}
+
+/*
+ * The descriptor of the segment that a block is in, or -1 if it cannot be
+ * opened.  It stays open until another segment is, or the close.
+ */
+int
+sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno)
+{
+	int64		segno = blkno / RELSEG_SIZE;
+
+	if (file->segno != segno)
+	{
+		sst_segment_file_close(file);
+		file->fd = open_segment(file->rel, file->forknum, segno);
+		file->segno = segno;
+	}
+
+	return file->fd;
+}
+
+void
+sst_segment_file_close(SstSegmentFile *file)
+{
+	if (file->fd >= 0)
+		CloseTransientFile(file->fd);
+	file->fd = -1;
+	file->segno = -1;
+}
+
+/*
+ * Tell the kernel that neighbouring blocks of one segment will be read soon:
+ * by one call, where smgrprefetch() of servers before 17 needs one for each
+ * block.
+ *
+ * Advice is only advice: false where the file cannot be opened, so that the
+ * reads that follow tell why.
+ */
+bool
+sst_segment_file_advise(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks)
+{
+#ifdef USE_PREFETCH
+	int			fd = sst_segment_file_open(file, blkno);
+
+	if (fd < 0)
+		return false;
+
+	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_PREFETCH);
+	(void) posix_fadvise(fd, (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
+						 (off_t) BLCKSZ * nblocks, POSIX_FADV_WILLNEED);
+	pgstat_report_wait_end();
+
+	return true;
+#else
+	return false;
+#endif
+}

@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * segment_file.h
+ *	  Segment files of a relation: open descriptors and read-ahead advice
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/segment_file.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_SEGMENT_FILE_H
+#define SST_SEGMENT_FILE_H
+
+#include "storage/block.h"
+#include "utils/rel.h"
+
+/* The segment files of a fork, of which one at a time is open */
+typedef struct SstSegmentFile
+{
+	Relation	rel;
+	ForkNumber	forknum;
+	int			fd;				/* -1 if none is open */
+	int64		segno;			/* of it, also if it cannot be opened; or -1 */
+} SstSegmentFile;
+
+extern void sst_segment_file_init(SstSegmentFile *file, Relation rel,
+								  ForkNumber forknum);
+extern int	sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno);
+extern void sst_segment_file_close(SstSegmentFile *file);
+extern bool sst_segment_file_advise(SstSegmentFile *file, BlockNumber blkno,
+									BlockNumber nblocks);
+
+#endif							/* SST_SEGMENT_FILE_H */
