@@ -252,7 +252,7 @@ sub page_adds
 	my $method = $case->{kind} =~ s/^big_//r;
 
 	# a table may end with pages that were added in advance
-	return $page =~ /[^\0]/ ? (tuple_count => items($page)) : ()
+	return $page =~ /[^\0]/ ? (live_tuples => items($page)) : ()
 	  if $method eq 'heap';
 	return () if $blkno == 0;
 	if ($method eq 'btree')
@@ -324,17 +324,17 @@ sub damage
 
 my %columns = (
 	btree => [
-		qw(index_size internal_pages leaf_pages empty_pages deleted_pages
+		qw(bytes internal_pages leaf_pages empty_pages deleted_pages
 		  new_pages corrupt_pages live_items dead_items first_corrupt_block
 		  requested)
 	],
 	hash => [
-		qw(index_size bucket_pages overflow_pages bitmap_pages unused_pages
+		qw(bytes bucket_pages overflow_pages bitmap_pages unused_pages
 		  new_pages corrupt_pages live_items dead_items first_corrupt_block
 		  requested)
 	],
 	heap => [
-		qw(new_pages corrupt_pages tuple_count dead_items requested)
+		qw(new_pages corrupt_pages live_tuples dead_line_pointers requested)
 	]);
 
 # Look at a case with all functions.

@@ -88,7 +88,7 @@ foreach my $time ('first', 'second')
 is( $standby->safe_psql(
 		'postgres', q(
 SELECT version > 0 FROM streamstat.btree_stats('t_btree');
-SELECT function, relation, blocks_requested = blocks_hit + blocks_read,
+SELECT function, relation, blocks_requested = blocks_hit + blocks_missed,
 	blocks_requested * current_setting('block_size')::int = pg_relation_size('t_btree')
 FROM streamstat.stream_stats())),
 	"t\nbtree_stats|t_btree|t|t",
@@ -131,7 +131,7 @@ is( $standby->safe_psql(
 		'postgres', q(
 SELECT blocks_total FROM streamstat.sample_stats('u') LIMIT 1;
 SELECT live_items, leaf_pages FROM streamstat.btree_stats('u_btree');
-SELECT version, entries, entry_leaf_pages, corrupt_pages FROM streamstat.gin_stats('u_gin');
+SELECT version, entry_items, entry_leaf_pages, corrupt_pages FROM streamstat.gin_stats('u_gin');
 SELECT version, ranges, summarized_ranges, corrupt_pages FROM streamstat.brin_stats('u_brin');
 SELECT live_items FROM streamstat.btree_stats('t_btree'))),
 	"0\n0|0\n2|0|1|0\n1|0|0|0\n"

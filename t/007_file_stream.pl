@@ -104,7 +104,7 @@ DECLARE
 	block int := current_setting('block_size')::int;
 	calls text[] := ARRAY['btree_stats(''t_btree'')', 'hash_stats(''t_hash'')',
 		'pgstatindex(''t_btree'')', 'pgstathashindex(''t_hash'')',
-		'sample_stats(''t_btree'', 40, ', 'sample_stats(''t_hash'', 40, ', 'sample_stats(''t'', 1000000)'];
+		'sample_stats(''t_btree'', 40, seed => ', 'sample_stats(''t_hash'', 40, seed => ', 'sample_stats(''t'', 1000000)'];
 	call text;
 	bad boolean;
 	r record;
@@ -119,14 +119,14 @@ DECLARE
 BEGIN
 	WHILE clock_timestamp() < until LOOP
 		call := calls[scans % array_length(calls, 1) + 1];
-		IF call LIKE '%, ' THEN
+		IF call LIKE '%=> ' THEN
 			call := call || scans || ')';
 		END IF;
 		-- A b-tree has one page above the leaves, a hash index one bitmap page.
 		IF call LIKE 'btree_stats%' THEN
 			SELECT * INTO r FROM streamstat.btree_stats('t_btree');
 			bad := r.internal_pages + r.leaf_pages + r.empty_pages + r.deleted_pages +
-				r.new_pages + r.corrupt_pages + 1 <> r.index_size / block
+				r.new_pages + r.corrupt_pages + 1 <> r.bytes / block
 				OR r.corrupt_pages <> 0
 				OR r.tree_level <> 1 OR r.internal_pages <> 1
 				OR r.live_items NOT BETWEEN 15000 AND 120000
@@ -136,7 +136,7 @@ BEGIN
 		ELSIF call LIKE 'hash_stats%' THEN
 			SELECT * INTO r FROM streamstat.hash_stats('t_hash');
 			bad := r.bucket_pages + r.overflow_pages + r.bitmap_pages + r.unused_pages +
-				r.corrupt_pages + 1 <> r.index_size / block
+				r.corrupt_pages + 1 <> r.bytes / block
 				OR r.corrupt_pages <> 0 OR r.bitmap_pages <> 1
 				OR r.buckets > r.bucket_pages + r.unused_pages + r.overflow_pages
 				OR r.live_items NOT BETWEEN 15000 AND 120000;
@@ -150,7 +150,7 @@ BEGIN
 		ELSE
 			EXECUTE 'SELECT count(*) AS n,
 				sum(estimate) FILTER (WHERE statistic = ''corrupt_pages'') AS corrupt,
-				sum(estimate) FILTER (WHERE statistic = ''tuple_count'') AS tuples
+				sum(estimate) FILTER (WHERE statistic = ''live_tuples'') AS tuples
 				FROM streamstat.' || call INTO r;
 			bad := r.n < 9 OR r.corrupt <> 0 OR r.tuples NOT BETWEEN 15000 AND 120000;
 		END IF;
@@ -164,8 +164,8 @@ BEGIN
 		private := private + (r.blocks_private > 0)::int;
 		hits := hits + (r.blocks_hit > 0)::int;
 		read_ahead := read_ahead + (r.io_method IS NOT NULL)::int;
-		IF r.blocks_hit + r.blocks_read <> r.blocks_requested OR
-			r.blocks_private > r.blocks_read THEN
+		IF r.blocks_hit + r.blocks_missed <> r.blocks_requested OR
+			r.blocks_private > r.blocks_missed THEN
 			wrong := wrong + 1;
 			RAISE WARNING '%: %', call, r;
 		END IF;
@@ -315,7 +315,7 @@ sub stream_stats
 {
 	my ($session) = @_;
 	my @names = qw(stream io_method workers blocks_requested blocks_hit
-	  blocks_read blocks_private reads);
+	  blocks_missed blocks_private reads);
 	my %stats;
 
 	@stats{@names} = split /\|/,
@@ -369,7 +369,7 @@ sub check_same
 			' ',
 			grep {
 				my $s = $stats{$_};
-				$s->{blocks_hit} + $s->{blocks_read} != $s->{blocks_requested}
+				$s->{blocks_hit} + $s->{blocks_missed} != $s->{blocks_requested}
 			} @calls),
 		'',
 		"$what: each page once");
@@ -837,7 +837,7 @@ sub check_garbage
 	}
 	($results, $stats) = check_same($session, "$what, garbage in the file", @calls);
 	is_deeply($results, \%good, "$what, garbage in the file: never believed");
-	is(join(' ', grep { $stats->{$_}{blocks_read} != 0 } @calls),
+	is(join(' ', grep { $stats->{$_}{blocks_missed} != 0 } @calls),
 		'', "$what, garbage in the file: never read");
 	write_at($_, 0, $content{$_}) foreach (keys %content);
 }
@@ -1087,7 +1087,7 @@ is_deeply($large{0}, $large{2}, 'workers: the same without them');
 my %sparse = map { (split /\|/)[ 0, 1 ] } split /\n/,
   $large{0}{"sample_stats('sparse', 10000000)"};
 is($sparse{new_pages}, $segment + 3 - 6, 'two segments: new pages');
-is($sparse{tuple_count}, 1226, 'two segments: a page in the second one');
+is($sparse{live_tuples}, 1226, 'two segments: a page in the second one');
 
 # ---------------------------------------------------------------------------
 # Ways to read

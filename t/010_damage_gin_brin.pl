@@ -88,7 +88,7 @@ my %kind_of = (
 		return ('posting_leaf_pages', posting_items => posting_items($page))
 		  if ($flags & (DATA | LEAF)) == (DATA | LEAF);
 		return 'posting_internal_pages' if $flags & DATA;
-		return ('entry_leaf_pages', entries => items($page))
+		return ('entry_leaf_pages', entry_items => items($page))
 		  if $flags & LEAF;
 		return 'entry_internal_pages';
 	},
@@ -101,7 +101,7 @@ my %kind_of = (
 			  grep { get16($page, 24 + 6 * $_ + 4) != 0 } 0 .. 1359)
 		  if get16($page, BRIN_TYPE) == 0xf092;
 		return ('regular_pages',
-			items => scalar
+			live_items => scalar
 			  grep { substr($page, 24 + 4 * $_, 4) ne "\0\0\0\0" }
 			  0 .. items($page) - 1);
 	});
@@ -266,7 +266,7 @@ add_case('brin', 'meta', 'per_range_0', set32(BRIN_PAGES_PER_RANGE, 0));
 add_case('brin', 'meta', 'per_range_high', set32(BRIN_PAGES_PER_RANGE, 131073));
 add_case('brin', 'regular_pages', 'evacuated', set16(BRIN_FLAGS, 1), {});
 add_case('brin', 'regular_pages', 'item_unused', set_item(0, 0, 0),
-	sub { return { @_, items => { @_ }->{items} - 1 } });
+	sub { return { @_, live_items => { @_ }->{live_items} - 1 } });
 
 # Pages in order, but in another place
 add_case($_->[0], $_->[1], 'copy_of_meta', sub { $_[1] })

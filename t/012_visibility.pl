@@ -85,6 +85,17 @@ $$
 	FROM jsonb_each(ours) o JOIN jsonb_each(theirs) t USING (key)
 $$;
 
+-- a row of table_stats with the names and the rounding of pgstattuple
+CREATE FUNCTION as_contrib(t jsonb) RETURNS jsonb LANGUAGE sql AS
+$$
+	SELECT jsonb_build_object('table_len', t -> 'bytes', 'tuple_count', t -> 'live_tuples',
+		'tuple_len', t -> 'live_tuple_bytes', 'dead_tuple_count', t -> 'dead_tuples',
+		'dead_tuple_len', t -> 'dead_tuple_bytes', 'free_space', t -> 'free_bytes',
+		'tuple_percent', coalesce(round((t ->> 'live_tuple_percent')::numeric, 2), 0),
+		'dead_tuple_percent', coalesce(round((t ->> 'dead_tuple_percent')::numeric, 2), 0),
+		'free_percent', coalesce(round((t ->> 'free_percent')::numeric, 2), 0))
+$$;
+
 -- live, dead, of these recently dead, insert and delete in progress
 CREATE FUNCTION look(rel regclass, OUT result text) LANGUAGE plpgsql AS
 $$
@@ -113,7 +124,7 @@ BEGIN
 	SELECT to_jsonb(t) INTO approx FROM contrib.pgstattuple_approx(rel) t;
 	result := concat_ws('; ', result, differs('exact', o -> 'exact', exact),
 		differs('approx', o -> 'approx', approx),
-		differs('stats', o -> 'stats', exact));
+		differs('stats', as_contrib(o -> 'stats'), exact));
 	-- with hint bits
 	PERFORM evict();
 	FOREACH path IN ARRAY '{file, buffer}'::text[] LOOP
@@ -124,7 +135,7 @@ BEGIN
 			differs('again, approx', again -> 'approx', approx));
 	END LOOP;
 	result := concat_ws('; ', nullif(trim(result, '; '), ''), format('%s live, %s dead, %s recent, %s ins, %s del',
-		o -> 'stats' -> 'tuple_count', o -> 'stats' -> 'dead_tuple_count',
+		o -> 'stats' -> 'live_tuples', o -> 'stats' -> 'dead_tuples',
 		o -> 'stats' -> 'recently_dead_tuples', o -> 'stats' -> 'insert_in_progress_tuples',
 		o -> 'stats' -> 'delete_in_progress_tuples'),
 		CASE WHEN o -> 'stats' ->> 'corrupt_pages' <> '0' THEN 'CORRUPT' END);
@@ -217,7 +228,7 @@ $c->query('COMMIT');
 look('progress', numbers(1050, 110, 0, 0, 0), 'updates committed');
 $a->query("BEGIN; INSERT INTO progress SELECT i, 0, $fill FROM generate_series(2001, 2100) i");
 $a->query('ROLLBACK');
-is($d->query("SELECT tuple_count, dead_tuple_count >= 100 FROM streamstat.table_stats('progress')"),
+is($d->query("SELECT live_tuples, dead_tuples >= 100 FROM streamstat.table_stats('progress')"),
 	"1050|t", 'inserts rolled back');
 is($d->query("SELECT split_part(look('progress'), ' ', 2)"), 'live,',
 	'inserts rolled back: as contrib');
@@ -284,7 +295,7 @@ $b->query('UPDATE locks SET n = 1 WHERE k BETWEEN 201 AND 300; SAVEPOINT a; UPDA
 look('locks', numbers(1200, 100, 0, 200, 200),
 	'a subtransaction that updated rolled back');
 $c->query('COMMIT');
-is($d->query("SELECT (t->>'tuple_count')::int + (t->>'dead_tuple_count')::int, t->>'tuple_count', t->>'delete_in_progress_tuples', t->>'recently_dead_tuples' FROM (SELECT to_jsonb(t) AS t FROM streamstat.table_stats('locks') t) t"),
+is($d->query("SELECT (t->>'live_tuples')::int + (t->>'dead_tuples')::int, t->>'live_tuples', t->>'delete_in_progress_tuples', t->>'recently_dead_tuples' FROM (SELECT to_jsonb(t) AS t FROM streamstat.table_stats('locks') t) t"),
 	'1300|1100|100|100',
 	'updater committed while the locker goes on: the rows cannot be removed yet');
 like($d->query("SELECT look('locks')"), qr/^1\d\d\d live/, 'updater committed: as contrib');
@@ -295,7 +306,7 @@ look('locks', numbers(1000, 300, 0, 0, 0), 'all have ended');
 # a locker that came behind the updater
 $a->query('BEGIN; UPDATE locks SET n = 3 WHERE k BETWEEN 701 AND 800');
 $b->query('BEGIN; SELECT FROM locks WHERE k BETWEEN 701 AND 900 FOR KEY SHARE');
-is($d->query("SELECT tuple_count, insert_in_progress_tuples, delete_in_progress_tuples FROM streamstat.table_stats('locks')"),
+is($d->query("SELECT live_tuples, insert_in_progress_tuples, delete_in_progress_tuples FROM streamstat.table_stats('locks')"),
 	'1100|100|100', 'locked behind an update');
 like($d->query("SELECT look('locks')"), qr/^1100 live/, 'locked behind an update: as contrib');
 $a->query('COMMIT; BEGIN; DELETE FROM locks WHERE k BETWEEN 951 AND 960');
@@ -412,10 +423,10 @@ foreach my $function ('pgstattuple', 'pgstattuple_approx')
 	is( $d->query("SELECT * FROM contrib.$function('big')"),
 		$seen{$function}, "$function: as contrib's");
 }
-is( $d->query("SELECT tuple_count, dead_tuple_count, insert_in_progress_tuples, delete_in_progress_tuples FROM streamstat.table_stats('big')"),
+is( $d->query("SELECT live_tuples, dead_tuples, insert_in_progress_tuples, delete_in_progress_tuples FROM streamstat.table_stats('big')"),
 	'35400|200|600|1210', 'the numbers that were to be expected');
 $_->query('ROLLBACK') foreach ($a, $b, $d);
-is( $d->query("SELECT tuple_count, dead_tuple_count, workers FROM streamstat.table_stats('big'), streamstat.stream_stats()"),
+is( $d->query("SELECT live_tuples, dead_tuples, workers FROM streamstat.table_stats('big'), streamstat.stream_stats()"),
 	'35000|600|1', 'after rollback');
 $d->query('DROP TABLE big; RESET ALL');
 
@@ -445,9 +456,9 @@ sub standby_look
 	$standby->safe_psql('postgres', 'CHECKPOINT');
 	is($standby->safe_psql('postgres', "SELECT look('stand')"), $expected, "$label: standby");
 	is($d->query("SELECT look('stand')"), $expected, "$label: primary");
-	is( $standby->safe_psql('postgres', "SET streamstat.io_path = file; SELECT to_jsonb(t) - '{fsm_free_space, fsm_pages_with_free_space, fsm_largest_free_space}'::text[] FROM streamstat.table_stats('stand') t"),
+	is( $standby->safe_psql('postgres', "SET streamstat.io_path = file; SELECT to_jsonb(t) - '{fsm_free_bytes, fsm_nonfull_pages, fsm_largest_free_bytes}'::text[] FROM streamstat.table_stats('stand') t"),
 		# a free space map has no WAL
-		$d->query("SELECT to_jsonb(t) - '{fsm_free_space, fsm_pages_with_free_space, fsm_largest_free_space}'::text[] FROM streamstat.table_stats('stand') t"),
+		$d->query("SELECT to_jsonb(t) - '{fsm_free_bytes, fsm_nonfull_pages, fsm_largest_free_bytes}'::text[] FROM streamstat.table_stats('stand') t"),
 		"$label: the same numbers");
 }
 standby_look(numbers(1100, 200, 100, 200, 60), 'in progress');
@@ -468,7 +479,7 @@ DECLARE
 BEGIN
 	WHILE clock_timestamp() < until LOOP
 		SELECT * INTO r FROM streamstat.table_stats('stand');
-		IF r.corrupt_pages > 0 OR r.tuple_count < 790 OR r.dead_tuple_count < 0 THEN
+		IF r.corrupt_pages > 0 OR r.live_tuples < 790 OR r.dead_tuples < 0 THEN
 			RAISE WARNING '%', r;
 		END IF;
 		scans := scans + 1;
@@ -542,19 +553,19 @@ BEGIN
 		SELECT blocks_private INTO n FROM streamstat.stream_stats();
 		SELECT * INTO p FROM streamstat.pgstattuple('busy');
 		SELECT * INTO a FROM streamstat.pgstattuple_approx('busy');
-		IF r.corrupt_pages <> 0 OR r.tuple_count < 20000 OR r.dead_tuple_count < 0
-			OR r.tuple_count > 20000 + 3 * 1000
-			OR r.recently_dead_tuples NOT BETWEEN 0 AND r.dead_tuple_count
+		IF r.corrupt_pages <> 0 OR r.live_tuples < 20000 OR r.dead_tuples < 0
+			OR r.live_tuples > 20000 + 3 * 1000
+			OR r.recently_dead_tuples NOT BETWEEN 0 AND r.dead_tuples
 			OR r.insert_in_progress_tuples < 0 OR r.delete_in_progress_tuples < 0
-			OR r.insert_in_progress_tuples > r.tuple_count
-			OR r.tuple_len + r.dead_tuple_len + r.free_space > r.table_len
+			OR r.insert_in_progress_tuples > r.live_tuples
+			OR r.live_tuple_bytes + r.dead_tuple_bytes + r.free_bytes > r.bytes
 			OR r.all_frozen_pages > r.all_visible_pages OR r.truncatable_pages > r.pages
 			OR p.tuple_count < 20000 OR p.dead_tuple_count < 0
 			OR a.dead_tuple_count < 0 OR a.approx_tuple_count < 0 OR a.approx_tuple_len > a.table_len THEN
 			RAISE WARNING '%, %, %', r, p, a;
 		END IF;
 		scans := scans + 1;
-		most := greatest(most, r.tuple_count + r.dead_tuple_count);
+		most := greatest(most, r.live_tuples + r.dead_tuples);
 		private := private OR n > 0;
 		progress := progress OR r.insert_in_progress_tuples + r.delete_in_progress_tuples > 0;
 	END LOOP;

@@ -138,7 +138,7 @@ $session->query("SELECT streamstat.pg_prewarm('t_k')");
 $session->query("SELECT streamstat.pg_prewarm('t_gin')");
 check_functions('in buffers');
 is( $session->query(
-		"SELECT blocks_hit > 0, blocks_read FROM streamstat.stream_stats()"),
+		"SELECT blocks_hit > 0, blocks_missed FROM streamstat.stream_stats()"),
 	't|0',
 	'in buffers: they were there');
 

@@ -55,7 +55,7 @@ $node->start;
 my $session = Session->new($node);
 my $observer = Session->new($node);
 my $columns =
-  'datname, function, phase, relation::regclass, blocks_done, blocks_total, relations_done, relations_total, bytes_done, bytes_total, bytes_per_second, extract(epoch FROM started), extract(epoch FROM expected_end), extract(epoch FROM clock_timestamp())';
+  'datname, function, phase, relid::regclass, blocks_done, blocks_total, relations_done, relations_total, bytes_done, bytes_total, bytes_per_second, extract(epoch FROM started), extract(epoch FROM expected_end), extract(epoch FROM clock_timestamp())';
 
 $session->query("LOAD 'streamstat'");
 $observer->query("SET search_path = streamstat, public");
@@ -63,14 +63,14 @@ $observer->query("SET search_path = streamstat, public");
 sub rows
 {
 	return $observer->query(
-		"SELECT count(*) FROM progress WHERE pid = $session->{pid}");
+		"SELECT count(*) FROM stat_progress WHERE pid = $session->{pid}");
 }
 
 # What the view has of the session, as a hash, or undef
 sub look
 {
 	my $row = $observer->query(
-		"SELECT $columns FROM progress WHERE pid = $session->{pid}");
+		"SELECT $columns FROM stat_progress WHERE pid = $session->{pid}");
 	my %row;
 
 	return if $row eq '';
@@ -270,7 +270,7 @@ foreach my $case ([ 'nobody_special', 0 ], [ 'monitor', 1 ])
 
 	$observer->query("SET ROLE $role");
 	is( $observer->query(
-			"SELECT count(*), count(datname), count(coalesce(function, phase, relation::text, blocks_total::text, started::text, bytes_done::text)) FROM progress"
+			"SELECT count(*), count(datname), count(coalesce(function, phase, relid::text, blocks_total::text, started::text, bytes_done::text)) FROM stat_progress"
 		),
 		"1|1|$sees",
 		"$role: sees as much as is due");

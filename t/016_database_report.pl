@@ -49,7 +49,7 @@ sub row
 
 	# read everything
 	$call //= 'streamstat.database_report(margin => 0)';
-	return sql("SELECT $columns FROM $call WHERE name = '$name'");
+	return sql("SELECT $columns FROM $call WHERE relation_name = '$name'");
 }
 
 # A machine that has much else to do can make anything late, but not always.
@@ -133,7 +133,7 @@ SELECT count(*) FROM (SELECT oid FROM pg_class WHERE relkind IN ('r', 'm', 't', 
 	'0', 'all relations that have pages, and no others');
 is( sql(q(
 SELECT count(*), count(DISTINCT relation) = count(*) FROM streamstat.database_report()
-	WHERE method <> 'skipped' AND bytes <> pg_relation_size(relation))),
+	WHERE measured <> 'skipped' AND bytes <> pg_relation_size(relation))),
 	'0|t', 'sizes, and each relation once');
 is( sql(q(
 SELECT string_agg(DISTINCT kind, ', ' ORDER BY kind) FROM streamstat.database_report())),
@@ -143,12 +143,12 @@ SELECT string_agg(DISTINCT access_method, ' ' ORDER BY access_method) FROM strea
 	'brin btree gin gist hash heap other_gist other_heap spgist',
 	'access methods');
 is( sql(q(
-SELECT count(*) FROM streamstat.database_report() WHERE method = 'skipped' AND
-	name NOT IN ('of_other_session', 'of_other_session_i_idx', 'i_invalid', 'i_x_ccnew1', 'of_other_am')
-	AND name NOT LIKE 'pg_toast%')),
+SELECT count(*) FROM streamstat.database_report() WHERE measured = 'skipped' AND
+	relation_name NOT IN ('of_other_session', 'of_other_session_i_idx', 'i_invalid', 'i_x_ccnew1', 'of_other_am')
+	AND relation_name NOT LIKE 'pg_toast%')),
 	'0', 'nothing is skipped that can be read');
 
-is(row('t_hash', 'parent, parent_name, kind, method, free_percent BETWEEN 0 AND 100'),
+is(row('t_hash', 'parent, parent_name, kind, measured, free_percent BETWEEN 0 AND 100'),
 	't|public.t|index|exact|t', 'an index');
 is( sql(q(
 SELECT r.parent, r.kind, r.bytes > 0 FROM streamstat.database_report() r JOIN pg_class c ON c.reltoastrelid = r.relation
@@ -156,14 +156,14 @@ SELECT r.parent, r.kind, r.bytes > 0 FROM streamstat.database_report() r JOIN pg
 	'toasted|toast table|t', 'a TOAST table');
 is(row('part_1', 'parent, kind'), 'parts|partition', 'a partition');
 is(row('part_1_pkey', 'parent, kind'), 'part_1|index', 'its index');
-is(row('no_rows', 'method, bytes, bytes_read, reason, command'),
+is(row('no_rows', 'measured, bytes, bytes_read, note, command'),
 	'exact|0|0||', 'no rows');
-is(row('of_other_session', 'method, reason, command, bytes > 0'),
+is(row('of_other_session', 'measured, note, command, bytes > 0'),
 	'skipped|temporary relation of another session||t', 'temporary, of another session');
-is(row('of_other_am', 'method, reason'),
+is(row('of_other_am', 'measured, note'),
 	'skipped|table access method "other_heap" is not supported', 'a table of another access method');
-is(row('index_of_other_am', 'method'), 'exact', 'an index of another access method');
-is(row('i_invalid', 'method, reason, command'),
+is(row('index_of_other_am', 'measured'), 'exact', 'an index of another access method');
+is(row('i_invalid', 'measured, note, command'),
 	'skipped|index is not valid|REINDEX INDEX CONCURRENTLY public.i_invalid',
 	'an index that is not valid');
 is(row('i_x_ccnew1', 'command, reclaimable_bytes = bytes'),
@@ -187,21 +187,21 @@ foreach my $budget ('0', '8kB', '64 kB', '300kB', '1MB', '5 MB', '1GB')
 {
 	is( sql("
 SELECT sum(r.bytes_read) = s.bytes_read, s.bytes_read <= pg_size_bytes('$budget'),
-	count(*) FILTER (WHERE r.method = 'skipped') = s.skipped, count(*) = s.relations,
+	count(*) FILTER (WHERE r.measured = 'skipped') = s.skipped_relations, count(*) = s.relations,
 	sum(r.bytes) = s.bytes_total,
 	s.ended_by = CASE WHEN '$budget' = '1GB' THEN 'complete' ELSE 'budget' END,
 	s.bytes_read > pg_size_bytes('$budget') * 0.9 OR '$budget' IN ('0', '1GB')
 	FROM streamstat.database_report(budget => '$budget') r,
 		LATERAL (SELECT * FROM streamstat.database_report_summary() WHERE r.relation IS NOT NULL OFFSET 0) s
-	GROUP BY s.bytes_read, s.skipped, s.relations, s.bytes_total, s.ended_by"),
+	GROUP BY s.bytes_read, s.skipped_relations, s.relations, s.bytes_total, s.ended_by"),
 		't|t|t|t|t|t|t',
 		"budget of $budget");
 }
 is( sql(q(
-SELECT count(DISTINCT method) FROM streamstat.database_report(budget => '1 MB', seed => 1);
+SELECT count(DISTINCT measured) FROM streamstat.database_report(budget => '1 MB', seed => 1);
 CREATE TEMP TABLE one AS SELECT * FROM streamstat.database_report(budget => '1GB', seed => 1) WHERE parent IS DISTINCT FROM 0;
 CREATE TEMP TABLE two AS SELECT * FROM streamstat.database_report(budget => '1GB', seed => 1);
-SELECT count(*) FROM (SELECT name, free_percent FROM one WHERE schema_name = 'public' EXCEPT SELECT name, free_percent FROM two) x;
+SELECT count(*) FROM (SELECT relation_name, free_percent FROM one WHERE schema_name = 'public' EXCEPT SELECT relation_name, free_percent FROM two) x;
 )) =~ s/^.*\n//r,
 	'0', 'the same seed, the same samples');
 
@@ -211,12 +211,12 @@ foreach my $case ([ '1 ms', 'NULL' ], [ '500 ms', "'2MB'" ])
 	my $expected = "t\nmax_time|t|t";
 
 	is( in_time($expected, sub { sql(
-		"SELECT count(*) > 100 FROM streamstat.database_report(budget => '1GB', max_time => '$time', $rate);
+		"SELECT count(*) > 100 FROM streamstat.database_report(budget => '1GB', max_time => '$time', max_rate => $rate);
 		SELECT ended_by, elapsed_ms <= extract(epoch FROM '$time'::interval) * 1000 + 200,
 		bytes_read <= 2.2 * 1024 * 1024 FROM streamstat.database_report_summary()") }),
 		$expected, "ends after $time");
 }
-is( sql("SELECT count(*) > 100 FROM streamstat.database_report(budget => '1MB', max_time => '60 s', '1MB');
+is( sql("SELECT count(*) > 100 FROM streamstat.database_report(budget => '1MB', max_time => '60 s', max_rate => '1MB');
 		SELECT ended_by, elapsed_ms > 800 FROM streamstat.database_report_summary()"),
 	"t\nbudget|t",
 	'keeps the rate');
@@ -231,17 +231,17 @@ SELECT count(*) FROM streamstat.database_report(budget => '1GB', margin => 5)
 # others are at work
 
 $other->query('BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE');
-is(row('t', 'method, reason'), 'skipped|locked by another session', 'a locked table');
-is(row('t_gin', 'method, reason'), 'skipped|locked by another session', 'its index');
+is(row('t', 'measured, note'), 'skipped|locked by another session', 'a locked table');
+is(row('t_gin', 'measured, note'), 'skipped|locked by another session', 'its index');
 is(sql("SELECT count(*) FROM pg_locks WHERE NOT granted"), '0', 'nobody waits');
 $other->query('COMMIT');
 
 # A table lock of another kind does no harm.
 $other->query('BEGIN; LOCK TABLE t IN EXCLUSIVE MODE');
-is(row('t', 'method, reason IS NULL'), 'exact|t', 'a table locked in another mode');
+is(row('t', 'measured, note IS NULL'), 'exact|t', 'a table locked in another mode');
 # ... but then its invalid indexes may be in the making
 $other->query('COMMIT; BEGIN; LOCK TABLE twice IN SHARE UPDATE EXCLUSIVE MODE');
-is(row('i_invalid', 'command IS NULL, reason'),
+is(row('i_invalid', 'command IS NULL, note'),
 	't|index is not valid, or not yet: its table is locked by another session',
 	'an index that may be in the making');
 $other->query('COMMIT');
@@ -250,8 +250,8 @@ $other->query('COMMIT');
 sql(join '', map { "CREATE TABLE large_$_ AS SELECT g AS i, repeat('x', 1000) AS t FROM generate_series(1, 17500 - 500 * $_) g;" } (1 .. 6));
 my $reporter = Session->new($node);
 my $observer = Session->new($node);
-my $slowly = "'1MB', '60 s', '400kB'";
-my $very_slowly = "'500kB', '60 s', '100kB'";
+my $slowly = "budget => '1MB', max_time => '60 s', max_rate => '400kB'";
+my $very_slowly = "budget => '500kB', max_time => '60 s', max_rate => '100kB'";
 
 # Wait until the report has so many relations behind it.
 sub under_way
@@ -264,7 +264,7 @@ sub under_way
 
 $other->query('BEGIN; LOCK TABLE large_1 IN ACCESS EXCLUSIVE MODE');
 $reporter->query("SET streamstat.max_blocking_time = '10s'");
-$reporter->send_query("SELECT name, method, reason FROM streamstat.database_report($very_slowly) WHERE name LIKE 'large%' ORDER BY name");
+$reporter->send_query("SELECT relation_name, measured, note FROM streamstat.database_report($very_slowly) WHERE relation_name LIKE 'large%' ORDER BY relation_name");
 # large_1; for each of the others it waits for the rate, so that large_6 is far away
 under_way(1);
 $observer->query('DROP TABLE large_6');
@@ -285,9 +285,9 @@ is(sql('SELECT count(*) FROM streamstat.stat_progress'), '0', 'and not seen any 
 
 # The rate is that of the map as well: of one page, which takes 8 s.
 sql('VACUUM large_1');
-$reporter->send_query("SELECT count(*) FROM streamstat.database_report(budget => '1GB', max_time => '1 hour', '1kB')");
+$reporter->send_query("SELECT count(*) FROM streamstat.database_report(budget => '1GB', max_time => '1 hour', max_rate => '1kB')");
 is( Session::poll('the report sleeps', sub { $observer->query(qq(
-SELECT relation::regclass, blocks_done, blocks_total FROM streamstat.stat_progress JOIN pg_stat_activity USING (pid)
+SELECT relid::regclass, blocks_done, blocks_total FROM streamstat.stat_progress JOIN pg_stat_activity USING (pid)
 	WHERE pid = $reporter->{pid} AND wait_event_type = 'Extension')) }),
 	'large_1|0|1', 'the rate is kept in the visibility map');
 $observer->query("SELECT pg_cancel_backend($reporter->{pid})");
@@ -304,7 +304,7 @@ is( sql(q(SELECT count(*) > 0 FROM streamstat.database_report(budget => '16MB', 
 # a cancellation
 $reporter->query("SET statement_timeout = '600ms'; SELECT count(*) FROM streamstat.database_report($slowly)");
 like($reporter->{err}, qr/57014: .*canceling statement due to statement timeout/, 'a timeout ends it');
-is( $reporter->query("SET statement_timeout = 0; SELECT count(*) > 100, count(*) FILTER (WHERE method <> 'skipped' AND bytes > 0) > 1, count(*) FILTER (WHERE reason = 'not read: the report was canceled') > 10 FROM streamstat.last_database_report(); SELECT ended_by, elapsed_ms IS NULL, bytes_read > 0 FROM streamstat.database_report_summary()"),
+is( $reporter->query("SET statement_timeout = 0; SELECT count(*) > 100, count(*) FILTER (WHERE measured <> 'skipped' AND bytes > 0) > 1, count(*) FILTER (WHERE note = 'not read: the report was canceled') > 10 FROM streamstat.last_database_report(); SELECT ended_by, elapsed_ms IS NULL, bytes_read > 0 FROM streamstat.database_report_summary()"),
 	"t|t|t\ncanceled|t|t", 'what it had found is there');
 
 # ---------------------------------------------------------------------------
@@ -340,26 +340,25 @@ is($reporter->answer, 't', 'the function');
 ($transactions, $held) = watch("CALL streamstat.run_database_report($slowly)");
 cmp_ok($transactions, '>', 1, 'the procedure commits');
 is($held, 0, 'the procedure holds no snapshot');
-like($reporter->answer, qr/\|budget\|\d+\|/, 'the procedure');
+is($reporter->answer, '', 'the procedure');
+is($reporter->query('SELECT ended_by FROM streamstat.database_report_summary()'), 'budget', '... and its summary');
 is($reporter->{err}, '', 'no error');
 is( $reporter->query('SELECT count(*) = (SELECT relations FROM streamstat.database_report_summary()) FROM streamstat.last_database_report()'),
 	't', 'its rows');
 
 # where it cannot commit
-is( $reporter->query("BEGIN; CREATE TABLE not_committed (i int); CALL streamstat.run_database_report(budget => '1MB'); ROLLBACK") =~ /\|budget\|/,
-	1, 'in a transaction block');
+is( $reporter->query("BEGIN; CREATE TABLE not_committed (i int); CALL streamstat.run_database_report(budget => '1MB'); ROLLBACK; SELECT ended_by FROM streamstat.database_report_summary()"),
+	'budget', 'in a transaction block');
 is($reporter->{err}, '', 'no error');
 is(sql("SELECT to_regclass('not_committed') IS NULL"), 't', 'nothing was committed');
-# PL/pgSQL wants a variable for each column of the result
-my $declare = "DECLARE a timestamptz; b float8; c text; d int8; e int8; f int8; g int8; h int8; i int8; j int8; k int8; l int8; m int8; n int8";
-my $call = "CALL streamstat.run_database_report(budget => '1MB', max_time => '1 min', NULL, 2, NULL, a, b, c, d, e, f, g, h, i, j, k, l, m, n)";
+my $call = "CALL streamstat.run_database_report(budget => '1MB', max_time => '1 min')";
 foreach my $body (
 	"CALL streamstat.run_database_report(budget => '1MB')",
 	"SELECT 1; CALL streamstat.run_database_report(budget => '1MB'); CALL streamstat.run_database_report(budget => '2MB')",
 	"DO \$\$ BEGIN EXECUTE 'CALL streamstat.run_database_report(budget => ''1MB'')'; END \$\$",
-	"DO \$\$ $declare; BEGIN $call; END \$\$",
-	"DO \$\$ $declare; BEGIN BEGIN $call; EXCEPTION WHEN division_by_zero THEN NULL; END; END \$\$",
-	"DO \$\$ $declare; r record; BEGIN FOR r IN SELECT generate_series(1, 3) LOOP $call; END LOOP; END \$\$")
+	"DO \$\$ BEGIN $call; END \$\$",
+	"DO \$\$ BEGIN BEGIN $call; EXCEPTION WHEN division_by_zero THEN NULL; END; END \$\$",
+	"DO \$\$ DECLARE r record; BEGIN FOR r IN SELECT generate_series(1, 3) LOOP $call; END LOOP; END \$\$")
 {
 	$reporter->query($body);
 	unlike($reporter->{err}, qr/ERROR/, $body);
@@ -371,32 +370,33 @@ CREATE FUNCTION report_of_trigger() RETURNS trigger LANGUAGE plpgsql AS
 	$$ BEGIN PERFORM count(*) FROM streamstat.database_report(budget => '64kB'); RETURN NULL; END $$;
 CREATE CONSTRAINT TRIGGER trigger AFTER INSERT ON deferred DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION report_of_trigger();
 SQL
-$reporter->query("DO \$\$ $declare; BEGIN INSERT INTO deferred VALUES (1); $call; END \$\$");
+$reporter->query("DO \$\$ BEGIN INSERT INTO deferred VALUES (1); $call; END \$\$");
 is($reporter->{err}, '', 'a report by a deferred trigger');
 is($reporter->query('SELECT bytes_read > 65536 FROM streamstat.database_report_summary()'), 't', 'is not the last one');
 
 # ---------------------------------------------------------------------------
 # roles, and a standby
 
-my $as_owner = sql(q(SELECT count(*), count(*) FILTER (WHERE method = 'skipped') FROM streamstat.database_report()));
+my $as_owner = sql(q(SELECT count(*), count(*) FILTER (WHERE measured = 'skipped') FROM streamstat.database_report()));
 sql(q(REVOKE ALL ON SCHEMA private FROM PUBLIC));
-is( sql(q(SET ROLE monitor; SELECT count(*), count(*) FILTER (WHERE method = 'skipped') FROM streamstat.database_report())),
+is( sql(q(SET ROLE monitor; SELECT count(*), count(*) FILTER (WHERE measured = 'skipped') FROM streamstat.database_report())),
 	$as_owner, 'a role that is in pg_monitor only');
-is( sql(q(SET ROLE monitor; SELECT relation::text, schema_name, name, method FROM streamstat.database_report(margin => 0) WHERE name = 'hidden')),
+is( sql(q(SET ROLE monitor; SELECT relation::text, schema_name, relation_name, measured FROM streamstat.database_report(margin => 0) WHERE relation_name = 'hidden')),
 	'private.hidden|private|hidden|exact', 'a schema that it may not use');
 is( sql(q(SET ROLE monitor; SELECT count(DISTINCT metric) > 10 FROM streamstat.report_metrics; SELECT count(*) BETWEEN 1 AND 20 FROM streamstat.report_advice;
-CALL streamstat.run_database_report(budget => '1MB'))) =~ /^t\nt\n.*\|budget\|/,
-	1, 'the views and the procedure');
+CALL streamstat.run_database_report(budget => '1MB'); SELECT ended_by FROM streamstat.database_report_summary())),
+	"t\nt\nbudget", 'the views and the procedure');
 
 $node->wait_for_catchup($standby);
 is( $standby->safe_psql('postgres', q(
-SELECT name, method, reason, bytes_read FROM streamstat.database_report(margin => 0) WHERE name IN ('u', 'u_btree') ORDER BY 1;
-SELECT bool_and(method = 'exact') FROM streamstat.last_database_report() WHERE name IN ('t', 'fat', 't_gin', 'part_1', 'mv');
+SELECT relation_name, measured, note, bytes_read FROM streamstat.database_report(margin => 0) WHERE relation_name IN ('u', 'u_btree') ORDER BY 1;
+SELECT bool_and(measured = 'exact') FROM streamstat.last_database_report() WHERE relation_name IN ('t', 'fat', 't_gin', 'part_1', 'mv');
 SELECT count(*) = (SELECT count(*) FROM pg_class WHERE relkind IN ('r', 'm', 't', 'i')) FROM streamstat.last_database_report();
-SELECT command FROM streamstat.last_database_report() WHERE name = 'fat')) =~ s/REPACK.* |VACUUM FULL /REBUILD /r,
+SELECT command FROM streamstat.last_database_report() WHERE relation_name = 'fat')) =~ s/REPACK.* |VACUUM FULL /REBUILD /r,
 	"u|skipped|no data during recovery|0\nu_btree|skipped|no data during recovery|0\nt\nt\nREBUILD public.fat",
 	'a standby');
-like($standby->safe_psql('postgres', 'CALL streamstat.run_database_report()'), qr/\|complete\|/, 'the procedure on a standby');
+is( $standby->safe_psql('postgres', 'CALL streamstat.run_database_report(); SELECT ended_by FROM streamstat.database_report_summary()'),
+	'complete', 'the procedure on a standby');
 
 # What cannot be read ends it there.
 $standby->safe_psql('postgres', 'CHECKPOINT');
@@ -405,7 +405,7 @@ unlink $standby->data_dir . "/$lost" or die "could not remove $lost: $!";
 foreach my $call ('SELECT count(*) FROM streamstat.database_report()', 'CALL streamstat.run_database_report()')
 {
 	my ($ret, $out, $err) = $standby->psql('postgres',
-		"$call;\nSELECT ended_by, sampled + exact > 0 FROM streamstat.database_report_summary()",
+		"$call;\nSELECT ended_by, sampled_relations + exact_relations > 0 FROM streamstat.database_report_summary()",
 		on_error_stop => 0);
 
 	like($err, qr/ERROR:  could not open file "\Q$lost\E": No such file or directory/,
@@ -435,11 +435,11 @@ foreach my $name ('bad', 'bad_index')
 	write_block($file{$name}, 5, random_page());
 }
 $node->start;
-like(row('gone', 'method, reason, bytes IS NULL'), qr/^skipped\|could not open file .*\|t$/, 'a file that is gone');
-is(row('cut', "method, bytes < $size, free_percent < 5"), 'exact|t|t', 'a file that was cut off');
+like(row('gone', 'measured, note, bytes IS NULL'), qr/^skipped\|could not open file .*\|t$/, 'a file that is gone');
+is(row('cut', "measured, bytes < $size, free_percent < 5"), 'exact|t|t', 'a file that was cut off');
 foreach my $name ('bad', 'bad_index')
 {
-	is(row($name, 'method, reason'), 'exact|2 corrupt pages among those read, the first is block 3', "$name: bad pages");
+	is(row($name, 'measured, note'), 'exact|2 corrupt pages among those read, the first is block 3', "$name: bad pages");
 }
 sql('SET allow_system_table_mods = on; DROP TABLE cut, bad, gone');
 
@@ -448,9 +448,9 @@ sql('SET allow_system_table_mods = on; DROP TABLE cut, bad, gone');
 
 like(row('fat', 'command'), qr/^(VACUUM FULL|REPACK \(CONCURRENTLY\)) public\.fat$/, 'the command for a table');
 like(row('Strange " Table', 'command'), qr/^(VACUUM FULL|REPACK) public\."Strange "" Table"$/, 'a quoted name');
-is( sql(q(SELECT count(DISTINCT command) FROM streamstat.database_report() WHERE name = 'toasted' OR parent = 'toasted'::regclass AND kind = 'toast table')),
+is( sql(q(SELECT count(DISTINCT command) FROM streamstat.database_report() WHERE relation_name = 'toasted' OR parent = 'toasted'::regclass AND kind = 'toast table')),
 	'1', 'the command for a TOAST table is that of its owner');
-my @commands = split /\n/, sql(q(SELECT DISTINCT command FROM streamstat.database_report() WHERE command IS NOT NULL AND name <> 'i_invalid'));
+my @commands = split /\n/, sql(q(SELECT DISTINCT command FROM streamstat.database_report() WHERE command IS NOT NULL AND relation_name <> 'i_invalid'));
 cmp_ok(scalar @commands, '>=', 4, 'some commands');
 foreach my $command (@commands)
 {
@@ -458,7 +458,7 @@ foreach my $command (@commands)
 
 	is($ret, 0, $command) or diag $err;
 }
-is( sql(q(SELECT string_agg(command, '; ') FROM streamstat.database_report() WHERE command IS NOT NULL AND name <> 'i_invalid')),
+is( sql(q(SELECT string_agg(command, '; ') FROM streamstat.database_report() WHERE command IS NOT NULL AND relation_name <> 'i_invalid')),
 	'', 'nothing is left to be done');
 $node->stop;
 
@@ -491,7 +491,7 @@ $session = Session->new($many);
 SKIP:
 {
 	my $before = $session->memory('RssAnon') // skip 'this is not Linux', 2;
-	my $relations = $session->query(q(SELECT count(*) FROM streamstat.database_report(budget => '10GB') WHERE method <> 'skipped'));
+	my $relations = $session->query(q(SELECT count(*) FROM streamstat.database_report(budget => '10GB') WHERE measured <> 'skipped'));
 	my $taken = ($session->memory('RssAnon') - $before) * 1024 / $relations;
 	my $kept = $session->query("SELECT total_bytes FROM pg_backend_memory_contexts WHERE name = 'streamstat report'") / $relations;
 

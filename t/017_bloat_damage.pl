@@ -115,21 +115,21 @@ SET statement_timeout = '20s';
 SET streamstat.io_path = $path;
 SELECT 'all', count(*), count(predicted_bytes),
 		bool_and(coalesce(predicted_bytes_low BETWEEN 0 AND predicted_bytes AND predicted_bytes_high >= predicted_bytes
-			AND predicted_bytes < 1000000000 AND reclaimable_bytes BETWEEN 0 AND bytes, reason IS NOT NULL)),
-		max(reason)
+			AND predicted_bytes < 1000000000 AND reclaimable_bytes BETWEEN 0 AND bytes, note IS NOT NULL)),
+		max(note)
 	FROM streamstat.bloat('$name', 1000000, with_toast => 'no');
 SELECT count(*) FROM generate_series(1, 3) seed, streamstat.bloat('$name', 15, seed, 'row');
 SQL
 		is($err, '', "$label: no error");
-		like($out, qr/^all\|1\|[01]\|t\|.*\n[36]$/, "$label: a prediction that makes sense, or a reason");
+		like($out, qr/^all\|1\|[01]\|t\|.*\n[36]$/, "$label: a prediction that makes sense, or a note");
 		like($out, qr/^all\|1\|1\|t\|corrupt pages are left out$/m, "$label: corrupt pages")
 		  if $damage =~ /random|header/ && $ndamaged{$name} && $out !~ /^all\|1\|0\|/m;
 	}
 	my ($rc, $out, $err) = $node->psql('postgres', <<"SQL");
 SET statement_timeout = '60s';
 SET streamstat.io_path = $path;
-SELECT name FROM streamstat.database_report(margin => 0)
-	WHERE name ~ '_random\$' AND reason ~ '^[1-9][0-9]* corrupt pages among those read' ORDER BY name COLLATE "C";
+SELECT relation_name FROM streamstat.database_report(margin => 0)
+	WHERE relation_name ~ '_random\$' AND note ~ '^[1-9][0-9]* corrupt pages among those read' ORDER BY relation_name COLLATE "C";
 SQL
 	is($err, '', "$path: database_report: no error");
 	is( $out,

@@ -513,7 +513,7 @@ foreach my $name (sort keys %ways)
 {
 	$faults->set(file => $path{cut_btree}, uncached => $ways{$name}{uncached});
 	take_way($ways{$name}, 0);
-	is( $session->query("SELECT index_size / 8192, leaf_pages + internal_pages + 1, corrupt_pages FROM streamstat.btree_stats('cut_btree');
+	is( $session->query("SELECT bytes / 8192, leaf_pages + internal_pages + 1, corrupt_pages FROM streamstat.btree_stats('cut_btree');
 			SELECT index_size / 8192 FROM streamstat.pgstatindex('cut_btree');
 			SELECT pages, corrupt_pages FROM streamstat.table_stats('cut');
 			SELECT streamstat.pg_prewarm('cut'), streamstat.pg_prewarm('cut_btree', 'read')"
@@ -574,8 +574,8 @@ foreach my $name (sort keys %ways)
 	evict();
 	$faults->set(file => $path{t_btree}, reads => 'error', to => 1e9, error => EIO,
 		uncached => $ways{$name}{uncached});
-	my $query = "SELECT relation, reclaimable_bytes IS NULL, reason FROM streamstat.database_report(budget => '1GB')
-		WHERE relation IN ('t', 't_btree', 't_hash') OR reason LIKE '%Input/output%' ORDER BY relation::text";
+	my $query = "SELECT relation, reclaimable_bytes IS NULL, note FROM streamstat.database_report(budget => '1GB')
+		WHERE relation IN ('t', 't_btree', 't_hash') OR note LIKE '%Input/output%' ORDER BY relation::text";
 	like(
 		$session->query($query),
 		qr/\At\|f\|[^\n]*\nt_btree\|t\|[^\n]*could not read blocks? [^\n]*\Q$file{t_btree}\E[^\n]*Input.output error\nt_hash\|f\|[^\n]*\z/,

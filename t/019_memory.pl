@@ -204,7 +204,7 @@ foreach my $way (sort keys %ways)
 			  if $workers == 0 && $concurrency == 1000;
 			next if $concurrency != 1000;
 			uncached('big_btree');
-			call("$label, btree_stats", "SELECT index_size / 8192 FROM streamstat.btree_stats('big_btree')", BIG);
+			call("$label, btree_stats", "SELECT bytes / 8192 FROM streamstat.btree_stats('big_btree')", BIG);
 		}
 	}
 }
@@ -228,10 +228,10 @@ foreach my $way ('buffers', 'files, io_uring')
 		[ "bloat('huge', 100000)", 'bytes / 8192', HUGE ],
 		[ "bloat('huge_btree', 5000)", 'bytes / 8192', HUGE ],
 		[ "layout_map('huge', 7)", 'count(*), max(last_block)', '7|' . (HUGE - 1) ],
-		[ "visibility_map_summary('huge')", 'pages, all_visible, unfrozen_ranges, corrupt_map_pages',
+		[ "visibility_map_summary('huge')", 'pages, all_visible_pages, unfrozen_ranges, corrupt_map_pages',
 			HUGE . "|$visible|2|0" ],
 		[ "unfrozen_ranges('huge')", 'count(*), max(last_block)', '2|' . (HUGE - 1) ],
-		[ "free_space_map_summary('huge')", 'pages, pages_with_free_space, corrupt_map_pages',
+		[ "free_space_map_summary('huge')", 'pages, nonfull_pages, corrupt_map_pages',
 			HUGE . "|$with_space|0" ],
 		[ "pg_relpages('huge')", '*', HUGE ],
 		[ "pg_relpages('huge_hash')", '*', HUGE ],
@@ -239,20 +239,20 @@ foreach my $way ('buffers', 'files, io_uring')
 	{
 		my ($call, $columns, $expected, $where) = @$case;
 
-		next if $way eq 'buffers' && $call =~ /approx|reclaim|layout|report|huge_/;
-		next if $way ne 'buffers' && $call =~ /sample\('huge'/;
+		next if $way eq 'buffers' && $call =~ /approx|bloat|layout|report|huge_/;
+		next if $way ne 'buffers' && $call =~ /sample_stats\('huge'/;
 		uncached($call =~ /(huge_\w+)/ ? $1 : 'huge', '.1');
 		call("$way, huge, $call", "SELECT $columns FROM streamstat.$call " . ($where // ''), $expected);
 	}
 	$session->query('SET streamstat.max_workers = ' . WORKERS);
 	foreach my $case (
-		[ "table_stats('huge')", 'pages, new_pages, tuple_count, corrupt_pages',
+		[ "table_stats('huge')", 'pages, new_pages, live_tuples, corrupt_pages',
 			HUGE . '|' . (HUGE - 7) . '|1482|0' ],
 		[ "pgstattuple('huge')", 'table_len / 8192, tuple_count', HUGE . '|1482' ],
-		[ "btree_stats('huge_btree')", 'index_size / 8192, new_pages, live_items, corrupt_pages',
+		[ "btree_stats('huge_btree')", 'bytes / 8192, new_pages, live_items, corrupt_pages',
 			HUGE . '|' . (HUGE - 7) . '|1762|0' ],
 		[ "pgstatindex('huge_btree')", 'index_size / 8192, leaf_pages', HUGE . '|5' ],
-		[ "hash_stats('huge_hash')", 'index_size / 8192, new_pages, live_items > 1030, corrupt_pages',
+		[ "hash_stats('huge_hash')", 'bytes / 8192, new_pages, live_items > 1030, corrupt_pages',
 			HUGE . '|' . (HUGE - 8) . '|t|0' ],
 		[ "pgstathashindex('huge_hash')", 'bucket_pages, overflow_pages, bitmap_pages, unused_pages',
 			'6|0|1|' . (HUGE - 8) ],
@@ -306,11 +306,11 @@ is( $session->query("SELECT streamstat.pg_prewarm('huge', 'read', 'main', $segme
 	$segment + 20, 'and of none')
   or note $session->{err};
 rename("$path{huge}.1", "$path{huge}.away") or die;
-my $query = "SELECT pages, tuple_count FROM streamstat.table_stats('huge')";
+my $query = "SELECT pages, live_tuples FROM streamstat.table_stats('huge')";
 $session->query('SET streamstat.max_workers = 0');
 is($session->query($query), HUGE . '|1482', 'a segment that is missing: but open')
   or note $session->{err};
-is( $session->query('SELECT blocks_requested, blocks_hit + blocks_read FROM streamstat.stream_stats()'),
+is( $session->query('SELECT blocks_requested, blocks_hit + blocks_missed FROM streamstat.stream_stats()'),
 	join('|', (HUGE + HUGE_VM + HUGE_FSM) x 2),
 	'three segments: each page once');
 new_session();

@@ -404,7 +404,7 @@ $_->{session}->end foreach @writers;
 # ---------------------------------------------------------------------------
 # Promotion, while everybody calls
 
-my @fixed = grep { !/report|metrics|advice|prog|stream_stats|busy|tree|layout|sample|reclaim/ }
+my @fixed = grep { !/report|metrics|advice|prog|stream_stats|busy|tree|layout|sample|bloat/ }
   all_calls(%r, relations_of('fixed'));
 my %expected =
   map { $_ => $primary->safe_psql('postgres', $_) } @fixed;

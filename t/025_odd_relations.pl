@@ -193,11 +193,11 @@ $session->query(q(CREATE FUNCTION count_rows(name) RETURNS bigint LANGUAGE plpgs
 $$ DECLARE n bigint; BEGIN EXECUTE format('SELECT count(*) FROM %I', $1) INTO n; RETURN n; END $$));
 is( ask(qq(
 SELECT relname, s.*, n FROM $odd, streamstat.table_stats(oid::regclass) s, count_rows(relname) n
-	WHERE relkind = 'r' AND (corrupt_pages > 0 OR tuple_count <> n OR pages <> pg_relation_size(oid) / 8192 OR free_percent NOT BETWEEN 0 AND 100))),
+	WHERE relkind = 'r' AND (corrupt_pages > 0 OR live_tuples <> n OR pages <> pg_relation_size(oid) / 8192 OR free_percent NOT BETWEEN 0 AND 100))),
 	'', 'table_stats: rows and pages');
 is( ask(qq(
-SELECT c.relname, r.method, r.reason FROM $odd LEFT JOIN streamstat.database_report(margin => 0) r ON r.relation = c.oid
-	WHERE relkind <> 'S' AND (r.method IS DISTINCT FROM 'exact' OR r.bytes <> pg_relation_size(c.oid) OR r.reason LIKE '%corrupt%'))),
+SELECT c.relname, r.measured, r.note FROM $odd LEFT JOIN streamstat.database_report(margin => 0) r ON r.relation = c.oid
+	WHERE relkind <> 'S' AND (r.measured IS DISTINCT FROM 'exact' OR r.bytes <> pg_relation_size(c.oid) OR r.note LIKE '%corrupt%'))),
 	'', 'database_report: all of them are read');
 cmp_ok(ask(qq(SELECT sum(streamstat.pg_prewarm(('unlogged_' || m)::regclass, 'buffer', 'init')) FROM unnest('{btree,hash,gin,gist,spgist,brin}'::text[]) m)), '>', 5, 'init forks');
 cmp_ok(ask("SELECT min(oid::bigint) FROM $odd"), '>', 3000000000 - 1, 'OIDs above 2^31');
@@ -219,11 +219,11 @@ is( ask("SELECT count(*) FROM streamstat.btree_stats('$oid'); SELECT function, r
 	"1\nbtree_stats|t_pkey|$oid", 'an OID above 2^31 in stream_stats');
 $session->query("SET streamstat.max_rate = '16kB'");
 $session->send_query("SELECT * FROM streamstat.btree_stats($oid)");
-is(Session::poll('progress', sub { sql('SELECT relation FROM streamstat.stat_progress WHERE relation IS NOT NULL') }),
+is(Session::poll('progress', sub { sql('SELECT relid FROM streamstat.stat_progress WHERE relid IS NOT NULL') }),
 	$oid, '... in progress');
 sql("SELECT pg_cancel_backend($session->{pid})");
 $session->answer;
-is( ask("RESET streamstat.max_rate; SELECT count(*) FROM streamstat.database_report(); SELECT relation::oid, parent::oid::bigint > 2147483648, method FROM streamstat.last_database_report() WHERE relation = $oid") =~ s/^\d+\n//r,
+is( ask("RESET streamstat.max_rate; SELECT count(*) FROM streamstat.database_report(); SELECT relation::oid, parent::oid::bigint > 2147483648, measured FROM streamstat.last_database_report() WHERE relation = $oid") =~ s/^\d+\n//r,
 	"$oid|t|exact", '... and in the last report');
 is(sql("SELECT outcome('SELECT * FROM streamstat.pgstatindex(4294967295)')"),
 	'XX000: could not open relation with OID 4294967295', 'the largest OID');
@@ -237,7 +237,7 @@ my %calls = map {
 	my $from = "streamstat.$_ x";
 
 	$_ => $f =~ /report/ ? "SELECT (count(*) > 200)::text AS value FROM $from" :
-	  $f =~ /^(stream_stats|stat_progress)/ ? "SELECT (count(*) = 1)::text AS value FROM $from" :
+	  $f =~ /^(stream_stats|stat_get_progress)/ ? "SELECT (count(*) = 1)::text AS value FROM $from" :
 	  "SELECT md5(string_agg(replace(x::text, 'public.', ''), '|' ORDER BY x::text)) AS value FROM $from"
 } ("btree_stats('t_pkey')", "hash_stats('t_hash')", "gin_stats('t_gin')", "brin_stats('t_brin')",
 	"gist_stats('t_gist')", "spgist_stats('t_spgist')", "index_stats('t_gin')", "index_stats_tree('t_pkey')",
@@ -312,7 +312,7 @@ is( sql(q(
 SELECT string_agg(DISTINCT proname || ' ' || proparallel::text, ', ' ORDER BY proname || ' ' || proparallel::text) FROM pg_proc
 	WHERE pronamespace = 'streamstat'::regnamespace AND proparallel <> 'u')),
 	'database_report_summary r, last_database_report r, pg_prewarm r, pg_relpages s, pgstatginindex r, pgstathashindex r, '
-	  . 'pgstatindex r, pgstattuple r, pgstattuple_approx r, stat_progress r, stream_stats r',
+	  . 'pgstatindex r, pgstattuple r, pgstattuple_approx r, stat_get_progress r, stream_stats r',
 	'what a parallel query may call');
 
 # the procedure: with commits, and where there can be none
@@ -321,11 +321,8 @@ $session->query('CREATE FUNCTION run_call(query text) RETURNS void LANGUAGE plpg
 foreach my $place ('%s', 'BEGIN; %s; COMMIT', 'BEGIN READ ONLY; %s; COMMIT', 'BEGIN; SAVEPOINT a; %s; ROLLBACK TO a; COMMIT',
 	'DO $d$ BEGIN %s; END $d$', 'SELECT run_call($q$%s$q$)', 'BEGIN; %s; PREPARE TRANSACTION \'p\'; COMMIT PREPARED \'p\'')
 {
-	# PL/pgSQL's own CALL wants variables for the row.
-	my $call = $place =~ /^DO/ ? "EXECUTE \$e\$$procedure\$e\$" : $procedure;
-
-	$session->query($place =~ s/%s/$call/r);
-	is($session->{err} . $session->query('SELECT exact > 100 FROM streamstat.database_report_summary()'),
+	$session->query($place =~ s/%s/$procedure/r);
+	is($session->{err} . $session->query('SELECT exact_relations > 100 FROM streamstat.database_report_summary()'),
 		't', 'run_database_report: ' . $place =~ s/%s/CALL/r);
 }
 
@@ -352,8 +349,8 @@ like($session->{err}, qr/out of shared memory/, 'a query cannot lock all of them
 my $locks = q(SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation > 2147483648);
 $session->query('BEGIN');
 foreach my $case (
-	[ "streamstat.database_report(budget => '0') WHERE name ~ '^p\\d+_\\d+\$'", $all ],
-	[ "streamstat.database_report() WHERE name ~ '^p\\d+_\\d+' AND method = 'exact'", 2 * $all ],
+	[ "streamstat.database_report(budget => '0') WHERE relation_name ~ '^p\\d+_\\d+\$'", $all ],
+	[ "streamstat.database_report() WHERE relation_name ~ '^p\\d+_\\d+' AND measured = 'exact'", 2 * $all ],
 	[ "streamstat.index_stats_tree('root_b')", $all + 1 ],
 	[ "streamstat.table_stats_tree('root')", $all + 1 ])
 {

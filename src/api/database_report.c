@@ -160,8 +160,8 @@ begin_report(const SstReport *limits)
 	report->started = GetCurrentTimestamp();
 	INSTR_TIME_SET_CURRENT(report->run.start);
 	sst_io_stats_init(&report->run.streams,
-						   sst_io_path == SST_IO_PATH_BUFFER ?
-						   SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
+					  sst_io_path == SST_IO_PATH_BUFFER ?
+					  SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
 	sst_progress_phase(SST_PHASE_CATALOG);
 
 	sst_list_relations(&report->relations);
@@ -304,8 +304,8 @@ put_row(SstRow *row, const Report *report, int i)
 	SstEstimate back = expected_back(report, i);
 	bool		in_the_making = !relation->valid &&
 		entry->reason != NULL && strcmp(entry->reason,
-			   sst_state_note(relation->ready ? SST_TARGET_INVALID :
-							  SST_TARGET_NOT_READY)) != 0;
+										sst_state_note(relation->ready ? SST_TARGET_INVALID :
+													   SST_TARGET_NOT_READY)) != 0;
 
 	sst_put_regclass(row, "relation", relation->relid);
 	sst_put_text(row, "schema_name", relation->schema);

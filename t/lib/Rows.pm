@@ -85,7 +85,7 @@ SQL
 
 # By the call, a query for its row.  Those that use workers are on "big".
 my $in_public =
-  "(SELECT name, method, bytes, free_percent, predicted_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY name)";
+  "(SELECT relation_name, measured, bytes, free_percent, predicted_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY relation_name)";
 # That many rows take more than a small work_mem.
 our $spilling = "layout_map('big', 2000)";
 our %query = (
@@ -122,9 +122,9 @@ $query{$_} = "(SELECT string_agg(concat_ws(' ', bucket, free_percent, dead_perce
 $query{$spilling} =~ s/\(SELECT (.*) FROM/(SELECT md5($1) FROM/;
 $query{'database_report_summary()'} =
   "(SELECT count(*) FROM streamstat.database_report_summary())";
-# the procedure returns when it began, and how long it took
+# the procedure returns nothing
 $query{'run_database_report()'} =
-  "CALL streamstat.run_database_report(margin => 0)";
+  "CALL streamstat.run_database_report(margin => 0); SELECT ended_by FROM streamstat.database_report_summary()";
 # what another call has left
 $query{'last_database_report()'} =
   "(SELECT count(*) - count(*) FROM streamstat.last_database_report())";
