@@ -78,9 +78,9 @@ struct SstReadStream
 	bool		exhausted;
 
 	/*
-	 * The queue, a ring for the longest look-ahead.  The slot of the block that
-	 * was returned last is free, but is not filled before the next call, so
-	 * that its per-buffer data stays until then.
+	 * The queue, a ring for the longest look-ahead.  The slot of the block
+	 * that was returned last is free, but is not filled before the next call,
+	 * so that its per-buffer data stays until then.
 	 */
 	QueuedBlock *queue;
 	char	   *per_buffer_data;
@@ -155,8 +155,8 @@ sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
 #endif
 
 	/*
-	 * Look-ahead without advice gains nothing.  With advice, the queue has room
-	 * for all advised runs and the one that the reader is in.
+	 * Look-ahead without advice gains nothing.  With advice, the queue has
+	 * room for all advised runs and the one that the reader is in.
 	 */
 	if (advise)
 		stream->max_distance = Min((stream->max_advised + 1) * stream->combine_limit,
@@ -304,8 +304,8 @@ sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 	block = &stream->queue[slot];
 
 	/*
-	 * A run that starts here is due.  If this block is all of it, the read below
-	 * makes advice useless.
+	 * A run that starts here is due.  If this block is all of it, the read
+	 * below makes advice useless.
 	 */
 	if (stream->run_length > 0 && stream->run_slot == slot)
 	{

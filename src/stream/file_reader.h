@@ -35,8 +35,8 @@ struct SstFileReader
 	SstIoMethod method;
 
 	/*
-	 * Start to read what is missing.  The file must stay open until the read is
-	 * finished.
+	 * Start to read what is missing.  The file must stay open until the read
+	 * is finished.
 	 */
 	void		(*start) (SstFileReader *reader, SstFileRead *read);
 

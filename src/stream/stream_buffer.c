@@ -243,8 +243,8 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->temp = RelationUsesLocalBuffers(rel);
 
 	/*
-	 * A pin by a guess does not raise the usage count.  That suits a scan with
-	 * a buffer ring; without one, reading a page must count as use.
+	 * A pin by a guess does not raise the usage count.  That suits a scan
+	 * with a buffer ring; without one, reading a page must count as use.
 	 */
 	stream->may_follow = strategy != NULL && !stream->temp;
 	stream->last_requested = InvalidBlockNumber;
