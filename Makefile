@@ -19,6 +19,7 @@ PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream
 OBJS = \
 	$(WIN32RES) \
 	src/api/advice.o \
+	src/api/bloat.o \
 	src/api/brin.o \
 	src/api/btree.o \
 	src/api/call.o \
@@ -32,10 +33,10 @@ OBJS = \
 	src/api/pgstattuple.o \
 	src/api/prewarm.o \
 	src/api/progress.o \
-	src/api/reclaim.o \
 	src/api/relpages.o \
 	src/api/result.o \
-	src/api/sample.o \
+	src/api/row.o \
+	src/api/sample_stats.o \
 	src/api/spgist.o \
 	src/api/stream_stats.o \
 	src/api/table_stats.o \
@@ -53,7 +54,9 @@ OBJS = \
 	src/run/progress.o \
 	src/report/schedule.o \
 	src/run/sampling.o \
+	src/run/refused_pages.o \
 	src/run/scan.o \
+	src/run/scan_loop.o \
 	src/run/subtransaction.o \
 	src/source/chunks.o \
 	src/source/source_range.o \
@@ -108,7 +111,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors sample tables reclaim reclaim_more report stats readonly
+REGRESS = setup recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors sample_stats tables bloat bloat_more report stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -7,693 +7,947 @@
 GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 
 --
--- Statistics of our own
+-- Each of our own functions that returns rows has a row type, which is called
+-- after it.  An update script can add a column by ALTER TYPE ... ADD ATTRIBUTE
+-- while views depend on the function; OUT parameters could not be changed then.
+-- Names, order and types of columns follow the glossary in src/README.md.
 --
 
+--
+-- Indexes
+--
+
+CREATE TYPE btree_stats_row AS (
+	version int,
+	tree_level int,
+	root_block_no bigint,
+	allequalimage boolean,
+	bytes bigint,
+	pages bigint,
+	internal_pages bigint,
+	leaf_pages bigint,
+	empty_pages bigint,
+	deleted_pages bigint,
+	live_items bigint,
+	dead_items bigint,
+	posting_percent float8,
+	free_bytes bigint,
+	avg_leaf_density float8,
+	leaf_fragmentation float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE btree_stats_row IS 'row of btree_stats';
+COMMENT ON COLUMN btree_stats_row.version IS 'version of the index format, from the metapage';
+COMMENT ON COLUMN btree_stats_row.tree_level IS 'level of the root page, from the metapage';
+COMMENT ON COLUMN btree_stats_row.root_block_no IS 'block number of the root page, from the metapage';
+COMMENT ON COLUMN btree_stats_row.allequalimage IS 'equal keys are identical, so deduplication is safe (from the metapage)';
+COMMENT ON COLUMN btree_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN btree_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN btree_stats_row.internal_pages IS 'internal pages';
+COMMENT ON COLUMN btree_stats_row.leaf_pages IS 'leaf pages';
+COMMENT ON COLUMN btree_stats_row.empty_pages IS 'half-dead pages';
+COMMENT ON COLUMN btree_stats_row.deleted_pages IS 'deleted pages, which can be used again';
+COMMENT ON COLUMN btree_stats_row.live_items IS 'index tuples in leaf pages that are not marked dead; a posting list tuple is one';
+COMMENT ON COLUMN btree_stats_row.dead_items IS 'index tuples in leaf pages that are marked dead';
+COMMENT ON COLUMN btree_stats_row.posting_percent IS 'posting list tuples, in percent of the items; of a large index whose tuple lengths do not tell, from every 16th block';
+COMMENT ON COLUMN btree_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN btree_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
+COMMENT ON COLUMN btree_stats_row.leaf_fragmentation IS 'percent of the leaf pages whose right sibling lies on an earlier block';
+COMMENT ON COLUMN btree_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN btree_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN btree_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN btree_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+
 CREATE FUNCTION btree_stats(
-	index regclass,
-	OUT version int,
-	OUT tree_level int,
-	OUT index_size bigint,
-	OUT root_block_no bigint,
-	OUT internal_pages bigint,
-	OUT leaf_pages bigint,
-	OUT empty_pages bigint,
-	OUT deleted_pages bigint,
-	OUT avg_leaf_density float8,
-	OUT leaf_fragmentation float8,
-	OUT new_pages bigint,
-	OUT corrupt_pages bigint,
-	OUT first_new_block bigint,
-	OUT first_corrupt_block bigint,
-	OUT live_items bigint,
-	OUT dead_items bigint,
-	OUT free_bytes bigint,
-	OUT allequalimage boolean,
-	OUT posting_percent float8)
+	relation regclass)
+RETURNS btree_stats_row
 AS 'MODULE_PATHNAME', 'sst_btree_stats'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION btree_stats(regclass) IS
-'Statistics of a b-tree index, from all its pages.
-version, tree_level, root_block_no, allequalimage (equal keys are identical, so that deduplication is safe): from the metapage.
-index_size: bytes. internal_pages, leaf_pages, empty_pages (half-dead), deleted_pages, new_pages (all zeros), corrupt_pages: pages, each counted once, the metapage not.
-first_new_block, first_corrupt_block: the lowest such block, or null.
-avg_leaf_density: percent of the space in leaf pages that is in use. leaf_fragmentation: percent of the leaf pages whose right sibling lies on an earlier block. NaN if there is no leaf page.
-live_items, dead_items: index tuples in leaf pages not marked dead, and marked dead; a posting list tuple is one. free_bytes: free space in leaf pages, in bytes. posting_percent: percent of the items that are posting list tuples, or null if there are no items; where the length of a tuple does not tell (keys of variable length, several columns that can be null) and the index has more than 1024 blocks, from every 16th block.
-Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Reads all pages of a B-tree index and returns page, item and space counts in one row; the columns of btree_stats_row have comments.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE hash_stats_row AS (
+	version int,
+	buckets bigint,
+	bytes bigint,
+	pages bigint,
+	bucket_pages bigint,
+	overflow_pages bigint,
+	bitmap_pages bigint,
+	unused_pages bigint,
+	live_items bigint,
+	dead_items bigint,
+	free_bytes bigint,
+	free_percent float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE hash_stats_row IS 'row of hash_stats';
+COMMENT ON COLUMN hash_stats_row.version IS 'version of the index format, from the metapage';
+COMMENT ON COLUMN hash_stats_row.buckets IS 'number of buckets, from the metapage';
+COMMENT ON COLUMN hash_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN hash_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN hash_stats_row.bucket_pages IS 'primary bucket pages';
+COMMENT ON COLUMN hash_stats_row.overflow_pages IS 'overflow pages';
+COMMENT ON COLUMN hash_stats_row.bitmap_pages IS 'bitmap pages';
+COMMENT ON COLUMN hash_stats_row.unused_pages IS 'unused pages, new pages included';
+COMMENT ON COLUMN hash_stats_row.live_items IS 'index tuples that are not marked dead';
+COMMENT ON COLUMN hash_stats_row.dead_items IS 'index tuples that are marked dead';
+COMMENT ON COLUMN hash_stats_row.free_bytes IS 'free bytes in bucket and overflow pages, and those of unused pages';
+COMMENT ON COLUMN hash_stats_row.free_percent IS 'free_bytes in percent of the space for tuples';
+COMMENT ON COLUMN hash_stats_row.new_pages IS 'pages of zeros, which a split leaves behind';
+COMMENT ON COLUMN hash_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN hash_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN hash_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
 
 CREATE FUNCTION hash_stats(
-	index regclass,
-	OUT version int,
-	OUT bucket_pages bigint,
-	OUT overflow_pages bigint,
-	OUT bitmap_pages bigint,
-	OUT unused_pages bigint,
-	OUT live_items bigint,
-	OUT dead_items bigint,
-	OUT free_percent float8,
-	OUT index_size bigint,
-	OUT buckets bigint,
-	OUT new_pages bigint,
-	OUT corrupt_pages bigint,
-	OUT first_new_block bigint,
-	OUT first_corrupt_block bigint,
-	OUT free_bytes bigint)
+	relation regclass)
+RETURNS hash_stats_row
 AS 'MODULE_PATHNAME', 'sst_hash_stats'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION hash_stats(regclass) IS
-'Statistics of a hash index, from all its pages.
-version, buckets: from the metapage. index_size: bytes.
-bucket_pages, overflow_pages, bitmap_pages, unused_pages (new ones included), new_pages (all zeros; a hash index has them from splits on), corrupt_pages: pages, the metapage not counted.
-first_new_block, first_corrupt_block: the lowest such block, or null.
-live_items, dead_items: index tuples not marked dead, and marked dead. free_percent: percent of the space for tuples that is free, unused pages included. free_bytes: that free space in bytes.
-Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Reads all pages of a hash index and returns page, item and space counts in one row; the columns of hash_stats_row have comments.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE gin_stats_row AS (
+	version int,
+	bytes bigint,
+	pages bigint,
+	entry_internal_pages bigint,
+	entry_leaf_pages bigint,
+	posting_internal_pages bigint,
+	posting_leaf_pages bigint,
+	pending_list_pages bigint,
+	pending_pages bigint,
+	deleted_pages bigint,
+	entry_items bigint,
+	posting_items bigint,
+	pending_items bigint,
+	pending_tuples bigint,
+	free_bytes bigint,
+	entry_free_bytes bigint,
+	posting_free_bytes bigint,
+	pending_free_bytes bigint,
+	entry_leaf_density float8,
+	posting_leaf_density float8,
+	leaf_fragmentation float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE gin_stats_row IS 'row of gin_stats';
+COMMENT ON COLUMN gin_stats_row.version IS 'version of the index format, from the metapage';
+COMMENT ON COLUMN gin_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN gin_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN gin_stats_row.entry_internal_pages IS 'internal pages of the entry tree';
+COMMENT ON COLUMN gin_stats_row.entry_leaf_pages IS 'leaf pages of the entry tree';
+COMMENT ON COLUMN gin_stats_row.posting_internal_pages IS 'internal pages of posting trees';
+COMMENT ON COLUMN gin_stats_row.posting_leaf_pages IS 'leaf pages of posting trees';
+COMMENT ON COLUMN gin_stats_row.pending_list_pages IS 'pages of the pending list, counted';
+COMMENT ON COLUMN gin_stats_row.pending_pages IS 'pages of the pending list, from the metapage';
+COMMENT ON COLUMN gin_stats_row.deleted_pages IS 'deleted pages, which can be used again';
+COMMENT ON COLUMN gin_stats_row.entry_items IS 'index tuples in leaf pages of the entry tree';
+COMMENT ON COLUMN gin_stats_row.posting_items IS 'heap TIDs in posting trees; those that an entry holds itself are not counted';
+COMMENT ON COLUMN gin_stats_row.pending_items IS 'index tuples in the pending list, one for each key of a row';
+COMMENT ON COLUMN gin_stats_row.pending_tuples IS 'heap tuples in the pending list, from the metapage';
+COMMENT ON COLUMN gin_stats_row.free_bytes IS 'free bytes in leaf pages and pages of the pending list';
+COMMENT ON COLUMN gin_stats_row.entry_free_bytes IS 'free bytes in leaf pages of the entry tree';
+COMMENT ON COLUMN gin_stats_row.posting_free_bytes IS 'free bytes in leaf pages of posting trees';
+COMMENT ON COLUMN gin_stats_row.pending_free_bytes IS 'free bytes in pages of the pending list';
+COMMENT ON COLUMN gin_stats_row.entry_leaf_density IS 'percent of the space in leaf pages of the entry tree that is in use';
+COMMENT ON COLUMN gin_stats_row.posting_leaf_density IS 'percent of the space in leaf pages of posting trees that is in use';
+COMMENT ON COLUMN gin_stats_row.leaf_fragmentation IS 'percent of the leaf pages of all trees whose right sibling lies on an earlier block';
+COMMENT ON COLUMN gin_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN gin_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN gin_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN gin_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
 
 CREATE FUNCTION gin_stats(
-	index regclass,
-	OUT version int,
-	OUT pending_pages int,
-	OUT pending_tuples bigint,
-	OUT index_size bigint,
-	OUT entry_internal_pages bigint,
-	OUT entry_leaf_pages bigint,
-	OUT posting_internal_pages bigint,
-	OUT posting_leaf_pages bigint,
-	OUT pending_list_pages bigint,
-	OUT deleted_pages bigint,
-	OUT new_pages bigint,
-	OUT corrupt_pages bigint,
-	OUT first_new_block bigint,
-	OUT first_corrupt_block bigint,
-	OUT entries bigint,
-	OUT posting_items bigint,
-	OUT pending_items bigint,
-	OUT entry_free_bytes bigint,
-	OUT posting_free_bytes bigint,
-	OUT pending_free_bytes bigint,
-	OUT free_bytes bigint,
-	OUT entry_leaf_density float8,
-	OUT posting_leaf_density float8,
-	OUT leaf_fragmentation float8)
+	relation regclass)
+RETURNS gin_stats_row
 AS 'MODULE_PATHNAME', 'sst_gin_stats'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION gin_stats(regclass) IS
-'Statistics of a GIN index, from all its pages.
-version, pending_pages, pending_tuples (heap tuples): from the metapage. index_size: bytes.
-entry_internal_pages, entry_leaf_pages (of the tree of keys), posting_internal_pages, posting_leaf_pages (of the trees of heap TIDs that keys with many rows have), pending_list_pages, deleted_pages, new_pages (all zeros), corrupt_pages: pages, each counted once, the metapage not.
-first_new_block, first_corrupt_block: the lowest such block, or null.
-entries: index tuples in leaf pages of the entry tree. posting_items: heap TIDs in posting trees; those that an entry holds itself are not among them. pending_items: index tuples in the pending list, one for each key of a row.
-entry_free_bytes, posting_free_bytes, pending_free_bytes, free_bytes (all three together): free space in leaf pages and pages of the pending list, in bytes.
-entry_leaf_density, posting_leaf_density: percent of the space in leaf pages that is in use. leaf_fragmentation: percent of the leaf pages of both kinds of trees whose right sibling lies on an earlier block. Null if there is no such page.
-Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Reads all pages of a GIN index and returns page, item and space counts in one row; the columns of gin_stats_row have comments.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE brin_stats_row AS (
+	version int,
+	pages_per_range int,
+	bytes bigint,
+	pages bigint,
+	revmap_pages bigint,
+	regular_pages bigint,
+	ranges bigint,
+	summarized_ranges bigint,
+	unsummarized_ranges bigint,
+	live_items bigint,
+	placeholder_items bigint,
+	free_bytes bigint,
+	avg_density float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE brin_stats_row IS 'row of brin_stats';
+COMMENT ON COLUMN brin_stats_row.version IS 'version of the index format, from the metapage';
+COMMENT ON COLUMN brin_stats_row.pages_per_range IS 'table blocks in each range, from the metapage';
+COMMENT ON COLUMN brin_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN brin_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN brin_stats_row.revmap_pages IS 'pages of the range map';
+COMMENT ON COLUMN brin_stats_row.regular_pages IS 'pages of summaries';
+COMMENT ON COLUMN brin_stats_row.ranges IS 'ranges that the table has by its size';
+COMMENT ON COLUMN brin_stats_row.summarized_ranges IS 'ranges with a summary; summaries left from before a truncation count as well';
+COMMENT ON COLUMN brin_stats_row.unsummarized_ranges IS 'ranges without a summary';
+COMMENT ON COLUMN brin_stats_row.live_items IS 'index tuples in regular pages, placeholders included';
+COMMENT ON COLUMN brin_stats_row.placeholder_items IS 'tuples that stand for a summary that is being made, or was given up';
+COMMENT ON COLUMN brin_stats_row.free_bytes IS 'free bytes in regular pages';
+COMMENT ON COLUMN brin_stats_row.avg_density IS 'percent of the space in regular pages that is in use';
+COMMENT ON COLUMN brin_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN brin_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN brin_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN brin_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
 
 CREATE FUNCTION brin_stats(
-	index regclass,
-	OUT version int,
-	OUT pages_per_range int,
-	OUT index_size bigint,
-	OUT revmap_pages bigint,
-	OUT regular_pages bigint,
-	OUT new_pages bigint,
-	OUT corrupt_pages bigint,
-	OUT first_new_block bigint,
-	OUT first_corrupt_block bigint,
-	OUT ranges bigint,
-	OUT summarized_ranges bigint,
-	OUT unsummarized_ranges bigint,
-	OUT items bigint,
-	OUT placeholders bigint,
-	OUT free_bytes bigint,
-	OUT avg_density float8)
+	relation regclass)
+RETURNS brin_stats_row
 AS 'MODULE_PATHNAME', 'sst_brin_stats'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION brin_stats(regclass) IS
-'Statistics of a BRIN index, from all its pages.
-version, pages_per_range (table blocks): from the metapage. index_size: bytes.
-revmap_pages (of the range map), regular_pages (of summaries), new_pages (all zeros), corrupt_pages: pages, each counted once, the metapage not.
-first_new_block, first_corrupt_block: the lowest such block, or null.
-ranges: how many the table has by its size, null if the metapage is not to be read. summarized_ranges: those that the range map has a summary of; a table that was truncated leaves summaries behind, which are among them. unsummarized_ranges: ranges less summarized_ranges, and not less than 0.
-items: index tuples in regular pages. placeholders: of these, how many stand for a summary that is being made, or was given up. free_bytes: free space in regular pages, in bytes. avg_density: percent of the space in regular pages that is in use, or null if there are none.
-Takes an AccessShareLock on the index and its table. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Reads all pages of a BRIN index and returns page, item and space counts in one row; the columns of brin_stats_row have comments.
+Takes an AccessShareLock on the index and its table. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE gist_stats_row AS (
+	bytes bigint,
+	pages bigint,
+	internal_pages bigint,
+	leaf_pages bigint,
+	deleted_pages bigint,
+	live_items bigint,
+	dead_items bigint,
+	free_bytes bigint,
+	avg_leaf_density float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE gist_stats_row IS 'row of gist_stats';
+COMMENT ON COLUMN gist_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN gist_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN gist_stats_row.internal_pages IS 'internal pages';
+COMMENT ON COLUMN gist_stats_row.leaf_pages IS 'leaf pages';
+COMMENT ON COLUMN gist_stats_row.deleted_pages IS 'deleted pages, which can be used again';
+COMMENT ON COLUMN gist_stats_row.live_items IS 'index tuples in leaf pages that are not marked dead';
+COMMENT ON COLUMN gist_stats_row.dead_items IS 'index tuples in leaf pages that are marked dead';
+COMMENT ON COLUMN gist_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN gist_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
+COMMENT ON COLUMN gist_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN gist_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN gist_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN gist_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
 
 CREATE FUNCTION gist_stats(
-	index regclass,
-	OUT index_size bigint,
-	OUT internal_pages bigint,
-	OUT leaf_pages bigint,
-	OUT deleted_pages bigint,
-	OUT new_pages bigint,
-	OUT corrupt_pages bigint,
-	OUT first_new_block bigint,
-	OUT first_corrupt_block bigint,
-	OUT live_items bigint,
-	OUT dead_items bigint,
-	OUT free_bytes bigint,
-	OUT avg_leaf_density float8)
+	relation regclass)
+RETURNS gist_stats_row
 AS 'MODULE_PATHNAME', 'sst_gist_stats'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION gist_stats(regclass) IS
-'Statistics of a GiST index, from all its pages.
-index_size: bytes. internal_pages, leaf_pages, deleted_pages, new_pages (all zeros), corrupt_pages: pages, each counted once; there is no metapage.
-first_new_block, first_corrupt_block: the lowest such block, or null.
-live_items, dead_items: index tuples in leaf pages not marked dead, and marked dead. free_bytes: free space in leaf pages, in bytes. avg_leaf_density: percent of the space in leaf pages that is in use, or null if there are none.
-Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Reads all pages of a GiST index and returns page, item and space counts in one row; the columns of gist_stats_row have comments.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE spgist_stats_row AS (
+	bytes bigint,
+	pages bigint,
+	inner_pages bigint,
+	leaf_pages bigint,
+	nulls_pages bigint,
+	deleted_pages bigint,
+	live_items bigint,
+	dead_items bigint,
+	redirect_items bigint,
+	placeholder_items bigint,
+	free_bytes bigint,
+	inner_free_bytes bigint,
+	avg_leaf_density float8,
+	avg_inner_density float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE spgist_stats_row IS 'row of spgist_stats';
+COMMENT ON COLUMN spgist_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN spgist_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN spgist_stats_row.inner_pages IS 'pages of inner tuples';
+COMMENT ON COLUMN spgist_stats_row.leaf_pages IS 'leaf pages';
+COMMENT ON COLUMN spgist_stats_row.nulls_pages IS 'inner and leaf pages of the tree of null values';
+COMMENT ON COLUMN spgist_stats_row.deleted_pages IS 'empty pages, which can be used again';
+COMMENT ON COLUMN spgist_stats_row.live_items IS 'leaf tuples, one for each heap tuple';
+COMMENT ON COLUMN spgist_stats_row.dead_items IS 'dead tuples, which something still points to';
+COMMENT ON COLUMN spgist_stats_row.redirect_items IS 'redirect tuples, which say where a tuple has gone';
+COMMENT ON COLUMN spgist_stats_row.placeholder_items IS 'placeholder tuples, which keep the numbers of those behind them';
+COMMENT ON COLUMN spgist_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN spgist_stats_row.inner_free_bytes IS 'free bytes in inner pages';
+COMMENT ON COLUMN spgist_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
+COMMENT ON COLUMN spgist_stats_row.avg_inner_density IS 'percent of the space in inner pages that is in use';
+COMMENT ON COLUMN spgist_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN spgist_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN spgist_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN spgist_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
 
 CREATE FUNCTION spgist_stats(
-	index regclass,
-	OUT index_size bigint,
-	OUT inner_pages bigint,
-	OUT leaf_pages bigint,
-	OUT nulls_pages bigint,
-	OUT deleted_pages bigint,
-	OUT new_pages bigint,
-	OUT corrupt_pages bigint,
-	OUT first_new_block bigint,
-	OUT first_corrupt_block bigint,
-	OUT live_items bigint,
-	OUT dead_items bigint,
-	OUT redirect_items bigint,
-	OUT placeholder_items bigint,
-	OUT free_bytes bigint,
-	OUT inner_free_bytes bigint,
-	OUT avg_leaf_density float8,
-	OUT avg_inner_density float8)
+	relation regclass)
+RETURNS spgist_stats_row
 AS 'MODULE_PATHNAME', 'sst_spgist_stats'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION spgist_stats(regclass) IS
-'Statistics of an SP-GiST index, from all its pages.
-index_size: bytes. inner_pages, leaf_pages, deleted_pages (without a tuple, to be used again), new_pages (all zeros), corrupt_pages: pages, each counted once, the metapage not. nulls_pages: the inner and leaf pages that are of the tree of nulls.
-first_new_block, first_corrupt_block: the lowest such block, or null.
-live_items: leaf tuples, one for each heap tuple. redirect_items, placeholder_items, dead_items: tuples of inner and leaf pages that others have left behind: that say where it went, that only keep the numbers of those behind them, that cannot be removed because something points to them.
-free_bytes, inner_free_bytes: free space in leaf pages, and in inner pages, in bytes. avg_leaf_density, avg_inner_density: percent of the space in these pages that is in use, or null if there are none.
-Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Reads all pages of an SP-GiST index and returns page, item and space counts in one row; the columns of spgist_stats_row have comments.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE index_stats_row AS (
+	relation regclass,
+	is_sum boolean,
+	access_method text,
+	bytes bigint,
+	pages bigint,
+	internal_pages bigint,
+	leaf_pages bigint,
+	deleted_pages bigint,
+	free_bytes bigint,
+	avg_leaf_density float8,
+	leaf_fragmentation float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint,
+	note text);
+
+COMMENT ON TYPE index_stats_row IS 'row of index_stats and index_stats_tree';
+COMMENT ON COLUMN index_stats_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN index_stats_row.is_sum IS 'true in the row of index_stats_tree that adds up the other rows';
+COMMENT ON COLUMN index_stats_row.access_method IS 'access method';
+COMMENT ON COLUMN index_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN index_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN index_stats_row.internal_pages IS 'pages that lead to leaf pages (hash: bitmap pages; BRIN: range map)';
+COMMENT ON COLUMN index_stats_row.leaf_pages IS 'pages of what the index is for (hash: bucket and overflow pages; GIN: leaf pages of all trees and pending list; BRIN: regular pages)';
+COMMENT ON COLUMN index_stats_row.deleted_pages IS 'empty and deleted pages';
+COMMENT ON COLUMN index_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN index_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
+COMMENT ON COLUMN index_stats_row.leaf_fragmentation IS 'percent of the leaf pages whose right sibling lies on an earlier block; B-tree and GIN only';
+COMMENT ON COLUMN index_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN index_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN index_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN index_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+COMMENT ON COLUMN index_stats_row.note IS 'why there are no numbers, or what else there is to know; else null';
 
 CREATE FUNCTION index_stats(
-	index regclass,
-	OUT relation regclass,
-	OUT method text,
-	OUT index_size bigint,
-	OUT pages bigint,
-	OUT leaf_pages bigint,
-	OUT internal_pages bigint,
-	OUT deleted_pages bigint,
-	OUT new_pages bigint,
-	OUT corrupt_pages bigint,
-	OUT first_new_block bigint,
-	OUT first_corrupt_block bigint,
-	OUT free_bytes bigint,
-	OUT avg_leaf_density float8,
-	OUT leaf_fragmentation float8,
-	OUT note text)
+	relation regclass)
+RETURNS index_stats_row
 AS 'MODULE_PATHNAME', 'sst_index_stats'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION index_stats(regclass) IS
-'Statistics of an index of any access method, from all its pages.
-relation: whose row it is. method: access method. index_size: bytes, in pages pages. leaf_pages: pages that hold what the index is for (hash: bucket and overflow pages; GIN: leaf pages of all its trees, and pending list; BRIN: regular pages). internal_pages: pages that lead there (hash: bitmap pages; BRIN: revmap). deleted_pages: pages empty or set free. new_pages (all zeros), corrupt_pages: pages. The metapage is none of these. first_new_block, first_corrupt_block: the lowest, or null.
-free_bytes: free bytes in leaf pages. avg_leaf_density: percent of the space in leaf pages that is in use. leaf_fragmentation: b-tree and GIN, percent of leaf pages whose right sibling lies on an earlier block.
-note: what keeps the index from being read (a temporary index of another session, an unlogged one during recovery, one that is being built or was not completed, one with partitions, one that is gone), or that it is not valid, or that its access method is not one of the server''s own: then pages are told apart by their headers only. Else null.
-Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Reads all pages of an index of any access method and returns one row; an index that cannot be read has nulls and a note.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 CREATE FUNCTION index_stats_tree(
-	index regclass,
-	OUT relation regclass,
-	OUT method text,
-	OUT index_size bigint,
-	OUT pages bigint,
-	OUT leaf_pages bigint,
-	OUT internal_pages bigint,
-	OUT deleted_pages bigint,
-	OUT new_pages bigint,
-	OUT corrupt_pages bigint,
-	OUT first_new_block bigint,
-	OUT first_corrupt_block bigint,
-	OUT free_bytes bigint,
-	OUT avg_leaf_density float8,
-	OUT leaf_fragmentation float8,
-	OUT note text)
-RETURNS SETOF record
+	relation regclass)
+RETURNS SETOF index_stats_row
 AS 'MODULE_PATHNAME', 'sst_index_stats_tree'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
 COMMENT ON FUNCTION index_stats_tree(regclass) IS
-'Statistics of all indexes under a partitioned index: a row for each, as index_stats has it, and behind them the sum, under the name of the partitioned index.
-Takes an AccessShareLock on the partitioned index, and on one partition at a time. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Returns a row of index_stats for each index under a partitioned index, and a row with their sum; of a plain index, its row only.
+Takes an AccessShareLock on the partitioned index, and on one partition at a time. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+--
+-- Tables
+--
+
+CREATE TYPE table_stats_row AS (
+	relation regclass,
+	is_sum boolean,
+	bytes bigint,
+	pages bigint,
+	all_visible_pages bigint,
+	all_frozen_pages bigint,
+	truncatable_pages bigint,
+	fsm_nonfull_pages bigint,
+	live_tuples bigint,
+	live_tuple_bytes bigint,
+	live_tuple_percent float8,
+	dead_tuples bigint,
+	dead_tuple_bytes bigint,
+	dead_tuple_percent float8,
+	recently_dead_tuples bigint,
+	insert_in_progress_tuples bigint,
+	delete_in_progress_tuples bigint,
+	dead_line_pointers bigint,
+	redirect_line_pointers bigint,
+	unused_line_pointers bigint,
+	free_bytes bigint,
+	free_percent float8,
+	largest_free_bytes bigint,
+	fsm_free_bytes bigint,
+	fsm_largest_free_bytes bigint,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint,
+	note text);
+
+COMMENT ON TYPE table_stats_row IS 'row of table_stats and table_stats_tree';
+COMMENT ON COLUMN table_stats_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN table_stats_row.is_sum IS 'true in the row of table_stats_tree that adds up the other rows';
+COMMENT ON COLUMN table_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN table_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN table_stats_row.all_visible_pages IS 'pages that are all-visible by the visibility map';
+COMMENT ON COLUMN table_stats_row.all_frozen_pages IS 'pages that are all-frozen by the visibility map';
+COMMENT ON COLUMN table_stats_row.truncatable_pages IS 'trailing pages that VACUUM could truncate (it does so from 1000 pages or 1/16 of the table on)';
+COMMENT ON COLUMN table_stats_row.fsm_nonfull_pages IS 'pages that have free space, by the free space map';
+COMMENT ON COLUMN table_stats_row.live_tuples IS 'tuples that are live, or being inserted or deleted by another transaction';
+COMMENT ON COLUMN table_stats_row.live_tuple_bytes IS 'bytes of live_tuples';
+COMMENT ON COLUMN table_stats_row.live_tuple_percent IS 'live_tuple_bytes in percent of bytes';
+COMMENT ON COLUMN table_stats_row.dead_tuples IS 'all other tuples';
+COMMENT ON COLUMN table_stats_row.dead_tuple_bytes IS 'bytes of dead_tuples';
+COMMENT ON COLUMN table_stats_row.dead_tuple_percent IS 'dead_tuple_bytes in percent of bytes';
+COMMENT ON COLUMN table_stats_row.recently_dead_tuples IS 'dead tuples that VACUUM must keep, because a transaction may still see them';
+COMMENT ON COLUMN table_stats_row.insert_in_progress_tuples IS 'tuples whose inserting transaction has not ended';
+COMMENT ON COLUMN table_stats_row.delete_in_progress_tuples IS 'tuples whose deleting transaction has not ended';
+COMMENT ON COLUMN table_stats_row.dead_line_pointers IS 'dead line pointers';
+COMMENT ON COLUMN table_stats_row.redirect_line_pointers IS 'redirect line pointers';
+COMMENT ON COLUMN table_stats_row.unused_line_pointers IS 'unused line pointers';
+COMMENT ON COLUMN table_stats_row.free_bytes IS 'free bytes';
+COMMENT ON COLUMN table_stats_row.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN table_stats_row.largest_free_bytes IS 'free bytes in the page that has the most';
+COMMENT ON COLUMN table_stats_row.fsm_free_bytes IS 'free bytes by the free space map';
+COMMENT ON COLUMN table_stats_row.fsm_largest_free_bytes IS 'free bytes in the page that has the most, by the free space map';
+COMMENT ON COLUMN table_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN table_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN table_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN table_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+COMMENT ON COLUMN table_stats_row.note IS 'why there are no numbers; else null';
 
 CREATE FUNCTION table_stats(
-	"table" regclass,
-	with_toast text DEFAULT 'no',
-	OUT relation regclass,
-	OUT table_len bigint,
-	OUT tuple_count bigint,
-	OUT tuple_len bigint,
-	OUT tuple_percent float8,
-	OUT dead_tuple_count bigint,
-	OUT dead_tuple_len bigint,
-	OUT dead_tuple_percent float8,
-	OUT free_space bigint,
-	OUT free_percent float8,
-	OUT recently_dead_tuples bigint,
-	OUT insert_in_progress_tuples bigint,
-	OUT delete_in_progress_tuples bigint,
-	OUT dead_line_pointers bigint,
-	OUT redirect_line_pointers bigint,
-	OUT unused_line_pointers bigint,
-	OUT pages bigint,
-	OUT all_visible_pages bigint,
-	OUT all_frozen_pages bigint,
-	OUT truncatable_pages bigint,
-	OUT new_pages bigint,
-	OUT corrupt_pages bigint,
-	OUT first_new_block bigint,
-	OUT first_corrupt_block bigint,
-	OUT largest_free_space int,
-	OUT fsm_free_space bigint,
-	OUT fsm_pages_with_free_space bigint,
-	OUT fsm_largest_free_space int,
-	OUT note text)
-RETURNS SETOF record
+	relation regclass,
+	with_toast text DEFAULT 'no')
+RETURNS SETOF table_stats_row
 AS 'MODULE_PATHNAME', 'sst_table_stats'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1;
 
 COMMENT ON FUNCTION table_stats(regclass, text) IS
-'Statistics of a table, materialized view, TOAST table or sequence, from one pass over its pages and those of its maps.
-relation: whose row it is. table_len: bytes, in pages pages. tuple_count, dead_tuple_count: tuples that are live, or being inserted or deleted by another transaction; and all others. tuple_len, dead_tuple_len: their bytes. free_space: free bytes in the pages. tuple_percent, dead_tuple_percent, free_percent: of table_len. All these as pgstattuple has them.
-recently_dead_tuples: dead tuples that VACUUM must keep, because a transaction may still see them. insert_in_progress_tuples, delete_in_progress_tuples: tuples whose inserter or deleter has not ended. dead_line_pointers, redirect_line_pointers, unused_line_pointers: line pointers left by pruning.
-all_visible_pages, all_frozen_pages: pages, by the visibility map. truncatable_pages: pages at the end of which VACUUM needs none (it truncates when they are 1000, or a 16th of the table). new_pages (all zeros), corrupt_pages: pages; first_new_block, first_corrupt_block: the lowest, or null. largest_free_space: free bytes in the page that has most. fsm_free_space, fsm_pages_with_free_space, fsm_largest_free_space: what the free space map says of that, in bytes, pages, and bytes. note: why there are no numbers, or null.
-with_toast: no (leave the TOAST table out), row (a row of its own) or sum (added to the table''s row).
-Nothing is written: no hint bit, no WAL. Takes an AccessShareLock on the table, and its TOAST table. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Reads all pages of a table, materialized view, TOAST table or sequence and of its maps, without setting hint bits; tuples are counted as by pgstattuple.
+with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
+Takes an AccessShareLock on the table, and on its TOAST table. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 CREATE FUNCTION table_stats_tree(
-	"table" regclass,
-	with_toast text DEFAULT 'no',
-	OUT relation regclass,
-	OUT table_len bigint,
-	OUT tuple_count bigint,
-	OUT tuple_len bigint,
-	OUT tuple_percent float8,
-	OUT dead_tuple_count bigint,
-	OUT dead_tuple_len bigint,
-	OUT dead_tuple_percent float8,
-	OUT free_space bigint,
-	OUT free_percent float8,
-	OUT recently_dead_tuples bigint,
-	OUT insert_in_progress_tuples bigint,
-	OUT delete_in_progress_tuples bigint,
-	OUT dead_line_pointers bigint,
-	OUT redirect_line_pointers bigint,
-	OUT unused_line_pointers bigint,
-	OUT pages bigint,
-	OUT all_visible_pages bigint,
-	OUT all_frozen_pages bigint,
-	OUT truncatable_pages bigint,
-	OUT new_pages bigint,
-	OUT corrupt_pages bigint,
-	OUT first_new_block bigint,
-	OUT first_corrupt_block bigint,
-	OUT largest_free_space int,
-	OUT fsm_free_space bigint,
-	OUT fsm_pages_with_free_space bigint,
-	OUT fsm_largest_free_space int,
-	OUT note text)
-RETURNS SETOF record
+	relation regclass,
+	with_toast text DEFAULT 'no')
+RETURNS SETOF table_stats_row
 AS 'MODULE_PATHNAME', 'sst_table_stats_tree'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
 COMMENT ON FUNCTION table_stats_tree(regclass, text) IS
-'Statistics of all tables of a partition or inheritance tree: rows for each, as table_stats has them, and behind them the sum, TOAST tables included as asked, under the name of the tree''s root. A partition that cannot be read (a foreign table, for instance) has a row with a note.
-Takes an AccessShareLock on the root, and on one partition at a time. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Returns rows of table_stats for each table of a partition or inheritance tree, and a row with their sum; of a plain table, its rows only. A partition that cannot be read has a note.
+with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
+Takes an AccessShareLock on the root, and on one partition at a time. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE FUNCTION visibility_summary(
-	"table" regclass,
-	OUT pages bigint,
-	OUT all_visible bigint,
-	OUT all_frozen bigint,
-	OUT unfrozen_ranges bigint,
-	OUT largest_unfrozen_range bigint,
-	OUT corrupt_map_pages bigint)
-AS 'MODULE_PATHNAME', 'sst_visibility_summary'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE TYPE visibility_map_summary_row AS (
+	pages bigint,
+	all_visible_pages bigint,
+	all_frozen_pages bigint,
+	largest_unfrozen_range_pages bigint,
+	unfrozen_ranges bigint,
+	corrupt_map_pages bigint);
 
-COMMENT ON FUNCTION visibility_summary(regclass) IS
-'What the visibility map of a table says, in pages.
-pages: of the table. all_visible, all_frozen: as pg_visibility_map_summary has them. unfrozen_ranges: runs of neighbouring pages that are not all-frozen, which an aggressive VACUUM has to read. largest_unfrozen_range: pages of the largest one. corrupt_map_pages: pages of the map that make no sense; their bits count as not set.
-Reads the map only. Takes an AccessShareLock on the table. Needs EXECUTE, which pg_stat_scan_tables has.';
+COMMENT ON TYPE visibility_map_summary_row IS 'row of visibility_map_summary';
+COMMENT ON COLUMN visibility_map_summary_row.pages IS 'pages of the table';
+COMMENT ON COLUMN visibility_map_summary_row.all_visible_pages IS 'pages that are all-visible by the visibility map';
+COMMENT ON COLUMN visibility_map_summary_row.all_frozen_pages IS 'pages that are all-frozen by the visibility map';
+COMMENT ON COLUMN visibility_map_summary_row.largest_unfrozen_range_pages IS 'pages of the largest such run';
+COMMENT ON COLUMN visibility_map_summary_row.unfrozen_ranges IS 'runs of adjacent pages that are not all-frozen, which an aggressive VACUUM has to read';
+COMMENT ON COLUMN visibility_map_summary_row.corrupt_map_pages IS 'pages of the map that make no sense; their bits count as not set';
+
+CREATE FUNCTION visibility_map_summary(
+	relation regclass)
+RETURNS visibility_map_summary_row
+AS 'MODULE_PATHNAME', 'sst_visibility_map_summary'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000;
+
+COMMENT ON FUNCTION visibility_map_summary(regclass) IS
+'Summarizes the visibility map of a table, in pages; reads the map only.
+Takes an AccessShareLock on the table. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE unfrozen_ranges_row AS (
+	first_block bigint,
+	last_block bigint);
+
+COMMENT ON TYPE unfrozen_ranges_row IS 'row of unfrozen_ranges';
+COMMENT ON COLUMN unfrozen_ranges_row.first_block IS 'first block';
+COMMENT ON COLUMN unfrozen_ranges_row.last_block IS 'last block';
 
 CREATE FUNCTION unfrozen_ranges(
-	"table" regclass,
-	OUT first_block bigint,
-	OUT last_block bigint)
-RETURNS SETOF record
+	relation regclass)
+RETURNS SETOF unfrozen_ranges_row
 AS 'MODULE_PATHNAME', 'sst_unfrozen_ranges'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 100;
 
 COMMENT ON FUNCTION unfrozen_ranges(regclass) IS
-'Runs of neighbouring pages that the visibility map has not as all-frozen: first_block, last_block, in ascending order.
-Reads the map only. Takes an AccessShareLock on the table. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Returns the runs of adjacent pages that are not all-frozen, in ascending order; reads the visibility map only.
+Takes an AccessShareLock on the table. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE FUNCTION free_space_summary(
-	relation regclass,
-	OUT pages bigint,
-	OUT pages_with_free_space bigint,
-	OUT free_space bigint,
-	OUT free_percent float8,
-	OUT largest_free_space int,
-	OUT corrupt_map_pages bigint)
-AS 'MODULE_PATHNAME', 'sst_free_space_summary'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+CREATE TYPE free_space_map_summary_row AS (
+	pages bigint,
+	nonfull_pages bigint,
+	free_bytes bigint,
+	free_percent float8,
+	largest_free_bytes bigint,
+	corrupt_map_pages bigint);
 
-COMMENT ON FUNCTION free_space_summary(regclass) IS
-'What the free space map of a table or index says.
-pages: of the relation. pages_with_free_space: pages that have some. free_space: bytes in all, which the map has in steps of 32. free_percent: of the relation''s bytes, or null if it has none. largest_free_space: bytes in the page that has most. corrupt_map_pages: pages of the map that make no sense; they count as no free space. An index has whole pages in its map, those that can be used again.
-Reads the map only. Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+COMMENT ON TYPE free_space_map_summary_row IS 'row of free_space_map_summary';
+COMMENT ON COLUMN free_space_map_summary_row.pages IS 'pages of the relation';
+COMMENT ON COLUMN free_space_map_summary_row.nonfull_pages IS 'pages that have free space; an index has whole pages in its map';
+COMMENT ON COLUMN free_space_map_summary_row.free_bytes IS 'free bytes, which the map knows in steps of 32';
+COMMENT ON COLUMN free_space_map_summary_row.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN free_space_map_summary_row.largest_free_bytes IS 'free bytes in the page that has the most';
+COMMENT ON COLUMN free_space_map_summary_row.corrupt_map_pages IS 'pages of the map that make no sense; they count as without free space';
+
+CREATE FUNCTION free_space_map_summary(
+	relation regclass)
+RETURNS free_space_map_summary_row
+AS 'MODULE_PATHNAME', 'sst_free_space_map_summary'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000;
+
+COMMENT ON FUNCTION free_space_map_summary(regclass) IS
+'Summarizes the free space map of a table or index; reads the map only.
+Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE layout_map_row AS (
+	bucket int,
+	first_block bigint,
+	last_block bigint,
+	free_percent float8,
+	dead_percent float8,
+	buffered_percent float8,
+	bar text);
+
+COMMENT ON TYPE layout_map_row IS 'row of layout_map';
+COMMENT ON COLUMN layout_map_row.bucket IS 'number of the bucket, from 1';
+COMMENT ON COLUMN layout_map_row.first_block IS 'first block';
+COMMENT ON COLUMN layout_map_row.last_block IS 'last block';
+COMMENT ON COLUMN layout_map_row.free_percent IS 'percent of the bytes that are free; new, empty and deleted pages are free as a whole';
+COMMENT ON COLUMN layout_map_row.dead_percent IS 'percent of the bytes in dead tuples, or in index tuples marked dead';
+COMMENT ON COLUMN layout_map_row.buffered_percent IS 'percent of the blocks that were in shared buffers; null unless you are a member of pg_monitor';
+COMMENT ON COLUMN layout_map_row.bar IS 'picture: # in use, x dead, . free';
 
 CREATE FUNCTION layout_map(
 	relation regclass,
-	buckets int DEFAULT 64,
-	OUT bucket int,
-	OUT first_block bigint,
-	OUT last_block bigint,
-	OUT free_percent float8,
-	OUT dead_percent float8,
-	OUT buffered_percent float8,
-	OUT bar text)
-RETURNS SETOF record
+	buckets int DEFAULT 64)
+RETURNS SETOF layout_map_row
 AS 'MODULE_PATHNAME', 'sst_layout_map'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 64;
 
 COMMENT ON FUNCTION layout_map(regclass, int) IS
-'Where in a table''s or index''s file the space is: a row for each of so many buckets of neighbouring blocks, all of about the same size.
-bucket: its number, from 1. first_block, last_block: its blocks. free_percent: percent of its bytes that are free (new, empty and deleted pages altogether). dead_percent: percent of its bytes in dead tuples; of an index, in tuples marked dead. buffered_percent: percent of its blocks that were in shared buffers; null unless one is a member of pg_monitor, who may use pg_buffercache. bar: a picture: # in use, x dead, . free.
-Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Shows where in the file of a table or index the space is: divides the blocks into buckets of about the same size and returns a row for each.
+Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE FUNCTION sample(
+--
+-- Samples
+--
+
+CREATE TYPE sample_stats_row AS (
+	statistic text,
+	estimate float8,
+	low float8,
+	high float8,
+	blocks_read bigint,
+	blocks_total bigint,
+	measured text,
+	ended_by text);
+
+COMMENT ON TYPE sample_stats_row IS 'row of sample_stats';
+COMMENT ON COLUMN sample_stats_row.statistic IS 'name of the statistic, which is the name of the column of the same meaning';
+COMMENT ON COLUMN sample_stats_row.estimate IS 'estimate for the whole relation; null for a percentage of nothing';
+COMMENT ON COLUMN sample_stats_row.low IS 'lower end of the 95 % confidence interval; null if the sample is too small';
+COMMENT ON COLUMN sample_stats_row.high IS 'upper end of the 95 % confidence interval; null if the sample is too small';
+COMMENT ON COLUMN sample_stats_row.blocks_read IS 'blocks in the sample';
+COMMENT ON COLUMN sample_stats_row.blocks_total IS 'blocks of the relation';
+COMMENT ON COLUMN sample_stats_row.measured IS 'exact (all blocks were read), sampled, or skipped (max_time came before the first sample was complete)';
+COMMENT ON COLUMN sample_stats_row.ended_by IS 'margin, blocks, all (there are no more blocks) or max_time';
+
+CREATE FUNCTION sample_stats(
 	relation regclass,
 	blocks int DEFAULT 10000,
-	seed bigint DEFAULT NULL,
 	margin float8 DEFAULT NULL,
 	max_time interval DEFAULT NULL,
-	OUT statistic text,
-	OUT estimate float8,
-	OUT low float8,
-	OUT high float8,
-	OUT blocks_sampled bigint,
-	OUT blocks_total bigint,
-	OUT exact boolean,
-	OUT ended_by text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'sst_sample'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
-
-COMMENT ON FUNCTION sample(regclass, int, bigint, float8, interval) IS
-'Page statistics of a table or of an index of any access method, from a random sample of its blocks.
-The relation is cut into as many equal ranges as blocks are to be read, and one block of each is drawn. With a margin, samples grow until the interval of the main statistic (avg_leaf_density, avg_density or free_percent; of GIN the density of what has more bytes) is at most so many percentage points wide to each side; blocks is the most to be read in all then. max_time: no block is asked for after that.
-One row for each statistic. statistic: its name; ..._pages count pages; ..._items, items, entries, placeholders, ..._ranges and ..._count count items of all the relation; ..._bytes, ..._len and free_space are bytes; the others are percent. Of a table, those that table_stats has as well mean the same, all_visible_... what the pages themselves say. estimate: what the relation has, as far as the sample tells; null for a percentage of nothing. low, high: the ends of the 95 % confidence interval; null if the sample is too small to show one. blocks_sampled, blocks_total: blocks read, and blocks of the relation. exact: all blocks were read, so that the estimate is the true value. ended_by: margin, blocks, all (there are no more blocks), or max_time (the rows are those of the last sample that was read to its end, or null).
-Of a table, blocks that the visibility map vouches for are sampled apart: what is dead is looked for among the others.
-The same seed gives the same rows, as long as the relation does not change.
-Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
-
-CREATE FUNCTION reclaim(
-	relation regclass,
-	blocks int DEFAULT 10000,
-	with_toast text DEFAULT 'row',
 	seed bigint DEFAULT NULL)
-RETURNS TABLE (
+RETURNS SETOF sample_stats_row
+AS 'MODULE_PATHNAME', 'sst_sample_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 15;
+
+COMMENT ON FUNCTION sample_stats(regclass, int, float8, interval, bigint) IS
+'Estimates page statistics of a table or of an index of any access method from a stratified random sample of its blocks; a row for each statistic.
+blocks: most blocks to read. margin: the sample grows until the interval of the main statistic (avg_leaf_density, avg_density or free_percent) extends at most this many percentage points to each side; null: the sample has as many blocks as it may. max_time: no block is requested after that; null: no limit. seed: the same seed draws the same sample.
+Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE bloat_row AS (
 	relation regclass,
 	bytes bigint,
 	predicted_bytes bigint,
-	predicted_low bigint,
-	predicted_high bigint,
+	predicted_bytes_low bigint,
+	predicted_bytes_high bigint,
 	reclaimable_bytes bigint,
-	reclaimable_low bigint,
-	reclaimable_high bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
 	reclaimable_percent float8,
 	blocks_read bigint,
 	blocks_total bigint,
-	exact boolean,
-	reason text)
-AS 'MODULE_PATHNAME', 'sst_reclaim'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+	measured text,
+	note text);
 
-COMMENT ON FUNCTION reclaim(regclass, int, text, bigint) IS
-'How large a relation would be if it were built anew, by REINDEX of an index or VACUUM FULL of a table, and what that gives back. From a random sample of its blocks, or from all if it has no more.
-blocks: how many to read at most; of an index''s table, as many again, to see which of its rows are dead. with_toast: a table''s TOAST table has a row of its own (row), is added to the table''s row (sum), or is left out (no).
-One row for the relation. bytes: of the main fork. predicted_bytes: of the new one; null where this is not known. reclaimable_bytes, reclaimable_percent: the difference, in percent of bytes; 0 where bytes is within what the prediction leaves open. ..._low, ..._high: between these, the value is likely to be. blocks_read, blocks_total: blocks of the relation. exact: all of them were read. reason: why nothing is predicted, or what else is to be known; else null.
-Takes an AccessShareLock on the relation, and on the table if it is an index. Needs EXECUTE, which pg_stat_scan_tables has.';
+COMMENT ON TYPE bloat_row IS 'row of bloat';
+COMMENT ON COLUMN bloat_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN bloat_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN bloat_row.predicted_bytes IS 'predicted size after a rebuild, in bytes; null if it cannot be predicted';
+COMMENT ON COLUMN bloat_row.predicted_bytes_low IS 'lower end of the 95 % interval of predicted_bytes';
+COMMENT ON COLUMN bloat_row.predicted_bytes_high IS 'upper end of the 95 % interval of predicted_bytes';
+COMMENT ON COLUMN bloat_row.reclaimable_bytes IS 'bytes that a rebuild gives back; 0 if bytes lies within the interval of predicted_bytes';
+COMMENT ON COLUMN bloat_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN bloat_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN bloat_row.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
+COMMENT ON COLUMN bloat_row.blocks_read IS 'blocks of the relation that were read';
+COMMENT ON COLUMN bloat_row.blocks_total IS 'blocks of the relation';
+COMMENT ON COLUMN bloat_row.measured IS 'exact (all blocks were read) or sampled';
+COMMENT ON COLUMN bloat_row.note IS 'why nothing is predicted, or what else there is to know; else null';
+
+CREATE FUNCTION bloat(
+	relation regclass,
+	blocks int DEFAULT 10000,
+	seed bigint DEFAULT NULL,
+	with_toast text DEFAULT 'no')
+RETURNS SETOF bloat_row
+AS 'MODULE_PATHNAME', 'sst_bloat'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 1;
+
+COMMENT ON FUNCTION bloat(regclass, int, bigint, text) IS
+'Estimates from a random sample what a rebuild would give back: REINDEX of an index, VACUUM FULL of a table.
+blocks: most blocks to read; of the table of an index, as many again. seed: the same seed draws the same sample. with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
+Takes an AccessShareLock on the relation, and on the table if it is an index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+--
+-- All relations of the database
+--
+
+CREATE TYPE database_report_row AS (
+	relation regclass,
+	schema_name text,
+	relation_name text,
+	parent regclass,
+	parent_name text,
+	kind text,
+	access_method text,
+	last_vacuum timestamptz,
+	bytes bigint,
+	free_percent float8,
+	free_percent_low float8,
+	free_percent_high float8,
+	dead_percent float8,
+	dead_percent_low float8,
+	dead_percent_high float8,
+	predicted_bytes bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	bytes_read bigint,
+	measured text,
+	note text,
+	command text);
+
+COMMENT ON TYPE database_report_row IS 'row of database_report and last_database_report';
+COMMENT ON COLUMN database_report_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN database_report_row.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN database_report_row.relation_name IS 'name of the relation';
+COMMENT ON COLUMN database_report_row.parent IS 'table of an index or of a TOAST table, or partitioned table of a partition';
+COMMENT ON COLUMN database_report_row.parent_name IS 'name of the parent, qualified and quoted as needed';
+COMMENT ON COLUMN database_report_row.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN database_report_row.access_method IS 'access method';
+COMMENT ON COLUMN database_report_row.last_vacuum IS 'last VACUUM or autovacuum of the table, by the cumulative statistics';
+COMMENT ON COLUMN database_report_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN database_report_row.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN database_report_row.free_percent_low IS 'lower end of the 95 % interval of free_percent';
+COMMENT ON COLUMN database_report_row.free_percent_high IS 'upper end of the 95 % interval of free_percent';
+COMMENT ON COLUMN database_report_row.dead_percent IS 'bytes of dead tuples in percent of bytes';
+COMMENT ON COLUMN database_report_row.dead_percent_low IS 'lower end of the 95 % interval of dead_percent';
+COMMENT ON COLUMN database_report_row.dead_percent_high IS 'upper end of the 95 % interval of dead_percent';
+COMMENT ON COLUMN database_report_row.predicted_bytes IS 'predicted size after a rebuild, in bytes';
+COMMENT ON COLUMN database_report_row.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN database_report_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN database_report_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN database_report_row.bytes_read IS 'bytes of the relation that were read';
+COMMENT ON COLUMN database_report_row.measured IS 'exact (all pages were read), sampled or skipped';
+COMMENT ON COLUMN database_report_row.note IS 'why it was skipped, or what cannot be told or is wrong; else null';
+COMMENT ON COLUMN database_report_row.command IS 'command that mends the relation; null if none is worth it';
 
 CREATE FUNCTION database_report(
+	margin float8 DEFAULT NULL,
 	budget text DEFAULT '1GB',
-	max_time interval DEFAULT '60s',
+	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
-	margin float8 DEFAULT 2,
-	seed bigint DEFAULT NULL,
-	OUT relation regclass,
-	OUT schema_name text,
-	OUT name text,
-	OUT parent regclass,
-	OUT parent_name text,
-	OUT kind text,
-	OUT access_method text,
-	OUT method text,
-	OUT bytes bigint,
-	OUT bytes_read bigint,
-	OUT free_percent float8,
-	OUT free_percent_low float8,
-	OUT free_percent_high float8,
-	OUT dead_percent float8,
-	OUT dead_percent_low float8,
-	OUT dead_percent_high float8,
-	OUT rebuilt_bytes bigint,
-	OUT bytes_back bigint,
-	OUT bytes_back_low bigint,
-	OUT bytes_back_high bigint,
-	OUT last_vacuum timestamptz,
-	OUT reason text,
-	OUT command text)
-RETURNS SETOF record
+	seed bigint DEFAULT NULL)
+RETURNS SETOF database_report_row
 AS 'MODULE_PATHNAME', 'sst_database_report'
-LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1000;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 2000;
 
-COMMENT ON FUNCTION database_report(text, interval, text, float8, bigint) IS
-'What every table, partition, materialized view, TOAST table and index of the database would give back, found out within limits; what gives back most comes first.
-budget: bytes that may be read in all, as pg_size_bytes takes them; every page that is looked at counts, from wherever it comes. max_time: how long it may take. max_rate: bytes per second, or null. margin: up to how many points free_percent and dead_percent may be off, if the limits allow. seed: the same one draws the same samples.
-relation, schema_name, name: the relation. parent, parent_name: the table of an index or of a TOAST table, the partitioned table of a partition. kind: table, partition, materialized view, toast table or index. access_method: of the relation. method: exact (all pages were read), sampled or skipped. bytes, bytes_read: bytes of the relation''s main fork, and bytes read of it. free_percent, dead_percent: free space and dead tuples in percent of bytes. rebuilt_bytes: bytes after a rebuild. bytes_back: bytes that it gives back. ..._low, ..._high: the ends of the 95 % confidence interval. last_vacuum: of the table, by hand or by autovacuum, as the server''s statistics have it. reason: why it was skipped, or what cannot be told or is wrong. command: what mends it, if that is at least 64 kB, and 10 MB or 10 % of the relation, and certainly more than nothing; null otherwise.
-A small sample of every relation comes first, then larger ones of those that are not known to the margin, then of those where bytes_back is known least. A relation that cannot be read, or that another session has locked, is skipped, with the reason. No lock is waited for.
-Takes an AccessShareLock on one relation at a time, and on the table of an index, and releases it after that relation. Holds the snapshot of the query to the end, which keeps VACUUM from removing rows meanwhile; run_database_report does not. Needs EXECUTE, which pg_stat_scan_tables has.';
+COMMENT ON FUNCTION database_report(float8, text, interval, text, bigint) IS
+'Estimates reclaimable space for every table, materialized view, TOAST table and index of the database, with confidence intervals and the command to run; the most reclaimable first.
+margin: how many percentage points free_percent and dead_percent may be off, if the limits allow; null: 2. budget: bytes that may be looked at in all, as pg_size_bytes takes them. max_time: null is 60 seconds. max_rate: bytes per second; null: no limit. seed: the same seed draws the same samples.
+Takes an AccessShareLock on one relation at a time, and on the table of an index; waits for no lock. Holds its query''s snapshot to the end; run_database_report does not. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 CREATE PROCEDURE run_database_report(
+	margin float8 DEFAULT NULL,
 	budget text DEFAULT '1GB',
-	max_time interval DEFAULT '60s',
+	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
-	margin float8 DEFAULT 2,
-	seed bigint DEFAULT NULL,
-	INOUT started timestamptz DEFAULT NULL,
-	INOUT elapsed_ms float8 DEFAULT NULL,
-	INOUT ended_by text DEFAULT NULL,
-	INOUT relations bigint DEFAULT NULL,
-	INOUT exact bigint DEFAULT NULL,
-	INOUT sampled bigint DEFAULT NULL,
-	INOUT skipped bigint DEFAULT NULL,
-	INOUT bytes_total bigint DEFAULT NULL,
-	INOUT bytes_read bigint DEFAULT NULL,
-	INOUT bytes_skipped bigint DEFAULT NULL,
-	INOUT bytes_left bigint DEFAULT NULL,
-	INOUT bytes_back bigint DEFAULT NULL,
-	INOUT bytes_back_low bigint DEFAULT NULL,
-	INOUT bytes_back_high bigint DEFAULT NULL)
+	seed bigint DEFAULT NULL)
 AS 'MODULE_PATHNAME', 'sst_run_database_report'
 LANGUAGE C;
 
-COMMENT ON PROCEDURE run_database_report(text, interval, text, float8, bigint, timestamptz, float8, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint) IS
-'Makes a report as database_report does, with the same limits, and keeps the rows for last_database_report.
-The other arguments are for the result, which has the columns of database_report_summary; leave them out.
-Commits after each relation, so that no snapshot is held for longer than that; in a transaction block it does not commit, and holds the snapshot to the end.
-Takes an AccessShareLock on one relation at a time, and on the table of an index. Needs EXECUTE, which pg_stat_scan_tables has.';
+COMMENT ON PROCEDURE run_database_report(float8, text, interval, text, bigint) IS
+'Makes a report with the limits of database_report, for last_database_report and database_report_summary. Commits after each relation, except in a transaction block.
+Takes an AccessShareLock on one relation at a time, and on the table of an index; waits for no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE FUNCTION last_database_report(
-	OUT relation regclass,
-	OUT schema_name text,
-	OUT name text,
-	OUT parent regclass,
-	OUT parent_name text,
-	OUT kind text,
-	OUT access_method text,
-	OUT method text,
-	OUT bytes bigint,
-	OUT bytes_read bigint,
-	OUT free_percent float8,
-	OUT free_percent_low float8,
-	OUT free_percent_high float8,
-	OUT dead_percent float8,
-	OUT dead_percent_low float8,
-	OUT dead_percent_high float8,
-	OUT rebuilt_bytes bigint,
-	OUT bytes_back bigint,
-	OUT bytes_back_low bigint,
-	OUT bytes_back_high bigint,
-	OUT last_vacuum timestamptz,
-	OUT reason text,
-	OUT command text)
-RETURNS SETOF record
+CREATE FUNCTION last_database_report()
+RETURNS SETOF database_report_row
 AS 'MODULE_PATHNAME', 'sst_last_database_report'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2000;
 
 COMMENT ON FUNCTION last_database_report() IS
-'The rows of the last report of this session, by database_report or run_database_report; as far as it came if it was canceled; no rows before the first one.
-The columns and units are those of database_report.
-Reads nothing and takes no lock. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Returns the rows of the last report of this session, as far as it came; none before the first report.
+Reads nothing and takes no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE FUNCTION database_report_summary(
-	OUT started timestamptz,
-	OUT elapsed_ms float8,
-	OUT ended_by text,
-	OUT relations bigint,
-	OUT exact bigint,
-	OUT sampled bigint,
-	OUT skipped bigint,
-	OUT bytes_total bigint,
-	OUT bytes_read bigint,
-	OUT bytes_skipped bigint,
-	OUT bytes_left bigint,
-	OUT bytes_back bigint,
-	OUT bytes_back_low bigint,
-	OUT bytes_back_high bigint)
+CREATE TYPE database_report_summary_row AS (
+	started timestamptz,
+	relations bigint,
+	exact_relations bigint,
+	sampled_relations bigint,
+	skipped_relations bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	bytes_total bigint,
+	bytes_read bigint,
+	bytes_skipped bigint,
+	bytes_left bigint,
+	elapsed_ms float8,
+	ended_by text);
+
+COMMENT ON TYPE database_report_summary_row IS 'row of database_report_summary';
+COMMENT ON COLUMN database_report_summary_row.started IS 'when the report began';
+COMMENT ON COLUMN database_report_summary_row.relations IS 'relations in the report';
+COMMENT ON COLUMN database_report_summary_row.exact_relations IS 'relations of which all pages were read';
+COMMENT ON COLUMN database_report_summary_row.sampled_relations IS 'relations of which a sample was read';
+COMMENT ON COLUMN database_report_summary_row.skipped_relations IS 'relations that were not read';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes IS 'bytes that rebuilds are expected to give back';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN database_report_summary_row.bytes_total IS 'bytes of all relations';
+COMMENT ON COLUMN database_report_summary_row.bytes_read IS 'bytes that were looked at';
+COMMENT ON COLUMN database_report_summary_row.bytes_skipped IS 'bytes of the relations that were not read';
+COMMENT ON COLUMN database_report_summary_row.bytes_left IS 'bytes that no sample covers';
+COMMENT ON COLUMN database_report_summary_row.elapsed_ms IS 'milliseconds that the report took; null if it was canceled';
+COMMENT ON COLUMN database_report_summary_row.ended_by IS 'complete (there was nothing more to read), budget, max_time or canceled';
+
+CREATE FUNCTION database_report_summary()
+RETURNS database_report_summary_row
 AS 'MODULE_PATHNAME', 'sst_database_report_summary'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION database_report_summary() IS
-'The last report of this session in one row; nulls before the first one.
-started: when it began. elapsed_ms: milliseconds; null if it was canceled. ended_by: complete (nothing more was to be read), budget or max_time (the limit that was met first), or canceled. relations: how many; exact, sampled, skipped: how many of them were read in full, in part, and not at all. bytes_total: bytes of all relations. bytes_read: bytes read. bytes_skipped: bytes of the relations that were skipped. bytes_left: bytes that no sample has looked at. bytes_back: sum of the bytes that rebuilds are expected to give back; bytes_back_low, bytes_back_high: sums of the ends of the intervals, which all at once are less likely than each.
-Takes no lock. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Returns the last report of this session in one row; nulls before the first report.
+Reads nothing and takes no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 -- Every name, operator and argument in a view is spelled out: what others may have
 -- put into the schema before us fits none of them better.
-CREATE VIEW @extschema@.metrics AS
-	SELECT r.schema_name, r.name AS relation, r.kind, m.metric, m.value
-	FROM @extschema@.database_report('1GB'::pg_catalog.text, '60s'::pg_catalog.interval,
-			NULL::pg_catalog.text, 2::double precision, NULL::bigint) r, LATERAL (VALUES
+CREATE VIEW @extschema@.report_metrics AS
+	SELECT r.schema_name, r.relation_name, r.kind, m.metric, m.value
+	FROM @extschema@.database_report(2::double precision, '1GB'::pg_catalog.text,
+			'60s'::pg_catalog.interval, NULL::pg_catalog.text, NULL::bigint) r, LATERAL (VALUES
 		('streamstat_relation_bytes', r.bytes::double precision),
 		('streamstat_read_bytes', r.bytes_read::double precision),
-		('streamstat_measured', (r.method OPERATOR(pg_catalog.<>) 'skipped')::int::double precision),
-		('streamstat_measured_exact', (r.method OPERATOR(pg_catalog.=) 'exact')::int::double precision),
+		('streamstat_measured', (r.measured OPERATOR(pg_catalog.<>) 'skipped')::int::double precision),
+		('streamstat_measured_exact', (r.measured OPERATOR(pg_catalog.=) 'exact')::int::double precision),
 		('streamstat_free_ratio', r.free_percent OPERATOR(pg_catalog./) 100),
 		('streamstat_free_ratio_low', r.free_percent_low OPERATOR(pg_catalog./) 100),
 		('streamstat_free_ratio_high', r.free_percent_high OPERATOR(pg_catalog./) 100),
 		('streamstat_dead_ratio', r.dead_percent OPERATOR(pg_catalog./) 100),
 		('streamstat_dead_ratio_low', r.dead_percent_low OPERATOR(pg_catalog./) 100),
 		('streamstat_dead_ratio_high', r.dead_percent_high OPERATOR(pg_catalog./) 100),
-		('streamstat_rebuilt_bytes', r.rebuilt_bytes::double precision),
-		('streamstat_reclaimable_bytes', r.bytes_back::double precision),
-		('streamstat_reclaimable_bytes_low', r.bytes_back_low::double precision),
-		('streamstat_reclaimable_bytes_high', r.bytes_back_high::double precision),
+		('streamstat_predicted_bytes', r.predicted_bytes::double precision),
+		('streamstat_reclaimable_bytes', r.reclaimable_bytes::double precision),
+		('streamstat_reclaimable_bytes_low', r.reclaimable_bytes_low::double precision),
+		('streamstat_reclaimable_bytes_high', r.reclaimable_bytes_high::double precision),
 		('streamstat_last_vacuum_timestamp_seconds', extract(epoch FROM r.last_vacuum)::double precision)
 	) AS m (metric, value)
 	WHERE m.value IS NOT NULL;
 
-COMMENT ON VIEW @extschema@.metrics IS
-'database_report with its default limits (1 GB read, 60 seconds), in the shape that exporters want: one row for each relation and metric that is known.
-schema_name, relation, kind: as there. metric: its name, which stays. value: bytes, ratios from 0 to 1, seconds since 1970, or 1 and 0 for yes and no.
-Each query makes a report. Locks and permission are those of database_report, and SELECT, which pg_stat_scan_tables has.';
+COMMENT ON VIEW @extschema@.report_metrics IS
+'The numbers of database_report for exporters, a row for each relation and metric that is known: bytes, ratios from 0 to 1, seconds since 1970, or 1 and 0 for yes and no.
+Each query makes a report, of at most 1 GB and 60 seconds. Locks are those of database_report. Needs SELECT, granted to pg_stat_scan_tables.';
 
-CREATE VIEW @extschema@.advice AS
+CREATE VIEW @extschema@.report_advice AS
 	SELECT pg_catalog.row_number() OVER () AS rank, r.*
-	FROM (SELECT relation, command, bytes_back, bytes_back_low, bytes_back_high,
+	FROM (SELECT relation, reclaimable_bytes, reclaimable_bytes_low, reclaimable_bytes_high,
 			CASE WHEN bytes OPERATOR(pg_catalog.>) 0
-				THEN 100.0::double precision OPERATOR(pg_catalog.*) bytes_back OPERATOR(pg_catalog./) bytes
-			END AS percent
-		FROM @extschema@.database_report('1GB'::pg_catalog.text, '60s'::pg_catalog.interval,
-			NULL::pg_catalog.text, 2::double precision, NULL::bigint)
+				THEN 100.0::double precision OPERATOR(pg_catalog.*) reclaimable_bytes OPERATOR(pg_catalog./) bytes
+			END AS reclaimable_percent, command
+		FROM @extschema@.database_report(2::double precision, '1GB'::pg_catalog.text,
+			'60s'::pg_catalog.interval, NULL::pg_catalog.text, NULL::bigint)
 		WHERE command IS NOT NULL
-		ORDER BY bytes_back DESC NULLS LAST, bytes DESC
+		ORDER BY reclaimable_bytes DESC NULLS LAST, bytes DESC
 		LIMIT 20) r;
 
-COMMENT ON VIEW @extschema@.advice IS
-'The 20 commands that give back most, by database_report with its default limits (1 GB read, 60 seconds).
-rank: 1 for the most. relation: what is to be mended. command: what mends it. bytes_back, bytes_back_low, bytes_back_high: bytes expected to be given back, and the ends of the 95 % confidence interval. percent: bytes_back in percent of the relation.
-Each query makes a report. Locks and permission are those of database_report, and SELECT, which pg_stat_scan_tables has.';
+COMMENT ON VIEW @extschema@.report_advice IS
+'The 20 commands of database_report that give back the most.
+Each query makes a report, of at most 1 GB and 60 seconds. Locks are those of database_report. Needs SELECT, granted to pg_stat_scan_tables.';
 
-CREATE FUNCTION stream_stats(
-	OUT function text,
-	OUT relation regclass,
-	OUT stream text,
-	OUT io_method text,
-	OUT workers int,
-	OUT blocks_requested bigint,
-	OUT blocks_hit bigint,
-	OUT blocks_read bigint,
-	OUT blocks_private bigint,
-	OUT reads bigint,
-	OUT avg_read_bytes float8,
-	OUT advice_calls bigint,
-	OUT avg_advice_bytes float8,
-	OUT look_ahead_max bigint,
-	OUT elapsed_ms float8,
-	OUT bytes_per_second float8)
+--
+-- What calls do, and did
+--
+
+CREATE TYPE stream_stats_row AS (
+	function text,
+	relation regclass,
+	stream text,
+	io_method text,
+	workers int,
+	blocks_requested bigint,
+	blocks_hit bigint,
+	blocks_missed bigint,
+	blocks_private bigint,
+	reads bigint,
+	avg_read_bytes float8,
+	advice_calls bigint,
+	avg_advice_bytes float8,
+	look_ahead_max bigint,
+	elapsed_ms float8,
+	bytes_per_second float8);
+
+COMMENT ON TYPE stream_stats_row IS 'row of stream_stats';
+COMMENT ON COLUMN stream_stats_row.function IS 'function that was called';
+COMMENT ON COLUMN stream_stats_row.relation IS 'relation that the call was about';
+COMMENT ON COLUMN stream_stats_row.stream IS 'stream that read the blocks';
+COMMENT ON COLUMN stream_stats_row.io_method IS 'how the file stream read what was not in the page cache; null if there was nothing';
+COMMENT ON COLUMN stream_stats_row.workers IS 'parallel workers that helped; the other columns include their work';
+COMMENT ON COLUMN stream_stats_row.blocks_requested IS 'blocks that were requested';
+COMMENT ON COLUMN stream_stats_row.blocks_hit IS 'requested blocks that were found in shared buffers';
+COMMENT ON COLUMN stream_stats_row.blocks_missed IS 'requested blocks that were not in shared buffers';
+COMMENT ON COLUMN stream_stats_row.blocks_private IS 'missed blocks that were read from files into private memory, not into shared buffers';
+COMMENT ON COLUMN stream_stats_row.reads IS 'read operations; null where the server does not tell';
+COMMENT ON COLUMN stream_stats_row.avg_read_bytes IS 'average size of a read operation, in bytes';
+COMMENT ON COLUMN stream_stats_row.advice_calls IS 'advice to the kernel by the bundled read stream; null for other streams';
+COMMENT ON COLUMN stream_stats_row.avg_advice_bytes IS 'average size of an advised run, in bytes';
+COMMENT ON COLUMN stream_stats_row.look_ahead_max IS 'largest number of blocks requested ahead';
+COMMENT ON COLUMN stream_stats_row.elapsed_ms IS 'milliseconds that the call took';
+COMMENT ON COLUMN stream_stats_row.bytes_per_second IS 'bytes of the requested blocks per second';
+
+CREATE FUNCTION stream_stats()
+RETURNS stream_stats_row
 AS 'MODULE_PATHNAME', 'sst_stream_stats'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION stream_stats() IS
-'What the last completed call of this session did; nulls before the first one.
-function, relation: what was called. stream: what read the blocks. io_method: how the file stream read what was not in the page cache; null if there was nothing. workers: parallel workers that helped; the numbers are of all processes together.
-blocks_requested, blocks_hit, blocks_read: blocks asked for, found in buffers, and read. blocks_private: of those read, blocks that came from the files and went into no buffer. reads, avg_read_bytes: read operations and their average size; null where the server does not tell. advice_calls, avg_advice_bytes: times that the bundled read stream told the kernel of blocks to come, and how much by one call; null on another stream. look_ahead_max: blocks asked for and not yet returned, at most. elapsed_ms: milliseconds. bytes_per_second: of the blocks asked for.
+'Returns what the last completed call of this session read, and how; nulls before the first call. The work of parallel workers is included.
 Takes no lock. Everybody may call it.';
 
-CREATE FUNCTION stat_progress(
-	OUT pid int,
-	OUT datid oid,
-	OUT function text,
-	OUT phase text,
-	OUT relation oid,
-	OUT blocks_done bigint,
-	OUT blocks_total bigint,
-	OUT relations_done bigint,
-	OUT relations_total bigint,
-	OUT bytes_done bigint,
-	OUT bytes_total bigint,
-	OUT bytes_per_second float8,
-	OUT started timestamptz,
-	OUT expected_end timestamptz)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'sst_stat_progress'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+CREATE TYPE stat_get_progress_row AS (
+	pid int,
+	datid oid,
+	relid oid,
+	function text,
+	phase text,
+	blocks_done bigint,
+	blocks_total bigint,
+	relations_done bigint,
+	relations_total bigint,
+	bytes_done bigint,
+	bytes_total bigint,
+	bytes_per_second float8,
+	started timestamptz,
+	expected_end timestamptz);
 
-COMMENT ON FUNCTION stat_progress() IS
-'What calls of these functions are under way, in all sessions: see the view progress.
-Takes no lock. Everybody may call it; of sessions of other roles it shows more than pid and datid to members of pg_read_all_stats only.';
+COMMENT ON TYPE stat_get_progress_row IS 'row of stat_get_progress';
+COMMENT ON COLUMN stat_get_progress_row.pid IS 'process ID of the session';
+COMMENT ON COLUMN stat_get_progress_row.datid IS 'OID of the database';
+COMMENT ON COLUMN stat_get_progress_row.relid IS 'OID of the relation that is being scanned, in the session''s database; null before the first scan';
+COMMENT ON COLUMN stat_get_progress_row.function IS 'function that was called';
+COMMENT ON COLUMN stat_get_progress_row.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
+COMMENT ON COLUMN stat_get_progress_row.blocks_done IS 'blocks of the current scan that were looked at, by all processes';
+COMMENT ON COLUMN stat_get_progress_row.blocks_total IS 'blocks of the current scan';
+COMMENT ON COLUMN stat_get_progress_row.relations_done IS 'relations that the call is done with';
+COMMENT ON COLUMN stat_get_progress_row.relations_total IS 'relations that the call is about; null if not known';
+COMMENT ON COLUMN stat_get_progress_row.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
+COMMENT ON COLUMN stat_get_progress_row.bytes_total IS 'bytes that the call will have looked at; null if not known';
+COMMENT ON COLUMN stat_get_progress_row.bytes_per_second IS 'bytes_done per second since the call began';
+COMMENT ON COLUMN stat_get_progress_row.started IS 'when the call began';
+COMMENT ON COLUMN stat_get_progress_row.expected_end IS 'when the call will end at this rate; null if not known';
 
-CREATE VIEW @extschema@.progress AS
-	SELECT p.pid, p.datid, d.datname, p.function, p.phase, p.relation,
+CREATE FUNCTION stat_get_progress()
+RETURNS SETOF stat_get_progress_row
+AS 'MODULE_PATHNAME', 'sst_stat_get_progress'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+COMMENT ON FUNCTION stat_get_progress() IS
+'Returns a row for each session that is in a call of a streamstat function; use the view stat_progress.
+Takes no lock. Everybody may call it. Of other roles'' sessions, only members of pg_read_all_stats see more than pid and datid.';
+
+CREATE VIEW @extschema@.stat_progress AS
+	SELECT p.pid, p.datid, d.datname, p.relid, p.function, p.phase,
+		CASE WHEN p.bytes_total OPERATOR(pg_catalog.>) 0
+			THEN LEAST(100.0::double precision OPERATOR(pg_catalog.*) p.bytes_done OPERATOR(pg_catalog./) p.bytes_total,
+				100.0::double precision)
+		END AS done_percent,
 		p.blocks_done, p.blocks_total, p.relations_done, p.relations_total,
 		p.bytes_done, p.bytes_total, p.bytes_per_second, p.started,
 		p.expected_end
-	FROM @extschema@.stat_progress() p
+	FROM @extschema@.stat_get_progress() p
 		LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid;
 
-COMMENT ON VIEW @extschema@.progress IS
-'A row for each session, of any database, that is in a call of a function that reads a relation''s pages. Of sessions of other roles, all but pid, datid and datname is null, unless one is a member of pg_read_all_stats.';
-COMMENT ON COLUMN @extschema@.progress.pid IS 'process of the session';
-COMMENT ON COLUMN @extschema@.progress.datid IS 'OID of its database';
-COMMENT ON COLUMN @extschema@.progress.datname IS 'name of its database';
-COMMENT ON COLUMN @extschema@.progress.function IS 'function that was called';
-COMMENT ON COLUMN @extschema@.progress.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
-COMMENT ON COLUMN @extschema@.progress.relation IS 'OID, in the session''s database, of the relation that is being scanned; null before the first';
-COMMENT ON COLUMN @extschema@.progress.blocks_done IS 'blocks of the present scan that were looked at, by all processes';
-COMMENT ON COLUMN @extschema@.progress.blocks_total IS 'blocks of the present scan';
-COMMENT ON COLUMN @extschema@.progress.relations_done IS 'relations that the call is done with';
-COMMENT ON COLUMN @extschema@.progress.relations_total IS 'relations that the call is about; null if not known';
-COMMENT ON COLUMN @extschema@.progress.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
-COMMENT ON COLUMN @extschema@.progress.bytes_total IS 'bytes that the call will have looked at; null if not known (yet)';
-COMMENT ON COLUMN @extschema@.progress.bytes_per_second IS 'bytes_done per second since the call began';
-COMMENT ON COLUMN @extschema@.progress.started IS 'when the call began';
-COMMENT ON COLUMN @extschema@.progress.expected_end IS 'when the call will end if it goes on like this; null if not known';
+COMMENT ON VIEW @extschema@.stat_progress IS
+'A row for each session, of any database, that is in a call of a streamstat function.
+Takes no lock. Everybody may read it. Of other roles'' sessions, only members of pg_read_all_stats see more than pid, datid and datname.';
+COMMENT ON COLUMN @extschema@.stat_progress.pid IS 'process ID of the session';
+COMMENT ON COLUMN @extschema@.stat_progress.datid IS 'OID of the database';
+COMMENT ON COLUMN @extschema@.stat_progress.datname IS 'name of the database';
+COMMENT ON COLUMN @extschema@.stat_progress.relid IS 'OID of the relation that is being scanned, in the session''s database; null before the first scan';
+COMMENT ON COLUMN @extschema@.stat_progress.function IS 'function that was called';
+COMMENT ON COLUMN @extschema@.stat_progress.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
+COMMENT ON COLUMN @extschema@.stat_progress.done_percent IS 'bytes_done in percent of bytes_total';
+COMMENT ON COLUMN @extschema@.stat_progress.blocks_done IS 'blocks of the current scan that were looked at, by all processes';
+COMMENT ON COLUMN @extschema@.stat_progress.blocks_total IS 'blocks of the current scan';
+COMMENT ON COLUMN @extschema@.stat_progress.relations_done IS 'relations that the call is done with';
+COMMENT ON COLUMN @extschema@.stat_progress.relations_total IS 'relations that the call is about; null if not known';
+COMMENT ON COLUMN @extschema@.stat_progress.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
+COMMENT ON COLUMN @extschema@.stat_progress.bytes_total IS 'bytes that the call will have looked at; null if not known';
+COMMENT ON COLUMN @extschema@.stat_progress.bytes_per_second IS 'bytes_done per second since the call began';
+COMMENT ON COLUMN @extschema@.stat_progress.started IS 'when the call began';
+COMMENT ON COLUMN @extschema@.stat_progress.expected_end IS 'when the call will end at this rate; null if not known';
 
-GRANT SELECT ON @extschema@.progress TO PUBLIC;
+GRANT SELECT ON @extschema@.stat_progress TO PUBLIC;
 
 --
 -- Functions with the names, arguments, columns and results of contrib's
@@ -861,67 +1115,73 @@ COMMENT ON FUNCTION pg_prewarm(regclass, text, text, int8, int8) IS
 mode: buffer (into shared buffers), read (reads and keeps nothing) or prefetch (asks the kernel to read, and waits for nothing). fork: main, fsm, vm or init. first_block, last_block: the range, null for the fork''s first and last.
 Takes an AccessShareLock on the relation, and on the table if it is an index, which must not be one that is being built. Needs SELECT on the table.';
 
+
 --
--- Whoever may run pgstattuple''s functions may run these.
+-- Whoever may run pgstattuple's functions may run these.
 --
 
-REVOKE EXECUTE ON FUNCTION btree_stats(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION hash_stats(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION gin_stats(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION brin_stats(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION gist_stats(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION spgist_stats(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION index_stats(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION index_stats_tree(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION table_stats(regclass, text) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION table_stats_tree(regclass, text) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION visibility_summary(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION unfrozen_ranges(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION free_space_summary(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION layout_map(regclass, int) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION sample(regclass, int, bigint, float8, interval) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION reclaim(regclass, int, text, bigint) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION database_report(text, interval, text, float8, bigint) FROM PUBLIC;
-REVOKE EXECUTE ON PROCEDURE run_database_report(text, interval, text, float8, bigint, timestamptz, float8, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION last_database_report() FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION database_report_summary() FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION pgstattuple(text) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION pgstattuple(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION pgstattuple_approx(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION pgstatindex(text) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION pgstatindex(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION pgstathashindex(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION pgstatginindex(regclass) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION pg_relpages(text) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION pg_relpages(regclass) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION
+	btree_stats(regclass),
+	hash_stats(regclass),
+	gin_stats(regclass),
+	brin_stats(regclass),
+	gist_stats(regclass),
+	spgist_stats(regclass),
+	index_stats(regclass),
+	index_stats_tree(regclass),
+	table_stats(regclass, text),
+	table_stats_tree(regclass, text),
+	visibility_map_summary(regclass),
+	unfrozen_ranges(regclass),
+	free_space_map_summary(regclass),
+	layout_map(regclass, int),
+	sample_stats(regclass, int, float8, interval, bigint),
+	bloat(regclass, int, bigint, text),
+	database_report(float8, text, interval, text, bigint),
+	last_database_report(),
+	database_report_summary(),
+	pgstattuple(text),
+	pgstattuple(regclass),
+	pgstattuple_approx(regclass),
+	pgstatindex(text),
+	pgstatindex(regclass),
+	pgstathashindex(regclass),
+	pgstatginindex(regclass),
+	pg_relpages(text),
+	pg_relpages(regclass)
+	FROM PUBLIC;
+REVOKE EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION btree_stats(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION hash_stats(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION gin_stats(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION brin_stats(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION gist_stats(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION spgist_stats(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION index_stats(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION index_stats_tree(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION table_stats(regclass, text) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION table_stats_tree(regclass, text) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION visibility_summary(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION unfrozen_ranges(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION free_space_summary(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION layout_map(regclass, int) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION sample(regclass, int, bigint, float8, interval) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION reclaim(regclass, int, text, bigint) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION database_report(text, interval, text, float8, bigint) TO pg_stat_scan_tables;
-GRANT EXECUTE ON PROCEDURE run_database_report(text, interval, text, float8, bigint, timestamptz, float8, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION last_database_report() TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION database_report_summary() TO pg_stat_scan_tables;
-GRANT SELECT ON @extschema@.metrics, @extschema@.advice TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION pgstattuple(text) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION pgstattuple(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION pgstattuple_approx(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION pgstatindex(text) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION pgstatindex(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION pgstathashindex(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION pgstatginindex(regclass) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION pg_relpages(text) TO pg_stat_scan_tables;
-GRANT EXECUTE ON FUNCTION pg_relpages(regclass) TO pg_stat_scan_tables;
+GRANT EXECUTE ON FUNCTION
+	btree_stats(regclass),
+	hash_stats(regclass),
+	gin_stats(regclass),
+	brin_stats(regclass),
+	gist_stats(regclass),
+	spgist_stats(regclass),
+	index_stats(regclass),
+	index_stats_tree(regclass),
+	table_stats(regclass, text),
+	table_stats_tree(regclass, text),
+	visibility_map_summary(regclass),
+	unfrozen_ranges(regclass),
+	free_space_map_summary(regclass),
+	layout_map(regclass, int),
+	sample_stats(regclass, int, float8, interval, bigint),
+	bloat(regclass, int, bigint, text),
+	database_report(float8, text, interval, text, bigint),
+	last_database_report(),
+	database_report_summary(),
+	pgstattuple(text),
+	pgstattuple(regclass),
+	pgstattuple_approx(regclass),
+	pgstatindex(text),
+	pgstatindex(regclass),
+	pgstathashindex(regclass),
+	pgstatginindex(regclass),
+	pg_relpages(text),
+	pg_relpages(regclass)
+	TO pg_stat_scan_tables;
+GRANT EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) TO pg_stat_scan_tables;
+
+GRANT SELECT ON @extschema@.report_metrics, @extschema@.report_advice TO pg_stat_scan_tables;

@@ -62,7 +62,7 @@ call()	# CASE WHO RELATION
 		heap,*) echo "streamstat.table_stats('$3')" ;;
 		prewarm,contrib) echo "pg_prewarm('$3')" ;;
 		prewarm,*) echo "streamstat.pg_prewarm('$3')" ;;
-		sample-*) echo "streamstat.sample('$3', ${1#sample-}, 1)" ;;
+		sample-*) echo "streamstat.sample_stats('$3', ${1#sample-}, seed => 1)" ;;
 	esac
 }
 

@@ -13,7 +13,7 @@ BEGIN
 	SELECT jsonb_build_object(
 			'version', m.version,
 			'pages_per_range', m.pagesperrange,
-			'index_size', pg_relation_size(index),
+			'bytes', pg_relation_size(index), 'pages', blocks(index),
 			'revmap_pages', count(*) FILTER (WHERE type = 'revmap'),
 			'regular_pages', count(*) FILTER (WHERE type = 'regular'),
 			'new_pages', count(*) FILTER (WHERE type IS NULL),
@@ -21,8 +21,8 @@ BEGIN
 			'ranges', r.ranges,
 			'summarized_ranges', coalesce(sum(summarized), 0),
 			'unsummarized_ranges', greatest(r.ranges - coalesce(sum(summarized), 0), 0),
-			'items', coalesce(sum(items), 0),
-			'placeholders', coalesce(sum(placeholders), 0),
+			'live_items', coalesce(sum(items), 0),
+			'placeholder_items', coalesce(sum(placeholders), 0),
 			'free_bytes', coalesce(sum(free), 0),
 			'avg_density', 100 - 100 * avg(free / usable::float8))
 		INTO result
@@ -103,24 +103,24 @@ END;
 
 -- Nothing: an empty table has no range, and its index a summary of the first one.
 SELECT relname, difference FROM br_differences ORDER BY relname COLLATE "C";
-SELECT version, pages_per_range, index_size, revmap_pages, regular_pages, new_pages, corrupt_pages,
-		first_new_block, first_corrupt_block, ranges, summarized_ranges, unsummarized_ranges, items,
-		placeholders, free_bytes > 8100 AS free, avg_density < 1 AS density
+SELECT version, pages_per_range, bytes, revmap_pages, regular_pages, new_pages, corrupt_pages,
+		first_new_block, first_corrupt_block, ranges, summarized_ranges, unsummarized_ranges, live_items,
+		placeholder_items, free_bytes > 8100 AS free, avg_density < 1 AS density
 	FROM streamstat.brin_stats('br_7') \gx
 
 -- The first range is summarized by and by, the others when asked for.
 SELECT br_insert(1, 1);
-SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, items
+SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, live_items
 	FROM br_differences, streamstat.brin_stats(relname::regclass)
 	ORDER BY relname COLLATE "C";
 SELECT br_insert(2, 1000);
 SELECT blocks('br');
-SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, items
+SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, live_items
 	FROM br_differences, streamstat.brin_stats(relname::regclass)
 	ORDER BY relname COLLATE "C";
 SELECT brin_summarize_range('br_1', 20), brin_summarize_new_values('br_7'),
 	brin_summarize_range('br_bloom', 992);
-SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, items
+SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, live_items
 	FROM br_differences, streamstat.brin_stats(relname::regclass)
 	WHERE relname IN ('br_1', 'br_7', 'br_bloom') ORDER BY relname COLLATE "C";
 
@@ -128,22 +128,22 @@ SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, item
 SET test.fail = on;
 SELECT error_of('SELECT brin_summarize_range(''br_expression'', 32)');
 RESET test.fail;
-SELECT brin_difference('br_expression'), summarized_ranges, items, placeholders
+SELECT brin_difference('br_expression'), summarized_ranges, live_items, placeholder_items
 	FROM streamstat.brin_stats('br_expression');
 
 -- VACUUM summarizes all; growth; the range map gets more pages, in whose way
 -- are regular ones.
 VACUUM (TRUNCATE off) br;
-SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, items, placeholders
+SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, live_items, placeholder_items
 	FROM br_differences, streamstat.brin_stats(relname::regclass)
 	ORDER BY relname COLLATE "C";
 SELECT br_insert(1001, 2900);
-SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, items
+SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges, live_items
 	FROM br_differences, streamstat.brin_stats(relname::regclass)
 	ORDER BY relname COLLATE "C";
 VACUUM (TRUNCATE off) br;
 CREATE INDEX br_built ON br USING brin (i, t) WITH (pages_per_range = 1);
-SELECT relname, difference, revmap_pages, summarized_ranges, unsummarized_ranges, items,
+SELECT relname, difference, revmap_pages, summarized_ranges, unsummarized_ranges, live_items,
 		regular_pages > 0 AS regular, avg_density BETWEEN 1 AND 99 AS density
 	FROM br_differences, streamstat.brin_stats(relname::regclass)
 	ORDER BY relname COLLATE "C";
@@ -151,7 +151,7 @@ SELECT relname, difference, revmap_pages, summarized_ranges, unsummarized_ranges
 -- Summaries thrown away leave unused line pointers, and even empty pages.
 SELECT brin_desummarize_range('br_1', 0), brin_desummarize_range('br_1', 1500);
 SELECT count(brin_desummarize_range('br_built', n)) FROM generate_series(100, 2899) n;
-SELECT relname, difference, summarized_ranges, unsummarized_ranges, items
+SELECT relname, difference, summarized_ranges, unsummarized_ranges, live_items
 	FROM br_differences, streamstat.brin_stats(relname::regclass)
 	WHERE relname IN ('br_1', 'br_built') ORDER BY relname COLLATE "C";
 

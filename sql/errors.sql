@@ -44,9 +44,9 @@ SELECT name, error_of(format('SELECT * FROM streamstat.gist_stats(%L)', name))
 	FROM e_relations ORDER BY ord;
 SELECT name, error_of(format('SELECT * FROM streamstat.spgist_stats(%L)', name))
 	FROM e_relations ORDER BY ord;
-SELECT name, error_of(format('SELECT * FROM streamstat.sample(%L)', name))
+SELECT name, error_of(format('SELECT * FROM streamstat.sample_stats(%L)', name))
 	FROM e_relations ORDER BY ord;
-SELECT name, error_of(format('SELECT * FROM streamstat.reclaim(%L)', name))
+SELECT name, error_of(format('SELECT * FROM streamstat.bloat(%L)', name))
 	FROM e_relations ORDER BY ord;
 
 -- and to those about tables and maps, with indexes that are not valid
@@ -63,14 +63,14 @@ SELECT name, error_of(format('SELECT * FROM streamstat.table_stats(%L)', name))
 	FROM e_relations ORDER BY ord;
 SELECT name, error_of(format('SELECT * FROM streamstat.table_stats_tree(%L)', name))
 	FROM e_relations ORDER BY ord;
-SELECT name, error_of(format('SELECT * FROM streamstat.visibility_summary(%L)', name))
+SELECT name, error_of(format('SELECT * FROM streamstat.visibility_map_summary(%L)', name))
 	FROM e_relations ORDER BY ord;
-SELECT name, error_of(format('SELECT * FROM streamstat.free_space_summary(%L)', name))
+SELECT name, error_of(format('SELECT * FROM streamstat.free_space_map_summary(%L)', name))
 	FROM e_relations ORDER BY ord;
 SELECT name, error_of(format('SELECT * FROM streamstat.layout_map(%L)', name))
 	FROM e_relations ORDER BY ord;
 SELECT count(*) FILTER (WHERE error_of(format('SELECT * FROM streamstat.unfrozen_ranges(%L)', name))
-		IS DISTINCT FROM error_of(format('SELECT * FROM streamstat.visibility_summary(%L)', name))) AS others
+		IS DISTINCT FROM error_of(format('SELECT * FROM streamstat.visibility_map_summary(%L)', name))) AS others
 	FROM e_relations;
 -- No index whatever makes index_stats fail.
 SELECT name, error_of(format('SELECT * FROM streamstat.index_stats(%L)', name))
@@ -80,20 +80,20 @@ SELECT name, i.pages IS NULL AS unread, note
 	WHERE (SELECT relkind IN ('i', 'I') FROM pg_class WHERE oid = name::regclass) ORDER BY ord;
 SELECT count(*) > 100 AS indexes, sum(corrupt_pages) AS corrupt
 	FROM pg_class c, streamstat.index_stats(c.oid) WHERE relkind IN ('i', 'I');
-SELECT relation, method, index_size, note FROM streamstat.index_stats(123456789);
+SELECT relation, access_method, bytes, note FROM streamstat.index_stats(123456789);
 
 -- Ours only
 SELECT call, error_of('SELECT * FROM streamstat.' || call)
 	FROM unnest(ARRAY['table_stats(NULL)', 'table_stats_tree(NULL)',
-		'visibility_summary(NULL)', 'unfrozen_ranges(NULL)', 'free_space_summary(NULL)',
+		'visibility_map_summary(NULL)', 'unfrozen_ranges(NULL)', 'free_space_map_summary(NULL)',
 		'index_stats(NULL)', 'layout_map(NULL)', 'layout_map(''e'', NULL)',
 		'layout_map(''e'', 0)', 'layout_map(''e'', -1)', 'layout_map(''e'', 10001)',
 		'layout_map(''e'', 10000)', 'layout_map(''e'', 1)',
 		'table_stats(''e'', '''')', 'table_stats(''e'', ''yes'')', 'table_stats(''e'', ''SUM'')',
 		'table_stats(''e_part'', ''yes'')', 'table_stats_tree(''e_part'', ''row '')',
 		'table_stats(''e'', NULL)', 'table_stats(''e'', ''no'')', 'table_stats(''e'', ''row'')',
-		'table_stats(123456789)', 'table_stats_tree(123456789)', 'visibility_summary(123456789)',
-		'unfrozen_ranges(123456789)', 'free_space_summary(123456789)', 'layout_map(123456789)',
+		'table_stats(123456789)', 'table_stats_tree(123456789)', 'visibility_map_summary(123456789)',
+		'unfrozen_ranges(123456789)', 'free_space_map_summary(123456789)', 'layout_map(123456789)',
 		'table_stats(''no_such_table'')']) WITH ORDINALITY u(call, ord)
 	ORDER BY ord;
 SELECT error_of('SELECT streamstat.btree_stats(NULL)');
@@ -102,21 +102,21 @@ SELECT error_of('SELECT streamstat.gin_stats(NULL)');
 SELECT error_of('SELECT streamstat.brin_stats(NULL)');
 SELECT error_of('SELECT streamstat.gist_stats(NULL)');
 SELECT error_of('SELECT streamstat.spgist_stats(NULL)');
-SELECT error_of('SELECT streamstat.sample(NULL)');
-SELECT error_of('SELECT streamstat.sample(''e'', NULL)');
-SELECT error_of('SELECT streamstat.sample(''e'', 0)');
-SELECT error_of('SELECT streamstat.sample(''e'', -1)');
+SELECT error_of('SELECT streamstat.sample_stats(NULL)');
+SELECT error_of('SELECT streamstat.sample_stats(''e'', NULL)');
+SELECT error_of('SELECT streamstat.sample_stats(''e'', 0)');
+SELECT error_of('SELECT streamstat.sample_stats(''e'', -1)');
 SELECT error_of('SELECT streamstat.btree_stats(123456789)');
 SELECT error_of('SELECT streamstat.gin_stats(123456789)');
 SELECT error_of('SELECT streamstat.brin_stats(123456789)');
 SELECT error_of('SELECT streamstat.gist_stats(123456789)');
 SELECT error_of('SELECT streamstat.spgist_stats(123456789)');
-SELECT error_of('SELECT streamstat.sample(123456789)');
-SELECT error_of('SELECT streamstat.reclaim(NULL)');
-SELECT error_of('SELECT streamstat.reclaim(''e'', NULL)');
-SELECT error_of('SELECT streamstat.reclaim(''e'', 0)');
-SELECT error_of('SELECT streamstat.reclaim(''e'', with_toast => ''all'')');
-SELECT error_of('SELECT streamstat.reclaim(123456789)');
+SELECT error_of('SELECT streamstat.sample_stats(123456789)');
+SELECT error_of('SELECT streamstat.bloat(NULL)');
+SELECT error_of('SELECT streamstat.bloat(''e'', NULL)');
+SELECT error_of('SELECT streamstat.bloat(''e'', 0)');
+SELECT error_of('SELECT streamstat.bloat(''e'', with_toast => ''all'')');
+SELECT error_of('SELECT streamstat.bloat(123456789)');
 SELECT error_of('SELECT streamstat.btree_stats(''no_such_index'')');
 
 -- Drop-ins: the same errors as contrib's
@@ -213,16 +213,16 @@ GRANT SELECT ON e_privileged TO PUBLIC;
 INSERT INTO e_privileged VALUES
 	('btree_stats(''e_btree'')'), ('hash_stats(''e_hash'')'),
 	('gin_stats(''e_gin'')'), ('brin_stats(''e_brin'')'),
-	('gist_stats(''e_gist'')'), ('spgist_stats(''e_spgist'')'), ('sample(''e'', 10, 1)'),
-	('reclaim(''e'')'), ('reclaim(''e_btree'', 10, ''no'', 1)'),
+	('gist_stats(''e_gist'')'), ('spgist_stats(''e_spgist'')'), ('sample_stats(''e'', 10, seed => 1)'),
+	('bloat(''e'')'), ('bloat(''e_btree'', 10, 1, ''no'')'),
 	('pgstatindex(''e_btree'')'), ('pgstatindex(''e_btree''::regclass)'),
 	('pgstathashindex(''e_hash'')'), ('pgstatginindex(''e_gin'')'),
 	('pg_relpages(''e'')'), ('pg_relpages(''e''::regclass)'),
 	('pg_prewarm(''e'')'), ('pg_prewarm(''e_btree'')'), ('pg_prewarm(''e_seq'')'),
 	('stream_stats()'),
 	('index_stats(''e_gin'')'), ('index_stats_tree(''e_part_i'')'),
-	('table_stats(''e'')'), ('table_stats_tree(''e_part'')'), ('visibility_summary(''e'')'),
-	('unfrozen_ranges(''e'')'), ('free_space_summary(''e'')'), ('layout_map(''e'')'),
+	('table_stats(''e'')'), ('table_stats_tree(''e_part'')'), ('visibility_map_summary(''e'')'),
+	('unfrozen_ranges(''e'')'), ('free_space_map_summary(''e'')'), ('layout_map(''e'')'),
 	('pgstattuple(''e'')'), ('pgstattuple(''e''::regclass)'), ('pgstattuple_approx(''e'')');
 
 SET ROLE regress_streamstat_none;

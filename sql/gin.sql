@@ -48,7 +48,7 @@ BEGIN
 			'version', m.version,
 			'pending_pages', m.n_pending_pages,
 			'pending_tuples', m.n_pending_tuples,
-			'index_size', pg_relation_size(index),
+			'bytes', pg_relation_size(index), 'pages', blocks(index),
 			'entry_internal_pages', count(*) FILTER (WHERE kind = 'entry'),
 			'entry_leaf_pages', count(*) FILTER (WHERE kind = 'entry leaf'),
 			'posting_internal_pages', count(*) FILTER (WHERE kind = 'posting'),
@@ -57,7 +57,7 @@ BEGIN
 			'deleted_pages', count(*) FILTER (WHERE kind = 'deleted'),
 			'new_pages', count(*) FILTER (WHERE kind = 'new'),
 			'corrupt_pages', 0, 'first_new_block', null, 'first_corrupt_block', null,
-			'entries', coalesce(sum(items) FILTER (WHERE kind = 'entry leaf'), 0),
+			'entry_items', coalesce(sum(items) FILTER (WHERE kind = 'entry leaf'), 0),
 			'posting_items', coalesce(sum(tids), 0),
 			'pending_items', coalesce(sum(items) FILTER (WHERE kind = 'pending'), 0),
 			'entry_free_bytes', coalesce(sum(free) FILTER (WHERE kind = 'entry leaf'), 0),
@@ -130,14 +130,14 @@ CREATE VIEW gs_differences AS
 
 -- Nothing, and one row: an empty array and a null have an entry, too.
 SELECT relname, difference FROM gs_differences ORDER BY relname COLLATE "C";
-SELECT version, pending_pages, pending_tuples, index_size, entry_internal_pages, entry_leaf_pages,
+SELECT version, pending_pages, pending_tuples, bytes, entry_internal_pages, entry_leaf_pages,
 		posting_internal_pages, posting_leaf_pages, pending_list_pages, deleted_pages, new_pages,
-		corrupt_pages, first_new_block, first_corrupt_block, entries, posting_items, pending_items,
+		corrupt_pages, first_new_block, first_corrupt_block, entry_items, posting_items, pending_items,
 		entry_free_bytes = free_bytes AS free, posting_free_bytes, pending_free_bytes,
 		entry_leaf_density < 0.1 AS density, posting_leaf_density, leaf_fragmentation
 	FROM streamstat.gin_stats('gs_slow') \gx
 INSERT INTO gs VALUES ('{}', 'no', 'some words', '{"a": null}'), (null, null, null, null);
-SELECT relname, difference, entries, pending_items, posting_items
+SELECT relname, difference, entry_items, pending_items, posting_items
 	FROM gs_differences, streamstat.gin_stats(relname::regclass)
 	ORDER BY relname COLLATE "C";
 
@@ -147,7 +147,7 @@ INSERT INTO gs SELECT ARRAY[0, n % 7, n + 10], 't' || n,
 		jsonb_build_object('k', n % 4000, 'all', 1)
 	FROM (SELECT g * 7919 % 12007 AS n FROM generate_series(1, 12006) g) g;
 CREATE INDEX gs_built ON gs USING gin (a);
-SELECT relname, difference, entries, posting_items, pending_items,
+SELECT relname, difference, entry_items, posting_items, pending_items,
 		entry_internal_pages > 0 AS entry_tree, posting_internal_pages > 0 AS posting_trees,
 		posting_leaf_pages > 0 AS posting_leaves, pending_list_pages > 1 AS pending,
 		leaf_fragmentation > 0 AS fragmentation
@@ -160,14 +160,14 @@ SELECT pending_pages = pending_list_pages AS as_metapage, pending_tuples
 SELECT gin_clean_pending_list('gs_fast') > 10 AS flushed;
 SELECT gin_difference('gs_fast'), s.pending_pages, s.pending_list_pages, s.pending_items,
 		s.pending_free_bytes, s.deleted_pages > 10 AS deleted,
-		s.entries = b.entries AS entries
+		s.entry_items = b.entry_items AS entries
 	FROM streamstat.gin_stats('gs_fast') s, streamstat.gin_stats('gs_built') b;
 
 -- A key in so many rows that its posting tree has a root above many leaves
 CREATE TABLE gs_frequent (a int[]) WITH (autovacuum_enabled = off);
 INSERT INTO gs_frequent SELECT ARRAY[1] FROM generate_series(1, 110000);
 CREATE INDEX gs_frequent_a ON gs_frequent USING gin (a);
-SELECT gin_difference('gs_frequent_a'), entries, posting_items, posting_internal_pages,
+SELECT gin_difference('gs_frequent_a'), entry_items, posting_items, posting_internal_pages,
 		posting_leaf_pages > 10 AS leaves, posting_leaf_density > 50 AS density
 	FROM streamstat.gin_stats('gs_frequent_a');
 
@@ -184,7 +184,7 @@ SELECT difference, count(*), CASE WHEN difference <> 'none' THEN min(relname) EN
 -- all rows gone: the trees stay
 DELETE FROM gs_frequent;
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) gs_frequent;
-SELECT gin_difference('gs_frequent_a'), entries, posting_items, posting_leaf_pages > 0 AS leaves
+SELECT gin_difference('gs_frequent_a'), entry_items, posting_items, posting_leaf_pages > 0 AS leaves
 	FROM streamstat.gin_stats('gs_frequent_a');
 -- and are filled again, from pages that were freed, so in another order
 INSERT INTO gs SELECT ARRAY[0, n % 7, n], 't' || n FROM generate_series(20000, 24000) n;

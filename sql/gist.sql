@@ -10,7 +10,7 @@ DECLARE
 	result jsonb;
 BEGIN
 	SELECT jsonb_build_object(
-			'index_size', pg_relation_size(index),
+			'bytes', pg_relation_size(index), 'pages', blocks(index),
 			'internal_pages', count(*) FILTER (WHERE kind = 'internal'),
 			'leaf_pages', count(*) FILTER (WHERE kind = 'leaf'),
 			'deleted_pages', count(*) FILTER (WHERE kind = 'deleted'),
@@ -84,7 +84,7 @@ END;
 
 -- Nothing: the root is a leaf page.  Then one page, with a row of nulls
 SELECT relname, difference FROM gi_differences ORDER BY relname COLLATE "C";
-SELECT index_size, internal_pages, leaf_pages, deleted_pages, new_pages, corrupt_pages,
+SELECT bytes, internal_pages, leaf_pages, deleted_pages, new_pages, corrupt_pages,
 		first_new_block, first_corrupt_block, live_items, dead_items,
 		free_bytes > 8100 AS free, avg_leaf_density < 0.1 AS density
 	FROM streamstat.gist_stats('gi_point') \gx

@@ -54,7 +54,7 @@ SELECT prewarm('p', mode, 'main', blocks - 1, NULL) AS last_one,
 -- Defaults: into shared buffers, the main fork, all of it
 SELECT streamstat.pg_prewarm('p') = streamstat.pg_relpages('p');
 SELECT blocks_requested = streamstat.pg_relpages('p') AS requested,
-		blocks_hit = blocks_requested AS hit, blocks_read
+		blocks_hit = blocks_requested AS hit, blocks_missed
 	FROM (SELECT streamstat.pg_prewarm('p') IS NOT NULL OFFSET 0) c, streamstat.stream_stats();
 
 -- Reading and prefetching put nothing into shared buffers.  The build of a

@@ -54,8 +54,8 @@ CREATE TABLE w_parallel WITH (fillfactor = 10, autovacuum_enabled = off)
 
 CREATE TABLE w_calls (ord serial, call text);
 INSERT INTO w_calls (call) VALUES
-	('btree_stats(''w_i'')'), ('hash_stats(''w_hash'')'), ('sample(''w'')'),
-	('sample(''w'', 10)'), ('sample(''w_i'')'), ('sample(''w_hash'')'),
+	('btree_stats(''w_i'')'), ('hash_stats(''w_hash'')'), ('sample_stats(''w'')'),
+	('sample_stats(''w'', 10)'), ('sample_stats(''w_i'')'), ('sample_stats(''w_hash'')'),
 	('pgstatindex(''w_i'')'), ('pgstatindex(''w_i''::regclass)'),
 	('pgstathashindex(''w_hash'')'), ('pgstatginindex(''w_gin'')'), ('pg_relpages(''w'')'),
 	('pg_relpages(''w_i''::regclass)'), ('pg_prewarm(''w'')'),
@@ -63,18 +63,18 @@ INSERT INTO w_calls (call) VALUES
 	('table_stats(''w'')'), ('table_stats(''w'', ''row'')'), ('table_stats(''w'', ''sum'')'),
 	('table_stats_tree(''w'')'), ('pgstattuple(''w'')'), ('pgstattuple(''w''::regclass)'),
 	('pgstattuple_approx(''w'')'), ('pgstattuple(''w_i'')'), ('pgstattuple(''w_hash'')'),
-	('visibility_summary(''w'')'), ('unfrozen_ranges(''w'')'), ('free_space_summary(''w'')'),
-	('free_space_summary(''w_i'')'), ('layout_map(''w'')'), ('layout_map(''w_i'')'),
+	('visibility_map_summary(''w'')'), ('unfrozen_ranges(''w'')'), ('free_space_map_summary(''w'')'),
+	('free_space_map_summary(''w_i'')'), ('layout_map(''w'')'), ('layout_map(''w_i'')'),
 	('layout_map(''w_gin'')'), ('index_stats(''w_i'')'), ('index_stats(''w_hash'')'),
 	('index_stats(''w_gin'')'), ('table_stats(''w_large'')'),
 	('pgstattuple_approx(''w_large'')'), ('gin_stats(''w_gin'')'), ('brin_stats(''w_brin'')'),
-	('sample(''w_gin'')'), ('gist_stats(''w_gist'')'), ('spgist_stats(''w_spgist'')'),
-	('sample(''w_gist'')'), ('sample(''w_spgist'')'), ('sample(''w_brin'')'),
-	('reclaim(''w_large'')'), ('reclaim(''w_i'')'), ('reclaim(''w_hash'')'), ('reclaim(''w_brin'')'),
-	('reclaim(''w_gin'')'), ('reclaim(''w_gist'')'), ('reclaim(''w_spgist'')'), ('reclaim(''w'')'),
+	('sample_stats(''w_gin'')'), ('gist_stats(''w_gist'')'), ('spgist_stats(''w_spgist'')'),
+	('sample_stats(''w_gist'')'), ('sample_stats(''w_spgist'')'), ('sample_stats(''w_brin'')'),
+	('bloat(''w_large'')'), ('bloat(''w_i'')'), ('bloat(''w_hash'')'), ('bloat(''w_brin'')'),
+	('bloat(''w_gin'')'), ('bloat(''w_gist'')'), ('bloat(''w_spgist'')'), ('bloat(''w'')'),
 	('table_stats_tree(''w_part'')'), ('index_stats_tree(''w_part_pkey'')'),
-	('database_report(''1 MB'', seed => 1)'), ('last_database_report()'), ('database_report_summary()'),
-	('metrics'), ('advice'), ('progress'), ('stat_progress()'), ('stream_stats()'),
+	('database_report(budget => ''1 MB'', seed => 1)'), ('last_database_report()'), ('database_report_summary()'),
+	('report_metrics'), ('report_advice'), ('stat_progress'), ('stat_get_progress()'), ('stream_stats()'),
 	('table_stats(''w_parallel'')');
 
 -- Pages in shared buffers that are to be written, of the tables and all they have
@@ -121,12 +121,10 @@ LANGUAGE plpgsql AS $$
 DECLARE
 	dirty int8 := dirty_pages();
 	position pg_lsn;
-	a timestamptz; b float8; c text; d int8; e int8; f int8; g int8;
-	h int8; i int8; j int8; k int8; l int8; m int8; n int8;
 BEGIN
 	FOR try IN 1..3 LOOP
 		position := pg_current_wal_insert_lsn();
-		CALL streamstat.run_database_report('1MB', '1 min', NULL, 2, 1, a, b, c, d, e, f, g, h, i, j, k, l, m, n);
+		CALL streamstat.run_database_report(budget => '1MB', max_time => '1 min', seed => 1);
 		wal := pg_current_wal_insert_lsn() - position;
 		EXIT WHEN wal = 0;
 	END LOOP;

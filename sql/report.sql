@@ -4,8 +4,8 @@
 SET client_min_messages = warning;
 
 -- Nothing before the first report.
-SELECT num_nulls(started, elapsed_ms, ended_by, relations, exact, sampled, skipped,
-		bytes_total, bytes_read, bytes_skipped, bytes_left, bytes_back, bytes_back_low, bytes_back_high)
+SELECT num_nulls(started, elapsed_ms, ended_by, relations, exact_relations, sampled_relations, skipped_relations,
+		bytes_total, bytes_read, bytes_skipped, bytes_left, reclaimable_bytes, reclaimable_bytes_low, reclaimable_bytes_high)
 	FROM streamstat.database_report_summary();
 SELECT count(*) FROM streamstat.last_database_report();
 
@@ -14,57 +14,54 @@ INSERT INTO report_t SELECT g, repeat('x', 100) FROM generate_series(1, 20000) g
 CREATE INDEX report_t_hash ON report_t USING hash (i);
 DELETE FROM report_t WHERE i % 2 = 0;
 
-SELECT relation, schema_name, name, parent, parent_name, kind, access_method, method,
+SELECT relation, schema_name, relation_name, parent, parent_name, kind, access_method, measured,
 		bytes = pg_relation_size(relation) AS bytes, bytes_read >= bytes AS bytes_read,
 		free_percent BETWEEN free_percent_low AND free_percent_high AS free,
 		free_percent_low = free_percent_high AS free_exact, last_vacuum
-	FROM streamstat.database_report('1GB', '10 min', margin => 0) WHERE 'report_t'::regclass IN (relation, parent) AND kind <> 'toast table'
-	ORDER BY name COLLATE "C";
+	FROM streamstat.database_report(budget => '1GB', max_time => '10 min', margin => 0) WHERE 'report_t'::regclass IN (relation, parent) AND kind <> 'toast table'
+	ORDER BY relation_name COLLATE "C";
 SELECT abs(r.free_percent - 100.0 * s.free_space / s.table_len) < 1e-6 AS free
 	FROM streamstat.last_database_report() r, streamstat.pgstattuple('report_t') s WHERE r.relation = 'report_t'::regclass;
 
 -- What VACUUM makes of dead rows is free space.
 VACUUM report_t;
 SELECT free_percent > 40 AS free, dead_percent = 0 AS dead, last_vacuum <= now() + interval '1 hour' AS last_vacuum
-	FROM streamstat.database_report(margin => 0) WHERE name = 'report_t';
+	FROM streamstat.database_report(margin => 0) WHERE relation_name = 'report_t';
 
 -- The sums are those of the rows.
-SELECT s.relations = count(*) AS relations, s.exact + s.sampled + s.skipped = count(*) AS methods,
+SELECT s.relations = count(*) AS relations, s.exact_relations + s.sampled_relations + s.skipped_relations = count(*) AS measured,
 		s.bytes_total = sum(r.bytes) AS total, s.bytes_read = sum(r.bytes_read) AS read,
-		coalesce(s.bytes_back = sum(r.bytes_back), true) AS back, s.ended_by, s.bytes_left <= s.bytes_skipped AS nothing_left,
+		coalesce(s.reclaimable_bytes = sum(r.reclaimable_bytes), true) AS back, s.ended_by, s.bytes_left <= s.bytes_skipped AS nothing_left,
 		s.elapsed_ms > 0 AS elapsed, s.started BETWEEN now() - interval '1 hour' AND clock_timestamp() AS started
 	FROM streamstat.database_report_summary() s, streamstat.last_database_report() r
-	GROUP BY s.relations, s.exact, s.sampled, s.skipped, s.bytes_total, s.bytes_read, s.bytes_back, s.ended_by,
+	GROUP BY s.relations, s.exact_relations, s.sampled_relations, s.skipped_relations, s.bytes_total, s.bytes_read, s.reclaimable_bytes, s.ended_by,
 		s.bytes_skipped, s.bytes_left, s.elapsed_ms, s.started;
 
--- The procedure gives the summary.
-\t on
-\o /dev/null
-CALL streamstat.run_database_report('64kB', seed => 1);
-\o
-\t off
-SELECT ended_by, bytes_read, skipped > 100 AS skipped FROM streamstat.database_report_summary();
+-- The procedure returns nothing: the summary has its result.
+CALL streamstat.run_database_report(budget => '64kB', seed => 1);
+SELECT ended_by, bytes_read, skipped_relations > 100 AS skipped FROM streamstat.database_report_summary();
 
 -- The views
 SELECT metric, count(*) > 0 AS some, bool_and(value IS NOT NULL) AS known
-	FROM streamstat.metrics WHERE relation = 'report_t' AND metric !~ 'rebuilt|reclaimable' GROUP BY metric ORDER BY metric COLLATE "C";
-SELECT count(*) <= 20 AS rows, coalesce(bool_and(rank BETWEEN 1 AND 20 AND command IS NOT NULL), true) AS commands FROM streamstat.advice;
+	FROM streamstat.report_metrics WHERE relation_name = 'report_t' AND metric !~ 'predicted|reclaimable' GROUP BY metric ORDER BY metric COLLATE "C";
+SELECT count(*) <= 20 AS rows, coalesce(bool_and(rank BETWEEN 1 AND 20 AND command IS NOT NULL), true) AS commands FROM streamstat.report_advice;
+
+-- Without limits of its own: 2 points, 1 GB, 60 seconds
+SELECT count(*) > 0 AS rows FROM streamstat.database_report(margin => NULL, budget => '0', max_time => NULL, max_rate => NULL, seed => NULL);
 
 -- Errors
-SELECT count(*) FROM streamstat.database_report(NULL);
-SELECT count(*) FROM streamstat.database_report('-1 MB');
-SELECT count(*) FROM streamstat.database_report('much');
-SELECT count(*) FROM streamstat.database_report(max_time => NULL);
+SELECT count(*) FROM streamstat.database_report(budget => NULL);
+SELECT count(*) FROM streamstat.database_report(budget => '-1 MB');
+SELECT count(*) FROM streamstat.database_report(budget => 'much');
 SELECT count(*) FROM streamstat.database_report(max_time => '-1 s');
 SELECT count(*) FROM streamstat.database_report(max_rate => '0');
 SELECT count(*) FROM streamstat.database_report(max_rate => '-1');
 SELECT count(*) FROM streamstat.database_report(max_rate => 'fast');
-SELECT count(*) FROM streamstat.database_report(margin => NULL);
 SELECT count(*) FROM streamstat.database_report(margin => -1);
 SELECT count(*) FROM streamstat.database_report(margin => 'NaN');
-CALL streamstat.run_database_report('-1');
+CALL streamstat.run_database_report(budget => '-1');
 -- ... that leave the last report alone
 SELECT ended_by FROM streamstat.database_report_summary();
-SELECT count(*) > 0 AS rows FROM streamstat.database_report('0', '1000000 years', margin => 0);
+SELECT count(*) > 0 AS rows FROM streamstat.database_report(budget => '0', max_time => '1000000 years', margin => 0);
 
 DROP TABLE report_t;

@@ -248,14 +248,32 @@ BEGIN ATOMIC
 			OR abs(o::float8 - t::float8) > 1e-6;
 END;
 
+-- A row of ours with the names and the rounding of pgstattuple
+CREATE FUNCTION as_contrib(ours jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE
+BEGIN ATOMIC
+	SELECT ours || jsonb_object_agg(theirs, CASE
+			WHEN decimals IS NULL THEN ours -> name
+			ELSE coalesce(to_jsonb(round((ours ->> name)::numeric, decimals)), nothing) END)
+		FROM (VALUES ('index_size', 'bytes', NULL::int, NULL::jsonb), ('table_len', 'bytes', NULL, NULL),
+			('tuple_count', 'live_tuples', NULL, NULL), ('tuple_len', 'live_tuple_bytes', NULL, NULL),
+			('tuple_percent', 'live_tuple_percent', 2, '0'),
+			('dead_tuple_count', 'dead_tuples', NULL, NULL), ('dead_tuple_len', 'dead_tuple_bytes', NULL, NULL),
+			('dead_tuple_percent', 'dead_tuple_percent', 2, '0'),
+			('free_space', 'free_bytes', NULL, NULL), ('free_percent', 'free_percent', 2, '0'),
+			('avg_leaf_density', 'avg_leaf_density', 2, '"NaN"'),
+			('leaf_fragmentation', 'leaf_fragmentation', 2, '"NaN"')) n (theirs, name, decimals, nothing)
+		WHERE ours ? name;
+END;
+
 -- A sample of all blocks has to say the same.
 CREATE FUNCTION sample_differs(index regclass, ours jsonb) RETURNS text
 LANGUAGE sql
 BEGIN ATOMIC
-	SELECT CASE WHEN bool_and(exact) AND bool_and(blocks_sampled = blocks(index))
+	SELECT CASE WHEN bool_and(measured = 'exact') AND bool_and(blocks_read = blocks(index))
 		THEN numbers_differ(ours, jsonb_object_agg(statistic, estimate))
 		ELSE 'not all blocks' END
-		FROM streamstat.sample(index, 1000000);
+		FROM streamstat.sample_stats(index, 1000000);
 END;
 
 -- The same for each function about an index of the kind
@@ -274,7 +292,7 @@ BEGIN
 			  UNION ALL
 			  SELECT 'btree_stats', CASE WHEN i.new_pages + i.corrupt_pages = 0
 					AND i.first_new_block IS NULL AND i.first_corrupt_block IS NULL
-					THEN difference(to_jsonb(i), theirs)
+					THEN difference(as_contrib(to_jsonb(i)), theirs)
 					ELSE 'damaged pages' END
 				FROM streamstat.btree_stats(index) i) u(which, d);
 END
@@ -293,7 +311,8 @@ BEGIN
 			  SELECT 'hash_stats', CASE WHEN i.corrupt_pages = 0
 					AND i.first_corrupt_block IS NULL
 					AND (i.first_new_block IS NULL) = (i.new_pages = 0)
-					THEN difference(to_jsonb(i), theirs)
+					THEN difference(to_jsonb(i) || jsonb_build_object('index_size', bytes,
+						'free_percent', coalesce(free_percent, 0)), theirs)
 					ELSE 'damaged pages' END
 				FROM streamstat.hash_stats(index) i) u(which, d);
 END

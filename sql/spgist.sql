@@ -29,7 +29,7 @@ DECLARE
 	result jsonb;
 BEGIN
 	SELECT jsonb_build_object(
-			'index_size', pg_relation_size(index),
+			'bytes', pg_relation_size(index), 'pages', blocks(index),
 			'inner_pages', count(*) FILTER (WHERE kind = 'inner'),
 			'leaf_pages', count(*) FILTER (WHERE kind = 'leaf'),
 			'nulls_pages', count(*) FILTER (WHERE bits & 8 <> 0 AND kind IN ('leaf', 'inner')),
@@ -115,7 +115,7 @@ END;
 -- Nothing: a metapage, and two roots that are leaf pages.  Then some rows, and
 -- one of nulls
 SELECT relname, difference FROM sp_differences ORDER BY relname COLLATE "C";
-SELECT index_size, inner_pages, leaf_pages, nulls_pages, deleted_pages, new_pages, corrupt_pages,
+SELECT bytes, inner_pages, leaf_pages, nulls_pages, deleted_pages, new_pages, corrupt_pages,
 		first_new_block, first_corrupt_block, live_items, dead_items, redirect_items,
 		placeholder_items, free_bytes > 16200 AS free, inner_free_bytes,
 		avg_leaf_density < 0.1 AS density, avg_inner_density

@@ -19,15 +19,15 @@ LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE 'SELECT count(*) FROM streamstat.' || call;
 	RETURN QUERY SELECT s.function, s.relation, s.blocks_requested = blocks,
-			s.blocks_hit + s.blocks_read = s.blocks_requested,
+			s.blocks_hit + s.blocks_missed = s.blocks_requested,
 			s.look_ahead_max BETWEEN 1 AND s.blocks_requested,
 			s.elapsed_ms > 0,
 			abs(s.bytes_per_second * s.elapsed_ms / 1000 / 8192 - blocks) < 0.001,
 			s.reads IS NULL AND s.avg_read_bytes IS NULL OR
-			s.reads BETWEEN 0 AND s.blocks_read AND
+			s.reads BETWEEN 0 AND s.blocks_missed AND
 			coalesce(CASE s.stream WHEN 'file stream' THEN
 				s.reads * s.avg_read_bytes > s.blocks_private * 8192 - 0.001 ELSE
-				abs(s.reads * s.avg_read_bytes - s.blocks_read * 8192) < 0.001 END,
+				abs(s.reads * s.avg_read_bytes - s.blocks_missed * 8192) < 0.001 END,
 				s.reads = 0),
 			s.advice_calls IS NULL AND s.avg_advice_bytes IS NULL AND
 				s.stream = 'read stream of the server' OR
@@ -44,9 +44,9 @@ CREATE TABLE s_calls AS SELECT * FROM (VALUES
 		('pgstatindex(''s_i''::regclass)', blocks('s_i')),
 		('pgstathashindex(''s_hash'')', blocks('s_hash')),
 		('pgstatginindex(''s_gin'')', 1),
-		('sample(''s'', 100, 1)', 100),
-		('sample(''s'')', blocks('s')),
-		('sample(''s_i'', 1, 1)', 1),
+		('sample_stats(''s'', 100, seed => 1)', 100),
+		('sample_stats(''s'')', blocks('s')),
+		('sample_stats(''s_i'', 1, seed => 1)', 1),
 		('pg_prewarm(''s'')', blocks('s')),
 		('pg_prewarm(''s'', ''buffer'', ''main'', 7, 16)', 10)) c(call, blocks);
 SET streamstat.io_path = buffer;
@@ -75,8 +75,8 @@ CREATE INDEX s_cold_too ON s (t, i);
 SET streamstat.io_combine_limit = '64kB';
 SET streamstat.io_concurrency = 4;
 SELECT count(*) FROM streamstat.btree_stats('s_cold');
-SELECT blocks_read = blocks_requested AS cold,
-		coalesce(reads >= blocks_read / 8 AND avg_read_bytes <= 8 * 8192, server_version() = 17) AS reads,
+SELECT blocks_missed = blocks_requested AS cold,
+		coalesce(reads >= blocks_missed / 8 AND avg_read_bytes <= 8 * 8192, server_version() = 17) AS reads,
 		coalesce(avg_advice_bytes <= 8 * 8192, stream = 'read stream of the server') AS advice,
 		look_ahead_max BETWEEN 8 AND (4 + 2) * 8 AS look_ahead
 	FROM streamstat.stream_stats();
@@ -85,8 +85,8 @@ SELECT blocks_read = blocks_requested AS cold,
 SET streamstat.io_path = file;
 SELECT count(*) FROM streamstat.btree_stats('s_cold_too');
 SELECT count(*) FROM streamstat.btree_stats('s_cold_too');
-SELECT stream, blocks_read = blocks_requested AND blocks_private = blocks_read AS cold,
-		reads BETWEEN blocks_read / 8 AND blocks_read / 8 + 1 AS reads, avg_read_bytes <= 8 * 8192 AS sizes,
+SELECT stream, blocks_missed = blocks_requested AND blocks_private = blocks_missed AS cold,
+		reads BETWEEN blocks_missed / 8 AND blocks_missed / 8 + 1 AS reads, avg_read_bytes <= 8 * 8192 AS sizes,
 		look_ahead_max BETWEEN 8 AND 4 * 8 AS look_ahead
 	FROM streamstat.stream_stats();
 RESET streamstat.io_combine_limit;
@@ -129,7 +129,7 @@ SET streamstat.io_concurrency = 77;
 SET streamstat.io_combine_limit = '32kB';
 BEGIN;
 SELECT count(*) FROM streamstat.btree_stats('s_cold');
-SELECT count(*) FROM streamstat.sample('s', 10);
+SELECT count(*) FROM streamstat.sample_stats('s', 10);
 SELECT count(*) FROM streamstat.pgstatindex('s_cold');
 SELECT streamstat.pg_prewarm('s') > 0 AS prewarmed;
 SELECT count(*) FROM pg_settings JOIN s_settings b USING (name)

@@ -69,11 +69,11 @@ BEGIN
 					bool_and(lp_flags <> 0) AS all_used
 				FROM item GROUP BY blkno) i USING (blkno)
 		)
-		SELECT pg_relation_size(rel) AS table_len,
+		SELECT pg_relation_size(rel) AS bytes,
 			blocks(rel) AS pages,
 			(SELECT count(*) FROM page WHERE new) AS new_pages,
 			(SELECT min(blkno) FROM page WHERE new) AS first_new_block,
-			(SELECT coalesce(max(bytes), 0) FROM free) AS largest_free_space,
+			(SELECT coalesce(max(bytes), 0) FROM free) AS largest_free_bytes,
 			(SELECT count(*) FROM item WHERE lp_flags = 0) AS unused_line_pointers,
 			(SELECT count(*) FROM item WHERE lp_flags = 2) AS redirect_line_pointers,
 			(SELECT count(*) FROM item WHERE lp_flags = 3) AS dead_line_pointers,
@@ -81,10 +81,10 @@ BEGIN
 				WHERE xmin <> 'aborted' AND xmax <> 'committed') AS truncatable_pages,
 			t.*
 		FROM (
-			SELECT count(*) FILTER (WHERE live) AS tuple_count,
-				coalesce(sum(lp_len) FILTER (WHERE live), 0) AS tuple_len,
-				count(*) FILTER (WHERE NOT live) AS dead_tuple_count,
-				coalesce(sum(lp_len) FILTER (WHERE NOT live), 0) AS dead_tuple_len,
+			SELECT count(*) FILTER (WHERE live) AS live_tuples,
+				coalesce(sum(lp_len) FILTER (WHERE live), 0) AS live_tuple_bytes,
+				count(*) FILTER (WHERE NOT live) AS dead_tuples,
+				coalesce(sum(lp_len) FILTER (WHERE NOT live), 0) AS dead_tuple_bytes,
 				count(*) FILTER (WHERE live AND xmin = 'in progress') AS insert_in_progress_tuples,
 				count(*) FILTER (WHERE xmin <> 'aborted' AND xmax = 'in progress')
 					AS delete_in_progress_tuples
@@ -113,20 +113,19 @@ BEGIN
 			GROUP BY island
 		)
 		SELECT blocks(rel) AS pages,
-			v.all_visible, v.all_frozen,
 			v.all_visible AS all_visible_pages, v.all_frozen AS all_frozen_pages,
 			(SELECT count(*) FROM range) AS unfrozen_ranges,
-			(SELECT coalesce(max(last_block - first_block + 1), 0) FROM range) AS largest_unfrozen_range,
+			(SELECT coalesce(max(last_block - first_block + 1), 0) FROM range) AS largest_unfrozen_range_pages,
 			(SELECT jsonb_agg(r ORDER BY first_block) FROM range r) AS ranges,
 			0 AS corrupt_map_pages,
 			f.*,
-			fsm_free_space AS free_space, fsm_pages_with_free_space AS pages_with_free_space,
-			fsm_largest_free_space AS largest_free_space,
-			100.0::float8 * fsm_free_space / nullif(pg_relation_size(rel), 0) AS free_percent
+			fsm_free_bytes AS free_bytes, fsm_nonfull_pages AS nonfull_pages,
+			fsm_largest_free_bytes AS largest_free_bytes,
+			100.0::float8 * fsm_free_bytes / nullif(pg_relation_size(rel), 0) AS free_percent
 		FROM contrib.pg_visibility_map_summary(rel) v,
-			(SELECT coalesce(sum(free), 0) AS fsm_free_space,
-				count(*) FILTER (WHERE free > 0) AS fsm_pages_with_free_space,
-				coalesce(max(free), 0) AS fsm_largest_free_space
+			(SELECT coalesce(sum(free), 0) AS fsm_free_bytes,
+				count(*) FILTER (WHERE free > 0) AS fsm_nonfull_pages,
+				coalesce(max(free), 0) AS fsm_largest_free_bytes
 			 FROM block) f
 	) s;
 	RETURN result;
@@ -178,11 +177,11 @@ BEGIN
 		SELECT result || jsonb_build_object('approx', to_jsonb(t)) INTO result
 			FROM streamstat.pgstattuple_approx(rel) t;
 		SELECT result || jsonb_build_object('visibility', to_jsonb(t)) INTO result
-			FROM streamstat.visibility_summary(rel) t;
+			FROM streamstat.visibility_map_summary(rel) t;
 		SELECT result || jsonb_build_object('ranges', jsonb_build_object('ranges', jsonb_agg(t))) INTO result
 			FROM streamstat.unfrozen_ranges(rel) t;
 		SELECT result || jsonb_build_object('free', to_jsonb(t)) INTO result
-			FROM streamstat.free_space_summary(rel) t;
+			FROM streamstat.free_space_map_summary(rel) t;
 	END IF;
 	RETURN result;
 END
@@ -199,8 +198,8 @@ DECLARE
 	maps jsonb;
 	result text[];
 BEGIN
-	result := ARRAY[differs('text', 9, o -> 'text', o -> 'stats'),
-		differs('regclass', 9, o -> 'regclass', o -> 'stats'),
+	result := ARRAY[differs('text', 9, o -> 'text', as_contrib(o -> 'stats')),
+		differs('regclass', 9, o -> 'regclass', as_contrib(o -> 'stats')),
 		differs('stats', 1, o -> 'stats', '{"corrupt_pages": 0}')];
 	IF have_table_oracles() THEN
 		pages := contrib_pages(rel);
@@ -209,7 +208,7 @@ BEGIN
 			maps := contrib_maps(rel);
 			SELECT result || differs('approx', 10, o -> 'approx', to_jsonb(t)) INTO result
 				FROM contrib.pgstattuple_approx(rel) t;
-			result := result || differs('maps', 6, o -> 'stats', maps - 'free_space' - 'free_percent' - 'largest_free_space')
+			result := result || differs('maps', 6, o -> 'stats', maps - 'free_bytes' - 'free_percent' - 'largest_free_bytes')
 				|| differs('visibility', 6, o -> 'visibility', maps)
 				|| differs('ranges', 1, o -> 'ranges', maps)
 				|| differs('free', 6, o -> 'free', maps);
@@ -233,7 +232,7 @@ CREATE FUNCTION look(rel regclass, OUT difference text, OUT live int8,
 LANGUAGE plpgsql AS $$
 BEGIN
 	difference := table_difference(rel);
-	SELECT tuple_count, dead_tuple_count, recently_dead_tuples,
+	SELECT live_tuples, dead_tuples, recently_dead_tuples,
 			insert_in_progress_tuples, delete_in_progress_tuples
 		INTO live, dead, recent, ins, del
 		FROM streamstat.table_stats(rel) t;
@@ -281,15 +280,15 @@ SELECT truncatable_pages > 4 AS truncatable, truncatable_pages < pages AS not_al
 	FROM streamstat.table_stats('th');
 VACUUM (FREEZE, TRUNCATE off) th;
 SELECT * FROM look('th');
-SELECT all_frozen_pages = pages AS frozen, fsm_free_space > 0 AS free,
+SELECT all_frozen_pages = pages AS frozen, fsm_free_bytes > 0 AS free,
 		truncatable_pages > 4 AS truncatable
 	FROM streamstat.table_stats('th');
 -- runs of pages that are not all-frozen
 DELETE FROM th WHERE i IN (200, 1000, 1900);
 SELECT * FROM look('th');
-SELECT all_visible = all_frozen AND all_frozen = pages - 3 AS frozen, unfrozen_ranges,
-		largest_unfrozen_range
-	FROM streamstat.visibility_summary('th');
+SELECT all_visible_pages = all_frozen_pages AND all_frozen_pages = pages - 3 AS frozen, unfrozen_ranges,
+		largest_unfrozen_range_pages
+	FROM streamstat.visibility_map_summary('th');
 SELECT count(*), bool_and(first_block <= last_block) FROM streamstat.unfrozen_ranges('th');
 VACUUM th;
 SELECT * FROM look('th');
@@ -307,10 +306,10 @@ VACUUM (FREEZE) th_large;
 UPDATE th_large SET i = -i WHERE i IN (1, 2, 100, 1000, 1001, 1002, 4199);
 DELETE FROM th_large WHERE i = 4000;
 SELECT * FROM look('th_large');
-SELECT pages > 4096 AS large, unfrozen_ranges >= 5 AS ranges, all_frozen > 4180 AS frozen
-	FROM streamstat.visibility_summary('th_large');
-SELECT pages_with_free_space > 4096 AS with_free_space, free_percent > 70 AS free
-	FROM streamstat.free_space_summary('th_large');
+SELECT pages > 4096 AS large, unfrozen_ranges >= 5 AS ranges, all_frozen_pages > 4180 AS frozen
+	FROM streamstat.visibility_map_summary('th_large');
+SELECT nonfull_pages > 4096 AS with_free_space, free_percent > 70 AS free
+	FROM streamstat.free_space_map_summary('th_large');
 
 --
 -- Updates
@@ -413,11 +412,11 @@ BEGIN ATOMIC
 END;
 SELECT * FROM look('tw');
 SELECT * FROM look(toast_of('tw'));
-SELECT relation = 'tw'::regclass AS main, relation = toast_of('tw') AS toast, tuple_count, dead_tuple_count
+SELECT relation = 'tw'::regclass AS main, relation = toast_of('tw') AS toast, live_tuples, dead_tuples
 	FROM streamstat.table_stats('tw', 'no');
-SELECT relation = 'tw'::regclass AS main, relation = toast_of('tw') AS toast, tuple_count, dead_tuple_count
+SELECT relation = 'tw'::regclass AS main, relation = toast_of('tw') AS toast, live_tuples, dead_tuples
 	FROM streamstat.table_stats('tw', 'row');
-SELECT relation = 'tw'::regclass AS main, relation = toast_of('tw') AS toast, tuple_count, dead_tuple_count
+SELECT relation = 'tw'::regclass AS main, relation = toast_of('tw') AS toast, live_tuples, dead_tuples
 	FROM streamstat.table_stats('tw', 'sum');
 
 -- Where rows and their sum differ
@@ -429,12 +428,12 @@ DECLARE
 BEGIN
 	EXECUTE format('SELECT to_jsonb(t) FROM %s t', sum) INTO total;
 	EXECUTE format('SELECT differs(''sum'', 27, $1, to_jsonb(s) || jsonb_build_object(
-			''tuple_percent'', round((100.0 * tuple_len / table_len)::numeric, 2),
-			''dead_tuple_percent'', round((100.0 * dead_tuple_len / table_len)::numeric, 2),
-			''free_percent'', round((100.0 * free_space / table_len)::numeric, 2)))
-		FROM (SELECT $2 AS relation, sum(table_len) AS table_len, sum(tuple_count) AS tuple_count, sum(tuple_len) AS tuple_len,
-			sum(dead_tuple_count) AS dead_tuple_count, sum(dead_tuple_len) AS dead_tuple_len,
-			sum(free_space) AS free_space, sum(recently_dead_tuples) AS recently_dead_tuples,
+			''live_tuple_percent'', 100::float8 * live_tuple_bytes::float8 / bytes::float8,
+			''dead_tuple_percent'', 100::float8 * dead_tuple_bytes::float8 / bytes::float8,
+			''free_percent'', 100::float8 * free_bytes::float8 / bytes::float8))
+		FROM (SELECT $2 AS relation, sum(bytes) AS bytes, sum(live_tuples) AS live_tuples, sum(live_tuple_bytes) AS live_tuple_bytes,
+			sum(dead_tuples) AS dead_tuples, sum(dead_tuple_bytes) AS dead_tuple_bytes,
+			sum(free_bytes) AS free_bytes, sum(recently_dead_tuples) AS recently_dead_tuples,
 			sum(insert_in_progress_tuples) AS insert_in_progress_tuples,
 			sum(delete_in_progress_tuples) AS delete_in_progress_tuples,
 			sum(dead_line_pointers) AS dead_line_pointers,
@@ -443,9 +442,9 @@ BEGIN
 			sum(all_visible_pages) AS all_visible_pages, sum(all_frozen_pages) AS all_frozen_pages,
 			sum(truncatable_pages) AS truncatable_pages, sum(new_pages) AS new_pages,
 			sum(corrupt_pages) AS corrupt_pages, null AS first_new_block, null AS first_corrupt_block,
-			max(largest_free_space) AS largest_free_space, sum(fsm_free_space) AS fsm_free_space,
-			sum(fsm_pages_with_free_space) AS fsm_pages_with_free_space,
-			max(fsm_largest_free_space) AS fsm_largest_free_space, null AS note
+			max(largest_free_bytes) AS largest_free_bytes, sum(fsm_free_bytes) AS fsm_free_bytes,
+			sum(fsm_nonfull_pages) AS fsm_nonfull_pages,
+			max(fsm_largest_free_bytes) AS fsm_largest_free_bytes, null AS note
 			FROM %s t) s', rows) INTO result USING total, root;
 	RETURN coalesce(result, 'none');
 END
@@ -522,17 +521,17 @@ INSERT INTO tp SELECT i, i % 3, repeat('x', 4000) FROM generate_series(0, 199) i
 DELETE FROM tp_2_1 WHERE i % 2 = 0;
 VACUUM (TRUNCATE off) tp_2_1;
 DELETE FROM tp_1 WHERE i % 3 = 0;
-SELECT relation, tuple_count, dead_tuple_count, table_len IS NULL AS unread, note
+SELECT relation, live_tuples, dead_tuples, bytes IS NULL AS unread, note
 	FROM streamstat.table_stats_tree('tp') WITH ORDINALITY t ORDER BY ordinality;
-SELECT relation, tuple_count, dead_tuple_count, note
+SELECT relation, live_tuples, dead_tuples, note
 	FROM streamstat.table_stats_tree('tp', 'sum') WITH ORDINALITY t ORDER BY ordinality;
 SELECT replace(relation::text, toast_of('tp_2_1')::text, 'its TOAST table') AS relation,
-		tuple_count, dead_tuple_count, note
+		live_tuples, dead_tuples, note
 	FROM streamstat.table_stats_tree('tp', 'row') WITH ORDINALITY t
 	WHERE relation IN ('tp_2_1', toast_of('tp_2_1'), 'tp') ORDER BY ordinality;
 SELECT with_toast, sum_difference(
-		format('(SELECT * FROM streamstat.table_stats_tree(''tp'', %L) WHERE relation <> ''tp''::regclass)', with_toast),
-		format('(SELECT * FROM streamstat.table_stats_tree(''tp'', %L) WHERE relation = ''tp''::regclass)', with_toast),
+		format('(SELECT * FROM streamstat.table_stats_tree(''tp'', %L) WHERE NOT is_sum)', with_toast),
+		format('(SELECT * FROM streamstat.table_stats_tree(''tp'', %L) WHERE is_sum)', with_toast),
 		'tp')
 	FROM unnest('{no, row, sum}'::text[]) with_toast;
 -- the rows are those of table_stats
@@ -544,10 +543,10 @@ SELECT with_toast, count(*) AS rows, count(*) FILTER (WHERE t IS DISTINCT FROM s
 	WHERE t.note IS NULL AND t.relation <> 'tp'::regclass
 	GROUP BY with_toast ORDER BY with_toast COLLATE "C";
 -- a tree under a tree, and of one table
-SELECT relation, tuple_count FROM streamstat.table_stats_tree('tp_2') WITH ORDINALITY t ORDER BY ordinality;
-SELECT relation, tuple_count FROM streamstat.table_stats_tree('tp_1') WITH ORDINALITY t ORDER BY ordinality;
+SELECT relation, is_sum, live_tuples FROM streamstat.table_stats_tree('tp_2') WITH ORDINALITY t ORDER BY ordinality;
+SELECT relation, is_sum, live_tuples FROM streamstat.table_stats_tree('tp_1') WITH ORDINALITY t ORDER BY ordinality;
 CREATE TABLE tp_none (i int) PARTITION BY RANGE (i);
-SELECT relation, table_len, tuple_count, tuple_percent, free_percent, pages, note
+SELECT relation, bytes, live_tuples, live_tuple_percent, free_percent, pages, note
 	FROM streamstat.table_stats_tree('tp_none');
 
 CREATE TABLE ti (i int) WITH (autovacuum_enabled = off);
@@ -558,7 +557,7 @@ INSERT INTO ti VALUES (1);
 INSERT INTO ti_1 SELECT generate_series(1, 2);
 INSERT INTO ti_2 SELECT generate_series(1, 4);
 INSERT INTO ti_1_1 SELECT generate_series(1, 8);
-SELECT relation, tuple_count FROM streamstat.table_stats_tree('ti') WITH ORDINALITY t ORDER BY ordinality;
+SELECT relation, is_sum, live_tuples FROM streamstat.table_stats_tree('ti') WITH ORDINALITY t ORDER BY ordinality;
 
 --
 -- Indexes
@@ -576,10 +575,10 @@ BEGIN
 	SELECT result || differs('text', 9, to_jsonb(o), to_jsonb(c)) INTO result
 		FROM streamstat.pgstattuple(index::text) o, contrib.pgstattuple(index) c;
 	SELECT result || differs('free', 5, to_jsonb(o), to_jsonb(c)) INTO result
-		FROM streamstat.free_space_summary(index) o,
-			(SELECT blocks(index) AS pages, 0 AS corrupt_map_pages, sum(f) AS free_space,
-				count(*) FILTER (WHERE f > 0) AS pages_with_free_space,
-				max(f) AS largest_free_space,
+		FROM streamstat.free_space_map_summary(index) o,
+			(SELECT blocks(index) AS pages, 0 AS corrupt_map_pages, sum(f) AS free_bytes,
+				count(*) FILTER (WHERE f > 0) AS nonfull_pages,
+				max(f) AS largest_free_bytes,
 				100.0::float8 * sum(f) / pg_relation_size(index) AS free_percent
 			 FROM generate_series(0, blocks(index) - 1) b, contrib.pg_freespace(index, b) f) c;
 	RETURN coalesce(nullif(array_to_string(result, E'\n'), ''), 'none');
@@ -622,4 +621,4 @@ DELETE FROM tx WHERE i > 9000;
 VACUUM (INDEX_CLEANUP on) tx;
 SELECT relname, difference, tuple_count < 9000 AS fewer
 	FROM tx_differences, streamstat.pgstattuple(relname) ORDER BY relname COLLATE "C";
-SELECT pages_with_free_space > 5 AS freed FROM streamstat.free_space_summary('tx_btree');
+SELECT nonfull_pages > 5 AS freed FROM streamstat.free_space_map_summary('tx_btree');

@@ -228,7 +228,7 @@ sub stats
 	my $query =
 	  $function
 	  ? "SELECT key, value FROM streamstat.$function('$name') s, json_each_text(row_to_json(s))"
-	  : "SELECT statistic, estimate FROM streamstat.sample('$name', 1000000)";
+	  : "SELECT statistic, estimate FROM streamstat.sample_stats('$name', 1000000)";
 	my ($stdout, $stderr) = ask("$query;
 SELECT 'requested', blocks_requested FROM streamstat.stream_stats()");
 
@@ -383,7 +383,7 @@ sub check_case
 
 	# A sample finds the same pages.
 	my ($stdout, $stderr) =
-	  ask("SELECT estimate FROM streamstat.sample('$name', 1000000) WHERE statistic = '$case->{class}_pages'");
+	  ask("SELECT estimate FROM streamstat.sample_stats('$name', 1000000) WHERE statistic = '$case->{class}_pages'");
 	is($stdout, $expected->{"$case->{class}_pages"}, "$label: sample");
 	like($stderr, qr/first corrupt page in sample of relation "$name" is block $case->{blocks}[0]\n?$/,
 		"$label: sample names the first corrupt page")

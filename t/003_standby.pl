@@ -60,10 +60,10 @@ foreach my $time ('first', 'second')
 		"hash_stats('t_hash')",
 		"gin_stats('t_gin')",
 		"brin_stats('t_brin')",
-		"sample('t', 100, 1)",
-		"sample('t', 1000000)",
-		"sample('t_btree', 50, 2)",
-		"sample('t_hash', 50, 3)",
+		"sample_stats('t', 100, seed => 1)",
+		"sample_stats('t', 1000000)",
+		"sample_stats('t_btree', 50, seed => 2)",
+		"sample_stats('t_hash', 50, seed => 3)",
 		"pgstatindex('t_btree')",
 		"pgstatindex('t_btree'::text)",
 		"pgstathashindex('t_hash')",
@@ -101,9 +101,9 @@ foreach my $call (
 	"hash_stats(''u_hash'')",
 	"gin_stats(''u_gin'')",
 	"brin_stats(''u_brin'')",
-	"sample(''u'')",
-	"sample(''u_btree'')",
-	"sample(''u_hash'', 1)",
+	"sample_stats(''u'')",
+	"sample_stats(''u_btree'')",
+	"sample_stats(''u_hash'', 1)",
 	"pgstatindex(''u_btree'')",
 	"pgstatindex(''u_btree''::text)",
 	"pgstathashindex(''u_hash'')",
@@ -129,7 +129,7 @@ foreach my $call (
 $standby->promote;
 is( $standby->safe_psql(
 		'postgres', q(
-SELECT blocks_total FROM streamstat.sample('u') LIMIT 1;
+SELECT blocks_total FROM streamstat.sample_stats('u') LIMIT 1;
 SELECT live_items, leaf_pages FROM streamstat.btree_stats('u_btree');
 SELECT version, entries, entry_leaf_pages, corrupt_pages FROM streamstat.gin_stats('u_gin');
 SELECT version, ranges, summarized_ranges, corrupt_pages FROM streamstat.brin_stats('u_brin');

@@ -59,15 +59,15 @@ my %function = (
 	"brin_stats('t_brin')" => 'brin_stats',
 	"gist_stats('t_gist')" => 'gist_stats',
 	"spgist_stats('t_spgist')" => 'spgist_stats',
-	"database_report('1MB')" => 'database_report',
+	"database_report(budget => '1MB')" => 'database_report',
 	"last_database_report() RIGHT JOIN (SELECT 1) AS one ON true" =>
 	  'last_database_report',
 	"database_report_summary()" => 'database_report_summary',
-	"sample('t')" => 'sample',
-	"sample('t_btree', 10)" => 'sample',
-	"sample('t_hash', 10, 1)" => 'sample',
-	"reclaim('t')" => 'reclaim',
-	"reclaim('t_btree', 10, 'no', 1)" => 'reclaim',
+	"sample_stats('t')" => 'sample_stats',
+	"sample_stats('t_btree', 10)" => 'sample_stats',
+	"sample_stats('t_hash', 10, seed => 1)" => 'sample_stats',
+	"bloat('t')" => 'bloat',
+	"bloat('t_btree', 10, 1, 'no')" => 'bloat',
 	"pgstatindex('t_btree')" => 'pgstatindex',
 	"pgstatindex('t_btree'::text)" => 'pgstatindex',
 	"pgstathashindex('t_hash')" => 'pgstathashindex',
@@ -76,9 +76,9 @@ my %function = (
 	"index_stats_tree('t_btree')" => 'index_stats_tree',
 	"table_stats('t', 'row')" => 'table_stats',
 	"table_stats_tree('t')" => 'table_stats_tree',
-	"visibility_summary('t')" => 'visibility_summary',
+	"visibility_map_summary('t')" => 'visibility_map_summary',
 	"unfrozen_ranges('t')" => 'unfrozen_ranges',
-	"free_space_summary('t')" => 'free_space_summary',
+	"free_space_map_summary('t')" => 'free_space_map_summary',
 	"layout_map('t')" => 'layout_map',
 	"pgstattuple('t')" => 'pgstattuple',
 	"pgstattuple('t'::text)" => 'pgstattuple',
@@ -112,7 +112,7 @@ is( try_as('granted', "SELECT count(*) FROM streamstat.pgstatindex('t_btree')"),
 # a procedure, and views
 foreach my $role ('nobody_special', 'reader', 'owner')
 {
-	is( try_as($role, "CALL streamstat.run_database_report('1MB')"),
+	is( try_as($role, "CALL streamstat.run_database_report(budget => '1MB')"),
 		'42501: permission denied for procedure run_database_report',
 		"run_database_report: refused to $role");
 	foreach my $view ('metrics', 'advice')
@@ -124,11 +124,11 @@ foreach my $role ('nobody_special', 'reader', 'owner')
 }
 foreach my $role ('scanner', 'monitor')
 {
-	like(try_as($role, "CALL streamstat.run_database_report('1MB')"),
+	like(try_as($role, "CALL streamstat.run_database_report(budget => '1MB')"),
 		qr/\|budget\|/, "run_database_report: allowed to $role");
-	is(try_as($role, 'SELECT count(*) > 100 FROM streamstat.metrics'),
+	is(try_as($role, 'SELECT count(*) > 100 FROM streamstat.report_metrics'),
 		't', "metrics: allowed to $role");
-	is(try_as($role, 'SELECT count(*) < 21 FROM streamstat.advice'),
+	is(try_as($role, 'SELECT count(*) < 21 FROM streamstat.report_advice'),
 		't', "advice: allowed to $role");
 }
 
@@ -218,9 +218,9 @@ my ($table, $btree, $gin, $hash) = split / /, ($out =~ /^oids\|(.*)\n/m)[0];
 foreach my $case (
 	[ "btree_stats($btree)", 'tables' ],
 	[ "hash_stats($hash)", 'indexes' ],
-	[ "sample($table)", 'tables' ],
-	[ "sample($btree)", 'tables' ],
-	[ "sample($hash)", 'indexes' ],
+	[ "sample_stats($table)", 'tables' ],
+	[ "sample_stats($btree)", 'tables' ],
+	[ "sample_stats($hash)", 'indexes' ],
 	[ "pgstatindex($btree)", 'tables' ],
 	[ "pgstathashindex($hash)", 'indexes' ],
 	[ "pgstatginindex($gin)", 'indexes' ],
@@ -253,9 +253,9 @@ REINDEX TABLE tt;
 SELECT s = p FROM streamstat.btree_stats('tt_btree') s, streamstat.btree_stats('p_btree') p;
 SELECT s = p FROM streamstat.hash_stats('tt_hash') s, streamstat.hash_stats('p_hash') p;
 SELECT count(*) FROM streamstat.pgstatginindex('tt_gin');
-SELECT estimate, exact FROM streamstat.sample('tt') WHERE statistic = 'tuple_count';
+SELECT estimate, exact FROM streamstat.sample_stats('tt') WHERE statistic = 'tuple_count';
 SELECT bool_and(s.estimate IS NOT DISTINCT FROM p.estimate)
-	FROM streamstat.sample('tt_btree', 20, 1) s JOIN streamstat.sample('p_btree', 20, 1) p USING (statistic);
+	FROM streamstat.sample_stats('tt_btree', 20, seed => 1) s JOIN streamstat.sample_stats('p_btree', 20, seed => 1) p USING (statistic);
 SELECT streamstat.pg_prewarm('tt') = streamstat.pg_relpages('tt'), streamstat.pg_prewarm('tt_btree', 'read') > 80,
 	streamstat.pg_prewarm('tt_btree', 'prefetch') > 80;
 "),
@@ -272,8 +272,8 @@ CREATE INDEX watched_expression ON watched USING hash ((CASE WHEN spy(2) THEN i 
 DELETE FROM watched WHERE i % 2 = 0));
 my $seen = 0;
 foreach my $call (
-	(map { ("reclaim('$_')", "index_stats('$_')", "sample('$_')") } 'watched_btree', 'watched_expression'),
-	'database_report()', "reclaim('watched')")
+	(map { ("bloat('$_')", "index_stats('$_')", "sample_stats('$_')") } 'watched_btree', 'watched_expression'),
+	'database_report()', "bloat('watched')")
 {
 	my $stderr;
 

@@ -190,7 +190,7 @@ SKIP:
 	cmp_ok(sum(@lengths), '<=', $stats->{blocks_read} * BLCKSZ,
 		'cold: no page is advised twice');
 
-	query("SELECT count(*) FROM streamstat.sample('sampled', 200, 1)");
+	query("SELECT count(*) FROM streamstat.sample_stats('sampled', 200, seed => 1)");
 	@lengths = advice();
 	$stats = stats();
 	cmp_ok(scalar @lengths, '>', 10, 'sample: advice was given');

@@ -121,18 +121,18 @@ BEGIN
 		-- every block, then some blocks
 		SELECT sum(estimate) FILTER (WHERE statistic IN ('leaf_pages', 'internal_pages',
 				'empty_pages', 'deleted_pages', 'new_pages', 'corrupt_pages')) AS pages,
-				max(blocks_total) AS total, min(blocks_sampled) AS sampled,
+				max(blocks_total) AS total, min(blocks_read) AS sampled,
 				bool_and(exact) AS exact,
 				sum(estimate) FILTER (WHERE statistic = 'corrupt_pages') AS corrupt
-			INTO s FROM streamstat.sample('t_btree', 1000000);
+			INTO s FROM streamstat.sample_stats('t_btree', 1000000);
 		IF s.pages + 1 <> s.total OR s.sampled <> s.total OR NOT s.exact
 			OR s.corrupt <> 0 OR s.total < p.index_size / block THEN
 			wrong := wrong + 1;
 			RAISE WARNING 'sample of all: %', s;
 		END IF;
-		FOR s IN SELECT * FROM streamstat.sample('t_btree', 50, scans)
-				UNION ALL SELECT * FROM streamstat.sample('t', 50, scans) LOOP
-			IF s.blocks_sampled <> 50 OR s.exact OR s.low > s.high
+		FOR s IN SELECT * FROM streamstat.sample_stats('t_btree', 50, seed => scans)
+				UNION ALL SELECT * FROM streamstat.sample_stats('t', 50, seed => scans) LOOP
+			IF s.blocks_read <> 50 OR s.exact OR s.low > s.high
 				OR s.estimate < s.low OR s.estimate > s.high
 				OR (s.statistic IN ('corrupt_pages') AND s.estimate <> 0) THEN
 				wrong := wrong + 1;
@@ -173,7 +173,7 @@ start_session("CALL write($seconds, 1)");
 start_session("CALL write($seconds, 2)");
 start_session(('VACUUM (INDEX_CLEANUP ON) t', 'SELECT pg_sleep(0.2)') x
 	  ($seconds * 4));
-# A table has new pages while it is extended, and sample() says so.
+# A table has new pages while it is extended, and sample_stats() says so.
 my $scan = start_session('SET client_min_messages = warning',
 	"SELECT * FROM scan($seconds)");
 $_->{run}->finish foreach (@sessions);

@@ -104,7 +104,7 @@ DECLARE
 	block int := current_setting('block_size')::int;
 	calls text[] := ARRAY['btree_stats(''t_btree'')', 'hash_stats(''t_hash'')',
 		'pgstatindex(''t_btree'')', 'pgstathashindex(''t_hash'')',
-		'sample(''t_btree'', 40, ', 'sample(''t_hash'', 40, ', 'sample(''t'', 1000000)'];
+		'sample_stats(''t_btree'', 40, ', 'sample_stats(''t_hash'', 40, ', 'sample_stats(''t'', 1000000)'];
 	call text;
 	bad boolean;
 	r record;
@@ -340,7 +340,7 @@ sub calls_on
 	foreach my $relation (sort keys %relations)
 	{
 		push @calls, map { "$_('$relation')" } @{ $functions{ $relations{$relation} } };
-		push @calls, "sample('$relation', 10000000)", "sample('$relation', 40, 7)";
+		push @calls, "sample_stats('$relation', 10000000)", "sample_stats('$relation', 40, seed => 7)";
 	}
 	return @calls;
 }
@@ -467,7 +467,7 @@ sub check_descriptors
 
 		skip 'no /proc', 2 if !-r $dir;
 		query($session, 'BEGIN');
-		query($session, "SELECT count(*) FROM streamstat.sample('t', 1000000)")
+		query($session, "SELECT count(*) FROM streamstat.sample_stats('t', 1000000)")
 		  foreach (1 .. 3);
 		$open{ readlink($_) // '' }++ foreach (glob("$dir/*"));
 		# from 18 on, the server may have rings of its own
@@ -674,7 +674,7 @@ sub check_replay_race
 	my $pid = query($other,
 		"SELECT pid FROM pg_stat_activity WHERE backend_type = 'startup'");
 	my $file = file_of($standby, 'replayed');
-	my $query = "SELECT * FROM streamstat.sample('replayed', 1000000)";
+	my $query = "SELECT * FROM streamstat.sample_stats('replayed', 1000000)";
 	my ($k, $before, $after, $expected) = (100);
 
 	my $try = sub {
@@ -898,7 +898,7 @@ sub check_checksum_failures
 			"checksum failure: $method, in the buffer manager's words");
 
 		($results, $stats) = check_same($session, "checksum failure: $method",
-			"${method}_stats('$index')", "sample('$index', 1000000)");
+			"${method}_stats('$index')", "sample_stats('$index', 1000000)");
 		my $call = "${method}_stats('$index')";
 		is( query($session,
 				"SELECT corrupt_pages, first_corrupt_block FROM streamstat.$call"),
@@ -917,7 +917,7 @@ sub check_checksum_failures
 			"SELECT streamstat.pg_prewarm('d_btree', 'buffer', 'main', 5, 5)"),
 		'checksum failures in a row: of the first one');
 	check_same($session, 'checksum failures in a row',
-		"btree_stats('d_btree')", "sample('d_btree', 1000000)");
+		"btree_stats('d_btree')", "sample_stats('d_btree', 1000000)");
 	is( query($session,
 			"SELECT corrupt_pages, first_corrupt_block FROM streamstat.btree_stats('d_btree')"
 		),
@@ -931,7 +931,7 @@ sub check_checksum_failures
 
 		query($session, "SET $setting = on");
 		check_same($session, $setting,
-			"btree_stats('$index')", "sample('$index', 1000000)", "pgstatindex('$index')");
+			"btree_stats('$index')", "sample_stats('$index', 1000000)", "pgstatindex('$index')");
 		query($session, "RESET $setting");
 	}
 }
@@ -1072,9 +1072,9 @@ foreach my $workers (0, 2)
 {
 	query($session, "SET streamstat.max_workers = $workers");
 	my ($results, $stats) = check_same($session, "$workers workers",
-		"sample('sparse', 10000000)", "sample('sparse', 30000, 3)",
+		"sample_stats('sparse', 10000000)", "sample_stats('sparse', 30000, seed => 3)",
 		"btree_stats('large_btree')", "pgstatindex('large_btree')",
-		"sample('large_btree', 10000000)", "sample('large_btree', 17000, 1)");
+		"sample_stats('large_btree', 10000000)", "sample_stats('large_btree', 17000, seed => 1)");
 	$large{$workers} = $results;
 	# samples are read by one process, unless they are everything
 	is(join(' ', grep { ($stats->{$_}{workers} > 0) != ($workers > 0 && !/, [0-9]{5}, [0-9]\)/) } sort keys %$stats),
@@ -1085,7 +1085,7 @@ foreach my $workers (0, 2)
 }
 is_deeply($large{0}, $large{2}, 'workers: the same without them');
 my %sparse = map { (split /\|/)[ 0, 1 ] } split /\n/,
-  $large{0}{"sample('sparse', 10000000)"};
+  $large{0}{"sample_stats('sparse', 10000000)"};
 is($sparse{new_pages}, $segment + 3 - 6, 'two segments: new pages');
 is($sparse{tuple_count}, 1226, 'two segments: a page in the second one');
 

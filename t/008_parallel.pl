@@ -111,7 +111,7 @@ BEGIN
 	PERFORM set_config('streamstat.io_path', CASE n % 3 WHEN 0 THEN 'buffer' ELSE 'file' END, false);
 	CASE n % 7
 		WHEN 0 THEN PERFORM streamstat.btree_stats('t_btree');
-		WHEN 1 THEN PERFORM streamstat.sample('t', 1000000);
+		WHEN 1 THEN PERFORM streamstat.sample_stats('t', 1000000);
 		WHEN 2 THEN r := streamstat.btree_stats('t_btree');
 		WHEN 3 THEN PERFORM streamstat.hash_stats('t_hash');
 		WHEN 4 THEN PERFORM streamstat.pgstatindex('t_btree');
@@ -174,10 +174,10 @@ my @calls = (
 	[ "pgstatindex('t_btree')", $blocks{t_btree}, 4 ],
 	[ "hash_stats('t_hash')", $blocks{t_hash}, 4 ],
 	[ "pgstathashindex('t_hash')", $blocks{t_hash}, 4 ],
-	[ "sample('t', 1000000, 1)", $blocks{t}, 4 ],
+	[ "sample_stats('t', 1000000, seed => 1)", $blocks{t}, 4 ],
 	# a sample is read by one process, unless it is everything
-	[ "sample('t_btree', $sampled, 7)", $sampled, 0 ],
-	[ "sample('t_hash', 17000, 3)", 17000, 0 ]);
+	[ "sample_stats('t_btree', $sampled, seed => 7)", $sampled, 0 ],
+	[ "sample_stats('t_hash', 17000, seed => 3)", 17000, 0 ]);
 my %expected;
 
 foreach my $path ('file', 'buffer')
@@ -216,11 +216,11 @@ cmp_ok($btree[$_], '>', 0, "btree_stats: column $_ is not zero")
 my @hash = split /,/, $expected{"hash_stats('t_hash')"};
 cmp_ok($hash[$_], '>', 0, "hash_stats: column $_ is not zero")
   foreach (1, 2, 3, 5, 7, 14);
-like($expected{"sample('t', 1000000, 1)"}, qr/\($_,[1-9]/,
+like($expected{"sample_stats('t', 1000000, seed => 1)"}, qr/\($_,[1-9]/,
 	"sample: $_ is not zero")
   foreach ('all_visible_pages', 'tuple_count', 'dead_items', 'unused_items');
-isnt($expected{"sample('t_btree', $sampled, 7)"},
-	$s->query("SELECT rows('sample(''t_btree'', $sampled, 8)')"),
+isnt($expected{"sample_stats('t_btree', $sampled, seed => 7)"},
+	$s->query("SELECT rows('sample_stats(''t_btree'', $sampled, seed => 8)')"),
 	'another seed gives other rows');
 $s->query('RESET streamstat.io_path');
 
@@ -428,7 +428,7 @@ INSERT INTO u SELECT i, lpad(i::text, 360, 'x') FROM generate_series(1, 36000) i
 CREATE INDEX u_btree ON u (s) WITH (fillfactor = 10);
 DELETE FROM u WHERE k % 7 = 0;
 SET LOCAL streamstat.max_workers = 0;
-CREATE TABLE u_rows AS SELECT call, rows(call) FROM unnest(ARRAY['sample(''u'', 100000)', 'btree_stats(''u_btree'')']) call;
+CREATE TABLE u_rows AS SELECT call, rows(call) FROM unnest(ARRAY['sample_stats(''u'', 100000)', 'btree_stats(''u_btree'')']) call;
 SET LOCAL streamstat.max_workers = 1;
 SELECT call, rows IS NOT NULL, rows = rows(call) FROM u_rows;
 ) . "$workers;" . q(
@@ -437,7 +437,7 @@ SELECT call, rows IS NOT NULL, rows = rows(call) FROM u_rows;
 ROLLBACK;
 ));
 is( $uncommitted,
-	"sample('u', 100000)|t|t\nbtree_stats('u_btree')|t|t\n1\nsample('u', 100000)|t|t\nbtree_stats('u_btree')|t|t",
+	"sample_stats('u', 100000)|t|t\nbtree_stats('u_btree')|t|t\n1\nsample('u', 100000)|t|t\nbtree_stats('u_btree')|t|t",
 	'a relation that is not committed');
 is($s->{err}, '', 'a relation that is not committed: no warning');
 
@@ -446,7 +446,7 @@ is( $s->query(q(
 CREATE TEMP TABLE tt (k int, s text) WITH (fillfactor = 10);
 ALTER TABLE tt ALTER s SET STORAGE PLAIN;
 INSERT INTO tt SELECT i, lpad(i::text, 360, 'x') FROM generate_series(1, 34000) i;
-SELECT estimate FROM streamstat.sample('tt', 100000) WHERE statistic = 'tuple_count';
+SELECT estimate FROM streamstat.sample_stats('tt', 100000) WHERE statistic = 'tuple_count';
 SELECT workers, blocks_requested > 16384 FROM streamstat.stream_stats();
 SELECT streamstat.pg_prewarm('tt') > 16384;
 ) . "$workers; DROP TABLE tt"),
@@ -456,7 +456,7 @@ SELECT streamstat.pg_prewarm('tt') > 16384;
 # Somebody waits for a lock that conflicts with the leader's: its workers must
 # not queue up behind.
 my $all =
-  "SELECT estimate FROM streamstat.sample('t', 1000000) WHERE statistic = 'tuple_count'";
+  "SELECT estimate FROM streamstat.sample_stats('t', 1000000) WHERE statistic = 'tuple_count'";
 my $read = "SELECT streamstat.pg_prewarm('t', 'read')";
 my %answer = map { $_ => $s->query($_) } ($all, $read);
 
@@ -756,8 +756,8 @@ restart_damaged(
 		damage('t_btree', 5000, 'damage', 20001, 40002, 40003);
 		damage('t', 5000, 'damage', 41000, 7, 8, 9);
 	});
-foreach my $call ("btree_stats('t_btree')", "sample('t_btree', $sampled, 1)",
-	"sample('t', 1000000)")
+foreach my $call ("btree_stats('t_btree')", "sample_stats('t_btree', $sampled, seed => 1)",
+	"sample_stats('t', 1000000)")
 {
 	my $sql = $call =~ s/'/''/gr;
 	my $rows;
@@ -822,8 +822,8 @@ foreach my $n (0, 1, 4, 4)
 		$s->{err},
 		qr/ERROR:  XX002: .* "t_hash" .*block 13000$/m,
 		"damaged, pgstathashindex, $n workers: the first page");
-	is( $s->query("SELECT rows('sample(''t'', 1000000, 1)')"),
-		$expected{"sample('t', 1000000, 1)"},
+	is( $s->query("SELECT rows('sample_stats(''t'', 1000000, seed => 1)')"),
+		$expected{"sample_stats('t', 1000000, seed => 1)"},
 		"left to the buffer manager, $n workers: row");
 	is( $s->query(
 		"SELECT workers, blocks_requested, blocks_private < blocks_requested / 10 FROM streamstat.stream_stats()"
@@ -858,8 +858,8 @@ $primary->safe_psql('postgres',
 	'CREATE EXTENSION streamstat;' . sprintf($make, 52000));
 $primary->wait_for_catchup($standby);
 
-foreach my $call ("btree_stats('t_btree')", "sample('t', 1000000)",
-	"sample('t', 25000, 3)")
+foreach my $call ("btree_stats('t_btree')", "sample_stats('t', 1000000)",
+	"sample_stats('t', 25000, seed => 3)")
 {
 	my $query = "SELECT * FROM streamstat.$call";
 	my $expected = $primary->safe_psql('postgres',

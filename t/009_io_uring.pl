@@ -85,7 +85,7 @@ BEGIN
 	WHILE (SELECT last_value FROM caught) < wanted AND clock_timestamp() < until LOOP
 		BEGIN
 			LOOP
-				PERFORM streamstat.sample('big', 1000000);
+				PERFORM streamstat.sample_stats('big', 1000000);
 				r := streamstat.btree_stats('big_btree');
 				PERFORM streamstat.pgstatindex('big_btree');
 			END LOOP;
@@ -161,7 +161,7 @@ sub forbid
 
 my @calls = (
 	[ "btree_stats('big_btree')", $blocks{big_btree} ],
-	[ "sample('big', 3000, 5)", 3000 ],
+	[ "sample_stats('big', 3000, seed => 5)", 3000 ],
 	[ "hash_stats('small_hash')", $blocks{small_hash} ]);
 my %expected;
 
@@ -252,7 +252,7 @@ foreach my $method ('io_uring', 'sync')
 		"SET streamstat.io_method = $method; SET streamstat.max_workers = 0; SET streamstat.io_concurrency = 1000"
 	);
 	forget();
-	$s->query("SELECT * FROM streamstat.sample('small', 1000000)");
+	$s->query("SELECT * FROM streamstat.sample_stats('small', 1000000)");
 	my $small = $s->memory('RssAnon');
 
 	# from here on, the most that is in use
@@ -262,7 +262,7 @@ foreach my $method ('io_uring', 'sync')
 	my $before = $s->memory('VmHWM');
 
 	forget();
-	$s->query("SELECT * FROM streamstat.sample('big', 1000000)");
+	$s->query("SELECT * FROM streamstat.sample_stats('big', 1000000)");
 	is($s->{err}, '', "$method: no error");
 	cmp_ok($s->memory('RssAnon') - $small,
 		'<', 4096, "$method: memory of the big one is given back");

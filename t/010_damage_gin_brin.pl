@@ -434,7 +434,7 @@ sub check_case
 
 	# A sample finds the same.
 	my %sample = map { split /\|/, $_, 2 } split /\n/, $session->query(
-		"SELECT statistic, estimate FROM streamstat.sample('$name', 1000000)");
+		"SELECT statistic, estimate FROM streamstat.sample_stats('$name', 1000000)");
 	my ($block) = $session->{err} =~
 	  /first corrupt page in sample of relation "$name" is block (\d+)/;
 	my @different = grep { $sample{$_} != $expected->{$_} }
@@ -465,7 +465,7 @@ sub check_fuzzed
 	cmp_ok($stats->{corrupt_pages}, '>', 0, "$name: corrupt pages");
 
 	is( $session->query(
-			"SELECT estimate FROM streamstat.sample('$name', 1000000) WHERE statistic = 'corrupt_pages'"
+			"SELECT estimate FROM streamstat.sample_stats('$name', 1000000) WHERE statistic = 'corrupt_pages'"
 		),
 		$stats->{corrupt_pages}, "$name: sample");
 }

@@ -423,7 +423,7 @@ sub check_sample
 {
 	my ($name, $stats) = @_;
 	my %sample = map { split /\|/, $_, 2 } split /\n/,
-	  $session->query("SELECT statistic, estimate FROM streamstat.sample('$name', 1000000)");
+	  $session->query("SELECT statistic, estimate FROM streamstat.sample_stats('$name', 1000000)");
 	my @different = grep { $sample{$_} != $stats->{$_} }
 	  grep { !/density|free_bytes/ } keys %sample;
 	my ($block) = $session->{err} =~ /first corrupt page in sample of relation "$name" is block (\d+)/;

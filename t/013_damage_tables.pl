@@ -426,8 +426,8 @@ foreach my $path ('file', 'buffer')
 				"$label: $function");
 		}
 		foreach my $call ("table_stats_tree('$name')", "layout_map('$name')",
-			"sample('$name', 1000000, 1)", "visibility_summary('$name')",
-			"free_space_summary('$name')")
+			"sample_stats('$name', 1000000, seed => 1)", "visibility_map_summary('$name')",
+			"free_space_map_summary('$name')")
 		{
 			unlike(outcome("SELECT * FROM streamstat.$call", $path),
 				qr/^[0-9A-Z]{5} /, "$label: $call");
@@ -465,7 +465,7 @@ foreach my $path ('file', 'buffer')
 		is($stats->{fsm_free_space}, 0, "$label: no free space")
 		  if $fork eq 'fsm' && $kind =~ /zeros|random/;
 
-		my $summary = $fork eq 'vm' ? 'visibility_summary' : 'free_space_summary';
+		my $summary = $fork eq 'vm' ? 'visibility_map_summary' : 'free_space_map_summary';
 		my $corrupt = outcome("SELECT corrupt_map_pages FROM streamstat.$summary('$name')", $path);
 		$kind eq 'random'
 		  ? cmp_ok($corrupt =~ s/\D//gr, '>', 0, "$label: corrupt pages of the map")

@@ -110,7 +110,7 @@ sub check_functions
 		$size{t_k}, "$what: btree_stats");
 	check_rate("SELECT * FROM streamstat.index_stats('t_gin')",
 		$size{t_gin}, "$what: index_stats");
-	check_rate("SELECT * FROM streamstat.sample('t', 500, 1)",
+	check_rate("SELECT * FROM streamstat.sample_stats('t', 500, seed => 1)",
 		500 * 8192, "$what: sample");
 	check_rate("SELECT * FROM streamstat.pgstattuple_approx('t')",
 		$size{t}, "$what: pgstattuple_approx");
@@ -153,7 +153,7 @@ check_rate(
 # A pause earns nothing.
 $session->query("SET streamstat.max_rate = '4MB'");
 $session->query('SELECT pg_sleep(1.5)');
-my $took = seconds("SELECT streamstat.sample('t', 128, 1)");
+my $took = seconds("SELECT streamstat.sample_stats('t', 128, seed => 1)");
 cmp_ok($took, '>', 0.9 * 0.25, 'no burst after a pause');
 
 # A rate leaves no work to others.
@@ -172,7 +172,7 @@ foreach my $case ([ '100 ms', 't|max_time|0' ], [ '1500 ms', 'f|max_time|128' ])
 {
 	my ($time, $expected) = @$case;
 	my $sample =
-	  "SELECT estimate IS NULL, ended_by, blocks_sampled FROM streamstat.sample('t', 1000000, 1, 0.001, '$time') WHERE statistic = 'free_percent'";
+	  "SELECT estimate IS NULL, ended_by, blocks_read FROM streamstat.sample_stats('t', 1000000, 0.001, '$time', 1) WHERE statistic = 'free_percent'";
 
 	ok( in_time(sub { $session->query($sample) eq $expected }),
 		"a sample in $time: $expected");
@@ -275,7 +275,7 @@ $session->query("RESET streamstat.io_path");
 # By now there is a visibility map, which a sample reads first: its page alone would
 # take 8 s.
 $session->query("SET streamstat.max_rate = '1kB'");
-$took = seconds("SELECT estimate IS NULL, ended_by, blocks_sampled FROM streamstat.sample('t', 1000000, 1, 0.001, '500 ms') WHERE statistic = 'free_percent'");
+$took = seconds("SELECT estimate IS NULL, ended_by, blocks_read FROM streamstat.sample_stats('t', 1000000, 0.001, '500 ms', 1) WHERE statistic = 'free_percent'");
 like($session->{out}, qr/^t\|max_time\|0$/m, 'no time for the visibility map');
 cmp_ok($took, '<', 4, 'ends in time');
 $session->end;
@@ -300,7 +300,7 @@ foreach my $path ('auto', 'buffer')
 		"SELECT * FROM streamstat.btree_stats('t_k')",
 		"SELECT * FROM streamstat.index_stats('t_gin')",
 		"SELECT * FROM streamstat.table_stats('t')",
-		"SELECT * FROM streamstat.sample('t_k', 300, 1)",
+		"SELECT * FROM streamstat.sample_stats('t_k', 300, seed => 1)",
 		"SELECT * FROM streamstat.pgstattuple_approx('t')",
 		"SELECT first_block, last_block, bar FROM streamstat.layout_map('t', 20)")
 	{

@@ -166,7 +166,7 @@ is(row('index_of_other_am', 'method'), 'exact', 'an index of another access meth
 is(row('i_invalid', 'method, reason, command'),
 	'skipped|index is not valid: it is being built, or its build failed|REINDEX INDEX CONCURRENTLY public.i_invalid',
 	'an index that is not valid');
-is(row('i_x_ccnew1', 'command, bytes_back = bytes'),
+is(row('i_x_ccnew1', 'command, reclaimable_bytes = bytes'),
 	'DROP INDEX CONCURRENTLY public.i_x_ccnew1|t', 'one that was left behind');
 is(row('fat', 'last_vacuum = (SELECT last_vacuum FROM pg_stat_all_tables WHERE relname = \'fat\')'),
 	't', 'last vacuum');
@@ -174,9 +174,9 @@ is(row('fat_pkey', 'last_vacuum IS NOT NULL'), 't', 'last vacuum, of an index');
 is(row('t', 'last_vacuum IS NULL'), 't', 'never vacuumed');
 
 is( sql(q(
-SELECT bool_and(bytes_back <= before AND (bytes_back < before OR bytes <= bytes_before) IS NOT FALSE)
-	FROM (SELECT coalesce(bytes_back, -1) AS bytes_back, bytes,
-		lag(coalesce(bytes_back, -1)) OVER () AS before, lag(bytes) OVER () AS bytes_before
+SELECT bool_and(reclaimable_bytes <= before AND (reclaimable_bytes < before OR bytes <= bytes_before) IS NOT FALSE)
+	FROM (SELECT coalesce(reclaimable_bytes, -1) AS reclaimable_bytes, bytes,
+		lag(coalesce(reclaimable_bytes, -1)) OVER () AS before, lag(bytes) OVER () AS bytes_before
 		FROM streamstat.database_report()) r WHERE before IS NOT NULL)),
 	't', 'order');
 
@@ -191,16 +191,16 @@ SELECT sum(r.bytes_read) = s.bytes_read, s.bytes_read <= pg_size_bytes('$budget'
 	sum(r.bytes) = s.bytes_total,
 	s.ended_by = CASE WHEN '$budget' = '1GB' THEN 'complete' ELSE 'budget' END,
 	s.bytes_read > pg_size_bytes('$budget') * 0.9 OR '$budget' IN ('0', '1GB')
-	FROM streamstat.database_report('$budget') r,
+	FROM streamstat.database_report(budget => '$budget') r,
 		LATERAL (SELECT * FROM streamstat.database_report_summary() WHERE r.relation IS NOT NULL OFFSET 0) s
 	GROUP BY s.bytes_read, s.skipped, s.relations, s.bytes_total, s.ended_by"),
 		't|t|t|t|t|t|t',
 		"budget of $budget");
 }
 is( sql(q(
-SELECT count(DISTINCT method) FROM streamstat.database_report('1 MB', seed => 1);
-CREATE TEMP TABLE one AS SELECT * FROM streamstat.database_report('1GB', seed => 1) WHERE parent IS DISTINCT FROM 0;
-CREATE TEMP TABLE two AS SELECT * FROM streamstat.database_report('1GB', seed => 1);
+SELECT count(DISTINCT method) FROM streamstat.database_report(budget => '1 MB', seed => 1);
+CREATE TEMP TABLE one AS SELECT * FROM streamstat.database_report(budget => '1GB', seed => 1) WHERE parent IS DISTINCT FROM 0;
+CREATE TEMP TABLE two AS SELECT * FROM streamstat.database_report(budget => '1GB', seed => 1);
 SELECT count(*) FROM (SELECT name, free_percent FROM one WHERE schema_name = 'public' EXCEPT SELECT name, free_percent FROM two) x;
 )) =~ s/^.*\n//r,
 	'0', 'the same seed, the same samples');
@@ -211,19 +211,19 @@ foreach my $case ([ '1 ms', 'NULL' ], [ '500 ms', "'2MB'" ])
 	my $expected = "t\nmax_time|t|t";
 
 	is( in_time($expected, sub { sql(
-		"SELECT count(*) > 100 FROM streamstat.database_report('1GB', '$time', $rate);
+		"SELECT count(*) > 100 FROM streamstat.database_report(budget => '1GB', max_time => '$time', $rate);
 		SELECT ended_by, elapsed_ms <= extract(epoch FROM '$time'::interval) * 1000 + 200,
 		bytes_read <= 2.2 * 1024 * 1024 FROM streamstat.database_report_summary()") }),
 		$expected, "ends after $time");
 }
-is( sql("SELECT count(*) > 100 FROM streamstat.database_report('1MB', '60 s', '1MB');
+is( sql("SELECT count(*) > 100 FROM streamstat.database_report(budget => '1MB', max_time => '60 s', '1MB');
 		SELECT ended_by, elapsed_ms > 800 FROM streamstat.database_report_summary()"),
 	"t\nbudget|t",
 	'keeps the rate');
 
 # A larger budget ends with nothing wider than the margin.
 is( sql(q(
-SELECT count(*) FROM streamstat.database_report('1GB', margin => 5)
+SELECT count(*) FROM streamstat.database_report(budget => '1GB', margin => 5)
 	WHERE free_percent_high - free_percent_low > 10 OR dead_percent_high - dead_percent_low > 10)),
 	'0', 'the margin is kept');
 
@@ -259,7 +259,7 @@ sub under_way
 	my ($done) = @_;
 
 	return Session::poll('a report under way',
-		sub { $observer->query("SELECT relations_done >= $done FROM streamstat.progress WHERE pid = $reporter->{pid}") eq 't' });
+		sub { $observer->query("SELECT relations_done >= $done FROM streamstat.stat_progress WHERE pid = $reporter->{pid}") eq 't' });
 }
 
 $other->query('BEGIN; LOCK TABLE large_1 IN ACCESS EXCLUSIVE MODE');
@@ -274,30 +274,30 @@ is($observer->{err}, '', 'DDL meanwhile');
 under_way(2);
 is( $observer->query(qq(
 SELECT function, phase <> 'scanning', relations_done BETWEEN 1 AND relations_total, relations_total > 100,
-	bytes_total > 0, bytes_done BETWEEN 1 AND bytes_total FROM streamstat.progress WHERE pid = $reporter->{pid})),
+	bytes_total > 0, bytes_done BETWEEN 1 AND bytes_total FROM streamstat.stat_progress WHERE pid = $reporter->{pid})),
 	'database_report|t|t|t|t|t', 'it is seen');
 ok($reporter->busy, 'DDL is not held up: the report is under way');
 is( $reporter->answer,
 	join("\n", map({ "large_$_|sampled|" } (1 .. 5)), 'large_6|skipped|dropped meanwhile'),
 	'one that was locked is tried again; one is dropped meanwhile');
 is($reporter->{err}, '', 'no error');
-is(sql('SELECT count(*) FROM streamstat.progress'), '0', 'and not seen any more');
+is(sql('SELECT count(*) FROM streamstat.stat_progress'), '0', 'and not seen any more');
 
 # The rate is that of the map as well: of one page, which takes 8 s.
 sql('VACUUM large_1');
-$reporter->send_query("SELECT count(*) FROM streamstat.database_report('1GB', '1 hour', '1kB')");
+$reporter->send_query("SELECT count(*) FROM streamstat.database_report(budget => '1GB', max_time => '1 hour', '1kB')");
 is( Session::poll('the report sleeps', sub { $observer->query(qq(
-SELECT relation::regclass, blocks_done, blocks_total FROM streamstat.progress JOIN pg_stat_activity USING (pid)
+SELECT relation::regclass, blocks_done, blocks_total FROM streamstat.stat_progress JOIN pg_stat_activity USING (pid)
 	WHERE pid = $reporter->{pid} AND wait_event_type = 'Extension')) }),
 	'large_1|0|1', 'the rate is kept in the visibility map');
 $observer->query("SELECT pg_cancel_backend($reporter->{pid})");
 $reporter->answer;
 
 # Its page counts once with each sample of 64 blocks, then 256, 1024, and all without.
-is(row('large_1', 'bytes_read / 8192 IN (65, 322, 1347, 3776)', "streamstat.database_report('1GB', margin => 100)"),
+is(row('large_1', 'bytes_read / 8192 IN (65, 322, 1347, 3776)', "streamstat.database_report(budget => '1GB', margin => 100)"),
 	't', 'bytes of the visibility map');
 # ... and leaves the last sample what the budget has left.
-is( sql(q(SELECT count(*) > 0 FROM streamstat.database_report('16MB', margin => 0);
+is( sql(q(SELECT count(*) > 0 FROM streamstat.database_report(budget => '16MB', margin => 0);
 	SELECT ended_by, bytes_total - bytes_left > 0.9 * bytes_read FROM streamstat.database_report_summary())),
 	"t\nbudget|t", 'what is read is of use');
 
@@ -346,17 +346,17 @@ is( $reporter->query('SELECT count(*) = (SELECT relations FROM streamstat.databa
 	't', 'its rows');
 
 # where it cannot commit
-is( $reporter->query("BEGIN; CREATE TABLE not_committed (i int); CALL streamstat.run_database_report('1MB'); ROLLBACK") =~ /\|budget\|/,
+is( $reporter->query("BEGIN; CREATE TABLE not_committed (i int); CALL streamstat.run_database_report(budget => '1MB'); ROLLBACK") =~ /\|budget\|/,
 	1, 'in a transaction block');
 is($reporter->{err}, '', 'no error');
 is(sql("SELECT to_regclass('not_committed') IS NULL"), 't', 'nothing was committed');
 # PL/pgSQL wants a variable for each column of the result
 my $declare = "DECLARE a timestamptz; b float8; c text; d int8; e int8; f int8; g int8; h int8; i int8; j int8; k int8; l int8; m int8; n int8";
-my $call = "CALL streamstat.run_database_report('1MB', '1 min', NULL, 2, NULL, a, b, c, d, e, f, g, h, i, j, k, l, m, n)";
+my $call = "CALL streamstat.run_database_report(budget => '1MB', max_time => '1 min', NULL, 2, NULL, a, b, c, d, e, f, g, h, i, j, k, l, m, n)";
 foreach my $body (
-	"CALL streamstat.run_database_report('1MB')",
-	"SELECT 1; CALL streamstat.run_database_report('1MB'); CALL streamstat.run_database_report('2MB')",
-	"DO \$\$ BEGIN EXECUTE 'CALL streamstat.run_database_report(''1MB'')'; END \$\$",
+	"CALL streamstat.run_database_report(budget => '1MB')",
+	"SELECT 1; CALL streamstat.run_database_report(budget => '1MB'); CALL streamstat.run_database_report(budget => '2MB')",
+	"DO \$\$ BEGIN EXECUTE 'CALL streamstat.run_database_report(budget => ''1MB'')'; END \$\$",
 	"DO \$\$ $declare; BEGIN $call; END \$\$",
 	"DO \$\$ $declare; BEGIN BEGIN $call; EXCEPTION WHEN division_by_zero THEN NULL; END; END \$\$",
 	"DO \$\$ $declare; r record; BEGIN FOR r IN SELECT generate_series(1, 3) LOOP $call; END LOOP; END \$\$")
@@ -368,7 +368,7 @@ foreach my $body (
 sql(<<'SQL');
 CREATE TABLE deferred (i int);
 CREATE FUNCTION report_of_trigger() RETURNS trigger LANGUAGE plpgsql AS
-	$$ BEGIN PERFORM count(*) FROM streamstat.database_report('64kB'); RETURN NULL; END $$;
+	$$ BEGIN PERFORM count(*) FROM streamstat.database_report(budget => '64kB'); RETURN NULL; END $$;
 CREATE CONSTRAINT TRIGGER trigger AFTER INSERT ON deferred DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION report_of_trigger();
 SQL
 $reporter->query("DO \$\$ $declare; BEGIN INSERT INTO deferred VALUES (1); $call; END \$\$");
@@ -384,8 +384,8 @@ is( sql(q(SET ROLE monitor; SELECT count(*), count(*) FILTER (WHERE method = 'sk
 	$as_owner, 'a role that is in pg_monitor only');
 is( sql(q(SET ROLE monitor; SELECT relation::text, schema_name, name, method FROM streamstat.database_report(margin => 0) WHERE name = 'hidden')),
 	'private.hidden|private|hidden|exact', 'a schema that it may not use');
-is( sql(q(SET ROLE monitor; SELECT count(DISTINCT metric) > 10 FROM streamstat.metrics; SELECT count(*) BETWEEN 1 AND 20 FROM streamstat.advice;
-CALL streamstat.run_database_report('1MB'))) =~ /^t\nt\n.*\|budget\|/,
+is( sql(q(SET ROLE monitor; SELECT count(DISTINCT metric) > 10 FROM streamstat.report_metrics; SELECT count(*) BETWEEN 1 AND 20 FROM streamstat.report_advice;
+CALL streamstat.run_database_report(budget => '1MB'))) =~ /^t\nt\n.*\|budget\|/,
 	1, 'the views and the procedure');
 
 $node->wait_for_catchup($standby);
@@ -480,7 +480,7 @@ BEGIN
 END $$));
 my $session = Session->new($many);
 is( in_time("t\nt|0|budget", sub { $session->query(q(
-SELECT count(*) > 10000 FROM streamstat.database_report('0');
+SELECT count(*) > 10000 FROM streamstat.database_report(budget => '0');
 SELECT elapsed_ms < 2000, bytes_read, ended_by FROM streamstat.database_report_summary())) }),
 	"t\nt|0|budget", 'ten thousand relations are listed in no time');
 $session->end;
@@ -491,7 +491,7 @@ $session = Session->new($many);
 SKIP:
 {
 	my $before = $session->memory('RssAnon') // skip 'this is not Linux', 2;
-	my $relations = $session->query(q(SELECT count(*) FROM streamstat.database_report('10GB') WHERE method <> 'skipped'));
+	my $relations = $session->query(q(SELECT count(*) FROM streamstat.database_report(budget => '10GB') WHERE method <> 'skipped'));
 	my $taken = ($session->memory('RssAnon') - $before) * 1024 / $relations;
 	my $kept = $session->query("SELECT total_bytes FROM pg_backend_memory_contexts WHERE name = 'streamstat report'") / $relations;
 

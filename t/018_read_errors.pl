@@ -122,14 +122,14 @@ my @calls = map { [ @$_[ 0, 1 ], @$_ > 2 ? $_->[2] : '' ] } (
 	[ "table_stats('v')", 'v', '_vm' ],
 	[ "table_stats('v')", 'v', '_fsm' ],
 	[ "table_stats_tree('t')", 't' ],
-	[ "visibility_summary('v')", 'v', '_vm' ],
+	[ "visibility_map_summary('v')", 'v', '_vm' ],
 	[ "unfrozen_ranges('v')", 'v', '_vm' ],
-	[ "free_space_summary('v')", 'v', '_fsm' ],
+	[ "free_space_map_summary('v')", 'v', '_fsm' ],
 	[ "layout_map('t')", 't' ],
 	[ "layout_map('t_gist')", 't_gist' ],
-	(map { [ "sample('$_', 100000, 1)", $_ ] } qw(t t_btree t_hash t_gin t_gist t_spgist t_brin)),
-	[ "sample('t_btree', 100000, margin => 0.001)", 't_btree' ],
-	(map { [ "reclaim('$_', 100000, 'no', 1)", $_ ] } qw(t t_btree t_hash t_gin)),
+	(map { [ "sample_stats('$_', 100000, seed => 1)", $_ ] } qw(t t_btree t_hash t_gin t_gist t_spgist t_brin)),
+	[ "sample_stats('t_btree', 100000, margin => 0.001)", 't_btree' ],
+	(map { [ "bloat('$_', 100000, 1, 'no')", $_ ] } qw(t t_btree t_hash t_gin)),
 	(map { [ "pgstattuple('$_')", $_ ] } qw(t t_btree t_hash t_gist)),
 	[ "pgstattuple_approx('t')", 't' ],
 	[ "pgstattuple_approx('v')", 'v', '_vm' ],
@@ -203,7 +203,7 @@ sub check_left
 			'SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation >= 16384'),
 		0,
 		"$what: no lock is left");
-	is($session->query('SELECT count(*) FROM streamstat.stat_progress()'),
+	is($session->query('SELECT count(*) FROM streamstat.stat_get_progress()'),
 		0, "$what: no progress is left");
 	is($session->rings, 0, "$what: no ring is left");
 
@@ -574,7 +574,7 @@ foreach my $name (sort keys %ways)
 	evict();
 	$faults->set(file => $path{t_btree}, reads => 'error', to => 1e9, error => EIO,
 		uncached => $ways{$name}{uncached});
-	my $query = "SELECT relation, bytes_back IS NULL, reason FROM streamstat.database_report('1GB')
+	my $query = "SELECT relation, reclaimable_bytes IS NULL, reason FROM streamstat.database_report(budget => '1GB')
 		WHERE relation IN ('t', 't_btree', 't_hash') OR reason LIKE '%Input/output%' ORDER BY relation::text";
 	like(
 		$session->query($query),
@@ -599,7 +599,7 @@ foreach my $name (sort keys %ways)
 		$faults->set(file => $path{t_btree}, reads => 'error', error => EIO,
 			from => 15 * BLCKSZ, to => 16 * BLCKSZ, uncached => $ways{$name}{uncached});
 		$session->query("SELECT caught('SELECT streamstat.btree_stats(\$\$t_btree\$\$)', 20);
-			SELECT caught('SELECT streamstat.sample(\$\$t_btree\$\$)', 5)");
+			SELECT caught('SELECT streamstat.sample_stats(\$\$t_btree\$\$)', 5)");
 		$memory //= $session->memory('RssAnon') if $round == 1;
 	}
 	cmp_ok($session->memory('RssAnon') - $memory, '<', 512,

@@ -164,7 +164,7 @@ sub new_session
 	$session = Session->new($node);
 	$session->query("SELECT * FROM streamstat.table_stats('t'); SELECT * FROM streamstat.pgstattuple_approx('t');
 		SELECT * FROM streamstat.btree_stats('t_btree'); SELECT * FROM streamstat.hash_stats('big_hash');
-		SELECT count(*) FROM streamstat.sample('t'); SELECT * FROM streamstat.reclaim('t');
+		SELECT count(*) FROM streamstat.sample_stats('t'); SELECT * FROM streamstat.bloat('t');
 		SELECT * FROM streamstat.layout_map('t'); SELECT streamstat.pg_prewarm('t')");
 }
 
@@ -200,7 +200,7 @@ foreach my $way (sort keys %ways)
 
 			uncached('big');
 			call("$label, table_stats", "SELECT pages FROM streamstat.table_stats('big')", BIG);
-			call("$label, sample of all", "SELECT count(*) > 5 FROM streamstat.sample('big', 1000000)", 't')
+			call("$label, sample of all", "SELECT count(*) > 5 FROM streamstat.sample_stats('big', 1000000)", 't')
 			  if $workers == 0 && $concurrency == 1000;
 			next if $concurrency != 1000;
 			uncached('big_btree');
@@ -220,22 +220,22 @@ foreach my $way ('buffers', 'files, io_uring')
 	new_session();
 	$session->query("$ways{$way}; SET streamstat.io_concurrency = 1000; SET streamstat.max_workers = 0");
 	foreach my $case (
-		[ "sample('huge', 100000, 1)", 'max(blocks_sampled)', 100000 ],
+		[ "sample_stats('huge', 100000, seed => 1)", 'max(blocks_read)', 100000 ],
 		# the larger one of two samples is read while what the other said is kept
-		[ "sample('huge_btree', 150000, 1, 0.0001)", 'max(blocks_sampled), max(ended_by)', '75120|blocks' ],
-		[ "sample('huge_hash', 5000, 1)", 'max(blocks_sampled)', 5000 ],
+		[ "sample_stats('huge_btree', 150000, margin => 0.0001, seed => 1)", 'max(blocks_read), max(ended_by)', '75120|blocks' ],
+		[ "sample_stats('huge_hash', 5000, seed => 1)", 'max(blocks_read)', 5000 ],
 		[ "pgstattuple_approx('huge')", 'table_len / 8192, scanned_percent >= 99', HUGE . '|t' ],
-		[ "reclaim('huge', 100000)", 'bytes / 8192', HUGE ],
-		[ "reclaim('huge_btree', 5000)", 'bytes / 8192', HUGE ],
+		[ "bloat('huge', 100000)", 'bytes / 8192', HUGE ],
+		[ "bloat('huge_btree', 5000)", 'bytes / 8192', HUGE ],
 		[ "layout_map('huge', 7)", 'count(*), max(last_block)', '7|' . (HUGE - 1) ],
-		[ "visibility_summary('huge')", 'pages, all_visible, unfrozen_ranges, corrupt_map_pages',
+		[ "visibility_map_summary('huge')", 'pages, all_visible, unfrozen_ranges, corrupt_map_pages',
 			HUGE . "|$visible|2|0" ],
 		[ "unfrozen_ranges('huge')", 'count(*), max(last_block)', '2|' . (HUGE - 1) ],
-		[ "free_space_summary('huge')", 'pages, pages_with_free_space, corrupt_map_pages',
+		[ "free_space_map_summary('huge')", 'pages, pages_with_free_space, corrupt_map_pages',
 			HUGE . "|$with_space|0" ],
 		[ "pg_relpages('huge')", '*', HUGE ],
 		[ "pg_relpages('huge_hash')", '*', HUGE ],
-		[ "database_report('3GB')", "bytes / 8192", HUGE, "WHERE relation = 'huge'::regclass" ])
+		[ "database_report(budget => '3GB')", "bytes / 8192", HUGE, "WHERE relation = 'huge'::regclass" ])
 	{
 		my ($call, $columns, $expected, $where) = @$case;
 
@@ -329,9 +329,9 @@ foreach my $way (sort keys %ways)
 {
 	my @queries = (
 		"SELECT streamstat.table_stats('t')", "SELECT streamstat.btree_stats('t_btree')",
-		"SELECT count(*) FROM streamstat.sample('t', 500)", "SELECT streamstat.gin_stats('t_gin')",
-		"SELECT streamstat.pg_prewarm('t', 'read')", "SELECT streamstat.reclaim('t_btree')",
-		"SELECT streamstat.pgstattuple_approx('t')", "SELECT count(*) FROM streamstat.database_report('1MB')",
+		"SELECT count(*) FROM streamstat.sample_stats('t', 500)", "SELECT streamstat.gin_stats('t_gin')",
+		"SELECT streamstat.pg_prewarm('t', 'read')", "SELECT streamstat.bloat('t_btree')",
+		"SELECT streamstat.pgstattuple_approx('t')", "SELECT count(*) FROM streamstat.database_report(budget => '1MB')",
 		"SELECT count(*) FROM streamstat.layout_map('t')", "SELECT streamstat.pgstatindex('t_btree')");
 	my $before;
 

@@ -117,7 +117,7 @@ BEGIN
 				FROM pg_locks WHERE pid <> pg_backend_pid()),
 			(SELECT 'workers ' || string_agg(state, ' ') FROM pg_stat_activity WHERE backend_type = 'parallel worker'),
 			(SELECT 'files ' || string_agg(name, ' ') FROM pg_ls_tmpdir()),
-			(SELECT 'progress of ' || count(*) FROM streamstat.progress HAVING count(*) > 0)) INTO found;
+			(SELECT 'progress of ' || count(*) FROM streamstat.stat_progress HAVING count(*) > 0)) INTO found;
 		EXIT WHEN found = '';
 		PERFORM pg_sleep(0.01);
 	END LOOP;
@@ -646,7 +646,7 @@ sub storm
 	$s->query("SET streamstat.max_rate = '100kB'");
 	$s->send_query("SELECT * FROM streamstat.table_stats('big')");
 	Session::poll('storm: the call has begun',
-		sub { $observer->query('SELECT count(*) FROM streamstat.progress') eq '1' });
+		sub { $observer->query('SELECT count(*) FROM streamstat.stat_progress') eq '1' });
 	$other->query('CREATE DATABASE storm; DROP DATABASE storm');
 	$barriers++;
 	expect_nothing('barrier that a sleeping call kept waiting', $s->busy ? '' : 'the call has ended', 'storm');

@@ -77,7 +77,7 @@ sub begin_scans
 			? ()
 			: (
 				"pgstattuple('held')", "pgstatindex('held_btree')",
-				"sample('held', 1000)", "pg_prewarm('held')"))
+				"sample_stats('held', 1000)", "pg_prewarm('held')"))
 		{
 			my $session = Session->new($node);
 
@@ -141,7 +141,7 @@ sub asleep
 	return Session::poll('scans sleep', sub {
 		return $observer->query(sprintf q(
 SELECT string_agg(pid || ': ' || bytes_done, ' ' ORDER BY pid)
-FROM streamstat.progress JOIN pg_stat_activity USING (pid)
+FROM streamstat.stat_progress JOIN pg_stat_activity USING (pid)
 WHERE wait_event_type = 'Extension' AND bytes_done > 0
 HAVING count(*) = %d), scalar(@slow)) }) // '';
 }
@@ -215,7 +215,7 @@ my $next_call = in_turn(
 		"btree_stats('pgbench_accounts_pkey')",
 		"pgstattuple_approx('pgbench_tellers')",
 		"table_stats('tree_1')", "btree_stats('tree_1_k_idx')",
-		"index_stats('busy_more')", "reclaim('pgbench_branches')"));
+		"index_stats('busy_more')", "bloat('pgbench_branches')"));
 
 # What a name or an OID stands for may be gone, or on its way.
 my $allowed = join '|',
@@ -410,9 +410,9 @@ if ($cost_seconds)
 {
 	my @calls = map { "SELECT streamstat.$_" } (
 		"table_stats('pgbench_accounts')", "btree_stats('pgbench_accounts_pkey')",
-		"pgstattuple('pgbench_accounts')", "sample('pgbench_accounts')",
+		"pgstattuple('pgbench_accounts')", "sample_stats('pgbench_accounts')",
 		"pgstattuple_approx('pgbench_accounts')", "pgstatindex('pgbench_accounts_pkey')",
-		"reclaim('pgbench_accounts')", "index_stats('pgbench_accounts_pkey')",
+		"bloat('pgbench_accounts')", "index_stats('pgbench_accounts_pkey')",
 		"layout_map('pgbench_accounts')", "pg_prewarm('pgbench_accounts', 'read')",
 		"database_report()");
 	my $array = join ', ', map { "\$c\$$_\$c\$" } @calls;

@@ -131,12 +131,12 @@ my $slow_report =
 my @slow_calls = (
 	"SELECT streamstat.table_stats('fixed')",
 	"SELECT streamstat.pgstattuple('fixed')",
-	"SELECT streamstat.sample('fixed', 1000)",
+	"SELECT streamstat.sample_stats('fixed', 1000)",
 	"SELECT streamstat.pg_prewarm('fixed')");
 @slow_calls = (
 	@slow_calls,
 	"SELECT streamstat.pgstattuple_approx('fixed')",
-	"SELECT streamstat.reclaim('fixed')",
+	"SELECT streamstat.bloat('fixed')",
 	"SELECT streamstat.layout_map('fixed', 3)",
 	"SELECT streamstat.index_stats('fixed_gin')",
 	"SELECT streamstat.pgstatindex('fixed_btree')",

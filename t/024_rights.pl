@@ -94,7 +94,7 @@ sql("SET ROLE attacker; " . plant('streamstat') . plant('public'));
 # Of the same name and arguments: the extension is not made.
 my ($out, $err) = talk(qq(
 SET ROLE attacker;
-CREATE FUNCTION streamstat.stat_progress() RETURNS float8 $evil;
+CREATE FUNCTION streamstat.stat_get_progress() RETURNS float8 $evil;
 RESET ROLE;
 CREATE EXTENSION streamstat;));
 like($err, qr/function "stat_progress" already exists/,
@@ -102,7 +102,7 @@ like($err, qr/function "stat_progress" already exists/,
 unlike($err, qr/EVIL/, '... and does not run');
 # With fewer arguments it would be ambiguous at most.
 ($out, $err) = talk(qq(
-DROP FUNCTION streamstat.stat_progress();
+DROP FUNCTION streamstat.stat_get_progress();
 SET ROLE attacker;
 CREATE FUNCTION streamstat.database_report() RETURNS float8 $evil;
 CREATE FUNCTION streamstat.database_report(text) RETURNS float8 $evil;
@@ -110,7 +110,7 @@ RESET ROLE;
 CREATE EXTENSION streamstat;));
 is($err, '', 'other planted objects do not matter');
 
-my $views = "TABLE streamstat.metrics;\nTABLE streamstat.advice;\nTABLE streamstat.progress;\n";
+my $views = "TABLE streamstat.report_metrics;\nTABLE streamstat.report_advice;\nTABLE streamstat.stat_progress;\n";
 
 sql(q(
 CREATE TABLE dead (i int, t text) WITH (autovacuum_enabled = off);
@@ -137,11 +137,11 @@ my @calls = (
 	"btree_stats('dead_btree')", "hash_stats('dead_hash')", "gin_stats('dead_gin')",
 	"brin_stats('dead_brin')", "gist_stats('dead_gist')", "spgist_stats('dead_spgist')",
 	"index_stats('dead_gin')", "index_stats_tree('dead_btree')", "table_stats('dead')",
-	"table_stats_tree('dead')", "visibility_summary('dead')", "unfrozen_ranges('dead')",
-	"free_space_summary('dead')", "layout_map('dead')", "sample('dead')",
-	"sample('dead_hash', margin => 1, max_time => '1s')", "reclaim('dead')", "reclaim('dead_btree')",
-	"reclaim('dead_gin')", 'database_report()', 'last_database_report()',
-	'database_report_summary()', 'stream_stats()', 'stat_progress()',
+	"table_stats_tree('dead')", "visibility_map_summary('dead')", "unfrozen_ranges('dead')",
+	"free_space_map_summary('dead')", "layout_map('dead')", "sample_stats('dead')",
+	"sample_stats('dead_hash', margin => 1, max_time => '1s')", "bloat('dead')", "bloat('dead_btree')",
+	"bloat('dead_gin')", 'database_report()', 'last_database_report()',
+	'database_report_summary()', 'stream_stats()', 'stat_get_progress()',
 	"pgstattuple('dead'::pg_catalog.text)", "pgstattuple('dead'::pg_catalog.regclass)",
 	"pgstattuple_approx('dead')", "pgstatindex('dead_btree'::pg_catalog.text)",
 	"pgstatindex('dead_btree'::pg_catalog.regclass)", "pgstathashindex('dead_hash')",
@@ -158,22 +158,22 @@ sql('DROP OWNED BY attacker; DROP ROLE attacker');
 my @scan = (
 	'brin_stats(regclass)', 'btree_stats(regclass)',
 	'database_report(text,interval,text,double precision,bigint)',
-	'database_report_summary()', 'free_space_summary(regclass)',
+	'database_report_summary()', 'free_space_map_summary(regclass)',
 	'gin_stats(regclass)', 'gist_stats(regclass)', 'hash_stats(regclass)',
 	'index_stats(regclass)', 'index_stats_tree(regclass)',
 	'last_database_report()', 'layout_map(regclass,integer)',
 	'pg_relpages(regclass)', 'pg_relpages(text)', 'pgstatginindex(regclass)',
 	'pgstathashindex(regclass)', 'pgstatindex(regclass)', 'pgstatindex(text)',
 	'pgstattuple(regclass)', 'pgstattuple(text)', 'pgstattuple_approx(regclass)',
-	'reclaim(regclass,integer,text,bigint)',
+	'bloat(regclass,integer,text,bigint)',
 	'run_database_report(text,interval,text,double precision,bigint,timestamp with time zone,double precision,text,bigint,bigint,bigint,bigint,bigint,bigint,bigint,bigint,bigint,bigint,bigint)',
-	'sample(regclass,integer,bigint,double precision,interval)',
+	'sample_stats(regclass,integer,bigint,double precision,interval)',
 	'spgist_stats(regclass)', 'table_stats(regclass,text)',
 	'table_stats_tree(regclass,text)', 'unfrozen_ranges(regclass)',
-	'visibility_summary(regclass)');
+	'visibility_map_summary(regclass)');
 # These look at nothing, or ask for the table's own rights.
 my @all = ('pg_prewarm(regclass,text,text,bigint,bigint)',
-	'stat_progress()', 'stream_stats()');
+	'stat_get_progress()', 'stream_stats()');
 my %role_of = ((map { $_ => 'pg_stat_scan_tables' } @scan), (map { $_ => 'PUBLIC' } @all));
 is( sql(q(
 SET search_path = streamstat;
@@ -299,7 +299,7 @@ foreach my $role ('scanner', 'monitor')
 		"$role: what is in buffers");
 }
 # Rights to a view do not bring rights to what it calls.
-sql('GRANT SELECT ON streamstat.metrics, streamstat.advice TO nobody');
+sql('GRANT SELECT ON streamstat.report_metrics, streamstat.report_advice TO nobody');
 foreach my $view ('metrics', 'advice')
 {
 	is( sql("SET ROLE nobody; SELECT outcome('TABLE streamstat.$view')"),
@@ -310,13 +310,13 @@ foreach my $view ('metrics', 'advice')
 # No function shows a value out of a relation, in its rows or errors.
 my @about = ('btree_stats', 'hash_stats', 'gin_stats', 'brin_stats', 'gist_stats', 'spgist_stats',
 	'index_stats', 'index_stats_tree', 'table_stats', 'table_stats_tree',
-	'visibility_summary', 'unfrozen_ranges', 'free_space_summary', 'layout_map',
-	'sample', 'reclaim', 'pgstattuple', 'pgstattuple_approx', 'pgstatindex',
+	'visibility_map_summary', 'unfrozen_ranges', 'free_space_map_summary', 'layout_map',
+	'sample_stats', 'bloat', 'pgstattuple', 'pgstattuple_approx', 'pgstatindex',
 	'pgstathashindex', 'pgstatginindex', 'pg_relpages');
 my $oids = sql("SELECT string_agg(oid::text, ' ') FROM $relations");
 ($out, $err) = talk("\\set ON_ERROR_STOP off\n\\set VERBOSITY verbose\nSET ROLE scanner;\n"
 	  . join('', map { my $f = $_; map { "SELECT * FROM streamstat.$f($_\::regclass);\n" } split / /, $oids } @about)
-	  . "SELECT * FROM streamstat.database_report(margin => 0);\nTABLE streamstat.metrics;\n");
+	  . "SELECT * FROM streamstat.database_report(margin => 0);\nTABLE streamstat.report_metrics;\n");
 cmp_ok(length($out), '>', 50_000, 'rows of hidden relations');
 unlike("$out$err", qr/XYZZY/, 'no value is told');
 

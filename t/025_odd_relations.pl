@@ -116,7 +116,7 @@ is( sql("SELECT count(*) FILTER (WHERE command LIKE 'REINDEX INDEX CONCURRENTLY 
 	'a command for each relation');
 is( sql("SELECT count(*) FROM streamstat.last_database_report() RIGHT JOIN names ON true
 		CROSS JOIN LATERAL streamstat.database_report_summary()"), $n, 'no report yet');
-is( sql("SELECT count(*) FROM streamstat.database_report('0') WHERE $where AND kind = 'index' AND parent_name::regclass = parent"),
+is( sql("SELECT count(*) FROM streamstat.database_report(budget => '0') WHERE $where AND kind = 'index' AND parent_name::regclass = parent"),
 	2 * $n, 'names of parents can be read back');
 my ($out, $err) = talk("SELECT 1 AS rank WHERE false;\n$report \\gexec\n");
 is($err, '', 'all commands can be executed as they are');
@@ -166,8 +166,8 @@ is($session->{err}, '', 'relations with next to nothing');
 $session->query('SET client_min_messages = warning');
 my @scans = ('btree_stats', 'hash_stats', 'gin_stats', 'gist_stats', 'spgist_stats', 'brin_stats', 'pgstatindex',
 	'pgstathashindex', 'pgstatginindex', 'index_stats', 'index_stats_tree', 'table_stats',
-	'table_stats_tree', 'visibility_summary', 'unfrozen_ranges', 'free_space_summary', 'layout_map', 'sample',
-	'reclaim', 'pgstattuple', 'pgstattuple_approx', 'pg_relpages', 'pg_prewarm');
+	'table_stats_tree', 'visibility_map_summary', 'unfrozen_ranges', 'free_space_map_summary', 'layout_map', 'sample_stats',
+	'bloat', 'pgstattuple', 'pgstattuple_approx', 'pg_relpages', 'pg_prewarm');
 my $odd = "(SELECT pg_class.oid, relname, relkind, amname FROM pg_class LEFT JOIN pg_am a ON a.oid = relam WHERE pg_class.oid > 2147483648 AND relname ~ '^("
   . join('|', @states) . ")' AND relkind <> 't') c";
 is( ask(qq(
@@ -179,10 +179,10 @@ SELECT f, relname, o FROM $odd, unnest('{@{[join ',', @scans]}}'::text[]) f, out
 		WHEN f LIKE '%ist_stats' OR f = 'brin_stats' THEN f = amname || '_stats' AND amname IS NOT NULL
 		WHEN f LIKE 'index%' THEN relkind = 'i'
 		WHEN f LIKE 'table%' THEN relkind <> 'i'
-		WHEN f IN ('visibility_summary', 'unfrozen_ranges', 'pgstattuple_approx') THEN relkind IN ('r', 'm')
+		WHEN f IN ('visibility_map_summary', 'unfrozen_ranges', 'pgstattuple_approx') THEN relkind IN ('r', 'm')
 		WHEN f = 'pgstattuple' THEN coalesce(amname, '') NOT IN ('gin', 'spgist', 'brin')
 		ELSE true END
-	AND NOT (o ~ '42809|0A000|22023' AND (f LIKE 'index%' OR f LIKE 'table%' OR f IN ('pgstattuple', 'reclaim', 'free_space_summary', 'sample', 'layout_map') AND relkind = 'S'
+	AND NOT (o ~ '42809|0A000|22023' AND (f LIKE 'index%' OR f LIKE 'table%' OR f IN ('pgstattuple', 'bloat', 'free_space_map_summary', 'sample_stats', 'layout_map') AND relkind = 'S'
 		OR f = 'pg_prewarm' AND pg_relation_size(oid) = 0)))),
 	'', 'each function takes each relation of its kind');
 is( ask(qq(
@@ -219,7 +219,7 @@ is( ask("SELECT count(*) FROM streamstat.btree_stats('$oid'); SELECT function, r
 	"1\nbtree_stats|t_pkey|$oid", 'an OID above 2^31 in stream_stats');
 $session->query("SET streamstat.max_rate = '16kB'");
 $session->send_query("SELECT * FROM streamstat.btree_stats($oid)");
-is(Session::poll('progress', sub { sql('SELECT relation FROM streamstat.progress WHERE relation IS NOT NULL') }),
+is(Session::poll('progress', sub { sql('SELECT relation FROM streamstat.stat_progress WHERE relation IS NOT NULL') }),
 	$oid, '... in progress');
 sql("SELECT pg_cancel_backend($session->{pid})");
 $session->answer;
@@ -241,9 +241,9 @@ my %calls = map {
 	  "SELECT md5(string_agg(replace(x::text, 'public.', ''), '|' ORDER BY x::text)) AS value FROM $from"
 } ("btree_stats('t_pkey')", "hash_stats('t_hash')", "gin_stats('t_gin')", "brin_stats('t_brin')",
 	"gist_stats('t_gist')", "spgist_stats('t_spgist')", "index_stats('t_gin')", "index_stats_tree('t_pkey')",
-	"table_stats('t')", "table_stats_tree('t')", "visibility_summary('t')", "unfrozen_ranges('t')",
-	"free_space_summary('t')", "layout_map('t')", "sample('t', 20, 1)", "sample('t_gin', 5, 1, 1)", "reclaim('t', 20, 'row', 1)",
-	"reclaim('t_pkey', 10, 'row', 1)", "database_report('50MB')", 'stream_stats()', "pgstattuple('t'::regclass)", "pgstattuple('public.t'::text)",
+	"table_stats('t')", "table_stats_tree('t')", "visibility_map_summary('t')", "unfrozen_ranges('t')",
+	"free_space_map_summary('t')", "layout_map('t')", "sample_stats('t', 20, seed => 1)", "sample_stats('t_gin', 5, margin => 1, seed => 1)", "bloat('t', 20, 1, 'row')",
+	"bloat('t_pkey', 10, 1, 'row')", "database_report(budget => '50MB')", 'stream_stats()', "pgstattuple('t'::regclass)", "pgstattuple('public.t'::text)",
 	"pgstattuple_approx('t')", "pgstatindex('t_pkey'::regclass)", "pgstatindex('public.t_pkey'::text)", "pgstathashindex('t_hash')", "pgstatginindex('t_gin')",
 	"pg_relpages('t'::regclass)", "pg_relpages('public.t'::text)", "pg_prewarm('t', 'read')");
 # What has looked at a temporary table cannot be prepared.
@@ -316,7 +316,7 @@ SELECT string_agg(DISTINCT proname || ' ' || proparallel::text, ', ' ORDER BY pr
 	'what a parallel query may call');
 
 # the procedure: with commits, and where there can be none
-my $procedure = "CALL streamstat.run_database_report('50MB')";
+my $procedure = "CALL streamstat.run_database_report(budget => '50MB')";
 $session->query('CREATE FUNCTION run_call(query text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN EXECUTE query; END $$');
 foreach my $place ('%s', 'BEGIN; %s; COMMIT', 'BEGIN READ ONLY; %s; COMMIT', 'BEGIN; SAVEPOINT a; %s; ROLLBACK TO a; COMMIT',
 	'DO $d$ BEGIN %s; END $d$', 'SELECT run_call($q$%s$q$)', 'BEGIN; %s; PREPARE TRANSACTION \'p\'; COMMIT PREPARED \'p\'')
@@ -352,7 +352,7 @@ like($session->{err}, qr/out of shared memory/, 'a query cannot lock all of them
 my $locks = q(SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation > 2147483648);
 $session->query('BEGIN');
 foreach my $case (
-	[ "streamstat.database_report('0') WHERE name ~ '^p\\d+_\\d+\$'", $all ],
+	[ "streamstat.database_report(budget => '0') WHERE name ~ '^p\\d+_\\d+\$'", $all ],
 	[ "streamstat.database_report() WHERE name ~ '^p\\d+_\\d+' AND method = 'exact'", 2 * $all ],
 	[ "streamstat.index_stats_tree('root_b')", $all + 1 ],
 	[ "streamstat.table_stats_tree('root')", $all + 1 ])

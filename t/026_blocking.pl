@@ -63,10 +63,10 @@ sub begin_both
 foreach my $case (
 	[ "SELECT streamstat.table_stats('t')", 'TRUNCATE t', 't' ],
 	[ "SELECT streamstat.pgstattuple('t')", 'LOCK t', 't' ],
-	[ "SELECT streamstat.sample('t', 1000)", 'DROP TABLE t', 't' ],
+	[ "SELECT streamstat.sample_stats('t', 1000)", 'DROP TABLE t', 't' ],
 	[ "SELECT streamstat.btree_stats('t_btree')", 'DROP INDEX t_btree', 't_btree' ],
 	[ "SELECT streamstat.brin_stats('t_brin')", 'ALTER TABLE t ADD z int', 't' ],
-	[ "SELECT streamstat.reclaim('t_btree')", 'LOCK t', 't' ],
+	[ "SELECT streamstat.bloat('t_btree')", 'LOCK t', 't' ],
 	[ "SELECT streamstat.pg_prewarm('t')", 'TRUNCATE t', 't' ],
 	[ "DECLARE c CURSOR WITH HOLD FOR SELECT streamstat.table_stats('t')", 'TRUNCATE t', 't' ])
 {

@@ -58,31 +58,24 @@ unsummarized_ranges(const SstRelationStats *found, bool *isnull)
 		Int64GetDatum(Max(table_ranges(found) - summarized, 0));
 }
 
-static Datum
-avg_density(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
-					   SST_COUNT(found, SST_FREE_BYTES),
-					   SST_COUNT(found, SST_USABLE_BYTES), isnull);
-}
-
 static const SstColumn brin_columns[] = {
 	{"version", INT4OID, 0, sst_version_column},
 	{"pages_per_range", INT4OID, 0, pages_per_range},
-	{"index_size", INT8OID, 0, sst_size_column},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
 	{"revmap_pages", INT8OID, SST_INTERNAL_PAGES},
 	{"regular_pages", INT8OID, SST_LEAF_PAGES},
+	{"ranges", INT8OID, 0, ranges},
+	{"summarized_ranges", INT8OID, SST_SUMMARIZED_RANGES},
+	{"unsummarized_ranges", INT8OID, 0, unsummarized_ranges},
+	{"live_items", INT8OID, SST_LIVE_ITEMS},
+	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"avg_density", FLOAT8OID, 0, sst_avg_density_column},
 	{"new_pages", INT8OID, SST_NEW_PAGES},
 	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
 	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
 	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
-	{"ranges", INT8OID, 0, ranges},
-	{"summarized_ranges", INT8OID, SST_SUMMARIZED_RANGES},
-	{"unsummarized_ranges", INT8OID, 0, unsummarized_ranges},
-	{"items", INT8OID, SST_LIVE_ITEMS},
-	{"placeholders", INT8OID, SST_PLACEHOLDER_ITEMS},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"avg_density", FLOAT8OID, 0, avg_density},
 };
 
 Datum

@@ -3,9 +3,6 @@
  * btree.c
  *	  btree_stats and pgstatindex
  *
- * Ours and pgstattuple's share a table of columns: ours adds columns behind those
- * that both have.
- *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
@@ -41,23 +38,10 @@ root_block_no(const SstRelationStats *found, bool *isnull)
 }
 
 static Datum
-avg_leaf_density(const SstRelationStats *found, bool *isnull)
-{
-	if (SST_COUNT(found, SST_USABLE_BYTES) == 0)
-		return Float8GetDatum(NAN);
-
-	return sst_two_decimals(100.0 - (double) SST_COUNT(found, SST_FREE_BYTES) /
-							(double) SST_COUNT(found, SST_USABLE_BYTES) * 100.0);
-}
-
-static Datum
 leaf_fragmentation(const SstRelationStats *found, bool *isnull)
 {
-	if (SST_COUNT(found, SST_LEAF_PAGES) == 0)
-		return Float8GetDatum(NAN);
-
-	return sst_two_decimals((double) SST_COUNT(found, SST_BACKWARD_LEAVES) /
-							(double) SST_COUNT(found, SST_LEAF_PAGES) * 100.0);
+	return sst_percent(SST_COUNT(found, SST_BACKWARD_LEAVES),
+					   SST_COUNT(found, SST_LEAF_PAGES), isnull);
 }
 
 static Datum
@@ -70,16 +54,56 @@ allequalimage(const SstRelationStats *found, bool *isnull)
 static Datum
 posting_percent(const SstRelationStats *found, bool *isnull)
 {
-	uint64		nitems = SST_COUNT(found, SST_ITEMS_TOLD_APART);
-
-	*isnull = nitems == 0;
-	if (*isnull)
-		return (Datum) 0;
-
-	return Float8GetDatum(100.0 * SST_COUNT(found, SST_POSTING_TUPLES) / nitems);
+	return sst_percent(SST_COUNT(found, SST_POSTING_TUPLES),
+					   SST_COUNT(found, SST_ITEMS_TOLD_APART), isnull);
 }
 
 static const SstColumn btree_columns[] = {
+	{"version", INT4OID, 0, sst_version_column},
+	{"tree_level", INT4OID, 0, tree_level},
+	{"root_block_no", INT8OID, 0, root_block_no},
+	{"allequalimage", BOOLOID, 0, allequalimage},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
+	{"internal_pages", INT8OID, SST_INTERNAL_PAGES},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
+	{"empty_pages", INT8OID, SST_EMPTY_PAGES},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
+	{"live_items", INT8OID, SST_LIVE_ITEMS},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS},
+	{"posting_percent", FLOAT8OID, 0, posting_percent},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
+	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
+	{"new_pages", INT8OID, SST_NEW_PAGES},
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+};
+
+/* pgstatindex rounds, and has NaN where there are no leaf pages. */
+
+static Datum
+rounded_density(const SstRelationStats *found, bool *isnull)
+{
+	if (SST_COUNT(found, SST_USABLE_BYTES) == 0)
+		return Float8GetDatum(NAN);
+
+	return sst_two_decimals(100.0 - (double) SST_COUNT(found, SST_FREE_BYTES) /
+							(double) SST_COUNT(found, SST_USABLE_BYTES) * 100.0);
+}
+
+static Datum
+rounded_fragmentation(const SstRelationStats *found, bool *isnull)
+{
+	if (SST_COUNT(found, SST_LEAF_PAGES) == 0)
+		return Float8GetDatum(NAN);
+
+	return sst_two_decimals((double) SST_COUNT(found, SST_BACKWARD_LEAVES) /
+							(double) SST_COUNT(found, SST_LEAF_PAGES) * 100.0);
+}
+
+static const SstColumn pgstatindex_columns[] = {
 	{"version", INT4OID, 0, sst_version_column},
 	{"tree_level", INT4OID, 0, tree_level},
 	{"index_size", INT8OID, 0, sst_size_column},
@@ -88,18 +112,8 @@ static const SstColumn btree_columns[] = {
 	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
 	{"empty_pages", INT8OID, SST_EMPTY_PAGES},
 	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
-	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density},
-	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
-#define PGSTATINDEX_COLUMNS 10
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
-	{"live_items", INT8OID, SST_LIVE_ITEMS},
-	{"dead_items", INT8OID, SST_DEAD_ITEMS},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"allequalimage", BOOLOID, 0, allequalimage},
-	{"posting_percent", FLOAT8OID, 0, posting_percent},
+	{"avg_leaf_density", FLOAT8OID, 0, rounded_density},
+	{"leaf_fragmentation", FLOAT8OID, 0, rounded_fragmentation},
 };
 
 Datum
@@ -116,11 +130,12 @@ pgstatindex_internal(FunctionCallInfo fcinfo, Relation rel)
 	SstRelationStats found;
 
 	sst_target_adopt(&target, rel, SST_BTREE);
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found, "pgstatindex");
+	sst_scan_as_contrib(&target, SST_COUNT_ITEMS, &found, "pgstatindex");
 	sst_report_corrupt_index(&target, &found);
 	sst_target_close(&target);
 
-	return sst_form_row(fcinfo, btree_columns, PGSTATINDEX_COLUMNS, &found);
+	return sst_form_row(fcinfo, pgstatindex_columns,
+						lengthof(pgstatindex_columns), &found);
 }
 
 Datum

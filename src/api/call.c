@@ -165,13 +165,14 @@ sst_scan_target(const SstTarget *target, SstRelationStats *found,
  * buffer manager has for it.
  */
 void
-sst_scan_as_contrib(const SstTarget *target, SstRules rules,
+sst_scan_as_contrib(const SstTarget *target, SstIndexCounts counts,
 					SstRelationStats *found, const char *function)
 {
 	SstScanPlan plan;
 
-	sst_plan_scan(&plan, target, rules);
-	if (rules == SST_RULES_PGSTATINDEX)
+	sst_plan_scan(&plan, target, SST_RULES_CONTRIB);
+	plan.index_counts = counts;
+	if (counts == SST_COUNT_ITEMS)
 		plan.end = Max(plan.end, 1);
 	carry_out(target, &plan, found, function);
 }

@@ -35,7 +35,7 @@ extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
 								  SstLimits *limits);
 extern void sst_scan_target(const SstTarget *target, SstRelationStats *found,
 							const char *function);
-extern void sst_scan_as_contrib(const SstTarget *target, SstRules rules,
+extern void sst_scan_as_contrib(const SstTarget *target, SstIndexCounts counts,
 								SstRelationStats *found, const char *function);
 extern void sst_report_corrupt_index(const SstTarget *target,
 									 const SstRelationStats *found);

@@ -17,14 +17,12 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "storage/lock.h"
@@ -33,7 +31,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
 #include "api/advice.h"
 #include "api/call.h"
@@ -46,9 +43,6 @@ PG_FUNCTION_INFO_V1(sst_database_report);
 PG_FUNCTION_INFO_V1(sst_run_database_report);
 PG_FUNCTION_INFO_V1(sst_last_database_report);
 PG_FUNCTION_INFO_V1(sst_database_report_summary);
-
-#define REPORT_COLUMNS 23
-#define SUMMARY_COLUMNS 14
 
 /* A report: entries and relations have the same order. */
 typedef struct Report
@@ -66,14 +60,6 @@ static Report *last;
  * Arguments
  */
 
-static void
-report_null(const char *argument)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("%s cannot be null", argument)));
-}
-
 /* A number of bytes, as pg_size_bytes() takes it */
 static int64
 bytes_argument(FunctionCallInfo fcinfo, int argno)
@@ -82,41 +68,44 @@ bytes_argument(FunctionCallInfo fcinfo, int argno)
 											 PG_GETARG_DATUM(argno)));
 }
 
-/* Fill in the limits from the arguments: budget, max_time, max_rate, margin, seed */
+/* The limits of a report that is given none */
+#define DEFAULT_MARGIN 2.0
+#define DEFAULT_SECONDS 60.0
+
+/* Fill in the limits from the arguments: margin, budget, max_time, max_rate, seed */
 static void
 get_limits(FunctionCallInfo fcinfo, SstReport *run)
 {
 	memset(run, 0, sizeof(SstReport));
 
-	if (PG_ARGISNULL(0))
-		report_null("budget");
-	run->budget = bytes_argument(fcinfo, 0);
+	run->margin = PG_ARGISNULL(0) ? DEFAULT_MARGIN : PG_GETARG_FLOAT8(0);
+	if (!(run->margin >= 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("margin must not be negative")));
+
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("budget cannot be null")));
+	run->budget = bytes_argument(fcinfo, 1);
 	if (run->budget < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("budget must not be negative")));
 
-	if (PG_ARGISNULL(1))
-		report_null("time limit");
-	run->max_seconds = sst_seconds_argument(fcinfo, 1);
+	run->max_seconds = PG_ARGISNULL(2) ? DEFAULT_SECONDS :
+		sst_seconds_argument(fcinfo, 2);
 
-	if (!PG_ARGISNULL(2))
+	if (!PG_ARGISNULL(3))
 	{
-		run->max_rate = bytes_argument(fcinfo, 2);
+		run->max_rate = bytes_argument(fcinfo, 3);
 		if (run->max_rate <= 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("rate must be greater than zero"),
 					 errhint("Give bytes per second, or null for no limit.")));
 	}
-
-	if (PG_ARGISNULL(3))
-		report_null("margin");
-	run->margin = PG_GETARG_FLOAT8(3);
-	if (!(run->margin >= 0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("margin must not be negative")));
 
 	run->seed = sst_seed_argument(fcinfo, 4);
 }
@@ -309,15 +298,7 @@ entry_reason(const Report *report, int i)
 }
 
 static void
-put_estimate(SstRow *row, SstEstimate estimate)
-{
-	sst_put_float(row, estimate.value);
-	sst_put_float(row, estimate.low);
-	sst_put_float(row, estimate.high);
-}
-
-static void
-fill_row(SstRow *row, const Report *report, int i)
+put_row(SstRow *row, const Report *report, int i)
 {
 	const SstRelation *relation = &report->relations.relation[i];
 	const SstReportEntry *entry = &report->run.entries[i];
@@ -327,40 +308,31 @@ fill_row(SstRow *row, const Report *report, int i)
 			   sst_state_note(relation->ready ? SST_TARGET_INVALID :
 							  SST_TARGET_NOT_READY)) != 0;
 
-	row->n = 0;
-	sst_put(row, ObjectIdGetDatum(relation->relid));
-	sst_put_text(row, relation->schema);
-	sst_put_text(row, relation->name);
-	sst_put_oid(row, relation->parent);
-	sst_put_text(row, relation->parent_name == NULL ? NULL :
+	sst_put_regclass(row, "relation", relation->relid);
+	sst_put_text(row, "schema_name", relation->schema);
+	sst_put_text(row, "relation_name", relation->name);
+	sst_put_regclass(row, "parent", relation->parent);
+	sst_put_text(row, "parent_name", relation->parent_name == NULL ? NULL :
 				 quote_qualified_identifier(relation->parent_schema,
 											relation->parent_name));
-	sst_put_text(row, kind_name(relation));
-	sst_put_text(row, OidIsValid(relation->amoid) ? get_am_name(relation->amoid) : NULL);
-	sst_put_text(row, method_name(entry->method));
-
-	if (relation->bytes < 0 && entry->method == SST_REPORT_SKIPPED)
-		sst_put_null(row);
-	else
-		sst_put(row, Int64GetDatum(entry_bytes(report, i)));
-	sst_put(row, Int64GetDatum((int64) entry->nread * BLCKSZ));
-	put_estimate(row, entry->free_share);
-	put_estimate(row, entry->dead_share);
-
-	sst_put_bytes(row, entry->rebuilt_blocks.value * BLCKSZ);
-	sst_put_bytes(row, back.value);
-	sst_put_bytes(row, back.low);
-	sst_put_bytes(row, back.high);
-
-	if (relation->last_vacuum != 0)
-		sst_put(row, TimestampTzGetDatum(relation->last_vacuum));
-	else
-		sst_put_null(row);
-	sst_put_text(row, entry_reason(report, i));
-	sst_put_text(row, in_the_making || relation->other_temp ? NULL :
+	sst_put_text(row, "kind", kind_name(relation));
+	sst_put_text(row, "access_method", OidIsValid(relation->amoid) ?
+				 get_am_name(relation->amoid) : NULL);
+	sst_put_timestamptz(row, "last_vacuum", relation->last_vacuum);
+	sst_put_count(row, "bytes",
+				  relation->bytes < 0 && entry->method == SST_REPORT_SKIPPED ?
+				  -1 : entry_bytes(report, i));
+	sst_put_estimate(row, "free_percent", entry->free_share);
+	sst_put_estimate(row, "dead_percent", entry->dead_share);
+	sst_put_bytes(row, "predicted_bytes", entry->rebuilt_blocks.value * BLCKSZ);
+	sst_put_bytes_estimate(row, "reclaimable_bytes", back);
+	sst_put_int64(row, "bytes_read", (int64) entry->nread * BLCKSZ);
+	sst_put_text(row, "measured", method_name(entry->method));
+	sst_put_text(row, "note", entry_reason(report, i));
+	sst_put_text(row, "command", in_the_making || relation->other_temp ? NULL :
 				 sst_advice(&report->relations, relation, entry->nblocks, back,
 							entry->dead_share));
-	Assert(row->n == REPORT_COLUMNS);
+	sst_row_store(row);
 }
 
 /* A row's place in the order */
@@ -388,15 +360,12 @@ compare_places(const void *a, const void *b)
 static void
 return_rows(FunctionCallInfo fcinfo)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SstRow		row;
 	Place	   *places;
 	MemoryContext rowcontext;
 	MemoryContext oldcontext;
 
-	InitMaterializedSRF(fcinfo, 0);
-	if (rsinfo->setDesc->natts != REPORT_COLUMNS)
-		elog(ERROR, "function has %d result columns where the library has %d",
-			 rsinfo->setDesc->natts, REPORT_COLUMNS);
+	sst_rows_begin(&row, fcinfo);
 	if (last == NULL)
 		return;
 
@@ -417,12 +386,8 @@ return_rows(FunctionCallInfo fcinfo)
 	oldcontext = MemoryContextSwitchTo(rowcontext);
 	for (int i = 0; i < last->run.nentries; i++)
 	{
-		SstRow		row;
-
 		CHECK_FOR_INTERRUPTS();
-		fill_row(&row, last, places[i].i);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row.values,
-							 row.nulls);
+		put_row(&row, last, places[i].i);
 		MemoryContextReset(rowcontext);
 	}
 	MemoryContextSwitchTo(oldcontext);
@@ -446,69 +411,68 @@ end_name(SstReportEnd end)
 	}
 }
 
-/* The row about the session's report; all nulls if there is none */
+/* The sums over a report */
+typedef struct Sums
+{
+	int64		n[SST_REPORT_EXACT + 1];	/* relations by method */
+	int64		bytes;			/* of all relations */
+	int64		skipped;		/* of those that were skipped */
+	int64		left;			/* that no sample has looked at */
+	SstEstimate back;
+} Sums;
+
+static void
+sum_up(const Report *report, Sums *sums)
+{
+	memset(sums, 0, sizeof(Sums));
+
+	for (int i = 0; i < report->run.nentries; i++)
+	{
+		const SstReportEntry *entry = &report->run.entries[i];
+		int64		bytes = entry_bytes(report, i);
+		SstEstimate one = expected_back(report, i);
+
+		sums->n[entry->method]++;
+		sums->bytes += bytes;
+		sums->left += bytes - Min((int64) entry->nsampled * BLCKSZ, bytes);
+		if (entry->method == SST_REPORT_SKIPPED)
+			sums->skipped += bytes;
+		if (isnan(one.value))
+			continue;
+		sums->back.value += one.value;
+		sums->back.low += isnan(one.low) ? 0 : one.low;
+		sums->back.high += isnan(one.high) ? (double) bytes : one.high;
+	}
+}
+
+/* The row about the session's report; null if there is none */
 static Datum
 form_summary(FunctionCallInfo fcinfo)
 {
-	TupleDesc	tupdesc;
-	SstRow		row = {0};
-	int64		n[SST_REPORT_EXACT + 1] = {0};
-	int64		total = 0;
-	int64		skipped = 0;
-	int64		left = 0;
-	SstEstimate back = {0, 0, 0};
-
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	if (tupdesc->natts != SUMMARY_COLUMNS)
-		elog(ERROR, "function has %d result columns where the library has %d",
-			 tupdesc->natts, SUMMARY_COLUMNS);
+	SstRow		row;
+	Sums		sums;
 
 	if (last == NULL)
-	{
-		while (row.n < SUMMARY_COLUMNS)
-			sst_put_null(&row);
-		return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
-												 row.values, row.nulls));
-	}
+		PG_RETURN_NULL();
 
-	for (int i = 0; i < last->run.nentries; i++)
-	{
-		const SstReportEntry *entry = &last->run.entries[i];
-		int64		bytes = entry_bytes(last, i);
-		SstEstimate one = expected_back(last, i);
+	sum_up(last, &sums);
+	sst_row_init(&row, fcinfo);
+	sst_put_timestamptz(&row, "started", last->started);
+	sst_put_int64(&row, "relations", last->run.nentries);
+	sst_put_int64(&row, "exact_relations", sums.n[SST_REPORT_EXACT]);
+	sst_put_int64(&row, "sampled_relations", sums.n[SST_REPORT_SAMPLED]);
+	sst_put_int64(&row, "skipped_relations", sums.n[SST_REPORT_SKIPPED]);
+	sst_put_bytes_estimate(&row, "reclaimable_bytes", sums.back);
+	sst_put_int64(&row, "bytes_total", sums.bytes);
+	sst_put_int64(&row, "bytes_read", last->run.bytes_read);
+	sst_put_int64(&row, "bytes_skipped", sums.skipped);
+	sst_put_int64(&row, "bytes_left", sums.left);
+	sst_put_float8(&row, "elapsed_ms",
+				   last->run.ended_by == SST_REPORT_CANCELED ? NAN :
+				   last->run.elapsed_ms);
+	sst_put_text(&row, "ended_by", end_name(last->run.ended_by));
 
-		n[entry->method]++;
-		total += bytes;
-		left += bytes - Min((int64) entry->nsampled * BLCKSZ, bytes);
-		if (entry->method == SST_REPORT_SKIPPED)
-			skipped += bytes;
-		if (isnan(one.value))
-			continue;
-		back.value += one.value;
-		back.low += isnan(one.low) ? 0 : one.low;
-		back.high += isnan(one.high) ? (double) bytes : one.high;
-	}
-
-	sst_put(&row, TimestampTzGetDatum(last->started));
-	sst_put_float(&row, last->run.ended_by == SST_REPORT_CANCELED ? NAN :
-				  last->run.elapsed_ms);
-	sst_put_text(&row, end_name(last->run.ended_by));
-	sst_put(&row, Int64GetDatum((int64) last->run.nentries));
-	sst_put(&row, Int64GetDatum(n[SST_REPORT_EXACT]));
-	sst_put(&row, Int64GetDatum(n[SST_REPORT_SAMPLED]));
-	sst_put(&row, Int64GetDatum(n[SST_REPORT_SKIPPED]));
-	sst_put(&row, Int64GetDatum(total));
-	sst_put(&row, Int64GetDatum(last->run.bytes_read));
-	sst_put(&row, Int64GetDatum(skipped));
-	sst_put(&row, Int64GetDatum(left));
-	sst_put_bytes(&row, back.value);
-	sst_put_bytes(&row, back.low);
-	sst_put_bytes(&row, back.high);
-	Assert(row.n == SUMMARY_COLUMNS);
-
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
-											 row.values, row.nulls));
+	return sst_row_datum(&row);
 }
 
 /* Make a report. */
@@ -548,7 +512,7 @@ sst_last_database_report(PG_FUNCTION_ARGS)
 Datum
 sst_database_report_summary(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_DATUM(form_summary(fcinfo));
+	return form_summary(fcinfo);
 }
 
 /* Let go of the snapshot, and of whatever else a transaction holds. */
@@ -586,5 +550,5 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 			elog(ERROR, "SPI_finish failed");
 	}
 
-	PG_RETURN_DATUM(form_summary(fcinfo));
+	PG_RETURN_VOID();
 }

@@ -3,9 +3,6 @@
  * gin.c
  *	  gin_stats and pgstatginindex
  *
- * Ours and pgstattuple's share a table of columns: ours adds columns behind those
- * that both have.
- *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
@@ -24,6 +21,13 @@ PG_FUNCTION_INFO_V1(sst_pgstatginindex);
 
 static Datum
 pending_pages(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = !found->meta.known;
+	return Int64GetDatum((int64) found->meta.pending_pages);
+}
+
+static Datum
+contrib_pending_pages(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !found->meta.known;
 	return UInt32GetDatum(found->meta.pending_pages);
@@ -61,30 +65,36 @@ leaf_fragmentation(const SstRelationStats *found, bool *isnull)
 
 static const SstColumn gin_columns[] = {
 	{"version", INT4OID, 0, sst_version_column},
-	{"pending_pages", INT4OID, 0, pending_pages},
-	{"pending_tuples", INT8OID, 0, pending_tuples},
-#define PGSTATGININDEX_COLUMNS 3
-	{"index_size", INT8OID, 0, sst_size_column},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
 	{"entry_internal_pages", INT8OID, SST_ENTRY_INTERNAL_PAGES},
 	{"entry_leaf_pages", INT8OID, SST_ENTRY_LEAF_PAGES},
 	{"posting_internal_pages", INT8OID, SST_POSTING_INTERNAL_PAGES},
 	{"posting_leaf_pages", INT8OID, SST_POSTING_LEAF_PAGES},
 	{"pending_list_pages", INT8OID, SST_PENDING_PAGES},
+	{"pending_pages", INT8OID, 0, pending_pages},
 	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
+	{"entry_items", INT8OID, SST_ENTRY_ITEMS},
+	{"posting_items", INT8OID, SST_POSTING_ITEMS},
+	{"pending_items", INT8OID, SST_PENDING_ITEMS},
+	{"pending_tuples", INT8OID, 0, pending_tuples},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"entry_free_bytes", INT8OID, SST_ENTRY_FREE_BYTES},
+	{"posting_free_bytes", INT8OID, SST_POSTING_FREE_BYTES},
+	{"pending_free_bytes", INT8OID, SST_PENDING_FREE_BYTES},
+	{"entry_leaf_density", FLOAT8OID, 0, entry_leaf_density},
+	{"posting_leaf_density", FLOAT8OID, 0, posting_leaf_density},
+	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
 	{"new_pages", INT8OID, SST_NEW_PAGES},
 	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
 	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
 	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
-	{"entries", INT8OID, SST_ENTRY_ITEMS},
-	{"posting_items", INT8OID, SST_POSTING_ITEMS},
-	{"pending_items", INT8OID, SST_PENDING_ITEMS},
-	{"entry_free_bytes", INT8OID, SST_ENTRY_FREE_BYTES},
-	{"posting_free_bytes", INT8OID, SST_POSTING_FREE_BYTES},
-	{"pending_free_bytes", INT8OID, SST_PENDING_FREE_BYTES},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"entry_leaf_density", FLOAT8OID, 0, entry_leaf_density},
-	{"posting_leaf_density", FLOAT8OID, 0, posting_leaf_density},
-	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
+};
+
+static const SstColumn pgstatginindex_columns[] = {
+	{"version", INT4OID, 0, sst_version_column},
+	{"pending_pages", INT4OID, 0, contrib_pending_pages},
+	{"pending_tuples", INT8OID, 0, pending_tuples},
 };
 
 Datum
@@ -102,9 +112,10 @@ sst_pgstatginindex(PG_FUNCTION_ARGS)
 
 	sst_open_argument(fcinfo, &target, SST_GIN);
 	target.nblocks = Min(target.nblocks, 1);
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found,
+	sst_scan_as_contrib(&target, SST_COUNT_ITEMS, &found,
 						"pgstatginindex");
 	sst_target_close(&target);
 
-	return sst_form_row(fcinfo, gin_columns, PGSTATGININDEX_COLUMNS, &found);
+	return sst_form_row(fcinfo, pgstatginindex_columns,
+						lengthof(pgstatginindex_columns), &found);
 }

@@ -18,27 +18,20 @@
 
 PG_FUNCTION_INFO_V1(sst_gist_stats);
 
-static Datum
-avg_leaf_density(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
-					   SST_COUNT(found, SST_FREE_BYTES),
-					   SST_COUNT(found, SST_USABLE_BYTES), isnull);
-}
-
 static const SstColumn gist_columns[] = {
-	{"index_size", INT8OID, 0, sst_size_column},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
 	{"internal_pages", INT8OID, SST_INTERNAL_PAGES},
 	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
 	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
+	{"live_items", INT8OID, SST_LIVE_ITEMS},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
 	{"new_pages", INT8OID, SST_NEW_PAGES},
 	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
 	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
 	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
-	{"live_items", INT8OID, SST_LIVE_ITEMS},
-	{"dead_items", INT8OID, SST_DEAD_ITEMS},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density},
 };
 
 Datum

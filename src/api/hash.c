@@ -23,12 +23,20 @@ PG_FUNCTION_INFO_V1(sst_pgstathashindex);
 static Datum
 free_percent(const SstRelationStats *found, bool *isnull)
 {
-	uint64		usable = SST_COUNT(found, SST_USABLE_BYTES);
+	return sst_percent(SST_COUNT(found, SST_FREE_BYTES),
+					   SST_COUNT(found, SST_USABLE_BYTES), isnull);
+}
 
-	if (usable == 0)
-		return Float8GetDatum(0.0);
+/* pgstathashindex has 0 where there is no space for tuples. */
+static Datum
+contrib_free_percent(const SstRelationStats *found, bool *isnull)
+{
+	Datum		percent = free_percent(found, isnull);
 
-	return Float8GetDatum(100.0 * SST_COUNT(found, SST_FREE_BYTES) / usable);
+	if (!*isnull)
+		return percent;
+	*isnull = false;
+	return Float8GetDatum(0.0);
 }
 
 static Datum
@@ -40,21 +48,32 @@ buckets(const SstRelationStats *found, bool *isnull)
 
 static const SstColumn hash_columns[] = {
 	{"version", INT4OID, 0, sst_version_column},
+	{"buckets", INT8OID, 0, buckets},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
 	{"bucket_pages", INT8OID, SST_BUCKET_PAGES},
 	{"overflow_pages", INT8OID, SST_OVERFLOW_PAGES},
 	{"bitmap_pages", INT8OID, SST_BITMAP_PAGES},
 	{"unused_pages", INT8OID, SST_UNUSED_PAGES},
 	{"live_items", INT8OID, SST_LIVE_ITEMS},
 	{"dead_items", INT8OID, SST_DEAD_ITEMS},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
 	{"free_percent", FLOAT8OID, 0, free_percent},
-#define PGSTATHASHINDEX_COLUMNS 8
-	{"index_size", INT8OID, 0, sst_size_column},
-	{"buckets", INT8OID, 0, buckets},
 	{"new_pages", INT8OID, SST_NEW_PAGES},
 	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
 	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
 	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
+};
+
+static const SstColumn pgstathashindex_columns[] = {
+	{"version", INT4OID, 0, sst_version_column},
+	{"bucket_pages", INT8OID, SST_BUCKET_PAGES},
+	{"overflow_pages", INT8OID, SST_OVERFLOW_PAGES},
+	{"bitmap_pages", INT8OID, SST_BITMAP_PAGES},
+	{"unused_pages", INT8OID, SST_UNUSED_PAGES},
+	{"live_items", INT8OID, SST_LIVE_ITEMS},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS},
+	{"free_percent", FLOAT8OID, 0, contrib_free_percent},
 };
 
 Datum
@@ -102,11 +121,12 @@ sst_pgstathashindex(PG_FUNCTION_ARGS)
 	_hash_relbuf(target.rel, _hash_getbuf(target.rel, HASH_METAPAGE, HASH_READ,
 										  LH_META_PAGE));
 
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATINDEX, &found,
+	sst_scan_as_contrib(&target, SST_COUNT_ITEMS, &found,
 						"pgstathashindex");
 	report_unexpected_type(&target, &found);
 	sst_report_corrupt_index(&target, &found);
 	sst_target_close(&target);
 
-	return sst_form_row(fcinfo, hash_columns, PGSTATHASHINDEX_COLUMNS, &found);
+	return sst_form_row(fcinfo, pgstathashindex_columns,
+						lengthof(pgstathashindex_columns), &found);
 }

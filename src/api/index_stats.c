@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(sst_index_stats);
 PG_FUNCTION_INFO_V1(sst_index_stats_tree);
 
 static Datum
-method(const SstRelationStats *found, bool *isnull)
+access_method(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = !OidIsValid(found->amoid);
 	return *isnull ? (Datum) 0 :
@@ -83,13 +83,12 @@ free_bytes(const SstRelationStats *found, bool *isnull)
 static Datum
 avg_leaf_density(const SstRelationStats *found, bool *isnull)
 {
-	double		unused = unused_bytes(found);
-	double		usable = SST_COUNT(found, SST_USABLE_BYTES) - unused;
+	uint64		unused = unused_bytes(found);
+	uint64		usable = SST_COUNT(found, SST_USABLE_BYTES) - unused;
+	uint64		free = SST_COUNT(found, SST_FREE_BYTES) - unused;
 
-	*isnull = found->unread || found->kind == SST_OTHER_INDEX || usable == 0;
-	return *isnull ? (Datum) 0 :
-		sst_two_decimals(100.0 - (SST_COUNT(found, SST_FREE_BYTES) - unused) /
-						 usable * 100.0);
+	*isnull = found->unread || found->kind == SST_OTHER_INDEX;
+	return *isnull ? (Datum) 0 : sst_percent(usable - free, usable, isnull);
 }
 
 /* Leaf pages have an order in a b-tree, and in the trees of a GIN index. */
@@ -103,27 +102,27 @@ leaf_fragmentation(const SstRelationStats *found, bool *isnull)
 	else if (found->kind == SST_GIN)
 		nleaves = SST_COUNT(found, SST_TREE_LEAF_PAGES);
 
-	*isnull = found->unread || nleaves == 0;
+	*isnull = found->unread;
 	return *isnull ? (Datum) 0 :
-		sst_two_decimals((double) SST_COUNT(found, SST_BACKWARD_LEAVES) /
-						 (double) nleaves * 100.0);
+		sst_percent(SST_COUNT(found, SST_BACKWARD_LEAVES), nleaves, isnull);
 }
 
 static const SstColumn columns[] = {
 	{"relation", REGCLASSOID, 0, sst_relation_column},
-	{"method", TEXTOID, 0, method},
-	{"index_size", INT8OID, 0, sst_size_column},
+	{"is_sum", BOOLOID, 0, sst_is_sum_column},
+	{"access_method", TEXTOID, 0, access_method},
+	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"leaf_pages", INT8OID, 0, leaf_pages},
 	{"internal_pages", INT8OID, 0, internal_pages},
+	{"leaf_pages", INT8OID, 0, leaf_pages},
 	{"deleted_pages", INT8OID, 0, deleted_pages},
+	{"free_bytes", INT8OID, 0, free_bytes},
+	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density},
+	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
 	{"new_pages", INT8OID, SST_NEW_PAGES},
 	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
 	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
 	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
-	{"free_bytes", INT8OID, 0, free_bytes},
-	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density},
-	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
 	{"note", TEXTOID, 0, sst_note_column},
 };
 
@@ -178,10 +177,14 @@ sst_index_stats(PG_FUNCTION_ARGS)
 	return sst_form_row(fcinfo, columns, lengthof(columns), &found);
 }
 
-/* A row for each index of a partition tree, and one for their sum. */
+/*
+ * A row for each index of a partition tree, and one for their sum; of an index
+ * that is not partitioned, its row only.
+ */
 Datum
 sst_index_stats_tree(PG_FUNCTION_ARGS)
 {
+	SstRow		row;
 	SstTree		tree;
 	SstRelationStats sum;
 	SstRelationStats found;
@@ -189,19 +192,20 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 
 	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX, RELKIND_PARTITIONED_INDEX,
 				   &sum, "index_stats_tree");
-	sst_begin_rows(fcinfo, columns, lengthof(columns));
+	sst_rows_begin(&row, fcinfo);
 
 	while (sst_tree_next(&tree, &target))
 	{
 		measure(&target, &found, &tree.io_stats);
 		sst_target_close(&target);
-		sst_put_row(fcinfo, columns, lengthof(columns), &found);
+		sst_put_row(&row, columns, lengthof(columns), &found);
 
 		/* The partitions of an index all have its access method. */
 		sum.kind = found.kind;
 		sst_add_to_sum(&sum, &found);
 	}
-	sst_put_row(fcinfo, columns, lengthof(columns), &sum);
+	if (tree.has_sum)
+		sst_put_row(&row, columns, lengthof(columns), &sum);
 
 	sst_tree_end(&tree);
 

@@ -18,11 +18,8 @@
 #include <math.h>
 
 #include "catalog/pg_authid.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
-#include "utils/tuplestore.h"
 
 #include "api/call.h"
 #include "run/progress.h"
@@ -113,9 +110,9 @@ may_see_buffers(void)
 Datum
 sst_layout_map(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			nbuckets = buckets_argument(fcinfo, 1);
 	bool		see_buffers = may_see_buffers();
+	SstRow		row;
 	SstTarget	target;
 	SstScanPlan plan;
 	SstIoStats io_stats;
@@ -123,7 +120,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 
 	INSTR_TIME_SET_CURRENT(start);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
-	InitMaterializedSRF(fcinfo, 0);
+	sst_rows_begin(&row, fcinfo);
 	sst_plan_scan(&plan, &target, SST_RULES_TOLERANT);
 	sst_io_stats_init(&io_stats, plan.path);
 	nbuckets = Min(nbuckets, target.nblocks);
@@ -134,8 +131,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 		SstScanResult result;
 		double		free;
 		double		dead;
-		Datum		values[7];
-		bool		nulls[7] = {0};
+		double		buffered;
 
 		plan.first = (uint64) target.nblocks * i / nbuckets;
 		plan.end = (uint64) target.nblocks * (i + 1) / nbuckets;
@@ -144,16 +140,16 @@ sst_layout_map(PG_FUNCTION_ARGS)
 
 		free = free_percent(target.kind, &result.counters);
 		dead = dead_percent(target.kind, &result.counters);
-		values[0] = Int32GetDatum(i + 1);
-		values[1] = Int64GetDatum((int64) plan.first);
-		values[2] = Int64GetDatum((int64) plan.end - 1);
-		values[3] = Float8GetDatum(free);
-		values[4] = Float8GetDatum(dead);
-		nulls[5] = !see_buffers;
-		values[5] = Float8GetDatum(100.0 * result.io_stats.blocks_hit /
-								   (plan.end - plan.first));
-		values[6] = CStringGetTextDatum(draw_bar(dead, free));
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		buffered = see_buffers ? 100.0 * result.io_stats.blocks_hit /
+			(plan.end - plan.first) : NAN;
+		sst_put_int32(&row, "bucket", i + 1);
+		sst_put_int64(&row, "first_block", plan.first);
+		sst_put_int64(&row, "last_block", (int64) plan.end - 1);
+		sst_put_float8(&row, "free_percent", free);
+		sst_put_float8(&row, "dead_percent", dead);
+		sst_put_float8(&row, "buffered_percent", buffered);
+		sst_put_text(&row, "bar", draw_bar(dead, free));
+		sst_row_store(&row);
 	}
 
 	sst_remember_call("layout_map", plan.relid, start, &io_stats);

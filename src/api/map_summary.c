@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * map_summary.c
- *	  visibility_summary, unfrozen_ranges, free_space_summary: from a relation's maps
+ *	  visibility_map_summary, unfrozen_ranges, free_space_map_summary: from a relation's maps
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,18 +13,16 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "utils/tuplestore.h"
 
 #include "api/call.h"
 #include "run/maps.h"
 #include "run/progress.h"
 
-PG_FUNCTION_INFO_V1(sst_visibility_summary);
+PG_FUNCTION_INFO_V1(sst_visibility_map_summary);
 PG_FUNCTION_INFO_V1(sst_unfrozen_ranges);
-PG_FUNCTION_INFO_V1(sst_free_space_summary);
+PG_FUNCTION_INFO_V1(sst_free_space_map_summary);
 
 /*
  * The first block from the given one on that is in the set, or that is not; the
@@ -94,25 +92,25 @@ unfrozen_ranges(const SstRelationStats *found, bool *isnull)
 }
 
 static Datum
-largest_unfrozen_range(const SstRelationStats *found, bool *isnull)
+largest_unfrozen_range_pages(const SstRelationStats *found, bool *isnull)
 {
 	return Int64GetDatum((int64) found->largest_range);
 }
 
 static const SstColumn visibility_columns[] = {
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"all_visible", INT8OID, SST_MAP_VISIBLE_BLOCKS},
-	{"all_frozen", INT8OID, SST_MAP_FROZEN_BLOCKS},
+	{"all_visible_pages", INT8OID, SST_MAP_VISIBLE_BLOCKS},
+	{"all_frozen_pages", INT8OID, SST_MAP_FROZEN_BLOCKS},
+	{"largest_unfrozen_range_pages", INT8OID, 0, largest_unfrozen_range_pages},
 	{"unfrozen_ranges", INT8OID, 0, unfrozen_ranges},
-	{"largest_unfrozen_range", INT8OID, 0, largest_unfrozen_range},
 	{"corrupt_map_pages", INT8OID, SST_MAP_CORRUPT_PAGES},
 };
 
 Datum
-sst_visibility_summary(PG_FUNCTION_ARGS)
+sst_visibility_map_summary(PG_FUNCTION_ARGS)
 {
 	SstRelationStats found;
-	SstBlockSet *frozen = find_frozen(fcinfo, &found, "visibility_summary");
+	SstBlockSet *frozen = find_frozen(fcinfo, &found, "visibility_map_summary");
 	BlockNumber first = 0;
 	BlockNumber end;
 
@@ -130,23 +128,21 @@ sst_visibility_summary(PG_FUNCTION_ARGS)
 Datum
 sst_unfrozen_ranges(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SstRow		row;
 	SstRelationStats found;
 	SstBlockSet *frozen;
 	BlockNumber first = 0;
 	BlockNumber end;
 
-	InitMaterializedSRF(fcinfo, 0);
+	sst_rows_begin(&row, fcinfo);
 	frozen = find_frozen(fcinfo, &found, "unfrozen_ranges");
 
 	for (; next_range(frozen, &first, &end); first = end)
 	{
-		Datum		values[2] = {Int64GetDatum((int64) first),
-		Int64GetDatum((int64) end - 1)};
-		bool		nulls[2] = {0};
-
 		CHECK_FOR_INTERRUPTS();
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		sst_put_int64(&row, "first_block", first);
+		sst_put_int64(&row, "last_block", (int64) end - 1);
+		sst_row_store(&row);
 	}
 
 	return (Datum) 0;
@@ -160,22 +156,22 @@ free_percent(const SstRelationStats *found, bool *isnull)
 }
 
 static Datum
-largest_free_space(const SstRelationStats *found, bool *isnull)
+largest_free_bytes(const SstRelationStats *found, bool *isnull)
 {
-	return Int32GetDatum(found->counters.map_largest_free);
+	return Int64GetDatum((int64) found->counters.map_largest_free);
 }
 
 static const SstColumn free_space_columns[] = {
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"pages_with_free_space", INT8OID, SST_MAP_FREE_BLOCKS},
-	{"free_space", INT8OID, SST_MAP_FREE_BYTES},
+	{"nonfull_pages", INT8OID, SST_MAP_FREE_BLOCKS},
+	{"free_bytes", INT8OID, SST_MAP_FREE_BYTES},
 	{"free_percent", FLOAT8OID, 0, free_percent},
-	{"largest_free_space", INT4OID, 0, largest_free_space},
+	{"largest_free_bytes", INT8OID, 0, largest_free_bytes},
 	{"corrupt_map_pages", INT8OID, SST_MAP_CORRUPT_PAGES},
 };
 
 Datum
-sst_free_space_summary(PG_FUNCTION_ARGS)
+sst_free_space_map_summary(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
 	SstRelationStats found;
@@ -183,12 +179,12 @@ sst_free_space_summary(PG_FUNCTION_ARGS)
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("free_space_summary", 1, SST_PROGRESS_UNKNOWN);
+	sst_progress_begin("free_space_map_summary", 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_HEAP);
 	sst_relation_stats_init(&found, &target);
 	sst_io_stats_init(&io_stats, sst_choose_io_path(target.rel));
 	sst_scan_free_space_map(&target, NULL, &found.counters, &io_stats);
-	sst_remember_call("free_space_summary", found.relid, start, &io_stats);
+	sst_remember_call("free_space_map_summary", found.relid, start, &io_stats);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, free_space_columns,

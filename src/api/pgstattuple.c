@@ -67,7 +67,7 @@ pgstattuple_internal(FunctionCallInfo fcinfo, Relation rel)
 
 	sst_refuse_for_pgstattuple(rel);
 	sst_target_adopt(&target, rel, SST_ANY_INDEX | SST_TABLE);
-	sst_scan_as_contrib(&target, SST_RULES_PGSTATTUPLE, &found, "pgstattuple");
+	sst_scan_as_contrib(&target, SST_COUNT_TUPLES, &found, "pgstattuple");
 	report_corrupt_page(&target, &found);
 	sst_target_close(&target);
 
@@ -253,7 +253,7 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	sst_scan_visibility_map(&target, visible, NULL, NULL, &found.counters, &io_stats);
 	sst_scan_free_space_map(&target, visible, &found.counters, &io_stats);
 
-	sst_plan_scan(&plan, &target, SST_RULES_PGSTATTUPLE);
+	sst_plan_scan(&plan, &target, SST_RULES_CONTRIB);
 	plan.nskipped = visible->nmembers;
 	sst_scan_run(&plan, rel, visible, &result);
 	sst_counters_merge(&found.counters, &result.counters);

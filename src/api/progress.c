@@ -12,20 +12,18 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_authid.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
-#include "utils/tuplestore.h"
 
+#include "api/row.h"
 #include "compat/compat.h"
 #include "run/progress.h"
 
-PG_FUNCTION_INFO_V1(sst_stat_progress);
-
-#define NCOLUMNS 14
+PG_FUNCTION_INFO_V1(sst_stat_get_progress);
 
 /* The server's views hide other roles' commands by the same rule. */
 static bool
@@ -35,80 +33,78 @@ may_see(Oid owner)
 		has_privs_of_role(GetUserId(), owner);
 }
 
-static Datum
-count_or_null(int64 count, bool *isnull)
+/* Microseconds that are left, from what the call took so far; -1 if not known */
+static int64
+time_left(const SstProgress *progress, int64 elapsed)
 {
-	*isnull = count < 0;
-	return Int64GetDatum(count);
-}
-
-/* Fill in what only some may see: the columns behind the first two. */
-static void
-fill_details(const SstProgress *progress, TimestampTz now, Datum *values,
-			 bool *nulls)
-{
-	double		elapsed = (double) (now - progress->started);
 	int64		bytes_left = progress->bytes_total - progress->bytes_done;
-	bool		has_rate = elapsed > 0 && progress->bytes_done > 0;
-
-	values[0] = CStringGetTextDatum(progress->function);
-	values[1] = CStringGetTextDatum(progress->phase);
-	nulls[2] = !OidIsValid(progress->relid);
-	values[2] = ObjectIdGetDatum(progress->relid);
-	nulls[3] = progress->blocks_total < 0;
-	values[3] = Int64GetDatum(progress->blocks_done);
-	values[4] = count_or_null(progress->blocks_total, &nulls[4]);
-	values[5] = Int64GetDatum(progress->relations_done);
-	values[6] = count_or_null(progress->relations_total, &nulls[6]);
-	values[7] = Int64GetDatum(progress->bytes_done);
-	values[8] = count_or_null(progress->bytes_total, &nulls[8]);
-	nulls[9] = !has_rate;
-	if (has_rate)
-		values[9] = Float8GetDatum(progress->bytes_done / (elapsed / USECS_PER_SEC));
-	values[10] = TimestampTzGetDatum(progress->started);
+	double		time;
 
 	/* A total that is an estimate may turn out too small. */
-	nulls[11] = !has_rate || progress->bytes_total < 0 || bytes_left < 0;
-	if (!nulls[11])
-	{
-		double		seconds = elapsed / USECS_PER_SEC *
-			bytes_left / progress->bytes_done;
+	if (elapsed <= 0 || progress->bytes_done <= 0 ||
+		progress->bytes_total < 0 || bytes_left < 0)
+		return -1;
 
-		nulls[11] = seconds > (double) 1000 * DAYS_PER_YEAR * SECS_PER_DAY;
-		if (!nulls[11])
-			values[11] = TimestampTzGetDatum(now + (int64) (seconds * USECS_PER_SEC));
-	}
+	time = (double) elapsed * bytes_left / progress->bytes_done;
+	if (time > (double) 1000 * DAYS_PER_YEAR * SECS_PER_DAY * USECS_PER_SEC)
+		return -1;
+	return (int64) time;
+}
+
+/* Put what only some may see; nulls if progress is NULL. */
+static void
+put_details(SstRow *row, const SstProgress *progress, TimestampTz now)
+{
+	static const SstProgress hidden = {
+		.blocks_done = -1, .blocks_total = -1, .relations_done = -1,
+		.relations_total = -1, .bytes_done = -1, .bytes_total = -1
+	};
+	int64		elapsed;
+	int64		left;
+
+	if (progress == NULL)
+		progress = &hidden;
+	elapsed = progress->started == 0 ? 0 : now - progress->started;
+	left = time_left(progress, elapsed);
+
+	sst_put_oid(row, "relid", progress->relid);
+	sst_put_text(row, "function", progress->function);
+	sst_put_text(row, "phase", progress->phase);
+	sst_put_count(row, "blocks_done", progress->blocks_total < 0 ? -1 :
+				  progress->blocks_done);
+	sst_put_count(row, "blocks_total", progress->blocks_total);
+	sst_put_count(row, "relations_done", progress->relations_done);
+	sst_put_count(row, "relations_total", progress->relations_total);
+	sst_put_count(row, "bytes_done", progress->bytes_done);
+	sst_put_count(row, "bytes_total", progress->bytes_total);
+	sst_put_float8(row, "bytes_per_second",
+				   elapsed <= 0 || progress->bytes_done <= 0 ? NAN :
+				   progress->bytes_done / ((double) elapsed / USECS_PER_SEC));
+	sst_put_timestamptz(row, "started", progress->started);
+	sst_put_timestamptz(row, "expected_end", left < 0 ? 0 : now + left);
 }
 
 /* A row for each backend that is in a call of ours */
 Datum
-sst_stat_progress(PG_FUNCTION_ARGS)
+sst_stat_get_progress(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SstRow		row;
 	TimestampTz now = GetCurrentTimestamp();
 	const PgBackendStatus *status;
 
-	InitMaterializedSRF(fcinfo, 0);
+	sst_rows_begin(&row, fcinfo);
 
 	for (int i = 1; (status = sst_backend_status(i)) != NULL; i++)
 	{
 		SstProgress progress;
-		Datum		values[NCOLUMNS] = {0};
-		bool		nulls[NCOLUMNS];
 
 		if (!sst_progress_read(status, &progress))
 			continue;
 
-		memset(nulls, true, sizeof(nulls));
-		nulls[0] = nulls[1] = false;
-		values[0] = Int32GetDatum(status->st_procpid);
-		values[1] = ObjectIdGetDatum(status->st_databaseid);
-		if (may_see(status->st_userid))
-		{
-			memset(nulls, false, sizeof(nulls));
-			fill_details(&progress, now, values + 2, nulls + 2);
-		}
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		sst_put_int32(&row, "pid", status->st_procpid);
+		sst_put_oid(&row, "datid", status->st_databaseid);
+		put_details(&row, may_see(status->st_userid) ? &progress : NULL, now);
+		sst_row_store(&row);
 	}
 
 	return (Datum) 0;

@@ -12,53 +12,35 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_type.h"
-#include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/tuplestore.h"
 
 #include "api/result.h"
 
 /*
- * The table of columns must be what the SQL declares: a library that is newer or
- * older than the SQL script says so instead of returning columns under wrong
- * names.
+ * Put the columns that the SQL script declares.  Of what was not read, the
+ * counts are null, and all else is up to the column.
  */
 static void
-check_columns(TupleDesc tupdesc, const SstColumn *columns, int ncolumns)
-{
-	if (tupdesc->natts != ncolumns)
-		elog(ERROR, "function has %d result columns where the library has %d",
-			 tupdesc->natts, ncolumns);
-
-	for (int i = 0; i < ncolumns; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
-
-		if (att->atttypid != columns[i].type ||
-			strcmp(NameStr(att->attname), columns[i].name) != 0)
-			elog(ERROR, "result column %d is \"%s\" where the library has \"%s\"",
-				 i + 1, NameStr(att->attname), columns[i].name);
-	}
-}
-
-/* Of what was not read, the counts are null, and all else is up to the column. */
-static void
-fill_row(const SstColumn *columns, int ncolumns, const SstRelationStats *found,
-		 Datum *values, bool *nulls)
+put_columns(SstRow *row, const SstColumn *columns, int ncolumns,
+			const SstRelationStats *found)
 {
 	for (int i = 0; i < ncolumns; i++)
 	{
-		nulls[i] = false;
+		int			attno = sst_row_find(row, columns[i].name, columns[i].type);
+		bool		isnull = false;
+		Datum		value;
+
+		if (attno < 0)
+			continue;
 		if (columns[i].compute)
-			values[i] = columns[i].compute(found, &nulls[i]);
+			value = columns[i].compute(found, &isnull);
 		else
 		{
-			nulls[i] = found->unread;
-			values[i] = Int64GetDatum(SST_COUNT(found, columns[i].count));
+			isnull = found->unread;
+			value = Int64GetDatum(SST_COUNT(found, columns[i].count));
 		}
+		sst_row_set(row, attno, value, isnull);
 	}
 }
 
@@ -67,42 +49,21 @@ Datum
 sst_form_row(FunctionCallInfo fcinfo, const SstColumn *columns, int ncolumns,
 			 const SstRelationStats *found)
 {
-	Datum	   *values = palloc(sizeof(Datum) * ncolumns);
-	bool	   *nulls = palloc(sizeof(bool) * ncolumns);
-	TupleDesc	tupdesc;
+	SstRow		row;
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	check_columns(tupdesc, columns, ncolumns);
-	fill_row(columns, ncolumns, found, values, nulls);
+	sst_row_init(&row, fcinfo);
+	put_columns(&row, columns, ncolumns, found);
 
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
-											 values, nulls));
+	return sst_row_datum(&row);
 }
 
-/* Begin the result of a function that returns a set of rows. */
+/* Add a row to the result of a function that returns a set. */
 void
-sst_begin_rows(FunctionCallInfo fcinfo, const SstColumn *columns, int ncolumns)
-{
-	InitMaterializedSRF(fcinfo, 0);
-	check_columns(((ReturnSetInfo *) fcinfo->resultinfo)->setDesc,
-				  columns, ncolumns);
-}
-
-/* Add a row to it. */
-void
-sst_put_row(FunctionCallInfo fcinfo, const SstColumn *columns, int ncolumns,
+sst_put_row(SstRow *row, const SstColumn *columns, int ncolumns,
 			const SstRelationStats *found)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Datum	   *values = palloc(sizeof(Datum) * ncolumns);
-	bool	   *nulls = palloc(sizeof(bool) * ncolumns);
-
-	fill_row(columns, ncolumns, found, values, nulls);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-
-	pfree(values);
-	pfree(nulls);
+	put_columns(row, columns, ncolumns, found);
+	sst_row_store(row);
 }
 
 /*
@@ -113,6 +74,12 @@ Datum
 sst_relation_column(const SstRelationStats *found, bool *isnull)
 {
 	return ObjectIdGetDatum(found->relid);
+}
+
+Datum
+sst_is_sum_column(const SstRelationStats *found, bool *isnull)
+{
+	return BoolGetDatum(found->is_sum);
 }
 
 Datum
@@ -169,6 +136,15 @@ sst_percent(uint64 part, uint64 whole, bool *isnull)
 {
 	*isnull = whole == 0;
 	return *isnull ? (Datum) 0 : Float8GetDatum(100.0 * part / whole);
+}
+
+/* Percent of the space that is in use, in the pages whose space is counted */
+Datum
+sst_avg_density_column(const SstRelationStats *found, bool *isnull)
+{
+	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
+					   SST_COUNT(found, SST_FREE_BYTES),
+					   SST_COUNT(found, SST_USABLE_BYTES), isnull);
 }
 
 /* pgstattuple's functions mostly give percentages in two decimals. */

@@ -13,6 +13,7 @@
 #ifndef SST_RESULT_H
 #define SST_RESULT_H
 
+#include "api/row.h"
 #include "fmgr.h"
 #include "portability/instr_time.h"
 #include "stats/counters.h"
@@ -34,12 +35,13 @@ typedef struct SstRelationStats
 	int64		nranges;		/* of blocks that are not all-frozen */
 	BlockNumber largest_range;	/* of these, in blocks */
 	bool		unread;			/* counters and meta say nothing */
+	bool		is_sum;			/* of several relations */
 	const char *note;			/* what else is to be said, or NULL */
 } SstRelationStats;
 
 /*
- * A column of a function's row: its name and type, as the SQL declares them,
- * and the counter that it shows or else the function that computes it.
+ * A column that a function offers: its name and type, and the counter that it
+ * shows or else the function that computes it.
  */
 typedef struct SstColumn
 {
@@ -54,14 +56,14 @@ typedef struct SstColumn
 
 extern Datum sst_form_row(FunctionCallInfo fcinfo, const SstColumn *columns,
 						  int ncolumns, const SstRelationStats *found);
-extern void sst_begin_rows(FunctionCallInfo fcinfo, const SstColumn *columns,
-						   int ncolumns);
-extern void sst_put_row(FunctionCallInfo fcinfo, const SstColumn *columns,
-						int ncolumns, const SstRelationStats *found);
+extern void sst_put_row(SstRow *row, const SstColumn *columns, int ncolumns,
+						const SstRelationStats *found);
 
 /* Columns of more than one function */
 extern Datum sst_relation_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_is_sum_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_note_column(const SstRelationStats *found, bool *isnull);
+extern Datum sst_avg_density_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_version_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_size_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_blocks_column(const SstRelationStats *found, bool *isnull);

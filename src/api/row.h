@@ -1,10 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row.h
- *	  A row that is made value by value
- *
- * For rows of many columns of several types, where a table of columns, each
- * with its function (result.h), would say less.
+ *	  Result rows that are filled by column name
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,68 +13,49 @@
 #ifndef SST_ROW_H
 #define SST_ROW_H
 
-#include <math.h>
+#include "access/tupdesc.h"
+#include "datatype/timestamp.h"
+#include "fmgr.h"
+#include "stats/estimate.h"
 
-#include "utils/builtins.h"
-
-#define SST_MAX_COLUMNS 32
-
-/* A row's values, one after the other */
+/* A row of the result of a function that is being called */
 typedef struct SstRow
 {
-	int			n;
-	Datum		values[SST_MAX_COLUMNS];
-	bool		nulls[SST_MAX_COLUMNS];
+	FunctionCallInfo fcinfo;
+	TupleDesc	tupdesc;		/* the columns that the SQL script declares */
+	Datum	   *values;
+	bool	   *nulls;
+	bool	   *filled;
+	int			nfilled;		/* columns that have a value, or null */
+	int			ncolumns;		/* columns that need one */
+	int			next;			/* where the next name is looked for first */
 } SstRow;
 
-static inline void
-sst_put(SstRow *row, Datum value)
-{
-	row->nulls[row->n] = false;
-	row->values[row->n++] = value;
-}
+extern void sst_row_init(SstRow *row, FunctionCallInfo fcinfo);
+extern void sst_rows_begin(SstRow *row, FunctionCallInfo fcinfo);
 
-static inline void
-sst_put_null(SstRow *row)
-{
-	row->nulls[row->n++] = true;
-}
+extern int	sst_row_find(SstRow *row, const char *column, Oid type);
+extern void sst_row_set(SstRow *row, int attno, Datum value, bool isnull);
 
-static inline void
-sst_put_text(SstRow *row, const char *text)
-{
-	if (text == NULL)
-		sst_put_null(row);
-	else
-		sst_put(row, CStringGetTextDatum(text));
-}
+extern void sst_put_datum(SstRow *row, const char *column, Oid type,
+						  Datum value, bool isnull);
+extern void sst_put_bool(SstRow *row, const char *column, bool value);
+extern void sst_put_int32(SstRow *row, const char *column, int32 value);
+extern void sst_put_int64(SstRow *row, const char *column, int64 value);
+extern void sst_put_count(SstRow *row, const char *column, int64 value);
+extern void sst_put_float8(SstRow *row, const char *column, double value);
+extern void sst_put_bytes(SstRow *row, const char *column, double value);
+extern void sst_put_oid(SstRow *row, const char *column, Oid oid);
+extern void sst_put_regclass(SstRow *row, const char *column, Oid relid);
+extern void sst_put_text(SstRow *row, const char *column, const char *value);
+extern void sst_put_timestamptz(SstRow *row, const char *column,
+								TimestampTz value);
+extern void sst_put_estimate(SstRow *row, const char *column,
+							 SstEstimate estimate);
+extern void sst_put_bytes_estimate(SstRow *row, const char *column,
+								   SstEstimate estimate);
 
-static inline void
-sst_put_oid(SstRow *row, Oid oid)
-{
-	if (OidIsValid(oid))
-		sst_put(row, ObjectIdGetDatum(oid));
-	else
-		sst_put_null(row);
-}
-
-static inline void
-sst_put_float(SstRow *row, double value)
-{
-	if (isnan(value))
-		sst_put_null(row);
-	else
-		sst_put(row, Float8GetDatum(value));
-}
-
-/* More bytes than a relation can have are an estimate's; they must be a number. */
-static inline void
-sst_put_bytes(SstRow *row, double value)
-{
-	if (isnan(value))
-		sst_put_null(row);
-	else
-		sst_put(row, Int64GetDatum((int64) rint(Min(value, 1e18))));
-}
+extern Datum sst_row_datum(SstRow *row);
+extern void sst_row_store(SstRow *row);
 
 #endif							/* SST_ROW_H */

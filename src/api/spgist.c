@@ -19,14 +19,6 @@
 PG_FUNCTION_INFO_V1(sst_spgist_stats);
 
 static Datum
-avg_leaf_density(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
-					   SST_COUNT(found, SST_FREE_BYTES),
-					   SST_COUNT(found, SST_USABLE_BYTES), isnull);
-}
-
-static Datum
 avg_inner_density(const SstRelationStats *found, bool *isnull)
 {
 	return sst_percent(SST_COUNT(found, SST_INNER_USABLE_BYTES) -
@@ -35,23 +27,24 @@ avg_inner_density(const SstRelationStats *found, bool *isnull)
 }
 
 static const SstColumn spgist_columns[] = {
-	{"index_size", INT8OID, 0, sst_size_column},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
 	{"inner_pages", INT8OID, SST_INTERNAL_PAGES},
 	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
 	{"nulls_pages", INT8OID, SST_NULLS_PAGES},
 	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
 	{"live_items", INT8OID, SST_LIVE_ITEMS},
 	{"dead_items", INT8OID, SST_DEAD_ITEMS},
 	{"redirect_items", INT8OID, SST_REDIRECT_ITEMS},
 	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
 	{"inner_free_bytes", INT8OID, SST_INNER_FREE_BYTES},
-	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density},
+	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
 	{"avg_inner_density", FLOAT8OID, 0, avg_inner_density},
+	{"new_pages", INT8OID, SST_NEW_PAGES},
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
 };
 
 Datum

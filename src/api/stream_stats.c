@@ -12,9 +12,7 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "funcapi.h"
-#include "utils/builtins.h"
+#include <math.h>
 
 #include "api/result.h"
 #include "run/progress.h"
@@ -63,66 +61,47 @@ static const char *const method_names[] = {
 	[SST_IO_METHOD_SYNC] = "sync"
 };
 
-/* A count, or null if the server does not let one know it. */
-static Datum
-count_or_null(int64 count, bool *isnull)
+/* NaN if there is nothing to divide by, or if that is not known */
+static double
+average(int64 sum, int64 count)
 {
-	*isnull = count < 0;
-	return Int64GetDatum(count);
-}
-
-static Datum
-average_or_null(int64 sum, int64 count, bool *isnull)
-{
-	*isnull = count <= 0;
-	return *isnull ? (Datum) 0 : Float8GetDatum((double) sum / count);
+	return count <= 0 ? NAN : (double) sum / count;
 }
 
 Datum
 sst_stream_stats(PG_FUNCTION_ARGS)
 {
 	const SstIoStats *io_stats = &last_call.io_stats;
-	TupleDesc	tupdesc;
-	Datum		values[16];
-	bool		nulls[16] = {0};
-	int			i = 0;
+	SstRow		row;
 
 	if (last_call.function == NULL)
 		PG_RETURN_NULL();
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
+	sst_row_init(&row, fcinfo);
+	sst_put_text(&row, "function", last_call.function);
+	sst_put_regclass(&row, "relation", last_call.relid);
+	sst_put_text(&row, "stream", stream_names[io_stats->stream]);
+	sst_put_text(&row, "io_method", io_stats->reader == SST_IO_METHOD_AUTO ?
+				 NULL : method_names[io_stats->reader]);
+	sst_put_int32(&row, "workers", io_stats->nworkers);
+	sst_put_int64(&row, "blocks_requested", io_stats->blocks_requested);
+	sst_put_int64(&row, "blocks_hit", io_stats->blocks_hit);
+	sst_put_int64(&row, "blocks_missed", io_stats->blocks_read);
+	sst_put_int64(&row, "blocks_private", io_stats->blocks_private);
 
-	values[i++] = CStringGetTextDatum(last_call.function);
-	values[i++] = ObjectIdGetDatum(last_call.relid);
-	values[i++] = CStringGetTextDatum(stream_names[io_stats->stream]);
-	nulls[i] = io_stats->reader == SST_IO_METHOD_AUTO;
-	if (!nulls[i])
-		values[i] = CStringGetTextDatum(method_names[io_stats->reader]);
-	i++;
-	values[i++] = Int32GetDatum(io_stats->nworkers);
-	values[i++] = Int64GetDatum(io_stats->blocks_requested);
-	values[i++] = Int64GetDatum(io_stats->blocks_hit);
-	values[i++] = Int64GetDatum(io_stats->blocks_read);
-	values[i++] = Int64GetDatum(io_stats->blocks_private);
-	values[i] = count_or_null(io_stats->reads, &nulls[i]);
-	i++;
-	values[i] = average_or_null(io_stats->read_bytes, io_stats->reads, &nulls[i]);
-	i++;
-	values[i] = count_or_null(io_stats->advice_calls, &nulls[i]);
-	i++;
-	values[i] = average_or_null(io_stats->advice_blocks * BLCKSZ,
-								io_stats->advice_calls, &nulls[i]);
-	i++;
-	values[i++] = Int64GetDatum(io_stats->look_ahead_max);
-	values[i++] = Float8GetDatum(last_call.elapsed_ms);
-	nulls[i] = last_call.elapsed_ms <= 0;
-	if (!nulls[i])
-		values[i] = Float8GetDatum(io_stats->blocks_requested * (double) BLCKSZ /
-								   (last_call.elapsed_ms / 1000.0));
-	i++;
-	Assert(i == tupdesc->natts);
+	/* The server does not always let one know these. */
+	sst_put_count(&row, "reads", io_stats->reads);
+	sst_put_float8(&row, "avg_read_bytes",
+				   average(io_stats->read_bytes, io_stats->reads));
+	sst_put_count(&row, "advice_calls", io_stats->advice_calls);
+	sst_put_float8(&row, "avg_advice_bytes",
+				   average(io_stats->advice_blocks * BLCKSZ,
+						   io_stats->advice_calls));
+	sst_put_int64(&row, "look_ahead_max", io_stats->look_ahead_max);
+	sst_put_float8(&row, "elapsed_ms", last_call.elapsed_ms);
+	sst_put_float8(&row, "bytes_per_second", last_call.elapsed_ms <= 0 ? NAN :
+				   io_stats->blocks_requested * (double) BLCKSZ /
+				   (last_call.elapsed_ms / 1000.0));
 
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tupdesc),
-													  values, nulls)));
+	return sst_row_datum(&row);
 }

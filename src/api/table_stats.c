@@ -36,55 +36,83 @@ delete_in_progress_tuples(const SstRelationStats *found, bool *isnull)
 }
 
 static Datum
-largest_free_space(const SstRelationStats *found, bool *isnull)
+largest_free_bytes(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
-	return Int32GetDatum(found->counters.largest_free);
+	return Int64GetDatum((int64) found->counters.largest_free);
 }
 
 static Datum
-fsm_largest_free_space(const SstRelationStats *found, bool *isnull)
+fsm_largest_free_bytes(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
-	return Int32GetDatum(found->counters.map_largest_free);
+	return Int64GetDatum((int64) found->counters.map_largest_free);
+}
+
+/* A count of bytes in percent of the table's bytes */
+static Datum
+percent_of_bytes(const SstRelationStats *found, SstCount part, bool *isnull)
+{
+	*isnull = found->unread;
+	return *isnull ? (Datum) 0 :
+		sst_percent(SST_COUNT(found, part), found->nblocks * BLCKSZ, isnull);
+}
+
+static Datum
+live_tuple_percent(const SstRelationStats *found, bool *isnull)
+{
+	return percent_of_bytes(found, SST_TUPLE_BYTES, isnull);
+}
+
+static Datum
+dead_tuple_percent(const SstRelationStats *found, bool *isnull)
+{
+	return percent_of_bytes(found, SST_DEAD_TUPLE_BYTES, isnull);
+}
+
+static Datum
+free_percent(const SstRelationStats *found, bool *isnull)
+{
+	return percent_of_bytes(found, SST_FREE_BYTES, isnull);
 }
 
 static const SstColumn columns[] = {
 	{"relation", REGCLASSOID, 0, sst_relation_column},
-	{"table_len", INT8OID, 0, sst_size_column},
-	{"tuple_count", INT8OID, SST_TUPLES},
-	{"tuple_len", INT8OID, SST_TUPLE_BYTES},
-	{"tuple_percent", FLOAT8OID, 0, sst_tuple_percent_column},
-	{"dead_tuple_count", INT8OID, SST_DEAD_TUPLES},
-	{"dead_tuple_len", INT8OID, SST_DEAD_TUPLE_BYTES},
-	{"dead_tuple_percent", FLOAT8OID, 0, sst_dead_tuple_percent_column},
-	{"free_space", INT8OID, SST_FREE_BYTES},
-	{"free_percent", FLOAT8OID, 0, sst_free_percent_column},
+	{"is_sum", BOOLOID, 0, sst_is_sum_column},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
+	{"all_visible_pages", INT8OID, SST_MAP_VISIBLE_BLOCKS},
+	{"all_frozen_pages", INT8OID, SST_MAP_FROZEN_BLOCKS},
+	{"truncatable_pages", INT8OID, SST_TRUNCATABLE_PAGES},
+	{"fsm_nonfull_pages", INT8OID, SST_MAP_FREE_BLOCKS},
+	{"live_tuples", INT8OID, SST_TUPLES},
+	{"live_tuple_bytes", INT8OID, SST_TUPLE_BYTES},
+	{"live_tuple_percent", FLOAT8OID, 0, live_tuple_percent},
+	{"dead_tuples", INT8OID, SST_DEAD_TUPLES},
+	{"dead_tuple_bytes", INT8OID, SST_DEAD_TUPLE_BYTES},
+	{"dead_tuple_percent", FLOAT8OID, 0, dead_tuple_percent},
 	{"recently_dead_tuples", INT8OID, SST_RECENTLY_DEAD_TUPLES},
 	{"insert_in_progress_tuples", INT8OID, SST_INSERTING_TUPLES},
 	{"delete_in_progress_tuples", INT8OID, 0, delete_in_progress_tuples},
 	{"dead_line_pointers", INT8OID, SST_DEAD_ITEMS},
 	{"redirect_line_pointers", INT8OID, SST_REDIRECT_ITEMS},
 	{"unused_line_pointers", INT8OID, SST_UNUSED_ITEMS},
-	{"pages", INT8OID, 0, sst_blocks_column},
-	{"all_visible_pages", INT8OID, SST_MAP_VISIBLE_BLOCKS},
-	{"all_frozen_pages", INT8OID, SST_MAP_FROZEN_BLOCKS},
-	{"truncatable_pages", INT8OID, SST_TRUNCATABLE_PAGES},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"free_percent", FLOAT8OID, 0, free_percent},
+	{"largest_free_bytes", INT8OID, 0, largest_free_bytes},
+	{"fsm_free_bytes", INT8OID, SST_MAP_FREE_BYTES},
+	{"fsm_largest_free_bytes", INT8OID, 0, fsm_largest_free_bytes},
 	{"new_pages", INT8OID, SST_NEW_PAGES},
 	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
 	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
 	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
-	{"largest_free_space", INT4OID, 0, largest_free_space},
-	{"fsm_free_space", INT8OID, SST_MAP_FREE_BYTES},
-	{"fsm_pages_with_free_space", INT8OID, SST_MAP_FREE_BLOCKS},
-	{"fsm_largest_free_space", INT4OID, 0, fsm_largest_free_space},
 	{"note", TEXTOID, 0, sst_note_column},
 };
 
 static void
-put_row(FunctionCallInfo fcinfo, const SstRelationStats *found)
+put_row(SstRow *row, const SstRelationStats *found)
 {
-	sst_put_row(fcinfo, columns, lengthof(columns), found);
+	sst_put_row(row, columns, lengthof(columns), found);
 }
 
 /* Measure a table that can be read; its counts are added to those found. */
@@ -111,7 +139,7 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
  * to the sum unless it is NULL.
  */
 static void
-measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
+measure_with_toast(SstRow *row, const SstTarget *target,
 				   SstWithToast with_toast, SstRelationStats *sum,
 				   SstIoStats *io_stats)
 {
@@ -121,7 +149,7 @@ measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
 	sst_relation_stats_init(&found, target);
 	measure(target, &found, io_stats);
 	if (with_toast != SST_TOAST_SUMMED)
-		put_row(fcinfo, &found);
+		put_row(row, &found);
 
 	if (OidIsValid(toastid) && with_toast != SST_TOAST_LEFT_OUT)
 	{
@@ -134,12 +162,12 @@ measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
 		sst_target_close(&toast);
 
 		if (with_toast == SST_TOAST_ROW)
-			put_row(fcinfo, &toast_found);
+			put_row(row, &toast_found);
 		sst_add_to_sum(&found, &toast_found);
 	}
 
 	if (with_toast == SST_TOAST_SUMMED)
-		put_row(fcinfo, &found);
+		put_row(row, &found);
 	if (sum != NULL)
 		sst_add_to_sum(sum, &found);
 }
@@ -147,6 +175,7 @@ measure_with_toast(FunctionCallInfo fcinfo, const SstTarget *target,
 Datum
 sst_table_stats(PG_FUNCTION_ARGS)
 {
+	SstRow		row;
 	SstTarget	target;
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
 	SstIoStats io_stats;
@@ -158,10 +187,10 @@ sst_table_stats(PG_FUNCTION_ARGS)
 	if (with_toast != SST_TOAST_LEFT_OUT &&
 		OidIsValid(target.rel->rd_rel->reltoastrelid))
 		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
-	sst_begin_rows(fcinfo, columns, lengthof(columns));
+	sst_rows_begin(&row, fcinfo);
 	sst_io_stats_init(&io_stats, sst_choose_io_path(target.rel));
 
-	measure_with_toast(fcinfo, &target, with_toast, NULL, &io_stats);
+	measure_with_toast(&row, &target, with_toast, NULL, &io_stats);
 
 	sst_remember_call("table_stats", RelationGetRelid(target.rel), start,
 					  &io_stats);
@@ -172,35 +201,38 @@ sst_table_stats(PG_FUNCTION_ARGS)
 
 /*
  * A row for each table of an inheritance or partition tree, and one for their
- * sum.  A table that cannot be read has a row that says why.
+ * sum; of a table without children, its rows only.  A table that cannot be read
+ * has a row that says why.
  */
 Datum
 sst_table_stats_tree(PG_FUNCTION_ARGS)
 {
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
+	SstRow		row;
 	SstTree		tree;
 	SstRelationStats sum;
 	SstTarget	target;
 
 	sst_tree_begin(&tree, fcinfo, SST_TABLE, RELKIND_PARTITIONED_TABLE, &sum,
 				   "table_stats_tree");
-	sst_begin_rows(fcinfo, columns, lengthof(columns));
+	sst_rows_begin(&row, fcinfo);
 
 	while (sst_tree_next(&tree, &target))
 	{
 		if (sst_target_is_readable(&target))
-			measure_with_toast(fcinfo, &target, with_toast, &sum,
+			measure_with_toast(&row, &target, with_toast, &sum,
 							   &tree.io_stats);
 		else
 		{
 			SstRelationStats found;
 
 			sst_relation_stats_init(&found, &target);
-			put_row(fcinfo, &found);
+			put_row(&row, &found);
 		}
 		sst_target_close(&target);
 	}
-	put_row(fcinfo, &sum);
+	if (tree.has_sum)
+		put_row(&row, &sum);
 
 	sst_tree_end(&tree);
 

@@ -24,7 +24,8 @@
 
 /*
  * Open the relation that argument 0 names: a partitioned one, or one of the
- * given kinds, which then is the first of its tree.  The sum is set up.
+ * given kinds, which then is the first of its tree.  The sum is set up; a tree of
+ * just one relation that can be read has none.
  */
 void
 sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
@@ -48,6 +49,8 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 
 	tree->members = find_all_inheritors(relid, NoLock, NULL);
 	tree->next = 0;
+	tree->has_sum = list_length(tree->members) > 1 ||
+		tree->root->rd_rel->relkind == partitioned_relkind;
 	tree->function = function;
 	sst_progress_begin(function, list_length(tree->members),
 					   SST_PROGRESS_UNKNOWN);
@@ -56,6 +59,7 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds,
 	sst_relation_stats_init(sum, &target);
 	sum->nblocks = 0;
 	sum->unread = false;
+	sum->is_sum = true;
 	sum->note = NULL;
 }
 

@@ -21,6 +21,7 @@ typedef struct SstTree
 {
 	Relation	root;			/* open, AccessShareLock held */
 	List	   *members;		/* OIDs, the root among them */
+	bool		has_sum;		/* more than the root itself may be in it */
 	int			next;			/* index of the next one */
 	const char *function;
 	instr_time	start;

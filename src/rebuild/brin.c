@@ -29,7 +29,7 @@
 
 static void
 brin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		  SstCounters *counters)
+		  const SstKeptItems *kept, SstCounters *counters)
 {
 	int			nitems = sst_page_items(page);
 

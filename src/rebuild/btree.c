@@ -170,7 +170,7 @@ filled_bytes(const SstBtreeRebuild *state)
 
 static void
 btree_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		   SstCounters *counters)
+		   const SstKeptItems *kept, SstCounters *counters)
 {
 	SstBtreeRebuild *state = &rebuild->u.btree;
 	const BTPageOpaqueData *opaque;

@@ -237,7 +237,7 @@ needs_batches(double memory)
 
 static void
 gin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		 SstCounters *counters)
+		 const SstKeptItems *kept, SstCounters *counters)
 {
 	SstGinRebuild *gin = &rebuild->u.gin;
 	const GinPageOpaqueData *opaque;

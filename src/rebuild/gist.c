@@ -56,7 +56,7 @@
 
 static void
 gist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		  SstCounters *counters)
+		  const SstKeptItems *kept, SstCounters *counters)
 {
 	const GISTPageOpaqueData *opaque;
 	SstGistRebuild *gist = &rebuild->u.gist;

@@ -77,7 +77,7 @@ count_run(SstRebuild *rebuild, SstCounters *counters, uint64 length,
 /* Entries are sorted by hash code on each page. */
 static void
 hash_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		  SstCounters *counters)
+		  const SstKeptItems *kept, SstCounters *counters)
 {
 	int			nitems = sst_page_items(page);
 	uint32		code = 0;

@@ -9,9 +9,7 @@
  * order of the pages here, which is that of VACUUM FULL.  TOAST tables that are
  * rewritten along with their table are filled by the same rule.
  *
- * Which tuples are kept is decided in heap.c, which calls
- * sst_rebuild_heap_tuple() for each; its results count once the page was found
- * sound.
+ * visit/heap.c decides which tuples are kept, and lists them.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -180,10 +178,10 @@ reformed_length(const SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
  * Add a tuple, which lies aligned and in full on its page, to the new page; or
  * to the next if it does not fit there.
  */
-void
-sst_rebuild_heap_tuple(const SstRebuild *rebuild, SstHeapRewrite *rewrite,
-					   const HeapTupleHeaderData *tuple, int len)
+static void
+add_tuple(SstRebuild *rebuild, const HeapTupleHeaderData *tuple, int len)
 {
+	SstHeapRewrite *rewrite = &rebuild->u.heap.rewrite;
 	int			need;
 
 	if (rebuild->u.heap.reforms ||
@@ -199,6 +197,23 @@ sst_rebuild_heap_tuple(const SstRebuild *rebuild, SstHeapRewrite *rewrite,
 	}
 	rewrite->free -= need;
 	rewrite->bytes += need;
+}
+
+static void
+heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		  const SstKeptItems *kept, SstCounters *counters)
+{
+	uint64		before = rebuild->u.heap.rewrite.bytes;
+
+	for (int i = 0; i < kept->nitems; i++)
+	{
+		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
+
+		add_tuple(rebuild,
+				  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
+				  ItemIdGetLength(item));
+	}
+	counters->n[SST_REBUILT_BYTES] += rebuild->u.heap.rewrite.bytes - before;
 }
 
 static double
@@ -219,6 +234,7 @@ heap_blocks(const SstRebuild *rebuild, const double *counts,
 void
 sst_rebuild_heap_init(SstRebuild *rebuild, Relation rel)
 {
+	rebuild->page = heap_page;
 	rebuild->blocks = heap_blocks;
 	rebuild->fillfactor = RelationGetFillFactor(rel, HEAP_DEFAULT_FILLFACTOR);
 	rebuild->u.heap.reserve = RelationGetTargetPageFreeSpace(rel,

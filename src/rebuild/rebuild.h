@@ -115,13 +115,12 @@ struct SstRebuild
 	/*
 	 * Add what a page's contents would take.  The page is sound by the rules
 	 * of the kind's own visitor; nothing else is known of what tuples
-	 * contain.
-	 *
-	 * NULL for a table: which tuples are kept, its visitor knows, and calls
-	 * sst_rebuild_heap_tuple() for each.
+	 * contain.  Of a table's page, "kept" has the tuples that are rewritten;
+	 * indexes take no notice of it.  NULL for a kind without a model.
 	 */
 	void		(*page) (SstRebuild *rebuild, const PageData *page,
-						 BlockNumber blkno, SstCounters *counters);
+						 BlockNumber blkno, const SstKeptItems *kept,
+						 SstCounters *counters);
 
 	/*
 	 * Blocks of the new relation, from the counts of all pages of the old
@@ -158,9 +157,6 @@ struct SstRebuild
 };
 
 extern void sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target);
-extern void sst_rebuild_heap_tuple(const SstRebuild *rebuild,
-								   SstHeapRewrite *rewrite,
-								   const HeapTupleHeaderData *tuple, int len);
 
 extern void sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel);

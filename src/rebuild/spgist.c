@@ -51,7 +51,7 @@
 
 static void
 spgist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-			SstCounters *counters)
+			const SstKeptItems *kept, SstCounters *counters)
 {
 	const SpGistPageOpaqueData *opaque;
 	int			nitems = sst_page_items(page);

@@ -32,9 +32,8 @@ scan_map(const SstTarget *target, ForkNumber forknum,
 	sst_plan_map_scan(&plan, target, forknum);
 	if (plan.nblocks == 0)
 		return;
-	plan.limits = limits;
 
-	sst_scan_with_visitor(&plan, target->rel, visitor, &result);
+	sst_scan_with_visitor(&plan, target->rel, visitor, limits, &result);
 
 	for (int i = SST_FIRST_MAP_COUNT; i < SST_NCOUNTS; i++)
 		counters->n[i] += result.counters.n[i];

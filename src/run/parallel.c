@@ -3,9 +3,13 @@
  * parallel.c
  *	  Reading one relation with several processes
  *
- * Leader and workers do the same: take chunks of blocks from a counter that
- * they share, until there is none left.  Each has a result of its own, and the
- * leader merges them at the end.  That no worker can be had is normal.
+ * Leader and workers do the same: they take chunks of blocks from a counter in
+ * shared memory until none is left.  Each has a result of its own, and the
+ * leader merges the results at the end.  Running without any worker is normal.
+ *
+ * What they do is an SstParallelTask.  Its address can differ between processes,
+ * so that it is not in shared memory: each task has its own entry point for
+ * workers, which passes the task on to sst_parallel_worker().
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -29,27 +33,28 @@
 #include "utils/snapmgr.h"
 
 #include "run/parallel.h"
-#include "run/scan.h"
 #include "stream/buffered.h"
+#include "streamstat.h"
 
 /*
- * A participant for fewer blocks would begin when the others have finished; so
- * it would for several times as many that are in buffers.
+ * With fewer blocks for each participant, a worker would start when the others
+ * have finished.  Blocks in buffers take less time.
  */
 #define MIN_BLOCKS_PER_PARTICIPANT 8192
 #define MIN_BUFFERED_BLOCKS_PER_PARTICIPANT 32768
 
 /* Keys of what is in shared memory */
 #define KEY_SHARED 1
-#define KEY_RESULTS 2
-#define KEY_QUERY 3
-#define KEY_BUFFER_USAGE 4
-#define KEY_WAL_USAGE 5
-#define KEY_SKIP 6
+#define KEY_PLAN 2
+#define KEY_SET 3
+#define KEY_RESULTS 4
+#define KEY_QUERY 5
+#define KEY_BUFFER_USAGE 6
+#define KEY_WAL_USAGE 7
 
 typedef struct Shared
 {
-	SstParallelJob job;
+	Oid			relid;
 	SstChunks	chunks;
 } Shared;
 
@@ -61,131 +66,121 @@ sst_parallel_workers(Relation rel, ForkNumber forknum, BlockNumber nblocks,
 					 BlockNumber total)
 {
 	int			most = Min(sst_max_workers, max_parallel_maintenance_workers);
-	BlockNumber share = MIN_BLOCKS_PER_PARTICIPANT;
+	BlockNumber least = MIN_BLOCKS_PER_PARTICIPANT;
 
-	if (most == 0 || nblocks < 2 * share || RelationUsesLocalBuffers(rel) ||
+	if (most == 0 || nblocks < 2 * least || RelationUsesLocalBuffers(rel) ||
 		IsInParallelMode() || !IsUnderPostmaster || !ActiveSnapshotSet())
 		return 0;
 
 	if (sst_mostly_buffered(rel, forknum, total))
-		share = MIN_BUFFERED_BLOCKS_PER_PARTICIPANT;
+		least = MIN_BUFFERED_BLOCKS_PER_PARTICIPANT;
 
-	return nblocks < 2 * share ? 0 : Min(most, nblocks / share - 1);
+	return nblocks < 2 * least ? 0 : Min(most, nblocks / least - 1);
 }
 
-/* Do this process's part; skip is its own copy of the job's. */
+/* Plan for size bytes under a key; for size 0 there will be no key. */
 static void
-participate(Shared *shared, Relation rel, const SstBlockSet *skip,
-			SstScanResult *result)
+estimate(ParallelContext *pcxt, Size size)
 {
-	const SstParallelJob *job = &shared->job;
-
-	switch (job->task)
+	if (size > 0)
 	{
-		case SST_TASK_SCAN:
-			sst_result_init(result, &job->scan);
-			sst_scan_part(&job->scan, rel, &shared->chunks, skip, result);
-			break;
-		case SST_TASK_PREWARM:
-			sst_prewarm_part(&job->prewarm, rel, &shared->chunks,
-							 &result->io_stats);
-			break;
+		shm_toc_estimate_chunk(&pcxt->estimator, size);
+		shm_toc_estimate_keys(&pcxt->estimator, 1);
 	}
+}
+
+/* Add size bytes under a key: a copy of data, or zeros if that is NULL. */
+static void *
+add(ParallelContext *pcxt, uint64 key, Size size, const void *data)
+{
+	void	   *place;
+
+	if (size == 0)
+		return NULL;
+
+	place = shm_toc_allocate(pcxt->toc, size);
+	if (data != NULL)
+		memcpy(place, data, size);
+	else
+		memset(place, 0, size);
+	shm_toc_insert(pcxt->toc, key, place);
+
+	return place;
 }
 
 /*
- * Do a job for an open relation, with up to so many workers.
+ * Do a job for an open relation, with up to so many workers.  Returns how many
+ * there were.
  *
- * Begins and ends parallel mode, in which no subtransaction can begin.  A
- * worker's error becomes ours; ours ends the workers.
+ * Begins and ends parallel mode, in which no subtransaction can begin.  An error
+ * of a worker is raised here; an error here ends the workers.
  */
-void
-sst_parallel_run(const SstParallelJob *job, Relation rel, int nworkers,
-				 SstScanResult *result)
+int
+sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
+				 Relation rel, int nworkers, void *result)
 {
 	ParallelContext *pcxt;
 	Shared	   *shared;
-	SstScanResult *results;
+	char	   *results;
 	BufferUsage *buffer_usage;
 	WalUsage   *wal_usage;
-	char	   *query;
+	int			nlaunched;
 	Size		query_size = debug_query_string ?
 		strlen(debug_query_string) + 1 : 0;
-	Size		skip_size = job->skip ?
-		sst_block_set_size(job->skip->nblocks) : 0;
+	Size		set_size = job->set ? sst_block_set_size(job->set->nblocks) : 0;
+	Size		results_size = mul_size(task->result_size, nworkers);
+	Size		buffer_usage_size = mul_size(sizeof(BufferUsage), nworkers);
+	Size		wal_usage_size = mul_size(sizeof(WalUsage), nworkers);
 
 	EnterParallelMode();
-	pcxt = CreateParallelContext("streamstat", "sst_parallel_main", nworkers);
+	pcxt = CreateParallelContext("streamstat", task->worker, nworkers);
 
-	shm_toc_estimate_chunk(&pcxt->estimator, sizeof(Shared));
-	shm_toc_estimate_chunk(&pcxt->estimator,
-						   mul_size(sizeof(SstScanResult), nworkers));
-	shm_toc_estimate_chunk(&pcxt->estimator,
-						   mul_size(sizeof(BufferUsage), nworkers));
-	shm_toc_estimate_chunk(&pcxt->estimator,
-						   mul_size(sizeof(WalUsage), nworkers));
-	shm_toc_estimate_keys(&pcxt->estimator, 4);
-	if (query_size > 0)
-	{
-		shm_toc_estimate_chunk(&pcxt->estimator, query_size);
-		shm_toc_estimate_keys(&pcxt->estimator, 1);
-	}
-
-	if (skip_size > 0)
-	{
-		shm_toc_estimate_chunk(&pcxt->estimator, skip_size);
-		shm_toc_estimate_keys(&pcxt->estimator, 1);
-	}
-
+	estimate(pcxt, sizeof(Shared));
+	estimate(pcxt, task->plan_size);
+	estimate(pcxt, set_size);
+	estimate(pcxt, results_size);
+	estimate(pcxt, query_size);
+	estimate(pcxt, buffer_usage_size);
+	estimate(pcxt, wal_usage_size);
 	InitializeParallelDSM(pcxt);
 
-	shared = shm_toc_allocate(pcxt->toc, sizeof(Shared));
-	shared->job = *job;
+	shared = add(pcxt, KEY_SHARED, sizeof(Shared), NULL);
+	shared->relid = RelationGetRelid(rel);
 	sst_chunks_init(&shared->chunks, job->first, job->end, nworkers + 1);
-	shm_toc_insert(pcxt->toc, KEY_SHARED, shared);
-
-	results = shm_toc_allocate(pcxt->toc, sizeof(SstScanResult) * nworkers);
-	memset(results, 0, sizeof(SstScanResult) * nworkers);
-	shm_toc_insert(pcxt->toc, KEY_RESULTS, results);
-
-	buffer_usage = shm_toc_allocate(pcxt->toc, sizeof(BufferUsage) * nworkers);
-	shm_toc_insert(pcxt->toc, KEY_BUFFER_USAGE, buffer_usage);
-	wal_usage = shm_toc_allocate(pcxt->toc, sizeof(WalUsage) * nworkers);
-	shm_toc_insert(pcxt->toc, KEY_WAL_USAGE, wal_usage);
-
-	if (query_size > 0)
-	{
-		query = shm_toc_allocate(pcxt->toc, query_size);
-		memcpy(query, debug_query_string, query_size);
-		shm_toc_insert(pcxt->toc, KEY_QUERY, query);
-	}
-
-	if (skip_size > 0)
-		shm_toc_insert(pcxt->toc, KEY_SKIP,
-					   memcpy(shm_toc_allocate(pcxt->toc, skip_size),
-							  job->skip, skip_size));
+	add(pcxt, KEY_PLAN, task->plan_size, job->plan);
+	add(pcxt, KEY_SET, set_size, job->set);
+	results = add(pcxt, KEY_RESULTS, results_size, NULL);
+	add(pcxt, KEY_QUERY, query_size, debug_query_string);
+	buffer_usage = add(pcxt, KEY_BUFFER_USAGE, buffer_usage_size, NULL);
+	wal_usage = add(pcxt, KEY_WAL_USAGE, wal_usage_size, NULL);
 
 	LaunchParallelWorkers(pcxt);
-	participate(shared, rel, job->skip, result);
+	task->participate(job->plan, rel, &shared->chunks, job->set, result);
 	WaitForParallelWorkersToFinish(pcxt);
 
-	for (int i = 0; i < pcxt->nworkers_launched; i++)
+	nlaunched = pcxt->nworkers_launched;
+	for (int i = 0; i < nlaunched; i++)
 	{
 		InstrAccumParallelQuery(&buffer_usage[i], &wal_usage[i]);
-		sst_result_merge(result, &results[i]);
+		task->merge(result, results + i * task->result_size);
 	}
-	result->io_stats.nworkers = pcxt->nworkers_launched;
 
 	DestroyParallelContext(pcxt);
 	ExitParallelMode();
+
+	return nlaunched;
 }
 
-/* Where a worker begins. */
+/*
+ * All of a worker.  Its entry point calls this with the arguments that it has
+ * got.
+ */
 void
-sst_parallel_main(dsm_segment *seg, shm_toc *toc)
+sst_parallel_worker(const SstParallelTask *task, dsm_segment *seg,
+					shm_toc *toc)
 {
 	Shared	   *shared = shm_toc_lookup(toc, KEY_SHARED, false);
-	SstScanResult *results = shm_toc_lookup(toc, KEY_RESULTS, false);
+	char	   *results = shm_toc_lookup(toc, KEY_RESULTS, false);
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
 	WalUsage   *wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
 	Relation	rel;
@@ -193,11 +188,12 @@ sst_parallel_main(dsm_segment *seg, shm_toc *toc)
 	debug_query_string = shm_toc_lookup(toc, KEY_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 
-	rel = relation_open(shared->job.relid, AccessShareLock);
+	rel = relation_open(shared->relid, AccessShareLock);
 
 	InstrStartParallelQuery();
-	participate(shared, rel, shm_toc_lookup(toc, KEY_SKIP, true),
-				&results[ParallelWorkerNumber]);
+	task->participate(shm_toc_lookup(toc, KEY_PLAN, false), rel,
+					  &shared->chunks, shm_toc_lookup(toc, KEY_SET, true),
+					  results + ParallelWorkerNumber * task->result_size);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber],
 						  &wal_usage[ParallelWorkerNumber]);
 

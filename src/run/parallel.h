@@ -15,33 +15,48 @@
 
 #include "storage/dsm.h"
 #include "storage/shm_toc.h"
+#include "utils/rel.h"
 
-#include "run/plan.h"
-#include "run/prewarm.h"
+#include "source/source.h"
 
-typedef enum SstTask
+/*
+ * A kind of work that processes share: constants of the file that does it.
+ * Plans and results are plain data without pointers.
+ */
+typedef struct SstParallelTask
 {
-	SST_TASK_SCAN,
-	SST_TASK_PREWARM
-} SstTask;
+	/* Name of the workers' entry point, which calls sst_parallel_worker() */
+	const char *worker;
+	Size		plan_size;
+	Size		result_size;
 
-/* What to do together; every participant gets a copy */
+	/*
+	 * Do one process's part of a plan, until the chunks give no more blocks.
+	 * Sets up the result.  The set is that of the job.
+	 */
+	void		(*participate) (const void *plan, Relation rel,
+								SstChunks *chunks, const SstBlockSet *set,
+								void *result);
+
+	/* Add a worker's result to another one. */
+	void		(*merge) (void *into, const void *from);
+} SstParallelTask;
+
+/* Work to share; each worker gets a copy of plan and set. */
 typedef struct SstParallelJob
 {
-	SstTask		task;
-	Oid			relid;
-	BlockNumber first;			/* blocks to deal out: first to end - 1 */
+	const void *plan;
+	const SstBlockSet *set;		/* or NULL */
+	BlockNumber first;			/* blocks first to end - 1 are dealt out */
 	BlockNumber end;
-	SstScanPlan scan;			/* SST_TASK_SCAN */
-	const SstBlockSet *skip;	/* the same; the leader's, can be NULL */
-	SstPrewarmPlan prewarm;		/* SST_TASK_PREWARM */
 } SstParallelJob;
 
 extern int	sst_parallel_workers(Relation rel, ForkNumber forknum,
 								 BlockNumber nblocks, BlockNumber total);
-extern void sst_parallel_run(const SstParallelJob *job, Relation rel,
-							 int nworkers, SstScanResult *result);
-
-extern PGDLLEXPORT void sst_parallel_main(dsm_segment *seg, shm_toc *toc);
+extern int	sst_parallel_run(const SstParallelTask *task,
+							 const SstParallelJob *job, Relation rel,
+							 int nworkers, void *result);
+extern void sst_parallel_worker(const SstParallelTask *task, dsm_segment *seg,
+								shm_toc *toc);
 
 #endif							/* SST_PARALLEL_H */

@@ -47,13 +47,15 @@ sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
 		smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
 }
 
-/* The visitor that the plan needs. */
+/*
+ * Make the visitor that the plan needs.  That of a table lists the tuples that
+ * a rewrite keeps in "kept", which can be NULL.
+ */
 void
-sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
+sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
+				 SstVisitor *visitor)
 {
-	bool		strict = plan->rules != SST_RULES_TOLERANT;
-
-	if (plan->rules == SST_RULES_PGSTATTUPLE &&
+	if (plan->index_counts == SST_COUNT_TUPLES &&
 		(plan->kind & SST_ANY_INDEX) != 0)
 	{
 		sst_pgstattuple_visitor_init(visitor, plan->kind);
@@ -63,24 +65,14 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
 	switch (plan->kind)
 	{
 		case SST_BTREE:
-			if (strict)
-				sst_btree_strict_visitor_init(visitor);
-			else
-				sst_btree_visitor_init(visitor, rel,
-									   plan->sample != NULL ? 0 :
-									   plan->nblocks);
+			sst_btree_visitor_init(visitor, plan->rules, rel,
+								   plan->sample_pages > 0 ? 0 : plan->nblocks);
 			break;
 		case SST_HASH:
-			if (strict)
-				sst_hash_strict_visitor_init(visitor);
-			else
-				sst_hash_visitor_init(visitor);
+			sst_hash_visitor_init(visitor, plan->rules);
 			break;
 		case SST_GIN:
-			if (strict)
-				sst_gin_meta_visitor_init(visitor);
-			else
-				sst_gin_visitor_init(visitor);
+			sst_gin_visitor_init(visitor, plan->rules);
 			break;
 		case SST_GIST:
 			sst_gist_visitor_init(visitor);
@@ -92,10 +84,12 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstVisitor *visitor)
 			sst_brin_visitor_init(visitor);
 			break;
 		case SST_HEAP:
-			sst_heap_visitor_init(visitor, 0, plan->horizon);
+			sst_heap_visitor_init(visitor, 0, plan->horizon, plan->chains,
+								  kept);
 			break;
 		case SST_SEQUENCE:
-			sst_heap_visitor_init(visitor, sizeof(uint32), plan->horizon);
+			sst_heap_visitor_init(visitor, sizeof(uint32), plan->horizon,
+								  plan->chains, NULL);
 			break;
 		default:
 			sst_any_visitor_init(visitor);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan.h
- *	  What a scan is to do, and what it found: plain data, for any process
+ *	  What a scan is to do, and what it found: plain data for any process
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,23 +16,22 @@
 #include "run/limits.h"
 #include "stats/estimate.h"
 #include "stream/stream.h"
+#include "relation/rules.h"
 #include "relation/target.h"
 #include "rebuild/rebuild.h"
 #include "visit/visit.h"
 
-/*
- * By whose rules pages are judged.  By ours, damage is counted.  By those of
- * pgstattuple's functions, the scan stops at the first page that makes no sense,
- * and lets through the errors of the buffer manager.
- */
-typedef enum SstRules
+/* What is counted of an index */
+typedef enum SstIndexCounts
 {
-	SST_RULES_TOLERANT,
-	SST_RULES_PGSTATINDEX,		/* pgstatindex and its like */
-	SST_RULES_PGSTATTUPLE		/* pgstattuple, pgstattuple_approx */
-} SstRules;
+	SST_COUNT_ITEMS,			/* what its access method's visitor counts */
+	SST_COUNT_TUPLES			/* tuples, as pgstattuple does */
+} SstIndexCounts;
 
-/* What to do: all blocks of a range, or a sample of some kind */
+/*
+ * What to do: read all blocks of a range, or a sample.  The plan has no pointers,
+ * and does not change during a scan.  A set of blocks may come with it.
+ */
 typedef struct SstScanPlan
 {
 	Oid			relid;
@@ -41,23 +40,33 @@ typedef struct SstScanPlan
 	BlockNumber nblocks;		/* of the fork */
 	BlockNumber first;			/* blocks first to end - 1 are scanned */
 	BlockNumber end;
+	BlockNumber nskipped;		/* of these, members of the set: not read */
 	SstRules	rules;
+	SstIndexCounts index_counts;
 
-	TransactionId horizon;		/* heap: deleted before can be removed */
-	BlockNumber nskipped;		/* blocks of the range not to be read */
+	TransactionId horizon;		/* heap: tuples deleted before can be removed */
 	bool		chains;			/* heap: count what indexes point to, too */
 
 	SstIoPath	path;
 	bool		in_recovery;	/* no subtransaction may begin */
 
-	/* For one process alone, or NULL */
-	SstSamplePart *sample;		/* read this sample only, and put it there */
+	/* A sample: of all blocks, the members of the set, or all but these */
+	BlockNumber sample_pages;	/* to read; 0 to read the range */
+	BlockNumber sample_blocks;	/* to choose these from */
 	uint32		seed;
-	const SstBlockSet *set;		/* of its members, or of the others; or NULL */
 	bool		members;
-	SstRebuild *rebuild;		/* count what a rebuild would take, too */
-	SstLimits  *limits;
 } SstScanPlan;
+
+/*
+ * Where a scan puts what does not go into its result; each can be NULL.  They
+ * are memory of one process, so that a scan with any of them has no workers.
+ */
+typedef struct SstScanSinks
+{
+	SstSamplePart *sample;		/* the counters of each page of a sample */
+	SstRebuild *rebuild;		/* what a rebuild would take */
+	SstLimits  *limits;			/* bounds the scan; charged for what is read */
+} SstScanSinks;
 
 /* What was found, by one process or by several together */
 typedef struct SstScanResult
@@ -65,14 +74,14 @@ typedef struct SstScanResult
 	SstCounters counters;
 	SstMeta		meta;
 	uint64		nvisited;
-	SstIoStats io_stats;
+	SstIoStats	io_stats;
 } SstScanResult;
 
 /* How many blocks will be read? */
 static inline BlockNumber
 sst_plan_nblocks(const SstScanPlan *plan)
 {
-	return plan->sample != NULL ? plan->sample->nwanted :
+	return plan->sample_pages > 0 ? plan->sample_pages :
 		plan->end - plan->first - plan->nskipped;
 }
 
@@ -81,7 +90,7 @@ extern void sst_plan_scan(SstScanPlan *plan, const SstTarget *target,
 extern void sst_plan_map_scan(SstScanPlan *plan, const SstTarget *target,
 							  ForkNumber forknum);
 extern void sst_plan_visitor(const SstScanPlan *plan, Relation rel,
-							 SstVisitor *visitor);
+							 SstKeptItems *kept, SstVisitor *visitor);
 
 extern void sst_result_init(SstScanResult *result, const SstScanPlan *plan);
 extern void sst_result_merge(SstScanResult *into, const SstScanResult *from);

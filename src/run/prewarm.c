@@ -191,12 +191,12 @@ prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 /*
  * Do one process's part: what the chunks give, or all of it if there are none.
  */
-void
-sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
-				 SstIoStats *io_stats)
+static void
+prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
+			 SstIoStats *io_stats)
 {
 	Reporter	reporter = {.chunks = chunks, .first = plan->first};
-	SstThrottle		throttle;
+	SstThrottle throttle;
 	char	   *memory = NULL;
 
 	sst_io_stats_init(io_stats, SST_IO_PATH_BUFFER);
@@ -227,6 +227,36 @@ sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 	}
 }
 
+static void
+participate(const void *plan, Relation rel, SstChunks *chunks,
+			const SstBlockSet *set, void *result)
+{
+	prewarm_part(plan, rel, chunks, result);
+}
+
+static void
+merge(void *into, const void *from)
+{
+	sst_io_stats_merge(into, from);
+}
+
+static const SstParallelTask prewarm_task = {
+	.worker = "sst_prewarm_worker",
+	.plan_size = sizeof(SstPrewarmPlan),
+	.result_size = sizeof(SstIoStats),
+	.participate = participate,
+	.merge = merge
+};
+
+extern PGDLLEXPORT void sst_prewarm_worker(dsm_segment *seg, shm_toc *toc);
+
+/* Where a worker begins */
+void
+sst_prewarm_worker(dsm_segment *seg, shm_toc *toc)
+{
+	sst_parallel_worker(&prewarm_task, seg, toc);
+}
+
 /*
  * Prewarm blocks of a fork, which must exist.  Returns how many they are.  The
  * relation must be open and locked.
@@ -244,16 +274,16 @@ sst_prewarm(const SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 	sst_progress_scan(RelationGetRelid(rel), nblocks, true);
 	if (nworkers > 0)
 	{
-		SstParallelJob job = {.task = SST_TASK_PREWARM,
-			.relid = RelationGetRelid(rel), .first = plan->first,
-		.end = plan->end, .prewarm = *plan};
-		SstScanResult result = {0};
+		SstParallelJob job = {
+			.plan = plan, .first = plan->first, .end = plan->end
+		};
 
-		sst_parallel_run(&job, rel, nworkers, &result);
-		*io_stats = result.io_stats;
+		nworkers = sst_parallel_run(&prewarm_task, &job, rel, nworkers,
+									io_stats);
+		io_stats->nworkers = nworkers;
 	}
 	else
-		sst_prewarm_part(plan, rel, NULL, io_stats);
+		prewarm_part(plan, rel, NULL, io_stats);
 
 	return nblocks;
 }

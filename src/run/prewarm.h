@@ -33,7 +33,5 @@ typedef struct SstPrewarmPlan
 
 extern int64 sst_prewarm(const SstPrewarmPlan *plan, Relation rel,
 						 SstIoStats *io_stats);
-extern void sst_prewarm_part(const SstPrewarmPlan *plan, Relation rel,
-							 SstChunks *chunks, SstIoStats *io_stats);
 
 #endif							/* SST_PREWARM_H */

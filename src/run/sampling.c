@@ -76,28 +76,83 @@ visible_blocks(const SstTarget *target, BlockNumber nsample,
 	return NULL;
 }
 
+/* What the scans of one sample have in common */
+typedef struct Sampling
+{
+	const SstTarget *target;
+	SstScanPlan plan;
+	SstScanSinks sinks;
+	SstPageSample *sample;
+	SstScanResult *result;
+} Sampling;
+
 /*
- * Sample one part of the blocks; false if a limit ended that.
+ * Sample one part of the blocks: the members of a set, or all that are not.  The
+ * set can be NULL.  False if a limit ended that.
  */
 static bool
-scan_part(const SstScanPlan *common, const SstTarget *target,
-		  const SstBlockSet *set, bool members, SstSamplePart *part,
-		  SstScanResult *result)
+scan_part(const Sampling *sampling, SstSamplePart *part,
+		  const SstBlockSet *set, bool members)
 {
-	SstScanPlan plan = *common;
+	SstScanPlan plan = sampling->plan;
+	SstScanSinks sinks = sampling->sinks;
 	SstScanResult scanned;
 
 	if (part->nwanted == 0)
 		return true;
 
-	plan.sample = part;
-	part->of_set = set != NULL;
-	plan.set = set;
+	plan.sample_pages = part->nwanted;
+	plan.sample_blocks = part->nblocks;
 	plan.members = members;
-	sst_scan_run(&plan, target->rel, NULL, &scanned);
-	sst_result_merge(result, &scanned);
+	part->of_set = set != NULL;
+	sinks.sample = part;
+	sst_scan_alone(&plan, sampling->target->rel, set, &sinks, &scanned);
+	sst_result_merge(sampling->result, &scanned);
 
-	return within(plan.limits);
+	return within(sinks.limits);
+}
+
+/* Sample so many of all blocks.  False if a limit ended that. */
+static bool
+sample_all(const Sampling *sampling, BlockNumber nsample)
+{
+	SstPageSample *sample = sampling->sample;
+
+	sample->nparts = 1;
+	sst_sample_part_init(&sample->parts[0], sample->nblocks, nsample, nsample);
+
+	return scan_part(sampling, &sample->parts[0], NULL, false);
+}
+
+/*
+ * Sample so many blocks, of which some are all-visible.  False if a limit ended
+ * that.
+ */
+static bool
+sample_by_visibility(const Sampling *sampling, BlockNumber nsample,
+					 const SstBlockSet *visible)
+{
+	SstPageSample *sample = sampling->sample;
+	SstSamplePart *parts = sample->parts;
+	BlockNumber nblocks = sample->nblocks;
+	BlockNumber nvisible = visible->nmembers;
+	BlockNumber nothers = nblocks - nvisible;
+	BlockNumber others;
+
+	/* The others get what is in proportion, and at least half of the sample. */
+	others = (BlockNumber) ((uint64) nsample * nothers / nblocks);
+	others = Min(others, nsample - MIN_PART_SAMPLE);
+	others = Min(Max(others, nsample / 2), nothers);
+	if (nsample - others > nvisible)
+		others = nsample - nvisible;
+
+	sample->nparts = 2;
+	sst_sample_part_init(&parts[0], nothers, others, nsample);
+	sst_sample_part_init(&parts[1], nvisible, nsample - others, nsample);
+	parts[1].all_visible = true;
+
+	return scan_part(sampling, &parts[0], visible, false) &&
+		scan_part(sampling, &parts[1], visible, true);
 }
 
 /*
@@ -113,68 +168,47 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 				SstRebuild *rebuild, SstLimits *limits,
 				SstPageSample *sample, SstScanResult *result)
 {
-	SstScanPlan plan;
-	BlockNumber nblocks = target->nblocks;
-	SstBlockSet *visible;
+	Sampling	sampling = {.target = target, .sample = sample,
+		.result = result,
+	.sinks = {.rebuild = rebuild, .limits = limits}};
+	SstScanPlan *plan = &sampling.plan;
 	bool		complete;
 
 	memset(sample, 0, sizeof(SstPageSample));
-	sample->nblocks = nblocks;
+	sample->nblocks = target->nblocks;
 
-	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
-	plan.chains = true;
-	plan.seed = seed;
-	plan.rebuild = rebuild;
-	plan.limits = limits;
+	sst_plan_scan(plan, target, SST_RULES_TOLERANT);
+	plan->chains = true;
+	plan->seed = seed;
 
-	if (nsample >= nblocks)
+	if (nsample >= target->nblocks)
 	{
-		sst_scan_run(&plan, target->rel, NULL, result);
-		sample->nsampled = result->nvisited;
-		sample->sums = result->counters;
-		return within(limits);
-	}
-
-	sst_result_init(result, &plan);
-	visible = visible_blocks(target, nsample, limits, result);
-
-	/* The map may have taken what the last blocks were to take. */
-	if (limits != NULL)
-		nsample = Min(nsample, Max(limits->bytes_left / BLCKSZ,
-								   MIN_BLOCKS_WITH_MAP / 2));
-
-	if (!within(limits))
-		complete = false;
-	else if (visible == NULL)
-	{
-		sample->nparts = 1;
-		sst_sample_part_init(&sample->parts[0], nblocks, nsample,
-							 nsample);
-		complete = scan_part(&plan, target, NULL, false, &sample->parts[0],
-							 result);
+		if (rebuild == NULL && limits == NULL)
+			sst_scan_run(plan, target->rel, NULL, result);
+		else
+			sst_scan_alone(plan, target->rel, NULL, &sampling.sinks, result);
+		complete = within(limits);
 	}
 	else
 	{
-		BlockNumber nvisible = visible->nmembers;
-		BlockNumber nothers = nblocks - nvisible;
-		BlockNumber others;
+		SstBlockSet *visible;
 
-		/* The others have their share, and half of the sample at least. */
-		others = (BlockNumber) ((uint64) nsample * nothers / nblocks);
-		others = Min(others, nsample - MIN_PART_SAMPLE);
-		others = Min(Max(others, nsample / 2), nothers);
-		if (nsample - others > nvisible)
-			others = nsample - nvisible;
+		sst_result_init(result, plan);
+		visible = visible_blocks(target, nsample, limits, result);
 
-		sample->nparts = 2;
-		sst_sample_part_init(&sample->parts[0], nothers, others, nsample);
-		sst_sample_part_init(&sample->parts[1], nvisible, nsample - others,
-							 nsample);
-		sample->parts[1].all_visible = true;
-		complete = scan_part(&plan, target, visible, false, &sample->parts[0],
-							 result) &&
-			scan_part(&plan, target, visible, true, &sample->parts[1], result);
-		pfree(visible);
+		/* The map may have taken what the last blocks were to take. */
+		if (limits != NULL)
+			nsample = Min(nsample, Max(limits->bytes_left / BLCKSZ,
+									   MIN_BLOCKS_WITH_MAP / 2));
+
+		if (!within(limits))
+			complete = false;
+		else if (visible == NULL)
+			complete = sample_all(&sampling, nsample);
+		else
+			complete = sample_by_visibility(&sampling, nsample, visible);
+		if (visible != NULL)
+			pfree(visible);
 	}
 
 	sample->nsampled = result->nvisited;

@@ -16,12 +16,12 @@
 #include "run/plan.h"
 
 extern void sst_scan_run(const SstScanPlan *plan, Relation rel,
-						 const SstBlockSet *skip, SstScanResult *result);
-extern void sst_scan_part(const SstScanPlan *plan, Relation rel,
-						  SstChunks *chunks, const SstBlockSet *skip,
-						  SstScanResult *result);
+						 const SstBlockSet *set, SstScanResult *result);
+extern void sst_scan_alone(const SstScanPlan *plan, Relation rel,
+						   const SstBlockSet *set, const SstScanSinks *sinks,
+						   SstScanResult *result);
 extern void sst_scan_with_visitor(const SstScanPlan *plan, Relation rel,
 								  const SstVisitor *visitor,
-								  SstScanResult *result);
+								  SstLimits *limits, SstScanResult *result);
 
 #endif							/* SST_SCAN_H */

@@ -22,18 +22,18 @@
 #include "stats/sample_statistics.h"
 
 static const SstStatistic btree_statistics[] = {
-	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
 	{"internal_pages", SST_PAGES, SST_INTERNAL_PAGES},
+	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
 	{"empty_pages", SST_PAGES, SST_EMPTY_PAGES},
 	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
-	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	{"leaf_fragmentation", SST_PAGE_PERCENT, SST_BACKWARD_LEAVES, SST_LEAF_PAGES},
 	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"posting_percent", SST_RATIO, SST_POSTING_TUPLES, SST_ITEMS_TOLD_APART},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
+	{"leaf_fragmentation", SST_PAGE_PERCENT, SST_BACKWARD_LEAVES, SST_LEAF_PAGES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 };
 
 static const SstStatistic hash_statistics[] = {
@@ -41,12 +41,12 @@ static const SstStatistic hash_statistics[] = {
 	{"overflow_pages", SST_PAGES, SST_OVERFLOW_PAGES},
 	{"bitmap_pages", SST_PAGES, SST_BITMAP_PAGES},
 	{"unused_pages", SST_PAGES, SST_UNUSED_PAGES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 };
 
 static const SstStatistic gin_statistics[] = {
@@ -56,9 +56,7 @@ static const SstStatistic gin_statistics[] = {
 	{"posting_leaf_pages", SST_PAGES, SST_POSTING_LEAF_PAGES},
 	{"pending_list_pages", SST_PAGES, SST_PENDING_PAGES},
 	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
-	{"entries", SST_TOTAL, SST_ENTRY_ITEMS, 0, MaxIndexTuplesPerPage},
+	{"entry_items", SST_TOTAL, SST_ENTRY_ITEMS, 0, MaxIndexTuplesPerPage},
 	/* a TID in a compressed list takes a byte at least */
 	{"posting_items", SST_TOTAL, SST_POSTING_ITEMS, 0, BLCKSZ},
 	{"pending_items", SST_TOTAL, SST_PENDING_ITEMS, 0, MaxIndexTuplesPerPage},
@@ -66,18 +64,20 @@ static const SstStatistic gin_statistics[] = {
 	{"entry_leaf_density", SST_RATIO_LEFT, SST_ENTRY_FREE_BYTES, SST_ENTRY_USABLE_BYTES, .main = true},
 	{"posting_leaf_density", SST_RATIO_LEFT, SST_POSTING_FREE_BYTES, SST_POSTING_USABLE_BYTES, .main = true},
 	{"leaf_fragmentation", SST_PAGE_PERCENT, SST_BACKWARD_LEAVES, SST_TREE_LEAF_PAGES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 };
 
 static const SstStatistic gist_statistics[] = {
 	{"internal_pages", SST_PAGES, SST_INTERNAL_PAGES},
 	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
 	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 };
 
 static const SstStatistic spgist_statistics[] = {
@@ -85,8 +85,6 @@ static const SstStatistic spgist_statistics[] = {
 	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
 	{"nulls_pages", SST_PAGES, SST_NULLS_PAGES},
 	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage},
 	{"redirect_items", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxIndexTuplesPerPage},
@@ -95,6 +93,8 @@ static const SstStatistic spgist_statistics[] = {
 	{"inner_free_bytes", SST_TOTAL, SST_INNER_FREE_BYTES, 0, BLCKSZ},
 	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
 	{"avg_inner_density", SST_RATIO_LEFT, SST_INNER_FREE_BYTES, SST_INNER_USABLE_BYTES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 };
 
 /* BRIN tuples can be shorter than those of other indexes. */
@@ -103,39 +103,39 @@ static const SstStatistic spgist_statistics[] = {
 static const SstStatistic brin_statistics[] = {
 	{"revmap_pages", SST_PAGES, SST_INTERNAL_PAGES},
 	{"regular_pages", SST_PAGES, SST_LEAF_PAGES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 	{"summarized_ranges", SST_TOTAL, SST_SUMMARIZED_RANGES, 0, REVMAP_PAGE_MAXITEMS},
-	{"items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_BRIN_TUPLES},
-	{"placeholders", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MAX_BRIN_TUPLES},
+	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_BRIN_TUPLES},
+	{"placeholder_items", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MAX_BRIN_TUPLES},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"avg_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 };
 
 static const SstStatistic heap_statistics[] = {
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 	{"all_visible_pages", SST_PAGES, SST_ALL_VISIBLE_PAGES},
 	{"all_visible_percent", SST_RATIO, SST_ALL_VISIBLE_PAGES, SST_HEAP_PAGES},
-	{"tuple_count", SST_TOTAL, SST_TUPLES, 0, MaxHeapTuplesPerPage},
-	{"tuple_len", SST_TOTAL, SST_TUPLE_BYTES, 0, BLCKSZ},
-	{"tuple_percent", SST_RATIO, SST_TUPLE_BYTES, SST_PAGE_BYTES},
-	{"dead_tuple_count", SST_TOTAL, SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage},
-	{"dead_tuple_len", SST_TOTAL, SST_DEAD_TUPLE_BYTES, 0, BLCKSZ},
+	{"live_tuples", SST_TOTAL, SST_TUPLES, 0, MaxHeapTuplesPerPage},
+	{"live_tuple_bytes", SST_TOTAL, SST_TUPLE_BYTES, 0, BLCKSZ},
+	{"live_tuple_percent", SST_RATIO, SST_TUPLE_BYTES, SST_PAGE_BYTES},
+	{"dead_tuples", SST_TOTAL, SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage},
+	{"dead_tuple_bytes", SST_TOTAL, SST_DEAD_TUPLE_BYTES, 0, BLCKSZ},
 	{"dead_tuple_percent", SST_RATIO, SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES},
-	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxHeapTuplesPerPage},
-	{"redirect_items", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxHeapTuplesPerPage},
-	{"unused_items", SST_TOTAL, SST_UNUSED_ITEMS, 0, MaxHeapTuplesPerPage},
-	{"free_space", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"dead_line_pointers", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxHeapTuplesPerPage},
+	{"redirect_line_pointers", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxHeapTuplesPerPage},
+	{"unused_line_pointers", SST_TOTAL, SST_UNUSED_ITEMS, 0, MaxHeapTuplesPerPage},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .main = true},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 };
 
 /* Of an access method that we know nothing of */
 static const SstStatistic any_statistics[] = {
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .main = true},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 };
 
 /* The statistics that a sample gives of a kind of relation. */

@@ -14,6 +14,7 @@
 #define SST_STREAM_H
 
 #include "compat/compat.h"
+#include "relation/rules.h"
 #include "source/source.h"
 #include "storage/bufmgr.h"
 #include "streamstat.h"
@@ -113,7 +114,7 @@ extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
 										SstSource *source,
 										BlockNumber nblocks,
 										BufferAccessStrategy strategy,
-										bool strict, SstIoStats *io_stats);
+										SstRules rules, SstIoStats *io_stats);
 extern bool sst_file_stream_gave_up(const SstStream *stream);
 
 extern void sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno,

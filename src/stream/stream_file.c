@@ -43,7 +43,7 @@ typedef struct SstFileStream
 	dlist_node	node;			/* of streams */
 	SubTransactionId subid;		/* where it began */
 
-	bool		strict;
+	SstRules	rules;
 	SstBlockReader block_reader;	/* for pages read one by one */
 
 	SstRunQueue queue;
@@ -114,7 +114,7 @@ read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 {
 	SstStream  *base = &stream->base;
 
-	if (!stream->strict)
+	if (stream->rules == SST_RULES_TOLERANT)
 	{
 		sst_read_block_noerror(&stream->block_reader, blkno, page);
 		return;
@@ -228,12 +228,12 @@ file_stream_end(SstStream *base)
  *
  * The relation must stay open and locked until the end.  What the stream does is
  * added to io_stats as it goes.  A page that the buffer manager refuses is an
- * ERROR if strict is set, else it is returned without an image.
+ * ERROR by contrib's rules, else it is returned without an image.
  */
 SstStream *
 sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 					  BlockNumber nblocks, BufferAccessStrategy strategy,
-					  bool strict, SstIoStats *io_stats)
+					  SstRules rules, SstIoStats *io_stats)
 {
 	static bool registered = false;
 	MemoryContext oldcontext;
@@ -251,7 +251,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->base.strategy = strategy;
 	stream->base.io_stats = io_stats;
 
-	stream->strict = strict;
+	stream->rules = rules;
 	stream->block_reader.rel = rel;
 	stream->block_reader.forknum = forknum;
 	stream->block_reader.strategy = strategy;

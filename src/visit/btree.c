@@ -3,9 +3,9 @@
  * btree.c
  *	  What the pages of a b-tree say
  *
- * Two visitors: ours, which counts damaged pages and looks at every item, and
- * the strict one, which counts as pgstatindex does and looks at page headers
- * and special space only.  On sound pages they agree.
+ * By tolerant rules the visitor looks at every item, and damaged pages are
+ * counted.  By contrib's it counts as pgstatindex does, and looks at page headers
+ * and special space only.  On sound pages both agree.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -22,7 +22,7 @@
 
 #include "visit/visit.h"
 
-/* When, and on how many pages, to look at tuples for the sake of a share */
+/* From which size on to look at tuples on some pages only, and on how many */
 #define LARGE_INDEX_BLOCKS 1024
 #define LARGE_INDEX_STRIDE 16
 
@@ -163,7 +163,7 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 }
 
 static bool
-btree_strict_page(SstVisitor *visitor, const PageData *page,
+btree_contrib_page(SstVisitor *visitor, const PageData *page,
 				  BlockNumber blkno, SstCounters *counters)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
@@ -241,13 +241,21 @@ set_tuple_lengths(SstTupleLengths *lengths, Relation rel)
  *
  * To look at every tuple of a page takes several times as long as to look at
  * its line pointers.  So where lengths do not tell plain tuples from posting
- * list tuples, the share of the latter in a large index comes from a part of
+ * list tuples, the percentage of the latter in a large index comes from some of
  * its pages.
  */
 void
-sst_btree_visitor_init(SstVisitor *visitor, Relation rel, BlockNumber nblocks)
+sst_btree_visitor_init(SstVisitor *visitor, SstRules rules, Relation rel,
+					   BlockNumber nblocks)
 {
 	memset(visitor, 0, sizeof(SstVisitor));
+	if (rules == SST_RULES_CONTRIB)
+	{
+		visitor->page = btree_contrib_page;
+		visitor->prefetch_bytes = 1;
+		return;
+	}
+
 	visitor->page = btree_page;
 	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
 	set_tuple_lengths(&visitor->lengths, rel);
@@ -255,12 +263,4 @@ sst_btree_visitor_init(SstVisitor *visitor, Relation rel, BlockNumber nblocks)
 	if (visitor->lengths.min_posting <= visitor->lengths.max_plain &&
 		nblocks > LARGE_INDEX_BLOCKS)
 		visitor->posting_stride = LARGE_INDEX_STRIDE;
-}
-
-void
-sst_btree_strict_visitor_init(SstVisitor *visitor)
-{
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = btree_strict_page;
-	visitor->prefetch_bytes = 1;
 }

@@ -8,7 +8,7 @@
  * a pending list.  What a page is, its flags say; access/ginblock.h has the
  * layouts.
  *
- * Two visitors: ours for all pages, and pgstatginindex's for the metapage.
+ * By tolerant rules the visitor is for all pages, by contrib's for the metapage.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -265,8 +265,8 @@ gin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 }
 
 static bool
-gin_meta_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
-			  SstCounters *counters)
+gin_contrib_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+				 SstCounters *counters)
 {
 	Assert(blkno == GIN_METAPAGE_BLKNO);
 
@@ -274,18 +274,11 @@ gin_meta_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return true;
 }
 
+/* By contrib's rules, the visitor may be shown block 0 only. */
 void
-sst_gin_visitor_init(SstVisitor *visitor)
+sst_gin_visitor_init(SstVisitor *visitor, SstRules rules)
 {
 	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = gin_page;
+	visitor->page = rules == SST_RULES_CONTRIB ? gin_contrib_page : gin_page;
 	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
-}
-
-/* The visitor that judges as pgstatginindex does: for block 0 only. */
-void
-sst_gin_meta_visitor_init(SstVisitor *visitor)
-{
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = gin_meta_page;
 }

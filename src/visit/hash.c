@@ -50,11 +50,11 @@ count_unused_page(SstCounters *counters)
 }
 
 /*
- * Count a page whose special space is in place.  A strict visitor takes the
- * items as pgstathashindex does, wherever they point to.
+ * Count a page whose special space is in place.  By contrib's rules, items count
+ * wherever they point to, as pgstathashindex has it.
  */
 static bool
-count_page(SstVisitor *visitor, const PageData *page, bool strict,
+count_page(SstVisitor *visitor, const PageData *page, SstRules rules,
 		   SstCounters *counters)
 {
 	const HashPageOpaqueData *opaque = HashPageGetOpaque((Page) page);
@@ -66,7 +66,7 @@ count_page(SstVisitor *visitor, const PageData *page, bool strict,
 		case LH_OVERFLOW_PAGE:
 			sst_read_line_pointers(page, FirstOffsetNumber,
 								   &visitor->lengths, &items);
-			if (items.outside && !strict)
+			if (items.outside && rules == SST_RULES_TOLERANT)
 				return false;
 			counters->n[SST_LEAF_PAGES]++;
 			if (opaque->hasho_flag & LH_BUCKET_PAGE)
@@ -101,7 +101,7 @@ hash_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	}
 
 	if (blkno != HASH_METAPAGE)
-		return count_page(visitor, page, false, counters);
+		return count_page(visitor, page, SST_RULES_TOLERANT, counters);
 
 	if ((HashPageGetOpaque((Page) page)->hasho_flag & LH_PAGE_TYPE) != LH_META_PAGE ||
 		HashPageGetMeta((Page) page)->hashm_magic != HASH_MAGIC)
@@ -112,8 +112,8 @@ hash_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 }
 
 static bool
-hash_strict_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
-				 SstCounters *counters)
+hash_contrib_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+				  SstCounters *counters)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 
@@ -133,27 +133,19 @@ hash_strict_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			 header->pd_special > BLCKSZ - MAXALIGN(sizeof(HashPageOpaqueData)))
 		return false;
 	else
-		return count_page(visitor, page, true, counters);
+		return count_page(visitor, page, SST_RULES_CONTRIB, counters);
 
 	return true;
 }
 
-void
-sst_hash_visitor_init(SstVisitor *visitor)
-{
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = hash_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
-}
-
 /*
- * The visitor that judges as pgstathashindex does.  Corrupt pages are those
- * that it raises an error for.
+ * By contrib's rules, corrupt pages are those that pgstathashindex raises an error
+ * for.
  */
 void
-sst_hash_strict_visitor_init(SstVisitor *visitor)
+sst_hash_visitor_init(SstVisitor *visitor, SstRules rules)
 {
 	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = hash_strict_page;
+	visitor->page = rules == SST_RULES_CONTRIB ? hash_contrib_page : hash_page;
 	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
 }

@@ -16,27 +16,28 @@
  */
 #include "postgres.h"
 
+#include "access/heapam.h"
 #include "access/htup_details.h"
 
-#include "rebuild/rebuild.h"
 #include "visit/visit.h"
 
 /*
- * What a tuple is, with the name that VACUUM has for it (access/heapam.h) and
- * whether a dirty snapshot sees it
+ * A tuple's status is an HTSV_Result.  A delete in progress is by another
+ * transaction, and a dirty snapshot sees the tuple.  A delete by the current
+ * transaction, which hides it, has a status of its own.
  */
-typedef enum Fate
-{
-	LIVE,						/* live; seen */
-	INSERTING,					/* insert in progress; seen */
-	DELETING,					/* delete in progress; seen */
-	OWN_DELETED,				/* delete in progress, by ourselves; not seen */
-	RECENTLY_DEAD,				/* recently dead; not seen */
-	DEAD,						/* dead; not seen */
-	IMPOSSIBLE,					/* names a transaction that cannot be */
-} Fate;
+#define HEAPTUPLE_OWN_DELETE (HEAPTUPLE_DELETE_IN_PROGRESS + 1)
+#define NSTATUSES (HEAPTUPLE_OWN_DELETE + 1)
 
-#define NFATES (DEAD + 1)
+/* What the line pointers and tuples of a page are */
+typedef struct PageItems
+{
+	int			nflags[LP_DEAD + 1];	/* line pointers with these flags */
+	int			ntuples[NSTATUSES];
+	int			bytes[NSTATUSES];	/* of these tuples */
+	int			nheap_only;		/* not counted on an all-visible page */
+	int			nsuperseded;	/* see is_superseded() */
+} PageItems;
 
 /* Who inserted the tuple: has it committed? */
 static SstXactStatus
@@ -90,42 +91,44 @@ deleter_status(SstXacts *xacts, const HeapTupleHeaderData *tuple,
 }
 
 /*
- * The rules of HeapTupleSatisfiesDirty() and HeapTupleSatisfiesVacuum()
- * (access/heap/heapam_visibility.c)
+ * Find the status of a tuple by the rules of HeapTupleSatisfiesDirty() and
+ * HeapTupleSatisfiesVacuum() (access/heap/heapam_visibility.c).  False if the
+ * tuple names a transaction that no sound page can name.
  */
-static Fate
-tuple_fate(SstVisitor *visitor, const HeapTupleHeaderData *tuple)
+static inline bool
+find_status(SstVisitor *visitor, const HeapTupleHeaderData *tuple, int *status)
 {
 	SstXactStatus inserter = inserter_status(&visitor->xacts, tuple);
 	SstXactStatus deleter;
 	TransactionId xmax;
 
-	if (inserter == SST_XACT_ABORTED)
-		return DEAD;
 	if (inserter == SST_XACT_IMPOSSIBLE)
-		return IMPOSSIBLE;
+		return false;
+	if (inserter == SST_XACT_ABORTED)
+	{
+		*status = HEAPTUPLE_DEAD;
+		return true;
+	}
 
 	deleter = deleter_status(&visitor->xacts, tuple, &xmax);
 	if (deleter == SST_XACT_IMPOSSIBLE)
-		return IMPOSSIBLE;
+		return false;
 
-	if (inserter == SST_XACT_OWN)
-		return deleter == SST_XACT_OWN ? OWN_DELETED : INSERTING;
-	if (inserter == SST_XACT_IN_PROGRESS)
-		return INSERTING;
+	if (inserter == SST_XACT_IN_PROGRESS ||
+		(inserter == SST_XACT_OWN && deleter != SST_XACT_OWN))
+		*status = HEAPTUPLE_INSERT_IN_PROGRESS;
+	else if (deleter == SST_XACT_OWN)
+		*status = HEAPTUPLE_OWN_DELETE;
+	else if (deleter == SST_XACT_IN_PROGRESS)
+		*status = HEAPTUPLE_DELETE_IN_PROGRESS;
+	else if (deleter == SST_XACT_ABORTED)
+		*status = HEAPTUPLE_LIVE;
+	else if (TransactionIdPrecedes(xmax, visitor->horizon))
+		*status = HEAPTUPLE_DEAD;
+	else
+		*status = HEAPTUPLE_RECENTLY_DEAD;
 
-	switch (deleter)
-	{
-		case SST_XACT_OWN:
-			return OWN_DELETED;
-		case SST_XACT_IN_PROGRESS:
-			return DELETING;
-		case SST_XACT_COMMITTED:
-			return TransactionIdPrecedes(xmax, visitor->horizon) ?
-				DEAD : RECENTLY_DEAD;
-		default:
-			return LIVE;
-	}
+	return true;
 }
 
 /*
@@ -145,49 +148,40 @@ tuple_is_inside(const PageHeaderData *header, ItemId item)
 }
 
 /*
- * Is it a version of a row that is still there in a later version of the same
- * HOT chain?  An index build then has no entry for it
+ * Is the tuple a version of a row that has a later version in the same HOT
+ * chain?  An index build then has no entry for it
  * (heapam_index_build_range_scan()).
  */
 static inline bool
-is_superseded(const HeapTupleHeaderData *tuple, Fate fate)
+is_superseded(const HeapTupleHeaderData *tuple, int status)
 {
 	return (tuple->t_infomask2 & HEAP_HOT_UPDATED) != 0 &&
-		(fate == DELETING || fate == OWN_DELETED || fate == RECENTLY_DEAD);
+		(status == HEAPTUPLE_DELETE_IN_PROGRESS ||
+		 status == HEAPTUPLE_OWN_DELETE ||
+		 status == HEAPTUPLE_RECENTLY_DEAD);
 }
 
-static bool
-heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
-		  SstCounters *counters)
+/*
+ * Sort a page's items, and list the kept ones if the visitor is to do so.
+ * False if they make no sense.  The page's header is sound.
+ */
+static inline bool
+sort_items(SstVisitor *visitor, const PageData *page, bool all_visible,
+		   PageItems *items)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
-	bool		all_visible = PageIsAllVisible((Page) page);
-	int			nitems = sst_page_items(page);
-	int			nstate[LP_DEAD + 1] = {0};
-	int			nfate[NFATES] = {0};
-	int			bytes[NFATES] = {0};
-	int			all_bytes = 0;
-	int			nheap_only = 0;
-	int			nupdated = 0;
-	int			free_space;
-	const SstRebuild *rebuild = visitor->rebuild;
 	const bool	chains = visitor->chains && !all_visible;
-	SstHeapRewrite rewrite = {0};
-
-	if (!sst_page_is_sound(page, visitor->special_size))
-		return sst_count_if_new(page, blkno, counters);
-
-	if (rebuild != NULL)
-		rewrite = rebuild->u.heap.rewrite;
+	int			nitems = sst_page_items(page);
+	int			all_bytes = 0;
 
 	visitor->xacts.running = InvalidTransactionId;
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
 		ItemId		item = PageGetItemId((Page) page, offnum);
 		const HeapTupleHeaderData *tuple;
-		Fate		fate = LIVE;
+		int			status = HEAPTUPLE_LIVE;
 
-		nstate[ItemIdGetFlags(item)]++;
+		items->nflags[ItemIdGetFlags(item)]++;
 		if (!ItemIdIsNormal(item))
 			continue;
 		if (!tuple_is_inside(header, item))
@@ -197,83 +191,115 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		tuple = (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
 		if (!all_visible &&
 			(tuple->t_infomask & (HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID)) !=
-			(HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID))
-		{
-			fate = tuple_fate(visitor, tuple);
-			if (fate == IMPOSSIBLE)
-				return false;
-		}
+			(HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID) &&
+			!find_status(visitor, tuple, &status))
+			return false;
+
 		if (chains)
 		{
-			nheap_only += HeapTupleHeaderIsHeapOnly(tuple) ? 1 : 0;
-			nupdated += is_superseded(tuple, fate);
+			items->nheap_only += HeapTupleHeaderIsHeapOnly(tuple) ? 1 : 0;
+			items->nsuperseded += is_superseded(tuple, status);
 		}
-		nfate[fate]++;
-		bytes[fate] += ItemIdGetLength(item);
+		items->ntuples[status]++;
+		items->bytes[status] += ItemIdGetLength(item);
 		all_bytes += ItemIdGetLength(item);
 
-		if (rebuild != NULL && fate != DEAD)
-			sst_rebuild_heap_tuple(rebuild, &rewrite, tuple,
-								   ItemIdGetLength(item));
+		if (visitor->kept != NULL && status != HEAPTUPLE_DEAD)
+			visitor->kept->offnums[visitor->kept->nitems++] = offnum;
 	}
 
 	/* Do tuples overlap? */
-	if (all_bytes > header->pd_special - header->pd_upper)
+	return all_bytes <= header->pd_special - header->pd_upper;
+}
+
+/* Count tuples and their bytes, as a dirty snapshot and VACUUM see them. */
+static inline void
+count_tuples(const PageItems *items, SstCounters *counters)
+{
+	const int  *ntuples = items->ntuples;
+	const int  *bytes = items->bytes;
+
+	counters->n[SST_TUPLES] += ntuples[HEAPTUPLE_LIVE] +
+		ntuples[HEAPTUPLE_INSERT_IN_PROGRESS] +
+		ntuples[HEAPTUPLE_DELETE_IN_PROGRESS];
+	counters->n[SST_TUPLE_BYTES] += bytes[HEAPTUPLE_LIVE] +
+		bytes[HEAPTUPLE_INSERT_IN_PROGRESS] +
+		bytes[HEAPTUPLE_DELETE_IN_PROGRESS];
+	counters->n[SST_DEAD_TUPLES] += ntuples[HEAPTUPLE_DEAD] +
+		ntuples[HEAPTUPLE_RECENTLY_DEAD] + ntuples[HEAPTUPLE_OWN_DELETE];
+	counters->n[SST_DEAD_TUPLE_BYTES] += bytes[HEAPTUPLE_DEAD] +
+		bytes[HEAPTUPLE_RECENTLY_DEAD] + bytes[HEAPTUPLE_OWN_DELETE];
+	counters->n[SST_RECENTLY_DEAD_TUPLES] += ntuples[HEAPTUPLE_RECENTLY_DEAD];
+	counters->n[SST_INSERTING_TUPLES] += ntuples[HEAPTUPLE_INSERT_IN_PROGRESS];
+	counters->n[SST_INSERTING_BYTES] += bytes[HEAPTUPLE_INSERT_IN_PROGRESS];
+	counters->n[SST_DELETING_TUPLES] += ntuples[HEAPTUPLE_DELETE_IN_PROGRESS];
+	counters->n[SST_OWN_DELETED_TUPLES] += ntuples[HEAPTUPLE_OWN_DELETE];
+	counters->n[SST_OWN_DELETED_BYTES] += bytes[HEAPTUPLE_OWN_DELETE];
+}
+
+static bool
+heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		  SstCounters *counters)
+{
+	bool		all_visible = PageIsAllVisible((Page) page);
+	PageItems	items = {0};
+	const int  *nflags = items.nflags;
+	int			nkept;
+	int			free_space;
+
+	if (visitor->kept != NULL)
+		visitor->kept->nitems = 0;
+
+	if (!sst_page_is_sound(page, visitor->special_size))
+		return sst_count_if_new(page, blkno, counters);
+	if (!sort_items(visitor, page, all_visible, &items))
 		return false;
 
-	if (rebuild != NULL)
-	{
-		counters->n[SST_REBUILT_BYTES] += rewrite.bytes -
-			visitor->rebuild->u.heap.rewrite.bytes;
-		visitor->rebuild->u.heap.rewrite = rewrite;
-	}
-
+	nkept = nflags[LP_NORMAL] - items.ntuples[HEAPTUPLE_DEAD];
 	free_space = sst_page_heap_free_space(page);
 
 	counters->n[SST_HEAP_PAGES]++;
 	counters->n[SST_ALL_VISIBLE_PAGES] += all_visible;
-	counters->n[SST_DEAD_ITEMS] += nstate[LP_DEAD];
-	counters->n[SST_REDIRECT_ITEMS] += nstate[LP_REDIRECT];
-	counters->n[SST_UNUSED_ITEMS] += nstate[LP_UNUSED];
-
-	counters->n[SST_TUPLES] += nfate[LIVE] + nfate[INSERTING] + nfate[DELETING];
-	counters->n[SST_TUPLE_BYTES] += bytes[LIVE] + bytes[INSERTING] + bytes[DELETING];
-	counters->n[SST_DEAD_TUPLES] += nfate[DEAD] + nfate[RECENTLY_DEAD] + nfate[OWN_DELETED];
-	counters->n[SST_DEAD_TUPLE_BYTES] += bytes[DEAD] + bytes[RECENTLY_DEAD] + bytes[OWN_DELETED];
-	counters->n[SST_RECENTLY_DEAD_TUPLES] += nfate[RECENTLY_DEAD];
-	counters->n[SST_INSERTING_TUPLES] += nfate[INSERTING];
-	counters->n[SST_INSERTING_BYTES] += bytes[INSERTING];
-	counters->n[SST_DELETING_TUPLES] += nfate[DELETING];
-	counters->n[SST_OWN_DELETED_TUPLES] += nfate[OWN_DELETED];
-	counters->n[SST_OWN_DELETED_BYTES] += bytes[OWN_DELETED];
+	counters->n[SST_DEAD_ITEMS] += nflags[LP_DEAD];
+	counters->n[SST_REDIRECT_ITEMS] += nflags[LP_REDIRECT];
+	counters->n[SST_UNUSED_ITEMS] += nflags[LP_UNUSED];
+	count_tuples(&items, counters);
 
 	if (visitor->chains)
 	{
-		counters->n[SST_INDEXED_ITEMS] += nstate[LP_DEAD] +
-			(all_visible ? 0 : nstate[LP_REDIRECT]) + nstate[LP_NORMAL] - nheap_only;
-		counters->n[SST_KEPT_CHAINS] += nstate[LP_NORMAL] - nfate[DEAD] - nupdated;
+		counters->n[SST_INDEXED_ITEMS] += nflags[LP_DEAD] +
+			(all_visible ? 0 : nflags[LP_REDIRECT]) + nflags[LP_NORMAL] -
+			items.nheap_only;
+		counters->n[SST_KEPT_CHAINS] += nkept - items.nsuperseded;
 	}
 
 	counters->n[SST_FREE_BYTES] += free_space;
 	counters->n[SST_USABLE_BYTES] += BLCKSZ - SizeOfPageHeaderData;
 	counters->largest_free = Max(counters->largest_free, free_space);
-	if (nstate[LP_NORMAL] > nfate[DEAD])
+	if (nkept > 0)
 		counters->kept_end = Max(counters->kept_end, blkno + 1);
 
 	return true;
 }
 
 /*
- * A visitor for a table's pages, or those of a sequence, whose special space has
- * a size.  Tuples deleted by transactions before the horizon can be removed.
+ * Make a visitor for the pages of a table, or of a sequence, whose special
+ * space has a size.
+ *
+ * Tuples that transactions before the horizon deleted can be removed.
+ * "chains" counts what indexes point to as well.  The visitor lists the tuples
+ * that it does not find dead in "kept" unless that is NULL; the list is valid
+ * until the next page, and only if the page was found sound.
  */
 void
 sst_heap_visitor_init(SstVisitor *visitor, int special_size,
-					  TransactionId horizon)
+					  TransactionId horizon, bool chains, SstKeptItems *kept)
 {
 	memset(visitor, 0, sizeof(SstVisitor));
 	visitor->page = heap_page;
 	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
 	visitor->special_size = special_size;
 	visitor->horizon = horizon;
+	visitor->chains = chains;
+	visitor->kept = kept;
 }

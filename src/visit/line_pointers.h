@@ -40,6 +40,9 @@ extern void (*sst_read_line_pointers) (const PageData *page, OffsetNumber first,
 									   const SstTupleLengths *lengths,
 									   SstLinePointers *result);
 
+/* The most line pointers that a page has room for */
+#define SST_MAX_ITEMS ((BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData))
+
 /* Items of a page, or fewer where the array would leave the page */
 static inline int
 sst_page_items(const PageData *page)

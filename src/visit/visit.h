@@ -23,6 +23,7 @@
 #include "compat/compat.h"
 #include "source/block_set.h"
 #include "stats/counters.h"
+#include "relation/rules.h"
 #include "relation/target.h"
 #include "visit/line_pointers.h"
 #include "visit/xacts.h"
@@ -50,9 +51,14 @@ typedef struct SstMeta
 	BlockNumber last_revmap_page;
 } SstMeta;
 
-typedef struct SstVisitor SstVisitor;
+/* Line pointers of a table's page whose tuples a rewrite would keep */
+typedef struct SstKeptItems
+{
+	int			nitems;
+	OffsetNumber offnums[SST_MAX_ITEMS];
+} SstKeptItems;
 
-struct SstRebuild;				/* rebuild/rebuild.h */
+typedef struct SstVisitor SstVisitor;
 
 struct SstVisitor
 {
@@ -73,10 +79,10 @@ struct SstVisitor
 
 	/* heap */
 	int			special_size;	/* a sequence's page has a special space */
-	TransactionId horizon;		/* who is deleted before can be removed */
+	TransactionId horizon;		/* tuples deleted before it can be removed */
 	bool		chains;			/* count what indexes point to, too */
+	SstKeptItems *kept;			/* filled for each sound page, unless NULL */
 	SstXacts	xacts;
-	struct SstRebuild *rebuild; /* is shown the tuples that it keeps; or NULL */
 
 	/* visibility map, free space map */
 	BlockNumber nblocks;		/* of the relation that the map describes */
@@ -84,13 +90,10 @@ struct SstVisitor
 	SstBlockSet *frozen;		/* and all-frozen */
 };
 
-extern void sst_btree_visitor_init(SstVisitor *visitor, Relation rel,
-								   BlockNumber nblocks);
-extern void sst_btree_strict_visitor_init(SstVisitor *visitor);
-extern void sst_hash_visitor_init(SstVisitor *visitor);
-extern void sst_hash_strict_visitor_init(SstVisitor *visitor);
-extern void sst_gin_visitor_init(SstVisitor *visitor);
-extern void sst_gin_meta_visitor_init(SstVisitor *visitor);
+extern void sst_btree_visitor_init(SstVisitor *visitor, SstRules rules,
+								   Relation rel, BlockNumber nblocks);
+extern void sst_hash_visitor_init(SstVisitor *visitor, SstRules rules);
+extern void sst_gin_visitor_init(SstVisitor *visitor, SstRules rules);
 extern void sst_gist_visitor_init(SstVisitor *visitor);
 extern void sst_spgist_visitor_init(SstVisitor *visitor);
 extern void sst_brin_visitor_init(SstVisitor *visitor);
@@ -98,7 +101,8 @@ extern void sst_any_visitor_init(SstVisitor *visitor);
 extern void sst_pgstattuple_visitor_init(SstVisitor *visitor,
 										 SstTargetKind kind);
 extern void sst_heap_visitor_init(SstVisitor *visitor, int special_size,
-								  TransactionId horizon);
+								  TransactionId horizon, bool chains,
+								  SstKeptItems *kept);
 extern void sst_visibility_map_visitor_init(SstVisitor *visitor,
 											BlockNumber nblocks,
 											SstBlockSet *visible,

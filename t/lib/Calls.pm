@@ -28,23 +28,23 @@ sub all_calls
 		"index_stats_tree('$r{tree_index}')",
 		"table_stats('$r{table}', 'row')",
 		"table_stats_tree('$r{tree}')",
-		"visibility_summary('$r{table}')",
+		"visibility_map_summary('$r{table}')",
 		"unfrozen_ranges('$r{table}')",
-		"free_space_summary('$r{table}')",
+		"free_space_map_summary('$r{table}')",
 		"layout_map('$r{table}', 5)",
 		"layout_map('$r{btree}', 5)",
-		"sample('$r{table}', 50)",
-		"sample('$r{hash}', 50)",
-		"sample('$r{btree}', 1000000)",
-		"reclaim('$r{table}', 50)",
-		"reclaim('$r{btree}')",
-		"database_report('2MB', '2 s')",
+		"sample_stats('$r{table}', 50)",
+		"sample_stats('$r{hash}', 50)",
+		"sample_stats('$r{btree}', 1000000)",
+		"bloat('$r{table}', 50)",
+		"bloat('$r{btree}')",
+		"database_report(budget => '2MB', max_time => '2 s')",
 		"last_database_report()",
 		"database_report_summary()",
 		"metrics",
 		"advice",
 		"progress",
-		"stat_progress()",
+		"stat_get_progress()",
 		"stream_stats()",
 		"pgstattuple('$r{table}')",
 		"pgstattuple('$r{btree}'::text)",
@@ -61,7 +61,7 @@ sub all_calls
 		"pg_prewarm('$r{table}', 'buffer', 'vm')");
 
 	return ((map { "SELECT * FROM streamstat.$_" } @calls),
-		"CALL streamstat.run_database_report('2MB', '2 s')");
+		"CALL streamstat.run_database_report(budget => '2MB', max_time => '2 s')");
 }
 
 # The functions and views that no query of all_calls() names

@@ -85,7 +85,7 @@ SQL
 
 # By the call, a query for its row.  Those that use workers are on "big".
 my $in_public =
-  "(SELECT name, method, bytes, free_percent, rebuilt_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY name)";
+  "(SELECT name, method, bytes, free_percent, predicted_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY name)";
 # That many rows take more than a small work_mem.
 our $spilling = "layout_map('big', 2000)";
 our %query = (
@@ -94,17 +94,17 @@ our %query = (
 			"hash_stats('t_hash')", "hash_stats('big_hash')",
 			"gin_stats('t_gin')", "brin_stats('t_brin')",
 			"gist_stats('t_gist')", "spgist_stats('t_spgist')",
-			"sample('t', 50, 1)", "sample('big', 1000000, 1)",
-			"sample('big_btree', 1000, 2)", "reclaim('t', 50, 'no', 1)",
-			"reclaim('t_btree', 50, 'no', 1)", "reclaim('t_gin', 50, 'no', 1)",
+			"sample_stats('t', 50, seed => 1)", "sample_stats('big', 1000000, seed => 1)",
+			"sample_stats('big_btree', 1000, seed => 2)", "bloat('t', 50, 1, 'no')",
+			"bloat('t_btree', 50, 1, 'no')", "bloat('t_gin', 50, 1, 'no')",
 			"pgstatindex('t_btree')", "pgstatindex('t_btree'::text)",
 			"pgstatindex('big_btree')", "pgstathashindex('t_hash')",
 			"pgstathashindex('big_hash')", "pgstatginindex('t_gin')",
 			"index_stats('t_gist')", "index_stats('big_btree')",
 			"index_stats_tree('parts_btree')", "table_stats('t', 'row')",
 			"table_stats('big')", "table_stats_tree('parts')",
-			"visibility_summary('t')", "unfrozen_ranges('t')",
-			"free_space_summary('t')", "layout_map('t', 20)",
+			"visibility_map_summary('t')", "unfrozen_ranges('t')",
+			"free_space_map_summary('t')", "layout_map('t', 20)",
 			$spilling, "pgstattuple('t')", "pgstattuple('t'::text)",
 			"pgstattuple('big')", "pgstattuple_approx('t')",
 			"pgstattuple_approx('big')", "pg_relpages('t')",

@@ -144,13 +144,13 @@ sub our_calls
 	my @calls = (
 		[ 'layout_map', "to_jsonb(x) - 'buffered_percent'", "layout_map($oid, 10)" ],
 		[ 'layout_map', "to_jsonb(x) - 'buffered_percent'", "layout_map($oid, 1000)" ],
-		[ 'sample', 'to_json(x)', "sample($oid, 7, 1)" ],
-		[ 'sample', 'to_json(x)', "sample($oid, 1000000, 1)" ],
-		[ 'sample', 'count(*) > 0', "sample($oid, margin => 1, max_time => '1s')" ],
-		[ 'reclaim', 'to_json(x)', "reclaim($oid, 9, 'row', 1)" ],
-		[ 'reclaim', 'to_json(x)', "reclaim($oid, 1000000, 'sum', 1)" ]);
+		[ 'sample_stats', 'to_json(x)', "sample_stats($oid, 7, seed => 1)" ],
+		[ 'sample_stats', 'to_json(x)', "sample_stats($oid, 1000000, seed => 1)" ],
+		[ 'sample_stats', 'count(*) > 0', "sample_stats($oid, margin => 1, max_time => '1s')" ],
+		[ 'bloat', 'to_json(x)', "bloat($oid, 9, 1, 'row')" ],
+		[ 'bloat', 'to_json(x)', "bloat($oid, 1000000, 1, 'sum')" ]);
 
-	push @calls, [ 'free_space_summary', 'to_json(x)', "free_space_summary($oid)" ]
+	push @calls, [ 'free_space_map_summary', 'to_json(x)', "free_space_map_summary($oid)" ]
 	  if $type ne 'sequence';
 	if ($stats{$type})
 	{
@@ -165,7 +165,7 @@ sub our_calls
 		push @calls, [ 'table_stats', 'to_json(x)', "table_stats($oid, '$_')" ]
 		  foreach qw(no row sum);
 		push @calls,
-		  [ 'visibility_summary', 'to_json(x)', "visibility_summary($oid)" ],
+		  [ 'visibility_map_summary', 'to_json(x)', "visibility_map_summary($oid)" ],
 		  [ 'unfrozen_ranges', 'count(*), sum(last_block - first_block)', "unfrozen_ranges($oid)" ]
 		  if $type eq 'table';
 		push @calls, [ 'table_stats_tree', 'to_json(x)', "table_stats_tree($relation->{tree}, 'row')" ]

@@ -342,7 +342,7 @@ sub report_script
 
 		"SET streamstat.io_path = $pass;\n"
 		  . call(undef, $pass, 'database_report',
-			"SELECT count(*) > 20, bool_and(bytes >= 0), bool_and(coalesce(rebuilt_bytes, 0) >= 0) FROM streamstat.database_report(budget => '500MB', max_time => '20s', margin => 0, seed => 1)")
+			"SELECT count(*) > 20, bool_and(bytes >= 0), bool_and(coalesce(predicted_bytes, 0) >= 0) FROM streamstat.database_report(budget => '500MB', max_time => '20s', margin => 0, seed => 1)")
 		  . call(undef, $pass, 'last_database_report', 'SELECT count(*) > 20 FROM streamstat.last_database_report()')
 		  . call(undef, $pass, 'run_database_report', "CALL streamstat.run_database_report(budget => '2MB', max_time => '5s')")
 		  . call(undef, $pass, 'database_report_summary', 'SELECT relations > 20 FROM streamstat.database_report_summary()');
@@ -353,7 +353,7 @@ my $healthy_rows = <<'SQL';
 SELECT to_json(x) FROM streamstat.table_stats('healthy', 'row') x
 UNION ALL SELECT to_json(x) FROM streamstat.btree_stats('healthy_btree') x
 UNION ALL SELECT to_json(x) FROM streamstat.gin_stats('healthy_gin') x
-UNION ALL SELECT to_json(x) FROM streamstat.reclaim('healthy_btree') x
+UNION ALL SELECT to_json(x) FROM streamstat.bloat('healthy_btree') x
 SQL
 
 # Run a script of calls, and notice what its errors are.  False if the server has

@@ -38,6 +38,7 @@ typedef struct FuzzCase
 	FuzzChoices choices;
 	BlockNumber blkno;
 	SstVisitor	visitor;
+	SstKeptItems kept;			/* heap */
 } FuzzCase;
 
 /* What to expect of a visitor, besides that it adds up what it returns */

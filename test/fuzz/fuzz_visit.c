@@ -99,16 +99,40 @@ init_btree(FuzzCase *fuzz)
 		TupleDescAttr(tupdesc, k)->attalign = key_shapes[i].attalign[k];
 	}
 
-	sst_btree_visitor_init(&fuzz->visitor, &rel,
+	sst_btree_visitor_init(&fuzz->visitor, SST_RULES_TOLERANT, &rel,
 						   (fuzz->choices.options & 4) != 0 ? MaxBlockNumber : 0);
+}
+
+static void
+init_btree_contrib(SstVisitor *visitor)
+{
+	sst_btree_visitor_init(visitor, SST_RULES_CONTRIB, NULL, 0);
+}
+
+static void
+init_hash(SstVisitor *visitor)
+{
+	sst_hash_visitor_init(visitor, SST_RULES_TOLERANT);
+}
+
+static void
+init_hash_contrib(SstVisitor *visitor)
+{
+	sst_hash_visitor_init(visitor, SST_RULES_CONTRIB);
+}
+
+static void
+init_gin(SstVisitor *visitor)
+{
+	sst_gin_visitor_init(visitor, SST_RULES_TOLERANT);
 }
 
 /* Its caller shows it block 0 only. */
 static void
-init_gin_meta(FuzzCase *fuzz)
+init_gin_contrib(FuzzCase *fuzz)
 {
 	fuzz->blkno = GIN_METAPAGE_BLKNO;
-	sst_gin_meta_visitor_init(&fuzz->visitor);
+	sst_gin_visitor_init(&fuzz->visitor, SST_RULES_CONTRIB);
 }
 
 static void
@@ -132,14 +156,16 @@ init_pgstattuple_gist(SstVisitor *visitor)
 static void
 init_heap(FuzzCase *fuzz)
 {
-	sst_heap_visitor_init(&fuzz->visitor, 0, fuzz->choices.horizon);
+	sst_heap_visitor_init(&fuzz->visitor, 0, fuzz->choices.horizon,
+						  (fuzz->choices.options & 16) != 0, &fuzz->kept);
 }
 
 /* A sequence's special space has a magic number (commands/sequence.c). */
 static void
 init_sequence(FuzzCase *fuzz)
 {
-	sst_heap_visitor_init(&fuzz->visitor, sizeof(uint32), fuzz->choices.horizon);
+	sst_heap_visitor_init(&fuzz->visitor, sizeof(uint32),
+						  fuzz->choices.horizon, false, NULL);
 }
 
 /* In a block of its own, so that the address sanitizer sees its end */
@@ -193,16 +219,16 @@ static const FuzzTarget targets[] =
 {
 	{"btree", "btree", sizeof(BTPageOpaqueData),
 	FUZZ_OURS | FUZZ_LINE_POINTERS, NULL, init_btree, SST_BTREE},
-	{"btree_strict", "btree", sizeof(BTPageOpaqueData),
-	0, sst_btree_strict_visitor_init},
+	{"btree_contrib", "btree", sizeof(BTPageOpaqueData),
+	0, init_btree_contrib},
 	{"hash", "hash", sizeof(HashPageOpaqueData),
-	FUZZ_OURS | FUZZ_LINE_POINTERS, sst_hash_visitor_init, NULL, SST_HASH},
-	{"hash_strict", "hash", sizeof(HashPageOpaqueData),
-	FUZZ_LINE_POINTERS, sst_hash_strict_visitor_init},
+	FUZZ_OURS | FUZZ_LINE_POINTERS, init_hash, NULL, SST_HASH},
+	{"hash_contrib", "hash", sizeof(HashPageOpaqueData),
+	FUZZ_LINE_POINTERS, init_hash_contrib},
 	{"gin", "gin", sizeof(GinPageOpaqueData),
-	FUZZ_OURS | FUZZ_LINE_POINTERS, sst_gin_visitor_init, NULL, SST_GIN},
-	{"gin_meta", "gin", sizeof(GinPageOpaqueData),
-	0, NULL, init_gin_meta},
+	FUZZ_OURS | FUZZ_LINE_POINTERS, init_gin, NULL, SST_GIN},
+	{"gin_contrib", "gin", sizeof(GinPageOpaqueData),
+	0, NULL, init_gin_contrib},
 	{"gist", "gist", sizeof(GISTPageOpaqueData),
 	FUZZ_OURS | FUZZ_LINE_POINTERS, sst_gist_visitor_init, NULL, SST_GIST},
 	{"spgist", "spgist", sizeof(SpGistPageOpaqueData),

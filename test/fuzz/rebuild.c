@@ -272,32 +272,53 @@ check_blocks(const SstRebuild *rebuild, const FuzzCase *fuzz,
 	}
 }
 
+/* The list of kept tuples names tuples of the page, each once. */
+static void
+check_kept(const SstKeptItems *kept, const PageData *page)
+{
+	for (int i = 0; i < kept->nitems; i++)
+	{
+		OffsetNumber offnum = kept->offnums[i];
+
+		FUZZ_CHECK(offnum > (i == 0 ? 0 : kept->offnums[i - 1]));
+		FUZZ_CHECK(offnum <= sst_page_items(page));
+		FUZZ_CHECK(ItemIdIsNormal(PageGetItemId((Page) page, offnum)));
+	}
+}
+
 /*
- * Show some tuples of a table's page by themselves: nothing behind their end is
- * looked at either.
+ * Show some tuples of a table's page by themselves, each on a copy of the page
+ * that ends behind it: nothing there is looked at either.
  */
 static void
-check_tuples(const SstRebuild *rebuild, const FuzzCase *fuzz,
-			 const PageData *page)
+check_tuples(SstRebuild *rebuild, const FuzzCase *fuzz, const PageData *page,
+			 SstCounters *counters)
 {
 	int			nitems = Min(sst_page_items(page), MaxHeapTuplesPerPage);
-	SstHeapRewrite rewrite = {0};
 
 	for (int i = 0; i < Min(nitems, 8); i++)
 	{
 		OffsetNumber offnum = 1 + (fuzz->choices.number + i) % nitems;
 		ItemId		item = PageGetItemId((Page) page, offnum);
+		int			offset = ItemIdGetOffset(item);
 		int			len = ItemIdGetLength(item);
-		void	   *tuple;
+		SstKeptItems *kept;
+		PageData   *copy;
 
-		if (len < SizeofHeapTupleHeader ||
-			ItemIdGetOffset(item) + len > BLCKSZ)
+		if (len < SizeofHeapTupleHeader || offset + len > BLCKSZ ||
+			offset != MAXALIGN(offset) ||
+			offset < ((const PageHeaderData *) page)->pd_lower)
 			continue;
-		tuple = malloc(len);
-		memcpy(tuple, page + ItemIdGetOffset(item), len);
-		sst_rebuild_heap_tuple(rebuild, &rewrite, tuple, len);
-		FUZZ_CHECK(rewrite.free >= 0 && rewrite.free < BLCKSZ);
-		free(tuple);
+		kept = malloc(sizeof(SstKeptItems));
+		kept->nitems = 1;
+		kept->offnums[0] = offnum;
+		copy = malloc(offset + len);
+		memcpy(copy, page, offset + len);
+		rebuild->page(rebuild, copy, fuzz->blkno, kept, counters);
+		FUZZ_CHECK(rebuild->u.heap.rewrite.free >= 0 &&
+				   rebuild->u.heap.rewrite.free < BLCKSZ);
+		free(copy);
+		free(kept);
 	}
 }
 
@@ -311,48 +332,38 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 	/* Of its own, so that the address sanitizer sees a look beyond it */
 	SstRebuild *rebuild = malloc(sizeof(SstRebuild));
 	SstCounters counters;
-	SstHeapRewrite rewrite;
 	int			npages = 1 + fuzz->choices.number % 3;
 
 	init_rebuild(rebuild, fuzz);
 	FUZZ_CHECK(rebuild->uncertainty >= 0 && rebuild->uncertainty < 1);
 	sst_counters_init(&counters);
-	if (rebuild->page == NULL)
-		fuzz->visitor.rebuild = rebuild;
 
 	for (int i = 0; i < npages; i++)
 	{
 		SstCounters before = counters;
 
-		rewrite = rebuild->u.heap.rewrite;
 		if (!fuzz->visitor.page(&fuzz->visitor, page, fuzz->blkno, &counters))
 		{
 			FUZZ_CHECK(memcmp(counters.n, before.n, sizeof(before.n)) == 0);
-			if (rebuild->page == NULL)
-				FUZZ_CHECK(memcmp(&rebuild->u.heap.rewrite, &rewrite,
-								  sizeof(rewrite)) == 0);
 			break;
 		}
-		if (rebuild->page != NULL)
-			rebuild->page(rebuild, page, fuzz->blkno, &counters);
-		else
-			/* Each tuple can be the first of a page. */
+		check_kept(&fuzz->kept, page);
+		rebuild->page(rebuild, page, fuzz->blkno, &fuzz->kept, &counters);
+
+		/* Each tuple can be the first of a page. */
+		if (rebuild->kind == SST_HEAP)
 			FUZZ_CHECK(counters.n[SST_REBUILT_BYTES] -
 					   before.n[SST_REBUILT_BYTES] <=
-					   BLCKSZ * (counters.n[SST_TUPLES] -
-								 before.n[SST_TUPLES] +
-								 counters.n[SST_DEAD_TUPLES] -
-								 before.n[SST_DEAD_TUPLES] + 1));
+					   BLCKSZ * (fuzz->kept.nitems + 1));
 
 		for (int k = 0; k < SST_NCOUNTS; k++)
 			FUZZ_CHECK(counters.n[k] >= before.n[k]);
 	}
-	if (rebuild->page == NULL)
-		check_tuples(rebuild, fuzz, page);
+	if (rebuild->kind == SST_HEAP)
+		check_tuples(rebuild, fuzz, page, &counters);
 	FUZZ_CHECK(memcmp(page, original, BLCKSZ) == 0);
 	FUZZ_CHECK(rebuild->uncertainty >= 0 && rebuild->uncertainty < 1);
 
 	check_blocks(rebuild, fuzz, &counters);
-	fuzz->visitor.rebuild = NULL;
 	free(rebuild);
 }

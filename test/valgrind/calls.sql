@@ -40,8 +40,8 @@ SELECT * FROM streamstat.table_stats(4000000000);
 
 -- with other arguments
 SELECT format('SELECT * FROM streamstat.%s', replace(call, '$', quote_literal(name)))
-FROM relation, unnest(ARRAY['sample($, 20, 1)', 'sample($, 10, NULL, 5, ''1 s'')',
-	'reclaim($, 10, ''sum'', 1)', 'reclaim($, 20, ''no'')', 'layout_map($, 3)',
+FROM relation, unnest(ARRAY['sample_stats($, 20, seed => 1)', 'sample_stats($, 10, 5, ''1 s'', NULL)',
+	'bloat($, 10, 1, ''sum'')', 'bloat($, 20, ''no'')', 'layout_map($, 3)',
 	'table_stats($, ''rows'')', 'table_stats_tree($, ''sum'')', 'pg_prewarm($, ''read'')',
 	'pg_prewarm($, ''prefetch'', ''fsm'')', 'pg_prewarm($, ''buffer'', ''vm'')',
 	'pg_prewarm($, ''buffer'', ''main'', 1, 2)']) call
@@ -50,15 +50,15 @@ WHERE relkind IN ('r', 'm', 'i', 't')
 
 -- in a statement that goes on, row by row, after an error, and with less of everything
 SELECT format('SELECT * FROM streamstat.%s', call)
-FROM unnest(ARRAY['stream_stats()', 'stat_progress()', 'progress', 'metrics', 'advice',
-	'database_report(''300 kB'', seed => 1)', 'database_report(''1 GB'', ''2 s'', ''10 MB'')',
+FROM unnest(ARRAY['stream_stats()', 'stat_get_progress()', 'progress', 'metrics', 'advice',
+	'database_report(budget => ''300 kB'', seed => 1)', 'database_report(budget => ''1 GB'', max_time => ''2 s'', ''10 MB'')',
 	'database_report(''x'')', 'last_database_report()', 'database_report_summary()']) call
 \gexec
-CALL streamstat.run_database_report('2 MB', '3 s', seed => 3);
+CALL streamstat.run_database_report(budget => '2 MB', max_time => '3 s', seed => 3);
 SELECT * FROM streamstat.last_database_report();
 SELECT * FROM streamstat.database_report_summary();
 BEGIN;
-DECLARE c CURSOR FOR SELECT streamstat.layout_map('l', 7), streamstat.sample('l', 30, 1);
+DECLARE c CURSOR FOR SELECT streamstat.layout_map('l', 7), streamstat.sample_stats('l', 30, seed => 1);
 FETCH 2 FROM c;
 SAVEPOINT s;
 SELECT * FROM streamstat.gin_stats('l_int');
@@ -74,7 +74,7 @@ BEGIN
 		BEGIN
 			PERFORM streamstat.index_stats(r.name), streamstat.pgstatindex(r.name);
 		EXCEPTION WHEN OTHERS THEN
-			PERFORM streamstat.sample(r.name, 5, 1);
+			PERFORM streamstat.sample_stats(r.name, 5, seed => 1);
 		END;
 	END LOOP;
 EXCEPTION WHEN OTHERS THEN
@@ -101,8 +101,8 @@ SELECT * FROM streamstat.pg_prewarm('big', 'read');
 
 -- canceled, somewhere
 SELECT format('SET statement_timeout = %s', 2 * n * n),
-	format('SELECT * FROM streamstat.%s', (ARRAY['table_stats(''big'')', 'sample(''big'', 3000, 1)', 'reclaim(''l_gin'')',
-		'reclaim(''l_int'')', 'database_report()', 'pg_prewarm(''big'')', 'btree_stats(''l_dup'')',
+	format('SELECT * FROM streamstat.%s', (ARRAY['table_stats(''big'')', 'sample_stats(''big'', 3000, seed => 1)', 'bloat(''l_gin'')',
+		'bloat(''l_int'')', 'database_report()', 'pg_prewarm(''big'')', 'btree_stats(''l_dup'')',
 		'layout_map(''big'')', 'pgstattuple_approx(''t'')'])[1 + m]),
 	'SELECT * FROM streamstat.stream_stats()'
 FROM generate_series(1, 6) n, generate_series(0, 8) m

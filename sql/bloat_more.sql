@@ -8,7 +8,7 @@ SET client_min_messages = warning;
 SET max_parallel_maintenance_workers = 0;
 
 CREATE TABLE rem_said (name text PRIMARY KEY, toast text, relation regclass, bytes int8, value int8, low int8, high int8,
-	reclaimable int8, exact boolean, reason text, sample_low int8, sample_high int8, sample_read int8);
+	reclaimable int8, exact boolean, note text, sample_low int8, sample_high int8, sample_read int8);
 
 CREATE TABLE rem_samples (index regclass, low int8, high int8);
 
@@ -17,10 +17,10 @@ CREATE PROCEDURE predict(relations regclass[], toast text DEFAULT 'no')
 LANGUAGE sql BEGIN ATOMIC
 	INSERT INTO rem_said
 		SELECT p.relation::text || CASE WHEN toast = 'sum' THEN ' and TOAST' ELSE '' END, toast, p.relation, p.bytes,
-			p.predicted_bytes, p.predicted_low, p.predicted_high, p.reclaimable_bytes, p.exact, p.reason,
-			s.predicted_low, s.predicted_high, s.blocks_read
-		FROM unnest(relations) t, streamstat.reclaim(t, 1000000, toast) p
-			JOIN LATERAL streamstat.reclaim(t, 50, toast, 1) s ON s.relation = p.relation;
+			p.predicted_bytes, p.predicted_bytes_low, p.predicted_bytes_high, p.reclaimable_bytes, p.measured = 'exact', p.note,
+			s.predicted_bytes_low, s.predicted_bytes_high, s.blocks_read
+		FROM unnest(relations) t, streamstat.bloat(t, 1000000, with_toast => toast) p
+			JOIN LATERAL streamstat.bloat(t, 50, 1, toast) s ON s.relation = p.relation;
 END;
 
 -- How far that is off, and whether that of a sample is right as far as it says;
@@ -30,15 +30,15 @@ CREATE FUNCTION compare(tolerance float8, of_gin float8 DEFAULT NULL,
 RETURNS SETOF record
 LANGUAGE sql BEGIN ATOMIC
 	SELECT CASE WHEN relation::text LIKE 'pg_toast%' THEN 'TOAST table' ELSE name END,
-			CASE WHEN value IS NULL THEN reason
-				WHEN abs(value - real) <= greatest(percent / 100 * real, 8192) THEN format('within %s %%', percent) || coalesce(': ' || reason, '')
+			CASE WHEN value IS NULL THEN note
+				WHEN abs(value - real) <= greatest(percent / 100 * real, 8192) THEN format('within %s %%', percent) || coalesce(': ' || note, '')
 				ELSE format('%s instead of %s: %s %%', value, real, round(100.0 * (value - real) / nullif(real, 0), 1)) END,
 			exact AND real BETWEEN low AND high,
 			real BETWEEN sample_low AND sample_high AND sample_read <= 100,
 			reclaimable > 0,
-			(SELECT CASE WHEN r.reclaimable_bytes = 0 AND r.reclaimable_low = 0 AND r.reclaimable_percent = 0 AND r.exact THEN 'nothing'
+			(SELECT CASE WHEN r.reclaimable_bytes = 0 AND r.reclaimable_bytes_low = 0 AND coalesce(r.reclaimable_percent, 0) = 0 AND r.measured = 'exact' THEN 'nothing'
 					ELSE format('%s of %s', r.reclaimable_bytes, r.bytes) END
-				FROM streamstat.reclaim(relation, 1000000, CASE WHEN toast = 'sum' THEN 'sum' ELSE 'no' END) r)
+				FROM streamstat.bloat(relation, 1000000, with_toast => CASE WHEN toast = 'sum' THEN 'sum' ELSE 'no' END) r)
 		FROM rem_said, LATERAL (SELECT pg_relation_size(relation) + CASE WHEN toast = 'sum' THEN
 				(SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE oid = relation) ELSE 0 END AS real,
 				CASE WHEN name ~ 'gin' THEN coalesce(of_gin, tolerance) ELSE tolerance END AS percent) l
@@ -102,7 +102,7 @@ TRUNCATE rem_said;
 -- committed.
 BEGIN;
 DELETE FROM rem_updated;
-SELECT predicted_bytes = bytes AS same, reclaimable_bytes FROM streamstat.reclaim('rem_updated', 1000000, 'no');
+SELECT predicted_bytes = bytes AS same, reclaimable_bytes FROM streamstat.bloat('rem_updated', 1000000, with_toast => 'no');
 ROLLBACK;
 
 -- TOAST: the table's values outside the rows, without those of deleted rows
@@ -158,8 +158,8 @@ DECLARE
 BEGIN
 	TRUNCATE rem_said, rem_samples;
 	CALL predict(indexes);
-	INSERT INTO rem_samples SELECT index, r.predicted_low, r.predicted_high
-		FROM unnest(indexes) index, generate_series(1, 20) seed, streamstat.reclaim(index, 40, seed => seed) r;
+	INSERT INTO rem_samples SELECT index, r.predicted_bytes_low, r.predicted_bytes_high
+		FROM unnest(indexes) index, generate_series(1, 20) seed, streamstat.bloat(index, 40, seed => seed) r;
 	REINDEX TABLE rem;
 	RETURN QUERY SELECT c.name, c.prediction, c.low_high,
 			(SELECT CASE WHEN count(low) > 0 THEN count(*) FILTER (WHERE pg_relation_size(index) BETWEEN low AND high) >= 17 END
@@ -194,12 +194,12 @@ SELECT * FROM after_reindex(15, 'gin|st_point', 25);
 
 -- What is not rebuilt, and what is not one relation
 CREATE SEQUENCE rem_sequence;
-SELECT relation, bytes, predicted_bytes, predicted_low, reclaimable_bytes, exact, reason FROM streamstat.reclaim('rem_sequence');
+SELECT relation, bytes, predicted_bytes, predicted_bytes_low, reclaimable_bytes, measured, note FROM streamstat.bloat('rem_sequence');
 CREATE TABLE rem_parts (i int) PARTITION BY RANGE (i);
 CREATE INDEX rem_parts_i ON rem_parts (i);
-SELECT error_of('SELECT * FROM streamstat.reclaim(''rem_parts'')');
-SELECT error_of('SELECT * FROM streamstat.reclaim(''rem_parts_i'')');
-SELECT error_of('SELECT * FROM streamstat.reclaim(''rem_indexes'')');
+SELECT error_of('SELECT * FROM streamstat.bloat(''rem_parts'')');
+SELECT error_of('SELECT * FROM streamstat.bloat(''rem_parts_i'')');
+SELECT error_of('SELECT * FROM streamstat.bloat(''rem_indexes'')');
 
 DROP VIEW rem_indexes;
 DROP PROCEDURE make_rem, predict;

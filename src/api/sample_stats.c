@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * sample.c
+ * sample_stats.c
  *	  Page statistics from a random sample of blocks, with error bars
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/api/sample.c
+ *	  src/api/sample_stats.c
  *
  *-------------------------------------------------------------------------
  */
@@ -14,16 +14,12 @@
 
 #include <math.h>
 
-#include "funcapi.h"
-#include "utils/builtins.h"
-#include "utils/tuplestore.h"
-
 #include "api/call.h"
 #include "run/progress.h"
 #include "run/sampling.h"
 #include "stats/sample_statistics.h"
 
-PG_FUNCTION_INFO_V1(sst_sample);
+PG_FUNCTION_INFO_V1(sst_sample_stats);
 
 /* Say where the first damaged page is: the rows only count them. */
 static void
@@ -41,13 +37,6 @@ report_damage(const SstTarget *target, const SstCounters *counters)
 		ereport(NOTICE,
 				(errmsg("first new page in sample of relation \"%s\" is block %u",
 						relname, counters->first_new)));
-}
-
-static Datum
-float8_or_null(double value, bool *isnull)
-{
-	*isnull = isnan(value);
-	return Float8GetDatum(value);
 }
 
 /* The margin to reach, or infinity if that is not asked for */
@@ -69,10 +58,10 @@ margin_argument(FunctionCallInfo fcinfo, int argno)
 }
 
 Datum
-sst_sample(PG_FUNCTION_ARGS)
+sst_sample_stats(PG_FUNCTION_ARGS)
 {
 	static const char *const ends[] = {"margin", "blocks", "all", "max_time"};
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SstRow		row;
 	SstTarget	target;
 	SstPageSample sample;
 	SstScanResult result;
@@ -86,20 +75,20 @@ sst_sample(PG_FUNCTION_ARGS)
 	SstSampleEnd end;
 
 	nblocks = sst_sample_size_argument(fcinfo, 1);
-	margin = margin_argument(fcinfo, 3);
-	limited = sst_max_time_argument(fcinfo, 4, &limits) ? &limits : NULL;
+	margin = margin_argument(fcinfo, 2);
+	limited = sst_max_time_argument(fcinfo, 3, &limits) ? &limits : NULL;
 
 	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("sample", 1, SST_PROGRESS_UNKNOWN);
+	sst_progress_begin("sample_stats", 1, SST_PROGRESS_UNKNOWN);
 	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
 
-	InitMaterializedSRF(fcinfo, 0);
+	sst_rows_begin(&row, fcinfo);
 
 	if (!isinf(margin))
 		end = sst_sample_to_margin(&target, margin, nblocks,
-								   sst_seed_argument(fcinfo, 2), limited,
+								   sst_seed_argument(fcinfo, 4), limited,
 								   &sample, &result);
-	else if (sst_sample_scan(&target, nblocks, sst_seed_argument(fcinfo, 2), NULL,
+	else if (sst_sample_scan(&target, nblocks, sst_seed_argument(fcinfo, 4), NULL,
 							 limited, &sample, &result))
 		end = sst_sample_is_exact(&sample) ? SST_SAMPLE_ALL : SST_SAMPLE_BLOCKS;
 	else
@@ -107,25 +96,25 @@ sst_sample(PG_FUNCTION_ARGS)
 		sample.nsampled = 0;
 		end = SST_SAMPLE_LIMITS;
 	}
-	sst_remember_call("sample", RelationGetRelid(target.rel), start,
+	sst_remember_call("sample_stats", RelationGetRelid(target.rel), start,
 					  &result.io_stats);
 
 	statistics = sst_statistics(target.kind, &nstatistics);
 	for (int i = 0; i < nstatistics; i++)
 	{
 		SstEstimate estimate = sst_estimate(&statistics[i], &sample);
-		Datum		values[8];
-		bool		nulls[8] = {0};
 
-		values[0] = CStringGetTextDatum(statistics[i].name);
-		values[1] = float8_or_null(estimate.value, &nulls[1]);
-		values[2] = float8_or_null(estimate.low, &nulls[2]);
-		values[3] = float8_or_null(estimate.high, &nulls[3]);
-		values[4] = Int64GetDatum(sample.nsampled);
-		values[5] = Int64GetDatum((int64) target.nblocks);
-		values[6] = BoolGetDatum(sst_sample_is_exact(&sample));
-		values[7] = CStringGetTextDatum(ends[end]);
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		sst_put_text(&row, "statistic", statistics[i].name);
+		sst_put_float8(&row, "estimate", estimate.value);
+		sst_put_float8(&row, "low", estimate.low);
+		sst_put_float8(&row, "high", estimate.high);
+		sst_put_int64(&row, "blocks_read", sample.nsampled);
+		sst_put_int64(&row, "blocks_total", target.nblocks);
+		sst_put_text(&row, "measured", end == SST_SAMPLE_LIMITS &&
+					 sample.nsampled == 0 ? "skipped" :
+					 sst_sample_is_exact(&sample) ? "exact" : "sampled");
+		sst_put_text(&row, "ended_by", ends[end]);
+		sst_row_store(&row);
 	}
 
 	report_damage(&target, &result.counters);

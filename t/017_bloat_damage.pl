@@ -1,7 +1,7 @@
 
 # Copyright (c) 2026, streamstat contributors
 
-# reclaim() and database_report() of relations with damaged pages: they come to an
+# bloat() and database_report() of relations with damaged pages: they come to an
 # end, without an error, and say that there are corrupt pages.
 #
 # All is damaged while the server is down, without checksums.
@@ -114,11 +114,11 @@ foreach my $path ('file', 'buffer')
 SET statement_timeout = '20s';
 SET streamstat.io_path = $path;
 SELECT 'all', count(*), count(predicted_bytes),
-		bool_and(coalesce(predicted_low BETWEEN 0 AND predicted_bytes AND predicted_high >= predicted_bytes
+		bool_and(coalesce(predicted_bytes_low BETWEEN 0 AND predicted_bytes AND predicted_bytes_high >= predicted_bytes
 			AND predicted_bytes < 1000000000 AND reclaimable_bytes BETWEEN 0 AND bytes, reason IS NOT NULL)),
 		max(reason)
-	FROM streamstat.reclaim('$name', 1000000, 'no');
-SELECT count(*) FROM generate_series(1, 3) seed, streamstat.reclaim('$name', 15, 'row', seed);
+	FROM streamstat.bloat('$name', 1000000, with_toast => 'no');
+SELECT count(*) FROM generate_series(1, 3) seed, streamstat.bloat('$name', 15, seed, 'row');
 SQL
 		is($err, '', "$label: no error");
 		like($out, qr/^all\|1\|[01]\|t\|.*\n[36]$/, "$label: a prediction that makes sense, or a reason");

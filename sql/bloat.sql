@@ -18,23 +18,23 @@ DECLARE
 	bytes int8;
 	off float8;
 BEGIN
-	SELECT * INTO p FROM streamstat.reclaim(rel, 1000000, 'no');
-	SELECT * INTO s FROM streamstat.reclaim(rel, 50, 'no', 1);
+	SELECT * INTO p FROM streamstat.bloat(rel, 1000000, with_toast => 'no');
+	SELECT * INTO s FROM streamstat.bloat(rel, 50, 1, 'no');
 	EXECUTE format(rebuild, rel);
-	SELECT * INTO f FROM streamstat.reclaim(rel, 1000000, 'no');
+	SELECT * INTO f FROM streamstat.bloat(rel, 1000000, with_toast => 'no');
 	bytes := pg_relation_size(rel);
 
 	off := 100.0 * (p.predicted_bytes - bytes) / bytes;
 	prediction := CASE
-		WHEN p.predicted_bytes IS NULL THEN p.reason
+		WHEN p.predicted_bytes IS NULL THEN p.note
 		-- in a small relation, a block is more than that
 		WHEN abs(off) <= tolerance OR abs(p.predicted_bytes - bytes) <= 8192
 			THEN format('within %s %%', tolerance)
 		ELSE format('%s instead of %s: %s %%', p.predicted_bytes, bytes, round(off::numeric, 1)) END;
-	sample := bytes BETWEEN s.predicted_low AND s.predicted_high AND s.blocks_read <= 50;
+	sample := bytes BETWEEN s.predicted_bytes_low AND s.predicted_bytes_high AND s.blocks_read <= 50;
 	again := CASE
-		WHEN f.reclaimable_bytes = 0 AND f.reclaimable_low = 0 AND f.reclaimable_percent = 0
-			AND f.exact THEN 'nothing'
+		WHEN f.reclaimable_bytes = 0 AND f.reclaimable_bytes_low = 0 AND f.reclaimable_percent = 0
+			AND f.measured = 'exact' THEN 'nothing'
 		ELSE format('%s of %s', f.reclaimable_bytes, f.bytes) END;
 END
 $$;
@@ -100,9 +100,9 @@ SELECT index, r.* FROM rec_indexes, after_reindex(index, CASE WHEN am = 'btree' 
 	WHERE index::text !~ 'partial|long|few|nulls' ORDER BY index::text;
 SELECT index, r.* FROM rec_indexes, after_reindex(index, 25) r
 	WHERE index::text ~ 'few|nulls' ORDER BY index::text;
-SELECT index, bytes = predicted_bytes OR predicted_bytes BETWEEN predicted_low AND predicted_high AS predicted,
-	predicted_low < 0.6 * predicted_bytes AS low, reason
-	FROM rec_indexes, streamstat.reclaim(index) WHERE index::text ~ 'partial|long' ORDER BY index::text;
+SELECT index, bytes = predicted_bytes OR predicted_bytes BETWEEN predicted_bytes_low AND predicted_bytes_high AS predicted,
+	predicted_bytes_low < 0.6 * predicted_bytes AS low, note
+	FROM rec_indexes, streamstat.bloat(index) WHERE index::text ~ 'partial|long' ORDER BY index::text;
 
 -- Rows updated time and again: the versions of a row have the same keys.
 CALL make_rec();
@@ -138,35 +138,35 @@ INSERT INTO rec_emptied SELECT generate_series(1, 20000);
 CREATE INDEX rec_emptied_hash ON rec_emptied USING hash (i);
 DELETE FROM rec_emptied;
 VACUUM rec_emptied;
-SELECT exact, predicted_high < bytes / 10 AS high, reclaimable_bytes > bytes * 0.9 AS reclaimable
-	FROM streamstat.reclaim('rec_emptied_hash');
+SELECT measured, predicted_bytes_high < bytes / 10 AS high, reclaimable_bytes > bytes * 0.9 AS reclaimable
+	FROM streamstat.bloat('rec_emptied_hash');
 -- a BRIN index that has summarized nothing cannot say how large its tuples are
 CREATE TABLE rec_unknown (i int) WITH (autovacuum_enabled = off);
 CREATE INDEX rec_unknown_brin ON rec_unknown USING brin (i) WITH (pages_per_range = 1);
 INSERT INTO rec_unknown SELECT generate_series(1, 1000);
 SELECT brin_desummarize_range('rec_unknown_brin', 0);
-SELECT predicted_bytes, predicted_low, reclaimable_bytes, reclaimable_percent, exact, reason
-	FROM streamstat.reclaim('rec_unknown_brin');
+SELECT predicted_bytes, predicted_bytes_low, reclaimable_bytes, reclaimable_percent, measured, note
+	FROM streamstat.bloat('rec_unknown_brin');
 
 -- The row: what adds up
 SELECT relation, bytes = pg_relation_size('rec_text') AS bytes, bytes = blocks_total * 8192 AS blocks,
-		reclaimable_bytes = CASE WHEN bytes <= predicted_high THEN 0
+		reclaimable_bytes = CASE WHEN bytes <= predicted_bytes_high THEN 0
 			ELSE bytes - predicted_bytes END AS reclaimable,
-		reclaimable_low = greatest(bytes - predicted_high, 0) AS low,
-		reclaimable_high = greatest(bytes - predicted_low, 0) AS high,
+		reclaimable_bytes_low = greatest(bytes - predicted_bytes_high, 0) AS low,
+		reclaimable_bytes_high = greatest(bytes - predicted_bytes_low, 0) AS high,
 		abs(reclaimable_percent - 100.0 * reclaimable_bytes / bytes) < 1e-6 AS percent,
-		blocks_read, exact, reason
-	FROM streamstat.reclaim('rec_text', 50, seed => 1);
-SELECT count(DISTINCT r::text) = 1 AS same_seed FROM generate_series(1, 3), streamstat.reclaim('rec_text', 100, 'no', 42) r;
+		blocks_read, measured, note
+	FROM streamstat.bloat('rec_text', 50, seed => 1);
+SELECT count(DISTINCT r::text) = 1 AS same_seed FROM generate_series(1, 3), streamstat.bloat('rec_text', 100, 42, 'no') r;
 SELECT count(DISTINCT predicted_bytes) > 1 AS no_seed
-	FROM generate_series(1, 8) g, streamstat.reclaim('rec_text', 20 + g * 0);
+	FROM generate_series(1, 8) g, streamstat.bloat('rec_text', 20 + g * 0);
 
 -- A table with TOAST table: rows
 CREATE TABLE rec_toast (t text) WITH (autovacuum_enabled = off);
 SELECT with_toast, count(*) AS rows, count(DISTINCT relation) AS relations,
 		count(*) FILTER (WHERE relation = 'rec_toast'::regclass) AS table,
 		sum(bytes) = pg_relation_size('rec_toast') AS bytes
-	FROM unnest('{no, row, sum, NULL}'::text[]) with_toast, streamstat.reclaim('rec_toast', with_toast => with_toast)
+	FROM unnest('{no, row, sum, NULL}'::text[]) with_toast, streamstat.bloat('rec_toast', with_toast => with_toast)
 	GROUP BY with_toast ORDER BY with_toast;
 
 DROP VIEW rec_indexes;

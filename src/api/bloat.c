@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * reclaim.c
+ * bloat.c
  *	  What a relation would give back if it were built anew
  *
  * An index cannot say which of its entries are for rows that are dead and have not
@@ -11,7 +11,7 @@
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/api/reclaim.c
+ *	  src/api/bloat.c
  *
  *-------------------------------------------------------------------------
  */
@@ -22,10 +22,7 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_index.h"
-#include "funcapi.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
-#include "utils/tuplestore.h"
 
 #include "api/advice.h"
 #include "api/call.h"
@@ -33,7 +30,7 @@
 #include "run/progress.h"
 #include "run/sampling.h"
 
-PG_FUNCTION_INFO_V1(sst_reclaim);
+PG_FUNCTION_INFO_V1(sst_bloat);
 
 /* Indexes with an entry for each row, whose size follows from these */
 #define SIZED_BY_ENTRIES (SST_BTREE | SST_HASH | SST_GIN | SST_GIST | \
@@ -236,78 +233,73 @@ add_prediction(Prediction *to, const Prediction *other)
 		to->reason = other->reason;
 }
 
-static Datum
+/* Blocks in bytes, of a size that a relation can have */
+static double
 whole_bytes(double nblocks)
 {
-	return Int64GetDatum((int64) Min(nblocks, MaxBlockNumber * 2.0) * BLCKSZ);
+	return Min(rint(nblocks), MaxBlockNumber * 2.0) * BLCKSZ;
 }
 
 static void
-put_row(FunctionCallInfo fcinfo, const Prediction *prediction)
+put_row(SstRow *row, const Prediction *prediction)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	double		bytes = (double) prediction->nblocks * BLCKSZ;
-	Datum		values[13];
-	bool		nulls[13] = {0};
+	SstEstimate predicted = {NAN, NAN, NAN};
+	SstEstimate back = {NAN, NAN, NAN};
 
-	values[0] = ObjectIdGetDatum(prediction->relid);
-	values[1] = Int64GetDatum((int64) bytes);
-	if (isnan(prediction->rebuilt.value))
-	{
-		for (int i = 2; i <= 8; i++)
-			nulls[i] = true;
-	}
-	else
+	if (!isnan(prediction->rebuilt.value))
 	{
 		SstEstimate blocks = {
 			rint(prediction->rebuilt.value), rint(prediction->rebuilt.low),
 			rint(prediction->rebuilt.high)
 		};
-		SstEstimate back = sst_bytes_back(prediction->nblocks, blocks);
 
-		values[2] = whole_bytes(blocks.value);
-		values[3] = whole_bytes(blocks.low);
-		values[4] = whole_bytes(blocks.high);
-		values[5] = Int64GetDatum((int64) back.value);
-		values[6] = Int64GetDatum((int64) back.low);
-		values[7] = Int64GetDatum((int64) back.high);
-		values[8] = Float8GetDatum(bytes == 0 ? 0.0 : 100 * back.value / bytes);
+		back = sst_bytes_back(prediction->nblocks, blocks);
+		predicted.value = whole_bytes(blocks.value);
+		predicted.low = whole_bytes(blocks.low);
+		predicted.high = whole_bytes(blocks.high);
 	}
-	values[9] = Int64GetDatum((int64) prediction->nread);
-	values[10] = Int64GetDatum((int64) prediction->nblocks);
-	values[11] = BoolGetDatum(prediction->exact);
-	nulls[12] = prediction->reason == NULL;
-	if (!nulls[12])
-		values[12] = CStringGetTextDatum(_(prediction->reason));
 
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	sst_put_regclass(row, "relation", prediction->relid);
+	sst_put_int64(row, "bytes", (int64) bytes);
+	sst_put_bytes_estimate(row, "predicted_bytes", predicted);
+	sst_put_bytes_estimate(row, "reclaimable_bytes", back);
+	sst_put_float8(row, "reclaimable_percent",
+				   bytes == 0 ? NAN : 100 * back.value / bytes);
+	sst_put_int64(row, "blocks_read", prediction->nread);
+	sst_put_int64(row, "blocks_total", prediction->nblocks);
+	sst_put_text(row, "measured", prediction->exact ? "exact" : "sampled");
+	sst_put_text(row, "note",
+				 prediction->reason ? _(prediction->reason) : NULL);
+	sst_row_store(row);
 }
 
 Datum
-sst_reclaim(PG_FUNCTION_ARGS)
+sst_bloat(PG_FUNCTION_ARGS)
 {
 	Oid			relid = sst_relation_argument(fcinfo);
-	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 2);
+	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
 	Look		look;
 	Oid			tableoid;
 	Oid			toastid;
 	SstTarget	target;
+	SstRow		row;
 	Prediction	prediction;
 	instr_time	start;
 
 	look.nsample = sst_sample_size_argument(fcinfo, 1);
-	look.seed = sst_seed_argument(fcinfo, 3);
+	look.seed = sst_seed_argument(fcinfo, 2);
 
 	INSTR_TIME_SET_CURRENT(start);
-	sst_progress_begin("reclaim", 1, SST_PROGRESS_UNKNOWN);
+	sst_progress_begin("bloat", 1, SST_PROGRESS_UNKNOWN);
 	sst_target_adopt(&target, sst_open_with_table(relid, &tableoid),
 					 SST_ANY_INDEX | SST_TABLE);
-	InitMaterializedSRF(fcinfo, 0);
+	sst_rows_begin(&row, fcinfo);
 	sst_io_stats_init(&look.io_stats, sst_choose_io_path(target.rel));
 
 	predict(&target, tableoid, &look, &prediction);
 	if (with_toast != SST_TOAST_SUMMED)
-		put_row(fcinfo, &prediction);
+		put_row(&row, &prediction);
 
 	toastid = target.rel->rd_rel->reltoastrelid;
 	if (OidIsValid(toastid) && with_toast != SST_TOAST_LEFT_OUT)
@@ -320,14 +312,14 @@ sst_reclaim(PG_FUNCTION_ARGS)
 		sst_target_close(&toast);
 
 		if (with_toast == SST_TOAST_ROW)
-			put_row(fcinfo, &of_toast);
+			put_row(&row, &of_toast);
 		else
 			add_prediction(&prediction, &of_toast);
 	}
 	if (with_toast == SST_TOAST_SUMMED)
-		put_row(fcinfo, &prediction);
+		put_row(&row, &prediction);
 
-	sst_remember_call("reclaim", relid, start, &look.io_stats);
+	sst_remember_call("bloat", relid, start, &look.io_stats);
 	sst_target_close(&target);
 	if (OidIsValid(tableoid))
 		UnlockRelationOid(tableoid, AccessShareLock);

@@ -12,16 +12,16 @@ INSERT INTO m SELECT n, repeat('x', n % 300)
 	FROM (SELECT (g::int8 * 7919 % 60013)::int4 AS n FROM generate_series(1, 60012) g) g;
 
 -- The shape: one row for each statistic, in a fixed order
-SELECT statistic, blocks_sampled, blocks_total = streamstat.pg_relpages('m_i') AS total, exact,
+SELECT statistic, blocks_read, blocks_total = streamstat.pg_relpages('m_i') AS total, measured,
 	low <= estimate AND estimate <= high AS inside
-	FROM streamstat.sample('m_i', 20, 1);
-SELECT statistic, blocks_sampled, blocks_total = streamstat.pg_relpages('m_hash') AS total, exact,
+	FROM streamstat.sample_stats('m_i', 20, seed => 1);
+SELECT statistic, blocks_read, blocks_total = streamstat.pg_relpages('m_hash') AS total, measured,
 	low <= estimate AND estimate <= high AS inside
-	FROM streamstat.sample('m_hash', 20, 1);
-SELECT statistic, blocks_sampled, blocks_total = streamstat.pg_relpages('m') AS total, exact,
+	FROM streamstat.sample_stats('m_hash', 20, seed => 1);
+SELECT statistic, blocks_read, blocks_total = streamstat.pg_relpages('m') AS total, measured,
 	low <= estimate AND estimate <= high AS inside
-	FROM streamstat.sample('m', 20, 1);
-SELECT blocks_sampled = least(10000, blocks_total) AS default_size FROM streamstat.sample('m') LIMIT 1;
+	FROM streamstat.sample_stats('m', 20, seed => 1);
+SELECT blocks_read = least(10000, blocks_total) AS default_size FROM streamstat.sample_stats('m') LIMIT 1;
 
 -- A sample of all blocks is exact: it says what the statistics say.
 CREATE FUNCTION exact_difference(rel regclass, stats jsonb) RETURNS text
@@ -29,25 +29,25 @@ LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN coalesce(string_agg(format('%s: %s, not %s', statistic, estimate, stats ->> statistic), '; ')
 			FILTER (WHERE abs(estimate - (stats ->> statistic)::float8) > 0.005
-				OR low <> estimate OR high <> estimate OR NOT exact
-				OR blocks_sampled <> blocks_total), 'none')
+				OR low <> estimate OR high <> estimate OR measured <> 'exact'
+				OR blocks_read <> blocks_total), 'none')
 		|| ' of ' || count((stats ->> statistic)::float8)
-		FROM streamstat.sample(rel, 1000000);
+		FROM streamstat.sample_stats(rel, 1000000);
 END
 $$;
 SELECT exact_difference('m_i', (SELECT to_jsonb(s) FROM streamstat.btree_stats('m_i') s)) AS btree;
 SELECT exact_difference('m', (SELECT to_jsonb(s) FROM streamstat.table_stats('m') s)) AS heap;
 SELECT exact_difference('m_hash', (SELECT to_jsonb(s) FROM streamstat.hash_stats('m_hash') s)) AS hash;
 -- exactly as many blocks as there are, and one less
-SELECT bool_and(exact), bool_and(blocks_sampled = blocks_total)
-	FROM streamstat.sample('m', blocks('m')::int);
-SELECT bool_or(exact), bool_and(blocks_sampled = blocks_total - 1)
-	FROM streamstat.sample('m', blocks('m')::int - 1);
+SELECT bool_and(measured = 'exact'), bool_and(blocks_read = blocks_total)
+	FROM streamstat.sample_stats('m', blocks('m')::int);
+SELECT bool_or(measured = 'exact'), bool_and(blocks_read = blocks_total - 1)
+	FROM streamstat.sample_stats('m', blocks('m')::int - 1);
 
 -- Same seed, same rows; another seed or none, others
 CREATE FUNCTION sampled(rel regclass, blocks int, seed int8) RETURNS text
 LANGUAGE sql BEGIN ATOMIC
-	SELECT string_agg(s::text, ' ') FROM streamstat.sample(rel, blocks, seed) s;
+	SELECT string_agg(s::text, ' ') FROM streamstat.sample_stats(rel, blocks, seed => seed) s;
 END;
 SELECT rel, sampled(rel, 50, 42) = sampled(rel, 50, 42) AS same,
 		count(DISTINCT sampled(rel, 50, seed)) > 17 AS other_seeds,
@@ -59,53 +59,53 @@ SELECT rel, sampled(rel, 50, 42) = sampled(rel, 50, 42) AS same,
 
 -- Small samples: no interval from one block, and a wide one from two
 SELECT statistic, low IS NULL AND high IS NULL AS no_interval
-	FROM streamstat.sample('m', 1, 1);
+	FROM streamstat.sample_stats('m', 1, seed => 1);
 SELECT bool_and(low <= estimate AND estimate <= high) AS inside, count(low), count(high)
-	FROM streamstat.sample('m', 2, 1);
+	FROM streamstat.sample_stats('m', 2, seed => 1);
 
 -- A heap with all sorts of line pointers, beside what is known of it
 DELETE FROM m WHERE i BETWEEN 20000 AND 22000 OR i % 50 = 0;
 VACUUM (INDEX_CLEANUP off, TRUNCATE off) m;
 SELECT statistic, CASE statistic
-		WHEN 'tuple_count' THEN estimate = (SELECT count(*) FROM m)
-		WHEN 'dead_items' THEN estimate = 60012 - (SELECT count(*) FROM m)
+		WHEN 'live_tuples' THEN estimate = (SELECT count(*) FROM m)
+		WHEN 'dead_line_pointers' THEN estimate = 60012 - (SELECT count(*) FROM m)
 		WHEN 'all_visible_pages' THEN estimate BETWEEN 0 AND blocks_total
 		WHEN 'all_visible_percent' THEN estimate BETWEEN 0 AND 100
-		WHEN 'tuple_len' THEN estimate = (SELECT tuple_len FROM streamstat.pgstattuple('m'))
-		WHEN 'tuple_percent' THEN estimate BETWEEN 60 AND 98
-		WHEN 'free_space' THEN estimate = (SELECT free_space FROM streamstat.pgstattuple('m'))
+		WHEN 'live_tuple_bytes' THEN estimate = (SELECT tuple_len FROM streamstat.pgstattuple('m'))
+		WHEN 'live_tuple_percent' THEN estimate BETWEEN 60 AND 98
+		WHEN 'free_bytes' THEN estimate = (SELECT free_space FROM streamstat.pgstattuple('m'))
 		WHEN 'free_percent' THEN estimate BETWEEN 1 AND 30
 		ELSE estimate = 0 END AS right
-	FROM streamstat.sample('m', 1000000);
+	FROM streamstat.sample_stats('m', 1000000);
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) m;
 SELECT statistic, CASE statistic
-		WHEN 'tuple_count' THEN estimate = (SELECT count(*) FROM m)
+		WHEN 'live_tuples' THEN estimate = (SELECT count(*) FROM m)
 		WHEN 'all_visible_pages' THEN estimate = blocks_total
-		WHEN 'dead_items' THEN estimate = 0
-		WHEN 'unused_items' THEN estimate > 100 END AS right
-	FROM streamstat.sample('m', 1000000)
-	WHERE statistic IN ('tuple_count', 'all_visible_pages', 'dead_items', 'unused_items');
+		WHEN 'dead_line_pointers' THEN estimate = 0
+		WHEN 'unused_line_pointers' THEN estimate > 100 END AS right
+	FROM streamstat.sample_stats('m', 1000000)
+	WHERE statistic IN ('live_tuples', 'all_visible_pages', 'dead_line_pointers', 'unused_line_pointers');
 
 -- Empty ones, and other kinds of tables
 CREATE TABLE m_empty (i int);
 CREATE INDEX m_empty_i ON m_empty (i);
-SELECT * FROM streamstat.sample('m_empty');
-SELECT * FROM streamstat.sample('m_empty', 1, 1);
-SELECT * FROM streamstat.sample('m_empty_i');
+SELECT * FROM streamstat.sample_stats('m_empty');
+SELECT * FROM streamstat.sample_stats('m_empty', 1, seed => 1);
+SELECT * FROM streamstat.sample_stats('m_empty_i');
 CREATE MATERIALIZED VIEW m_mat AS SELECT i FROM m WHERE i < 10000;
 CREATE TEMP TABLE m_temp AS SELECT i FROM m WHERE i < 10000;
-SELECT rel, estimate = (SELECT count(*) FROM m_mat) AS tuples, exact
-	FROM unnest('{m_mat, m_temp}'::regclass[]) rel, streamstat.sample(rel)
-	WHERE statistic = 'tuple_count';
-SELECT statistic, estimate FROM pg_class c, streamstat.sample(reltoastrelid::regclass)
-	WHERE c.oid = 'm'::regclass AND statistic = 'tuple_count';
+SELECT rel, estimate = (SELECT count(*) FROM m_mat) AS tuples, measured
+	FROM unnest('{m_mat, m_temp}'::regclass[]) rel, streamstat.sample_stats(rel)
+	WHERE statistic = 'live_tuples';
+SELECT statistic, estimate FROM pg_class c, streamstat.sample_stats(reltoastrelid::regclass)
+	WHERE c.oid = 'm'::regclass AND statistic = 'live_tuples';
 
 -- With a margin, samples grow until the interval of the main statistic is as tight.
 CREATE FUNCTION with_margin(rel regclass, main text, blocks int, margin float8)
 RETURNS TABLE (tight boolean, ended_by text, is_exact boolean, within boolean)
 LANGUAGE sql BEGIN ATOMIC
-	SELECT (high - low) / 2 <= margin, ended_by, exact, blocks_sampled <= blocks
-		FROM streamstat.sample(rel, blocks, 1, margin)
+	SELECT (high - low) / 2 <= margin, ended_by, measured = 'exact', blocks_read <= blocks
+		FROM streamstat.sample_stats(rel, blocks, margin => margin, seed => 1)
 		WHERE statistic = main;
 END;
 SELECT rel, margin, (with_margin(rel, main, blocks, margin)).*
@@ -116,7 +116,7 @@ SELECT rel, margin, (with_margin(rel, main, blocks, margin)).*
 		('m_i', 'avg_leaf_density', 130, 0.5),
 		('m_i', 'avg_leaf_density', 1000000, 8),
 		('m_hash', 'free_percent', 1, 1),
-		('m_empty', 'tuple_count', 100, 1)) t (rel, main, blocks, margin);
+		('m_empty', 'live_tuples', 100, 1)) t (rel, main, blocks, margin);
 --
 -- Do the intervals hold what they promise?  Over 1,000 seeds, the 95 % interval
 -- must have the true value in 93 % of the cases at least: for a fraction near one
@@ -136,8 +136,8 @@ LANGUAGE sql BEGIN ATOMIC
 		avg((t.estimate BETWEEN s.low AND s.high)::int)::float8,
 		avg(s.high - s.low) / 2
 	FROM generate_series(1, 1000) seed,
-		streamstat.sample(rel, blocks, seed) s JOIN
-		streamstat.sample(rel, 1000000) t USING (statistic)
+		streamstat.sample_stats(rel, blocks, seed => seed) s JOIN
+		streamstat.sample_stats(rel, 1000000) t USING (statistic)
 	WHERE s.statistic = ANY (statistics)
 	GROUP BY s.statistic, t.estimate;
 END;
@@ -151,10 +151,10 @@ SELECT statistic, CASE WHEN covered >= 0.93 THEN 'as promised'
 	ORDER BY statistic COLLATE "C";
 
 -- A looser margin takes fewer blocks
-SELECT bool_and(a.blocks_sampled < b.blocks_sampled AND a.ended_by = 'margin')
+SELECT bool_and(a.blocks_read < b.blocks_read AND a.ended_by = 'margin')
 	FROM generate_series(1, 10) seed,
-		streamstat.sample('coverage_i', 1000000, seed, 3.5) a,
-		streamstat.sample('coverage_i', 1000000, seed, 1) b
+		streamstat.sample_stats('coverage_i', 1000000, margin => 3.5, seed => seed) a,
+		streamstat.sample_stats('coverage_i', 1000000, margin => 1, seed => seed) b
 	WHERE a.statistic = 'avg_leaf_density' AND b.statistic = 'avg_leaf_density';
 
 -- A table that is empty from the middle on: no sample of the same size misses that, as
@@ -165,15 +165,15 @@ DELETE FROM half WHERE i > 50000 AND i % 100 <> 0;
 VACUUM (TRUNCATE off) half;
 SELECT bool_and(abs(s.estimate - t.estimate) < 1) AS close, bool_and(s.high - s.low < 8) AS tight,
 	bool_and(t.estimate BETWEEN s.low AND s.high) AS inside
-	FROM generate_series(1, 100) seed, streamstat.sample('half', 200, seed) s,
-		streamstat.sample('half', 1000000) t
+	FROM generate_series(1, 100) seed, streamstat.sample_stats('half', 200, seed => seed) s,
+		streamstat.sample_stats('half', 1000000) t
 	WHERE s.statistic = 'free_percent' AND t.statistic = 'free_percent';
 
 -- What the visibility map vouches for has nothing dead in it, which need not be looked for.
 DELETE FROM half WHERE i BETWEEN 1000 AND 1060;
 SELECT statistic, bool_and(s.low = t.estimate AND s.high = t.estimate) AS exact,
 	bool_and(t.estimate > 0) AS positive
-	FROM generate_series(1, 10) seed, streamstat.sample('half', 200, seed) s
-		JOIN streamstat.sample('half', 1000000) t USING (statistic)
-	WHERE statistic IN ('dead_tuple_count', 'dead_tuple_len', 'dead_tuple_percent', 'all_visible_pages')
+	FROM generate_series(1, 10) seed, streamstat.sample_stats('half', 200, seed => seed) s
+		JOIN streamstat.sample_stats('half', 1000000) t USING (statistic)
+	WHERE statistic IN ('dead_tuples', 'dead_tuple_bytes', 'dead_tuple_percent', 'all_visible_pages')
 	GROUP BY statistic ORDER BY statistic COLLATE "C";

@@ -1,0 +1,389 @@
+/*-------------------------------------------------------------------------
+ *
+ * row.c
+ *	  Result rows that are filled by column name
+ *
+ * The library and the SQL script need not be of the same version: a package
+ * upgrade replaces the library, and ALTER EXTENSION UPDATE may follow months
+ * later.  So the columns of a row are those that the SQL script declares.  A
+ * function offers all the columns that it knows, and those that the script does
+ * not declare are left out.  A column that the script declares and the function
+ * does not offer, or offers with another type, is an error that says which of
+ * the two has to be updated.
+ *
+ * Columns are usually offered in the order of their declaration.  The search
+ * for a name begins behind the last one found, so that one comparison is enough.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/row.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+#include "api/row.h"
+
+/*
+ * The extension's version, as CREATE EXTENSION or ALTER EXTENSION UPDATE left it,
+ * or NULL if the function belongs to no extension.
+ */
+static char *
+script_version(Oid funcid)
+{
+	Oid			extoid = getExtensionOfObject(ProcedureRelationId, funcid);
+	char	   *version = NULL;
+	Relation	rel;
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+
+	if (!OidIsValid(extoid))
+		return NULL;
+
+	rel = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_extension_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(extoid));
+	scan = systable_beginscan(rel, ExtensionOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(tuple, Anum_pg_extension_extversion,
+										 RelationGetDescr(rel), &isnull);
+
+		if (!isnull)
+			version = TextDatumGetCString(value);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+
+	return version;
+}
+
+/* Compare two versions number by number: "1.10" is greater than "1.9". */
+static int
+compare_versions(const char *a, const char *b)
+{
+	while (*a != '\0' || *b != '\0')
+	{
+		char	   *a_end;
+		char	   *b_end;
+		long		a_number = strtol(a, &a_end, 10);
+		long		b_number = strtol(b, &b_end, 10);
+
+		if (a_number != b_number)
+			return a_number < b_number ? -1 : 1;
+		if (a_end == a && b_end == b && *a != *b)
+			return *a < *b ? -1 : 1;
+		a = *a_end == '\0' ? a_end : a_end + 1;
+		b = *b_end == '\0' ? b_end : b_end + 1;
+	}
+
+	return 0;
+}
+
+/* The hint that says which of library and script is behind */
+static int
+hint_at_update(const char *version)
+{
+	int			order = version == NULL ? 0 :
+		compare_versions(version, STREAMSTAT_VERSION);
+
+	if (order < 0)
+		return errhint("Run \"ALTER EXTENSION streamstat UPDATE\".");
+	if (order > 0)
+		return errhint("The library is older than the extension's SQL objects. Install the newer package, and reconnect.");
+	return errhint("The extension's SQL objects have been changed. DROP EXTENSION and CREATE EXTENSION restore them.");
+}
+
+/* ERROR: a column is declared that the function does not offer. */
+static void
+report_unknown_column(const SstRow *row, const char *column)
+{
+	Oid			funcid = row->fcinfo->flinfo->fn_oid;
+	char	   *version = script_version(funcid);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("function %s does not provide column \"%s\"",
+					get_func_name(funcid), column),
+			 errdetail("The extension has version %s, and its library version %s.",
+					   version ? version : "?", STREAMSTAT_VERSION),
+			 hint_at_update(version)));
+}
+
+/* ERROR: a column is declared with another type than the function offers. */
+static void
+report_other_type(const SstRow *row, const char *column, Oid declared, Oid type)
+{
+	Oid			funcid = row->fcinfo->flinfo->fn_oid;
+	char	   *version = script_version(funcid);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("function %s provides column \"%s\" with type %s, not %s",
+					get_func_name(funcid), column, format_type_be(type),
+					format_type_be(declared)),
+			 errdetail("The extension has version %s, and its library version %s.",
+					   version ? version : "?", STREAMSTAT_VERSION),
+			 hint_at_update(version)));
+}
+
+/* Set up an empty row, in the current memory context. */
+static void
+init_row(SstRow *row, FunctionCallInfo fcinfo, TupleDesc tupdesc)
+{
+	int			natts = tupdesc->natts;
+
+	row->fcinfo = fcinfo;
+	row->tupdesc = tupdesc;
+	row->values = palloc(natts * (sizeof(Datum) + 2 * sizeof(bool)));
+	row->nulls = (bool *) (row->values + natts);
+	row->filled = row->nulls + natts;
+	memset(row->nulls, true, natts * sizeof(bool));
+	memset(row->filled, false, natts * sizeof(bool));
+	row->nfilled = 0;
+	row->next = 0;
+	row->ncolumns = 0;
+	for (int i = 0; i < natts; i++)
+		row->ncolumns += !TupleDescAttr(tupdesc, i)->attisdropped;
+}
+
+/* Begin the row of a function that returns one row. */
+void
+sst_row_init(SstRow *row, FunctionCallInfo fcinfo)
+{
+	TupleDesc	tupdesc;
+
+	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	init_row(row, fcinfo, BlessTupleDesc(tupdesc));
+}
+
+/*
+ * Begin the result of a function that returns a set: sst_row_store() adds a row.
+ * All rows use the memory that is allocated here.
+ */
+void
+sst_rows_begin(SstRow *row, FunctionCallInfo fcinfo)
+{
+	InitMaterializedSRF(fcinfo, 0);
+	init_row(row, fcinfo, ((ReturnSetInfo *) fcinfo->resultinfo)->setDesc);
+}
+
+/*
+ * The index of a column, or -1 if the SQL script does not declare it; ERROR if it
+ * declares another type.
+ */
+int
+sst_row_find(SstRow *row, const char *column, Oid type)
+{
+	int			natts = row->tupdesc->natts;
+
+	for (int i = 0; i < natts; i++)
+	{
+		int			attno = (row->next + i) % natts;
+		Form_pg_attribute att = TupleDescAttr(row->tupdesc, attno);
+
+		if (att->attisdropped || strcmp(NameStr(att->attname), column) != 0)
+			continue;
+		if (att->atttypid != type)
+			report_other_type(row, column, att->atttypid, type);
+		row->next = attno + 1;
+		return attno;
+	}
+
+	return -1;
+}
+
+/* Set the column that sst_row_find() found. */
+void
+sst_row_set(SstRow *row, int attno, Datum value, bool isnull)
+{
+	row->values[attno] = value;
+	row->nulls[attno] = isnull;
+	row->nfilled += !row->filled[attno];
+	row->filled[attno] = true;
+}
+
+/* Set a column, if it is declared. */
+void
+sst_put_datum(SstRow *row, const char *column, Oid type, Datum value,
+			  bool isnull)
+{
+	int			attno = sst_row_find(row, column, type);
+
+	if (attno >= 0)
+		sst_row_set(row, attno, value, isnull);
+}
+
+void
+sst_put_bool(SstRow *row, const char *column, bool value)
+{
+	sst_put_datum(row, column, BOOLOID, BoolGetDatum(value), false);
+}
+
+void
+sst_put_int32(SstRow *row, const char *column, int32 value)
+{
+	sst_put_datum(row, column, INT4OID, Int32GetDatum(value), false);
+}
+
+void
+sst_put_int64(SstRow *row, const char *column, int64 value)
+{
+	sst_put_datum(row, column, INT8OID, Int64GetDatum(value), false);
+}
+
+/* A count; a negative one is not known, and becomes null. */
+void
+sst_put_count(SstRow *row, const char *column, int64 value)
+{
+	sst_put_datum(row, column, INT8OID, Int64GetDatum(value), value < 0);
+}
+
+/* NaN becomes null. */
+void
+sst_put_float8(SstRow *row, const char *column, double value)
+{
+	sst_put_datum(row, column, FLOAT8OID, Float8GetDatum(value), isnan(value));
+}
+
+/*
+ * An estimated number of bytes; NaN becomes null.  An upper end can be infinite,
+ * or larger than any relation.
+ */
+void
+sst_put_bytes(SstRow *row, const char *column, double value)
+{
+	int64		bytes = isnan(value) ? 0 : (int64) rint(Min(value, 1e18));
+
+	sst_put_datum(row, column, INT8OID, Int64GetDatum(bytes), isnan(value));
+}
+
+/* InvalidOid becomes null. */
+void
+sst_put_oid(SstRow *row, const char *column, Oid oid)
+{
+	sst_put_datum(row, column, OIDOID, ObjectIdGetDatum(oid),
+				  !OidIsValid(oid));
+}
+
+/* InvalidOid becomes null. */
+void
+sst_put_regclass(SstRow *row, const char *column, Oid relid)
+{
+	sst_put_datum(row, column, REGCLASSOID, ObjectIdGetDatum(relid),
+				  !OidIsValid(relid));
+}
+
+/* NULL becomes null. */
+void
+sst_put_text(SstRow *row, const char *column, const char *value)
+{
+	int			attno = sst_row_find(row, column, TEXTOID);
+
+	if (attno >= 0)
+		sst_row_set(row, attno,
+					value ? CStringGetTextDatum(value) : (Datum) 0,
+					value == NULL);
+}
+
+/* 0 becomes null. */
+void
+sst_put_timestamptz(SstRow *row, const char *column, TimestampTz value)
+{
+	sst_put_datum(row, column, TIMESTAMPTZOID, TimestampTzGetDatum(value),
+				  value == 0);
+}
+
+/* Put one end of an interval, in the column that is named after the number. */
+static void
+put_end(SstRow *row, const char *column, const char *end, double value,
+		void (*put) (SstRow *, const char *, double))
+{
+	char		name[NAMEDATALEN];
+
+	snprintf(name, sizeof(name), "%s_%s", column, end);
+	put(row, name, value);
+}
+
+/* An estimate, and the ends of its interval in "<column>_low" and "..._high" */
+void
+sst_put_estimate(SstRow *row, const char *column, SstEstimate estimate)
+{
+	sst_put_float8(row, column, estimate.value);
+	put_end(row, column, "low", estimate.low, sst_put_float8);
+	put_end(row, column, "high", estimate.high, sst_put_float8);
+}
+
+/* The same, of bytes */
+void
+sst_put_bytes_estimate(SstRow *row, const char *column, SstEstimate estimate)
+{
+	sst_put_bytes(row, column, estimate.value);
+	put_end(row, column, "low", estimate.low, sst_put_bytes);
+	put_end(row, column, "high", estimate.high, sst_put_bytes);
+}
+
+/* ERROR if a declared column was not put; make the row empty for the next one. */
+static void
+finish_row(SstRow *row)
+{
+	int			natts = row->tupdesc->natts;
+
+	if (row->nfilled != row->ncolumns)
+	{
+		for (int i = 0; i < natts; i++)
+		{
+			Form_pg_attribute att = TupleDescAttr(row->tupdesc, i);
+
+			if (!att->attisdropped && !row->filled[i])
+				report_unknown_column(row, NameStr(att->attname));
+		}
+	}
+
+	memset(row->filled, false, natts * sizeof(bool));
+	row->nfilled = 0;
+	row->next = 0;
+}
+
+/* The row as the result of a function that returns one */
+Datum
+sst_row_datum(SstRow *row)
+{
+	finish_row(row);
+	return HeapTupleGetDatum(heap_form_tuple(row->tupdesc, row->values,
+											 row->nulls));
+}
+
+/* Add the row to the result of a function that returns a set. */
+void
+sst_row_store(SstRow *row)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) row->fcinfo->resultinfo;
+
+	finish_row(row);
+	tuplestore_putvalues(rsinfo->setResult, row->tupdesc, row->values,
+						 row->nulls);
+}

@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * rules.h
+ *	  By whose rules pages are judged
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/relation/rules.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_RULES_H
+#define SST_RULES_H
+
+typedef enum SstRules
+{
+	SST_RULES_TOLERANT,			/* ours: damage is counted */
+	SST_RULES_CONTRIB			/* those of contrib's functions: a scan stops at
+								 * the first page that makes no sense, and
+								 * errors of the buffer manager pass through */
+} SstRules;
+
+#endif							/* SST_RULES_H */

@@ -1,0 +1,325 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_loop.c
+ *	  The loop of a scan: source to stream to visitor to counters
+ *
+ * A scan with a limit runs in slices.  At the end of each, the stream has run
+ * empty and nothing is pinned, so that the scan can sleep; see limits.c.
+ *
+ * Outside recovery, the loop pins the next page while it visits one.  In
+ * recovery it does not: the replay of a hash index's split waits for all pins on
+ * one page to go while it keeps another page locked.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/run/scan_loop.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "run/blocking.h"
+#include "run/progress.h"
+#include "run/scan_loop.h"
+
+/* Pages from one look at the clock, or report of progress, to the next */
+#define PAGES_PER_REPORT 64
+
+/*
+ * Show a page to the visitor, and to the rebuild if it is sound.  False if the
+ * page was refused, or makes no sense.  Locks a buffer in share mode meanwhile,
+ * and releases its pin.
+ */
+static inline bool
+show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
+{
+	SstRebuild *rebuild = scan->sinks.rebuild;
+	bool		sound = false;
+
+	if (BufferIsValid(page->buffer))
+		LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
+	if (page->image != NULL)
+		sound = scan->visitor.page(&scan->visitor, page->image, page->blkno,
+								   counters);
+	if (sound && rebuild != NULL && rebuild->page != NULL)
+		rebuild->page(rebuild, page->image, page->blkno, &scan->kept, counters);
+	if (BufferIsValid(page->buffer))
+		UnlockReleaseBuffer(page->buffer);
+
+	return sound;
+}
+
+/*
+ * Count a page that makes no sense as corrupt.  A private copy can be older than
+ * what it names, so that the page is read again through the buffer manager first.
+ */
+static void
+count_unsound_page(SstScan *scan, const SstPage *page, SstCounters *counters)
+{
+	if (page->image != NULL && !BufferIsValid(page->buffer))
+	{
+		SstPage		again;
+
+		sst_read_block_noerror(&scan->again, page->blkno, &again);
+		if (show_page(scan, &again, counters))
+			return;
+	}
+	sst_count_corrupt(counters, page->blkno);
+}
+
+/* Visit a page, and release its pin. */
+static inline void
+visit_page(SstScan *scan, const SstPage *page)
+{
+	SstSamplePart *sample = scan->sinks.sample;
+	SstCounters *counters = &scan->result->counters;
+	SstCounters own;
+
+	/* A sample keeps what each page says. */
+	if (sample != NULL)
+	{
+		sst_counters_init(&own);
+		counters = &own;
+	}
+
+	counters->n[SST_PAGE_BYTES] += BLCKSZ;
+	if (!show_page(scan, page, counters))
+		count_unsound_page(scan, page, counters);
+
+	if (sample != NULL)
+	{
+		const SstScanPlan *plan = scan->plan;
+		BlockNumber range = sample->nsampled;
+
+		sst_sample_part_add(sample, &own, page->blkno,
+							sst_range_start(plan->sample_blocks,
+											plan->sample_pages, range + 1) -
+							sst_range_start(plan->sample_blocks,
+											plan->sample_pages, range));
+		sst_counters_merge(&scan->result->counters, &own);
+	}
+	scan->result->nvisited++;
+	scan->reached = page->blkno + 1;
+}
+
+/* Start to load the header and nbytes behind it, and the special space. */
+static inline void
+prefetch_page(const char *image, int nbytes)
+{
+#ifdef __GNUC__
+	for (int i = 0; i < nbytes; i += PG_CACHE_LINE_SIZE / 2)
+		__builtin_prefetch(image + i, 0, 2);
+	__builtin_prefetch(image + BLCKSZ - 1, 0, 2);
+#endif
+}
+
+/* Report how far the scan is, with all of its processes. */
+static void
+report_progress(const SstScan *scan)
+{
+	if (scan->chunks != NULL)
+		sst_progress_chunks(scan->chunks, scan->plan->first);
+	else
+		sst_progress_blocks(scan->result->nvisited);
+}
+
+/* After a page, do what is due now and then. */
+static inline void
+check_now_and_then(SstScan *scan)
+{
+	if ((scan->result->nvisited & scan->check_mask) != 0)
+		return;
+
+	report_progress(scan);
+	sst_check_blocking();
+	if (scan->limited && sst_throttle_expired(&scan->throttle))
+		scan->stopped = true;
+}
+
+/* Return what was granted and not used. */
+static void
+end_slice(SstScan *scan)
+{
+	BlockNumber nused = scan->result->nvisited - scan->slice_begin;
+
+	if (scan->limited && scan->ngranted > nused)
+		sst_throttle_give_back(&scan->throttle, scan->ngranted - nused);
+	scan->ngranted = 0;
+}
+
+/*
+ * After a slice, wait until another one may begin.  False if there is none, or no
+ * limit.  The caller holds no pin and no page lock.
+ */
+bool
+sst_scan_next_slice(SstScan *scan)
+{
+	BlockNumber nblocks = sst_plan_nblocks(scan->plan);
+	uint64		nvisited = scan->result->nvisited;
+
+	if (!scan->limited)
+		return false;
+
+	end_slice(scan);
+	report_progress(scan);
+	if (sst_scan_must_stop(scan) || !sst_slice_source_more(&scan->slice))
+		return false;
+
+	scan->ngranted = sst_throttle_take(&scan->throttle,
+								   nvisited < nblocks ? nblocks - nvisited : 1);
+	scan->slice_begin = nvisited;
+	scan->stopped = (scan->ngranted == 0);
+	if (scan->stopped)
+		return false;
+
+	sst_slice_source_cut(&scan->slice, scan->ngranted);
+	return true;
+}
+
+/* Visit a page that the caller has read, and release its pin. */
+void
+sst_scan_page(SstScan *scan, const SstPage *page)
+{
+	visit_page(scan, page);
+	check_now_and_then(scan);
+}
+
+/* Visit all pages of a stream, one pinned at a time. */
+static void
+visit_one_by_one(SstScan *scan, SstStream *stream)
+{
+	SstPage		page;
+
+	while (!sst_scan_must_stop(scan) && stream->next(stream, &page))
+	{
+		visit_page(scan, &page);
+		check_now_and_then(scan);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Visit all pages of a stream. */
+static void
+visit_stream(SstScan *scan, SstStream *stream)
+{
+	SstPage		pages[2];
+	int			current = 0;
+	bool		more = stream->next(stream, &pages[0]);
+
+	while (more)
+	{
+		SstPage    *next = &pages[1 - current];
+		const char *image;
+
+		more = stream->next(stream, next);
+
+		/* Let the CPU fetch what the visitor will look at soon. */
+		image = stream->peek(stream);
+		if (image == NULL && more)
+			image = next->image;
+		if (image != NULL)
+			prefetch_page(image, scan->visitor.prefetch_bytes);
+
+		visit_page(scan, &pages[current]);
+		current = 1 - current;
+
+		check_now_and_then(scan);
+		if (sst_scan_must_stop(scan))
+			break;
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (more && BufferIsValid(pages[current].buffer))
+		ReleaseBuffer(pages[current].buffer);
+}
+
+/*
+ * Scan through the buffer stream, to the end of a slice if there is a limit.
+ * Errors of the buffer manager pass through, and leave scan->stream set.
+ */
+void
+sst_scan_buffers(SstScan *scan)
+{
+	SstStream  *stream = sst_buffer_stream_begin(scan->rel,
+												 scan->plan->forknum,
+												 scan->source, scan->strategy,
+												 false, &scan->result->io_stats);
+
+	scan->stream = stream;
+	visit_stream(scan, stream);
+	scan->stream = NULL;
+	stream->end(stream);
+}
+
+/*
+ * Scan through the file stream.  False if it gave up: then the rest of the source
+ * is for the buffer stream.
+ */
+bool
+sst_scan_files(SstScan *scan)
+{
+	SstStream  *stream = sst_file_stream_begin(scan->rel, scan->plan->forknum,
+											   scan->source,
+											   sst_plan_nblocks(scan->plan),
+											   scan->strategy,
+											   scan->plan->rules,
+											   &scan->result->io_stats);
+	bool		gave_up;
+
+	/* The stream holds no pin, and goes on when its source does. */
+	do
+	{
+		if (scan->plan->in_recovery)
+			visit_one_by_one(scan, stream);
+		else
+			visit_stream(scan, stream);
+		gave_up = sst_file_stream_gave_up(stream);
+	} while (!gave_up && sst_scan_next_slice(scan));
+	stream->end(stream);
+
+	return !gave_up;
+}
+
+/*
+ * Begin a scan.  Plan, sinks, relation, source, visitor, result and chunks have
+ * been set; all else is zero.  With a limit, this waits for the first slice.
+ */
+void
+sst_scan_begin(SstScan *scan)
+{
+	const SstScanPlan *plan = scan->plan;
+	const SstLimits *limits = scan->sinks.limits;
+
+	scan->reached = plan->first;
+	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
+	scan->again = (SstBlockReader)
+	{
+		scan->rel, plan->forknum, scan->strategy,
+			&scan->not_reported
+	};
+
+	scan->check_mask = PAGES_PER_REPORT - 1;
+	scan->limited = sst_throttle_begin(&scan->throttle, scan->sinks.limits);
+	if (scan->limited)
+	{
+		scan->source = sst_slice_source_init(&scan->slice, scan->source);
+		(void) sst_scan_next_slice(scan);
+
+		/* A page can take long. */
+		if (limits != NULL && !INSTR_TIME_IS_ZERO(limits->deadline))
+			scan->check_mask = 0;
+	}
+}
+
+/* End a scan, and complete its result. */
+void
+sst_scan_end(SstScan *scan)
+{
+	end_slice(scan);
+	report_progress(scan);
+	FreeAccessStrategy(scan->strategy);
+	sst_block_reader_end(&scan->again);
+	scan->result->meta = scan->visitor.meta;
+}
