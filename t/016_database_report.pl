@@ -164,7 +164,7 @@ is(row('of_other_am', 'measured, note'),
 	'skipped|table access method "other_heap" is not supported', 'a table of another access method');
 is(row('index_of_other_am', 'measured'), 'exact', 'an index of another access method');
 is(row('i_invalid', 'measured, note, command'),
-	'skipped|index is not valid|REINDEX INDEX CONCURRENTLY public.i_invalid',
+	'skipped|index is not valid: it is being built, or its build failed|REINDEX INDEX CONCURRENTLY public.i_invalid',
 	'an index that is not valid');
 is(row('i_x_ccnew1', 'command, reclaimable_bytes = bytes'),
 	'DROP INDEX CONCURRENTLY public.i_x_ccnew1|t', 'one that was left behind');

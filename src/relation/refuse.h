@@ -21,7 +21,7 @@ extern const char *sst_state_note(SstTargetState state);
 extern char *sst_partitioned_note(const char *function);
 extern const char *sst_relation_note(Relation rel, SstTargetState state);
 
-extern void sst_refuse_wrong_kind(Relation rel, int kinds) pg_attribute_noreturn();
+extern void sst_refuse_wrong_kind(Relation rel, int kinds);
 extern void sst_refuse_unreadable(Relation rel, SstTargetKind kind);
 
 extern void sst_refuse_for_pgstattuple(Relation rel);

@@ -286,7 +286,7 @@ static bool
 enlarge(Run *run, SstReportEntry *entry, double factor)
 {
 	uint64		wanted = sst_larger_sample(entry->nblocks, entry->nsampled,
-												 factor);
+										   factor);
 	uint64		nblocks = allowed(run, wanted, run->nlocked * run->share);
 
 	if (nblocks < wanted && nblocks < entry->nsampled * SST_MIN_GROWTH)

@@ -3,8 +3,7 @@
  * block_set.h
  *	  A set of a relation's blocks: one bit for each
  *
- * Plain data without pointers, so that it can be copied to shared memory as
- * it is.
+ * Plain data without pointers, so that it can be copied to shared memory.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -20,7 +19,7 @@
 
 typedef struct SstBlockSet
 {
-	BlockNumber nblocks;		/* 0 to nblocks - 1 can be in it */
+	BlockNumber nblocks;		/* covers blocks 0 to nblocks - 1 */
 	BlockNumber nmembers;
 	uint64		words[FLEXIBLE_ARRAY_MEMBER];
 } SstBlockSet;

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * chunks.c
- *	  Dealing out a relation's blocks to processes that read it together
+ *	  Assigning a relation's blocks to the processes that read it together
  *
- * Chunks are small, so that the reads of all processes together go through the
- * file in order: disks and the layers above them like that better than several
- * places at once.  At the end they are smaller still, so that all processes
- * finish at about the same time.
+ * Chunks are small, so that all processes together read the file in order, which
+ * read-ahead of disks and kernel supports best.  Towards the end they get smaller,
+ * so that all processes finish at about the same time.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -23,10 +22,10 @@
 #define MIN_CHUNK 16
 #define MAX_CHUNK 64
 
-/* A participant's share of what is left is dealt out in so many chunks. */
-#define CHUNKS_PER_SHARE 8
+/* The blocks left are cut into so many chunks for each process. */
+#define CHUNKS_PER_PROCESS 8
 
-/* Set up the blocks from first to end - 1, to be dealt out. */
+/* Set up the assignment of the blocks first to end - 1. */
 void
 sst_chunks_init(SstChunks *chunks, BlockNumber first, BlockNumber end,
 				int nparticipants)
@@ -54,7 +53,7 @@ sst_chunks_take(SstChunks *chunks, BlockNumber *first, BlockNumber *end)
 			return false;
 
 		size = (chunks->end - next) /
-			(CHUNKS_PER_SHARE * chunks->nparticipants);
+			(CHUNKS_PER_PROCESS * chunks->nparticipants);
 		size = Max(Min(size, MAX_CHUNK), MIN_CHUNK);
 		after = (next + size) / MIN_CHUNK * MIN_CHUNK;
 		after = Min(after, chunks->end);

@@ -3,9 +3,8 @@
  * source.h
  *	  Which blocks to read, in which order
  *
- * A source is asked for one block number after the other, from inside the
- * read stream's look-ahead.  So next() takes no lock, does no I/O, and raises
- * no error: a stream may then ask in batch mode.
+ * A read stream calls next() for its look-ahead.  So next() takes no lock, does no
+ * I/O and raises no error, as the stream's batch mode requires.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -29,10 +28,10 @@ struct SstSource
 	/* The next block, in ascending order, or InvalidBlockNumber at the end */
 	BlockNumber (*next) (SstSource *source);
 
-	/* Make the next block the first of the source that is not below blkno */
+	/* Continue with the first block of the source that is not below blkno */
 	void		(*seek) (SstSource *source, BlockNumber blkno);
 
-	/* A block that was taken and not used, or InvalidBlockNumber */
+	/* A block that was returned to the source, or InvalidBlockNumber */
 	BlockNumber put_back;
 };
 
@@ -48,7 +47,7 @@ sst_source_next(SstSource *source)
 	return blkno;
 }
 
-/* Return the block that was taken last: it will be the next one. */
+/* Return the block that was taken last, so that it is taken again. */
 static inline void
 sst_source_put_back(SstSource *source, BlockNumber blkno)
 {
@@ -63,17 +62,17 @@ sst_source_seek(SstSource *source, BlockNumber blkno)
 }
 
 /*
- * How the blocks of a relation are dealt out, chunk by chunk, to the processes
- * that read it together.  It lies in memory that they share.
+ * Assignment of a relation's blocks, chunk by chunk, to the processes that read
+ * it together; in shared memory.
  */
 typedef struct SstChunks
 {
-	pg_atomic_uint64 next;		/* first block that nobody has taken yet */
+	pg_atomic_uint64 next;		/* first block not assigned yet */
 	BlockNumber end;
 	int			nparticipants;
 } SstChunks;
 
-/* All blocks from one to another, or those that the chunks give us */
+/* The blocks of a range, or of the chunks that this process takes */
 typedef struct SstRangeSource
 {
 	SstSource	base;
@@ -83,26 +82,25 @@ typedef struct SstRangeSource
 } SstRangeSource;
 
 /*
- * A stratified random sample of blocks: one of each of nsample ranges.  The blocks
- * are all of a relation, or the members of a set, or those that are not.
+ * A stratified random sample of blocks: one of each of nsample ranges.  It is drawn
+ * from all blocks of a relation, from the members of a set, or from the others.
  */
 typedef struct SstSampleSource
 {
 	SstSource	base;
-	BlockNumber nblocks;		/* that are sampled */
+	BlockNumber nblocks;		/* to draw from */
 	BlockNumber nsample;
 	uint32		seed;
 	BlockNumber range;			/* to draw from next */
 
 	const SstBlockSet *set;		/* or NULL */
 	bool		members;
-	BlockNumber block;			/* a block of the set, or not of it, */
-	BlockNumber rank;			/* and how many of these precede it */
+	BlockNumber block;			/* current block while walking the set */
+	BlockNumber rank;			/* blocks to draw from that precede it */
 } SstSampleSource;
 
 /*
- * Where does range i of n begin, of nblocks blocks?  It ends where the next one
- * begins.
+ * Return the first block of range i, when nblocks blocks are cut into n ranges.
  */
 static inline BlockNumber
 sst_range_start(BlockNumber nblocks, BlockNumber n, BlockNumber i)
@@ -118,7 +116,7 @@ typedef struct SstSkipSource
 	const SstBlockSet *blocks;
 } SstSkipSource;
 
-/* Another source, so many blocks at a time */
+/* Another source, a limited number of blocks at a time */
 typedef struct SstSliceSource
 {
 	SstSource	base;

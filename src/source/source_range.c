@@ -34,8 +34,8 @@ range_seek(SstSource *source, BlockNumber blkno)
 }
 
 /*
- * Set up the blocks from first to end - 1, or if there are chunks, what they
- * give.  Returns the source's base.
+ * Set up a source of the blocks first to end - 1 or, unless chunks is NULL, of the
+ * chunks that this process takes.  Returns the source's base.
  */
 SstSource *
 sst_range_source_init(SstRangeSource *source, SstChunks *chunks,

@@ -3,8 +3,8 @@
  * source_sample.c
  *	  A random sample of blocks, one of each of equal ranges
  *
- * Which block of a range it is depends on the seed and the range alone, so any
- * part of the sample can be drawn again.
+ * The block drawn from a range depends only on the seed and the range's number, so
+ * any part of the sample can be drawn again.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -19,7 +19,7 @@
 
 #include "source/source.h"
 
-/* Of what is sampled, counted from 0, which one is drawn from a range? */
+/* Draw from a range; returns a rank among the blocks to draw from. */
 static BlockNumber
 draw(const SstSampleSource *sample, BlockNumber range)
 {
@@ -31,7 +31,7 @@ draw(const SstSampleSource *sample, BlockNumber range)
 	return start + (BlockNumber) (random * (end - start) >> 32);
 }
 
-/* Which block is it, if a set says what is sampled?  Ranks must not go down. */
+/* The block with a rank; ranks must not decrease from call to call. */
 static BlockNumber
 block_of_rank(SstSampleSource *sample, BlockNumber rank)
 {
@@ -59,7 +59,7 @@ sample_next(SstSource *source)
 	return block_of_rank(sample, draw(sample, sample->range++));
 }
 
-/* Draw the sample anew and drop what lies before blkno. */
+/* Start again, and skip the blocks before blkno. */
 static void
 sample_seek(SstSource *source, BlockNumber blkno)
 {
@@ -74,9 +74,9 @@ sample_seek(SstSource *source, BlockNumber blkno)
 }
 
 /*
- * Set up a sample of nsample of nblocks blocks, no more than there are: the
- * relation's first, or if a set is given, the members or the others of its
- * blocks.  Returns the source's base.
+ * Set up a sample of nsample of nblocks blocks.  Without a set these are the first
+ * nblocks of the relation; with one, its members or the blocks outside of it, of
+ * which there must be nblocks.  Returns the source's base.
  */
 SstSource *
 sst_sample_source_init(SstSampleSource *source, BlockNumber nblocks,

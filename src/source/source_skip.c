@@ -3,8 +3,8 @@
  * source_skip.c
  *	  The blocks of another source that are not in a set
  *
- * What is to be skipped is known before the scan begins, so that a stream's
- * look-ahead has nothing to wait for.
+ * The set is complete before the scan begins, so that a stream's look-ahead never
+ * waits.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -38,8 +38,8 @@ skip_seek(SstSource *source, BlockNumber blkno)
 }
 
 /*
- * Set up what is left of another source.  Both it and the set, which must cover
- * its blocks, have to stay.  Returns the source's base.
+ * Set up the blocks of another source that are not in the set, which must cover
+ * them.  Both must outlive this source.  Returns the source's base.
  */
 SstSource *
 sst_skip_source_init(SstSkipSource *source, SstSource *inner,

@@ -3,8 +3,8 @@
  * source_slice.c
  *	  Another source, slice by slice
  *
- * After so many blocks the source seems to be at its end, so that a stream on
- * it runs empty and holds nothing.  Then the next slice can be cut.
+ * At the end of a slice the source reports its end, so that a stream on it drains
+ * and holds no pin.  Then the caller begins the next slice.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -36,8 +36,8 @@ slice_seek(SstSource *source, BlockNumber blkno)
 }
 
 /*
- * Set up another source, which has to stay, to be returned in slices.  The first
- * one is empty.  Returns the source's base.
+ * Set up slices of another source, which must outlive this one.  The first slice is
+ * empty.  Returns the source's base.
  */
 SstSource *
 sst_slice_source_init(SstSliceSource *source, SstSource *inner)
@@ -51,7 +51,7 @@ sst_slice_source_init(SstSliceSource *source, SstSource *inner)
 	return &source->base;
 }
 
-/* Is there a block behind the slice? */
+/* Is there a block after the slice? */
 bool
 sst_slice_source_more(SstSliceSource *source)
 {
@@ -66,7 +66,7 @@ sst_slice_source_more(SstSliceSource *source)
 	return blkno != InvalidBlockNumber;
 }
 
-/* Let a slice of so many blocks begin here, one that was put back included. */
+/* Begin a slice of nblocks blocks, including one that was put back. */
 void
 sst_slice_source_cut(SstSliceSource *source, BlockNumber nblocks)
 {

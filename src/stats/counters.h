@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * counters.h
- *	  What a scan adds up: integers only, so that sums are exact
+ *	  What a scan counts: integers only, so that sums are exact
  *
- * Counters of two parts of a relation can be merged in any order with the
- * same result.  Floating point begins in estimate.c and in the result row.
+ * Counters of two parts of a relation can be merged in any order with the same
+ * result.  Floating point is used only by estimates and in result rows.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -22,12 +22,12 @@ typedef enum SstCount
 {
 	/* Pages, each in one of these classes */
 	SST_NEW_PAGES,				/* all zeros */
-	SST_CORRUPT_PAGES,			/* make no sense */
+	SST_CORRUPT_PAGES,			/* fail the checks of their visitor */
 	SST_META_PAGES,
-	SST_LEAF_PAGES,				/* hold what the index is for */
-	SST_INTERNAL_PAGES,			/* lead there */
+	SST_LEAF_PAGES,
+	SST_INTERNAL_PAGES,
 	SST_EMPTY_PAGES,			/* b-tree: half-dead */
-	SST_DELETED_PAGES,			/* set free, to be used again */
+	SST_DELETED_PAGES,			/* can be reused */
 	SST_HEAP_PAGES,
 	SST_OTHER_PAGES,			/* of an unknown access method */
 
@@ -54,7 +54,7 @@ typedef enum SstCount
 	SST_REDIRECT_ITEMS,			/* heap, SP-GiST */
 	SST_PLACEHOLDER_ITEMS,		/* SP-GiST, BRIN */
 	SST_UNUSED_ITEMS,
-	SST_ITEMS_TOLD_APART,		/* posting list tuples, or known not to be */
+	SST_ITEMS_TOLD_APART,		/* known to be posting list tuples or not */
 	SST_POSTING_TUPLES,
 	SST_ENTRY_ITEMS,			/* GIN: leaf tuples of the entry tree */
 	SST_POSTING_ITEMS,			/* GIN: heap TIDs in posting trees */
@@ -85,21 +85,21 @@ typedef enum SstCount
 	SST_INNER_FREE_BYTES,		/* SP-GiST: of inner pages */
 	SST_INNER_USABLE_BYTES,
 
-	/* Pages at the end of tables that VACUUM could do without */
+	/* Trailing pages of a table that VACUUM could truncate */
 	SST_TRUNCATABLE_PAGES,
 
-	/* Of a table: what its indexes point to, and what is left in new ones */
+	/* Of a table: what its indexes point to, and what new ones would */
 	SST_INDEXED_ITEMS,			/* line pointers that indexes can point to */
-	SST_KEPT_CHAINS,			/* of these, lead to what VACUUM keeps */
+	SST_KEPT_CHAINS,			/* of these, leading to tuples VACUUM keeps */
 
-	/* What the contents would take in a relation built anew */
+	/* What the contents would take in a rebuilt relation */
 	SST_REBUILT_BYTES,			/* on pages of its lowest level */
-	SST_REBUILT_ENTRIES,		/* heap TIDs, or whatever the index is made of */
-	SST_REBUILT_DEAD_ENTRIES,	/* the same, marked dead: are left out */
+	SST_REBUILT_ENTRIES,		/* heap TIDs, or what else the index stores */
+	SST_REBUILT_DEAD_ENTRIES,	/* the same, marked dead and left out */
 	SST_REBUILT_KEYS,			/* b-tree that deduplicates: runs of equal
 								 * keys */
 	SST_REBUILT_KEY_BYTES,		/* of these keys, once each */
-	SST_REBUILT_PIVOTS,			/* keys for the level above, and their size */
+	SST_REBUILT_PIVOTS,			/* keys for the level above */
 	SST_REBUILT_PIVOT_BYTES,
 	SST_REBUILT_LONG_RUNS,		/* hash: entries that many others equal */
 	SST_REBUILT_LONG_CHAINS,	/* hash: buckets with such */
@@ -114,7 +114,7 @@ typedef enum SstCount
 	SST_REBUILT_SHORT_BYTES,	/* of these, the posting lists */
 	SST_REBUILT_INNER_BYTES,	/* SP-GiST: inner tuples */
 
-	/* What the maps of a table say of its blocks */
+	/* From a table's visibility map and free space map */
 	SST_FIRST_MAP_COUNT,
 	SST_MAP_VISIBLE_BLOCKS = SST_FIRST_MAP_COUNT,	/* all-visible */
 	SST_MAP_FROZEN_BLOCKS,		/* all-frozen */

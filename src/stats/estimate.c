@@ -1,12 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * estimate.c
- *	  From what a sample of pages says to what the relation is like
+ *	  Estimates for a relation from a sample of its pages
  *
- * Nothing here knows where the pages came from.
- *
- * spread.c says how far an estimated total can be off.  Ratios: by their linearized
- * residuals, Cochran, Sampling Techniques, 3rd ed., (6.4).
+ * variance.c has the intervals of totals.  Those of ratios follow from their
+ * linearized residuals: Cochran, Sampling Techniques, 3rd ed., (6.4).
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -22,10 +20,10 @@
 #include "stats/estimate.h"
 #include "stats/variance.h"
 
-/* Of how many pages, at least, the spread of a sample says anything */
+/* Pages needed to estimate a variance */
 #define MIN_PAGES 2
 
-/* The estimated total of a count over all blocks of a part */
+/* Estimate the total of a count over all blocks of a part. */
 static double
 part_total(const SstSamplePart *part, SstCount count)
 {
@@ -40,7 +38,7 @@ part_total(const SstSamplePart *part, SstCount count)
 	return total;
 }
 
-/* The same over all blocks of the relation */
+/* Estimate the total of a count over all blocks of the relation. */
 static double
 estimated_total(const SstPageSample *sample, SstCount count)
 {
@@ -75,8 +73,9 @@ scaled(SstEstimate estimate, double factor)
 }
 
 /*
- * Of how many blocks is the count not known anyway, and which part of them was
- * read?  Where parts were not sampled alike, the smallest.
+ * Return the number of blocks for which the form is not known without reading
+ * them.  *fraction is the part of them that was read; of several parts, the
+ * smallest.
  */
 static double
 unknown_blocks(const SstLinearForm *form, const SstPageSample *sample, double *fraction)
@@ -96,11 +95,11 @@ unknown_blocks(const SstLinearForm *form, const SstPageSample *sample, double *f
 	return blocks;
 }
 
-/* Pages of a class */
+/* Estimate the pages of a class. */
 static SstEstimate
 estimate_pages(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm		y = {0};
+	SstLinearForm y = {0};
 	SstEstimate result = {0, 0, 0};
 	double		value;
 	double		known = 0;
@@ -132,7 +131,7 @@ estimate_pages(const SstStatistic *statistic, const SstPageSample *sample)
 static SstEstimate
 estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm		y = {0};
+	SstLinearForm y = {0};
 	SstEstimate result;
 	SstBounds	interval;
 
@@ -147,7 +146,7 @@ estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 	return result;
 }
 
-/* Numerator and denominator of a share, as sums of counters */
+/* Numerator and denominator of a ratio, as linear forms */
 static void
 ratio_forms(const SstStatistic *statistic, SstLinearForm *y, SstLinearForm *x)
 {
@@ -167,20 +166,20 @@ ratio_forms(const SstStatistic *statistic, SstLinearForm *y, SstLinearForm *x)
 static SstLinearForm
 residual_form(const SstLinearForm *y, const SstLinearForm *x, double ratio)
 {
-	SstLinearForm		form = *y;
+	SstLinearForm form = *y;
 
 	for (int i = 0; i < x->nterms; i++)
 		sst_linear_form_add(&form, x->count[i], -ratio * x->weight[i]);
 	return form;
 }
 
-/* The share of the pages with x that have y */
+/* Estimate the fraction of the pages with x that have y. */
 static SstEstimate
-estimate_share(const SstStatistic *statistic, const SstPageSample *sample)
+estimate_page_fraction(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm		y = {0};
-	SstLinearForm		x = {0};
-	SstLinearForm		residual;
+	SstLinearForm y = {0};
+	SstLinearForm x = {0};
+	SstLinearForm residual;
 	SstEstimate result;
 	double		k = sample->sums.n[statistic->y];
 	double		n = sample->sums.n[statistic->x];
@@ -198,14 +197,15 @@ estimate_share(const SstStatistic *statistic, const SstPageSample *sample)
 }
 
 /*
- * Sum of y over sum of x.  A page that has x can have up to as much y.
+ * Estimate the sum of y over the sum of x, as a fraction.  A page has no more of y
+ * than of x.
  */
 static SstEstimate
 estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm		y = {0};
-	SstLinearForm		x = {0};
-	SstLinearForm		residual;
+	SstLinearForm y = {0};
+	SstLinearForm x = {0};
+	SstLinearForm residual;
 	SstBounds	interval;
 	SstEstimate result;
 	double		X;
@@ -242,7 +242,7 @@ exactly(double value)
 	return result;
 }
 
-/* Is there no interval to be had, but a value? */
+/* Is the sample too small for an interval? */
 static bool
 is_too_small(const SstPageSample *sample)
 {
@@ -257,17 +257,17 @@ is_too_small(const SstPageSample *sample)
 static bool
 is_ratio(const SstStatistic *statistic)
 {
-	return statistic->estimator == SST_SHARE ||
+	return statistic->estimator == SST_PAGE_PERCENT ||
 		statistic->estimator == SST_RATIO ||
 		statistic->estimator == SST_RATIO_LEFT;
 }
 
-/* What the statistic would be if the sample were the relation, in its own unit */
+/* The statistic without an interval; a ratio as a fraction */
 static double
 value_alone(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm		y = {0};
-	SstLinearForm		x = {0};
+	SstLinearForm y = {0};
+	SstLinearForm x = {0};
 
 	if (!is_ratio(statistic))
 		return estimated_total(sample, statistic->y);
@@ -277,18 +277,19 @@ value_alone(const SstStatistic *statistic, const SstPageSample *sample)
 }
 
 /*
- * The statistic's estimate.  If all pages were read it is the true value, and the
- * interval is that point.  NaN stands for what cannot be known: a share of
- * nothing, anything from no page at all, the ends of the interval when the
- * sample is too small to show a spread.
+ * Estimate a statistic; ratios are in percent.  If all pages were read, the value
+ * is exact and both ends of the interval are equal to it.
+ *
+ * NaN means not known: a ratio with nothing to divide by, anything if no page was
+ * read, and the ends of the interval if the sample is too small for a variance.
  */
 SstEstimate
 sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 {
 	static const SstEstimate unknown = {NAN, NAN, NAN};
 	SstEstimate result = unknown;
-	SstLinearForm		y = {0};
-	SstLinearForm		x = {0};
+	SstLinearForm y = {0};
+	SstLinearForm x = {0};
 	bool		exact = sst_sample_is_exact(sample);
 
 	if (!exact && sample->nsampled == 0)
@@ -304,8 +305,8 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 		result = exactly(value_alone(statistic, sample));
 	else if (statistic->estimator == SST_PAGES)
 		result = estimate_pages(statistic, sample);
-	else if (statistic->estimator == SST_SHARE)
-		result = estimate_share(statistic, sample);
+	else if (statistic->estimator == SST_PAGE_PERCENT)
+		result = estimate_page_fraction(statistic, sample);
 	else if (is_too_small(sample))
 		result.value = value_alone(statistic, sample);
 	else if (statistic->estimator == SST_TOTAL)
@@ -326,7 +327,7 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 	return result;
 }
 
-/* The estimated sums over all pages, times a factor */
+/* Estimate the sums of all counters over all pages, times a factor. */
 void
 sst_sample_sums(const SstPageSample *sample, double factor, double *sums)
 {
@@ -336,16 +337,16 @@ sst_sample_sums(const SstPageSample *sample, double factor, double *sums)
 }
 
 /*
- * The estimate of what depends on sums over all pages, to which no page adds
- * more than most: by what it changes with each of the sums (Cochran 6.4 for
- * ratios; in general the delta method, Wolter 6.2).
+ * Estimate a function of the sums over all pages, to which no page adds more than
+ * most.  The interval comes from the function's derivative in each of the sums, the
+ * delta method (Wolter 6.2).
  */
 SstEstimate
 sst_estimate_function(SstFunction function, const void *arg, double most,
 					  const SstPageSample *sample)
 {
 	SstEstimate result = {NAN, NAN, NAN};
-	SstLinearForm		form = {0};
+	SstLinearForm form = {0};
 	SstBounds	interval;
 	double		sums[SST_NCOUNTS];
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * estimate.h
- *	  From what a sample of pages says to what the relation is like
+ *	  Estimates for a relation from a sample of its pages
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -20,7 +20,7 @@ typedef enum SstEstimator
 {
 	SST_PAGES,					/* pages of a class: y is 0 or 1 a page */
 	SST_TOTAL,					/* sum of y over all pages */
-	SST_SHARE,					/* percent of the pages with x that have y */
+	SST_PAGE_PERCENT,			/* percent of the pages with x that have y */
 	SST_RATIO,					/* sum of y in percent of the sum of x */
 	SST_RATIO_LEFT				/* 100 minus that */
 } SstEstimator;
@@ -31,14 +31,14 @@ typedef struct SstStatistic
 	const char *name;
 	SstEstimator estimator;
 	SstCount	y;
-	SstCount	x;				/* SST_SHARE, SST_RATIO, SST_RATIO_LEFT */
-	uint32		most;			/* SST_TOTAL: no page can have more of y */
-	bool		main;			/* what a margin is about */
-	bool		plus_y;			/* x and y together are what y is a share of */
-	bool		plus_pages;		/* whole pages without use count to y, too */
+	SstCount	x;				/* SST_PAGE_PERCENT, SST_RATIO, SST_RATIO_LEFT */
+	uint32		most;			/* SST_TOTAL: limit on y of one page */
+	bool		main;			/* a margin applies to it */
+	bool		plus_y;			/* the denominator is x + y */
+	bool		plus_pages;		/* unused pages are added to y */
 } SstStatistic;
 
-/* Something that depends on the sums of counters over all pages */
+/* A function of the sums of counters over all pages */
 typedef double (*SstFunction) (const void *arg, const double *sums);
 
 extern SstEstimate sst_estimate(const SstStatistic *statistic,

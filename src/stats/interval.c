@@ -1,16 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * interval.c
- *	  Intervals that hold with 95 %: for numbers of pages, and what they need
+ *	  95 % confidence intervals for numbers of pages
  *
- * Numbers of pages of a kind: the score interval of Wilson (Journal of the American
- * Statistical Association 22, 1927), with the sample size that a simple random
- * sample of the same variance would have in the place of n.  Its coverage is too low
- * where few pages were hit, or all but few (Brown, Cai and DasGupta, Statistical
- * Science 16, 2001): there it is widened to the exact limits.  Of a kind that
- * was not seen there can be 3/n of all pages (Hanley and Lippman-Hand, Journal of the
- * American Medical Association 249, 1983).  All this is for draws that are
- * independent, as those from different ranges are.
+ * The interval is the score interval of Wilson (Journal of the American Statistical
+ * Association 22, 1927).  Instead of n it takes the size that a simple random
+ * sample of the same variance would have.  Its coverage is too low if few pages
+ * were hits, or all but few (Brown, Cai and DasGupta, Statistical Science 16,
+ * 2001); then it is widened to the exact limits.
+ *
+ * A count of zero still gets an upper bound: about 3/n of the pages (Hanley and
+ * Lippman-Hand, Journal of the American Medical Association 249, 1983).
+ *
+ * All of this assumes independent draws, which those from different ranges are.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -25,15 +27,15 @@
 
 #include "stats/interval.h"
 
-/* So many pages are few: exact limits are called for. */
+/* With fewer hits than this the interval is widened to the exact limits. */
 #define FEW_PAGES 16
 
-/* What is said of 95 % of the samples: the probability of the rest */
+/* The probability that an interval misses the true value */
 #define ALPHA 0.05
 
 /*
- * How much of what stratification seems to have gained is believed; and how many
- * more neighbours could as well have differed
+ * How much of the apparent gain from stratification is used, and how many more
+ * differing neighbours are assumed than were seen
  */
 #define RELIANCE 0.9
 #define UNSEEN_DIFFERENCES 2
@@ -55,8 +57,8 @@ sst_t_quantile(double df)
 }
 
 /*
- * Of which part of the pages can n drawn ones show nothing?  Of what would still stay
- * unseen in one of twenty samples: for large n, 3/n.
+ * Return the largest fraction of the pages that n draws miss with a probability of
+ * 5 %: for large n, 3/n.
  */
 double
 sst_unseen_part(double n)
@@ -64,7 +66,7 @@ sst_unseen_part(double n)
 	return 1 - pow(ALPHA, 1 / n);
 }
 
-/* The probability that at most k of n are hit, each with probability p */
+/* The probability of at most k hits in n draws, each with probability p */
 static double
 binomial_tail(double k, double n, double p)
 {
@@ -79,7 +81,7 @@ binomial_tail(double k, double n, double p)
 	return tail;
 }
 
-/* The p for which that is alpha; it falls with p. */
+/* The p for which binomial_tail() is alpha; it decreases with p. */
 static double
 binomial_limit(double k, double n, double alpha)
 {
@@ -99,9 +101,9 @@ binomial_limit(double k, double n, double alpha)
 }
 
 /*
- * The exact limits for a share of which k of n drawn are hits, and k is small:
- * outside them, as few (or as many) would be drawn with a probability below
- * 2.5 %, or 5 % where there is no other side.
+ * Compute the exact limits of a fraction, after k hits in n draws, for small k.
+ * Outside of them, as few (or as many) hits have a probability below 2.5 %, or
+ * below 5 % if k is 0 and there is only an upper limit.
  */
 static void
 exact_limits(double k, double n, double *low, double *high)
@@ -111,8 +113,9 @@ exact_limits(double k, double n, double *low, double *high)
 }
 
 /*
- * A number of pages among N, k of n drawn being of the kind.  The value is known,
- * and the variance of the estimated number; 0 if it is not.
+ * Return the interval for a number of pages of a kind among N, after k of n sampled
+ * pages were of that kind.  value is the estimated number, and variance its
+ * variance, or 0 if that is not known.
  */
 SstEstimate
 sst_page_interval(double value, double k, double n, double N, double variance)
@@ -129,9 +132,9 @@ sst_page_interval(double value, double k, double n, double N, double variance)
 		return result;
 
 	/*
-	 * A sample that is clearly as good as a larger one.  That the variance is
-	 * small was seen where neighbours differ, of which there would be so many
-	 * in any order; when few pages were hit, that is not seen well.
+	 * A small variance makes the sample worth a larger simple one.  The
+	 * variance comes from neighbours that differ.  In random order there
+	 * would be so many of them; with few hits it is not known well.
 	 */
 	if (variance > 0)
 	{
@@ -165,7 +168,7 @@ sst_page_interval(double value, double k, double n, double N, double variance)
 		high = k == 0 ? exact_high : Max(high, exact_high);
 	}
 
-	/* What was seen is certain. */
+	/* The sampled pages themselves are certain. */
 	result.low = Min(Max(N * low, k), value);
 	result.high = Max(Min(N * high, N - n + k), value);
 	return result;

@@ -16,7 +16,7 @@
 /* 97.5 % quantile of the normal distribution */
 #define SST_Z 1.959963984540054
 
-/* An estimate, and the ends of its 95 % interval; NaN where not known */
+/* An estimate and the ends of its 95 % confidence interval; NaN if not known */
 typedef struct SstEstimate
 {
 	double		value;

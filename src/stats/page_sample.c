@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * page_sample.c
- *	  What the pages of a sample said, in the order of their blocks
+ *	  The counters of each sampled page, in the order of blocks
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -15,9 +15,9 @@
 #include "stats/page_sample.h"
 
 /*
- * Most units that the parts of a sample keep, 4 MB, and what a part has at least
- * if it needs them.  Of a larger sample, neighbouring pages are added up: their
- * spread is then known well enough from fewer units.
+ * Limit on the units that the parts of a sample keep together (4 MB), and the
+ * minimum for a part that needs them.  In a larger sample, neighbouring pages are
+ * added up: fewer units show the variance well enough.
  */
 #define MAX_UNITS 10240
 #define MIN_PART_UNITS 1024
@@ -30,17 +30,17 @@ void
 sst_sample_part_init(SstSamplePart *part, uint64 nblocks, uint64 nwanted,
 					 uint64 nsample)
 {
-	uint64		share = MAX_UNITS;
+	uint64		maxunits = MAX_UNITS;
 
-	/* an even number, which can be halved */
+	/* halve_units() needs an even number. */
 	if (nsample > MAX_UNITS)
-		share = Max(MAX_UNITS * nwanted / nsample / 2 * 2, MIN_PART_UNITS);
+		maxunits = Max(MAX_UNITS * nwanted / nsample / 2 * 2, MIN_PART_UNITS);
 
 	memset(part, 0, sizeof(SstSamplePart));
 	part->nblocks = nblocks;
 	part->nwanted = nwanted;
 	part->unit_pages = 1;
-	part->maxunits = Max(Min(nwanted, share), 1);
+	part->maxunits = Max(Min(nwanted, maxunits), 1);
 	part->units = palloc(part->maxunits * sizeof(SstSampleUnit));
 }
 
@@ -53,7 +53,7 @@ add_unit(SstSampleUnit *into, const SstSampleUnit *from)
 		into->n[i] += from->n[i];
 }
 
-/* Make units of twice as many pages.  All units have been complete. */
+/* Add up pairs of units, which must all be complete. */
 static void
 halve_units(SstSamplePart *part)
 {
@@ -68,7 +68,7 @@ halve_units(SstSamplePart *part)
 	part->unit_pages *= 2;
 }
 
-/* Add the next page, as its own counters, and how many blocks its range has. */
+/* Add the counters of the next page, which was drawn from range_blocks blocks. */
 void
 sst_sample_part_add(SstSamplePart *part, const SstCounters *page,
 					BlockNumber blkno, uint64 range_blocks)

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * page_sample.h
- *	  What the pages of a sample said, in the order of their blocks
+ *	  The counters of each sampled page, in the order of blocks
  *
- * The blocks of a part of a relation are cut into as many ranges (strata) as
- * pages are to be read, equal but for one block, and one block of each is drawn.
- * What neighbouring ranges say differs by what is random in the sample, and by
- * what the relation is like there: estimate.c needs the order.
+ * The blocks of a part of a relation are cut into ranges (strata) of equal size,
+ * give or take one block, and one block is drawn from each.  variance.c compares
+ * neighbours, so the order of the pages must be kept.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -20,38 +19,38 @@
 
 #include "stats/counters.h"
 
-/* One page of a sample, or several neighbours added up */
+/* One sampled page, or the sum of several neighbours */
 typedef struct SstSampleUnit
 {
 	uint32		npages;
-	uint64		nblocks;		/* of the ranges they were drawn from */
+	uint64		nblocks;		/* of the ranges these were drawn from */
 	BlockNumber blkno;			/* of the first */
 	uint32		n[SST_FIRST_MAP_COUNT];
 } SstSampleUnit;
 
-/* Blocks of a relation that have been sampled alike */
+/* Blocks of a relation that are sampled at one rate */
 typedef struct SstSamplePart
 {
-	uint64		nblocks;		/* there are */
-	uint64		nwanted;		/* ranges, and pages to be read */
+	uint64		nblocks;
+	uint64		nwanted;		/* ranges, each with one page to read */
 	uint64		nsampled;		/* pages read so far */
-	bool		of_set;			/* they are not all blocks, and */
-	bool		all_visible;	/* the visibility map vouches for all of them */
+	bool		of_set;			/* not all blocks of the relation */
+	bool		all_visible;	/* all, by the visibility map */
 
-	int			unit_pages;		/* of a unit that is complete */
+	int			unit_pages;		/* pages of a complete unit */
 	int			nunits;
 	int			maxunits;
 	SstSampleUnit *units;
 } SstSamplePart;
 
-/* The blocks that are not all-visible, and those that are; or all together */
+/* Blocks that are not all-visible, and those that are; or one part for all */
 #define SST_MAX_PARTS 2
 
 typedef struct SstPageSample
 {
 	uint64		nblocks;		/* of the relation */
 	uint64		nsampled;
-	SstCounters sums;			/* of all pages that were read */
+	SstCounters sums;			/* over all sampled pages */
 	int			nparts;
 	SstSamplePart parts[SST_MAX_PARTS];
 } SstPageSample;

@@ -31,7 +31,7 @@ static const SstStatistic btree_statistics[] = {
 	{"posting_percent", SST_RATIO, SST_POSTING_TUPLES, SST_ITEMS_TOLD_APART},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	{"leaf_fragmentation", SST_SHARE, SST_BACKWARD_LEAVES, SST_LEAF_PAGES},
+	{"leaf_fragmentation", SST_PAGE_PERCENT, SST_BACKWARD_LEAVES, SST_LEAF_PAGES},
 	{"new_pages", SST_PAGES, SST_NEW_PAGES},
 	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 };
@@ -63,7 +63,7 @@ static const SstStatistic gin_statistics[] = {
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"entry_leaf_density", SST_RATIO_LEFT, SST_ENTRY_FREE_BYTES, SST_ENTRY_USABLE_BYTES, .main = true},
 	{"posting_leaf_density", SST_RATIO_LEFT, SST_POSTING_FREE_BYTES, SST_POSTING_USABLE_BYTES, .main = true},
-	{"leaf_fragmentation", SST_SHARE, SST_BACKWARD_LEAVES, SST_TREE_LEAF_PAGES},
+	{"leaf_fragmentation", SST_PAGE_PERCENT, SST_BACKWARD_LEAVES, SST_TREE_LEAF_PAGES},
 	{"new_pages", SST_PAGES, SST_NEW_PAGES},
 	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
 };

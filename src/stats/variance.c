@@ -1,34 +1,32 @@
 /*-------------------------------------------------------------------------
  *
  * variance.c
- *	  How far a total that is estimated from a sample can be off
+ *	  The variance of totals that are estimated from a sample
  *
  * The sample is stratified: one page drawn at random from each of n ranges of a
  * part's N blocks.
  *
- * Totals: Cochran, Sampling Techniques, 3rd ed., (5.1).  With one page from each
- * range the spread within ranges is not seen; that between neighbouring ones,
- * which is never smaller by expectation, takes its place: 5A.12 there, and as
- * successive differences Wolter, Introduction to Variance Estimation, 2nd ed.,
- * (8.2.2).  Where the relation is not alike everywhere, this is far less than
- * the spread of the whole.
+ * Totals are estimated as in Cochran, Sampling Techniques, 3rd ed., (5.1).  One page
+ * from each range does not show the variance within ranges.  The variance between
+ * neighbouring ranges is used instead, whose expectation is never smaller: 5A.12
+ * there, and successive differences in Wolter, Introduction to Variance Estimation,
+ * 2nd ed., (8.2.2).  If contents vary along the file, this is far less than the
+ * variance of all pages.
  *
- * The correction for a finite population, 1 - n/N, is right if blocks come in
- * random order.  Then neighbours in the sample that are close to each other differ as
- * much as others do.  In a file with a period that fits the ranges they do
- * not, and the correction would be too much.  So it is applied as far as pairs closer
- * than a range, weighted as such pairs are within ranges, bear it out.
+ * The finite population correction, 1 - n/N, holds if blocks are in random order.
+ * Then close neighbours in the sample differ as much as distant ones.  In a file
+ * with a period that fits the ranges they differ less, and the correction would be
+ * too large.  So it is applied as far as pairs closer than a range confirm it,
+ * weighted by how often their distance occurs within ranges.
  *
- * The normal distribution alone would be wrong where few pages make most of the
- * difference.  So the t distribution has the degrees of freedom that the
- * kurtosis of the differences leaves to the variance (Satterthwaite; the sum of m
- * squared differences of values that have the variance v and the fourth moment w has
- * the mean 2mv and the variance 4mw, so 2m v^2/w; two thirds of n for normal values),
- * and the interval is shifted by the skewness (Johnson, Journal
- * of the American Statistical Association 73, 1978).  For k pages that have
- * something among many that have nothing, this comes close to the exact interval
- * for a Poisson variable.  What no sampled page shows can still be there: see
- * interval.c, which has the intervals for numbers of pages, too.
+ * The normal distribution is wrong if few pages have most of the total.  So the
+ * interval uses the t distribution, with degrees of freedom by the kurtosis of the
+ * differences (Satterthwaite): m squared differences of values with variance v and
+ * fourth moment w have a sum of mean 2mv and variance 4mw, so there are 2m v^2/w
+ * degrees of freedom.  The skewness shifts the interval (Johnson, Journal of the
+ * American Statistical Association 73, 1978).  For k pages with something among
+ * many with nothing, this is close to the exact Poisson interval.  interval.c has
+ * bounds for what no sampled page shows, and intervals for numbers of pages.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -43,33 +41,33 @@
 
 #include "stats/variance.h"
 
-/* Up to what distance, in blocks, pages are compared by it, and of how many pairs */
+/* Variances by distance: up to this distance in blocks, from so many pairs */
 #define MAX_LAG 8
 #define MIN_LAG_PAIRS 5
 
-/* How an estimated total is distributed, as far as the sample shows it */
+/* The distribution of an estimated total */
 typedef struct Spread
 {
 	double		variance;
 	double		third;			/* third central moment */
 	double		df;				/* degrees of freedom of the variance */
-	double		unseen_up;		/* what unseen pages can have more, */
-	double		unseen_down;	/* or less, than the mean page */
+	double		unseen_up;		/* what unseen pages can add */
+	double		unseen_down;	/* or take away */
 } Spread;
 
-/* What neighbours in a sample differ by */
+/* Differences between neighbours in a sample */
 typedef struct Differences
 {
-	int			m;				/* there are */
+	int			m;				/* their number */
 	double		sum2;			/* of their squares */
 	double		sum4;			/* of their fourth powers */
-	double		sum3;			/* of the cubes of what they differ by */
-	double		lowest;			/* and highest value of a page */
+	double		sum3;			/* of cubes of the differences between them */
+	double		lowest;			/* value of a page */
 	double		highest;
 
 	/*
-	 * Squares, by distance in blocks; weighted, of those within a range's
-	 * length
+	 * Sums of squares by distance in blocks, and the weighted sum for pairs
+	 * closer than a range
 	 */
 	double		lag2[MAX_LAG];
 	int			nlag[MAX_LAG];
@@ -96,8 +94,7 @@ sst_unit_value(const SstLinearForm *form, const SstSampleUnit *unit)
 }
 
 /*
- * On pages that the visibility map vouches for, is the count the same for all, and
- * known?
+ * Do all pages that are all-visible have the same, known value of the count?
  */
 static bool
 known_where_visible(SstCount count)
@@ -121,7 +118,7 @@ sst_linear_form_is_known(const SstLinearForm *form)
 }
 
 /*
- * The differences between units that follow each other, of a form's value for a page.
+ * Find the differences between successive units, of a form's value per page.
  */
 static void
 find_differences(const SstLinearForm *form, const SstSamplePart *part,
@@ -167,14 +164,14 @@ find_differences(const SstLinearForm *form, const SstSamplePart *part,
 }
 
 /*
- * The variance of a part's estimated total: that within each range, times the
- * square of the blocks in it.  What a page varies by is given, as all neighbours
- * tell it.
+ * Return the variance of a part's estimated total: the variance within each range,
+ * times the square of its blocks.  page_variance is the variance of a page, from
+ * all neighbours.
  *
- * Two blocks of a range of M are h apart with the probability 2 (M - h) / M^2.
- * Neighbours in the sample are with h / M^2, as long as h is less than M.  For short
- * ranges, what pages vary by at each distance is known; for longer ones, such
- * neighbours are weighted to be alike.
+ * Two blocks of a range of M are h apart with probability 2 (M - h) / M^2, while
+ * neighbours in the sample are with probability h / M^2, for h below M.  For short
+ * ranges the variance at each distance is known.  For longer ones, close
+ * neighbours are weighted by the ratio of these probabilities.
  */
 static double
 part_variance(const SstSamplePart *part, const Differences *differences,
@@ -214,8 +211,8 @@ part_variance(const SstSamplePart *part, const Differences *differences,
 }
 
 /*
- * Add the spread of a part's estimated total.  No page can have less than least
- * or more than most.
+ * Add the distribution of a part's estimated total.  A page has between least and
+ * most of the form.
  */
 static void
 add_part_spread(const SstLinearForm *form, double least, double most,
@@ -260,7 +257,7 @@ add_part_spread(const SstLinearForm *form, double least, double most,
 								unseen * (differences.lowest - least));
 }
 
-/* The interval around a total over all pages */
+/* Return the interval around the total of a form over all pages. */
 SstBounds
 sst_total_interval(const SstLinearForm *form, double least, double most,
 				   const SstPageSample *sample)
@@ -288,8 +285,7 @@ sst_total_interval(const SstLinearForm *form, double least, double most,
 }
 
 /*
- * The variance of an estimated total, without regard to how pages that were not
- * seen may be.
+ * Return the variance of an estimated total, without bounds for unseen pages.
  */
 double
 sst_total_variance(const SstLinearForm *form, const SstPageSample *sample)

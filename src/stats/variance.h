@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * variance.h
- *	  How far a total that is estimated from a sample can be off
+ *	  The variance of totals that are estimated from a sample
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -17,8 +17,7 @@
 #include "stats/page_sample.h"
 
 /*
- * A value of each page, as a weighted sum of its counters; the weights of most
- * are zero.
+ * A linear form of a page's counters: the sum of some of them, each with a weight
  */
 typedef struct SstLinearForm
 {
@@ -27,7 +26,7 @@ typedef struct SstLinearForm
 	double		weight[SST_FIRST_MAP_COUNT];
 } SstLinearForm;
 
-/* An interval around an estimated value */
+/* Distances of the ends of an interval from the estimated value */
 typedef struct SstBounds
 {
 	double		below;
