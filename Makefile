@@ -43,19 +43,33 @@ OBJS = \
 	src/api/tree.o \
 	src/compat/catalog.o \
 	src/compat/compat.o \
+	src/rebuild/brin.o \
+	src/rebuild/btree.o \
+	src/rebuild/gin.o \
+	src/rebuild/gist.o \
+	src/rebuild/hash.o \
+	src/rebuild/heap.o \
+	src/rebuild/rebuild.o \
+	src/rebuild/spgist.o \
+	src/relation/refuse.o \
+	src/relation/relations.o \
+	src/relation/target.o \
+	src/report/bloat_estimate.o \
+	src/report/dead_entries.o \
+	src/report/reader.o \
+	src/report/report.o \
+	src/report/schedule.o \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
 	src/run/call.o \
 	src/run/limits.o \
 	src/run/maps.o \
-	src/report/bloat_estimate.o \
 	src/run/parallel.o \
 	src/run/plan.o \
 	src/run/prewarm.o \
 	src/run/progress.o \
-	src/report/schedule.o \
-	src/run/sampling.o \
 	src/run/refused_pages.o \
+	src/run/sampling.o \
 	src/run/scan.o \
 	src/run/scan_loop.o \
 	src/run/subtransaction.o \
@@ -85,9 +99,6 @@ OBJS = \
 	src/stream/stream_file.o \
 	src/stream/wal_position.o \
 	src/streamstat.o \
-	src/relation/refuse.o \
-	src/relation/relations.o \
-	src/relation/target.o \
 	src/visit/any.o \
 	src/visit/brin.o \
 	src/visit/btree.o \
@@ -98,14 +109,6 @@ OBJS = \
 	src/visit/line_pointers.o \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \
-	src/rebuild/rebuild.o \
-	src/rebuild/brin.o \
-	src/rebuild/btree.o \
-	src/rebuild/gin.o \
-	src/rebuild/gist.o \
-	src/rebuild/hash.o \
-	src/rebuild/heap.o \
-	src/rebuild/spgist.o \
 	src/visit/spgist.o \
 	src/visit/xacts.o
 

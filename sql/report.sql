@@ -49,6 +49,28 @@ SELECT count(*) <= 20 AS rows, coalesce(bool_and(rank BETWEEN 1 AND 20 AND comma
 -- Without limits of its own: 2 points, 1 GB, 60 seconds
 SELECT count(*) > 0 AS rows FROM streamstat.database_report(margin => NULL, budget => '0', max_time => NULL, max_rate => NULL, seed => NULL);
 
+-- The report and bloat() have one estimate: of entries of dead rows as well.
+CREATE TABLE report_d WITH (autovacuum_enabled = off) AS
+	SELECT g AS i, g % 50 AS few, ARRAY[g, g % 50] AS a, point(g * 7919 % 20011, g * 6271 % 20011) AS p FROM generate_series(1, 20000) g;
+CREATE INDEX report_d_btree ON report_d (i);
+CREATE INDEX report_d_few ON report_d (few);
+CREATE INDEX report_d_hash ON report_d USING hash (i);
+CREATE INDEX report_d_gin ON report_d USING gin (a);
+CREATE INDEX report_d_gist ON report_d USING gist (p);
+CREATE INDEX report_d_brin ON report_d USING brin (i) WITH (pages_per_range = 1);
+-- larger than its table
+CREATE INDEX report_d_wide ON report_d ((repeat(few::text, 100)), i) WITH (fillfactor = 10);
+CREATE INDEX report_d_partial ON report_d (i) WHERE few > 10;
+DELETE FROM report_d WHERE i % 2 = 0;
+SELECT r.relation_name, r.measured, r.predicted_bytes = b.predicted_bytes AS predicted, r.reclaimable_bytes = b.reclaimable_bytes AS reclaimable,
+		r.reclaimable_bytes_low = b.reclaimable_bytes_low AS low, r.reclaimable_bytes_high = b.reclaimable_bytes_high AS high,
+		r.predicted_bytes < r.bytes AS smaller, r.note IS NOT DISTINCT FROM b.note AS note
+	FROM streamstat.database_report(0, '1GB', '10 min') r, streamstat.bloat(r.relation, 1000000) b
+	WHERE r.relation_name LIKE 'report_d%' ORDER BY r.relation_name COLLATE "C";
+REINDEX INDEX report_d_btree;
+SELECT predicted_bytes = pg_relation_size(relation) AS as_predicted FROM streamstat.last_database_report() WHERE relation_name = 'report_d_btree';
+DROP TABLE report_d;
+
 -- Errors
 SELECT count(*) FROM streamstat.database_report(budget => NULL);
 SELECT count(*) FROM streamstat.database_report(budget => '-1 MB');

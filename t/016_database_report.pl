@@ -242,7 +242,7 @@ is(row('t', 'measured, note IS NULL'), 'exact|t', 'a table locked in another mod
 # ... but then its invalid indexes may be in the making
 $other->query('COMMIT; BEGIN; LOCK TABLE twice IN SHARE UPDATE EXCLUSIVE MODE');
 is(row('i_invalid', 'command IS NULL, note'),
-	't|index is not valid, or not yet: its table is locked by another session',
+	't|index is not valid: it is being built, or its build failed',
 	'an index that may be in the making');
 $other->query('COMMIT');
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * advice.c
- *	  What a rebuild gives back, and the command that does it
+ *	  The command that makes a relation smaller
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,7 +13,6 @@
 #include "postgres.h"
 
 #include <ctype.h>
-#include <math.h>
 
 #include "catalog/pg_class.h"
 #include "utils/builtins.h"
@@ -21,45 +20,19 @@
 #include "api/advice.h"
 #include "compat/catalog.h"
 
-/* A command is worth it from these on: percent of the relation, or bytes */
+/* A command is worth running from one of these on: percent of the relation, or bytes */
 #define WORTH_PERCENT 10
 #define WORTH_BYTES (10.0 * 1024 * 1024)
 
-/* ... but for less than this nobody runs one */
+/* ... but never for less than this */
 #define MIN_BYTES (64.0 * 1024)
 
 /*
- * REPACK (CONCURRENTLY) inserts rows, and a table that rows are inserted into is
- * extended by up to so many blocks at a time (MAX_BUFFERS_TO_EXTEND_BY in
- * access/heap/hio.c): what the last extension had too much stays.
+ * REPACK (CONCURRENTLY) inserts rows, and inserts extend a table by up to so many
+ * blocks at a time (MAX_BUFFERS_TO_EXTEND_BY in access/heap/hio.c).  What the last
+ * extension added and did not use stays in the table.
  */
 #define MAX_EXTENSION 64
-
-/*
- * Bytes that a relation of nblocks becomes smaller by, from the blocks that it
- * would have.  A size that the prediction does not tell from the present one
- * gives back nothing; so does one that would grow.
- */
-SstEstimate
-sst_bytes_back(uint64 nblocks, SstEstimate rebuilt_blocks)
-{
-	SstEstimate back = {NAN, NAN, NAN};
-	double		bytes = (double) nblocks * BLCKSZ;
-
-	if (isnan(rebuilt_blocks.value))
-		return back;
-
-	back.value = Max(bytes - rebuilt_blocks.value * BLCKSZ, 0);
-	if (isnan(rebuilt_blocks.low) || isnan(rebuilt_blocks.high))
-		return back;
-
-	if (rebuilt_blocks.low <= nblocks && nblocks <= rebuilt_blocks.high)
-		back.value = 0;
-	back.low = Max(bytes - rebuilt_blocks.high * BLCKSZ, 0);
-	back.high = Max(bytes - rebuilt_blocks.low * BLCKSZ, 0);
-
-	return back;
-}
 
 static bool
 is_worth_it(double bytes, double percent)
@@ -68,7 +41,7 @@ is_worth_it(double bytes, double percent)
 		(percent >= WORTH_PERCENT && bytes >= MIN_BYTES);
 }
 
-/* Another one of the same name has a number behind that. */
+/* Does the name end so, apart from a number that tells it from others? */
 static bool
 ends_with(const char *name, const char *ending)
 {
@@ -82,8 +55,8 @@ ends_with(const char *name, const char *ending)
 
 /*
  * Is it an index that REINDEX CONCURRENTLY has left behind: a new one that was
- * not completed, or an old one that was not dropped?  Their names tell (see
- * "Rebuilding Indexes Concurrently" in the description of REINDEX).
+ * not completed, or an old one that was not dropped?  The documentation of REINDEX
+ * says that their names tell ("Rebuilding Indexes Concurrently").
  */
 bool
 sst_is_left_over(const SstRelation *index)
@@ -140,15 +113,18 @@ rebuild_table(const SstRelation *table)
 }
 
 /*
- * The command that gives back what is expected, or makes space of dead tuples;
- * NULL if none is worth it.
+ * The command that returns the reclaimable bytes of a relation, or makes free space
+ * of its dead tuples; NULL if none is worth running.  It is in the current memory
+ * context.
  */
 char *
 sst_advice(const SstRelations *list, const SstRelation *relation,
-		   uint64 nblocks, SstEstimate back, SstEstimate dead_share)
+		   const SstBloatEstimate *estimate)
 {
+	SstEstimate reclaimable = sst_reclaimable_bytes(estimate);
+	const SstEstimate *dead = &estimate->dead_percent;
 	const SstRelation *table = relation;
-	double		bytes = (double) nblocks * BLCKSZ;
+	double		bytes = (double) estimate->nblocks * BLCKSZ;
 	double		leaves = 0;
 	double		gain;
 
@@ -170,12 +146,12 @@ sst_advice(const SstRelations *list, const SstRelation *relation,
 
 	if (relation->relkind != RELKIND_INDEX && can_repack_concurrently(table))
 		leaves = MAX_EXTENSION * BLCKSZ;
-	gain = back.value - leaves;
-	if (back.low > leaves && is_worth_it(gain, 100 * gain / bytes))
+	gain = reclaimable.value - leaves;
+	if (reclaimable.low > leaves && is_worth_it(gain, 100 * gain / bytes))
 		return relation->relkind == RELKIND_INDEX ? rebuild_index(relation) :
 			rebuild_table(table);
-	if (relation->relkind != RELKIND_INDEX && dead_share.low > 0 &&
-		is_worth_it(bytes * dead_share.value / 100, dead_share.value))
+	if (relation->relkind != RELKIND_INDEX && dead->low > 0 &&
+		is_worth_it(bytes * dead->value / 100, dead->value))
 		return psprintf("VACUUM %s", qualified(table));
 
 	return NULL;

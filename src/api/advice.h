@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * advice.h
- *	  What a rebuild gives back, and the command that does it
+ *	  The command that makes a relation smaller
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,14 +13,11 @@
 #ifndef SST_ADVICE_H
 #define SST_ADVICE_H
 
-#include "stats/estimate.h"
 #include "relation/relations.h"
+#include "report/bloat_estimate.h"
 
 extern bool sst_is_left_over(const SstRelation *index);
-
-extern SstEstimate sst_bytes_back(uint64 nblocks, SstEstimate rebuilt_blocks);
 extern char *sst_advice(const SstRelations *list, const SstRelation *relation,
-						uint64 nblocks, SstEstimate back,
-						SstEstimate dead_share);
+						const SstBloatEstimate *estimate);
 
 #endif							/* SST_ADVICE_H */

@@ -1,10 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * database_report.c
- *	  What every relation of the database would give back, within limits
- *
- * A report is kept in the session's memory from its beginning on, until the next
- * one, so that one that was canceled shows what it had found.
+ *	  Bloat of every relation of the database, read within limits
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -18,14 +15,11 @@
 #include <math.h>
 
 #include "access/xact.h"
-#include "access/xlog.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
-#include "storage/lock.h"
 #include "tcop/pquery.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
@@ -35,27 +29,14 @@
 #include "api/advice.h"
 #include "api/call.h"
 #include "api/row.h"
-#include "relation/refuse.h"
+#include "report/schedule.h"
 #include "run/call.h"
 #include "run/progress.h"
-#include "report/schedule.h"
 
 PG_FUNCTION_INFO_V1(sst_database_report);
 PG_FUNCTION_INFO_V1(sst_run_database_report);
 PG_FUNCTION_INFO_V1(sst_last_database_report);
 PG_FUNCTION_INFO_V1(sst_database_report_summary);
-
-/* A report: entries and relations have the same order. */
-typedef struct Report
-{
-	MemoryContext context;
-	TimestampTz started;
-	SstReport	run;
-	SstRelations relations;
-} Report;
-
-/* The session's last one, or NULL */
-static Report *last;
 
 /*
  * Arguments
@@ -75,12 +56,12 @@ bytes_argument(FunctionCallInfo fcinfo, int argno)
 
 /* Fill in the limits from the arguments: margin, budget, max_time, max_rate, seed */
 static void
-get_limits(FunctionCallInfo fcinfo, SstReport *run)
+get_limits(FunctionCallInfo fcinfo, SstReportLimits *limits)
 {
-	memset(run, 0, sizeof(SstReport));
+	memset(limits, 0, sizeof(SstReportLimits));
 
-	run->margin = PG_ARGISNULL(0) ? DEFAULT_MARGIN : PG_GETARG_FLOAT8(0);
-	if (!(run->margin >= 0))
+	limits->margin = PG_ARGISNULL(0) ? DEFAULT_MARGIN : PG_GETARG_FLOAT8(0);
+	if (!(limits->margin >= 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("margin must not be negative")));
@@ -89,102 +70,26 @@ get_limits(FunctionCallInfo fcinfo, SstReport *run)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("budget cannot be null")));
-	run->budget = bytes_argument(fcinfo, 1);
-	if (run->budget < 0)
+	limits->budget = bytes_argument(fcinfo, 1);
+	if (limits->budget < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("budget must not be negative")));
 
-	run->max_seconds = PG_ARGISNULL(2) ? DEFAULT_SECONDS :
+	limits->max_seconds = PG_ARGISNULL(2) ? DEFAULT_SECONDS :
 		sst_seconds_argument(fcinfo, 2);
 
 	if (!PG_ARGISNULL(3))
 	{
-		run->max_rate = bytes_argument(fcinfo, 3);
-		if (run->max_rate <= 0)
+		limits->max_rate = bytes_argument(fcinfo, 3);
+		if (limits->max_rate <= 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("rate must be greater than zero"),
 					 errhint("Give bytes per second, or null for no limit.")));
 	}
 
-	run->seed = sst_seed_argument(fcinfo, 4);
-}
-
-/*
- * Making a report
- */
-
-/* Does somebody hold a lock on the table as those who build its indexes do? */
-static bool
-is_being_worked_on(Oid tableoid)
-{
-	LOCKTAG		tag;
-	int			n;
-
-	SET_LOCKTAG_RELATION(tag, MyDatabaseId, tableoid);
-	(void) GetLockConflicts(&tag, ShareUpdateExclusiveLock, &n);
-
-	return n > 0;
-}
-
-/* Why a relation is not even tried, or NULL */
-static const char *
-known_reason(const SstRelation *relation)
-{
-	SstTargetState state = sst_listed_state(relation);
-
-	if ((state == SST_TARGET_INVALID || state == SST_TARGET_NOT_READY) &&
-		is_being_worked_on(relation->parent))
-		return _("index is not valid, or not yet: its table is locked by another session");
-	return sst_state_note(state);
-}
-
-/* Make the session's report anew, and list what it is about. */
-static Report *
-begin_report(const SstReport *limits)
-{
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
-												  "streamstat report",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-	Report	   *report = palloc0(sizeof(Report));
-
-	if (last != NULL)
-		MemoryContextDelete(last->context);
-	last = report;
-
-	report->context = context;
-	report->run = *limits;
-	report->run.context = context;
-	report->started = GetCurrentTimestamp();
-	INSTR_TIME_SET_CURRENT(report->run.start);
-	sst_io_stats_init(&report->run.streams,
-					  sst_io_path == SST_IO_PATH_BUFFER ?
-					  SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
-	sst_progress_phase(SST_PHASE_CATALOG);
-
-	sst_list_relations(&report->relations);
-	report->run.entries =
-		MemoryContextAllocExtended(context, sizeof(SstReportEntry) *
-								   (report->relations.n + 1),
-								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	for (int i = 0; i < report->relations.n; i++)
-	{
-		const SstRelation *relation = &report->relations.relation[i];
-		SstReportEntry *entry = &report->run.entries[i];
-
-		entry->relid = relation->relid;
-		if (relation->relkind == RELKIND_INDEX)
-			entry->tableoid = relation->parent;
-		entry->nblocks = Max(relation->bytes, 0) / BLCKSZ;
-		entry->fileless = relation->bytes < 0;
-		entry->reason = known_reason(relation);
-	}
-	report->run.nentries = report->relations.n;
-	MemoryContextSwitchTo(oldcontext);
-
-	return report;
+	limits->seed = sst_seed_argument(fcinfo, 4);
 }
 
 /*
@@ -192,20 +97,16 @@ begin_report(const SstReport *limits)
  */
 
 static int64
-entry_bytes(const Report *report, int i)
+entry_bytes(const SstReport *report, int i)
 {
-	if (report->run.entries[i].method == SST_REPORT_SKIPPED)
-		return Max(report->relations.relation[i].bytes, 0);
-	return (int64) report->run.entries[i].nblocks * BLCKSZ;
+	return (int64) report->entries[i].estimate.nblocks * BLCKSZ;
 }
 
-/* What is expected to be given back */
+/* Bytes that the command of a row is expected to return */
 static SstEstimate
-expected_back(const Report *report, int i)
+reclaimable_bytes(const SstReport *report, int i)
 {
-	const SstReportEntry *entry = &report->run.entries[i];
-
-	/* An index that is no use at all goes as a whole. */
+	/* An index that is of no use is dropped. */
 	if (sst_is_left_over(&report->relations.relation[i]))
 	{
 		double		bytes = (double) entry_bytes(report, i);
@@ -215,7 +116,7 @@ expected_back(const Report *report, int i)
 			bytes, bytes, bytes
 		};
 	}
-	return sst_bytes_back(entry->nblocks, entry->rebuilt_blocks);
+	return sst_reclaimable_bytes(&report->entries[i].estimate);
 }
 
 static const char *
@@ -235,77 +136,47 @@ kind_name(const SstRelation *relation)
 }
 
 static const char *
-method_name(SstReportMethod method)
+measured_name(SstMeasured measured)
 {
-	switch (method)
+	switch (measured)
 	{
-		case SST_REPORT_EXACT:
+		case SST_EXACT:
 			return "exact";
-		case SST_REPORT_SAMPLED:
+		case SST_SAMPLED:
 			return "sampled";
 		default:
 			return "skipped";
 	}
 }
 
-/* More entries than this, in percent, are for rows that VACUUM would remove. */
-#define MANY_DEAD_ENTRIES 2
-
-/*
- * Percent of an index's entries that are for dead rows, as far as its table has
- * been looked at
- */
-static double
-dead_entries(const Report *report, int i)
-{
-	const SstRelation *relation = &report->relations.relation[i];
-	const SstRelation *table = NULL;
-	const SstReportEntry *entry;
-
-	if (relation->relkind == RELKIND_INDEX && relation->amoid != BRIN_AM_OID)
-		table = sst_find_relation(&report->relations, relation->parent);
-	if (table == NULL)
-		return 0;
-
-	entry = &report->run.entries[table - report->relations.relation];
-	return isnan(entry->kept_share.value) ? 0 : 100 - entry->kept_share.value;
-}
-
-/* What is to be said of a relation, or NULL */
+/* What is to be said of a relation, translated; or NULL */
 static const char *
-entry_reason(const Report *report, int i)
+entry_note(const SstReportEntry *entry)
 {
-	const SstReportEntry *entry = &report->run.entries[i];
-	double		dead = dead_entries(report, i);
+	if (entry->skipped == SST_SKIP_REFUSED)
+		return entry->note;
+	if (entry->measured != SST_SKIPPED)
+		return sst_bloat_note(&entry->estimate);
 
-	if (entry->reason != NULL)
-		return entry->reason;
-	if (entry->method == SST_REPORT_SKIPPED)
-		return _("not read: the report was canceled");
-	if (entry->ncorrupt > 0)
-		return psprintf(_("%llu corrupt pages among those read, the first is block %u"),
-						(unsigned long long) entry->ncorrupt,
-						entry->first_corrupt);
-	if (isnan(entry->rebuilt_blocks.value) && entry->obstacle != NULL)
-		return psprintf(_("size after a rebuild: %s"), _(entry->obstacle));
-	if (dead > MANY_DEAD_ENTRIES && entry->nsampled > 0)
-		return psprintf(_("about %.0f %% of its entries are for dead rows, and more comes back after VACUUM of the table"),
-						dead);
-	if (entry->note != NULL)
-		return _(entry->note);
-	return NULL;
+	switch (entry->skipped)
+	{
+		case SST_SKIP_LOCKED:
+			return _("locked by another session");
+		case SST_SKIP_BUDGET:
+			return _("not read: the budget of bytes was spent");
+		case SST_SKIP_TIME:
+			return _("not read: the time was up");
+		default:
+			return _("not read: the report was canceled");
+	}
 }
 
 static void
-put_row(SstRow *row, const Report *report, int i)
+put_row(SstRow *row, const SstReport *report, int i)
 {
 	const SstRelation *relation = &report->relations.relation[i];
-	const SstReportEntry *entry = &report->run.entries[i];
-	SstEstimate back = expected_back(report, i);
-	bool		in_the_making = !relation->valid &&
-		entry->reason != NULL && strcmp(entry->reason,
-										sst_state_note(relation->ready ? SST_TARGET_INVALID :
-													   SST_TARGET_NOT_READY)) != 0;
+	const SstReportEntry *entry = &report->entries[i];
+	SstEstimate reclaimable = reclaimable_bytes(report, i);
 
 	sst_put_regclass(row, "relation", relation->relid);
 	sst_put_text(row, "schema_name", relation->schema);
@@ -319,18 +190,19 @@ put_row(SstRow *row, const Report *report, int i)
 				 get_am_name(relation->amoid) : NULL);
 	sst_put_timestamptz(row, "last_vacuum", relation->last_vacuum);
 	sst_put_count(row, "bytes",
-				  relation->bytes < 0 && entry->method == SST_REPORT_SKIPPED ?
+				  relation->bytes < 0 && entry->measured == SST_SKIPPED ?
 				  -1 : entry_bytes(report, i));
-	sst_put_estimate(row, "free_percent", entry->free_share);
-	sst_put_estimate(row, "dead_percent", entry->dead_share);
-	sst_put_bytes(row, "predicted_bytes", entry->rebuilt_blocks.value * BLCKSZ);
-	sst_put_bytes_estimate(row, "reclaimable_bytes", back);
+	sst_put_estimate(row, "free_percent", entry->estimate.free_percent);
+	sst_put_estimate(row, "dead_percent", entry->estimate.dead_percent);
+	sst_put_bytes(row, "predicted_bytes",
+				  entry->estimate.rebuilt_blocks.value * BLCKSZ);
+	sst_put_bytes_estimate(row, "reclaimable_bytes", reclaimable);
 	sst_put_int64(row, "bytes_read", (int64) entry->nread * BLCKSZ);
-	sst_put_text(row, "measured", method_name(entry->method));
-	sst_put_text(row, "note", entry_reason(report, i));
-	sst_put_text(row, "command", in_the_making || relation->other_temp ? NULL :
-				 sst_advice(&report->relations, relation, entry->nblocks, back,
-							entry->dead_share));
+	sst_put_text(row, "measured", measured_name(entry->measured));
+	sst_put_text(row, "note", entry_note(entry));
+	sst_put_text(row, "command",
+				 relation->other_temp || relation->building ? NULL :
+				 sst_advice(&report->relations, relation, &entry->estimate));
 	sst_row_store(row);
 }
 
@@ -355,9 +227,9 @@ compare_places(const void *a, const void *b)
 	return left->i - right->i;
 }
 
-/* Return the session's report, what gives back most first. */
+/* Return the rows of a report, the most reclaimable bytes first; none for NULL. */
 static void
-return_rows(FunctionCallInfo fcinfo)
+return_rows(FunctionCallInfo fcinfo, const SstReport *report)
 {
 	SstRow		row;
 	Place	   *places;
@@ -365,28 +237,28 @@ return_rows(FunctionCallInfo fcinfo)
 	MemoryContext oldcontext;
 
 	sst_rows_begin(&row, fcinfo);
-	if (last == NULL)
+	if (report == NULL)
 		return;
 
 	places = MemoryContextAllocHuge(CurrentMemoryContext,
-									sizeof(Place) * (last->run.nentries + 1));
-	for (int i = 0; i < last->run.nentries; i++)
+									sizeof(Place) * (report->relations.n + 1));
+	for (int i = 0; i < report->relations.n; i++)
 	{
-		double		back = expected_back(last, i).value;
+		double		back = reclaimable_bytes(report, i).value;
 
 		places[i].back = isnan(back) ? -1 : back;
-		places[i].bytes = entry_bytes(last, i);
+		places[i].bytes = entry_bytes(report, i);
 		places[i].i = i;
 	}
-	qsort(places, last->run.nentries, sizeof(Place), compare_places);
+	qsort(places, report->relations.n, sizeof(Place), compare_places);
 
 	rowcontext = AllocSetContextCreate(CurrentMemoryContext, "streamstat row",
 									   ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(rowcontext);
-	for (int i = 0; i < last->run.nentries; i++)
+	for (int i = 0; i < report->relations.n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		put_row(&row, last, places[i].i);
+		put_row(&row, report, places[i].i);
 		MemoryContextReset(rowcontext);
 	}
 	MemoryContextSwitchTo(oldcontext);
@@ -410,81 +282,111 @@ end_name(SstReportEnd end)
 	}
 }
 
-/* The sums over a report */
+/* Sums over the rows of a report */
 typedef struct Sums
 {
-	int64		n[SST_REPORT_EXACT + 1];	/* relations by method */
-	int64		bytes;			/* of all relations */
-	int64		skipped;		/* of those that were skipped */
-	int64		left;			/* that no sample has looked at */
-	SstEstimate back;
+	int64		n[SST_EXACT + 1];	/* relations */
+	int64		bytes;
+	int64		bytes_skipped;	/* of relations of which nothing is known */
+	int64		bytes_left;		/* that no sample had */
+	SstEstimate reclaimable;
 } Sums;
 
 static void
-sum_up(const Report *report, Sums *sums)
+add_up(const SstReport *report, Sums *sums)
 {
 	memset(sums, 0, sizeof(Sums));
-
-	for (int i = 0; i < report->run.nentries; i++)
+	for (int i = 0; i < report->relations.n; i++)
 	{
-		const SstReportEntry *entry = &report->run.entries[i];
+		const SstReportEntry *entry = &report->entries[i];
 		int64		bytes = entry_bytes(report, i);
-		SstEstimate one = expected_back(report, i);
+		SstEstimate reclaimable = reclaimable_bytes(report, i);
 
-		sums->n[entry->method]++;
+		sums->n[entry->measured]++;
 		sums->bytes += bytes;
-		sums->left += bytes - Min((int64) entry->nsampled * BLCKSZ, bytes);
-		if (entry->method == SST_REPORT_SKIPPED)
-			sums->skipped += bytes;
-		if (isnan(one.value))
+		sums->bytes_left += bytes -
+			Min((int64) entry->estimate.nread * BLCKSZ, bytes);
+		if (entry->measured == SST_SKIPPED)
+			sums->bytes_skipped += bytes;
+		if (isnan(reclaimable.value))
 			continue;
-		sums->back.value += one.value;
-		sums->back.low += isnan(one.low) ? 0 : one.low;
-		sums->back.high += isnan(one.high) ? (double) bytes : one.high;
+		sums->reclaimable.value += reclaimable.value;
+		sums->reclaimable.low += reclaimable.low;
+		sums->reclaimable.high += reclaimable.high;
 	}
 }
 
-/* The row about the session's report; null if there is none */
+/* The row about a report; null for NULL */
 static Datum
-form_summary(FunctionCallInfo fcinfo)
+form_summary(FunctionCallInfo fcinfo, const SstReport *report)
 {
 	SstRow		row;
 	Sums		sums;
 
-	if (last == NULL)
+	if (report == NULL)
 		PG_RETURN_NULL();
 
-	sum_up(last, &sums);
+	add_up(report, &sums);
 	sst_row_init(&row, fcinfo);
-	sst_put_timestamptz(&row, "started", last->started);
-	sst_put_int64(&row, "relations", last->run.nentries);
-	sst_put_int64(&row, "exact_relations", sums.n[SST_REPORT_EXACT]);
-	sst_put_int64(&row, "sampled_relations", sums.n[SST_REPORT_SAMPLED]);
-	sst_put_int64(&row, "skipped_relations", sums.n[SST_REPORT_SKIPPED]);
-	sst_put_bytes_estimate(&row, "reclaimable_bytes", sums.back);
+	sst_put_timestamptz(&row, "started", report->started);
+	sst_put_int64(&row, "relations", report->relations.n);
+	sst_put_int64(&row, "exact_relations", sums.n[SST_EXACT]);
+	sst_put_int64(&row, "sampled_relations", sums.n[SST_SAMPLED]);
+	sst_put_int64(&row, "skipped_relations", sums.n[SST_SKIPPED]);
+	sst_put_bytes_estimate(&row, "reclaimable_bytes", sums.reclaimable);
 	sst_put_int64(&row, "bytes_total", sums.bytes);
-	sst_put_int64(&row, "bytes_read", last->run.bytes_read);
-	sst_put_int64(&row, "bytes_skipped", sums.skipped);
-	sst_put_int64(&row, "bytes_left", sums.left);
+	sst_put_int64(&row, "bytes_read", report->bytes_read);
+	sst_put_int64(&row, "bytes_skipped", sums.bytes_skipped);
+	sst_put_int64(&row, "bytes_left", sums.bytes_left);
 	sst_put_float8(&row, "elapsed_ms",
-				   last->run.ended_by == SST_REPORT_CANCELED ? NAN :
-				   last->run.elapsed_ms);
-	sst_put_text(&row, "ended_by", end_name(last->run.ended_by));
+				   report->ended_by == SST_REPORT_CANCELED ? NAN :
+				   report->elapsed_ms);
+	sst_put_text(&row, "ended_by", end_name(report->ended_by));
 
 	return sst_row_datum(&row);
 }
 
-/* Make a report. */
+/*
+ * Making a report
+ */
+
+/* End the transaction, with its snapshot and all else that it holds; begin one. */
 static void
-make_report(FunctionCallInfo fcinfo, const SstReport *limits)
+commit_and_begin(void)
+{
+	SPI_commit();
+	EnsurePortalSnapshotExists();
+}
+
+/*
+ * Make a report, the session's last one from the beginning on.  An error in the
+ * middle leaves in it what was found before.
+ */
+static void
+make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits,
+			bool commits)
 {
 	SstCall		call;
-	SstReport  *run;
+	SstReport  *report;
+	SstSchedule *schedule;
 
 	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
-	run = &begin_report(limits)->run;
-	sst_report_run(run);
-	call.io_stats = run->streams;
+	report = sst_create_report(limits);
+	schedule = sst_schedule_begin(report);
+	PG_TRY();
+	{
+		while (sst_schedule_next(schedule))
+		{
+			if (commits)
+				commit_and_begin();
+		}
+	}
+	PG_FINALLY();
+	{
+		sst_schedule_end(schedule);
+	}
+	PG_END_TRY();
+	call.io_stats = report->io_stats;
 	sst_call_end(&call);
 }
 
@@ -495,11 +397,11 @@ make_report(FunctionCallInfo fcinfo, const SstReport *limits)
 Datum
 sst_database_report(PG_FUNCTION_ARGS)
 {
-	SstReport	limits;
+	SstReportLimits limits;
 
 	get_limits(fcinfo, &limits);
-	make_report(fcinfo, &limits);
-	return_rows(fcinfo);
+	make_report(fcinfo, &limits, false);
+	return_rows(fcinfo, sst_last_report());
 
 	return (Datum) 0;
 }
@@ -507,7 +409,7 @@ sst_database_report(PG_FUNCTION_ARGS)
 Datum
 sst_last_database_report(PG_FUNCTION_ARGS)
 {
-	return_rows(fcinfo);
+	return_rows(fcinfo, sst_last_report());
 
 	return (Datum) 0;
 }
@@ -515,21 +417,13 @@ sst_last_database_report(PG_FUNCTION_ARGS)
 Datum
 sst_database_report_summary(PG_FUNCTION_ARGS)
 {
-	return form_summary(fcinfo);
-}
-
-/* Let go of the snapshot, and of whatever else a transaction holds. */
-static void
-begin_transaction_anew(void)
-{
-	SPI_commit();
-	EnsurePortalSnapshotExists();
+	return form_summary(fcinfo, sst_last_report());
 }
 
 /*
- * The procedure commits where CALL allows it, before the report begins as
- * well: what others have deferred to the end of a transaction is done then, and
- * cannot make a report of its own in the middle of this one.
+ * The procedure commits where CALL allows it.  It does so before the report begins
+ * as well, so that triggers that were deferred to the end of the transaction run
+ * then, and cannot make a report of their own in the middle of this one.
  */
 Datum
 sst_run_database_report(PG_FUNCTION_ARGS)
@@ -537,18 +431,17 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 	bool		atomic = fcinfo->context == NULL ||
 		!IsA(fcinfo->context, CallContext) ||
 		castNode(CallContext, fcinfo->context)->atomic || IsSubTransaction();
-	SstReport	limits;
+	SstReportLimits limits;
 
 	get_limits(fcinfo, &limits);
 	if (atomic)
-		make_report(fcinfo, &limits);
+		make_report(fcinfo, &limits, false);
 	else
 	{
 		if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
 			elog(ERROR, "SPI_connect failed");
-		begin_transaction_anew();
-		limits.between = begin_transaction_anew;
-		make_report(fcinfo, &limits);
+		commit_and_begin();
+		make_report(fcinfo, &limits, true);
 		if (SPI_finish() != SPI_OK_FINISH)
 			elog(ERROR, "SPI_finish failed");
 	}

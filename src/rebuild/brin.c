@@ -72,7 +72,7 @@ brin_blocks(const SstRebuild *rebuild, const double *counts,
 		ceil(nranges / Max(per_page, 1));
 }
 
-/* The table's size is known, unless there is an obstacle. */
+/* The size of the table is known, or the rebuild is unpredictable. */
 void
 sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel)
 {

@@ -151,7 +151,7 @@ full_page_bytes(const SstBtreeRebuild *state)
 }
 
 /*
- * How far all so far fills new pages, in bytes.  The last page's share is how
+ * How far all so far fills new pages, in bytes.  The last page counts by how
  * near it is to being full by the fillfactor.
  */
 static uint64
@@ -283,17 +283,17 @@ btree_blocks(const SstRebuild *rebuild, const double *counts,
 }
 
 /*
- * Where keys are deduplicated, TIDs of one key can be versions of one row, of
- * which one is left: as long as there are as many TIDs left as keys, no key is
- * taken to vanish.
+ * Where keys are deduplicated, the TIDs of a key can be versions of one row, of
+ * which one is left.  So no key is assumed to vanish as long as as many TIDs are
+ * left as there are keys.
  */
 static void
-btree_keep(const SstRebuild *rebuild, double *counts, double share)
+btree_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 {
 	const SstBtreeRebuild *state = &rebuild->u.btree;
 	double		entries = counts[SST_REBUILT_ENTRIES];
 	double		keys = counts[SST_REBUILT_KEYS];
-	double		kept_keys = Min(keys, entries * share);
+	double		kept_keys = Min(keys, entries * fraction);
 
 	if (state->deduplicate && keys > 0 && entries > keys)
 	{
@@ -303,11 +303,11 @@ btree_keep(const SstRebuild *rebuild, double *counts, double share)
 		double		posting_bytes = counts[SST_REBUILT_BYTES] - key_bytes;
 
 		counts[SST_REBUILT_BYTES] = key_bytes * kept_keys / keys +
-			posting_bytes * (entries * share - kept_keys) / (entries - keys);
+			posting_bytes * (entries * fraction - kept_keys) / (entries - keys);
 	}
 	else
-		counts[SST_REBUILT_BYTES] *= share;
-	counts[SST_REBUILT_ENTRIES] *= share;
+		counts[SST_REBUILT_BYTES] *= fraction;
+	counts[SST_REBUILT_ENTRIES] *= fraction;
 }
 
 void
@@ -317,7 +317,7 @@ sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel)
 
 	rebuild->page = btree_page;
 	rebuild->blocks = btree_blocks;
-	rebuild->scale_entries = btree_keep;
+	rebuild->scale_entries = btree_scale_entries;
 	rebuild->uncertainty = 0.01;
 	rebuild->fillfactor = BTGetFillFactor(rel);
 

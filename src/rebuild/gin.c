@@ -312,10 +312,10 @@ gin_blocks(const SstRebuild *rebuild, const double *counts,
 	double		bytes = counts[SST_REBUILT_BYTES];
 	double		trees = counts[SST_REBUILT_TREES];
 	double		deep = Min(counts[SST_REBUILT_DEEP_TREES], trees);
-	double		flat_share = trees > 0 ? (trees - deep) / trees : 0;
-	double		in_entries = counts[SST_REBUILT_SHORT_TREES] * flat_share;
+	double		flat_fraction = trees > 0 ? (trees - deep) / trees : 0;
+	double		in_entries = counts[SST_REBUILT_SHORT_TREES] * flat_fraction;
 	double		deep_bytes = counts[SST_REBUILT_TREE_BYTES] -
-		counts[SST_REBUILT_LAST_BYTES] * flat_share;
+		counts[SST_REBUILT_LAST_BYTES] * flat_fraction;
 	double		pivot = 24;
 	double		blocks = 1;
 
@@ -330,7 +330,7 @@ gin_blocks(const SstRebuild *rebuild, const double *counts,
 	 * Of trees with one page, those that are short become part of their
 	 * entries.
 	 */
-	bytes += counts[SST_REBUILT_SHORT_BYTES] * flat_share;
+	bytes += counts[SST_REBUILT_SHORT_BYTES] * flat_fraction;
 	blocks += trees - deep - in_entries;
 
 	/* The last page of a tree is half full. */
@@ -356,30 +356,31 @@ gin_blocks(const SstRebuild *rebuild, const double *counts,
 }
 
 /*
- * Keys go with the rows where these were deleted, and all may stay where they were
- * updated, as long as there are as many TIDs as keys.  Nothing tells: the middle.
+ * Keys vanish with rows that were deleted.  Of rows that were updated, all keys may
+ * stay as long as there are as many TIDs as keys.  Which of the two it is cannot be
+ * known, so this takes the middle.
  */
 static void
-gin_keep(const SstRebuild *rebuild, double *counts, double share)
+gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 {
 	double		keys = counts[SST_REBUILT_PIVOTS];
-	double		keys_share = 1;
+	double		keys_fraction = 1;
 	double		list_bytes = Max(counts[SST_REBUILT_BYTES] -
 								 counts[SST_REBUILT_PIVOT_BYTES], 0);
 
 	if (keys > 0)
-		keys_share = (share +
-					  Min(counts[SST_REBUILT_ENTRIES] * share / keys, 1)) / 2;
+		keys_fraction = (fraction +
+						 Min(counts[SST_REBUILT_ENTRIES] * fraction / keys, 1)) / 2;
 
-	counts[SST_REBUILT_PIVOTS] *= keys_share;
-	counts[SST_REBUILT_PIVOT_BYTES] *= keys_share;
+	counts[SST_REBUILT_PIVOTS] *= keys_fraction;
+	counts[SST_REBUILT_PIVOT_BYTES] *= keys_fraction;
 	counts[SST_REBUILT_BYTES] = counts[SST_REBUILT_PIVOT_BYTES] +
-		list_bytes * share;
-	counts[SST_REBUILT_ENTRIES] *= share;
-	counts[SST_REBUILT_TREE_BYTES] *= share;
-	counts[SST_REBUILT_LAST_BYTES] *= share;
-	counts[SST_REBUILT_SHORT_BYTES] *= share;
-	counts[SST_REBUILT_PENDING_BYTES] *= share;
+		list_bytes * fraction;
+	counts[SST_REBUILT_ENTRIES] *= fraction;
+	counts[SST_REBUILT_TREE_BYTES] *= fraction;
+	counts[SST_REBUILT_LAST_BYTES] *= fraction;
+	counts[SST_REBUILT_SHORT_BYTES] *= fraction;
+	counts[SST_REBUILT_PENDING_BYTES] *= fraction;
 }
 
 void
@@ -387,7 +388,7 @@ sst_rebuild_gin_init(SstRebuild *rebuild, Relation rel)
 {
 	rebuild->page = gin_page;
 	rebuild->blocks = gin_blocks;
-	rebuild->scale_entries = gin_keep;
+	rebuild->scale_entries = gin_scale_entries;
 	rebuild->uncertainty = UNCERTAINTY;
 	rebuild->u.gin.nblocks = RelationGetNumberOfBlocks(rel);
 }

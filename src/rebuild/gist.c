@@ -49,7 +49,7 @@
 #define UNCERTAINTY_OF_LINES 0.25
 
 /* Points have a coordinate in common with the one before them, this often. */
-#define SHARE_OF_LINES 0.2
+#define FRACTION_OF_LINES 0.2
 
 /* On a page, a point is a box with both corners the same. */
 #define POINT_TUPLE_BYTES (sizeof(IndexTupleData) + 4 * sizeof(double))
@@ -94,7 +94,7 @@ gist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		}
 	}
 
-	gist->lines = gist->naligned > SHARE_OF_LINES * gist->npoints;
+	gist->lines = gist->naligned > FRACTION_OF_LINES * gist->npoints;
 	rebuild->uncertainty = gist->lines ? UNCERTAINTY_OF_LINES : UNCERTAINTY;
 }
 
@@ -151,8 +151,9 @@ sst_rebuild_gist_init(SstRebuild *rebuild, Relation rel)
 	rebuild->uncertainty = UNCERTAINTY;
 
 	if (!is_sorted(rel))
-		rebuild->obstacle = gettext_noop("built by insertion: how full pages get depends on the data and their order");
+		rebuild->note = gettext_noop("size after a rebuild depends on the data and their order");
 	else if (RelationGetNumberOfAttributes(rel) > 1 ||
 			 rel->rd_opfamily[0] != POINT_GIST_FAM_OID)
-		rebuild->obstacle = gettext_noop("how full pages get depends on the data and how the operator class splits them");
+		rebuild->note = gettext_noop("size after a rebuild depends on the data and how the operator class splits pages");
+	rebuild->unpredictable = rebuild->note != NULL;
 }

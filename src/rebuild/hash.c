@@ -241,27 +241,27 @@ hash_blocks(const SstRebuild *rebuild, const double *counts,
 		Max(ceil(noverflow / (BLCKSZ / 2 * BITS_PER_BYTE)), 1);
 }
 
-/* Each run of equal entries loses as many as others, give or take chance. */
+/* Each run of equal entries loses this fraction of them at random. */
 static void
-hash_keep(const SstRebuild *rebuild, double *counts, double share)
+hash_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 {
 	double		nshort = Max(counts[SST_REBUILT_ENTRIES] -
 							 counts[SST_REBUILT_LONG_RUNS], 0);
 
 	counts[SST_REBUILT_RUN_SQUARES] =
-		share * share * counts[SST_REBUILT_RUN_SQUARES] +
-		share * (1 - share) * nshort;
-	counts[SST_REBUILT_ENTRIES] *= share;
-	counts[SST_REBUILT_LONG_RUNS] *= share;
+		fraction * fraction * counts[SST_REBUILT_RUN_SQUARES] +
+		fraction * (1 - fraction) * nshort;
+	counts[SST_REBUILT_ENTRIES] *= fraction;
+	counts[SST_REBUILT_LONG_RUNS] *= fraction;
 }
 
-/* The table's size is known, unless there is an obstacle. */
+/* The size of the table is known, or the rebuild is unpredictable. */
 void
 sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel)
 {
 	rebuild->page = hash_page;
 	rebuild->blocks = hash_blocks;
-	rebuild->scale_entries = hash_keep;
+	rebuild->scale_entries = hash_scale_entries;
 	rebuild->uncertainty = UNCERTAINTY;
 	rebuild->fillfactor = HashGetFillFactor(rel);
 	rebuild->u.hash.fill = Max(HashGetTargetPageUsage(rel) / (int) ENTRY_SIZE,

@@ -85,10 +85,50 @@ value_offset(Form_pg_attribute att, int offset, const char *data)
 }
 
 /*
+ * Has the i-th column a value in tuples from before it was added?  Else it is null
+ * there.
+ */
+static bool
+has_missing_value(TupleDesc tupdesc, int i)
+{
+	Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+
+	return att->atthasmissing && !att->attisdropped &&
+		tupdesc->constr != NULL && tupdesc->constr->missing != NULL &&
+		tupdesc->constr->missing[i].am_present;
+}
+
+/*
+ * Where a tuple ends when the i-th column's value for older tuples is added at this
+ * end; -1 if the value makes no sense.
+ */
+static int
+add_missing_value(TupleDesc tupdesc, int i, int end)
+{
+	Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+	Datum		missing = tupdesc->constr->missing[i].am_value;
+	const char *value;
+	int			value_len;
+
+	if (att->attbyval)
+		return att_align_nominal(end, att->attalign) + att->attlen;
+
+	value = DatumGetPointer(missing);
+	value_len = value_length(att, value, MaxHeapTupleSize);
+	if (value_len < 0)
+		return -1;
+	if (att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN &&
+		VARATT_CAN_MAKE_SHORT(value))
+		return end + VARATT_CONVERTED_SHORT_SIZE(value);
+
+	return value_offset(att, end, value) + value_len;
+}
+
+/*
  * The length of a tuple when its dropped columns have become nulls, and columns
  * that were added after it have their values (reform_and_rewrite_tuple() in
- * access/heap/heapam_handler.c, heap_form_tuple()).  What makes no sense
- * is taken as it is.
+ * access/heap/heapam_handler.c, heap_form_tuple()).  A tuple that makes no
+ * sense keeps its length.
  */
 static int
 reformed_length(const SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
@@ -133,41 +173,18 @@ reformed_length(const SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
 				return len;
 			offset += value_len;
 			if (att->attisdropped)
-			{
 				new_nulls = true;
-				continue;
-			}
+			else
+				new_len = value_offset(att, new_len, value) + value_len;
 		}
-		else if (att->atthasmissing && !att->attisdropped &&
-				 tupdesc->constr != NULL && tupdesc->constr->missing != NULL &&
-				 tupdesc->constr->missing[i].am_present)
+		else if (has_missing_value(tupdesc, i))
 		{
-			Datum		missing = tupdesc->constr->missing[i].am_value;
-
-			if (att->attbyval)
-			{
-				new_len = att_align_nominal(new_len, att->attalign) +
-					att->attlen;
-				continue;
-			}
-			value = DatumGetPointer(missing);
-			value_len = value_length(att, value, MaxHeapTupleSize);
-			if (value_len < 0)
+			new_len = add_missing_value(tupdesc, i, new_len);
+			if (new_len < 0)
 				return len;
-			if (att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN &&
-				VARATT_CAN_MAKE_SHORT(value))
-			{
-				new_len += VARATT_CONVERTED_SHORT_SIZE(value);
-				continue;
-			}
 		}
 		else
-		{
 			new_nulls = true;
-			continue;
-		}
-
-		new_len = value_offset(att, new_len, value) + value_len;
 	}
 
 	return MAXALIGN(SizeofHeapTupleHeader +

@@ -18,12 +18,20 @@
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 
-#include "relation/refuse.h"
 #include "rebuild/rebuild.h"
+#include "relation/refuse.h"
+
+/* Note why the size after a rebuild cannot be predicted. */
+static void
+set_unpredictable(SstRebuild *rebuild, const char *note)
+{
+	rebuild->unpredictable = true;
+	rebuild->note = note;
+}
 
 /*
- * Find out the size of an index's table.  Whoever locks both locks the table
- * first: the index is locked, so that we must not wait for the table's lock.
+ * Get the size of an index's table.  The index is locked.  Everybody locks the
+ * table before its index, so this must not wait for the lock on the table.
  */
 static void
 estimate_table(SstRebuild *rebuild, Relation index)
@@ -31,26 +39,29 @@ estimate_table(SstRebuild *rebuild, Relation index)
 	Oid			tableoid = index->rd_index->indrelid;
 	Relation	table;
 	BlockNumber nblocks;
-	double		visible_share;
+	double		allvisfrac;
 
 	if (!ConditionalLockRelationOid(tableoid, AccessShareLock))
 	{
-		rebuild->obstacle = gettext_noop("its table is locked");
+		set_unpredictable(rebuild, gettext_noop("size after a rebuild is not known: the table is locked"));
 		return;
 	}
 	table = relation_open(tableoid, NoLock);
 	if (RELATION_IS_OTHER_TEMP(table))
-		rebuild->obstacle = sst_state_note(SST_TARGET_OTHER_TEMP);
+		set_unpredictable(rebuild, sst_state_note(SST_TARGET_OTHER_TEMP));
 	else
 	{
 		rebuild->table_blocks = RelationGetNumberOfBlocks(table);
 		estimate_rel_size(table, NULL, &nblocks, &rebuild->table_tuples,
-						  &visible_share);
+						  &allvisfrac);
 	}
 	relation_close(table, AccessShareLock);
 }
 
-/* Set up for a target that is open. */
+/*
+ * Set up for a target that is open.  An index of an access method that needs the
+ * size of the table takes a lock on that for the time of this call.
+ */
 void
 sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 {
@@ -83,10 +94,12 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 			sst_rebuild_heap_init(rebuild, target->rel);
 			break;
 		case SST_SEQUENCE:
-			rebuild->obstacle = gettext_noop("a sequence has nothing to be rebuilt");
+			set_unpredictable(rebuild,
+							  gettext_noop("a sequence has nothing to be rebuilt"));
 			break;
 		default:
-			rebuild->obstacle = gettext_noop("not known for this access method");
+			set_unpredictable(rebuild,
+							  gettext_noop("size after a rebuild is not known for this access method"));
 			break;
 	}
 }

@@ -106,17 +106,17 @@ struct SstRebuild
 {
 	SstTargetKind kind;
 
-	/* Why it cannot be told how large the new relation is, or NULL */
-	const char *obstacle;
+	/* The size of the new relation cannot be predicted; the note says why. */
+	bool		unpredictable;
 
-	/* What the prediction leaves out, or NULL */
+	/* For people, not translated: what the prediction leaves out; or NULL */
 	const char *note;
 
 	/*
 	 * Add what a page's contents would take.  The page is sound by the rules
 	 * of the kind's own visitor; nothing else is known of what tuples
 	 * contain.  Of a table's page, "kept" has the tuples that are rewritten;
-	 * indexes take no notice of it.  NULL for a kind without a model.
+	 * indexes ignore it.  NULL for a kind without a model.
 	 */
 	void		(*page) (SstRebuild *rebuild, const PageData *page,
 						 BlockNumber blkno, const SstKeptItems *kept,
@@ -124,20 +124,23 @@ struct SstRebuild
 
 	/*
 	 * Blocks of the new relation, from the counts of all pages of the old
-	 * one; these may be estimates.
+	 * one, which may be estimates.  NaN if the counts do not say enough.
 	 */
 	double		(*blocks) (const SstRebuild *rebuild, const double *counts,
 						   const SstMeta *meta);
 
 	/*
-	 * Change the counts to what they would be if only that share of the
-	 * entries had been there: others are for rows that are dead.  NULL where
-	 * a relation's size goes with its entries.
+	 * Change the counts to what they would be if only this fraction (0 to 1)
+	 * of the entries were there.  NULL where the new size is proportional to
+	 * the number of entries.
 	 */
 	void		(*scale_entries) (const SstRebuild *rebuild, double *counts,
-						 double share);
+								  double fraction);
 
-	/* How far blocks() can be off, even when all pages were seen: a fraction */
+	/*
+	 * By which fraction of its result blocks() can be wrong when all pages
+	 * were seen
+	 */
 	double		uncertainty;
 
 	/* Of a hash or BRIN index's table, as the server estimates it */

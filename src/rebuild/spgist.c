@@ -107,7 +107,8 @@ sst_rebuild_spgist_init(SstRebuild *rebuild, Relation rel)
 
 	if (RelationGetNumberOfAttributes(rel) > 1 ||
 		rel->rd_opfamily[0] != QUAD_POINT_FAM_OID)
-		rebuild->obstacle = gettext_noop("built by insertion: how full pages get depends on the data and their order");
+		rebuild->note = gettext_noop("size after a rebuild depends on the data and their order");
 	else if (SpGistGetFillFactor(rel) != SPGIST_DEFAULT_FILLFACTOR)
-		rebuild->obstacle = gettext_noop("how full pages get is known for the default fillfactor only");
+		rebuild->note = gettext_noop("size after a rebuild is known for the default fillfactor only");
+	rebuild->unpredictable = rebuild->note != NULL;
 }

@@ -28,6 +28,7 @@
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
 #include "miscadmin.h"
+#include "storage/lock.h"
 #include "utils/fmgrprotos.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
@@ -278,6 +279,22 @@ name_parent(const SstRelations *list, SstRelation *relation,
 }
 
 /*
+ * Does another session hold a lock on the table as those who build its indexes
+ * do?
+ */
+static bool
+is_locked_for_builds(Oid tableoid)
+{
+	LOCKTAG		tag;
+	int			n;
+
+	SET_LOCKTAG_RELATION(tag, MyDatabaseId, tableoid);
+	(void) GetLockConflicts(&tag, ShareUpdateExclusiveLock, &n);
+
+	return n > 0;
+}
+
+/*
  * List the tables, partitions, materialized views, TOAST tables and indexes of
  * the current database, and the shared catalogs.  The list and its names are
  * allocated in the current memory context.
@@ -312,6 +329,8 @@ sst_list_relations(SstRelations *list)
 			SstRelation *parent = sst_find_relation(list, relation->parent);
 
 			relation->last_vacuum = parent ? parent->last_vacuum : 0;
+			relation->building = !relation->valid &&
+				is_locked_for_builds(relation->parent);
 		}
 	}
 	hash_destroy(schemas);

@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * bloat_estimate.c
- *	  What a bounded number of a relation's blocks tells of all of it
+ *	  Estimate of a relation's bloat from all or some of its blocks
+ *
+ * This is the one estimate of bloat: of a function about one relation and of a
+ * report on many.  It says the same in both if the same blocks were read of a
+ * relation, and of an index's table.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -14,27 +18,32 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "access/itup.h"
 
 #include "report/bloat_estimate.h"
+#include "report/dead_entries.h"
 #include "run/sampling.h"
 
 /* Free space in pages that are in use, and all of those that are not */
-static const SstStatistic free_share =
+static const SstStatistic free_percent =
 {"free", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .plus_pages = true};
 
 /* A hash index counts the pages that are not in use as free space already. */
-static const SstStatistic hash_free_share =
+static const SstStatistic hash_free_percent =
 {"free", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES};
 
-static const SstStatistic dead_tuple_share =
+static const SstStatistic dead_tuple_percent =
 {"dead", SST_RATIO, SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES};
 
-static const SstStatistic kept_share =
-{"kept", SST_RATIO, SST_KEPT_CHAINS, SST_INDEXED_ITEMS};
-
-static const SstStatistic dead_item_share =
+static const SstStatistic dead_item_percent =
 {"dead", SST_RATIO, SST_DEAD_ITEMS, SST_LIVE_ITEMS, .plus_y = true};
+
+/* Of what a table's indexes point to, what an index build would find */
+static const SstStatistic kept_percent =
+{"kept", SST_RATIO, SST_KEPT_CHAINS, SST_INDEXED_ITEMS};
+static const SstStatistic indexed_items =
+{"indexed", SST_TOTAL, SST_INDEXED_ITEMS, 0, MaxHeapTuplesPerPage};
 
 /* What is needed to know how large a rebuilt relation will be */
 typedef struct RebuiltSize
@@ -52,9 +61,8 @@ rebuilt_blocks(const void *arg, const double *sums)
 }
 
 /*
- * The size of a hash index does not follow the number of its entries but in
- * steps.  So the interval must have what it would be for as few, and for as many,
- * as there can be.
+ * The size of a hash index grows in steps, not with each entry.  So the interval
+ * must include the sizes for the fewest and for the most entries that there can be.
  */
 static void
 widen_by_steps(const RebuiltSize *size, const SstPageSample *sample,
@@ -98,58 +106,148 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 	return result;
 }
 
-/*
- * Read a sample of nsample blocks of the target, or all if it has no more.
- *
- * False if a limit (NULL for none) ended the scan: then nothing is known but
- * nread, and the report.
- */
-bool
-sst_estimate_bloat(const SstTarget *target, BlockNumber nsample, uint32 seed,
-			SstLimits *limits, SstBloatEstimate *measurement)
+/* The estimate of a relation of which only the size is known */
+void
+sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 {
 	static const SstEstimate unknown = {NAN, NAN, NAN};
+
+	memset(estimate, 0, sizeof(SstBloatEstimate));
+	estimate->nblocks = nblocks;
+	estimate->free_percent = unknown;
+	estimate->dead_percent = unknown;
+	estimate->rebuilt_blocks = unknown;
+	estimate->kept_percent = unknown;
+	estimate->indexed_items = NAN;
+	estimate->first_corrupt = InvalidBlockNumber;
+}
+
+/* Estimate what a table's indexes keep of what they point to. */
+void
+sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
+{
+	estimate->kept_percent = sst_estimate(&kept_percent, sample);
+	estimate->indexed_items = sst_estimate(&indexed_items, sample).value;
+}
+
+/* Predict the size after a rebuild, by the sample and, of an index, its table. */
+static void
+predict(const SstTarget *target, const SstRebuild *rebuild,
+		const SstMeta *meta, const SstPageSample *sample,
+		const SstIndexTable *table, SstSampling *sampling,
+		SstBloatEstimate *estimate)
+{
+	SstEstimate *rebuilt = &estimate->rebuilt_blocks;
+
+	estimate->note = rebuild->note;
+	if (rebuild->unpredictable)
+		return;
+
+	*rebuilt = estimate_rebuilt(rebuild, meta, sample);
+	if (isnan(rebuilt->value))
+	{
+		rebuilt->low = rebuilt->high = NAN;
+		if (estimate->note == NULL)
+			estimate->note = gettext_noop("no items were read from which to predict the size after a rebuild");
+		return;
+	}
+	if (isnan(rebuilt->low))
+		rebuilt->low = 0;
+	if (isnan(rebuilt->high))
+		rebuilt->high = INFINITY;
+
+	if (table != NULL)
+	{
+		double		counts[SST_NCOUNTS];
+		SstIndexModel model = {target, rebuild, meta, counts};
+
+		sst_sample_sums(sample, 1, counts);
+		sst_leave_out_dead_entries(&model, table, sampling, estimate);
+	}
+
+	/* The last page of a level or two may be there or not. */
+	rebuilt->value = rint(rebuilt->value);
+	rebuilt->low = Max(Min(rint(rebuilt->low), rebuilt->value - 1), 0);
+	rebuilt->high = Max(rint(rebuilt->high), rebuilt->value + 1);
+}
+
+/*
+ * Estimate the bloat of a target, from all of its blocks or a sample.  table is
+ * that of an index, else NULL.
+ *
+ * Returns false if a limit ended the scan: then only nblocks and nread are set.
+ */
+bool
+sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
+				   SstSampling *sampling, SstBloatEstimate *estimate)
+{
 	SstPageSample sample;
 	SstScanResult result;
 	SstRebuild	rebuild;
 	bool		complete;
 
-	memset(measurement, 0, sizeof(SstBloatEstimate));
-	measurement->nblocks = target->nblocks;
-	measurement->free_share = unknown;
-	measurement->dead_share = unknown;
-	measurement->rebuilt_blocks = unknown;
-	measurement->kept_share = unknown;
-
+	sst_bloat_estimate_init(estimate, target->nblocks);
 	sst_rebuild_init(&rebuild, target);
-	measurement->obstacle = rebuild.obstacle;
-
-	complete = sst_sample_scan(target, nsample, seed,
-							   rebuild.obstacle ? NULL : &rebuild, limits,
-							   &sample, &result);
-	measurement->nread = result.nvisited;
-	measurement->io_stats = result.io_stats;
+	complete = sst_sample_scan(target, sampling->nblocks, sampling->seed,
+							   rebuild.unpredictable ? NULL : &rebuild,
+							   sampling->limits, &sample, &result);
+	estimate->nread = result.nvisited;
+	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
 	if (complete)
 	{
-		const SstStatistic *free = target->kind == SST_HASH ?
-			&hash_free_share : &free_share;
-		const SstStatistic *dead = (target->kind & SST_TABLE) != 0 ?
-			&dead_tuple_share : &dead_item_share;
-
-		measurement->exact = sst_sample_is_exact(&sample);
-		measurement->counters = result.counters;
-		measurement->meta = result.meta;
-		measurement->free_share = sst_estimate(free, &sample);
-		measurement->dead_share = sst_estimate(dead, &sample);
+		estimate->exact = sst_sample_is_exact(&sample);
+		estimate->ncorrupt = result.counters.n[SST_CORRUPT_PAGES];
+		estimate->first_corrupt = result.counters.first_corrupt;
+		estimate->free_percent = sst_estimate(target->kind == SST_HASH ?
+											  &hash_free_percent : &free_percent,
+											  &sample);
+		estimate->dead_percent = sst_estimate((target->kind & SST_TABLE) != 0 ?
+											  &dead_tuple_percent :
+											  &dead_item_percent, &sample);
 		if (target->kind == SST_HEAP)
-			measurement->kept_share = sst_estimate(&kept_share, &sample);
-		if (rebuild.obstacle == NULL)
-			measurement->rebuilt_blocks = estimate_rebuilt(&rebuild,
-														   &result.meta,
-														   &sample);
-		measurement->note = rebuild.note;
+			sst_estimate_kept_items(&sample, estimate);
+		predict(target, &rebuild, &result.meta, &sample, table, sampling,
+				estimate);
 	}
 	sst_page_sample_free(&sample);
 
 	return complete;
+}
+
+/*
+ * All that is to be said of an estimate in words, translated, in the current
+ * memory context; or NULL
+ */
+const char *
+sst_bloat_note(const SstBloatEstimate *estimate)
+{
+	if (estimate->ncorrupt > 0)
+		return psprintf(ngettext("%u corrupt page among those read, the first is block %u",
+								 "%u corrupt pages among those read, the first is block %u",
+								 estimate->ncorrupt),
+						estimate->ncorrupt, estimate->first_corrupt);
+
+	return estimate->note != NULL ? _(estimate->note) : NULL;
+}
+
+/*
+ * Bytes that a rebuild gives back.  The value is 0 where the present size is
+ * within the ends of the predicted one, or below.
+ */
+SstEstimate
+sst_reclaimable_bytes(const SstBloatEstimate *estimate)
+{
+	const SstEstimate *rebuilt = &estimate->rebuilt_blocks;
+	double		nblocks = estimate->nblocks;
+	SstEstimate result = {NAN, NAN, NAN};
+
+	if (isnan(rebuilt->value))
+		return result;
+
+	result.low = Max(nblocks - rebuilt->high, 0) * BLCKSZ;
+	result.high = Max(nblocks - rebuilt->low, 0) * BLCKSZ;
+	result.value = nblocks <= rebuilt->high ? 0 :
+		(nblocks - rebuilt->value) * BLCKSZ;
+
+	return result;
 }

@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * schedule.c
- *	  Measuring many relations within limits that hold for all together
+ *	  Which relation of a report to read next, and how many blocks of it
  *
- * First a small sample of every relation, the largest first, so that there is
- * a number for each.  Then a larger one of those whose free or dead
- * share is not known to the margin; how large follows from the spread that the
- * first one showed.  Then what is left goes where it is least known how many
- * bytes a rebuild gives back.  A relation that somebody has locked is tried once
- * more at the end; for those a share is held back.
+ * First a small sample is read of every relation, the largest first, so that there
+ * is a number for each.  Then a larger one is read of those whose free or dead
+ * space is not known to the margin.  Its size follows from the spread that the
+ * first one showed.  Then what is left of the limits goes where it is least known
+ * how many bytes a rebuild gives back.  A relation that another session has locked
+ * is tried once more at the end.  Blocks for these are held back until then.
  *
- * Before each measurement the blocks are cut to what is left of bytes and time.
- * The limits are given to the scan as well.
+ * A table is read before its indexes, as their estimates need what is known of its
+ * dead rows.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -27,18 +27,17 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "compat/catalog.h"
-#include "report/try_estimate.h"
-#include "run/progress.h"
+#include "report/reader.h"
 #include "report/schedule.h"
+#include "run/progress.h"
 #include "stats/sizing.h"
 
 /* Blocks of a relation's first sample */
-#define MIN_SHARE 8
-#define MAX_SHARE 64
+#define MIN_FIRST_BLOCKS 8
+#define MAX_FIRST_BLOCKS 64
 
-/* A relation of so many times that is read as a whole: neighbours are read at once. */
-#define WHOLE_SHARES 2
+/* A relation of up to so many first samples is read as a whole. */
+#define WHOLE_SAMPLES 2
 
 /* Growth when nothing is known of the spread, and in the last pass */
 #define GROWTH 4
@@ -49,414 +48,398 @@
 /* An interval narrower than this part of the database's bytes is left alone. */
 #define NARROW 0.001
 
-static const char reason_locked[] =
-gettext_noop("locked by another session");
-static const char reason_budget[] =
-gettext_noop("not read: the budget of bytes was spent");
-static const char reason_time[] =
-gettext_noop("not read: the time was up");
+/* One after the other */
+typedef enum SchedulePass
+{
+	PASS_FIRST_SAMPLES,
+	PASS_MARGIN,				/* what is not known to the margin */
+	PASS_GAIN,					/* where reclaimable bytes are least known */
+	PASS_LOCKED,				/* what was locked before */
+	PASS_DONE
+} SchedulePass;
 
-/* A run in progress */
-typedef struct Run
+struct SstSchedule
 {
 	SstReport  *report;
+	MemoryContext context;		/* of all this */
+	SstReportReader reader;
 	SstReportEntry **order;		/* the largest first */
-	MemoryContext scratch;
-	instr_time	deadline;
+	uint64		first_blocks;	/* of a first sample */
+	double		narrow;			/* in the pass for gains: bytes */
 
-	/* What one relation and one block take, in seconds, as far as seen */
-	double		relation_cost;
-	double		block_cost;
+	/* The pass, and the entry whose turn it is */
+	SchedulePass pass;
+	int			next;
+	int			nsamples;		/* of this entry, in this pass */
+};
 
-	int			nlocked;
-	uint64		share;			/* blocks of a first sample */
-	SstReportEnd cut_by;		/* what cut the last request for blocks */
-} Run;
-
-static double
-seconds_since(instr_time start)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, start);
-
-	return INSTR_TIME_GET_DOUBLE(now);
-}
-
-/* Keep what a measurement found. */
+/* There are to be so many blocks in a first sample. */
 static void
-store_result(SstReportEntry *entry, const SstBloatEstimate *measurement)
+set_first_blocks(SstSchedule *schedule, uint64 nblocks)
 {
-	entry->method = measurement->exact ? SST_REPORT_EXACT : SST_REPORT_SAMPLED;
-	entry->nblocks = measurement->nblocks;
-	entry->nsampled = measurement->nread;
-	entry->free_share = measurement->free_share;
-	entry->dead_share = measurement->dead_share;
-	entry->rebuilt_blocks = measurement->rebuilt_blocks;
-	entry->obstacle = measurement->obstacle;
-	entry->note = measurement->note;
-	entry->kept_share = measurement->kept_share;
-	entry->ncorrupt = measurement->counters.n[SST_CORRUPT_PAGES];
-	entry->first_corrupt = measurement->counters.first_corrupt;
-	entry->settled = measurement->exact;
-	entry->reason = NULL;
-}
-
-/*
- * Learn what relations and blocks take: of the difference between what was
- * expected and what it took, each gets the part that it was thought to have.
- */
-static void
-learn_cost(Run *run, uint64 nblocks, double seconds)
-{
-	double		blocks = nblocks * run->block_cost;
-	double		expected = run->relation_cost + blocks;
-	double		off = 0.3 * Min(Max(seconds / expected, 0.1), 10) - 0.3;
-
-	run->relation_cost *= 1 + off * run->relation_cost / expected;
-	run->block_cost *= 1 + off * blocks / expected;
-}
-
-/* A limit kept something from being read.  The first one ended the report. */
-static void
-report_cut(Run *run, SstReportEnd limit)
-{
-	run->cut_by = limit;
-	if (run->report->limited_by == SST_REPORT_COMPLETE)
-		run->report->limited_by = limit;
-}
-
-static const char *
-cut_reason(const Run *run)
-{
-	return _(run->cut_by == SST_REPORT_BUDGET ? reason_budget : reason_time);
-}
-
-/* Read a sample of nblocks of a relation, if that can be; keep what it shows. */
-static void
-measure(Run *run, SstReportEntry *entry, BlockNumber nblocks)
-{
-	SstReport  *report = run->report;
-	SstEstimateRequest *attempt = MemoryContextAllocZero(run->scratch, sizeof(SstEstimateRequest));
-	int64		bytes_left = Max(report->budget - report->bytes_read, 0);
-	uint64		nread;
-	instr_time	start;
-
-	attempt->relid = entry->relid;
-	attempt->tableoid = entry->tableoid;
-	attempt->nblocks = nblocks;
-	attempt->seed = report->seed + entry->relid;
-	attempt->limits.deadline = run->deadline;
-	attempt->limits.bytes_left = bytes_left;
-	attempt->limits.max_rate = report->max_rate;
-
-	INSTR_TIME_SET_CURRENT(start);
-	sst_try_estimate(attempt, run->scratch);
-	sst_io_stats_merge(&report->streams, &attempt->measurement.io_stats);
-
-	/* After an error, only the limits may know what was read. */
-	nread = Max(attempt->measurement.nread,
-				(bytes_left - attempt->limits.bytes_left) / BLCKSZ);
-	entry->nread += nread;
-	report->bytes_read += nread * BLCKSZ;
-	if (nread > 0)
-		learn_cost(run, nread, seconds_since(start));
-
-	entry->locked = attempt->locked;
-	if (attempt->measured)
-		store_result(entry, &attempt->measurement);
-	else
-	{
-		/* What is known from an older sample stays. */
-		entry->settled = true;
-		if (attempt->locked && entry->method == SST_REPORT_SKIPPED)
-		{
-			entry->reason = _(reason_locked);
-			run->nlocked++;
-		}
-		else if (attempt->reason != NULL)
-			entry->reason = MemoryContextStrdup(report->context, _(attempt->reason));
-		else if (attempt->limits.reached)
-		{
-			report_cut(run, report->budget - report->bytes_read < BLCKSZ ?
-					   SST_REPORT_BUDGET : SST_REPORT_TIME);
-			if (entry->method == SST_REPORT_SKIPPED)
-				entry->reason = cut_reason(run);
-		}
-	}
-
-	MemoryContextReset(run->scratch);
-	if (report->between != NULL)
-		report->between();
-	CHECK_FOR_INTERRUPTS();
-}
-
-static double
-seconds_left(const Run *run)
-{
-	return run->report->max_seconds - seconds_since(run->report->start);
-}
-
-/*
- * How many of the wanted blocks do the limits allow, when nreserved are to be
- * held back for others?
- */
-static uint64
-allowed(Run *run, uint64 wanted, uint64 nreserved)
-{
-	const SstReport *report = run->report;
-	int64		left = (report->budget - report->bytes_read) / BLCKSZ - nreserved;
-	double		block = run->block_cost;
-	double		seconds = seconds_left(run) - run->relation_cost - nreserved * block;
-
-	if (report->max_rate > 0)
-		block = Max(block, (double) BLCKSZ / report->max_rate);
-	if (left < (int64) wanted)
-	{
-		report_cut(run, SST_REPORT_BUDGET);
-		wanted = Max(left, 0);
-	}
-	if (seconds < wanted * block)
-	{
-		report_cut(run, SST_REPORT_TIME);
-		wanted = seconds <= 0 ? 0 : (uint64) (seconds / block);
-	}
-
-	return wanted;
+	schedule->first_blocks = nblocks;
+	schedule->reader.blocks_each = nblocks;
 }
 
 static void
 take_as_empty(SstReportEntry *entry)
 {
 	static const SstEstimate zero = {0, 0, 0};
-	static const SstEstimate unknown = {NAN, NAN, NAN};
 
-	entry->method = SST_REPORT_EXACT;
-	entry->free_share = entry->dead_share = unknown;
-	entry->rebuilt_blocks = zero;
+	entry->measured = SST_EXACT;
+	entry->estimate.exact = true;
+	entry->estimate.rebuilt_blocks = zero;
 	entry->settled = true;
 }
 
-/* The first sample of a relation */
-static void
-measure_first(Run *run, SstReportEntry *entry)
+/* Read the first sample of a relation; false if the limits do not allow it. */
+static bool
+read_first_sample(SstSchedule *schedule, SstReportEntry *entry)
 {
-	/* What has no file takes no block, but a look. */
-	uint64		wanted = entry->fileless ? 1 :
-		entry->nblocks <= WHOLE_SHARES * run->share ? entry->nblocks : run->share;
-	uint64		nblocks = allowed(run, wanted, run->nlocked * run->share);
+	uint64		wanted = schedule->first_blocks;
+	uint64		nblocks;
 
-	if (nblocks > 0)
-		measure(run, entry, nblocks);
-	else
+	/* What has no file is opened, for the error. */
+	if (entry->fileless)
+		wanted = 1;
+	else if (entry->estimate.nblocks <= WHOLE_SAMPLES * wanted)
+		wanted = entry->estimate.nblocks;
+
+	nblocks = sst_reader_allowed(&schedule->reader, wanted);
+	if (nblocks == 0)
 	{
-		entry->settled = true;
-		entry->reason = cut_reason(run);
+		sst_reader_skip(&schedule->reader, entry);
+		return false;
 	}
+	sst_reader_read(&schedule->reader, entry, nblocks);
+	return true;
 }
 
-static void
-first_pass(Run *run)
+/*
+ * The first samples, up to the next that is read; false if there is none.  The other
+ * passes work alike.
+ */
+static bool
+next_first_sample(SstSchedule *schedule)
 {
-	int			n = run->report->nentries;
+	int			n = schedule->report->relations.n;
 
-	for (int i = 0; i < n; i++)
+	while (schedule->next < n)
 	{
-		SstReportEntry *entry = run->order[i];
+		SstReportEntry *entry = schedule->order[schedule->next];
+		double		seconds_each = schedule->reader.relation_cost +
+			schedule->first_blocks * schedule->reader.block_cost;
 
-		sst_progress_relations(i);
-		if (entry->reason != NULL)
+		sst_progress_relations(schedule->next);
+		if (entry->skipped == SST_SKIP_REFUSED)
 			entry->settled = true;
-		else if (entry->nblocks == 0 && !entry->fileless)
+		else if (entry->estimate.nblocks == 0 && !entry->fileless)
 			take_as_empty(entry);
 		else
 		{
 			/* Rather a small sample of all than none of some */
-			if ((n - i) * (run->relation_cost + run->share * run->block_cost) >
-				seconds_left(run) / 2)
-				run->share = MIN_SHARE;
-			measure_first(run, entry);
+			if ((n - schedule->next) * seconds_each >
+				sst_reader_seconds_left(&schedule->reader) / 2)
+				set_first_blocks(schedule, MIN_FIRST_BLOCKS);
+			if (read_first_sample(schedule, entry))
+			{
+				schedule->next++;
+				return true;
+			}
 		}
+		schedule->next++;
 	}
+	sst_progress_relations(n);
+
+	return false;
 }
 
 /* Take a larger sample, as far as the limits allow; false if they do not. */
 static bool
-enlarge(Run *run, SstReportEntry *entry, double factor)
+enlarge(SstSchedule *schedule, SstReportEntry *entry, double factor)
 {
-	uint64		wanted = sst_larger_sample(entry->nblocks, entry->nsampled,
-										   factor);
-	uint64		nblocks = allowed(run, wanted, run->nlocked * run->share);
+	uint64		wanted = sst_larger_sample(entry->estimate.nblocks,
+										   entry->estimate.nread, factor);
+	uint64		nblocks = sst_reader_allowed(&schedule->reader, wanted);
 
-	if (nblocks < wanted && nblocks < entry->nsampled * SST_MIN_GROWTH)
+	if (nblocks < wanted && nblocks < entry->estimate.nread * SST_MIN_GROWTH)
 		return false;
-	measure(run, entry, nblocks);
+	sst_reader_read(&schedule->reader, entry, nblocks);
 	return true;
 }
 
-static void
-second_pass(Run *run)
+/*
+ * More has been read of an index's table since the index was, and that can tell
+ * better how many of the index's entries are needed.
+ */
+static bool
+is_stale(const SstReportEntry *entry, double margin)
 {
-	double		margin = run->report->margin;
+	return entry->table != NULL && entry->measured != SST_SKIPPED &&
+		entry->table->estimate.nread > entry->table_nread &&
+		sst_margin(&entry->estimate.kept_percent) > margin;
+}
 
-	for (int i = 0; i < run->report->nentries; i++)
+/* Read what the margin asks for of an entry; false if it is nothing more. */
+static bool
+read_for_margin(SstSchedule *schedule, SstReportEntry *entry)
+{
+	double		margin = schedule->report->limits.margin;
+	uint64		nread = entry->estimate.nread;
+	double		half;
+
+	if (entry->settled)
 	{
-		SstReportEntry *entry = run->order[i];
-
-		for (int round = 0; round < MAX_ROUNDS && !entry->settled; round++)
-		{
-			double		half = Max(sst_margin(&entry->free_share),
-								   sst_margin(&entry->dead_share));
-
-			if (half <= margin)
-				break;
-			if (!enlarge(run, entry, sst_sample_growth(half, margin, GROWTH)))
-				break;
-		}
+		if (!is_stale(entry, margin) || schedule->nsamples++ > 0 ||
+			sst_reader_allowed(&schedule->reader, nread) < nread)
+			return false;
+		sst_reader_read(&schedule->reader, entry, nread);
+		return true;
 	}
+
+	half = Max(sst_margin(&entry->estimate.free_percent),
+			   sst_margin(&entry->estimate.dead_percent));
+	if (half <= margin || schedule->nsamples++ >= MAX_ROUNDS)
+		return false;
+
+	return enlarge(schedule, entry, sst_sample_growth(half, margin, GROWTH));
+}
+
+static bool
+next_for_margin(SstSchedule *schedule)
+{
+	while (schedule->next < schedule->report->relations.n)
+	{
+		if (read_for_margin(schedule, schedule->order[schedule->next]))
+			return true;
+		schedule->next++;
+		schedule->nsamples = 0;
+	}
+	return false;
 }
 
 /*
- * By how many bytes the ends of the interval of those that a rebuild gives back
- * differ.  What does not become smaller gives none back.
+ * By how many bytes the ends of the interval of reclaimable bytes differ.  What
+ * does not become smaller gives none back.
  */
 static double
 gain_width(const SstReportEntry *entry)
 {
-	const SstEstimate *rebuilt = &entry->rebuilt_blocks;
+	const SstEstimate *rebuilt = &entry->estimate.rebuilt_blocks;
+	double		nblocks = entry->estimate.nblocks;
 
 	if (entry->settled || isnan(rebuilt->value))
 		return 0;
-	if (isnan(rebuilt->low) || isnan(rebuilt->high))
-		return (double) entry->nblocks * BLCKSZ;
 
-	return (Min(rebuilt->high, entry->nblocks) -
-			Min(rebuilt->low, entry->nblocks)) * BLCKSZ;
+	return (Min(rebuilt->high, nblocks) - Min(rebuilt->low, nblocks)) * BLCKSZ;
 }
 
-static void
-last_pass(Run *run)
+static bool
+next_for_gain(SstSchedule *schedule)
 {
-	const SstReport *report = run->report;
-	double		narrow = 0;
-
-	for (int i = 0; i < report->nentries; i++)
-		narrow += (double) report->entries[i].nblocks * BLCKSZ * NARROW;
-
 	for (;;)
 	{
 		SstReportEntry *widest = NULL;
-		double		width = narrow;
-		double		before;
+		double		width = schedule->narrow;
 
 		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < report->nentries; i++)
+		for (int i = 0; i < schedule->report->relations.n; i++)
 		{
-			before = gain_width(run->order[i]);
-			if (before > width)
+			double		gain = gain_width(schedule->order[i]);
+
+			if (gain > width)
 			{
-				widest = run->order[i];
-				width = before;
+				widest = schedule->order[i];
+				width = gain;
 			}
 		}
 		if (widest == NULL)
-			break;
+			return false;
 
-		/*
-		 * Where more blocks do not tell more, the rule is what is not
-		 * certain.
-		 */
-		if (!enlarge(run, widest, GROWTH) || gain_width(widest) > 0.9 * width)
-			widest->settled = true;
+		if (enlarge(schedule, widest, GROWTH))
+		{
+			/* What is uncertain is the model, if more blocks do not help. */
+			if (gain_width(widest) > 0.9 * width)
+				widest->settled = true;
+			return true;
+		}
+		widest->settled = true;
 	}
 }
 
-/* Once more, for those that were locked by others. */
-static void
-try_locked_again(Run *run)
+/* Once more, those that were locked by others */
+static bool
+next_locked(SstSchedule *schedule)
 {
-	for (int i = 0; i < run->report->nentries && run->nlocked > 0; i++)
+	while (schedule->next < schedule->report->relations.n &&
+		   schedule->reader.nlocked > 0)
 	{
-		SstReportEntry *entry = run->order[i];
+		SstReportEntry *entry = schedule->order[schedule->next++];
 
-		if (entry->locked && entry->method == SST_REPORT_SKIPPED)
+		if (entry->skipped == SST_SKIP_LOCKED &&
+			entry->measured == SST_SKIPPED)
 		{
-			run->nlocked--;
-			measure_first(run, entry);
+			schedule->reader.nlocked--;
+			if (read_first_sample(schedule, entry))
+				return true;
 		}
 	}
+	return false;
 }
 
-/* The largest first; then by OID, so that the order is one */
-static int
-compare_entries(const void *a, const void *b)
+/* An entry, and how many blocks its place in the order is by */
+typedef struct Place
 {
-	const SstReportEntry *left = *(SstReportEntry *const *) a;
-	const SstReportEntry *right = *(SstReportEntry *const *) b;
+	SstReportEntry *entry;
+	uint64		nblocks;
+} Place;
+
+/* The largest first, a table before its indexes; then by OID */
+static int
+compare_places(const void *a, const void *b)
+{
+	const Place *left = a;
+	const Place *right = b;
+	bool		left_is_index = OidIsValid(left->entry->tableoid);
+	bool		right_is_index = OidIsValid(right->entry->tableoid);
 
 	if (left->nblocks != right->nblocks)
 		return left->nblocks < right->nblocks ? 1 : -1;
-	return (left->relid > right->relid) - (left->relid < right->relid);
+	if (left_is_index != right_is_index)
+		return left_is_index ? 1 : -1;
+	return (left->entry->relid > right->entry->relid) -
+		(left->entry->relid < right->entry->relid);
 }
 
 /*
- * Measure the entries.  Should an error or a cancellation end that, the entries
- * keep what was found until then.
+ * The order in which entries are read, in the given context.  A table has the place
+ * of its largest index, if that is larger.
  */
-void
-sst_report_run(SstReport *report)
+static SstReportEntry **
+order_entries(const SstReport *report, MemoryContext context)
 {
-	Run			run = {.report = report, .relation_cost = 0.001,
-	.block_cost = 0.00005};
+	int			n = report->relations.n;
+	SstReportEntry **order = MemoryContextAllocHuge(context,
+													sizeof(SstReportEntry *) * (n + 1));
+	Place	   *places = MemoryContextAllocHuge(context,
+												sizeof(Place) * (n + 1));
+
+	for (int i = 0; i < n; i++)
+	{
+		places[i].entry = &report->entries[i];
+		places[i].nblocks = report->entries[i].estimate.nblocks;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		const SstReportEntry *entry = &report->entries[i];
+
+		if (entry->table != NULL)
+		{
+			Place	   *table = &places[entry->table - report->entries];
+
+			table->nblocks = Max(table->nblocks, entry->estimate.nblocks);
+		}
+	}
+	qsort(places, n, sizeof(Place), compare_places);
+	for (int i = 0; i < n; i++)
+		order[i] = places[i].entry;
+	pfree(places);
+
+	return order;
+}
+
+/*
+ * Begin to read the relations of a report.  The schedule's memory is in the
+ * report's context, and survives the end of a transaction.
+ */
+SstSchedule *
+sst_schedule_begin(SstReport *report)
+{
+	MemoryContext context = AllocSetContextCreate(report->context,
+												  "streamstat schedule",
+												  ALLOCSET_DEFAULT_SIZES);
+	SstSchedule *schedule = MemoryContextAllocZero(context,
+												   sizeof(SstSchedule));
 	int			nonempty = 0;
 	int64		nblocks = 0;
+	int64		first_blocks;
+
+	schedule->report = report;
+	schedule->context = context;
+	schedule->order = order_entries(report, context);
+	sst_reader_init(&schedule->reader, report, context);
+	for (int i = 0; i < report->relations.n; i++)
+	{
+		nblocks += report->entries[i].estimate.nblocks;
+		if (report->entries[i].estimate.nblocks > 0)
+			nonempty++;
+	}
+	first_blocks = report->limits.budget / BLCKSZ / 4 / Max(nonempty, 1);
+	set_first_blocks(schedule, Min(Max(first_blocks, MIN_FIRST_BLOCKS),
+								   MAX_FIRST_BLOCKS));
 
 	report->ended_by = SST_REPORT_CANCELED;
 	report->limited_by = SST_REPORT_COMPLETE;
-	run.scratch = AllocSetContextCreate(report->context, "streamstat measurement",
-										ALLOCSET_DEFAULT_SIZES);
-	run.order = MemoryContextAllocHuge(report->context,
-									   sizeof(SstReportEntry *) * (report->nentries + 1));
-	for (int i = 0; i < report->nentries; i++)
-	{
-		static const SstEstimate unknown = {NAN, NAN, NAN};
-		SstReportEntry *entry = &report->entries[i];
-
-		run.order[i] = entry;
-		entry->free_share = entry->dead_share = entry->rebuilt_blocks = unknown;
-		entry->kept_share = unknown;
-		entry->first_corrupt = InvalidBlockNumber;
-		nblocks += entry->nblocks;
-		if (entry->nblocks > 0)
-			nonempty++;
-	}
-	qsort(run.order, report->nentries, sizeof(SstReportEntry *), compare_entries);
-
-	run.deadline = sst_time_after(report->start, report->max_seconds);
-	run.share = report->budget / BLCKSZ / 4 / Max(nonempty, 1);
-	run.share = Min(Max(run.share, MIN_SHARE), MAX_SHARE);
-
-	sst_progress_totals(report->nentries, Min(report->budget, nblocks * BLCKSZ));
+	sst_progress_totals(report->relations.n,
+						Min(report->limits.budget, nblocks * BLCKSZ));
 	sst_progress_phase(SST_PHASE_FIRST_SAMPLES);
-	PG_TRY();
-	{
-		first_pass(&run);
-		sst_progress_relations(report->nentries);
-		sst_progress_phase(SST_PHASE_MEASURING);
-		second_pass(&run);
-		last_pass(&run);
-		sst_progress_phase(SST_PHASE_FINISHING);
-		try_locked_again(&run);
-	}
-	PG_FINALLY();
-	{
-		/* The report's context stays with the session. */
-		MemoryContextDelete(run.scratch);
-		pfree(run.order);
-	}
-	PG_END_TRY();
 
+	return schedule;
+}
+
+static void
+begin_pass(SstSchedule *schedule, SchedulePass pass)
+{
+	const SstReport *report = schedule->report;
+
+	schedule->pass = pass;
+	schedule->next = 0;
+	schedule->nsamples = 0;
+	if (pass == PASS_MARGIN)
+		sst_progress_phase(SST_PHASE_MEASURING);
+	else if (pass == PASS_LOCKED)
+		sst_progress_phase(SST_PHASE_FINISHING);
+	else if (pass == PASS_GAIN)
+	{
+		schedule->narrow = 0;
+		for (int i = 0; i < report->relations.n; i++)
+			schedule->narrow += (double) report->entries[i].estimate.nblocks *
+				BLCKSZ * NARROW;
+	}
+}
+
+/*
+ * Read one sample of one relation, or find that no more is to be read: then false.
+ * In between nothing is locked, and the caller can end the transaction.  After an
+ * error, entries keep what was found before.
+ */
+bool
+sst_schedule_next(SstSchedule *schedule)
+{
+	static bool (*const next[]) (SstSchedule *schedule) = {
+		[PASS_FIRST_SAMPLES] = next_first_sample,
+		[PASS_MARGIN] = next_for_margin,
+		[PASS_GAIN] = next_for_gain,
+		[PASS_LOCKED] = next_locked
+	};
+	SstReport  *report = schedule->report;
+
+	CHECK_FOR_INTERRUPTS();
+	while (schedule->pass != PASS_DONE)
+	{
+		if (next[schedule->pass] (schedule))
+			return true;
+		begin_pass(schedule, schedule->pass + 1);
+	}
 	report->ended_by = report->limited_by;
-	report->elapsed_ms = seconds_since(report->start) * 1000;
+	report->elapsed_ms = sst_seconds_since(report->start) * 1000;
+
+	return false;
+}
+
+/* Free a schedule, at its end or after an error. */
+void
+sst_schedule_end(SstSchedule *schedule)
+{
+	MemoryContextDelete(schedule->context);
 }

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * try_estimate.c
- *	  Measuring a relation that may not let itself be measured
+ *	  Estimating the bloat of a relation that may be locked, or damaged
  *
- * The relation is not waited for.  It is locked and read in a subtransaction,
- * whose error is that relation's reason and nobody else's.
+ * No lock is waited for.  The relation is locked and read in a subtransaction, so
+ * that an error becomes a note about that relation, and the caller goes on.
  *
  * On a standby a conflict with recovery ends a session that is in a
- * subtransaction.  Such conflicts are normal there, so that an attempt has none,
- * and any error is the whole call's.
+ * subtransaction.  Such conflicts are normal there.  So no subtransaction begins,
+ * and an error ends the whole call.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -29,31 +29,31 @@
 #include "run/subtransaction.h"
 
 /*
- * Lock and open, an index behind its table, and never wait.  NULL if that
- * cannot be; then no lock is held.
+ * Lock and open a relation, an index after its table, without waiting.  Returns
+ * NULL and sets the outcome if that is not possible; then no lock is held.
  */
 static Relation
-open_entry(SstEstimateRequest *attempt)
+open_unless_locked(SstEstimateTry *attempt)
 {
 	Oid			relid = attempt->relid;
-	Oid			tableoid = attempt->tableoid;
+	Oid			tableoid = attempt->table.relid;
 	Relation	rel;
 
-	attempt->locked = OidIsValid(tableoid) &&
-		!ConditionalLockRelationOid(tableoid, AccessShareLock);
-	if (attempt->locked)
+	attempt->outcome = SST_TRY_LOCKED;
+	if (OidIsValid(tableoid) &&
+		!ConditionalLockRelationOid(tableoid, AccessShareLock))
 		return NULL;
 
-	attempt->locked = !ConditionalLockRelationOid(relid, AccessShareLock);
-	if (!attempt->locked)
+	if (ConditionalLockRelationOid(relid, AccessShareLock))
 	{
-		/* The lock is ours already; an index may have become another's. */
+		/* Before it was locked, the OID may have become another index's. */
 		rel = try_relation_open(relid, NoLock);
 		if (rel != NULL && (!OidIsValid(tableoid) ||
 							IndexGetRelation(relid, true) == tableoid))
 			return rel;
 
-		attempt->reason = gettext_noop("dropped meanwhile");
+		attempt->outcome = SST_TRY_REFUSED;
+		attempt->note = _("dropped meanwhile");
 		if (rel != NULL)
 			relation_close(rel, NoLock);
 		UnlockRelationOid(relid, AccessShareLock);
@@ -67,8 +67,10 @@ open_entry(SstEstimateRequest *attempt)
 static void
 try_estimate(void *arg)
 {
-	SstEstimateRequest *attempt = arg;
-	Relation	rel = open_entry(attempt);
+	SstEstimateTry *attempt = arg;
+	const SstIndexTable *table = OidIsValid(attempt->table.relid) ?
+		&attempt->table : NULL;
+	Relation	rel = open_unless_locked(attempt);
 	SstTarget	target;
 
 	if (rel == NULL)
@@ -76,34 +78,40 @@ try_estimate(void *arg)
 
 	sst_target_examine(&target, rel);
 	if (!sst_target_is_readable(&target))
-		attempt->reason = target.note;
+	{
+		attempt->outcome = SST_TRY_REFUSED;
+		attempt->note = target.note;
+	}
+	else if (sst_estimate_bloat(&target, table, &attempt->sampling,
+								&attempt->estimate))
+		attempt->outcome = SST_TRY_ESTIMATED;
 	else
-		attempt->measured = sst_estimate_bloat(&target, attempt->nblocks,
-										attempt->seed, &attempt->limits,
-										&attempt->measurement);
+		attempt->outcome = SST_TRY_LIMITED;
 	sst_target_close(&target);
-	if (OidIsValid(attempt->tableoid))
-		UnlockRelationOid(attempt->tableoid, AccessShareLock);
+	if (table != NULL)
+		UnlockRelationOid(table->relid, AccessShareLock);
 }
 
-/* Is the error meant for the session, and not about one relation? */
+/* Is the error about the session, and not about one relation? */
 static bool
-is_everybodys(int sqlerrcode)
+is_about_session(int sqlerrcode)
 {
 	return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
 		sqlerrcode == ERRCODE_OUT_OF_MEMORY;
 }
 
 /*
- * Make an attempt.  An error that is about the relation becomes the reason, in
- * the given context.
+ * Make the attempt, with memory from the given context.  Afterwards no lock is
+ * held.  An error that is about the relation becomes the note, in that context;
+ * other errors pass.
  */
 void
-sst_try_estimate(SstEstimateRequest *attempt, MemoryContext context)
+sst_try_estimate(SstEstimateTry *attempt, MemoryContext context)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 	ErrorData  *error = NULL;
 
+	attempt->sampling.limits = &attempt->limits;
 	if (RecoveryInProgress())
 		try_estimate(attempt);
 	else
@@ -112,12 +120,12 @@ sst_try_estimate(SstEstimateRequest *attempt, MemoryContext context)
 
 	if (error == NULL)
 		return;
-	if (is_everybodys(error->sqlerrcode))
+	if (is_about_session(error->sqlerrcode))
 		ReThrowError(error);
-	/* Others wait for a lock that is not of this attempt. */
+	/* Others wait for a lock that this attempt did not take. */
 	if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
 		ReThrowError(error);
 
-	attempt->measured = false;
-	attempt->reason = error->message;
+	attempt->outcome = SST_TRY_REFUSED;
+	attempt->note = error->message;
 }

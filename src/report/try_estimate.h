@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * try_estimate.h
- *	  Measuring a relation that may not let itself be measured
+ *	  Estimating the bloat of a relation that may be locked, or damaged
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -15,21 +15,29 @@
 
 #include "report/bloat_estimate.h"
 
-/* What to measure, and what became of that */
-typedef struct SstEstimateRequest
+typedef enum SstTryOutcome
 {
+	SST_TRY_ESTIMATED,
+	SST_TRY_LOCKED,				/* by another session: nothing was done */
+	SST_TRY_LIMITED,			/* a limit ended the scan */
+	SST_TRY_REFUSED				/* the note says why */
+} SstTryOutcome;
+
+/* An attempt to estimate the bloat of a relation */
+typedef struct SstEstimateTry
+{
+	/* Given; sampling.limits is set by the call */
 	Oid			relid;
-	Oid			tableoid;		/* of an index, or InvalidOid */
-	BlockNumber nblocks;
-	uint32		seed;
+	SstIndexTable table;		/* of an index, not locked; or InvalidOid */
+	SstSampling sampling;
 	SstLimits	limits;
 
-	bool		locked;			/* by another session: nothing was done */
-	const char *reason;			/* why nothing was measured, or NULL */
-	bool		measured;
-	SstBloatEstimate measurement;
-} SstEstimateRequest;
+	/* Found */
+	SstTryOutcome outcome;
+	const char *note;			/* for people, translated */
+	SstBloatEstimate estimate;
+} SstEstimateTry;
 
-extern void sst_try_estimate(SstEstimateRequest *attempt, MemoryContext context);
+extern void sst_try_estimate(SstEstimateTry *attempt, MemoryContext context);
 
 #endif							/* SST_TRY_ESTIMATE_H */

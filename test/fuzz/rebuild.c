@@ -242,7 +242,7 @@ blocks(const SstRebuild *rebuild, const double *counts, const SstMeta *meta)
 	return result;
 }
 
-/* What a sample of pages says of the relation, as the bloat estimate asks */
+/* What a sample of pages says of the relation, as src/report asks */
 static void
 check_blocks(const SstRebuild *rebuild, const FuzzCase *fuzz,
 			 const SstCounters *counters)

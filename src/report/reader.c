@@ -1,0 +1,185 @@
+/*-------------------------------------------------------------------------
+ *
+ * reader.c
+ *	  Reading samples of a report's relations within its limits
+ *
+ * Before a sample is read, its blocks are cut to what is left of bytes and time.
+ * The limits are given to the scan as well.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/reader.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "compat/compat.h"
+#include "report/reader.h"
+#include "report/try_estimate.h"
+
+/* Seconds that a relation and a block are expected to take before any was read */
+#define RELATION_COST 0.001
+#define BLOCK_COST 0.00005
+
+/* Begin to read a report's relations, with memory in a context that outlives it. */
+void
+sst_reader_init(SstReportReader *reader, SstReport *report,
+				MemoryContext context)
+{
+	memset(reader, 0, sizeof(SstReportReader));
+	reader->report = report;
+	reader->scratch = AllocSetContextCreate(context, "streamstat attempt",
+											ALLOCSET_DEFAULT_SIZES);
+	reader->deadline = sst_time_after(report->start,
+									  report->limits.max_seconds);
+	reader->relation_cost = RELATION_COST;
+	reader->block_cost = BLOCK_COST;
+}
+
+/*
+ * Learn what relations and blocks take.  The difference between the time that was
+ * expected and the time that it took is divided in proportion.
+ */
+static void
+learn_cost(SstReportReader *reader, uint64 nblocks, double seconds)
+{
+	double		blocks = nblocks * reader->block_cost;
+	double		expected = reader->relation_cost + blocks;
+	double		off = 0.3 * Min(Max(seconds / expected, 0.1), 10) - 0.3;
+
+	reader->relation_cost *= 1 + off * reader->relation_cost / expected;
+	reader->block_cost *= 1 + off * blocks / expected;
+}
+
+/* A limit kept something from being read.  The first one ended the report. */
+static void
+report_cut(SstReportReader *reader, SstReportEnd limit)
+{
+	reader->cut_by = limit;
+	if (reader->report->limited_by == SST_REPORT_COMPLETE)
+		reader->report->limited_by = limit;
+}
+
+/* Read no more of a relation, as the limits do not leave the blocks for it. */
+void
+sst_reader_skip(SstReportReader *reader, SstReportEntry *entry)
+{
+	entry->settled = true;
+	entry->skipped = reader->cut_by == SST_REPORT_BUDGET ? SST_SKIP_BUDGET :
+		SST_SKIP_TIME;
+}
+
+/* Keep what an attempt found.  What is known from an older sample stays. */
+static void
+store_result(SstReportReader *reader, SstReportEntry *entry,
+			 const SstEstimateTry *attempt)
+{
+	SstReport  *report = reader->report;
+
+	entry->settled = true;
+	switch (attempt->outcome)
+	{
+		case SST_TRY_ESTIMATED:
+			entry->estimate = attempt->estimate;
+			entry->measured = entry->estimate.exact ? SST_EXACT : SST_SAMPLED;
+			entry->skipped = SST_SKIP_NONE;
+			entry->settled = entry->estimate.exact;
+			if (entry->table != NULL)
+				entry->table_nread = entry->table->estimate.nread;
+			break;
+		case SST_TRY_LOCKED:
+			entry->skipped = SST_SKIP_LOCKED;
+			if (entry->measured == SST_SKIPPED)
+				reader->nlocked++;
+			break;
+		case SST_TRY_REFUSED:
+			entry->skipped = SST_SKIP_REFUSED;
+			entry->note = MemoryContextStrdup(report->context, attempt->note);
+			break;
+		case SST_TRY_LIMITED:
+			report_cut(reader, report->limits.budget - report->bytes_read < BLCKSZ ?
+					   SST_REPORT_BUDGET : SST_REPORT_TIME);
+			sst_reader_skip(reader, entry);
+			break;
+	}
+}
+
+/*
+ * Read a sample of nblocks of a relation, if possible, and keep what it shows.
+ * Nothing is locked before and after.
+ */
+void
+sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblocks)
+{
+	SstReport  *report = reader->report;
+	SstEstimateTry *attempt = MemoryContextAllocZero(reader->scratch,
+													 sizeof(SstEstimateTry));
+	int64		bytes_left = Max(report->limits.budget - report->bytes_read, 0);
+	uint64		nread;
+	instr_time	start;
+
+	attempt->relid = entry->relid;
+	attempt->table.relid = entry->tableoid;
+	attempt->table.estimate = entry->table ? &entry->table->estimate : NULL;
+	attempt->sampling.nblocks = nblocks;
+	attempt->sampling.seed = report->limits.seed + entry->relid;
+	attempt->sampling.io_stats = &report->io_stats;
+	attempt->limits.deadline = reader->deadline;
+	attempt->limits.bytes_left = bytes_left;
+	attempt->limits.max_rate = report->limits.max_rate;
+
+	INSTR_TIME_SET_CURRENT(start);
+	sst_try_estimate(attempt, reader->scratch);
+
+	/* After an error, only the limits may know what was read. */
+	nread = Max(attempt->estimate.nread,
+				(bytes_left - attempt->limits.bytes_left) / BLCKSZ);
+	entry->nread += nread;
+	report->bytes_read += nread * BLCKSZ;
+	if (nread > 0)
+		learn_cost(reader, nread, sst_seconds_since(start));
+
+	store_result(reader, entry, attempt);
+	MemoryContextReset(reader->scratch);
+}
+
+double
+sst_reader_seconds_left(const SstReportReader *reader)
+{
+	return reader->report->limits.max_seconds -
+		sst_seconds_since(reader->report->start);
+}
+
+/*
+ * How many of the wanted blocks the limits allow, when blocks for the relations that
+ * were locked are held back
+ */
+uint64
+sst_reader_allowed(SstReportReader *reader, uint64 wanted)
+{
+	const SstReport *report = reader->report;
+	uint64		nreserved = reader->nlocked * reader->blocks_each;
+	int64		left = (report->limits.budget - report->bytes_read) / BLCKSZ - nreserved;
+	double		block = reader->block_cost;
+	double		seconds = sst_reader_seconds_left(reader) -
+		reader->relation_cost - nreserved * block;
+
+	if (report->limits.max_rate > 0)
+		block = Max(block, (double) BLCKSZ / report->limits.max_rate);
+	if (left < (int64) wanted)
+	{
+		report_cut(reader, SST_REPORT_BUDGET);
+		wanted = Max(left, 0);
+	}
+	if (seconds < wanted * block)
+	{
+		report_cut(reader, SST_REPORT_TIME);
+		wanted = seconds <= 0 ? 0 : (uint64) (seconds / block);
+	}
+
+	return wanted;
+}

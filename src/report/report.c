@@ -1,0 +1,101 @@
+/*-------------------------------------------------------------------------
+ *
+ * report.c
+ *	  A report: the bloat of all relations of the database, as far as read
+ *
+ * The session keeps its last report, from the moment when that begins, until the
+ * next one.  So one that was canceled shows what it had found.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/report.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "relation/refuse.h"
+#include "report/report.h"
+#include "run/progress.h"
+
+/*
+ * The session's last report, or NULL.  It is process state because other calls of
+ * the session show it, after the transaction that made it, or after its error.
+ */
+static SstReport *last_report;
+
+/* Set up the entry of the i-th relation. */
+static void
+init_entry(SstReport *report, int i)
+{
+	const SstRelation *relation = &report->relations.relation[i];
+	SstReportEntry *entry = &report->entries[i];
+
+	entry->relid = relation->relid;
+	if (relation->relkind == RELKIND_INDEX)
+	{
+		const SstRelation *table = sst_find_relation(&report->relations,
+													 relation->parent);
+
+		entry->tableoid = relation->parent;
+		if (table != NULL)
+			entry->table = &report->entries[table - report->relations.relation];
+	}
+	sst_bloat_estimate_init(&entry->estimate,
+							Max(relation->bytes, 0) / BLCKSZ);
+	entry->fileless = relation->bytes < 0;
+	entry->note = sst_state_note(sst_listed_state(relation));
+	entry->skipped = entry->note != NULL ? SST_SKIP_REFUSED : SST_SKIP_NONE;
+}
+
+/*
+ * Make a report that has an entry for each relation, and nothing read.  It takes the
+ * place of the session's last one, in memory that lives as long as the session.
+ */
+SstReport *
+sst_create_report(const SstReportLimits *limits)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
+												  "streamstat report",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	SstReport  *report = palloc0(sizeof(SstReport));
+	SstRelations relations;
+
+	if (last_report != NULL)
+		MemoryContextDelete(last_report->context);
+	last_report = report;
+
+	report->context = context;
+	report->limits = *limits;
+	report->started = GetCurrentTimestamp();
+	INSTR_TIME_SET_CURRENT(report->start);
+	sst_io_stats_init(&report->io_stats,
+					  sst_io_path == SST_IO_PATH_BUFFER ?
+					  SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
+
+	sst_progress_phase(SST_PHASE_CATALOG);
+	sst_list_relations(&relations);
+	report->entries =
+		MemoryContextAllocExtended(context, sizeof(SstReportEntry) *
+								   (relations.n + 1),
+								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	report->relations = relations;
+	for (int i = 0; i < report->relations.n; i++)
+		init_entry(report, i);
+	MemoryContextSwitchTo(oldcontext);
+
+	return report;
+}
+
+/* The session's last report, or NULL if there was none */
+const SstReport *
+sst_last_report(void)
+{
+	return last_report;
+}
