@@ -1,5 +1,6 @@
 -- Every function on relations of every kind, for tools/valgrind: with what it
--- makes sense for, and what it refuses.  Errors are welcome.
+-- makes sense for, and what it refuses.  Errors are welcome.  The variable functions
+-- names a file of calls.
 
 \set VERBOSITY terse
 CREATE TEMP TABLE temporary AS SELECT i FROM generate_series(1, 2000) i;
@@ -37,6 +38,9 @@ WHERE pronamespace = 'streamstat'::regnamespace
 ORDER BY 1 \gexec
 SELECT * FROM streamstat.btree_stats(0);
 SELECT * FROM streamstat.table_stats(4000000000);
+
+-- as the other tests call it (t/lib/Functions.pm)
+\i :functions
 
 -- with other arguments
 SELECT format('SELECT * FROM streamstat.%s', replace(call, '$', quote_literal(name)))

@@ -9,26 +9,17 @@ use strict;
 use warnings;
 
 use FindBin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
+use Node;
 use Pages;
 use Session;
 
-my $node = PostgreSQL::Test::Cluster->new('limits');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-autovacuum = off
-fsync = off
-shared_buffers = 256MB
-));
-$node->start;
+my $node = new_node('limits', 'shared_buffers = 256MB');
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION streamstat;
 CREATE TABLE t AS SELECT i AS k, repeat('x', 100) AS pad FROM generate_series(1, 150000) i;
 DELETE FROM t WHERE k % 10 = 0;
 CREATE INDEX t_k ON t (k);
@@ -41,11 +32,7 @@ INSERT INTO large SELECT repeat('x', 7000) FROM generate_series(1, 17000);
 CHECKPOINT;
 SQL
 
-my $have_buffercache = $node->safe_psql('postgres',
-	"SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_buffercache'"
-);
-$node->safe_psql('postgres', 'CREATE EXTENSION pg_buffercache')
-  if $have_buffercache;
+my $have_buffercache = create_extension($node, 'pg_buffercache');
 
 my %size = map {
 	$_ => $node->safe_psql('postgres', "SELECT pg_relation_size('$_')")
@@ -318,9 +305,5 @@ is( $node->safe_psql('postgres',
 	'4',
 	'damaged pages were there');
 
-$node->stop;
-my $log = slurp_file($node->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
-unlike($log, qr/WARNING:.*(leak|not closed)|still referenced/i, 'no leak');
-
+stop_clean($node);
 done_testing();

@@ -11,12 +11,12 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-use FindBin;
 use lib "$FindBin::RealBin/lib";
+use Node;
 use Pages;
 use Session;
 
@@ -142,37 +142,18 @@ add_case('big_heap', 'scattered', 'random', $scattered);
 
 # ---------------------------------------------------------------------------
 
-my $node = PostgreSQL::Test::Cluster->new('damage');
-my ($help) = run_command([ 'initdb', '--help' ]);
-$node->init(
-	extra => $help =~ /--no-data-checksums/ ? ['--no-data-checksums'] : []);
-$node->append_conf(
-	'postgresql.conf', q(
-autovacuum = off
+my $node = new_node('damage', q(
 wal_level = minimal
 max_wal_senders = 0
 max_parallel_maintenance_workers = 0
-));
-$node->start;
+), checksums => 0);
+create_outcome($node);
 
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION streamstat;
 CREATE EXTENSION pgstattuple;
 CREATE TABLE small AS SELECT i AS k FROM generate_series(1, 20000) i;
 CREATE TABLE big AS SELECT i AS k FROM generate_series(1, 220000) i;
 
--- what a query returned, or how it failed
-CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS
-$$
-DECLARE
-	r record;
-BEGIN
-	EXECUTE query INTO r;
-	RETURN r::text;
-EXCEPTION WHEN OTHERS THEN
-	RETURN SQLSTATE || ' ' || SQLERRM;
-END
-$$;
 SQL
 
 my $create = '';
@@ -519,9 +500,5 @@ foreach my $method (@methods)
 
 # ---------------------------------------------------------------------------
 
-stop() if defined $node->{_pid};
-my $log = slurp_file($node->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
-unlike($log, qr/leak|not closed|still referenced/i, 'no leak');
-
+stop_clean($node);
 done_testing();

@@ -10,22 +10,14 @@ use strict;
 use warnings;
 
 use FindBin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Node;
 use Pages;
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init(
-	extra => [
-		qx(initdb --help) =~ /--no-data-checksums/ ? '--no-data-checksums' : ()
-	]);
-$node->append_conf('postgresql.conf', <<'CONF');
-autovacuum = off
-CONF
-$node->start;
+my $node = new_node('main', '', checksums => 0);
 
 # Relations of each kind, with so many pages that samples miss some
 my %index = (
@@ -39,7 +31,6 @@ my %index = (
 );
 my @damage = qw(random zeroed header pointers tuples truncated);
 
-$node->safe_psql('postgres', 'CREATE EXTENSION streamstat');
 foreach my $damage (@damage)
 {
 	my $queries = <<"SQL";
@@ -137,9 +128,5 @@ SQL
 		"$path: database_report: corrupt pages");
 }
 
-$node->stop;
-my $log = slurp_file($node->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
-unlike($log, qr/leak|not closed|still referenced/i, 'no leak');
-
+stop_clean($node);
 done_testing();

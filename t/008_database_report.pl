@@ -8,32 +8,22 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib "$FindBin::RealBin/lib";
-
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
+use lib "$FindBin::RealBin/lib";
+use Node;
 use Pages;
 use Session;
 
 # Enough shared buffers for the server to extend tables by many blocks at a time:
 # what REPACK (CONCURRENTLY) leaves of that is not worth another one.
-my $node = PostgreSQL::Test::Cluster->new('report');
-$node->init(allows_streaming => 1);
-$node->append_conf('postgresql.conf', <<'CONF');
-autovacuum = off
-fsync = off
+my $node = new_node('report', q(
 shared_buffers = 64MB
 max_wal_size = 2GB
-CONF
-$node->start;
-$node->backup('backup');
-
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($node, 'backup', has_streaming => 1);
-$standby->start;
+), streaming => 1);
+my $standby = new_standby($node);
 
 sub sql
 {
@@ -67,7 +57,6 @@ sub in_time
 }
 
 sql(<<'SQL');
-CREATE EXTENSION streamstat;
 CREATE TABLE t (i int PRIMARY KEY, a int[], p point, s text);
 INSERT INTO t SELECT g, ARRAY[g, g % 10], point(g % 100, g / 100), repeat('x', 100) FROM generate_series(1, 20000) g;
 CREATE INDEX t_btree ON t (i);
@@ -465,12 +454,8 @@ $node->stop;
 # ---------------------------------------------------------------------------
 # ten thousand relations
 
-my $many = PostgreSQL::Test::Cluster->new('many');
-$many->init;
-$many->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\nmax_locks_per_transaction = 256\n");
-$many->start;
+my $many = new_node('many', 'max_locks_per_transaction = 256');
 $many->safe_psql('postgres', q(
-CREATE EXTENSION streamstat;
 DO $$
 BEGIN
 	FOR i IN 1 .. 2500 LOOP
@@ -500,10 +485,5 @@ SKIP:
 	cmp_ok($kept, '<', 350, 'memory of the report for each');
 }
 $session->end;
-$many->stop;
-
-my $log = slurp_file($node->logfile) . slurp_file($standby->logfile) . slurp_file($many->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
-unlike($log, qr/leak|not closed|still referenced/i, 'no leak');
-
+stop_clean($many, $standby, $node);
 done_testing();

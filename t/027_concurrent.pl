@@ -7,30 +7,23 @@
 use strict;
 use warnings;
 
+use FindBin;
 use IPC::Run ();
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+use lib "$FindBin::RealBin/lib";
+use Node;
+
 my $seconds = 4;
 
-my $node = PostgreSQL::Test::Cluster->new('concurrent');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-autovacuum = off
-fsync = off
+my $node = new_node('concurrent', q(
 synchronous_commit = off
 shared_buffers = 2MB
 ));
-$node->start;
 
-my $have_contrib = $node->safe_psql('postgres',
-	"SELECT count(*) FROM pg_available_extensions WHERE name = 'pgstattuple'");
-$node->safe_psql('postgres', 'CREATE EXTENSION pgstattuple')
-  if $have_contrib;
+my $have_contrib = create_extension($node, 'pgstattuple');
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION streamstat;
 CREATE TABLE t AS SELECT i AS k FROM generate_series(1, 60000) i;
 CREATE INDEX t_btree ON t (k);
 CREATE INDEX t_hash ON t USING hash (k);
@@ -211,9 +204,5 @@ FROM streamstat.hash_stats('t_hash') s, public.pgstathashindex('t_hash') p)),
 		'hash_stats, at quiet');
 }
 
-$node->stop;
-my $log = slurp_file($node->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
-unlike($log, qr/leak|not closed|still referenced/i, 'no leak');
-
+stop_clean($node);
 done_testing();

@@ -11,16 +11,15 @@ use strict;
 use warnings;
 
 use FindBin;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use POSIX ();
+use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
+use Node;
+use Pages;
 use Session;
-
-use constant BLCKSZ => 8192;
 
 my $n_cancels = 30;
 
@@ -35,23 +34,17 @@ my $syscall = $syscalls{ (POSIX::uname())[4] };
 plan skip_all => 'the system calls of this machine are not known'
   if !$syscall;
 
-my $node = PostgreSQL::Test::Cluster->new('io_uring');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-autovacuum = off
+my $node = new_node('io_uring', q(
 shared_buffers = 8MB
 maintenance_work_mem = 256MB
 max_wal_size = 4GB
 max_worker_processes = 8
 log_statement = none
 ));
-$node->start;
 
 # Fat rows and low fillfactors make many pages of little data.  The hash index
 # gets its size from what it is told of the table's.
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION streamstat;
 SET max_parallel_maintenance_workers = 0;
 BEGIN;
 CREATE TABLE big (k int, s text COLLATE "C") WITH (fillfactor = 10);
@@ -423,9 +416,5 @@ foreach my $case (
 	}
 }
 
-$node->stop;
-my $log = slurp_file($node->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
-unlike($log, qr/leak|not closed|still referenced/i, 'no leak');
-
+stop_clean($node);
 done_testing();

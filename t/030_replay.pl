@@ -13,14 +13,13 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib "$FindBin::RealBin/lib";
-
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
 
+use lib "$FindBin::RealBin/lib";
 use Calls;
+use Node;
 use Pages;
 use Session;
 use Torture;
@@ -28,22 +27,15 @@ use Torture;
 my $long = defined $ENV{STREAMSTAT_TORTURE_SECONDS};
 torture_seed();
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf(
-	'postgresql.conf', q(
-autovacuum = off
-fsync = off
+my $primary = new_node('primary', q(
 shared_buffers = 16MB
 max_connections = 30
 allow_in_place_tablespaces = on
 wal_receiver_status_interval = 1s
-));
-$primary->start;
+), streaming => 1);
 
 $primary->safe_psql('postgres',
-	"CREATE EXTENSION streamstat;\n"
-	  . table_with_indexes('fixed')
+	table_with_indexes('fixed')
 	  . table_with_indexes('busy')
 	  . q(
 CREATE TABLE tree (k int) PARTITION BY RANGE (k);
@@ -54,24 +46,11 @@ CREATE INDEX tree_k ON tree (k);
 CREATE TABLE damaged AS TABLE fixed;
 VACUUM;
 ));
-$primary->backup('backup');
-
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
-$standby->append_conf(
-	'postgresql.conf', q(
+my $standby = new_standby($primary, q(
 max_standby_streaming_delay = 100ms
 hot_standby_feedback = off
 work_mem = 64kB
-));
-write_block(
-	$standby->data_dir . '/'
-	  . $primary->safe_psql('postgres',
-		"SELECT pg_relation_filepath('damaged')"),
-	5,
-	random_page());
-$standby->start;
-is(functions_without_call($primary), '', 'all functions are called');
+), before => sub { write_block($_[0]->data_dir . substr(file_of($primary, 'damaged'), length $primary->data_dir), 5, random_page()) });
 
 my $observer = Session->new($standby);
 
@@ -475,6 +454,5 @@ foreach my $call (@fixed)
 	is($observer->query($call), $expected{$call}, "promoted: $call");
 }
 $observer->end;
-$standby->stop;
-server_log_is_clean($_) foreach ($primary, $standby);
+stop_clean($standby, $primary);
 done_testing();

@@ -7,22 +7,18 @@
 use strict;
 use warnings;
 
-use PostgreSQL::Test::Cluster;
+use FindBin;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf('postgresql.conf', 'autovacuum = off');
-$primary->start;
-$primary->backup('backup');
+use lib "$FindBin::RealBin/lib";
+use Node;
 
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
-$standby->start;
+my $primary = new_node('primary', '', streaming => 1);
+create_outcome($primary);
+my $standby = new_standby($primary);
 
 $primary->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION streamstat;
 CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a FROM generate_series(1, 100000) i;
 CREATE INDEX t_btree ON t (k);
 CREATE INDEX t_hash ON t USING hash (k);
@@ -37,16 +33,6 @@ CREATE INDEX u_hash ON u USING hash (k);
 CREATE INDEX u_gin ON u USING gin (a);
 CREATE INDEX u_brin ON u USING brin (k);
 
--- how a query fails
-CREATE FUNCTION error_of(query text) RETURNS text LANGUAGE plpgsql AS
-$$
-BEGIN
-	EXECUTE query;
-	RETURN 'no error';
-EXCEPTION WHEN OTHERS THEN
-	RETURN SQLSTATE || ' ' || SQLERRM;
-END
-$$;
 SQL
 $primary->wait_for_catchup($standby);
 is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'),
@@ -139,10 +125,5 @@ SELECT live_items FROM streamstat.btree_stats('t_btree'))),
 		"SELECT live_items FROM streamstat.btree_stats('t_btree')"),
 	'after promotion');
 
-$standby->stop;
-$primary->stop;
-my $log = slurp_file($primary->logfile) . slurp_file($standby->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
-unlike($log, qr/leak|not closed|still referenced/i, 'no leak');
-
+stop_clean($standby, $primary);
 done_testing();

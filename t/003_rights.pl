@@ -9,26 +9,20 @@ use strict;
 use warnings;
 
 use FindBin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Functions;
+use Node;
 use Session;
 use Torture;
 
 torture_seconds(3);
 torture_seed();
 
-my $node = PostgreSQL::Test::Cluster->new('rights');
-$node->init(extra => [ '-E', 'UTF8', '--no-locale' ]);
-$node->append_conf(
-	'postgresql.conf', q(
-autovacuum = off
-fsync = off
-log_temp_files = 0
-));
-$node->start;
+# the schema is there first
+my $node = new_node('rights', 'log_temp_files = 0', initdb => [ '-E', 'UTF8', '--no-locale' ], extension => 0);
 
 sub sql
 {
@@ -133,48 +127,23 @@ like($err, qr/EVIL/, 'an operator of the search path runs');
 sql('CREATE INDEX dead_btree ON dead (i); CREATE INDEX dead_hash ON dead USING hash (i);
 CREATE INDEX dead_gin ON dead USING gin ((ARRAY[i])); CREATE INDEX dead_gist ON dead USING gist (point(i, i));
 CREATE INDEX dead_spgist ON dead USING spgist (point(i, i)); CREATE INDEX dead_brin ON dead USING brin (i);');
-my @calls = (
-	"btree_stats('dead_btree')", "hash_stats('dead_hash')", "gin_stats('dead_gin')",
-	"brin_stats('dead_brin')", "gist_stats('dead_gist')", "spgist_stats('dead_spgist')",
-	"index_stats('dead_gin')", "index_stats_tree('dead_btree')", "table_stats('dead')",
-	"table_stats_tree('dead')", "visibility_map_summary('dead')", "unfrozen_ranges('dead')",
-	"free_space_map_summary('dead')", "layout_map('dead')", "sample_stats('dead')",
-	"sample_stats('dead_hash', margin => 1, max_time => '1s')", "bloat('dead')", "bloat('dead_btree')",
-	"bloat('dead_gin')", 'database_report()', 'last_database_report()',
-	'database_report_summary()', 'stream_stats()', 'stat_get_progress()',
-	"pgstattuple('dead'::pg_catalog.text)", "pgstattuple('dead'::pg_catalog.regclass)",
-	"pgstattuple_approx('dead')", "pgstatindex('dead_btree'::pg_catalog.text)",
-	"pgstatindex('dead_btree'::pg_catalog.regclass)", "pgstathashindex('dead_hash')",
-	"pgstatginindex('dead_gin')", "pg_relpages('dead'::pg_catalog.text)",
-	"pg_relpages('dead'::pg_catalog.regclass)", "pg_prewarm('dead')");
-($out, $err) = talk($path . $views . "CALL streamstat.run_database_report();\n"
-	  . join('', map { "SELECT * FROM streamstat.$_;\n" } @calls));
+my %dead = (
+	table => 'dead', tree => 'dead', tree_index => 'dead_btree',
+	map { $_ => "dead_$_" } qw(btree hash gin gist spgist brin));
+# there is no visibility map
+my @calls = map {
+	my $f = $_;
+	map { ($f->{procedure} ? 'CALL' : 'SELECT * FROM') . " streamstat.$_;\n" }
+	grep { !/'vm'/ } calls($f, \%dead, 'pg_catalog.text')
+} all_functions();
+($out, $err) = talk(join('', $path, $views, @calls,
+	"SELECT * FROM streamstat.sample_stats('dead_hash', margin => 1, max_time => '1s');\n"));
 is($err, '', 'nothing uses what is in front in the search path');
 sql('DROP OWNED BY attacker; DROP ROLE attacker');
 
 # ---------------------------------------------------------------------------
 # Who may do what: all that the extension has, one by one
 
-my @scan = (
-	'brin_stats(regclass)', 'btree_stats(regclass)',
-	'database_report(double precision,text,interval,text,bigint)',
-	'database_report_summary()', 'free_space_map_summary(regclass)',
-	'gin_stats(regclass)', 'gist_stats(regclass)', 'hash_stats(regclass)',
-	'index_stats(regclass)', 'index_stats_tree(regclass)',
-	'last_database_report()', 'layout_map(regclass,integer)',
-	'pg_relpages(regclass)', 'pg_relpages(text)', 'pgstatginindex(regclass)',
-	'pgstathashindex(regclass)', 'pgstatindex(regclass)', 'pgstatindex(text)',
-	'pgstattuple(regclass)', 'pgstattuple(text)', 'pgstattuple_approx(regclass)',
-	'bloat(regclass,integer,bigint,text)',
-	'run_database_report(double precision,text,interval,text,bigint)',
-	'sample_stats(regclass,integer,double precision,interval,bigint)',
-	'spgist_stats(regclass)', 'table_stats(regclass,text)',
-	'table_stats_tree(regclass,text)', 'unfrozen_ranges(regclass)',
-	'visibility_map_summary(regclass)');
-# These look at nothing, or ask for the table's own rights.
-my @all = ('pg_prewarm(regclass,text,text,bigint,bigint)',
-	'stat_get_progress()', 'stream_stats()');
-my %role_of = ((map { $_ => 'pg_stat_scan_tables' } @scan), (map { $_ => 'PUBLIC' } @all));
 is( sql(q(
 SET search_path = streamstat;
 SELECT string_agg(CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END, ',' ORDER BY grantee)
@@ -184,16 +153,16 @@ SELECT string_agg(CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text 
 	WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'streamstat')
 		AND deptype = 'e' AND grantee <> proowner AND privilege_type = 'EXECUTE'
 	GROUP BY p.oid ORDER BY p.oid::regprocedure::text COLLATE "C")),
-	join("\n",
-		map { "$role_of{$_} $_" } sort keys %role_of),
+	join("\n", map { "$_->[1] $_->[0]" } sort { $a->[0] cmp $b->[0] } map { [ signature($_), $_->{who} ] } all_functions()),
 	'who may execute each function');
+my %view_for = views();
 is( sql(q(
 SELECT string_agg(c.relname || ' ' || CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END
 		|| ' ' || privilege_type, ', ' ORDER BY relname)
 	FROM pg_depend d JOIN pg_class c ON classid = 'pg_class'::regclass AND objid = c.oid, aclexplode(relacl)
 	WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'streamstat')
 		AND deptype = 'e' AND grantee <> relowner)),
-	'report_advice pg_stat_scan_tables SELECT, report_metrics pg_stat_scan_tables SELECT, stat_progress PUBLIC SELECT',
+	join(', ', map { "$_ $view_for{$_} SELECT" } sort keys %view_for),
 	'who may read each view');
 is( sql(q(
 SELECT string_agg(DISTINCT classid::regclass::text, ' ') || ' ' || (SELECT count(*)
@@ -244,14 +213,8 @@ DELETE FROM hidden.t WHERE k LIKE '%7';
 GRANT SELECT ON hidden.t TO reader;
 ALTER TABLE hidden.t OWNER TO owner;
 GRANT USAGE ON SCHEMA hidden TO owner;
--- 'ok', or how a query failed
-CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	EXECUTE query;
-	RETURN 'ok';
-EXCEPTION WHEN OTHERS OR query_canceled THEN
-	RETURN SQLSTATE || ': ' || SQLERRM;
-END $$;));
+));
+create_outcome($node);
 
 my $other = Session->new($node);
 $other->query('CREATE TEMP TABLE tt AS SELECT 1 AS k; CREATE INDEX tt_btree ON tt (k); CREATE INDEX tt_hash ON tt USING hash (k)');
@@ -275,12 +238,12 @@ CREATE EXTENSION pg_prewarm SCHEMA contrib));
 		my $compare = qq(
 SET ROLE $role;
 SELECT call, ours, theirs FROM (
-	SELECT call, outcome('SELECT * FROM streamstat.' || call) AS ours, outcome('SELECT * FROM contrib.' || call) AS theirs
+	SELECT call, error_of('SELECT * FROM streamstat.' || call) AS ours, error_of('SELECT * FROM contrib.' || call) AS theirs
 		FROM $relations,
 			unnest(ARRAY['pgstattuple', 'pgstattuple_approx', 'pgstatindex', 'pgstathashindex', 'pgstatginindex', 'pg_relpages', 'pg_prewarm']) f,
 			format('%s(%s::regclass)', f, r.oid) call
 	UNION ALL
-	SELECT call, outcome('SELECT * FROM streamstat.' || call), outcome('SELECT * FROM contrib.' || call)
+	SELECT call, error_of('SELECT * FROM streamstat.' || call), error_of('SELECT * FROM contrib.' || call)
 		FROM $relations, unnest(ARRAY['pgstattuple', 'pgstatindex', 'pg_relpages']) f,
 			format('%s(%L::text)', f, r.name) call) x);
 
@@ -302,17 +265,13 @@ foreach my $role ('scanner', 'monitor')
 sql('GRANT SELECT ON streamstat.report_metrics, streamstat.report_advice TO nobody');
 foreach my $view ('report_metrics', 'report_advice')
 {
-	is( sql("SET ROLE nobody; SELECT outcome('TABLE streamstat.$view')"),
-		'42501: permission denied for function database_report',
+	is( sql("SET ROLE nobody; SELECT error_of('TABLE streamstat.$view')"),
+		'42501 permission denied for function database_report',
 		"$view: functions are the caller's");
 }
 
 # No function shows a value out of a relation, in its rows or errors.
-my @about = ('btree_stats', 'hash_stats', 'gin_stats', 'brin_stats', 'gist_stats', 'spgist_stats',
-	'index_stats', 'index_stats_tree', 'table_stats', 'table_stats_tree',
-	'visibility_map_summary', 'unfrozen_ranges', 'free_space_map_summary', 'layout_map',
-	'sample_stats', 'bloat', 'pgstattuple', 'pgstattuple_approx', 'pgstatindex',
-	'pgstathashindex', 'pgstatginindex', 'pg_relpages');
+my @about = grep { $_ ne 'pg_prewarm' } functions_on();
 my $oids = sql("SELECT string_agg(oid::text, ' ') FROM $relations");
 ($out, $err) = talk("\\set ON_ERROR_STOP off\n\\set VERBOSITY verbose\nSET ROLE scanner;\n"
 	  . join('', map { my $f = $_; map { "SELECT * FROM streamstat.$f($_\::regclass);\n" } split / /, $oids } @about)
@@ -328,22 +287,12 @@ my %values = (
 	text => [ 'NULL', map({ "'$_'" } '', 'no', 'row', 'sum', 'buffer', 'read', 'prefetch',
 			'main', 'vm', 'fsm', 'init', '0', '-1', '1 TB', '1e400', 'NaN', '1 kB', 'hidden.t', 'pg_class',
 			'"', 'a.b.c.d', 'pg_catalog.pg_am', '16 EB', "\xe2\x98\x83"), "repeat('x', 1000000)", "repeat('x.', 1000)" ],
-	int => [ 'NULL', '0', '-1', '1', '2', '64', '10000', '10001', '2147483647', '(-2147483648)' ],
+	integer => [ 'NULL', '0', '-1', '1', '2', '64', '10000', '10001', '2147483647', '(-2147483648)' ],
 	bigint => [ 'NULL', '0', '-1', '1', '4294967295', '4294967296', '9223372036854775807', '(-9223372036854775808)' ],
-	float8 => [ 'NULL', '0', '-1', '1e-300', '5', '100', '1e308', map { "'$_'" } 'NaN', 'Infinity', '-Infinity', '5e-324', '-0' ],
+	'double precision' => [ 'NULL', '0', '-1', '1e-300', '5', '100', '1e308', map { "'$_'" } 'NaN', 'Infinity', '-Infinity', '5e-324', '-0' ],
 	interval => [ 'NULL', map { "'$_'" } '0', '-1 s', '1 us', '10 ms', '1 s', '178000000 years', '-178000000 years', '1 mon -30 days', 'infinity' ]);
 # a rate as well, but none that a report would take long with
-my %arguments = (
-	(map { $_ => ['regclass'] } @about),
-	table_stats => [ 'regclass', 'text' ],
-	table_stats_tree => [ 'regclass', 'text' ],
-	layout_map => [ 'regclass', 'int' ],
-	sample_stats => [ 'regclass', 'int', 'float8', 'interval', 'bigint' ],
-	bloat => [ 'regclass', 'int', 'bigint', 'text' ],
-	database_report => [ 'float8', 'text', 'interval', 'text', 'bigint' ],
-	run_database_report => [ 'float8', 'text', 'interval', 'text', 'bigint' ],
-	pg_prewarm => [ 'regclass', 'text', 'text', 'bigint', 'bigint' ],
-	'pgstattuple ' => ['text'], 'pgstatindex ' => ['text'], 'pg_relpages ' => ['text']);
+my @scanning = grep { $_->{scans} } all_functions();
 my $ncalls = 0;
 my $rounds = 0;
 my %outcomes;
@@ -351,22 +300,23 @@ my $scanner = Session->new($node);
 $scanner->query("SET ROLE scanner; SET statement_timeout = '5s'");
 do
 {
-	foreach my $f (sort keys %arguments)
+	foreach my $function (@scanning)
 	{
+		my $f = $function->{name};
 		my @chosen = map {
 			my @a = @{ $values{$_} };
 			$a[ int(rand(@a)) ] . "::$_"
-		} @{ $arguments{$f} };
+		} @{ $function->{types} };
 		my $call = "streamstat.$f(" . join(', ', @chosen) . ')';
-		my $query = $f eq 'run_database_report' ? "CALL $call" : "SELECT * FROM $call";
-		my $outcome = $scanner->query('SELECT outcome($call$' . $query . '$call$)');
+		my $query = $function->{procedure} ? "CALL $call" : "SELECT * FROM $call";
+		my $outcome = $scanner->query('SELECT error_of($call$' . $query . '$call$)');
 
 		$ncalls++;
 		$outcomes{ substr($outcome, 0, 5) }{$f}++;
 		# but for what the server says when there is no such relation, and for
 		# a report that is to read 1 kB in a second
 		is(substr($outcome, 0, 200), 'no error of this kind', "nonsense: $query")
-		  if $outcome =~ /^(XX|53|57|$)(?!000: could not open relation with OID \d+$)/
+		  if $outcome =~ /^(XX|53|57|$)(?!000 could not open relation with OID \d+$)/
 		  && !($outcome =~ /^57014/ && $query =~ /report\(.*'1 kB'/);
 	}
 } while (++$rounds < 3 || time_left());
@@ -383,8 +333,8 @@ my $count = "SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND pid =
 my @left;
 foreach my $f (@about, 'pg_prewarm')
 {
-	my $relation = $f =~ /btree|index_stats|pgstatindex/ ? 't_btree' :
-	  $f =~ /(hash|gin|brin|spgist|gist)/ ? "t_$1" : 't';
+	my ($takes) = map { $_->{takes} } grep { $_->{name} eq $f && $_->{relation} eq 'regclass' } all_functions();
+	my $relation = $takes->{table} || $takes->{tree} ? 't' : $takes->{btree} || $takes->{tree_index} ? 't_btree' : 't_' . (keys %$takes)[0];
 	my $oid = sql("SELECT oid FROM pg_class WHERE relname = '$relation'");
 
 	$scanner->query($f eq 'pg_prewarm' ? 'RESET ROLE' : 'SET ROLE scanner');
@@ -411,7 +361,7 @@ foreach my $work ("UPDATE hidden.t SET k = 'a' WHERE k LIKE '%8'", 'VACUUM hidde
 	is(($node->psql('postgres', "$role\n" . ($work =~ /^LOCK/ ? "BEGIN; $work; COMMIT" : $work)))[0],
 		0, "$work beside a scan");
 }
-# what does waits a while, and the scan gives way (t/026_blocking.pl)
+# what does waits a while, and the scan gives way (t/028_blocking.pl)
 is(($node->psql('postgres', "SET ROLE owner; SET lock_timeout = '10s'; TRUNCATE hidden.t"))[0],
 	0, 'TRUNCATE does not wait for a scan to end');
 $scanner->answer;
@@ -423,8 +373,6 @@ is( sql("SELECT mode FROM pg_locks WHERE locktype = 'relation' AND pid = $scanne
 $scanner->end;
 $other->end;
 
-$node->stop;
-server_log_is_clean($node, 'the log: no crash, no leak, no temporary file',
-	qr/temporary file:/);
-
+stop_clean($node);
+unlike(slurp_file($node->logfile), qr/temporary file:/, 'no temporary file');
 done_testing();

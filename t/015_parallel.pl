@@ -2,156 +2,28 @@
 # Copyright (c) 2026, streamstat contributors
 
 # Parallel workers: the same rows with any number of them, wherever a call
-# stands; and how they end, by themselves, by a cancel, or by force.
+# stands, and on damaged pages.
 
 use strict;
 use warnings;
 
 use FindBin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
+use Large;
+use Node;
+use Pages;
 use Session;
 
-use constant BLCKSZ => 8192;
-
-# Fewer blocks than this a participant, and it is left out.
-use constant SHARE => 8192;
-
-my $n_timeouts = 40;
-my $n_cancels = 30;
-my $n_terminated = 8;
-my $n_killed = 6;
-
-my $node = PostgreSQL::Test::Cluster->new('parallel');
-$node->init(extra => ['--data-checksums']);
-$node->append_conf(
-	'postgresql.conf', q(
-autovacuum = off
-shared_buffers = 208MB
-maintenance_work_mem = 256MB
-max_wal_size = 4GB
-max_worker_processes = 16
-max_parallel_workers = 16
-max_parallel_maintenance_workers = 8
-log_statement = none
-));
-$node->start;
-
-my $have_buffercache = $node->safe_psql('postgres',
-	"SELECT count(*) FROM pg_available_extensions WHERE name = 'pg_buffercache'"
-);
-$node->safe_psql('postgres', 'CREATE EXTENSION pg_buffercache')
-  if $have_buffercache;
-
-# Fat rows and low fillfactors make many pages of little data.  The hash index
-# gets its size from what it is told of the table's.
-my $make = <<'SQL';
-SET max_parallel_maintenance_workers = 0;
-BEGIN;
-CREATE TABLE t (k int, s text COLLATE "C") WITH (fillfactor = 10);
-ALTER TABLE t ALTER s SET STORAGE PLAIN;
-INSERT INTO t SELECT i, lpad(i::text, 360, 'x') FROM generate_series(1, %d) i;
-CREATE INDEX t_btree ON t (s) WITH (fillfactor = 10);
-COMMIT;
-SQL
-$node->safe_psql('postgres', 'CREATE EXTENSION streamstat;');
-$node->safe_psql('postgres', sprintf($make, 84000) . <<'SQL');
-UPDATE pg_class SET reltuples = 1630000, relpages = pg_relation_size('t') / current_setting('block_size')::int
-	WHERE relname = 't';
-CREATE INDEX t_hash ON t USING hash ((CASE WHEN k < 4000 THEN 0 ELSE k END)) WITH (fillfactor = 10);
-
--- pages and items of all kinds, not evenly spread
-SET enable_seqscan = off;
-DELETE FROM t WHERE s BETWEEN lpad('30000', 360, 'x') AND lpad('34000', 360, 'x');
-VACUUM t;
-UPDATE t SET k = k + 1 WHERE s BETWEEN lpad('70000', 360, 'x') AND lpad('72000', 360, 'x');
-INSERT INTO t SELECT i, lpad((i * 7919 % 84000)::text, 360, 'x') FROM generate_series(1, 3000) i;
-DELETE FROM t WHERE s BETWEEN lpad('50000', 360, 'x') AND lpad('51000', 360, 'x');
-VACUUM (INDEX_CLEANUP OFF) t;
-SELECT count(*) FROM t WHERE s BETWEEN lpad('49000', 360, 'x') AND lpad('52000', 360, 'x');
-RESET enable_seqscan;
-CREATE TABLE small AS SELECT i AS k FROM generate_series(1, 1000) i;
-CREATE INDEX small_btree ON small (k);
-
--- who opens the table, reads the catalog of triggers
-CREATE TRIGGER t BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
-
-CREATE ROLE scanner LOGIN IN ROLE pg_stat_scan_tables;
-CREATE ROLE no_login IN ROLE pg_stat_scan_tables;
-
--- all rows of a call
-CREATE FUNCTION rows(call text) RETURNS text LANGUAGE plpgsql AS
-$$
-DECLARE
-	rows text;
-BEGIN
-	EXECUTE 'SELECT string_agg(r::text, '' '') FROM streamstat.' || call || ' r' INTO rows;
-	RETURN rows;
-END
-$$;
-
-CREATE FUNCTION rows_in_block(call text) RETURNS text LANGUAGE plpgsql AS
-$$
-BEGIN
-	RETURN rows(call);
-EXCEPTION WHEN division_by_zero THEN
-	RETURN NULL;
-END
-$$;
-
-CREATE FUNCTION one_scan(n int) RETURNS void LANGUAGE plpgsql AS
-$$
-DECLARE
-	r record;
-BEGIN
-	PERFORM set_config('streamstat.io_path', CASE n % 3 WHEN 0 THEN 'buffer' ELSE 'file' END, false);
-	CASE n % 7
-		WHEN 0 THEN PERFORM streamstat.btree_stats('t_btree');
-		WHEN 1 THEN PERFORM streamstat.sample_stats('t', 1000000);
-		WHEN 2 THEN r := streamstat.btree_stats('t_btree');
-		WHEN 3 THEN PERFORM streamstat.hash_stats('t_hash');
-		WHEN 4 THEN PERFORM streamstat.pgstatindex('t_btree');
-		WHEN 5 THEN PERFORM streamstat.pg_prewarm('t', 'read');
-		WHEN 6 THEN PERFORM streamstat.pg_prewarm('t_btree', 'buffer', 'main', 0, 20000);
-	END CASE;
-END
-$$;
-
--- Buffers that somebody has pinned.  Asynchronous reads that were under way at
--- a cancel keep theirs until they are done.
-CREATE FUNCTION pins() RETURNS bigint LANGUAGE plpgsql AS
-$$
-DECLARE
-	n bigint := 0;
-BEGIN
-	IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_buffercache') THEN
-		RETURN 0;
-	END IF;
-	FOR i IN 1 .. 100 LOOP
-		SELECT count(*) INTO n FROM pg_buffercache
-			WHERE pinning_backends > 0 AND relfilenode IN
-				(SELECT pg_relation_filenode(c) FROM unnest('{t, t_btree, t_hash}'::regclass[]) c);
-		EXIT WHEN n = 0;
-		PERFORM pg_sleep(0.02);
-	END LOOP;
-	RETURN n;
-END
-$$;
-
-CREATE VIEW workers AS SELECT * FROM pg_stat_activity WHERE backend_type = 'parallel worker';
-
--- what a call leaves behind if it goes wrong
-CREATE VIEW left_behind AS SELECT (SELECT count(*) FROM workers) AS workers,
-	(SELECT count(*) FROM pg_locks WHERE relation::regclass::text IN ('t', 't_btree', 't_hash')) AS locks;
-SQL
+my $node = large_node('parallel', checksums => 1);
+my $have_buffercache = have_extension($node, 'pg_buffercache');
+$node->safe_psql('postgres', large_relations(84000, 1630000) . large_changes());
 
 my $s = Session->new($node);
 
-my $workers = 'SELECT workers FROM streamstat.stream_stats()';
+my $workers = $workers_of_call;
 
 # ---------------------------------------------------------------------------
 # The same rows by any number of workers
@@ -479,264 +351,16 @@ $waiter->answer;
 $waiter->end;
 
 # ---------------------------------------------------------------------------
-# What others see of workers, and what becomes of them.
-#
-# Workers are made to wait: they have to open the table, for which they read a
-# catalog that another session has locked.  The leader has the table in its
-# cache.
-
-my $locker = Session->new($node);
-# Begin a call whose workers wait; returns what others see of them.
-sub begin_to_wait
-{
-	my ($sql) = @_;
-	my $seen;
-
-	$locker->query('BEGIN; LOCK TABLE pg_trigger IN ACCESS EXCLUSIVE MODE');
-	$s->send_query($sql);
-	Session::poll(
-		'workers that wait',
-		sub {
-			$seen = $locker->query(
-				"SELECT pg_stat_clear_snapshot(); SELECT leader_pid, state, wait_event_type, datname, usename, query FROM workers"
-			) =~ s/^\n//r;
-			return (() = $seen =~ /\|Lock\|/g) == 2;
-		});
-	return $seen;
-}
-
-my $seen = begin_to_wait("/* a call to be seen */ $all");
-my $user = $locker->query('SELECT current_user');
-is( $seen,
-	join("\n",
-		("$s->{pid}|active|Lock|postgres|$user|/* a call to be seen */ $all;") x 2),
-	'pg_stat_activity shows the workers');
-$locker->query('COMMIT');
-is($s->answer, $answer{$all}, 'then the call goes on');
-
-# Calls to be ended.  pg_prewarm is without a subtransaction of its own.
-foreach my $call ($all, $read)
-{
-	my $label = $call =~ s/.*streamstat\.(\w+).*/$1/r;
-
-	foreach my $case (
-		[ 'leader canceled', "SELECT pg_cancel_backend($s->{pid})", '57014' ],
-		[
-			'worker killed',
-			'SELECT pg_terminate_backend(min(pid)) FROM workers', '57P01'
-		],
-		[
-			'both workers killed',
-			'SELECT bool_or(pg_terminate_backend(pid)) FROM workers', '57P01'
-		],
-		[
-			'worker canceled',
-			'SELECT pg_cancel_backend(min(pid)) FROM workers', '57014'
-		])
-	{
-		my ($what, $sql, $sqlstate) = @$case;
-
-		begin_to_wait($call);
-		is($locker->query($sql), 't', "$label, $what: done");
-		$s->answer;
-		like($s->{err}, qr/^psql:.*ERROR:  $sqlstate: /m, "$label, $what: error");
-		is($locker->query('SELECT * FROM left_behind'),
-			'0|0', "$label, $what: nothing is left behind");
-		$locker->query('COMMIT');
-		is($s->query("$call; $workers"),
-			"$answer{$call}\n2", "$label, $what: the next call");
-	}
-
-	begin_to_wait("SET statement_timeout = '1s'; $call");
-	$s->answer;
-	like($s->{err}, qr/ERROR:  57014: /, "$label, timeout: error");
-	$s->query('RESET statement_timeout');
-	$locker->query('COMMIT');
-	is($s->query('SELECT * FROM left_behind'),
-		'0|0', "$label, timeout: nothing is left behind");
-	is($s->query("$call; $workers"),
-		"$answer{$call}\n2", "$label, timeout: the next call");
-
-	# in a transaction that goes on
-	$s->query('BEGIN; SAVEPOINT a');
-	begin_to_wait($call);
-	$locker->query('SELECT pg_terminate_backend(min(pid)) FROM workers');
-	$s->answer;
-	like($s->{err}, qr/ERROR:  57P01: /, "$label, savepoint: error");
-	$locker->query('COMMIT');
-	is( $s->query("ROLLBACK TO a; $call; $workers; SELECT workers FROM left_behind; COMMIT"
-		),
-		"$answer{$call}\n2\n0",
-		"$label, savepoint: the next call");
-}
-
-# The leader ends: so do the workers.
-begin_to_wait($all);
-is($locker->query("SELECT pg_terminate_backend($s->{pid})"), 't', 'leader killed');
-$s->end;
-Session::poll('leader killed',
-	sub { $locker->query('SELECT * FROM left_behind') eq '0|0' });
-is($locker->query('SELECT * FROM left_behind'),
-	'0|0', 'leader killed: nothing is left behind');
-$locker->query('COMMIT');
-$locker->end;
-
-# ---------------------------------------------------------------------------
-# The same at random moments
-
-$s = Session->new($node);
-$s->query("SELECT one_scan(i) FROM generate_series(0, 6) i");
-is($s->query($workers), 1, 'scans at random: they have workers');
-
-my $forever =
-  'DO $$ BEGIN FOR i IN %d .. 1000000 LOOP PERFORM one_scan(i); END LOOP; END $$';
-
-sub check_end
-{
-	my ($what) = @_;
-
-	is($s->query('SELECT pins()'), 0, "$what: no pin is left");
-	is($s->rings, 0, "$what: no ring is left");
-	is($s->query("RESET ALL; $row"), $bars, "$what: the next call");
-	is($s->{err}, '', "$what: no error then");
-}
-
-my ($canceled, $left) = (0, 0);
-foreach my $i (1 .. $n_timeouts)
-{
-	my $answer = $s->query('SET statement_timeout = '
-		  . int(1 + rand(80)) . "; "
-		  . sprintf($forever, $i)
-		  . '; SET statement_timeout = 0; SELECT * FROM left_behind');
-	$canceled++ if $s->{err} =~ /ERROR:  57014: canceling statement due to statement timeout/;
-	$left++ if $answer ne '0|0' || $s->rings > 0;
-}
-is($canceled, $n_timeouts, 'statement_timeout: all were canceled');
-is($left, 0, 'statement_timeout: nothing is left behind');
-check_end('statement_timeout');
-
-# Caught, one after the other in one transaction.  One that comes outside of
-# the block ends the call; then there is another call.
-$s->query(q(
-CREATE SEQUENCE caught MINVALUE 0 START 0;
-CREATE FUNCTION catch(wanted int) RETURNS void LANGUAGE plpgsql AS
-$$
-DECLARE
-	scans int := 0;
-BEGIN
-	WHILE (SELECT last_value FROM caught) < wanted LOOP
-		BEGIN
-			LOOP
-				PERFORM one_scan(scans);
-				scans := scans + 1;
-			END LOOP;
-		EXCEPTION WHEN query_canceled THEN
-			scans := scans + 1;
-			PERFORM nextval('caught');
-			IF EXISTS (SELECT FROM workers) THEN
-				RAISE 'a worker is left';
-			END IF;
-		END;
-	END LOOP;
-END
-$$));
-my $canceler = Session->new($node);
-my $rings = 0;
-my $errors = '';
-my $caught = 0;
-while ($caught < $n_cancels && $errors !~ /ERROR:  (?!57014)/)
-{
-	$s->send_query("SELECT catch($n_cancels)");
-	while ($s->busy)
-	{
-		Time::HiRes::usleep(1000 + rand(60_000));
-		$canceler->query("SELECT pg_cancel_backend($s->{pid})");
-		$rings = $s->rings if $s->rings > $rings;
-	}
-	$s->answer;
-	$errors .= $s->{err};
-	$caught = $canceler->query('SELECT last_value FROM caught');
-}
-cmp_ok($caught, '>=', $n_cancels, 'pg_cancel_backend: were caught');
-unlike($errors, qr/ERROR:  (?!57014)/, 'pg_cancel_backend: no other error');
-cmp_ok($rings, '<=', 1, 'pg_cancel_backend: rings do not pile up');
-# one that is still on its way
-$s->query('SELECT pg_sleep(0.1)');
-check_end('pg_cancel_backend');
-
-# workers killed
-my $killed = 0;
-my $strange = '';
-foreach my $i (1 .. $n_killed)
-{
-	$s->send_query(sprintf($forever, $i));
-	Time::HiRes::usleep(rand(30_000));
-	Session::poll(
-		'a worker to kill',
-		sub {
-			$canceler->query(
-				'SELECT coalesce(bool_or(pg_terminate_backend(pid)), false) FROM (SELECT pid FROM workers LIMIT 1) w'
-			) eq 't';
-		});
-
-	# One that has done its work may go without a word: then there is another.
-	while ($s->{err} !~ /ERROR/)
-	{
-		Time::HiRes::usleep(rand(30_000));
-		$canceler->query('SELECT pg_terminate_backend(pid) FROM workers LIMIT 1');
-		$s->busy;
-	}
-	$s->answer;
-	$killed++ if $s->{err} =~ /ERROR:  57P01: /;
-	$strange .= $s->{err} if $s->{err} !~ /ERROR:  57P01: /;
-	$strange .= $s->query('SELECT * FROM left_behind') =~ s/^0\|0$//r;
-}
-is($killed, $n_killed, 'workers killed: each time an error');
-is($strange, '', 'workers killed: nothing else');
-check_end('workers killed');
-
-# leaders killed
-my $gone = 0;
-foreach my $i (1 .. $n_terminated)
-{
-	my $victim = Session->new($node);
-	
-	$victim->send_query(sprintf($forever, $i));
-	Time::HiRes::usleep(rand(80_000));
-	$canceler->query("SELECT pg_terminate_backend($victim->{pid})");
-	$victim->answer;
-	$gone++ if $victim->{err} =~ /57P01: /;
-	$victim->end;
-	Session::poll('leaders killed',
-		sub { $canceler->query('SELECT * FROM left_behind') eq '0|0' });
-}
-is($gone, $n_terminated, 'leaders killed: they ended');
-is($canceler->query('SELECT * FROM left_behind'),
-	'0|0', 'leaders killed: nothing is left behind');
-$canceler->end;
-check_end('leaders killed');
-
-# ---------------------------------------------------------------------------
 # Damaged pages
 
-my %file = split /[|\n]/,
-  $s->query(
-	"SELECT relname, pg_relation_filepath(oid) FROM pg_class WHERE relname IN ('t', 't_btree', 't_hash')"
-  );
+my %file = map { $_ => file_of($node, $_) } 't', 't_btree', 't_hash';
 
-# Overwrite some bytes of a block of a relation.
+# Overwrite some bytes of blocks of a relation.
 sub damage
 {
 	my ($relation, $offset, $bytes, @blocks) = @_;
 
-	open(my $fh, '+<', $node->data_dir . "/$file{$relation}") or die;
-	binmode $fh;
-	foreach my $block (@blocks)
-	{
-		sysseek($fh, $block * BLCKSZ + $offset, 0) or die;
-		syswrite($fh, $bytes) or die;
-	}
-	close $fh;
+	write_at($file{$relation}, $_ * BLCKSZ + $offset, $bytes) foreach @blocks;
 }
 
 sub restart_damaged
@@ -777,13 +401,13 @@ foreach my $call ("btree_stats('t_btree')", "sample_stats('t_btree', $sampled, s
 			unlike($s->{err}, qr/ERROR/, "$label: no error");
 			# The buffer manager's error sends the leader on alone.
 			is( $s->query($workers),
-				$path eq 'file' && $call !~ /seed => 1\)$/ ? $n : 0,
+				$path eq 'file' && $call !~ /seed/ ? $n : 0,
 				"$label: workers");
 		}
 	}
 	if ($call =~ /^btree/)
 	{
-		my @damaged = split /,/, $rows;
+		my @damaged = split /,/, $rows =~ tr/()//dr;
 		is("@damaged[17, 19]", '3 20001', 'damaged: the pages are counted');
 	}
 }
@@ -833,56 +457,5 @@ foreach my $n (0, 1, 4, 4)
 }
 $s->end;
 
-$node->stop;
-my $log = slurp_file($node->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
-unlike(
-	$log,
-	qr/leak|not closed|still referenced/i,
-	'no leak');
-$node->clean_node;
-
-# ---------------------------------------------------------------------------
-# A standby
-
-my $primary = PostgreSQL::Test::Cluster->new('primary');
-$primary->init(allows_streaming => 1);
-$primary->append_conf('postgresql.conf',
-	"autovacuum = off\nmaintenance_work_mem = 256MB\nmax_wal_size = 4GB");
-$primary->start;
-$primary->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($primary, 'backup', has_streaming => 1);
-$standby->start;
-$primary->safe_psql('postgres',
-	'CREATE EXTENSION streamstat;' . sprintf($make, 52000));
-$primary->wait_for_catchup($standby);
-
-foreach my $call ("btree_stats('t_btree')", "sample_stats('t', 1000000)",
-	"sample_stats('t', 25000, seed => 3)")
-{
-	my $query = "SELECT * FROM streamstat.$call";
-	my $expected = $primary->safe_psql('postgres',
-		"SET streamstat.max_workers = 0; $query; $workers");
-
-	like($expected, qr/\n0$/, "$call: on the primary, without workers");
-	foreach my $path ('file', 'buffer')
-	{
-		is( $standby->safe_psql(
-				'postgres', "SET streamstat.io_path = $path; $query; $workers"),
-			$call =~ /seed => 3\)/ ? $expected : $expected =~ s/\n0$/\n2/r,
-			"$call: on the standby, by workers, $path");
-	}
-}
-is( $standby->safe_psql(
-		'postgres', "SELECT streamstat.pg_prewarm('t', 'read') > 0; $workers"),
-	"t\n2",
-	'pg_prewarm: on the standby, by workers');
-
-$standby->stop;
-$primary->stop;
-$log = slurp_file($primary->logfile) . slurp_file($standby->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash of these');
-unlike($log, qr/leak|not closed|still referenced/i, 'no leak in these');
-
+stop_clean($node);
 done_testing();

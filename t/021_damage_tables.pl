@@ -9,20 +9,16 @@ use strict;
 use warnings;
 
 use FindBin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Node;
+use Pages;
 use Session;
 
-use constant BLCKSZ => 8192;
-
-# Offsets in a page, and in a tuple's header
+# Offsets in a tuple's header
 use constant {
-	PD_LOWER => 12,
-	PD_UPPER => 14,
-	PD_LINP => 24,
 	T_XMIN => 0,
 	T_XMAX => 4,
 	T_FIELD3 => 8,
@@ -51,27 +47,9 @@ use constant {
 
 my $n_random_pages = 400;
 
-# a fixed seed, and a generator that is the same in every perl
-my $random = 20260113;
-
-sub next_random
-{
-	my ($below) = @_;
-
-	$random = ($random * 1103515245 + 12345) % 2147483648;
-	return int($random / 2147483648 * $below);
-}
-
 sub random_bytes
 {
 	return pack('C*', map { next_random(256) } 1 .. $_[0]);
-}
-
-sub get16
-{
-	my ($page, $offset) = @_;
-
-	return unpack('S', substr($page, $offset, 2));
 }
 
 # Where the page's tuples are: by their line pointers, all in use here
@@ -188,21 +166,14 @@ my %map = (
 
 # ---------------------------------------------------------------------------
 
-my $node = PostgreSQL::Test::Cluster->new('damage_tables');
-my ($help) = run_command([ 'initdb', '--help' ]);
-$node->init(
-	extra => $help =~ /--no-data-checksums/ ? ['--no-data-checksums'] : []);
-$node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\n");
-$node->start;
+my $node = new_node('damage_tables', '', checksums => 0);
+create_outcome($node);
 # contrib's functions would end a server with assertions
-my $have_contrib = $node->safe_psql('postgres',
-	"SELECT count(*) FROM pg_available_extensions
-	WHERE name = 'pgstattuple' AND current_setting('debug_assertions') = 'off'");
+my $have_contrib = have_extension($node, 'pgstattuple')
+  && $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'off';
 
-$node->safe_psql('postgres', 'CREATE EXTENSION streamstat;'
-	  . ($have_contrib
-		? 'CREATE SCHEMA contrib; CREATE EXTENSION pgstattuple SCHEMA contrib;'
-		: ''));
+$node->safe_psql('postgres', 'CREATE SCHEMA contrib; CREATE EXTENSION pgstattuple SCHEMA contrib')
+  if $have_contrib;
 $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE sound (k int, t text);
 INSERT INTO sound SELECT i, repeat('x', 200) FROM generate_series(1, 1000) i;
@@ -218,18 +189,6 @@ UPDATE multi SET n = 1 WHERE k = 2;
 DELETE FROM multi WHERE k = 3;
 COMMIT;
 
--- what a query returned, or how it failed
-CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS
-$$
-DECLARE
-	r text;
-BEGIN
-	EXECUTE 'SELECT string_agg(q::text, '' '') FROM (' || query || ') q' INTO r;
-	RETURN r;
-EXCEPTION WHEN OTHERS THEN
-	RETURN SQLSTATE || ' ' || SQLERRM;
-END
-$$;
 SQL
 
 # The ids of one of each
@@ -346,7 +305,7 @@ $session = Session->new($node);
 
 # A call that must not fail comes behind each that may.
 my $sound = $session->query("SELECT * FROM streamstat.table_stats('sound')");
-like($sound, qr/^sound\|f\|(?:\d+\|){6}1000\|/, 'a sound table');
+like($sound, qr/^sound\|f(\|\d+){6}\|1000\|/, 'a sound table');
 
 sub sound_again
 {
@@ -483,9 +442,5 @@ foreach my $path ('file', 'buffer')
 }
 
 $session->end;
-$node->stop;
-my $log = slurp_file($node->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
-unlike($log, qr/leak|not closed|still referenced/i, 'no leak');
-
+stop_clean($node);
 done_testing();

@@ -11,17 +11,16 @@ use strict;
 use warnings;
 
 use FindBin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
 use Faults;
+use Node;
 use Pages;
 use Processes;
 use Session;
-use Torture;
 
 # Blocks of the relations of three segments, and of those that fewer workers read;
 # and of huge's maps, for so many blocks
@@ -38,26 +37,17 @@ use constant ENOENT => 2;
 plan skip_all => 'this is not Linux' if $^O ne 'linux';
 
 # A page is copied to other blocks, where its checksum would be wrong.
-my $node = PostgreSQL::Test::Cluster->new('memory');
-my ($help) = run_command([ 'initdb', '--help' ]);
-$node->init(
-	extra => $help =~ /--no-data-checksums/ ? ['--no-data-checksums'] : []);
-$node->append_conf(
-	'postgresql.conf', q(
-autovacuum = off
-fsync = off
+my $node = new_node('memory', q(
 shared_buffers = 16MB
 max_worker_processes = 24
 max_parallel_workers = 24
 max_parallel_maintenance_workers = 8
 jit = off
-));
+), checksums => 0);
 my $faults = Faults->new($node);
 plan skip_all => 'no C compiler for test/faults' if !$faults;
 
-$node->start;
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION streamstat;
 CREATE TABLE huge AS SELECT i AS k FROM generate_series(1, 1130) i;
 DELETE FROM huge WHERE k > 1030;
 VACUUM (FREEZE) huge;
@@ -348,7 +338,5 @@ foreach my $way (sort keys %ways)
 }
 $session->end;
 
-$node->stop;
-server_log_is_clean($node);
-
+stop_clean($node);
 done_testing();

@@ -8,30 +8,25 @@ use strict;
 use warnings;
 
 use FindBin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Functions;
+use Node;
 use Session;
-use Torture;
 
-my $node = PostgreSQL::Test::Cluster->new('odd');
-$node->init(extra => [ '-E', 'UTF8', '--no-locale' ]);
-$node->append_conf(
-	'postgresql.conf', q(
-autovacuum = off
-fsync = off
-max_prepared_transactions = 2
 # a small table of locks
+my $node = new_node('odd', q(
+max_prepared_transactions = 2
 max_connections = 8
 max_locks_per_transaction = 10
 max_wal_senders = 0
-));
-# All OIDs of this file are above 2^31.
-command_ok([ 'pg_resetwal', '-f', '-o', 3000000000, $node->data_dir ],
-	'OIDs above 2^31');
-$node->start;
+), initdb => [ '-E', 'UTF8', '--no-locale' ], before => sub {
+		# All OIDs of this file are above 2^31.
+		command_ok([ 'pg_resetwal', '-f', '-o', 3000000000, $_[0]->data_dir ], 'OIDs above 2^31');
+	});
+create_outcome($node);
 
 sub sql
 {
@@ -61,15 +56,8 @@ sub talk
 }
 
 sql(q(
-CREATE EXTENSION streamstat;
 CREATE TABLE victim (i int);
-CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	EXECUTE query;
-	RETURN 'ok';
-EXCEPTION WHEN OTHERS THEN
-	RETURN SQLSTATE || ': ' || SQLERRM;
-END $$;));
+));
 
 # ---------------------------------------------------------------------------
 # Names: of a schema with a table, a column and indexes that are worth a command
@@ -164,15 +152,12 @@ $session->query("$script; CREATE SEQUENCE never_seq; CREATE MATERIALIZED VIEW ne
 is($session->{err}, '', 'relations with next to nothing');
 # samples of hash indexes tell of new pages
 $session->query('SET client_min_messages = warning');
-my @scans = ('btree_stats', 'hash_stats', 'gin_stats', 'gist_stats', 'spgist_stats', 'brin_stats', 'pgstatindex',
-	'pgstathashindex', 'pgstatginindex', 'index_stats', 'index_stats_tree', 'table_stats',
-	'table_stats_tree', 'visibility_map_summary', 'unfrozen_ranges', 'free_space_map_summary', 'layout_map', 'sample_stats',
-	'bloat', 'pgstattuple', 'pgstattuple_approx', 'pg_relpages', 'pg_prewarm');
+my @scans = functions_on();
 my $odd = "(SELECT pg_class.oid, relname, relkind, amname FROM pg_class LEFT JOIN pg_am a ON a.oid = relam WHERE pg_class.oid > 2147483648 AND relname ~ '^("
   . join('|', @states) . ")' AND relkind <> 't') c";
 is( ask(qq(
-SELECT f, relname, o FROM $odd, unnest('{@{[join ',', @scans]}}'::text[]) f, outcome(format('SELECT * FROM streamstat.%s(%s::oid::regclass)', f, c.oid)) o
-	WHERE (o ~ '^ok') <> CASE
+SELECT f, relname, o FROM $odd, unnest('{@{[join ',', @scans]}}'::text[]) f, error_of(format('SELECT * FROM streamstat.%s(%s::oid::regclass)', f, c.oid)) o
+	WHERE (o = 'no error') <> CASE
 		WHEN f IN ('btree_stats', 'pgstatindex') THEN amname IS NOT DISTINCT FROM 'btree'
 		WHEN f IN ('hash_stats', 'pgstathashindex') THEN amname IS NOT DISTINCT FROM 'hash'
 		WHEN f IN ('gin_stats', 'pgstatginindex') THEN amname IS NOT DISTINCT FROM 'gin'
@@ -225,8 +210,8 @@ sql("SELECT pg_cancel_backend($session->{pid})");
 $session->answer;
 is( ask("RESET streamstat.max_rate; SELECT count(*) FROM streamstat.database_report(); SELECT relation::oid, parent::oid::bigint > 2147483648, measured FROM streamstat.last_database_report() WHERE relation = $oid") =~ s/^\d+\n//r,
 	"$oid|t|exact", '... and in the last report');
-is(sql("SELECT outcome('SELECT * FROM streamstat.pgstatindex(4294967295)')"),
-	'XX000: could not open relation with OID 4294967295', 'the largest OID');
+is(sql("SELECT error_of('SELECT * FROM streamstat.pgstatindex(4294967295)')"),
+	'XX000 could not open relation with OID 4294967295', 'the largest OID');
 
 # ---------------------------------------------------------------------------
 # Places.  Of each call there is one value, which has to be the same everywhere; but
@@ -362,7 +347,5 @@ foreach my $case (
 $session->query('COMMIT');
 $session->end;
 
-$node->stop;
-server_log_is_clean($node);
-
+stop_clean($node);
 done_testing();

@@ -11,23 +11,18 @@ use strict;
 use warnings;
 
 use FindBin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Node;
 use Pages;
 use Session;
-use Torture;
 
 use constant HUGE => 32 * 1024 * 1024 * 1024 / BLCKSZ;
 
-my $node = PostgreSQL::Test::Cluster->new('blocking');
-$node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\n");
-$node->start;
+my $node = new_node('blocking');
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION streamstat;
 CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a, repeat('x', 500) AS s FROM generate_series(1, 20000) i;
 CREATE INDEX t_btree ON t (k);
 CREATE INDEX t_brin ON t USING brin (k) WITH (pages_per_range = 1);
@@ -177,7 +172,5 @@ is($scanner->query("RESET ALL; SELECT table_len FROM streamstat.pgstattuple('t')
 $scanner->end;
 $ddl->end;
 $observer->end;
-$node->stop;
-server_log_is_clean($node);
-
+stop_clean($node);
 done_testing();

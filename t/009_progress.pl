@@ -8,25 +8,17 @@ use strict;
 use warnings;
 
 use FindBin;
-use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
+use Node;
 use Pages;
 use Session;
 
-my $node = PostgreSQL::Test::Cluster->new('progress');
-$node->init;
-$node->append_conf(
-	'postgresql.conf', q(
-autovacuum = off
-fsync = off
-));
-$node->start;
+my $node = new_node('progress');
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION streamstat;
 CREATE ROLE nobody_special;
 CREATE ROLE monitor IN ROLE pg_monitor;
 CREATE TABLE t AS SELECT i AS k, repeat('x', 100) AS pad FROM generate_series(1, 150000) i;
@@ -280,8 +272,5 @@ cancel();
 
 $session->end;
 $observer->end;
-$node->stop;
-my $log = slurp_file($node->logfile);
-unlike($log, qr/PANIC|TRAP|terminated by signal/, 'no crash');
-
+stop_clean($node);
 done_testing();
