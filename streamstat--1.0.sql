@@ -843,6 +843,20 @@ COMMENT ON VIEW @extschema@.report_advice IS
 'The 20 commands of database_report that give back the most.
 Each query makes a report, of at most 1 GB and 60 seconds. Locks are those of database_report. Needs SELECT, granted to pg_stat_scan_tables.';
 
+COMMENT ON COLUMN @extschema@.report_metrics.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN @extschema@.report_metrics.relation_name IS 'name of the relation';
+COMMENT ON COLUMN @extschema@.report_metrics.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN @extschema@.report_metrics.metric IS 'name of the metric';
+COMMENT ON COLUMN @extschema@.report_metrics.value IS 'value: bytes, a ratio from 0 to 1, seconds since 1970, or 1 and 0 for yes and no';
+
+COMMENT ON COLUMN @extschema@.report_advice.rank IS 'place in the order of reclaimable_bytes, from 1';
+COMMENT ON COLUMN @extschema@.report_advice.relation IS 'relation that the row describes';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
+COMMENT ON COLUMN @extschema@.report_advice.command IS 'command that mends the relation; null if none is worth it';
+
 --
 -- What calls do, and did
 --
@@ -898,6 +912,7 @@ CREATE TYPE stat_get_progress_row AS (
 	relid oid,
 	function text,
 	phase text,
+	started timestamptz,
 	blocks_done bigint,
 	blocks_total bigint,
 	relations_done bigint,
@@ -905,7 +920,6 @@ CREATE TYPE stat_get_progress_row AS (
 	bytes_done bigint,
 	bytes_total bigint,
 	bytes_per_second float8,
-	started timestamptz,
 	expected_end timestamptz);
 
 COMMENT ON TYPE stat_get_progress_row IS 'row of stat_get_progress';
@@ -914,6 +928,7 @@ COMMENT ON COLUMN stat_get_progress_row.datid IS 'OID of the database';
 COMMENT ON COLUMN stat_get_progress_row.relid IS 'OID of the relation that is being scanned, in the session''s database; null before the first scan';
 COMMENT ON COLUMN stat_get_progress_row.function IS 'function that was called';
 COMMENT ON COLUMN stat_get_progress_row.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
+COMMENT ON COLUMN stat_get_progress_row.started IS 'when the call began';
 COMMENT ON COLUMN stat_get_progress_row.blocks_done IS 'blocks of the current scan that were looked at, by all processes';
 COMMENT ON COLUMN stat_get_progress_row.blocks_total IS 'blocks of the current scan';
 COMMENT ON COLUMN stat_get_progress_row.relations_done IS 'relations that the call is done with';
@@ -921,7 +936,6 @@ COMMENT ON COLUMN stat_get_progress_row.relations_total IS 'relations that the c
 COMMENT ON COLUMN stat_get_progress_row.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
 COMMENT ON COLUMN stat_get_progress_row.bytes_total IS 'bytes that the call will have looked at; null if not known';
 COMMENT ON COLUMN stat_get_progress_row.bytes_per_second IS 'bytes_done per second since the call began';
-COMMENT ON COLUMN stat_get_progress_row.started IS 'when the call began';
 COMMENT ON COLUMN stat_get_progress_row.expected_end IS 'when the call will end at this rate; null if not known';
 
 CREATE FUNCTION stat_get_progress()
@@ -934,14 +948,13 @@ COMMENT ON FUNCTION stat_get_progress() IS
 Takes no lock. Everybody may call it. Of other roles'' sessions, only members of pg_read_all_stats see more than pid and datid.';
 
 CREATE VIEW @extschema@.stat_progress AS
-	SELECT p.pid, p.datid, d.datname, p.relid, p.function, p.phase,
+	SELECT p.pid, p.datid, d.datname, p.relid, p.function, p.phase, p.started,
 		CASE WHEN p.bytes_total OPERATOR(pg_catalog.>) 0
 			THEN LEAST(100.0::double precision OPERATOR(pg_catalog.*) p.bytes_done OPERATOR(pg_catalog./) p.bytes_total,
 				100.0::double precision)
 		END AS done_percent,
 		p.blocks_done, p.blocks_total, p.relations_done, p.relations_total,
-		p.bytes_done, p.bytes_total, p.bytes_per_second, p.started,
-		p.expected_end
+		p.bytes_done, p.bytes_total, p.bytes_per_second, p.expected_end
 	FROM @extschema@.stat_get_progress() p
 		LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid;
 
@@ -954,6 +967,7 @@ COMMENT ON COLUMN @extschema@.stat_progress.datname IS 'name of the database';
 COMMENT ON COLUMN @extschema@.stat_progress.relid IS 'OID of the relation that is being scanned, in the session''s database; null before the first scan';
 COMMENT ON COLUMN @extschema@.stat_progress.function IS 'function that was called';
 COMMENT ON COLUMN @extschema@.stat_progress.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
+COMMENT ON COLUMN @extschema@.stat_progress.started IS 'when the call began';
 COMMENT ON COLUMN @extschema@.stat_progress.done_percent IS 'bytes_done in percent of bytes_total';
 COMMENT ON COLUMN @extschema@.stat_progress.blocks_done IS 'blocks of the current scan that were looked at, by all processes';
 COMMENT ON COLUMN @extschema@.stat_progress.blocks_total IS 'blocks of the current scan';
@@ -962,7 +976,6 @@ COMMENT ON COLUMN @extschema@.stat_progress.relations_total IS 'relations that t
 COMMENT ON COLUMN @extschema@.stat_progress.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
 COMMENT ON COLUMN @extschema@.stat_progress.bytes_total IS 'bytes that the call will have looked at; null if not known';
 COMMENT ON COLUMN @extschema@.stat_progress.bytes_per_second IS 'bytes_done per second since the call began';
-COMMENT ON COLUMN @extschema@.stat_progress.started IS 'when the call began';
 COMMENT ON COLUMN @extschema@.stat_progress.expected_end IS 'when the call will end at this rate; null if not known';
 
 GRANT SELECT ON @extschema@.stat_progress TO PUBLIC;

@@ -1,5 +1,5 @@
 --
--- reclaim: what a relation would have after a rebuild
+-- bloat: what a relation would have after a rebuild
 --
 -- Each prediction is compared with what the rebuild then makes of the relation.
 --

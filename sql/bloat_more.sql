@@ -1,5 +1,5 @@
 --
--- reclaim: tables, and indexes that are not in reclaim.sql
+-- bloat: tables, and indexes that are not in bloat.sql
 --
 -- Each prediction is compared with what the rebuild then makes of the relation.
 -- That is done between calls: VACUUM FULL cannot be in a function.

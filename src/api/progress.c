@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * progress.c
- *	  stat_progress: what other sessions' calls are doing
+ *	  stat_get_progress: what other sessions' calls are doing
  *
  * Copyright (c) 2026, streamstat contributors
  *

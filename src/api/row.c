@@ -33,6 +33,7 @@
 #include "catalog/pg_extension.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -45,7 +46,7 @@
 
 /*
  * The extension's version, as CREATE EXTENSION or ALTER EXTENSION UPDATE left it,
- * or NULL if the function belongs to no extension.
+ * or NULL if there is no extension.  The function need not belong to one.
  */
 static char *
 script_version(Oid funcid)
@@ -57,6 +58,8 @@ script_version(Oid funcid)
 	ScanKeyData key;
 	HeapTuple	tuple;
 
+	if (!OidIsValid(extoid))
+		extoid = get_extension_oid("streamstat", true);
 	if (!OidIsValid(extoid))
 		return NULL;
 
@@ -116,6 +119,14 @@ hint_at_update(const char *version)
 	return errhint("The extension's SQL objects have been changed. DROP EXTENSION and CREATE EXTENSION restore them.");
 }
 
+/* The detail for both errors */
+static int
+detail_of_versions(const char *version)
+{
+	return errdetail("The extension's SQL objects have version %s, its library has version %s.",
+					 version ? version : "unknown", STREAMSTAT_VERSION);
+}
+
 /* ERROR: a column is declared that the function does not offer. */
 static void
 report_unknown_column(const SstRow *row, const char *column)
@@ -125,10 +136,9 @@ report_unknown_column(const SstRow *row, const char *column)
 
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("function %s does not provide column \"%s\"",
-					get_func_name(funcid), column),
-			 errdetail("The extension has version %s, and its library version %s.",
-					   version ? version : "?", STREAMSTAT_VERSION),
+			 errmsg("column \"%s\" of function %s is not known to the library",
+					column, get_func_name(funcid)),
+			 detail_of_versions(version),
 			 hint_at_update(version)));
 }
 
@@ -141,11 +151,10 @@ report_other_type(const SstRow *row, const char *column, Oid declared, Oid type)
 
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("function %s provides column \"%s\" with type %s, not %s",
-					get_func_name(funcid), column, format_type_be(type),
-					format_type_be(declared)),
-			 errdetail("The extension has version %s, and its library version %s.",
-					   version ? version : "?", STREAMSTAT_VERSION),
+			 errmsg("column \"%s\" of function %s has type %s, but the library returns type %s",
+					column, get_func_name(funcid), format_type_be(declared),
+					format_type_be(type)),
+			 detail_of_versions(version),
 			 hint_at_update(version)));
 }
 

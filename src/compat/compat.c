@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compat.c
- *	  Wrappers that mean the same on every server
+ *	  Wrappers that behave alike on every server
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -26,8 +26,8 @@
 #endif
 
 /*
- * Free bytes of a page in the sense of the server's pgstattuple: the space
- * that a new item could take before 18, all of the hole from 18 on.
+ * Return the free bytes of a page as pgstattuple of that server does: before 18 the
+ * space for a new item, from 18 on all of the space.
  */
 Size
 sst_page_free_space(const PageData *page)
@@ -40,7 +40,7 @@ sst_page_free_space(const PageData *page)
 }
 
 /*
- * The same of a page of a table: before 18, nothing where no line pointer can be
+ * The same for a page of a table: before 18 it is 0 if no line pointer can be
  * added.
  */
 Size
@@ -54,8 +54,8 @@ sst_page_heap_free_space(const PageData *page)
 }
 
 /*
- * The oldest transaction that the commit log has.  XactTruncationLock must be
- * held, and keeps it so.
+ * Return the oldest transaction in the commit log.  The caller holds
+ * XactTruncationLock, which keeps it from changing.
  */
 TransactionId
 sst_oldest_clog_xid(void)
@@ -82,11 +82,10 @@ sst_lock_held(const LOCKTAG *tag, LOCKMODE mode)
 }
 
 /*
- * Would the buffer manager take this page image for valid?  It checks the
- * header, and the checksum where the cluster has checksums and their failures
- * are not to be ignored; a page of zeros is valid.  The image must be private
- * memory: its checksum field is written during the check.  Nothing is logged
- * and nothing is counted.
+ * Would the buffer manager accept this page image?  It checks the header, and the
+ * checksum if the cluster has checksums and ignore_checksum_failure is off.  A page
+ * of zeros is valid.  The image must be in private memory: its checksum field is
+ * overwritten during the check and restored.  Nothing is logged or counted.
  */
 bool
 sst_page_verified(const PageData *page, BlockNumber blkno)
@@ -103,9 +102,8 @@ sst_page_verified(const PageData *page, BlockNumber blkno)
 
 #if PG_VERSION_NUM >= 190000
 /*
- * Take one from a pinned buffer's usage count, if it is above limit, by the
- * kind of atomic update that buf_internals.h provides for while the header is
- * not locked.  Should the header change meanwhile, leave it as it is.
+ * Decrement a pinned buffer's usage count if it is above limit, by one atomic
+ * compare-and-exchange.  If the header is locked or changes meanwhile, do nothing.
  */
 static void
 lower_usage_count(BufferDesc *desc, uint32 limit)
@@ -119,13 +117,12 @@ lower_usage_count(BufferDesc *desc, uint32 limit)
 #endif
 
 /*
- * Pin the buffer if it holds the block.  Counted as a hit, as ReadBuffer()
- * counts it.
+ * Pin the buffer if it holds the block, which counts as a hit, as in ReadBuffer().
+ * False if it does not.
  *
- * The usage count stays as it is: a scan must not make all pages of a relation
- * look as if they were in demand.  ReadRecentBuffer() sees to this before 19;
- * there it raises the count, and we take that back, except from 0 to 1, as a
- * pin with a buffer ring has it.
+ * The usage count does not change, so that a scan does not make all pages of a
+ * relation look used.  ReadRecentBuffer() raises it from 19 on, and that is undone
+ * here, except from 0 to 1, as for a pin with a buffer ring.
  */
 bool
 sst_read_recent_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
@@ -178,7 +175,7 @@ sst_fork_path(Relation rel, ForkNumber forknum, char *path, size_t size)
 #endif
 }
 
-/* Are relation files read past the kernel's page cache? */
+/* Are relation files read without the kernel's page cache? */
 bool
 sst_direct_io(void)
 {
@@ -190,8 +187,8 @@ sst_direct_io(void)
 }
 
 /*
- * The status of a backend, by a number from 1 on, or NULL if there is none of that
- * number.  It is from a copy that stays as it is until the transaction ends.
+ * Return the status of backend number index, from 1 on, or NULL if there is none.
+ * It is from the snapshot that stays valid until the transaction ends.
  */
 const PgBackendStatus *
 sst_backend_status(int index)
@@ -211,9 +208,8 @@ sst_backend_status(int index)
 }
 
 /*
- * Reads of relation blocks that this backend has started so far under the
- * given strategy, and their bytes.  False where the server does not count
- * them per read.
+ * Get the reads of relation blocks that this backend has started with the given
+ * strategy, and their bytes.  False if the server does not count reads.
  */
 bool
 sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
@@ -244,7 +240,7 @@ sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 #endif
 }
 
-/* The moment some seconds, at most some years, after the start */
+/* Return the time so many seconds after start; at most some years. */
 instr_time
 sst_time_after(instr_time start, double seconds)
 {

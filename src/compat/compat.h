@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * compat.h
- *	  What differs between the servers, as named features and wrappers
+ *	  Differences between server versions, as features and wrappers
  *
- * This directory is the only place that tests the server's version.  The
- * rest of the project asks for a feature (SST_HAVE_...) or calls a wrapper
- * that has one meaning on every server.
+ * Only this directory tests the server's version.  Other code tests a feature
+ * (SST_HAVE_...) or calls a wrapper, which behaves alike on every server.
  *
- * Every symbol here that the linker sees starts with sst_: on version 15
- * modules are built without -fvisibility=hidden and loaded RTLD_GLOBAL, so
- * two modules that define the same name would share the first definition.
+ * Names of external symbols start with sst_.  On version 15, modules are built
+ * without -fvisibility=hidden and loaded RTLD_GLOBAL, so that two modules that
+ * define the same name would share the first definition.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -38,7 +37,7 @@
 #define SST_HAVE_READ_STREAM_HEADER 1
 #endif
 
-/* It has a read stream, and the build has not turned it down. */
+/* The server's read stream is used, not the bundled one. */
 #if defined(SST_HAVE_READ_STREAM_HEADER) && !defined(SST_BUNDLED_READ_STREAM)
 #define SST_HAVE_READ_STREAM 1
 #endif
@@ -58,22 +57,22 @@
 #define SST_HAVE_PARALLEL_GIN_BUILD 1
 #endif
 
-/* contrib's pg_prewarm looks first whether a relation has storage (17). */
+/* contrib's pg_prewarm first checks that the relation has storage (17). */
 #if PG_VERSION_NUM >= 170000
 #define SST_PREWARM_CHECKS_STORAGE 1
 #endif
 
-/* pgstattuple_approx gives scanned_percent without a fraction (15). */
+/* pgstattuple_approx truncates scanned_percent to an integer (15). */
 #if PG_VERSION_NUM < 160000
 #define SST_APPROX_SCANS_WHOLE_PERCENTS 1
 #endif
 
-/* pgstattuple_approx counts new pages as free space (up to 17). */
+/* pgstattuple_approx counts new pages as free space (before 18). */
 #if PG_VERSION_NUM < 180000
 #define SST_APPROX_HAS_NEW_PAGES_FREE 1
 #endif
 
-/* Page pointers of the newest server, PageData *, are char * before 18. */
+/* The newest server's PageData is char before 18. */
 #if PG_VERSION_NUM < 180000
 typedef char PageData;
 #endif

@@ -370,7 +370,7 @@ gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 
 	if (keys > 0)
 		keys_fraction = (fraction +
-					  Min(counts[SST_REBUILT_ENTRIES] * fraction / keys, 1)) / 2;
+						 Min(counts[SST_REBUILT_ENTRIES] * fraction / keys, 1)) / 2;
 
 	counts[SST_REBUILT_PIVOTS] *= keys_fraction;
 	counts[SST_REBUILT_PIVOT_BYTES] *= keys_fraction;

@@ -22,7 +22,7 @@ extern char *sst_partitioned_note(const char *function);
 extern const char *sst_relation_note(Relation rel, SstTargetState state);
 
 extern void sst_refuse_wrong_kind(Relation rel, SstTargetKind kind, int kinds,
-								  SstRules rules) pg_attribute_noreturn();
+								  SstRules rules);
 extern void sst_refuse_unreadable(Relation rel, SstTargetKind kind,
 								  SstRules rules);
 

@@ -3,9 +3,9 @@
  * relations.c
  *	  The relations of the current database that have pages
  *
- * The catalogs are read through, once each; no relation in them is opened, locked
- * or looked up, and sizes are those of the files.  So a list of ten
- * thousand takes some tens of milliseconds.
+ * Each catalog is read once, and sizes come from the file system.  No listed
+ * relation is opened, locked or looked up, so that a list of ten thousand takes
+ * some tens of milliseconds.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -37,11 +37,11 @@
 #include "compat/catalog.h"
 #include "relation/relations.h"
 
-/* Names that many relations have in common, each once */
+/* A name that many relations refer to */
 typedef struct SharedName
 {
 	Oid			oid;			/* of a schema, or a partitioned table */
-	char	   *name;			/* NULL if it is gone */
+	char	   *name;			/* NULL if it was dropped */
 } SharedName;
 
 static HTAB *
@@ -74,7 +74,7 @@ compare_relids(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The relation in the list, or NULL */
+/* Find a relation in the list, or return NULL. */
 SstRelation *
 sst_find_relation(const SstRelations *list, Oid relid)
 {
@@ -231,9 +231,9 @@ read_pg_inherits(const SstRelations *list)
 	table_close(catalog, AccessShareLock);
 }
 
-/* What a statistics function says of a relation; 0 for null */
+/* Call a statistics function for a relation; returns 0 for null. */
 static TimestampTz
-ask(PGFunction function, Oid relid)
+call_for_time(PGFunction function, Oid relid)
 {
 	LOCAL_FCINFO(fcinfo, 1);
 	Datum		result;
@@ -249,11 +249,11 @@ ask(PGFunction function, Oid relid)
 static TimestampTz
 last_vacuum(Oid relid)
 {
-	return Max(ask(pg_stat_get_last_vacuum_time, relid),
-			   ask(pg_stat_get_last_autovacuum_time, relid));
+	return Max(call_for_time(pg_stat_get_last_vacuum_time, relid),
+			   call_for_time(pg_stat_get_last_autovacuum_time, relid));
 }
 
-/* Names of parents: of those that have no pages, from the catalog cache */
+/* Set the name of the parent: from the list, or from the catalog cache. */
 static void
 name_parent(const SstRelations *list, SstRelation *relation,
 			HTAB *schemas, HTAB *parents)
@@ -296,8 +296,8 @@ is_locked_for_builds(Oid tableoid)
 
 /*
  * List the tables, partitions, materialized views, TOAST tables and indexes of
- * the current database, and the catalogs that all share.  Everything is in the
- * current memory context.
+ * the current database, and the shared catalogs.  The list and its names are
+ * allocated in the current memory context.
  */
 void
 sst_list_relations(SstRelations *list)

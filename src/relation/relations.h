@@ -17,7 +17,7 @@
 
 #include "relation/target.h"
 
-/* What the catalogs and the file system say of a relation */
+/* A relation, from the catalogs and the file system */
 typedef struct SstRelation
 {
 	Oid			relid;
@@ -28,10 +28,10 @@ typedef struct SstRelation
 	Oid			amoid;
 	bool		shared;
 	bool		partition;
-	bool		catalog;		/* the server refuses to do it concurrently */
+	bool		catalog;		/* cannot be reindexed concurrently */
 	bool		other_temp;		/* temporary, of another session */
 
-	/* A table's replica identity is an index */
+	/* Of a table: its replica identity, and whether that is an index */
 	char		replident;
 	bool		identity;
 
@@ -42,8 +42,8 @@ typedef struct SstRelation
 	bool		exclusion;		/* of a constraint that is no plain unique one */
 
 	/*
-	 * An index's table, a TOAST table's owner, the table that a partition is
-	 * one of; or InvalidOid.
+	 * The table of an index or a TOAST table, or the partitioned table of a
+	 * partition; or InvalidOid
 	 */
 	Oid			parent;
 	const char *parent_schema;

@@ -146,6 +146,7 @@ predict(const SstTarget *target, const SstRebuild *rebuild,
 	*rebuilt = estimate_rebuilt(rebuild, meta, sample);
 	if (isnan(rebuilt->value))
 	{
+		rebuilt->low = rebuilt->high = NAN;
 		if (estimate->note == NULL)
 			estimate->note = gettext_noop("no items were read from which to predict the size after a rebuild");
 		return;

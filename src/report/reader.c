@@ -183,4 +183,3 @@ sst_reader_allowed(SstReportReader *reader, uint64 wanted)
 
 	return wanted;
 }
-

@@ -159,7 +159,7 @@ static bool
 enlarge(SstSchedule *schedule, SstReportEntry *entry, double factor)
 {
 	uint64		wanted = sst_larger_sample(entry->estimate.nblocks,
-											entry->estimate.nread, factor);
+										   entry->estimate.nread, factor);
 	uint64		nblocks = sst_reader_allowed(&schedule->reader, wanted);
 
 	if (nblocks < wanted && nblocks < entry->estimate.nread * SST_MIN_GROWTH)

@@ -97,7 +97,7 @@ take_tokens(const SstThrottle *throttle, double bytes)
 
 	/* What the last slice took of its time is on the account by now. */
 	fill_bucket(throttle->rate,
-				 slice_blocks(throttle->rate) * (double) BLCKSZ + lateness);
+				slice_blocks(throttle->rate) * (double) BLCKSZ + lateness);
 
 	while (bucket.tokens < bytes)
 	{

@@ -250,17 +250,17 @@ sst_progress_blocks(BlockNumber nblocks)
 void
 sst_progress_chunks(const SstChunks *chunks, BlockNumber first)
 {
-	double		share;
+	double		fraction;
 
 	if (current.depth == 0 || chunks->end <= first)
 		return;
 
-	/* Some of the range may not have to be read. */
-	share = ((double) pg_atomic_read_u64(unconstify(pg_atomic_uint64 *,
-													&chunks->next)) - first) /
+	/* Some blocks of the range may be left out, and not be among the total. */
+	fraction = ((double) pg_atomic_read_u64(unconstify(pg_atomic_uint64 *,
+													   &chunks->next)) - first) /
 		(chunks->end - first);
 	set_param(PARAM_BLOCKS_DONE,
-			  (int64) (share * current.params[PARAM_BLOCKS_TOTAL]));
+			  (int64) (fraction * current.params[PARAM_BLOCKS_TOTAL]));
 }
 
 /*

@@ -169,7 +169,7 @@ sst_scan_next_slice(SstScan *scan)
 		return false;
 
 	scan->ngranted = sst_throttle_take(&scan->throttle,
-								   nvisited < nblocks ? nblocks - nvisited : 1);
+									   nvisited < nblocks ? nblocks - nvisited : 1);
 	scan->slice_begin = nvisited;
 	scan->stopped = (scan->ngranted == 0);
 	if (scan->stopped)

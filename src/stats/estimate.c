@@ -99,7 +99,7 @@ unknown_blocks(const SstLinearForm *form, const SstPageSample *sample, double *f
 static SstEstimate
 estimate_pages(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm		y = {0};
+	SstLinearForm y = {0};
 	SstEstimate result = {0, 0, 0};
 	double		value;
 	double		known = 0;
@@ -131,7 +131,7 @@ estimate_pages(const SstStatistic *statistic, const SstPageSample *sample)
 static SstEstimate
 estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm		y = {0};
+	SstLinearForm y = {0};
 	SstEstimate result;
 	SstBounds	interval;
 
@@ -166,7 +166,7 @@ ratio_forms(const SstStatistic *statistic, SstLinearForm *y, SstLinearForm *x)
 static SstLinearForm
 residual_form(const SstLinearForm *y, const SstLinearForm *x, double ratio)
 {
-	SstLinearForm		form = *y;
+	SstLinearForm form = *y;
 
 	for (int i = 0; i < x->nterms; i++)
 		sst_linear_form_add(&form, x->count[i], -ratio * x->weight[i]);
@@ -177,9 +177,9 @@ residual_form(const SstLinearForm *y, const SstLinearForm *x, double ratio)
 static SstEstimate
 estimate_page_fraction(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm		y = {0};
-	SstLinearForm		x = {0};
-	SstLinearForm		residual;
+	SstLinearForm y = {0};
+	SstLinearForm x = {0};
+	SstLinearForm residual;
 	SstEstimate result;
 	double		k = sample->sums.n[statistic->y];
 	double		n = sample->sums.n[statistic->x];
@@ -203,9 +203,9 @@ estimate_page_fraction(const SstStatistic *statistic, const SstPageSample *sampl
 static SstEstimate
 estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm		y = {0};
-	SstLinearForm		x = {0};
-	SstLinearForm		residual;
+	SstLinearForm y = {0};
+	SstLinearForm x = {0};
+	SstLinearForm residual;
 	SstBounds	interval;
 	SstEstimate result;
 	double		X;
@@ -266,8 +266,8 @@ is_ratio(const SstStatistic *statistic)
 static double
 value_alone(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm		y = {0};
-	SstLinearForm		x = {0};
+	SstLinearForm y = {0};
+	SstLinearForm x = {0};
 
 	if (!is_ratio(statistic))
 		return estimated_total(sample, statistic->y);
@@ -288,8 +288,8 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 {
 	static const SstEstimate unknown = {NAN, NAN, NAN};
 	SstEstimate result = unknown;
-	SstLinearForm		y = {0};
-	SstLinearForm		x = {0};
+	SstLinearForm y = {0};
+	SstLinearForm x = {0};
 	bool		exact = sst_sample_is_exact(sample);
 
 	if (!exact && sample->nsampled == 0)
@@ -346,7 +346,7 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 					  const SstPageSample *sample)
 {
 	SstEstimate result = {NAN, NAN, NAN};
-	SstLinearForm		form = {0};
+	SstLinearForm form = {0};
 	SstBounds	interval;
 	double		sums[SST_NCOUNTS];
 

@@ -133,8 +133,8 @@ sst_page_interval(double value, double k, double n, double N, double variance)
 
 	/*
 	 * A small variance makes the sample worth a larger simple one.  The
-	 * variance comes from neighbours that differ.  In random order there would
-	 * be so many of them; with few hits it is not known well.
+	 * variance comes from neighbours that differ.  In random order there
+	 * would be so many of them; with few hits it is not known well.
 	 */
 	if (variance > 0)
 	{

@@ -81,7 +81,7 @@ sst_find_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
  */
 static void
 mark_buffered(Relation rel, ForkNumber forknum, BlockNumber first,
-				  BlockNumber nblocks, uint64 *marks)
+			  BlockNumber nblocks, uint64 *marks)
 {
 	BufferTag	wanted = sst_buffer_tag(rel, forknum, 0);
 
@@ -149,8 +149,8 @@ mark_window(SstBuffered *buffered, BlockNumber blkno)
 
 	memset(buffered->marks, 0, SST_BUFFERED_WINDOW / 8);
 	mark_buffered(buffered->rel, buffered->forknum,
-					  buffered->window * SST_BUFFERED_WINDOW,
-					  SST_BUFFERED_WINDOW, buffered->marks);
+				  buffered->window * SST_BUFFERED_WINDOW,
+				  SST_BUFFERED_WINDOW, buffered->marks);
 }
 
 /*

@@ -3,14 +3,13 @@
  * bundled_read_stream.c
  *	  The bundled read stream, for servers that have none
  *
- * It has the interface and the meaning of the read stream that PostgreSQL 17
- * introduced: a callback names the blocks, in any order, and the stream
- * returns them as pinned buffers in that same order, having seen to it that
- * the I/O for later blocks is under way.  How it does so is its own, because
- * servers before 17 have no call that reads several blocks into shared
- * buffers: the stream tells the kernel about blocks that will be wanted soon
- * (posix_fadvise), and reads each block in the ordinary way when it is due.
- * So it pins nothing but the buffer that it returns.
+ * It has the interface of the read stream that PostgreSQL 17 introduced.  A
+ * callback names the blocks, in any order, and the stream returns them as pinned
+ * buffers in that order, while the I/O for later blocks is in flight.  Servers
+ * before 17 have no call that reads several blocks into shared buffers.  So the
+ * stream advises the kernel of blocks that are needed soon (posix_fadvise), and
+ * reads each block by ReadBufferExtended() when it is due.  It pins only the
+ * buffer that it returns.
  *
  * Blocks that the callback has named and the caller has not yet received wait
  * in a queue:
@@ -20,20 +19,18 @@
  *		  `-- advised --'  cached    `--- run ------'
  *		  read next                  not advised yet
  *
- * On entry to the queue a block is looked up in the buffer mapping table.
- * One that is there needs nothing.  One that is not begins a run, or makes
- * the last run longer when it is its neighbour.  A run goes to the kernel by
- * one call: when it is as long as the combine limit allows, when the next
- * cold block is no neighbour or lies in another segment file, when no more
- * blocks will come, or when the reader reaches its first block.
+ * A block that enters the queue is looked up in the buffer mapping table.  If it
+ * is not there, it begins a run, or extends the last run if it is its neighbour.
+ * A run is advised by one call: when its length reaches the combine limit, when
+ * the next missing block is no neighbour or is in another segment file, when there
+ * are no more blocks, or when the reader reaches its first block.
  *
- * The queue's length follows what the reads find.  It starts at one block (no
- * look-ahead, no look-up in the mapping table: the cost of a cached scan is
- * that of a plain loop), doubles with every block that had to be read, and
- * shrinks by one with every block found in a buffer.  It ends at what
- * maintenance_io_concurrency (or effective_io_concurrency) runs can hold, and
- * at a backend's fair share of the buffer pool, since blocks that are fetched
- * further ahead than that could not have been held by a server's own stream.
+ * The length of the queue adapts.  It starts at one block: without look-ahead and
+ * look-ups, a cached scan costs as much as a plain loop.  It doubles with every
+ * block that was read, and shrinks by one with every block found in a buffer.  Its
+ * limits are what maintenance_io_concurrency (or effective_io_concurrency) runs can
+ * hold, and the number of buffers that one backend may fairly pin, as for the
+ * server's own stream.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -60,7 +57,7 @@
 typedef struct QueuedBlock
 {
 	BlockNumber blkno;
-	bool		starts_advised; /* first block of a run that was advised */
+	bool		starts_advised; /* first block of an advised run */
 } QueuedBlock;
 
 struct SstReadStream
@@ -76,14 +73,14 @@ struct SstReadStream
 	int			max_advised;	/* most advised runs not reached yet */
 	int			max_distance;
 
-	/* How far to look ahead, in blocks, and whether there is more to see */
+	/* The look-ahead in blocks, and whether the callback has reached its end */
 	int			distance;
 	bool		exhausted;
 
 	/*
-	 * The queue, a ring, as long as the longest look-ahead.  The slot of the
-	 * block that the caller is looking at is free, but not filled before the
-	 * next call: so long its per-buffer data stays.
+	 * The queue, a ring for the longest look-ahead.  The slot of the block
+	 * that was returned last is free, but is not filled before the next call,
+	 * so that its per-buffer data stays until then.
 	 */
 	QueuedBlock *queue;
 	char	   *per_buffer_data;
@@ -91,7 +88,7 @@ struct SstReadStream
 	int			head;
 	int			nqueued;
 
-	/* The last run, as long as it is not advised; none if run_length is 0 */
+	/* The last run, not advised yet; none if run_length is 0 */
 	BlockNumber run_start;
 	int			run_length;
 	int			run_slot;		/* queue slot of its first block */
@@ -158,9 +155,8 @@ sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
 #endif
 
 	/*
-	 * Looking ahead without giving advice would gain nothing.  With it, have
-	 * room for all the runs that may be advised, and for the one that the
-	 * reader is in.
+	 * Look-ahead without advice gains nothing.  With advice, the queue has
+	 * room for all advised runs and the one that the reader is in.
 	 */
 	if (advise)
 		stream->max_distance = Min((stream->max_advised + 1) * stream->combine_limit,
@@ -181,7 +177,7 @@ sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
 	return stream;
 }
 
-/* Hand the last run to the kernel. */
+/* Advise the kernel of the last run. */
 static void
 advise_run(SstReadStream *stream)
 {
@@ -193,7 +189,7 @@ advise_run(SstReadStream *stream)
 	stream->run_length = 0;
 }
 
-/* Advise the last run although the reader has not come to it yet. */
+/* Advise the last run before the reader has reached it. */
 static void
 advise_run_ahead(SstReadStream *stream)
 {
@@ -203,14 +199,14 @@ advise_run_ahead(SstReadStream *stream)
 }
 
 /*
- * See to the I/O for a block that has just been queued.
+ * Prepare the I/O for a block that was just queued.
  */
 static void
 prepare_block(SstReadStream *stream, int slot)
 {
 	BlockNumber blkno = stream->queue[slot].blkno;
 
-	/* Local buffers have a mapping of their own: leave it to the server. */
+	/* Local buffers have a mapping of their own, which the server knows. */
 	if (RelationUsesLocalBuffers(stream->rel))
 	{
 		if (PrefetchBuffer(stream->rel, stream->forknum, blkno).initiated_io)
@@ -273,7 +269,7 @@ look_ahead(SstReadStream *stream)
 		stream->queue[slot].starts_advised = false;
 		stream->nqueued++;
 
-		/* Nothing to prepare when this very block is the one to be read. */
+		/* A block that is read at once needs no advice. */
 		if (stream->distance > 1)
 			prepare_block(stream, slot);
 	}
@@ -284,13 +280,12 @@ look_ahead(SstReadStream *stream)
 }
 
 /*
- * The next block of the stream, as a buffer that the caller must release, or
- * InvalidBuffer at the end.
+ * Return the next block of the stream, in a buffer that is pinned and not locked
+ * and that the caller must release; or InvalidBuffer at the end.
  *
- * The buffer is pinned and not locked.  *per_buffer_data, unless NULL, points
- * to what the callback stored for the block; it stays until the next call.
- * Once the callback has returned InvalidBlockNumber it is not called again
- * before a reset.
+ * per_buffer_data may be NULL.  *per_buffer_data is set to what the callback stored
+ * for the block, which stays until the next call.  Once the callback has returned
+ * InvalidBlockNumber it is not called again before a reset.
  */
 Buffer
 sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
@@ -309,8 +304,8 @@ sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 	block = &stream->queue[slot];
 
 	/*
-	 * A run that starts here has waited long enough.  If it is no longer than
-	 * this block, reading it says as much as advice would.
+	 * A run that starts here is due.  If this block is all of it, the read
+	 * below makes advice useless.
 	 */
 	if (stream->run_length > 0 && stream->run_slot == slot)
 	{
@@ -346,8 +341,8 @@ sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 }
 
 /*
- * Forget what was looked ahead at, and let the callback be called again.  The
- * stream starts as if the next blocks were cached.  No file is open after it.
+ * Empty the queue, and allow calls of the callback again.  The look-ahead starts
+ * at one block.  Closes the file.
  */
 void
 sst_read_stream_reset(SstReadStream *stream)
@@ -362,8 +357,8 @@ sst_read_stream_reset(SstReadStream *stream)
 }
 
 /*
- * Release the stream: its file and its memory.  Buffers that it returned are
- * the caller's.
+ * Release the file and the memory of the stream.  The caller releases the buffers
+ * that it was given.
  */
 void
 sst_read_stream_end(SstReadStream *stream)

@@ -3,7 +3,7 @@
  * file_reader.h
  *	  Reads of relation files into private memory, several at a time
  *
- * Two readers: io_uring where there is one, and plain reads behind advice.
+ * There are two readers: io_uring, and pread() after advice.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -17,7 +17,7 @@
 
 #include "streamstat.h"
 
-/* One read.  The memory must stay as long as it is in flight. */
+/* One read.  Its memory must stay allocated while it is in flight. */
 typedef struct SstFileRead
 {
 	int			fd;
@@ -35,18 +35,18 @@ struct SstFileReader
 	SstIoMethod method;
 
 	/*
-	 * Begin to read what is not done yet.  The file must stay open until the
-	 * read is finished.
+	 * Start to read what is missing.  The file must stay open until the read
+	 * is finished.
 	 */
 	void		(*start) (SstFileReader *reader, SstFileRead *read);
 
 	/*
-	 * Wait for a read that was started.  Afterwards "done" is below "length"
-	 * only at the end of the file or after an error.
+	 * Wait for a read that was started.  After that, "done" is less than
+	 * "length" only at the end of the file or after an error.
 	 */
 	void		(*finish) (SstFileReader *reader, SstFileRead *read);
 
-	/* Wait for all reads in flight and free what is not palloc'd.  No ERROR. */
+	/* Wait for reads in flight and free what is not palloc'd.  No ERROR. */
 	void		(*close) (SstFileReader *reader);
 };
 

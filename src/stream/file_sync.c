@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * file_sync.c
- *	  Reading relation files by plain reads, with advice ahead of them
+ *	  Reading relation files by pread(), after advice
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -21,7 +21,7 @@
 #include "stream/file_reader.h"
 
 /*
- * Read what has not arrived, waiting for it.  At an error it stays missing.
+ * Read what is missing, and wait for it.  After an error it stays missing.
  */
 void
 sst_file_read_rest(SstFileRead *read)
@@ -66,7 +66,7 @@ sync_close(SstFileReader *reader)
 {
 }
 
-/* This reader always works. */
+/* Open a reader, which always succeeds. */
 SstFileReader *
 sst_sync_reader_open(void)
 {

@@ -31,10 +31,10 @@ typedef struct UringReader
 } UringReader;
 
 /*
- * Take what has completed.  A request to cancel, or to do nothing, has no read.
+ * Process a completion.  A request to cancel, or to do nothing, has no read.
  *
- * valgrind does not see the kernel write to a read's memory, which is nobody's
- * until then.
+ * valgrind does not see that the kernel writes to a read's memory, which is marked
+ * as not accessible until then.
  */
 static void
 reap(UringReader *uring, struct io_uring_cqe *cqe)
@@ -57,9 +57,8 @@ reap(UringReader *uring, struct io_uring_cqe *cqe)
 }
 
 /*
- * Wait for one completion, and take it.  Returns 0; -EINTR if there is none yet,
- * also if the kernel is short of something for the moment; or another negative
- * errno.
+ * Wait for one completion and process it.  Returns 0; -EINTR if there is none yet
+ * or the kernel is short of resources for the moment; or another negative errno.
  */
 static int
 wait_one(UringReader *uring)
@@ -82,8 +81,7 @@ wait_one(UringReader *uring)
 }
 
 /*
- * A read that the kernel does not take is left to the plain reads of
- * uring_finish().
+ * Start a read.  If the kernel does not accept it, uring_finish() uses pread().
  */
 static void
 uring_start(SstFileReader *reader, SstFileRead *read)
@@ -94,7 +92,7 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 
 	read->in_flight = false;
 
-	/* The ring is as large as the stream's queue: others were not taken. */
+	/* The ring holds the whole queue: the kernel left some requests in it. */
 	if (sqe == NULL)
 	{
 		rc = io_uring_submit(&uring->ring);
@@ -120,7 +118,7 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 		uring->nin_flight += rc;
 	if (rc <= 0 || io_uring_sq_ready(&uring->ring) > 0)
 	{
-		/* It stays in the queue, and goes with what is submitted next. */
+		/* It stays in the ring and is submitted with the next request. */
 		io_uring_prep_nop(sqe);
 		io_uring_sqe_set_data(sqe, NULL);
 		return;
@@ -132,8 +130,8 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 }
 
 /*
- * A read that came back short, or with an error, is tried once more by plain
- * reads, which say the same again if there is something wrong.
+ * Wait for a read.  What is missing after a short read or an error is read by
+ * pread(), which fails again if something is wrong.
  */
 static void
 uring_finish(SstFileReader *reader, SstFileRead *read)
@@ -159,8 +157,8 @@ uring_finish(SstFileReader *reader, SstFileRead *read)
 }
 
 /*
- * Cancel what can be cancelled, and wait for the rest: the kernel writes to
- * the memory of a read until it has completed.
+ * Cancel the reads in flight where that is possible, and wait for the rest: until a
+ * read has completed, the kernel writes to its memory.
  */
 static void
 uring_close(SstFileReader *reader)
@@ -197,9 +195,10 @@ uring_close(SstFileReader *reader)
 }
 
 /*
- * Open a ring for depth reads at a time.  NULL where there can be none: the
- * kernel is too old, or forbids it, or we have too many files or too little
- * memory.
+ * Open a ring for depth reads at a time.  NULL if the kernel is too old or forbids
+ * io_uring, or if there are too many open files or too little memory.
+ *
+ * An answer that cannot change is remembered for the process.
  */
 SstFileReader *
 sst_uring_reader_open(int depth)
@@ -218,7 +217,7 @@ sst_uring_reader_open(int depth)
 		return NULL;
 	}
 
-	/* Completions are then handled when we wait, and not before. */
+	/* With these flags completions are handled only while we wait. */
 #if defined(IORING_SETUP_SINGLE_ISSUER) && defined(IORING_SETUP_DEFER_TASKRUN)
 	rc = io_uring_queue_init(depth, &uring->ring,
 							 IORING_SETUP_SINGLE_ISSUER |
@@ -244,7 +243,7 @@ sst_uring_reader_open(int depth)
 
 #else							/* !SST_USE_LIBURING */
 
-/* There is none in this build. */
+/* This build has no io_uring. */
 SstFileReader *
 sst_uring_reader_open(int depth)
 {

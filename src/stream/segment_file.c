@@ -40,8 +40,8 @@ open_segment(Relation rel, ForkNumber forknum, uint32 segno)
 }
 
 /*
- * Get ready to use a fork's files.  The relation must stay open and locked as
- * long as they are used, so that they remain the relation's.
+ * Prepare to use a fork's files.  The relation must stay open and locked as long as
+ * they are used, so that they are not replaced.
  */
 void
 sst_segment_file_init(SstSegmentFile *file, Relation rel, ForkNumber forknum)
@@ -53,8 +53,8 @@ sst_segment_file_init(SstSegmentFile *file, Relation rel, ForkNumber forknum)
 }
 
 /*
- * The descriptor of the segment that a block is in, or -1 if it cannot be
- * opened.  It stays open until another segment is, or the close.
+ * Return the descriptor of the segment of a block, or -1 if it cannot be opened.  It
+ * stays open until another segment is opened, or until the close.
  */
 int
 sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno)
@@ -81,12 +81,11 @@ sst_segment_file_close(SstSegmentFile *file)
 }
 
 /*
- * Tell the kernel that neighbouring blocks of one segment will be read soon:
- * by one call, where smgrprefetch() of servers before 17 needs one for each
+ * Advise the kernel that neighbouring blocks of one segment will be read soon.  One
+ * call is enough, while smgrprefetch() of servers before 17 needs one for each
  * block.
  *
- * Advice is only advice: false where the file cannot be opened, so that the
- * reads that follow tell why.
+ * False if the file cannot be opened; the reads that follow report the error.
  */
 bool
 sst_segment_file_advise(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks)

@@ -3,9 +3,9 @@
  * stream_buffer.c
  *	  Pages through the buffer manager, by a read stream
  *
- * The read stream is the server's, or the bundled one where the server has
- * none.  This file joins a source of block numbers to it, puts our settings
- * in force while it starts, and reports what it did.
+ * The read stream is the server's, or the bundled one.  This file connects it to a
+ * source of block numbers, applies our settings while it starts, and counts what
+ * it does.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -24,16 +24,16 @@
 #include "stream/segment_file.h"
 #include "stream/stream.h"
 
-/* Buffers that follow each other, from which on the next one is guessed */
+/* Neighbouring blocks in neighbouring buffers before the next one is guessed */
 #define MIN_SUCCESSORS 16
 
-/* Pages to look ahead for the CPU's sake: found by trying 1 to 8 */
+/* Pages to look ahead for the CPU's cache; the best of 1 to 8 in benchmarks */
 #define PEEK_DISTANCE 4
 
-/* Neighbouring blocks that the kernel is told of by one call */
+/* Neighbouring blocks that are advised by one call */
 typedef struct AdvisedRun
 {
-	BlockNumber next;			/* first one that was not asked for yet */
+	BlockNumber next;			/* first one not passed on yet */
 	BlockNumber end;
 } AdvisedRun;
 
@@ -43,24 +43,25 @@ typedef struct SstBufferStream
 	ReadStream *read_stream;
 	bool		temp;
 
-	/* Blocks asked for and returned; the difference is the look-ahead */
-	int64		nasked;
+	/* Blocks requested and returned; the difference is the look-ahead */
+	int64		nrequested;
 	int64		nreturned;
 	int64		look_ahead_max;
-	BlockNumber last_asked;
+	BlockNumber last_requested;
 
-	/* Guessing buffers from their neighbours; see follow_neighbours() */
+	/* Guesses from neighbouring buffers; see follow_neighbours() */
 	bool		may_follow;
 	bool		following;
-	bool		stop_asking;	/* let the read stream run empty */
+	bool		draining;		/* request nothing, until the read stream is
+								 * empty */
 	bool		exhausted;		/* the source has no more */
 	int			nsuccessors;	/* neighbours found in neighbouring buffers */
 	BlockNumber last_block;
 	Buffer		last_buffer;
 
 	/*
-	 * Advice, further ahead than the read stream looks: a ring of runs that
-	 * the kernel was told of, or NULL
+	 * A ring of runs that were advised further ahead than the read stream
+	 * looks, or NULL
 	 */
 	AdvisedRun *advised;
 	int			current_run;
@@ -70,7 +71,7 @@ typedef struct SstBufferStream
 	int64		nadvice_calls;
 	int64		nadvice_blocks;
 
-	/* Counters of the server when the stream began */
+	/* Counters of the server, at the begin of the stream */
 	const int64 *hit_counter;
 	const int64 *read_counter;
 	int64		hit_before;
@@ -85,8 +86,8 @@ typedef struct SstBufferStream
 } SstBufferStream;
 
 /*
- * Take neighbouring blocks from the source, and tell the kernel of them if
- * they seem not to be in buffers; false at the end.
+ * Take neighbouring blocks from the source, and advise the kernel of them if
+ * they seem not to be in buffers.  False at the end of the source.
  */
 static bool
 advise_run(SstBufferStream *stream, AdvisedRun *run)
@@ -121,7 +122,7 @@ advise_run(SstBufferStream *stream, AdvisedRun *run)
 	return true;
 }
 
-/* The next block of the runs that the kernel was told of */
+/* Return the next block of the advised runs. */
 static BlockNumber
 take_advised_block(SstBufferStream *stream)
 {
@@ -160,16 +161,16 @@ next_block(ReadStream *read_stream, void *callback_private_data,
 	SstBufferStream *stream = callback_private_data;
 	BlockNumber blkno;
 
-	if (stream->stop_asking)
+	if (stream->draining)
 		return InvalidBlockNumber;
 
 	blkno = take_block(stream);
 	if (blkno != InvalidBlockNumber)
 	{
-		stream->nasked++;
+		stream->nrequested++;
 		stream->look_ahead_max = Max(stream->look_ahead_max,
-									 stream->nasked - stream->nreturned);
-		stream->last_asked = blkno;
+									 stream->nrequested - stream->nreturned);
+		stream->last_requested = blkno;
 	}
 
 	return blkno;
@@ -186,15 +187,15 @@ set_for_stream(const char *name, int value)
 }
 
 /*
- * Put our settings in the place of the server's, until the GUC nest level
- * ends.  A stream reads them when it begins, and never again.
+ * Replace the server's settings by ours until the GUC nest level ends.  A stream
+ * reads them only when it begins.
  */
 static void
 apply_settings(void)
 {
 	if (sst_io_concurrency > 0)
 	{
-		/* The server lets streams on catalogs use the effective one. */
+		/* For catalogs the server uses effective_io_concurrency. */
 		set_for_stream("maintenance_io_concurrency", sst_io_concurrency);
 		set_for_stream("effective_io_concurrency", sst_io_concurrency);
 	}
@@ -213,13 +214,13 @@ static void buffer_stream_end(SstStream *base);
 /*
  * Begin to read the source's blocks of a fork.
  *
- * With read_ahead, the kernel is told of blocks further ahead than the read
- * stream looks.  That pays when storage is slow and all blocks have to go
- * through buffers: the server's own advice, where it gives any, comes too late
- * to keep many reads under way, and its I/O workers are few.
+ * With read_ahead, the kernel is advised further ahead than the read stream looks.
+ * That pays if storage is slow and all blocks have to go through buffers: the
+ * server's own advice, if any, comes too late to keep many reads in flight, and its
+ * I/O workers are few.
  *
- * The relation must be open and locked until the end.  What the stream did is
- * added to the report when it ends.  Memory is the current context's.
+ * The relation must stay open and locked until the end.  What the stream did is
+ * added to io_stats when it ends.  Memory is taken from the current context.
  */
 SstStream *
 sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
@@ -242,18 +243,18 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->temp = RelationUsesLocalBuffers(rel);
 
 	/*
-	 * Pins by guess leave usage counts as they are.  That suits a scan with a
-	 * ring of buffers; without one, pages that are read are to look used.
+	 * A pin by a guess does not raise the usage count.  That suits a scan
+	 * with a buffer ring; without one, reading a page must count as use.
 	 */
 	stream->may_follow = strategy != NULL && !stream->temp;
-	stream->last_asked = InvalidBlockNumber;
+	stream->last_requested = InvalidBlockNumber;
 
-	/* Read-ahead fills the page cache, which direct I/O does not look at. */
+	/* Read-ahead fills the page cache, which direct I/O does not use. */
 	stream->max_advised = sst_io_depth(rel);
 	if (read_ahead && stream->max_advised > 1 && !stream->temp &&
 		!sst_direct_io())
 	{
-		/* What follows neighbouring buffers returns blocks to the source. */
+		/* Wrong guesses put blocks back, which advised runs cannot take. */
 		Assert(!stream->may_follow);
 
 		stream->advised = palloc(sizeof(AdvisedRun) * stream->max_advised);
@@ -264,8 +265,8 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	apply_settings();
 
 	/*
-	 * Batch mode is safe because next_block() waits for no I/O of ours and
-	 * the sources take no lock.
+	 * Batch mode is safe because next_block() does not wait for our I/O and
+	 * sources take no lock.
 	 */
 	stream->read_stream = sst_read_stream_begin(flags, strategy, rel, forknum,
 												next_block, stream, 0,
@@ -297,7 +298,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 
 /*
  * Note where a block was found.  After enough neighbouring blocks in
- * neighbouring buffers, have the read stream run empty, to follow them.
+ * neighbouring buffers, drain the read stream, to follow them.
  */
 static inline void
 watch_neighbours(SstBufferStream *stream, Buffer buf)
@@ -315,19 +316,19 @@ watch_neighbours(SstBufferStream *stream, Buffer buf)
 		blkno != stream->last_block + 1)
 		stream->nsuccessors = 0;
 	else if (++stream->nsuccessors >= MIN_SUCCESSORS && stream->may_follow)
-		stream->stop_asking = true;
+		stream->draining = true;
 
 	stream->last_block = blkno;
 	stream->last_buffer = buf;
 }
 
 /*
- * The next block's buffer if it is where we expect it, else InvalidBuffer.
+ * Return the next block in the buffer after the last one, pinned, or InvalidBuffer
+ * if it is not there.
  *
- * A relation that came into the pool in one go lies in neighbouring buffers.
- * Then the buffer of the next block is known without the mapping table, whose
- * look-ups are most of the cost of a cached scan: the buffer's header says
- * whether the guess is right.
+ * A relation that was loaded in one go lies in neighbouring buffers.  Then the
+ * mapping table, whose look-ups are most of the cost of a cached scan, is not
+ * needed: the buffer's header tells whether the guess is right.
  */
 static Buffer
 follow_neighbours(SstBufferStream *stream)
@@ -345,9 +346,9 @@ follow_neighbours(SstBufferStream *stream)
 		return InvalidBuffer;
 	}
 
-	stream->nasked++;
+	stream->nrequested++;
 	stream->nreturned++;
-	stream->last_asked = blkno;
+	stream->last_requested = blkno;
 	stream->last_block = blkno;
 	stream->last_buffer = guess;
 
@@ -369,9 +370,9 @@ buffer_stream_next(SstStream *base, SstPage *page)
 			if (stream->exhausted)
 				return false;
 
-			/* Wrong guess: let the read stream go on from here. */
+			/* Wrong guess: continue with the read stream. */
 			stream->following = false;
-			stream->stop_asking = false;
+			stream->draining = false;
 			stream->nsuccessors = 0;
 			read_stream_reset(stream->read_stream);
 		}
@@ -384,7 +385,7 @@ buffer_stream_next(SstStream *base, SstPage *page)
 			break;
 		}
 
-		if (!stream->stop_asking || stream->exhausted)
+		if (!stream->draining || stream->exhausted)
 			return false;
 		stream->following = true;
 	}
@@ -408,21 +409,21 @@ buffer_stream_peek(const SstStream *base)
 }
 
 /*
- * The end of the blocks that the source has named and the caller may not have
- * got yet: one past the last, or InvalidBlockNumber when none was named.
+ * Return the end of the blocks that were taken from the source and may not have
+ * been returned yet: one past the last, or InvalidBlockNumber if none was taken.
  */
 BlockNumber
 sst_buffer_stream_unread_end(SstStream *base)
 {
 	SstBufferStream *stream = (SstBufferStream *) base;
 
-	return stream->last_asked == InvalidBlockNumber ?
-		InvalidBlockNumber : stream->last_asked + 1;
+	return stream->last_requested == InvalidBlockNumber ?
+		InvalidBlockNumber : stream->last_requested + 1;
 }
 
 /*
- * Add what the stream did to its io_stats, and no more: for a stream whose
- * resources were released by the end of a subtransaction.
+ * Add what the stream did to its io_stats, without ending it: for a stream whose
+ * resources were released at the end of a subtransaction.
  */
 void
 sst_buffer_stream_abandon(SstStream *base)
@@ -438,7 +439,7 @@ sst_buffer_stream_abandon(SstStream *base)
 
 #ifdef SST_HAVE_BACKEND_IO_STATS
 #ifdef SST_HAVE_READ_STREAM
-	/* Reads are started ahead: only the server's statistics tell them apart. */
+	/* Reads are started ahead; only the server's statistics count them. */
 	{
 		uint64		reads;
 		uint64		bytes;
@@ -456,7 +457,7 @@ sst_buffer_stream_abandon(SstStream *base)
 #endif
 #endif
 
-	/* One call does at most one read, whose blocks are counted in the call. */
+	/* One call does at most one read, and counts its blocks. */
 	io_stats->reads += stream->nreads;
 	io_stats->read_bytes += nread * BLCKSZ;
 }

@@ -164,7 +164,7 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 
 static bool
 btree_contrib_page(SstVisitor *visitor, const PageData *page,
-				  BlockNumber blkno, SstCounters *counters)
+				   BlockNumber blkno, SstCounters *counters)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 	BTPageOpaqueData opaque;

@@ -13,7 +13,9 @@ use Exporter 'import';
 use List::Util ();
 use Time::HiRes ();
 
-our @EXPORT = qw(all_calls functions_without_call how_it_failed
+use Functions;
+
+our @EXPORT = qw(all_calls how_it_failed
   random_settings one_of in_turn keep_busy table_with_indexes relations_of);
 
 # Queries about the given relations: table, btree, hash, gin, gist, spgist, brin,
@@ -21,60 +23,12 @@ our @EXPORT = qw(all_calls functions_without_call how_it_failed
 sub all_calls
 {
 	my (%r) = @_;
-	my @calls = (
-		(map { "${_}_stats('$r{$_}')" } qw(btree hash gin gist spgist brin)),
-		"index_stats('$r{gin}')",
-		"index_stats('$r{btree}')",
-		"index_stats_tree('$r{tree_index}')",
-		"table_stats('$r{table}', 'row')",
-		"table_stats_tree('$r{tree}')",
-		"visibility_map_summary('$r{table}')",
-		"unfrozen_ranges('$r{table}')",
-		"free_space_map_summary('$r{table}')",
-		"layout_map('$r{table}', 5)",
-		"layout_map('$r{btree}', 5)",
-		"sample_stats('$r{table}', 50)",
-		"sample_stats('$r{hash}', 50)",
-		"sample_stats('$r{btree}', 1000000)",
-		"bloat('$r{table}', 50)",
-		"bloat('$r{btree}')",
-		"database_report(budget => '2MB', max_time => '2 s')",
-		"last_database_report()",
-		"database_report_summary()",
-		"metrics",
-		"advice",
-		"progress",
-		"stat_get_progress()",
-		"stream_stats()",
-		"pgstattuple('$r{table}')",
-		"pgstattuple('$r{btree}'::text)",
-		"pgstattuple_approx('$r{table}')",
-		"pgstatindex('$r{btree}')",
-		"pgstatindex('$r{btree}'::text)",
-		"pgstathashindex('$r{hash}')",
-		"pgstatginindex('$r{gin}')",
-		"pg_relpages('$r{table}')",
-		"pg_relpages('$r{btree}'::text)",
-		"pg_prewarm('$r{table}')",
-		"pg_prewarm('$r{gin}', 'read')",
-		"pg_prewarm('$r{btree}', 'prefetch')",
-		"pg_prewarm('$r{table}', 'buffer', 'vm')");
+	my %views = views();
 
-	return ((map { "SELECT * FROM streamstat.$_" } @calls),
-		"CALL streamstat.run_database_report(budget => '2MB', max_time => '2 s')");
-}
-
-# The functions and views that no query of all_calls() names
-sub functions_without_call
-{
-	my ($node) = @_;
-	my $calls = join "\n", all_calls(map { $_ => 't' }
-		  qw(btree hash gin gist spgist brin table tree tree_index));
-
-	return join ' ', grep { $calls !~ /streamstat\.$_\b/ } split /\n/,
-	  $node->safe_psql('postgres', q(
-SELECT proname FROM pg_proc WHERE pronamespace = 'streamstat'::regnamespace
-UNION SELECT relname FROM pg_class WHERE relnamespace = 'streamstat'::regnamespace AND relkind = 'v'));
+	return (
+		(   map { my $f = $_; map { ($f->{procedure} ? 'CALL' : 'SELECT * FROM') . " streamstat.$_" } calls($f, \%r) }
+			  all_functions()),
+		map { "SELECT * FROM streamstat.$_" } sort keys %views);
 }
 
 # The first error among what psql with VERBOSITY=verbose printed: "SQLSTATE

@@ -13,6 +13,7 @@ use Exporter 'import';
 # Offsets in a page header
 use constant {
 	BLCKSZ => 8192,
+	PD_LSN => 0,
 	PD_FLAGS => 10,
 	PD_LOWER => 12,
 	PD_UPPER => 14,
@@ -22,8 +23,9 @@ use constant {
 };
 
 our @EXPORT = qw(BLCKSZ PD_FLAGS PD_LOWER PD_UPPER PD_SPECIAL PD_PAGESIZE
-  PD_LINP next_random random_page get16 with16 with32 with_item items
-  read_blocks write_block);
+  PD_LINP PD_LSN next_random random_page get16 with16 with32 with_item
+  set16 set32 set_item items read_blocks read_block
+  write_block write_at fuzz_file);
 
 # a fixed seed, and a generator that is the same in every perl
 my $random = 20260101;
@@ -79,6 +81,28 @@ sub with_item
 		: $offset << 17 | $flags << 15 | $length);
 }
 
+# Functions that change a page so
+sub set16
+{
+	my ($offset, $value) = @_;
+
+	return sub { with16($_[0], $offset, $value) };
+}
+
+sub set32
+{
+	my ($offset, $value) = @_;
+
+	return sub { with32($_[0], $offset, $value) };
+}
+
+sub set_item
+{
+	my @item = @_;
+
+	return sub { with_item($_[0], 2, @item) };
+}
+
 # How many line pointers a page has
 sub items
 {
@@ -97,14 +121,52 @@ sub read_blocks
 	return unpack('(a' . BLCKSZ . ')*', <$fh>);
 }
 
+sub read_block
+{
+	my ($file, $blkno) = @_;
+
+	open(my $fh, '<:raw', $file) or die "could not open $file: $!";
+	sysseek($fh, $blkno * BLCKSZ, 0) or die "could not seek in $file: $!";
+	sysread($fh, my $page, BLCKSZ) == BLCKSZ or die "could not read $file: $!";
+	close($fh);
+	return $page;
+}
+
+sub write_at
+{
+	my ($file, $offset, $bytes) = @_;
+
+	open(my $fh, '+<:raw', $file) or die "could not open $file: $!";
+	sysseek($fh, $offset, 0) or die "could not seek in $file: $!";
+	syswrite($fh, $bytes) == length($bytes) or die "could not write $file: $!";
+	close($fh);
+}
+
 sub write_block
 {
 	my ($file, $blkno, $page) = @_;
 
-	open(my $fh, '+<:raw', $file) or die "could not open $file: $!";
-	sysseek($fh, $blkno * BLCKSZ, 0) or die "could not seek in $file: $!";
-	syswrite($fh, $page) == BLCKSZ or die "could not write $file: $!";
-	close($fh);
+	write_at($file, $blkno * BLCKSZ, $page);
+}
+
+# Some random bytes in each page of a file; every other time they are in its ends,
+# where the header and the flags are.  Returns how many pages there are.
+sub fuzz_file
+{
+	my ($file) = @_;
+	my @blocks = read_blocks($file);
+
+	for my $blkno (0 .. $#blocks)
+	{
+		foreach (0 .. next_random(8))
+		{
+			my $where = next_random(2) ? next_random(BLCKSZ)
+			  : (next_random(48) - 8) % BLCKSZ;
+			substr($blocks[$blkno], $where, 1) = chr(next_random(256));
+		}
+		write_block($file, $blkno, $blocks[$blkno]);
+	}
+	return scalar @blocks;
 }
 
 1;

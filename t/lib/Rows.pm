@@ -11,11 +11,13 @@ use warnings;
 
 use Exporter 'import';
 
+use Functions;
+use Pages;
+
 our @EXPORT = qw(make_relations %query $spilling);
 
 # Enough blocks for one worker, and for two
 use constant { ONE_WORKER => 16384, TWO_WORKERS => 24576 };
-use constant BLCKSZ => 8192;
 
 # Make the relations in the database postgres, and functions that call: again(),
 # and caught(), which catches cancels.  Returns the relations' names and files.
@@ -84,36 +86,24 @@ SQL
 }
 
 # By the call, a query for its row.  Those that use workers are on "big".
+my %on_small = (
+	table => 't', tree => 'parts', tree_index => 'parts_btree',
+	map { $_ => "t_$_" } qw(btree hash gin gist spgist brin));
+my %on_big = (table => 'big', btree => 'big_btree', hash => 'big_hash');
+# without its bounds, a report does not end by them
 my $in_public =
-  "(SELECT name, method, bytes, free_percent, predicted_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY name)";
+  "(SELECT relation_name, measured, bytes, free_percent, predicted_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY relation_name)";
 # That many rows take more than a small work_mem.
 our $spilling = "layout_map('big', 2000)";
-our %query = (
-	(   map { $_ => "streamstat.$_" } (
-			"btree_stats('t_btree')", "btree_stats('big_btree')",
-			"hash_stats('t_hash')", "hash_stats('big_hash')",
-			"gin_stats('t_gin')", "brin_stats('t_brin')",
-			"gist_stats('t_gist')", "spgist_stats('t_spgist')",
-			"sample_stats('t', 50, seed => 1)", "sample_stats('big', 1000000, seed => 1)",
-			"sample_stats('big_btree', 1000, seed => 2)", "bloat('t', 50, 1, 'no')",
-			"bloat('t_btree', 50, 1, 'no')", "bloat('t_gin', 50, 1, 'no')",
-			"pgstatindex('t_btree')", "pgstatindex('t_btree'::text)",
-			"pgstatindex('big_btree')", "pgstathashindex('t_hash')",
-			"pgstathashindex('big_hash')", "pgstatginindex('t_gin')",
-			"index_stats('t_gist')", "index_stats('big_btree')",
-			"index_stats_tree('parts_btree')", "table_stats('t', 'row')",
-			"table_stats('big')", "table_stats_tree('parts')",
-			"visibility_map_summary('t')", "unfrozen_ranges('t')",
-			"free_space_map_summary('t')", "layout_map('t', 20)",
-			$spilling, "pgstattuple('t')", "pgstattuple('t'::text)",
-			"pgstattuple('big')", "pgstattuple_approx('t')",
-			"pgstattuple_approx('big')", "pg_relpages('t')",
-			"pg_relpages('t'::text)", "pg_prewarm('t')",
-			"pg_prewarm('t_gin', 'read')", "pg_prewarm('t', 'prefetch')",
-			"pg_prewarm('big')", "pg_prewarm('big', 'read')",
-			"pg_prewarm('big_btree', 'prefetch')")),
-	map { $_ => sprintf($in_public, $_) }
-	  ("database_report(margin => 0)", "last_database_report()"));
+our %query = map { $_ => "streamstat.$_" } $spilling, "sample_stats('big', 1000000, seed => 1)",
+  map {
+	my $f = $_;
+	($f->{takes}{database} || $f->{takes}{report} ? () : calls($f, \%on_small),
+		# there is no visibility map
+		$f->{workers} ? grep { !/'vm'/ } calls($f, \%on_big) : ());
+  } grep { $_->{relation} } all_functions();
+$query{$_} = sprintf($in_public, $_)
+  foreach "database_report(margin => 0)", "last_database_report()";
 $query{$_} = "(SELECT string_agg(r::text, ' ' ORDER BY r::text) FROM $query{$_} r)"
   foreach keys %query;
 # without what is in buffers
@@ -122,9 +112,9 @@ $query{$_} = "(SELECT string_agg(concat_ws(' ', bucket, free_percent, dead_perce
 $query{$spilling} =~ s/\(SELECT (.*) FROM/(SELECT md5($1) FROM/;
 $query{'database_report_summary()'} =
   "(SELECT count(*) FROM streamstat.database_report_summary())";
-# the procedure returns when it began, and how long it took
+# the procedure returns nothing
 $query{'run_database_report()'} =
-  "CALL streamstat.run_database_report(margin => 0)";
+  "CALL streamstat.run_database_report(margin => 0); SELECT ended_by FROM streamstat.database_report_summary()";
 # what another call has left
 $query{'last_database_report()'} =
   "(SELECT count(*) - count(*) FROM streamstat.last_database_report())";

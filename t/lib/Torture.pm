@@ -12,11 +12,10 @@ use strict;
 use warnings;
 
 use Exporter 'import';
-use PostgreSQL::Test::Utils;
 use Test::More ();
 use Time::HiRes ();
 
-our @EXPORT = qw(torture_seconds torture_seed time_left server_log_is_clean);
+our @EXPORT = qw(torture_seconds torture_seed time_left);
 
 my $until;
 
@@ -47,19 +46,6 @@ sub torture_seed
 	Test::More::note("seed $seed");
 	srand($seed);
 	return $seed;
-}
-
-# A server's log has nothing of a crash or of something forgotten; with a
-# pattern, nothing of that either.
-sub server_log_is_clean
-{
-	my ($node, $name, $also) = @_;
-	my $bad = qr/TRAP:|PANIC:|was terminated by signal|WARNING:.*(?:leak|not closed)|WARNING:  you don't own/;
-	my @found = grep { /$bad/ || (defined $also && /$also/) }
-	  split /\n/, PostgreSQL::Test::Utils::slurp_file($node->logfile);
-
-	Test::More::is(join("\n", @found), '', $name // 'the server log');
-	return !@found;
 }
 
 1;

@@ -11,6 +11,8 @@ use warnings;
 
 use Exporter 'import';
 
+use Functions;
+
 our @EXPORT = qw(pick one_in table_commands our_calls other_calls);
 
 sub pick
@@ -133,70 +135,61 @@ sub table_commands
 	return join('', map { /\n\z/ ? $_ : "$_;\n" } @commands);
 }
 
-my %stats = map { $_ => 1 } qw(btree hash gin gist spgist brin);
+# Arguments behind the relation; of what is not here, there are none.
+my %more = (
+	layout_map => [ ', 10', ', 1000' ],
+	sample_stats => [ ', 7, seed => 1', ', 1000000, seed => 1', ", margin => 1, max_time => '1s'" ],
+	bloat => [ ", 9, with_toast => 'row', seed => 1", ", 1000000, with_toast => 'sum', seed => 1" ],
+	table_stats => [ ", 'no'", ", 'row'", ", 'sum'" ],
+	table_stats_tree => [ ", 'row'" ]);
+
+# What depends on nothing but the relation: of all columns unless it is here
+my %columns = (
+	layout_map => "to_jsonb(x) - 'buffered_percent'",
+	unfrozen_ranges => 'count(*), sum(last_block - first_block)');
+
+# Functions that take the relation, or the tree that it is part of, with what they take
+sub takers
+{
+	my ($relation, $whose) = @_;
+	my $type = $relation->{type};
+	my $tree = $type eq 'table' ? 'tree' : 'tree_index';
+
+	return map {
+		my $takes = $_->{takes};
+		$takes->{$type} ? [ $_, $_->{relation} eq 'text' ? "'$relation->{name}'" : $relation->{oid} ]
+		  : $takes->{$tree} && $relation->{tree} ? [ $_, $relation->{tree} ]
+		  : ()
+	} grep { $_->{relation} && $_->{whose} eq $whose } all_functions();
+}
 
 # Calls of functions of our own, which count what is damaged, by their names:
 # [NAME, COLUMNS, CALL]...
 sub our_calls
 {
 	my ($relation) = @_;
-	my ($oid, $type) = @$relation{ 'oid', 'type' };
-	my @calls = (
-		[ 'layout_map', "to_jsonb(x) - 'buffered_percent'", "layout_map($oid, 10)" ],
-		[ 'layout_map', "to_jsonb(x) - 'buffered_percent'", "layout_map($oid, 1000)" ],
-		[ 'sample_stats', 'to_json(x)', "sample_stats($oid, 7, seed => 1)" ],
-		[ 'sample_stats', 'to_json(x)', "sample_stats($oid, 1000000, seed => 1)" ],
-		[ 'sample_stats', 'count(*) > 0', "sample_stats($oid, margin => 1, max_time => '1s')" ],
-		[ 'bloat', 'to_json(x)', "bloat($oid, 9, 1, 'row')" ],
-		[ 'bloat', 'to_json(x)', "bloat($oid, 1000000, 1, 'sum')" ]);
 
-	push @calls, [ 'free_space_map_summary', 'to_json(x)', "free_space_map_summary($oid)" ]
-	  if $type ne 'sequence';
-	if ($stats{$type})
-	{
-		push @calls,
-		  [ "${type}_stats", 'to_json(x)', "${type}_stats($oid)" ],
-		  [ 'index_stats', 'to_json(x)', "index_stats($oid)" ];
-		push @calls, [ 'index_stats_tree', 'to_json(x)', "index_stats_tree($relation->{tree})" ]
-		  if $relation->{tree};
-	}
-	else
-	{
-		push @calls, [ 'table_stats', 'to_json(x)', "table_stats($oid, '$_')" ]
-		  foreach qw(no row sum);
-		push @calls,
-		  [ 'visibility_map_summary', 'to_json(x)', "visibility_map_summary($oid)" ],
-		  [ 'unfrozen_ranges', 'count(*), sum(last_block - first_block)', "unfrozen_ranges($oid)" ]
-		  if $type eq 'table';
-		push @calls, [ 'table_stats_tree', 'to_json(x)', "table_stats_tree($relation->{tree}, 'row')" ]
-		  if $relation->{tree};
-	}
-	return @calls;
+	return map {
+		my ($name, $argument) = ($_->[0]{name}, $_->[1]);
+		map { [ $name, /max_time/ ? 'count(*) > 0' : $columns{$name} // 'to_json(x)', "$name($argument$_)" ] }
+		  @{ $more{$name} // [''] };
+	} takers($relation, 'own');
 }
 
 # Calls of those that contrib has as well: they may have an error.
 sub other_calls
 {
 	my ($relation) = @_;
-	my ($oid, $type, $name) = @$relation{ 'oid', 'type', 'name' };
-	my $is_table = !$stats{$type};
-	my @calls;
 
-	push @calls, [ 'pgstattuple', 'x', "pgstattuple($oid)" ], [ 'pgstattuple', 'x', "pgstattuple('$name')" ]
-	  if $is_table || $type =~ /^(?:btree|hash|gist)$/;
-	push @calls, [ 'pgstattuple_approx', 'x', "pgstattuple_approx($oid)" ]
-	  if $type eq 'table';
-	push @calls, [ 'pgstatindex', 'x', "pgstatindex($oid)" ], [ 'pgstatindex', 'x', "pgstatindex('$name')" ]
-	  if $type eq 'btree';
-	push @calls, [ 'pgstathashindex', 'x', "pgstathashindex($oid)" ] if $type eq 'hash';
-	push @calls, [ 'pgstatginindex', 'x', "pgstatginindex($oid)" ] if $type eq 'gin';
-	push @calls, [ 'pg_relpages', 'x', "pg_relpages($oid)" ], [ 'pg_relpages', 'x', "pg_relpages('$name')" ];
-	foreach my $fork (@{ $relation->{forks} })
-	{
-		push @calls, [ 'pg_prewarm', 'x', "pg_prewarm($oid, '$_', '$fork')" ]
-		  foreach qw(prefetch read buffer);
-	}
-	return @calls;
+	return map {
+		my ($name, $argument) = ($_->[0]{name}, $_->[1]);
+		my @more = $name ne 'pg_prewarm' ? ('') : map {
+			my $fork = $_;
+			map { ", '$_', '$fork'" } qw(prefetch read buffer);
+		} @{ $relation->{forks} };
+
+		map { [ $name, 'x', "$name($argument$_)" ] } @more;
+	} takers($relation, 'contrib');
 }
 
 1;

@@ -154,7 +154,7 @@ test_by_hand(void)
 	SstStatistic total = test_total;
 	SstPageSample sample;
 	SstEstimate estimate;
-	SstLinearForm		form = {0};
+	SstLinearForm form = {0};
 	SstBounds	bounds;
 
 	sample_of(&sample, 12, 4, y, x);
@@ -203,7 +203,7 @@ test_one_page(void)
 {
 	static const uint32 y[] = {0, 0, 0, 8, 0, 0, 0, 0};
 	SstPageSample sample;
-	SstLinearForm		form = {0};
+	SstLinearForm form = {0};
 	SstBounds	bounds;
 
 	sample_of(&sample, 8000, 8, y, y);

@@ -1,5 +1,6 @@
 -- Every function on relations of every kind, for tools/valgrind: with what it
--- makes sense for, and what it refuses.  Errors are welcome.
+-- makes sense for, and what it refuses.  Errors are welcome.  The variable functions
+-- names a file of calls.
 
 \set VERBOSITY terse
 CREATE TEMP TABLE temporary AS SELECT i FROM generate_series(1, 2000) i;
@@ -38,10 +39,13 @@ ORDER BY 1 \gexec
 SELECT * FROM streamstat.btree_stats(0);
 SELECT * FROM streamstat.table_stats(4000000000);
 
+-- as the other tests call it (t/lib/Functions.pm)
+\i :functions
+
 -- with other arguments
 SELECT format('SELECT * FROM streamstat.%s', replace(call, '$', quote_literal(name)))
-FROM relation, unnest(ARRAY['sample_stats($, 20, seed => 1)', 'sample_stats($, 10, 5, ''1 s'', NULL)',
-	'bloat($, 10, 1, ''sum'')', 'bloat($, 20, ''no'')', 'layout_map($, 3)',
+FROM relation, unnest(ARRAY['sample_stats($, 20, seed => 1)', 'sample_stats($, 10, 5, ''1 s'')',
+	'bloat($, 10, 1, ''sum'')', 'bloat($, 20, with_toast => ''no'')', 'layout_map($, 3)',
 	'table_stats($, ''rows'')', 'table_stats_tree($, ''sum'')', 'pg_prewarm($, ''read'')',
 	'pg_prewarm($, ''prefetch'', ''fsm'')', 'pg_prewarm($, ''buffer'', ''vm'')',
 	'pg_prewarm($, ''buffer'', ''main'', 1, 2)']) call
@@ -50,9 +54,9 @@ WHERE relkind IN ('r', 'm', 'i', 't')
 
 -- in a statement that goes on, row by row, after an error, and with less of everything
 SELECT format('SELECT * FROM streamstat.%s', call)
-FROM unnest(ARRAY['stream_stats()', 'stat_get_progress()', 'progress', 'metrics', 'advice',
-	'database_report(budget => ''300 kB'', seed => 1)', 'database_report(budget => ''1 GB'', max_time => ''2 s'', ''10 MB'')',
-	'database_report(''x'')', 'last_database_report()', 'database_report_summary()']) call
+FROM unnest(ARRAY['stream_stats()', 'stat_get_progress()', 'stat_progress', 'report_metrics', 'report_advice',
+	'database_report(budget => ''300 kB'', seed => 1)', 'database_report(budget => ''1 GB'', max_time => ''2 s'', max_rate => ''10 MB'')',
+	'database_report(budget => ''x'')', 'last_database_report()', 'database_report_summary()']) call
 \gexec
 CALL streamstat.run_database_report(budget => '2 MB', max_time => '3 s', seed => 3);
 SELECT * FROM streamstat.last_database_report();

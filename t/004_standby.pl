@@ -1,0 +1,129 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# On a streaming standby every function gives the primary's answer, and refuses
+# unlogged relations, which have no data there.
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use lib "$FindBin::RealBin/lib";
+use Node;
+
+my $primary = new_node('primary', '', streaming => 1);
+create_outcome($primary);
+my $standby = new_standby($primary);
+
+$primary->safe_psql('postgres', <<'SQL');
+CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a FROM generate_series(1, 100000) i;
+CREATE INDEX t_btree ON t (k);
+CREATE INDEX t_hash ON t USING hash (k);
+CREATE INDEX t_gin ON t USING gin (a);
+CREATE INDEX t_brin ON t USING brin (k) WITH (pages_per_range = 4);
+DELETE FROM t WHERE k BETWEEN 20000 AND 40000;
+VACUUM t;
+INSERT INTO t SELECT i, ARRAY[i] FROM generate_series(1, 300) i;
+CREATE UNLOGGED TABLE u AS SELECT i AS k, ARRAY[i] AS a FROM generate_series(1, 100) i;
+CREATE INDEX u_btree ON u (k);
+CREATE INDEX u_hash ON u USING hash (k);
+CREATE INDEX u_gin ON u USING gin (a);
+CREATE INDEX u_brin ON u USING brin (k);
+
+SQL
+$primary->wait_for_catchup($standby);
+is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'),
+	't', 'the standby is one');
+
+# twice: from the files, and with some or all of it in shared buffers
+foreach my $time ('first', 'second')
+{
+	foreach my $call (
+		"btree_stats('t_btree')",
+		"hash_stats('t_hash')",
+		"gin_stats('t_gin')",
+		"brin_stats('t_brin')",
+		"sample_stats('t', 100, seed => 1)",
+		"sample_stats('t', 1000000)",
+		"sample_stats('t_btree', 50, seed => 2)",
+		"sample_stats('t_hash', 50, seed => 3)",
+		"pgstatindex('t_btree')",
+		"pgstatindex('t_btree'::text)",
+		"pgstathashindex('t_hash')",
+		"pgstatginindex('t_gin')",
+		"pg_relpages('t')",
+		"pg_relpages('t_btree'::text)",
+		"pg_prewarm('t_btree')",
+		"pg_prewarm('t', 'read')",
+		"pg_prewarm('t', 'prefetch')",
+		"pg_prewarm('t', 'buffer', 'fsm')",
+		"pg_prewarm('t', 'buffer', 'vm', 0, 0)")
+	{
+		my $query = "SELECT * FROM streamstat.$call";
+		my $expected = $primary->safe_psql('postgres', $query);
+
+		isnt($expected, '', "$call: the primary has an answer");
+		is($standby->safe_psql('postgres', $query),
+			$expected, "$call: the standby's answer, $time time");
+	}
+}
+
+is( $standby->safe_psql(
+		'postgres', q(
+SELECT version > 0 FROM streamstat.btree_stats('t_btree');
+SELECT function, relation, blocks_requested = blocks_hit + blocks_missed,
+	blocks_requested * current_setting('block_size')::int = pg_relation_size('t_btree')
+FROM streamstat.stream_stats())),
+	"t\nbtree_stats|t_btree|t|t",
+	'stream_stats on the standby');
+
+my $refused =
+  '0A000 cannot access temporary or unlogged relations during recovery';
+foreach my $call (
+	"btree_stats(''u_btree'')",
+	"hash_stats(''u_hash'')",
+	"gin_stats(''u_gin'')",
+	"brin_stats(''u_brin'')",
+	"sample_stats(''u'')",
+	"sample_stats(''u_btree'')",
+	"sample_stats(''u_hash'', 1)",
+	"pgstatindex(''u_btree'')",
+	"pgstatindex(''u_btree''::text)",
+	"pgstathashindex(''u_hash'')",
+	"pgstatginindex(''u_gin'')",
+	"pg_prewarm(''u'')",
+	"pg_prewarm(''u_btree'', ''read'')")
+{
+	is( $primary->safe_psql(
+			'postgres', "SELECT error_of('SELECT streamstat.$call')"),
+		'no error',
+		"$call: unlogged, on the primary");
+
+	# pg_prewarm looks for the fork first, as contrib's does.
+	is( $standby->safe_psql(
+			'postgres', "SELECT error_of('SELECT streamstat.$call')"),
+		$call =~ /^pg_prewarm/
+		? '22023 fork "main" does not exist for this relation'
+		: $refused,
+		"$call: unlogged, on the standby");
+}
+
+# Promoted, it goes on; unlogged relations are empty then.
+$standby->promote;
+is( $standby->safe_psql(
+		'postgres', q(
+SELECT blocks_total FROM streamstat.sample_stats('u') LIMIT 1;
+SELECT live_items, leaf_pages FROM streamstat.btree_stats('u_btree');
+SELECT version, entry_items, entry_leaf_pages, corrupt_pages FROM streamstat.gin_stats('u_gin');
+SELECT version, ranges, summarized_ranges, corrupt_pages FROM streamstat.brin_stats('u_brin');
+SELECT live_items FROM streamstat.btree_stats('t_btree'))),
+	"0\n0|0\n2|0|1|0\n1|0|0|0\n"
+	  . $primary->safe_psql('postgres',
+		"SELECT live_items FROM streamstat.btree_stats('t_btree')"),
+	'after promotion');
+
+stop_clean($standby, $primary);
+done_testing();

@@ -1,0 +1,276 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# The view progress, from another session, while a scan with a rate is under way;
+# and that nothing is left in it when the call has ended, however it did.
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes ();
+
+use lib "$FindBin::RealBin/lib";
+use Node;
+use Pages;
+use Session;
+
+my $node = new_node('progress');
+$node->safe_psql('postgres', <<'SQL');
+CREATE ROLE nobody_special;
+CREATE ROLE monitor IN ROLE pg_monitor;
+CREATE TABLE t AS SELECT i AS k, repeat('x', 100) AS pad FROM generate_series(1, 150000) i;
+CREATE INDEX t_k ON t (k);
+-- Nothing but our scan reads it, so that no page comes to be all-visible.
+CREATE TABLE unread AS TABLE t;
+CREATE TABLE p (k int) PARTITION BY RANGE (k);
+CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (1) TO (20001);
+CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (20001) TO (40001);
+INSERT INTO p SELECT generate_series(1, 40000);
+CREATE INDEX p_k ON p (k);
+CREATE TABLE damaged AS TABLE t;
+CHECKPOINT;
+SQL
+
+my %blocks = map {
+	$_ => $node->safe_psql('postgres', "SELECT pg_relation_size('$_') / 8192")
+} ('t', 't_k', 'unread', 'p1_k_idx', 'p2_k_idx', 'damaged');
+my $file = $node->data_dir . '/'
+  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('damaged')");
+
+$node->stop;
+write_block($file, 2, random_page());
+$node->start;
+
+my $session = Session->new($node);
+my $observer = Session->new($node);
+my $columns =
+  'datname, function, phase, relid::regclass, blocks_done, blocks_total, relations_done, relations_total, bytes_done, bytes_total, bytes_per_second, extract(epoch FROM started), extract(epoch FROM expected_end), extract(epoch FROM clock_timestamp())';
+
+$session->query("LOAD 'streamstat'");
+$observer->query("SET search_path = streamstat, public");
+
+sub rows
+{
+	return $observer->query(
+		"SELECT count(*) FROM stat_progress WHERE pid = $session->{pid}");
+}
+
+# What the view has of the session, as a hash, or undef
+sub look
+{
+	my $row = $observer->query(
+		"SELECT $columns FROM stat_progress WHERE pid = $session->{pid}");
+	my %row;
+
+	return if $row eq '';
+	@row{
+		'datname', 'function', 'phase', 'relation', 'blocks_done',
+		'blocks_total', 'relations_done', 'relations_total', 'bytes_done',
+		'bytes_total', 'rate', 'started', 'end', 'now'
+	} = split /\|/, $row;
+	return \%row;
+}
+
+sub cancel
+{
+	$observer->query("SELECT pg_cancel_backend($session->{pid})");
+	return $session->answer;
+}
+
+# Begin a query at a rate that makes it take some seconds, and look at it as long
+# as the code returns something true.
+sub start
+{
+	my ($query, $rate) = @_;
+
+	$session->query("SET streamstat.max_rate = '$rate'");
+	$session->send_query($query);
+	return Session::poll(
+		"$query: is seen",
+		sub {
+			my $row = look();
+			return $row && $row->{relation} ne '' && $row->{blocks_done} > 0 ? $row : undef;
+		});
+}
+
+# ---------------------------------------------------------------------------
+# One relation
+
+is(rows(), '0', 'nothing is seen before');
+
+foreach my $case (
+	[ 'btree_stats', "streamstat.btree_stats('t_k')", 't_k', 1 ],
+	[ 'table_stats', "streamstat.table_stats('t')", 't', 4 ],
+	[ 'pgstattuple', "streamstat.pgstattuple('t')", 't', 4 ],
+	[
+		'pgstattuple_approx', "streamstat.pgstattuple_approx('unread')",
+		'unread', 4
+	],
+	[ 'index_stats', "streamstat.index_stats('t_k')", 't_k', 1 ],
+	[ 'layout_map', "streamstat.layout_map('t', 5)", 't', 4 ],
+	[ 'pg_prewarm', "streamstat.pg_prewarm('t')", 't', 4 ],
+	[ 'pg_prewarm', "streamstat.pg_prewarm('t', 'read')", 't', 4 ],
+	[ 'pg_prewarm', "streamstat.pg_prewarm('t', 'prefetch')", 't', 4 ])
+{
+	my ($function, $query, $relation, $rate) = @$case;
+	my $before = Time::HiRes::time();
+	my $row = start("SELECT * FROM $query", "${rate}MB");
+	my $expected = $blocks{$relation};
+
+	# the visibility map and the free space map come first
+	for (my $i = 0; $row && $row->{bytes_total} eq '' && $i < 1000; $i++)
+	{
+		$row = look();
+	}
+	if (!$row)
+	{
+		fail("$query: is seen");
+		next;
+	}
+	$expected = int($expected * 1 / 5) if $function eq 'layout_map';
+
+	is("$row->{datname} $row->{function} $row->{phase} $row->{relation}",
+		"postgres $function scanning $relation",
+		"$query: who does what");
+	cmp_ok(abs($row->{blocks_total} - $expected),
+		'<=', 1, "$query: blocks in total");
+	cmp_ok($row->{bytes_total}, '>=', $blocks{$relation} * 8192,
+		"$query: bytes in total");
+	cmp_ok($row->{bytes_total}, '<', ($blocks{$relation} + 10) * 8192,
+		"$query: no more bytes than that");
+	is("$row->{relations_done} $row->{relations_total}",
+		'0 1', "$query: relations");
+	ok( $row->{started} > $before - 1 && $row->{started} < $row->{now},
+		"$query: started");
+
+	# It goes on, at the rate.
+	my $grew = 1;
+	my $last = $row;
+	foreach (1 .. 3)
+	{
+		Time::HiRes::usleep(350_000);
+		$row = look() or last;
+		$grew &&= $row->{bytes_done} > $last->{bytes_done};
+		$grew &&= $row->{bytes_done} <= $row->{bytes_total};
+		$last = $row;
+	}
+	ok($row && $grew, "$query: it goes on")
+	  or diag("$last->{bytes_done} of $last->{bytes_total}");
+
+	my $seconds = $last->{bytes_total} / ($rate * 1048576);
+	my $end = $last->{started} + $seconds;
+
+	cmp_ok(abs($last->{end} - $end),
+		'<', 0.25 * $seconds, "$query: expected end");
+	cmp_ok(abs($last->{rate} / $rate / 1048576 - 1),
+		'<', 0.25, "$query: bytes per second");
+
+	cancel();
+	is(rows(), '0', "$query: gone after a cancel");
+}
+
+# ---------------------------------------------------------------------------
+# How it ends
+
+start("SELECT * FROM streamstat.btree_stats('t_k')", '4MB');
+is( $observer->query(
+		"SELECT (SELECT count(*) FROM pg_stat_progress_vacuum) + (SELECT count(*) FROM pg_stat_progress_create_index) + (SELECT count(*) FROM pg_stat_progress_cluster) + (SELECT count(*) FROM pg_stat_progress_analyze) + (SELECT count(*) FROM pg_stat_progress_basebackup) + (SELECT count(*) FROM pg_stat_progress_copy)"
+	),
+	'0',
+	"the server's views show nothing");
+$session->answer;
+is(rows(), '0', 'gone at the end');
+
+# An error that is caught within the transaction ends it, too.
+$session->query("SET streamstat.max_rate = '1MB'");
+$session->send_query(<<'SQL');
+DO $$
+BEGIN
+	BEGIN
+		PERFORM streamstat.table_stats('t');
+	EXCEPTION WHEN query_canceled THEN
+	END;
+	PERFORM pg_sleep(0.5);
+	PERFORM streamstat.btree_stats('t_k');
+END $$
+SQL
+Session::poll('in a block: seen', sub { rows() });
+$observer->query("SELECT pg_cancel_backend($session->{pid})");
+Session::poll('in a block: gone after the error',
+	sub { rows() eq '0' && $session->busy });
+my $row = Session::poll('in a block: the next call is seen', sub { look() });
+is($row->{function}, 'btree_stats', 'in a block: it is the next call');
+cancel();
+
+$session->query("RESET streamstat.max_rate");
+$session->query("SELECT * FROM streamstat.pgstattuple('damaged')");
+like($session->{err}, qr/ERROR/, 'damaged table: an error');
+is(rows(), '0', 'gone after an error');
+
+# Errors of the buffer manager are caught in a subtransaction, whose end clears
+# the server's place for progress.
+$session->query("SET streamstat.io_path = buffer");
+start("SELECT * FROM streamstat.table_stats('damaged')", '4MB');
+Time::HiRes::usleep(700_000);
+$row = look();
+ok($row && $row->{blocks_done} > 100, 'damaged table: seen behind the error');
+is($row ? $row->{blocks_total} : '',
+	$blocks{damaged}, 'damaged table: blocks in total');
+cancel();
+$session->query("RESET streamstat.io_path");
+
+# A command of the server that reports progress itself keeps its place.
+$session->query("SET streamstat.max_rate = '4MB'");
+$session->send_query(
+	"COPY (SELECT * FROM streamstat.btree_stats('t_k')) TO '/dev/null'");
+my $copy = "SELECT count(*) FROM pg_stat_progress_copy WHERE pid = $session->{pid}";
+Session::poll('COPY: seen', sub { $observer->query($copy) });
+Time::HiRes::usleep(200_000);
+is($observer->query($copy) . rows(), '10', 'COPY shows its own progress');
+$session->answer;
+is($session->{err}, '', 'COPY works');
+
+# ---------------------------------------------------------------------------
+# Several relations
+
+$row = start("SELECT * FROM streamstat.index_stats_tree('p_k')", '512kB');
+is("$row->{function} $row->{relation} $row->{relations_total} $row->{bytes_total}",
+	'index_stats_tree p1_k_idx 3 ', 'tree: the first index');
+is($row->{blocks_total}, $blocks{p1_k_idx}, 'tree: its blocks');
+my $done = $row->{relations_done};
+$row = Session::poll(
+	'tree: the second index',
+	sub {
+		my $row = look();
+		return $row && $row->{relation} eq 'p2_k_idx' && $row->{blocks_done} > 0 ? $row : undef;
+	});
+is($row->{relations_done}, $done + 1, 'tree: the first one is done');
+cmp_ok($row->{bytes_done}, '>', $blocks{p1_k_idx} * 8192,
+	'tree: its bytes are done');
+cancel();
+
+# ---------------------------------------------------------------------------
+# Who sees it
+
+start("SELECT * FROM streamstat.table_stats('t')", '2MB');
+foreach my $case ([ 'nobody_special', 0 ], [ 'monitor', 1 ])
+{
+	my ($role, $sees) = @$case;
+
+	$observer->query("SET ROLE $role");
+	is( $observer->query(
+			"SELECT count(*), count(datname), count(coalesce(function, phase, relid::text, blocks_total::text, started::text, bytes_done::text)) FROM stat_progress"
+		),
+		"1|1|$sees",
+		"$role: sees as much as is due");
+	$observer->query('RESET ROLE');
+}
+cancel();
+
+$session->end;
+$observer->end;
+stop_clean($node);
+done_testing();

@@ -1,0 +1,132 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# bloat() and database_report() of relations with damaged pages: they come to an
+# end, without an error, and say that there are corrupt pages.
+#
+# All is damaged while the server is down, without checksums.
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use lib "$FindBin::RealBin/lib";
+use Node;
+use Pages;
+
+my $node = new_node('main', '', checksums => 0);
+
+# Relations of each kind, with so many pages that samples miss some
+my %index = (
+	btree => 'btree (i)',
+	equal => 'btree (k)',
+	hash => 'hash (i)',
+	gin => 'gin (a)',
+	gist => 'gist (p)',
+	spgist => 'spgist (p)',
+	brin => 'brin (i, t) WITH (pages_per_range = 1)',
+);
+my @damage = qw(random zeroed header pointers tuples truncated);
+
+foreach my $damage (@damage)
+{
+	my $queries = <<"SQL";
+CREATE TABLE heap_$damage (i int, k int, a int[], p point, gone text, t text) WITH (autovacuum_enabled = off);
+INSERT INTO heap_$damage SELECT g, g % 30, ARRAY[g % 9, g % 1000], point(g % 100, g * 7.1 % 1009), repeat('g', g % 40), CASE WHEN g % 7 > 0 THEN md5(g::text) END
+	FROM generate_series(1, 4000) g;
+ALTER TABLE heap_$damage DROP gone, ADD later text DEFAULT 'later';
+SQL
+	$queries .= "CREATE INDEX ${_}_$damage ON heap_$damage USING $index{$_};\n"
+	  foreach (sort keys %index);
+	$node->safe_psql('postgres', $queries . "DELETE FROM heap_$damage WHERE i % 3 = 0; CHECKPOINT;");
+}
+
+my %path = map { split /\|/ } split /\n/,
+  $node->safe_psql('postgres',
+	"SELECT relname, current_setting('data_directory') || '/' || pg_relation_filepath(oid) FROM pg_class WHERE relname ~ '_(@{[join '|', @damage]})\$' AND relkind <> 'S'");
+is(keys %path, @damage * (1 + keys %index), 'relations');
+$node->stop;
+
+# What becomes of one page.  The bytes of tuples are those between pd_upper and
+# pd_special.
+sub flipped
+{
+	my ($page, $from, $to) = @_;
+
+	for (1 .. 20)
+	{
+		my $at = $from + next_random($to - $from);
+
+		substr($page, $at, 1) = chr(ord(substr($page, $at, 1)) ^ 1 << next_random(8));
+	}
+	return $page;
+}
+
+my %change = (
+	random => sub { random_page() },
+	zeroed => sub { "\0" x BLCKSZ },
+	header => sub { flipped($_[0], 0, PD_LINP) },
+	pointers => sub { flipped($_[0], PD_LINP, get16($_[0], PD_LOWER)) },
+	tuples => sub { flipped($_[0], get16($_[0], PD_UPPER), get16($_[0], PD_SPECIAL)) });
+
+my %ndamaged;
+foreach my $name (sort keys %path)
+{
+	my ($kind, $damage) = split /_/, $name;
+	my @pages = read_blocks($path{$name});
+
+	# in the middle of a block
+	if ($damage eq 'truncated')
+	{
+		truncate($path{$name}, int(@pages / 2) * BLCKSZ + 1000) or die "could not truncate: $!";
+		next;
+	}
+	foreach my $blkno (0 .. $#pages)
+	{
+		next if $blkno % 3 == 2 || $pages[$blkno] !~ /[^\0]/;
+		next if get16($pages[$blkno], PD_LOWER) <= PD_LINP
+		  || get16($pages[$blkno], PD_UPPER) >= get16($pages[$blkno], PD_SPECIAL);
+		write_block($path{$name}, $blkno, $change{$damage}->($pages[$blkno]));
+		$ndamaged{$name}++;
+	}
+}
+$node->start;
+
+foreach my $path ('file', 'buffer')
+{
+	foreach my $name (sort keys %path)
+	{
+		my ($kind, $damage) = split /_/, $name;
+		my $label = "$path: $name";
+		my ($rc, $out, $err) = $node->psql('postgres', <<"SQL");
+SET statement_timeout = '20s';
+SET streamstat.io_path = $path;
+SELECT 'all', count(*), count(predicted_bytes),
+		bool_and(coalesce(predicted_bytes_low BETWEEN 0 AND predicted_bytes AND predicted_bytes_high >= predicted_bytes
+			AND predicted_bytes < 1000000000 AND reclaimable_bytes BETWEEN 0 AND bytes, note IS NOT NULL)),
+		max(note)
+	FROM streamstat.bloat('$name', 1000000, with_toast => 'no');
+SELECT count(*) FROM generate_series(1, 3) seed, streamstat.bloat('$name', 15, seed, 'row');
+SQL
+		is($err, '', "$label: no error");
+		like($out, qr/^all\|1\|[01]\|t\|.*\n[36]$/, "$label: a prediction that makes sense, or a note");
+		like($out, qr/^all\|1\|1\|t\|[1-9][0-9]* corrupt pages? among those read, the first is block [0-9]+$/m, "$label: corrupt pages")
+		  if $damage =~ /random|header/ && $ndamaged{$name} && $out !~ /^all\|1\|0\|/m;
+	}
+	my ($rc, $out, $err) = $node->psql('postgres', <<"SQL");
+SET statement_timeout = '60s';
+SET streamstat.io_path = $path;
+SELECT relation_name FROM streamstat.database_report(margin => 0)
+	WHERE relation_name ~ '_random\$' AND note ~ '^[1-9][0-9]* corrupt pages? among those read' ORDER BY relation_name COLLATE "C";
+SQL
+	is($err, '', "$path: database_report: no error");
+	is( $out,
+		join("\n", sort grep { /_random$/ && $ndamaged{$_} } keys %path),
+		"$path: database_report: corrupt pages");
+}
+
+stop_clean($node);
+done_testing();

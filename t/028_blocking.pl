@@ -1,0 +1,176 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# A call that keeps another session waiting for its lock ends, after a while:
+# one that sleeps for streamstat.max_rate, and one that reads as fast as it can, alone
+# or with workers.
+#
+# What takes long at full speed is pages of zeros, which are in no place of the disk.
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use lib "$FindBin::RealBin/lib";
+use Node;
+use Pages;
+use Session;
+
+use constant HUGE => 32 * 1024 * 1024 * 1024 / BLCKSZ;
+
+my $node = new_node('blocking');
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a, repeat('x', 500) AS s FROM generate_series(1, 20000) i;
+CREATE INDEX t_btree ON t (k);
+CREATE INDEX t_brin ON t USING brin (k) WITH (pages_per_range = 1);
+CREATE ROLE scanner IN ROLE pg_stat_scan_tables;
+SQL
+
+my $scanner = Session->new($node);
+my $ddl = Session->new($node);
+my $observer = Session->new($node);
+my $refused = qr/ERROR:  55P03: canceling statement because another session waits for a lock on relation "%s"/;
+
+sub locks
+{
+	my ($session) = @_;
+
+	return $observer->query(
+		"SELECT count(*) FROM pg_locks WHERE pid = $session->{pid} AND mode = 'AccessShareLock' AND relation >= 16384"
+	);
+}
+
+# Begin a slow call, and have somebody wait for a lock.
+sub begin_both
+{
+	my ($call, $lock, $before, $timeout) = @_;
+
+	$timeout //= '10s';
+	$scanner->query('SET streamstat.max_rate = \'64kB\'; ' . ($before // ''));
+	$scanner->send_query($call);
+	Session::poll($call, sub { locks($scanner) > 0 });
+	$ddl->send_query("BEGIN; SET LOCAL lock_timeout = '$timeout'; $lock; ROLLBACK");
+}
+
+foreach my $case (
+	[ "SELECT streamstat.table_stats('t')", 'TRUNCATE t', 't' ],
+	[ "SELECT streamstat.pgstattuple('t')", 'LOCK t', 't' ],
+	[ "SELECT streamstat.sample_stats('t', 1000)", 'DROP TABLE t', 't' ],
+	[ "SELECT streamstat.btree_stats('t_btree')", 'DROP INDEX t_btree', 't_btree' ],
+	[ "SELECT streamstat.brin_stats('t_brin')", 'ALTER TABLE t ADD z int', 't' ],
+	[ "SELECT streamstat.bloat('t_btree')", 'LOCK t', 't' ],
+	[ "SELECT streamstat.pg_prewarm('t')", 'TRUNCATE t', 't' ],
+	[ "DECLARE c CURSOR WITH HOLD FOR SELECT streamstat.table_stats('t')", 'TRUNCATE t', 't' ])
+{
+	my ($call, $lock, $name) = @$case;
+	my $message = $refused =~ s/%s/$name/r;
+
+	begin_both($call, $lock, 'SET streamstat.max_blocking_time = 200');
+	$ddl->answer;
+	is($ddl->{err}, '', "$lock waits no longer");
+	$scanner->answer;
+	like($scanner->{err}, qr/$message/, "than for some of $call");
+}
+
+# the default, for a role that cannot change it
+begin_both("SELECT streamstat.table_stats('t')", 'TRUNCATE t', 'RESET ALL; SET streamstat.max_rate = \'64kB\'; SET ROLE scanner');
+$ddl->answer;
+is($ddl->{err}, '', 'a lock is had after a second');
+$scanner->answer;
+like($scanner->{err}, qr/ERROR:  55P03: /, 'by default');
+$scanner->query('SET streamstat.max_blocking_time = -1');
+like($scanner->{err}, qr/ERROR:  42501: permission denied to set parameter/, 'only a superuser may change that');
+
+# a report is about the other relations, too
+begin_both(
+	"SELECT string_agg(relation_name || ': ' || note, ' ') FROM streamstat.database_report(max_time => '4 s', max_rate => '128kB') WHERE relation = 't'::regclass",
+	'LOCK t', 'RESET ROLE; SET streamstat.max_blocking_time = 0');
+$ddl->answer;
+is($ddl->{err}, '', 'a report does not keep anybody waiting');
+like($scanner->answer, qr/^t: canceling statement because another session waits/, 'and says why it skipped a relation');
+is($scanner->{err}, '', 'without an error');
+
+# The same lock, and nobody is refused: those who wait do so for more than a call,
+# for less than an AccessExclusiveLock, or may wait.
+foreach my $case (
+	[ 'SET streamstat.max_blocking_time = -1', 'LOCK t', qr/55P03: canceling statement due to lock timeout/, '2s' ],
+	[ 'SET streamstat.max_blocking_time = 0; BEGIN; LOCK t IN ROW EXCLUSIVE MODE', 'LOCK t', qr/55P03: canceling statement due to lock timeout/, '1s' ],
+	[ 'SET streamstat.max_blocking_time = 0', 'LOCK t IN EXCLUSIVE MODE; SELECT pg_sleep(0.5)', qr/^$/ ])
+{
+	my ($before, $lock, $expected, $timeout) = @$case;
+
+	begin_both("SELECT streamstat.table_stats('t')", $lock, $before, $timeout);
+	$ddl->answer;
+	like($ddl->{err}, $expected, "$before: $lock");
+	$ddl->query('ROLLBACK');
+	ok($scanner->busy, "$before: $lock: the call goes on");
+	$observer->query("SELECT pg_cancel_backend($scanner->{pid})");
+	$scanner->answer;
+	like($scanner->{err}, qr/57014/, 'until it is canceled');
+	$scanner->query('ROLLBACK');
+}
+
+# Calls that do not sleep: there is no rate.
+$node->safe_psql('postgres', 'CREATE TABLE huge AS SELECT 1 AS k; CREATE INDEX huge_btree ON huge (k); CHECKPOINT');
+my $segment = $node->safe_psql('postgres',
+	"SELECT pg_size_bytes(current_setting('segment_size')) / " . BLCKSZ);
+foreach my $name ('huge', 'huge_btree')
+{
+	my $path = $node->data_dir . '/'
+	  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$name')");
+
+	for (my $n = 0; $n * $segment < HUGE; $n++)
+	{
+		my $file = $path . ($n > 0 ? ".$n" : '');
+
+		append_to_file($file, '');
+		truncate($file, BLCKSZ * $segment) or die "could not extend $file: $!";
+	}
+}
+
+foreach my $case (
+	[ "table_stats('huge')", 0 ],
+	[ "table_stats('huge')", 0, 'SET streamstat.io_path = buffer' ],
+	[ "table_stats('huge')", 2 ],
+	[ "table_stats('huge')", 2, 'SET streamstat.io_path = buffer' ],
+	[ "pgstattuple('huge')", 2 ],
+	[ "btree_stats('huge_btree')", 0 ],
+	[ "btree_stats('huge_btree')", 2 ],
+	[ "pg_prewarm('huge', 'prefetch')", 0 ],
+	[ "pg_prewarm('huge', 'read')", 0 ],
+	[ "pg_prewarm('huge', 'read')", 2 ],
+	[ "pg_prewarm('huge', 'buffer')", 0 ],
+	[ "pg_prewarm('huge', 'buffer')", 2 ],
+	[ "table_stats('huge')", 2, 'RESET streamstat.max_blocking_time' ])
+{
+	my ($call, $nworkers, $setting) = @$case;
+	my ($name) = $call =~ /'(\w+)'/;
+	my $lock = $name eq 'huge' ? 'LOCK huge' : "DROP INDEX $name";
+	my $message = $refused =~ s/%s/$name/r;
+	my $what = "$call, $nworkers workers" . ($setting ? ", $setting" : '');
+
+	$scanner->query("RESET ALL; SET streamstat.max_blocking_time = 0; SET statement_timeout = '20s'; SET max_parallel_maintenance_workers = $nworkers; " . ($setting // ''));
+	$scanner->send_query("SELECT * FROM streamstat.$call");
+	Session::poll("$what: begins", sub {
+		return $nworkers > 0
+		  ? $observer->query("SELECT count(*) FROM pg_stat_activity WHERE leader_pid = $scanner->{pid}") == $nworkers
+		  : locks($scanner) > 0;
+	});
+	$ddl->query("BEGIN; SET LOCAL lock_timeout = '10s'; $lock; ROLLBACK");
+	is($ddl->{err}, '', "$what: a lock is had");
+	$observer->query("SELECT pg_cancel_backend($scanner->{pid})") if $ddl->{err};
+	$scanner->answer;
+	like($scanner->{err}, qr/$message/, "$what: which is an error");
+}
+
+is($scanner->query("RESET ALL; SELECT table_len FROM streamstat.pgstattuple('t')"),
+	$node->safe_psql('postgres', "SELECT pg_relation_size('t')"),
+	'afterwards');
+$scanner->end;
+$ddl->end;
+$observer->end;
+stop_clean($node);
+done_testing();

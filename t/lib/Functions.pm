@@ -1,0 +1,181 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# Every function and view of the extension, as data: what the tests know of them
+# all comes from here.  t/001_functions.pl compares the list with the catalogs.
+#
+# A new function is a line in the list below.
+
+package Functions;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+
+our @EXPORT = qw(all_functions functions_on views calls signature);
+
+# Kinds of relations
+my $indexes = 'btree hash gin gist spgist brin';
+my $any = "table sequence $indexes";
+
+# - The name.
+# - The arguments for the caller: their names and types.
+#   Only what says which relation has no default.
+# - The kinds of relations it takes.  A tree is a partitioned table or its index.
+#   Without a relation it is about the database, the last report, the sessions, or
+#   the session's last call.
+# - Whether a large relation is worth parallel workers to it.
+# - Arguments to try.  A kind in braces stands for a relation of that kind,
+#   {kind:text} for its name as text.
+my @own = (
+	[ 'btree_stats', 'relation regclass', 'btree', 1, '{btree}' ],
+	[ 'hash_stats', 'relation regclass', 'hash', 1, '{hash}' ],
+	[ 'gin_stats', 'relation regclass', 'gin', 1, '{gin}' ],
+	[ 'gist_stats', 'relation regclass', 'gist', 1, '{gist}' ],
+	[ 'spgist_stats', 'relation regclass', 'spgist', 1, '{spgist}' ],
+	[ 'brin_stats', 'relation regclass', 'brin', 1, '{brin}' ],
+	[ 'index_stats', 'relation regclass', $indexes, 1, '{btree}', '{gin}', '{gist}' ],
+	[ 'index_stats_tree', 'relation regclass', 'tree_index', 1, '{tree_index}' ],
+	[ 'table_stats', 'relation regclass, with_toast text', 'table sequence', 1,
+		'{table}', "{table}, 'row'" ],
+	[ 'table_stats_tree', 'relation regclass, with_toast text', 'tree', 1, '{tree}' ],
+	[ 'visibility_map_summary', 'relation regclass', 'table', 0, '{table}' ],
+	[ 'unfrozen_ranges', 'relation regclass', 'table', 0, '{table}' ],
+	[ 'free_space_map_summary', 'relation regclass', "table $indexes", 0, '{table}' ],
+	[ 'layout_map', 'relation regclass, buckets integer', $any, 0,
+		'{table}, 20', '{btree}, 5' ],
+	[ 'sample_stats',
+		'relation regclass, blocks integer, margin double precision, max_time interval, seed bigint',
+		$any, 1,
+		'{table}, 50, seed => 1', '{hash}, 50, seed => 1', '{btree}, 1000000, seed => 1' ],
+	[ 'bloat', 'relation regclass, blocks integer, seed bigint, with_toast text', $any, 0,
+		"{table}, 50, with_toast => 'no', seed => 1", '{btree}, 50, seed => 1',
+		'{gin}, 50, seed => 1' ],
+	[ 'database_report',
+		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
+		'database', 0, "budget => '2MB', max_time => '2 s'" ],
+	[ 'run_database_report',
+		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
+		'database', 0, "budget => '2MB', max_time => '2 s'" ],
+	[ 'last_database_report', '', 'report', 0, '' ],
+	[ 'database_report_summary', '', 'report', 0, '' ],
+	[ 'stat_get_progress', '', 'sessions', 0, '' ],
+	[ 'stream_stats', '', 'call', 0, '' ]);
+
+# with the names of contrib's
+my @drop_ins = (
+	[ 'pgstattuple', 'relname text', 'table sequence btree hash gist', 1, '{table:text}', '{btree:text}' ],
+	[ 'pgstattuple', 'reloid regclass', 'table sequence btree hash gist', 1, '{table}' ],
+	[ 'pgstattuple_approx', 'reloid regclass', 'table', 1, '{table}' ],
+	[ 'pgstatindex', 'relname text', 'btree', 1, '{btree:text}' ],
+	[ 'pgstatindex', 'relname regclass', 'btree', 1, '{btree}' ],
+	[ 'pgstathashindex', 'relname regclass', 'hash', 1, '{hash}' ],
+	[ 'pgstatginindex', 'relname regclass', 'gin', 0, '{gin}' ],
+	[ 'pg_relpages', 'relname text', $any, 0, '{table:text}', '{btree:text}' ],
+	[ 'pg_relpages', 'relname regclass', $any, 0, '{table}' ],
+	[ 'pg_prewarm', 'regclass, mode text, fork text, first_block bigint, last_block bigint', $any, 1,
+		'{table}', "{table}, 'read'", "{gin}, 'read'", "{btree}, 'prefetch'", "{table}, 'buffer', 'vm'" ]);
+
+# May be called by everybody, for it asks for the table's own rights or reads
+# nothing; the others by members of pg_stat_scan_tables.
+my %for_everybody = map { $_ => 1 } qw(pg_prewarm stat_get_progress stream_stats);
+
+my %procedures = (run_database_report => 1);
+
+# View => who may read it
+my %views = (
+	report_metrics => 'pg_stat_scan_tables',
+	report_advice => 'pg_stat_scan_tables',
+	stat_progress => 'PUBLIC');
+
+my @functions;
+
+foreach my $list ([ 'own', @own ], [ 'contrib', @drop_ins ])
+{
+	my ($whose, @lines) = @$list;
+
+	foreach my $line (@lines)
+	{
+		my ($name, $arguments, $takes, $workers, @calls) = @$line;
+		my %takes = map { $_ => 1 } split / /, $takes;
+
+		push @functions,
+		  {
+			name => $name,
+			arguments => $arguments,
+			types => types_of($arguments),
+			takes => \%takes,
+			# the first argument says which relation
+			relation => $arguments =~ /^(?:\S+ )?regclass\b/ ? 'regclass' : $arguments =~ /^relname text/ ? 'text' : '',
+			scans => !($takes{report} || $takes{sessions} || $takes{call}) || 0,
+			workers => $workers,
+			whose => $whose,
+			who => $for_everybody{$name} ? 'PUBLIC' : 'pg_stat_scan_tables',
+			procedure => $procedures{$name} // 0,
+			calls => \@calls
+		  };
+	}
+}
+
+sub types_of
+{
+	return [ map { s/^(?:\w+|"\w+") //r } split /, /, $_[0] ];
+}
+
+# As a list of hashes: name, arguments, types, takes (kinds of relations, as keys),
+# relation (the type of the argument that names it, or ''), scans, workers, whose
+# ("own" or "contrib"), who (the role that may execute it), procedure, calls
+sub all_functions
+{
+	return @functions;
+}
+
+# Names of the functions that take an OID and relations of one of these kinds; all
+# of them, if there are none
+sub functions_on
+{
+	my (@kinds) = @_;
+
+	return map { $_->{name} }
+	  grep { my $f = $_; $f->{relation} eq 'regclass' && (!@kinds || grep { $f->{takes}{$_} } @kinds) }
+	  @functions;
+}
+
+# View => the role that may read it
+sub views
+{
+	return %views;
+}
+
+# As a cast to regprocedure prints it
+sub signature
+{
+	my ($function) = @_;
+
+	return "$function->{name}(" . join(',', @{ $function->{types} }) . ')';
+}
+
+# Calls of a function over relations, kind => name, as "name(arguments)"; of kinds
+# that are not named, none.  Text is cast to $text, or to text.
+sub calls
+{
+	my ($function, $relations, $text) = @_;
+	my @calls;
+
+	$text //= 'text';
+  CALL:
+	foreach my $call (@{ $function->{calls} })
+	{
+		while ($call =~ /\{(\w+)/g)
+		{
+			next CALL if !defined $relations->{$1};
+		}
+		push @calls,
+		  "$function->{name}("
+		  . $call =~ s/\{(\w+)(:text)?\}/"'$relations->{$1}'" . ($2 ? "::$text" : '')/ger . ')';
+	}
+	return @calls;
+}
+
+1;

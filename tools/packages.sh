@@ -1,0 +1,87 @@
+# packages.sh - what a bare Debian lacks, by apt-get; tools/demo and tools/test source it after common.sh
+#
+# Who sources it calls let_dpkg_finish when it is told to end.
+
+no_cluster=/etc/postgresql-common/createcluster.d/streamstat.conf
+installing=
+
+# dpkg is not to be stopped half-way
+let_dpkg_finish()
+{
+	if [ -n "$installing" ]; then
+		trap '' INT TERM HUP
+		echo "${0##*/}: letting dpkg finish" >&2
+		wait "$installing" || true
+		installing=
+		job=
+	fi
+	if [ -f "$no_cluster" ]; then
+		rm -f "$no_cluster"
+		rmdir -p "$(dirname "$no_cluster")" 2>/dev/null || true
+	fi
+}
+
+apt()	# LOG ARGUMENT...
+{
+	local log=$1
+	shift
+
+	DEBIAN_FRONTEND=noninteractive run "$log" apt-get -q -y --no-install-recommends "$@"
+}
+
+# those of the packages that are missing, without a new cluster
+install_packages()	# PACKAGE...
+{
+	local p log missing=()
+
+	for p; do
+		dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q ' installed$' || missing+=("$p")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+
+	printf '%-10s %s\n' getting "${missing[*]}" "" "(by apt-get: a server to try things on, and what build and tests need)"
+	log=$(mktemp /var/tmp/sst.XXXXXX)
+	if ! apt "$log" install --download-only "${missing[@]}"; then
+		apt "$log" update && apt "$log" install --download-only "${missing[@]}" || {
+			echo "${0##*/}: apt-get cannot get ${missing[*]}: $(grep '^E: ' "$log" | head -n 1)" >&2
+			rm -f "$log"
+			return 1
+		}
+	fi
+	# Debian would otherwise make a cluster and start it.
+	mkdir -p "$(dirname "$no_cluster")"
+	echo 'create_main_cluster = false' >"$no_cluster"
+	DEBIAN_FRONTEND=noninteractive setsid apt-get -q -y --no-install-recommends \
+		install "${missing[@]}" >"$log" 2>&1 </dev/null &
+	installing=$!
+	if ! wait "$installing"; then
+		installing=
+		echo "${0##*/}: apt-get could not install ${missing[*]}: $(grep -E '^(E|dpkg): ' "$log" | head -n 1)" >&2
+		rm -f "$log"
+		return 1
+	fi
+	installing=
+	rm -f "$log"
+	let_dpkg_finish
+}
+
+# ... and a compiler, what the build looks for, and Debian's newest server with its
+# headers; with a server that is there, it is tried without what cannot be had
+get_server()	# PACKAGE...
+{
+	local v wanted=(gcc libc6-dev pkg-config liburing-dev "$@")
+
+	if [ -z "$(find_pg_config)" ]; then
+		apt-cache show postgresql >/dev/null 2>&1 || apt /dev/null update || true
+		v=$(ls -d /usr/lib/postgresql/*/bin/postgres 2>/dev/null | sort -V | tail -n 1) || true
+		if [ -n "$v" ]; then
+			v=$(basename "${v%/bin/postgres}")
+		else
+			v=$(apt-cache depends postgresql 2>/dev/null |
+				sed -n 's/.*Depends: postgresql-\([0-9]*\)$/\1/p') || v=
+		fi
+		[ -n "$v" ] || die "apt-get finds no package postgresql: is its archive within reach?"
+		wanted=("postgresql-$v" "postgresql-server-dev-$v" "${wanted[@]}")
+	fi
+	install_packages "${wanted[@]}" || [ -n "$(find_pg_config)" ] || exit 1
+}
