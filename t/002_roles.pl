@@ -178,9 +178,7 @@ is($other->{err}, '', 'the other session');
 foreach my $case (
 	[ "btree_stats($btree)", 'tables' ],
 	[ "hash_stats($hash)", 'indexes' ],
-	[ "sample_stats($table)", 'tables' ],
-	[ "sample_stats($btree)", 'tables' ],
-	[ "sample_stats($hash)", 'indexes' ],
+	[ "layout_map($table)", 'tables' ],
 	[ "pgstatindex($btree)", 'tables' ],
 	[ "pgstathashindex($hash)", 'indexes' ],
 	[ "pgstatginindex($gin)", 'indexes' ],
@@ -195,6 +193,21 @@ foreach my $case (
 	is( try_as("\"$user\"", "SELECT streamstat.$call"),
 		"0A000: cannot access temporary $what of other sessions",
 		"$label: another session's");
+}
+# A loop over relations goes on.
+foreach my $call ("table_stats($table, 'row')", "table_stats_tree($table)", "index_stats($btree)",
+	"index_stats_tree($gin)", "sample_stats($table)", "sample_stats($hash)", "bloat($table)",
+	"bloat($btree)", "bloat_tree($table)")
+{
+	is($node->safe_psql('postgres', "SELECT note FROM streamstat.$call"),
+		'temporary relation of another session', ($call =~ s/\d+/.../r) . ": another session's");
+}
+foreach my $f ('table_stats', 'index_stats', 'sample_stats', 'bloat', 'table_stats_tree',
+	'index_stats_tree', 'bloat_tree')
+{
+	is( $node->safe_psql('postgres',
+			"SELECT count(DISTINCT c.oid) = (SELECT count(*) FROM pg_class) FROM pg_class c, streamstat.$f(c.oid)"),
+		't', "$f of every relation");
 }
 $other->end;
 

@@ -87,9 +87,7 @@ foreach my $call (
 	"hash_stats(''u_hash'')",
 	"gin_stats(''u_gin'')",
 	"brin_stats(''u_brin'')",
-	"sample_stats(''u'')",
-	"sample_stats(''u_btree'')",
-	"sample_stats(''u_hash'', 1)",
+	"layout_map(''u'')",
 	"pgstatindex(''u_btree'')",
 	"pgstatindex(''u_btree''::text)",
 	"pgstathashindex(''u_hash'')",
@@ -109,6 +107,21 @@ foreach my $call (
 		? '22023 fork "main" does not exist for this relation'
 		: $refused,
 		"$call: unlogged, on the standby");
+}
+
+# A loop over relations goes on.
+foreach my $call ("table_stats('u', 'row')", "table_stats_tree('u')", "index_stats('u_btree')",
+	"index_stats_tree('u_hash')", "sample_stats('u')", "sample_stats('u_gin')", "bloat('u')",
+	"bloat('u_brin')", "bloat_tree('u_btree')")
+{
+	is($standby->safe_psql('postgres', "SELECT note FROM streamstat.$call"),
+		'no data during recovery', "$call: on the standby");
+}
+foreach my $f ('table_stats', 'index_stats', 'sample_stats', 'bloat', 'bloat_tree')
+{
+	is( $standby->safe_psql('postgres',
+			"SELECT count(DISTINCT c.oid) = (SELECT count(*) FROM pg_class) FROM pg_class c, streamstat.$f(c.oid)"),
+		't', "$f of every relation, on the standby");
 }
 
 # Promoted, it goes on; unlogged relations are empty then.

@@ -52,6 +52,8 @@ my @own = (
 	[ 'bloat', 'relation regclass, blocks integer, seed bigint, with_toast text', $any, 0,
 		"{table}, 50, with_toast => 'no', seed => 1", '{btree}, 50, seed => 1',
 		'{gin}, 50, seed => 1' ],
+	[ 'bloat_tree', 'relation regclass, blocks integer, seed bigint, with_toast text', 'tree tree_index', 0,
+		'{tree}, 50, seed => 1', '{tree_index}, 50, seed => 1' ],
 	[ 'database_report',
 		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
 		'database', 0, "budget => '2MB', max_time => '2 s'" ],
