@@ -17,7 +17,7 @@
 #include "storage/lmgr.h"
 
 #include "api/call.h"
-#include "report/bloat_estimate.h"
+#include "report/bloat.h"
 #include "run/call.h"
 #include "run/progress.h"
 
