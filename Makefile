@@ -54,6 +54,7 @@ OBJS = \
 	src/relation/refuse.o \
 	src/relation/relations.o \
 	src/relation/target.o \
+	src/report/bloat.o \
 	src/report/bloat_estimate.o \
 	src/report/dead_entries.o \
 	src/report/reader.o \

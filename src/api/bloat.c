@@ -23,7 +23,7 @@
 #include "api/call.h"
 #include "api/tree.h"
 #include "relation/refuse.h"
-#include "report/bloat_estimate.h"
+#include "report/bloat.h"
 #include "run/call.h"
 #include "run/progress.h"
 

@@ -17,6 +17,7 @@
 #include "storage/bufmgr.h"
 
 #include "relation/refuse.h"
+#include "relation/target.h"
 
 PG_FUNCTION_INFO_V1(sst_pg_relpages);
 PG_FUNCTION_INFO_V1(sst_pg_relpagesbyid);

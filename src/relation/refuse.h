@@ -15,7 +15,9 @@
 
 #include "common/relpath.h"
 
-#include "relation/target.h"
+#include "relation/kind.h"
+#include "relation/rules.h"
+#include "utils/rel.h"
 
 extern const char *sst_state_note(SstTargetState state);
 extern char *sst_partitioned_note(const char *function);

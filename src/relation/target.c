@@ -25,6 +25,7 @@
 #include "utils/varlena.h"
 
 #include "relation/refuse.h"
+#include "relation/target.h"
 
 /* Does the relation have a table access method, and a file? */
 static bool

@@ -69,10 +69,6 @@ typedef struct SstIndexTable
 } SstIndexTable;
 
 extern void sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks);
-extern bool sst_estimate_bloat(const SstTarget *target,
-							   const SstIndexTable *table,
-							   SstSampling *sampling,
-							   SstBloatEstimate *estimate);
 extern void sst_estimate_kept_items(const SstPageSample *sample,
 									SstBloatEstimate *estimate);
 

@@ -24,6 +24,7 @@
 #include "catalog/index.h"
 #include "storage/lmgr.h"
 
+#include "report/bloat.h"
 #include "report/try_estimate.h"
 #include "run/blocking.h"
 #include "run/subtransaction.h"

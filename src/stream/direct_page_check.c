@@ -45,18 +45,6 @@
 #include "stream/wal_position.h"
 
 /*
- * Can the relation's files be read directly?  Pages of temporary relations are in
- * local buffers.  Without WAL and checksums, nothing shows that a page was
- * written while it was read.
- */
-bool
-sst_can_read_directly(Relation rel)
-{
-	return !RelationUsesLocalBuffers(rel) &&
-		(RelationIsPermanent(rel) || DataChecksumsEnabled());
-}
-
-/*
  * Prepare to check about nblocks blocks of a fork, which are read from the given
  * file.  Memory is taken from the current context.
  */

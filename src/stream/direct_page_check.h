@@ -48,7 +48,6 @@ typedef struct SstDirectPageCheck
 	int64		nappeared;		/* blocks loaded into buffers during reads */
 } SstDirectPageCheck;
 
-extern bool sst_can_read_directly(Relation rel);
 extern void sst_direct_page_check_init(SstDirectPageCheck *check, Relation rel,
 									   ForkNumber forknum, BlockNumber nblocks,
 									   SstSegmentFile *file);

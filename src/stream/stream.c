@@ -14,7 +14,6 @@
 
 #include "utils/spccache.h"
 
-#include "stream/direct_page_check.h"
 #include "stream/stream.h"
 
 /* Reads in flight, unless a setting asks for more */
@@ -27,6 +26,18 @@
 #define IO_ALIGN_SIZE 4096
 
 /*
+ * Can the relation's files be read directly?  Pages of temporary relations are in
+ * local buffers.  Without WAL and checksums, nothing shows that a page was
+ * written while it was read.
+ */
+static bool
+can_read_directly(Relation rel)
+{
+	return !RelationUsesLocalBuffers(rel) &&
+		(RelationIsPermanent(rel) || DataChecksumsEnabled());
+}
+
+/*
  * Choose the I/O path for a relation.  With direct I/O nothing is in the page
  * cache.  Then, and where files cannot be read directly, all blocks go through
  * buffers regardless of the setting.
@@ -34,7 +45,7 @@
 SstIoPath
 sst_choose_io_path(Relation rel)
 {
-	if (!sst_can_read_directly(rel) || sst_direct_io())
+	if (!can_read_directly(rel) || sst_direct_io())
 		return SST_IO_PATH_BUFFER;
 	if (sst_io_path != SST_IO_PATH_AUTO)
 		return sst_io_path;

@@ -1,0 +1,23 @@
+/*-------------------------------------------------------------------------
+ *
+ * bloat.h
+ *	  Estimating the bloat of one relation
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/bloat.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_BLOAT_H
+#define SST_BLOAT_H
+
+#include "report/bloat_estimate.h"
+
+extern bool sst_estimate_bloat(const SstTarget *target,
+							   const SstIndexTable *table,
+							   SstSampling *sampling,
+							   SstBloatEstimate *estimate);
+
+#endif							/* SST_BLOAT_H */

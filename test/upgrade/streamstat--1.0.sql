@@ -1,0 +1,1200 @@
+/* streamstat--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION streamstat" to load this file. \quit
+
+-- Everybody may look; what a role may do is decided function by function.
+GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
+
+--
+-- Each of our own functions that returns rows has a row type, which is called
+-- after it.  An update script can add a column by ALTER TYPE ... ADD ATTRIBUTE
+-- while views depend on the function; OUT parameters could not be changed then.
+-- Names, order and types of columns follow the glossary in src/README.md.
+--
+
+--
+-- Indexes
+--
+
+CREATE TYPE btree_stats_row AS (
+	version int,
+	tree_level int,
+	root_block_no bigint,
+	allequalimage boolean,
+	bytes bigint,
+	pages bigint,
+	internal_pages bigint,
+	leaf_pages bigint,
+	empty_pages bigint,
+	deleted_pages bigint,
+	live_items bigint,
+	dead_items bigint,
+	posting_percent float8,
+	free_bytes bigint,
+	avg_leaf_density float8,
+	leaf_fragmentation float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE btree_stats_row IS 'row of btree_stats';
+COMMENT ON COLUMN btree_stats_row.version IS 'version of the index format, from the metapage';
+COMMENT ON COLUMN btree_stats_row.tree_level IS 'level of the root page, from the metapage';
+COMMENT ON COLUMN btree_stats_row.root_block_no IS 'block number of the root page, from the metapage';
+COMMENT ON COLUMN btree_stats_row.allequalimage IS 'equal keys are identical, so deduplication is safe (from the metapage)';
+COMMENT ON COLUMN btree_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN btree_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN btree_stats_row.internal_pages IS 'internal pages';
+COMMENT ON COLUMN btree_stats_row.leaf_pages IS 'leaf pages';
+COMMENT ON COLUMN btree_stats_row.empty_pages IS 'half-dead pages';
+COMMENT ON COLUMN btree_stats_row.deleted_pages IS 'deleted pages, which can be used again';
+COMMENT ON COLUMN btree_stats_row.live_items IS 'index tuples in leaf pages that are not marked dead; a posting list tuple is one';
+COMMENT ON COLUMN btree_stats_row.dead_items IS 'index tuples in leaf pages that are marked dead';
+COMMENT ON COLUMN btree_stats_row.posting_percent IS 'posting list tuples, in percent of the items; of a large index whose tuple lengths do not tell, from every 16th block';
+COMMENT ON COLUMN btree_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN btree_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
+COMMENT ON COLUMN btree_stats_row.leaf_fragmentation IS 'percent of the leaf pages whose right sibling lies on an earlier block';
+COMMENT ON COLUMN btree_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN btree_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN btree_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN btree_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+
+CREATE FUNCTION btree_stats(
+	relation regclass)
+RETURNS btree_stats_row
+AS 'MODULE_PATHNAME', 'sst_btree_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION btree_stats(regclass) IS
+'Reads all pages of a B-tree index and returns page, item and space counts in one row; the columns of btree_stats_row have comments.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE hash_stats_row AS (
+	version int,
+	buckets bigint,
+	bytes bigint,
+	pages bigint,
+	bucket_pages bigint,
+	overflow_pages bigint,
+	bitmap_pages bigint,
+	unused_pages bigint,
+	live_items bigint,
+	dead_items bigint,
+	free_bytes bigint,
+	free_percent float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE hash_stats_row IS 'row of hash_stats';
+COMMENT ON COLUMN hash_stats_row.version IS 'version of the index format, from the metapage';
+COMMENT ON COLUMN hash_stats_row.buckets IS 'number of buckets, from the metapage';
+COMMENT ON COLUMN hash_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN hash_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN hash_stats_row.bucket_pages IS 'primary bucket pages';
+COMMENT ON COLUMN hash_stats_row.overflow_pages IS 'overflow pages';
+COMMENT ON COLUMN hash_stats_row.bitmap_pages IS 'bitmap pages';
+COMMENT ON COLUMN hash_stats_row.unused_pages IS 'unused pages, new pages included';
+COMMENT ON COLUMN hash_stats_row.live_items IS 'index tuples that are not marked dead';
+COMMENT ON COLUMN hash_stats_row.dead_items IS 'index tuples that are marked dead';
+COMMENT ON COLUMN hash_stats_row.free_bytes IS 'free bytes in bucket and overflow pages, and those of unused pages';
+COMMENT ON COLUMN hash_stats_row.free_percent IS 'free_bytes in percent of the space for tuples';
+COMMENT ON COLUMN hash_stats_row.new_pages IS 'pages of zeros, which a split leaves behind';
+COMMENT ON COLUMN hash_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN hash_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN hash_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+
+CREATE FUNCTION hash_stats(
+	relation regclass)
+RETURNS hash_stats_row
+AS 'MODULE_PATHNAME', 'sst_hash_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION hash_stats(regclass) IS
+'Reads all pages of a hash index and returns page, item and space counts in one row; the columns of hash_stats_row have comments.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE gin_stats_row AS (
+	version int,
+	bytes bigint,
+	pages bigint,
+	entry_internal_pages bigint,
+	entry_leaf_pages bigint,
+	posting_internal_pages bigint,
+	posting_leaf_pages bigint,
+	pending_list_pages bigint,
+	pending_pages bigint,
+	deleted_pages bigint,
+	entry_items bigint,
+	posting_items bigint,
+	pending_items bigint,
+	pending_tuples bigint,
+	free_bytes bigint,
+	entry_free_bytes bigint,
+	posting_free_bytes bigint,
+	pending_free_bytes bigint,
+	entry_leaf_density float8,
+	posting_leaf_density float8,
+	leaf_fragmentation float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE gin_stats_row IS 'row of gin_stats';
+COMMENT ON COLUMN gin_stats_row.version IS 'version of the index format, from the metapage';
+COMMENT ON COLUMN gin_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN gin_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN gin_stats_row.entry_internal_pages IS 'internal pages of the entry tree';
+COMMENT ON COLUMN gin_stats_row.entry_leaf_pages IS 'leaf pages of the entry tree';
+COMMENT ON COLUMN gin_stats_row.posting_internal_pages IS 'internal pages of posting trees';
+COMMENT ON COLUMN gin_stats_row.posting_leaf_pages IS 'leaf pages of posting trees';
+COMMENT ON COLUMN gin_stats_row.pending_list_pages IS 'pages of the pending list, counted';
+COMMENT ON COLUMN gin_stats_row.pending_pages IS 'pages of the pending list, from the metapage';
+COMMENT ON COLUMN gin_stats_row.deleted_pages IS 'deleted pages, which can be used again';
+COMMENT ON COLUMN gin_stats_row.entry_items IS 'index tuples in leaf pages of the entry tree';
+COMMENT ON COLUMN gin_stats_row.posting_items IS 'heap TIDs in posting trees; those that an entry holds itself are not counted';
+COMMENT ON COLUMN gin_stats_row.pending_items IS 'index tuples in the pending list, one for each key of a row';
+COMMENT ON COLUMN gin_stats_row.pending_tuples IS 'heap tuples in the pending list, from the metapage';
+COMMENT ON COLUMN gin_stats_row.free_bytes IS 'free bytes in leaf pages and pages of the pending list';
+COMMENT ON COLUMN gin_stats_row.entry_free_bytes IS 'free bytes in leaf pages of the entry tree';
+COMMENT ON COLUMN gin_stats_row.posting_free_bytes IS 'free bytes in leaf pages of posting trees';
+COMMENT ON COLUMN gin_stats_row.pending_free_bytes IS 'free bytes in pages of the pending list';
+COMMENT ON COLUMN gin_stats_row.entry_leaf_density IS 'percent of the space in leaf pages of the entry tree that is in use';
+COMMENT ON COLUMN gin_stats_row.posting_leaf_density IS 'percent of the space in leaf pages of posting trees that is in use';
+COMMENT ON COLUMN gin_stats_row.leaf_fragmentation IS 'percent of the leaf pages of all trees whose right sibling lies on an earlier block';
+COMMENT ON COLUMN gin_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN gin_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN gin_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN gin_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+
+CREATE FUNCTION gin_stats(
+	relation regclass)
+RETURNS gin_stats_row
+AS 'MODULE_PATHNAME', 'sst_gin_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION gin_stats(regclass) IS
+'Reads all pages of a GIN index and returns page, item and space counts in one row; the columns of gin_stats_row have comments.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE brin_stats_row AS (
+	version int,
+	pages_per_range int,
+	bytes bigint,
+	pages bigint,
+	revmap_pages bigint,
+	regular_pages bigint,
+	ranges bigint,
+	summarized_ranges bigint,
+	unsummarized_ranges bigint,
+	live_items bigint,
+	placeholder_items bigint,
+	free_bytes bigint,
+	avg_density float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE brin_stats_row IS 'row of brin_stats';
+COMMENT ON COLUMN brin_stats_row.version IS 'version of the index format, from the metapage';
+COMMENT ON COLUMN brin_stats_row.pages_per_range IS 'table blocks in each range, from the metapage';
+COMMENT ON COLUMN brin_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN brin_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN brin_stats_row.revmap_pages IS 'pages of the range map';
+COMMENT ON COLUMN brin_stats_row.regular_pages IS 'pages of summaries';
+COMMENT ON COLUMN brin_stats_row.ranges IS 'ranges that the table has by its size';
+COMMENT ON COLUMN brin_stats_row.summarized_ranges IS 'ranges with a summary; summaries left from before a truncation count as well';
+COMMENT ON COLUMN brin_stats_row.unsummarized_ranges IS 'ranges without a summary';
+COMMENT ON COLUMN brin_stats_row.live_items IS 'index tuples in regular pages, placeholders included';
+COMMENT ON COLUMN brin_stats_row.placeholder_items IS 'tuples that stand for a summary that is being made, or was given up';
+COMMENT ON COLUMN brin_stats_row.free_bytes IS 'free bytes in regular pages';
+COMMENT ON COLUMN brin_stats_row.avg_density IS 'percent of the space in regular pages that is in use';
+COMMENT ON COLUMN brin_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN brin_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN brin_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN brin_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+
+CREATE FUNCTION brin_stats(
+	relation regclass)
+RETURNS brin_stats_row
+AS 'MODULE_PATHNAME', 'sst_brin_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION brin_stats(regclass) IS
+'Reads all pages of a BRIN index and returns page, item and space counts in one row; the columns of brin_stats_row have comments.
+Takes an AccessShareLock on the index and its table. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE gist_stats_row AS (
+	bytes bigint,
+	pages bigint,
+	internal_pages bigint,
+	leaf_pages bigint,
+	deleted_pages bigint,
+	live_items bigint,
+	dead_items bigint,
+	free_bytes bigint,
+	avg_leaf_density float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE gist_stats_row IS 'row of gist_stats';
+COMMENT ON COLUMN gist_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN gist_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN gist_stats_row.internal_pages IS 'internal pages';
+COMMENT ON COLUMN gist_stats_row.leaf_pages IS 'leaf pages';
+COMMENT ON COLUMN gist_stats_row.deleted_pages IS 'deleted pages, which can be used again';
+COMMENT ON COLUMN gist_stats_row.live_items IS 'index tuples in leaf pages that are not marked dead';
+COMMENT ON COLUMN gist_stats_row.dead_items IS 'index tuples in leaf pages that are marked dead';
+COMMENT ON COLUMN gist_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN gist_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
+COMMENT ON COLUMN gist_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN gist_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN gist_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN gist_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+
+CREATE FUNCTION gist_stats(
+	relation regclass)
+RETURNS gist_stats_row
+AS 'MODULE_PATHNAME', 'sst_gist_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION gist_stats(regclass) IS
+'Reads all pages of a GiST index and returns page, item and space counts in one row; the columns of gist_stats_row have comments.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE spgist_stats_row AS (
+	bytes bigint,
+	pages bigint,
+	inner_pages bigint,
+	leaf_pages bigint,
+	nulls_pages bigint,
+	deleted_pages bigint,
+	live_items bigint,
+	dead_items bigint,
+	redirect_items bigint,
+	placeholder_items bigint,
+	free_bytes bigint,
+	inner_free_bytes bigint,
+	avg_leaf_density float8,
+	avg_inner_density float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE spgist_stats_row IS 'row of spgist_stats';
+COMMENT ON COLUMN spgist_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN spgist_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN spgist_stats_row.inner_pages IS 'pages of inner tuples';
+COMMENT ON COLUMN spgist_stats_row.leaf_pages IS 'leaf pages';
+COMMENT ON COLUMN spgist_stats_row.nulls_pages IS 'inner and leaf pages of the tree of null values';
+COMMENT ON COLUMN spgist_stats_row.deleted_pages IS 'empty pages, which can be used again';
+COMMENT ON COLUMN spgist_stats_row.live_items IS 'leaf tuples, one for each heap tuple';
+COMMENT ON COLUMN spgist_stats_row.dead_items IS 'dead tuples, which something still points to';
+COMMENT ON COLUMN spgist_stats_row.redirect_items IS 'redirect tuples, which say where a tuple has gone';
+COMMENT ON COLUMN spgist_stats_row.placeholder_items IS 'placeholder tuples, which keep the numbers of those behind them';
+COMMENT ON COLUMN spgist_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN spgist_stats_row.inner_free_bytes IS 'free bytes in inner pages';
+COMMENT ON COLUMN spgist_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
+COMMENT ON COLUMN spgist_stats_row.avg_inner_density IS 'percent of the space in inner pages that is in use';
+COMMENT ON COLUMN spgist_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN spgist_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN spgist_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN spgist_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+
+CREATE FUNCTION spgist_stats(
+	relation regclass)
+RETURNS spgist_stats_row
+AS 'MODULE_PATHNAME', 'sst_spgist_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION spgist_stats(regclass) IS
+'Reads all pages of an SP-GiST index and returns page, item and space counts in one row; the columns of spgist_stats_row have comments.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE index_stats_row AS (
+	relation regclass,
+	is_sum boolean,
+	access_method text,
+	bytes bigint,
+	pages bigint,
+	internal_pages bigint,
+	leaf_pages bigint,
+	deleted_pages bigint,
+	free_bytes bigint,
+	avg_leaf_density float8,
+	leaf_fragmentation float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint,
+	note text);
+
+COMMENT ON TYPE index_stats_row IS 'row of index_stats and index_stats_tree';
+COMMENT ON COLUMN index_stats_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN index_stats_row.is_sum IS 'true in the row of index_stats_tree that adds up the other rows';
+COMMENT ON COLUMN index_stats_row.access_method IS 'access method';
+COMMENT ON COLUMN index_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN index_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN index_stats_row.internal_pages IS 'pages that lead to leaf pages (hash: bitmap pages; BRIN: range map)';
+COMMENT ON COLUMN index_stats_row.leaf_pages IS 'pages of what the index is for (hash: bucket and overflow pages; GIN: leaf pages of all trees and pending list; BRIN: regular pages)';
+COMMENT ON COLUMN index_stats_row.deleted_pages IS 'empty and deleted pages';
+COMMENT ON COLUMN index_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN index_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
+COMMENT ON COLUMN index_stats_row.leaf_fragmentation IS 'percent of the leaf pages whose right sibling lies on an earlier block; B-tree and GIN only';
+COMMENT ON COLUMN index_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN index_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN index_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN index_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+COMMENT ON COLUMN index_stats_row.note IS 'why there are no numbers, or what else there is to know; else null';
+
+CREATE FUNCTION index_stats(
+	relation regclass)
+RETURNS index_stats_row
+AS 'MODULE_PATHNAME', 'sst_index_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION index_stats(regclass) IS
+'Reads all pages of an index of any access method and returns one row; an index that cannot be read has nulls and a note.
+Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE FUNCTION index_stats_tree(
+	relation regclass)
+RETURNS SETOF index_stats_row
+AS 'MODULE_PATHNAME', 'sst_index_stats_tree'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
+
+COMMENT ON FUNCTION index_stats_tree(regclass) IS
+'Returns a row of index_stats for each index under a partitioned index, and a row with their sum; of a plain index, its row only.
+Takes an AccessShareLock on the partitioned index, and on one partition at a time. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+--
+-- Tables
+--
+
+CREATE TYPE table_stats_row AS (
+	relation regclass,
+	is_sum boolean,
+	bytes bigint,
+	pages bigint,
+	all_visible_pages bigint,
+	all_frozen_pages bigint,
+	truncatable_pages bigint,
+	fsm_nonfull_pages bigint,
+	live_tuples bigint,
+	live_tuple_bytes bigint,
+	live_tuple_percent float8,
+	dead_tuples bigint,
+	dead_tuple_bytes bigint,
+	dead_tuple_percent float8,
+	recently_dead_tuples bigint,
+	insert_in_progress_tuples bigint,
+	delete_in_progress_tuples bigint,
+	dead_line_pointers bigint,
+	redirect_line_pointers bigint,
+	unused_line_pointers bigint,
+	free_bytes bigint,
+	free_percent float8,
+	largest_free_bytes bigint,
+	fsm_free_bytes bigint,
+	fsm_largest_free_bytes bigint,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint,
+	note text);
+
+COMMENT ON TYPE table_stats_row IS 'row of table_stats and table_stats_tree';
+COMMENT ON COLUMN table_stats_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN table_stats_row.is_sum IS 'true in the row of table_stats_tree that adds up the other rows';
+COMMENT ON COLUMN table_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN table_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN table_stats_row.all_visible_pages IS 'pages that are all-visible by the visibility map';
+COMMENT ON COLUMN table_stats_row.all_frozen_pages IS 'pages that are all-frozen by the visibility map';
+COMMENT ON COLUMN table_stats_row.truncatable_pages IS 'trailing pages that VACUUM could truncate (it does so from 1000 pages or 1/16 of the table on)';
+COMMENT ON COLUMN table_stats_row.fsm_nonfull_pages IS 'pages that have free space, by the free space map';
+COMMENT ON COLUMN table_stats_row.live_tuples IS 'tuples that are live, or being inserted or deleted by another transaction';
+COMMENT ON COLUMN table_stats_row.live_tuple_bytes IS 'bytes of live_tuples';
+COMMENT ON COLUMN table_stats_row.live_tuple_percent IS 'live_tuple_bytes in percent of bytes';
+COMMENT ON COLUMN table_stats_row.dead_tuples IS 'all other tuples';
+COMMENT ON COLUMN table_stats_row.dead_tuple_bytes IS 'bytes of dead_tuples';
+COMMENT ON COLUMN table_stats_row.dead_tuple_percent IS 'dead_tuple_bytes in percent of bytes';
+COMMENT ON COLUMN table_stats_row.recently_dead_tuples IS 'dead tuples that VACUUM must keep, because a transaction may still see them';
+COMMENT ON COLUMN table_stats_row.insert_in_progress_tuples IS 'tuples whose inserting transaction has not ended';
+COMMENT ON COLUMN table_stats_row.delete_in_progress_tuples IS 'tuples whose deleting transaction has not ended';
+COMMENT ON COLUMN table_stats_row.dead_line_pointers IS 'dead line pointers';
+COMMENT ON COLUMN table_stats_row.redirect_line_pointers IS 'redirect line pointers';
+COMMENT ON COLUMN table_stats_row.unused_line_pointers IS 'unused line pointers';
+COMMENT ON COLUMN table_stats_row.free_bytes IS 'free bytes';
+COMMENT ON COLUMN table_stats_row.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN table_stats_row.largest_free_bytes IS 'free bytes in the page that has the most';
+COMMENT ON COLUMN table_stats_row.fsm_free_bytes IS 'free bytes by the free space map';
+COMMENT ON COLUMN table_stats_row.fsm_largest_free_bytes IS 'free bytes in the page that has the most, by the free space map';
+COMMENT ON COLUMN table_stats_row.new_pages IS 'pages of zeros';
+COMMENT ON COLUMN table_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
+COMMENT ON COLUMN table_stats_row.first_new_block IS 'lowest block that is a new page';
+COMMENT ON COLUMN table_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+COMMENT ON COLUMN table_stats_row.note IS 'why there are no numbers; else null';
+
+CREATE FUNCTION table_stats(
+	relation regclass,
+	with_toast text DEFAULT 'no')
+RETURNS SETOF table_stats_row
+AS 'MODULE_PATHNAME', 'sst_table_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1;
+
+COMMENT ON FUNCTION table_stats(regclass, text) IS
+'Reads all pages of a table, materialized view, TOAST table or sequence and of its maps, without setting hint bits; tuples are counted as by pgstattuple.
+with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
+Takes an AccessShareLock on the table, and on its TOAST table. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE FUNCTION table_stats_tree(
+	relation regclass,
+	with_toast text DEFAULT 'no')
+RETURNS SETOF table_stats_row
+AS 'MODULE_PATHNAME', 'sst_table_stats_tree'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
+
+COMMENT ON FUNCTION table_stats_tree(regclass, text) IS
+'Returns rows of table_stats for each table of a partition or inheritance tree, and a row with their sum; of a plain table, its rows only. A partition that cannot be read has a note.
+with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
+Takes an AccessShareLock on the root, and on one partition at a time. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE visibility_map_summary_row AS (
+	pages bigint,
+	all_visible_pages bigint,
+	all_frozen_pages bigint,
+	largest_unfrozen_range_pages bigint,
+	unfrozen_ranges bigint,
+	corrupt_map_pages bigint);
+
+COMMENT ON TYPE visibility_map_summary_row IS 'row of visibility_map_summary';
+COMMENT ON COLUMN visibility_map_summary_row.pages IS 'pages of the table';
+COMMENT ON COLUMN visibility_map_summary_row.all_visible_pages IS 'pages that are all-visible by the visibility map';
+COMMENT ON COLUMN visibility_map_summary_row.all_frozen_pages IS 'pages that are all-frozen by the visibility map';
+COMMENT ON COLUMN visibility_map_summary_row.largest_unfrozen_range_pages IS 'pages of the largest such run';
+COMMENT ON COLUMN visibility_map_summary_row.unfrozen_ranges IS 'runs of adjacent pages that are not all-frozen, which an aggressive VACUUM has to read';
+COMMENT ON COLUMN visibility_map_summary_row.corrupt_map_pages IS 'pages of the map that make no sense; their bits count as not set';
+
+CREATE FUNCTION visibility_map_summary(
+	relation regclass)
+RETURNS visibility_map_summary_row
+AS 'MODULE_PATHNAME', 'sst_visibility_map_summary'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000;
+
+COMMENT ON FUNCTION visibility_map_summary(regclass) IS
+'Summarizes the visibility map of a table, in pages; reads the map only.
+Takes an AccessShareLock on the table. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE unfrozen_ranges_row AS (
+	first_block bigint,
+	last_block bigint);
+
+COMMENT ON TYPE unfrozen_ranges_row IS 'row of unfrozen_ranges';
+COMMENT ON COLUMN unfrozen_ranges_row.first_block IS 'first block';
+COMMENT ON COLUMN unfrozen_ranges_row.last_block IS 'last block';
+
+CREATE FUNCTION unfrozen_ranges(
+	relation regclass)
+RETURNS SETOF unfrozen_ranges_row
+AS 'MODULE_PATHNAME', 'sst_unfrozen_ranges'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 100;
+
+COMMENT ON FUNCTION unfrozen_ranges(regclass) IS
+'Returns the runs of adjacent pages that are not all-frozen, in ascending order; reads the visibility map only.
+Takes an AccessShareLock on the table. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE free_space_map_summary_row AS (
+	pages bigint,
+	nonfull_pages bigint,
+	free_bytes bigint,
+	free_percent float8,
+	largest_free_bytes bigint,
+	corrupt_map_pages bigint);
+
+COMMENT ON TYPE free_space_map_summary_row IS 'row of free_space_map_summary';
+COMMENT ON COLUMN free_space_map_summary_row.pages IS 'pages of the relation';
+COMMENT ON COLUMN free_space_map_summary_row.nonfull_pages IS 'pages that have free space; an index has whole pages in its map';
+COMMENT ON COLUMN free_space_map_summary_row.free_bytes IS 'free bytes, which the map knows in steps of 32';
+COMMENT ON COLUMN free_space_map_summary_row.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN free_space_map_summary_row.largest_free_bytes IS 'free bytes in the page that has the most';
+COMMENT ON COLUMN free_space_map_summary_row.corrupt_map_pages IS 'pages of the map that make no sense; they count as without free space';
+
+CREATE FUNCTION free_space_map_summary(
+	relation regclass)
+RETURNS free_space_map_summary_row
+AS 'MODULE_PATHNAME', 'sst_free_space_map_summary'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000;
+
+COMMENT ON FUNCTION free_space_map_summary(regclass) IS
+'Summarizes the free space map of a table or index; reads the map only.
+Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE layout_map_row AS (
+	bucket int,
+	first_block bigint,
+	last_block bigint,
+	free_percent float8,
+	dead_percent float8,
+	buffered_percent float8,
+	bar text);
+
+COMMENT ON TYPE layout_map_row IS 'row of layout_map';
+COMMENT ON COLUMN layout_map_row.bucket IS 'number of the bucket, from 1';
+COMMENT ON COLUMN layout_map_row.first_block IS 'first block';
+COMMENT ON COLUMN layout_map_row.last_block IS 'last block';
+COMMENT ON COLUMN layout_map_row.free_percent IS 'percent of the bytes that are free; new, empty and deleted pages are free as a whole';
+COMMENT ON COLUMN layout_map_row.dead_percent IS 'percent of the bytes in dead tuples, or in index tuples marked dead';
+COMMENT ON COLUMN layout_map_row.buffered_percent IS 'percent of the blocks that were in shared buffers; null unless you are a member of pg_monitor';
+COMMENT ON COLUMN layout_map_row.bar IS 'picture: # in use, x dead, . free';
+
+CREATE FUNCTION layout_map(
+	relation regclass,
+	buckets int DEFAULT 64)
+RETURNS SETOF layout_map_row
+AS 'MODULE_PATHNAME', 'sst_layout_map'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 64;
+
+COMMENT ON FUNCTION layout_map(regclass, int) IS
+'Shows where in the file of a table or index the space is: divides the blocks into buckets of about the same size and returns a row for each.
+Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+--
+-- Samples
+--
+
+CREATE TYPE sample_stats_row AS (
+	statistic text,
+	estimate float8,
+	low float8,
+	high float8,
+	blocks_read bigint,
+	blocks_total bigint,
+	measured text,
+	ended_by text);
+
+COMMENT ON TYPE sample_stats_row IS 'row of sample_stats';
+COMMENT ON COLUMN sample_stats_row.statistic IS 'name of the statistic, which is the name of the column of the same meaning';
+COMMENT ON COLUMN sample_stats_row.estimate IS 'estimate for the whole relation; null for a percentage of nothing';
+COMMENT ON COLUMN sample_stats_row.low IS 'lower end of the 95 % confidence interval; null if the sample is too small';
+COMMENT ON COLUMN sample_stats_row.high IS 'upper end of the 95 % confidence interval; null if the sample is too small';
+COMMENT ON COLUMN sample_stats_row.blocks_read IS 'blocks in the sample';
+COMMENT ON COLUMN sample_stats_row.blocks_total IS 'blocks of the relation';
+COMMENT ON COLUMN sample_stats_row.measured IS 'exact (all blocks were read), sampled, or skipped (max_time came before the first sample was complete)';
+COMMENT ON COLUMN sample_stats_row.ended_by IS 'margin, blocks, all (there are no more blocks) or max_time';
+
+CREATE FUNCTION sample_stats(
+	relation regclass,
+	blocks int DEFAULT 10000,
+	margin float8 DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	seed bigint DEFAULT NULL)
+RETURNS SETOF sample_stats_row
+AS 'MODULE_PATHNAME', 'sst_sample_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 15;
+
+COMMENT ON FUNCTION sample_stats(regclass, int, float8, interval, bigint) IS
+'Estimates page statistics of a table or of an index of any access method from a stratified random sample of its blocks; a row for each statistic.
+blocks: most blocks to read. margin: the sample grows until the interval of the main statistic (avg_leaf_density, avg_density or free_percent) extends at most this many percentage points to each side; null: the sample has as many blocks as it may. max_time: no block is requested after that; null: no limit. seed: the same seed draws the same sample.
+Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE bloat_row AS (
+	relation regclass,
+	bytes bigint,
+	predicted_bytes bigint,
+	predicted_bytes_low bigint,
+	predicted_bytes_high bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	reclaimable_percent float8,
+	blocks_read bigint,
+	blocks_total bigint,
+	measured text,
+	note text);
+
+COMMENT ON TYPE bloat_row IS 'row of bloat';
+COMMENT ON COLUMN bloat_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN bloat_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN bloat_row.predicted_bytes IS 'predicted size after a rebuild, in bytes; null if it cannot be predicted';
+COMMENT ON COLUMN bloat_row.predicted_bytes_low IS 'lower end of the 95 % interval of predicted_bytes';
+COMMENT ON COLUMN bloat_row.predicted_bytes_high IS 'upper end of the 95 % interval of predicted_bytes';
+COMMENT ON COLUMN bloat_row.reclaimable_bytes IS 'bytes that a rebuild gives back; 0 if bytes lies within the interval of predicted_bytes';
+COMMENT ON COLUMN bloat_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN bloat_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN bloat_row.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
+COMMENT ON COLUMN bloat_row.blocks_read IS 'blocks of the relation that were read';
+COMMENT ON COLUMN bloat_row.blocks_total IS 'blocks of the relation';
+COMMENT ON COLUMN bloat_row.measured IS 'exact (all blocks were read) or sampled';
+COMMENT ON COLUMN bloat_row.note IS 'why nothing is predicted, or what else there is to know; else null';
+
+CREATE FUNCTION bloat(
+	relation regclass,
+	blocks int DEFAULT 10000,
+	seed bigint DEFAULT NULL,
+	with_toast text DEFAULT 'no')
+RETURNS SETOF bloat_row
+AS 'MODULE_PATHNAME', 'sst_bloat'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 1;
+
+COMMENT ON FUNCTION bloat(regclass, int, bigint, text) IS
+'Estimates from a random sample what a rebuild would give back: REINDEX of an index, VACUUM FULL of a table.
+blocks: most blocks to read; of the table of an index, as many again. seed: the same seed draws the same sample. with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
+Takes an AccessShareLock on the relation, and on the table if it is an index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+--
+-- All relations of the database
+--
+
+CREATE TYPE database_report_row AS (
+	relation regclass,
+	schema_name text,
+	relation_name text,
+	parent regclass,
+	parent_name text,
+	kind text,
+	access_method text,
+	last_vacuum timestamptz,
+	bytes bigint,
+	free_percent float8,
+	free_percent_low float8,
+	free_percent_high float8,
+	dead_percent float8,
+	dead_percent_low float8,
+	dead_percent_high float8,
+	predicted_bytes bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	bytes_read bigint,
+	measured text,
+	note text,
+	command text);
+
+COMMENT ON TYPE database_report_row IS 'row of database_report and last_database_report';
+COMMENT ON COLUMN database_report_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN database_report_row.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN database_report_row.relation_name IS 'name of the relation';
+COMMENT ON COLUMN database_report_row.parent IS 'table of an index or of a TOAST table, or partitioned table of a partition';
+COMMENT ON COLUMN database_report_row.parent_name IS 'name of the parent, qualified and quoted as needed';
+COMMENT ON COLUMN database_report_row.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN database_report_row.access_method IS 'access method';
+COMMENT ON COLUMN database_report_row.last_vacuum IS 'last VACUUM or autovacuum of the table, by the cumulative statistics';
+COMMENT ON COLUMN database_report_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN database_report_row.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN database_report_row.free_percent_low IS 'lower end of the 95 % interval of free_percent';
+COMMENT ON COLUMN database_report_row.free_percent_high IS 'upper end of the 95 % interval of free_percent';
+COMMENT ON COLUMN database_report_row.dead_percent IS 'bytes of dead tuples in percent of bytes';
+COMMENT ON COLUMN database_report_row.dead_percent_low IS 'lower end of the 95 % interval of dead_percent';
+COMMENT ON COLUMN database_report_row.dead_percent_high IS 'upper end of the 95 % interval of dead_percent';
+COMMENT ON COLUMN database_report_row.predicted_bytes IS 'predicted size after a rebuild, in bytes';
+COMMENT ON COLUMN database_report_row.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN database_report_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN database_report_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN database_report_row.bytes_read IS 'bytes of the relation that were read';
+COMMENT ON COLUMN database_report_row.measured IS 'exact (all pages were read), sampled or skipped';
+COMMENT ON COLUMN database_report_row.note IS 'why it was skipped, or what cannot be told or is wrong; else null';
+COMMENT ON COLUMN database_report_row.command IS 'command that mends the relation; null if none is worth it';
+
+CREATE FUNCTION database_report(
+	margin float8 DEFAULT NULL,
+	budget text DEFAULT '1GB',
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	seed bigint DEFAULT NULL)
+RETURNS SETOF database_report_row
+AS 'MODULE_PATHNAME', 'sst_database_report'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 2000;
+
+COMMENT ON FUNCTION database_report(float8, text, interval, text, bigint) IS
+'Estimates reclaimable space for every table, materialized view, TOAST table and index of the database, with confidence intervals and the command to run; the most reclaimable first.
+margin: how many percentage points free_percent and dead_percent may be off, if the limits allow; null: 2. budget: bytes that may be looked at in all, as pg_size_bytes takes them. max_time: null is 60 seconds. max_rate: bytes per second; null: no limit. seed: the same seed draws the same samples.
+Takes an AccessShareLock on one relation at a time, and on the table of an index; waits for no lock. Holds its query''s snapshot to the end; run_database_report does not. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE PROCEDURE run_database_report(
+	margin float8 DEFAULT NULL,
+	budget text DEFAULT '1GB',
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	seed bigint DEFAULT NULL)
+AS 'MODULE_PATHNAME', 'sst_run_database_report'
+LANGUAGE C;
+
+COMMENT ON PROCEDURE run_database_report(float8, text, interval, text, bigint) IS
+'Makes a report with the limits of database_report, for last_database_report and database_report_summary. Commits after each relation, except in a transaction block.
+Takes an AccessShareLock on one relation at a time, and on the table of an index; waits for no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE FUNCTION last_database_report()
+RETURNS SETOF database_report_row
+AS 'MODULE_PATHNAME', 'sst_last_database_report'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2000;
+
+COMMENT ON FUNCTION last_database_report() IS
+'Returns the rows of the last report of this session, as far as it came; none before the first report.
+Reads nothing and takes no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE database_report_summary_row AS (
+	started timestamptz,
+	relations bigint,
+	exact_relations bigint,
+	sampled_relations bigint,
+	skipped_relations bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	bytes_total bigint,
+	bytes_read bigint,
+	bytes_skipped bigint,
+	bytes_left bigint,
+	elapsed_ms float8,
+	ended_by text);
+
+COMMENT ON TYPE database_report_summary_row IS 'row of database_report_summary';
+COMMENT ON COLUMN database_report_summary_row.started IS 'when the report began';
+COMMENT ON COLUMN database_report_summary_row.relations IS 'relations in the report';
+COMMENT ON COLUMN database_report_summary_row.exact_relations IS 'relations of which all pages were read';
+COMMENT ON COLUMN database_report_summary_row.sampled_relations IS 'relations of which a sample was read';
+COMMENT ON COLUMN database_report_summary_row.skipped_relations IS 'relations that were not read';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes IS 'bytes that rebuilds are expected to give back';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN database_report_summary_row.bytes_total IS 'bytes of all relations';
+COMMENT ON COLUMN database_report_summary_row.bytes_read IS 'bytes that were looked at';
+COMMENT ON COLUMN database_report_summary_row.bytes_skipped IS 'bytes of the relations that were not read';
+COMMENT ON COLUMN database_report_summary_row.bytes_left IS 'bytes that no sample covers';
+COMMENT ON COLUMN database_report_summary_row.elapsed_ms IS 'milliseconds that the report took; null if it was canceled';
+COMMENT ON COLUMN database_report_summary_row.ended_by IS 'complete (there was nothing more to read), budget, max_time or canceled';
+
+CREATE FUNCTION database_report_summary()
+RETURNS database_report_summary_row
+AS 'MODULE_PATHNAME', 'sst_database_report_summary'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION database_report_summary() IS
+'Returns the last report of this session in one row; nulls before the first report.
+Reads nothing and takes no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+-- Every name, operator and argument in a view is spelled out: what others may have
+-- put into the schema before us fits none of them better.
+CREATE VIEW @extschema@.report_metrics AS
+	SELECT r.schema_name, r.relation_name, r.kind, m.metric, m.value
+	FROM @extschema@.database_report(2::double precision, '1GB'::pg_catalog.text,
+			'60s'::pg_catalog.interval, NULL::pg_catalog.text, NULL::bigint) r, LATERAL (VALUES
+		('streamstat_relation_bytes', r.bytes::double precision),
+		('streamstat_read_bytes', r.bytes_read::double precision),
+		('streamstat_measured', (r.measured OPERATOR(pg_catalog.<>) 'skipped')::int::double precision),
+		('streamstat_measured_exact', (r.measured OPERATOR(pg_catalog.=) 'exact')::int::double precision),
+		('streamstat_free_ratio', r.free_percent OPERATOR(pg_catalog./) 100),
+		('streamstat_free_ratio_low', r.free_percent_low OPERATOR(pg_catalog./) 100),
+		('streamstat_free_ratio_high', r.free_percent_high OPERATOR(pg_catalog./) 100),
+		('streamstat_dead_ratio', r.dead_percent OPERATOR(pg_catalog./) 100),
+		('streamstat_dead_ratio_low', r.dead_percent_low OPERATOR(pg_catalog./) 100),
+		('streamstat_dead_ratio_high', r.dead_percent_high OPERATOR(pg_catalog./) 100),
+		('streamstat_predicted_bytes', r.predicted_bytes::double precision),
+		('streamstat_reclaimable_bytes', r.reclaimable_bytes::double precision),
+		('streamstat_reclaimable_bytes_low', r.reclaimable_bytes_low::double precision),
+		('streamstat_reclaimable_bytes_high', r.reclaimable_bytes_high::double precision),
+		('streamstat_last_vacuum_timestamp_seconds', extract(epoch FROM r.last_vacuum)::double precision)
+	) AS m (metric, value)
+	WHERE m.value IS NOT NULL;
+
+COMMENT ON VIEW @extschema@.report_metrics IS
+'The numbers of database_report for exporters, a row for each relation and metric that is known: bytes, ratios from 0 to 1, seconds since 1970, or 1 and 0 for yes and no.
+Each query makes a report, of at most 1 GB and 60 seconds. Locks are those of database_report. Needs SELECT, granted to pg_stat_scan_tables.';
+
+CREATE VIEW @extschema@.report_advice AS
+	SELECT pg_catalog.row_number() OVER () AS rank, r.*
+	FROM (SELECT relation, reclaimable_bytes, reclaimable_bytes_low, reclaimable_bytes_high,
+			CASE WHEN bytes OPERATOR(pg_catalog.>) 0
+				THEN 100.0::double precision OPERATOR(pg_catalog.*) reclaimable_bytes OPERATOR(pg_catalog./) bytes
+			END AS reclaimable_percent, command
+		FROM @extschema@.database_report(2::double precision, '1GB'::pg_catalog.text,
+			'60s'::pg_catalog.interval, NULL::pg_catalog.text, NULL::bigint)
+		WHERE command IS NOT NULL
+		ORDER BY reclaimable_bytes DESC NULLS LAST, bytes DESC
+		LIMIT 20) r;
+
+COMMENT ON VIEW @extschema@.report_advice IS
+'The 20 commands of database_report that give back the most.
+Each query makes a report, of at most 1 GB and 60 seconds. Locks are those of database_report. Needs SELECT, granted to pg_stat_scan_tables.';
+
+COMMENT ON COLUMN @extschema@.report_metrics.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN @extschema@.report_metrics.relation_name IS 'name of the relation';
+COMMENT ON COLUMN @extschema@.report_metrics.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN @extschema@.report_metrics.metric IS 'name of the metric';
+COMMENT ON COLUMN @extschema@.report_metrics.value IS 'value: bytes, a ratio from 0 to 1, seconds since 1970, or 1 and 0 for yes and no';
+
+COMMENT ON COLUMN @extschema@.report_advice.rank IS 'place in the order of reclaimable_bytes, from 1';
+COMMENT ON COLUMN @extschema@.report_advice.relation IS 'relation that the row describes';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
+COMMENT ON COLUMN @extschema@.report_advice.command IS 'command that mends the relation; null if none is worth it';
+
+--
+-- What calls do, and did
+--
+
+CREATE TYPE stream_stats_row AS (
+	function text,
+	relation regclass,
+	stream text,
+	io_method text,
+	workers int,
+	blocks_requested bigint,
+	blocks_hit bigint,
+	blocks_missed bigint,
+	blocks_private bigint,
+	reads bigint,
+	avg_read_bytes float8,
+	advice_calls bigint,
+	avg_advice_bytes float8,
+	look_ahead_max bigint,
+	elapsed_ms float8,
+	bytes_per_second float8);
+
+COMMENT ON TYPE stream_stats_row IS 'row of stream_stats';
+COMMENT ON COLUMN stream_stats_row.function IS 'function that was called';
+COMMENT ON COLUMN stream_stats_row.relation IS 'relation that the call was about';
+COMMENT ON COLUMN stream_stats_row.stream IS 'stream that read the blocks';
+COMMENT ON COLUMN stream_stats_row.io_method IS 'how the file stream read what was not in the page cache; null if there was nothing';
+COMMENT ON COLUMN stream_stats_row.workers IS 'parallel workers that helped; the other columns include their work';
+COMMENT ON COLUMN stream_stats_row.blocks_requested IS 'blocks that were requested';
+COMMENT ON COLUMN stream_stats_row.blocks_hit IS 'requested blocks that were found in shared buffers';
+COMMENT ON COLUMN stream_stats_row.blocks_missed IS 'requested blocks that were not in shared buffers';
+COMMENT ON COLUMN stream_stats_row.blocks_private IS 'missed blocks that were read from files into private memory, not into shared buffers';
+COMMENT ON COLUMN stream_stats_row.reads IS 'read operations; null where the server does not tell';
+COMMENT ON COLUMN stream_stats_row.avg_read_bytes IS 'average size of a read operation, in bytes';
+COMMENT ON COLUMN stream_stats_row.advice_calls IS 'advice to the kernel by the bundled read stream; null for other streams';
+COMMENT ON COLUMN stream_stats_row.avg_advice_bytes IS 'average size of an advised run, in bytes';
+COMMENT ON COLUMN stream_stats_row.look_ahead_max IS 'largest number of blocks requested ahead';
+COMMENT ON COLUMN stream_stats_row.elapsed_ms IS 'milliseconds that the call took';
+COMMENT ON COLUMN stream_stats_row.bytes_per_second IS 'bytes of the requested blocks per second';
+
+CREATE FUNCTION stream_stats()
+RETURNS stream_stats_row
+AS 'MODULE_PATHNAME', 'sst_stream_stats'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION stream_stats() IS
+'Returns what the last completed call of this session read, and how; nulls before the first call. The work of parallel workers is included.
+Takes no lock. Everybody may call it.';
+
+CREATE TYPE stat_get_progress_row AS (
+	pid int,
+	datid oid,
+	relid oid,
+	function text,
+	phase text,
+	started timestamptz,
+	blocks_done bigint,
+	blocks_total bigint,
+	relations_done bigint,
+	relations_total bigint,
+	bytes_done bigint,
+	bytes_total bigint,
+	bytes_per_second float8,
+	expected_end timestamptz);
+
+COMMENT ON TYPE stat_get_progress_row IS 'row of stat_get_progress';
+COMMENT ON COLUMN stat_get_progress_row.pid IS 'process ID of the session';
+COMMENT ON COLUMN stat_get_progress_row.datid IS 'OID of the database';
+COMMENT ON COLUMN stat_get_progress_row.relid IS 'OID of the relation that is being scanned, in the session''s database; null before the first scan';
+COMMENT ON COLUMN stat_get_progress_row.function IS 'function that was called';
+COMMENT ON COLUMN stat_get_progress_row.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
+COMMENT ON COLUMN stat_get_progress_row.started IS 'when the call began';
+COMMENT ON COLUMN stat_get_progress_row.blocks_done IS 'blocks of the current scan that were looked at, by all processes';
+COMMENT ON COLUMN stat_get_progress_row.blocks_total IS 'blocks of the current scan';
+COMMENT ON COLUMN stat_get_progress_row.relations_done IS 'relations that the call is done with';
+COMMENT ON COLUMN stat_get_progress_row.relations_total IS 'relations that the call is about; null if not known';
+COMMENT ON COLUMN stat_get_progress_row.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
+COMMENT ON COLUMN stat_get_progress_row.bytes_total IS 'bytes that the call will have looked at; null if not known';
+COMMENT ON COLUMN stat_get_progress_row.bytes_per_second IS 'bytes_done per second since the call began';
+COMMENT ON COLUMN stat_get_progress_row.expected_end IS 'when the call will end at this rate; null if not known';
+
+CREATE FUNCTION stat_get_progress()
+RETURNS SETOF stat_get_progress_row
+AS 'MODULE_PATHNAME', 'sst_stat_get_progress'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+COMMENT ON FUNCTION stat_get_progress() IS
+'Returns a row for each session that is in a call of a streamstat function; use the view stat_progress.
+Takes no lock. Everybody may call it. Of other roles'' sessions, only members of pg_read_all_stats see more than pid and datid.';
+
+CREATE VIEW @extschema@.stat_progress AS
+	SELECT p.pid, p.datid, d.datname, p.relid, p.function, p.phase, p.started,
+		CASE WHEN p.bytes_total OPERATOR(pg_catalog.>) 0
+			THEN LEAST(100.0::double precision OPERATOR(pg_catalog.*) p.bytes_done OPERATOR(pg_catalog./) p.bytes_total,
+				100.0::double precision)
+		END AS done_percent,
+		p.blocks_done, p.blocks_total, p.relations_done, p.relations_total,
+		p.bytes_done, p.bytes_total, p.bytes_per_second, p.expected_end
+	FROM @extschema@.stat_get_progress() p
+		LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid;
+
+COMMENT ON VIEW @extschema@.stat_progress IS
+'A row for each session, of any database, that is in a call of a streamstat function.
+Takes no lock. Everybody may read it. Of other roles'' sessions, only members of pg_read_all_stats see more than pid, datid and datname.';
+COMMENT ON COLUMN @extschema@.stat_progress.pid IS 'process ID of the session';
+COMMENT ON COLUMN @extschema@.stat_progress.datid IS 'OID of the database';
+COMMENT ON COLUMN @extschema@.stat_progress.datname IS 'name of the database';
+COMMENT ON COLUMN @extschema@.stat_progress.relid IS 'OID of the relation that is being scanned, in the session''s database; null before the first scan';
+COMMENT ON COLUMN @extschema@.stat_progress.function IS 'function that was called';
+COMMENT ON COLUMN @extschema@.stat_progress.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
+COMMENT ON COLUMN @extschema@.stat_progress.started IS 'when the call began';
+COMMENT ON COLUMN @extschema@.stat_progress.done_percent IS 'bytes_done in percent of bytes_total';
+COMMENT ON COLUMN @extschema@.stat_progress.blocks_done IS 'blocks of the current scan that were looked at, by all processes';
+COMMENT ON COLUMN @extschema@.stat_progress.blocks_total IS 'blocks of the current scan';
+COMMENT ON COLUMN @extschema@.stat_progress.relations_done IS 'relations that the call is done with';
+COMMENT ON COLUMN @extschema@.stat_progress.relations_total IS 'relations that the call is about; null if not known';
+COMMENT ON COLUMN @extschema@.stat_progress.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
+COMMENT ON COLUMN @extschema@.stat_progress.bytes_total IS 'bytes that the call will have looked at; null if not known';
+COMMENT ON COLUMN @extschema@.stat_progress.bytes_per_second IS 'bytes_done per second since the call began';
+COMMENT ON COLUMN @extschema@.stat_progress.expected_end IS 'when the call will end at this rate; null if not known';
+
+GRANT SELECT ON @extschema@.stat_progress TO PUBLIC;
+
+--
+-- Functions with the names, arguments, columns and results of contrib's
+--
+
+CREATE FUNCTION pgstattuple(
+	relname text,
+	OUT table_len bigint,
+	OUT tuple_count bigint,
+	OUT tuple_len bigint,
+	OUT tuple_percent float8,
+	OUT dead_tuple_count bigint,
+	OUT dead_tuple_len bigint,
+	OUT dead_tuple_percent float8,
+	OUT free_space bigint,
+	OUT free_percent float8)
+AS 'MODULE_PATHNAME', 'sst_pgstattuple'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pgstattuple(text) IS
+'Tuples of a table, or of a b-tree, hash or GiST index, by its name, as pgstattuple''s function of this name counts them, but without writing hint bits.
+table_len: bytes. tuple_count, dead_tuple_count: tuples, live and dead; tuple_len, dead_tuple_len: their bytes. free_space: bytes. The percentages are of table_len.
+Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pgstattuple(
+	reloid regclass,
+	OUT table_len bigint,
+	OUT tuple_count bigint,
+	OUT tuple_len bigint,
+	OUT tuple_percent float8,
+	OUT dead_tuple_count bigint,
+	OUT dead_tuple_len bigint,
+	OUT dead_tuple_percent float8,
+	OUT free_space bigint,
+	OUT free_percent float8)
+AS 'MODULE_PATHNAME', 'sst_pgstattuplebyid'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pgstattuple(regclass) IS
+'Tuples of a table, or of a b-tree, hash or GiST index, as pgstattuple''s function of this name counts them, but without writing hint bits.
+table_len: bytes. tuple_count, dead_tuple_count: tuples, live and dead; tuple_len, dead_tuple_len: their bytes. free_space: bytes. The percentages are of table_len.
+Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pgstattuple_approx(
+	reloid regclass,
+	OUT table_len bigint,
+	OUT scanned_percent float8,
+	OUT approx_tuple_count bigint,
+	OUT approx_tuple_len bigint,
+	OUT approx_tuple_percent float8,
+	OUT dead_tuple_count bigint,
+	OUT dead_tuple_len bigint,
+	OUT dead_tuple_percent float8,
+	OUT approx_free_space bigint,
+	OUT approx_free_percent float8)
+AS 'MODULE_PATHNAME', 'sst_pgstattuple_approx'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pgstattuple_approx(regclass) IS
+'Tuples of a table, without the pages that are all-visible by its visibility map, as pgstattuple''s function of this name counts them, but without writing hint bits.
+scanned_percent: percent of the pages that were read. table_len, approx_tuple_len, dead_tuple_len, approx_free_space: bytes; approx_tuple_count, dead_tuple_count: tuples. The other percentages are of table_len.
+Takes an AccessShareLock on the table. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pgstatindex(
+	relname text,
+	OUT version int,
+	OUT tree_level int,
+	OUT index_size bigint,
+	OUT root_block_no bigint,
+	OUT internal_pages bigint,
+	OUT leaf_pages bigint,
+	OUT empty_pages bigint,
+	OUT deleted_pages bigint,
+	OUT avg_leaf_density float8,
+	OUT leaf_fragmentation float8)
+AS 'MODULE_PATHNAME', 'sst_pgstatindex'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pgstatindex(text) IS
+'Statistics of a b-tree index, by its name, as pgstattuple''s function of this name gives them.
+index_size: bytes. internal_pages, leaf_pages, empty_pages, deleted_pages: pages. avg_leaf_density, leaf_fragmentation: percent.
+Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pgstatindex(
+	relname regclass,
+	OUT version int,
+	OUT tree_level int,
+	OUT index_size bigint,
+	OUT root_block_no bigint,
+	OUT internal_pages bigint,
+	OUT leaf_pages bigint,
+	OUT empty_pages bigint,
+	OUT deleted_pages bigint,
+	OUT avg_leaf_density float8,
+	OUT leaf_fragmentation float8)
+AS 'MODULE_PATHNAME', 'sst_pgstatindexbyid'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pgstatindex(regclass) IS
+'Statistics of a b-tree index, as pgstattuple''s function of this name gives them.
+index_size: bytes. internal_pages, leaf_pages, empty_pages, deleted_pages: pages. avg_leaf_density, leaf_fragmentation: percent.
+Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pgstathashindex(
+	relname regclass,
+	OUT version int,
+	OUT bucket_pages bigint,
+	OUT overflow_pages bigint,
+	OUT bitmap_pages bigint,
+	OUT unused_pages bigint,
+	OUT live_items bigint,
+	OUT dead_items bigint,
+	OUT free_percent float8)
+AS 'MODULE_PATHNAME', 'sst_pgstathashindex'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pgstathashindex(regclass) IS
+'Statistics of a hash index, as pgstattuple''s function of this name gives them.
+bucket_pages, overflow_pages, bitmap_pages, unused_pages: pages. live_items, dead_items: index tuples. free_percent: percent.
+Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pgstatginindex(
+	relname regclass,
+	OUT version int,
+	OUT pending_pages int,
+	OUT pending_tuples bigint)
+AS 'MODULE_PATHNAME', 'sst_pgstatginindex'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pgstatginindex(regclass) IS
+'Version and pending list of a GIN index, as pgstattuple''s function of this name gives them.
+pending_pages: pages. pending_tuples: heap tuples.
+Reads the metapage only. Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pg_relpages(relname text)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'sst_pg_relpages'
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
+
+COMMENT ON FUNCTION pg_relpages(text) IS
+'Number of pages of a relation''s main fork, by its name.
+Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pg_relpages(relname regclass)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'sst_pg_relpagesbyid'
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
+
+COMMENT ON FUNCTION pg_relpages(regclass) IS
+'Number of pages of a relation''s main fork.
+Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+
+CREATE FUNCTION pg_prewarm(
+	regclass,
+	mode text DEFAULT 'buffer',
+	fork text DEFAULT 'main',
+	first_block int8 DEFAULT NULL,
+	last_block int8 DEFAULT NULL)
+RETURNS int8
+AS 'MODULE_PATHNAME', 'sst_pg_prewarm'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION pg_prewarm(regclass, text, text, int8, int8) IS
+'Brings blocks of a relation into memory, as contrib''s function of this name does; returns how many blocks.
+mode: buffer (into shared buffers), read (reads and keeps nothing) or prefetch (asks the kernel to read, and waits for nothing). fork: main, fsm, vm or init. first_block, last_block: the range, null for the fork''s first and last.
+Takes an AccessShareLock on the relation, and on the table if it is an index, which must not be one that is being built. Needs SELECT on the table.';
+
+
+--
+-- Whoever may run pgstattuple's functions may run these.
+--
+
+REVOKE EXECUTE ON FUNCTION
+	btree_stats(regclass),
+	hash_stats(regclass),
+	gin_stats(regclass),
+	brin_stats(regclass),
+	gist_stats(regclass),
+	spgist_stats(regclass),
+	index_stats(regclass),
+	index_stats_tree(regclass),
+	table_stats(regclass, text),
+	table_stats_tree(regclass, text),
+	visibility_map_summary(regclass),
+	unfrozen_ranges(regclass),
+	free_space_map_summary(regclass),
+	layout_map(regclass, int),
+	sample_stats(regclass, int, float8, interval, bigint),
+	bloat(regclass, int, bigint, text),
+	database_report(float8, text, interval, text, bigint),
+	last_database_report(),
+	database_report_summary(),
+	pgstattuple(text),
+	pgstattuple(regclass),
+	pgstattuple_approx(regclass),
+	pgstatindex(text),
+	pgstatindex(regclass),
+	pgstathashindex(regclass),
+	pgstatginindex(regclass),
+	pg_relpages(text),
+	pg_relpages(regclass)
+	FROM PUBLIC;
+REVOKE EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION
+	btree_stats(regclass),
+	hash_stats(regclass),
+	gin_stats(regclass),
+	brin_stats(regclass),
+	gist_stats(regclass),
+	spgist_stats(regclass),
+	index_stats(regclass),
+	index_stats_tree(regclass),
+	table_stats(regclass, text),
+	table_stats_tree(regclass, text),
+	visibility_map_summary(regclass),
+	unfrozen_ranges(regclass),
+	free_space_map_summary(regclass),
+	layout_map(regclass, int),
+	sample_stats(regclass, int, float8, interval, bigint),
+	bloat(regclass, int, bigint, text),
+	database_report(float8, text, interval, text, bigint),
+	last_database_report(),
+	database_report_summary(),
+	pgstattuple(text),
+	pgstattuple(regclass),
+	pgstattuple_approx(regclass),
+	pgstatindex(text),
+	pgstatindex(regclass),
+	pgstathashindex(regclass),
+	pgstatginindex(regclass),
+	pg_relpages(text),
+	pg_relpages(regclass)
+	TO pg_stat_scan_tables;
+GRANT EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) TO pg_stat_scan_tables;
+
+GRANT SELECT ON @extschema@.report_metrics, @extschema@.report_advice TO pg_stat_scan_tables;
