@@ -362,7 +362,7 @@ AS 'MODULE_PATHNAME', 'sst_index_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION index_stats(regclass) IS
-'Reads all pages of an index of any access method and returns one row; an index that cannot be read has nulls and a note.
+'Reads all pages of an index of any access method and returns one row; a relation that cannot be read has nulls and a note.
 Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 CREATE FUNCTION index_stats_tree(
@@ -373,7 +373,7 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
 COMMENT ON FUNCTION index_stats_tree(regclass) IS
 'Returns a row of index_stats for each index under a partitioned index, and a row with their sum; of a plain index, its row only.
-Takes an AccessShareLock on the partitioned index, and on one partition at a time. Needs EXECUTE, granted to pg_stat_scan_tables.';
+Takes an AccessShareLock on the partitioned index, on one partition at a time, and on their tables. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 --
 -- Tables
@@ -451,7 +451,7 @@ AS 'MODULE_PATHNAME', 'sst_table_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1;
 
 COMMENT ON FUNCTION table_stats(regclass, text) IS
-'Reads all pages of a table, materialized view, TOAST table or sequence and of its maps, without setting hint bits; tuples are counted as by pgstattuple.
+'Reads all pages of a table, materialized view, TOAST table or sequence and of its maps, without setting hint bits; tuples are counted as by pgstattuple. A relation that cannot be read has nulls and a note.
 with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
 Takes an AccessShareLock on the table, and on its TOAST table. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
@@ -463,7 +463,7 @@ AS 'MODULE_PATHNAME', 'sst_table_stats_tree'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
 COMMENT ON FUNCTION table_stats_tree(regclass, text) IS
-'Returns rows of table_stats for each table of a partition or inheritance tree, and a row with their sum; of a plain table, its rows only. A partition that cannot be read has a note.
+'Returns rows of table_stats for each table of a partition or inheritance tree, and a row with their sum; of a plain table, its rows only. A relation that cannot be read has a note.
 with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
 Takes an AccessShareLock on the root, and on one partition at a time. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
@@ -578,7 +578,8 @@ CREATE TYPE sample_stats_row AS (
 	blocks_read bigint,
 	blocks_total bigint,
 	measured text,
-	ended_by text);
+	ended_by text,
+	note text);
 
 COMMENT ON TYPE sample_stats_row IS 'row of sample_stats';
 COMMENT ON COLUMN sample_stats_row.statistic IS 'name of the statistic, which is the name of the column of the same meaning';
@@ -587,8 +588,9 @@ COMMENT ON COLUMN sample_stats_row.low IS 'lower end of the 95 % confidence inte
 COMMENT ON COLUMN sample_stats_row.high IS 'upper end of the 95 % confidence interval; null if the sample is too small';
 COMMENT ON COLUMN sample_stats_row.blocks_read IS 'blocks in the sample';
 COMMENT ON COLUMN sample_stats_row.blocks_total IS 'blocks of the relation';
-COMMENT ON COLUMN sample_stats_row.measured IS 'exact (all blocks were read), sampled, or skipped (max_time came before the first sample was complete)';
+COMMENT ON COLUMN sample_stats_row.measured IS 'exact (all blocks were read), sampled, or skipped (max_time came before the first sample was complete, or the relation cannot be read)';
 COMMENT ON COLUMN sample_stats_row.ended_by IS 'margin, blocks, all (there are no more blocks) or max_time';
+COMMENT ON COLUMN sample_stats_row.note IS 'why there are no numbers, or what else there is to know; else null';
 
 CREATE FUNCTION sample_stats(
 	relation regclass,
@@ -601,12 +603,13 @@ AS 'MODULE_PATHNAME', 'sst_sample_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 15;
 
 COMMENT ON FUNCTION sample_stats(regclass, int, float8, interval, bigint) IS
-'Estimates page statistics of a table or of an index of any access method from a stratified random sample of its blocks; a row for each statistic.
+'Estimates page statistics of a table or of an index of any access method from a stratified random sample of its blocks; a row for each statistic, or one with a note if the relation cannot be read.
 blocks: most blocks to read. margin: the sample grows until the interval of the main statistic (avg_leaf_density, avg_density or free_percent) extends at most this many percentage points to each side; null: the sample has as many blocks as it may. max_time: no block is requested after that; null: no limit. seed: the same seed draws the same sample.
 Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 CREATE TYPE bloat_row AS (
 	relation regclass,
+	is_sum boolean,
 	bytes bigint,
 	predicted_bytes bigint,
 	predicted_bytes_low bigint,
@@ -620,8 +623,9 @@ CREATE TYPE bloat_row AS (
 	measured text,
 	note text);
 
-COMMENT ON TYPE bloat_row IS 'row of bloat';
+COMMENT ON TYPE bloat_row IS 'row of bloat and bloat_tree';
 COMMENT ON COLUMN bloat_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN bloat_row.is_sum IS 'true in the row of bloat_tree that adds up the other rows';
 COMMENT ON COLUMN bloat_row.bytes IS 'size of the main fork, in bytes';
 COMMENT ON COLUMN bloat_row.predicted_bytes IS 'predicted size after a rebuild, in bytes; null if it cannot be predicted';
 COMMENT ON COLUMN bloat_row.predicted_bytes_low IS 'lower end of the 95 % interval of predicted_bytes';
@@ -632,7 +636,7 @@ COMMENT ON COLUMN bloat_row.reclaimable_bytes_high IS 'upper end of the 95 % int
 COMMENT ON COLUMN bloat_row.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
 COMMENT ON COLUMN bloat_row.blocks_read IS 'blocks of the relation that were read';
 COMMENT ON COLUMN bloat_row.blocks_total IS 'blocks of the relation';
-COMMENT ON COLUMN bloat_row.measured IS 'exact (all blocks were read) or sampled';
+COMMENT ON COLUMN bloat_row.measured IS 'exact (all blocks were read), sampled, or skipped (the relation cannot be read)';
 COMMENT ON COLUMN bloat_row.note IS 'why nothing is predicted, or what else there is to know; else null';
 
 CREATE FUNCTION bloat(
@@ -645,9 +649,23 @@ AS 'MODULE_PATHNAME', 'sst_bloat'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 1;
 
 COMMENT ON FUNCTION bloat(regclass, int, bigint, text) IS
-'Estimates from a random sample what a rebuild would give back: REINDEX of an index, VACUUM FULL of a table.
+'Estimates from a random sample what a rebuild would give back: REINDEX of an index, VACUUM FULL of a table. A relation that cannot be read has nulls and a note.
 blocks: most blocks to read; of the table of an index, as many again. seed: the same seed draws the same sample. with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
 Takes an AccessShareLock on the relation, and on the table if it is an index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE FUNCTION bloat_tree(
+	relation regclass,
+	blocks int DEFAULT 10000,
+	seed bigint DEFAULT NULL,
+	with_toast text DEFAULT 'no')
+RETURNS SETOF bloat_row
+AS 'MODULE_PATHNAME', 'sst_bloat_tree'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
+
+COMMENT ON FUNCTION bloat_tree(regclass, int, bigint, text) IS
+'Returns rows of bloat for each table of a partition or inheritance tree, or for each index under a partitioned index, and a row with their sum; of a plain relation, its rows only.
+blocks: most blocks to read of each. seed, with_toast: as of bloat.
+Takes an AccessShareLock on the root, on one partition at a time, and on the tables of indexes. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 --
 -- All relations of the database
@@ -1150,6 +1168,7 @@ REVOKE EXECUTE ON FUNCTION
 	layout_map(regclass, int),
 	sample_stats(regclass, int, float8, interval, bigint),
 	bloat(regclass, int, bigint, text),
+	bloat_tree(regclass, int, bigint, text),
 	database_report(float8, text, interval, text, bigint),
 	last_database_report(),
 	database_report_summary(),
@@ -1182,6 +1201,7 @@ GRANT EXECUTE ON FUNCTION
 	layout_map(regclass, int),
 	sample_stats(regclass, int, float8, interval, bigint),
 	bloat(regclass, int, bigint, text),
+	bloat_tree(regclass, int, bigint, text),
 	database_report(float8, text, interval, text, bigint),
 	last_database_report(),
 	database_report_summary(),
