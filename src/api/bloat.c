@@ -100,7 +100,10 @@ finish_sum(Bloat *sum)
 
 	if (sum->npredicted == 0)
 	{
-		sum->predicted = (SstEstimate) {NAN, NAN, NAN};
+		sum->predicted = (SstEstimate)
+		{
+			NAN, NAN, NAN
+		};
 		sum->reclaimable = sum->predicted;
 		sum->note = _("no relation has a prediction");
 	}

@@ -15,10 +15,10 @@
 
 typedef enum SstRules
 {
-	SST_RULES_TOLERANT,			/* ours: damage is counted, and an error about a
-								 * relation hints at the function for it */
-	SST_RULES_CONTRIB			/* those of contrib's functions: a scan stops at
-								 * the first page that makes no sense, and
+	SST_RULES_TOLERANT,			/* ours: damage is counted, and an error about
+								 * a relation hints at the function for it */
+	SST_RULES_CONTRIB			/* those of contrib's functions: a scan stops
+								 * at the first page that makes no sense, and
 								 * errors of the buffer manager pass through;
 								 * errors have contrib's words and no more */
 } SstRules;
