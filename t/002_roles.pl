@@ -209,6 +209,27 @@ foreach my $f ('table_stats', 'index_stats', 'sample_stats', 'bloat', 'table_sta
 			"SELECT count(DISTINCT c.oid) = (SELECT count(*) FROM pg_class) FROM pg_class c, streamstat.$f(c.oid)"),
 		't', "$f of every relation");
 }
+
+# One that is dropped while the call waits for its lock has a note, too.
+foreach my $f ('table_stats', 'index_stats', 'sample_stats', 'bloat', 'table_stats_tree',
+	'index_stats_tree', 'bloat_tree')
+{
+	my $index = $f =~ /index|bloat/;
+	my $caller = Session->new($node);
+
+	$node->safe_psql('postgres', 'CREATE TABLE going (k int); CREATE INDEX going_k ON going (k)');
+	my $oid = $node->safe_psql('postgres', $index ? "SELECT 'going_k'::regclass::oid" : "SELECT 'going'::regclass::oid");
+	$other->query('BEGIN; DROP TABLE going');
+	$caller->send_query("SELECT note FROM streamstat.$f($oid)");
+	Session::poll("$f waits", sub {
+			$node->safe_psql('postgres',
+				"SELECT count(*) FROM pg_locks WHERE pid = $caller->{pid} AND NOT granted") > 0;
+	});
+	$other->query('COMMIT');
+	is($caller->answer, 'relation does not exist', "$f of a relation that is dropped meanwhile");
+	is($caller->{err}, '', '... without an error');
+	$caller->end;
+}
 $other->end;
 
 # one's own: more than its local buffers hold, and the same as a table's
