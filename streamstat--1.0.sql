@@ -672,10 +672,9 @@ Takes an AccessShareLock on the root, on one partition at a time, and on the tab
 --
 
 CREATE TYPE database_report_row AS (
-	relation regclass,
+	relid oid,
 	schema_name text,
 	relation_name text,
-	parent regclass,
 	parent_name text,
 	kind text,
 	access_method text,
@@ -697,11 +696,10 @@ CREATE TYPE database_report_row AS (
 	command text);
 
 COMMENT ON TYPE database_report_row IS 'row of database_report and last_database_report';
-COMMENT ON COLUMN database_report_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN database_report_row.relid IS 'OID of the relation';
 COMMENT ON COLUMN database_report_row.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN database_report_row.relation_name IS 'name of the relation';
-COMMENT ON COLUMN database_report_row.parent IS 'table of an index or of a TOAST table, or partitioned table of a partition';
-COMMENT ON COLUMN database_report_row.parent_name IS 'name of the parent, qualified and quoted as needed';
+COMMENT ON COLUMN database_report_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
 COMMENT ON COLUMN database_report_row.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN database_report_row.access_method IS 'access method';
 COMMENT ON COLUMN database_report_row.last_vacuum IS 'last VACUUM or autovacuum of the table, by the cumulative statistics';
@@ -829,7 +827,7 @@ Each query makes a report, of at most 1 GB and 60 seconds. Locks are those of da
 
 CREATE VIEW @extschema@.report_advice AS
 	SELECT pg_catalog.row_number() OVER () AS rank, r.*
-	FROM (SELECT relation, reclaimable_bytes, reclaimable_bytes_low, reclaimable_bytes_high,
+	FROM (SELECT schema_name, relation_name, reclaimable_bytes, reclaimable_bytes_low, reclaimable_bytes_high,
 			CASE WHEN bytes OPERATOR(pg_catalog.>) 0
 				THEN 100.0::double precision OPERATOR(pg_catalog.*) reclaimable_bytes OPERATOR(pg_catalog./) bytes
 			END AS reclaimable_percent, command
@@ -850,7 +848,8 @@ COMMENT ON COLUMN @extschema@.report_metrics.metric IS 'name of the metric';
 COMMENT ON COLUMN @extschema@.report_metrics.value IS 'value: bytes, a ratio from 0 to 1, seconds since 1970, or 1 and 0 for yes and no';
 
 COMMENT ON COLUMN @extschema@.report_advice.rank IS 'place in the order of reclaimable_bytes, from 1';
-COMMENT ON COLUMN @extschema@.report_advice.relation IS 'relation that the row describes';
+COMMENT ON COLUMN @extschema@.report_advice.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN @extschema@.report_advice.relation_name IS 'name of the relation';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes IS 'bytes that a rebuild gives back';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';

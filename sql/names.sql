@@ -19,7 +19,7 @@ FROM (VALUES
 	(1, 'oid',
 		'datid relid'),
 	(1, 'regclass',
-		'relation parent'),
+		'relation'),
 	(1, 'text',
 		'schema_name relation_name parent_name kind access_method statistic function phase
 		stream io_method metric'),

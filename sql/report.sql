@@ -14,14 +14,14 @@ INSERT INTO report_t SELECT g, repeat('x', 100) FROM generate_series(1, 20000) g
 CREATE INDEX report_t_hash ON report_t USING hash (i);
 DELETE FROM report_t WHERE i % 2 = 0;
 
-SELECT relation, schema_name, relation_name, parent, parent_name, kind, access_method, measured,
-		bytes = pg_relation_size(relation) AS bytes, bytes_read >= bytes AS bytes_read,
+SELECT relid::regclass, schema_name, relation_name, parent_name, kind, access_method, measured,
+		bytes = pg_relation_size(relid) AS bytes, bytes_read >= bytes AS bytes_read,
 		free_percent BETWEEN free_percent_low AND free_percent_high AS free,
 		free_percent_low = free_percent_high AS free_exact, last_vacuum
-	FROM streamstat.database_report(budget => '1GB', max_time => '10 min', margin => 0) WHERE 'report_t'::regclass IN (relation, parent) AND kind <> 'toast table'
+	FROM streamstat.database_report(budget => '1GB', max_time => '10 min', margin => 0) WHERE relation_name LIKE 'report_t%' AND kind <> 'toast table'
 	ORDER BY relation_name COLLATE "C";
 SELECT abs(r.free_percent - 100.0 * s.free_space / s.table_len) < 1e-6 AS free
-	FROM streamstat.last_database_report() r, streamstat.pgstattuple('report_t') s WHERE r.relation = 'report_t'::regclass;
+	FROM streamstat.last_database_report() r, streamstat.pgstattuple('report_t') s WHERE r.relid = 'report_t'::regclass;
 
 -- What VACUUM makes of dead rows is free space.
 VACUUM report_t;
@@ -65,10 +65,10 @@ DELETE FROM report_d WHERE i % 2 = 0;
 SELECT r.relation_name, r.measured, r.predicted_bytes = b.predicted_bytes AS predicted, r.reclaimable_bytes = b.reclaimable_bytes AS reclaimable,
 		r.reclaimable_bytes_low = b.reclaimable_bytes_low AS low, r.reclaimable_bytes_high = b.reclaimable_bytes_high AS high,
 		r.predicted_bytes < r.bytes AS smaller, r.note IS NOT DISTINCT FROM b.note AS note
-	FROM streamstat.database_report(0, '1GB', '10 min') r, streamstat.bloat(r.relation, 1000000) b
+	FROM streamstat.database_report(0, '1GB', '10 min') r, streamstat.bloat(r.relid, 1000000) b
 	WHERE r.relation_name LIKE 'report_d%' ORDER BY r.relation_name COLLATE "C";
 REINDEX INDEX report_d_btree;
-SELECT predicted_bytes = pg_relation_size(relation) AS as_predicted FROM streamstat.last_database_report() WHERE relation_name = 'report_d_btree';
+SELECT predicted_bytes = pg_relation_size(relid) AS as_predicted FROM streamstat.last_database_report() WHERE relation_name = 'report_d_btree';
 DROP TABLE report_d;
 
 -- Errors

@@ -104,7 +104,7 @@ is( sql("SELECT count(*) FILTER (WHERE command LIKE 'REINDEX INDEX CONCURRENTLY 
 	'a command for each relation');
 is( sql("SELECT count(*) FROM streamstat.last_database_report() RIGHT JOIN names ON true
 		CROSS JOIN LATERAL streamstat.database_report_summary()"), $n, 'no report yet');
-is( sql("SELECT count(*) FROM streamstat.database_report(budget => '0') WHERE $where AND kind = 'index' AND parent_name::regclass = parent"),
+is( sql("SELECT count(*) FROM streamstat.database_report(budget => '0') WHERE $where AND kind = 'index' AND parent_name::regclass = (SELECT indrelid FROM pg_index WHERE indexrelid = relid)"),
 	2 * $n, 'names of parents can be read back');
 my ($out, $err) = talk("SELECT 1 AS rank WHERE false;\n$report \\gexec\n");
 is($err, '', 'all commands can be executed as they are');
@@ -181,7 +181,7 @@ SELECT relname, s.*, n FROM $odd, streamstat.table_stats(oid::regclass) s, count
 	WHERE relkind = 'r' AND (corrupt_pages > 0 OR live_tuples <> n OR pages <> pg_relation_size(oid) / 8192 OR free_percent NOT BETWEEN 0 AND 100))),
 	'', 'table_stats: rows and pages');
 is( ask(qq(
-SELECT c.relname, r.measured, r.note FROM $odd LEFT JOIN streamstat.database_report(margin => 0) r ON r.relation = c.oid
+SELECT c.relname, r.measured, r.note FROM $odd LEFT JOIN streamstat.database_report(margin => 0) r ON r.relid = c.oid
 	WHERE relkind <> 'S' AND (r.measured IS DISTINCT FROM 'exact' OR r.bytes <> pg_relation_size(c.oid) OR r.note LIKE '%corrupt%'))),
 	'', 'database_report: all of them are read');
 cmp_ok(ask(qq(SELECT sum(streamstat.pg_prewarm(('unlogged_' || m)::regclass, 'buffer', 'init')) FROM unnest('{btree,hash,gin,gist,spgist,brin}'::text[]) m)), '>', 5, 'init forks');
@@ -208,7 +208,7 @@ is(Session::poll('progress', sub { sql('SELECT relid FROM streamstat.stat_progre
 	$oid, '... in progress');
 sql("SELECT pg_cancel_backend($session->{pid})");
 $session->answer;
-is( ask("RESET streamstat.max_rate; SELECT count(*) FROM streamstat.database_report(); SELECT relation::oid, parent::oid::bigint > 2147483648, measured FROM streamstat.last_database_report() WHERE relation = $oid") =~ s/^\d+\n//r,
+is( ask("RESET streamstat.max_rate; SELECT count(*) FROM streamstat.database_report(); SELECT relid, parent_name::regclass::oid::bigint > 2147483648, measured FROM streamstat.last_database_report() WHERE relid = $oid") =~ s/^\d+\n//r,
 	"$oid|t|exact", '... and in the last report');
 is(sql("SELECT error_of('SELECT * FROM streamstat.pgstatindex(4294967295)')"),
 	'XX000 could not open relation with OID 4294967295', 'the largest OID');

@@ -117,12 +117,12 @@ $other->query('CREATE TEMP TABLE of_other_session AS SELECT * FROM t; CREATE IND
 
 is( sql(q(
 SELECT count(*) FROM (SELECT oid FROM pg_class WHERE relkind IN ('r', 'm', 't', 'i')) c
-	FULL JOIN (SELECT relation::oid AS oid FROM streamstat.database_report()) r USING (oid)
+	FULL JOIN (SELECT relid AS oid FROM streamstat.database_report()) r USING (oid)
 	WHERE r.oid IS NULL OR c.oid IS NULL)),
 	'0', 'all relations that have pages, and no others');
 is( sql(q(
-SELECT count(*), count(DISTINCT relation) = count(*) FROM streamstat.database_report()
-	WHERE measured <> 'skipped' AND bytes <> pg_relation_size(relation))),
+SELECT count(*), count(DISTINCT relid) = count(*) FROM streamstat.database_report()
+	WHERE measured <> 'skipped' AND bytes <> pg_relation_size(relid))),
 	'0|t', 'sizes, and each relation once');
 is( sql(q(
 SELECT string_agg(DISTINCT kind, ', ' ORDER BY kind) FROM streamstat.database_report())),
@@ -137,14 +137,14 @@ SELECT count(*) FROM streamstat.database_report() WHERE measured = 'skipped' AND
 	AND relation_name NOT LIKE 'pg_toast%')),
 	'0', 'nothing is skipped that can be read');
 
-is(row('t_hash', 'parent, parent_name, kind, measured, free_percent BETWEEN 0 AND 100'),
-	't|public.t|index|exact|t', 'an index');
+is(row('t_hash', 'parent_name, kind, measured, free_percent BETWEEN 0 AND 100'),
+	'public.t|index|exact|t', 'an index');
 is( sql(q(
-SELECT r.parent, r.kind, r.bytes > 0 FROM streamstat.database_report() r JOIN pg_class c ON c.reltoastrelid = r.relation
+SELECT r.parent_name, r.kind, r.bytes > 0 FROM streamstat.database_report() r JOIN pg_class c ON c.reltoastrelid = r.relid
 	WHERE c.relname = 'toasted')),
-	'toasted|toast table|t', 'a TOAST table');
-is(row('part_1', 'parent, kind'), 'parts|partition', 'a partition');
-is(row('part_1_pkey', 'parent, kind'), 'part_1|index', 'its index');
+	'public.toasted|toast table|t', 'a TOAST table');
+is(row('part_1', 'parent_name, kind'), 'public.parts|partition', 'a partition');
+is(row('part_1_pkey', 'parent_name, kind'), 'public.part_1|index', 'its index');
 is(row('no_rows', 'measured, bytes, bytes_read, note, command'),
 	'exact|0|0||', 'no rows');
 is(row('of_other_session', 'measured, note, command, bytes > 0'),
@@ -181,14 +181,14 @@ SELECT sum(r.bytes_read) = s.bytes_read, s.bytes_read <= pg_size_bytes('$budget'
 	s.ended_by = CASE WHEN '$budget' = '1GB' THEN 'complete' ELSE 'budget' END,
 	s.bytes_read > pg_size_bytes('$budget') * 0.9 OR '$budget' IN ('0', '1GB')
 	FROM streamstat.database_report(budget => '$budget') r,
-		LATERAL (SELECT * FROM streamstat.database_report_summary() WHERE r.relation IS NOT NULL OFFSET 0) s
+		LATERAL (SELECT * FROM streamstat.database_report_summary() WHERE r.relid IS NOT NULL OFFSET 0) s
 	GROUP BY s.bytes_read, s.skipped_relations, s.relations, s.bytes_total, s.ended_by"),
 		't|t|t|t|t|t|t',
 		"budget of $budget");
 }
 is( sql(q(
 SELECT count(DISTINCT measured) FROM streamstat.database_report(budget => '1 MB', seed => 1);
-CREATE TEMP TABLE one AS SELECT * FROM streamstat.database_report(budget => '1GB', seed => 1) WHERE parent IS DISTINCT FROM 0;
+CREATE TEMP TABLE one AS SELECT * FROM streamstat.database_report(budget => '1GB', seed => 1);
 CREATE TEMP TABLE two AS SELECT * FROM streamstat.database_report(budget => '1GB', seed => 1);
 SELECT count(*) FROM (SELECT relation_name, free_percent FROM one WHERE schema_name = 'public' EXCEPT SELECT relation_name, free_percent FROM two) x;
 )) =~ s/^.*\n//r,
@@ -370,7 +370,7 @@ my $as_owner = sql(q(SELECT count(*), count(*) FILTER (WHERE measured = 'skipped
 sql(q(REVOKE ALL ON SCHEMA private FROM PUBLIC));
 is( sql(q(SET ROLE monitor; SELECT count(*), count(*) FILTER (WHERE measured = 'skipped') FROM streamstat.database_report())),
 	$as_owner, 'a role that is in pg_monitor only');
-is( sql(q(SET ROLE monitor; SELECT relation::text, schema_name, relation_name, measured FROM streamstat.database_report(margin => 0) WHERE relation_name = 'hidden')),
+is( sql(q(SET ROLE monitor; SELECT relid::regclass::text, schema_name, relation_name, measured FROM streamstat.database_report(margin => 0) WHERE relation_name = 'hidden')),
 	'private.hidden|private|hidden|exact', 'a schema that it may not use');
 is( sql(q(SET ROLE monitor; SELECT count(DISTINCT metric) > 10 FROM streamstat.report_metrics; SELECT count(*) BETWEEN 1 AND 20 FROM streamstat.report_advice;
 CALL streamstat.run_database_report(budget => '1MB'); SELECT ended_by FROM streamstat.database_report_summary())),
@@ -437,7 +437,7 @@ sql('SET allow_system_table_mods = on; DROP TABLE cut, bad, gone');
 
 like(row('fat', 'command'), qr/^(VACUUM FULL|REPACK \(CONCURRENTLY\)) public\.fat$/, 'the command for a table');
 like(row('Strange " Table', 'command'), qr/^(VACUUM FULL|REPACK) public\."Strange "" Table"$/, 'a quoted name');
-is( sql(q(SELECT count(DISTINCT command) FROM streamstat.database_report() WHERE relation_name = 'toasted' OR parent = 'toasted'::regclass AND kind = 'toast table')),
+is( sql(q(SELECT count(DISTINCT command) FROM streamstat.database_report() WHERE relation_name = 'toasted' OR parent_name = 'public.toasted' AND kind = 'toast table')),
 	'1', 'the command for a TOAST table is that of its owner');
 my @commands = split /\n/, sql(q(SELECT DISTINCT command FROM streamstat.database_report() WHERE command IS NOT NULL AND relation_name <> 'i_invalid'));
 cmp_ok(scalar @commands, '>=', 4, 'some commands');

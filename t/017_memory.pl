@@ -225,7 +225,7 @@ foreach my $way ('buffers', 'files, io_uring')
 			HUGE . "|$with_space|0" ],
 		[ "pg_relpages('huge')", '*', HUGE ],
 		[ "pg_relpages('huge_hash')", '*', HUGE ],
-		[ "database_report(budget => '3GB')", "bytes / 8192", HUGE, "WHERE relation = 'huge'::regclass" ])
+		[ "database_report(budget => '3GB')", "bytes / 8192", HUGE, "WHERE relid = 'huge'::regclass" ])
 	{
 		my ($call, $columns, $expected, $where) = @$case;
 

@@ -169,7 +169,7 @@ foreach my $name (sort keys %ways)
 	evict();
 	$faults->set(file => $path{t_btree}, reads => 'error', to => 1e9, error => EIO,
 		uncached => $ways{$name}{uncached});
-	my $query = "SELECT relation, reclaimable_bytes IS NULL, note FROM streamstat.database_report(budget => '1GB')
+	my $query = "SELECT relation_name, reclaimable_bytes IS NULL, note FROM streamstat.database_report(budget => '1GB')
 		WHERE relation IN ('t', 't_btree', 't_hash') OR note LIKE '%Input/output%' ORDER BY relation::text";
 	like(
 		$session->query($query),

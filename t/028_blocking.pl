@@ -86,7 +86,7 @@ like($scanner->{err}, qr/ERROR:  42501: permission denied to set parameter/, 'on
 
 # a report is about the other relations, too
 begin_both(
-	"SELECT string_agg(relation_name || ': ' || note, ' ') FROM streamstat.database_report(max_time => '4 s', max_rate => '128kB') WHERE relation = 't'::regclass",
+	"SELECT string_agg(relation_name || ': ' || note, ' ') FROM streamstat.database_report(max_time => '4 s', max_rate => '128kB') WHERE relid = 't'::regclass",
 	'LOCK t', 'RESET ROLE; SET streamstat.max_blocking_time = 0');
 $ddl->answer;
 is($ddl->{err}, '', 'a report does not keep anybody waiting');

@@ -178,10 +178,9 @@ put_row(SstRow *row, const SstReport *report, int i)
 	const SstReportEntry *entry = &report->entries[i];
 	SstEstimate reclaimable = reclaimable_bytes(report, i);
 
-	sst_put_regclass(row, "relation", relation->relid);
+	sst_put_oid(row, "relid", relation->relid);
 	sst_put_text(row, "schema_name", relation->schema);
 	sst_put_text(row, "relation_name", relation->name);
-	sst_put_regclass(row, "parent", relation->parent);
 	sst_put_text(row, "parent_name", relation->parent_name == NULL ? NULL :
 				 quote_qualified_identifier(relation->parent_schema,
 											relation->parent_name));

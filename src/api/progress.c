@@ -68,7 +68,8 @@ put_details(SstRow *row, const SstProgress *progress, TimestampTz now)
 	left = time_left(progress, elapsed);
 
 	sst_put_oid(row, "relid", progress->relid);
-	sst_put_text(row, "function", progress->function);
+	sst_put_text(row, "function", progress->function[0] != '\0' ?
+				 progress->function : NULL);
 	sst_put_text(row, "phase", progress->phase);
 	sst_put_count(row, "blocks_done", progress->blocks_total < 0 ? -1 :
 				  progress->blocks_done);

@@ -187,18 +187,9 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 CREATE FUNCTION dependent() RETURNS bigint BEGIN ATOMIC SELECT live_items FROM streamstat.btree_stats('t_btree'); END;
--- Results are stored by names, not by OIDs: a dump has rows before indexes, and after
--- pg_upgrade an OID of information_schema is another relation's.
-DO $$
-DECLARE
-	columns text := (SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum)
-		FROM pg_attribute
-		WHERE attrelid = 'streamstat.database_report_row'::regclass AND atttypid <> 'regclass'::regtype);
-BEGIN
-	EXECUTE format('CREATE TABLE stored_report AS SELECT %s FROM streamstat.database_report()', columns);
-	EXECUTE format('CREATE MATERIALIZED VIEW stored_view AS SELECT %s FROM streamstat.database_report()', columns);
-END
-$$;
+-- A report names relations and has no regclass: a dump has rows before indexes.
+CREATE TABLE stored_report AS SELECT * FROM streamstat.database_report();
+CREATE MATERIALIZED VIEW stored_view AS SELECT * FROM streamstat.database_report();
 CREATE TABLE stored_stats AS SELECT * FROM streamstat.table_stats_tree('parts');
 CREATE TABLE stored_ranges OF streamstat.unfrozen_ranges_row;
 INSERT INTO stored_ranges SELECT first_block, last_block FROM streamstat.unfrozen_ranges('t');
