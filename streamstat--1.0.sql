@@ -17,7 +17,7 @@ GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 -- Indexes
 --
 
-CREATE TYPE btree_stats_row AS (
+CREATE TYPE @extschema@.btree_stats_row AS (
 	version int,
 	tree_level int,
 	root_block_no bigint,
@@ -63,7 +63,7 @@ COMMENT ON COLUMN btree_stats_row.first_corrupt_block IS 'lowest block that is a
 
 CREATE FUNCTION btree_stats(
 	relation regclass)
-RETURNS btree_stats_row
+RETURNS @extschema@.btree_stats_row
 AS 'MODULE_PATHNAME', 'sst_btree_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -71,7 +71,7 @@ COMMENT ON FUNCTION btree_stats(regclass) IS
 'Reads all pages of a B-tree index and returns page, item and space counts in one row; the columns of btree_stats_row have comments.
 Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE hash_stats_row AS (
+CREATE TYPE @extschema@.hash_stats_row AS (
 	version int,
 	buckets bigint,
 	bytes bigint,
@@ -109,7 +109,7 @@ COMMENT ON COLUMN hash_stats_row.first_corrupt_block IS 'lowest block that is a 
 
 CREATE FUNCTION hash_stats(
 	relation regclass)
-RETURNS hash_stats_row
+RETURNS @extschema@.hash_stats_row
 AS 'MODULE_PATHNAME', 'sst_hash_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -117,7 +117,7 @@ COMMENT ON FUNCTION hash_stats(regclass) IS
 'Reads all pages of a hash index and returns page, item and space counts in one row; the columns of hash_stats_row have comments.
 Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE gin_stats_row AS (
+CREATE TYPE @extschema@.gin_stats_row AS (
 	version int,
 	bytes bigint,
 	pages bigint,
@@ -173,7 +173,7 @@ COMMENT ON COLUMN gin_stats_row.first_corrupt_block IS 'lowest block that is a c
 
 CREATE FUNCTION gin_stats(
 	relation regclass)
-RETURNS gin_stats_row
+RETURNS @extschema@.gin_stats_row
 AS 'MODULE_PATHNAME', 'sst_gin_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -181,7 +181,7 @@ COMMENT ON FUNCTION gin_stats(regclass) IS
 'Reads all pages of a GIN index and returns page, item and space counts in one row; the columns of gin_stats_row have comments.
 Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE brin_stats_row AS (
+CREATE TYPE @extschema@.brin_stats_row AS (
 	version int,
 	pages_per_range int,
 	bytes bigint,
@@ -221,7 +221,7 @@ COMMENT ON COLUMN brin_stats_row.first_corrupt_block IS 'lowest block that is a 
 
 CREATE FUNCTION brin_stats(
 	relation regclass)
-RETURNS brin_stats_row
+RETURNS @extschema@.brin_stats_row
 AS 'MODULE_PATHNAME', 'sst_brin_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -229,7 +229,7 @@ COMMENT ON FUNCTION brin_stats(regclass) IS
 'Reads all pages of a BRIN index and returns page, item and space counts in one row; the columns of brin_stats_row have comments.
 Takes an AccessShareLock on the index and its table. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE gist_stats_row AS (
+CREATE TYPE @extschema@.gist_stats_row AS (
 	bytes bigint,
 	pages bigint,
 	internal_pages bigint,
@@ -261,7 +261,7 @@ COMMENT ON COLUMN gist_stats_row.first_corrupt_block IS 'lowest block that is a 
 
 CREATE FUNCTION gist_stats(
 	relation regclass)
-RETURNS gist_stats_row
+RETURNS @extschema@.gist_stats_row
 AS 'MODULE_PATHNAME', 'sst_gist_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -269,7 +269,7 @@ COMMENT ON FUNCTION gist_stats(regclass) IS
 'Reads all pages of a GiST index and returns page, item and space counts in one row; the columns of gist_stats_row have comments.
 Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE spgist_stats_row AS (
+CREATE TYPE @extschema@.spgist_stats_row AS (
 	bytes bigint,
 	pages bigint,
 	inner_pages bigint,
@@ -311,7 +311,7 @@ COMMENT ON COLUMN spgist_stats_row.first_corrupt_block IS 'lowest block that is 
 
 CREATE FUNCTION spgist_stats(
 	relation regclass)
-RETURNS spgist_stats_row
+RETURNS @extschema@.spgist_stats_row
 AS 'MODULE_PATHNAME', 'sst_spgist_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -319,7 +319,7 @@ COMMENT ON FUNCTION spgist_stats(regclass) IS
 'Reads all pages of an SP-GiST index and returns page, item and space counts in one row; the columns of spgist_stats_row have comments.
 Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE index_stats_row AS (
+CREATE TYPE @extschema@.index_stats_row AS (
 	relation regclass,
 	is_sum boolean,
 	access_method text,
@@ -357,7 +357,7 @@ COMMENT ON COLUMN index_stats_row.note IS 'why there are no numbers, or what els
 
 CREATE FUNCTION index_stats(
 	relation regclass)
-RETURNS index_stats_row
+RETURNS @extschema@.index_stats_row
 AS 'MODULE_PATHNAME', 'sst_index_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
@@ -367,7 +367,7 @@ Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_ta
 
 CREATE FUNCTION index_stats_tree(
 	relation regclass)
-RETURNS SETOF index_stats_row
+RETURNS SETOF @extschema@.index_stats_row
 AS 'MODULE_PATHNAME', 'sst_index_stats_tree'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
@@ -379,7 +379,7 @@ Takes an AccessShareLock on the partitioned index, on one partition at a time, a
 -- Tables
 --
 
-CREATE TYPE table_stats_row AS (
+CREATE TYPE @extschema@.table_stats_row AS (
 	relation regclass,
 	is_sum boolean,
 	bytes bigint,
@@ -446,7 +446,7 @@ COMMENT ON COLUMN table_stats_row.note IS 'why there are no numbers; else null';
 CREATE FUNCTION table_stats(
 	relation regclass,
 	with_toast text DEFAULT 'no')
-RETURNS SETOF table_stats_row
+RETURNS SETOF @extschema@.table_stats_row
 AS 'MODULE_PATHNAME', 'sst_table_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1;
 
@@ -458,7 +458,7 @@ Takes an AccessShareLock on the table, and on its TOAST table. Needs EXECUTE, gr
 CREATE FUNCTION table_stats_tree(
 	relation regclass,
 	with_toast text DEFAULT 'no')
-RETURNS SETOF table_stats_row
+RETURNS SETOF @extschema@.table_stats_row
 AS 'MODULE_PATHNAME', 'sst_table_stats_tree'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
@@ -467,7 +467,7 @@ COMMENT ON FUNCTION table_stats_tree(regclass, text) IS
 with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
 Takes an AccessShareLock on the root, and on one partition at a time. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE visibility_map_summary_row AS (
+CREATE TYPE @extschema@.visibility_map_summary_row AS (
 	pages bigint,
 	all_visible_pages bigint,
 	all_frozen_pages bigint,
@@ -485,7 +485,7 @@ COMMENT ON COLUMN visibility_map_summary_row.corrupt_map_pages IS 'pages of the 
 
 CREATE FUNCTION visibility_map_summary(
 	relation regclass)
-RETURNS visibility_map_summary_row
+RETURNS @extschema@.visibility_map_summary_row
 AS 'MODULE_PATHNAME', 'sst_visibility_map_summary'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000;
 
@@ -493,7 +493,7 @@ COMMENT ON FUNCTION visibility_map_summary(regclass) IS
 'Summarizes the visibility map of a table, in pages; reads the map only.
 Takes an AccessShareLock on the table. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE unfrozen_ranges_row AS (
+CREATE TYPE @extschema@.unfrozen_ranges_row AS (
 	first_block bigint,
 	last_block bigint);
 
@@ -503,7 +503,7 @@ COMMENT ON COLUMN unfrozen_ranges_row.last_block IS 'last block';
 
 CREATE FUNCTION unfrozen_ranges(
 	relation regclass)
-RETURNS SETOF unfrozen_ranges_row
+RETURNS SETOF @extschema@.unfrozen_ranges_row
 AS 'MODULE_PATHNAME', 'sst_unfrozen_ranges'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 100;
 
@@ -511,7 +511,7 @@ COMMENT ON FUNCTION unfrozen_ranges(regclass) IS
 'Returns the runs of adjacent pages that are not all-frozen, in ascending order; reads the visibility map only.
 Takes an AccessShareLock on the table. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE free_space_map_summary_row AS (
+CREATE TYPE @extschema@.free_space_map_summary_row AS (
 	pages bigint,
 	nonfull_pages bigint,
 	free_bytes bigint,
@@ -529,7 +529,7 @@ COMMENT ON COLUMN free_space_map_summary_row.corrupt_map_pages IS 'pages of the 
 
 CREATE FUNCTION free_space_map_summary(
 	relation regclass)
-RETURNS free_space_map_summary_row
+RETURNS @extschema@.free_space_map_summary_row
 AS 'MODULE_PATHNAME', 'sst_free_space_map_summary'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000;
 
@@ -537,7 +537,7 @@ COMMENT ON FUNCTION free_space_map_summary(regclass) IS
 'Summarizes the free space map of a table or index; reads the map only.
 Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE layout_map_row AS (
+CREATE TYPE @extschema@.layout_map_row AS (
 	bucket int,
 	first_block bigint,
 	last_block bigint,
@@ -558,7 +558,7 @@ COMMENT ON COLUMN layout_map_row.bar IS 'picture: # in use, x dead, . free';
 CREATE FUNCTION layout_map(
 	relation regclass,
 	buckets int DEFAULT 64)
-RETURNS SETOF layout_map_row
+RETURNS SETOF @extschema@.layout_map_row
 AS 'MODULE_PATHNAME', 'sst_layout_map'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 64;
 
@@ -570,7 +570,7 @@ Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan
 -- Samples
 --
 
-CREATE TYPE sample_stats_row AS (
+CREATE TYPE @extschema@.sample_stats_row AS (
 	statistic text,
 	estimate float8,
 	low float8,
@@ -598,7 +598,7 @@ CREATE FUNCTION sample_stats(
 	margin float8 DEFAULT NULL,
 	max_time interval DEFAULT NULL,
 	seed bigint DEFAULT NULL)
-RETURNS SETOF sample_stats_row
+RETURNS SETOF @extschema@.sample_stats_row
 AS 'MODULE_PATHNAME', 'sst_sample_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 15;
 
@@ -607,7 +607,7 @@ COMMENT ON FUNCTION sample_stats(regclass, int, float8, interval, bigint) IS
 blocks: most blocks to read. margin: the sample grows until the interval of the main statistic (avg_leaf_density, avg_density or free_percent) extends at most this many percentage points to each side; null: the sample has as many blocks as it may. max_time: no block is requested after that; null: no limit. seed: the same seed draws the same sample.
 Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE bloat_row AS (
+CREATE TYPE @extschema@.bloat_row AS (
 	relation regclass,
 	is_sum boolean,
 	bytes bigint,
@@ -644,7 +644,7 @@ CREATE FUNCTION bloat(
 	blocks int DEFAULT 10000,
 	seed bigint DEFAULT NULL,
 	with_toast text DEFAULT 'no')
-RETURNS SETOF bloat_row
+RETURNS SETOF @extschema@.bloat_row
 AS 'MODULE_PATHNAME', 'sst_bloat'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 1;
 
@@ -658,7 +658,7 @@ CREATE FUNCTION bloat_tree(
 	blocks int DEFAULT 10000,
 	seed bigint DEFAULT NULL,
 	with_toast text DEFAULT 'no')
-RETURNS SETOF bloat_row
+RETURNS SETOF @extschema@.bloat_row
 AS 'MODULE_PATHNAME', 'sst_bloat_tree'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
@@ -671,7 +671,7 @@ Takes an AccessShareLock on the root, on one partition at a time, and on the tab
 -- All relations of the database
 --
 
-CREATE TYPE database_report_row AS (
+CREATE TYPE @extschema@.database_report_row AS (
 	relid oid,
 	schema_name text,
 	relation_name text,
@@ -725,7 +725,7 @@ CREATE FUNCTION database_report(
 	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
 	seed bigint DEFAULT NULL)
-RETURNS SETOF database_report_row
+RETURNS SETOF @extschema@.database_report_row
 AS 'MODULE_PATHNAME', 'sst_database_report'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 2000;
 
@@ -748,7 +748,7 @@ COMMENT ON PROCEDURE run_database_report(float8, text, interval, text, bigint) I
 Takes an AccessShareLock on one relation at a time, and on the table of an index; waits for no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 CREATE FUNCTION last_database_report()
-RETURNS SETOF database_report_row
+RETURNS SETOF @extschema@.database_report_row
 AS 'MODULE_PATHNAME', 'sst_last_database_report'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2000;
 
@@ -756,7 +756,7 @@ COMMENT ON FUNCTION last_database_report() IS
 'Returns the rows of the last report of this session, as far as it came; none before the first report.
 Reads nothing and takes no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
-CREATE TYPE database_report_summary_row AS (
+CREATE TYPE @extschema@.database_report_summary_row AS (
 	started timestamptz,
 	relations bigint,
 	exact_relations bigint,
@@ -789,7 +789,7 @@ COMMENT ON COLUMN database_report_summary_row.elapsed_ms IS 'milliseconds that t
 COMMENT ON COLUMN database_report_summary_row.ended_by IS 'complete (there was nothing more to read), budget, max_time or canceled';
 
 CREATE FUNCTION database_report_summary()
-RETURNS database_report_summary_row
+RETURNS @extschema@.database_report_summary_row
 AS 'MODULE_PATHNAME', 'sst_database_report_summary'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
@@ -860,7 +860,7 @@ COMMENT ON COLUMN @extschema@.report_advice.command IS 'command that mends the r
 -- What calls do, and did
 --
 
-CREATE TYPE stream_stats_row AS (
+CREATE TYPE @extschema@.stream_stats_row AS (
 	function text,
 	relation regclass,
 	stream text,
@@ -897,7 +897,7 @@ COMMENT ON COLUMN stream_stats_row.elapsed_ms IS 'milliseconds that the call too
 COMMENT ON COLUMN stream_stats_row.bytes_per_second IS 'bytes of the requested blocks per second';
 
 CREATE FUNCTION stream_stats()
-RETURNS stream_stats_row
+RETURNS @extschema@.stream_stats_row
 AS 'MODULE_PATHNAME', 'sst_stream_stats'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
@@ -905,7 +905,7 @@ COMMENT ON FUNCTION stream_stats() IS
 'Returns what the last completed call of this session read, and how; nulls before the first call. The work of parallel workers is included.
 Takes no lock. Everybody may call it.';
 
-CREATE TYPE stat_get_progress_row AS (
+CREATE TYPE @extschema@.stat_get_progress_row AS (
 	pid int,
 	datid oid,
 	relid oid,
@@ -938,7 +938,7 @@ COMMENT ON COLUMN stat_get_progress_row.bytes_per_second IS 'bytes_done per seco
 COMMENT ON COLUMN stat_get_progress_row.expected_end IS 'when the call will end at this rate; null if not known';
 
 CREATE FUNCTION stat_get_progress()
-RETURNS SETOF stat_get_progress_row
+RETURNS SETOF @extschema@.stat_get_progress_row
 AS 'MODULE_PATHNAME', 'sst_stat_get_progress'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
 
