@@ -146,7 +146,5 @@ brin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_brin_visitor_init(SstVisitor *visitor)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = brin_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor, brin_page, SST_LINE_POINTER_PREFETCH);
 }

@@ -248,16 +248,13 @@ void
 sst_btree_visitor_init(SstVisitor *visitor, SstRules rules, Relation rel,
 					   BlockNumber nblocks)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
 	if (rules == SST_RULES_CONTRIB)
 	{
-		visitor->page = btree_contrib_page;
-		visitor->prefetch_bytes = 1;
+		sst_visitor_init(visitor, btree_contrib_page, 1);
 		return;
 	}
 
-	visitor->page = btree_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor, btree_page, SST_LINE_POINTER_PREFETCH);
 	set_tuple_lengths(&visitor->lengths, rel);
 	visitor->posting_stride = 1;
 	if (visitor->lengths.min_posting <= visitor->lengths.max_plain &&

@@ -278,7 +278,7 @@ gin_contrib_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_gin_visitor_init(SstVisitor *visitor, SstRules rules)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = rules == SST_RULES_CONTRIB ? gin_contrib_page : gin_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor,
+					 rules == SST_RULES_CONTRIB ? gin_contrib_page : gin_page,
+					 SST_LINE_POINTER_PREFETCH);
 }

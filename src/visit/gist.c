@@ -87,7 +87,5 @@ gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_gist_visitor_init(SstVisitor *visitor)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = gist_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor, gist_page, SST_LINE_POINTER_PREFETCH);
 }

@@ -145,7 +145,7 @@ hash_contrib_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_hash_visitor_init(SstVisitor *visitor, SstRules rules)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = rules == SST_RULES_CONTRIB ? hash_contrib_page : hash_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor,
+					 rules == SST_RULES_CONTRIB ? hash_contrib_page : hash_page,
+					 SST_LINE_POINTER_PREFETCH);
 }

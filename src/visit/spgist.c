@@ -150,7 +150,5 @@ spgist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_spgist_visitor_init(SstVisitor *visitor)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = spgist_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor, spgist_page, SST_LINE_POINTER_PREFETCH);
 }

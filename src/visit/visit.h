@@ -60,13 +60,13 @@ typedef struct SstKeptItems
 
 typedef struct SstVisitor SstVisitor;
 
+/* Add a page.  False, with nothing added, when the page makes no sense. */
+typedef bool (*SstVisitPage) (SstVisitor *visitor, const PageData *page,
+							  BlockNumber blkno, SstCounters *counters);
+
 struct SstVisitor
 {
-	/*
-	 * Add a page.  False, with nothing added, when the page makes no sense.
-	 */
-	bool		(*page) (SstVisitor *visitor, const PageData *page,
-						 BlockNumber blkno, SstCounters *counters);
+	SstVisitPage page;
 
 	/* Bytes from the start of a page that the visitor will look at */
 	int			prefetch_bytes;
@@ -117,6 +117,8 @@ extern void sst_free_space_map_visitor_init(SstVisitor *visitor,
  */
 #define SST_LINE_POINTER_PREFETCH 896
 
+extern void sst_visitor_init(SstVisitor *visitor, SstVisitPage page,
+							 int prefetch_bytes);
 extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
 							 SstCounters *counters);
 
