@@ -94,10 +94,8 @@ tree_page(const PageData *page, uint16 flags, SstCounters *counters)
 
 	if (flags & SPGIST_LEAF)
 	{
-		counters->n[SST_LEAF_PAGES]++;
+		sst_count_leaf(counters, freespace, USABLE_BYTES);
 		counters->n[SST_LIVE_ITEMS] += ntuples[SPGIST_LIVE];
-		counters->n[SST_FREE_BYTES] += freespace;
-		counters->n[SST_USABLE_BYTES] += USABLE_BYTES;
 	}
 	else
 	{

@@ -137,4 +137,21 @@ sst_page_is_sound(const PageData *page, Size special_size)
 		header->pd_pagesize_version == (BLCKSZ | PG_PAGE_LAYOUT_VERSION);
 }
 
+/* Count a leaf page, with what is free of its bytes for tuples. */
+static inline void
+sst_count_leaf(SstCounters *counters, Size free, Size usable)
+{
+	counters->n[SST_LEAF_PAGES]++;
+	counters->n[SST_FREE_BYTES] += free;
+	counters->n[SST_USABLE_BYTES] += usable;
+}
+
+/* Count the items of a leaf page. */
+static inline void
+sst_count_items(SstCounters *counters, const SstLinePointers *items)
+{
+	counters->n[SST_DEAD_ITEMS] += items->ndead;
+	counters->n[SST_LIVE_ITEMS] += items->nitems - items->ndead;
+}
+
 #endif							/* SST_VISIT_H */
