@@ -147,8 +147,8 @@ SELECT relation, said, string_agg(who, ', ' ORDER BY who COLLATE "C") AS by
 		UNION ALL SELECT DISTINCT 'sample_stats', note FROM streamstat.sample_stats(relation)
 		UNION ALL SELECT 'bloat', note FROM streamstat.bloat(relation)
 		UNION ALL SELECT 'bloat_tree', note FROM streamstat.bloat_tree(relation)
-		UNION ALL SELECT 'database_report', note FROM streamstat.database_report() d WHERE d.relation = r.relation
-		UNION ALL SELECT 'last_database_report', note FROM streamstat.last_database_report() d WHERE d.relation = r.relation
+		UNION ALL SELECT 'database_report', note FROM streamstat.database_report() d WHERE d.relation_name = r.relation::text
+		UNION ALL SELECT 'last_database_report', note FROM streamstat.last_database_report() d WHERE d.relation_name = r.relation::text
 		UNION ALL SELECT f, error_of(format('SELECT streamstat.%s(%L)', f, relation))
 			FROM unnest('{btree_stats, free_space_map_summary, layout_map, pgstatindex}'::text[]) f
 	) s (who, said)

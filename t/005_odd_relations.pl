@@ -162,12 +162,10 @@ SELECT f, relname, o FROM $odd, unnest('{@{[join ',', @scans]}}'::text[]) f, err
 		WHEN f IN ('hash_stats', 'pgstathashindex') THEN amname IS NOT DISTINCT FROM 'hash'
 		WHEN f IN ('gin_stats', 'pgstatginindex') THEN amname IS NOT DISTINCT FROM 'gin'
 		WHEN f LIKE '%ist_stats' OR f = 'brin_stats' THEN f = amname || '_stats' AND amname IS NOT NULL
-		WHEN f LIKE 'index%' THEN relkind = 'i'
-		WHEN f LIKE 'table%' THEN relkind <> 'i'
 		WHEN f IN ('visibility_map_summary', 'unfrozen_ranges', 'pgstattuple_approx') THEN relkind IN ('r', 'm')
 		WHEN f = 'pgstattuple' THEN coalesce(amname, '') NOT IN ('gin', 'spgist', 'brin')
 		ELSE true END
-	AND NOT (o ~ '42809|0A000|22023' AND (f LIKE 'index%' OR f LIKE 'table%' OR f IN ('pgstattuple', 'bloat', 'free_space_map_summary', 'sample_stats', 'layout_map') AND relkind = 'S'
+	AND NOT (o ~ '42809|0A000|22023' AND (f IN ('pgstattuple', 'free_space_map_summary', 'layout_map') AND relkind = 'S'
 		OR f = 'pg_prewarm' AND pg_relation_size(oid) = 0)))),
 	'', 'each function takes each relation of its kind');
 is( ask(qq(
@@ -228,7 +226,7 @@ my %calls = map {
 	"gist_stats('t_gist')", "spgist_stats('t_spgist')", "index_stats('t_gin')", "index_stats_tree('t_pkey')",
 	"table_stats('t')", "table_stats_tree('t')", "visibility_map_summary('t')", "unfrozen_ranges('t')",
 	"free_space_map_summary('t')", "layout_map('t')", "sample_stats('t', 20, seed => 1)", "sample_stats('t_gin', 5, margin => 1, seed => 1)", "bloat('t', 20, 1, 'row')",
-	"bloat('t_pkey', 10, 1, 'row')", "database_report(budget => '50MB')", 'stream_stats()', "pgstattuple('t'::regclass)", "pgstattuple('public.t'::text)",
+	"bloat('t_pkey', 10, 1, 'row')", "bloat_tree('t_gin', 10, 1)", "database_report(budget => '50MB')", 'stream_stats()', "pgstattuple('t'::regclass)", "pgstattuple('public.t'::text)",
 	"pgstattuple_approx('t')", "pgstatindex('t_pkey'::regclass)", "pgstatindex('public.t_pkey'::text)", "pgstathashindex('t_hash')", "pgstatginindex('t_gin')",
 	"pg_relpages('t'::regclass)", "pg_relpages('public.t'::text)", "pg_prewarm('t', 'read')");
 # What has looked at a temporary table cannot be prepared.
@@ -337,7 +335,9 @@ foreach my $case (
 	[ "streamstat.database_report(budget => '0') WHERE relation_name ~ '^p\\d+_\\d+\$'", $all ],
 	[ "streamstat.database_report() WHERE relation_name ~ '^p\\d+_\\d+' AND measured = 'exact'", 2 * $all ],
 	[ "streamstat.index_stats_tree('root_b')", $all + 1 ],
-	[ "streamstat.table_stats_tree('root')", $all + 1 ])
+	[ "streamstat.table_stats_tree('root')", $all + 1 ],
+	[ "streamstat.bloat_tree('root')", $all + 1 ],
+	[ "streamstat.bloat_tree('root_b')", $all + 1 ])
 {
 	my ($from, $rows) = @$case;
 

@@ -170,7 +170,7 @@ foreach my $name (sort keys %ways)
 	$faults->set(file => $path{t_btree}, reads => 'error', to => 1e9, error => EIO,
 		uncached => $ways{$name}{uncached});
 	my $query = "SELECT relation_name, reclaimable_bytes IS NULL, note FROM streamstat.database_report(budget => '1GB')
-		WHERE relation IN ('t', 't_btree', 't_hash') OR note LIKE '%Input/output%' ORDER BY relation::text";
+		WHERE relation_name IN ('t', 't_btree', 't_hash') OR note LIKE '%Input/output%' ORDER BY relation_name COLLATE \"C\"";
 	like(
 		$session->query($query),
 		qr/\At\|f\|[^\n]*\nt_btree\|t\|[^\n]*could not read blocks? [^\n]*\Q$file{t_btree}\E[^\n]*Input.output error\nt_hash\|f\|[^\n]*\z/,

@@ -121,6 +121,7 @@ our @calls = map { [ @$_[ 0, 1 ], @$_ > 2 ? $_->[2] : '' ] } (
 	(map { [ "sample_stats('$_', 100000, seed => 1)", $_ ] } qw(t t_btree t_hash t_gin t_gist t_spgist t_brin)),
 	[ "sample_stats('t_btree', 100000, margin => 0.001)", 't_btree' ],
 	(map { [ "bloat('$_', 100000, 1, 'no')", $_ ] } qw(t t_btree t_hash t_gin)),
+	[ "bloat_tree('t_btree', 100000, 1, 'no')", 't_btree' ],
 	(map { [ "pgstattuple('$_')", $_ ] } qw(t t_btree t_hash t_gist)),
 	[ "pgstattuple_approx('t')", 't' ],
 	[ "pgstattuple_approx('v')", 'v', '_vm' ],

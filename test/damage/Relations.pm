@@ -140,6 +140,7 @@ my %more = (
 	layout_map => [ ', 10', ', 1000' ],
 	sample_stats => [ ', 7, seed => 1', ', 1000000, seed => 1', ", margin => 1, max_time => '1s'" ],
 	bloat => [ ", 9, with_toast => 'row', seed => 1", ", 1000000, with_toast => 'sum', seed => 1" ],
+	bloat_tree => [ ", 9, with_toast => 'row', seed => 1" ],
 	table_stats => [ ", 'no'", ", 'row'", ", 'sum'" ],
 	table_stats_tree => [ ", 'row'" ]);
 

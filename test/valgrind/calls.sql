@@ -46,7 +46,7 @@ SELECT * FROM streamstat.table_stats(4000000000);
 SELECT format('SELECT * FROM streamstat.%s', replace(call, '$', quote_literal(name)))
 FROM relation, unnest(ARRAY['sample_stats($, 20, seed => 1)', 'sample_stats($, 10, 5, ''1 s'')',
 	'bloat($, 10, 1, ''sum'')', 'bloat($, 20, with_toast => ''no'')', 'layout_map($, 3)',
-	'table_stats($, ''rows'')', 'table_stats_tree($, ''sum'')', 'pg_prewarm($, ''read'')',
+	'bloat_tree($, 10, 1, ''row'')', 'table_stats($, ''rows'')', 'table_stats_tree($, ''sum'')', 'pg_prewarm($, ''read'')',
 	'pg_prewarm($, ''prefetch'', ''fsm'')', 'pg_prewarm($, ''buffer'', ''vm'')',
 	'pg_prewarm($, ''buffer'', ''main'', 1, 2)']) call
 WHERE relkind IN ('r', 'm', 'i', 't')
