@@ -12,8 +12,11 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
+#include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
+#include "utils/lsyscache.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -105,6 +108,23 @@ sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target, int kinds,
 				  SstRules rules)
 {
 	sst_target_open(target, sst_relation_argument(fcinfo), kinds, rules);
+}
+
+/*
+ * Open the relation that argument 0 names: by its name if the function takes text,
+ * else by its OID.  The argument is not null.
+ */
+Relation
+sst_open_name_or_oid(FunctionCallInfo fcinfo)
+{
+	Oid		   *argtypes;
+	int			nargs;
+
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &argtypes, &nargs);
+
+	return argtypes[0] == TEXTOID ?
+		sst_open_by_name(PG_GETARG_TEXT_PP(0)) :
+		relation_open(PG_GETARG_OID(0), AccessShareLock);
 }
 
 /*

@@ -32,6 +32,7 @@ extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);
 extern bool sst_has_toast(const SstTarget *target);
 extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
 							  int kinds, SstRules rules);
+extern Relation sst_open_name_or_oid(FunctionCallInfo fcinfo);
 extern void sst_call_open(SstCall *call, FunctionCallInfo fcinfo,
 						  SstTarget *target, int kinds);
 extern void sst_call_try_open(SstCall *call, FunctionCallInfo fcinfo,
