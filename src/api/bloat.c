@@ -241,19 +241,28 @@ put_relation(SstRow *row, const SstTarget *target, Oid tableoid,
 		put_estimate(row, target->relid, &estimate, note, sum);
 }
 
+/* The sample that the arguments ask for */
+static SstSampling
+sampling_arguments(FunctionCallInfo fcinfo)
+{
+	SstSampling sampling = {0};
+
+	sampling.nblocks = sst_sample_size_argument(fcinfo, 1);
+	sampling.seed = sst_seed_argument(fcinfo, 2);
+
+	return sampling;
+}
+
 Datum
 sst_bloat(PG_FUNCTION_ARGS)
 {
 	Oid			relid = sst_relation_argument(fcinfo);
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
-	SstSampling sampling = {0};
+	SstSampling sampling = sampling_arguments(fcinfo);
 	Oid			tableoid;
 	SstTarget	target;
 	SstRow		row;
 	SstCall		call;
-
-	sampling.nblocks = sst_sample_size_argument(fcinfo, 1);
-	sampling.seed = sst_seed_argument(fcinfo, 2);
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_target_try_open_with_table(&target, relid, SST_ANY_INDEX | SST_TABLE,
@@ -281,16 +290,13 @@ Datum
 sst_bloat_tree(PG_FUNCTION_ARGS)
 {
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
-	SstSampling sampling = {0};
+	SstSampling sampling = sampling_arguments(fcinfo);
 	Bloat		sum = {.is_sum = true, .exact = true};
 	SstRow		row;
 	SstTree		tree;
 	SstTarget	target;
 	MemoryContext context;
 	MemoryContext oldcontext;
-
-	sampling.nblocks = sst_sample_size_argument(fcinfo, 1);
-	sampling.seed = sst_seed_argument(fcinfo, 2);
 
 	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);

@@ -14,7 +14,6 @@
 
 #include <math.h>
 
-#include "access/relation.h"
 #include "catalog/pg_type.h"
 
 #include "api/call.h"
@@ -123,13 +122,14 @@ sst_btree_stats(PG_FUNCTION_ARGS)
 						 lengthof(btree_columns));
 }
 
-static Datum
-pgstatindex_internal(FunctionCallInfo fcinfo, Relation rel)
+Datum
+sst_pgstatindex(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
 	SstRelationStats found;
 
-	sst_target_adopt(&target, rel, SST_BTREE, SST_RULES_CONTRIB);
+	sst_target_adopt(&target, sst_open_name_or_oid(fcinfo), SST_BTREE,
+					 SST_RULES_CONTRIB);
 	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
 	sst_report_corrupt_index(&target, &found);
 	sst_target_close(&target);
@@ -139,14 +139,7 @@ pgstatindex_internal(FunctionCallInfo fcinfo, Relation rel)
 }
 
 Datum
-sst_pgstatindex(PG_FUNCTION_ARGS)
-{
-	return pgstatindex_internal(fcinfo, sst_open_by_name(PG_GETARG_TEXT_PP(0)));
-}
-
-Datum
 sst_pgstatindexbyid(PG_FUNCTION_ARGS)
 {
-	return pgstatindex_internal(fcinfo,
-								relation_open(PG_GETARG_OID(0), AccessShareLock));
+	return sst_pgstatindex(fcinfo);
 }

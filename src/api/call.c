@@ -12,13 +12,15 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
+#include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
+#include "utils/lsyscache.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 #include "api/call.h"
-#include "run/call.h"
 #include "run/progress.h"
 #include "run/scan.h"
 
@@ -108,6 +110,57 @@ sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target, int kinds,
 	sst_target_open(target, sst_relation_argument(fcinfo), kinds, rules);
 }
 
+/*
+ * Open the relation that argument 0 names: by its name if the function takes text,
+ * else by its OID.  The argument is not null.
+ */
+Relation
+sst_open_name_or_oid(FunctionCallInfo fcinfo)
+{
+	Oid		   *argtypes;
+	int			nargs;
+
+	(void) get_func_signature(fcinfo->flinfo->fn_oid, &argtypes, &nargs);
+
+	return argtypes[0] == TEXTOID ?
+		sst_open_by_name(PG_GETARG_TEXT_PP(0)) :
+		relation_open(PG_GETARG_OID(0), AccessShareLock);
+}
+
+/*
+ * Begin a call about the relation that argument 0 names, and open it; ERROR if it
+ * is of none of the given kinds or cannot be read.
+ */
+void
+sst_call_open(SstCall *call, FunctionCallInfo fcinfo, SstTarget *target,
+			  int kinds)
+{
+	sst_call_begin(call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
+	sst_open_argument(fcinfo, target, kinds, SST_RULES_TOLERANT);
+	sst_call_set_relation(call, target->rel);
+}
+
+/* Do that; a relation that cannot be read is not opened, and has a note. */
+void
+sst_call_try_open(SstCall *call, FunctionCallInfo fcinfo, SstTarget *target,
+				  int kinds)
+{
+	Oid			relid = sst_relation_argument(fcinfo);
+
+	sst_call_begin(call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
+	sst_target_try_open(target, relid, kinds);
+	if (target->rel != NULL)
+		sst_call_set_relation(call, target->rel);
+}
+
+/* End the call, and close its relation if it is open. */
+void
+sst_call_close(SstCall *call, SstTarget *target)
+{
+	sst_call_end(call);
+	sst_target_close(target);
+}
+
 /* A time limit beyond this is none: some thirty years */
 #define MAX_SECONDS 1e9
 
@@ -159,6 +212,23 @@ carry_out(FunctionCallInfo fcinfo, const SstTarget *target,
 	sst_relation_stats_init(found, target);
 	found->counters = scanned.counters;
 	found->meta = scanned.meta;
+}
+
+/*
+ * Scan all of a target by our own rules, within a call, and add what was counted
+ * and read.
+ */
+void
+sst_add_scan(const SstTarget *target, SstCounters *counters,
+			 SstIoStats *io_stats)
+{
+	SstScanPlan plan;
+	SstScanResult result;
+
+	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
+	sst_scan_run(&plan, target->rel, NULL, &result);
+	sst_counters_merge(counters, &result.counters);
+	sst_io_stats_merge(io_stats, &result.io_stats);
 }
 
 /* Scan all of a target by our own rules: damage is counted. */

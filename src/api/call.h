@@ -14,6 +14,7 @@
 #define SST_CALL_H
 
 #include "api/result.h"
+#include "run/call.h"
 #include "run/plan.h"
 
 /* What to do with a table's TOAST table */
@@ -31,9 +32,17 @@ extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);
 extern bool sst_has_toast(const SstTarget *target);
 extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
 							  int kinds, SstRules rules);
+extern Relation sst_open_name_or_oid(FunctionCallInfo fcinfo);
+extern void sst_call_open(SstCall *call, FunctionCallInfo fcinfo,
+						  SstTarget *target, int kinds);
+extern void sst_call_try_open(SstCall *call, FunctionCallInfo fcinfo,
+							  SstTarget *target, int kinds);
+extern void sst_call_close(SstCall *call, SstTarget *target);
 extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno);
 extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
 								  SstLimits *limits);
+extern void sst_add_scan(const SstTarget *target, SstCounters *counters,
+						 SstIoStats *io_stats);
 extern void sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
 							SstRelationStats *found);
 extern void sst_scan_as_contrib(FunctionCallInfo fcinfo,

@@ -132,18 +132,11 @@ static const SstColumn columns[] = {
 static void
 measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 {
-	SstScanPlan plan;
-	SstScanResult result;
-
 	sst_relation_stats_init(found, target);
 	if (found->unread)
 		return;
 
-	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
-	sst_scan_run(&plan, target->rel, NULL, &result);
-	found->counters = result.counters;
-	sst_io_stats_merge(io_stats, &result.io_stats);
-
+	sst_add_scan(target, &found->counters, io_stats);
 	if (target->kind == SST_OTHER_INDEX)
 		found->note = _("access method is not known: page headers only");
 }
@@ -154,15 +147,10 @@ sst_index_stats(PG_FUNCTION_ARGS)
 	SstTarget	target;
 	SstRelationStats found;
 	SstCall		call;
-	Oid			relid = sst_relation_argument(fcinfo);
 
-	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_target_try_open(&target, relid, SST_ANY_INDEX);
-	if (target.rel != NULL)
-		sst_call_set_relation(&call, target.rel);
+	sst_call_try_open(&call, fcinfo, &target, SST_ANY_INDEX);
 	measure(&target, &found, &call.io_stats);
-	sst_call_end(&call);
-	sst_target_close(&target);
+	sst_call_close(&call, &target);
 
 	return sst_form_row(fcinfo, columns, lengthof(columns), &found);
 }

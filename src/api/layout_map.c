@@ -118,12 +118,9 @@ sst_layout_map(PG_FUNCTION_ARGS)
 	SstScanPlan plan;
 	SstCall		call;
 
-	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_TABLE,
-					  SST_RULES_TOLERANT);
+	sst_call_open(&call, fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);
 	sst_plan_scan(&plan, &target, SST_RULES_TOLERANT);
-	sst_call_set_relation(&call, target.rel);
 	nbuckets = Min(nbuckets, target.nblocks);
 	sst_progress_totals(1, (int64) target.nblocks * BLCKSZ);
 
@@ -153,8 +150,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 		sst_row_store(&row);
 	}
 
-	sst_call_end(&call);
-	sst_target_close(&target);
+	sst_call_close(&call, &target);
 
 	return (Datum) 0;
 }

@@ -70,17 +70,14 @@ find_frozen(FunctionCallInfo fcinfo, SstRelationStats *found)
 	SstBlockSet *frozen;
 	SstCall		call;
 
-	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_open_argument(fcinfo, &target, SST_HEAP, SST_RULES_TOLERANT);
+	sst_call_open(&call, fcinfo, &target, SST_HEAP);
 	sst_relation_stats_init(found, &target);
-	sst_call_set_relation(&call, target.rel);
 
 	frozen = sst_block_set_create(target.nblocks);
 	sst_scan_visibility_map(&target, NULL, frozen, NULL, &found->counters,
 							&call.io_stats);
 
-	sst_call_end(&call);
-	sst_target_close(&target);
+	sst_call_close(&call, &target);
 
 	return frozen;
 }
@@ -177,14 +174,10 @@ sst_free_space_map_summary(PG_FUNCTION_ARGS)
 	SstRelationStats found;
 	SstCall		call;
 
-	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_open_argument(fcinfo, &target, SST_ANY_INDEX | SST_HEAP,
-					  SST_RULES_TOLERANT);
+	sst_call_open(&call, fcinfo, &target, SST_ANY_INDEX | SST_HEAP);
 	sst_relation_stats_init(&found, &target);
-	sst_call_set_relation(&call, target.rel);
 	sst_scan_free_space_map(&target, NULL, &found.counters, &call.io_stats);
-	sst_call_end(&call);
-	sst_target_close(&target);
+	sst_call_close(&call, &target);
 
 	return sst_form_row(fcinfo, free_space_columns,
 						lengthof(free_space_columns), &found);

@@ -60,9 +60,10 @@ report_corrupt_page(const SstTarget *target, const SstRelationStats *found)
 						found->counters.first_corrupt)));
 }
 
-static Datum
-pgstattuple_internal(FunctionCallInfo fcinfo, Relation rel)
+Datum
+sst_pgstattuple(PG_FUNCTION_ARGS)
 {
+	Relation	rel = sst_open_name_or_oid(fcinfo);
 	SstTarget	target;
 	SstRelationStats found;
 
@@ -77,16 +78,9 @@ pgstattuple_internal(FunctionCallInfo fcinfo, Relation rel)
 }
 
 Datum
-sst_pgstattuple(PG_FUNCTION_ARGS)
-{
-	return pgstattuple_internal(fcinfo, sst_open_by_name(PG_GETARG_TEXT_PP(0)));
-}
-
-Datum
 sst_pgstattuplebyid(PG_FUNCTION_ARGS)
 {
-	return pgstattuple_internal(fcinfo,
-								relation_open(PG_GETARG_OID(0), AccessShareLock));
+	return sst_pgstattuple(fcinfo);
 }
 
 /*

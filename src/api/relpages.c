@@ -16,15 +16,16 @@
 #include "fmgr.h"
 #include "storage/bufmgr.h"
 
+#include "api/call.h"
 #include "relation/refuse.h"
-#include "relation/target.h"
 
 PG_FUNCTION_INFO_V1(sst_pg_relpages);
 PG_FUNCTION_INFO_V1(sst_pg_relpagesbyid);
 
-static int64
-pg_relpages_internal(Relation rel)
+Datum
+sst_pg_relpages(PG_FUNCTION_ARGS)
 {
+	Relation	rel = sst_open_name_or_oid(fcinfo);
 	int64		nblocks;
 
 	sst_refuse_for_pg_relpages(rel);
@@ -33,18 +34,11 @@ pg_relpages_internal(Relation rel)
 	nblocks = RelationGetNumberOfBlocks(rel);
 	relation_close(rel, AccessShareLock);
 
-	return nblocks;
-}
-
-Datum
-sst_pg_relpages(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT64(pg_relpages_internal(sst_open_by_name(PG_GETARG_TEXT_PP(0))));
+	PG_RETURN_INT64(nblocks);
 }
 
 Datum
 sst_pg_relpagesbyid(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(pg_relpages_internal(relation_open(PG_GETARG_OID(0),
-													   AccessShareLock)));
+	return sst_pg_relpages(fcinfo);
 }

@@ -92,7 +92,6 @@ put_row(SstRow *row, const SstTarget *target, const SstStatistic *statistic,
 Datum
 sst_sample_stats(PG_FUNCTION_ARGS)
 {
-	Oid			relid = sst_relation_argument(fcinfo);
 	SstRow		row;
 	SstTarget	target;
 	SstPageSample sample;
@@ -110,17 +109,13 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 	margin = margin_argument(fcinfo, 2);
 	limited = sst_max_time_argument(fcinfo, 3, &limits) ? &limits : NULL;
 
-	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_target_try_open(&target, relid, SST_ANY_INDEX | SST_TABLE);
-	if (target.rel != NULL)
-		sst_call_set_relation(&call, target.rel);
+	sst_call_try_open(&call, fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);
 
 	if (!sst_target_is_readable(&target))
 	{
 		put_row(&row, &target, NULL, NULL, SST_SAMPLE_ALL);
-		sst_call_end(&call);
-		sst_target_close(&target);
+		sst_call_close(&call, &target);
 		return (Datum) 0;
 	}
 

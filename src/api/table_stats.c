@@ -122,19 +122,11 @@ put_row(SstRow *row, const SstRelationStats *found)
 static void
 measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 {
-	SstScanPlan plan;
-	SstScanResult result;
-
 	sst_scan_visibility_map(target, NULL, NULL, NULL, &found->counters, io_stats);
 	sst_scan_free_space_map(target, NULL, &found->counters, io_stats);
-
-	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
-	sst_scan_run(&plan, target->rel, NULL, &result);
-	result.counters.n[SST_TRUNCATABLE_PAGES] = target->nblocks -
-		result.counters.kept_end;
-
-	sst_counters_merge(&found->counters, &result.counters);
-	sst_io_stats_merge(io_stats, &result.io_stats);
+	sst_add_scan(target, &found->counters, io_stats);
+	found->counters.n[SST_TRUNCATABLE_PAGES] = target->nblocks -
+		found->counters.kept_end;
 }
 
 /*
@@ -190,21 +182,16 @@ sst_table_stats(PG_FUNCTION_ARGS)
 	SstRow		row;
 	SstTarget	target;
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
-	Oid			relid = sst_relation_argument(fcinfo);
 	SstCall		call;
 
-	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_target_try_open(&target, relid, SST_TABLE);
-	if (target.rel != NULL)
-		sst_call_set_relation(&call, target.rel);
+	sst_call_try_open(&call, fcinfo, &target, SST_TABLE);
 	if (with_toast != SST_TOAST_LEFT_OUT && sst_has_toast(&target))
 		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
 	sst_rows_begin(&row, fcinfo);
 
 	measure_with_toast(&row, &target, with_toast, NULL, &call.io_stats);
 
-	sst_call_end(&call);
-	sst_target_close(&target);
+	sst_call_close(&call, &target);
 
 	return (Datum) 0;
 }

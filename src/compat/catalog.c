@@ -27,7 +27,7 @@
 
 /* The number that file names of a temporary relation have for its session */
 static int
-file_owner(Form_pg_class relation)
+file_owner(const FormData_pg_class *relation)
 {
 #if PG_VERSION_NUM >= 170000
 	if (relation->relpersistence != RELPERSISTENCE_TEMP)
@@ -50,7 +50,7 @@ file_owner(Form_pg_class relation)
  * file.
  */
 bool
-sst_catalog_path(Form_pg_class relation, char *path, size_t size)
+sst_catalog_path(const FormData_pg_class *relation, char *path, size_t size)
 {
 	Oid			spcoid = relation->reltablespace;
 	Oid			dboid = MyDatabaseId;

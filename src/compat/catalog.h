@@ -20,6 +20,7 @@
 #define SST_HAVE_REPACK 1
 #endif
 
-extern bool sst_catalog_path(Form_pg_class relation, char *path, size_t size);
+extern bool sst_catalog_path(const FormData_pg_class *relation, char *path,
+							 size_t size);
 
 #endif							/* SST_CATALOG_H */

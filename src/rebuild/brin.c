@@ -76,8 +76,6 @@ brin_blocks(const SstRebuild *rebuild, const double *counts,
 void
 sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel)
 {
-	rebuild->page = brin_page;
-	rebuild->blocks = brin_blocks;
-	rebuild->uncertainty = 0.03;
+	sst_rebuild_set_model(rebuild, brin_page, brin_blocks, NULL, 0.03);
 	rebuild->u.brin.pages_per_range = BrinGetPagesPerRange(rel);
 }

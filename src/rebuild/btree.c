@@ -315,10 +315,8 @@ sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel)
 {
 	SstBtreeRebuild *state = &rebuild->u.btree;
 
-	rebuild->page = btree_page;
-	rebuild->blocks = btree_blocks;
-	rebuild->scale_entries = btree_scale_entries;
-	rebuild->uncertainty = 0.01;
+	sst_rebuild_set_model(rebuild, btree_page, btree_blocks,
+						  btree_scale_entries, 0.01);
 	rebuild->fillfactor = BTGetFillFactor(rel);
 
 	/* The conditions of _bt_load() */

@@ -363,6 +363,10 @@ gin_blocks(const SstRebuild *rebuild, const double *counts,
 static void
 gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 {
+	static const SstCount of_rows[] = {
+		SST_REBUILT_ENTRIES, SST_REBUILT_TREE_BYTES, SST_REBUILT_LAST_BYTES,
+		SST_REBUILT_SHORT_BYTES, SST_REBUILT_PENDING_BYTES
+	};
 	double		keys = counts[SST_REBUILT_PIVOTS];
 	double		keys_fraction = 1;
 	double		list_bytes = Max(counts[SST_REBUILT_BYTES] -
@@ -376,19 +380,14 @@ gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 	counts[SST_REBUILT_PIVOT_BYTES] *= keys_fraction;
 	counts[SST_REBUILT_BYTES] = counts[SST_REBUILT_PIVOT_BYTES] +
 		list_bytes * fraction;
-	counts[SST_REBUILT_ENTRIES] *= fraction;
-	counts[SST_REBUILT_TREE_BYTES] *= fraction;
-	counts[SST_REBUILT_LAST_BYTES] *= fraction;
-	counts[SST_REBUILT_SHORT_BYTES] *= fraction;
-	counts[SST_REBUILT_PENDING_BYTES] *= fraction;
+	for (int i = 0; i < lengthof(of_rows); i++)
+		counts[of_rows[i]] *= fraction;
 }
 
 void
 sst_rebuild_gin_init(SstRebuild *rebuild, Relation rel)
 {
-	rebuild->page = gin_page;
-	rebuild->blocks = gin_blocks;
-	rebuild->scale_entries = gin_scale_entries;
-	rebuild->uncertainty = UNCERTAINTY;
+	sst_rebuild_set_model(rebuild, gin_page, gin_blocks, gin_scale_entries,
+						  UNCERTAINTY);
 	rebuild->u.gin.nblocks = RelationGetNumberOfBlocks(rel);
 }

@@ -146,9 +146,7 @@ is_sorted(Relation rel)
 void
 sst_rebuild_gist_init(SstRebuild *rebuild, Relation rel)
 {
-	rebuild->page = gist_page;
-	rebuild->blocks = gist_blocks;
-	rebuild->uncertainty = UNCERTAINTY;
+	sst_rebuild_set_model(rebuild, gist_page, gist_blocks, NULL, UNCERTAINTY);
 
 	if (!is_sorted(rel))
 		rebuild->note = gettext_noop("size after a rebuild depends on the data and their order");

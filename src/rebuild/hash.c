@@ -259,10 +259,8 @@ hash_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 void
 sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel)
 {
-	rebuild->page = hash_page;
-	rebuild->blocks = hash_blocks;
-	rebuild->scale_entries = hash_scale_entries;
-	rebuild->uncertainty = UNCERTAINTY;
+	sst_rebuild_set_model(rebuild, hash_page, hash_blocks, hash_scale_entries,
+						  UNCERTAINTY);
 	rebuild->fillfactor = HashGetFillFactor(rel);
 	rebuild->u.hash.fill = Max(HashGetTargetPageUsage(rel) / (int) ENTRY_SIZE,
 							   MIN_FILL);

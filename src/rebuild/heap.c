@@ -251,13 +251,12 @@ heap_blocks(const SstRebuild *rebuild, const double *counts,
 void
 sst_rebuild_heap_init(SstRebuild *rebuild, Relation rel)
 {
-	rebuild->page = heap_page;
-	rebuild->blocks = heap_blocks;
+	sst_rebuild_set_model(rebuild, heap_page, heap_blocks, NULL,
+						  rel->rd_rel->relkind == RELKIND_TOASTVALUE ?
+						  TOAST_UNCERTAINTY : 0);
 	rebuild->fillfactor = RelationGetFillFactor(rel, HEAP_DEFAULT_FILLFACTOR);
 	rebuild->u.heap.reserve = RelationGetTargetPageFreeSpace(rel,
 															 HEAP_DEFAULT_FILLFACTOR);
-	if (rel->rd_rel->relkind == RELKIND_TOASTVALUE)
-		rebuild->uncertainty = TOAST_UNCERTAINTY;
 	rebuild->u.heap.tupdesc = RelationGetDescr(rel);
 	for (int i = 0; i < rebuild->u.heap.tupdesc->natts; i++)
 		rebuild->u.heap.reforms |= TupleDescAttr(rebuild->u.heap.tupdesc, i)->attisdropped;

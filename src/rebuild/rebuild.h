@@ -102,6 +102,30 @@ typedef struct SstGistRebuild
 	bool		lines;			/* many are */
 } SstGistRebuild;
 
+/*
+ * Add what a page's contents would take.  The page is sound by the rules of the
+ * kind's own visitor; nothing else is known of what tuples contain.  Of a table's
+ * page, "kept" has the tuples that are rewritten; indexes ignore it.
+ */
+typedef void (*SstRebuildPage) (SstRebuild *rebuild, const PageData *page,
+								BlockNumber blkno, const SstKeptItems *kept,
+								SstCounters *counters);
+
+/*
+ * Blocks of the new relation, from the counts of all pages of the old one, which
+ * may be estimates.  NaN if the counts do not say enough.
+ */
+typedef double (*SstRebuildBlocks) (const SstRebuild *rebuild,
+									const double *counts,
+									const SstMeta *meta);
+
+/*
+ * Change the counts to what they would be if only this fraction (0 to 1) of the
+ * entries were there.
+ */
+typedef void (*SstRebuildScale) (const SstRebuild *rebuild, double *counts,
+								 double fraction);
+
 struct SstRebuild
 {
 	SstTargetKind kind;
@@ -112,30 +136,12 @@ struct SstRebuild
 	/* For people, not translated: what the prediction leaves out; or NULL */
 	const char *note;
 
-	/*
-	 * Add what a page's contents would take.  The page is sound by the rules
-	 * of the kind's own visitor; nothing else is known of what tuples
-	 * contain.  Of a table's page, "kept" has the tuples that are rewritten;
-	 * indexes ignore it.  NULL for a kind without a model.
-	 */
-	void		(*page) (SstRebuild *rebuild, const PageData *page,
-						 BlockNumber blkno, const SstKeptItems *kept,
-						 SstCounters *counters);
+	/* The model; the first two are NULL for a kind that has none. */
+	SstRebuildPage page;
+	SstRebuildBlocks blocks;
 
-	/*
-	 * Blocks of the new relation, from the counts of all pages of the old
-	 * one, which may be estimates.  NaN if the counts do not say enough.
-	 */
-	double		(*blocks) (const SstRebuild *rebuild, const double *counts,
-						   const SstMeta *meta);
-
-	/*
-	 * Change the counts to what they would be if only this fraction (0 to 1)
-	 * of the entries were there.  NULL where the new size is proportional to
-	 * the number of entries.
-	 */
-	void		(*scale_entries) (const SstRebuild *rebuild, double *counts,
-								  double fraction);
+	/* NULL where the new size is proportional to the number of entries */
+	SstRebuildScale scale_entries;
 
 	/*
 	 * By which fraction of its result blocks() can be wrong when all pages
@@ -168,5 +174,17 @@ extern void sst_rebuild_heap_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_gin_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_gist_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_spgist_init(SstRebuild *rebuild, Relation rel);
+
+/* Set the model of a kind of relation; the other fields stay as they are. */
+static inline void
+sst_rebuild_set_model(SstRebuild *rebuild, SstRebuildPage page,
+					  SstRebuildBlocks blocks, SstRebuildScale scale_entries,
+					  double uncertainty)
+{
+	rebuild->page = page;
+	rebuild->blocks = blocks;
+	rebuild->scale_entries = scale_entries;
+	rebuild->uncertainty = uncertainty;
+}
 
 #endif							/* SST_REBUILD_H */

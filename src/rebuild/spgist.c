@@ -101,9 +101,8 @@ spgist_blocks(const SstRebuild *rebuild, const double *counts,
 void
 sst_rebuild_spgist_init(SstRebuild *rebuild, Relation rel)
 {
-	rebuild->page = spgist_page;
-	rebuild->blocks = spgist_blocks;
-	rebuild->uncertainty = UNCERTAINTY;
+	sst_rebuild_set_model(rebuild, spgist_page, spgist_blocks, NULL,
+						  UNCERTAINTY);
 
 	if (RelationGetNumberOfAttributes(rel) > 1 ||
 		rel->rd_opfamily[0] != QUAD_POINT_FAM_OID)

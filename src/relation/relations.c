@@ -96,7 +96,7 @@ has_pages_to_report(char relkind)
  * if there is no file.
  */
 static int64
-file_bytes(Form_pg_class relation)
+file_bytes(const FormData_pg_class *relation)
 {
 	char		path[MAXPGPATH];
 	int64		bytes = 0;
@@ -123,7 +123,8 @@ file_bytes(Form_pg_class relation)
 }
 
 static void
-describe(SstRelation *relation, Form_pg_class form, const char *schema)
+describe(SstRelation *relation, const FormData_pg_class *form,
+		 const char *schema)
 {
 	memset(relation, 0, sizeof(SstRelation));
 	relation->relid = form->oid;
@@ -143,37 +144,61 @@ describe(SstRelation *relation, Form_pg_class form, const char *schema)
 	relation->bytes = file_bytes(form);
 }
 
+/* Show the fixed part of each row of a catalog to a function. */
 static void
-read_pg_class(SstRelations *list, HTAB *schemas)
+read_catalog(Oid catalogid, void (*add) (void *arg, const void *row), void *arg)
 {
-	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
+	Relation	catalog = table_open(catalogid, AccessShareLock);
 	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
 										  NULL);
 	HeapTuple	tuple;
-	int			allocated = 1024;
 
-	list->n = 0;
-	list->relation = palloc(sizeof(SstRelation) * allocated);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
-		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
-
-		const char *schema;
-
 		CHECK_FOR_INTERRUPTS();
-		if (!has_pages_to_report(form->relkind))
-			continue;
-		if (list->n == allocated)
-		{
-			allocated *= 2;
-			list->relation = repalloc_huge(list->relation,
-										   sizeof(SstRelation) * allocated);
-		}
-		schema = shared_name(schemas, form->relnamespace, get_namespace_name);
-		describe(&list->relation[list->n++], form, schema ? schema : "");
+		add(arg, GETSTRUCT(tuple));
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
+}
+
+/* A list that grows */
+typedef struct ListBuilder
+{
+	SstRelations *list;
+	int			allocated;
+	HTAB	   *schemas;
+} ListBuilder;
+
+static void
+add_pg_class_row(void *arg, const void *row)
+{
+	ListBuilder *builder = arg;
+	SstRelations *list = builder->list;
+	const FormData_pg_class *form = row;
+	const char *schema;
+
+	if (!has_pages_to_report(form->relkind))
+		return;
+	if (list->n == builder->allocated)
+	{
+		builder->allocated *= 2;
+		list->relation = repalloc_huge(list->relation, sizeof(SstRelation) *
+									   builder->allocated);
+	}
+	schema = shared_name(builder->schemas, form->relnamespace,
+						 get_namespace_name);
+	describe(&list->relation[list->n++], form, schema ? schema : "");
+}
+
+static void
+read_pg_class(SstRelations *list, HTAB *schemas)
+{
+	ListBuilder builder = {list, 1024, schemas};
+
+	list->n = 0;
+	list->relation = palloc(sizeof(SstRelation) * builder.allocated);
+	read_catalog(RelationRelationId, add_pg_class_row, &builder);
 
 	list->relation = repalloc_huge(list->relation,
 								   sizeof(SstRelation) * Max(list->n, 1));
@@ -181,54 +206,34 @@ read_pg_class(SstRelations *list, HTAB *schemas)
 }
 
 static void
-read_pg_index(const SstRelations *list)
+add_pg_index_row(void *list, const void *row)
 {
-	Relation	catalog = table_open(IndexRelationId, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
-										  NULL);
-	HeapTuple	tuple;
+	const FormData_pg_index *form = row;
+	SstRelation *index = sst_find_relation(list, form->indexrelid);
+	SstRelation *owner = sst_find_relation(list, form->indrelid);
 
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	if (index != NULL)
 	{
-		Form_pg_index form = (Form_pg_index) GETSTRUCT(tuple);
-		SstRelation *index = sst_find_relation(list, form->indexrelid);
-		SstRelation *owner = sst_find_relation(list, form->indrelid);
-
-		if (index != NULL)
-		{
-			index->parent = form->indrelid;
-			index->valid = form->indisvalid;
-			index->ready = form->indisready;
-			index->exclusion = form->indisexclusion;
-		}
-		if (owner != NULL && form->indisvalid && form->indimmediate &&
-			(owner->replident == REPLICA_IDENTITY_INDEX ? form->indisreplident :
-			 owner->replident == REPLICA_IDENTITY_DEFAULT && form->indisprimary))
-			owner->identity = true;
+		index->parent = form->indrelid;
+		index->valid = form->indisvalid;
+		index->ready = form->indisready;
+		index->exclusion = form->indisexclusion;
 	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
+	if (owner != NULL && form->indisvalid && form->indimmediate &&
+		(owner->replident == REPLICA_IDENTITY_INDEX ? form->indisreplident :
+		 owner->replident == REPLICA_IDENTITY_DEFAULT && form->indisprimary))
+		owner->identity = true;
 }
 
 static void
-read_pg_inherits(const SstRelations *list)
+add_pg_inherits_row(void *list, const void *row)
 {
-	Relation	catalog = table_open(InheritsRelationId, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
-										  NULL);
-	HeapTuple	tuple;
+	const FormData_pg_inherits *form = row;
+	SstRelation *child = sst_find_relation(list, form->inhrelid);
 
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_inherits form = (Form_pg_inherits) GETSTRUCT(tuple);
-		SstRelation *child = sst_find_relation(list, form->inhrelid);
-
-		if (child != NULL && child->partition &&
-			child->relkind == RELKIND_RELATION)
-			child->parent = form->inhparent;
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
+	if (child != NULL && child->partition &&
+		child->relkind == RELKIND_RELATION)
+		child->parent = form->inhparent;
 }
 
 /* Call a statistics function for a relation; returns 0 for null. */
@@ -306,8 +311,8 @@ sst_list_relations(SstRelations *list)
 	HTAB	   *parents = create_names();
 
 	read_pg_class(list, schemas);
-	read_pg_index(list);
-	read_pg_inherits(list);
+	read_catalog(IndexRelationId, add_pg_index_row, list);
+	read_catalog(InheritsRelationId, add_pg_inherits_row, list);
 
 	for (int i = 0; i < list->n; i++)
 	{

@@ -30,14 +30,16 @@ sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 {
 	static const SstEstimate unknown = {NAN, NAN, NAN};
 
-	memset(estimate, 0, sizeof(SstBloatEstimate));
-	estimate->nblocks = nblocks;
-	estimate->free_percent = unknown;
-	estimate->dead_percent = unknown;
-	estimate->rebuilt_blocks = unknown;
-	estimate->kept_percent = unknown;
-	estimate->indexed_items = NAN;
-	estimate->first_corrupt = InvalidBlockNumber;
+	*estimate = (SstBloatEstimate)
+	{
+		.nblocks = nblocks,
+			.free_percent = unknown,
+			.dead_percent = unknown,
+			.rebuilt_blocks = unknown,
+			.kept_percent = unknown,
+			.indexed_items = NAN,
+			.first_corrupt = InvalidBlockNumber
+	};
 }
 
 /* Estimate what a table's indexes keep of what they point to. */

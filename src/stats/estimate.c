@@ -146,54 +146,57 @@ estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 	return result;
 }
 
-/* Numerator and denominator of a ratio, as linear forms */
-static void
-ratio_forms(const SstStatistic *statistic, SstLinearForm *y, SstLinearForm *x)
+/* The ratio of two sums over all pages, as the sample has it */
+typedef struct Ratio
 {
-	sst_linear_form_add(y, statistic->y, 1);
+	SstLinearForm x;			/* denominator */
+	double		X;				/* its sum */
+	double		Y;				/* sum of the numerator, y */
+	double		value;			/* Y / X, NaN or infinite if X is 0 */
+	SstLinearForm residual;		/* y - value * x */
+} Ratio;
+
+static void
+compute_ratio(const SstStatistic *statistic, const SstPageSample *sample,
+			  Ratio *ratio)
+{
+	SstLinearForm x = {0};
+	SstLinearForm y = {0};
+
+	sst_linear_form_add(&y, statistic->y, 1);
 	if (statistic->plus_pages)
 	{
-		sst_linear_form_add(y, SST_NEW_PAGES, BLCKSZ);
-		sst_linear_form_add(y, SST_EMPTY_PAGES, BLCKSZ);
-		sst_linear_form_add(y, SST_DELETED_PAGES, BLCKSZ);
+		sst_linear_form_add(&y, SST_NEW_PAGES, BLCKSZ);
+		sst_linear_form_add(&y, SST_EMPTY_PAGES, BLCKSZ);
+		sst_linear_form_add(&y, SST_DELETED_PAGES, BLCKSZ);
 	}
-	sst_linear_form_add(x, statistic->x, 1);
+	sst_linear_form_add(&x, statistic->x, 1);
 	if (statistic->plus_y)
-		sst_linear_form_add(x, statistic->y, 1);
-}
+		sst_linear_form_add(&x, statistic->y, 1);
 
-/* y - ratio * x */
-static SstLinearForm
-residual_form(const SstLinearForm *y, const SstLinearForm *x, double ratio)
-{
-	SstLinearForm form = *y;
-
-	for (int i = 0; i < x->nterms; i++)
-		sst_linear_form_add(&form, x->count[i], -ratio * x->weight[i]);
-	return form;
+	ratio->x = x;
+	ratio->X = Max(form_total(&x, sample), sample->sums.n[statistic->x]);
+	ratio->Y = form_total(&y, sample);
+	ratio->value = ratio->Y / ratio->X;
+	ratio->residual = y;
+	for (int i = 0; i < x.nterms; i++)
+		sst_linear_form_add(&ratio->residual, x.count[i],
+							-ratio->value * x.weight[i]);
 }
 
 /* Estimate the fraction of the pages with x that have y. */
 static SstEstimate
 estimate_page_fraction(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm y = {0};
-	SstLinearForm x = {0};
-	SstLinearForm residual;
-	SstEstimate result;
 	double		k = sample->sums.n[statistic->y];
 	double		n = sample->sums.n[statistic->x];
-	double		X;
-	double		value;
+	Ratio		ratio;
+	SstEstimate result;
 
-	ratio_forms(statistic, &y, &x);
-	X = Max(form_total(&x, sample), n);
-	value = form_total(&y, sample);
-	residual = residual_form(&y, &x, value / X);
-
-	result = sst_page_interval(value, k, n, Max(rint(X), n),
-							   sst_total_variance(&residual, sample));
-	return scaled(result, 1 / X);
+	compute_ratio(statistic, sample, &ratio);
+	result = sst_page_interval(ratio.Y, k, n, Max(rint(ratio.X), n),
+							   sst_total_variance(&ratio.residual, sample));
+	return scaled(result, 1 / ratio.X);
 }
 
 /*
@@ -203,34 +206,27 @@ estimate_page_fraction(const SstStatistic *statistic, const SstPageSample *sampl
 static SstEstimate
 estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm y = {0};
-	SstLinearForm x = {0};
-	SstLinearForm residual;
+	Ratio		ratio;
 	SstBounds	interval;
 	SstEstimate result;
-	double		X;
 	double		most = 0;
-	double		ratio;
 
-	ratio_forms(statistic, &y, &x);
-	X = form_total(&x, sample);
-	ratio = form_total(&y, sample) / X;
-	residual = residual_form(&y, &x, ratio);
+	compute_ratio(statistic, sample, &ratio);
 	for (int i = 0; i < sample->nparts; i++)
 	{
 		for (int j = 0; j < sample->parts[i].nunits; j++)
 		{
 			const SstSampleUnit *unit = &sample->parts[i].units[j];
 
-			most = Max(most, sst_unit_value(&x, unit) / unit->npages);
+			most = Max(most, sst_unit_value(&ratio.x, unit) / unit->npages);
 		}
 	}
 
-	interval = sst_total_interval(&residual, -ratio * most, (1 - ratio) * most,
-								  sample);
-	result.value = ratio;
-	result.low = Max(ratio - interval.below / X, 0);
-	result.high = Min(ratio + interval.above / X, 1);
+	interval = sst_total_interval(&ratio.residual, -ratio.value * most,
+								  (1 - ratio.value) * most, sample);
+	result.value = ratio.value;
+	result.low = Max(ratio.value - interval.below / ratio.X, 0);
+	result.high = Min(ratio.value + interval.above / ratio.X, 1);
 	return result;
 }
 
@@ -266,14 +262,13 @@ is_ratio(const SstStatistic *statistic)
 static double
 value_alone(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm y = {0};
-	SstLinearForm x = {0};
+	Ratio		ratio;
 
 	if (!is_ratio(statistic))
 		return estimated_total(sample, statistic->y);
 
-	ratio_forms(statistic, &y, &x);
-	return form_total(&y, sample) / form_total(&x, sample);
+	compute_ratio(statistic, sample, &ratio);
+	return ratio.value;
 }
 
 /*
@@ -288,16 +283,15 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 {
 	static const SstEstimate unknown = {NAN, NAN, NAN};
 	SstEstimate result = unknown;
-	SstLinearForm y = {0};
-	SstLinearForm x = {0};
+	Ratio		ratio;
 	bool		exact = sst_sample_is_exact(sample);
 
 	if (!exact && sample->nsampled == 0)
 		return unknown;
 	if (is_ratio(statistic))
 	{
-		ratio_forms(statistic, &y, &x);
-		if (form_total(&x, sample) == 0)
+		compute_ratio(statistic, sample, &ratio);
+		if (ratio.X == 0)
 			return unknown;
 	}
 

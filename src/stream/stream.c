@@ -37,6 +37,19 @@ can_read_directly(Relation rel)
 		(RelationIsPermanent(rel) || DataChecksumsEnabled());
 }
 
+/* Set up what streams of both kinds have, but for their functions. */
+void
+sst_stream_init(SstStream *stream, Relation rel, ForkNumber forknum,
+				SstSource *source, BufferAccessStrategy strategy,
+				SstIoStats *io_stats)
+{
+	stream->rel = rel;
+	stream->forknum = forknum;
+	stream->source = source;
+	stream->strategy = strategy;
+	stream->io_stats = io_stats;
+}
+
 /*
  * Choose the I/O path for a relation.  With direct I/O nothing is in the page
  * cache.  Then, and where files cannot be read directly, all blocks go through

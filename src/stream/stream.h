@@ -98,6 +98,9 @@ typedef struct SstBlockReader
 /* Limit on the neighbouring blocks that are read, or advised, together: 256 kB */
 #define SST_MAX_RUN_BLOCKS Min(256 * 1024 / BLCKSZ, 64)
 
+extern void sst_stream_init(SstStream *stream, Relation rel, ForkNumber forknum,
+							SstSource *source, BufferAccessStrategy strategy,
+							SstIoStats *io_stats);
 extern SstIoPath sst_choose_io_path(Relation rel);
 extern int	sst_run_blocks(void);
 extern int	sst_io_depth(Relation rel);

@@ -235,11 +235,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->base.next = buffer_stream_next;
 	stream->base.peek = buffer_stream_peek;
 	stream->base.end = buffer_stream_end;
-	stream->base.rel = rel;
-	stream->base.forknum = forknum;
-	stream->base.source = source;
-	stream->base.strategy = strategy;
-	stream->base.io_stats = io_stats;
+	sst_stream_init(&stream->base, rel, forknum, source, strategy, io_stats);
 	stream->temp = RelationUsesLocalBuffers(rel);
 
 	/*

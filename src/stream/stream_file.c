@@ -245,17 +245,13 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->base.next = file_stream_next;
 	stream->base.peek = file_stream_peek;
 	stream->base.end = file_stream_end;
-	stream->base.rel = rel;
-	stream->base.forknum = forknum;
-	stream->base.source = source;
-	stream->base.strategy = strategy;
-	stream->base.io_stats = io_stats;
+	sst_stream_init(&stream->base, rel, forknum, source, strategy, io_stats);
 
 	stream->rules = rules;
-	stream->block_reader.rel = rel;
-	stream->block_reader.forknum = forknum;
-	stream->block_reader.strategy = strategy;
-	stream->block_reader.io_stats = io_stats;
+	stream->block_reader = (SstBlockReader)
+	{
+		rel, forknum, strategy, io_stats
+	};
 
 	oldcontext = MemoryContextSwitchTo(context);
 	sst_run_queue_init(&stream->queue, rel, forknum, source, nblocks, io_stats);

@@ -14,6 +14,15 @@
 
 #include "visit/visit.h"
 
+/* What the visitors of all kinds begin with; the rest is zero. */
+void
+sst_visitor_init(SstVisitor *visitor, SstVisitPage page, int prefetch_bytes)
+{
+	memset(visitor, 0, sizeof(SstVisitor));
+	visitor->page = page;
+	visitor->prefetch_bytes = prefetch_bytes;
+}
+
 /*
  * Count a page whose header is not sound as new, if it is all zeros; false if
  * it is not.
@@ -58,7 +67,5 @@ any_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_any_visitor_init(SstVisitor *visitor)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = any_page;
-	visitor->prefetch_bytes = 1;
+	sst_visitor_init(visitor, any_page, 1);
 }

@@ -109,11 +109,9 @@ regular_page(const PageData *page, SstCounters *counters)
 			 BRIN_PLACEHOLDER_MASK) != 0;
 	}
 
-	counters->n[SST_LEAF_PAGES]++;
+	sst_count_leaf(counters, sst_page_free_space(page), USABLE_BYTES);
 	counters->n[SST_LIVE_ITEMS] += ntuples;
 	counters->n[SST_PLACEHOLDER_ITEMS] += nplaceholders;
-	counters->n[SST_FREE_BYTES] += sst_page_free_space(page);
-	counters->n[SST_USABLE_BYTES] += USABLE_BYTES;
 	return true;
 }
 
@@ -121,19 +119,15 @@ static bool
 brin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
 {
-	uint16		type;
-
 	if (!sst_page_is_sound(page, sizeof(BrinSpecialSpace)))
 		return sst_count_if_new(page, blkno, counters);
 
-	type = BrinPageType((Page) page);
-	if ((type == BRIN_PAGETYPE_META) != (blkno == BRIN_METAPAGE_BLKNO))
-		return false;
+	if (blkno == BRIN_METAPAGE_BLKNO)
+		return BRIN_IS_META_PAGE((Page) page) &&
+			meta_page(visitor, page, counters);
 
-	switch (type)
+	switch (BrinPageType((Page) page))
 	{
-		case BRIN_PAGETYPE_META:
-			return meta_page(visitor, page, counters);
 		case BRIN_PAGETYPE_REVMAP:
 			return revmap_page(page, counters);
 		case BRIN_PAGETYPE_REGULAR:
@@ -146,7 +140,5 @@ brin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_brin_visitor_init(SstVisitor *visitor)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = brin_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor, brin_page, SST_LINE_POINTER_PREFETCH);
 }

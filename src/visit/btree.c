@@ -61,10 +61,8 @@ count_page_type(const PageData *page, const BTPageOpaqueData *opaque,
 	{
 		const PageHeaderData *header = (const PageHeaderData *) page;
 
-		counters->n[SST_LEAF_PAGES]++;
-		counters->n[SST_FREE_BYTES] += sst_page_free_space(page);
-		counters->n[SST_USABLE_BYTES] += (int) header->pd_special -
-			(int) SizeOfPageHeaderData;
+		sst_count_leaf(counters, sst_page_free_space(page),
+					   header->pd_special - SizeOfPageHeaderData);
 
 		/* A right sibling on an earlier block breaks the reading order. */
 		if (opaque->btpo_next != P_NONE && opaque->btpo_next < blkno)
@@ -105,13 +103,43 @@ count_unclear_posting_tuples(const PageData *page, OffsetNumber first,
 	return nposting;
 }
 
+/*
+ * A page of the tree.  The high key's length often is not that of the other
+ * items: it is looked at apart, so that they can be seen to have one length.
+ */
+static inline bool
+tree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		  SstCounters *counters)
+{
+	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+	OffsetNumber first = P_FIRSTDATAKEY(opaque);
+	SstLinePointers items;
+
+	sst_read_line_pointers(page, first, &visitor->lengths, &items);
+	if (items.outside ||
+		(first > P_HIKEY && sst_item_is_outside(page, P_HIKEY)))
+		return false;
+
+	if (!count_page_type(page, opaque, blkno, counters))
+		return true;
+	sst_count_items(counters, &items);
+
+	if (blkno % visitor->posting_stride != 0)
+		return true;
+	counters->n[SST_ITEMS_TOLD_APART] += items.nitems;
+	counters->n[SST_POSTING_TUPLES] += items.nlong;
+	if (items.nunclear > 0)
+		counters->n[SST_POSTING_TUPLES] +=
+			count_unclear_posting_tuples(page, first, &visitor->lengths);
+
+	return true;
+}
+
 static bool
 btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		   SstCounters *counters)
 {
 	const BTPageOpaqueData *opaque;
-	SstLinePointers items;
-	OffsetNumber first;
 
 	if (!sst_page_is_sound(page, sizeof(BTPageOpaqueData)))
 		return sst_count_if_new(page, blkno, counters);
@@ -136,30 +164,7 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		return true;
 	}
 
-	/*
-	 * The high key's length often is not that of the other items: look at it
-	 * apart, so that they can be seen to have one length.
-	 */
-	first = P_FIRSTDATAKEY(opaque);
-	sst_read_line_pointers(page, first, &visitor->lengths, &items);
-	if (items.outside ||
-		(first > P_HIKEY && sst_item_is_outside(page, P_HIKEY)))
-		return false;
-
-	if (!count_page_type(page, opaque, blkno, counters))
-		return true;
-	counters->n[SST_DEAD_ITEMS] += items.ndead;
-	counters->n[SST_LIVE_ITEMS] += items.nitems - items.ndead;
-
-	if (blkno % visitor->posting_stride != 0)
-		return true;
-	counters->n[SST_ITEMS_TOLD_APART] += items.nitems;
-	counters->n[SST_POSTING_TUPLES] += items.nlong;
-	if (items.nunclear > 0)
-		counters->n[SST_POSTING_TUPLES] +=
-			count_unclear_posting_tuples(page, first, &visitor->lengths);
-
-	return true;
+	return tree_page(visitor, page, blkno, counters);
 }
 
 static bool
@@ -248,16 +253,13 @@ void
 sst_btree_visitor_init(SstVisitor *visitor, SstRules rules, Relation rel,
 					   BlockNumber nblocks)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
 	if (rules == SST_RULES_CONTRIB)
 	{
-		visitor->page = btree_contrib_page;
-		visitor->prefetch_bytes = 1;
+		sst_visitor_init(visitor, btree_contrib_page, 1);
 		return;
 	}
 
-	visitor->page = btree_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor, btree_page, SST_LINE_POINTER_PREFETCH);
 	set_tuple_lengths(&visitor->lengths, rel);
 	visitor->posting_stride = 1;
 	if (visitor->lengths.min_posting <= visitor->lengths.max_plain &&

@@ -68,16 +68,7 @@ meta_is_sound(const PageData *page)
 		metad->tailFreeSize <= GinListPageSize;
 }
 
-/* What leaf pages of all kinds have in common */
-static void
-count_leaf(SstCounters *counters, Size freespace, Size usable)
-{
-	counters->n[SST_LEAF_PAGES]++;
-	counters->n[SST_FREE_BYTES] += freespace;
-	counters->n[SST_USABLE_BYTES] += usable;
-}
-
-/* What those of the trees have in common */
+/* What leaf pages of both kinds of trees have in common */
 static void
 count_tree_leaf(const GinPageOpaqueData *opaque, BlockNumber blkno,
 				SstCounters *counters)
@@ -108,7 +99,7 @@ tuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		counters->n[SST_PENDING_PAGES]++;
 		counters->n[SST_PENDING_ITEMS] += items.nitems;
 		counters->n[SST_PENDING_FREE_BYTES] += freespace;
-		count_leaf(counters, freespace, USABLE_BYTES);
+		sst_count_leaf(counters, freespace, USABLE_BYTES);
 	}
 	else if (opaque->flags & GIN_LEAF)
 	{
@@ -116,7 +107,7 @@ tuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		counters->n[SST_ENTRY_ITEMS] += items.nitems;
 		counters->n[SST_ENTRY_FREE_BYTES] += freespace;
 		counters->n[SST_ENTRY_USABLE_BYTES] += USABLE_BYTES;
-		count_leaf(counters, freespace, USABLE_BYTES);
+		sst_count_leaf(counters, freespace, USABLE_BYTES);
 		count_tree_leaf(opaque, blkno, counters);
 	}
 	else
@@ -196,7 +187,7 @@ posting_leaf(const PageData *page, BlockNumber blkno, SstCounters *counters)
 	counters->n[SST_POSTING_ITEMS] += ntids;
 	counters->n[SST_POSTING_FREE_BYTES] += freespace;
 	counters->n[SST_POSTING_USABLE_BYTES] += GinDataPageMaxDataSize;
-	count_leaf(counters, freespace, GinDataPageMaxDataSize);
+	sst_count_leaf(counters, freespace, GinDataPageMaxDataSize);
 	count_tree_leaf(opaque, blkno, counters);
 	return true;
 }
@@ -278,7 +269,8 @@ gin_contrib_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_gin_visitor_init(SstVisitor *visitor, SstRules rules)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = rules == SST_RULES_CONTRIB ? gin_contrib_page : gin_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	if (rules == SST_RULES_CONTRIB)
+		sst_visitor_init(visitor, gin_contrib_page, 1);
+	else
+		sst_visitor_init(visitor, gin_page, SST_LINE_POINTER_PREFETCH);
 }

@@ -72,11 +72,8 @@ gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 
 	if (opaque->flags & F_LEAF)
 	{
-		counters->n[SST_LEAF_PAGES]++;
-		counters->n[SST_LIVE_ITEMS] += items.nitems - items.ndead;
-		counters->n[SST_DEAD_ITEMS] += items.ndead;
-		counters->n[SST_FREE_BYTES] += sst_page_free_space(page);
-		counters->n[SST_USABLE_BYTES] += USABLE_BYTES;
+		sst_count_leaf(counters, sst_page_free_space(page), USABLE_BYTES);
+		sst_count_items(counters, &items);
 	}
 	else
 		counters->n[SST_INTERNAL_PAGES]++;
@@ -87,7 +84,5 @@ gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_gist_visitor_init(SstVisitor *visitor)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = gist_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor, gist_page, SST_LINE_POINTER_PREFETCH);
 }

@@ -30,16 +30,6 @@ read_meta(SstMeta *meta, const PageData *page)
 #define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
 					  MAXALIGN(sizeof(HashPageOpaqueData)))
 
-static void
-count_items(const PageData *page, SstCounters *counters,
-			const SstLinePointers *items)
-{
-	counters->n[SST_DEAD_ITEMS] += items->ndead;
-	counters->n[SST_LIVE_ITEMS] += items->nitems - items->ndead;
-	counters->n[SST_FREE_BYTES] += PageGetExactFreeSpace((Page) page);
-	counters->n[SST_USABLE_BYTES] += USABLE_BYTES;
-}
-
 /* pgstathashindex takes pages out of use for free space, new ones as well. */
 static void
 count_unused_page(SstCounters *counters)
@@ -68,12 +58,13 @@ count_page(SstVisitor *visitor, const PageData *page, SstRules rules,
 								   &visitor->lengths, &items);
 			if (items.outside && rules == SST_RULES_TOLERANT)
 				return false;
-			counters->n[SST_LEAF_PAGES]++;
 			if (opaque->hasho_flag & LH_BUCKET_PAGE)
 				counters->n[SST_BUCKET_PAGES]++;
 			else
 				counters->n[SST_OVERFLOW_PAGES]++;
-			count_items(page, counters, &items);
+			sst_count_leaf(counters, PageGetExactFreeSpace((Page) page),
+						   USABLE_BYTES);
+			sst_count_items(counters, &items);
 			return true;
 		case LH_BITMAP_PAGE:
 			counters->n[SST_INTERNAL_PAGES]++;
@@ -118,24 +109,27 @@ hash_contrib_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	const PageHeaderData *header = (const PageHeaderData *) page;
 
 	if (blkno == HASH_METAPAGE)
+	{
 		read_meta(&visitor->meta, page);
-	else if (PageIsNew((Page) page))
+		return true;
+	}
+
+	if (PageIsNew((Page) page))
 	{
 		sst_count_new(counters, blkno);
 		count_unused_page(counters);
+		return true;
 	}
 
 	/*
 	 * The page's size is what the header says; a special space that is behind
 	 * the end of the page by that is where we stop.
 	 */
-	else if (PageGetSpecialSize((Page) page) != MAXALIGN(sizeof(HashPageOpaqueData)) ||
-			 header->pd_special > BLCKSZ - MAXALIGN(sizeof(HashPageOpaqueData)))
+	if (PageGetSpecialSize((Page) page) != MAXALIGN(sizeof(HashPageOpaqueData)) ||
+		header->pd_special > BLCKSZ - MAXALIGN(sizeof(HashPageOpaqueData)))
 		return false;
-	else
-		return count_page(visitor, page, SST_RULES_CONTRIB, counters);
 
-	return true;
+	return count_page(visitor, page, SST_RULES_CONTRIB, counters);
 }
 
 /*
@@ -145,7 +139,7 @@ hash_contrib_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_hash_visitor_init(SstVisitor *visitor, SstRules rules)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = rules == SST_RULES_CONTRIB ? hash_contrib_page : hash_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor,
+					 rules == SST_RULES_CONTRIB ? hash_contrib_page : hash_page,
+					 SST_LINE_POINTER_PREFETCH);
 }

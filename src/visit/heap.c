@@ -295,9 +295,7 @@ void
 sst_heap_visitor_init(SstVisitor *visitor, int special_size,
 					  TransactionId horizon, bool chains, SstKeptItems *kept)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = heap_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor, heap_page, SST_LINE_POINTER_PREFETCH);
 	visitor->special_size = special_size;
 	visitor->horizon = horizon;
 	visitor->chains = chains;

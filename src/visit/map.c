@@ -77,9 +77,7 @@ void
 sst_visibility_map_visitor_init(SstVisitor *visitor, BlockNumber nblocks,
 								SstBlockSet *visible, SstBlockSet *frozen)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = visibility_map_page;
-	visitor->prefetch_bytes = BLCKSZ;
+	sst_visitor_init(visitor, visibility_map_page, BLCKSZ);
 	visitor->nblocks = nblocks;
 	visitor->visible = visible;
 	visitor->frozen = frozen;
@@ -153,9 +151,7 @@ void
 sst_free_space_map_visitor_init(SstVisitor *visitor, BlockNumber nblocks,
 								SstBlockSet *visible)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = free_space_map_page;
-	visitor->prefetch_bytes = BLCKSZ;
+	sst_visitor_init(visitor, free_space_map_page, BLCKSZ);
 	visitor->nblocks = nblocks;
 	visitor->visible = visible;
 }

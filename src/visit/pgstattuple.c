@@ -125,8 +125,7 @@ gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_pgstattuple_visitor_init(SstVisitor *visitor, SstTargetKind kind)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = kind == SST_BTREE ? btree_page :
-		kind == SST_HASH ? hash_page : gist_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor, kind == SST_BTREE ? btree_page :
+					 kind == SST_HASH ? hash_page : gist_page,
+					 SST_LINE_POINTER_PREFETCH);
 }

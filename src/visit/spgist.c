@@ -94,10 +94,8 @@ tree_page(const PageData *page, uint16 flags, SstCounters *counters)
 
 	if (flags & SPGIST_LEAF)
 	{
-		counters->n[SST_LEAF_PAGES]++;
+		sst_count_leaf(counters, freespace, USABLE_BYTES);
 		counters->n[SST_LIVE_ITEMS] += ntuples[SPGIST_LIVE];
-		counters->n[SST_FREE_BYTES] += freespace;
-		counters->n[SST_USABLE_BYTES] += USABLE_BYTES;
 	}
 	else
 	{
@@ -150,7 +148,5 @@ spgist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_spgist_visitor_init(SstVisitor *visitor)
 {
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = spgist_page;
-	visitor->prefetch_bytes = SST_LINE_POINTER_PREFETCH;
+	sst_visitor_init(visitor, spgist_page, SST_LINE_POINTER_PREFETCH);
 }

@@ -60,13 +60,13 @@ typedef struct SstKeptItems
 
 typedef struct SstVisitor SstVisitor;
 
+/* Add a page.  False, with nothing added, when the page makes no sense. */
+typedef bool (*SstVisitPage) (SstVisitor *visitor, const PageData *page,
+							  BlockNumber blkno, SstCounters *counters);
+
 struct SstVisitor
 {
-	/*
-	 * Add a page.  False, with nothing added, when the page makes no sense.
-	 */
-	bool		(*page) (SstVisitor *visitor, const PageData *page,
-						 BlockNumber blkno, SstCounters *counters);
+	SstVisitPage page;
 
 	/* Bytes from the start of a page that the visitor will look at */
 	int			prefetch_bytes;
@@ -117,6 +117,8 @@ extern void sst_free_space_map_visitor_init(SstVisitor *visitor,
  */
 #define SST_LINE_POINTER_PREFETCH 896
 
+extern void sst_visitor_init(SstVisitor *visitor, SstVisitPage page,
+							 int prefetch_bytes);
 extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
 							 SstCounters *counters);
 
@@ -133,6 +135,23 @@ sst_page_is_sound(const PageData *page, Size special_size)
 		header->pd_upper <= header->pd_special &&
 		header->pd_special == BLCKSZ - MAXALIGN(special_size) &&
 		header->pd_pagesize_version == (BLCKSZ | PG_PAGE_LAYOUT_VERSION);
+}
+
+/* Count a leaf page, with what is free of its bytes for tuples. */
+static inline void
+sst_count_leaf(SstCounters *counters, Size free, Size usable)
+{
+	counters->n[SST_LEAF_PAGES]++;
+	counters->n[SST_FREE_BYTES] += free;
+	counters->n[SST_USABLE_BYTES] += usable;
+}
+
+/* Count the items of a leaf page. */
+static inline void
+sst_count_items(SstCounters *counters, const SstLinePointers *items)
+{
+	counters->n[SST_DEAD_ITEMS] += items->ndead;
+	counters->n[SST_LIVE_ITEMS] += items->nitems - items->ndead;
 }
 
 #endif							/* SST_VISIT_H */
