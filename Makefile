@@ -19,10 +19,10 @@ PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream
 OBJS = \
 	$(WIN32RES) \
 	src/api/advice.o \
+	src/api/arguments.o \
 	src/api/bloat.o \
 	src/api/brin.o \
 	src/api/btree.o \
-	src/api/call.o \
 	src/api/database_report.o \
 	src/api/gin.o \
 	src/api/gist.o \
@@ -30,6 +30,7 @@ OBJS = \
 	src/api/index_stats.o \
 	src/api/layout_map.o \
 	src/api/map_summary.o \
+	src/api/one_relation.o \
 	src/api/pgstattuple.o \
 	src/api/prewarm.o \
 	src/api/progress.o \

@@ -20,7 +20,8 @@
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
+#include "api/one_relation.h"
 #include "api/tree.h"
 #include "relation/refuse.h"
 #include "report/bloat.h"

@@ -17,7 +17,8 @@
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
+#include "api/one_relation.h"
 
 PG_FUNCTION_INFO_V1(sst_brin_stats);
 

@@ -27,7 +27,7 @@
 #include "utils/timestamp.h"
 
 #include "api/advice.h"
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/row.h"
 #include "report/schedule.h"
 #include "run/call.h"

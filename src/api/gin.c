@@ -14,7 +14,7 @@
 
 #include "catalog/pg_type.h"
 
-#include "api/call.h"
+#include "api/one_relation.h"
 
 PG_FUNCTION_INFO_V1(sst_gin_stats);
 PG_FUNCTION_INFO_V1(sst_pgstatginindex);

@@ -15,7 +15,7 @@
 #include "access/hash.h"
 #include "catalog/pg_type.h"
 
-#include "api/call.h"
+#include "api/one_relation.h"
 
 PG_FUNCTION_INFO_V1(sst_hash_stats);
 PG_FUNCTION_INFO_V1(sst_pgstathashindex);

@@ -20,7 +20,7 @@
 #include "commands/defrem.h"
 #include "utils/builtins.h"
 
-#include "api/call.h"
+#include "api/one_relation.h"
 #include "api/tree.h"
 #include "run/call.h"
 #include "run/progress.h"

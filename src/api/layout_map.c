@@ -21,7 +21,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 
-#include "api/call.h"
+#include "api/one_relation.h"
 #include "run/call.h"
 #include "run/progress.h"
 #include "run/scan.h"

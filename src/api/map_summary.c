@@ -16,7 +16,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-#include "api/call.h"
+#include "api/one_relation.h"
 #include "run/call.h"
 #include "run/maps.h"
 #include "run/progress.h"

@@ -19,7 +19,7 @@
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
 
-#include "api/call.h"
+#include "api/one_relation.h"
 #include "relation/refuse.h"
 #include "run/call.h"
 #include "run/maps.h"

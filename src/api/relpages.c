@@ -16,7 +16,7 @@
 #include "fmgr.h"
 #include "storage/bufmgr.h"
 
-#include "api/call.h"
+#include "api/one_relation.h"
 #include "relation/refuse.h"
 
 PG_FUNCTION_INFO_V1(sst_pg_relpages);

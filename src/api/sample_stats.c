@@ -14,7 +14,8 @@
 
 #include <math.h>
 
-#include "api/call.h"
+#include "api/arguments.h"
+#include "api/one_relation.h"
 #include "run/call.h"
 #include "run/progress.h"
 #include "run/sampling.h"

@@ -20,7 +20,8 @@
 
 #include "catalog/pg_type.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
+#include "api/one_relation.h"
 #include "api/tree.h"
 #include "run/call.h"
 #include "run/maps.h"

@@ -19,7 +19,7 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 
-#include "api/call.h"
+#include "api/arguments.h"
 #include "api/tree.h"
 #include "run/progress.h"
 

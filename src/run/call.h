@@ -10,8 +10,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SST_RUN_CALL_H
-#define SST_RUN_CALL_H
+#ifndef SST_CALL_H
+#define SST_CALL_H
 
 #include "fmgr.h"
 #include "portability/instr_time.h"
@@ -33,4 +33,4 @@ extern void sst_call_set_relation(SstCall *call, Relation rel);
 extern void sst_call_end(SstCall *call);
 extern const SstCall *sst_last_call(void);
 
-#endif							/* SST_RUN_CALL_H */
+#endif							/* SST_CALL_H */

@@ -1,0 +1,35 @@
+/*-------------------------------------------------------------------------
+ *
+ * arguments.h
+ *	  Arguments of SQL functions, checked
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/arguments.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_ARGUMENTS_H
+#define SST_ARGUMENTS_H
+
+#include "fmgr.h"
+#include "run/limits.h"
+
+/* What to do with a table's TOAST table */
+typedef enum SstWithToast
+{
+	SST_TOAST_LEFT_OUT,
+	SST_TOAST_ROW,				/* a row of its own */
+	SST_TOAST_SUMMED			/* added to the table's row */
+} SstWithToast;
+
+extern Oid	sst_relation_argument(FunctionCallInfo fcinfo);
+extern BlockNumber sst_sample_size_argument(FunctionCallInfo fcinfo, int argno);
+extern uint32 sst_seed_argument(FunctionCallInfo fcinfo, int argno);
+extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);
+extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno);
+extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
+								  SstLimits *limits);
+
+#endif							/* SST_ARGUMENTS_H */
