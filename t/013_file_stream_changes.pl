@@ -175,6 +175,7 @@ SQL
 	}
 	$maintenance->end;
 
+	my $read_ahead = 0;
 	foreach my $scanner (@scanners)
 	{
 		my $name = $scanner->{node}->name;
@@ -192,12 +193,13 @@ SQL
 			"$where: with pages from the files");
 		cmp_ok($result{hits}, '>', $result{scans} / 10,
 			"$where: and pages from buffers");
-		cmp_ok($result{read_ahead}, '>', 0, "$where: and read ahead")
-		  if can_drop();
+		$read_ahead += $result{read_ahead};
 		cmp_ok($result{changes}, '>', 5, "$where: of an index that changed");
 		check_descriptors($scanner, $where);
 		$scanner->end;
 	}
+	# pages that are not yet written stay in the cache, more of them on a busy machine
+	cmp_ok($read_ahead, '>', 0, "$what: and read ahead") if can_drop();
 	$writers->finish;
 	is($writers->result(0), 0, "$what: the writers ended well") or diag($err);
 }
