@@ -48,6 +48,7 @@ OBJS = \
 	src/rebuild/btree.o \
 	src/rebuild/gin.o \
 	src/rebuild/gist.o \
+	src/rebuild/dead_tids.o \
 	src/rebuild/hash.o \
 	src/rebuild/heap.o \
 	src/rebuild/rebuild.o \

@@ -54,7 +54,7 @@ brin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 /* NaN where no tuple was seen: then their size is not known. */
 static double
 brin_blocks(const SstRebuild *rebuild, const double *counts,
-			const SstMeta *meta)
+			const SstMeta *meta, bool whole)
 {
 	double		nranges = ceil((double) rebuild->table_blocks /
 							   rebuild->u.brin.pages_per_range);
@@ -65,11 +65,13 @@ brin_blocks(const SstRebuild *rebuild, const double *counts,
 
 	/* The build of an empty table's index makes a tuple all the same. */
 	nranges = Max(nranges, 1);
-	per_page = floor(USABLE_BYTES /
-					 (counts[SST_REBUILT_BYTES] / counts[SST_REBUILT_ENTRIES]));
+	per_page = USABLE_BYTES /
+		(counts[SST_REBUILT_BYTES] / counts[SST_REBUILT_ENTRIES]);
+	if (whole)
+		per_page = floor(per_page);
 
 	return 1 + ceil(nranges / REVMAP_PAGE_MAXITEMS) +
-		ceil(nranges / Max(per_page, 1));
+		sst_round_up(nranges / Max(per_page, 1), whole);
 }
 
 /* The size of the table is known, or the rebuild is unpredictable. */

@@ -251,21 +251,23 @@ btree_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
  * the next page, as on the leaf level.
  */
 static double
-internal_pages(double nchildren, double pivot_size)
+internal_pages(double nchildren, double pivot_size, bool whole)
 {
 	double		target_free = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
 	double		room = EMPTY_LEAF_BYTES - target_free -
 		(double) (sizeof(IndexTupleData) + 2 * sizeof(ItemIdData));
-	double		per_page = floor(room / (pivot_size + sizeof(ItemIdData))) + 1;
+	double		per_page = room / (pivot_size + sizeof(ItemIdData)) + 1;
 
-	return Max(ceil((nchildren - 1) / Max(per_page, 2)), 1);
+	if (whole)
+		per_page = floor(per_page);
+	return Max(sst_round_up((nchildren - 1) / Max(per_page, 2), whole), 1);
 }
 
 static double
 btree_blocks(const SstRebuild *rebuild, const double *counts,
-			 const SstMeta *meta)
+			 const SstMeta *meta, bool whole)
 {
-	double		npages = ceil(counts[SST_REBUILT_BYTES] / BLCKSZ);
+	double		npages = sst_round_up(counts[SST_REBUILT_BYTES] / BLCKSZ, whole);
 	double		result = 1;		/* the metapage */
 	double		pivot_size = MAXALIGN(sizeof(IndexTupleData) + 1);
 
@@ -275,7 +277,7 @@ btree_blocks(const SstRebuild *rebuild, const double *counts,
 	result += npages;
 	while (npages > 1)
 	{
-		npages = internal_pages(npages, pivot_size);
+		npages = internal_pages(npages, pivot_size, whole);
 		result += npages;
 	}
 

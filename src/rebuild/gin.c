@@ -269,7 +269,8 @@ gin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 
 /* Pages of the entry tree for so many bytes of entries, on all levels */
 static double
-entry_tree_blocks(const SstGinRebuild *gin, double bytes, double pivot)
+entry_tree_blocks(const SstGinRebuild *gin, double bytes, double pivot,
+				  bool whole)
 {
 	double		fill = PAGE_ROOM / 2.0;
 	double		inner_fill = fill;
@@ -285,18 +286,19 @@ entry_tree_blocks(const SstGinRebuild *gin, double bytes, double pivot)
 		return 1;
 
 	/* The last page has what a split has left, and more. */
-	level = Max(2, ceil((bytes - PAGE_ROOM) / fill) + 1);
+	level = Max(2, sst_round_up((bytes - PAGE_ROOM) / fill, whole) + 1);
 	blocks = level;
 	while (level > 1)
 	{
 		double		level_bytes = level * pivot;
-		double		most = ceil(level / 2);
+		double		most = sst_round_up(level / 2, whole);
 
 		/* A page has two pivots at least, whatever a damaged one says. */
 		if (level_bytes <= PAGE_ROOM)
 			level = 1;
 		else
-			level = Min(Max(2, ceil((level_bytes - PAGE_ROOM) / inner_fill) + 1), most);
+			level = Min(Max(2, sst_round_up((level_bytes - PAGE_ROOM) / inner_fill,
+											whole) + 1), most);
 		blocks += level;
 	}
 
@@ -305,7 +307,7 @@ entry_tree_blocks(const SstGinRebuild *gin, double bytes, double pivot)
 
 static double
 gin_blocks(const SstRebuild *rebuild, const double *counts,
-		   const SstMeta *meta)
+		   const SstMeta *meta, bool whole)
 {
 	const double page_items = GinDataPageMaxDataSize / sizeof(PostingItem);
 	double		entries = counts[SST_REBUILT_PIVOTS];
@@ -337,7 +339,7 @@ gin_blocks(const SstRebuild *rebuild, const double *counts,
 	if (deep > 0)
 	{
 		double		leaves = deep_bytes / FULL_POSTING_PAGE + deep / 2;
-		double		inner = ceil(leaves / deep / page_items);
+		double		inner = sst_round_up(leaves / deep / page_items, whole);
 
 		blocks += leaves + deep * (inner > 1 ? inner + 1 : 1);
 	}
@@ -352,7 +354,8 @@ gin_blocks(const SstRebuild *rebuild, const double *counts,
 	else
 		bytes += counts[SST_PENDING_ITEMS] * UNKNOWN_DIFFERENCE;
 
-	return rint(blocks + entry_tree_blocks(&rebuild->u.gin, bytes, pivot));
+	return sst_round_up(blocks + entry_tree_blocks(&rebuild->u.gin, bytes, pivot,
+												   whole), whole);
 }
 
 /*

@@ -100,7 +100,7 @@ gist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 
 static double
 gist_blocks(const SstRebuild *rebuild, const double *counts,
-			const SstMeta *meta)
+			const SstMeta *meta, bool whole)
 {
 	double		bytes = counts[SST_REBUILT_BYTES];
 	double		fill = rebuild->u.gist.lines ? LEAF_FILL_OF_LINES : LEAF_FILL;
@@ -112,14 +112,14 @@ gist_blocks(const SstRebuild *rebuild, const double *counts,
 	item = Min(item, PAGE_ROOM / 3);
 
 	if (bytes > PAGE_ROOM)
-		level = Max(2, ceil(bytes / (fill * PAGE_ROOM)));
+		level = Max(2, sst_round_up(bytes / (fill * PAGE_ROOM), whole));
 
 	/* What is above a leaf is as large as what is on it: a box. */
 	for (blocks = level; level > 1; blocks += level)
 	{
 		bytes = level * item;
 		level = bytes <= PAGE_ROOM ? 1 :
-			Max(2, ceil(bytes / (INNER_FILL * PAGE_ROOM)));
+			Max(2, sst_round_up(bytes / (INNER_FILL * PAGE_ROOM), whole));
 	}
 
 	return blocks;

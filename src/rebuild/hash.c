@@ -213,7 +213,7 @@ long_overflow_pages(double nentries, double nchains)
 
 static double
 hash_blocks(const SstRebuild *rebuild, const double *counts,
-			const SstMeta *meta)
+			const SstMeta *meta, bool whole)
 {
 	double		fill = rebuild->u.hash.fill;
 	double		nentries = counts[SST_REBUILT_ENTRIES];
@@ -237,7 +237,7 @@ hash_blocks(const SstRebuild *rebuild, const double *counts,
 	noverflow += long_overflow_pages(nlong, counts[SST_REBUILT_LONG_CHAINS]);
 
 	/* A bitmap page has a bit for each overflow page, and for itself. */
-	return 1 + allocated_buckets(nbuckets) + ceil(noverflow) +
+	return 1 + allocated_buckets(nbuckets) + sst_round_up(noverflow, whole) +
 		Max(ceil(noverflow / (BLCKSZ / 2 * BITS_PER_BYTE)), 1);
 }
 

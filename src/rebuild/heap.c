@@ -235,9 +235,9 @@ heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 
 static double
 heap_blocks(const SstRebuild *rebuild, const double *counts,
-			const SstMeta *meta)
+			const SstMeta *meta, bool whole)
 {
-	return ceil(counts[SST_REBUILT_BYTES] / BLCKSZ);
+	return sst_round_up(counts[SST_REBUILT_BYTES] / BLCKSZ, whole);
 }
 
 /*

@@ -19,8 +19,11 @@
 #ifndef SST_REBUILD_H
 #define SST_REBUILD_H
 
+#include <math.h>
+
 #include "access/htup_details.h"
 
+#include "rebuild/dead_tids.h"
 #include "stats/counters.h"
 #include "relation/target.h"
 #include "visit/visit.h"
@@ -114,10 +117,14 @@ typedef void (*SstRebuildPage) (SstRebuild *rebuild, const PageData *page,
 /*
  * Blocks of the new relation, from the counts of all pages of the old one, which
  * may be estimates.  NaN if the counts do not say enough.
+ *
+ * "whole" asks for whole blocks, as the relation will have them.  Otherwise the
+ * result has fractions and is as smooth a function of the counts as the model
+ * allows: the width of an interval follows from its derivatives.
  */
 typedef double (*SstRebuildBlocks) (const SstRebuild *rebuild,
 									const double *counts,
-									const SstMeta *meta);
+									const SstMeta *meta, bool whole);
 
 /*
  * Change the counts to what they would be if only this fraction (0 to 1) of the
@@ -149,6 +156,9 @@ struct SstRebuild
 	 */
 	double		uncertainty;
 
+	/* Entries of an index that its build would leave out; or NULL */
+	const SstDeadTids *dead_tids;
+
 	/* Of a hash or BRIN index's table, as the server estimates it */
 	BlockNumber table_blocks;
 	double		table_tuples;
@@ -164,6 +174,23 @@ struct SstRebuild
 		SstGistRebuild gist;
 	}			u;
 };
+
+/* Would a build leave an index's entry with this TID out? */
+static inline bool
+sst_rebuild_leaves_out(const SstRebuild *rebuild, const ItemPointerData *tid)
+{
+	return rebuild->dead_tids != NULL &&
+		sst_dead_tids_contain(rebuild->dead_tids,
+							  ItemPointerGetBlockNumberNoCheck(tid),
+							  ItemPointerGetOffsetNumberNoCheck(tid));
+}
+
+/* Round up to whole blocks, if that is asked for. */
+static inline double
+sst_round_up(double nblocks, bool whole)
+{
+	return whole ? ceil(nblocks) : nblocks;
+}
 
 extern void sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target);
 

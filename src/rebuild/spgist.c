@@ -89,13 +89,12 @@ spgist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 
 static double
 spgist_blocks(const SstRebuild *rebuild, const double *counts,
-			  const SstMeta *meta)
+			  const SstMeta *meta, bool whole)
 {
 	return FIXED_BLOCKS +
-		ceil(counts[SST_REBUILT_BYTES] /
-			 (LEAF_FILL * PAGE_ROOM)) +
-		ceil(counts[SST_REBUILT_INNER_BYTES] /
-			 (INNER_FILL * PAGE_ROOM));
+		sst_round_up(counts[SST_REBUILT_BYTES] / (LEAF_FILL * PAGE_ROOM), whole) +
+		sst_round_up(counts[SST_REBUILT_INNER_BYTES] / (INNER_FILL * PAGE_ROOM),
+					 whole);
 }
 
 void

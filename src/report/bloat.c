@@ -49,12 +49,13 @@ typedef struct RebuiltSize
 	const SstMeta *meta;
 } RebuiltSize;
 
+/* Blocks with fractions, for derivatives */
 static double
 rebuilt_blocks(const void *arg, const double *sums)
 {
 	const RebuiltSize *size = arg;
 
-	return size->rebuild->blocks(size->rebuild, sums, size->meta);
+	return size->rebuild->blocks(size->rebuild, sums, size->meta, false);
 }
 
 /*
@@ -94,10 +95,24 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 	RebuiltSize size = {rebuild, meta};
 	SstEstimate result = sst_estimate_function(rebuilt_blocks, &size, 1,
 											   sample);
-	double		model = rebuild->uncertainty * result.value;
+	double		sums[SST_NCOUNTS];
+	double		model;
 
 	if (rebuild->kind == SST_HASH && !isnan(result.low))
 		widen_by_steps(&size, sample, &result);
+
+	/* The ends keep their distance from the value in whole blocks. */
+	sst_sample_sums(sample, 1, sums);
+	if (!isnan(result.value))
+	{
+		double		whole = rebuild->blocks(rebuild, sums, meta, true);
+
+		result.low += whole - result.value;
+		result.high += whole - result.value;
+		result.value = whole;
+	}
+
+	model = rebuild->uncertainty * result.value;
 	result.low = Max(result.value - hypot(result.value - result.low, model), 0);
 	result.high = result.value + hypot(result.high - result.value, model);
 	return result;

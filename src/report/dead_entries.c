@@ -113,10 +113,10 @@ kept_size(const SstIndexModel *model, double fraction)
 		return fraction;
 
 	memcpy(counts, model->counts, sizeof(counts));
-	blocks = rebuild->blocks(rebuild, counts, model->meta);
+	blocks = rebuild->blocks(rebuild, counts, model->meta, false);
 	rebuild->scale_entries(rebuild, counts, fraction);
 
-	return rebuild->blocks(rebuild, counts, model->meta) / blocks;
+	return rebuild->blocks(rebuild, counts, model->meta, false) / blocks;
 }
 
 static void

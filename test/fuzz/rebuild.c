@@ -233,12 +233,14 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 static double
 blocks(const SstRebuild *rebuild, const double *counts, const SstMeta *meta)
 {
-	double		result = rebuild->blocks(rebuild, counts, meta);
+	double		result = rebuild->blocks(rebuild, counts, meta, true);
+	double		smooth = rebuild->blocks(rebuild, counts, meta, false);
 
 	if (rebuild->kind == SST_BRIN && counts[SST_REBUILT_ENTRIES] == 0)
-		FUZZ_CHECK(isnan(result));
+		FUZZ_CHECK(isnan(result) && isnan(smooth));
 	else
-		FUZZ_CHECK(isfinite(result) && result >= 0);
+		FUZZ_CHECK(isfinite(result) && result >= 0 &&
+				   isfinite(smooth) && smooth >= 0);
 	return result;
 }
 
@@ -335,6 +337,8 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 	int			npages = 1 + fuzz->choices.number % 3;
 
 	init_rebuild(rebuild, fuzz);
+	if ((fuzz->choices.options & 64) != 0)
+		rebuild->dead_tids = (const SstDeadTids *) rebuild; /* see stubs.c */
 	FUZZ_CHECK(rebuild->uncertainty >= 0 && rebuild->uncertainty < 1);
 	sst_counters_init(&counters);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stubs.c
- *	  Instead of src/visit/xacts.c and src/compat, for a program without server
+ *	  Instead of files of src that need a server
  *
  * What became of a transaction is derived from its id, so that an input says
  * all there is to say.
@@ -58,4 +58,12 @@ sst_page_heap_free_space(const PageData *page)
 {
 	return sst_page_items(page) < MaxHeapTuplesPerPage ?
 		sst_page_free_space(page) : 0;
+}
+
+/* Every eighth row is dead, for a set that the program gives as any pointer. */
+bool
+sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
+					  OffsetNumber offnum)
+{
+	return offnum % 8 == 0;
 }
