@@ -113,6 +113,51 @@ foreach my $case (
 	$scanner->query('ROLLBACK');
 }
 
+# CREATE INDEX CONCURRENTLY on another table waits for all older snapshots.  A query
+# has one; the procedure has none while it reads.
+my $concurrently = "SET lock_timeout = '%s'; CREATE INDEX CONCURRENTLY other_%d ON other (i)";
+my $number = 0;
+
+$node->safe_psql('postgres', 'CREATE TABLE other AS SELECT i FROM generate_series(1, 10) i');
+sub begin_call
+{
+	my ($call, $before) = @_;
+
+	$scanner->query("RESET ALL; SET streamstat.max_rate = '64kB'; $before");
+	$scanner->send_query($call);
+	Session::poll($call, sub { locks($scanner) > 0 });
+}
+
+begin_call("SELECT streamstat.table_stats('t')", 'SET streamstat.max_blocking_time = 200');
+$ddl->query(sprintf $concurrently, '10s', ++$number);
+is($ddl->{err}, '', 'CREATE INDEX CONCURRENTLY on another table waits no longer than for some of a call');
+$scanner->answer;
+like($scanner->{err}, qr/ERROR:  55P03: canceling statement because another session waits for the end of this transaction/,
+	'which ends with an error');
+foreach my $before ('SET streamstat.max_blocking_time = -1',
+	'SET streamstat.max_blocking_time = 0; BEGIN; SELECT FROM pg_current_xact_id()')
+{
+	begin_call("SELECT streamstat.table_stats('t')", $before);
+	$ddl->query(sprintf $concurrently, '1s', ++$number);
+	like($ddl->{err}, qr/55P03: canceling statement due to lock timeout/, "$before: it waits");
+	ok($scanner->busy, "$before: the call goes on");
+	$observer->query("SELECT pg_cancel_backend($scanner->{pid})");
+	$scanner->answer;
+	$scanner->query('ROLLBACK');
+}
+begin_call("CALL streamstat.run_database_report(budget => '1GB', max_time => '10 min', max_rate => '64kB')",
+	'SET streamstat.max_blocking_time = -1');
+$ddl->query(sprintf $concurrently, '10s', ++$number);
+is($ddl->{err}, '', 'it does not wait for the procedure');
+ok($scanner->busy, 'which goes on');
+$observer->query("SELECT pg_cancel_backend($scanner->{pid})");
+$scanner->answer;
+like($scanner->{err}, qr/57014/, 'until it is canceled');
+is($scanner->query("CALL streamstat.run_database_report(budget => '64kB'); SELECT ended_by FROM streamstat.database_report_summary()"),
+	'budget', 'and it can be called again');
+$scanner->query('RESET lock_timeout');
+$ddl->query('RESET lock_timeout');
+
 # Calls that do not sleep: there is no rate.
 $node->safe_psql('postgres', 'CREATE TABLE huge AS SELECT 1 AS k; CREATE INDEX huge_btree ON huge (k); CHECKPOINT');
 my $segment = $node->safe_psql('postgres',

@@ -349,17 +349,13 @@ form_summary(FunctionCallInfo fcinfo, const SstReport *report)
  * Making a report
  */
 
-/* End the transaction, with its snapshot and all else that it holds; begin one. */
-static void
-commit_and_begin(void)
-{
-	SPI_commit();
-	EnsurePortalSnapshotExists();
-}
-
 /*
  * Make a report, the session's last one from the beginning on.  An error in the
  * middle leaves in it what was found before.
+ *
+ * "commits" ends the transaction, with all that it holds, after the catalogs were
+ * read and after each relation.  The next one has no snapshot while it reads pages,
+ * so that CREATE INDEX CONCURRENTLY does not wait for it.
  */
 static void
 make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits,
@@ -374,11 +370,11 @@ make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits,
 	schedule = sst_schedule_begin(report);
 	PG_TRY();
 	{
-		while (sst_schedule_next(schedule))
+		do
 		{
 			if (commits)
-				commit_and_begin();
-		}
+				SPI_commit();
+		} while (sst_schedule_next(schedule));
 	}
 	PG_FINALLY();
 	{
@@ -439,8 +435,10 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 	{
 		if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
 			elog(ERROR, "SPI_connect failed");
-		commit_and_begin();
+		SPI_commit();
+		EnsurePortalSnapshotExists();
 		make_report(fcinfo, &limits, true);
+		EnsurePortalSnapshotExists();
 		if (SPI_finish() != SPI_OK_FINISH)
 			elog(ERROR, "SPI_finish failed");
 	}

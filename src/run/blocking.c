@@ -1,13 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * blocking.c
- *	  Whom a call keeps waiting
+ *	  Yielding to sessions that a call keeps waiting
  *
- * An AccessShareLock blocks nobody but those who want an AccessExclusiveLock;
- * but behind these, everybody else waits.  So a call that keeps one of them
- * waiting for too long ends with an error, much as autovacuum does.  (Commands
- * with CONCURRENTLY wait for the end of its transaction, and block nobody
- * meanwhile.)
+ * An AccessShareLock blocks only requests for an AccessExclusiveLock, but behind
+ * such a request everybody else waits.  A transaction with a snapshot blocks
+ * commands with CONCURRENTLY.  So a call that keeps one of these waiting for too
+ * long ends with an error, much as autovacuum does.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -34,62 +33,145 @@
 /* Milliseconds from one look at those who wait to the next */
 #define CHECK_INTERVAL 50.0
 
-/*
- * Does our transaction have an AccessShareLock there, and none that is stronger?
- * Who waits for that waits for more than a diagnostic call.
- */
-static bool
-is_in_the_way(const LOCKTAG *tag)
+/* What somebody waits for because of our transaction */
+typedef enum Blocked
 {
-	return tag->locktag_type == LOCKTAG_RELATION &&
-		sst_lock_held(tag, AccessShareLock) &&
-		!sst_lock_held(tag, RowShareLock);
+	BLOCKED_NOBODY,
+	BLOCKED_LOCK,				/* a lock on a relation */
+	BLOCKED_TRANSACTION			/* the end of the transaction */
+} Blocked;
+
+/* What the longest wait seen is for, and since when */
+typedef struct BlockedSession
+{
+	Blocked		what;
+	Oid			relid;			/* of BLOCKED_LOCK */
+	TimestampTz since;
+} BlockedSession;
+
+/* Is it the virtual transaction of this process or of one of its workers? */
+static bool
+is_our_transaction(const LOCKTAG *tag)
+{
+	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
+	{
+		PGPROC	   *proc = &ProcGlobal->allProcs[i];
+		VirtualTransactionId vxid;
+		LOCKTAG		ours;
+
+		if (proc != MyProc && proc->lockGroupLeader != MyProc)
+			continue;
+		GET_VXID_FROM_PGPROC(vxid, *proc);
+		SET_LOCKTAG_VIRTUALTRANSACTION(ours, vxid);
+		if (memcmp(tag, &ours, sizeof(LOCKTAG)) == 0)
+			return true;
+	}
+
+	return false;
 }
 
 /*
- * The relation for which somebody waits because of a lock of our transaction,
- * and has done so for streamstat.max_blocking_time of the present statement;
- * InvalidOid if there is none.
+ * What does somebody wait for who waits for this lock in this mode, if it is for no
+ * more than a diagnostic call?
+ *
+ * That is an AccessExclusiveLock, where our transaction has an AccessShareLock and
+ * none that is stronger.  It is also the end of our transaction: CREATE INDEX
+ * CONCURRENTLY and its like wait for all transactions with older snapshots, on
+ * whatever relation (WaitForOlderSnapshots() in commands/indexcmds.c).  A
+ * transaction that has written is waited for in any case.
+ */
+static Blocked
+blocked_by_call(const LOCKTAG *tag, LOCKMODE mode)
+{
+	if (tag->locktag_type == LOCKTAG_RELATION)
+	{
+		if (mode == AccessExclusiveLock &&
+			sst_lock_held(tag, AccessShareLock) &&
+			!sst_lock_held(tag, RowShareLock))
+			return BLOCKED_LOCK;
+	}
+	else if (tag->locktag_type == LOCKTAG_VIRTUALTRANSACTION)
+	{
+		if (!TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
+			is_our_transaction(tag))
+			return BLOCKED_TRANSACTION;
+	}
+
+	return BLOCKED_NOBODY;
+}
+
+/*
+ * Find somebody who waits because of our transaction, and has done so for
+ * streamstat.max_blocking_time of the present statement.  False if there is nobody.
  *
  * No lock is taken for that, so that a process may begin or end to wait
  * meanwhile: what is seen of it can be of two waits.  What it waits for is in
  * shared memory, which stays.
  */
-static Oid
-find_blocked(TimestampTz *since)
+static bool
+find_blocked(BlockedSession *session)
 {
 	int64		microseconds = (int64) sst_max_blocking_time * 1000;
 
+	memset(session, 0, sizeof(BlockedSession));
 	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
 	{
 		PGPROC	   *proc = &ProcGlobal->allProcs[i];
 		LOCK	   *lock = *(LOCK *volatile *) &proc->waitLock;
+		LOCKMODE	mode = proc->waitLockMode;
 		LOCKTAG		tag;
 
-		if (lock == NULL || proc->waitLockMode != AccessExclusiveLock)
+		if (lock == NULL)
 			continue;
 
 		tag = lock->tag;
-		*since = (TimestampTz) pg_atomic_read_u64(&proc->waitStart);
-		if (*since != 0 && is_in_the_way(&tag) &&
-			GetCurrentTimestamp() - Max(*since, GetCurrentStatementStartTimestamp()) >= microseconds)
-			return tag.locktag_field2;
+		session->since = (TimestampTz) pg_atomic_read_u64(&proc->waitStart);
+		if (session->since == 0 ||
+			GetCurrentTimestamp() - Max(session->since, GetCurrentStatementStartTimestamp()) < microseconds)
+			continue;
+
+		session->what = blocked_by_call(&tag, mode);
+		if (session->what != BLOCKED_NOBODY)
+		{
+			session->relid = session->what == BLOCKED_LOCK ?
+				tag.locktag_field2 : InvalidOid;
+			return true;
+		}
 	}
 
-	return InvalidOid;
+	return false;
 }
 
 /* Would sst_check_blocking() still find somebody? */
 bool
 sst_is_blocking(void)
 {
-	TimestampTz since;
+	BlockedSession session;
 
-	return OidIsValid(find_blocked(&since));
+	return find_blocked(&session);
+}
+
+static void
+yield_to(const BlockedSession *session)
+{
+	if (session->what == BLOCKED_LOCK)
+		ereport(ERROR,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("canceling statement because another session waits for a lock on relation \"%s\"",
+						get_rel_name(session->relid)),
+				 errhint("\"%s\" sets how long it may wait.",
+						 "streamstat.max_blocking_time")));
+
+	ereport(ERROR,
+			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+			 errmsg("canceling statement because another session waits for the end of this transaction"),
+			 errdetail("CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY wait for all transactions with older snapshots."),
+			 errhint("\"%s\" sets how long it may wait.  CALL streamstat.run_database_report() holds no snapshot while it reads.",
+					 "streamstat.max_blocking_time")));
 }
 
 /*
- * Raise an error if a lock of our transaction has kept somebody waiting for
+ * Raise an error if our transaction has kept somebody waiting for
  * streamstat.max_blocking_time, and still does at the next look.  That this is
  * called often costs little.
  *
@@ -99,12 +181,10 @@ void
 sst_check_blocking(void)
 {
 	static instr_time checked;
-	static Oid	seen = InvalidOid;
-	static TimestampTz seen_since;
+	static BlockedSession seen;
 	instr_time	now;
 	instr_time	elapsed;
-	TimestampTz since = 0;
-	Oid			relid;
+	BlockedSession found;
 
 	if (sst_max_blocking_time < 0 || IsParallelWorker())
 		return;
@@ -116,14 +196,8 @@ sst_check_blocking(void)
 		return;
 	checked = now;
 
-	relid = find_blocked(&since);
-	if (OidIsValid(relid) && relid == seen && since == seen_since)
-		ereport(ERROR,
-				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("canceling statement because another session waits for a lock on relation \"%s\"",
-						get_rel_name(relid)),
-				 errhint("\"%s\" sets how long it may wait.",
-						 "streamstat.max_blocking_time")));
-	seen = relid;
-	seen_since = since;
+	if (find_blocked(&found) && found.what == seen.what &&
+		found.relid == seen.relid && found.since == seen.since)
+		yield_to(&found);
+	seen = found;
 }

@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "utils/snapmgr.h"
 
 #include "run/parallel.h"
 #include "run/progress.h"
@@ -91,6 +92,18 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 }
 
 /*
+ * Begin a scan.  Pages are read without a snapshot: that of the catalogs is let
+ * go, so that a transaction without another one holds back no VACUUM, and no
+ * command with CONCURRENTLY waits for it.
+ */
+static void
+begin_scan(const SstScanPlan *plan, bool last)
+{
+	InvalidateCatalogSnapshot();
+	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), last);
+}
+
+/*
  * Carry out a plan for an open relation, in this process alone.  The set of
  * blocks, which can be NULL, is that of which the plan speaks.
  */
@@ -98,7 +111,7 @@ void
 sst_scan_alone(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 			   const SstScanSinks *sinks, SstScanResult *result)
 {
-	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), true);
+	begin_scan(plan, true);
 	scan_part(plan, rel, NULL, set, sinks, result);
 }
 
@@ -115,7 +128,7 @@ sst_scan_with_visitor(const SstScanPlan *plan, Relation rel,
 	.sinks = {.limits = limits}, .result = result};
 	SstRangeSource range;
 
-	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), false);
+	begin_scan(plan, false);
 	scan.source = sst_range_source_init(&range, NULL, plan->first, plan->end);
 	sst_result_init(result, plan);
 	scan_source(&scan);
@@ -184,7 +197,7 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 		.rel = rel, .result = result
 	};
 
-	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), true);
+	begin_scan(plan, true);
 	if (plan->sample_pages == 0 && sst_max_rate == 0)
 		scan.nworkers = sst_parallel_workers(rel, plan->forknum,
 											 sst_plan_nblocks(plan),
