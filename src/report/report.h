@@ -55,6 +55,7 @@ struct SstReportEntry
 	bool		fileless;		/* there is no file: find out why */
 
 	bool		settled;		/* no more is to be read of it */
+	bool		gain_settled;	/* ... for what a rebuild gives back */
 	SstMeasured measured;
 
 	/*

@@ -4,10 +4,10 @@
  *	  Which relation of a report to read next, and how many blocks of it
  *
  * First a small sample is read of every relation, the largest first, so that there
- * is a number for each.  Then a larger one is read of those whose free or dead
- * space is not known to the margin.  Its size follows from the spread that the
- * first one showed.  Then what is left of the limits goes where it is least known
- * how many bytes a rebuild gives back.  A relation that another session has locked
+ * is a number for each.  What is left of the limits goes, step by step, where a
+ * larger sample makes most bytes certain for the blocks that it takes.  Bytes are
+ * uncertain where free or dead space is not known to the margin, and where it is
+ * not known what a rebuild gives back.  A relation that another session has locked
  * is tried once more at the end.  Blocks for these are held back until then.
  *
  * A table is read before its indexes, as their estimates need what is known of its
@@ -24,6 +24,7 @@
 
 #include <math.h>
 
+#include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -39,24 +40,32 @@
 /* A relation of up to so many first samples is read as a whole. */
 #define WHOLE_SAMPLES 2
 
-/* Growth when nothing is known of the spread, and in the last pass */
+/*
+ * A sample grows by this factor at most, as the spread that a small one shows is
+ * not sure itself.
+ */
 #define GROWTH 4
 
-/* Samples of a relation for the margin, at most */
-#define MAX_ROUNDS 4
-
 /* An interval narrower than this part of the database's bytes is left alone. */
-#define NARROW 0.001
+#define NARROW 0.0005
 
 /* One after the other */
 typedef enum SchedulePass
 {
 	PASS_FIRST_SAMPLES,
-	PASS_MARGIN,				/* what is not known to the margin */
-	PASS_GAIN,					/* where reclaimable bytes are least known */
+	PASS_LARGER_SAMPLES,		/* where bytes are uncertain */
 	PASS_LOCKED,				/* what was locked before */
 	PASS_DONE
 } SchedulePass;
+
+/* A relation of which more blocks would tell more */
+typedef struct Candidate
+{
+	SstReportEntry *entry;
+	double		growth;			/* of its sample */
+	double		gain_width;		/* bytes, if it is a candidate for that */
+	double		priority;
+} Candidate;
 
 struct SstSchedule
 {
@@ -65,12 +74,15 @@ struct SstSchedule
 	SstReportReader reader;
 	SstReportEntry **order;		/* the largest first */
 	uint64		first_blocks;	/* of a first sample */
-	double		narrow;			/* in the pass for gains: bytes */
+	double		narrow;			/* bytes that an interval may be wide */
 
 	/* The pass, and the entry whose turn it is */
 	SchedulePass pass;
 	int			next;
-	int			nsamples;		/* of this entry, in this pass */
+
+	/* Of larger samples; the first in the queue has the highest priority. */
+	Candidate  *candidates;
+	binaryheap *queue;
 };
 
 /* There are to be so many blocks in a first sample. */
@@ -92,7 +104,7 @@ take_as_empty(SstReportEntry *entry)
 	entry->settled = true;
 }
 
-/* Read the first sample of a relation; false if the limits do not allow it. */
+/* Read the first sample of a relation, if the limits allow it. */
 static bool
 read_first_sample(SstSchedule *schedule, SstReportEntry *entry)
 {
@@ -154,20 +166,6 @@ next_first_sample(SstSchedule *schedule)
 	return false;
 }
 
-/* Take a larger sample, as far as the limits allow; false if they do not. */
-static bool
-enlarge(SstSchedule *schedule, SstReportEntry *entry, double factor)
-{
-	uint64		wanted = sst_larger_sample(entry->estimate.nblocks,
-										   entry->estimate.nread, factor);
-	uint64		nblocks = sst_reader_allowed(&schedule->reader, wanted);
-
-	if (nblocks < wanted && nblocks < entry->estimate.nread * SST_MIN_GROWTH)
-		return false;
-	sst_reader_read(&schedule->reader, entry, nblocks);
-	return true;
-}
-
 /*
  * More has been read of an index's table since the index was, and that can tell
  * better how many of the index's entries are needed.
@@ -180,44 +178,6 @@ is_stale(const SstReportEntry *entry, double margin)
 		sst_margin(&entry->estimate.kept_percent) > margin;
 }
 
-/* Read what the margin asks for of an entry; false if it is nothing more. */
-static bool
-read_for_margin(SstSchedule *schedule, SstReportEntry *entry)
-{
-	double		margin = schedule->report->limits.margin;
-	uint64		nread = entry->estimate.nread;
-	double		half;
-
-	if (entry->settled)
-	{
-		if (!is_stale(entry, margin) || schedule->nsamples++ > 0 ||
-			sst_reader_allowed(&schedule->reader, nread) < nread)
-			return false;
-		sst_reader_read(&schedule->reader, entry, nread);
-		return true;
-	}
-
-	half = Max(sst_margin(&entry->estimate.free_percent),
-			   sst_margin(&entry->estimate.dead_percent));
-	if (half <= margin || schedule->nsamples++ >= MAX_ROUNDS)
-		return false;
-
-	return enlarge(schedule, entry, sst_sample_growth(half, margin, GROWTH));
-}
-
-static bool
-next_for_margin(SstSchedule *schedule)
-{
-	while (schedule->next < schedule->report->relations.n)
-	{
-		if (read_for_margin(schedule, schedule->order[schedule->next]))
-			return true;
-		schedule->next++;
-		schedule->nsamples = 0;
-	}
-	return false;
-}
-
 /*
  * By how many bytes the ends of the interval of reclaimable bytes differ.  What
  * does not become smaller gives none back.
@@ -228,43 +188,140 @@ gain_width(const SstReportEntry *entry)
 	const SstEstimate *rebuilt = &entry->estimate.rebuilt_blocks;
 	double		nblocks = entry->estimate.nblocks;
 
-	if (entry->settled || isnan(rebuilt->value))
+	if (isnan(rebuilt->value))
 		return 0;
 
 	return (Min(rebuilt->high, nblocks) - Min(rebuilt->low, nblocks)) * BLCKSZ;
 }
 
+/*
+ * Would more blocks of a relation tell more?  Then set by which factor its sample
+ * should grow, and the priority: the variance that it takes from the sum of all
+ * estimates, for each block.
+ */
 static bool
-next_for_gain(SstSchedule *schedule)
+is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
+			 Candidate *candidate)
 {
-	for (;;)
+	const SstBloatEstimate *estimate = &entry->estimate;
+	double		margin = schedule->report->limits.margin;
+	double		bytes = (double) estimate->nblocks * BLCKSZ;
+	double		half = Max(sst_margin(&estimate->free_percent),
+						   sst_margin(&estimate->dead_percent));
+	double		width = 0;
+
+	candidate->entry = entry;
+	candidate->growth = 1;
+	candidate->gain_width = 0;
+	if (is_stale(entry, margin))
+		width = bytes * 2 * Min(sst_margin(&estimate->kept_percent), 50) / 100;
+	else if (!entry->settled)
 	{
-		SstReportEntry *widest = NULL;
-		double		width = schedule->narrow;
+		if (half > margin)
+		{
+			width = bytes * 2 * Min(half, 50) / 100;
+			candidate->growth = Min(sst_sample_growth(half, margin, GROWTH),
+									GROWTH);
+		}
+		if (!entry->gain_settled && gain_width(entry) > schedule->narrow)
+		{
+			candidate->gain_width = gain_width(entry);
+			candidate->growth = GROWTH;
+			width = Max(width, candidate->gain_width);
+		}
+	}
+	candidate->priority = width * width /
+		(Max(estimate->nread, 1) * candidate->growth);
+
+	return width > 0;
+}
+
+static int
+compare_candidates(Datum a, Datum b, void *arg)
+{
+	double		left = ((const Candidate *) DatumGetPointer(a))->priority;
+	double		right = ((const Candidate *) DatumGetPointer(b))->priority;
+
+	return (left > right) - (left < right);
+}
+
+/* Queue all candidates; false if there is none. */
+static bool
+fill_queue(SstSchedule *schedule)
+{
+	int			n = schedule->report->relations.n;
+
+	if (schedule->queue == NULL)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(schedule->context);
+
+		schedule->candidates =
+			palloc_extended(sizeof(Candidate) * (n + 1), MCXT_ALLOC_HUGE);
+		schedule->queue = binaryheap_allocate(n + 1, compare_candidates, NULL);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	binaryheap_reset(schedule->queue);
+	for (int i = 0; i < n; i++)
+	{
+		if (is_candidate(schedule, schedule->order[i], &schedule->candidates[i]))
+			binaryheap_add_unordered(schedule->queue,
+									 PointerGetDatum(&schedule->candidates[i]));
+	}
+	binaryheap_build(schedule->queue);
+
+	return !binaryheap_empty(schedule->queue);
+}
+
+/*
+ * Read a larger sample of a candidate, and queue it again if that was not enough;
+ * false if the limits do not allow it.
+ */
+static bool
+read_candidate(SstSchedule *schedule, Candidate *candidate)
+{
+	SstReportEntry *entry = candidate->entry;
+	double		before = candidate->gain_width;
+	bool		stale = is_stale(entry, schedule->report->limits.margin);
+	uint64		nread = entry->estimate.nread;
+	uint64		wanted = stale ? nread :
+		sst_larger_sample(entry->estimate.nblocks, nread, candidate->growth);
+	uint64		nblocks = sst_reader_allowed(&schedule->reader, wanted);
+
+	if (nblocks < wanted && (stale || nblocks < nread * SST_MIN_GROWTH))
+	{
+		entry->settled = true;
+		if (stale)
+			entry->table_nread = entry->table->estimate.nread;
+		return false;
+	}
+	sst_reader_read(&schedule->reader, entry, nblocks);
+
+	/* What is uncertain is the model, if more blocks do not help. */
+	if (before > 0 && gain_width(entry) > 0.9 * before)
+		entry->gain_settled = true;
+	if (is_candidate(schedule, entry, candidate))
+		binaryheap_add(schedule->queue, PointerGetDatum(candidate));
+
+	return true;
+}
+
+/*
+ * The next larger sample.  A queue that is empty is filled once more: what was read
+ * of a table can make its indexes candidates.
+ */
+static bool
+next_larger_sample(SstSchedule *schedule)
+{
+	while (schedule->queue != NULL && !binaryheap_empty(schedule->queue))
+	{
+		Datum		first = binaryheap_remove_first(schedule->queue);
 
 		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < schedule->report->relations.n; i++)
-		{
-			double		gain = gain_width(schedule->order[i]);
-
-			if (gain > width)
-			{
-				widest = schedule->order[i];
-				width = gain;
-			}
-		}
-		if (widest == NULL)
-			return false;
-
-		if (enlarge(schedule, widest, GROWTH))
-		{
-			/* What is uncertain is the model, if more blocks do not help. */
-			if (gain_width(widest) > 0.9 * width)
-				widest->settled = true;
+		if (read_candidate(schedule, (Candidate *) DatumGetPointer(first)))
 			return true;
-		}
-		widest->settled = true;
 	}
+
+	return fill_queue(schedule) && next_larger_sample(schedule);
 }
 
 /* Once more, those that were locked by others */
@@ -394,13 +451,11 @@ begin_pass(SstSchedule *schedule, SchedulePass pass)
 
 	schedule->pass = pass;
 	schedule->next = 0;
-	schedule->nsamples = 0;
-	if (pass == PASS_MARGIN)
-		sst_progress_phase(SST_PHASE_MEASURING);
-	else if (pass == PASS_LOCKED)
+	if (pass == PASS_LOCKED)
 		sst_progress_phase(SST_PHASE_FINISHING);
-	else if (pass == PASS_GAIN)
+	else if (pass == PASS_LARGER_SAMPLES)
 	{
+		sst_progress_phase(SST_PHASE_MEASURING);
 		schedule->narrow = 0;
 		for (int i = 0; i < report->relations.n; i++)
 			schedule->narrow += (double) report->entries[i].estimate.nblocks *
@@ -418,8 +473,7 @@ sst_schedule_next(SstSchedule *schedule)
 {
 	static bool (*const next[]) (SstSchedule *schedule) = {
 		[PASS_FIRST_SAMPLES] = next_first_sample,
-		[PASS_MARGIN] = next_for_margin,
-		[PASS_GAIN] = next_for_gain,
+		[PASS_LARGER_SAMPLES] = next_larger_sample,
 		[PASS_LOCKED] = next_locked
 	};
 	SstReport  *report = schedule->report;
