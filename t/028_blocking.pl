@@ -34,12 +34,14 @@ my $ddl = Session->new($node);
 my $observer = Session->new($node);
 my $refused = qr/ERROR:  55P03: canceling statement because another session waits for a lock on relation "%s"/;
 
+# How many tables and indexes has a session locked?  A row type, which the parser locks
+# for a moment, is none.
 sub locks
 {
 	my ($session) = @_;
 
 	return $observer->query(
-		"SELECT count(*) FROM pg_locks WHERE pid = $session->{pid} AND mode = 'AccessShareLock' AND relation >= 16384"
+		"SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE l.pid = $session->{pid} AND mode = 'AccessShareLock' AND c.oid >= 16384 AND c.relkind IN ('r', 'i')"
 	);
 }
 
