@@ -23,7 +23,9 @@ OBJS = \
 	src/api/bloat.o \
 	src/api/brin.o \
 	src/api/btree.o \
+	src/api/cache.o \
 	src/api/database_report.o \
+	src/api/relation_columns.o \
 	src/api/gin.o \
 	src/api/gist.o \
 	src/api/hash.o \
@@ -88,7 +90,9 @@ OBJS = \
 	src/stats/sample_statistics.o \
 	src/stats/sizing.o \
 	src/stats/variance.o \
+	src/stream/buffer_pool.o \
 	src/stream/buffered.o \
+	src/stream/page_cache.o \
 	src/stream/bundled_read_stream.o \
 	src/stream/checksum.o \
 	src/stream/direct_page_check.o \

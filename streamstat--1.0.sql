@@ -1130,6 +1130,78 @@ COMMENT ON FUNCTION pg_relpages(regclass) IS
 'Number of pages of a relation''s main fork.
 Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
 
+--
+-- What is cached
+--
+
+CREATE TYPE @extschema@.cache_summary_row AS (
+	relid oid,
+	schema_name text,
+	relation_name text,
+	parent_name text,
+	kind text,
+	fork text,
+	bytes bigint,
+	buffered_bytes bigint,
+	dirty_bytes bigint,
+	pinned_bytes bigint,
+	page_cache_bytes bigint,
+	buffered_percent float8,
+	page_cache_percent float8,
+	usage_count float8);
+COMMENT ON TYPE cache_summary_row IS 'row of cache_summary';
+COMMENT ON COLUMN cache_summary_row.relid IS 'OID of the relation';
+COMMENT ON COLUMN cache_summary_row.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN cache_summary_row.relation_name IS 'name of the relation';
+COMMENT ON COLUMN cache_summary_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN cache_summary_row.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN cache_summary_row.fork IS 'main, fsm (free space map), vm (visibility map) or init';
+COMMENT ON COLUMN cache_summary_row.bytes IS 'size of the fork, in bytes';
+COMMENT ON COLUMN cache_summary_row.buffered_bytes IS 'bytes in shared buffers; null for temporary relations';
+COMMENT ON COLUMN cache_summary_row.dirty_bytes IS 'of these, bytes that are not yet written; null for temporary relations';
+COMMENT ON COLUMN cache_summary_row.pinned_bytes IS 'of these, bytes in buffers that are pinned; null for temporary relations';
+COMMENT ON COLUMN cache_summary_row.page_cache_bytes IS 'bytes of the files in the page cache of the kernel; null where it does not tell';
+COMMENT ON COLUMN cache_summary_row.buffered_percent IS 'buffered_bytes in percent of bytes';
+COMMENT ON COLUMN cache_summary_row.page_cache_percent IS 'page_cache_bytes in percent of bytes';
+COMMENT ON COLUMN cache_summary_row.usage_count IS 'mean usage count of the buffers, 0 to 5; null if there are none';
+
+CREATE FUNCTION cache_summary()
+RETURNS SETOF @extschema@.cache_summary_row
+AS 'MODULE_PATHNAME', 'sst_cache_summary'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
+
+COMMENT ON FUNCTION cache_summary() IS
+'what shared buffers and the page cache have of each relation and fork of the database, in bytes. Takes no lock on a relation. For members of pg_monitor.';
+
+CREATE TYPE @extschema@.cache_map_row AS (
+	relid oid,
+	schema_name text,
+	relation_name text,
+	parent_name text,
+	kind text,
+	fork text,
+	first_block bigint,
+	last_block bigint,
+	usage_count float8);
+COMMENT ON TYPE cache_map_row IS 'row of cache_map';
+COMMENT ON COLUMN cache_map_row.relid IS 'OID of the relation';
+COMMENT ON COLUMN cache_map_row.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN cache_map_row.relation_name IS 'name of the relation';
+COMMENT ON COLUMN cache_map_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN cache_map_row.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN cache_map_row.fork IS 'main, fsm (free space map), vm (visibility map) or init';
+COMMENT ON COLUMN cache_map_row.first_block IS 'first block of the range';
+COMMENT ON COLUMN cache_map_row.last_block IS 'last block of the range';
+COMMENT ON COLUMN cache_map_row.usage_count IS 'usage count of the buffers, 0 to 5, the same in all of the range';
+
+CREATE FUNCTION cache_map()
+RETURNS SETOF @extschema@.cache_map_row
+AS 'MODULE_PATHNAME', 'sst_cache_map'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10000;
+
+COMMENT ON FUNCTION cache_map() IS
+'ranges of adjacent blocks of the database''s relations that are in shared buffers with the same usage count. Takes no lock on a relation. For members of pg_monitor.';
+
 CREATE FUNCTION pg_prewarm(
 	regclass,
 	mode text DEFAULT 'buffer',
@@ -1179,7 +1251,9 @@ REVOKE EXECUTE ON FUNCTION
 	pgstathashindex(regclass),
 	pgstatginindex(regclass),
 	pg_relpages(text),
-	pg_relpages(regclass)
+	pg_relpages(regclass),
+	cache_summary(),
+	cache_map()
 	FROM PUBLIC;
 REVOKE EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) FROM PUBLIC;
 
@@ -1215,5 +1289,8 @@ GRANT EXECUTE ON FUNCTION
 	pg_relpages(regclass)
 	TO pg_stat_scan_tables;
 GRANT EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) TO pg_stat_scan_tables;
+
+-- Whoever may use pg_buffercache may see what is cached.
+GRANT EXECUTE ON FUNCTION cache_summary(), cache_map() TO pg_monitor;
 
 GRANT SELECT ON @extschema@.report_metrics, @extschema@.report_advice TO pg_stat_scan_tables;

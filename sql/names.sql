@@ -22,11 +22,11 @@ FROM (VALUES
 		'relation'),
 	(1, 'text',
 		'schema_name relation_name parent_name kind access_method statistic function phase
-		stream io_method metric'),
+		stream io_method metric fork'),
 	(1, 'timestamp with time zone',
 		'last_vacuum started'),
 	(2, 'bigint',
-		'bytes'),
+		'bytes buffered_bytes dirty_bytes pinned_bytes page_cache_bytes'),
 	(3, 'bigint',
 		'pages leaf_pages internal_pages inner_pages nulls_pages empty_pages deleted_pages
 		bucket_pages overflow_pages bitmap_pages unused_pages entry_internal_pages
@@ -49,7 +49,7 @@ FROM (VALUES
 		reclaimable_bytes_high'),
 	(5, 'double precision',
 		'free_percent free_percent_low free_percent_high dead_percent dead_percent_low
-		dead_percent_high buffered_percent reclaimable_percent avg_leaf_density
+		dead_percent_high buffered_percent page_cache_percent usage_count reclaimable_percent avg_leaf_density
 		avg_inner_density avg_density entry_leaf_density posting_leaf_density
 		leaf_fragmentation'),
 	(6, 'bigint',

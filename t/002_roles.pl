@@ -76,7 +76,9 @@ foreach my $function (grep { $_->{who} ne 'PUBLIC' } all_functions())
 		  ? "CALL streamstat.$call; SELECT ended_by FROM streamstat.database_report_summary()"
 		  : "SELECT count(*) >= 0 FROM streamstat.$call";
 
-		foreach my $role ('nobody_special', 'reader', 'owner')
+		my @allowed = $function->{who} eq 'pg_monitor' ? ('monitor') : ('scanner', 'monitor');
+
+		foreach my $role ('nobody_special', 'reader', 'owner', @allowed == 1 ? 'scanner' : ())
 		{
 			is( said_as($role, $query),
 				'42501: permission denied for ' . ($function->{procedure} ? 'procedure' : 'function') . " $name",
@@ -84,7 +86,7 @@ foreach my $function (grep { $_->{who} ne 'PUBLIC' } all_functions())
 		}
 
 		# no right to the table is needed
-		foreach my $role ('scanner', 'monitor')
+		foreach my $role (@allowed)
 		{
 			is(said_as($role, $query), $function->{procedure} ? 'budget' : 't', "$call: allowed to $role");
 		}

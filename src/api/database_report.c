@@ -15,19 +15,18 @@
 #include <math.h>
 
 #include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "tcop/pquery.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "api/advice.h"
 #include "api/arguments.h"
+#include "api/relation_columns.h"
 #include "api/row.h"
 #include "report/schedule.h"
 #include "run/call.h"
@@ -120,22 +119,6 @@ reclaimable_bytes(const SstReport *report, int i)
 }
 
 static const char *
-kind_name(const SstRelation *relation)
-{
-	switch (relation->relkind)
-	{
-		case RELKIND_INDEX:
-			return "index";
-		case RELKIND_TOASTVALUE:
-			return "toast table";
-		case RELKIND_MATVIEW:
-			return "materialized view";
-		default:
-			return relation->partition ? "partition" : "table";
-	}
-}
-
-static const char *
 measured_name(SstMeasured measured)
 {
 	switch (measured)
@@ -178,13 +161,7 @@ put_row(SstRow *row, const SstReport *report, int i)
 	const SstReportEntry *entry = &report->entries[i];
 	SstEstimate reclaimable = reclaimable_bytes(report, i);
 
-	sst_put_oid(row, "relid", relation->relid);
-	sst_put_text(row, "schema_name", relation->schema);
-	sst_put_text(row, "relation_name", relation->name);
-	sst_put_text(row, "parent_name", relation->parent_name == NULL ? NULL :
-				 quote_qualified_identifier(relation->parent_schema,
-											relation->parent_name));
-	sst_put_text(row, "kind", kind_name(relation));
+	sst_put_relation(row, relation);
 	sst_put_text(row, "access_method", OidIsValid(relation->amoid) ?
 				 get_am_name(relation->amoid) : NULL);
 	sst_put_timestamptz(row, "last_vacuum", relation->last_vacuum);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * buffer_tag.h
- *	  Tags of shared buffers, with the newest server's functions
+ *	  Tags and states of shared buffers, by server version
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,6 +16,8 @@
 #include "storage/buf_internals.h"
 #include "utils/rel.h"
 
+#include "compat/catalog.h"
+
 /* Before 16 there are macros instead. */
 #if PG_VERSION_NUM < 160000
 static inline bool
@@ -24,6 +26,40 @@ BufferTagsEqual(const BufferTag *tag1, const BufferTag *tag2)
 	return BUFFERTAGS_EQUAL(*tag1, *tag2);
 }
 #endif
+
+/* The state of a buffer: flags, usage count and pins in one word */
+#if PG_VERSION_NUM >= 190000
+typedef uint64 SstBufferState;
+#define sst_read_buffer_state(desc) pg_atomic_read_u64(&(desc)->state)
+#else
+typedef uint32 SstBufferState;
+#define sst_read_buffer_state(desc) pg_atomic_read_u32(&(desc)->state)
+#endif
+
+/* Where the files are that a buffer's block belongs to */
+static inline void
+sst_tag_files(const BufferTag *tag, SstFiles *files)
+{
+#if PG_VERSION_NUM >= 160000
+	files->tablespace = tag->spcOid;
+	files->database = tag->dbOid;
+	files->number = BufTagGetRelNumber(tag);
+#else
+	files->tablespace = tag->rnode.spcNode;
+	files->database = tag->rnode.dbNode;
+	files->number = tag->rnode.relNode;
+#endif
+}
+
+static inline ForkNumber
+sst_tag_fork(const BufferTag *tag)
+{
+#if PG_VERSION_NUM >= 160000
+	return BufTagGetForkNum(tag);
+#else
+	return tag->forkNum;
+#endif
+}
 
 /* The tag of a buffer that holds the block */
 static inline BufferTag

@@ -45,17 +45,13 @@ file_owner(const FormData_pg_class *relation)
 }
 
 /*
- * Find the path of the first segment file of a relation's main fork, from its row
- * in pg_class.  The relation is neither opened nor locked.  False if it has no
- * file.
+ * Find where a relation's files are, from its row in pg_class.  The relation is
+ * neither opened nor locked.  False if it has no file.
  */
 bool
-sst_catalog_path(const FormData_pg_class *relation, char *path, size_t size)
+sst_catalog_files(const FormData_pg_class *relation, SstFiles *files)
 {
-	Oid			spcoid = relation->reltablespace;
-	Oid			dboid = MyDatabaseId;
 	Oid			filenode = relation->relfilenode;
-	int			owner = file_owner(relation);
 
 	if (!OidIsValid(filenode))
 #if PG_VERSION_NUM >= 160000
@@ -65,28 +61,31 @@ sst_catalog_path(const FormData_pg_class *relation, char *path, size_t size)
 		filenode = RelationMapOidToFilenode(relation->oid,
 											relation->relisshared);
 #endif
-	if (!OidIsValid(filenode))
-		return false;
+	files->tablespace = OidIsValid(relation->reltablespace) ?
+		relation->reltablespace : MyDatabaseTableSpace;
+	files->database = files->tablespace == GLOBALTABLESPACE_OID ?
+		InvalidOid : MyDatabaseId;
+	files->number = filenode;
+	files->owner = file_owner(relation);
 
-	if (!OidIsValid(spcoid))
-		spcoid = MyDatabaseTableSpace;
-	if (spcoid == GLOBALTABLESPACE_OID)
-		dboid = InvalidOid;
+	return OidIsValid(filenode);
+}
 
-	{
+/* The path of the first segment file of a fork */
+void
+sst_files_path(const SstFiles *files, ForkNumber forknum, char *path,
+			   size_t size)
+{
 #if PG_VERSION_NUM >= 180000
-		RelPathStr	first = GetRelationPath(dboid, spcoid, filenode, owner,
-											MAIN_FORKNUM);
+	RelPathStr	first = GetRelationPath(files->database, files->tablespace,
+										files->number, files->owner, forknum);
 
-		strlcpy(path, first.str, size);
+	strlcpy(path, first.str, size);
 #else
-		char	   *first = GetRelationPath(dboid, spcoid, filenode, owner,
-											MAIN_FORKNUM);
+	char	   *first = GetRelationPath(files->database, files->tablespace,
+										files->number, files->owner, forknum);
 
-		strlcpy(path, first, size);
-		pfree(first);
+	strlcpy(path, first, size);
+	pfree(first);
 #endif
-	}
-
-	return true;
 }

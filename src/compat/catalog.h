@@ -14,13 +14,25 @@
 #define SST_CATALOG_H
 
 #include "catalog/pg_class.h"
+#include "common/relpath.h"
 
 /* The server has REPACK (19). */
 #if PG_VERSION_NUM >= 190000
 #define SST_HAVE_REPACK 1
 #endif
 
-extern bool sst_catalog_path(const FormData_pg_class *relation, char *path,
-							 size_t size);
+/* Where the files of a relation are; as numbers, whatever the server calls them */
+typedef struct SstFiles
+{
+	Oid			tablespace;
+	Oid			database;		/* InvalidOid for a shared relation */
+	Oid			number;
+	int			owner;			/* of a temporary relation, its session */
+} SstFiles;
+
+extern bool sst_catalog_files(const FormData_pg_class *relation,
+							  SstFiles *files);
+extern void sst_files_path(const SstFiles *files, ForkNumber forknum,
+						   char *path, size_t size);
 
 #endif							/* SST_CATALOG_H */

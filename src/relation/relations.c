@@ -91,18 +91,14 @@ has_pages_to_report(char relkind)
 		relkind == RELKIND_TOASTVALUE || relkind == RELKIND_INDEX;
 }
 
-/*
- * Return the bytes of a relation's main fork, as the file system has them, or -1
- * if there is no file.
- */
-static int64
-file_bytes(const FormData_pg_class *relation)
+/* Return the bytes of a fork, as the file system has them, or -1 if it has no file. */
+int64
+sst_fork_bytes(const SstFiles *files, ForkNumber forknum)
 {
 	char		path[MAXPGPATH];
 	int64		bytes = 0;
 
-	if (!sst_catalog_path(relation, path, sizeof(path)))
-		return -1;
+	sst_files_path(files, forknum, path, sizeof(path));
 
 	/* Every segment but the last one has the full length. */
 	for (int segno = 0;; segno++)
@@ -141,7 +137,8 @@ describe(SstRelation *relation, const FormData_pg_class *form,
 	relation->replident = form->relreplident;
 	relation->valid = relation->ready = true;
 	relation->toastrelid = form->reltoastrelid;
-	relation->bytes = file_bytes(form);
+	relation->bytes = sst_catalog_files(form, &relation->files) ?
+		sst_fork_bytes(&relation->files, MAIN_FORKNUM) : -1;
 }
 
 /* Show the fixed part of each row of a catalog to a function. */

@@ -15,6 +15,7 @@
 
 #include "datatype/timestamp.h"
 
+#include "compat/catalog.h"
 #include "relation/target.h"
 
 /* A relation, from the catalogs and the file system */
@@ -50,6 +51,7 @@ typedef struct SstRelation
 	const char *parent_name;
 	Oid			toastrelid;
 
+	SstFiles	files;			/* valid if it has any */
 	int64		bytes;			/* of the main fork, or -1 if it has no file */
 	TimestampTz last_vacuum;	/* of an index, its table's; 0 if not known */
 } SstRelation;
@@ -60,6 +62,7 @@ typedef struct SstRelations
 	SstRelation *relation;		/* by OID */
 } SstRelations;
 
+extern int64 sst_fork_bytes(const SstFiles *files, ForkNumber forknum);
 extern void sst_list_relations(SstRelations *list);
 extern SstTargetState sst_listed_state(const SstRelation *relation);
 extern SstRelation *sst_find_relation(const SstRelations *list, Oid relid);

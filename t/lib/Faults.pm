@@ -13,8 +13,8 @@ use PostgreSQL::Test::Utils;
 
 # As in faults.c
 my @fields = qw(ino from to reads error most uncached opens setups submits
-  nsubmits waits nwaits hits spared);
-my $format = 'Q3 L12';
+  nsubmits waits nwaits hits spared no_cachestat);
+my $format = 'Q3 L13';
 my %kinds = (error => 1, end => 2, short => 3, interrupted => 4);
 
 # Build the library for the machine, with the compiler that the server was built

@@ -23,8 +23,8 @@ my $any = "table sequence $indexes";
 # - The arguments for the caller: their names and types.
 #   Only what says which relation has no default.
 # - The kinds of relations it takes.  A tree is a partitioned table or its index.
-#   Without a relation it is about the database, the last report, the sessions, or
-#   the session's last call.
+#   Without a relation it is about the database, the last report, the cache, the
+#   sessions, or the session's last call.
 # - Whether a large relation is worth parallel workers to it.
 # - Arguments to try.  A kind in braces stands for a relation of that kind,
 #   {kind:text} for its name as text.
@@ -62,6 +62,8 @@ my @own = (
 		'database', 0, "budget => '2MB', max_time => '2 s'" ],
 	[ 'last_database_report', '', 'report', 0, '' ],
 	[ 'database_report_summary', '', 'report', 0, '' ],
+	[ 'cache_summary', '', 'cache', 0, '' ],
+	[ 'cache_map', '', 'cache', 0, '' ],
 	[ 'stat_get_progress', '', 'sessions', 0, '' ],
 	[ 'stream_stats', '', 'call', 0, '' ]);
 
@@ -82,6 +84,9 @@ my @drop_ins = (
 # May be called by everybody, for it asks for the table's own rights or reads
 # nothing; the others by members of pg_stat_scan_tables.
 my %for_everybody = map { $_ => 1 } qw(pg_prewarm stat_get_progress stream_stats);
+
+# As pg_buffercache's: not by those who may only read tables
+my %for_monitors = map { $_ => 1 } qw(cache_summary cache_map);
 
 my %procedures = (run_database_report => 1);
 
@@ -110,10 +115,10 @@ foreach my $list ([ 'own', @own ], [ 'contrib', @drop_ins ])
 			takes => \%takes,
 			# the first argument says which relation
 			relation => $arguments =~ /^(?:\S+ )?regclass\b/ ? 'regclass' : $arguments =~ /^relname text/ ? 'text' : '',
-			scans => !($takes{report} || $takes{sessions} || $takes{call}) || 0,
+			scans => !($takes{report} || $takes{cache} || $takes{sessions} || $takes{call}) || 0,
 			workers => $workers,
 			whose => $whose,
-			who => $for_everybody{$name} ? 'PUBLIC' : 'pg_stat_scan_tables',
+			who => $for_everybody{$name} ? 'PUBLIC' : $for_monitors{$name} ? 'pg_monitor' : 'pg_stat_scan_tables',
 			procedure => $procedures{$name} // 0,
 			calls => \@calls
 		  };

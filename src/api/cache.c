@@ -1,0 +1,200 @@
+/*-------------------------------------------------------------------------
+ *
+ * cache.c
+ *	  cache_summary and cache_map: what of the database's relations is cached
+ *
+ * No relation is opened or locked: files and buffers are found by the numbers that
+ * the catalogs have for them.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/cache.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "api/relation_columns.h"
+#include "api/row.h"
+#include "relation/relations.h"
+#include "stream/buffer_pool.h"
+#include "stream/page_cache.h"
+
+PG_FUNCTION_INFO_V1(sst_cache_summary);
+PG_FUNCTION_INFO_V1(sst_cache_map);
+
+/* What buffers hold of a fork */
+typedef struct BufferedFork
+{
+	int64		nblocks;
+	int64		ndirty;
+	int64		npinned;
+	int64		usage;			/* sum of usage counts */
+} BufferedFork;
+
+/* The blocks of one fork in a list */
+typedef struct BlockRange
+{
+	const SstBufferedBlock *first;
+	const SstBufferedBlock *end;
+} BlockRange;
+
+/* Find the blocks of a fork in the list. */
+static BlockRange
+find_blocks(const SstBufferedBlocks *list, const SstFiles *files,
+			ForkNumber forknum)
+{
+	BlockRange	range;
+	uint64		low = 0;
+	uint64		high = list->n;
+
+	while (low < high)
+	{
+		uint64		middle = low + (high - low) / 2;
+
+		if (sst_compare_files(files->tablespace, files->number, forknum,
+							  &list->blocks[middle]) > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	range.first = range.end = &list->blocks[low];
+	while (range.end < list->blocks + list->n &&
+		   sst_compare_files(files->tablespace, files->number, forknum,
+							 range.end) == 0)
+		range.end++;
+
+	return range;
+}
+
+static BufferedFork
+add_up(BlockRange range)
+{
+	BufferedFork result = {0};
+
+	for (const SstBufferedBlock *block = range.first; block < range.end; block++)
+	{
+		result.nblocks++;
+		result.ndirty += block->dirty;
+		result.npinned += block->pinned;
+		result.usage += block->usage;
+	}
+	return result;
+}
+
+/* Bytes in percent of all; NaN where there are none, or they are not known (-1) */
+static double
+percent_of(int64 bytes, int64 all)
+{
+	return all > 0 && bytes >= 0 ? 100.0 * bytes / all : NAN;
+}
+
+static void
+put_summary(SstRow *row, const SstRelation *relation, ForkNumber forknum,
+			int64 bytes, const SstBufferedBlocks *list)
+{
+	BufferedFork buffered = add_up(find_blocks(list, &relation->files, forknum));
+	int64		page_cache = sst_page_cache_bytes(&relation->files, forknum);
+	bool		local = relation->persistence == RELPERSISTENCE_TEMP;
+
+	sst_put_relation(row, relation);
+	sst_put_text(row, "fork", forkNames[forknum]);
+	sst_put_int64(row, "bytes", bytes);
+	sst_put_count(row, "buffered_bytes", local ? -1 : buffered.nblocks * BLCKSZ);
+	sst_put_count(row, "dirty_bytes", local ? -1 : buffered.ndirty * BLCKSZ);
+	sst_put_count(row, "pinned_bytes", local ? -1 : buffered.npinned * BLCKSZ);
+	sst_put_float8(row, "usage_count", buffered.nblocks == 0 ? NAN :
+				   (double) buffered.usage / buffered.nblocks);
+	sst_put_float8(row, "buffered_percent", local ? NAN :
+				   percent_of(buffered.nblocks * BLCKSZ, bytes));
+	sst_put_count(row, "page_cache_bytes", page_cache);
+	sst_put_float8(row, "page_cache_percent", percent_of(page_cache, bytes));
+	sst_row_store(row);
+}
+
+/* A row for each fork of each relation that has a file */
+Datum
+sst_cache_summary(PG_FUNCTION_ARGS)
+{
+	SstRow		row;
+	SstRelations relations;
+	SstBufferedBlocks list;
+
+	sst_rows_begin(&row, fcinfo);
+	sst_list_relations(&relations);
+	sst_list_buffered_blocks(&list);
+	for (int i = 0; i < relations.n; i++)
+	{
+		const SstRelation *relation = &relations.relation[i];
+
+		if (relation->bytes < 0)
+			continue;
+		for (ForkNumber forknum = MAIN_FORKNUM; forknum <= MAX_FORKNUM; forknum++)
+		{
+			int64		bytes = forknum == MAIN_FORKNUM ? relation->bytes :
+				sst_fork_bytes(&relation->files, forknum);
+
+			if (bytes >= 0)
+				put_summary(&row, relation, forknum, bytes, &list);
+		}
+	}
+
+	return (Datum) 0;
+}
+
+/* Rows for the ranges of adjacent blocks of a fork with the same usage count */
+static void
+put_ranges(SstRow *row, const SstRelation *relation, ForkNumber forknum,
+		   BlockRange range)
+{
+	const SstBufferedBlock *first = range.first;
+
+	for (const SstBufferedBlock *block = range.first; block < range.end; block++)
+	{
+		const SstBufferedBlock *next = block + 1;
+
+		if (next < range.end && next->usage == first->usage &&
+			next->blkno - block->blkno <= 1)
+			continue;
+
+		sst_put_relation(row, relation);
+		sst_put_text(row, "fork", forkNames[forknum]);
+		sst_put_int64(row, "first_block", first->blkno);
+		sst_put_int64(row, "last_block", block->blkno);
+		sst_put_float8(row, "usage_count", first->usage);
+		sst_row_store(row);
+		first = next;
+	}
+}
+
+/* A row for each range of adjacent blocks in shared buffers */
+Datum
+sst_cache_map(PG_FUNCTION_ARGS)
+{
+	SstRow		row;
+	SstRelations relations;
+	SstBufferedBlocks list;
+
+	sst_rows_begin(&row, fcinfo);
+	sst_list_relations(&relations);
+	sst_list_buffered_blocks(&list);
+	for (int i = 0; i < relations.n; i++)
+	{
+		const SstRelation *relation = &relations.relation[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (relation->bytes < 0)
+			continue;
+		for (ForkNumber forknum = MAIN_FORKNUM; forknum <= MAX_FORKNUM; forknum++)
+			put_ranges(&row, relation, forknum,
+					   find_blocks(&list, &relation->files, forknum));
+	}
+
+	return (Datum) 0;
+}

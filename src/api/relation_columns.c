@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * relation_columns.c
+ *	  The columns that say which relation a row is about
+ *
+ * Rows about all relations have names instead of regclass, so that a stored row
+ * survives a dump and restore.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/relation_columns.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "utils/builtins.h"
+
+#include "api/relation_columns.h"
+
+static const char *
+kind_name(const SstRelation *relation)
+{
+	switch (relation->relkind)
+	{
+		case RELKIND_INDEX:
+			return "index";
+		case RELKIND_TOASTVALUE:
+			return "toast table";
+		case RELKIND_MATVIEW:
+			return "materialized view";
+		default:
+			return relation->partition ? "partition" : "table";
+	}
+}
+
+void
+sst_put_relation(SstRow *row, const SstRelation *relation)
+{
+	sst_put_oid(row, "relid", relation->relid);
+	sst_put_text(row, "schema_name", relation->schema);
+	sst_put_text(row, "relation_name", relation->name);
+	sst_put_text(row, "parent_name", relation->parent_name == NULL ? NULL :
+				 quote_qualified_identifier(relation->parent_schema,
+											relation->parent_name));
+	sst_put_text(row, "kind", kind_name(relation));
+}

@@ -1,0 +1,20 @@
+/*-------------------------------------------------------------------------
+ *
+ * page_cache.h
+ *	  How much of a relation's files is in the kernel's page cache?
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/page_cache.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_PAGE_CACHE_H
+#define SST_PAGE_CACHE_H
+
+#include "compat/catalog.h"
+
+extern int64 sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum);
+
+#endif							/* SST_PAGE_CACHE_H */
