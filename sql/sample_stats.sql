@@ -117,6 +117,11 @@ SELECT rel, margin, (with_margin(rel, main, blocks, margin)).*
 		('m_i', 'avg_leaf_density', 1000000, 8),
 		('m_hash', 'free_percent', 1, 1),
 		('m_empty', 'live_tuples', 100, 1)) t (rel, main, blocks, margin);
+-- A hash index has pages of zeros, which it will use when it grows: no NOTICE is given.
+SET client_min_messages = notice;
+SELECT estimate > 0 AS new_pages FROM streamstat.sample_stats('m_hash') WHERE statistic = 'new_pages';
+SET client_min_messages = warning;
+
 --
 -- Do the intervals hold what they promise?  Over 1,000 seeds, the 95 % interval
 -- must have the true value in 93 % of the cases at least: for a fraction near one
