@@ -378,8 +378,8 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 }
 
 /*
- * Return half the width of the interval: 0 if there is nothing to estimate, and
- * infinity if there is no interval.
+ * Return the distance from the value to the end of the interval that is further
+ * away: 0 if there is nothing to estimate, and infinity if there is no interval.
  */
 double
 sst_margin(const SstEstimate *estimate)
@@ -388,5 +388,5 @@ sst_margin(const SstEstimate *estimate)
 		return 0;
 
 	return isnan(estimate->low) || isnan(estimate->high) ? INFINITY :
-		(estimate->high - estimate->low) / 2;
+		Max(estimate->value - estimate->low, estimate->high - estimate->value);
 }

@@ -236,7 +236,8 @@ test_function(void)
 	once = sst_estimate(&total, &sample);
 	check_ends(sst_estimate_function(twice_y, NULL, 20, &sample),
 			   2 * once.low, 2 * once.high, 1e-6, "twice a total");
-	check_near(sst_margin(&once), (once.high - once.low) / 2, 1e-9, "its margin");
+	check_near(sst_margin(&once), once.high - once.value, 1e-9, "its margin: to the further end");
+	check(once.high - once.value > once.value - once.low, "which is the upper one");
 	sst_page_sample_free(&sample);
 }
 
