@@ -125,6 +125,13 @@ SELECT count(*) AS samples, bool_and(ended_by = 'margin') AS by_margin,
 	FROM generate_series(1, 20) seed, streamstat.sample_stats('alike', 1000000, margin => 1, seed => seed)
 	WHERE statistic = 'free_percent';
 
+-- No page has more tuples than fit on it, so that it is known better how many there are.
+CREATE TABLE wide WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 500) FROM generate_series(1, 10000) g;
+SELECT statistic, bool_and(high - low < 0.05 * (SELECT count(*) FROM wide)) AS tight
+	FROM generate_series(1, 20) seed, streamstat.sample_stats('wide', 200, seed => seed)
+	WHERE statistic IN ('live_tuples', 'dead_tuples')
+	GROUP BY statistic ORDER BY statistic COLLATE "C";
+
 -- A hash index has pages of zeros, which it will use when it grows: no NOTICE is given.
 SET client_min_messages = notice;
 SELECT estimate > 0 AS new_pages FROM streamstat.sample_stats('m_hash') WHERE statistic = 'new_pages';
