@@ -82,8 +82,10 @@ OBJS = \
 	src/source/source_skip.o \
 	src/source/source_slice.o \
 	src/stats/counters.o \
+	src/stats/differences.o \
 	src/stats/estimate.o \
 	src/stats/interval.o \
+	src/stats/linear_form.o \
 	src/stats/page_sample.o \
 	src/stats/sample_statistics.o \
 	src/stats/sizing.o \

@@ -67,7 +67,7 @@ widen_by_steps(const RebuiltSize *size, const SstPageSample *sample,
 			   SstEstimate *estimate)
 {
 	static const SstStatistic entries =
-	{"entries", SST_TOTAL, SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage};
+	{"entries", SST_TOTAL, SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage, SST_LEAF_ITEMS};
 	SstEstimate found = sst_estimate(&entries, sample);
 	double		factors[2];
 
