@@ -206,7 +206,7 @@ is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
 	const SstBloatEstimate *estimate = &entry->estimate;
 	double		margin = schedule->report->limits.margin;
 	double		bytes = (double) estimate->nblocks * BLCKSZ;
-	double		half = Max(sst_margin(&estimate->free_percent),
+	double		reached = Max(sst_margin(&estimate->free_percent),
 						   sst_margin(&estimate->dead_percent));
 	double		width = 0;
 
@@ -217,10 +217,10 @@ is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
 		width = bytes * 2 * Min(sst_margin(&estimate->kept_percent), 50) / 100;
 	else if (!entry->settled)
 	{
-		if (half > margin)
+		if (reached > margin)
 		{
-			width = bytes * 2 * Min(half, 50) / 100;
-			candidate->growth = Min(sst_sample_growth(half, margin, GROWTH),
+			width = bytes * 2 * Min(reached, 50) / 100;
+			candidate->growth = Min(sst_sample_growth(reached, margin, GROWTH),
 									GROWTH);
 		}
 		if (!entry->gain_settled && gain_width(entry) > schedule->narrow)
