@@ -23,6 +23,7 @@ OBJS = \
 	src/api/bloat.o \
 	src/api/brin.o \
 	src/api/btree.o \
+	src/api/corrupt_blocks.o \
 	src/api/database_report.o \
 	src/api/gin.o \
 	src/api/gist.o \
@@ -65,6 +66,7 @@ OBJS = \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
 	src/run/call.o \
+	src/run/find_corrupt.o \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/run/parallel.o \
@@ -105,6 +107,7 @@ OBJS = \
 	src/visit/any.o \
 	src/visit/brin.o \
 	src/visit/btree.o \
+	src/visit/diagnose.o \
 	src/visit/gin.o \
 	src/visit/gist.o \
 	src/visit/hash.o \
