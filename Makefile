@@ -56,6 +56,7 @@ OBJS = \
 	src/rebuild/spgist.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
+	src/relation/shards.o \
 	src/relation/target.o \
 	src/report/bloat.o \
 	src/report/bloat_estimate.o \
@@ -121,7 +122,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more report callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_more report callable stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
