@@ -7,6 +7,7 @@ CREATE SCHEMA "el Where";
 CREATE TABLE "el Where"."sh'ell" (i int PRIMARY KEY, t text);
 CREATE TABLE el_plain (i int PRIMARY KEY);
 CREATE TABLE el_before AS SELECT generate_series(1, 1000) i;
+VACUUM (FULL) el_before;
 SELECT note IS NULL AS plain FROM streamstat.table_stats('"el Where"."sh''ell"');
 BEGIN;
 SET LOCAL allow_system_table_mods = on;

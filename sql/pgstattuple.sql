@@ -76,8 +76,11 @@ BEGIN
 END
 $$;
 CREATE TABLE tx_unknown WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', g % 60) AS t FROM generate_series(1, 30000) g;
+-- without new pages at the end
+VACUUM (FULL) tx_unknown;
 VACUUM tx_unknown;
 CREATE TABLE tx_partial WITH (autovacuum_enabled = off) AS TABLE tx_unknown;
+VACUUM (FULL) tx_partial;
 VACUUM tx_partial;
 DELETE FROM tx_partial WHERE i = 30000;
 CREATE VIEW tx_approx AS
