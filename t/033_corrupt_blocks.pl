@@ -96,6 +96,9 @@ $node->safe_psql('postgres', 'CREATE TABLE checksums AS SELECT i FROM generate_s
 	CREATE INDEX checksums_i ON checksums (i)');
 my %file = map { $_ => file_of($node, $_) } qw(checksums checksums_i sequence view tuples);
 
+$node->safe_psql('postgres', 'CREATE INDEX old_deleted ON empty (i)');
+my $old = file_of($node, 'old_deleted');
+
 $node->stop;
 
 # Values that a byte is changed to
@@ -147,6 +150,19 @@ foreach my $place (@places)
 {
 	my $byte = substr(read_block($meta{$place}, 0), $place, 1);
 	write_at($meta{$place}, $place, chr(ord($byte) ^ 0x41));
+}
+
+# Deleted pages as releases before 14 left them: a transaction ID in the place of the
+# level, a leaf page with its high key, an internal page with one downlink more.  The
+# third and fourth have too many items, and no transaction ID.
+{
+	my @old = ($group{btree_0001}{first}[0], map {
+		my ($flags, $items, $xid) = @$_;
+		my $page = with16($group{btree_0001}{page}, BLCKSZ - 4, $flags);
+
+		with32(with16($page, PD_LOWER, 24 + 4 * $items), BLCKSZ - 8, $xid);
+	} [ 5, 1, 1000 ], [ 4, 2, 1000 ], [ 5, 3, 1000 ], [ 5, 1, 0 ]);
+	write_file($old, @old);
 }
 
 # a tuple of a transaction that is still to come, and one that is not where its line
@@ -226,6 +242,12 @@ foreach my $place (@places)
 }
 is(join(' ', grep { $_ >= 24 } @sound), '', 'metapage: each byte of the special space');
 is(join(' ', @none), '', 'metapage: counted as corrupt where it is listed');
+
+is($node->safe_psql('postgres', "SELECT deleted_pages, corrupt_pages FROM streamstat.btree_stats('old_deleted')"),
+	'2|2', 'deleted pages of releases before 14');
+my $none_deleted = corrupt("'old_deleted'");
+is(join(' ', map { "$_ $none_deleted->{$_}[0]" } sort keys %$none_deleted), '3 contents 4 special space',
+	'... and what are none');
 
 # ---------------------------------------------------------------------------
 # Tables, and what is said

@@ -77,7 +77,7 @@ static void
 scan_action(void *arg)
 {
 	SstCorruptSearch *search = arg;
-	SstScanSinks sinks = {.corrupt = &search->list,.limits = search->limits};
+	SstScanSinks sinks = {.corrupt = &search->list, .limits = search->limits};
 	SstScanResult result;
 
 	sst_scan_alone(&search->plan, search->rel, NULL, &sinks, &result);

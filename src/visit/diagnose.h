@@ -38,6 +38,7 @@ typedef struct SstDiagnosis
 extern void sst_diagnose_page(const SstVisitor *visitor, SstTargetKind kind,
 							  const PageData *page, BlockNumber blkno,
 							  SstDiagnosis *diagnosis);
+
 /* Set a fault, and its detail by a translated format and what that needs */
 #define sst_set_diagnosis(diagnosis, what, ...) \
 	((diagnosis)->fault = (what), \

@@ -24,7 +24,7 @@
 
 /* In the place of the server's own: the C library's */
 int
-pg_snprintf(char *str, size_t count, const char *fmt,...)
+pg_snprintf(char *str, size_t count, const char *fmt, ...)
 {
 	va_list		args;
 	int			length;
