@@ -23,6 +23,7 @@ OBJS = \
 	src/api/bloat.o \
 	src/api/brin.o \
 	src/api/btree.o \
+	src/api/corrupt_blocks.o \
 	src/api/database_report.o \
 	src/api/gin.o \
 	src/api/gist.o \
@@ -55,6 +56,7 @@ OBJS = \
 	src/rebuild/spgist.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
+	src/relation/shards.o \
 	src/relation/target.o \
 	src/report/bloat.o \
 	src/report/bloat_estimate.o \
@@ -65,6 +67,7 @@ OBJS = \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
 	src/run/call.o \
+	src/run/find_corrupt.o \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/run/parallel.o \
@@ -107,6 +110,7 @@ OBJS = \
 	src/visit/any.o \
 	src/visit/brin.o \
 	src/visit/btree.o \
+	src/visit/diagnose.o \
 	src/visit/gin.o \
 	src/visit/gist.o \
 	src/visit/hash.o \
@@ -120,7 +124,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more report callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_more report callable stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -346,7 +346,7 @@ COMMENT ON COLUMN index_stats_row.pages IS 'pages of the main fork';
 COMMENT ON COLUMN index_stats_row.internal_pages IS 'pages that lead to leaf pages (hash: bitmap pages; BRIN: range map)';
 COMMENT ON COLUMN index_stats_row.leaf_pages IS 'pages of what the index is for (hash: bucket and overflow pages; GIN: leaf pages of all trees and pending list; BRIN: regular pages)';
 COMMENT ON COLUMN index_stats_row.deleted_pages IS 'empty and deleted pages';
-COMMENT ON COLUMN index_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN index_stats_row.free_bytes IS 'free bytes in leaf pages; of a hash index, those of unused pages as well, as in hash_stats';
 COMMENT ON COLUMN index_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
 COMMENT ON COLUMN index_stats_row.leaf_fragmentation IS 'percent of the leaf pages whose right sibling lies on an earlier block; B-tree and GIN only';
 COMMENT ON COLUMN index_stats_row.new_pages IS 'pages of zeros';
@@ -564,6 +564,29 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 64;
 
 COMMENT ON FUNCTION layout_map(regclass, int) IS
 'Shows where in the file of a table or index the space is: divides the blocks into buckets of about the same size and returns a row for each.
+Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE @extschema@.corrupt_blocks_row AS (
+	block_no bigint,
+	error text,
+	detail text);
+
+COMMENT ON TYPE corrupt_blocks_row IS 'row of corrupt_blocks';
+COMMENT ON COLUMN corrupt_blocks_row.block_no IS 'block number; in a row with the error "not read", the first block that was not looked at';
+COMMENT ON COLUMN corrupt_blocks_row.error IS 'the first check that fails: read error, checksum, header, special space, page type, line pointers, tuples or contents; not read in a last row, if a limit ended the call';
+COMMENT ON COLUMN corrupt_blocks_row.detail IS 'what is wrong, in words';
+
+CREATE FUNCTION corrupt_blocks(
+	relation regclass,
+	first_block bigint DEFAULT 0,
+	max_rows bigint DEFAULT NULL,
+	max_time interval DEFAULT NULL)
+RETURNS SETOF @extschema@.corrupt_blocks_row
+AS 'MODULE_PATHNAME', 'sst_corrupt_blocks'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
+
+COMMENT ON FUNCTION corrupt_blocks(regclass, bigint, bigint, interval) IS
+'Reads a table or index and returns a row for each corrupt block, with what is wrong; a limit adds a row that says where to go on.
 Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 --
@@ -1165,6 +1188,7 @@ REVOKE EXECUTE ON FUNCTION
 	unfrozen_ranges(regclass),
 	free_space_map_summary(regclass),
 	layout_map(regclass, int),
+	corrupt_blocks(regclass, bigint, bigint, interval),
 	sample_stats(regclass, int, float8, interval, bigint),
 	bloat(regclass, int, bigint, text),
 	bloat_tree(regclass, int, bigint, text),
@@ -1198,6 +1222,7 @@ GRANT EXECUTE ON FUNCTION
 	unfrozen_ranges(regclass),
 	free_space_map_summary(regclass),
 	layout_map(regclass, int),
+	corrupt_blocks(regclass, bigint, bigint, interval),
 	sample_stats(regclass, int, float8, interval, bigint),
 	bloat(regclass, int, bigint, text),
 	bloat_tree(regclass, int, bigint, text),

@@ -9,7 +9,7 @@ CREATE TABLE glossary (place int, type text, name text PRIMARY KEY);
 INSERT INTO glossary SELECT place, type, regexp_split_to_table(names, '\s+')
 FROM (VALUES
 	(1, 'bigint',
-		'first_block last_block root_block_no buckets rank'),
+		'block_no first_block last_block root_block_no buckets rank'),
 	(1, 'boolean',
 		'is_sum allequalimage'),
 	(1, 'integer',
@@ -22,7 +22,7 @@ FROM (VALUES
 		'relation'),
 	(1, 'text',
 		'schema_name relation_name parent_name kind access_method statistic function phase
-		stream io_method metric'),
+		stream io_method metric error'),
 	(1, 'timestamp with time zone',
 		'last_vacuum started'),
 	(2, 'bigint',
@@ -66,13 +66,14 @@ FROM (VALUES
 	(7, 'timestamp with time zone',
 		'expected_end'),
 	(8, 'text',
-		'note command bar')) g (place, type, names);
+		'note detail command bar')) g (place, type, names);
 
 -- Arguments, in their order
 CREATE TABLE arguments (place serial, name text PRIMARY KEY, type regtype);
 INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('buckets', 'int'),
-	('blocks', 'int'), ('margin', 'float8'), ('budget', 'text'), ('max_time', 'interval'),
-	('max_rate', 'text'), ('seed', 'bigint'), ('with_toast', 'text');
+	('first_block', 'bigint'), ('max_rows', 'bigint'), ('blocks', 'int'), ('margin', 'float8'),
+	('budget', 'text'), ('max_time', 'interval'), ('max_rate', 'text'), ('seed', 'bigint'),
+	('with_toast', 'text');
 
 CREATE VIEW members AS
 	SELECT classid, objid FROM pg_depend

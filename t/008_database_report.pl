@@ -428,7 +428,7 @@ like(row('gone', 'measured, note, bytes IS NULL'), qr/^skipped\|could not open f
 is(row('cut', "measured, bytes < $size, free_percent < 5"), 'exact|t|t', 'a file that was cut off');
 foreach my $name ('bad', 'bad_index')
 {
-	is(row($name, 'measured, note'), 'exact|2 corrupt pages among those read, the first is block 3', "$name: bad pages");
+	is(row($name, 'measured, note'), 'exact|2 corrupt pages, the first is block 3: see corrupt_blocks()', "$name: bad pages");
 }
 sql('SET allow_system_table_mods = on; DROP TABLE cut, bad, gone');
 

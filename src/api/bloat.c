@@ -205,7 +205,8 @@ put_relation(SstRow *row, const SstTarget *target, Oid tableoid,
 
 	sst_estimate_bloat(target, OidIsValid(tableoid) ? &table : NULL, sampling,
 					   &estimate);
-	note = sst_bloat_note(&estimate);
+	note = target->distributed && estimate.ncorrupt == 0 ? target->note :
+		sst_bloat_note(&estimate);
 	if (with_toast != SST_TOAST_SUMMED)
 		put_estimate(row, target->relid, &estimate, note, sum);
 

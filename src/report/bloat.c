@@ -24,6 +24,7 @@
 
 #include "access/itup.h"
 
+#include "relation/shards.h"
 #include "report/bloat.h"
 #include "report/dead_entries.h"
 #include "run/sampling.h"
@@ -198,6 +199,9 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 				estimate);
 	}
 	sst_page_sample_free(&sample);
+
+	if (target->distributed)
+		estimate->note = SST_SHARDS_REPORT_NOTE;
 
 	return complete;
 }

@@ -51,6 +51,26 @@ sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
 }
 
 /*
+ * What is to be said of corrupt pages, translated.  Those of a sample are not all
+ * that there are.
+ */
+static const char *
+corrupt_note(const SstBloatEstimate *estimate)
+{
+	if (estimate->exact)
+		return psprintf(ngettext("%u corrupt page, block %u: see corrupt_blocks()",
+								 "%u corrupt pages, the first is block %u: see corrupt_blocks()",
+								 estimate->ncorrupt),
+						estimate->ncorrupt, estimate->first_corrupt);
+
+	return psprintf(ngettext("%u corrupt page, block %u, among the %llu blocks read; the rest was not read: see corrupt_blocks()",
+							 "%u corrupt pages, the first is block %u, among the %llu blocks read; the rest was not read: see corrupt_blocks()",
+							 estimate->ncorrupt),
+					estimate->ncorrupt, estimate->first_corrupt,
+					(unsigned long long) estimate->nread);
+}
+
+/*
  * All that is to be said of an estimate in words, translated, in the current
  * memory context; or NULL
  */
@@ -58,10 +78,7 @@ const char *
 sst_bloat_note(const SstBloatEstimate *estimate)
 {
 	if (estimate->ncorrupt > 0)
-		return psprintf(ngettext("%u corrupt page among those read, the first is block %u",
-								 "%u corrupt pages among those read, the first is block %u",
-								 estimate->ncorrupt),
-						estimate->ncorrupt, estimate->first_corrupt);
+		return corrupt_note(estimate);
 
 	return estimate->note != NULL ? _(estimate->note) : NULL;
 }

@@ -15,11 +15,13 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "relation/refuse.h"
+#include "relation/shards.h"
 #include "report/report.h"
 #include "run/progress.h"
 
@@ -48,8 +50,16 @@ init_entry(SstReport *report, int i)
 	}
 	sst_bloat_estimate_init(&entry->estimate,
 							Max(relation->bytes, 0) / BLCKSZ);
+	if (sst_is_distributed(relation->relkind == RELKIND_INDEX ?
+						   relation->parent : relation->relid))
+		entry->estimate.note = SST_SHARDS_REPORT_NOTE;
 	entry->fileless = relation->bytes < 0;
 	entry->note = sst_state_note(sst_listed_state(relation));
+
+	/* Whether such a table is empty, its access method knows. */
+	if (entry->note == NULL && relation->relkind != RELKIND_INDEX &&
+		relation->amoid != HEAP_TABLE_AM_OID)
+		entry->note = sst_table_am_note(relation->amoid);
 	entry->skipped = entry->note != NULL ? SST_SKIP_REFUSED : SST_SKIP_NONE;
 }
 

@@ -68,6 +68,15 @@ count_unsound_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 			return;
 	}
 	sst_count_corrupt(counters, page->blkno);
+
+	if (scan->sinks.corrupt != NULL)
+	{
+		SstCorruptList *list = scan->sinks.corrupt;
+
+		list->blknos[list->n++] = page->blkno;
+		if (list->n == list->max)
+			scan->stopped = true;
+	}
 }
 
 /* Visit a page, and release its pin. */
@@ -103,6 +112,8 @@ visit_page(SstScan *scan, const SstPage *page)
 	}
 	scan->result->nvisited++;
 	scan->reached = page->blkno + 1;
+	if (scan->sinks.corrupt != NULL)
+		scan->sinks.corrupt->reached = scan->reached;
 }
 
 /* Start to load the header and nbytes behind it, and the special space. */

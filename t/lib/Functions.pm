@@ -45,6 +45,8 @@ my @own = (
 	[ 'free_space_map_summary', 'relation regclass', "table $indexes", 0, '{table}' ],
 	[ 'layout_map', 'relation regclass, buckets integer', $any, 0,
 		'{table}, 20', '{btree}, 5' ],
+	[ 'corrupt_blocks', 'relation regclass, first_block bigint, max_rows bigint, max_time interval', $any, 0,
+		'{table}', '{btree}', '{hash}, 1, 10', '{gin}', '{gist}', '{spgist}', '{brin}' ],
 	[ 'sample_stats',
 		'relation regclass, blocks integer, margin double precision, max_time interval, seed bigint',
 		$any, 1,
