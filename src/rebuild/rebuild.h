@@ -109,6 +109,13 @@ typedef struct SstBtreeRebuild
 typedef struct SstHashRebuild
 {
 	int			fill;			/* entries a bucket should have */
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
+
+	/* Entries by the last bits of their hash codes, and room for a copy */
+	uint32		nslots;
+	uint32	   *slots;			/* or NULL */
+	double		nentries;
 } SstHashRebuild;
 
 typedef struct SstBrinRebuild
@@ -214,6 +221,7 @@ struct SstRebuild
 	/* Of a hash or BRIN index's table, as the server estimates it */
 	BlockNumber table_blocks;
 	double		table_tuples;
+	double		entry_fraction; /* of these, have an entry; or NaN */
 	int			fillfactor;
 
 	union
@@ -248,6 +256,8 @@ extern void sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target);
 
 extern void sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel);
+extern double sst_hash_blocks_if_analyzed(const SstRebuild *rebuild,
+										  const double *counts);
 extern void sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_heap_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_gin_init(SstRebuild *rebuild, Relation rel);
