@@ -122,7 +122,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_more report callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more report callable stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -121,6 +121,22 @@ typedef struct SstHashRebuild
 typedef struct SstBrinRebuild
 {
 	BlockNumber pages_per_range;
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
+
+	/* Summaries that were seen, and those of more than nulls */
+	uint64		nsummaries;
+	uint64		nnot_null;
+	double		bytes;
+	double		not_null_bytes;
+	int			smallest;
+	int			largest;
+	int			minmax_size;	/* of a tuple with two values of each column, or 0 */
+
+	/* New pages filled with them */
+	uint64		npages;			/* that are full */
+	uint64		nfilled;		/* summaries on these */
+	int			used;			/* bytes on the last one */
 } SstBrinRebuild;
 
 /* The new page of a table that is being filled, and what it took so far */
