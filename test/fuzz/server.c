@@ -82,9 +82,14 @@ void *
 palloc(size_t size)
 {
 	static void *last;
+	static size_t last_size;
 
-	free(last);
-	last = malloc(size);
+	if (last == NULL || size != last_size)
+	{
+		free(last);
+		last = malloc(size);
+		last_size = size;
+	}
 	return last;
 }
 
