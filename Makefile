@@ -47,6 +47,10 @@ OBJS = \
 	src/compat/compat.o \
 	src/rebuild/brin.o \
 	src/rebuild/btree.o \
+	src/rebuild/btree_blocks.o \
+	src/rebuild/btree_fill.o \
+	src/rebuild/btree_order.o \
+	src/rebuild/btree_runs.o \
 	src/rebuild/gin.o \
 	src/rebuild/gist.o \
 	src/rebuild/dead_tids.o \
@@ -124,7 +128,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_more report callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more report callable stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

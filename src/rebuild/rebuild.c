@@ -12,11 +12,15 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_statistic.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "rebuild/rebuild.h"
 #include "relation/refuse.h"
@@ -27,6 +31,33 @@ set_unpredictable(SstRebuild *rebuild, const char *note)
 {
 	rebuild->unpredictable = true;
 	rebuild->note = note;
+}
+
+/*
+ * The fraction of a table's rows that an index has entries of, which has none of
+ * nulls: by statistics, which ANALYZE would make.  NaN if the index is partial.
+ */
+static double
+entry_fraction(Relation index)
+{
+	int			column = index->rd_index->indkey.values[0];
+	Oid			relid = column == 0 ? RelationGetRelid(index) :
+		index->rd_index->indrelid;
+	HeapTuple	tuple;
+	double		result = 1;
+
+	if (!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+		return NAN;
+
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid),
+							Int16GetDatum(column == 0 ? 1 : column),
+							BoolGetDatum(false));
+	if (HeapTupleIsValid(tuple))
+	{
+		result -= ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+		ReleaseSysCache(tuple);
+	}
+	return result;
 }
 
 /*
@@ -75,6 +106,7 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 			break;
 		case SST_HASH:
 			estimate_table(rebuild, target->rel);
+			rebuild->entry_fraction = entry_fraction(target->rel);
 			sst_rebuild_hash_init(rebuild, target->rel);
 			break;
 		case SST_BRIN:

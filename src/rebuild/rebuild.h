@@ -30,38 +30,113 @@
 
 typedef struct SstRebuild SstRebuild;
 
+/* The page of an internal level that is being filled, and those before it */
+typedef struct SstBtreeLevel
+{
+	uint64		npages;			/* that are full */
+	int			free;
+	int			nitems;
+	int			last_size;
+} SstBtreeLevel;
+
+/* As many levels as an index of BlockNumbers has that has two pivots a page */
+#define SST_BTREE_LEVELS 32
+
 /* The leaf page of a new b-tree that is being filled, and those before it */
 typedef struct SstBtreeFill
 {
+	bool		deduplicate;
+	int			target_free;	/* by the fillfactor */
+
 	uint64		npages;			/* that are full */
 	int			free;			/* bytes between line pointers and tuples */
 	int			nitems;
 	int			last_size;		/* of the last item */
 	int			last_posting;	/* of this, its posting list */
+	bool		last_repeats;	/* the key of the item before it */
+
+	/* All items: their number, the sum of their sizes, and of their squares */
+	double		added;
+	double		added_bytes;
+	double		added_squares;
+
+	/*
+	 * Pivots, the keys that pages begin with, for the level above.  They have
+	 * a TID as well if the page before has items with the same key.
+	 */
+	double		pivot_bytes;
+	double		pivot_squares;
+	double		repeating;
+	double		repeating_bytes;
+	SstBtreeLevel levels[SST_BTREE_LEVELS];
 } SstBtreeFill;
+
+/* Pieces of a run of equal keys, of which others may be on other pages */
+typedef struct SstBtreeRun
+{
+	uint32		hash;			/* of the key */
+	uint32		ntids;			/* 0 if there is no run */
+	uint16		size;			/* of a tuple without a posting list */
+	bool		began;			/* its first piece is there */
+	bool		ended;			/* its last piece is there */
+} SstBtreeRun;
+
+/* Such runs are kept in sets by the hash of their keys. */
+#define SST_BTREE_SET_RUNS 8
+#define SST_BTREE_RUNS (512 * SST_BTREE_SET_RUNS)
+
+/* All items of an index, in the order of their keys */
+typedef struct SstBtreeOrder SstBtreeOrder;
 
 typedef struct SstBtreeRebuild
 {
-	bool		deduplicate;
-	int			target_free;	/* by the fillfactor */
+	bool		truncates;		/* columns that pivots do not need */
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
 	SstBtreeFill fill;
+	SstBtreeOrder *order;		/* or NULL */
 	uint64		bytes;			/* counted so far */
+	uint64		loose_bytes;	/* of these, what ends of runs may not take */
 
-	/* What is yet to be added: TIDs of a key that may go on */
-	int			ntids;
-	int			size;			/* without a posting list */
-	uint16		flags;
-	char		tuple[BLCKSZ];	/* one with that key, between pages */
+	/* The leaf page seen last, and the key that goes on behind it, or 0 */
+	BlockNumber last_leaf;
+	uint64		last_key;
+
+	uint64		spliced_tids;	/* of runs whose last piece is yet to come */
+	SstBtreeRun runs[SST_BTREE_RUNS];
 } SstBtreeRebuild;
 
 typedef struct SstHashRebuild
 {
 	int			fill;			/* entries a bucket should have */
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
+
+	/* Entries by the last bits of their hash codes, and room for a copy */
+	uint32		nslots;
+	uint32	   *slots;			/* or NULL */
+	double		nentries;
 } SstHashRebuild;
 
 typedef struct SstBrinRebuild
 {
 	BlockNumber pages_per_range;
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
+
+	/* Summaries that were seen, and those of more than nulls */
+	uint64		nsummaries;
+	uint64		nnot_null;
+	double		bytes;
+	double		not_null_bytes;
+	int			smallest;
+	int			largest;
+	int			minmax_size;	/* of a tuple with two values of each column, or 0 */
+
+	/* New pages filled with them */
+	uint64		npages;			/* that are full */
+	uint64		nfilled;		/* summaries on these */
+	int			used;			/* bytes on the last one */
 } SstBrinRebuild;
 
 /* The new page of a table that is being filled, and what it took so far */
@@ -162,6 +237,7 @@ struct SstRebuild
 	/* Of a hash or BRIN index's table, as the server estimates it */
 	BlockNumber table_blocks;
 	double		table_tuples;
+	double		entry_fraction; /* of these, have an entry; or NaN */
 	int			fillfactor;
 
 	union
@@ -196,6 +272,8 @@ extern void sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target);
 
 extern void sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel);
+extern double sst_hash_blocks_if_analyzed(const SstRebuild *rebuild,
+										  const double *counts);
 extern void sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_heap_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_gin_init(SstRebuild *rebuild, Relation rel);

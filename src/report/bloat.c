@@ -119,6 +119,26 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 	return result;
 }
 
+/* Would ANALYZE make a hash index smaller that is rebuilt after it? */
+static void
+set_analyze_first(const SstRebuild *rebuild, const SstPageSample *sample,
+				  SstBloatEstimate *estimate)
+{
+	double		counts[SST_NCOUNTS];
+
+	if (rebuild->kind != SST_HASH)
+		return;
+
+	sst_sample_sums(sample, 1, counts);
+	if (!isnan(estimate->kept_percent.value))
+		rebuild->scale_entries(rebuild, counts,
+							   estimate->kept_percent.value / 100);
+	estimate->analyzed_blocks = sst_hash_blocks_if_analyzed(rebuild, counts);
+	estimate->analyze_first = !isnan(estimate->analyzed_blocks);
+	if (estimate->analyze_first && estimate->note == NULL)
+		estimate->note = gettext_noop("the table's row count is overestimated: run ANALYZE before the rebuild, or the index gets more buckets than it needs");
+}
+
 /* Predict the size after a rebuild, by the sample and, of an index, its table. */
 static void
 predict(const SstTarget *target, const SstRebuild *rebuild,
@@ -153,6 +173,8 @@ predict(const SstTarget *target, const SstRebuild *rebuild,
 		sst_sample_sums(sample, 1, counts);
 		sst_leave_out_dead_entries(&model, table, sampling, estimate);
 	}
+
+	set_analyze_first(rebuild, sample, estimate);
 
 	/* The last page of a level or two may be there or not. */
 	rebuilt->value = rint(rebuilt->value);

@@ -36,6 +36,7 @@ sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 			.free_percent = unknown,
 			.dead_percent = unknown,
 			.rebuilt_blocks = unknown,
+			.analyzed_blocks = NAN,
 			.kept_percent = unknown,
 			.indexed_items = NAN,
 			.first_corrupt = InvalidBlockNumber

@@ -43,6 +43,13 @@ typedef struct SstBloatEstimate
 	SstEstimate rebuilt_blocks;
 
 	/*
+	 * After ANALYZE, a rebuild would give as many blocks as that, because the
+	 * server now believes the table to have more rows; else NaN.
+	 */
+	bool		analyze_first;
+	double		analyzed_blocks;
+
+	/*
 	 * Of a table: line pointers that indexes can point to, and the percentage
 	 * of these that an index build finds a row behind.  Of an index: the
 	 * percentage of its entries that a build makes, by what its table keeps.

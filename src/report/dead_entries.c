@@ -94,7 +94,9 @@ kept_fraction(const SstIndexModel *model, double indexed_items,
 	fraction = kept_percent / 100 * (entries + dead_entries) / entries;
 
 	/* Entries of dead rows may have been deleted before the rows. */
-	if ((model->index->kind & ONE_ENTRY_A_ROW) != 0 &&
+	if (model->index->kind == SST_HASH)
+		indexed_items *= model->rebuild->entry_fraction;
+	if ((model->index->kind & (ONE_ENTRY_A_ROW | SST_HASH)) != 0 &&
 		!is_partial(model->index->rel))
 		fraction = Max(fraction, kept_percent / 100 * indexed_items / entries);
 

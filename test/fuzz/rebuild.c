@@ -165,12 +165,20 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 	static FormData_pg_class class;
 	static FormData_pg_index index;
 	static RelationOptions options;
-	static struct TupleDescData one_column = {.natts = 1};
+	static TupleDesc one_column = NULL;
 	static RelationData rel;
 	const FuzzChoices *choices = &fuzz->choices;
 
 	memset(rebuild, 0, sizeof(SstRebuild));
 	rebuild->kind = fuzz_target->rebuilds;
+
+	/* Room as in choose_columns() */
+	if (one_column == NULL)
+		one_column = calloc(1, sizeof(struct TupleDescData) +
+							sizeof(FormData_pg_attribute) + 64);
+	one_column->natts = 1;
+	TupleDescAttr(one_column, 0)->attlen =
+		columns[choices->number % lengthof(columns)].length;
 
 	memset(&options, 0, sizeof(options));
 	choose_options(rebuild->kind, choices, &options);
@@ -179,7 +187,7 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 	index.indisunique = (choices->options & 32) != 0;
 	rel.rd_rel = &class;
 	rel.rd_index = &index;
-	rel.rd_att = &one_column;
+	rel.rd_att = one_column;
 	rel.rd_opfamily = &families[choices->shape % lengthof(families)];
 	rel.rd_options = (choices->options & 8) != 0 ? (bytea *) &options : NULL;
 

@@ -25,6 +25,7 @@ extern bool TransactionIdPrecedes(uint32_t id1, uint32_t id2);
 extern size_t PageGetExactFreeSpace(const char *page);
 extern bool _bt_allequalimage(void *rel, bool debugmessage);
 extern uint32_t RelationGetNumberOfBlocksInFork(void *rel, int fork);
+extern void *palloc(size_t size);
 extern uint32_t index_getprocid(void *rel, int16_t attnum, uint16_t procnum);
 
 /* What rebuild.c wants them to say */
@@ -74,6 +75,22 @@ bool
 _bt_allequalimage(void *rel, bool debugmessage)
 {
 	return true;
+}
+
+/* Only the last one is in use: that of one rebuild. */
+void *
+palloc(size_t size)
+{
+	static void *last;
+	static size_t last_size;
+
+	if (last == NULL || size != last_size)
+	{
+		free(last);
+		last = malloc(size);
+		last_size = size;
+	}
+	return last;
 }
 
 uint32_t
