@@ -22,10 +22,11 @@ typedef struct SstPointShape
 								 * each page lacks some */
 
 	/* Fractions from 0 to 1 */
-	double		equal_gaps;		/* gaps of coordinates as large as the next one */
+	double		equal_gaps;		/* gaps of coordinates as large as the next
+								 * one */
 	double		together;		/* rows on the same page as the next row */
-	double		rising;			/* steps from row to row in the main direction,
-								 * on the axis where that is less */
+	double		rising;			/* steps from row to row in the main
+								 * direction, on the axis where that is less */
 } SstPointShape;
 
 extern void sst_point_shape(const SstPoints *points, SstPointShape *shape);

@@ -48,6 +48,9 @@
 #define PAGE_UNCERTAINTY 0.3
 #define BORDER_BLOCKS 1.5
 
+/* That many copies of a point are in other places is not to be seen in a sample. */
+#define SAMPLE_RANDOM_UNCERTAINTY 0.08
+
 /* Pages that are less full are so because of few points, which a sample may lack. */
 #define LOW_FILL	0.5
 
@@ -183,11 +186,16 @@ spgist_finish(SstRebuild *rebuild, bool all)
 	}
 	else if (all)
 		rebuild->uncertainty = at_random ? RANDOM_UNCERTAINTY : UNCERTAINTY;
-	else if (spgist->blocks > FIXED_BLOCKS + 10 * BORDER_BLOCKS)
+	else
 	{
-		spgist->blocks -= BORDER_BLOCKS;
-		if (spgist->bytes < LOW_FILL * spgist->blocks * SPGIST_PAGE_CAPACITY)
-			set_regular(rebuild);
+		if (at_random)
+			rebuild->uncertainty += SAMPLE_RANDOM_UNCERTAINTY;
+		if (spgist->blocks > FIXED_BLOCKS + 10 * BORDER_BLOCKS)
+		{
+			spgist->blocks -= BORDER_BLOCKS;
+			if (spgist->bytes < LOW_FILL * spgist->blocks * SPGIST_PAGE_CAPACITY)
+				set_regular(rebuild);
+		}
 	}
 }
 
