@@ -45,6 +45,7 @@ OBJS = \
 	src/api/tree.o \
 	src/compat/catalog.o \
 	src/compat/compat.o \
+	src/rebuild/box_split.o \
 	src/rebuild/brin.o \
 	src/rebuild/btree.o \
 	src/rebuild/btree_blocks.o \
@@ -53,9 +54,15 @@ OBJS = \
 	src/rebuild/btree_runs.o \
 	src/rebuild/gin.o \
 	src/rebuild/gist.o \
+	src/rebuild/gist_build.o \
 	src/rebuild/dead_tids.o \
 	src/rebuild/hash.o \
 	src/rebuild/heap.o \
+	src/rebuild/point_shape.o \
+	src/rebuild/points.o \
+	src/rebuild/quadtree_build.o \
+	src/rebuild/quadtree_pages.o \
+	src/rebuild/quadtree_split.o \
 	src/rebuild/rebuild.o \
 	src/rebuild/spgist.o \
 	src/relation/refuse.o \
@@ -128,7 +135,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more report callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more bloat_points report callable stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -24,6 +24,7 @@
 #include "access/htup_details.h"
 
 #include "rebuild/dead_tids.h"
+#include "rebuild/points.h"
 #include "stats/counters.h"
 #include "relation/target.h"
 #include "visit/visit.h"
@@ -175,10 +176,20 @@ typedef struct SstGinRebuild
 
 typedef struct SstGistRebuild
 {
-	uint64		npoints;
-	uint64		naligned;		/* with the point before, on a grid or line */
-	bool		lines;			/* many are */
+	SstPoints	points;
+	bool		all;			/* of the index were kept */
+	double		blocks;			/* that a build from these takes */
+	double		bytes;			/* of their entries */
+	double		leaf_fill;		/* how full leaf pages are */
 } SstGistRebuild;
+
+typedef struct SstSpgistRebuild
+{
+	SstPoints	points;
+	int			fillfactor;
+	double		blocks;			/* that a build from these takes */
+	double		bytes;			/* of their entries */
+} SstSpgistRebuild;
 
 /*
  * Add what a page's contents would take.  The page is sound by the rules of the
@@ -208,6 +219,13 @@ typedef double (*SstRebuildBlocks) (const SstRebuild *rebuild,
 typedef void (*SstRebuildScale) (const SstRebuild *rebuild, double *counts,
 								 double fraction);
 
+/*
+ * The scan is over: what has to be known of all pages together before blocks() is
+ * asked.  "all" if it was complete and of all pages.  Frees memory, also after a
+ * scan of no use.
+ */
+typedef void (*SstRebuildFinish) (SstRebuild *rebuild, bool all);
+
 struct SstRebuild
 {
 	SstTargetKind kind;
@@ -224,6 +242,9 @@ struct SstRebuild
 
 	/* NULL where the new size is proportional to the number of entries */
 	SstRebuildScale scale_entries;
+
+	/* NULL where there is nothing to do */
+	SstRebuildFinish finish;
 
 	/*
 	 * By which fraction of its result blocks() can be wrong when all pages
@@ -248,6 +269,7 @@ struct SstRebuild
 		SstHeapRebuild heap;
 		SstGinRebuild gin;
 		SstGistRebuild gist;
+		SstSpgistRebuild spgist;
 	}			u;
 };
 

@@ -204,6 +204,8 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 							   sampling->limits, &sample, &result);
 	estimate->nread = result.nvisited;
 	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+	if (rebuild.finish != NULL)
+		rebuild.finish(&rebuild, complete && sst_sample_is_exact(&sample));
 	if (complete)
 	{
 		estimate->exact = sst_sample_is_exact(&sample);

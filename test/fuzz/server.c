@@ -13,6 +13,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,17 @@ extern bool _bt_allequalimage(void *rel, bool debugmessage);
 extern uint32_t RelationGetNumberOfBlocksInFork(void *rel, int fork);
 extern void *palloc(size_t size);
 extern uint32_t index_getprocid(void *rel, int16_t attnum, uint16_t procnum);
+extern void ProcessInterrupts(void);
+extern void *palloc(size_t size);
+extern void *repalloc(void *pointer, size_t size);
+extern void pfree(void *pointer);
+extern void pg_qsort(void *base, size_t n, size_t size,
+					 int (*compare) (const void *, const void *));
+
+/* Is a cancel request pending?  Never. */
+extern volatile sig_atomic_t InterruptPending;
+
+volatile sig_atomic_t InterruptPending = 0;
 
 /* What rebuild.c wants them to say */
 extern uint32_t fuzz_relation_blocks;
@@ -103,4 +115,40 @@ uint32_t
 index_getprocid(void *rel, int16_t attnum, uint16_t procnum)
 {
 	return fuzz_support_function;
+}
+
+void
+ProcessInterrupts(void)
+{
+	abort();
+}
+
+/* Memory that the address sanitizer watches over */
+void *
+palloc(size_t size)
+{
+	return repalloc(NULL, size);
+}
+
+void *
+repalloc(void *pointer, size_t size)
+{
+	void	   *result = realloc(pointer, size);
+
+	if (result == NULL)
+		abort();
+	return result;
+}
+
+void
+pfree(void *pointer)
+{
+	free(pointer);
+}
+
+void
+pg_qsort(void *base, size_t n, size_t size,
+		 int (*compare) (const void *, const void *))
+{
+	qsort(base, n, size, compare);
 }
