@@ -51,17 +51,21 @@ OBJS = \
 	src/rebuild/dead_tids.o \
 	src/rebuild/hash.o \
 	src/rebuild/heap.o \
+	src/rebuild/heap_tuple.o \
 	src/rebuild/rebuild.o \
 	src/rebuild/spgist.o \
+	src/rebuild/toaster.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
 	src/relation/target.o \
+	src/relation/toast_owner.o \
 	src/report/bloat.o \
 	src/report/bloat_estimate.o \
 	src/report/dead_entries.o \
 	src/report/reader.o \
 	src/report/report.o \
 	src/report/schedule.o \
+	src/report/toast_estimate.o \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
 	src/run/call.o \
@@ -118,7 +122,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more report callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more toast report callable stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

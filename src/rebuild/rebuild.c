@@ -12,11 +12,14 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/tableam.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "rebuild/rebuild.h"
 #include "relation/refuse.h"
@@ -59,6 +62,58 @@ estimate_table(SstRebuild *rebuild, Relation index)
 }
 
 /*
+ * May a column have been altered, so that its values were stored by other rules
+ * than the present ones?  Its row in pg_attribute is then not the one that was
+ * inserted.  Setting a default is no such change; when the table is created, that
+ * updates the row as well.
+ */
+static bool
+may_be_altered(Relation rel, Form_pg_attribute att)
+{
+	HeapTuple	row = SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(rel)),
+									  Int16GetDatum(att->attnum));
+	HeapTuple	ctid = SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(rel)),
+									   Int16GetDatum(SelfItemPointerAttributeNumber));
+	bool		result = true;
+
+	if (HeapTupleIsValid(row) && HeapTupleIsValid(ctid))
+		result = (row->t_data->t_infomask & HEAP_UPDATED) != 0 &&
+			!(att->atthasdef && HeapTupleHeaderGetRawXmin(row->t_data) ==
+			  HeapTupleHeaderGetRawXmin(ctid->t_data));
+	if (HeapTupleIsValid(row))
+		ReleaseSysCache(row);
+	if (HeapTupleIsValid(ctid))
+		ReleaseSysCache(ctid);
+
+	return result;
+}
+
+/* Find out what the catalogs say of how a table's values are stored. */
+static void
+describe_toast(SstToaster *toaster, Relation rel)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+
+	if (rel->rd_rel->relkind == RELKIND_TOASTVALUE)
+		return;
+
+	/* A TOAST table that is not needed any more vanishes. */
+	toaster->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) &&
+		table_relation_needs_toast_table(rel);
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+
+		if (att->attlen == -1 && !att->attisdropped &&
+			(att->attstorage == TYPSTORAGE_EXTENDED ||
+			 att->attstorage == TYPSTORAGE_MAIN) &&
+			may_be_altered(rel, att))
+			toaster->compressible[i / 8] |= 1 << i % 8;
+	}
+}
+
+/*
  * Set up for a target that is open.  An index of an access method that needs the
  * size of the table takes a lock on that for the time of this call.
  */
@@ -92,6 +147,7 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 			break;
 		case SST_HEAP:
 			sst_rebuild_heap_init(rebuild, target->rel);
+			describe_toast(&rebuild->u.heap.toaster, target->rel);
 			break;
 		case SST_SEQUENCE:
 			set_unpredictable(rebuild,

@@ -24,6 +24,7 @@
 #include "access/htup_details.h"
 
 #include "rebuild/dead_tids.h"
+#include "rebuild/toaster.h"
 #include "stats/counters.h"
 #include "relation/target.h"
 #include "visit/visit.h"
@@ -64,19 +65,13 @@ typedef struct SstBrinRebuild
 	BlockNumber pages_per_range;
 } SstBrinRebuild;
 
-/* The new page of a table that is being filled, and what it took so far */
-typedef struct SstHeapRewrite
-{
-	int			free;			/* bytes for tuples and line pointers */
-	uint64		bytes;
-} SstHeapRewrite;
-
 typedef struct SstHeapRebuild
 {
 	TupleDesc	tupdesc;
 	bool		reforms;		/* tuples lose the columns that were dropped */
 	int			reserve;		/* bytes to leave free on each page */
-	SstHeapRewrite rewrite;
+	SstHeapFill fill;			/* the new table */
+	SstToaster	toaster;
 } SstHeapRebuild;
 
 /* Tuples of a page of a new GIN entry tree, at least 16 bytes and a line pointer */

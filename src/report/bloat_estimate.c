@@ -38,6 +38,9 @@ sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 			.rebuilt_blocks = unknown,
 			.kept_percent = unknown,
 			.indexed_items = NAN,
+			.toast_needs = {.blocks = unknown, .blocks_per_chunk = unknown},
+			.chunks = unknown,
+			.chunk_blocks = unknown,
 			.first_corrupt = InvalidBlockNumber
 	};
 }
@@ -48,6 +51,21 @@ sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
 {
 	estimate->kept_percent = sst_estimate(&kept_percent, sample);
 	estimate->indexed_items = sst_estimate(&indexed_items, sample).value;
+}
+
+/* Round the size of a rebuilt relation, and its ends, to blocks. */
+void
+sst_round_blocks(SstEstimate *rebuilt)
+{
+	if (isnan(rebuilt->low))
+		rebuilt->low = 0;
+	if (isnan(rebuilt->high))
+		rebuilt->high = INFINITY;
+
+	/* The last page of a level or two may be there or not. */
+	rebuilt->value = rint(rebuilt->value);
+	rebuilt->low = Max(Min(rint(rebuilt->low), rebuilt->value - 1), 0);
+	rebuilt->high = Max(rint(rebuilt->high), rebuilt->value + 1);
 }
 
 /*

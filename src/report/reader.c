@@ -15,10 +15,14 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
+#include "catalog/pg_class.h"
 #include "utils/memutils.h"
 
 #include "compat/compat.h"
 #include "report/reader.h"
+#include "report/toast_estimate.h"
 #include "report/try_estimate.h"
 
 /* Seconds that a relation and a block are expected to take before any was read */
@@ -73,6 +77,18 @@ sst_reader_skip(SstReportReader *reader, SstReportEntry *entry)
 		SST_SKIP_TIME;
 }
 
+/* What was read of a table tells how much of its TOAST table is needed. */
+static void
+predict_toast_again(const SstReport *report, const SstReportEntry *table)
+{
+	const SstRelation *relation = sst_reported_relation(report, table);
+	SstReportEntry *toast = sst_report_entry(report, relation->toastrelid);
+
+	if (toast != NULL && toast->measured != SST_SKIPPED &&
+		sst_apply_toast_needs(&table->estimate, &toast->estimate))
+		toast->estimate.note = NULL;
+}
+
 /* Keep what an attempt found.  What is known from an older sample stays. */
 static void
 store_result(SstReportReader *reader, SstReportEntry *entry,
@@ -90,6 +106,7 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 			entry->settled = entry->estimate.exact;
 			if (entry->table != NULL)
 				entry->table_nread = entry->table->estimate.nread;
+			predict_toast_again(report, entry);
 			break;
 		case SST_TRY_LOCKED:
 			entry->skipped = SST_SKIP_LOCKED;
@@ -123,8 +140,14 @@ sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblo
 	instr_time	start;
 
 	attempt->relid = entry->relid;
-	attempt->table.relid = entry->tableoid;
 	attempt->table.estimate = entry->table ? &entry->table->estimate : NULL;
+	attempt->is_toast =
+		sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE;
+
+	/* What a table needs of its TOAST table may be known without reading it. */
+	if (!attempt->is_toast || entry->table == NULL ||
+		isnan(entry->table->estimate.toast_needs.blocks.value))
+		attempt->table.relid = entry->tableoid;
 	attempt->sampling.nblocks = nblocks;
 	attempt->sampling.seed = report->limits.seed + entry->relid;
 	attempt->sampling.io_stats = &report->io_stats;

@@ -11,7 +11,7 @@
  * is tried once more at the end.  Blocks for these are held back until then.
  *
  * A table is read before its indexes, as their estimates need what is known of its
- * dead rows.
+ * dead rows; and before its TOAST table, of which it tells what is needed.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -24,11 +24,13 @@
 
 #include <math.h>
 
+#include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "report/reader.h"
 #include "report/schedule.h"
+#include "report/toast_estimate.h"
 #include "run/progress.h"
 #include "stats/sizing.h"
 
@@ -82,7 +84,7 @@ set_first_blocks(SstSchedule *schedule, uint64 nblocks)
 }
 
 static void
-take_as_empty(SstReportEntry *entry)
+take_as_empty(const SstReport *report, SstReportEntry *entry)
 {
 	static const SstEstimate zero = {0, 0, 0};
 
@@ -90,6 +92,11 @@ take_as_empty(SstReportEntry *entry)
 	entry->estimate.exact = true;
 	entry->estimate.rebuilt_blocks = zero;
 	entry->settled = true;
+
+	/* Values of the table's rows may go to an empty TOAST table. */
+	if (sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE &&
+		entry->table != NULL)
+		(void) sst_apply_toast_needs(&entry->table->estimate, &entry->estimate);
 }
 
 /* Read the first sample of a relation; false if the limits do not allow it. */
@@ -134,7 +141,7 @@ next_first_sample(SstSchedule *schedule)
 		if (entry->skipped == SST_SKIP_REFUSED)
 			entry->settled = true;
 		else if (entry->estimate.nblocks == 0 && !entry->fileless)
-			take_as_empty(entry);
+			take_as_empty(schedule->report, entry);
 		else
 		{
 			/* Rather a small sample of all than none of some */
@@ -287,33 +294,34 @@ next_locked(SstSchedule *schedule)
 	return false;
 }
 
-/* An entry, and how many blocks its place in the order is by */
+/*
+ * An entry, how many blocks its place in the order is by, and how many it depends on
+ */
 typedef struct Place
 {
 	SstReportEntry *entry;
 	uint64		nblocks;
+	int			depth;
 } Place;
 
-/* The largest first, a table before its indexes; then by OID */
+/* The largest first, a table before its indexes and TOAST table; then by OID */
 static int
 compare_places(const void *a, const void *b)
 {
 	const Place *left = a;
 	const Place *right = b;
-	bool		left_is_index = OidIsValid(left->entry->tableoid);
-	bool		right_is_index = OidIsValid(right->entry->tableoid);
 
 	if (left->nblocks != right->nblocks)
 		return left->nblocks < right->nblocks ? 1 : -1;
-	if (left_is_index != right_is_index)
-		return left_is_index ? 1 : -1;
+	if (left->depth != right->depth)
+		return left->depth - right->depth;
 	return (left->entry->relid > right->entry->relid) -
 		(left->entry->relid < right->entry->relid);
 }
 
 /*
  * The order in which entries are read, in the given context.  A table has the place
- * of its largest index, if that is larger.
+ * of its largest index or its TOAST table, if that is larger.
  */
 static SstReportEntry **
 order_entries(const SstReport *report, MemoryContext context)
@@ -328,16 +336,18 @@ order_entries(const SstReport *report, MemoryContext context)
 	{
 		places[i].entry = &report->entries[i];
 		places[i].nblocks = report->entries[i].estimate.nblocks;
+		places[i].depth = 0;
 	}
 	for (int i = 0; i < n; i++)
 	{
 		const SstReportEntry *entry = &report->entries[i];
 
-		if (entry->table != NULL)
+		for (const SstReportEntry *on = entry->table; on != NULL; on = on->table)
 		{
-			Place	   *table = &places[entry->table - report->entries];
+			Place	   *table = &places[on - report->entries];
 
 			table->nblocks = Max(table->nblocks, entry->estimate.nblocks);
+			places[i].depth++;
 		}
 	}
 	qsort(places, n, sizeof(Place), compare_places);

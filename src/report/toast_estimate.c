@@ -1,0 +1,306 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_estimate.c
+ *	  How large a TOAST table will be, by what its table's rows need of it
+ *
+ * A TOAST table is rewritten along with its table, from the table's rows: see
+ * rebuild/toaster.c.  So the prediction comes from the table's pages.  If all of
+ * these were read, it is what they need.
+ *
+ * Of a sample it is a ratio: pages of the new TOAST table for each byte of the
+ * chunks that the sampled rows have now, times the bytes of all chunks.  Those the
+ * TOAST table tells itself, and its pages differ little from each other.  For most
+ * tables the ratio is the same on all pages: all chunks are needed.
+ *
+ * Versions of a row can have a value in common, which a rewrite stores once.  Then
+ * the rows have more chunks than the TOAST table, and the ratio puts that right.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/toast_estimate.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/heaptoast.h"
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+
+#include "report/toast_estimate.h"
+#include "run/sampling.h"
+
+#define UNITS_PER_BLOCK (BLCKSZ / SST_TOAST_UNIT)
+
+/*
+ * A sample of rows tells the space that is lost at the ends of pages to this part of
+ * the size, and of one chunk to that one.
+ */
+#define PACKING_UNCERTAINTY 0.01
+#define CHUNK_UNCERTAINTY 0.1
+
+/* A rewrite packs chunks worse by up to this part than the free space map did. */
+#define FREE_SPACE_MAP_GAIN 0.09
+
+static const SstEstimate unknown = {NAN, NAN, NAN};
+
+/* The chunks of a TOAST table that are kept */
+static const SstStatistic kept_chunks =
+{"chunks", SST_TOTAL, SST_TOAST_CHUNKS, 0, UNITS_PER_BLOCK};
+
+/* Blocks of the new TOAST table; arg points to a bool: without what is unsure */
+static double
+new_blocks(const void *arg, const double *sums)
+{
+	const bool *sure = arg;
+	double		units = sums[SST_REBUILT_TOAST];
+
+	if (*sure)
+		units = Max(units - sums[SST_REBUILT_TOAST_UNSURE], 0);
+	return units / UNITS_PER_BLOCK;
+}
+
+/* The same, for each unit of the chunks that there are */
+static double
+new_blocks_per_chunk(const void *arg, const double *sums)
+{
+	return new_blocks(arg, sums) / sums[SST_TOAST_CHUNKS];
+}
+
+/* Estimate a function, with the lower end of what is sure. */
+static SstEstimate
+estimate_with_unsure(SstFunction function, const SstPageSample *sample,
+					 bool any_unsure)
+{
+	bool		sure = false;
+	SstEstimate result = sst_estimate_function(function, &sure, 0, sample);
+
+	if (any_unsure)
+	{
+		SstEstimate of_sure;
+
+		sure = true;
+		of_sure = sst_estimate_function(function, &sure, 0, sample);
+		result.low = Min(result.low, of_sure.low);
+	}
+	return result;
+}
+
+/* Estimate what a table needs of its TOAST table. */
+static void
+estimate_needs(const SstPageSample *sample, SstToastNeeds *needs)
+{
+	double		sums[SST_NCOUNTS];
+	bool		any_unsure;
+
+	sst_sample_sums(sample, 1, sums);
+	any_unsure = sums[SST_REBUILT_TOAST_UNSURE] > 0;
+	needs->blocks = estimate_with_unsure(new_blocks, sample, any_unsure);
+	needs->chunks = sums[SST_TOAST_CHUNKS];
+	needs->exact = sst_sample_is_exact(sample);
+	needs->nseen = (double) sample->sums.n[SST_TOAST_CHUNKS] * SST_TOAST_UNIT /
+		TOAST_MAX_CHUNK_SIZE;
+	needs->unseen_part = needs->exact ? 0 : sst_unseen_part(sample->nsampled);
+	needs->blocks_per_chunk = needs->chunks > 0 ?
+		estimate_with_unsure(new_blocks_per_chunk, sample, any_unsure) :
+		unknown;
+}
+
+/* Rows can be longer or shorter, by values whose compression is not known. */
+static void
+widen_by_compression(const SstPageSample *sample, SstEstimate *rebuilt)
+{
+	double		sums[SST_NCOUNTS];
+
+	sst_sample_sums(sample, 1, sums);
+	rebuilt->low = Max(rebuilt->low - sums[SST_REBUILT_LESS_BYTES] / BLCKSZ, 0);
+	rebuilt->high += sums[SST_REBUILT_MORE_BYTES] / BLCKSZ;
+}
+
+/*
+ * From the sample of a table or TOAST table, which was shown to the model of its
+ * rebuild, estimate what sst_apply_toast_needs() will ask for.  The ends of the
+ * table's own prediction become wider where its rows depend on compression.
+ */
+void
+sst_estimate_toast(const SstTarget *target, const SstPageSample *sample,
+				   SstBloatEstimate *estimate)
+{
+	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
+	{
+		estimate->chunks = sst_estimate(&kept_chunks, sample);
+		estimate->chunk_blocks = estimate->rebuilt_blocks;
+		return;
+	}
+	estimate_needs(sample, &estimate->toast_needs);
+	widen_by_compression(sample, &estimate->rebuilt_blocks);
+}
+
+/* Sums of a TOAST table, with ends in any case: its pages have no more chunks. */
+static SstEstimate
+bounded_chunks(const SstBloatEstimate *toast)
+{
+	SstEstimate chunks = toast->chunks;
+
+	if (isnan(chunks.value))
+		chunks.value = chunks.low = chunks.high = 0;
+	if (isnan(chunks.low))
+		chunks.low = 0;
+	if (isnan(chunks.high))
+		chunks.high = (double) toast->nblocks * UNITS_PER_BLOCK;
+
+	return chunks;
+}
+
+/*
+ * The prediction when all rows were read.  Their chunks are counted once for each row
+ * that has them; the rewrite stores them once.
+ */
+static SstEstimate
+exact_needs(const SstToastNeeds *needs, const SstEstimate *chunks)
+{
+	SstEstimate result = needs->blocks;
+	double		last_page = ceil(result.value) - result.value;
+
+	result.value += last_page;
+	result.high += last_page;
+
+	/* Rounding to units makes a difference of one. */
+	if (needs->chunks > chunks->high + 1)
+	{
+		result.low *= chunks->low / needs->chunks;
+		result.value *= chunks->value / needs->chunks;
+		if (chunks->low == chunks->high)
+			result.high *= chunks->high / needs->chunks;
+	}
+	return result;
+}
+
+/* The prediction from a sample of rows that have chunks */
+static SstEstimate
+needs_by_ratio(const SstToastNeeds *needs, const SstEstimate *chunks)
+{
+	const SstEstimate *ratio = &needs->blocks_per_chunk;
+	double		ratio_low = isnan(ratio->low) ? 0 : ratio->low;
+	double		ratio_high = isnan(ratio->high) ?
+		(1 + FREE_SPACE_MAP_GAIN) / UNITS_PER_BLOCK : ratio->high;
+	SstEstimate result;
+	double		model;
+
+	result.value = ratio->value * chunks->value;
+	model = result.value *
+		(PACKING_UNCERTAINTY + CHUNK_UNCERTAINTY / sqrt(Max(needs->nseen, 1)));
+	result.low = result.value -
+		hypot(hypot((ratio->value - ratio_low) * chunks->value,
+					ratio->value * (chunks->value - chunks->low)), model);
+	result.high = result.value +
+		hypot(hypot((ratio_high - ratio->value) * chunks->value,
+					ratio->value * (chunks->high - chunks->value)), model);
+
+	/* Rows that need all of their chunks may be where none was read. */
+	if (ratio->value * UNITS_PER_BLOCK < 0.5)
+		result.high = Max(result.high, needs->unseen_part * chunks->high /
+						  UNITS_PER_BLOCK);
+	return result;
+}
+
+/*
+ * Predict the size of a TOAST table anew, by what is known of its table.  False if
+ * that is not enough; then the prediction has not changed.
+ */
+bool
+sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
+{
+	const SstToastNeeds *needs = &table->toast_needs;
+	SstEstimate *rebuilt = &toast->rebuilt_blocks;
+	SstEstimate chunks = bounded_chunks(toast);
+
+	if (isnan(needs->blocks.value))
+		return false;
+
+	if (needs->exact)
+		*rebuilt = exact_needs(needs, &chunks);
+	else if (needs->chunks > 0 && chunks.value > 0)
+	{
+		/* If most of what is needed is in the rows now, these tell more. */
+		*rebuilt = needs_by_ratio(needs, &chunks);
+		if (needs->blocks.high - needs->blocks.low < rebuilt->high - rebuilt->low)
+			*rebuilt = needs->blocks;
+	}
+	else if (chunks.high == 0)
+		*rebuilt = needs->blocks;
+	else
+	{
+		/* No row with chunks was read: all of them may be needed, or none. */
+		rebuilt->value = Max(toast->chunk_blocks.value, needs->blocks.value);
+		rebuilt->high = toast->chunk_blocks.high;
+		if (!isnan(needs->blocks.high))
+			rebuilt->high += needs->blocks.high;
+		rebuilt->low = 0;
+	}
+	sst_round_blocks(rebuilt);
+
+	return true;
+}
+
+/*
+ * Read a sample of a TOAST table's table, which is locked, for what it needs.  False
+ * if that cannot be found out.
+ */
+static bool
+sample_table(const SstTarget *toast, Oid relid, SstSampling *sampling,
+			 SstBloatEstimate *estimate)
+{
+	SstTarget	table;
+	bool		complete = false;
+
+	sst_target_examine(&table, relation_open(relid, NoLock));
+	sst_bloat_estimate_init(estimate, table.nblocks);
+	if (table.kind == SST_HEAP && sst_target_is_readable(&table) &&
+		table.rel->rd_rel->reltoastrelid == toast->relid)
+	{
+		SstPageSample sample;
+		SstScanResult result;
+		SstRebuild	rebuild;
+
+		sst_rebuild_init(&rebuild, &table);
+		complete = sst_sample_scan(&table, sampling->nblocks, sampling->seed,
+								   &rebuild, sampling->limits, &sample, &result);
+		if (complete)
+			estimate_needs(&sample, &estimate->toast_needs);
+		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+		sst_page_sample_free(&sample);
+	}
+	relation_close(table.rel, NoLock);
+
+	return complete;
+}
+
+/*
+ * Predict the size of a TOAST table after the rebuild of its table, of which a
+ * sample is read unless its estimate is there.  table can be NULL.
+ *
+ * Where the table does not tell, the chunks do, as far as they can: at most all of
+ * them are needed.
+ */
+void
+sst_predict_toast(const SstTarget *toast, const SstIndexTable *table,
+				  SstSampling *sampling, SstBloatEstimate *estimate)
+{
+	SstBloatEstimate sampled;
+
+	if (table != NULL && table->estimate != NULL &&
+		sst_apply_toast_needs(table->estimate, estimate))
+		return;
+	if (table != NULL && OidIsValid(table->relid) &&
+		sample_table(toast, table->relid, sampling, &sampled) &&
+		sst_apply_toast_needs(&sampled, estimate))
+		return;
+
+	estimate->rebuilt_blocks.low = 0;
+	if (estimate->note == NULL)
+		estimate->note = gettext_noop("what the table needs of its TOAST table is not known");
+}
