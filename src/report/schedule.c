@@ -241,6 +241,23 @@ gain_width(const SstReportEntry *entry)
 	return (Min(rebuilt->high, nblocks) - Min(rebuilt->low, nblocks)) * BLCKSZ;
 }
 
+/*
+ * The entry of which more is to be read, so that an entry's gain is known better.  How
+ * much of a TOAST table is needed, its table's rows may tell.
+ */
+static SstReportEntry *
+entry_to_enlarge(const SstReport *report, SstReportEntry *entry)
+{
+	SstReportEntry *table = sst_report_entry(report, entry->tableoid);
+
+	if (sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE &&
+		table != NULL && table->measured == SST_SAMPLED &&
+		sst_toast_needs_rows(&table->estimate, &entry->estimate))
+		return table;
+
+	return entry;
+}
+
 static bool
 next_for_gain(SstSchedule *schedule)
 {
@@ -263,7 +280,7 @@ next_for_gain(SstSchedule *schedule)
 		if (widest == NULL)
 			return false;
 
-		if (enlarge(schedule, widest, GROWTH))
+		if (enlarge(schedule, entry_to_enlarge(schedule->report, widest), GROWTH))
 		{
 			/* What is uncertain is the model, if more blocks do not help. */
 			if (gain_width(widest) > 0.9 * width)

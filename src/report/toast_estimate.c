@@ -246,6 +246,31 @@ sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
 	return true;
 }
 
+/* The width of an interval, for a value of 1 */
+static double
+relative_width(const SstEstimate *estimate)
+{
+	return isnan(estimate->low) || isnan(estimate->high) ? INFINITY :
+		(estimate->high - estimate->low) / Max(estimate->value, 1e-9);
+}
+
+/*
+ * Would more rows of the table make the prediction of a TOAST table narrower, rather
+ * than more of its chunks?
+ */
+bool
+sst_toast_needs_rows(const SstBloatEstimate *table,
+					 const SstBloatEstimate *toast)
+{
+	const SstToastNeeds *needs = &table->toast_needs;
+
+	if (isnan(needs->blocks.value) || needs->exact)
+		return false;
+
+	return needs->chunks == 0 || toast->exact ||
+		relative_width(&needs->blocks_per_chunk) >= relative_width(&toast->chunks);
+}
+
 /*
  * Read a sample of a TOAST table's table, which is locked, for what it needs.  False
  * if that cannot be found out.

@@ -25,5 +25,7 @@ extern void sst_predict_toast(const SstTarget *toast,
 							  SstBloatEstimate *estimate);
 extern bool sst_apply_toast_needs(const SstBloatEstimate *table,
 								  SstBloatEstimate *toast);
+extern bool sst_toast_needs_rows(const SstBloatEstimate *table,
+								 const SstBloatEstimate *toast);
 
 #endif							/* SST_TOAST_ESTIMATE_H */
