@@ -46,6 +46,7 @@ OBJS = \
 	src/compat/compat.o \
 	src/rebuild/brin.o \
 	src/rebuild/btree.o \
+	src/rebuild/compression.o \
 	src/rebuild/gin.o \
 	src/rebuild/gist.o \
 	src/rebuild/dead_tids.o \

@@ -138,6 +138,10 @@ toast_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
 		int			need = tuple_need(ItemIdGetLength(item));
 
+		if (rebuild->u.heap.toaster.compression.try != NULL)
+			sst_toaster_try_chunk(&rebuild->u.heap.toaster,
+								  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
+								  ItemIdGetLength(item));
 		sst_fill_page(fill, need, 0);
 		sst_toaster_count_chunk(&rebuild->u.heap.toaster, need, counters);
 	}

@@ -54,6 +54,7 @@ read_value(Form_pg_attribute att, const char *data, int room, SstValue *value)
 {
 	memset(value, 0, sizeof(SstValue));
 	value->form = SST_VALUE_FIXED;
+	value->data = data;
 	if (att->attlen > 0)
 		value->size = att->attlen;
 	else if (room <= 0)

@@ -32,7 +32,10 @@ typedef struct SstValue
 	uint8		form;
 	bool		ignored;		/* the toaster leaves it as it is */
 	bool		incompressible;
+	bool		tried;			/* to compress it, to this fraction */
+	float		fraction;
 	int32		size;
+	const char *data;			/* in the tuple, with its header */
 
 	/* Of a pointer: the value when fetched, and when decompressed as well */
 	bool		fetched_compressed;

@@ -15,6 +15,8 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/tableam.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -59,6 +61,36 @@ estimate_table(SstRebuild *rebuild, Relation index)
 						  &allvisfrac);
 	}
 	relation_close(table, AccessShareLock);
+}
+
+/* Compress a copy: see SstTryCompression. */
+double
+sst_try_compression(const char *data, int32 nbytes, char method)
+{
+	struct varlena *value;
+	struct varlena *compressed;
+	double		result = 1;
+
+	if (!CompressionMethodIsValid(method))
+		method = default_toast_compression;
+#ifndef USE_LZ4
+	if (method == TOAST_LZ4_COMPRESSION)
+		return NAN;
+#endif
+
+	value = palloc(VARHDRSZ + nbytes);
+	SET_VARSIZE(value, VARHDRSZ + nbytes);
+	memcpy(VARDATA(value), data, nbytes);
+	compressed = (struct varlena *)
+		DatumGetPointer(toast_compress_datum(PointerGetDatum(value), method));
+	if (compressed != NULL)
+	{
+		result = (double) VARSIZE(compressed) / VARSIZE(value);
+		pfree(compressed);
+	}
+	pfree(value);
+
+	return result;
 }
 
 /*
@@ -109,8 +141,15 @@ describe_toast(SstToaster *toaster, Relation rel)
 			(att->attstorage == TYPSTORAGE_EXTENDED ||
 			 att->attstorage == TYPSTORAGE_MAIN) &&
 			may_be_altered(rel, att))
+		{
+			if (!toaster->any_compressible)
+				toaster->method = att->attcompression;
+			toaster->any_compressible = true;
 			toaster->compressible[i / 8] |= 1 << i % 8;
+		}
 	}
+	if (toaster->any_compressible)
+		toaster->compression.try = sst_try_compression;
 }
 
 /*

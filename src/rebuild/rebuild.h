@@ -189,6 +189,8 @@ sst_round_up(double nblocks, bool whole)
 
 extern void sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target);
 
+extern double sst_try_compression(const char *data, int32 nbytes, char method);
+
 extern void sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel);

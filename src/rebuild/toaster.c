@@ -13,7 +13,8 @@
  * Here the same decisions are made about the sizes of values.  One thing sizes do
  * not tell: how far a value that is not compressed can be.  If the column has been
  * as it is since it was made, the toaster has tried that before, and found it not
- * worth it.  Else it is counted as incompressible, and as unsure besides.
+ * worth it.  Else it is guessed (compression.c).  Then the decisions are made for
+ * other guesses as well, and the difference makes the prediction unsure.
  *
  * The new TOAST table is filled chunk by chunk, without a look at the free space
  * on earlier pages (toast_save_datum() in access/common/toast_internals.c with
@@ -28,6 +29,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/heaptoast.h"
 
 #include "rebuild/toaster.h"
@@ -36,7 +39,7 @@
 #define SMALLEST_TOASTED \
 	((int32) MAXALIGN(VARHDRSZ_EXTERNAL + sizeof(struct varatt_external)))
 
-/* A tuple of the toaster */
+/* A tuple in the toaster */
 typedef struct Toasting
 {
 	SstToaster *toaster;
@@ -44,10 +47,15 @@ typedef struct Toasting
 	SstValue   *values;
 	int			header_size;
 
-	/* How much longer or shorter the tuple may be than it is found */
-	int64		more;
-	int64		less;
-	int			longest;		/* but not longer than this */
+	/* To what values are compressed that were not tried; 0: guess */
+	double		fraction;
+
+	/* Found */
+	SstCounters *counters;		/* NULL: fill no pages */
+	bool		guessed;
+	int			nmoved;			/* values put into the TOAST table */
+	uint64		need;			/* of their chunks */
+	int64		len;			/* of the tuple */
 } Toasting;
 
 /* What a chunk of so many bytes needs on its page, with its line pointer */
@@ -143,6 +151,33 @@ sst_toaster_count_chunk(SstToaster *toaster, int need, SstCounters *counters)
 }
 
 /*
+ * Does a chunk of a TOAST table begin a value?  Then try to compress that.  Its
+ * columns are chunk_id, chunk_seq and chunk_data (catalog/toasting.c).
+ */
+void
+sst_toaster_try_chunk(SstToaster *toaster, const HeapTupleHeaderData *chunk,
+					  int len)
+{
+	const char *data = (const char *) chunk + chunk->t_hoff;
+	int			room = len - chunk->t_hoff - sizeof(Oid) - sizeof(int32);
+	int32		seq;
+	varattrib_4b header;
+	double		fraction;
+
+	if (room < VARHDRSZ || chunk->t_hoff < SizeofHeapTupleHeader ||
+		toaster->compression.ntrials >= SST_COMPRESSION_TRIALS)
+		return;
+	memcpy(&seq, data + sizeof(Oid), sizeof(seq));
+	data += sizeof(Oid) + sizeof(int32);
+	memcpy(&header, data, VARHDRSZ);
+	if (seq == 0 && VARATT_IS_4B_U(&header) &&
+		VARSIZE_4B(&header) > VARHDRSZ && VARSIZE_4B(&header) <= room)
+		(void) sst_compression_try(&toaster->compression, data + VARHDRSZ,
+								   VARSIZE_4B(&header) - VARHDRSZ,
+								   toaster->method, &fraction);
+}
+
+/*
  * Fetch a value from the TOAST table.  It is decompressed only if the column has
  * the storage PLAIN, and then stays in the tuple whatever its size.
  */
@@ -155,6 +190,7 @@ fetch(SstValue *value, char storage)
 	value->form = compressed ? SST_VALUE_COMPRESSED : SST_VALUE_LONG;
 	value->size = storage == TYPSTORAGE_PLAIN ? value->raw_size :
 		value->fetched_size;
+	value->data = NULL;
 }
 
 static void
@@ -165,7 +201,6 @@ begin_toasting(Toasting *toasting)
 		Form_pg_attribute att = TupleDescAttr(toasting->tupdesc, i);
 		SstValue   *value = &toasting->values[i];
 
-		value->incompressible = false;
 		value->ignored = value->form == SST_VALUE_NULL ||
 			value->form == SST_VALUE_FIXED ||
 			att->attstorage == TYPSTORAGE_PLAIN;
@@ -200,43 +235,74 @@ find_largest(const Toasting *toasting, bool to_compress, bool main)
 	return largest;
 }
 
-/*
- * May the value be compressed, though it is not?  Then it has not been tried with
- * the column's present storage and compression method.
- */
 static bool
-is_unsure(const Toasting *toasting, const SstValue *value)
+is_compressible(const SstToaster *toaster, int i)
 {
-	int			i = value - toasting->values;
+	return (toaster->compressible[i / 8] >> i % 8 & 1) != 0;
+}
 
-	return value->incompressible &&
-		TupleDescAttr(toasting->tupdesc, i)->attstorage != TYPSTORAGE_EXTERNAL &&
-		(toasting->toaster->compressible[i / 8] >> i % 8 & 1) != 0;
+/*
+ * To which fraction is a value compressed?  1 is not at all: so if that has been
+ * tried with the column's present storage and compression method.
+ */
+static double
+compressed_fraction(Toasting *toasting, SstValue *value)
+{
+	SstCompression *compression = &toasting->toaster->compression;
+	int			i = value - toasting->values;
+	int			header = value->form == SST_VALUE_SHORT ? VARHDRSZ_SHORT : VARHDRSZ;
+	double		fraction;
+
+	if (!is_compressible(toasting->toaster, i))
+		return 1;
+	if (value->tried)
+		return value->fraction;
+	if (toasting->fraction > 0)
+		return toasting->fraction;
+	if (value->data != NULL &&
+		sst_compression_try(compression, value->data + header,
+							value->size - header,
+							TupleDescAttr(toasting->tupdesc, i)->attcompression,
+							&fraction))
+	{
+		value->tried = true;
+		value->fraction = fraction;
+		return fraction;
+	}
+	toasting->guessed = true;
+	return sst_compression_guess(compression);
+}
+
+/* Compress a value, unless that makes it hardly smaller. */
+static void
+compress(Toasting *toasting, SstValue *value)
+{
+	double		fraction = compressed_fraction(toasting, value);
+	int32		size = Max((int32) ceil(value->size * fraction),
+						   (int32) VARHDRSZ_COMPRESSED);
+
+	if (size < value->size - 2)
+	{
+		value->form = SST_VALUE_COMPRESSED;
+		value->size = size;
+	}
+	else
+		value->incompressible = true;
 }
 
 /* Put a value into the TOAST table. */
 static void
-move_out(Toasting *toasting, SstValue *value, SstCounters *counters)
+move_out(Toasting *toasting, SstValue *value)
 {
-	SstToaster *toaster = toasting->toaster;
-	uint64		before = toaster->fill.bytes;
+	SstHeapFill *fill = &toasting->toaster->fill;
+	uint64		before = fill->bytes;
 
-	add_chunks(&toaster->fill, stored_bytes(value));
-	count_units(counters, SST_REBUILT_TOAST, before, toaster->fill.bytes);
-
-	if (is_unsure(toasting, value))
+	toasting->nmoved++;
+	toasting->need += chunks_need(stored_bytes(value));
+	if (toasting->counters != NULL)
 	{
-		uint64		nbytes = toaster->fill.bytes - before;
-		int			i = value - toasting->values;
-		bool		main = TupleDescAttr(toasting->tupdesc, i)->attstorage ==
-			TYPSTORAGE_MAIN;
-
-		count_units(counters, SST_REBUILT_TOAST_UNSURE, toaster->unsure_bytes,
-					toaster->unsure_bytes + nbytes);
-		toaster->unsure_bytes += nbytes;
-		toasting->more += value->size - SMALLEST_TOASTED;
-		toasting->longest = Max(toasting->longest, main ?
-								(int) TOAST_TUPLE_TARGET_MAIN : toaster->target);
+		add_chunks(fill, stored_bytes(value));
+		count_units(toasting->counters, SST_REBUILT_TOAST, before, fill->bytes);
 	}
 	value->form = SST_VALUE_POINTER;
 	value->size = VARHDRSZ_EXTERNAL + sizeof(struct varatt_external);
@@ -255,7 +321,7 @@ is_too_long(const Toasting *toasting, int target)
  * and put those out only if the tuple does not fit on a page.
  */
 static void
-shorten(Toasting *toasting, SstCounters *counters)
+shorten(Toasting *toasting)
 {
 	int			target = toasting->toaster->target - toasting->header_size;
 	bool		has_toast = toasting->toaster->has_toast;
@@ -264,20 +330,20 @@ shorten(Toasting *toasting, SstCounters *counters)
 	while (is_too_long(toasting, target) &&
 		   (value = find_largest(toasting, true, false)) != NULL)
 	{
-		value->incompressible = true;
+		compress(toasting, value);
 		if (value->size > target && has_toast)
-			move_out(toasting, value, counters);
+			move_out(toasting, value);
 	}
 	while (has_toast && is_too_long(toasting, target) &&
 		   (value = find_largest(toasting, false, false)) != NULL)
-		move_out(toasting, value, counters);
+		move_out(toasting, value);
 	while (is_too_long(toasting, target) &&
 		   (value = find_largest(toasting, true, true)) != NULL)
-		value->incompressible = true;
+		compress(toasting, value);
 	target = (int) TOAST_TUPLE_TARGET_MAIN - toasting->header_size;
 	while (has_toast && is_too_long(toasting, target) &&
 		   (value = find_largest(toasting, false, true)) != NULL)
-		move_out(toasting, value, counters);
+		move_out(toasting, value);
 }
 
 /* Is a formed tuple of this length, with these values, shown to the toaster? */
@@ -294,34 +360,110 @@ sst_toaster_wants(TupleDesc tupdesc, const SstValue *values, int64 len)
 	return false;
 }
 
+/* Do what the toaster does with a tuple, and find its new length. */
+static void
+run_toaster(Toasting *toasting)
+{
+	toasting->header_size = sst_tuple_header_size(toasting->tupdesc,
+												  toasting->values);
+	begin_toasting(toasting);
+	shorten(toasting);
+	toasting->len = toasting->header_size +
+		sst_tuple_data_size(toasting->tupdesc, toasting->values);
+}
+
+/* By how much something can be more, and less */
+typedef struct Doubt
+{
+	double		more;
+	double		less;
+} Doubt;
+
+static void
+add_doubt(Doubt *doubt, double difference, double weight)
+{
+	doubt->more = Max(doubt->more, weight * difference);
+	doubt->less = Max(doubt->less, -weight * difference);
+}
+
+/*
+ * Count how unsure the result for a tuple is, whose values are in the state from
+ * before: by the ends of what most values may be compressed to, and for some of them
+ * by all that is possible.
+ */
+static void
+count_doubt(const Toasting *found, const SstValue *before, SstCounters *counters)
+{
+	SstValue	values[MaxHeapAttributeNumber];
+	SstToaster *toaster = found->toaster;
+	const SstCompression *compression = &toaster->compression;
+	double		rest = sst_compression_rest(compression);
+	const struct
+	{
+		double		fraction;
+		double		weight;
+	}			other[] =
+
+	{
+		{compression->low, 1}, {compression->high, 1},
+		{SST_BEST_COMPRESSION, rest}, {1, rest}
+	};
+	Doubt		length = {0, 0};
+	Doubt		chunks = {0, 0};
+
+	for (int i = 0; i < lengthof(other); i++)
+	{
+		Toasting	toasting = {toaster, found->tupdesc, values};
+
+		memcpy(values, before, found->tupdesc->natts * sizeof(SstValue));
+		toasting.fraction = other[i].fraction;
+		run_toaster(&toasting);
+		add_doubt(&length, toasting.len - found->len, other[i].weight);
+		add_doubt(&chunks, (double) toasting.need - found->need, other[i].weight);
+
+		/* In between, a value may just stay in the tuple. */
+		if (toasting.nmoved != found->nmoved && other[i].weight == 1)
+			add_doubt(&length, Max(toaster->target - found->len, 0), 1);
+	}
+
+	counters->n[SST_REBUILT_MORE_BYTES] += Min(length.more, BLCKSZ);
+	counters->n[SST_REBUILT_LESS_BYTES] += Min(length.less, BLCKSZ);
+	count_units(counters, SST_REBUILT_TOAST_MORE, toaster->more_bytes,
+				toaster->more_bytes + (uint64) chunks.more);
+	toaster->more_bytes += (uint64) chunks.more;
+	count_units(counters, SST_REBUILT_TOAST_LESS, toaster->less_bytes,
+				toaster->less_bytes + (uint64) chunks.less);
+	toaster->less_bytes += (uint64) chunks.less;
+}
+
 /*
  * Do what the toaster does with a formed tuple.  Return its new length; values are
  * changed.  Counted are the pages of the TOAST table that the tuple's values fill,
- * and by how much the length is unsure.
+ * and by how much all this is unsure.
  */
 int64
 sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc, SstValue *values,
 				  SstCounters *counters)
 {
 	Toasting	toasting = {toaster, tupdesc, values};
-	int64		len;
+	SstValue	before[MaxHeapAttributeNumber];
 
-	toasting.header_size = sst_tuple_header_size(tupdesc, values);
-	begin_toasting(&toasting);
-	shorten(&toasting, counters);
-
-	for (int i = 0; i < tupdesc->natts; i++)
+	toasting.counters = counters;
+	if (toaster->any_compressible)
+		memcpy(before, values, tupdesc->natts * sizeof(SstValue));
+	run_toaster(&toasting);
+	if (toasting.guessed)
 	{
-		if (values[i].form != SST_VALUE_POINTER && is_unsure(&toasting, &values[i]))
-			toasting.less += values[i].size - SMALLEST_TOASTED;
+		/* What was tried is known, whatever the others are. */
+		for (int i = 0; i < tupdesc->natts; i++)
+		{
+			before[i].tried = values[i].tried;
+			before[i].fraction = values[i].fraction;
+		}
+		count_doubt(&toasting, before, counters);
 	}
-	len = toasting.header_size + sst_tuple_data_size(tupdesc, values);
-	counters->n[SST_REBUILT_MORE_BYTES] +=
-		Max(Min(toasting.more, toasting.longest - len), 0);
-	counters->n[SST_REBUILT_LESS_BYTES] +=
-		Max(Min(toasting.less, (int64) MaxHeapTupleSize), 0);
 
-	return len;
+	return toasting.len;
 }
 
 /*

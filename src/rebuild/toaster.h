@@ -13,6 +13,7 @@
 #ifndef SST_TOASTER_H
 #define SST_TOASTER_H
 
+#include "rebuild/compression.h"
 #include "rebuild/heap_tuple.h"
 #include "stats/counters.h"
 #include "utils/rel.h"
@@ -32,10 +33,14 @@ typedef struct SstToaster
 
 	/* In bytes, so far: see the counters of these names */
 	uint64		chunk_bytes;
-	uint64		unsure_bytes;
+	uint64		more_bytes;
+	uint64		less_bytes;
 
 	/* By column number less one: values may have become compressible */
+	bool		any_compressible;
 	uint8		compressible[(MaxHeapAttributeNumber + 7) / 8];
+	char		method;			/* of the first of these, attcompression */
+	SstCompression compression;
 } SstToaster;
 
 /* Room for tuples and their line pointers on an empty page */
@@ -66,6 +71,8 @@ extern int64 sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc,
 extern void sst_toaster_count_pointers(SstToaster *toaster, int natts,
 									   const SstValue *values,
 									   SstCounters *counters);
+extern void sst_toaster_try_chunk(SstToaster *toaster,
+								  const HeapTupleHeaderData *chunk, int len);
 extern void sst_toaster_count_chunk(SstToaster *toaster, int need,
 									SstCounters *counters);
 

@@ -183,6 +183,7 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 
 	sst_bloat_estimate_init(estimate, target->nblocks);
 	sst_rebuild_init(&rebuild, target);
+	sst_try_toast_compression(target, sampling, &rebuild);
 	complete = sst_sample_scan(target, sampling->nblocks, sampling->seed,
 							   rebuild.unpredictable ? NULL : &rebuild,
 							   sampling->limits, &sample, &result);

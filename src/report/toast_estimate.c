@@ -29,6 +29,7 @@
 #include "access/heaptoast.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
+#include "storage/lmgr.h"
 
 #include "report/toast_estimate.h"
 #include "run/sampling.h"
@@ -42,6 +43,9 @@
 #define PACKING_UNCERTAINTY 0.01
 #define CHUNK_UNCERTAINTY 0.1
 
+/* Blocks with values that are compressed, to see how far that is possible */
+#define TRIAL_BLOCKS 24
+
 /* A rewrite packs chunks worse by up to this part than the free space map did. */
 #define FREE_SPACE_MAP_GAIN 0.09
 
@@ -51,15 +55,28 @@ static const SstEstimate unknown = {NAN, NAN, NAN};
 static const SstStatistic kept_chunks =
 {"chunks", SST_TOTAL, SST_TOAST_CHUNKS, 0, UNITS_PER_BLOCK};
 
-/* Blocks of the new TOAST table; arg points to a bool: without what is unsure */
+/* What chunks take at most on pages, if they are not small, for each of their bytes */
+#define WITH_WASTE 1.25
+
+/* How well values can be compressed, where that is not known */
+typedef enum Guess
+{
+	AS_GUESSED,
+	BETTER,
+	WORSE
+} Guess;
+
+/* Blocks of the new TOAST table; arg points to a Guess */
 static double
 new_blocks(const void *arg, const double *sums)
 {
-	const bool *sure = arg;
+	const Guess *guess = arg;
 	double		units = sums[SST_REBUILT_TOAST];
 
-	if (*sure)
-		units = Max(units - sums[SST_REBUILT_TOAST_UNSURE], 0);
+	if (*guess == BETTER)
+		units = Max(units - WITH_WASTE * sums[SST_REBUILT_TOAST_LESS], 0);
+	else if (*guess == WORSE)
+		units += WITH_WASTE * sums[SST_REBUILT_TOAST_MORE];
 	return units / UNITS_PER_BLOCK;
 }
 
@@ -70,21 +87,23 @@ new_blocks_per_chunk(const void *arg, const double *sums)
 	return new_blocks(arg, sums) / sums[SST_TOAST_CHUNKS];
 }
 
-/* Estimate a function, with the lower end of what is sure. */
+/* Estimate a function of a Guess. */
 static SstEstimate
-estimate_with_unsure(SstFunction function, const SstPageSample *sample,
-					 bool any_unsure)
+estimate_guess(SstFunction function, const SstPageSample *sample, bool unsure)
 {
-	bool		sure = false;
-	SstEstimate result = sst_estimate_function(function, &sure, 0, sample);
+	Guess		guess = AS_GUESSED;
+	SstEstimate result = sst_estimate_function(function, &guess, 0, sample);
 
-	if (any_unsure)
+	if (unsure)
 	{
-		SstEstimate of_sure;
+		SstEstimate other;
 
-		sure = true;
-		of_sure = sst_estimate_function(function, &sure, 0, sample);
-		result.low = Min(result.low, of_sure.low);
+		guess = BETTER;
+		other = sst_estimate_function(function, &guess, 0, sample);
+		result.low = Min(result.low, other.low);
+		guess = WORSE;
+		other = sst_estimate_function(function, &guess, 0, sample);
+		result.high = Max(result.high, other.high);
 	}
 	return result;
 }
@@ -94,19 +113,18 @@ static void
 estimate_needs(const SstPageSample *sample, SstToastNeeds *needs)
 {
 	double		sums[SST_NCOUNTS];
-	bool		any_unsure;
+	bool		unsure;
 
 	sst_sample_sums(sample, 1, sums);
-	any_unsure = sums[SST_REBUILT_TOAST_UNSURE] > 0;
-	needs->blocks = estimate_with_unsure(new_blocks, sample, any_unsure);
+	unsure = sums[SST_REBUILT_TOAST_LESS] + sums[SST_REBUILT_TOAST_MORE] > 0;
+	needs->blocks = estimate_guess(new_blocks, sample, unsure);
 	needs->chunks = sums[SST_TOAST_CHUNKS];
 	needs->exact = sst_sample_is_exact(sample);
 	needs->nseen = (double) sample->sums.n[SST_TOAST_CHUNKS] * SST_TOAST_UNIT /
 		TOAST_MAX_CHUNK_SIZE;
 	needs->unseen_part = needs->exact ? 0 : sst_unseen_part(sample->nsampled);
 	needs->blocks_per_chunk = needs->chunks > 0 ?
-		estimate_with_unsure(new_blocks_per_chunk, sample, any_unsure) :
-		unknown;
+		estimate_guess(new_blocks_per_chunk, sample, unsure) : unknown;
 }
 
 /* Rows can be longer or shorter, by values whose compression is not known. */
@@ -272,6 +290,50 @@ sst_toast_needs_rows(const SstBloatEstimate *table,
 }
 
 /*
+ * Try on some values in a table's TOAST table how far they can be compressed, if the
+ * table's rebuild depends on that.  The lock is not waited for.  These are the same
+ * ones each time, so that a function and a report say the same.
+ */
+void
+sst_try_toast_compression(const SstTarget *table, SstSampling *sampling,
+						  SstRebuild *rebuild)
+{
+	Oid			toastoid = table->rel->rd_rel->reltoastrelid;
+	SstTarget	toast;
+	Relation	rel;
+
+	if (table->kind != SST_HEAP || !OidIsValid(toastoid) ||
+		!rebuild->u.heap.toaster.any_compressible ||
+		!ConditionalLockRelationOid(toastoid, AccessShareLock))
+		return;
+
+	rel = try_relation_open(toastoid, NoLock);
+	if (rel == NULL)
+	{
+		UnlockRelationOid(toastoid, AccessShareLock);
+		return;
+	}
+	sst_target_examine(&toast, rel);
+	if (toast.kind == SST_HEAP && sst_target_is_readable(&toast))
+	{
+		SstPageSample sample;
+		SstScanResult result;
+		SstRebuild	trial;
+
+		sst_rebuild_init(&trial, &toast);
+		trial.u.heap.toaster.method = rebuild->u.heap.toaster.method;
+		trial.u.heap.toaster.compression.try = sst_try_compression;
+		if (sst_sample_scan(&toast, TRIAL_BLOCKS, 0,
+							&trial, sampling->limits, &sample, &result))
+			rebuild->u.heap.toaster.compression =
+				trial.u.heap.toaster.compression;
+		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+		sst_page_sample_free(&sample);
+	}
+	sst_target_close(&toast);
+}
+
+/*
  * Read a sample of a TOAST table's table, which is locked, for what it needs.  False
  * if that cannot be found out.
  */
@@ -292,6 +354,7 @@ sample_table(const SstTarget *toast, Oid relid, SstSampling *sampling,
 		SstRebuild	rebuild;
 
 		sst_rebuild_init(&rebuild, &table);
+		sst_try_toast_compression(&table, sampling, &rebuild);
 		complete = sst_sample_scan(&table, sampling->nblocks, sampling->seed,
 								   &rebuild, sampling->limits, &sample, &result);
 		if (complete)

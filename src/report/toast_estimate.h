@@ -16,6 +16,9 @@
 #include "rebuild/rebuild.h"
 #include "report/bloat_estimate.h"
 
+extern void sst_try_toast_compression(const SstTarget *table,
+									  SstSampling *sampling,
+									  SstRebuild *rebuild);
 extern void sst_estimate_toast(const SstTarget *target,
 							   const SstPageSample *sample,
 							   SstBloatEstimate *estimate);

@@ -120,7 +120,8 @@ typedef enum SstCount
 	SST_TOAST_CHUNKS,			/* chunks of the values of kept rows; or of a
 								 * TOAST table, the kept ones */
 	SST_REBUILT_TOAST,			/* pages of the rebuilt TOAST table */
-	SST_REBUILT_TOAST_UNSURE,	/* of these, what may be compressed */
+	SST_REBUILT_TOAST_MORE,		/* that it may have more, or less, by how well */
+	SST_REBUILT_TOAST_LESS,		/* values can be compressed */
 
 	/* From a table's visibility map and free space map */
 	SST_FIRST_MAP_COUNT,

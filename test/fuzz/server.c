@@ -27,6 +27,9 @@ extern bool _bt_allequalimage(void *rel, bool debugmessage);
 extern uint32_t RelationGetNumberOfBlocksInFork(void *rel, int fork);
 extern uint32_t index_getprocid(void *rel, int16_t attnum, uint16_t procnum);
 
+extern void pg_qsort(void *base, size_t n, size_t size,
+					 int (*compare) (const void *, const void *));
+
 /* What rebuild.c wants them to say */
 extern uint32_t fuzz_relation_blocks;
 extern uint32_t fuzz_support_function;
@@ -86,4 +89,12 @@ uint32_t
 index_getprocid(void *rel, int16_t attnum, uint16_t procnum)
 {
 	return fuzz_support_function;
+}
+
+/* Which is what the server's headers make of qsort() */
+void
+pg_qsort(void *base, size_t n, size_t size,
+		 int (*compare) (const void *, const void *))
+{
+	qsort(base, n, size, compare);
 }
