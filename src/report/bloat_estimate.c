@@ -38,9 +38,6 @@ sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 			.rebuilt_blocks = unknown,
 			.kept_percent = unknown,
 			.indexed_items = NAN,
-			.toast_needs = {.blocks = unknown, .blocks_per_chunk = unknown},
-			.chunks = unknown,
-			.chunk_blocks = unknown,
 			.first_corrupt = InvalidBlockNumber
 	};
 }

@@ -39,6 +39,20 @@ typedef struct SstToastNeeds
 	double		unseen_part;	/* of the pages, of a kind that was not read */
 } SstToastNeeds;
 
+/* What the chunks of a TOAST table say */
+typedef struct SstToastChunks
+{
+	SstEstimate kept;			/* in the same units */
+	SstEstimate blocks;			/* after a rebuild, if all of these are needed */
+} SstToastChunks;
+
+/* Of a table that has a TOAST table the one, of a TOAST table the other */
+typedef union SstToastPart
+{
+	SstToastNeeds needs;
+	SstToastChunks chunks;
+} SstToastPart;
+
 /* NaN stands for what is not known. */
 typedef struct SstBloatEstimate
 {
@@ -64,13 +78,8 @@ typedef struct SstBloatEstimate
 	double		indexed_items;
 	SstEstimate kept_percent;
 
-	/*
-	 * Of a table.  Of a TOAST table: the chunks that are kept, and
-	 * rebuilt_blocks if all of them are needed.
-	 */
-	SstToastNeeds toast_needs;
-	SstEstimate chunks;
-	SstEstimate chunk_blocks;
+	/* Of a table with a TOAST table and of that, if it was read; else NULL */
+	SstToastPart *toast;
 
 	/* Corrupt pages among those read, and the first of them */
 	BlockNumber ncorrupt;

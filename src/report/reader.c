@@ -15,8 +15,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "catalog/pg_class.h"
 #include "utils/memutils.h"
 
@@ -77,6 +75,22 @@ sst_reader_skip(SstReportReader *reader, SstReportEntry *entry)
 		SST_SKIP_TIME;
 }
 
+/* Keep an estimate, with what it points to in the report's context. */
+static void
+store_estimate(const SstReport *report, SstReportEntry *entry,
+			   const SstBloatEstimate *estimate)
+{
+	SstToastPart *toast = entry->estimate.toast;
+
+	entry->estimate = *estimate;
+	if (estimate->toast == NULL)
+		return;
+	if (toast == NULL)
+		toast = MemoryContextAlloc(report->context, sizeof(SstToastPart));
+	*toast = *estimate->toast;
+	entry->estimate.toast = toast;
+}
+
 /* What was read of a table tells how much of its TOAST table is needed. */
 static void
 predict_toast_again(const SstReport *report, const SstReportEntry *table)
@@ -100,7 +114,7 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 	switch (attempt->outcome)
 	{
 		case SST_TRY_ESTIMATED:
-			entry->estimate = attempt->estimate;
+			store_estimate(report, entry, &attempt->estimate);
 			entry->measured = entry->estimate.exact ? SST_EXACT : SST_SAMPLED;
 			entry->skipped = SST_SKIP_NONE;
 			entry->settled = entry->estimate.exact;
@@ -146,7 +160,7 @@ sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblo
 
 	/* What a table needs of its TOAST table may be known without reading it. */
 	if (!attempt->is_toast || entry->table == NULL ||
-		isnan(entry->table->estimate.toast_needs.blocks.value))
+		!sst_knows_toast_needs(&entry->table->estimate))
 		attempt->table.relid = entry->tableoid;
 	attempt->sampling.nblocks = nblocks;
 	attempt->sampling.seed = report->limits.seed + entry->relid;

@@ -147,13 +147,20 @@ void
 sst_estimate_toast(const SstTarget *target, const SstPageSample *sample,
 				   SstBloatEstimate *estimate)
 {
-	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
+	const FormData_pg_class *relation = target->rel->rd_rel;
+
+	if (relation->relkind == RELKIND_TOASTVALUE)
 	{
-		estimate->chunks = sst_estimate(&kept_chunks, sample);
-		estimate->chunk_blocks = estimate->rebuilt_blocks;
+		estimate->toast = palloc0(sizeof(SstToastPart));
+		estimate->toast->chunks.kept = sst_estimate(&kept_chunks, sample);
+		estimate->toast->chunks.blocks = estimate->rebuilt_blocks;
 		return;
 	}
-	estimate_needs(sample, &estimate->toast_needs);
+	if (OidIsValid(relation->reltoastrelid))
+	{
+		estimate->toast = palloc0(sizeof(SstToastPart));
+		estimate_needs(sample, &estimate->toast->needs);
+	}
 	widen_by_compression(sample, &estimate->rebuilt_blocks);
 }
 
@@ -161,7 +168,7 @@ sst_estimate_toast(const SstTarget *target, const SstPageSample *sample,
 static SstEstimate
 bounded_chunks(const SstBloatEstimate *toast)
 {
-	SstEstimate chunks = toast->chunks;
+	SstEstimate chunks = toast->toast ? toast->toast->chunks.kept : unknown;
 
 	if (isnan(chunks.value))
 		chunks.value = chunks.low = chunks.high = 0;
@@ -225,6 +232,21 @@ needs_by_ratio(const SstToastNeeds *needs, const SstEstimate *chunks)
 	return result;
 }
 
+/* What a table needs of its TOAST table, or NULL if that is not known */
+static const SstToastNeeds *
+known_needs(const SstBloatEstimate *table)
+{
+	return table->toast != NULL && !isnan(table->toast->needs.blocks.value) ?
+		&table->toast->needs : NULL;
+}
+
+/* Is it known what a table needs of its TOAST table? */
+bool
+sst_knows_toast_needs(const SstBloatEstimate *table)
+{
+	return known_needs(table) != NULL;
+}
+
 /*
  * Predict the size of a TOAST table anew, by what is known of its table.  False if
  * that is not enough; then the prediction has not changed.
@@ -232,11 +254,11 @@ needs_by_ratio(const SstToastNeeds *needs, const SstEstimate *chunks)
 bool
 sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
 {
-	const SstToastNeeds *needs = &table->toast_needs;
+	const SstToastNeeds *needs = known_needs(table);
 	SstEstimate *rebuilt = &toast->rebuilt_blocks;
 	SstEstimate chunks = bounded_chunks(toast);
 
-	if (isnan(needs->blocks.value))
+	if (needs == NULL)
 		return false;
 
 	if (needs->exact)
@@ -248,13 +270,15 @@ sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
 		if (needs->blocks.high - needs->blocks.low < rebuilt->high - rebuilt->low)
 			*rebuilt = needs->blocks;
 	}
-	else if (chunks.high == 0)
+	else if (chunks.high == 0 || toast->toast == NULL)
 		*rebuilt = needs->blocks;
 	else
 	{
+		const SstEstimate *all = &toast->toast->chunks.blocks;
+
 		/* No row with chunks was read: all of them may be needed, or none. */
-		rebuilt->value = Max(toast->chunk_blocks.value, needs->blocks.value);
-		rebuilt->high = toast->chunk_blocks.high;
+		rebuilt->value = Max(all->value, needs->blocks.value);
+		rebuilt->high = all->high;
 		if (!isnan(needs->blocks.high))
 			rebuilt->high += needs->blocks.high;
 		rebuilt->low = 0;
@@ -280,13 +304,14 @@ bool
 sst_toast_needs_rows(const SstBloatEstimate *table,
 					 const SstBloatEstimate *toast)
 {
-	const SstToastNeeds *needs = &table->toast_needs;
+	const SstToastNeeds *needs = known_needs(table);
 
-	if (isnan(needs->blocks.value) || needs->exact)
+	if (needs == NULL || needs->exact)
 		return false;
 
-	return needs->chunks == 0 || toast->exact ||
-		relative_width(&needs->blocks_per_chunk) >= relative_width(&toast->chunks);
+	return needs->chunks == 0 || toast->exact || toast->toast == NULL ||
+		relative_width(&needs->blocks_per_chunk) >=
+		relative_width(&toast->toast->chunks.kept);
 }
 
 /*
@@ -358,7 +383,10 @@ sample_table(const SstTarget *toast, Oid relid, SstSampling *sampling,
 		complete = sst_sample_scan(&table, sampling->nblocks, sampling->seed,
 								   &rebuild, sampling->limits, &sample, &result);
 		if (complete)
-			estimate_needs(&sample, &estimate->toast_needs);
+		{
+			estimate->toast = palloc0(sizeof(SstToastPart));
+			estimate_needs(&sample, &estimate->toast->needs);
+		}
 		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
 		sst_page_sample_free(&sample);
 	}
