@@ -52,6 +52,7 @@ OBJS = \
 	src/rebuild/btree_fill.o \
 	src/rebuild/btree_order.o \
 	src/rebuild/btree_runs.o \
+	src/rebuild/compression.o \
 	src/rebuild/gin.o \
 	src/rebuild/gist.o \
 	src/rebuild/gist_build.o \
@@ -63,18 +64,23 @@ OBJS = \
 	src/rebuild/quadtree_build.o \
 	src/rebuild/quadtree_pages.o \
 	src/rebuild/quadtree_split.o \
+	src/rebuild/heap_tuple.o \
 	src/rebuild/rebuild.o \
 	src/rebuild/spgist.o \
+	src/rebuild/toaster.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
 	src/relation/shards.o \
 	src/relation/target.o \
+	src/relation/toast_owner.o \
 	src/report/bloat.o \
 	src/report/bloat_estimate.o \
 	src/report/dead_entries.o \
 	src/report/reader.o \
+	src/report/reading_order.o \
 	src/report/report.o \
 	src/report/schedule.o \
+	src/report/toast_estimate.o \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
 	src/run/call.o \
@@ -135,7 +141,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more bloat_points report callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more toast bloat_points report callable stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -25,6 +25,7 @@
 
 #include "rebuild/dead_tids.h"
 #include "rebuild/points.h"
+#include "rebuild/toaster.h"
 #include "stats/counters.h"
 #include "relation/target.h"
 #include "visit/visit.h"
@@ -140,19 +141,13 @@ typedef struct SstBrinRebuild
 	int			used;			/* bytes on the last one */
 } SstBrinRebuild;
 
-/* The new page of a table that is being filled, and what it took so far */
-typedef struct SstHeapRewrite
-{
-	int			free;			/* bytes for tuples and line pointers */
-	uint64		bytes;
-} SstHeapRewrite;
-
 typedef struct SstHeapRebuild
 {
 	TupleDesc	tupdesc;
 	bool		reforms;		/* tuples lose the columns that were dropped */
 	int			reserve;		/* bytes to leave free on each page */
-	SstHeapRewrite rewrite;
+	SstHeapFill fill;			/* the new table */
+	SstToaster	toaster;
 } SstHeapRebuild;
 
 /* Tuples of a page of a new GIN entry tree, at least 16 bytes and a line pointer */
@@ -291,6 +286,8 @@ sst_round_up(double nblocks, bool whole)
 }
 
 extern void sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target);
+
+extern double sst_try_compression(const char *data, int32 nbytes, char method);
 
 extern void sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel);

@@ -9,7 +9,8 @@
  *
  * All blocks or a sample of them are read, and shown to the model of a rebuild.
  * Its counts give the size after a rebuild, with the ends of its interval.  Then
- * the entries of dead rows, which an index build leaves out, are subtracted.
+ * the entries of dead rows, which an index build leaves out, are subtracted.  How
+ * large a TOAST table becomes, its table tells (toast_estimate.c).
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -23,10 +24,12 @@
 #include <math.h>
 
 #include "access/itup.h"
+#include "catalog/pg_class.h"
 
 #include "relation/shards.h"
 #include "report/bloat.h"
 #include "report/dead_entries.h"
+#include "report/toast_estimate.h"
 #include "run/sampling.h"
 
 /* Free space in pages that are in use, and all of those that are not */
@@ -139,7 +142,10 @@ set_analyze_first(const SstRebuild *rebuild, const SstPageSample *sample,
 		estimate->note = gettext_noop("the table's row count is overestimated: run ANALYZE before the rebuild, or the index gets more buckets than it needs");
 }
 
-/* Predict the size after a rebuild, by the sample and, of an index, its table. */
+/*
+ * Predict the size after a rebuild, by the sample and, of an index or a TOAST table,
+ * its table.
+ */
 static void
 predict(const SstTarget *target, const SstRebuild *rebuild,
 		const SstMeta *meta, const SstPageSample *sample,
@@ -165,7 +171,11 @@ predict(const SstTarget *target, const SstRebuild *rebuild,
 	if (isnan(rebuilt->high))
 		rebuilt->high = INFINITY;
 
-	if (table != NULL)
+	if (target->kind == SST_HEAP)
+		sst_estimate_toast(target, sample, estimate);
+	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
+		sst_predict_toast(target, table, sampling, estimate);
+	else if (table != NULL)
 	{
 		double		counts[SST_NCOUNTS];
 		SstIndexModel model = {target, rebuild, meta, counts};
@@ -175,16 +185,12 @@ predict(const SstTarget *target, const SstRebuild *rebuild,
 	}
 
 	set_analyze_first(rebuild, sample, estimate);
-
-	/* The last page of a level or two may be there or not. */
-	rebuilt->value = rint(rebuilt->value);
-	rebuilt->low = Max(Min(rint(rebuilt->low), rebuilt->value - 1), 0);
-	rebuilt->high = Max(rint(rebuilt->high), rebuilt->value + 1);
+	sst_round_blocks(rebuilt);
 }
 
 /*
  * Estimate the bloat of a target, from all of its blocks or a sample.  table is
- * that of an index, else NULL.
+ * that of an index or a TOAST table, else NULL.
  *
  * Returns false if a limit ended the scan: then only nblocks and nread are set.
  */
@@ -199,6 +205,7 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 
 	sst_bloat_estimate_init(estimate, target->nblocks);
 	sst_rebuild_init(&rebuild, target);
+	sst_try_toast_compression(target, sampling, &rebuild);
 	complete = sst_sample_scan(target, sampling->nblocks, sampling->seed,
 							   rebuild.unpredictable ? NULL : &rebuild,
 							   sampling->limits, &sample, &result);

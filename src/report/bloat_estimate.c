@@ -51,6 +51,21 @@ sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
 	estimate->indexed_items = sst_estimate(&indexed_items, sample).value;
 }
 
+/* Round the size of a rebuilt relation, and its ends, to blocks. */
+void
+sst_round_blocks(SstEstimate *rebuilt)
+{
+	if (isnan(rebuilt->low))
+		rebuilt->low = 0;
+	if (isnan(rebuilt->high))
+		rebuilt->high = INFINITY;
+
+	/* The last page of a level or two may be there or not. */
+	rebuilt->value = rint(rebuilt->value);
+	rebuilt->low = Max(Min(rint(rebuilt->low), rebuilt->value - 1), 0);
+	rebuilt->high = Max(rint(rebuilt->high), rebuilt->value + 1);
+}
+
 /*
  * What is to be said of corrupt pages, translated.  Those of a sample are not all
  * that there are.

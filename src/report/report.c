@@ -31,6 +31,16 @@
  */
 static SstReport *last_report;
 
+/* Find the entry of a relation, or return NULL. */
+SstReportEntry *
+sst_report_entry(const SstReport *report, Oid relid)
+{
+	const SstRelation *relation = sst_find_relation(&report->relations, relid);
+
+	return relation == NULL ? NULL :
+		&report->entries[relation - report->relations.relation];
+}
+
 /* Set up the entry of the i-th relation. */
 static void
 init_entry(SstReport *report, int i)
@@ -39,14 +49,11 @@ init_entry(SstReport *report, int i)
 	SstReportEntry *entry = &report->entries[i];
 
 	entry->relid = relation->relid;
-	if (relation->relkind == RELKIND_INDEX)
+	if (relation->relkind == RELKIND_INDEX ||
+		relation->relkind == RELKIND_TOASTVALUE)
 	{
-		const SstRelation *table = sst_find_relation(&report->relations,
-													 relation->parent);
-
 		entry->tableoid = relation->parent;
-		if (table != NULL)
-			entry->table = &report->entries[table - report->relations.relation];
+		entry->table = sst_report_entry(report, relation->parent);
 	}
 	sst_bloat_estimate_init(&entry->estimate,
 							Max(relation->bytes, 0) / BLCKSZ);

@@ -71,6 +71,9 @@ static const struct
 	{-1, TYPALIGN_INT, false},
 };
 
+static const char storages[] = {TYPSTORAGE_PLAIN, TYPSTORAGE_MAIN,
+TYPSTORAGE_EXTERNAL, TYPSTORAGE_EXTENDED};
+
 /* A value of 16 bytes, aligned, that ends there by each of the columns' rules */
 static const union
 {
@@ -112,8 +115,9 @@ choose_columns(const FuzzChoices *choices)
 		att->attlen = columns[i].length;
 		att->attalign = columns[i].align;
 		att->attbyval = columns[i].by_value;
-		att->attstorage = att->attlen == -1 && i % 4 == 1 ?
-			TYPSTORAGE_EXTENDED : TYPSTORAGE_PLAIN;
+		att->attstorage = att->attlen == -1 ?
+			storages[(choices->horizon >> i) % lengthof(storages)] :
+			TYPSTORAGE_PLAIN;
 		att->attisdropped = (choices->variant >> i % 8 & 1) != 0;
 		att->atthasmissing = (choices->nblocks >> i & 1) != 0;
 		missing[i].am_present = (choices->nblocks >> i & 2) != 0;
@@ -152,10 +156,24 @@ choose_options(SstTargetKind kind, const FuzzChoices *choices,
 			break;
 		case SST_HEAP:
 			options->table.fillfactor = percent;
+			options->table.toast_tuple_target = 128 + choices->horizon % 8033;
 			break;
 		default:
 			break;
 	}
+}
+
+/* Look at all bytes of a value, and have a result by them. */
+static double
+try_compression(const char *data, int32 nbytes, char method)
+{
+	unsigned	sum = 0;
+
+	FUZZ_CHECK(nbytes >= 0);
+	for (int i = 0; i < nbytes; i++)
+		sum += (unsigned char) data[i];
+
+	return sum % 5 == 0 ? NAN : sum % 5 == 1 ? 1 : (1 + sum % 64) / 64.0;
 }
 
 /* As much of a relation's descriptor as sst_rebuild_..._init() look at */
@@ -230,6 +248,12 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 				RELKIND_TOASTVALUE : RELKIND_RELATION;
 			rel.rd_att = choose_columns(choices);
 			sst_rebuild_heap_init(rebuild, &rel);
+			rebuild->u.heap.toaster.has_toast = (choices->options & 2) != 0;
+			rebuild->u.heap.toaster.any_compressible = true;
+			rebuild->u.heap.toaster.compression.try =
+				(choices->options & 16) != 0 ? try_compression : NULL;
+			memset(rebuild->u.heap.toaster.compressible, choices->number,
+				   sizeof(rebuild->u.heap.toaster.compressible));
 			break;
 	}
 }
@@ -271,7 +295,7 @@ check_blocks(const SstRebuild *rebuild, const FuzzCase *fuzz,
 	(void) blocks(rebuild, counts, meta);
 
 	/* one of them by itself: sst_estimate_function() */
-	i = SST_REBUILT_BYTES + i % (SST_REBUILT_INNER_BYTES - SST_REBUILT_BYTES + 1);
+	i = SST_REBUILT_BYTES + i % (SST_FIRST_MAP_COUNT - SST_REBUILT_BYTES);
 	counts[i] *= (choices->options & 128) != 0 ? 1.001 : 0.999;
 	(void) blocks(rebuild, counts, meta);
 
@@ -294,6 +318,14 @@ check_kept(const SstKeptItems *kept, const PageData *page)
 		FUZZ_CHECK(offnum <= sst_page_items(page));
 		FUZZ_CHECK(ItemIdIsNormal(PageGetItemId((Page) page, offnum)));
 	}
+}
+
+/* A page that is being filled is not overfull. */
+static void
+check_fill(const SstHeapFill *fill)
+{
+	FUZZ_CHECK(fill->free >= 0 && fill->free < BLCKSZ);
+	FUZZ_CHECK((fill->bytes + fill->free) % BLCKSZ == 0);
 }
 
 /*
@@ -325,8 +357,8 @@ check_tuples(SstRebuild *rebuild, const FuzzCase *fuzz, const PageData *page,
 		copy = malloc(offset + len);
 		memcpy(copy, page, offset + len);
 		rebuild->page(rebuild, copy, fuzz->blkno, kept, counters);
-		FUZZ_CHECK(rebuild->u.heap.rewrite.free >= 0 &&
-				   rebuild->u.heap.rewrite.free < BLCKSZ);
+		check_fill(&rebuild->u.heap.fill);
+		check_fill(&rebuild->u.heap.toaster.fill);
 		free(copy);
 		free(kept);
 	}
@@ -370,9 +402,14 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 
 		/* Each tuple can be the first of a page. */
 		if (rebuild->kind == SST_HEAP)
+		{
 			FUZZ_CHECK(counters.n[SST_REBUILT_BYTES] -
 					   before.n[SST_REBUILT_BYTES] <=
 					   BLCKSZ * (fuzz->kept.nitems + 1));
+			FUZZ_CHECK(counters.n[SST_REBUILT_TOAST_LESS] <=
+					   counters.n[SST_REBUILT_TOAST] + 1);
+			FUZZ_CHECK(counters.n[SST_REBUILT_TOAST] <= UINT32_MAX);
+		}
 
 		for (int k = 0; k < SST_NCOUNTS; k++)
 			FUZZ_CHECK(counters.n[k] >= before.n[k]);

@@ -26,7 +26,6 @@ extern bool TransactionIdPrecedes(uint32_t id1, uint32_t id2);
 extern size_t PageGetExactFreeSpace(const char *page);
 extern bool _bt_allequalimage(void *rel, bool debugmessage);
 extern uint32_t RelationGetNumberOfBlocksInFork(void *rel, int fork);
-extern void *palloc(size_t size);
 extern uint32_t index_getprocid(void *rel, int16_t attnum, uint16_t procnum);
 extern void ProcessInterrupts(void);
 extern void *palloc(size_t size);
@@ -146,6 +145,7 @@ pfree(void *pointer)
 	free(pointer);
 }
 
+/* Which is what the server's headers make of qsort() */
 void
 pg_qsort(void *base, size_t n, size_t size,
 		 int (*compare) (const void *, const void *))
