@@ -47,6 +47,11 @@ OBJS = \
 	src/rebuild/brin.o \
 	src/rebuild/btree.o \
 	src/rebuild/gin.o \
+	src/rebuild/gin_build.o \
+	src/rebuild/gin_entry_tree.o \
+	src/rebuild/gin_keys.o \
+	src/rebuild/gin_posting.o \
+	src/rebuild/gin_size.o \
 	src/rebuild/gist.o \
 	src/rebuild/dead_tids.o \
 	src/rebuild/hash.o \
@@ -118,7 +123,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more report callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more gin_rebuild report callable stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -79,23 +79,9 @@ typedef struct SstHeapRebuild
 	SstHeapRewrite rewrite;
 } SstHeapRebuild;
 
-/* Tuples of a page of a new GIN entry tree, at least 16 bytes and a line pointer */
-#define SST_MAX_GIN_ENTRIES (BLCKSZ / 20)
-
-/* The last leaf page of a new GIN entry tree, and those before it */
 typedef struct SstGinRebuild
 {
-	uint64		npages;
-	uint64		bytes;			/* of tuples on these */
-	int			nitems;
-	int			used;
-	uint16		sizes[SST_MAX_GIN_ENTRIES];
-
-	/* How much memory the build will take for what it has not yet written */
-	BlockNumber nblocks;		/* of the index */
-	uint64		nseen;			/* pages of these */
-	double		memory;			/* for the items of these */
-	bool		batches;		/* it is more than there is */
+	struct SstGinModel *model;	/* see gin_model.h */
 } SstGinRebuild;
 
 typedef struct SstGistRebuild
@@ -133,6 +119,17 @@ typedef double (*SstRebuildBlocks) (const SstRebuild *rebuild,
 typedef void (*SstRebuildScale) (const SstRebuild *rebuild, double *counts,
 								 double fraction);
 
+/* Take note that all pages were shown that will be; before the first blocks(). */
+typedef void (*SstRebuildFinish) (SstRebuild *rebuild, bool exact);
+
+/* The fewest and the most blocks that these counts can mean */
+typedef void (*SstRebuildEnds) (const SstRebuild *rebuild,
+								const double *counts, const SstMeta *meta,
+								double *low, double *high);
+
+/* Free the memory that the model has. */
+typedef void (*SstRebuildFree) (SstRebuild *rebuild);
+
 struct SstRebuild
 {
 	SstTargetKind kind;
@@ -146,6 +143,11 @@ struct SstRebuild
 	/* The model; the first two are NULL for a kind that has none. */
 	SstRebuildPage page;
 	SstRebuildBlocks blocks;
+
+	/* NULL for a kind that does not need it */
+	SstRebuildFinish finish;
+	SstRebuildEnds ends;
+	SstRebuildFree free;
 
 	/* NULL where the new size is proportional to the number of entries */
 	SstRebuildScale scale_entries;
@@ -190,6 +192,21 @@ static inline double
 sst_round_up(double nblocks, bool whole)
 {
 	return whole ? ceil(nblocks) : nblocks;
+}
+
+/* Between the last page and the first blocks() */
+static inline void
+sst_rebuild_finish(SstRebuild *rebuild, bool exact)
+{
+	if (rebuild->finish != NULL)
+		rebuild->finish(rebuild, exact);
+}
+
+static inline void
+sst_rebuild_free(SstRebuild *rebuild)
+{
+	if (rebuild->free != NULL)
+		rebuild->free(rebuild);
 }
 
 extern void sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target);

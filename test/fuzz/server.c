@@ -26,13 +26,24 @@ extern size_t PageGetExactFreeSpace(const char *page);
 extern bool _bt_allequalimage(void *rel, bool debugmessage);
 extern uint32_t RelationGetNumberOfBlocksInFork(void *rel, int fork);
 extern uint32_t index_getprocid(void *rel, int16_t attnum, uint16_t procnum);
+extern void *MemoryContextAllocExtended(void *context, size_t size, int flags);
+extern void pfree(void *pointer);
+extern void pg_qsort(void *base, size_t n, size_t size,
+					 int (*compare) (const void *, const void *));
+
+/* The context is any, and memory comes from the C library. */
+extern void *CurrentMemoryContext;
+void	   *CurrentMemoryContext;
 
 /* What rebuild.c wants them to say */
 extern uint32_t fuzz_relation_blocks;
 extern uint32_t fuzz_support_function;
 
+extern uint32_t fuzz_allocations;
+
 uint32_t	fuzz_relation_blocks;
 uint32_t	fuzz_support_function;
+uint32_t	fuzz_allocations;
 
 /* Settings that decide on how an index is built */
 extern int	maintenance_work_mem;
@@ -86,4 +97,34 @@ uint32_t
 index_getprocid(void *rel, int16_t attnum, uint16_t procnum)
 {
 	return fuzz_support_function;
+}
+
+/* Flags of utils/palloc.h */
+#define MCXT_ALLOC_NO_OOM	0x02
+#define MCXT_ALLOC_ZERO		0x04
+
+/* After so many allocations there is no memory, for those who allow for it. */
+void *
+MemoryContextAllocExtended(void *context, size_t size, int flags)
+{
+	if ((flags & MCXT_ALLOC_NO_OOM) != 0)
+	{
+		if (fuzz_allocations == 0)
+			return NULL;
+		fuzz_allocations--;
+	}
+	return (flags & MCXT_ALLOC_ZERO) != 0 ? calloc(1, size) : malloc(size);
+}
+
+void
+pfree(void *pointer)
+{
+	free(pointer);
+}
+
+void
+pg_qsort(void *base, size_t n, size_t size,
+		 int (*compare) (const void *, const void *))
+{
+	qsort(base, n, size, compare);
 }
