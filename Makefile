@@ -50,6 +50,7 @@ OBJS = \
 	src/rebuild/gin_build.o \
 	src/rebuild/gin_entry_tree.o \
 	src/rebuild/gin_keys.o \
+	src/rebuild/gin_pending.o \
 	src/rebuild/gin_posting.o \
 	src/rebuild/gin_size.o \
 	src/rebuild/gist.o \

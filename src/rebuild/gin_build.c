@@ -23,6 +23,7 @@
 #include <math.h>
 
 #include "access/gin_private.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "compat/compat.h"
@@ -62,7 +63,8 @@ typedef struct Build
 	uint16	   *pivots;
 	uint32	   *batch_keys;		/* the keys of this batch */
 	uint32		nbatch_keys;
-	uint32		ntrees;			/* of these, with a posting tree: the first */
+	uint32	   *tree_keys;		/* keys with a posting tree */
+	uint32		ntrees;
 	uint32		batch;
 	double		chunks;			/* memory for keys and lists of this batch */
 	BlockNumber first_block;	/* of this batch */
@@ -98,10 +100,9 @@ tree_memory(const Build *build, BlockNumber blkno)
 	if (source->trees == NULL || build->ntrees > MOST_TREES)
 		return source->tree_tids * TREE_TID_MEMORY * part;
 
-	/* The trees are among the keys that came first in this batch. */
 	for (uint32 i = 0; i < build->ntrees; i++)
 	{
-		double		ntids = build->states[build->batch_keys[i]].tree_tids * part;
+		double		ntids = build->states[build->tree_keys[i]].tree_tids * part;
 		double		max = FIRST_TIDS;
 
 		while (max < ntids)
@@ -174,12 +175,8 @@ begin_batch(Build *build, BlockNumber blkno)
 	build->nbatch_keys = 0;
 	build->chunks = 0;
 	build->first_block = blkno;
-	for (uint32 i = 0; i < build->keys->nkeys; i++)
-	{
-		if (build->keys->keys[i].tree != InvalidBlockNumber)
-			begin_key(build, i);
-	}
-	build->ntrees = build->nbatch_keys;
+	for (uint32 i = 0; i < build->ntrees; i++)
+		begin_key(build, build->tree_keys[i]);
 	build->tree_block = InvalidBlockNumber;
 }
 
@@ -198,6 +195,7 @@ end_batch(Build *build, BlockNumber blkno)
 {
 	double		part = ((double) blkno + 1) / build->source->nblocks;
 
+	CHECK_FOR_INTERRUPTS();
 	qsort(build->batch_keys, build->nbatch_keys, sizeof(uint32), compare_keys);
 	for (uint32 i = 0; i < build->nbatch_keys; i++)
 	{
@@ -231,8 +229,10 @@ init_keys(Build *build)
 											   keys->nkeys * sizeof(uint16), flags);
 	build->batch_keys = MemoryContextAllocExtended(CurrentMemoryContext,
 												   keys->nkeys * sizeof(uint32), flags);
+	build->tree_keys = MemoryContextAllocExtended(CurrentMemoryContext,
+												  keys->nkeys * sizeof(uint32), flags);
 	if (build->states == NULL || build->pivots == NULL ||
-		build->batch_keys == NULL)
+		build->batch_keys == NULL || build->tree_keys == NULL)
 		return false;
 
 	if (trees != NULL)
@@ -246,6 +246,7 @@ init_keys(Build *build)
 		build->pivots[i] = SST_GIN_ITEM_BYTES(key->size);
 		if (key->tree == InvalidBlockNumber)
 			continue;
+		build->tree_keys[build->ntrees++] = i;
 		if (trees != NULL && sst_gin_tree_of(trees, key->tree, &tids))
 		{
 			state->tree_tids = Min(tids.ntids, PG_INT32_MAX);
@@ -364,5 +365,7 @@ sst_gin_build(const SstGinSource *source, SstGinBuilt *built)
 		pfree(build.pivots);
 	if (build.batch_keys != NULL)
 		pfree(build.batch_keys);
+	if (build.tree_keys != NULL)
+		pfree(build.tree_keys);
 	return done;
 }

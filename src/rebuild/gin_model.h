@@ -44,6 +44,19 @@ typedef struct SstGinSize
 	double		inner_fill;
 } SstGinSize;
 
+/* What the keys say that are kept */
+typedef struct SstGinKeyCounts
+{
+	double		item_bytes;		/* in the entry tree */
+	double		item_keys;
+	double		pending_bytes;
+	double		npending;
+	double		nfound;			/* of these, with keys in the entry tree */
+	double		nfound_trees;	/* of these, with posting trees */
+	double		new_keys;		/* of the others */
+	double		single_keys;	/* of these, with one tuple */
+} SstGinKeyCounts;
+
 typedef struct SstGinModel
 {
 	MemoryContext context;
@@ -68,6 +81,14 @@ typedef struct SstGinModel
 	double		deep_pages;		/* for each byte of trees with inner pages, or NaN */
 	SstGinSize	sizes[SST_GIN_CASES];
 } SstGinModel;
+
+extern void sst_gin_count_keys(const SstGinKeys *keys, SstGinKeyCounts *counts);
+extern void sst_gin_expect_pending(const SstGinModel *model,
+								   const SstGinKeyCounts *counts,
+								   double grown_bytes, SstGinCase which,
+								   SstGinSize *size);
+extern double sst_gin_pending_part(const SstGinKeyCounts *counts,
+								   const SstGinSize *size);
 
 extern void sst_gin_finish(SstRebuild *rebuild, bool exact);
 extern double sst_gin_blocks(const SstRebuild *rebuild, const double *counts,

@@ -5,10 +5,8 @@
  *
  * When all pages were read, an index is built from all keys, or from as many of
  * them as there is room for.  A sample of pages has some of the keys with all
- * their TIDs, which are as good a part of the index; but of the pending list it
- * has some of the TIDs of an unknown number of keys, which may or may not be in
- * the entry tree.  So the ends are what is possible: that as many keys are equal
- * as can be, and that all are different.
+ * their TIDs, which are as good a part of the index; for what it has of the
+ * pending list, see gin_pending.c.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -33,12 +31,15 @@
 #define MEMORY_MARGIN			0.03
 #define MEMORY_MARGIN_SAMPLED	0.25
 
+/* Of so many batches, one more or less does not matter. */
+#define MANY_BATCHES 32
+
 /* By which part of the size the model can be wrong, with all keys or some */
 #define UNCERTAINTY				0.005
 #define UNCERTAINTY_SAMPLED		0.01
 #define UNCERTAINTY_OF_BATCHES	0.02
 #define UNCERTAINTY_OF_BATCHES_SAMPLED 0.04
-#define UNCERTAINTY_OF_ONE_PAGE 0.4
+#define UNCERTAINTY_OF_ONE_PAGE 0.35
 #define UNCERTAINTY_OF_PENDING 0.05
 
 /* Leaf pages that are as good as what is known of them without any */
@@ -48,48 +49,6 @@
 #define LEAST_FILL 0.5
 #define MOST_FILL 0.75
 #define FILL_OF_BATCHES 0.61
-
-/* Pending tuples of known keys that say how much the lists of these grow */
-#define MIN_FOUND 50
-
-/* What a difference between TIDs takes where it cannot be told */
-#define UNKNOWN_DIFFERENCE 2.0
-
-/* A part of the new entries that comes from the pending list, and matters */
-#define NOTEWORTHY_PART 0.05
-
-/* What the keys say that are kept */
-typedef struct KeyCounts
-{
-	double		item_bytes;		/* in the entry tree */
-	double		item_keys;
-	double		pending_bytes;
-	double		npending;
-	double		nfound;			/* of these, with keys in the entry tree */
-	double		nfound_trees;	/* of these, with posting trees */
-} KeyCounts;
-
-static void
-count_keys(const SstGinKeys *keys, KeyCounts *counts)
-{
-	memset(counts, 0, sizeof(KeyCounts));
-	for (uint32 i = 0; i < keys->nkeys; i++)
-	{
-		const SstGinKey *key = &keys->keys[i];
-
-		counts->item_bytes += key->item_bytes;
-		counts->pending_bytes += (double) key->npending *
-			SST_GIN_ITEM_BYTES(key->size);
-		counts->npending += key->npending;
-		if (key->item_bytes > 0)
-		{
-			counts->item_keys++;
-			counts->nfound += key->npending;
-			if (key->tree != InvalidBlockNumber)
-				counts->nfound_trees += key->npending;
-		}
-	}
-}
 
 /* Memory that a build by this session has for a batch, INFINITY if that is one. */
 static double
@@ -104,79 +63,9 @@ build_memory(void)
 	return maintenance_work_mem * 1024.0;
 }
 
-/* Add n keys like this one, each with so many TIDs, to what pending ones become. */
-static void
-add_pending_keys(const SstGinModel *model, const SstGinKey *key, double n,
-				 double ntids, SstGinSize *size)
-{
-	double		difference =
-		sst_gin_expected_difference(ntids, (double) model->last_block + 1);
-	double		list = SST_GIN_LIST_HEADER + (ntids - 1) * difference;
-
-	if (sst_gin_fits_in_entry(key->size, list))
-		size->pending += n * SST_GIN_ITEM_BYTES(key->size + list);
-	else
-	{
-		size->pending += n * SST_GIN_ITEM_BYTES(key->size);
-		size->pending_pages += n * sst_gin_posting_pages(ntids, difference, true);
-	}
-}
-
-/*
- * What the pending tuples of a sample stand for.  A key that was seen once may
- * be all of its kind, or be one of many (GEE: Charikar and others, PODS 2000).
- * Of the keys in the entry tree, the sample has found those whose pages it has.
- */
-static void
-expect_pending(const SstGinModel *model, const KeyCounts *counts,
-			   double growth, SstGinCase which, SstGinSize *size)
-{
-	double		seen = Max(model->pages_seen, 1e-9);
-	double		most_found = counts->nfound / seen;
-	double		new_part = 1;	/* of what was not found */
-	double		ntids;
-	double		nold;			/* pending tuples with keys in the tree */
-	double		in_trees = 0;
-
-	size->pending = size->pending_pages = 0;
-	if (counts->npending == 0)
-		return;
-	if (which == SST_GIN_LEAST)
-		most_found *= 1 + 2 / sqrt((double) model->entry_leaves + 1);
-	most_found = Min(most_found, counts->npending);
-	if (which != SST_GIN_MOST && counts->npending > counts->nfound)
-		new_part = (counts->npending - most_found) /
-			(counts->npending - counts->nfound);
-	if (which == SST_GIN_LEAST && counts->nfound == 0 &&
-		counts->item_keys > 0)
-		new_part = 0;
-
-	for (uint32 i = 0; i < model->keys.nkeys; i++)
-	{
-		const SstGinKey *key = &model->keys.keys[i];
-
-		if (key->npending == 0 || key->item_bytes > 0)
-			continue;
-		ntids = key->npending / seen;
-		if (key->npending == 1 && which == SST_GIN_MOST)
-			add_pending_keys(model, key, new_part / seen, 1, size);
-		else if (key->npending == 1 && which == SST_GIN_LIKELY)
-			add_pending_keys(model, key, new_part / sqrt(seen), sqrt(ntids), size);
-		else
-			add_pending_keys(model, key, new_part, ntids, size);
-	}
-	nold = (counts->npending - new_part * (counts->npending - counts->nfound)) / seen;
-	if (counts->nfound > 0)
-		in_trees = counts->nfound_trees / counts->nfound;
-	size->pending += nold * (1 - in_trees) * growth;
-	size->pending_pages += nold * in_trees * UNKNOWN_DIFFERENCE / SST_GIN_FULL_PAGE;
-	size->pending *= seen / counts->pending_bytes;
-	size->pending_pages *= seen / counts->pending_bytes;
-}
-
 /* Take over what a build has made of the keys. */
 static void
-set_size(const SstGinModel *model, const KeyCounts *counts,
+set_size(const SstGinModel *model, const SstGinKeyCounts *counts,
 		 const SstGinBuilt *built, SstGinCase which, SstGinSize *size)
 {
 	double		half = SST_GIN_PAGE_ROOM / 2.0;
@@ -185,15 +74,7 @@ set_size(const SstGinModel *model, const KeyCounts *counts,
 	double		average = built->bytes / Max(model->keys.nkeys, 1);
 
 	if (model->pages_seen < 1)
-	{
-		double		nlists = counts->nfound - counts->nfound_trees;
-		double		growth = UNKNOWN_DIFFERENCE;
-
-		/* The keys that were found have grown by some pending TIDs. */
-		if (nlists >= MIN_FOUND)
-			growth = Max(built->indexed_bytes - counts->item_bytes, 0) / nlists;
-		expect_pending(model, counts, growth, which, size);
-	}
+		sst_gin_expect_pending(model, counts, built->indexed_bytes, which, size);
 	else if (counts->item_bytes > 0)
 		size->indexed = built->indexed_bytes / counts->item_bytes;
 	if (model->pages_seen == 1 && counts->pending_bytes > 0)
@@ -218,30 +99,22 @@ set_size(const SstGinModel *model, const KeyCounts *counts,
 	size->last_bytes = Min(Max(built->last_bytes, half), SST_GIN_PAGE_ROOM);
 }
 
-/* The part of the new entries that comes from the pending list */
-static double
-pending_part(const KeyCounts *counts, const SstGinSize *size)
-{
-	double		pending = counts->pending_bytes * size->pending;
-	double		all = pending + counts->item_bytes * size->indexed;
-
-	return all > 0 ? pending / all : 0;
-}
-
 /*
  * A sample does not tell when the memory is full, if that depends on what is in the
  * pending list.
  */
 static void
-widen_fill(const KeyCounts *counts, const SstGinSize *likely,
+widen_fill(const SstGinKeyCounts *counts, const SstGinSize *likely,
 		   SstGinCase which, SstGinSize *size)
 {
-	if (pending_part(counts, likely) < NOTEWORTHY_PART)
-		return;
+	double		part = Min(2 * sst_gin_pending_part(counts, likely), 1);
+	double		least = Min(size->fill, LEAST_FILL * SST_GIN_PAGE_ROOM);
+	double		most = Max(size->fill, MOST_FILL * SST_GIN_PAGE_ROOM);
+
 	if (which == SST_GIN_MOST)
-		size->fill = Min(size->fill, LEAST_FILL * SST_GIN_PAGE_ROOM);
+		size->fill -= part * (size->fill - least);
 	else if (which == SST_GIN_LEAST)
-		size->fill = Max(size->fill, MOST_FILL * SST_GIN_PAGE_ROOM);
+		size->fill += part * (most - size->fill);
 }
 
 static void
@@ -261,15 +134,16 @@ build(SstRebuild *rebuild, SstGinSource *source)
 	double		margin = model->pages_seen < 1 ? MEMORY_MARGIN_SAMPLED :
 		MEMORY_MARGIN;
 	double		memory = source->memory;
-	KeyCounts	counts;
+	SstGinKeyCounts	counts;
 	bool		batches = false;
 	SstGinBuilt built[SST_GIN_CASES];
 
-	count_keys(&model->keys, &counts);
+	sst_gin_count_keys(&model->keys, &counts);
 	for (int i = 0; i < SST_GIN_CASES; i++)
 	{
 		source->memory = memory * (1 + factors[i] * margin);
-		if (i == SST_GIN_LIKELY || batches)
+		if (i == SST_GIN_LIKELY ||
+			(batches && built[SST_GIN_LIKELY].nbatches <= MANY_BATCHES))
 		{
 			if (!sst_gin_build(source, &built[i]))
 				return;
@@ -287,7 +161,7 @@ build(SstRebuild *rebuild, SstGinSource *source)
 
 	if (model->pages_seen < 1)
 		rebuild->uncertainty += UNCERTAINTY_OF_PENDING *
-			pending_part(&counts, &model->sizes[SST_GIN_LIKELY]);
+			sst_gin_pending_part(&counts, &model->sizes[SST_GIN_LIKELY]);
 	set_note(rebuild, batches);
 	if (batches)
 		rebuild->uncertainty += model->all_keys ? UNCERTAINTY_OF_BATCHES :

@@ -31,6 +31,16 @@ extern void pfree(void *pointer);
 extern void pg_qsort(void *base, size_t n, size_t size,
 					 int (*compare) (const void *, const void *));
 
+/* Nobody interrupts. */
+extern volatile int InterruptPending;
+extern void ProcessInterrupts(void);
+volatile int InterruptPending;
+
+void
+ProcessInterrupts(void)
+{
+}
+
 /* The context is any, and memory comes from the C library. */
 extern void *CurrentMemoryContext;
 void	   *CurrentMemoryContext;
