@@ -50,6 +50,8 @@ INSERT INTO gr
 	SELECT ARRAY[n * 7919 % 100003, -n], to_tsvector('simple', 'all some' || n % 5 || ' w' || n * 7919 % 3000 || ' x' || n)
 		FROM generate_series(6001, 8000) n;
 SELECT (SELECT bool_and(pending_tuples > 0) FROM unnest('{gr_pending, gr_unique, gr_half, gr_multi}'::regclass[]) i, streamstat.gin_stats(i)) AS pending;
+SELECT note FROM streamstat.bloat('gr_pending', 20, 1);
+SELECT note FROM streamstat.bloat('gr_pending', 1000000);
 CALL gr_rebuild('{gr_pending, gr_unique, gr_half, gr_multi}');
 -- There is no pending list any more.
 UPDATE gr_said SET name = name || ' pending';

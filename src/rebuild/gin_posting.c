@@ -371,7 +371,7 @@ sst_gin_trees_by_roots(const SstGinTrees *trees, double leaf_tids,
 		if (page->nchildren == 0 || page->next != InvalidBlockNumber)
 			continue;
 
-		/* Its last leaf page has less, and then more as another comes. */
+		/* Its pages are not known: the average of a few sizes around that */
 		for (int j = 0; j < 4; j++)
 		{
 			double		n = leaf_tids * (page->nchildren + (j - 1.5) / 8);

@@ -42,6 +42,9 @@
 #define UNCERTAINTY_OF_ONE_PAGE 0.35
 #define UNCERTAINTY_OF_PENDING 0.05
 
+/* From this part of the new entries on, the pending list is worth a note. */
+#define NOTEWORTHY_PART 0.1
+
 /* Leaf pages that are as good as what is known of them without any */
 #define PRIOR_PAGES 4
 
@@ -117,12 +120,14 @@ widen_fill(const SstGinKeyCounts *counts, const SstGinSize *likely,
 		size->fill += part * (most - size->fill);
 }
 
+/* Say what the size depends on. */
 static void
-set_note(SstRebuild *rebuild, bool batches)
+set_note(SstRebuild *rebuild, bool batches, double pending)
 {
-	rebuild->note = batches ?
-		gettext_noop("a build needs more than maintenance_work_mem; the size is for the present setting") :
-		NULL;
+	if (pending >= NOTEWORTHY_PART)
+		rebuild->note = gettext_noop("keys in the pending list are estimated from a sample; gin_clean_pending_list() moves them to the tree");
+	else if (batches)
+		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the present setting");
 }
 
 /* Build the index with the memory there is, and with a bit more and less. */
@@ -134,8 +139,9 @@ build(SstRebuild *rebuild, SstGinSource *source)
 	double		margin = model->pages_seen < 1 ? MEMORY_MARGIN_SAMPLED :
 		MEMORY_MARGIN;
 	double		memory = source->memory;
-	SstGinKeyCounts	counts;
+	SstGinKeyCounts counts;
 	bool		batches = false;
+	double		pending = 0;	/* part, of a sample */
 	SstGinBuilt built[SST_GIN_CASES];
 
 	sst_gin_count_keys(&model->keys, &counts);
@@ -160,9 +166,9 @@ build(SstRebuild *rebuild, SstGinSource *source)
 	}
 
 	if (model->pages_seen < 1)
-		rebuild->uncertainty += UNCERTAINTY_OF_PENDING *
-			sst_gin_pending_part(&counts, &model->sizes[SST_GIN_LIKELY]);
-	set_note(rebuild, batches);
+		pending = sst_gin_pending_part(&counts, &model->sizes[SST_GIN_LIKELY]);
+	rebuild->uncertainty += UNCERTAINTY_OF_PENDING * pending;
+	set_note(rebuild, batches, pending);
 	if (batches)
 		rebuild->uncertainty += model->all_keys ? UNCERTAINTY_OF_BATCHES :
 			UNCERTAINTY_OF_BATCHES_SAMPLED + UNCERTAINTY_OF_ONE_PAGE /
@@ -288,8 +294,8 @@ posting_tree_blocks(const SstGinModel *model, const double *counts,
 	const double page_items = GinDataPageMaxDataSize / sizeof(PostingItem);
 	double		trees = counts[SST_REBUILT_TREES];
 	double		deep = Min(counts[SST_REBUILT_DEEP_TREES], trees);
-	double		blocks = trees - deep -
-		counts[SST_REBUILT_SHORT_TREES] * short_fraction(counts);
+	double		blocks = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] *
+							 short_fraction(counts), 0);
 
 	/* The last page of a tree is half full. */
 	if (deep > 0)
