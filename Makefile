@@ -54,6 +54,12 @@ OBJS = \
 	src/rebuild/btree_runs.o \
 	src/rebuild/compression.o \
 	src/rebuild/gin.o \
+	src/rebuild/gin_build.o \
+	src/rebuild/gin_entry_tree.o \
+	src/rebuild/gin_keys.o \
+	src/rebuild/gin_pending.o \
+	src/rebuild/gin_posting.o \
+	src/rebuild/gin_size.o \
 	src/rebuild/gist.o \
 	src/rebuild/gist_build.o \
 	src/rebuild/dead_tids.o \
@@ -141,7 +147,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more toast bloat_points report callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more gin_rebuild toast bloat_points report callable stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -367,6 +367,13 @@ btree_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	rebuild->uncertainty = sst_btree_uncertainty(state);
 }
 
+static void
+btree_free(SstRebuild *rebuild)
+{
+	if (rebuild->u.btree.order != NULL)
+		pfree(rebuild->u.btree.order);
+}
+
 void
 sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel)
 {
@@ -374,6 +381,7 @@ sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel)
 
 	sst_rebuild_set_model(rebuild, btree_page, sst_btree_blocks,
 						  sst_btree_scale_entries, 0);
+	rebuild->free = btree_free;
 	rebuild->fillfactor = BTGetFillFactor(rel);
 
 	state->nblocks = RelationGetNumberOfBlocks(rel);

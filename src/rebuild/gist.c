@@ -232,6 +232,12 @@ is_sorted(Relation rel)
 	return true;
 }
 
+static void
+gist_free(SstRebuild *rebuild)
+{
+	sst_points_free(&rebuild->u.gist.points);
+}
+
 void
 sst_rebuild_gist_init(SstRebuild *rebuild, Relation rel)
 {
@@ -248,6 +254,7 @@ sst_rebuild_gist_init(SstRebuild *rebuild, Relation rel)
 	if (!rebuild->unpredictable)
 	{
 		rebuild->finish = gist_finish;
+		rebuild->free = gist_free;
 		sst_points_init(&rebuild->u.gist.points);
 		rebuild->u.gist.leaf_fill = LEAF_FILL;
 	}

@@ -392,6 +392,13 @@ make_slots(SstRebuild *rebuild)
 	}
 }
 
+static void
+hash_free(SstRebuild *rebuild)
+{
+	if (rebuild->u.hash.slots != NULL)
+		pfree(rebuild->u.hash.slots);
+}
+
 /* The size of the table is known, or the rebuild is unpredictable. */
 void
 sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel)
@@ -400,6 +407,7 @@ sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel)
 
 	sst_rebuild_set_model(rebuild, hash_page, hash_blocks, hash_scale_entries,
 						  UNCERTAINTY);
+	rebuild->free = hash_free;
 	rebuild->fillfactor = HashGetFillFactor(rel);
 	state->fill = Max(HashGetTargetPageUsage(rel) / (int) ENTRY_SIZE, MIN_FILL);
 	state->nblocks = RelationGetNumberOfBlocks(rel);

@@ -150,23 +150,9 @@ typedef struct SstHeapRebuild
 	SstToaster	toaster;
 } SstHeapRebuild;
 
-/* Tuples of a page of a new GIN entry tree, at least 16 bytes and a line pointer */
-#define SST_MAX_GIN_ENTRIES (BLCKSZ / 20)
-
-/* The last leaf page of a new GIN entry tree, and those before it */
 typedef struct SstGinRebuild
 {
-	uint64		npages;
-	uint64		bytes;			/* of tuples on these */
-	int			nitems;
-	int			used;
-	uint16		sizes[SST_MAX_GIN_ENTRIES];
-
-	/* How much memory the build will take for what it has not yet written */
-	BlockNumber nblocks;		/* of the index */
-	uint64		nseen;			/* pages of these */
-	double		memory;			/* for the items of these */
-	bool		batches;		/* it is more than there is */
+	struct SstGinModel *model;	/* see gin_model.h */
 } SstGinRebuild;
 
 typedef struct SstGistRebuild
@@ -215,11 +201,18 @@ typedef void (*SstRebuildScale) (const SstRebuild *rebuild, double *counts,
 								 double fraction);
 
 /*
- * The scan is over: what has to be known of all pages together before blocks() is
- * asked.  "all" if it was complete and of all pages.  Frees memory, also after a
- * scan of no use.
+ * The scan is over, and was complete: what has to be known of all pages together
+ * before blocks() is asked.  "all" if these were all pages of the relation.
  */
 typedef void (*SstRebuildFinish) (SstRebuild *rebuild, bool all);
+
+/* The fewest and the most blocks that these counts can mean */
+typedef void (*SstRebuildEnds) (const SstRebuild *rebuild,
+								const double *counts, const SstMeta *meta,
+								double *low, double *high);
+
+/* Free the memory that the model has, also after a scan that was not complete. */
+typedef void (*SstRebuildFree) (SstRebuild *rebuild);
 
 struct SstRebuild
 {
@@ -235,11 +228,13 @@ struct SstRebuild
 	SstRebuildPage page;
 	SstRebuildBlocks blocks;
 
+	/* NULL for a kind that does not need it */
+	SstRebuildFinish finish;
+	SstRebuildEnds ends;
+	SstRebuildFree free;
+
 	/* NULL where the new size is proportional to the number of entries */
 	SstRebuildScale scale_entries;
-
-	/* NULL where there is nothing to do */
-	SstRebuildFinish finish;
 
 	/*
 	 * By which fraction of its result blocks() can be wrong when all pages
@@ -283,6 +278,21 @@ static inline double
 sst_round_up(double nblocks, bool whole)
 {
 	return whole ? ceil(nblocks) : nblocks;
+}
+
+/* Between the last page and the first blocks() */
+static inline void
+sst_rebuild_finish(SstRebuild *rebuild, bool all)
+{
+	if (rebuild->finish != NULL)
+		rebuild->finish(rebuild, all);
+}
+
+static inline void
+sst_rebuild_free(SstRebuild *rebuild)
+{
+	if (rebuild->free != NULL)
+		rebuild->free(rebuild);
 }
 
 extern void sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target);

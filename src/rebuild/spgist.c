@@ -211,6 +211,12 @@ spgist_blocks(const SstRebuild *rebuild, const double *counts,
 	return FIXED_BLOCKS + sst_round_up(blocks, whole);
 }
 
+static void
+spgist_free(SstRebuild *rebuild)
+{
+	sst_points_free(&rebuild->u.spgist.points);
+}
+
 void
 sst_rebuild_spgist_init(SstRebuild *rebuild, Relation rel)
 {
@@ -224,6 +230,7 @@ sst_rebuild_spgist_init(SstRebuild *rebuild, Relation rel)
 		return;
 	}
 	rebuild->finish = spgist_finish;
+	rebuild->free = spgist_free;
 	sst_points_init(&rebuild->u.spgist.points);
 	rebuild->u.spgist.fillfactor = SpGistGetFillFactor(rel);
 }

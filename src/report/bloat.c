@@ -100,7 +100,8 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 	SstEstimate result = sst_estimate_function(rebuilt_blocks, &size, 1,
 											   sample);
 	double		sums[SST_NCOUNTS];
-	double		model;
+	double		below;
+	double		above;
 
 	if (rebuild->kind == SST_HASH && !isnan(result.low))
 		widen_by_steps(&size, sample, &result);
@@ -116,9 +117,18 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 		result.value = whole;
 	}
 
-	model = rebuild->uncertainty * result.value;
-	result.low = Max(result.value - hypot(result.value - result.low, model), 0);
-	result.high = result.value + hypot(result.high - result.value, model);
+	below = above = rebuild->uncertainty * result.value;
+	if (rebuild->ends != NULL && !isnan(result.value))
+	{
+		double		least;
+		double		most;
+
+		rebuild->ends(rebuild, sums, meta, &least, &most);
+		below = hypot(below, Max(result.value - least, 0));
+		above = hypot(above, Max(most - result.value, 0));
+	}
+	result.low = Max(result.value - hypot(result.value - result.low, below), 0);
+	result.high = result.value + hypot(result.high - result.value, above);
 	return result;
 }
 
@@ -211,8 +221,6 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 							   sampling->limits, &sample, &result);
 	estimate->nread = result.nvisited;
 	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
-	if (rebuild.finish != NULL)
-		rebuild.finish(&rebuild, complete && sst_sample_is_exact(&sample));
 	if (complete)
 	{
 		estimate->exact = sst_sample_is_exact(&sample);
@@ -226,9 +234,11 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 											  &dead_item_percent, &sample);
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);
+		sst_rebuild_finish(&rebuild, estimate->exact);
 		predict(target, &rebuild, &result.meta, &sample, table, sampling,
 				estimate);
 	}
+	sst_rebuild_free(&rebuild);
 	sst_page_sample_free(&sample);
 
 	if (target->distributed)

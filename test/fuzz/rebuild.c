@@ -33,6 +33,7 @@
 /* What the stubs of the server (server.c) answer */
 extern uint32_t fuzz_relation_blocks;
 extern uint32_t fuzz_support_function;
+extern uint32_t fuzz_allocations;
 
 /* point_ops and quad_point_ops in pg_opfamily.dat, and another one */
 static Oid	families[] = {1029, 4015, 1};
@@ -211,6 +212,8 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 
 	fuzz_relation_blocks = choices->nblocks;
 	fuzz_support_function = choices->options & 64;
+	fuzz_allocations = (choices->options & 32) != 0 ?
+		choices->variant % 32 : PG_UINT32_MAX;
 	maintenance_work_mem = 1024 << choices->number % 8;
 	max_parallel_maintenance_workers = choices->options & 2;
 	rebuild->table_blocks = Min(choices->nblocks, MaxBlockNumber);
@@ -233,6 +236,8 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 			break;
 		case SST_GIN:
 			class.relam = GIN_AM_OID;
+			rel.rd_att = choose_columns(choices);
+			rel.rd_att->natts = Max(rel.rd_att->natts, 1);
 			sst_rebuild_gin_init(rebuild, &rel);
 			break;
 		case SST_GIST:
@@ -289,6 +294,14 @@ check_blocks(const SstRebuild *rebuild, const FuzzCase *fuzz,
 	for (int k = 0; k < SST_NCOUNTS; k++)
 		counts[k] = counters->n[k];
 	(void) blocks(rebuild, counts, meta);
+	if (rebuild->ends != NULL)
+	{
+		double		low;
+		double		high;
+
+		rebuild->ends(rebuild, counts, meta, &low, &high);
+		FUZZ_CHECK(low >= 0 && low <= high && isfinite(high));
+	}
 
 	for (int k = 0; k < SST_NCOUNTS; k++)
 		counts[k] *= 1 + pow(choices->horizon, choices->options % 4 / 3.0);
@@ -417,11 +430,11 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 	if (rebuild->kind == SST_HEAP)
 		check_tuples(rebuild, fuzz, page, &counters);
 	FUZZ_CHECK(memcmp(page, original, BLCKSZ) == 0);
-	if (rebuild->finish != NULL)
-		rebuild->finish(rebuild, (fuzz->choices.options & 4) != 0);
+	sst_rebuild_finish(rebuild, (fuzz->choices.options & 4) != 0);
 	FUZZ_CHECK(rebuild->uncertainty >= 0 && rebuild->uncertainty < 1);
 
 	if (!rebuild->unpredictable)
 		check_blocks(rebuild, fuzz, &counters);
+	sst_rebuild_free(rebuild);
 	free(rebuild);
 }

@@ -30,6 +30,7 @@ extern uint32_t index_getprocid(void *rel, int16_t attnum, uint16_t procnum);
 extern void ProcessInterrupts(void);
 extern void *palloc(size_t size);
 extern void *repalloc(void *pointer, size_t size);
+extern void *MemoryContextAllocExtended(void *context, size_t size, int flags);
 extern void pfree(void *pointer);
 extern void pg_qsort(void *base, size_t n, size_t size,
 					 int (*compare) (const void *, const void *));
@@ -39,12 +40,19 @@ extern volatile sig_atomic_t InterruptPending;
 
 volatile sig_atomic_t InterruptPending = 0;
 
+/* The context is any, and memory comes from the C library. */
+extern void *CurrentMemoryContext;
+void	   *CurrentMemoryContext;
+
 /* What rebuild.c wants them to say */
 extern uint32_t fuzz_relation_blocks;
 extern uint32_t fuzz_support_function;
 
+extern uint32_t fuzz_allocations;
+
 uint32_t	fuzz_relation_blocks;
 uint32_t	fuzz_support_function;
+uint32_t	fuzz_allocations;
 
 /* Settings that decide on how an index is built */
 extern int	maintenance_work_mem;
@@ -88,22 +96,6 @@ _bt_allequalimage(void *rel, bool debugmessage)
 	return true;
 }
 
-/* Only the last one is in use: that of one rebuild. */
-void *
-palloc(size_t size)
-{
-	static void *last;
-	static size_t last_size;
-
-	if (last == NULL || size != last_size)
-	{
-		free(last);
-		last = malloc(size);
-		last_size = size;
-	}
-	return last;
-}
-
 uint32_t
 RelationGetNumberOfBlocksInFork(void *rel, int fork)
 {
@@ -137,6 +129,23 @@ repalloc(void *pointer, size_t size)
 	if (result == NULL)
 		abort();
 	return result;
+}
+
+/* Flags of utils/palloc.h */
+#define MCXT_ALLOC_NO_OOM	0x02
+#define MCXT_ALLOC_ZERO		0x04
+
+/* After so many allocations there is no memory, for those who allow for it. */
+void *
+MemoryContextAllocExtended(void *context, size_t size, int flags)
+{
+	if ((flags & MCXT_ALLOC_NO_OOM) != 0)
+	{
+		if (fuzz_allocations == 0)
+			return NULL;
+		fuzz_allocations--;
+	}
+	return (flags & MCXT_ALLOC_ZERO) != 0 ? calloc(1, size) : malloc(size);
 }
 
 void
