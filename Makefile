@@ -18,7 +18,6 @@ PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream
 
 OBJS = \
 	$(WIN32RES) \
-	src/api/advice.o \
 	src/api/arguments.o \
 	src/api/bloat.o \
 	src/api/brin.o \
@@ -35,6 +34,7 @@ OBJS = \
 	src/api/prewarm.o \
 	src/api/progress.o \
 	src/api/relpages.o \
+	src/api/report_rows.o \
 	src/api/result.o \
 	src/api/row.o \
 	src/api/sample_stats.o \
@@ -55,14 +55,25 @@ OBJS = \
 	src/rebuild/spgist.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
+	src/relation/row_key.o \
 	src/relation/target.o \
 	src/report/bloat.o \
 	src/report/bloat_estimate.o \
+	src/report/command.o \
+	src/report/command_plan.o \
 	src/report/dead_entries.o \
+	src/report/holder.o \
+	src/report/plan_costs.o \
+	src/report/plan_reasons.o \
+	src/report/plan_table.o \
+	src/report/plan_vacuum.o \
+	src/report/planner.o \
 	src/report/reader.o \
 	src/report/report.o \
 	src/report/schedule.o \
+	src/report/table_rows.o \
 	src/report/try_estimate.o \
+	src/report/turnover.o \
 	src/run/blocking.o \
 	src/run/call.o \
 	src/run/limits.o \
@@ -118,7 +129,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more report callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more report plan callable stats readonly
 ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -26,6 +26,7 @@
 
 #include "report/bloat.h"
 #include "report/dead_entries.h"
+#include "report/table_rows.h"
 #include "run/sampling.h"
 
 /* Free space in pages that are in use, and all of those that are not */
@@ -192,6 +193,8 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 		estimate->dead_percent = sst_estimate((target->kind & SST_TABLE) != 0 ?
 											  &dead_tuple_percent :
 											  &dead_item_percent, &sample);
+		if ((target->kind & SST_TABLE) != 0)
+			sst_estimate_table_rows(&sample, estimate);
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);
 		predict(target, &rebuild, &result.meta, &sample, table, sampling,

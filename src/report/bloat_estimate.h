@@ -59,6 +59,20 @@ typedef struct SstBloatEstimate
 	 * there is none; or NULL.  sst_bloat_note() has all that is to be said.
 	 */
 	const char *note;
+
+	/*
+	 * Of a table: dead rows that VACUUM must keep for other transactions, in
+	 * percent of the table's bytes, and the mean length of a row, 0 if there
+	 * are none
+	 */
+	float		recently_dead_percent;
+	float		row_bytes;
+
+	/*
+	 * Of a hash index: the number of rows by which REINDEX would size it is
+	 * not up to date.
+	 */
+	bool		analyze_first;
 } SstBloatEstimate;
 
 /* An index's table, which tells how many of the index's entries are needed */
