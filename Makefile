@@ -130,7 +130,7 @@ EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
 REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more report plan callable stats readonly
-ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
+ISOLATION = plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
 # TAP tests start servers, which root may not, and need the module IPC::Run.

@@ -167,12 +167,12 @@ age(const Holder *holder)
 
 	seconds = Max((GetCurrentTimestamp() - holder->since) / USECS_PER_SEC, 0);
 	if (seconds < 120)
-		return psprintf(_(" of %d s ago"), (int) seconds);
+		return psprintf(_(", begun %d s ago"), (int) seconds);
 	if (seconds < 7200)
-		return psprintf(_(" of %d min ago"), (int) (seconds / 60));
+		return psprintf(_(", begun %d min ago"), (int) (seconds / 60));
 	if (seconds < 172800)
-		return psprintf(_(" of %d h ago"), (int) (seconds / 3600));
-	return psprintf(_(" of %d days ago"), (int) (seconds / 86400));
+		return psprintf(_(", begun %d h ago"), (int) (seconds / 3600));
+	return psprintf(_(", begun %d days ago"), (int) (seconds / 86400));
 }
 
 static const char *
@@ -181,8 +181,8 @@ describe(const Holder *holder)
 	switch (holder->kind)
 	{
 		case HOLDER_SESSION:
-			return psprintf(_("the transaction%s of process %d"), age(holder),
-							holder->pid);
+			return psprintf(_("the transaction of process %d%s"), holder->pid,
+							age(holder));
 		case HOLDER_STANDBY:
 			return psprintf(_("a query on the standby of WAL sender %d (hot_standby_feedback)"),
 							holder->pid);
@@ -224,8 +224,8 @@ sst_oldest_holder(const SstHolders *holders, const SstRelation *table,
 	{
 		int			behind = (int) (before - xmin);
 
-		return psprintf(ngettext("%s, which is %d transaction behind",
-								 "%s, which is %d transactions behind", behind),
+		return psprintf(ngettext("%s, %d transaction old",
+								 "%s, %d transactions old", behind),
 						describe(oldest), behind);
 	}
 
