@@ -24,6 +24,7 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "compat/catalog.h"
 #include "relation/row_key.h"
