@@ -25,7 +25,7 @@ CREATE INDEX plan_part_t ON plan_part (i, t);
 ALTER INDEX plan_part_i RESET (fillfactor);
 CALL streamstat.run_database_report(margin => 0);
 SELECT relation, relations, command, lock_mode, reads, writes FROM plan ORDER BY rank;
-SELECT relation_name ~ 'toast' AS toast, CASE WHEN relation_name !~ 'toast' THEN relation_name END AS name, kind, reclaimable_bytes > 0 AS gain, command IS NOT NULL AS command, rebuilt_by
+SELECT relation_name ~ 'toast' AS toast, CASE WHEN relation_name !~ 'toast' THEN relation_name END AS name, kind, reclaimable_bytes > bytes / 9 AS gain, command IS NOT NULL AS command, rebuilt_by
 	FROM streamstat.last_database_report() WHERE 'public.plan_whole' IN (rebuilt_by, schema_name || '.' || relation_name) OR relation_name ~ '^plan_part' ORDER BY 1, 2, 3;
 -- A command gives back what all of its relations do.
 SELECT p.relation_name, p.reclaimable_bytes = sum(r.reclaimable_bytes) AS gain, p.bytes = sum(r.bytes) AS bytes, p.relations = count(*) AS relations,
