@@ -112,7 +112,7 @@ sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
 	const char *name = quote_literal_cstr(quote_qualified_identifier(table->schema,
 																	 table->name));
 
-	return psprintf(_("%s: see corrupt_blocks(%s), and verify_heapam(%s) of the extension amcheck; restore the table from a backup, or remove what is damaged with the extension pg_surgery"),
+	return psprintf(_("%s: see streamstat.corrupt_blocks(%s), and verify_heapam(%s) of the extension amcheck; restore the table from a backup, or remove what is damaged with the extension pg_surgery"),
 					corrupt_pages(estimate), name, name);
 }
 

@@ -63,7 +63,7 @@ my @own = (
 	[ 'last_database_report', '', 'report', 0, '' ],
 	[ 'database_plan',
 		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
-		'database', 0, "budget => '2MB', max_time => '2 s'" ],
+		'database', 0, "budget => '100MB', max_time => '2 s'" ],
 	[ 'last_database_plan', '', 'report', 0, '' ],
 	[ 'database_report_summary', '', 'report', 0, '' ],
 	[ 'stat_get_progress', '', 'sessions', 0, '' ],
