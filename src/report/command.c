@@ -221,12 +221,15 @@ pg_squeeze_command(const SstRelation *table)
 	return command;
 }
 
-/* REPACK (CONCURRENTLY) needs WAL, and an index that identifies rows. */
+/*
+ * REPACK (CONCURRENTLY) needs WAL that can be decoded, and an index that identifies
+ * rows.
+ */
 static bool
 can_repack_concurrently(const SstRelation *table)
 {
 #ifdef SST_HAVE_REPACK
-	return table->identity &&
+	return XLogIsNeeded() && table->identity &&
 		table->persistence == RELPERSISTENCE_PERMANENT &&
 		can_be_concurrent(table);
 #else

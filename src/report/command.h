@@ -24,7 +24,7 @@ typedef struct SstCommand
 	bool		blocks_writes;
 
 	/* Of a rebuilt table */
-	bool		by_inserts;		/* the last extension may leave empty pages */
+	bool		by_inserts;		/* row by row, which may leave empty pages */
 	bool		skips_invalid;	/* invalid indexes are not rebuilt with it */
 	const char *remark;			/* translated; or NULL */
 } SstCommand;

@@ -18,7 +18,11 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
+#include "compat/catalog.h"
 #include "report/plan_costs.h"
+
+/* Blocks by which bulk inserts extend a table at most (MAX_BUFFERS_TO_EXTEND_BY) */
+#define MAX_EXTENSION 64
 
 double
 sst_entry_bytes(const SstReport *report, int i)
@@ -45,6 +49,22 @@ sst_entry_reclaimable(const SstReport *report, int i)
 	return sst_reclaimable_bytes(&report->entries[i].estimate);
 }
 
+static void
+add_gain(double bytes, SstEstimate rebuilt, SstGain *gain)
+{
+	gain->nrelations++;
+	gain->bytes += bytes;
+	if (isnan(rebuilt.value))
+	{
+		gain->predicted += bytes;
+		return;
+	}
+	gain->predicted += rebuilt.value * BLCKSZ;
+	gain->reclaimable.value += bytes - rebuilt.value * BLCKSZ;
+	gain->reclaimable.low += bytes - rebuilt.high * BLCKSZ;
+	gain->reclaimable.high += bytes - rebuilt.low * BLCKSZ;
+}
+
 /*
  * Add what a rebuild of a relation changes.  One that becomes larger counts as
  * well; one of which nothing is known is taken to keep its size.  The ends are
@@ -53,20 +73,44 @@ sst_entry_reclaimable(const SstReport *report, int i)
 void
 sst_add_gain(const SstReport *report, int i, SstGain *gain)
 {
-	const SstEstimate *rebuilt = &report->entries[i].estimate.rebuilt_blocks;
-	double		bytes = sst_entry_bytes(report, i);
+	add_gain(sst_entry_bytes(report, i),
+			 report->entries[i].estimate.rebuilt_blocks, gain);
+}
 
-	gain->nrelations++;
-	gain->bytes += bytes;
-	if (isnan(rebuilt->value))
-	{
-		gain->predicted += bytes;
-		return;
-	}
-	gain->predicted += rebuilt->value * BLCKSZ;
-	gain->reclaimable.value += bytes - rebuilt->value * BLCKSZ;
-	gain->reclaimable.low += bytes - rebuilt->high * BLCKSZ;
-	gain->reclaimable.high += bytes - rebuilt->low * BLCKSZ;
+/*
+ * The blocks of a table that takes so many, after bulk inserts into it.  These
+ * double the blocks that they extend it by, up to a limit (RelationAddBlocks() in
+ * access/heap/hio.c).  Those that the last extension added
+ * and did not need stay in the table.
+ */
+static double
+extended_blocks(double blocks)
+{
+#ifdef SST_HAVE_BULK_EXTENSION
+	double		extended = 1;
+
+	if (!(blocks > 0))
+		return blocks;
+	if (blocks > MAX_EXTENSION)
+		return ceil(blocks / MAX_EXTENSION) * MAX_EXTENSION;
+	while (extended < blocks)
+		extended *= 2;
+	return extended;
+#else
+	return blocks;
+#endif
+}
+
+/* The same of a table whose rows are inserted into a new one */
+void
+sst_add_inserted_gain(const SstReport *report, int i, SstGain *gain)
+{
+	SstEstimate rebuilt = report->entries[i].estimate.rebuilt_blocks;
+
+	rebuilt.value = extended_blocks(rebuilt.value);
+	rebuilt.low = extended_blocks(rebuilt.low);
+	rebuilt.high = extended_blocks(rebuilt.high);
+	add_gain(sst_entry_bytes(report, i), rebuilt, gain);
 }
 
 /* Temporary files of an index build that sorts, at most */

@@ -34,25 +34,18 @@
 #define WORTH_PERCENT_OF_ALL 1
 
 /*
- * What copies a table row by row, as REPACK (CONCURRENTLY) does, extends it by up to
- * so many blocks at a time (MAX_BUFFERS_TO_EXTEND_BY in access/heap/hio.c).  What the
- * last extension added and did not use stays in the table.
- */
-#define MAX_EXTENSION 64
-
-/*
- * Is what a rebuild gives back enough?  So much stays in what is rebuilt.  Otherwise
- * say why it is withheld, if it is.
+ * Is what a rebuild gives back enough, and certain?  Otherwise say why it is
+ * withheld, if it is.
  */
 static bool
-is_enough(const SstRelation *relation, const SstGain *gain, double stays,
+is_enough(const SstRelation *relation, const SstGain *gain,
 		  SstWithheld *why)
 {
-	if (!sst_is_worth_it(gain->reclaimable.value - stays, gain->bytes))
+	if (!sst_is_worth_it(gain->reclaimable.value, gain->bytes))
 		return false;
 	if (sst_is_small_catalog(relation, gain->bytes))
 		*why = SST_SMALL_CATALOG;
-	else if (gain->reclaimable.low <= stays)
+	else if (gain->reclaimable.low <= 0)
 		*why = SST_WITHIN_MARGIN;
 	else
 		return true;
@@ -127,7 +120,7 @@ why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
 	const SstRelation *index = &planner->relations[i];
 	SstWithheld why = SST_NOT_WITHHELD;
 
-	*enough = is_enough(index, gain, 0, &why);
+	*enough = is_enough(index, gain, &why);
 	if (planner->report->entries[i].estimate.analyze_first &&
 		!sst_is_small_catalog(index, gain->bytes))
 		why = SST_ANALYZE_FIRST;
@@ -196,7 +189,10 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 
 		if (!is_rebuilt_with(member, command))
 			continue;
-		sst_add_gain(report, i, &gain);
+		if (i == group->table && command->by_inserts)
+			sst_add_inserted_gain(report, i, &gain);
+		else
+			sst_add_gain(report, i, &gain);
 		planner->plan->command_of[i] = place;
 		if (member->relkind != RELKIND_INDEX)
 			continue;
@@ -226,19 +222,23 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 				  const SstCommand *command, SstWithheld *why)
 {
 	const SstRelation *table = &planner->relations[group->table];
-	double		stays = command->by_inserts ? MAX_EXTENSION * BLCKSZ : 0;
-	SstGain		both = group->heap;
+	SstGain		heap = {0};
+	SstGain		both;
 	SstGain		all = {0};
 
+	if (command->by_inserts)
+		sst_add_inserted_gain(planner->report, group->table, &heap);
+	else
+		heap = group->heap;
+	both = heap;
 	if (group->toast >= 0)
 	{
 		both.bytes += group->toasted.bytes;
 		both.reclaimable.value += group->toasted.reclaimable.value;
 		both.reclaimable.low += group->toasted.reclaimable.low;
 	}
-	if (!is_enough(table, &group->heap, stays, why) &&
-		!is_enough(table, &both, stays, why) &&
-		!is_enough(table, &group->toasted, stays, why))
+	if (!is_enough(table, &heap, why) && !is_enough(table, &both, why) &&
+		!is_enough(table, &group->toasted, why))
 		return false;
 
 	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
