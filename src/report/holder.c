@@ -8,7 +8,7 @@
  * server's own views list them, and decide what the caller's role may see.  Which is
  * the oldest is found here, by the rules of VACUUM (ComputeXidHorizons() in
  * storage/ipc/procarray.c): transactions of other databases count for shared
- * catalogs only, a slot's catalog_xmin for catalogs only.
+ * catalogs only, a slot's catalog_xmin for catalogs only, and VACUUM for none.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -41,6 +41,8 @@ static const char *const query =
 " WHERE a.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()"
 " AND (a.backend_type IS NULL OR"
 " a.backend_type OPERATOR(pg_catalog.<>) 'autovacuum worker'::pg_catalog.text)"
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_vacuum AS v"
+" WHERE v.pid OPERATOR(pg_catalog.=) a.pid)"
 " UNION ALL"
 " SELECT 2, s.active_pid, s.slot_name::pg_catalog.text, NULL::pg_catalog.xid,"
 " s.xmin, s.catalog_xmin, NULL::pg_catalog.timestamptz, NULL::pg_catalog.oid, false"

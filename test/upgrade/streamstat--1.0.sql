@@ -942,13 +942,14 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 			AND c.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
 			AND t.relkind OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
 			AND c.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"),
-	covered AS (
-		SELECT s.oid, (pg_catalog.array_agg(o.name ORDER BY o.needed DESC, o.name))[1] AS by_index,
+	compared AS (
+		SELECT s.oid, s.nspname, s.relname, s.parent, s.amname, s.indisvalid, s.needed, s.attached, s.locked, s.relpages,
+			(pg_catalog.array_agg(o.name ORDER BY o.needed DESC, o.name))[1] AS by_index,
 			pg_catalog.bool_or(o.indnkeyatts OPERATOR(pg_catalog.=) s.indnkeyatts) AS is_equal
-		FROM indexes AS s JOIN indexes AS o ON o.indrelid OPERATOR(pg_catalog.=) s.indrelid
+		FROM indexes AS s LEFT JOIN indexes AS o ON o.indrelid OPERATOR(pg_catalog.=) s.indrelid
 			AND o.oid OPERATOR(pg_catalog.<>) s.oid AND o.amname OPERATOR(pg_catalog.=) s.amname
 			AND o.predicate OPERATOR(pg_catalog.=) s.predicate AND o.expressions OPERATOR(pg_catalog.=) s.expressions
-		WHERE s.indisvalid AND o.indisvalid AND NOT s.needed
+			AND s.indisvalid AND o.indisvalid AND NOT s.needed
 			AND (o.indnkeyatts OPERATOR(pg_catalog.=) s.indnkeyatts
 				OR (o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts AND s.amname OPERATOR(pg_catalog.=) 'btree'))
 			AND o.keys[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.keys[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
@@ -960,27 +961,27 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 			AND (o.needed OR o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts
 				OR pg_catalog.cardinality(o.keys) OPERATOR(pg_catalog.>) pg_catalog.cardinality(s.keys)
 				OR o.oid OPERATOR(pg_catalog.<) s.oid)
-		GROUP BY s.oid)
+		GROUP BY s.oid, s.nspname, s.relname, s.parent, s.amname, s.indisvalid, s.needed, s.attached, s.locked, s.relpages)
 	SELECT i.nspname::pg_catalog.text AS schema_name, i.relname::pg_catalog.text AS relation_name, i.parent AS parent_name,
-		i.amname::pg_catalog.text AS access_method, d.stats_reset, b.bytes, s.idx_scan AS index_scans,
-		pg_catalog.pg_size_pretty(b.bytes) AS size,
+		i.amname::pg_catalog.text AS access_method,
+		pg_catalog.pg_stat_get_db_stat_reset_time(d.oid) AS stats_reset, b.bytes,
+		pg_catalog.pg_stat_get_numscans(i.oid) AS index_scans, pg_catalog.pg_size_pretty(b.bytes) AS size,
 		CASE WHEN i.attached
 			THEN 'it belongs to an index of the partitioned table, and can only be dropped with that'
 			WHEN NOT i.indisvalid THEN 'another session may be building it'
 			ELSE 'scans on standbys and those before stats_reset are not counted' END AS note,
 		CASE WHEN NOT i.indisvalid THEN 'not valid: queries do not use it'
-			WHEN c.is_equal THEN pg_catalog.concat('the same as ', c.by_index)
-			WHEN c.by_index IS NOT NULL THEN pg_catalog.concat('its columns are the first ones of ', c.by_index)
+			WHEN i.is_equal THEN pg_catalog.concat('the same as ', i.by_index)
+			WHEN i.by_index IS NOT NULL THEN pg_catalog.concat('its columns are the first ones of ', i.by_index)
 			ELSE 'never scanned since statistics were reset' END AS reason
-	FROM indexes AS i
-		LEFT JOIN covered AS c ON c.oid OPERATOR(pg_catalog.=) i.oid
-		LEFT JOIN pg_catalog.pg_stat_all_indexes AS s ON s.indexrelid OPERATOR(pg_catalog.=) i.oid
-		LEFT JOIN pg_catalog.pg_stat_database AS d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database(),
+	FROM compared AS i
+		JOIN pg_catalog.pg_database AS d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database(),
 		-- what is locked against everybody is not waited for
 		LATERAL (SELECT CASE WHEN i.locked
 			THEN i.relpages::bigint OPERATOR(pg_catalog.*) pg_catalog.current_setting('block_size')::bigint
 			ELSE pg_catalog.pg_relation_size(i.oid::pg_catalog.regclass, 'main') END AS bytes) AS b
-	WHERE NOT i.indisvalid OR c.oid IS NOT NULL OR (NOT i.needed AND s.idx_scan OPERATOR(pg_catalog.=) 0)
+	WHERE NOT i.indisvalid OR i.by_index IS NOT NULL
+		OR (NOT i.needed AND pg_catalog.pg_stat_get_numscans(i.oid) OPERATOR(pg_catalog.=) 0)
 	ORDER BY b.bytes DESC NULLS LAST;
 
 COMMENT ON VIEW @extschema@.report_drop_candidates IS
