@@ -209,7 +209,10 @@ pg_squeeze_command(const SstRelation *table)
 {
 	SstCommand	command = {0};
 
-	/* Its schema is always this one.  Before its version 1.6 the last three had no defaults. */
+	/*
+	 * Its schema is always this one.  Before its version 1.6 the last three
+	 * had no defaults.
+	 */
 	command.text = psprintf("SELECT squeeze.squeeze_table(%s, %s, NULL, NULL, NULL)",
 							quote_literal_cstr(table->schema),
 							quote_literal_cstr(table->name));

@@ -19,7 +19,8 @@
 typedef struct SstCommand
 {
 	const char *text;
-	const char *lock_mode;		/* the strongest lock that it holds as it works */
+	const char *lock_mode;		/* the strongest lock that it holds as it
+								 * works */
 	bool		blocks_reads;
 	bool		blocks_writes;
 

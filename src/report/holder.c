@@ -56,7 +56,8 @@ static const char *const query =
 typedef enum HolderKind
 {
 	HOLDER_SESSION,
-	HOLDER_STANDBY,				/* its feedback, by a WAL sender without a slot */
+	HOLDER_STANDBY,				/* its feedback, by a WAL sender without a
+								 * slot */
 	HOLDER_SLOT,
 	HOLDER_PREPARED
 } HolderKind;

@@ -112,7 +112,10 @@ is_reused(const SstPlanner *planner, SstTableGroup *group)
 	return group->reused;
 }
 
-/* Why an index whose table is not rebuilt has no command, or else 0 with enough set */
+/*
+ * Why an index whose table is not rebuilt has no command.  Sets whether its gain would
+ * be enough for one.
+ */
 static SstWithheld
 why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
 			   const SstGain *gain, bool *enough)
@@ -122,6 +125,7 @@ why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
 
 	*enough = is_enough(index, gain, &why);
 	if (planner->report->entries[i].estimate.analyze_first &&
+		sst_is_worth_it(gain->bytes, gain->bytes) &&
 		!sst_is_small_catalog(index, gain->bytes))
 		why = SST_ANALYZE_FIRST;
 	else if (*enough && is_reused(planner, group))
@@ -175,7 +179,7 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 	const SstReport *report = planner->report;
 	const SstRelation *table = &planner->relations[group->table];
 	SstPlannedCommand *planned = sst_add_command(planner, group->table,
-											 SST_ORDINARY);
+												 SST_ORDINARY);
 	int			place = planner->plan->command_of[group->table];
 	SstGain		gain = {0};
 	double		largest = 0;

@@ -89,6 +89,9 @@ sst_plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 		planned = sst_add_command(planner, group->table, SST_ORDINARY);
 		planned->command = sst_vacuum_command(table, analyze);
 		planned->reason = sst_vacuum_reason(removable, kept, holder);
+		if (analyze)
+			planned->reason = psprintf("%s; %s", planned->reason,
+									   sst_analyze_reason());
 		set_vacuum_costs(planner, group, planned);
 		return;
 	}
