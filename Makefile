@@ -18,7 +18,6 @@ PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream
 
 OBJS = \
 	$(WIN32RES) \
-	src/api/advice.o \
 	src/api/arguments.o \
 	src/api/bloat.o \
 	src/api/brin.o \
@@ -36,6 +35,7 @@ OBJS = \
 	src/api/prewarm.o \
 	src/api/progress.o \
 	src/api/relpages.o \
+	src/api/report_rows.o \
 	src/api/result.o \
 	src/api/row.o \
 	src/api/sample_stats.o \
@@ -77,17 +77,28 @@ OBJS = \
 	src/relation/refuse.o \
 	src/relation/relations.o \
 	src/relation/shards.o \
+	src/relation/row_key.o \
 	src/relation/target.o \
 	src/relation/toast_owner.o \
 	src/report/bloat.o \
 	src/report/bloat_estimate.o \
+	src/report/command.o \
+	src/report/command_plan.o \
 	src/report/dead_entries.o \
+	src/report/holder.o \
+	src/report/plan_costs.o \
+	src/report/plan_reasons.o \
+	src/report/plan_table.o \
+	src/report/plan_vacuum.o \
+	src/report/planner.o \
 	src/report/reader.o \
 	src/report/reading_order.o \
 	src/report/report.o \
 	src/report/schedule.o \
 	src/report/toast_estimate.o \
+	src/report/table_rows.o \
 	src/report/try_estimate.o \
+	src/report/turnover.o \
 	src/run/blocking.o \
 	src/run/call.o \
 	src/run/find_corrupt.o \
@@ -147,8 +158,8 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more gin_rebuild toast bloat_points report callable stats readonly
-ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more gin_rebuild toast bloat_points report plan callable stats readonly
+ISOLATION = plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
 # TAP tests start servers, which root may not, and need the module IPC::Run.

@@ -33,8 +33,8 @@ BEGIN
 		ELSE format('%s instead of %s: %s %%', p.predicted_bytes, bytes, round(off::numeric, 1)) END;
 	sample := bytes BETWEEN s.predicted_bytes_low AND s.predicted_bytes_high AND s.blocks_read <= 50;
 	again := CASE
-		WHEN f.reclaimable_bytes = 0 AND f.reclaimable_bytes_low = 0 AND f.reclaimable_percent = 0
-			AND f.measured = 'exact' THEN 'nothing'
+		-- for certain
+		WHEN f.reclaimable_bytes_low = 0 AND f.measured = 'exact' THEN 'nothing'
 		ELSE format('%s of %s', f.reclaimable_bytes, f.bytes) END;
 END
 $$;
@@ -150,8 +150,7 @@ SELECT predicted_bytes, predicted_bytes_low, reclaimable_bytes, reclaimable_perc
 
 -- The row: what adds up
 SELECT relation, bytes = pg_relation_size('rec_text') AS bytes, bytes = blocks_total * 8192 AS blocks,
-		reclaimable_bytes = CASE WHEN bytes <= predicted_bytes_high THEN 0
-			ELSE bytes - predicted_bytes END AS reclaimable,
+		reclaimable_bytes = greatest(bytes - predicted_bytes, 0) AS reclaimable,
 		reclaimable_bytes_low = greatest(bytes - predicted_bytes_high, 0) AS low,
 		reclaimable_bytes_high = greatest(bytes - predicted_bytes_low, 0) AS high,
 		abs(reclaimable_percent - 100.0 * reclaimable_bytes / bytes) < 1e-6 AS percent,

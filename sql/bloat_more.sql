@@ -36,7 +36,7 @@ LANGUAGE sql BEGIN ATOMIC
 			exact AND real BETWEEN low AND high,
 			real BETWEEN sample_low AND sample_high AND sample_read <= 100,
 			reclaimable > 0,
-			(SELECT CASE WHEN r.reclaimable_bytes = 0 AND r.reclaimable_bytes_low = 0 AND coalesce(r.reclaimable_percent, 0) = 0 AND r.measured = 'exact' THEN 'nothing'
+			(SELECT CASE WHEN r.reclaimable_bytes_low = 0 AND r.measured = 'exact' THEN 'nothing'
 					ELSE format('%s of %s', r.reclaimable_bytes, r.bytes) END
 				FROM streamstat.bloat(relation, 1000000, with_toast => CASE WHEN toast = 'sum' THEN 'sum' ELSE 'no' END) r)
 		FROM rem_said, LATERAL (SELECT pg_relation_size(relation) + CASE WHEN toast = 'sum' THEN

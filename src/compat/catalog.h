@@ -20,6 +20,11 @@
 #define SST_HAVE_REPACK 1
 #endif
 
+/* Bulk inserts extend a table by ever more blocks at a time (16). */
+#if PG_VERSION_NUM >= 160000
+#define SST_HAVE_BULK_EXTENSION 1
+#endif
+
 extern bool sst_catalog_path(const FormData_pg_class *relation, char *path,
 							 size_t size);
 

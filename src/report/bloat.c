@@ -29,6 +29,7 @@
 #include "relation/shards.h"
 #include "report/bloat.h"
 #include "report/dead_entries.h"
+#include "report/table_rows.h"
 #include "report/toast_estimate.h"
 #include "run/sampling.h"
 
@@ -232,6 +233,8 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 		estimate->dead_percent = sst_estimate((target->kind & SST_TABLE) != 0 ?
 											  &dead_tuple_percent :
 											  &dead_item_percent, &sample);
+		if ((target->kind & SST_TABLE) != 0)
+			sst_estimate_table_rows(&sample, estimate);
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);
 		sst_rebuild_finish(&rebuild, estimate->exact);

@@ -100,8 +100,8 @@ sst_bloat_note(const SstBloatEstimate *estimate)
 }
 
 /*
- * Bytes that a rebuild gives back.  The value is 0 where the present size is
- * within the ends of the predicted one, or below.
+ * Bytes that a rebuild gives back.  The value is told even if the present size is
+ * within the ends of the predicted one; then the lower end is 0.
  */
 SstEstimate
 sst_reclaimable_bytes(const SstBloatEstimate *estimate)
@@ -113,10 +113,9 @@ sst_reclaimable_bytes(const SstBloatEstimate *estimate)
 	if (isnan(rebuilt->value))
 		return result;
 
+	result.value = Max(nblocks - rebuilt->value, 0) * BLCKSZ;
 	result.low = Max(nblocks - rebuilt->high, 0) * BLCKSZ;
 	result.high = Max(nblocks - rebuilt->low, 0) * BLCKSZ;
-	result.value = nblocks <= rebuilt->high ? 0 :
-		(nblocks - rebuilt->value) * BLCKSZ;
 
 	return result;
 }

@@ -71,8 +71,9 @@ typedef struct SstBloatEstimate
 	SstEstimate rebuilt_blocks;
 
 	/*
-	 * After ANALYZE, a rebuild would give as many blocks as that, because the
-	 * server now believes the table to have more rows; else NaN.
+	 * Of a hash index: after ANALYZE, a rebuild would give as many blocks as
+	 * that, because the server now believes the table to have more rows; else
+	 * NaN.
 	 */
 	bool		analyze_first;
 	double		analyzed_blocks;
@@ -97,6 +98,14 @@ typedef struct SstBloatEstimate
 	 * there is none; or NULL.  sst_bloat_note() has all that is to be said.
 	 */
 	const char *note;
+
+	/*
+	 * Of a table: dead rows that VACUUM must keep for other transactions, in
+	 * percent of the table's bytes, and the mean length of a row, 0 if there
+	 * are none
+	 */
+	float		recently_dead_percent;
+	float		row_bytes;
 } SstBloatEstimate;
 
 /*

@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "utils/memutils.h"
@@ -91,6 +92,7 @@ sst_create_report(const SstReportLimits *limits)
 	report->context = context;
 	report->limits = *limits;
 	report->started = GetCurrentTimestamp();
+	report->next_xid = ReadNextTransactionId();
 	INSTR_TIME_SET_CURRENT(report->start);
 	sst_io_stats_init(&report->io_stats,
 					  sst_io_path == SST_IO_PATH_BUFFER ?

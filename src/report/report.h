@@ -90,6 +90,7 @@ typedef struct SstReport
 	MemoryContext context;		/* of all this */
 	SstReportLimits limits;
 	TimestampTz started;
+	TransactionId next_xid;		/* not given out yet when it began */
 	instr_time	start;
 
 	/* In the same order */

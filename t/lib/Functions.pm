@@ -63,6 +63,10 @@ my @own = (
 		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
 		'database', 0, "budget => '2MB', max_time => '2 s'" ],
 	[ 'last_database_report', '', 'report', 0, '' ],
+	[ 'database_plan',
+		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
+		'database', 0, "budget => '100MB', max_time => '2 s'" ],
+	[ 'last_database_plan', '', 'report', 0, '' ],
 	[ 'database_report_summary', '', 'report', 0, '' ],
 	[ 'stat_get_progress', '', 'sessions', 0, '' ],
 	[ 'stream_stats', '', 'call', 0, '' ]);
@@ -91,6 +95,7 @@ my %procedures = (run_database_report => 1);
 my %views = (
 	report_metrics => 'pg_stat_scan_tables',
 	report_advice => 'pg_stat_scan_tables',
+	report_drop_candidates => 'pg_stat_scan_tables',
 	stat_progress => 'PUBLIC');
 
 my @functions;
