@@ -18,6 +18,7 @@
 #include "access/htup_details.h"
 
 #include "fuzz.h"
+#include "rebuild/dead_tids.h"
 
 /* All statuses, the impossible one less often: it is the end of a page. */
 SstXactStatus
