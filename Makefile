@@ -109,6 +109,7 @@ OBJS = \
 	src/visit/gist.o \
 	src/visit/hash.o \
 	src/visit/heap.o \
+	src/visit/hot_chains.o \
 	src/visit/line_pointers.o \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \

@@ -28,6 +28,18 @@
 /* Pages from one look at the clock, or report of progress, to the next */
 #define PAGES_PER_REPORT 64
 
+/* Keep what the visitor has listed, and stop if there is no room for it. */
+static void
+keep_dead_tids(SstScan *scan, BlockNumber blkno)
+{
+	SstDeadTids *set = scan->sinks.dead_tids;
+
+	for (int i = 0; i < scan->dead.nitems; i++)
+		sst_dead_tids_add(set, blkno, scan->dead.offnums[i]);
+	if (sst_dead_tids_is_full(set))
+		scan->stopped = true;
+}
+
 /*
  * Show a page to the visitor, and to the rebuild if it is sound.  False if the
  * page was refused, or makes no sense.  Locks a buffer in share mode meanwhile,
@@ -48,6 +60,8 @@ show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 		rebuild->page(rebuild, page->image, page->blkno, &scan->kept, counters);
 	if (BufferIsValid(page->buffer))
 		UnlockReleaseBuffer(page->buffer);
+	if (sound && scan->sinks.dead_tids != NULL)
+		keep_dead_tids(scan, page->blkno);
 
 	return sound;
 }

@@ -288,6 +288,20 @@ check_kept(const SstKeptItems *kept, const PageData *page)
 	}
 }
 
+/* Line pointers that lead to no row are listed in order, and none that is unused. */
+static void
+check_dead(const SstDeadItems *dead, const PageData *page)
+{
+	for (int i = 0; i < dead->nitems; i++)
+	{
+		OffsetNumber offnum = dead->offnums[i];
+
+		FUZZ_CHECK(offnum > (i == 0 ? 0 : dead->offnums[i - 1]));
+		FUZZ_CHECK(offnum <= sst_page_items(page));
+		FUZZ_CHECK(ItemIdIsUsed(PageGetItemId((Page) page, offnum)));
+	}
+}
+
 /*
  * Show some tuples of a table's page by themselves, each on a copy of the page
  * that ends behind it: nothing there is looked at either.
@@ -352,6 +366,8 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 			break;
 		}
 		check_kept(&fuzz->kept, page);
+		if (fuzz->visitor.dead != NULL)
+			check_dead(&fuzz->dead, page);
 		rebuild->page(rebuild, page, fuzz->blkno, &fuzz->kept, &counters);
 
 		/* Each tuple can be the first of a page. */
