@@ -49,6 +49,8 @@ OBJS = \
 	src/rebuild/gin.o \
 	src/rebuild/gist.o \
 	src/rebuild/dead_tids.o \
+	src/rebuild/entries.o \
+	src/rebuild/entry_sample.o \
 	src/rebuild/hash.o \
 	src/rebuild/heap.o \
 	src/rebuild/rebuild.o \

@@ -40,6 +40,21 @@ keep_dead_tids(SstScan *scan, BlockNumber blkno)
 		scan->stopped = true;
 }
 
+/* Blocks that the page stands for which is visited now */
+static BlockNumber
+range_blocks(const SstScan *scan)
+{
+	const SstScanPlan *plan = scan->plan;
+	const SstSamplePart *sample = scan->sinks.sample;
+
+	if (sample == NULL)
+		return 1;
+	return sst_range_start(plan->sample_blocks, plan->sample_pages,
+						   sample->nsampled + 1) -
+		sst_range_start(plan->sample_blocks, plan->sample_pages,
+						sample->nsampled);
+}
+
 /*
  * Show a page to the visitor, and to the rebuild if it is sound.  False if the
  * page was refused, or makes no sense.  Locks a buffer in share mode meanwhile,
@@ -57,7 +72,12 @@ show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 		sound = scan->visitor.page(&scan->visitor, page->image, page->blkno,
 								   counters);
 	if (sound && rebuild != NULL && rebuild->page != NULL)
+	{
 		rebuild->page(rebuild, page->image, page->blkno, &scan->kept, counters);
+		if (rebuild->entries != NULL)
+			sst_entry_sample_add(rebuild->entries, page->image, page->blkno,
+								 range_blocks(scan));
+	}
 	if (BufferIsValid(page->buffer))
 		UnlockReleaseBuffer(page->buffer);
 	if (sound && scan->sinks.dead_tids != NULL)
@@ -105,14 +125,7 @@ visit_page(SstScan *scan, const SstPage *page)
 
 	if (sample != NULL)
 	{
-		const SstScanPlan *plan = scan->plan;
-		BlockNumber range = sample->nsampled;
-
-		sst_sample_part_add(sample, &own, page->blkno,
-							sst_range_start(plan->sample_blocks,
-											plan->sample_pages, range + 1) -
-							sst_range_start(plan->sample_blocks,
-											plan->sample_pages, range));
+		sst_sample_part_add(sample, &own, page->blkno, range_blocks(scan));
 		sst_counters_merge(&scan->result->counters, &own);
 	}
 	scan->result->nvisited++;
