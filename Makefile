@@ -61,9 +61,11 @@ OBJS = \
 	src/report/bloat.o \
 	src/report/bloat_estimate.o \
 	src/report/dead_entries.o \
+	src/report/kept_entries.o \
 	src/report/reader.o \
 	src/report/report.o \
 	src/report/schedule.o \
+	src/report/table_rows.o \
 	src/report/try_estimate.o \
 	src/run/blocking.o \
 	src/run/call.o \
@@ -121,8 +123,8 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more report callable stats readonly
-ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more dead_rows report callable stats readonly
+ISOLATION = dead_rows_snapshot scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
 # TAP tests start servers, which root may not, and need the module IPC::Run.

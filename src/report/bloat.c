@@ -8,8 +8,9 @@
  * relation, and of an index's table.
  *
  * All blocks or a sample of them are read, and shown to the model of a rebuild.
- * Its counts give the size after a rebuild, with the ends of its interval.  Then
- * the entries of dead rows, which an index build leaves out, are subtracted.
+ * Its counts give the size after a rebuild, with the ends of its interval.  The
+ * entries of dead rows, which an index build leaves out, are not in it:
+ * dead_entries.c.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -122,10 +123,12 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 static void
 predict(const SstTarget *target, const SstRebuild *rebuild,
 		const SstMeta *meta, const SstPageSample *sample,
-		const SstIndexTable *table, SstSampling *sampling,
+		SstDeadEntries *dead, SstSampling *sampling,
 		SstBloatEstimate *estimate)
 {
 	SstEstimate *rebuilt = &estimate->rebuilt_blocks;
+	double		counts[SST_NCOUNTS];
+	SstIndexModel model = {target, rebuild, meta, counts};
 
 	estimate->note = rebuild->note;
 	if (rebuild->unpredictable)
@@ -144,14 +147,8 @@ predict(const SstTarget *target, const SstRebuild *rebuild,
 	if (isnan(rebuilt->high))
 		rebuilt->high = INFINITY;
 
-	if (table != NULL)
-	{
-		double		counts[SST_NCOUNTS];
-		SstIndexModel model = {target, rebuild, meta, counts};
-
-		sst_sample_sums(sample, 1, counts);
-		sst_leave_out_dead_entries(&model, table, sampling, estimate);
-	}
+	sst_sample_sums(sample, 1, counts);
+	sst_dead_entries_leave_out(dead, &model, sampling, estimate);
 
 	/* The last page of a level or two may be there or not. */
 	rebuilt->value = rint(rebuilt->value);
@@ -172,10 +169,12 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 	SstPageSample sample;
 	SstScanResult result;
 	SstRebuild	rebuild;
+	SstDeadEntries dead;
 	bool		complete;
 
 	sst_bloat_estimate_init(estimate, target->nblocks);
 	sst_rebuild_init(&rebuild, target);
+	sst_dead_entries_begin(&dead, target, table, sampling, &rebuild);
 	complete = sst_sample_scan(target, sampling->nblocks, sampling->seed,
 							   rebuild.unpredictable ? NULL : &rebuild,
 							   sampling->limits, &sample, &result);
@@ -194,10 +193,11 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 											  &dead_item_percent, &sample);
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);
-		predict(target, &rebuild, &result.meta, &sample, table, sampling,
+		predict(target, &rebuild, &result.meta, &sample, &dead, sampling,
 				estimate);
 	}
 	sst_page_sample_free(&sample);
+	sst_dead_entries_end(&dead);
 
 	return complete;
 }
