@@ -63,6 +63,8 @@ OBJS = \
 	src/rebuild/gist.o \
 	src/rebuild/gist_build.o \
 	src/rebuild/dead_tids.o \
+	src/rebuild/entries.o \
+	src/rebuild/entry_sample.o \
 	src/rebuild/hash.o \
 	src/rebuild/heap.o \
 	src/rebuild/point_shape.o \
@@ -85,12 +87,14 @@ OBJS = \
 	src/report/command.o \
 	src/report/command_plan.o \
 	src/report/dead_entries.o \
+	src/report/dead_rows.o \
 	src/report/holder.o \
 	src/report/plan_costs.o \
 	src/report/plan_reasons.o \
 	src/report/plan_table.o \
 	src/report/plan_vacuum.o \
 	src/report/planner.o \
+	src/report/kept_entries.o \
 	src/report/reader.o \
 	src/report/reading_order.o \
 	src/report/report.o \
@@ -149,6 +153,7 @@ OBJS = \
 	src/visit/gist.o \
 	src/visit/hash.o \
 	src/visit/heap.o \
+	src/visit/hot_chains.o \
 	src/visit/line_pointers.o \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \
@@ -158,8 +163,8 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more gin_rebuild toast bloat_points report plan callable stats readonly
-ISOLATION = plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report plan callable stats readonly
+ISOLATION = dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
 # TAP tests start servers, which root may not, and need the module IPC::Run.

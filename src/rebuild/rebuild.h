@@ -24,6 +24,7 @@
 #include "access/htup_details.h"
 
 #include "rebuild/dead_tids.h"
+#include "rebuild/entry_sample.h"
 #include "rebuild/points.h"
 #include "rebuild/toaster.h"
 #include "stats/counters.h"
@@ -244,6 +245,9 @@ struct SstRebuild
 
 	/* Entries of an index that its build would leave out; or NULL */
 	const SstDeadTids *dead_tids;
+
+	/* Takes some entries of each page, to look them up afterwards; or NULL */
+	SstEntrySample *entries;
 
 	/* Of a hash or BRIN index's table, as the server estimates it */
 	BlockNumber table_blocks;

@@ -8,9 +8,10 @@
  * relation, and of an index's table.
  *
  * All blocks or a sample of them are read, and shown to the model of a rebuild.
- * Its counts give the size after a rebuild, with the ends of its interval.  Then
- * the entries of dead rows, which an index build leaves out, are subtracted.  How
- * large a TOAST table becomes, its table tells (toast_estimate.c).
+ * Its counts give the size after a rebuild, with the ends of its interval.  The
+ * entries of dead rows, which an index build leaves out, are not in it:
+ * dead_entries.c.  How large a TOAST table becomes, its table tells
+ * (toast_estimate.c).
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -160,10 +161,12 @@ set_analyze_first(const SstRebuild *rebuild, const SstPageSample *sample,
 static void
 predict(const SstTarget *target, const SstRebuild *rebuild,
 		const SstMeta *meta, const SstPageSample *sample,
-		const SstIndexTable *table, SstSampling *sampling,
-		SstBloatEstimate *estimate)
+		const SstIndexTable *table, SstDeadEntries *dead,
+		SstSampling *sampling, SstBloatEstimate *estimate)
 {
 	SstEstimate *rebuilt = &estimate->rebuilt_blocks;
+	double		counts[SST_NCOUNTS];
+	SstIndexModel model = {target, rebuild, meta, counts};
 
 	estimate->note = rebuild->note;
 	if (rebuild->unpredictable)
@@ -186,13 +189,10 @@ predict(const SstTarget *target, const SstRebuild *rebuild,
 		sst_estimate_toast(target, sample, estimate);
 	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
 		sst_predict_toast(target, table, sampling, estimate);
-	else if (table != NULL)
+	else
 	{
-		double		counts[SST_NCOUNTS];
-		SstIndexModel model = {target, rebuild, meta, counts};
-
 		sst_sample_sums(sample, 1, counts);
-		sst_leave_out_dead_entries(&model, table, sampling, estimate);
+		sst_dead_entries_leave_out(dead, &model, sampling, estimate);
 	}
 
 	set_analyze_first(rebuild, sample, estimate);
@@ -212,11 +212,13 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 	SstPageSample sample;
 	SstScanResult result;
 	SstRebuild	rebuild;
+	SstDeadEntries dead;
 	bool		complete;
 
 	sst_bloat_estimate_init(estimate, target->nblocks);
 	sst_rebuild_init(&rebuild, target);
 	sst_try_toast_compression(target, sampling, &rebuild);
+	sst_dead_entries_begin(&dead, target, table, sampling, &rebuild);
 	complete = sst_sample_scan(target, sampling->nblocks, sampling->seed,
 							   rebuild.unpredictable ? NULL : &rebuild,
 							   sampling->limits, &sample, &result);
@@ -238,11 +240,12 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);
 		sst_rebuild_finish(&rebuild, estimate->exact);
-		predict(target, &rebuild, &result.meta, &sample, table, sampling,
-				estimate);
+		predict(target, &rebuild, &result.meta, &sample, table, &dead,
+				sampling, estimate);
 	}
 	sst_rebuild_free(&rebuild);
 	sst_page_sample_free(&sample);
+	sst_dead_entries_end(&dead);
 
 	if (target->distributed)
 		estimate->note = SST_SHARDS_REPORT_NOTE;

@@ -75,6 +75,7 @@ typedef struct SstScanSinks
 	SstCorruptList *corrupt;
 	SstSamplePart *sample;		/* the counters of each page of a sample */
 	SstRebuild *rebuild;		/* what a rebuild would take */
+	SstDeadTids *dead_tids;		/* of a table: rows an index build leaves out */
 	SstLimits  *limits;			/* bounds the scan; charged for what is read */
 } SstScanSinks;
 

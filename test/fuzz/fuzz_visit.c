@@ -159,6 +159,8 @@ init_heap(FuzzCase *fuzz)
 {
 	sst_heap_visitor_init(&fuzz->visitor, 0, fuzz->choices.horizon,
 						  (fuzz->choices.options & 16) != 0, &fuzz->kept);
+	if ((fuzz->choices.options & 32) != 0)
+		fuzz->visitor.dead = &fuzz->dead;
 }
 
 /* A sequence's special space has a magic number (commands/sequence.c). */

@@ -341,6 +341,40 @@ check_fill(const SstHeapFill *fill)
 	FUZZ_CHECK((fill->bytes + fill->free) % BLCKSZ == 0);
 }
 
+/* Line pointers that lead to no row are listed in order, and none that is unused. */
+static void
+check_dead(const SstDeadItems *dead, const PageData *page)
+{
+	for (int i = 0; i < dead->nitems; i++)
+	{
+		OffsetNumber offnum = dead->offnums[i];
+
+		FUZZ_CHECK(offnum > (i == 0 ? 0 : dead->offnums[i - 1]));
+		FUZZ_CHECK(offnum <= sst_page_items(page));
+		FUZZ_CHECK(ItemIdIsUsed(PageGetItemId((Page) page, offnum)));
+	}
+}
+
+/* Entries are listed with the bytes of a page at most, or what their build takes. */
+static void
+check_entries(const SstRebuild *rebuild, const FuzzCase *fuzz,
+			  const PageData *page)
+{
+	SstEntries *entries = malloc(sizeof(SstEntries));
+
+	sst_list_entries(rebuild->kind, (fuzz->choices.options & 128) != 0, page,
+					 fuzz->blkno, entries);
+	FUZZ_CHECK(entries->n >= 0 && entries->n <= SST_MAX_ENTRIES);
+	for (int i = 0; i < entries->n; i++)
+	{
+		const SstEntry *entry = &entries->entry[i];
+
+		FUZZ_CHECK(entry->bytes >= 0 && entry->bytes <= 2 * BLCKSZ);
+		FUZZ_CHECK(entry->key_bytes >= 0 && entry->key_bytes <= entry->bytes);
+	}
+	free(entries);
+}
+
 /*
  * Show some tuples of a table's page by themselves, each on a copy of the page
  * that ends behind it: nothing there is looked at either.
@@ -411,6 +445,9 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 			break;
 		}
 		check_kept(&fuzz->kept, page);
+		if (fuzz->visitor.dead != NULL)
+			check_dead(&fuzz->dead, page);
+		check_entries(rebuild, fuzz, page);
 		rebuild->page(rebuild, page, fuzz->blkno, &fuzz->kept, &counters);
 
 		/* Each tuple can be the first of a page. */
