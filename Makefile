@@ -18,12 +18,12 @@ PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream
 
 OBJS = \
 	$(WIN32RES) \
-	src/api/advice.o \
 	src/api/arguments.o \
 	src/api/bloat.o \
 	src/api/brin.o \
 	src/api/btree.o \
 	src/api/cache.o \
+	src/api/corrupt_blocks.o \
 	src/api/database_report.o \
 	src/api/relation_columns.o \
 	src/api/gin.o \
@@ -37,6 +37,7 @@ OBJS = \
 	src/api/prewarm.o \
 	src/api/progress.o \
 	src/api/relpages.o \
+	src/api/report_rows.o \
 	src/api/result.o \
 	src/api/row.o \
 	src/api/sample_stats.o \
@@ -46,27 +47,67 @@ OBJS = \
 	src/api/tree.o \
 	src/compat/catalog.o \
 	src/compat/compat.o \
+	src/rebuild/box_split.o \
 	src/rebuild/brin.o \
 	src/rebuild/btree.o \
+	src/rebuild/btree_blocks.o \
+	src/rebuild/btree_fill.o \
+	src/rebuild/btree_order.o \
+	src/rebuild/btree_runs.o \
+	src/rebuild/compression.o \
 	src/rebuild/gin.o \
+	src/rebuild/gin_build.o \
+	src/rebuild/gin_entry_tree.o \
+	src/rebuild/gin_keys.o \
+	src/rebuild/gin_pending.o \
+	src/rebuild/gin_posting.o \
+	src/rebuild/gin_size.o \
 	src/rebuild/gist.o \
+	src/rebuild/gist_build.o \
 	src/rebuild/dead_tids.o \
+	src/rebuild/entries.o \
+	src/rebuild/entry_sample.o \
 	src/rebuild/hash.o \
 	src/rebuild/heap.o \
+	src/rebuild/point_shape.o \
+	src/rebuild/points.o \
+	src/rebuild/quadtree_build.o \
+	src/rebuild/quadtree_pages.o \
+	src/rebuild/quadtree_split.o \
+	src/rebuild/heap_tuple.o \
 	src/rebuild/rebuild.o \
 	src/rebuild/spgist.o \
+	src/rebuild/toaster.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
+	src/relation/shards.o \
+	src/relation/row_key.o \
 	src/relation/target.o \
+	src/relation/toast_owner.o \
 	src/report/bloat.o \
 	src/report/bloat_estimate.o \
+	src/report/command.o \
+	src/report/command_plan.o \
 	src/report/dead_entries.o \
+	src/report/dead_rows.o \
+	src/report/holder.o \
+	src/report/plan_costs.o \
+	src/report/plan_reasons.o \
+	src/report/plan_table.o \
+	src/report/plan_vacuum.o \
+	src/report/planner.o \
+	src/report/kept_entries.o \
 	src/report/reader.o \
+	src/report/reading_order.o \
 	src/report/report.o \
 	src/report/schedule.o \
+	src/report/toast_estimate.o \
+	src/report/table_rows.o \
 	src/report/try_estimate.o \
+	src/report/turnover.o \
 	src/run/blocking.o \
 	src/run/call.o \
+	src/run/find_corrupt.o \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/run/parallel.o \
@@ -84,8 +125,10 @@ OBJS = \
 	src/source/source_skip.o \
 	src/source/source_slice.o \
 	src/stats/counters.o \
+	src/stats/differences.o \
 	src/stats/estimate.o \
 	src/stats/interval.o \
+	src/stats/linear_form.o \
 	src/stats/page_sample.o \
 	src/stats/sample_statistics.o \
 	src/stats/sizing.o \
@@ -109,10 +152,12 @@ OBJS = \
 	src/visit/any.o \
 	src/visit/brin.o \
 	src/visit/btree.o \
+	src/visit/diagnose.o \
 	src/visit/gin.o \
 	src/visit/gist.o \
 	src/visit/hash.o \
 	src/visit/heap.o \
+	src/visit/hot_chains.o \
 	src/visit/line_pointers.o \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \
@@ -122,8 +167,8 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation sample_stats tables pgstattuple bloat bloat_more report callable stats readonly
-ISOLATION = scan_ddl scan_reindex_concurrently scan_vacuum
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report plan callable stats readonly
+ISOLATION = dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
 # TAP tests start servers, which root may not, and need the module IPC::Run.

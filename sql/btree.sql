@@ -226,6 +226,9 @@ BEGIN
 	-- btpo_flags are the last but one of the page's 16-bit words
 	page := set_byte(page, 8188, 17);
 	page := set_byte(page, 8189, 0);
+	-- of the items, the high key is left: pd_lower
+	page := set_byte(page, 12, 28);
+	page := set_byte(page, 13, 0);
 	IF have_contrib() THEN
 		EXECUTE 'SELECT contrib.page_checksum($1, $2)' INTO sum USING page, blocks;
 		page := set_byte(page, 8, sum & 255);

@@ -36,7 +36,9 @@ SELECT difference(to_jsonb(i), to_jsonb(b) || jsonb_build_object(
 SELECT i.leaf_pages = h.bucket_pages + h.overflow_pages AS leaf,
 		i.internal_pages = h.bitmap_pages AS internal,
 		i.deleted_pages + i.new_pages = h.unused_pages AS unused,
-		i.free_bytes + h.unused_pages * (current_setting('block_size')::int - 24 - 16) = h.free_bytes AS free
+		i.free_bytes = h.free_bytes AND h.unused_pages > 0 AS free,
+		i.free_bytes = (SELECT round(estimate) FROM streamstat.sample_stats('i_hash', 100000)
+			WHERE statistic = 'free_bytes') AS sample
 	FROM streamstat.index_stats('i_hash') i, streamstat.hash_stats('i_hash') h;
 SELECT difference(to_jsonb(i) - 'avg_leaf_density', to_jsonb(g) || jsonb_build_object(
 		'leaf_pages', g.entry_leaf_pages + g.posting_leaf_pages + g.pending_list_pages,

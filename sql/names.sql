@@ -9,7 +9,7 @@ CREATE TABLE glossary (place int, type text, name text PRIMARY KEY);
 INSERT INTO glossary SELECT place, type, regexp_split_to_table(names, '\s+')
 FROM (VALUES
 	(1, 'bigint',
-		'first_block last_block root_block_no buckets rank'),
+		'block_no first_block last_block root_block_no buckets rank'),
 	(1, 'boolean',
 		'is_sum allequalimage'),
 	(1, 'integer',
@@ -22,9 +22,9 @@ FROM (VALUES
 		'relation'),
 	(1, 'text',
 		'schema_name relation_name parent_name kind access_method statistic function phase
-		stream io_method metric fork'),
+		stream io_method metric error fork'),
 	(1, 'timestamp with time zone',
-		'last_vacuum started'),
+		'last_vacuum started stats_reset'),
 	(2, 'bigint',
 		'bytes buffered_bytes dirty_bytes pinned_bytes page_cache_bytes'),
 	(3, 'bigint',
@@ -39,6 +39,7 @@ FROM (VALUES
 		unfrozen_ranges live_tuples dead_tuples recently_dead_tuples insert_in_progress_tuples
 		delete_in_progress_tuples dead_line_pointers redirect_line_pointers
 		unused_line_pointers relations exact_relations sampled_relations skipped_relations
+		commands index_scans
 		live_tuple_bytes dead_tuple_bytes'),
 	(4, 'double precision',
 		'posting_percent live_tuple_percent dead_tuple_percent'),
@@ -46,7 +47,10 @@ FROM (VALUES
 		'free_bytes entry_free_bytes posting_free_bytes pending_free_bytes inner_free_bytes
 		largest_free_bytes fsm_free_bytes fsm_largest_free_bytes predicted_bytes
 		predicted_bytes_low predicted_bytes_high reclaimable_bytes reclaimable_bytes_low
-		reclaimable_bytes_high'),
+		reclaimable_bytes_high planned_bytes planned_bytes_low planned_bytes_high
+		scratch_bytes bytes_to_read bytes_to_write'),
+	(5, 'text',
+		'size reclaimable_size scratch_size'),
 	(5, 'double precision',
 		'free_percent free_percent_low free_percent_high dead_percent dead_percent_low
 		dead_percent_high buffered_percent page_cache_percent usage_count reclaimable_percent avg_leaf_density
@@ -65,14 +69,17 @@ FROM (VALUES
 		'measured ended_by'),
 	(7, 'timestamp with time zone',
 		'expected_end'),
+	(8, 'boolean',
+		'blocks_reads blocks_writes'),
 	(8, 'text',
-		'note command bar')) g (place, type, names);
+		'note detail command rebuilt_by lock_mode reason bar')) g (place, type, names);
 
 -- Arguments, in their order
 CREATE TABLE arguments (place serial, name text PRIMARY KEY, type regtype);
 INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('buckets', 'int'),
-	('blocks', 'int'), ('margin', 'float8'), ('budget', 'text'), ('max_time', 'interval'),
-	('max_rate', 'text'), ('seed', 'bigint'), ('with_toast', 'text');
+	('first_block', 'bigint'), ('max_rows', 'bigint'), ('blocks', 'int'), ('margin', 'float8'),
+	('budget', 'text'), ('max_time', 'interval'), ('max_rate', 'text'), ('seed', 'bigint'),
+	('with_toast', 'text');
 
 CREATE VIEW members AS
 	SELECT classid, objid FROM pg_depend
@@ -186,7 +193,7 @@ CREATE FUNCTION streamstat.one(seed bigint DEFAULT 1, relation regclass DEFAULT 
 ALTER EXTENSION streamstat ADD FUNCTION streamstat.one(bigint, regclass, text);
 CREATE FUNCTION streamstat.two(budget int, OUT bytes bigint) AS '$libdir/streamstat', 'sst_bloat' LANGUAGE C;
 ALTER EXTENSION streamstat ADD FUNCTION streamstat.two(int);
-UPDATE glossary SET name = 'size' WHERE name = 'bytes';
+UPDATE glossary SET name = 'octets' WHERE name = 'bytes';
 SELECT * FROM complaints WHERE what !~ '\.bytes$' OR what ~ '^hash' ORDER BY complaint COLLATE "C", what COLLATE "C";
 ROLLBACK;
 

@@ -62,3 +62,39 @@ VACUUM (INDEX_CLEANUP on) tx;
 SELECT relname, difference, tuple_count < 9000 AS fewer
 	FROM tx_differences, streamstat.pgstattuple(relname) ORDER BY relname COLLATE "C";
 SELECT nonfull_pages > 5 AS freed FROM streamstat.free_space_map_summary('tx_btree');
+-- pgstattuple_approx where the catalog does not know the number of tuples, as behind
+-- COPY FREEZE: contrib's gives -1, ours counts on some pages.  All else is the same.
+CREATE FUNCTION approx(name text, relation regclass) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+DECLARE
+	result jsonb;
+BEGIN
+	IF name = 'streamstat' OR have_contrib() THEN
+		EXECUTE format('SELECT to_jsonb(a) FROM %I.pgstattuple_approx($1) a', name) INTO result USING relation;
+	END IF;
+	RETURN result;
+END
+$$;
+CREATE TABLE tx_unknown WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', g % 60) AS t FROM generate_series(1, 30000) g;
+-- without new pages at the end
+VACUUM (FULL) tx_unknown;
+VACUUM tx_unknown;
+CREATE TABLE tx_partial WITH (autovacuum_enabled = off) AS TABLE tx_unknown;
+VACUUM (FULL) tx_partial;
+VACUUM tx_partial;
+DELETE FROM tx_partial WHERE i = 30000;
+CREATE VIEW tx_approx AS
+	SELECT r, abs((o->>'approx_tuple_count')::float8 / count - 1) < 0.05 AS close,
+		have_contrib() <> (c IS NULL) AND coalesce((c->>'approx_tuple_count')::float8 = -1, true) AS contribs,
+		coalesce(o - 'approx_tuple_count' = c - 'approx_tuple_count', true) AS same
+	FROM unnest('{tx_unknown, tx_partial}'::regclass[], '{30000, 29999}'::int[]) u (r, count),
+		approx('streamstat', r) o, approx('contrib', r) c;
+UPDATE pg_class SET reltuples = -1 WHERE relname IN ('tx_unknown', 'tx_partial');
+SELECT * FROM tx_approx;
+UPDATE pg_class SET relpages = 0 WHERE relname IN ('tx_unknown', 'tx_partial');
+SELECT * FROM tx_approx;
+-- what it read is told; and a table without pages has no tuples
+SELECT blocks_requested BETWEEN 64 AND 80 AS few
+	FROM streamstat.pgstattuple_approx('tx_unknown') a, LATERAL (SELECT a.*) b, streamstat.stream_stats() s;
+CREATE TABLE tx_none (i int);
+SELECT approx_tuple_count FROM streamstat.pgstattuple_approx('tx_none');

@@ -104,7 +104,7 @@ SELECT statistic, estimate FROM pg_class c, streamstat.sample_stats(reltoastreli
 CREATE FUNCTION with_margin(rel regclass, main text, blocks int, margin float8)
 RETURNS TABLE (tight boolean, ended_by text, is_exact boolean, within boolean)
 LANGUAGE sql BEGIN ATOMIC
-	SELECT (high - low) / 2 <= margin, ended_by, measured = 'exact', blocks_read <= blocks
+	SELECT greatest(estimate - low, high - estimate) <= margin, ended_by, measured = 'exact', blocks_read <= blocks
 		FROM streamstat.sample_stats(rel, blocks, margin => margin, seed => 1)
 		WHERE statistic = main;
 END;
@@ -117,6 +117,26 @@ SELECT rel, margin, (with_margin(rel, main, blocks, margin)).*
 		('m_i', 'avg_leaf_density', 1000000, 8),
 		('m_hash', 'free_percent', 1, 1),
 		('m_empty', 'live_tuples', 100, 1)) t (rel, main, blocks, margin);
+-- That is to each side, also where one side can only be a little way off: of pages that
+-- are all alike and full, those that were not seen can have more free space, not less.
+CREATE TABLE alike WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 60) FROM generate_series(1, 160000) g;
+SELECT count(*) AS samples, bool_and(ended_by = 'margin') AS by_margin,
+		bool_and(estimate - low <= 1 AND high - estimate <= 1) AS tight, bool_and(high > low) AS wide
+	FROM generate_series(1, 20) seed, streamstat.sample_stats('alike', 1000000, margin => 1, seed => seed)
+	WHERE statistic = 'free_percent';
+
+-- No page has more tuples than fit on it, so that it is known better how many there are.
+CREATE TABLE wide WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 500) FROM generate_series(1, 10000) g;
+SELECT statistic, bool_and(high - low < 0.05 * (SELECT count(*) FROM wide)) AS tight
+	FROM generate_series(1, 20) seed, streamstat.sample_stats('wide', 200, seed => seed)
+	WHERE statistic IN ('live_tuples', 'dead_tuples')
+	GROUP BY statistic ORDER BY statistic COLLATE "C";
+
+-- A hash index has pages of zeros, which it will use when it grows: no NOTICE is given.
+SET client_min_messages = notice;
+SELECT estimate > 0 AS new_pages FROM streamstat.sample_stats('m_hash') WHERE statistic = 'new_pages';
+SET client_min_messages = warning;
+
 --
 -- Do the intervals hold what they promise?  Over 1,000 seeds, the 95 % interval
 -- must have the true value in 93 % of the cases at least: for a fraction near one

@@ -111,6 +111,7 @@ foreach my $case (
 	],
 	[ 'index_stats', "streamstat.index_stats('t_k')", 't_k', 1 ],
 	[ 'layout_map', "streamstat.layout_map('t', 5)", 't', 4 ],
+	[ 'corrupt_blocks', "streamstat.corrupt_blocks('t')", 't', 4 ],
 	[ 'pg_prewarm', "streamstat.pg_prewarm('t')", 't', 4 ],
 	[ 'pg_prewarm', "streamstat.pg_prewarm('t', 'read')", 't', 4 ],
 	[ 'pg_prewarm', "streamstat.pg_prewarm('t', 'prefetch')", 't', 4 ])

@@ -208,9 +208,11 @@ foreach my $pages (qw(entry_leaf_pages posting_leaf_pages posting_internal_pages
 		with16($_[0], GIN_FLAGS, get16($_[0], GIN_FLAGS) | INCOMPLETE_SPLIT)
 	}, {});
 }
-add_case('gin', 'posting_leaf_pages', 'deleted',
-	sub { with16($_[0], GIN_FLAGS, get16($_[0], GIN_FLAGS) | DELETED) },
-	{ deleted_pages => 1 });
+add_case('gin', 'posting_leaf_pages', 'deleted', sub {
+	with16(with16($_[0], GIN_FLAGS, get16($_[0], GIN_FLAGS) | DELETED), PD_LOWER, POSTING_DATA)
+}, { deleted_pages => 1 });
+add_case('gin', 'posting_leaf_pages', 'deleted_full',
+	sub { with16($_[0], GIN_FLAGS, get16($_[0], GIN_FLAGS) | DELETED) });
 add_case('gin', 'pending_list_pages', 'deleted', set16(GIN_FLAGS, DELETED),
 	{ deleted_pages => 1 });
 add_case('gin', 'posting_leaf_pages', 'uncompressed', sub {

@@ -95,6 +95,7 @@ foreach my $name (sort keys %path)
 }
 $node->start;
 
+my $nsampled = 0;
 foreach my $path ('file', 'buffer')
 {
 	foreach my $name (sort keys %path)
@@ -110,23 +111,28 @@ SELECT 'all', count(*), count(predicted_bytes),
 		max(note)
 	FROM streamstat.bloat('$name', 1000000, with_toast => 'no');
 SELECT count(*) FROM generate_series(1, 3) seed, streamstat.bloat('$name', 15, seed, 'row');
+SELECT 'sampled', count(*) FILTER (WHERE note ~ 'corrupt page'), count(*) FILTER (WHERE note ~ 'corrupt page' AND NOT note ~ '(^1 corrupt page, |^[0-9]+ corrupt pages, the first is )block [0-9]+, among the [0-9]+ blocks read; the rest was not read: see corrupt_blocks[(][)]\$')
+	FROM generate_series(1, 3) seed, streamstat.bloat('$name', 3, seed, 'no') WHERE measured = 'sampled';
 SQL
 		is($err, '', "$label: no error");
-		like($out, qr/^all\|1\|[01]\|t\|.*\n[36]$/, "$label: a prediction that makes sense, or a note");
-		like($out, qr/^all\|1\|1\|t\|[1-9][0-9]* corrupt pages? among those read, the first is block [0-9]+$/m, "$label: corrupt pages")
+		$nsampled += $out =~ /^sampled\|(\d+)/m ? $1 : 0;
+		like($out, qr/^all\|1\|[01]\|t\|.*\n[36]\nsampled\|\d+\|0$/, "$label: a prediction that makes sense, or a note");
+		like($out, qr/^all\|1\|1\|t\|[1-9][0-9]* corrupt pages?, (the first is )?block [0-9]+: see corrupt_blocks\(\)$/m, "$label: corrupt pages")
 		  if $damage =~ /random|header/ && $ndamaged{$name} && $out !~ /^all\|1\|0\|/m;
 	}
 	my ($rc, $out, $err) = $node->psql('postgres', <<"SQL");
 SET statement_timeout = '60s';
 SET streamstat.io_path = $path;
 SELECT relation_name FROM streamstat.database_report(margin => 0)
-	WHERE relation_name ~ '_random\$' AND note ~ '^[1-9][0-9]* corrupt pages? among those read' ORDER BY relation_name COLLATE "C";
+	WHERE relation_name ~ '_random\$' AND note ~ '^[1-9][0-9]* corrupt pages?, ' ORDER BY relation_name COLLATE "C";
 SQL
 	is($err, '', "$path: database_report: no error");
 	is( $out,
 		join("\n", sort grep { /_random$/ && $ndamaged{$_} } keys %path),
 		"$path: database_report: corrupt pages");
 }
+
+ok($nsampled > 0, "corrupt pages in samples of some blocks: $nsampled");
 
 stop_clean($node);
 done_testing();

@@ -17,6 +17,7 @@
 
 #include <math.h>
 
+#include "catalog/pg_class.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
@@ -24,6 +25,7 @@
 #include "api/one_relation.h"
 #include "api/tree.h"
 #include "relation/refuse.h"
+#include "relation/toast_owner.h"
 #include "report/bloat.h"
 #include "run/call.h"
 #include "run/progress.h"
@@ -183,6 +185,33 @@ put_note(SstRow *row, const SstTarget *target)
 }
 
 /*
+ * Estimate the bloat of a relation.  tableoid is the table of an index, locked, or
+ * InvalidOid.
+ *
+ * That of a TOAST table has to be locked before it, which is too late here.  So the
+ * lock is not waited for.
+ */
+static void
+estimate_relation(const SstTarget *target, Oid tableoid, SstSampling *sampling,
+				  SstBloatEstimate *estimate)
+{
+	SstIndexTable table = {.relid = tableoid};
+	bool		is_toast = target->rel->rd_rel->relkind == RELKIND_TOASTVALUE;
+
+	if (is_toast)
+	{
+		table.relid = sst_toast_owner(target->relid);
+		if (OidIsValid(table.relid) &&
+			!ConditionalLockRelationOid(table.relid, AccessShareLock))
+			table.relid = InvalidOid;
+	}
+	sst_estimate_bloat(target, OidIsValid(table.relid) ? &table : NULL, sampling,
+					   estimate);
+	if (is_toast && OidIsValid(table.relid))
+		UnlockRelationOid(table.relid, AccessShareLock);
+}
+
+/*
  * Put a relation's row, and that of its TOAST table as asked; add them to the sum
  * unless that is NULL.  tableoid is the table of an index, locked, or InvalidOid.
  *
@@ -193,7 +222,6 @@ static void
 put_relation(SstRow *row, const SstTarget *target, Oid tableoid,
 			 SstWithToast with_toast, SstSampling *sampling, Bloat *sum)
 {
-	SstIndexTable table = {.relid = tableoid};
 	SstBloatEstimate estimate;
 	const char *note;
 
@@ -203,14 +231,15 @@ put_relation(SstRow *row, const SstTarget *target, Oid tableoid,
 		return;
 	}
 
-	sst_estimate_bloat(target, OidIsValid(tableoid) ? &table : NULL, sampling,
-					   &estimate);
-	note = sst_bloat_note(&estimate);
+	estimate_relation(target, tableoid, sampling, &estimate);
+	note = target->distributed && estimate.ncorrupt == 0 ? target->note :
+		sst_bloat_note(&estimate);
 	if (with_toast != SST_TOAST_SUMMED)
 		put_estimate(row, target->relid, &estimate, note, sum);
 
 	if (with_toast != SST_TOAST_LEFT_OUT && sst_has_toast(target))
 	{
+		SstIndexTable table = {target->relid, &estimate};
 		SstTarget	toast;
 		SstBloatEstimate of_toast;
 
@@ -225,7 +254,7 @@ put_relation(SstRow *row, const SstTarget *target, Oid tableoid,
 		}
 		else
 		{
-			sst_estimate_bloat(&toast, NULL, sampling, &of_toast);
+			sst_estimate_bloat(&toast, &table, sampling, &of_toast);
 			if (with_toast == SST_TOAST_ROW)
 				put_estimate(row, toast.relid, &of_toast,
 							 sst_bloat_note(&of_toast), sum);

@@ -64,7 +64,10 @@ deleted_pages(const SstRelationStats *found, bool *isnull)
 					   SST_COUNT(found, SST_DELETED_PAGES), isnull);
 }
 
-/* pgstathashindex, and so hash_stats, has unused pages among the free space. */
+/*
+ * Free bytes of a hash index are those of its unused pages, too, as in hash_stats;
+ * the density is that of leaf pages.
+ */
 static uint64
 unused_bytes(const SstRelationStats *found)
 {
@@ -76,8 +79,7 @@ static Datum
 free_bytes(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->unread;
-	return Int64GetDatum(SST_COUNT(found, SST_FREE_BYTES) -
-						 unused_bytes(found));
+	return Int64GetDatum(SST_COUNT(found, SST_FREE_BYTES));
 }
 
 static Datum

@@ -15,6 +15,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
@@ -25,6 +27,9 @@
 #include "run/maps.h"
 #include "run/progress.h"
 #include "run/scan.h"
+
+/* Blocks that are read if nothing is known of the number of tuples */
+#define APPROX_SAMPLE_BLOCKS 64
 
 PG_FUNCTION_INFO_V1(sst_pgstattuple);
 PG_FUNCTION_INFO_V1(sst_pgstattuplebyid);
@@ -213,17 +218,53 @@ static const SstColumn approx_columns[] = {
 	{"approx_free_percent", FLOAT8OID, 0, approx_free_percent},
 };
 
-/* The number of tuples in all blocks, estimated as VACUUM does it */
+/* Tuples that are live to VACUUM */
 static double
-estimate_reltuples(Relation rel, const SstRelationStats *found)
+live_tuples(const SstCounters *counters)
 {
-	double		live = (double) SST_COUNT(found, SST_TUPLES) -
-		SST_COUNT(found, SST_INSERTING_TUPLES) +
-		SST_COUNT(found, SST_OWN_DELETED_TUPLES);
+	return (double) counters->n[SST_TUPLES] -
+		counters->n[SST_INSERTING_TUPLES] +
+		counters->n[SST_OWN_DELETED_TUPLES];
+}
 
-	/* -1 stands for not known. */
-	return Max(vac_estimate_reltuples(rel, found->nblocks,
-									  scanned_blocks(found), live), 0);
+/* The number of tuples in the skipped blocks, from a sample of these */
+static double
+sample_skipped_tuples(const SstTarget *target, const SstBlockSet *skipped,
+					  SstIoStats *io_stats)
+{
+	SstScanPlan plan;
+	SstScanResult result;
+
+	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
+	plan.sample_blocks = skipped->nmembers;
+	plan.sample_pages = Min(skipped->nmembers, APPROX_SAMPLE_BLOCKS);
+	plan.members = true;
+	if (plan.sample_pages == 0)
+		return 0;
+	sst_scan_alone(&plan, target->rel, skipped, NULL, &result);
+	sst_io_stats_merge(io_stats, &result.io_stats);
+
+	return live_tuples(&result.counters) * skipped->nmembers /
+		plan.sample_pages;
+}
+
+/*
+ * The number of tuples in all blocks, estimated as VACUUM does it.
+ *
+ * VACUUM's estimate is -1 where the catalog does not know the number, and hardly a
+ * page was read.  contrib's function returns that.  Here some of the skipped blocks
+ * are read in addition; they count for nothing else.
+ */
+static double
+estimate_reltuples(const SstTarget *target, const SstBlockSet *skipped,
+				   const SstRelationStats *found, SstIoStats *io_stats)
+{
+	double		live = live_tuples(&found->counters);
+	double		estimate = vac_estimate_reltuples(target->rel, found->nblocks,
+												  scanned_blocks(found), live);
+
+	return estimate >= 0 ? estimate :
+		rint(live + sample_skipped_tuples(target, skipped, io_stats));
 }
 
 Datum
@@ -254,10 +295,11 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	sst_scan_run(&plan, rel, visible, &result);
 	sst_counters_merge(&found.counters, &result.counters);
 	sst_io_stats_merge(&call.io_stats, &result.io_stats);
-	pfree(visible);
 
 	report_corrupt_page(&target, &found);
-	found.reltuples = estimate_reltuples(rel, &found);
+	found.reltuples = estimate_reltuples(&target, visible, &found,
+										 &call.io_stats);
+	pfree(visible);
 	sst_call_end(&call);
 	sst_target_close(&target);
 

@@ -20,8 +20,9 @@
 
 #include "api/relation_columns.h"
 
-static const char *
-kind_name(const SstRelation *relation)
+/* What the relation is, for the column kind */
+const char *
+sst_kind_name(const SstRelation *relation)
 {
 	switch (relation->relkind)
 	{
@@ -45,5 +46,5 @@ sst_put_relation(SstRow *row, const SstRelation *relation)
 	sst_put_text(row, "parent_name", relation->parent_name == NULL ? NULL :
 				 quote_qualified_identifier(relation->parent_schema,
 											relation->parent_name));
-	sst_put_text(row, "kind", kind_name(relation));
+	sst_put_text(row, "kind", sst_kind_name(relation));
 }

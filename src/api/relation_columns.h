@@ -16,6 +16,7 @@
 #include "api/row.h"
 #include "relation/relations.h"
 
+extern const char *sst_kind_name(const SstRelation *relation);
 extern void sst_put_relation(SstRow *row, const SstRelation *relation);
 
 #endif							/* SST_RELATION_COLUMNS_H */

@@ -23,7 +23,10 @@
 
 PG_FUNCTION_INFO_V1(sst_sample_stats);
 
-/* Say where the first damaged page is: the rows only count them. */
+/*
+ * Say where the first damaged page is, or one that should not be new: the rows only
+ * count them.
+ */
 static void
 report_damage(const SstTarget *target, const SstCounters *counters)
 {
@@ -35,7 +38,9 @@ report_damage(const SstTarget *target, const SstCounters *counters)
 						 ERRCODE_INDEX_CORRUPTED),
 				 errmsg("first corrupt page in sample of relation \"%s\" is block %u",
 						relname, counters->first_corrupt)));
-	if (counters->first_new != InvalidBlockNumber)
+
+	/* A hash index allocates pages long before it uses them. */
+	if (counters->first_new != InvalidBlockNumber && target->kind != SST_HASH)
 		ereport(NOTICE,
 				(errmsg("first new page in sample of relation \"%s\" is block %u",
 						relname, counters->first_new)));

@@ -21,6 +21,11 @@
 #define SST_HAVE_REPACK 1
 #endif
 
+/* Bulk inserts extend a table by ever more blocks at a time (16). */
+#if PG_VERSION_NUM >= 160000
+#define SST_HAVE_BULK_EXTENSION 1
+#endif
+
 /* Where the files of a relation are; as numbers, whatever the server calls them */
 typedef struct SstFiles
 {

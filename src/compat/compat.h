@@ -72,6 +72,13 @@
 #define SST_APPROX_HAS_NEW_PAGES_FREE 1
 #endif
 
+/* What the allocator has in front of a piece of memory (aset.c) */
+#if PG_VERSION_NUM >= 160000
+#define SST_CHUNK_HEADER_BYTES 8
+#else
+#define SST_CHUNK_HEADER_BYTES 16
+#endif
+
 /* The newest server's PageData is char before 18. */
 #if PG_VERSION_NUM < 180000
 typedef char PageData;

@@ -4,7 +4,8 @@
  *	  What a BRIN index would take when built anew
  *
  * It has one tuple for each range of the table's blocks, of about the size that
- * tuples have now.
+ * tuples have now.  Ranges that are not summarized now will be, and their tuples
+ * may be as small as the smallest or as large as the largest that there is.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -27,57 +28,199 @@
 #define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
 					  MAXALIGN(sizeof(BrinSpecialSpace)))
 
+/*
+ * By which fraction the prediction can be off when tuples have two values of a
+ * fixed length for each column and all were seen; and else, because a summary can
+ * be smaller when the rows that it was made for are gone
+ */
+#define UNCERTAINTY_OF_ALL 0.005
+#define UNCERTAINTY 0.03
+#define UNCERTAINTY_OF_SUMMARIES 0.1
+#define MOST_UNCERTAINTY 0.9
+
+/* So many ranges must be without a summary for its size to matter. */
+#define NOTEWORTHY 0.05
+
+/* The ranges of the table; the build of an empty one's index makes a tuple too. */
+static double
+count_ranges(const SstRebuild *rebuild)
+{
+	return Max(ceil((double) rebuild->table_blocks /
+					rebuild->u.brin.pages_per_range), 1);
+}
+
+/* The fraction of the ranges that have no summary now */
+static double
+missing_fraction(const SstRebuild *rebuild)
+{
+	const SstBrinRebuild *state = &rebuild->u.brin;
+	double		nsummaries = (double) state->nsummaries *
+		Max(state->nblocks, state->nseen) / Max(state->nseen, 1);
+
+	return Max(1 - nsummaries / count_ranges(rebuild), 0);
+}
+
+/*
+ * Does a tuple say that a range has nothing but nulls in all columns, or no rows?
+ * Then there is nothing behind the bitmap of nulls.
+ */
+static bool
+is_all_null(const char *tuple, int length)
+{
+	uint8		info = (uint8) tuple[offsetof(BrinTuple, bt_info)];
+
+	return (info & BRIN_NULLS_MASK) != 0 &&
+		length <= (int) MAXALIGN(info & BRIN_OFFSET_MASK);
+}
+
+/*
+ * How far the prediction can be off.  The summaries that are not there may be still
+ * smaller or larger than those that are: as much again.
+ */
+static double
+uncertainty(const SstRebuild *rebuild)
+{
+	const SstBrinRebuild *state = &rebuild->u.brin;
+	double		result = UNCERTAINTY;
+	double		mean;
+
+	if (state->nsummaries == 0)
+		return UNCERTAINTY;
+
+	if (state->largest > state->minmax_size)
+		result = UNCERTAINTY_OF_SUMMARIES;
+	else if (state->nseen >= state->nblocks)
+		result = UNCERTAINTY_OF_ALL;
+
+	mean = state->bytes / state->nsummaries;
+	result += missing_fraction(rebuild) * 2 *
+		Max(state->largest - mean, mean - state->smallest) / mean;
+	return Min(result, MOST_UNCERTAINTY);
+}
+
+/* Take a summary's size in, and fill a page with it. */
+static void
+take_summary(SstBrinRebuild *state, int size, bool not_null)
+{
+	int			place = size + sizeof(ItemIdData);
+
+	if (state->nsummaries == 0)
+		state->smallest = state->largest = size;
+	state->smallest = Min(state->smallest, size);
+	state->largest = Max(state->largest, size);
+
+	if (state->used > 0 && state->used + place > (int) USABLE_BYTES)
+	{
+		state->npages++;
+		state->nfilled = state->nsummaries;
+		state->used = 0;
+	}
+	state->used += place;
+
+	state->nsummaries++;
+	state->bytes += size;
+	if (not_null)
+	{
+		state->nnot_null++;
+		state->not_null_bytes += size;
+	}
+}
+
 static void
 brin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		  const SstKeptItems *kept, SstCounters *counters)
 {
+	SstBrinRebuild *state = &rebuild->u.brin;
 	int			nitems = sst_page_items(page);
 
+	state->nseen++;
 	if (PageIsNew((Page) page) ||
 		BrinPageType((Page) page) != BRIN_PAGETYPE_REGULAR)
-		return;
+		nitems = 0;
 
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
 		ItemId		item = PageGetItemId((Page) page, offnum);
+		const char *tuple = page + ItemIdGetOffset(item);
+		int			size = MAXALIGN(ItemIdGetLength(item));
 
 		if (!ItemIdIsNormal(item) ||
-			(page[ItemIdGetOffset(item) + offsetof(BrinTuple, bt_info)] &
-			 BRIN_PLACEHOLDER_MASK) != 0)
+			(tuple[offsetof(BrinTuple, bt_info)] & BRIN_PLACEHOLDER_MASK) != 0)
 			continue;
 		counters->n[SST_REBUILT_ENTRIES]++;
-		counters->n[SST_REBUILT_BYTES] += MAXALIGN(ItemIdGetLength(item)) +
-			sizeof(ItemIdData);
+		counters->n[SST_REBUILT_BYTES] += size + sizeof(ItemIdData);
+
+		take_summary(state, size,
+					 !is_all_null(tuple, ItemIdGetLength(item)));
 	}
+	rebuild->uncertainty = uncertainty(rebuild);
 }
 
-/* NaN where no tuple was seen: then their size is not known. */
+/* Summaries on a page, if all are like those that the counts are of */
+static double
+summaries_per_page(const SstBrinRebuild *state, const double *counts, bool whole)
+{
+	double		mean = counts[SST_REBUILT_BYTES] / counts[SST_REBUILT_ENTRIES];
+	double		result = USABLE_BYTES / mean;
+
+	if (whole && state->npages > 0)
+		return (double) state->nfilled / state->npages;
+	return whole ? floor(result) : result;
+}
+
+/*
+ * NaN where no tuple was seen, or only such of nulls and others will come: then
+ * their size is not known.
+ */
 static double
 brin_blocks(const SstRebuild *rebuild, const double *counts,
 			const SstMeta *meta, bool whole)
 {
-	double		nranges = ceil((double) rebuild->table_blocks /
-							   rebuild->u.brin.pages_per_range);
-	double		per_page;
+	const SstBrinRebuild *state = &rebuild->u.brin;
+	double		nranges = count_ranges(rebuild);
+	double		missing = missing_fraction(rebuild);
+	double		npages;
 
-	if (counts[SST_REBUILT_ENTRIES] == 0)
+	if (counts[SST_REBUILT_ENTRIES] == 0 ||
+		(state->nnot_null == 0 && missing > NOTEWORTHY))
 		return NAN;
 
-	/* The build of an empty table's index makes a tuple all the same. */
-	nranges = Max(nranges, 1);
-	per_page = USABLE_BYTES /
-		(counts[SST_REBUILT_BYTES] / counts[SST_REBUILT_ENTRIES]);
-	if (whole)
-		per_page = floor(per_page);
+	npages = nranges / Max(summaries_per_page(state, counts, whole), 1);
+	if (state->nnot_null > 0 && state->bytes > 0)
+	{
+		double		mean = state->bytes / state->nsummaries;
+		double		mean_to_come = state->not_null_bytes / state->nnot_null;
+
+		npages *= 1 + missing * (mean_to_come / mean - 1);
+	}
 
 	return 1 + ceil(nranges / REVMAP_PAGE_MAXITEMS) +
-		sst_round_up(nranges / Max(per_page, 1), whole);
+		sst_round_up(npages * (1 - 1e-9), whole);
+}
+
+/* The size of a summary with two values of each column, or 0 if it varies */
+static int
+minmax_size(TupleDesc tupdesc)
+{
+	int			size = MAXALIGN(SizeOfBrinTuple);
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		if (TupleDescAttr(tupdesc, i)->attlen <= 0)
+			return 0;
+		size += 2 * MAXALIGN(TupleDescAttr(tupdesc, i)->attlen);
+	}
+	return size;
 }
 
 /* The size of the table is known, or the rebuild is unpredictable. */
 void
 sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel)
 {
-	sst_rebuild_set_model(rebuild, brin_page, brin_blocks, NULL, 0.03);
-	rebuild->u.brin.pages_per_range = BrinGetPagesPerRange(rel);
+	SstBrinRebuild *state = &rebuild->u.brin;
+
+	sst_rebuild_set_model(rebuild, brin_page, brin_blocks, NULL, UNCERTAINTY);
+	state->pages_per_range = BrinGetPagesPerRange(rel);
+	state->nblocks = RelationGetNumberOfBlocks(rel);
+	state->minmax_size = minmax_size(RelationGetDescr(rel));
 }

@@ -3,15 +3,13 @@
  * btree.c
  *	  What the leaf pages of a b-tree would take in a new one
  *
- * The items go, page by page as they come, through what an index build does with
- * the sorted ones (access/nbtree/nbtsort.c): a leaf page is filled until the
- * fillfactor's free space is touched, its last item then moves to the next page
- * and leaves a high key behind; in an index that deduplicates, equal keys are
- * first put into posting list tuples of a bounded size.
+ * A page's items are taken apart into runs of equal keys, which are shown to what a
+ * build does with the sorted ones (btree_fill.c).  A run at the end or at the
+ * beginning of a page may go on on another one.  That it does so to the right is
+ * known from the high key.
  *
- * The pages of an index that has just been built come in the order of their keys,
- * so that this ends with the pages it has.  In another order, a run of equal keys
- * that goes on on the next page is seen as two.
+ * Each page counts bytes by what its runs take on average, wherever their other
+ * pieces are.  How many pages these bytes make is known from those that were seen.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -22,24 +20,10 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/itup.h"
 #include "access/nbtree.h"
 
-#include "rebuild/rebuild.h"
-
-/* Between the line pointers and the tuples of a page with nothing on it */
-#define EMPTY_PAGE_BYTES \
-	(BLCKSZ - (int) SizeOfPageHeaderData - \
-	 (int) MAXALIGN(sizeof(BTPageOpaqueData)))
-
-/* A leaf page has the line pointer of its high key from the start. */
-#define EMPTY_LEAF_BYTES (EMPTY_PAGE_BYTES - (int) sizeof(ItemIdData))
-
-/* The largest posting list tuple of a build (_bt_load()); they are aligned. */
-#define MAX_POSTING_TUPLE \
-	((int) MAXALIGN_DOWN(MAXALIGN_DOWN(BLCKSZ * 10 / 100) - sizeof(ItemIdData)))
+#include "rebuild/btree_fill.h"
 
 #define TID_BYTES ((int) sizeof(ItemPointerData))
 
@@ -47,10 +31,27 @@
 typedef struct LeafItem
 {
 	const char *tuple;
+	const char *tids;
 	int			size;			/* without a posting list */
 	int			ntids;
 	uint16		flags;			/* has nulls, has columns of any length */
 } LeafItem;
+
+/* The runs of equal keys on a page */
+typedef struct PageRuns
+{
+	LeafItem	key;			/* of the run that is being read */
+	uint32		ntids;			/* of this, left on the page */
+	uint64		nruns;
+	uint64		all_tids;
+	bool		begins;			/* no other page has more of the first run */
+
+	/* What they take where keys are short runs, and where they are long */
+	uint64		short_bytes;
+	uint64		long_bytes;
+	uint64		key_bytes;		/* of these, what is left when a run has one TID */
+	uint64		loose_bytes;	/* what ends of long runs may not take */
+} PageRuns;
 
 /*
  * Take an item apart.  Its line pointer is within the page, and all else can be
@@ -69,6 +70,7 @@ read_item(const PageData *page, ItemId item, LeafItem *result)
 	memcpy(&header, result->tuple, sizeof(IndexTupleData));
 	result->flags = header.t_info & (INDEX_NULL_MASK | INDEX_VAR_MASK);
 	result->size = length;
+	result->tids = result->tuple + offsetof(IndexTupleData, t_tid);
 	result->ntids = 1;
 
 	if (BTreeTupleIsPosting(&header))
@@ -80,6 +82,7 @@ read_item(const PageData *page, ItemId item, LeafItem *result)
 			offset + ntids * TID_BYTES <= length)
 		{
 			result->size = (int) offset;
+			result->tids = result->tuple + offset;
 			result->ntids = ntids;
 		}
 	}
@@ -88,84 +91,263 @@ read_item(const PageData *page, ItemId item, LeafItem *result)
 	return true;
 }
 
-/* Add an item to the leaf page, or to a new one behind it (_bt_buildadd()). */
-static inline void
-add_item(SstBtreeFill *fill, int target_free, int size, int posting)
-{
-	/* PageGetFreeSpace() leaves out the next line pointer. */
-	int			space = fill->free - (int) sizeof(ItemIdData);
-
-	if (fill->nitems > 1 &&
-		(space < size + (int) MAXALIGN(sizeof(ItemPointerData)) ||
-		 Max(space, 0) + fill->last_posting < target_free))
-	{
-		fill->npages++;
-		fill->nitems = 1;
-		fill->free = EMPTY_LEAF_BYTES - fill->last_size -
-			(int) sizeof(ItemIdData);
-	}
-	fill->nitems++;
-	fill->free -= size + (int) sizeof(ItemIdData);
-	fill->last_size = size;
-	fill->last_posting = posting;
-}
-
-/* TIDs that a tuple of this size can have in a build that deduplicates */
+/* TIDs of an item that a build will have */
 static inline int
-most_tids(int size)
+kept_tids(const SstRebuild *rebuild, const LeafItem *item)
 {
-	return Max((MAX_POSTING_TUPLE - size) / TID_BYTES, 1);
-}
+	int			nkept = 0;
 
-/* Add a key with its TIDs, which one tuple can have, to the leaf page. */
-static inline void
-add_tuple(SstBtreeFill *fill, int target_free, int size, int ntids)
-{
-	if (ntids == 1)
-		add_item(fill, target_free, size, 0);
-	else if (ntids > 1)
+	if (rebuild->dead_tids == NULL)
+		return item->ntids;
+
+	for (int i = 0; i < item->ntids; i++)
 	{
-		int			whole = MAXALIGN(size + ntids * TID_BYTES);
+		ItemPointerData tid;
 
-		add_item(fill, target_free, whole, whole - size);
+		memcpy(&tid, item->tids + i * TID_BYTES, TID_BYTES);
+		if (!sst_rebuild_leaves_out(rebuild, &tid))
+			nkept++;
 	}
+	return nkept;
 }
 
-/* Is it the key that is yet to be added? */
 static inline bool
-is_same_key(const SstBtreeRebuild *state, const char *tuple,
-			const LeafItem *item)
+is_same_key(const LeafItem *a, const LeafItem *b)
 {
-	return state->ntids > 0 && state->size == item->size &&
-		state->flags == item->flags &&
-		memcmp(tuple + sizeof(IndexTupleData),
-			   item->tuple + sizeof(IndexTupleData),
-			   item->size - sizeof(IndexTupleData)) == 0;
-}
-
-/* Bytes of line pointers and items on a page that is full by the fillfactor */
-static inline int
-full_page_bytes(const SstBtreeRebuild *state)
-{
-	return Max(EMPTY_LEAF_BYTES - state->target_free, 1);
+	return a->size == b->size && a->flags == b->flags &&
+		memcmp(a->tuple + sizeof(IndexTupleData),
+			   b->tuple + sizeof(IndexTupleData),
+			   a->size - sizeof(IndexTupleData)) == 0;
 }
 
 /*
- * How far all so far fills new pages, in bytes.  The last page counts by how
- * near it is to being full by the fillfactor.
+ * Does the page's last run go on on the next page?  Then the high key, which
+ * separates the two, has all of the key.  It has a TID as well since version 4.
  */
-static uint64
-filled_bytes(const SstBtreeRebuild *state)
+static bool
+goes_on(const PageData *page, const LeafItem *last)
 {
-	SstBtreeFill fill = state->fill;
-	int			full = full_page_bytes(state);
-	int			used;
+	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+	ItemId		itemid = PageGetItemId((Page) page, P_HIKEY);
+	IndexTupleData header;
+	LeafItem	high;
 
-	add_tuple(&fill, state->target_free, state->size, state->ntids);
-	used = EMPTY_LEAF_BYTES - fill.free;
+	if (P_RIGHTMOST(opaque) || !read_item(page, itemid, &high))
+		return false;
 
-	return fill.npages * BLCKSZ +
-		(used >= full ? BLCKSZ : (uint64) used * BLCKSZ / full);
+	memcpy(&header, high.tuple, sizeof(IndexTupleData));
+	if (BTreeTupleIsPivot(&header))
+	{
+		if ((ItemPointerGetOffsetNumberNoCheck(&header.t_tid) &
+			 BT_PIVOT_HEAP_TID_ATTR) == 0)
+			return false;
+		high.size -= MAXALIGN(TID_BYTES);
+	}
+	return high.size >= (int) sizeof(IndexTupleData) && is_same_key(&high, last);
+}
+
+/* A hash of a key, which is not 0; tuples are aligned. */
+static uint64
+hash_key(const LeafItem *item)
+{
+	uint64		hash = ((uint64) item->flags << 16) + item->size;
+
+	for (int i = sizeof(IndexTupleData); i < item->size; i += sizeof(uint32))
+	{
+		uint32		word;
+
+		memcpy(&word, item->tuple + i, sizeof(uint32));
+		hash = (hash ^ word) * UINT64CONST(0x9E3779B97F4A7C15);
+		hash ^= hash >> 32;
+	}
+	return Max(hash, 1);
+}
+
+/*
+ * Add up what the piece of a run takes.  On average, the last tuple of a long run
+ * has room for half as many TIDs again.  All other pieces' tuples are full ones.
+ */
+static void
+count_piece(const SstBtreeFill *fill, PageRuns *runs, bool began, bool ended)
+{
+	int			size = runs->key.size;
+	int			most = sst_btree_most_tids(fill, size);
+	uint64		full_tuple = sst_btree_tuple_size(size, most) + sizeof(ItemIdData);
+	uint64		half_tuple = full_tuple * (most - 1) / (2 * most);
+
+	runs->long_bytes += runs->ntids * full_tuple / most;
+	if (most == 1)
+		runs->short_bytes += runs->ntids * full_tuple;
+	else if (!ended)
+		runs->short_bytes += runs->ntids * TID_BYTES;
+	else if (runs->ntids <= most)
+		runs->short_bytes += sst_btree_tuple_size(size, runs->ntids) +
+			sizeof(ItemIdData);
+	else
+		runs->short_bytes += runs->ntids * full_tuple / most + half_tuple;
+
+	if (ended)
+	{
+		runs->key_bytes += runs->ntids > 2 * most ? half_tuple :
+			size + sizeof(ItemIdData);
+		runs->long_bytes += half_tuple;
+		if (!began)
+			runs->loose_bytes += half_tuple;
+	}
+}
+
+/* Add what the page has of a run, which may go on on the next page. */
+static void
+end_piece(SstBtreeRebuild *state, PageRuns *runs, bool ended,
+		  SstCounters *counters)
+{
+	bool		began = runs->nruns > 1 || runs->begins;
+	SstBtreeRun piece = {.ntids = runs->ntids,.size = runs->key.size,
+	.began = began,.ended = ended};
+	uint64		key = began && ended ? 0 : hash_key(&runs->key);
+
+	count_piece(&state->fill, runs, began, ended);
+	counters->n[SST_REBUILT_KEYS] += ended;
+
+	/* The last page had the piece before this one. */
+	if (!began && state->last_key == key)
+	{
+		SstBtreeRun before = sst_btree_take(state, key);
+
+		piece.ntids += before.ntids;
+		piece.began = before.began;
+	}
+	if (piece.began && ended)
+		sst_btree_add_run(&state->fill, piece.size, piece.ntids);
+	else
+		sst_btree_park(state, key, &piece);
+	state->last_key = ended ? 0 : key;
+
+	if (state->order != NULL)
+		sst_btree_order_run(state->order, runs->key.size, runs->ntids,
+							(uint32) key);
+}
+
+/*
+ * Begin a run.  When it is the page's first, then the last page may have had a run
+ * that was expected to go on here.
+ */
+static void
+begin_run(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *item)
+{
+	runs->key = *item;
+	runs->ntids = 0;
+	if (++runs->nruns > 1 || state->last_key == 0 ||
+		state->last_key == hash_key(item))
+		return;
+
+	runs->begins = true;
+	state->last_key = 0;
+}
+
+/* The page's bytes: a long run's last tuple is followed by large ones. */
+static void
+count_runs(SstBtreeRebuild *state, const PageRuns *runs, SstCounters *counters)
+{
+	bool		are_long = 2 * runs->all_tids >=
+		runs->nruns * sst_btree_most_tids(&state->fill, runs->key.size);
+	uint64		bytes = are_long ? runs->long_bytes : runs->short_bytes;
+
+	counters->n[SST_REBUILT_BYTES] += bytes;
+	counters->n[SST_REBUILT_KEY_BYTES] += runs->key_bytes;
+	state->bytes += bytes;
+	if (are_long)
+		state->loose_bytes += runs->loose_bytes;
+}
+
+/* Fill new leaf pages with the items of a leaf page. */
+static void
+leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
+		  SstCounters *counters)
+{
+	SstBtreeRebuild *state = &rebuild->u.btree;
+	OffsetNumber first = P_FIRSTDATAKEY(BTPageGetOpaque((Page) page));
+	int			nitems = sst_page_items(page);
+	PageRuns	runs = {.begins = begins};
+
+	for (OffsetNumber offnum = first; offnum <= nitems; offnum++)
+	{
+		ItemId		itemid = PageGetItemId((Page) page, offnum);
+		LeafItem	item;
+		int			ntids;
+
+		if (!read_item(page, itemid, &item))
+			continue;
+		ntids = ItemIdIsDead(itemid) ? 0 : kept_tids(rebuild, &item);
+		counters->n[SST_REBUILT_DEAD_ENTRIES] += item.ntids - ntids;
+		counters->n[SST_REBUILT_ENTRIES] += ntids;
+		if (ntids == 0)
+			continue;
+
+		if (runs.nruns == 0 || !is_same_key(&runs.key, &item))
+		{
+			if (runs.nruns > 0)
+				end_piece(state, &runs, true, counters);
+			begin_run(state, &runs, &item);
+		}
+		runs.ntids += ntids;
+		runs.all_tids += ntids;
+	}
+
+	if (runs.nruns > 0)
+	{
+		end_piece(state, &runs, !goes_on(page, &runs.key), counters);
+		count_runs(state, &runs, counters);
+	}
+}
+
+/*
+ * Count the high key, which is a pivot, unless it has a TID: then it has all
+ * columns.
+ */
+static void
+count_pivot(const PageData *page, SstCounters *counters)
+{
+	IndexTupleData header;
+	LeafItem	high;
+
+	if (sst_page_items(page) < P_HIKEY ||
+		!read_item(page, PageGetItemId((Page) page, P_HIKEY), &high))
+		return;
+
+	memcpy(&header, high.tuple, sizeof(IndexTupleData));
+	if (BTreeTupleIsPivot(&header) &&
+		(ItemPointerGetOffsetNumberNoCheck(&header.t_tid) &
+		 BT_PIVOT_HEAP_TID_ATTR) != 0)
+		return;
+	counters->n[SST_REBUILT_PIVOTS]++;
+	counters->n[SST_REBUILT_PIVOT_BYTES] += high.size;
+}
+
+/* Take a leaf page in, and what it says of other pages. */
+static void
+take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		  SstCounters *counters)
+{
+	SstBtreeRebuild *state = &rebuild->u.btree;
+	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+	bool		follows;
+
+	if (state->order != NULL)
+		sst_btree_order_page(state->order, blkno, opaque->btpo_prev,
+							 opaque->btpo_next);
+	if (P_IGNORE(opaque))
+		return;
+
+	if (!P_RIGHTMOST(opaque))
+		count_pivot(page, counters);
+
+	/* Between the page seen last and this one there can be others. */
+	follows = P_LEFTMOST(opaque) || opaque->btpo_prev == state->last_leaf;
+	if (!follows || P_LEFTMOST(opaque))
+		state->last_key = 0;
+	leaf_page(rebuild, page, follows && state->last_key == 0, counters);
+	state->last_leaf = blkno;
 }
 
 static void
@@ -173,143 +355,23 @@ btree_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		   const SstKeptItems *kept, SstCounters *counters)
 {
 	SstBtreeRebuild *state = &rebuild->u.btree;
-	const BTPageOpaqueData *opaque;
-	int			nitems = sst_page_items(page);
-	const char *pending = state->tuple;
-	OffsetNumber first;
-	uint64		bytes;
 
-	if (blkno == BTREE_METAPAGE || PageIsNew((Page) page))
-		return;
-	opaque = BTPageGetOpaque((Page) page);
-	if (P_IGNORE(opaque) || !P_ISLEAF(opaque))
-		return;
-
-	first = P_FIRSTDATAKEY(opaque);
-	if (first > P_HIKEY && nitems >= P_HIKEY)
+	state->nseen++;
+	if (blkno != BTREE_METAPAGE && !PageIsNew((Page) page))
 	{
-		counters->n[SST_REBUILT_PIVOTS]++;
-		counters->n[SST_REBUILT_PIVOT_BYTES] +=
-			MAXALIGN(ItemIdGetLength(PageGetItemId((Page) page, P_HIKEY)));
+		const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+
+		if (P_ISLEAF(opaque) && !P_ISDELETED(opaque))
+			take_leaf(rebuild, page, blkno, counters);
 	}
-
-	for (OffsetNumber offnum = first; offnum <= nitems; offnum++)
-	{
-		ItemId		itemid = PageGetItemId((Page) page, offnum);
-		LeafItem	item;
-
-		if (!read_item(page, itemid, &item))
-			continue;
-		if (ItemIdIsDead(itemid))
-		{
-			counters->n[SST_REBUILT_DEAD_ENTRIES] += item.ntids;
-			continue;
-		}
-		counters->n[SST_REBUILT_ENTRIES] += item.ntids;
-
-		if (!state->deduplicate)
-		{
-			for (int i = 0; i < item.ntids; i++)
-				add_item(&state->fill, state->target_free, item.size, 0);
-			continue;
-		}
-
-		if (!is_same_key(state, pending, &item))
-		{
-			add_tuple(&state->fill, state->target_free, state->size,
-					  state->ntids);
-			counters->n[SST_REBUILT_KEYS]++;
-			counters->n[SST_REBUILT_KEY_BYTES] += item.size + sizeof(ItemIdData);
-			state->ntids = 0;
-			state->size = item.size;
-			state->flags = item.flags;
-			pending = item.tuple;
-		}
-		state->ntids += item.ntids;
-		while (state->ntids > most_tids(item.size))
-		{
-			add_tuple(&state->fill, state->target_free, item.size,
-					  most_tids(item.size));
-			state->ntids -= most_tids(item.size);
-		}
-	}
-
-	if (pending != state->tuple)
-		memcpy(state->tuple, pending, state->size);
-
-	bytes = filled_bytes(state);
-	if (bytes > state->bytes)
-	{
-		counters->n[SST_REBUILT_BYTES] += bytes - state->bytes;
-		state->bytes = bytes;
-	}
+	rebuild->uncertainty = sst_btree_uncertainty(state);
 }
 
-/*
- * Pages of an internal level with so many children.  Its pages are filled to the
- * fixed fillfactor; the first item of each has no key, and the last moves on to
- * the next page, as on the leaf level.
- */
-static double
-internal_pages(double nchildren, double pivot_size, bool whole)
-{
-	double		target_free = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
-	double		room = EMPTY_LEAF_BYTES - target_free -
-		(double) (sizeof(IndexTupleData) + 2 * sizeof(ItemIdData));
-	double		per_page = room / (pivot_size + sizeof(ItemIdData)) + 1;
-
-	if (whole)
-		per_page = floor(per_page);
-	return Max(sst_round_up((nchildren - 1) / Max(per_page, 2), whole), 1);
-}
-
-static double
-btree_blocks(const SstRebuild *rebuild, const double *counts,
-			 const SstMeta *meta, bool whole)
-{
-	double		npages = sst_round_up(counts[SST_REBUILT_BYTES] / BLCKSZ, whole);
-	double		result = 1;		/* the metapage */
-	double		pivot_size = MAXALIGN(sizeof(IndexTupleData) + 1);
-
-	if (counts[SST_REBUILT_PIVOTS] > 0)
-		pivot_size = counts[SST_REBUILT_PIVOT_BYTES] / counts[SST_REBUILT_PIVOTS];
-
-	result += npages;
-	while (npages > 1)
-	{
-		npages = internal_pages(npages, pivot_size, whole);
-		result += npages;
-	}
-
-	return result;
-}
-
-/*
- * Where keys are deduplicated, the TIDs of a key can be versions of one row, of
- * which one is left.  So no key is assumed to vanish as long as as many TIDs are
- * left as there are keys.
- */
 static void
-btree_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
+btree_free(SstRebuild *rebuild)
 {
-	const SstBtreeRebuild *state = &rebuild->u.btree;
-	double		entries = counts[SST_REBUILT_ENTRIES];
-	double		keys = counts[SST_REBUILT_KEYS];
-	double		kept_keys = Min(keys, entries * fraction);
-
-	if (state->deduplicate && keys > 0 && entries > keys)
-	{
-		double		key_bytes = Min(counts[SST_REBUILT_KEY_BYTES] * BLCKSZ /
-									full_page_bytes(state),
-									counts[SST_REBUILT_BYTES]);
-		double		posting_bytes = counts[SST_REBUILT_BYTES] - key_bytes;
-
-		counts[SST_REBUILT_BYTES] = key_bytes * kept_keys / keys +
-			posting_bytes * (entries * fraction - kept_keys) / (entries - keys);
-	}
-	else
-		counts[SST_REBUILT_BYTES] *= fraction;
-	counts[SST_REBUILT_ENTRIES] *= fraction;
+	if (rebuild->u.btree.order != NULL)
+		pfree(rebuild->u.btree.order);
 }
 
 void
@@ -317,13 +379,19 @@ sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel)
 {
 	SstBtreeRebuild *state = &rebuild->u.btree;
 
-	sst_rebuild_set_model(rebuild, btree_page, btree_blocks,
-						  btree_scale_entries, 0.01);
+	sst_rebuild_set_model(rebuild, btree_page, sst_btree_blocks,
+						  sst_btree_scale_entries, 0);
+	rebuild->free = btree_free;
 	rebuild->fillfactor = BTGetFillFactor(rel);
 
+	state->nblocks = RelationGetNumberOfBlocks(rel);
+	state->last_leaf = InvalidBlockNumber;
+	state->order = sst_btree_order_create(state->nblocks);
+	state->truncates = RelationGetNumberOfAttributes(rel) > 1;
+
 	/* The conditions of _bt_load() */
-	state->deduplicate = !rel->rd_index->indisunique &&
-		BTGetDeduplicateItems(rel) && _bt_allequalimage(rel, false);
-	state->target_free = BTGetTargetPageFreeSpace(rel);
-	state->fill.free = EMPTY_LEAF_BYTES;
+	sst_btree_fill_init(&state->fill, !rel->rd_index->indisunique &&
+						BTGetDeduplicateItems(rel) &&
+						_bt_allequalimage(rel, false),
+						BTGetTargetPageFreeSpace(rel));
 }

@@ -40,26 +40,45 @@ typedef struct DeadBlock
 struct SstDeadTids
 {
 	dead_blocks_hash *blocks;
+	Size		max_bytes;
+	bool		full;
 };
 
-/* Create an empty set in the current memory context. */
+/*
+ * Create an empty set in the current memory context, which is to take no more
+ * than about max_bytes.
+ */
 SstDeadTids *
-sst_dead_tids_create(void)
+sst_dead_tids_create(Size max_bytes)
 {
 	SstDeadTids *set = palloc(sizeof(SstDeadTids));
 
 	set->blocks = dead_blocks_create(CurrentMemoryContext, 64, NULL);
+	set->max_bytes = max_bytes;
+	set->full = false;
 	return set;
 }
 
-/* Add a line pointer, whose number a sound page can have. */
+/*
+ * Add a line pointer.  One with a number that no sound page has is ignored.  Once
+ * the set is full, this does nothing: sst_dead_tids_is_full().
+ */
 void
 sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno, OffsetNumber offnum)
 {
 	bool		found;
 	DeadBlock  *block;
 
-	Assert(offnum >= FirstOffsetNumber && offnum <= MaxHeapTuplesPerPage);
+	if (offnum < FirstOffsetNumber || offnum > MaxHeapTuplesPerPage)
+		return;
+
+	/* From half full on, the hash table can double at any time. */
+	if (set->blocks->members >= set->blocks->size / 2 &&
+		sst_dead_tids_bytes(set) > set->max_bytes / 2)
+		set->full = true;
+	if (set->full)
+		return;
+
 	block = dead_blocks_insert(set->blocks, blkno, &found);
 	if (!found)
 		memset(block->bits, 0, sizeof(block->bits));
@@ -78,6 +97,19 @@ sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 	block = dead_blocks_lookup(set->blocks, blkno);
 	return block != NULL &&
 		(block->bits[(offnum - 1) / 8] & 1 << (offnum - 1) % 8) != 0;
+}
+
+/* Was there no room for something? */
+bool
+sst_dead_tids_is_full(const SstDeadTids *set)
+{
+	return set->full;
+}
+
+bool
+sst_dead_tids_is_empty(const SstDeadTids *set)
+{
+	return set->blocks->members == 0;
 }
 
 /* Memory that the set takes */

@@ -20,11 +20,13 @@
 
 typedef struct SstDeadTids SstDeadTids;
 
-extern SstDeadTids *sst_dead_tids_create(void);
+extern SstDeadTids *sst_dead_tids_create(Size max_bytes);
 extern void sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno,
 							  OffsetNumber offnum);
 extern bool sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 								  OffsetNumber offnum);
+extern bool sst_dead_tids_is_full(const SstDeadTids *set);
+extern bool sst_dead_tids_is_empty(const SstDeadTids *set);
 extern Size sst_dead_tids_bytes(const SstDeadTids *set);
 extern void sst_dead_tids_free(SstDeadTids *set);
 

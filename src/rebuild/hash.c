@@ -11,6 +11,9 @@
  * as many entries, but buckets that have not been split yet have twice as many as
  * the others, and equal keys all go to one bucket.
  *
+ * When all pages were read, it is known how many entries each bucket will have.
+ * Of a sample's, runs of equal entries tell how unequal these numbers are.
+ *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
@@ -45,10 +48,18 @@
 /* Steps to follow growth from one power of two to the next */
 #define GROWTH_STEPS 16
 
+/* Most slots to count entries in: with them, an index has up to 2 GB. */
+#define MOST_SLOTS (1 << 18)
+
+/* An estimate of rows that is so much too large asks for ANALYZE. */
+#define STALE 1.1
+
 /*
  * How far the prediction can be off, by the number of overflow pages, when
- * entries are all different, come in groups, or fill whole pages
+ * entries are all different, come in groups, or fill whole pages; and when all
+ * pages were read
  */
+#define UNCERTAINTY_OF_ALL 0.002
 #define UNCERTAINTY 0.03
 #define UNCERTAINTY_OF_GROUPS 0.06
 #define UNCERTAINTY_OF_LONG_RUNS 0.25
@@ -76,9 +87,9 @@ count_run(SstRebuild *rebuild, SstCounters *counters, uint64 length,
 
 /* Entries are sorted by hash code on each page. */
 static void
-hash_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		  const SstKeptItems *kept, SstCounters *counters)
+take_page(SstRebuild *rebuild, const PageData *page, SstCounters *counters)
 {
+	SstHashRebuild *state = &rebuild->u.hash;
 	int			nitems = sst_page_items(page);
 	uint32		code = 0;
 	uint64		length = 0;
@@ -95,11 +106,14 @@ hash_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
 		ItemId		item = PageGetItemId((Page) page, offnum);
+		ItemPointerData tid;
 		uint32		this_code;
 
 		if (ItemIdGetLength(item) < sizeof(IndexTupleData) + sizeof(uint32))
 			continue;
-		if (ItemIdIsDead(item))
+		memcpy(&tid, page + ItemIdGetOffset(item) +
+			   offsetof(IndexTupleData, t_tid), sizeof(ItemPointerData));
+		if (ItemIdIsDead(item) || sst_rebuild_leaves_out(rebuild, &tid))
 		{
 			counters->n[SST_REBUILT_DEAD_ENTRIES]++;
 			continue;
@@ -116,6 +130,9 @@ hash_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		}
 		code = this_code;
 		length++;
+		state->nentries++;
+		if (state->slots != NULL)
+			state->slots[code & (state->nslots - 1)]++;
 	}
 
 	/*
@@ -211,34 +228,135 @@ long_overflow_pages(double nentries, double nchains)
 	return nchains * Max((ceil(npages) + npages + 0.5) / 2 - 1, 0);
 }
 
+/* Were all entries seen, and counted in slots? */
+static bool
+all_counted(const SstHashRebuild *state)
+{
+	return state->slots != NULL && state->nseen >= state->nblocks;
+}
+
+/*
+ * Overflow pages of all entries in so many buckets, exactly.  Negative if not all
+ * entries were seen, or are to be there.
+ */
 static double
-hash_blocks(const SstRebuild *rebuild, const double *counts,
-			const SstMeta *meta, bool whole)
+counted_overflow_pages(const SstHashRebuild *state, double nentries,
+					   double nbuckets)
+{
+	uint32	   *buckets;
+	uint32		mask = state->nslots - 1;
+	double		result = 0;
+
+	if (!all_counted(state) || nentries != state->nentries ||
+		nbuckets > state->nslots)
+		return -1;
+
+	/* As _hash_hashkey2bucket(), whose masks are of powers of two */
+	while (mask / 2 + 1 >= nbuckets)
+		mask /= 2;
+	buckets = state->slots + state->nslots;
+	memset(buckets, 0, (Size) nbuckets * sizeof(uint32));
+	for (uint32 i = 0; i < state->nslots; i++)
+	{
+		uint32		bucket = i & mask;
+
+		buckets[bucket < nbuckets ? bucket : bucket & mask / 2] +=
+			state->slots[i];
+	}
+	for (uint32 i = 0; i < nbuckets; i++)
+	{
+		if (buckets[i] > ENTRIES_PER_PAGE)
+			result += (buckets[i] - 1) / ENTRIES_PER_PAGE;
+	}
+	return result;
+}
+
+/*
+ * Blocks when the table has so many rows as the build is told.  Sets exact if the
+ * number of overflow pages is no estimate.
+ */
+static double
+blocks_for_rows(const SstRebuild *rebuild, const double *counts, double nrows,
+				bool whole, bool *exact)
 {
 	double		fill = rebuild->u.hash.fill;
 	double		nentries = counts[SST_REBUILT_ENTRIES];
 	double		nlong = counts[SST_REBUILT_LONG_RUNS];
 	double		nshort = Max(nentries - nlong, 0);
 	double		group = 1;
-	double		initial = allocated_buckets(floor(rebuild->table_tuples / fill));
+	double		initial = allocated_buckets(floor(nrows / fill));
 	double		nbuckets = Max(initial, ceil(nentries / fill));
-	double		noverflow;
+	double		noverflow = -1;
 
-	if (nshort > 0)
-		group = Max(counts[SST_REBUILT_RUN_SQUARES] / nshort, 1);
-	noverflow = all_overflow_pages(nshort, nbuckets, group);
+	if (whole)
+		noverflow = counted_overflow_pages(&rebuild->u.hash, nentries, nbuckets);
+	*exact = noverflow >= 0 && nbuckets == initial;
 
-	/* An overflow page that growth has made superfluous stays, unused. */
-	for (double n = initial; n < nbuckets; n += Max(n / GROWTH_STEPS, 1))
-		noverflow = Max(noverflow,
-						all_overflow_pages(n * fill * nshort / Max(nentries, 1),
-										   n, group));
+	if (!*exact)
+	{
+		double		most;
 
-	noverflow += long_overflow_pages(nlong, counts[SST_REBUILT_LONG_CHAINS]);
+		if (nshort > 0)
+			group = Max(counts[SST_REBUILT_RUN_SQUARES] / nshort, 1);
+		most = all_overflow_pages(nshort, nbuckets, group);
+
+		/* An overflow page that growth has made superfluous stays, unused. */
+		for (double n = initial; n < nbuckets; n += Max(n / GROWTH_STEPS, 1))
+			most = Max(most,
+					   all_overflow_pages(n * fill * nshort / Max(nentries, 1),
+										  n, group));
+		most += long_overflow_pages(nlong, counts[SST_REBUILT_LONG_CHAINS]);
+		noverflow = Max(noverflow, most);
+	}
 
 	/* A bitmap page has a bit for each overflow page, and for itself. */
 	return 1 + allocated_buckets(nbuckets) + sst_round_up(noverflow, whole) +
 		Max(ceil(noverflow / (BLCKSZ / 2 * BITS_PER_BYTE)), 1);
+}
+
+static double
+hash_blocks(const SstRebuild *rebuild, const double *counts,
+			const SstMeta *meta, bool whole)
+{
+	bool		exact;
+
+	return blocks_for_rows(rebuild, counts, rebuild->table_tuples, whole,
+						   &exact);
+}
+
+/*
+ * Blocks if the server knew how many rows the table has.  NaN if the build makes
+ * no more buckets for the estimate that there is, or if these counts do not say
+ * how many rows there are.  A rebuild corrects the estimate, for the next one.
+ */
+double
+sst_hash_blocks_if_analyzed(const SstRebuild *rebuild, const double *counts)
+{
+	double		nrows = counts[SST_REBUILT_ENTRIES] / rebuild->entry_fraction;
+	double		fill = rebuild->u.hash.fill;
+	bool		exact;
+
+	if (!isfinite(nrows) ||
+		allocated_buckets(floor(rebuild->table_tuples / fill)) <=
+		STALE * allocated_buckets(floor(nrows / fill)))
+		return NAN;
+
+	return blocks_for_rows(rebuild, counts, nrows, true, &exact);
+}
+
+static void
+hash_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		  const SstKeptItems *kept, SstCounters *counters)
+{
+	SstHashRebuild *state = &rebuild->u.hash;
+
+	state->nseen++;
+	take_page(rebuild, page, counters);
+
+	/* Without growth, overflow pages are as many as they have to be. */
+	if (all_counted(state) && state->nentries <= state->fill *
+		allocated_buckets(floor(rebuild->table_tuples / state->fill)))
+		rebuild->uncertainty = UNCERTAINTY_OF_ALL;
 }
 
 /* Each run of equal entries loses this fraction of them at random. */
@@ -255,13 +373,43 @@ hash_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 	counts[SST_REBUILT_LONG_RUNS] *= fraction;
 }
 
+/* Slots for twice as many buckets as the index or the new one can have */
+static void
+make_slots(SstRebuild *rebuild)
+{
+	SstHashRebuild *state = &rebuild->u.hash;
+	double		nbuckets =
+		Max(allocated_buckets(floor(rebuild->table_tuples / state->fill)),
+			(double) state->nblocks * ENTRIES_PER_PAGE / state->fill);
+
+	state->nslots = 2;
+	while (state->nslots < nbuckets && state->nslots <= MOST_SLOTS)
+		state->nslots *= 2;
+	if (state->nslots <= MOST_SLOTS)
+	{
+		state->slots = palloc(2 * state->nslots * sizeof(uint32));
+		memset(state->slots, 0, state->nslots * sizeof(uint32));
+	}
+}
+
+static void
+hash_free(SstRebuild *rebuild)
+{
+	if (rebuild->u.hash.slots != NULL)
+		pfree(rebuild->u.hash.slots);
+}
+
 /* The size of the table is known, or the rebuild is unpredictable. */
 void
 sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel)
 {
+	SstHashRebuild *state = &rebuild->u.hash;
+
 	sst_rebuild_set_model(rebuild, hash_page, hash_blocks, hash_scale_entries,
 						  UNCERTAINTY);
+	rebuild->free = hash_free;
 	rebuild->fillfactor = HashGetFillFactor(rel);
-	rebuild->u.hash.fill = Max(HashGetTargetPageUsage(rel) / (int) ENTRY_SIZE,
-							   MIN_FILL);
+	state->fill = Max(HashGetTargetPageUsage(rel) / (int) ENTRY_SIZE, MIN_FILL);
+	state->nblocks = RelationGetNumberOfBlocks(rel);
+	make_slots(rebuild);
 }

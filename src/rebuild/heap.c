@@ -6,8 +6,9 @@
  * VACUUM FULL, CLUSTER and REPACK write the tuples that are not dead to all,
  * one behind the other, and go on to a new page when the next tuple does not
  * fit: raw_heap_insert() in access/heap/rewriteheap.c.  The tuples come in the
- * order of the pages here, which is that of VACUUM FULL.  TOAST tables that are
- * rewritten along with their table are filled by the same rule.
+ * order of the pages here, which is that of VACUUM FULL.  Most of them do not
+ * change.  The others are formed anew (heap_tuple.c), and what they put into the
+ * TOAST table is counted along with them (toaster.c).
  *
  * visit/heap.c decides which tuples are kept, and lists them.
  *
@@ -20,217 +21,131 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
+#include "access/heaptoast.h"
 #include "access/htup_details.h"
-#include "access/tupdesc_details.h"
 #include "utils/rel.h"
 
+#include "rebuild/heap_tuple.h"
 #include "rebuild/rebuild.h"
 
-/* Room for tuples and their line pointers on an empty page */
-#define PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData)
-
-/*
- * The length of a value at data, of which there are not more than room bytes; or
- * -1 if it is longer than that.  data need not be aligned.
- */
+/* What a tuple of this length needs on its page, with its line pointer */
 static int
-value_length(Form_pg_attribute att, const char *data, int room)
+tuple_need(int64 len)
 {
-	int			len;
-
-	if (att->attlen > 0)
-		len = att->attlen;
-	else if (room <= 0)
-		return -1;
-	else if (att->attlen == -2)
-		len = strnlen(data, room) + 1;
-	else if (VARATT_IS_1B_E(data))
-	{
-		if (room < VARHDRSZ_EXTERNAL)
-			return -1;
-		switch (VARTAG_1B_E(data))
-		{
-			case VARTAG_ONDISK:
-				len = VARHDRSZ_EXTERNAL + sizeof(varatt_external);
-				break;
-			default:
-				return -1;
-		}
-	}
-	else if (VARATT_IS_1B(data))
-		len = VARSIZE_1B(data);
-	else
-	{
-		varattrib_4b header;
-
-		if (room < VARHDRSZ)
-			return -1;
-		memcpy(&header, data, VARHDRSZ);
-		len = VARSIZE_4B(&header);
-	}
-
-	return len <= room ? len : -1;
-}
-
-/* Where a value begins that would follow on offset; data is where it is now. */
-static int
-value_offset(Form_pg_attribute att, int offset, const char *data)
-{
-	if (att->attlen == -1 && VARATT_NOT_PAD_BYTE(data) &&
-		VARATT_IS_1B(data))
-		return offset;
-	return att_align_nominal(offset, att->attalign);
+	return (int) Min((int64) MAXALIGN(len) + (int64) sizeof(ItemIdData),
+					 SST_HEAP_PAGE_ROOM);
 }
 
 /*
- * Has the i-th column a value in tuples from before it was added?  Else it is null
- * there.
+ * The length that a rewrite gives a tuple, formed anew and shown to the toaster.  A
+ * tuple that makes no sense keeps its length.
  */
-static bool
-has_missing_value(TupleDesc tupdesc, int i)
+static int64
+rewritten_length(SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
+				 int len, SstCounters *counters)
 {
-	Form_pg_attribute att = TupleDescAttr(tupdesc, i);
-
-	return att->atthasmissing && !att->attisdropped &&
-		tupdesc->constr != NULL && tupdesc->constr->missing != NULL &&
-		tupdesc->constr->missing[i].am_present;
-}
-
-/*
- * Where a tuple ends when the i-th column's value for older tuples is added at this
- * end; -1 if the value makes no sense.
- */
-static int
-add_missing_value(TupleDesc tupdesc, int i, int end)
-{
-	Form_pg_attribute att = TupleDescAttr(tupdesc, i);
-	Datum		missing = tupdesc->constr->missing[i].am_value;
-	const char *value;
-	int			value_len;
-
-	if (att->attbyval)
-		return att_align_nominal(end, att->attalign) + att->attlen;
-
-	value = DatumGetPointer(missing);
-	value_len = value_length(att, value, MaxHeapTupleSize);
-	if (value_len < 0)
-		return -1;
-	if (att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN &&
-		VARATT_CAN_MAKE_SHORT(value))
-		return end + VARATT_CONVERTED_SHORT_SIZE(value);
-
-	return value_offset(att, end, value) + value_len;
-}
-
-/*
- * The length of a tuple when its dropped columns have become nulls, and columns
- * that were added after it have their values (reform_and_rewrite_tuple() in
- * access/heap/heapam_handler.c, heap_form_tuple()).  A tuple that makes no
- * sense keeps its length.
- */
-static int
-reformed_length(const SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
-				int len)
-{
+	SstValue	values[MaxHeapAttributeNumber];
+	SstToaster *toaster = &rebuild->u.heap.toaster;
 	TupleDesc	tupdesc = rebuild->u.heap.tupdesc;
-	const char *data = (const char *) tuple;
-	bool		has_nulls = (tuple->t_infomask & HEAP_HASNULL) != 0;
-	int			natts = Min(HeapTupleHeaderGetNatts(tuple), tupdesc->natts);
-	int			offset = tuple->t_hoff; /* in the tuple as it is */
-	int			new_len = 0;	/* without the header */
-	bool		new_nulls = false;
+	int64		formed;
 
-	if (offset < (int) SizeofHeapTupleHeader ||
-		offset < (int) SizeofHeapTupleHeader +
-		(has_nulls ? BITMAPLEN(HeapTupleHeaderGetNatts(tuple)) : 0) ||
-		offset > len)
+	if (tupdesc->natts > MaxHeapAttributeNumber ||
+		!sst_read_tuple(tupdesc, tuple, len, values))
 		return len;
 
+	sst_toaster_count_pointers(toaster, tupdesc->natts, values, counters);
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
-		int			value_len;
-		const char *value;
-
-		if (i < natts)
-		{
-			if (has_nulls && att_isnull(i, tuple->t_bits))
-			{
-				new_nulls = true;
-				continue;
-			}
-
-			/* A byte of padding is zero, the header of a short value is not. */
-			if (offset >= len)
-				return len;
-			if (att->attlen != -1 || data[offset] == 0)
-				offset = att_align_nominal(offset, att->attalign);
-			value = data + offset;
-			value_len = value_length(att, value, len - offset);
-			if (value_len < 0)
-				return len;
-			offset += value_len;
-			if (att->attisdropped)
-				new_nulls = true;
-			else
-				new_len = value_offset(att, new_len, value) + value_len;
-		}
-		else if (has_missing_value(tupdesc, i))
-		{
-			new_len = add_missing_value(tupdesc, i, new_len);
-			if (new_len < 0)
-				return len;
-		}
-		else
-			new_nulls = true;
+		if (TupleDescAttr(tupdesc, i)->attisdropped)
+			values[i].form = SST_VALUE_NULL;
 	}
+	formed = sst_tuple_header_size(tupdesc, values) +
+		sst_tuple_data_size(tupdesc, values);
+	if (sst_toaster_wants(tupdesc, values, formed))
+		formed = sst_toaster_tuple(toaster, tupdesc, values, counters);
 
-	return MAXALIGN(SizeofHeapTupleHeader +
-					(new_nulls ? BITMAPLEN(tupdesc->natts) : 0)) + new_len;
+	return formed;
 }
 
 /*
- * Add a tuple, which lies aligned and in full on its page, to the new page; or
- * to the next if it does not fit there.
+ * Does a rewrite change tuples that have all columns, and nothing for the toaster?
+ * It does if columns were dropped, or short values were stored as PLAIN, which all
+ * tuples of a page are assumed to have in common.
  */
-static void
-add_tuple(SstRebuild *rebuild, const HeapTupleHeaderData *tuple, int len)
+static bool
+changes_tuples(const SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
+			   int len)
 {
-	SstHeapRewrite *rewrite = &rebuild->u.heap.rewrite;
-	int			need;
+	SstValue	values[MaxHeapAttributeNumber];
+	TupleDesc	tupdesc = rebuild->u.heap.tupdesc;
 
-	if (rebuild->u.heap.reforms ||
-		HeapTupleHeaderGetNatts(tuple) < rebuild->u.heap.tupdesc->natts)
-		len = reformed_length(rebuild, tuple, len);
-	need = Min(MAXALIGN(len) + (int) sizeof(ItemIdData), PAGE_ROOM);
-
-	if (rewrite->free < need + rebuild->u.heap.reserve)
-	{
-		/* The rest of this page is wasted; the next has its header. */
-		rewrite->bytes += rewrite->free + SizeOfPageHeaderData;
-		rewrite->free = PAGE_ROOM;
-	}
-	rewrite->free -= need;
-	rewrite->bytes += need;
+	if (rebuild->u.heap.reforms)
+		return true;
+	return tupdesc->natts <= MaxHeapAttributeNumber &&
+		sst_read_tuple(tupdesc, tuple, len, values) &&
+		sst_tuple_header_size(tupdesc, values) +
+		sst_tuple_data_size(tupdesc, values) != len;
 }
 
+/* Is this a tuple that the toaster looks at, or that lacks columns? */
+static bool
+changes_tuple(const SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
+			  int len)
+{
+	return (tuple->t_infomask & HEAP_HASEXTERNAL) != 0 ||
+		len > (int) TOAST_TUPLE_THRESHOLD ||
+		HeapTupleHeaderGetNatts(tuple) < rebuild->u.heap.tupdesc->natts;
+}
+
+/* A page of a table; its tuples lie aligned and in full on it. */
 static void
 heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		  const SstKeptItems *kept, SstCounters *counters)
 {
-	uint64		before = rebuild->u.heap.rewrite.bytes;
+	SstHeapFill *fill = &rebuild->u.heap.fill;
+	uint64		before = fill->bytes;
+	bool		changes = false;
 
 	for (int i = 0; i < kept->nitems; i++)
 	{
 		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
+		const HeapTupleHeaderData *tuple =
+			(const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
+		int64		len = ItemIdGetLength(item);
 
-		add_tuple(rebuild,
-				  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
-				  ItemIdGetLength(item));
+		if (i == 0)
+			changes = changes_tuples(rebuild, tuple, len);
+		if (changes || changes_tuple(rebuild, tuple, len))
+			len = rewritten_length(rebuild, tuple, len, counters);
+		sst_fill_page(fill, tuple_need(len), rebuild->u.heap.reserve);
 	}
-	counters->n[SST_REBUILT_BYTES] += rebuild->u.heap.rewrite.bytes - before;
+	counters->n[SST_REBUILT_BYTES] += fill->bytes - before;
+}
+
+/*
+ * A page of a TOAST table.  What is needed of it, its table tells: this is a model
+ * for where that cannot be read.
+ */
+static void
+toast_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		   const SstKeptItems *kept, SstCounters *counters)
+{
+	SstHeapFill *fill = &rebuild->u.heap.fill;
+	uint64		before = fill->bytes;
+
+	for (int i = 0; i < kept->nitems; i++)
+	{
+		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
+		int			need = tuple_need(ItemIdGetLength(item));
+
+		if (rebuild->u.heap.toaster.compression.try != NULL)
+			sst_toaster_try_chunk(&rebuild->u.heap.toaster,
+								  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
+								  ItemIdGetLength(item));
+		sst_fill_page(fill, need, 0);
+		sst_toaster_count_chunk(&rebuild->u.heap.toaster, need, counters);
+	}
+	counters->n[SST_REBUILT_BYTES] += fill->bytes - before;
 }
 
 static double
@@ -251,13 +166,15 @@ heap_blocks(const SstRebuild *rebuild, const double *counts,
 void
 sst_rebuild_heap_init(SstRebuild *rebuild, Relation rel)
 {
-	sst_rebuild_set_model(rebuild, heap_page, heap_blocks, NULL,
-						  rel->rd_rel->relkind == RELKIND_TOASTVALUE ?
-						  TOAST_UNCERTAINTY : 0);
+	bool		is_toast = rel->rd_rel->relkind == RELKIND_TOASTVALUE;
+
+	sst_rebuild_set_model(rebuild, is_toast ? toast_page : heap_page,
+						  heap_blocks, NULL, is_toast ? TOAST_UNCERTAINTY : 0);
 	rebuild->fillfactor = RelationGetFillFactor(rel, HEAP_DEFAULT_FILLFACTOR);
 	rebuild->u.heap.reserve = RelationGetTargetPageFreeSpace(rel,
 															 HEAP_DEFAULT_FILLFACTOR);
 	rebuild->u.heap.tupdesc = RelationGetDescr(rel);
 	for (int i = 0; i < rebuild->u.heap.tupdesc->natts; i++)
 		rebuild->u.heap.reforms |= TupleDescAttr(rebuild->u.heap.tupdesc, i)->attisdropped;
+	sst_toaster_init(&rebuild->u.heap.toaster, rel);
 }

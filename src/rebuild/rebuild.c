@@ -12,11 +12,18 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/tableam.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_statistic.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "rebuild/rebuild.h"
 #include "relation/refuse.h"
@@ -27,6 +34,33 @@ set_unpredictable(SstRebuild *rebuild, const char *note)
 {
 	rebuild->unpredictable = true;
 	rebuild->note = note;
+}
+
+/*
+ * The fraction of a table's rows that an index has entries of, which has none of
+ * nulls: by statistics, which ANALYZE would make.  NaN if the index is partial.
+ */
+static double
+entry_fraction(Relation index)
+{
+	int			column = index->rd_index->indkey.values[0];
+	Oid			relid = column == 0 ? RelationGetRelid(index) :
+		index->rd_index->indrelid;
+	HeapTuple	tuple;
+	double		result = 1;
+
+	if (!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+		return NAN;
+
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid),
+							Int16GetDatum(column == 0 ? 1 : column),
+							BoolGetDatum(false));
+	if (HeapTupleIsValid(tuple))
+	{
+		result -= ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+		ReleaseSysCache(tuple);
+	}
+	return result;
 }
 
 /*
@@ -58,6 +92,95 @@ estimate_table(SstRebuild *rebuild, Relation index)
 	relation_close(table, AccessShareLock);
 }
 
+/* Compress a copy: see SstTryCompression. */
+double
+sst_try_compression(const char *data, int32 nbytes, char method)
+{
+	struct varlena *value;
+	struct varlena *compressed;
+	double		result = 1;
+
+	if (!CompressionMethodIsValid(method))
+		method = default_toast_compression;
+#ifndef USE_LZ4
+	if (method == TOAST_LZ4_COMPRESSION)
+		return NAN;
+#endif
+
+	value = palloc(VARHDRSZ + nbytes);
+	SET_VARSIZE(value, VARHDRSZ + nbytes);
+	memcpy(VARDATA(value), data, nbytes);
+	compressed = (struct varlena *)
+		DatumGetPointer(toast_compress_datum(PointerGetDatum(value), method));
+	if (compressed != NULL)
+	{
+		result = (double) VARSIZE(compressed) / VARSIZE(value);
+		pfree(compressed);
+	}
+	pfree(value);
+
+	return result;
+}
+
+/*
+ * May a column have been altered, so that its values were stored by other rules
+ * than the present ones?  Its row in pg_attribute is then not the one that was
+ * inserted.  Setting a default is no such change; when the table is created, that
+ * updates the row as well.
+ */
+static bool
+may_be_altered(Relation rel, Form_pg_attribute att)
+{
+	HeapTuple	row = SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(rel)),
+									  Int16GetDatum(att->attnum));
+	HeapTuple	ctid = SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(rel)),
+									   Int16GetDatum(SelfItemPointerAttributeNumber));
+	bool		result = true;
+
+	if (HeapTupleIsValid(row) && HeapTupleIsValid(ctid))
+		result = (row->t_data->t_infomask & HEAP_UPDATED) != 0 &&
+			!(att->atthasdef && HeapTupleHeaderGetRawXmin(row->t_data) ==
+			  HeapTupleHeaderGetRawXmin(ctid->t_data));
+	if (HeapTupleIsValid(row))
+		ReleaseSysCache(row);
+	if (HeapTupleIsValid(ctid))
+		ReleaseSysCache(ctid);
+
+	return result;
+}
+
+/* Find out what the catalogs say of how a table's values are stored. */
+static void
+describe_toast(SstToaster *toaster, Relation rel)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+
+	if (rel->rd_rel->relkind == RELKIND_TOASTVALUE)
+		return;
+
+	/* A TOAST table that is not needed any more vanishes. */
+	toaster->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) &&
+		table_relation_needs_toast_table(rel);
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+
+		if (att->attlen == -1 && !att->attisdropped &&
+			(att->attstorage == TYPSTORAGE_EXTENDED ||
+			 att->attstorage == TYPSTORAGE_MAIN) &&
+			may_be_altered(rel, att))
+		{
+			if (!toaster->any_compressible)
+				toaster->method = att->attcompression;
+			toaster->any_compressible = true;
+			toaster->compressible[i / 8] |= 1 << i % 8;
+		}
+	}
+	if (toaster->any_compressible)
+		toaster->compression.try = sst_try_compression;
+}
+
 /*
  * Set up for a target that is open.  An index of an access method that needs the
  * size of the table takes a lock on that for the time of this call.
@@ -75,6 +198,7 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 			break;
 		case SST_HASH:
 			estimate_table(rebuild, target->rel);
+			rebuild->entry_fraction = entry_fraction(target->rel);
 			sst_rebuild_hash_init(rebuild, target->rel);
 			break;
 		case SST_BRIN:
@@ -92,6 +216,7 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 			break;
 		case SST_HEAP:
 			sst_rebuild_heap_init(rebuild, target->rel);
+			describe_toast(&rebuild->u.heap.toaster, target->rel);
 			break;
 		case SST_SEQUENCE:
 			set_unpredictable(rebuild,

@@ -24,86 +24,154 @@
 #include "access/htup_details.h"
 
 #include "rebuild/dead_tids.h"
+#include "rebuild/entry_sample.h"
+#include "rebuild/points.h"
+#include "rebuild/toaster.h"
 #include "stats/counters.h"
 #include "relation/target.h"
 #include "visit/visit.h"
 
 typedef struct SstRebuild SstRebuild;
 
+/* The page of an internal level that is being filled, and those before it */
+typedef struct SstBtreeLevel
+{
+	uint64		npages;			/* that are full */
+	int			free;
+	int			nitems;
+	int			last_size;
+} SstBtreeLevel;
+
+/* As many levels as an index of BlockNumbers has that has two pivots a page */
+#define SST_BTREE_LEVELS 32
+
 /* The leaf page of a new b-tree that is being filled, and those before it */
 typedef struct SstBtreeFill
 {
+	bool		deduplicate;
+	int			target_free;	/* by the fillfactor */
+
 	uint64		npages;			/* that are full */
 	int			free;			/* bytes between line pointers and tuples */
 	int			nitems;
 	int			last_size;		/* of the last item */
 	int			last_posting;	/* of this, its posting list */
+	bool		last_repeats;	/* the key of the item before it */
+
+	/* All items: their number, the sum of their sizes, and of their squares */
+	double		added;
+	double		added_bytes;
+	double		added_squares;
+
+	/*
+	 * Pivots, the keys that pages begin with, for the level above.  They have
+	 * a TID as well if the page before has items with the same key.
+	 */
+	double		pivot_bytes;
+	double		pivot_squares;
+	double		repeating;
+	double		repeating_bytes;
+	SstBtreeLevel levels[SST_BTREE_LEVELS];
 } SstBtreeFill;
+
+/* Pieces of a run of equal keys, of which others may be on other pages */
+typedef struct SstBtreeRun
+{
+	uint32		hash;			/* of the key */
+	uint32		ntids;			/* 0 if there is no run */
+	uint16		size;			/* of a tuple without a posting list */
+	bool		began;			/* its first piece is there */
+	bool		ended;			/* its last piece is there */
+} SstBtreeRun;
+
+/* Such runs are kept in sets by the hash of their keys. */
+#define SST_BTREE_SET_RUNS 8
+#define SST_BTREE_RUNS (512 * SST_BTREE_SET_RUNS)
+
+/* All items of an index, in the order of their keys */
+typedef struct SstBtreeOrder SstBtreeOrder;
 
 typedef struct SstBtreeRebuild
 {
-	bool		deduplicate;
-	int			target_free;	/* by the fillfactor */
+	bool		truncates;		/* columns that pivots do not need */
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
 	SstBtreeFill fill;
+	SstBtreeOrder *order;		/* or NULL */
 	uint64		bytes;			/* counted so far */
+	uint64		loose_bytes;	/* of these, what ends of runs may not take */
 
-	/* What is yet to be added: TIDs of a key that may go on */
-	int			ntids;
-	int			size;			/* without a posting list */
-	uint16		flags;
-	char		tuple[BLCKSZ];	/* one with that key, between pages */
+	/* The leaf page seen last, and the key that goes on behind it, or 0 */
+	BlockNumber last_leaf;
+	uint64		last_key;
+
+	uint64		spliced_tids;	/* of runs whose last piece is yet to come */
+	SstBtreeRun runs[SST_BTREE_RUNS];
 } SstBtreeRebuild;
 
 typedef struct SstHashRebuild
 {
 	int			fill;			/* entries a bucket should have */
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
+
+	/* Entries by the last bits of their hash codes, and room for a copy */
+	uint32		nslots;
+	uint32	   *slots;			/* or NULL */
+	double		nentries;
 } SstHashRebuild;
 
 typedef struct SstBrinRebuild
 {
 	BlockNumber pages_per_range;
-} SstBrinRebuild;
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
 
-/* The new page of a table that is being filled, and what it took so far */
-typedef struct SstHeapRewrite
-{
-	int			free;			/* bytes for tuples and line pointers */
-	uint64		bytes;
-} SstHeapRewrite;
+	/* Summaries that were seen, and those of more than nulls */
+	uint64		nsummaries;
+	uint64		nnot_null;
+	double		bytes;
+	double		not_null_bytes;
+	int			smallest;
+	int			largest;
+	int			minmax_size;	/* of a tuple with two values of each column, or 0 */
+
+	/* New pages filled with them */
+	uint64		npages;			/* that are full */
+	uint64		nfilled;		/* summaries on these */
+	int			used;			/* bytes on the last one */
+} SstBrinRebuild;
 
 typedef struct SstHeapRebuild
 {
 	TupleDesc	tupdesc;
 	bool		reforms;		/* tuples lose the columns that were dropped */
 	int			reserve;		/* bytes to leave free on each page */
-	SstHeapRewrite rewrite;
+	SstHeapFill fill;			/* the new table */
+	SstToaster	toaster;
 } SstHeapRebuild;
 
-/* Tuples of a page of a new GIN entry tree, at least 16 bytes and a line pointer */
-#define SST_MAX_GIN_ENTRIES (BLCKSZ / 20)
-
-/* The last leaf page of a new GIN entry tree, and those before it */
 typedef struct SstGinRebuild
 {
-	uint64		npages;
-	uint64		bytes;			/* of tuples on these */
-	int			nitems;
-	int			used;
-	uint16		sizes[SST_MAX_GIN_ENTRIES];
-
-	/* How much memory the build will take for what it has not yet written */
-	BlockNumber nblocks;		/* of the index */
-	uint64		nseen;			/* pages of these */
-	double		memory;			/* for the items of these */
-	bool		batches;		/* it is more than there is */
+	struct SstGinModel *model;	/* see gin_model.h */
 } SstGinRebuild;
 
 typedef struct SstGistRebuild
 {
-	uint64		npoints;
-	uint64		naligned;		/* with the point before, on a grid or line */
-	bool		lines;			/* many are */
+	SstPoints	points;
+	bool		all;			/* of the index were kept */
+	double		blocks;			/* that a build from these takes */
+	double		bytes;			/* of their entries */
+	double		leaf_fill;		/* how full leaf pages are */
 } SstGistRebuild;
+
+typedef struct SstSpgistRebuild
+{
+	SstPoints	points;
+	int			fillfactor;
+	double		blocks;			/* that a build from these takes */
+	double		bytes;			/* of their entries */
+} SstSpgistRebuild;
 
 /*
  * Add what a page's contents would take.  The page is sound by the rules of the
@@ -133,6 +201,20 @@ typedef double (*SstRebuildBlocks) (const SstRebuild *rebuild,
 typedef void (*SstRebuildScale) (const SstRebuild *rebuild, double *counts,
 								 double fraction);
 
+/*
+ * The scan is over, and was complete: what has to be known of all pages together
+ * before blocks() is asked.  "all" if these were all pages of the relation.
+ */
+typedef void (*SstRebuildFinish) (SstRebuild *rebuild, bool all);
+
+/* The fewest and the most blocks that these counts can mean */
+typedef void (*SstRebuildEnds) (const SstRebuild *rebuild,
+								const double *counts, const SstMeta *meta,
+								double *low, double *high);
+
+/* Free the memory that the model has, also after a scan that was not complete. */
+typedef void (*SstRebuildFree) (SstRebuild *rebuild);
+
 struct SstRebuild
 {
 	SstTargetKind kind;
@@ -147,6 +229,11 @@ struct SstRebuild
 	SstRebuildPage page;
 	SstRebuildBlocks blocks;
 
+	/* NULL for a kind that does not need it */
+	SstRebuildFinish finish;
+	SstRebuildEnds ends;
+	SstRebuildFree free;
+
 	/* NULL where the new size is proportional to the number of entries */
 	SstRebuildScale scale_entries;
 
@@ -159,9 +246,13 @@ struct SstRebuild
 	/* Entries of an index that its build would leave out; or NULL */
 	const SstDeadTids *dead_tids;
 
+	/* Takes some entries of each page, to look them up afterwards; or NULL */
+	SstEntrySample *entries;
+
 	/* Of a hash or BRIN index's table, as the server estimates it */
 	BlockNumber table_blocks;
 	double		table_tuples;
+	double		entry_fraction; /* of these, have an entry; or NaN */
 	int			fillfactor;
 
 	union
@@ -172,6 +263,7 @@ struct SstRebuild
 		SstHeapRebuild heap;
 		SstGinRebuild gin;
 		SstGistRebuild gist;
+		SstSpgistRebuild spgist;
 	}			u;
 };
 
@@ -192,10 +284,29 @@ sst_round_up(double nblocks, bool whole)
 	return whole ? ceil(nblocks) : nblocks;
 }
 
+/* Between the last page and the first blocks() */
+static inline void
+sst_rebuild_finish(SstRebuild *rebuild, bool all)
+{
+	if (rebuild->finish != NULL)
+		rebuild->finish(rebuild, all);
+}
+
+static inline void
+sst_rebuild_free(SstRebuild *rebuild)
+{
+	if (rebuild->free != NULL)
+		rebuild->free(rebuild);
+}
+
 extern void sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target);
+
+extern double sst_try_compression(const char *data, int32 nbytes, char method);
 
 extern void sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel);
+extern double sst_hash_blocks_if_analyzed(const SstRebuild *rebuild,
+										  const double *counts);
 extern void sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_heap_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_gin_init(SstRebuild *rebuild, Relation rel);

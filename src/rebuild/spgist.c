@@ -3,16 +3,18 @@
  * spgist.c
  *	  What the tuples of an SP-GiST index take in a new one
  *
- * A build inserts the rows one by one in the order of the table.  What of a page
- * has been moved elsewhere leaves holes, and a page for tuples that have nothing
- * to do with each other is taken up to the fillfactor only (SpGistGetBuffer() in
- * access/spgist/spgutils.c).  So how full pages get depends on how the operator
- * class parts the keys.  For a quadtree of points it does not matter much what the
- * keys are and in which order they come.  For others it does, and nothing is
- * predicted: leaf pages of a k-d tree of points were found half full where the rows
- * came in order and two thirds full where they did not, those of ranges from 57 to
- * 79 percent, of boxes from 71 to 87, of network addresses from 65 to 86; those
- * of text from 75 to 90, a wave that goes up and down with the number of keys.
+ * A build inserts the rows one by one in the order of the table.  How full pages get
+ * depends on how the operator class parts the keys.  For a quadtree of points, the
+ * points are kept, and quadtree_build.c builds an index from them.  If all pages
+ * were read, it has as many pages as the server's.  A sample's pages are pieces of the
+ * plane with all points in them, and the index has its share of pages, unless the
+ * points are regular: that gets lost between the pieces.
+ *
+ * For other operator classes, whose code is not run, nothing is predicted: leaf
+ * pages of a k-d tree of points were found half full where the rows came in order
+ * and two thirds full where they did not, those of ranges from 57 to 79 percent, of
+ * boxes from 71 to 87, of network addresses from 65 to 86; those of text from 75 to
+ * 90, a wave that goes up and down with the number of keys.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -27,74 +29,192 @@
 
 #include "access/spgist_private.h"
 
+#include "rebuild/point_shape.h"
+#include "rebuild/quadtree_build.h"
 #include "rebuild/rebuild.h"
-
-/* A page has this many bytes for line pointers and tuples. */
-#define PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData - \
-				   (int) MAXALIGN(sizeof(SpGistPageOpaqueData)))
 
 #define QUAD_POINT_FAM_OID 4015 /* quad_point_ops in pg_opfamily.dat */
 
-/*
- * How full the leaf pages are in a build with the default fillfactor: the middle
- * of what was found by experiments with 200,000 to 600,000 points, in random
- * order and sorted, evenly spread, clustered and on a grid: 0.75 to 0.83
- */
-#define LEAF_FILL	0.79
-#define UNCERTAINTY 0.07
+/* Where some rows have a place by chance, and where none do */
+#define RANDOM_UNCERTAINTY 0.05
+#define UNCERTAINTY 0.005
 
-/* Inner pages are few. */
-#define INNER_FILL 0.65
+/*
+ * Of a sample, found by experiments with points of 40 kinds; the second one falls
+ * with the square root of its pages.  These leave so many pages less full than a
+ * whole index does.
+ */
+#define MODEL_UNCERTAINTY 0.05
+#define PAGE_UNCERTAINTY 0.3
+#define BORDER_BLOCKS 1.5
+
+/* That many copies of a point are in other places is not to be seen in a sample. */
+#define SAMPLE_RANDOM_UNCERTAINTY 0.08
+
+/* Pages that are less full are so because of few points, which a sample may lack. */
+#define LOW_FILL	0.5
+
+/* Points are regular where more of them are so: see SstPointShape */
+#define REGULAR		0.5
+#define REGULAR_UNCERTAINTY 0.3
+
+/* Rows that go along a line in one direction */
+#define RISING		0.95
 
 /* The metapage and two roots */
-#define FIXED_BLOCKS 3
+#define FIXED_BLOCKS (SPGIST_LAST_FIXED_BLKNO + 1)
+
+/* A quarter of the points makes a tree of the same shape, with a level less. */
+#define THIN_FACTOR 4
+
+/* Get the point of a leaf tuple.  False if it is too short for that. */
+static bool
+get_point(const PageData *page, const ItemIdData *item, bool isnull,
+		  SstPoint *point)
+{
+	SpGistLeafTupleData header;
+	int			length = ItemIdGetLength(item);
+	const char *tuple = page + ItemIdGetOffset(item);
+	int			offset;
+
+	memset(point, 0, sizeof(SstPoint));
+	memcpy(&header, tuple, sizeof(header));
+	point->tid = header.heapPtr;
+	point->size = Min(MAXALIGN(length),
+					  SPGIST_PAGE_CAPACITY - sizeof(ItemIdData));
+	point->isnull = isnull;
+	if (isnull)
+		return true;
+
+	offset = SGLTHDRSZ(SGLT_GET_HASNULLMASK(&header));
+	if (length < offset + sizeof(point->xy))
+		return false;
+	memcpy(point->xy, tuple + offset, sizeof(point->xy));
+	return true;
+}
 
 static void
 spgist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 			const SstKeptItems *kept, SstCounters *counters)
 {
 	const SpGistPageOpaqueData *opaque;
+	SstPoints  *points = &rebuild->u.spgist.points;
 	int			nitems = sst_page_items(page);
-	uint64		live_bytes = 0;
-	int			nlive = 0;
+	bool		first = true;
 
 	if (PageIsNew((Page) page) || blkno == SPGIST_METAPAGE_BLKNO)
 		return;
 	opaque = SpGistPageGetOpaque((Page) page);
-	if (opaque->flags & (SPGIST_META | SPGIST_DELETED))
+	if ((opaque->flags & (SPGIST_META | SPGIST_DELETED | SPGIST_LEAF)) !=
+		SPGIST_LEAF)
 		return;
+
+	if (sst_points_full(points))
+		sst_points_thin_rows(points, THIN_FACTOR);
 
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
 		const ItemIdData *item = PageGetItemId((Page) page, offnum);
 		SpGistDeadTupleData tuple;
+		SstPoint	point;
 
 		if (ItemIdGetLength(item) < SGDTSIZE)
 			continue;
 		memcpy(&tuple, page + ItemIdGetOffset(item), sizeof(tuple));
-		if (tuple.tupstate != SPGIST_LIVE)
+		if (tuple.tupstate != SPGIST_LIVE ||
+			!get_point(page, item, (opaque->flags & SPGIST_NULLS) != 0, &point))
 			continue;
-		nlive++;
-		live_bytes += MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData);
+		if (sst_rebuild_leaves_out(rebuild, &point.tid))
+		{
+			counters->n[SST_REBUILT_DEAD_ENTRIES]++;
+			continue;
+		}
+		counters->n[SST_REBUILT_ENTRIES]++;
+		counters->n[SST_REBUILT_BYTES] += point.size + sizeof(ItemIdData);
+		point.first = first;
+		sst_points_add(points, &point);
+		first = false;
 	}
+}
 
-	if (opaque->flags & SPGIST_LEAF)
+static void
+set_regular(SstRebuild *rebuild)
+{
+	rebuild->uncertainty = REGULAR_UNCERTAINTY;
+	rebuild->note = gettext_noop("a sample of points in order or on a grid says little about the size after a rebuild");
+}
+
+/* What a sample says depends on how regular the points are. */
+static void
+judge_sample(SstRebuild *rebuild)
+{
+	SstPoints  *points = &rebuild->u.spgist.points;
+	SstPointShape shape;
+
+	sst_point_shape(points, &shape);
+	rebuild->uncertainty = MODEL_UNCERTAINTY +
+		PAGE_UNCERTAINTY / sqrt(Max(shape.npages, 1));
+	if (shape.together > REGULAR || shape.equal_gaps > REGULAR || shape.line)
 	{
-		counters->n[SST_REBUILT_ENTRIES] += nlive;
-		counters->n[SST_REBUILT_BYTES] += live_bytes;
+		set_regular(rebuild);
+		if (shape.rising > RISING)
+			sst_points_rank(points);
 	}
+}
+
+static void
+spgist_finish(SstRebuild *rebuild, bool all)
+{
+	SstSpgistRebuild *spgist = &rebuild->u.spgist;
+	SstPoints  *points = &spgist->points;
+	bool		at_random;
+
+	all = all && sst_points_complete(points);
+	if (!all)
+		judge_sample(rebuild);
+
+	for (uint32 i = 0; i < points->npoints; i++)
+		spgist->bytes += points->all[i].size + sizeof(ItemIdData);
+	spgist->blocks = sst_quadtree_build(points->all, points->npoints,
+										spgist->fillfactor, &at_random);
+	sst_points_free(points);
+
+	if (spgist->blocks == 0)
+	{
+		rebuild->unpredictable = true;
+		rebuild->note = gettext_noop("size after a rebuild depends on the data and their order");
+	}
+	else if (all)
+		rebuild->uncertainty = at_random ? RANDOM_UNCERTAINTY : UNCERTAINTY;
 	else
-		counters->n[SST_REBUILT_INNER_BYTES] += live_bytes;
+	{
+		if (at_random)
+			rebuild->uncertainty += SAMPLE_RANDOM_UNCERTAINTY;
+		if (spgist->blocks > FIXED_BLOCKS + 10 * BORDER_BLOCKS)
+		{
+			spgist->blocks -= BORDER_BLOCKS;
+			if (spgist->bytes < LOW_FILL * spgist->blocks * SPGIST_PAGE_CAPACITY)
+				set_regular(rebuild);
+		}
+	}
 }
 
 static double
 spgist_blocks(const SstRebuild *rebuild, const double *counts,
 			  const SstMeta *meta, bool whole)
 {
-	return FIXED_BLOCKS +
-		sst_round_up(counts[SST_REBUILT_BYTES] / (LEAF_FILL * PAGE_ROOM), whole) +
-		sst_round_up(counts[SST_REBUILT_INNER_BYTES] / (INNER_FILL * PAGE_ROOM),
-					 whole);
+	const SstSpgistRebuild *spgist = &rebuild->u.spgist;
+	double		blocks = Max(spgist->blocks - FIXED_BLOCKS, 0);
+
+	if (spgist->bytes > 0)
+		blocks *= counts[SST_REBUILT_BYTES] / spgist->bytes;
+	return FIXED_BLOCKS + sst_round_up(blocks, whole);
+}
+
+static void
+spgist_free(SstRebuild *rebuild)
+{
+	sst_points_free(&rebuild->u.spgist.points);
 }
 
 void
@@ -103,10 +223,14 @@ sst_rebuild_spgist_init(SstRebuild *rebuild, Relation rel)
 	sst_rebuild_set_model(rebuild, spgist_page, spgist_blocks, NULL,
 						  UNCERTAINTY);
 
-	if (RelationGetNumberOfAttributes(rel) > 1 ||
-		rel->rd_opfamily[0] != QUAD_POINT_FAM_OID)
+	if (rel->rd_opfamily[0] != QUAD_POINT_FAM_OID)
+	{
+		rebuild->unpredictable = true;
 		rebuild->note = gettext_noop("size after a rebuild depends on the data and their order");
-	else if (SpGistGetFillFactor(rel) != SPGIST_DEFAULT_FILLFACTOR)
-		rebuild->note = gettext_noop("size after a rebuild is known for the default fillfactor only");
-	rebuild->unpredictable = rebuild->note != NULL;
+		return;
+	}
+	rebuild->finish = spgist_finish;
+	rebuild->free = spgist_free;
+	sst_points_init(&rebuild->u.spgist.points);
+	rebuild->u.spgist.fillfactor = SpGistGetFillFactor(rel);
 }

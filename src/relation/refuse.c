@@ -21,6 +21,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "commands/defrem.h"
+#include "foreign/foreign.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 
@@ -99,15 +100,33 @@ sst_partitioned_note(const char *function)
 	return psprintf(_("partitioned: %s reads its partitions"), function);
 }
 
-static const char *
-no_storage_note(char relkind)
+/* The note on a table of an access method that is not heap */
+char *
+sst_table_am_note(Oid amoid)
 {
-	switch (relkind)
+	return psprintf(_("table access method \"%s\" is not supported"),
+					get_am_name(amoid));
+}
+
+/* The data of a foreign table is wherever its server is. */
+static const char *
+foreign_table_note(Relation rel)
+{
+	ForeignTable *table = GetForeignTable(RelationGetRelid(rel));
+
+	return psprintf(_("a foreign table has no pages: its data is on server \"%s\""),
+					GetForeignServer(table->serverid)->servername);
+}
+
+static const char *
+no_storage_note(Relation rel)
+{
+	switch (rel->rd_rel->relkind)
 	{
 		case RELKIND_VIEW:
 			return _("a view has no pages");
 		case RELKIND_FOREIGN_TABLE:
-			return _("a foreign table has no pages");
+			return foreign_table_note(rel);
 		case RELKIND_COMPOSITE_TYPE:
 			return _("a composite type has no pages");
 		default:
@@ -125,12 +144,11 @@ sst_relation_note(Relation rel, SstTargetState state)
 	switch (state)
 	{
 		case SST_TARGET_NO_STORAGE:
-			return no_storage_note(rel->rd_rel->relkind);
+			return no_storage_note(rel);
 		case SST_TARGET_PARTITIONED:
 			return sst_partitioned_note(tree_function(rel));
 		case SST_TARGET_OTHER_TABLE_AM:
-			return psprintf(_("table access method \"%s\" is not supported"),
-							get_am_name(rel->rd_rel->relam));
+			return sst_table_am_note(rel->rd_rel->relam);
 		case SST_TARGET_WRONG_KIND:
 			return is_index(rel) ? _("an index: index_stats reads it") :
 				_("not an index: table_stats reads it");

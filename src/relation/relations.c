@@ -215,6 +215,7 @@ add_pg_index_row(void *list, const void *row)
 		index->valid = form->indisvalid;
 		index->ready = form->indisready;
 		index->exclusion = form->indisexclusion;
+		index->unique = form->indisunique;
 	}
 	if (owner != NULL && form->indisvalid && form->indimmediate &&
 		(owner->replident == REPLICA_IDENTITY_INDEX ? form->indisreplident :
@@ -248,11 +249,12 @@ call_for_time(PGFunction function, Oid relid)
 	return fcinfo->isnull ? 0 : DatumGetTimestampTz(result);
 }
 
-static TimestampTz
-last_vacuum(Oid relid)
+/* When a table was last vacuumed, as the statistics know now; 0 if not known */
+TimestampTz
+sst_last_vacuum(Oid tableoid)
 {
-	return Max(call_for_time(pg_stat_get_last_vacuum_time, relid),
-			   call_for_time(pg_stat_get_last_autovacuum_time, relid));
+	return Max(call_for_time(pg_stat_get_last_vacuum_time, tableoid),
+			   call_for_time(pg_stat_get_last_autovacuum_time, tableoid));
 }
 
 /* Set the name of the parent: from the list, or from the catalog cache. */
@@ -318,7 +320,8 @@ sst_list_relations(SstRelations *list)
 		if (toast != NULL)
 			toast->parent = list->relation[i].relid;
 		if (list->relation[i].relkind != RELKIND_INDEX)
-			list->relation[i].last_vacuum = last_vacuum(list->relation[i].relid);
+			list->relation[i].last_vacuum =
+				sst_last_vacuum(list->relation[i].relid);
 	}
 	for (int i = 0; i < list->n; i++)
 	{

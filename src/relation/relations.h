@@ -41,6 +41,7 @@ typedef struct SstRelation
 	bool		ready;			/* its build has ended */
 	bool		building;		/* not valid: others may be building it */
 	bool		exclusion;		/* of a constraint that is no plain unique one */
+	bool		unique;
 
 	/*
 	 * The table of an index or a TOAST table, or the partitioned table of a
@@ -64,6 +65,7 @@ typedef struct SstRelations
 
 extern int64 sst_fork_bytes(const SstFiles *files, ForkNumber forknum);
 extern void sst_list_relations(SstRelations *list);
+extern TimestampTz sst_last_vacuum(Oid tableoid);
 extern SstTargetState sst_listed_state(const SstRelation *relation);
 extern SstRelation *sst_find_relation(const SstRelations *list, Oid relid);
 

@@ -25,6 +25,7 @@
 #include "utils/varlena.h"
 
 #include "relation/refuse.h"
+#include "relation/shards.h"
 #include "relation/target.h"
 
 /* Does the relation have a table access method, and a file? */
@@ -119,6 +120,11 @@ sst_target_examine(SstTarget *target, Relation rel)
 	target->relid = RelationGetRelid(rel);
 	target->kind = find_kind(rel);
 	set_state(target, find_state(rel));
+	target->distributed = sst_is_distributed(rel->rd_index != NULL ?
+											 rel->rd_index->indrelid :
+											 RelationGetRelid(rel));
+	if (target->distributed && target->note == NULL)
+		target->note = sst_shards_note(rel);
 	target->nblocks = sst_target_is_readable(target) ?
 		RelationGetNumberOfBlocks(rel) : 0;
 }

@@ -25,6 +25,7 @@ typedef struct SstTarget
 	SstTargetKind kind;			/* 0 if it is none of them */
 	SstTargetState state;
 	const char *note;			/* on that state, translated, or NULL */
+	bool		distributed;	/* a shell: Citus has its data in shards */
 	BlockNumber nblocks;		/* of the main fork, if it can be read */
 } SstTarget;
 

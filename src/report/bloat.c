@@ -8,8 +8,10 @@
  * relation, and of an index's table.
  *
  * All blocks or a sample of them are read, and shown to the model of a rebuild.
- * Its counts give the size after a rebuild, with the ends of its interval.  Then
- * the entries of dead rows, which an index build leaves out, are subtracted.
+ * Its counts give the size after a rebuild, with the ends of its interval.  The
+ * entries of dead rows, which an index build leaves out, are not in it:
+ * dead_entries.c.  How large a TOAST table becomes, its table tells
+ * (toast_estimate.c).
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -23,9 +25,13 @@
 #include <math.h>
 
 #include "access/itup.h"
+#include "catalog/pg_class.h"
 
+#include "relation/shards.h"
 #include "report/bloat.h"
 #include "report/dead_entries.h"
+#include "report/table_rows.h"
+#include "report/toast_estimate.h"
 #include "run/sampling.h"
 
 /* Free space in pages that are in use, and all of those that are not */
@@ -67,7 +73,7 @@ widen_by_steps(const RebuiltSize *size, const SstPageSample *sample,
 			   SstEstimate *estimate)
 {
 	static const SstStatistic entries =
-	{"entries", SST_TOTAL, SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage};
+	{"entries", SST_TOTAL, SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage, SST_LEAF_ITEMS};
 	SstEstimate found = sst_estimate(&entries, sample);
 	double		factors[2];
 
@@ -96,7 +102,8 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 	SstEstimate result = sst_estimate_function(rebuilt_blocks, &size, 1,
 											   sample);
 	double		sums[SST_NCOUNTS];
-	double		model;
+	double		below;
+	double		above;
 
 	if (rebuild->kind == SST_HASH && !isnan(result.low))
 		widen_by_steps(&size, sample, &result);
@@ -112,20 +119,54 @@ estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
 		result.value = whole;
 	}
 
-	model = rebuild->uncertainty * result.value;
-	result.low = Max(result.value - hypot(result.value - result.low, model), 0);
-	result.high = result.value + hypot(result.high - result.value, model);
+	below = above = rebuild->uncertainty * result.value;
+	if (rebuild->ends != NULL && !isnan(result.value))
+	{
+		double		least;
+		double		most;
+
+		rebuild->ends(rebuild, sums, meta, &least, &most);
+		below = hypot(below, Max(result.value - least, 0));
+		above = hypot(above, Max(most - result.value, 0));
+	}
+	result.low = Max(result.value - hypot(result.value - result.low, below), 0);
+	result.high = result.value + hypot(result.high - result.value, above);
 	return result;
 }
 
-/* Predict the size after a rebuild, by the sample and, of an index, its table. */
+/* Would ANALYZE make a hash index smaller that is rebuilt after it? */
+static void
+set_analyze_first(const SstRebuild *rebuild, const SstPageSample *sample,
+				  SstBloatEstimate *estimate)
+{
+	double		counts[SST_NCOUNTS];
+
+	if (rebuild->kind != SST_HASH)
+		return;
+
+	sst_sample_sums(sample, 1, counts);
+	if (!isnan(estimate->kept_percent.value))
+		rebuild->scale_entries(rebuild, counts,
+							   estimate->kept_percent.value / 100);
+	estimate->analyzed_blocks = sst_hash_blocks_if_analyzed(rebuild, counts);
+	estimate->analyze_first = !isnan(estimate->analyzed_blocks);
+	if (estimate->analyze_first && estimate->note == NULL)
+		estimate->note = gettext_noop("the table's row count is overestimated: run ANALYZE before the rebuild, or the index gets more buckets than it needs");
+}
+
+/*
+ * Predict the size after a rebuild, by the sample and, of an index or a TOAST table,
+ * its table.
+ */
 static void
 predict(const SstTarget *target, const SstRebuild *rebuild,
 		const SstMeta *meta, const SstPageSample *sample,
-		const SstIndexTable *table, SstSampling *sampling,
-		SstBloatEstimate *estimate)
+		const SstIndexTable *table, SstDeadEntries *dead,
+		SstSampling *sampling, SstBloatEstimate *estimate)
 {
 	SstEstimate *rebuilt = &estimate->rebuilt_blocks;
+	double		counts[SST_NCOUNTS];
+	SstIndexModel model = {target, rebuild, meta, counts};
 
 	estimate->note = rebuild->note;
 	if (rebuild->unpredictable)
@@ -144,24 +185,23 @@ predict(const SstTarget *target, const SstRebuild *rebuild,
 	if (isnan(rebuilt->high))
 		rebuilt->high = INFINITY;
 
-	if (table != NULL)
+	if (target->kind == SST_HEAP)
+		sst_estimate_toast(target, sample, estimate);
+	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
+		sst_predict_toast(target, table, sampling, estimate);
+	else
 	{
-		double		counts[SST_NCOUNTS];
-		SstIndexModel model = {target, rebuild, meta, counts};
-
 		sst_sample_sums(sample, 1, counts);
-		sst_leave_out_dead_entries(&model, table, sampling, estimate);
+		sst_dead_entries_leave_out(dead, &model, sampling, estimate);
 	}
 
-	/* The last page of a level or two may be there or not. */
-	rebuilt->value = rint(rebuilt->value);
-	rebuilt->low = Max(Min(rint(rebuilt->low), rebuilt->value - 1), 0);
-	rebuilt->high = Max(rint(rebuilt->high), rebuilt->value + 1);
+	set_analyze_first(rebuild, sample, estimate);
+	sst_round_blocks(rebuilt);
 }
 
 /*
  * Estimate the bloat of a target, from all of its blocks or a sample.  table is
- * that of an index, else NULL.
+ * that of an index or a TOAST table, else NULL.
  *
  * Returns false if a limit ended the scan: then only nblocks and nread are set.
  */
@@ -172,10 +212,13 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 	SstPageSample sample;
 	SstScanResult result;
 	SstRebuild	rebuild;
+	SstDeadEntries dead;
 	bool		complete;
 
 	sst_bloat_estimate_init(estimate, target->nblocks);
 	sst_rebuild_init(&rebuild, target);
+	sst_try_toast_compression(target, sampling, &rebuild);
+	sst_dead_entries_begin(&dead, target, table, sampling, &rebuild);
 	complete = sst_sample_scan(target, sampling->nblocks, sampling->seed,
 							   rebuild.unpredictable ? NULL : &rebuild,
 							   sampling->limits, &sample, &result);
@@ -192,12 +235,20 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 		estimate->dead_percent = sst_estimate((target->kind & SST_TABLE) != 0 ?
 											  &dead_tuple_percent :
 											  &dead_item_percent, &sample);
+		if ((target->kind & SST_TABLE) != 0)
+			sst_estimate_table_rows(&sample, estimate);
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);
-		predict(target, &rebuild, &result.meta, &sample, table, sampling,
-				estimate);
+		sst_rebuild_finish(&rebuild, estimate->exact);
+		predict(target, &rebuild, &result.meta, &sample, table, &dead,
+				sampling, estimate);
 	}
+	sst_rebuild_free(&rebuild);
 	sst_page_sample_free(&sample);
+	sst_dead_entries_end(&dead);
+
+	if (target->distributed)
+		estimate->note = SST_SHARDS_REPORT_NOTE;
 
 	return complete;
 }

@@ -36,6 +36,7 @@ sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 			.free_percent = unknown,
 			.dead_percent = unknown,
 			.rebuilt_blocks = unknown,
+			.analyzed_blocks = NAN,
 			.kept_percent = unknown,
 			.indexed_items = NAN,
 			.first_corrupt = InvalidBlockNumber
@@ -50,6 +51,41 @@ sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
 	estimate->indexed_items = sst_estimate(&indexed_items, sample).value;
 }
 
+/* Round the size of a rebuilt relation, and its ends, to blocks. */
+void
+sst_round_blocks(SstEstimate *rebuilt)
+{
+	if (isnan(rebuilt->low))
+		rebuilt->low = 0;
+	if (isnan(rebuilt->high))
+		rebuilt->high = INFINITY;
+
+	/* The last page of a level or two may be there or not. */
+	rebuilt->value = rint(rebuilt->value);
+	rebuilt->low = Max(Min(rint(rebuilt->low), rebuilt->value - 1), 0);
+	rebuilt->high = Max(rint(rebuilt->high), rebuilt->value + 1);
+}
+
+/*
+ * What is to be said of corrupt pages, translated.  Those of a sample are not all
+ * that there are.
+ */
+static const char *
+corrupt_note(const SstBloatEstimate *estimate)
+{
+	if (estimate->exact)
+		return psprintf(ngettext("%u corrupt page, block %u: see corrupt_blocks()",
+								 "%u corrupt pages, the first is block %u: see corrupt_blocks()",
+								 estimate->ncorrupt),
+						estimate->ncorrupt, estimate->first_corrupt);
+
+	return psprintf(ngettext("%u corrupt page, block %u, among the %llu blocks read; the rest was not read: see corrupt_blocks()",
+							 "%u corrupt pages, the first is block %u, among the %llu blocks read; the rest was not read: see corrupt_blocks()",
+							 estimate->ncorrupt),
+					estimate->ncorrupt, estimate->first_corrupt,
+					(unsigned long long) estimate->nread);
+}
+
 /*
  * All that is to be said of an estimate in words, translated, in the current
  * memory context; or NULL
@@ -58,17 +94,14 @@ const char *
 sst_bloat_note(const SstBloatEstimate *estimate)
 {
 	if (estimate->ncorrupt > 0)
-		return psprintf(ngettext("%u corrupt page among those read, the first is block %u",
-								 "%u corrupt pages among those read, the first is block %u",
-								 estimate->ncorrupt),
-						estimate->ncorrupt, estimate->first_corrupt);
+		return corrupt_note(estimate);
 
 	return estimate->note != NULL ? _(estimate->note) : NULL;
 }
 
 /*
- * Bytes that a rebuild gives back.  The value is 0 where the present size is
- * within the ends of the predicted one, or below.
+ * Bytes that a rebuild gives back.  The value is told even if the present size is
+ * within the ends of the predicted one; then the lower end is 0.
  */
 SstEstimate
 sst_reclaimable_bytes(const SstBloatEstimate *estimate)
@@ -80,10 +113,9 @@ sst_reclaimable_bytes(const SstBloatEstimate *estimate)
 	if (isnan(rebuilt->value))
 		return result;
 
+	result.value = Max(nblocks - rebuilt->value, 0) * BLCKSZ;
 	result.low = Max(nblocks - rebuilt->high, 0) * BLCKSZ;
 	result.high = Max(nblocks - rebuilt->low, 0) * BLCKSZ;
-	result.value = nblocks <= rebuilt->high ? 0 :
-		(nblocks - rebuilt->value) * BLCKSZ;
 
 	return result;
 }

@@ -25,6 +25,34 @@ typedef struct SstSampling
 	SstIoStats *io_stats;		/* added to */
 } SstSampling;
 
+/*
+ * What a table's rows need of its TOAST table.  Chunks are in units of
+ * SST_TOAST_UNIT bytes.
+ */
+typedef struct SstToastNeeds
+{
+	SstEstimate blocks;			/* of the rebuilt TOAST table */
+	SstEstimate blocks_per_chunk;	/* that the rows have now; NaN if none */
+	double		chunks;
+	double		nseen;			/* chunks of the rows that were read, about */
+	bool		exact;			/* all rows were read */
+	double		unseen_part;	/* of the pages, of a kind that was not read */
+} SstToastNeeds;
+
+/* What the chunks of a TOAST table say */
+typedef struct SstToastChunks
+{
+	SstEstimate kept;			/* in the same units */
+	SstEstimate blocks;			/* after a rebuild, if all of these are needed */
+} SstToastChunks;
+
+/* Of a table that has a TOAST table the one, of a TOAST table the other */
+typedef union SstToastPart
+{
+	SstToastNeeds needs;
+	SstToastChunks chunks;
+} SstToastPart;
+
 /* NaN stands for what is not known. */
 typedef struct SstBloatEstimate
 {
@@ -43,12 +71,23 @@ typedef struct SstBloatEstimate
 	SstEstimate rebuilt_blocks;
 
 	/*
+	 * Of a hash index: after ANALYZE, a rebuild would give as many blocks as
+	 * that, because the server now believes the table to have more rows; else
+	 * NaN.
+	 */
+	bool		analyze_first;
+	double		analyzed_blocks;
+
+	/*
 	 * Of a table: line pointers that indexes can point to, and the percentage
 	 * of these that an index build finds a row behind.  Of an index: the
 	 * percentage of its entries that a build makes, by what its table keeps.
 	 */
 	double		indexed_items;
 	SstEstimate kept_percent;
+
+	/* Of a table with a TOAST table and of that, if it was read; else NULL */
+	SstToastPart *toast;
 
 	/* Corrupt pages among those read, and the first of them */
 	BlockNumber ncorrupt;
@@ -59,12 +98,22 @@ typedef struct SstBloatEstimate
 	 * there is none; or NULL.  sst_bloat_note() has all that is to be said.
 	 */
 	const char *note;
+
+	/*
+	 * Of a table: dead rows that VACUUM must keep for other transactions, in
+	 * percent of the table's bytes, and the mean length of a row, 0 if there
+	 * are none
+	 */
+	float		recently_dead_percent;
+	float		row_bytes;
 } SstBloatEstimate;
 
-/* An index's table, which tells how many of the index's entries are needed */
+/*
+ * The table of an index or a TOAST table, which tells how much of that is needed
+ */
 typedef struct SstIndexTable
 {
-	Oid			relid;			/* locked by the caller */
+	Oid			relid;			/* locked by the caller, or InvalidOid */
 	const SstBloatEstimate *estimate;	/* or NULL: read a sample of it */
 } SstIndexTable;
 
@@ -72,6 +121,7 @@ extern void sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks);
 extern void sst_estimate_kept_items(const SstPageSample *sample,
 									SstBloatEstimate *estimate);
 
+extern void sst_round_blocks(SstEstimate *rebuilt);
 extern const char *sst_bloat_note(const SstBloatEstimate *estimate);
 extern SstEstimate sst_reclaimable_bytes(const SstBloatEstimate *estimate);
 

@@ -13,7 +13,7 @@
 #ifndef SST_DEAD_ENTRIES_H
 #define SST_DEAD_ENTRIES_H
 
-#include "report/bloat_estimate.h"
+#include "report/dead_rows.h"
 
 /* The model of an index's rebuild, and what it says of the entries there are */
 typedef struct SstIndexModel
@@ -24,9 +24,35 @@ typedef struct SstIndexModel
 	const double *counts;		/* of all pages */
 } SstIndexModel;
 
-extern void sst_leave_out_dead_entries(const SstIndexModel *model,
-									   const SstIndexTable *table,
+/* How the entries of dead rows are told from the others */
+typedef enum SstDeadEntriesWay
+{
+	SST_NO_DEAD_ENTRIES,		/* there are none, or they do not matter */
+	SST_DEAD_BY_TID,			/* all are known: the model leaves them out */
+	SST_DEAD_BY_LOOKUP,			/* some entries are looked up afterwards */
+	SST_DEAD_BY_TABLE,			/* as many as the table has dead rows */
+	SST_DEAD_UNKNOWN
+} SstDeadEntriesWay;
+
+/* What an estimate has to know of its index's table; all zero for a table */
+typedef struct SstDeadEntries
+{
+	SstDeadEntriesWay way;
+	const SstIndexTable *table;
+	bool		has_rows;
+	SstTableRows rows;			/* if so */
+	SstDeadTids *tids;			/* or NULL */
+	SstEntrySample *entries;	/* or NULL */
+} SstDeadEntries;
+
+extern void sst_dead_entries_begin(SstDeadEntries *dead,
+								   const SstTarget *index,
+								   const SstIndexTable *table,
+								   SstSampling *sampling, SstRebuild *rebuild);
+extern void sst_dead_entries_leave_out(SstDeadEntries *dead,
+									   const SstIndexModel *model,
 									   SstSampling *sampling,
 									   SstBloatEstimate *estimate);
+extern void sst_dead_entries_end(SstDeadEntries *dead);
 
 #endif							/* SST_DEAD_ENTRIES_H */

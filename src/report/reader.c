@@ -15,10 +15,12 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
 #include "utils/memutils.h"
 
 #include "compat/compat.h"
 #include "report/reader.h"
+#include "report/toast_estimate.h"
 #include "report/try_estimate.h"
 
 /* Seconds that a relation and a block are expected to take before any was read */
@@ -73,6 +75,34 @@ sst_reader_skip(SstReportReader *reader, SstReportEntry *entry)
 		SST_SKIP_TIME;
 }
 
+/* Keep an estimate, with what it points to in the report's context. */
+static void
+store_estimate(const SstReport *report, SstReportEntry *entry,
+			   const SstBloatEstimate *estimate)
+{
+	SstToastPart *toast = entry->estimate.toast;
+
+	entry->estimate = *estimate;
+	if (estimate->toast == NULL)
+		return;
+	if (toast == NULL)
+		toast = MemoryContextAlloc(report->context, sizeof(SstToastPart));
+	*toast = *estimate->toast;
+	entry->estimate.toast = toast;
+}
+
+/* What was read of a table tells how much of its TOAST table is needed. */
+static void
+predict_toast_again(const SstReport *report, const SstReportEntry *table)
+{
+	const SstRelation *relation = sst_reported_relation(report, table);
+	SstReportEntry *toast = sst_report_entry(report, relation->toastrelid);
+
+	if (toast != NULL && toast->measured != SST_SKIPPED &&
+		sst_apply_toast_needs(&table->estimate, &toast->estimate))
+		toast->estimate.note = NULL;
+}
+
 /* Keep what an attempt found.  What is known from an older sample stays. */
 static void
 store_result(SstReportReader *reader, SstReportEntry *entry,
@@ -84,12 +114,13 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 	switch (attempt->outcome)
 	{
 		case SST_TRY_ESTIMATED:
-			entry->estimate = attempt->estimate;
+			store_estimate(report, entry, &attempt->estimate);
 			entry->measured = entry->estimate.exact ? SST_EXACT : SST_SAMPLED;
 			entry->skipped = SST_SKIP_NONE;
 			entry->settled = entry->estimate.exact;
 			if (entry->table != NULL)
 				entry->table_nread = entry->table->estimate.nread;
+			predict_toast_again(report, entry);
 			break;
 		case SST_TRY_LOCKED:
 			entry->skipped = SST_SKIP_LOCKED;
@@ -123,8 +154,14 @@ sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblo
 	instr_time	start;
 
 	attempt->relid = entry->relid;
-	attempt->table.relid = entry->tableoid;
 	attempt->table.estimate = entry->table ? &entry->table->estimate : NULL;
+	attempt->is_toast =
+		sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE;
+
+	/* What a table needs of its TOAST table may be known without reading it. */
+	if (!attempt->is_toast || entry->table == NULL ||
+		!sst_knows_toast_needs(&entry->table->estimate))
+		attempt->table.relid = entry->tableoid;
 	attempt->sampling.nblocks = nblocks;
 	attempt->sampling.seed = report->limits.seed + entry->relid;
 	attempt->sampling.io_stats = &report->io_stats;

@@ -15,11 +15,14 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "relation/refuse.h"
+#include "relation/shards.h"
 #include "report/report.h"
 #include "run/progress.h"
 
@@ -29,6 +32,16 @@
  */
 static SstReport *last_report;
 
+/* Find the entry of a relation, or return NULL. */
+SstReportEntry *
+sst_report_entry(const SstReport *report, Oid relid)
+{
+	const SstRelation *relation = sst_find_relation(&report->relations, relid);
+
+	return relation == NULL ? NULL :
+		&report->entries[relation - report->relations.relation];
+}
+
 /* Set up the entry of the i-th relation. */
 static void
 init_entry(SstReport *report, int i)
@@ -37,19 +50,24 @@ init_entry(SstReport *report, int i)
 	SstReportEntry *entry = &report->entries[i];
 
 	entry->relid = relation->relid;
-	if (relation->relkind == RELKIND_INDEX)
+	if (relation->relkind == RELKIND_INDEX ||
+		relation->relkind == RELKIND_TOASTVALUE)
 	{
-		const SstRelation *table = sst_find_relation(&report->relations,
-													 relation->parent);
-
 		entry->tableoid = relation->parent;
-		if (table != NULL)
-			entry->table = &report->entries[table - report->relations.relation];
+		entry->table = sst_report_entry(report, relation->parent);
 	}
 	sst_bloat_estimate_init(&entry->estimate,
 							Max(relation->bytes, 0) / BLCKSZ);
+	if (sst_is_distributed(relation->relkind == RELKIND_INDEX ?
+						   relation->parent : relation->relid))
+		entry->estimate.note = SST_SHARDS_REPORT_NOTE;
 	entry->fileless = relation->bytes < 0;
 	entry->note = sst_state_note(sst_listed_state(relation));
+
+	/* Whether such a table is empty, its access method knows. */
+	if (entry->note == NULL && relation->relkind != RELKIND_INDEX &&
+		relation->amoid != HEAP_TABLE_AM_OID)
+		entry->note = sst_table_am_note(relation->amoid);
 	entry->skipped = entry->note != NULL ? SST_SKIP_REFUSED : SST_SKIP_NONE;
 }
 
@@ -74,6 +92,7 @@ sst_create_report(const SstReportLimits *limits)
 	report->context = context;
 	report->limits = *limits;
 	report->started = GetCurrentTimestamp();
+	report->next_xid = ReadNextTransactionId();
 	INSTR_TIME_SET_CURRENT(report->start);
 	sst_io_stats_init(&report->io_stats,
 					  sst_io_path == SST_IO_PATH_BUFFER ?

@@ -50,7 +50,8 @@ struct SstReportEntry
 {
 	/* Given */
 	Oid			relid;
-	Oid			tableoid;		/* of an index, to be locked before it */
+	Oid			tableoid;		/* of an index or a TOAST table, to be locked
+								 * before it */
 	const SstReportEntry *table;	/* its entry, or NULL */
 	bool		fileless;		/* there is no file: find out why */
 
@@ -89,6 +90,7 @@ typedef struct SstReport
 	MemoryContext context;		/* of all this */
 	SstReportLimits limits;
 	TimestampTz started;
+	TransactionId next_xid;		/* not given out yet when it began */
 	instr_time	start;
 
 	/* In the same order */
@@ -103,6 +105,14 @@ typedef struct SstReport
 	double		elapsed_ms;
 } SstReport;
 
+/* What the catalogs say of an entry's relation */
+static inline const SstRelation *
+sst_reported_relation(const SstReport *report, const SstReportEntry *entry)
+{
+	return &report->relations.relation[entry - report->entries];
+}
+
+extern SstReportEntry *sst_report_entry(const SstReport *report, Oid relid);
 extern SstReport *sst_create_report(const SstReportLimits *limits);
 extern const SstReport *sst_last_report(void);
 

@@ -11,7 +11,7 @@
  * is tried once more at the end.  Blocks for these are held back until then.
  *
  * A table is read before its indexes, as their estimates need what is known of its
- * dead rows.
+ * dead rows; and before its TOAST table, of which it tells what is needed.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -24,12 +24,15 @@
 
 #include <math.h>
 
+#include "catalog/pg_class.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "report/reader.h"
+#include "report/reading_order.h"
 #include "report/schedule.h"
+#include "report/toast_estimate.h"
 #include "run/progress.h"
 #include "stats/sizing.h"
 
@@ -94,7 +97,7 @@ set_first_blocks(SstSchedule *schedule, uint64 nblocks)
 }
 
 static void
-take_as_empty(SstReportEntry *entry)
+take_as_empty(const SstReport *report, SstReportEntry *entry)
 {
 	static const SstEstimate zero = {0, 0, 0};
 
@@ -102,6 +105,11 @@ take_as_empty(SstReportEntry *entry)
 	entry->estimate.exact = true;
 	entry->estimate.rebuilt_blocks = zero;
 	entry->settled = true;
+
+	/* Values of the table's rows may go to an empty TOAST table. */
+	if (sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE &&
+		entry->table != NULL)
+		(void) sst_apply_toast_needs(&entry->table->estimate, &entry->estimate);
 }
 
 /* Read the first sample of a relation, if the limits allow it. */
@@ -146,7 +154,7 @@ next_first_sample(SstSchedule *schedule)
 		if (entry->skipped == SST_SKIP_REFUSED)
 			entry->settled = true;
 		else if (entry->estimate.nblocks == 0 && !entry->fileless)
-			take_as_empty(entry);
+			take_as_empty(schedule->report, entry);
 		else
 		{
 			/* Rather a small sample of all than none of some */
@@ -195,6 +203,23 @@ gain_width(const SstReportEntry *entry)
 }
 
 /*
+ * The entry of which more is to be read, so that an entry's gain is known better.  How
+ * much of a TOAST table is needed, its table's rows may tell.
+ */
+static SstReportEntry *
+entry_to_enlarge(const SstReport *report, SstReportEntry *entry)
+{
+	SstReportEntry *table = sst_report_entry(report, entry->tableoid);
+
+	if (sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE &&
+		table != NULL && table->measured == SST_SAMPLED &&
+		sst_toast_needs_rows(&table->estimate, &entry->estimate))
+		return table;
+
+	return entry;
+}
+
+/*
  * Would more blocks of a relation tell more?  Then set by which factor its sample
  * should grow, and the priority: the variance that it takes from the sum of all
  * estimates, for each block.
@@ -206,7 +231,7 @@ is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
 	const SstBloatEstimate *estimate = &entry->estimate;
 	double		margin = schedule->report->limits.margin;
 	double		bytes = (double) estimate->nblocks * BLCKSZ;
-	double		half = Max(sst_margin(&estimate->free_percent),
+	double		reached = Max(sst_margin(&estimate->free_percent),
 						   sst_margin(&estimate->dead_percent));
 	double		width = 0;
 
@@ -217,10 +242,10 @@ is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
 		width = bytes * 2 * Min(sst_margin(&estimate->kept_percent), 50) / 100;
 	else if (!entry->settled)
 	{
-		if (half > margin)
+		if (reached > margin)
 		{
-			width = bytes * 2 * Min(half, 50) / 100;
-			candidate->growth = Min(sst_sample_growth(half, margin, GROWTH),
+			width = bytes * 2 * Min(reached, 50) / 100;
+			candidate->growth = Min(sst_sample_growth(reached, margin, GROWTH),
 									GROWTH);
 		}
 		if (!entry->gain_settled && gain_width(entry) > schedule->narrow)
@@ -281,10 +306,12 @@ read_candidate(SstSchedule *schedule, Candidate *candidate)
 {
 	SstReportEntry *entry = candidate->entry;
 	double		before = candidate->gain_width;
+	SstReportEntry *source = before > 0 ?
+		entry_to_enlarge(schedule->report, entry) : entry;
 	bool		stale = is_stale(entry, schedule->report->limits.margin);
-	uint64		nread = entry->estimate.nread;
+	uint64		nread = source->estimate.nread;
 	uint64		wanted = stale ? nread :
-		sst_larger_sample(entry->estimate.nblocks, nread, candidate->growth);
+		sst_larger_sample(source->estimate.nblocks, nread, candidate->growth);
 	uint64		nblocks = sst_reader_allowed(&schedule->reader, wanted);
 
 	if (nblocks < wanted && (stale || nblocks < nread * SST_MIN_GROWTH))
@@ -294,7 +321,7 @@ read_candidate(SstSchedule *schedule, Candidate *candidate)
 			entry->table_nread = entry->table->estimate.nread;
 		return false;
 	}
-	sst_reader_read(&schedule->reader, entry, nblocks);
+	sst_reader_read(&schedule->reader, source, nblocks);
 
 	/* What is uncertain is the model, if more blocks do not help. */
 	if (before > 0 && gain_width(entry) > 0.9 * before)
@@ -344,67 +371,6 @@ next_locked(SstSchedule *schedule)
 	return false;
 }
 
-/* An entry, and how many blocks its place in the order is by */
-typedef struct Place
-{
-	SstReportEntry *entry;
-	uint64		nblocks;
-} Place;
-
-/* The largest first, a table before its indexes; then by OID */
-static int
-compare_places(const void *a, const void *b)
-{
-	const Place *left = a;
-	const Place *right = b;
-	bool		left_is_index = OidIsValid(left->entry->tableoid);
-	bool		right_is_index = OidIsValid(right->entry->tableoid);
-
-	if (left->nblocks != right->nblocks)
-		return left->nblocks < right->nblocks ? 1 : -1;
-	if (left_is_index != right_is_index)
-		return left_is_index ? 1 : -1;
-	return (left->entry->relid > right->entry->relid) -
-		(left->entry->relid < right->entry->relid);
-}
-
-/*
- * The order in which entries are read, in the given context.  A table has the place
- * of its largest index, if that is larger.
- */
-static SstReportEntry **
-order_entries(const SstReport *report, MemoryContext context)
-{
-	int			n = report->relations.n;
-	SstReportEntry **order = MemoryContextAllocHuge(context,
-													sizeof(SstReportEntry *) * (n + 1));
-	Place	   *places = MemoryContextAllocHuge(context,
-												sizeof(Place) * (n + 1));
-
-	for (int i = 0; i < n; i++)
-	{
-		places[i].entry = &report->entries[i];
-		places[i].nblocks = report->entries[i].estimate.nblocks;
-	}
-	for (int i = 0; i < n; i++)
-	{
-		const SstReportEntry *entry = &report->entries[i];
-
-		if (entry->table != NULL)
-		{
-			Place	   *table = &places[entry->table - report->entries];
-
-			table->nblocks = Max(table->nblocks, entry->estimate.nblocks);
-		}
-	}
-	qsort(places, n, sizeof(Place), compare_places);
-	for (int i = 0; i < n; i++)
-		order[i] = places[i].entry;
-	pfree(places);
-
-	return order;
-}
-
 /*
  * Begin to read the relations of a report.  The schedule's memory is in the
  * report's context, and survives the end of a transaction.
@@ -423,7 +389,7 @@ sst_schedule_begin(SstReport *report)
 
 	schedule->report = report;
 	schedule->context = context;
-	schedule->order = order_entries(report, context);
+	schedule->order = sst_reading_order(report, context);
 	sst_reader_init(&schedule->reader, report, context);
 	for (int i = 0; i < report->relations.n; i++)
 	{

@@ -30,26 +30,43 @@
 #include "run/subtransaction.h"
 
 /*
- * Lock and open a relation, an index after its table, without waiting.  Returns
- * NULL and sets the outcome if that is not possible; then no lock is held.
+ * Lock the table of an index, or that of a TOAST table, without waiting.  A TOAST
+ * table can do without; then it is as if it had none.  False if an index's is locked.
+ */
+static bool
+lock_table(SstEstimateTry *attempt)
+{
+	if (!OidIsValid(attempt->table.relid) ||
+		ConditionalLockRelationOid(attempt->table.relid, AccessShareLock))
+		return true;
+
+	if (attempt->is_toast)
+		attempt->table.relid = InvalidOid;
+	return attempt->is_toast;
+}
+
+/*
+ * Lock and open a relation, an index or a TOAST table after its table, without
+ * waiting.  Returns NULL and sets the outcome if that is not possible; then no lock is
+ * held.
  */
 static Relation
 open_unless_locked(SstEstimateTry *attempt)
 {
 	Oid			relid = attempt->relid;
-	Oid			tableoid = attempt->table.relid;
+	Oid			tableoid;
 	Relation	rel;
 
 	attempt->outcome = SST_TRY_LOCKED;
-	if (OidIsValid(tableoid) &&
-		!ConditionalLockRelationOid(tableoid, AccessShareLock))
+	if (!lock_table(attempt))
 		return NULL;
+	tableoid = attempt->table.relid;
 
 	if (ConditionalLockRelationOid(relid, AccessShareLock))
 	{
 		/* Before it was locked, the OID may have become another index's. */
 		rel = try_relation_open(relid, NoLock);
-		if (rel != NULL && (!OidIsValid(tableoid) ||
+		if (rel != NULL && (!OidIsValid(tableoid) || attempt->is_toast ||
 							IndexGetRelation(relid, true) == tableoid))
 			return rel;
 
@@ -69,9 +86,8 @@ static void
 try_estimate(void *arg)
 {
 	SstEstimateTry *attempt = arg;
-	const SstIndexTable *table = OidIsValid(attempt->table.relid) ?
-		&attempt->table : NULL;
 	Relation	rel = open_unless_locked(attempt);
+	const SstIndexTable *table = &attempt->table;
 	SstTarget	target;
 
 	if (rel == NULL)
@@ -83,13 +99,14 @@ try_estimate(void *arg)
 		attempt->outcome = SST_TRY_REFUSED;
 		attempt->note = target.note;
 	}
-	else if (sst_estimate_bloat(&target, table, &attempt->sampling,
-								&attempt->estimate))
+	else if (sst_estimate_bloat(&target, OidIsValid(table->relid) ||
+								attempt->is_toast ? table : NULL,
+								&attempt->sampling, &attempt->estimate))
 		attempt->outcome = SST_TRY_ESTIMATED;
 	else
 		attempt->outcome = SST_TRY_LIMITED;
 	sst_target_close(&target);
-	if (table != NULL)
+	if (OidIsValid(table->relid))
 		UnlockRelationOid(table->relid, AccessShareLock);
 }
 

@@ -28,7 +28,9 @@ typedef struct SstEstimateTry
 {
 	/* Given; sampling.limits is set by the call */
 	Oid			relid;
-	SstIndexTable table;		/* of an index, not locked; or InvalidOid */
+	SstIndexTable table;		/* of an index or a TOAST table, not locked;
+								 * or InvalidOid */
+	bool		is_toast;		/* it can do without that */
 	SstSampling sampling;
 	SstLimits	limits;
 

@@ -57,14 +57,25 @@ typedef struct SstScanPlan
 	bool		members;
 } SstScanPlan;
 
+/* Blocks whose pages make no sense, and how far the scan is */
+typedef struct SstCorruptList
+{
+	int			max;			/* the scan ends when there are so many */
+	int			n;
+	BlockNumber *blknos;
+	BlockNumber reached;		/* one past the last block visited */
+} SstCorruptList;
+
 /*
  * Where a scan puts what does not go into its result; each can be NULL.  They
  * are memory of one process, so that a scan with any of them has no workers.
  */
 typedef struct SstScanSinks
 {
+	SstCorruptList *corrupt;
 	SstSamplePart *sample;		/* the counters of each page of a sample */
 	SstRebuild *rebuild;		/* what a rebuild would take */
+	SstDeadTids *dead_tids;		/* of a table: rows an index build leaves out */
 	SstLimits  *limits;			/* bounds the scan; charged for what is read */
 } SstScanSinks;
 

@@ -86,6 +86,8 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 	}
 	sst_plan_visitor(plan, rel, scan.sinks.rebuild != NULL ? &scan.kept : NULL,
 					 &scan.visitor);
+	if (scan.sinks.dead_tids != NULL)
+		scan.visitor.dead = &scan.dead;
 
 	sst_result_init(result, plan);
 	scan_source(&scan);

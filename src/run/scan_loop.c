@@ -28,6 +28,33 @@
 /* Pages from one look at the clock, or report of progress, to the next */
 #define PAGES_PER_REPORT 64
 
+/* Keep what the visitor has listed, and stop if there is no room for it. */
+static void
+keep_dead_tids(SstScan *scan, BlockNumber blkno)
+{
+	SstDeadTids *set = scan->sinks.dead_tids;
+
+	for (int i = 0; i < scan->dead.nitems; i++)
+		sst_dead_tids_add(set, blkno, scan->dead.offnums[i]);
+	if (sst_dead_tids_is_full(set))
+		scan->stopped = true;
+}
+
+/* Blocks that the page stands for which is visited now */
+static BlockNumber
+range_blocks(const SstScan *scan)
+{
+	const SstScanPlan *plan = scan->plan;
+	const SstSamplePart *sample = scan->sinks.sample;
+
+	if (sample == NULL)
+		return 1;
+	return sst_range_start(plan->sample_blocks, plan->sample_pages,
+						   sample->nsampled + 1) -
+		sst_range_start(plan->sample_blocks, plan->sample_pages,
+						sample->nsampled);
+}
+
 /*
  * Show a page to the visitor, and to the rebuild if it is sound.  False if the
  * page was refused, or makes no sense.  Locks a buffer in share mode meanwhile,
@@ -45,9 +72,16 @@ show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 		sound = scan->visitor.page(&scan->visitor, page->image, page->blkno,
 								   counters);
 	if (sound && rebuild != NULL && rebuild->page != NULL)
+	{
 		rebuild->page(rebuild, page->image, page->blkno, &scan->kept, counters);
+		if (rebuild->entries != NULL)
+			sst_entry_sample_add(rebuild->entries, page->image, page->blkno,
+								 range_blocks(scan));
+	}
 	if (BufferIsValid(page->buffer))
 		UnlockReleaseBuffer(page->buffer);
+	if (sound && scan->sinks.dead_tids != NULL)
+		keep_dead_tids(scan, page->blkno);
 
 	return sound;
 }
@@ -68,6 +102,15 @@ count_unsound_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 			return;
 	}
 	sst_count_corrupt(counters, page->blkno);
+
+	if (scan->sinks.corrupt != NULL)
+	{
+		SstCorruptList *list = scan->sinks.corrupt;
+
+		list->blknos[list->n++] = page->blkno;
+		if (list->n == list->max)
+			scan->stopped = true;
+	}
 }
 
 /* Visit a page, and release its pin. */
@@ -91,18 +134,13 @@ visit_page(SstScan *scan, const SstPage *page)
 
 	if (sample != NULL)
 	{
-		const SstScanPlan *plan = scan->plan;
-		BlockNumber range = sample->nsampled;
-
-		sst_sample_part_add(sample, &own, page->blkno,
-							sst_range_start(plan->sample_blocks,
-											plan->sample_pages, range + 1) -
-							sst_range_start(plan->sample_blocks,
-											plan->sample_pages, range));
+		sst_sample_part_add(sample, &own, page->blkno, range_blocks(scan));
 		sst_counters_merge(&scan->result->counters, &own);
 	}
 	scan->result->nvisited++;
 	scan->reached = page->blkno + 1;
+	if (scan->sinks.corrupt != NULL)
+		scan->sinks.corrupt->reached = scan->reached;
 }
 
 /* Start to load the header and nbytes behind it, and the special space. */

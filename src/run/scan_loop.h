@@ -24,6 +24,7 @@ typedef struct SstScan
 	SstSource  *source;
 	SstVisitor	visitor;
 	SstKeptItems kept;			/* for the rebuild of a table */
+	SstDeadItems dead;			/* for sinks.dead_tids */
 	BufferAccessStrategy strategy;
 	SstScanResult *result;
 	const SstChunks *chunks;	/* shared with others, or NULL */

@@ -113,6 +113,15 @@ typedef enum SstCount
 	SST_REBUILT_SHORT_TREES,	/* GIN: last pages that fit into an entry */
 	SST_REBUILT_SHORT_BYTES,	/* of these, the posting lists */
 	SST_REBUILT_INNER_BYTES,	/* SP-GiST: inner tuples */
+	SST_REBUILT_MORE_BYTES,		/* table: that rows may have more, or less, by */
+	SST_REBUILT_LESS_BYTES,		/* how well their values can be compressed */
+
+	/* Of a table's TOAST table, in units of SST_TOAST_UNIT bytes */
+	SST_TOAST_CHUNKS,			/* chunks of the values of kept rows; or of a
+								 * TOAST table, the kept ones */
+	SST_REBUILT_TOAST,			/* pages of the rebuilt TOAST table */
+	SST_REBUILT_TOAST_MORE,		/* that it may have more, or less, by how well */
+	SST_REBUILT_TOAST_LESS,		/* values can be compressed */
 
 	/* From a table's visibility map and free space map */
 	SST_FIRST_MAP_COUNT,
@@ -125,6 +134,9 @@ typedef enum SstCount
 
 	SST_NCOUNTS
 } SstCount;
+
+/* The rows of a page can have more than 4 GB in the TOAST table. */
+#define SST_TOAST_UNIT 256
 
 typedef struct SstCounters
 {

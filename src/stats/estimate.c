@@ -17,6 +17,8 @@
 
 #include <math.h>
 
+#include "storage/bufpage.h"
+
 #include "stats/estimate.h"
 #include "stats/variance.h"
 
@@ -128,6 +130,75 @@ estimate_pages(const SstStatistic *statistic, const SstPageSample *sample)
 	return result;
 }
 
+/*
+ * Return the bytes that an item of a unit takes up on average, with its line
+ * pointer; 0 without items.
+ */
+static double
+item_size(SstItems kind, const SstSampleUnit *unit)
+{
+	const uint32 *n = unit->n;
+	double		items;
+	double		bytes;
+
+	switch (kind)
+	{
+		case SST_HEAP_TUPLES:
+			items = (double) n[SST_TUPLES] + n[SST_DEAD_TUPLES];
+			bytes = (double) n[SST_TUPLE_BYTES] + n[SST_DEAD_TUPLE_BYTES];
+			return items == 0 ? 0 :
+				MAXALIGN((Size) (bytes / items)) + sizeof(ItemIdData);
+		case SST_LEAF_ITEMS:
+			items = (double) n[SST_LIVE_ITEMS] + n[SST_DEAD_ITEMS] +
+				n[SST_REDIRECT_ITEMS] + n[SST_PLACEHOLDER_ITEMS];
+			bytes = (double) n[SST_USABLE_BYTES] - n[SST_FREE_BYTES];
+			break;
+		case SST_ENTRY_LEAF_ITEMS:
+			items = n[SST_ENTRY_ITEMS];
+			bytes = (double) n[SST_ENTRY_USABLE_BYTES] - n[SST_ENTRY_FREE_BYTES];
+			break;
+		case SST_POSTING_LEAF_ITEMS:
+			items = n[SST_POSTING_ITEMS];
+			bytes = (double) n[SST_POSTING_USABLE_BYTES] - n[SST_POSTING_FREE_BYTES];
+			break;
+		case SST_PENDING_LIST_ITEMS:
+			items = n[SST_PENDING_ITEMS];
+			bytes = (double) n[SST_PENDING_PAGES] *
+				(BLCKSZ - SizeOfPageHeaderData) - n[SST_PENDING_FREE_BYTES];
+			break;
+		default:
+			return 0;
+	}
+
+	/* Pages of some kinds have another item, such as a high key. */
+	return items == 0 ? 0 : Max(bytes, 0) / (items + unit->npages);
+}
+
+/*
+ * Return the most items that a page can have, if none has smaller ones than the
+ * sampled page with the smallest.
+ */
+static double
+most_items(const SstStatistic *statistic, const SstPageSample *sample)
+{
+	double		smallest = 0;
+
+	for (int i = 0; i < sample->nparts; i++)
+	{
+		for (int j = 0; j < sample->parts[i].nunits; j++)
+		{
+			double		size = item_size(statistic->items,
+										 &sample->parts[i].units[j]);
+
+			if (size > 0 && (smallest == 0 || size < smallest))
+				smallest = size;
+		}
+	}
+
+	return smallest == 0 ? statistic->most :
+		Min(statistic->most, floor((BLCKSZ - SizeOfPageHeaderData) / smallest));
+}
+
 static SstEstimate
 estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 {
@@ -136,7 +207,9 @@ estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 	SstBounds	interval;
 
 	sst_linear_form_add(&y, statistic->y, 1);
-	interval = sst_total_interval(&y, 0, statistic->most, sample);
+	interval = sst_total_interval(&y, 0, most_items(statistic, sample),
+								  sample->sums.n[SST_HEAP_PAGES] > 0 ?
+								  SST_UNLIKE : SST_UNLIKE_IN_TREE, sample);
 
 	result.value = form_total(&y, sample);
 	result.low = Max(result.value - interval.below,
@@ -223,7 +296,7 @@ estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
 	}
 
 	interval = sst_total_interval(&ratio.residual, -ratio.value * most,
-								  (1 - ratio.value) * most, sample);
+								  (1 - ratio.value) * most, SST_UNLIKE, sample);
 	result.value = ratio.value;
 	result.low = Max(ratio.value - interval.below / ratio.X, 0);
 	result.high = Min(ratio.value + interval.above / ratio.X, 1);
@@ -332,7 +405,7 @@ sst_sample_sums(const SstPageSample *sample, double factor, double *sums)
 
 /*
  * Estimate a function of the sums over all pages, to which no page adds more than
- * most.  The interval comes from the function's derivative in each of the sums, the
+ * most, or than a sampled one.  The interval comes from the function's derivative in each of the sums, the
  * delta method (Wolter 6.2).
  */
 SstEstimate
@@ -371,15 +444,15 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 			sst_linear_form_add(&form, i, change / (2 * step));
 	}
 
-	interval = sst_total_interval(&form, 0, most, sample);
+	interval = sst_total_interval(&form, 0, most, SST_UNLIKE, sample);
 	result.low = Max(result.value - interval.below, 0);
 	result.high = result.value + interval.above;
 	return result;
 }
 
 /*
- * Return half the width of the interval: 0 if there is nothing to estimate, and
- * infinity if there is no interval.
+ * Return the distance from the value to the end of the interval that is further
+ * away: 0 if there is nothing to estimate, and infinity if there is no interval.
  */
 double
 sst_margin(const SstEstimate *estimate)
@@ -388,5 +461,5 @@ sst_margin(const SstEstimate *estimate)
 		return 0;
 
 	return isnan(estimate->low) || isnan(estimate->high) ? INFINITY :
-		(estimate->high - estimate->low) / 2;
+		Max(estimate->value - estimate->low, estimate->high - estimate->value);
 }

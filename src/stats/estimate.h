@@ -25,6 +25,17 @@ typedef enum SstEstimator
 	SST_RATIO_LEFT				/* 100 minus that */
 } SstEstimator;
 
+/* Items that share the space of pages, so that their sizes limit their number */
+typedef enum SstItems
+{
+	SST_NO_ITEMS,
+	SST_HEAP_TUPLES,			/* tuples of a table, dead or not */
+	SST_LEAF_ITEMS,				/* items of leaf pages, dead or not */
+	SST_ENTRY_LEAF_ITEMS,		/* GIN: of the entry tree */
+	SST_POSTING_LEAF_ITEMS,		/* GIN: of posting trees */
+	SST_PENDING_LIST_ITEMS		/* GIN: of the pending list */
+} SstItems;
+
 /* A statistic: what to estimate, from which counters of each page */
 typedef struct SstStatistic
 {
@@ -33,6 +44,7 @@ typedef struct SstStatistic
 	SstCount	y;
 	SstCount	x;				/* SST_PAGE_PERCENT, SST_RATIO, SST_RATIO_LEFT */
 	uint32		most;			/* SST_TOTAL: limit on y of one page */
+	SstItems	items;			/* SST_TOTAL: what y counts, for a closer limit */
 	bool		main;			/* a margin applies to it */
 	bool		plus_y;			/* the denominator is x + y */
 	bool		plus_pages;		/* unused pages are added to y */

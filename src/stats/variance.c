@@ -9,9 +9,8 @@
  * Totals are estimated as in Cochran, Sampling Techniques, 3rd ed., (5.1).  One page
  * from each range does not show the variance within ranges.  The variance between
  * neighbouring ranges is used instead, whose expectation is never smaller: 5A.12
- * there, and successive differences in Wolter, Introduction to Variance Estimation,
- * 2nd ed., (8.2.2).  If contents vary along the file, this is far less than the
- * variance of all pages.
+ * there.  differences.c says how trends and steps are left out of it.  If contents
+ * vary along the file, this is far less than the variance of all pages.
  *
  * The finite population correction, 1 - n/N, holds if blocks are in random order.
  * Then close neighbours in the sample differ as much as distant ones.  In a file
@@ -25,8 +24,16 @@
  * fourth moment w have a sum of mean 2mv and variance 4mw, so there are 2m v^2/w
  * degrees of freedom.  The skewness shifts the interval (Johnson, Journal of the
  * American Statistical Association 73, 1978).  For k pages with something among
- * many with nothing, this is close to the exact Poisson interval.  interval.c has
- * bounds for what no sampled page shows, and intervals for numbers of pages.
+ * many with nothing, this is close to the exact Poisson interval.
+ *
+ * Pages that were not sampled can be unlike all that were.  If the sampled pages are
+ * alike, or too few, nothing says how unlike.  Then as many pages as a sample
+ * misses by chance (interval.c) can have the least or the most that a page can
+ * have.  If they differ, their spread tells what pages are like.  Only a small
+ * part of the pages is then assumed to be unlike them (SST_UNLIKE), and at least
+ * one, such as the last page of a table or the metapage of an index.  No sample
+ * shows whether this holds: of a relation with more pages that are rare and
+ * extreme, an interval can miss the true value.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -39,11 +46,25 @@
 
 #include <math.h>
 
+#include "stats/differences.h"
+#include "stats/interval.h"
 #include "stats/variance.h"
 
-/* Variances by distance: up to this distance in blocks, from so many pairs */
-#define MAX_LAG 8
+/* The variance at a distance is known from so many pairs. */
 #define MIN_LAG_PAIRS 5
+
+/* From so many sampled pages that differ, the spread of pages is known. */
+#define ENOUGH_PAGES 30
+
+/* Pages are alike if no more than this part of what is possible is between them. */
+#define ROUNDING 1e-9
+
+/*
+ * A step lies within the ranges of two neighbours that it is between.  At a place
+ * u of its range it adds 1 - u of a range with probability u, or takes u away with
+ * probability 1 - u.  So the error is above this part with 5 % at most.
+ */
+#define STEP_ERROR 0.95
 
 /* The distribution of an estimated total */
 typedef struct Spread
@@ -51,117 +72,11 @@ typedef struct Spread
 	double		variance;
 	double		third;			/* third central moment */
 	double		df;				/* degrees of freedom of the variance */
-	double		unseen_up;		/* what unseen pages can add */
-	double		unseen_down;	/* or take away */
+	double		steps2;			/* squares of steps between ranges */
+	SstBounds	unlike;			/* what pages unlike the sampled ones add */
+	SstBounds	unseen;			/* the same, of sampled pages that are alike */
+	SstBounds	all;			/* what all pages that were not read can add */
 } Spread;
-
-/* Differences between neighbours in a sample */
-typedef struct Differences
-{
-	int			m;				/* their number */
-	double		sum2;			/* of their squares */
-	double		sum4;			/* of their fourth powers */
-	double		sum3;			/* of cubes of the differences between them */
-	double		lowest;			/* value of a page */
-	double		highest;
-
-	/*
-	 * Sums of squares by distance in blocks, and the weighted sum for pairs
-	 * closer than a range
-	 */
-	double		lag2[MAX_LAG];
-	int			nlag[MAX_LAG];
-	double		near2;
-} Differences;
-
-void
-sst_linear_form_add(SstLinearForm *form, SstCount count, double weight)
-{
-	form->count[form->nterms] = count;
-	form->weight[form->nterms] = weight;
-	form->nterms++;
-}
-
-double
-sst_unit_value(const SstLinearForm *form, const SstSampleUnit *unit)
-{
-	double		value = 0;
-
-	for (int i = 0; i < form->nterms; i++)
-		value += form->weight[i] * unit->n[form->count[i]];
-
-	return value;
-}
-
-/*
- * Do all pages that are all-visible have the same, known value of the count?
- */
-static bool
-known_where_visible(SstCount count)
-{
-	return count == SST_DEAD_TUPLES || count == SST_DEAD_TUPLE_BYTES ||
-		count == SST_RECENTLY_DEAD_TUPLES || count == SST_DEAD_ITEMS ||
-		count == SST_INSERTING_TUPLES || count == SST_INSERTING_BYTES ||
-		count == SST_DELETING_TUPLES || count == SST_ALL_VISIBLE_PAGES ||
-		count == SST_HEAP_PAGES || count == SST_PAGE_BYTES;
-}
-
-bool
-sst_linear_form_is_known(const SstLinearForm *form)
-{
-	for (int i = 0; i < form->nterms; i++)
-	{
-		if (!known_where_visible(form->count[i]))
-			return false;
-	}
-	return true;
-}
-
-/*
- * Find the differences between successive units, of a form's value per page.
- */
-static void
-find_differences(const SstLinearForm *form, const SstSamplePart *part,
-				 Differences *result)
-{
-	double		range = (double) part->nblocks / part->nsampled;
-	double		value = 0;
-	double		difference = 0;
-
-	memset(result, 0, sizeof(Differences));
-	result->m = part->nunits - 1;
-	for (int i = 0; i < part->nunits; i++)
-	{
-		const SstSampleUnit *unit = &part->units[i];
-		double		last = value;
-		double		earlier = difference;
-		double		square;
-		BlockNumber distance;
-
-		value = sst_unit_value(form, unit) / unit->npages;
-		result->lowest = i == 0 ? value : Min(result->lowest, value);
-		result->highest = i == 0 ? value : Max(result->highest, value);
-		if (i == 0)
-			continue;
-
-		difference = value - last;
-		square = difference * difference;
-		result->sum2 += square;
-		result->sum4 += square * square;
-		if (i > 1)
-			result->sum3 += (difference - earlier) * (difference - earlier) *
-				(difference - earlier);
-
-		distance = unit->blkno - unit[-1].blkno;
-		if (distance < range)
-			result->near2 += square * 2 * (range - distance) / distance;
-		if (distance < MAX_LAG)
-		{
-			result->lag2[distance] += square;
-			result->nlag[distance]++;
-		}
-	}
-}
 
 /*
  * Return the variance of a part's estimated total: the variance within each range,
@@ -174,12 +89,12 @@ find_differences(const SstLinearForm *form, const SstSamplePart *part,
  * neighbours are weighted by the ratio of these probabilities.
  */
 static double
-part_variance(const SstSamplePart *part, const Differences *differences,
+part_variance(const SstSamplePart *part, const SstDifferences *differences,
 			  double page_variance)
 {
 	bool		near_is_known = part->unit_pages == 1 && !part->of_set;
 	bool		by_lag = near_is_known &&
-		part->nblocks / part->nsampled < MAX_LAG;
+		part->nblocks / part->nsampled < SST_MAX_LAG;
 	double		squares = 0;	/* of the blocks of ranges */
 	double		left = 0;		/* of these, times those not drawn */
 	double		sum = 0;
@@ -211,37 +126,73 @@ part_variance(const SstSamplePart *part, const Differences *differences,
 }
 
 /*
- * Add the distribution of a part's estimated total.  A page has between least and
- * most of the form.
+ * Add what the pages of a part that were not read can change.  A page has between
+ * least and most of the form, or what a sampled one has.  A part of the pages can
+ * be unlike the sampled ones.
  */
 static void
-add_part_spread(const SstLinearForm *form, double least, double most,
+add_unread(const SstLinearForm *form, double least, double most, double unlike,
+		   const SstSamplePart *part, const SstDifferences *differences,
+		   Spread *spread)
+{
+	double		N = part->nblocks;
+	double		n = part->nsampled;
+	double		unseen = Min(sst_unseen_part(n) * N, N - n);
+	double		sum = 0;
+
+	unlike = Min(Max(unlike * N, 1), unseen);
+	least = Min(least, differences->lowest);
+	most = Max(most, differences->highest);
+	for (int i = 0; i < part->nunits; i++)
+	{
+		const SstSampleUnit *unit = &part->units[i];
+		double		unread = unit->nblocks - (double) unit->npages;
+		double		value = sst_unit_value(form, unit);
+
+		sum += value;
+		spread->all.above += unread * (most - value / unit->npages);
+		spread->all.below += unread * (value / unit->npages - least);
+	}
+
+	spread->unlike.above = hypot(spread->unlike.above, unlike * (most - sum / n));
+	spread->unlike.below = hypot(spread->unlike.below, unlike * (sum / n - least));
+	if (differences->highest - differences->lowest > ROUNDING * (most - least))
+		unseen *= Max(1 - n / ENOUGH_PAGES, 0);
+	spread->unseen.above = hypot(spread->unseen.above,
+								 unseen * (most - differences->highest));
+	spread->unseen.below = hypot(spread->unseen.below,
+								 unseen * (differences->lowest - least));
+}
+
+/* Add the distribution of a part's estimated total. */
+static void
+add_part_spread(const SstLinearForm *form, double least, double most, double unlike,
 				const SstSamplePart *part, Spread *spread)
 {
 	double		N = part->nblocks;
 	double		n = part->nsampled;
 	double		pages = part->unit_pages;
-	Differences differences;
-	double		unseen;
+	SstDifferences differences;
 	int			m;
 
 	if (n >= N || (part->all_visible && sst_linear_form_is_known(form)))
 		return;
 
-	find_differences(form, part, &differences);
+	sst_find_differences(form, part, &differences);
 	m = differences.m;
-	if (m > 0 && differences.sum2 > 0)
+	if (differences.sum2 > 0)
 	{
 		double		sum2 = differences.sum2;
-		double		variance = part_variance(part, &differences,
-											 pages * sum2 / (2 * m));
+		double		variance = part_variance(part, &differences, pages *
+											 sst_difference_variance(&differences));
 		double		kurtosis = 2 * m * differences.sum4 / (sum2 * sum2) - 3;
 		double		df = Max(Min(2 * m / Max(kurtosis, 1), m), 1);
 		double		all = spread->variance + variance;
 
 		/* (-a + 2b - c)^3 has 6 times the third moment of a, b and c */
-		if (m > 1)
-			spread->third -= pages * pages * differences.sum3 / (6 * (m - 1)) *
+		if (differences.nsecond > 0)
+			spread->third -= pages * pages * differences.second3 /
+				(6 * differences.nsecond) *
 				N * (N / n) * (N / n) * Max((1 - n / N) * (1 - 2 * n / N), 0);
 
 		spread->df = all * all /
@@ -250,25 +201,37 @@ add_part_spread(const SstLinearForm *form, double least, double most,
 		spread->variance = all;
 	}
 
-	unseen = Min(sst_unseen_part(n) * N, N - n);
-	spread->unseen_up = hypot(spread->unseen_up,
-							  unseen * (most - differences.highest));
-	spread->unseen_down = hypot(spread->unseen_down,
-								unseen * (differences.lowest - least));
+	spread->steps2 += differences.steps2;
+	add_unread(form, least, most, unlike, part, &differences, spread);
 }
 
-/* Return the interval around the total of a form over all pages. */
+/*
+ * Return the end of an interval at a distance that comes from the variance, with
+ * what else can change the total to that side.
+ */
+static double
+distance_of_end(double distance, double steps, double unlike, double unseen,
+				double all)
+{
+	return Min(Max(hypot(hypot(distance, steps), unlike), unseen), all);
+}
+
+/*
+ * Return the interval around the total of a form over all pages.  A page has between
+ * least and most of it.  That part of the pages can be unlike all sampled ones.
+ */
 SstBounds
 sst_total_interval(const SstLinearForm *form, double least, double most,
-				   const SstPageSample *sample)
+				   double unlike, const SstPageSample *sample)
 {
-	Spread		spread = {0, 0, 1, 0, 0};
+	Spread		spread = {0, 0, 1};
 	SstBounds	interval;
 	double		half = 0;
 	double		shift = 0;
+	double		steps;
 
 	for (int i = 0; i < sample->nparts; i++)
-		add_part_spread(form, least, most, &sample->parts[i], &spread);
+		add_part_spread(form, least, most, unlike, &sample->parts[i], &spread);
 
 	if (spread.variance != 0)
 	{
@@ -279,20 +242,24 @@ sst_total_interval(const SstLinearForm *form, double least, double most,
 		shift = Max(Min(shift, half), -half);
 	}
 
-	interval.below = Max(half - shift, spread.unseen_down);
-	interval.above = Max(half + shift, spread.unseen_up);
+	steps = STEP_ERROR * sqrt(spread.steps2);
+	interval.below = distance_of_end(half - shift, steps, spread.unlike.below,
+									 spread.unseen.below, spread.all.below);
+	interval.above = distance_of_end(half + shift, steps, spread.unlike.above,
+									 spread.unseen.above, spread.all.above);
 	return interval;
 }
 
 /*
- * Return the variance of an estimated total, without bounds for unseen pages.
+ * Return the variance of an estimated total, without what pages that were not read
+ * can change.  A step counts as any other difference.
  */
 double
 sst_total_variance(const SstLinearForm *form, const SstPageSample *sample)
 {
-	Spread		spread = {0, 0, 1, 0, 0};
+	Spread		spread = {0, 0, 1};
 
 	for (int i = 0; i < sample->nparts; i++)
-		add_part_spread(form, 0, 0, &sample->parts[i], &spread);
-	return spread.variance;
+		add_part_spread(form, 0, 0, 0, &sample->parts[i], &spread);
+	return spread.variance + spread.steps2 / 2;
 }

@@ -13,18 +13,14 @@
 #ifndef SST_VARIANCE_H
 #define SST_VARIANCE_H
 
-#include "stats/interval.h"
-#include "stats/page_sample.h"
+#include "stats/linear_form.h"
 
 /*
- * A linear form of a page's counters: the sum of some of them, each with a weight
+ * The part of the pages that is assumed to be unlike all sampled ones, when these
+ * differ.  A tree has an inner page for some hundred leaf pages.
  */
-typedef struct SstLinearForm
-{
-	int			nterms;
-	SstCount	count[SST_FIRST_MAP_COUNT];
-	double		weight[SST_FIRST_MAP_COUNT];
-} SstLinearForm;
+#define SST_UNLIKE 0.002
+#define SST_UNLIKE_IN_TREE 0.005
 
 /* Distances of the ends of an interval from the estimated value */
 typedef struct SstBounds
@@ -33,11 +29,8 @@ typedef struct SstBounds
 	double		above;
 } SstBounds;
 
-extern void sst_linear_form_add(SstLinearForm *form, SstCount count, double weight);
-extern double sst_unit_value(const SstLinearForm *form, const SstSampleUnit *unit);
-extern bool sst_linear_form_is_known(const SstLinearForm *form);
 extern SstBounds sst_total_interval(const SstLinearForm *form, double least, double most,
-									const SstPageSample *sample);
+									double unlike, const SstPageSample *sample);
 extern double sst_total_variance(const SstLinearForm *form, const SstPageSample *sample);
 
 #endif							/* SST_VARIANCE_H */

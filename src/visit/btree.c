@@ -18,6 +18,7 @@
 
 #include "access/itup.h"
 #include "access/nbtree.h"
+#include "access/transam.h"
 #include "access/tupmacs.h"
 
 #include "visit/visit.h"
@@ -25,6 +26,30 @@
 /* From which size on to look at tuples on some pages only, and on how many */
 #define LARGE_INDEX_BLOCKS 1024
 #define LARGE_INDEX_STRIDE 16
+
+/* Flags that a page in use, a half-dead page and a deleted page can have */
+#define FLAGS_IN_USE (BTP_LEAF | BTP_ROOT | BTP_SPLIT_END | BTP_HAS_GARBAGE | \
+					  BTP_INCOMPLETE_SPLIT)
+#define FLAGS_OF_HALF_DEAD (BTP_LEAF | BTP_HALF_DEAD | BTP_SPLIT_END | \
+							BTP_HAS_GARBAGE)
+#define FLAGS_OF_DELETED (BTP_LEAF | BTP_DELETED | BTP_HAS_FULLXID | \
+						  BTP_SPLIT_END | BTP_HAS_GARBAGE)
+
+/*
+ * A level is added when the root has been filled by splits below it, each of
+ * which took several splits further down.  So no tree is as high as this.
+ */
+#define MAX_LEVEL 64
+
+/* Where the contents of a deleted page end: BTPageSetDeleted() */
+#define DELETED_LOWER (MAXALIGN(SizeOfPageHeaderData) + \
+					   sizeof(BTDeletedPageData))
+
+/*
+ * Items of a page that a release before 14 deleted, at most: the high key, and
+ * the last downlink of an internal page.
+ */
+#define MAX_OLD_DELETED_ITEMS 2
 
 /* Take over what a metapage says, sound or not. */
 static void
@@ -43,6 +68,18 @@ read_meta(SstMeta *meta, const PageData *page)
 	 */
 	meta->allequalimage = metad->btm_version > BTREE_NOVAC_VERSION &&
 		*(const uint8 *) &metad->btm_allequalimage != 0;
+}
+
+/*
+ * The special space of the metapage has its flag and nothing else: _bt_initmetapage().
+ */
+static bool
+meta_is_sound(const PageData *page, const BTPageOpaqueData *opaque)
+{
+	return BTPageGetMeta((Page) page)->btm_magic == BTREE_MAGIC &&
+		opaque->btpo_flags == BTP_META &&
+		opaque->btpo_prev == P_NONE && opaque->btpo_next == P_NONE &&
+		opaque->btpo_level == 0 && opaque->btpo_cycleid == 0;
 }
 
 /*
@@ -73,6 +110,102 @@ count_page_type(const PageData *page, const BTPageOpaqueData *opaque,
 		counters->n[SST_INTERNAL_PAGES]++;
 
 	return false;
+}
+
+/* Is it an internal page's level, or a leaf page's? */
+static inline bool
+level_is_sound(const BTPageOpaqueData *opaque)
+{
+	return P_ISLEAF(opaque) ? opaque->btpo_level == 0 :
+		opaque->btpo_level > 0 && opaque->btpo_level <= MAX_LEVEL;
+}
+
+/*
+ * Can the page have these siblings?  They may lie behind what was the end of the
+ * index when the scan began.
+ */
+static inline bool
+siblings_are_sound(const BTPageOpaqueData *opaque, BlockNumber blkno)
+{
+	return opaque->btpo_prev != InvalidBlockNumber &&
+		opaque->btpo_next != InvalidBlockNumber &&
+		opaque->btpo_prev != blkno &&
+		opaque->btpo_next != blkno &&
+		(opaque->btpo_prev != opaque->btpo_next || P_LEFTMOST(opaque));
+}
+
+/*
+ * Is it a page that was initialized, and then not used because of an error?  Nothing
+ * refers to it.  contrib's functions count it as an internal page.
+ */
+static bool
+is_unused(const PageData *page, const BTPageOpaqueData *opaque)
+{
+	return sst_page_items(page) == 0 && opaque->btpo_flags == 0 &&
+		P_LEFTMOST(opaque) && P_RIGHTMOST(opaque) &&
+		opaque->btpo_level == 0 && opaque->btpo_cycleid == 0;
+}
+
+/*
+ * Does the special space of a page of the tree agree with itself?  The rules are
+ * those that contrib/amcheck and the code that sets the fields have.  A half-dead
+ * internal page is an error to VACUUM as well.
+ *
+ * A deleted page of a release before 14 has no BTP_HAS_FULLXID, and a transaction
+ * ID in the place of the level.
+ */
+static inline bool
+special_is_sound(const BTPageOpaqueData *opaque, BlockNumber blkno)
+{
+	uint16		flags = opaque->btpo_flags;
+
+	if (opaque->btpo_cycleid > MAX_BT_CYCLE_ID ||
+		!siblings_are_sound(opaque, blkno))
+		return false;
+
+	if (P_ISDELETED(opaque))
+		return (flags & ~FLAGS_OF_DELETED) == 0 &&
+			(P_HAS_FULLXID(opaque) ? level_is_sound(opaque) :
+			 TransactionIdIsNormal(opaque->btpo_level));
+	if (!level_is_sound(opaque))
+		return false;
+	if (P_ISHALFDEAD(opaque))
+		return (flags & ~FLAGS_OF_HALF_DEAD) == 0 && P_ISLEAF(opaque);
+
+	return (flags & ~FLAGS_IN_USE) == 0 &&
+		(P_ISLEAF(opaque) || !P_HAS_GARBAGE(opaque)) &&
+		(!P_ISROOT(opaque) ||
+		 (P_LEFTMOST(opaque) && P_RIGHTMOST(opaque) &&
+		  !P_INCOMPLETE_SPLIT(opaque)));
+}
+
+/*
+ * A deleted page has the transaction ID of its deletion and nothing else, in the
+ * place of line pointers; or, if a release before 14 deleted it, next to no items.
+ */
+static bool
+deleted_page(SstVisitor *visitor, const PageData *page,
+			 const BTPageOpaqueData *opaque, SstCounters *counters)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	SstLinePointers items;
+
+	if (P_HAS_FULLXID(opaque))
+	{
+		if (header->pd_lower != DELETED_LOWER ||
+			header->pd_upper != header->pd_special)
+			return false;
+	}
+	else
+	{
+		sst_read_line_pointers(page, FirstOffsetNumber, &visitor->lengths,
+							   &items);
+		if (items.outside || items.nitems > MAX_OLD_DELETED_ITEMS)
+			return false;
+	}
+
+	counters->n[SST_DELETED_PAGES]++;
+	return true;
 }
 
 /*
@@ -120,6 +253,10 @@ tree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		(first > P_HIKEY && sst_item_is_outside(page, P_HIKEY)))
 		return false;
 
+	/* A page becomes half-dead when it has no items but the high key. */
+	if (P_ISHALFDEAD(opaque) && sst_page_items(page) > P_HIKEY)
+		return false;
+
 	if (!count_page_type(page, opaque, blkno, counters))
 		return true;
 	sst_count_items(counters, &items);
@@ -145,24 +282,19 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		return sst_count_if_new(page, blkno, counters);
 
 	opaque = BTPageGetOpaque((Page) page);
-	if (P_ISMETA(opaque) != (blkno == BTREE_METAPAGE))
-		return false;
-
 	if (blkno == BTREE_METAPAGE)
 	{
-		if (BTPageGetMeta((Page) page)->btm_magic != BTREE_MAGIC)
+		if (!meta_is_sound(page, opaque))
 			return false;
 		counters->n[SST_META_PAGES]++;
 		read_meta(&visitor->meta, page);
 		return true;
 	}
 
-	/* What a deleted page has behind its header are no line pointers. */
+	if (!special_is_sound(opaque, blkno) && !is_unused(page, opaque))
+		return false;
 	if (P_ISDELETED(opaque))
-	{
-		(void) count_page_type(page, opaque, blkno, counters);
-		return true;
-	}
+		return deleted_page(visitor, page, opaque, counters);
 
 	return tree_page(visitor, page, blkno, counters);
 }

@@ -32,8 +32,8 @@
 							 MAXALIGN(sizeof(ItemPointerData)))
 
 /*
- * A posting tree page that VACUUM has deleted keeps its other flags; a page
- * of the pending list does not (ginDeletePage(), shiftList()).
+ * A posting tree page that VACUUM has deleted keeps its other flags, GIN_DATA among
+ * them; a page of the pending list does not (ginDeletePage(), shiftList()).
  */
 #define FLAGS_OF_DELETED (GIN_DELETED | GIN_DATA | GIN_LEAF | GIN_COMPRESSED | \
 						  GIN_INCOMPLETE_SPLIT)
@@ -205,6 +205,23 @@ posting_internal(const PageData *page, SstCounters *counters)
 	return true;
 }
 
+/*
+ * VACUUM deletes pages of a posting tree that are empty (ginScanToDelete()).  The
+ * contents of a page of the pending list may be there still, or not.
+ */
+static bool
+deleted_is_sound(const PageData *page, uint16 flags)
+{
+	if (flags == GIN_DELETED)
+		return true;
+	if ((flags & ~FLAGS_OF_DELETED) != 0 || (flags & GIN_DATA) == 0)
+		return false;
+
+	return flags & GIN_COMPRESSED ?
+		((const PageHeaderData *) page)->pd_lower == POSTING_DATA_OFFSET :
+		GinPageGetOpaque((Page) page)->maxoff == 0;
+}
+
 static bool
 gin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		 SstCounters *counters)
@@ -218,10 +235,9 @@ gin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	if ((flags == GIN_META) != (blkno == GIN_METAPAGE_BLKNO))
 		return false;
 
-	/* A deleted page's contents may be there still, or not. */
 	if (flags & GIN_DELETED)
 	{
-		if (flags & ~FLAGS_OF_DELETED)
+		if (!deleted_is_sound(page, flags))
 			return false;
 		counters->n[SST_DELETED_PAGES]++;
 		return true;

@@ -30,6 +30,11 @@ read_meta(SstMeta *meta, const PageData *page)
 #define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
 					  MAXALIGN(sizeof(HashPageOpaqueData)))
 
+/* Flags of a page that has tuples, but for those of its type */
+#define FLAGS_OF_OVERFLOW LH_PAGE_HAS_DEAD_TUPLES
+#define FLAGS_OF_BUCKET (LH_PAGE_HAS_DEAD_TUPLES | LH_BUCKET_BEING_POPULATED | \
+						 LH_BUCKET_BEING_SPLIT | LH_BUCKET_NEEDS_SPLIT_CLEANUP)
+
 /* pgstathashindex takes pages out of use for free space, new ones as well. */
 static void
 count_unused_page(SstCounters *counters)
@@ -37,6 +42,29 @@ count_unused_page(SstCounters *counters)
 	counters->n[SST_UNUSED_PAGES]++;
 	counters->n[SST_FREE_BYTES] += USABLE_BYTES;
 	counters->n[SST_USABLE_BYTES] += USABLE_BYTES;
+}
+
+/*
+ * Does the special space agree with itself?  Pages other than those with tuples are
+ * of no bucket, and have no neighbours: _hash_freeovflpage(), _hash_init().
+ */
+static bool
+special_is_sound(const HashPageOpaqueData *opaque)
+{
+	uint16		type = opaque->hasho_flag & LH_PAGE_TYPE;
+	uint16		flags = opaque->hasho_flag & ~LH_PAGE_TYPE;
+
+	if (opaque->hasho_page_id != HASHO_PAGE_ID)
+		return false;
+	if (type == LH_BUCKET_PAGE)
+		return (flags & ~FLAGS_OF_BUCKET) == 0;
+	if (type == LH_OVERFLOW_PAGE)
+		return (flags & ~FLAGS_OF_OVERFLOW) == 0;
+
+	return flags == 0 &&
+		opaque->hasho_bucket == InvalidBucket &&
+		opaque->hasho_prevblkno == InvalidBlockNumber &&
+		opaque->hasho_nextblkno == InvalidBlockNumber;
 }
 
 /*
@@ -71,6 +99,8 @@ count_page(SstVisitor *visitor, const PageData *page, SstRules rules,
 			counters->n[SST_BITMAP_PAGES]++;
 			return true;
 		case LH_UNUSED_PAGE:
+			if (rules == SST_RULES_TOLERANT && sst_page_items(page) > 0)
+				return false;
 			counters->n[SST_DELETED_PAGES]++;
 			count_unused_page(counters);
 			return true;
@@ -91,6 +121,8 @@ hash_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		return true;
 	}
 
+	if (!special_is_sound(HashPageGetOpaque((Page) page)))
+		return false;
 	if (blkno != HASH_METAPAGE)
 		return count_page(visitor, page, SST_RULES_TOLERANT, counters);
 

@@ -206,6 +206,9 @@ sort_items(SstVisitor *visitor, const PageData *page, bool all_visible,
 
 		if (visitor->kept != NULL && status != HEAPTUPLE_DEAD)
 			visitor->kept->offnums[visitor->kept->nitems++] = offnum;
+		if (visitor->dead != NULL)
+			visitor->dead->built[offnum] = status != HEAPTUPLE_DEAD &&
+				!is_superseded(tuple, status);
 	}
 
 	/* Do tuples overlap? */
@@ -249,6 +252,8 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 
 	if (visitor->kept != NULL)
 		visitor->kept->nitems = 0;
+	if (visitor->dead != NULL)
+		visitor->dead->nitems = 0;
 
 	if (!sst_page_is_sound(page, visitor->special_size))
 		return sst_count_if_new(page, blkno, counters);
@@ -272,6 +277,8 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			items.nheap_only;
 		counters->n[SST_KEPT_CHAINS] += nkept - items.nsuperseded;
 	}
+	if (visitor->dead != NULL && !all_visible)
+		sst_list_dead_items(page, blkno, visitor->dead);
 
 	counters->n[SST_FREE_BYTES] += free_space;
 	counters->n[SST_USABLE_BYTES] += BLCKSZ - SizeOfPageHeaderData;
@@ -289,7 +296,8 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
  * Tuples that transactions before the horizon deleted can be removed.
  * "chains" counts what indexes point to as well.  The visitor lists the tuples
  * that it does not find dead in "kept" unless that is NULL; the list is valid
- * until the next page, and only if the page was found sound.
+ * until the next page, and only if the page was found sound.  The same holds for
+ * visitor->dead, which a caller may set afterwards.
  */
 void
 sst_heap_visitor_init(SstVisitor *visitor, int special_size,

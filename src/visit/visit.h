@@ -58,6 +58,19 @@ typedef struct SstKeptItems
 	OffsetNumber offnums[SST_MAX_ITEMS];
 } SstKeptItems;
 
+/*
+ * Line pointers of a table's page that indexes can point to, and behind which an
+ * index build finds no row
+ */
+typedef struct SstDeadItems
+{
+	int			nitems;
+	OffsetNumber offnums[SST_MAX_ITEMS];
+
+	/* While the page is visited: a build makes an entry for this tuple. */
+	bool		built[SST_MAX_ITEMS + 1];
+} SstDeadItems;
+
 typedef struct SstVisitor SstVisitor;
 
 /* Add a page.  False, with nothing added, when the page makes no sense. */
@@ -82,6 +95,7 @@ struct SstVisitor
 	TransactionId horizon;		/* tuples deleted before it can be removed */
 	bool		chains;			/* count what indexes point to, too */
 	SstKeptItems *kept;			/* filled for each sound page, unless NULL */
+	SstDeadItems *dead;			/* likewise */
 	SstXacts	xacts;
 
 	/* visibility map, free space map */
@@ -103,6 +117,8 @@ extern void sst_pgstattuple_visitor_init(SstVisitor *visitor,
 extern void sst_heap_visitor_init(SstVisitor *visitor, int special_size,
 								  TransactionId horizon, bool chains,
 								  SstKeptItems *kept);
+extern void sst_list_dead_items(const PageData *page, BlockNumber blkno,
+								SstDeadItems *dead);
 extern void sst_visibility_map_visitor_init(SstVisitor *visitor,
 											BlockNumber nblocks,
 											SstBlockSet *visible,

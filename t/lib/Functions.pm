@@ -45,6 +45,8 @@ my @own = (
 	[ 'free_space_map_summary', 'relation regclass', "table $indexes", 0, '{table}' ],
 	[ 'layout_map', 'relation regclass, buckets integer', $any, 0,
 		'{table}, 20', '{btree}, 5' ],
+	[ 'corrupt_blocks', 'relation regclass, first_block bigint, max_rows bigint, max_time interval', $any, 0,
+		'{table}', '{btree}', '{hash}, 1, 10', '{gin}', '{gist}', '{spgist}', '{brin}' ],
 	[ 'sample_stats',
 		'relation regclass, blocks integer, margin double precision, max_time interval, seed bigint',
 		$any, 1,
@@ -61,6 +63,10 @@ my @own = (
 		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
 		'database', 0, "budget => '2MB', max_time => '2 s'" ],
 	[ 'last_database_report', '', 'report', 0, '' ],
+	[ 'database_plan',
+		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
+		'database', 0, "budget => '100MB', max_time => '2 s'" ],
+	[ 'last_database_plan', '', 'report', 0, '' ],
 	[ 'database_report_summary', '', 'report', 0, '' ],
 	[ 'cache_summary', '', 'cache', 0, '' ],
 	[ 'cache_map', '', 'cache', 0, '' ],
@@ -94,6 +100,7 @@ my %procedures = (run_database_report => 1);
 my %views = (
 	report_metrics => 'pg_stat_scan_tables',
 	report_advice => 'pg_stat_scan_tables',
+	report_drop_candidates => 'pg_stat_scan_tables',
 	stat_progress => 'PUBLIC');
 
 my @functions;

@@ -109,6 +109,8 @@ $query{$_} = "(SELECT string_agg(r::text, ' ' ORDER BY r::text) FROM $query{$_} 
 # without what is in buffers
 $query{$_} = "(SELECT string_agg(concat_ws(' ', bucket, free_percent, dead_percent, bar), ' ') FROM streamstat.$_)"
   foreach grep { /^layout_map/ } keys %query;
+# nothing is corrupt
+$query{$_} = "(SELECT count(*) FROM streamstat.$_)" foreach grep { /^corrupt_blocks/ } keys %query;
 $query{$spilling} =~ s/\(SELECT (.*) FROM/(SELECT md5($1) FROM/;
 $query{'database_report_summary()'} =
   "(SELECT count(*) FROM streamstat.database_report_summary())";

@@ -134,15 +134,19 @@ sample_of(SstPageSample *sample, int nblocks, int n, const uint32 *y, const uint
  * the total's variance N^2 (1 - n/N) s^2 / n = 144 * 2/3 * 4/4 = 96.  Three
  * differences: t = 3.1824, half = 31.18.  Second differences 2, -6: third moment
  * (8 - 216) / (-6 * 2) = 17.33; times N (N/n)^2 (1 - n/N)(1 - 2n/N) = 24: 416.
- * Johnson's shift 416 / 96 * (1 + 2 z^2) / 6 = 6.27: 60 - 24.91 to 60 + 37.45.
+ * Johnson's shift 416 / 96 * (1 + 2 z^2) / 6 = 6.27: 24.91 below and 37.45 above.
+ * One of the pages that were not read can be unlike these: at most 5 more than the
+ * mean of 5, or 5 less.  sqrt(24.91^2 + 5^2) = 25.41, sqrt(37.45^2 + 5^2) = 37.78.
  *
- * Not seen: 12 (1 - 0.05^(1/4)) = 6.3256 blocks; if a page can have 100, they
- * can have 6.3256 * (100 - 8) = 581.96 more.
+ * Not seen: 12 (1 - 0.05^(1/4)) = 6.3256 blocks, of which 1 - 4/30 count in so small a
+ * sample; if a page can have 100, they can have 6.3256 * 26/30 * (100 - 8) =
+ * 504.36 more.
  *
  * y/x: 60 / 150 = 40 %.  Residuals y - 0.4 x: -2, 0, 0, 2; differences 2, 0, 2: s^2 = 8
- * / 6, variance 32, no skewness: half 3.1824 * sqrt(32) = 18.00.  A page can have x =
+ * / 6, variance 32, no skewness: half 3.1824 * sqrt(32) = 18.00.  If no page has more
+ * than 2, the 8 that were not read have 16 more at most.  A page can have x =
  * 20 and y = 0, or y = 20: residuals -8 and 12, 6 less and 10 more than were
- * seen: 6.3256 * 6 / 150 = 25.30 %, 6.3256 * 10 / 150 = 42.17 %.
+ * seen: 6.3256 * 26/30 * 6 / 150 = 21.93 %, 6.3256 * 26/30 * 10 / 150 = 36.55 %.
  */
 static void
 test_by_hand(void)
@@ -161,23 +165,23 @@ test_by_hand(void)
 	total.most = 10;
 	estimate = sst_estimate(&total, &sample);
 	check_near(estimate.value, 60, 1e-9, "total of 4 of 12 blocks");
-	check_ends(estimate, 60 - 24.91, 60 + 37.45, 0.3, "its interval");
+	check_ends(estimate, 60 - 25.41, 60 + 37.78, 0.3, "its interval");
 	total.most = 100;
-	check_ends(sst_estimate(&total, &sample), 60 - 24.91, 60 + 581.96, 0.3,
+	check_ends(sst_estimate(&total, &sample), 60 - 25.41, 60 + 504.36, 0.3,
 			   "if a page can have 100");
 	sst_linear_form_add(&form, COUNT_Y, 1);
 	check_near(sst_total_variance(&form, &sample), 96, 1e-9, "its variance");
 
 	estimate = sst_estimate(&test_ratio, &sample);
 	check_near(estimate.value, 40, 1e-9, "ratio of 4 of 12 blocks");
-	check_ends(estimate, 40 - 25.302, 40 + 42.171, 1e-3, "its interval");
+	check_ends(estimate, 40 - 21.928, 40 + 36.548, 1e-3, "its interval");
 	sst_linear_form_add(&form, COUNT_X, -0.4);
-	bounds = sst_total_interval(&form, -2, 2, &sample);
-	check(fabs(bounds.below - 18.00) < 0.15 && fabs(bounds.above - bounds.below) < 1e-9,
-		  "the same without regard to other pages");
+	bounds = sst_total_interval(&form, -2, 2, SST_UNLIKE, &sample);
+	check(fabs(bounds.below - 16) < 1e-9 && fabs(bounds.above - 16) < 1e-9,
+		  "no more than the pages that were not read can have");
 	estimate = sst_estimate(&test_ratio_left, &sample);
 	check_near(estimate.value, 60, 1e-9, "what is left to 100 percent");
-	check_ends(estimate, 60 - 42.171, 60 + 25.302, 1e-3, "its interval");
+	check_ends(estimate, 60 - 36.548, 60 + 21.928, 1e-3, "its interval");
 	sst_page_sample_free(&sample);
 
 	/*
@@ -194,21 +198,21 @@ test_by_hand(void)
 }
 
 /*
- * One page of 8 has something.  7 differences, of whose squares two are 64: sum 128, of
+ * One page of 8 has more.  7 differences, of whose squares two are 64: sum 128, of
  * fourth powers 8192.  Kurtosis 2 * 7 * 8192 / 128^2 - 3 = 4: 2 * 7 / 4 = 3.5 degrees
  * of freedom, t = 2.94 (3: 3.182, 4: 2.776).
  */
 static void
 test_one_page(void)
 {
-	static const uint32 y[] = {0, 0, 0, 8, 0, 0, 0, 0};
+	static const uint32 y[] = {20, 20, 20, 28, 20, 20, 20, 20};
 	SstPageSample sample;
 	SstLinearForm form = {0};
 	SstBounds	bounds;
 
 	sample_of(&sample, 8000, 8, y, y);
 	sst_linear_form_add(&form, COUNT_Y, 1);
-	bounds = sst_total_interval(&form, 0, 8, &sample);
+	bounds = sst_total_interval(&form, 19, 28, SST_UNLIKE, &sample);
 	check_near((bounds.below + bounds.above) / 2 /
 			   sqrt(sst_total_variance(&form, &sample)), 2.94, 0.06,
 			   "degrees of freedom where one page has all");
@@ -236,7 +240,8 @@ test_function(void)
 	once = sst_estimate(&total, &sample);
 	check_ends(sst_estimate_function(twice_y, NULL, 20, &sample),
 			   2 * once.low, 2 * once.high, 1e-6, "twice a total");
-	check_near(sst_margin(&once), (once.high - once.low) / 2, 1e-9, "its margin");
+	check_near(sst_margin(&once), once.high - once.value, 1e-9, "its margin: to the further end");
+	check(once.high - once.value > once.value - once.low, "which is the upper one");
 	sst_page_sample_free(&sample);
 }
 

@@ -126,19 +126,40 @@ population_page(const Population *population, BlockNumber blkno,
 	page->n[COUNT_X] = population->x == NULL ? 1 : population->x[blkno];
 }
 
+/* Draw a block of a sample's next range. */
+static BlockNumber
+draw_block(const SstPageSample *sample)
+{
+	const SstSamplePart *part = &sample->parts[0];
+	BlockNumber start = range_start(part, part->nsampled);
+	BlockNumber end = range_start(part, part->nsampled + 1);
+
+	return start + (BlockNumber) (random_unit() * (end - start));
+}
+
 void
 sample_draw(SstPageSample *sample, const Population *population, int n)
 {
 	sample_begin(sample, population->nblocks, n);
 	for (int i = 0; i < n; i++)
 	{
-		BlockNumber start = range_start(&sample->parts[0], i);
-		BlockNumber end = range_start(&sample->parts[0], i + 1);
-		BlockNumber blkno = start + (BlockNumber) (random_unit() * (end - start));
+		BlockNumber blkno = draw_block(sample);
 		SstCounters page;
 
 		population_page(population, blkno, &page);
 		sample_add(sample, blkno, &page);
+	}
+}
+
+void
+sample_draw_pages(SstPageSample *sample, int nblocks, const SstCounters *pages, int n)
+{
+	sample_begin(sample, nblocks, n);
+	for (int i = 0; i < n; i++)
+	{
+		BlockNumber blkno = draw_block(sample);
+
+		sample_add(sample, blkno, &pages[blkno]);
 	}
 }
 
@@ -170,6 +191,7 @@ main(void)
 
 	test_known_answers();
 	test_coverage();
+	test_shapes();
 	printf("1..%d\n", ntests);
 	return nfailed != 0;
 }

@@ -54,11 +54,16 @@ extern void population_page(const Population *population, BlockNumber blkno,
 /* Draw n of its blocks, one of each of n ranges, by the test's own generator. */
 extern void sample_draw(SstPageSample *sample, const Population *population, int n);
 
+/* The same of a relation whose pages are given */
+extern void sample_draw_pages(SstPageSample *sample, int nblocks,
+							  const SstCounters *pages, int n);
+
 /* A number between 0 and 1; what follows depends on the seed alone. */
 extern double random_unit(void);
 extern void random_start(uint64 seed);
 
 extern void test_known_answers(void);
 extern void test_coverage(void);
+extern void test_shapes(void);
 
 #endif							/* TEST_ESTIMATE_H */

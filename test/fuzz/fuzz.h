@@ -39,6 +39,7 @@ typedef struct FuzzCase
 	BlockNumber blkno;
 	SstVisitor	visitor;
 	SstKeptItems kept;			/* heap */
+	SstDeadItems dead;			/* heap */
 } FuzzCase;
 
 /* What to expect of a visitor, besides that it adds up what it returns */

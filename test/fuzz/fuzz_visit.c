@@ -8,7 +8,7 @@
  * page is a memory block of its own, so that the address sanitizer sees a
  * look beyond it; the other sanitizer sees what C leaves undefined.  Beyond
  * that, what a visitor counts has to make sense, and does not depend on what it
- * has counted before.  For kinds that can be rebuilt, what a rebuild makes of the
+ * has counted before.  What it refuses, diagnose.c explains.  For kinds that can be rebuilt, what a rebuild makes of the
  * page is looked at as well (rebuild.c).
  *
  * FUZZ_TARGET in the environment names the visitor; "list" prints the names,
@@ -33,6 +33,7 @@
 #include "storage/fsm_internals.h"
 
 #include "fuzz.h"
+#include "visit/diagnose.h"
 
 /* The server has its own, which are not here. */
 #undef printf
@@ -158,6 +159,8 @@ init_heap(FuzzCase *fuzz)
 {
 	sst_heap_visitor_init(&fuzz->visitor, 0, fuzz->choices.horizon,
 						  (fuzz->choices.options & 16) != 0, &fuzz->kept);
+	if ((fuzz->choices.options & 32) != 0)
+		fuzz->visitor.dead = &fuzz->dead;
 }
 
 /* A sequence's special space has a magic number (commands/sequence.c). */
@@ -493,6 +496,31 @@ visit_twice(FuzzCase *fuzz, const PageData *page, const PageData *original,
 	return counted;
 }
 
+/*
+ * What the visitor refuses has a diagnosis, in words that end; what it accepts has
+ * none, but for a header that the buffer manager would refuse.
+ */
+static void
+diagnose(FuzzCase *fuzz, const PageData *page, const PageData *original,
+		 bool counted)
+{
+	SstDiagnosis diagnosis;
+
+	init_visitor(fuzz);
+	memset(diagnosis.detail, 'x', sizeof(diagnosis.detail));
+	sst_diagnose_page(&fuzz->visitor, fuzz_target->rebuilds, page, fuzz->blkno,
+					  &diagnosis);
+	FUZZ_CHECK(memcmp(page, original, BLCKSZ) == 0);
+	FUZZ_CHECK(memchr(diagnosis.detail, '\0', sizeof(diagnosis.detail)) != NULL);
+	FUZZ_CHECK((diagnosis.fault == SST_FAULT_NONE) ==
+			   (diagnosis.detail[0] == '\0'));
+	if (counted)
+		FUZZ_CHECK(diagnosis.fault == SST_FAULT_NONE ||
+				   diagnosis.fault == SST_FAULT_HEADER);
+	else
+		FUZZ_CHECK(diagnosis.fault != SST_FAULT_NONE);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -522,6 +550,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (fuzz_target->rebuilds != 0)
 	{
+		diagnose(&fuzz, page, original, counted);
 		init_visitor(&fuzz);
 		fuzz_rebuild(&fuzz, page, original);
 	}

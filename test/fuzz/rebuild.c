@@ -33,6 +33,7 @@
 /* What the stubs of the server (server.c) answer */
 extern uint32_t fuzz_relation_blocks;
 extern uint32_t fuzz_support_function;
+extern uint32_t fuzz_allocations;
 
 /* point_ops and quad_point_ops in pg_opfamily.dat, and another one */
 static Oid	families[] = {1029, 4015, 1};
@@ -70,6 +71,9 @@ static const struct
 	{3, TYPALIGN_CHAR, false},
 	{-1, TYPALIGN_INT, false},
 };
+
+static const char storages[] = {TYPSTORAGE_PLAIN, TYPSTORAGE_MAIN,
+TYPSTORAGE_EXTERNAL, TYPSTORAGE_EXTENDED};
 
 /* A value of 16 bytes, aligned, that ends there by each of the columns' rules */
 static const union
@@ -112,8 +116,9 @@ choose_columns(const FuzzChoices *choices)
 		att->attlen = columns[i].length;
 		att->attalign = columns[i].align;
 		att->attbyval = columns[i].by_value;
-		att->attstorage = att->attlen == -1 && i % 4 == 1 ?
-			TYPSTORAGE_EXTENDED : TYPSTORAGE_PLAIN;
+		att->attstorage = att->attlen == -1 ?
+			storages[(choices->horizon >> i) % lengthof(storages)] :
+			TYPSTORAGE_PLAIN;
 		att->attisdropped = (choices->variant >> i % 8 & 1) != 0;
 		att->atthasmissing = (choices->nblocks >> i & 1) != 0;
 		missing[i].am_present = (choices->nblocks >> i & 2) != 0;
@@ -152,10 +157,24 @@ choose_options(SstTargetKind kind, const FuzzChoices *choices,
 			break;
 		case SST_HEAP:
 			options->table.fillfactor = percent;
+			options->table.toast_tuple_target = 128 + choices->horizon % 8033;
 			break;
 		default:
 			break;
 	}
+}
+
+/* Look at all bytes of a value, and have a result by them. */
+static double
+try_compression(const char *data, int32 nbytes, char method)
+{
+	unsigned	sum = 0;
+
+	FUZZ_CHECK(nbytes >= 0);
+	for (int i = 0; i < nbytes; i++)
+		sum += (unsigned char) data[i];
+
+	return sum % 5 == 0 ? NAN : sum % 5 == 1 ? 1 : (1 + sum % 64) / 64.0;
 }
 
 /* As much of a relation's descriptor as sst_rebuild_..._init() look at */
@@ -165,12 +184,20 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 	static FormData_pg_class class;
 	static FormData_pg_index index;
 	static RelationOptions options;
-	static struct TupleDescData one_column = {.natts = 1};
+	static TupleDesc one_column = NULL;
 	static RelationData rel;
 	const FuzzChoices *choices = &fuzz->choices;
 
 	memset(rebuild, 0, sizeof(SstRebuild));
 	rebuild->kind = fuzz_target->rebuilds;
+
+	/* Room as in choose_columns() */
+	if (one_column == NULL)
+		one_column = calloc(1, sizeof(struct TupleDescData) +
+							sizeof(FormData_pg_attribute) + 64);
+	one_column->natts = 1;
+	TupleDescAttr(one_column, 0)->attlen =
+		columns[choices->number % lengthof(columns)].length;
 
 	memset(&options, 0, sizeof(options));
 	choose_options(rebuild->kind, choices, &options);
@@ -179,12 +206,14 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 	index.indisunique = (choices->options & 32) != 0;
 	rel.rd_rel = &class;
 	rel.rd_index = &index;
-	rel.rd_att = &one_column;
+	rel.rd_att = one_column;
 	rel.rd_opfamily = &families[choices->shape % lengthof(families)];
 	rel.rd_options = (choices->options & 8) != 0 ? (bytea *) &options : NULL;
 
 	fuzz_relation_blocks = choices->nblocks;
 	fuzz_support_function = choices->options & 64;
+	fuzz_allocations = (choices->options & 32) != 0 ?
+		choices->variant % 32 : PG_UINT32_MAX;
 	maintenance_work_mem = 1024 << choices->number % 8;
 	max_parallel_maintenance_workers = choices->options & 2;
 	rebuild->table_blocks = Min(choices->nblocks, MaxBlockNumber);
@@ -207,6 +236,8 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 			break;
 		case SST_GIN:
 			class.relam = GIN_AM_OID;
+			rel.rd_att = choose_columns(choices);
+			rel.rd_att->natts = Max(rel.rd_att->natts, 1);
 			sst_rebuild_gin_init(rebuild, &rel);
 			break;
 		case SST_GIST:
@@ -222,6 +253,12 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 				RELKIND_TOASTVALUE : RELKIND_RELATION;
 			rel.rd_att = choose_columns(choices);
 			sst_rebuild_heap_init(rebuild, &rel);
+			rebuild->u.heap.toaster.has_toast = (choices->options & 2) != 0;
+			rebuild->u.heap.toaster.any_compressible = true;
+			rebuild->u.heap.toaster.compression.try =
+				(choices->options & 16) != 0 ? try_compression : NULL;
+			memset(rebuild->u.heap.toaster.compressible, choices->number,
+				   sizeof(rebuild->u.heap.toaster.compressible));
 			break;
 	}
 }
@@ -257,13 +294,21 @@ check_blocks(const SstRebuild *rebuild, const FuzzCase *fuzz,
 	for (int k = 0; k < SST_NCOUNTS; k++)
 		counts[k] = counters->n[k];
 	(void) blocks(rebuild, counts, meta);
+	if (rebuild->ends != NULL)
+	{
+		double		low;
+		double		high;
+
+		rebuild->ends(rebuild, counts, meta, &low, &high);
+		FUZZ_CHECK(low >= 0 && low <= high && isfinite(high));
+	}
 
 	for (int k = 0; k < SST_NCOUNTS; k++)
 		counts[k] *= 1 + pow(choices->horizon, choices->options % 4 / 3.0);
 	(void) blocks(rebuild, counts, meta);
 
 	/* one of them by itself: sst_estimate_function() */
-	i = SST_REBUILT_BYTES + i % (SST_REBUILT_INNER_BYTES - SST_REBUILT_BYTES + 1);
+	i = SST_REBUILT_BYTES + i % (SST_FIRST_MAP_COUNT - SST_REBUILT_BYTES);
 	counts[i] *= (choices->options & 128) != 0 ? 1.001 : 0.999;
 	(void) blocks(rebuild, counts, meta);
 
@@ -286,6 +331,48 @@ check_kept(const SstKeptItems *kept, const PageData *page)
 		FUZZ_CHECK(offnum <= sst_page_items(page));
 		FUZZ_CHECK(ItemIdIsNormal(PageGetItemId((Page) page, offnum)));
 	}
+}
+
+/* A page that is being filled is not overfull. */
+static void
+check_fill(const SstHeapFill *fill)
+{
+	FUZZ_CHECK(fill->free >= 0 && fill->free < BLCKSZ);
+	FUZZ_CHECK((fill->bytes + fill->free) % BLCKSZ == 0);
+}
+
+/* Line pointers that lead to no row are listed in order, and none that is unused. */
+static void
+check_dead(const SstDeadItems *dead, const PageData *page)
+{
+	for (int i = 0; i < dead->nitems; i++)
+	{
+		OffsetNumber offnum = dead->offnums[i];
+
+		FUZZ_CHECK(offnum > (i == 0 ? 0 : dead->offnums[i - 1]));
+		FUZZ_CHECK(offnum <= sst_page_items(page));
+		FUZZ_CHECK(ItemIdIsUsed(PageGetItemId((Page) page, offnum)));
+	}
+}
+
+/* Entries are listed with the bytes of a page at most, or what their build takes. */
+static void
+check_entries(const SstRebuild *rebuild, const FuzzCase *fuzz,
+			  const PageData *page)
+{
+	SstEntries *entries = malloc(sizeof(SstEntries));
+
+	sst_list_entries(rebuild->kind, (fuzz->choices.options & 128) != 0, page,
+					 fuzz->blkno, entries);
+	FUZZ_CHECK(entries->n >= 0 && entries->n <= SST_MAX_ENTRIES);
+	for (int i = 0; i < entries->n; i++)
+	{
+		const SstEntry *entry = &entries->entry[i];
+
+		FUZZ_CHECK(entry->bytes >= 0 && entry->bytes <= 2 * BLCKSZ);
+		FUZZ_CHECK(entry->key_bytes >= 0 && entry->key_bytes <= entry->bytes);
+	}
+	free(entries);
 }
 
 /*
@@ -317,8 +404,8 @@ check_tuples(SstRebuild *rebuild, const FuzzCase *fuzz, const PageData *page,
 		copy = malloc(offset + len);
 		memcpy(copy, page, offset + len);
 		rebuild->page(rebuild, copy, fuzz->blkno, kept, counters);
-		FUZZ_CHECK(rebuild->u.heap.rewrite.free >= 0 &&
-				   rebuild->u.heap.rewrite.free < BLCKSZ);
+		check_fill(&rebuild->u.heap.fill);
+		check_fill(&rebuild->u.heap.toaster.fill);
 		free(copy);
 		free(kept);
 	}
@@ -340,6 +427,12 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 	if ((fuzz->choices.options & 64) != 0)
 		rebuild->dead_tids = (const SstDeadTids *) rebuild; /* see stubs.c */
 	FUZZ_CHECK(rebuild->uncertainty >= 0 && rebuild->uncertainty < 1);
+	if (rebuild->unpredictable)
+	{
+		/* No scan is to show it pages. */
+		free(rebuild);
+		return;
+	}
 	sst_counters_init(&counters);
 
 	for (int i = 0; i < npages; i++)
@@ -352,13 +445,21 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 			break;
 		}
 		check_kept(&fuzz->kept, page);
+		if (fuzz->visitor.dead != NULL)
+			check_dead(&fuzz->dead, page);
+		check_entries(rebuild, fuzz, page);
 		rebuild->page(rebuild, page, fuzz->blkno, &fuzz->kept, &counters);
 
 		/* Each tuple can be the first of a page. */
 		if (rebuild->kind == SST_HEAP)
+		{
 			FUZZ_CHECK(counters.n[SST_REBUILT_BYTES] -
 					   before.n[SST_REBUILT_BYTES] <=
 					   BLCKSZ * (fuzz->kept.nitems + 1));
+			FUZZ_CHECK(counters.n[SST_REBUILT_TOAST_LESS] <=
+					   counters.n[SST_REBUILT_TOAST] + 1);
+			FUZZ_CHECK(counters.n[SST_REBUILT_TOAST] <= UINT32_MAX);
+		}
 
 		for (int k = 0; k < SST_NCOUNTS; k++)
 			FUZZ_CHECK(counters.n[k] >= before.n[k]);
@@ -366,8 +467,11 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 	if (rebuild->kind == SST_HEAP)
 		check_tuples(rebuild, fuzz, page, &counters);
 	FUZZ_CHECK(memcmp(page, original, BLCKSZ) == 0);
+	sst_rebuild_finish(rebuild, (fuzz->choices.options & 4) != 0);
 	FUZZ_CHECK(rebuild->uncertainty >= 0 && rebuild->uncertainty < 1);
 
-	check_blocks(rebuild, fuzz, &counters);
+	if (!rebuild->unpredictable)
+		check_blocks(rebuild, fuzz, &counters);
+	sst_rebuild_free(rebuild);
 	free(rebuild);
 }

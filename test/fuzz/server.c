@@ -13,6 +13,7 @@
  *
  *-------------------------------------------------------------------------
  */
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,13 +27,32 @@ extern size_t PageGetExactFreeSpace(const char *page);
 extern bool _bt_allequalimage(void *rel, bool debugmessage);
 extern uint32_t RelationGetNumberOfBlocksInFork(void *rel, int fork);
 extern uint32_t index_getprocid(void *rel, int16_t attnum, uint16_t procnum);
+extern void ProcessInterrupts(void);
+extern void *palloc(size_t size);
+extern void *repalloc(void *pointer, size_t size);
+extern void *MemoryContextAllocExtended(void *context, size_t size, int flags);
+extern void pfree(void *pointer);
+extern void pg_qsort(void *base, size_t n, size_t size,
+					 int (*compare) (const void *, const void *));
+
+/* Is a cancel request pending?  Never. */
+extern volatile sig_atomic_t InterruptPending;
+
+volatile sig_atomic_t InterruptPending = 0;
+
+/* The context is any, and memory comes from the C library. */
+extern void *CurrentMemoryContext;
+void	   *CurrentMemoryContext;
 
 /* What rebuild.c wants them to say */
 extern uint32_t fuzz_relation_blocks;
 extern uint32_t fuzz_support_function;
 
+extern uint32_t fuzz_allocations;
+
 uint32_t	fuzz_relation_blocks;
 uint32_t	fuzz_support_function;
+uint32_t	fuzz_allocations;
 
 /* Settings that decide on how an index is built */
 extern int	maintenance_work_mem;
@@ -86,4 +106,58 @@ uint32_t
 index_getprocid(void *rel, int16_t attnum, uint16_t procnum)
 {
 	return fuzz_support_function;
+}
+
+void
+ProcessInterrupts(void)
+{
+	abort();
+}
+
+/* Memory that the address sanitizer watches over */
+void *
+palloc(size_t size)
+{
+	return repalloc(NULL, size);
+}
+
+void *
+repalloc(void *pointer, size_t size)
+{
+	void	   *result = realloc(pointer, size);
+
+	if (result == NULL)
+		abort();
+	return result;
+}
+
+/* Flags of utils/palloc.h */
+#define MCXT_ALLOC_NO_OOM	0x02
+#define MCXT_ALLOC_ZERO		0x04
+
+/* After so many allocations there is no memory, for those who allow for it. */
+void *
+MemoryContextAllocExtended(void *context, size_t size, int flags)
+{
+	if ((flags & MCXT_ALLOC_NO_OOM) != 0)
+	{
+		if (fuzz_allocations == 0)
+			return NULL;
+		fuzz_allocations--;
+	}
+	return (flags & MCXT_ALLOC_ZERO) != 0 ? calloc(1, size) : malloc(size);
+}
+
+void
+pfree(void *pointer)
+{
+	free(pointer);
+}
+
+/* Which is what the server's headers make of qsort() */
+void
+pg_qsort(void *base, size_t n, size_t size,
+		 int (*compare) (const void *, const void *))
+{
+	qsort(base, n, size, compare);
 }

@@ -346,7 +346,7 @@ COMMENT ON COLUMN index_stats_row.pages IS 'pages of the main fork';
 COMMENT ON COLUMN index_stats_row.internal_pages IS 'pages that lead to leaf pages (hash: bitmap pages; BRIN: range map)';
 COMMENT ON COLUMN index_stats_row.leaf_pages IS 'pages of what the index is for (hash: bucket and overflow pages; GIN: leaf pages of all trees and pending list; BRIN: regular pages)';
 COMMENT ON COLUMN index_stats_row.deleted_pages IS 'empty and deleted pages';
-COMMENT ON COLUMN index_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN index_stats_row.free_bytes IS 'free bytes in leaf pages; of a hash index, those of unused pages as well, as in hash_stats';
 COMMENT ON COLUMN index_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
 COMMENT ON COLUMN index_stats_row.leaf_fragmentation IS 'percent of the leaf pages whose right sibling lies on an earlier block; B-tree and GIN only';
 COMMENT ON COLUMN index_stats_row.new_pages IS 'pages of zeros';
@@ -566,6 +566,29 @@ COMMENT ON FUNCTION layout_map(regclass, int) IS
 'Shows where in the file of a table or index the space is: divides the blocks into buckets of about the same size and returns a row for each.
 Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
+CREATE TYPE @extschema@.corrupt_blocks_row AS (
+	block_no bigint,
+	error text,
+	detail text);
+
+COMMENT ON TYPE corrupt_blocks_row IS 'row of corrupt_blocks';
+COMMENT ON COLUMN corrupt_blocks_row.block_no IS 'block number; in a row with the error "not read", the first block that was not looked at';
+COMMENT ON COLUMN corrupt_blocks_row.error IS 'the first check that fails: read error, checksum, header, special space, page type, line pointers, tuples or contents; not read in a last row, if a limit ended the call';
+COMMENT ON COLUMN corrupt_blocks_row.detail IS 'what is wrong, in words';
+
+CREATE FUNCTION corrupt_blocks(
+	relation regclass,
+	first_block bigint DEFAULT 0,
+	max_rows bigint DEFAULT NULL,
+	max_time interval DEFAULT NULL)
+RETURNS SETOF @extschema@.corrupt_blocks_row
+AS 'MODULE_PATHNAME', 'sst_corrupt_blocks'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
+
+COMMENT ON FUNCTION corrupt_blocks(regclass, bigint, bigint, interval) IS
+'Reads a table or index and returns a row for each corrupt block, with what is wrong; a limit adds a row that says where to go on.
+Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
 --
 -- Samples
 --
@@ -693,7 +716,9 @@ CREATE TYPE @extschema@.database_report_row AS (
 	bytes_read bigint,
 	measured text,
 	note text,
-	command text);
+	command text,
+	rebuilt_by text,
+	reason text);
 
 COMMENT ON TYPE database_report_row IS 'row of database_report and last_database_report';
 COMMENT ON COLUMN database_report_row.relid IS 'OID of the relation';
@@ -717,7 +742,9 @@ COMMENT ON COLUMN database_report_row.reclaimable_bytes_high IS 'upper end of th
 COMMENT ON COLUMN database_report_row.bytes_read IS 'bytes of the relation that were read';
 COMMENT ON COLUMN database_report_row.measured IS 'exact (all pages were read), sampled or skipped';
 COMMENT ON COLUMN database_report_row.note IS 'why it was skipped, or what cannot be told or is wrong; else null';
-COMMENT ON COLUMN database_report_row.command IS 'command that mends the relation; null if none is worth it';
+COMMENT ON COLUMN database_report_row.command IS 'command that gives the bytes back, or mends the relation; null if none is worth it, or if another relation''s does it';
+COMMENT ON COLUMN database_report_row.rebuilt_by IS 'table whose command rebuilds this relation as well: its name, qualified and quoted as needed';
+COMMENT ON COLUMN database_report_row.reason IS 'why the command is advised, or withheld';
 
 CREATE FUNCTION database_report(
 	margin float8 DEFAULT NULL,
@@ -730,7 +757,7 @@ AS 'MODULE_PATHNAME', 'sst_database_report'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 2000;
 
 COMMENT ON FUNCTION database_report(float8, text, interval, text, bigint) IS
-'Estimates reclaimable space for every table, materialized view, TOAST table and index of the database, with confidence intervals and the command to run; the most reclaimable first.
+'Estimates reclaimable space for every table, materialized view, TOAST table and index of the database, with confidence intervals and the command to run; the most reclaimable first. database_plan has a row for each command.
 margin: how many percentage points free_percent and dead_percent may be off, if the limits allow; null: 2. budget: bytes that may be looked at in all, as pg_size_bytes takes them. max_time: null is 60 seconds. max_rate: bytes per second; null: no limit. seed: the same seed draws the same samples.
 Takes an AccessShareLock on one relation at a time, and on the table of an index; waits for no lock. Holds its query''s snapshot to the end; run_database_report does not. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
@@ -744,7 +771,7 @@ AS 'MODULE_PATHNAME', 'sst_run_database_report'
 LANGUAGE C;
 
 COMMENT ON PROCEDURE run_database_report(float8, text, interval, text, bigint) IS
-'Makes a report with the limits of database_report, for last_database_report and database_report_summary. Commits after each relation, except in a transaction block.
+'Makes a report with the limits of database_report, for last_database_report, last_database_plan and database_report_summary. Commits after each relation, except in a transaction block.
 Takes an AccessShareLock on one relation at a time, and on the table of an index; waits for no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 CREATE FUNCTION last_database_report()
@@ -754,7 +781,72 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2000;
 
 COMMENT ON FUNCTION last_database_report() IS
 'Returns the rows of the last report of this session, as far as it came; none before the first report.
-Reads nothing and takes no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
+Reads catalogs and statistics; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE @extschema@.database_plan_row AS (
+	rank bigint,
+	relid oid,
+	schema_name text,
+	relation_name text,
+	kind text,
+	bytes bigint,
+	relations bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	reclaimable_percent float8,
+	scratch_bytes bigint,
+	bytes_to_read bigint,
+	bytes_to_write bigint,
+	command text,
+	lock_mode text,
+	blocks_reads boolean,
+	blocks_writes boolean,
+	reason text);
+
+COMMENT ON TYPE database_plan_row IS 'row of database_plan and last_database_plan';
+COMMENT ON COLUMN database_plan_row.rank IS 'place in the order, from 1: corrupt relations, indexes that are not valid, then by reclaimable_bytes';
+COMMENT ON COLUMN database_plan_row.relid IS 'OID of the relation';
+COMMENT ON COLUMN database_plan_row.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN database_plan_row.relation_name IS 'name of the relation';
+COMMENT ON COLUMN database_plan_row.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN database_plan_row.bytes IS 'size of the main forks of all relations that the command rebuilds or changes, in bytes';
+COMMENT ON COLUMN database_plan_row.relations IS 'relations that the command rebuilds or changes';
+COMMENT ON COLUMN database_plan_row.reclaimable_bytes IS 'bytes that the command gives back, of all these relations';
+COMMENT ON COLUMN database_plan_row.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN database_plan_row.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN database_plan_row.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
+COMMENT ON COLUMN database_plan_row.scratch_bytes IS 'disk space that new files and sorting take until the command ends';
+COMMENT ON COLUMN database_plan_row.bytes_to_read IS 'bytes that the command reads; null if not known';
+COMMENT ON COLUMN database_plan_row.bytes_to_write IS 'bytes of files that the command writes; WAL of about this size comes on top unless wal_level is minimal; null if not known';
+COMMENT ON COLUMN database_plan_row.command IS 'command: SQL, or pg_repack for a shell; null if none helps before what the reason says';
+COMMENT ON COLUMN database_plan_row.lock_mode IS 'strongest lock that the command holds while it works, on the table or the index';
+COMMENT ON COLUMN database_plan_row.blocks_reads IS 'queries on the table wait until the command ends';
+COMMENT ON COLUMN database_plan_row.blocks_writes IS 'changes of the table wait until the command ends';
+COMMENT ON COLUMN database_plan_row.reason IS 'why the command is advised, or what is to be done instead';
+
+CREATE FUNCTION database_plan(
+	margin float8 DEFAULT NULL,
+	budget text DEFAULT '1GB',
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	seed bigint DEFAULT NULL)
+RETURNS SETOF @extschema@.database_plan_row
+AS 'MODULE_PATHNAME', 'sst_database_plan'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
+
+COMMENT ON FUNCTION database_plan(float8, text, interval, text, bigint) IS
+'Makes a report as database_report does, and returns the commands that it advises, a row for each: what it gives back, takes and locks.
+Arguments and locks are those of database_report. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE FUNCTION last_database_plan()
+RETURNS SETOF @extschema@.database_plan_row
+AS 'MODULE_PATHNAME', 'sst_last_database_plan'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
+
+COMMENT ON FUNCTION last_database_plan() IS
+'Returns the commands that the last report of this session advises, as far as it came; none before the first report.
+Reads catalogs and statistics; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 CREATE TYPE @extschema@.database_report_summary_row AS (
 	started timestamptz,
@@ -762,9 +854,13 @@ CREATE TYPE @extschema@.database_report_summary_row AS (
 	exact_relations bigint,
 	sampled_relations bigint,
 	skipped_relations bigint,
+	commands bigint,
 	reclaimable_bytes bigint,
 	reclaimable_bytes_low bigint,
 	reclaimable_bytes_high bigint,
+	planned_bytes bigint,
+	planned_bytes_low bigint,
+	planned_bytes_high bigint,
 	bytes_total bigint,
 	bytes_read bigint,
 	bytes_skipped bigint,
@@ -778,9 +874,13 @@ COMMENT ON COLUMN database_report_summary_row.relations IS 'relations in the rep
 COMMENT ON COLUMN database_report_summary_row.exact_relations IS 'relations of which all pages were read';
 COMMENT ON COLUMN database_report_summary_row.sampled_relations IS 'relations of which a sample was read';
 COMMENT ON COLUMN database_report_summary_row.skipped_relations IS 'relations that were not read';
-COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes IS 'bytes that rebuilds are expected to give back';
+COMMENT ON COLUMN database_report_summary_row.commands IS 'commands of last_database_plan';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes IS 'bytes that rebuilds of all relations would give back, be they worth it or not';
 COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
 COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN database_report_summary_row.planned_bytes IS 'bytes that the commands of last_database_plan give back';
+COMMENT ON COLUMN database_report_summary_row.planned_bytes_low IS 'sum of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN database_report_summary_row.planned_bytes_high IS 'sum of the upper ends, which are less likely all at once';
 COMMENT ON COLUMN database_report_summary_row.bytes_total IS 'bytes of all relations';
 COMMENT ON COLUMN database_report_summary_row.bytes_read IS 'bytes that were looked at';
 COMMENT ON COLUMN database_report_summary_row.bytes_skipped IS 'bytes of the relations that were not read';
@@ -795,7 +895,7 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION database_report_summary() IS
 'Returns the last report of this session in one row; nulls before the first report.
-Reads nothing and takes no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
+Reads catalogs and statistics; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 -- Every name, operator and argument in a view is spelled out: what others may have
 -- put into the schema before us fits none of them better.
@@ -826,20 +926,90 @@ COMMENT ON VIEW @extschema@.report_metrics IS
 Each query makes a report, of at most 1 GB and 60 seconds. Locks are those of database_report. Needs SELECT, granted to pg_stat_scan_tables.';
 
 CREATE VIEW @extschema@.report_advice AS
-	SELECT pg_catalog.row_number() OVER () AS rank, r.*
-	FROM (SELECT schema_name, relation_name, reclaimable_bytes, reclaimable_bytes_low, reclaimable_bytes_high,
-			CASE WHEN bytes OPERATOR(pg_catalog.>) 0
-				THEN 100.0::double precision OPERATOR(pg_catalog.*) reclaimable_bytes OPERATOR(pg_catalog./) bytes
-			END AS reclaimable_percent, command
-		FROM @extschema@.database_report(2::double precision, '1GB'::pg_catalog.text,
-			'60s'::pg_catalog.interval, NULL::pg_catalog.text, NULL::bigint)
-		WHERE command IS NOT NULL
-		ORDER BY reclaimable_bytes DESC NULLS LAST, bytes DESC
-		LIMIT 20) r;
+	SELECT p.rank, p.schema_name, p.relation_name, p.kind, p.bytes, p.relations,
+		pg_catalog.pg_size_pretty(p.bytes) AS size,
+		pg_catalog.pg_size_pretty(p.reclaimable_bytes) AS reclaimable_size,
+		p.reclaimable_bytes, p.reclaimable_bytes_low, p.reclaimable_bytes_high, p.reclaimable_percent,
+		p.scratch_bytes, pg_catalog.pg_size_pretty(p.scratch_bytes) AS scratch_size, p.bytes_to_read, p.bytes_to_write,
+		p.command, p.lock_mode, p.blocks_reads, p.blocks_writes, p.reason
+	FROM @extschema@.database_plan(2::double precision, '1GB'::pg_catalog.text,
+			'60s'::pg_catalog.interval, NULL::pg_catalog.text, NULL::bigint) p;
 
 COMMENT ON VIEW @extschema@.report_advice IS
-'The 20 commands of database_report that give back the most.
+'The commands of database_plan, the most urgent first, with sizes for people beside the bytes.
 Each query makes a report, of at most 1 GB and 60 seconds. Locks are those of database_report. Needs SELECT, granted to pg_stat_scan_tables.';
+
+-- Indexes are compared by their columns, operator classes, collations and
+-- orders, which are numbered from 0; expressions and predicates by their text.
+CREATE VIEW @extschema@.report_drop_candidates AS
+	WITH indexes AS MATERIALIZED (
+		SELECT c.oid, i.indrelid, n.nspname, c.relname, a.amname,
+			pg_catalog.format('%I.%I', n.nspname, c.relname) AS name, pg_catalog.format('%I.%I', n.nspname, t.relname) AS parent,
+			i.indisvalid, i.indisunique, i.indnkeyatts,
+			i.indisunique OR i.indisprimary OR i.indisexclusion OR i.indisreplident OR i.indisclustered
+				OR EXISTS (SELECT FROM pg_catalog.pg_constraint AS k WHERE k.conindid OPERATOR(pg_catalog.=) c.oid) AS needed,
+			i.indkey::pg_catalog.int2[] AS keys, i.indclass::pg_catalog.oid[] AS classes,
+			i.indcollation::pg_catalog.oid[] AS collations, i.indoption::pg_catalog.int2[] AS options,
+			coalesce(pg_catalog.pg_get_expr(i.indexprs, i.indrelid), '') AS expressions,
+			coalesce(pg_catalog.pg_get_expr(i.indpred, i.indrelid), '') AS predicate,
+			EXISTS (SELECT FROM pg_catalog.pg_inherits AS h WHERE h.inhrelid OPERATOR(pg_catalog.=) c.oid) AS attached,
+			EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.locktype OPERATOR(pg_catalog.=) 'relation'
+				AND l.relation OPERATOR(pg_catalog.=) c.oid AND l.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock') AS locked,
+			c.relpages
+		FROM pg_catalog.pg_index AS i
+			JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.indexrelid
+			JOIN pg_catalog.pg_class AS t ON t.oid OPERATOR(pg_catalog.=) i.indrelid
+			JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			JOIN pg_catalog.pg_am AS a ON a.oid OPERATOR(pg_catalog.=) c.relam
+		WHERE c.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
+			AND c.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
+			AND t.relkind OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
+			AND c.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"),
+	compared AS (
+		SELECT s.oid, s.nspname, s.relname, s.parent, s.amname, s.indisvalid, s.needed, s.attached, s.locked, s.relpages,
+			(pg_catalog.array_agg(o.name ORDER BY o.needed DESC, o.name))[1] AS by_index,
+			pg_catalog.bool_or(o.indnkeyatts OPERATOR(pg_catalog.=) s.indnkeyatts) AS is_equal
+		FROM indexes AS s LEFT JOIN indexes AS o ON o.indrelid OPERATOR(pg_catalog.=) s.indrelid
+			AND o.oid OPERATOR(pg_catalog.<>) s.oid AND o.amname OPERATOR(pg_catalog.=) s.amname
+			AND o.predicate OPERATOR(pg_catalog.=) s.predicate AND o.expressions OPERATOR(pg_catalog.=) s.expressions
+			AND s.indisvalid AND o.indisvalid AND NOT s.needed
+			AND (o.indnkeyatts OPERATOR(pg_catalog.=) s.indnkeyatts
+				OR (o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts AND s.amname OPERATOR(pg_catalog.=) 'btree'))
+			AND o.keys[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.keys[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
+			AND o.classes[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.classes[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
+			AND o.collations[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.collations[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
+			AND o.options[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.options[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
+			AND o.keys OPERATOR(pg_catalog.@>) s.keys
+			-- of two that are equal, the newer one
+			AND (o.needed OR o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts
+				OR pg_catalog.cardinality(o.keys) OPERATOR(pg_catalog.>) pg_catalog.cardinality(s.keys)
+				OR o.oid OPERATOR(pg_catalog.<) s.oid)
+		GROUP BY s.oid, s.nspname, s.relname, s.parent, s.amname, s.indisvalid, s.needed, s.attached, s.locked, s.relpages)
+	SELECT i.nspname::pg_catalog.text AS schema_name, i.relname::pg_catalog.text AS relation_name, i.parent AS parent_name,
+		i.amname::pg_catalog.text AS access_method,
+		pg_catalog.pg_stat_get_db_stat_reset_time(d.oid) AS stats_reset, b.bytes,
+		pg_catalog.pg_stat_get_numscans(i.oid) AS index_scans, pg_catalog.pg_size_pretty(b.bytes) AS size,
+		CASE WHEN i.attached
+			THEN 'it belongs to an index of the partitioned table, and can only be dropped with that'
+			WHEN NOT i.indisvalid THEN 'another session may be building it'
+			ELSE 'scans on standbys and those before stats_reset are not counted' END AS note,
+		CASE WHEN NOT i.indisvalid THEN 'not valid: queries do not use it'
+			WHEN i.is_equal THEN pg_catalog.concat('the same as ', i.by_index)
+			WHEN i.by_index IS NOT NULL THEN pg_catalog.concat('its columns are the first ones of ', i.by_index)
+			ELSE 'never scanned since statistics were reset' END AS reason
+	FROM compared AS i
+		JOIN pg_catalog.pg_database AS d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database(),
+		-- what is locked against everybody is not waited for
+		LATERAL (SELECT CASE WHEN i.locked
+			THEN i.relpages::bigint OPERATOR(pg_catalog.*) pg_catalog.current_setting('block_size')::bigint
+			ELSE pg_catalog.pg_relation_size(i.oid::pg_catalog.regclass, 'main') END AS bytes) AS b
+	WHERE NOT i.indisvalid OR i.by_index IS NOT NULL
+		OR (NOT i.needed AND pg_catalog.pg_stat_get_numscans(i.oid) OPERATOR(pg_catalog.=) 0)
+	ORDER BY b.bytes DESC NULLS LAST;
+
+COMMENT ON VIEW @extschema@.report_drop_candidates IS
+'Indexes that may be worth dropping: never scanned, equal to another one, with the first columns of another one, or not valid; the largest first. Indexes of constraints, unique ones, replica identities and those that CLUSTER uses are left out, unless they are not valid.
+Takes an AccessShareLock on the indexes, one at a time; does not wait for one that is locked when it begins. Needs SELECT, granted to pg_stat_scan_tables.';
 
 COMMENT ON COLUMN @extschema@.report_metrics.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN @extschema@.report_metrics.relation_name IS 'name of the relation';
@@ -847,14 +1017,38 @@ COMMENT ON COLUMN @extschema@.report_metrics.kind IS 'table, partition, material
 COMMENT ON COLUMN @extschema@.report_metrics.metric IS 'name of the metric';
 COMMENT ON COLUMN @extschema@.report_metrics.value IS 'value: bytes, a ratio from 0 to 1, seconds since 1970, or 1 and 0 for yes and no';
 
-COMMENT ON COLUMN @extschema@.report_advice.rank IS 'place in the order of reclaimable_bytes, from 1';
+COMMENT ON COLUMN @extschema@.report_advice.rank IS 'place in the order, from 1: corrupt relations, indexes that are not valid, then by reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_advice.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN @extschema@.report_advice.relation_name IS 'name of the relation';
-COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes IS 'bytes that a rebuild gives back';
-COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
-COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_advice.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN @extschema@.report_advice.bytes IS 'size of the main forks of all relations that the command rebuilds or changes, in bytes';
+COMMENT ON COLUMN @extschema@.report_advice.relations IS 'relations that the command rebuilds or changes';
+COMMENT ON COLUMN @extschema@.report_advice.size IS 'bytes, as pg_size_pretty shows them';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_size IS 'reclaimable_bytes, as pg_size_pretty shows them';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes IS 'bytes that the command gives back, of all these relations';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
-COMMENT ON COLUMN @extschema@.report_advice.command IS 'command that mends the relation; null if none is worth it';
+COMMENT ON COLUMN @extschema@.report_advice.scratch_bytes IS 'disk space that new files and sorting take until the command ends';
+COMMENT ON COLUMN @extschema@.report_advice.scratch_size IS 'scratch_bytes, as pg_size_pretty shows them';
+COMMENT ON COLUMN @extschema@.report_advice.bytes_to_read IS 'bytes that the command reads; null if not known';
+COMMENT ON COLUMN @extschema@.report_advice.bytes_to_write IS 'bytes of files that the command writes; WAL of about this size comes on top unless wal_level is minimal; null if not known';
+COMMENT ON COLUMN @extschema@.report_advice.command IS 'command: SQL, or pg_repack for a shell; null if none helps before what the reason says';
+COMMENT ON COLUMN @extschema@.report_advice.lock_mode IS 'strongest lock that the command holds while it works, on the table or the index';
+COMMENT ON COLUMN @extschema@.report_advice.blocks_reads IS 'queries on the table wait until the command ends';
+COMMENT ON COLUMN @extschema@.report_advice.blocks_writes IS 'changes of the table wait until the command ends';
+COMMENT ON COLUMN @extschema@.report_advice.reason IS 'why the command is advised, or what is to be done instead';
+
+COMMENT ON COLUMN @extschema@.report_drop_candidates.schema_name IS 'schema of the index';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.relation_name IS 'name of the index';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.parent_name IS 'table of the index: its name, qualified and quoted as needed';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.access_method IS 'access method';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.stats_reset IS 'since when scans are counted; null: since the database was made';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.index_scans IS 'scans of the index, by the cumulative statistics';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.size IS 'bytes, as pg_size_pretty shows them';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.note IS 'what is to be considered before the index is dropped';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.reason IS 'why the index may be worth dropping';
 
 --
 -- What calls do, and did
@@ -1237,11 +1431,14 @@ REVOKE EXECUTE ON FUNCTION
 	unfrozen_ranges(regclass),
 	free_space_map_summary(regclass),
 	layout_map(regclass, int),
+	corrupt_blocks(regclass, bigint, bigint, interval),
 	sample_stats(regclass, int, float8, interval, bigint),
 	bloat(regclass, int, bigint, text),
 	bloat_tree(regclass, int, bigint, text),
 	database_report(float8, text, interval, text, bigint),
 	last_database_report(),
+	database_plan(float8, text, interval, text, bigint),
+	last_database_plan(),
 	database_report_summary(),
 	pgstattuple(text),
 	pgstattuple(regclass),
@@ -1272,11 +1469,14 @@ GRANT EXECUTE ON FUNCTION
 	unfrozen_ranges(regclass),
 	free_space_map_summary(regclass),
 	layout_map(regclass, int),
+	corrupt_blocks(regclass, bigint, bigint, interval),
 	sample_stats(regclass, int, float8, interval, bigint),
 	bloat(regclass, int, bigint, text),
 	bloat_tree(regclass, int, bigint, text),
 	database_report(float8, text, interval, text, bigint),
 	last_database_report(),
+	database_plan(float8, text, interval, text, bigint),
+	last_database_plan(),
 	database_report_summary(),
 	pgstattuple(text),
 	pgstattuple(regclass),
@@ -1293,4 +1493,4 @@ GRANT EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, big
 -- Whoever may use pg_buffercache may see what is cached.
 GRANT EXECUTE ON FUNCTION cache_summary(), cache_map() TO pg_monitor;
 
-GRANT SELECT ON @extschema@.report_metrics, @extschema@.report_advice TO pg_stat_scan_tables;
+GRANT SELECT ON @extschema@.report_metrics, @extschema@.report_advice, @extschema@.report_drop_candidates TO pg_stat_scan_tables;

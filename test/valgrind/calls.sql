@@ -56,7 +56,7 @@ WHERE relkind IN ('r', 'm', 'i', 't')
 SELECT format('SELECT * FROM streamstat.%s', call)
 FROM unnest(ARRAY['stream_stats()', 'stat_get_progress()', 'stat_progress', 'report_metrics', 'report_advice',
 	'database_report(budget => ''300 kB'', seed => 1)', 'database_report(budget => ''1 GB'', max_time => ''2 s'', max_rate => ''10 MB'')',
-	'database_report(budget => ''x'')', 'last_database_report()', 'database_report_summary()']) call
+	'database_report(budget => ''x'')', 'last_database_report()', 'last_database_plan()', 'report_drop_candidates', 'database_report_summary()']) call
 \gexec
 CALL streamstat.run_database_report(budget => '2 MB', max_time => '3 s', seed => 3);
 SELECT * FROM streamstat.last_database_report();

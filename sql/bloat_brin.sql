@@ -1,0 +1,39 @@
+--
+-- bloat: BRIN indexes that have summaries of some ranges only
+--
+SET client_min_messages = warning;
+SET max_parallel_maintenance_workers = 0;
+
+CREATE TABLE rbr (id int, d int, t text, w text) WITH (autovacuum_enabled = off);
+CREATE INDEX rbr_minmax ON rbr USING brin (id) WITH (pages_per_range = 1);
+CREATE INDEX rbr_text ON rbr USING brin (t) WITH (pages_per_range = 1);
+CREATE INDEX rbr_multi ON rbr USING brin (d int4_minmax_multi_ops) WITH (pages_per_range = 1);
+CREATE INDEX rbr_bloom ON rbr USING brin (id int4_bloom_ops) WITH (pages_per_range = 4);
+CREATE INDEX rbr_columns ON rbr USING brin (id, d) WITH (pages_per_range = 1);
+INSERT INTO rbr SELECT id, id % 4, repeat('x', id / 400), repeat('w', 500) FROM generate_series(1, 12000) id;
+SELECT count(brin_summarize_new_values(indexrelid)) FROM pg_index WHERE indrelid = 'rbr'::regclass;
+-- values get longer, and more, in the ranges that have none
+INSERT INTO rbr SELECT id, hashint4(id), repeat('x', id / 400), repeat('w', 500) FROM generate_series(12001, 24000) id;
+SELECT count(brin_summarize_range('rbr_multi', block)) FROM generate_series(1000, 1100) block;
+
+CREATE TABLE rbr_said AS
+	SELECT indexrelid::regclass AS index, predicted_bytes, predicted_bytes_low AS low, predicted_bytes_high AS high, note
+	FROM pg_index, streamstat.bloat(indexrelid, 1000000) WHERE indrelid = 'rbr'::regclass;
+REINDEX TABLE rbr;
+SELECT index, predicted_bytes = pg_relation_size(index) OR index::text ~ 'text|multi' AS exact,
+		pg_relation_size(index) BETWEEN low AND high AS inside, high - low <= 2 * 8192 AS narrow, note
+	FROM rbr_said ORDER BY index::text;
+DROP TABLE rbr, rbr_said;
+
+-- Summaries of nulls do not say how large others will be.
+CREATE TABLE rbr_nulls (d int, w text) WITH (autovacuum_enabled = off);
+INSERT INTO rbr_nulls SELECT NULL, repeat('w', 1000) FROM generate_series(1, 700);
+CREATE INDEX rbr_nulls_d ON rbr_nulls USING brin (d) WITH (pages_per_range = 1);
+SELECT bytes = predicted_bytes AS exact, note FROM streamstat.bloat('rbr_nulls_d');
+INSERT INTO rbr_nulls SELECT 1, repeat('w', 1000) FROM generate_series(1, 7000);
+SELECT predicted_bytes, note FROM streamstat.bloat('rbr_nulls_d');
+SELECT brin_summarize_range('rbr_nulls_d', 900);
+SELECT predicted_bytes AS said FROM streamstat.bloat('rbr_nulls_d') \gset
+REINDEX INDEX rbr_nulls_d;
+SELECT abs(:said - pg_relation_size('rbr_nulls_d')) <= 8192 AS close;
+DROP TABLE rbr_nulls;

@@ -1,0 +1,36 @@
+--
+-- bloat: hash indexes, by how many entries each bucket gets
+--
+SET client_min_messages = warning;
+SET max_parallel_maintenance_workers = 0;
+
+CREATE TABLE rhs (id int, few int, several int, half int) WITH (autovacuum_enabled = off);
+CREATE INDEX rhs_unique ON rhs USING hash (id);
+CREATE INDEX rhs_few ON rhs USING hash (few);
+CREATE INDEX rhs_several ON rhs USING hash (several);
+CREATE INDEX rhs_half ON rhs USING hash (half);
+CREATE INDEX rhs_partial ON rhs USING hash (id) WHERE id % 8 = 0;
+INSERT INTO rhs SELECT id, id % 20, abs(hashint4(id)) % 300, CASE WHEN id % 2 = 0 THEN id END
+	FROM generate_series(1, 60000) id;
+ANALYZE rhs;
+
+-- Exact when all was read; no ANALYZE helps where nulls or rows outside the predicate have no entry.
+CREATE TABLE rhs_said AS
+	SELECT indexrelid::regclass AS index, predicted_bytes, predicted_bytes_low AS low, predicted_bytes_high AS high, note
+	FROM pg_index, streamstat.bloat(indexrelid, 1000000) WHERE indrelid = 'rhs'::regclass;
+REINDEX TABLE rhs;
+SELECT index, predicted_bytes = pg_relation_size(index) AS exact, high - low <= 8192 * 4 AS narrow, note
+	FROM rhs_said ORDER BY index::text;
+DROP TABLE rhs, rhs_said;
+
+-- The table had ten times as many rows when it was analyzed.  The first REINDEX
+-- gives nothing back, but tells the server how many there are, as ANALYZE would.
+CREATE TABLE rhs_stale (id int) WITH (autovacuum_enabled = off);
+INSERT INTO rhs_stale SELECT generate_series(1, 60000);
+CREATE INDEX rhs_stale_id ON rhs_stale USING hash (id);
+ANALYZE rhs_stale;
+DELETE FROM rhs_stale WHERE id % 10 > 0;
+SELECT abs(predicted_bytes - bytes) < 0.2 * bytes AS as_large, note FROM streamstat.bloat('rhs_stale_id');
+ANALYZE rhs_stale;
+SELECT predicted_bytes < 0.2 * bytes AS smaller, note FROM streamstat.bloat('rhs_stale_id');
+DROP TABLE rhs_stale;

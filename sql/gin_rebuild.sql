@@ -1,0 +1,96 @@
+--
+-- bloat of GIN indexes, and what a rebuild then makes of them
+--
+SET client_min_messages = warning;
+SET max_parallel_maintenance_workers = 0;
+
+CREATE TABLE gr_said (name text, index regclass, memory text, value int8, low int8, high int8, samples int8range[], real int8);
+
+-- Predict the size of indexes from all blocks and from samples, and rebuild them.
+CREATE PROCEDURE gr_rebuild(indexes regclass[], memory text DEFAULT '64MB')
+LANGUAGE plpgsql AS $$
+DECLARE
+	i regclass;
+BEGIN
+	PERFORM set_config('maintenance_work_mem', memory, true);
+	FOREACH i IN ARRAY indexes LOOP
+		INSERT INTO gr_said
+			SELECT i::text, i, memory, predicted_bytes, predicted_bytes_low, predicted_bytes_high,
+					(SELECT array_agg(int8range(s.predicted_bytes_low, s.predicted_bytes_high, '[]'))
+						FROM unnest('{12, 60}'::int[]) n, streamstat.bloat(i, n, 3) s)
+				FROM streamstat.bloat(i, 1000000);
+		EXECUTE format('REINDEX INDEX %s', i);
+		UPDATE gr_said s SET real = pg_relation_size(s.index) WHERE s.index = i AND s.real IS NULL;
+	END LOOP;
+END
+$$;
+
+-- Within some percent or a block, between the ends, and between those of samples
+CREATE FUNCTION gr_result(percent float8, OUT name text, OUT memory text, OUT near boolean, OUT inside boolean, OUT narrow boolean,
+	OUT in_samples boolean, OUT width boolean)
+RETURNS SETOF record
+LANGUAGE sql BEGIN ATOMIC
+	SELECT name, memory, abs(value - real) <= greatest(percent / 100 * real, 8192), real BETWEEN low AND high,
+			high - low <= greatest(0.2 * real, 16384), real <@ ALL (samples), low < high AND lower(samples[1]) < upper(samples[1])
+		FROM gr_said ORDER BY name COLLATE "C", length(memory), memory;
+END;
+
+-- Rows of the pending list: some of their keys are in the tree, or none.
+CREATE TABLE gr (a int[], v tsvector, j jsonb) WITH (autovacuum_enabled = off);
+CREATE INDEX gr_pending ON gr USING gin (v) WITH (gin_pending_list_limit = 1000000);
+CREATE INDEX gr_unique ON gr USING gin (a) WITH (gin_pending_list_limit = 1000000);
+INSERT INTO gr
+	SELECT ARRAY[n * 7919 % 100003, -n],
+			to_tsvector('simple', 'all some' || n % 5 || ' w' || n * 7919 % 3000 || ' x' || n),
+			jsonb_build_object('k', n % 4000, 'all', 1)
+		FROM generate_series(1, 6000) n;
+CREATE INDEX gr_half ON gr USING gin (v) WITH (gin_pending_list_limit = 1000000);
+CREATE INDEX gr_multi ON gr USING gin (v, a) WITH (gin_pending_list_limit = 1000000);
+INSERT INTO gr
+	SELECT ARRAY[n * 7919 % 100003, -n], to_tsvector('simple', 'all some' || n % 5 || ' w' || n * 7919 % 3000 || ' x' || n)
+		FROM generate_series(6001, 8000) n;
+SELECT (SELECT bool_and(pending_tuples > 0) FROM unnest('{gr_pending, gr_unique, gr_half, gr_multi}'::regclass[]) i, streamstat.gin_stats(i)) AS pending;
+SELECT note FROM streamstat.bloat('gr_pending', 20, 1);
+SELECT note FROM streamstat.bloat('gr_pending', 1000000);
+CALL gr_rebuild('{gr_pending, gr_unique, gr_half, gr_multi}');
+-- There is no pending list any more.
+UPDATE gr_said SET name = name || ' pending';
+CALL gr_rebuild('{gr_pending, gr_unique, gr_half, gr_multi}');
+SELECT * FROM gr_result(1);
+TRUNCATE gr_said;
+
+-- With too little memory for all, keys that come in order leave other pages than keys at random.
+CREATE TABLE gr_memory WITH (autovacuum_enabled = off) AS
+	SELECT ARRAY[n] AS ordered, ARRAY[n * 7919 % 100003] AS random, ARRAY[n % 1000, 1000 + n % 7, n % 2 - 5] AS repeated
+		FROM generate_series(1, 30000) n;
+CREATE INDEX gr_ordered ON gr_memory USING gin (ordered);
+CREATE INDEX gr_random ON gr_memory USING gin (random);
+CREATE INDEX gr_repeated ON gr_memory USING gin (repeated);
+CALL gr_rebuild('{gr_ordered, gr_random, gr_repeated}', '1MB');
+CALL gr_rebuild('{gr_ordered, gr_random, gr_repeated}', '2MB');
+CALL gr_rebuild('{gr_ordered, gr_random, gr_repeated}', '64MB');
+SELECT * FROM gr_result(4);
+SET maintenance_work_mem = '1MB';
+SELECT note FROM streamstat.bloat('gr_ordered');
+SET maintenance_work_mem = '64MB';
+SELECT note FROM streamstat.bloat('gr_ordered');
+RESET maintenance_work_mem;
+SELECT count(DISTINCT real) > 1 AS depends FROM gr_said WHERE name = 'gr_random';
+TRUNCATE gr_said;
+
+-- Posting trees of one page, of some pages, and with an empty tail; keys without rows
+CREATE TABLE gr_trees WITH (autovacuum_enabled = off) AS
+	SELECT ARRAY[n % 3, 10 + n % 7] AS few, ARRAY[n % 40] AS one_page, ARRAY[n] AS each, n FROM generate_series(1, 60000) n;
+CREATE INDEX gr_few ON gr_trees USING gin (few);
+CREATE INDEX gr_one_page ON gr_trees USING gin (one_page);
+CREATE INDEX gr_each ON gr_trees USING gin (each);
+CALL gr_rebuild('{gr_few, gr_one_page, gr_each}');
+UPDATE gr_said SET name = name || ' built';
+DELETE FROM gr_trees WHERE n % 3 <> 0;
+VACUUM (INDEX_CLEANUP on, TRUNCATE off) gr_trees;
+CALL gr_rebuild('{gr_few, gr_one_page, gr_each}');
+SELECT * FROM gr_result(1);
+
+DROP FUNCTION gr_result;
+DROP TABLE gr, gr_memory, gr_trees, gr_said;
+DROP PROCEDURE gr_rebuild;

@@ -1,0 +1,180 @@
+--
+-- The plan of a report: one command for all that it rebuilds, and none in vain
+--
+SET client_min_messages = warning;
+SELECT count(*) FROM streamstat.last_database_plan();
+
+-- What a row says, without what depends on the server's version
+CREATE VIEW plan AS
+	SELECT rank, relation_name AS relation, relations, regexp_replace(command, '^(VACUUM FULL|REPACK) ', 'REBUILD ') AS command,
+		lock_mode, blocks_reads AS reads, blocks_writes AS writes, reason
+	FROM streamstat.last_database_plan() WHERE relation_name ~ '^plan_|_ccnew';
+
+-- A rebuilt table takes its indexes and its TOAST table with it.  Of the other, only
+-- an index is worth it.
+CREATE TABLE plan_whole (i int, t text, w text) WITH (autovacuum_enabled = off);
+ALTER TABLE plan_whole ALTER w SET STORAGE external;
+INSERT INTO plan_whole SELECT g, repeat('x', 100), CASE WHEN g % 50 = 0 THEN repeat('x', 5000) END FROM generate_series(1, 10000) g;
+CREATE INDEX plan_whole_i ON plan_whole (i);
+CREATE INDEX plan_whole_t ON plan_whole (t, i);
+DELETE FROM plan_whole WHERE i % 4 > 0;
+VACUUM plan_whole;
+CREATE TABLE plan_part WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 100) AS t FROM generate_series(1, 10000) g;
+CREATE INDEX plan_part_i ON plan_part (i) WITH (fillfactor = 20);
+CREATE INDEX plan_part_t ON plan_part (i, t);
+ALTER INDEX plan_part_i RESET (fillfactor);
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, relations, command, lock_mode, reads, writes FROM plan ORDER BY rank;
+SELECT relation_name ~ 'toast' AS toast, CASE WHEN relation_name !~ 'toast' THEN relation_name END AS name, kind, reclaimable_bytes > bytes / 9 AS gain, command IS NOT NULL AS command, rebuilt_by
+	FROM streamstat.last_database_report() WHERE 'public.plan_whole' IN (rebuilt_by, schema_name || '.' || relation_name) OR relation_name ~ '^plan_part' ORDER BY 1, 2, 3;
+-- A command gives back what all of its relations do.
+SELECT p.relation_name, p.reclaimable_bytes = sum(r.reclaimable_bytes) AS gain, p.bytes = sum(r.bytes) AS bytes, p.relations = count(*) AS relations,
+		p.scratch_bytes >= sum(r.predicted_bytes) AS scratch, p.bytes_to_write = sum(r.predicted_bytes) AS written, p.bytes_to_read > 0 AS read,
+		abs(p.reclaimable_percent - 100.0 * p.reclaimable_bytes / p.bytes) < 1e-9 AS percent
+	FROM streamstat.last_database_plan() p JOIN streamstat.last_database_report() r
+		ON r.relid = p.relid OR r.rebuilt_by = p.schema_name || '.' || p.relation_name
+	WHERE p.relation_name ~ '^plan_' GROUP BY p.rank, p.relation_name, p.reclaimable_bytes, p.bytes, p.relations, p.scratch_bytes, p.bytes_to_read, p.bytes_to_write, p.reclaimable_percent ORDER BY p.rank;
+-- The total is the sum of the rows.
+SELECT s.planned_bytes = sum(p.reclaimable_bytes) AS bytes, s.planned_bytes_low = sum(p.reclaimable_bytes_low) AS low,
+		s.planned_bytes_high = sum(p.reclaimable_bytes_high) AS high, s.commands = count(p.command) AS commands
+	FROM streamstat.database_report_summary() s, streamstat.last_database_plan() p GROUP BY s.planned_bytes, s.planned_bytes_low, s.planned_bytes_high, s.commands;
+-- Sizes for people
+SELECT bool_and(size = pg_size_pretty(bytes) AND reclaimable_size = pg_size_pretty(reclaimable_bytes)
+		AND scratch_size IS NOT DISTINCT FROM pg_size_pretty(scratch_bytes)) AS sizes, array_agg(rank ORDER BY rank) = array_agg(n::bigint ORDER BY n) AS ranks
+	FROM (SELECT *, row_number() OVER () AS n FROM streamstat.report_advice) a;
+
+-- pg_repack where it is installed and the table has a key that it takes; pg_squeeze
+CREATE TABLE plan_key AS SELECT g AS i, repeat('x', 1000) AS t FROM generate_series(1, 10000) g;
+CREATE UNIQUE INDEX plan_key_i ON plan_key (i);
+ALTER TABLE plan_key ALTER i SET NOT NULL;
+CREATE TABLE "plan_ it's ""x""" (LIKE plan_key INCLUDING ALL);
+INSERT INTO "plan_ it's ""x""" SELECT * FROM plan_key WHERE i < 8000;
+DELETE FROM plan_key WHERE i % 2 = 0;
+DELETE FROM "plan_ it's ""x""" WHERE i % 2 = 0;
+VACUUM;
+BEGIN;
+INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion) VALUES (1, 'pg_repack', 10, 11, false, '1');
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, replace(command, current_database(), 'DB') AS command, lock_mode, reads, writes FROM plan WHERE relation ~ 'whole|key| it' ORDER BY rank;
+SELECT relation, reason ~ 'pg_repack cannot' AS cannot, reason ~ 'in a shell' AS shell FROM plan WHERE relation ~ 'whole|key$' ORDER BY rank;
+UPDATE pg_extension SET extname = 'pg_squeeze' WHERE oid = 1;
+ALTER TABLE plan_key REPLICA IDENTITY USING INDEX plan_key_i;
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, command = CASE WHEN current_setting('wal_level') = 'logical' OR current_setting('server_version_num')::int >= 190000
+		THEN 'SELECT squeeze.squeeze_table(''public'', ''plan_key'', NULL, NULL, NULL)' ELSE 'REBUILD public.plan_key' END AS command
+	FROM plan WHERE relation = 'plan_key';
+ROLLBACK;
+DROP TABLE plan_key, "plan_ it's ""x""";
+
+-- The gain is told where it is within the margin of error.
+CREATE TABLE plan_margin (i int, t text) WITH (autovacuum_enabled = off);
+INSERT INTO plan_margin SELECT g, repeat('x', 100) FROM generate_series(1, 6000) g;
+DELETE FROM plan_margin WHERE i % 57 < 10 + (ctid::text::point)[0]::int % 23;
+VACUUM plan_margin;
+SELECT bool_and(reclaimable_bytes > 0) AS gain, bool_or(reclaimable_bytes_low = 0) AS in_doubt
+	FROM generate_series(1, 20) seed, streamstat.bloat('plan_margin', 2, seed, 'no');
+DROP TABLE plan_margin;
+
+-- Indexes that are not valid: only one that REINDEX can mend is rebuilt.
+CREATE TABLE plan_invalid AS SELECT g % 1000 AS i FROM generate_series(1, 1001) g;
+CREATE UNIQUE INDEX CONCURRENTLY plan_unique ON plan_invalid (i);
+CREATE INDEX plan_plain ON plan_invalid (i);
+CREATE INDEX plan_i_ccnew ON plan_invalid (i);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid IN ('plan_plain'::regclass, 'plan_i_ccnew'::regclass);
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, command, reason ~ 'REINDEX INDEX CONCURRENTLY public.plan_unique$' AS both_ways FROM plan WHERE command !~ 'whole|part' ORDER BY relation COLLATE "C";
+SELECT relation_name, reclaimable_bytes = bytes AS all_of_it FROM streamstat.last_database_report() WHERE relation_name ~ '^plan_(u|p.*n$|i_)' ORDER BY relation_name COLLATE "C";
+-- It comes before a rebuild of the table, which would fail.
+ALTER TABLE plan_invalid ADD t text;
+INSERT INTO plan_invalid SELECT 1, repeat('x', 100) FROM generate_series(1, 5000);
+DELETE FROM plan_invalid WHERE t IS NOT NULL AND ctid < '(60,1)';
+VACUUM plan_invalid;
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, relations, command FROM plan WHERE command !~ 'whole|part' ORDER BY rank, relation COLLATE "C";
+DROP TABLE plan_invalid;
+
+-- Dead rows where a rebuild gives nothing back: VACUUM, once
+CREATE TABLE plan_dead (i int, t text) WITH (autovacuum_enabled = off, fillfactor = 50);
+INSERT INTO plan_dead SELECT g, repeat('x', 100) FROM generate_series(1, 5000) g;
+UPDATE plan_dead SET i = -i;
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, command, lock_mode, reads, writes, reason ~ 'dead rows; the file does not become smaller$' AS reason FROM plan WHERE relation = 'plan_dead';
+SELECT reclaimable_bytes = 0 AS none FROM streamstat.last_database_plan() WHERE relation_name = 'plan_dead';
+VACUUM plan_dead;
+-- even in the report from before
+SELECT count(*) FROM plan WHERE relation = 'plan_dead';
+CALL streamstat.run_database_report(margin => 0);
+SELECT count(*) FROM plan WHERE relation = 'plan_dead';
+DROP TABLE plan_dead;
+
+-- Catalogs grow again: nothing below 10 MB
+DO $$
+BEGIN
+	FOR i IN 1 .. 400 LOOP
+		EXECUTE 'CREATE TABLE plan_churned (a int, b int, c int, d int, e int, f int, g int, h int); DROP TABLE plan_churned';
+	END LOOP;
+END $$;
+CALL streamstat.run_database_report(margin => 0);
+SELECT max(reclaimable_bytes) > 65536 AS gain, max(bytes) < 10 * 1024 * 1024 AS small, count(command) AS commands, bool_or(reason ~ 'system catalog') AS reason
+	FROM streamstat.last_database_report() WHERE schema_name = 'pg_catalog';
+
+-- A queue needs its free space; what was deleted for good does not come again.
+CREATE TABLE plan_queue (i int, t text) WITH (autovacuum_enabled = off);
+CREATE TABLE plan_gone (LIKE plan_queue) WITH (autovacuum_enabled = off);
+\set ECHO none
+SELECT s FROM generate_series(1, 8), unnest(ARRAY['INSERT INTO plan_queue SELECT g, repeat(''x'', 100) FROM generate_series(1, 3000) g',
+	'DELETE FROM plan_queue WHERE i > 10', 'DO ''BEGIN PERFORM pg_stat_force_next_flush(); END''', 'VACUUM (TRUNCATE off) plan_queue']) WITH ORDINALITY u (s, n) ORDER BY generate_series, n \gexec
+\set ECHO all
+INSERT INTO plan_gone SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
+DELETE FROM plan_gone WHERE i > 10;
+VACUUM (TRUNCATE off) plan_gone;
+SELECT pg_stat_force_next_flush();
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation_name, reclaimable_bytes > 0 AS gain, command IS NOT NULL AS command, reason ~ 'use the free space again' AS reused
+	FROM streamstat.last_database_report() WHERE relation_name IN ('plan_queue', 'plan_gone') ORDER BY relation_name;
+DROP TABLE plan_queue, plan_gone;
+
+-- Nothing is left to be advised when all commands were run.
+CALL streamstat.run_database_report(margin => 0);
+CREATE TABLE foretold AS SELECT sum(reclaimable_bytes) AS bytes FROM streamstat.last_database_plan() WHERE relation_name ~ '^plan_';
+CREATE VIEW size AS SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relname ~ '^plan_' AND relkind = 'r';
+CREATE TABLE before AS SELECT * FROM size;
+\set ECHO none
+SELECT command FROM streamstat.last_database_plan() WHERE relation_name ~ '^plan_' AND command IS NOT NULL \gexec
+\set ECHO all
+SELECT abs((b.bytes - s.bytes) / f.bytes - 1) < 0.05 AS came_back FROM before b, size s, foretold f;
+CALL streamstat.run_database_report(margin => 0);
+SELECT count(*) FROM streamstat.last_database_plan() WHERE relation_name ~ '^plan_';
+SELECT count(*) FROM streamstat.last_database_report() WHERE relation_name ~ '^plan_' AND (command IS NOT NULL OR rebuilt_by IS NOT NULL);
+
+-- Indexes that may be dropped
+CREATE TABLE plan_drop (a int PRIMARY KEY, b int, c text, d int UNIQUE);
+CREATE INDEX plan_drop_b ON plan_drop (b);
+CREATE INDEX plan_drop_b_too ON plan_drop (b);
+CREATE INDEX plan_drop_bc ON plan_drop (b, c);
+CREATE INDEX plan_drop_b_desc ON plan_drop (b DESC);
+CREATE INDEX plan_drop_b_some ON plan_drop (b) WHERE a > 1;
+CREATE INDEX plan_drop_b_some_too ON plan_drop  (b)  WHERE  a > 1;
+CREATE INDEX plan_drop_hash ON plan_drop USING hash (b);
+CREATE INDEX plan_drop_upper ON plan_drop (upper(c), b);
+CREATE INDEX plan_drop_upper_too ON plan_drop (upper(c));
+CREATE INDEX plan_drop_lower ON plan_drop (lower(c));
+CREATE INDEX plan_drop_a ON plan_drop (a);
+CREATE INDEX plan_drop_a_b ON plan_drop (a) INCLUDE (b);
+CREATE INDEX plan_drop_c ON plan_drop (c);
+CREATE INDEX plan_drop_c_pattern ON plan_drop (c text_pattern_ops);
+CREATE INDEX plan_drop_used ON plan_drop (c, a);
+CREATE INDEX plan_drop_bad ON plan_drop (b, a);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'plan_drop_bad'::regclass;
+SET enable_seqscan = off;
+SELECT a FROM plan_drop WHERE c = 'x' AND a > 1;
+RESET enable_seqscan;
+SELECT pg_stat_force_next_flush();
+SELECT relation_name, parent_name, access_method, bytes = pg_relation_size(relation_name::regclass) AS bytes, size = pg_size_pretty(bytes) AS size,
+		index_scans, regexp_replace(reason, '^(its columns are the first ones of ).*', '\1') AS reason
+	FROM streamstat.report_drop_candidates WHERE parent_name = 'public.plan_drop' ORDER BY relation_name COLLATE "C";
+SELECT bool_and(note ~ CASE WHEN relation_name = 'plan_drop_bad' THEN 'building' ELSE 'standbys' END) AS notes
+	FROM streamstat.report_drop_candidates WHERE parent_name = 'public.plan_drop';
+
+DROP VIEW plan, size;
+DROP TABLE plan_whole, plan_part, plan_drop, foretold, before;

@@ -1,0 +1,154 @@
+/*-------------------------------------------------------------------------
+ *
+ * corrupt_blocks.c
+ *	  corrupt_blocks: which blocks of a relation are corrupt, and why
+ *
+ * A call that a limit ends says so in a last row, whose block number is where the
+ * next call is to begin.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/corrupt_blocks.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "api/arguments.h"
+#include "api/one_relation.h"
+#include "run/call.h"
+#include "run/find_corrupt.h"
+#include "run/progress.h"
+
+PG_FUNCTION_INFO_V1(sst_corrupt_blocks);
+
+/* The word for a fault: part of the interface, so not translated */
+static const char *
+fault_name(SstFault fault)
+{
+	switch (fault)
+	{
+		case SST_FAULT_READ:
+			return "read error";
+		case SST_FAULT_CHECKSUM:
+			return "checksum";
+		case SST_FAULT_HEADER:
+			return "header";
+		case SST_FAULT_SPECIAL:
+			return "special space";
+		case SST_FAULT_PAGE_TYPE:
+			return "page type";
+		case SST_FAULT_LINE_POINTERS:
+			return "line pointers";
+		case SST_FAULT_TUPLES:
+			return "tuples";
+		default:
+			return "contents";
+	}
+}
+
+/* The block to begin with; null is the first one. */
+static BlockNumber
+first_block_argument(FunctionCallInfo fcinfo, int argno)
+{
+	int64		first;
+
+	if (PG_ARGISNULL(argno))
+		return 0;
+
+	first = PG_GETARG_INT64(argno);
+	if (first < 0 || first > MaxBlockNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("starting block number must be between 0 and %u",
+						MaxBlockNumber)));
+
+	return (BlockNumber) first;
+}
+
+/* The most blocks to return; null is no limit. */
+static int64
+max_rows_argument(FunctionCallInfo fcinfo, int argno)
+{
+	if (PG_ARGISNULL(argno))
+		return PG_INT64_MAX;
+	if (PG_GETARG_INT64(argno) <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("number of rows must be greater than zero")));
+
+	return PG_GETARG_INT64(argno);
+}
+
+static void
+put_row(SstRow *row, BlockNumber blkno, const char *error, const char *detail)
+{
+	sst_put_int64(row, "block_no", blkno);
+	sst_put_text(row, "error", error);
+	sst_put_text(row, "detail", detail);
+	sst_row_store(row);
+}
+
+/* Put the rows; returns the block from which on nothing was looked at. */
+static BlockNumber
+put_blocks(SstRow *row, SstCorruptSearch *search, int64 max_rows)
+{
+	MemoryContext rowcontext = AllocSetContextCreate(CurrentMemoryContext,
+													 "streamstat row",
+													 ALLOCSET_DEFAULT_SIZES);
+	MemoryContext oldcontext;
+	SstDiagnosis diagnosis;
+	BlockNumber blkno;
+
+	for (int64 nrows = 0; nrows < max_rows; nrows++)
+	{
+		if (!sst_corrupt_next(search, &blkno, &diagnosis))
+			return search->next;
+
+		oldcontext = MemoryContextSwitchTo(rowcontext);
+		put_row(row, blkno, fault_name(diagnosis.fault), diagnosis.detail);
+		MemoryContextSwitchTo(oldcontext);
+		MemoryContextReset(rowcontext);
+	}
+
+	return blkno + 1;
+}
+
+Datum
+sst_corrupt_blocks(PG_FUNCTION_ARGS)
+{
+	BlockNumber first = first_block_argument(fcinfo, 1);
+	int64		max_rows = max_rows_argument(fcinfo, 2);
+	SstLimits	limits = {.bytes_left = PG_INT64_MAX};
+	SstLimits  *limited;
+	SstCorruptSearch search;
+	SstRow		row;
+	SstTarget	target;
+	SstCall		call;
+	BlockNumber end;
+
+	limited = sst_max_time_argument(fcinfo, 3, &limits) ? &limits : NULL;
+
+	sst_call_open(&call, fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
+	sst_rows_begin(&row, fcinfo);
+	first = Min(first, target.nblocks);
+	sst_progress_totals(1, (int64) (target.nblocks - first) * BLCKSZ);
+
+	sst_corrupt_begin(&search, &target, first, limited);
+	end = put_blocks(&row, &search, max_rows);
+	sst_corrupt_end(&search);
+
+	if (end < target.nblocks)
+		put_row(&row, end, "not read",
+				search.stopped ?
+				_("this block and those behind it were not read: the time was up") :
+				_("this block and those behind it were not looked at: max_rows is reached"));
+
+	call.io_stats = search.io_stats;
+	sst_call_close(&call, &target);
+
+	return (Datum) 0;
+}

@@ -1,0 +1,170 @@
+/*-------------------------------------------------------------------------
+ *
+ * btree_blocks.c
+ *	  The size of a rebuilt b-tree
+ *
+ * The bytes that all pages have counted make as many leaf pages as those of the
+ * pages seen do, when a build fills pages with them.  The levels above follow from
+ * the number of leaf pages and the sizes of their high keys.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/rebuild/btree_blocks.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "rebuild/btree_fill.h"
+
+/*
+ * By which fraction the prediction can be off, at least: when the items were seen
+ * in the order of their keys, in the order of the index's blocks, and in a sample
+ */
+#define UNCERTAINTY 0.001
+#define UNCERTAINTY_OF_ORDER 0.003
+#define UNCERTAINTY_OF_SAMPLE 0.005
+#define MOST_UNCERTAINTY 0.25
+
+/* The sizes of an internal level's items */
+typedef struct Pivots
+{
+	double		size;			/* of one, on average */
+	double		spread;			/* variance in squares of the size */
+} Pivots;
+
+/*
+ * What full leaf pages leave for the level above.  Where a pivot has no columns
+ * but those that it needs, those of the old pages tell which these are.
+ */
+static Pivots
+leaf_pivots(const SstBtreeRebuild *state, const SstBtreeFill *fill,
+			const double *counts)
+{
+	double		npages = fill->npages;
+	Pivots		result = {MAXALIGN(sizeof(IndexTupleData) + 1)};
+
+	if (npages == 0)
+		return result;
+	if (state->truncates && counts[SST_REBUILT_PIVOTS] > 0)
+		result.size = (fill->repeating_bytes + (npages - fill->repeating) *
+					   counts[SST_REBUILT_PIVOT_BYTES] / counts[SST_REBUILT_PIVOTS]) /
+			npages;
+	else
+	{
+		result.size = fill->pivot_bytes / npages;
+		result.spread = fill->pivot_squares / npages /
+			(result.size * result.size) - 1;
+	}
+	result.spread = Max(result.spread, 0);
+
+	return result;
+}
+
+/*
+ * Pages of an internal level with so many children.  Its pages are filled to the
+ * fixed fillfactor; the first item of each has no key, and the last moves on to
+ * the next page, as on the leaf level.  This tends to be a large one.
+ */
+static double
+internal_pages(double nchildren, Pivots *pivots, bool whole)
+{
+	double		target_free = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
+	double		room = SST_EMPTY_LEAF_BYTES - target_free -
+		(double) (sizeof(IndexTupleData) + 2 * sizeof(ItemIdData));
+	double		per_page = room / (pivots->size + sizeof(ItemIdData));
+
+	if (whole && pivots->spread < 1e-6)
+		per_page = floor(per_page) + 1;
+	else
+		per_page += (1 + pivots->spread) / 2;
+
+	pivots->size *= 1 + pivots->spread;
+	pivots->spread *= 0.4;
+	return Max(sst_round_up((nchildren - 1) / Max(per_page, 2), whole), 1);
+}
+
+double
+sst_btree_blocks(const SstRebuild *rebuild, const double *counts,
+			 const SstMeta *meta, bool whole)
+{
+	const SstBtreeRebuild *state = &rebuild->u.btree;
+	SstBtreeFill fill = sst_btree_fill_all(state);
+	Pivots		pivots = leaf_pivots(state, &fill, counts);
+	double		npages = 0;
+	double		result = 1;		/* the metapage */
+
+	if (state->bytes > 0)
+		npages = counts[SST_REBUILT_BYTES] *
+			(sst_btree_filled_pages(&fill) / state->bytes);
+
+	/* The bytes of all pages seen make a whole number, but for rounding. */
+	npages = sst_round_up(npages * (1 - 1e-9), whole);
+	result += npages;
+	if (whole && !state->truncates &&
+		npages == ceil(sst_btree_filled_pages(&fill)))
+		return result + sst_btree_internal_pages(&fill);
+	while (npages > 1)
+	{
+		npages = internal_pages(npages, &pivots, whole);
+		result += npages;
+	}
+
+	return result;
+}
+
+/*
+ * Where keys are deduplicated, the TIDs of a key can be versions of one row, of
+ * which one is left.  So no key is assumed to vanish as long as as many TIDs are
+ * left as there are keys.
+ */
+void
+sst_btree_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
+{
+	const SstBtreeRebuild *state = &rebuild->u.btree;
+	double		entries = counts[SST_REBUILT_ENTRIES];
+	double		keys = counts[SST_REBUILT_KEYS];
+	double		kept_keys = Min(keys, entries * fraction);
+
+	if (state->fill.deduplicate && keys > 0 && entries > keys)
+	{
+		double		key_bytes = Min(counts[SST_REBUILT_KEY_BYTES],
+									counts[SST_REBUILT_BYTES]);
+		double		posting_bytes = counts[SST_REBUILT_BYTES] - key_bytes;
+
+		counts[SST_REBUILT_BYTES] = key_bytes * kept_keys / keys +
+			posting_bytes * (entries * fraction - kept_keys) / (entries - keys);
+	}
+	else
+		counts[SST_REBUILT_BYTES] *= fraction;
+	counts[SST_REBUILT_ENTRIES] *= fraction;
+}
+
+/*
+ * The prediction's uncertainty.  What remains on full pages depends on the order
+ * of the items, the more the larger these are and the more their sizes differ.
+ * How long a run is whose beginning was not seen is not known, and so is what its
+ * last tuple takes.
+ */
+double
+sst_btree_uncertainty(const SstBtreeRebuild *state)
+{
+	const SstBtreeFill *fill = &state->fill;
+	bool		complete = state->nseen >= state->nblocks;
+	SstBtreeFill ordered;
+	double		result = complete ? UNCERTAINTY_OF_ORDER : UNCERTAINTY_OF_SAMPLE;
+
+	if (complete && sst_btree_in_order(state, &ordered))
+		return UNCERTAINTY;
+
+	if (fill->added > 0)
+		result += Max(fill->added_squares / fill->added_bytes -
+					  fill->added_bytes / fill->added, 0) / (4 * BLCKSZ);
+	if (!complete)
+		result += (double) state->loose_bytes / Max(state->bytes, 1);
+
+	return Min(result, MOST_UNCERTAINTY);
+}

@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * quadtree_build.h
+ *	  Building an SP-GiST index of points, without its pages
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/rebuild/quadtree_build.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_QUADTREE_BUILD_H
+#define SST_QUADTREE_BUILD_H
+
+#include "storage/block.h"
+
+#include "rebuild/points.h"
+
+extern BlockNumber sst_quadtree_build(SstPoint *points, uint32 npoints,
+									  int fillfactor,
+									  bool *at_random);
+
+#endif							/* SST_QUADTREE_BUILD_H */

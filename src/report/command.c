@@ -1,0 +1,304 @@
+/*-------------------------------------------------------------------------
+ *
+ * command.c
+ *	  Commands that make a relation smaller, and what they lock
+ *
+ * A command can be executed as it is, whatever the names in it: SQL in any client,
+ * that of pg_repack in a POSIX shell.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/command.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <ctype.h>
+
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "commands/dbcommands.h"
+#include "commands/extension.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "compat/catalog.h"
+#include "relation/row_key.h"
+#include "report/command.h"
+
+/*
+ * Locks, as LOCK TABLE names them.  REINDEX without CONCURRENTLY locks the index
+ * against the planner of each query on the table.
+ */
+#define BLOCKS_NOBODY "SHARE UPDATE EXCLUSIVE"
+#define BLOCKS_ALL "ACCESS EXCLUSIVE"
+
+/* Find what is installed in the current database. */
+void
+sst_find_tools(SstTools *tools)
+{
+	tools->pg_repack = OidIsValid(get_extension_oid("pg_repack", true));
+	tools->pg_squeeze = OidIsValid(get_extension_oid("pg_squeeze", true));
+#ifndef SST_HAVE_REPACK
+	/* Before REPACK came, logical decoding was a setting of the server. */
+	if (!XLogLogicalInfoActive())
+		tools->pg_squeeze = false;
+#endif
+	tools->database = get_database_name(MyDatabaseId);
+}
+
+/* Does the name end so, apart from a number that tells it from others? */
+static bool
+ends_with(const char *name, const char *ending)
+{
+	size_t		len = strlen(name);
+
+	while (len > 0 && isdigit((unsigned char) name[len - 1]))
+		len--;
+	return len >= strlen(ending) &&
+		memcmp(name + len - strlen(ending), ending, strlen(ending)) == 0;
+}
+
+/*
+ * Is it an index that REINDEX CONCURRENTLY has left behind: a new one that was
+ * not completed, or an old one that was not dropped?  The documentation of REINDEX
+ * says that their names tell ("Rebuilding Indexes Concurrently").
+ */
+bool
+sst_is_left_over(const SstRelation *index)
+{
+	return !index->valid && !index->building &&
+		(ends_with(index->name, "_ccnew") || ends_with(index->name, "_ccold"));
+}
+
+/*
+ * Is it an index that is of no use, and that REINDEX does not mend?  The build of a
+ * unique one mostly fails for duplicate keys, and would do so again.
+ */
+bool
+sst_is_to_be_dropped(const SstRelation *index)
+{
+	return sst_is_left_over(index) ||
+		(!index->valid && !index->building && index->unique);
+}
+
+static const char *
+qualified(const SstRelation *relation)
+{
+	return quote_qualified_identifier(relation->schema, relation->name);
+}
+
+/* Can a command on the relation leave it usable meanwhile? */
+static bool
+can_be_concurrent(const SstRelation *relation)
+{
+	return !relation->catalog && !relation->exclusion &&
+		relation->persistence != RELPERSISTENCE_TEMP;
+}
+
+/* A command on an index that has a concurrent form */
+static SstCommand
+index_command(const char *verb, const SstRelation *index)
+{
+	bool		concurrent = can_be_concurrent(index);
+	SstCommand	command = {0};
+
+	command.text = psprintf("%s INDEX %s%s", verb,
+							concurrent ? "CONCURRENTLY " : "", qualified(index));
+	command.lock_mode = concurrent ? BLOCKS_NOBODY : BLOCKS_ALL;
+	command.blocks_reads = command.blocks_writes = !concurrent;
+
+	return command;
+}
+
+SstCommand
+sst_drop_index_command(const SstRelation *index)
+{
+	return index_command("DROP", index);
+}
+
+SstCommand
+sst_rebuild_index_command(const SstRelation *index)
+{
+	return index_command("REINDEX", index);
+}
+
+/* Append an argument for a POSIX shell. */
+static void
+append_shell_argument(StringInfo buf, const char *argument)
+{
+	if (strspn(argument, "abcdefghijklmnopqrstuvwxyz"
+			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == strlen(argument))
+	{
+		appendStringInfoString(buf, argument);
+		return;
+	}
+
+	appendStringInfoChar(buf, '\'');
+	for (const char *p = argument; *p != '\0'; p++)
+	{
+		if (*p == '\'')
+			appendStringInfoString(buf, "'\\''");
+		else
+			appendStringInfoChar(buf, *p);
+	}
+	appendStringInfoChar(buf, '\'');
+}
+
+/*
+ * The name of a database as clients take it.  libpq takes a name with an equals
+ * sign, or that begins like a URI, for a connection string.
+ */
+static const char *
+database_argument(const char *name)
+{
+	StringInfoData buf;
+
+	if (strchr(name, '=') == NULL && strncmp(name, "postgres://", 11) != 0 &&
+		strncmp(name, "postgresql://", 13) != 0)
+		return name;
+
+	initStringInfo(&buf);
+	appendStringInfoString(&buf, "dbname='");
+	for (const char *p = name; *p != '\0'; p++)
+	{
+		if (*p == '\'' || *p == '\\')
+			appendStringInfoChar(&buf, '\\');
+		appendStringInfoChar(&buf, *p);
+	}
+	appendStringInfoChar(&buf, '\'');
+
+	return buf.data;
+}
+
+/* pg_repack and pg_squeeze rebuild tables of users, and neither unlogged ones. */
+static bool
+is_for_tools(const SstRelation *table)
+{
+	return table->relkind == RELKIND_RELATION && !table->catalog &&
+		table->persistence == RELPERSISTENCE_PERMANENT;
+}
+
+/* Its documentation asks for a primary key or a unique index on not null columns. */
+static SstCommand
+pg_repack_command(const SstTools *tools, const SstRelation *table)
+{
+	SstCommand	command = {0};
+	StringInfoData buf;
+
+	initStringInfo(&buf);
+	appendStringInfoString(&buf, "pg_repack -d ");
+	append_shell_argument(&buf, database_argument(tools->database));
+	appendStringInfoString(&buf, " -t ");
+	append_shell_argument(&buf, qualified(table));
+	command.text = buf.data;
+	command.lock_mode = "ACCESS SHARE";
+	command.by_inserts = true;
+	command.skips_invalid = true;
+	command.remark = _("run it in a shell; for moments at its beginning and its end it locks out everybody (ACCESS EXCLUSIVE)");
+
+	return command;
+}
+
+static SstCommand
+pg_squeeze_command(const SstRelation *table)
+{
+	SstCommand	command = {0};
+
+	/*
+	 * Its schema is always this one.  Before its version 1.6 the last three
+	 * had no defaults.
+	 */
+	command.text = psprintf("SELECT squeeze.squeeze_table(%s, %s, NULL, NULL, NULL)",
+							quote_literal_cstr(table->schema),
+							quote_literal_cstr(table->name));
+	command.lock_mode = "ACCESS SHARE";
+	command.by_inserts = true;
+	command.skips_invalid = true;
+	command.remark = _("for a moment at its end it locks out everybody (ACCESS EXCLUSIVE)");
+
+	return command;
+}
+
+/*
+ * REPACK (CONCURRENTLY) needs WAL that can be decoded, and an index that identifies
+ * rows.
+ */
+static bool
+can_repack_concurrently(const SstRelation *table)
+{
+#ifdef SST_HAVE_REPACK
+	return XLogIsNeeded() && table->identity &&
+		table->persistence == RELPERSISTENCE_PERMANENT &&
+		can_be_concurrent(table);
+#else
+	return false;
+#endif
+}
+
+static SstCommand
+server_command(const SstRelation *table)
+{
+	bool		concurrent = can_repack_concurrently(table);
+	SstCommand	command = {0};
+
+#ifdef SST_HAVE_REPACK
+	command.text = psprintf("REPACK %s%s",
+							concurrent ? "(CONCURRENTLY) " : "", qualified(table));
+#else
+	command.text = psprintf("VACUUM FULL %s", qualified(table));
+#endif
+	command.lock_mode = concurrent ? BLOCKS_NOBODY : BLOCKS_ALL;
+	command.blocks_reads = command.blocks_writes = !concurrent;
+	command.by_inserts = command.skips_invalid = concurrent;
+	if (concurrent)
+		command.remark = _("for a moment at its end it locks out everybody (ACCESS EXCLUSIVE)");
+
+	return command;
+}
+
+/* The command that rebuilds a table with its indexes and its TOAST table */
+SstCommand
+sst_rebuild_table_command(const SstTools *tools, const SstRelation *table)
+{
+	SstCommand	command;
+
+	if (tools->pg_repack && is_for_tools(table) &&
+		sst_table_has_row_key(table->relid))
+		return pg_repack_command(tools, table);
+	if (tools->pg_squeeze && is_for_tools(table) && table->identity)
+		return pg_squeeze_command(table);
+
+	command = server_command(table);
+	if (command.remark == NULL && !table->catalog && tools->pg_repack)
+		command.remark = _("pg_repack cannot rebuild it: it needs an ordinary table with a primary key, or with a unique index on columns that are not null");
+
+	return command;
+}
+
+SstCommand
+sst_vacuum_command(const SstRelation *table, bool analyze)
+{
+	SstCommand	command = {0};
+
+	command.text = psprintf("VACUUM %s%s", analyze ? "(ANALYZE) " : "",
+							qualified(table));
+	command.lock_mode = BLOCKS_NOBODY;
+
+	return command;
+}
+
+SstCommand
+sst_analyze_command(const SstRelation *table)
+{
+	SstCommand	command = {0};
+
+	command.text = psprintf("ANALYZE %s", qualified(table));
+	command.lock_mode = BLOCKS_NOBODY;
+
+	return command;
+}

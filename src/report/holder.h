@@ -1,0 +1,25 @@
+/*-------------------------------------------------------------------------
+ *
+ * holder.h
+ *	  What keeps VACUUM from removing dead rows
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/holder.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_HOLDER_H
+#define SST_HOLDER_H
+
+#include "relation/relations.h"
+
+typedef struct SstHolders SstHolders;
+
+extern SstHolders *sst_find_holders(void);
+extern const char *sst_oldest_holder(const SstHolders *holders,
+									 const SstRelation *table,
+									 TransactionId before);
+
+#endif							/* SST_HOLDER_H */

@@ -1,0 +1,141 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan_reasons.c
+ *	  Why the commands of a plan are advised, in words
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/plan_reasons.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+
+#include "report/plan_reasons.h"
+
+/* Why a relation that would become smaller has no command, translated; or NULL */
+const char *
+sst_withheld_reason(SstWithheld withheld)
+{
+	switch (withheld)
+	{
+		case SST_WITHIN_MARGIN:
+			return _("no command: what it would give back is within the margin of error");
+		case SST_LITTLE:
+			return _("no command: it would give back less than 1 percent of what it rewrites");
+		case SST_SPACE_REUSED:
+			return _("no command: rows come and go, and use the free space again");
+		case SST_SMALL_CATALOG:
+			return _("no command: a system catalog of less than 10 MB");
+		case SST_TABLE_CORRUPT:
+			return _("no command: the table is corrupt");
+		case SST_ANALYZE_FIRST:
+			return _("no command before ANALYZE of the table: its number of rows, by which REINDEX would size the index, is not up to date");
+		default:
+			return NULL;
+	}
+}
+
+/* Of a table that is rebuilt with its indexes and its TOAST table */
+const char *
+sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
+{
+	const char *now = sst_size_pretty(gain->bytes);
+	const char *then = sst_size_pretty(gain->predicted);
+	const char *reason = gain->nrelations == 1 ?
+		psprintf(_("the table takes %s, and its rows need %s"), now, then) :
+		psprintf(_("the table, its indexes and its TOAST table take %s, and rebuilt %s"),
+				 now, then);
+
+	if (catalog)
+		reason = psprintf(_("%s; every session needs this catalog, and waits meanwhile"),
+						  reason);
+	return command->remark == NULL ? reason :
+		psprintf("%s; %s", reason, command->remark);
+}
+
+/* What is to be added where much of a table is dead rows that are kept */
+const char *
+sst_add_kept_reason(const char *reason, double kept, const char *holder)
+{
+	return psprintf(_("%s; another %s of dead rows can be removed after the end of what they are kept for: %s"),
+					reason, sst_size_pretty(kept), holder);
+}
+
+static const char *
+corrupt_pages(const SstBloatEstimate *estimate)
+{
+	return psprintf(ngettext("%u corrupt page was read, block %u",
+							 "%u corrupt pages were read, the first is block %u",
+							 estimate->ncorrupt),
+					estimate->ncorrupt, estimate->first_corrupt);
+}
+
+/* Of an index that is rebuilt alone */
+const char *
+sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
+{
+	if (index->ncorrupt > 0)
+		return psprintf(_("%s; the table has all that a new index needs"),
+						corrupt_pages(index));
+
+	return psprintf(_("the index takes %s, and rebuilt %s"),
+					sst_size_pretty(gain->bytes),
+					sst_size_pretty(gain->predicted));
+}
+
+/* Of an index that is not valid, and is dropped; rebuild: what could be done instead */
+const char *
+sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
+{
+	if (sst_is_left_over(index))
+		return _("REINDEX CONCURRENTLY did not complete, and has left this index behind");
+
+	return psprintf(_("its build failed, most likely because of duplicate keys, and would fail again; to keep the index, remove the duplicates and then run: %s"),
+					rebuild->text);
+}
+
+/* Of an index that is not valid, and can be built again */
+const char *
+sst_invalid_reason(void)
+{
+	return _("its build did not complete: queries do not use it");
+}
+
+/* Of a table that cannot be mended by rebuilding it */
+const char *
+sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
+{
+	const char *name = quote_literal_cstr(quote_qualified_identifier(table->schema,
+																	 table->name));
+
+	return psprintf(_("%s: see streamstat.corrupt_blocks(%s), and verify_heapam(%s) of the extension amcheck; restore the table from a backup, or remove what is damaged with the extension pg_surgery"),
+					corrupt_pages(estimate), name, name);
+}
+
+/* Of VACUUM; kept: bytes of dead rows that it must keep, or 0 */
+const char *
+sst_vacuum_reason(double removable, double kept, const char *holder)
+{
+	const char *reason = psprintf(_("makes free space of %s of dead rows; the file does not become smaller"),
+								  sst_size_pretty(removable));
+
+	return kept > 0 ? sst_add_kept_reason(reason, kept, holder) : reason;
+}
+
+/* Where VACUUM would do nothing */
+const char *
+sst_kept_reason(double kept, const char *holder)
+{
+	return psprintf(_("VACUUM cannot remove %s of dead rows before the end of what they are kept for: %s"),
+					sst_size_pretty(kept), holder);
+}
+
+const char *
+sst_analyze_reason(void)
+{
+	return _("REINDEX sizes a hash index by the table's number of rows, which is not up to date: REINDEX after this");
+}

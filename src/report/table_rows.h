@@ -1,0 +1,21 @@
+/*-------------------------------------------------------------------------
+ *
+ * table_rows.h
+ *	  What a table's sample says of its rows, for the plan of commands
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/table_rows.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_TABLE_ROWS_H
+#define SST_TABLE_ROWS_H
+
+#include "report/bloat_estimate.h"
+
+extern void sst_estimate_table_rows(const SstPageSample *sample,
+									SstBloatEstimate *estimate);
+
+#endif							/* SST_TABLE_ROWS_H */

@@ -1,0 +1,422 @@
+/*-------------------------------------------------------------------------
+ *
+ * toast_estimate.c
+ *	  How large a TOAST table will be, by what its table's rows need of it
+ *
+ * A TOAST table is rewritten along with its table, from the table's rows: see
+ * rebuild/toaster.c.  So the prediction comes from the table's pages.  If all of
+ * these were read, it is what they need.
+ *
+ * Of a sample it is a ratio: pages of the new TOAST table for each byte of the
+ * chunks that the sampled rows have now, times the bytes of all chunks.  Those the
+ * TOAST table tells itself, and its pages differ little from each other.  For most
+ * tables the ratio is the same on all pages: all chunks are needed.
+ *
+ * Versions of a row can have a value in common, which a rewrite stores once.  Then
+ * the rows have more chunks than the TOAST table, and the ratio puts that right.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/toast_estimate.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/heaptoast.h"
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "storage/lmgr.h"
+
+#include "report/toast_estimate.h"
+#include "run/sampling.h"
+
+#define UNITS_PER_BLOCK (BLCKSZ / SST_TOAST_UNIT)
+
+/*
+ * A sample of rows tells the space that is lost at the ends of pages to this part of
+ * the size, and of one chunk to that one.
+ */
+#define PACKING_UNCERTAINTY 0.01
+#define CHUNK_UNCERTAINTY 0.1
+
+/* Blocks with values that are compressed, to see how far that is possible */
+#define TRIAL_BLOCKS 24
+
+/* A rewrite packs chunks worse by up to this part than the free space map did. */
+#define FREE_SPACE_MAP_GAIN 0.09
+
+static const SstEstimate unknown = {NAN, NAN, NAN};
+
+/* The chunks of a TOAST table that are kept */
+static const SstStatistic kept_chunks =
+{"chunks", SST_TOTAL, SST_TOAST_CHUNKS, 0, UNITS_PER_BLOCK};
+
+/* What chunks take at most on pages, if they are not small, for each of their bytes */
+#define WITH_WASTE 1.25
+
+/* How well values can be compressed, where that is not known */
+typedef enum Guess
+{
+	AS_GUESSED,
+	BETTER,
+	WORSE
+} Guess;
+
+/* Blocks of the new TOAST table; arg points to a Guess */
+static double
+new_blocks(const void *arg, const double *sums)
+{
+	const Guess *guess = arg;
+	double		units = sums[SST_REBUILT_TOAST];
+
+	if (*guess == BETTER)
+		units = Max(units - WITH_WASTE * sums[SST_REBUILT_TOAST_LESS], 0);
+	else if (*guess == WORSE)
+		units += WITH_WASTE * sums[SST_REBUILT_TOAST_MORE];
+	return units / UNITS_PER_BLOCK;
+}
+
+/* The same, for each unit of the chunks that there are */
+static double
+new_blocks_per_chunk(const void *arg, const double *sums)
+{
+	return new_blocks(arg, sums) / sums[SST_TOAST_CHUNKS];
+}
+
+/* Estimate a function of a Guess. */
+static SstEstimate
+estimate_guess(SstFunction function, const SstPageSample *sample, bool unsure)
+{
+	Guess		guess = AS_GUESSED;
+	SstEstimate result = sst_estimate_function(function, &guess, 0, sample);
+
+	if (unsure)
+	{
+		SstEstimate other;
+
+		guess = BETTER;
+		other = sst_estimate_function(function, &guess, 0, sample);
+		result.low = Min(result.low, other.low);
+		guess = WORSE;
+		other = sst_estimate_function(function, &guess, 0, sample);
+		result.high = Max(result.high, other.high);
+	}
+	return result;
+}
+
+/* Estimate what a table needs of its TOAST table. */
+static void
+estimate_needs(const SstPageSample *sample, SstToastNeeds *needs)
+{
+	double		sums[SST_NCOUNTS];
+	bool		unsure;
+
+	sst_sample_sums(sample, 1, sums);
+	unsure = sums[SST_REBUILT_TOAST_LESS] + sums[SST_REBUILT_TOAST_MORE] > 0;
+	needs->blocks = estimate_guess(new_blocks, sample, unsure);
+	needs->chunks = sums[SST_TOAST_CHUNKS];
+	needs->exact = sst_sample_is_exact(sample);
+	needs->nseen = (double) sample->sums.n[SST_TOAST_CHUNKS] * SST_TOAST_UNIT /
+		TOAST_MAX_CHUNK_SIZE;
+	needs->unseen_part = needs->exact ? 0 : sst_unseen_part(sample->nsampled);
+	needs->blocks_per_chunk = needs->chunks > 0 ?
+		estimate_guess(new_blocks_per_chunk, sample, unsure) : unknown;
+}
+
+/* Rows can be longer or shorter, by values whose compression is not known. */
+static void
+widen_by_compression(const SstPageSample *sample, SstEstimate *rebuilt)
+{
+	double		sums[SST_NCOUNTS];
+
+	sst_sample_sums(sample, 1, sums);
+	rebuilt->low = Max(rebuilt->low - sums[SST_REBUILT_LESS_BYTES] / BLCKSZ, 0);
+	rebuilt->high += sums[SST_REBUILT_MORE_BYTES] / BLCKSZ;
+}
+
+/*
+ * From the sample of a table or TOAST table, which was shown to the model of its
+ * rebuild, estimate what sst_apply_toast_needs() will ask for.  The ends of the
+ * table's own prediction become wider where its rows depend on compression.
+ */
+void
+sst_estimate_toast(const SstTarget *target, const SstPageSample *sample,
+				   SstBloatEstimate *estimate)
+{
+	const FormData_pg_class *relation = target->rel->rd_rel;
+
+	if (relation->relkind == RELKIND_TOASTVALUE)
+	{
+		estimate->toast = palloc0(sizeof(SstToastPart));
+		estimate->toast->chunks.kept = sst_estimate(&kept_chunks, sample);
+		estimate->toast->chunks.blocks = estimate->rebuilt_blocks;
+		return;
+	}
+	if (OidIsValid(relation->reltoastrelid))
+	{
+		estimate->toast = palloc0(sizeof(SstToastPart));
+		estimate_needs(sample, &estimate->toast->needs);
+	}
+	widen_by_compression(sample, &estimate->rebuilt_blocks);
+}
+
+/* Sums of a TOAST table, with ends in any case: its pages have no more chunks. */
+static SstEstimate
+bounded_chunks(const SstBloatEstimate *toast)
+{
+	SstEstimate chunks = toast->toast ? toast->toast->chunks.kept : unknown;
+
+	if (isnan(chunks.value))
+		chunks.value = chunks.low = chunks.high = 0;
+	if (isnan(chunks.low))
+		chunks.low = 0;
+	if (isnan(chunks.high))
+		chunks.high = (double) toast->nblocks * UNITS_PER_BLOCK;
+
+	return chunks;
+}
+
+/*
+ * The prediction when all rows were read.  Their chunks are counted once for each row
+ * that has them; the rewrite stores them once.
+ */
+static SstEstimate
+exact_needs(const SstToastNeeds *needs, const SstEstimate *chunks)
+{
+	SstEstimate result = needs->blocks;
+	double		last_page = ceil(result.value) - result.value;
+
+	result.value += last_page;
+	result.high += last_page;
+
+	/* Rounding to units makes a difference of one. */
+	if (needs->chunks > chunks->high + 1)
+	{
+		result.low *= chunks->low / needs->chunks;
+		result.value *= chunks->value / needs->chunks;
+		if (chunks->low == chunks->high)
+			result.high *= chunks->high / needs->chunks;
+	}
+	return result;
+}
+
+/* The prediction from a sample of rows that have chunks */
+static SstEstimate
+needs_by_ratio(const SstToastNeeds *needs, const SstEstimate *chunks)
+{
+	const SstEstimate *ratio = &needs->blocks_per_chunk;
+	double		ratio_low = isnan(ratio->low) ? 0 : ratio->low;
+	double		ratio_high = isnan(ratio->high) ?
+		(1 + FREE_SPACE_MAP_GAIN) / UNITS_PER_BLOCK : ratio->high;
+	SstEstimate result;
+	double		model;
+
+	result.value = ratio->value * chunks->value;
+	model = result.value *
+		(PACKING_UNCERTAINTY + CHUNK_UNCERTAINTY / sqrt(Max(needs->nseen, 1)));
+	result.low = result.value -
+		hypot(hypot((ratio->value - ratio_low) * chunks->value,
+					ratio->value * (chunks->value - chunks->low)), model);
+	result.high = result.value +
+		hypot(hypot((ratio_high - ratio->value) * chunks->value,
+					ratio->value * (chunks->high - chunks->value)), model);
+
+	/* Rows that need all of their chunks may be where none was read. */
+	if (ratio->value * UNITS_PER_BLOCK < 0.5)
+		result.high = Max(result.high, needs->unseen_part * chunks->high /
+						  UNITS_PER_BLOCK);
+	return result;
+}
+
+/* What a table needs of its TOAST table, or NULL if that is not known */
+static const SstToastNeeds *
+known_needs(const SstBloatEstimate *table)
+{
+	return table->toast != NULL && !isnan(table->toast->needs.blocks.value) ?
+		&table->toast->needs : NULL;
+}
+
+/* Is it known what a table needs of its TOAST table? */
+bool
+sst_knows_toast_needs(const SstBloatEstimate *table)
+{
+	return known_needs(table) != NULL;
+}
+
+/*
+ * Predict the size of a TOAST table anew, by what is known of its table.  False if
+ * that is not enough; then the prediction has not changed.
+ */
+bool
+sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
+{
+	const SstToastNeeds *needs = known_needs(table);
+	SstEstimate *rebuilt = &toast->rebuilt_blocks;
+	SstEstimate chunks = bounded_chunks(toast);
+
+	if (needs == NULL)
+		return false;
+
+	if (needs->exact)
+		*rebuilt = exact_needs(needs, &chunks);
+	else if (needs->chunks > 0 && chunks.value > 0)
+	{
+		/* If most of what is needed is in the rows now, these tell more. */
+		*rebuilt = needs_by_ratio(needs, &chunks);
+		if (needs->blocks.high - needs->blocks.low < rebuilt->high - rebuilt->low)
+			*rebuilt = needs->blocks;
+	}
+	else if (chunks.high == 0 || toast->toast == NULL)
+		*rebuilt = needs->blocks;
+	else
+	{
+		const SstEstimate *all = &toast->toast->chunks.blocks;
+
+		/* No row with chunks was read: all of them may be needed, or none. */
+		rebuilt->value = Max(all->value, needs->blocks.value);
+		rebuilt->high = all->high;
+		if (!isnan(needs->blocks.high))
+			rebuilt->high += needs->blocks.high;
+		rebuilt->low = 0;
+	}
+	sst_round_blocks(rebuilt);
+
+	return true;
+}
+
+/* The width of an interval, for a value of 1 */
+static double
+relative_width(const SstEstimate *estimate)
+{
+	return isnan(estimate->low) || isnan(estimate->high) ? INFINITY :
+		(estimate->high - estimate->low) / Max(estimate->value, 1e-9);
+}
+
+/*
+ * Would more rows of the table make the prediction of a TOAST table narrower, rather
+ * than more of its chunks?
+ */
+bool
+sst_toast_needs_rows(const SstBloatEstimate *table,
+					 const SstBloatEstimate *toast)
+{
+	const SstToastNeeds *needs = known_needs(table);
+
+	if (needs == NULL || needs->exact)
+		return false;
+
+	return needs->chunks == 0 || toast->exact || toast->toast == NULL ||
+		relative_width(&needs->blocks_per_chunk) >=
+		relative_width(&toast->toast->chunks.kept);
+}
+
+/*
+ * Try on some values in a table's TOAST table how far they can be compressed, if the
+ * table's rebuild depends on that.  The lock is not waited for.  These are the same
+ * ones each time, so that a function and a report say the same.
+ */
+void
+sst_try_toast_compression(const SstTarget *table, SstSampling *sampling,
+						  SstRebuild *rebuild)
+{
+	Oid			toastoid = table->rel->rd_rel->reltoastrelid;
+	SstTarget	toast;
+	Relation	rel;
+
+	if (table->kind != SST_HEAP || !OidIsValid(toastoid) ||
+		!rebuild->u.heap.toaster.any_compressible ||
+		!ConditionalLockRelationOid(toastoid, AccessShareLock))
+		return;
+
+	rel = try_relation_open(toastoid, NoLock);
+	if (rel == NULL)
+	{
+		UnlockRelationOid(toastoid, AccessShareLock);
+		return;
+	}
+	sst_target_examine(&toast, rel);
+	if (toast.kind == SST_HEAP && sst_target_is_readable(&toast))
+	{
+		SstPageSample sample;
+		SstScanResult result;
+		SstRebuild	trial;
+
+		sst_rebuild_init(&trial, &toast);
+		trial.u.heap.toaster.method = rebuild->u.heap.toaster.method;
+		trial.u.heap.toaster.compression.try = sst_try_compression;
+		if (sst_sample_scan(&toast, TRIAL_BLOCKS, 0,
+							&trial, sampling->limits, &sample, &result))
+			rebuild->u.heap.toaster.compression =
+				trial.u.heap.toaster.compression;
+		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+		sst_page_sample_free(&sample);
+	}
+	sst_target_close(&toast);
+}
+
+/*
+ * Read a sample of a TOAST table's table, which is locked, for what it needs.  False
+ * if that cannot be found out.
+ */
+static bool
+sample_table(const SstTarget *toast, Oid relid, SstSampling *sampling,
+			 SstBloatEstimate *estimate)
+{
+	SstTarget	table;
+	bool		complete = false;
+
+	sst_target_examine(&table, relation_open(relid, NoLock));
+	sst_bloat_estimate_init(estimate, table.nblocks);
+	if (table.kind == SST_HEAP && sst_target_is_readable(&table) &&
+		table.rel->rd_rel->reltoastrelid == toast->relid)
+	{
+		SstPageSample sample;
+		SstScanResult result;
+		SstRebuild	rebuild;
+
+		sst_rebuild_init(&rebuild, &table);
+		sst_try_toast_compression(&table, sampling, &rebuild);
+		complete = sst_sample_scan(&table, sampling->nblocks, sampling->seed,
+								   &rebuild, sampling->limits, &sample, &result);
+		if (complete)
+		{
+			estimate->toast = palloc0(sizeof(SstToastPart));
+			estimate_needs(&sample, &estimate->toast->needs);
+		}
+		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+		sst_page_sample_free(&sample);
+	}
+	relation_close(table.rel, NoLock);
+
+	return complete;
+}
+
+/*
+ * Predict the size of a TOAST table after the rebuild of its table, of which a
+ * sample is read unless its estimate is there.  table can be NULL.
+ *
+ * Where the table does not tell, the chunks do, as far as they can: at most all of
+ * them are needed.
+ */
+void
+sst_predict_toast(const SstTarget *toast, const SstIndexTable *table,
+				  SstSampling *sampling, SstBloatEstimate *estimate)
+{
+	SstBloatEstimate sampled;
+
+	if (table != NULL && table->estimate != NULL &&
+		sst_apply_toast_needs(table->estimate, estimate))
+		return;
+	if (table != NULL && OidIsValid(table->relid) &&
+		sample_table(toast, table->relid, sampling, &sampled) &&
+		sst_apply_toast_needs(&sampled, estimate))
+		return;
+
+	estimate->rebuilt_blocks.low = 0;
+	if (estimate->note == NULL)
+		estimate->note = gettext_noop("what the table needs of its TOAST table is not known");
+}

@@ -1,0 +1,80 @@
+/*-------------------------------------------------------------------------
+ *
+ * turnover.c
+ *	  Is the free space of a table being used again?
+ *
+ * A queue is mostly free space, and needs it: what is deleted now makes room for
+ * what is inserted next.  A rebuild gives that back only until then.  The
+ * cumulative statistics tell such a table from one that has lost its rows for good:
+ * so many rows have come that they have filled the table several times.
+ *
+ * How much of the space is needed depends on what comes between one VACUUM and the
+ * next.  What is far beyond that is left over from a time when more was needed.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/turnover.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "utils/fmgrprotos.h"
+
+#include "report/turnover.h"
+
+/*
+ * Rows that came, in rows that the table can hold.  The first filling is no reuse,
+ * and a table that was loaded, rebuilt and loaded once more is no queue.
+ */
+#define MANY_FILLINGS 4
+
+/* A smaller part of the space that is needed leaves the rest as a large gain. */
+#define LARGE_PART 0.5
+
+/* Rows that a VACUUM finds can have come since the last one, or before it. */
+#define CYCLES 2
+
+static double
+statistic(PGFunction function, Oid tableoid)
+{
+	return DatumGetInt64(DirectFunctionCall1(function,
+											 ObjectIdGetDatum(tableoid)));
+}
+
+/* Rows that fit into the table's blocks */
+static double
+capacity(const SstBloatEstimate *table)
+{
+	double		rows = MaxHeapTuplesPerPage;
+
+	if (table->row_bytes > 0)
+		rows = (BLCKSZ - SizeOfPageHeaderData) /
+			(table->row_bytes + sizeof(ItemIdData));
+
+	return Max(rows, 1) * table->nblocks;
+}
+
+/*
+ * Is most of the table's space needed for rows that come and go?  False if the
+ * statistics do not know.
+ */
+bool
+sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table)
+{
+	double		room = capacity(table);
+	double		moved = statistic(pg_stat_get_tuples_updated, tableoid) -
+		statistic(pg_stat_get_tuples_hot_updated, tableoid);
+	double		come = statistic(pg_stat_get_tuples_inserted, tableoid) + moved;
+	double		gone = statistic(pg_stat_get_tuples_deleted, tableoid) + moved;
+	double		vacuums = statistic(pg_stat_get_vacuum_count, tableoid) +
+		statistic(pg_stat_get_autovacuum_count, tableoid);
+	double		live = statistic(pg_stat_get_live_tuples, tableoid);
+
+	if (come < MANY_FILLINGS * room || gone < (MANY_FILLINGS - 1) * room)
+		return false;
+
+	return live + CYCLES * come / (vacuums + 1) >= LARGE_PART * room;
+}

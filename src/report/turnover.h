@@ -1,0 +1,20 @@
+/*-------------------------------------------------------------------------
+ *
+ * turnover.h
+ *	  Is the free space of a table being used again?
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/turnover.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_TURNOVER_H
+#define SST_TURNOVER_H
+
+#include "report/bloat_estimate.h"
+
+extern bool sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table);
+
+#endif							/* SST_TURNOVER_H */
