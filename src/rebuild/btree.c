@@ -49,7 +49,8 @@ typedef struct PageRuns
 	/* What they take where keys are short runs, and where they are long */
 	uint64		short_bytes;
 	uint64		long_bytes;
-	uint64		key_bytes;		/* of these, what is left when a run has one TID */
+	uint64		key_bytes;		/* of these, what is left when a run has one
+								 * TID */
 	uint64		loose_bytes;	/* what ends of long runs may not take */
 } PageRuns;
 
@@ -202,8 +203,8 @@ end_piece(SstBtreeRebuild *state, PageRuns *runs, bool ended,
 		  SstCounters *counters)
 {
 	bool		began = runs->nruns > 1 || runs->begins;
-	SstBtreeRun piece = {.ntids = runs->ntids,.size = runs->key.size,
-	.began = began,.ended = ended};
+	SstBtreeRun piece = {.ntids = runs->ntids, .size = runs->key.size,
+	.began = began, .ended = ended};
 	uint64		key = began && ended ? 0 : hash_key(&runs->key);
 
 	count_piece(&state->fill, runs, began, ended);

@@ -89,7 +89,7 @@ internal_pages(double nchildren, Pivots *pivots, bool whole)
 
 double
 sst_btree_blocks(const SstRebuild *rebuild, const double *counts,
-			 const SstMeta *meta, bool whole)
+				 const SstMeta *meta, bool whole)
 {
 	const SstBtreeRebuild *state = &rebuild->u.btree;
 	SstBtreeFill fill = sst_btree_fill_all(state);

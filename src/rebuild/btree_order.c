@@ -116,7 +116,10 @@ sst_btree_order_run(SstBtreeOrder *order, int size, uint32 ntids, uint32 key)
 			return;
 		}
 	}
-	order->runs[order->nruns++] = (Runs) {size, ntids, 1};
+	order->runs[order->nruns++] = (Runs)
+	{
+		size, ntids, 1
+	};
 }
 
 static int

@@ -30,7 +30,8 @@ typedef struct SstCompression
 {
 	SstTryCompression try;		/* or NULL */
 	uint64		nwanted;		/* values that were to be tried */
-	uint64		nguessed;		/* and those whose result was taken from others */
+	uint64		nguessed;		/* and those whose result was taken from
+								 * others */
 	uint64		ntrials;
 	double		trials[SST_COMPRESSION_TRIALS];
 

@@ -171,9 +171,9 @@ posting_page(const SstRebuild *rebuild, const PageData *page,
 	bytes = (uint64) rint(sst_gin_tree_bytes(&tids));
 	posting = (SstGinPostingPage)
 	{
-		.blkno = blkno,.next = opaque->rightlink,
-			.child = InvalidBlockNumber,.ntids = tids.ntids,
-			.nlists = tids.nlists,.bytes = tids.bytes
+		.blkno = blkno, .next = opaque->rightlink,
+			.child = InvalidBlockNumber, .ntids = tids.ntids,
+			.nlists = tids.nlists, .bytes = tids.bytes
 	};
 	sst_gin_trees_add(&model->trees, &posting);
 	model->posting_leaves++;
@@ -206,7 +206,7 @@ posting_inner_page(SstGinModel *model, const PageData *page,
 				   BlockNumber blkno, SstCounters *counters)
 {
 	const GinPageOpaqueData *opaque = GinPageGetOpaque((Page) page);
-	SstGinPostingPage posting = {.blkno = blkno,.next = opaque->rightlink};
+	SstGinPostingPage posting = {.blkno = blkno, .next = opaque->rightlink};
 	PostingItem first;
 
 	memcpy(&first, page + SST_GIN_POSTING_OFFSET, sizeof(first));

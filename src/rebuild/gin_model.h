@@ -78,7 +78,8 @@ typedef struct SstGinModel
 	bool		all_keys;		/* all pages and keys are known */
 	double		pages_seen;		/* fraction */
 	double		posting_pages;	/* for posting_bytes, or NaN */
-	double		deep_pages;		/* for each byte of trees with inner pages, or NaN */
+	double		deep_pages;		/* for each byte of trees with inner pages, or
+								 * NaN */
 	SstGinSize	sizes[SST_GIN_CASES];
 } SstGinModel;
 

@@ -134,7 +134,8 @@ typedef struct SstBrinRebuild
 	double		not_null_bytes;
 	int			smallest;
 	int			largest;
-	int			minmax_size;	/* of a tuple with two values of each column, or 0 */
+	int			minmax_size;	/* of a tuple with two values of each column,
+								 * or 0 */
 
 	/* New pages filled with them */
 	uint64		npages;			/* that are full */

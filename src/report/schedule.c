@@ -232,7 +232,7 @@ is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
 	double		margin = schedule->report->limits.margin;
 	double		bytes = (double) estimate->nblocks * BLCKSZ;
 	double		reached = Max(sst_margin(&estimate->free_percent),
-						   sst_margin(&estimate->dead_percent));
+							  sst_margin(&estimate->dead_percent));
 	double		width = 0;
 
 	candidate->entry = entry;

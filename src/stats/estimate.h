@@ -44,7 +44,8 @@ typedef struct SstStatistic
 	SstCount	y;
 	SstCount	x;				/* SST_PAGE_PERCENT, SST_RATIO, SST_RATIO_LEFT */
 	uint32		most;			/* SST_TOTAL: limit on y of one page */
-	SstItems	items;			/* SST_TOTAL: what y counts, for a closer limit */
+	SstItems	items;			/* SST_TOTAL: what y counts, for a closer
+								 * limit */
 	bool		main;			/* a margin applies to it */
 	bool		plus_y;			/* the denominator is x + y */
 	bool		plus_pages;		/* unused pages are added to y */
