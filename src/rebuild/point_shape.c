@@ -174,6 +174,28 @@ shape_of_rows(const SstPoints *points, ShapeItem *items, SstPointShape *shape)
 	shape->together = (double) ntogether / Max(nrows, 1);
 }
 
+/* Do all points have one of their coordinates in common? */
+static bool
+is_parallel_to_axis(const SstPoints *points)
+{
+	const SstPoint *first = NULL;
+	bool		differ[2] = {false, false};
+
+	for (uint32 i = 0; i < points->npoints; i++)
+	{
+		const SstPoint *point = &points->all[i];
+
+		if (point->isnull)
+			continue;
+		if (first == NULL)
+			first = point;
+		for (int axis = 0; axis < 2; axis++)
+			differ[axis] |= !float8_eq(point->xy[axis], first->xy[axis]);
+	}
+
+	return first != NULL && !(differ[0] && differ[1]);
+}
+
 /* Find out how regular points are. */
 void
 sst_point_shape(const SstPoints *points, SstPointShape *shape)
@@ -183,6 +205,7 @@ sst_point_shape(const SstPoints *points, SstPointShape *shape)
 	memset(shape, 0, sizeof(SstPointShape));
 	shape_of_pages(points, items, shape);
 	shape_of_rows(points, items, shape);
+	shape->line |= is_parallel_to_axis(points);
 	pfree(items);
 }
 

@@ -18,8 +18,9 @@
 typedef struct SstPointShape
 {
 	uint32		npages;			/* with points */
-	bool		line;			/* perhaps on a line, with equal gaps of which
-								 * each page lacks some */
+	bool		line;			/* perhaps on a line: with equal gaps of which
+								 * each page lacks some, or parallel to an
+								 * axis */
 
 	/* Fractions from 0 to 1 */
 	double		equal_gaps;		/* gaps of coordinates as large as the next

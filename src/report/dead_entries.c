@@ -49,7 +49,7 @@
  * several entries, which in a GIN index have pages of their own or not, where keys
  * have not, and where rows are assumed to be alike
  */
-#define UNCERTAINTY_OF_KEYS 0.06
+#define UNCERTAINTY_OF_KEYS 0.15
 #define UNCERTAINTY_OF_GIN 0.25
 #define UNCERTAINTY 0.02
 #define UNCERTAINTY_OF_ROWS 0.2
