@@ -201,10 +201,27 @@ SELECT predicted_bytes, measured, note FROM streamstat.bloat('rem_parts');
 SELECT predicted_bytes, measured, note FROM streamstat.bloat('rem_parts_i');
 SELECT predicted_bytes, measured, note FROM streamstat.bloat('rem_indexes');
 
+-- Samples: the last of the new pages wastes as much as the others, and what pages waste
+-- depends on the order of rows of several sizes.
+CREATE TABLE rem_loose (i int, t text) WITH (fillfactor = 50);
+INSERT INTO rem_loose SELECT i, 'the same' FROM generate_series(1, 18000) i;
+CREATE TABLE rem_turns (i int, a text, b text, c int8);
+INSERT INTO rem_turns SELECT i, CASE WHEN i % 2 = 0 THEN md5(i::text) END, CASE WHEN i % 3 = 0 THEN repeat('b', 300) END, CASE WHEN i % 5 = 0 THEN i END
+	FROM generate_series(1, 20000) i;
+UPDATE rem_turns SET a = NULL WHERE i % 4 = 0;
+VACUUM rem_turns;
+CREATE TABLE rem_sampled AS SELECT name, seed, r.* FROM (VALUES ('rem_loose', 25), ('rem_turns', 150)) t (name, blocks), generate_series(1, 20) seed,
+	streamstat.bloat(name::regclass, blocks, seed => seed) r;
+VACUUM FULL rem_loose;
+VACUUM FULL rem_turns;
+SELECT name, count(*) FILTER (WHERE abs(predicted_bytes - real) < real / (CASE name WHEN 'rem_loose' THEN 100 ELSE 30 END)) >= 17 AS value,
+		count(*) FILTER (WHERE real BETWEEN predicted_bytes_low AND predicted_bytes_high) >= 17 AS ends
+	FROM rem_sampled, pg_relation_size(name::regclass) real GROUP BY name ORDER BY name;
+
 DROP VIEW rem_indexes;
 DROP PROCEDURE make_rem, predict;
 DROP FUNCTION compare, after_reindex(float8, text, float8);
 DROP SEQUENCE rem_sequence;
 DROP MATERIALIZED VIEW rem_view;
 DROP TABLE rem_said, rem_samples, rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
-	rem_dropped, rem_added, rem_temp, rem_unlogged, rem_toast, rem, rem_parts;
+	rem_dropped, rem_added, rem_temp, rem_unlogged, rem_toast, rem, rem_parts, rem_loose, rem_turns, rem_sampled;

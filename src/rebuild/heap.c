@@ -21,6 +21,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
 #include "utils/rel.h"
@@ -106,6 +108,7 @@ heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	uint64		before = fill->bytes;
 	bool		changes = false;
 
+	rebuild->u.heap.nseen++;
 	for (int i = 0; i < kept->nitems; i++)
 	{
 		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
@@ -117,6 +120,7 @@ heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 			changes = changes_tuples(rebuild, tuple, len);
 		if (changes || changes_tuple(rebuild, tuple, len))
 			len = rewritten_length(rebuild, tuple, len, counters);
+		rebuild->u.heap.need += tuple_need(len);
 		sst_fill_page(fill, tuple_need(len), rebuild->u.heap.reserve);
 	}
 	counters->n[SST_REBUILT_BYTES] += fill->bytes - before;
@@ -152,7 +156,47 @@ static double
 heap_blocks(const SstRebuild *rebuild, const double *counts,
 			const SstMeta *meta, bool whole)
 {
-	return sst_round_up(counts[SST_REBUILT_BYTES] / BLCKSZ, whole);
+	double		blocks = counts[SST_REBUILT_BYTES] / BLCKSZ;
+
+	if (rebuild->u.heap.last_page > 0)
+		blocks *= rebuild->u.heap.last_page;
+	return sst_round_up(blocks, whole);
+}
+
+/*
+ * What is wasted depends on which tuple comes behind which, and in a sample that
+ * changes wherever pages were left out.  If that is everywhere, this part of the
+ * waste is unsure, where tuples of several sizes take turns; long tuples waste
+ * much, but that is not all unsure.
+ */
+#define UNSURE_WASTE 0.9
+#define MOST_UNSURE_WASTE 0.03
+
+/*
+ * When a sample was read: the last new page would go on, and have as much waste at
+ * its end as the others.
+ */
+static void
+heap_finish(SstRebuild *rebuild, bool all)
+{
+	SstHeapRebuild *state = &rebuild->u.heap;
+	double		room = SST_HEAP_PAGE_ROOM - state->reserve;
+	double		on_last = SST_HEAP_PAGE_ROOM - state->fill.free;
+	double		full_pages = rint((state->fill.bytes - on_last -
+								   SizeOfPageHeaderData) / BLCKSZ);
+	double		on_full = state->need - on_last;
+	double		waste;
+	double		left_out;
+
+	if (all || state->need == 0 || !(full_pages > 0))
+		return;
+
+	state->last_page = full_pages * BLCKSZ * (state->need / on_full) /
+		state->fill.bytes;
+	waste = Max(1 - on_full / (full_pages * room), 0);
+	left_out = Max(1 - state->nseen / Max((double) state->nblocks, 1), 0);
+	rebuild->uncertainty = sqrt(left_out) *
+		Min(UNSURE_WASTE * waste, MOST_UNSURE_WASTE);
 }
 
 /*
@@ -170,6 +214,9 @@ sst_rebuild_heap_init(SstRebuild *rebuild, Relation rel)
 
 	sst_rebuild_set_model(rebuild, is_toast ? toast_page : heap_page,
 						  heap_blocks, NULL, is_toast ? TOAST_UNCERTAINTY : 0);
+	if (!is_toast)
+		rebuild->finish = heap_finish;
+	rebuild->u.heap.nblocks = RelationGetNumberOfBlocks(rel);
 	rebuild->fillfactor = RelationGetFillFactor(rel, HEAP_DEFAULT_FILLFACTOR);
 	rebuild->u.heap.reserve = RelationGetTargetPageFreeSpace(rel,
 															 HEAP_DEFAULT_FILLFACTOR);

@@ -149,6 +149,10 @@ typedef struct SstHeapRebuild
 	bool		reforms;		/* tuples lose the columns that were dropped */
 	int			reserve;		/* bytes to leave free on each page */
 	SstHeapFill fill;			/* the new table */
+	BlockNumber nblocks;		/* of the old table */
+	BlockNumber nseen;			/* pages of these */
+	uint64		need;			/* of its tuples, with their line pointers */
+	double		last_page;		/* of a sample, a factor for its waste; or 0 */
 	SstToaster	toaster;
 } SstHeapRebuild;
 
