@@ -107,6 +107,41 @@ CALL streamstat.run_database_report(margin => 0);
 SELECT count(*) FROM plan WHERE relation = 'plan_dead';
 DROP TABLE plan_dead;
 
+-- A hash index that REINDEX would size by a row count that is not up to date: ANALYZE,
+-- REINDEX, and nothing.
+CREATE TABLE plan_hash WITH (autovacuum_enabled = off) AS SELECT g AS i FROM generate_series(1, 4000) g;
+CREATE INDEX plan_hash_i ON plan_hash USING hash (i);
+ANALYZE plan_hash;
+UPDATE pg_class SET reltuples = 40000 WHERE oid = 'plan_hash'::regclass;
+REINDEX INDEX plan_hash_i;
+UPDATE pg_class SET reltuples = 40000 WHERE oid = 'plan_hash'::regclass;
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, relations, command, lock_mode, reads, writes, reason ~ 'REINDEX after this$' AS reason FROM plan WHERE relation ~ 'plan_hash';
+SELECT command, reason ~ '^no command before ANALYZE' AS reason FROM streamstat.last_database_report() WHERE relation_name = 'plan_hash_i';
+ANALYZE plan_hash;
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, relations, command FROM plan WHERE relation ~ 'plan_hash';
+SELECT reclaimable_bytes AS foretold, bytes AS before FROM streamstat.last_database_plan() WHERE relation_name = 'plan_hash_i' \gset
+REINDEX INDEX CONCURRENTLY plan_hash_i;
+SELECT :before - pg_relation_size('plan_hash_i') = :foretold AS came_back;
+CALL streamstat.run_database_report(margin => 0);
+SELECT count(*) FROM plan WHERE relation ~ 'plan_hash';
+DROP TABLE plan_hash;
+-- What rebuilds the table counts its rows before it builds the index.
+CREATE TABLE plan_hash WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 50) AS t FROM generate_series(1, 30000) g;
+CREATE INDEX plan_hash_i ON plan_hash USING hash (i);
+DELETE FROM plan_hash WHERE i % 10 > 0;
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, relations, command FROM plan WHERE relation ~ 'plan_hash';
+SELECT reclaimable_bytes AS foretold, bytes AS before, command FROM streamstat.last_database_plan() WHERE relation_name = 'plan_hash' \gset
+\set ECHO none
+:command;
+\set ECHO all
+SELECT abs((:before - pg_total_relation_size('plan_hash')) / :foretold.0 - 1) < 0.05 AS came_back;
+CALL streamstat.run_database_report(margin => 0);
+SELECT count(*) FROM plan WHERE relation ~ 'plan_hash';
+DROP TABLE plan_hash;
+
 -- Catalogs grow again: nothing below 10 MB
 DO $$
 BEGIN
