@@ -160,14 +160,20 @@ CREATE TABLE plan_gone (LIKE plan_queue) WITH (autovacuum_enabled = off);
 SELECT s FROM generate_series(1, 8), unnest(ARRAY['INSERT INTO plan_queue SELECT g, repeat(''x'', 100) FROM generate_series(1, 3000) g',
 	'DELETE FROM plan_queue WHERE i > 10', 'DO ''BEGIN PERFORM pg_stat_force_next_flush(); END''', 'VACUUM (TRUNCATE off) plan_queue']) WITH ORDINALITY u (s, n) ORDER BY generate_series, n \gexec
 \set ECHO all
+-- An empty one: ANALYZE knows how wide its rows are.
+CREATE TABLE plan_queue_empty (LIKE plan_queue) WITH (autovacuum_enabled = off);
+\set ECHO none
+SELECT s FROM generate_series(1, 8), unnest(ARRAY['INSERT INTO plan_queue_empty SELECT g, repeat(''x'', 100) FROM generate_series(1, 3000) g', 'ANALYZE plan_queue_empty',
+	'DELETE FROM plan_queue_empty', 'DO ''BEGIN PERFORM pg_stat_force_next_flush(); END''', 'VACUUM (TRUNCATE off) plan_queue_empty']) WITH ORDINALITY u (s, n) ORDER BY generate_series, n \gexec
+\set ECHO all
 INSERT INTO plan_gone SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
 DELETE FROM plan_gone WHERE i > 10;
 VACUUM (TRUNCATE off) plan_gone;
 SELECT pg_stat_force_next_flush();
 CALL streamstat.run_database_report(margin => 0);
 SELECT relation_name, reclaimable_bytes > 0 AS gain, command IS NOT NULL AS command, reason ~ 'use the free space again' AS reused
-	FROM streamstat.last_database_report() WHERE relation_name IN ('plan_queue', 'plan_gone') ORDER BY relation_name;
-DROP TABLE plan_queue, plan_gone;
+	FROM streamstat.last_database_report() WHERE relation_name ~ '^plan_(queue|gone)' ORDER BY relation_name;
+DROP TABLE plan_queue, plan_queue_empty, plan_gone;
 
 -- Nothing is left to be advised when all commands were run.
 CALL streamstat.run_database_report(margin => 0);
