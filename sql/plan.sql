@@ -107,6 +107,41 @@ CALL streamstat.run_database_report(margin => 0);
 SELECT count(*) FROM plan WHERE relation = 'plan_dead';
 DROP TABLE plan_dead;
 
+-- A hash index that REINDEX would size by a row count that is not up to date: ANALYZE,
+-- REINDEX, and nothing.
+CREATE TABLE plan_hash WITH (autovacuum_enabled = off) AS SELECT g AS i FROM generate_series(1, 4000) g;
+CREATE INDEX plan_hash_i ON plan_hash USING hash (i);
+ANALYZE plan_hash;
+UPDATE pg_class SET reltuples = 40000 WHERE oid = 'plan_hash'::regclass;
+REINDEX INDEX plan_hash_i;
+UPDATE pg_class SET reltuples = 40000 WHERE oid = 'plan_hash'::regclass;
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, relations, command, lock_mode, reads, writes, reason ~ 'REINDEX after this$' AS reason FROM plan WHERE relation ~ 'plan_hash';
+SELECT command, reason ~ '^no command before ANALYZE' AS reason FROM streamstat.last_database_report() WHERE relation_name = 'plan_hash_i';
+ANALYZE plan_hash;
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, relations, command FROM plan WHERE relation ~ 'plan_hash';
+SELECT reclaimable_bytes AS foretold, bytes AS before FROM streamstat.last_database_plan() WHERE relation_name = 'plan_hash_i' \gset
+REINDEX INDEX CONCURRENTLY plan_hash_i;
+SELECT :before - pg_relation_size('plan_hash_i') = :foretold AS came_back;
+CALL streamstat.run_database_report(margin => 0);
+SELECT count(*) FROM plan WHERE relation ~ 'plan_hash';
+DROP TABLE plan_hash;
+-- What rebuilds the table counts its rows before it builds the index.
+CREATE TABLE plan_hash WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 50) AS t FROM generate_series(1, 30000) g;
+CREATE INDEX plan_hash_i ON plan_hash USING hash (i);
+DELETE FROM plan_hash WHERE i % 10 > 0;
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation, relations, command FROM plan WHERE relation ~ 'plan_hash';
+SELECT reclaimable_bytes AS foretold, bytes AS before, command FROM streamstat.last_database_plan() WHERE relation_name = 'plan_hash' \gset
+\set ECHO none
+:command;
+\set ECHO all
+SELECT abs((:before - pg_total_relation_size('plan_hash')) / :foretold.0 - 1) < 0.05 AS came_back;
+CALL streamstat.run_database_report(margin => 0);
+SELECT count(*) FROM plan WHERE relation ~ 'plan_hash';
+DROP TABLE plan_hash;
+
 -- Catalogs grow again: nothing below 10 MB
 DO $$
 BEGIN
@@ -125,14 +160,20 @@ CREATE TABLE plan_gone (LIKE plan_queue) WITH (autovacuum_enabled = off);
 SELECT s FROM generate_series(1, 8), unnest(ARRAY['INSERT INTO plan_queue SELECT g, repeat(''x'', 100) FROM generate_series(1, 3000) g',
 	'DELETE FROM plan_queue WHERE i > 10', 'DO ''BEGIN PERFORM pg_stat_force_next_flush(); END''', 'VACUUM (TRUNCATE off) plan_queue']) WITH ORDINALITY u (s, n) ORDER BY generate_series, n \gexec
 \set ECHO all
+-- An empty one: ANALYZE knows how wide its rows are.
+CREATE TABLE plan_queue_empty (LIKE plan_queue) WITH (autovacuum_enabled = off);
+\set ECHO none
+SELECT s FROM generate_series(1, 8), unnest(ARRAY['INSERT INTO plan_queue_empty SELECT g, repeat(''x'', 100) FROM generate_series(1, 3000) g', 'ANALYZE plan_queue_empty',
+	'DELETE FROM plan_queue_empty', 'DO ''BEGIN PERFORM pg_stat_force_next_flush(); END''', 'VACUUM (TRUNCATE off) plan_queue_empty']) WITH ORDINALITY u (s, n) ORDER BY generate_series, n \gexec
+\set ECHO all
 INSERT INTO plan_gone SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
 DELETE FROM plan_gone WHERE i > 10;
 VACUUM (TRUNCATE off) plan_gone;
 SELECT pg_stat_force_next_flush();
 CALL streamstat.run_database_report(margin => 0);
 SELECT relation_name, reclaimable_bytes > 0 AS gain, command IS NOT NULL AS command, reason ~ 'use the free space again' AS reused
-	FROM streamstat.last_database_report() WHERE relation_name IN ('plan_queue', 'plan_gone') ORDER BY relation_name;
-DROP TABLE plan_queue, plan_gone;
+	FROM streamstat.last_database_report() WHERE relation_name ~ '^plan_(queue|gone)' ORDER BY relation_name;
+DROP TABLE plan_queue, plan_queue_empty, plan_gone;
 
 -- Nothing is left to be advised when all commands were run.
 CALL streamstat.run_database_report(margin => 0);

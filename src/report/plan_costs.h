@@ -27,6 +27,8 @@ typedef struct SstGain
 extern SstEstimate sst_entry_reclaimable(const SstReport *report, int i);
 extern double sst_entry_bytes(const SstReport *report, int i);
 extern void sst_add_gain(const SstReport *report, int i, SstGain *gain);
+extern void sst_add_gain_with_table(const SstReport *report, int i,
+									bool by_inserts, SstGain *gain);
 extern void sst_add_inserted_gain(const SstReport *report, int i,
 								  SstGain *gain);
 extern double sst_sort_bytes(double predicted);

@@ -198,7 +198,7 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		if (i == group->table && command->by_inserts)
 			sst_add_inserted_gain(report, i, &gain);
 		else
-			sst_add_gain(report, i, &gain);
+			sst_add_gain_with_table(report, i, command->by_inserts, &gain);
 		planner->plan->command_of[i] = place;
 		if (member->relkind != RELKIND_INDEX)
 			continue;

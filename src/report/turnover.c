@@ -20,8 +20,12 @@
  */
 #include "postgres.h"
 
+#include "access/heaptoast.h"
 #include "access/htup_details.h"
+#include "catalog/pg_class.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "report/turnover.h"
 
@@ -44,15 +48,41 @@ statistic(PGFunction function, Oid tableoid)
 											 ObjectIdGetDatum(tableoid)));
 }
 
+/*
+ * Bytes of a row, by the widths that ANALYZE has found; these stay when the table
+ * is empty, as a queue mostly is.  0 if it has found none.
+ */
+static double
+analyzed_row_bytes(Oid tableoid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(tableoid));
+	double		width = 0;
+	int			natts;
+
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	natts = ((Form_pg_class) GETSTRUCT(tuple))->relnatts;
+	ReleaseSysCache(tuple);
+
+	for (int i = 1; i <= natts; i++)
+		width += get_attavgwidth(tableoid, i);
+
+	/* What is longer is mostly in the TOAST table. */
+	return width > 0 ?
+		MAXALIGN(SizeofHeapTupleHeader) + Min(width, TOAST_TUPLE_THRESHOLD) : 0;
+}
+
 /* Rows that fit into the table's blocks */
 static double
-capacity(const SstBloatEstimate *table)
+capacity(Oid tableoid, const SstBloatEstimate *table)
 {
 	double		rows = MaxHeapTuplesPerPage;
+	double		row_bytes = table->row_bytes > 0 ? table->row_bytes :
+		analyzed_row_bytes(tableoid);
 
-	if (table->row_bytes > 0)
+	if (row_bytes > 0)
 		rows = (BLCKSZ - SizeOfPageHeaderData) /
-			(table->row_bytes + sizeof(ItemIdData));
+			(row_bytes + sizeof(ItemIdData));
 
 	return Max(rows, 1) * table->nblocks;
 }
@@ -64,7 +94,7 @@ capacity(const SstBloatEstimate *table)
 bool
 sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table)
 {
-	double		room = capacity(table);
+	double		room = capacity(tableoid, table);
 	double		moved = statistic(pg_stat_get_tuples_updated, tableoid) -
 		statistic(pg_stat_get_tuples_hot_updated, tableoid);
 	double		come = statistic(pg_stat_get_tuples_inserted, tableoid) + moved;
