@@ -49,6 +49,7 @@ OBJS = \
 	src/compat/compat.o \
 	src/rebuild/box_split.o \
 	src/rebuild/brin.o \
+	src/rebuild/brin_ranges.o \
 	src/rebuild/btree.o \
 	src/rebuild/btree_blocks.o \
 	src/rebuild/btree_fill.o \

@@ -7,6 +7,10 @@
  * tuples have now.  Ranges that are not summarized now will be, and their tuples
  * may be as small as the smallest or as large as the largest that there is.
  *
+ * A summary never gets smaller while its rows go.  Where the table's maps show that
+ * a range is empty, its tuple will be of nulls.  Else the lower end says how small
+ * summaries can become without the rows that are gone.
+ *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
@@ -40,6 +44,9 @@
 
 /* So many ranges must be without a summary for its size to matter. */
 #define NOTEWORTHY 0.05
+
+/* Two values of each column are at most as long as so many rows, on average. */
+#define VALUES_IN_ROWS 4
 
 /* The ranges of the table; the build of an empty one's index makes a tuple too. */
 static double
@@ -143,14 +150,20 @@ brin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		ItemId		item = PageGetItemId((Page) page, offnum);
 		const char *tuple = page + ItemIdGetOffset(item);
 		int			size = MAXALIGN(ItemIdGetLength(item));
+		bool		empty;
+		BlockNumber begin;
 
 		if (!ItemIdIsNormal(item) ||
 			(tuple[offsetof(BrinTuple, bt_info)] & BRIN_PLACEHOLDER_MASK) != 0)
 			continue;
+		memcpy(&begin, tuple + offsetof(BrinTuple, bt_blkno), sizeof(begin));
+		empty = sst_brin_range_is_empty(&state->ranges, begin);
+		if (empty)
+			size = Min(size, state->null_size);
 		counters->n[SST_REBUILT_ENTRIES]++;
 		counters->n[SST_REBUILT_BYTES] += size + sizeof(ItemIdData);
 
-		take_summary(state, size,
+		take_summary(state, size, !empty &&
 					 !is_all_null(tuple, ItemIdGetLength(item)));
 	}
 	rebuild->uncertainty = uncertainty(rebuild);
@@ -213,6 +226,45 @@ minmax_size(TupleDesc tupdesc)
 	return size;
 }
 
+/*
+ * How much smaller or larger the new index can be than blocks() says.  Each row that
+ * is gone may have been what made a summary long, and rows that are dead may have
+ * been all of their ranges'.  Of the summaries to come, two values of each column
+ * are seldom longer than a few rows.
+ */
+static void
+brin_ends(const SstRebuild *rebuild, const double *counts, const SstMeta *meta,
+		  double *low, double *high)
+{
+	const SstBrinRebuild *state = &rebuild->u.brin;
+	const SstBrinRanges *ranges = &state->ranges;
+	double		nranges = count_ranges(rebuild);
+	double		mean = counts[SST_REBUILT_BYTES] / counts[SST_REBUILT_ENTRIES];
+	double		nothing = state->null_size + sizeof(ItemIdData);
+	double		emptied = Min(ranges->dead / Max(ranges->rows, 1), 1);
+	double		less = nranges * emptied * Max(mean - nothing, 0);
+
+	*low = *high = brin_blocks(rebuild, counts, meta, true);
+	if (isnan(*low))
+		return;
+
+	if (state->any_length || state->largest > state->minmax_size)
+		less = Max(less, Min(ranges->gone * state->largest,
+							 nranges * Max(mean - nothing, 0)));
+	*low -= ceil(less / USABLE_BYTES);
+
+	if (state->any_length && rebuild->table_tuples > 0)
+		*high += missing_fraction(rebuild) * nranges * VALUES_IN_ROWS *
+			rebuild->table_blocks * BLCKSZ / rebuild->table_tuples / USABLE_BYTES;
+}
+
+static void
+brin_free(SstRebuild *rebuild)
+{
+	if (rebuild->u.brin.ranges.empty != NULL)
+		pfree(rebuild->u.brin.ranges.empty);
+}
+
 /* The size of the table is known, or the rebuild is unpredictable. */
 void
 sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel)
@@ -220,7 +272,12 @@ sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel)
 	SstBrinRebuild *state = &rebuild->u.brin;
 
 	sst_rebuild_set_model(rebuild, brin_page, brin_blocks, NULL, UNCERTAINTY);
+	rebuild->ends = brin_ends;
+	rebuild->free = brin_free;
 	state->pages_per_range = BrinGetPagesPerRange(rel);
 	state->nblocks = RelationGetNumberOfBlocks(rel);
 	state->minmax_size = minmax_size(RelationGetDescr(rel));
+	state->any_length = state->minmax_size == 0;
+	state->null_size = MAXALIGN(SizeOfBrinTuple +
+								BITMAPLEN(2 * RelationGetDescr(rel)->natts));
 }

@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "access/brin.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/tableam.h"
@@ -88,6 +89,10 @@ estimate_table(SstRebuild *rebuild, Relation index)
 		rebuild->table_blocks = RelationGetNumberOfBlocks(table);
 		estimate_rel_size(table, NULL, &nblocks, &rebuild->table_tuples,
 						  &allvisfrac);
+		if (rebuild->kind == SST_BRIN)
+			sst_brin_look_at_table(&rebuild->u.brin.ranges, table,
+								   rebuild->table_blocks,
+								   BrinGetPagesPerRange(index));
 	}
 	relation_close(table, AccessShareLock);
 }

@@ -23,6 +23,7 @@
 
 #include "access/htup_details.h"
 
+#include "rebuild/brin_ranges.h"
 #include "rebuild/dead_tids.h"
 #include "rebuild/entry_sample.h"
 #include "rebuild/points.h"
@@ -136,6 +137,10 @@ typedef struct SstBrinRebuild
 	int			largest;
 	int			minmax_size;	/* of a tuple with two values of each column,
 								 * or 0 */
+
+	int			null_size;		/* of a tuple of nothing but nulls */
+	bool		any_length;		/* a column's values can have any length */
+	SstBrinRanges ranges;
 
 	/* New pages filled with them */
 	uint64		npages;			/* that are full */
