@@ -491,7 +491,7 @@ SKIP:
 
 	note "$taken bytes for each relation, $kept of the report";
 	cmp_ok($taken, '<', 5000, 'memory for each relation');
-	cmp_ok($kept, '<', 350, 'memory of the report for each');
+	cmp_ok($kept, '<', 400, 'memory of the report for each');
 }
 $session->end;
 stop_clean($many, $standby, $node);
