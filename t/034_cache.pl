@@ -92,7 +92,8 @@ SELECT count(*) > 900, count(*) FILTER (WHERE ours.relid IS NULL), count(*) FILT
 
 my $session = Session->new($node);
 $session->query('BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; FETCH c');
-is(sql("SELECT pinned_bytes FROM streamstat.cache_summary() WHERE relation_name = 't' AND fork = 'main'"), 8192, 'a pinned buffer');
+# a read stream pins some ahead
+cmp_ok(sql("SELECT pinned_bytes FROM streamstat.cache_summary() WHERE relation_name = 't' AND fork = 'main'"), '>=', 8192, 'a pinned buffer');
 $session->query('ROLLBACK; CREATE TEMP TABLE temporary AS SELECT g AS id FROM generate_series(1, 3000) g; SELECT count(*) FROM temporary');
 is( sql("SELECT num_nulls(buffered_bytes, dirty_bytes, pinned_bytes, buffered_percent) FROM streamstat.cache_summary() WHERE relation_name = 'temporary' AND fork = 'main'"),
 	4, 'temporary relations are not in shared buffers');
@@ -110,9 +111,9 @@ sub in_page_cache
 
 sub fincore
 {
-	my ($out) = run_command([ 'fincore', '-b', '-n', '-o', 'RES', $file ]);
+	my $out = `fincore -b -n -o RES '$file' 2>&1`;
 
-	return $out =~ /(\d+)/ ? $1 : 'not known';
+	return $out =~ /^\s*(\d+)\s*$/ ? $1 : 'not known';
 }
 
 # Nothing of it is dirty; then the kernel drops it, and reads a part.
