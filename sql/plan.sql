@@ -110,6 +110,8 @@ DROP TABLE plan_dead;
 -- A hash index that REINDEX would size by a row count that is not up to date: ANALYZE,
 -- REINDEX, and nothing.
 CREATE TABLE plan_hash WITH (autovacuum_enabled = off) AS SELECT g AS i FROM generate_series(1, 4000) g;
+-- some versions leave empty pages at the end
+VACUUM FULL plan_hash;
 CREATE INDEX plan_hash_i ON plan_hash USING hash (i);
 ANALYZE plan_hash;
 UPDATE pg_class SET reltuples = 40000 WHERE oid = 'plan_hash'::regclass;
