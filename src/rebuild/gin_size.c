@@ -166,7 +166,13 @@ build(SstRebuild *rebuild, SstGinSource *source)
 	}
 
 	if (model->pages_seen < 1)
+	{
 		pending = sst_gin_pending_part(&counts, &model->sizes[SST_GIN_LIKELY]);
+
+		/* Of few long entries, each page has one more or less. */
+		rebuild->uncertainty += counts.item_bytes /
+			(Max(counts.item_keys, 1) * SST_GIN_PAGE_ROOM);
+	}
 	rebuild->uncertainty += UNCERTAINTY_OF_PENDING * pending;
 	set_note(rebuild, batches, pending);
 	if (batches)

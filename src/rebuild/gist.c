@@ -50,7 +50,7 @@
  * Of a sample, found by experiments with points of 40 kinds; the second one falls
  * with the square root of its pages.
  */
-#define MODEL_UNCERTAINTY 0.03
+#define MODEL_UNCERTAINTY 0.05
 #define PAGE_UNCERTAINTY 0.3
 
 /* Points on a line with equal gaps make pages full, others do not. */
