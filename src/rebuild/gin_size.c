@@ -169,9 +169,14 @@ build(SstRebuild *rebuild, SstGinSource *source)
 	{
 		pending = sst_gin_pending_part(&counts, &model->sizes[SST_GIN_LIKELY]);
 
-		/* Of few long entries, each page has one more or less. */
-		rebuild->uncertainty += counts.item_bytes /
-			(Max(counts.item_keys, 1) * SST_GIN_PAGE_ROOM);
+		/*
+		 * Of few long entries, each page has one more or less.  At least
+		 * three go on a page (GinMaxItemSize); those of a damaged page can be
+		 * longer.
+		 */
+		rebuild->uncertainty += Min(counts.item_bytes /
+									(Max(counts.item_keys, 1) *
+									 SST_GIN_PAGE_ROOM), 1.0 / 3);
 	}
 	rebuild->uncertainty += UNCERTAINTY_OF_PENDING * pending;
 	set_note(rebuild, batches, pending);
