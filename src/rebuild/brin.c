@@ -251,7 +251,7 @@ brin_ends(const SstRebuild *rebuild, const double *counts, const SstMeta *meta,
 	if (state->any_length || state->largest > state->minmax_size)
 		less = Max(less, Min(ranges->gone * state->largest,
 							 nranges * Max(mean - nothing, 0)));
-	*low -= ceil(less / USABLE_BYTES);
+	*low = Max(*low - ceil(less / USABLE_BYTES), 0);
 
 	if (state->any_length && rebuild->table_tuples > 0)
 		*high += missing_fraction(rebuild) * nranges * VALUES_IN_ROWS *

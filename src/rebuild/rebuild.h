@@ -217,7 +217,7 @@ typedef void (*SstRebuildScale) (const SstRebuild *rebuild, double *counts,
  */
 typedef void (*SstRebuildFinish) (SstRebuild *rebuild, bool all);
 
-/* The fewest and the most blocks that these counts can mean */
+/* The fewest and the most blocks that these counts can mean, where blocks() knows */
 typedef void (*SstRebuildEnds) (const SstRebuild *rebuild,
 								const double *counts, const SstMeta *meta,
 								double *low, double *high);

@@ -293,8 +293,7 @@ check_blocks(const SstRebuild *rebuild, const FuzzCase *fuzz,
 
 	for (int k = 0; k < SST_NCOUNTS; k++)
 		counts[k] = counters->n[k];
-	(void) blocks(rebuild, counts, meta);
-	if (rebuild->ends != NULL)
+	if (!isnan(blocks(rebuild, counts, meta)) && rebuild->ends != NULL)
 	{
 		double		low;
 		double		high;
