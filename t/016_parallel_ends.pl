@@ -169,6 +169,10 @@ foreach my $i (1 .. $n_timeouts)
 		  . sprintf($forever, $i)
 		  . '; SET statement_timeout = 0; SELECT * FROM left_behind');
 	$canceled++ if $s->{err} =~ /ERROR:  57014: canceling statement due to statement timeout/;
+
+	# On a busy machine, a worker that has ended may be listed for a moment.
+	$answer = $s->query('SELECT pg_sleep(0.5); SELECT * FROM left_behind') =~ s/^\n//r
+	  if $answer ne '0|0';
 	$left++ if $answer ne '0|0' || $s->rings > 0;
 }
 is($canceled, $n_timeouts, 'statement_timeout: all were canceled');
