@@ -337,7 +337,7 @@ my @workers = (
 		$drop, @scripts ? $update : ()));
 
 # A machine that has much else to do takes longer.
-my $last = $until + 60;
+my $last = $until + 180;
 my @pgbench = start_pgbench($load_seconds);
 my $enough = sub {
 	return ($failed{''} // 0) > $load_seconds

@@ -116,7 +116,7 @@ my $commands =
   "(SELECT string_agg(concat_ws(' ', relation_name, command), ', ' ORDER BY relation_name) FROM streamstat.%s WHERE schema_name = 'public')";
 $query{'database_plan(margin => 0)'} = sprintf($commands, 'database_plan(margin => 0)');
 $query{'last_database_plan()'} = "(SELECT count(*) - count(*) FROM streamstat.last_database_plan())";
-$query{"$_()"} = "(SELECT count(*) > 0 FROM streamstat.$_())" foreach qw(cache_summary cache_map);
+$query{"$_()"} = "(SELECT least(count(*), 1) FROM streamstat.$_())" foreach qw(cache_summary cache_map);
 $query{'database_report_summary()'} =
   "(SELECT count(*) FROM streamstat.database_report_summary())";
 # the procedure returns nothing
