@@ -223,7 +223,7 @@ $can_have{'a ring'} = $s->query('SELECT io_method FROM streamstat.stream_stats()
 reset_session();
 
 my $n = 0;
-my ($enough, $most) = ($long ? 0 : 110, 250);
+my ($enough, $most) = ($long ? 0 : 110, 600);
 while (time_left() || $n < $enough || ($n < $most && lacking()))
 {
 	my $kind = rand() < 0.6 ? 'cancel' : rand() < 0.7 ? 'timeout' : 'terminate';
