@@ -95,14 +95,21 @@ percent_of(int64 bytes, int64 all)
 	return all > 0 && bytes >= 0 ? 100.0 * bytes / all : NAN;
 }
 
+/* A row about a fork, if it has a file */
 static void
 put_summary(SstRow *row, const SstRelation *relation, ForkNumber forknum,
-			int64 bytes, const SstBufferedBlocks *list)
+			BlockRange range)
 {
-	BufferedFork buffered = add_up(find_blocks(list, &relation->files, forknum));
-	int64		page_cache = sst_page_cache_bytes(&relation->files, forknum);
 	bool		local = relation->persistence == RELPERSISTENCE_TEMP;
+	BufferedFork buffered = add_up(range);
+	int64		bytes = forknum == MAIN_FORKNUM ? relation->bytes :
+		sst_fork_bytes(&relation->files, forknum);
+	int64		page_cache;
 
+	if (bytes < 0)
+		return;
+
+	page_cache = sst_page_cache_bytes(&relation->files, forknum);
 	sst_put_relation(row, relation);
 	sst_put_text(row, "fork", forkNames[forknum]);
 	sst_put_int64(row, "bytes", bytes);
@@ -116,36 +123,6 @@ put_summary(SstRow *row, const SstRelation *relation, ForkNumber forknum,
 	sst_put_count(row, "page_cache_bytes", page_cache);
 	sst_put_float8(row, "page_cache_percent", percent_of(page_cache, bytes));
 	sst_row_store(row);
-}
-
-/* A row for each fork of each relation that has a file */
-Datum
-sst_cache_summary(PG_FUNCTION_ARGS)
-{
-	SstRow		row;
-	SstRelations relations;
-	SstBufferedBlocks list;
-
-	sst_rows_begin(&row, fcinfo);
-	sst_list_relations(&relations);
-	sst_list_buffered_blocks(&list);
-	for (int i = 0; i < relations.n; i++)
-	{
-		const SstRelation *relation = &relations.relation[i];
-
-		if (relation->bytes < 0)
-			continue;
-		for (ForkNumber forknum = MAIN_FORKNUM; forknum <= MAX_FORKNUM; forknum++)
-		{
-			int64		bytes = forknum == MAIN_FORKNUM ? relation->bytes :
-				sst_fork_bytes(&relation->files, forknum);
-
-			if (bytes >= 0)
-				put_summary(&row, relation, forknum, bytes, &list);
-		}
-	}
-
-	return (Datum) 0;
 }
 
 /* Rows for the ranges of adjacent blocks of a fork with the same usage count */
@@ -173,9 +150,11 @@ put_ranges(SstRow *row, const SstRelation *relation, ForkNumber forknum,
 	}
 }
 
-/* A row for each range of adjacent blocks in shared buffers */
-Datum
-sst_cache_map(PG_FUNCTION_ARGS)
+/* Show each fork of each relation that has a file, and its blocks in buffers. */
+static void
+put_forks(FunctionCallInfo fcinfo,
+		  void (*put) (SstRow *row, const SstRelation *relation,
+					   ForkNumber forknum, BlockRange range))
 {
 	SstRow		row;
 	SstRelations relations;
@@ -192,9 +171,23 @@ sst_cache_map(PG_FUNCTION_ARGS)
 		if (relation->bytes < 0)
 			continue;
 		for (ForkNumber forknum = MAIN_FORKNUM; forknum <= MAX_FORKNUM; forknum++)
-			put_ranges(&row, relation, forknum,
-					   find_blocks(&list, &relation->files, forknum));
+			put(&row, relation, forknum,
+				find_blocks(&list, &relation->files, forknum));
 	}
+}
+
+Datum
+sst_cache_summary(PG_FUNCTION_ARGS)
+{
+	put_forks(fcinfo, put_summary);
+
+	return (Datum) 0;
+}
+
+Datum
+sst_cache_map(PG_FUNCTION_ARGS)
+{
+	put_forks(fcinfo, put_ranges);
 
 	return (Datum) 0;
 }
