@@ -121,6 +121,7 @@ OBJS = \
 	src/run/scan_loop.o \
 	src/run/subtransaction.o \
 	src/source/chunks.o \
+	src/source/source_list.o \
 	src/source/source_range.o \
 	src/source/source_sample.o \
 	src/source/source_skip.o \
