@@ -47,6 +47,7 @@ OBJS = \
 	src/api/tree.o \
 	src/compat/catalog.o \
 	src/compat/compat.o \
+	src/compat/shared_blocks.o \
 	src/rebuild/box_split.o \
 	src/rebuild/brin.o \
 	src/rebuild/brin_ranges.o \
@@ -140,6 +141,7 @@ OBJS = \
 	src/stream/bundled_read_stream.o \
 	src/stream/checksum.o \
 	src/stream/direct_page_check.o \
+	src/stream/free_buffers.o \
 	src/stream/file_sync.o \
 	src/stream/file_uring.o \
 	src/stream/read_block_noerror.o \
