@@ -80,6 +80,7 @@ OBJS = \
 	src/rebuild/rebuild.o \
 	src/rebuild/spgist.o \
 	src/rebuild/toaster.o \
+	src/relation/present_files.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
 	src/relation/shards.o \
@@ -165,7 +166,9 @@ OBJS = \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \
 	src/visit/spgist.o \
-	src/visit/xacts.o
+	src/visit/xacts.o \
+	src/warm/queue.o \
+	src/warm/run_reader.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql

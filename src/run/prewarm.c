@@ -103,7 +103,7 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 			 SstIoStats *io_stats)
 {
 	BlockNumber run_blocks = sst_run_blocks();
-	BlockNumber ahead = run_blocks * sst_io_depth(rel);
+	BlockNumber ahead = run_blocks * sst_io_depth(rel->rd_rel->reltablespace);
 	BlockNumber advised = first;
 	BlockNumber nblocks;
 	SstSegmentFile file;
