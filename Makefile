@@ -168,6 +168,7 @@ OBJS = \
 	src/visit/pgstattuple.o \
 	src/visit/spgist.o \
 	src/visit/xacts.o \
+	src/warm/locked_relations.o \
 	src/warm/queue.o \
 	src/warm/run_reader.o
 

@@ -27,11 +27,9 @@
 
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "storage/lmgr.h"
 
 #include "compat/compat.h"
 #include "compat/shared_blocks.h"
-#include "relation/present_files.h"
 #include "run/blocking.h"
 #include "run/progress.h"
 #include "stream/free_buffers.h"
@@ -61,16 +59,14 @@ typedef struct Queue
 	int			fork;			/* that was prepared last, or -1 */
 	SstSegmentFile advice_file;
 
-	/* Rings: runs, and the relations that they are of, in the same order */
+	/* A ring of runs, and the relations that they are of */
 	SstWarmRun *runs;
 	int			first_run;
 	int			nruns;
 	int			max_runs;
 	int			nmissing;		/* runs with something to read */
 	int			depth;			/* most of these */
-	SstWarmRelation *relations;
-	int			first_relation;
-	int			nrelations;
+	SstLockedRelations relations;
 
 	/* Limits */
 	bool		throttled;
@@ -85,95 +81,17 @@ typedef struct Queue
 	instr_time	mark;			/* end of the last run */
 } Queue;
 
-static inline SstWarmRelation *
-last_relation(Queue *queue)
-{
-	return queue->nrelations == 0 ? NULL :
-		&queue->relations[(queue->first_relation + queue->nrelations - 1) %
-						  (queue->max_runs + 1)];
-}
-
-/* Unlock a relation of which no run is left. */
-static void
-close_relation(SstWarmRelation *relation)
-{
-	sst_files_close(&relation->files);
-	UnlockRelationOid(relation->relid, AccessShareLock);
-}
-
-/* Unlock the last relation: the next block is of another one. */
-static void
-close_last_relation(Queue *queue)
-{
-	close_relation(last_relation(queue));
-	queue->nrelations--;
-	queue->fork = -1;
-}
-
-/* Unlock the relations before the last one that no run needs any more. */
-static void
-close_relations(Queue *queue)
-{
-	while (queue->nrelations > 1 &&
-		   queue->relations[queue->first_relation].nruns == 0)
-	{
-		close_relation(&queue->relations[queue->first_relation]);
-		queue->first_relation = (queue->first_relation + 1) % (queue->max_runs + 1);
-		queue->nrelations--;
-	}
-}
-
-/*
- * Lock the fork's relation, unless it is the last one already.  NULL, with a note, if
- * it is locked by others or dropped.
- */
-static SstWarmRelation *
-open_relation(Queue *queue, SstWarmFork *fork)
-{
-	SstWarmRelation *relation = last_relation(queue);
-	Oid			relid = fork->relation->relid;
-	SstFiles	files;
-	char		persistence;
-
-	if (relation != NULL && relation->relid == relid)
-		return relation;
-
-	if (!ConditionalLockRelationOid(relid, AccessShareLock))
-	{
-		fork->note = _("locked by another session");
-		return NULL;
-	}
-	if (!sst_present_files(relid, &files, &persistence))
-	{
-		UnlockRelationOid(relid, AccessShareLock);
-		fork->note = _("dropped meanwhile");
-		return NULL;
-	}
-
-	/* The one before may have had nothing to read, or all of it is read. */
-	if (relation != NULL && relation->nruns == 0)
-		close_last_relation(queue);
-	queue->nrelations++;
-	relation = last_relation(queue);
-	relation->relid = relid;
-	relation->files = files;
-	relation->persistence = persistence;
-	relation->nruns = 0;
-
-	return relation;
-}
-
 /* Begin to take blocks of a fork.  False if that is not possible. */
 static bool
 prepare_fork(Queue *queue, int forkno)
 {
 	SstWarmFork *fork = &queue->set->forks[forkno];
 	Oid			relid = fork->relation->relid;
-	SstWarmRelation *relation;
+	SstLockedRelation *relation;
 
 	if (fork->left_out)
 		return false;
-	relation = open_relation(queue, fork);
+	relation = sst_lock_next_relation(&queue->relations, relid, &fork->note);
 	if (relation == NULL)
 	{
 		fork->left_out = true;
@@ -346,7 +264,7 @@ add_run(Queue *queue)
 	range = queue->range;
 	blkno = queue->blkno;
 	run->fork = queue->fork;
-	run->relation = last_relation(queue);
+	run->relation = sst_last_locked_relation(&queue->relations);
 	take_run(queue, run, nallowed);
 	if (is_in_page_cache(queue, run))
 		run->missing = 0;
@@ -413,9 +331,16 @@ give_way(Queue *queue, SstWarmFork *fork)
 		queue->first_run = (queue->first_run + 1) % queue->max_runs;
 	}
 	queue->nmissing = 0;
-	close_relations(queue);
-	close_last_relation(queue);
+	queue->fork = -1;
+	sst_unlock_all_relations(&queue->relations);
 	sst_yield_if_blocking();
+}
+
+/* Have others taken the buffers that were counted as free? */
+static inline bool
+lacks_buffers(const Queue *queue)
+{
+	return queue->options->stop_when_full && sst_free_list_is_empty();
 }
 
 /* Read the first run of the queue, and let it go. */
@@ -432,11 +357,9 @@ finish_first_run(Queue *queue)
 	queue->nmissing -= run->nmissing > 0;
 
 	run->relation->nruns--;
-	if (queue->options->stop_when_full && run->nmissing > 0 &&
-		sst_free_list_is_empty())
-		queue->end = SST_WARM_FULL;
-	if (queue->end == SST_WARM_FULL && run->nmissing > 0)
+	if (run->nmissing > 0 && lacks_buffers(queue))
 	{
+		queue->end = SST_WARM_FULL;
 		if (fork->next_block == InvalidBlockNumber)
 			fork->next_block = run->first;
 	}
@@ -455,7 +378,7 @@ finish_first_run(Queue *queue)
 	fork->elapsed_ms += INSTR_TIME_GET_MILLISEC(elapsed);
 	queue->mark = now;
 
-	close_relations(queue);
+	sst_unlock_done_relations(&queue->relations);
 }
 
 /* Set where to go on for what the queue did not come to. */
@@ -501,7 +424,7 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	}
 	queue->max_runs = 2 * queue->depth;
 	queue->runs = palloc(sizeof(SstWarmRun) * queue->max_runs);
-	queue->relations = palloc(sizeof(SstWarmRelation) * (queue->max_runs + 1));
+	sst_locked_relations_init(&queue->relations, queue->max_runs + 1);
 	sst_run_reader_begin(&queue->reader, options->mode, io_stats);
 
 	for (int i = 0; i < set->nforks; i++)
@@ -541,12 +464,10 @@ sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 	}
 	sst_segment_file_close(&queue.advice_file);
 	sst_run_reader_end(&queue.reader);
-	if (queue.nrelations > 0)
-		close_last_relation(&queue);
+	sst_unlock_all_relations(&queue.relations);
 	if (queue.end != SST_WARM_COMPLETE)
 		note_what_is_left(&queue);
 	pfree(queue.runs);
-	pfree(queue.relations);
 
 	return queue.end;
 }

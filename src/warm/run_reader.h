@@ -14,22 +14,14 @@
 #define SST_RUN_READER_H
 
 #include "stream/segment_file.h"
+#include "warm/locked_relations.h"
 #include "warm/warm.h"
-
-/* A relation that is locked */
-typedef struct SstWarmRelation
-{
-	Oid			relid;
-	SstFiles	files;
-	char		persistence;
-	int			nruns;			/* in the queue */
-} SstWarmRelation;
 
 /* Blocks of one segment that are read together */
 typedef struct SstWarmRun
 {
 	int			fork;			/* index into the forks of the set */
-	SstWarmRelation *relation;
+	SstLockedRelation *relation;
 	BlockNumber first;
 	int			nblocks;		/* from first on; some of them may not be wanted */
 	int			nwanted;
