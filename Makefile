@@ -123,7 +123,6 @@ OBJS = \
 	src/run/scan_loop.o \
 	src/run/subtransaction.o \
 	src/source/chunks.o \
-	src/source/source_list.o \
 	src/source/source_range.o \
 	src/source/source_sample.o \
 	src/source/source_skip.o \
@@ -170,7 +169,8 @@ OBJS = \
 	src/visit/xacts.o \
 	src/warm/locked_relations.o \
 	src/warm/queue.o \
-	src/warm/run_reader.o
+	src/warm/run_reader.o \
+	src/warm/upper_pages.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql

@@ -108,15 +108,6 @@ sst_range_start(BlockNumber nblocks, BlockNumber n, BlockNumber i)
 	return (BlockNumber) ((uint64) nblocks * i / n);
 }
 
-/* The blocks of an array, which ascend */
-typedef struct SstListSource
-{
-	SstSource	base;
-	const BlockNumber *blknos;
-	BlockNumber n;
-	BlockNumber current;		/* index of the next one */
-} SstListSource;
-
 /* The blocks of another source that are not in a set */
 typedef struct SstSkipSource
 {
@@ -141,9 +132,6 @@ extern SstSource *sst_sample_source_init(SstSampleSource *source,
 										 BlockNumber nsample, uint32 seed,
 										 const SstBlockSet *set, bool members);
 
-extern SstSource *sst_list_source_init(SstListSource *source,
-									   const BlockNumber *blknos,
-									   BlockNumber n);
 extern SstSource *sst_skip_source_init(SstSkipSource *source,
 									   SstSource *inner,
 									   const SstBlockSet *blocks);

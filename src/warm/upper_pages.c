@@ -22,23 +22,19 @@
 
 #include "access/itup.h"
 #include "access/nbtree.h"
-#include "access/relation.h"
-#include "access/xlog.h"
 #include "catalog/pg_am.h"
 #include "lib/qunique.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 
-#include "run/blocking.h"
-#include "run/subtransaction.h"
+#include "compat/shared_blocks.h"
+#include "stream/file_reader.h"
+#include "stream/segment_file.h"
 #include "visit/visit.h"
+#include "warm/locked_relations.h"
 #include "warm/upper_pages.h"
 
 /* No tree is as high; see visit/btree.c. */
 #define MAX_LEVEL 64
-
-/* Pages from one look for sessions that wait to the next */
-#define PAGES_PER_CHECK 64
 
 typedef struct BlockList
 {
@@ -51,7 +47,6 @@ typedef struct BlockList
 typedef struct Tree
 {
 	int			fork;			/* index into the forks of the set */
-	BlockNumber nblocks;
 	bool		at_metapage;	/* the metapage is next to be looked at */
 	uint32		level;			/* otherwise the pages of this level */
 	BlockList	next;			/* pages to look at next, ascending */
@@ -61,12 +56,13 @@ typedef struct Tree
 /* A visit to the pages of a tree that are next */
 typedef struct Visit
 {
-	Tree	   *tree;
-	const SstWarmFork *fork;
+	const Tree *tree;
+	BlockNumber nblocks;
+	SstSegmentFile file;
 	SstIoStats *io_stats;
-	SstVisitor	visitor;
-	BlockList	below;			/* what their downlinks point to */
-	const char *note;			/* why the tree cannot be read, or NULL */
+	PageData   *page;			/* a copy */
+	uint32		level_below;
+	BlockList	below;			/* what the downlinks point to */
 } Visit;
 
 /* ----------
@@ -120,10 +116,58 @@ free_list(BlockList *list)
  * ----------
  */
 
-/* Add what the downlinks of a sound page point to. */
-static void
-add_downlinks(Visit *visit, const PageData *page)
+/*
+ * Copy a page: from its buffer if there is one, else from the file.  The copy can be
+ * out of date.  False if the page cannot be read, or would be refused.
+ */
+static bool
+copy_page(Visit *visit, BlockNumber blkno)
 {
+	SstFileRead read = {
+		.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
+		.buffer = (char *) visit->page,
+		.length = BLCKSZ
+	};
+
+	visit->io_stats->blocks_requested++;
+	if (sst_copy_buffered(&visit->file.files, MAIN_FORKNUM, blkno, visit->page))
+	{
+		visit->io_stats->blocks_hit++;
+		return true;
+	}
+
+	visit->io_stats->blocks_read++;
+	visit->io_stats->blocks_private++;
+	read.fd = sst_segment_file_open(&visit->file, blkno);
+	if (read.fd >= 0)
+		sst_file_read_rest(&read);
+	return read.done == BLCKSZ && sst_page_verified(visit->page, blkno);
+}
+
+static inline void
+add_below(Visit *visit, BlockNumber blkno)
+{
+	if (blkno != BTREE_METAPAGE && blkno < visit->nblocks)
+		add_block(&visit->below, blkno);
+}
+
+static void
+add_root(Visit *visit)
+{
+	const BTMetaPageData *meta = BTPageGetMeta((Page) visit->page);
+
+	if (meta->btm_magic == BTREE_MAGIC && meta->btm_level <= MAX_LEVEL)
+	{
+		visit->level_below = meta->btm_level;
+		add_below(visit, meta->btm_root);
+	}
+}
+
+/* Add what the downlinks of a page point to. */
+static void
+add_downlinks(Visit *visit)
+{
+	const PageData *page = visit->page;
 	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
 	OffsetNumber last = PageGetMaxOffsetNumber((Page) page);
 
@@ -131,122 +175,38 @@ add_downlinks(Visit *visit, const PageData *page)
 	{
 		ItemId		item = PageGetItemId((Page) page, offnum);
 		IndexTupleData tuple;
-		BlockNumber blkno;
 
-		if (!ItemIdHasStorage(item) ||
-			ItemIdGetLength(item) < sizeof(IndexTupleData))
+		if (ItemIdGetOffset(item) > BLCKSZ - sizeof(IndexTupleData))
 			continue;
 
 		/* On a damaged page it may not be aligned. */
 		memcpy(&tuple, page + ItemIdGetOffset(item), sizeof(IndexTupleData));
-		blkno = BTreeTupleGetDownLink(&tuple);
-		if (blkno != BTREE_METAPAGE && blkno < visit->tree->nblocks)
-			add_block(&visit->below, blkno);
+		add_below(visit, BTreeTupleGetDownLink(&tuple));
 	}
 }
 
 /*
- * Look at a page that does not change meanwhile.  One that makes no sense, or is not
- * what is expected in its place, adds nothing.
+ * Look at the copy of a page.  One that makes no sense, or is not what is expected in
+ * its place, adds nothing.
  */
 static void
-look_at_page(Visit *visit, const PageData *page, BlockNumber blkno)
+look_at_page(Visit *visit)
 {
-	Tree	   *tree = visit->tree;
-	SstMeta    *meta = &visit->visitor.meta;
-	SstCounters counters;
+	const Tree *tree = visit->tree;
 	const BTPageOpaqueData *opaque;
 
-	sst_counters_init(&counters);
-	if (!visit->visitor.page(&visit->visitor, page, blkno, &counters))
+	if (!sst_page_is_sound(visit->page, sizeof(BTPageOpaqueData)))
 		return;
 
+	opaque = BTPageGetOpaque((Page) visit->page);
 	if (tree->at_metapage)
 	{
-		if (meta->known && meta->tree_level <= MAX_LEVEL &&
-			meta->root != BTREE_METAPAGE && meta->root < tree->nblocks)
-			add_block(&visit->below, meta->root);
-		return;
+		if (P_ISMETA(opaque))
+			add_root(visit);
 	}
-
-	/* A visitor takes a page of zeros for a sound one. */
-	if (PageIsNew((Page) page))
-		return;
-	opaque = BTPageGetOpaque((Page) page);
-	if (!P_ISLEAF(opaque) && !P_IGNORE(opaque) &&
-		opaque->btpo_level == tree->level)
-		add_downlinks(visit, page);
-}
-
-/* Look at a page of a stream, and release its pin. */
-static void
-look_at(Visit *visit, const SstPage *page)
-{
-	if (BufferIsValid(page->buffer))
-		LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
-	if (page->image != NULL)
-		look_at_page(visit, page->image, page->blkno);
-	if (BufferIsValid(page->buffer))
-		UnlockReleaseBuffer(page->buffer);
-}
-
-/*
- * Get the next page from the file stream, or when there is none or it gave up, from
- * the source through the buffer manager.
- */
-static bool
-next_page(SstStream *stream, SstSource *source, SstBlockReader *reader,
-		  SstPage *page)
-{
-	BlockNumber blkno;
-
-	if (stream != NULL)
-	{
-		if (stream->next(stream, page))
-			return true;
-		if (!sst_file_stream_gave_up(stream))
-			return false;
-	}
-
-	blkno = sst_source_next(source);
-	if (blkno == InvalidBlockNumber)
-		return false;
-	sst_read_block_noerror(reader, blkno, page);
-
-	return true;
-}
-
-/* Look at the pages of an open index that are next. */
-static void
-look_at_pages(Visit *visit, Relation rel)
-{
-	const BlockList *next = &visit->tree->next;
-	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKREAD);
-	SstBlockReader reader = {rel, MAIN_FORKNUM, strategy, visit->io_stats};
-	SstStream  *stream = NULL;
-	SstListSource list;
-	SstSource  *source = sst_list_source_init(&list, next->blknos, next->n);
-	SstPage		page;
-	uint64		nvisited = 0;
-
-	sst_btree_visitor_init(&visit->visitor, SST_RULES_TOLERANT, rel, 0);
-	if (sst_choose_io_path(rel) == SST_IO_PATH_FILE)
-		stream = sst_file_stream_begin(rel, MAIN_FORKNUM, source, next->n,
-									   strategy, SST_RULES_TOLERANT,
-									   visit->io_stats);
-
-	while (next_page(stream, source, &reader, &page))
-	{
-		look_at(visit, &page);
-		CHECK_FOR_INTERRUPTS();
-		if (++nvisited % PAGES_PER_CHECK == 0)
-			sst_check_blocking();
-	}
-
-	if (stream != NULL)
-		stream->end(stream);
-	sst_block_reader_end(&reader);
-	FreeAccessStrategy(strategy);
+	else if (!P_ISMETA(opaque) && !P_ISLEAF(opaque) && !P_IGNORE(opaque) &&
+			 opaque->btpo_level == tree->level)
+		add_downlinks(visit);
 }
 
 /* ----------
@@ -254,99 +214,73 @@ look_at_pages(Visit *visit, Relation rel)
  * ----------
  */
 
-/* Lock the index, without waiting, and look at its pages that are next. */
-static void
-visit_tree(void *arg)
-{
-	Visit	   *visit = arg;
-	Oid			relid = visit->fork->relation->relid;
-	Relation	rel;
-	SstTarget	target;
-
-	if (!ConditionalLockRelationOid(relid, AccessShareLock))
-	{
-		visit->note = _("locked by another session");
-		return;
-	}
-
-	rel = try_relation_open(relid, NoLock);
-	if (rel == NULL)
-	{
-		visit->note = _("dropped meanwhile");
-		UnlockRelationOid(relid, AccessShareLock);
-		return;
-	}
-
-	sst_target_examine(&target, rel);
-	if (!sst_target_is_readable(&target))
-		visit->note = target.note;
-	else if (target.kind == SST_BTREE)
-	{
-		visit->tree->nblocks = target.nblocks;
-		while (visit->tree->next.n > 0 &&
-			   visit->tree->next.blknos[visit->tree->next.n - 1] >= target.nblocks)
-			visit->tree->next.n--;
-		look_at_pages(visit, rel);
-	}
-	sst_target_close(&target);
-}
-
-/* Is the error about the session, and not about one relation? */
-static bool
-is_about_session(const ErrorData *error)
-{
-	return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
-		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY ||
-		(error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking());
-}
-
-/* Take the pages below for the next ones of the tree, as far as they are inner pages. */
-static void
-go_down(Tree *tree, Visit *visit)
-{
-	BlockList  *below = &visit->below;
-
-	put_in_order(below);
-	for (uint64 i = 0; i < below->n; i++)
-		add_block(&tree->found, below->blknos[i]);
-
-	tree->level = tree->at_metapage ? visit->visitor.meta.tree_level :
-		tree->level - 1;
-	tree->at_metapage = false;
-	free_list(&tree->next);
-	if (tree->level > 1)
-		tree->next = *below;
-	else
-		free_list(below);
-}
-
 /*
- * Look at the pages of a tree that are next, and find those after them.  In recovery
- * no subtransaction may begin, and errors pass.  Elsewhere what an error prevents is
- * left out: sst_warm() comes to the block that is to blame.
+ * Look at the pages of a tree that are next, and take for the next ones what their
+ * downlinks point to, as far as these are inner pages.
  */
 static void
-step_down(Tree *tree, SstWarmFork *fork, SstIoStats *io_stats)
+step_down(Tree *tree, BlockNumber nblocks, const SstFiles *files,
+		  PageData *page, SstIoStats *io_stats)
 {
-	Visit		visit = {.tree = tree, .fork = fork, .io_stats = io_stats};
-	ErrorData  *error = NULL;
+	Visit		visit = {.tree = tree, .nblocks = nblocks, .io_stats = io_stats,
+	.page = page};
 
-	if (RecoveryInProgress())
-		visit_tree(&visit);
-	else
-		error = sst_run_in_subtransaction(visit_tree, &visit);
-
-	if (error != NULL)
+	if (!tree->at_metapage)
+		visit.level_below = tree->level - 1;
+	sst_segment_file_init_files(&visit.file, files, MAIN_FORKNUM);
+	for (uint64 i = 0; i < tree->next.n; i++)
 	{
-		if (is_about_session(error))
-			ReThrowError(error);
-		FreeErrorData(error);
+		CHECK_FOR_INTERRUPTS();
+		if (copy_page(&visit, tree->next.blknos[i]))
+			look_at_page(&visit);
 	}
-	fork->note = visit.note;
-	if (visit.note != NULL)
-		tree->next.n = 0;
+	sst_segment_file_close(&visit.file);
+
+	put_in_order(&visit.below);
+	for (uint64 i = 0; i < visit.below.n; i++)
+		add_block(&tree->found, visit.below.blknos[i]);
+
+	free_list(&tree->next);
+	tree->at_metapage = false;
+	tree->level = visit.level_below;
+	if (tree->level > 1)
+		tree->next = visit.below;
 	else
-		go_down(tree, &visit);
+		free_list(&visit.below);
+}
+
+/* Go one level down in each tree.  What cannot be locked gets a note in the set. */
+static void
+step_down_all(Tree *trees, int ntrees, const SstWarmSet *copy, SstWarmSet *set,
+			  SstIoStats *io_stats)
+{
+	PageData   *page = sst_palloc_blocks(1);
+	SstLockedRelations locked;
+
+	sst_locked_relations_init(&locked, 1);
+	for (int i = 0; i < ntrees; i++)
+	{
+		Tree	   *tree = &trees[i];
+		SstWarmFork *fork = &set->forks[tree->fork];
+		SstLockedRelation *relation;
+
+		if (tree->next.n == 0)
+			continue;
+		fork->note = copy->forks[tree->fork].nblocks == InvalidBlockNumber ?
+			copy->forks[tree->fork].note : NULL;
+		relation = fork->note != NULL ? NULL :
+			sst_lock_next_relation(&locked, fork->relation->relid, &fork->note);
+		if (relation == NULL)
+		{
+			tree->next.n = 0;
+			continue;
+		}
+		step_down(tree, copy->forks[tree->fork].nblocks, &relation->files, page,
+				  io_stats);
+		sst_unlock_all_relations(&locked);
+	}
+	pfree(locked.relations);
+	sst_pfree_blocks(page);
 }
 
 /* Begin with the metapages of the b-trees in the set. */
@@ -363,7 +297,9 @@ list_trees(const SstWarmSet *set, int *ntrees)
 
 		if (fork->note == NULL && fork->forknum == MAIN_FORKNUM &&
 			fork->relation->relkind == RELKIND_INDEX &&
-			fork->relation->amoid == BTREE_AM_OID)
+			fork->relation->amoid == BTREE_AM_OID &&
+			fork->relation->persistence != RELPERSISTENCE_TEMP &&
+			sst_listed_state(fork->relation) <= SST_TARGET_INVALID)
 		{
 			Tree	   *tree = &trees[(*ntrees)++];
 
@@ -461,14 +397,16 @@ add_found(SstWarmSet *set, Tree *trees, int ntrees)
 
 /*
  * Add to a set the ranges of the metapage, the root and the inner pages of each b-tree
- * that has its main fork in the set, in the order of the forks.  Forks with a note are
- * left out, and indexes that cannot be read get one.  The ranges are allocated in the
- * current memory context, or are reallocated.
+ * that has its main fork in the set, in the order of the forks.  Left out are forks
+ * with a note, temporary indexes and those that cannot be read; one that is locked or
+ * gone gets a note.  The ranges are allocated in the current memory context, or are
+ * reallocated.
  *
  * To find them, the pages above level 1 are read, within the time and the rate of the
  * options' limits; what time does not suffice for is left out.  No lock is waited
- * for, and none is held afterwards.  A downlink that points beyond the end of the
- * index, or a page above level 1 that is not of the level expected, is left out.
+ * for; none is held afterwards, and nothing is pinned.  What is below a page that
+ * cannot be read or is damaged is left out, and so is a downlink that points beyond
+ * the end of the index.
  */
 void
 sst_add_upper_pages(SstWarmSet *set, const SstWarmOptions *options,
@@ -483,14 +421,7 @@ sst_add_upper_pages(SstWarmSet *set, const SstWarmOptions *options,
 	memcpy(copy.forks, set->forks, sizeof(SstWarmFork) * set->nforks);
 
 	while (bring_in(trees, ntrees, &copy, options, io_stats))
-	{
-		for (int i = 0; i < ntrees; i++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			if (trees[i].next.n > 0)
-				step_down(&trees[i], &set->forks[trees[i].fork], io_stats);
-		}
-	}
+		step_down_all(trees, ntrees, &copy, set, io_stats);
 
 	add_found(set, trees, ntrees);
 	pfree(copy.forks);
