@@ -257,9 +257,9 @@ SELECT call, ours, theirs FROM (
 # what is in buffers, is for pg_monitor.
 foreach my $role ('scanner', 'monitor')
 {
-	is( sql(qq(SET ROLE $role; SELECT count(buffered_percent) > 0 FROM streamstat.layout_map((SELECT oid FROM pg_class WHERE relname = 't_btree')))),
-		$role eq 'monitor' ? 't' : 'f',
-		"$role: what is in buffers");
+	is( sql(qq(SET ROLE $role; SELECT count(buffered_percent) > 0, count(page_cache_percent) > 0 FROM streamstat.layout_map((SELECT oid FROM pg_class WHERE relname = 't_btree')))),
+		$role eq 'monitor' ? 't|t' : 'f|f',
+		"$role: what is cached");
 }
 # Rights to a view do not bring rights to what it calls.
 sql('GRANT SELECT ON streamstat.report_metrics, streamstat.report_advice TO nobody');

@@ -544,6 +544,7 @@ CREATE TYPE @extschema@.layout_map_row AS (
 	free_percent float8,
 	dead_percent float8,
 	buffered_percent float8,
+	page_cache_percent float8,
 	bar text);
 
 COMMENT ON TYPE layout_map_row IS 'row of layout_map';
@@ -553,6 +554,7 @@ COMMENT ON COLUMN layout_map_row.last_block IS 'last block';
 COMMENT ON COLUMN layout_map_row.free_percent IS 'percent of the bytes that are free; new, empty and deleted pages are free as a whole';
 COMMENT ON COLUMN layout_map_row.dead_percent IS 'percent of the bytes in dead tuples, or in index tuples marked dead';
 COMMENT ON COLUMN layout_map_row.buffered_percent IS 'percent of the blocks that were in shared buffers; null unless you are a member of pg_monitor';
+COMMENT ON COLUMN layout_map_row.page_cache_percent IS 'percent of the bytes that were in the page cache of the kernel; null unless you are a member of pg_monitor, or where the kernel does not tell';
 COMMENT ON COLUMN layout_map_row.bar IS 'picture: # in use, x dead, . free';
 
 CREATE FUNCTION layout_map(
