@@ -151,7 +151,7 @@ take_run(Queue *queue, SstWarmRun *run, int most)
 	SstWarmSet *set = queue->set;
 	const SstWarmFork *fork = &set->forks[run->fork];
 	BlockNumber first = queue->blkno;
-	BlockNumber limit = first + sst_run_blocks();
+	BlockNumber limit = first + sst_warm_run_blocks();
 	int			nmissing = 0;
 
 	limit = Min(limit, first - first % RELSEG_SIZE + RELSEG_SIZE);
@@ -202,9 +202,9 @@ allowed_blocks(Queue *queue)
 	int			nblocks;
 
 	if (!queue->throttled)
-		return sst_run_blocks();
+		return sst_warm_run_blocks();
 
-	nblocks = sst_throttle_take(&queue->throttle, sst_run_blocks());
+	nblocks = sst_throttle_take(&queue->throttle, sst_warm_run_blocks());
 	if (nblocks == 0)
 		queue->end = limits->bytes_left < BLCKSZ ? SST_WARM_MAX_BYTES :
 			SST_WARM_MAX_TIME;
@@ -417,7 +417,7 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->depth = sst_io_depth(InvalidOid);
 	if (queue->throttled && queue->throttle.rate > 0)
 	{
-		double		bytes = (double) sst_run_blocks() * BLCKSZ;
+		double		bytes = (double) sst_warm_run_blocks() * BLCKSZ;
 
 		queue->depth = Max(1, Min(queue->depth, queue->throttle.rate *
 								  RATED_SECONDS / bytes));
