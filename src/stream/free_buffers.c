@@ -53,6 +53,13 @@ count_free_buffers(void)
 	return nfree;
 }
 
+/* Are there n free buffers, and those that are left to others? */
+bool
+sst_free_buffers_suffice(int n)
+{
+	return count_free_buffers() - SPARE_BUFFERS >= n;
+}
+
 /*
  * Ask for n free buffers.  False if there are hardly as many left: then reading would
  * evict pages.
