@@ -33,8 +33,8 @@ OBJS = \
 	src/api/layout_map.o \
 	src/api/map_summary.o \
 	src/api/one_relation.o \
+	src/api/pg_prewarm.o \
 	src/api/pgstattuple.o \
-	src/api/prewarm.o \
 	src/api/progress.o \
 	src/api/relpages.o \
 	src/api/report_rows.o \

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * prewarm.c
+ * pg_prewarm.c
  *	  pg_prewarm, with the arguments and the errors of contrib's
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/api/prewarm.c
+ *	  src/api/pg_prewarm.c
  *
  *-------------------------------------------------------------------------
  */
