@@ -45,6 +45,7 @@ OBJS = \
 	src/api/stream_stats.o \
 	src/api/table_stats.o \
 	src/api/tree.o \
+	src/api/warm_rows.o \
 	src/compat/catalog.o \
 	src/compat/compat.o \
 	src/rebuild/box_split.o \

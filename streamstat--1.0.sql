@@ -1396,6 +1396,39 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION cache_map() IS
 'ranges of adjacent blocks of the database''s relations that are in shared buffers with the same usage count. Takes no lock on a relation. For members of pg_monitor.';
 
+CREATE TYPE @extschema@.prewarm_row AS (
+	is_sum boolean,
+	relid oid,
+	schema_name text,
+	relation_name text,
+	parent_name text,
+	kind text,
+	fork text,
+	blocks_total bigint,
+	blocks_requested bigint,
+	blocks_cached bigint,
+	blocks_read bigint,
+	elapsed_ms float8,
+	ended_by text,
+	resume_from text,
+	note text);
+COMMENT ON TYPE prewarm_row IS 'row of prewarm and of the functions that warm several relations';
+COMMENT ON COLUMN prewarm_row.is_sum IS 'true in the last row, which adds up the other rows';
+COMMENT ON COLUMN prewarm_row.relid IS 'OID of the relation';
+COMMENT ON COLUMN prewarm_row.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN prewarm_row.relation_name IS 'name of the relation';
+COMMENT ON COLUMN prewarm_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN prewarm_row.kind IS 'table, partition, materialized view, toast table, index or sequence; of a relation that has no pages, what else it is';
+COMMENT ON COLUMN prewarm_row.fork IS 'main, fsm (free space map), vm (visibility map) or init; null if none of the relation was warmed';
+COMMENT ON COLUMN prewarm_row.blocks_total IS 'blocks that the fork has; null if not known';
+COMMENT ON COLUMN prewarm_row.blocks_requested IS 'of these, blocks that were looked at in order to warm them';
+COMMENT ON COLUMN prewarm_row.blocks_cached IS 'of these, blocks that were cached before';
+COMMENT ON COLUMN prewarm_row.blocks_read IS 'of these, blocks that were read, or that the kernel was asked to read';
+COMMENT ON COLUMN prewarm_row.elapsed_ms IS 'milliseconds that it took';
+COMMENT ON COLUMN prewarm_row.ended_by IS 'in the sum, what ended the call: complete, max_bytes, max_time or full (no free buffers are left)';
+COMMENT ON COLUMN prewarm_row.resume_from IS 'in the sum, where a second call with the same arguments goes on; null if there is nothing left to do';
+COMMENT ON COLUMN prewarm_row.note IS 'why the relation or fork was not warmed, or not all of it; else null';
+
 CREATE FUNCTION pg_prewarm(
 	regclass,
 	mode text DEFAULT 'buffer',
