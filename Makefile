@@ -35,6 +35,7 @@ OBJS = \
 	src/api/one_relation.o \
 	src/api/pg_prewarm.o \
 	src/api/pgstattuple.o \
+	src/api/prewarm.o \
 	src/api/progress.o \
 	src/api/relpages.o \
 	src/api/report_rows.o \
@@ -81,6 +82,7 @@ OBJS = \
 	src/rebuild/rebuild.o \
 	src/rebuild/spgist.o \
 	src/rebuild/toaster.o \
+	src/relation/chosen_relations.o \
 	src/relation/present_files.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
@@ -168,9 +170,14 @@ OBJS = \
 	src/visit/pgstattuple.o \
 	src/visit/spgist.o \
 	src/visit/xacts.o \
+	src/warm/family.o \
 	src/warm/locked_relations.o \
 	src/warm/queue.o \
-	src/warm/run_reader.o
+	src/warm/resume.o \
+	src/warm/rights.o \
+	src/warm/run_reader.o \
+	src/warm/set.o \
+	src/warm/units.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
