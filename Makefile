@@ -179,7 +179,8 @@ OBJS = \
 	src/warm/rights.o \
 	src/warm/run_reader.o \
 	src/warm/set.o \
-	src/warm/units.o
+	src/warm/units.o \
+	src/warm/upper_pages.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
