@@ -110,7 +110,7 @@ $query{$_} = "(SELECT string_agg(r::text, ' ' ORDER BY r::text) FROM $query{$_} 
 $query{$_} = "(SELECT string_agg(concat_ws(' ', bucket, free_percent, dead_percent, bar), ' ') FROM streamstat.$_)"
   foreach grep { /^layout_map/ } keys %query;
 # without what was cached, or did not fit
-$query{$_} = "(SELECT string_agg(concat_ws(' ', relation_name, fork, note), ', ') FROM streamstat.$_)"
+$query{$_} = "(SELECT string_agg(concat_ws(' ', is_sum, relation_name, fork, note), ', ') FROM streamstat.$_)"
   foreach grep { /^prewarm/ } keys %query;
 # nothing is corrupt
 $query{$_} = "(SELECT count(*) FROM streamstat.$_)" foreach grep { /^corrupt_blocks/ } keys %query;
@@ -121,7 +121,7 @@ $query{'database_plan(margin => 0)'} = sprintf($commands, 'database_plan(margin 
 $query{'last_database_plan()'} = "(SELECT count(*) - count(*) FROM streamstat.last_database_plan())";
 $query{"$_()"} = "(SELECT least(count(*), 1) FROM streamstat.$_())" foreach qw(cache_summary cache_map);
 $query{"$_, 'read')"} =
-  "(SELECT string_agg(concat_ws(' ', relation_name, fork, note), ', ') FROM streamstat.$_, 'read'))"
+  "(SELECT string_agg(concat_ws(' ', is_sum, relation_name, fork, note), ', ') FROM streamstat.$_, 'read'))"
   foreach "prewarm_relations('{t,t_hash}'", "prewarm_schema('public'";
 $query{'prewarm_database()'} = "(SELECT count(*) FROM streamstat.prewarm_database() WHERE is_sum)";
 $query{'database_report_summary()'} =
