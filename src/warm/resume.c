@@ -219,7 +219,7 @@ sst_resume_forks(SstWarmSet *set, const SstWarmResume *resume)
 	if (resume->more)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("cannot resume: none of the next relations is there"),
+				 errmsg("could not find the place to resume from"),
 				 errhint("Call the function with the arguments of the earlier call, or with null for \"%s\".",
 						 "resume_from")));
 	leave_out(set, set->nforks);
