@@ -48,6 +48,7 @@ OBJS = \
 	src/api/warm_rows.o \
 	src/compat/catalog.o \
 	src/compat/compat.o \
+	src/compat/shared_blocks.o \
 	src/rebuild/box_split.o \
 	src/rebuild/brin.o \
 	src/rebuild/brin_ranges.o \
@@ -80,6 +81,7 @@ OBJS = \
 	src/rebuild/rebuild.o \
 	src/rebuild/spgist.o \
 	src/rebuild/toaster.o \
+	src/relation/present_files.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
 	src/relation/shards.o \
@@ -141,6 +143,7 @@ OBJS = \
 	src/stream/bundled_read_stream.o \
 	src/stream/checksum.o \
 	src/stream/direct_page_check.o \
+	src/stream/free_buffers.o \
 	src/stream/file_sync.o \
 	src/stream/file_uring.o \
 	src/stream/read_block_noerror.o \
@@ -164,7 +167,9 @@ OBJS = \
 	src/visit/map.o \
 	src/visit/pgstattuple.o \
 	src/visit/spgist.o \
-	src/visit/xacts.o
+	src/visit/xacts.o \
+	src/warm/queue.o \
+	src/warm/run_reader.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql

@@ -13,7 +13,6 @@
 #include "postgres.h"
 
 #include "access/transam.h"
-#include "common/relpath.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/buf_internals.h"
@@ -152,27 +151,6 @@ sst_read_recent_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
 	pgstat_count_buffer_hit(rel);
 
 	return true;
-}
-
-/* The path of a fork's first segment file, from the data directory */
-void
-sst_fork_path(Relation rel, ForkNumber forknum, char *path, size_t size)
-{
-	SMgrRelation smgr = RelationGetSmgr(rel);
-#if PG_VERSION_NUM >= 180000
-	RelPathStr	found = relpath(smgr->smgr_rlocator, forknum);
-
-	strlcpy(path, found.str, size);
-#else
-#if PG_VERSION_NUM >= 160000
-	char	   *found = relpath(smgr->smgr_rlocator, forknum);
-#else
-	char	   *found = relpath(smgr->smgr_rnode, forknum);
-#endif
-
-	strlcpy(path, found, size);
-	pfree(found);
-#endif
 }
 
 /* Are relation files read without the kernel's page cache? */

@@ -92,8 +92,6 @@ extern bool sst_page_verified(const PageData *page, BlockNumber blkno);
 extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
 								   BlockNumber blkno, Buffer buffer);
 extern bool sst_direct_io(void);
-extern void sst_fork_path(Relation rel, ForkNumber forknum, char *path,
-						  size_t size);
 extern const PgBackendStatus *sst_backend_status(int index);
 extern bool sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 								 uint64 *reads, uint64 *bytes);

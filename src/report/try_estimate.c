@@ -110,14 +110,6 @@ try_estimate(void *arg)
 		UnlockRelationOid(table->relid, AccessShareLock);
 }
 
-/* Is the error about the session, and not about one relation? */
-static bool
-is_about_session(int sqlerrcode)
-{
-	return ERRCODE_TO_CATEGORY(sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
-		sqlerrcode == ERRCODE_OUT_OF_MEMORY;
-}
-
 /*
  * Make the attempt, with memory from the given context.  Afterwards no lock is
  * held.  An error that is about the relation becomes the note, in that context;
@@ -138,7 +130,7 @@ sst_try_estimate(SstEstimateTry *attempt, MemoryContext context)
 
 	if (error == NULL)
 		return;
-	if (is_about_session(error->sqlerrcode))
+	if (sst_is_about_session(error))
 		ReThrowError(error);
 	/* Others wait for a lock that this attempt did not take. */
 	if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())

@@ -79,8 +79,8 @@ run_length(BlockNumber blkno, BlockNumber end, BlockNumber run_blocks)
  * as the server does, which knows about direct I/O and has the errors.
  */
 static void
-read_run(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
-		 char *memory)
+read_run(Relation rel, SstSegmentFile *file, BlockNumber blkno,
+		 BlockNumber nblocks, char *memory)
 {
 	SstFileRead read = {
 		.fd = sst_direct_io() ? -1 : sst_segment_file_open(file, blkno),
@@ -93,7 +93,7 @@ read_run(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
 		sst_file_read_rest(&read);
 
 	for (BlockNumber i = read.done / BLCKSZ; i < nblocks; i++)
-		smgrread(RelationGetSmgr(file->rel), file->forknum, blkno + i, memory);
+		smgrread(RelationGetSmgr(rel), file->forknum, blkno + i, memory);
 }
 
 /* Read blocks first to end - 1 into memory for sst_run_blocks(). */
@@ -103,7 +103,7 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 			 SstIoStats *io_stats)
 {
 	BlockNumber run_blocks = sst_run_blocks();
-	BlockNumber ahead = run_blocks * sst_io_depth(rel);
+	BlockNumber ahead = run_blocks * sst_io_depth(rel->rd_rel->reltablespace);
 	BlockNumber advised = first;
 	BlockNumber nblocks;
 	SstSegmentFile file;
@@ -126,7 +126,7 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 			advised += nadvised;
 		}
 
-		read_run(&file, blkno, nblocks, memory);
+		read_run(rel, &file, blkno, nblocks, memory);
 		io_stats->blocks_requested += nblocks;
 		io_stats->blocks_read += nblocks;
 		count_blocks(reporter, nblocks);

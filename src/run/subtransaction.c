@@ -67,3 +67,11 @@ sst_run_in_subtransaction(void (*action) (void *arg), void *arg)
 
 	return error;
 }
+
+/* Is the error about the session, and not about what it was doing? */
+bool
+sst_is_about_session(const ErrorData *error)
+{
+	return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
+		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY;
+}

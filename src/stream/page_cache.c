@@ -51,12 +51,15 @@ typedef struct Cachestat
 	uint64		recently_evicted;
 } Cachestat;
 
-/* Pages of an open file in the page cache, or -1 where the kernel does not tell */
+/*
+ * Pages of a part of an open file in the page cache, or -1 where the kernel does not
+ * tell; for length 0 up to the end of the file
+ */
 static int64
-ask_cachestat(int fd)
+ask_cachestat(int fd, off_t offset, off_t length)
 {
 #ifdef __linux__
-	CachestatRange range = {0, 0};
+	CachestatRange range = {offset, length};
 	Cachestat	found = {0};
 
 	if (syscall(SYS_cachestat, fd, &range, &found, 0) == 0)
@@ -124,7 +127,7 @@ sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum)
 		if (fd < 0)
 			return errno == ENOENT && segno > 0 ? bytes : -1;
 
-		npages = ask_cachestat(fd);
+		npages = ask_cachestat(fd, 0, 0);
 		if (npages < 0)
 			npages = ask_mincore(fd, page_size);
 		CloseTransientFile(fd);
@@ -132,4 +135,14 @@ sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum)
 			return -1;
 		bytes += npages * page_size;
 	}
+}
+
+/*
+ * Is a part of an open file in the page cache?  False where cachestat(2) does not
+ * tell.
+ */
+bool
+sst_page_cache_has(int fd, off_t offset, off_t length)
+{
+	return ask_cachestat(fd, offset, length) * sysconf(_SC_PAGESIZE) >= length;
 }

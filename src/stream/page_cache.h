@@ -16,5 +16,6 @@
 #include "compat/catalog.h"
 
 extern int64 sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum);
+extern bool sst_page_cache_has(int fd, off_t offset, off_t length);
 
 #endif							/* SST_PAGE_CACHE_H */

@@ -49,7 +49,7 @@ sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
 	queue->nowait = true;
 
 	queue->depth = 1;
-	queue->max_depth = sst_io_depth(rel);
+	queue->max_depth = sst_io_depth(rel->rd_rel->reltablespace);
 	queue->nruns = queue->max_depth + 1;
 	queue->runs = palloc(sizeof(SstRun) * queue->nruns);
 	for (int i = 0; i < queue->nruns; i++)

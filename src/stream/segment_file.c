@@ -18,7 +18,7 @@
 #include "storage/fd.h"
 #include "utils/wait_event.h"
 
-#include "compat/compat.h"
+#include "compat/shared_blocks.h"
 #include "stream/segment_file.h"
 
 /*
@@ -28,11 +28,11 @@
  * closes it as well.
  */
 static int
-open_segment(Relation rel, ForkNumber forknum, uint32 segno)
+open_segment(const SstFiles *files, ForkNumber forknum, uint32 segno)
 {
 	char		path[MAXPGPATH];
 
-	sst_fork_path(rel, forknum, path, sizeof(path));
+	sst_files_path(files, forknum, path, sizeof(path));
 	if (segno > 0)
 		snprintf(path + strlen(path), sizeof(path) - strlen(path), ".%u", segno);
 
@@ -40,16 +40,27 @@ open_segment(Relation rel, ForkNumber forknum, uint32 segno)
 }
 
 /*
- * Prepare to use a fork's files.  The relation must stay open and locked as long as
- * they are used, so that they are not replaced.
+ * Prepare to use a fork's files.  Who reads them holds a lock on the relation, so that
+ * they are not replaced; advice needs none.
  */
 void
-sst_segment_file_init(SstSegmentFile *file, Relation rel, ForkNumber forknum)
+sst_segment_file_init_files(SstSegmentFile *file, const SstFiles *files,
+							ForkNumber forknum)
 {
-	file->rel = rel;
+	file->files = *files;
 	file->forknum = forknum;
 	file->fd = -1;
 	file->segno = -1;
+}
+
+/* The same for an open relation */
+void
+sst_segment_file_init(SstSegmentFile *file, Relation rel, ForkNumber forknum)
+{
+	SstFiles	files;
+
+	sst_relation_files(rel, &files);
+	sst_segment_file_init_files(file, &files, forknum);
 }
 
 /*
@@ -64,7 +75,7 @@ sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno)
 	if (file->segno != segno)
 	{
 		sst_segment_file_close(file);
-		file->fd = open_segment(file->rel, file->forknum, segno);
+		file->fd = open_segment(&file->files, file->forknum, segno);
 		file->segno = segno;
 	}
 

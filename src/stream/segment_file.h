@@ -16,10 +16,12 @@
 #include "storage/block.h"
 #include "utils/rel.h"
 
+#include "compat/catalog.h"
+
 /* The segment files of a fork, of which one at a time is open */
 typedef struct SstSegmentFile
 {
-	Relation	rel;
+	SstFiles	files;
 	ForkNumber	forknum;
 	int			fd;				/* -1 if none is open */
 	int64		segno;			/* of it, also if it cannot be opened; or -1 */
@@ -27,6 +29,9 @@ typedef struct SstSegmentFile
 
 extern void sst_segment_file_init(SstSegmentFile *file, Relation rel,
 								  ForkNumber forknum);
+extern void sst_segment_file_init_files(SstSegmentFile *file,
+										const SstFiles *files,
+										ForkNumber forknum);
 extern int	sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno);
 extern void sst_segment_file_close(SstSegmentFile *file);
 extern bool sst_segment_file_advise(SstSegmentFile *file, BlockNumber blkno,

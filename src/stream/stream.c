@@ -75,20 +75,21 @@ sst_run_blocks(void)
 }
 
 /*
- * The number of such runs to keep in flight for a relation, at least 1.
+ * The number of such runs to keep in flight for relations of a tablespace, at least 1;
+ * InvalidOid is the database's own.
  *
  * The server's default suits reads of single blocks from a local disk.  More are
  * kept in flight, unless the setting turns asynchronous I/O off.  The limit is
  * the memory they take.
  */
 int
-sst_io_depth(Relation rel)
+sst_io_depth(Oid tablespace)
 {
 	int			depth = sst_io_concurrency;
 
 	if (depth == 0)
 	{
-		depth = get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace);
+		depth = get_tablespace_maintenance_io_concurrency(tablespace);
 		depth = depth == 0 ? 1 : Max(depth, DEFAULT_DEPTH);
 	}
 

@@ -103,7 +103,7 @@ extern void sst_stream_init(SstStream *stream, Relation rel, ForkNumber forknum,
 							SstIoStats *io_stats);
 extern SstIoPath sst_choose_io_path(Relation rel);
 extern int	sst_run_blocks(void);
-extern int	sst_io_depth(Relation rel);
+extern int	sst_io_depth(Oid tablespace);
 
 extern SstStream *sst_buffer_stream_begin(Relation rel, ForkNumber forknum,
 										  SstSource *source,

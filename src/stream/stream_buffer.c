@@ -246,7 +246,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->last_requested = InvalidBlockNumber;
 
 	/* Read-ahead fills the page cache, which direct I/O does not use. */
-	stream->max_advised = sst_io_depth(rel);
+	stream->max_advised = sst_io_depth(rel->rd_rel->reltablespace);
 	if (read_ahead && stream->max_advised > 1 && !stream->temp &&
 		!sst_direct_io())
 	{

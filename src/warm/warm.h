@@ -23,8 +23,12 @@ typedef struct SstWarmFork
 	const SstRelation *relation;
 	ForkNumber	forknum;
 
-	/* Why not (all of) it was warmed, or NULL.  If set before, it is left alone. */
+	/*
+	 * Why not (all of) it was warmed, or NULL.  A fork that has a note before is
+	 * left out.
+	 */
 	const char *note;
+	bool		left_out;		/* no more is read of it */
 
 	BlockNumber nblocks;		/* that it has; InvalidBlockNumber if not known */
 	int64		nwanted;		/* of these, blocks looked at */

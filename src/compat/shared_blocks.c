@@ -1,0 +1,193 @@
+/*-------------------------------------------------------------------------
+ *
+ * shared_blocks.c
+ *	  Blocks of relation files, and shared buffers for them, by file number
+ *
+ * A relation is named by where its files are, so that it needs no entry in the
+ * relation cache.  The caller holds a lock that keeps the files from being replaced
+ * or truncated.  Not for temporary relations.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/compat/shared_blocks.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
+#include "storage/smgr.h"
+
+#include "compat/compat.h"
+#include "compat/shared_blocks.h"
+
+#if PG_VERSION_NUM >= 160000
+typedef RelFileLocator FileNumbers;
+#else
+typedef RelFileNode FileNumbers;
+#endif
+
+static FileNumbers
+file_numbers(const SstFiles *files)
+{
+#if PG_VERSION_NUM >= 160000
+	return (FileNumbers)
+	{
+		.spcOid = files->tablespace,
+		.dbOid = files->database,
+		.relNumber = files->number
+	};
+#else
+	return (FileNumbers)
+	{
+		.spcNode = files->tablespace,
+		.dbNode = files->database,
+		.relNode = files->number
+	};
+#endif
+}
+
+static SMgrRelation
+open_files(const SstFiles *files)
+{
+#if PG_VERSION_NUM >= 170000
+	return smgropen(file_numbers(files), INVALID_PROC_NUMBER);
+#else
+	return smgropen(file_numbers(files), InvalidBackendId);
+#endif
+}
+
+/* Where an open relation's files are */
+void
+sst_relation_files(Relation rel, SstFiles *files)
+{
+#if PG_VERSION_NUM >= 160000
+	files->tablespace = rel->rd_locator.spcOid;
+	files->database = rel->rd_locator.dbOid;
+	files->number = rel->rd_locator.relNumber;
+#else
+	files->tablespace = rel->rd_node.spcNode;
+	files->database = rel->rd_node.dbNode;
+	files->number = rel->rd_node.relNode;
+#endif
+	files->owner = rel->rd_backend;
+}
+
+/* The blocks of a fork; 0 if it does not exist */
+BlockNumber
+sst_files_blocks(const SstFiles *files, ForkNumber forknum)
+{
+	SMgrRelation smgr = open_files(files);
+
+	return smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
+}
+
+/* Close what the server has opened of the files. */
+void
+sst_files_close(const SstFiles *files)
+{
+#if PG_VERSION_NUM >= 170000
+	smgrrelease(open_files(files));
+#else
+	smgrclose(open_files(files));
+#endif
+}
+
+/*
+ * Does a buffer hold the block?  The answer may be out of date when the caller gets
+ * it.  Takes and releases a share lock on one partition of the mapping table.
+ */
+bool
+sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
+{
+	FileNumbers numbers = file_numbers(files);
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *lock;
+	int			buf_id;
+
+#if PG_VERSION_NUM >= 160000
+	InitBufferTag(&tag, &numbers, forknum, blkno);
+#else
+	INIT_BUFFERTAG(tag, numbers, forknum, blkno);
+#endif
+	hash = BufTableHashCode(&tag);
+	lock = BufMappingPartitionLock(hash);
+
+	LWLockAcquire(lock, LW_SHARED);
+	buf_id = BufTableLookup(&tag, hash);
+	LWLockRelease(lock);
+
+	return buf_id >= 0;
+}
+
+/*
+ * Read adjacent blocks into shared buffers.  One that is there already counts as
+ * used.  Nothing is pinned afterwards.  A block that cannot be read, or whose page
+ * the buffer manager refuses, is an error.
+ *
+ * The read waits in this process, also where the server has I/O workers.
+ */
+void
+sst_read_into_buffers(const SstFiles *files, char persistence,
+					  ForkNumber forknum, BlockNumber first, int nblocks)
+{
+#if PG_VERSION_NUM >= 170000
+	Buffer		buffers[SST_MAX_READ_BLOCKS] = {InvalidBuffer};
+	int			npinned = 0;
+	uint32		most = Min(io_combine_limit, SST_MAX_READ_BLOCKS);
+#if PG_VERSION_NUM >= 180000
+	int			flags = READ_BUFFERS_SYNCHRONOUSLY;
+#else
+	int			flags = 0;
+#endif
+
+	LimitAdditionalPins(&most);
+	Assert(most > 0);
+	while (nblocks > 0)
+	{
+		ReadBuffersOperation operation = {
+			.smgr = open_files(files),
+#if PG_VERSION_NUM >= 180000
+			.persistence = persistence,
+#else
+			.smgr_persistence = persistence,
+#endif
+			.forknum = forknum
+		};
+		int			n = Min(nblocks, (int) most - npinned);
+
+		/* Buffers beyond those of a short read are for the next one. */
+		if (StartReadBuffers(&operation, &buffers[npinned], first, &n, flags))
+			WaitReadBuffers(&operation);
+		npinned += n;
+		first += n;
+		nblocks -= n;
+		if (npinned == (int) most || nblocks == 0)
+		{
+			for (int i = 0; i < npinned; i++)
+				ReleaseBuffer(buffers[i]);
+			memset(buffers, 0, sizeof(buffers));
+			npinned = 0;
+		}
+	}
+#else
+	for (int i = 0; i < nblocks; i++)
+		ReleaseBuffer(ReadBufferWithoutRelcache(file_numbers(files), forknum,
+												first + i, RBM_NORMAL, NULL,
+												persistence == RELPERSISTENCE_PERMANENT));
+#endif
+}
+
+/* Has the server a list of free buffers, and nothing in it? */
+bool
+sst_free_list_is_empty(void)
+{
+#if PG_VERSION_NUM >= 190000
+	return false;
+#else
+	return !have_free_buffer();
+#endif
+}

@@ -1,0 +1,74 @@
+/*-------------------------------------------------------------------------
+ *
+ * free_buffers.c
+ *	  Taking shared buffers only as long as there are free ones
+ *
+ * A free buffer is one whose header names no block.  Servers before 19 take free
+ * buffers first, from a list.  19 has no such list: the clock hand takes the next
+ * buffer that is free, or that nobody has used since it came by last.  As many
+ * reads as there are free buffers then take it once around the pool at most, so that
+ * it evicts nothing that was read or used on the way.
+ *
+ * Other backends take buffers, too.  So only a part of those that were counted may
+ * be taken before they are counted again.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/free_buffers.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "compat/buffer_tag.h"
+#include "compat/shared_blocks.h"
+#include "stream/free_buffers.h"
+
+/* This many, or an eighth of the free ones if that is more, between two counts */
+#define MIN_ALLOWANCE 8192
+
+/* Buffers from one check for interrupts to the next, a power of two */
+#define CHECK_BUFFERS 8192
+
+/* One pass over the headers, without a lock */
+static int
+count_free_buffers(void)
+{
+	int			nfree = 0;
+
+	for (int i = 0; i < NBuffers; i++)
+	{
+		if (i % CHECK_BUFFERS == 0)
+			CHECK_FOR_INTERRUPTS();
+		nfree += (sst_read_buffer_state(GetBufferDescriptor(i)) &
+				  BM_TAG_VALID) == 0;
+	}
+
+	return nfree;
+}
+
+/*
+ * Ask for n free buffers.  False if there are hardly as many left: then reading would
+ * evict pages.
+ */
+bool
+sst_free_buffers_take(SstFreeBuffers *buffers, int n)
+{
+	if (sst_free_list_is_empty())
+		return false;
+
+	if (buffers->allowance < n)
+	{
+		int			nfree = count_free_buffers();
+
+		buffers->allowance = Min(Max(MIN_ALLOWANCE, nfree / 8), nfree / 2);
+		if (buffers->allowance < n)
+			return false;
+	}
+	buffers->allowance -= n;
+
+	return true;
+}

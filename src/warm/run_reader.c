@@ -1,0 +1,278 @@
+/*-------------------------------------------------------------------------
+ *
+ * run_reader.c
+ *	  Reading one run of blocks of the queue
+ *
+ * A run is read at once.  If that fails, its blocks are read one by one, so that only
+ * those are lost that cannot be read.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/warm/run_reader.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+#include "compat/compat.h"
+#include "compat/shared_blocks.h"
+#include "run/blocking.h"
+#include "run/subtransaction.h"
+#include "stream/file_reader.h"
+#include "warm/run_reader.h"
+
+/* Reads of a bad page before it is reported as such: others may be writing it */
+#define MAX_TRIES 3
+
+/* Blocks of a run to be read in a subtransaction */
+typedef struct Attempt
+{
+	const SstWarmRun *run;
+	ForkNumber	forknum;
+	uint64		blocks;
+} Attempt;
+
+/* The first of adjacent blocks in a bitmap, and how many they are */
+static int
+first_blocks(uint64 blocks, int *nblocks)
+{
+	int			first = pg_rightmost_one_pos64(blocks);
+	uint64		from_first = blocks >> first;
+
+	*nblocks = ~from_first == 0 ? 64 : pg_rightmost_one_pos64(~from_first);
+	return first;
+}
+
+static inline uint64
+without_first(uint64 blocks, int end)
+{
+	return end == 64 ? 0 : blocks & (PG_UINT64_MAX << end);
+}
+
+/* Read blocks of a run into buffers. */
+static void
+read_blocks(const SstWarmRun *run, ForkNumber forknum, uint64 blocks)
+{
+	while (blocks != 0)
+	{
+		int			n;
+		int			first = first_blocks(blocks, &n);
+
+		CHECK_FOR_INTERRUPTS();
+		sst_read_into_buffers(&run->relation->files, run->relation->persistence,
+							  forknum, run->first + first, n);
+		blocks = without_first(blocks, first + n);
+	}
+}
+
+static void
+try_to_read(void *arg)
+{
+	Attempt    *attempt = arg;
+
+	sst_check_blocking();
+	read_blocks(attempt->run, attempt->forknum, attempt->blocks);
+}
+
+/* Keep the first error of a fork, in words. */
+static void
+note_error(SstWarmFork *fork, const char *message)
+{
+	if (fork->note == NULL)
+		fork->note = message;
+}
+
+/*
+ * Read blocks of a run in a subtransaction.  After an error about them, the note says
+ * which; *yields tells whether others wait for our locks.
+ */
+static bool
+try_blocks(const SstWarmRun *run, SstWarmFork *fork, uint64 blocks, bool *yields)
+{
+	Attempt		attempt = {run, fork->forknum, blocks};
+	ErrorData  *error = sst_run_in_subtransaction(try_to_read, &attempt);
+
+	if (error == NULL)
+		return true;
+	if (sst_is_about_session(error))
+		ReThrowError(error);
+	*yields = error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+	if (*yields)
+		note_error(fork, _("given up, because another session waits for a lock"));
+	else if (pg_popcount64(blocks) == 1)
+		note_error(fork, pstrdup(error->message));
+	FreeErrorData(error);
+
+	return false;
+}
+
+/* Read a run into buffers, and as much of it as possible if there are errors. */
+static bool
+read_into_buffers(const SstWarmRun *run, SstWarmFork *fork)
+{
+	bool		yields = false;
+
+	if (try_blocks(run, fork, run->missing, &yields))
+	{
+		fork->nread += run->nmissing;
+		return true;
+	}
+
+	for (uint64 blocks = run->missing; blocks != 0 && !yields; blocks &= blocks - 1)
+		fork->nread += try_blocks(run, fork, blocks & -blocks, &yields);
+
+	return !yields;
+}
+
+/* Read adjacent blocks of a run into the reader's memory.  Returns how many could. */
+static int
+read_privately(SstRunReader *reader, const SstWarmRun *run,
+			   ForkNumber forknum, int first, int nblocks)
+{
+	BlockNumber blkno = run->first + first;
+	SstFileRead read = {
+		.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
+		.buffer = reader->memory,
+		.length = (size_t) BLCKSZ * nblocks
+	};
+
+	if (memcmp(&reader->file.files, &run->relation->files, sizeof(SstFiles)) != 0 ||
+		reader->file.forknum != forknum)
+	{
+		sst_segment_file_close(&reader->file);
+		sst_segment_file_init_files(&reader->file, &run->relation->files, forknum);
+	}
+	errno = 0;
+	read.fd = sst_segment_file_open(&reader->file, blkno);
+	if (read.fd >= 0)
+		sst_file_read_rest(&read);
+	reader->io_stats->reads++;
+	reader->io_stats->read_bytes += read.done;
+
+	return read.done / BLCKSZ;
+}
+
+/*
+ * Read one block into private memory.  False, with a note, if that cannot be done or,
+ * if the page is to be checked, the buffer manager would refuse it.
+ */
+static bool
+read_one_privately(SstRunReader *reader, const SstWarmRun *run,
+				   SstWarmFork *fork, int i)
+{
+	BlockNumber blkno = run->first + i;
+
+	for (int try = 0; try < MAX_TRIES; try++)
+	{
+		if (read_privately(reader, run, fork->forknum, i, 1) != 1)
+		{
+			note_error(fork, errno == 0 ?
+					   psprintf(_("could not read block %u"), blkno) :
+					   psprintf(_("could not read block %u: %s"), blkno,
+								strerror(errno)));
+			return false;
+		}
+		if (!reader->checks_pages || zero_damaged_pages ||
+			sst_page_verified(reader->memory, blkno) ||
+			sst_is_buffered(&run->relation->files, fork->forknum, blkno))
+			return true;
+	}
+	note_error(fork, psprintf(_("invalid page in block %u"), blkno));
+
+	return false;
+}
+
+/* Read a run into private memory.  Returns the blocks that could be read. */
+static uint64
+read_run_privately(SstRunReader *reader, const SstWarmRun *run,
+				   SstWarmFork *fork)
+{
+	uint64		blocks = run->missing;
+	uint64		good = 0;
+
+	while (blocks != 0)
+	{
+		int			n;
+		int			first = first_blocks(blocks, &n);
+		int			nread = read_privately(reader, run, fork->forknum, first, n);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < nread; i++)
+			if (!reader->checks_pages ||
+				sst_page_verified(reader->memory + (Size) BLCKSZ * i,
+								  run->first + first + i))
+				good |= UINT64CONST(1) << (first + i);
+		blocks = without_first(blocks, first + n);
+	}
+
+	/* What is missing now is looked at once more, block by block. */
+	for (blocks = run->missing & ~good; blocks != 0; blocks &= blocks - 1)
+	{
+		int			i = pg_rightmost_one_pos64(blocks);
+
+		CHECK_FOR_INTERRUPTS();
+		if (read_one_privately(reader, run, fork, i))
+			good |= UINT64CONST(1) << i;
+	}
+
+	return good;
+}
+
+/* Begin to read runs, with memory in the current context. */
+void
+sst_run_reader_begin(SstRunReader *reader, SstPrewarmMode mode,
+					 SstIoStats *io_stats)
+{
+	memset(reader, 0, sizeof(SstRunReader));
+	reader->mode = mode;
+	reader->checks_pages = mode == SST_PREWARM_BUFFER && RecoveryInProgress();
+	reader->io_stats = io_stats;
+	reader->file.fd = -1;
+	if (mode == SST_PREWARM_READ || reader->checks_pages)
+		reader->memory = sst_palloc_blocks(sst_run_blocks());
+}
+
+/*
+ * Read the missing blocks of a run as the mode wants, and count those read.  Errors
+ * about blocks become the fork's note.  False if others wait for a lock of ours: then
+ * the queue has to let its relations go.
+ *
+ * The run's relation is locked, and nothing is pinned before and after.
+ */
+bool
+sst_read_run(SstRunReader *reader, const SstWarmRun *run, SstWarmFork *fork)
+{
+	uint64		good;
+
+	reader->io_stats->blocks_requested += run->nwanted;
+	reader->io_stats->blocks_hit += run->nwanted - run->nmissing;
+	reader->io_stats->blocks_read += run->nmissing;
+
+	if (reader->mode == SST_PREWARM_PREFETCH)
+	{
+		fork->nread += run->nmissing;
+		return true;
+	}
+	if (reader->memory == NULL)
+		return read_into_buffers(run, fork);
+
+	good = read_run_privately(reader, run, fork);
+	if (reader->mode == SST_PREWARM_BUFFER)
+		read_blocks(run, fork->forknum, good);
+	fork->nread += pg_popcount64(good);
+
+	return true;
+}
+
+void
+sst_run_reader_end(SstRunReader *reader)
+{
+	sst_segment_file_close(&reader->file);
+	if (reader->memory != NULL)
+		sst_pfree_blocks(reader->memory);
+}
