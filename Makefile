@@ -41,10 +41,12 @@ OBJS = \
 	src/api/result.o \
 	src/api/row.o \
 	src/api/sample_stats.o \
+	src/api/saved_cache.o \
 	src/api/spgist.o \
 	src/api/stream_stats.o \
 	src/api/table_stats.o \
 	src/api/tree.o \
+	src/api/warm_options.o \
 	src/api/warm_rows.o \
 	src/compat/catalog.o \
 	src/compat/compat.o \
@@ -169,7 +171,14 @@ OBJS = \
 	src/visit/spgist.o \
 	src/visit/xacts.o \
 	src/warm/queue.o \
-	src/warm/run_reader.o
+	src/warm/run_reader.o \
+	src/warm/saved_cache_checksum.o \
+	src/warm/saved_cache_names.o \
+	src/warm/saved_cache_parse.o \
+	src/warm/saved_cache_set.o \
+	src/warm/saved_cache_text.o \
+	src/warm/saved_cache_write.o \
+	src/warm/warm_note.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
