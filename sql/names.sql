@@ -76,9 +76,11 @@ FROM (VALUES
 
 -- Arguments, in their order
 CREATE TABLE arguments (place serial, name text PRIMARY KEY, type regtype);
-INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('buckets', 'int'),
+INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('saved', 'text'), ('mode', 'text'),
+	('min_usage_count', 'int'), ('buckets', 'int'),
 	('first_block', 'bigint'), ('max_rows', 'bigint'), ('blocks', 'int'), ('margin', 'float8'),
-	('budget', 'text'), ('max_time', 'interval'), ('max_rate', 'text'), ('seed', 'bigint'),
+	('budget', 'text'), ('max_bytes', 'text'), ('max_time', 'interval'), ('max_rate', 'text'),
+	('stop_when_full', 'boolean'), ('seed', 'bigint'),
 	('with_toast', 'text');
 
 CREATE VIEW members AS
@@ -154,9 +156,10 @@ CREATE VIEW complaints AS
 		FROM functions WHERE NOT drop_in AND proargmodes IS NOT NULL
 	UNION ALL
 	SELECT 'not a row type of its own', signature
-		FROM functions f WHERE NOT drop_in AND prokind = 'f'
+		FROM functions f WHERE NOT drop_in AND prokind = 'f' AND prorettype <> 'text'::regtype
 			AND NOT EXISTS (SELECT FROM relations r WHERE r.reltype = f.prorettype
-				AND relname IN (proname || '_row', regexp_replace(proname, '^last_|_tree$', '') || '_row'))
+				AND relname IN (proname || '_row', regexp_replace(proname, '^last_|_tree$', '') || '_row',
+					regexp_replace(proname, '^cache_load$', 'prewarm') || '_row'))
 	UNION ALL
 	SELECT 'no ROWS', signature
 		FROM functions WHERE NOT drop_in AND proretset AND prorows = 1000

@@ -14,19 +14,19 @@
  *		2 i public.orders_pkey
  *		3 t public.orders
  *		usage 5
- *		1 m 0+1024 1100 3+2
- *		2 m 0+2
+ *		1 main 0+1024 1100 3+2
+ *		2 main 0+2
  *		usage 1
- *		3 f 0+5
+ *		3 fsm 0+5
  *		crc 90fe1dd5
  *
  * Relations come by name, for numbers of files or OIDs mean nothing elsewhere: r a
  * table or partition, m a materialized view, i an index, t the TOAST table of the
  * named table, x the index of that.  The hottest blocks come first: "usage" begins
- * those with this usage count.  Each line behind it has blocks of one fork (m main,
- * f free space map, v visibility map): how many blocks to skip, from the end of the
- * range before or from the first block of the fork, and how many there are if they
- * are more than one.  No line is long.
+ * those with this usage count.  Each line behind it has blocks of one fork (main, fsm
+ * or vm): how many blocks to skip, from the end of the range before or from the first
+ * block of the fork, and how many there are if they are more than one.  No line is
+ * long.
  *
  * Names are quoted as in SQL.  In quoted names, \\ is a backslash and \xHH a control
  * character.  White space around lines and empty lines mean nothing.  The last line

@@ -342,15 +342,15 @@ add_range(Parser *parser, const SstSavedRange *range)
 	saved->ranges[saved->nranges++] = *range;
 }
 
-/* Take a fork's letter. */
+/* Take a fork's name. */
 static bool
 take_fork(Parser *parser, uint8 *forknum)
 {
-	if (take(parser, 'm'))
+	if (take_word(parser, "main"))
 		*forknum = MAIN_FORKNUM;
-	else if (take(parser, 'f'))
+	else if (take_word(parser, "fsm"))
 		*forknum = FSM_FORKNUM;
-	else if (take(parser, 'v'))
+	else if (take_word(parser, "vm"))
 		*forknum = VISIBILITYMAP_FORKNUM;
 	else
 		return false;
@@ -358,7 +358,7 @@ take_fork(Parser *parser, uint8 *forknum)
 	return true;
 }
 
-/* Ranges of a fork: the relation's number, the fork's letter, skip or skip+count ... */
+/* Ranges of a fork: the relation's number, the fork's name, skip or skip+count ... */
 static bool
 parse_ranges(Parser *parser, int64 *nblocks)
 {

@@ -237,7 +237,7 @@ write_range(Writer *writer, const ForkBlocks *fork, BlockNumber first,
 		writer->line_end = 0;
 		append_number(text, number);
 		appendStringInfoChar(text, ' ');
-		appendStringInfoChar(text, "mfv"[fork->first->forknum]);
+		appendStringInfoString(text, forkNames[fork->first->forknum]);
 	}
 	appendStringInfoChar(text, ' ');
 	append_number(text, first - writer->line_end);

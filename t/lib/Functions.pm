@@ -21,7 +21,7 @@ my $any = "table sequence $indexes";
 
 # - The name.
 # - The arguments for the caller: their names and types.
-#   Only what says which relation has no default.
+#   Only what says which relation, and a saved cache, has no default.
 # - The kinds of relations it takes.  A tree is a partitioned table or its index.
 #   Without a relation it is about the database, the last report, the cache, the
 #   sessions, or the session's last call.
@@ -70,6 +70,10 @@ my @own = (
 	[ 'database_report_summary', '', 'report', 0, '' ],
 	[ 'cache_summary', '', 'cache', 0, '' ],
 	[ 'cache_map', '', 'cache', 0, '' ],
+	[ 'cache_save', 'max_bytes text', 'cache', 0, '', "'1MB'" ],
+	[ 'cache_load',
+		'saved text, mode text, min_usage_count integer, max_bytes text, max_time interval, max_rate text, stop_when_full boolean',
+		'cache', 0, "streamstat.cache_save('1MB')", "streamstat.cache_save('1MB'), 'read', max_rate => '1GB'" ],
 	[ 'stat_get_progress', '', 'sessions', 0, '' ],
 	[ 'stream_stats', '', 'call', 0, '' ]);
 
@@ -89,10 +93,10 @@ my @drop_ins = (
 
 # May be called by everybody, for it asks for the table's own rights or reads
 # nothing; the others by members of pg_stat_scan_tables.
-my %for_everybody = map { $_ => 1 } qw(pg_prewarm stat_get_progress stream_stats);
+my %for_everybody = map { $_ => 1 } qw(cache_load pg_prewarm stat_get_progress stream_stats);
 
 # As pg_buffercache's: not by those who may only read tables
-my %for_monitors = map { $_ => 1 } qw(cache_summary cache_map);
+my %for_monitors = map { $_ => 1 } qw(cache_summary cache_map cache_save);
 
 my %procedures = (run_database_report => 1);
 
