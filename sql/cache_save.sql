@@ -105,7 +105,7 @@ CREATE FUNCTION cs_load(saved text, mode text DEFAULT 'buffer') RETURNS SETOF st
 	LANGUAGE sql AS $$ SELECT * FROM streamstat.cache_load(saved, mode, stop_when_full => false) $$;
 -- Names survive, and what was saved is found again.
 SELECT schema_name, relation_name, coalesce(parent_name, '-') AS parent_name, kind, fork, note
-	FROM cs_saved, cs_load(saved) WHERE schema_name ~ '^cs' AND fork = 'main' ORDER BY schema_name, relation_name COLLATE "C";
+	FROM cs_saved, cs_load(saved) WHERE schema_name ~ '^cs' AND fork = 'main' ORDER BY schema_name COLLATE "C", relation_name COLLATE "C";
 SELECT kind, fork, note FROM cs_saved, cs_load(saved) WHERE parent_name = 'cs.t' AND kind = 'toast table' ORDER BY fork COLLATE "C";
 SELECT ended_by, blocks_requested = blocks_cached + blocks_read AS counted, note, resume_from FROM cs_saved, cs_load(saved) WHERE is_sum;
 SELECT count(*) AS sums FROM cs_saved, cs_load(saved) WHERE is_sum;
@@ -129,7 +129,7 @@ DROP MATERIALIZED VIEW cs.m;
 CREATE TABLE cs.t_i (i int);
 CREATE TABLE cs.m (i int);
 SELECT schema_name, relation_name, kind, blocks_total, blocks_requested, note FROM cs_saved, cs_load(saved)
-	WHERE schema_name ~ '^cs' AND fork = 'main' AND relation_name ~ '^(a|t_i|m)' ORDER BY schema_name, relation_name COLLATE "C";
+	WHERE schema_name ~ '^cs' AND fork = 'main' AND relation_name ~ '^(a|t_i|m)' ORDER BY schema_name COLLATE "C", relation_name COLLATE "C";
 TRUNCATE cs.t;
 SELECT fork, blocks_total, blocks_requested, regexp_replace(note, '\d+', 'N') AS note FROM cs_saved, cs_load(saved)
 	WHERE schema_name = 'cs' AND relation_name = 't' AND fork = 'main';

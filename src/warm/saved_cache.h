@@ -59,6 +59,7 @@
 #define SST_SAVED_INDEX 'i'
 #define SST_SAVED_TOAST 't'		/* by the name of its table */
 #define SST_SAVED_TOAST_INDEX 'x'	/* by the name of the table */
+#define SST_SAVED_KINDS "rmitx"
 
 typedef struct SstSavedRelation
 {

@@ -265,9 +265,8 @@ parse_head(Parser *parser)
 	return take_setting(parser, "blocks", &parser->saved->nblocks);
 }
 
-/* Make room for one more relation. */
-static SstSavedRelation *
-add_relation(Parser *parser)
+static void
+add_relation(Parser *parser, const SstSavedRelation *relation)
 {
 	SstSavedCache *saved = parser->saved;
 
@@ -277,38 +276,48 @@ add_relation(Parser *parser)
 		saved->relations = repalloc_huge(saved->relations, sizeof(SstSavedRelation) *
 										 (Size) parser->relations_allocated);
 	}
-	return &saved->relations[saved->nrelations++];
+	saved->relations[saved->nrelations++] = *relation;
+}
+
+/* Take a schema's and a relation's name, each with its zero, into memory for them. */
+static bool
+take_qualified_name(Parser *parser, char *names)
+{
+	if (!take(parser, ' ') || !take_name(parser, names) || !take(parser, '.'))
+		return fail(parser, gettext_noop("There is no valid name of a schema."));
+	if (!take_name(parser, names + strlen(names) + 1) || !at_end(parser))
+		return fail(parser, gettext_noop("There is no valid name of a relation."));
+	return true;
 }
 
 /* A relation: number, kind, name.  Numbers are consecutive. */
 static bool
 parse_relation(Parser *parser)
 {
-	SstSavedRelation *relation;
+	SstSavedRelation relation;
 	int64		number;
-	char	   *schema;
-	char	   *name;
+	char	   *names;
 
 	if (!take_number(parser, PG_INT32_MAX, &number))
 		return false;
 	if (number != parser->saved->nrelations + 1)
 		return fail(parser, gettext_noop("This is not the next relation by its number."));
 
-	relation = add_relation(parser);
-	if (!take(parser, ' ') || at_end(parser) ||
-		strchr("rmitx", *parser->at) == NULL || *parser->at == '\0')
+	if (!take(parser, ' ') || at_end(parser) || *parser->at == '\0' ||
+		strchr(SST_SAVED_KINDS, *parser->at) == NULL)
 		return fail(parser, gettext_noop("The kind of the relation is missing."));
-	relation->kind = *parser->at++;
+	relation.kind = *parser->at++;
 
 	/* No name gets longer than it is here. */
-	schema = palloc(parser->lines.line_end - parser->at + 2);
-	if (!take(parser, ' ') || !take_name(parser, schema) || !take(parser, '.'))
-		return fail(parser, gettext_noop("There is no valid name of a schema."));
-	name = schema + strlen(schema) + 1;
-	if (!take_name(parser, name) || !at_end(parser))
-		return fail(parser, gettext_noop("There is no valid name of a relation."));
-	relation->schema = schema;
-	relation->name = name;
+	names = palloc(parser->lines.line_end - parser->at + 2);
+	if (!take_qualified_name(parser, names))
+	{
+		pfree(names);
+		return false;
+	}
+	relation.schema = names;
+	relation.name = names + strlen(names) + 1;
+	add_relation(parser, &relation);
 	return true;
 }
 
