@@ -30,6 +30,9 @@
 /* This many, or an eighth of the free ones if that is more, between two counts */
 #define MIN_ALLOWANCE 8192
 
+/* Those that are left to others: to read a catalog evicts nothing then, either */
+#define SPARE_BUFFERS Min(NBuffers / 64, 256)
+
 /* Buffers from one check for interrupts to the next, a power of two */
 #define CHECK_BUFFERS 8192
 
@@ -50,6 +53,13 @@ count_free_buffers(void)
 	return nfree;
 }
 
+/* Are there n free buffers, and those that are left to others? */
+bool
+sst_free_buffers_suffice(int n)
+{
+	return count_free_buffers() - SPARE_BUFFERS >= n;
+}
+
 /*
  * Ask for n free buffers.  False if there are hardly as many left: then reading would
  * evict pages.
@@ -62,9 +72,9 @@ sst_free_buffers_take(SstFreeBuffers *buffers, int n)
 
 	if (buffers->allowance < n)
 	{
-		int			nfree = count_free_buffers();
+		int			nfree = count_free_buffers() - SPARE_BUFFERS;
 
-		buffers->allowance = Min(Max(MIN_ALLOWANCE, nfree / 8), nfree / 2);
+		buffers->allowance = Min(Max(MIN_ALLOWANCE, nfree / 8), nfree);
 		if (buffers->allowance < n)
 			return false;
 	}

@@ -27,22 +27,19 @@
 
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "storage/lmgr.h"
 
 #include "compat/compat.h"
 #include "compat/shared_blocks.h"
-#include "relation/present_files.h"
 #include "run/blocking.h"
 #include "run/progress.h"
 #include "stream/free_buffers.h"
 #include "stream/page_cache.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
+#include "warm/cursor.h"
+#include "warm/large_range.h"
 #include "warm/run_reader.h"
 #include "warm/warm.h"
-
-/* Blocks between two ranges that are advised as well, rather than by two calls */
-#define MAX_GAP 8
 
 /* Seconds that the runs under way take at most where a rate is set */
 #define RATED_SECONDS 0.1
@@ -55,22 +52,18 @@ typedef struct Queue
 	SstRunReader reader;
 	SstWarmEnd	end;
 
-	/* What is taken of the set next */
-	int64		range;
-	BlockNumber blkno;			/* or InvalidBlockNumber before its first one */
-	int			fork;			/* that was prepared last, or -1 */
+	SstWarmCursor cursor;		/* what is taken next */
 	SstSegmentFile advice_file;
+	int			advised;		/* fork that this is of, or -1 */
+	int64		small_range;	/* workers did not pay for this one, or -1 */
 
-	/* Rings: runs, and the relations that they are of, in the same order */
+	/* A ring of runs */
 	SstWarmRun *runs;
 	int			first_run;
 	int			nruns;
 	int			max_runs;
 	int			nmissing;		/* runs with something to read */
 	int			depth;			/* most of these */
-	SstWarmRelation *relations;
-	int			first_relation;
-	int			nrelations;
 
 	/* Limits */
 	bool		throttled;
@@ -80,200 +73,51 @@ typedef struct Queue
 	/* Progress */
 	int			reported;		/* fork whose blocks are counted, or -1 */
 	BlockNumber ndone;			/* of it */
-	Oid			begun;			/* relation that was begun last */
-	int64		nbegun;
 	instr_time	mark;			/* end of the last run */
 } Queue;
 
-static inline SstWarmRelation *
-last_relation(Queue *queue)
-{
-	return queue->nrelations == 0 ? NULL :
-		&queue->relations[(queue->first_relation + queue->nrelations - 1) %
-						  (queue->max_runs + 1)];
-}
-
-/* Unlock a relation of which no run is left. */
+/* Count the time since the last run for a fork. */
 static void
-close_relation(SstWarmRelation *relation)
+count_time(Queue *queue, SstWarmFork *fork)
 {
-	sst_files_close(&relation->files);
-	UnlockRelationOid(relation->relid, AccessShareLock);
+	instr_time	now;
+	instr_time	elapsed;
+
+	INSTR_TIME_SET_CURRENT(now);
+	elapsed = now;
+	INSTR_TIME_SUBTRACT(elapsed, queue->mark);
+	fork->elapsed_ms += INSTR_TIME_GET_MILLISEC(elapsed);
+	queue->mark = now;
 }
 
-/* Unlock the last relation: the next block is of another one. */
-static void
-close_last_relation(Queue *queue)
-{
-	close_relation(last_relation(queue));
-	queue->nrelations--;
-	queue->fork = -1;
-}
-
-/* Unlock the relations before the last one that no run needs any more. */
-static void
-close_relations(Queue *queue)
-{
-	while (queue->nrelations > 1 &&
-		   queue->relations[queue->first_relation].nruns == 0)
-	{
-		close_relation(&queue->relations[queue->first_relation]);
-		queue->first_relation = (queue->first_relation + 1) % (queue->max_runs + 1);
-		queue->nrelations--;
-	}
-}
-
-/*
- * Lock the fork's relation, unless it is the last one already.  NULL, with a note, if
- * it is locked by others or dropped.
- */
-static SstWarmRelation *
-open_relation(Queue *queue, SstWarmFork *fork)
-{
-	SstWarmRelation *relation = last_relation(queue);
-	Oid			relid = fork->relation->relid;
-	SstFiles	files;
-	char		persistence;
-
-	if (relation != NULL && relation->relid == relid)
-		return relation;
-
-	if (!ConditionalLockRelationOid(relid, AccessShareLock))
-	{
-		fork->note = _("locked by another session");
-		return NULL;
-	}
-	if (!sst_present_files(relid, &files, &persistence))
-	{
-		UnlockRelationOid(relid, AccessShareLock);
-		fork->note = _("dropped meanwhile");
-		return NULL;
-	}
-
-	/* The one before may have had nothing to read, or all of it is read. */
-	if (relation != NULL && relation->nruns == 0)
-		close_last_relation(queue);
-	queue->nrelations++;
-	relation = last_relation(queue);
-	relation->relid = relid;
-	relation->files = files;
-	relation->persistence = persistence;
-	relation->nruns = 0;
-
-	return relation;
-}
-
-/* Begin to take blocks of a fork.  False if that is not possible. */
+/* May it pay to have the next blocks read by parallel workers? */
 static bool
-prepare_fork(Queue *queue, int forkno)
+is_large_range(const Queue *queue)
 {
-	SstWarmFork *fork = &queue->set->forks[forkno];
-	Oid			relid = fork->relation->relid;
-	SstWarmRelation *relation;
-
-	if (fork->left_out)
-		return false;
-	relation = open_relation(queue, fork);
-	if (relation == NULL)
-	{
-		fork->left_out = true;
-		return false;
-	}
-	if (queue->fork == forkno)
-		return true;
-
-	if (fork->nblocks == InvalidBlockNumber && relid != queue->begun)
-	{
-		sst_progress_relations(queue->nbegun++);
-		queue->begun = relid;
-	}
-	fork->nblocks = sst_files_blocks(&relation->files, fork->forknum);
-	sst_segment_file_close(&queue->advice_file);
-	sst_segment_file_init_files(&queue->advice_file, &relation->files,
-								fork->forknum);
-	queue->fork = forkno;
-
-	return true;
+	return sst_cursor_blocks_ahead(&queue->cursor) >= SST_LARGE_RANGE_BLOCKS && !queue->throttled &&
+		queue->options->mode != SST_PREWARM_PREFETCH &&
+		queue->small_range != queue->cursor.range;
 }
 
-/*
- * Step to the next block that is wanted, of whatever fork.  False at the end of the
- * set.
- */
-static bool
-find_block(Queue *queue)
-{
-	SstWarmSet *set = queue->set;
-
-	for (; queue->range < set->nranges; queue->range++)
-	{
-		const SstWarmRange *range = &set->ranges[queue->range];
-
-		CHECK_FOR_INTERRUPTS();
-		if (prepare_fork(queue, range->fork))
-		{
-			if (queue->blkno == InvalidBlockNumber)
-				queue->blkno = range->first;
-			if (queue->blkno < Min(range->end, set->forks[range->fork].nblocks))
-				return true;
-		}
-		queue->blkno = InvalidBlockNumber;
-	}
-
-	return false;
-}
-
-/*
- * Take up to most blocks to read, and those between them that are there already, for
- * a run that begins at the present block.  It ends with the last one taken.
- */
+/* Warm the rest of the present range by workers, or else leave it to the queue. */
 static void
-take_run(Queue *queue, SstWarmRun *run, int most)
+warm_large_range(Queue *queue)
 {
-	SstWarmSet *set = queue->set;
-	const SstWarmFork *fork = &set->forks[run->fork];
-	BlockNumber first = queue->blkno;
-	BlockNumber limit = first + sst_run_blocks();
-	int			nmissing = 0;
+	SstWarmCursor *cursor = &queue->cursor;
+	SstWarmFork *fork = &queue->set->forks[cursor->fork];
+	BlockNumber end = cursor->blkno + sst_cursor_blocks_ahead(cursor);
 
-	limit = Min(limit, first - first % RELSEG_SIZE + RELSEG_SIZE);
-	limit = Min(limit, fork->nblocks);
-	run->first = first;
-	run->missing = 0;
-	run->nwanted = 0;
-	run->nblocks = 0;
-
-	while (nmissing < most)
+	if ((!queue->options->stop_when_full ||
+		 sst_free_buffers_suffice(end - cursor->blkno)) &&
+		sst_warm_large_range(fork, queue->options->mode, cursor->blkno, end,
+							 queue->io_stats))
 	{
-		const SstWarmRange *range = &set->ranges[queue->range];
-		BlockNumber end = Min(range->end, limit);
-
-		for (; queue->blkno < end && nmissing < most; queue->blkno++)
-		{
-			int			i = queue->blkno - first;
-
-			run->nwanted++;
-			run->nblocks = i + 1;
-			if (queue->options->mode == SST_PREWARM_BUFFER &&
-				sst_is_buffered(&run->relation->files, fork->forknum, queue->blkno))
-				continue;
-			run->missing |= UINT64CONST(1) << i;
-			nmissing++;
-		}
-		if (queue->blkno < Min(range->end, fork->nblocks))
-			break;
-
-		/* This range is done.  Does the next one follow closely? */
-		queue->range++;
-		queue->blkno = InvalidBlockNumber;
-		range++;
-		if (queue->range == set->nranges || range->fork != run->fork ||
-			range->first < first + run->nblocks ||
-			range->first > first + run->nblocks + MAX_GAP ||
-			range->first >= limit)
-			break;
-		queue->blkno = range->first;
+		cursor->blkno = end;
+		queue->free_buffers.allowance = 0;
+		count_time(queue, fork);
 	}
+	else
+		queue->small_range = cursor->range;
 }
 
 /* How many blocks may be read more?  None where a limit is reached. */
@@ -284,13 +128,25 @@ allowed_blocks(Queue *queue)
 	int			nblocks;
 
 	if (!queue->throttled)
-		return sst_run_blocks();
+		return sst_warm_run_blocks();
 
-	nblocks = sst_throttle_take(&queue->throttle, sst_run_blocks());
+	nblocks = sst_throttle_take(&queue->throttle, sst_warm_run_blocks());
 	if (nblocks == 0)
 		queue->end = limits->bytes_left < BLCKSZ ? SST_WARM_MAX_BYTES :
 			SST_WARM_MAX_TIME;
 	return nblocks;
+}
+
+/* Have the run's files at hand for advice. */
+static void
+open_advice_file(Queue *queue, const SstWarmRun *run)
+{
+	if (queue->advised == run->fork)
+		return;
+	sst_segment_file_close(&queue->advice_file);
+	sst_segment_file_init_files(&queue->advice_file, &run->relation->files,
+								queue->set->forks[run->fork].forknum);
+	queue->advised = run->fork;
 }
 
 /*
@@ -333,21 +189,20 @@ add_run(Queue *queue)
 {
 	SstWarmRun *run = &queue->runs[(queue->first_run + queue->nruns) %
 								   queue->max_runs];
-	int64		range;
-	BlockNumber blkno;
+	SstWarmCursor *cursor = &queue->cursor;
+	SstWarmCursor before;
 	int			nallowed;
 
-	if (!find_block(queue))
+	if (!sst_cursor_find(cursor) || is_large_range(queue))
 		return false;
 	nallowed = allowed_blocks(queue);
 	if (nallowed == 0)
 		return false;
 
-	range = queue->range;
-	blkno = queue->blkno;
-	run->fork = queue->fork;
-	run->relation = last_relation(queue);
-	take_run(queue, run, nallowed);
+	before = *cursor;
+	sst_cursor_take(cursor, run, nallowed,
+					queue->options->mode == SST_PREWARM_BUFFER);
+	open_advice_file(queue, run);
 	if (is_in_page_cache(queue, run))
 		run->missing = 0;
 	run->nmissing = pg_popcount64(run->missing);
@@ -358,8 +213,7 @@ add_run(Queue *queue)
 	{
 		if (queue->throttled)
 			sst_throttle_give_back(&queue->throttle, run->nmissing);
-		queue->range = range;
-		queue->blkno = blkno;
+		*cursor = before;
 		queue->end = SST_WARM_FULL;
 		return false;
 	}
@@ -413,9 +267,15 @@ give_way(Queue *queue, SstWarmFork *fork)
 		queue->first_run = (queue->first_run + 1) % queue->max_runs;
 	}
 	queue->nmissing = 0;
-	close_relations(queue);
-	close_last_relation(queue);
+	sst_cursor_leave(&queue->cursor);
 	sst_yield_if_blocking();
+}
+
+/* Have others taken the buffers that were counted as free? */
+static inline bool
+lacks_buffers(const Queue *queue)
+{
+	return queue->options->stop_when_full && sst_free_list_is_empty();
 }
 
 /* Read the first run of the queue, and let it go. */
@@ -424,19 +284,15 @@ finish_first_run(Queue *queue)
 {
 	SstWarmRun *run = &queue->runs[queue->first_run];
 	SstWarmFork *fork = &queue->set->forks[run->fork];
-	instr_time	now;
-	instr_time	elapsed;
 
 	queue->first_run = (queue->first_run + 1) % queue->max_runs;
 	queue->nruns--;
 	queue->nmissing -= run->nmissing > 0;
 
 	run->relation->nruns--;
-	if (queue->options->stop_when_full && run->nmissing > 0 &&
-		sst_free_list_is_empty())
-		queue->end = SST_WARM_FULL;
-	if (queue->end == SST_WARM_FULL && run->nmissing > 0)
+	if (run->nmissing > 0 && lacks_buffers(queue))
 	{
+		queue->end = SST_WARM_FULL;
 		if (fork->next_block == InvalidBlockNumber)
 			fork->next_block = run->first;
 	}
@@ -449,33 +305,8 @@ finish_first_run(Queue *queue)
 		report_run(queue, run);
 	}
 
-	INSTR_TIME_SET_CURRENT(now);
-	elapsed = now;
-	INSTR_TIME_SUBTRACT(elapsed, queue->mark);
-	fork->elapsed_ms += INSTR_TIME_GET_MILLISEC(elapsed);
-	queue->mark = now;
-
-	close_relations(queue);
-}
-
-/* Set where to go on for what the queue did not come to. */
-static void
-note_what_is_left(Queue *queue)
-{
-	SstWarmSet *set = queue->set;
-	BlockNumber blkno = queue->blkno;
-
-	for (int64 i = queue->range; i < set->nranges; i++)
-	{
-		SstWarmFork *fork = &set->forks[set->ranges[i].fork];
-
-		if (blkno == InvalidBlockNumber)
-			blkno = set->ranges[i].first;
-		if (!fork->left_out && fork->next_block == InvalidBlockNumber &&
-			blkno < fork->nblocks)
-			fork->next_block = blkno;
-		blkno = InvalidBlockNumber;
-	}
+	count_time(queue, fork);
+	sst_unlock_done_relations(&queue->cursor.relations);
 }
 
 static void
@@ -486,22 +317,22 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->set = set;
 	queue->options = options;
 	queue->io_stats = io_stats;
-	queue->blkno = InvalidBlockNumber;
-	queue->fork = queue->reported = -1;
+	queue->advised = queue->reported = -1;
+	queue->small_range = -1;
 	queue->advice_file.fd = -1;
 
 	queue->throttled = sst_throttle_begin(&queue->throttle, options->limits);
 	queue->depth = sst_io_depth(InvalidOid);
 	if (queue->throttled && queue->throttle.rate > 0)
 	{
-		double		bytes = (double) sst_run_blocks() * BLCKSZ;
+		double		bytes = (double) sst_warm_run_blocks() * BLCKSZ;
 
 		queue->depth = Max(1, Min(queue->depth, queue->throttle.rate *
 								  RATED_SECONDS / bytes));
 	}
 	queue->max_runs = 2 * queue->depth;
 	queue->runs = palloc(sizeof(SstWarmRun) * queue->max_runs);
-	queue->relations = palloc(sizeof(SstWarmRelation) * (queue->max_runs + 1));
+	sst_cursor_init(&queue->cursor, set, queue->max_runs + 1);
 	sst_run_reader_begin(&queue->reader, options->mode, io_stats);
 
 	for (int i = 0; i < set->nforks; i++)
@@ -535,18 +366,19 @@ sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 		while (queue.end == SST_WARM_COMPLETE && queue.nmissing < queue.depth &&
 			   queue.nruns < queue.max_runs && add_run(&queue))
 			;
-		if (queue.nruns == 0)
+		if (queue.nruns > 0)
+			finish_first_run(&queue);
+		else if (queue.end == SST_WARM_COMPLETE && sst_cursor_find(&queue.cursor))
+			warm_large_range(&queue);
+		else
 			break;
-		finish_first_run(&queue);
 	}
 	sst_segment_file_close(&queue.advice_file);
 	sst_run_reader_end(&queue.reader);
-	if (queue.nrelations > 0)
-		close_last_relation(&queue);
 	if (queue.end != SST_WARM_COMPLETE)
-		note_what_is_left(&queue);
+		sst_cursor_note_rest(&queue.cursor);
+	sst_cursor_end(&queue.cursor);
 	pfree(queue.runs);
-	pfree(queue.relations);
 
 	return queue.end;
 }

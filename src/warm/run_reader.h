@@ -14,22 +14,17 @@
 #define SST_RUN_READER_H
 
 #include "stream/segment_file.h"
+#include "warm/locked_relations.h"
 #include "warm/warm.h"
 
-/* A relation that is locked */
-typedef struct SstWarmRelation
-{
-	Oid			relid;
-	SstFiles	files;
-	char		persistence;
-	int			nruns;			/* in the queue */
-} SstWarmRelation;
+/* Limit on the blocks of a run: 512 kB are faster here than 256 */
+#define SST_MAX_WARM_BLOCKS Min(512 * 1024 / BLCKSZ, 64)
 
 /* Blocks of one segment that are read together */
 typedef struct SstWarmRun
 {
 	int			fork;			/* index into the forks of the set */
-	SstWarmRelation *relation;
+	SstLockedRelation *relation;
 	BlockNumber first;
 	int			nblocks;		/* from first on; some of them may not be wanted */
 	int			nwanted;
@@ -46,6 +41,7 @@ typedef struct SstRunReader
 	char	   *memory;			/* for one run, or NULL */
 } SstRunReader;
 
+extern int	sst_warm_run_blocks(void);
 extern void sst_run_reader_begin(SstRunReader *reader, SstPrewarmMode mode,
 								 SstIoStats *io_stats);
 extern bool sst_read_run(SstRunReader *reader, const SstWarmRun *run,
