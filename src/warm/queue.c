@@ -63,6 +63,7 @@ typedef struct Queue
 	int			nruns;
 	int			max_runs;
 	int			nmissing;		/* runs with something to read */
+	int			npending;		/* blocks to read in all runs */
 	int			depth;			/* most of these */
 
 	/* Limits */
@@ -209,7 +210,7 @@ add_run(Queue *queue)
 	if (queue->throttled)
 		sst_throttle_give_back(&queue->throttle, nallowed - run->nmissing);
 	if (queue->options->stop_when_full && run->nmissing > 0 &&
-		!sst_free_buffers_take(&queue->free_buffers, run->nmissing))
+		!sst_free_buffers_take(&queue->free_buffers, run->nmissing, queue->npending))
 	{
 		if (queue->throttled)
 			sst_throttle_give_back(&queue->throttle, run->nmissing);
@@ -222,6 +223,7 @@ add_run(Queue *queue)
 	{
 		advise_run(queue, run);
 		queue->nmissing++;
+		queue->npending += run->nmissing;
 	}
 	run->relation->nruns++;
 	queue->nruns++;
@@ -266,7 +268,7 @@ give_way(Queue *queue, SstWarmFork *fork)
 		run->relation->nruns--;
 		queue->first_run = (queue->first_run + 1) % queue->max_runs;
 	}
-	queue->nmissing = 0;
+	queue->nmissing = queue->npending = 0;
 	sst_cursor_leave(&queue->cursor);
 	sst_yield_if_blocking();
 }
@@ -288,6 +290,7 @@ finish_first_run(Queue *queue)
 	queue->first_run = (queue->first_run + 1) % queue->max_runs;
 	queue->nruns--;
 	queue->nmissing -= run->nmissing > 0;
+	queue->npending -= run->nmissing;
 
 	run->relation->nruns--;
 	if (run->nmissing > 0 && lacks_buffers(queue))
