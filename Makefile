@@ -35,6 +35,7 @@ OBJS = \
 	src/api/one_relation.o \
 	src/api/pg_prewarm.o \
 	src/api/pgstattuple.o \
+	src/api/prewarm.o \
 	src/api/progress.o \
 	src/api/relpages.o \
 	src/api/report_rows.o \
@@ -46,7 +47,6 @@ OBJS = \
 	src/api/stream_stats.o \
 	src/api/table_stats.o \
 	src/api/tree.o \
-	src/api/warm_options.o \
 	src/api/warm_rows.o \
 	src/compat/catalog.o \
 	src/compat/compat.o \
@@ -83,6 +83,7 @@ OBJS = \
 	src/rebuild/rebuild.o \
 	src/rebuild/spgist.o \
 	src/rebuild/toaster.o \
+	src/relation/chosen_relations.o \
 	src/relation/present_files.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
@@ -171,9 +172,12 @@ OBJS = \
 	src/visit/spgist.o \
 	src/visit/xacts.o \
 	src/warm/cursor.o \
+	src/warm/family.o \
 	src/warm/large_range.o \
 	src/warm/locked_relations.o \
 	src/warm/queue.o \
+	src/warm/resume.o \
+	src/warm/rights.o \
 	src/warm/run_reader.o \
 	src/warm/saved_cache_checksum.o \
 	src/warm/saved_cache_names.o \
@@ -181,7 +185,8 @@ OBJS = \
 	src/warm/saved_cache_set.o \
 	src/warm/saved_cache_text.o \
 	src/warm/saved_cache_write.o \
-	src/warm/warm_note.o
+	src/warm/set.o \
+	src/warm/units.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql

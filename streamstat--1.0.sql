@@ -1452,6 +1452,88 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
 COMMENT ON FUNCTION cache_load(text, text, int, text, interval, text, boolean) IS
 'brings blocks into memory that cache_save has saved, here or on another server: the most frequently used first. Returns a row for each relation and fork, and their sum. Needs SELECT on the tables, or membership in pg_stat_scan_tables.';
 
+CREATE FUNCTION prewarm(
+	relation regclass,
+	mode text DEFAULT 'buffer',
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	stop_when_full boolean DEFAULT true,
+	include_indexes boolean DEFAULT true,
+	include_toast boolean DEFAULT true,
+	include_maps boolean DEFAULT true,
+	only_maps boolean DEFAULT false,
+	only_upper boolean DEFAULT false,
+	resume_from text DEFAULT NULL)
+RETURNS SETOF @extschema@.prewarm_row
+AS 'MODULE_PATHNAME', 'sst_prewarm_relation'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 20;
+
+COMMENT ON FUNCTION prewarm(regclass, text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+'Brings a relation into memory with all that belongs to it; returns a row for each fork, and a sum.
+A table comes with its maps, its indexes and its TOAST table; a partitioned table with its partitions, newest first; an index alone. mode: buffer (shared buffers), read (page cache) or prefetch (asks the kernel, and waits for nothing). What is cached is not read again.
+max_bytes, max_time, max_rate: limits on what is read. stop_when_full: ends when no free buffers are left. resume_from: goes on where an earlier call ended.
+Takes an AccessShareLock on what it reads, while it reads it, and waits for no lock. Needs SELECT on the table, or membership in pg_stat_scan_tables.';
+
+CREATE FUNCTION prewarm_relations(
+	relations regclass[],
+	mode text DEFAULT 'buffer',
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	stop_when_full boolean DEFAULT true,
+	include_indexes boolean DEFAULT true,
+	include_toast boolean DEFAULT true,
+	include_maps boolean DEFAULT true,
+	only_maps boolean DEFAULT false,
+	only_upper boolean DEFAULT false,
+	resume_from text DEFAULT NULL)
+RETURNS SETOF @extschema@.prewarm_row
+AS 'MODULE_PATHNAME', 'sst_prewarm_relations'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
+
+COMMENT ON FUNCTION prewarm_relations(regclass[], text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+'Brings relations into memory as prewarm does, in the order given. What is locked, gone, without pages or not permitted is a row with a note.';
+
+CREATE FUNCTION prewarm_schema(
+	schema regnamespace,
+	mode text DEFAULT 'buffer',
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	stop_when_full boolean DEFAULT true,
+	include_indexes boolean DEFAULT true,
+	include_toast boolean DEFAULT true,
+	include_maps boolean DEFAULT true,
+	only_maps boolean DEFAULT false,
+	only_upper boolean DEFAULT false,
+	resume_from text DEFAULT NULL)
+RETURNS SETOF @extschema@.prewarm_row
+AS 'MODULE_PATHNAME', 'sst_prewarm_schema'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
+
+COMMENT ON FUNCTION prewarm_schema(regnamespace, text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+'Brings the tables and materialized views of a schema into memory as prewarm does: in mode buffer those first whose blocks are used most, by the cumulative statistics; else by OID. What is locked, gone or not permitted is a row with a note.';
+
+CREATE FUNCTION prewarm_database(
+	mode text DEFAULT 'buffer',
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	stop_when_full boolean DEFAULT true,
+	include_indexes boolean DEFAULT true,
+	include_toast boolean DEFAULT true,
+	include_maps boolean DEFAULT true,
+	only_maps boolean DEFAULT false,
+	only_upper boolean DEFAULT false,
+	resume_from text DEFAULT NULL)
+RETURNS SETOF @extschema@.prewarm_row
+AS 'MODULE_PATHNAME', 'sst_prewarm_database'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 2000;
+
+COMMENT ON FUNCTION prewarm_database(text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+'Brings the tables and materialized views of the database, system catalogs included, into memory as prewarm does: in mode buffer those first whose blocks are used most, by the cumulative statistics; else by OID. What is locked, gone or not permitted is a row with a note.';
+
 CREATE FUNCTION pg_prewarm(
 	regclass,
 	mode text DEFAULT 'buffer',

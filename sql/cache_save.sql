@@ -28,7 +28,7 @@ CREATE TABLE cs_saved AS SELECT streamstat.cache_save() AS saved;
 CREATE VIEW cs_line AS SELECT line, n FROM cs_saved, regexp_split_to_table(saved, '\n') WITH ORDINALITY l (line, n);
 SELECT regexp_replace(regexp_replace(line, '\d+', 'N', 'g'), 'database .*', 'database ...') AS line FROM cs_line WHERE n <= 5 ORDER BY n;
 SELECT saved ~ 'crc [0-9a-f]{8}$' AS checksum FROM cs_saved;
-SELECT regexp_replace(line, '\d+', 'N') AS line FROM cs_line WHERE line ~ '\mcs\M' ORDER BY line COLLATE "C";
+SELECT regexp_replace(line, '\d+', 'N') AS line FROM cs_line WHERE line ~ '\mcs\M' ORDER BY regexp_replace(line, '\d+', 'N') COLLATE "C";
 SELECT count(*) AS temporary FROM cs_line WHERE line ~ 'cs_temporary';
 -- lines of at most 120 bytes, but for names
 SELECT max(length(line)) <= 120 AS short FROM cs_line WHERE line ~ '^\d+ (main|fsm|vm) ';
@@ -94,7 +94,7 @@ SELECT count(*) AS twice FROM (SELECT FROM cs_blocks(streamstat.cache_save()) b 
 SELECT count(*) AS blocks FROM cs_blocks(streamstat.cache_save('80kB'));
 SELECT count(*) AS blocks FROM cs_blocks(streamstat.cache_save('8191 bytes'));
 SELECT min(usage) >= 3 AS hot FROM cs_blocks(streamstat.cache_save('80kB'));
-SELECT streamstat.cache_save('-1');
+SELECT streamstat.cache_save('0');
 SELECT streamstat.cache_save('much');
 SELECT ended_by, blocks_requested FROM streamstat.cache_load(streamstat.cache_save('8191 bytes'));
 
@@ -148,7 +148,7 @@ SELECT * FROM streamstat.cache_load('streamstat cache 1');
 SELECT * FROM streamstat.cache_load(E'streamstat cache 1\ncrc 00000000');
 SELECT * FROM cs_saved, streamstat.cache_load(replace(saved, 'public', 'Public'));
 SELECT * FROM cs_saved, streamstat.cache_load(saved, 'gently');
-SELECT * FROM cs_saved, streamstat.cache_load(saved, max_bytes => '-1');
+SELECT * FROM cs_saved, streamstat.cache_load(saved, max_bytes => '0');
 SELECT * FROM cs_saved, streamstat.cache_load(saved, max_rate => '0');
 -- with the right checksum
 CREATE FUNCTION cs_crc(lines text) RETURNS text LANGUAGE plpgsql AS $$

@@ -76,12 +76,14 @@ FROM (VALUES
 
 -- Arguments, in their order
 CREATE TABLE arguments (place serial, name text PRIMARY KEY, type regtype);
-INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('saved', 'text'), ('mode', 'text'),
-	('min_usage_count', 'int'), ('buckets', 'int'),
+INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('relations', 'regclass[]'),
+	('schema', 'regnamespace'), ('saved', 'text'), ('mode', 'text'), ('min_usage_count', 'int'),
+	('buckets', 'int'),
 	('first_block', 'bigint'), ('max_rows', 'bigint'), ('blocks', 'int'), ('margin', 'float8'),
 	('budget', 'text'), ('max_bytes', 'text'), ('max_time', 'interval'), ('max_rate', 'text'),
-	('stop_when_full', 'boolean'), ('seed', 'bigint'),
-	('with_toast', 'text');
+	('seed', 'bigint'), ('stop_when_full', 'boolean'), ('include_indexes', 'boolean'),
+	('include_toast', 'boolean'), ('include_maps', 'boolean'), ('only_maps', 'boolean'),
+	('only_upper', 'boolean'), ('resume_from', 'text'), ('with_toast', 'text');
 
 CREATE VIEW members AS
 	SELECT classid, objid FROM pg_depend
@@ -158,7 +160,7 @@ CREATE VIEW complaints AS
 	SELECT 'not a row type of its own', signature
 		FROM functions f WHERE NOT drop_in AND prokind = 'f' AND prorettype <> 'text'::regtype
 			AND NOT EXISTS (SELECT FROM relations r WHERE r.reltype = f.prorettype
-				AND relname IN (proname || '_row', regexp_replace(proname, '^last_|_tree$', '') || '_row',
+				AND relname IN (proname || '_row', regexp_replace(proname, '^last_|_tree$|(?<=^prewarm)_.*', '') || '_row',
 					regexp_replace(proname, '^cache_load$', 'prewarm') || '_row'))
 	UNION ALL
 	SELECT 'no ROWS', signature

@@ -17,45 +17,16 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "api/result.h"
+#include "api/arguments.h"
 #include "run/call.h"
 #include "run/prewarm.h"
 #include "run/progress.h"
 #include "relation/refuse.h"
+#include "relation/target.h"
 
 PG_FUNCTION_INFO_V1(sst_pg_prewarm);
-
-/* A text argument that must be there; what names it in the error. */
-static char *
-required_text(FunctionCallInfo fcinfo, int argno, const char *what)
-{
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s cannot be null", what)));
-
-	return text_to_cstring(PG_GETARG_TEXT_PP(argno));
-}
-
-static SstPrewarmMode
-parse_mode(const char *name)
-{
-	if (strcmp(name, "prefetch") == 0)
-		return SST_PREWARM_PREFETCH;
-	if (strcmp(name, "read") == 0)
-		return SST_PREWARM_READ;
-	if (strcmp(name, "buffer") == 0)
-		return SST_PREWARM_BUFFER;
-
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid prewarm type"),
-			 errhint("Valid prewarm types are \"prefetch\", \"read\", and \"buffer\".")));
-	return SST_PREWARM_BUFFER;	/* keep compiler quiet */
-}
 
 /* A block number argument, or the default where it is null. */
 static int64
@@ -108,13 +79,9 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 	int64		ndone;
 	SstCall		call;
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("relation cannot be null")));
-	relid = PG_GETARG_OID(0);
-	plan.mode = parse_mode(required_text(fcinfo, 1, "prewarm type"));
-	plan.forknum = forkname_to_number(required_text(fcinfo, 2, "relation fork"));
+	relid = sst_relation_argument(fcinfo);
+	plan.mode = sst_prewarm_mode_argument(fcinfo, 1);
+	plan.forknum = forkname_to_number(sst_text_argument(fcinfo, 2, "relation fork"));
 
 	rel = open_for_prewarm(relid, &tableoid);
 	sst_refuse_for_pg_prewarm(rel, plan.forknum);

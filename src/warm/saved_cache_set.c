@@ -19,9 +19,10 @@
 #include "miscadmin.h"
 
 #include "relation/refuse.h"
+#include "warm/rights.h"
 #include "warm/saved_cache_names.h"
 #include "warm/saved_cache_set.h"
-#include "warm/warm_note.h"
+#include "warm/set.h"
 
 /* Forks that are saved: main, fsm, vm */
 #define SAVED_FORKS (VISIBILITYMAP_FORKNUM + 1)
@@ -63,22 +64,52 @@ missing_relation(const SstSavedRelation *name)
 	return relation;
 }
 
-static void
-set_fork(SstWarmFork *fork, const SstRelations *list,
+/* The table of an index, or of a TOAST table and its index; else the relation */
+static Oid
+table_of(const SstRelations *list, const SstRelation *relation)
+{
+	while (relation->relkind == RELKIND_INDEX ||
+		   relation->relkind == RELKIND_TOASTVALUE)
+	{
+		relation = sst_find_relation(list, relation->parent);
+		if (relation == NULL)
+			return InvalidOid;
+	}
+
+	return relation->relid;
+}
+
+/* Return the translated note on a relation that cannot be warmed, else NULL. */
+static const char *
+refusal(const SstRelations *list, const SstRelation *relation)
+{
+	SstTargetState state = sst_listed_state(relation);
+
+	if (state != SST_TARGET_READABLE && state != SST_TARGET_INVALID)
+		return sst_state_note(state);
+	if (!sst_may_warm_all() && !sst_may_warm(table_of(list, relation)))
+		return _("permission denied");
+	return NULL;
+}
+
+/* Add a fork of a saved relation; returns its index. */
+static int
+add_fork(SstWarmSet *set, const SstRelations *list,
 		 const SstNamedRelations *names, const SstSavedRelation *name,
 		 ForkNumber forknum)
 {
-	memset(fork, 0, sizeof(SstWarmFork));
-	fork->forknum = forknum;
-	fork->nblocks = fork->next_block = InvalidBlockNumber;
-	fork->relation = sst_find_saved_relation(names, name);
-	if (fork->relation == NULL)
-	{
-		fork->relation = missing_relation(name);
-		fork->note = sst_state_note(SST_TARGET_MISSING);
-	}
-	else
-		fork->note = sst_warm_note(list, fork->relation);
+	const SstRelation *relation = sst_find_saved_relation(names, name);
+	const char *note = relation == NULL ? sst_state_note(SST_TARGET_MISSING) :
+		refusal(list, relation);
+	int			fork;
+
+	if (relation == NULL)
+		relation = missing_relation(name);
+	fork = sst_warm_set_add_fork(set, relation, forknum, note == NULL &&
+								 forknum == MAIN_FORKNUM ? relation->bytes : -1);
+	set->forks[fork].note = note;
+
+	return fork;
 }
 
 /*
@@ -93,47 +124,28 @@ sst_saved_cache_set(const SstSavedCache *saved, int min_usage, SstWarmSet *set)
 	SstRelations *list = palloc(sizeof(SstRelations));
 	SstNamedRelations names;
 	Size		nforks = (Size) saved->nrelations * SAVED_FORKS;
-	int		   *forks = MemoryContextAllocExtended(CurrentMemoryContext,
-												   sizeof(int) * Max(nforks, 1),
-												   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	int		   *forks = palloc_extended(sizeof(int) * Max(nforks, 1),
+										MCXT_ALLOC_HUGE);
 
-	/* The hottest come first. */
-	set->nranges = 0;
-	while (set->nranges < saved->nranges &&
-		   saved->ranges[set->nranges].usage >= min_usage)
-	{
-		const SstSavedRange *range = &saved->ranges[set->nranges++];
-
-		forks[(Size) range->relation * SAVED_FORKS + range->forknum] = 1;
-	}
-
+	for (Size i = 0; i < nforks; i++)
+		forks[i] = -1;
 	sst_list_relations(list);
 	sst_index_names(list, &names);
-	set->nforks = 0;
-	for (Size i = 0; i < nforks; i++)
-		set->nforks += forks[i];
-	set->forks = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(SstWarmFork) *
-										(Size) Max(set->nforks, 1));
-	set->nforks = 0;
-	for (Size i = 0; i < nforks; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (forks[i] == 0)
-			continue;
-		forks[i] = set->nforks++;
-		set_fork(&set->forks[forks[i]], list, &names,
-				 &saved->relations[i / SAVED_FORKS], i % SAVED_FORKS);
-	}
 
-	set->ranges = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(SstWarmRange) *
-										 (Size) Max(set->nranges, 1));
-	for (int64 i = 0; i < set->nranges; i++)
+	sst_warm_set_init(set);
+	for (int64 i = 0; i < saved->nranges; i++)
 	{
 		const SstSavedRange *range = &saved->ranges[i];
+		int		   *fork = &forks[(Size) range->relation * SAVED_FORKS +
+								  range->forknum];
 
-		set->ranges[i].fork = forks[(Size) range->relation * SAVED_FORKS + range->forknum];
-		set->ranges[i].first = range->first;
-		set->ranges[i].end = range->end;
+		CHECK_FOR_INTERRUPTS();
+		if (range->usage < min_usage)
+			break;				/* the hottest come first */
+		if (*fork < 0)
+			*fork = add_fork(set, list, &names,
+							 &saved->relations[range->relation], range->forknum);
+		sst_warm_set_add_range(set, *fork, range->first, range->end);
 	}
 	pfree(forks);
 	pfree(names.named);
