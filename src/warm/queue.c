@@ -67,6 +67,7 @@ typedef struct Queue
 	int			depth;			/* most of these */
 
 	/* Limits */
+	bool		stop_when_full;
 	bool		throttled;
 	SstThrottle throttle;
 	SstFreeBuffers free_buffers;
@@ -108,7 +109,7 @@ warm_large_range(Queue *queue)
 	SstWarmFork *fork = &queue->set->forks[cursor->fork];
 	BlockNumber end = cursor->blkno + sst_cursor_blocks_ahead(cursor);
 
-	if ((!queue->options->stop_when_full ||
+	if ((!queue->stop_when_full ||
 		 sst_free_buffers_suffice(end - cursor->blkno)) &&
 		sst_warm_large_range(fork, queue->options->mode, cursor->blkno, end,
 							 queue->io_stats))
@@ -209,7 +210,7 @@ add_run(Queue *queue)
 	run->nmissing = pg_popcount64(run->missing);
 	if (queue->throttled)
 		sst_throttle_give_back(&queue->throttle, nallowed - run->nmissing);
-	if (queue->options->stop_when_full && run->nmissing > 0 &&
+	if (queue->stop_when_full && run->nmissing > 0 &&
 		!sst_free_buffers_take(&queue->free_buffers, run->nmissing, queue->npending))
 	{
 		if (queue->throttled)
@@ -277,7 +278,7 @@ give_way(Queue *queue, SstWarmFork *fork)
 static inline bool
 lacks_buffers(const Queue *queue)
 {
-	return queue->options->stop_when_full && sst_free_list_is_empty();
+	return queue->stop_when_full && sst_free_list_is_empty();
 }
 
 /* Read the first run of the queue, and let it go. */
@@ -324,6 +325,8 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->small_range = -1;
 	queue->advice_file.fd = -1;
 
+	queue->stop_when_full = options->stop_when_full &&
+		options->mode == SST_PREWARM_BUFFER;
 	queue->throttled = sst_throttle_begin(&queue->throttle, options->limits);
 	queue->depth = sst_io_depth(InvalidOid);
 	if (queue->throttled && queue->throttle.rate > 0)
