@@ -31,6 +31,7 @@
 #include "warm/family.h"
 #include "warm/resume.h"
 #include "warm/rights.h"
+#include "warm/upper_pages.h"
 
 PG_FUNCTION_INFO_V1(sst_prewarm_relation);
 PG_FUNCTION_INFO_V1(sst_prewarm_relations);
@@ -199,10 +200,11 @@ warm_units(FunctionCallInfo fcinfo, SstCall *call,
 	sst_warm_set_init(&set);
 	sst_add_units(&set, relations, units, &args->parts);
 	if (args->resumes)
-	{
 		blkno = sst_resume_forks(&set, &args->resume);
+	if (args->parts.only_upper)
+		sst_add_upper_pages(&set, &args->options, &call->io_stats);
+	if (args->resumes)
 		sst_resume_blocks(&set, blkno);
-	}
 
 	sst_warm_set_totals(&set, &nrelations, &nblocks);
 	sst_progress_totals(nrelations, nblocks * BLCKSZ);

@@ -16,6 +16,7 @@
 
 #include "api/arguments.h"
 #include "api/warm_rows.h"
+#include "compat/compat.h"
 #include "run/call.h"
 #include "run/progress.h"
 #include "warm/saved_cache_set.h"

@@ -20,7 +20,6 @@
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 
-#include "compat/compat.h"
 #include "compat/shared_blocks.h"
 
 #if PG_VERSION_NUM >= 160000
@@ -86,12 +85,9 @@ sst_files_close(const SstFiles *files)
 #endif
 }
 
-/*
- * Does a buffer hold the block?  The answer may be out of date when the caller gets
- * it.  Takes and releases a share lock on one partition of the mapping table.
- */
-bool
-sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
+/* Return the number of the buffer that has the block, or -1. */
+static int
+find_buffer(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
 {
 	FileNumbers numbers = file_numbers(files);
 	BufferTag	tag;
@@ -111,7 +107,38 @@ sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
 	buf_id = BufTableLookup(&tag, hash);
 	LWLockRelease(lock);
 
-	return buf_id >= 0;
+	return buf_id;
+}
+
+/*
+ * Does a buffer hold the block?  The answer may be out of date when the caller gets
+ * it.  Takes and releases a share lock on one partition of the mapping table.
+ */
+bool
+sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
+{
+	return find_buffer(files, forknum, blkno) >= 0;
+}
+
+/*
+ * Copy a page from its buffer, share-locked meanwhile.  False if no buffer holds the
+ * block.
+ */
+bool
+sst_copy_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno,
+				  PageData *copy)
+{
+	Buffer		buffer = find_buffer(files, forknum, blkno) + 1;
+
+	if (!BufferIsValid(buffer) ||
+		!ReadRecentBuffer(file_numbers(files), forknum, blkno, buffer))
+		return false;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+
+	return true;
 }
 
 /*
