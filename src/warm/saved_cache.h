@@ -104,13 +104,13 @@ typedef struct SstSavedLines
 	const char *line_end;
 } SstSavedLines;
 
-extern void sst_saved_lines_init(SstSavedLines *lines, const char *text,
+extern void sst_saved_lines_init(SstSavedLines *lines, const char *bytes,
 								 Size length);
 extern bool sst_saved_lines_next(SstSavedLines *lines);
 
-extern bool sst_check_saved_cache(const char *text, Size length,
+extern bool sst_check_saved_cache(const char *bytes, Size length,
 								  SstSavedCacheError *error);
-extern bool sst_parse_saved_cache(const char *text, Size length,
+extern bool sst_parse_saved_cache(const char *bytes, Size length,
 								  SstSavedCache *saved,
 								  SstSavedCacheError *error);
 

@@ -43,7 +43,7 @@ has_checksum(const SstSavedLines *lines, pg_crc32c crc)
  * false, and *error says why.
  */
 bool
-sst_check_saved_cache(const char *text, Size length, SstSavedCacheError *error)
+sst_check_saved_cache(const char *bytes, Size length, SstSavedCacheError *error)
 {
 	SstSavedLines lines;
 	SstSavedLines last;
@@ -52,7 +52,7 @@ sst_check_saved_cache(const char *text, Size length, SstSavedCacheError *error)
 	memset(error, 0, sizeof(SstSavedCacheError));
 	error->code = ERRCODE_INVALID_TEXT_REPRESENTATION;
 
-	sst_saved_lines_init(&lines, text, length);
+	sst_saved_lines_init(&lines, bytes, length);
 	if (!sst_saved_lines_next(&lines))
 	{
 		error->what = gettext_noop("The text is empty.");

@@ -32,11 +32,11 @@ typedef struct Parser
 } Parser;
 
 void
-sst_saved_lines_init(SstSavedLines *lines, const char *text, Size length)
+sst_saved_lines_init(SstSavedLines *lines, const char *bytes, Size length)
 {
 	memset(lines, 0, sizeof(SstSavedLines));
-	lines->next = text;
-	lines->end = text + length;
+	lines->next = bytes;
+	lines->end = bytes + length;
 }
 
 static inline bool
@@ -445,7 +445,7 @@ parse_lines(Parser *parser)
  * then *error says why.  The result is allocated in the current memory context.
  */
 bool
-sst_parse_saved_cache(const char *text, Size length, SstSavedCache *saved,
+sst_parse_saved_cache(const char *bytes, Size length, SstSavedCache *saved,
 					  SstSavedCacheError *error)
 {
 	Parser		parser = {
@@ -453,7 +453,7 @@ sst_parse_saved_cache(const char *text, Size length, SstSavedCache *saved,
 		.usage = -1, .error = error
 	};
 
-	sst_saved_lines_init(&parser.lines, text, length);
+	sst_saved_lines_init(&parser.lines, bytes, length);
 	memset(saved, 0, sizeof(SstSavedCache));
 	saved->relations = palloc(sizeof(SstSavedRelation) *
 							  parser.relations_allocated);

@@ -57,7 +57,7 @@ typedef struct Writer
 	ForkBlocks *forks;
 
 	int			nnamed;
-	int		   *numbers;		/* of relations in the text; 0 if not named yet */
+	int		   *numbers;		/* of relations in the text, or 0 */
 	int64		nblocks;		/* written */
 	int64		nblocks_left;	/* that may still be written */
 	StringInfoData names;		/* lines of relations */
@@ -151,16 +151,16 @@ find_forks(Writer *writer)
 
 /* Append a name; what would not survive a copy is replaced, as the header says. */
 static void
-append_name(StringInfo text, const char *name)
+append_name(StringInfo out, const char *name)
 {
 	for (; *name != '\0'; name++)
 	{
 		if (*name == '\\')
-			appendStringInfoString(text, "\\\\");
+			appendStringInfoString(out, "\\\\");
 		else if ((unsigned char) *name < ' ' || *name == '\x7f')
-			appendStringInfo(text, "\\x%02x", *name);
+			appendStringInfo(out, "\\x%02x", *name);
 		else
-			appendStringInfoChar(text, *name);
+			appendStringInfoChar(out, *name);
 	}
 }
 
@@ -200,11 +200,11 @@ number_relation(Writer *writer, const SstRelation *relation)
 }
 
 static void
-append_number(StringInfo text, uint32 number)
+append_number(StringInfo out, uint32 number)
 {
 	char		digits[16];
 
-	appendBinaryStringInfo(text, digits, pg_ultoa_n(number, digits));
+	appendBinaryStringInfo(out, digits, pg_ultoa_n(number, digits));
 }
 
 static void
@@ -220,7 +220,7 @@ static void
 write_range(Writer *writer, const ForkBlocks *fork, BlockNumber first,
 			BlockNumber nblocks)
 {
-	StringInfo	text = &writer->ranges;
+	StringInfo	out = &writer->ranges;
 	int			number = number_relation(writer, fork->relation);
 
 	nblocks = Min(nblocks, writer->nblocks_left);
@@ -228,23 +228,23 @@ write_range(Writer *writer, const ForkBlocks *fork, BlockNumber first,
 		return;
 
 	if (writer->line_fork != fork ||
-		text->len - writer->line_start > LINE_BYTES)
+		out->len - writer->line_start > LINE_BYTES)
 	{
 		end_line(writer);
 		check_size(writer);
 		writer->line_fork = fork;
-		writer->line_start = text->len;
+		writer->line_start = out->len;
 		writer->line_end = 0;
-		append_number(text, number);
-		appendStringInfoChar(text, ' ');
-		appendStringInfoString(text, forkNames[fork->first->forknum]);
+		append_number(out, number);
+		appendStringInfoChar(out, ' ');
+		appendStringInfoString(out, forkNames[fork->first->forknum]);
 	}
-	appendStringInfoChar(text, ' ');
-	append_number(text, first - writer->line_end);
+	appendStringInfoChar(out, ' ');
+	append_number(out, first - writer->line_end);
 	if (nblocks > 1)
 	{
-		appendStringInfoChar(text, '+');
-		append_number(text, nblocks);
+		appendStringInfoChar(out, '+');
+		append_number(out, nblocks);
 	}
 	writer->line_end = first + nblocks;
 	writer->nblocks += nblocks;
@@ -301,16 +301,16 @@ write_usage(Writer *writer, int usage)
 }
 
 static void
-append_head(StringInfo text, int64 nblocks)
+append_head(StringInfo out, int64 nblocks)
 {
 	pg_time_t	now = (pg_time_t) time(NULL);
 	char		saved[64];
 
 	pg_strftime(saved, sizeof(saved), "%Y-%m-%d %H:%M:%S UTC", pg_gmtime(&now));
-	appendStringInfo(text, SST_SAVED_CACHE_NAME " %d\ndatabase ",
+	appendStringInfo(out, SST_SAVED_CACHE_NAME " %d\ndatabase ",
 					 SST_SAVED_CACHE_VERSION);
-	append_name(text, quote_identifier(get_database_name(MyDatabaseId)));
-	appendStringInfo(text, "\nsaved %s\nblock_size %d\nblocks %lld\n", saved,
+	append_name(out, quote_identifier(get_database_name(MyDatabaseId)));
+	appendStringInfo(out, "\nsaved %s\nblock_size %d\nblocks %lld\n", saved,
 					 BLCKSZ, (long long) nblocks);
 }
 
@@ -324,7 +324,7 @@ append_head(StringInfo text, int64 nblocks)
  * Takes no lock on a relation and pins no buffer.
  */
 void
-sst_save_cache(int64 max_bytes, StringInfo text)
+sst_save_cache(int64 max_bytes, StringInfo out)
 {
 	Writer		writer = {.nblocks_left = max_bytes / BLCKSZ};
 
@@ -340,12 +340,12 @@ sst_save_cache(int64 max_bytes, StringInfo text)
 	for (int usage = BM_MAX_USAGE_COUNT; usage >= 0; usage--)
 		write_usage(&writer, usage);
 
-	initStringInfo(text);
-	append_head(text, writer.nblocks);
-	appendBinaryStringInfo(text, writer.names.data, writer.names.len);
+	initStringInfo(out);
+	append_head(out, writer.nblocks);
+	appendBinaryStringInfo(out, writer.names.data, writer.names.len);
 	pfree(writer.names.data);
-	appendBinaryStringInfo(text, writer.ranges.data, writer.ranges.len);
+	appendBinaryStringInfo(out, writer.ranges.data, writer.ranges.len);
 	pfree(writer.ranges.data);
 	pfree(writer.list.blocks);
-	appendStringInfo(text, "crc %08x", sst_saved_cache_crc(text->data, text->len));
+	appendStringInfo(out, "crc %08x", sst_saved_cache_crc(out->data, out->len));
 }

@@ -15,6 +15,6 @@
 
 #include "lib/stringinfo.h"
 
-extern void sst_save_cache(int64 max_bytes, StringInfo text);
+extern void sst_save_cache(int64 max_bytes, StringInfo out);
 
 #endif							/* SST_SAVED_CACHE_WRITE_H */

@@ -4,8 +4,8 @@
  *	  Show arbitrary texts to the reader of saved caches
  *
  * The text is a memory block of its own.  It is parsed as if its checksum was right,
- * and what the parser accepts must make sense.  When it is accepted, the checksum is made right, in a
- * text of the same lines, which has to be accepted and to mean the same.
+ * and what was read of it must make sense.  If it is accepted, the checksum is made
+ * right, in a text of the same lines, which has to be accepted and to mean the same.
  *
  * Copyright (c) 2026, streamstat contributors
  *

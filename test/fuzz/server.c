@@ -205,4 +205,4 @@ pg_comp_crc32c_armv8(uint32_t crc, const void *data, size_t length)
 }
 
 uint32_t	(*pg_comp_crc32c) (uint32_t crc, const void *data, size_t length) =
-	pg_comp_crc32c_sb8;
+			pg_comp_crc32c_sb8;
