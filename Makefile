@@ -42,6 +42,7 @@ OBJS = \
 	src/api/result.o \
 	src/api/row.o \
 	src/api/sample_stats.o \
+	src/api/saved_cache.o \
 	src/api/spgist.o \
 	src/api/stream_stats.o \
 	src/api/table_stats.o \
@@ -178,6 +179,12 @@ OBJS = \
 	src/warm/resume.o \
 	src/warm/rights.o \
 	src/warm/run_reader.o \
+	src/warm/saved_cache_checksum.o \
+	src/warm/saved_cache_names.o \
+	src/warm/saved_cache_parse.o \
+	src/warm/saved_cache_set.o \
+	src/warm/saved_cache_text.o \
+	src/warm/saved_cache_write.o \
 	src/warm/set.o \
 	src/warm/units.o \
 	src/warm/upper_pages.o
@@ -185,7 +192,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm prewarm_set errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report plan callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report plan callable stats readonly
 ISOLATION = dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

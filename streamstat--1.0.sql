@@ -1431,6 +1431,29 @@ COMMENT ON COLUMN prewarm_row.ended_by IS 'in the sum, what ended the call: comp
 COMMENT ON COLUMN prewarm_row.resume_from IS 'in the sum, where a second call with the same arguments goes on; null if there is nothing left to do';
 COMMENT ON COLUMN prewarm_row.note IS 'why the relation or fork was not warmed, or not all of it; else null';
 
+CREATE FUNCTION cache_save(max_bytes text DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME', 'sst_cache_save'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000;
+
+COMMENT ON FUNCTION cache_save(text) IS
+'which blocks of the database''s relations are in shared buffers, as a text for cache_load. The most frequently used come first; max_bytes cuts off the others. Takes no lock on a relation. For members of pg_monitor.';
+
+CREATE FUNCTION cache_load(
+	saved text,
+	mode text DEFAULT 'buffer',
+	min_usage_count int DEFAULT 0,
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	stop_when_full boolean DEFAULT true)
+RETURNS SETOF @extschema@.prewarm_row
+AS 'MODULE_PATHNAME', 'sst_cache_load'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
+
+COMMENT ON FUNCTION cache_load(text, text, int, text, interval, text, boolean) IS
+'brings blocks into memory that cache_save has saved, here or on another server: the most frequently used first. Returns a row for each relation and fork, and their sum. Needs SELECT on the tables, or membership in pg_stat_scan_tables.';
+
 CREATE FUNCTION prewarm(
 	relation regclass,
 	mode text DEFAULT 'buffer',
@@ -1567,7 +1590,8 @@ REVOKE EXECUTE ON FUNCTION
 	pg_relpages(text),
 	pg_relpages(regclass),
 	cache_summary(),
-	cache_map()
+	cache_map(),
+	cache_save(text)
 	FROM PUBLIC;
 REVOKE EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) FROM PUBLIC;
 
@@ -1608,6 +1632,6 @@ GRANT EXECUTE ON FUNCTION
 GRANT EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) TO pg_stat_scan_tables;
 
 -- Whoever may use pg_buffercache may see what is cached.
-GRANT EXECUTE ON FUNCTION cache_summary(), cache_map() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION cache_summary(), cache_map(), cache_save(text) TO pg_monitor;
 
 GRANT SELECT ON @extschema@.report_metrics, @extschema@.report_advice, @extschema@.report_drop_candidates TO pg_stat_scan_tables;

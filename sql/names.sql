@@ -77,7 +77,8 @@ FROM (VALUES
 -- Arguments, in their order
 CREATE TABLE arguments (place serial, name text PRIMARY KEY, type regtype);
 INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('relations', 'regclass[]'),
-	('schema', 'regnamespace'), ('mode', 'text'), ('buckets', 'int'),
+	('schema', 'regnamespace'), ('saved', 'text'), ('mode', 'text'), ('min_usage_count', 'int'),
+	('buckets', 'int'),
 	('first_block', 'bigint'), ('max_rows', 'bigint'), ('blocks', 'int'), ('margin', 'float8'),
 	('budget', 'text'), ('max_bytes', 'text'), ('max_time', 'interval'), ('max_rate', 'text'),
 	('seed', 'bigint'), ('stop_when_full', 'boolean'), ('include_indexes', 'boolean'),
@@ -157,9 +158,10 @@ CREATE VIEW complaints AS
 		FROM functions WHERE NOT drop_in AND proargmodes IS NOT NULL
 	UNION ALL
 	SELECT 'not a row type of its own', signature
-		FROM functions f WHERE NOT drop_in AND prokind = 'f'
+		FROM functions f WHERE NOT drop_in AND prokind = 'f' AND prorettype <> 'text'::regtype
 			AND NOT EXISTS (SELECT FROM relations r WHERE r.reltype = f.prorettype
-				AND relname IN (proname || '_row', regexp_replace(proname, '^last_|_tree$|(?<=^prewarm)_.*', '') || '_row'))
+				AND relname IN (proname || '_row', regexp_replace(proname, '^last_|_tree$|(?<=^prewarm)_.*', '') || '_row',
+					regexp_replace(proname, '^cache_load$', 'prewarm') || '_row'))
 	UNION ALL
 	SELECT 'no ROWS', signature
 		FROM functions WHERE NOT drop_in AND proretset AND prorows = 1000

@@ -182,6 +182,21 @@ sst_prewarm_mode_argument(FunctionCallInfo fcinfo, int argno)
 	return SST_PREWARM_BUFFER;	/* keep compiler quiet */
 }
 
+/* A limit of bytes, which is not null */
+int64
+sst_max_bytes_argument(FunctionCallInfo fcinfo, int argno)
+{
+	int64		bytes = sst_bytes_argument(fcinfo, argno);
+
+	if (bytes <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_bytes must be greater than zero"),
+				 errhint("Give bytes, or null for no limit.")));
+
+	return bytes;
+}
+
 /*
  * Set the limits of what is warmed: max_bytes, max_time and max_rate, which are
  * arguments argno to argno + 2.  Returns the limits, or NULL if all three are null.
@@ -192,14 +207,7 @@ sst_warm_limits_arguments(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
 	memset(limits, 0, sizeof(SstLimits));
 	limits->bytes_left = PG_INT64_MAX;
 	if (!PG_ARGISNULL(argno))
-	{
-		limits->bytes_left = sst_bytes_argument(fcinfo, argno);
-		if (limits->bytes_left <= 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("max_bytes must be greater than zero"),
-					 errhint("Give bytes, or null for no limit.")));
-	}
+		limits->bytes_left = sst_max_bytes_argument(fcinfo, argno);
 	(void) sst_max_time_argument(fcinfo, argno + 1, limits);
 	limits->max_rate = sst_max_rate_argument(fcinfo, argno + 2);
 

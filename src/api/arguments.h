@@ -33,6 +33,7 @@ extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno);
 extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
 								  SstLimits *limits);
 extern int64 sst_bytes_argument(FunctionCallInfo fcinfo, int argno);
+extern int64 sst_max_bytes_argument(FunctionCallInfo fcinfo, int argno);
 extern int64 sst_max_rate_argument(FunctionCallInfo fcinfo, int argno);
 extern char *sst_text_argument(FunctionCallInfo fcinfo, int argno,
 							   const char *what);

@@ -25,7 +25,7 @@ my $warming = 'mode text, max_bytes text, max_time interval, max_rate text, stop
 
 # - The name.
 # - The arguments for the caller: their names and types.
-#   Only what says which relation has no default.
+#   Only what says which relation, and a saved cache, has no default.
 # - The kinds of relations it takes.  A tree is a partitioned table or its index.
 #   Without a relation it is about the database, the last report, the cache, the
 #   sessions, or the session's last call.
@@ -80,6 +80,10 @@ my @own = (
 	[ 'prewarm_database', $warming, 'database', 0, "max_bytes => '1MB'" ],
 	[ 'cache_summary', '', 'cache', 0, '' ],
 	[ 'cache_map', '', 'cache', 0, '' ],
+	[ 'cache_save', 'max_bytes text', 'cache', 0, '', "'1MB'" ],
+	[ 'cache_load',
+		'saved text, mode text, min_usage_count integer, max_bytes text, max_time interval, max_rate text, stop_when_full boolean',
+		'cache', 0, "streamstat.cache_save('1MB')", "streamstat.cache_save('1MB'), 'read', max_rate => '1GB'" ],
 	[ 'stat_get_progress', '', 'sessions', 0, '' ],
 	[ 'stream_stats', '', 'call', 0, '' ]);
 
@@ -100,10 +104,10 @@ my @drop_ins = (
 # May be called by everybody, for it asks for the table's own rights or reads
 # nothing; the others by members of pg_stat_scan_tables.
 my %for_everybody = map { $_ => 1 }
-  qw(pg_prewarm prewarm prewarm_database prewarm_relations prewarm_schema stat_get_progress stream_stats);
+  qw(cache_load pg_prewarm prewarm prewarm_database prewarm_relations prewarm_schema stat_get_progress stream_stats);
 
 # As pg_buffercache's: not by those who may only read tables
-my %for_monitors = map { $_ => 1 } qw(cache_summary cache_map);
+my %for_monitors = map { $_ => 1 } qw(cache_summary cache_map cache_save);
 
 my %procedures = (run_database_report => 1);
 
@@ -134,7 +138,7 @@ foreach my $list ([ 'own', @own ], [ 'contrib', @drop_ins ])
 			# the first argument says which relation
 			relation => $arguments =~ /^(?:\S+ )?regclass(?!\S*\[)\b/ ? 'regclass' : $arguments =~ /^relname text/ ? 'text' : '',
 			# what else has no default
-			required => $arguments =~ /^(?:relations|schema) / ? 1 : 0,
+			required => $arguments =~ /^(?:relations|schema|saved) / ? 1 : 0,
 			scans => !($takes{report} || $takes{cache} || $takes{sessions} || $takes{call}) || 0,
 			workers => $workers,
 			whose => $whose,

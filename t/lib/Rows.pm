@@ -120,6 +120,9 @@ my $commands =
 $query{'database_plan(margin => 0)'} = sprintf($commands, 'database_plan(margin => 0)');
 $query{'last_database_plan()'} = "(SELECT count(*) - count(*) FROM streamstat.last_database_plan())";
 $query{"$_()"} = "(SELECT least(count(*), 1) FROM streamstat.$_())" foreach qw(cache_summary cache_map);
+$query{"cache_save()"} = "(SELECT left(streamstat.cache_save(), 16))";
+$query{"cache_load()"} =
+  "(SELECT ended_by FROM streamstat.cache_load(streamstat.cache_save('1MB'), 'read') WHERE is_sum)";
 $query{"$_, 'read')"} =
   "(SELECT string_agg(concat_ws(' ', is_sum, relation_name, fork, note), ', ') FROM streamstat.$_, 'read'))"
   foreach "prewarm_relations('{t,t_hash}'", "prewarm_schema('public'";
