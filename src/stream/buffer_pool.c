@@ -27,15 +27,15 @@
 #define CHECK_BUFFERS 8192
 
 /*
- * Read the header of a buffer.  False if it holds no block of this database or of a
- * shared relation.
+ * Read the header of a buffer.  False if it holds no block, or none that is wanted:
+ * of any database, or of this one and of shared relations.
  *
  * Nobody changes the tag of a buffer but with the header locked and the state's
  * BM_TAG_VALID cleared before and set after.  So tag and state belong together if the
  * state is the same before and after, apart from a pin or a use.
  */
 static bool
-read_header(BufferDesc *desc, SstBufferedBlock *block)
+read_header(BufferDesc *desc, bool any_database, SstBufferedBlock *block)
 {
 	const SstBufferState wanted = BM_VALID | BM_TAG_VALID;
 
@@ -61,8 +61,10 @@ read_header(BufferDesc *desc, SstBufferedBlock *block)
 			continue;
 
 		sst_tag_files(&tag, &files);
-		if (files.database != MyDatabaseId && OidIsValid(files.database))
+		if (!any_database && files.database != MyDatabaseId &&
+			OidIsValid(files.database))
 			return false;
+		block->database = files.database;
 		block->tablespace = files.tablespace;
 		block->number = files.number;
 		block->forknum = sst_tag_fork(&tag);
@@ -100,16 +102,9 @@ compare_blocks(const void *a, const void *b)
 		(left->blkno > right->blkno) - (left->blkno < right->blkno);
 }
 
-/*
- * List the blocks of the current database, and of shared relations, that are in
- * shared buffers.  The list is allocated in the current memory context; it takes 20
- * bytes for each block.
- *
- * Takes no lock, and pins nothing.  A block that moves to another buffer meanwhile
- * may be missed, or be there twice.
- */
-void
-sst_list_buffered_blocks(SstBufferedBlocks *list)
+/* Make the list, in no order. */
+static void
+read_headers(SstBufferedBlocks *list, bool any_database)
 {
 	uint64		allocated = 1024;
 
@@ -125,8 +120,30 @@ sst_list_buffered_blocks(SstBufferedBlocks *list)
 			list->blocks = repalloc_huge(list->blocks, sizeof(SstBufferedBlock) *
 										 allocated);
 		}
-		if (read_header(GetBufferDescriptor(i), &list->blocks[list->n]))
+		if (read_header(GetBufferDescriptor(i), any_database,
+						&list->blocks[list->n]))
 			list->n++;
 	}
+}
+
+/*
+ * List the blocks of the current database, and of shared relations, that are in
+ * shared buffers, by number, tablespace, fork and block.  The list is allocated in
+ * the current memory context; it takes 20 bytes for each block.
+ *
+ * Takes no lock, and pins nothing.  A block that moves to another buffer meanwhile
+ * may be missed, or be there twice.
+ */
+void
+sst_list_buffered_blocks(SstBufferedBlocks *list)
+{
+	read_headers(list, false);
 	qsort(list->blocks, list->n, sizeof(SstBufferedBlock), compare_blocks);
+}
+
+/* The same for all databases, in no order.  The process needs no database. */
+void
+sst_list_all_buffered_blocks(SstBufferedBlocks *list)
+{
+	read_headers(list, true);
 }

@@ -20,7 +20,8 @@
 /* A block in a buffer */
 typedef struct SstBufferedBlock
 {
-	Oid			tablespace;		/* see SstFiles */
+	Oid			database;		/* see SstFiles */
+	Oid			tablespace;
 	Oid			number;
 	BlockNumber blkno;
 	uint8		forknum;
@@ -32,10 +33,11 @@ typedef struct SstBufferedBlock
 typedef struct SstBufferedBlocks
 {
 	uint64		n;
-	SstBufferedBlock *blocks;	/* by tablespace, number, fork, block */
+	SstBufferedBlock *blocks;
 } SstBufferedBlocks;
 
 extern void sst_list_buffered_blocks(SstBufferedBlocks *list);
+extern void sst_list_all_buffered_blocks(SstBufferedBlocks *list);
 extern int	sst_compare_files(Oid tablespace, Oid number, ForkNumber forknum,
 							  const SstBufferedBlock *block);
 
