@@ -272,10 +272,10 @@ load_databases(CacheLoad *load)
 	INSTR_TIME_SUBTRACT(elapsed, start);
 
 	ereport(LOG,
-			(errmsg("saved cache: " INT64_FORMAT " of " UINT64_FORMAT
-					" blocks loaded, " INT64_FORMAT " were cached, %d of %d databases, %.0f ms, ended by: %s",
-					load->shared->nread, cache->nblocks, load->shared->ncached,
-					nloaded, n, INSTR_TIME_GET_MILLISEC(elapsed), end)));
+			(errmsg("streamstat loaded " INT64_FORMAT " of " UINT64_FORMAT
+					" saved blocks of %d of %d databases in %.0f ms, " INT64_FORMAT " were cached before; ended by: %s",
+					load->shared->nread, cache->nblocks, nloaded, n,
+					INSTR_TIME_GET_MILLISEC(elapsed), load->shared->ncached, end)));
 	pfree(order);
 }
 
