@@ -37,8 +37,8 @@
 /* Most bytes that are read or written by one call */
 #define MAX_IO_BYTES (1024 * 1024)
 
-/* Most blocks of a range, so that a load can stop between two ranges */
-#define MAX_RANGE_BLOCKS 8192
+/* Most blocks of a range, so that a load can be done in parts of any size */
+#define MAX_RANGE_BLOCKS 128
 
 /* At the start of the file.  Numbers are as this machine has them. */
 typedef struct CacheFileHeader

@@ -28,12 +28,13 @@
 #include "utils/memutils.h"
 
 #include "relation/relations.h"
+#include "streamstat.h"
 #include "warm/cache_file.h"
 #include "warm/cache_loader.h"
 #include "warm/warm.h"
 
-/* Blocks that one transaction loads */
-#define PART_BLOCKS 32768
+/* Most blocks that one transaction loads */
+#define MAX_PART_BLOCKS 32768
 
 /* Parts that may fail before the loader gives up */
 #define MAX_FAILURES 5
@@ -136,6 +137,14 @@ find_relation(const CacheLoader *loader, const SstSavedRange *range)
 	return found ? *found : NULL;
 }
 
+/* Blocks of a part: what takes a second if there is a limit on the rate */
+static int64
+part_blocks(void)
+{
+	return sst_max_rate == 0 ? MAX_PART_BLOCKS :
+		Min(sst_max_rate / (BLCKSZ / 1024) + 1, MAX_PART_BLOCKS);
+}
+
 /* Make a set of the next ranges, in the current memory context. */
 static void
 make_part(CacheLoader *loader, SavedSection *section, SstWarmSet *set)
@@ -145,7 +154,7 @@ make_part(CacheLoader *loader, SavedSection *section, SstWarmSet *set)
 	int64		nblocks = 0;
 	int			fork = -1;
 
-	while (end < section->nranges && nblocks < PART_BLOCKS)
+	while (end < section->nranges && nblocks < part_blocks())
 		nblocks += section->ranges[end++].nblocks;
 	section->next = end;
 
