@@ -173,6 +173,8 @@ OBJS = \
 	src/warm/cache_start.o \
 	src/warm/cache_wait.o \
 	src/warm/cache_worker.o \
+	src/warm/cursor.o \
+	src/warm/large_range.o \
 	src/warm/locked_relations.o \
 	src/warm/queue.o \
 	src/warm/run_reader.o

@@ -75,15 +75,6 @@ sst_relation_files(Relation rel, SstFiles *files)
 	files->owner = rel->rd_backend;
 }
 
-/* The blocks of a fork; 0 if it does not exist */
-BlockNumber
-sst_files_blocks(const SstFiles *files, ForkNumber forknum)
-{
-	SMgrRelation smgr = open_files(files);
-
-	return smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
-}
-
 /* Close what the server has opened of the files. */
 void
 sst_files_close(const SstFiles *files)
