@@ -194,7 +194,7 @@ load_database(CacheLoad *load, const SstSavedDatabase *database)
 		if (!has_folder(load->cache, database))
 		{
 			ereport(LOG,
-					(errmsg("saved cache of database %u is not loaded: the database was dropped",
+					(errmsg("saved cache of database %u is not loaded: the database was dropped or moved",
 							database->database)));
 			return OUTCOME_LEFT_OUT;
 		}
