@@ -171,6 +171,12 @@ OBJS = \
 	src/visit/pgstattuple.o \
 	src/visit/spgist.o \
 	src/visit/xacts.o \
+	src/warm/cache_file.o \
+	src/warm/cache_loader.o \
+	src/warm/cache_register.o \
+	src/warm/cache_start.o \
+	src/warm/cache_wait.o \
+	src/warm/cache_worker.o \
 	src/warm/cursor.o \
 	src/warm/family.o \
 	src/warm/large_range.o \

@@ -15,12 +15,14 @@
 #include <limits.h>
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "postmaster/bgworker_internals.h"
 #include "storage/bufmgr.h"
 #include "utils/guc.h"
 
 #include "run/progress.h"
 #include "streamstat.h"
+#include "warm/cache_register.h"
 
 #ifdef PG_MODULE_MAGIC_EXT
 PG_MODULE_MAGIC_EXT(
@@ -52,11 +54,13 @@ int			sst_io_concurrency = 0;
 int			sst_io_combine_limit = 0;
 int			sst_max_rate = 0;
 int			sst_max_blocking_time = 1000;
+int			sst_cache_save_interval = -1;
 
 extern PGDLLEXPORT void _PG_init(void);
 
-void
-_PG_init(void)
+/* How relations are read */
+static void
+define_reading(void)
 {
 	DefineCustomIntVariable("streamstat.io_concurrency",
 							"Number of simultaneous requests that streamstat keeps in flight.",
@@ -99,6 +103,12 @@ _PG_init(void)
 							 0,
 							 NULL, NULL, NULL);
 
+}
+
+/* What that may take, and when the cache is saved */
+static void
+define_limits(void)
+{
 	DefineCustomIntVariable("streamstat.max_workers",
 							"Maximum number of parallel workers that one call of streamstat uses.",
 							"The server's max_parallel_maintenance_workers bounds it as well.",
@@ -129,7 +139,25 @@ _PG_init(void)
 							GUC_UNIT_MS,
 							NULL, NULL, NULL);
 
+	DefineCustomIntVariable("streamstat.cache_save_interval",
+							"Time from one save of what shared buffers hold to the next, which is loaded when the server starts.",
+							"Zero means to save when the server stops, -1 means not to save and not to load.  It takes \"streamstat\" in shared_preload_libraries.",
+							&sst_cache_save_interval,
+							-1,
+							-1, INT_MAX,
+							PGC_SIGHUP,
+							GUC_UNIT_S,
+							NULL, NULL, NULL);
+}
+
+void
+_PG_init(void)
+{
+	define_reading();
+	define_limits();
 	MarkGUCPrefixReserved("streamstat");
 
 	sst_progress_init();
+	if (process_shared_preload_libraries_in_progress)
+		sst_cache_worker_register();
 }

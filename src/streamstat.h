@@ -47,4 +47,10 @@ extern int	sst_max_rate;
 /* Milliseconds for which others may wait for our locks; -1 for any time */
 extern int	sst_max_blocking_time;
 
+/*
+ * Seconds from one save of the cache to the next; 0 to save it when the server stops,
+ * -1 for never
+ */
+extern int	sst_cache_save_interval;
+
 #endif							/* STREAMSTAT_H */

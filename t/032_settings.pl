@@ -56,6 +56,7 @@ like(talk("$typo; LOAD 'streamstat'"), qr/WARNING:  invalid configuration parame
 is( sql(q(LOAD 'streamstat'; SELECT string_agg(name || ' ' || context || ' ' || vartype || ' ' || coalesce(unit, '-') || ' ' || boot_val, E'\n' ORDER BY name)
 	FROM pg_settings WHERE name LIKE 'streamstat.%')),
 	join("\n",
+		'streamstat.cache_save_interval sighup integer s -1',
 		'streamstat.io_combine_limit user integer 8kB 0',
 		'streamstat.io_concurrency user integer - 0',
 		'streamstat.io_method user enum - auto',

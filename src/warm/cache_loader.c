@@ -1,0 +1,346 @@
+/*-------------------------------------------------------------------------
+ *
+ * cache_loader.c
+ *	  The process that loads the saved cache of one database
+ *
+ * It lists the database's relations once and finds those that have the saved file
+ * numbers: what was dropped, truncated or rewritten since then has none, or other
+ * blocks.  Then it loads the saved ranges part by part, the most used blocks first,
+ * each part in a transaction of its own.  An error ends a part, not the load.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/warm/cache_loader.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/dsm.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "relation/relations.h"
+#include "streamstat.h"
+#include "warm/cache_file.h"
+#include "warm/cache_loader.h"
+#include "warm/warm.h"
+
+/* Most blocks that one transaction loads */
+#define MAX_PART_BLOCKS 32768
+
+/* Parts that may fail before the loader gives up */
+#define MAX_FAILURES 5
+
+/* Most notes on relations that go to the log */
+#define MAX_NOTES 5
+
+typedef struct CacheLoader
+{
+	SstCacheLoad *shared;
+	MemoryContext context;		/* as long as the loader */
+	MemoryContext part_context; /* as long as a part */
+	SstRelations list;
+	const SstRelation **by_files;	/* those with files, by file number */
+	int			n;
+	int			nfailures;
+	int			nnotes;
+} CacheLoader;
+
+/* Ranges of one database, and the next one to be loaded */
+typedef struct SavedSection
+{
+	const SstCacheFileRange *ranges;
+	uint64		nranges;
+	uint64		next;
+} SavedSection;
+
+/*
+ * Settings of the server, the database or the role that could end the load, or let it
+ * bring in pages that the server would refuse.
+ */
+static void
+override_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"default_transaction_isolation", "read committed"},
+		{"ignore_checksum_failure", "off"},
+		{"lock_timeout", "0"},
+		{"statement_timeout", "0"},
+		{"transaction_timeout", "0"},
+		{"zero_damaged_pages", "off"}
+	};
+
+	for (int i = 0; i < lengthof(settings); i++)
+		if (GetConfigOption(settings[i][0], true, false) != NULL)
+			SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET,
+							PGC_S_OVERRIDE);
+	SetConfigOption("application_name", "streamstat", PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+static int
+compare_files(const SstFiles *left, const SstFiles *right)
+{
+	if (left->number != right->number)
+		return left->number < right->number ? -1 : 1;
+	return (left->tablespace > right->tablespace) -
+		(left->tablespace < right->tablespace);
+}
+
+static int
+compare_relations(const void *a, const void *b)
+{
+	return compare_files(&(*(const SstRelation *const *) a)->files,
+						 &(*(const SstRelation *const *) b)->files);
+}
+
+static void
+list_relations(CacheLoader *loader)
+{
+	StartTransactionCommand();
+	MemoryContextSwitchTo(loader->context);
+	sst_list_relations(&loader->list);
+	loader->by_files = palloc_extended(sizeof(SstRelation *) *
+									   Max(loader->list.n, 1), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < loader->list.n; i++)
+	{
+		const SstRelation *relation = &loader->list.relation[i];
+
+		if (relation->bytes >= 0 && relation->persistence != RELPERSISTENCE_TEMP &&
+			sst_listed_state(relation) <= SST_TARGET_INVALID)
+			loader->by_files[loader->n++] = relation;
+	}
+	qsort(loader->by_files, loader->n, sizeof(loader->by_files[0]),
+		  compare_relations);
+	CommitTransactionCommand();
+}
+
+/* The relation whose files the range is of, or NULL */
+static const SstRelation *
+find_relation(const CacheLoader *loader, const SstCacheFileRange *range)
+{
+	SstRelation key = {
+		.files = {.tablespace = range->tablespace, .number = range->number}
+	};
+	const SstRelation *pointer = &key;
+	const SstRelation **found = bsearch(&pointer, loader->by_files, loader->n,
+										sizeof(loader->by_files[0]),
+										compare_relations);
+
+	return found ? *found : NULL;
+}
+
+/* Blocks of a part: what takes a second if there is a limit on the rate */
+static int64
+part_blocks(void)
+{
+	return sst_max_rate == 0 ? MAX_PART_BLOCKS :
+		Min(sst_max_rate / (BLCKSZ / 1024) + 1, MAX_PART_BLOCKS);
+}
+
+/* Make a set of the next ranges, in the current memory context. */
+static void
+make_part(CacheLoader *loader, SavedSection *section, SstWarmSet *set)
+{
+	uint64		first = section->next;
+	uint64		end = first;
+	int64		nblocks = 0;
+	int			fork = -1;
+
+	while (end < section->nranges && nblocks < part_blocks())
+		nblocks += section->ranges[end++].nblocks;
+	section->next = end;
+
+	memset(set, 0, sizeof(SstWarmSet));
+	set->forks = palloc0(sizeof(SstWarmFork) * (end - first));
+	set->ranges = palloc(sizeof(SstWarmRange) * (end - first));
+	for (uint64 i = first; i < end; i++)
+	{
+		const SstCacheFileRange *range = &section->ranges[i];
+		const SstCacheFileRange *before = i > first ? range - 1 : NULL;
+
+		if (before == NULL || before->number != range->number ||
+			before->tablespace != range->tablespace ||
+			before->forknum != range->forknum)
+		{
+			const SstRelation *relation = find_relation(loader, range);
+
+			fork = relation == NULL ? -1 : set->nforks++;
+			if (relation != NULL)
+			{
+				set->forks[fork].relation = relation;
+				set->forks[fork].forknum = range->forknum;
+			}
+		}
+		if (fork >= 0)
+		{
+			SstWarmRange *wanted = &set->ranges[set->nranges++];
+
+			wanted->fork = fork;
+			wanted->first = range->first;
+			wanted->end = range->first + range->nblocks;
+		}
+	}
+}
+
+/* Add up what came of the forks of a part, and log their notes. */
+static void
+count_part(CacheLoader *loader, const SstWarmSet *set)
+{
+	for (int i = 0; i < set->nforks; i++)
+	{
+		const SstWarmFork *fork = &set->forks[i];
+
+		loader->shared->nread += fork->nread;
+		loader->shared->ncached += fork->ncached;
+		if (fork->note != NULL && loader->nnotes++ < MAX_NOTES)
+			ereport(LOG,
+					(errmsg("saved cache of relation \"%s.%s\", fork %s, is not loaded completely: %s",
+							fork->relation->schema, fork->relation->name,
+							forkNames[fork->forknum], fork->note)));
+	}
+}
+
+/* Load the next part.  False if it failed, with an error in the log. */
+static bool
+load_part(CacheLoader *loader, SavedSection *section)
+{
+	volatile bool good = true;
+	SstWarmOptions options = {
+		.mode = SST_PREWARM_BUFFER,
+		.stop_when_full = true
+	};
+
+	PG_TRY();
+	{
+		SstIoStats	io_stats;
+		SstWarmSet	set;
+
+		StartTransactionCommand();
+		MemoryContextSwitchTo(loader->part_context);
+		sst_io_stats_init(&io_stats, SST_IO_PATH_BUFFER);
+		make_part(loader, section, &set);
+		if (sst_warm(&set, &options, &io_stats) == SST_WARM_FULL)
+			loader->shared->full = true;
+		CommitTransactionCommand();
+		count_part(loader, &set);
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(loader->context);
+		HOLD_INTERRUPTS();
+		EmitErrorReport();
+		AbortCurrentTransaction();
+		FlushErrorState();
+		RESUME_INTERRUPTS();
+		good = false;
+	}
+	PG_END_TRY();
+
+	MemoryContextSwitchTo(loader->context);
+	MemoryContextReset(loader->part_context);
+
+	return good;
+}
+
+/* Load what is left of a section.  A part that fails is tried twice. */
+static void
+load_section(CacheLoader *loader, SavedSection *section, uint64 *next)
+{
+	bool		again = false;
+
+	while (section->next < section->nranges && !loader->shared->full &&
+		   loader->nfailures < MAX_FAILURES)
+	{
+		uint64		first = section->next;
+
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+		again = !load_part(loader, section) && !again;
+		if (again)
+		{
+			section->next = first;
+			loader->nfailures++;
+		}
+		if (next != NULL)
+			*next = section->next;
+		pgstat_report_stat(true);
+	}
+}
+
+/* Find the ranges of a database in the file; none if it has none. */
+static SavedSection
+find_section(const SstCacheFile *cache, Oid database)
+{
+	SavedSection section = {.ranges = cache->ranges};
+
+	for (uint32 i = 0; i < cache->ndatabases; i++)
+	{
+		const SstCacheFileDatabase *saved = &cache->databases[i];
+
+		section.nranges = saved->nranges;
+		if (saved->database == database)
+			return section;
+		section.ranges += saved->nranges;
+	}
+	section.nranges = 0;
+
+	return section;
+}
+
+void
+sst_cache_loader_main(Datum arg)
+{
+	CacheLoader loader = {0};
+	dsm_segment *segment;
+	SstCacheFile *cache;
+	SavedSection section;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+
+	/* If there is none, the worker that wanted this has ended. */
+	segment = dsm_attach(DatumGetUInt32(arg));
+	if (segment == NULL)
+		return;
+	loader.shared = dsm_segment_address(segment);
+	BackgroundWorkerInitializeConnectionByOid(loader.shared->database, InvalidOid,
+											  BGWORKER_BYPASS_ALLOWCONN);
+	loader.shared->connected = true;
+	override_settings();
+	pgstat_report_activity(STATE_RUNNING, "loading the saved cache");
+
+	loader.context = AllocSetContextCreate(TopMemoryContext, "streamstat cache",
+										   ALLOCSET_DEFAULT_SIZES);
+	loader.part_context = AllocSetContextCreate(loader.context, "streamstat part",
+												ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(loader.context);
+	cache = sst_cache_file_read();
+	if (cache != NULL)
+	{
+		list_relations(&loader);
+		if (!loader.shared->shared_loaded)
+		{
+			section = find_section(cache, InvalidOid);
+			load_section(&loader, &section, NULL);
+			loader.shared->shared_loaded = true;
+		}
+		section = find_section(cache, MyDatabaseId);
+		section.next = Min(loader.shared->next, section.nranges);
+		load_section(&loader, &section, &loader.shared->next);
+	}
+	loader.shared->ended = true;
+	pgstat_report_activity(STATE_IDLE, NULL);
+}

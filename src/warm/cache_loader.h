@@ -1,0 +1,38 @@
+/*-------------------------------------------------------------------------
+ *
+ * cache_loader.h
+ *	  The process that loads the saved cache of one database
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/warm/cache_loader.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_CACHE_LOADER_H
+#define SST_CACHE_LOADER_H
+
+/*
+ * A load, in shared memory.  The loaders of one database after the other write it,
+ * and the cache worker reads it when they have ended.
+ */
+typedef struct SstCacheLoad
+{
+	Oid			database;		/* to load now */
+
+	/* Of this database */
+	bool		connected;
+	bool		ended;			/* all that could be loaded is */
+	uint64		next;			/* the range to go on with */
+
+	/* Of all */
+	bool		shared_loaded;	/* the shared relations are */
+	bool		full;			/* no free buffers are left */
+	int64		ncached;		/* blocks found in buffers */
+	int64		nread;
+} SstCacheLoad;
+
+extern PGDLLEXPORT void sst_cache_loader_main(Datum arg);
+
+#endif							/* SST_CACHE_LOADER_H */

@@ -1,0 +1,18 @@
+/*-------------------------------------------------------------------------
+ *
+ * cache_start.h
+ *	  Having the saved cache loaded when the server starts
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/warm/cache_start.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_CACHE_START_H
+#define SST_CACHE_START_H
+
+extern bool sst_cache_load_at_start(void);
+
+#endif							/* SST_CACHE_START_H */
