@@ -27,7 +27,7 @@ plan skip_all => 'this is not Linux' if $^O ne 'linux';
 
 # Tables of two blocks; as many as can be made in the time that there is
 my $seconds = torture_seconds(0);
-my $ntables = max(3000, min(100_000, 300 * $seconds));
+my $ntables = max(3000, min(100_000, 200 * $seconds));
 my $nblocks = 2 * $ntables;
 
 # Relations that a call has locked at a time: those with reads under way, 32, and a few;
