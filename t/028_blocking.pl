@@ -147,6 +147,14 @@ foreach my $before ('SET streamstat.max_blocking_time = -1',
 	$scanner->answer;
 	$scanner->query('ROLLBACK');
 }
+
+# A prewarm then ends as by a limit, and has its rows.
+$node->safe_psql('postgres', 'CHECKPOINT');
+begin_call("SELECT ended_by, resume_from ~ 'main' FROM streamstat.prewarm('t', 'read', include_maps => false) WHERE is_sum",
+	'SET streamstat.max_blocking_time = 200');
+$ddl->query(sprintf $concurrently, '10s', ++$number);
+is($ddl->{err}, '', 'CREATE INDEX CONCURRENTLY waits no longer for a prewarm');
+is($scanner->answer, 'blocking|t', 'which ends, and says where to go on');
 begin_call("CALL streamstat.run_database_report(budget => '1GB', max_time => '10 min', max_rate => '64kB')",
 	'SET streamstat.max_blocking_time = -1');
 $ddl->query(sprintf $concurrently, '10s', ++$number);

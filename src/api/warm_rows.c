@@ -30,6 +30,8 @@ end_name(SstWarmEnd end)
 			return "max_time";
 		case SST_WARM_FULL:
 			return "full";
+		case SST_WARM_BLOCKING:
+			return "blocking";
 		default:
 			return "complete";
 	}

@@ -201,13 +201,3 @@ sst_check_blocking(void)
 		yield_to(&found);
 	seen = found;
 }
-
-/* Raise that error at the first look. */
-void
-sst_yield_if_blocking(void)
-{
-	BlockedSession found;
-
-	if (find_blocked(&found))
-		yield_to(&found);
-}

@@ -15,6 +15,5 @@
 
 extern bool sst_is_blocking(void);
 extern void sst_check_blocking(void);
-extern void sst_yield_if_blocking(void);
 
 #endif							/* SST_BLOCKING_H */

@@ -124,27 +124,46 @@ warm_large_range(Queue *queue)
 		queue->small_range = cursor->range;
 }
 
+/* A run from this block on is not read now. */
+static inline void
+note_next_block(SstWarmFork *fork, BlockNumber blkno)
+{
+	if (fork->next_block == InvalidBlockNumber)
+		fork->next_block = blkno;
+}
+
+/* Read no more of a fork, as others wait for its lock. */
+static void
+give_up(SstWarmFork *fork)
+{
+	fork->left_out = true;
+	if (fork->note == NULL)
+		fork->note = _("given up, because another session waits for a lock");
+}
+
 /*
  * Let all relations go, because others wait for one of them: no more is read of the
- * forks in the queue.  An error, if what they wait for is not in the queue.
+ * forks in the queue.  If others then wait for our transaction still, the call ends.
  */
 static void
 give_way(Queue *queue)
 {
+	sst_cursor_leave(&queue->cursor);
+	if (sst_is_blocking())
+		queue->end = SST_WARM_BLOCKING;
+
 	for (; queue->nruns > 0; queue->nruns--)
 	{
 		SstWarmRun *run = &queue->runs[queue->first_run];
 		SstWarmFork *fork = &queue->set->forks[run->fork];
 
-		fork->left_out = true;
-		if (fork->note == NULL)
-			fork->note = _("given up, because another session waits for a lock");
-		run->relation->nruns--;
+		if (queue->end == SST_WARM_BLOCKING)
+			note_next_block(fork, run->first);
+		else
+			give_up(fork);
 		queue->first_run = (queue->first_run + 1) % queue->max_runs;
 	}
 	queue->nmissing = queue->npending = 0;
-	sst_cursor_leave(&queue->cursor);
-	sst_yield_if_blocking();
 }
 
 /* What the throttle allows, for sst_run_in_subtransaction() */
@@ -307,7 +326,6 @@ report_run(Queue *queue, const SstWarmRun *run)
 	sst_progress_blocks(queue->ndone);
 }
 
-
 /* Have others taken the buffers that were counted as free? */
 static inline bool
 lacks_buffers(const Queue *queue)
@@ -331,8 +349,7 @@ finish_first_run(Queue *queue)
 	if (run->nmissing > 0 && lacks_buffers(queue))
 	{
 		queue->end = SST_WARM_FULL;
-		if (fork->next_block == InvalidBlockNumber)
-			fork->next_block = run->first;
+		note_next_block(fork, run->first);
 	}
 	else if (!fork->left_out)
 	{
@@ -340,8 +357,11 @@ finish_first_run(Queue *queue)
 		fork->ncached += run->nwanted - run->nmissing;
 		if (run->nmissing > 0 && !sst_read_run(&queue->reader, run, fork))
 		{
-			fork->left_out = true;
 			give_way(queue);
+			if (queue->end == SST_WARM_BLOCKING)
+				note_next_block(fork, run->first);
+			else
+				give_up(fork);
 		}
 		report_run(queue, run);
 	}

@@ -103,9 +103,7 @@ try_blocks(const SstWarmRun *run, SstWarmFork *fork, uint64 blocks, bool *yields
 	if (sst_is_about_session(error))
 		ReThrowError(error);
 	*yields = error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
-	if (*yields)
-		note_error(fork, _("given up, because another session waits for a lock"));
-	else if (pg_popcount64(blocks) == 1)
+	if (!*yields && pg_popcount64(blocks) == 1)
 		note_error(fork, pstrdup(error->message));
 	FreeErrorData(error);
 

@@ -70,7 +70,8 @@ typedef enum SstWarmEnd
 	SST_WARM_COMPLETE,
 	SST_WARM_MAX_BYTES,
 	SST_WARM_MAX_TIME,
-	SST_WARM_FULL				/* no free buffers are left */
+	SST_WARM_FULL,				/* no free buffers are left */
+	SST_WARM_BLOCKING			/* others wait for the end of the transaction */
 } SstWarmEnd;
 
 extern SstWarmEnd sst_warm(SstWarmSet *set, const SstWarmOptions *options,

@@ -1427,7 +1427,7 @@ COMMENT ON COLUMN prewarm_row.blocks_requested IS 'of these, blocks that were lo
 COMMENT ON COLUMN prewarm_row.blocks_cached IS 'of these, blocks that were cached before';
 COMMENT ON COLUMN prewarm_row.blocks_read IS 'of these, blocks that were read, or that the kernel was asked to read';
 COMMENT ON COLUMN prewarm_row.elapsed_ms IS 'milliseconds that it took';
-COMMENT ON COLUMN prewarm_row.ended_by IS 'in the sum, what ended the call: complete, max_bytes, max_time or full (no free buffers are left)';
+COMMENT ON COLUMN prewarm_row.ended_by IS 'in the sum, what ended the call: complete, max_bytes, max_time, full (no free buffers are left) or blocking (another session waits for the end of the transaction)';
 COMMENT ON COLUMN prewarm_row.resume_from IS 'in the sum, where a second call with the same arguments goes on; null if there is nothing left to do';
 COMMENT ON COLUMN prewarm_row.note IS 'why the relation or fork was not warmed, or not all of it; else null';
 
