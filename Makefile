@@ -33,6 +33,7 @@ OBJS = \
 	src/api/layout_map.o \
 	src/api/map_summary.o \
 	src/api/one_relation.o \
+	src/api/pg_prewarm.o \
 	src/api/pgstattuple.o \
 	src/api/prewarm.o \
 	src/api/progress.o \
@@ -41,10 +42,12 @@ OBJS = \
 	src/api/result.o \
 	src/api/row.o \
 	src/api/sample_stats.o \
+	src/api/saved_cache.o \
 	src/api/spgist.o \
 	src/api/stream_stats.o \
 	src/api/table_stats.o \
 	src/api/tree.o \
+	src/api/warm_rows.o \
 	src/compat/catalog.o \
 	src/compat/compat.o \
 	src/compat/shared_blocks.o \
@@ -80,6 +83,7 @@ OBJS = \
 	src/rebuild/rebuild.o \
 	src/rebuild/spgist.o \
 	src/rebuild/toaster.o \
+	src/relation/chosen_relations.o \
 	src/relation/present_files.o \
 	src/relation/refuse.o \
 	src/relation/relations.o \
@@ -174,15 +178,27 @@ OBJS = \
 	src/warm/cache_wait.o \
 	src/warm/cache_worker.o \
 	src/warm/cursor.o \
+	src/warm/family.o \
 	src/warm/large_range.o \
 	src/warm/locked_relations.o \
 	src/warm/queue.o \
-	src/warm/run_reader.o
+	src/warm/resume.o \
+	src/warm/rights.o \
+	src/warm/run_reader.o \
+	src/warm/saved_cache_checksum.o \
+	src/warm/saved_cache_names.o \
+	src/warm/saved_cache_parse.o \
+	src/warm/saved_cache_set.o \
+	src/warm/saved_cache_text.o \
+	src/warm/saved_cache_write.o \
+	src/warm/set.o \
+	src/warm/units.o \
+	src/warm/upper_pages.o
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report plan callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report plan callable stats readonly
 ISOLATION = dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -38,6 +38,7 @@ SELECT abs(sum(m.free_percent * (last_block - first_block + 1)) / pages - s.free
 -- In buffers
 SELECT streamstat.pg_prewarm('l') = blocks('l') AS prewarmed;
 SELECT min(buffered_percent) FROM streamstat.layout_map('l');
+SELECT count(*) FILTER (WHERE page_cache_percent NOT BETWEEN 0 AND 100) FROM streamstat.layout_map('l', 100);
 
 -- Nothing, and other kinds
 CREATE TABLE l_empty (n int);

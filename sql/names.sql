@@ -59,14 +59,14 @@ FROM (VALUES
 	(6, 'bigint',
 		'new_pages corrupt_pages corrupt_map_pages first_new_block first_corrupt_block'),
 	(7, 'bigint',
-		'blocks_read blocks_total blocks_done blocks_requested blocks_hit blocks_missed
+		'blocks_read blocks_total blocks_done blocks_requested blocks_cached blocks_hit blocks_missed
 		blocks_private reads advice_calls look_ahead_max relations_done relations_total
 		bytes_done bytes_total bytes_read bytes_skipped bytes_left'),
 	(7, 'double precision',
 		'estimate low high value avg_read_bytes avg_advice_bytes elapsed_ms bytes_per_second
 		done_percent'),
 	(7, 'text',
-		'measured ended_by'),
+		'measured ended_by resume_from'),
 	(7, 'timestamp with time zone',
 		'expected_end'),
 	(8, 'boolean',
@@ -76,10 +76,14 @@ FROM (VALUES
 
 -- Arguments, in their order
 CREATE TABLE arguments (place serial, name text PRIMARY KEY, type regtype);
-INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('buckets', 'int'),
+INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('relations', 'regclass[]'),
+	('schema', 'regnamespace'), ('saved', 'text'), ('mode', 'text'), ('min_usage_count', 'int'),
+	('buckets', 'int'),
 	('first_block', 'bigint'), ('max_rows', 'bigint'), ('blocks', 'int'), ('margin', 'float8'),
-	('budget', 'text'), ('max_time', 'interval'), ('max_rate', 'text'), ('seed', 'bigint'),
-	('with_toast', 'text');
+	('budget', 'text'), ('max_bytes', 'text'), ('max_time', 'interval'), ('max_rate', 'text'),
+	('seed', 'bigint'), ('stop_when_full', 'boolean'), ('include_indexes', 'boolean'),
+	('include_toast', 'boolean'), ('include_maps', 'boolean'), ('only_maps', 'boolean'),
+	('only_upper', 'boolean'), ('resume_from', 'text'), ('with_toast', 'text');
 
 CREATE VIEW members AS
 	SELECT classid, objid FROM pg_depend
@@ -154,9 +158,10 @@ CREATE VIEW complaints AS
 		FROM functions WHERE NOT drop_in AND proargmodes IS NOT NULL
 	UNION ALL
 	SELECT 'not a row type of its own', signature
-		FROM functions f WHERE NOT drop_in AND prokind = 'f'
+		FROM functions f WHERE NOT drop_in AND prokind = 'f' AND prorettype <> 'text'::regtype
 			AND NOT EXISTS (SELECT FROM relations r WHERE r.reltype = f.prorettype
-				AND relname IN (proname || '_row', regexp_replace(proname, '^last_|_tree$', '') || '_row'))
+				AND relname IN (proname || '_row', regexp_replace(proname, '^last_|_tree$|(?<=^prewarm)_.*', '') || '_row',
+					regexp_replace(proname, '^cache_load$', 'prewarm') || '_row'))
 	UNION ALL
 	SELECT 'no ROWS', signature
 		FROM functions WHERE NOT drop_in AND proretset AND prorows = 1000

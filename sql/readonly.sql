@@ -74,8 +74,10 @@ INSERT INTO w_calls (call) VALUES
 	('bloat(''w_gin'')'), ('bloat(''w_gist'')'), ('bloat(''w_spgist'')'), ('bloat(''w'')'),
 	('table_stats_tree(''w_part'')'), ('index_stats_tree(''w_part_pkey'')'),
 	('database_report(budget => ''1 MB'', seed => 1)'), ('last_database_report()'), ('database_report_summary()'),
+	('cache_save()'), ('cache_load(streamstat.cache_save())'), ('cache_load(streamstat.cache_save(), ''read'')'),
 	('report_metrics'), ('report_advice'), ('stat_progress'), ('stat_get_progress()'), ('stream_stats()'),
-	('table_stats(''w_parallel'')');
+	('table_stats(''w_parallel'')'), ('prewarm(''w'')'), ('prewarm(''w_part'', ''read'')'),
+	('prewarm(''w_i'', only_upper => true)'), ('prewarm_relations(''{w_gin, w_large}'', ''prefetch'')');
 
 -- Pages in shared buffers that are to be written, of the tables and all they have
 CREATE FUNCTION dirty_pages() RETURNS int8

@@ -2,14 +2,18 @@
 # Copyright (c) 2026, streamstat contributors
 
 # cache_summary and cache_map say what pg_buffercache says of shared buffers, page for
-# page, and what fincore(1) says of the page cache; on a standby as well.
+# page, and what fincore(1) says of the page cache; on a standby as well, and beside
+# others that make relations grow and drop them.  What layout_map says of the parts of a
+# file adds up to what fincore says.
 
 use strict;
 use warnings;
 
 use FindBin;
+use IPC::Run ();
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
 use Faults;
@@ -60,23 +64,30 @@ is( sql(q(SELECT num_nulls(buffered_percent, page_cache_percent, usage_count), b
 
 # --- shared buffers
 
+my $theirs = q(SELECT relfilenode, reltablespace, (ARRAY['main', 'fsm', 'vm', 'init'])[relforknumber + 1] AS fork, relblocknumber, isdirty, usagecount
+	FROM pg_buffercache WHERE reldatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database())));
+
+# What pg_buffercache and cache_summary tell apart
+sub compare_sums
+{
+	return sql(qq(
+CREATE TEMP TABLE theirs AS $theirs;
+CREATE TEMP TABLE ours AS SELECT * FROM streamstat.cache_summary();
+SELECT sum(abs(buffered_bytes / 8192 - coalesce(n, 0))), sum(abs(dirty_bytes / 8192 - coalesce(d, 0))), max(abs(usage_count - u)) < 0.2, sum(n) > 900, sum(d) > 100
+	FROM ours LEFT JOIN (SELECT relfilenode, fork, count(*) AS n, count(*) FILTER (WHERE isdirty) AS d, avg(usagecount) AS u FROM theirs GROUP BY 1, 2) b
+		ON b.relfilenode = pg_relation_filenode(relid) AND b.fork = ours.fork
+	WHERE schema_name = 'public'));
+}
+
+my $have_buffercache = create_extension($node, 'pg_buffercache');
+
 SKIP:
 {
-	skip 'no pg_buffercache', 3 if !create_extension($node, 'pg_buffercache');
+	skip 'no pg_buffercache', 3 if !$have_buffercache;
 
 	# dirty and clean, used once and often
 	sql('UPDATE t SET id = -id WHERE id % 50 = 0; SELECT count(*) FROM t; SELECT count(*) FROM t');
-	my $theirs = q(SELECT relfilenode, reltablespace, (ARRAY['main', 'fsm', 'vm', 'init'])[relforknumber + 1] AS fork, relblocknumber, isdirty, usagecount
-		FROM pg_buffercache WHERE reldatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database())));
-
-	is( sql(qq(
-CREATE TEMP TABLE theirs AS $theirs;
-CREATE TEMP TABLE ours AS SELECT * FROM streamstat.cache_summary();
-SELECT count(*), sum(abs(buffered_bytes / 8192 - coalesce(n, 0))), sum(abs(dirty_bytes / 8192 - coalesce(d, 0))), max(abs(usage_count - u)) < 0.2, sum(n) > 900, sum(d) > 100
-	FROM ours LEFT JOIN (SELECT relfilenode, fork, count(*) AS n, count(*) FILTER (WHERE isdirty) AS d, avg(usagecount) AS u FROM theirs GROUP BY 1, 2) b
-		ON b.relfilenode = pg_relation_filenode(relid) AND b.fork = ours.fork
-	WHERE schema_name = 'public')) =~ s/^\d+\|//r,
-		'0|0|t|t|t', 'as many buffers as by pg_buffercache, as many of them dirty');
+	is(compare_sums(), '0|0|t|t|t', 'as many buffers as by pg_buffercache, as many of them dirty');
 	is( sql(qq(
 CREATE TEMP TABLE theirs AS $theirs;
 CREATE TEMP TABLE ours AS SELECT relid, fork, block, usage_count FROM streamstat.cache_map(), generate_series(first_block, last_block) block WHERE schema_name = 'public';
@@ -116,6 +127,27 @@ sub fincore
 	return $out =~ /^\s*(\d+)\s*$/ ? $1 : 'not known';
 }
 
+# What layout_map says of the page cache, from parts of the file: bytes, parts that are
+# there as a whole, and parts of which nothing is.
+sub layout
+{
+	my ($buckets) = @_;
+
+	return sql(qq(SELECT round(sum(page_cache_percent / 100 * (last_block - first_block + 1) * 8192)),
+			count(*) FILTER (WHERE page_cache_percent = 100), count(*) FILTER (WHERE page_cache_percent = 0), max(page_cache_percent) <= 100
+		FROM streamstat.layout_map('t', $buckets)));
+}
+
+# Drop what follows a block from the page cache, but for large folios of the kernel that
+# reach into what comes before.
+sub drop_from
+{
+	my ($block) = @_;
+
+	sql('CHECKPOINT');
+	system("sync '$file'; dd if='$file' of=/dev/null bs=8192 skip=$block count=0 iflag=nocache 2>'$file.log'; rm '$file.log'");
+}
+
 # Nothing of it is dirty; then the kernel drops it, and reads a part.
 sub drop_all_but
 {
@@ -148,7 +180,60 @@ foreach my $how ('cachestat', 'mincore')
 	sql('SELECT count(*) FROM t');
 	drop_all_but($size / 8192);
 	is(in_page_cache(), $size, "$how: all of it");
+
+	my $blocks = $size / 8192;
+	is(layout($blocks), "$size|$blocks|0|t", "$how: all of it by layout_map");
+	drop_from(512);
+	$said = fincore();
+	my ($bytes, $full, $none) = split /\|/, layout($blocks);
+	is($bytes, $said, "$how: some of it, as fincore says") if $said ne 'not known';
+	cmp_ok($none, '>=', 256, "$how: blocks that were dropped") && cmp_ok($full, '>=', 256, "$how: ... and that were not");
+	drop_from(512);
+	$said = fincore();
+	($bytes, $full, $none) = split /\|/, layout(7);
+	is($bytes, $said, "$how: the same of larger parts") if $said ne 'not known';
+	cmp_ok($full, '>=', 2, "$how: ... some of which are there") && cmp_ok($full, '<', 7, "$how: ... and some not");
 	cmp_ok($faults->clear, '>', 0, 'without cachestat(2)') if $faults;
+}
+
+# --- beside others
+
+my $until = Time::HiRes::time() + 3;
+my ($out, $err) = ('', '');
+my $scripts = PostgreSQL::Test::Utils::tempdir();
+
+$session->end;
+$session = Session->new($node);
+append_to_file("$scripts/grow.sql",
+	"INSERT INTO grow_:client_id SELECT g, repeat('x', 1000) FROM generate_series(1, 100) g;\n");
+append_to_file("$scripts/drop.sql",
+	"CREATE TABLE gone_:client_id AS SELECT g AS id FROM generate_series(1, 3000) g;\nCREATE INDEX ON gone_:client_id (id);\n"
+	  . "DROP TABLE gone_:client_id;\nTRUNCATE grow_:client_id;\n");
+sql("CREATE TABLE grow_$_ (id int, w text)") foreach 0 .. 3;
+my $pgbench = IPC::Run::start(
+	[ 'pgbench', '-n', '-c', 4, '-T', 4, '-f', "$scripts/grow.sql\@9", '-f', "$scripts/drop.sql\@1", $node->connstr('postgres') ],
+	'<', \undef, '>', \$out, '2>', \$err, IPC::Run::timeout(120));
+my ($calls, $sane) = (0, 0);
+while (Time::HiRes::time() < $until)
+{
+	foreach my $query (
+		'count(*) > 100, sum(buffered_bytes) < 128 * 1024 * 1024, bool_and(dirty_bytes <= buffered_bytes AND usage_count BETWEEN 0 AND 5) FROM streamstat.cache_summary()',
+		'count(*) > 10, sum(last_block - first_block + 1) * 8192 < 128 * 1024 * 1024, bool_and(first_block <= last_block AND usage_count BETWEEN 0 AND 5) FROM streamstat.cache_map()')
+	{
+		$calls++;
+		$sane += ($session->query("SELECT $query") // '') eq 't|t|t';
+	}
+}
+$pgbench->finish;
+like($out, qr/number of transactions actually processed: [1-9]/, 'relations grew, and were dropped');
+cmp_ok($calls, '>', 4, 'calls meanwhile');
+is($sane, $calls, '... all with rows that make sense');
+SKIP:
+{
+	skip 'no pg_buffercache', 1 if !$have_buffercache;
+
+	sql('UPDATE t SET id = -id WHERE id % 50 = 0; SELECT count(*) FROM t; SELECT count(*) FROM t');
+	is(compare_sums(), '0|0|t|t|t', 'as many buffers as by pg_buffercache afterwards');
 }
 
 # --- a standby

@@ -15,6 +15,7 @@
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
 #include "api/arguments.h"
@@ -120,4 +121,96 @@ sst_max_time_argument(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
 	limits->deadline = sst_time_after(limits->deadline,
 									  sst_seconds_argument(fcinfo, argno));
 	return true;
+}
+
+/* A number of bytes that is not null, as pg_size_bytes() takes it */
+int64
+sst_bytes_argument(FunctionCallInfo fcinfo, int argno)
+{
+	return DatumGetInt64(DirectFunctionCall1(pg_size_bytes,
+											 PG_GETARG_DATUM(argno)));
+}
+
+/* Bytes per second; 0 for null, which is no limit.  ERROR if there are none. */
+int64
+sst_max_rate_argument(FunctionCallInfo fcinfo, int argno)
+{
+	int64		max_rate;
+
+	if (PG_ARGISNULL(argno))
+		return 0;
+
+	max_rate = sst_bytes_argument(fcinfo, argno);
+	if (max_rate <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("rate must be greater than zero"),
+				 errhint("Give bytes per second, or null for no limit.")));
+
+	return max_rate;
+}
+
+/* A text argument that must not be null; what names it in the error. */
+char *
+sst_text_argument(FunctionCallInfo fcinfo, int argno, const char *what)
+{
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s cannot be null", what)));
+
+	return text_to_cstring(PG_GETARG_TEXT_PP(argno));
+}
+
+/* How to prewarm, in pg_prewarm's words */
+SstPrewarmMode
+sst_prewarm_mode_argument(FunctionCallInfo fcinfo, int argno)
+{
+	const char *name = sst_text_argument(fcinfo, argno, "prewarm type");
+
+	if (strcmp(name, "prefetch") == 0)
+		return SST_PREWARM_PREFETCH;
+	if (strcmp(name, "read") == 0)
+		return SST_PREWARM_READ;
+	if (strcmp(name, "buffer") == 0)
+		return SST_PREWARM_BUFFER;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid prewarm type"),
+			 errhint("Valid prewarm types are \"prefetch\", \"read\", and \"buffer\".")));
+	return SST_PREWARM_BUFFER;	/* keep compiler quiet */
+}
+
+/* A limit of bytes, which is not null */
+int64
+sst_max_bytes_argument(FunctionCallInfo fcinfo, int argno)
+{
+	int64		bytes = sst_bytes_argument(fcinfo, argno);
+
+	if (bytes <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_bytes must be greater than zero"),
+				 errhint("Give bytes, or null for no limit.")));
+
+	return bytes;
+}
+
+/*
+ * Set the limits of what is warmed: max_bytes, max_time and max_rate, which are
+ * arguments argno to argno + 2.  Returns the limits, or NULL if all three are null.
+ */
+SstLimits *
+sst_warm_limits_arguments(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
+{
+	memset(limits, 0, sizeof(SstLimits));
+	limits->bytes_left = PG_INT64_MAX;
+	if (!PG_ARGISNULL(argno))
+		limits->bytes_left = sst_max_bytes_argument(fcinfo, argno);
+	(void) sst_max_time_argument(fcinfo, argno + 1, limits);
+	limits->max_rate = sst_max_rate_argument(fcinfo, argno + 2);
+
+	return PG_ARGISNULL(argno) && PG_ARGISNULL(argno + 1) &&
+		PG_ARGISNULL(argno + 2) ? NULL : limits;
 }

@@ -15,6 +15,7 @@
 
 #include "fmgr.h"
 #include "run/limits.h"
+#include "run/prewarm.h"
 
 /* What to do with a table's TOAST table */
 typedef enum SstWithToast
@@ -31,5 +32,14 @@ extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);
 extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno);
 extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
 								  SstLimits *limits);
+extern int64 sst_bytes_argument(FunctionCallInfo fcinfo, int argno);
+extern int64 sst_max_bytes_argument(FunctionCallInfo fcinfo, int argno);
+extern int64 sst_max_rate_argument(FunctionCallInfo fcinfo, int argno);
+extern char *sst_text_argument(FunctionCallInfo fcinfo, int argno,
+							   const char *what);
+extern SstPrewarmMode sst_prewarm_mode_argument(FunctionCallInfo fcinfo,
+												int argno);
+extern SstLimits *sst_warm_limits_arguments(FunctionCallInfo fcinfo, int argno,
+											SstLimits *limits);
 
 #endif							/* SST_ARGUMENTS_H */

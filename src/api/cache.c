@@ -29,15 +29,6 @@
 PG_FUNCTION_INFO_V1(sst_cache_summary);
 PG_FUNCTION_INFO_V1(sst_cache_map);
 
-/* What buffers hold of a fork */
-typedef struct BufferedFork
-{
-	int64		nblocks;
-	int64		ndirty;
-	int64		npinned;
-	int64		usage;			/* sum of usage counts */
-} BufferedFork;
-
 /* The blocks of one fork in a list */
 typedef struct BlockRange
 {
@@ -73,21 +64,6 @@ find_blocks(const SstBufferedBlocks *list, const SstFiles *files,
 	return range;
 }
 
-static BufferedFork
-add_up(BlockRange range)
-{
-	BufferedFork result = {0};
-
-	for (const SstBufferedBlock *block = range.first; block < range.end; block++)
-	{
-		result.nblocks++;
-		result.ndirty += block->dirty;
-		result.npinned += block->pinned;
-		result.usage += block->usage;
-	}
-	return result;
-}
-
 /* Bytes in percent of all; NaN where there are none, or they are not known (-1) */
 static double
 percent_of(int64 bytes, int64 all)
@@ -98,10 +74,12 @@ percent_of(int64 bytes, int64 all)
 /* A row about a fork, if it has a file */
 static void
 put_summary(SstRow *row, const SstRelation *relation, ForkNumber forknum,
-			BlockRange range)
+			SstForkSums *sums)
 {
+	static const SstForkSum nothing = {{0}};
 	bool		local = relation->persistence == RELPERSISTENCE_TEMP;
-	BufferedFork buffered = add_up(range);
+	const SstForkSum *buffered = sst_find_fork_sum(sums, &relation->files,
+												   forknum);
 	int64		bytes = forknum == MAIN_FORKNUM ? relation->bytes :
 		sst_fork_bytes(&relation->files, forknum);
 	int64		page_cache;
@@ -109,17 +87,19 @@ put_summary(SstRow *row, const SstRelation *relation, ForkNumber forknum,
 	if (bytes < 0)
 		return;
 
-	page_cache = sst_page_cache_bytes(&relation->files, forknum);
+	if (buffered == NULL)
+		buffered = &nothing;
+	page_cache = sst_page_cache_bytes(&relation->files, forknum, bytes);
 	sst_put_relation(row, relation);
 	sst_put_text(row, "fork", forkNames[forknum]);
 	sst_put_int64(row, "bytes", bytes);
-	sst_put_count(row, "buffered_bytes", local ? -1 : buffered.nblocks * BLCKSZ);
-	sst_put_count(row, "dirty_bytes", local ? -1 : buffered.ndirty * BLCKSZ);
-	sst_put_count(row, "pinned_bytes", local ? -1 : buffered.npinned * BLCKSZ);
-	sst_put_float8(row, "usage_count", buffered.nblocks == 0 ? NAN :
-				   (double) buffered.usage / buffered.nblocks);
+	sst_put_count(row, "buffered_bytes", local ? -1 : buffered->nblocks * BLCKSZ);
+	sst_put_count(row, "dirty_bytes", local ? -1 : buffered->ndirty * BLCKSZ);
+	sst_put_count(row, "pinned_bytes", local ? -1 : buffered->npinned * BLCKSZ);
+	sst_put_float8(row, "usage_count", buffered->nblocks == 0 ? NAN :
+				   (double) buffered->usage / buffered->nblocks);
 	sst_put_float8(row, "buffered_percent", local ? NAN :
-				   percent_of(buffered.nblocks * BLCKSZ, bytes));
+				   percent_of(buffered->nblocks * BLCKSZ, bytes));
 	sst_put_count(row, "page_cache_bytes", page_cache);
 	sst_put_float8(row, "page_cache_percent", percent_of(page_cache, bytes));
 	sst_row_store(row);
@@ -150,11 +130,31 @@ put_ranges(SstRow *row, const SstRelation *relation, ForkNumber forknum,
 	}
 }
 
-/* Show each fork of each relation that has a file, and its blocks in buffers. */
-static void
-put_forks(FunctionCallInfo fcinfo,
-		  void (*put) (SstRow *row, const SstRelation *relation,
-					   ForkNumber forknum, BlockRange range))
+Datum
+sst_cache_summary(PG_FUNCTION_ARGS)
+{
+	SstRow		row;
+	SstRelations relations;
+	SstForkSums *sums;
+
+	sst_rows_begin(&row, fcinfo);
+	sst_list_relations(&relations);
+	sums = sst_sum_buffered_blocks();
+	for (int i = 0; i < relations.n; i++)
+	{
+		const SstRelation *relation = &relations.relation[i];
+
+		CHECK_FOR_INTERRUPTS();
+		for (ForkNumber forknum = MAIN_FORKNUM;
+			 relation->bytes >= 0 && forknum <= MAX_FORKNUM; forknum++)
+			put_summary(&row, relation, forknum, sums);
+	}
+
+	return (Datum) 0;
+}
+
+Datum
+sst_cache_map(PG_FUNCTION_ARGS)
 {
 	SstRow		row;
 	SstRelations relations;
@@ -168,26 +168,11 @@ put_forks(FunctionCallInfo fcinfo,
 		const SstRelation *relation = &relations.relation[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (relation->bytes < 0)
-			continue;
-		for (ForkNumber forknum = MAIN_FORKNUM; forknum <= MAX_FORKNUM; forknum++)
-			put(&row, relation, forknum,
-				find_blocks(&list, &relation->files, forknum));
+		for (ForkNumber forknum = MAIN_FORKNUM;
+			 relation->bytes >= 0 && forknum <= MAX_FORKNUM; forknum++)
+			put_ranges(&row, relation, forknum,
+					   find_blocks(&list, &relation->files, forknum));
 	}
-}
-
-Datum
-sst_cache_summary(PG_FUNCTION_ARGS)
-{
-	put_forks(fcinfo, put_summary);
-
-	return (Datum) 0;
-}
-
-Datum
-sst_cache_map(PG_FUNCTION_ARGS)
-{
-	put_forks(fcinfo, put_ranges);
 
 	return (Datum) 0;
 }

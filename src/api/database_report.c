@@ -17,7 +17,6 @@
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "tcop/pquery.h"
-#include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
 #include "api/arguments.h"
@@ -36,14 +35,6 @@ PG_FUNCTION_INFO_V1(sst_last_database_plan);
 /*
  * Arguments
  */
-
-/* A number of bytes, as pg_size_bytes() takes it */
-static int64
-bytes_argument(FunctionCallInfo fcinfo, int argno)
-{
-	return DatumGetInt64(DirectFunctionCall1(pg_size_bytes,
-											 PG_GETARG_DATUM(argno)));
-}
 
 /* The limits of a report that is given none */
 #define DEFAULT_MARGIN 2.0
@@ -65,7 +56,7 @@ get_limits(FunctionCallInfo fcinfo, SstReportLimits *limits)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("budget cannot be null")));
-	limits->budget = bytes_argument(fcinfo, 1);
+	limits->budget = sst_bytes_argument(fcinfo, 1);
 	if (limits->budget < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -74,16 +65,7 @@ get_limits(FunctionCallInfo fcinfo, SstReportLimits *limits)
 	limits->max_seconds = PG_ARGISNULL(2) ? DEFAULT_SECONDS :
 		sst_seconds_argument(fcinfo, 2);
 
-	if (!PG_ARGISNULL(3))
-	{
-		limits->max_rate = bytes_argument(fcinfo, 3);
-		if (limits->max_rate <= 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("rate must be greater than zero"),
-					 errhint("Give bytes per second, or null for no limit.")));
-	}
-
+	limits->max_rate = sst_max_rate_argument(fcinfo, 3);
 	limits->seed = sst_seed_argument(fcinfo, 4);
 }
 

@@ -25,6 +25,7 @@
 #include "run/call.h"
 #include "run/progress.h"
 #include "run/scan.h"
+#include "stream/page_cache.h"
 
 PG_FUNCTION_INFO_V1(sst_layout_map);
 
@@ -101,18 +102,51 @@ buckets_argument(FunctionCallInfo fcinfo, int argno)
 	return nbuckets;
 }
 
-/* What is in buffers is for those to know who may use pg_buffercache. */
+/* What is cached is for those to know who may use pg_buffercache. */
 static bool
-may_see_buffers(void)
+may_see_caches(void)
 {
 	return has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+}
+
+/* The first block of a bucket, from 0 */
+static BlockNumber
+bucket_start(const SstTarget *target, int nbuckets, int bucket)
+{
+	return (uint64) target->nblocks * bucket / nbuckets;
+}
+
+/*
+ * What percentage of each bucket is in the page cache; NaN if that cannot be known.
+ * A scan of one bucket brings the next ones there, so all are looked at before.
+ */
+static double *
+page_cache_percents(const SstTarget *target, int nbuckets)
+{
+	double	   *percents = palloc(sizeof(double) * Max(nbuckets, 1));
+	SstSegmentFile file;
+
+	sst_segment_file_init(&file, target->rel, MAIN_FORKNUM);
+	for (int i = 0; i < nbuckets; i++)
+	{
+		BlockNumber first = bucket_start(target, nbuckets, i);
+		BlockNumber end = bucket_start(target, nbuckets, i + 1);
+		int64		bytes = sst_page_cache_range(&file, first, end);
+
+		percents[i] = bytes < 0 ? NAN :
+			100.0 * bytes / ((double) BLCKSZ * (end - first));
+	}
+	sst_segment_file_close(&file);
+
+	return percents;
 }
 
 Datum
 sst_layout_map(PG_FUNCTION_ARGS)
 {
 	int			nbuckets = buckets_argument(fcinfo, 1);
-	bool		see_buffers = may_see_buffers();
+	bool		see_caches = may_see_caches();
+	double	   *page_cache = NULL;
 	SstRow		row;
 	SstTarget	target;
 	SstScanPlan plan;
@@ -123,6 +157,8 @@ sst_layout_map(PG_FUNCTION_ARGS)
 	sst_plan_scan(&plan, &target, SST_RULES_TOLERANT);
 	nbuckets = Min(nbuckets, target.nblocks);
 	sst_progress_totals(1, (int64) target.nblocks * BLCKSZ);
+	if (see_caches)
+		page_cache = page_cache_percents(&target, nbuckets);
 
 	for (int i = 0; i < nbuckets; i++)
 	{
@@ -131,14 +167,14 @@ sst_layout_map(PG_FUNCTION_ARGS)
 		double		dead;
 		double		buffered;
 
-		plan.first = (uint64) target.nblocks * i / nbuckets;
-		plan.end = (uint64) target.nblocks * (i + 1) / nbuckets;
+		plan.first = bucket_start(&target, nbuckets, i);
+		plan.end = bucket_start(&target, nbuckets, i + 1);
 		sst_scan_run(&plan, target.rel, NULL, &result);
 		sst_io_stats_merge(&call.io_stats, &result.io_stats);
 
 		free = free_percent(target.kind, &result.counters);
 		dead = dead_percent(target.kind, &result.counters);
-		buffered = see_buffers ? 100.0 * result.io_stats.blocks_hit /
+		buffered = see_caches ? 100.0 * result.io_stats.blocks_hit /
 			(plan.end - plan.first) : NAN;
 		sst_put_int32(&row, "bucket", i + 1);
 		sst_put_int64(&row, "first_block", plan.first);
@@ -146,6 +182,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 		sst_put_float8(&row, "free_percent", free);
 		sst_put_float8(&row, "dead_percent", dead);
 		sst_put_float8(&row, "buffered_percent", buffered);
+		sst_put_float8(&row, "page_cache_percent", see_caches ? page_cache[i] : NAN);
 		sst_put_text(&row, "bar", draw_bar(dead, free));
 		sst_row_store(&row);
 	}

@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * prewarm.c
- *	  pg_prewarm, with the arguments and the errors of contrib's
+ *	  prewarm, prewarm_relations, prewarm_schema and prewarm_database
+ *
+ * They differ in which tables and indexes they are about, and in the order of these.
+ * No relation is opened here: rows of the catalogs and the sizes of files make the set.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -12,125 +15,299 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "catalog/objectaddress.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 
-#include "api/result.h"
-#include "run/call.h"
-#include "run/prewarm.h"
-#include "run/progress.h"
+#include "api/arguments.h"
+#include "api/warm_rows.h"
+#include "relation/chosen_relations.h"
 #include "relation/refuse.h"
+#include "run/call.h"
+#include "run/progress.h"
+#include "warm/family.h"
+#include "warm/resume.h"
+#include "warm/rights.h"
+#include "warm/upper_pages.h"
 
-PG_FUNCTION_INFO_V1(sst_pg_prewarm);
+PG_FUNCTION_INFO_V1(sst_prewarm_relation);
+PG_FUNCTION_INFO_V1(sst_prewarm_relations);
+PG_FUNCTION_INFO_V1(sst_prewarm_schema);
+PG_FUNCTION_INFO_V1(sst_prewarm_database);
 
-/* A text argument that must be there; what names it in the error. */
+/* The arguments that all four have */
+typedef struct PrewarmArguments
+{
+	SstWarmOptions options;
+	SstLimits	limits;
+	SstWarmParts parts;
+	bool		resumes;
+	SstWarmResume resume;
+} PrewarmArguments;
+
+/*
+ * Arguments
+ */
+
+static bool
+bool_argument(FunctionCallInfo fcinfo, int argno, bool defaultval)
+{
+	return PG_ARGISNULL(argno) ? defaultval : PG_GETARG_BOOL(argno);
+}
+
+static void
+get_resume_argument(FunctionCallInfo fcinfo, int argno, PrewarmArguments *args)
+{
+	char	   *text;
+
+	args->resumes = !PG_ARGISNULL(argno);
+	if (!args->resumes)
+		return;
+
+	text = sst_text_argument(fcinfo, argno, "resume_from");
+
+	if (!sst_parse_resume(text, &args->resume))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for parameter \"%s\": \"%s\"",
+						"resume_from", text),
+				 errhint("Give what the last row of an earlier call has in this column.")));
+}
+
+/* ERROR if what is to be warmed only is to be left out. */
+static void
+check_parts(const SstWarmParts *parts)
+{
+	if (parts->only_maps && parts->only_upper)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("only_maps and only_upper cannot be used together")));
+	if (parts->only_maps && !parts->maps)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("only_maps cannot be used without include_maps")));
+}
+
+/* Get the arguments, which begin with mode. */
+static void
+get_arguments(FunctionCallInfo fcinfo, int argno, PrewarmArguments *args)
+{
+	memset(args, 0, sizeof(PrewarmArguments));
+	args->options.mode = sst_prewarm_mode_argument(fcinfo, argno);
+	args->options.limits = sst_warm_limits_arguments(fcinfo, argno + 1,
+													 &args->limits);
+	args->options.stop_when_full = bool_argument(fcinfo, argno + 4, true) &&
+		args->options.mode == SST_PREWARM_BUFFER;
+	args->parts.indexes = bool_argument(fcinfo, argno + 5, true);
+	args->parts.toast = bool_argument(fcinfo, argno + 6, true);
+	args->parts.maps = bool_argument(fcinfo, argno + 7, true);
+	args->parts.only_maps = bool_argument(fcinfo, argno + 8, false);
+	args->parts.only_upper = bool_argument(fcinfo, argno + 9, false);
+	check_parts(&args->parts);
+	get_resume_argument(fcinfo, argno + 10, args);
+}
+
+/* ERROR if the user may not warm a relation, or it has nothing to warm. */
+static void
+check_relation(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+	char	   *name = get_rel_name(relid);
+
+	if (name == NULL)
+		return;					/* it is gone, and gets a note */
+	if (!sst_may_warm_all() && !sst_may_warm(sst_table_of(relid)))
+		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(relkind), name);
+	if (relkind != RELKIND_PARTITIONED_TABLE &&
+		relkind != RELKIND_PARTITIONED_INDEX)
+		sst_refuse_without_storage(name, relkind);
+}
+
+/* The OIDs of an array argument; ERROR if it is null, or one of them. */
+static Oid *
+relations_argument(FunctionCallInfo fcinfo, int argno, int *n)
+{
+	Datum	   *values;
+	bool	   *nulls;
+	Oid		   *relids;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("relations cannot be null")));
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(argno), REGCLASSOID, sizeof(Oid),
+					  true, TYPALIGN_INT, &values, &nulls, n);
+	relids = palloc(sizeof(Oid) * Max(*n, 1));
+	for (int i = 0; i < *n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("relations cannot contain null")));
+		relids[i] = DatumGetObjectId(values[i]);
+	}
+
+	return relids;
+}
+
 static char *
-required_text(FunctionCallInfo fcinfo, int argno, const char *what)
+schema_argument(FunctionCallInfo fcinfo, int argno)
 {
+	char	   *name;
+
 	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s cannot be null", what)));
+				 errmsg("schema cannot be null")));
 
-	return text_to_cstring(PG_GETARG_TEXT_PP(argno));
-}
-
-static SstPrewarmMode
-parse_mode(const char *name)
-{
-	if (strcmp(name, "prefetch") == 0)
-		return SST_PREWARM_PREFETCH;
-	if (strcmp(name, "read") == 0)
-		return SST_PREWARM_READ;
-	if (strcmp(name, "buffer") == 0)
-		return SST_PREWARM_BUFFER;
-
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid prewarm type"),
-			 errhint("Valid prewarm types are \"prefetch\", \"read\", and \"buffer\".")));
-	return SST_PREWARM_BUFFER;	/* keep compiler quiet */
-}
-
-/* A block number argument, or the default where it is null. */
-static int64
-block_argument(FunctionCallInfo fcinfo, int argno, const char *what,
-			   int64 nblocks, int64 defaultval)
-{
-	int64		blkno;
-
-	if (PG_ARGISNULL(argno))
-		return defaultval;
-
-	blkno = PG_GETARG_INT64(argno);
-	if (blkno < 0 || blkno >= nblocks)
+	name = get_namespace_name(PG_GETARG_OID(argno));
+	if (name == NULL)
 		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s block number must be between 0 and %lld",
-						what, (long long) (nblocks - 1))));
+				(errcode(ERRCODE_UNDEFINED_SCHEMA),
+				 errmsg("schema with OID %u does not exist",
+						PG_GETARG_OID(argno))));
 
-	return blkno;
+	return name;
 }
 
 /*
- * Open the relation if the user may prewarm it, which is up to whoever may
- * read the table: its own privileges, or for an index those of its table.
- * *tableoid is the OID that is locked besides the relation, or InvalidOid.
+ * Warming
  */
-static Relation
-open_for_prewarm(Oid relid, Oid *tableoid)
+
+static void
+begin_call(SstCall *call, FunctionCallInfo fcinfo)
 {
-	Relation	rel = sst_open_with_table(relid, tableoid);
-	AclResult	aclresult;
+	sst_call_begin(call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
+	sst_progress_phase(SST_PHASE_CATALOG);
+}
 
-	aclresult = pg_class_aclcheck(OidIsValid(*tableoid) ? *tableoid : relid,
-								  GetUserId(), ACL_SELECT);
-	if (aclresult != ACLCHECK_OK)
-		aclcheck_error(aclresult, get_relkind_objtype(rel->rd_rel->relkind),
-					   get_rel_name(relid));
+/* Warm what belongs to units of a list, and return the rows. */
+static void
+warm_units(FunctionCallInfo fcinfo, SstCall *call,
+		   const SstRelations *relations, const SstWarmUnits *units,
+		   const PrewarmArguments *args)
+{
+	BlockNumber blkno = 0;
+	int64		nrelations;
+	int64		nblocks;
+	SstWarmSet	set;
+	SstWarmEnd	end;
 
-	return rel;
+	sst_warm_set_init(&set);
+	sst_add_units(&set, relations, units, &args->parts);
+	if (args->resumes)
+		blkno = sst_resume_forks(&set, &args->resume);
+	if (args->parts.only_upper)
+		sst_add_upper_pages(&set, &args->options, &call->io_stats);
+	if (args->resumes)
+		sst_resume_blocks(&set, blkno);
+
+	sst_warm_set_totals(&set, &nrelations, &nblocks);
+	sst_progress_totals(nrelations, nblocks * BLCKSZ);
+	sst_progress_phase(SST_PHASE_SCANNING);
+	end = sst_warm(&set, &args->options, &call->io_stats);
+	sst_call_end(call);
+
+	sst_put_warm_rows(fcinfo, &set, end, end == SST_WARM_COMPLETE ? NULL :
+					  sst_resume_text(&set));
+}
+
+/* Warm relations that are named, and return the rows. */
+static void
+warm_named(FunctionCallInfo fcinfo, const Oid *relids, int n,
+		   const PrewarmArguments *args)
+{
+	SstWarmUnits units;
+	SstRelations relations;
+	SstCall		call;
+	Oid		   *all;
+
+	begin_call(&call, fcinfo);
+	sst_warm_units_init(&units);
+	for (int i = 0; i < n; i++)
+		sst_warm_units_add(&units, relids[i]);
+
+	all = palloc_extended(sizeof(Oid) * Max(units.n, 1), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < units.n; i++)
+		all[i] = units.units[i].relid;
+	sst_list_chosen_relations(&relations, all, units.n);
+	warm_units(fcinfo, &call, &relations, &units, args);
+}
+
+/*
+ * Warm the tables of a schema, or of the database for NULL, and return the rows.  A
+ * call in mode buffer brings in what is used most.  In the other modes a second call
+ * has to find the order of the first, as it cannot tell what that has read.
+ */
+static void
+warm_all(FunctionCallInfo fcinfo, const char *schema,
+		 const PrewarmArguments *args)
+{
+	SstWarmUnits units;
+	SstRelations relations;
+	SstCall		call;
+
+	begin_call(&call, fcinfo);
+	sst_list_relations(&relations);
+	sst_warm_units_init(&units);
+	sst_warm_units_add_all(&units, &relations, schema,
+						   args->options.mode == SST_PREWARM_BUFFER);
+	warm_units(fcinfo, &call, &relations, &units, args);
+}
+
+/*
+ * SQL entry points
+ */
+
+Datum
+sst_prewarm_relation(PG_FUNCTION_ARGS)
+{
+	Oid			relid = sst_relation_argument(fcinfo);
+	PrewarmArguments args;
+
+	get_arguments(fcinfo, 1, &args);
+	check_relation(relid);
+	warm_named(fcinfo, &relid, 1, &args);
+
+	return (Datum) 0;
 }
 
 Datum
-sst_pg_prewarm(PG_FUNCTION_ARGS)
+sst_prewarm_relations(PG_FUNCTION_ARGS)
 {
-	SstPrewarmPlan plan;
-	Relation	rel;
-	Oid			relid;
-	Oid			tableoid;
-	int64		nblocks;
-	int64		ndone;
-	SstCall		call;
+	int			n;
+	Oid		   *relids = relations_argument(fcinfo, 0, &n);
+	PrewarmArguments args;
 
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("relation cannot be null")));
-	relid = PG_GETARG_OID(0);
-	plan.mode = parse_mode(required_text(fcinfo, 1, "prewarm type"));
-	plan.forknum = forkname_to_number(required_text(fcinfo, 2, "relation fork"));
+	get_arguments(fcinfo, 1, &args);
+	warm_named(fcinfo, relids, n, &args);
 
-	rel = open_for_prewarm(relid, &tableoid);
-	sst_refuse_for_pg_prewarm(rel, plan.forknum);
+	return (Datum) 0;
+}
 
-	nblocks = RelationGetNumberOfBlocksInFork(rel, plan.forknum);
-	plan.first = block_argument(fcinfo, 3, "starting", nblocks, 0);
-	plan.end = block_argument(fcinfo, 4, "ending", nblocks, nblocks - 1) + 1;
+Datum
+sst_prewarm_schema(PG_FUNCTION_ARGS)
+{
+	const char *schema = schema_argument(fcinfo, 0);
+	PrewarmArguments args;
 
-	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_call_set_relation(&call, rel);
-	ndone = sst_prewarm(&plan, rel, &call.io_stats);
-	sst_call_end(&call);
+	get_arguments(fcinfo, 1, &args);
+	warm_all(fcinfo, schema, &args);
 
-	relation_close(rel, AccessShareLock);
-	if (OidIsValid(tableoid))
-		UnlockRelationOid(tableoid, AccessShareLock);
+	return (Datum) 0;
+}
 
-	PG_RETURN_INT64(ndone);
+Datum
+sst_prewarm_database(PG_FUNCTION_ARGS)
+{
+	PrewarmArguments args;
+
+	get_arguments(fcinfo, 0, &args);
+	warm_all(fcinfo, NULL, &args);
+
+	return (Datum) 0;
 }

@@ -20,7 +20,7 @@
 
 #include "api/relation_columns.h"
 
-/* What the relation is, for the column kind */
+/* What the relation is, for the column kind; NULL if that is not known */
 const char *
 sst_kind_name(const SstRelation *relation)
 {
@@ -32,8 +32,22 @@ sst_kind_name(const SstRelation *relation)
 			return "toast table";
 		case RELKIND_MATVIEW:
 			return "materialized view";
-		default:
+		case RELKIND_RELATION:
 			return relation->partition ? "partition" : "table";
+		case RELKIND_SEQUENCE:
+			return "sequence";
+		case RELKIND_VIEW:
+			return "view";
+		case RELKIND_FOREIGN_TABLE:
+			return "foreign table";
+		case RELKIND_COMPOSITE_TYPE:
+			return "composite type";
+		case RELKIND_PARTITIONED_TABLE:
+			return "partitioned table";
+		case RELKIND_PARTITIONED_INDEX:
+			return "partitioned index";
+		default:
+			return NULL;
 	}
 }
 

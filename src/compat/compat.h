@@ -32,6 +32,11 @@
 #include "utils/backend_status.h"
 #include "utils/rel.h"
 
+/* What was part of postgres.h has a header of its own (16). */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 /* The server has a header for read streams (17). */
 #if PG_VERSION_NUM >= 170000
 #define SST_HAVE_READ_STREAM_HEADER 1

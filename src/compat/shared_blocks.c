@@ -20,7 +20,6 @@
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 
-#include "compat/compat.h"
 #include "compat/shared_blocks.h"
 
 #if PG_VERSION_NUM >= 160000
@@ -86,12 +85,9 @@ sst_files_close(const SstFiles *files)
 #endif
 }
 
-/*
- * Does a buffer hold the block?  The answer may be out of date when the caller gets
- * it.  Takes and releases a share lock on one partition of the mapping table.
- */
-bool
-sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
+/* Return the number of the buffer that has the block, or -1. */
+static int
+find_buffer(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
 {
 	FileNumbers numbers = file_numbers(files);
 	BufferTag	tag;
@@ -111,65 +107,120 @@ sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
 	buf_id = BufTableLookup(&tag, hash);
 	LWLockRelease(lock);
 
-	return buf_id >= 0;
+	return buf_id;
 }
+
+/*
+ * Does a buffer hold the block?  The answer may be out of date when the caller gets
+ * it.  Takes and releases a share lock on one partition of the mapping table.
+ */
+bool
+sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
+{
+	return find_buffer(files, forknum, blkno) >= 0;
+}
+
+/*
+ * Copy a page from its buffer, share-locked meanwhile.  False if no buffer holds the
+ * block.
+ */
+bool
+sst_copy_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno,
+				  PageData *copy)
+{
+	Buffer		buffer = find_buffer(files, forknum, blkno) + 1;
+
+	if (!BufferIsValid(buffer) ||
+		!ReadRecentBuffer(file_numbers(files), forknum, blkno, buffer))
+		return false;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+
+	return true;
+}
+
+#if PG_VERSION_NUM >= 170000
+/*
+ * Begin to read up to *nblocks adjacent blocks into shared buffers, which are pinned
+ * then.  Sets *nblocks to how many they are.  Buffers beyond those may be pinned
+ * already; they are for the call about the next blocks.  True if one must wait.
+ */
+static bool
+start_read(ReadBuffersOperation *operation, const SstFiles *files,
+		   char persistence, ForkNumber forknum, BlockNumber first,
+		   Buffer *buffers, int *nblocks)
+{
+	memset(operation, 0, sizeof(ReadBuffersOperation));
+	operation->smgr = open_files(files);
+#if PG_VERSION_NUM >= 180000
+	operation->persistence = persistence;
+#else
+	operation->smgr_persistence = persistence;
+#endif
+	operation->forknum = forknum;
+
+	return StartReadBuffers(operation, buffers, first, nblocks, 0);
+}
+
+/*
+ * Read adjacent blocks, of which a limited number is pinned at a time.  All reads are
+ * started before one is waited for, so that the server's I/O workers share them.
+ * Returns how many blocks were read.
+ */
+static int
+read_some_blocks(const SstFiles *files, char persistence, ForkNumber forknum,
+				 BlockNumber first, int nblocks)
+{
+	ReadBuffersOperation operations[SST_MAX_READ_BLOCKS];
+	Buffer		buffers[SST_MAX_READ_BLOCKS] = {InvalidBuffer};
+	uint32		most = Min(nblocks, SST_MAX_READ_BLOCKS);
+	int			noperations = 0;
+	int			npinned = 0;
+
+	LimitAdditionalPins(&most);
+	while (npinned < (int) most)
+	{
+		int			n = Min((int) most - npinned, io_combine_limit);
+
+		noperations += start_read(&operations[noperations], files, persistence,
+								  forknum, first + npinned, &buffers[npinned], &n);
+		npinned += n;
+	}
+	for (int i = 0; i < noperations; i++)
+		WaitReadBuffers(&operations[i]);
+	for (int i = 0; i < npinned; i++)
+		ReleaseBuffer(buffers[i]);
+
+	return npinned;
+}
+#endif
 
 /*
  * Read adjacent blocks into shared buffers.  One that is there already counts as
  * used.  Nothing is pinned afterwards.  A block that cannot be read, or whose page
- * the buffer manager refuses, is an error.
- *
- * The read waits in this process, also where the server has I/O workers.
+ * the buffer manager refuses, is an error; what is pinned then belongs to the
+ * (sub)transaction.
  */
 void
 sst_read_into_buffers(const SstFiles *files, char persistence,
 					  ForkNumber forknum, BlockNumber first, int nblocks)
 {
-#if PG_VERSION_NUM >= 170000
-	Buffer		buffers[SST_MAX_READ_BLOCKS] = {InvalidBuffer};
-	int			npinned = 0;
-	uint32		most = Min(io_combine_limit, SST_MAX_READ_BLOCKS);
-#if PG_VERSION_NUM >= 180000
-	int			flags = READ_BUFFERS_SYNCHRONOUSLY;
-#else
-	int			flags = 0;
-#endif
-
-	LimitAdditionalPins(&most);
-	Assert(most > 0);
 	while (nblocks > 0)
 	{
-		ReadBuffersOperation operation = {
-			.smgr = open_files(files),
-#if PG_VERSION_NUM >= 180000
-			.persistence = persistence,
+#if PG_VERSION_NUM >= 170000
+		int			n = read_some_blocks(files, persistence, forknum, first, nblocks);
 #else
-			.smgr_persistence = persistence,
-#endif
-			.forknum = forknum
-		};
-		int			n = Min(nblocks, (int) most - npinned);
+		int			n = 1;
 
-		/* Buffers beyond those of a short read are for the next one. */
-		if (StartReadBuffers(&operation, &buffers[npinned], first, &n, flags))
-			WaitReadBuffers(&operation);
-		npinned += n;
-		first += n;
-		nblocks -= n;
-		if (npinned == (int) most || nblocks == 0)
-		{
-			for (int i = 0; i < npinned; i++)
-				ReleaseBuffer(buffers[i]);
-			memset(buffers, 0, sizeof(buffers));
-			npinned = 0;
-		}
-	}
-#else
-	for (int i = 0; i < nblocks; i++)
 		ReleaseBuffer(ReadBufferWithoutRelcache(file_numbers(files), forknum,
-												first + i, RBM_NORMAL, NULL,
+												first, RBM_NORMAL, NULL,
 												persistence == RELPERSISTENCE_PERMANENT));
 #endif
+		first += n;
+		nblocks -= n;
+	}
 }
 
 /* Has the server a list of free buffers, and nothing in it? */

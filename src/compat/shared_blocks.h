@@ -17,6 +17,7 @@
 #include "utils/rel.h"
 
 #include "compat/catalog.h"
+#include "compat/compat.h"
 
 /* Most blocks that one call reads */
 #define SST_MAX_READ_BLOCKS 64
@@ -25,6 +26,8 @@ extern void sst_relation_files(Relation rel, SstFiles *files);
 extern void sst_files_close(const SstFiles *files);
 extern bool sst_is_buffered(const SstFiles *files, ForkNumber forknum,
 							BlockNumber blkno);
+extern bool sst_copy_buffered(const SstFiles *files, ForkNumber forknum,
+							  BlockNumber blkno, PageData *copy);
 extern void sst_read_into_buffers(const SstFiles *files, char persistence,
 								  ForkNumber forknum, BlockNumber first,
 								  int nblocks);

@@ -118,15 +118,16 @@ foreign_table_note(Relation rel)
 					GetForeignServer(table->serverid)->servername);
 }
 
-static const char *
-no_storage_note(Relation rel)
+/* Return the translated note on a relation without storage, by its kind. */
+const char *
+sst_no_storage_note(char relkind)
 {
-	switch (rel->rd_rel->relkind)
+	switch (relkind)
 	{
 		case RELKIND_VIEW:
 			return _("a view has no pages");
 		case RELKIND_FOREIGN_TABLE:
-			return foreign_table_note(rel);
+			return _("a foreign table has no pages");
 		case RELKIND_COMPOSITE_TYPE:
 			return _("a composite type has no pages");
 		default:
@@ -144,7 +145,8 @@ sst_relation_note(Relation rel, SstTargetState state)
 	switch (state)
 	{
 		case SST_TARGET_NO_STORAGE:
-			return no_storage_note(rel);
+			return rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE ?
+				foreign_table_note(rel) : sst_no_storage_note(rel->rd_rel->relkind);
 		case SST_TARGET_PARTITIONED:
 			return sst_partitioned_note(tree_function(rel));
 		case SST_TARGET_OTHER_TABLE_AM:
@@ -342,6 +344,17 @@ sst_refuse_for_pg_relpages(Relation rel)
 				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
 }
 
+/* ERROR if a relation of that name and kind has no storage. */
+void
+sst_refuse_without_storage(const char *name, char relkind)
+{
+	if (!RELKIND_HAS_STORAGE(relkind))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("relation \"%s\" does not have storage", name),
+				 errdetail_relkind_not_supported(relkind)));
+}
+
 /*
  * ERROR if pg_prewarm() of contrib does not accept such a relation, or it has no
  * such fork.
@@ -354,12 +367,8 @@ void
 sst_refuse_for_pg_prewarm(Relation rel, ForkNumber forknum)
 {
 #ifdef SST_PREWARM_CHECKS_STORAGE
-	if (!RELKIND_HAS_STORAGE(rel->rd_rel->relkind))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("relation \"%s\" does not have storage",
-						RelationGetRelationName(rel)),
-				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
+	sst_refuse_without_storage(RelationGetRelationName(rel),
+							   rel->rd_rel->relkind);
 #endif
 	if (!smgrexists(RelationGetSmgr(rel), forknum))
 		ereport(ERROR,

@@ -20,6 +20,7 @@
 #include "utils/rel.h"
 
 extern const char *sst_state_note(SstTargetState state);
+extern const char *sst_no_storage_note(char relkind);
 extern char *sst_partitioned_note(const char *function);
 extern char *sst_table_am_note(Oid amoid);
 extern const char *sst_relation_note(Relation rel, SstTargetState state);
@@ -32,6 +33,7 @@ extern void sst_refuse_unreadable(Relation rel, SstTargetKind kind,
 extern void sst_refuse_for_pgstattuple(Relation rel);
 extern void sst_refuse_for_pgstattuple_approx(Relation rel);
 extern void sst_refuse_for_pg_relpages(Relation rel);
+extern void sst_refuse_without_storage(const char *name, char relkind);
 extern void sst_refuse_for_pg_prewarm(Relation rel, ForkNumber forknum);
 
 #endif							/* SST_REFUSE_H */

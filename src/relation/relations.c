@@ -27,6 +27,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
+#include "lib/qunique.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/fmgrprotos.h"
@@ -159,24 +160,27 @@ read_catalog(Oid catalogid, void (*add) (void *arg, const void *row), void *arg)
 	table_close(catalog, AccessShareLock);
 }
 
-/* A list that grows */
-typedef struct ListBuilder
+/*
+ * Begin a list, which is allocated in the current memory context.
+ */
+void
+sst_relations_begin(SstRelationsBuilder *builder, SstRelations *list)
 {
-	SstRelations *list;
-	int			allocated;
-	HTAB	   *schemas;
-} ListBuilder;
+	builder->list = list;
+	builder->allocated = 64;
+	builder->schemas = create_names();
+	builder->parents = create_names();
+	list->n = 0;
+	list->relation = palloc(sizeof(SstRelation) * builder->allocated);
+}
 
-static void
-add_pg_class_row(void *arg, const void *row)
+/* Add a relation.  Its file is looked at. */
+void
+sst_relations_add(SstRelationsBuilder *builder, const FormData_pg_class *form)
 {
-	ListBuilder *builder = arg;
 	SstRelations *list = builder->list;
-	const FormData_pg_class *form = row;
 	const char *schema;
 
-	if (!has_pages_to_report(form->relkind))
-		return;
 	if (list->n == builder->allocated)
 	{
 		builder->allocated *= 2;
@@ -188,24 +192,35 @@ add_pg_class_row(void *arg, const void *row)
 	describe(&list->relation[list->n++], form, schema ? schema : "");
 }
 
-static void
-read_pg_class(SstRelations *list, HTAB *schemas)
+/*
+ * Put all relations that were added in order, each once.  From then on, they can be
+ * found, and stay where they are.
+ */
+void
+sst_relations_sort(SstRelationsBuilder *builder)
 {
-	ListBuilder builder = {list, 1024, schemas};
+	SstRelations *list = builder->list;
 
-	list->n = 0;
-	list->relation = palloc(sizeof(SstRelation) * builder.allocated);
-	read_catalog(RelationRelationId, add_pg_class_row, &builder);
-
+	qsort(list->relation, list->n, sizeof(SstRelation), compare_relids);
+	list->n = qunique(list->relation, list->n, sizeof(SstRelation),
+					  compare_relids);
 	list->relation = repalloc_huge(list->relation,
 								   sizeof(SstRelation) * Max(list->n, 1));
-	qsort(list->relation, list->n, sizeof(SstRelation), compare_relids);
 }
 
 static void
-add_pg_index_row(void *list, const void *row)
+add_pg_class_row(void *builder, const void *row)
 {
-	const FormData_pg_index *form = row;
+	const FormData_pg_class *form = row;
+
+	if (has_pages_to_report(form->relkind))
+		sst_relations_add(builder, form);
+}
+
+/* Set what pg_index tells of a listed index, and of its table. */
+void
+sst_relations_add_index(SstRelations *list, const FormData_pg_index *form)
+{
 	SstRelation *index = sst_find_relation(list, form->indexrelid);
 	SstRelation *owner = sst_find_relation(list, form->indrelid);
 
@@ -224,14 +239,27 @@ add_pg_index_row(void *list, const void *row)
 }
 
 static void
-add_pg_inherits_row(void *list, const void *row)
+add_pg_index_row(void *list, const void *row)
 {
-	const FormData_pg_inherits *form = row;
+	sst_relations_add_index(list, row);
+}
+
+/* Set what pg_inherits tells of a listed partition. */
+void
+sst_relations_add_partition(SstRelations *list,
+							const FormData_pg_inherits *form)
+{
 	SstRelation *child = sst_find_relation(list, form->inhrelid);
 
 	if (child != NULL && child->partition &&
 		child->relkind == RELKIND_RELATION)
 		child->parent = form->inhparent;
+}
+
+static void
+add_pg_inherits_row(void *list, const void *row)
+{
+	sst_relations_add_partition(list, row);
 }
 
 /* Call a statistics function for a relation; returns 0 for null. */
@@ -299,19 +327,12 @@ is_locked_for_builds(Oid tableoid)
 }
 
 /*
- * List the tables, partitions, materialized views, TOAST tables and indexes of
- * the current database, and the shared catalogs.  The list and its names are
- * allocated in the current memory context.
+ * End a list: set what relations in it tell of each other.
  */
 void
-sst_list_relations(SstRelations *list)
+sst_relations_end(SstRelationsBuilder *builder)
 {
-	HTAB	   *schemas = create_names();
-	HTAB	   *parents = create_names();
-
-	read_pg_class(list, schemas);
-	read_catalog(IndexRelationId, add_pg_index_row, list);
-	read_catalog(InheritsRelationId, add_pg_inherits_row, list);
+	SstRelations *list = builder->list;
 
 	for (int i = 0; i < list->n; i++)
 	{
@@ -319,16 +340,46 @@ sst_list_relations(SstRelations *list)
 
 		if (toast != NULL)
 			toast->parent = list->relation[i].relid;
-		if (list->relation[i].relkind != RELKIND_INDEX)
-			list->relation[i].last_vacuum =
-				sst_last_vacuum(list->relation[i].relid);
 	}
+	for (int i = 0; i < list->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		name_parent(list, &list->relation[i], builder->schemas,
+					builder->parents);
+	}
+	hash_destroy(builder->schemas);
+	hash_destroy(builder->parents);
+}
+
+/*
+ * List the tables, partitions, materialized views, TOAST tables and indexes of
+ * the current database, and the shared catalogs.  The list and its names are
+ * allocated in the current memory context.
+ */
+void
+sst_list_relations(SstRelations *list)
+{
+	SstRelationsBuilder builder;
+
+	sst_relations_begin(&builder, list);
+	read_catalog(RelationRelationId, add_pg_class_row, &builder);
+	sst_relations_sort(&builder);
+	read_catalog(IndexRelationId, add_pg_index_row, list);
+	read_catalog(InheritsRelationId, add_pg_inherits_row, list);
+	sst_relations_end(&builder);
+
 	for (int i = 0; i < list->n; i++)
 	{
 		SstRelation *relation = &list->relation[i];
 
 		CHECK_FOR_INTERRUPTS();
-		name_parent(list, relation, schemas, parents);
+		if (relation->relkind != RELKIND_INDEX)
+			relation->last_vacuum = sst_last_vacuum(relation->relid);
+	}
+	for (int i = 0; i < list->n; i++)
+	{
+		SstRelation *relation = &list->relation[i];
+
 		if (relation->relkind == RELKIND_INDEX)
 		{
 			SstRelation *parent = sst_find_relation(list, relation->parent);
@@ -338,8 +389,6 @@ sst_list_relations(SstRelations *list)
 				is_locked_for_builds(relation->parent);
 		}
 	}
-	hash_destroy(schemas);
-	hash_destroy(parents);
 }
 
 /*

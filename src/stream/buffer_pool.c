@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "miscadmin.h"
 
 #include "compat/buffer_tag.h"
@@ -25,6 +26,11 @@
 
 /* Buffers from one check for interrupts to the next, a power of two */
 #define CHECK_BUFFERS 8192
+
+/* The list is sorted by this many bits at a time */
+#define DIGIT_BITS 11
+#define DIGIT_VALUES (1 << DIGIT_BITS)
+#define DIGITS_PER_FIELD 3
 
 /*
  * Read the header of a buffer.  False if it holds no block, or none that is wanted:
@@ -90,16 +96,54 @@ sst_compare_files(Oid tablespace, Oid number, ForkNumber forknum,
 	return (int) forknum - (int) block->forknum;
 }
 
-static int
-compare_blocks(const void *a, const void *b)
+/* A part of what orders the list; the least significant one has number 0 */
+static inline uint32
+digit_of(const SstBufferedBlock *block, int digit)
 {
-	const SstBufferedBlock *left = a;
-	const SstBufferedBlock *right = b;
-	int			result = sst_compare_files(left->tablespace, left->number,
-										   left->forknum, right);
+	const uint32 fields[] = {block->blkno, block->forknum, block->tablespace,
+	block->number};
 
-	return result != 0 ? result :
-		(left->blkno > right->blkno) - (left->blkno < right->blkno);
+	return fields[digit / DIGITS_PER_FIELD] >>
+		(digit % DIGITS_PER_FIELD * DIGIT_BITS) & (DIGIT_VALUES - 1);
+}
+
+/*
+ * Put the list in order, digit by digit.  Each takes two passes, or one if all blocks
+ * have the same, as they mostly do.
+ */
+static void
+sort_blocks(SstBufferedBlocks *list)
+{
+	SstBufferedBlock *from = list->blocks;
+	SstBufferedBlock *to = palloc_extended(sizeof(SstBufferedBlock) *
+										   Max(list->n, 1), MCXT_ALLOC_HUGE);
+
+	for (int digit = 0; digit < 4 * DIGITS_PER_FIELD; digit++)
+	{
+		uint64		places[DIGIT_VALUES] = {0};
+		uint64		place = 0;
+		SstBufferedBlock *sorted = to;
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint64 i = 0; i < list->n; i++)
+			places[digit_of(&from[i], digit)]++;
+		if (list->n == 0 || places[digit_of(from, digit)] == list->n)
+			continue;
+
+		for (int value = 0; value < DIGIT_VALUES; value++)
+		{
+			uint64		n = places[value];
+
+			places[value] = place;
+			place += n;
+		}
+		for (uint64 i = 0; i < list->n; i++)
+			to[places[digit_of(&from[i], digit)]++] = from[i];
+		to = from;
+		from = sorted;
+	}
+	list->blocks = from;
+	pfree(to);
 }
 
 /* Make the list, in no order. */
@@ -138,7 +182,7 @@ void
 sst_list_buffered_blocks(SstBufferedBlocks *list)
 {
 	read_headers(list, false);
-	qsort(list->blocks, list->n, sizeof(SstBufferedBlock), compare_blocks);
+	sort_blocks(list);
 }
 
 /* The same for all databases, in no order.  The process needs no database. */
@@ -146,4 +190,84 @@ void
 sst_list_all_buffered_blocks(SstBufferedBlocks *list)
 {
 	read_headers(list, true);
+}
+
+/* ----------
+ * Sums
+ * ----------
+ */
+
+static inline bool
+same_fork(const SstForkKey *a, const SstForkKey *b)
+{
+	return a->number == b->number && a->tablespace == b->tablespace &&
+		a->forknum == b->forknum;
+}
+
+#define SH_PREFIX fork_sums
+#define SH_ELEMENT_TYPE SstForkSum
+#define SH_KEY_TYPE SstForkKey
+#define SH_KEY key
+#define SH_HASH_KEY(tb, key) \
+	hash_combine(murmurhash32((key).number + (key).forknum), (key).tablespace)
+#define SH_EQUAL(tb, a, b) same_fork(&(a), &(b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* Find the sum that a block adds to; the one before is mostly the same. */
+static inline SstForkSum *
+find_or_begin_sum(SstForkSums *sums, SstForkSum *before,
+				  const SstBufferedBlock *block)
+{
+	SstForkKey	key = {block->tablespace, block->number, block->forknum};
+	SstForkSum *sum;
+	bool		found;
+
+	if (before != NULL && same_fork(&before->key, &key))
+		return before;
+
+	sum = fork_sums_insert(sums, key, &found);
+	if (!found)
+		sum->nblocks = sum->ndirty = sum->npinned = sum->usage = 0;
+	return sum;
+}
+
+/*
+ * Add up what buffers hold of each fork of the current database and of the shared
+ * relations.  The sums are allocated in the current memory context.  Takes no lock,
+ * and pins nothing.
+ */
+SstForkSums *
+sst_sum_buffered_blocks(void)
+{
+	SstForkSums *sums = fork_sums_create(CurrentMemoryContext, 256, NULL);
+	SstForkSum *sum = NULL;
+	SstBufferedBlock block;
+
+	for (int i = 0; i < NBuffers; i++)
+	{
+		if (i % CHECK_BUFFERS == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (!read_header(GetBufferDescriptor(i), false, &block))
+			continue;
+
+		sum = find_or_begin_sum(sums, sum, &block);
+		sum->nblocks++;
+		sum->ndirty += block.dirty;
+		sum->npinned += block.pinned;
+		sum->usage += block.usage;
+	}
+
+	return sums;
+}
+
+/* What buffers hold of a fork; NULL if that is nothing */
+const SstForkSum *
+sst_find_fork_sum(SstForkSums *sums, const SstFiles *files, ForkNumber forknum)
+{
+	SstForkKey	key = {files->tablespace, files->number, forknum};
+
+	return fork_sums_lookup(sums, key);
 }

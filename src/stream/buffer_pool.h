@@ -36,8 +36,33 @@ typedef struct SstBufferedBlocks
 	SstBufferedBlock *blocks;
 } SstBufferedBlocks;
 
+/* Which fork, of the current database or of a shared relation */
+typedef struct SstForkKey
+{
+	Oid			tablespace;		/* see SstFiles */
+	Oid			number;
+	ForkNumber	forknum;
+} SstForkKey;
+
+/* What buffers hold of a fork */
+typedef struct SstForkSum
+{
+	SstForkKey	key;
+	char		status;			/* for the hash table */
+	int64		nblocks;
+	int64		ndirty;
+	int64		npinned;
+	int64		usage;			/* sum of usage counts */
+} SstForkSum;
+
+typedef struct fork_sums_hash SstForkSums;
+
 extern void sst_list_buffered_blocks(SstBufferedBlocks *list);
 extern void sst_list_all_buffered_blocks(SstBufferedBlocks *list);
+extern SstForkSums *sst_sum_buffered_blocks(void);
+extern const SstForkSum *sst_find_fork_sum(SstForkSums *sums,
+										   const SstFiles *files,
+										   ForkNumber forknum);
 extern int	sst_compare_files(Oid tablespace, Oid number, ForkNumber forknum,
 							  const SstBufferedBlock *block);
 

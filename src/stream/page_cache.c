@@ -16,14 +16,11 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "miscadmin.h"
-#include "storage/fd.h"
 
 #include "stream/page_cache.h"
 
@@ -39,7 +36,7 @@
 typedef struct CachestatRange
 {
 	uint64		offset;
-	uint64		length;			/* 0: to the end of the file */
+	uint64		length;			/* 0 would be: to the end of the file */
 } CachestatRange;
 
 typedef struct Cachestat
@@ -53,7 +50,7 @@ typedef struct Cachestat
 
 /*
  * Pages of a part of an open file in the page cache, or -1 where the kernel does not
- * tell; for length 0 up to the end of the file
+ * tell
  */
 static int64
 ask_cachestat(int fd, off_t offset, off_t length)
@@ -68,22 +65,20 @@ ask_cachestat(int fd, off_t offset, off_t length)
 	return -1;
 }
 
-/* The same, by mapping the file */
+/* The same, by mapping that part */
 static int64
-ask_mincore(int fd, int64 page_size)
+ask_mincore(int fd, off_t offset, off_t length)
 {
-	struct stat st;
-	unsigned char *resident;
+	int64		page_size = sysconf(_SC_PAGESIZE);
+	off_t		end = offset + length;
+	unsigned char *resident = palloc(WINDOW / page_size);
 	int64		npages = 0;
 
-	if (fstat(fd, &st) != 0)
-		return -1;
-
-	resident = palloc(WINDOW / page_size);
-	for (int64 offset = 0; offset < st.st_size && npages >= 0; offset += WINDOW)
+	for (off_t start = offset - offset % page_size; start < end && npages >= 0;
+		 start += WINDOW)
 	{
-		size_t		size = Min(WINDOW, st.st_size - offset);
-		void	   *window = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, offset);
+		size_t		size = Min(WINDOW, end - start);
+		void	   *window = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, start);
 
 		if (window == MAP_FAILED)
 			npages = -1;
@@ -102,39 +97,59 @@ ask_mincore(int fd, int64 page_size)
 }
 
 /*
- * Bytes of a fork's files in the page cache; -1 if that cannot be known, or there is
- * no file.  The files are opened for reading, one at a time.
+ * Bytes of a fork's blocks first to end - 1 in the page cache; -1 if that cannot be
+ * known.  Blocks of segments that do not exist, other than the first one, are not
+ * there.  The segment of the last block may stay open.
  */
 int64
-sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum)
+sst_page_cache_range(SstSegmentFile *file, BlockNumber first, BlockNumber end)
 {
-	int64		page_size = sysconf(_SC_PAGESIZE);
-	char		path[MAXPGPATH];
-	size_t		length;
 	int64		bytes = 0;
+	BlockNumber next;
 
-	sst_files_path(files, forknum, path, sizeof(path));
-	length = strlen(path);
-	for (int segno = 0;; segno++)
+	for (BlockNumber blkno = first; blkno < end; blkno = next)
 	{
+		off_t		offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE);
+		off_t		length;
 		int64		npages;
 		int			fd;
 
 		CHECK_FOR_INTERRUPTS();
-		if (segno > 0)
-			snprintf(path + length, sizeof(path) - length, ".%d", segno);
-		fd = OpenTransientFile(path, O_RDONLY | PG_BINARY);
-		if (fd < 0)
-			return errno == ENOENT && segno > 0 ? bytes : -1;
+		next = Min(end - blkno, RELSEG_SIZE - blkno % RELSEG_SIZE) + blkno;
+		length = (off_t) BLCKSZ * (next - blkno);
 
-		npages = ask_cachestat(fd, 0, 0);
+		errno = ENOENT;
+		fd = sst_segment_file_open(file, blkno);
+		if (fd < 0 && errno == ENOENT && blkno >= RELSEG_SIZE)
+			break;
+		if (fd < 0)
+			return -1;
+
+		npages = ask_cachestat(fd, offset, length);
 		if (npages < 0)
-			npages = ask_mincore(fd, page_size);
-		CloseTransientFile(fd);
+			npages = ask_mincore(fd, offset, length);
 		if (npages < 0)
 			return -1;
-		bytes += npages * page_size;
+
+		/* A page can be larger than a block. */
+		bytes += Min(npages * sysconf(_SC_PAGESIZE), length);
 	}
+
+	return bytes;
+}
+
+/* The same for all of a fork with so many bytes. */
+int64
+sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum, int64 fork_bytes)
+{
+	SstSegmentFile file;
+	int64		bytes;
+
+	sst_segment_file_init_files(&file, files, forknum);
+	bytes = sst_page_cache_range(&file, 0, (fork_bytes + BLCKSZ - 1) / BLCKSZ);
+	sst_segment_file_close(&file);
+
+	return bytes;
 }
 
 /*

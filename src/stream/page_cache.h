@@ -13,9 +13,12 @@
 #ifndef SST_PAGE_CACHE_H
 #define SST_PAGE_CACHE_H
 
-#include "compat/catalog.h"
+#include "stream/segment_file.h"
 
-extern int64 sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum);
+extern int64 sst_page_cache_range(SstSegmentFile *file, BlockNumber first,
+								  BlockNumber end);
+extern int64 sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum,
+								  int64 fork_bytes);
 extern bool sst_page_cache_has(int fd, off_t offset, off_t length);
 
 #endif							/* SST_PAGE_CACHE_H */

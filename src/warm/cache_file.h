@@ -21,7 +21,7 @@
 #define SST_CACHE_FILE "streamstat.cache"
 
 /* Adjacent blocks of a fork, with one usage count; as in the file */
-typedef struct SstSavedRange
+typedef struct SstCachedRange
 {
 	Oid			tablespace;		/* see SstFiles */
 	Oid			number;
@@ -30,26 +30,26 @@ typedef struct SstSavedRange
 	uint8		forknum;
 	uint8		usage;
 	uint8		unused[2];
-} SstSavedRange;
+} SstCachedRange;
 
 /* The ranges of a database, the most used ones first; as in the file */
-typedef struct SstSavedDatabase
+typedef struct SstCachedDatabase
 {
 	Oid			database;		/* InvalidOid for shared relations */
 	uint32		unused;
 	uint64		nblocks;
 	uint64		nranges;
-} SstSavedDatabase;
+} SstCachedDatabase;
 
-typedef struct SstSavedCache
+typedef struct SstCacheFile
 {
 	uint32		ndatabases;
-	const SstSavedDatabase *databases;	/* by OID */
-	const SstSavedRange *ranges;	/* of one database after the other */
+	const SstCachedDatabase *databases; /* by OID */
+	const SstCachedRange *ranges;	/* of one database after the other */
 	uint64		nblocks;
-} SstSavedCache;
+} SstCacheFile;
 
 extern bool sst_cache_file_write(SstBufferedBlocks *blocks);
-extern SstSavedCache *sst_cache_file_read(void);
+extern SstCacheFile *sst_cache_file_read(void);
 
 #endif							/* SST_CACHE_FILE_H */

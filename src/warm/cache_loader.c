@@ -57,7 +57,7 @@ typedef struct CacheLoader
 /* Ranges of one database, and the next one to be loaded */
 typedef struct SavedSection
 {
-	const SstSavedRange *ranges;
+	const SstCachedRange *ranges;
 	uint64		nranges;
 	uint64		next;
 } SavedSection;
@@ -124,7 +124,7 @@ list_relations(CacheLoader *loader)
 
 /* The relation whose files the range is of, or NULL */
 static const SstRelation *
-find_relation(const CacheLoader *loader, const SstSavedRange *range)
+find_relation(const CacheLoader *loader, const SstCachedRange *range)
 {
 	SstRelation key = {
 		.files = {.tablespace = range->tablespace, .number = range->number}
@@ -163,8 +163,8 @@ make_part(CacheLoader *loader, SavedSection *section, SstWarmSet *set)
 	set->ranges = palloc(sizeof(SstWarmRange) * (end - first));
 	for (uint64 i = first; i < end; i++)
 	{
-		const SstSavedRange *range = &section->ranges[i];
-		const SstSavedRange *before = i > first ? range - 1 : NULL;
+		const SstCachedRange *range = &section->ranges[i];
+		const SstCachedRange *before = i > first ? range - 1 : NULL;
 
 		if (before == NULL || before->number != range->number ||
 			before->tablespace != range->tablespace ||
@@ -281,13 +281,13 @@ load_section(CacheLoader *loader, SavedSection *section, uint64 *next)
 
 /* Find the ranges of a database in the file; none if it has none. */
 static SavedSection
-find_section(const SstSavedCache *cache, Oid database)
+find_section(const SstCacheFile *cache, Oid database)
 {
 	SavedSection section = {.ranges = cache->ranges};
 
 	for (uint32 i = 0; i < cache->ndatabases; i++)
 	{
-		const SstSavedDatabase *saved = &cache->databases[i];
+		const SstCachedDatabase *saved = &cache->databases[i];
 
 		section.nranges = saved->nranges;
 		if (saved->database == database)
@@ -304,7 +304,7 @@ sst_cache_loader_main(Datum arg)
 {
 	CacheLoader loader = {0};
 	dsm_segment *segment;
-	SstSavedCache *cache;
+	SstCacheFile *cache;
 	SavedSection section;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);

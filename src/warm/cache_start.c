@@ -52,7 +52,7 @@ typedef enum LoadOutcome
 
 typedef struct CacheLoad
 {
-	const SstSavedCache *cache;
+	const SstCacheFile *cache;
 	dsm_segment *segment;
 	SstCacheLoad *shared;
 	bool		said_no_worker;
@@ -84,12 +84,12 @@ is_wanted(Oid database)
 
 /* Is there a folder of the database, in a tablespace that it had blocks in? */
 static bool
-has_folder(const SstSavedCache *cache, const SstSavedDatabase *database)
+has_folder(const SstCacheFile *cache, const SstCachedDatabase *database)
 {
-	const SstSavedRange *range = cache->ranges;
+	const SstCachedRange *range = cache->ranges;
 	Oid			tablespace = InvalidOid;
 
-	for (const SstSavedDatabase *other = cache->databases; other < database; other++)
+	for (const SstCachedDatabase *other = cache->databases; other < database; other++)
 		range += other->nranges;
 	for (uint64 i = 0; i < database->nranges; i++, range++)
 	{
@@ -179,7 +179,7 @@ watch_loader(BackgroundWorkerHandle *handle, Oid database)
 }
 
 static LoadOutcome
-load_database(CacheLoad *load, const SstSavedDatabase *database)
+load_database(CacheLoad *load, const SstCachedDatabase *database)
 {
 	SstCacheLoad *shared = load->shared;
 
@@ -226,8 +226,8 @@ load_database(CacheLoad *load, const SstSavedDatabase *database)
 static int
 compare_databases(const void *a, const void *b)
 {
-	const SstSavedDatabase *left = *(const SstSavedDatabase *const *) a;
-	const SstSavedDatabase *right = *(const SstSavedDatabase *const *) b;
+	const SstCachedDatabase *left = *(const SstCachedDatabase *const *) a;
+	const SstCachedDatabase *right = *(const SstCachedDatabase *const *) b;
 
 	if (left->nblocks != right->nblocks)
 		return left->nblocks > right->nblocks ? -1 : 1;
@@ -238,9 +238,9 @@ compare_databases(const void *a, const void *b)
 static void
 load_databases(CacheLoad *load)
 {
-	const SstSavedCache *cache = load->cache;
-	const SstSavedDatabase **order = palloc(sizeof(SstSavedDatabase *) *
-											Max(cache->ndatabases, 1));
+	const SstCacheFile *cache = load->cache;
+	const SstCachedDatabase **order = palloc(sizeof(SstCachedDatabase *) *
+											 Max(cache->ndatabases, 1));
 	const char *end = "complete";
 	int			n = 0;
 	int			nloaded = 0;

@@ -25,6 +25,7 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
@@ -32,6 +33,7 @@
 #include "compat/shared_blocks.h"
 #include "run/blocking.h"
 #include "run/progress.h"
+#include "run/subtransaction.h"
 #include "stream/free_buffers.h"
 #include "stream/page_cache.h"
 #include "stream/segment_file.h"
@@ -122,21 +124,78 @@ warm_large_range(Queue *queue)
 		queue->small_range = cursor->range;
 }
 
-/* How many blocks may be read more?  None where a limit is reached. */
+/*
+ * Let all relations go, because others wait for one of them: no more is read of the
+ * forks in the queue.  An error, if what they wait for is not in the queue.
+ */
+static void
+give_way(Queue *queue)
+{
+	for (; queue->nruns > 0; queue->nruns--)
+	{
+		SstWarmRun *run = &queue->runs[queue->first_run];
+		SstWarmFork *fork = &queue->set->forks[run->fork];
+
+		fork->left_out = true;
+		if (fork->note == NULL)
+			fork->note = _("given up, because another session waits for a lock");
+		run->relation->nruns--;
+		queue->first_run = (queue->first_run + 1) % queue->max_runs;
+	}
+	queue->nmissing = queue->npending = 0;
+	sst_cursor_leave(&queue->cursor);
+	sst_yield_if_blocking();
+}
+
+/* What the throttle allows, for sst_run_in_subtransaction() */
+typedef struct Allowance
+{
+	SstThrottle *throttle;
+	int			nblocks;
+} Allowance;
+
+static void
+take_allowance(void *arg)
+{
+	Allowance  *allowance = arg;
+
+	allowance->nblocks = sst_throttle_take(allowance->throttle,
+										   sst_warm_run_blocks());
+}
+
+/*
+ * How many blocks may be read more?  None where a limit is reached; -1 where the
+ * relations had to be let go, because others waited while this slept.
+ *
+ * Nobody is looked for in recovery, so that no subtransaction is needed there.
+ */
 static int
 allowed_blocks(Queue *queue)
 {
 	const SstLimits *limits = queue->options->limits;
-	int			nblocks;
+	Allowance	allowance = {.throttle = &queue->throttle};
+	ErrorData  *error = NULL;
 
 	if (!queue->throttled)
 		return sst_warm_run_blocks();
 
-	nblocks = sst_throttle_take(&queue->throttle, sst_warm_run_blocks());
-	if (nblocks == 0)
+	if (queue->throttle.rate > 0 && !RecoveryInProgress())
+		error = sst_run_in_subtransaction(take_allowance, &allowance);
+	else
+		take_allowance(&allowance);
+	if (error != NULL)
+	{
+		if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
+			ReThrowError(error);
+		FreeErrorData(error);
+		give_way(queue);
+		return -1;
+	}
+
+	if (allowance.nblocks == 0)
 		queue->end = limits->bytes_left < BLCKSZ ? SST_WARM_MAX_BYTES :
 			SST_WARM_MAX_TIME;
-	return nblocks;
+	return allowance.nblocks;
 }
 
 /* Have the run's files at hand for advice. */
@@ -198,8 +257,8 @@ add_run(Queue *queue)
 	if (!sst_cursor_find(cursor) || is_large_range(queue))
 		return false;
 	nallowed = allowed_blocks(queue);
-	if (nallowed == 0)
-		return false;
+	if (nallowed <= 0)
+		return nallowed < 0;
 
 	before = *cursor;
 	sst_cursor_take(cursor, run, nallowed,
@@ -248,31 +307,6 @@ report_run(Queue *queue, const SstWarmRun *run)
 	sst_progress_blocks(queue->ndone);
 }
 
-/*
- * Let all relations go, because others wait for one of them: no more is read of the
- * forks in the queue.  An error, if what they wait for is not in the queue.
- */
-static void
-give_way(Queue *queue, SstWarmFork *fork)
-{
-	const char *note = fork->note;
-
-	fork->left_out = true;
-	for (; queue->nruns > 0; queue->nruns--)
-	{
-		SstWarmRun *run = &queue->runs[queue->first_run];
-
-		fork = &queue->set->forks[run->fork];
-		fork->left_out = true;
-		if (fork->note == NULL)
-			fork->note = note;
-		run->relation->nruns--;
-		queue->first_run = (queue->first_run + 1) % queue->max_runs;
-	}
-	queue->nmissing = queue->npending = 0;
-	sst_cursor_leave(&queue->cursor);
-	sst_yield_if_blocking();
-}
 
 /* Have others taken the buffers that were counted as free? */
 static inline bool
@@ -305,7 +339,10 @@ finish_first_run(Queue *queue)
 		fork->nwanted += run->nwanted;
 		fork->ncached += run->nwanted - run->nmissing;
 		if (run->nmissing > 0 && !sst_read_run(&queue->reader, run, fork))
-			give_way(queue, fork);
+		{
+			fork->left_out = true;
+			give_way(queue);
+		}
 		report_run(queue, run);
 	}
 

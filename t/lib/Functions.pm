@@ -19,9 +19,13 @@ our @EXPORT = qw(all_functions functions_on views calls signature);
 my $indexes = 'btree hash gin gist spgist brin';
 my $any = "table sequence $indexes";
 
+# What the functions that warm relations have in common
+my $warming = 'mode text, max_bytes text, max_time interval, max_rate text, stop_when_full boolean, '
+  . 'include_indexes boolean, include_toast boolean, include_maps boolean, only_maps boolean, only_upper boolean, resume_from text';
+
 # - The name.
 # - The arguments for the caller: their names and types.
-#   Only what says which relation has no default.
+#   Only what says which relation, and a saved cache, has no default.
 # - The kinds of relations it takes.  A tree is a partitioned table or its index.
 #   Without a relation it is about the database, the last report, the cache, the
 #   sessions, or the session's last call.
@@ -68,8 +72,18 @@ my @own = (
 		'database', 0, "budget => '100MB', max_time => '2 s'" ],
 	[ 'last_database_plan', '', 'report', 0, '' ],
 	[ 'database_report_summary', '', 'report', 0, '' ],
+	[ 'prewarm', "relation regclass, $warming", "$any tree tree_index", 0,
+		'{table}', "{table}, 'read'", "{btree}, 'prefetch'", '{gin}, only_maps => true', '{tree}', '{tree_index}' ],
+	[ 'prewarm_relations', "relations regclass[], $warming", 'database', 0,
+		"ARRAY['pg_catalog.pg_class', 'pg_catalog.pg_views']::pg_catalog.regclass[]" ],
+	[ 'prewarm_schema', "schema regnamespace, $warming", 'database', 0, "'pg_toast'" ],
+	[ 'prewarm_database', $warming, 'database', 0, "max_bytes => '1MB'" ],
 	[ 'cache_summary', '', 'cache', 0, '' ],
 	[ 'cache_map', '', 'cache', 0, '' ],
+	[ 'cache_save', 'max_bytes text', 'cache', 0, '', "'1MB'" ],
+	[ 'cache_load',
+		'saved text, mode text, min_usage_count integer, max_bytes text, max_time interval, max_rate text, stop_when_full boolean',
+		'cache', 0, "streamstat.cache_save('1MB')", "streamstat.cache_save('1MB'), 'read', max_rate => '1GB'" ],
 	[ 'stat_get_progress', '', 'sessions', 0, '' ],
 	[ 'stream_stats', '', 'call', 0, '' ]);
 
@@ -89,10 +103,11 @@ my @drop_ins = (
 
 # May be called by everybody, for it asks for the table's own rights or reads
 # nothing; the others by members of pg_stat_scan_tables.
-my %for_everybody = map { $_ => 1 } qw(pg_prewarm stat_get_progress stream_stats);
+my %for_everybody = map { $_ => 1 }
+  qw(cache_load pg_prewarm prewarm prewarm_database prewarm_relations prewarm_schema stat_get_progress stream_stats);
 
 # As pg_buffercache's: not by those who may only read tables
-my %for_monitors = map { $_ => 1 } qw(cache_summary cache_map);
+my %for_monitors = map { $_ => 1 } qw(cache_summary cache_map cache_save);
 
 my %procedures = (run_database_report => 1);
 
@@ -121,7 +136,9 @@ foreach my $list ([ 'own', @own ], [ 'contrib', @drop_ins ])
 			types => types_of($arguments),
 			takes => \%takes,
 			# the first argument says which relation
-			relation => $arguments =~ /^(?:\S+ )?regclass\b/ ? 'regclass' : $arguments =~ /^relname text/ ? 'text' : '',
+			relation => $arguments =~ /^(?:\S+ )?regclass(?!\S*\[)\b/ ? 'regclass' : $arguments =~ /^relname text/ ? 'text' : '',
+			# what else has no default
+			required => $arguments =~ /^(?:relations|schema|saved) / ? 1 : 0,
 			scans => !($takes{report} || $takes{cache} || $takes{sessions} || $takes{call}) || 0,
 			workers => $workers,
 			whose => $whose,
@@ -138,7 +155,7 @@ sub types_of
 }
 
 # As a list of hashes: name, arguments, types, takes (kinds of relations, as keys),
-# relation (the type of the argument that names it, or ''), scans, workers, whose
+# relation (the type of the argument that names it, or ''), required, scans, workers, whose
 # ("own" or "contrib"), who (the role that may execute it), procedure, calls
 sub all_functions
 {

@@ -109,6 +109,9 @@ $query{$_} = "(SELECT string_agg(r::text, ' ' ORDER BY r::text) FROM $query{$_} 
 # without what is in buffers
 $query{$_} = "(SELECT string_agg(concat_ws(' ', bucket, free_percent, dead_percent, bar), ' ') FROM streamstat.$_)"
   foreach grep { /^layout_map/ } keys %query;
+# without what was cached, or did not fit
+$query{$_} = "(SELECT string_agg(concat_ws(' ', is_sum, relation_name, fork, note), ', ') FROM streamstat.$_)"
+  foreach grep { /^prewarm/ } keys %query;
 # nothing is corrupt
 $query{$_} = "(SELECT count(*) FROM streamstat.$_)" foreach grep { /^corrupt_blocks/ } keys %query;
 $query{$spilling} =~ s/\(SELECT (.*) FROM/(SELECT md5($1) FROM/;
@@ -117,6 +120,13 @@ my $commands =
 $query{'database_plan(margin => 0)'} = sprintf($commands, 'database_plan(margin => 0)');
 $query{'last_database_plan()'} = "(SELECT count(*) - count(*) FROM streamstat.last_database_plan())";
 $query{"$_()"} = "(SELECT least(count(*), 1) FROM streamstat.$_())" foreach qw(cache_summary cache_map);
+$query{"cache_save()"} = "(SELECT left(streamstat.cache_save(), 16))";
+$query{"cache_load()"} =
+  "(SELECT ended_by FROM streamstat.cache_load(streamstat.cache_save('1MB'), 'read') WHERE is_sum)";
+$query{"$_, 'read')"} =
+  "(SELECT string_agg(concat_ws(' ', is_sum, relation_name, fork, note), ', ') FROM streamstat.$_, 'read'))"
+  foreach "prewarm_relations('{t,t_hash}'", "prewarm_schema('public'";
+$query{'prewarm_database()'} = "(SELECT count(*) FROM streamstat.prewarm_database() WHERE is_sum)";
 $query{'database_report_summary()'} =
   "(SELECT count(*) FROM streamstat.database_report_summary())";
 # the procedure returns nothing

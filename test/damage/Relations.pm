@@ -146,7 +146,8 @@ my %more = (
 
 # What depends on nothing but the relation: of all columns unless it is here
 my %columns = (
-	layout_map => "to_jsonb(x) - 'buffered_percent'",
+	layout_map => "to_jsonb(x) - 'buffered_percent' - 'page_cache_percent'",
+	prewarm => 'count(*)',
 	unfrozen_ranges => 'count(*), sum(last_block - first_block)');
 
 # Functions that take the relation, or the tree that it is part of, with what they take

@@ -59,6 +59,9 @@ typedef struct FuzzTarget
 
 	/* Whose pages a rebuild is shown, if there is one */
 	SstTargetKind rebuilds;
+
+	/* Instead of all that: what takes the input if it is not a page */
+	void		(*take) (const uint8 *data, size_t size);
 } FuzzTarget;
 
 extern const FuzzTarget *fuzz_target;
@@ -70,6 +73,8 @@ extern void fuzz_fail(const char *condition, const char *file, int line);
 
 extern void fuzz_rebuild(FuzzCase *fuzz, const PageData *page,
 						 const PageData *original);
+
+extern void fuzz_saved_cache(const uint8 *data, size_t size);
 
 /* Variants of sst_read_line_pointers(), as many as this CPU can run */
 typedef void (*FuzzLinePointers) (const PageData *page, OffsetNumber first,

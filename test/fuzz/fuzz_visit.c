@@ -256,6 +256,8 @@ static const FuzzTarget targets[] =
 	0, NULL, init_free_space_map},
 	{"line_pointers", "btree hash", sizeof(BTPageOpaqueData),
 	0, NULL, fuzz_line_pointers_init},
+	{"saved_cache", "saved_cache", 0,
+	0, NULL, NULL, 0, fuzz_saved_cache},
 };
 
 const FuzzTarget *fuzz_target = NULL;
@@ -521,8 +523,9 @@ diagnose(FuzzCase *fuzz, const PageData *page, const PageData *original,
 		FUZZ_CHECK(diagnosis.fault != SST_FAULT_NONE);
 }
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Show a page to the visitor of the target. */
+static void
+fuzz_page(const uint8 *data, size_t size)
 {
 	PageData   *page = calloc(1, BLCKSZ);
 	PageData   *original = calloc(1, BLCKSZ);
@@ -557,5 +560,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	free(page);
 	free(original);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (fuzz_target->take != NULL)
+		fuzz_target->take(data, size);
+	else
+		fuzz_page(data, size);
+
 	return 0;
 }

@@ -30,6 +30,7 @@ extern uint32_t index_getprocid(void *rel, int16_t attnum, uint16_t procnum);
 extern void ProcessInterrupts(void);
 extern void *palloc(size_t size);
 extern void *repalloc(void *pointer, size_t size);
+extern void *repalloc_huge(void *pointer, size_t size);
 extern void *MemoryContextAllocExtended(void *context, size_t size, int flags);
 extern void pfree(void *pointer);
 extern void pg_qsort(void *base, size_t n, size_t size,
@@ -131,6 +132,12 @@ repalloc(void *pointer, size_t size)
 	return result;
 }
 
+void *
+repalloc_huge(void *pointer, size_t size)
+{
+	return repalloc(pointer, size);
+}
+
 /* Flags of utils/palloc.h */
 #define MCXT_ALLOC_NO_OOM	0x02
 #define MCXT_ALLOC_ZERO		0x04
@@ -161,3 +168,41 @@ pg_qsort(void *base, size_t n, size_t size,
 {
 	qsort(base, n, size, compare);
 }
+
+/*
+ * CRC-32C, bit by bit, under all names that port/pg_crc32c.h has for it
+ */
+
+extern uint32_t pg_comp_crc32c_sb8(uint32_t crc, const void *data, size_t length);
+extern uint32_t pg_comp_crc32c_sse42(uint32_t crc, const void *data, size_t length);
+extern uint32_t pg_comp_crc32c_armv8(uint32_t crc, const void *data, size_t length);
+extern uint32_t (*pg_comp_crc32c) (uint32_t crc, const void *data, size_t length);
+
+uint32_t
+pg_comp_crc32c_sb8(uint32_t crc, const void *data, size_t length)
+{
+	const uint8_t *bytes = data;
+
+	while (length-- > 0)
+	{
+		crc ^= *bytes++;
+		for (int bit = 0; bit < 8; bit++)
+			crc = (crc >> 1) ^ ((crc & 1) != 0 ? UINT32_C(0x82f63b78) : 0);
+	}
+	return crc;
+}
+
+uint32_t
+pg_comp_crc32c_sse42(uint32_t crc, const void *data, size_t length)
+{
+	return pg_comp_crc32c_sb8(crc, data, length);
+}
+
+uint32_t
+pg_comp_crc32c_armv8(uint32_t crc, const void *data, size_t length)
+{
+	return pg_comp_crc32c_sb8(crc, data, length);
+}
+
+uint32_t	(*pg_comp_crc32c) (uint32_t crc, const void *data, size_t length) =
+			pg_comp_crc32c_sb8;

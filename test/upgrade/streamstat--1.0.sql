@@ -544,6 +544,7 @@ CREATE TYPE @extschema@.layout_map_row AS (
 	free_percent float8,
 	dead_percent float8,
 	buffered_percent float8,
+	page_cache_percent float8,
 	bar text);
 
 COMMENT ON TYPE layout_map_row IS 'row of layout_map';
@@ -553,6 +554,7 @@ COMMENT ON COLUMN layout_map_row.last_block IS 'last block';
 COMMENT ON COLUMN layout_map_row.free_percent IS 'percent of the bytes that are free; new, empty and deleted pages are free as a whole';
 COMMENT ON COLUMN layout_map_row.dead_percent IS 'percent of the bytes in dead tuples, or in index tuples marked dead';
 COMMENT ON COLUMN layout_map_row.buffered_percent IS 'percent of the blocks that were in shared buffers; null unless you are a member of pg_monitor';
+COMMENT ON COLUMN layout_map_row.page_cache_percent IS 'percent of the bytes that were in the page cache of the kernel; null unless you are a member of pg_monitor, or where the kernel does not tell';
 COMMENT ON COLUMN layout_map_row.bar IS 'picture: # in use, x dead, . free';
 
 CREATE FUNCTION layout_map(
@@ -1396,6 +1398,144 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10000;
 COMMENT ON FUNCTION cache_map() IS
 'ranges of adjacent blocks of the database''s relations that are in shared buffers with the same usage count. Takes no lock on a relation. For members of pg_monitor.';
 
+CREATE TYPE @extschema@.prewarm_row AS (
+	is_sum boolean,
+	relid oid,
+	schema_name text,
+	relation_name text,
+	parent_name text,
+	kind text,
+	fork text,
+	blocks_total bigint,
+	blocks_requested bigint,
+	blocks_cached bigint,
+	blocks_read bigint,
+	elapsed_ms float8,
+	ended_by text,
+	resume_from text,
+	note text);
+COMMENT ON TYPE prewarm_row IS 'row of prewarm and of the functions that warm several relations';
+COMMENT ON COLUMN prewarm_row.is_sum IS 'true in the last row, which adds up the other rows';
+COMMENT ON COLUMN prewarm_row.relid IS 'OID of the relation';
+COMMENT ON COLUMN prewarm_row.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN prewarm_row.relation_name IS 'name of the relation';
+COMMENT ON COLUMN prewarm_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN prewarm_row.kind IS 'table, partition, materialized view, toast table, index or sequence; of a relation that has no pages, what else it is';
+COMMENT ON COLUMN prewarm_row.fork IS 'main, fsm (free space map), vm (visibility map) or init; null if none of the relation was warmed';
+COMMENT ON COLUMN prewarm_row.blocks_total IS 'blocks that the fork has; null if not known';
+COMMENT ON COLUMN prewarm_row.blocks_requested IS 'of these, blocks that were looked at in order to warm them';
+COMMENT ON COLUMN prewarm_row.blocks_cached IS 'of these, blocks that were cached before';
+COMMENT ON COLUMN prewarm_row.blocks_read IS 'of these, blocks that were read, or that the kernel was asked to read';
+COMMENT ON COLUMN prewarm_row.elapsed_ms IS 'milliseconds that it took';
+COMMENT ON COLUMN prewarm_row.ended_by IS 'in the sum, what ended the call: complete, max_bytes, max_time or full (no free buffers are left)';
+COMMENT ON COLUMN prewarm_row.resume_from IS 'in the sum, where a second call with the same arguments goes on; null if there is nothing left to do';
+COMMENT ON COLUMN prewarm_row.note IS 'why the relation or fork was not warmed, or not all of it; else null';
+
+CREATE FUNCTION cache_save(max_bytes text DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME', 'sst_cache_save'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000;
+
+COMMENT ON FUNCTION cache_save(text) IS
+'which blocks of the database''s relations are in shared buffers, as a text for cache_load. The most frequently used come first; max_bytes cuts off the others. Takes no lock on a relation. For members of pg_monitor.';
+
+CREATE FUNCTION cache_load(
+	saved text,
+	mode text DEFAULT 'buffer',
+	min_usage_count int DEFAULT 0,
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	stop_when_full boolean DEFAULT true)
+RETURNS SETOF @extschema@.prewarm_row
+AS 'MODULE_PATHNAME', 'sst_cache_load'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
+
+COMMENT ON FUNCTION cache_load(text, text, int, text, interval, text, boolean) IS
+'brings blocks into memory that cache_save has saved, here or on another server: the most frequently used first. Returns a row for each relation and fork, and their sum. Needs SELECT on the tables, or membership in pg_stat_scan_tables.';
+
+CREATE FUNCTION prewarm(
+	relation regclass,
+	mode text DEFAULT 'buffer',
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	stop_when_full boolean DEFAULT true,
+	include_indexes boolean DEFAULT true,
+	include_toast boolean DEFAULT true,
+	include_maps boolean DEFAULT true,
+	only_maps boolean DEFAULT false,
+	only_upper boolean DEFAULT false,
+	resume_from text DEFAULT NULL)
+RETURNS SETOF @extschema@.prewarm_row
+AS 'MODULE_PATHNAME', 'sst_prewarm_relation'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 20;
+
+COMMENT ON FUNCTION prewarm(regclass, text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+'Brings a relation into memory with all that belongs to it; returns a row for each fork, and a sum.
+A table comes with its maps, its indexes and its TOAST table; a partitioned table with its partitions, newest first; an index alone. mode: buffer (shared buffers), read (page cache) or prefetch (asks the kernel, and waits for nothing). What is cached is not read again.
+max_bytes, max_time, max_rate: limits on what is read. stop_when_full: ends when no free buffers are left. resume_from: goes on where an earlier call ended.
+Takes an AccessShareLock on what it reads, while it reads it, and waits for no lock. Needs SELECT on the table, or membership in pg_stat_scan_tables.';
+
+CREATE FUNCTION prewarm_relations(
+	relations regclass[],
+	mode text DEFAULT 'buffer',
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	stop_when_full boolean DEFAULT true,
+	include_indexes boolean DEFAULT true,
+	include_toast boolean DEFAULT true,
+	include_maps boolean DEFAULT true,
+	only_maps boolean DEFAULT false,
+	only_upper boolean DEFAULT false,
+	resume_from text DEFAULT NULL)
+RETURNS SETOF @extschema@.prewarm_row
+AS 'MODULE_PATHNAME', 'sst_prewarm_relations'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
+
+COMMENT ON FUNCTION prewarm_relations(regclass[], text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+'Brings relations into memory as prewarm does, in the order given. What is locked, gone, without pages or not permitted is a row with a note.';
+
+CREATE FUNCTION prewarm_schema(
+	schema regnamespace,
+	mode text DEFAULT 'buffer',
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	stop_when_full boolean DEFAULT true,
+	include_indexes boolean DEFAULT true,
+	include_toast boolean DEFAULT true,
+	include_maps boolean DEFAULT true,
+	only_maps boolean DEFAULT false,
+	only_upper boolean DEFAULT false,
+	resume_from text DEFAULT NULL)
+RETURNS SETOF @extschema@.prewarm_row
+AS 'MODULE_PATHNAME', 'sst_prewarm_schema'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
+
+COMMENT ON FUNCTION prewarm_schema(regnamespace, text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+'Brings the tables and materialized views of a schema into memory as prewarm does: in mode buffer those first whose blocks are used most, by the cumulative statistics; else by OID. What is locked, gone or not permitted is a row with a note.';
+
+CREATE FUNCTION prewarm_database(
+	mode text DEFAULT 'buffer',
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	stop_when_full boolean DEFAULT true,
+	include_indexes boolean DEFAULT true,
+	include_toast boolean DEFAULT true,
+	include_maps boolean DEFAULT true,
+	only_maps boolean DEFAULT false,
+	only_upper boolean DEFAULT false,
+	resume_from text DEFAULT NULL)
+RETURNS SETOF @extschema@.prewarm_row
+AS 'MODULE_PATHNAME', 'sst_prewarm_database'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 2000;
+
+COMMENT ON FUNCTION prewarm_database(text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+'Brings the tables and materialized views of the database, system catalogs included, into memory as prewarm does: in mode buffer those first whose blocks are used most, by the cumulative statistics; else by OID. What is locked, gone or not permitted is a row with a note.';
+
 CREATE FUNCTION pg_prewarm(
 	regclass,
 	mode text DEFAULT 'buffer',
@@ -1450,7 +1590,8 @@ REVOKE EXECUTE ON FUNCTION
 	pg_relpages(text),
 	pg_relpages(regclass),
 	cache_summary(),
-	cache_map()
+	cache_map(),
+	cache_save(text)
 	FROM PUBLIC;
 REVOKE EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) FROM PUBLIC;
 
@@ -1491,6 +1632,6 @@ GRANT EXECUTE ON FUNCTION
 GRANT EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) TO pg_stat_scan_tables;
 
 -- Whoever may use pg_buffercache may see what is cached.
-GRANT EXECUTE ON FUNCTION cache_summary(), cache_map() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION cache_summary(), cache_map(), cache_save(text) TO pg_monitor;
 
 GRANT SELECT ON @extschema@.report_metrics, @extschema@.report_advice, @extschema@.report_drop_candidates TO pg_stat_scan_tables;
