@@ -53,7 +53,7 @@ typedef struct CacheFileHeader
 								 * all that follows */
 } CacheFileHeader;
 
-StaticAssertDecl(sizeof(SstCacheFileRange) <= sizeof(SstBufferedBlock),
+StaticAssertDecl(sizeof(SstCachedRange) <= sizeof(SstBufferedBlock),
 				 "ranges replace blocks in place");
 
 /* ----------
@@ -81,7 +81,7 @@ compare_blocks(const void *a, const void *b)
 
 /* Does the block belong to the range, or follow it? */
 static bool
-continues(const SstCacheFileRange *range, const SstBufferedBlock *block)
+continues(const SstCachedRange *range, const SstBufferedBlock *block)
 {
 	return range->usage == block->usage &&
 		sst_compare_files(range->tablespace, range->number, range->forknum,
@@ -90,10 +90,10 @@ continues(const SstCacheFileRange *range, const SstBufferedBlock *block)
 		range->nblocks < MAX_RANGE_BLOCKS;
 }
 
-static SstCacheFileRange
+static SstCachedRange
 begin_range(const SstBufferedBlock *block)
 {
-	return (SstCacheFileRange)
+	return (SstCachedRange)
 	{
 		.tablespace = block->tablespace,
 			.number = block->number,
@@ -112,11 +112,11 @@ begin_range(const SstBufferedBlock *block)
  */
 static void
 make_ranges(SstBufferedBlocks *blocks, CacheFileHeader *header,
-			SstCacheFileDatabase *databases)
+			SstCachedDatabase *databases)
 {
-	SstCacheFileRange *ranges = (SstCacheFileRange *) blocks->blocks;
-	SstCacheFileDatabase *database = NULL;
-	SstCacheFileRange *range = NULL;
+	SstCachedRange *ranges = (SstCachedRange *) blocks->blocks;
+	SstCachedDatabase *database = NULL;
+	SstCachedRange *range = NULL;
 
 	for (uint64 i = 0; i < blocks->n; i++)
 	{
@@ -125,7 +125,7 @@ make_ranges(SstBufferedBlocks *blocks, CacheFileHeader *header,
 		if (database == NULL || database->database != block.database)
 		{
 			database = &databases[header->ndatabases++];
-			memset(database, 0, sizeof(SstCacheFileDatabase));
+			memset(database, 0, sizeof(SstCachedDatabase));
 			database->database = block.database;
 			range = NULL;
 		}
@@ -181,8 +181,8 @@ write_all(int fd, const void *data, size_t bytes)
 
 /* Write the new file.  False if that fails, with errno set. */
 static bool
-write_new_file(const CacheFileHeader *header, const SstCacheFileDatabase *databases,
-			   const SstCacheFileRange *ranges)
+write_new_file(const CacheFileHeader *header, const SstCachedDatabase *databases,
+			   const SstCachedRange *ranges)
 {
 	int			fd = OpenTransientFile(NEW_FILE,
 									   O_CREAT | O_TRUNC | O_WRONLY | PG_BINARY);
@@ -191,8 +191,8 @@ write_new_file(const CacheFileHeader *header, const SstCacheFileDatabase *databa
 	if (fd < 0)
 		return false;
 	if (!write_all(fd, header, sizeof(CacheFileHeader)) ||
-		!write_all(fd, databases, sizeof(SstCacheFileDatabase) * header->ndatabases) ||
-		!write_all(fd, ranges, sizeof(SstCacheFileRange) * header->nranges) ||
+		!write_all(fd, databases, sizeof(SstCachedDatabase) * header->ndatabases) ||
+		!write_all(fd, ranges, sizeof(SstCachedRange) * header->nranges) ||
 		pg_fsync(fd) != 0)
 		failure = errno;
 	if (CloseTransientFile(fd) != 0 && failure == 0)
@@ -210,10 +210,10 @@ bool
 sst_cache_file_write(SstBufferedBlocks *blocks)
 {
 	CacheFileHeader header;
-	SstCacheFileDatabase *databases;
+	SstCachedDatabase *databases;
 
 	qsort(blocks->blocks, blocks->n, sizeof(SstBufferedBlock), compare_blocks);
-	databases = palloc(sizeof(SstCacheFileDatabase) * Max(count_databases(blocks), 1));
+	databases = palloc(sizeof(SstCachedDatabase) * Max(count_databases(blocks), 1));
 	memset(&header, 0, sizeof(header));
 	strlcpy(header.magic, MAGIC, sizeof(header.magic));
 	header.version = VERSION;
@@ -224,11 +224,11 @@ sst_cache_file_write(SstBufferedBlocks *blocks)
 	INIT_CRC32C(header.crc);
 	COMP_CRC32C(header.crc, &header, offsetof(CacheFileHeader, crc));
 	COMP_CRC32C(header.crc, databases,
-				sizeof(SstCacheFileDatabase) * header.ndatabases);
-	COMP_CRC32C(header.crc, blocks->blocks, sizeof(SstCacheFileRange) * header.nranges);
+				sizeof(SstCachedDatabase) * header.ndatabases);
+	COMP_CRC32C(header.crc, blocks->blocks, sizeof(SstCachedRange) * header.nranges);
 	FIN_CRC32C(header.crc);
 
-	if (!write_new_file(&header, databases, (SstCacheFileRange *) blocks->blocks))
+	if (!write_new_file(&header, databases, (SstCachedRange *) blocks->blocks))
 	{
 		ereport(LOG,
 				(errcode_for_file_access(),
@@ -301,10 +301,10 @@ header_is_good(const CacheFileHeader *header, uint64 file_bytes)
 		reason = _("it is of a server with another block size");
 	else if (header->system_identifier != GetSystemIdentifier())
 		reason = _("it is of another database system");
-	else if (header->ndatabases > bytes / sizeof(SstCacheFileDatabase) ||
-			 header->nranges > bytes / sizeof(SstCacheFileRange) ||
-			 header->ndatabases * sizeof(SstCacheFileDatabase) +
-			 header->nranges * sizeof(SstCacheFileRange) != bytes)
+	else if (header->ndatabases > bytes / sizeof(SstCachedDatabase) ||
+			 header->nranges > bytes / sizeof(SstCachedRange) ||
+			 header->ndatabases * sizeof(SstCachedDatabase) +
+			 header->nranges * sizeof(SstCachedRange) != bytes)
 		reason = _("it is cut or damaged");
 	if (reason != NULL)
 		refuse(reason);
@@ -328,7 +328,7 @@ contents_are_good(SstCacheFile *cache, uint64 nranges)
 	}
 	for (uint64 i = 0; i < nranges; i++)
 	{
-		const SstCacheFileRange *range = &cache->ranges[i];
+		const SstCachedRange *range = &cache->ranges[i];
 
 		if (range->forknum > MAX_FORKNUM || range->nblocks == 0 ||
 			range->nblocks > MaxBlockNumber - range->first)
@@ -373,9 +373,9 @@ read_open_file(int fd, uint64 file_bytes)
 
 	cache = palloc(sizeof(SstCacheFile));
 	cache->ndatabases = header.ndatabases;
-	cache->databases = (SstCacheFileDatabase *) data;
-	cache->ranges = (SstCacheFileRange *)
-		(data + sizeof(SstCacheFileDatabase) * header.ndatabases);
+	cache->databases = (SstCachedDatabase *) data;
+	cache->ranges = (SstCachedRange *)
+		(data + sizeof(SstCachedDatabase) * header.ndatabases);
 	if (!EQ_CRC32C(crc, header.crc) ||
 		!contents_are_good(cache, header.nranges))
 	{

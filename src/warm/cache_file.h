@@ -21,7 +21,7 @@
 #define SST_CACHE_FILE "streamstat.cache"
 
 /* Adjacent blocks of a fork, with one usage count; as in the file */
-typedef struct SstCacheFileRange
+typedef struct SstCachedRange
 {
 	Oid			tablespace;		/* see SstFiles */
 	Oid			number;
@@ -30,22 +30,22 @@ typedef struct SstCacheFileRange
 	uint8		forknum;
 	uint8		usage;
 	uint8		unused[2];
-} SstCacheFileRange;
+} SstCachedRange;
 
 /* The ranges of a database, the most used ones first; as in the file */
-typedef struct SstCacheFileDatabase
+typedef struct SstCachedDatabase
 {
 	Oid			database;		/* InvalidOid for shared relations */
 	uint32		unused;
 	uint64		nblocks;
 	uint64		nranges;
-} SstCacheFileDatabase;
+} SstCachedDatabase;
 
 typedef struct SstCacheFile
 {
 	uint32		ndatabases;
-	const SstCacheFileDatabase *databases;	/* by OID */
-	const SstCacheFileRange *ranges;	/* of one database after the other */
+	const SstCachedDatabase *databases; /* by OID */
+	const SstCachedRange *ranges;	/* of one database after the other */
 	uint64		nblocks;
 } SstCacheFile;
 

@@ -57,7 +57,7 @@ typedef struct CacheLoader
 /* Ranges of one database, and the next one to be loaded */
 typedef struct SavedSection
 {
-	const SstCacheFileRange *ranges;
+	const SstCachedRange *ranges;
 	uint64		nranges;
 	uint64		next;
 } SavedSection;
@@ -124,7 +124,7 @@ list_relations(CacheLoader *loader)
 
 /* The relation whose files the range is of, or NULL */
 static const SstRelation *
-find_relation(const CacheLoader *loader, const SstCacheFileRange *range)
+find_relation(const CacheLoader *loader, const SstCachedRange *range)
 {
 	SstRelation key = {
 		.files = {.tablespace = range->tablespace, .number = range->number}
@@ -163,8 +163,8 @@ make_part(CacheLoader *loader, SavedSection *section, SstWarmSet *set)
 	set->ranges = palloc(sizeof(SstWarmRange) * (end - first));
 	for (uint64 i = first; i < end; i++)
 	{
-		const SstCacheFileRange *range = &section->ranges[i];
-		const SstCacheFileRange *before = i > first ? range - 1 : NULL;
+		const SstCachedRange *range = &section->ranges[i];
+		const SstCachedRange *before = i > first ? range - 1 : NULL;
 
 		if (before == NULL || before->number != range->number ||
 			before->tablespace != range->tablespace ||
@@ -287,7 +287,7 @@ find_section(const SstCacheFile *cache, Oid database)
 
 	for (uint32 i = 0; i < cache->ndatabases; i++)
 	{
-		const SstCacheFileDatabase *saved = &cache->databases[i];
+		const SstCachedDatabase *saved = &cache->databases[i];
 
 		section.nranges = saved->nranges;
 		if (saved->database == database)

@@ -84,12 +84,12 @@ is_wanted(Oid database)
 
 /* Is there a folder of the database, in a tablespace that it had blocks in? */
 static bool
-has_folder(const SstCacheFile *cache, const SstCacheFileDatabase *database)
+has_folder(const SstCacheFile *cache, const SstCachedDatabase *database)
 {
-	const SstCacheFileRange *range = cache->ranges;
+	const SstCachedRange *range = cache->ranges;
 	Oid			tablespace = InvalidOid;
 
-	for (const SstCacheFileDatabase *other = cache->databases; other < database; other++)
+	for (const SstCachedDatabase *other = cache->databases; other < database; other++)
 		range += other->nranges;
 	for (uint64 i = 0; i < database->nranges; i++, range++)
 	{
@@ -179,7 +179,7 @@ watch_loader(BackgroundWorkerHandle *handle, Oid database)
 }
 
 static LoadOutcome
-load_database(CacheLoad *load, const SstCacheFileDatabase *database)
+load_database(CacheLoad *load, const SstCachedDatabase *database)
 {
 	SstCacheLoad *shared = load->shared;
 
@@ -226,8 +226,8 @@ load_database(CacheLoad *load, const SstCacheFileDatabase *database)
 static int
 compare_databases(const void *a, const void *b)
 {
-	const SstCacheFileDatabase *left = *(const SstCacheFileDatabase *const *) a;
-	const SstCacheFileDatabase *right = *(const SstCacheFileDatabase *const *) b;
+	const SstCachedDatabase *left = *(const SstCachedDatabase *const *) a;
+	const SstCachedDatabase *right = *(const SstCachedDatabase *const *) b;
 
 	if (left->nblocks != right->nblocks)
 		return left->nblocks > right->nblocks ? -1 : 1;
@@ -239,8 +239,8 @@ static void
 load_databases(CacheLoad *load)
 {
 	const SstCacheFile *cache = load->cache;
-	const SstCacheFileDatabase **order = palloc(sizeof(SstCacheFileDatabase *) *
-											Max(cache->ndatabases, 1));
+	const SstCachedDatabase **order = palloc(sizeof(SstCachedDatabase *) *
+											 Max(cache->ndatabases, 1));
 	const char *end = "complete";
 	int			n = 0;
 	int			nloaded = 0;
