@@ -169,6 +169,8 @@ OBJS = \
 	src/visit/pgstattuple.o \
 	src/visit/spgist.o \
 	src/visit/xacts.o \
+	src/warm/cursor.o \
+	src/warm/large_range.o \
 	src/warm/locked_relations.o \
 	src/warm/queue.o \
 	src/warm/run_reader.o

@@ -75,15 +75,6 @@ sst_relation_files(Relation rel, SstFiles *files)
 	files->owner = rel->rd_backend;
 }
 
-/* The blocks of a fork; 0 if it does not exist */
-BlockNumber
-sst_files_blocks(const SstFiles *files, ForkNumber forknum)
-{
-	SMgrRelation smgr = open_files(files);
-
-	return smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
-}
-
 /* Close what the server has opened of the files. */
 void
 sst_files_close(const SstFiles *files)
@@ -123,62 +114,86 @@ sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
 	return buf_id >= 0;
 }
 
+#if PG_VERSION_NUM >= 170000
+/*
+ * Begin to read up to *nblocks adjacent blocks into shared buffers, which are pinned
+ * then.  Sets *nblocks to how many they are.  Buffers beyond those may be pinned
+ * already; they are for the call about the next blocks.  True if one must wait.
+ */
+static bool
+start_read(ReadBuffersOperation *operation, const SstFiles *files,
+		   char persistence, ForkNumber forknum, BlockNumber first,
+		   Buffer *buffers, int *nblocks)
+{
+	memset(operation, 0, sizeof(ReadBuffersOperation));
+	operation->smgr = open_files(files);
+#if PG_VERSION_NUM >= 180000
+	operation->persistence = persistence;
+#else
+	operation->smgr_persistence = persistence;
+#endif
+	operation->forknum = forknum;
+
+	return StartReadBuffers(operation, buffers, first, nblocks, 0);
+}
+
+/*
+ * Read adjacent blocks, of which a limited number is pinned at a time.  All reads are
+ * started before one is waited for, so that the server's I/O workers share them.
+ * Returns how many blocks were read.
+ */
+static int
+read_some_blocks(const SstFiles *files, char persistence, ForkNumber forknum,
+				 BlockNumber first, int nblocks)
+{
+	ReadBuffersOperation operations[SST_MAX_READ_BLOCKS];
+	Buffer		buffers[SST_MAX_READ_BLOCKS] = {InvalidBuffer};
+	uint32		most = Min(nblocks, SST_MAX_READ_BLOCKS);
+	int			noperations = 0;
+	int			npinned = 0;
+
+	LimitAdditionalPins(&most);
+	while (npinned < (int) most)
+	{
+		int			n = Min((int) most - npinned, io_combine_limit);
+
+		noperations += start_read(&operations[noperations], files, persistence,
+								  forknum, first + npinned, &buffers[npinned], &n);
+		npinned += n;
+	}
+	for (int i = 0; i < noperations; i++)
+		WaitReadBuffers(&operations[i]);
+	for (int i = 0; i < npinned; i++)
+		ReleaseBuffer(buffers[i]);
+
+	return npinned;
+}
+#endif
+
 /*
  * Read adjacent blocks into shared buffers.  One that is there already counts as
  * used.  Nothing is pinned afterwards.  A block that cannot be read, or whose page
- * the buffer manager refuses, is an error.
- *
- * The read waits in this process, also where the server has I/O workers.
+ * the buffer manager refuses, is an error; what is pinned then belongs to the
+ * (sub)transaction.
  */
 void
 sst_read_into_buffers(const SstFiles *files, char persistence,
 					  ForkNumber forknum, BlockNumber first, int nblocks)
 {
-#if PG_VERSION_NUM >= 170000
-	Buffer		buffers[SST_MAX_READ_BLOCKS] = {InvalidBuffer};
-	int			npinned = 0;
-	uint32		most = Min(io_combine_limit, SST_MAX_READ_BLOCKS);
-#if PG_VERSION_NUM >= 180000
-	int			flags = READ_BUFFERS_SYNCHRONOUSLY;
-#else
-	int			flags = 0;
-#endif
-
-	LimitAdditionalPins(&most);
-	Assert(most > 0);
 	while (nblocks > 0)
 	{
-		ReadBuffersOperation operation = {
-			.smgr = open_files(files),
-#if PG_VERSION_NUM >= 180000
-			.persistence = persistence,
+#if PG_VERSION_NUM >= 170000
+		int			n = read_some_blocks(files, persistence, forknum, first, nblocks);
 #else
-			.smgr_persistence = persistence,
-#endif
-			.forknum = forknum
-		};
-		int			n = Min(nblocks, (int) most - npinned);
+		int			n = 1;
 
-		/* Buffers beyond those of a short read are for the next one. */
-		if (StartReadBuffers(&operation, &buffers[npinned], first, &n, flags))
-			WaitReadBuffers(&operation);
-		npinned += n;
-		first += n;
-		nblocks -= n;
-		if (npinned == (int) most || nblocks == 0)
-		{
-			for (int i = 0; i < npinned; i++)
-				ReleaseBuffer(buffers[i]);
-			memset(buffers, 0, sizeof(buffers));
-			npinned = 0;
-		}
-	}
-#else
-	for (int i = 0; i < nblocks; i++)
 		ReleaseBuffer(ReadBufferWithoutRelcache(file_numbers(files), forknum,
-												first + i, RBM_NORMAL, NULL,
+												first, RBM_NORMAL, NULL,
 												persistence == RELPERSISTENCE_PERMANENT));
 #endif
+		first += n;
+		nblocks -= n;
+	}
 }
 
 /* Has the server a list of free buffers, and nothing in it? */

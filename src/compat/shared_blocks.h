@@ -22,7 +22,6 @@
 #define SST_MAX_READ_BLOCKS 64
 
 extern void sst_relation_files(Relation rel, SstFiles *files);
-extern BlockNumber sst_files_blocks(const SstFiles *files, ForkNumber forknum);
 extern void sst_files_close(const SstFiles *files);
 extern bool sst_is_buffered(const SstFiles *files, ForkNumber forknum,
 							BlockNumber blkno);

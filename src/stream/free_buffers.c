@@ -53,19 +53,26 @@ count_free_buffers(void)
 	return nfree;
 }
 
+/* Are there n free buffers, and those that are left to others? */
+bool
+sst_free_buffers_suffice(int n)
+{
+	return count_free_buffers() - SPARE_BUFFERS >= n;
+}
+
 /*
- * Ask for n free buffers.  False if there are hardly as many left: then reading would
- * evict pages.
+ * Ask for n free buffers, where npending that were asked for are still free.  False if
+ * there are hardly as many left: then reading would evict pages.
  */
 bool
-sst_free_buffers_take(SstFreeBuffers *buffers, int n)
+sst_free_buffers_take(SstFreeBuffers *buffers, int n, int npending)
 {
 	if (sst_free_list_is_empty())
 		return false;
 
 	if (buffers->allowance < n)
 	{
-		int			nfree = count_free_buffers() - SPARE_BUFFERS;
+		int			nfree = count_free_buffers() - SPARE_BUFFERS - npending;
 
 		buffers->allowance = Min(Max(MIN_ALLOWANCE, nfree / 8), nfree);
 		if (buffers->allowance < n)

@@ -19,6 +19,7 @@ typedef struct SstFreeBuffers
 	int			allowance;
 } SstFreeBuffers;
 
-extern bool sst_free_buffers_take(SstFreeBuffers *buffers, int n);
+extern bool sst_free_buffers_suffice(int n);
+extern bool sst_free_buffers_take(SstFreeBuffers *buffers, int n, int npending);
 
 #endif							/* SST_FREE_BUFFERS_H */

@@ -36,11 +36,10 @@
 #include "stream/page_cache.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
+#include "warm/cursor.h"
+#include "warm/large_range.h"
 #include "warm/run_reader.h"
 #include "warm/warm.h"
-
-/* Blocks between two ranges that are advised as well, rather than by two calls */
-#define MAX_GAP 8
 
 /* Seconds that the runs under way take at most where a rate is set */
 #define RATED_SECONDS 0.1
@@ -53,22 +52,22 @@ typedef struct Queue
 	SstRunReader reader;
 	SstWarmEnd	end;
 
-	/* What is taken of the set next */
-	int64		range;
-	BlockNumber blkno;			/* or InvalidBlockNumber before its first one */
-	int			fork;			/* that was prepared last, or -1 */
+	SstWarmCursor cursor;		/* what is taken next */
 	SstSegmentFile advice_file;
+	int			advised;		/* fork that this is of, or -1 */
+	int64		small_range;	/* workers did not pay for this one, or -1 */
 
-	/* A ring of runs, and the relations that they are of */
+	/* A ring of runs */
 	SstWarmRun *runs;
 	int			first_run;
 	int			nruns;
 	int			max_runs;
 	int			nmissing;		/* runs with something to read */
+	int			npending;		/* blocks to read in all runs */
 	int			depth;			/* most of these */
-	SstLockedRelations relations;
 
 	/* Limits */
+	bool		stop_when_full;
 	bool		throttled;
 	SstThrottle throttle;
 	SstFreeBuffers free_buffers;
@@ -76,122 +75,51 @@ typedef struct Queue
 	/* Progress */
 	int			reported;		/* fork whose blocks are counted, or -1 */
 	BlockNumber ndone;			/* of it */
-	Oid			begun;			/* relation that was begun last */
-	int64		nbegun;
 	instr_time	mark;			/* end of the last run */
 } Queue;
 
-/* Begin to take blocks of a fork.  False if that is not possible. */
-static bool
-prepare_fork(Queue *queue, int forkno)
-{
-	SstWarmFork *fork = &queue->set->forks[forkno];
-	Oid			relid = fork->relation->relid;
-	SstLockedRelation *relation;
-
-	if (fork->left_out)
-		return false;
-	relation = sst_lock_next_relation(&queue->relations, relid, &fork->note);
-	if (relation == NULL)
-	{
-		fork->left_out = true;
-		return false;
-	}
-	if (queue->fork == forkno)
-		return true;
-
-	if (fork->nblocks == InvalidBlockNumber && relid != queue->begun)
-	{
-		sst_progress_relations(queue->nbegun++);
-		queue->begun = relid;
-	}
-	fork->nblocks = sst_files_blocks(&relation->files, fork->forknum);
-	sst_segment_file_close(&queue->advice_file);
-	sst_segment_file_init_files(&queue->advice_file, &relation->files,
-								fork->forknum);
-	queue->fork = forkno;
-
-	return true;
-}
-
-/*
- * Step to the next block that is wanted, of whatever fork.  False at the end of the
- * set.
- */
-static bool
-find_block(Queue *queue)
-{
-	SstWarmSet *set = queue->set;
-
-	for (; queue->range < set->nranges; queue->range++)
-	{
-		const SstWarmRange *range = &set->ranges[queue->range];
-
-		CHECK_FOR_INTERRUPTS();
-		if (prepare_fork(queue, range->fork))
-		{
-			if (queue->blkno == InvalidBlockNumber)
-				queue->blkno = range->first;
-			if (queue->blkno < Min(range->end, set->forks[range->fork].nblocks))
-				return true;
-		}
-		queue->blkno = InvalidBlockNumber;
-	}
-
-	return false;
-}
-
-/*
- * Take up to most blocks to read, and those between them that are there already, for
- * a run that begins at the present block.  It ends with the last one taken.
- */
+/* Count the time since the last run for a fork. */
 static void
-take_run(Queue *queue, SstWarmRun *run, int most)
+count_time(Queue *queue, SstWarmFork *fork)
 {
-	SstWarmSet *set = queue->set;
-	const SstWarmFork *fork = &set->forks[run->fork];
-	BlockNumber first = queue->blkno;
-	BlockNumber limit = first + sst_run_blocks();
-	int			nmissing = 0;
+	instr_time	now;
+	instr_time	elapsed;
 
-	limit = Min(limit, first - first % RELSEG_SIZE + RELSEG_SIZE);
-	limit = Min(limit, fork->nblocks);
-	run->first = first;
-	run->missing = 0;
-	run->nwanted = 0;
-	run->nblocks = 0;
+	INSTR_TIME_SET_CURRENT(now);
+	elapsed = now;
+	INSTR_TIME_SUBTRACT(elapsed, queue->mark);
+	fork->elapsed_ms += INSTR_TIME_GET_MILLISEC(elapsed);
+	queue->mark = now;
+}
 
-	while (nmissing < most)
+/* May it pay to have the next blocks read by parallel workers? */
+static bool
+is_large_range(const Queue *queue)
+{
+	return sst_cursor_blocks_ahead(&queue->cursor) >= SST_LARGE_RANGE_BLOCKS && !queue->throttled &&
+		queue->options->mode != SST_PREWARM_PREFETCH &&
+		queue->small_range != queue->cursor.range;
+}
+
+/* Warm the rest of the present range by workers, or else leave it to the queue. */
+static void
+warm_large_range(Queue *queue)
+{
+	SstWarmCursor *cursor = &queue->cursor;
+	SstWarmFork *fork = &queue->set->forks[cursor->fork];
+	BlockNumber end = cursor->blkno + sst_cursor_blocks_ahead(cursor);
+
+	if ((!queue->stop_when_full ||
+		 sst_free_buffers_suffice(end - cursor->blkno)) &&
+		sst_warm_large_range(fork, queue->options->mode, cursor->blkno, end,
+							 queue->io_stats))
 	{
-		const SstWarmRange *range = &set->ranges[queue->range];
-		BlockNumber end = Min(range->end, limit);
-
-		for (; queue->blkno < end && nmissing < most; queue->blkno++)
-		{
-			int			i = queue->blkno - first;
-
-			run->nwanted++;
-			run->nblocks = i + 1;
-			if (queue->options->mode == SST_PREWARM_BUFFER &&
-				sst_is_buffered(&run->relation->files, fork->forknum, queue->blkno))
-				continue;
-			run->missing |= UINT64CONST(1) << i;
-			nmissing++;
-		}
-		if (queue->blkno < Min(range->end, fork->nblocks))
-			break;
-
-		/* This range is done.  Does the next one follow closely? */
-		queue->range++;
-		queue->blkno = InvalidBlockNumber;
-		range++;
-		if (queue->range == set->nranges || range->fork != run->fork ||
-			range->first < first + run->nblocks ||
-			range->first > first + run->nblocks + MAX_GAP ||
-			range->first >= limit)
-			break;
-		queue->blkno = range->first;
+		cursor->blkno = end;
+		queue->free_buffers.allowance = 0;
+		count_time(queue, fork);
 	}
+	else
+		queue->small_range = cursor->range;
 }
 
 /* How many blocks may be read more?  None where a limit is reached. */
@@ -202,13 +130,25 @@ allowed_blocks(Queue *queue)
 	int			nblocks;
 
 	if (!queue->throttled)
-		return sst_run_blocks();
+		return sst_warm_run_blocks();
 
-	nblocks = sst_throttle_take(&queue->throttle, sst_run_blocks());
+	nblocks = sst_throttle_take(&queue->throttle, sst_warm_run_blocks());
 	if (nblocks == 0)
 		queue->end = limits->bytes_left < BLCKSZ ? SST_WARM_MAX_BYTES :
 			SST_WARM_MAX_TIME;
 	return nblocks;
+}
+
+/* Have the run's files at hand for advice. */
+static void
+open_advice_file(Queue *queue, const SstWarmRun *run)
+{
+	if (queue->advised == run->fork)
+		return;
+	sst_segment_file_close(&queue->advice_file);
+	sst_segment_file_init_files(&queue->advice_file, &run->relation->files,
+								queue->set->forks[run->fork].forknum);
+	queue->advised = run->fork;
 }
 
 /*
@@ -251,33 +191,31 @@ add_run(Queue *queue)
 {
 	SstWarmRun *run = &queue->runs[(queue->first_run + queue->nruns) %
 								   queue->max_runs];
-	int64		range;
-	BlockNumber blkno;
+	SstWarmCursor *cursor = &queue->cursor;
+	SstWarmCursor before;
 	int			nallowed;
 
-	if (!find_block(queue))
+	if (!sst_cursor_find(cursor) || is_large_range(queue))
 		return false;
 	nallowed = allowed_blocks(queue);
 	if (nallowed == 0)
 		return false;
 
-	range = queue->range;
-	blkno = queue->blkno;
-	run->fork = queue->fork;
-	run->relation = sst_last_locked_relation(&queue->relations);
-	take_run(queue, run, nallowed);
+	before = *cursor;
+	sst_cursor_take(cursor, run, nallowed,
+					queue->options->mode == SST_PREWARM_BUFFER);
+	open_advice_file(queue, run);
 	if (is_in_page_cache(queue, run))
 		run->missing = 0;
 	run->nmissing = pg_popcount64(run->missing);
 	if (queue->throttled)
 		sst_throttle_give_back(&queue->throttle, nallowed - run->nmissing);
-	if (queue->options->stop_when_full && run->nmissing > 0 &&
-		!sst_free_buffers_take(&queue->free_buffers, run->nmissing))
+	if (queue->stop_when_full && run->nmissing > 0 &&
+		!sst_free_buffers_take(&queue->free_buffers, run->nmissing, queue->npending))
 	{
 		if (queue->throttled)
 			sst_throttle_give_back(&queue->throttle, run->nmissing);
-		queue->range = range;
-		queue->blkno = blkno;
+		*cursor = before;
 		queue->end = SST_WARM_FULL;
 		return false;
 	}
@@ -286,6 +224,7 @@ add_run(Queue *queue)
 	{
 		advise_run(queue, run);
 		queue->nmissing++;
+		queue->npending += run->nmissing;
 	}
 	run->relation->nruns++;
 	queue->nruns++;
@@ -330,9 +269,8 @@ give_way(Queue *queue, SstWarmFork *fork)
 		run->relation->nruns--;
 		queue->first_run = (queue->first_run + 1) % queue->max_runs;
 	}
-	queue->nmissing = 0;
-	queue->fork = -1;
-	sst_unlock_all_relations(&queue->relations);
+	queue->nmissing = queue->npending = 0;
+	sst_cursor_leave(&queue->cursor);
 	sst_yield_if_blocking();
 }
 
@@ -340,7 +278,7 @@ give_way(Queue *queue, SstWarmFork *fork)
 static inline bool
 lacks_buffers(const Queue *queue)
 {
-	return queue->options->stop_when_full && sst_free_list_is_empty();
+	return queue->stop_when_full && sst_free_list_is_empty();
 }
 
 /* Read the first run of the queue, and let it go. */
@@ -349,12 +287,11 @@ finish_first_run(Queue *queue)
 {
 	SstWarmRun *run = &queue->runs[queue->first_run];
 	SstWarmFork *fork = &queue->set->forks[run->fork];
-	instr_time	now;
-	instr_time	elapsed;
 
 	queue->first_run = (queue->first_run + 1) % queue->max_runs;
 	queue->nruns--;
 	queue->nmissing -= run->nmissing > 0;
+	queue->npending -= run->nmissing;
 
 	run->relation->nruns--;
 	if (run->nmissing > 0 && lacks_buffers(queue))
@@ -372,33 +309,8 @@ finish_first_run(Queue *queue)
 		report_run(queue, run);
 	}
 
-	INSTR_TIME_SET_CURRENT(now);
-	elapsed = now;
-	INSTR_TIME_SUBTRACT(elapsed, queue->mark);
-	fork->elapsed_ms += INSTR_TIME_GET_MILLISEC(elapsed);
-	queue->mark = now;
-
-	sst_unlock_done_relations(&queue->relations);
-}
-
-/* Set where to go on for what the queue did not come to. */
-static void
-note_what_is_left(Queue *queue)
-{
-	SstWarmSet *set = queue->set;
-	BlockNumber blkno = queue->blkno;
-
-	for (int64 i = queue->range; i < set->nranges; i++)
-	{
-		SstWarmFork *fork = &set->forks[set->ranges[i].fork];
-
-		if (blkno == InvalidBlockNumber)
-			blkno = set->ranges[i].first;
-		if (!fork->left_out && fork->next_block == InvalidBlockNumber &&
-			blkno < fork->nblocks)
-			fork->next_block = blkno;
-		blkno = InvalidBlockNumber;
-	}
+	count_time(queue, fork);
+	sst_unlock_done_relations(&queue->cursor.relations);
 }
 
 static void
@@ -409,22 +321,24 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->set = set;
 	queue->options = options;
 	queue->io_stats = io_stats;
-	queue->blkno = InvalidBlockNumber;
-	queue->fork = queue->reported = -1;
+	queue->advised = queue->reported = -1;
+	queue->small_range = -1;
 	queue->advice_file.fd = -1;
 
+	queue->stop_when_full = options->stop_when_full &&
+		options->mode == SST_PREWARM_BUFFER;
 	queue->throttled = sst_throttle_begin(&queue->throttle, options->limits);
 	queue->depth = sst_io_depth(InvalidOid);
 	if (queue->throttled && queue->throttle.rate > 0)
 	{
-		double		bytes = (double) sst_run_blocks() * BLCKSZ;
+		double		bytes = (double) sst_warm_run_blocks() * BLCKSZ;
 
 		queue->depth = Max(1, Min(queue->depth, queue->throttle.rate *
 								  RATED_SECONDS / bytes));
 	}
 	queue->max_runs = 2 * queue->depth;
 	queue->runs = palloc(sizeof(SstWarmRun) * queue->max_runs);
-	sst_locked_relations_init(&queue->relations, queue->max_runs + 1);
+	sst_cursor_init(&queue->cursor, set, queue->max_runs + 1);
 	sst_run_reader_begin(&queue->reader, options->mode, io_stats);
 
 	for (int i = 0; i < set->nforks; i++)
@@ -458,15 +372,18 @@ sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 		while (queue.end == SST_WARM_COMPLETE && queue.nmissing < queue.depth &&
 			   queue.nruns < queue.max_runs && add_run(&queue))
 			;
-		if (queue.nruns == 0)
+		if (queue.nruns > 0)
+			finish_first_run(&queue);
+		else if (queue.end == SST_WARM_COMPLETE && sst_cursor_find(&queue.cursor))
+			warm_large_range(&queue);
+		else
 			break;
-		finish_first_run(&queue);
 	}
 	sst_segment_file_close(&queue.advice_file);
 	sst_run_reader_end(&queue.reader);
-	sst_unlock_all_relations(&queue.relations);
 	if (queue.end != SST_WARM_COMPLETE)
-		note_what_is_left(&queue);
+		sst_cursor_note_rest(&queue.cursor);
+	sst_cursor_end(&queue.cursor);
 	pfree(queue.runs);
 
 	return queue.end;
