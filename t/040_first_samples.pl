@@ -33,12 +33,15 @@ plan skip_all => 'strace is missing'
   if !grep { -x "$_/strace" } split /:/, $ENV{PATH};
 plan skip_all => 'no /proc' if !-r "/proc/$$/status";
 
-# 100 tables of 3 to 12 blocks, and one of 300, with an index each
+# 100 tables of 3 to 12 blocks, and one of 300, with an index each; and one that has a
+# visibility map
 $node->safe_psql('postgres', <<'SQL');
 SELECT format('CREATE TABLE t%1$s AS SELECT g AS id, md5(g::text)::uuid AS u FROM generate_series(1, %2$s) g', n, (2 + n % 10) * 136 + 100),
 	format('CREATE INDEX i%1$s ON t%1$s (u)', n) FROM generate_series(1, 100) n \gexec
 CREATE TABLE large AS SELECT g AS id, md5(g::text)::uuid AS u FROM generate_series(1, 40800) g;
 CREATE INDEX large_u ON large (u);
+CREATE TABLE mapped AS SELECT * FROM large;
+VACUUM mapped;
 CHECKPOINT;
 SQL
 
@@ -54,6 +57,8 @@ foreach (split /\n/, $node->safe_psql('postgres',
 is(scalar keys %name, 202, 'relations');
 my ($attribute, $attribute_blocks) = split /\|/, $node->safe_psql('postgres',
 	"SELECT pg_relation_filepath(oid), pg_relation_size(oid) / current_setting('block_size')::int FROM pg_class WHERE relname = 'pg_attribute'");
+
+my $mapped = $node->safe_psql('postgres', "SELECT pg_relation_filepath('mapped')");
 
 # ---------------------------------------------------------------------------
 # What a report does with files
@@ -161,6 +166,11 @@ my ($most, $most_blocks) = most_ahead(@events);
 cmp_ok($most, '>=', 16, 'many relations are advised before the first of them is read');
 cmp_ok($most, '<=', 33, 'but not more than one large relation would have reads under way');
 cmp_ok($most_blocks, '<=', 2 * 8 * 1024 * 1024 / BLCKSZ, 'nor more bytes');
+
+is_deeply(
+	[ map { $_->[1] } grep { $_->[1] =~ /^$mapped/ } of_kind('advise', @events) ],
+	["${mapped}_vm"],
+	'a sample that depends on the visibility map: the map is advised');
 
 # Of each relation's columns pg_attribute tells, in no order that is known.
 sub attribute_blocks
