@@ -104,6 +104,7 @@ OBJS = \
 	src/report/plan_vacuum.o \
 	src/report/planner.o \
 	src/report/kept_entries.o \
+	src/report/read_ahead.o \
 	src/report/reader.o \
 	src/report/reading_order.o \
 	src/report/report.o \
@@ -143,6 +144,7 @@ OBJS = \
 	src/stream/buffer_pool.o \
 	src/stream/buffered.o \
 	src/stream/page_cache.o \
+	src/stream/advice.o \
 	src/stream/bundled_read_stream.o \
 	src/stream/checksum.o \
 	src/stream/direct_page_check.o \

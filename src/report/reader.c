@@ -191,6 +191,41 @@ sst_reader_seconds_left(const SstReportReader *reader)
 		sst_seconds_since(reader->report->start);
 }
 
+/* Blocks that are held back for the relations that were locked */
+static uint64
+reserved_blocks(const SstReportReader *reader)
+{
+	return reader->nlocked * reader->blocks_each;
+}
+
+/* Blocks that the budget leaves besides those; can be negative */
+static int64
+blocks_left(const SstReportReader *reader)
+{
+	const SstReport *report = reader->report;
+
+	return (report->limits.budget - report->bytes_read) / BLCKSZ -
+		(int64) reserved_blocks(reader);
+}
+
+/* Seconds that are left for blocks of so many relations, less the blocks held back */
+static double
+seconds_for_blocks(const SstReportReader *reader, int nrelations)
+{
+	return sst_reader_seconds_left(reader) - nrelations * reader->relation_cost -
+		reserved_blocks(reader) * reader->block_cost;
+}
+
+/* Seconds that a block takes, also at the rate that is allowed */
+static double
+seconds_per_block(const SstReportReader *reader)
+{
+	int64		max_rate = reader->report->limits.max_rate;
+
+	return max_rate > 0 ? Max(reader->block_cost, (double) BLCKSZ / max_rate) :
+		reader->block_cost;
+}
+
 /*
  * How many of the wanted blocks the limits allow, when blocks for the relations that
  * were locked are held back
@@ -198,15 +233,10 @@ sst_reader_seconds_left(const SstReportReader *reader)
 uint64
 sst_reader_allowed(SstReportReader *reader, uint64 wanted)
 {
-	const SstReport *report = reader->report;
-	uint64		nreserved = reader->nlocked * reader->blocks_each;
-	int64		left = (report->limits.budget - report->bytes_read) / BLCKSZ - nreserved;
-	double		block = reader->block_cost;
-	double		seconds = sst_reader_seconds_left(reader) -
-		reader->relation_cost - nreserved * block;
+	int64		left = blocks_left(reader);
+	double		seconds = seconds_for_blocks(reader, 1);
+	double		block = seconds_per_block(reader);
 
-	if (report->limits.max_rate > 0)
-		block = Max(block, (double) BLCKSZ / report->limits.max_rate);
 	if (left < (int64) wanted)
 	{
 		report_cut(reader, SST_REPORT_BUDGET);
@@ -219,4 +249,12 @@ sst_reader_allowed(SstReportReader *reader, uint64 wanted)
 	}
 
 	return wanted;
+}
+
+/* Do the limits leave so many blocks, of so many relations, without a cut? */
+bool
+sst_reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks)
+{
+	return blocks_left(reader) >= (int64) nblocks &&
+		seconds_for_blocks(reader, nrelations) >= nblocks * seconds_per_block(reader);
 }

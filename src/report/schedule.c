@@ -29,6 +29,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "report/read_ahead.h"
 #include "report/reader.h"
 #include "report/reading_order.h"
 #include "report/schedule.h"
@@ -39,9 +40,6 @@
 /* Blocks of a relation's first sample */
 #define MIN_FIRST_BLOCKS 8
 #define MAX_FIRST_BLOCKS 64
-
-/* A relation of up to so many first samples is read as a whole. */
-#define WHOLE_SAMPLES 2
 
 /*
  * A sample grows by this factor at most, as the spread that a small one shows is
@@ -77,6 +75,7 @@ struct SstSchedule
 	SstReportReader reader;
 	SstReportEntry **order;		/* the largest first */
 	uint64		first_blocks;	/* of a first sample */
+	SstReadAhead ahead;			/* of first samples */
 	double		narrow;			/* bytes that an interval may be wide */
 
 	/* The pass, and the entry whose turn it is */
@@ -116,14 +115,10 @@ take_as_empty(const SstReport *report, SstReportEntry *entry)
 static bool
 read_first_sample(SstSchedule *schedule, SstReportEntry *entry)
 {
-	uint64		wanted = schedule->first_blocks;
-	uint64		nblocks;
-
 	/* What has no file is opened, for the error. */
-	if (entry->fileless)
-		wanted = 1;
-	else if (entry->estimate.nblocks <= WHOLE_SAMPLES * wanted)
-		wanted = entry->estimate.nblocks;
+	uint64		wanted = entry->fileless ? 1 :
+		sst_first_sample_blocks(entry, schedule->first_blocks);
+	uint64		nblocks;
 
 	nblocks = sst_reader_allowed(&schedule->reader, wanted);
 	if (nblocks == 0)
@@ -161,6 +156,7 @@ next_first_sample(SstSchedule *schedule)
 			if ((n - schedule->next) * seconds_each >
 				sst_reader_seconds_left(&schedule->reader) / 2)
 				set_first_blocks(schedule, MIN_FIRST_BLOCKS);
+			sst_read_ahead(&schedule->ahead, schedule->next, schedule->first_blocks);
 			if (read_first_sample(schedule, entry))
 			{
 				schedule->next++;
@@ -406,6 +402,8 @@ sst_schedule_begin(SstReport *report)
 	sst_progress_totals(report->relations.n,
 						Min(report->limits.budget, nblocks * BLCKSZ));
 	sst_progress_phase(SST_PHASE_FIRST_SAMPLES);
+	sst_read_ahead_begin(&schedule->ahead, &schedule->reader, schedule->order,
+						 context);
 
 	return schedule;
 }

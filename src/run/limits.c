@@ -73,6 +73,25 @@ slice_blocks(double rate)
 	return (BlockNumber) Max(Min(nblocks, MAX_SLICE_BLOCKS), MIN_SLICE_BLOCKS);
 }
 
+/* The rate in bytes per second: a call's own, or else the setting's; 0 for no limit */
+static double
+effective_rate(int64 max_rate)
+{
+	return max_rate > 0 ? (double) max_rate : sst_max_rate * 1024.0;
+}
+
+/*
+ * Blocks of one slice of a call with this max_rate, 0 if it has none: how far reads
+ * may be ahead.  MaxBlockNumber if nothing limits the rate.
+ */
+BlockNumber
+sst_rate_blocks(int64 max_rate)
+{
+	double		rate = effective_rate(max_rate);
+
+	return rate > 0 ? slice_blocks(rate) : MaxBlockNumber;
+}
+
 /* Seconds until the deadline, which is less than 0 when it has passed */
 double
 sst_seconds_left(const SstLimits *limits)
@@ -129,8 +148,7 @@ bool
 sst_throttle_begin(SstThrottle *throttle, SstLimits *limits)
 {
 	throttle->limits = limits;
-	throttle->rate = limits != NULL && limits->max_rate > 0 ?
-		(double) limits->max_rate : sst_max_rate * 1024.0;
+	throttle->rate = effective_rate(limits != NULL ? limits->max_rate : 0);
 
 	/* There is no burst after a pause. */
 	if (throttle->rate > 0)

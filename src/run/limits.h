@@ -35,6 +35,7 @@ typedef struct SstThrottle
 	double		rate;			/* bytes per second; 0 for no limit */
 } SstThrottle;
 
+extern BlockNumber sst_rate_blocks(int64 max_rate);
 extern double sst_seconds_left(const SstLimits *limits);
 
 extern bool sst_throttle_begin(SstThrottle *throttle, SstLimits *limits);

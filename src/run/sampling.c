@@ -47,6 +47,17 @@ within(const SstLimits *limits)
 }
 
 /*
+ * Does a sample of so many blocks of a table depend on its visibility map, if there is
+ * one of so many blocks?
+ */
+bool
+sst_sample_reads_map(BlockNumber nsample, BlockNumber map_blocks)
+{
+	return nsample >= MIN_BLOCKS_WITH_MAP &&
+		nsample / MIN_BLOCKS_PER_MAP_BLOCK >= map_blocks;
+}
+
+/*
  * The blocks that are all-visible; NULL if there are none, or it would cost too
  * much to know them, or a limit was reached.
  */
@@ -58,12 +69,12 @@ visible_blocks(const SstTarget *target, BlockNumber nsample,
 	SstBlockSet *visible;
 	BlockNumber map_blocks;
 
-	if (target->kind != SST_HEAP || nsample < MIN_BLOCKS_WITH_MAP ||
+	if (target->kind != SST_HEAP || !sst_sample_reads_map(nsample, 0) ||
 		!smgrexists(smgr, VISIBILITYMAP_FORKNUM))
 		return NULL;
 
 	map_blocks = smgrnblocks(smgr, VISIBILITYMAP_FORKNUM);
-	if (nsample / MIN_BLOCKS_PER_MAP_BLOCK < map_blocks)
+	if (!sst_sample_reads_map(nsample, map_blocks))
 		return NULL;
 
 	visible = sst_block_set_create(target->nblocks);

@@ -24,6 +24,7 @@ typedef enum SstSampleEnd
 	SST_SAMPLE_LIMITS			/* time */
 } SstSampleEnd;
 
+extern bool sst_sample_reads_map(BlockNumber nsample, BlockNumber map_blocks);
 extern bool sst_sample_scan(const SstTarget *target, BlockNumber nsample,
 							uint32 seed, SstRebuild *rebuild,
 							SstLimits *limits, SstPageSample *sample,

@@ -25,9 +25,6 @@
 
 #include "stream/run_queue.h"
 
-/* Unwanted blocks to read rather than to begin another read */
-#define MAX_GAP 8
-
 /*
  * Prepare to read the source's blocks, about nblocks of them, of a fork.  Memory
  * is taken from the current context, now and later.
@@ -116,7 +113,7 @@ take_run(SstRunQueue *queue, SstRun *run)
 
 	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
 	{
-		if (blkno - last > MAX_GAP + 1 ||
+		if (blkno - last > SST_MAX_GAP + 1 ||
 			blkno - run->first >= queue->max_blocks ||
 			blkno / RELSEG_SIZE != run->first / RELSEG_SIZE)
 		{

@@ -98,6 +98,9 @@ typedef struct SstBlockReader
 /* Limit on the neighbouring blocks that are read, or advised, together: 256 kB */
 #define SST_MAX_RUN_BLOCKS Min(256 * 1024 / BLCKSZ, 64)
 
+/* Unwanted blocks to read rather than to begin another read */
+#define SST_MAX_GAP 8
+
 extern void sst_stream_init(SstStream *stream, Relation rel, ForkNumber forknum,
 							SstSource *source, BufferAccessStrategy strategy,
 							SstIoStats *io_stats);
