@@ -35,15 +35,15 @@ file_numbers(const SstFiles *files)
 	return (FileNumbers)
 	{
 		.spcOid = files->tablespace,
-		.dbOid = files->database,
-		.relNumber = files->number
+			.dbOid = files->database,
+			.relNumber = files->number
 	};
 #else
 	return (FileNumbers)
 	{
 		.spcNode = files->tablespace,
-		.dbNode = files->database,
-		.relNode = files->number
+			.dbNode = files->database,
+			.relNode = files->number
 	};
 #endif
 }

@@ -26,7 +26,8 @@ typedef struct SstWarmRun
 	int			fork;			/* index into the forks of the set */
 	SstLockedRelation *relation;
 	BlockNumber first;
-	int			nblocks;		/* from first on; some of them may not be wanted */
+	int			nblocks;		/* from first on; some of them may not be
+								 * wanted */
 	int			nwanted;
 	int			nmissing;
 	uint64		missing;		/* those to read: bit 0 is the first block */

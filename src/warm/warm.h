@@ -24,13 +24,14 @@ typedef struct SstWarmFork
 	ForkNumber	forknum;
 
 	/*
-	 * Why not (all of) it was warmed, or NULL.  A fork that has a note before is
-	 * left out.
+	 * Why not (all of) it was warmed, or NULL.  A fork that has a note before
+	 * is left out.
 	 */
 	const char *note;
 	bool		left_out;		/* no more is read of it */
 
-	BlockNumber nblocks;		/* that it has; InvalidBlockNumber if not known */
+	BlockNumber nblocks;		/* that it has; InvalidBlockNumber if not
+								 * known */
 	int64		nwanted;		/* of these, blocks looked at */
 	int64		ncached;		/* of these, found where they were wanted */
 	int64		nread;			/* of these, read, or advised */
