@@ -177,9 +177,9 @@ BEGIN
 	RETURN result;
 END
 $$;
-SELECT place_in('prewarm(''cold'', include_toast => false') AS place \gset
+SELECT place_in('prewarm(''cold'', include_toast => false, include_maps => false') AS place \gset
 DROP INDEX cold_i;
-SELECT warmed(format('prewarm(''cold'', resume_from => %L, include_toast => false)', :'place')) AS behind_it;
+SELECT warmed(format('prewarm(''cold'', resume_from => %L, include_toast => false, include_maps => false)', :'place')) AS behind_it;
 SELECT place_in('prewarm_relations(''{cold_s, cold_si, mat}'', include_maps => false') AS place \gset
 DROP TABLE cold;
 SELECT warmed(format('prewarm_relations(''{seq, mat, t_b}'', include_maps => false, resume_from => %L)', :'place')) AS behind_both;
