@@ -120,8 +120,8 @@ SELECT sum(i) FROM ps_used.often;
 SELECT sum(i) FROM ps_used.seldom;
 RESET enable_indexscan; RESET enable_bitmapscan; RESET enable_indexonlyscan;
 SELECT pg_stat_force_next_flush();
-SELECT warmed('prewarm_schema(''ps_used'')') AS by_use;
-SELECT warmed('prewarm_schema(''ps_used'', ''read'')') AS by_oid, warmed('prewarm_schema(''ps_used'', ''prefetch'')') AS too;
+SELECT warmed('prewarm_schema(''ps_used'', include_maps => false)') AS by_use;
+SELECT warmed('prewarm_schema(''ps_used'', ''read'', include_maps => false)') AS by_oid, warmed('prewarm_schema(''ps_used'', ''prefetch'', include_maps => false)') AS too;
 SELECT count(*) > 20 AS toast_tables FROM streamstat.prewarm_schema('pg_toast', stop_when_full => false) WHERE kind = 'toast table';
 SELECT bool_or(schema_name = 'pg_catalog' AND relation_name = 'pg_class' AND fork = 'main') AS catalogs,
 	bool_or(schema_name = 'ps_used') AS tables, bool_or(kind = 'toast table') AS toast, bool_or(relation_name = 'mine' AND note IS NOT NULL) AS temporary,
@@ -177,9 +177,9 @@ BEGIN
 	RETURN result;
 END
 $$;
-SELECT place_in('prewarm(''cold'', include_toast => false') AS place \gset
+SELECT place_in('prewarm(''cold'', include_toast => false, include_maps => false') AS place \gset
 DROP INDEX cold_i;
-SELECT warmed(format('prewarm(''cold'', resume_from => %L, include_toast => false)', :'place')) AS behind_it;
+SELECT warmed(format('prewarm(''cold'', resume_from => %L, include_toast => false, include_maps => false)', :'place')) AS behind_it;
 SELECT place_in('prewarm_relations(''{cold_s, cold_si, mat}'', include_maps => false') AS place \gset
 DROP TABLE cold;
 SELECT warmed(format('prewarm_relations(''{seq, mat, t_b}'', include_maps => false, resume_from => %L)', :'place')) AS behind_both;
