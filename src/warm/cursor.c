@@ -21,9 +21,6 @@
 #include "run/progress.h"
 #include "warm/cursor.h"
 
-/* Blocks between two ranges of one run, at most */
-#define MAX_GAP 8
-
 /* Begin with a set.  At most so many relations are locked at a time. */
 void
 sst_cursor_init(SstWarmCursor *cursor, SstWarmSet *set, int max_relations)
@@ -38,7 +35,8 @@ sst_cursor_init(SstWarmCursor *cursor, SstWarmSet *set, int max_relations)
 	{
 		SstWarmFork *fork = &set->forks[i];
 
-		fork->nblocks = fork->next_block = InvalidBlockNumber;
+		fork->next_block = InvalidBlockNumber;
+		fork->entered = false;
 		fork->left_out = (fork->note != NULL);
 	}
 }
@@ -62,11 +60,12 @@ enter_fork(SstWarmCursor *cursor, int forkno)
 	if (cursor->fork == forkno)
 		return true;
 
-	if (fork->nblocks == InvalidBlockNumber && relid != cursor->begun)
+	if (!fork->entered && relid != cursor->begun)
 	{
 		sst_progress_relations(cursor->nbegun++);
 		cursor->begun = relid;
 	}
+	fork->entered = true;
 	fork->nblocks = Max(sst_fork_bytes(&relation->files, fork->forknum), 0) / BLCKSZ;
 	cursor->fork = forkno;
 
@@ -117,7 +116,7 @@ next_range_follows(SstWarmCursor *cursor, BlockNumber run_end, BlockNumber limit
 
 	cursor->blkno = InvalidBlockNumber;
 	if (cursor->range == cursor->set->nranges || range->fork != cursor->fork ||
-		range->first < run_end || range->first > run_end + MAX_GAP ||
+		range->first < run_end || range->first > run_end + SST_MAX_GAP ||
 		range->first >= limit)
 		return false;
 

@@ -266,8 +266,8 @@ step_down_all(Tree *trees, int ntrees, const SstWarmSet *copy, SstWarmSet *set,
 
 		if (tree->next.n == 0)
 			continue;
-		fork->note = copy->forks[tree->fork].nblocks == InvalidBlockNumber ?
-			copy->forks[tree->fork].note : NULL;
+		fork->note = copy->forks[tree->fork].entered ? NULL :
+			copy->forks[tree->fork].note;
 		relation = fork->note != NULL ? NULL :
 			sst_lock_next_relation(&locked, fork->relation->relid, &fork->note);
 		if (relation == NULL)

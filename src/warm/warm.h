@@ -29,6 +29,7 @@ typedef struct SstWarmFork
 	 */
 	const char *note;
 	bool		left_out;		/* no more is read of it */
+	bool		entered;		/* the queue has come to it */
 
 	BlockNumber nblocks;		/* that it has; InvalidBlockNumber if not
 								 * known */
