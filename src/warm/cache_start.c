@@ -234,7 +234,7 @@ compare_databases(const void *a, const void *b)
 	return (left->database > right->database) - (left->database < right->database);
 }
 
-/* CacheLoad all databases, and write a line to the log. */
+/* Load all databases, and write a line to the log. */
 static void
 load_databases(CacheLoad *load)
 {
