@@ -384,7 +384,7 @@ $_->{session}->end foreach @writers;
 # ---------------------------------------------------------------------------
 # Promotion, while everybody calls
 
-my @fixed = grep { !/report|plan|cache|metrics|advice|prog|stream_stats|busy|tree|layout|sample|bloat/ }
+my @fixed = grep { !/report|plan|cache|(?<!pg_)prewarm|metrics|advice|prog|stream_stats|busy|tree|layout|sample|bloat/ }
   all_calls(%r, relations_of('fixed'));
 my %expected =
   map { $_ => $primary->safe_psql('postgres', $_) } @fixed;
