@@ -74,6 +74,14 @@ sst_run_blocks(void)
 		Min(sst_io_combine_limit, SST_MAX_RUN_BLOCKS) : SST_MAX_RUN_BLOCKS;
 }
 
+/* The number of neighbouring blocks to advise together, ahead of reads into buffers */
+int
+sst_advice_blocks(void)
+{
+	return sst_io_combine_limit > 0 ?
+		Min(sst_io_combine_limit, SST_MAX_ADVICE_BLOCKS) : SST_MAX_ADVICE_BLOCKS;
+}
+
 /*
  * The number of such runs to keep in flight for relations of a tablespace, at least 1;
  * InvalidOid is the database's own.

@@ -98,6 +98,9 @@ typedef struct SstBlockReader
 /* Limit on the neighbouring blocks that are read, or advised, together: 256 kB */
 #define SST_MAX_RUN_BLOCKS Min(256 * 1024 / BLCKSZ, 64)
 
+/* The same for advice ahead of reads into buffers: 512 kB are faster there */
+#define SST_MAX_ADVICE_BLOCKS Min(512 * 1024 / BLCKSZ, 64)
+
 /* Unwanted blocks to read rather than to begin another read */
 #define SST_MAX_GAP 8
 
@@ -106,6 +109,7 @@ extern void sst_stream_init(SstStream *stream, Relation rel, ForkNumber forknum,
 							SstIoStats *io_stats);
 extern SstIoPath sst_choose_io_path(Relation rel);
 extern int	sst_run_blocks(void);
+extern int	sst_advice_blocks(void);
 extern int	sst_io_depth(Oid tablespace);
 
 extern SstStream *sst_buffer_stream_begin(Relation rel, ForkNumber forknum,

@@ -134,7 +134,7 @@ sst_cursor_take(SstWarmCursor *cursor, SstWarmRun *run, int most,
 {
 	const SstWarmFork *fork = &cursor->set->forks[cursor->fork];
 	BlockNumber first = cursor->blkno;
-	BlockNumber limit = first + sst_warm_run_blocks();
+	BlockNumber limit = first + sst_advice_blocks();
 
 	limit = Min(limit, first - first % RELSEG_SIZE + RELSEG_SIZE);
 	limit = Min(limit, fork->nblocks);

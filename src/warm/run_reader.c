@@ -24,7 +24,6 @@
 #include "run/blocking.h"
 #include "run/subtransaction.h"
 #include "stream/file_reader.h"
-#include "streamstat.h"
 #include "warm/run_reader.h"
 
 /* Reads of a bad page before it is reported as such: others may be writing it */
@@ -222,14 +221,6 @@ read_run_privately(SstRunReader *reader, const SstWarmRun *run,
 	return good;
 }
 
-/* Most blocks of a run: as many as the setting allows */
-int
-sst_warm_run_blocks(void)
-{
-	return sst_io_combine_limit > 0 ?
-		Min(sst_io_combine_limit, SST_MAX_WARM_BLOCKS) : SST_MAX_WARM_BLOCKS;
-}
-
 /* Begin to read runs, with memory in the current context. */
 void
 sst_run_reader_begin(SstRunReader *reader, SstPrewarmMode mode,
@@ -241,7 +232,7 @@ sst_run_reader_begin(SstRunReader *reader, SstPrewarmMode mode,
 	reader->io_stats = io_stats;
 	reader->file.fd = -1;
 	if (mode == SST_PREWARM_READ || reader->checks_pages)
-		reader->memory = sst_palloc_blocks(sst_warm_run_blocks());
+		reader->memory = sst_palloc_blocks(sst_advice_blocks());
 }
 
 /*

@@ -17,9 +17,6 @@
 #include "warm/locked_relations.h"
 #include "warm/warm.h"
 
-/* Limit on the blocks of a run: 512 kB are faster here than 256 */
-#define SST_MAX_WARM_BLOCKS Min(512 * 1024 / BLCKSZ, 64)
-
 /* Blocks of one segment that are read together */
 typedef struct SstWarmRun
 {
@@ -42,7 +39,6 @@ typedef struct SstRunReader
 	char	   *memory;			/* for one run, or NULL */
 } SstRunReader;
 
-extern int	sst_warm_run_blocks(void);
 extern void sst_run_reader_begin(SstRunReader *reader, SstPrewarmMode mode,
 								 SstIoStats *io_stats);
 extern bool sst_read_run(SstRunReader *reader, const SstWarmRun *run,

@@ -175,23 +175,32 @@ sub our_calls
 		my ($name, $argument) = ($_->[0]{name}, $_->[1]);
 		map { [ $name, /max_time/ ? 'count(*) > 0' : $columns{$name} // 'to_json(x)', "$name($argument$_)" ] }
 		  @{ $more{$name} // [''] };
-	} takers($relation, 'own');
+	} grep { !warms($_) } takers($relation, 'own');
 }
 
-# Calls of those that contrib has as well: they may have an error.
+# Does it bring pages into buffers?
+sub warms
+{
+	my ($taker) = @_;
+
+	return $taker->[0]{name} =~ /^prewarm/;
+}
+
+# Calls of those that contrib has as well, which may have an error, and of those that
+# change what is in buffers.
 sub other_calls
 {
 	my ($relation) = @_;
 
 	return map {
 		my ($name, $argument) = ($_->[0]{name}, $_->[1]);
-		my @more = $name ne 'pg_prewarm' ? ('') : map {
+		my @more = $name =~ /^prewarm/ ? ('', ", 'read'") : $name ne 'pg_prewarm' ? ('') : map {
 			my $fork = $_;
 			map { ", '$_', '$fork'" } qw(prefetch read buffer);
 		} @{ $relation->{forks} };
 
-		map { [ $name, 'x', "$name($argument$_)" ] } @more;
-	} takers($relation, 'contrib');
+		map { [ $name, $columns{$name} // 'x', "$name($argument$_)" ] } @more;
+	} takers($relation, 'contrib'), grep { warms($_) } takers($relation, 'own');
 }
 
 1;

@@ -319,7 +319,7 @@ sub worker_script
 	# of which not all have workers
 	splice(@ours, int rand @ours, 1) while @ours > 3;
 	splice(@others, int rand @others, 1) while @others > 2;
-	push @ours, pick(@all);
+	push @ours, @all;
 	foreach my $way ('file', 'file, workers', 'buffer, workers')
 	{
 		$script .= settings() . 'SET streamstat.io_path = ' . $way =~ s/,.*//r . ";\n"
