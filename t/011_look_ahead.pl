@@ -176,9 +176,9 @@ SKIP:
 	my @lengths = advice();
 	$stats = stats();
 	cmp_ok(scalar @lengths, '>', 10, 'cold: advice was given');
-	is(scalar(grep { $_ <= BLCKSZ || $_ > 262144 } @lengths),
-		0, 'cold: for more than a page, and up to 256 kB');
-	is(max(@lengths), 262144, 'cold: 256 kB is reached');
+	is(scalar(grep { $_ <= BLCKSZ || $_ > 524288 } @lengths),
+		0, 'cold: for more than a page, and up to 512 kB');
+	is(max(@lengths), 524288, 'cold: 512 kB is reached');
 	is($stats->{advice_calls}, scalar @lengths, 'cold: the calls are counted');
 	is(sprintf('%.0f', $stats->{advice_calls} * $stats->{avg_advice_bytes}),
 		sum(@lengths), 'cold: and their lengths');

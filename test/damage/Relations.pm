@@ -187,20 +187,21 @@ sub warms
 }
 
 # Calls of those that contrib has as well, which may have an error, and of those that
-# change what is in buffers.
+# change what is in buffers: of this relation only, as settings of the session may let bad
+# pages in.
 sub other_calls
 {
 	my ($relation) = @_;
 
 	return map {
 		my ($name, $argument) = ($_->[0]{name}, $_->[1]);
-		my @more = $name =~ /^prewarm/ ? ('', ", 'read'") : $name ne 'pg_prewarm' ? ('') : map {
+		my @more = $name =~ /^prewarm/ ? (', include_indexes => false, include_toast => false', ", 'read'") : $name ne 'pg_prewarm' ? ('') : map {
 			my $fork = $_;
 			map { ", '$_', '$fork'" } qw(prefetch read buffer);
 		} @{ $relation->{forks} };
 
 		map { [ $name, $columns{$name} // 'x', "$name($argument$_)" ] } @more;
-	} takers($relation, 'contrib'), grep { warms($_) } takers($relation, 'own');
+	} takers($relation, 'contrib'), grep { warms($_) && $_->[1] eq $relation->{oid} } takers($relation, 'own');
 }
 
 1;
