@@ -42,20 +42,8 @@ find_blocks(const SstBufferedBlocks *list, const SstFiles *files,
 			ForkNumber forknum)
 {
 	BlockRange	range;
-	uint64		low = 0;
-	uint64		high = list->n;
 
-	while (low < high)
-	{
-		uint64		middle = low + (high - low) / 2;
-
-		if (sst_compare_files(files->tablespace, files->number, forknum,
-							  &list->blocks[middle]) > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	range.first = range.end = &list->blocks[low];
+	range.first = range.end = sst_first_buffered_block(list, files, forknum);
 	while (range.end < list->blocks + list->n &&
 		   sst_compare_files(files->tablespace, files->number, forknum,
 							 range.end) == 0)

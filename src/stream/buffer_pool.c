@@ -185,6 +185,28 @@ sst_list_buffered_blocks(SstBufferedBlocks *list)
 	sort_blocks(list);
 }
 
+/* Find the first block of a fork in a list in order, or where it would be. */
+const SstBufferedBlock *
+sst_first_buffered_block(const SstBufferedBlocks *list, const SstFiles *files,
+						 ForkNumber forknum)
+{
+	uint64		low = 0;
+	uint64		high = list->n;
+
+	while (low < high)
+	{
+		uint64		middle = low + (high - low) / 2;
+
+		if (sst_compare_files(files->tablespace, files->number, forknum,
+							  &list->blocks[middle]) > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+
+	return &list->blocks[low];
+}
+
 /* The same for all databases, in no order.  The process needs no database. */
 void
 sst_list_all_buffered_blocks(SstBufferedBlocks *list)

@@ -63,6 +63,9 @@ extern SstForkSums *sst_sum_buffered_blocks(void);
 extern const SstForkSum *sst_find_fork_sum(SstForkSums *sums,
 										   const SstFiles *files,
 										   ForkNumber forknum);
+extern const SstBufferedBlock *sst_first_buffered_block(const SstBufferedBlocks *list,
+														const SstFiles *files,
+														ForkNumber forknum);
 extern int	sst_compare_files(Oid tablespace, Oid number, ForkNumber forknum,
 							  const SstBufferedBlock *block);
 

@@ -74,27 +74,6 @@ typedef struct Writer
  * What is in buffers
  */
 
-/* Find the first block of a relation in the list, or where it would be. */
-static const SstBufferedBlock *
-find_first_block(const SstBufferedBlocks *list, const SstFiles *files)
-{
-	uint64		low = 0;
-	uint64		high = list->n;
-
-	while (low < high)
-	{
-		uint64		middle = low + (high - low) / 2;
-
-		if (sst_compare_files(files->tablespace, files->number, MAIN_FORKNUM,
-							  &list->blocks[middle]) > 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-
-	return &list->blocks[low];
-}
-
 static void
 add_fork(Writer *writer, const ForkBlocks *fork)
 {
@@ -112,8 +91,8 @@ static void
 add_forks(Writer *writer, const SstRelation *relation)
 {
 	const SstBufferedBlock *end = writer->list.blocks + writer->list.n;
-	const SstBufferedBlock *block = find_first_block(&writer->list,
-													 &relation->files);
+	const SstBufferedBlock *block = sst_first_buffered_block(&writer->list, &relation->files,
+															 MAIN_FORKNUM);
 
 	for (ForkNumber forknum = MAIN_FORKNUM; forknum <= VISIBILITYMAP_FORKNUM; forknum++)
 	{
