@@ -95,7 +95,7 @@ typedef struct SstBlockReader
 	char	   *image;			/* one block of memory, or NULL */
 } SstBlockReader;
 
-/* Limit on the neighbouring blocks that are read, or advised, together: 256 kB */
+/* Limit on the neighbouring blocks that are read from files together: 256 kB */
 #define SST_MAX_RUN_BLOCKS Min(256 * 1024 / BLCKSZ, 64)
 
 /* The same for advice ahead of reads into buffers: 512 kB are faster there */

@@ -10,8 +10,9 @@
  *
  * A relation is locked from its first advice to its last read, and no lock is waited
  * for.  It is known by where its files are; nothing of it gets into the relation
- * cache.  Each run is read in a subtransaction, so that an error costs the blocks that
- * it is about, and becomes the fork's note.
+ * cache, but for what parallel workers read (large_range.c).  Each run is read in a
+ * subtransaction, so that an error costs the blocks that it is about, and becomes the
+ * fork's note.
  *
  * In recovery, where a conflict in a subtransaction would end the session, pages are
  * read into private memory and checked before they are read into buffers.
