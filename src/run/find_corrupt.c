@@ -202,16 +202,15 @@ diagnose_block(SstCorruptSearch *search, BlockNumber blkno,
 
 	if (!buffered && DataChecksumsEnabled() && !PageIsNew((Page) image))
 	{
-		char	   *images[2] = {image, image};
-		BlockNumber blknos[2] = {blkno, blkno};
-		uint16		checksums[2];
+		const char *pages[] = {image};
+		uint16		expected;
 
-		sst_checksum_two(images, blknos, checksums);
-		if (checksums[0] != found)
+		sst_checksum_pages(pages, &blkno, 1, &expected);
+		if (expected != found)
 		{
 			sst_set_diagnosis(diagnosis, SST_FAULT_CHECKSUM,
 							  _("page checksum 0x%04X, expected 0x%04X"),
-							  found, checksums[0]);
+							  found, expected);
 			return;
 		}
 	}

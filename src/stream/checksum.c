@@ -3,10 +3,15 @@
  * checksum.c
  *	  Checksums of pages, as fast as the CPU can
  *
- * The algorithm is the server's: its header is made for inclusion in other
- * programs.  Servers before 19 compile it only for the architecture's oldest
- * CPU, which cannot multiply vectors of 32-bit integers.  The latency of that
- * multiplication dominates, so two pages at a time take hardly longer than one.
+ * The algorithm's constants and its round are those of the server's header, which
+ * is made for inclusion in other programs.  Servers before 19 compile it only for
+ * the architecture's oldest CPU, which cannot multiply vectors of 32-bit integers.
+ * Here one loop is compiled for several CPUs.
+ *
+ * A round waits for the multiplication of the round before.  So the loop takes
+ * several pages at a time.  Four pages are then summed as fast as memory can be
+ * read, if the loop also prefetches: the hardware does not do so across the ends of
+ * 4 kB pages.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -22,106 +27,159 @@
 
 #include "stream/checksum.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define HAVE_AVX2_VARIANT
-#endif
+/* The header defines this function as an external one. */
+static uint16 server_checksum_page(char *page, BlockNumber blkno) pg_attribute_unused();
 
-#ifdef HAVE_AVX2_VARIANT
-
-extern uint16 sst_checksum_page_avx2(char *page, BlockNumber blkno);
-
-#pragma GCC push_options
-#pragma GCC target("avx2")
-#define pg_checksum_page sst_checksum_page_avx2
+#define pg_checksum_page server_checksum_page
 #include "storage/checksum_impl.h"
 #undef pg_checksum_page
 
-/* Combine the sums of a page into its checksum, as pg_checksum_page() does. */
-static uint32
-fold(const uint32 *sums, BlockNumber blkno)
-{
-	uint32		result = 0;
-
-	for (int i = 0; i < N_SUMS; i++)
-		result ^= sums[i];
-
-	return (result ^ blkno) % 65535 + 1;
-}
-
-static void
-checksum_two_avx2(char *const pages[2], const BlockNumber blknos[2],
-				  uint16 checksums[2])
-{
-	PGChecksummablePage *one = (PGChecksummablePage *) pages[0];
-	PGChecksummablePage *two = (PGChecksummablePage *) pages[1];
-	uint16		saved_one = one->phdr.pd_checksum;
-	uint16		saved_two = two->phdr.pd_checksum;
-	uint32		sums_one[N_SUMS];
-	uint32		sums_two[N_SUMS];
-
-	memcpy(sums_one, checksumBaseOffsets, sizeof(checksumBaseOffsets));
-	memcpy(sums_two, checksumBaseOffsets, sizeof(checksumBaseOffsets));
-
-	one->phdr.pd_checksum = 0;
-	two->phdr.pd_checksum = 0;
-	for (int i = 0; i < lengthof(one->data); i++)
-	{
-		for (int j = 0; j < N_SUMS; j++)
-			CHECKSUM_COMP(sums_one[j], one->data[i][j]);
-		for (int j = 0; j < N_SUMS; j++)
-			CHECKSUM_COMP(sums_two[j], two->data[i][j]);
-	}
-	two->phdr.pd_checksum = saved_two;
-	one->phdr.pd_checksum = saved_one;
-
-	for (int i = 0; i < 2; i++)
-	{
-		for (int j = 0; j < N_SUMS; j++)
-			CHECKSUM_COMP(sums_one[j], 0);
-		for (int j = 0; j < N_SUMS; j++)
-			CHECKSUM_COMP(sums_two[j], 0);
-	}
-
-	checksums[0] = fold(sums_one, blknos[0]);
-	checksums[1] = fold(sums_two, blknos[1]);
-}
-#pragma GCC pop_options
-
-#endif							/* HAVE_AVX2_VARIANT */
-
-static void
-checksum_two_default(char *const pages[2], const BlockNumber blknos[2],
-					 uint16 checksums[2])
-{
-	for (int i = 0; i < 2; i++)
-		checksums[i] = PageIsNew((Page) pages[i]) ? 0 :
-			pg_checksum_page(pages[i], blknos[i]);
-}
-
-static void checksum_two_choose(char *const pages[2],
-								const BlockNumber blknos[2],
-								uint16 checksums[2]);
-
-/*
- * Compute the checksums of two pages with the given block numbers.  Both may be
- * the same page.  The result for a new page is meaningless.  The pages' checksum
- * fields are overwritten during the call and restored.
- *
- * The first call replaces the pointer by the variant that suits the CPU.
- */
-void		(*sst_checksum_two) (char *const pages[2],
-								 const BlockNumber blknos[2],
-								 uint16 checksums[2]) = checksum_two_choose;
-
-static void
-checksum_two_choose(char *const pages[2], const BlockNumber blknos[2],
-					uint16 checksums[2])
-{
-	sst_checksum_two = checksum_two_default;
-#ifdef HAVE_AVX2_VARIANT
-	if (__builtin_cpu_supports("avx2"))
-		sst_checksum_two = checksum_two_avx2;
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_X86_VARIANTS
 #endif
 
-	sst_checksum_two(pages, blknos, checksums);
+/* Bytes from what is summed to what is prefetched */
+#define PREFETCH_DISTANCE 512
+
+/* Start to load what will be summed after a row, past the page's end at last. */
+static pg_attribute_always_inline void
+prefetch_behind(const uint32 *row)
+{
+#ifdef __GNUC__
+	const char *place = (const char *) row + PREFETCH_DISTANCE;
+
+	for (int i = 0; i < sizeof(uint32) * N_SUMS; i += PG_CACHE_LINE_SIZE / 2)
+		__builtin_prefetch(place + i);
+#endif
+}
+
+/*
+ * Compute the checksums of pages.  Their number is a constant in each call, so that
+ * the compiler unrolls the loops over it.
+ */
+static pg_attribute_always_inline void
+checksum_group(const char *const *pages, const BlockNumber *blknos, int npages,
+			   uint16 *checksums)
+{
+	uint32		sums[SST_CHECKSUM_PAGES][N_SUMS];
+
+	/* The checksum field counts as zero: the first round takes it out again. */
+	for (int k = 0; k < npages; k++)
+	{
+		const PageHeaderData *header = (const PageHeaderData *) pages[k];
+		union
+		{
+			PageHeaderData header;
+			uint32		data[N_SUMS];
+		}			field = {.data = {0}};
+
+		field.header.pd_checksum = header->pd_checksum;
+		for (int j = 0; j < N_SUMS; j++)
+			sums[k][j] = checksumBaseOffsets[j] ^ field.data[j];
+	}
+
+	for (int i = 0; i < BLCKSZ / sizeof(sums[0]); i++)
+	{
+		for (int k = 0; k < npages; k++)
+		{
+			const uint32 *row = (const uint32 *) pages[k] + N_SUMS * i;
+
+			prefetch_behind(row);
+			for (int j = 0; j < N_SUMS; j++)
+				CHECKSUM_COMP(sums[k][j], row[j]);
+		}
+	}
+
+	for (int k = 0; k < npages; k++)
+	{
+		uint32		result = blknos[k];
+
+		for (int i = 0; i < 2; i++)
+		{
+			for (int j = 0; j < N_SUMS; j++)
+				CHECKSUM_COMP(sums[k][j], 0);
+		}
+		for (int j = 0; j < N_SUMS; j++)
+			result ^= sums[k][j];
+		checksums[k] = result % 65535 + 1;
+	}
+}
+
+/*
+ * The body of all variants; see sst_checksum_pages().
+ */
+static pg_attribute_always_inline void
+checksum_pages(const char *const *pages, const BlockNumber *blknos, int npages,
+			   uint16 *checksums)
+{
+	switch (npages)
+	{
+		case 4:
+			checksum_group(pages, blknos, 4, checksums);
+			break;
+		case 3:
+			checksum_group(pages + 2, blknos + 2, 1, checksums + 2);
+			/* FALLTHROUGH */
+		case 2:
+			checksum_group(pages, blknos, 2, checksums);
+			break;
+		case 1:
+			checksum_group(pages, blknos, 1, checksums);
+			break;
+	}
+}
+
+static void
+checksum_pages_default(const char *const *pages, const BlockNumber *blknos,
+					   int npages, uint16 *checksums)
+{
+	checksum_pages(pages, blknos, npages, checksums);
+}
+
+#ifdef HAVE_X86_VARIANTS
+__attribute__((target("avx2")))
+static void
+checksum_pages_avx2(const char *const *pages, const BlockNumber *blknos,
+					int npages, uint16 *checksums)
+{
+	checksum_pages(pages, blknos, npages, checksums);
+}
+
+__attribute__((target("avx512f")))
+static void
+checksum_pages_avx512(const char *const *pages, const BlockNumber *blknos,
+					  int npages, uint16 *checksums)
+{
+	checksum_pages(pages, blknos, npages, checksums);
+}
+#endif
+
+static void checksum_pages_choose(const char *const *pages,
+								  const BlockNumber *blknos, int npages,
+								  uint16 *checksums);
+
+/*
+ * Compute the checksums of 1 to SST_CHECKSUM_PAGES pages with the given block
+ * numbers.  The pages are aligned as the server's are, and only read: they may lie
+ * in a mapping of their file.  Their checksum fields count as zero.  The result for
+ * a new page is meaningless.
+ */
+void		(*sst_checksum_pages) (const char *const *pages,
+								   const BlockNumber *blknos, int npages,
+								   uint16 *checksums) = checksum_pages_choose;
+
+/* The first call finds out what the CPU has. */
+static void
+checksum_pages_choose(const char *const *pages, const BlockNumber *blknos,
+					  int npages, uint16 *checksums)
+{
+	sst_checksum_pages = checksum_pages_default;
+#ifdef HAVE_X86_VARIANTS
+	if (__builtin_cpu_supports("avx2"))
+		sst_checksum_pages = checksum_pages_avx2;
+	if (__builtin_cpu_supports("avx512f"))
+		sst_checksum_pages = checksum_pages_avx512;
+#endif
+
+	sst_checksum_pages(pages, blknos, npages, checksums);
 }

@@ -15,8 +15,11 @@
 
 #include "storage/block.h"
 
-extern void (*sst_checksum_two) (char *const pages[2],
-								 const BlockNumber blknos[2],
-								 uint16 checksums[2]);
+/* Most pages of a call */
+#define SST_CHECKSUM_PAGES 4
+
+extern void (*sst_checksum_pages) (const char *const *pages,
+								   const BlockNumber *blknos, int npages,
+								   uint16 *checksums);
 
 #endif							/* SST_CHECKSUM_H */

@@ -160,41 +160,33 @@ check_buffers(SstDirectPageCheck *check, SstRun *run, uint64 blocks)
 }
 
 /*
- * Rule (3): return those of the given blocks of the run that are good pages.
+ * Rule (3): return those of the given blocks of the run that are good pages.  The
+ * checksums are those of the given images, one for each block of the run, which are
+ * only read: they can be another copy than the run's.
  */
 static uint64
-check_pages(SstDirectPageCheck *check, const SstRun *run, uint64 blocks)
+check_pages(SstDirectPageCheck *check, const SstRun *run, const char *images,
+			uint64 blocks)
 {
 	uint64		good = 0;
 
 	while (blocks != 0)
 	{
-		int			ids[2];
-		char	   *images[2];
-		BlockNumber blknos[2];
-		uint16		checksums[2] = {0};
+		int			ids[SST_CHECKSUM_PAGES];
+		const char *pages[SST_CHECKSUM_PAGES];
+		BlockNumber blknos[SST_CHECKSUM_PAGES];
+		uint16		checksums[SST_CHECKSUM_PAGES] = {0};
 		int			n = 0;
 
-		/* Two at a time are faster, see checksum.c. */
-		while (n < 2 && blocks != 0)
+		for (; n < SST_CHECKSUM_PAGES && blocks != 0; n++)
 		{
-			int			i = pg_rightmost_one_pos64(blocks);
-
-			ids[n] = i;
-			images[n] = run->memory + (Size) BLCKSZ * i;
-			blknos[n] = run->first + i;
-			n++;
+			ids[n] = pg_rightmost_one_pos64(blocks);
+			pages[n] = images + (Size) BLCKSZ * ids[n];
+			blknos[n] = run->first + ids[n];
 			blocks &= blocks - 1;
 		}
 		if (check->checksums)
-		{
-			if (n == 1)
-			{
-				images[1] = images[0];
-				blknos[1] = blknos[0];
-			}
-			sst_checksum_two(images, blknos, checksums);
-		}
+			sst_checksum_pages(pages, blknos, n, checksums);
 
 		for (int k = 0; k < n; k++)
 		{
@@ -231,5 +223,5 @@ sst_run_check(SstDirectPageCheck *check, SstRun *run)
 	if (run->good != 0)
 		run->good = check_buffers(check, run, run->good);
 	if (run->good != 0)
-		run->good = check_pages(check, run, run->good);
+		run->good = check_pages(check, run, run->memory, run->good);
 }
