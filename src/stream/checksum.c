@@ -28,7 +28,7 @@
 #include "stream/checksum.h"
 
 /* The header defines this function as an external one. */
-static uint16 server_checksum_page(char *page, BlockNumber blkno) pg_attribute_unused();
+pg_attribute_unused() static uint16 server_checksum_page(char *page, BlockNumber blkno);
 
 #define pg_checksum_page server_checksum_page
 #include "storage/checksum_impl.h"
@@ -112,21 +112,15 @@ static pg_attribute_always_inline void
 checksum_pages(const char *const *pages, const BlockNumber *blknos, int npages,
 			   uint16 *checksums)
 {
-	switch (npages)
-	{
-		case 4:
-			checksum_group(pages, blknos, 4, checksums);
-			break;
-		case 3:
-			checksum_group(pages + 2, blknos + 2, 1, checksums + 2);
-			/* FALLTHROUGH */
-		case 2:
-			checksum_group(pages, blknos, 2, checksums);
-			break;
-		case 1:
-			checksum_group(pages, blknos, 1, checksums);
-			break;
-	}
+	int			last = npages - 1;
+
+	if (npages == 4)
+		checksum_group(pages, blknos, 4, checksums);
+	else if (npages >= 2)
+		checksum_group(pages, blknos, 2, checksums);
+
+	if (npages % 2 == 1)
+		checksum_group(pages + last, blknos + last, 1, checksums + last);
 }
 
 static void
