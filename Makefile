@@ -143,6 +143,8 @@ OBJS = \
 	src/stats/variance.o \
 	src/stream/buffer_pool.o \
 	src/stream/buffered.o \
+	src/stream/mapped_file.o \
+	src/stream/mapped_run.o \
 	src/stream/page_cache.o \
 	src/stream/advice.o \
 	src/stream/bundled_read_stream.o \

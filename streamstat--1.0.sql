@@ -1066,6 +1066,7 @@ CREATE TYPE @extschema@.stream_stats_row AS (
 	blocks_hit bigint,
 	blocks_missed bigint,
 	blocks_private bigint,
+	blocks_mapped bigint,
 	reads bigint,
 	avg_read_bytes float8,
 	advice_calls bigint,
@@ -1084,6 +1085,7 @@ COMMENT ON COLUMN stream_stats_row.blocks_requested IS 'blocks that were request
 COMMENT ON COLUMN stream_stats_row.blocks_hit IS 'requested blocks that were found in shared buffers';
 COMMENT ON COLUMN stream_stats_row.blocks_missed IS 'requested blocks that were not in shared buffers';
 COMMENT ON COLUMN stream_stats_row.blocks_private IS 'missed blocks that were read from files into private memory, not into shared buffers';
+COMMENT ON COLUMN stream_stats_row.blocks_mapped IS 'of these, blocks that were in the page cache, mapped and copied in part';
 COMMENT ON COLUMN stream_stats_row.reads IS 'read operations; null where the server does not tell';
 COMMENT ON COLUMN stream_stats_row.avg_read_bytes IS 'average size of a read operation, in bytes';
 COMMENT ON COLUMN stream_stats_row.advice_calls IS 'advice to the kernel by the bundled read stream; null for other streams';

@@ -60,7 +60,7 @@ FROM (VALUES
 		'new_pages corrupt_pages corrupt_map_pages first_new_block first_corrupt_block'),
 	(7, 'bigint',
 		'blocks_read blocks_total blocks_done blocks_requested blocks_cached blocks_hit blocks_missed
-		blocks_private reads advice_calls look_ahead_max relations_done relations_total
+		blocks_private blocks_mapped reads advice_calls look_ahead_max relations_done relations_total
 		bytes_done bytes_total bytes_read bytes_skipped bytes_left'),
 	(7, 'double precision',
 		'estimate low high value avg_read_bytes avg_advice_bytes elapsed_ms bytes_per_second

@@ -49,6 +49,7 @@ static const struct config_enum_entry method_options[] = {
 
 int			sst_io_path = SST_IO_PATH_AUTO;
 int			sst_io_method = SST_IO_METHOD_AUTO;
+bool		sst_map_files = true;
 int			sst_max_workers = 2;
 int			sst_io_concurrency = 0;
 int			sst_io_combine_limit = 0;
@@ -103,6 +104,14 @@ define_reading(void)
 							 0,
 							 NULL, NULL, NULL);
 
+	DefineCustomBoolVariable("streamstat.map_files",
+							 "Whether streamstat maps relation files whose data is in the page cache.",
+							 "Of a mapped page only the part that is needed is copied.",
+							 &sst_map_files,
+							 true,
+							 PGC_USERSET,
+							 0,
+							 NULL, NULL, NULL);
 }
 
 /* What that may take, and when the cache is saved */

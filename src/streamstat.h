@@ -30,6 +30,9 @@ typedef enum SstIoMethod
 } SstIoMethod;
 
 extern int	sst_io_path;
+
+/* Map what is in the page cache, and copy only what is needed */
+extern bool sst_map_files;
 extern int	sst_io_method;
 
 /* Parallel workers that one call may have */

@@ -180,7 +180,7 @@ SELECT string_agg(DISTINCT classid::regclass::text, ' ') || ' ' || (SELECT count
 is( sql(q(LOAD 'streamstat'; SELECT string_agg(name || ' ' || context || ' ' || coalesce(max_val, ''), ', ' ORDER BY name)
 	FROM pg_settings WHERE name LIKE 'streamstat.%')),
 	'streamstat.cache_save_interval sighup 2147483647, streamstat.io_combine_limit user 128, streamstat.io_concurrency user 1000, streamstat.io_method user , '
-	  . 'streamstat.io_path user , streamstat.max_blocking_time superuser 2147483647, streamstat.max_rate user 2147483647, streamstat.max_workers user 1024',
+	  . 'streamstat.io_path user , streamstat.map_files user , streamstat.max_blocking_time superuser 2147483647, streamstat.max_rate user 2147483647, streamstat.max_workers user 1024',
 	'settings');
 
 # ---------------------------------------------------------------------------

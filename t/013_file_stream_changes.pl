@@ -153,6 +153,7 @@ SQL
 	foreach my $n ($node, $standby // ())
 	{
 		push @scanners, new_session($n, 'streamstat.io_method = sync');
+		push @scanners, new_session($n, 'streamstat.map_files = off');
 		push @scanners,
 		  new_session(
 			$n,
@@ -267,14 +268,21 @@ sub wait_until_held
 }
 
 # Send a query and do something before and after its first read of the file, or
-# with "single" before that and after the first read of a single block.  Returns
-# the answer, or nothing if there was not the time for it.
+# with "single" before that and after the first read of a single block; or else, with
+# "mapped", before and after it first copies from mapped memory, which is between
+# setting a handler for SIGBUS and the old one.  Returns the answer, or nothing if
+# there was not the time for it.
 sub answer_while
 {
-	my ($session, $query, $file, $before, $after, $single) = @_;
+	my ($session, $query, $file, $before, $after, $how) = @_;
+	my $single = ($how // '') eq 'single';
 	my $exit = $single ? 'pread64,preadv' : 'preadv2';
 	my ($tracer, $reason) = attach_strace(
 		$session->{pid},
+		($how // '') eq 'mapped'
+		? ('-e' => 'trace=rt_sigaction',
+			'-e' => 'inject=rt_sigaction:when=1..2:delay_exit=' . int($pause * 1e6))
+		: (
 		'-P' => $file,
 		'-e' => "trace=preadv2,$exit",
 		'-e' => 'inject=preadv2:when=1:delay_enter='
@@ -282,7 +290,7 @@ sub answer_while
 		  . ($single ? '' : ':delay_exit=' . int($pause * 1e6)),
 		$single
 		? ('-e' => "inject=$exit:when=1:delay_exit=" . int($pause * 1e6))
-		: ());
+		: ()));
 
 	skip $reason, 1 if !defined $tracer;
 
@@ -333,8 +341,9 @@ sub evict_and_read
 
 sub check_races
 {
-	my ($node, $what, $relation, $table, @cases) = @_;
-	my $scanner = new_session($node);
+	my ($node, $what, $way, $relation, $table, @cases) = @_;
+	my $scanner = new_session($node,
+		'streamstat.map_files = ' . ($way eq 'mapped' ? 'on' : 'off'));
 	my $other = new_session($node);
 	my $file = file_of($node, $relation);
 	my $query = "SELECT * FROM streamstat.btree_stats('$relation')";
@@ -366,16 +375,20 @@ sub check_races
 			my $answer = in_time(
 				sub {
 					($leaf, $root) = evict_and_read($other, $file);
-					return answer_while($scanner, $query, $file, @{ $cases{$case} });
+					return answer_while($scanner, $query, $file,
+						$way eq 'mapped' ? (@{ $cases{$case} }[ 0, 1 ], $way) :
+						  @{ $cases{$case} });
 				});
 
 			is( $answer,
 				query($other, "SET streamstat.io_path = buffer; $query"),
-				"$what: a page that $case while it was read");
+				"$what, $way: a page that $case while it was read");
 			query($other, 'RESET streamstat.io_path');
+			is( query($scanner, 'SELECT blocks_mapped > 0 FROM streamstat.stream_stats()'),
+				$way eq 'mapped' ? 't' : 'f', "$what, $way: so it was");
 
 			next if $case ne 'came, was written, and went';
-			isnt($after, $leaf, "$what: the page was written");
+			isnt($after, $leaf, "$what, $way: the page was written");
 
 			# What is ignored is damage, and no failure of our own.
 			query($scanner, 'SET ignore_checksum_failure = on');
@@ -461,13 +474,17 @@ sub check_replay_race
 
 # ---------------------------------------------------------------------------
 
-check_races($plain, 'without checksums', 'r_btree', 'r',
-	'came', 'came, was written, and went');
-check_races($summed, 'with checksums', 'r_btree', 'r',
-	'was twice caught in a write',
-	'came, was written, and went',
-	'was caught in a write');
-check_races($summed, 'unlogged', 'u_btree', 'u', 'came, was written, and went');
+foreach my $way ('read', 'mapped')
+{
+	check_races($plain, 'without checksums', $way, 'r_btree', 'r',
+		'came', 'came, was written, and went');
+	check_races($summed, 'with checksums', $way, 'r_btree', 'r',
+		'came, was written, and went',
+		'was caught in a write');
+}
+check_races($summed, 'with checksums', 'read', 'r_btree', 'r',
+	'was twice caught in a write');
+check_races($summed, 'unlogged', 'read', 'u_btree', 'u', 'came, was written, and went');
 check_replay_race();
 
 load('without checksums', $plain, $standby);

@@ -37,7 +37,7 @@ sql('CREATE DATABASE bare');
 sql('CREATE ROLE one LOGIN; CREATE ROLE scanner IN ROLE pg_stat_scan_tables; CREATE ROLE other');
 my $in_psql = q(SELECT lower(name) FROM pg_settings WHERE context IN ('user', 'superuser') AND lower(name) LIKE 'streamstat.%' ORDER BY 1);
 my $all = join("\n", map { "streamstat.$_" }
-	  qw(io_combine_limit io_concurrency io_method io_path max_blocking_time max_rate max_workers));
+	  qw(io_combine_limit io_concurrency io_method io_path map_files max_blocking_time max_rate max_workers));
 my $typo = 'SET streamstat.max_rat = 1';
 my $refused = qr/ERROR:  invalid configuration parameter name "streamstat\.max_rat"\nDETAIL:  "streamstat" is a reserved prefix\./;
 
@@ -61,6 +61,7 @@ is( sql(q(LOAD 'streamstat'; SELECT string_agg(name || ' ' || context || ' ' || 
 		'streamstat.io_concurrency user integer - 0',
 		'streamstat.io_method user enum - auto',
 		'streamstat.io_path user enum - auto',
+		'streamstat.map_files user bool - on',
 		'streamstat.max_blocking_time superuser integer ms 1000',
 		'streamstat.max_rate user integer kB 0',
 		'streamstat.max_workers user integer - 2'),

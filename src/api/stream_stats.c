@@ -61,6 +61,7 @@ sst_stream_stats(PG_FUNCTION_ARGS)
 	sst_put_int64(&row, "blocks_hit", io_stats->blocks_hit);
 	sst_put_int64(&row, "blocks_missed", io_stats->blocks_read);
 	sst_put_int64(&row, "blocks_private", io_stats->blocks_private);
+	sst_put_int64(&row, "blocks_mapped", io_stats->blocks_mapped);
 
 	/* The server does not always let one know these. */
 	sst_put_count(&row, "reads", io_stats->reads);

@@ -88,6 +88,8 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 					 &scan.visitor);
 	if (scan.sinks.dead_tids != NULL)
 		scan.visitor.dead = &scan.dead;
+	if (scan.sinks.rebuild != NULL || scan.sinks.dead_tids != NULL)
+		scan.visitor.needs.part = SST_PART_ALL;
 
 	sst_result_init(result, plan);
 	scan_source(&scan);

@@ -303,6 +303,7 @@ sst_scan_files(SstScan *scan)
 											   sst_plan_nblocks(scan->plan),
 											   scan->strategy,
 											   scan->plan->rules,
+											   &scan->visitor.needs,
 											   &scan->result->io_stats);
 	bool		gave_up;
 

@@ -23,7 +23,10 @@
  * block that is not found may have been loaded and evicted again.  If it was
  * changed, its LSN in the file differs now, and the page is re-read.  With
  * checksums the LSN need not be read: a mixture of two states of the page fails
- * (3).  A relation without WAL and checksums cannot be read directly.
+ * (3).  That is not so where the checksum was computed from a mapping of the file,
+ * at another moment than the copy was made: then it is read, and relations without
+ * WAL are not mapped.  A relation without WAL and checksums cannot be read
+ * directly.
  *
  * (3) Each page must pass the buffer manager's checks of header and checksum,
  * and its LSN must not be after the WAL position before (1).
@@ -68,18 +71,6 @@ sst_run_look_up(SstDirectPageCheck *check, SstRun *run)
 									  run->position, run->buffers);
 }
 
-/* Would the buffer manager accept the header, as that of a page in use? */
-static bool
-header_is_good(const PageHeaderData *header)
-{
-	return header->pd_upper != 0 &&
-		(header->pd_flags & ~PD_VALID_FLAG_BITS) == 0 &&
-		header->pd_lower <= header->pd_upper &&
-		header->pd_upper <= header->pd_special &&
-		header->pd_special <= BLCKSZ &&
-		header->pd_special == MAXALIGN(header->pd_special);
-}
-
 /*
  * Check the page of block i of the run.  The common case is decided here, without
  * the server's slower code.  The checksum is what a page in use should have, if
@@ -87,15 +78,15 @@ header_is_good(const PageHeaderData *header)
  * the page may have been read during a write.
  */
 static bool
-page_is_good(SstDirectPageCheck *check, const SstRun *run, int i, uint16 checksum)
+page_is_good(SstDirectPageCheck *check, const SstRun *run, int i)
 {
 	char	   *image = run->memory + (Size) BLCKSZ * i;
 	const PageHeaderData *header = (const PageHeaderData *) image;
 
-	if (!header_is_good(header))
+	if (!sst_header_is_good(header))
 		return sst_page_verified(image, run->first + i);
 
-	if (check->checksums && checksum != header->pd_checksum)
+	if (check->checksums && run->checksums[i] != header->pd_checksum)
 		return false;
 
 	return !check->wal_logged || PageGetLSN(image) <= run->position;
@@ -145,7 +136,7 @@ check_buffers(SstDirectPageCheck *check, SstRun *run, uint64 blocks)
 	run->buffered |= appeared;
 	blocks &= ~appeared;
 
-	if (!check->checksums)
+	if (!check->checksums || run->mapped)
 	{
 		for (uint64 left = blocks; left != 0; left &= left - 1)
 		{
@@ -160,22 +151,18 @@ check_buffers(SstDirectPageCheck *check, SstRun *run, uint64 blocks)
 }
 
 /*
- * Rule (3): return those of the given blocks of the run that are good pages.  The
- * checksums are those of the given images, one for each block of the run, which are
- * only read: they can be another copy than the run's.
+ * Compute the checksums of some blocks of the run, from the images of all of its blocks,
+ * which are only read: they can be another copy than the run's.
  */
-static uint64
-check_pages(SstDirectPageCheck *check, const SstRun *run, const char *images,
-			uint64 blocks)
+void
+sst_run_sum(SstRun *run, const char *images, uint64 blocks)
 {
-	uint64		good = 0;
-
 	while (blocks != 0)
 	{
-		int			ids[SST_CHECKSUM_PAGES];
 		const char *pages[SST_CHECKSUM_PAGES];
 		BlockNumber blknos[SST_CHECKSUM_PAGES];
-		uint16		checksums[SST_CHECKSUM_PAGES] = {0};
+		uint16		checksums[SST_CHECKSUM_PAGES];
+		int			ids[SST_CHECKSUM_PAGES];
 		int			n = 0;
 
 		for (; n < SST_CHECKSUM_PAGES && blocks != 0; n++)
@@ -185,14 +172,30 @@ check_pages(SstDirectPageCheck *check, const SstRun *run, const char *images,
 			blknos[n] = run->first + ids[n];
 			blocks &= blocks - 1;
 		}
-		if (check->checksums)
-			sst_checksum_pages(pages, blknos, n, checksums);
 
+		sst_checksum_pages(pages, blknos, n, checksums);
 		for (int k = 0; k < n; k++)
-		{
-			if (page_is_good(check, run, ids[k], checksums[k]))
-				good |= SST_RUN_BIT(ids[k]);
-		}
+			run->checksums[ids[k]] = checksums[k];
+	}
+}
+
+/*
+ * Rule (3): return those of the given blocks of the run that are good pages.
+ */
+static uint64
+check_pages(SstDirectPageCheck *check, SstRun *run, uint64 blocks)
+{
+	uint64		good = 0;
+
+	if (check->checksums && !run->mapped)
+		sst_run_sum(run, run->memory, blocks);
+
+	for (; blocks != 0; blocks &= blocks - 1)
+	{
+		int			i = pg_rightmost_one_pos64(blocks);
+
+		if (page_is_good(check, run, i))
+			good |= SST_RUN_BIT(i);
 	}
 
 	return good;
@@ -223,5 +226,5 @@ sst_run_check(SstDirectPageCheck *check, SstRun *run)
 	if (run->good != 0)
 		run->good = check_buffers(check, run, run->good);
 	if (run->good != 0)
-		run->good = check_pages(check, run, run->memory, run->good);
+		run->good = check_pages(check, run, run->good);
 }

@@ -14,6 +14,7 @@
 #define SST_DIRECT_PAGE_CHECK_H
 
 #include "access/xlogdefs.h"
+#include "storage/bufpage.h"
 
 #include "stream/buffered.h"
 #include "stream/file_reader.h"
@@ -36,6 +37,8 @@ typedef struct SstRun
 	bool		finished;		/* no read is under way */
 	SstFileRead read;
 	char	   *memory;			/* NULL if there is no read */
+	bool		mapped;			/* copied from a mapping, in part */
+	uint16		checksums[SST_MAX_RUN_BLOCKS];	/* computed, if there are any */
 } SstRun;
 
 /* State for checking the pages of one fork */
@@ -48,10 +51,23 @@ typedef struct SstDirectPageCheck
 	int64		nappeared;		/* blocks loaded into buffers during reads */
 } SstDirectPageCheck;
 
+/* Would the buffer manager accept the header, as that of a page in use? */
+static inline bool
+sst_header_is_good(const PageHeaderData *header)
+{
+	return header->pd_upper != 0 &&
+		(header->pd_flags & ~PD_VALID_FLAG_BITS) == 0 &&
+		header->pd_lower <= header->pd_upper &&
+		header->pd_upper <= header->pd_special &&
+		header->pd_special <= BLCKSZ &&
+		header->pd_special == MAXALIGN(header->pd_special);
+}
+
 extern void sst_direct_page_check_init(SstDirectPageCheck *check, Relation rel,
 									   ForkNumber forknum, BlockNumber nblocks,
 									   SstSegmentFile *file);
 extern void sst_run_look_up(SstDirectPageCheck *check, SstRun *run);
+extern void sst_run_sum(SstRun *run, const char *images, uint64 blocks);
 extern void sst_run_check(SstDirectPageCheck *check, SstRun *run);
 
 #endif							/* SST_DIRECT_PAGE_CHECK_H */

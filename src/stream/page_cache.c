@@ -27,6 +27,9 @@
 /* Bytes that are mapped at a time for mincore(2) */
 #define WINDOW (64 * 1024 * 1024)
 
+/* The most pages of the kernel for sst_page_cache_has_mapped() */
+#define MAX_MAPPED_PAGES 256
+
 /* The number of cachestat(2) is the same on all architectures that are newer. */
 #ifndef SYS_cachestat
 #define SYS_cachestat 451
@@ -160,4 +163,30 @@ bool
 sst_page_cache_has(int fd, off_t offset, off_t length)
 {
 	return ask_cachestat(fd, offset, length) * sysconf(_SC_PAGESIZE) >= length;
+}
+
+/*
+ * The same for a part that is mapped, also by older kernels.  False for a large part.
+ */
+bool
+sst_page_cache_has_mapped(int fd, off_t offset, const char *mapped, size_t length)
+{
+	unsigned char resident[MAX_MAPPED_PAGES];
+	size_t		page_size = sysconf(_SC_PAGESIZE);
+	size_t		before = offset % page_size;
+	int64		npages = ask_cachestat(fd, offset, length);
+
+	if (npages >= 0)
+		return npages * page_size >= length;
+
+	npages = (before + length + page_size - 1) / page_size;
+	if (npages > MAX_MAPPED_PAGES ||
+		mincore((char *) mapped - before, before + length, (void *) resident) != 0)
+		return false;
+	for (int i = 0; i < npages; i++)
+	{
+		if ((resident[i] & 1) == 0)
+			return false;
+	}
+	return true;
 }

@@ -20,5 +20,7 @@ extern int64 sst_page_cache_range(SstSegmentFile *file, BlockNumber first,
 extern int64 sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum,
 								  int64 fork_bytes);
 extern bool sst_page_cache_has(int fd, off_t offset, off_t length);
+extern bool sst_page_cache_has_mapped(int fd, off_t offset,
+									  const char *mapped, size_t length);
 
 #endif							/* SST_PAGE_CACHE_H */

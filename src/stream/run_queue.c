@@ -32,7 +32,7 @@
 void
 sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
 				   SstSource *source, BlockNumber nblocks,
-				   SstIoStats *io_stats)
+				   const SstPageNeeds *needs, SstIoStats *io_stats)
 {
 	memset(queue, 0, sizeof(SstRunQueue));
 	queue->source = source;
@@ -44,6 +44,7 @@ sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
 							   &queue->file);
 	sst_segment_file_init(&queue->file, rel, forknum);
 	queue->nowait = true;
+	sst_run_mapper_init(&queue->mapper, needs, &queue->check);
 
 	queue->depth = 1;
 	queue->max_depth = sst_io_depth(rel->rd_rel->reltablespace);
@@ -55,11 +56,13 @@ sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
 }
 
 /*
- * Close the reader, which waits for its reads in flight.  No ERROR.
+ * Close the reader, which waits for its reads in flight, and unmap what is mapped.
+ * No ERROR.
  */
 void
 sst_run_queue_close_reader(SstRunQueue *queue)
 {
+	sst_mapped_file_close(&queue->mapper.file);
 	if (queue->reader != NULL)
 		queue->reader->close(queue->reader);
 	queue->reader = NULL;
@@ -157,10 +160,10 @@ open_segment(SstRunQueue *queue, const SstRun *run)
 }
 
 /*
- * Copy the data of a read from the page cache; false if some is missing there.
+ * Read what is in the page cache without waiting; false if some is missing there.
  */
 static bool
-read_cached(SstRunQueue *queue, SstFileRead *read)
+read_without_waiting(SstRunQueue *queue, SstFileRead *read)
 {
 #ifdef RWF_NOWAIT
 	struct iovec iov = {read->buffer, read->length};
@@ -179,6 +182,27 @@ read_cached(SstRunQueue *queue, SstFileRead *read)
 #else
 	return false;
 #endif
+}
+
+/*
+ * Copy a run from the page cache, in part or whole; false if some is missing there.
+ *
+ * While runs are read ahead, nothing is mapped: what is on its way into the page
+ * cache would be waited for.
+ */
+static bool
+copy_cached(SstRunQueue *queue, SstRun *run)
+{
+	bool		absent = false;
+
+	if (queue->depth == 1 && sst_run_copy_mapped(&queue->mapper, run, &absent))
+		return true;
+	if (!read_without_waiting(queue, &run->read))
+		return false;
+
+	if (absent)
+		sst_run_mapper_was_wrong(&queue->mapper);
+	return true;
 }
 
 /* Memory for a run: that which was used last is still in the CPU's cache. */
@@ -225,6 +249,7 @@ start_run(SstRunQueue *queue, SstRun *run)
 
 	sst_run_look_up(&queue->check, run);
 	run->finished = true;
+	run->mapped = false;
 	read->done = read->length = 0;
 
 	missing = run->wanted & ~run->buffered;
@@ -250,7 +275,7 @@ start_run(SstRunQueue *queue, SstRun *run)
 	queue->io_stats->reads++;
 	queue->io_stats->read_bytes += read->length;
 
-	if (read_cached(queue, read))
+	if (copy_cached(queue, run))
 	{
 		/* Once all of the queue was in the page cache, stop reading ahead. */
 		if (++queue->ncached > 2 * queue->max_depth)

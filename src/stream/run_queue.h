@@ -13,7 +13,7 @@
 #ifndef SST_RUN_QUEUE_H
 #define SST_RUN_QUEUE_H
 
-#include "stream/direct_page_check.h"
+#include "stream/mapped_run.h"
 
 typedef struct SstRunQueue
 {
@@ -27,6 +27,7 @@ typedef struct SstRunQueue
 	SstSegmentFile file;
 	SstFileReader *reader;		/* NULL until a run is not in the page cache */
 	bool		nowait;			/* preadv2() with RWF_NOWAIT works */
+	SstRunMapper mapper;
 
 	/*
 	 * A ring of runs: the current one, depth - 1 runs read ahead, and the
@@ -48,7 +49,8 @@ typedef struct SstRunQueue
 
 extern void sst_run_queue_init(SstRunQueue *queue, Relation rel,
 							   ForkNumber forknum, SstSource *source,
-							   BlockNumber nblocks, SstIoStats *io_stats);
+							   BlockNumber nblocks, const SstPageNeeds *needs,
+							   SstIoStats *io_stats);
 extern SstRun *sst_run_queue_next(SstRunQueue *queue);
 extern void sst_run_queue_close_reader(SstRunQueue *queue);
 extern void sst_run_queue_end(SstRunQueue *queue);

@@ -139,6 +139,7 @@ sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
 	add(&into->blocks_hit, from->blocks_hit);
 	add(&into->blocks_read, from->blocks_read);
 	add(&into->blocks_private, from->blocks_private);
+	add(&into->blocks_mapped, from->blocks_mapped);
 	add(&into->reads, from->reads);
 	add(&into->read_bytes, from->read_bytes);
 	add(&into->advice_calls, from->advice_calls);

@@ -14,6 +14,7 @@
 #define SST_STREAM_H
 
 #include "compat/compat.h"
+#include "relation/page_needs.h"
 #include "relation/rules.h"
 #include "source/source.h"
 #include "storage/bufmgr.h"
@@ -50,6 +51,7 @@ typedef struct SstIoStats
 	int64		blocks_hit;		/* found in buffers */
 	int64		blocks_read;
 	int64		blocks_private; /* of those read, into private memory */
+	int64		blocks_mapped;	/* of these, copied from mapped memory */
 	int64		reads;
 	int64		read_bytes;
 	int64		advice_calls;
@@ -124,7 +126,9 @@ extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
 										SstSource *source,
 										BlockNumber nblocks,
 										BufferAccessStrategy strategy,
-										SstRules rules, SstIoStats *io_stats);
+										SstRules rules,
+										const SstPageNeeds *needs,
+										SstIoStats *io_stats);
 extern bool sst_file_stream_gave_up(const SstStream *stream);
 
 extern void sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno,

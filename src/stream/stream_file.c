@@ -182,6 +182,7 @@ file_stream_next(SstStream *base, SstPage *page)
 	{
 		base->io_stats->blocks_read++;
 		base->io_stats->blocks_private++;
+		base->io_stats->blocks_mapped += run->mapped;
 		page->buffer = InvalidBuffer;
 		page->image = run->memory + (Size) BLCKSZ * i;
 		return true;
@@ -233,7 +234,8 @@ file_stream_end(SstStream *base)
 SstStream *
 sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 					  BlockNumber nblocks, BufferAccessStrategy strategy,
-					  SstRules rules, SstIoStats *io_stats)
+					  SstRules rules, const SstPageNeeds *needs,
+					  SstIoStats *io_stats)
 {
 	static bool registered = false;
 	MemoryContext oldcontext;
@@ -254,7 +256,8 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	};
 
 	oldcontext = MemoryContextSwitchTo(context);
-	sst_run_queue_init(&stream->queue, rel, forknum, source, nblocks, io_stats);
+	sst_run_queue_init(&stream->queue, rel, forknum, source, nblocks, needs,
+					   io_stats);
 	MemoryContextSwitchTo(oldcontext);
 
 	if (!registered)

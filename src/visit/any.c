@@ -16,11 +16,13 @@
 
 /* What the visitors of all kinds begin with; the rest is zero. */
 void
-sst_visitor_init(SstVisitor *visitor, SstVisitPage page, int prefetch_bytes)
+sst_visitor_init(SstVisitor *visitor, SstVisitPage page, int prefetch_bytes,
+				 SstPagePart part)
 {
 	memset(visitor, 0, sizeof(SstVisitor));
 	visitor->page = page;
 	visitor->prefetch_bytes = prefetch_bytes;
+	visitor->needs = SST_NEEDS(part);
 }
 
 /*
@@ -67,5 +69,5 @@ any_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_any_visitor_init(SstVisitor *visitor)
 {
-	sst_visitor_init(visitor, any_page, 1);
+	sst_visitor_init(visitor, any_page, 1, SST_PART_NONE);
 }

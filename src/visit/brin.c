@@ -140,5 +140,6 @@ brin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_brin_visitor_init(SstVisitor *visitor)
 {
-	sst_visitor_init(visitor, brin_page, SST_LINE_POINTER_PREFETCH);
+	sst_visitor_init(visitor, brin_page, SST_LINE_POINTER_PREFETCH,
+					 SST_PART_ALL);
 }

@@ -387,14 +387,17 @@ sst_btree_visitor_init(SstVisitor *visitor, SstRules rules, Relation rel,
 {
 	if (rules == SST_RULES_CONTRIB)
 	{
-		sst_visitor_init(visitor, btree_contrib_page, 1);
+		sst_visitor_init(visitor, btree_contrib_page, 1, SST_PART_NONE);
 		return;
 	}
 
-	sst_visitor_init(visitor, btree_page, SST_LINE_POINTER_PREFETCH);
+	sst_visitor_init(visitor, btree_page, SST_LINE_POINTER_PREFETCH,
+					 SST_PART_LINE_POINTERS);
 	set_tuple_lengths(&visitor->lengths, rel);
 	visitor->posting_stride = 1;
-	if (visitor->lengths.min_posting <= visitor->lengths.max_plain &&
-		nblocks > LARGE_INDEX_BLOCKS)
+	if (visitor->lengths.min_posting > visitor->lengths.max_plain)
+		return;
+	if (nblocks > LARGE_INDEX_BLOCKS)
 		visitor->posting_stride = LARGE_INDEX_STRIDE;
+	visitor->needs.stride = visitor->posting_stride;
 }

@@ -286,7 +286,8 @@ void
 sst_gin_visitor_init(SstVisitor *visitor, SstRules rules)
 {
 	if (rules == SST_RULES_CONTRIB)
-		sst_visitor_init(visitor, gin_contrib_page, 1);
+		sst_visitor_init(visitor, gin_contrib_page, 1, SST_PART_NONE);
 	else
-		sst_visitor_init(visitor, gin_page, SST_LINE_POINTER_PREFETCH);
+		sst_visitor_init(visitor, gin_page, SST_LINE_POINTER_PREFETCH,
+						 SST_PART_ALL);
 }

@@ -84,5 +84,6 @@ gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_gist_visitor_init(SstVisitor *visitor)
 {
-	sst_visitor_init(visitor, gist_page, SST_LINE_POINTER_PREFETCH);
+	sst_visitor_init(visitor, gist_page, SST_LINE_POINTER_PREFETCH,
+					 SST_PART_LINE_POINTERS);
 }

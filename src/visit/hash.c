@@ -173,5 +173,5 @@ sst_hash_visitor_init(SstVisitor *visitor, SstRules rules)
 {
 	sst_visitor_init(visitor,
 					 rules == SST_RULES_CONTRIB ? hash_contrib_page : hash_page,
-					 SST_LINE_POINTER_PREFETCH);
+					 SST_LINE_POINTER_PREFETCH, SST_PART_LINE_POINTERS);
 }

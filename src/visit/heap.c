@@ -303,7 +303,8 @@ void
 sst_heap_visitor_init(SstVisitor *visitor, int special_size,
 					  TransactionId horizon, bool chains, SstKeptItems *kept)
 {
-	sst_visitor_init(visitor, heap_page, SST_LINE_POINTER_PREFETCH);
+	sst_visitor_init(visitor, heap_page, SST_LINE_POINTER_PREFETCH,
+					 SST_PART_TUPLES_IF_CHANGED);
 	visitor->special_size = special_size;
 	visitor->horizon = horizon;
 	visitor->chains = chains;

@@ -127,5 +127,5 @@ sst_pgstattuple_visitor_init(SstVisitor *visitor, SstTargetKind kind)
 {
 	sst_visitor_init(visitor, kind == SST_BTREE ? btree_page :
 					 kind == SST_HASH ? hash_page : gist_page,
-					 SST_LINE_POINTER_PREFETCH);
+					 SST_LINE_POINTER_PREFETCH, SST_PART_LINE_POINTERS);
 }

@@ -148,5 +148,6 @@ spgist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_spgist_visitor_init(SstVisitor *visitor)
 {
-	sst_visitor_init(visitor, spgist_page, SST_LINE_POINTER_PREFETCH);
+	sst_visitor_init(visitor, spgist_page, SST_LINE_POINTER_PREFETCH,
+					 SST_PART_ALL);
 }

@@ -23,6 +23,7 @@
 #include "compat/compat.h"
 #include "source/block_set.h"
 #include "stats/counters.h"
+#include "relation/page_needs.h"
 #include "relation/rules.h"
 #include "relation/target.h"
 #include "visit/line_pointers.h"
@@ -83,6 +84,7 @@ struct SstVisitor
 
 	/* Bytes from the start of a page that the visitor will look at */
 	int			prefetch_bytes;
+	SstPageNeeds needs;
 
 	SstMeta		meta;
 
@@ -134,7 +136,7 @@ extern void sst_free_space_map_visitor_init(SstVisitor *visitor,
 #define SST_LINE_POINTER_PREFETCH 896
 
 extern void sst_visitor_init(SstVisitor *visitor, SstVisitPage page,
-							 int prefetch_bytes);
+							 int prefetch_bytes, SstPagePart part);
 extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
 							 SstCounters *counters);
 

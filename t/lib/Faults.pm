@@ -13,9 +13,10 @@ use PostgreSQL::Test::Utils;
 
 # As in faults.c
 my @fields = qw(ino from to reads error most uncached opens setups submits
-  nsubmits waits nwaits hits spared no_cachestat);
-my $format = 'Q3 L13';
+  nsubmits waits nwaits hits spared no_cachestat maps);
+my $format = 'Q3 L14';
 my %kinds = (error => 1, end => 2, short => 3, interrupted => 4);
+my %map_kinds = (refused => 1, unseen => 2, dropped => 3, cut => 4);
 
 # Build the library for the machine, with the compiler that the server was built
 # with.  Undef if that cannot be.
@@ -65,13 +66,15 @@ sub write_faults
 }
 
 # From here on this goes wrong: file => path, from, to (bytes), reads => error,
-# end, short or interrupted, and the other fields of faults.c
+# end, short or interrupted, maps => refused, unseen, dropped or cut, and the other
+# fields of faults.c
 sub set
 {
 	my ($self, %faults) = @_;
 
 	$faults{ino} = (stat($faults{file}))[1] if defined $faults{file};
 	$faults{reads} = $kinds{ $faults{reads} } if defined $faults{reads};
+	$faults{maps} = $map_kinds{ $faults{maps} } if defined $faults{maps};
 	$self->write_faults(%faults);
 }
 

@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -45,6 +46,16 @@ enum
 	FAULT_INTERRUPTED,			/* every other read is interrupted */
 };
 
+/* What happens to those who map the file */
+enum
+{
+	MAP_FAULT_NONE,
+	MAP_FAULT_REFUSED,			/* they cannot */
+	MAP_FAULT_UNSEEN,			/* nothing seems to be in the page cache */
+	MAP_FAULT_DROPPED,			/* all of it seems to be, and is dropped */
+	MAP_FAULT_CUT,				/* likewise, and the file is cut at "from" */
+};
+
 /* As t/lib/Faults.pm writes it */
 typedef struct Faults
 {
@@ -64,6 +75,7 @@ typedef struct Faults
 	uint32_t	hits;			/* calls that were made to fail */
 	uint32_t	spared;			/* a process whose calls are left alone */
 	uint32_t	no_cachestat;	/* for every file: as of a kernel before 6.5 */
+	uint32_t	maps;
 } Faults;
 
 static Faults *faults;
@@ -365,6 +377,79 @@ __io_uring_get_cqe(struct io_uring *ring, struct io_uring_cqe **cqe,
 
 #endif							/* HAVE_LIBURING */
 
+static void *
+map_some(void *start, size_t length, int prot, int flags, int fd, off_t offset)
+{
+	static void *(*real) (void *, size_t, int, int, int, off_t);
+
+	if (real == NULL)
+		real = dlsym(RTLD_NEXT, "mmap");
+	if (fd >= 0 && faults != NULL && faults->maps == MAP_FAULT_REFUSED && concerns(fd))
+	{
+		count_hit();
+		errno = ENODEV;
+		return MAP_FAILED;
+	}
+	return real(start, length, prot, flags, fd, offset);
+}
+
+void *
+mmap(void *start, size_t length, int prot, int flags, int fd, off_t offset)
+{
+	return map_some(start, length, prot, flags, fd, offset);
+}
+
+void *
+mmap64(void *start, size_t length, int prot, int flags, int fd, off_t offset)
+{
+	return map_some(start, length, prot, flags, fd, offset);
+}
+
+/*
+ * What cachestat(2) says of a file: cached[0] is the number of pages.  What gives
+ * errors is not in the page cache.
+ */
+static void
+change_cachestat(int fd, const uint64_t *range, uint64_t *cached)
+{
+	uint64_t	page_size = sysconf(_SC_PAGESIZE);
+
+	if (faults->uncached ||
+		((faults->reads == FAULT_ERROR || faults->reads == FAULT_END) &&
+		 range[0] + range[1] > faults->from && range[0] < faults->to))
+		cached[0] = 0;
+
+	switch (faults->maps)
+	{
+		case MAP_FAULT_UNSEEN:
+			cached[0] = 0;
+			break;
+		case MAP_FAULT_CUT:
+			if (ftruncate(fd, faults->from) != 0)
+			{
+				char		path[64];
+				char		name[4096];
+				ssize_t		n;
+
+				/* It is open for reading only. */
+				snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+				n = readlink(path, name, sizeof(name) - 1);
+				name[n < 0 ? 0 : n] = 0;
+				if (truncate(name, faults->from) != 0)
+					return;
+			}
+			cached[0] = (range[1] + page_size - 1) / page_size;
+			break;
+		case MAP_FAULT_DROPPED:
+			(void) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+			cached[0] = (range[1] + page_size - 1) / page_size;
+			break;
+		default:
+			return;
+	}
+	count_hit();
+}
+
 /* cachestat(2) has no function of its own. */
 long
 syscall(long number, ...)
@@ -372,6 +457,7 @@ syscall(long number, ...)
 	static long (*next) (long, ...);
 	va_list		args;
 	long		a[6];
+	long		result;
 
 	va_start(args, number);
 	for (int i = 0; i < 6; i++)
@@ -386,5 +472,8 @@ syscall(long number, ...)
 	}
 	if (next == NULL)
 		next = (long (*) (long, ...)) dlsym(RTLD_NEXT, "syscall");
-	return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	result = next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (number == CACHESTAT && result == 0 && concerns(a[0]))
+		change_cachestat(a[0], (const uint64_t *) a[1], (uint64_t *) a[2]);
+	return result;
 }

@@ -1,0 +1,189 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# Of pages in the page cache only what is needed is copied, from a mapping of the
+# file.  The results are those of whole pages, for every kind of relation and
+# whatever happens to the mapping: nothing of the file in the page cache after all,
+# the file cut, mappings refused, or a file system with a cache of its own.
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use lib "$FindBin::RealBin/lib";
+use Faults;
+use Node;
+use Pages;
+use Session;
+
+plan skip_all => 'this is not Linux' if $^O ne 'linux';
+
+foreach my $checksums (0, 1)
+{
+	my $with = $checksums ? 'with checksums' : 'without checksums';
+	my $faults;
+	my $node = new_node("mapped_$checksums", q(
+shared_buffers = 1MB
+autovacuum = off
+max_parallel_maintenance_workers = 0
+jit = off
+), checksums => $checksums, start => sub {
+			$faults = Faults->new($_[0]);
+			plan skip_all => 'no C compiler for test/faults' if !$faults;
+			$faults->start($_[0]);
+		});
+	my $session = Session->new($node);
+
+	$session->query(<<'SQL');
+CREATE TABLE fresh AS SELECT i AS k, repeat('x', i % 50) AS s FROM generate_series(1, 60000) i;
+CREATE INDEX fresh_int ON fresh (k);
+CREATE INDEX fresh_text ON fresh (s, k);
+CREATE INDEX fresh_wide ON fresh (s, k) WITH (fillfactor = 20);
+CREATE INDEX fresh_hash ON fresh USING hash (k);
+CREATE INDEX fresh_gist ON fresh USING gist (point(k, k % 100));
+CREATE INDEX fresh_spgist ON fresh USING spgist (point(k, k % 100));
+CREATE INDEX fresh_gin ON fresh USING gin ((ARRAY[k % 5000, k]));
+CREATE INDEX fresh_dup ON fresh ((k % 10));
+CREATE TABLE visible AS TABLE fresh;
+VACUUM (FREEZE) visible;
+CREATE TABLE mixed AS TABLE fresh;
+VACUUM (FREEZE) mixed;
+DELETE FROM mixed WHERE k BETWEEN 20000 AND 21000 OR k % 7000 = 0;
+CREATE UNLOGGED TABLE unlogged AS TABLE fresh;
+CREATE INDEX unlogged_int ON unlogged (k);
+DELETE FROM fresh WHERE k % 3 = 0;
+CREATE TABLE filler AS SELECT i, repeat('x', 1000) FROM generate_series(1, 2000) i;
+SELECT count(*) FROM fresh;
+CHECKPOINT;
+SELECT streamstat.pg_prewarm('filler');
+SQL
+
+	# call => least part of the blocks that are mapped
+	my %calls = (
+		"btree_stats('fresh_int')" => 0.8,
+		"btree_stats('fresh_text')" => 0,
+		"btree_stats('fresh_wide')" => 0.8,
+		"btree_stats('fresh_dup')" => 0,
+		"pgstatindex('fresh_int')" => 0.8,
+		"pgstatindex('fresh_text')" => 0.8,
+		"pgstattuple('fresh_int')" => 0.8,
+		"hash_stats('fresh_hash')" => 0.8,
+		"pgstathashindex('fresh_hash')" => 0.8,
+		"pgstattuple('fresh_hash')" => 0.8,
+		"gist_stats('fresh_gist')" => 0.8,
+		"pgstattuple('fresh_gist')" => 0.8,
+		"spgist_stats('fresh_spgist')" => 0,
+		"gin_stats('fresh_gin')" => 0,
+		"table_stats('visible')" => 0.8,
+		"pgstattuple('visible')" => 0.8,
+		"table_stats('mixed')" => 0.2,
+		"pgstattuple('mixed')" => 0.2,
+		"table_stats('fresh')" => 0,
+		"btree_stats('unlogged_int')" => 0,
+		"table_stats('unlogged')" => 0);
+	my $mapped = sub {
+		return $session->query('SELECT blocks_mapped::float8 / blocks_requested FROM streamstat.stream_stats()');
+	};
+	my %expected;
+
+	foreach my $call (sort keys %calls)
+	{
+		$session->query('SET streamstat.io_path = buffer');
+		$expected{$call} = $session->query("SELECT * FROM streamstat.$call");
+		$session->query("SET streamstat.io_path = file; SELECT streamstat.pg_prewarm('filler')");
+		is($session->query("SELECT * FROM streamstat.$call"), $expected{$call}, "$with: $call");
+		cmp_ok($mapped->(), '>=', $calls{$call}, "$with: $call: of mapped pages");
+		is($mapped->(), 0, "$with: $call: of no mapped pages")
+		  if $call =~ /unlogged|spgist|gin_/;
+
+		$session->query('SET streamstat.map_files = off');
+		is($session->query("SELECT * FROM streamstat.$call"), $expected{$call},
+			"$with: $call: with map_files off");
+		is($mapped->(), 0, "$with: $call: nothing is mapped");
+		$session->query('RESET streamstat.map_files');
+	}
+
+	# -----------------------------------------------------------------------
+	# What can go wrong
+
+	my $call = "btree_stats('fresh_int')";
+	my $path = file_of($node, 'fresh_int');
+	my $after = sub {
+		my ($what) = @_;
+
+		$faults->clear;
+		is( $session->query("SELECT * FROM streamstat.$call"), $expected{$call},
+			"$with: after that: $what");
+		cmp_ok($mapped->(), '>', 0.8, "$with: and it maps again: $what");
+	};
+
+	$faults->set(file => $path, maps => 'refused');
+	is($session->query("SELECT * FROM streamstat.$call"), $expected{$call}, "$with: no mapping");
+	is($mapped->(), 0, "$with: no mapping: none");
+	is($faults->clear, 1, "$with: no mapping: it is tried once");
+	$after->('no mapping');
+
+	$faults->set(no_cachestat => 1);
+	is($session->query("SELECT * FROM streamstat.$call"), $expected{$call}, "$with: no cachestat");
+	cmp_ok($mapped->(), '>', 0.8, "$with: no cachestat, but mincore");
+	$after->('no cachestat');
+
+  SKIP:
+	{
+		skip 'this kernel has no cachestat', 1
+		  if $session->query('SELECT sum(page_cache_percent) > 0 FROM streamstat.layout_map(\'fresh_int\')') ne 't'
+		  || !has_cachestat();
+
+		$faults->set(file => $path, maps => 'unseen');
+		is($session->query("SELECT * FROM streamstat.$call"), $expected{$call}, "$with: unseen");
+		is($mapped->(), 0, "$with: unseen: nothing is mapped");
+		$after->('unseen');
+
+		$faults->set(file => $path, maps => 'dropped');
+		is($session->query("SELECT * FROM streamstat.$call"), $expected{$call}, "$with: dropped");
+		cmp_ok($mapped->(), '>', 0.8, "$with: dropped: read through the mapping");
+		cmp_ok($faults->clear, '>=', 4, "$with: it was dropped");
+		$after->('dropped');
+
+		# SIGBUS
+		my $content = slurp_file($path);
+		foreach my $block (0, 20, 40)
+		{
+			foreach my $strict (0, 1)
+			{
+				my $function = $strict ? "pgstatindex('fresh_int')" : $call;
+
+				$faults->set(file => $path, maps => 'cut', from => $block * BLCKSZ + 100);
+				my $answer = $session->query("SELECT * FROM streamstat.$function");
+				cmp_ok($faults->clear, '>=', 1, "$with: cut at block $block: it was");
+				like($session->{err},
+					qr/could not read block(?:s)? $block(?:\.\.\d+)? in file .*: read only \d+ of \d+ bytes/,
+					"$with: cut at block $block: $function: an error with file and block");
+				is($answer, '', "$with: cut at block $block: no row");
+
+				open(my $fh, '+<:raw', $path) or die;
+				syswrite($fh, $content) == length($content) or die;
+				close $fh;
+				is( $session->query("SELECT * FROM streamstat.$call"), $expected{$call},
+					"$with: the same session, with the file as it was");
+			}
+		}
+		unlike(slurp_file("/proc/$session->{pid}/maps"), qr/\Q@{[ (split '\/', $path)[-1] ]}\E/,
+			"$with: nothing stays mapped");
+	}
+
+	$session->end;
+	stop_clean($node);
+}
+
+done_testing();
+
+sub has_cachestat
+{
+	my ($major, $minor) = `uname -r` =~ /^(\d+)\.(\d+)/;
+
+	return $major > 6 || ($major == 6 && $minor >= 5);
+}
