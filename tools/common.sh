@@ -178,7 +178,7 @@ mirror()	# DIR: a directory of our own with links to what DIR holds
 {
 	mkdir -p "$tmp/pg$1"
 	find "$1" -mindepth 1 -maxdepth 1 ! -name 'streamstat*' ! -name 'test_read_stream*' \
-		! -name 'test_chunks*' ! -name 'test_checksum*' \
+		! -name 'test_source*' ! -name 'test_buffered*' ! -name 'test_checksum*' \
 		-exec ln -s -t "$tmp/pg$1" {} + 2>/dev/null || true
 }
 

@@ -4,7 +4,8 @@
  *	  A random sample of blocks, one of each of equal ranges
  *
  * The block drawn from a range depends only on the seed and the range's number, so
- * any part of the sample can be drawn again.
+ * any part of the sample can be drawn again.  A walk over many blocks of a set can be
+ * canceled.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,6 +17,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "miscadmin.h"
 
 #include "source/source.h"
 
@@ -41,6 +43,7 @@ block_of_rank(SstSampleSource *sample, BlockNumber rank)
 	while (sst_block_set_contains(sample->set, sample->block) != sample->members ||
 		   sample->rank < rank)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (sst_block_set_contains(sample->set, sample->block) == sample->members)
 			sample->rank++;
 		sample->block++;

@@ -4,7 +4,7 @@
  *	  The blocks of another source that are not in a set
  *
  * The set is complete before the scan begins, so that a stream's look-ahead never
- * waits.
+ * waits.  A walk over many blocks of the set can be canceled.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -15,6 +15,8 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+
 #include "source/source.h"
 
 static BlockNumber
@@ -23,10 +25,9 @@ skip_next(SstSource *source)
 	SstSkipSource *skip = (SstSkipSource *) source;
 	BlockNumber blkno;
 
-	do
-		blkno = sst_source_next(skip->inner);
-	while (blkno != InvalidBlockNumber &&
-		   sst_block_set_contains(skip->blocks, blkno));
+	while ((blkno = sst_source_next(skip->inner)) != InvalidBlockNumber &&
+		   sst_block_set_contains(skip->blocks, blkno))
+		CHECK_FOR_INTERRUPTS();
 
 	return blkno;
 }

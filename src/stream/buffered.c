@@ -5,8 +5,10 @@
  *
  * A look-up in the buffer mapping table costs one or two cache misses.  For a
  * relation with more blocks than the pool has buffers, one scan of all buffer
- * headers answers for many blocks.  It is not used when most blocks prove to be
- * in buffers.
+ * headers answers for many blocks: those of a window of the file.  A window is
+ * marked once at most, and only if the scan costs less than the look-ups that it
+ * saves: not when most blocks prove to be in buffers, nor for a sample with few
+ * blocks in each window.
  *
  * The result of such a scan holds for the WAL position before it.  It is used
  * as long as that position does not advance; see direct_page_check.c.
@@ -20,6 +22,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
 #include "compat/buffer_tag.h"
@@ -34,6 +37,9 @@
 
 /* Look-ups needed before concluding that most blocks are not in buffers */
 #define MIN_LOOK_UPS 512
+
+/* Buffers from one check for interrupts to the next, a power of two */
+#define CHECK_BUFFERS 8192
 
 /*
  * Return the shared buffer that holds the block, or InvalidBuffer.  The guess,
@@ -74,7 +80,8 @@ sst_find_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
 
 /*
  * Set the bits of the blocks that are in shared buffers, in a bitmap for nblocks
- * blocks from first on.  Scans all buffer headers without a lock.
+ * blocks from first on.  Scans all buffer headers without a lock, and can be
+ * canceled.
  *
  * A block that stays in one buffer during the scan is found.  One that is loaded,
  * evicted or moved meanwhile may be missed.
@@ -88,9 +95,14 @@ mark_buffered(Relation rel, ForkNumber forknum, BlockNumber first,
 	pg_memory_barrier();
 	for (int i = 0; i < NBuffers; i++)
 	{
-		BufferTag	tag = GetBufferDescriptor(i)->tag;
-		BlockNumber n = tag.blockNum - first;
+		BufferTag	tag;
+		BlockNumber n;
 
+		if (i % CHECK_BUFFERS == 0)
+			CHECK_FOR_INTERRUPTS();
+
+		tag = GetBufferDescriptor(i)->tag;
+		n = tag.blockNum - first;
 		tag.blockNum = 0;
 		if (n < nblocks && BufferTagsEqual(&tag, &wanted))
 			marks[n / 64] |= UINT64CONST(1) << (n % 64);
@@ -118,39 +130,120 @@ sst_mostly_buffered(Relation rel, ForkNumber forknum, BlockNumber nblocks)
 }
 
 /*
- * Prepare to look up blocks of a fork, each about once.  Memory is taken from the
- * current context.
+ * Prepare to look up about nblocks blocks of a fork, in ascending order, each once.
+ * Memory is taken from the current context.
  */
 void
 sst_buffered_init(SstBuffered *buffered, Relation rel, ForkNumber forknum,
 				  BlockNumber nblocks)
 {
+	memset(buffered, 0, sizeof(SstBuffered));
 	buffered->rel = rel;
 	buffered->forknum = forknum;
 	buffered->context = CurrentMemoryContext;
 	buffered->may_mark = RelationIsPermanent(rel) &&
 		NBuffers / BUFFERS_PER_LOOK_UP < Min(nblocks, SST_BUFFERED_WINDOW);
-	buffered->nlooked_up = 0;
-	buffered->nfound = 0;
-	buffered->marks = NULL;
-	buffered->window = 0;
+	buffered->nblocks = nblocks;
+	buffered->first = InvalidBlockNumber;
+	buffered->window = InvalidBlockNumber;
 	buffered->position = InvalidXLogRecPtr;
 }
 
-/* Scan all buffers for the window that the block belongs to. */
-static void
-mark_window(SstBuffered *buffered, BlockNumber blkno)
+/*
+ * Would marking save more look-ups in the rest of the block's window than it costs?
+ * The blocks there are expected to be as dense as those so far.  Markings that did
+ * not save half of their cost, because the WAL advanced, are not followed by others.
+ */
+static bool
+marking_pays(const SstBuffered *buffered, BlockNumber blkno)
 {
+	uint64		cost = NBuffers / BUFFERS_PER_LOOK_UP;
+	uint64		nasked = buffered->nasked;
+	uint64		span = Max(blkno - buffered->first, nasked);
+	uint64		expected = SST_BUFFERED_WINDOW - blkno % SST_BUFFERED_WINDOW;
+
+	if (nasked < MIN_LOOK_UPS || buffered->nfound >= nasked / 2 ||
+		nasked >= buffered->nblocks ||
+		buffered->nsaved < buffered->nmarkings * cost / 2)
+		return false;
+
+	expected = Min(expected * nasked / span, buffered->nblocks - nasked);
+	return expected > cost;
+}
+
+/* Scan all buffers for a window. */
+static void
+mark_window(SstBuffered *buffered, BlockNumber window)
+{
+	XLogRecPtr	position = sst_wal_done();
+
 	if (buffered->marks == NULL)
 		buffered->marks = MemoryContextAlloc(buffered->context,
 											 SST_BUFFERED_WINDOW / 8);
-	buffered->window = blkno / SST_BUFFERED_WINDOW;
-	buffered->position = sst_wal_done();
+
+	/* Without a position the marks are not used, should the scan be canceled. */
+	buffered->position = InvalidXLogRecPtr;
+	buffered->window = window;
+	buffered->nmarkings++;
 
 	memset(buffered->marks, 0, SST_BUFFERED_WINDOW / 8);
 	mark_buffered(buffered->rel, buffered->forknum,
-				  buffered->window * SST_BUFFERED_WINDOW,
-				  SST_BUFFERED_WINDOW, buffered->marks);
+				  window * SST_BUFFERED_WINDOW, SST_BUFFERED_WINDOW,
+				  buffered->marks);
+	buffered->position = position;
+}
+
+/*
+ * Leave out those blocks, bit i for block first + i, that were in no buffer at some
+ * moment since the WAL was at the position, if that is known without look-ups.
+ */
+static uint64
+leave_out_unmarked(SstBuffered *buffered, BlockNumber first, uint64 blocks,
+				   XLogRecPtr position)
+{
+	BlockNumber window = first / SST_BUFFERED_WINDOW;
+	BlockNumber n = first % SST_BUFFERED_WINDOW;
+	const uint64 *word;
+	uint64		marked;
+
+	if (buffered->window != window && marking_pays(buffered, first))
+		mark_window(buffered, window);
+	if (buffered->window != window || buffered->position != position)
+		return blocks;
+
+	/* Blocks beyond the end of the window are looked up one by one. */
+	word = &buffered->marks[n / 64];
+	marked = word[0] >> (n % 64);
+	if (n % 64 != 0)
+		marked |= (n / 64 + 1 == SST_BUFFERED_WINDOW / 64 ?
+				   PG_UINT64_MAX : word[1]) << (64 - n % 64);
+
+	buffered->nsaved += pg_popcount64(blocks & ~marked);
+	return blocks & marked;
+}
+
+/* Look up blocks; the arguments and the result are those of sst_buffered_find(). */
+static uint64
+look_up(const SstBuffered *buffered, BlockNumber first, uint64 blocks,
+		Buffer *buffers)
+{
+	Buffer		guess = InvalidBuffer;
+	uint64		found = 0;
+
+	for (; blocks != 0; blocks &= blocks - 1)
+	{
+		int			i = pg_rightmost_one_pos64(blocks);
+		Buffer		buf = sst_find_buffer(buffered->rel, buffered->forknum,
+										  first + i, guess);
+
+		if (!BufferIsValid(buf))
+			continue;
+		buffers[i] = buf;
+		found |= UINT64CONST(1) << i;
+		guess = buf < NBuffers ? buf + 1 : InvalidBuffer;
+	}
+
+	return found;
 }
 
 /*
@@ -159,52 +252,28 @@ mark_window(SstBuffered *buffered, BlockNumber blkno)
  * elements of buffers.
  *
  * A block not found was in no buffer at some moment since the WAL was at the
- * position.  InvalidXLogRecPtr asks for a look-up of each block now.
+ * position.  InvalidXLogRecPtr asks for a look-up of each block now, also of
+ * blocks that were asked about before.
+ *
+ * With a position, this may scan all buffers and be canceled meanwhile: the caller
+ * holds no lock on a page.
  */
 uint64
 sst_buffered_find(SstBuffered *buffered, BlockNumber first, uint64 blocks,
 				  XLogRecPtr position, Buffer *buffers)
 {
-	Buffer		guess = InvalidBuffer;
-	uint64		found = 0;
+	uint64		wanted;
+	uint64		found;
 
-	if (buffered->may_mark && buffered->nlooked_up >= MIN_LOOK_UPS &&
-		buffered->nfound < buffered->nlooked_up / 2)
-	{
-		if (buffered->marks == NULL ||
-			first / SST_BUFFERED_WINDOW != buffered->window)
-			mark_window(buffered, first);
+	if (!buffered->may_mark || position == InvalidXLogRecPtr)
+		return look_up(buffered, first, blocks, buffers);
 
-		/* Blocks beyond the end of the window are looked up one by one. */
-		if (position == buffered->position)
-		{
-			BlockNumber n = first % SST_BUFFERED_WINDOW;
-			const uint64 *word = &buffered->marks[n / 64];
-			bool		last = (n / 64 + 1 == SST_BUFFERED_WINDOW / 64);
-
-			if (n % 64 == 0)
-				blocks &= word[0];
-			else
-				blocks &= word[0] >> (n % 64) |
-					(last ? PG_UINT64_MAX : word[1]) << (64 - n % 64);
-		}
-	}
-
-	while (blocks != 0)
-	{
-		int			i = pg_rightmost_one_pos64(blocks);
-		Buffer		buf = sst_find_buffer(buffered->rel, buffered->forknum,
-										  first + i, guess);
-
-		blocks &= blocks - 1;
-		buffered->nlooked_up++;
-		if (!BufferIsValid(buf))
-			continue;
-		buffered->nfound++;
-		buffers[i] = buf;
-		found |= UINT64CONST(1) << i;
-		guess = buf < NBuffers ? buf + 1 : InvalidBuffer;
-	}
+	if (buffered->first == InvalidBlockNumber)
+		buffered->first = first;
+	wanted = leave_out_unmarked(buffered, first, blocks, position);
+	found = look_up(buffered, first, wanted, buffers);
+	buffered->nasked += pg_popcount64(blocks);
+	buffered->nfound += pg_popcount64(found);
 
 	return found;
 }

@@ -17,8 +17,13 @@
 #include "storage/buf.h"
 #include "utils/rel.h"
 
-/* Blocks that one scan of all buffers answers for; a multiple of 64 */
+/*
+ * Blocks that one scan of all buffers answers for; a multiple of 64.  A test takes
+ * fewer.
+ */
+#ifndef SST_BUFFERED_WINDOW
 #define SST_BUFFERED_WINDOW (1024 * 1024)
+#endif
 
 typedef struct SstBuffered
 {
@@ -26,15 +31,24 @@ typedef struct SstBuffered
 	ForkNumber	forknum;
 	MemoryContext context;
 
-	/* Whether a scan of all buffers can pay, and the look-ups so far */
+	/* Whether a scan of all buffers can pay, and of how many blocks in all */
 	bool		may_mark;
-	uint64		nlooked_up;
+	BlockNumber nblocks;
+
+	/* Blocks that were asked about, the first of them, and those found */
+	uint64		nasked;
+	BlockNumber first;
 	uint64		nfound;
 
 	/* What the last scan found; NULL before the first one */
 	uint64	   *marks;
 	BlockNumber window;			/* number of the window of these marks */
-	XLogRecPtr	position;		/* of the WAL before the scan */
+	XLogRecPtr	position;		/* of the WAL before the scan; invalid if the
+								 * marks are not complete */
+
+	/* Scans of all buffers, and the look-ups that they saved */
+	uint64		nmarkings;
+	uint64		nsaved;
 } SstBuffered;
 
 extern Buffer sst_find_buffer(Relation rel, ForkNumber forknum,

@@ -21,7 +21,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION read_stream_for_blocks(regclass, int4[], int4, int4, int4, int4, int4, text) IS
 'Reads the blocks through a read stream and returns what it delivers, in that order.
-An element -1 ends the stream for the moment: it is reset and goes on behind the element. pos: 1 for the first block delivered; null for an end. data_right: the per-buffer data were the block''s own, until the next call; null without such data. flags: those of the stream. data_size: bytes of per-buffer data. reset_after: reset the stream each time after so many blocks. end_after: end it after so many. combine_limit: for the bundled read stream.';
+An element -1 ends the stream for the moment: it is reset and goes on behind the element. At an element -2 the callback is canceled. pos: 1 for the first block delivered; null for an end. data_right: the per-buffer data were the block''s own, until the next call; null without such data. flags: those of the stream. data_size: bytes of per-buffer data. reset_after: reset the stream each time after so many blocks. end_after: end it after so many. combine_limit: for the bundled read stream.';
 
 CREATE FUNCTION last_read_stream(
 	OUT bundled boolean,

@@ -53,6 +53,9 @@ typedef struct BlockList
 
 static BlockList last_list;
 
+/* In the place of a block: a cancel arrives, which the callback sees. */
+#define CANCEL (-2)
+
 /* Per-buffer data are the element's number, over and over, up to their end. */
 static void
 fill_data(char *data, Size size, int element)
@@ -80,6 +83,12 @@ next_block(ReadStream *stream, void *callback_private_data,
 
 	if (list->ended)
 		list->calls_after_end++;
+
+	if (list->next < list->nblocks && list->blocks[list->next] == CANCEL)
+	{
+		InterruptPending = QueryCancelPending = true;
+		CHECK_FOR_INTERRUPTS();
+	}
 
 	if (list->next >= list->nblocks || list->blocks[list->next] < 0)
 	{

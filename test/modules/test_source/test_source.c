@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * test_chunks.c
- *	  Take all chunks of a range of blocks
+ * test_source.c
+ *	  Take all chunks of a range of blocks, and blocks from sources that walk
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  test/modules/test_chunks/test_chunks.c
+ *	  test/modules/test_source/test_source.c
  *
  *-------------------------------------------------------------------------
  */
@@ -15,6 +15,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
 #include "source/source.h"
@@ -22,6 +23,7 @@
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(chunks);
+PG_FUNCTION_INFO_V1(walk);
 
 Datum
 chunks(PG_FUNCTION_ARGS)
@@ -52,4 +54,41 @@ chunks(PG_FUNCTION_ARGS)
 		elog(ERROR, "a chunk came behind the last one");
 
 	return (Datum) 0;
+}
+
+Datum
+walk(PG_FUNCTION_ARGS)
+{
+	char	   *kind = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	BlockNumber nblocks = (BlockNumber) PG_GETARG_INT64(1);
+	SstBlockSet *set = sst_block_set_create(nblocks);
+	SstRangeSource range;
+	SstSkipSource skip;
+	SstSampleSource sample;
+	SstSource  *source;
+	BlockNumber blkno;
+
+	for (blkno = 0; blkno < nblocks - 1; blkno++)
+		sst_block_set_add(set, blkno);
+
+	if (strcmp(kind, "skip") == 0)
+	{
+		source = sst_range_source_init(&range, NULL, 0, nblocks);
+		source = sst_skip_source_init(&skip, source, set);
+	}
+	else
+		source = sst_sample_source_init(&sample, 1, 1, 0, set, false);
+
+	if (PG_GETARG_BOOL(2))
+		InterruptPending = QueryCancelPending = true;
+	blkno = sst_source_next(source);
+	if (PG_GETARG_BOOL(2))
+	{
+		InterruptPending = QueryCancelPending = false;
+		elog(ERROR, "the cancel was not seen");
+	}
+	if (sst_source_next(source) != InvalidBlockNumber)
+		elog(ERROR, "there is another block");
+
+	PG_RETURN_INT64((int64) blkno);
 }

@@ -1,7 +1,7 @@
 --
 -- Chunks: every block in one of them, in order; small ones towards the end
 --
-CREATE EXTENSION test_chunks;
+CREATE EXTENSION test_source;
 
 CREATE FUNCTION check_chunks(first int8, past_last int8, participants int, OUT chunks int8,
 	OUT whole boolean, OUT aligned boolean, OUT shrinking boolean, OUT first_blocks int8, OUT last_blocks int8)
