@@ -31,17 +31,50 @@ share_of_many(double k, double n)
 	return result;
 }
 
+/* The integral of Student's density from t on: a sum over u = 1/x, without its factor */
+static double
+tail(double t, double df)
+{
+	int			steps = 200000;
+	double		sum = 0;
+
+	for (int i = 0; i < steps; i++)
+	{
+		double		u = (i + 0.5) / steps / t;
+
+		sum += pow(u, df - 1) * pow(u * u + 1 / df, -(df + 1) / 2);
+	}
+	return sum / steps / t;
+}
+
 static void
 test_quantiles(void)
 {
 	/* Any table of Student's distribution, 97.5 % */
-	static const double t[][2] = {{3, 3.1824}, {5, 2.5706}, {10, 2.2281}, {30, 2.0423}};
+	static const double t[][2] = {{1, 12.7062}, {2, 4.3027}, {3, 3.1824}, {4, 2.7764},
+	{5, 2.5706}, {10, 2.2281}, {30, 2.0423}};
+	double		before = INFINITY;
+	bool		falls = true;
 
 	for (int i = 0; i < lengthof(t); i++)
-		check(fabs(sst_t_quantile(t[i][0]) / t[i][1] - 1) < 0.02,
+		check(fabs(sst_t_quantile(t[i][0]) / t[i][1] - 1) < 0.006,
 			  "t quantile, %g degrees of freedom", t[i][0]);
-	check(fabs(sst_t_quantile(2) / 4.3027 - 1) < 0.04,
-		  "t quantile, 2 degrees of freedom");
+
+	/* Others are in no table: how much of the distribution is beyond them? */
+	for (double df = 1.1; df < 5; df += 0.3)
+	{
+		double		all = 2 * (0.01 + tail(0.01, df));
+
+		check(fabs(tail(sst_t_quantile(df), df) / all / 0.025 - 1) < 0.02,
+			  "t quantile, %g degrees of freedom", df);
+	}
+
+	for (double df = 1; df < 40; df += 0.01)
+	{
+		falls = falls && sst_t_quantile(df) < before;
+		before = sst_t_quantile(df);
+	}
+	check(falls, "the more degrees of freedom, the smaller it is");
 	check_near(sst_t_quantile(1e9), 1.959964, 1e-6, "t quantile, many degrees of freedom");
 
 	/* Hanley and Lippman-Hand 1983: 3/n; n = 10: 1 - 0.05^0.1 = 0.2589 */
