@@ -147,6 +147,8 @@ sst_scan_past_refused_pages(SstScan *scan)
 			while (!try_scan_buffers(scan, &unread_end))
 			{
 				sst_source_seek(scan->source, scan->reached);
+				/* not beyond the last number, that of no block */
+				nsingle = Min(nsingle, InvalidBlockNumber - scan->reached);
 				unread_end = Max(unread_end, scan->reached + nsingle);
 				scan_single_blocks(scan, &reader, unread_end);
 				if (sst_scan_must_stop(scan))

@@ -55,9 +55,9 @@ count_free_buffers(void)
 
 /* Are there n free buffers, and those that are left to others? */
 bool
-sst_free_buffers_suffice(int n)
+sst_free_buffers_suffice(BlockNumber n)
 {
-	return count_free_buffers() - SPARE_BUFFERS >= n;
+	return (int64) count_free_buffers() - SPARE_BUFFERS >= n;
 }
 
 /*

@@ -27,7 +27,7 @@ sst_cursor_init(SstWarmCursor *cursor, SstWarmSet *set, int max_relations)
 {
 	memset(cursor, 0, sizeof(SstWarmCursor));
 	cursor->set = set;
-	cursor->blkno = InvalidBlockNumber;
+	cursor->blkno = -1;
 	cursor->fork = -1;
 	sst_locked_relations_init(&cursor->relations, max_relations);
 
@@ -88,12 +88,12 @@ sst_cursor_find(SstWarmCursor *cursor)
 		CHECK_FOR_INTERRUPTS();
 		if (enter_fork(cursor, range->fork))
 		{
-			if (cursor->blkno == InvalidBlockNumber)
+			if (cursor->blkno < 0)
 				cursor->blkno = range->first;
 			if (cursor->blkno < Min(range->end, set->forks[range->fork].nblocks))
 				return true;
 		}
-		cursor->blkno = InvalidBlockNumber;
+		cursor->blkno = -1;
 	}
 
 	return false;
@@ -110,13 +110,13 @@ sst_cursor_blocks_ahead(const SstWarmCursor *cursor)
 
 /* Go on behind a range.  Does the next one belong to the same run? */
 static bool
-next_range_follows(SstWarmCursor *cursor, BlockNumber run_end, BlockNumber limit)
+next_range_follows(SstWarmCursor *cursor, BlockNumber run_end, uint64 limit)
 {
 	const SstWarmRange *range = &cursor->set->ranges[++cursor->range];
 
-	cursor->blkno = InvalidBlockNumber;
+	cursor->blkno = -1;
 	if (cursor->range == cursor->set->nranges || range->fork != cursor->fork ||
-		range->first < run_end || range->first > run_end + SST_MAX_GAP ||
+		range->first < run_end || range->first - run_end > SST_MAX_GAP ||
 		range->first >= limit)
 		return false;
 
@@ -134,10 +134,11 @@ sst_cursor_take(SstWarmCursor *cursor, SstWarmRun *run, int most,
 {
 	const SstWarmFork *fork = &cursor->set->forks[cursor->fork];
 	BlockNumber first = cursor->blkno;
-	BlockNumber limit = first + sst_advice_blocks();
+	uint64		limit = fork->nblocks;
 
-	limit = Min(limit, first - first % RELSEG_SIZE + RELSEG_SIZE);
-	limit = Min(limit, fork->nblocks);
+	/* In the largest relation there can be, these sums are no block numbers. */
+	limit = Min(limit, (uint64) first + sst_advice_blocks());
+	limit = Min(limit, (uint64) first - first % RELSEG_SIZE + RELSEG_SIZE);
 	run->fork = cursor->fork;
 	run->relation = sst_last_locked_relation(&cursor->relations);
 	run->first = first;
@@ -178,18 +179,18 @@ void
 sst_cursor_note_rest(SstWarmCursor *cursor)
 {
 	SstWarmSet *set = cursor->set;
-	BlockNumber blkno = cursor->blkno;
+	int64		blkno = cursor->blkno;
 
 	for (int64 i = cursor->range; i < set->nranges; i++)
 	{
 		SstWarmFork *fork = &set->forks[set->ranges[i].fork];
 
-		if (blkno == InvalidBlockNumber)
+		if (blkno < 0)
 			blkno = set->ranges[i].first;
 		if (!fork->left_out && fork->next_block == InvalidBlockNumber &&
 			blkno < fork->nblocks)
 			fork->next_block = blkno;
-		blkno = InvalidBlockNumber;
+		blkno = -1;
 	}
 }
 

@@ -22,7 +22,7 @@ typedef struct SstWarmCursor
 {
 	SstWarmSet *set;
 	int64		range;
-	BlockNumber blkno;			/* or InvalidBlockNumber before its first one */
+	int64		blkno;			/* or -1 before the range's first one */
 	int			fork;			/* whose blocks are counted, or -1 */
 	SstLockedRelations relations;	/* the last one is the fork's */
 	Oid			begun;			/* relation that was begun last */
