@@ -50,6 +50,7 @@ OBJS = \
 	src/api/warm_rows.o \
 	src/compat/catalog.o \
 	src/compat/compat.o \
+	src/compat/multixact_pages.o \
 	src/compat/shared_blocks.o \
 	src/rebuild/box_split.o \
 	src/rebuild/brin.o \
@@ -172,6 +173,7 @@ OBJS = \
 	src/visit/hot_chains.o \
 	src/visit/line_pointers.o \
 	src/visit/map.o \
+	src/visit/multixacts.o \
 	src/visit/pgstattuple.o \
 	src/visit/spgist.o \
 	src/visit/xacts.o \

@@ -55,22 +55,33 @@ range_blocks(const SstScan *scan)
 						sample->nsampled);
 }
 
+static bool show_copy(SstScan *scan, const SstPage *page, SstCounters *counters);
+
 /*
  * Show a page to the visitor, and to the rebuild if it is sound.  False if the
  * page was refused, or makes no sense.  Locks a buffer in share mode meanwhile,
  * and releases its pin.
+ *
+ * A page that names multixacts is shown without the lock if they have to be looked up:
+ * that reads files, and may wait for others.
  */
 static inline bool
 show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 {
 	SstRebuild *rebuild = scan->sinks.rebuild;
+	SstXacts   *xacts = &scan->visitor.xacts;
 	bool		sound = false;
 
+	scan->copied = false;
+	xacts->page_locked = BufferIsValid(page->buffer);
+	xacts->postponed = false;
 	if (BufferIsValid(page->buffer))
 		LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
 	if (page->image != NULL)
 		sound = scan->visitor.page(&scan->visitor, page->image, page->blkno,
 								   counters);
+	if (xacts->postponed)
+		return show_copy(scan, page, counters);
 	if (sound && rebuild != NULL && rebuild->page != NULL)
 	{
 		rebuild->page(rebuild, page->image, page->blkno, &scan->kept, counters);
@@ -86,6 +97,22 @@ show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 	return sound;
 }
 
+/* Show a copy of a page whose buffer is locked; releases lock and pin first. */
+static bool
+show_copy(SstScan *scan, const SstPage *page, SstCounters *counters)
+{
+	PGAlignedBlock image;
+	SstPage		copy = {page->blkno, image.data, InvalidBuffer};
+	bool		sound;
+
+	memcpy(image.data, page->image, BLCKSZ);
+	UnlockReleaseBuffer(page->buffer);
+	sound = show_page(scan, &copy, counters);
+	scan->copied = true;
+
+	return sound;
+}
+
 /*
  * Count a page that makes no sense as corrupt.  A private copy can be older than
  * what it names, so that the page is read again through the buffer manager first.
@@ -93,11 +120,13 @@ show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 static void
 count_unsound_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 {
-	if (page->image != NULL && !BufferIsValid(page->buffer))
+	if (page->image != NULL && (!BufferIsValid(page->buffer) || scan->copied))
 	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(scan->context);
 		SstPage		again;
 
 		sst_read_block_noerror(&scan->again, page->blkno, &again);
+		MemoryContextSwitchTo(oldcontext);
 		if (show_page(scan, &again, counters))
 			return;
 	}
@@ -332,6 +361,7 @@ sst_scan_begin(SstScan *scan)
 	const SstLimits *limits = scan->sinks.limits;
 
 	scan->reached = plan->first;
+	scan->context = CurrentMemoryContext;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
 	scan->again = (SstBlockReader)
 	{

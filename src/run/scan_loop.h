@@ -30,8 +30,10 @@ typedef struct SstScan
 	const SstChunks *chunks;	/* shared with others, or NULL */
 
 	/* To read a page a second time, which is not reported */
+	MemoryContext context;		/* of the scan */
 	SstBlockReader again;
 	SstIoStats	not_reported;
+	bool		copied;			/* the page was shown as a private copy */
 
 	BlockNumber reached;		/* one past the last block visited */
 

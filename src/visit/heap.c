@@ -19,6 +19,7 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 
+#include "visit/multixacts.h"
 #include "visit/visit.h"
 
 /*
@@ -83,7 +84,7 @@ deleter_status(SstXacts *xacts, const HeapTupleHeaderData *tuple,
 		return SST_XACT_ABORTED;
 
 	*xid = HeapTupleHeaderGetRawXmax(tuple);
-	if (mask & HEAP_XMAX_IS_MULTI && !sst_multixact_updater(*xid, xid))
+	if (mask & HEAP_XMAX_IS_MULTI && !sst_multixact_updater(xacts, *xid, xid))
 		return SST_XACT_IMPOSSIBLE;
 
 	return mask & HEAP_XMAX_COMMITTED ? SST_XACT_COMMITTED :
@@ -305,6 +306,7 @@ sst_heap_visitor_init(SstVisitor *visitor, int special_size,
 {
 	sst_visitor_init(visitor, heap_page, SST_LINE_POINTER_PREFETCH,
 					 SST_PART_TUPLES_IF_CHANGED);
+	sst_multixacts_begin();
 	visitor->special_size = special_size;
 	visitor->horizon = horizon;
 	visitor->chains = chains;

@@ -94,34 +94,3 @@ sst_xact_status(SstXacts *xacts, TransactionId xid)
 
 	return xacts->committed[slot] ? SST_XACT_COMMITTED : SST_XACT_ABORTED;
 }
-
-/*
- * The transaction that updated or deleted what a multixact locks, or
- * InvalidTransactionId if it has only lockers; false if there is no such
- * multixact.
- */
-bool
-sst_multixact_updater(MultiXactId multi, TransactionId *xid)
-{
-	MultiXactId oldest;
-	MultiXactId next;
-	MultiXactMember *members;
-	int			nmembers;
-
-	ReadMultiXactIdRange(&oldest, &next);
-	if (!MultiXactIdIsValid(multi) || MultiXactIdPrecedes(multi, oldest) ||
-		!MultiXactIdPrecedes(multi, next))
-		return false;
-
-	*xid = InvalidTransactionId;
-	nmembers = GetMultiXactIdMembers(multi, &members, false, false);
-	for (int i = 0; i < nmembers; i++)
-	{
-		if (ISUPDATE_from_mxstatus(members[i].status))
-			*xid = members[i].xid;
-	}
-	if (nmembers > 0)
-		pfree(members);
-
-	return true;
-}

@@ -13,7 +13,6 @@
 #ifndef SST_XACTS_H
 #define SST_XACTS_H
 
-#include "access/multixact.h"
 #include "access/transam.h"
 
 typedef enum SstXactStatus
@@ -34,9 +33,12 @@ typedef struct SstXacts
 	TransactionId running;		/* one in progress during this page */
 	TransactionId ended[SST_NXACTS];
 	bool		committed[SST_NXACTS];
+
+	/* multixacts.c: the caller holds a lock on the page, and has to let it go */
+	bool		page_locked;
+	bool		postponed;
 } SstXacts;
 
 extern SstXactStatus sst_xact_status(SstXacts *xacts, TransactionId xid);
-extern bool sst_multixact_updater(MultiXactId multi, TransactionId *xid);
 
 #endif							/* SST_XACTS_H */

@@ -20,6 +20,7 @@
 #include "fuzz.h"
 #include "rebuild/brin_ranges.h"
 #include "rebuild/dead_tids.h"
+#include "visit/multixacts.h"
 
 #undef vsnprintf
 
@@ -57,8 +58,13 @@ sst_brin_range_is_empty(const SstBrinRanges *ranges, BlockNumber blkno)
 	return blkno % 8 == 7;
 }
 
+void
+sst_multixacts_begin(void)
+{
+}
+
 bool
-sst_multixact_updater(MultiXactId multi, TransactionId *xid)
+sst_multixact_updater(SstXacts *xacts, MultiXactId multi, TransactionId *xid)
 {
 	if (!MultiXactIdIsValid(multi) || multi % 64 == 63)
 		return false;

@@ -1,0 +1,22 @@
+/*-------------------------------------------------------------------------
+ *
+ * multixacts.h
+ *	  Who updated a tuple that others have locked
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/visit/multixacts.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_MULTIXACTS_H
+#define SST_MULTIXACTS_H
+
+#include "visit/xacts.h"
+
+extern void sst_multixacts_begin(void);
+extern bool sst_multixact_updater(SstXacts *xacts, MultiXactId multi,
+								  TransactionId *xid);
+
+#endif							/* SST_MULTIXACTS_H */
