@@ -18,6 +18,7 @@
 #include "access/tableam.h"
 #include "access/toast_compression.h"
 #include "access/toast_internals.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_statistic.h"
 #include "optimizer/plancat.h"
