@@ -16,7 +16,8 @@
  * (2) A backend may then load such a block, change it and write it while we
  * read.  The WAL of a change is written before the page.  So if the WAL position
  * is the same before (1) and after the read, no such change was made.  Hint bits
- * can be set without WAL; any mixture of old and new ones is valid.
+ * and some other things are changed without WAL, or before it: src/README.md lists
+ * them, and what a visitor may rely on.  Any mixture of old and new ones is valid.
  *
  * If the WAL has advanced, or the relation is not WAL-logged, the blocks are
  * looked up once more, and those found are read through the buffer manager.  A
@@ -60,6 +61,10 @@ sst_direct_page_check_init(SstDirectPageCheck *check, Relation rel, ForkNumber f
 	check->wal_logged = RelationIsPermanent(rel);
 	check->checksums = DataChecksumsEnabled();
 	check->nappeared = 0;
+
+	/* Else nothing tells that a page was written while it was read. */
+	Assert(!RelationUsesLocalBuffers(rel));
+	Assert(check->wal_logged || check->checksums);
 }
 
 /* Rule (1): find out which of the wanted blocks are in buffers. */
