@@ -5,7 +5,8 @@
 #   tools/build_server.sh MAJOR PREFIX
 #
 # For tools/servers, which runs it inside a Debian root that has the source
-# package in /usr/src.  Of what is built only the installed server is kept.
+# package in /usr/src.  Of what is built only the installed server is kept.  If
+# second_smgr.c is there, the server gets it as a second storage manager.
 # USE_VALGRIND tells valgrind of memory contexts and of buffers that are not
 # pinned; without valgrind it costs little.
 
@@ -17,6 +18,14 @@ major=$1 prefix=$2 options=()
 cd /usr/src
 dpkg-source --no-check -x postgresql-"$major"_*.dsc source
 cd source
+smgr=src/backend/storage/smgr
+if [ -f ../second_smgr.c ]; then
+	mv ../second_smgr.c $smgr
+	sed -i -e '/^static const f_smgr smgrsw/i #include "second_smgr.c"' \
+		-e '/\.smgr_immedsync = mdimmedsync/{n;s/}/},\nSECOND_SMGR/}' \
+		-e 's/smgr_which = 0;/smgr_which = choose_smgr(rnode);/' $smgr/smgr.c
+	[ "$(grep -cE 'second_smgr\.c|^SECOND_SMGR|choose_smgr' $smgr/smgr.c)" = 3 ]
+fi
 ./configure --prefix="$prefix" --enable-cassert --enable-debug --enable-tap-tests \
 	--without-icu --without-readline --without-zlib "${options[@]}" \
 	CFLAGS='-Og -fno-omit-frame-pointer' CPPFLAGS=-DUSE_VALGRIND

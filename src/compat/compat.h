@@ -77,6 +77,15 @@
 #define SST_APPROX_HAS_NEW_PAGES_FREE 1
 #endif
 
+/*
+ * SMgrRelationData says which storage manager has the relation; 0 is md.c.  Forks that
+ * let one register others have that, too (Percona's before the chain, open_pg_tde's),
+ * but for Percona's with a chain of storage managers.
+ */
+#ifndef MAX_SMGR_CHAIN
+#define SST_HAVE_SMGR_WHICH 1
+#endif
+
 /* What the allocator has in front of a piece of memory (aset.c) */
 #if PG_VERSION_NUM >= 160000
 #define SST_CHUNK_HEADER_BYTES 8

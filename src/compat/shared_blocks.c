@@ -48,14 +48,11 @@ file_numbers(const SstFiles *files)
 #endif
 }
 
+/* What the server knows of the files; nothing is opened yet. */
 static SMgrRelation
 open_files(const SstFiles *files)
 {
-#if PG_VERSION_NUM >= 170000
-	return smgropen(file_numbers(files), INVALID_PROC_NUMBER);
-#else
-	return smgropen(file_numbers(files), InvalidBackendId);
-#endif
+	return smgropen(file_numbers(files), files->owner);
 }
 
 /* Where an open relation's files are */
@@ -72,6 +69,62 @@ sst_relation_files(Relation rel, SstFiles *files)
 	files->number = rel->rd_node.relNode;
 #endif
 	files->owner = rel->rd_backend;
+}
+
+/*
+ * Are the relation's blocks in its files, as they are in buffers?  So md.c keeps them.
+ * Another storage manager, which forks of the server have, may encrypt them or have
+ * them elsewhere.  False where that cannot be known.
+ *
+ * The files need not exist, and no lock is needed.  An entry of the server's for the
+ * relation stays until the transaction ends.
+ */
+bool
+sst_files_are_plain(const SstFiles *files)
+{
+#ifdef SST_HAVE_SMGR_WHICH
+	return open_files(files)->smgr_which == 0;
+#else
+	return false;
+#endif
+}
+
+/* The same for an open relation */
+bool
+sst_relation_is_plain(Relation rel)
+{
+	SstFiles	files;
+
+	sst_relation_files(rel, &files);
+	return sst_files_are_plain(&files);
+}
+
+/*
+ * Ask the storage manager how many blocks a fork has; InvalidBlockNumber if there is
+ * no such fork.  What is opened for that is closed again.
+ */
+BlockNumber
+sst_stored_blocks(const SstFiles *files, ForkNumber forknum)
+{
+	SMgrRelation smgr = open_files(files);
+	BlockNumber nblocks = InvalidBlockNumber;
+
+	if (smgrexists(smgr, forknum))
+		nblocks = smgrnblocks(smgr, forknum);
+	sst_files_close(files);
+
+	return nblocks;
+}
+
+/*
+ * Have the storage manager read a block into private memory, aligned for direct I/O.
+ * The page is not checked.  A block that cannot be read is an error.
+ */
+void
+sst_read_stored_block(const SstFiles *files, ForkNumber forknum,
+					  BlockNumber blkno, char *memory)
+{
+	smgrread(open_files(files), forknum, blkno, memory);
 }
 
 /* Close what the server has opened of the files. */

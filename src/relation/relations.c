@@ -35,7 +35,7 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
-#include "compat/catalog.h"
+#include "compat/shared_blocks.h"
 #include "relation/relations.h"
 
 /* A name that many relations refer to */
@@ -92,12 +92,22 @@ has_pages_to_report(char relkind)
 		relkind == RELKIND_TOASTVALUE || relkind == RELKIND_INDEX;
 }
 
-/* Return the bytes of a fork, as the file system has them, or -1 if it has no file. */
+/*
+ * Return the bytes of a fork, or -1 if it does not exist: as the file system has them,
+ * unless only the relation's storage manager knows where the blocks are.
+ */
 int64
 sst_fork_bytes(const SstFiles *files, ForkNumber forknum)
 {
 	char		path[MAXPGPATH];
 	int64		bytes = 0;
+
+	if (!sst_files_are_plain(files))
+	{
+		BlockNumber nblocks = sst_stored_blocks(files, forknum);
+
+		return nblocks == InvalidBlockNumber ? -1 : (int64) nblocks * BLCKSZ;
+	}
 
 	sst_files_path(files, forknum, path, sizeof(path));
 

@@ -94,9 +94,7 @@ sst_create_report(const SstReportLimits *limits)
 	report->started = GetCurrentTimestamp();
 	report->next_xid = ReadNextTransactionId();
 	INSTR_TIME_SET_CURRENT(report->start);
-	sst_io_stats_init(&report->io_stats,
-					  sst_io_path == SST_IO_PATH_BUFFER ?
-					  SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
+	sst_io_stats_init(&report->io_stats, sst_usual_io_path());
 
 	sst_progress_phase(SST_PHASE_CATALOG);
 	sst_list_relations(&relations);

@@ -37,8 +37,7 @@ sst_call_begin(SstCall *call, FunctionCallInfo fcinfo, int64 relations_total,
 
 	memset(call, 0, sizeof(SstCall));
 	strlcpy(call->function, name != NULL ? name : "?", NAMEDATALEN);
-	sst_io_stats_init(&call->io_stats, sst_io_path == SST_IO_PATH_BUFFER ?
-					  SST_IO_PATH_BUFFER : SST_IO_PATH_FILE);
+	sst_io_stats_init(&call->io_stats, sst_usual_io_path());
 	INSTR_TIME_SET_CURRENT(call->start);
 	call->progress_depth = sst_progress_begin(call->function, relations_total,
 											  bytes_total);

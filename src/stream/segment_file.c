@@ -49,6 +49,7 @@ sst_segment_file_init_files(SstSegmentFile *file, const SstFiles *files,
 {
 	file->files = *files;
 	file->forknum = forknum;
+	file->plain = sst_files_are_plain(files);
 	file->fd = -1;
 	file->segno = -1;
 }
@@ -64,13 +65,20 @@ sst_segment_file_init(SstSegmentFile *file, Relation rel, ForkNumber forknum)
 }
 
 /*
- * Return the descriptor of the segment of a block, or -1 if it cannot be opened.  It
- * stays open until another segment is opened, or until the close.
+ * Return the descriptor of the segment of a block, or -1 if it cannot be opened, or if
+ * only the relation's storage manager knows what is in it.  It stays open until another
+ * segment is opened, or until the close.
  */
 int
 sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno)
 {
 	int64		segno = blkno / RELSEG_SIZE;
+
+	if (!file->plain)
+	{
+		errno = ENOTSUP;
+		return -1;
+	}
 
 	if (file->segno != segno)
 	{

@@ -12,8 +12,11 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
+#include "catalog/pg_class.h"
 #include "utils/spccache.h"
 
+#include "compat/shared_blocks.h"
 #include "stream/stream.h"
 
 /* Reads in flight, unless a setting asks for more */
@@ -28,13 +31,15 @@
 /*
  * Can the relation's files be read directly?  Pages of temporary relations are in
  * local buffers.  Without WAL and checksums, nothing shows that a page was
- * written while it was read.
+ * written while it was read.  A storage manager other than md.c may have encrypted
+ * the files, or have none.
  */
 static bool
 can_read_directly(Relation rel)
 {
 	return !RelationUsesLocalBuffers(rel) &&
-		(RelationIsPermanent(rel) || DataChecksumsEnabled());
+		(RelationIsPermanent(rel) || DataChecksumsEnabled()) &&
+		sst_relation_is_plain(rel);
 }
 
 /* Set up what streams of both kinds have, but for their functions. */
@@ -64,6 +69,21 @@ sst_choose_io_path(Relation rel)
 		return sst_io_path;
 
 	return SST_IO_PATH_FILE;
+}
+
+/*
+ * The I/O path of a call about many relations, as far as that can be said before: that
+ * of pg_class.
+ */
+SstIoPath
+sst_usual_io_path(void)
+{
+	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
+	SstIoPath	path = sst_choose_io_path(catalog);
+
+	table_close(catalog, AccessShareLock);
+
+	return path;
 }
 
 /* The number of neighbouring blocks to read, or to advise, together */

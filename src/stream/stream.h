@@ -110,6 +110,7 @@ extern void sst_stream_init(SstStream *stream, Relation rel, ForkNumber forknum,
 							SstSource *source, BufferAccessStrategy strategy,
 							SstIoStats *io_stats);
 extern SstIoPath sst_choose_io_path(Relation rel);
+extern SstIoPath sst_usual_io_path(void);
 extern int	sst_run_blocks(void);
 extern int	sst_advice_blocks(void);
 extern int	sst_io_depth(Oid tablespace);

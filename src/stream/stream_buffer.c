@@ -19,6 +19,7 @@
 #include "executor/instrument.h"
 #include "utils/guc.h"
 
+#include "compat/shared_blocks.h"
 #include "stream/buffered.h"
 #include "stream/read_stream.h"
 #include "stream/segment_file.h"
@@ -248,7 +249,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	/* Read-ahead fills the page cache, which direct I/O does not use. */
 	stream->max_advised = sst_io_depth(rel->rd_rel->reltablespace);
 	if (read_ahead && stream->max_advised > 1 && !stream->temp &&
-		!sst_direct_io())
+		!sst_direct_io() && sst_relation_is_plain(rel))
 	{
 		/* Wrong guesses put blocks back, which advised runs cannot take. */
 		Assert(!stream->may_follow);

@@ -32,6 +32,7 @@
 /* Blocks of a run to be read in a subtransaction */
 typedef struct Attempt
 {
+	SstRunReader *reader;
 	const SstWarmRun *run;
 	ForkNumber	forknum;
 	uint64		blocks;
@@ -54,9 +55,31 @@ without_first(uint64 blocks, int end)
 	return end == 64 ? 0 : blocks & (PG_UINT64_MAX << end);
 }
 
-/* Read blocks of a run into buffers. */
+/*
+ * Have the storage manager read adjacent blocks of a run into the reader's memory.  One
+ * that cannot be read is an error.
+ */
 static void
-read_blocks(const SstWarmRun *run, ForkNumber forknum, uint64 blocks)
+read_stored(SstRunReader *reader, const SstWarmRun *run, ForkNumber forknum,
+			int first, int nblocks)
+{
+	for (int i = 0; i < nblocks; i++)
+	{
+		sst_read_stored_block(&run->relation->files, forknum,
+							  run->first + first + i,
+							  reader->memory + (Size) BLCKSZ * i);
+		reader->io_stats->reads++;
+		reader->io_stats->read_bytes += BLCKSZ;
+	}
+}
+
+/*
+ * Read blocks of a run: into buffers, or for mode "read" into private memory, if only
+ * the storage manager can do that.
+ */
+static void
+read_blocks(SstRunReader *reader, const SstWarmRun *run, ForkNumber forknum,
+			uint64 blocks)
 {
 	while (blocks != 0)
 	{
@@ -64,8 +87,12 @@ read_blocks(const SstWarmRun *run, ForkNumber forknum, uint64 blocks)
 		int			first = first_blocks(blocks, &n);
 
 		CHECK_FOR_INTERRUPTS();
-		sst_read_into_buffers(&run->relation->files, run->relation->persistence,
-							  forknum, run->first + first, n);
+		if (reader->mode == SST_PREWARM_BUFFER)
+			sst_read_into_buffers(&run->relation->files,
+								  run->relation->persistence, forknum,
+								  run->first + first, n);
+		else
+			read_stored(reader, run, forknum, first, n);
 		blocks = without_first(blocks, first + n);
 	}
 }
@@ -76,7 +103,7 @@ try_to_read(void *arg)
 	Attempt    *attempt = arg;
 
 	sst_check_blocking();
-	read_blocks(attempt->run, attempt->forknum, attempt->blocks);
+	read_blocks(attempt->reader, attempt->run, attempt->forknum, attempt->blocks);
 }
 
 /* Keep the first error of a fork, in words. */
@@ -92,9 +119,10 @@ note_error(SstWarmFork *fork, const char *message)
  * which; *yields tells whether others wait for our locks.
  */
 static bool
-try_blocks(const SstWarmRun *run, SstWarmFork *fork, uint64 blocks, bool *yields)
+try_blocks(SstRunReader *reader, const SstWarmRun *run, SstWarmFork *fork,
+		   uint64 blocks, bool *yields)
 {
-	Attempt		attempt = {run, fork->forknum, blocks};
+	Attempt		attempt = {reader, run, fork->forknum, blocks};
 	ErrorData  *error = sst_run_in_subtransaction(try_to_read, &attempt);
 
 	if (error == NULL)
@@ -109,25 +137,39 @@ try_blocks(const SstWarmRun *run, SstWarmFork *fork, uint64 blocks, bool *yields
 	return false;
 }
 
-/* Read a run into buffers, and as much of it as possible if there are errors. */
+/* Have the server read a run, and as much of it as possible if there are errors. */
 static bool
-read_into_buffers(const SstWarmRun *run, SstWarmFork *fork)
+read_by_server(SstRunReader *reader, const SstWarmRun *run, SstWarmFork *fork)
 {
 	bool		yields = false;
 
-	if (try_blocks(run, fork, run->missing, &yields))
+	if (try_blocks(reader, run, fork, run->missing, &yields))
 	{
 		fork->nread += run->nmissing;
 		return true;
 	}
 
 	for (uint64 blocks = run->missing; blocks != 0 && !yields; blocks &= blocks - 1)
-		fork->nread += try_blocks(run, fork, blocks & -blocks, &yields);
+		fork->nread += try_blocks(reader, run, fork, blocks & -blocks, &yields);
 
 	return !yields;
 }
 
-/* Read adjacent blocks of a run into the reader's memory.  Returns how many could. */
+/* Have the files of the run's relation at hand. */
+static void
+open_files(SstRunReader *reader, const SstWarmRun *run, ForkNumber forknum)
+{
+	if (memcmp(&reader->file.files, &run->relation->files, sizeof(SstFiles)) == 0 &&
+		reader->file.forknum == forknum)
+		return;
+	sst_segment_file_close(&reader->file);
+	sst_segment_file_init_files(&reader->file, &run->relation->files, forknum);
+}
+
+/*
+ * Read adjacent blocks of a run into the reader's memory.  Returns how many could.  If
+ * only the storage manager can read them, its errors pass.
+ */
 static int
 read_privately(SstRunReader *reader, const SstWarmRun *run,
 			   ForkNumber forknum, int first, int nblocks)
@@ -139,12 +181,12 @@ read_privately(SstRunReader *reader, const SstWarmRun *run,
 		.length = (size_t) BLCKSZ * nblocks
 	};
 
-	if (memcmp(&reader->file.files, &run->relation->files, sizeof(SstFiles)) != 0 ||
-		reader->file.forknum != forknum)
+	if (!reader->file.plain)
 	{
-		sst_segment_file_close(&reader->file);
-		sst_segment_file_init_files(&reader->file, &run->relation->files, forknum);
+		read_stored(reader, run, forknum, first, nblocks);
+		return nblocks;
 	}
+
 	errno = 0;
 	read.fd = sst_segment_file_open(&reader->file, blkno);
 	if (read.fd >= 0)
@@ -257,11 +299,14 @@ sst_read_run(SstRunReader *reader, const SstWarmRun *run, SstWarmFork *fork)
 		return true;
 	}
 	if (reader->memory == NULL)
-		return read_into_buffers(run, fork);
+		return read_by_server(reader, run, fork);
+	open_files(reader, run, fork->forknum);
+	if (!reader->file.plain && !RecoveryInProgress())
+		return read_by_server(reader, run, fork);
 
 	good = read_run_privately(reader, run, fork);
 	if (reader->mode == SST_PREWARM_BUFFER)
-		read_blocks(run, fork->forknum, good);
+		read_blocks(reader, run, fork->forknum, good);
 	fork->nread += pg_popcount64(good);
 
 	return true;

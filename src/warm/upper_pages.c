@@ -118,7 +118,8 @@ free_list(BlockList *list)
 
 /*
  * Copy a page: from its buffer if there is one, else from the file.  The copy can be
- * out of date.  False if the page cannot be read, or would be refused.
+ * out of date.  False if the page cannot be read, or would be refused.  If only the
+ * storage manager can read it, a page that cannot be read is its error.
  */
 static bool
 copy_page(Visit *visit, BlockNumber blkno)
@@ -138,8 +139,13 @@ copy_page(Visit *visit, BlockNumber blkno)
 
 	visit->io_stats->blocks_read++;
 	visit->io_stats->blocks_private++;
-	read.fd = sst_segment_file_open(&visit->file, blkno);
-	if (read.fd >= 0)
+	if (!visit->file.plain && blkno < visit->nblocks)
+	{
+		sst_read_stored_block(&visit->file.files, MAIN_FORKNUM, blkno,
+							  (char *) visit->page);
+		read.done = BLCKSZ;
+	}
+	else if ((read.fd = sst_segment_file_open(&visit->file, blkno)) >= 0)
 		sst_file_read_rest(&read);
 	return read.done == BLCKSZ && sst_page_verified(visit->page, blkno);
 }
