@@ -167,6 +167,7 @@ foreach my $case ([ '100 ms', 't|max_time|0' ], [ '1500 ms', 'f|max_time|128' ])
 }
 $session->query('RESET streamstat.max_rate');
 $session->query("RESET streamstat.max_rate");
+uncache($node, 'large');
 $session->query("SELECT streamstat.pg_prewarm('large', 'read')");
 cmp_ok($session->query($workers), '>', 0, 'workers prewarm without a rate');
 

@@ -172,6 +172,7 @@ SKIP:
 	is_deeply([ advice() ], [], 'cached: no advice');
 	is(stats()->{advice_calls}, 0, 'cached: no advice counted');
 
+	uncache($node, 'prewarmed');
 	query("SELECT streamstat.pg_prewarm('prewarmed')");
 	my @lengths = advice();
 	$stats = stats();
@@ -227,9 +228,12 @@ SKIP:
 	query("RESET streamstat.io_combine_limit");
 
 	# reads past shared buffers
+	uncache($node, 'read_mode');
 	query("SELECT streamstat.pg_prewarm('read_mode', 'read')");
 	@lengths = advice();
 	cmp_ok(sum(@lengths), '>', 400 * BLCKSZ, 'pg_prewarm, read: advice');
+	query("SELECT streamstat.pg_prewarm('read_mode', 'read')");
+	is_deeply([ advice() ], [], 'pg_prewarm, read: none for what is cached');
 
 	$tracer->signal('INT');
 	eval { $tracer->finish; };

@@ -163,9 +163,24 @@ my $n = $last - $first + 1;
 is( $s->query(
 	"SELECT streamstat.pg_prewarm('t_btree', 'read', 'main', $first, $last); $prewarm_stats"
 	),
+	"$n\n0|$n|0|$n",
+	'pg_prewarm, read: what is in the page cache is not worth a worker');
+is( $s->query("SELECT streamstat.pg_prewarm('t_btree', 'buffer', 'main', $first, $last); $prewarm_stats"
+	),
+	"$n\n0|$n|0|$n",
+	'pg_prewarm, buffer: nor into buffers');
+$node->restart;
+$s->end;
+$s = Session->new($node);
+$s->query('SET streamstat.max_workers = 4');
+uncache($node, 't_btree');
+is( $s->query(
+	"SELECT streamstat.pg_prewarm('t_btree', 'read', 'main', $first, $last); $prewarm_stats"
+	),
 	"$n\n2|$n|0|$n",
 	'pg_prewarm, read: by workers');
 is(buffered($first, $last), 0, 'pg_prewarm, read: nothing is in buffers');
+uncache($node, 't_btree');
 is( $s->query(
 	"SELECT streamstat.pg_prewarm('t_btree', 'buffer', 'main', $first, $last); $prewarm_stats"
 	),
@@ -179,6 +194,7 @@ is( $s->query(
 	),
 	"$n\n0|$n|$n|0",
 	'pg_prewarm, buffer: what is in buffers is not worth a worker');
+uncache($node, 't');
 is( $s->query(
 	"SELECT streamstat.pg_prewarm('t', 'read'); $prewarm_stats"
 	),

@@ -36,11 +36,7 @@
 #include "stream/buffered.h"
 #include "streamstat.h"
 
-/*
- * With fewer blocks for each participant, a worker would start when the others
- * have finished.  Blocks in buffers take less time.
- */
-#define MIN_BLOCKS_PER_PARTICIPANT 8192
+/* The least for each participant, of blocks that are mostly in buffers */
 #define MIN_BUFFERED_BLOCKS_PER_PARTICIPANT 32768
 
 /* Keys of what is in shared memory */
@@ -59,21 +55,22 @@ typedef struct Shared
 } Shared;
 
 /*
- * How many workers should help to read nblocks of a fork's total blocks?
+ * How many workers should help to read nblocks of a fork's total blocks?  With fewer
+ * than the least number of blocks for each participant, a worker would start when
+ * the others have finished.  Blocks in buffers take less time.
  */
 int
 sst_parallel_workers(Relation rel, ForkNumber forknum, BlockNumber nblocks,
-					 BlockNumber total)
+					 BlockNumber total, BlockNumber least)
 {
 	int			most = Min(sst_max_workers, max_parallel_maintenance_workers);
-	BlockNumber least = MIN_BLOCKS_PER_PARTICIPANT;
 
 	if (most == 0 || nblocks < 2 * least || RelationUsesLocalBuffers(rel) ||
 		IsInParallelMode() || !IsUnderPostmaster || !ActiveSnapshotSet())
 		return 0;
 
 	if (sst_mostly_buffered(rel, forknum, total))
-		least = MIN_BUFFERED_BLOCKS_PER_PARTICIPANT;
+		least = Max(least, MIN_BUFFERED_BLOCKS_PER_PARTICIPANT);
 
 	return nblocks < 2 * least ? 0 : Min(most, nblocks / least - 1);
 }

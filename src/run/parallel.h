@@ -52,7 +52,8 @@ typedef struct SstParallelJob
 } SstParallelJob;
 
 extern int	sst_parallel_workers(Relation rel, ForkNumber forknum,
-								 BlockNumber nblocks, BlockNumber total);
+								 BlockNumber nblocks, BlockNumber total,
+								 BlockNumber least);
 extern int	sst_parallel_run(const SstParallelTask *task,
 							 const SstParallelJob *job, Relation rel,
 							 int nworkers, void *result);

@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "executor/instrument.h"
 #include "miscadmin.h"
 
 #include "run/blocking.h"
@@ -20,8 +21,17 @@
 #include "run/prewarm.h"
 #include "run/progress.h"
 #include "stream/file_reader.h"
+#include "stream/page_cache.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
+
+/*
+ * The least for each participant.  A block that is in the page cache is copied in a
+ * few microseconds.  A worker takes some 15 ms to start and to end, and a page fault
+ * for each page of shared buffers that it has not touched yet.
+ */
+#define MIN_BLOCKS_PER_PARTICIPANT 8192
+#define MIN_CACHED_BLOCKS_PER_PARTICIPANT 32768
 
 /* Blocks from one report of progress to the next */
 #define BLOCKS_PER_REPORT 64
@@ -50,14 +60,52 @@ count_blocks(Reporter *reporter, BlockNumber nblocks)
 		sst_progress_blocks(reporter->ndone);
 }
 
+#ifndef SST_HAVE_READ_STREAM
+/*
+ * Read blocks that are in the page cache.  The server reads one at a time, so that
+ * a stream gains nothing by looking ahead.
+ */
 static void
-prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source,
+prewarm_buffers_singly(Relation rel, ForkNumber forknum, SstSource *source,
+					   Reporter *reporter, SstIoStats *io_stats)
+{
+	BufferUsage before = pgBufferUsage;
+	int64		nread;
+	BlockNumber blkno;
+
+	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
+	{
+		ReleaseBuffer(ReadBufferExtended(rel, forknum, blkno, RBM_NORMAL, NULL));
+		io_stats->blocks_requested++;
+		count_blocks(reporter, 1);
+		CHECK_FOR_INTERRUPTS();
+	}
+
+	nread = pgBufferUsage.shared_blks_read - before.shared_blks_read;
+	io_stats->blocks_hit += pgBufferUsage.shared_blks_hit - before.shared_blks_hit;
+	io_stats->blocks_read += nread;
+	io_stats->reads += nread;
+	io_stats->read_bytes += nread * BLCKSZ;
+	io_stats->look_ahead_max = Max(io_stats->look_ahead_max, 1);
+}
+#endif
+
+static void
+prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source, bool cached,
 				Reporter *reporter, SstIoStats *io_stats)
 {
-	SstStream  *stream = sst_buffer_stream_begin(rel, forknum, source, NULL,
-												 true, io_stats);
+	SstStream  *stream;
 	SstPage		page;
 
+#ifndef SST_HAVE_READ_STREAM
+	if (cached)
+	{
+		prewarm_buffers_singly(rel, forknum, source, reporter, io_stats);
+		return;
+	}
+#endif
+
+	stream = sst_buffer_stream_begin(rel, forknum, source, NULL, !cached, io_stats);
 	while (stream->next(stream, &page))
 	{
 		ReleaseBuffer(page.buffer);
@@ -99,11 +147,12 @@ read_run(Relation rel, SstSegmentFile *file, BlockNumber blkno,
 /* Read blocks first to end - 1 into memory for sst_run_blocks(). */
 static void
 prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
-			 BlockNumber end, char *memory, Reporter *reporter,
+			 BlockNumber end, bool cached, char *memory, Reporter *reporter,
 			 SstIoStats *io_stats)
 {
 	BlockNumber run_blocks = sst_run_blocks();
-	BlockNumber ahead = run_blocks * sst_io_depth(rel->rd_rel->reltablespace);
+	BlockNumber ahead = cached ? 0 :
+		run_blocks * sst_io_depth(rel->rd_rel->reltablespace);
 	BlockNumber advised = first;
 	BlockNumber nblocks;
 	SstSegmentFile file;
@@ -173,17 +222,17 @@ prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 			break;
 		case SST_PREWARM_READ:
 			if (chunks == NULL)
-				prewarm_read(rel, plan->forknum, first, end, memory, reporter,
-							 io_stats);
+				prewarm_read(rel, plan->forknum, first, end, plan->cached, memory,
+							 reporter, io_stats);
 			else
 				while (sst_chunks_take(chunks, &first, &end))
-					prewarm_read(rel, plan->forknum, first, end, memory,
-								 reporter, io_stats);
+					prewarm_read(rel, plan->forknum, first, end, plan->cached,
+								 memory, reporter, io_stats);
 			break;
 		case SST_PREWARM_BUFFER:
 			prewarm_buffers(rel, plan->forknum,
 							sst_range_source_init(&range, chunks, first, end),
-							reporter, io_stats);
+							plan->cached, reporter, io_stats);
 			break;
 	}
 }
@@ -257,25 +306,67 @@ sst_prewarm_worker(dsm_segment *seg, shm_toc *toc)
 	sst_parallel_worker(&prewarm_task, seg, toc);
 }
 
+/* Share of what is wanted that is in the page cache, or 0 if that does not matter */
+static double
+cached_share(const SstPrewarmPlan *plan, Relation rel)
+{
+	SstSegmentFile file;
+	double		share;
+
+	if (plan->mode == SST_PREWARM_PREFETCH || sst_direct_io() ||
+		RelationUsesLocalBuffers(rel))
+		return 0;
+
+	sst_segment_file_init(&file, rel, plan->forknum);
+	share = sst_page_cache_share(&file, plan->first, plan->end);
+	sst_segment_file_close(&file);
+
+	return share;
+}
+
+/* How many workers should help, if this share is in the page cache? */
+static int
+choose_workers(const SstPrewarmPlan *plan, Relation rel, double share)
+{
+	if (plan->mode == SST_PREWARM_PREFETCH || sst_max_rate > 0 ||
+		plan->first >= plan->end)
+		return 0;
+
+	return sst_parallel_workers(rel, plan->forknum, plan->end - plan->first,
+								plan->end,
+								share > 0.5 ? MIN_CACHED_BLOCKS_PER_PARTICIPANT :
+								MIN_BLOCKS_PER_PARTICIPANT);
+}
+
+/*
+ * How many workers should help to prewarm?  The relation must be open and locked.
+ */
+int
+sst_prewarm_workers(const SstPrewarmPlan *plan, Relation rel)
+{
+	return choose_workers(plan, rel, cached_share(plan, rel));
+}
+
 /*
  * Prewarm blocks of a fork, which must exist.  Returns how many they are.  The
  * relation must be open and locked.
  */
 int64
-sst_prewarm(const SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
+sst_prewarm(const SstPrewarmPlan *wanted, Relation rel, SstIoStats *io_stats)
 {
-	int64		nblocks = plan->first < plan->end ?
-		(int64) plan->end - plan->first : 0;
-	int			nworkers = 0;
+	SstPrewarmPlan plan = *wanted;
+	double		share = cached_share(wanted, rel);
+	int64		nblocks = plan.first < plan.end ?
+		(int64) plan.end - plan.first : 0;
+	int			nworkers = choose_workers(wanted, rel, share);
 
-	if (plan->mode != SST_PREWARM_PREFETCH && sst_max_rate == 0)
-		nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->end);
+	plan.cached = (share >= 1);
 
 	sst_progress_scan(RelationGetRelid(rel), nblocks, true);
 	if (nworkers > 0)
 	{
 		SstParallelJob job = {
-			.plan = plan, .first = plan->first, .end = plan->end
+			.plan = &plan, .first = plan.first, .end = plan.end
 		};
 
 		nworkers = sst_parallel_run(&prewarm_task, &job, rel, nworkers,
@@ -283,7 +374,7 @@ sst_prewarm(const SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 		io_stats->nworkers = nworkers;
 	}
 	else
-		prewarm_part(plan, rel, NULL, io_stats);
+		prewarm_part(&plan, rel, NULL, io_stats);
 
 	return nblocks;
 }

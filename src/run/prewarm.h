@@ -29,9 +29,11 @@ typedef struct SstPrewarmPlan
 	SstPrewarmMode mode;
 	BlockNumber first;
 	BlockNumber end;
+	bool		cached;			/* in the page cache; set by sst_prewarm() */
 } SstPrewarmPlan;
 
-extern int64 sst_prewarm(const SstPrewarmPlan *plan, Relation rel,
+extern int	sst_prewarm_workers(const SstPrewarmPlan *plan, Relation rel);
+extern int64 sst_prewarm(const SstPrewarmPlan *wanted, Relation rel,
 						 SstIoStats *io_stats);
 
 #endif							/* SST_PREWARM_H */

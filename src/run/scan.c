@@ -25,6 +25,9 @@
 #include "run/scan.h"
 #include "run/scan_loop.h"
 
+/* Starting a worker takes as long as reading some thousands of blocks. */
+#define MIN_BLOCKS_PER_PARTICIPANT 8192
+
 /*
  * Scan what the source gives.  Source, visitor, sinks and result have been set
  * up.
@@ -205,7 +208,8 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 	if (plan->sample_pages == 0 && sst_max_rate == 0)
 		scan.nworkers = sst_parallel_workers(rel, plan->forknum,
 											 sst_plan_nblocks(plan),
-											 plan->nblocks);
+											 plan->nblocks,
+											 MIN_BLOCKS_PER_PARTICIPANT);
 
 	if (scan.nworkers > 0)
 	{

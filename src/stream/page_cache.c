@@ -30,6 +30,10 @@
 /* The most pages of the kernel for sst_page_cache_has_mapped() */
 #define MAX_MAPPED_PAGES 256
 
+/* Runs to ask for a share, and their blocks */
+#define SHARE_RUNS 64
+#define SHARE_RUN 64
+
 /* The number of cachestat(2) is the same on all architectures that are newer. */
 #ifndef SYS_cachestat
 #define SYS_cachestat 451
@@ -141,7 +145,37 @@ sst_page_cache_range(SstSegmentFile *file, BlockNumber first, BlockNumber end)
 	return bytes;
 }
 
-/* The same for all of a fork with so many bytes. */
+/*
+ * Share of a fork's blocks first to end - 1 in the page cache, 0 to 1; 0 if that
+ * cannot be known.  Of a large range it is the share of some runs, because the kernel
+ * looks at each page.
+ */
+double
+sst_page_cache_share(SstSegmentFile *file, BlockNumber first, BlockNumber end)
+{
+	BlockNumber step;
+	int64		asked = 0;
+	int64		found = 0;
+
+	if (first >= end)
+		return 0;
+
+	step = SHARE_RUN * ((end - first - 1) / (SHARE_RUN * SHARE_RUNS) + 1);
+	for (BlockNumber blkno = first; blkno < end; blkno += Min(step, end - blkno))
+	{
+		BlockNumber nblocks = Min(SHARE_RUN, end - blkno);
+		int64		bytes = sst_page_cache_range(file, blkno, blkno + nblocks);
+
+		if (bytes < 0)
+			return 0;
+		asked += (int64) BLCKSZ * nblocks;
+		found += bytes;
+	}
+
+	return (double) found / asked;
+}
+
+/* The same as sst_page_cache_range() for all of a fork with so many bytes. */
 int64
 sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum, int64 fork_bytes)
 {

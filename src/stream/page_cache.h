@@ -17,6 +17,8 @@
 
 extern int64 sst_page_cache_range(SstSegmentFile *file, BlockNumber first,
 								  BlockNumber end);
+extern double sst_page_cache_share(SstSegmentFile *file, BlockNumber first,
+								   BlockNumber end);
 extern int64 sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum,
 								  int64 fork_bytes);
 extern bool sst_page_cache_has(int fd, off_t offset, off_t length);

@@ -36,8 +36,7 @@ prewarm_range(void *arg)
 
 	if (rel == NULL)
 		return;
-	if (sst_parallel_workers(rel, plan->forknum, plan->end - plan->first,
-							 plan->end) > 0)
+	if (sst_prewarm_workers(plan, rel) > 0)
 	{
 		sst_prewarm(plan, rel, &range->io_stats);
 		range->done = true;

@@ -14,7 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More ();
 
 our @EXPORT = qw(new_node new_standby create_extension have_extension
-  initdb_checksums file_of create_outcome logs_are_clean stop_clean);
+  initdb_checksums file_of uncache create_outcome logs_are_clean stop_clean);
 
 # What no log may have in it
 my $crash = qr/TRAP:|PANIC:|terminated by signal/;
@@ -124,6 +124,20 @@ sub file_of
 
 	return $node->data_dir . '/'
 	  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$relation')");
+}
+
+# Have the kernel forget what it has in its page cache of relations of the database
+# postgres.
+sub uncache
+{
+	my ($node, @relations) = @_;
+	my @files = map { file_of($node, $_) } @relations;
+
+	system_or_bail('sync', @files);
+	foreach my $file (@files)
+	{
+		system_or_bail('dd', "if=$file", 'iflag=nocache', 'count=0', 'status=none');
+	}
 }
 
 # Two tests of each log: there is no crash in it, and nothing that was forgotten.
