@@ -165,7 +165,8 @@ is( $s->query(
 	),
 	"$n\n0|$n|0|$n",
 	'pg_prewarm, read: what is in the page cache is not worth a worker');
-is( $s->query("SELECT streamstat.pg_prewarm('t_btree', 'buffer', 'main', $first, $last); $prewarm_stats"
+is( $s->query(
+	"SELECT streamstat.pg_prewarm('t_btree', 'buffer', 'main', $first, $last); $prewarm_stats"
 	),
 	"$n\n0|$n|0|$n",
 	'pg_prewarm, buffer: nor into buffers');

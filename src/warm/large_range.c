@@ -15,7 +15,6 @@
 #include "access/relation.h"
 #include "access/xlog.h"
 
-#include "run/parallel.h"
 #include "run/subtransaction.h"
 #include "warm/large_range.h"
 
