@@ -13,6 +13,8 @@
 #ifndef SST_MULTIXACTS_H
 #define SST_MULTIXACTS_H
 
+#include "access/multixact.h"
+
 #include "visit/xacts.h"
 
 extern void sst_multixacts_begin(void);
