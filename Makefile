@@ -146,6 +146,7 @@ OBJS = \
 	src/stream/buffered.o \
 	src/stream/mapped_file.o \
 	src/stream/mapped_run.o \
+	src/stream/looked_up.o \
 	src/stream/page_cache.o \
 	src/stream/advice.o \
 	src/stream/bundled_read_stream.o \

@@ -6,9 +6,8 @@
  * A scan with a limit runs in slices.  At the end of each, the stream has run
  * empty and nothing is pinned, so that the scan can sleep; see limits.c.
  *
- * Outside recovery, the loop pins the next page while it visits one.  In
- * recovery it does not: the replay of a hash index's split waits for all pins on
- * one page to go while it keeps another page locked.
+ * The loop pins one page at a time, and none while the stream looks for the next
+ * one: that can take a read from disk, and VACUUM waits for pins.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -254,52 +253,27 @@ sst_scan_page(SstScan *scan, const SstPage *page)
 	check_now_and_then(scan);
 }
 
-/* Visit all pages of a stream, one pinned at a time. */
+/*
+ * Visit all pages of a stream.  A page's pin is released before the stream is
+ * asked for another one, which may wait for a read.
+ */
 static void
-visit_one_by_one(SstScan *scan, SstStream *stream)
+visit_stream(SstScan *scan, SstStream *stream)
 {
 	SstPage		page;
 
 	while (!sst_scan_must_stop(scan) && stream->next(stream, &page))
 	{
+		const char *image = stream->peek(stream);
+
+		/* Let the CPU fetch what the visitor will look at soon. */
+		if (image != NULL)
+			prefetch_page(image, scan->visitor.prefetch_bytes);
+
 		visit_page(scan, &page);
 		check_now_and_then(scan);
 		CHECK_FOR_INTERRUPTS();
 	}
-}
-
-/* Visit all pages of a stream. */
-static void
-visit_stream(SstScan *scan, SstStream *stream)
-{
-	SstPage		pages[2];
-	int			current = 0;
-	bool		more = stream->next(stream, &pages[0]);
-
-	while (more)
-	{
-		SstPage    *next = &pages[1 - current];
-		const char *image;
-
-		more = stream->next(stream, next);
-
-		/* Let the CPU fetch what the visitor will look at soon. */
-		image = stream->peek(stream);
-		if (image == NULL && more)
-			image = next->image;
-		if (image != NULL)
-			prefetch_page(image, scan->visitor.prefetch_bytes);
-
-		visit_page(scan, &pages[current]);
-		current = 1 - current;
-
-		check_now_and_then(scan);
-		if (sst_scan_must_stop(scan))
-			break;
-		CHECK_FOR_INTERRUPTS();
-	}
-	if (more && BufferIsValid(pages[current].buffer))
-		ReleaseBuffer(pages[current].buffer);
 }
 
 /*
@@ -339,10 +313,7 @@ sst_scan_files(SstScan *scan)
 	/* The stream holds no pin, and goes on when its source does. */
 	do
 	{
-		if (scan->plan->in_recovery)
-			visit_one_by_one(scan, stream);
-		else
-			visit_stream(scan, stream);
+		visit_stream(scan, stream);
 		gave_up = sst_file_stream_gave_up(stream);
 	} while (!gave_up && sst_scan_next_slice(scan));
 	stream->end(stream);

@@ -68,6 +68,10 @@ struct SstStream
 	 * Get the next page; false at the end.  If it is in a buffer, the caller
 	 * share-locks the buffer to look at the page, and releases the pin.  Else
 	 * the image stays valid until the call after the next one.
+	 *
+	 * This can wait for a read, and VACUUM for pins: so the caller holds none
+	 * when it calls.  A read stream itself keeps the buffers pinned that it
+	 * has asked for ahead, as in the server's own scans.
 	 */
 	bool		(*next) (SstStream *stream, SstPage *page);
 

@@ -21,15 +21,17 @@
 
 #include "compat/shared_blocks.h"
 #include "stream/buffered.h"
+#include "stream/looked_up.h"
 #include "stream/read_stream.h"
 #include "stream/segment_file.h"
 #include "stream/stream.h"
 
-/* Neighbouring blocks in neighbouring buffers before the next one is guessed */
-#define MIN_SUCCESSORS 16
-
-/* Pages to look ahead for the CPU's cache; the best of 1 to 8 in benchmarks */
-#define PEEK_DISTANCE 4
+/*
+ * Successive blocks found in buffers before blocks are looked up here, and the
+ * look-ahead that may be given up for that
+ */
+#define MIN_HITS 32
+#define MAX_LOOK_AHEAD 32
 
 /* Neighbouring blocks that are advised by one call */
 typedef struct AdvisedRun
@@ -50,15 +52,14 @@ typedef struct SstBufferStream
 	int64		look_ahead_max;
 	BlockNumber last_requested;
 
-	/* Guesses from neighbouring buffers; see follow_neighbours() */
-	bool		may_follow;
-	bool		following;
+	/* Blocks that are looked up here; see pin_looked_up() */
+	bool		may_look_up;
+	bool		looking_up;
 	bool		draining;		/* request nothing, until the read stream is
 								 * empty */
 	bool		exhausted;		/* the source has no more */
-	int			nsuccessors;	/* neighbours found in neighbouring buffers */
-	BlockNumber last_block;
-	Buffer		last_buffer;
+	int			nhits;			/* successive blocks found in buffers */
+	SstLookedUp ahead;
 
 	/*
 	 * A ring of runs that were advised further ahead than the read stream
@@ -148,7 +149,7 @@ static inline BlockNumber
 take_block(SstBufferStream *stream)
 {
 	BlockNumber blkno = stream->advised ? take_advised_block(stream) :
-		sst_source_next(stream->base.source);
+		sst_looked_up_take(&stream->ahead);
 
 	stream->exhausted = (blkno == InvalidBlockNumber);
 
@@ -240,10 +241,11 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->temp = RelationUsesLocalBuffers(rel);
 
 	/*
-	 * A pin by a guess does not raise the usage count.  That suits a scan
+	 * A pin by a look-up does not raise the usage count.  That suits a scan
 	 * with a buffer ring; without one, reading a page must count as use.
 	 */
-	stream->may_follow = strategy != NULL && !stream->temp;
+	stream->may_look_up = strategy != NULL && !stream->temp;
+	sst_looked_up_init(&stream->ahead, rel, forknum, source);
 	stream->last_requested = InvalidBlockNumber;
 
 	/* Read-ahead fills the page cache, which direct I/O does not use. */
@@ -251,8 +253,8 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	if (read_ahead && stream->max_advised > 1 && !stream->temp &&
 		!sst_direct_io() && sst_relation_is_plain(rel))
 	{
-		/* Wrong guesses put blocks back, which advised runs cannot take. */
-		Assert(!stream->may_follow);
+		/* What is looked up comes from the source, past the advised runs. */
+		Assert(!stream->may_look_up);
 
 		stream->advised = palloc(sizeof(AdvisedRun) * stream->max_advised);
 		sst_segment_file_init(&stream->advice_file, rel, forknum);
@@ -294,62 +296,45 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 }
 
 /*
- * Note where a block was found.  After enough neighbouring blocks in
- * neighbouring buffers, drain the read stream, to follow them.
+ * Note whether a block was found in a buffer.  After enough of these, when the read
+ * stream has stopped looking far ahead, drain it, to look up blocks here.
  */
 static inline void
-watch_neighbours(SstBufferStream *stream, Buffer buf)
+watch_hits(SstBufferStream *stream)
 {
-	BlockNumber blkno = BufferGetBlockNumber(buf);
-	bool		read = *stream->read_counter != stream->read_last;
-
-	if (read)
+	if (*stream->read_counter != stream->read_last)
 	{
 		stream->nreads++;
 		stream->read_last = *stream->read_counter;
+		stream->nhits = 0;
 	}
-
-	if (read || buf != stream->last_buffer + 1 ||
-		blkno != stream->last_block + 1)
-		stream->nsuccessors = 0;
-	else if (++stream->nsuccessors >= MIN_SUCCESSORS && stream->may_follow)
+	else if (++stream->nhits >= MIN_HITS && stream->may_look_up &&
+			 stream->nrequested - stream->nreturned <= MAX_LOOK_AHEAD)
 		stream->draining = true;
-
-	stream->last_block = blkno;
-	stream->last_buffer = buf;
 }
 
 /*
- * Return the next block in the buffer after the last one, pinned, or InvalidBuffer
- * if it is not there.
+ * Return the next block's buffer, pinned, or InvalidBuffer if the block has to be
+ * read, or there is none.
  *
- * A relation that was loaded in one go lies in neighbouring buffers.  Then the
- * mapping table, whose look-ups are most of the cost of a cached scan, is not
- * needed: the buffer's header tells whether the guess is right.
+ * A read stream does not say which pages it is about to return, so that the CPU
+ * could load them.  Where pages are in buffers, it gains nothing either.
  */
 static Buffer
-follow_neighbours(SstBufferStream *stream)
+pin_looked_up(SstBufferStream *stream)
 {
-	BlockNumber blkno = take_block(stream);
-	Buffer		guess = stream->last_buffer + 1;
+	Buffer		buf = sst_looked_up_pin(&stream->ahead);
 
-	if (blkno == InvalidBlockNumber)
-		return InvalidBuffer;
-
-	if (blkno != stream->last_block + 1 || guess > NBuffers ||
-		!sst_read_recent_buffer(stream->base.rel, stream->base.forknum, blkno, guess))
+	if (BufferIsValid(buf))
 	{
-		sst_source_put_back(stream->base.source, blkno);
-		return InvalidBuffer;
+		stream->nrequested++;
+		stream->nreturned++;
+		stream->last_requested = BufferGetBlockNumber(buf);
 	}
+	else
+		stream->exhausted = (stream->ahead.nblocks == 0);
 
-	stream->nrequested++;
-	stream->nreturned++;
-	stream->last_requested = blkno;
-	stream->last_block = blkno;
-	stream->last_buffer = guess;
-
-	return guess;
+	return buf;
 }
 
 static bool
@@ -359,18 +344,18 @@ buffer_stream_next(SstStream *base, SstPage *page)
 
 	for (;;)
 	{
-		if (stream->following)
+		if (stream->looking_up)
 		{
-			page->buffer = follow_neighbours(stream);
+			page->buffer = pin_looked_up(stream);
 			if (BufferIsValid(page->buffer))
 				break;
 			if (stream->exhausted)
 				return false;
 
-			/* Wrong guess: continue with the read stream. */
-			stream->following = false;
+			/* The block has to be read: go on with the read stream. */
+			stream->looking_up = false;
 			stream->draining = false;
-			stream->nsuccessors = 0;
+			stream->nhits = 0;
 			read_stream_reset(stream->read_stream);
 		}
 
@@ -378,16 +363,16 @@ buffer_stream_next(SstStream *base, SstPage *page)
 		if (BufferIsValid(page->buffer))
 		{
 			stream->nreturned++;
-			watch_neighbours(stream, page->buffer);
+			watch_hits(stream);
 			break;
 		}
 
 		if (!stream->draining || stream->exhausted)
 			return false;
-		stream->following = true;
+		stream->looking_up = true;
 	}
 
-	page->blkno = stream->last_block;
+	page->blkno = BufferGetBlockNumber(page->buffer);
 	page->image = BufferGetPage(page->buffer);
 
 	return true;
@@ -397,12 +382,8 @@ static const char *
 buffer_stream_peek(const SstStream *base)
 {
 	const SstBufferStream *stream = (const SstBufferStream *) base;
-	Buffer		buf = stream->last_buffer + PEEK_DISTANCE;
 
-	if (!stream->following || buf > NBuffers)
-		return NULL;
-
-	return BufferGetBlock(buf);
+	return stream->looking_up ? sst_looked_up_peek(&stream->ahead) : NULL;
 }
 
 /*

@@ -23,6 +23,7 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "stream/looked_up.h"
 #include "stream/run_queue.h"
 
 /*
@@ -31,9 +32,6 @@
  */
 #define MIN_DOUBTS 64
 #define PAGES_PER_DOUBT 8
-
-/* Pages to look ahead for the CPU's cache */
-#define PEEK_DISTANCE 4
 
 typedef struct SstFileStream
 {
@@ -195,22 +193,27 @@ file_stream_next(SstStream *base, SstPage *page)
 	return true;
 }
 
-/* A page of the current run that is in a buffer is probably still there. */
+/* A page of the current run that was in a buffer is probably still there. */
 static const char *
 file_stream_peek(const SstStream *base)
 {
 	const SstFileStream *stream = (const SstFileStream *) base;
-	uint64		soon;
+	const SstRun *run = stream->run;
+	uint64		soon = stream->left;
+	int			i;
 
-	if (stream->run == NULL)
+	for (int n = 1; n < SST_PEEK_DISTANCE && soon != 0; n++)
+		soon &= soon - 1;
+	if (soon == 0)
 		return NULL;
 
-	soon = stream->left & stream->run->buffered;
-	for (int i = 1; i < PEEK_DISTANCE && soon != 0; i++)
-		soon &= soon - 1;
+	i = pg_rightmost_one_pos64(soon);
+	if (run->buffered & SST_RUN_BIT(i))
+		return BufferGetBlock(run->buffers[i]);
+	if (run->good & SST_RUN_BIT(i))
+		return run->memory + (Size) BLCKSZ * i;
 
-	return soon == 0 ? NULL :
-		BufferGetBlock(stream->run->buffers[pg_rightmost_one_pos64(soon)]);
+	return NULL;
 }
 
 static void

@@ -13,9 +13,9 @@ use PostgreSQL::Test::Utils;
 
 # As in faults.c
 my @fields = qw(ino from to reads error most uncached opens setups submits
-  nsubmits waits nwaits hits spared no_cachestat maps);
-my $format = 'Q3 L14';
-my %kinds = (error => 1, end => 2, short => 3, interrupted => 4);
+  nsubmits waits nwaits hits spared no_cachestat maps only);
+my $format = 'Q3 L15';
+my %kinds = (error => 1, end => 2, short => 3, interrupted => 4, held => 5);
 my %map_kinds = (refused => 1, unseen => 2, dropped => 3, cut => 4);
 
 # Build the library for the machine, with the compiler that the server was built
@@ -66,8 +66,8 @@ sub write_faults
 }
 
 # From here on this goes wrong: file => path, from, to (bytes), reads => error,
-# end, short or interrupted, maps => refused, unseen, dropped or cut, and the other
-# fields of faults.c
+# end, short, interrupted or held, maps => refused, unseen, dropped or cut, and the
+# other fields of faults.c
 sub set
 {
 	my ($self, %faults) = @_;
@@ -78,18 +78,27 @@ sub set
 	$self->write_faults(%faults);
 }
 
-# How many calls went wrong since then; and from here on nothing does.
-sub clear
+# How many calls went wrong since then
+sub hits
 {
 	my ($self) = @_;
-	my %was;
+	my %is;
 
 	open(my $fh, '<:raw', $self->{path}) or die "could not open $self->{path}: $!";
 	sysread($fh, my $content, 4096) or die;
 	close $fh;
-	@was{@fields} = unpack($format, $content);
+	@is{@fields} = unpack($format, $content);
+	return $is{hits};
+}
+
+# ... and from here on nothing does.
+sub clear
+{
+	my ($self) = @_;
+	my $hits = $self->hits;
+
 	$self->write_faults();
-	return $was{hits};
+	return $hits;
 }
 
 1;

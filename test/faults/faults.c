@@ -44,6 +44,7 @@ enum
 	FAULT_END,					/* the file ends where the range begins */
 	FAULT_SHORT,				/* no read gives more than "most" bytes */
 	FAULT_INTERRUPTED,			/* every other read is interrupted */
+	FAULT_HELD,					/* the range gives its data when this is over */
 };
 
 /* What happens to those who map the file */
@@ -76,6 +77,7 @@ typedef struct Faults
 	uint32_t	spared;			/* a process whose calls are left alone */
 	uint32_t	no_cachestat;	/* for every file: as of a kernel before 6.5 */
 	uint32_t	maps;
+	uint32_t	only;			/* the one process that this is for; 0: all */
 } Faults;
 
 static Faults *faults;
@@ -109,6 +111,7 @@ concerns(int fd)
 	int			saved = errno;
 	int			result = faults != NULL && faults->ino != 0 &&
 		faults->spared != (uint32_t) getpid() &&
+		(faults->only == 0 || faults->only == (uint32_t) getpid()) &&
 		fstat(fd, &st) == 0 && st.st_ino == faults->ino;
 
 	errno = saved;
@@ -145,6 +148,13 @@ allowed(size_t length, uint64_t offset)
 			count_hit();
 			errno = EINTR;
 			return -1;
+		case FAULT_HELD:
+			if (offset + length <= faults->from || offset >= faults->to)
+				return length;
+			count_hit();
+			while (__atomic_load_n(&faults->reads, __ATOMIC_RELAXED) == FAULT_HELD)
+				usleep(1000);
+			return length;
 	}
 	return length;
 }
