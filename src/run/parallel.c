@@ -27,17 +27,24 @@
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
+#include "postmaster/bgworker.h"
 #include "storage/bufmgr.h"
+#include "storage/latch.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
 #include "utils/snapmgr.h"
+#include "utils/wait_event.h"
 
+#include "run/blocking.h"
 #include "run/parallel.h"
 #include "stream/buffered.h"
 #include "streamstat.h"
 
 /* The least for each participant, of blocks that are mostly in buffers */
 #define MIN_BUFFERED_BLOCKS_PER_PARTICIPANT 32768
+
+/* From one look at blocked sessions to the next, while the leader waits */
+#define WAIT_MILLISECONDS 50L
 
 /* Keys of what is in shared memory */
 #define KEY_SHARED 1
@@ -105,6 +112,46 @@ add(ParallelContext *pcxt, uint64 key, Size size, const void *data)
 	return place;
 }
 
+/* Does a worker still run, or has not begun yet? */
+static bool
+workers_run(const ParallelContext *pcxt)
+{
+	for (int i = 0; i < pcxt->nworkers_launched; i++)
+	{
+		const ParallelWorkerInfo *worker = &pcxt->worker[i];
+		pid_t		pid;
+
+		/* The queue is closed when its worker has said that it ends. */
+		if (worker->error_mqh != NULL &&
+			GetBackgroundWorkerPid(worker->bgwhandle, &pid) != BGWH_STOPPED)
+			return true;
+	}
+
+	return false;
+}
+
+/*
+ * Wait until the workers have ended, and raise their errors.  That can take as long
+ * as they read, so blocked sessions are looked at meanwhile, which the server's
+ * function does not do.
+ */
+static void
+wait_for_workers(ParallelContext *pcxt)
+{
+	while (workers_run(pcxt))
+	{
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 WAIT_MILLISECONDS, WAIT_EVENT_PARALLEL_FINISH);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		sst_check_blocking();
+	}
+
+	/* Takes note of workers that could not begin. */
+	WaitForParallelWorkersToFinish(pcxt);
+}
+
 /*
  * Do a job for an open relation, with up to so many workers.  Returns how many
  * there were.
@@ -153,7 +200,7 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 
 	LaunchParallelWorkers(pcxt);
 	task->participate(job->plan, rel, &shared->chunks, job->set, result);
-	WaitForParallelWorkersToFinish(pcxt);
+	wait_for_workers(pcxt);
 
 	nlaunched = pcxt->nworkers_launched;
 	for (int i = 0; i < nlaunched; i++)

@@ -27,7 +27,7 @@ typedef struct SstScan
 	SstDeadItems dead;			/* for sinks.dead_tids */
 	BufferAccessStrategy strategy;
 	SstScanResult *result;
-	const SstChunks *chunks;	/* shared with others, or NULL */
+	SstChunks  *chunks;			/* shared with others, or NULL */
 
 	/* To read a page a second time, which is not reported */
 	MemoryContext context;		/* of the scan */

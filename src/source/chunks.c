@@ -31,13 +31,14 @@ sst_chunks_init(SstChunks *chunks, BlockNumber first, BlockNumber end,
 				int nparticipants)
 {
 	pg_atomic_init_u64(&chunks->next, first);
+	pg_atomic_init_u32(&chunks->stop, InvalidBlockNumber);
 	chunks->end = end;
 	chunks->nparticipants = nparticipants;
 }
 
 /*
- * Take the next chunk, blocks *first to *end - 1; false when all are taken.
- * Takes no lock.
+ * Take the next chunk, blocks *first to *end - 1; false when all are taken, or
+ * the rest need not be read.  Takes no lock.
  */
 bool
 sst_chunks_take(SstChunks *chunks, BlockNumber *first, BlockNumber *end)
@@ -49,7 +50,8 @@ sst_chunks_take(SstChunks *chunks, BlockNumber *first, BlockNumber *end)
 	{
 		uint64		size;
 
-		if (next >= chunks->end)
+		if (next >= chunks->end ||
+			next >= pg_atomic_read_u32(&chunks->stop))
 			return false;
 
 		size = (chunks->end - next) /
@@ -63,4 +65,18 @@ sst_chunks_take(SstChunks *chunks, BlockNumber *first, BlockNumber *end)
 	*end = (BlockNumber) after;
 
 	return true;
+}
+
+/*
+ * Let all processes stop once they have read what precedes the block.  If several
+ * blocks are given, the lowest counts.
+ */
+void
+sst_chunks_stop(SstChunks *chunks, BlockNumber blkno)
+{
+	uint32		stop = pg_atomic_read_u32(&chunks->stop);
+
+	while (blkno < stop &&
+		   !pg_atomic_compare_exchange_u32(&chunks->stop, &stop, blkno))
+		 /* another process has changed it, and stop is what it is now */ ;
 }
