@@ -10,7 +10,7 @@
  *
  * A relation that was loaded in one go lies in neighbouring buffers.  Then the
  * mapping table is not needed: the tag of the next buffer tells whether it has the
- * next block.
+ * next block, which is also checked when that is pinned.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -27,6 +27,9 @@
 #include "stream/buffered.h"
 #include "stream/looked_up.h"
 
+
+/* Neighbours found in neighbouring buffers before the next one is only guessed */
+#define MANY_NEIGHBOURS 16
 
 static inline uint32
 slot(const SstLookedUp *ahead, int i)
@@ -45,24 +48,35 @@ sst_looked_up_init(SstLookedUp *ahead, Relation rel, ForkNumber forknum,
 	ahead->tag = sst_buffer_tag(rel, forknum, 0);
 	ahead->head = 0;
 	ahead->nblocks = 0;
+	ahead->last_block = InvalidBlockNumber;
 	ahead->last = InvalidBuffer;
+	ahead->nneighbours = 0;
 }
 
+/* Look up a block.  After many neighbours in neighbouring buffers, only guess. */
 static inline Buffer
-find(const SstLookedUp *ahead, BlockNumber blkno)
+find(SstLookedUp *ahead, BlockNumber blkno)
 {
 	Buffer		guess = ahead->last + 1;
 
-	/* sst_find_buffer() would compare the tag as well, but takes longer. */
-	if (guess > 1 && guess <= NBuffers)
+	if (guess > 1 && guess <= NBuffers && blkno == ahead->last_block + 1)
 	{
-		BufferTag	tag = ahead->tag;
+		BufferTag	tag;
 
+		if (ahead->nneighbours >= MANY_NEIGHBOURS)
+			return guess;
+
+		/* sst_find_buffer() would compare the tag as well, but takes longer. */
+		tag = ahead->tag;
 		tag.blockNum = blkno;
 		if (BufferTagsEqual(&GetBufferDescriptor(guess - 1)->tag, &tag))
+		{
+			ahead->nneighbours++;
 			return guess;
+		}
 	}
 
+	ahead->nneighbours = 0;
 	return sst_find_buffer(ahead->rel, ahead->forknum, blkno, InvalidBuffer);
 }
 
@@ -79,6 +93,7 @@ fill(SstLookedUp *ahead)
 			break;
 
 		ahead->last = find(ahead, blkno);
+		ahead->last_block = blkno;
 		ahead->blknos[i] = blkno;
 		ahead->buffers[i] = ahead->last;
 		ahead->nblocks++;
@@ -87,11 +102,11 @@ fill(SstLookedUp *ahead)
 
 /*
  * Pin the next block, and remove it from the ring.  InvalidBuffer if it is in no
- * buffer: then it stays the next one for sst_looked_up_take(), unless there is
+ * buffer, or in another one than was guessed: then it stays the next one for sst_looked_up_take(), unless there is
  * none left.  Does no I/O.
  */
 Buffer
-sst_looked_up_pin(SstLookedUp *ahead)
+sst_looked_up_pin(SstLookedUp *ahead, BlockNumber *blkno)
 {
 	Buffer		buf;
 
@@ -100,12 +115,16 @@ sst_looked_up_pin(SstLookedUp *ahead)
 		return InvalidBuffer;
 
 	buf = ahead->buffers[ahead->head];
+	*blkno = ahead->blknos[ahead->head];
 	if (!BufferIsValid(buf) ||
-		!sst_read_recent_buffer(ahead->rel, ahead->forknum,
-								ahead->blknos[ahead->head], buf))
+		!sst_read_recent_buffer(ahead->rel, ahead->forknum, *blkno, buf))
+	{
+		ahead->nneighbours = 0;
 		return InvalidBuffer;
+	}
 
-	(void) sst_looked_up_take(ahead);
+	ahead->head = slot(ahead, 1);
+	ahead->nblocks--;
 	return buf;
 }
 

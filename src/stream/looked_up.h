@@ -35,12 +35,14 @@ typedef struct SstLookedUp
 	Buffer		buffers[SST_LOOKED_UP_RING];
 	uint32		head;
 	int			nblocks;
-	Buffer		last;			/* of the block that was looked up last */
+	BlockNumber last_block;		/* looked up last, and its buffer */
+	Buffer		last;
+	int			nneighbours;	/* successive ones found in the next buffer */
 } SstLookedUp;
 
 extern void sst_looked_up_init(SstLookedUp *ahead, Relation rel,
 							   ForkNumber forknum, SstSource *source);
-extern Buffer sst_looked_up_pin(SstLookedUp *ahead);
+extern Buffer sst_looked_up_pin(SstLookedUp *ahead, BlockNumber *blkno);
 extern BlockNumber sst_looked_up_take(SstLookedUp *ahead);
 extern const char *sst_looked_up_peek(const SstLookedUp *ahead);
 

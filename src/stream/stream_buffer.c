@@ -44,7 +44,15 @@ typedef struct SstBufferStream
 {
 	SstStream	base;
 	ReadStream *read_stream;
+
+	/*
+	 * Of a temporary relation, the next page is pinned ahead, so that the CPU
+	 * can load it: nobody else waits for pins on local buffers.
+	 */
 	bool		temp;
+	bool		begun;
+	bool		more;			/* there is a next page */
+	SstPage		next;
 
 	/* Blocks requested and returned; the difference is the look-ahead */
 	int64		nrequested;
@@ -320,16 +328,16 @@ watch_hits(SstBufferStream *stream)
  * A read stream does not say which pages it is about to return, so that the CPU
  * could load them.  Where pages are in buffers, it gains nothing either.
  */
-static Buffer
-pin_looked_up(SstBufferStream *stream)
+static inline Buffer
+pin_looked_up(SstBufferStream *stream, BlockNumber *blkno)
 {
-	Buffer		buf = sst_looked_up_pin(&stream->ahead);
+	Buffer		buf = sst_looked_up_pin(&stream->ahead, blkno);
 
 	if (BufferIsValid(buf))
 	{
 		stream->nrequested++;
 		stream->nreturned++;
-		stream->last_requested = BufferGetBlockNumber(buf);
+		stream->last_requested = *blkno;
 	}
 	else
 		stream->exhausted = (stream->ahead.nblocks == 0);
@@ -338,15 +346,13 @@ pin_looked_up(SstBufferStream *stream)
 }
 
 static bool
-buffer_stream_next(SstStream *base, SstPage *page)
+pin_next(SstBufferStream *stream, SstPage *page)
 {
-	SstBufferStream *stream = (SstBufferStream *) base;
-
 	for (;;)
 	{
 		if (stream->looking_up)
 		{
-			page->buffer = pin_looked_up(stream);
+			page->buffer = pin_looked_up(stream, &page->blkno);
 			if (BufferIsValid(page->buffer))
 				break;
 			if (stream->exhausted)
@@ -362,6 +368,7 @@ buffer_stream_next(SstStream *base, SstPage *page)
 		page->buffer = read_stream_next_buffer(stream->read_stream, NULL);
 		if (BufferIsValid(page->buffer))
 		{
+			page->blkno = BufferGetBlockNumber(page->buffer);
 			stream->nreturned++;
 			watch_hits(stream);
 			break;
@@ -372,9 +379,27 @@ buffer_stream_next(SstStream *base, SstPage *page)
 		stream->looking_up = true;
 	}
 
-	page->blkno = BufferGetBlockNumber(page->buffer);
 	page->image = BufferGetPage(page->buffer);
 
+	return true;
+}
+
+static bool
+buffer_stream_next(SstStream *base, SstPage *page)
+{
+	SstBufferStream *stream = (SstBufferStream *) base;
+
+	if (!stream->temp)
+		return pin_next(stream, page);
+
+	if (!stream->begun)
+		stream->more = pin_next(stream, &stream->next);
+	stream->begun = true;
+	if (!stream->more)
+		return false;
+
+	*page = stream->next;
+	stream->more = pin_next(stream, &stream->next);
 	return true;
 }
 
@@ -383,6 +408,8 @@ buffer_stream_peek(const SstStream *base)
 {
 	const SstBufferStream *stream = (const SstBufferStream *) base;
 
+	if (stream->temp)
+		return stream->more ? stream->next.image : NULL;
 	return stream->looking_up ? sst_looked_up_peek(&stream->ahead) : NULL;
 }
 
@@ -451,6 +478,8 @@ buffer_stream_end(SstStream *base)
 	base->io_stats->advice_blocks += stats->advice_blocks + stream->nadvice_blocks;
 #endif
 	sst_buffer_stream_abandon(base);
+	if (stream->more)
+		ReleaseBuffer(stream->next.buffer);
 	read_stream_end(stream->read_stream);
 	if (stream->advised)
 	{
