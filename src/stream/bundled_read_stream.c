@@ -207,8 +207,8 @@ prepare_block(SstReadStream *stream, int slot)
 	BlockNumber blkno = stream->queue[slot].blkno;
 
 	/*
-	 * Local buffers have a mapping of their own, which the server knows, and a
-	 * storage manager other than md.c has advice of its own.
+	 * Local buffers have a mapping of their own, which the server knows, and
+	 * a storage manager other than md.c has advice of its own.
 	 */
 	if (RelationUsesLocalBuffers(stream->rel) || !stream->file.plain)
 	{
