@@ -24,9 +24,16 @@
 #include "run/refused_pages.h"
 #include "run/scan.h"
 #include "run/scan_loop.h"
+#include "stream/page_cache.h"
+#include "streamstat.h"
 
-/* Starting a worker takes as long as reading some thousands of blocks. */
+/*
+ * The least for each participant.  Starting and ending a worker takes as long as
+ * reading some thousands of blocks, or four times as many of which only a part is
+ * copied from the page cache.
+ */
 #define MIN_BLOCKS_PER_PARTICIPANT 8192
+#define MIN_MAPPED_BLOCKS_PER_PARTICIPANT 32768
 
 /*
  * Scan what the source gives.  Source, visitor, sinks and result have been set
@@ -191,6 +198,44 @@ parallel_scan_action(void *arg)
 }
 
 /*
+ * Will the blocks be in the page cache for the most part, and no page be copied as a
+ * whole?
+ */
+static bool
+will_be_mapped(const SstScanPlan *plan, Relation rel)
+{
+	SstSegmentFile file;
+	SstVisitor	visitor;
+	double		share;
+
+	sst_plan_visitor(plan, rel, NULL, &visitor);
+	if (!sst_map_files || plan->path != SST_IO_PATH_FILE ||
+		visitor.needs.part > SST_PART_LINE_POINTERS)
+		return false;
+
+	sst_segment_file_init(&file, rel, plan->forknum);
+	share = sst_page_cache_share(&file, plan->first, plan->end);
+	sst_segment_file_close(&file);
+
+	return share > 0.5;
+}
+
+/* How many workers should help? */
+static int
+choose_workers(const SstScanPlan *plan, Relation rel)
+{
+	BlockNumber nblocks = sst_plan_nblocks(plan);
+	BlockNumber least = MIN_BLOCKS_PER_PARTICIPANT;
+
+	if (plan->sample_pages > 0 || sst_max_rate > 0 || nblocks < 2 * least)
+		return 0;
+	if (will_be_mapped(plan, rel))
+		least = MIN_MAPPED_BLOCKS_PER_PARTICIPANT;
+
+	return sst_parallel_workers(rel, plan->forknum, nblocks, plan->nblocks, least);
+}
+
+/*
  * Carry out a plan for an open relation, with parallel workers where they help.
  * The set of blocks, which can be NULL, is that of which the plan speaks.
  */
@@ -205,12 +250,7 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 	};
 
 	begin_scan(plan, true);
-	if (plan->sample_pages == 0 && sst_max_rate == 0)
-		scan.nworkers = sst_parallel_workers(rel, plan->forknum,
-											 sst_plan_nblocks(plan),
-											 plan->nblocks,
-											 MIN_BLOCKS_PER_PARTICIPANT);
-
+	scan.nworkers = choose_workers(plan, rel);
 	if (scan.nworkers > 0)
 	{
 		if (plan->rules == SST_RULES_CONTRIB || plan->in_recovery)
