@@ -27,8 +27,8 @@ plan skip_all => 'this is not Linux' if $^O ne 'linux';
 
 # System calls, by machine
 my %syscalls = (
-	x86_64 => { io_uring_setup => 425, prctl => 157, preadv2 => 327 },
-	aarch64 => { io_uring_setup => 425, prctl => 167, preadv2 => 286 });
+	x86_64 => { io_uring_setup => 425, io_uring_register => 427, prctl => 157, preadv2 => 327 },
+	aarch64 => { io_uring_setup => 425, io_uring_register => 427, prctl => 167, preadv2 => 286 });
 my $syscall = $syscalls{ (POSIX::uname())[4] };
 
 plan skip_all => 'the system calls of this machine are not known'
@@ -110,7 +110,8 @@ sub forget
 # ---------------------------------------------------------------------------
 # What there is to be had
 
-# Is there io_uring in the library, and does the kernel let us have it?
+# Is there io_uring in the library, and does the kernel let us have it?  Kernels whose
+# rings do not read do not say what their rings do, either.
 my $library = $node->config_data('--pkglibdir') . '/streamstat.so';
 my $built_in = slurp_file($library) =~ /io_uring_queue_init/;
 
@@ -119,8 +120,11 @@ sub have_io_uring
 	my $params = "\0" x 120;
 	my $fd = syscall($syscall->{io_uring_setup}, 4, $params);
 
-	POSIX::close($fd) if $fd >= 0;
-	return $fd >= 0;
+	return 0 if $fd < 0;
+	my $operations = "\0" x (16 + 8 * 64);
+	my $says = syscall($syscall->{io_uring_register}, $fd, 8, $operations, 64) >= 0;
+	POSIX::close($fd);
+	return $says;
 }
 
 # Can data be read from the page cache without waiting for what is not there?
@@ -399,6 +403,7 @@ swap_damage();
 # Without the kernel's permission
 
 foreach my $case (
+	[ 'io_uring_register', 22, 'rings that do not read' ],
 	[ 'io_uring_setup', 1, 'without io_uring' ],
 	[ 'preadv2', 38, 'without reads that do not wait' ])
 {

@@ -194,6 +194,32 @@ uring_close(SstFileReader *reader)
 	ReleaseExternalFD();
 }
 
+/* Requests up to the one that reads */
+#define PROBED_OPS (IORING_OP_READ + 1)
+
+/*
+ * Does the kernel know the request that reads?  Linux 5.1 to 5.5 have rings without
+ * it, and refuse this question, too.  Returns 0 or a negative errno.
+ */
+static int
+probe_reads(struct io_uring *ring)
+{
+	union
+	{
+		struct io_uring_probe probe;
+		char		space[sizeof(struct io_uring_probe) +
+						  PROBED_OPS * sizeof(struct io_uring_probe_op)];
+	}			answer;
+	int			rc;
+
+	memset(&answer, 0, sizeof(answer));
+	rc = io_uring_register_probe(ring, &answer.probe, PROBED_OPS);
+	if (rc < 0)
+		return rc;
+
+	return io_uring_opcode_supported(&answer.probe, IORING_OP_READ) ? 0 : -EINVAL;
+}
+
 /*
  * Open a ring for depth reads at a time.  NULL if the kernel is too old or forbids
  * io_uring, or if there are too many open files or too little memory.
@@ -204,6 +230,7 @@ SstFileReader *
 sst_uring_reader_open(int depth)
 {
 	static bool forbidden = false;
+	static bool probed = false;
 	UringReader *uring;
 	int			rc = -EINVAL;
 
@@ -225,9 +252,17 @@ sst_uring_reader_open(int depth)
 #endif
 	if (rc == -EINVAL)
 		rc = io_uring_queue_init(depth, &uring->ring, 0);
+	if (rc == 0 && !probed)
+	{
+		rc = probe_reads(&uring->ring);
+		probed = (rc == 0);
+		if (!probed)
+			io_uring_queue_exit(&uring->ring);
+	}
 	if (rc < 0)
 	{
-		forbidden = (rc == -ENOSYS || rc == -EPERM || rc == -EACCES);
+		forbidden = (rc == -ENOSYS || rc == -EPERM || rc == -EACCES ||
+					 rc == -EINVAL);
 		ReleaseExternalFD();
 		pfree(uring);
 		return NULL;

@@ -45,6 +45,8 @@ enum
 	FAULT_SHORT,				/* no read gives more than "most" bytes */
 	FAULT_INTERRUPTED,			/* every other read is interrupted */
 	FAULT_HELD,					/* the range gives its data when this is over */
+	FAULT_LATE,					/* of the range, what a ring reads arrives
+								 * late */
 };
 
 /* What happens to those who map the file */
@@ -65,7 +67,7 @@ typedef struct Faults
 	uint64_t	to;
 	uint32_t	reads;
 	uint32_t	error;			/* of reads, and of the others where set */
-	uint32_t	most;
+	uint32_t	most;			/* bytes; milliseconds of a late read */
 	uint32_t	uncached;		/* nothing can be read without waiting */
 	uint32_t	opens;			/* opening the file gives this error */
 	uint32_t	setups;			/* the making of a ring does */
@@ -78,6 +80,7 @@ typedef struct Faults
 	uint32_t	no_cachestat;	/* for every file: as of a kernel before 6.5 */
 	uint32_t	maps;
 	uint32_t	only;			/* the one process that this is for; 0: all */
+	uint32_t	no_reads;		/* rings read nothing: as of one before 5.6 */
 } Faults;
 
 static Faults *faults;
@@ -330,6 +333,45 @@ io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
 	return real(entries, ring, flags);
 }
 
+int
+io_uring_register_probe(struct io_uring *ring, struct io_uring_probe *probe,
+						unsigned nops)
+{
+	static int	(*real) (struct io_uring *, struct io_uring_probe *, unsigned);
+
+	if (real == NULL)
+		real = of_liburing("io_uring_register_probe");
+	if (faults != NULL && faults->no_reads)
+	{
+		count_hit();
+		return -EINVAL;
+	}
+	return real(ring, probe, nops);
+}
+
+/*
+ * Let the read in slot i, the last one of a ring, begin after faults->most ms: by a
+ * timeout that it is linked to, which has a completion of its own.
+ */
+static void
+delay_last_read(struct io_uring_sq *sq, unsigned i)
+{
+#ifdef IORING_TIMEOUT_ETIME_SUCCESS
+	static struct __kernel_timespec delay;
+	unsigned	mask = *sq->kring_entries - 1;
+	struct io_uring_sqe *sqe = &sq->sqes[i & mask];
+
+	sq->sqes[(i + 1) & mask] = *sqe;
+	sq->sqe_tail++;
+	delay.tv_sec = faults->most / 1000;
+	delay.tv_nsec = faults->most % 1000 * 1000000;
+	io_uring_prep_timeout(sqe, &delay, 0, IORING_TIMEOUT_ETIME_SUCCESS);
+	sqe->flags |= IOSQE_IO_LINK;
+	io_uring_sqe_set_data(sqe, NULL);
+	count_hit();
+#endif
+}
+
 /*
  * A read through a ring fails by reading from no file at all, and is short by
  * asking for less.  It is not done at once, as if it had to wait for the disk.
@@ -356,6 +398,12 @@ io_uring_submit(struct io_uring *ring)
 
 		if (sqe->opcode != IORING_OP_READ || !concerns(sqe->fd))
 			continue;
+		if (faults->no_reads)
+		{
+			count_hit();
+			sqe->opcode = UINT8_MAX;
+			continue;
+		}
 		n = allowed(sqe->len, sqe->off);
 		if (n < 0)
 			sqe->fd = -1;
@@ -363,6 +411,12 @@ io_uring_submit(struct io_uring *ring)
 			sqe->len = n;
 		if (faults->uncached)
 			sqe->flags |= IOSQE_ASYNC;
+		if (faults->reads == FAULT_LATE && i + 1 == sq->sqe_tail &&
+			sqe->off < faults->to && sqe->off + sqe->len > faults->from)
+		{
+			delay_last_read(sq, i);
+			break;
+		}
 	}
 	return real(ring);
 }
