@@ -76,7 +76,7 @@ define_reading(void)
 
 	DefineCustomIntVariable("streamstat.io_combine_limit",
 							"Limit on the size of streamstat's data reads, or read-ahead advice.",
-							"Zero means the server's io_combine_limit, or 128kB on servers that have none; from files 256kB, ahead of reads into buffers 512kB, which is also the most there.",
+							"Zero means the server's io_combine_limit, or 128kB on servers that have none; from files 256kB while data is in the page cache, else 512kB, which is also the most there.",
 							&sst_io_combine_limit,
 							0,
 							0, 1024 * 1024 / BLCKSZ,

@@ -180,7 +180,7 @@ visit_page(SstScan *scan, const SstPage *page)
 		sst_counters_merge(&scan->result->counters, &own);
 	}
 	scan->result->nvisited++;
-	scan->reached = page->blkno + 1;
+	scan->reached = Max(scan->reached, page->blkno + 1);
 	if (scan->chunks != NULL)
 		keep_in_step(scan, page->blkno);
 	if (scan->sinks.corrupt != NULL)
@@ -311,6 +311,22 @@ sst_scan_buffers(SstScan *scan)
 }
 
 /*
+ * May pages be visited as they arrive?  Sums are the same in any order.  Samples,
+ * lists and rebuilds are made in the order of blocks; a limit ends a scan at a
+ * block; and contrib's rules report the first corrupt page.
+ */
+static bool
+any_order(const SstScan *scan)
+{
+	const SstScanSinks *sinks = &scan->sinks;
+
+	return scan->plan->rules == SST_RULES_TOLERANT &&
+		sinks->corrupt == NULL && sinks->sample == NULL &&
+		sinks->rebuild == NULL && sinks->dead_tids == NULL &&
+		sinks->limits == NULL;
+}
+
+/*
  * Scan through the file stream.  False if it gave up: then the rest of the source
  * is for the buffer stream.
  */
@@ -323,6 +339,7 @@ sst_scan_files(SstScan *scan)
 											   scan->strategy,
 											   scan->plan->rules,
 											   &scan->visitor.needs,
+											   any_order(scan),
 											   &scan->result->io_stats);
 	bool		gave_up;
 

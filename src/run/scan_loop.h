@@ -35,7 +35,7 @@ typedef struct SstScan
 	SstIoStats	not_reported;
 	bool		copied;			/* the page was shown as a private copy */
 
-	BlockNumber reached;		/* one past the last block visited */
+	BlockNumber reached;		/* one past the highest block visited */
 
 	/* If there is a limit: what is granted, from the page that was next then */
 	bool		limited;

@@ -31,14 +31,15 @@ typedef struct SstRun
 	uint64		wanted;			/* blocks to return */
 	uint64		buffered;		/* of those, in buffers */
 	uint64		good;			/* of those, read directly and checked */
-	Buffer		buffers[SST_MAX_RUN_BLOCKS];
+	Buffer		buffers[SST_MAX_COLD_RUN_BLOCKS];
 	XLogRecPtr	position;		/* of the WAL before the look-up */
 	int			read_first;		/* first block of the run that is read */
 	bool		finished;		/* no read is under way */
 	SstFileRead read;
 	char	   *memory;			/* NULL if there is no read */
 	bool		mapped;			/* copied from a mapping, in part */
-	uint16		checksums[SST_MAX_RUN_BLOCKS];	/* computed, if there are any */
+	uint16		checksums[SST_MAX_COLD_RUN_BLOCKS]; /* computed, if there are
+													 * any */
 } SstRun;
 
 /* State for checking the pages of one fork */

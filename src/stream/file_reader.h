@@ -25,7 +25,7 @@ typedef struct SstFileRead
 	char	   *buffer;
 	size_t		length;
 	size_t		done;			/* bytes that have arrived */
-	bool		in_flight;
+	bool		in_flight;		/* it arrives without finish() being called */
 } SstFileRead;
 
 typedef struct SstFileReader SstFileReader;
@@ -45,6 +45,12 @@ struct SstFileReader
 	 * "length" only at the end of the file or after an error.
 	 */
 	void		(*finish) (SstFileReader *reader, SstFileRead *read);
+
+	/*
+	 * Wait until one of the reads in flight has arrived; there is one.  It
+	 * may return without any.  NULL if no read is ever in flight.
+	 */
+	void		(*wait) (SstFileReader *reader);
 
 	/* Wait for reads in flight and free what is not palloc'd.  No ERROR. */
 	void		(*close) (SstFileReader *reader);

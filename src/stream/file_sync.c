@@ -75,6 +75,7 @@ sst_sync_reader_open(void)
 	reader->method = SST_IO_METHOD_SYNC;
 	reader->start = sync_start;
 	reader->finish = sync_finish;
+	reader->wait = NULL;
 	reader->close = sync_close;
 
 	return reader;

@@ -129,6 +129,23 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 	read->in_flight = true;
 }
 
+/* Wait until a read has arrived, or it is time to check for interrupts. */
+static void
+uring_wait(SstFileReader *reader)
+{
+	int			rc = wait_one((UringReader *) reader);
+
+	if (rc == -EINTR)
+		CHECK_FOR_INTERRUPTS();
+	else if (rc < 0)
+	{
+		errno = -rc;
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not wait for io_uring: %m")));
+	}
+}
+
 /*
  * Wait for a read.  What is missing after a short read or an error is read by
  * pread(), which fails again if something is wrong.
@@ -136,22 +153,8 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 static void
 uring_finish(SstFileReader *reader, SstFileRead *read)
 {
-	UringReader *uring = (UringReader *) reader;
-
 	while (read->in_flight)
-	{
-		int			rc = wait_one(uring);
-
-		if (rc == -EINTR)
-			CHECK_FOR_INTERRUPTS();
-		else if (rc < 0)
-		{
-			errno = -rc;
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 errmsg("could not wait for io_uring: %m")));
-		}
-	}
+		uring_wait(reader);
 
 	sst_file_read_rest(read);
 }
@@ -271,6 +274,7 @@ sst_uring_reader_open(int depth)
 	uring->base.method = SST_IO_METHOD_IO_URING;
 	uring->base.start = uring_start;
 	uring->base.finish = uring_finish;
+	uring->base.wait = uring_wait;
 	uring->base.close = uring_close;
 
 	return &uring->base;

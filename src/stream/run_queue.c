@@ -5,8 +5,11 @@
  *
  * A run whose data is in the page cache is copied at once, into memory that is
  * still in the CPU's cache.  When data is missing there, up to max_depth runs
- * are read ahead.  When all of the queue was found in the page cache again, the
- * depth returns to one run.
+ * are read ahead, and they are longer.  When all of the queue was found in the page
+ * cache again, the depth returns to one run.
+ *
+ * Runs are returned in the order of blocks, or else in the order in which their
+ * data arrives, so that a read that takes long holds up no other.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -32,13 +35,18 @@
 void
 sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
 				   SstSource *source, BlockNumber nblocks,
-				   const SstPageNeeds *needs, SstIoStats *io_stats)
+				   const SstPageNeeds *needs, bool any_order,
+				   SstIoStats *io_stats)
 {
+	SstRun	   *runs;
+
 	memset(queue, 0, sizeof(SstRunQueue));
 	queue->source = source;
 	queue->io_stats = io_stats;
 	queue->context = CurrentMemoryContext;
-	queue->max_blocks = sst_run_blocks();
+	queue->cached_blocks = sst_run_blocks();
+	queue->max_blocks = sst_cold_run_blocks();
+	queue->any_order = any_order;
 
 	sst_direct_page_check_init(&queue->check, rel, forknum, nblocks,
 							   &queue->file);
@@ -49,9 +57,14 @@ sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
 	queue->depth = 1;
 	queue->max_depth = sst_io_depth(rel->rd_rel->reltablespace);
 	queue->nruns = queue->max_depth + 1;
-	queue->runs = palloc(sizeof(SstRun) * queue->nruns);
+	queue->runs = palloc(sizeof(SstRun *) * queue->nruns);
+	runs = palloc(sizeof(SstRun) * queue->nruns);
 	for (int i = 0; i < queue->nruns; i++)
-		queue->runs[i].memory = NULL;
+	{
+		queue->runs[i] = &runs[i];
+		runs[i].read.in_flight = false;
+		runs[i].memory = NULL;
+	}
 	queue->spare = palloc(sizeof(char *) * queue->nruns);
 }
 
@@ -103,6 +116,8 @@ take_run(SstRunQueue *queue, SstRun *run)
 {
 	SstSource  *source = queue->source;
 	SstIoStats *io_stats = queue->io_stats;
+	BlockNumber max_blocks = queue->depth > 1 ? queue->max_blocks :
+		queue->cached_blocks;
 	BlockNumber last;
 	BlockNumber blkno;
 
@@ -117,7 +132,7 @@ take_run(SstRunQueue *queue, SstRun *run)
 	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
 	{
 		if (blkno - last > SST_MAX_GAP + 1 ||
-			blkno - run->first >= queue->max_blocks ||
+			blkno - run->first >= max_blocks ||
 			blkno / RELSEG_SIZE != run->first / RELSEG_SIZE)
 		{
 			sst_source_put_back(source, blkno);
@@ -132,6 +147,13 @@ take_run(SstRunQueue *queue, SstRun *run)
 								   queue->ntaken - queue->nreturned);
 
 	return true;
+}
+
+/* The n'th run of the ring from the current one on */
+static inline SstRun *
+nth_run(SstRunQueue *queue, int n)
+{
+	return queue->runs[(queue->current + n) % queue->nruns];
 }
 
 /* Wait until the run is read. */
@@ -153,7 +175,7 @@ open_segment(SstRunQueue *queue, const SstRun *run)
 	if (queue->file.segno != run->first / RELSEG_SIZE)
 	{
 		for (int i = 0; i < queue->nqueued; i++)
-			finish_read(queue, &queue->runs[(queue->current + i) % queue->nruns]);
+			finish_read(queue, nth_run(queue, i));
 	}
 
 	return sst_segment_file_open(&queue->file, run->first);
@@ -278,7 +300,7 @@ start_run(SstRunQueue *queue, SstRun *run)
 	if (copy_cached(queue, run))
 	{
 		/* Once all of the queue was in the page cache, stop reading ahead. */
-		if (++queue->ncached > 2 * queue->max_depth)
+		if (++queue->ncached > 2 * queue->nqueued && queue->nqueued > 0)
 			queue->depth = 1;
 		return;
 	}
@@ -289,6 +311,30 @@ start_run(SstRunQueue *queue, SstRun *run)
 		open_reader(queue);
 	queue->reader->start(queue->reader, read);
 	run->finished = false;
+}
+
+/*
+ * Of the runs in the queue, make the first whose data is there the current one.
+ * Waits until there is one.
+ */
+static void
+bring_arrived_run(SstRunQueue *queue)
+{
+	SstRun	   *run;
+	int			n = 0;
+
+	while ((run = nth_run(queue, n))->read.in_flight)
+	{
+		if (++n == queue->nqueued)
+		{
+			queue->reader->wait(queue->reader);
+			n = 0;
+		}
+	}
+
+	for (; n > 0; n--)
+		queue->runs[(queue->current + n) % queue->nruns] = nth_run(queue, n - 1);
+	queue->runs[queue->current] = run;
 }
 
 /*
@@ -305,26 +351,29 @@ sst_run_queue_next(SstRunQueue *queue)
 
 	if (queue->nqueued > 0)
 	{
-		return_memory(queue, &queue->runs[(queue->current + queue->nruns - 1) %
-										  queue->nruns]);
+		return_memory(queue, nth_run(queue, queue->nruns - 1));
+		queue->nbytes -= nth_run(queue, 0)->read.length;
 		queue->current = (queue->current + 1) % queue->nruns;
 		queue->nqueued--;
 	}
 
-	while (queue->nqueued < queue->depth)
+	while (queue->nqueued < queue->depth && queue->nbytes < SST_MAX_BYTES_AHEAD)
 	{
-		run = &queue->runs[(queue->current + queue->nqueued) % queue->nruns];
+		run = nth_run(queue, queue->nqueued);
 
 		if (!take_run(queue, run))
 			break;
 		start_run(queue, run);
+		queue->nbytes += run->read.length;
 		queue->nqueued++;
 	}
 
 	if (queue->nqueued == 0)
 		return NULL;
 
-	run = &queue->runs[queue->current];
+	if (queue->any_order)
+		bring_arrived_run(queue);
+	run = nth_run(queue, 0);
 	finish_read(queue, run);
 	sst_run_check(&queue->check, run);
 

@@ -20,7 +20,9 @@ typedef struct SstRunQueue
 	SstSource  *source;
 	SstIoStats *io_stats;
 	MemoryContext context;
-	int			max_blocks;		/* of a run */
+	int			cached_blocks;	/* of a run, while the page cache has all */
+	int			max_blocks;		/* of any run */
+	bool		any_order;		/* return runs as they arrive */
 	bool		stopped;		/* take no more blocks from the source */
 
 	SstDirectPageCheck check;
@@ -30,15 +32,16 @@ typedef struct SstRunQueue
 	SstRunMapper mapper;
 
 	/*
-	 * A ring of runs: the current one, depth - 1 runs read ahead, and the
-	 * previous one, whose memory is kept
+	 * A ring of runs: the current one, up to depth - 1 runs read ahead, and
+	 * the previous one, whose memory is kept
 	 */
-	SstRun	   *runs;
+	SstRun	  **runs;
 	int			nruns;
 	int			current;
 	int			nqueued;		/* the current one included */
 	int			depth;
 	int			max_depth;
+	int64		nbytes;			/* to read for the runs in the queue */
 	int			ncached;		/* successive runs found in the page cache */
 	char	  **spare;			/* memory for runs; the last one used last */
 	int			nspare;
@@ -50,6 +53,7 @@ typedef struct SstRunQueue
 extern void sst_run_queue_init(SstRunQueue *queue, Relation rel,
 							   ForkNumber forknum, SstSource *source,
 							   BlockNumber nblocks, const SstPageNeeds *needs,
+							   bool any_order,
 							   SstIoStats *io_stats);
 extern SstRun *sst_run_queue_next(SstRunQueue *queue);
 extern void sst_run_queue_close_reader(SstRunQueue *queue);

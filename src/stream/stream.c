@@ -22,9 +22,6 @@
 /* Reads in flight, unless a setting asks for more */
 #define DEFAULT_DEPTH 32
 
-/* Limit on the bytes in flight, the run being returned not included */
-#define MAX_BYTES (8 * 1024 * 1024)
-
 /* PG_IO_ALIGN_SIZE of 16 and later */
 #define IO_ALIGN_SIZE 4096
 
@@ -86,7 +83,7 @@ sst_usual_io_path(void)
 	return path;
 }
 
-/* The number of neighbouring blocks to read, or to advise, together */
+/* The number of neighbouring blocks to read together from the page cache */
 int
 sst_run_blocks(void)
 {
@@ -94,12 +91,12 @@ sst_run_blocks(void)
 		Min(sst_io_combine_limit, SST_MAX_RUN_BLOCKS) : SST_MAX_RUN_BLOCKS;
 }
 
-/* The number of neighbouring blocks to advise together, ahead of reads into buffers */
+/* The number of neighbouring blocks to read or to advise together from storage */
 int
-sst_advice_blocks(void)
+sst_cold_run_blocks(void)
 {
 	return sst_io_combine_limit > 0 ?
-		Min(sst_io_combine_limit, SST_MAX_ADVICE_BLOCKS) : SST_MAX_ADVICE_BLOCKS;
+		Min(sst_io_combine_limit, SST_MAX_COLD_RUN_BLOCKS) : SST_MAX_COLD_RUN_BLOCKS;
 }
 
 /*
@@ -121,7 +118,7 @@ sst_io_depth(Oid tablespace)
 		depth = depth == 0 ? 1 : Max(depth, DEFAULT_DEPTH);
 	}
 
-	return Min(depth, MAX_BYTES / BLCKSZ / sst_run_blocks());
+	return Min(depth, SST_MAX_BYTES_AHEAD / BLCKSZ / sst_run_blocks());
 }
 
 void

@@ -65,7 +65,8 @@ typedef struct SstStream SstStream;
 struct SstStream
 {
 	/*
-	 * Get the next page; false at the end.  If it is in a buffer, the caller
+	 * Get the next page, in the order of blocks unless the stream was begun
+	 * with any_order; false at the end.  If it is in a buffer, the caller
 	 * share-locks the buffer to look at the page, and releases the pin.  Else
 	 * the image stays valid until the call after the next one.
 	 *
@@ -101,11 +102,17 @@ typedef struct SstBlockReader
 	char	   *image;			/* one block of memory, or NULL */
 } SstBlockReader;
 
-/* Limit on the neighbouring blocks that are read from files together: 256 kB */
+/* Limit on the neighbouring blocks that are read from the page cache together: 256 kB */
 #define SST_MAX_RUN_BLOCKS Min(256 * 1024 / BLCKSZ, 64)
 
-/* The same for advice ahead of reads into buffers: 512 kB are faster there */
-#define SST_MAX_ADVICE_BLOCKS Min(512 * 1024 / BLCKSZ, 64)
+/*
+ * The same for data that is not there, in files or ahead of reads into buffers:
+ * 512 kB are faster then
+ */
+#define SST_MAX_COLD_RUN_BLOCKS Min(512 * 1024 / BLCKSZ, 64)
+
+/* Limit on the bytes in flight, the run being returned not included */
+#define SST_MAX_BYTES_AHEAD (8 * 1024 * 1024)
 
 /* Unwanted blocks to read rather than to begin another read */
 #define SST_MAX_GAP 8
@@ -116,7 +123,7 @@ extern void sst_stream_init(SstStream *stream, Relation rel, ForkNumber forknum,
 extern SstIoPath sst_choose_io_path(Relation rel);
 extern SstIoPath sst_usual_io_path(void);
 extern int	sst_run_blocks(void);
-extern int	sst_advice_blocks(void);
+extern int	sst_cold_run_blocks(void);
 extern int	sst_io_depth(Oid tablespace);
 
 extern SstStream *sst_buffer_stream_begin(Relation rel, ForkNumber forknum,
@@ -133,6 +140,7 @@ extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
 										BufferAccessStrategy strategy,
 										SstRules rules,
 										const SstPageNeeds *needs,
+										bool any_order,
 										SstIoStats *io_stats);
 extern bool sst_file_stream_gave_up(const SstStream *stream);
 

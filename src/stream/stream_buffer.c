@@ -112,7 +112,7 @@ advise_run(SstBufferStream *stream, AdvisedRun *run)
 	run->end = blkno + 1;
 	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
 	{
-		if (blkno != run->end || run->end - run->next >= sst_advice_blocks() ||
+		if (blkno != run->end || run->end - run->next >= sst_cold_run_blocks() ||
 			blkno % RELSEG_SIZE == 0)
 		{
 			sst_source_put_back(source, blkno);

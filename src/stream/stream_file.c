@@ -232,12 +232,14 @@ file_stream_end(SstStream *base)
  *
  * The relation must stay open and locked until the end.  What the stream does is
  * added to io_stats as it goes.  A page that the buffer manager refuses is an
- * ERROR by contrib's rules, else it is returned without an image.
+ * ERROR by contrib's rules, else it is returned without an image.  With any_order,
+ * a block may come before those of lower numbers; when the source or the stream
+ * ends, all that were taken from the source have been returned in either case.
  */
 SstStream *
 sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 					  BlockNumber nblocks, BufferAccessStrategy strategy,
-					  SstRules rules, const SstPageNeeds *needs,
+					  SstRules rules, const SstPageNeeds *needs, bool any_order,
 					  SstIoStats *io_stats)
 {
 	static bool registered = false;
@@ -260,7 +262,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 
 	oldcontext = MemoryContextSwitchTo(context);
 	sst_run_queue_init(&stream->queue, rel, forknum, source, nblocks, needs,
-					   io_stats);
+					   any_order, io_stats);
 	MemoryContextSwitchTo(oldcontext);
 
 	if (!registered)

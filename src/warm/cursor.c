@@ -137,7 +137,7 @@ sst_cursor_take(SstWarmCursor *cursor, SstWarmRun *run, int most,
 	uint64		limit = fork->nblocks;
 
 	/* In the largest relation there can be, these sums are no block numbers. */
-	limit = Min(limit, (uint64) first + sst_advice_blocks());
+	limit = Min(limit, (uint64) first + sst_cold_run_blocks());
 	limit = Min(limit, (uint64) first - first % RELSEG_SIZE + RELSEG_SIZE);
 	run->fork = cursor->fork;
 	run->relation = sst_last_locked_relation(&cursor->relations);

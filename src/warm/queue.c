@@ -180,7 +180,7 @@ take_allowance(void *arg)
 	Allowance  *allowance = arg;
 
 	allowance->nblocks = sst_throttle_take(allowance->throttle,
-										   sst_advice_blocks());
+										   sst_cold_run_blocks());
 }
 
 /*
@@ -197,7 +197,7 @@ allowed_blocks(Queue *queue)
 	ErrorData  *error = NULL;
 
 	if (!queue->throttled)
-		return sst_advice_blocks();
+		return sst_cold_run_blocks();
 
 	if (queue->throttle.rate > 0 && !RecoveryInProgress())
 		error = sst_run_in_subtransaction(take_allowance, &allowance);
@@ -389,7 +389,7 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->depth = sst_io_depth(InvalidOid);
 	if (queue->throttled && queue->throttle.rate > 0)
 	{
-		double		bytes = (double) sst_advice_blocks() * BLCKSZ;
+		double		bytes = (double) sst_cold_run_blocks() * BLCKSZ;
 
 		queue->depth = Max(1, Min(queue->depth, queue->throttle.rate *
 								  RATED_SECONDS / bytes));

@@ -274,7 +274,7 @@ sst_run_reader_begin(SstRunReader *reader, SstPrewarmMode mode,
 	reader->io_stats = io_stats;
 	reader->file.fd = -1;
 	if (mode == SST_PREWARM_READ || reader->checks_pages)
-		reader->memory = sst_palloc_blocks(sst_advice_blocks());
+		reader->memory = sst_palloc_blocks(sst_cold_run_blocks());
 }
 
 /*
