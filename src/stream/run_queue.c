@@ -29,6 +29,12 @@
 #include "stream/run_queue.h"
 
 /*
+ * Memory of runs is reused for longer ones: so much less is read ahead than the
+ * limit allows, to stay within it.
+ */
+#define SPARE_BYTES (2 * 1024 * 1024)
+
+/*
  * Prepare to read the source's blocks, about nblocks of them, of a fork.  Memory
  * is taken from the current context, now and later.
  */
@@ -357,7 +363,8 @@ sst_run_queue_next(SstRunQueue *queue)
 		queue->nqueued--;
 	}
 
-	while (queue->nqueued < queue->depth && queue->nbytes < SST_MAX_BYTES_AHEAD)
+	while (queue->nqueued < queue->depth &&
+		   queue->nbytes < SST_MAX_BYTES_AHEAD - SPARE_BYTES)
 	{
 		run = nth_run(queue, queue->nqueued);
 
