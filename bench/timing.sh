@@ -9,10 +9,10 @@
 # the server, in the state that is asked for
 
 buffers=512MB
-restart()	# cold|warm|hot
+restart()	# cold|warm|written|hot
 {
 	[ -z "$server" ] || stop_server
-	if [ "$1" = cold ]; then
+	if [ "$1" = cold ] || [ "$1" = warm ]; then
 		drop_caches
 	fi
 	if [ $method = - ]; then
@@ -20,7 +20,7 @@ restart()	# cold|warm|hot
 	else
 		start_server -c shared_buffers=$buffers -c io_method=$method
 	fi
-	if [ "$1" = warm ]; then
+	if [ "$1" = warm ] || [ "$1" = written ]; then
 		cat "${files[@]}" >/dev/null
 	fi
 }
@@ -129,7 +129,7 @@ raw()	# WHO: sets ms
 			done
 			drop_caches
 			ms=$(env -u LD_LIBRARY_PATH chroot "$host" fio --name=raw --filename="$names" \
-				--file_service_type=sequential --readonly --rw=read --bs=256k --direct=$direct \
+				--file_service_type=sequential --readonly --rw=read --bs=512k --direct=$direct \
 				--ioengine=io_uring --iodepth=64 --output-format=terse | cut -d ';' -f 9)
 			;;
 	esac
@@ -176,7 +176,7 @@ possible()	# WHO...
 }
 
 # alternating runs: first of everybody, second of everybody, ...
-rounds()	# CASE cold|warm RELATION WHO...
+rounds()	# CASE cold|warm|written RELATION WHO...
 {
 	local case=$1 state=$2 i w
 
