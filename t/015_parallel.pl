@@ -204,6 +204,21 @@ is( $s->query(
 is( $s->query("SELECT streamstat.pg_prewarm('t', 'prefetch'); $workers"),
 	"$blocks{t}\n0",
 	'pg_prewarm, prefetch: by itself');
+
+# What is mapped: workers only where it is not in the page cache
+foreach my $call ("btree_stats('t_btree')", "pgstatindex('t_btree')", "hash_stats('t_hash')")
+{
+	my ($relation) = $call =~ /'(\w+)'/;
+	my $expected = $s->query("SELECT rows(\$\$$call\$\$)");
+
+	$s->query('SET streamstat.map_files = on');
+	uncache($node, $relation);
+	is( $s->query("SELECT rows(\$\$$call\$\$); $workers"), "$expected\n4",
+		"$call: by workers");
+	is( $s->query("SELECT rows(\$\$$call\$\$); $workers; SELECT blocks_mapped > blocks_private / 2 FROM streamstat.stream_stats()"),
+		"$expected\n0\nt", "$call: in the page cache, by itself");
+	$s->query('RESET streamstat.map_files');
+}
 $s->query('SET streamstat.max_workers = 2');
 
 # ---------------------------------------------------------------------------

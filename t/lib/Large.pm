@@ -21,7 +21,8 @@ use constant SHARE => 8192;
 our $workers_of_call = 'SELECT workers FROM streamstat.stream_stats()';
 
 # A server that lends as many workers as are asked for.  With pg_buffercache,
-# where it has that.
+# where it has that.  An index in the page cache has them as well: it would take more than
+# twice its size if files were mapped.
 sub large_node
 {
 	my ($name, %options) = @_;
@@ -33,6 +34,7 @@ max_worker_processes = 16
 max_parallel_workers = 16
 max_parallel_maintenance_workers = 8
 log_statement = none
+streamstat.map_files = off
 ), %options);
 
 	create_extension($node, 'pg_buffercache');
