@@ -27,7 +27,6 @@
 #include "stream/buffered.h"
 #include "stream/looked_up.h"
 
-
 /* Neighbours found in neighbouring buffers before the next one is only guessed */
 #define MANY_NEIGHBOURS 16
 
@@ -102,8 +101,8 @@ fill(SstLookedUp *ahead)
 
 /*
  * Pin the next block, and remove it from the ring.  InvalidBuffer if it is in no
- * buffer, or in another one than was guessed: then it stays the next one for sst_looked_up_take(), unless there is
- * none left.  Does no I/O.
+ * buffer, or in another one than was guessed: then it stays the next one for
+ * sst_looked_up_take(), unless there is none left.  Does no I/O.
  */
 Buffer
 sst_looked_up_pin(SstLookedUp *ahead, BlockNumber *blkno)
