@@ -205,7 +205,11 @@ is( $s->query("SELECT streamstat.pg_prewarm('t', 'prefetch'); $workers"),
 	"$blocks{t}\n0",
 	'pg_prewarm, prefetch: by itself');
 
-# What is mapped: workers only where it is not in the page cache
+# What is mapped: workers only where it is not in the page cache, here neither in buffers
+$node->restart;
+$s->end;
+$s = Session->new($node);
+$s->query('SET streamstat.max_workers = 4');
 foreach my $call ("btree_stats('t_btree')", "pgstatindex('t_btree')", "hash_stats('t_hash')")
 {
 	my ($relation) = $call =~ /'(\w+)'/;

@@ -91,6 +91,8 @@ sub random_settings
 	  . one_of('auto', 'buffer', 'file')
 	  . "; SET streamstat.io_method = "
 	  . one_of('auto', 'sync')
+	  . "; SET streamstat.map_files = "
+	  . one_of('on', 'off')
 	  . "; SET streamstat.max_workers = "
 	  . one_of(0, 2, 4)
 	  . "; SET streamstat.max_rate = '"

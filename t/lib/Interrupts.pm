@@ -243,7 +243,8 @@ sub way_to_pages
 		([ 'file; SET streamstat.io_method = io_uring', 'file, io_uring' ])
 		  x ($big && $lacking{'a ring'} ? 4 : 1)) };
 
-	return ("SET streamstat.io_path = $path; SET streamstat.max_workers = $workers"
+	return ("SET streamstat.io_path = $path; SET streamstat.max_workers = $workers; SET streamstat.map_files = "
+		  . ($workers > 0 ? 'off' : 'on')
 		  . (rand() < 0.2 ? "; SET streamstat.max_rate = '64MB'" : '')
 		  . (rand() < 0.1 ? '; SET streamstat.io_concurrency = 1000' : ''),
 		$stream);

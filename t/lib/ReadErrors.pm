@@ -173,7 +173,9 @@ sub take_way
 {
 	my ($way, $workers) = @_;
 
-	$session->query("SET streamstat.io_path = $way->{io_path}; SET streamstat.max_workers = $workers");
+	# what is mapped is read without workers
+	$session->query("SET streamstat.io_path = $way->{io_path}; SET streamstat.max_workers = $workers; SET streamstat.map_files = "
+		  . ($workers > 0 ? 'off' : 'on'));
 	$session->query("SET streamstat.io_method = $way->{io_method}") if $way->{io_method};
 }
 

@@ -244,6 +244,7 @@ sub settings
 		'streamstat.io_method = ' . pick(qw(auto io_uring sync)),
 		'streamstat.io_concurrency = ' . pick(0, 1, 2, 7, 200),
 		'streamstat.io_combine_limit = ' . pick(0, 1, 3, 16, 32),
+		'streamstat.map_files = ' . pick('on', 'off'),
 		'streamstat.max_workers = ' . pick(0, 2),
 		'streamstat.max_rate = ' . pick(0, 0, 0, "'500MB'"),
 		'effective_io_concurrency = ' . pick(0, 1, 16),
@@ -324,6 +325,8 @@ sub worker_script
 	{
 		$script .= settings() . 'SET streamstat.io_path = ' . $way =~ s/,.*//r . ";\n"
 		  . 'SET streamstat.max_workers = ' . ($way =~ /workers/ ? 2 : 0) . ";\n"
+		  # what is mapped is read without workers
+		  . ($way =~ /workers/ ? "SET streamstat.map_files = off;\n" : '')
 		  . "SET streamstat.max_rate = 0;\n";
 		$script .= call($relation, $way, $_->[0], "SELECT $_->[1] FROM streamstat.$_->[2] x", 0)
 		  . "SELECT 'workers', workers FROM streamstat.stream_stats();\n"
