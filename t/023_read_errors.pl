@@ -98,7 +98,7 @@ foreach my $name (grep { /files/ && !/cached/ } sort keys %ways)
 		# the worker can come too late
 		foreach (1 .. 20)
 		{
-			evict();
+			evict($call =~ /prewarm/ ? $relation : ());
 			$faults->set(
 				file => $path{$relation},
 				reads => 'error',

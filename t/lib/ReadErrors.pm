@@ -179,11 +179,14 @@ sub take_way
 	$session->query("SET streamstat.io_method = $way->{io_method}") if $way->{io_method};
 }
 
-# Our relations are in no buffer then.
+# Our relations are in no buffer then, and those that are named not in the page cache.
 sub evict
 {
+	my (@relations) = @_;
+
 	$faults->clear;
 	$session->query("SELECT streamstat.pg_prewarm('filler')");
+	uncache($node, @relations) if @relations;
 }
 
 sub count_fds
