@@ -58,6 +58,8 @@ FROM (VALUES
 		leaf_fragmentation'),
 	(6, 'bigint',
 		'new_pages corrupt_pages corrupt_map_pages first_new_block first_corrupt_block'),
+	(6, 'boolean',
+		'is_valid'),
 	(7, 'bigint',
 		'blocks_read blocks_total blocks_done blocks_requested blocks_cached blocks_hit blocks_missed
 		blocks_private blocks_mapped reads advice_calls look_ahead_max relations_done relations_total

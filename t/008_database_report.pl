@@ -428,7 +428,7 @@ like(row('gone', 'measured, note, bytes IS NULL'), qr/^skipped\|could not open f
 is(row('cut', "measured, bytes < $size, free_percent < 5"), 'exact|t|t', 'a file that was cut off');
 foreach my $name ('bad', 'bad_index')
 {
-	is(row($name, 'measured, note'), 'exact|2 corrupt pages, the first is block 3: see corrupt_blocks()', "$name: bad pages");
+	is(row($name, 'measured, corrupt_pages, note'), 'exact|2|2 corrupt pages, the first is block 3: see corrupt_blocks()', "$name: bad pages");
 }
 is(sql("SELECT rank, relation_name, command IS NULL, reason ~ 'block 3: see streamstat.corrupt_blocks\\(''public.bad''\\), and verify_heapam.* pg_surgery' FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad'"),
 	'1|bad|t|t', 'the plan names what is for a corrupt table, first, and does not rebuild its index');

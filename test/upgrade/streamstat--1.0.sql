@@ -715,6 +715,8 @@ CREATE TYPE @extschema@.database_report_row AS (
 	reclaimable_bytes bigint,
 	reclaimable_bytes_low bigint,
 	reclaimable_bytes_high bigint,
+	corrupt_pages bigint,
+	is_valid boolean,
 	bytes_read bigint,
 	measured text,
 	note text,
@@ -741,6 +743,8 @@ COMMENT ON COLUMN database_report_row.predicted_bytes IS 'predicted size after a
 COMMENT ON COLUMN database_report_row.reclaimable_bytes IS 'bytes that a rebuild gives back';
 COMMENT ON COLUMN database_report_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN database_report_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN database_report_row.corrupt_pages IS 'corrupt pages among those that were read; null if none was read';
+COMMENT ON COLUMN database_report_row.is_valid IS 'whether queries may use the index; null if the relation is no index';
 COMMENT ON COLUMN database_report_row.bytes_read IS 'bytes of the relation that were read';
 COMMENT ON COLUMN database_report_row.measured IS 'exact (all pages were read), sampled or skipped';
 COMMENT ON COLUMN database_report_row.note IS 'why it was skipped, or what cannot be told or is wrong; else null';
