@@ -1304,13 +1304,13 @@ COMMENT ON COLUMN report_history_row.dead_percent IS 'bytes of dead tuples in pe
 COMMENT ON COLUMN report_history_row.measured IS 'exact (all pages were read), sampled or skipped';
 COMMENT ON COLUMN report_history_row.bytes_per_day IS 'growth since the run before, in bytes per day; null for the first';
 
--- Names in the body are looked up here, once; those that the tables have are quoted
--- as needed, whatever the caller's setting.
+-- The tables have names that are quoted as needed, whatever the caller's setting.
 CREATE FUNCTION report_history(relation regclass)
 RETURNS SETOF @extschema@.report_history_row
 LANGUAGE sql STABLE PARALLEL UNSAFE COST 10000 ROWS 100
+SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off
-BEGIN ATOMIC
+AS $$
 	SELECT h.run, h.started, h.bytes, h.predicted_bytes, h.reclaimable_bytes, h.reclaimable_bytes_low, h.reclaimable_bytes_high,
 		h.free_percent, h.dead_percent, h.measured,
 		(h.bytes OPERATOR(pg_catalog.-) pg_catalog.lag(h.bytes) OVER w)::double precision OPERATOR(pg_catalog.*) 86400::double precision
@@ -1336,7 +1336,7 @@ BEGIN ATOMIC
 		) AS h
 	WINDOW w AS (ORDER BY h.started, h.run)
 	ORDER BY h.started, h.run;
-END;
+$$;
 
 COMMENT ON FUNCTION report_history(regclass) IS
 'Returns a row for each stored report that has the relation, the oldest first. It is found by its present name, a TOAST table by that of its table.
@@ -1365,7 +1365,8 @@ COMMENT ON COLUMN report_growth_row.bytes_per_day IS 'grown_bytes per day';
 CREATE FUNCTION report_growth(period interval DEFAULT '7 days')
 RETURNS SETOF @extschema@.report_growth_row
 LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 2000
-BEGIN ATOMIC
+SET search_path = pg_catalog, pg_temp
+AS $$
 	WITH last AS (
 		SELECT u.run, u.started FROM @extschema@.report_runs AS u ORDER BY u.run DESC LIMIT 1),
 	base AS (
@@ -1385,7 +1386,7 @@ BEGIN ATOMIC
 				AND o.name OPERATOR(pg_catalog.=) CASE WHEN r.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text THEN r.parent_name ELSE r.relation_name END,
 		LATERAL (SELECT r.bytes OPERATOR(pg_catalog.-) CASE WHEN o.run IS NULL THEN 0::bigint ELSE o.bytes END AS grown_bytes) AS g
 	ORDER BY g.grown_bytes DESC NULLS LAST, r.schema_name, r.relation_name;
-END;
+$$;
 
 COMMENT ON FUNCTION report_growth(interval) IS
 'Compares the relations of the last stored report with those of the one that began closest to so long before it, by names; those that have grown most come first. No rows if there is only one report.
