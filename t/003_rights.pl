@@ -168,7 +168,7 @@ is( sql(q(
 SELECT string_agg(DISTINCT classid::regclass::text, ' ') || ' ' || (SELECT count(*)
 		FROM pg_proc p JOIN pg_language l ON prolang = l.oid
 		WHERE pronamespace = 'streamstat'::regnamespace AND (prosecdef OR proleakproof
-			OR (lanname <> 'c' AND NOT (lanname = 'sql' AND 'search_path=pg_catalog, pg_temp' = ANY (proconfig)))))
+			OR (lanname <> 'c' AND NOT (lanname = 'sql' AND 'search_path=pg_catalog, pg_temp' = ANY (coalesce(proconfig, '{}'))))))
 	FROM pg_depend
 	WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'streamstat') AND deptype = 'e'
 		-- but for the types of the views' rows
