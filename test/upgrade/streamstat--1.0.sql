@@ -904,7 +904,8 @@ COMMENT ON FUNCTION database_report_summary() IS
 Reads catalogs and statistics; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 --
--- Stored reports: written by collect() alone, for a dump like a user's data
+-- Stored reports: written by collect() alone, for a dump like a user's data.  Each
+-- table has a primary key: a publication of all tables needs one to delete rows.
 --
 
 CREATE SEQUENCE @extschema@.report_runs_run_seq;
@@ -994,7 +995,8 @@ CREATE TABLE @extschema@.report_run_relations (
 	reason pg_catalog.text,
 	bytes_rank int,
 	reclaimable_rank int,
-	is_shown boolean);
+	is_shown boolean,
+	PRIMARY KEY (run, bytes_rank));
 
 COMMENT ON TABLE @extschema@.report_run_relations IS
 'Relations of the stored reports: rows of database_report by names, as OIDs do not outlive a dump. The name of a TOAST table has an OID in it: parent_name identifies that.
@@ -1029,7 +1031,7 @@ COMMENT ON COLUMN @extschema@.report_run_relations.bytes_rank IS 'place in the o
 COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_rank IS 'place in the order of reclaimable_bytes, from 1';
 COMMENT ON COLUMN @extschema@.report_run_relations.is_shown IS 'has a row of its own in report_relation_metrics';
 
--- For a run, a relation by name in many runs, a TOAST table by its table's name, and
+-- A relation by name in many runs, a TOAST table by its table's name, and
 -- the metrics of a run
 CREATE INDEX ON @extschema@.report_run_relations (run, relation_name, schema_name);
 CREATE INDEX ON @extschema@.report_run_relations (run, parent_name) WHERE kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text;
@@ -1093,7 +1095,8 @@ CREATE TABLE @extschema@.report_run_commands (
 	lock_mode pg_catalog.text,
 	blocks_reads boolean,
 	blocks_writes boolean,
-	reason pg_catalog.text);
+	reason pg_catalog.text,
+	PRIMARY KEY (run, rank));
 
 COMMENT ON TABLE @extschema@.report_run_commands IS
 'Commands that the stored reports advise: rows of database_plan.
@@ -1117,8 +1120,6 @@ COMMENT ON COLUMN @extschema@.report_run_commands.lock_mode IS 'strongest lock t
 COMMENT ON COLUMN @extschema@.report_run_commands.blocks_reads IS 'queries on the table wait until the command ends';
 COMMENT ON COLUMN @extschema@.report_run_commands.blocks_writes IS 'changes of the table wait until the command ends';
 COMMENT ON COLUMN @extschema@.report_run_commands.reason IS 'why the command is advised, or what is to be done instead';
-
-CREATE INDEX ON @extschema@.report_run_commands (run, rank);
 
 SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_runs_run_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_runs', '');
