@@ -906,6 +906,8 @@ Reads catalogs and statistics; no other relation is locked or read. Needs EXECUT
 --
 -- Stored reports: written by collect() alone, for a dump like a user's data.  Each
 -- table has a primary key: a publication of all tables needs one to delete rows.
+-- Names have the collation that those of the catalogs have, which does not change with
+-- a library of the operating system.
 --
 
 CREATE SEQUENCE @extschema@.report_runs_run_seq;
@@ -968,10 +970,10 @@ COMMENT ON COLUMN @extschema@.report_runs.note IS 'what else there is to know of
 
 CREATE TABLE @extschema@.report_run_relations (
 	run bigint NOT NULL REFERENCES @extschema@.report_runs ON DELETE CASCADE,
-	schema_name pg_catalog.text,
-	relation_name pg_catalog.text,
-	parent_name pg_catalog.text,
-	kind pg_catalog.text,
+	schema_name pg_catalog.text COLLATE pg_catalog."C",
+	relation_name pg_catalog.text COLLATE pg_catalog."C",
+	parent_name pg_catalog.text COLLATE pg_catalog."C",
+	kind pg_catalog.text COLLATE pg_catalog."C",
 	access_method pg_catalog.text,
 	last_vacuum timestamp with time zone,
 	bytes bigint,
@@ -1039,7 +1041,7 @@ CREATE INDEX ON @extschema@.report_run_relations (run) WHERE is_shown;
 
 CREATE TABLE @extschema@.report_run_others (
 	run bigint NOT NULL REFERENCES @extschema@.report_runs ON DELETE CASCADE,
-	kind pg_catalog.text,
+	kind pg_catalog.text COLLATE pg_catalog."C",
 	last_vacuum timestamp with time zone,
 	bytes bigint,
 	relations bigint,
@@ -1317,23 +1319,35 @@ AS $$
 		(h.bytes OPERATOR(pg_catalog.-) pg_catalog.lag(h.bytes) OVER w)::double precision OPERATOR(pg_catalog.*) 86400::double precision
 			OPERATOR(pg_catalog./) nullif(extract(epoch FROM h.started OPERATOR(pg_catalog.-) pg_catalog.lag(h.started) OVER w)::double precision, 0::double precision)
 	FROM (
-		SELECT u.run, u.started, r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high, r.free_percent, r.dead_percent, r.measured
-			FROM pg_catalog.pg_class AS c
-				JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace,
-				@extschema@.report_runs AS u
-				JOIN @extschema@.report_run_relations AS r ON r.run OPERATOR(pg_catalog.=) u.run
-			WHERE c.oid OPERATOR(pg_catalog.=) relation::pg_catalog.oid AND c.relkind OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
-				AND r.relation_name OPERATOR(pg_catalog.=) c.relname::pg_catalog.text
-				AND r.schema_name OPERATOR(pg_catalog.=) n.nspname::pg_catalog.text
-		UNION ALL
-		SELECT u.run, u.started, r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high, r.free_percent, r.dead_percent, r.measured
-			FROM pg_catalog.pg_class AS c
-				JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace,
-				@extschema@.report_runs AS u
-				JOIN @extschema@.report_run_relations AS r ON r.run OPERATOR(pg_catalog.=) u.run
-			WHERE c.reltoastrelid OPERATOR(pg_catalog.=) relation::pg_catalog.oid AND relation::pg_catalog.oid OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
-				AND r.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text
-				AND r.parent_name OPERATOR(pg_catalog.=) pg_catalog.format('%I.%I', n.nspname, c.relname)
+		SELECT u.run, u.started, r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
+			r.free_percent, r.dead_percent, r.measured
+		FROM (
+			-- of a TOAST table, its table
+			SELECT n.nspname::pg_catalog.text AS schema_name, c.relname::pg_catalog.text AS relation_name,
+				pg_catalog.format('%I.%I', n.nspname, c.relname) AS name, c.oid OPERATOR(pg_catalog.<>) relation::pg_catalog.oid AS is_toast
+			FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			WHERE c.oid OPERATOR(pg_catalog.=) coalesce((
+				SELECT d.refobjid FROM pg_catalog.pg_class AS t
+					JOIN pg_catalog.pg_depend AS d ON d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
+						AND d.objid OPERATOR(pg_catalog.=) t.oid
+						AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
+						AND d.deptype OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
+				WHERE t.oid OPERATOR(pg_catalog.=) relation::pg_catalog.oid AND t.relkind OPERATOR(pg_catalog.=) 't'::pg_catalog."char"),
+				relation::pg_catalog.oid)) AS k,
+			@extschema@.report_runs AS u,
+			-- by an index in each run, whatever the planner knows of the tables
+			LATERAL (
+				SELECT r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
+				r.free_percent, r.dead_percent, r.measured
+				FROM @extschema@.report_run_relations AS r
+				WHERE r.run OPERATOR(pg_catalog.=) u.run AND r.relation_name OPERATOR(pg_catalog.=) k.relation_name
+					AND r.schema_name OPERATOR(pg_catalog.=) k.schema_name AND NOT k.is_toast
+				UNION ALL
+				SELECT r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
+				r.free_percent, r.dead_percent, r.measured
+				FROM @extschema@.report_run_relations AS r
+				WHERE r.run OPERATOR(pg_catalog.=) u.run AND r.parent_name OPERATOR(pg_catalog.=) k.name
+					AND r.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text AND k.is_toast) AS r
 		) AS h
 	WINDOW w AS (ORDER BY h.started, h.run)
 	ORDER BY h.started, h.run;
