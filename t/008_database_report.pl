@@ -372,7 +372,7 @@ is( sql(q(SET ROLE monitor; SELECT count(*), count(*) FILTER (WHERE measured = '
 	$as_owner, 'a role that is in pg_monitor only');
 is( sql(q(SET ROLE monitor; SELECT relid::regclass::text, schema_name, relation_name, measured FROM streamstat.database_report(margin => 0) WHERE relation_name = 'hidden')),
 	'private.hidden|private|hidden|exact', 'a schema that it may not use');
-is( sql(q(SET ROLE monitor; SELECT count(DISTINCT metric) > 10 FROM streamstat.report_metrics; SELECT count(*) > 0 FROM streamstat.report_advice;
+is( sql(q(SET ROLE monitor; CALL streamstat.collect(); SELECT count(DISTINCT metric) > 10 FROM streamstat.report_metrics; SELECT count(*) > 0 FROM streamstat.report_advice;
 CALL streamstat.run_database_report(budget => '1MB'); SELECT ended_by FROM streamstat.database_report_summary())),
 	"t\nt\nbudget", 'the views and the procedure');
 
@@ -428,7 +428,7 @@ like(row('gone', 'measured, note, bytes IS NULL'), qr/^skipped\|could not open f
 is(row('cut', "measured, bytes < $size, free_percent < 5"), 'exact|t|t', 'a file that was cut off');
 foreach my $name ('bad', 'bad_index')
 {
-	is(row($name, 'measured, note'), 'exact|2 corrupt pages, the first is block 3: see corrupt_blocks()', "$name: bad pages");
+	is(row($name, 'measured, corrupt_pages, note'), 'exact|2|2 corrupt pages, the first is block 3: see corrupt_blocks()', "$name: bad pages");
 }
 is(sql("SELECT rank, relation_name, command IS NULL, reason ~ 'block 3: see streamstat.corrupt_blocks\\(''public.bad''\\), and verify_heapam.* pg_surgery' FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad'"),
 	'1|bad|t|t', 'the plan names what is for a corrupt table, first, and does not rebuild its index');

@@ -14,6 +14,8 @@
 
 #include <math.h>
 
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -109,6 +111,10 @@ put_row(SstRow *row, const SstReport *report, const SstCommandPlan *plan, int i)
 				  entry->estimate.rebuilt_blocks.value * BLCKSZ);
 	sst_put_bytes_estimate(row, "reclaimable_bytes",
 						   sst_entry_reclaimable(report, i));
+	sst_put_count(row, "corrupt_pages", entry->measured == SST_SKIPPED ? -1 :
+				  (int64) entry->estimate.ncorrupt);
+	sst_put_datum(row, "is_valid", BOOLOID, BoolGetDatum(relation->valid),
+				  relation->relkind != RELKIND_INDEX);
 	sst_put_int64(row, "bytes_read", (int64) entry->nread * BLCKSZ);
 	sst_put_text(row, "measured", measured_name(entry->measured));
 	sst_put_text(row, "note", entry_note(entry));
