@@ -23,6 +23,7 @@ OBJS = \
 	src/api/brin.o \
 	src/api/btree.o \
 	src/api/cache.o \
+	src/api/collect.o \
 	src/api/corrupt_blocks.o \
 	src/api/database_report.o \
 	src/api/relation_columns.o \
@@ -44,6 +45,7 @@ OBJS = \
 	src/api/sample_stats.o \
 	src/api/saved_cache.o \
 	src/api/spgist.o \
+	src/api/stored_report.o \
 	src/api/stream_stats.o \
 	src/api/table_stats.o \
 	src/api/tree.o \
@@ -205,7 +207,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report plan callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report plan collect callable stats readonly
 ISOLATION = dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

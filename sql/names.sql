@@ -9,7 +9,7 @@ CREATE TABLE glossary (place int, type text, name text PRIMARY KEY);
 INSERT INTO glossary SELECT place, type, regexp_split_to_table(names, '\s+')
 FROM (VALUES
 	(1, 'bigint',
-		'block_no first_block last_block root_block_no buckets rank'),
+		'block_no first_block last_block root_block_no buckets rank run'),
 	(1, 'boolean',
 		'is_sum allequalimage'),
 	(1, 'integer',
@@ -24,7 +24,7 @@ FROM (VALUES
 		'schema_name relation_name parent_name kind access_method statistic function phase
 		stream io_method metric error fork'),
 	(1, 'timestamp with time zone',
-		'last_vacuum started stats_reset'),
+		'last_vacuum started stats_reset since'),
 	(2, 'bigint',
 		'bytes buffered_bytes dirty_bytes pinned_bytes page_cache_bytes'),
 	(3, 'bigint',
@@ -48,31 +48,39 @@ FROM (VALUES
 		largest_free_bytes fsm_free_bytes fsm_largest_free_bytes predicted_bytes
 		predicted_bytes_low predicted_bytes_high reclaimable_bytes reclaimable_bytes_low
 		reclaimable_bytes_high planned_bytes planned_bytes_low planned_bytes_high
-		scratch_bytes bytes_to_read bytes_to_write'),
+		scratch_bytes bytes_to_read bytes_to_write grown_bytes'),
 	(5, 'text',
 		'size reclaimable_size scratch_size'),
 	(5, 'double precision',
 		'free_percent free_percent_low free_percent_high dead_percent dead_percent_low
 		dead_percent_high buffered_percent page_cache_percent usage_count reclaimable_percent avg_leaf_density
 		avg_inner_density avg_density entry_leaf_density posting_leaf_density
-		leaf_fragmentation'),
+		leaf_fragmentation free_ratio free_ratio_low free_ratio_high dead_ratio dead_ratio_low
+		dead_ratio_high'),
 	(6, 'bigint',
-		'new_pages corrupt_pages corrupt_map_pages first_new_block first_corrupt_block'),
+		'new_pages corrupt_pages corrupt_map_pages first_new_block first_corrupt_block
+		corrupt_relations invalid_indexes is_invalid'),
 	(6, 'boolean',
 		'is_valid'),
 	(7, 'bigint',
 		'blocks_read blocks_total blocks_done blocks_requested blocks_cached blocks_hit blocks_missed
 		blocks_private blocks_mapped reads advice_calls look_ahead_max relations_done relations_total
-		bytes_done bytes_total bytes_read bytes_skipped bytes_left'),
+		bytes_done bytes_total bytes_read bytes_skipped bytes_left min_bytes is_measured is_exact
+		is_complete'),
+	(7, 'integer',
+		'top_relations'),
 	(7, 'double precision',
 		'estimate low high value avg_read_bytes avg_advice_bytes elapsed_ms bytes_per_second
-		done_percent'),
+		done_percent last_vacuum_timestamp_seconds started_timestamp_seconds age_seconds
+		elapsed_seconds bytes_per_day'),
 	(7, 'text',
-		'measured ended_by resume_from'),
+		'measured ended_by resume_from server_version'),
 	(7, 'timestamp with time zone',
 		'expected_end'),
 	(8, 'boolean',
-		'blocks_reads blocks_writes'),
+		'blocks_reads blocks_writes is_shown'),
+	(8, 'integer',
+		'bytes_rank reclaimable_rank'),
 	(8, 'text',
 		'note detail command rebuilt_by lock_mode reason bar')) g (place, type, names);
 
@@ -83,7 +91,8 @@ INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('relations'
 	('buckets', 'int'),
 	('first_block', 'bigint'), ('max_rows', 'bigint'), ('blocks', 'int'), ('margin', 'float8'),
 	('budget', 'text'), ('max_bytes', 'text'), ('max_time', 'interval'), ('max_rate', 'text'),
-	('seed', 'bigint'), ('stop_when_full', 'boolean'), ('include_indexes', 'boolean'),
+	('seed', 'bigint'), ('retention', 'interval'), ('top_relations', 'int'), ('min_bytes', 'text'),
+	('period', 'interval'), ('stop_when_full', 'boolean'), ('include_indexes', 'boolean'),
 	('include_toast', 'boolean'), ('include_maps', 'boolean'), ('only_maps', 'boolean'),
 	('only_upper', 'boolean'), ('resume_from', 'text'), ('with_toast', 'text');
 
@@ -98,7 +107,7 @@ CREATE VIEW functions AS
 			'pgstatginindex', 'pg_relpages', 'pg_prewarm') AS drop_in
 	FROM members m JOIN pg_proc p ON m.classid = 'pg_proc'::regclass AND m.objid = p.oid;
 
--- Views, and the row types of functions
+-- Tables and views, and the row types of functions
 CREATE VIEW relations AS
 	SELECT c.* FROM members m JOIN pg_class c
 		ON m.classid = 'pg_class'::regclass AND m.objid = c.oid
@@ -108,7 +117,8 @@ CREATE VIEW relations AS
 
 CREATE VIEW columns AS
 	SELECT r.oid, r.relname, a.attname::text AS name, a.attnum, format_type(a.atttypid, a.atttypmod) AS type
-	FROM relations r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped;
+	FROM relations r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+		AND r.relkind <> 'S';
 
 -- Arguments of our own functions
 CREATE VIEW inputs AS

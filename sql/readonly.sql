@@ -75,7 +75,7 @@ INSERT INTO w_calls (call) VALUES
 	('table_stats_tree(''w_part'')'), ('index_stats_tree(''w_part_pkey'')'),
 	('database_report(budget => ''1 MB'', seed => 1)'), ('last_database_report()'), ('database_report_summary()'),
 	('cache_save()'), ('cache_load(streamstat.cache_save())'), ('cache_load(streamstat.cache_save(), ''read'')'),
-	('report_metrics'), ('report_advice'), ('stat_progress'), ('stat_get_progress()'), ('stream_stats()'),
+	('report_advice'), ('stat_progress'), ('stat_get_progress()'), ('stream_stats()'),
 	('table_stats(''w_parallel'')'), ('prewarm(''w'')'), ('prewarm(''w_part'', ''read'')'),
 	('prewarm(''w_i'', only_upper => true)'), ('prewarm_relations(''{w_gin, w_large}'', ''prefetch'')');
 

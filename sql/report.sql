@@ -43,9 +43,7 @@ SELECT ended_by, bytes_read, skipped_relations > 100 AS skipped FROM streamstat.
 SELECT bool_and((corrupt_pages IS NULL) = (measured = 'skipped')) AS corrupt_pages, bool_and((is_valid IS NULL) = (kind <> 'index')) AS is_valid
 	FROM streamstat.last_database_report();
 
--- The views
-SELECT metric, count(*) > 0 AS some, bool_and(value IS NOT NULL) AS known
-	FROM streamstat.report_metrics WHERE relation_name = 'report_t' AND metric !~ 'predicted|reclaimable' GROUP BY metric ORDER BY metric COLLATE "C";
+-- The view
 SELECT count(*) > 0 AS rows, bool_and(reason IS NOT NULL AND (command IS NULL) = (lock_mode IS NULL)) AS commands FROM streamstat.report_advice;
 
 -- Without limits of its own: 2 points, 1 GB, 60 seconds

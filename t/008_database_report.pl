@@ -372,7 +372,7 @@ is( sql(q(SET ROLE monitor; SELECT count(*), count(*) FILTER (WHERE measured = '
 	$as_owner, 'a role that is in pg_monitor only');
 is( sql(q(SET ROLE monitor; SELECT relid::regclass::text, schema_name, relation_name, measured FROM streamstat.database_report(margin => 0) WHERE relation_name = 'hidden')),
 	'private.hidden|private|hidden|exact', 'a schema that it may not use');
-is( sql(q(SET ROLE monitor; SELECT count(DISTINCT metric) > 10 FROM streamstat.report_metrics; SELECT count(*) > 0 FROM streamstat.report_advice;
+is( sql(q(SET ROLE monitor; CALL streamstat.collect(); SELECT count(DISTINCT metric) > 10 FROM streamstat.report_metrics; SELECT count(*) > 0 FROM streamstat.report_advice;
 CALL streamstat.run_database_report(budget => '1MB'); SELECT ended_by FROM streamstat.database_report_summary())),
 	"t\nt\nbudget", 'the views and the procedure');
 

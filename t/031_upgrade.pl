@@ -156,9 +156,9 @@ like($session->query("SELECT answer(\$\$$query\$\$)"),
 install($inst, @old);
 {
 	my $answers = answers($node, 'postgres');
-	my @unknown = grep { /\.(unfrozen_ranges\(|database_report\(|last_database_report\(|report_metrics)/ } keys %$answers;
+	my @unknown = grep { /\.(unfrozen_ranges\(|database_report\(|last_database_report\()/ } keys %$answers;
 
-	cmp_ok(scalar(@unknown), '>=', 4, 'newer script, older library: functions and views with a new column');
+	cmp_ok(scalar(@unknown), '>=', 3, 'newer script, older library: functions with a new column');
 	is(join("\n", grep { $_ !~ $unknown } @$answers{@unknown}), '', '... say what to do');
 	delete @$answers{@unknown};
 	is(differences($answers, $before, \%exact), '', '... and all else is as before');
@@ -193,20 +193,20 @@ foreach my $version (sort keys %dump)
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 is( sql(q(
 CREATE EXTENSION streamstat VERSION '1.0';
-SELECT count(*) FROM streamstat.unfrozen_ranges('pg_class');
+SELECT count(*) > 0 FROM streamstat.unfrozen_ranges('pg_class');
 ALTER EXTENSION streamstat UPDATE TO '1.1';
-SELECT count(added) FROM streamstat.unfrozen_ranges('pg_class');
+SELECT count(added) > 0 FROM streamstat.unfrozen_ranges('pg_class');
 DROP EXTENSION streamstat;
 CREATE EXTENSION streamstat;
-SELECT count(added) FROM streamstat.unfrozen_ranges('pg_class');
+SELECT count(added) > 0 FROM streamstat.unfrozen_ranges('pg_class');
 DROP EXTENSION streamstat;
 CREATE EXTENSION streamstat VERSION '1.0';
-SELECT count(*) FROM streamstat.unfrozen_ranges('pg_class');
+SELECT count(*) > 0 FROM streamstat.unfrozen_ranges('pg_class');
 SELECT extversion FROM pg_extension WHERE extname = 'streamstat';
 DROP EXTENSION streamstat;
 SELECT count(*) FROM pg_depend WHERE refobjid = 'streamstat'::regnamespace;
 ), 'other'),
-	join("\n", 1, 1, 1, 1, '1.0', 0), 'created, updated, dropped and created again in one session');
+	join("\n", 't', 't', 't', 't', '1.0', 0), 'created, updated, dropped and created again in one session');
 is($node->psql('postgres', 'DROP EXTENSION streamstat'), 3, 'what depends on the extension keeps it');
 is( sql(q(
 SELECT count(*) FROM streamstat.btree_stats('t_btree');

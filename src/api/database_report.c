@@ -20,6 +20,7 @@
 #include "utils/timestamp.h"
 
 #include "api/arguments.h"
+#include "api/database_report.h"
 #include "api/report_rows.h"
 #include "report/schedule.h"
 #include "run/call.h"
@@ -41,8 +42,8 @@ PG_FUNCTION_INFO_V1(sst_last_database_plan);
 #define DEFAULT_SECONDS 60.0
 
 /* Fill in the limits from the arguments: margin, budget, max_time, max_rate, seed */
-static void
-get_limits(FunctionCallInfo fcinfo, SstReportLimits *limits)
+void
+sst_report_limits_arguments(FunctionCallInfo fcinfo, SstReportLimits *limits)
 {
 	memset(limits, 0, sizeof(SstReportLimits));
 
@@ -110,6 +111,37 @@ make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits,
 }
 
 /*
+ * Make a report for a procedure, which commits where CALL allows it; returns whether
+ * it did.  It does so before the report begins as well, so that triggers that were
+ * deferred to the end of the transaction run then, and cannot make a report of their
+ * own in the middle of this one.
+ */
+bool
+sst_run_report(FunctionCallInfo fcinfo, const SstReportLimits *limits)
+{
+	bool		commits = fcinfo->context != NULL &&
+		IsA(fcinfo->context, CallContext) &&
+		!castNode(CallContext, fcinfo->context)->atomic && !IsSubTransaction();
+
+	if (!commits)
+	{
+		make_report(fcinfo, limits, false);
+		return false;
+	}
+
+	if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	SPI_commit();
+	EnsurePortalSnapshotExists();
+	make_report(fcinfo, limits, true);
+	EnsurePortalSnapshotExists();
+	if (SPI_finish() != SPI_OK_FINISH)
+		elog(ERROR, "SPI_finish failed");
+
+	return true;
+}
+
+/*
  * SQL entry points
  */
 
@@ -118,7 +150,7 @@ sst_database_report(PG_FUNCTION_ARGS)
 {
 	SstReportLimits limits;
 
-	get_limits(fcinfo, &limits);
+	sst_report_limits_arguments(fcinfo, &limits);
 	make_report(fcinfo, &limits, false);
 	sst_return_report(fcinfo, sst_last_report());
 
@@ -144,7 +176,7 @@ sst_database_plan(PG_FUNCTION_ARGS)
 {
 	SstReportLimits limits;
 
-	get_limits(fcinfo, &limits);
+	sst_report_limits_arguments(fcinfo, &limits);
 	make_report(fcinfo, &limits, false);
 	sst_return_plan(fcinfo, sst_last_report());
 
@@ -159,33 +191,13 @@ sst_last_database_plan(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * The procedure commits where CALL allows it.  It does so before the report begins
- * as well, so that triggers that were deferred to the end of the transaction run
- * then, and cannot make a report of their own in the middle of this one.
- */
 Datum
 sst_run_database_report(PG_FUNCTION_ARGS)
 {
-	bool		atomic = fcinfo->context == NULL ||
-		!IsA(fcinfo->context, CallContext) ||
-		castNode(CallContext, fcinfo->context)->atomic || IsSubTransaction();
 	SstReportLimits limits;
 
-	get_limits(fcinfo, &limits);
-	if (atomic)
-		make_report(fcinfo, &limits, false);
-	else
-	{
-		if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
-			elog(ERROR, "SPI_connect failed");
-		SPI_commit();
-		EnsurePortalSnapshotExists();
-		make_report(fcinfo, &limits, true);
-		EnsurePortalSnapshotExists();
-		if (SPI_finish() != SPI_OK_FINISH)
-			elog(ERROR, "SPI_finish failed");
-	}
+	sst_report_limits_arguments(fcinfo, &limits);
+	(void) sst_run_report(fcinfo, &limits);
 
 	PG_RETURN_VOID();
 }

@@ -1,7 +1,7 @@
 
 # Copyright (c) 2026, streamstat contributors
 
-# Every function and view of the extension, as data: what the tests know of them
+# Every function, view and table of the extension, as data: what the tests know of them
 # all comes from here.  t/001_functions.pl compares the list with the catalogs.
 #
 # A new function is a line in the list below.
@@ -27,7 +27,7 @@ my $warming = 'mode text, max_bytes text, max_time interval, max_rate text, stop
 # - The arguments for the caller: their names and types.
 #   Only what says which relation, and a saved cache, has no default.
 # - The kinds of relations it takes.  A tree is a partitioned table or its index.
-#   Without a relation it is about the database, the last report, the cache, the
+#   Without a relation it is about the database, the last report or stored ones, the cache, the
 #   sessions, or the session's last call.
 # - Whether a large relation is worth parallel workers to it.
 # - Arguments to try.  A kind in braces stands for a relation of that kind,
@@ -66,12 +66,18 @@ my @own = (
 	[ 'run_database_report',
 		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
 		'database', 0, "budget => '2MB', max_time => '2 s'" ],
+	[ 'collect',
+		'margin double precision, budget text, max_time interval, max_rate text, seed bigint, '
+		  . 'retention interval, top_relations integer, min_bytes text',
+		'database', 0, "budget => '2MB', max_time => '2 s'" ],
 	[ 'last_database_report', '', 'report', 0, '' ],
 	[ 'database_plan',
 		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
 		'database', 0, "budget => '100MB', max_time => '2 s'" ],
 	[ 'last_database_plan', '', 'report', 0, '' ],
 	[ 'database_report_summary', '', 'report', 0, '' ],
+	[ 'report_history', 'relation regclass', 'report', 0, '{table}', '{btree}' ],
+	[ 'report_growth', 'period interval', 'report', 0, '' ],
 	[ 'prewarm', "relation regclass, $warming", "$any tree tree_index", 0,
 		'{table}', "{table}, 'read'", "{btree}, 'prefetch'", '{gin}, only_maps => true', '{tree}', '{tree_index}' ],
 	[ 'prewarm_relations', "relations regclass[], $warming", 'database', 0,
@@ -109,14 +115,14 @@ my %for_everybody = map { $_ => 1 }
 # As pg_buffercache's: not by those who may only read tables
 my %for_monitors = map { $_ => 1 } qw(cache_summary cache_map cache_save);
 
-my %procedures = (run_database_report => 1);
+my %procedures = map { $_ => 1 } qw(run_database_report collect);
 
-# View => who may read it
+# View, or table of stored reports => who may read it
 my %views = (
-	report_metrics => 'pg_stat_scan_tables',
-	report_advice => 'pg_stat_scan_tables',
-	report_drop_candidates => 'pg_stat_scan_tables',
-	stat_progress => 'PUBLIC');
+	stat_progress => 'PUBLIC',
+	map { $_ => 'pg_stat_scan_tables' }
+	  qw(report_metrics report_relation_metrics report_run_metrics report_advice report_drop_candidates
+	  report_runs report_runs_run_seq report_run_relations report_run_others report_run_commands));
 
 my @functions;
 
@@ -162,18 +168,18 @@ sub all_functions
 	return @functions;
 }
 
-# Names of the functions that take an OID and relations of one of these kinds; all
-# of them, if there are none
+# Names of the functions that read a relation, take its OID and are for one of these
+# kinds; all of them, if there are none
 sub functions_on
 {
 	my (@kinds) = @_;
 
 	return map { $_->{name} }
-	  grep { my $f = $_; $f->{relation} eq 'regclass' && (!@kinds || grep { $f->{takes}{$_} } @kinds) }
+	  grep { my $f = $_; $f->{relation} eq 'regclass' && !$f->{takes}{report} && (!@kinds || grep { $f->{takes}{$_} } @kinds) }
 	  @functions;
 }
 
-# View => the role that may read it
+# View or table => the role that may read it
 sub views
 {
 	return %views;

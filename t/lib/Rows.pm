@@ -132,7 +132,10 @@ $query{'database_report_summary()'} =
 # the procedure returns nothing
 $query{'run_database_report()'} =
   "CALL streamstat.run_database_report(margin => 0); SELECT ended_by FROM streamstat.database_report_summary()";
+$query{'collect()'} =
+  "CALL streamstat.collect(margin => 0); SELECT count(*) > 0 FROM streamstat.report_run_metrics";
 # what another call has left
+$query{'report_growth()'} = "(SELECT count(*) - count(*) FROM streamstat.report_growth())";
 $query{'last_database_report()'} =
   "(SELECT count(*) - count(*) FROM streamstat.last_database_report())";
 

@@ -187,6 +187,7 @@ EXCEPTION WHEN OTHERS THEN
 END
 $$;
 CREATE FUNCTION dependent() RETURNS bigint BEGIN ATOMIC SELECT live_items FROM streamstat.btree_stats('t_btree'); END;
+CALL streamstat.collect();
 -- A report names relations and has no regclass: a dump has rows before indexes.
 CREATE TABLE stored_report AS SELECT * FROM streamstat.database_report();
 CREATE MATERIALIZED VIEW stored_view AS SELECT * FROM streamstat.database_report();
@@ -245,6 +246,9 @@ sub stored
 		join '',
 		map({ "SELECT * FROM $_ s ORDER BY s::text;\n" } qw(stored_report stored_stats)),
 		"SELECT first_block, last_block FROM stored_ranges;\n",
+		map({ "SELECT count(*), md5(string_agg(r::text, ' ' ORDER BY r::text)) FROM streamstat.$_ r;\n" }
+			qw(report_runs report_run_relations report_run_others report_run_commands)),
+		"SELECT last_value FROM streamstat.report_runs_run_seq;\n",
 		map({ "SELECT has_function_privilege('granted', 'streamstat.$_(regclass)', 'EXECUTE');\n" }
 			qw(btree_stats hash_stats)));
 }

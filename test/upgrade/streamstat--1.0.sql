@@ -903,33 +903,493 @@ COMMENT ON FUNCTION database_report_summary() IS
 'Returns the last report of this session in one row; nulls before the first report.
 Reads catalogs and statistics; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
+--
+-- Stored reports: written by collect() alone, for a dump like a user's data
+--
+
+CREATE SEQUENCE @extschema@.report_runs_run_seq;
+
+COMMENT ON SEQUENCE @extschema@.report_runs_run_seq IS 'numbers of runs';
+
+CREATE TABLE @extschema@.report_runs (
+	run bigint PRIMARY KEY,
+	datname pg_catalog.name,
+	started timestamp with time zone,
+	relations bigint,
+	exact_relations bigint,
+	sampled_relations bigint,
+	skipped_relations bigint,
+	commands bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	planned_bytes bigint,
+	planned_bytes_low bigint,
+	planned_bytes_high bigint,
+	bytes_total bigint,
+	bytes_read bigint,
+	bytes_skipped bigint,
+	bytes_left bigint,
+	elapsed_ms double precision,
+	ended_by pg_catalog.text,
+	top_relations int,
+	min_bytes bigint,
+	server_version pg_catalog.text,
+	note pg_catalog.text);
+
+COMMENT ON TABLE @extschema@.report_runs IS
+'Stored reports, a row for each: the summary, and what its metrics show. A row that is deleted takes those of the other tables with it.
+collect() writes it. Needs SELECT, granted to pg_stat_scan_tables.';
+COMMENT ON COLUMN @extschema@.report_runs.run IS 'number of the run: later ones have larger numbers';
+COMMENT ON COLUMN @extschema@.report_runs.datname IS 'name of the database';
+COMMENT ON COLUMN @extschema@.report_runs.started IS 'when the report began';
+COMMENT ON COLUMN @extschema@.report_runs.relations IS 'relations in the report';
+COMMENT ON COLUMN @extschema@.report_runs.exact_relations IS 'relations of which all pages were read';
+COMMENT ON COLUMN @extschema@.report_runs.sampled_relations IS 'relations of which a sample was read';
+COMMENT ON COLUMN @extschema@.report_runs.skipped_relations IS 'relations that were not read';
+COMMENT ON COLUMN @extschema@.report_runs.commands IS 'commands of the plan';
+COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes IS 'bytes that rebuilds of all relations would give back, be they worth it or not';
+COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_runs.planned_bytes IS 'bytes that the commands of the plan give back';
+COMMENT ON COLUMN @extschema@.report_runs.planned_bytes_low IS 'sum of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_runs.planned_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_runs.bytes_total IS 'bytes of all relations';
+COMMENT ON COLUMN @extschema@.report_runs.bytes_read IS 'bytes that were looked at';
+COMMENT ON COLUMN @extschema@.report_runs.bytes_skipped IS 'bytes of the relations that were not read';
+COMMENT ON COLUMN @extschema@.report_runs.bytes_left IS 'bytes that no sample covers';
+COMMENT ON COLUMN @extschema@.report_runs.elapsed_ms IS 'milliseconds that the report took; null if it was canceled';
+COMMENT ON COLUMN @extschema@.report_runs.ended_by IS 'complete (there was nothing more to read), budget, max_time or canceled';
+COMMENT ON COLUMN @extschema@.report_runs.top_relations IS 'relations that the metrics show, by bytes and by reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_runs.min_bytes IS '... if they have so many bytes';
+COMMENT ON COLUMN @extschema@.report_runs.server_version IS 'version of the server';
+COMMENT ON COLUMN @extschema@.report_runs.note IS 'what else there is to know of the run; else null';
+
+CREATE TABLE @extschema@.report_run_relations (
+	run bigint NOT NULL REFERENCES @extschema@.report_runs ON DELETE CASCADE,
+	schema_name pg_catalog.text,
+	relation_name pg_catalog.text,
+	parent_name pg_catalog.text,
+	kind pg_catalog.text,
+	access_method pg_catalog.text,
+	last_vacuum timestamp with time zone,
+	bytes bigint,
+	free_percent double precision,
+	free_percent_low double precision,
+	free_percent_high double precision,
+	dead_percent double precision,
+	dead_percent_low double precision,
+	dead_percent_high double precision,
+	predicted_bytes bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	corrupt_pages bigint,
+	is_valid boolean,
+	bytes_read bigint,
+	measured pg_catalog.text,
+	note pg_catalog.text,
+	command pg_catalog.text,
+	rebuilt_by pg_catalog.text,
+	reason pg_catalog.text,
+	bytes_rank int,
+	reclaimable_rank int,
+	is_shown boolean);
+
+COMMENT ON TABLE @extschema@.report_run_relations IS
+'Relations of the stored reports: rows of database_report by names, as OIDs do not outlive a dump. The name of a TOAST table has an OID in it: parent_name identifies that.
+collect() writes it. Needs SELECT, granted to pg_stat_scan_tables.';
+COMMENT ON COLUMN @extschema@.report_run_relations.run IS 'number of the run: later ones have larger numbers';
+COMMENT ON COLUMN @extschema@.report_run_relations.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN @extschema@.report_run_relations.relation_name IS 'name of the relation';
+COMMENT ON COLUMN @extschema@.report_run_relations.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN @extschema@.report_run_relations.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN @extschema@.report_run_relations.access_method IS 'access method';
+COMMENT ON COLUMN @extschema@.report_run_relations.last_vacuum IS 'last VACUUM or autovacuum of the table, by the cumulative statistics';
+COMMENT ON COLUMN @extschema@.report_run_relations.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN @extschema@.report_run_relations.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN @extschema@.report_run_relations.free_percent_low IS 'lower end of the 95 % interval of free_percent';
+COMMENT ON COLUMN @extschema@.report_run_relations.free_percent_high IS 'upper end of the 95 % interval of free_percent';
+COMMENT ON COLUMN @extschema@.report_run_relations.dead_percent IS 'bytes of dead tuples in percent of bytes';
+COMMENT ON COLUMN @extschema@.report_run_relations.dead_percent_low IS 'lower end of the 95 % interval of dead_percent';
+COMMENT ON COLUMN @extschema@.report_run_relations.dead_percent_high IS 'upper end of the 95 % interval of dead_percent';
+COMMENT ON COLUMN @extschema@.report_run_relations.predicted_bytes IS 'predicted size after a rebuild, in bytes';
+COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_run_relations.corrupt_pages IS 'corrupt pages among those that were read; null if none was read';
+COMMENT ON COLUMN @extschema@.report_run_relations.is_valid IS 'whether queries may use the index; null if the relation is no index';
+COMMENT ON COLUMN @extschema@.report_run_relations.bytes_read IS 'bytes of the relation that were read';
+COMMENT ON COLUMN @extschema@.report_run_relations.measured IS 'exact (all pages were read), sampled or skipped';
+COMMENT ON COLUMN @extschema@.report_run_relations.note IS 'why it was skipped, or what cannot be told or is wrong; else null';
+COMMENT ON COLUMN @extschema@.report_run_relations.command IS 'command that gives the bytes back, or mends the relation; null if none is worth it, or if another relation''s does it';
+COMMENT ON COLUMN @extschema@.report_run_relations.rebuilt_by IS 'table whose command rebuilds this relation as well: its name, qualified and quoted as needed';
+COMMENT ON COLUMN @extschema@.report_run_relations.reason IS 'why the command is advised, or withheld';
+COMMENT ON COLUMN @extschema@.report_run_relations.bytes_rank IS 'place in the order of bytes, from 1';
+COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_rank IS 'place in the order of reclaimable_bytes, from 1';
+COMMENT ON COLUMN @extschema@.report_run_relations.is_shown IS 'has a row of its own in report_relation_metrics';
+
+-- For a run, a relation by name in many runs, a TOAST table by its table's name, and
+-- the metrics of a run
+CREATE INDEX ON @extschema@.report_run_relations (run, relation_name, schema_name);
+CREATE INDEX ON @extschema@.report_run_relations (run, parent_name) WHERE kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text;
+CREATE INDEX ON @extschema@.report_run_relations (run) WHERE is_shown;
+
+CREATE TABLE @extschema@.report_run_others (
+	run bigint NOT NULL REFERENCES @extschema@.report_runs ON DELETE CASCADE,
+	kind pg_catalog.text,
+	last_vacuum timestamp with time zone,
+	bytes bigint,
+	relations bigint,
+	free_percent double precision,
+	free_percent_low double precision,
+	free_percent_high double precision,
+	dead_percent double precision,
+	dead_percent_low double precision,
+	dead_percent_high double precision,
+	predicted_bytes bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	measured pg_catalog.text,
+	PRIMARY KEY (run, kind));
+
+COMMENT ON TABLE @extschema@.report_run_others IS
+'Sums of the relations of a stored report that its metrics do not show one by one, a row for each kind; of numbers, over the relations of which they are known.
+collect() writes it. Needs SELECT, granted to pg_stat_scan_tables.';
+COMMENT ON COLUMN @extschema@.report_run_others.run IS 'number of the run: later ones have larger numbers';
+COMMENT ON COLUMN @extschema@.report_run_others.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN @extschema@.report_run_others.last_vacuum IS 'the earliest last_vacuum';
+COMMENT ON COLUMN @extschema@.report_run_others.bytes IS 'size of the main forks, in bytes';
+COMMENT ON COLUMN @extschema@.report_run_others.relations IS 'relations that are summed up';
+COMMENT ON COLUMN @extschema@.report_run_others.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN @extschema@.report_run_others.free_percent_low IS 'mean of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_others.free_percent_high IS 'mean of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_others.dead_percent IS 'bytes of dead tuples in percent of bytes';
+COMMENT ON COLUMN @extschema@.report_run_others.dead_percent_low IS 'mean of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_others.dead_percent_high IS 'mean of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_others.predicted_bytes IS 'predicted size after rebuilds, in bytes';
+COMMENT ON COLUMN @extschema@.report_run_others.reclaimable_bytes IS 'bytes that rebuilds give back';
+COMMENT ON COLUMN @extschema@.report_run_others.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_others.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_others.measured IS 'exact (of all relations), skipped (not all were read) or sampled';
+
+CREATE TABLE @extschema@.report_run_commands (
+	run bigint NOT NULL REFERENCES @extschema@.report_runs ON DELETE CASCADE,
+	rank bigint,
+	schema_name pg_catalog.text,
+	relation_name pg_catalog.text,
+	kind pg_catalog.text,
+	bytes bigint,
+	relations bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	reclaimable_percent double precision,
+	scratch_bytes bigint,
+	bytes_to_read bigint,
+	bytes_to_write bigint,
+	command pg_catalog.text,
+	lock_mode pg_catalog.text,
+	blocks_reads boolean,
+	blocks_writes boolean,
+	reason pg_catalog.text);
+
+COMMENT ON TABLE @extschema@.report_run_commands IS
+'Commands that the stored reports advise: rows of database_plan.
+collect() writes it. Needs SELECT, granted to pg_stat_scan_tables.';
+COMMENT ON COLUMN @extschema@.report_run_commands.run IS 'number of the run: later ones have larger numbers';
+COMMENT ON COLUMN @extschema@.report_run_commands.rank IS 'place in the order, from 1: corrupt relations, indexes that are not valid, then by reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_run_commands.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN @extschema@.report_run_commands.relation_name IS 'name of the relation';
+COMMENT ON COLUMN @extschema@.report_run_commands.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN @extschema@.report_run_commands.bytes IS 'size of the main forks of all relations that the command rebuilds or changes, in bytes';
+COMMENT ON COLUMN @extschema@.report_run_commands.relations IS 'relations that the command rebuilds or changes';
+COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes IS 'bytes that the command gives back, of all these relations';
+COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
+COMMENT ON COLUMN @extschema@.report_run_commands.scratch_bytes IS 'disk space that new files and sorting take until the command ends';
+COMMENT ON COLUMN @extschema@.report_run_commands.bytes_to_read IS 'bytes that the command reads; null if not known';
+COMMENT ON COLUMN @extschema@.report_run_commands.bytes_to_write IS 'bytes of files that the command writes; WAL of about this size comes on top unless wal_level is minimal; null if not known';
+COMMENT ON COLUMN @extschema@.report_run_commands.command IS 'command: SQL, or pg_repack for a shell; null if none helps before what the reason says';
+COMMENT ON COLUMN @extschema@.report_run_commands.lock_mode IS 'strongest lock that the command holds while it works, on the table or the index';
+COMMENT ON COLUMN @extschema@.report_run_commands.blocks_reads IS 'queries on the table wait until the command ends';
+COMMENT ON COLUMN @extschema@.report_run_commands.blocks_writes IS 'changes of the table wait until the command ends';
+COMMENT ON COLUMN @extschema@.report_run_commands.reason IS 'why the command is advised, or what is to be done instead';
+
+CREATE INDEX ON @extschema@.report_run_commands (run, rank);
+
+SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_runs_run_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_runs', '');
+SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_run_relations', '');
+SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_run_others', '');
+SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_run_commands', '');
+
+CREATE PROCEDURE collect(
+	margin float8 DEFAULT NULL,
+	budget text DEFAULT '1GB',
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL,
+	seed bigint DEFAULT NULL,
+	retention interval DEFAULT '90 days',
+	top_relations int DEFAULT 100,
+	min_bytes text DEFAULT '1MB')
+AS 'MODULE_PATHNAME', 'sst_collect'
+LANGUAGE C;
+
+COMMENT ON PROCEDURE collect(float8, text, interval, text, bigint, interval, int, text) IS
+'Makes a report as run_database_report does, stores it in the tables report_runs, report_run_relations, report_run_others and report_run_commands with the rights of their owner, and deletes older runs.
+retention: runs that began so long ago are deleted; null: none. top_relations: how many relations the metrics show, by bytes and by reclaimable_bytes; min_bytes: only those of so many bytes. The rest is summed up.
+Locks are those of run_database_report; then a RowExclusiveLock on these tables. Fails on a standby. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
 -- Every name, operator and argument in a view is spelled out: what others may have
 -- put into the schema before us fits none of them better.
+CREATE VIEW @extschema@.report_relation_metrics AS
+	SELECT u.datname, coalesce(r.schema_name, '') AS schema_name, coalesce(r.relation_name, '') AS relation_name,
+		coalesce(r.parent_name, '') AS parent_name, coalesce(r.kind, '') AS kind, coalesce(r.access_method, '') AS access_method,
+		r.bytes, 1::bigint AS relations, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
+		r.free_percent OPERATOR(pg_catalog./) 100::double precision AS free_ratio,
+		r.free_percent_low OPERATOR(pg_catalog./) 100::double precision AS free_ratio_low,
+		r.free_percent_high OPERATOR(pg_catalog./) 100::double precision AS free_ratio_high,
+		r.dead_percent OPERATOR(pg_catalog./) 100::double precision AS dead_ratio,
+		r.dead_percent_low OPERATOR(pg_catalog./) 100::double precision AS dead_ratio_low,
+		r.dead_percent_high OPERATOR(pg_catalog./) 100::double precision AS dead_ratio_high,
+		r.corrupt_pages AS corrupt_pages, (r.is_valid IS FALSE)::int::bigint AS is_invalid,
+		(r.measured OPERATOR(pg_catalog.<>) 'skipped'::pg_catalog.text)::int::bigint AS is_measured,
+		(r.measured OPERATOR(pg_catalog.=) 'exact'::pg_catalog.text)::int::bigint AS is_exact,
+		extract(epoch FROM r.last_vacuum)::double precision AS last_vacuum_timestamp_seconds
+	FROM @extschema@.report_runs AS u JOIN @extschema@.report_run_relations AS r ON r.run OPERATOR(pg_catalog.=) u.run
+	WHERE r.is_shown AND u.run OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.run) FROM @extschema@.report_runs AS l)
+	UNION ALL
+	SELECT u.datname, '', '(others)', '', o.kind, '', o.bytes, o.relations, o.predicted_bytes, o.reclaimable_bytes, o.reclaimable_bytes_low, o.reclaimable_bytes_high,
+		o.free_percent OPERATOR(pg_catalog./) 100::double precision AS free_ratio,
+		o.free_percent_low OPERATOR(pg_catalog./) 100::double precision AS free_ratio_low,
+		o.free_percent_high OPERATOR(pg_catalog./) 100::double precision AS free_ratio_high,
+		o.dead_percent OPERATOR(pg_catalog./) 100::double precision AS dead_ratio,
+		o.dead_percent_low OPERATOR(pg_catalog./) 100::double precision AS dead_ratio_low,
+		o.dead_percent_high OPERATOR(pg_catalog./) 100::double precision AS dead_ratio_high,
+		0::bigint AS corrupt_pages, 0::bigint AS is_invalid,
+		(o.measured OPERATOR(pg_catalog.<>) 'skipped'::pg_catalog.text)::int::bigint AS is_measured,
+		(o.measured OPERATOR(pg_catalog.=) 'exact'::pg_catalog.text)::int::bigint AS is_exact,
+		extract(epoch FROM o.last_vacuum)::double precision AS last_vacuum_timestamp_seconds
+	FROM @extschema@.report_runs AS u JOIN @extschema@.report_run_others AS o ON o.run OPERATOR(pg_catalog.=) u.run
+	WHERE u.run OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.run) FROM @extschema@.report_runs AS l);
+
+COMMENT ON VIEW @extschema@.report_relation_metrics IS
+'Metrics of the last stored report, a row for a relation and a column for a metric: relations that are large, or would give much back, corrupt ones and indexes that are not valid. The rest has a row for each kind, (others). Labels are never null.
+Reads stored rows only, in milliseconds. Needs SELECT, granted to pg_stat_scan_tables.';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.datname IS 'name of the database';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.schema_name IS 'schema of the relation; empty in a row of the rest';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.relation_name IS 'name of the relation, or (others)';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed; else empty';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.access_method IS 'access method; empty in a row of the rest';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.relations IS 'relations in the row: 1, or those of the rest';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.predicted_bytes IS 'predicted size after a rebuild, in bytes';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.free_ratio IS 'free bytes, as a fraction of bytes';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.free_ratio_low IS 'lower end of the 95 % interval of free_ratio';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.free_ratio_high IS 'upper end of the 95 % interval of free_ratio';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.dead_ratio IS 'bytes of dead tuples, as a fraction of bytes';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.dead_ratio_low IS 'lower end of the 95 % interval of dead_ratio';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.dead_ratio_high IS 'upper end of the 95 % interval of dead_ratio';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.corrupt_pages IS 'corrupt pages among those that were read; null if none was read';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.is_invalid IS '1: an index that is not valid';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.is_measured IS '1: all of it, or a sample, was read';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.is_exact IS '1: all pages were read';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.last_vacuum_timestamp_seconds IS 'last VACUUM or autovacuum of the table, in seconds since 1970';
+
+CREATE VIEW @extschema@.report_run_metrics AS
+	SELECT u.datname, u.bytes_total AS bytes, u.relations, u.exact_relations, u.sampled_relations, u.skipped_relations, u.commands,
+		u.reclaimable_bytes, u.reclaimable_bytes_low, u.reclaimable_bytes_high, u.planned_bytes,
+		c.corrupt_relations, c.corrupt_pages, c.invalid_indexes, u.bytes_read, u.bytes_skipped, u.bytes_left,
+		extract(epoch FROM u.started)::double precision AS started_timestamp_seconds,
+		extract(epoch FROM pg_catalog.now() OPERATOR(pg_catalog.-) u.started)::double precision AS age_seconds,
+		u.elapsed_ms OPERATOR(pg_catalog./) 1000::double precision AS elapsed_seconds,
+		(u.ended_by OPERATOR(pg_catalog.=) 'complete'::pg_catalog.text)::int::bigint AS is_complete
+	FROM @extschema@.report_runs AS u,
+		LATERAL (SELECT pg_catalog.count(*) FILTER (WHERE r.corrupt_pages OPERATOR(pg_catalog.>) 0::bigint) AS corrupt_relations,
+			coalesce(pg_catalog.sum(r.corrupt_pages), 0::numeric)::bigint AS corrupt_pages,
+			pg_catalog.count(*) FILTER (WHERE r.is_valid IS FALSE) AS invalid_indexes
+			FROM @extschema@.report_run_relations AS r
+			WHERE r.run OPERATOR(pg_catalog.=) u.run AND r.is_shown) AS c
+	WHERE u.run OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.run) FROM @extschema@.report_runs AS l);
+
+COMMENT ON VIEW @extschema@.report_run_metrics IS
+'Metrics of the last stored report as a whole, in one row: sums, damage, age and cost; no row before the first.
+Reads stored rows only, in milliseconds. Needs SELECT, granted to pg_stat_scan_tables.';
+COMMENT ON COLUMN @extschema@.report_run_metrics.datname IS 'name of the database';
+COMMENT ON COLUMN @extschema@.report_run_metrics.bytes IS 'bytes of all relations';
+COMMENT ON COLUMN @extschema@.report_run_metrics.relations IS 'relations in the report';
+COMMENT ON COLUMN @extschema@.report_run_metrics.exact_relations IS 'relations of which all pages were read';
+COMMENT ON COLUMN @extschema@.report_run_metrics.sampled_relations IS 'relations of which a sample was read';
+COMMENT ON COLUMN @extschema@.report_run_metrics.skipped_relations IS 'relations that were not read';
+COMMENT ON COLUMN @extschema@.report_run_metrics.commands IS 'commands of the plan';
+COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes IS 'bytes that rebuilds of all relations would give back, be they worth it or not';
+COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_metrics.planned_bytes IS 'bytes that the commands of the plan give back';
+COMMENT ON COLUMN @extschema@.report_run_metrics.corrupt_relations IS 'relations that have corrupt pages among those that were read';
+COMMENT ON COLUMN @extschema@.report_run_metrics.corrupt_pages IS 'corrupt pages among those that were read';
+COMMENT ON COLUMN @extschema@.report_run_metrics.invalid_indexes IS 'indexes that are not valid';
+COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_read IS 'bytes that were looked at';
+COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_skipped IS 'bytes of the relations that were not read';
+COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_left IS 'bytes that no sample covers';
+COMMENT ON COLUMN @extschema@.report_run_metrics.started_timestamp_seconds IS 'when the report began, in seconds since 1970';
+COMMENT ON COLUMN @extschema@.report_run_metrics.age_seconds IS 'seconds since the report began';
+COMMENT ON COLUMN @extschema@.report_run_metrics.elapsed_seconds IS 'seconds that the report took';
+COMMENT ON COLUMN @extschema@.report_run_metrics.is_complete IS '1: there was nothing more to read; 0: a limit ended it';
+
 CREATE VIEW @extschema@.report_metrics AS
-	SELECT r.schema_name, r.relation_name, r.kind, m.metric, m.value
-	FROM @extschema@.database_report(2::double precision, '1GB'::pg_catalog.text,
-			'60s'::pg_catalog.interval, NULL::pg_catalog.text, NULL::bigint) r, LATERAL (VALUES
+	SELECT r.schema_name, r.relation_name, r.parent_name, r.kind, r.access_method, m.metric, m.value
+	FROM @extschema@.report_relation_metrics AS r, LATERAL (VALUES
 		('streamstat_relation_bytes', r.bytes::double precision),
-		('streamstat_read_bytes', r.bytes_read::double precision),
-		('streamstat_measured', (r.measured OPERATOR(pg_catalog.<>) 'skipped')::int::double precision),
-		('streamstat_measured_exact', (r.measured OPERATOR(pg_catalog.=) 'exact')::int::double precision),
-		('streamstat_free_ratio', r.free_percent OPERATOR(pg_catalog./) 100),
-		('streamstat_free_ratio_low', r.free_percent_low OPERATOR(pg_catalog./) 100),
-		('streamstat_free_ratio_high', r.free_percent_high OPERATOR(pg_catalog./) 100),
-		('streamstat_dead_ratio', r.dead_percent OPERATOR(pg_catalog./) 100),
-		('streamstat_dead_ratio_low', r.dead_percent_low OPERATOR(pg_catalog./) 100),
-		('streamstat_dead_ratio_high', r.dead_percent_high OPERATOR(pg_catalog./) 100),
-		('streamstat_predicted_bytes', r.predicted_bytes::double precision),
-		('streamstat_reclaimable_bytes', r.reclaimable_bytes::double precision),
-		('streamstat_reclaimable_bytes_low', r.reclaimable_bytes_low::double precision),
-		('streamstat_reclaimable_bytes_high', r.reclaimable_bytes_high::double precision),
-		('streamstat_last_vacuum_timestamp_seconds', extract(epoch FROM r.last_vacuum)::double precision)
+		('streamstat_relation_relations', r.relations::double precision),
+		('streamstat_relation_predicted_bytes', r.predicted_bytes::double precision),
+		('streamstat_relation_reclaimable_bytes', r.reclaimable_bytes::double precision),
+		('streamstat_relation_reclaimable_bytes_low', r.reclaimable_bytes_low::double precision),
+		('streamstat_relation_reclaimable_bytes_high', r.reclaimable_bytes_high::double precision),
+		('streamstat_relation_free_ratio', r.free_ratio),
+		('streamstat_relation_free_ratio_low', r.free_ratio_low),
+		('streamstat_relation_free_ratio_high', r.free_ratio_high),
+		('streamstat_relation_dead_ratio', r.dead_ratio),
+		('streamstat_relation_dead_ratio_low', r.dead_ratio_low),
+		('streamstat_relation_dead_ratio_high', r.dead_ratio_high),
+		('streamstat_relation_corrupt_pages', r.corrupt_pages::double precision),
+		('streamstat_relation_is_invalid', r.is_invalid::double precision),
+		('streamstat_relation_is_measured', r.is_measured::double precision),
+		('streamstat_relation_is_exact', r.is_exact::double precision),
+		('streamstat_relation_last_vacuum_timestamp_seconds', r.last_vacuum_timestamp_seconds)
 	) AS m (metric, value)
 	WHERE m.value IS NOT NULL;
 
 COMMENT ON VIEW @extschema@.report_metrics IS
-'The numbers of database_report for exporters, a row for each relation and metric that is known: bytes, ratios from 0 to 1, seconds since 1970, or 1 and 0 for yes and no.
-Each query makes a report, of at most 1 GB and 60 seconds. Locks are those of database_report. Needs SELECT, granted to pg_stat_scan_tables.';
+'The rows of report_relation_metrics, a row for each metric that is known: bytes, ratios from 0 to 1, seconds since 1970, counts, or 1 and 0 for yes and no.
+Reads stored rows only, in milliseconds. Needs SELECT, granted to pg_stat_scan_tables.';
+COMMENT ON COLUMN @extschema@.report_metrics.schema_name IS 'schema of the relation; empty in a row of the rest';
+COMMENT ON COLUMN @extschema@.report_metrics.relation_name IS 'name of the relation, or (others)';
+COMMENT ON COLUMN @extschema@.report_metrics.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed; else empty';
+COMMENT ON COLUMN @extschema@.report_metrics.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN @extschema@.report_metrics.access_method IS 'access method; empty in a row of the rest';
+COMMENT ON COLUMN @extschema@.report_metrics.metric IS 'name of the metric';
+COMMENT ON COLUMN @extschema@.report_metrics.value IS 'value: bytes, a ratio from 0 to 1, seconds since 1970, a count, or 1 and 0 for yes and no';
+
+CREATE TYPE @extschema@.report_history_row AS (
+	run bigint,
+	started timestamptz,
+	bytes bigint,
+	predicted_bytes bigint,
+	reclaimable_bytes bigint,
+	reclaimable_bytes_low bigint,
+	reclaimable_bytes_high bigint,
+	free_percent float8,
+	dead_percent float8,
+	measured text,
+	bytes_per_day float8);
+
+COMMENT ON TYPE report_history_row IS 'row of report_history';
+COMMENT ON COLUMN report_history_row.run IS 'number of the run: later ones have larger numbers';
+COMMENT ON COLUMN report_history_row.started IS 'when the report began';
+COMMENT ON COLUMN report_history_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN report_history_row.predicted_bytes IS 'predicted size after a rebuild, in bytes';
+COMMENT ON COLUMN report_history_row.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN report_history_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN report_history_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
+COMMENT ON COLUMN report_history_row.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN report_history_row.dead_percent IS 'bytes of dead tuples in percent of bytes';
+COMMENT ON COLUMN report_history_row.measured IS 'exact (all pages were read), sampled or skipped';
+COMMENT ON COLUMN report_history_row.bytes_per_day IS 'growth since the run before, in bytes per day; null for the first';
+
+-- Names in the body are looked up here, once; those that the tables have are quoted
+-- as needed, whatever the caller's setting.
+CREATE FUNCTION report_history(relation regclass)
+RETURNS SETOF @extschema@.report_history_row
+LANGUAGE sql STABLE PARALLEL UNSAFE COST 10000 ROWS 100
+SET quote_all_identifiers = off
+BEGIN ATOMIC
+	SELECT h.run, h.started, h.bytes, h.predicted_bytes, h.reclaimable_bytes, h.reclaimable_bytes_low, h.reclaimable_bytes_high,
+		h.free_percent, h.dead_percent, h.measured,
+		(h.bytes OPERATOR(pg_catalog.-) pg_catalog.lag(h.bytes) OVER w)::double precision OPERATOR(pg_catalog.*) 86400::double precision
+			OPERATOR(pg_catalog./) nullif(extract(epoch FROM h.started OPERATOR(pg_catalog.-) pg_catalog.lag(h.started) OVER w)::double precision, 0::double precision)
+	FROM (
+		SELECT u.run, u.started, r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high, r.free_percent, r.dead_percent, r.measured
+			FROM pg_catalog.pg_class AS c
+				JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace,
+				@extschema@.report_runs AS u
+				JOIN @extschema@.report_run_relations AS r ON r.run OPERATOR(pg_catalog.=) u.run
+			WHERE c.oid OPERATOR(pg_catalog.=) relation::pg_catalog.oid AND c.relkind OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
+				AND r.relation_name OPERATOR(pg_catalog.=) c.relname::pg_catalog.text
+				AND r.schema_name OPERATOR(pg_catalog.=) n.nspname::pg_catalog.text
+		UNION ALL
+		SELECT u.run, u.started, r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high, r.free_percent, r.dead_percent, r.measured
+			FROM pg_catalog.pg_class AS c
+				JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace,
+				@extschema@.report_runs AS u
+				JOIN @extschema@.report_run_relations AS r ON r.run OPERATOR(pg_catalog.=) u.run
+			WHERE c.reltoastrelid OPERATOR(pg_catalog.=) relation::pg_catalog.oid AND relation::pg_catalog.oid OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+				AND r.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text
+				AND r.parent_name OPERATOR(pg_catalog.=) pg_catalog.format('%I.%I', n.nspname, c.relname)
+		) AS h
+	WINDOW w AS (ORDER BY h.started, h.run)
+	ORDER BY h.started, h.run;
+END;
+
+COMMENT ON FUNCTION report_history(regclass) IS
+'Returns a row for each stored report that has the relation, the oldest first. It is found by its present name, a TOAST table by that of its table.
+Reads stored rows; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE @extschema@.report_growth_row AS (
+	schema_name text,
+	relation_name text,
+	parent_name text,
+	kind text,
+	since timestamptz,
+	bytes bigint,
+	grown_bytes bigint,
+	bytes_per_day float8);
+
+COMMENT ON TYPE report_growth_row IS 'row of report_growth';
+COMMENT ON COLUMN report_growth_row.schema_name IS 'schema of the relation';
+COMMENT ON COLUMN report_growth_row.relation_name IS 'name of the relation';
+COMMENT ON COLUMN report_growth_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN report_growth_row.kind IS 'table, partition, materialized view, toast table or index';
+COMMENT ON COLUMN report_growth_row.since IS 'when the report began that the last one is compared with';
+COMMENT ON COLUMN report_growth_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN report_growth_row.grown_bytes IS 'bytes that have been added since, negative if there are fewer; all of a relation that was not there';
+COMMENT ON COLUMN report_growth_row.bytes_per_day IS 'grown_bytes per day';
+
+CREATE FUNCTION report_growth(period interval DEFAULT '7 days')
+RETURNS SETOF @extschema@.report_growth_row
+LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 2000
+BEGIN ATOMIC
+	WITH last AS (
+		SELECT u.run, u.started FROM @extschema@.report_runs AS u ORDER BY u.run DESC LIMIT 1),
+	base AS (
+		SELECT u.run, u.started,
+			nullif(extract(epoch FROM l.started OPERATOR(pg_catalog.-) u.started)::double precision, 0::double precision) AS seconds
+		FROM @extschema@.report_runs AS u, last AS l
+		WHERE u.run OPERATOR(pg_catalog.<>) l.run AND u.started OPERATOR(pg_catalog.<=) l.started
+		ORDER BY pg_catalog.abs(extract(epoch FROM l.started OPERATOR(pg_catalog.-) period OPERATOR(pg_catalog.-) u.started)::double precision), u.run DESC LIMIT 1)
+	SELECT r.schema_name, r.relation_name, r.parent_name, r.kind, b.started, r.bytes, g.grown_bytes,
+		g.grown_bytes::double precision OPERATOR(pg_catalog.*) 86400::double precision OPERATOR(pg_catalog./) b.seconds
+	FROM base AS b, last AS l
+		JOIN @extschema@.report_run_relations AS r ON r.run OPERATOR(pg_catalog.=) l.run
+		LEFT JOIN (SELECT o.run, o.schema_name, o.bytes, CASE WHEN o.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text THEN o.parent_name ELSE o.relation_name END AS name
+				FROM @extschema@.report_run_relations AS o
+				WHERE o.run OPERATOR(pg_catalog.=) (SELECT base.run FROM base)) AS o
+			ON o.schema_name OPERATOR(pg_catalog.=) r.schema_name
+				AND o.name OPERATOR(pg_catalog.=) CASE WHEN r.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text THEN r.parent_name ELSE r.relation_name END,
+		LATERAL (SELECT r.bytes OPERATOR(pg_catalog.-) CASE WHEN o.run IS NULL THEN 0::bigint ELSE o.bytes END AS grown_bytes) AS g
+	ORDER BY g.grown_bytes DESC NULLS LAST, r.schema_name, r.relation_name;
+END;
+
+COMMENT ON FUNCTION report_growth(interval) IS
+'Compares the relations of the last stored report with those of the one that began closest to so long before it, by names; those that have grown most come first. No rows if there is only one report.
+period: how long before. Reads stored rows; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 CREATE VIEW @extschema@.report_advice AS
 	SELECT p.rank, p.schema_name, p.relation_name, p.kind, p.bytes, p.relations,
@@ -1016,12 +1476,6 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 COMMENT ON VIEW @extschema@.report_drop_candidates IS
 'Indexes that may be worth dropping: never scanned, equal to another one, with the first columns of another one, or not valid; the largest first. Indexes of constraints, unique ones, replica identities and those that CLUSTER uses are left out, unless they are not valid.
 Takes an AccessShareLock on the indexes, one at a time; does not wait for one that is locked when it begins. Needs SELECT, granted to pg_stat_scan_tables.';
-
-COMMENT ON COLUMN @extschema@.report_metrics.schema_name IS 'schema of the relation';
-COMMENT ON COLUMN @extschema@.report_metrics.relation_name IS 'name of the relation';
-COMMENT ON COLUMN @extschema@.report_metrics.kind IS 'table, partition, materialized view, toast table or index';
-COMMENT ON COLUMN @extschema@.report_metrics.metric IS 'name of the metric';
-COMMENT ON COLUMN @extschema@.report_metrics.value IS 'value: bytes, a ratio from 0 to 1, seconds since 1970, or 1 and 0 for yes and no';
 
 COMMENT ON COLUMN @extschema@.report_advice.rank IS 'place in the order, from 1: corrupt relations, indexes that are not valid, then by reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_advice.schema_name IS 'schema of the relation';
@@ -1586,6 +2040,8 @@ REVOKE EXECUTE ON FUNCTION
 	database_plan(float8, text, interval, text, bigint),
 	last_database_plan(),
 	database_report_summary(),
+	report_history(regclass),
+	report_growth(interval),
 	pgstattuple(text),
 	pgstattuple(regclass),
 	pgstattuple_approx(regclass),
@@ -1599,7 +2055,10 @@ REVOKE EXECUTE ON FUNCTION
 	cache_map(),
 	cache_save(text)
 	FROM PUBLIC;
-REVOKE EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) FROM PUBLIC;
+REVOKE EXECUTE ON PROCEDURE
+	run_database_report(float8, text, interval, text, bigint),
+	collect(float8, text, interval, text, bigint, interval, int, text)
+	FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION
 	btree_stats(regclass),
@@ -1625,6 +2084,8 @@ GRANT EXECUTE ON FUNCTION
 	database_plan(float8, text, interval, text, bigint),
 	last_database_plan(),
 	database_report_summary(),
+	report_history(regclass),
+	report_growth(interval),
 	pgstattuple(text),
 	pgstattuple(regclass),
 	pgstattuple_approx(regclass),
@@ -1635,9 +2096,23 @@ GRANT EXECUTE ON FUNCTION
 	pg_relpages(text),
 	pg_relpages(regclass)
 	TO pg_stat_scan_tables;
-GRANT EXECUTE ON PROCEDURE run_database_report(float8, text, interval, text, bigint) TO pg_stat_scan_tables;
+GRANT EXECUTE ON PROCEDURE
+	run_database_report(float8, text, interval, text, bigint),
+	collect(float8, text, interval, text, bigint, interval, int, text)
+	TO pg_stat_scan_tables;
 
 -- Whoever may use pg_buffercache may see what is cached.
 GRANT EXECUTE ON FUNCTION cache_summary(), cache_map(), cache_save(text) TO pg_monitor;
 
-GRANT SELECT ON @extschema@.report_metrics, @extschema@.report_advice, @extschema@.report_drop_candidates TO pg_stat_scan_tables;
+GRANT SELECT ON
+	@extschema@.report_runs_run_seq,
+	@extschema@.report_runs,
+	@extschema@.report_run_relations,
+	@extschema@.report_run_others,
+	@extschema@.report_run_commands,
+	@extschema@.report_metrics,
+	@extschema@.report_relation_metrics,
+	@extschema@.report_run_metrics,
+	@extschema@.report_advice,
+	@extschema@.report_drop_candidates
+	TO pg_stat_scan_tables;

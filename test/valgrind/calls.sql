@@ -59,6 +59,10 @@ FROM unnest(ARRAY['stream_stats()', 'stat_get_progress()', 'stat_progress', 'rep
 	'database_report(budget => ''x'')', 'last_database_report()', 'last_database_plan()', 'report_drop_candidates', 'database_report_summary()']) call
 \gexec
 CALL streamstat.run_database_report(budget => '2 MB', max_time => '3 s', seed => 3);
+CALL streamstat.collect(budget => '2 MB', max_time => '3 s', seed => 3);
+TABLE streamstat.report_metrics;
+TABLE streamstat.report_run_metrics;
+SELECT * FROM streamstat.report_history('t');
 SELECT * FROM streamstat.last_database_report();
 SELECT * FROM streamstat.database_report_summary();
 BEGIN;
