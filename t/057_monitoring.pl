@@ -224,6 +224,15 @@ foreach my $check ([ 'check', 'rules', 'alerts.yml' ], [ 'check', 'config', 'pro
 	}
 }
 
+SKIP:
+{
+	my $output = '';
+	my $python = find_program('python3') or skip 'python3 is not installed', 1;
+	IPC::Run::run([ $python, "$FindBin::RealBin/../tools/check-dashboard" ], '>&', \$output);
+	skip $output =~ s/\n//gr, 1 if $? >> 8 == 77;
+	is($output, "check-dashboard: 14 panels, as Grafana's schema has them\n", "the dashboard is as Grafana's schema has it");
+}
+
 # The expressions of the dashboard's panels: title and expression
 my $dashboard = JSON::PP->new->utf8->decode(slurp_file("$files/grafana/streamstat.json"));
 my @panels = map { my $title = $_->{title}; map { [ $title, $_->{expr} ] } @{ $_->{targets} } } @{ $dashboard->{panels} };
