@@ -56,6 +56,8 @@ whole(1, 'a stored report');
 # ---------------------------------------------------------------------------
 # Several at a time
 
+# Rows can be deleted while all tables are published.
+sql('CREATE PUBLICATION all_tables FOR ALL TABLES');
 my @sessions = map { Session->new($node) } 1 .. 4;
 sql("UPDATE streamstat.report_runs SET started = started - interval '10 days'");
 $_->send_query("CALL streamstat.collect(budget => '1MB', max_rate => '4MB', retention => '1 day')") foreach @sessions[ 0, 1 ];
@@ -78,6 +80,7 @@ foreach my $isolation ('read committed', 'repeatable read')
 	}
 }
 $_->end foreach @sessions[ 1 .. 3 ];
+sql('DROP PUBLICATION all_tables');
 
 # ---------------------------------------------------------------------------
 # Ends in the middle: while it reads, and while it stores, when a row of it is there

@@ -202,6 +202,8 @@ sub warm_up
 	$s->query("SELECT again('SELECT ' || q, 1) FROM unnest(ARRAY["
 		  . join(', ', map { "\$q\$$query{$_}\$q\$" } @once)
 		  . "]) q; SELECT * FROM held; SELECT * FROM held_outside; SELECT caught('SELECT 1', 1)");
+	# The server keeps the files of stored reports open.
+	$s->query("CALL streamstat.collect(budget => '0')");
 	$before{descriptors} = descriptors($s->{pid});
 	$before{memory} = $s->memory('RssAnon');
 	$before{segments} //= segments();

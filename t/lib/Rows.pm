@@ -135,7 +135,7 @@ $query{'run_database_report()'} =
 $query{'collect()'} =
   "CALL streamstat.collect(margin => 0); SELECT count(*) > 0 FROM streamstat.report_run_metrics";
 # what another call has left
-$query{'report_growth()'} = "(SELECT count(*) - count(*) FROM streamstat.report_growth())";
+$query{$_} = "(SELECT count(*) - count(*) FROM streamstat.$_)" foreach "report_history('t')", 'report_growth()';
 $query{'last_database_report()'} =
   "(SELECT count(*) - count(*) FROM streamstat.last_database_report())";
 

@@ -904,7 +904,10 @@ COMMENT ON FUNCTION database_report_summary() IS
 Reads catalogs and statistics; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 --
--- Stored reports: written by collect() alone, for a dump like a user's data
+-- Stored reports: written by collect() alone, for a dump like a user's data.  Each
+-- table has a primary key: a publication of all tables needs one to delete rows.
+-- Names have the collation that those of the catalogs have, which does not change with
+-- a library of the operating system.
 --
 
 CREATE SEQUENCE @extschema@.report_runs_run_seq;
@@ -967,10 +970,10 @@ COMMENT ON COLUMN @extschema@.report_runs.note IS 'what else there is to know of
 
 CREATE TABLE @extschema@.report_run_relations (
 	run bigint NOT NULL REFERENCES @extschema@.report_runs ON DELETE CASCADE,
-	schema_name pg_catalog.text,
-	relation_name pg_catalog.text,
-	parent_name pg_catalog.text,
-	kind pg_catalog.text,
+	schema_name pg_catalog.text COLLATE pg_catalog."C",
+	relation_name pg_catalog.text COLLATE pg_catalog."C",
+	parent_name pg_catalog.text COLLATE pg_catalog."C",
+	kind pg_catalog.text COLLATE pg_catalog."C",
 	access_method pg_catalog.text,
 	last_vacuum timestamp with time zone,
 	bytes bigint,
@@ -994,7 +997,8 @@ CREATE TABLE @extschema@.report_run_relations (
 	reason pg_catalog.text,
 	bytes_rank int,
 	reclaimable_rank int,
-	is_shown boolean);
+	is_shown boolean,
+	PRIMARY KEY (run, bytes_rank));
 
 COMMENT ON TABLE @extschema@.report_run_relations IS
 'Relations of the stored reports: rows of database_report by names, as OIDs do not outlive a dump. The name of a TOAST table has an OID in it: parent_name identifies that.
@@ -1029,7 +1033,7 @@ COMMENT ON COLUMN @extschema@.report_run_relations.bytes_rank IS 'place in the o
 COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_rank IS 'place in the order of reclaimable_bytes, from 1';
 COMMENT ON COLUMN @extschema@.report_run_relations.is_shown IS 'has a row of its own in report_relation_metrics';
 
--- For a run, a relation by name in many runs, a TOAST table by its table's name, and
+-- A relation by name in many runs, a TOAST table by its table's name, and
 -- the metrics of a run
 CREATE INDEX ON @extschema@.report_run_relations (run, relation_name, schema_name);
 CREATE INDEX ON @extschema@.report_run_relations (run, parent_name) WHERE kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text;
@@ -1037,7 +1041,7 @@ CREATE INDEX ON @extschema@.report_run_relations (run) WHERE is_shown;
 
 CREATE TABLE @extschema@.report_run_others (
 	run bigint NOT NULL REFERENCES @extschema@.report_runs ON DELETE CASCADE,
-	kind pg_catalog.text,
+	kind pg_catalog.text COLLATE pg_catalog."C",
 	last_vacuum timestamp with time zone,
 	bytes bigint,
 	relations bigint,
@@ -1093,7 +1097,8 @@ CREATE TABLE @extschema@.report_run_commands (
 	lock_mode pg_catalog.text,
 	blocks_reads boolean,
 	blocks_writes boolean,
-	reason pg_catalog.text);
+	reason pg_catalog.text,
+	PRIMARY KEY (run, rank));
 
 COMMENT ON TABLE @extschema@.report_run_commands IS
 'Commands that the stored reports advise: rows of database_plan.
@@ -1117,8 +1122,6 @@ COMMENT ON COLUMN @extschema@.report_run_commands.lock_mode IS 'strongest lock t
 COMMENT ON COLUMN @extschema@.report_run_commands.blocks_reads IS 'queries on the table wait until the command ends';
 COMMENT ON COLUMN @extschema@.report_run_commands.blocks_writes IS 'changes of the table wait until the command ends';
 COMMENT ON COLUMN @extschema@.report_run_commands.reason IS 'why the command is advised, or what is to be done instead';
-
-CREATE INDEX ON @extschema@.report_run_commands (run, rank);
 
 SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_runs_run_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_runs', '');
@@ -1304,39 +1307,51 @@ COMMENT ON COLUMN report_history_row.dead_percent IS 'bytes of dead tuples in pe
 COMMENT ON COLUMN report_history_row.measured IS 'exact (all pages were read), sampled or skipped';
 COMMENT ON COLUMN report_history_row.bytes_per_day IS 'growth since the run before, in bytes per day; null for the first';
 
--- Names in the body are looked up here, once; those that the tables have are quoted
--- as needed, whatever the caller's setting.
+-- The tables have names that are quoted as needed, whatever the caller's setting.
 CREATE FUNCTION report_history(relation regclass)
 RETURNS SETOF @extschema@.report_history_row
 LANGUAGE sql STABLE PARALLEL UNSAFE COST 10000 ROWS 100
+SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off
-BEGIN ATOMIC
+AS $$
 	SELECT h.run, h.started, h.bytes, h.predicted_bytes, h.reclaimable_bytes, h.reclaimable_bytes_low, h.reclaimable_bytes_high,
 		h.free_percent, h.dead_percent, h.measured,
 		(h.bytes OPERATOR(pg_catalog.-) pg_catalog.lag(h.bytes) OVER w)::double precision OPERATOR(pg_catalog.*) 86400::double precision
 			OPERATOR(pg_catalog./) nullif(extract(epoch FROM h.started OPERATOR(pg_catalog.-) pg_catalog.lag(h.started) OVER w)::double precision, 0::double precision)
 	FROM (
-		SELECT u.run, u.started, r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high, r.free_percent, r.dead_percent, r.measured
-			FROM pg_catalog.pg_class AS c
-				JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace,
-				@extschema@.report_runs AS u
-				JOIN @extschema@.report_run_relations AS r ON r.run OPERATOR(pg_catalog.=) u.run
-			WHERE c.oid OPERATOR(pg_catalog.=) relation::pg_catalog.oid AND c.relkind OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
-				AND r.relation_name OPERATOR(pg_catalog.=) c.relname::pg_catalog.text
-				AND r.schema_name OPERATOR(pg_catalog.=) n.nspname::pg_catalog.text
-		UNION ALL
-		SELECT u.run, u.started, r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high, r.free_percent, r.dead_percent, r.measured
-			FROM pg_catalog.pg_class AS c
-				JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace,
-				@extschema@.report_runs AS u
-				JOIN @extschema@.report_run_relations AS r ON r.run OPERATOR(pg_catalog.=) u.run
-			WHERE c.reltoastrelid OPERATOR(pg_catalog.=) relation::pg_catalog.oid AND relation::pg_catalog.oid OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
-				AND r.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text
-				AND r.parent_name OPERATOR(pg_catalog.=) pg_catalog.format('%I.%I', n.nspname, c.relname)
+		SELECT u.run, u.started, r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
+			r.free_percent, r.dead_percent, r.measured
+		FROM (
+			-- of a TOAST table, its table
+			SELECT n.nspname::pg_catalog.text AS schema_name, c.relname::pg_catalog.text AS relation_name,
+				pg_catalog.format('%I.%I', n.nspname, c.relname) AS name, c.oid OPERATOR(pg_catalog.<>) relation::pg_catalog.oid AS is_toast
+			FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+			WHERE c.oid OPERATOR(pg_catalog.=) coalesce((
+				SELECT d.refobjid FROM pg_catalog.pg_class AS t
+					JOIN pg_catalog.pg_depend AS d ON d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
+						AND d.objid OPERATOR(pg_catalog.=) t.oid
+						AND d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass::pg_catalog.oid
+						AND d.deptype OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
+				WHERE t.oid OPERATOR(pg_catalog.=) relation::pg_catalog.oid AND t.relkind OPERATOR(pg_catalog.=) 't'::pg_catalog."char"),
+				relation::pg_catalog.oid)) AS k,
+			@extschema@.report_runs AS u,
+			-- by an index in each run, whatever the planner knows of the tables
+			LATERAL (
+				SELECT r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
+				r.free_percent, r.dead_percent, r.measured
+				FROM @extschema@.report_run_relations AS r
+				WHERE r.run OPERATOR(pg_catalog.=) u.run AND r.relation_name OPERATOR(pg_catalog.=) k.relation_name
+					AND r.schema_name OPERATOR(pg_catalog.=) k.schema_name AND NOT k.is_toast
+				UNION ALL
+				SELECT r.bytes, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
+				r.free_percent, r.dead_percent, r.measured
+				FROM @extschema@.report_run_relations AS r
+				WHERE r.run OPERATOR(pg_catalog.=) u.run AND r.parent_name OPERATOR(pg_catalog.=) k.name
+					AND r.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text AND k.is_toast) AS r
 		) AS h
 	WINDOW w AS (ORDER BY h.started, h.run)
 	ORDER BY h.started, h.run;
-END;
+$$;
 
 COMMENT ON FUNCTION report_history(regclass) IS
 'Returns a row for each stored report that has the relation, the oldest first. It is found by its present name, a TOAST table by that of its table.
@@ -1365,7 +1380,8 @@ COMMENT ON COLUMN report_growth_row.bytes_per_day IS 'grown_bytes per day';
 CREATE FUNCTION report_growth(period interval DEFAULT '7 days')
 RETURNS SETOF @extschema@.report_growth_row
 LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 2000
-BEGIN ATOMIC
+SET search_path = pg_catalog, pg_temp
+AS $$
 	WITH last AS (
 		SELECT u.run, u.started FROM @extschema@.report_runs AS u ORDER BY u.run DESC LIMIT 1),
 	base AS (
@@ -1385,7 +1401,7 @@ BEGIN ATOMIC
 				AND o.name OPERATOR(pg_catalog.=) CASE WHEN r.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text THEN r.parent_name ELSE r.relation_name END,
 		LATERAL (SELECT r.bytes OPERATOR(pg_catalog.-) CASE WHEN o.run IS NULL THEN 0::bigint ELSE o.bytes END AS grown_bytes) AS g
 	ORDER BY g.grown_bytes DESC NULLS LAST, r.schema_name, r.relation_name;
-END;
+$$;
 
 COMMENT ON FUNCTION report_growth(interval) IS
 'Compares the relations of the last stored report with those of the one that began closest to so long before it, by names; those that have grown most come first. No rows if there is only one report.
