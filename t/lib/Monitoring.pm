@@ -104,13 +104,13 @@ sub get_json
 	return JSON::PP->new->utf8->decode($content);
 }
 
-# Call code until it is true, for 60 seconds at most; what it returned
+# Call code until it is true, for 60 or so many seconds at most; what it returned
 sub wait_for
 {
-	my ($what) = @_;
+	my ($what, $seconds) = @_;
 	my $result;
 
-	foreach (1 .. 300)
+	foreach (1 .. 5 * ($seconds // 60))
 	{
 		$result = eval { $what->() };
 		return $result if $result;
