@@ -60,6 +60,15 @@ INSERT INTO streamstat.report_run_others (run, kind, bytes, relations, measured)
 
 my @views = qw(report_relation_metrics report_run_metrics);
 
+# Blocks that a query reads, those of catalogs included
+sub blocks
+{
+	my ($from) = @_;
+	my ($hit, $read) = sql("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, COSTS OFF) SELECT * FROM streamstat.$from") =~ /Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?/;
+
+	return ($hit // 0) + ($read // 0);
+}
+
 # The time of both views, in ms, as a session of psql takes it that has asked nothing
 # before
 sub scrape
@@ -80,13 +89,7 @@ foreach my $statistics ('no statistics', 'statistics')
 	cmp_ok(min(@warm), '<', SCRAPE, "$statistics: a scrape");
 	note "$statistics: " . join(' ', map { sprintf '%.1f', $_ } @cold, @warm) . ' ms';
 
-	my $blocks = 0;
-	foreach my $view (@views)
-	{
-		my ($hit, $read) = sql("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, COSTS OFF) SELECT * FROM streamstat.$view") =~ /Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?/;
-
-		$blocks += ($hit // 0) + ($read // 0);
-	}
+	my $blocks = sum(map { blocks($_) } @views);
 	cmp_ok($blocks, '<', BLOCKS, "$statistics: it reads few blocks");
 }
 is(sql('SELECT count(*), sum(relations) FROM streamstat.report_relation_metrics'),
@@ -100,6 +103,7 @@ is($session->query(q(SELECT count(*) FROM streamstat.report_history('schema_1.a_
 SELECT count(*) FROM pg_class c, streamstat.report_history(c.reltoastrelid) WHERE c.oid = 'schema_1.table_33'::regclass)),
 	"3\n3", 'a history, of a TOAST table as well');
 cmp_ok(1000 * (time - $begun), '<', 10 * SCRAPE, '... is read fast');
+cmp_ok(blocks(q(report_history('schema_1.a_relation_of_some_name_1'))), '<', BLOCKS, '... by an index');
 is($session->query(q(SELECT count(*), sum(grown_bytes) > 0, min(since) < now() - interval '2 days' FROM streamstat.report_growth('2 days'))),
 	'100000|t|t', 'growth of all');
 
