@@ -81,8 +81,8 @@ sst_shards_note(Relation rel)
 	char	   *name = quote_literal_cstr(quote_qualified_identifier(get_namespace_name(get_rel_namespace(tableoid)),
 																	 get_rel_name(tableoid)));
 	const char *command = index ?
-		"SELECT json_agg(streamstat.index_stats(indexrelid)) FROM pg_index WHERE indrelid = '%s'::regclass" :
-		"SELECT streamstat.table_stats('%s')";
+		"SELECT json_agg(streamstat.index_stats(indexrelid)) FROM pg_index WHERE indrelid = %L::regclass" :
+		"SELECT streamstat.table_stats(%L)";
 
 	return psprintf(_("distributed by Citus, the data is in shards: SELECT * FROM run_command_on_shards(%s, $cmd$%s$cmd$)"),
 					name, command);
