@@ -180,7 +180,8 @@ addEventListener('load', function () {
 		var r = e.getBoundingClientRect();
 		var a = r.width * r.height / (map.width - 2) / (map.height - 2);
 		area += a;
-		if (Math.abs(a - e.dataset.bytes / bytes) > 0.002) off++;
+		// by more than two pixels on each side
+		if (Math.abs(a - e.dataset.bytes / bytes) * map.width * map.height > 4 * (r.width + r.height) + 16) off++;
 		if (r.left < map.left - 1 || r.right > map.right + 1 || r.top < map.top - 1 || r.bottom > map.bottom + 1) beyond++;
 	});
 	parent.document.title = ['MEASURED', window.count, document.scripts.length, wide, document.documentElement.scrollWidth, beyond,
