@@ -32,6 +32,7 @@ OBJS = \
 	src/api/hash.o \
 	src/api/index_stats.o \
 	src/api/layout_map.o \
+	src/api/layout_picture.o \
 	src/api/map_summary.o \
 	src/api/one_relation.o \
 	src/api/pg_prewarm.o \
@@ -39,6 +40,7 @@ OBJS = \
 	src/api/prewarm.o \
 	src/api/progress.o \
 	src/api/relpages.o \
+	src/api/report_html.o \
 	src/api/report_rows.o \
 	src/api/result.o \
 	src/api/row.o \
@@ -54,6 +56,19 @@ OBJS = \
 	src/compat/compat.o \
 	src/compat/multixact_pages.o \
 	src/compat/shared_blocks.o \
+	src/html/escape.o \
+	src/html/page.o \
+	src/html/page_data.o \
+	src/html/parts.o \
+	src/html/section_caches.o \
+	src/html/section_map.o \
+	src/html/section_plan.o \
+	src/html/section_strips.o \
+	src/html/section_table.o \
+	src/html/section_top.o \
+	src/html/style.o \
+	src/html/tree.o \
+	src/html/treemap.o \
 	src/rebuild/box_split.o \
 	src/rebuild/brin.o \
 	src/rebuild/brin_ranges.o \
@@ -119,6 +134,7 @@ OBJS = \
 	src/run/blocking.o \
 	src/run/call.o \
 	src/run/find_corrupt.o \
+	src/run/layout.o \
 	src/run/limits.o \
 	src/run/maps.o \
 	src/run/parallel.o \
@@ -135,6 +151,7 @@ OBJS = \
 	src/source/source_sample.o \
 	src/source/source_skip.o \
 	src/source/source_slice.o \
+	src/stats/bucket_sums.o \
 	src/stats/counters.o \
 	src/stats/differences.o \
 	src/stats/estimate.o \
@@ -146,6 +163,7 @@ OBJS = \
 	src/stats/variance.o \
 	src/stream/buffer_pool.o \
 	src/stream/buffered.o \
+	src/stream/buffered_buckets.o \
 	src/stream/mapped_file.o \
 	src/stream/mapped_run.o \
 	src/stream/looked_up.o \
@@ -207,7 +225,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report plan collect callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout layout_picture relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report report_html plan collect callable stats readonly
 ISOLATION = dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

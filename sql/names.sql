@@ -82,13 +82,13 @@ FROM (VALUES
 	(8, 'integer',
 		'bytes_rank reclaimable_rank'),
 	(8, 'text',
-		'note detail command rebuilt_by lock_mode reason bar')) g (place, type, names);
+		'note detail command rebuilt_by lock_mode reason bar picture')) g (place, type, names);
 
 -- Arguments, in their order
 CREATE TABLE arguments (place serial, name text PRIMARY KEY, type regtype);
 INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('relations', 'regclass[]'),
 	('schema', 'regnamespace'), ('saved', 'text'), ('mode', 'text'), ('min_usage_count', 'int'),
-	('buckets', 'int'),
+	('buckets', 'int'), ('width', 'int'), ('run', 'bigint'),
 	('first_block', 'bigint'), ('max_rows', 'bigint'), ('blocks', 'int'), ('margin', 'float8'),
 	('budget', 'text'), ('max_bytes', 'text'), ('max_time', 'interval'), ('max_rate', 'text'),
 	('seed', 'bigint'), ('retention', 'interval'), ('top_relations', 'int'), ('min_bytes', 'text'),
@@ -164,7 +164,9 @@ CREATE VIEW complaints AS
 		FROM inputs WHERE (name = 'relation' OR type = 'regclass'::regtype) AND (ord > 1 OR name <> 'relation')
 	UNION ALL
 	SELECT 'several defaults', name || ': ' || string_agg(DISTINCT coalesce(preset, 'none'), ', ')
-		FROM inputs GROUP BY name HAVING count(DISTINCT coalesce(preset, 'none')) > 1
+		-- a picture is of all blocks, and in more buckets than rows for people to read
+		FROM inputs WHERE signature !~ '^streamstat.layout_' OR name NOT IN ('blocks', 'buckets')
+		GROUP BY name HAVING count(DISTINCT coalesce(preset, 'none')) > 1
 	UNION ALL
 	SELECT 'columns that an update cannot add to', signature
 		FROM functions WHERE NOT drop_in AND proargmodes IS NOT NULL

@@ -1,10 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * layout_map.c
- *	  layout_map: where in a relation's file the space is
+ *	  layout_map and layout_picture: where in a relation's file the space is
  *
- * The blocks are divided into buckets of about the same size, and each is scanned
- * by itself.
+ * Both show what run/layout.c finds: as rows of numbers, or as lines of characters.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -17,55 +16,21 @@
 
 #include <math.h>
 
-#include "catalog/pg_authid.h"
-#include "miscadmin.h"
-#include "utils/acl.h"
+#include "utils/builtins.h"
 
+#include "api/arguments.h"
+#include "api/layout_picture.h"
 #include "api/one_relation.h"
 #include "run/call.h"
+#include "run/layout.h"
 #include "run/progress.h"
-#include "run/scan.h"
-#include "stream/page_cache.h"
 
 PG_FUNCTION_INFO_V1(sst_layout_map);
+PG_FUNCTION_INFO_V1(sst_layout_picture);
 
-#define MAX_BUCKETS 10000
 #define BAR_LENGTH 40
 
-/* Bytes that are free, in percent of all */
-static double
-free_percent(SstTargetKind kind, const SstCounters *counters)
-{
-	double		bytes = counters->n[SST_FREE_BYTES];
-
-	/* Whole pages; of a hash index they are among the free bytes. */
-	if (kind != SST_HASH)
-		bytes += (double) BLCKSZ * (counters->n[SST_NEW_PAGES] +
-									counters->n[SST_EMPTY_PAGES] +
-									counters->n[SST_DELETED_PAGES]);
-
-	return 100.0 * bytes / counters->n[SST_PAGE_BYTES];
-}
-
-/*
- * Bytes of dead tuples, in percent of all.  Of index tuples only the number is
- * known: they are taken to be as long as the live ones.
- */
-static double
-dead_percent(SstTargetKind kind, const SstCounters *counters)
-{
-	double		nitems = (double) counters->n[SST_LIVE_ITEMS] +
-		counters->n[SST_DEAD_ITEMS];
-
-	if ((kind & SST_TABLE) != 0)
-		return 100.0 * counters->n[SST_DEAD_TUPLE_BYTES] /
-			counters->n[SST_PAGE_BYTES];
-
-	return nitems == 0 ? 0 : counters->n[SST_DEAD_ITEMS] / nitems *
-		(100.0 - free_percent(kind, counters));
-}
-
-/* A picture: what is in use, what is dead, what is free */
+/* A picture of a bucket: what is in use, what is dead, what is free */
 static char *
 draw_bar(double dead, double free)
 {
@@ -82,112 +47,114 @@ draw_bar(double dead, double free)
 	return bar;
 }
 
+/* A number from 1 to SST_MAX_BUCKETS; ERROR if it is another one.  what names it. */
 static int
-buckets_argument(FunctionCallInfo fcinfo, int argno)
+number_argument(FunctionCallInfo fcinfo, int argno, const char *what)
 {
-	int			nbuckets;
+	int			number;
 
 	if (PG_ARGISNULL(argno))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of buckets cannot be null")));
+				 errmsg("%s cannot be null", what)));
 
-	nbuckets = PG_GETARG_INT32(argno);
-	if (nbuckets <= 0 || nbuckets > MAX_BUCKETS)
+	number = PG_GETARG_INT32(argno);
+	if (number <= 0 || number > SST_MAX_BUCKETS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of buckets must be between 1 and %d",
-						MAX_BUCKETS)));
+				 errmsg("%s must be between 1 and %d", what, SST_MAX_BUCKETS)));
 
-	return nbuckets;
-}
-
-/* What is cached is for those to know who may use pg_buffercache. */
-static bool
-may_see_caches(void)
-{
-	return has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
-}
-
-/* The first block of a bucket, from 0 */
-static BlockNumber
-bucket_start(const SstTarget *target, int nbuckets, int bucket)
-{
-	return (uint64) target->nblocks * bucket / nbuckets;
+	return number;
 }
 
 /*
- * What percentage of each bucket is in the page cache; NaN if that cannot be known.
- * A scan of one bucket brings the next ones there, so all are looked at before.
+ * Read the layout of the relation that argument 0 names, in as many buckets as argument
+ * 1 says, from as many blocks as argument blocks_argno says: null, or not there, is all.
+ * Returns its number of blocks.
  */
-static double *
-page_cache_percents(const SstTarget *target, int nbuckets)
+static BlockNumber
+read_argument(FunctionCallInfo fcinfo, int blocks_argno, SstLayout *layout)
 {
-	double	   *percents = palloc(sizeof(double) * Max(nbuckets, 1));
-	SstSegmentFile file;
+	int			nbuckets = number_argument(fcinfo, 1, "number of buckets");
+	BlockNumber most = 0;
+	SstTarget	target;
+	SstCall		call;
 
-	sst_segment_file_init(&file, target->rel, MAIN_FORKNUM);
-	for (int i = 0; i < nbuckets; i++)
-	{
-		BlockNumber first = bucket_start(target, nbuckets, i);
-		BlockNumber end = bucket_start(target, nbuckets, i + 1);
-		int64		bytes = sst_page_cache_range(&file, first, end);
+	if (PG_NARGS() > blocks_argno && !PG_ARGISNULL(blocks_argno))
+		most = sst_sample_size_argument(fcinfo, blocks_argno);
 
-		percents[i] = bytes < 0 ? NAN :
-			100.0 * bytes / ((double) BLCKSZ * (end - first));
-	}
-	sst_segment_file_close(&file);
+	sst_call_open(&call, fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
+	sst_progress_totals(1, (int64) (most == 0 ? target.nblocks :
+									Min(most, target.nblocks)) * BLCKSZ);
+	sst_read_layout(&target, nbuckets, most, &call.io_stats, layout);
+	sst_call_close(&call, &target);
 
-	return percents;
+	return target.nblocks;
 }
 
 Datum
 sst_layout_map(PG_FUNCTION_ARGS)
 {
-	int			nbuckets = buckets_argument(fcinfo, 1);
-	bool		see_caches = may_see_caches();
-	double	   *page_cache = NULL;
+	SstLayout	layout;
 	SstRow		row;
-	SstTarget	target;
-	SstScanPlan plan;
-	SstCall		call;
 
-	sst_call_open(&call, fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
+	(void) read_argument(fcinfo, 2, &layout);
 	sst_rows_begin(&row, fcinfo);
-	sst_plan_scan(&plan, &target, SST_RULES_TOLERANT);
-	nbuckets = Min(nbuckets, target.nblocks);
-	sst_progress_totals(1, (int64) target.nblocks * BLCKSZ);
-	if (see_caches)
-		page_cache = page_cache_percents(&target, nbuckets);
-
-	for (int i = 0; i < nbuckets; i++)
+	for (int i = 0; i < layout.nbuckets; i++)
 	{
-		SstScanResult result;
-		double		free;
-		double		dead;
-		double		buffered;
+		const SstLayoutBucket *bucket = &layout.buckets[i];
 
-		plan.first = bucket_start(&target, nbuckets, i);
-		plan.end = bucket_start(&target, nbuckets, i + 1);
-		sst_scan_run(&plan, target.rel, NULL, &result);
-		sst_io_stats_merge(&call.io_stats, &result.io_stats);
-
-		free = free_percent(target.kind, &result.counters);
-		dead = dead_percent(target.kind, &result.counters);
-		buffered = see_caches ? 100.0 * result.io_stats.blocks_hit /
-			(plan.end - plan.first) : NAN;
 		sst_put_int32(&row, "bucket", i + 1);
-		sst_put_int64(&row, "first_block", plan.first);
-		sst_put_int64(&row, "last_block", (int64) plan.end - 1);
-		sst_put_float8(&row, "free_percent", free);
-		sst_put_float8(&row, "dead_percent", dead);
-		sst_put_float8(&row, "buffered_percent", buffered);
-		sst_put_float8(&row, "page_cache_percent", see_caches ? page_cache[i] : NAN);
-		sst_put_text(&row, "bar", draw_bar(dead, free));
+		sst_put_int64(&row, "first_block", bucket->first);
+		sst_put_int64(&row, "last_block", (int64) bucket->end - 1);
+		sst_put_float8(&row, "free_percent", bucket->free_percent);
+		sst_put_float8(&row, "dead_percent", bucket->dead_percent);
+		sst_put_float8(&row, "buffered_percent", bucket->buffered_percent);
+		sst_put_float8(&row, "page_cache_percent", bucket->page_cache_percent);
+		sst_put_text(&row, "bar", isnan(bucket->free_percent) ? NULL :
+					 draw_bar(bucket->dead_percent, bucket->free_percent));
 		sst_row_store(&row);
 	}
 
-	sst_call_close(&call, &target);
+	return (Datum) 0;
+}
+
+/* A line of the picture; first is the block that it begins with, or -1. */
+static void
+put_line(SstRow *row, int64 first, const char *line)
+{
+	sst_put_count(row, "first_block", first);
+	sst_put_text(row, "picture", line);
+	sst_row_store(row);
+}
+
+Datum
+sst_layout_picture(PG_FUNCTION_ARGS)
+{
+	int			width = number_argument(fcinfo, 2, "width");
+	SstLayout	layout;
+	SstRow		row;
+	BlockNumber nblocks = read_argument(fcinfo, 3, &layout);
+	char	   *line = palloc(width + 1);
+
+	sst_rows_begin(&row, fcinfo);
+	for (int i = 0; i < layout.nbuckets; i += width)
+	{
+		const SstLayoutBucket *buckets = &layout.buckets[i];
+		int			n = Min(width, layout.nbuckets - i);
+
+		sst_draw_contents(buckets, n, line);
+		put_line(&row, buckets->first, line);
+		if (sst_draw_caches(buckets, n, line))
+			put_line(&row, -1, line);
+	}
+	for (int i = 0; layout.nbuckets > 0 && i < SST_LEGEND_LINES; i++)
+	{
+		const char *legend = sst_layout_legend(i, &layout, nblocks);
+
+		if (legend != NULL)
+			put_line(&row, -1, legend);
+	}
 
 	return (Datum) 0;
 }

@@ -14,6 +14,7 @@
 #define SST_PLAN_H
 
 #include "run/limits.h"
+#include "stats/bucket_sums.h"
 #include "stats/estimate.h"
 #include "stream/stream.h"
 #include "relation/rules.h"
@@ -74,6 +75,7 @@ typedef struct SstScanSinks
 {
 	SstCorruptList *corrupt;
 	SstSamplePart *sample;		/* the counters of each page of a sample */
+	SstBucketSums *buckets;		/* what is in each part of the file */
 	SstRebuild *rebuild;		/* what a rebuild would take */
 	SstDeadTids *dead_tids;		/* of a table: rows an index build leaves out */
 	SstLimits  *limits;			/* bounds the scan; charged for what is read */

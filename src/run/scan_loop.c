@@ -160,11 +160,12 @@ static inline void
 visit_page(SstScan *scan, const SstPage *page)
 {
 	SstSamplePart *sample = scan->sinks.sample;
+	SstBucketSums *buckets = scan->sinks.buckets;
 	SstCounters *counters = &scan->result->counters;
 	SstCounters own;
 
-	/* A sample keeps what each page says. */
-	if (sample != NULL)
+	/* These are told what each page says. */
+	if (sample != NULL || buckets != NULL)
 	{
 		sst_counters_init(&own);
 		counters = &own;
@@ -175,10 +176,11 @@ visit_page(SstScan *scan, const SstPage *page)
 		count_unsound_page(scan, page, counters);
 
 	if (sample != NULL)
-	{
 		sst_sample_part_add(sample, &own, page->blkno, range_blocks(scan));
+	if (buckets != NULL)
+		sst_bucket_sums_add(buckets, &own, page->blkno);
+	if (counters == &own)
 		sst_counters_merge(&scan->result->counters, &own);
-	}
 	scan->result->nvisited++;
 	scan->reached = Max(scan->reached, page->blkno + 1);
 	if (scan->chunks != NULL)

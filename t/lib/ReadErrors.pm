@@ -118,6 +118,7 @@ our @calls = map { [ @$_[ 0, 1 ], @$_ > 2 ? $_->[2] : '' ] } (
 	[ "free_space_map_summary('v')", 'v', '_fsm' ],
 	[ "layout_map('t')", 't' ],
 	[ "layout_map('t_gist')", 't_gist' ],
+	[ "layout_picture('t')", 't' ],
 	(map { [ "sample_stats('$_', 100000, seed => 1)", $_ ] } qw(t t_btree t_hash t_gin t_gist t_spgist t_brin)),
 	[ "sample_stats('t_btree', 100000, margin => 0.001)", 't_btree' ],
 	(map { [ "bloat('$_', 100000, 1, 'no')", $_ ] } qw(t t_btree t_hash t_gin)),
@@ -165,6 +166,7 @@ sub rows
 		'SELECT '
 		  . ( $call =~ /^layout_map/
 			? 'bucket, first_block, last_block, free_percent, dead_percent, bar'
+			: $call =~ /^layout_picture/ ? 'first_block, CASE WHEN first_block IS NOT NULL THEN picture END'
 			: '*')
 		  . " FROM streamstat.$call");
 }

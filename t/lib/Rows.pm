@@ -109,6 +109,8 @@ $query{$_} = "(SELECT string_agg(r::text, ' ' ORDER BY r::text) FROM $query{$_} 
 # without what is in buffers
 $query{$_} = "(SELECT string_agg(concat_ws(' ', bucket, free_percent, dead_percent, bar), ' ') FROM streamstat.$_)"
   foreach grep { /^layout_map/ } keys %query;
+$query{$_} = "(SELECT string_agg(concat_ws(' ', first_block, picture), ' ') FROM streamstat.$_ WHERE first_block IS NOT NULL)"
+  foreach grep { /^layout_picture/ } keys %query;
 # without what was cached, or did not fit
 $query{$_} = "(SELECT string_agg(concat_ws(' ', is_sum, relation_name, fork, note), ', ') FROM streamstat.$_)"
   foreach grep { /^prewarm/ } keys %query;
@@ -129,6 +131,9 @@ $query{"$_, 'read')"} =
 $query{'prewarm_database()'} = "(SELECT count(*) FROM streamstat.prewarm_database() WHERE is_sum)";
 $query{'database_report_summary()'} =
   "(SELECT count(*) FROM streamstat.database_report_summary())";
+# of the last report, if there is one
+$query{'report_html()'} =
+  "(SELECT count(*) - count(*) FROM streamstat.database_report_summary() WHERE CASE WHEN started IS NOT NULL THEN length(streamstat.report_html()) > 0 END)";
 # the procedure returns nothing
 $query{'run_database_report()'} =
   "CALL streamstat.run_database_report(margin => 0); SELECT ended_by FROM streamstat.database_report_summary()";

@@ -559,13 +559,37 @@ COMMENT ON COLUMN layout_map_row.bar IS 'picture: # in use, x dead, . free';
 
 CREATE FUNCTION layout_map(
 	relation regclass,
-	buckets int DEFAULT 64)
+	buckets int DEFAULT 64,
+	blocks int DEFAULT NULL)
 RETURNS SETOF @extschema@.layout_map_row
 AS 'MODULE_PATHNAME', 'sst_layout_map'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 64;
 
-COMMENT ON FUNCTION layout_map(regclass, int) IS
+COMMENT ON FUNCTION layout_map(regclass, int, int) IS
 'Shows where in the file of a table or index the space is: divides the blocks into buckets of about the same size and returns a row for each.
+buckets: 10,000 at most. blocks: reads no more than so many, as many of each bucket, the same in each call; null: all.
+Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE @extschema@.layout_picture_row AS (
+	first_block bigint,
+	picture text);
+
+COMMENT ON TYPE layout_picture_row IS 'row of layout_picture';
+COMMENT ON COLUMN layout_picture_row.first_block IS 'first block of the line; null in lines on caches and in the legend';
+COMMENT ON COLUMN layout_picture_row.picture IS 'a character for each bucket: what its pages contain, or which caches have it; or a line of the legend';
+
+CREATE FUNCTION layout_picture(
+	relation regclass,
+	buckets int DEFAULT 1024,
+	width int DEFAULT 64,
+	blocks int DEFAULT NULL)
+RETURNS SETOF @extschema@.layout_picture_row
+AS 'MODULE_PATHNAME', 'sst_layout_picture'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 40;
+
+COMMENT ON FUNCTION layout_picture(regclass, int, int, int) IS
+'Draws what layout_map tells, a character for each bucket: a line on what the pages contain, under it one on shared buffers and page cache (for members of pg_monitor), and so on; a legend in the end.
+buckets: 10,000 at most. width: characters in a line. blocks: reads no more than so many; null: all.
 Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 CREATE TYPE @extschema@.corrupt_blocks_row AS (
@@ -902,6 +926,17 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION database_report_summary() IS
 'Returns the last report of this session in one row; nulls before the first report.
 Reads catalogs and statistics; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE FUNCTION report_html(
+	run bigint DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME', 'sst_report_html'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION report_html(bigint) IS
+'Returns a report as one page of HTML in ASCII, which needs no other file and no script: treemap, plan, layout of the largest files, caches, relations.
+run: a run of report_runs; null: the last report of this session.
+Reads up to 2,000 blocks of each of the 10 largest relations, with an AccessShareLock on one at a time; waits for no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
 
 --
 -- Stored reports: written by collect() alone, for a dump like a user's data.  Each
@@ -2046,7 +2081,8 @@ REVOKE EXECUTE ON FUNCTION
 	visibility_map_summary(regclass),
 	unfrozen_ranges(regclass),
 	free_space_map_summary(regclass),
-	layout_map(regclass, int),
+	layout_map(regclass, int, int),
+	layout_picture(regclass, int, int, int),
 	corrupt_blocks(regclass, bigint, bigint, interval),
 	sample_stats(regclass, int, float8, interval, bigint),
 	bloat(regclass, int, bigint, text),
@@ -2056,6 +2092,7 @@ REVOKE EXECUTE ON FUNCTION
 	database_plan(float8, text, interval, text, bigint),
 	last_database_plan(),
 	database_report_summary(),
+	report_html(bigint),
 	report_history(regclass),
 	report_growth(interval),
 	pgstattuple(text),
@@ -2090,7 +2127,8 @@ GRANT EXECUTE ON FUNCTION
 	visibility_map_summary(regclass),
 	unfrozen_ranges(regclass),
 	free_space_map_summary(regclass),
-	layout_map(regclass, int),
+	layout_map(regclass, int, int),
+	layout_picture(regclass, int, int, int),
 	corrupt_blocks(regclass, bigint, bigint, interval),
 	sample_stats(regclass, int, float8, interval, bigint),
 	bloat(regclass, int, bigint, text),
@@ -2100,6 +2138,7 @@ GRANT EXECUTE ON FUNCTION
 	database_plan(float8, text, interval, text, bigint),
 	last_database_plan(),
 	database_report_summary(),
+	report_html(bigint),
 	report_history(regclass),
 	report_growth(interval),
 	pgstattuple(text),
