@@ -92,6 +92,9 @@ probe_relation(SstProbe *probe, Relation rel, BlockNumber nblocks, int ntargets_
 	{
 		sst_examine_storage(&target.storage, &files, nblocks);
 		note = target.storage.note;
+		nblocks = target.storage.nblocks;
+		if (note == NULL && (int64) nblocks * BLCKSZ < SST_PROBE_MIN_BYTES)
+			note = _("hardly any of the file was written yet; try again after a checkpoint");
 	}
 	target.result = add_result(probe, files.tablespace, RelationGetRelid(rel), note);
 	if (note != NULL)

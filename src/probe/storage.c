@@ -125,30 +125,30 @@ direct_works(const SstFiles *files)
 }
 
 /*
- * Has the open file a part that was never written, of which a read asks no disk?  That
- * is so until a checkpoint where the server has allocated it only.
+ * Blocks of an open file of so many that come before the first one that was never
+ * written.  A read of such a one asks no disk.  The server allocates more at a time
+ * than it needs, so that the end of a file can be like that for long.
  */
-static bool
-has_holes(int fd, BlockNumber nblocks)
+static BlockNumber
+written_blocks(int fd, BlockNumber nblocks)
 {
 #ifdef SEEK_HOLE
 	off_t		hole = lseek(fd, 0, SEEK_HOLE);
 
-	return hole >= 0 && hole < (off_t) nblocks * BLCKSZ;
-#else
-	return false;
+	if (hole >= 0 && hole < (off_t) nblocks * BLCKSZ)
+		return hole / BLCKSZ;
 #endif
+	return nblocks;
 }
 
 /*
- * Find out what the file system does with reads of a relation's files, of which the
- * caller holds a lock.  A file that cannot be opened has a note.
+ * Find out what the file system does with reads of a relation's files, which has so many
+ * blocks and is locked.  A file that cannot be opened has a note.
  */
 void
 sst_examine_storage(SstStorage *storage, const SstFiles *files, BlockNumber nblocks)
 {
 	SstSegmentFile file;
-	int			fd;
 
 	memset(storage, 0, sizeof(SstStorage));
 	sst_segment_file_init_files(&file, files, MAIN_FORKNUM);
@@ -158,17 +158,20 @@ sst_examine_storage(SstStorage *storage, const SstFiles *files, BlockNumber nblo
 		return;
 	}
 
-	for (BlockNumber blkno = 0; blkno < nblocks && storage->note == NULL;
-		 blkno += Min(RELSEG_SIZE, nblocks - blkno))
+	while (storage->nblocks < nblocks && storage->note == NULL)
 	{
+		BlockNumber nhere = Min(RELSEG_SIZE, nblocks - storage->nblocks);
+		BlockNumber nwritten;
+		int			fd = sst_segment_file_open(&file, storage->nblocks);
+
 		CHECK_FOR_INTERRUPTS();
-		fd = sst_segment_file_open(&file, blkno);
-		if (fd < 0)
-			storage->note = _("the file cannot be opened");
-		else
-			storage->note = file_note(fd);
-		if (storage->note == NULL && has_holes(fd, Min(RELSEG_SIZE, nblocks - blkno)))
-			storage->note = _("the file has parts that were never written; try again after a checkpoint");
+		storage->note = fd < 0 ? _("the file cannot be opened") : file_note(fd);
+		if (storage->note != NULL)
+			break;
+		nwritten = written_blocks(fd, nhere);
+		storage->nblocks += nwritten;
+		if (nwritten < nhere)
+			break;
 	}
 	sst_segment_file_close(&file);
 

@@ -21,6 +21,7 @@ typedef struct SstStorage
 {
 	const char *note;			/* why reads tell nothing of the disk, or NULL */
 	bool		direct;			/* O_DIRECT works */
+	BlockNumber nblocks;		/* that were written, from the first one on */
 } SstStorage;
 
 extern void sst_examine_storage(SstStorage *storage, const SstFiles *files,
