@@ -230,7 +230,8 @@ advise_workers(Adviser *adviser)
 
 	advice = add_advice(adviser, settings->io_workers_name, pattern);
 	advice->present = number(settings->io_workers);
-	advice->advised = number(Min(depth, MAX_WORKERS));
+	advice->advised = is_good_enough(gain) ? advice->present :
+		number(Min(depth, MAX_WORKERS));
 	advice->loss_percent = gain;
 	advice->takes_effect = _("after a reload");
 	advice->reason = _("each worker does one read at a time; measured by advice ahead of reads, which has as many in flight");

@@ -160,8 +160,31 @@ find_random(SstPlaces *places, const SstProbeCell *cell, BlockNumber first,
 }
 
 /*
- * Find successive reads from block first on, which has nplaces of them: where nothing
- * of them is cached, or else what the kernel gives up.
+ * Is a read fit for the cell?  What is cached is given up if evict says so, and then
+ * *was_cached is true.
+ */
+static bool
+is_fit(SstPlaces *places, const SstProbeCell *cell, BlockNumber blkno, bool evict,
+	   bool *was_cached)
+{
+	*was_cached = false;
+	if (cell->method == SST_PROBE_STREAM &&
+		is_buffered(places, blkno, cell->nblocks))
+		return false;
+	if (cell->direct || !is_cached(places, blkno, cell->nblocks))
+		return true;
+	if (!evict || places->not_told)
+		return false;
+
+	*was_cached = true;
+	give_up(places, blkno, cell->nblocks);
+	return !is_cached(places, blkno, cell->nblocks);
+}
+
+/*
+ * Find successive reads from block first on, which has nplaces of them.  They begin
+ * where hardly any is cached, if that can be found.  Reads that are cached for good are
+ * left out.
  */
 static void
 find_sequential(SstPlaces *places, const SstProbeCell *cell, BlockNumber first,
@@ -169,25 +192,26 @@ find_sequential(SstPlaces *places, const SstProbeCell *cell, BlockNumber first,
 {
 	most = Min(most, nplaces);
 
-	for (int try = 0; try < MAX_STARTS && places->n == 0 && !places->not_told; try++)
+	for (int try = 0; try < MAX_STARTS && !places->not_told; try++)
 	{
-		BlockNumber start = first + draw(nplaces - most + 1) * cell->nblocks;
-		BlockNumber nblocks = most * cell->nblocks;
-		bool		was_cached = !cell->direct && is_cached(places, start, nblocks);
+		bool		evict = (try == MAX_STARTS - 1);
+		int			start = (int) draw(nplaces - most + 1);
 
-		CHECK_FOR_INTERRUPTS();
-		if (cell->method == SST_PROBE_STREAM && is_buffered(places, start, nblocks))
-			continue;
-		if (was_cached && try < MAX_STARTS / 2)
-			continue;
-		if (was_cached)
+		places->n = 0;
+		for (int i = start; i < nplaces && places->n < most; i++)
 		{
-			give_up(places, start, nblocks);
-			if (is_cached(places, start, nblocks))
-				continue;
+			BlockNumber blkno = first + i * cell->nblocks;
+			bool		was_cached;
+
+			if (i % 64 == 0)
+				CHECK_FOR_INTERRUPTS();
+			if (is_fit(places, cell, blkno, evict, &was_cached))
+				add_place(places, blkno, was_cached);
+			else if (!evict && i - start - places->n >= most / 2)
+				break;
 		}
-		for (int i = 0; i < most; i++)
-			add_place(places, start + i * cell->nblocks, was_cached);
+		if (places->n >= most / 2)
+			break;
 	}
 }
 
@@ -232,16 +256,9 @@ sst_places_forget(SstPlaces *places, const SstProbeCell *cell, int nread)
 {
 	if (cell->direct || nread == 0)
 		return;
-	if (cell->pattern == SST_PROBE_RANDOM)
+	for (int i = 0; i < nread; i++)
 	{
-		for (int i = 0; i < nread; i++)
-		{
-			if (!places->was_cached[i])
-				give_up(places, places->block[i], cell->nblocks);
-		}
-		return;
+		if (!places->was_cached[i])
+			give_up(places, places->block[i], cell->nblocks);
 	}
-
-	if (!places->was_cached[0])
-		give_up(places, places->block[0], (BlockNumber) nread * cell->nblocks);
 }
