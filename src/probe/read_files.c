@@ -166,7 +166,7 @@ void
 sst_probe_read_files(SstProbeRun *run)
 {
 	SstProbeCell *cell = run->cell;
-	ProbeQueue	queue = {.run = run,.depth = cell->depth};
+	ProbeQueue	queue = {.run = run, .depth = cell->depth};
 
 	queue.fd = cell->direct ?
 		sst_open_direct(&run->places->file.files, run->places->block[0]) :

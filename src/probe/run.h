@@ -27,8 +27,8 @@ typedef struct SstProbeRun
 	double		seconds;		/* that it is to take */
 
 	instr_time	start;
-	bool		closed;			/* the depth is no longer kept: arrivals do not
-								 * count */
+	bool		closed;			/* the depth is no longer kept: arrivals do
+								 * not count */
 	int			nstarted;
 	int			narrived;		/* of all; those that count are in the cell */
 	double		checked_ms;		/* when others were last looked at */

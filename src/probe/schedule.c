@@ -53,7 +53,10 @@ typedef struct Step
 } Step;
 
 static const Step steps[] = {
-	/* Each leaves some blocks in buffers; after random ones, no range is without. */
+	/*
+	 * Each leaves some blocks in buffers; after random ones, no range is
+	 * without.
+	 */
 	{SST_PROBE_SEQUENTIAL, SST_PROBE_STREAM, STEP_DEPTHS},
 	{SST_PROBE_SEQUENTIAL, SST_PROBE_STREAM, STEP_SIZES},
 	{SST_PROBE_RANDOM, SST_PROBE_STREAM, STEP_DEPTHS},
@@ -281,7 +284,7 @@ try_sizes(Schedule *schedule, const Step *step)
 void
 sst_probe_schedule(SstProbe *probe, SstProbeTarget *target, int ntargets_left)
 {
-	Schedule	schedule = {.probe = probe,.target = target};
+	Schedule	schedule = {.probe = probe, .target = target};
 
 	schedule.seconds_kept = sst_seconds_left(&probe->limits) *
 		(ntargets_left - 1) / ntargets_left;
