@@ -22,6 +22,7 @@
 
 #include "commands/tablespace.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 
 #include "compat/compat.h"
 #include "probe/advise.h"
@@ -240,6 +241,32 @@ advise_workers(Adviser *adviser)
 								   advice->advised);
 }
 
+/* The workers that are kept where the server starts others as it needs them (19) */
+static void
+advise_kept_workers(Adviser *adviser)
+{
+	const char *present = GetConfigOption("io_min_workers", true, false);
+	SstIoAdvice *advice;
+	int			depth;
+
+	if (present == NULL ||
+		strcmp(adviser->result->settings.io_method, "worker") != 0)
+		return;
+	(void) own_gain(adviser, SST_PROBE_RANDOM, &depth);
+	if (depth == 0)
+		return;
+
+	depth = Min(depth, MAX_WORKERS);
+	advice = add_advice(adviser, "io_min_workers", SST_PROBE_RANDOM);
+	advice->present = present;
+	advice->advised = number(Max(depth, atoi(present)));
+	advice->loss_percent = NAN;
+	advice->takes_effect = _("after a reload");
+	advice->reason = _("more workers are started one after the other, which a short scan does not wait for; not measured, as a probe has them started");
+	if (depth > atoi(present))
+		advice->command = psprintf("ALTER SYSTEM SET io_min_workers = %d", depth);
+}
+
 /* The server's method, which "sync" is not to be where reads could overlap */
 static void
 advise_method(Adviser *adviser)
@@ -320,6 +347,7 @@ advise(Adviser *adviser)
 					_("after a restart"),
 					_("bounds io_combine_limit; measured by advice ahead of reads"));
 	advise_workers(adviser);
+	advise_kept_workers(adviser);
 	advise_method(adviser);
 }
 
