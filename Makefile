@@ -31,6 +31,7 @@ OBJS = \
 	src/api/gist.o \
 	src/api/hash.o \
 	src/api/index_stats.o \
+	src/api/io_probe.o \
 	src/api/layout_map.o \
 	src/api/layout_picture.o \
 	src/api/map_summary.o \
@@ -69,6 +70,19 @@ OBJS = \
 	src/html/style.o \
 	src/html/tree.o \
 	src/html/treemap.o \
+	src/probe/advise.o \
+	src/probe/cell.o \
+	src/probe/curve.o \
+	src/probe/latency.o \
+	src/probe/places.o \
+	src/probe/probe.o \
+	src/probe/read_buffers.o \
+	src/probe/read_files.o \
+	src/probe/run.o \
+	src/probe/schedule.o \
+	src/probe/settings.o \
+	src/probe/storage.o \
+	src/probe/targets.o \
 	src/rebuild/box_split.o \
 	src/rebuild/brin.o \
 	src/rebuild/brin_ranges.o \
@@ -225,7 +239,7 @@ OBJS = \
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout layout_picture relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report report_html plan collect callable stats readonly
+REGRESS = setup names rows recorded btree hash gin brin gist spgist index_stats layout layout_picture relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report report_html plan io_probe collect callable stats readonly
 ISOLATION = dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -1565,6 +1565,86 @@ COMMENT ON COLUMN @extschema@.report_drop_candidates.reason IS 'why the index ma
 -- What calls do, and did
 --
 
+CREATE TYPE @extschema@.io_probe_row AS (
+	tablespace_name text,
+	relation regclass,
+	pattern text,
+	io_method text,
+	depth bigint,
+	request_bytes bigint,
+	is_direct boolean,
+	reads bigint,
+	bytes_read bigint,
+	elapsed_ms float8,
+	reads_per_second float8,
+	bytes_per_second float8,
+	latency_ms float8,
+	latency_ms_p99 float8,
+	deeper_pays boolean,
+	note text);
+
+COMMENT ON TYPE io_probe_row IS 'row of io_probe';
+COMMENT ON COLUMN io_probe_row.tablespace_name IS 'tablespace whose storage was read';
+COMMENT ON COLUMN io_probe_row.relation IS 'relation whose blocks were read; null if there was none to read';
+COMMENT ON COLUMN io_probe_row.pattern IS 'random or sequential';
+COMMENT ON COLUMN io_probe_row.io_method IS 'how the blocks were read: sync (one read after the other), advice (the kernel is asked ahead of each read), io_uring, or the server''s read stream under its io_method';
+COMMENT ON COLUMN io_probe_row.depth IS 'reads in flight at a time';
+COMMENT ON COLUMN io_probe_row.request_bytes IS 'size of each read, in bytes';
+COMMENT ON COLUMN io_probe_row.is_direct IS 'reads passed the page cache (O_DIRECT); if false, only blocks that the kernel said were not cached were read';
+COMMENT ON COLUMN io_probe_row.reads IS 'reads that were timed';
+COMMENT ON COLUMN io_probe_row.bytes_read IS 'bytes of these reads';
+COMMENT ON COLUMN io_probe_row.elapsed_ms IS 'milliseconds that they took together';
+COMMENT ON COLUMN io_probe_row.reads_per_second IS 'reads per second';
+COMMENT ON COLUMN io_probe_row.bytes_per_second IS 'bytes per second';
+COMMENT ON COLUMN io_probe_row.latency_ms IS 'median time of a read from its start to its arrival, in milliseconds; null for the server''s read stream';
+COMMENT ON COLUMN io_probe_row.latency_ms_p99 IS 'time that 99 percent of the reads do not exceed, in milliseconds; null for the server''s read stream';
+COMMENT ON COLUMN io_probe_row.deeper_pays IS 'the next greater depth reads at least 5 percent more; null if none was tried';
+COMMENT ON COLUMN io_probe_row.note IS 'why there are no figures, or not all; else null';
+
+CREATE FUNCTION io_probe(
+	relation regclass DEFAULT NULL,
+	max_bytes text DEFAULT NULL,
+	max_time interval DEFAULT NULL,
+	max_rate text DEFAULT NULL)
+RETURNS SETOF @extschema@.io_probe_row
+AS 'MODULE_PATHNAME', 'sst_io_probe'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 60;
+
+COMMENT ON FUNCTION io_probe(regclass, text, interval, text) IS
+'Measures how quickly the storage of a tablespace answers reads: random and sequential, by several methods, depths and sizes. Reads blocks of the relation, or of the largest one on each tablespace, past the caches; changes nothing.
+max_bytes: most bytes to read (null: 512MB). max_time: most time to take (null: 10 seconds). max_rate: bytes per second, on average; each measurement is as fast as it can. Both limits are for the whole call.
+Takes an AccessShareLock on each relation while it is read, and without a relation waits for no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
+CREATE TYPE @extschema@.io_advice_row AS (
+	tablespace_name text,
+	pattern text,
+	setting text,
+	present_value text,
+	advised_value text,
+	loss_percent float8,
+	takes_effect text,
+	command text,
+	reason text);
+
+COMMENT ON TYPE io_advice_row IS 'row of io_advice';
+COMMENT ON COLUMN io_advice_row.tablespace_name IS 'tablespace that was probed';
+COMMENT ON COLUMN io_advice_row.pattern IS 'reads that the advice follows from: random or sequential';
+COMMENT ON COLUMN io_advice_row.setting IS 'name of the setting';
+COMMENT ON COLUMN io_advice_row.present_value IS 'value that the tablespace or the session had when it was probed';
+COMMENT ON COLUMN io_advice_row.advised_value IS 'smallest value that was within 5 percent of the best one';
+COMMENT ON COLUMN io_advice_row.loss_percent IS 'percent of the best rate that reads by the present value did not reach, as measured; null if that was not measured';
+COMMENT ON COLUMN io_advice_row.takes_effect IS 'when a change takes effect: at once, after a reload, or after a restart';
+COMMENT ON COLUMN io_advice_row.command IS 'command that sets it; null if the present value is good enough';
+COMMENT ON COLUMN io_advice_row.reason IS 'what the setting is for, and how it was measured';
+
+CREATE FUNCTION io_advice()
+RETURNS SETOF @extschema@.io_advice_row
+AS 'MODULE_PATHNAME', 'sst_io_advice'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+
+COMMENT ON FUNCTION io_advice() IS
+'Returns the settings of I/O that the session''s last io_probe speaks for, each with the command that sets it and what the present value loses. No rows before the first io_probe. Reads nothing. Needs EXECUTE, granted to pg_stat_scan_tables.';
+
 CREATE TYPE @extschema@.stream_stats_row AS (
 	function text,
 	relation regclass,
@@ -2095,6 +2175,8 @@ REVOKE EXECUTE ON FUNCTION
 	report_html(bigint),
 	report_history(regclass),
 	report_growth(interval),
+	io_probe(regclass, text, interval, text),
+	io_advice(),
 	pgstattuple(text),
 	pgstattuple(regclass),
 	pgstattuple_approx(regclass),
@@ -2141,6 +2223,8 @@ GRANT EXECUTE ON FUNCTION
 	report_html(bigint),
 	report_history(regclass),
 	report_growth(interval),
+	io_probe(regclass, text, interval, text),
+	io_advice(),
 	pgstattuple(text),
 	pgstattuple(regclass),
 	pgstattuple_approx(regclass),

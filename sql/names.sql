@@ -9,9 +9,9 @@ CREATE TABLE glossary (place int, type text, name text PRIMARY KEY);
 INSERT INTO glossary SELECT place, type, regexp_split_to_table(names, '\s+')
 FROM (VALUES
 	(1, 'bigint',
-		'block_no first_block last_block root_block_no buckets rank run'),
+		'block_no first_block last_block root_block_no buckets rank run depth request_bytes'),
 	(1, 'boolean',
-		'is_sum allequalimage'),
+		'is_sum allequalimage is_direct'),
 	(1, 'integer',
 		'bucket version tree_level pages_per_range pid workers'),
 	(1, 'name',
@@ -22,7 +22,7 @@ FROM (VALUES
 		'relation'),
 	(1, 'text',
 		'schema_name relation_name parent_name kind access_method statistic function phase
-		stream io_method metric error fork'),
+		stream io_method metric error fork tablespace_name pattern setting present_value advised_value'),
 	(1, 'timestamp with time zone',
 		'last_vacuum started stats_reset since'),
 	(2, 'bigint',
@@ -72,11 +72,13 @@ FROM (VALUES
 	(7, 'double precision',
 		'estimate low high value avg_read_bytes avg_advice_bytes elapsed_ms bytes_per_second
 		done_percent last_vacuum_timestamp_seconds started_timestamp_seconds age_seconds
-		elapsed_seconds bytes_per_day'),
+		elapsed_seconds bytes_per_day reads_per_second latency_ms latency_ms_p99 loss_percent'),
 	(7, 'text',
-		'measured ended_by resume_from server_version'),
+		'measured ended_by resume_from server_version takes_effect'),
 	(7, 'timestamp with time zone',
 		'expected_end'),
+	(7, 'boolean',
+		'deeper_pays'),
 	(8, 'boolean',
 		'blocks_reads blocks_writes is_shown'),
 	(8, 'integer',
@@ -164,8 +166,9 @@ CREATE VIEW complaints AS
 		FROM inputs WHERE (name = 'relation' OR type = 'regclass'::regtype) AND (ord > 1 OR name <> 'relation')
 	UNION ALL
 	SELECT 'several defaults', name || ': ' || string_agg(DISTINCT coalesce(preset, 'none'), ', ')
-		-- a picture is of all blocks, and in more buckets than rows for people to read
-		FROM inputs WHERE signature !~ '^streamstat.layout_' OR name NOT IN ('blocks', 'buckets')
+		FROM inputs WHERE NOT (name = 'relation' AND preset IS NOT DISTINCT FROM 'NULL::regclass')
+			-- a picture is of all blocks, and in more buckets than rows for people to read
+			AND (signature !~ '^streamstat.layout_' OR name NOT IN ('blocks', 'buckets'))
 		GROUP BY name HAVING count(DISTINCT coalesce(preset, 'none')) > 1
 	UNION ALL
 	SELECT 'columns that an update cannot add to', signature

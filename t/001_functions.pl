@@ -39,7 +39,7 @@ my $arguments = q((SELECT coalesce(string_agg(coalesce(nullif(quote_ident(proarg
 same('functions', "prokind, proname || '(' || $arguments || ')'", 'pg_proc',
 	map { ($_->{procedure} ? 'p' : 'f') . " $_->{name}($_->{arguments})" } all_functions());
 same('arguments without a default', 'proname, pronargs - pronargdefaults', 'pg_proc',
-	map { "$_->{name} " . ($_->{relation} || $_->{required} ? 1 : 0) } all_functions());
+	map { "$_->{name} " . (($_->{relation} && !$_->{optional}) || $_->{required} ? 1 : 0) } all_functions());
 my %views = views();
 same('views', 'relname', 'pg_class', sort keys %views);
 

@@ -54,7 +54,8 @@ static const char *const phase_names[] = {
 	[SST_PHASE_CATALOG] = "catalog",
 	[SST_PHASE_FIRST_SAMPLES] = "first samples",
 	[SST_PHASE_MEASURING] = "measuring",
-	[SST_PHASE_FINISHING] = "finishing"
+	[SST_PHASE_FINISHING] = "finishing",
+	[SST_PHASE_PROBING] = "probing"
 };
 
 /* Calls within calls that are told apart; more than these report nothing. */

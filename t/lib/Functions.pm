@@ -27,8 +27,8 @@ my $warming = 'mode text, max_bytes text, max_time interval, max_rate text, stop
 # - The arguments for the caller: their names and types.
 #   Only what says which relation, and a saved cache, has no default.
 # - The kinds of relations it takes.  A tree is a partitioned table or its index.
-#   Without a relation it is about the database, the last report or stored ones, the cache, the
-#   sessions, or the session's last call.
+#   Without a relation it is about the database, the last report or stored ones, the last
+#   probe, the cache, the sessions, or the session's last call.
 # - Whether a large relation is worth parallel workers to it.
 # - Arguments to try.  A kind in braces stands for a relation of that kind,
 #   {kind:text} for its name as text.
@@ -93,6 +93,9 @@ my @own = (
 	[ 'cache_load',
 		'saved text, mode text, min_usage_count integer, max_bytes text, max_time interval, max_rate text, stop_when_full boolean',
 		'cache', 0, "streamstat.cache_save('1MB')", "streamstat.cache_save('1MB'), 'read', max_rate => '1GB'" ],
+	[ 'io_probe', 'relation regclass, max_bytes text, max_time interval, max_rate text', $any, 0,
+		"{table}, '1MB', '1 s'", "{btree}, '1MB', '1 s', '100MB'" ],
+	[ 'io_advice', '', 'probe', 0, '' ],
 	[ 'stat_get_progress', '', 'sessions', 0, '' ],
 	[ 'stream_stats', '', 'call', 0, '' ]);
 
@@ -119,6 +122,9 @@ my %for_everybody = map { $_ => 1 }
 my %for_monitors = map { $_ => 1 } qw(cache_summary cache_map cache_save);
 
 my %procedures = map { $_ => 1 } qw(run_database_report collect);
+
+# Without a relation these are about the database.
+my %any_relation = (io_probe => 1);
 
 # View, or table of stored reports => who may read it
 my %views = (
@@ -148,7 +154,8 @@ foreach my $list ([ 'own', @own ], [ 'contrib', @drop_ins ])
 			relation => $arguments =~ /^(?:\S+ )?regclass(?!\S*\[)\b/ ? 'regclass' : $arguments =~ /^relname text/ ? 'text' : '',
 			# what else has no default
 			required => $arguments =~ /^(?:relations|schema|saved) / ? 1 : 0,
-			scans => !($takes{report} || $takes{cache} || $takes{sessions} || $takes{call}) || 0,
+			optional => $any_relation{$name} // 0,
+			scans => !($takes{report} || $takes{probe} || $takes{cache} || $takes{sessions} || $takes{call}) || 0,
 			workers => $workers,
 			whose => $whose,
 			who => $for_everybody{$name} ? 'PUBLIC' : $for_monitors{$name} ? 'pg_monitor' : 'pg_stat_scan_tables',
@@ -164,7 +171,7 @@ sub types_of
 }
 
 # As a list of hashes: name, arguments, types, takes (kinds of relations, as keys),
-# relation (the type of the argument that names it, or ''), required, scans, workers, whose
+# relation (the type of the argument that names it, or ''), required, optional, scans, workers, whose
 # ("own" or "contrib"), who (the role that may execute it), procedure, calls
 sub all_functions
 {

@@ -1,0 +1,190 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_probe.c
+ *	  io_probe and io_advice: which settings of I/O pay on this storage
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/io_probe.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "commands/tablespace.h"
+
+#include "api/arguments.h"
+#include "api/row.h"
+#include "compat/compat.h"
+#include "probe/advise.h"
+#include "probe/probe.h"
+#include "run/call.h"
+#include "run/progress.h"
+
+PG_FUNCTION_INFO_V1(sst_io_probe);
+PG_FUNCTION_INFO_V1(sst_io_advice);
+
+/* Limits of a call that gives none */
+#define DEFAULT_SECONDS 10.0
+#define DEFAULT_BYTES (INT64CONST(512) * 1024 * 1024)
+
+static const char *const pattern_names[] = {
+	[SST_PROBE_RANDOM] = "random",
+	[SST_PROBE_SEQUENTIAL] = "sequential"
+};
+
+/* Set the limits: max_bytes, max_time and max_rate, which are arguments 1 to 3. */
+static void
+get_limits(FunctionCallInfo fcinfo, SstLimits *limits)
+{
+	memset(limits, 0, sizeof(SstLimits));
+	limits->bytes_left = PG_ARGISNULL(1) ? DEFAULT_BYTES :
+		sst_max_bytes_argument(fcinfo, 1);
+	if (!sst_max_time_argument(fcinfo, 2, limits))
+	{
+		INSTR_TIME_SET_CURRENT(limits->deadline);
+		limits->deadline = sst_time_after(limits->deadline, DEFAULT_SECONDS);
+	}
+	limits->max_rate = sst_max_rate_argument(fcinfo, 3);
+}
+
+static const char *
+method_name(const SstProbeResult *result, const SstProbeCell *cell)
+{
+	switch (cell->method)
+	{
+		case SST_PROBE_SYNC:
+			return "sync";
+		case SST_PROBE_ADVICE:
+			return "advice";
+		case SST_PROBE_URING:
+			return "io_uring";
+		default:
+			return result->settings.io_method[0] == '\0' ? "read stream" :
+				psprintf("read stream (%s)", result->settings.io_method);
+	}
+}
+
+static void
+put_subject(SstRow *row, const SstProbeResult *result)
+{
+	sst_put_text(row, "tablespace_name", get_tablespace_name(result->tablespace));
+	sst_put_regclass(row, "relation", result->relid);
+}
+
+/* A row about a tablespace of which there is nothing to tell, or not all */
+static void
+put_note(SstRow *row, const SstProbeResult *result, const char *note)
+{
+	put_subject(row, result);
+	sst_put_text(row, "pattern", NULL);
+	sst_put_text(row, "io_method", NULL);
+	sst_put_count(row, "depth", -1);
+	sst_put_count(row, "request_bytes", -1);
+	sst_put_datum(row, "is_direct", BOOLOID, (Datum) 0, true);
+	sst_put_count(row, "reads", -1);
+	sst_put_count(row, "bytes_read", -1);
+	sst_put_float8(row, "elapsed_ms", NAN);
+	sst_put_float8(row, "reads_per_second", NAN);
+	sst_put_float8(row, "bytes_per_second", NAN);
+	sst_put_float8(row, "latency_ms", NAN);
+	sst_put_float8(row, "latency_ms_p99", NAN);
+	sst_put_datum(row, "deeper_pays", BOOLOID, (Datum) 0, true);
+	sst_put_text(row, "note", note);
+	sst_row_store(row);
+}
+
+static void
+put_cell(SstRow *row, const SstProbeResult *result, const SstProbeCell *cell)
+{
+	int64		request_bytes = (int64) cell->nblocks * BLCKSZ;
+	double		rate = sst_probe_rate(cell);
+
+	put_subject(row, result);
+	sst_put_text(row, "pattern", pattern_names[cell->pattern]);
+	sst_put_text(row, "io_method", method_name(result, cell));
+	sst_put_count(row, "depth", cell->depth);
+	sst_put_count(row, "request_bytes", request_bytes);
+	sst_put_bool(row, "is_direct", cell->direct);
+	sst_put_count(row, "reads", cell->reads);
+	sst_put_count(row, "bytes_read", cell->reads * request_bytes);
+	sst_put_float8(row, "elapsed_ms", cell->elapsed_ms);
+	sst_put_float8(row, "reads_per_second", rate / request_bytes);
+	sst_put_float8(row, "bytes_per_second", rate);
+	sst_put_float8(row, "latency_ms", cell->latency_ms);
+	sst_put_float8(row, "latency_ms_p99", cell->latency_ms_p99);
+	sst_put_datum(row, "deeper_pays", BOOLOID, BoolGetDatum(cell->deeper_pays > 0),
+				  cell->deeper_pays < 0);
+	sst_put_text(row, "note", NULL);
+	sst_row_store(row);
+}
+
+Datum
+sst_io_probe(PG_FUNCTION_ARGS)
+{
+	SstRow		row;
+	SstCall		call;
+	SstLimits	limits;
+	SstProbe   *probe;
+	ListCell   *lc;
+
+	get_limits(fcinfo, &limits);
+	sst_rows_begin(&row, fcinfo);
+	sst_call_begin(&call, fcinfo, PG_ARGISNULL(0) ? SST_PROGRESS_UNKNOWN : 1,
+				   limits.bytes_left);
+	call.relid = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
+	call.io_stats.stream = SST_STREAM_READS;
+	probe = sst_create_probe(&call.io_stats);
+	probe->limits = limits;
+	sst_probe_run(probe, call.relid);
+	sst_call_end(&call);
+	probe->io_stats = NULL;
+
+	foreach(lc, probe->results)
+	{
+		const SstProbeResult *result = lfirst(lc);
+
+		for (int i = 0; i < result->ncells; i++)
+			put_cell(&row, result, &result->cells[i]);
+		if (result->note != NULL)
+			put_note(&row, result, result->note);
+		else if (result->limited)
+			put_note(&row, result, _("a limit was reached before all was tried"));
+	}
+
+	return (Datum) 0;
+}
+
+Datum
+sst_io_advice(PG_FUNCTION_ARGS)
+{
+	const SstProbe *probe = sst_last_probe();
+	SstRow		row;
+	ListCell   *lc;
+
+	sst_rows_begin(&row, fcinfo);
+	if (probe == NULL)
+		return (Datum) 0;
+
+	foreach(lc, sst_advise(probe))
+	{
+		const SstIoAdvice *advice = lfirst(lc);
+
+		sst_put_text(&row, "tablespace_name", get_tablespace_name(advice->tablespace));
+		sst_put_text(&row, "pattern", pattern_names[advice->pattern]);
+		sst_put_text(&row, "setting", advice->setting);
+		sst_put_text(&row, "present_value", advice->present);
+		sst_put_text(&row, "advised_value", advice->advised);
+		sst_put_float8(&row, "loss_percent", advice->loss_percent);
+		sst_put_text(&row, "takes_effect", advice->takes_effect);
+		sst_put_text(&row, "command", advice->command);
+		sst_put_text(&row, "reason", advice->reason);
+		sst_row_store(&row);
+	}
+
+	return (Datum) 0;
+}

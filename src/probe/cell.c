@@ -1,0 +1,147 @@
+/*-------------------------------------------------------------------------
+ *
+ * cell.c
+ *	  Running one cell of a probe, within the limits
+ *
+ * A cell reads as fast as it can, or its figures would be those of a limit.  So what
+ * it can read at most is paid for before it begins, with a sleep if the rate asks for
+ * one, and what it did not read is given back.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/probe/cell.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "compat/compat.h"
+#include "probe/cell.h"
+#include "probe/run.h"
+#include "run/progress.h"
+
+/* Reads of one cell at most, and at least: these times the depth */
+#define MAX_READS 65536
+#define MIN_DEPTHS 3
+
+/* With a rate, a cell reads what that allows in this time, or at most in the other. */
+#define RATE_SECONDS 0.25
+#define MAX_RATE_SECONDS 2.0
+
+/* Take so many blocks of the limits, sleeping as the rate asks; false at a limit. */
+static bool
+pay(SstProbe *probe, BlockNumber nblocks)
+{
+	BlockNumber npaid = 0;
+
+	while (npaid < nblocks)
+	{
+		BlockNumber n = sst_throttle_take(&probe->throttle, nblocks - npaid);
+
+		if (n == 0)
+		{
+			sst_throttle_give_back(&probe->throttle, npaid);
+			return false;
+		}
+		npaid += n;
+	}
+	return true;
+}
+
+/* The reads that a cell may do at most, by the limits; 0 if these are too few */
+static int
+count_reads(const SstProbe *probe, const SstProbeCell *cell, int64 bytes)
+{
+	int64		read_bytes = (int64) cell->nblocks * BLCKSZ;
+	int64		least = Max(cell->depth, 1) * MIN_DEPTHS * read_bytes;
+	double		rate = probe->throttle.rate;
+
+	if (rate > 0)
+		bytes = Min(bytes, (int64) (rate * RATE_SECONDS));
+	bytes = Max(bytes, least);
+	if (bytes > probe->limits.bytes_left ||
+		(rate > 0 && bytes > rate * MAX_RATE_SECONDS))
+		return 0;
+
+	return (int) Min(bytes / read_bytes, MAX_READS);
+}
+
+/* Add what was read to the I/O of the call. */
+static void
+count_io(SstProbe *probe, const SstProbeCell *cell, int nreads)
+{
+	SstIoStats *io_stats = probe->io_stats;
+	int64		nblocks = (int64) nreads * cell->nblocks;
+
+	io_stats->blocks_requested += nblocks;
+	io_stats->blocks_read += nblocks;
+	if (cell->method != SST_PROBE_STREAM)
+		io_stats->blocks_private += nblocks;
+	io_stats->reads += nreads;
+	io_stats->read_bytes += nblocks * BLCKSZ;
+	io_stats->look_ahead_max = Max(io_stats->look_ahead_max,
+								   (int64) cell->depth * cell->nblocks);
+}
+
+/*
+ * Run a cell for about so long, with about so many bytes, and add it to the result of
+ * the target.  False if there is no figure: a limit is reached, too few blocks are
+ * there to be read, or the method does not work here; then cell->note says why.
+ *
+ * No pin and no page lock may be held.  Interrupts are accepted.
+ */
+bool
+sst_probe_cell(SstProbe *probe, SstProbeTarget *target, SstProbeCell *cell,
+			   double seconds, int64 bytes)
+{
+	SstProbeRun run = {
+		.probe = probe,
+		.cell = cell,
+		.places = &target->places,
+		.rel = target->rel,
+		.seconds = seconds
+	};
+	int			most = count_reads(probe, cell, bytes);
+	int			nfound;
+	bool		done = true;
+
+	if (most == 0)
+	{
+		cell->note = _("a limit is reached");
+		return false;
+	}
+	nfound = sst_places_find(&target->places, cell, most);
+	if (nfound < Max(cell->depth, 1) * 2)
+	{
+		cell->note = target->places.not_told ?
+			_("the kernel does not tell what is in its page cache") :
+			_("too few blocks are not cached");
+		return false;
+	}
+	if (!pay(probe, (BlockNumber) nfound * cell->nblocks))
+	{
+		cell->note = _("a limit is reached");
+		return false;
+	}
+
+	if (cell->method == SST_PROBE_STREAM)
+		done = sst_probe_read_stream(&run);
+	else
+		sst_probe_read_files(&run);
+	if (!done)
+		cell->note = _("the tablespace has a setting of its own");
+
+	sst_throttle_give_back(&probe->throttle,
+						   (BlockNumber) (nfound - run.nstarted) * cell->nblocks);
+	sst_places_forget(&target->places, cell, run.nstarted);
+	count_io(probe, cell, run.nstarted);
+	target->nblocks_read += run.nstarted * cell->nblocks;
+	sst_progress_blocks(target->nblocks_read);
+
+	if (cell->note != NULL || cell->reads < 2 ||
+		target->result->ncells == SST_MAX_PROBE_CELLS)
+		return false;
+	target->result->cells[target->result->ncells++] = *cell;
+	return true;
+}

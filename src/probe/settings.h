@@ -1,0 +1,20 @@
+/*-------------------------------------------------------------------------
+ *
+ * settings.h
+ *	  The present settings of I/O, as far as the server has them
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/probe/settings.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_PROBE_SETTINGS_H
+#define SST_PROBE_SETTINGS_H
+
+#include "probe/figures.h"
+
+extern void sst_get_probe_settings(SstProbeSettings *settings, Oid tablespace);
+
+#endif							/* SST_PROBE_SETTINGS_H */

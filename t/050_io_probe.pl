@@ -1,0 +1,322 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# io_probe keeps its limits, reads disks and not caches, and leaves nothing behind,
+# whatever ends it: a cancel, other sessions, a bad disk.  faults.c makes the disk bad.
+
+use strict;
+use warnings;
+
+use File::Temp qw(tempdir);
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes ();
+
+use lib "$FindBin::RealBin/lib";
+use Faults;
+use Node;
+use Pages;
+use Session;
+
+plan skip_all => 'this is not Linux' if $^O ne 'linux';
+
+my $faults;
+my $node = new_node('io_probe', q(
+shared_buffers = 8MB
+bgwriter_lru_maxpages = 0
+max_wal_size = 1GB
+jit = off
+), start => sub {
+		$faults = Faults->new($_[0]);
+		plan skip_all => 'no C compiler for test/faults' if !$faults;
+		$faults->start($_[0]);
+	});
+$node->safe_psql('postgres',
+	"SET allow_in_place_tablespaces = on; CREATE TABLESPACE \"an other\" LOCATION ''");
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE t (k int, filler text);
+INSERT INTO t SELECT i, repeat('x', 1000) FROM generate_series(1, 45000) i;
+CREATE TABLE u TABLESPACE "an other" AS SELECT * FROM t LIMIT 12000;
+CREATE TABLE second AS SELECT * FROM t LIMIT 10000;
+CREATE TABLE dropped AS SELECT * FROM t LIMIT 10000;
+CREATE TABLE holes AS SELECT * FROM t LIMIT 100;
+CHECKPOINT;
+SQL
+my %path = map { $_ => file_of($node, $_) } qw(t u second holes);
+my $s = Session->new($node);
+my $observer = Session->new($node);
+
+sub probe
+{
+	my ($arguments, $columns) = @_;
+
+	$columns //= 'count(reads), count(*), sum(bytes_read)';
+	return $s->query("SELECT $columns FROM streamstat.io_probe($arguments)");
+}
+
+# What the process has had read from disks; 0 where the kernel does not count that
+sub disk_bytes
+{
+	return slurp_file("/proc/$s->{pid}/io") =~ /^read_bytes: (\d+)/m ? $1 : 0;
+}
+
+# A machine that has much else to do can make anything late, but not always.
+sub in_time
+{
+	my ($code) = @_;
+
+	foreach (1 .. 5)
+	{
+		return 1 if $code->();
+	}
+	return 0;
+}
+
+my $first = probe("'t', '1MB', '2 s'", "string_agg(note, ', ')");
+if ($first =~ /memory|cache of its own|compressed|encrypted/)
+{
+	$s->end;
+	$observer->end;
+	$node->stop;
+	plan skip_all => "the data directory's file system: $first";
+}
+
+# ---------------------------------------------------------------------------
+# Limits
+
+foreach my $mb (1, 8, 32)
+{
+	my $before = disk_bytes();
+	my ($cells, $rows, $bytes) = split /\|/, probe("'t', '${mb}MB', '20 s'");
+	my $read = disk_bytes() - $before;
+	my $counted = $s->query('SELECT reads * avg_read_bytes FROM streamstat.stream_stats()');
+
+	cmp_ok($cells, '>', 0, "$mb MB: figures");
+	cmp_ok($counted, '<=', $mb << 20, "$mb MB: no more is read");
+	cmp_ok($counted, '>=', $bytes, "$mb MB: what is timed is among it");
+
+	# the kernel may read ahead, and catalogs are read
+	cmp_ok($read, '<=', ($mb << 20) + (2 << 20), "$mb MB: the kernel says so, too");
+	cmp_ok($read, '>=', 0.9 * $bytes, "$mb MB: all came from a disk")
+	  if $read > 0;
+}
+
+foreach my $time ('300 ms', '1500 ms')
+{
+	my ($wanted) = $time =~ /(\d+)/;
+	my $took;
+
+	ok( in_time(sub {
+			my $begin = Time::HiRes::time();
+
+			probe("'t', '100GB', '$time'");
+			$took = Time::HiRes::time() - $begin;
+			return $took < $wanted / 1000 + 0.5;
+		}), "$time: ends in time") or diag("$took seconds");
+}
+
+# Each cell is at full speed, and all of them together keep the rate.
+foreach my $setting (0, 1)
+{
+	$s->query("SET streamstat.max_rate = '4MB'") if $setting;
+	my $begin = Time::HiRes::time();
+	my ($cells, $rows, $bytes) = split /\|/, probe("'t', '100GB', '2 s'" . ($setting ? '' : ", '4MB'"));
+	my $took = Time::HiRes::time() - $begin;
+	my $counted = $s->query('SELECT reads * avg_read_bytes FROM streamstat.stream_stats()');
+
+	$s->query('RESET streamstat.max_rate');
+	cmp_ok($counted, '<=', (4 << 20) * ($took + 0.1), "rate, setting $setting: is kept");
+	cmp_ok($counted, '>=', 1 << 20, "rate, setting $setting: and something is read");
+}
+
+# ---------------------------------------------------------------------------
+# No cached figure is taken for a disk's.
+
+$s->query("SELECT streamstat.pg_prewarm('t', 'read')");
+{
+	my $before = disk_bytes();
+	my ($cells, $rows, $bytes) = split /\|/, probe("'t', '24MB', '20 s'");
+	my $read = disk_bytes() - $before;
+
+	cmp_ok($cells, '>', 10, 'cached: figures');
+	cmp_ok($read, '>=', 0.9 * $bytes, 'cached: all came from a disk') if $read > 0;
+}
+
+# What was not cached is not cached after that: no more than the last reads of a curve.
+uncache($node, 't');
+probe("'t', '24MB', '20 s'");
+cmp_ok($observer->query("SELECT page_cache_bytes FROM streamstat.cache_summary() WHERE relation_name = 't' AND fork = 'main'"),
+	'<', 4 << 20, 'the page cache is left as it was');
+is($observer->query("SELECT count(*) FROM streamstat.stat_get_progress()"), 0, 'no progress is left');
+
+# Without cachestat(2), mincore(2) tells.
+$faults->set(no_cachestat => 1);
+$s->query("SELECT streamstat.pg_prewarm('t', 'read')");
+{
+	my $before = disk_bytes();
+	my ($cells, $rows, $bytes, $advice) =
+	  split /\|/, probe("'t', '16MB', '20 s'", "count(reads), count(*), sum(bytes_read), count(*) FILTER (WHERE io_method = 'advice')");
+	my $read = disk_bytes() - $before;
+
+	cmp_ok($advice, '>', 0, 'mincore: figures by the page cache');
+	cmp_ok($read, '>=', 0.9 * $bytes, 'mincore: all came from a disk') if $read > 0;
+}
+$faults->clear;
+
+# ---------------------------------------------------------------------------
+# Tablespaces
+
+is(probe("NULL, '8MB', '20 s'", "string_agg(DISTINCT tablespace_name || ' ' || relation, ', ' ORDER BY tablespace_name || ' ' || relation)"),
+	'an other u, pg_default t', 'the largest relation of each tablespace');
+$observer->query('BEGIN; LOCK TABLE t');
+{
+	my $begin = Time::HiRes::time();
+
+	is(probe("NULL, '8MB', '2 s'", "string_agg(DISTINCT relation::text, ', ' ORDER BY relation::text)"),
+		'second, u', 'or one that nobody has locked');
+	cmp_ok(Time::HiRes::time() - $begin, '<', 10, 'no lock is waited for');
+}
+$observer->query('ROLLBACK');
+
+$s->query('ALTER TABLESPACE "an other" SET (effective_io_concurrency = 7)');
+my $advice = "SELECT tablespace_name, present_value, command ~ '^ALTER TABLESPACE \"an other\" SET \\(effective_io_concurrency = \\d+\\)\$' FROM streamstat.io_advice() WHERE setting = 'effective_io_concurrency'";
+probe("'u', '8MB', '10 s'");
+like($s->query($advice), qr/^an other\|7\|t?$/, "advice: the tablespace's own value, and its name");
+is( probe("'u', '8MB', '10 s'", "count(*) FILTER (WHERE depth = 7 AND pattern = 'random') > 0"),
+	't', 'advice: the present value is measured');
+foreach my $command (split /\n/, $s->query("SELECT command FROM streamstat.io_advice() WHERE command ~ 'TABLESPACE'"))
+{
+	$s->query($command);
+	is($s->{err}, '', $command);
+}
+
+SKIP:
+{
+	my $dir = eval { tempdir('streamstat-XXXXXX', DIR => '/dev/shm', CLEANUP => 1) };
+	skip 'no /dev/shm', 2 if !$dir || `stat -f -c %T $dir` !~ /tmpfs/;
+
+	$s->query("CREATE TABLESPACE shm LOCATION '$dir'");
+	$s->query('CREATE TABLE m TABLESPACE shm AS TABLE u');
+	$s->query('CHECKPOINT');
+	like(probe("'m', '8MB', '5 s'", 'count(reads), max(note)'),
+		qr/^0\|the files are in memory/, 'tmpfs: a note');
+	is($s->query('SELECT count(*) FROM streamstat.io_advice()'), 0, 'tmpfs: no advice');
+	$s->query('DROP TABLE m');
+	$s->query('DROP TABLESPACE shm');
+	is($s->{err}, '', 'tmpfs: nothing is left open');
+}
+
+# Blocks that were never written are on no disk.
+$s->query("SELECT 1 FROM holes");
+truncate($path{holes}, 2000 * BLCKSZ) or die "could not extend $path{holes}: $!";
+$s->end;
+$s = Session->new($node);
+like(probe("'holes', '8MB', '5 s'", 'count(reads), max(note)'), qr/^0\|hardly any of the file was written/, 'holes: a note');
+
+# ---------------------------------------------------------------------------
+# Cancel, and other sessions
+
+# Wait until it probes a relation, then so many milliseconds.
+sub while_probing
+{
+	my ($what, $relation, $ms) = @_;
+
+	Session::poll($what, sub {
+		$observer->query(
+			"SELECT count(*) FROM streamstat.stat_progress WHERE pid = $s->{pid} AND function = 'io_probe' AND phase = 'probing' AND relid = '$relation'::regclass AND bytes_done > 0"
+		) > 0;
+	});
+	Time::HiRes::usleep(1000 * $ms);
+}
+
+my $fds;
+foreach my $ms (0, 20, 150, 400, 900, 1500)
+{
+	$fds //= scalar(my @fds = glob("/proc/$s->{pid}/fd/*"));
+	$s->send_query("SELECT count(*) FROM streamstat.io_probe('t', '1TB', '5 min')");
+	while_probing("cancel after $ms ms", 't', $ms);
+	my $begin = Time::HiRes::time();
+	$observer->query("SELECT pg_cancel_backend($s->{pid})");
+	$s->answer;
+	cmp_ok(Time::HiRes::time() - $begin, '<', 2, "cancel after $ms ms: at once");
+	like($s->{err}, qr/57014.*canceling statement due to user request/s, "cancel after $ms ms: canceled");
+	is($s->rings, 0, "cancel after $ms ms: no ring is left");
+	cmp_ok(scalar(my @left = glob("/proc/$s->{pid}/fd/*")), '<=', $fds + 15, "cancel after $ms ms: no file is left open");
+	is($observer->query("SELECT count(*) FROM pg_locks WHERE pid = $s->{pid} AND relation >= 16384"),
+		0, "cancel after $ms ms: no lock is left");
+	is($observer->query('SELECT count(*) FROM streamstat.stat_get_progress()'), 0, "cancel after $ms ms: no progress is left");
+}
+cmp_ok($s->query('SELECT count(*) FROM streamstat.io_advice()'), '>', 0, 'what was canceled has left its figures');
+
+foreach my $command ('DROP TABLE dropped', 'TRUNCATE second')
+{
+	my ($table) = $command =~ /(\w+)$/;
+
+	$s->send_query("SELECT count(*) FROM streamstat.io_probe('$table', '1TB', '5 min')");
+	while_probing($command, $table, 100);
+	$observer->query($command);
+	is($observer->{err}, '', "$command: does not wait for long");
+	$s->answer;
+	like($s->{err}, qr/55P03: .*waits for a lock on relation "$table"/, "$command: the probe ends");
+	is($s->rings, 0, "$command: no ring is left");
+}
+like(probe("'second'", 'max(note)'), qr/smaller than 8 MB/, 'an empty table has a note');
+
+# ---------------------------------------------------------------------------
+# A bad disk
+
+foreach my $case ([ 'error', qr/58030: .*could not read block.*Input\/output error/s ],
+	[ 'end', qr/XX001: .*could not read block.*read only \d+ of/s ])
+{
+	my ($kind, $expected) = @$case;
+
+	uncache($node, 't');
+	$faults->set(file => $path{t}, reads => $kind, from => 0, to => 1 << 40, error => 5);
+	probe("'t', '16MB', '20 s'");
+	like($s->{err}, $expected, "$kind: the server's error");
+	cmp_ok($faults->clear, '>', 0, "$kind: there were faults");
+	is($s->rings, 0, "$kind: no ring is left");
+	cmp_ok((split /\|/, probe("'t', '4MB', '5 s'"))[0], '>', 0, "$kind: the next probe");
+}
+
+# rings that cannot be made, that take nothing, and short reads
+my $by_ring = "count(*) FILTER (WHERE io_method = 'io_uring') > 0, count(*) FILTER (WHERE io_method = 'sync') > 0";
+my $have_rings = probe("'t', '32MB', '20 s'", $by_ring);
+SKIP:
+{
+	skip 'no rings here', 4 if $have_rings ne 't|t';
+	$faults->set(setups => 12);
+	is(probe("'t', '32MB', '20 s'", $by_ring), 'f|t', 'no memory for a ring: the other methods');
+	cmp_ok($faults->clear, '>', 0, 'no memory for a ring: it was so');
+	$faults->set(file => $path{t}, reads => 'short', from => 0, to => 1 << 40, most => 4096);
+	like(probe("'t', '4MB', '20 s'"), qr/^[1-9]/, 'short reads: figures');
+	cmp_ok($faults->clear, '>', 0, 'short reads: there were some');
+}
+
+# ---------------------------------------------------------------------------
+# Nothing grows.
+
+$s->end;
+$s = Session->new($node);
+my ($memory, $descriptors);
+foreach my $i (1 .. 12)
+{
+	probe("NULL, '2MB', '1 s'");
+	$s->query('SELECT streamstat.io_advice()');
+	next if $i < 4;
+	my $now = $s->query("SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name IN ('TopMemoryContext', 'streamstat probe', 'CacheMemoryContext')");
+	my $open = scalar(my @fds = glob("/proc/$s->{pid}/fd/*"));
+	$memory //= $now;
+	$descriptors //= $open;
+	if ($i == 12)
+	{
+		cmp_ok($now, '<=', $memory + 100_000, 'memory: the session keeps one probe');
+		cmp_ok($open, '<=', $descriptors, 'descriptors: no more than before');
+	}
+}
+
+$s->end;
+$observer->end;
+stop_clean($node);
+done_testing();
