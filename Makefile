@@ -51,6 +51,7 @@ OBJS = \
 	src/compat/catalog.o \
 	src/compat/compat.o \
 	src/compat/multixact_pages.o \
+	src/compat/server_io.o \
 	src/compat/shared_blocks.o \
 	src/rebuild/box_split.o \
 	src/rebuild/brin.o \
@@ -142,12 +143,15 @@ OBJS = \
 	src/stats/sample_statistics.o \
 	src/stats/sizing.o \
 	src/stats/variance.o \
+	src/stream/advised_runs.o \
 	src/stream/buffer_pool.o \
 	src/stream/buffered.o \
 	src/stream/mapped_file.o \
 	src/stream/mapped_run.o \
 	src/stream/looked_up.o \
 	src/stream/page_cache.o \
+	src/stream/io_stats.o \
+	src/stream/read_watch.o \
 	src/stream/advice.o \
 	src/stream/bundled_read_stream.o \
 	src/stream/checksum.o \

@@ -13,7 +13,7 @@ FROM (VALUES
 	(1, 'boolean',
 		'is_sum allequalimage'),
 	(1, 'integer',
-		'bucket version tree_level pages_per_range pid workers'),
+		'bucket version tree_level pages_per_range pid worker workers'),
 	(1, 'name',
 		'datname'),
 	(1, 'oid',
@@ -60,10 +60,14 @@ FROM (VALUES
 		'new_pages corrupt_pages corrupt_map_pages first_new_block first_corrupt_block'),
 	(7, 'bigint',
 		'blocks_read blocks_total blocks_done blocks_requested blocks_cached blocks_hit blocks_missed
-		blocks_private blocks_mapped reads advice_calls look_ahead_max relations_done relations_total
+		blocks_private blocks_mapped blocks_page_cache blocks_disk reads read_waits
+		reads_in_flight_max advice_calls look_ahead_max relations_done relations_total
 		bytes_done bytes_total bytes_read bytes_skipped bytes_left'),
+	(7, 'bigint[]',
+		'reads_by_size blocks_by_size'),
 	(7, 'double precision',
-		'estimate low high value avg_read_bytes avg_advice_bytes elapsed_ms bytes_per_second
+		'estimate low high value avg_read_bytes read_wait_ms reads_in_flight_avg
+		avg_advice_bytes look_ahead_avg elapsed_ms bytes_per_second
 		done_percent'),
 	(7, 'text',
 		'measured ended_by resume_from'),

@@ -19,6 +19,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "executor/instrument.h"
 #include "lib/ilist.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
@@ -111,6 +112,8 @@ static void
 read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 {
 	SstStream  *base = &stream->base;
+	int64		nread = pgBufferUsage.shared_blks_read;
+	instr_time	start;
 
 	if (stream->rules == SST_RULES_TOLERANT)
 	{
@@ -118,11 +121,21 @@ read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 		return;
 	}
 
+	INSTR_TIME_SET_CURRENT(start);
 	page->blkno = blkno;
 	page->buffer = ReadBufferExtended(base->rel, base->forknum, blkno,
 									  RBM_NORMAL, base->strategy);
 	page->image = BufferGetPage(page->buffer);
-	base->io_stats->blocks_read++;
+
+	if (pgBufferUsage.shared_blks_read == nread)
+		base->io_stats->blocks_hit++;
+	else
+	{
+		base->io_stats->blocks_read++;
+		sst_io_stats_read(base->io_stats, 1, 1);
+		if (sst_read_was_cached(1, sst_io_stats_waited(base->io_stats, start)))
+			base->io_stats->blocks_page_cache++;
+	}
 }
 
 /*
@@ -181,6 +194,8 @@ file_stream_next(SstStream *base, SstPage *page)
 		base->io_stats->blocks_read++;
 		base->io_stats->blocks_private++;
 		base->io_stats->blocks_mapped += run->mapped;
+		base->io_stats->blocks_page_cache += (run->cached >> i) & 1;
+		pgBufferUsage.shared_blks_read++;
 		page->buffer = InvalidBuffer;
 		page->image = run->memory + (Size) BLCKSZ * i;
 		return true;
