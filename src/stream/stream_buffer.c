@@ -61,7 +61,10 @@ typedef struct SstBufferStream
 	int			nhits;			/* successive blocks found in buffers */
 	SstLookedUp ahead;
 
-	/* Gives blocks, and advice further ahead than the read stream looks, or NULL */
+	/*
+	 * Gives blocks, and advice further ahead than the read stream looks, or
+	 * NULL
+	 */
 	SstAdvisedRuns *advised;
 
 	/* What it does */

@@ -40,7 +40,10 @@ typedef struct SstRunReader
 	SstSegmentFile file;
 	char	   *memory;			/* for one run, or NULL */
 
-	/* Runs that were advised and not read yet, and their blocks that are wanted */
+	/*
+	 * Runs that were advised and not read yet, and their blocks that are
+	 * wanted
+	 */
 	int			nadvised;
 	int64		look_ahead;
 } SstRunReader;
