@@ -215,7 +215,7 @@ foreach my $way (sort keys %settings)
 # Into memory: with the server's stream, by our own reads, and by the queue
 
 $s->query('RESET streamstat.io_path; RESET streamstat.io_method');
-foreach my $call ("pg_prewarm('b')", "pg_prewarm('b', 'read')", "prewarm('b')", "prewarm('b', 'read')",
+foreach my $call ("pg_prewarm('b')", "pg_prewarm('b', 'read')", "prewarm('b', stop_when_full => false)", "prewarm('b', 'read')",
 	"prewarm('b', only_upper => true)")
 {
 	evict();
@@ -327,7 +327,9 @@ foreach my $call ("btree_stats('b')", "btree_stats('large_b')")
 	my %n = numbers();
 	my ($read) = $plan =~ /shared.*? read=(\d+)/;
 
-	is($read, $n{blocks_missed}, "EXPLAIN: $call: blocks read");
+	# some of catalogs besides
+	cmp_ok($read, '>=', $n{blocks_missed}, "EXPLAIN: $call: blocks read");
+	cmp_ok($read, '<', $n{blocks_missed} + 50, "EXPLAIN: $call: no more than these");
 	unlike($plan, qr{I/O Timings}, "EXPLAIN: $call: no time");
 }
 $s->query('SET streamstat.io_path = buffer');

@@ -224,7 +224,10 @@ prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
 		CHECK_FOR_INTERRUPTS();
 		result = PrefetchBuffer(rel, forknum, blkno);
 		io_stats->blocks_requested++;
-		io_stats->blocks_hit += BufferIsValid(result.recent_buffer);
+		if (BufferIsValid(result.recent_buffer))
+			io_stats->blocks_hit++;
+		else
+			io_stats->blocks_read++;
 		count_blocks(reporter, 1);
 	}
 #else
