@@ -83,7 +83,6 @@ sst_read_watch_note(SstReadWatch *watch)
 	int64		nblocks = *watch->read_counter - watch->read_last;
 	instr_time	waited = *watch->time_counter;
 	int			in_flight = watch->by_server ? sst_server_reads_in_flight() : 1;
-	int64		ncached = 0;
 
 	INSTR_TIME_SUBTRACT(waited, watch->time_last);
 	watch->read_last += nblocks;
@@ -93,20 +92,18 @@ sst_read_watch_note(SstReadWatch *watch)
 	if (nblocks == 0)
 		watch->seen.waits++;
 
+	/* Of AIO, the time tells nothing about where the data was. */
+	if (watch->waits_for_each && sst_read_was_cached(nblocks, sst_nanoseconds(waited)))
+		watch->seen.blocks_page_cache += nblocks;
+
 	while (nblocks > 0)
 	{
 		int			n = Min(nblocks, watch->combine_limit);
 
 		sst_io_stats_read(&watch->seen, n, in_flight < 0 ? -1 : Max(in_flight, 1));
-		if (watch->waits_for_each)
-		{
-			watch->seen.waits++;
-			if (sst_read_was_cached(nblocks, sst_nanoseconds(waited)))
-				ncached += n;
-		}
+		watch->seen.waits += watch->waits_for_each;
 		nblocks -= n;
 	}
-	watch->seen.blocks_page_cache += ncached;
 }
 
 /*
