@@ -310,8 +310,8 @@ SKIP:
 		$s->query('SELECT pg_stat_force_next_flush()');
 		return $s->query("SELECT sum(read_time) FROM pg_stat_io WHERE object = 'relation' AND context = 'bulkread'");
 	};
-	my $before = $time->();
 	slow('b');
+	my $before = $time->();
 	my %n = call('pg_stat_io: time', "btree_stats('b')");
 	my $waited = $time->() - $before;
 	cmp_ok(abs($waited - $n{read_wait_ms}), '<', $n{read_wait_ms} / 20 + 1, 'pg_stat_io: read_time');
@@ -359,6 +359,31 @@ SKIP:
 	cmp_ok(abs($n{reads} - $count), '<', $count / 4, 'there are as many of them');
 	cmp_ok($n{reads_in_flight_avg}, '<', 4 * $in_progress + 1, 'in flight');
 	cmp_ok($n{reads_in_flight_avg}, '>', $in_progress / 4, 'in flight');
+}
+
+# ---------------------------------------------------------------------------
+# The server's other ways to read
+
+foreach my $method ($version >= 18 ? ('sync', $have_ring ? 'io_uring' : ()) : ())
+{
+	evict();
+	$s->end;
+	$node->stop;
+	$node->append_conf('postgresql.conf', "io_method = $method");
+	$faults->start($node);
+	$s = Session->new($node);
+	$s->query('SET streamstat.io_path = buffer');
+	evict();
+	foreach my $call ("btree_stats('b')", "sample_stats('t', 300, seed => 1)", "pg_prewarm('b')")
+	{
+		my %n = call("io_method $method: $call", $call);
+
+		cmp_ok($n{read_waits}, '>', 0, "io_method $method: $call: waits");
+		is($n{read_waits}, $n{reads}, "io_method $method: $call: for each read")
+		  if $method eq 'sync';
+		isnt($n{blocks_disk}, '', "io_method $method: $call: what comes from disk is known")
+		  if $method eq 'sync' || $call =~ /prewarm/;
+	}
 }
 
 $s->end;
