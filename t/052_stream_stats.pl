@@ -378,11 +378,10 @@ foreach my $method ($version >= 18 ? ('sync', $have_ring ? 'io_uring' : ()) : ()
 	{
 		my %n = call("io_method $method: $call", $call);
 
-		cmp_ok($n{read_waits}, '>', 0, "io_method $method: $call: waits");
-		is($n{read_waits}, $n{reads}, "io_method $method: $call: for each read")
-		  if $method eq 'sync';
-		isnt($n{blocks_disk}, '', "io_method $method: $call: what comes from disk is known")
-		  if $method eq 'sync' || $call =~ /prewarm/;
+		cmp_ok($n{reads}, '>', 0, "io_method $method: $call: reads");
+		next if $method ne 'sync';
+		is($n{read_waits}, $n{reads}, "io_method $method: $call: a wait for each read");
+		isnt($n{blocks_disk}, '', "io_method $method: $call: what comes from disk is known");
 	}
 }
 
