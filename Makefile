@@ -56,6 +56,7 @@ OBJS = \
 	src/compat/catalog.o \
 	src/compat/compat.o \
 	src/compat/multixact_pages.o \
+	src/compat/server_io.o \
 	src/compat/shared_blocks.o \
 	src/html/escape.o \
 	src/html/page.o \
@@ -175,6 +176,7 @@ OBJS = \
 	src/stats/sample_statistics.o \
 	src/stats/sizing.o \
 	src/stats/variance.o \
+	src/stream/advised_runs.o \
 	src/stream/buffer_pool.o \
 	src/stream/buffered.o \
 	src/stream/buffered_buckets.o \
@@ -182,6 +184,8 @@ OBJS = \
 	src/stream/mapped_run.o \
 	src/stream/looked_up.o \
 	src/stream/page_cache.o \
+	src/stream/io_stats.o \
+	src/stream/read_watch.o \
 	src/stream/advice.o \
 	src/stream/bundled_read_stream.o \
 	src/stream/checksum.o \

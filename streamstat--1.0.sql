@@ -1662,7 +1662,16 @@ CREATE TYPE @extschema@.stream_stats_row AS (
 	avg_advice_bytes float8,
 	look_ahead_max bigint,
 	elapsed_ms float8,
-	bytes_per_second float8);
+	bytes_per_second float8,
+	blocks_page_cache bigint,
+	blocks_disk bigint,
+	read_waits bigint,
+	read_wait_ms float8,
+	reads_in_flight_avg float8,
+	reads_in_flight_max bigint,
+	look_ahead_avg float8,
+	reads_by_size bigint[],
+	blocks_by_size bigint[]);
 
 COMMENT ON TYPE stream_stats_row IS 'row of stream_stats';
 COMMENT ON COLUMN stream_stats_row.function IS 'function that was called';
@@ -1682,6 +1691,15 @@ COMMENT ON COLUMN stream_stats_row.avg_advice_bytes IS 'average size of an advis
 COMMENT ON COLUMN stream_stats_row.look_ahead_max IS 'largest number of blocks requested ahead';
 COMMENT ON COLUMN stream_stats_row.elapsed_ms IS 'milliseconds that the call took';
 COMMENT ON COLUMN stream_stats_row.bytes_per_second IS 'bytes of the requested blocks per second';
+COMMENT ON COLUMN stream_stats_row.blocks_page_cache IS 'missed blocks that were in the page cache of the kernel before; null if not known';
+COMMENT ON COLUMN stream_stats_row.blocks_disk IS 'missed blocks that were not; null if not known';
+COMMENT ON COLUMN stream_stats_row.read_waits IS 'reads that had not arrived when they were needed; null if not known';
+COMMENT ON COLUMN stream_stats_row.read_wait_ms IS 'milliseconds that processes waited for reads; null if not known';
+COMMENT ON COLUMN stream_stats_row.reads_in_flight_avg IS 'average number of reads in flight when one starts; null if not known';
+COMMENT ON COLUMN stream_stats_row.reads_in_flight_max IS 'most reads in flight; null if not known';
+COMMENT ON COLUMN stream_stats_row.look_ahead_avg IS 'average number of blocks requested ahead when one is returned; null if not known';
+COMMENT ON COLUMN stream_stats_row.reads_by_size IS 'reads of 1 block, 2 to 3, 4 to 7, 8 to 15, and so on to 128 or more; null if not known';
+COMMENT ON COLUMN stream_stats_row.blocks_by_size IS 'blocks that these reads have read; null if not known';
 
 CREATE FUNCTION stream_stats()
 RETURNS @extschema@.stream_stats_row
@@ -1690,6 +1708,59 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION stream_stats() IS
 'Returns what the last completed call of this session read, and how; nulls before the first call. The work of parallel workers is included.
+Takes no lock. Everybody may call it.';
+
+CREATE TYPE @extschema@.stream_stats_workers_row AS (
+	worker int,
+	blocks_requested bigint,
+	blocks_hit bigint,
+	blocks_missed bigint,
+	blocks_private bigint,
+	blocks_mapped bigint,
+	reads bigint,
+	avg_read_bytes float8,
+	advice_calls bigint,
+	avg_advice_bytes float8,
+	look_ahead_max bigint,
+	blocks_page_cache bigint,
+	blocks_disk bigint,
+	read_waits bigint,
+	read_wait_ms float8,
+	reads_in_flight_avg float8,
+	reads_in_flight_max bigint,
+	look_ahead_avg float8,
+	reads_by_size bigint[],
+	blocks_by_size bigint[]);
+
+COMMENT ON TYPE stream_stats_workers_row IS 'row of stream_stats_workers';
+COMMENT ON COLUMN stream_stats_workers_row.worker IS '0 for the session itself, else the number of a parallel worker';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_requested IS 'blocks that were requested';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_hit IS 'requested blocks that were found in shared buffers';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_missed IS 'requested blocks that were not in shared buffers';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_private IS 'missed blocks that were read from files into private memory, not into shared buffers';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_mapped IS 'of these, blocks that were in the page cache, mapped and copied in part';
+COMMENT ON COLUMN stream_stats_workers_row.reads IS 'read operations; null where the server does not tell';
+COMMENT ON COLUMN stream_stats_workers_row.avg_read_bytes IS 'average size of a read operation, in bytes';
+COMMENT ON COLUMN stream_stats_workers_row.advice_calls IS 'advice to the kernel by the bundled read stream; null for other streams';
+COMMENT ON COLUMN stream_stats_workers_row.avg_advice_bytes IS 'average size of an advised run, in bytes';
+COMMENT ON COLUMN stream_stats_workers_row.look_ahead_max IS 'largest number of blocks requested ahead';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_page_cache IS 'missed blocks that were in the page cache of the kernel before; null if not known';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_disk IS 'missed blocks that were not; null if not known';
+COMMENT ON COLUMN stream_stats_workers_row.read_waits IS 'reads that had not arrived when they were needed; null if not known';
+COMMENT ON COLUMN stream_stats_workers_row.read_wait_ms IS 'milliseconds that processes waited for reads; null if not known';
+COMMENT ON COLUMN stream_stats_workers_row.reads_in_flight_avg IS 'average number of reads in flight when one starts; null if not known';
+COMMENT ON COLUMN stream_stats_workers_row.reads_in_flight_max IS 'most reads in flight; null if not known';
+COMMENT ON COLUMN stream_stats_workers_row.look_ahead_avg IS 'average number of blocks requested ahead when one is returned; null if not known';
+COMMENT ON COLUMN stream_stats_workers_row.reads_by_size IS 'reads of 1 block, 2 to 3, 4 to 7, 8 to 15, and so on to 128 or more; null if not known';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_by_size IS 'blocks that these reads have read; null if not known';
+
+CREATE FUNCTION stream_stats_workers()
+RETURNS SETOF @extschema@.stream_stats_workers_row
+AS 'MODULE_PATHNAME', 'sst_stream_stats_workers'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 3;
+
+COMMENT ON FUNCTION stream_stats_workers() IS
+'Returns a row for each process of the last completed call of this session, the session itself first; none before the first call. Their sums are those of stream_stats().
 Takes no lock. Everybody may call it.';
 
 CREATE TYPE @extschema@.stat_get_progress_row AS (

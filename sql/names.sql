@@ -13,7 +13,7 @@ FROM (VALUES
 	(1, 'boolean',
 		'is_sum allequalimage is_direct'),
 	(1, 'integer',
-		'bucket version tree_level pages_per_range pid workers'),
+		'bucket version tree_level pages_per_range pid worker workers'),
 	(1, 'name',
 		'datname'),
 	(1, 'oid',
@@ -64,13 +64,17 @@ FROM (VALUES
 		'is_valid'),
 	(7, 'bigint',
 		'blocks_read blocks_total blocks_done blocks_requested blocks_cached blocks_hit blocks_missed
-		blocks_private blocks_mapped reads advice_calls look_ahead_max relations_done relations_total
+		blocks_private blocks_mapped blocks_page_cache blocks_disk reads read_waits
+		reads_in_flight_max advice_calls look_ahead_max relations_done relations_total
 		bytes_done bytes_total bytes_read bytes_skipped bytes_left min_bytes is_measured is_exact
 		is_complete'),
+	(7, 'bigint[]',
+		'reads_by_size blocks_by_size'),
 	(7, 'integer',
 		'top_relations'),
 	(7, 'double precision',
-		'estimate low high value avg_read_bytes avg_advice_bytes elapsed_ms bytes_per_second
+		'estimate low high value avg_read_bytes read_wait_ms reads_in_flight_avg
+		avg_advice_bytes look_ahead_avg elapsed_ms bytes_per_second
 		done_percent last_vacuum_timestamp_seconds started_timestamp_seconds age_seconds
 		elapsed_seconds bytes_per_day reads_per_second latency_ms latency_ms_p99 loss_percent'),
 	(7, 'text',

@@ -4,6 +4,7 @@
 
 -- Nothing before the first call.  What is there is the last call's.
 SELECT * FROM streamstat.stream_stats();
+SELECT count(*) FROM streamstat.stream_stats_workers();
 
 CREATE TABLE s (i int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO s SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i;
@@ -14,13 +15,15 @@ CREATE INDEX s_gin ON s USING gin ((ARRAY[i]));
 -- The call's count must be that of what it read, where all was asked for.
 CREATE FUNCTION stats_after(call text, blocks int8) RETURNS TABLE (
 	function text, relation regclass, requested boolean, hit_and_read boolean,
-	look_ahead boolean, some_time boolean, speed boolean, reads boolean, advice boolean)
+	look_ahead boolean, some_time boolean, speed boolean, reads boolean, advice boolean,
+	sizes boolean, sources boolean, waits boolean, in_flight boolean, workers boolean)
 LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE 'SELECT count(*) FROM streamstat.' || call;
 	RETURN QUERY SELECT s.function, s.relation, s.blocks_requested = blocks,
 			s.blocks_hit + s.blocks_missed = s.blocks_requested,
-			s.look_ahead_max BETWEEN 1 AND s.blocks_requested,
+			s.look_ahead_max BETWEEN 1 AND s.blocks_requested AND
+				s.look_ahead_avg BETWEEN 1 AND s.look_ahead_max,
 			s.elapsed_ms > 0,
 			abs(s.bytes_per_second * s.elapsed_ms / 1000 / 8192 - blocks) < 0.001,
 			s.reads IS NULL AND s.avg_read_bytes IS NULL OR
@@ -32,7 +35,22 @@ BEGIN
 			s.advice_calls IS NULL AND s.avg_advice_bytes IS NULL AND
 				s.stream = 'read stream of the server' OR
 			(s.avg_advice_bytes IS NULL) = (s.advice_calls = 0) AND
-				s.stream IN ('bundled read stream', 'file stream')
+				s.stream IN ('bundled read stream', 'file stream'),
+			coalesce(s.reads = (SELECT sum(n) FROM unnest(s.reads_by_size) n) AND
+				coalesce(s.reads * s.avg_read_bytes, 0) / 8192 = (SELECT sum(n) FROM unnest(s.blocks_by_size) n) AND
+				NOT EXISTS (SELECT FROM unnest(s.reads_by_size, s.blocks_by_size) WITH ORDINALITY z (reads, blocks, n)
+					WHERE z.blocks NOT BETWEEN z.reads * 2 ^ (n - 1) AND z.reads * (2 ^ n - 1)),
+				s.stream = 'read stream of the server'),
+			coalesce(s.blocks_hit + s.blocks_page_cache + s.blocks_disk = blocks AND
+				s.blocks_page_cache >= 0 AND s.blocks_disk >= 0, s.stream = 'read stream of the server'),
+			coalesce(s.read_waits BETWEEN 0 AND s.reads AND s.read_wait_ms BETWEEN 0 AND s.elapsed_ms AND
+				(s.read_waits > 0 OR s.read_wait_ms = 0), s.stream = 'read stream of the server'),
+			coalesce(s.reads_in_flight_max, 0) = 0 AND s.reads_in_flight_avg IS NULL OR
+				s.reads_in_flight_avg BETWEEN 1 AND s.reads_in_flight_max,
+			(SELECT count(*) = 1 AND min(w.worker) = 0 AND
+				(min(w.blocks_requested), min(w.reads), min(w.look_ahead_avg), min(w.reads_in_flight_max), min(w.reads_by_size)) IS NOT DISTINCT FROM
+				(s.blocks_requested, s.reads, s.look_ahead_avg, s.reads_in_flight_max, s.reads_by_size)
+				FROM streamstat.stream_stats_workers() w)
 		FROM streamstat.stream_stats() s;
 END
 $$;
@@ -57,6 +75,27 @@ SELECT s.* FROM s_calls c, LATERAL stats_after(c.call, c.blocks) s;
 -- A failed call changes nothing.
 SELECT error_of('SELECT streamstat.btree_stats(''s'')');
 SELECT function, relation, blocks_requested FROM streamstat.stream_stats();
+
+-- What the server shows of it: hits and reads, also of the files.
+CREATE INDEX s_explained ON s (t, i);
+CREATE FUNCTION explained(call text) RETURNS TABLE (stream boolean, hit boolean, read boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'SELECT FROM streamstat.' || call;
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) SELECT FROM streamstat.' || call INTO plan;
+	RETURN QUERY SELECT s.stream = 'file stream',
+			(plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::int8 BETWEEN s.blocks_hit AND s.blocks_hit + 99,
+			(plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::int8 = s.blocks_missed
+		FROM streamstat.stream_stats() s;
+END
+$$;
+SELECT * FROM explained('btree_stats(''s_explained'')');
+SELECT * FROM explained('pg_prewarm(''s_explained'', ''read'')');
+SELECT * FROM explained('pg_prewarm(''s_explained'')');
+SELECT * FROM explained('btree_stats(''s_explained'')');
+SHOW track_io_timing;
 
 -- Which stream, in the words of the server's own version
 SELECT count(*) FROM streamstat.btree_stats('s_i');

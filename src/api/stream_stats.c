@@ -14,10 +14,14 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+
 #include "api/result.h"
 #include "run/call.h"
 
 PG_FUNCTION_INFO_V1(sst_stream_stats);
+PG_FUNCTION_INFO_V1(sst_stream_stats_workers);
 
 static const char *const stream_names[] = {
 	[SST_STREAM_SERVER] = "read stream of the server",
@@ -39,6 +43,61 @@ average(int64 sum, int64 count)
 	return count <= 0 ? NAN : (double) sum / count;
 }
 
+/* A histogram of reads by their size; null if it is not known */
+static void
+put_sizes(SstRow *row, const char *column, const int64 *counts)
+{
+	int			attno = sst_row_find(row, column, INT8ARRAYOID);
+	Datum		elements[SST_READ_SIZES];
+
+	if (attno < 0)
+		return;
+	for (int i = 0; i < SST_READ_SIZES; i++)
+		elements[i] = Int64GetDatum(counts[i]);
+	sst_row_set(row, attno,
+				PointerGetDatum(construct_array(elements, SST_READ_SIZES, INT8OID,
+												sizeof(int64), FLOAT8PASSBYVAL,
+												TYPALIGN_DOUBLE)),
+				counts[0] < 0);
+}
+
+/* The columns of a process, and of all together.  What is not known is null. */
+static void
+put_io(SstRow *row, const SstIoStats *io_stats)
+{
+	bool		knows_cache = io_stats->blocks_page_cache >= 0;
+	bool		knows_in_flight = io_stats->in_flight_sum >= 0;
+
+	sst_put_int64(row, "blocks_requested", io_stats->blocks_requested);
+	sst_put_int64(row, "blocks_hit", io_stats->blocks_hit);
+	sst_put_int64(row, "blocks_missed", io_stats->blocks_read);
+	sst_put_int64(row, "blocks_private", io_stats->blocks_private);
+	sst_put_int64(row, "blocks_mapped", io_stats->blocks_mapped);
+	sst_put_count(row, "reads", io_stats->reads);
+	sst_put_float8(row, "avg_read_bytes",
+				   average(io_stats->read_bytes, io_stats->reads));
+	sst_put_count(row, "advice_calls", io_stats->advice_calls);
+	sst_put_float8(row, "avg_advice_bytes",
+				   average(io_stats->advice_blocks * BLCKSZ,
+						   io_stats->advice_calls));
+	sst_put_int64(row, "look_ahead_max", io_stats->look_ahead_max);
+
+	sst_put_count(row, "blocks_page_cache", io_stats->blocks_page_cache);
+	sst_put_count(row, "blocks_disk", knows_cache ?
+				  io_stats->blocks_read - io_stats->blocks_page_cache : -1);
+	sst_put_count(row, "read_waits", io_stats->waits);
+	sst_put_float8(row, "read_wait_ms", io_stats->wait_ns < 0 ? NAN :
+				   io_stats->wait_ns / 1e6);
+	sst_put_float8(row, "reads_in_flight_avg", knows_in_flight ?
+				   average(io_stats->in_flight_sum, io_stats->in_flight_count) : NAN);
+	sst_put_count(row, "reads_in_flight_max", knows_in_flight ?
+				  io_stats->in_flight_max : -1);
+	sst_put_float8(row, "look_ahead_avg", io_stats->look_ahead_sum < 0 ? NAN :
+				   average(io_stats->look_ahead_sum, io_stats->look_ahead_count));
+	put_sizes(row, "reads_by_size", io_stats->reads_by_size);
+	put_sizes(row, "blocks_by_size", io_stats->blocks_by_size);
+}
+
 Datum
 sst_stream_stats(PG_FUNCTION_ARGS)
 {
@@ -57,25 +116,32 @@ sst_stream_stats(PG_FUNCTION_ARGS)
 	sst_put_text(&row, "io_method", io_stats->reader == SST_IO_METHOD_AUTO ?
 				 NULL : method_names[io_stats->reader]);
 	sst_put_int32(&row, "workers", io_stats->nworkers);
-	sst_put_int64(&row, "blocks_requested", io_stats->blocks_requested);
-	sst_put_int64(&row, "blocks_hit", io_stats->blocks_hit);
-	sst_put_int64(&row, "blocks_missed", io_stats->blocks_read);
-	sst_put_int64(&row, "blocks_private", io_stats->blocks_private);
-	sst_put_int64(&row, "blocks_mapped", io_stats->blocks_mapped);
-
-	/* The server does not always let one know these. */
-	sst_put_count(&row, "reads", io_stats->reads);
-	sst_put_float8(&row, "avg_read_bytes",
-				   average(io_stats->read_bytes, io_stats->reads));
-	sst_put_count(&row, "advice_calls", io_stats->advice_calls);
-	sst_put_float8(&row, "avg_advice_bytes",
-				   average(io_stats->advice_blocks * BLCKSZ,
-						   io_stats->advice_calls));
-	sst_put_int64(&row, "look_ahead_max", io_stats->look_ahead_max);
+	put_io(&row, io_stats);
 	sst_put_float8(&row, "elapsed_ms", call->elapsed_ms);
 	sst_put_float8(&row, "bytes_per_second", call->elapsed_ms <= 0 ? NAN :
 				   io_stats->blocks_requested * (double) BLCKSZ /
 				   (call->elapsed_ms / 1000.0));
 
 	return sst_row_datum(&row);
+}
+
+/* A row for each process of the last call; none before the first call */
+Datum
+sst_stream_stats_workers(PG_FUNCTION_ARGS)
+{
+	int			nprocesses = sst_last_call() == NULL ? 0 : sst_last_call_processes();
+	SstRow		row;
+
+	sst_rows_begin(&row, fcinfo);
+	for (int i = 0; i < nprocesses; i++)
+	{
+		SstIoStats	io_stats;
+
+		sst_last_call_process(i, &io_stats);
+		sst_put_int32(&row, "worker", i);
+		put_io(&row, &io_stats);
+		sst_row_store(&row);
+	}
+
+	return (Datum) 0;
 }

@@ -57,6 +57,11 @@
 #define SST_HAVE_BACKEND_IO_STATS 1
 #endif
 
+/* The server's read stream counts what it does (19). */
+#if PG_VERSION_NUM >= 190000 && defined(SST_HAVE_READ_STREAM)
+#define SST_HAVE_READ_STREAM_STATS 1
+#endif
+
 /* GIN indexes are built by parallel workers (18). */
 #if PG_VERSION_NUM >= 180000
 #define SST_HAVE_PARALLEL_GIN_BUILD 1

@@ -7,6 +7,9 @@
  * end, stream_stats() tells about it.  An error ends it as well, and leaves the
  * call before it as the last one.
  *
+ * What each worker did is kept beside the sum: the first worker of one scan and that
+ * of the next are one row for those who look at the call.
+ *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
@@ -17,6 +20,7 @@
 #include "postgres.h"
 
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "run/call.h"
 #include "run/progress.h"
@@ -24,6 +28,18 @@
 
 /* The last call of the session that has ended; its function is "" before that. */
 static SstCall last_call;
+
+/* What workers did for a call */
+typedef struct WorkersOfCall
+{
+	int			call;			/* its number */
+	int			nworkers;
+	int			nallocated;
+	SstIoStats *io_stats;		/* one for each worker */
+} WorkersOfCall;
+
+static WorkersOfCall current_workers;
+static WorkersOfCall last_workers;
 
 /*
  * Begin a call about so many relations and bytes; SST_PROGRESS_UNKNOWN where
@@ -33,9 +49,12 @@ void
 sst_call_begin(SstCall *call, FunctionCallInfo fcinfo, int64 relations_total,
 			   int64 bytes_total)
 {
+	static int	ncalls = 0;
 	char	   *name = get_func_name(fcinfo->flinfo->fn_oid);
 
 	memset(call, 0, sizeof(SstCall));
+	call->number = current_workers.call = ++ncalls;
+	current_workers.nworkers = 0;
 	strlcpy(call->function, name != NULL ? name : "?", NAMEDATALEN);
 	sst_io_stats_init(&call->io_stats, sst_usual_io_path());
 	INSTR_TIME_SET_CURRENT(call->start);
@@ -51,6 +70,38 @@ sst_call_set_relation(SstCall *call, Relation rel)
 	sst_io_stats_init(&call->io_stats, sst_choose_io_path(rel));
 }
 
+/* Add what a worker, the first one being 0, did in one scan of the call. */
+void
+sst_call_add_worker(int worker, const SstIoStats *io_stats)
+{
+	WorkersOfCall *workers = &current_workers;
+
+	if (worker >= workers->nallocated)
+	{
+		Size		size = sizeof(SstIoStats) * (worker + 1);
+
+		workers->io_stats = workers->io_stats == NULL ?
+			MemoryContextAlloc(TopMemoryContext, size) :
+			repalloc(workers->io_stats, size);
+		workers->nallocated = worker + 1;
+	}
+	for (; workers->nworkers <= worker; workers->nworkers++)
+		memset(&workers->io_stats[workers->nworkers], 0, sizeof(SstIoStats));
+
+	sst_io_stats_merge(&workers->io_stats[worker], io_stats);
+}
+
+/* The workers of the call that ends are those of the last call. */
+static void
+keep_workers(void)
+{
+	WorkersOfCall swap = last_workers;
+
+	last_workers = current_workers;
+	current_workers = swap;
+	current_workers.call = current_workers.nworkers = 0;
+}
+
 /* End a call that has done its reading. */
 void
 sst_call_end(SstCall *call)
@@ -61,6 +112,7 @@ sst_call_end(SstCall *call)
 	INSTR_TIME_SUBTRACT(elapsed, call->start);
 	call->elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
 	last_call = *call;
+	keep_workers();
 
 	sst_progress_end(call->progress_depth);
 }
@@ -70,4 +122,29 @@ const SstCall *
 sst_last_call(void)
 {
 	return last_call.function[0] != '\0' ? &last_call : NULL;
+}
+
+/*
+ * How many processes worked for the last call, the leader included?  One, if calls were
+ * nested, so that nobody knows whose workers they were.
+ */
+int
+sst_last_call_processes(void)
+{
+	return last_workers.call == last_call.number ? last_workers.nworkers + 1 : 1;
+}
+
+/* What one of these processes did; the leader is 0. */
+void
+sst_last_call_process(int process, SstIoStats *io_stats)
+{
+	if (process > 0)
+	{
+		*io_stats = last_workers.io_stats[process - 1];
+		return;
+	}
+
+	*io_stats = last_call.io_stats;
+	for (int i = 1; i < sst_last_call_processes(); i++)
+		sst_io_stats_subtract(io_stats, &last_workers.io_stats[i - 1]);
 }

@@ -25,12 +25,16 @@ typedef struct SstCall
 	double		elapsed_ms;		/* once it has ended */
 	SstIoStats	io_stats;		/* of all its scans */
 	int			progress_depth;
+	int			number;			/* of the calls of this process */
 } SstCall;
 
 extern void sst_call_begin(SstCall *call, FunctionCallInfo fcinfo,
 						   int64 relations_total, int64 bytes_total);
 extern void sst_call_set_relation(SstCall *call, Relation rel);
 extern void sst_call_end(SstCall *call);
+extern void sst_call_add_worker(int worker, const SstIoStats *io_stats);
 extern const SstCall *sst_last_call(void);
+extern int	sst_last_call_processes(void);
+extern void sst_last_call_process(int process, SstIoStats *io_stats);
 
 #endif							/* SST_CALL_H */

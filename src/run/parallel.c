@@ -36,6 +36,7 @@
 #include "utils/wait_event.h"
 
 #include "run/blocking.h"
+#include "run/call.h"
 #include "run/parallel.h"
 #include "stream/buffered.h"
 #include "streamstat.h"
@@ -153,13 +154,12 @@ wait_for_workers(ParallelContext *pcxt)
 }
 
 /*
- * Do a job for an open relation, with up to so many workers.  Returns how many
- * there were.
+ * Do a job for an open relation, with up to so many workers.
  *
  * Begins and ends parallel mode, in which no subtransaction can begin.  An error
  * of a worker is raised here; an error here ends the workers.
  */
-int
+void
 sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 				 Relation rel, int nworkers, void *result)
 {
@@ -168,7 +168,6 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 	char	   *results;
 	BufferUsage *buffer_usage;
 	WalUsage   *wal_usage;
-	int			nlaunched;
 	Size		query_size = debug_query_string ?
 		strlen(debug_query_string) + 1 : 0;
 	Size		set_size = job->set ? sst_block_set_size(job->set->nblocks) : 0;
@@ -202,17 +201,15 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 	task->participate(job->plan, rel, &shared->chunks, job->set, result);
 	wait_for_workers(pcxt);
 
-	nlaunched = pcxt->nworkers_launched;
-	for (int i = 0; i < nlaunched; i++)
+	for (int i = 0; i < pcxt->nworkers_launched; i++)
 	{
 		InstrAccumParallelQuery(&buffer_usage[i], &wal_usage[i]);
 		task->merge(result, results + i * task->result_size);
+		sst_call_add_worker(i, task->io_stats(results + i * task->result_size));
 	}
 
 	DestroyParallelContext(pcxt);
 	ExitParallelMode();
-
-	return nlaunched;
 }
 
 /*

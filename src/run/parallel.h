@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 
 #include "source/source.h"
+#include "stream/io_stats.h"
 
 /*
  * A kind of work that processes share: constants of the file that does it.
@@ -38,8 +39,11 @@ typedef struct SstParallelTask
 								SstChunks *chunks, const SstBlockSet *set,
 								void *result);
 
-	/* Add a worker's result to another one. */
+	/* Add a worker's result to the leader's. */
 	void		(*merge) (void *into, const void *from);
+
+	/* The part of a result that tells what a process read */
+	const SstIoStats *(*io_stats) (const void *result);
 } SstParallelTask;
 
 /* Work to share; each worker gets a copy of plan and set. */
@@ -54,7 +58,7 @@ typedef struct SstParallelJob
 extern int	sst_parallel_workers(Relation rel, ForkNumber forknum,
 								 BlockNumber nblocks, BlockNumber total,
 								 BlockNumber least);
-extern int	sst_parallel_run(const SstParallelTask *task,
+extern void sst_parallel_run(const SstParallelTask *task,
 							 const SstParallelJob *job, Relation rel,
 							 int nworkers, void *result);
 extern void sst_parallel_worker(const SstParallelTask *task, dsm_segment *seg,

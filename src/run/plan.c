@@ -106,13 +106,28 @@ sst_result_init(SstScanResult *result, const SstScanPlan *plan)
 	sst_io_stats_init(&result->io_stats, plan->path);
 }
 
-/* Add what another process found of the same relation. */
-void
-sst_result_merge(SstScanResult *into, const SstScanResult *from)
+/* Add what was found, but for the I/O. */
+static void
+merge_found(SstScanResult *into, const SstScanResult *from)
 {
 	sst_counters_merge(&into->counters, &from->counters);
 	if (from->meta.known)
 		into->meta = from->meta;
 	into->nvisited += from->nvisited;
+}
+
+/* Add what another scan found of the same relation. */
+void
+sst_result_merge(SstScanResult *into, const SstScanResult *from)
+{
+	merge_found(into, from);
 	sst_io_stats_merge(&into->io_stats, &from->io_stats);
+}
+
+/* Add what a worker found to the leader's result. */
+void
+sst_result_merge_worker(SstScanResult *into, const SstScanResult *from)
+{
+	merge_found(into, from);
+	sst_io_stats_merge_worker(&into->io_stats, &from->io_stats);
 }

@@ -107,5 +107,7 @@ extern void sst_plan_visitor(const SstScanPlan *plan, Relation rel,
 
 extern void sst_result_init(SstScanResult *result, const SstScanPlan *plan);
 extern void sst_result_merge(SstScanResult *into, const SstScanResult *from);
+extern void sst_result_merge_worker(SstScanResult *into,
+									const SstScanResult *from);
 
 #endif							/* SST_PLAN_H */

@@ -22,6 +22,7 @@
 #include "run/progress.h"
 #include "stream/file_reader.h"
 #include "stream/page_cache.h"
+#include "stream/read_watch.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
 
@@ -69,24 +70,20 @@ static void
 prewarm_buffers_singly(Relation rel, ForkNumber forknum, SstSource *source,
 					   Reporter *reporter, SstIoStats *io_stats)
 {
-	BufferUsage before = pgBufferUsage;
-	int64		nread;
+	SstReadWatch watch;
 	BlockNumber blkno;
 
+	sst_read_watch_begin(&watch, NULL, RelationUsesLocalBuffers(rel), false, 1);
 	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
 	{
 		ReleaseBuffer(ReadBufferExtended(rel, forknum, blkno, RBM_NORMAL, NULL));
+		sst_read_watch_look(&watch);
 		io_stats->blocks_requested++;
+		sst_io_stats_returned(io_stats, 1, 1);
 		count_blocks(reporter, 1);
 		CHECK_FOR_INTERRUPTS();
 	}
-
-	nread = pgBufferUsage.shared_blks_read - before.shared_blks_read;
-	io_stats->blocks_hit += pgBufferUsage.shared_blks_hit - before.shared_blks_hit;
-	io_stats->blocks_read += nread;
-	io_stats->reads += nread;
-	io_stats->read_bytes += nread * BLCKSZ;
-	io_stats->look_ahead_max = Max(io_stats->look_ahead_max, 1);
+	sst_read_watch_end(&watch, io_stats);
 }
 #endif
 
@@ -128,7 +125,7 @@ run_length(BlockNumber blkno, BlockNumber end, BlockNumber run_blocks)
  */
 static void
 read_run(Relation rel, SstSegmentFile *file, BlockNumber blkno,
-		 BlockNumber nblocks, char *memory)
+		 BlockNumber nblocks, char *memory, int in_flight, SstIoStats *io_stats)
 {
 	SstFileRead read = {
 		.fd = sst_direct_io() ? -1 : sst_segment_file_open(file, blkno),
@@ -136,12 +133,35 @@ read_run(Relation rel, SstSegmentFile *file, BlockNumber blkno,
 		.buffer = memory,
 		.length = (Size) BLCKSZ * nblocks
 	};
+	instr_time	start;
 
+	INSTR_TIME_SET_CURRENT(start);
 	if (read.fd >= 0)
 		sst_file_read_rest(&read);
-
 	for (BlockNumber i = read.done / BLCKSZ; i < nblocks; i++)
 		smgrread(RelationGetSmgr(rel), file->forknum, blkno + i, memory);
+
+	if (RelationUsesLocalBuffers(rel))
+	{
+		sst_io_stats_read(io_stats, nblocks, in_flight);
+		sst_io_stats_waited(io_stats, start);
+		pgBufferUsage.local_blks_read += nblocks;
+	}
+	else
+	{
+		sst_io_stats_private_read(io_stats, nblocks, in_flight);
+		sst_io_stats_waited_privately(io_stats, start);
+		pgBufferUsage.shared_blks_read += nblocks;
+	}
+}
+
+/* Count how many of some blocks are in the page cache, before they are asked for. */
+static void
+count_cached(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
+			 SstIoStats *io_stats)
+{
+	sst_io_stats_page_cache(io_stats, sst_direct_io() ? 0 :
+							sst_page_cache_blocks(file, blkno, nblocks));
 }
 
 /* Read blocks first to end - 1 into memory for sst_run_blocks(). */
@@ -151,7 +171,7 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 			 SstIoStats *io_stats)
 {
 	BlockNumber run_blocks = sst_run_blocks();
-	BlockNumber ahead = cached ? 0 :
+	BlockNumber ahead = cached || sst_direct_io() ? 0 :
 		run_blocks * sst_io_depth(rel->rd_rel->reltablespace);
 	BlockNumber advised = first;
 	BlockNumber nblocks;
@@ -166,18 +186,25 @@ prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
 		CHECK_FOR_INTERRUPTS();
 
 		nblocks = run_length(blkno, end, run_blocks);
-		advised = Max(advised, blkno + nblocks);
-		while (!sst_direct_io() && advised < end && advised - blkno < ahead)
+		if (advised == blkno)
+		{
+			count_cached(&file, blkno, nblocks, io_stats);
+			advised += nblocks;
+		}
+		while (advised < end && advised - blkno < ahead)
 		{
 			BlockNumber nadvised = run_length(advised, end, run_blocks);
 
+			count_cached(&advice_file, advised, nadvised, io_stats);
 			(void) sst_segment_file_advise(&advice_file, advised, nadvised);
 			advised += nadvised;
 		}
 
-		read_run(rel, &file, blkno, nblocks, memory);
+		read_run(rel, &file, blkno, nblocks, memory,
+				 (advised - blkno - 1) / run_blocks + 1, io_stats);
 		io_stats->blocks_requested += nblocks;
 		io_stats->blocks_read += nblocks;
+		sst_io_stats_returned(io_stats, advised - blkno, nblocks);
 		count_blocks(reporter, nblocks);
 	}
 
@@ -197,7 +224,10 @@ prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
 		CHECK_FOR_INTERRUPTS();
 		result = PrefetchBuffer(rel, forknum, blkno);
 		io_stats->blocks_requested++;
-		io_stats->blocks_hit += BufferIsValid(result.recent_buffer);
+		if (BufferIsValid(result.recent_buffer))
+			io_stats->blocks_hit++;
+		else
+			io_stats->blocks_read++;
 		count_blocks(reporter, 1);
 	}
 #else
@@ -253,7 +283,14 @@ prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 	{
 		io_stats->stream = plan->mode == SST_PREWARM_READ ? SST_STREAM_READS :
 			SST_STREAM_ADVICE;
+	}
+	if (plan->mode == SST_PREWARM_PREFETCH)
+	{
+		/* Nobody tells what the kernel reads. */
 		io_stats->reads = io_stats->read_bytes = -1;
+		io_stats->waits = io_stats->wait_ns = io_stats->in_flight_sum = -1;
+		io_stats->blocks_page_cache = io_stats->look_ahead_sum = -1;
+		sst_io_stats_forget_sizes(io_stats);
 	}
 	if (plan->mode == SST_PREWARM_READ)
 		memory = sst_palloc_blocks(sst_run_blocks());
@@ -286,7 +323,13 @@ participate(const void *plan, Relation rel, SstChunks *chunks,
 static void
 merge(void *into, const void *from)
 {
-	sst_io_stats_merge(into, from);
+	sst_io_stats_merge_worker(into, from);
+}
+
+static const SstIoStats *
+io_stats_of(const void *result)
+{
+	return result;
 }
 
 static const SstParallelTask prewarm_task = {
@@ -294,7 +337,8 @@ static const SstParallelTask prewarm_task = {
 	.plan_size = sizeof(SstPrewarmPlan),
 	.result_size = sizeof(SstIoStats),
 	.participate = participate,
-	.merge = merge
+	.merge = merge,
+	.io_stats = io_stats_of
 };
 
 extern PGDLLEXPORT void sst_prewarm_worker(dsm_segment *seg, shm_toc *toc);
@@ -369,9 +413,7 @@ sst_prewarm(const SstPrewarmPlan *wanted, Relation rel, SstIoStats *io_stats)
 			.plan = &plan, .first = plan.first, .end = plan.end
 		};
 
-		nworkers = sst_parallel_run(&prewarm_task, &job, rel, nworkers,
-									io_stats);
-		io_stats->nworkers = nworkers;
+		sst_parallel_run(&prewarm_task, &job, rel, nworkers, io_stats);
 	}
 	else
 		prewarm_part(&plan, rel, NULL, io_stats);

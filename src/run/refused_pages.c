@@ -113,6 +113,7 @@ scan_single_blocks(SstScan *scan, SstBlockReader *reader, BlockNumber end)
 	{
 		CHECK_FOR_INTERRUPTS();
 		sst_read_block_noerror(reader, blkno, &page);
+		sst_io_stats_returned(reader->io_stats, 1, 1);
 		if (page.image == NULL && scan->plan->rules == SST_RULES_CONTRIB)
 		{
 			page.buffer = ReadBufferExtended(scan->rel, scan->plan->forknum,

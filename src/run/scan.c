@@ -158,7 +158,13 @@ participate(const void *plan, Relation rel, SstChunks *chunks,
 static void
 merge(void *into, const void *from)
 {
-	sst_result_merge(into, from);
+	sst_result_merge_worker(into, from);
+}
+
+static const SstIoStats *
+io_stats_of(const void *result)
+{
+	return &((const SstScanResult *) result)->io_stats;
 }
 
 static const SstParallelTask scan_task = {
@@ -166,7 +172,8 @@ static const SstParallelTask scan_task = {
 	.plan_size = sizeof(SstScanPlan),
 	.result_size = sizeof(SstScanResult),
 	.participate = participate,
-	.merge = merge
+	.merge = merge,
+	.io_stats = io_stats_of
 };
 
 extern PGDLLEXPORT void sst_scan_worker(dsm_segment *seg, shm_toc *toc);
@@ -191,10 +198,9 @@ static void
 parallel_scan_action(void *arg)
 {
 	ParallelScan *scan = arg;
-	int			nworkers = sst_parallel_run(&scan_task, &scan->job, scan->rel,
-											scan->nworkers, scan->result);
 
-	scan->result->io_stats.nworkers = nworkers;
+	sst_parallel_run(&scan_task, &scan->job, scan->rel, scan->nworkers,
+					 scan->result);
 }
 
 /*

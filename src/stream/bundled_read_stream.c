@@ -48,7 +48,10 @@
 #include "utils/guc.h"
 #include "utils/spccache.h"
 
+#include "compat/server_io.h"
 #include "stream/buffered.h"
+#include "stream/io_stats.h"
+#include "stream/page_cache.h"
 #include "stream/read_stream.h"
 #include "stream/segment_file.h"
 
@@ -58,6 +61,7 @@ typedef struct QueuedBlock
 {
 	BlockNumber blkno;
 	bool		starts_advised; /* first block of an advised run */
+	bool		in_run;			/* of a run, advised or to be advised */
 } QueuedBlock;
 
 struct SstReadStream
@@ -177,10 +181,33 @@ sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
 	return stream;
 }
 
+static void
+count_in_flight(SstReadStreamStats *stats, int nreads)
+{
+	stats->in_flight_sum += nreads;
+	stats->in_flight_count++;
+	stats->in_flight_max = Max(stats->in_flight_max, nreads);
+}
+
+/* Count blocks that have to be read from disk; -1 if that is not known. */
+static void
+count_disk(SstReadStreamStats *stats, int nblocks)
+{
+	if (nblocks < 0)
+		stats->ndisk = -1;
+	else if (stats->ndisk >= 0)
+		stats->ndisk += nblocks;
+}
+
 /* Advise the kernel of the last run. */
 static void
 advise_run(SstReadStream *stream)
 {
+	int			ncached = sst_page_cache_blocks(&stream->file, stream->run_start,
+												stream->run_length);
+
+	count_disk(&stream->stats, ncached < 0 ? -1 : stream->run_length - ncached);
+	count_in_flight(&stream->stats, Max(stream->nadvised, 1));
 	if (sst_segment_file_advise(&stream->file, stream->run_start, stream->run_length))
 	{
 		stream->stats.advice_calls++;
@@ -218,6 +245,9 @@ prepare_block(SstReadStream *stream, int slot)
 			stream->nadvised++;
 			stream->stats.advice_calls++;
 			stream->stats.advice_blocks++;
+			stream->queue[slot].in_run = true;
+			count_in_flight(&stream->stats, stream->nadvised);
+			count_disk(&stream->stats, -1);
 		}
 		return;
 	}
@@ -237,6 +267,7 @@ prepare_block(SstReadStream *stream, int slot)
 		stream->run_slot = slot;
 	}
 	stream->run_length++;
+	stream->queue[slot].in_run = true;
 
 	if (stream->run_length >= stream->combine_limit)
 		advise_run_ahead(stream);
@@ -270,6 +301,7 @@ look_ahead(SstReadStream *stream)
 
 		stream->queue[slot].blkno = blkno;
 		stream->queue[slot].starts_advised = false;
+		stream->queue[slot].in_run = false;
 		stream->nqueued++;
 
 		/* A block that is read at once needs no advice. */
@@ -280,6 +312,43 @@ look_ahead(SstReadStream *stream)
 	if (stream->exhausted && stream->run_length > 0 &&
 		stream->run_slot != stream->head)
 		advise_run_ahead(stream);
+}
+
+/*
+ * Read a block into a buffer.  The look-ahead follows what is found, and the time that
+ * a read without advice takes tells where the data was.
+ */
+static Buffer
+read_block(SstReadStream *stream, BlockNumber blkno, bool advised)
+{
+	bool		temp = RelationUsesLocalBuffers(stream->rel);
+	const int64 *nread = temp ? &pgBufferUsage.local_blks_read :
+		&pgBufferUsage.shared_blks_read;
+	int64		nread_before = *nread;
+	instr_time	time_before = *sst_read_time(temp);
+	instr_time	waited;
+	Buffer		buf;
+
+	buf = ReadBufferExtended(stream->rel, stream->forknum, blkno, RBM_NORMAL,
+							 stream->strategy);
+
+	if (*nread == nread_before)
+	{
+		stream->distance = Max(stream->distance - 1, 1);
+		return buf;
+	}
+
+	stream->distance = Min(stream->distance * 2, stream->max_distance);
+	if (!advised)
+	{
+		count_in_flight(&stream->stats, stream->nadvised + 1);
+		waited = *sst_read_time(temp);
+		INSTR_TIME_SUBTRACT(waited, time_before);
+		if (!sst_read_was_cached(1, sst_nanoseconds(waited)))
+			count_disk(&stream->stats, 1);
+	}
+
+	return buf;
 }
 
 /*
@@ -294,8 +363,6 @@ Buffer
 sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 {
 	QueuedBlock *block;
-	const int64 *nread;
-	int64		nread_before;
 	Buffer		buf;
 	int			slot;
 
@@ -314,6 +381,8 @@ sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 	{
 		if (stream->run_length > 1)
 			advise_run(stream);
+		else
+			block->in_run = false;
 		stream->run_length = 0;
 	}
 	if (block->starts_advised)
@@ -322,19 +391,7 @@ sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 	stream->head = (slot + 1) % stream->queue_size;
 	stream->nqueued--;
 
-	if (RelationUsesLocalBuffers(stream->rel))
-		nread = &pgBufferUsage.local_blks_read;
-	else
-		nread = &pgBufferUsage.shared_blks_read;
-	nread_before = *nread;
-
-	buf = ReadBufferExtended(stream->rel, stream->forknum, block->blkno,
-							 RBM_NORMAL, stream->strategy);
-
-	if (*nread != nread_before)
-		stream->distance = Min(stream->distance * 2, stream->max_distance);
-	else if (stream->distance > 1)
-		stream->distance--;
+	buf = read_block(stream, block->blkno, block->in_run);
 
 	if (per_buffer_data)
 		*per_buffer_data = stream->per_buffer_data == NULL ? NULL :

@@ -31,6 +31,7 @@ typedef struct SstRun
 	uint64		wanted;			/* blocks to return */
 	uint64		buffered;		/* of those, in buffers */
 	uint64		good;			/* of those, read directly and checked */
+	uint64		cached;			/* blocks that the page cache had before */
 	Buffer		buffers[SST_MAX_COLD_RUN_BLOCKS];
 	XLogRecPtr	position;		/* of the WAL before the look-up */
 	int			read_first;		/* first block of the run that is read */

@@ -15,6 +15,7 @@
 #ifndef SST_FILE_READER_H
 #define SST_FILE_READER_H
 
+#include "stream/io_stats.h"
 #include "streamstat.h"
 
 /* One read.  Its memory must stay allocated while it is in flight. */
@@ -34,6 +35,9 @@ struct SstFileReader
 {
 	SstIoMethod method;
 
+	/* Reads that were started and have not arrived, or are not finished */
+	int			nin_flight;
+
 	/*
 	 * Start to read what is missing.  The file must stay open until the read
 	 * is finished.
@@ -52,6 +56,9 @@ struct SstFileReader
 	 */
 	void		(*wait) (SstFileReader *reader);
 
+	/* Will wait() return at once?  NULL with wait(). */
+	bool		(*ready) (const SstFileReader *reader);
+
 	/* Wait for reads in flight and free what is not palloc'd.  No ERROR. */
 	void		(*close) (SstFileReader *reader);
 };
@@ -59,5 +66,6 @@ struct SstFileReader
 extern SstFileReader *sst_uring_reader_open(int depth);
 extern SstFileReader *sst_sync_reader_open(void);
 extern void sst_file_read_rest(SstFileRead *read);
+extern int64 sst_file_read_now(SstFileRead *read, SstIoStats *io_stats);
 
 #endif							/* SST_FILE_READER_H */

@@ -44,9 +44,26 @@ sst_file_read_rest(SstFileRead *read)
 	}
 }
 
+/*
+ * Make one read of whole blocks, and wait for it: that is counted.  Returns the
+ * nanoseconds it took.
+ */
+int64
+sst_file_read_now(SstFileRead *read, SstIoStats *io_stats)
+{
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	sst_file_read_rest(read);
+	sst_io_stats_private_read(io_stats, read->length / BLCKSZ, 1);
+
+	return sst_io_stats_waited_privately(io_stats, start);
+}
+
 static void
 sync_start(SstFileReader *reader, SstFileRead *read)
 {
+	reader->nin_flight++;
 #if defined(USE_POSIX_FADVISE) && defined(POSIX_FADV_WILLNEED)
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_PREFETCH);
 	(void) posix_fadvise(read->fd, read->offset + read->done,
@@ -58,6 +75,7 @@ sync_start(SstFileReader *reader, SstFileRead *read)
 static void
 sync_finish(SstFileReader *reader, SstFileRead *read)
 {
+	reader->nin_flight--;
 	sst_file_read_rest(read);
 }
 
@@ -76,6 +94,7 @@ sst_sync_reader_open(void)
 	reader->start = sync_start;
 	reader->finish = sync_finish;
 	reader->wait = NULL;
+	reader->ready = NULL;
 	reader->close = sync_close;
 
 	return reader;

@@ -27,7 +27,6 @@ typedef struct UringReader
 {
 	SstFileReader base;
 	struct io_uring ring;
-	int			nin_flight;		/* submitted, and not completed */
 } UringReader;
 
 /*
@@ -52,7 +51,7 @@ reap(UringReader *uring, struct io_uring_cqe *cqe)
 			read->done += cqe->res;
 		}
 	}
-	uring->nin_flight--;
+	uring->base.nin_flight--;
 	io_uring_cqe_seen(&uring->ring, cqe);
 }
 
@@ -97,7 +96,7 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 	{
 		rc = io_uring_submit(&uring->ring);
 		if (rc > 0)
-			uring->nin_flight += rc;
+			uring->base.nin_flight += rc;
 		return;
 	}
 
@@ -108,14 +107,14 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 	/* The kernel may be short of memory until something has completed. */
 	while ((rc = io_uring_submit(&uring->ring)) < 0 &&
 		   (rc == -EINTR || ((rc == -EAGAIN || rc == -EBUSY) &&
-							 uring->nin_flight > 0)))
+							 uring->base.nin_flight > 0)))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (rc != -EINTR)
 			(void) wait_one(uring);
 	}
 	if (rc > 0)
-		uring->nin_flight += rc;
+		uring->base.nin_flight += rc;
 	if (rc <= 0 || io_uring_sq_ready(&uring->ring) > 0)
 	{
 		/* It stays in the ring and is submitted with the next request. */
@@ -146,6 +145,13 @@ uring_wait(SstFileReader *reader)
 	}
 }
 
+/* Has something completed that has not been processed? */
+static bool
+uring_ready(const SstFileReader *reader)
+{
+	return io_uring_cq_ready(&((const UringReader *) reader)->ring) > 0;
+}
+
 /*
  * Wait for a read.  What is missing after a short read or an error is read by
  * pread(), which fails again if something is wrong.
@@ -169,7 +175,7 @@ uring_close(SstFileReader *reader)
 	UringReader *uring = (UringReader *) reader;
 
 #ifdef IORING_ASYNC_CANCEL_ANY
-	if (uring->nin_flight > 0)
+	if (uring->base.nin_flight > 0)
 	{
 		struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
 		int			nsubmitted;
@@ -180,12 +186,12 @@ uring_close(SstFileReader *reader)
 								 IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL);
 			io_uring_sqe_set_data(sqe, NULL);
 			nsubmitted = io_uring_submit(&uring->ring);
-			uring->nin_flight += Max(nsubmitted, 0);
+			uring->base.nin_flight += Max(nsubmitted, 0);
 		}
 	}
 #endif
 
-	while (uring->nin_flight > 0)
+	while (uring->base.nin_flight > 0)
 	{
 		int			rc = wait_one(uring);
 
@@ -275,6 +281,7 @@ sst_uring_reader_open(int depth)
 	uring->base.start = uring_start;
 	uring->base.finish = uring_finish;
 	uring->base.wait = uring_wait;
+	uring->base.ready = uring_ready;
 	uring->base.close = uring_close;
 
 	return &uring->base;

@@ -190,6 +190,29 @@ sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum, int64 fork_bytes
 }
 
 /*
+ * How many of nblocks blocks of one segment are in the page cache?  -1 if that cannot be
+ * known.  The segment stays open.
+ */
+int
+sst_page_cache_blocks(SstSegmentFile *file, BlockNumber first, int nblocks)
+{
+	int			fd = sst_segment_file_open(file, first);
+	off_t		offset = (off_t) BLCKSZ * (first % RELSEG_SIZE);
+	off_t		length = (off_t) BLCKSZ * nblocks;
+	int64		npages;
+
+	if (fd < 0)
+		return -1;
+	npages = ask_cachestat(fd, offset, length);
+	if (npages < 0)
+		npages = ask_mincore(fd, offset, length);
+	if (npages < 0)
+		return -1;
+
+	return Min(npages * sysconf(_SC_PAGESIZE), length) / BLCKSZ;
+}
+
+/*
  * Is a part of an open file in the page cache?  False where cachestat(2) does not
  * tell.
  */

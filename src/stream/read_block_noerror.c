@@ -37,23 +37,25 @@ pin_if_valid(const SstBlockReader *reader, BlockNumber blkno)
 
 /*
  * Would the buffer manager accept the page?  With zero_damaged_pages it accepts
- * any.  Otherwise the block is read into private memory and checked.
+ * any.  Otherwise the block is read into private memory and checked, and *cached says
+ * whether it seems to have been in the page cache.
  */
 static bool
-would_be_accepted(SstBlockReader *reader, BlockNumber blkno)
+would_be_accepted(SstBlockReader *reader, BlockNumber blkno, bool *cached)
 {
+	SstIoStats *io_stats = reader->io_stats;
+	instr_time	start;
+
 	if (zero_damaged_pages)
 		return true;
 
 	if (reader->image == NULL)
 		reader->image = sst_palloc_blocks(1);
+	INSTR_TIME_SET_CURRENT(start);
 	smgrread(RelationGetSmgr(reader->rel), reader->forknum, blkno,
 			 reader->image);
-	if (reader->io_stats->reads >= 0)
-	{
-		reader->io_stats->reads++;
-		reader->io_stats->read_bytes += BLCKSZ;
-	}
+	sst_io_stats_private_read(io_stats, 1, 1);
+	*cached = sst_read_was_cached(1, sst_io_stats_waited_privately(io_stats, start));
 
 	return sst_page_verified(reader->image, blkno);
 }
@@ -70,6 +72,8 @@ would_be_accepted(SstBlockReader *reader, BlockNumber blkno)
 void
 sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno, SstPage *page)
 {
+	bool		cached = false;
+
 	page->blkno = blkno;
 	page->buffer = pin_if_valid(reader, blkno);
 
@@ -80,7 +84,11 @@ sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno, SstPage *page)
 
 	for (int i = 0; i < MAX_TRIES && !BufferIsValid(page->buffer); i++)
 	{
-		if (would_be_accepted(reader, blkno))
+		bool		accepted = would_be_accepted(reader, blkno, &cached);
+
+		if (i == 0)
+			sst_io_stats_page_cache(reader->io_stats, cached);
+		if (accepted)
 			page->buffer = ReadBufferExtended(reader->rel, reader->forknum,
 											  blkno, RBM_NORMAL,
 											  reader->strategy);

@@ -54,12 +54,19 @@ typedef BlockNumber (*SstReadStreamBlockNumberCB) (SstReadStream *stream,
 
 /*
  * What the bundled read stream has done so far.  Advice is what it gives the
- * kernel about blocks that it will read soon (posix_fadvise).
+ * kernel about blocks that it will read soon (posix_fadvise).  An advised run is in
+ * flight until its first block is due, and a block without advice while it is read;
+ * their number is sampled when one begins.
  */
 typedef struct SstReadStreamStats
 {
 	uint64		advice_calls;
 	uint64		advice_blocks;
+	int64		in_flight_sum;
+	int64		in_flight_count;
+	int64		in_flight_max;
+	int64		ndisk;			/* blocks read that were not in the page
+								 * cache; -1 if not known */
 } SstReadStreamStats;
 
 extern SstReadStream *sst_read_stream_begin(int flags,

@@ -26,6 +26,7 @@
 #include "utils/memdebug.h"
 #include "utils/memutils.h"
 
+#include "stream/page_cache.h"
 #include "stream/run_queue.h"
 
 /*
@@ -57,7 +58,9 @@ sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
 	sst_direct_page_check_init(&queue->check, rel, forknum, nblocks,
 							   &queue->file);
 	sst_segment_file_init(&queue->file, rel, forknum);
+#ifdef RWF_NOWAIT
 	queue->nowait = true;
+#endif
 	sst_run_mapper_init(&queue->mapper, needs, &queue->check);
 
 	queue->depth = 1;
@@ -91,6 +94,8 @@ sst_run_queue_close_reader(SstRunQueue *queue)
 void
 sst_run_queue_end(SstRunQueue *queue)
 {
+	if (queue->cache_unknown)
+		sst_io_stats_page_cache(queue->io_stats, -1);
 	sst_run_queue_close_reader(queue);
 	sst_segment_file_close(&queue->file);
 }
@@ -162,12 +167,48 @@ nth_run(SstRunQueue *queue, int n)
 	return queue->runs[(queue->current + n) % queue->nruns];
 }
 
+/* From here on data is needed that has not arrived. */
+static void
+begin_wait(SstRunQueue *queue)
+{
+	if (INSTR_TIME_IS_ZERO(queue->wait_start))
+		INSTR_TIME_SET_CURRENT(queue->wait_start);
+}
+
+static void
+end_wait(SstRunQueue *queue)
+{
+	if (INSTR_TIME_IS_ZERO(queue->wait_start))
+		return;
+
+	sst_io_stats_waited_privately(queue->io_stats, queue->wait_start);
+	INSTR_TIME_SET_ZERO(queue->wait_start);
+}
+
+/* Wait for one of the reads in flight, if none has arrived. */
+static void
+wait_for_any(SstRunQueue *queue)
+{
+	if (!queue->reader->ready(queue->reader))
+		begin_wait(queue);
+	queue->reader->wait(queue->reader);
+}
+
 /* Wait until the run is read. */
 static void
 finish_read(SstRunQueue *queue, SstRun *run)
 {
-	if (!run->finished)
-		queue->reader->finish(queue->reader, &run->read);
+	SstFileRead *read = &run->read;
+
+	if (run->finished)
+		return;
+
+	while (read->in_flight)
+		wait_for_any(queue);
+	if (read->done < read->length)
+		begin_wait(queue);
+	queue->reader->finish(queue->reader, read);
+	end_wait(queue);
 	run->finished = true;
 }
 
@@ -233,6 +274,30 @@ copy_cached(SstRunQueue *queue, SstRun *run)
 	return true;
 }
 
+/*
+ * Note which blocks of the run the page cache had, when what was there has been
+ * copied.  Where that cannot be done without waiting for the rest, the kernel is asked.
+ */
+static void
+note_cached(SstRunQueue *queue, SstRun *run)
+{
+	const SstFileRead *read = &run->read;
+	int			ncached = read->done / BLCKSZ;
+
+	if (read->done == 0 && !queue->nowait)
+	{
+		int			nblocks = read->length / BLCKSZ;
+
+		ncached = sst_page_cache_blocks(&queue->file, run->first + run->read_first,
+										nblocks);
+		queue->cache_unknown |= ncached < 0;
+		ncached = ncached == nblocks ? nblocks : 0;
+	}
+
+	if (ncached > 0)
+		run->cached = (PG_UINT64_MAX >> (64 - ncached)) << run->read_first;
+}
+
 /* Memory for a run: that which was used last is still in the CPU's cache. */
 static char *
 take_memory(SstRunQueue *queue)
@@ -265,6 +330,18 @@ return_memory(SstRunQueue *queue, SstRun *run)
 	run->memory = NULL;
 }
 
+/* Count a read that has been started, or is done already. */
+static void
+count_read(SstRunQueue *queue, const SstFileRead *read)
+{
+	int			in_flight = queue->reader == NULL ? 0 : queue->reader->nin_flight;
+
+	if (read->done == read->length)
+		in_flight++;
+	sst_io_stats_private_read(queue->io_stats, read->length / BLCKSZ,
+							  Max(in_flight, 1));
+}
+
 /*
  * Begin to read those of the run's blocks that are in no buffer.
  */
@@ -273,9 +350,11 @@ start_run(SstRunQueue *queue, SstRun *run)
 {
 	SstFileRead *read = &run->read;
 	uint64		missing;
+	bool		cached;
 	int			last;
 
 	sst_run_look_up(&queue->check, run);
+	run->cached = 0;
 	run->finished = true;
 	run->mapped = false;
 	read->done = read->length = 0;
@@ -300,11 +379,12 @@ start_run(SstRunQueue *queue, SstRun *run)
 	read->buffer = run->memory + (Size) BLCKSZ * run->read_first;
 	read->length = (Size) BLCKSZ * (last - run->read_first + 1);
 
-	queue->io_stats->reads++;
-	queue->io_stats->read_bytes += read->length;
-
-	if (copy_cached(queue, run))
+	cached = copy_cached(queue, run);
+	note_cached(queue, run);
+	if (cached)
 	{
+		count_read(queue, read);
+
 		/* Once all of the queue was in the page cache, stop reading ahead. */
 		if (++queue->ncached > 2 * queue->nqueued && queue->nqueued > 0)
 			queue->depth = 1;
@@ -317,6 +397,7 @@ start_run(SstRunQueue *queue, SstRun *run)
 		open_reader(queue);
 	queue->reader->start(queue->reader, read);
 	run->finished = false;
+	count_read(queue, read);
 }
 
 /*
@@ -333,10 +414,11 @@ bring_arrived_run(SstRunQueue *queue)
 	{
 		if (++n == queue->nqueued)
 		{
-			queue->reader->wait(queue->reader);
+			wait_for_any(queue);
 			n = 0;
 		}
 	}
+	end_wait(queue);
 
 	for (; n > 0; n--)
 		queue->runs[(queue->current + n) % queue->nruns] = nth_run(queue, n - 1);
@@ -382,6 +464,8 @@ sst_run_queue_next(SstRunQueue *queue)
 		bring_arrived_run(queue);
 	run = nth_run(queue, 0);
 	finish_read(queue, run);
+	sst_io_stats_returned(queue->io_stats, queue->ntaken - queue->nreturned,
+						  pg_popcount64(run->wanted));
 	sst_run_check(&queue->check, run);
 
 	return run;

@@ -29,6 +29,8 @@ typedef struct SstRunQueue
 	SstSegmentFile file;
 	SstFileReader *reader;		/* NULL until a run is not in the page cache */
 	bool		nowait;			/* preadv2() with RWF_NOWAIT works */
+	bool		cache_unknown;	/* what the page cache has cannot be known */
+	instr_time	wait_start;		/* zero while there is no wait */
 	SstRunMapper mapper;
 
 	/*

@@ -121,50 +121,6 @@ sst_io_depth(Oid tablespace)
 	return Min(depth, SST_MAX_BYTES_AHEAD / BLCKSZ / sst_run_blocks());
 }
 
-void
-sst_io_stats_init(SstIoStats *io_stats, SstIoPath path)
-{
-	memset(io_stats, 0, sizeof(SstIoStats));
-	if (path == SST_IO_PATH_FILE)
-	{
-		io_stats->stream = SST_STREAM_FILE;
-		return;
-	}
-
-#ifdef SST_HAVE_READ_STREAM
-	io_stats->stream = SST_STREAM_SERVER;
-	io_stats->advice_calls = -1;
-	io_stats->advice_blocks = -1;
-#else
-	io_stats->stream = SST_STREAM_BUNDLED;
-#endif
-}
-
-/* Add two counts; the sum is unknown (-1) if one of them is. */
-static void
-add(int64 *into, int64 from)
-{
-	*into = *into < 0 || from < 0 ? -1 : *into + from;
-}
-
-/* Add the counts of another stream of the same call. */
-void
-sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
-{
-	into->reader = Max(into->reader, from->reader);
-	add(&into->blocks_requested, from->blocks_requested);
-	add(&into->blocks_hit, from->blocks_hit);
-	add(&into->blocks_read, from->blocks_read);
-	add(&into->blocks_private, from->blocks_private);
-	add(&into->blocks_mapped, from->blocks_mapped);
-	add(&into->reads, from->reads);
-	add(&into->read_bytes, from->read_bytes);
-	add(&into->advice_calls, from->advice_calls);
-	add(&into->advice_blocks, from->advice_blocks);
-	into->look_ahead_max = Max(into->look_ahead_max, from->look_ahead_max);
-	into->nworkers = Max(into->nworkers, from->nworkers);
-}
-
 /*
  * Allocate memory for nblocks blocks in the current context, aligned for direct
  * I/O.  The pointer that palloc() returned is stored in front of the blocks, for

@@ -18,17 +18,8 @@
 #include "relation/rules.h"
 #include "source/source.h"
 #include "storage/bufmgr.h"
+#include "stream/io_stats.h"
 #include "streamstat.h"
-
-/* What reads the pages */
-typedef enum SstStreamKind
-{
-	SST_STREAM_SERVER,
-	SST_STREAM_BUNDLED,
-	SST_STREAM_FILE,
-	SST_STREAM_ADVICE,			/* pg_prewarm in mode prefetch: nothing */
-	SST_STREAM_READS			/* pg_prewarm in mode read: reads */
-} SstStreamKind;
 
 /* A page that a stream returns */
 typedef struct SstPage
@@ -38,27 +29,6 @@ typedef struct SstPage
 	Buffer		buffer;			/* pinned; InvalidBuffer for a page read
 								 * directly from the file */
 } SstPage;
-
-/*
- * What a stream did.  -1 means that the server does not tell.  Plain data, which
- * parallel workers copy to the leader.
- */
-typedef struct SstIoStats
-{
-	SstStreamKind stream;
-	SstIoMethod reader;			/* of data not in the page cache */
-	int64		blocks_requested;
-	int64		blocks_hit;		/* found in buffers */
-	int64		blocks_read;
-	int64		blocks_private; /* of those read, into private memory */
-	int64		blocks_mapped;	/* of these, copied from mapped memory */
-	int64		reads;
-	int64		read_bytes;
-	int64		advice_calls;
-	int64		advice_blocks;
-	int64		look_ahead_max; /* in blocks */
-	int			nworkers;		/* parallel workers */
-} SstIoStats;
 
 typedef struct SstStream SstStream;
 
@@ -150,8 +120,5 @@ extern void sst_block_reader_end(SstBlockReader *reader);
 
 extern void *sst_palloc_blocks(int nblocks);
 extern void sst_pfree_blocks(void *blocks);
-
-extern void sst_io_stats_init(SstIoStats *io_stats, SstIoPath path);
-extern void sst_io_stats_merge(SstIoStats *into, const SstIoStats *from);
 
 #endif							/* SST_STREAM_H */

@@ -4,8 +4,8 @@
  *	  Pages through the buffer manager, by a read stream
  *
  * The read stream is the server's, or the bundled one.  This file connects it to a
- * source of block numbers, applies our settings while it starts, and counts what
- * it does.
+ * source of block numbers, applies our settings while it starts, and has what it
+ * does counted (read_watch.c).
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,13 +16,13 @@
  */
 #include "postgres.h"
 
-#include "executor/instrument.h"
 #include "utils/guc.h"
 
 #include "compat/shared_blocks.h"
-#include "stream/buffered.h"
+#include "stream/advised_runs.h"
 #include "stream/looked_up.h"
 #include "stream/read_stream.h"
+#include "stream/read_watch.h"
 #include "stream/segment_file.h"
 #include "stream/stream.h"
 
@@ -32,13 +32,6 @@
  */
 #define MIN_HITS 32
 #define MAX_LOOK_AHEAD 32
-
-/* Neighbouring blocks that are advised by one call */
-typedef struct AdvisedRun
-{
-	BlockNumber next;			/* first one not passed on yet */
-	BlockNumber end;
-} AdvisedRun;
 
 typedef struct SstBufferStream
 {
@@ -57,7 +50,6 @@ typedef struct SstBufferStream
 	/* Blocks requested and returned; the difference is the look-ahead */
 	int64		nrequested;
 	int64		nreturned;
-	int64		look_ahead_max;
 	BlockNumber last_requested;
 
 	/* Blocks that are looked up here; see pin_looked_up() */
@@ -70,93 +62,21 @@ typedef struct SstBufferStream
 	SstLookedUp ahead;
 
 	/*
-	 * A ring of runs that were advised further ahead than the read stream
-	 * looks, or NULL
+	 * Gives blocks, and advice further ahead than the read stream looks, or
+	 * NULL
 	 */
-	AdvisedRun *advised;
-	int			current_run;
-	int			nadvised;
-	int			max_advised;
-	SstSegmentFile advice_file;
-	int64		nadvice_calls;
-	int64		nadvice_blocks;
+	SstAdvisedRuns *advised;
 
-	/* Counters of the server, at the begin of the stream */
-	const int64 *hit_counter;
-	const int64 *read_counter;
-	int64		hit_before;
-	int64		read_before;
-	bool		io_stats;
-	uint64		io_reads_before;
-	uint64		io_bytes_before;
-
-	/* Calls that read, and read_counter after the last call */
-	int64		nreads;
-	int64		read_last;
+	/* What it does */
+	SstReadWatch watch;
+	int64		nreads;			/* seen by the watch until the last block */
+	SstIoStats	seen;			/* of it, look-ahead */
 } SstBufferStream;
-
-/*
- * Take neighbouring blocks from the source, and advise the kernel of them if
- * they seem not to be in buffers.  False at the end of the source.
- */
-static bool
-advise_run(SstBufferStream *stream, AdvisedRun *run)
-{
-	SstSource  *source = stream->base.source;
-	BlockNumber blkno = sst_source_next(source);
-
-	if (blkno == InvalidBlockNumber)
-		return false;
-
-	run->next = blkno;
-	run->end = blkno + 1;
-	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
-	{
-		if (blkno != run->end || run->end - run->next >= sst_cold_run_blocks() ||
-			blkno % RELSEG_SIZE == 0)
-		{
-			sst_source_put_back(source, blkno);
-			break;
-		}
-		run->end++;
-	}
-
-	if (!BufferIsValid(sst_find_buffer(stream->base.rel, stream->base.forknum,
-									   run->end - 1, InvalidBuffer)) &&
-		sst_segment_file_advise(&stream->advice_file, run->next, run->end - run->next))
-	{
-		stream->nadvice_calls++;
-		stream->nadvice_blocks += run->end - run->next;
-	}
-
-	return true;
-}
-
-/* Return the next block of the advised runs. */
-static BlockNumber
-take_advised_block(SstBufferStream *stream)
-{
-	AdvisedRun *run = &stream->advised[stream->current_run];
-
-	if (stream->nadvised > 0 && run->next == run->end)
-	{
-		stream->current_run = (stream->current_run + 1) % stream->max_advised;
-		stream->nadvised--;
-		run = &stream->advised[stream->current_run];
-	}
-
-	while (stream->nadvised < stream->max_advised &&
-		   advise_run(stream, &stream->advised[(stream->current_run + stream->nadvised) %
-											   stream->max_advised]))
-		stream->nadvised++;
-
-	return stream->nadvised == 0 ? InvalidBlockNumber : run->next++;
-}
 
 static inline BlockNumber
 take_block(SstBufferStream *stream)
 {
-	BlockNumber blkno = stream->advised ? take_advised_block(stream) :
+	BlockNumber blkno = stream->advised ? sst_advised_runs_take(stream->advised) :
 		sst_looked_up_take(&stream->ahead);
 
 	stream->exhausted = (blkno == InvalidBlockNumber);
@@ -171,6 +91,8 @@ next_block(ReadStream *read_stream, void *callback_private_data,
 	SstBufferStream *stream = callback_private_data;
 	BlockNumber blkno;
 
+	/* The read stream may have started a read since the last call. */
+	sst_read_watch_look(&stream->watch);
 	if (stream->draining)
 		return InvalidBlockNumber;
 
@@ -178,8 +100,8 @@ next_block(ReadStream *read_stream, void *callback_private_data,
 	if (blkno != InvalidBlockNumber)
 	{
 		stream->nrequested++;
-		stream->look_ahead_max = Max(stream->look_ahead_max,
-									 stream->nrequested - stream->nreturned);
+		stream->seen.look_ahead_max = Max(stream->seen.look_ahead_max,
+										  stream->nrequested - stream->nreturned);
 		stream->last_requested = blkno;
 	}
 
@@ -217,6 +139,26 @@ apply_settings(void)
 #endif
 }
 
+/* End the GUC nest level of the settings, and begin to watch the stream's reads. */
+static void
+watch_stream(SstBufferStream *stream, int nestlevel)
+{
+#ifdef SST_HAVE_READ_STREAM
+	int			combine_limit = io_combine_limit;
+
+	AtEOXact_GUC(true, nestlevel);
+	sst_read_watch_begin(&stream->watch, stream->base.strategy, stream->temp, true,
+						 combine_limit);
+#else
+	AtEOXact_GUC(true, nestlevel);
+	sst_read_watch_begin(&stream->watch, stream->base.strategy, stream->temp, false, 1);
+#endif
+#ifdef SST_HAVE_READ_STREAM_STATS
+	read_stream_enable_stats(stream->read_stream, &stream->watch.stream_stats);
+	stream->watch.has_stream = true;
+#endif
+}
+
 static bool buffer_stream_next(SstStream *base, SstPage *page);
 static const char *buffer_stream_peek(const SstStream *base);
 static void buffer_stream_end(SstStream *base);
@@ -241,6 +183,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	int			flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL |
 		READ_STREAM_USE_BATCHING;
 	int			nestlevel = NewGUCNestLevel();
+	int			max_advised = sst_io_depth(rel->rd_rel->reltablespace);
 
 	stream->base.next = buffer_stream_next;
 	stream->base.peek = buffer_stream_peek;
@@ -257,15 +200,13 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->last_requested = InvalidBlockNumber;
 
 	/* Read-ahead fills the page cache, which direct I/O does not use. */
-	stream->max_advised = sst_io_depth(rel->rd_rel->reltablespace);
-	if (read_ahead && stream->max_advised > 1 && !stream->temp &&
+	if (read_ahead && max_advised > 1 && !stream->temp &&
 		!sst_direct_io() && sst_relation_is_plain(rel))
 	{
 		/* What is looked up comes from the source, past the advised runs. */
 		Assert(!stream->may_look_up);
 
-		stream->advised = palloc(sizeof(AdvisedRun) * stream->max_advised);
-		sst_segment_file_init(&stream->advice_file, rel, forknum);
+		stream->advised = sst_advised_runs_begin(rel, forknum, source, max_advised);
 		flags |= READ_STREAM_SEQUENTIAL;	/* gives no advice of its own */
 	}
 
@@ -280,27 +221,16 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 												sst_io_combine_limit > 0 ?
 												sst_io_combine_limit :
 												SST_DEFAULT_IO_COMBINE_LIMIT);
-	AtEOXact_GUC(true, nestlevel);
-
-	if (stream->temp)
-	{
-		stream->hit_counter = &pgBufferUsage.local_blks_hit;
-		stream->read_counter = &pgBufferUsage.local_blks_read;
-	}
-	else
-	{
-		stream->hit_counter = &pgBufferUsage.shared_blks_hit;
-		stream->read_counter = &pgBufferUsage.shared_blks_read;
-	}
-	stream->hit_before = *stream->hit_counter;
-	stream->read_before = stream->read_last = *stream->read_counter;
-#ifdef SST_HAVE_READ_STREAM
-	stream->io_stats = sst_backend_io_reads(strategy, stream->temp,
-											&stream->io_reads_before,
-											&stream->io_bytes_before);
-#endif
+	watch_stream(stream, nestlevel);
 
 	return &stream->base;
+}
+
+static inline void
+count_returned(SstBufferStream *stream)
+{
+	stream->seen.look_ahead_sum += stream->nrequested - stream->nreturned;
+	stream->nreturned++;
 }
 
 /*
@@ -310,10 +240,10 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 static inline void
 watch_hits(SstBufferStream *stream)
 {
-	if (*stream->read_counter != stream->read_last)
+	sst_read_watch_look(&stream->watch);
+	if (stream->watch.seen.reads != stream->nreads)
 	{
-		stream->nreads++;
-		stream->read_last = *stream->read_counter;
+		stream->nreads = stream->watch.seen.reads;
 		stream->nhits = 0;
 	}
 	else if (++stream->nhits >= MIN_HITS && stream->may_look_up &&
@@ -336,8 +266,8 @@ pin_looked_up(SstBufferStream *stream, BlockNumber *blkno)
 	if (BufferIsValid(buf))
 	{
 		stream->nrequested++;
-		stream->nreturned++;
 		stream->last_requested = *blkno;
+		count_returned(stream);
 	}
 	else
 		stream->exhausted = (stream->ahead.nblocks == 0);
@@ -369,7 +299,7 @@ pin_next(SstBufferStream *stream, SstPage *page)
 		if (BufferIsValid(page->buffer))
 		{
 			page->blkno = BufferGetBlockNumber(page->buffer);
-			stream->nreturned++;
+			count_returned(stream);
 			watch_hits(stream);
 			break;
 		}
@@ -426,6 +356,50 @@ sst_buffer_stream_unread_end(SstStream *base)
 		InvalidBlockNumber : stream->last_requested + 1;
 }
 
+/* Complete what the watch saw by what is known of advice. */
+static void
+add_advice(SstBufferStream *stream)
+{
+	SstIoStats *seen = &stream->seen;
+	int64		nabsent = 0;
+#ifndef SST_HAVE_READ_STREAM
+	const SstReadStreamStats *stats = sst_read_stream_stats(stream->read_stream);
+
+	seen->advice_calls = stats->advice_calls;
+	seen->advice_blocks = stats->advice_blocks;
+	seen->in_flight_sum = stats->in_flight_sum;
+	seen->in_flight_count = stats->in_flight_count;
+	seen->in_flight_max = stats->in_flight_max;
+	nabsent = stats->ndisk;
+	sst_read_watch_replace(&stream->watch, seen, nabsent);
+#endif
+
+	if (stream->advised == NULL)
+		return;
+	seen->in_flight_sum = stream->advised->seen.in_flight_sum;
+	seen->in_flight_count = stream->advised->seen.in_flight_count;
+	seen->in_flight_max = stream->advised->seen.in_flight_max;
+	seen->advice_calls += stream->advised->seen.advice_calls;
+	seen->advice_blocks += stream->advised->seen.advice_blocks;
+	if (stream->advised->nabsent < 0 || nabsent < 0)
+		nabsent = -1;
+	else
+		nabsent += stream->advised->nabsent;
+	sst_read_watch_replace(&stream->watch, seen, nabsent);
+}
+
+/* Add what the stream did, as far as the watch does not, to its io_stats. */
+static void
+add_seen(SstBufferStream *stream)
+{
+	SstIoStats	seen = stream->seen;
+
+	seen.in_flight_sum = seen.in_flight_count = seen.in_flight_max = 0;
+	seen.blocks_requested = stream->nreturned;
+	seen.look_ahead_count = stream->nreturned;
+	sst_io_stats_merge(stream->base.io_stats, &seen);
+}
+
 /*
  * Add what the stream did to its io_stats, without ending it: for a stream whose
  * resources were released at the end of a subtransaction.
@@ -434,57 +408,24 @@ void
 sst_buffer_stream_abandon(SstStream *base)
 {
 	SstBufferStream *stream = (SstBufferStream *) base;
-	SstIoStats *io_stats = base->io_stats;
-	int64		nread = *stream->read_counter - stream->read_before;
 
-	io_stats->blocks_requested += stream->nreturned;
-	io_stats->blocks_hit += *stream->hit_counter - stream->hit_before;
-	io_stats->blocks_read += nread;
-	io_stats->look_ahead_max = Max(io_stats->look_ahead_max, stream->look_ahead_max);
-
-#ifdef SST_HAVE_BACKEND_IO_STATS
-#ifdef SST_HAVE_READ_STREAM
-	/* Reads are started ahead; only the server's statistics count them. */
-	{
-		uint64		reads;
-		uint64		bytes;
-
-		if (stream->io_stats && io_stats->reads >= 0 &&
-			sst_backend_io_reads(base->strategy, stream->temp, &reads, &bytes))
-		{
-			io_stats->reads += reads - stream->io_reads_before;
-			io_stats->read_bytes += bytes - stream->io_bytes_before;
-		}
-		else
-			io_stats->reads = io_stats->read_bytes = -1;
-		return;
-	}
-#endif
-#endif
-
-	/* One call does at most one read, and counts its blocks. */
-	io_stats->reads += stream->nreads;
-	io_stats->read_bytes += nread * BLCKSZ;
+	add_advice(stream);
+	add_seen(stream);
+	sst_read_watch_add(&stream->watch, base->io_stats);
 }
 
 static void
 buffer_stream_end(SstStream *base)
 {
 	SstBufferStream *stream = (SstBufferStream *) base;
-#ifndef SST_HAVE_READ_STREAM
-	const SstReadStreamStats *stats = sst_read_stream_stats(stream->read_stream);
 
-	base->io_stats->advice_calls += stats->advice_calls + stream->nadvice_calls;
-	base->io_stats->advice_blocks += stats->advice_blocks + stream->nadvice_blocks;
-#endif
-	sst_buffer_stream_abandon(base);
+	add_advice(stream);
+	add_seen(stream);
+	sst_read_watch_end(&stream->watch, base->io_stats);
 	if (stream->more)
 		ReleaseBuffer(stream->next.buffer);
 	read_stream_end(stream->read_stream);
 	if (stream->advised)
-	{
-		sst_segment_file_close(&stream->advice_file);
-		pfree(stream->advised);
-	}
+		sst_advised_runs_end(stream->advised);
 	pfree(stream);
 }

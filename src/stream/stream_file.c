@@ -19,6 +19,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "executor/instrument.h"
 #include "lib/ilist.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
@@ -111,6 +112,8 @@ static void
 read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 {
 	SstStream  *base = &stream->base;
+	int64		nread = pgBufferUsage.shared_blks_read;
+	instr_time	start;
 
 	if (stream->rules == SST_RULES_TOLERANT)
 	{
@@ -118,11 +121,21 @@ read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 		return;
 	}
 
+	INSTR_TIME_SET_CURRENT(start);
 	page->blkno = blkno;
 	page->buffer = ReadBufferExtended(base->rel, base->forknum, blkno,
 									  RBM_NORMAL, base->strategy);
 	page->image = BufferGetPage(page->buffer);
-	base->io_stats->blocks_read++;
+
+	if (pgBufferUsage.shared_blks_read == nread)
+		base->io_stats->blocks_hit++;
+	else
+	{
+		base->io_stats->blocks_read++;
+		sst_io_stats_read(base->io_stats, 1, 1);
+		if (sst_read_was_cached(1, sst_io_stats_waited(base->io_stats, start)))
+			base->io_stats->blocks_page_cache++;
+	}
 }
 
 /*
@@ -140,6 +153,31 @@ count_doubt(SstFileStream *stream)
 		stream->queue.stopped = true;
 }
 
+/*
+ * Count the pages of the current run that were returned from private memory, also for
+ * EXPLAIN (BUFFERS).
+ */
+static void
+count_private_pages(SstFileStream *stream)
+{
+	SstIoStats *io_stats = stream->base.io_stats;
+	const SstRun *run = stream->run;
+	uint64		returned;
+	int			n;
+
+	if (run == NULL)
+		return;
+
+	returned = run->good & ~stream->left;
+	n = pg_popcount64(returned);
+	io_stats->blocks_read += n;
+	io_stats->blocks_private += n;
+	io_stats->blocks_mapped += run->mapped ? n : 0;
+	io_stats->blocks_page_cache += pg_popcount64(returned & run->cached);
+	pgBufferUsage.shared_blks_read += n;
+	stream->run = NULL;
+}
+
 static bool
 file_stream_next(SstStream *base, SstPage *page)
 {
@@ -149,6 +187,7 @@ file_stream_next(SstStream *base, SstPage *page)
 
 	if (stream->left == 0)
 	{
+		count_private_pages(stream);
 		stream->run = sst_run_queue_next(&stream->queue);
 		if (stream->run == NULL)
 			return false;
@@ -178,9 +217,6 @@ file_stream_next(SstStream *base, SstPage *page)
 
 	if (run->good & SST_RUN_BIT(i))
 	{
-		base->io_stats->blocks_read++;
-		base->io_stats->blocks_private++;
-		base->io_stats->blocks_mapped += run->mapped;
 		page->buffer = InvalidBuffer;
 		page->image = run->memory + (Size) BLCKSZ * i;
 		return true;
@@ -221,6 +257,7 @@ file_stream_end(SstStream *base)
 {
 	SstFileStream *stream = (SstFileStream *) base;
 
+	count_private_pages(stream);
 	sst_run_queue_end(&stream->queue);
 	sst_block_reader_end(&stream->block_reader);
 	MemoryContextDelete(stream->context);
@@ -231,7 +268,7 @@ file_stream_end(SstStream *base)
  * relation in shared buffers.
  *
  * The relation must stay open and locked until the end.  What the stream does is
- * added to io_stats as it goes.  A page that the buffer manager refuses is an
+ * added to io_stats run by run.  A page that the buffer manager refuses is an
  * ERROR by contrib's rules, else it is returned without an image.  With any_order,
  * a block may come before those of lower numbers; when the source or the stream
  * ends, all that were taken from the source have been returned in either case.

@@ -247,15 +247,23 @@ is_in_page_cache(Queue *queue, const SstWarmRun *run)
 						   (off_t) BLCKSZ * run->nblocks);
 }
 
-/* Ask the kernel for the run's missing blocks, and for those between them. */
+/*
+ * Ask the kernel for the run's missing blocks, and for those between them; and first,
+ * how many of them it has.
+ */
 static void
-advise_run(Queue *queue, const SstWarmRun *run)
+advise_run(Queue *queue, SstWarmRun *run)
 {
 	BlockNumber first = pg_rightmost_one_pos64(run->missing);
 	BlockNumber last = pg_leftmost_one_pos64(run->missing);
+	int			ncached;
 
+	run->nabsent = run->nmissing;
 	if (sst_direct_io() && queue->options->mode == SST_PREWARM_BUFFER)
 		return;
+	ncached = sst_page_cache_blocks(&queue->advice_file, run->first + first,
+									last - first + 1);
+	run->nabsent = ncached < 0 ? -1 : last - first + 1 - ncached;
 	if (sst_segment_file_advise(&queue->advice_file, run->first + first,
 								last - first + 1))
 	{
@@ -341,6 +349,8 @@ finish_first_run(Queue *queue)
 	SstWarmRun *run = &queue->runs[queue->first_run];
 	SstWarmFork *fork = &queue->set->forks[run->fork];
 
+	queue->reader.nadvised = queue->nmissing;
+	queue->reader.look_ahead = Max(queue->npending, run->nwanted);
 	queue->first_run = (queue->first_run + 1) % queue->max_runs;
 	queue->nruns--;
 	queue->nmissing -= run->nmissing > 0;
@@ -356,6 +366,8 @@ finish_first_run(Queue *queue)
 	{
 		fork->nwanted += run->nwanted;
 		fork->ncached += run->nwanted - run->nmissing;
+		if (run->nmissing == 0)
+			sst_count_cached_run(&queue->reader, run);
 		if (run->nmissing > 0 && !sst_read_run(&queue->reader, run, fork))
 		{
 			give_way(queue);

@@ -16,6 +16,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
@@ -24,6 +25,7 @@
 #include "run/blocking.h"
 #include "run/subtransaction.h"
 #include "stream/file_reader.h"
+#include "stream/read_watch.h"
 #include "warm/run_reader.h"
 
 /* Reads of a bad page before it is reported as such: others may be writing it */
@@ -55,6 +57,15 @@ without_first(uint64 blocks, int end)
 	return end == 64 ? 0 : blocks & (PG_UINT64_MAX << end);
 }
 
+/* Count a read into private memory, which began at start. */
+static void
+count_private_read(SstRunReader *reader, int nblocks, instr_time start)
+{
+	sst_io_stats_private_read(reader->io_stats, nblocks, Max(reader->nadvised, 1));
+	sst_io_stats_waited_privately(reader->io_stats, start);
+	pgBufferUsage.shared_blks_read += nblocks;
+}
+
 /*
  * Have the storage manager read adjacent blocks of a run into the reader's memory.  One
  * that cannot be read is an error.
@@ -65,12 +76,33 @@ read_stored(SstRunReader *reader, const SstWarmRun *run, ForkNumber forknum,
 {
 	for (int i = 0; i < nblocks; i++)
 	{
+		instr_time	start;
+
+		INSTR_TIME_SET_CURRENT(start);
 		sst_read_stored_block(&run->relation->files, forknum,
 							  run->first + first + i,
 							  reader->memory + (Size) BLCKSZ * i);
-		reader->io_stats->reads++;
-		reader->io_stats->read_bytes += BLCKSZ;
+		count_private_read(reader, 1, start);
 	}
+}
+
+/*
+ * End the watch of reads into buffers.  The queue counts blocks itself, and knows what
+ * the page cache had and how many runs were advised.
+ */
+static void
+end_watch(SstRunReader *reader, SstReadWatch *watch)
+{
+	SstIoStats	seen;
+	SstIoStats	in_flight;
+
+	memset(&seen, 0, sizeof(seen));
+	memset(&in_flight, 0, sizeof(in_flight));
+	sst_io_stats_in_flight(&in_flight, Max(reader->nadvised, 1));
+	sst_read_watch_replace(watch, &in_flight, 0);
+	sst_read_watch_end(watch, &seen);
+	seen.blocks_hit = seen.blocks_read = seen.blocks_page_cache = 0;
+	sst_io_stats_merge(reader->io_stats, &seen);
 }
 
 /*
@@ -81,6 +113,11 @@ static void
 read_blocks(SstRunReader *reader, const SstWarmRun *run, ForkNumber forknum,
 			uint64 blocks)
 {
+	SstReadWatch watch;
+
+	if (reader->mode == SST_PREWARM_BUFFER)
+		sst_watch_server_reads(&watch, NULL, false);
+
 	while (blocks != 0)
 	{
 		int			n;
@@ -95,6 +132,9 @@ read_blocks(SstRunReader *reader, const SstWarmRun *run, ForkNumber forknum,
 			read_stored(reader, run, forknum, first, n);
 		blocks = without_first(blocks, first + n);
 	}
+
+	if (reader->mode == SST_PREWARM_BUFFER)
+		end_watch(reader, &watch);
 }
 
 static void
@@ -180,6 +220,7 @@ read_privately(SstRunReader *reader, const SstWarmRun *run,
 		.buffer = reader->memory,
 		.length = (size_t) BLCKSZ * nblocks
 	};
+	instr_time	start;
 
 	if (!reader->file.plain)
 	{
@@ -189,10 +230,11 @@ read_privately(SstRunReader *reader, const SstWarmRun *run,
 
 	errno = 0;
 	read.fd = sst_segment_file_open(&reader->file, blkno);
+	INSTR_TIME_SET_CURRENT(start);
 	if (read.fd >= 0)
 		sst_file_read_rest(&read);
-	reader->io_stats->reads++;
-	reader->io_stats->read_bytes += read.done;
+	if (read.done >= BLCKSZ)
+		count_private_read(reader, read.done / BLCKSZ, start);
 
 	return read.done / BLCKSZ;
 }
@@ -277,6 +319,39 @@ sst_run_reader_begin(SstRunReader *reader, SstPrewarmMode mode,
 		reader->memory = sst_palloc_blocks(sst_cold_run_blocks());
 }
 
+static void
+count_run(SstRunReader *reader, const SstWarmRun *run)
+{
+	SstIoStats *io_stats = reader->io_stats;
+
+	io_stats->blocks_requested += run->nwanted;
+	io_stats->blocks_hit += run->nwanted - run->nmissing;
+	io_stats->blocks_read += run->nmissing;
+	sst_io_stats_page_cache(io_stats, run->nabsent < 0 ? -1 :
+							run->nmissing - Min(run->nabsent, run->nmissing));
+	sst_io_stats_returned(io_stats, reader->look_ahead, run->nwanted);
+}
+
+/*
+ * Count a run of which all is where the mode wants it.  Unless that is in buffers, the
+ * page cache has it.
+ */
+void
+sst_count_cached_run(SstRunReader *reader, const SstWarmRun *run)
+{
+	SstIoStats *io_stats = reader->io_stats;
+
+	io_stats->blocks_requested += run->nwanted;
+	if (reader->mode == SST_PREWARM_BUFFER)
+		io_stats->blocks_hit += run->nwanted;
+	else
+	{
+		io_stats->blocks_read += run->nwanted;
+		sst_io_stats_page_cache(io_stats, run->nwanted);
+	}
+	sst_io_stats_returned(io_stats, reader->look_ahead, run->nwanted);
+}
+
 /*
  * Read the missing blocks of a run as the mode wants, and count those read.  Errors
  * about blocks become the fork's note.  False if others wait for a lock of ours: then
@@ -289,10 +364,7 @@ sst_read_run(SstRunReader *reader, const SstWarmRun *run, SstWarmFork *fork)
 {
 	uint64		good;
 
-	reader->io_stats->blocks_requested += run->nwanted;
-	reader->io_stats->blocks_hit += run->nwanted - run->nmissing;
-	reader->io_stats->blocks_read += run->nmissing;
-
+	count_run(reader, run);
 	if (reader->mode == SST_PREWARM_PREFETCH)
 	{
 		fork->nread += run->nmissing;

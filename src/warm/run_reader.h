@@ -28,6 +28,8 @@ typedef struct SstWarmRun
 	int			nwanted;
 	int			nmissing;
 	uint64		missing;		/* those to read: bit 0 is the first block */
+	int			nabsent;		/* of these, not in the page cache; -1 if not
+								 * known */
 } SstWarmRun;
 
 typedef struct SstRunReader
@@ -37,10 +39,18 @@ typedef struct SstRunReader
 	SstIoStats *io_stats;
 	SstSegmentFile file;
 	char	   *memory;			/* for one run, or NULL */
+
+	/*
+	 * Runs that were advised and not read yet, and their blocks that are
+	 * wanted
+	 */
+	int			nadvised;
+	int64		look_ahead;
 } SstRunReader;
 
 extern void sst_run_reader_begin(SstRunReader *reader, SstPrewarmMode mode,
 								 SstIoStats *io_stats);
+extern void sst_count_cached_run(SstRunReader *reader, const SstWarmRun *run);
 extern bool sst_read_run(SstRunReader *reader, const SstWarmRun *run,
 						 SstWarmFork *fork);
 extern void sst_run_reader_end(SstRunReader *reader);

@@ -23,6 +23,7 @@
 #include "access/itup.h"
 #include "access/nbtree.h"
 #include "catalog/pg_am.h"
+#include "executor/instrument.h"
 #include "lib/qunique.h"
 #include "miscadmin.h"
 
@@ -131,6 +132,7 @@ copy_page(Visit *visit, BlockNumber blkno)
 	};
 
 	visit->io_stats->blocks_requested++;
+	sst_io_stats_returned(visit->io_stats, 1, 1);
 	if (sst_copy_buffered(&visit->file.files, MAIN_FORKNUM, blkno, visit->page))
 	{
 		visit->io_stats->blocks_hit++;
@@ -146,7 +148,12 @@ copy_page(Visit *visit, BlockNumber blkno)
 		read.done = BLCKSZ;
 	}
 	else if ((read.fd = sst_segment_file_open(&visit->file, blkno)) >= 0)
-		sst_file_read_rest(&read);
+	{
+		int64		ns = sst_file_read_now(&read, visit->io_stats);
+
+		sst_io_stats_page_cache(visit->io_stats, sst_read_was_cached(1, ns));
+	}
+	pgBufferUsage.shared_blks_read++;
 	return read.done == BLCKSZ && sst_page_verified(visit->page, blkno);
 }
 

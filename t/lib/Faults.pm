@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 my @fields = qw(ino from to reads error most uncached opens setups submits
   nsubmits waits nwaits hits spared no_cachestat maps only no_reads);
 my $format = 'Q3 L16';
-my %kinds = (error => 1, end => 2, short => 3, interrupted => 4, held => 5, late => 6);
+my %kinds = (error => 1, end => 2, short => 3, interrupted => 4, held => 5, late => 6, slow => 7);
 my %map_kinds = (refused => 1, unseen => 2, dropped => 3, cut => 4);
 
 # Build the library for the machine, with the compiler that the server was built
@@ -66,7 +66,7 @@ sub write_faults
 }
 
 # From here on this goes wrong: file => path, from, to (bytes), reads => error,
-# end, short, interrupted, held or late, maps => refused, unseen, dropped or cut, and
+# end, short, interrupted, held, late or slow, maps => refused, unseen, dropped or cut, and
 # the other fields of faults.c
 sub set
 {

@@ -97,7 +97,8 @@ my @own = (
 		"{table}, '1MB', '1 s'", "{btree}, '1MB', '1 s', '100MB'" ],
 	[ 'io_advice', '', 'probe', 0, '' ],
 	[ 'stat_get_progress', '', 'sessions', 0, '' ],
-	[ 'stream_stats', '', 'call', 0, '' ]);
+	[ 'stream_stats', '', 'call', 0, '' ],
+	[ 'stream_stats_workers', '', 'call', 0, '' ]);
 
 # with the names of contrib's
 my @drop_ins = (
@@ -116,7 +117,7 @@ my @drop_ins = (
 # May be called by everybody, for it asks for the table's own rights or reads
 # nothing; the others by members of pg_stat_scan_tables.
 my %for_everybody = map { $_ => 1 }
-  qw(cache_load pg_prewarm prewarm prewarm_database prewarm_relations prewarm_schema stat_get_progress stream_stats);
+  qw(cache_load pg_prewarm prewarm prewarm_database prewarm_relations prewarm_schema stat_get_progress stream_stats stream_stats_workers);
 
 # As pg_buffercache's: not by those who may only read tables
 my %for_monitors = map { $_ => 1 } qw(cache_summary cache_map cache_save);

@@ -47,6 +47,7 @@ enum
 	FAULT_HELD,					/* the range gives its data when this is over */
 	FAULT_LATE,					/* of the range, what a ring reads arrives
 								 * late */
+	FAULT_SLOW,					/* of the range, everything arrives late */
 };
 
 /* What happens to those who map the file */
@@ -184,6 +185,12 @@ read_some(int fd, const struct iovec *iov, int niov, off_t offset, int flags)
 	}
 	for (int i = 0; i < niov; i++)
 		length += iov[i].iov_len;
+	if (faults->reads == FAULT_SLOW && !(flags & RWF_NOWAIT) &&
+		(uint64_t) offset < faults->to && offset + length > faults->from)
+	{
+		count_hit();
+		usleep(faults->most * 1000);
+	}
 	left = allowed(length, offset);
 	if (left <= 0)
 		return left;
@@ -411,7 +418,8 @@ io_uring_submit(struct io_uring *ring)
 			sqe->len = n;
 		if (faults->uncached)
 			sqe->flags |= IOSQE_ASYNC;
-		if (faults->reads == FAULT_LATE && i + 1 == sq->sqe_tail &&
+		if ((faults->reads == FAULT_LATE || faults->reads == FAULT_SLOW) &&
+			i + 1 == sq->sqe_tail &&
 			sqe->off < faults->to && sqe->off + sqe->len > faults->from)
 		{
 			delay_last_read(sq, i);

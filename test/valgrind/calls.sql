@@ -54,7 +54,7 @@ WHERE relkind IN ('r', 'm', 'i', 't')
 
 -- in a statement that goes on, row by row, after an error, and with less of everything
 SELECT format('SELECT * FROM streamstat.%s', call)
-FROM unnest(ARRAY['stream_stats()', 'stat_get_progress()', 'stat_progress', 'report_metrics', 'report_advice',
+FROM unnest(ARRAY['stream_stats()', 'stream_stats_workers()', 'stat_get_progress()', 'stat_progress', 'report_metrics', 'report_advice',
 	'database_report(budget => ''300 kB'', seed => 1)', 'database_report(budget => ''1 GB'', max_time => ''2 s'', max_rate => ''10 MB'')',
 	'database_report(budget => ''x'')', 'last_database_report()', 'last_database_plan()', 'report_drop_candidates', 'database_report_summary()']) call
 \gexec

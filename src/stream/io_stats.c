@@ -1,0 +1,226 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_stats.c
+ *	  What a stream did
+ *
+ * All that is added up are integers, so that the sum over processes is exact.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/io_stats.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+
+#include "compat/server_io.h"
+#include "stream/io_stats.h"
+
+/* Set up the stats of nothing, for a stream of this path. */
+void
+sst_io_stats_init(SstIoStats *io_stats, SstIoPath path)
+{
+	memset(io_stats, 0, sizeof(SstIoStats));
+	if (path == SST_IO_PATH_FILE)
+	{
+		io_stats->stream = SST_STREAM_FILE;
+		return;
+	}
+
+#ifdef SST_HAVE_READ_STREAM
+	io_stats->stream = SST_STREAM_SERVER;
+	io_stats->advice_calls = -1;
+	io_stats->advice_blocks = -1;
+#else
+	io_stats->stream = SST_STREAM_BUNDLED;
+#endif
+}
+
+/* Add two counts; the sum is unknown (-1) if one of them is. */
+static void
+add(int64 *into, int64 from)
+{
+	*into = *into < 0 || from < 0 ? -1 : *into + from;
+}
+
+static void
+subtract(int64 *from, int64 part)
+{
+	*from = *from < 0 || part < 0 ? -1 : *from - part;
+}
+
+/* Apply add() or subtract() to all that is added up. */
+static void
+combine(SstIoStats *into, const SstIoStats *from,
+		void (*change) (int64 *into, int64 from))
+{
+	change(&into->blocks_requested, from->blocks_requested);
+	change(&into->blocks_hit, from->blocks_hit);
+	change(&into->blocks_read, from->blocks_read);
+	change(&into->blocks_private, from->blocks_private);
+	change(&into->blocks_mapped, from->blocks_mapped);
+	change(&into->blocks_page_cache, from->blocks_page_cache);
+	change(&into->reads, from->reads);
+	change(&into->read_bytes, from->read_bytes);
+	for (int i = 0; i < SST_READ_SIZES; i++)
+	{
+		change(&into->reads_by_size[i], from->reads_by_size[i]);
+		change(&into->blocks_by_size[i], from->blocks_by_size[i]);
+	}
+	change(&into->waits, from->waits);
+	change(&into->wait_ns, from->wait_ns);
+	change(&into->in_flight_sum, from->in_flight_sum);
+	change(&into->in_flight_count, from->in_flight_count);
+	change(&into->advice_calls, from->advice_calls);
+	change(&into->advice_blocks, from->advice_blocks);
+	change(&into->look_ahead_sum, from->look_ahead_sum);
+	change(&into->look_ahead_count, from->look_ahead_count);
+}
+
+/* The part of the leader in what is included */
+static int64
+leader_part(const SstIoStats *io_stats, int64 leader, int64 all)
+{
+	return io_stats->nworkers > 0 ? leader : all;
+}
+
+static void
+merge_all(SstIoStats *into, const SstIoStats *from)
+{
+	combine(into, from, add);
+	into->reader = Max(into->reader, from->reader);
+	into->in_flight_max = Max(into->in_flight_max, from->in_flight_max);
+	into->look_ahead_max = Max(into->look_ahead_max, from->look_ahead_max);
+}
+
+/* Add the counts of another stream of the same call. */
+void
+sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
+{
+	int64		in_flight_max =
+		Max(leader_part(into, into->leader_in_flight_max, into->in_flight_max),
+			leader_part(from, from->leader_in_flight_max, from->in_flight_max));
+	int64		look_ahead_max =
+		Max(leader_part(into, into->leader_look_ahead_max, into->look_ahead_max),
+			leader_part(from, from->leader_look_ahead_max, from->look_ahead_max));
+
+	merge_all(into, from);
+	into->leader_in_flight_max = in_flight_max;
+	into->leader_look_ahead_max = look_ahead_max;
+	into->nworkers = Max(into->nworkers, from->nworkers);
+}
+
+/* Add those of a worker to its leader's. */
+void
+sst_io_stats_merge_worker(SstIoStats *into, const SstIoStats *from)
+{
+	into->leader_in_flight_max =
+		leader_part(into, into->leader_in_flight_max, into->in_flight_max);
+	into->leader_look_ahead_max =
+		leader_part(into, into->leader_look_ahead_max, into->look_ahead_max);
+	merge_all(into, from);
+	into->nworkers++;
+}
+
+/*
+ * Take one worker's out of the sum over all processes.  The maxima of the rest are the
+ * leader's, so that in the end its stats are left.
+ */
+void
+sst_io_stats_subtract(SstIoStats *all, const SstIoStats *worker)
+{
+	combine(all, worker, subtract);
+	all->in_flight_max = all->leader_in_flight_max;
+	all->look_ahead_max = all->leader_look_ahead_max;
+}
+
+/* Count how many reads are in flight at the start of one; -1 if that is not known. */
+void
+sst_io_stats_in_flight(SstIoStats *io_stats, int in_flight)
+{
+	add(&io_stats->in_flight_sum, in_flight);
+	io_stats->in_flight_count++;
+	io_stats->in_flight_max = Max(io_stats->in_flight_max, in_flight);
+}
+
+/* Count a read, when so many are in flight, this one included. */
+void
+sst_io_stats_read(SstIoStats *io_stats, int nblocks, int in_flight)
+{
+	int			size = Min(pg_leftmost_one_pos32(nblocks), SST_READ_SIZES - 1);
+
+	add(&io_stats->reads, 1);
+	add(&io_stats->read_bytes, (int64) nblocks * BLCKSZ);
+	add(&io_stats->reads_by_size[size], 1);
+	add(&io_stats->blocks_by_size[size], nblocks);
+	sst_io_stats_in_flight(io_stats, in_flight);
+}
+
+/* Count a read into private memory, also for the server's own statistics. */
+void
+sst_io_stats_private_read(SstIoStats *io_stats, int nblocks, int in_flight)
+{
+	sst_io_stats_read(io_stats, nblocks, in_flight);
+	sst_count_private_read(nblocks);
+}
+
+/* The sizes of single reads are not known, after all. */
+void
+sst_io_stats_forget_sizes(SstIoStats *io_stats)
+{
+	for (int i = 0; i < SST_READ_SIZES; i++)
+		io_stats->reads_by_size[i] = io_stats->blocks_by_size[i] = -1;
+}
+
+/*
+ * Count blocks that were read, and were in the page cache before; -1 if that is not
+ * known.
+ */
+void
+sst_io_stats_page_cache(SstIoStats *io_stats, int64 nblocks)
+{
+	add(&io_stats->blocks_page_cache, nblocks);
+}
+
+/* Count a wait from start to now.  Returns the nanoseconds. */
+int64
+sst_io_stats_waited(SstIoStats *io_stats, instr_time start)
+{
+	instr_time	elapsed;
+	int64		ns;
+
+	INSTR_TIME_SET_CURRENT(elapsed);
+	INSTR_TIME_SUBTRACT(elapsed, start);
+	ns = sst_nanoseconds(elapsed);
+	add(&io_stats->waits, 1);
+	add(&io_stats->wait_ns, ns);
+
+	return ns;
+}
+
+/* The same for a private read, also for the server's own statistics. */
+int64
+sst_io_stats_waited_privately(SstIoStats *io_stats, instr_time start)
+{
+	int64		ns = sst_io_stats_waited(io_stats, start);
+
+	sst_count_private_wait(start);
+
+	return ns;
+}
+
+/*
+ * Count that nblocks are returned, one by one.  The first of them is the oldest of
+ * look_ahead blocks that were requested and not returned until then.
+ */
+void
+sst_io_stats_returned(SstIoStats *io_stats, int64 look_ahead, int64 nblocks)
+{
+	add(&io_stats->look_ahead_sum,
+		nblocks * look_ahead - nblocks * (nblocks - 1) / 2);
+	add(&io_stats->look_ahead_count, nblocks);
+	io_stats->look_ahead_max = Max(io_stats->look_ahead_max, look_ahead);
+}

@@ -1,0 +1,103 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_stats.h
+ *	  What a stream did
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/io_stats.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_IO_STATS_H
+#define SST_IO_STATS_H
+
+#include "portability/instr_time.h"
+#include "streamstat.h"
+
+/* What reads the pages */
+typedef enum SstStreamKind
+{
+	SST_STREAM_SERVER,
+	SST_STREAM_BUNDLED,
+	SST_STREAM_FILE,
+	SST_STREAM_ADVICE,			/* pg_prewarm in mode prefetch: nothing */
+	SST_STREAM_READS			/* pg_prewarm in mode read: reads */
+} SstStreamKind;
+
+/* Sizes of reads: 1 block, 2 to 3, 4 to 7, and so on; the last one has no end. */
+#define SST_READ_SIZES 8
+
+/*
+ * What one process did, or several together.  -1 means that it is not known.  Plain
+ * data, which parallel workers copy to the leader.
+ *
+ * A wait is for one read that is needed and has not arrived.  Reads are in flight
+ * from their start, or from the advice about them, to the moment when they are needed;
+ * their number is sampled at each start, as the look-ahead is for each block
+ * returned.
+ */
+typedef struct SstIoStats
+{
+	SstStreamKind stream;
+	SstIoMethod reader;			/* of data not in the page cache */
+	int64		blocks_requested;
+	int64		blocks_hit;		/* found in buffers */
+	int64		blocks_read;
+	int64		blocks_private; /* of those read, into private memory */
+	int64		blocks_mapped;	/* of these, copied from mapped memory */
+	int64		blocks_page_cache;	/* of those read, in the page cache before */
+	int64		reads;
+	int64		read_bytes;
+	int64		reads_by_size[SST_READ_SIZES];
+	int64		blocks_by_size[SST_READ_SIZES]; /* that these reads have read */
+	int64		waits;
+	int64		wait_ns;
+	int64		in_flight_sum;
+	int64		in_flight_count;
+	int64		in_flight_max;
+	int64		advice_calls;
+	int64		advice_blocks;
+	int64		look_ahead_sum; /* in blocks */
+	int64		look_ahead_count;
+	int64		look_ahead_max;
+	int			nworkers;		/* parallel workers that are included */
+
+	/* With workers, the leader's own part of what cannot be subtracted */
+	int64		leader_in_flight_max;
+	int64		leader_look_ahead_max;
+} SstIoStats;
+
+extern void sst_io_stats_init(SstIoStats *io_stats, SstIoPath path);
+extern void sst_io_stats_merge(SstIoStats *into, const SstIoStats *from);
+extern void sst_io_stats_merge_worker(SstIoStats *into, const SstIoStats *from);
+extern void sst_io_stats_subtract(SstIoStats *all, const SstIoStats *worker);
+
+extern void sst_io_stats_in_flight(SstIoStats *io_stats, int in_flight);
+extern void sst_io_stats_read(SstIoStats *io_stats, int nblocks, int in_flight);
+extern void sst_io_stats_private_read(SstIoStats *io_stats, int nblocks,
+									  int in_flight);
+extern void sst_io_stats_forget_sizes(SstIoStats *io_stats);
+extern void sst_io_stats_page_cache(SstIoStats *io_stats, int64 nblocks);
+extern int64 sst_io_stats_waited(SstIoStats *io_stats, instr_time start);
+extern int64 sst_io_stats_waited_privately(SstIoStats *io_stats,
+										   instr_time start);
+extern void sst_io_stats_returned(SstIoStats *io_stats, int64 look_ahead,
+								  int64 nblocks);
+
+/*
+ * A read from the page cache takes no longer than this, for itself and for each block:
+ * a copy takes 1 to 2 microseconds a block, the fastest disk 50 and more for a read.
+ */
+#define SST_CACHED_READ_NS 40000
+#define SST_CACHED_BLOCK_NS 4000
+
+/* Judging by the time it took, was a read of so many blocks one from the page cache? */
+static inline bool
+sst_read_was_cached(int64 nblocks, int64 ns)
+{
+	return ns < SST_CACHED_READ_NS + nblocks * SST_CACHED_BLOCK_NS;
+}
+
+#endif							/* SST_IO_STATS_H */

@@ -1,0 +1,202 @@
+/*-------------------------------------------------------------------------
+ *
+ * read_watch.c
+ *	  What the server reads into buffers for us
+ *
+ * The server counts blocks and the time that a process waits for them, for all reads
+ * together.  A look at these counters often enough tells one read from the next.  The
+ * time is the server's own, so that no clock is read for a page found in a buffer:
+ * track_io_timing is on meanwhile.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/stream/read_watch.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "storage/bufmgr.h"
+#include "utils/guc.h"
+
+#include "stream/read_watch.h"
+
+/*
+ * Begin to watch the server read blocks with a strategy, or those of a temporary
+ * relation: by itself, up to combine_limit blocks at a time, or else one block for each
+ * of our calls.
+ *
+ * Opens a GUC nest level unless track_io_timing is on.
+ */
+void
+sst_read_watch_begin(SstReadWatch *watch, BufferAccessStrategy strategy, bool temp,
+					 bool by_server, int combine_limit)
+{
+	memset(watch, 0, sizeof(SstReadWatch));
+	watch->strategy = strategy;
+	watch->temp = temp;
+	watch->by_server = by_server;
+	watch->waits_for_each = !by_server || sst_server_waits_for_each_read();
+	watch->combine_limit = combine_limit;
+
+	if (!track_io_timing)
+	{
+		watch->guc_nest_level = NewGUCNestLevel();
+		(void) set_config_option("track_io_timing", "on", PGC_SUSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	}
+
+	watch->hit_counter = temp ? &pgBufferUsage.local_blks_hit :
+		&pgBufferUsage.shared_blks_hit;
+	watch->read_counter = temp ? &pgBufferUsage.local_blks_read :
+		&pgBufferUsage.shared_blks_read;
+	watch->time_counter = sst_read_time(temp);
+	watch->hit_before = *watch->hit_counter;
+	watch->read_before = watch->read_last = *watch->read_counter;
+	watch->time_before = watch->time_last = *watch->time_counter;
+	watch->server_counts = by_server &&
+		sst_backend_io_reads(strategy, temp, &watch->reads_before,
+							 &watch->bytes_before);
+}
+
+/*
+ * Begin to watch the server read for a caller that waits for all reads before the next
+ * look.
+ */
+void
+sst_watch_server_reads(SstReadWatch *watch, BufferAccessStrategy strategy, bool temp)
+{
+#ifdef SST_HAVE_IO_COMBINE_LIMIT
+	sst_read_watch_begin(watch, strategy, temp, true, io_combine_limit);
+#else
+	sst_read_watch_begin(watch, strategy, temp, false, 1);
+#endif
+	watch->waits_for_each = true;
+}
+
+/* Take note of what has changed since the last look. */
+void
+sst_read_watch_note(SstReadWatch *watch)
+{
+	int64		nblocks = *watch->read_counter - watch->read_last;
+	instr_time	waited = *watch->time_counter;
+	int			in_flight = watch->by_server ? sst_server_reads_in_flight() : 1;
+
+	INSTR_TIME_SUBTRACT(waited, watch->time_last);
+	watch->read_last += nblocks;
+	watch->time_last = *watch->time_counter;
+
+	/* Else a read was started, which takes time as well. */
+	if (nblocks == 0)
+		watch->seen.waits++;
+
+	/* Of AIO, the time tells nothing about where the data was. */
+	if (watch->waits_for_each && sst_read_was_cached(nblocks, sst_nanoseconds(waited)))
+		watch->seen.blocks_page_cache += nblocks;
+
+	while (nblocks > 0)
+	{
+		int			n = Min(nblocks, watch->combine_limit);
+
+		sst_io_stats_read(&watch->seen, n, in_flight < 0 ? -1 : Max(in_flight, 1));
+		watch->seen.waits += watch->waits_for_each;
+		nblocks -= n;
+	}
+}
+
+/*
+ * For a stream with advice of ours: say how many reads were in flight by that, and how
+ * many blocks were not in the page cache when they were advised (-1 if that is not
+ * known).  They were read from disk, however fast they came then.
+ */
+void
+sst_read_watch_replace(SstReadWatch *watch, const SstIoStats *in_flight,
+					   int64 nabsent)
+{
+	watch->replaced = true;
+	watch->in_flight = *in_flight;
+	watch->nabsent = nabsent;
+}
+
+static void
+use_replacement(SstReadWatch *watch)
+{
+	SstIoStats *seen = &watch->seen;
+
+	seen->in_flight_sum = watch->in_flight.in_flight_sum;
+	seen->in_flight_count = watch->in_flight.in_flight_count;
+	seen->in_flight_max = watch->in_flight.in_flight_max;
+	seen->blocks_page_cache = watch->nabsent < 0 ? -1 :
+		seen->blocks_read - Min(watch->nabsent, seen->blocks_read);
+}
+
+/* Replace what was seen of reads by what the server counts, where the two differ. */
+static void
+compare_reads(SstReadWatch *watch)
+{
+	SstIoStats *seen = &watch->seen;
+	uint64		reads;
+	uint64		bytes;
+
+	if (!watch->server_counts ||
+		!sst_backend_io_reads(watch->strategy, watch->temp, &reads, &bytes))
+		return;
+
+	reads -= watch->reads_before;
+	bytes -= watch->bytes_before;
+	if (seen->reads != reads || seen->read_bytes != bytes)
+		sst_io_stats_forget_sizes(seen);
+	seen->reads = reads;
+	seen->read_bytes = bytes;
+}
+
+/*
+ * Add what was read, without ending the watch: its GUC nest level may have ended with
+ * the subtransaction.  EXPLAIN shows no time that it would not have shown.
+ */
+void
+sst_read_watch_add(SstReadWatch *watch, SstIoStats *io_stats)
+{
+	SstIoStats *seen = &watch->seen;
+	instr_time	waited;
+
+	sst_read_watch_look(watch);
+	waited = *watch->time_counter;
+	INSTR_TIME_SUBTRACT(waited, watch->time_before);
+	if (watch->guc_nest_level > 0)
+		*watch->time_counter = watch->time_before;
+
+	seen->blocks_hit = *watch->hit_counter - watch->hit_before;
+	seen->blocks_read = *watch->read_counter - watch->read_before;
+	seen->wait_ns = sst_nanoseconds(waited);
+
+	if (!watch->waits_for_each && seen->blocks_read > 0)
+		seen->blocks_page_cache = -1;
+	compare_reads(watch);
+
+#ifdef SST_HAVE_READ_STREAM_STATS
+	if (watch->has_stream)
+	{
+		seen->waits = watch->stream_stats.wait_count;
+		seen->in_flight_sum = watch->stream_stats.io_in_progress;
+		seen->in_flight_count = watch->stream_stats.io_count;
+	}
+#endif
+	if (watch->replaced)
+		use_replacement(watch);
+	if (sst_direct_io())
+		seen->blocks_page_cache = 0;
+
+	sst_io_stats_merge(io_stats, seen);
+}
+
+/* Add what was read, and end the watch. */
+void
+sst_read_watch_end(SstReadWatch *watch, SstIoStats *io_stats)
+{
+	sst_read_watch_add(watch, io_stats);
+	if (watch->guc_nest_level > 0)
+		AtEOXact_GUC(true, watch->guc_nest_level);
+}
