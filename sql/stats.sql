@@ -44,7 +44,9 @@ BEGIN
 			coalesce(s.blocks_hit + s.blocks_page_cache + s.blocks_disk = blocks AND
 				s.blocks_page_cache >= 0 AND s.blocks_disk >= 0, s.stream = 'read stream of the server'),
 			coalesce(s.read_waits BETWEEN 0 AND s.reads AND s.read_wait_ms BETWEEN 0 AND s.elapsed_ms AND
-				(s.read_waits > 0 OR s.read_wait_ms = 0), s.stream = 'read stream of the server'),
+				-- the server's time has what it takes to start a read, too
+				(s.read_waits > 0 OR s.read_wait_ms = 0 OR s.stream = 'read stream of the server'),
+				s.stream = 'read stream of the server'),
 			coalesce(s.reads_in_flight_max, 0) = 0 AND s.reads_in_flight_avg IS NULL OR
 				s.reads_in_flight_avg BETWEEN 1 AND s.reads_in_flight_max,
 			(SELECT count(*) = 1 AND min(w.worker) = 0 AND

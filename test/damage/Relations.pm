@@ -137,7 +137,8 @@ sub table_commands
 
 # Arguments behind the relation; of what is not here, there are none.
 my %more = (
-	layout_map => [ ', 10', ', 1000' ],
+	layout_map => [ ', 10', ', 1000', ', 10, 40' ],
+	layout_picture => [ '', ', 10, 5', ', 1000, 64, 40' ],
 	sample_stats => [ ', 7, seed => 1', ', 1000000, seed => 1', ", margin => 1, max_time => '1s'" ],
 	bloat => [ ", 9, with_toast => 'row', seed => 1", ", 1000000, with_toast => 'sum', seed => 1" ],
 	bloat_tree => [ ", 9, with_toast => 'row', seed => 1" ],
@@ -147,6 +148,8 @@ my %more = (
 # What depends on nothing but the relation: of all columns unless it is here
 my %columns = (
 	layout_map => "to_jsonb(x) - 'buffered_percent' - 'page_cache_percent'",
+	layout_picture => 'first_block, CASE WHEN first_block IS NOT NULL THEN picture END',
+	io_probe => 'count(*) > 0',
 	prewarm => 'count(*)',
 	unfrozen_ranges => 'count(*), sum(last_block - first_block)');
 
@@ -183,7 +186,7 @@ sub warms
 {
 	my ($taker) = @_;
 
-	return $taker->[0]{name} =~ /^prewarm/;
+	return $taker->[0]{name} =~ /^(?:prewarm|io_probe)/;
 }
 
 # Calls of those that contrib has as well, which may have an error, and of those that
@@ -195,7 +198,9 @@ sub other_calls
 
 	return map {
 		my ($name, $argument) = ($_->[0]{name}, $_->[1]);
-		my @more = $name =~ /^prewarm/ ? (', include_indexes => false, include_toast => false', ", 'read'") : $name ne 'pg_prewarm' ? ('') : map {
+		my @more = $name =~ /^prewarm/ ? (', include_indexes => false, include_toast => false', ", 'read'")
+		  : $name eq 'io_probe' ? (", '1MB', '1 s'")
+		  : $name ne 'pg_prewarm' ? ('') : map {
 			my $fork = $_;
 			map { ", '$_', '$fork'" } qw(prefetch read buffer);
 		} @{ $relation->{forks} };

@@ -44,6 +44,12 @@ palloc(Size size)
 	return memory;
 }
 
+void *
+palloc0(Size size)
+{
+	return memset(palloc(size), 0, size);
+}
+
 void
 pfree(void *memory)
 {
