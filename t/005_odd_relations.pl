@@ -294,7 +294,7 @@ cmp_ok($ntried, '>', 500, 'calls in places');
 is( sql(q(
 SELECT string_agg(DISTINCT proname || ' ' || proparallel::text, ', ' ORDER BY proname || ' ' || proparallel::text) FROM pg_proc
 	WHERE pronamespace = 'streamstat'::regnamespace AND proparallel <> 'u')),
-	'database_report_summary r, last_database_plan r, last_database_report r, pg_prewarm r, pg_relpages s, pgstatginindex r, pgstathashindex r, '
+	'database_report_summary r, io_advice r, last_database_plan r, last_database_report r, pg_prewarm r, pg_relpages s, pgstatginindex r, pgstathashindex r, '
 	  . 'pgstatindex r, pgstattuple r, pgstattuple_approx r, stat_get_progress r, stream_stats r, stream_stats_workers r',
 	'what a parallel query may call');
 

@@ -72,7 +72,7 @@ CREATE VIEW held AS SELECT
 	(SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation
 		WHERE pid = pg_backend_pid() AND relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')) AS locks,
 	(SELECT count(*) FROM pg_backend_memory_contexts
-		WHERE name LIKE 'streamstat%' AND name <> 'streamstat report' AND name NOT IN (SELECT name FROM with_cursor)) AS contexts;
+		WHERE name LIKE 'streamstat%' AND name NOT IN ('streamstat report', 'streamstat probe') AND name NOT IN (SELECT name FROM with_cursor)) AS contexts;
 CREATE VIEW held_outside AS SELECT locks, contexts + (SELECT count(*) FROM with_cursor) AS contexts FROM held;
 
 -- Buffers that are pinned.  Asynchronous reads that were under way at a cancel
