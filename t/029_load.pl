@@ -187,8 +187,9 @@ if (-w $extension_dir && -f "$extension_dir/streamstat--1.0.sql")
 {
 	my $script = slurp_file("$extension_dir/streamstat--1.0.sql");
 
-	# types stay as they are
-	$script =~ s/^CREATE TYPE .*?\);\n//msg;
+	# types, and tables with what they have, stay as they are
+	$script =~ s/^CREATE (?:TYPE|TABLE) .*?\);\n//msg;
+	$script =~ s/^CREATE (?:INDEX|SEQUENCE) .*?;\n//msg;
 	$script =~ s/^CREATE (FUNCTION|PROCEDURE|VIEW)/CREATE OR REPLACE $1/mg;
 	@scripts = map { "$extension_dir/streamstat--$_.sql" } ('1.0--torture', 'torture--1.0');
 	append_to_file($_, $script) foreach @scripts;
@@ -212,6 +213,7 @@ my $allowed = join '|',
   'XX000: could not open relation with OID \d+',
   '42P01: could not find parent table of index',
   '55000: index "\w+" is not valid',
+  '55000: no report has been made in this session',
   '55P03: canceling statement because another session waits for a lock',
   '55P03: canceling statement because another session waits for the end of this transaction',
   '22023: fork "vm" does not exist for this relation';
