@@ -197,7 +197,9 @@ if (-w $extension_dir && -f "$extension_dir/streamstat--1.0.sql")
 END { unlink @scripts; }
 
 my %r = (relations_of('busy'), tree => 'tree', tree_index => 'tree_k');
-my @all_calls = all_calls(%r);
+# A query on tables of the extension and DROP EXTENSION lock them in another order, which is
+# the server's; t/055_stored_reports.pl has these with others at work.
+my @all_calls = grep { !/streamstat\.(?:collect|report_(?!advice|drop))/ } all_calls(%r);
 my $next_call = in_turn(
 	@all_calls,
 	map { "SELECT * FROM streamstat.$_" } (
