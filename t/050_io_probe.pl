@@ -38,8 +38,8 @@ $node->safe_psql('postgres', <<'SQL');
 CREATE TABLE t (k int, filler text);
 INSERT INTO t SELECT i, repeat('x', 1000) FROM generate_series(1, 45000) i;
 CREATE TABLE u TABLESPACE "an other" AS SELECT * FROM t LIMIT 12000;
-CREATE TABLE second AS SELECT * FROM t LIMIT 10000;
-CREATE TABLE dropped AS SELECT * FROM t LIMIT 10000;
+CREATE TABLE second AS SELECT * FROM t;
+CREATE TABLE dropped AS SELECT * FROM t;
 CREATE TABLE holes AS SELECT * FROM t LIMIT 100;
 CHECKPOINT;
 SQL
@@ -55,9 +55,14 @@ sub probe
 	return $s->query("SELECT $columns FROM streamstat.io_probe($arguments)");
 }
 
-# What the process has had read from disks; 0 where the kernel does not count that
+# What the process has had read from disks; 0 where the kernel does not count that, or
+# where processes of the server read for it
+my $has_workers = $node->safe_psql('postgres',
+	"SELECT current_setting('io_method', true) IS NOT DISTINCT FROM 'worker'") eq 't';
+
 sub disk_bytes
 {
+	return 0 if $has_workers;
 	return slurp_file("/proc/$s->{pid}/io") =~ /^read_bytes: (\d+)/m ? $1 : 0;
 }
 
@@ -144,10 +149,15 @@ $s->query("SELECT streamstat.pg_prewarm('t', 'read')");
 }
 
 # What was not cached is not cached after that: no more than the last reads of a curve.
-uncache($node, 't');
-probe("'t', '24MB', '20 s'");
-cmp_ok($observer->query("SELECT page_cache_bytes FROM streamstat.cache_summary() WHERE relation_name = 't' AND fork = 'main'"),
-	'<', 4 << 20, 'the page cache is left as it was');
+# The reads of a stream of the server are by the kernel's own read-ahead, which can be large.
+SKIP:
+{
+	skip 'the server has a stream', 1 if $node->safe_psql('postgres', 'SHOW server_version_num') >= 170000;
+	uncache($node, 't');
+	probe("'t', '24MB', '20 s'");
+	cmp_ok($observer->query("SELECT page_cache_bytes FROM streamstat.cache_summary() WHERE relation_name = 't' AND fork = 'main'"),
+		'<', 4 << 20, 'the page cache is left as it was');
+}
 is($observer->query("SELECT count(*) FROM streamstat.stat_get_progress()"), 0, 'no progress is left');
 
 # Without cachestat(2), mincore(2) tells.
