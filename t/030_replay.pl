@@ -300,6 +300,7 @@ my $allowed = join '|',
   'XX000: could not open relation with OID \d+',
   '22023: fork "vm" does not exist for this relation',
   '55000: index "\w+" is not valid',
+  '55000: no report has been made in this session',
   '42P01: could not find parent table of index';
 
 sub scanner

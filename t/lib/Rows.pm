@@ -94,7 +94,7 @@ my %on_big = (table => 'big', btree => 'big_btree', hash => 'big_hash');
 my $in_public =
   "(SELECT relation_name, measured, bytes, free_percent, predicted_bytes FROM streamstat.%s WHERE schema_name = 'public' ORDER BY relation_name)";
 # That many rows take more than a small work_mem.
-our $spilling = "layout_map('big', 2000)";
+our $spilling = "layout_map('big', 10000)";
 our %query = map { $_ => "streamstat.$_" } $spilling, "sample_stats('big', 1000000, seed => 1)",
   map {
 	my $f = $_;
