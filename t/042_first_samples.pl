@@ -232,8 +232,10 @@ my @skipped = grep { $rows->{$_}->[0] eq 'skipped' } keys %$rows;
 %advised = map { $_->[1] => 1 } of_kind('advise', @events);
 cmp_ok(scalar @skipped, '>', 50, 'small budget: many are not read');
 cmp_ok(scalar @skipped, '<', 200, 'small budget: others are');
-is_deeply([ grep { $advised{$_} } @skipped ], [],
-	'small budget: what is not read is not advised');
+
+# What lies between relations, and is not advised, can take the blocks of the last one.
+cmp_ok(scalar(grep { $advised{$_} } @skipped), '<=', 1,
+	'small budget: what is not read is not advised, but for one relation');
 cmp_ok(scalar(grep { $advised{$_} } keys %$rows), '>=', 1,
 	'small budget: what is read is advised');
 

@@ -14,8 +14,9 @@
  * many blocks that its own stream looks ahead.
  *
  * Advice goes no further than the limits let the report read.  What was advised is
- * not read only where a relation was locked, dropped or changed meanwhile, or when
- * the report is canceled or runs out of time.
+ * not read only where a relation was locked, dropped or changed meanwhile, when
+ * the report is canceled or runs out of time, or if what lies between and is not
+ * advised took the last blocks of the budget.
  *
  * Copyright (c) 2026, streamstat contributors
  *
