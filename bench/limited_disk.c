@@ -6,7 +6,8 @@
  * Each read takes a time, and all reads together are no more in a second than a
  * number, or no more bytes than another.  A read that comes too early waits for
  * its turn, as on network storage that a provider has capped; nothing is saved up
- * for later.
+ * for later.  With late_us, one read in fifty takes that time instead.  Which ones
+ * depends on the number of the read, so that two runs of the same reads have as many.
  *
  *	   nbdkit bench/limited_disk.so size=1G us=1000 iops=200 rate=50000000
  *
@@ -28,11 +29,13 @@
 #include <time.h>
 
 #define NS 1000000000LL
+#define READS_PER_LATE_ONE 50
 
 static int64_t disk_size = 0;
 static char *disk;
 
 static int64_t read_us = 0;		/* that each read takes */
+static int64_t late_us = 0;		/* that one in fifty takes; 0 for none */
 static int64_t iops = 0;		/* 0 for no limit */
 static int64_t rate = 0;		/* bytes per second; 0 for no limit */
 
@@ -49,6 +52,8 @@ limited_config(const char *key, const char *value)
 		number = &disk_size;
 	else if (strcmp(key, "us") == 0)
 		number = &read_us;
+	else if (strcmp(key, "late_us") == 0)
+		number = &late_us;
 	else if (strcmp(key, "iops") == 0)
 		number = &iops;
 	else if (strcmp(key, "rate") == 0)
@@ -127,12 +132,25 @@ take_turn(uint32_t length)
 	return turn + cost;
 }
 
+/* The time that the next read takes, in microseconds */
+static int64_t
+read_time(void)
+{
+	static unsigned nreads = 0;
+	unsigned	number = __atomic_fetch_add(&nreads, 1, __ATOMIC_RELAXED);
+
+	/* a multiplicative hash, so that the late ones are not evenly spaced */
+	unsigned	hash = number * 2654435761u >> 16;
+
+	return late_us > 0 && hash % READS_PER_LATE_ONE == 0 ? late_us : read_us;
+}
+
 static int
 limited_pread(void *handle, void *buffer, uint32_t length, uint64_t offset,
 			  uint32_t flags)
 {
 	int64_t		begin = now();
-	int64_t		end = begin + read_us * 1000;
+	int64_t		end = begin + read_time() * 1000;
 	int64_t		turn = take_turn(length);
 	struct timespec ts;
 
