@@ -6,7 +6,7 @@
 #   LIBURING=no             build without io_uring even if liburing is there
 #
 # make demo, make test, make test-all, make fuzz, make torture and make bench need
-# neither an installed server nor a running one; see README.md.  make fuzz takes
+# neither an installed server nor a running one; see docs/testing.md.  make fuzz takes
 # SECONDS= for each visitor, make torture MINUTES= and SERVERS=; make bench takes
 #
 #   QUICK=1    the matrix of ten minutes
