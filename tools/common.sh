@@ -154,16 +154,21 @@ stop_servers()
 	done
 }
 
+end_job()	# the command of run, if there is one
+{
+	[ -n "$job" ] || return 0
+	kill -TERM -- "-$job" || true
+	sleep 1
+	kill -KILL -- "-$job" || true
+	job=
+}
+
 clean_up()
 {
 	trap - EXIT
 	trap '' INT TERM HUP
 	exec 2>/dev/null
-	if [ -n "$job" ]; then
-		kill -TERM -- "-$job" || true
-		sleep 1
-		kill -KILL -- "-$job" || true
-	fi
+	end_job
 	[ -n "${tmp:-}" ] || return 0
 	[ -z "${server:-}" ] || kill -QUIT "$server" || true
 	stop_servers

@@ -39,7 +39,7 @@ install_packages()	# PACKAGE...
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 
-	printf '%-10s %s\n' getting "${missing[*]}" "" "(by apt-get: a server to try things on, and what build and tests need)"
+	printf '%-10s %s\n' getting "${missing[*]}" "" "(by apt-get: what build, tests or demo need here)"
 	log=$(mktemp /var/tmp/sst.XXXXXX)
 	if ! apt "$log" install --download-only "${missing[@]}"; then
 		apt "$log" update && apt "$log" install --download-only "${missing[@]}" || {
