@@ -199,7 +199,7 @@ part_cache()
 	progress ''
 	cat <<END3
 
-3. HOW DOES A CACHE SURVIVE A RESTART, OR MOVE TO A STANDBY?
+3. HOW DOES A CACHE SURVIVE A RESTART?
 
 $(timing "SELECT * FROM streamstat.prewarm('visits');" "$warm_ms" "table, maps and indexes: $mb MB")
 $(timing "$lookups rows by random keys, all cached" "$before_ms")
