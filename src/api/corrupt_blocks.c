@@ -144,8 +144,8 @@ sst_corrupt_blocks(PG_FUNCTION_ARGS)
 	if (end < target.nblocks)
 		put_row(&row, end, "not read",
 				search.stopped ?
-				_("this block and those behind it were not read: the time was up") :
-				_("this block and those behind it were not looked at: max_rows is reached"));
+				_("this block and later ones were not read: time limit reached") :
+				_("this block and later ones were not checked: max_rows reached"));
 
 	call.io_stats = search.io_stats;
 	sst_call_close(&call, &target);

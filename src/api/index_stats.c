@@ -140,7 +140,7 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 
 	sst_add_scan(target, &found->counters, io_stats);
 	if (target->kind == SST_OTHER_INDEX)
-		found->note = _("access method is not known: page headers only");
+		found->note = _("unknown access method: page headers only");
 }
 
 Datum

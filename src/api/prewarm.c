@@ -74,7 +74,7 @@ get_resume_argument(FunctionCallInfo fcinfo, int argno, PrewarmArguments *args)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid value for parameter \"%s\": \"%s\"",
 						"resume_from", text),
-				 errhint("Give what the last row of an earlier call has in this column.")));
+				 errhint("Use the value of this column in the last row of an earlier call.")));
 }
 
 /* ERROR if what is to be warmed only is to be left out. */

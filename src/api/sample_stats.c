@@ -60,7 +60,7 @@ margin_argument(FunctionCallInfo fcinfo, int argno)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("margin must be greater than zero"),
-				 errhint("Give it in percentage points.")));
+				 errhint("Specify the margin in percentage points.")));
 	return margin;
 }
 

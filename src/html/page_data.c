@@ -158,14 +158,14 @@ read_summary(const Source *source, Reader *reader, SstPageData *data)
 	if (SPI_processed == 0 && data->stored)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("run %lld of the stored reports does not exist",
+				 errmsg("stored report %lld does not exist",
 						(long long) data->run),
-				 errhint("The table report_runs has those that do.")));
+				 errhint("The table streamstat.report_runs lists the stored reports.")));
 	if (SPI_processed == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("no report has been made in this session"),
-				 errhint("Call run_database_report first, or give the number of a stored run.")));
+				 errhint("Call run_database_report() first, or pass the number of a stored report.")));
 
 	reader->tuple = SPI_tuptable->vals[0];
 	reader->tupdesc = SPI_tuptable->tupdesc;

@@ -66,7 +66,7 @@ sst_html_caches(StringInfo out, const SstPageData *data)
 	if (!data->caches_known)
 	{
 		appendStringInfo(out, "<p class=\"note\">%s</p>\n</section>\n", data->stored ?
-						 "A stored run does not have what was cached." :
+						 "Stored reports do not include what was cached." :
 						 "Only members of pg_monitor may see what is cached.");
 		return;
 	}

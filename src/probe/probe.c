@@ -94,7 +94,7 @@ probe_relation(SstProbe *probe, Relation rel, BlockNumber nblocks, int ntargets_
 		note = target.storage.note;
 		nblocks = target.storage.nblocks;
 		if (note == NULL && (int64) nblocks * BLCKSZ < SST_PROBE_MIN_BYTES)
-			note = _("hardly any of the file was written yet; try again after a checkpoint");
+			note = _("less than 8 MB of the file has been written; try again after a checkpoint");
 	}
 	target.result = add_result(probe, files.tablespace, RelationGetRelid(rel), note);
 	if (note != NULL)
@@ -108,7 +108,7 @@ probe_relation(SstProbe *probe, Relation rel, BlockNumber nblocks, int ntargets_
 	sst_places_end(&target.places);
 	if (target.result->ncells == 0)
 		target.result->note = target.result->limited ?
-			_("a limit is reached") : _("no blocks could be read past the caches");
+			_("a limit was reached") : _("too few blocks were not cached");
 }
 
 /* Probe a relation that the user has named. */
@@ -165,7 +165,7 @@ probe_all(SstProbe *probe)
 		sst_progress_relations(list_length(tablespaces) - nleft);
 		if (rel == NULL)
 			(void) add_result(probe, tablespace->tablespace, InvalidOid,
-							  _("no relation of this database that could be read has 8 MB"));
+							  _("no readable relation of this database has 8 MB or more"));
 		else
 		{
 			sst_target_examine(&target, rel);

@@ -127,7 +127,7 @@ set_note(SstRebuild *rebuild, bool batches, double pending)
 	if (pending >= NOTEWORTHY_PART)
 		rebuild->note = gettext_noop("keys in the pending list are estimated from a sample; gin_clean_pending_list() moves them to the tree");
 	else if (batches)
-		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the present setting");
+		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
 }
 
 /* Build the index with the memory there is, and with a bit more and less. */

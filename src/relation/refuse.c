@@ -97,7 +97,7 @@ sst_state_note(SstTargetState state)
 char *
 sst_partitioned_note(const char *function)
 {
-	return psprintf(_("partitioned: %s reads its partitions"), function);
+	return psprintf(_("partitioned: use %s to read its partitions"), function);
 }
 
 /* The note on a table of an access method that is not heap */
@@ -152,8 +152,8 @@ sst_relation_note(Relation rel, SstTargetState state)
 		case SST_TARGET_OTHER_TABLE_AM:
 			return sst_table_am_note(rel->rd_rel->relam);
 		case SST_TARGET_WRONG_KIND:
-			return is_index(rel) ? _("an index: index_stats reads it") :
-				_("not an index: table_stats reads it");
+			return is_index(rel) ? _("index: use index_stats") :
+				_("not an index: use table_stats");
 		default:
 			return sst_state_note(state);
 	}

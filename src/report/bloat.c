@@ -177,7 +177,7 @@ predict(const SstTarget *target, const SstRebuild *rebuild,
 	{
 		rebuilt->low = rebuilt->high = NAN;
 		if (estimate->note == NULL)
-			estimate->note = gettext_noop("no items were read from which to predict the size after a rebuild");
+			estimate->note = gettext_noop("size after a rebuild is not known: no items were read");
 		return;
 	}
 	if (isnan(rebuilt->low))

@@ -79,11 +79,12 @@ corrupt_note(const SstBloatEstimate *estimate)
 								 estimate->ncorrupt),
 						estimate->ncorrupt, estimate->first_corrupt);
 
-	return psprintf(ngettext("%u corrupt page, block %u, among the %llu blocks read; the rest was not read: see corrupt_blocks()",
-							 "%u corrupt pages, the first is block %u, among the %llu blocks read; the rest was not read: see corrupt_blocks()",
+	return psprintf(ngettext("%u corrupt page, block %u, in a sample of %llu of %llu blocks: see corrupt_blocks()",
+							 "%u corrupt pages, the first is block %u, in a sample of %llu of %llu blocks: see corrupt_blocks()",
 							 estimate->ncorrupt),
 					estimate->ncorrupt, estimate->first_corrupt,
-					(unsigned long long) estimate->nread);
+					(unsigned long long) estimate->nread,
+					(unsigned long long) estimate->nblocks);
 }
 
 /*

@@ -313,8 +313,8 @@ leave_out_by_table(const SstIndexModel *model, const SstBloatEstimate *known,
 			scaled.value = rebuilt->value;
 		if (kept.value < 1 - NOTEWORTHY)
 			set_note(estimate, partial ?
-					 gettext_noop("dead rows of the table that are not vacuumed may or may not be in the partial index") :
-					 gettext_noop("dead rows of the table that are not vacuumed may or may not have entries in the index"));
+					 gettext_noop("dead rows of the table that are not yet vacuumed may have entries in the partial index") :
+					 gettext_noop("dead rows of the table that are not yet vacuumed may have entries in the index"));
 	}
 	*rebuilt = scaled;
 }
@@ -418,5 +418,5 @@ sst_dead_entries_leave_out(SstDeadEntries *dead, const SstIndexModel *model,
 	if (dead->way == SST_DEAD_BY_TABLE)
 		leave_out_by_table(model, known, estimate);
 	else if (dead->way == SST_DEAD_UNKNOWN)
-		set_note(estimate, gettext_noop("dead rows of the table are not known, and may have entries in the index"));
+		set_note(estimate, gettext_noop("the number of dead rows of the table is not known; they may have entries in the index"));
 }

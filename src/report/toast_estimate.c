@@ -418,5 +418,5 @@ sst_predict_toast(const SstTarget *toast, const SstIndexTable *table,
 
 	estimate->rebuilt_blocks.low = 0;
 	if (estimate->note == NULL)
-		estimate->note = gettext_noop("what the table needs of its TOAST table is not known");
+		estimate->note = gettext_noop("the space that the table's rows need in the TOAST table is not known");
 }

@@ -157,16 +157,16 @@ yield_to(const BlockedSession *session)
 	if (session->what == BLOCKED_LOCK)
 		ereport(ERROR,
 				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("canceling statement because another session waits for a lock on relation \"%s\"",
+				 errmsg("canceling statement due to conflict with a lock request on relation \"%s\"",
 						get_rel_name(session->relid)),
-				 errhint("\"%s\" sets how long it may wait.",
+				 errhint("Consider increasing the configuration parameter \"%s\".",
 						 "streamstat.max_blocking_time")));
 
 	ereport(ERROR,
 			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-			 errmsg("canceling statement because another session waits for the end of this transaction"),
+			 errmsg("canceling statement due to conflict with a session that waits for this transaction"),
 			 errdetail("CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY wait for all transactions with older snapshots."),
-			 errhint("\"%s\" sets how long it may wait.  CALL streamstat.run_database_report() holds no snapshot while it reads.",
+			 errhint("Consider increasing the configuration parameter \"%s\", or CALL streamstat.run_database_report(), which holds no snapshot while it reads.",
 					 "streamstat.max_blocking_time")));
 }
 

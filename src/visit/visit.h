@@ -76,7 +76,7 @@ typedef struct SstDeadItems
 
 typedef struct SstVisitor SstVisitor;
 
-/* Add a page.  False, with nothing added, when the page makes no sense. */
+/* Add a page.  False, with nothing added, when the page contents are inconsistent. */
 typedef bool (*SstVisitPage) (SstVisitor *visitor, const PageData *page,
 							  BlockNumber blkno, SstCounters *counters);
 

@@ -273,7 +273,7 @@ load_databases(CacheLoad *load)
 
 	ereport(LOG,
 			(errmsg("streamstat loaded " INT64_FORMAT " of " UINT64_FORMAT
-					" saved blocks of %d of %d databases in %.0f ms, " INT64_FORMAT " were cached before; ended by: %s",
+					" saved blocks of %d of %d databases in %.0f ms, " INT64_FORMAT " already cached; ended by: %s",
 					load->shared->nread, cache->nblocks, nloaded, n,
 					INSTR_TIME_GET_MILLISEC(elapsed), load->shared->ncached, end)));
 	pfree(order);

@@ -139,7 +139,7 @@ give_up(SstWarmFork *fork)
 {
 	fork->left_out = true;
 	if (fork->note == NULL)
-		fork->note = _("given up, because another session waits for a lock");
+		fork->note = _("stopped because another session waits for a lock");
 }
 
 /*
@@ -184,7 +184,7 @@ take_allowance(void *arg)
 }
 
 /*
- * How many blocks may be read more?  None where a limit is reached; -1 where the
+ * How many blocks may be read more?  None where a limit was reached; -1 where the
  * relations had to be let go, because others waited while this slept.
  *
  * Nobody is looked for in recovery, so that no subtransaction is needed there.

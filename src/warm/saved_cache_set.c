@@ -174,8 +174,8 @@ sst_note_cut_ranges(SstWarmSet *set)
 	{
 		if (ncut[i] > 0 && set->forks[i].note == NULL)
 			set->forks[i].note =
-				psprintf(ngettext("%lld saved block lies beyond its end",
-								  "%lld saved blocks lie beyond its end",
+				psprintf(ngettext("%lld saved block is past the end of the fork",
+								  "%lld saved blocks are past the end of the fork",
 								  ncut[i]), (long long) ncut[i]);
 	}
 	pfree(ncut);

@@ -153,7 +153,7 @@ check_size(const Writer *writer)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("saved cache would be larger than 1 GB"),
-				 errhint("Use max_bytes to save the most frequently used blocks only.")));
+				 errhint("Use max_bytes to save only the most frequently used blocks.")));
 }
 
 /* Return the number of a relation in the text; the first time, write its line. */
