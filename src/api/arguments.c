@@ -33,7 +33,7 @@ sst_relation_argument(FunctionCallInfo fcinfo)
 	return PG_GETARG_OID(0);
 }
 
-/* The blocks that a sample is to have; ERROR if there are none. */
+/* The number of blocks of a sample; ERROR if it is null or not positive. */
 BlockNumber
 sst_sample_size_argument(FunctionCallInfo fcinfo, int argno)
 {

@@ -3,8 +3,8 @@
  * corrupt_blocks.c
  *	  corrupt_blocks: which blocks of a relation are corrupt, and why
  *
- * A call that a limit ends says so in a last row, whose block number is where the
- * next call is to begin.
+ * When a limit ends a call, the last row says so, and has the block at which
+ * the next call should begin.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,8 +3,8 @@
  * index_stats.c
  *	  index_stats and index_stats_tree: the same columns for every access method
  *
- * A loop over pg_class is not stopped by a relation that cannot be read: that has a
- * row with a note.
+ * A relation that cannot be read has a row with a note, so that a query over
+ * pg_class does not fail.
  *
  * Copyright (c) 2026, streamstat contributors
  *

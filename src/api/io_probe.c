@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * io_probe.c
- *	  io_probe and io_advice: which settings of I/O pay on this storage
+ *	  io_probe and io_advice: I/O settings for the storage at hand
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -42,7 +42,7 @@ measured_name(SstMeasured measured)
 	}
 }
 
-/* What is to be said of a relation, translated; or NULL */
+/* The note on a relation, translated; or NULL */
 static const char *
 entry_note(const SstReportEntry *entry)
 {
