@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * page_data.c
- *	  What a page shows of a report, from the session's last one or a stored run
+ *	  The data of a page, from the session's last report or a stored one
  *
- * All is read by the extension's own functions and tables through SPI, with the
- * caller's rights: what these do not show to a role is in no page of it.  Every
- * name is qualified, and the search path has nothing of users in it meanwhile.
+ * Everything is read from the extension's functions and tables through SPI,
+ * with the caller's rights, so that a page shows nothing that the caller may
+ * not see.  Every name is qualified, and the search path excludes users'
+ * schemas meanwhile.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * section_caches.c
- *	  What of the database is cached
+ *	  The part of the database that is cached
  *
  * Copyright (c) 2026, streamstat contributors
  *

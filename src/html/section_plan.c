@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * section_plan.c
- *	  The plan: commands to copy, with what they give, take and lock
+ *	  The plan: commands to copy, with their gain, cost and locks
  *
  * Copyright (c) 2026, streamstat contributors
  *

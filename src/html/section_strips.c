@@ -3,9 +3,9 @@
  * section_strips.c
  *	  Layout strips: what the files of the largest relations look like
  *
- * Each relation is locked without waiting, and few of its blocks are read.  What goes wrong
- * with one, goes wrong with its strip only; but in recovery, where no subtransaction
- * may begin, an error passes.
+ * Each relation is locked without waiting, and few of its blocks are read.  An
+ * error affects only the strip of its relation, except in recovery, which
+ * allows no subtransaction: there it ends the call.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,7 +3,7 @@
  * section_top.c
  *	  The top of the page: what was found, what is damaged, and totals
  *
- * What has to be done at once comes before all numbers.
+ * Urgent findings come before all numbers.
  *
  * Copyright (c) 2026, streamstat contributors
  *
