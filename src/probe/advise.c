@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * advise.c
- *	  Settings that a probe's figures speak for
+ *	  Settings advised by the figures of a probe
  *
- * What is advised is the smallest value whose cell is within 5 percent of the best one,
- * and what the present setting loses is the difference between two cells that were
- * measured.  The number of I/O workers and the method are the server's, and cannot be
- * tried in a session.  For these, the server's stream is compared with reads of our own
- * by the page cache, at the same size and depth: what so many workers do together.
+ * The advised value is the smallest one within 5 percent of the best cell.
+ * The loss of the present setting is the difference between two measured
+ * cells.  A session cannot change the number of I/O workers or the method.
+ * For these, the server's stream is compared with reads by this process
+ * through the page cache, at the same size and depth, which is what that
+ * number of workers would do.
  *
  * Copyright (c) 2026, streamstat contributors
  *

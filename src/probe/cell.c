@@ -3,9 +3,9 @@
  * cell.c
  *	  Running one cell of a probe, within the limits
  *
- * A cell reads as fast as it can, or its figures would be those of a limit.  So what
- * it can read at most is paid for before it begins, with a sleep if the rate asks for
- * one, and what it did not read is given back.
+ * A cell reads without a throttle, which would distort its figures.  So the
+ * throttle is charged for the most that it can read before it begins, with a
+ * sleep if the rate requires it, and the rest is refunded.
  *
  * Copyright (c) 2026, streamstat contributors
  *

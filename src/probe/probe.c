@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * probe.c
- *	  Probes of the storage of tablespaces, of which the session keeps the last
+ *	  Probing the storage of tablespaces; the session keeps the last result
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -128,7 +128,7 @@ probe_one(SstProbe *probe, Oid relid)
 		UnlockRelationOid(tableoid, AccessShareLock);
 }
 
-/* Open the largest relation that nobody has locked, or return NULL. */
+/* Open the largest relation that is not locked, or return NULL. */
 static Relation
 open_largest(const SstProbeTablespace *tablespace)
 {
@@ -147,7 +147,7 @@ open_largest(const SstProbeTablespace *tablespace)
 	return NULL;
 }
 
-/* Probe the largest relation on each tablespace; no lock is waited for. */
+/* Probe the largest relation on each tablespace, without waiting for locks. */
 static void
 probe_all(SstProbe *probe)
 {

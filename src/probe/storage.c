@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * storage.c
- *	  Whether the files of a relation can tell how quick a disk is
+ *	  Whether the files of a relation can be used to measure a disk
  *
- * A file system that has its files in memory, or a cache of its own that nothing
- * here can get past, would answer in the disk's place.  So does one that has to
- * decompress or decrypt what was read, for the greater part.  Such a file is
- * not measured.
+ * A file system in memory, or with its own cache that cannot be bypassed,
+ * would answer instead of the disk.  Where data must be decompressed or
+ * decrypted, that would dominate the time.  Such files are not measured.
  *
  * Copyright (c) 2026, streamstat contributors
  *
