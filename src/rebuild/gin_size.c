@@ -3,10 +3,10 @@
  * gin_size.c
  *	  The size of a new GIN index
  *
- * When all pages were read, an index is built from all keys, or from as many of
- * them as there is room for.  A sample of pages has some of the keys with all
- * their TIDs, which are as good a part of the index; for what it has of the
- * pending list, see gin_pending.c.
+ * If all pages were read, the model builds an index from all keys, or from as
+ * many as memory allows.  A sample of pages has some of the keys with all
+ * their TIDs, which represent the index; for the pending list, see
+ * gin_pending.c.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * rebuild.c
- *	  What the contents of a page would take in a relation built anew
+ *	  The space of a page's contents in a rebuilt relation
  *
  * Copyright (c) 2026, streamstat contributors
  *
