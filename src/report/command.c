@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * command.c
- *	  Commands that make a relation smaller, and what they lock
+ *	  Commands that shrink a relation, and their locks
  *
- * A command can be executed as it is, whatever the names in it: SQL in any client,
- * that of pg_repack in a POSIX shell.
+ * A command can be run as printed, whatever the names in it: SQL in any
+ * client, that of pg_repack in a POSIX shell.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * dead_entries.c
- *	  Leaving the index entries of dead rows out of an estimate
+ *	  Excluding the index entries of dead rows from an estimate
  *
  * An index cannot tell which of its entries are for rows that are dead and have
  * not been vacuumed.  An index build skips these rows.  An entry has the TID of
@@ -40,7 +40,10 @@
 /* Of those, the ones that have one entry for each row, nulls as well */
 #define ONE_ENTRY_A_ROW (SST_BTREE | SST_GIST | SST_SPGIST)
 
-/* Those whose models leave out entries by TID; entries of others are looked up. */
+/*
+ * Access methods with models that exclude entries by TID; entries of others
+ * are looked up.
+ */
 #define LEAVE_OUT_BY_TID (SST_BTREE | SST_HASH | SST_GIN | SST_GIST | \
 						  SST_SPGIST)
 

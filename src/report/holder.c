@@ -5,8 +5,8 @@
  *
  * Rows that a snapshot may still see are kept: for transactions, prepared ones
  * too, for replication slots, and for standbys with hot_standby_feedback.  The
- * server's own views list them, and decide what the caller's role may see.  Which is
- * the oldest is found here, by the rules of VACUUM (ComputeXidHorizons() in
+ * server's views list them, and decide what the caller's role may see.  This
+ * code finds the oldest one by the rules of VACUUM (ComputeXidHorizons() in
  * storage/ipc/procarray.c): transactions of other databases count for shared
  * catalogs only, a slot's catalog_xmin for catalogs only, and VACUUM for none.
  *
@@ -159,7 +159,7 @@ kept_since(const Holder *holder, const SstRelation *table)
 		holder->xmin;
 }
 
-/* For how long it has been there, translated; "" if that is not known */
+/* Its age, translated; "" if it is not known */
 static const char *
 age(const Holder *holder)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_reasons.c
- *	  Why the commands of a plan are advised, in words
+ *	  The reasons for the commands of a plan, in words
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -39,7 +39,7 @@ sst_withheld_reason(SstWithheld withheld)
 	}
 }
 
-/* Of a table that is rebuilt with its indexes and its TOAST table */
+/* The reason to rebuild a table with its indexes and its TOAST table */
 const char *
 sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
 {
@@ -57,7 +57,9 @@ sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
 		psprintf("%s; %s", reason, command->remark);
 }
 
-/* What is to be added where much of a table is dead rows that are kept */
+/*
+ * Add to a reason that a large part of a table is dead rows that must be kept
+ */
 const char *
 sst_add_kept_reason(const char *reason, double kept, const char *holder)
 {
@@ -74,7 +76,7 @@ corrupt_pages(const SstBloatEstimate *estimate)
 					estimate->ncorrupt, estimate->first_corrupt);
 }
 
-/* Of an index that is rebuilt alone */
+/* The reason to rebuild an index alone */
 const char *
 sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
 {
@@ -87,7 +89,7 @@ sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
 					sst_size_pretty(gain->predicted));
 }
 
-/* Of an index that is not valid, and is dropped; rebuild: what could be done instead */
+/* The reason to drop an index that is not valid; rebuild: the alternative */
 const char *
 sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
 {
@@ -98,14 +100,14 @@ sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
 					rebuild->text);
 }
 
-/* Of an index that is not valid, and can be built again */
+/* The reason to rebuild an index that is not valid */
 const char *
 sst_invalid_reason(void)
 {
 	return _("its build did not complete: queries do not use it");
 }
 
-/* Of a table that cannot be mended by rebuilding it */
+/* The reason for no command on a table that a rebuild cannot repair */
 const char *
 sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
 {
@@ -116,7 +118,7 @@ sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
 					corrupt_pages(estimate), name, name);
 }
 
-/* Of VACUUM; kept: bytes of dead rows that it must keep, or 0 */
+/* The reason for VACUUM; kept: bytes of dead rows that it must keep, or 0 */
 const char *
 sst_vacuum_reason(double removable, double kept, const char *holder)
 {
@@ -126,7 +128,7 @@ sst_vacuum_reason(double removable, double kept, const char *holder)
 	return kept > 0 ? sst_add_kept_reason(reason, kept, holder) : reason;
 }
 
-/* Where VACUUM would do nothing */
+/* The reason for no command where VACUUM would have no effect */
 const char *
 sst_kept_reason(double kept, const char *holder)
 {
