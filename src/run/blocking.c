@@ -3,10 +3,10 @@
  * blocking.c
  *	  Yielding to sessions that a call keeps waiting
  *
- * An AccessShareLock blocks only requests for an AccessExclusiveLock, but behind
- * such a request everybody else waits.  A transaction with a snapshot blocks
- * commands with CONCURRENTLY.  So a call that keeps one of these waiting for too
- * long ends with an error, much as autovacuum does.
+ * An AccessShareLock blocks only requests for an AccessExclusiveLock, but all
+ * later requests wait behind such a one.  A transaction with a snapshot blocks
+ * commands with CONCURRENTLY.  So a call that keeps one of these waiting for
+ * too long ends with an error, much as autovacuum does.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -102,7 +102,8 @@ blocked_by_call(const LOCKTAG *tag, LOCKMODE mode)
 
 /*
  * Find somebody who waits because of our transaction, and has done so for
- * streamstat.max_blocking_time of the present statement.  False if there is nobody.
+ * streamstat.max_blocking_time of the present statement.  False if there is
+ * none.
  *
  * No lock is taken for that, so that a process may begin or end to wait
  * meanwhile: what is seen of it can be of two waits.  What it waits for is in
