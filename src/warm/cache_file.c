@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * cache_file.c
- *	  The file that keeps what shared buffers hold, for the next start
+ *	  The file with the list of cached blocks, for the next start
  *
- * The file has a header, an entry for each database, and ranges of blocks by file
- * numbers, which hold in this cluster and on its physical standbys.  One checksum is
- * over all of it.  A new file gets its name only when it is complete and on disk, so
- * that there is the old one or the new one at any time.
+ * The file has a header, an entry for each database, and ranges of blocks by
+ * file numbers, which hold in this cluster and on its physical standbys.  One
+ * checksum is over all of it.  A new file is renamed only when it is complete
+ * and on disk, so that either the old one or the new one exists at any time.
  *
- * Nothing here raises an error: what goes wrong is a line in the server's log.
+ * Nothing here raises an error; failures are logged.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_checksum.c
- *	  Is the text of a saved cache what was saved?
+ *	  Verifying the text of a saved cache
  *
- * The checksum is that of the lines, so that a copy may end them in its own way.
+ * The checksum assumes one line feed after each line, so that a copy may have
+ * other line ends.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,9 +3,9 @@
  * saved_cache_parse.c
  *	  Read the text of a saved cache
  *
- * Takes any bytes whatever, in time and memory in proportion to them, and needs no
- * catalog, so that test/fuzz can show it all kinds of texts.  The grammar is regular:
- * each function takes what it wants from the rest of the line.
+ * It accepts arbitrary bytes, in time and memory proportional to their number,
+ * and needs no catalog, so that test/fuzz can run it on any text.  The grammar
+ * is regular: each function consumes its part of the rest of the line.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_set.c
- *	  What of a saved cache can be loaded here
+ *	  The part of a saved cache that can be loaded here
  *
- * The relations of the database are listed once, and the saved ones are looked up by
- * name in that list.  What cannot be loaded has a note, and takes nothing from the
- * rest.
+ * The relations of the database are listed once, and the saved ones are looked
+ * up by name in that list.  A relation that cannot be loaded has a note, and
+ * does not affect the rest.
  *
  * Copyright (c) 2026, streamstat contributors
  *

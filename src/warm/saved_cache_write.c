@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_write.c
- *	  Write down what shared buffers hold of the current database
+ *	  Write the cached blocks of the current database as text
  *
  * One pass over the buffers finds the blocks, sorted by files.  Then the blocks of
  * each usage count are written, from the highest count to the lowest, until there
