@@ -99,7 +99,7 @@ CREATE TABLE plan_dead (i int, t text) WITH (autovacuum_enabled = off, fillfacto
 INSERT INTO plan_dead SELECT g, repeat('x', 100) FROM generate_series(1, 5000) g;
 UPDATE plan_dead SET i = -i;
 CALL streamstat.run_database_report(margin => 0);
-SELECT relation, command, lock_mode, reads, writes, reason ~ 'dead rows; the file does not become smaller$' AS reason FROM plan WHERE relation = 'plan_dead';
+SELECT relation, command, lock_mode, reads, writes, reason ~ 'into free space; the file does not shrink$' AS reason FROM plan WHERE relation = 'plan_dead';
 SELECT reclaimable_bytes = 0 AS none FROM streamstat.last_database_plan() WHERE relation_name = 'plan_dead';
 VACUUM plan_dead;
 -- even in the report from before
@@ -119,7 +119,7 @@ UPDATE pg_class SET reltuples = 40000 WHERE oid = 'plan_hash'::regclass;
 REINDEX INDEX plan_hash_i;
 UPDATE pg_class SET reltuples = 40000 WHERE oid = 'plan_hash'::regclass;
 CALL streamstat.run_database_report(margin => 0);
-SELECT relation, relations, command, lock_mode, reads, writes, reason ~ 'REINDEX after this$' AS reason FROM plan WHERE relation ~ 'plan_hash';
+SELECT relation, relations, command, lock_mode, reads, writes, reason ~ 'run REINDEX after this$' AS reason FROM plan WHERE relation ~ 'plan_hash';
 SELECT command, reason ~ '^no command before ANALYZE' AS reason FROM streamstat.last_database_report() WHERE relation_name = 'plan_hash_i';
 ANALYZE plan_hash;
 CALL streamstat.run_database_report(margin => 0);
@@ -174,7 +174,7 @@ DELETE FROM plan_gone WHERE i > 10;
 VACUUM (TRUNCATE off) plan_gone;
 SELECT pg_stat_force_next_flush();
 CALL streamstat.run_database_report(margin => 0);
-SELECT relation_name, reclaimable_bytes > 0 AS gain, command IS NOT NULL AS command, reason ~ 'use the free space again' AS reused
+SELECT relation_name, reclaimable_bytes > 0 AS gain, command IS NOT NULL AS command, reason ~ 'reuse the free space' AS reused
 	FROM streamstat.last_database_report() WHERE relation_name ~ '^plan_(queue|gone)' ORDER BY relation_name;
 DROP TABLE plan_queue, plan_queue_empty, plan_gone;
 

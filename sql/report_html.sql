@@ -82,7 +82,7 @@ SELECT (SELECT count(*) FROM regexp_matches(html, '<svg[^>]*height="46"', 'g')) 
 -- A stored run has the same page, but for what is cached.
 SELECT error_of('SELECT streamstat.report_html(-1)');
 CALL streamstat.collect(margin => 0);
-SELECT is_well_formed(html) AS well_formed, html ~ 'stored run \d' AS run, html ~ 'A stored run does not have' AS caches,
+SELECT is_well_formed(html) AS well_formed, html ~ 'stored run \d' AS run, html ~ 'Stored reports do not include' AS caches,
 		html ~ 'title="public\.html_t_pkey&#10;index, btree of public\.html_t' AS index,
 		strpos(html, 'index is not valid') BETWEEN 1 AND strpos(html, 'Where the bytes are') AS first,
 		(SELECT sum(m[1]::numeric) FROM regexp_matches(html, 'class="leaf[^>]* data-bytes="(\d+)"', 'g') m) = bytes_total AS bytes,
@@ -98,7 +98,7 @@ SELECT html ~ 'Only members of pg_monitor' AS told, html ~ 'shared buffers' AS s
 RESET ROLE;
 REVOKE EXECUTE ON FUNCTION streamstat.layout_map(regclass, int, int) FROM pg_stat_scan_tables;
 SET ROLE regress_html;
-SELECT html ~ 'Only those who may call layout_map' AS told, html ~ '<svg' AS shown FROM (SELECT streamstat.report_html() AS html) p;
+SELECT html ~ 'Requires permission to call layout_map' AS told, html ~ '<svg' AS shown FROM (SELECT streamstat.report_html() AS html) p;
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION streamstat.layout_map(regclass, int, int) TO pg_stat_scan_tables;
 DROP ROLE regress_html;

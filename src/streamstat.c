@@ -64,9 +64,9 @@ static void
 define_reading(void)
 {
 	DefineCustomIntVariable("streamstat.io_concurrency",
-							"Number of simultaneous requests that streamstat keeps in flight.",
-							"Zero means the server's maintenance_io_concurrency; from files, and for pg_prewarm, 32 at least unless that is zero.  "
-							"A tablespace that sets maintenance_io_concurrency itself keeps its own.",
+							"Sets the number of I/O requests that streamstat keeps in flight.",
+							"Zero means maintenance_io_concurrency; reads from files and pg_prewarm then use at least 32, unless that is zero.  "
+							"For reads through buffers, a value of maintenance_io_concurrency that is set on the tablespace takes precedence.",
 							&sst_io_concurrency,
 							0,
 							0, MAX_IO_CONCURRENCY,
@@ -75,8 +75,8 @@ define_reading(void)
 							NULL, NULL, NULL);
 
 	DefineCustomIntVariable("streamstat.io_combine_limit",
-							"Limit on the size of streamstat's data reads, or read-ahead advice.",
-							"Zero means the server's io_combine_limit, or 128kB on servers that have none; from files 256kB while data is in the page cache, else 512kB, which is also the most there.",
+							"Sets the maximum size of one read, or of one read-ahead request, of streamstat.",
+							"Zero means io_combine_limit, or 128kB on servers without it.  Reads from files have at most 256kB while data is in the page cache, else 512kB; zero means this maximum there.",
 							&sst_io_combine_limit,
 							0,
 							0, 1024 * 1024 / BLCKSZ,
@@ -85,8 +85,8 @@ define_reading(void)
 							NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("streamstat.io_path",
-							 "Whether streamstat reads blocks that are in no buffer through buffers or from the relation's files.",
-							 "\"auto\" chooses what is faster.",
+							 "Selects whether blocks that are not in shared buffers are read through buffers or from the relation's files.",
+							 "\"auto\" selects the faster way.",
 							 &sst_io_path,
 							 SST_IO_PATH_AUTO,
 							 path_options,
@@ -95,8 +95,8 @@ define_reading(void)
 							 NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("streamstat.io_method",
-							 "How streamstat reads relation files whose data is not in the page cache.",
-							 "\"auto\" and \"io_uring\" fall back to \"sync\" where there is no io_uring.",
+							 "Selects the method for reading relation files whose data is not in the page cache.",
+							 "\"auto\" and \"io_uring\" fall back to \"sync\" where io_uring is not available.",
 							 &sst_io_method,
 							 SST_IO_METHOD_AUTO,
 							 method_options,
@@ -105,8 +105,8 @@ define_reading(void)
 							 NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("streamstat.map_files",
-							 "Whether streamstat maps relation files whose data is in the page cache.",
-							 "Of a mapped page only the part that is needed is copied.",
+							 "Enables memory mapping of relation files whose data is in the page cache.",
+							 "Only the part of a mapped page that is needed is copied.",
 							 &sst_map_files,
 							 true,
 							 PGC_USERSET,
@@ -119,8 +119,8 @@ static void
 define_limits(void)
 {
 	DefineCustomIntVariable("streamstat.max_workers",
-							"Maximum number of parallel workers that one call of streamstat uses.",
-							"The server's max_parallel_maintenance_workers bounds it as well.",
+							"Sets the maximum number of parallel workers of one function call.",
+							"max_parallel_maintenance_workers also limits this number.",
 							&sst_max_workers,
 							2,
 							0, MAX_PARALLEL_WORKER_LIMIT,
@@ -129,8 +129,8 @@ define_limits(void)
 							NULL, NULL, NULL);
 
 	DefineCustomIntVariable("streamstat.max_rate",
-							"Limit on the data that streamstat looks at per second, in buffers or in files.",
-							"Zero means no limit.  With a limit there are no parallel workers.",
+							"Sets the maximum amount of data that streamstat reads per second, from buffers or files.",
+							"Zero means no limit.  With a limit, no parallel workers are used.",
 							&sst_max_rate,
 							0,
 							0, INT_MAX,
@@ -139,8 +139,8 @@ define_limits(void)
 							NULL, NULL, NULL);
 
 	DefineCustomIntVariable("streamstat.max_blocking_time",
-							"Time for which a call of streamstat lets another session wait for its lock on a relation, before it ends with an error.",
-							"-1 means any time.",
+							"Sets the maximum time for which a function call may block another session before the call fails.",
+							"-1 means no limit.",
 							&sst_max_blocking_time,
 							1000,
 							-1, INT_MAX,
@@ -149,8 +149,8 @@ define_limits(void)
 							NULL, NULL, NULL);
 
 	DefineCustomIntVariable("streamstat.cache_save_interval",
-							"Time from one save of what shared buffers hold to the next, which is loaded when the server starts.",
-							"Zero means to save when the server stops, -1 means not to save and not to load.  It takes \"streamstat\" in shared_preload_libraries.",
+							"Sets the interval between saves of which blocks are in shared buffers, to be loaded at the next server start.",
+							"Zero means to save at shutdown only; -1 disables saving and loading.  Requires \"streamstat\" in shared_preload_libraries.",
 							&sst_cache_save_interval,
 							-1,
 							-1, INT_MAX,

@@ -366,7 +366,7 @@ foreach my $work ("UPDATE hidden.t SET k = 'a' WHERE k LIKE '%8'", 'VACUUM hidde
 is(($node->psql('postgres', "SET ROLE owner; SET lock_timeout = '10s'; TRUNCATE hidden.t"))[0],
 	0, 'TRUNCATE does not wait for a scan to end');
 $scanner->answer;
-like($scanner->{err}, qr/canceling statement because/, 'the scan has ended');
+like($scanner->{err}, qr/canceling statement due to conflict with/, 'the scan has ended');
 # That is no more than every role has that may connect.
 $scanner->query("ROLLBACK; SET ROLE nobody; BEGIN; PREPARE p AS SELECT FROM dead");
 is( sql("SELECT mode FROM pg_locks WHERE locktype = 'relation' AND pid = $scanner->{pid} AND relation = 'dead'::regclass"),

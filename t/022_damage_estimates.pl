@@ -111,7 +111,7 @@ SELECT 'all', count(*), count(predicted_bytes),
 		max(note)
 	FROM streamstat.bloat('$name', 1000000, with_toast => 'no');
 SELECT count(*) FROM generate_series(1, 3) seed, streamstat.bloat('$name', 15, seed, 'row');
-SELECT 'sampled', count(*) FILTER (WHERE note ~ 'corrupt page'), count(*) FILTER (WHERE note ~ 'corrupt page' AND NOT note ~ '(^1 corrupt page, |^[0-9]+ corrupt pages, the first is )block [0-9]+, among the [0-9]+ blocks read; the rest was not read: see corrupt_blocks[(][)]\$')
+SELECT 'sampled', count(*) FILTER (WHERE note ~ 'corrupt page'), count(*) FILTER (WHERE note ~ 'corrupt page' AND NOT note ~ '(^1 corrupt page, |^[0-9]+ corrupt pages, the first is )block [0-9]+, in a sample of [0-9]+ of [0-9]+ blocks: see corrupt_blocks[(][)]\$')
 	FROM generate_series(1, 3) seed, streamstat.bloat('$name', 3, seed, 'no') WHERE measured = 'sampled';
 SQL
 		is($err, '', "$label: no error");

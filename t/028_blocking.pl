@@ -32,7 +32,7 @@ SQL
 my $scanner = Session->new($node);
 my $ddl = Session->new($node);
 my $observer = Session->new($node);
-my $refused = qr/ERROR:  55P03: canceling statement because another session waits for a lock on relation "%s"/;
+my $refused = qr/ERROR:  55P03: canceling statement due to conflict with a lock request on relation "%s"/;
 
 # How many tables and indexes has a session locked?  A row type, which the parser locks
 # for a moment, is none.
@@ -92,7 +92,7 @@ begin_both(
 	'LOCK t', 'RESET ROLE; SET streamstat.max_blocking_time = 0');
 $ddl->answer;
 is($ddl->{err}, '', 'a report does not keep anybody waiting');
-like($scanner->answer, qr/^t: canceling statement because another session waits/, 'and says why it skipped a relation');
+like($scanner->answer, qr/^t: canceling statement due to conflict with a lock request/, 'and says why it skipped a relation');
 is($scanner->{err}, '', 'without an error');
 
 # The same lock, and nobody is refused: those who wait do so for more than a call,
@@ -134,7 +134,7 @@ begin_call("SELECT streamstat.table_stats('t')", 'SET streamstat.max_blocking_ti
 $ddl->query(sprintf $concurrently, '10s', ++$number);
 is($ddl->{err}, '', 'CREATE INDEX CONCURRENTLY on another table waits no longer than for some of a call');
 $scanner->answer;
-like($scanner->{err}, qr/ERROR:  55P03: canceling statement because another session waits for the end of this transaction/,
+like($scanner->{err}, qr/ERROR:  55P03: canceling statement due to conflict with a session that waits for this transaction/,
 	'which ends with an error');
 foreach my $before ('SET streamstat.max_blocking_time = -1',
 	'SET streamstat.max_blocking_time = 0; BEGIN; SELECT FROM pg_current_xact_id()')

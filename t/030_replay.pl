@@ -292,8 +292,8 @@ my @unexpected;
 # TRUNCATE leaves out.
 my $allowed = join '|',
   # after the promotion
-  '55P03: canceling statement because another session waits for a lock',
-  '55P03: canceling statement because another session waits for the end of this transaction',
+  '55P03: canceling statement due to conflict with a lock request',
+  '55P03: canceling statement due to conflict with a session that waits for this transaction',
   'FATAL 40001: terminating connection due to conflict with recovery',
   '40001: canceling statement due to conflict with recovery',
   '42P01: relation "[\w.]+" does not exist',

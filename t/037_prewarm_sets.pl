@@ -162,7 +162,7 @@ is($session->answer, 'dropped dropped meanwhile, rewritten t, truncated t, last 
 $other->query('CREATE TEMP TABLE theirs (i int)');
 $session->query('CREATE TEMP TABLE mine (i int); INSERT INTO mine VALUES (1)');
 is($session->query("SELECT string_agg(concat_ws(' ', relation_name, fork, note), ', ' ORDER BY relation_name) FROM streamstat.prewarm_database() WHERE relation_name IN ('mine', 'theirs')"),
-	'mine temporary relation: its pages are in buffers of the session, theirs temporary relation of another session', 'temporary tables');
+	"mine temporary relation: its pages are in the session's local buffers, theirs temporary relation of another session", 'temporary tables');
 my $theirs = $other->query("SELECT 'theirs'::regclass::oid");
 is($session->query("SELECT note FROM streamstat.prewarm($theirs\::regclass) WHERE NOT is_sum"), 'temporary relation of another session', '... alone');
 

@@ -266,9 +266,9 @@ my %row = map { /^(\w+)\|(.*)$/ } split /\n/, $loader->answer;
 is($loader->{err}, '', 'the load goes on');
 is(join(' ', sort keys %row), join(' ', @names), 'a row for each relation');
 is($row{$_}, "$blocks{$_}|$blocks{$_}|", "$_ was loaded") foreach 'a_first', 'f_last';
-like($row{b_big}, qr{^\d+\|\d+\|(given up, because another session waits for a lock|locked by another session|\d+ saved blocks lie beyond its end)$}, 'what another session waits for is let go');
+like($row{b_big}, qr{^\d+\|\d+\|(stopped because another session waits for a lock|locked by another session|\d+ saved blocks are past the end of the fork)$}, 'what another session waits for is let go');
 is($row{c_dropped}, '0|0|dropped meanwhile', 'a relation that was dropped');
-is($row{d_truncated}, "0|0|$blocks{d_truncated} saved blocks lie beyond its end", 'a relation that was truncated');
+is($row{d_truncated}, "0|0|$blocks{d_truncated} saved blocks are past the end of the fork", 'a relation that was truncated');
 is($row{e_locked}, '0|0|locked by another session', 'a relation that is locked');
 is( sql("SELECT string_agg(relation_name, ' ' ORDER BY relation_name) FROM streamstat.cache_summary() WHERE relation_name IN ('a_first', 'f_last') AND fork = 'main' AND buffered_percent = 100"),
 	'a_first f_last', 'and the others are in buffers');
@@ -402,7 +402,7 @@ is( sql("SELECT setseed(0.5); SELECT count(*) >= 190, string_agg(DISTINCT refuse
 is(sql("SELECT refused('" . saved_text({ a_first => 1 }) . "')"), 'no error', 'made by hand, with its checksum');
 is(sql("SELECT refused('" . saved_text({ a_first => 1 }, version => 2) . "')"), '0A000 invalid saved cache', 'a newer version');
 like((talk($node, "SELECT streamstat.cache_load('" . saved_text({ a_first => 1 }, version => 2) . "')"))[1],
-	qr/DETAIL:  Line 1: A newer version of streamstat saved it\./, '... is said to be that');
+	qr/DETAIL:  Line 1: The text was saved by a newer version of streamstat\./, '... is said to be that');
 is(sql("SELECT refused(repeat('streamstat cache 1' || E'\\n', 3000000))"), '22P02 invalid saved cache', 'some 60 MB of it');
 is(sql("SELECT refused(repeat('9', 60000000))"), '22P02 invalid saved cache', '... without a line end');
 

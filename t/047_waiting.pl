@@ -197,7 +197,7 @@ foreach my $call ('table_stats', 'pgstattuple')
 	$scanner->answer;
 	like(
 		$scanner->{err},
-		qr/ERROR:  55P03: canceling statement because another session waits for a lock on relation "big"/,
+		qr/ERROR:  55P03: canceling statement due to conflict with a lock request on relation "big"/,
 		"$call: for its sake");
 	$observer->query('COMMIT');
 	is($observer->query("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'"),

@@ -33,7 +33,7 @@ sst_relation_argument(FunctionCallInfo fcinfo)
 	return PG_GETARG_OID(0);
 }
 
-/* The blocks that a sample is to have; ERROR if there are none. */
+/* The number of blocks of a sample; ERROR if it is null or not positive. */
 BlockNumber
 sst_sample_size_argument(FunctionCallInfo fcinfo, int argno)
 {
@@ -45,7 +45,7 @@ sst_sample_size_argument(FunctionCallInfo fcinfo, int argno)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("sample size must be greater than zero"),
-				 errhint("Give the number of blocks to read.")));
+				 errhint("Specify the number of blocks to read.")));
 
 	return (BlockNumber) PG_GETARG_INT32(argno);
 }
@@ -145,7 +145,7 @@ sst_max_rate_argument(FunctionCallInfo fcinfo, int argno)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rate must be greater than zero"),
-				 errhint("Give bytes per second, or null for no limit.")));
+				 errhint("Specify bytes per second, or null for no limit.")));
 
 	return max_rate;
 }
@@ -192,7 +192,7 @@ sst_max_bytes_argument(FunctionCallInfo fcinfo, int argno)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("max_bytes must be greater than zero"),
-				 errhint("Give bytes, or null for no limit.")));
+				 errhint("Specify a number of bytes, or null for no limit.")));
 
 	return bytes;
 }

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * bloat.c
- *	  bloat and bloat_tree: what rebuilds would give back
+ *	  bloat and bloat_tree: the space that rebuilds would reclaim
  *
- * A loop over pg_class is not stopped by a relation that cannot be read: that has a
- * row with a note.
+ * A relation that cannot be read has a row with a note, so that a query over
+ * pg_class does not fail.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -93,7 +93,7 @@ sst_collect(PG_FUNCTION_ARGS)
 	sst_find_stored_report(&stored, get_func_namespace(fcinfo->flinfo->fn_oid));
 
 	if (!sst_run_report(fcinfo, &limits))
-		options.note = "made in a transaction block: its snapshot was held meanwhile";
+		options.note = "made in a transaction block, which held a snapshot during the report";
 	sst_store_report(&stored, &options);
 
 	PG_RETURN_VOID();

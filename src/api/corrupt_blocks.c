@@ -3,8 +3,8 @@
  * corrupt_blocks.c
  *	  corrupt_blocks: which blocks of a relation are corrupt, and why
  *
- * A call that a limit ends says so in a last row, whose block number is where the
- * next call is to begin.
+ * When a limit ends a call, the last row says so, and has the block at which
+ * the next call should begin.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -144,8 +144,8 @@ sst_corrupt_blocks(PG_FUNCTION_ARGS)
 	if (end < target.nblocks)
 		put_row(&row, end, "not read",
 				search.stopped ?
-				_("this block and those behind it were not read: the time was up") :
-				_("this block and those behind it were not looked at: max_rows is reached"));
+				_("this block and later ones were not read: time limit reached") :
+				_("this block and later ones were not checked: max_rows reached"));
 
 	call.io_stats = search.io_stats;
 	sst_call_close(&call, &target);

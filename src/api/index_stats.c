@@ -3,8 +3,8 @@
  * index_stats.c
  *	  index_stats and index_stats_tree: the same columns for every access method
  *
- * A loop over pg_class is not stopped by a relation that cannot be read: that has a
- * row with a note.
+ * A relation that cannot be read has a row with a note, so that a query over
+ * pg_class does not fail.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -140,7 +140,7 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 
 	sst_add_scan(target, &found->counters, io_stats);
 	if (target->kind == SST_OTHER_INDEX)
-		found->note = _("access method is not known: page headers only");
+		found->note = _("unknown access method: page headers only");
 }
 
 Datum

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * io_probe.c
- *	  io_probe and io_advice: which settings of I/O pay on this storage
+ *	  io_probe and io_advice: I/O settings for the storage at hand
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -153,7 +153,7 @@ sst_io_probe(PG_FUNCTION_ARGS)
 		if (result->note != NULL)
 			put_note(&row, result, result->note);
 		else if (result->limited)
-			put_note(&row, result, _("a limit was reached before all was tried"));
+			put_note(&row, result, _("a limit was reached before all measurements were made"));
 	}
 
 	return (Datum) 0;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * layout_picture.c
- *	  A relation's file in characters: a line for contents, one for caches
+ *	  A relation's file as text: a line for contents, one for caches
  *
  * Each bucket is one character of a line, in ASCII: any encoding of a database has
  * these, and any terminal shows them in the same width.

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * layout_picture.h
- *	  A relation's file in characters: a line for contents, one for caches
+ *	  A relation's file as text: a line for contents, one for caches
  *
  * Copyright (c) 2026, streamstat contributors
  *

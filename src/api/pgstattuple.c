@@ -3,8 +3,8 @@
  * pgstattuple.c
  *	  pgstattuple and pgstattuple_approx, with the errors of contrib's
  *
- * pgstattuple_approx learns from the maps, before the scan, which blocks are
- * all-visible and how much is free in them; the scan leaves these out.
+ * pgstattuple_approx first reads from the maps which blocks are all-visible
+ * and how much free space they have.  The scan skips these blocks.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,8 +3,8 @@
  * prewarm.c
  *	  prewarm, prewarm_relations, prewarm_schema and prewarm_database
  *
- * They differ in which tables and indexes they are about, and in the order of these.
- * No relation is opened here: rows of the catalogs and the sizes of files make the set.
+ * They differ in the choice and order of tables and indexes.  No relation is
+ * opened here: the set is made from catalog rows and file sizes.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -74,10 +74,10 @@ get_resume_argument(FunctionCallInfo fcinfo, int argno, PrewarmArguments *args)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid value for parameter \"%s\": \"%s\"",
 						"resume_from", text),
-				 errhint("Give what the last row of an earlier call has in this column.")));
+				 errhint("Use the value of this column in the last row of an earlier call.")));
 }
 
-/* ERROR if what is to be warmed only is to be left out. */
+/* ERROR if the arguments exclude what they restrict the call to. */
 static void
 check_parts(const SstWarmParts *parts)
 {

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * progress.c
- *	  stat_get_progress: what other sessions' calls are doing
+ *	  stat_get_progress: progress of the calls of all sessions
  *
  * Copyright (c) 2026, streamstat contributors
  *

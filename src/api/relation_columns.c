@@ -3,8 +3,8 @@
  * relation_columns.c
  *	  The columns that say which relation a row is about
  *
- * Rows about all relations have names instead of regclass, so that a stored row
- * survives a dump and restore.
+ * Rows about all relations have names instead of regclass, so that stored rows
+ * survive dump and restore.
  *
  * Copyright (c) 2026, streamstat contributors
  *

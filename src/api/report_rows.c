@@ -42,7 +42,7 @@ measured_name(SstMeasured measured)
 	}
 }
 
-/* What is to be said of a relation, translated; or NULL */
+/* The note on a relation, translated; or NULL */
 static const char *
 entry_note(const SstReportEntry *entry)
 {
@@ -56,9 +56,9 @@ entry_note(const SstReportEntry *entry)
 		case SST_SKIP_LOCKED:
 			return _("locked by another session");
 		case SST_SKIP_BUDGET:
-			return _("not read: the budget of bytes was spent");
+			return _("not read: byte budget used up");
 		case SST_SKIP_TIME:
-			return _("not read: the time was up");
+			return _("not read: time limit reached");
 		default:
 			return _("not read: the report was canceled");
 	}

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * result.c
- *	  From what was counted to a row
+ *	  Result rows from counters
  *
  * Copyright (c) 2026, streamstat contributors
  *

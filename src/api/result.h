@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * result.h
- *	  From what was counted to a row
+ *	  Result rows from counters
  *
  * Copyright (c) 2026, streamstat contributors
  *

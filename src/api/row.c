@@ -3,16 +3,17 @@
  * row.c
  *	  Result rows that are filled by column name
  *
- * The library and the SQL script need not be of the same version: a package
+ * The library and the SQL script can have different versions: a package
  * upgrade replaces the library, and ALTER EXTENSION UPDATE may follow months
  * later.  So the columns of a row are those that the SQL script declares.  A
- * function offers all the columns that it knows, and those that the script does
- * not declare are left out.  A column that the script declares and the function
- * does not offer, or offers with another type, is an error that says which of
- * the two has to be updated.
+ * function offers all the columns that it knows, and those that the script
+ * does not declare are left out.  A column that the script declares and the
+ * function does not offer, or offers with another type, is an error that says
+ * which of the two must be updated.
  *
  * Columns are usually offered in the order of their declaration.  The search
- * for a name begins behind the last one found, so that one comparison is enough.
+ * for a name begins after the last one found, so that usually one comparison
+ * is enough.
  *
  * Copyright (c) 2026, streamstat contributors
  *

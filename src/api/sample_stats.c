@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sample_stats.c
- *	  Page statistics from a random sample of blocks, with error bars
+ *	  Page statistics from a random sample of blocks, with confidence intervals
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -46,7 +46,7 @@ report_damage(const SstTarget *target, const SstCounters *counters)
 						relname, counters->first_new)));
 }
 
-/* The margin to reach, or infinity if that is not asked for */
+/* The margin to reach, or infinity if none is requested */
 static double
 margin_argument(FunctionCallInfo fcinfo, int argno)
 {
@@ -60,7 +60,7 @@ margin_argument(FunctionCallInfo fcinfo, int argno)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("margin must be greater than zero"),
-				 errhint("Give it in percentage points.")));
+				 errhint("Specify the margin in percentage points.")));
 	return margin;
 }
 

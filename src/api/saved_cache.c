@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache.c
- *	  cache_save and cache_load: shared buffers as a text, and back
+ *	  cache_save and cache_load: save shared buffers as text, and load them
  *
  * Copyright (c) 2026, streamstat contributors
  *

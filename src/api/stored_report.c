@@ -3,12 +3,12 @@
  * stored_report.c
  *	  Reports in tables of the extension
  *
- * Nobody but their owner may write to the tables, so that a role that may make
- * reports cannot forge one.  The session's last report is made into rows with the
- * rights of the caller, as that may not see all that the owner may (sessions that
- * keep dead rows).  Then the owner inserts these rows.  Its statements depend on
- * nothing that the caller could have set: all names are found in pg_catalog or are
- * qualified, and names in the rows are quoted in one way.
+ * Only their owner may write to the tables, so that a role that may make
+ * reports cannot forge one.  The rows of the session's last report are made
+ * with the caller's rights, because the caller may see less than the owner
+ * (for example, sessions that keep dead rows).  Then the owner inserts these
+ * rows.  Its statements do not depend on the caller's settings: all names are
+ * qualified or in pg_catalog, and quoting in the rows is fixed.
  *
  * Columns are matched by name, as in row.c: what both a table and its row type have
  * is stored.

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stream_stats.c
- *	  What the last call of this session did
+ *	  I/O statistics of the session's last call
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,11 +3,12 @@
  * table_stats.c
  *	  table_stats and table_stats_tree
  *
- * A table is measured by one pass over its blocks, and one over each of its maps.
- * What is counted adds up: over a table and its TOAST table, and over partitions.
+ * A table is measured by one pass over its blocks, and one over each of its
+ * maps.  Counters add up over a table and its TOAST table, and over
+ * partitions.
  *
- * A loop over pg_class is not stopped by a relation that cannot be read: that has a
- * row with a note.
+ * A relation that cannot be read has a row with a note, so that a query over
+ * pg_class does not fail.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * tree.c
- *	  The relations of a partition tree, one after the other
+ *	  The relations of a partition tree, one at a time
  *
- * Each is locked while it is looked at, and no longer: a tree can have thousands.
+ * Each is locked only while it is read, because a tree can have thousands.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * tree.h
- *	  The relations of a partition tree, one after the other
+ *	  The relations of a partition tree, one at a time
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,11 +3,11 @@
  * multixact_pages.c
  *	  Pages of pg_multixact, by server version
  *
- * GetMultiXactIdMembers() trusts what it finds.  Where a crash has left a hole, it
- * waits without end for somebody to fill it (before 15.16, 16.12, 17.8 and 18.2), or
- * has an error; where a file is missing, it has an error.  So the pages are read here
- * as they are: from the server's buffers for them, or else from the files.  Nothing is
- * evicted, written or counted.
+ * GetMultiXactIdMembers() trusts what it finds.  Where a crash has left a
+ * hole, it waits forever for it to be filled (before 15.16, 16.12, 17.8 and
+ * 18.2) or raises an error; so it does where a file is missing.  So this file
+ * reads the pages as they are, from the server's SLRU buffers or else from the
+ * files.  It evicts, writes and counts nothing.
  *
  * Copyright (c) 2026, streamstat contributors
  *

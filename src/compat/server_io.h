@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * server_io.h
- *	  What the server counts of reads, and what we add to it
+ *	  The server's I/O counters, and what streamstat adds to them
  *
  * Copyright (c) 2026, streamstat contributors
  *

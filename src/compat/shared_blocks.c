@@ -3,9 +3,9 @@
  * shared_blocks.c
  *	  Blocks of relation files, and shared buffers for them, by file number
  *
- * A relation is named by where its files are, so that it needs no entry in the
- * relation cache.  The caller holds a lock that keeps the files from being replaced
- * or truncated.  Not for temporary relations.
+ * A relation is identified by its files, so that it needs no entry in the
+ * relation cache.  The caller holds a lock that keeps the files from being
+ * replaced or truncated.  Not for temporary relations.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * escape.c
- *	  Text and numbers for a page that is right in every encoding
+ *	  Text and numbers for a page that is valid in every encoding
  *
- * Whatever is not printable ASCII becomes a numeric character reference.  So the page
- * is ASCII, which all encodings of databases and clients have, and what a name contains
- * is never taken for markup, in text or in attributes in double quotes.
+ * Everything but printable ASCII becomes a numeric character reference.  So
+ * the page is ASCII, which all database and client encodings include, and
+ * names cannot be mistaken for markup, in text or in attributes in double
+ * quotes.
  *
  * Copyright (c) 2026, streamstat contributors
  *

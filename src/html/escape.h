@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * escape.h
- *	  Text and numbers for a page that is right in every encoding
+ *	  Text and numbers for a page that is valid in every encoding
  *
  * Copyright (c) 2026, streamstat contributors
  *

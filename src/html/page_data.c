@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * page_data.c
- *	  What a page shows of a report, from the session's last one or a stored run
+ *	  The data of a page, from the session's last report or a stored one
  *
- * All is read by the extension's own functions and tables through SPI, with the
- * caller's rights: what these do not show to a role is in no page of it.  Every
- * name is qualified, and the search path has nothing of users in it meanwhile.
+ * Everything is read from the extension's functions and tables through SPI,
+ * with the caller's rights, so that a page shows nothing that the caller may
+ * not see.  Every name is qualified, and the search path excludes users'
+ * schemas meanwhile.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -158,14 +159,14 @@ read_summary(const Source *source, Reader *reader, SstPageData *data)
 	if (SPI_processed == 0 && data->stored)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("run %lld of the stored reports does not exist",
+				 errmsg("stored report %lld does not exist",
 						(long long) data->run),
-				 errhint("The table report_runs has those that do.")));
+				 errhint("The table streamstat.report_runs lists the stored reports.")));
 	if (SPI_processed == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("no report has been made in this session"),
-				 errhint("Call run_database_report first, or give the number of a stored run.")));
+				 errhint("Call run_database_report() first, or pass the number of a stored report.")));
 
 	reader->tuple = SPI_tuptable->vals[0];
 	reader->tupdesc = SPI_tuptable->tupdesc;

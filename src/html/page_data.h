@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * page_data.h
- *	  What a page shows of a report, from the session's last one or a stored run
+ *	  The data of a page, from the session's last report or a stored one
  *
  * Copyright (c) 2026, streamstat contributors
  *

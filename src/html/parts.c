@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * parts.c
- *	  What several sections of the page are made of
+ *	  Elements that several sections of the page share
  *
  * Copyright (c) 2026, streamstat contributors
  *

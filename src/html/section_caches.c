@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * section_caches.c
- *	  What of the database is cached
+ *	  The part of the database that is cached
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -66,7 +66,7 @@ sst_html_caches(StringInfo out, const SstPageData *data)
 	if (!data->caches_known)
 	{
 		appendStringInfo(out, "<p class=\"note\">%s</p>\n</section>\n", data->stored ?
-						 "A stored run does not have what was cached." :
+						 "Stored reports do not include what was cached." :
 						 "Only members of pg_monitor may see what is cached.");
 		return;
 	}

@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * section_map.c
- *	  The treemap: the database by bytes, coloured by what can be given back
+ *	  The treemap: the database by bytes, coloured by reclaimable space
  *
- * Each box is as large as its relation.  Places are in percent of the box around it, so that
- * the map adapts to any width without a script.  Colour is not alone in saying what
- * can be given back: that share of a box is hatched, and its text and its title say it.
+ * Each box is as large as its relation.  Places are in percent of the box
+ * around it, so that the map adapts to any width without a script.
+ * Reclaimable space is not shown by colour alone: that fraction of a box is
+ * hatched, and its text and title say it.
  *
  * Copyright (c) 2026, streamstat contributors
  *

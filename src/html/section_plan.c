@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * section_plan.c
- *	  The plan: commands to copy, with what they give, take and lock
+ *	  The plan: commands to copy, with their gain, cost and locks
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -125,8 +125,8 @@ sst_html_plan(StringInfo out, const SstPageData *data)
 
 		scale = Max(scale, range.high > range.value ? range.high : range.value);
 	}
-	appendStringInfoString(out, "<p class=\"note\">What mends comes first, then what gives most bytes back. A click"
-						   " selects a command.</p>\n<ol class=\"plan\">\n");
+	appendStringInfoString(out, "<p class=\"note\">Repairs come first, then the commands that reclaim most. Click a command"
+						   " to select it.</p>\n<ol class=\"plan\">\n");
 	for (int i = 0; i < data->nplanned; i++)
 		put_command(out, &data->commands[i], scale);
 	appendStringInfoString(out, "</ol>\n");

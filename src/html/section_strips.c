@@ -3,9 +3,9 @@
  * section_strips.c
  *	  Layout strips: what the files of the largest relations look like
  *
- * Each relation is locked without waiting, and few of its blocks are read.  What goes wrong
- * with one, goes wrong with its strip only; but in recovery, where no subtransaction
- * may begin, an error passes.
+ * Each relation is locked without waiting, and few of its blocks are read.  An
+ * error affects only the strip of its relation, except in recovery, which
+ * allows no subtransaction: there it ends the call.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -86,7 +86,7 @@ read_strip(void *arg)
 		return;
 	if (ConditionalLockRelationOid(strip->relid, AccessShareLock))
 	{
-		strip->missing = "not there any more";
+		strip->missing = "no longer exists";
 		rel = try_relation_open(strip->relid, NoLock);
 		if (rel == NULL)
 			UnlockRelationOid(strip->relid, AccessShareLock);
@@ -116,7 +116,7 @@ try_strip(Strip *strip)
 
 	if (!OidIsValid(strip->relid))
 	{
-		strip->missing = "not there any more";
+		strip->missing = "no longer exists";
 		return;
 	}
 	if (RecoveryInProgress())
@@ -309,7 +309,7 @@ sst_html_strips(StringInfo out, const SstPageData *data, SstIoStats *io_stats)
 	appendStringInfoString(out, "<section>\n<h2>Inside the largest files</h2>\n");
 	if (!data->may_read_layouts)
 	{
-		appendStringInfoString(out, "<p class=\"note\">Only those who may call layout_map see that.</p>\n</section>\n");
+		appendStringInfoString(out, "<p class=\"note\">Requires permission to call layout_map.</p>\n</section>\n");
 		return;
 	}
 	appendStringInfo(out, "<p class=\"note\">Each file from its first block on the left to its last, as it was when the"

@@ -3,7 +3,7 @@
  * section_top.c
  *	  The top of the page: what was found, what is damaged, and totals
  *
- * What has to be done at once comes before all numbers.
+ * Urgent findings come before all numbers.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -43,10 +43,10 @@ end_in_words(const char *ended_by)
 	if (ended_by == NULL || strcmp(ended_by, "complete") == 0)
 		return NULL;
 	if (strcmp(ended_by, "budget") == 0)
-		return "ended by its budget of bytes";
+		return "ended at its byte budget";
 	if (strcmp(ended_by, "max_time") == 0)
-		return "ended by its time limit";
-	return "canceled before its end";
+		return "ended at its time limit";
+	return "canceled";
 }
 
 static void
@@ -103,7 +103,7 @@ sst_html_header(StringInfo out, const SstPageData *data)
 	sst_html_bytes(out, data->reclaimable.value);
 	appendStringInfoString(out, " of ");
 	sst_html_bytes(out, data->bytes_total);
-	appendStringInfoString(out, " can be given back</h1>\n<p class=\"lead\">");
+	appendStringInfoString(out, " can be reclaimed</h1>\n<p class=\"lead\">");
 	if (data->reclaimable.low < data->reclaimable.high)
 	{
 		appendStringInfoString(out, "The 95" SST_HTML_SPACE "% intervals of all relations add up to ");
@@ -113,9 +113,9 @@ sst_html_header(StringInfo out, const SstPageData *data)
 	if (data->ncommands > 0)
 	{
 		sst_html_count(out, data->ncommands);
-		appendStringInfoString(out, data->ncommands == 1 ? " command gives " : " commands give ");
+		appendStringInfoString(out, data->ncommands == 1 ? " command reclaims " : " commands reclaim ");
 		sst_html_bytes(out, data->planned.value);
-		appendStringInfoString(out, " of it back; for the rest, none is worth its cost.");
+		appendStringInfoString(out, " of it; no command for the rest is worth its cost.");
 	}
 	else
 		appendStringInfoString(out, "No command is worth its cost.");
@@ -179,7 +179,7 @@ sst_html_damage(StringInfo out, const SstPageData *data)
 	if (ncorrupt + ninvalid == 0)
 		return;
 
-	appendStringInfoString(out, "<section class=\"alert\">\n<p class=\"kicker\">First of all</p>\n<h2>");
+	appendStringInfoString(out, "<section class=\"alert\">\n<p class=\"kicker\">First</p>\n<h2>");
 	if (ncorrupt > 0)
 		appendStringInfo(out, ncorrupt == 1 ? "%d relation is corrupt" :
 						 "%d relations are corrupt", ncorrupt);
@@ -230,13 +230,13 @@ sst_html_totals(StringInfo out, const SstPageData *data)
 
 	appendStringInfoString(out, "<section>\n<h2>In all</h2>\n<div class=\"bars\">\n");
 	put_total(out, "All relations", "g", sst_plain_number(all), all);
-	put_total(out, "Can be given back", "", data->reclaimable, all);
+	put_total(out, "Reclaimable", "", data->reclaimable, all);
 	if (data->ncommands > 0)
 		put_total(out, "By the plan", "", data->planned, all);
-	put_total(out, "Not looked at", "g", sst_plain_number(data->bytes_left), all);
+	put_total(out, "Not read", "g", sst_plain_number(data->bytes_left), all);
 	if (data->bytes_skipped > 0)
 		put_total(out, "Relations not read", "g", sst_plain_number(data->bytes_skipped), all);
 	appendStringInfoString(out, "</div>\n<p class=\"note\">The lines with two ends are 95"
-						   SST_HTML_SPACE "% intervals. Those of sums add up the ends of all relations, which are less"
-						   " likely all at once.</p>\n</section>\n");
+						   SST_HTML_SPACE "% intervals. Those of sums add up the ends of all relations, which are"
+						   " unlikely to be reached all at once.</p>\n</section>\n");
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sections.h
- *	  The sections of the page, each added to what is there
+ *	  The sections of the page; each appends itself
  *
  * Copyright (c) 2026, streamstat contributors
  *

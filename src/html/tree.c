@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * tree.c
- *	  Relations under what they belong to, small ones folded into others
+ *	  Relations below their tables, with small ones combined
  *
- * The root is the database, its children are tables and partitioned tables.  Parents are
- * found by their names, which is all that a report has of a relation's parent.  The
- * number of leaves is bounded, whatever the number of relations: what is too small to be
- * seen is added up, with its own parent's or with all of its kind in its schema.
+ * The root is the database, its children are tables and partitioned tables.
+ * Parents are found by name, because a report has only the name of a
+ * relation's parent.  The number of leaves is bounded, whatever the number of
+ * relations: those too small to be visible are added up, for each parent or
+ * for each kind in a schema.
  *
  * Copyright (c) 2026, streamstat contributors
  *

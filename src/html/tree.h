@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * tree.h
- *	  Relations under what they belong to, small ones folded into others
+ *	  Relations below their tables, with small ones combined
  *
  * Copyright (c) 2026, streamstat contributors
  *

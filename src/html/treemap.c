@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * treemap.c
- *	  Boxes whose areas are in proportion to numbers
+ *	  Boxes with areas proportional to numbers
  *
- * Plain arithmetic.  The rectangle is filled strip by strip along its shorter side
+ * The rectangle is filled strip by strip along its shorter side
  * (Bruls, Huizing and van Wijk, "Squarified Treemaps", 2000): a strip takes one box
  * more as long as its narrowest box gets closer to a square by that.
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * treemap.h
- *	  Boxes whose areas are in proportion to numbers
+ *	  Boxes with areas proportional to numbers
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * advise.c
- *	  Settings that a probe's figures speak for
+ *	  Settings advised by the figures of a probe
  *
- * What is advised is the smallest value whose cell is within 5 percent of the best one,
- * and what the present setting loses is the difference between two cells that were
- * measured.  The number of I/O workers and the method are the server's, and cannot be
- * tried in a session.  For these, the server's stream is compared with reads of our own
- * by the page cache, at the same size and depth: what so many workers do together.
+ * The advised value is the smallest one within 5 percent of the best cell.
+ * The loss of the present setting is the difference between two measured
+ * cells.  A session cannot change the number of I/O workers or the method.
+ * For these, the server's stream is compared with reads by this process
+ * through the page cache, at the same size and depth, which is what that
+ * number of workers would do.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -147,7 +148,7 @@ advise_depth(Adviser *adviser, const char *setting, SstProbePattern pattern,
 	advice->present = number(present);
 	advice->advised = number(depth);
 	advice->loss_percent = loss(best, sst_curve_best(adviser->result, &here));
-	advice->takes_effect = _("at once, in new scans");
+	advice->takes_effect = _("immediately, in new scans");
 	advice->reason = reason;
 
 	/* More workers can need more depth than these have use for. */
@@ -235,7 +236,7 @@ advise_workers(Adviser *adviser)
 		number(Min(depth, MAX_WORKERS));
 	advice->loss_percent = gain;
 	advice->takes_effect = _("after a reload");
-	advice->reason = _("each worker does one read at a time; measured by advice ahead of reads, which has as many in flight");
+	advice->reason = _("each worker does one read at a time; measured with read-ahead advice, which keeps as many reads in flight");
 	if (!is_good_enough(gain) && Min(depth, MAX_WORKERS) > settings->io_workers)
 		advice->command = psprintf("ALTER SYSTEM SET %s = %s", advice->setting,
 								   advice->advised);
@@ -262,7 +263,7 @@ advise_kept_workers(Adviser *adviser)
 	advice->advised = number(Max(depth, atoi(present)));
 	advice->loss_percent = NAN;
 	advice->takes_effect = _("after a reload");
-	advice->reason = _("more workers are started one after the other, which a short scan does not wait for; not measured, as a probe has them started");
+	advice->reason = _("more workers start one by one, too late for a short scan; not measured, because a probe has already started them");
 	if (depth > atoi(present))
 		advice->command = psprintf("ALTER SYSTEM SET io_min_workers = %d", depth);
 }
@@ -310,8 +311,8 @@ advise_method(Adviser *adviser)
 	advice->loss_percent = gain;
 	advice->takes_effect = _("after a restart");
 	advice->reason = is_good_enough(gain) ?
-		_("no other method has been seen to read more") :
-		_("own reads with several in flight read more than the server's stream");
+		_("no other method was measured to be faster") :
+		_("several reads in flight were faster than the server's read stream");
 	if (strcmp(advice->advised, advice->present) != 0)
 		advice->command = psprintf("ALTER SYSTEM SET io_method = '%s'", advised);
 }
@@ -325,27 +326,27 @@ advise(Adviser *adviser)
 	advise_depth(adviser, "effective_io_concurrency", SST_PROBE_RANDOM,
 				 settings->effective_io_concurrency,
 				 has_io_method(adviser) ?
-				 _("reads in flight of bitmap heap scans, and of all other scans") :
-				 _("blocks that a bitmap heap scan asks for ahead"));
+				 _("reads in flight in bitmap heap scans and all other scans") :
+				 _("blocks that a bitmap heap scan prefetches"));
 
 	/* VACUUM reads by a stream where the server has a method. */
 	advise_depth(adviser, "maintenance_io_concurrency",
 				 has_io_method(adviser) ? SST_PROBE_SEQUENTIAL : SST_PROBE_RANDOM,
 				 settings->maintenance_io_concurrency,
 				 has_io_method(adviser) ?
-				 _("reads in flight of VACUUM, as far as its buffers allow, and of ANALYZE") :
-				 _("blocks that ANALYZE, and recovery, ask for ahead; VACUUM does not"));
+				 _("reads in flight in ANALYZE, and in VACUUM as far as its buffers allow") :
+				 _("blocks that ANALYZE and recovery prefetch; VACUUM does not prefetch"));
 
 	if (settings->io_combine_limit > 0)
 		advise_size(adviser, "io_combine_limit", SST_PROBE_STREAM,
 					settings->io_combine_limit, settings->io_combine_limit,
 					_("after a reload"),
-					_("neighbouring blocks that one read of the server's stream has"));
+					_("largest read of the server's read stream"));
 	if (settings->io_max_combine_limit > 0)
 		advise_size(adviser, "io_max_combine_limit", SST_PROBE_ADVICE,
 					SST_PROBE_SEQUENTIAL_BLOCKS, settings->io_max_combine_limit,
 					_("after a restart"),
-					_("bounds io_combine_limit; measured by advice ahead of reads"));
+					_("upper limit of io_combine_limit; measured with read-ahead advice"));
 	advise_workers(adviser);
 	advise_kept_workers(adviser);
 	advise_method(adviser);

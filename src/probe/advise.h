@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * advise.h
- *	  Settings that a probe's figures speak for
+ *	  Settings advised by the figures of a probe
  *
  * Copyright (c) 2026, streamstat contributors
  *

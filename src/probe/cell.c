@@ -3,9 +3,9 @@
  * cell.c
  *	  Running one cell of a probe, within the limits
  *
- * A cell reads as fast as it can, or its figures would be those of a limit.  So what
- * it can read at most is paid for before it begins, with a sleep if the rate asks for
- * one, and what it did not read is given back.
+ * A cell reads without a throttle, which would distort its figures.  So the
+ * throttle is charged for the most that it can read before it begins, with a
+ * sleep if the rate requires it, and the rest is refunded.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -86,7 +86,7 @@ count_io(SstProbe *probe, const SstProbeCell *cell, int nreads)
 
 /*
  * Run a cell for about so long, with about so many bytes, and add it to the result of
- * the target.  False if there is no figure: a limit is reached, too few blocks are
+ * the target.  False if there is no figure: a limit was reached, too few blocks are
  * there to be read, or the method does not work here; then cell->note says why.
  *
  * No pin and no page lock may be held.  Interrupts are accepted.
@@ -108,20 +108,20 @@ sst_probe_cell(SstProbe *probe, SstProbeTarget *target, SstProbeCell *cell,
 
 	if (most == 0)
 	{
-		cell->note = _("a limit is reached");
+		cell->note = _("a limit was reached");
 		return false;
 	}
 	nfound = sst_places_find(&target->places, cell, most);
 	if (nfound < Max(cell->depth, 1) * 2)
 	{
 		cell->note = target->places.not_told ?
-			_("the kernel does not tell what is in its page cache") :
-			_("too few blocks are not cached");
+			_("the kernel does not report what is in the page cache") :
+			_("too few blocks were not cached");
 		return false;
 	}
 	if (!pay(probe, (BlockNumber) nfound * cell->nblocks))
 	{
-		cell->note = _("a limit is reached");
+		cell->note = _("a limit was reached");
 		return false;
 	}
 
@@ -130,7 +130,7 @@ sst_probe_cell(SstProbe *probe, SstProbeTarget *target, SstProbeCell *cell,
 	else
 		sst_probe_read_files(&run);
 	if (!done)
-		cell->note = _("the tablespace has a setting of its own");
+		cell->note = _("the tablespace has its own settings");
 
 	sst_throttle_give_back(&probe->throttle,
 						   (BlockNumber) (nfound - run.nstarted) * cell->nblocks);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * figures.h
- *	  What a probe tries, and what comes out of it
+ *	  What a probe tries, and its results
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * places.c
- *	  Blocks that a probe reads, none of them cached
+ *	  Uncached blocks for a probe to read
  *
- * What comes from a cache says nothing of the disk.  Reads by O_DIRECT pass the page
- * cache.  For others, blocks are chosen before the time is taken: those that the
- * kernel says are not cached, and where these are too few, some that it gives up
- * when asked (POSIX_FADV_DONTNEED of just these).  What it keeps is not read.  Those
- * that were not cached before are given up again behind the cell.
+ * Only reads of uncached blocks measure the disk.  O_DIRECT bypasses the page
+ * cache.  For other reads, blocks are chosen before the measurement: those
+ * that the kernel reports as not cached, and if these are too few, some that
+ * it drops on request (POSIX_FADV_DONTNEED of just these).  Blocks that stay
+ * cached are not read.  Those that were not cached before are dropped again
+ * after the cell.
  *
  * The reads of a cell lie in one segment, so that one file is open.
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * places.h
- *	  Blocks that a probe reads, none of them cached
+ *	  Uncached blocks for a probe to read
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * probe.c
- *	  Probes of the storage of tablespaces, of which the session keeps the last
+ *	  Probing the storage of tablespaces; the session keeps the last result
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -94,7 +94,7 @@ probe_relation(SstProbe *probe, Relation rel, BlockNumber nblocks, int ntargets_
 		note = target.storage.note;
 		nblocks = target.storage.nblocks;
 		if (note == NULL && (int64) nblocks * BLCKSZ < SST_PROBE_MIN_BYTES)
-			note = _("hardly any of the file was written yet; try again after a checkpoint");
+			note = _("less than 8 MB of the file has been written; try again after a checkpoint");
 	}
 	target.result = add_result(probe, files.tablespace, RelationGetRelid(rel), note);
 	if (note != NULL)
@@ -108,7 +108,7 @@ probe_relation(SstProbe *probe, Relation rel, BlockNumber nblocks, int ntargets_
 	sst_places_end(&target.places);
 	if (target.result->ncells == 0)
 		target.result->note = target.result->limited ?
-			_("a limit is reached") : _("no blocks could be read past the caches");
+			_("a limit was reached") : _("too few blocks were not cached");
 }
 
 /* Probe a relation that the user has named. */
@@ -128,7 +128,7 @@ probe_one(SstProbe *probe, Oid relid)
 		UnlockRelationOid(tableoid, AccessShareLock);
 }
 
-/* Open the largest relation that nobody has locked, or return NULL. */
+/* Open the largest relation that is not locked, or return NULL. */
 static Relation
 open_largest(const SstProbeTablespace *tablespace)
 {
@@ -147,7 +147,7 @@ open_largest(const SstProbeTablespace *tablespace)
 	return NULL;
 }
 
-/* Probe the largest relation on each tablespace; no lock is waited for. */
+/* Probe the largest relation on each tablespace, without waiting for locks. */
 static void
 probe_all(SstProbe *probe)
 {
@@ -165,7 +165,7 @@ probe_all(SstProbe *probe)
 		sst_progress_relations(list_length(tablespaces) - nleft);
 		if (rel == NULL)
 			(void) add_result(probe, tablespace->tablespace, InvalidOid,
-							  _("no relation of this database that could be read has 8 MB"));
+							  _("no readable relation of this database has 8 MB or more"));
 		else
 		{
 			sst_target_examine(&target, rel);

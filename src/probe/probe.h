@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * probe.h
- *	  Probes of the storage of tablespaces, of which the session keeps the last
+ *	  Probing the storage of tablespaces; the session keeps the last result
  *
  * Copyright (c) 2026, streamstat contributors
  *

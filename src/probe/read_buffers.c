@@ -4,9 +4,9 @@
  *	  Probe by the server's own read stream, as its scans read
  *
  * A stream takes its depth and the size of its reads from the settings when it
- * begins.  Pages come into a ring of buffers, so that little is pushed out of shared
- * buffers; nobody looks at them.  For maintenance it is VACUUM's ring, whose size
- * bounds the depth.
+ * begins.  Pages are read into a ring of buffers, so that little is evicted
+ * from shared buffers, and are not examined.  For maintenance it is VACUUM's
+ * ring, whose size limits the depth.
  *
  * Copyright (c) 2026, streamstat contributors
  *

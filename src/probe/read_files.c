@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * read_files.c
- *	  Probe by reads of our own: plain, after advice, or by io_uring
+ *	  Probe by reads of this process: plain, after advice, or by io_uring
  *
  * The readers are those of the file stream.
  *

@@ -3,9 +3,9 @@
  * run.c
  *	  The reads of one cell, and their times
  *
- * As long as the time of the cell has not passed, each read that arrives is followed
- * by another one, so that the depth is kept.  What arrives after that is not counted:
- * fewer reads are in flight then, and the rate would be too low.
+ * Until the time of the cell has passed, each completed read is followed by
+ * another one, so that the depth stays constant.  Later reads are not counted:
+ * fewer are in flight then, and the rate would be too low.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,13 +3,12 @@
  * schedule.c
  *	  What a probe tries, in which order
  *
- * For each pattern and method the depth is doubled until that no longer pays; the
- * present setting's depth is tried in any case.  Then other sizes are tried at the
- * depth that was enough.  What the server's own scans do comes first, so that a short
- * probe can give advice.
+ * For each pattern and method the depth is doubled until there is no gain; the
+ * depth of the present setting is always tried.  Then other sizes are tried at
+ * the sufficient depth.  Combinations that the server's own scans use come
+ * first, so that a short probe can give advice.
  *
- * Time and bytes are split evenly over what is still to be tried.  What a curve did
- * not need goes to those behind it.
+ * The remaining time and bytes are split evenly over the remaining cells.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * settings.h
- *	  The present settings of I/O, as far as the server has them
+ *	  The present I/O settings of the server
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * storage.c
- *	  Whether the files of a relation can tell how quick a disk is
+ *	  Whether the files of a relation can be used to measure a disk
  *
- * A file system that has its files in memory, or a cache of its own that nothing
- * here can get past, would answer in the disk's place.  So does one that has to
- * decompress or decrypt what was read, for the greater part.  Such a file is
- * not measured.
+ * A file system in memory, or with its own cache that cannot be bypassed,
+ * would answer instead of the disk.  Where data must be decompressed or
+ * decrypted, that would dominate the time.  Such files are not measured.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -42,7 +41,7 @@ static const FileSystem file_systems[] = {
 	{0x01021994, gettext_noop("the files are in memory (tmpfs)")},
 	{0x858458f6, gettext_noop("the files are in memory (ramfs)")},
 	{0x958458f6, gettext_noop("the files are in memory (hugetlbfs)")},
-	{0x2fc12fc1, gettext_noop("ZFS has a cache of its own, which answers in the disk's place")},
+	{0x2fc12fc1, gettext_noop("ZFS answers from its own cache")},
 	{0x0000f15f, gettext_noop("the files are encrypted (eCryptfs)")}
 };
 
@@ -154,7 +153,7 @@ sst_examine_storage(SstStorage *storage, const SstFiles *files, BlockNumber nblo
 	sst_segment_file_init_files(&file, files, MAIN_FORKNUM);
 	if (!file.plain)
 	{
-		storage->note = _("blocks are read by a storage manager that is not the server's own");
+		storage->note = _("blocks are read by another storage manager than the server's");
 		return;
 	}
 

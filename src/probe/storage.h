@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * storage.h
- *	  Whether the files of a relation can tell how quick a disk is
+ *	  Whether the files of a relation can be used to measure a disk
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -94,7 +94,7 @@ const char *
 sst_probe_relation_note(Relation rel, int64 bytes)
 {
 	if (!RelationIsPermanent(rel))
-		return _("temporary or unlogged: its blocks need not be in its files");
+		return _("temporary or unlogged: its blocks may not have been written to its files");
 	if (bytes < SST_PROBE_MIN_BYTES)
 		return _("the relation is smaller than 8 MB");
 

@@ -1,17 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * box_split.c
- *	  How a GiST index of points parts the tuples of a page
+ *	  How a GiST index of points splits a page
  *
- * The server projects the boxes to either axis, and looks at each way to part
- * their intervals in two that leaves at least three tenths on the smaller side.  It
- * takes the one with the least overlap, and of those without any the one along the
- * longer axis; on one axis, also the one with the largest gap, and of equal gaps
- * the one nearest to the middle (gist_box_picksplit() in access/gist/gistproc.c).
- * So points on a line, whose gaps are equal, are halved, and others are not.
+ * The server projects the boxes to each axis, and considers each split of
+ * their intervals that leaves at least three tenths on the smaller side.  It
+ * takes the one with the least overlap, and of those without overlap the one
+ * along the longer axis; on one axis the one with the largest gap, and of
+ * equal gaps the one nearest to the middle (gist_box_picksplit() in
+ * access/gist/gistproc.c).  So points on a line with equal gaps are split in
+ * halves, and others are not.
  *
- * The result has to be the same, so the arithmetic is, with its rounding to float.
- * Unlike the server, nothing here raises an error, whatever the numbers are.
+ * The result must equal the server's, so the arithmetic does, with its
+ * rounding to float.  Unlike the server, this code raises no error, whatever
+ * the numbers are.
  *
  * Copyright (c) 2026, streamstat contributors
  *

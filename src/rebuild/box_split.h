@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * box_split.h
- *	  How a GiST index of points parts the tuples of a page
+ *	  How a GiST index of points splits a page
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * brin.c
- *	  What a BRIN index would take when built anew
+ *	  The size of a rebuilt BRIN index
  *
- * It has one tuple for each range of the table's blocks, of about the size that
- * tuples have now.  Ranges that are not summarized now will be, and their tuples
- * may be as small as the smallest or as large as the largest that there is.
+ * It has one tuple for each range of the table's blocks, of about the size
+ * that tuples have now.  Ranges that are not summarized now will be, with
+ * tuples between the smallest and the largest present size.
  *
- * A summary never gets smaller while its rows go.  Where the table's maps show that
- * a range is empty, its tuple will be of nulls.  Else the lower end says how small
- * summaries can become without the rows that are gone.
+ * A summary does not shrink when rows are deleted.  Where the table's maps
+ * show that a range is empty, its tuple will have nulls only.  Otherwise the
+ * lower end of the interval allows for summaries that become smaller without
+ * the deleted rows.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -4,9 +4,9 @@
  *	  Which ranges of a BRIN index's table have rows
  *
  * A summary stays as it is when the rows of its range are deleted, but a build
- * makes a very small one for a range without rows.  VACUUM leaves a trace of that:
- * an empty page is all-visible, and all of it is free in the free space map.  An
- * insert takes the first of the two back.
+ * makes a very small one for a range without rows.  VACUUM leaves a trace of
+ * that: an empty page is all-visible, and the free space map shows all of it
+ * as free.  An insert clears the all-visible bit.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * btree.c
- *	  What the leaf pages of a b-tree would take in a new one
+ *	  The size of a rebuilt b-tree's leaf pages
  *
- * A page's items are taken apart into runs of equal keys, which are shown to what a
- * build does with the sorted ones (btree_fill.c).  A run at the end or at the
- * beginning of a page may go on on another one.  That it does so to the right is
- * known from the high key.
+ * A page's items are divided into runs of equal keys, which go to the model of
+ * a build (btree_fill.c).  A run at the end or the beginning of a page may
+ * continue on another page.  The high key shows if it continues to the right.
  *
  * Each page counts bytes by what its runs take on average, wherever their other
  * pieces are.  How many pages these bytes make is known from those that were seen.

@@ -3,10 +3,10 @@
  * btree_order.c
  *	  The items of a b-tree's leaf pages in the order of their keys
  *
- * The pages of an index come in the order of their blocks, which is not that of
- * their keys.  In a small enough index, the sizes of all items are kept until each
- * page was seen.  Sibling links then give the order in which a build fills pages,
- * and the number of pages is exact.
+ * The pages of an index are read in block order, not in key order.  For a
+ * small index, the sizes of all items are kept until all pages were read.
+ * Sibling links then give the order in which a build fills pages, and the
+ * number of pages is exact.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,11 +3,12 @@
  * btree_runs.c
  *	  Runs of equal keys that span several pages of a b-tree
  *
- * A build finds them whole, but the pages of an old index hold pieces of them, in
- * no order.  Those of which other pages may have more wait in a table of a fixed
- * size until all pages were seen.  What has to leave it, and what pages of a sample
- * have not completed, is spliced: a run that goes on takes the next run's end.
- * This keeps the number of runs and that of TIDs, on average.
+ * A build sees them whole, but the pages of an old index hold pieces of them,
+ * in any order.  Pieces that may continue on other pages are kept in a table
+ * of a fixed size until all pages were read.  Pieces that must leave the
+ * table, and those that a sample does not complete, are spliced: a run that
+ * continues takes the next run's end.  This keeps the number of runs and that
+ * of TIDs, on average.
  *
  * Copyright (c) 2026, streamstat contributors
  *

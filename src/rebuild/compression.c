@@ -1,13 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * compression.c
- *	  How far values can be compressed, from some that are tried
+ *	  The compression ratio of values, from some that are tried
  *
- * A value that is stored without compression, in a column whose storage or method
- * may have been changed, may be compressed when it is written again.  Only trying
- * tells.  That is slow, and not possible where the value is in the TOAST table.  So
- * some are tried, and stand for the others: values that lie in rows, and the first
- * chunks of values in the TOAST table (report/toast_estimate.c).
+ * A value that is stored without compression, in a column whose storage or
+ * method may have been changed, may be compressed when it is written again.
+ * Only trying shows by how much.  That is slow, and impossible if the value is
+ * in the TOAST table.  So some values are tried, and represent the others:
+ * values that lie in rows, and the first chunks of values in the TOAST table
+ * (report/toast_estimate.c).
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * compression.h
- *	  How far values can be compressed, from some that are tried
+ *	  The compression ratio of values, from some that are tried
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,7 +16,10 @@
 /* Results that are kept: the last ones */
 #define SST_COMPRESSION_TRIALS 64
 
-/* What nobody has tried may be compressed to this fraction, and also not at all. */
+/*
+ * The assumed range of an untried value's compression: from this fraction to
+ * none.
+ */
 #define SST_BEST_COMPRESSION 0.01
 
 /*

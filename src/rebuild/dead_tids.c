@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * dead_tids.c
- *	  Rows of a table that an index build would not find
+ *	  Rows of a table that an index build skips
  *
  * A hash table of blocks, each with a bit for every line pointer.
  *

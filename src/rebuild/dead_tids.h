@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * dead_tids.h
- *	  Rows of a table that an index build would not find
+ *	  Rows of a table that an index build skips
  *
- * They are known by the TIDs that indexes have for them.  The set takes memory
- * only for blocks with such rows.
+ * They are identified by the TIDs that indexes have for them.  The set uses
+ * memory only for blocks with such rows.
  *
  * Copyright (c) 2026, streamstat contributors
  *

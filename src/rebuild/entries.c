@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * entries.c
- *	  The entries of an index page: TIDs, and what each takes
+ *	  The entries of an index page: TIDs and sizes
  *
- * Where only some entries can be looked up in the table, those must be known that
- * a page has, by their bytes.  Entries that are marked dead are not listed.
+ * If only some entries can be looked up in the table, the entries of each page
+ * and their sizes must be known.  Entries that are marked dead are not listed.
  *
- * As with all that reads pages here, the page is sound by the rules of the kind's
- * own visitor; nothing else is known of what tuples contain.
+ * As everywhere in this room, the visitor has accepted the page, and nothing
+ * else may be assumed about its tuples.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * entries.h
- *	  The entries of an index page: TIDs, and what each takes
+ *	  The entries of an index page: TIDs and sizes
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,7 +3,8 @@
  * entry_sample.c
  *	  Some of the entries of each index page that is read
  *
- * What is kept is bounded: where there are many pages, fewer entries of each.
+ * The number of entries is bounded: the more pages, the fewer entries are kept
+ * of each.
  *
  * Copyright (c) 2026, streamstat contributors
  *

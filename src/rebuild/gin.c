@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * gin.c
- *	  What the keys and posting lists of a GIN index take in a new one
+ *	  The keys and posting lists of a GIN index, for a model of its build
  *
- * Pages are counted, and their keys and TIDs kept as far as there is room, for
- * the build that gin_size.c does with them.
+ * Pages are counted, and their keys and TIDs are kept as far as memory allows,
+ * for the model in gin_size.c.
  *
- * VACUUM takes no key away that has no TID left; a build does not find it.
+ * VACUUM does not remove keys without TIDs; a rebuild does.
  *
  * Copyright (c) 2026, streamstat contributors
  *

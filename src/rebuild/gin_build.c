@@ -1,15 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * gin_build.c
- *	  Building a GIN index from its keys and TIDs
+ *	  A model of a GIN index build, from keys and TIDs
  *
  * A build reads the table in the order of blocks, and collects keys with their
- * TIDs until that takes maintenance_work_mem.  Then it inserts them in the entry
- * tree, in the order of keys, and begins the next batch (ginBuildCallback() in
- * gininsert.c).  This does the same with numbers in place of keys and TIDs.
+ * TIDs until that takes maintenance_work_mem.  Then it inserts them in the
+ * entry tree, in the order of keys, and begins the next batch
+ * (ginBuildCallback() in gininsert.c).  This code does the same with numbers
+ * instead of keys and TIDs.
  *
- * Where only part of the keys is known, each of them stands for several: they
- * have as small a part of the memory, and fill as small a part of the pages.
+ * If only a fraction of the keys is known, memory and pages are scaled by the
+ * same fraction.
  *
  * Copyright (c) 2026, streamstat contributors
  *

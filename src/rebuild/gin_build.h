@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * gin_build.h
- *	  Building a GIN index from its keys and TIDs
+ *	  A model of a GIN index build, from keys and TIDs
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -27,7 +27,7 @@ typedef struct SstGinSource
 	double		memory;			/* for all keys; INFINITY for no limit */
 } SstGinSource;
 
-/* What it ends with, of the keys that there are */
+/* Its end, among the present keys */
 typedef struct SstGinBuilt
 {
 	uint32		nbatches;

@@ -4,8 +4,9 @@
  *	  Filling the pages of a new GIN entry tree
  *
  * A page that has no room for a tuple is split so that half of its bytes go to
- * each side (entrySplitPage() in ginentrypage.c).  Keys that come in order never
- * come back to the left half, which stays half full; those of a later batch do.
+ * each side (entrySplitPage() in ginentrypage.c).  Keys in ascending order
+ * never reach the left half again, which stays half full; keys of a later
+ * batch do.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,8 +3,8 @@
  * gin_entry_tree.h
  *	  Filling the pages of a new GIN entry tree
  *
- * Only the sizes of tuples and their order count: a key is a number, its place
- * among all keys that will ever be in the tree.
+ * Only the sizes and the order of tuples matter: a key is a number, its
+ * position among all keys that the tree will have.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,9 +3,9 @@
  * gin_keys.c
  *	  The keys of a GIN index, with the rows that have them
  *
- * Keys are told apart by their bytes, and sorted by the first eight of them: no
- * function of their type is called.  Where that is another order than the
- * index's, keys lie in it as if at random, which matters only for keys that are
+ * Keys are compared by their bytes, and sorted by the first eight of them: no
+ * function of their type is called.  If this order differs from the index's,
+ * keys seem to be in random order, which matters only for keys that are
  * inserted in order.
  *
  * Copyright (c) 2026, streamstat contributors

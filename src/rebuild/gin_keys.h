@@ -4,9 +4,9 @@
  *	  The keys of a GIN index, with the rows that have them
  *
  * A bounded number of keys and heap TIDs is kept.  If there are more, half of
- * the keys is dropped by their hash, and so on, so that what is left is a
- * sample of the keys: one that is in the entry tree and in the pending list is
- * kept in both or in none.
+ * the keys are dropped by their hash, repeatedly.  The rest is a sample of the
+ * keys: a key in both the entry tree and the pending list is kept in both or
+ * in neither.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * gin_model.h
- *	  What the pages of a GIN index have shown of it
+ *	  What the pages of a GIN index contain, for the model of its build
  *
  * Copyright (c) 2026, streamstat contributors
  *

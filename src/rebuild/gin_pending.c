@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * gin_pending.c
- *	  What the pending list of a GIN index becomes in a new one
+ *	  The pending list of a GIN index after a rebuild
  *
- * A sample of pages has some of the pending tuples, whose keys may or may not be
- * in the entry tree, or equal to those of tuples that were not seen.  So the ends
- * are what is possible: that as many keys are equal as can be, and that all are
- * different.
+ * A sample of pages has some of the pending tuples, whose keys may or may not
+ * be in the entry tree, or equal to those of tuples that were not seen.  So
+ * the ends of the interval are the extremes: as many equal keys as possible,
+ * and only different keys.
  *
  * Copyright (c) 2026, streamstat contributors
  *

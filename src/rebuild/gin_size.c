@@ -3,10 +3,10 @@
  * gin_size.c
  *	  The size of a new GIN index
  *
- * When all pages were read, an index is built from all keys, or from as many of
- * them as there is room for.  A sample of pages has some of the keys with all
- * their TIDs, which are as good a part of the index; for what it has of the
- * pending list, see gin_pending.c.
+ * If all pages were read, the model builds an index from all keys, or from as
+ * many as memory allows.  A sample of pages has some of the keys with all
+ * their TIDs, which represent the index; for the pending list, see
+ * gin_pending.c.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -127,7 +127,7 @@ set_note(SstRebuild *rebuild, bool batches, double pending)
 	if (pending >= NOTEWORTHY_PART)
 		rebuild->note = gettext_noop("keys in the pending list are estimated from a sample; gin_clean_pending_list() moves them to the tree");
 	else if (batches)
-		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the present setting");
+		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
 }
 
 /* Build the index with the memory there is, and with a bit more and less. */

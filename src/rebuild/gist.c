@@ -1,22 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * gist.c
- *	  What the items of a GiST index take in a new one
+ *	  The size of a rebuilt GiST index
  *
- * Where the operator class can sort, a build takes the items in order, four full
- * pages at a time, and has picksplit part them until each part fits on a page.
- * How full that leaves the pages depends on where the gaps between the items are:
- * points on a line fill their pages, points at random two thirds of them, and of
- * points on a grid it depends on how many columns and rows a page takes.
+ * If the operator class supports sorting, a build takes the items in order,
+ * four full pages at a time, and picksplit divides them until each part fits
+ * on a page.  How full the pages become depends on the gaps between the items:
+ * points on a line fill their pages, random points fill two thirds, and for
+ * points on a grid it depends on the numbers of columns and rows on a page.
  *
- * So the points are kept, and gist_build.c builds an index from them.  If all pages
- * were read, it has as many pages as the server's.  From a sample of pages, it says
- * how full they are, unless points are on a line with equal gaps: a sample cannot
- * tell these from the gaps it has itself.
+ * So the points are kept, and gist_build.c builds an index from them.  If all
+ * pages were read, it has as many pages as the server's.  From a sample of
+ * pages, it shows how full they are, unless points are on a line with equal
+ * gaps, which a sample cannot distinguish from its own gaps.
  *
- * All other builds insert the items one by one.  Then pages are from a third to
- * three quarters full, by the data and their order.  Nothing is predicted of
- * these, nor of other operator classes, whose code is not run.
+ * All other builds insert the items one by one.  Then pages are from a third
+ * to three quarters full, depending on the data and their order.  There is no
+ * prediction for these, nor for other operator classes, because their code is
+ * not run.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -136,7 +137,7 @@ gist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	}
 }
 
-/* Build an index from the points that there are. */
+/* Build an index from the points. */
 static void
 build(SstGistRebuild *gist)
 {

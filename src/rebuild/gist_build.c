@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * gist_build.c
- *	  Building a GiST index of points, without its pages
+ *	  A model of a GiST build for points, without pages
  *
- * The server sorts the points by the Z-order of their coordinates.  On each level
- * of the tree, it takes what fills four pages and has the operator class part that
- * in two, over and over, until each part fits on a page.  A page's bounding box
- * goes to the level above (gist_indexsortbuild() in access/gist/gistbuild.c).  The
+ * The server sorts the points by the Z-order of their coordinates.  On each
+ * level of the tree, it takes the items of four pages and lets the operator
+ * class split them until each part fits on a page.  A page's bounding box goes
+ * to the level above (gist_indexsortbuild() in access/gist/gistbuild.c).  The
  * fillfactor does not matter.
  *
- * The same is done here with nothing but the boxes, so that the number of pages is
- * that of the server.
+ * This code does the same with the boxes only, so that the number of pages
+ * equals the server's.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * gist_build.h
- *	  Building a GiST index of points, without its pages
+ *	  A model of a GiST build for points, without pages
  *
  * Copyright (c) 2026, streamstat contributors
  *

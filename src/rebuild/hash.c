@@ -1,18 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * hash.c
- *	  What a hash index would take when built anew
+ *	  The size of a rebuilt hash index
  *
- * A build begins with as many buckets as the estimated number of the table's rows
- * asks for, and adds buckets one by one while there are more entries than these
- * should hold.  Buckets are allocated for phases of growth, so that their number
- * is rounded up generously (access/hash/README).  What does not fit into a
- * bucket's page goes to overflow pages: hardly any where all buckets have about
- * as many entries, but buckets that have not been split yet have twice as many as
- * the others, and equal keys all go to one bucket.
+ * A build begins with the number of buckets for the estimated row count of the
+ * table, and adds buckets one by one while there are more entries than they
+ * should hold.  Buckets are allocated for phases of growth, so that their
+ * number is rounded up generously (access/hash/README).  Entries that do not
+ * fit into a bucket's page go to overflow pages.  Buckets of equal size have
+ * hardly any, but buckets that are not split yet have twice as many entries as
+ * others, and equal keys go to the same bucket.
  *
- * When all pages were read, it is known how many entries each bucket will have.
- * Of a sample's, runs of equal entries tell how unequal these numbers are.
+ * If all pages were read, the number of entries in each bucket is known.  In a
+ * sample, runs of equal entries show how unequal these numbers are.
  *
  * Copyright (c) 2026, streamstat contributors
  *

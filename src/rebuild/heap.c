@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * heap.c
- *	  What the tuples of a table take when it is rewritten
+ *	  The size of a rewritten table
  *
- * VACUUM FULL, CLUSTER and REPACK write the tuples that are not dead to all,
- * one behind the other, and go on to a new page when the next tuple does not
- * fit: raw_heap_insert() in access/heap/rewriteheap.c.  The tuples come in the
- * order of the pages here, which is that of VACUUM FULL.  Most of them do not
- * change.  The others are formed anew (heap_tuple.c), and what they put into the
- * TOAST table is counted along with them (toaster.c).
+ * VACUUM FULL, CLUSTER and REPACK write the tuples that are not dead to all
+ * transactions one after the other, and begin a new page when the next tuple
+ * does not fit: raw_heap_insert() in access/heap/rewriteheap.c.  Tuples are
+ * taken in page order, as VACUUM FULL does.  Most of them do not change.  The
+ * others are formed again (heap_tuple.c), and the values that they put into
+ * the TOAST table are counted (toaster.c).
  *
  * visit/heap.c decides which tuples are kept, and lists them.
  *
@@ -39,8 +39,8 @@ tuple_need(int64 len)
 }
 
 /*
- * The length that a rewrite gives a tuple, formed anew and shown to the toaster.  A
- * tuple that makes no sense keeps its length.
+ * The length of a tuple after a rewrite, formed again and toasted.  A tuple
+ * that makes no sense keeps its length.
  */
 static int64
 rewritten_length(SstRebuild *rebuild, const HeapTupleHeaderData *tuple,

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * heap_tuple.c
- *	  The values of a table's tuple, and what they take in a tuple formed anew
+ *	  The values of a table's tuple, and their size in a rewritten tuple
  *
- * A rewrite takes each tuple apart and forms it anew.  What was dropped becomes
- * null, columns that were added after the tuple have their values, and short
- * values lose the padding that they have where they were stored as PLAIN
+ * A rewrite deforms each tuple and forms it again.  Dropped columns become
+ * null, columns that were added after the tuple get their values, and short
+ * values lose the padding that they have if stored as PLAIN
  * (reform_and_rewrite_tuple() in access/heap/heapam_handler.c, heap_form_tuple()
  * in access/common/heaptuple.c).  Only the sizes of values matter here.
  *

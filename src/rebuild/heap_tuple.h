@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * heap_tuple.h
- *	  The values of a table's tuple, and what they take in a tuple formed anew
+ *	  The values of a table's tuple, and their size in a rewritten tuple
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,10 +3,10 @@
  * point_shape.c
  *	  How regular the points of an index are
  *
- * A sample of pages shows pieces of the plane with gaps between them.  What it says
- * of a build is right for points at random, but not for regular ones: on a grid or
- * a line, each gap counts, and rows that come in order always meet the page that was
- * split last.  So it has to be known how regular they are.
+ * A sample of pages shows pieces of the plane with gaps between them.  It
+ * predicts a build correctly for random points, but not for regular ones: on a
+ * grid or a line each gap matters, and rows in order always go to the page
+ * that was split last.  So this code measures how regular they are.
  *
  * Copyright (c) 2026, streamstat contributors
  *

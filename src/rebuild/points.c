@@ -3,9 +3,9 @@
  * points.c
  *	  The points in an index, for a model that builds the index from them
  *
- * They are kept in an array, in the current memory context.  It takes as much
- * memory as an index build may use, maintenance_work_mem; a model then makes room
- * by giving up pages or rows, whichever changes its result less.
+ * They are kept in an array, in the current memory context, of at most
+ * maintenance_work_mem.  When it is full, a model drops pages or rows,
+ * whichever changes its result less.
  *
  * Copyright (c) 2026, streamstat contributors
  *

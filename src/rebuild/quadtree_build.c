@@ -1,17 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * quadtree_build.c
- *	  Building an SP-GiST index of points, without its pages
+ *	  A model of an SP-GiST build for points, without pages
  *
- * The server inserts the rows one by one.  An inner tuple has a centre, and a node
- * for each quadrant around it, which leads to another inner tuple or to a chain of
- * leaf tuples.  A chain is on one page, and a page has many.  If there is no room for
- * a leaf tuple, its chain moves to another page or an inner tuple parts it, which
- * leaves placeholders behind (access/spgist/spgdoinsert.c).
+ * The server inserts the rows one by one.  An inner tuple has a centre, and a
+ * node for each quadrant around it, which leads to another inner tuple or to a
+ * chain of leaf tuples.  A chain is on one page, and a page has many.  If
+ * there is no room for a leaf tuple, its chain moves to another page or is
+ * split by an inner tuple, which leaves placeholders
+ * (access/spgist/spgdoinsert.c).
  *
- * The same is done here with lists of points.  So the number of pages is that of the
- * server, but for points that no centre can part: these are given to nodes at
- * random, in both.
+ * This code does the same with lists of points.  So the number of pages equals
+ * the server's, except for points that no centre can separate: both assign
+ * these to nodes at random.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * quadtree_build.h
- *	  Building an SP-GiST index of points, without its pages
+ *	  A model of an SP-GiST build for points, without pages
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * quadtree_pages.c
- *	  The pages of an SP-GiST index of points that is built without them
+ *	  The pages of a modelled SP-GiST index of points
  *
- * All that matters of a page is how many leaf tuples and placeholders there are, and
- * how many bytes are free.  Of each kind of page, one is remembered, and gets what
- * comes next, up to the fillfactor (SpGistGetBuffer() in access/spgist/spgutils.c).
- * Inner pages are of three kinds, by their block number modulo three.
+ * For each page, only the numbers of leaf tuples, placeholders and free bytes
+ * matter.  Of each kind of page, one is remembered, and receives the next
+ * tuples, up to the fillfactor (SpGistGetBuffer() in
+ * access/spgist/spgutils.c).  Inner pages are of three kinds, by their block
+ * number modulo three.
  *
  * Copyright (c) 2026, streamstat contributors
  *

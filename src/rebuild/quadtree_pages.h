@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * quadtree_pages.h
- *	  The pages of an SP-GiST index of points that is built without them
+ *	  The pages of a modelled SP-GiST index of points
  *
  * Copyright (c) 2026, streamstat contributors
  *

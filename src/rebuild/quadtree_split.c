@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * quadtree_split.c
- *	  How an SP-GiST index of points parts the leaf tuples of a node
+ *	  How an SP-GiST index of points splits the leaf tuples of a node
  *
  * The centre is the mean of the points, and each quadrant around it becomes a node
  * (spg_quad_picksplit() in access/spgist/spgquadtreeproc.c).  What is in one node

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * quadtree_split.h
- *	  How an SP-GiST index of points parts the leaf tuples of a node
+ *	  How an SP-GiST index of points splits the leaf tuples of a node
  *
  * Copyright (c) 2026, streamstat contributors
  *

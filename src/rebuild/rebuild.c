@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * rebuild.c
- *	  What the contents of a page would take in a relation built anew
+ *	  The space of a page's contents in a rebuilt relation
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -226,7 +226,7 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 			break;
 		case SST_SEQUENCE:
 			set_unpredictable(rebuild,
-							  gettext_noop("a sequence has nothing to be rebuilt"));
+							  gettext_noop("a sequence cannot be rebuilt"));
 			break;
 		default:
 			set_unpredictable(rebuild,

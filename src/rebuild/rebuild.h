@@ -1,13 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * rebuild.h
- *	  What the contents of a page would take in a relation built anew
+ *	  The space of a page's contents in a rebuilt relation
  *
- * Pages are shown to it after the visitor has found them sound.  It goes
- * through the items as the server would when it builds the relation (REINDEX,
- * VACUUM FULL), fills pages of no substance with them, and counts the space that
- * takes: SST_REBUILT_... counters.  These add up over pages like all others, so
- * that a sample of pages does.
+ * It receives pages after their visitor has accepted them.  It processes the
+ * items as the server does when it rebuilds the relation (REINDEX, VACUUM
+ * FULL), fills imaginary pages with them, and counts their space in
+ * SST_REBUILT_... counters.  These add up over pages like all others, so that
+ * a sample of pages is enough.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -287,7 +287,7 @@ sst_rebuild_leaves_out(const SstRebuild *rebuild, const ItemPointerData *tid)
 							  ItemPointerGetOffsetNumberNoCheck(tid));
 }
 
-/* Round up to whole blocks, if that is asked for. */
+/* Round up to whole blocks, if requested. */
 static inline double
 sst_round_up(double nblocks, bool whole)
 {

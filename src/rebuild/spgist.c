@@ -1,20 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * spgist.c
- *	  What the tuples of an SP-GiST index take in a new one
+ *	  The size of a rebuilt SP-GiST index
  *
- * A build inserts the rows one by one in the order of the table.  How full pages get
- * depends on how the operator class parts the keys.  For a quadtree of points, the
- * points are kept, and quadtree_build.c builds an index from them.  If all pages
- * were read, it has as many pages as the server's.  A sample's pages are pieces of the
- * plane with all points in them, and the index has its share of pages, unless the
- * points are regular: that gets lost between the pieces.
+ * A build inserts the rows one by one in the order of the table.  How full
+ * pages become depends on how the operator class splits the keys.  For a
+ * quadtree of points, the points are kept, and quadtree_build.c builds an
+ * index from them.  If all pages were read, it has as many pages as the
+ * server's.  A sample's pages are pieces of the plane with all of their
+ * points, so that they represent the index, unless the points are regular: the
+ * regularity is lost between the pieces.
  *
- * For other operator classes, whose code is not run, nothing is predicted: leaf
- * pages of a k-d tree of points were found half full where the rows came in order
- * and two thirds full where they did not, those of ranges from 57 to 79 percent, of
- * boxes from 71 to 87, of network addresses from 65 to 86; those of text from 75 to
- * 90, a wave that goes up and down with the number of keys.
+ * There is no prediction for other operator classes, because their code is not
+ * run: leaf pages of a k-d tree of points were half full after inserts in
+ * order and two thirds full otherwise, those of ranges from 57 to 79 percent,
+ * of boxes from 71 to 87, of network addresses from 65 to 86; those of text
+ * from 75 to 90, oscillating with the number of keys.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,18 +3,18 @@
  * toaster.c
  *	  Which values of a tuple a rewrite puts into the TOAST table
  *
- * VACUUM FULL and CLUSTER fetch every value that a tuple has in the TOAST table,
- * and decide anew which ones go there: by the present storage of the columns and
- * the present toast_tuple_target (heap_toast_insert_or_update() in
- * access/heap/heaptoast.c).  So the rows of a table tell what its TOAST table will
- * contain, and not the chunks that are in it now: those of dropped columns and of
- * columns with another storage do not come back.
+ * VACUUM FULL and CLUSTER fetch every value that a tuple has in the TOAST
+ * table, and decide again which ones go there, by the present storage of the
+ * columns and the present toast_tuple_target (heap_toast_insert_or_update() in
+ * access/heap/heaptoast.c).  So the rows of a table determine what its TOAST
+ * table will contain, not the chunks that are in it now: chunks of dropped
+ * columns and of columns with another storage disappear.
  *
- * Here the same decisions are made about the sizes of values.  One thing sizes do
- * not tell: how far a value that is not compressed can be.  If the column has been
- * as it is since it was made, the toaster has tried that before, and found it not
- * worth it.  Else it is guessed (compression.c).  Then the decisions are made for
- * other guesses as well, and the difference makes the prediction unsure.
+ * This code makes the same decisions from the sizes of values.  Sizes do not
+ * show how far an uncompressed value can be compressed.  If the column has
+ * been as it is since it was made, the toaster has tried that before without
+ * success.  Otherwise it is estimated (compression.c).  Then the decisions are
+ * also made for other ratios, and the difference widens the interval.
  *
  * The new TOAST table is filled chunk by chunk, without a look at the free space
  * on earlier pages (toast_save_datum() in access/common/toast_internals.c with

@@ -3,8 +3,9 @@
  * chosen_relations.c
  *	  Some relations of the database, with what belongs to them
  *
- * The list is as that of all relations, but rows of the catalogs are looked up by
- * their indexes.  So one table takes as long in a large database as in a small one.
+ * The list is like that of all relations, but catalog rows are looked up by
+ * index.  So the time for one table does not depend on the size of the
+ * database.
  *
  * Copyright (c) 2026, streamstat contributors
  *

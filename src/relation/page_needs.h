@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * page_needs.h
- *	  What of a relation's pages has to be read
+ *	  The parts of a relation's pages that must be read
  *
- * A visitor says it, and a stream that copies pages leaves out the rest.
+ * A visitor declares them, and a stream that copies pages skips the rest.
  *
  * Copyright (c) 2026, streamstat contributors
  *

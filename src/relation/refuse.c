@@ -3,9 +3,9 @@
  * refuse.c
  *	  Why a relation cannot be read: notes for rows, and errors
  *
- * All reasons to refuse a relation are in this file.  A function that gives a row
- * for every relation puts a note into it.  Other functions raise an error, in the
- * words that contrib's functions or the server have for the same situation.
+ * All reasons to refuse a relation are in this file.  A function that returns
+ * a row for every relation puts a note into it.  Other functions raise an
+ * error, worded as contrib or the server does in the same situation.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -70,8 +70,8 @@ tree_function(Relation rel)
 }
 
 /*
- * Return the translated note on a state, or NULL if there is nothing to say.  Not
- * for states whose note depends on the relation: see sst_relation_note().
+ * Return the translated note on a state, or NULL if there is none.  For states
+ * with notes that depend on the relation, see sst_relation_note().
  */
 const char *
 sst_state_note(SstTargetState state)
@@ -97,7 +97,7 @@ sst_state_note(SstTargetState state)
 char *
 sst_partitioned_note(const char *function)
 {
-	return psprintf(_("partitioned: %s reads its partitions"), function);
+	return psprintf(_("partitioned: use %s to read its partitions"), function);
 }
 
 /* The note on a table of an access method that is not heap */
@@ -152,8 +152,8 @@ sst_relation_note(Relation rel, SstTargetState state)
 		case SST_TARGET_OTHER_TABLE_AM:
 			return sst_table_am_note(rel->rd_rel->relam);
 		case SST_TARGET_WRONG_KIND:
-			return is_index(rel) ? _("an index: index_stats reads it") :
-				_("not an index: table_stats reads it");
+			return is_index(rel) ? _("index: use index_stats") :
+				_("not an index: use table_stats");
 		default:
 			return sst_state_note(state);
 	}

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * row_key.c
- *	  Has a table an index that identifies its rows?
+ *	  Does a table have an index that identifies its rows?
  *
- * The catalogs are asked; the table is neither opened nor locked.
+ * Only catalogs are read; the table is neither opened nor locked.
  *
  * Copyright (c) 2026, streamstat contributors
  *

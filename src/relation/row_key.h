@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * row_key.h
- *	  Has a table an index that identifies its rows?
+ *	  Does a table have an index that identifies its rows?
  *
  * Copyright (c) 2026, streamstat contributors
  *

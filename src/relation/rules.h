@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * rules.h
- *	  By whose rules relations and pages are judged
+ *	  The rules for relations and pages: tolerant, or contrib's
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,12 +3,12 @@
  * shards.c
  *	  Tables whose data Citus keeps in shards
  *
- * On the coordinator of Citus, and on workers that have its metadata, a distributed
- * table is a shell.  Its pages, if it has any, are what was there before it was
- * distributed.  The shards are tables of their own, on other servers mostly.
+ * On the coordinator of Citus, and on workers that have its metadata, a
+ * distributed table is a shell.  Its pages, if any, are from before it was
+ * distributed.  The shards are separate tables, mostly on other servers.
  *
- * Citus is asked by its catalog pg_dist_partition, which has a row for each such
- * table; the library need not be loaded.
+ * Citus's catalog pg_dist_partition has a row for each such table; the library
+ * need not be loaded.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,9 +3,9 @@
  * toast_owner.c
  *	  Which table a TOAST table belongs to
  *
- * Only the table's row in pg_class says so, and has no index for that.  The server
- * names TOAST tables by their tables' OIDs, so that the right row is found at once
- * unless somebody has renamed one.
+ * Only the table's row in pg_class says so, and has no index for that.  The
+ * server names TOAST tables after their tables' OIDs, so that the right row is
+ * found at once unless one was renamed.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,12 +3,12 @@
  * bloat.c
  *	  Estimating the bloat of one relation
  *
- * This is the one estimate of bloat: of a function about one relation and of a
- * report on many.  It says the same in both if the same blocks were read of a
- * relation, and of an index's table.
+ * Functions about one relation and reports on many use the same estimate.  It
+ * has the same result if the same blocks were read of the relation, and of an
+ * index's table.
  *
- * All blocks or a sample of them are read, and shown to the model of a rebuild.
- * Its counts give the size after a rebuild, with the ends of its interval.  The
+ * All blocks or a sample of them are read and passed to the model of a
+ * rebuild.  Its counts give the size after a rebuild, with an interval.  The
  * entries of dead rows, which an index build leaves out, are not in it:
  * dead_entries.c.  How large a TOAST table becomes, its table tells
  * (toast_estimate.c).
@@ -177,7 +177,7 @@ predict(const SstTarget *target, const SstRebuild *rebuild,
 	{
 		rebuilt->low = rebuilt->high = NAN;
 		if (estimate->note == NULL)
-			estimate->note = gettext_noop("no items were read from which to predict the size after a rebuild");
+			estimate->note = gettext_noop("size after a rebuild is not known: no items were read");
 		return;
 	}
 	if (isnan(rebuilt->low))

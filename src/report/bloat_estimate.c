@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * bloat_estimate.c
- *	  What an estimate of bloat contains, and what it says to people
+ *	  The contents of an estimate of bloat, and its note
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -67,8 +67,7 @@ sst_round_blocks(SstEstimate *rebuilt)
 }
 
 /*
- * What is to be said of corrupt pages, translated.  Those of a sample are not all
- * that there are.
+ * The note on corrupt pages, translated.  A sample does not show all of them.
  */
 static const char *
 corrupt_note(const SstBloatEstimate *estimate)
@@ -79,16 +78,16 @@ corrupt_note(const SstBloatEstimate *estimate)
 								 estimate->ncorrupt),
 						estimate->ncorrupt, estimate->first_corrupt);
 
-	return psprintf(ngettext("%u corrupt page, block %u, among the %llu blocks read; the rest was not read: see corrupt_blocks()",
-							 "%u corrupt pages, the first is block %u, among the %llu blocks read; the rest was not read: see corrupt_blocks()",
+	return psprintf(ngettext("%u corrupt page, block %u, in a sample of %llu of %llu blocks: see corrupt_blocks()",
+							 "%u corrupt pages, the first is block %u, in a sample of %llu of %llu blocks: see corrupt_blocks()",
 							 estimate->ncorrupt),
 					estimate->ncorrupt, estimate->first_corrupt,
-					(unsigned long long) estimate->nread);
+					(unsigned long long) estimate->nread,
+					(unsigned long long) estimate->nblocks);
 }
 
 /*
- * All that is to be said of an estimate in words, translated, in the current
- * memory context; or NULL
+ * The note on an estimate, translated, in the current memory context; or NULL
  */
 const char *
 sst_bloat_note(const SstBloatEstimate *estimate)
@@ -100,8 +99,8 @@ sst_bloat_note(const SstBloatEstimate *estimate)
 }
 
 /*
- * Bytes that a rebuild gives back.  The value is told even if the present size is
- * within the ends of the predicted one; then the lower end is 0.
+ * Bytes that a rebuild would free.  The value is given even if the present
+ * size is within the predicted interval; then the lower end is 0.
  */
 SstEstimate
 sst_reclaimable_bytes(const SstBloatEstimate *estimate)

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * command.c
- *	  Commands that make a relation smaller, and what they lock
+ *	  Commands that shrink a relation, and their locks
  *
- * A command can be executed as it is, whatever the names in it: SQL in any client,
- * that of pg_repack in a POSIX shell.
+ * A command can be run as printed, whatever the names in it: SQL in any
+ * client, that of pg_repack in a POSIX shell.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -199,7 +199,7 @@ pg_repack_command(const SstTools *tools, const SstRelation *table)
 	command.lock_mode = "ACCESS SHARE";
 	command.by_inserts = true;
 	command.skips_invalid = true;
-	command.remark = _("run it in a shell; for moments at its beginning and its end it locks out everybody (ACCESS EXCLUSIVE)");
+	command.remark = _("run it in a shell; it takes an ACCESS EXCLUSIVE lock briefly at its beginning and its end");
 
 	return command;
 }
@@ -219,7 +219,7 @@ pg_squeeze_command(const SstRelation *table)
 	command.lock_mode = "ACCESS SHARE";
 	command.by_inserts = true;
 	command.skips_invalid = true;
-	command.remark = _("for a moment at its end it locks out everybody (ACCESS EXCLUSIVE)");
+	command.remark = _("it takes an ACCESS EXCLUSIVE lock briefly at its end");
 
 	return command;
 }
@@ -256,7 +256,7 @@ server_command(const SstRelation *table)
 	command.blocks_reads = command.blocks_writes = !concurrent;
 	command.by_inserts = command.skips_invalid = concurrent;
 	if (concurrent)
-		command.remark = _("for a moment at its end it locks out everybody (ACCESS EXCLUSIVE)");
+		command.remark = _("it takes an ACCESS EXCLUSIVE lock briefly at its end");
 
 	return command;
 }
@@ -275,7 +275,7 @@ sst_rebuild_table_command(const SstTools *tools, const SstRelation *table)
 
 	command = server_command(table);
 	if (command.remark == NULL && !table->catalog && tools->pg_repack)
-		command.remark = _("pg_repack cannot rebuild it: it needs an ordinary table with a primary key, or with a unique index on columns that are not null");
+		command.remark = _("pg_repack cannot rebuild it: that requires an ordinary table with a primary key or a unique index on NOT NULL columns");
 
 	return command;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * command.h
- *	  Commands that make a relation smaller, and what they lock
+ *	  Commands that shrink a relation, and their locks
  *
  * Copyright (c) 2026, streamstat contributors
  *

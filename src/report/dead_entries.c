@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * dead_entries.c
- *	  Leaving the index entries of dead rows out of an estimate
+ *	  Excluding the index entries of dead rows from an estimate
  *
  * An index cannot tell which of its entries are for rows that are dead and have
  * not been vacuumed.  An index build skips these rows.  An entry has the TID of
@@ -40,7 +40,10 @@
 /* Of those, the ones that have one entry for each row, nulls as well */
 #define ONE_ENTRY_A_ROW (SST_BTREE | SST_GIST | SST_SPGIST)
 
-/* Those whose models leave out entries by TID; entries of others are looked up. */
+/*
+ * Access methods with models that exclude entries by TID; entries of others
+ * are looked up.
+ */
 #define LEAVE_OUT_BY_TID (SST_BTREE | SST_HASH | SST_GIN | SST_GIST | \
 						  SST_SPGIST)
 
@@ -313,8 +316,8 @@ leave_out_by_table(const SstIndexModel *model, const SstBloatEstimate *known,
 			scaled.value = rebuilt->value;
 		if (kept.value < 1 - NOTEWORTHY)
 			set_note(estimate, partial ?
-					 gettext_noop("dead rows of the table that are not vacuumed may or may not be in the partial index") :
-					 gettext_noop("dead rows of the table that are not vacuumed may or may not have entries in the index"));
+					 gettext_noop("dead rows of the table that are not yet vacuumed may have entries in the partial index") :
+					 gettext_noop("dead rows of the table that are not yet vacuumed may have entries in the index"));
 	}
 	*rebuilt = scaled;
 }
@@ -418,5 +421,5 @@ sst_dead_entries_leave_out(SstDeadEntries *dead, const SstIndexModel *model,
 	if (dead->way == SST_DEAD_BY_TABLE)
 		leave_out_by_table(model, known, estimate);
 	else if (dead->way == SST_DEAD_UNKNOWN)
-		set_note(estimate, gettext_noop("dead rows of the table are not known, and may have entries in the index"));
+		set_note(estimate, gettext_noop("the number of dead rows of the table is not known; they may have entries in the index"));
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * dead_entries.h
- *	  Leaving the index entries of dead rows out of an estimate
+ *	  Excluding the index entries of dead rows from an estimate
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,15 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * dead_rows.c
- *	  Which rows of an index's table an index build would not find
+ *	  Rows of an index's table that an index build skips
  *
  * A block that is all-visible by the visibility map has no such row, and is not
  * read: an index-only scan relies on the same.
  *
- * The table may change while its index is read.  A row that dies after its block
- * was read counts as kept.  Where VACUUM has removed a dead row and its TID was
- * given to a new one, that counts as dead.  Neither makes a difference for more
- * than a few entries.
+ * The table may change while its index is read.  A row that dies after its
+ * block was read counts as kept.  A new row that reuses the TID of a removed
+ * dead row counts as dead.  Both concern only a few entries.
  *
  * Copyright (c) 2026, streamstat contributors
  *

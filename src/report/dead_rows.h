@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * dead_rows.h
- *	  Which rows of an index's table an index build would not find
+ *	  Rows of an index's table that an index build skips
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -5,8 +5,8 @@
  *
  * Rows that a snapshot may still see are kept: for transactions, prepared ones
  * too, for replication slots, and for standbys with hot_standby_feedback.  The
- * server's own views list them, and decide what the caller's role may see.  Which is
- * the oldest is found here, by the rules of VACUUM (ComputeXidHorizons() in
+ * server's views list them, and decide what the caller's role may see.  This
+ * code finds the oldest one by the rules of VACUUM (ComputeXidHorizons() in
  * storage/ipc/procarray.c): transactions of other databases count for shared
  * catalogs only, a slot's catalog_xmin for catalogs only, and VACUUM for none.
  *
@@ -159,7 +159,7 @@ kept_since(const Holder *holder, const SstRelation *table)
 		holder->xmin;
 }
 
-/* For how long it has been there, translated; "" if that is not known */
+/* Its age, translated; "" if it is not known */
 static const char *
 age(const Holder *holder)
 {
@@ -170,12 +170,12 @@ age(const Holder *holder)
 
 	seconds = Max((GetCurrentTimestamp() - holder->since) / USECS_PER_SEC, 0);
 	if (seconds < 120)
-		return psprintf(_(", begun %d s ago"), (int) seconds);
+		return psprintf(_(", started %d s ago"), (int) seconds);
 	if (seconds < 7200)
-		return psprintf(_(", begun %d min ago"), (int) (seconds / 60));
+		return psprintf(_(", started %d min ago"), (int) (seconds / 60));
 	if (seconds < 172800)
-		return psprintf(_(", begun %d h ago"), (int) (seconds / 3600));
-	return psprintf(_(", begun %d days ago"), (int) (seconds / 86400));
+		return psprintf(_(", started %d h ago"), (int) (seconds / 3600));
+	return psprintf(_(", started %d days ago"), (int) (seconds / 86400));
 }
 
 static const char *
@@ -191,9 +191,9 @@ describe(const Holder *holder)
 							holder->pid);
 		case HOLDER_SLOT:
 			return holder->pid != 0 ?
-				psprintf(_("replication slot \"%s\", in use by process %d"),
+				psprintf(_("replication slot \"%s\" of process %d"),
 						 holder->name, holder->pid) :
-				psprintf(_("replication slot \"%s\", which nobody uses"),
+				psprintf(_("inactive replication slot \"%s\""),
 						 holder->name);
 		default:
 			return psprintf(_("prepared transaction \"%s\"%s"), holder->name,
@@ -233,6 +233,6 @@ sst_oldest_holder(const SstHolders *holders, const SstRelation *table,
 	}
 
 	return holders->hidden ?
-		_("a session of which only a member of pg_read_all_stats sees more") :
+		_("a session that only members of pg_read_all_stats can see") :
 		NULL;
 }

@@ -1,18 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * kept_entries.c
- *	  What fraction of an index's entries a build would make
+ *	  The fraction of an index's entries that a build keeps
  *
- * Some entries of some index pages are known, and of the table, some blocks may be
- * read.  Blocks are drawn with a probability that is proportional to the bytes of
- * the entries that point to them, and of these blocks all entries are looked up.
- * The mean over the draws of the fraction that is kept is then an estimate without
- * bias for all known entries (Cochran, Sampling Techniques, 3rd ed., 9A.3).
- * Blocks that are all-visible need not be read.
+ * Some entries of some index pages are known, and a number of table blocks may
+ * be read.  Blocks are drawn with a probability proportional to the bytes of
+ * the entries that point to them, and all entries of these blocks are looked
+ * up.  The mean over the draws of the fraction that is kept is then an
+ * estimate without bias for all known entries (Cochran, Sampling Techniques,
+ * 3rd ed., 9A.3).  Blocks that are all-visible need not be read.
  *
- * Entries of one index page are often kept or dead together, and so are those of
- * one table block.  So the variance is that of sums over index pages, and of sums
- * over blocks, less that of sums over both together, which is in the other two
+ * Entries of one index page are often kept or dead together, and so are those
+ * of one table block.  So the variance is that of sums over index pages plus
+ * that of sums over blocks, minus that of sums over both together, which both
+ * include
  * (Cameron, Gelbach and Miller, Robust Inference with Multiway Clustering, 2011).
  *
  * Copyright (c) 2026, streamstat contributors

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * kept_entries.h
- *	  What fraction of an index's entries a build would make
+ *	  The fraction of an index's entries that a build keeps
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_costs.h
- *	  What commands give back, take and affect
+ *	  The gain, cost and effects of commands
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_reasons.c
- *	  Why the commands of a plan are advised, in words
+ *	  The reasons for the commands of a plan, in words
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -23,23 +23,23 @@ sst_withheld_reason(SstWithheld withheld)
 	switch (withheld)
 	{
 		case SST_WITHIN_MARGIN:
-			return _("no command: what it would give back is within the margin of error");
+			return _("no command: the reclaimable space is within the margin of error");
 		case SST_LITTLE:
-			return _("no command: it would give back less than 1 percent of what it rewrites");
+			return _("no command: it would reclaim less than 1 percent of what it rewrites");
 		case SST_SPACE_REUSED:
-			return _("no command: rows come and go, and use the free space again");
+			return _("no command: new rows reuse the free space");
 		case SST_SMALL_CATALOG:
 			return _("no command: a system catalog of less than 10 MB");
 		case SST_TABLE_CORRUPT:
 			return _("no command: the table is corrupt");
 		case SST_ANALYZE_FIRST:
-			return _("no command before ANALYZE of the table: its number of rows, by which REINDEX would size the index, is not up to date");
+			return _("no command before ANALYZE of the table: REINDEX sizes the index by the table's row count, which is not up to date");
 		default:
 			return NULL;
 	}
 }
 
-/* Of a table that is rebuilt with its indexes and its TOAST table */
+/* The reason to rebuild a table with its indexes and its TOAST table */
 const char *
 sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
 {
@@ -47,21 +47,23 @@ sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
 	const char *then = sst_size_pretty(gain->predicted);
 	const char *reason = gain->nrelations == 1 ?
 		psprintf(_("the table takes %s, and its rows need %s"), now, then) :
-		psprintf(_("the table, its indexes and its TOAST table take %s, and rebuilt %s"),
+		psprintf(_("the table, its indexes and its TOAST table take %s, and %s after a rebuild"),
 				 now, then);
 
 	if (catalog)
-		reason = psprintf(_("%s; every session needs this catalog, and waits meanwhile"),
+		reason = psprintf(_("%s; every session needs this catalog and waits during the rebuild"),
 						  reason);
 	return command->remark == NULL ? reason :
 		psprintf("%s; %s", reason, command->remark);
 }
 
-/* What is to be added where much of a table is dead rows that are kept */
+/*
+ * Add to a reason that a large part of a table is dead rows that must be kept
+ */
 const char *
 sst_add_kept_reason(const char *reason, double kept, const char *holder)
 {
-	return psprintf(_("%s; another %s of dead rows can be removed after the end of what they are kept for: %s"),
+	return psprintf(_("%s; another %s of dead rows cannot be removed yet because of %s"),
 					reason, sst_size_pretty(kept), holder);
 }
 
@@ -74,68 +76,68 @@ corrupt_pages(const SstBloatEstimate *estimate)
 					estimate->ncorrupt, estimate->first_corrupt);
 }
 
-/* Of an index that is rebuilt alone */
+/* The reason to rebuild an index alone */
 const char *
 sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
 {
 	if (index->ncorrupt > 0)
-		return psprintf(_("%s; the table has all that a new index needs"),
+		return psprintf(_("%s; the index can be rebuilt from the table"),
 						corrupt_pages(index));
 
-	return psprintf(_("the index takes %s, and rebuilt %s"),
+	return psprintf(_("the index takes %s, and %s after a rebuild"),
 					sst_size_pretty(gain->bytes),
 					sst_size_pretty(gain->predicted));
 }
 
-/* Of an index that is not valid, and is dropped; rebuild: what could be done instead */
+/* The reason to drop an index that is not valid; rebuild: the alternative */
 const char *
 sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
 {
 	if (sst_is_left_over(index))
-		return _("REINDEX CONCURRENTLY did not complete, and has left this index behind");
+		return _("left behind by a REINDEX CONCURRENTLY that did not complete");
 
 	return psprintf(_("its build failed, most likely because of duplicate keys, and would fail again; to keep the index, remove the duplicates and then run: %s"),
 					rebuild->text);
 }
 
-/* Of an index that is not valid, and can be built again */
+/* The reason to rebuild an index that is not valid */
 const char *
 sst_invalid_reason(void)
 {
 	return _("its build did not complete: queries do not use it");
 }
 
-/* Of a table that cannot be mended by rebuilding it */
+/* The reason for no command on a table that a rebuild cannot repair */
 const char *
 sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
 {
 	const char *name = quote_literal_cstr(quote_qualified_identifier(table->schema,
 																	 table->name));
 
-	return psprintf(_("%s: see streamstat.corrupt_blocks(%s), and verify_heapam(%s) of the extension amcheck; restore the table from a backup, or remove what is damaged with the extension pg_surgery"),
+	return psprintf(_("%s: see streamstat.corrupt_blocks(%s) and amcheck's verify_heapam(%s); restore the table from a backup, or remove the damaged rows with pg_surgery"),
 					corrupt_pages(estimate), name, name);
 }
 
-/* Of VACUUM; kept: bytes of dead rows that it must keep, or 0 */
+/* The reason for VACUUM; kept: bytes of dead rows that it must keep, or 0 */
 const char *
 sst_vacuum_reason(double removable, double kept, const char *holder)
 {
-	const char *reason = psprintf(_("makes free space of %s of dead rows; the file does not become smaller"),
+	const char *reason = psprintf(_("turns %s of dead rows into free space; the file does not shrink"),
 								  sst_size_pretty(removable));
 
 	return kept > 0 ? sst_add_kept_reason(reason, kept, holder) : reason;
 }
 
-/* Where VACUUM would do nothing */
+/* The reason for no command where VACUUM would have no effect */
 const char *
 sst_kept_reason(double kept, const char *holder)
 {
-	return psprintf(_("VACUUM cannot remove %s of dead rows before the end of what they are kept for: %s"),
+	return psprintf(_("VACUUM cannot remove %s of dead rows yet because of %s"),
 					sst_size_pretty(kept), holder);
 }
 
 const char *
 sst_analyze_reason(void)
 {
-	return _("REINDEX sizes a hash index by the table's number of rows, which is not up to date: REINDEX after this");
+	return _("REINDEX sizes a hash index by the table's row count, which is not up to date: run REINDEX after this");
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan_reasons.h
- *	  Why the commands of a plan are advised, in words
+ *	  The reasons for the commands of a plan, in words
  *
  * Copyright (c) 2026, streamstat contributors
  *

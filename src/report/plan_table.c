@@ -3,14 +3,13 @@
  * plan_table.c
  *	  Planning the commands for one table
  *
- * A table is planned with its indexes and its TOAST table.  If the table or its TOAST
- * table gives back enough, one command rebuilds all of them, and its gain is theirs
- * together.  Else each index that gives back enough is rebuilt on its own, which
- * leaves the table usable.
+ * A table is planned with its indexes and its TOAST table.  If the table or
+ * its TOAST table has enough reclaimable space, one command rebuilds all of
+ * them, with their total gain.  Otherwise each index with enough reclaimable
+ * space is rebuilt alone, which leaves the table usable.
  *
- * A command is advised only where it is certain to give something back.  It is
- * withheld where the space would be needed again, and where what has to be done first
- * is something else.
+ * A command is advised only if it is certain to reclaim space.  It is withheld
+ * if the space would be needed again, or if something else must be done first.
  *
  * Copyright (c) 2026, streamstat contributors
  *

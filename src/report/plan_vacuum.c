@@ -3,8 +3,9 @@
  * plan_vacuum.c
  *	  Planning VACUUM and ANALYZE of a table
  *
- * VACUUM makes free space of dead rows, and the file does not become smaller.  It is
- * of no use while a transaction keeps the rows: then the plan names that.
+ * VACUUM turns dead rows into free space, and the file does not shrink.  It is
+ * useless while a transaction keeps the rows: then the plan names the
+ * transaction.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * planner.h
- *	  What the plan of commands is made from
+ *	  The input for the plan of commands
  *
  * Copyright (c) 2026, streamstat contributors
  *

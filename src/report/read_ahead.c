@@ -3,20 +3,20 @@
  * read_ahead.c
  *	  Reading ahead of a report's first samples
  *
- * The stream of a small relation ends before it can look ahead, and so each of them
- * would cost a round trip to the disk or more.  But the order of first samples is
- * known, and which blocks each one has follows from the seed and the size.  So the
- * kernel is advised of the blocks of the relations that come next, as far ahead as the
- * stream of one large relation looks, and each stream finds its blocks in the page
- * cache.  Nothing is locked or opened for that but one file at a time.
+ * The stream of a small relation ends before it can look ahead, so each of
+ * them would cost at least one round trip to the disk.  But the order of first
+ * samples is known, and their blocks follow from the seed and the size.  So
+ * this code gives read-ahead advice for the next relations, as far ahead as
+ * the stream of one large relation looks, and each stream finds its blocks in
+ * the page cache.  It locks nothing and opens one file at a time.
  *
- * Of a sample that depends on the visibility map, only the map is known: it has so
- * many blocks that its own stream looks ahead.
+ * For a sample that depends on the visibility map, only the map is advised.
+ * Such a sample is large enough for its stream to look ahead.
  *
- * Advice goes no further than the limits let the report read.  What was advised is
- * not read only where a relation was locked, dropped or changed meanwhile, when
- * the report is canceled or runs out of time, or if what lies between and is not
- * advised took the last blocks of the budget.
+ * Advice goes no further than the limits let the report read.  Advised blocks
+ * stay unread only if a relation was locked, dropped or changed in the
+ * meantime, if the report is canceled or runs out of time, or if relations in
+ * between, which are not advised, took the last blocks of the budget.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,8 +3,8 @@
  * reader.c
  *	  Reading samples of a report's relations within its limits
  *
- * Before a sample is read, its blocks are cut to what is left of bytes and time.
- * The limits are given to the scan as well.
+ * Before a sample is read, it is limited to the remaining bytes and time.  The
+ * scan has the same limits.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * report.c
- *	  A report: the bloat of all relations of the database, as far as read
+ *	  A report: the bloat of all relations of the database
  *
- * The session keeps its last report, from the moment when that begins, until the
- * next one.  So one that was canceled shows what it had found.
+ * The session keeps its last report from its beginning until the next one.  So
+ * a canceled report shows what it had found.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * report.h
- *	  A report: the bloat of all relations of the database, as far as read
+ *	  A report: the bloat of all relations of the database
  *
  * Copyright (c) 2026, streamstat contributors
  *

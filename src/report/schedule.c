@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * schedule.c
- *	  Which relation of a report to read next, and how many blocks of it
+ *	  The next relation of a report to read, and the number of blocks
  *
- * First a small sample is read of every relation, the largest first, so that there
- * is a number for each.  What is left of the limits goes, step by step, where a
- * larger sample makes most bytes certain for the blocks that it takes.  Bytes are
- * uncertain where free or dead space is not known to the margin, and where it is
- * not known what a rebuild gives back.  A relation that another session has locked
- * is tried once more at the end.  Blocks for these are held back until then.
+ * First a small sample is read of every relation, the largest first, so that
+ * there is a number for each.  The rest of the limits is spent, step by step,
+ * on larger samples where they reduce the uncertainty most for their blocks.
+ * Bytes are uncertain if free or dead space is not known to the margin, or if
+ * reclaimable space is not known.  A relation that another session has locked
+ * is tried again at the end.  Blocks for these are reserved until then.
  *
- * A table is read before its indexes, as their estimates need what is known of its
- * dead rows; and before its TOAST table, of which it tells what is needed.
+ * A table is read before its indexes, because their estimates need its dead
+ * rows, and before its TOAST table, whose needed size it determines.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * schedule.h
- *	  Which relation of a report to read next, and how many blocks of it
+ *	  The next relation of a report to read, and the number of blocks
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * table_rows.c
- *	  What a table's sample says of its rows, for the plan of commands
+ *	  Row statistics from a table's sample, for the plan of commands
  *
  * The bytes of dead rows are counted, but of the rows that VACUUM must keep only
  * the number.  So their bytes follow from the mean length of a dead row.

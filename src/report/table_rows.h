@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * table_rows.h
- *	  What a table's sample says of its rows, for the plan of commands
+ *	  Row statistics from a table's sample, for the plan of commands
  *
  * Copyright (c) 2026, streamstat contributors
  *

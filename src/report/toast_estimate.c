@@ -1,19 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * toast_estimate.c
- *	  How large a TOAST table will be, by what its table's rows need of it
+ *	  The size of a TOAST table, from the needs of its table's rows
  *
  * A TOAST table is rewritten along with its table, from the table's rows: see
- * rebuild/toaster.c.  So the prediction comes from the table's pages.  If all of
- * these were read, it is what they need.
+ * rebuild/toaster.c.  So the prediction comes from the table's pages.  If all
+ * of these were read, it is exact.
  *
  * Of a sample it is a ratio: pages of the new TOAST table for each byte of the
- * chunks that the sampled rows have now, times the bytes of all chunks.  Those the
- * TOAST table tells itself, and its pages differ little from each other.  For most
- * tables the ratio is the same on all pages: all chunks are needed.
+ * chunks that the sampled rows have now, times the bytes of all chunks.  The
+ * TOAST table itself shows these, and its pages differ little from each other.
+ * For most tables the ratio is the same on all pages, because all chunks are
+ * needed.
  *
- * Versions of a row can have a value in common, which a rewrite stores once.  Then
- * the rows have more chunks than the TOAST table, and the ratio puts that right.
+ * Versions of a row can share a value, which a rewrite stores once.  Then the
+ * rows have more chunks than the TOAST table, and the ratio corrects for that.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -80,7 +81,7 @@ new_blocks(const void *arg, const double *sums)
 	return units / UNITS_PER_BLOCK;
 }
 
-/* The same, for each unit of the chunks that there are */
+/* The same, for each unit of the present chunks */
 static double
 new_blocks_per_chunk(const void *arg, const double *sums)
 {
@@ -248,8 +249,8 @@ sst_knows_toast_needs(const SstBloatEstimate *table)
 }
 
 /*
- * Predict the size of a TOAST table anew, by what is known of its table.  False if
- * that is not enough; then the prediction has not changed.
+ * Predict the size of a TOAST table again, from its table's estimate.  False
+ * if that is not enough; then the prediction has not changed.
  */
 bool
 sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
@@ -418,5 +419,5 @@ sst_predict_toast(const SstTarget *toast, const SstIndexTable *table,
 
 	estimate->rebuilt_blocks.low = 0;
 	if (estimate->note == NULL)
-		estimate->note = gettext_noop("what the table needs of its TOAST table is not known");
+		estimate->note = gettext_noop("the space that the table's rows need in the TOAST table is not known");
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * toast_estimate.h
- *	  How large a TOAST table will be, by what its table's rows need of it
+ *	  The size of a TOAST table, from the needs of its table's rows
  *
  * Copyright (c) 2026, streamstat contributors
  *

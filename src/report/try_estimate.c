@@ -3,8 +3,9 @@
  * try_estimate.c
  *	  Estimating the bloat of a relation that may be locked, or damaged
  *
- * No lock is waited for.  The relation is locked and read in a subtransaction, so
- * that an error becomes a note about that relation, and the caller goes on.
+ * It does not wait for locks.  The relation is locked and read in a
+ * subtransaction, so that an error becomes a note about that relation, and the
+ * caller continues.
  *
  * On a standby a conflict with recovery ends a session that is in a
  * subtransaction.  Such conflicts are normal there.  So no subtransaction begins,

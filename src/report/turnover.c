@@ -3,13 +3,13 @@
  * turnover.c
  *	  Is the free space of a table being used again?
  *
- * A queue is mostly free space, and needs it: what is deleted now makes room for
- * what is inserted next.  A rebuild gives that back only until then.  The
- * cumulative statistics tell such a table from one that has lost its rows for good:
- * so many rows have come that they have filled the table several times.
+ * A table used as a queue is mostly free space, and needs it: the next inserts
+ * use the space of deleted rows.  A rebuild reclaims it only until then.  The
+ * cumulative statistics distinguish such a table from one that lost its rows
+ * permanently: enough rows were inserted to fill the table several times.
  *
- * How much of the space is needed depends on what comes between one VACUUM and the
- * next.  What is far beyond that is left over from a time when more was needed.
+ * The space needed depends on the inserts between two runs of VACUUM.  Far
+ * more than that is left over from an earlier time.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,10 +3,10 @@
  * blocking.c
  *	  Yielding to sessions that a call keeps waiting
  *
- * An AccessShareLock blocks only requests for an AccessExclusiveLock, but behind
- * such a request everybody else waits.  A transaction with a snapshot blocks
- * commands with CONCURRENTLY.  So a call that keeps one of these waiting for too
- * long ends with an error, much as autovacuum does.
+ * An AccessShareLock blocks only requests for an AccessExclusiveLock, but all
+ * later requests wait behind such a one.  A transaction with a snapshot blocks
+ * commands with CONCURRENTLY.  So a call that keeps one of these waiting for
+ * too long ends with an error, much as autovacuum does.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -102,7 +102,8 @@ blocked_by_call(const LOCKTAG *tag, LOCKMODE mode)
 
 /*
  * Find somebody who waits because of our transaction, and has done so for
- * streamstat.max_blocking_time of the present statement.  False if there is nobody.
+ * streamstat.max_blocking_time of the present statement.  False if there is
+ * none.
  *
  * No lock is taken for that, so that a process may begin or end to wait
  * meanwhile: what is seen of it can be of two waits.  What it waits for is in
@@ -157,16 +158,16 @@ yield_to(const BlockedSession *session)
 	if (session->what == BLOCKED_LOCK)
 		ereport(ERROR,
 				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("canceling statement because another session waits for a lock on relation \"%s\"",
+				 errmsg("canceling statement due to conflict with a lock request on relation \"%s\"",
 						get_rel_name(session->relid)),
-				 errhint("\"%s\" sets how long it may wait.",
+				 errhint("Consider increasing the configuration parameter \"%s\".",
 						 "streamstat.max_blocking_time")));
 
 	ereport(ERROR,
 			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-			 errmsg("canceling statement because another session waits for the end of this transaction"),
+			 errmsg("canceling statement due to conflict with a session that waits for this transaction"),
 			 errdetail("CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY wait for all transactions with older snapshots."),
-			 errhint("\"%s\" sets how long it may wait.  CALL streamstat.run_database_report() holds no snapshot while it reads.",
+			 errhint("Consider increasing the configuration parameter \"%s\", or CALL streamstat.run_database_report(), which holds no snapshot while it reads.",
 					 "streamstat.max_blocking_time")));
 }
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * blocking.h
- *	  Whom a call keeps waiting
+ *	  Sessions that a call keeps waiting
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,12 +3,12 @@
  * call.c
  *	  The call of an SQL function: its name, its time, its I/O
  *
- * Between begin and end, the call is to be seen in stat_progress.  Behind its
- * end, stream_stats() tells about it.  An error ends it as well, and leaves the
- * call before it as the last one.
+ * Between begin and end, stat_progress shows the call.  After its end,
+ * stream_stats() describes it.  An error also ends a call, and leaves the
+ * previous call as the last one.
  *
- * What each worker did is kept beside the sum: the first worker of one scan and that
- * of the next are one row for those who look at the call.
+ * The I/O of each worker is kept besides the sum: the first workers of several
+ * scans in a call are shown as one row.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -125,8 +125,8 @@ sst_last_call(void)
 }
 
 /*
- * How many processes worked for the last call, the leader included?  One, if calls were
- * nested, so that nobody knows whose workers they were.
+ * How many processes worked for the last call, the leader included?  One, if
+ * calls were nested, so that its workers cannot be attributed.
  */
 int
 sst_last_call_processes(void)

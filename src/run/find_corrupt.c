@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * find_corrupt.c
- *	  Finding the corrupt blocks of a relation, one after the other
+ *	  Finding the corrupt blocks of a relation, one by one
  *
- * An ordinary scan lists the blocks whose pages make no sense.  Each of them is
- * then looked at once more, with nothing pinned: in its buffer if the buffer
- * manager accepts it, else in private memory.
+ * An ordinary scan lists the blocks with corrupt pages.  Each of them is then
+ * examined again, with nothing pinned: in its buffer if the buffer manager
+ * accepts it, else in private memory.
  *
- * A block that cannot be read at all is found as well.  The error is caught in a
- * subtransaction, and the next blocks are read one by one.  In recovery, where none
- * can begin, such an error passes.
+ * An unreadable block is found as well.  The error is caught in a
+ * subtransaction, and the next blocks are read one by one.  In recovery, where
+ * no subtransaction can begin, such an error ends the call.
  *
  * Copyright (c) 2026, streamstat contributors
  *

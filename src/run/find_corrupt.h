@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * find_corrupt.h
- *	  Finding the corrupt blocks of a relation, one after the other
+ *	  Finding the corrupt blocks of a relation, one by one
  *
  * Copyright (c) 2026, streamstat contributors
  *

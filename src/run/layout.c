@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * layout.c
- *	  Where in a relation's file the space is, and what of it is cached
+ *	  The layout of a relation's file, and what of it is cached
  *
  * The blocks are divided into buckets of about the same size.  Large buckets are
  * scanned one after the other, by parallel workers too.  Small ones, and samples with

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * layout.h
- *	  Where in a relation's file the space is, and what of it is cached
+ *	  The layout of a relation's file, and what of it is cached
  *
  * Copyright (c) 2026, streamstat contributors
  *

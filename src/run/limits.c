@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * limits.c
- *	  What bounds a scan: bytes, time, and bytes per second
+ *	  Limits of a scan: bytes, time, and bytes per second
  *
- * A scan with limits runs in slices.  Before each it asks here how many blocks
- * it may look at, and by then holds no pin and no page lock, because to keep
- * the rate this sleeps.
+ * A scan with limits runs in slices.  Before each slice it asks this code how
+ * many blocks it may read.  It holds no pin and no page lock then, because
+ * this code sleeps to keep the rate.
  *
- * A slice is paid for before it is read, out of an account that grows with
- * time at the rate.  The account is the session's, so that many small scans
- * keep the rate as well as a large one does.
+ * A slice is charged before it is read, to a token bucket that fills at the
+ * rate.  The bucket is the session's, so that many small scans keep the rate
+ * as well as a large one does.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * limits.h
- *	  What bounds a scan: bytes, time, and bytes per second
+ *	  Limits of a scan: bytes, time, and bytes per second
  *
  * Copyright (c) 2026, streamstat contributors
  *

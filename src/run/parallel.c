@@ -4,8 +4,8 @@
  *	  Reading one relation with several processes
  *
  * Leader and workers do the same: they take chunks of blocks from a counter in
- * shared memory until none is left.  Each has a result of its own, and the
- * leader merges the results at the end.  Running without any worker is normal.
+ * shared memory until none is left.  Each has its own result, and the leader
+ * merges the results at the end.  Running without any worker is normal.
  *
  * What they do is an SstParallelTask.  Its address can differ between processes,
  * so that it is not in shared memory: each task has its own entry point for

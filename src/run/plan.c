@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan.c
- *	  What a scan is to do, and what it found
+ *	  The plan of a scan, and its result
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * plan.h
- *	  What a scan is to do, and what it found: plain data for any process
+ *	  The plan of a scan, and its result: plain data for any process
  *
  * Copyright (c) 2026, streamstat contributors
  *

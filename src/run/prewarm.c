@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * prewarm.c
- *	  Bringing blocks of a relation into memory
+ *	  Reading blocks of a relation into memory
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -155,7 +155,10 @@ read_run(Relation rel, SstSegmentFile *file, BlockNumber blkno,
 	}
 }
 
-/* Count how many of some blocks are in the page cache, before they are asked for. */
+/*
+ * Count how many of some blocks are in the page cache, before they are
+ * requested.
+ */
 static void
 count_cached(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
 			 SstIoStats *io_stats)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * prewarm.h
- *	  Bringing blocks of a relation into memory
+ *	  Reading blocks of a relation into memory
  *
  * Copyright (c) 2026, streamstat contributors
  *

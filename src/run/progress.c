@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * progress.c
- *	  Reporting how far a call is
+ *	  Reporting the progress of a call
  *
- * The server has a place in shared memory for the progress of each backend's
- * command.  A call uses it under a command number of its own, which no view of
- * the server shows.  While another command of the backend has the place (COPY
- * from a query), the call reports nothing.
+ * The server has fields in shared memory for the progress of each backend's
+ * command.  A call uses them under its own command number, which no view of
+ * the server shows.  While another command of the backend uses the fields
+ * (COPY from a query), the call reports nothing.
  *
- * The server clears the place when a transaction or subtransaction fails.  A
- * call that began inside that transaction has ended by this.  A call that began
- * outside it goes on, so its state is kept here, and reported again.
+ * The server clears the fields when a transaction or subtransaction fails.
+ * This ends a call that began inside that transaction.  A call that began
+ * outside it continues, so its state is kept here, and reported again.
  *
  * Copyright (c) 2026, streamstat contributors
  *

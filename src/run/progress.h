@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * progress.h
- *	  Reporting how far a call is
+ *	  Reporting the progress of a call
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * refused_pages.c
- *	  Going on with a scan behind pages that the buffer manager refuses
+ *	  Continuing a scan after pages that the buffer manager refuses
  *
  * The buffer manager refuses a page with a bad header or checksum.  That must
- * not end a scan whose purpose is to tell what is in the file.  The file stream
- * returns such a page without an image.  The buffer stream raises an error.  It
- * is caught in a subtransaction, which releases what the stream held.  The blocks
- * that the stream had asked for are then read one by one, and the scan streams
- * again behind them.
+ * not end a scan that reports what is in the file.  The file stream returns
+ * such a page without an image.  The buffer stream raises an error.  The error
+ * is caught in a subtransaction, which releases the stream's resources.  The
+ * blocks that the stream had requested are then read one by one, and a new
+ * stream begins after them.
  *
  * In recovery no subtransaction begins: a conflict with recovery would end the
  * session, not the query.  All blocks are read one by one there.

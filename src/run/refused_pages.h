@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * refused_pages.h
- *	  Going on with a scan behind pages that the buffer manager refuses
+ *	  Continuing a scan after pages that the buffer manager refuses
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,9 +3,8 @@
  * sampling.c
  *	  Reading a random sample of a relation's blocks
  *
- * Of a table, blocks that the visibility map vouches for are sampled apart: that
- * nothing is dead there is known, so that what is dead among the others is known the
- * better.
+ * In a table, all-visible blocks are sampled separately: they have no dead
+ * tuples, so that the estimate for the other blocks becomes more precise.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -31,7 +30,7 @@
 /* A part of the blocks is to show a spread, however small it is. */
 #define MIN_PART_SAMPLE 8
 
-/* What the size of a sample is begun with, when a margin is asked for */
+/* The initial size of a sample, when a margin is requested */
 #define FIRST_SAMPLE 128
 
 /*

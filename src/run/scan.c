@@ -3,9 +3,9 @@
  * scan.c
  *	  Carrying out the plan of a scan, alone or with parallel workers
  *
- * No subtransaction can begin in parallel mode.  So where pages that the buffer
- * manager refuses are to be counted, the leader begins one before, and scans all
- * by itself if there is such a page.
+ * No subtransaction can begin in parallel mode.  So if refused pages are to be
+ * counted, the leader begins a subtransaction before, and repeats the scan
+ * alone if there is such a page.
  *
  * Copyright (c) 2026, streamstat contributors
  *

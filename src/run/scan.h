@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * scan.h
- *	  Running a source's blocks past a visitor
+ *	  Running a scan: serial or parallel
  *
  * Copyright (c) 2026, streamstat contributors
  *

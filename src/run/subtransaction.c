@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * subtransaction.c
- *	  Something that may go wrong, and nothing else with it
+ *	  Running a function in a subtransaction, so that its error is contained
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,10 +3,11 @@
  * source.h
  *	  Which blocks to read, in which order
  *
- * A read stream calls next() for its look-ahead.  So next() takes no lock and does
- * no I/O, as the stream's batch mode requires.  Where it passes over many blocks it
- * looks for interrupts, as the server's bitmap heap scan does in its callback: at an
- * error, the abort of the (sub)transaction ends the batch and submits what is staged
+ * A read stream calls next() for its look-ahead.  So next() takes no lock and
+ * does no I/O, as the stream's batch mode requires.  Where it skips many
+ * blocks it checks for interrupts, as the server's bitmap heap scan does in
+ * its callback: at an error, the abort of the (sub)transaction ends the batch
+ * and submits what is staged
  * (pgaio_error_cleanup() of 18).
  *
  * Copyright (c) 2026, streamstat contributors

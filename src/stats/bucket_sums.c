@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * bucket_sums.c
- *	  What a scan counts in each part of a relation's file
+ *	  Counters of each part of a relation's file
  *
- * A bucket has only what a picture of the file needs, so that 10,000 of them take
- * little memory.
+ * A bucket has only the counters for layout_map and layout_picture, so that
+ * 10,000 of them use little memory.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * bucket_sums.h
- *	  What a scan counts in each part of a relation's file
+ *	  Counters of each part of a relation's file
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * differences.c
- *	  What neighbours in a sample tell about the spread of pages
+ *	  The variance of pages, from neighbours in a sample
  *
  * Half the mean square of the differences between neighbours is their variance.
  * Two kinds of order make it too large, and both are common in files.

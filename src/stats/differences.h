@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * differences.h
- *	  What neighbours in a sample tell about the spread of pages
+ *	  The variance of pages, from neighbours in a sample
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * interval.h
- *	  Intervals that hold with 95 %: for numbers of pages, and what they need
+ *	  95 % confidence intervals for numbers of pages, and helpers for them
  *
  * Copyright (c) 2026, streamstat contributors
  *

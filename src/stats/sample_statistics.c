@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sample_statistics.c
- *	  The statistics that a sample gives of each kind of relation
+ *	  The statistics of each kind of relation that a sample estimates
  *
  * The tables list them in the order of the rows of the SQL function.
  *

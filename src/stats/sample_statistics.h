@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * sample_statistics.h
- *	  The statistics that a sample gives of each kind of relation
+ *	  The statistics of each kind of relation that a sample estimates
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * advice.c
- *	  Advising the kernel of blocks that will be read soon
+ *	  Read-ahead advice for blocks that will be read soon
  *
- * A stream looks ahead in one relation.  Advice needs no more than the files, which
- * are known from the catalogs, so that reads of many relations can be under way
- * before the first of them is opened.  It is only a hint: files may be gone, or be
- * those of another relation by now.
+ * A stream looks ahead in one relation.  Advice needs only the files, which
+ * are known from the catalogs, so that reads of many relations can be in
+ * flight before the first of them is opened.  It is only a hint: files may be
+ * gone, or be those of another relation by now.
  *
  * Copyright (c) 2026, streamstat contributors
  *

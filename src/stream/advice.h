@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * advice.h
- *	  Advising the kernel of blocks that will be read soon
+ *	  Read-ahead advice for blocks that will be read soon
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,8 +3,8 @@
  * buffered_buckets.c
  *	  How many blocks of each part of a fork are in shared buffers?
  *
- * One pass over all buffer headers, without a lock, answers for blocks that nobody
- * reads as well.
+ * One pass over all buffer headers, without a lock, also covers blocks that
+ * are not read.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,14 +3,14 @@
  * free_buffers.c
  *	  Taking shared buffers only as long as there are free ones
  *
- * A free buffer is one whose header names no block.  Servers before 19 take free
- * buffers first, from a list.  19 has no such list: the clock hand takes the next
- * buffer that is free, or that nobody has used since it came by last.  As many
- * reads as there are free buffers then take it once around the pool at most, so that
- * it evicts nothing that was read or used on the way.
+ * A free buffer is one whose header names no block.  Servers before 19 take
+ * free buffers first, from a list.  19 has no such list: the clock hand takes
+ * the next buffer that is free, or unused since its last round.  As many reads
+ * as there are free buffers move it around the pool at most once, so that it
+ * evicts nothing that was read or used meanwhile.
  *
- * Other backends take buffers, too.  So only a part of those that were counted may
- * be taken before they are counted again.
+ * Other backends take buffers, too.  So only a part of the counted ones may be
+ * used before they are counted again.
  *
  * Copyright (c) 2026, streamstat contributors
  *

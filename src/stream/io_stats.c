@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * io_stats.c
- *	  What a stream did
+ *	  I/O counters of a stream
  *
- * All that is added up are integers, so that the sum over processes is exact.
+ * All counters are integers, so that the sum over processes is exact.
  *
  * Copyright (c) 2026, streamstat contributors
  *

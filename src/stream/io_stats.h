@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * io_stats.h
- *	  What a stream did
+ *	  I/O counters of a stream
  *
  * Copyright (c) 2026, streamstat contributors
  *

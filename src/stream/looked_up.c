@@ -8,9 +8,9 @@
  * looked up some pages before it is pinned gives the CPU time to load all three.
  * Nothing is pinned ahead.
  *
- * A relation that was loaded in one go lies in neighbouring buffers.  Then the
- * mapping table is not needed: the tag of the next buffer tells whether it has the
- * next block, which is also checked when that is pinned.
+ * A relation that was loaded at once is in adjacent buffers.  Then the mapping
+ * table is not needed: the tag of the next buffer shows whether it has the
+ * next block, which is checked again when it is pinned.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,15 +3,15 @@
  * mapped_file.c
  *	  Windows of a file's cached data, mapped into memory
  *
- * Who needs a fifth of each page need not copy all of it: what the page cache
- * has can be mapped.  A window is small, and unmapped when the next one is
- * mapped, so that a process's memory does not grow with the relation.
+ * A visitor that needs a fifth of each page does not need a copy of all of it:
+ * data in the page cache can be mapped.  A window is small, and unmapped when
+ * the next one is mapped, so that a process's memory does not grow with the
+ * relation.
  *
- * What is not in the page cache is not touched, because touching it would read
- * it, one page after the other, and a failed read is a signal, SIGBUS.  So is
- * a page behind the end of a file that somebody has cut.  A guard is set while
- * mapped memory is read, for what is removed from the page cache after we asked,
- * and for what is cut.
+ * Data outside the page cache is not touched, because that would read it page
+ * by page, and a failed read raises SIGBUS.  So does a page after the end of a
+ * truncated file.  A guard is set while mapped memory is read, because data
+ * may leave the page cache, and the file may be truncated, after the check.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * mapped_run.c
- *	  Copying what is needed of the pages of a run
+ *	  Copying the needed parts of a run's pages
  *
- * Nobody looks at mapped memory but this file, which copies: a private image does
- * not change, and cannot vanish.  Between the parts of a page that are copied,
- * the image has a hole with arbitrary contents.
+ * Only this file reads mapped memory, and it copies: a private image does not
+ * change or disappear.  Between the copied parts of a page, the image has a
+ * hole with arbitrary contents.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -192,8 +192,8 @@ sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent)
 }
 
 /*
- * Note that data that seemed to be absent was in the page cache.  Where that is the
- * rule, the file system has a cache of its own, and to ask is in vain.
+ * Note that data that seemed to be absent was in the page cache.  Where that
+ * is the rule, the file system has its own cache, and asking is useless.
  */
 void
 sst_run_mapper_was_wrong(SstRunMapper *mapper)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * mapped_run.h
- *	  Copying what is needed of the pages of a run
+ *	  Copying the needed parts of a run's pages
  *
  * Copyright (c) 2026, streamstat contributors
  *

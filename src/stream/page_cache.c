@@ -3,9 +3,9 @@
  * page_cache.c
  *	  How much of a relation's files is in the kernel's page cache?
  *
- * cachestat(2) counts that in one call for a file, from Linux 6.5 on.  Elsewhere
- * the file is mapped, window by window, and mincore(2) asked which pages of the
- * mapping are there.  No page of it is touched.
+ * cachestat(2) counts that in one call for a file, from Linux 6.5 on.
+ * Elsewhere the file is mapped, window by window, and mincore(2) reports which
+ * pages of the mapping are cached.  The pages are not touched.
  *
  * Copyright (c) 2026, streamstat contributors
  *

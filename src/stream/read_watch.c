@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * read_watch.c
- *	  What the server reads into buffers for us
+ *	  Watching the server's reads into buffers
  *
- * The server counts blocks and the time that a process waits for them, for all reads
- * together.  A look at these counters often enough tells one read from the next.  The
- * time is the server's own, so that no clock is read for a page found in a buffer:
- * track_io_timing is on meanwhile.
+ * The server counts blocks and the time that a process waits for them, for all
+ * reads together.  Checking these counters often enough separates one read
+ * from the next.  The server measures the time, with track_io_timing on, so
+ * that no clock is read for a page found in a buffer.
  *
  * Copyright (c) 2026, streamstat contributors
  *

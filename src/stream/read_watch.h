@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * read_watch.h
- *	  What the server reads into buffers for us
+ *	  Watching the server's reads into buffers
  *
  * Copyright (c) 2026, streamstat contributors
  *

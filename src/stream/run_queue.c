@@ -8,8 +8,8 @@
  * are read ahead, and they are longer.  When all of the queue was found in the page
  * cache again, the depth returns to one run.
  *
- * Runs are returned in the order of blocks, or else in the order in which their
- * data arrives, so that a read that takes long holds up no other.
+ * Runs are returned in block order, or in the order in which their data
+ * arrives, so that a slow read does not delay others.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stream.c
- *	  The choice of an I/O path, and what the streams have in common
+ *	  The choice of an I/O path, and code that the streams share
  *
  * Copyright (c) 2026, streamstat contributors
  *

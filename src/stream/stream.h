@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stream.h
- *	  From block numbers to pages
+ *	  Streams: from block numbers to pages
  *
  * Copyright (c) 2026, streamstat contributors
  *

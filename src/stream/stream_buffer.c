@@ -3,9 +3,9 @@
  * stream_buffer.c
  *	  Pages through the buffer manager, by a read stream
  *
- * The read stream is the server's, or the bundled one.  This file connects it to a
- * source of block numbers, applies our settings while it starts, and has what it
- * does counted (read_watch.c).
+ * The read stream is the server's, or the bundled one.  This file connects it
+ * to a source of block numbers, applies our settings while it starts, and
+ * counts its I/O (read_watch.c).
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -40,7 +40,7 @@ typedef struct SstBufferStream
 
 	/*
 	 * Of a temporary relation, the next page is pinned ahead, so that the CPU
-	 * can load it: nobody else waits for pins on local buffers.
+	 * can load it: no other session waits for pins on local buffers.
 	 */
 	bool		temp;
 	bool		begun;

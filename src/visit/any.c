@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * any.c
- *	  What holds for pages of every kind, known or not
+ *	  Reading page headers, which all kinds of pages have
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * brin.c
- *	  What the pages of a BRIN index say
+ *	  Reading the pages of a BRIN index
  *
  * Behind the metapage stand the pages of the range map, which has a TID for
  * each range of the table's blocks; all others are regular pages, with a

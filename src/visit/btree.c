@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btree.c
- *	  What the pages of a b-tree say
+ *	  Reading the pages of a b-tree
  *
  * By tolerant rules the visitor looks at every item, and damaged pages are
  * counted.  By contrib's it counts as pgstatindex does, and looks at page headers

@@ -3,7 +3,7 @@
  * diagnose.c
  *	  What is wrong with a page that a visitor has refused
  *
- * A visitor is made to be fast, and says no more than that a page makes no sense.
+ * A visitor is made to be fast, and says no more than that a page contents are inconsistent.
  * This is a second look at such a page, which may take its time.  What the visitor
  * accepts is sound, so that the two never disagree.  To find what it refuses, it is
  * shown copies of the page: one without line pointers, and then one for each line
@@ -103,7 +103,7 @@ diagnose_header(const PageData *page, SstDiagnosis *diagnosis)
 
 	if (header->pd_upper == 0)
 		sst_set_diagnosis(diagnosis, SST_FAULT_HEADER,
-						  _("the header is that of a new page, but the page is not all zeros"));
+						  _("header of a new page, but the page is not all zeros"));
 	else if (header->pd_pagesize_version != (BLCKSZ | PG_PAGE_LAYOUT_VERSION))
 		sst_set_diagnosis(diagnosis, SST_FAULT_HEADER,
 						  _("page size and version 0x%04X, expected 0x%04X"),
@@ -118,7 +118,7 @@ diagnose_header(const PageData *page, SstDiagnosis *diagnosis)
 			 header->pd_special > BLCKSZ ||
 			 header->pd_special != MAXALIGN(header->pd_special))
 		sst_set_diagnosis(diagnosis, SST_FAULT_HEADER,
-						  _("lower %u, upper %u and special %u contradict each other"),
+						  _("lower %u, upper %u and special %u are inconsistent"),
 						  header->pd_lower, header->pd_upper,
 						  header->pd_special);
 
@@ -247,7 +247,7 @@ diagnose_contents(const Patient *patient, uint16 flags, SstDiagnosis *diagnosis)
 	memcpy(words, patient->copy.data + MAXALIGN(SizeOfPageHeaderData),
 		   sizeof(words));
 	sst_set_diagnosis(diagnosis, SST_FAULT_CONTENTS,
-					  _("contents of the metapage, which begins with 0x%08X 0x%08X"),
+					  _("contents of the metapage are not valid; it begins with 0x%08X 0x%08X"),
 					  words[0], words[1]);
 }
 
@@ -275,13 +275,13 @@ diagnose_special(const Patient *patient, uint16 flags, SstDiagnosis *diagnosis)
 	if (patient->kind->kind != SST_BTREE)
 	{
 		sst_set_diagnosis(diagnosis, SST_FAULT_SPECIAL,
-						  _("special space contradicts itself, page flags 0x%04X"),
+						  _("special space is inconsistent, page flags 0x%04X"),
 						  flags);
 		return;
 	}
 	opaque = BTPageGetOpaque((Page) patient->copy.data);
 	sst_set_diagnosis(diagnosis, SST_FAULT_SPECIAL,
-					  _("special space contradicts itself, page flags 0x%04X, level %u, siblings %u and %u"),
+					  _("special space is inconsistent, page flags 0x%04X, level %u, siblings %u and %u"),
 					  flags, opaque->btpo_level, opaque->btpo_prev,
 					  opaque->btpo_next);
 }
@@ -367,7 +367,7 @@ sst_diagnose_page(const SstVisitor *visitor, SstTargetKind kind,
 		return;
 	if (patient.kind == NULL)
 	{
-		sst_set_diagnosis(diagnosis, SST_FAULT_CONTENTS, _("page makes no sense"));
+		sst_set_diagnosis(diagnosis, SST_FAULT_CONTENTS, _("page contents are inconsistent"));
 		return;
 	}
 	if (diagnose_place(&patient, page, diagnosis))
@@ -388,7 +388,9 @@ sst_diagnose_page(const SstVisitor *visitor, SstTargetKind kind,
 			diagnose_special(&patient, flags, diagnosis);
 		else if (!diagnose_items(&patient, page, diagnosis))
 			sst_set_diagnosis(diagnosis, SST_FAULT_LINE_POINTERS,
-							  _("%d line pointers do not agree with each other or with the type of the page"),
+							  ngettext("%d line pointer does not agree with the type of the page",
+									   "%d line pointers do not agree with each other or with the type of the page",
+									   sst_page_items(page)),
 							  sst_page_items(page));
 		return;
 	}

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * gin.c
- *	  What the pages of a GIN index say
+ *	  Reading the pages of a GIN index
  *
  * A GIN index has a tree of keys, the entry tree.  Keys with many rows have a
  * tree of heap TIDs each, a posting tree.  Tuples yet to be moved there are in

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * gist.c
- *	  What the pages of a GiST index say
+ *	  Reading the pages of a GiST index
  *
  * There is no metapage: block 0 is the root.  Only leaf pages are ever deleted,
  * and only tuples on leaf pages marked dead.  access/gist.h has the layouts.

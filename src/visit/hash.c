@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hash.c
- *	  What the pages of a hash index say
+ *	  Reading the pages of a hash index
  *
  * Copyright (c) 2026, streamstat contributors
  *

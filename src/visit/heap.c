@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * heap.c
- *	  What the pages of a table say
+ *	  Reading the pages of a table
  *
  * Tuples are counted as pgstattuple does it, by the rules of a dirty snapshot,
  * and as VACUUM does it where the two differ.  Hint bits are read and never
- * written; what they leave open, xacts.c finds out.
+ * written; where they are not set, xacts.c finds the state.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * hot_chains.c
- *	  Line pointers of a table's page that lead to no row
+ *	  Roots of HOT chains on a table's page that an index build skips
  *
  * An index entry has the TID of the root of a HOT chain: a tuple that is not
  * heap-only, a redirect to such a chain, or what pruning has left of a chain, a

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * map.c
- *	  What the visibility map and the free space map say of their table
+ *	  Reading the pages of the visibility map and the free space map
  *
  * The maps' layout is that of access/heap/visibilitymap.c and
  * storage/freespace/README.  A block beyond the end of a map has no

@@ -1,19 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * multixacts.c
- *	  Who updated a tuple that others have locked
+ *	  The updater in a multixact
  *
  * A tuple's xmax can be a multixact: the transactions that lock the tuple, of which
  * one may have updated or deleted it.  The server numbers multixacts one after the
  * other.  For each, pg_multixact/offsets has where its members begin in
  * pg_multixact/members; they end where those of the next one begin.
  *
- * A multixact within the valid range need not exist: if the server crashes between two
- * sessions that make one, the first leaves a zero.  Nor can files of a damaged cluster
- * be trusted, or the number on a damaged page.  So each step is checked, and bounded.
+ * A multixact within the valid range need not exist: if the server crashes
+ * between two sessions that make one, the first leaves a zero.  Files of a
+ * damaged cluster and numbers on a damaged page cannot be trusted either.  So
+ * each step is checked, and bounded.
  *
- * What has once been written never changes while the multixact exists.  So this process
- * keeps images of some pages, and looks at a page again only where its image has a zero.
+ * Values that are not zero never change while the multixact exists.  So this
+ * process keeps images of some pages, and reads a page again only where its
+ * image has a zero.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -175,7 +177,7 @@ get_end(SstXacts *xacts, const MultixactRange *range, MultiXactId multi)
 	end = get_offset(xacts, next);
 	while (end == 0 && !xacts->page_locked && wait)
 	{
-		/* Look once more when nobody makes it any more. */
+		/* Look again when no session is creating it. */
 		wait = may_be_in_creation(next) && waited < MAX_WAIT;
 		if (wait)
 		{
@@ -228,8 +230,8 @@ find_updater(SstXacts *xacts, MultiXactOffset first, MultiXactOffset nmembers,
  * InvalidTransactionId if it has only lockers.  False if there is no such multixact, or
  * if it makes no sense.
  *
- * While xacts->page_locked, nothing is read and nobody waited for: if that would be
- * needed, xacts->postponed is set, and false returned.  Otherwise this may read files,
+ * While xacts->page_locked, it does not read or wait: if that would be needed,
+ * xacts->postponed is set, and false returned.  Otherwise this may read files,
  * and wait for a moment; it can be canceled.
  */
 bool

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * multixacts.h
- *	  Who updated a tuple that others have locked
+ *	  The updater in a multixact
  *
  * Copyright (c) 2026, streamstat contributors
  *

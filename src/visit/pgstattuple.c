@@ -4,8 +4,8 @@
  *	  Pages of indexes, as pgstattuple counts their tuples
  *
  * pgstattuple leaves out block 0 (the metapage, or the root of a GiST index),
- * counts pages out of use as free altogether, and takes no notice of
- * pages whose special space is not that of the access method.
+ * counts unused pages as completely free, and ignores pages whose special
+ * space is not that of the access method.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * spgist.c
- *	  What the pages of an SP-GiST index say
+ *	  Reading the pages of an SP-GiST index
  *
- * Behind the metapage stand the roots of two trees: one of the keys, and one
- * of the nulls.  Tuples that are moved or removed leave others in their place,
- * which a tuple's state tells apart; access/spgist_private.h has the layouts.
+ * The roots of two trees follow the metapage: one for keys, and one for nulls.
+ * Moved or removed tuples leave others in their place, which a tuple's state
+ * distinguishes; access/spgist_private.h has the layouts.
  *
  * Copyright (c) 2026, streamstat contributors
  *

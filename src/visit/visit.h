@@ -1,16 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * visit.h
- *	  What a page says: one visitor for each kind of relation
+ *	  Visitors: what a page contains, one for each kind of relation
  *
  * A visitor adds one page image to counters.  It does no I/O, allocates
- * nothing and raises no error, whatever the page contains; it looks at no
- * byte outside the page.  Only the one for tables asks for more: what became
- * of the transactions that the page names (xacts.h).  For multixacts it may
- * have to read files, but not while xacts.page_locked: then it refuses the
- * page and sets xacts.postponed (multixacts.c).  The caller keeps the page
- * from changing during the visit, and counts the pages that the visitor
- * refuses.
+ * nothing and raises no error, whatever the page contains; it looks at no byte
+ * outside the page.  Only the one for tables needs more: the outcome of the
+ * transactions that the page names (xacts.h).  For multixacts it may have to
+ * read files, but not while xacts.page_locked: then it refuses the page and
+ * sets xacts.postponed (multixacts.c).  The caller keeps the page from
+ * changing during the visit, and counts the pages that the visitor refuses.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -76,7 +75,7 @@ typedef struct SstDeadItems
 
 typedef struct SstVisitor SstVisitor;
 
-/* Add a page.  False, with nothing added, when the page makes no sense. */
+/* Add a page.  False, with nothing added, when the page contents are inconsistent. */
 typedef bool (*SstVisitPage) (SstVisitor *visitor, const PageData *page,
 							  BlockNumber blkno, SstCounters *counters);
 

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * xacts.c
- *	  What became of the transactions that a heap page names
+ *	  The outcome of the transactions that a heap page names
  *
  * The server's own visibility tests write hint bits into the page, which
- * dirties it and with checksums writes WAL.  So we ask the proc array and the
- * commit log ourselves, in the order that access/heap/heapam_visibility.c
+ * dirties it and with checksums writes WAL.  So we check the proc array and
+ * the commit log directly, in the order that access/heap/heapam_visibility.c
  * explains: in progress first, then committed.
  *
- * What a damaged page names can be anything.  The commit log is asked only for
+ * A damaged page can name any transaction.  The commit log is read only for
  * transactions that it has.
  *
  * Copyright (c) 2026, streamstat contributors

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * xacts.h
- *	  What became of the transactions that a heap page names
+ *	  The outcome of the transactions that a heap page names
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * cache_file.c
- *	  The file that keeps what shared buffers hold, for the next start
+ *	  The file with the list of cached blocks, for the next start
  *
- * The file has a header, an entry for each database, and ranges of blocks by file
- * numbers, which hold in this cluster and on its physical standbys.  One checksum is
- * over all of it.  A new file gets its name only when it is complete and on disk, so
- * that there is the old one or the new one at any time.
+ * The file has a header, an entry for each database, and ranges of blocks by
+ * file numbers, which hold in this cluster and on its physical standbys.  One
+ * checksum is over all of it.  A new file is renamed only when it is complete
+ * and on disk, so that either the old one or the new one exists at any time.
  *
- * Nothing here raises an error: what goes wrong is a line in the server's log.
+ * Nothing here raises an error; failures are logged.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -256,7 +256,7 @@ refuse(const char *reason)
 {
 	ereport(LOG,
 			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("file \"%s\" is not loaded: %s", SST_CACHE_FILE, reason)));
+			 errmsg("ignoring file \"%s\": %s", SST_CACHE_FILE, reason)));
 }
 
 /* Read so much.  False if that fails or the file ends, with a line in the log. */
@@ -276,7 +276,7 @@ read_all(int fd, void *data, size_t bytes)
 					(errcode_for_file_access(),
 					 errmsg("could not read file \"%s\": %m", SST_CACHE_FILE)));
 		if (done == 0)
-			refuse(_("it is cut"));
+			refuse(_("it is truncated"));
 		if (done <= 0)
 			return false;
 		next += done;
@@ -294,18 +294,18 @@ header_is_good(const CacheFileHeader *header, uint64 file_bytes)
 	const char *reason = NULL;
 
 	if (memcmp(header->magic, MAGIC, sizeof(header->magic)) != 0)
-		reason = _("it is no saved cache");
+		reason = _("it is not a saved cache");
 	else if (header->version != VERSION)
-		reason = _("it is of another version of streamstat");
+		reason = _("it was written by another version of streamstat");
 	else if (header->block_size != BLCKSZ)
-		reason = _("it is of a server with another block size");
+		reason = _("it was written by a server with another block size");
 	else if (header->system_identifier != GetSystemIdentifier())
-		reason = _("it is of another database system");
+		reason = _("it belongs to another database system");
 	else if (header->ndatabases > bytes / sizeof(SstCachedDatabase) ||
 			 header->nranges > bytes / sizeof(SstCachedRange) ||
 			 header->ndatabases * sizeof(SstCachedDatabase) +
 			 header->nranges * sizeof(SstCachedRange) != bytes)
-		reason = _("it is cut or damaged");
+		reason = _("it is truncated or damaged");
 	if (reason != NULL)
 		refuse(reason);
 
@@ -350,7 +350,7 @@ read_open_file(int fd, uint64 file_bytes)
 
 	if (file_bytes < sizeof(CacheFileHeader))
 	{
-		refuse(_("it is cut"));
+		refuse(_("it is truncated"));
 		return NULL;
 	}
 	if (!read_all(fd, &header, sizeof(CacheFileHeader)) ||

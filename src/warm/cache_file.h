@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cache_file.h
- *	  The file that keeps what shared buffers hold, for the next start
+ *	  The file with the list of cached blocks, for the next start
  *
  * Copyright (c) 2026, streamstat contributors
  *

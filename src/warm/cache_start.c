@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * cache_start.c
- *	  Having the saved cache loaded when the server starts
+ *	  Loading the saved cache when the server starts
  *
- * The cache worker starts a loader for one database after the other, the largest part
- * of the cache first, and watches over it.  A process that is connected to a database
- * keeps others from dropping, renaming or copying it.  So when somebody has locked the
- * database for that, the loader is ended, and started again afterwards.
+ * The cache worker starts a loader for one database after the other, the
+ * largest part of the cache first, and monitors it.  A process that is
+ * connected to a database prevents dropping, renaming or copying it.  So when
+ * another session has locked the database for that, the loader is ended, and
+ * started again afterwards.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -148,7 +149,10 @@ start_loader(CacheLoad *load)
 	return handle;
 }
 
-/* Wait until the loader has ended.  True if it was told to because of others. */
+/*
+ * Wait until the loader has ended.  True if it was ended for another session's
+ * command.
+ */
 static bool
 watch_loader(BackgroundWorkerHandle *handle, Oid database)
 {
@@ -273,7 +277,7 @@ load_databases(CacheLoad *load)
 
 	ereport(LOG,
 			(errmsg("streamstat loaded " INT64_FORMAT " of " UINT64_FORMAT
-					" saved blocks of %d of %d databases in %.0f ms, " INT64_FORMAT " were cached before; ended by: %s",
+					" saved blocks of %d of %d databases in %.0f ms, " INT64_FORMAT " already cached; ended by: %s",
 					load->shared->nread, cache->nblocks, nloaded, n,
 					INSTR_TIME_GET_MILLISEC(elapsed), load->shared->ncached, end)));
 	pfree(order);

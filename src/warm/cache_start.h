@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cache_start.h
- *	  Having the saved cache loaded when the server starts
+ *	  Loading the saved cache when the server starts
  *
  * Copyright (c) 2026, streamstat contributors
  *

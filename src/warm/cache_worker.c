@@ -3,13 +3,14 @@
  * cache_worker.c
  *	  The background worker that keeps the cache over a restart
  *
- * When the server starts, the worker has the saved cache loaded.  Then it saves what
- * shared buffers hold from time to time, and when the server stops.  It is connected
- * to no database, so that it can save when the server stops, is in no database's way
- * and needs no extension: it knows blocks by the numbers of their files.
+ * When the server starts, the worker has the saved cache loaded.  Then it
+ * saves the list of cached blocks at intervals, and when the server stops.  It
+ * is not connected to a database, so that it can save at shutdown, blocks no
+ * command on a database and needs no extension: it identifies blocks by file
+ * numbers.
  *
- * Nothing is saved before the load has ended.  A server that is stopped soon after its
- * start would otherwise replace a good file by one of an empty cache.
+ * Nothing is saved before the load has ended.  Otherwise a server that stops
+ * soon after its start would replace a good file by one of an empty cache.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * cursor.c
- *	  Cutting what is to be warmed into runs
+ *	  Cutting the ranges to warm into runs
  *
- * Ranges that follow each other closely are one run, with the blocks between them: a
- * read of a few blocks more takes less time than a second read.
+ * Ranges that are close to each other become one run, with the blocks between
+ * them: reading a few more blocks takes less time than a second read.
  *
  * Copyright (c) 2026, streamstat contributors
  *

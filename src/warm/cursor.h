@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cursor.h
- *	  Cutting what is to be warmed into runs
+ *	  Cutting the ranges to warm into runs
  *
  * Copyright (c) 2026, streamstat contributors
  *

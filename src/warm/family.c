@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * family.c
- *	  What belongs together: a table with its maps, indexes and TOAST table
+ *	  A table with its maps, indexes and TOAST table
  *
- * Of a table, the maps come first, which are small and save reads of all else, then its
- * indexes, then the table, and the TOAST table last: what comes last is left out when
- * memory is full.  All is taken from a list of relations; none is opened or locked.
+ * The order is: the maps, which are small and save other reads, then the
+ * indexes, the table, and the TOAST table.  When memory is full, the rest is
+ * skipped.  Everything comes from a list of relations; none is opened or
+ * locked.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -95,7 +96,7 @@ find_indexes(const Builder *builder, Oid tableoid, int *n)
  * ----------
  */
 
-/* Why nothing of a relation can be warmed, translated; or NULL */
+/* Why a relation cannot be warmed, translated; or NULL */
 static const char *
 refusal(const SstRelation *relation)
 {
@@ -104,7 +105,7 @@ refusal(const SstRelation *relation)
 	if (!RELKIND_HAS_STORAGE(relation->relkind))
 		return sst_no_storage_note(relation->relkind);
 	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
-		return _("temporary relation: its pages are in buffers of the session");
+		return _("temporary relation: its pages are in the session's local buffers");
 	return state == SST_TARGET_INVALID ? NULL : sst_state_note(state);
 }
 

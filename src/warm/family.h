@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * family.h
- *	  What belongs together: a table with its maps, indexes and TOAST table
+ *	  A table with its maps, indexes and TOAST table
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * locked_relations.c
- *	  Relations that are locked while blocks of them are under way
+ *	  Relations that are locked while reads of their blocks are in flight
  *
- * A relation is locked before its first block is asked for, and unlocked when its
- * last run is read.  It is known by where its files are; nothing of it gets into the
- * relation cache.
+ * A relation is locked before its first block is requested, and unlocked when
+ * its last run is read.  It is identified by its files, and not opened, so
+ * that the relation cache does not grow.
  *
  * Copyright (c) 2026, streamstat contributors
  *

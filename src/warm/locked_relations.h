@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * locked_relations.h
- *	  Relations that are locked while blocks of them are under way
+ *	  Relations that are locked while reads of their blocks are in flight
  *
  * Copyright (c) 2026, streamstat contributors
  *

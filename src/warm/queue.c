@@ -1,18 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * queue.c
- *	  Bringing blocks of many relations into memory, by one queue
+ *	  Reading blocks of many relations into memory, with one queue
  *
- * The blocks are cut into runs of neighbours.  The kernel is advised of runs as far
- * ahead as one large relation would be read ahead, over as many relations as that
- * takes.  So small relations do not cost a round trip to the storage each.  Then the
- * runs are read in their order, and find their data in the page cache.
+ * The blocks are cut into runs of adjacent blocks.  The kernel gets advice for
+ * runs as far ahead as for one large relation, across relations.  So small
+ * relations do not cost a round trip to the storage each.  Then the runs are
+ * read in order, from the page cache.
  *
- * A relation is locked from its first advice to its last read, and no lock is waited
- * for.  It is known by where its files are; nothing of it gets into the relation
- * cache, but for what parallel workers read (large_range.c).  Each run is read in a
- * subtransaction, so that an error costs the blocks that it is about, and becomes the
- * fork's note.
+ * A relation is locked from its first advice to its last read, without waiting
+ * for the lock.  It is identified by its files, and not opened, except for
+ * parallel workers (large_range.c).  Each run is read in a subtransaction, so
+ * that an error affects only its blocks, and becomes the fork's note.
  *
  * In recovery, where a conflict in a subtransaction would end the session, pages are
  * read into private memory and checked before they are read into buffers.
@@ -133,13 +132,13 @@ note_next_block(SstWarmFork *fork, BlockNumber blkno)
 		fork->next_block = blkno;
 }
 
-/* Read no more of a fork, as others wait for its lock. */
+/* Stop reading a fork, because others wait for its lock. */
 static void
 give_up(SstWarmFork *fork)
 {
 	fork->left_out = true;
 	if (fork->note == NULL)
-		fork->note = _("given up, because another session waits for a lock");
+		fork->note = _("stopped because another session waits for a lock");
 }
 
 /*
@@ -184,8 +183,8 @@ take_allowance(void *arg)
 }
 
 /*
- * How many blocks may be read more?  None where a limit is reached; -1 where the
- * relations had to be let go, because others waited while this slept.
+ * How many blocks may be read more?  None where a limit was reached; -1 where
+ * the relations had to be unlocked, because others waited while this slept.
  *
  * Nobody is looked for in recovery, so that no subtransaction is needed there.
  */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * resume.c
- *	  Where a second call goes on
+ *	  Where a second call continues
  *
  * The place is a fork and a block, as text: "16384/main/1024 16390/fsm 16390/main +".
  * Forks that follow it are named as well, so that the call goes on when a relation is

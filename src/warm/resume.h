@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * resume.h
- *	  Where a second call goes on
+ *	  Where a second call continues
  *
  * Copyright (c) 2026, streamstat contributors
  *

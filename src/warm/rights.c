@@ -3,9 +3,9 @@
  * rights.c
  *	  Who may warm a relation
  *
- * A query on a table reads it into the same caches, so that it takes the right to read
- * the table.  Members of pg_stat_scan_tables may read every page by other functions of
- * this extension.
+ * A query on a table reads it into the same caches, so the right to read the
+ * table is sufficient.  Members of pg_stat_scan_tables may read every page
+ * with other functions of this extension.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,8 +3,8 @@
  * run_reader.c
  *	  Reading one run of blocks of the queue
  *
- * A run is read at once.  If that fails, its blocks are read one by one, so that only
- * those are lost that cannot be read.
+ * A run is read at once.  If that fails, its blocks are read one by one, so
+ * that only the unreadable ones are missing.
  *
  * Copyright (c) 2026, streamstat contributors
  *

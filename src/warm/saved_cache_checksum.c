@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_checksum.c
- *	  Is the text of a saved cache what was saved?
+ *	  Verifying the text of a saved cache
  *
- * The checksum is that of the lines, so that a copy may end them in its own way.
+ * The checksum assumes one line feed after each line, so that a copy may have
+ * other line ends.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -60,7 +61,7 @@ sst_check_saved_cache(const char *bytes, Size length, SstSavedCacheError *error)
 	}
 	if (!begins_with(&lines, SST_SAVED_CACHE_NAME " "))
 	{
-		error->what = gettext_noop("Its first line is not that of a saved cache.");
+		error->what = gettext_noop("The first line is not that of a saved cache.");
 		return false;
 	}
 
@@ -76,9 +77,9 @@ sst_check_saved_cache(const char *bytes, Size length, SstSavedCacheError *error)
 	FIN_CRC32C(crc);
 
 	if (!begins_with(&last, "crc "))
-		error->what = gettext_noop("Its last line is not the checksum: the end is missing.");
+		error->what = gettext_noop("The last line is not a checksum: the end of the text is missing.");
 	else if (!has_checksum(&last, crc))
-		error->what = gettext_noop("Its checksum is wrong: it is not what was saved.");
+		error->what = gettext_noop("The checksum is wrong: the text has been changed.");
 
 	return error->what == NULL;
 }

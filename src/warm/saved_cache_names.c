@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_names.c
- *	  By which name a relation is saved, and found again
+ *	  The names by which relations are saved and found
  *
  * TOAST tables are named by OIDs, which a restored database does not have.  So they
  * and their indexes go by the names of their tables.

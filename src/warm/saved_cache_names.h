@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_names.h
- *	  By which name a relation is saved, and found again
+ *	  The names by which relations are saved and found
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,9 +3,9 @@
  * saved_cache_parse.c
  *	  Read the text of a saved cache
  *
- * Takes any bytes whatever, in time and memory in proportion to them, and needs no
- * catalog, so that test/fuzz can show it all kinds of texts.  The grammar is regular:
- * each function takes what it wants from the rest of the line.
+ * It accepts arbitrary bytes, in time and memory proportional to their number,
+ * and needs no catalog, so that test/fuzz can run it on any text.  The grammar
+ * is regular: each function consumes its part of the rest of the line.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -148,11 +148,11 @@ take_setting(Parser *parser, const char *word, int64 *number)
 	if (!next_line(parser))
 		return false;
 	if (!take_word(parser, word) || !take(parser, ' '))
-		return fail(parser, gettext_noop("This is not the line that is expected here."));
+		return fail(parser, gettext_noop("The line is not the expected one."));
 	if (!take_number(parser, PG_INT64_MAX, number))
 		return false;
 	return at_end(parser) ||
-		fail(parser, gettext_noop("There is something behind the number."));
+		fail(parser, gettext_noop("There is extra text after the number."));
 }
 
 static int
@@ -240,24 +240,24 @@ parse_head(Parser *parser)
 	if (version != SST_SAVED_CACHE_VERSION)
 	{
 		(void) fail(parser, version > SST_SAVED_CACHE_VERSION ?
-					gettext_noop("A newer version of streamstat saved it.") :
-					gettext_noop("There is no such version of the format."));
+					gettext_noop("The text was saved by a newer version of streamstat.") :
+					gettext_noop("The format version is not valid."));
 		parser->error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
 		return false;
 	}
 	if (!next_line(parser))
 		return false;
 	if (!take_word(parser, "database "))
-		return fail(parser, gettext_noop("This is not the line that is expected here."));
+		return fail(parser, gettext_noop("The line is not the expected one."));
 	if (!next_line(parser))
 		return false;
 	if (!take_word(parser, "saved "))
-		return fail(parser, gettext_noop("This is not the line that is expected here."));
+		return fail(parser, gettext_noop("The line is not the expected one."));
 	if (!take_setting(parser, "block_size", &block_size))
 		return false;
 	if (block_size != BLCKSZ)
 	{
-		(void) fail(parser, gettext_noop("Blocks of this server have another size."));
+		(void) fail(parser, gettext_noop("The server has another block size."));
 		parser->error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
 		return false;
 	}
@@ -284,9 +284,9 @@ static bool
 take_qualified_name(Parser *parser, char *names)
 {
 	if (!take(parser, ' ') || !take_name(parser, names) || !take(parser, '.'))
-		return fail(parser, gettext_noop("There is no valid name of a schema."));
+		return fail(parser, gettext_noop("The schema name is missing or not valid."));
 	if (!take_name(parser, names + strlen(names) + 1) || !at_end(parser))
-		return fail(parser, gettext_noop("There is no valid name of a relation."));
+		return fail(parser, gettext_noop("The relation name is missing or not valid."));
 	return true;
 }
 
@@ -301,7 +301,7 @@ parse_relation(Parser *parser)
 	if (!take_number(parser, PG_INT32_MAX, &number))
 		return false;
 	if (number != parser->saved->nrelations + 1)
-		return fail(parser, gettext_noop("This is not the next relation by its number."));
+		return fail(parser, gettext_noop("Relations are not numbered consecutively."));
 
 	if (!take(parser, ' ') || at_end(parser) || *parser->at == '\0' ||
 		strchr(SST_SAVED_KINDS, *parser->at) == NULL)
@@ -330,7 +330,7 @@ parse_usage(Parser *parser)
 	if (!take_number(parser, PG_UINT8_MAX, &usage))
 		return false;
 	if (!at_end(parser))
-		return fail(parser, gettext_noop("There is something behind the number."));
+		return fail(parser, gettext_noop("There is extra text after the number."));
 	if (parser->usage >= 0 && usage >= parser->usage)
 		return fail(parser, gettext_noop("The usage count does not decrease."));
 	parser->usage = (int) usage;
@@ -397,7 +397,7 @@ parse_ranges(Parser *parser, int64 *nblocks)
 		if (count == 0)
 			return fail(parser, gettext_noop("A range is empty."));
 		if (position + skip + count > InvalidBlockNumber)
-			return fail(parser, gettext_noop("A range ends behind the last possible block."));
+			return fail(parser, gettext_noop("A range ends after the last possible block."));
 		range.first = (BlockNumber) (position + skip);
 		position += skip + count;
 		range.end = (BlockNumber) position;
@@ -435,9 +435,9 @@ parse_lines(Parser *parser)
 	}
 
 	if (nblocks != parser->saved->nblocks)
-		return fail(parser, gettext_noop("There are not as many blocks as its head says."));
+		return fail(parser, gettext_noop("The number of blocks differs from that in the header."));
 	return !sst_saved_lines_next(&parser->lines) ||
-		fail(parser, gettext_noop("There is something behind the checksum."));
+		fail(parser, gettext_noop("There is extra text after the checksum."));
 }
 
 /*

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_set.c
- *	  What of a saved cache can be loaded here
+ *	  The part of a saved cache that can be loaded here
  *
- * The relations of the database are listed once, and the saved ones are looked up by
- * name in that list.  What cannot be loaded has a note, and takes nothing from the
- * rest.
+ * The relations of the database are listed once, and the saved ones are looked
+ * up by name in that list.  A relation that cannot be loaded has a note, and
+ * does not affect the rest.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -174,8 +174,8 @@ sst_note_cut_ranges(SstWarmSet *set)
 	{
 		if (ncut[i] > 0 && set->forks[i].note == NULL)
 			set->forks[i].note =
-				psprintf(ngettext("%lld saved block lies beyond its end",
-								  "%lld saved blocks lie beyond its end",
+				psprintf(ngettext("%lld saved block is past the end of the fork",
+								  "%lld saved blocks are past the end of the fork",
 								  ncut[i]), (long long) ncut[i]);
 	}
 	pfree(ncut);

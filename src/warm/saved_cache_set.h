@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_set.h
- *	  What of a saved cache can be loaded here
+ *	  The part of a saved cache that can be loaded here
  *
  * Copyright (c) 2026, streamstat contributors
  *

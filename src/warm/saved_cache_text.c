@@ -84,5 +84,5 @@ sst_read_saved_cache(const char *text, int length, SstSavedCache *saved)
 			 error.line == 0 ? errdetail("%s", _(error.what)) :
 			 errdetail("Line %lld: %s", (long long) error.line, _(error.what)),
 			 error.code == ERRCODE_FEATURE_NOT_SUPPORTED ? 0 :
-			 errhint("Give all of the text that cache_save() returned, as psql prints it with the options -XAt.")));
+			 errhint("Pass the whole text that cache_save() returned, as printed by psql -XAt.")));
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_write.c
- *	  Write down what shared buffers hold of the current database
+ *	  Write the cached blocks of the current database as text
  *
  * One pass over the buffers finds the blocks, sorted by files.  Then the blocks of
  * each usage count are written, from the highest count to the lowest, until there
@@ -153,7 +153,7 @@ check_size(const Writer *writer)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("saved cache would be larger than 1 GB"),
-				 errhint("Use max_bytes to save the most frequently used blocks only.")));
+				 errhint("Use max_bytes to save only the most frequently used blocks.")));
 }
 
 /* Return the number of a relation in the text; the first time, write its line. */

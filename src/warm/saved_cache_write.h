@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_write.h
- *	  Write down what shared buffers hold of the current database
+ *	  Write the cached blocks of the current database as text
  *
  * Copyright (c) 2026, streamstat contributors
  *

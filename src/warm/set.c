@@ -3,8 +3,9 @@
  * set.c
  *	  A set of ranges to warm, while it grows
  *
- * An array is doubled when its length is a power of two, so that the set needs no
- * count of what is allocated.  All that adds to the arrays of a set must be here.
+ * An array is doubled when its length is a power of two, so that the set needs
+ * no count of what is allocated.  Only this file may add to the arrays of a
+ * set.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,8 +3,8 @@
  * units.c
  *	  The tables and indexes that a call names, in the order of warming
  *
- * When memory does not suffice for all, what comes late is left out.  So the newest
- * partitions come first, and of a schema or a database what is used most.
+ * When memory is full, the rest is skipped.  So the newest partitions come
+ * first, and in a schema or a database the most used tables.
  *
  * Copyright (c) 2026, streamstat contributors
  *

@@ -3,13 +3,14 @@
  * upper_pages.c
  *	  The inner pages of b-trees, found without reading leaves
  *
- * The metapage names the root.  The downlinks of the pages of a level are the blocks
- * of the level below, down to level 1.  So the pages of levels 0 and 1 are never
- * looked at.
+ * The metapage names the root.  The downlinks of the pages of a level are the
+ * blocks of the level below, down to level 1.  So the pages of levels 0 and 1
+ * are never read.
  *
- * The trees go down together, one level at a time.  Before the pages of a level are
- * looked at, sst_warm() has read those of all trees into the page cache.  So a
- * thousand small trees take as many round trips to the disk as one.
+ * All trees are descended together, one level at a time.  Before the pages of
+ * a level are examined, sst_warm() has read those of all trees into the page
+ * cache.  So a thousand small trees take as many round trips to the disk as
+ * one.
  *
  * Copyright (c) 2026, streamstat contributors
  *

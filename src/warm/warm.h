@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * warm.h
- *	  Bringing blocks of many relations into memory, by one queue
+ *	  Reading blocks of many relations into memory, with one queue
  *
  * Copyright (c) 2026, streamstat contributors
  *
