@@ -56,21 +56,22 @@ END;
 -- Wait until VACUUM, and all who look at dead rows from now on, can do without what
 -- was deleted before this: a transaction of any database that is older, and a
 -- snapshot of this one, has to end first.  On a quiet server this takes no time.
--- If one does not end, a warning names it, and later tests do not wait for it again.
+-- If one does not end, a warning names it, and later tests wait for 5 seconds.
 --
 -- Pages that an index has deleted wait for snapshots of all databases, before 16.
 --
 -- It has to be true twice, with a COMMIT between: at the first time our own snapshot
 -- can be older.  The server remembers what it has kept for others, as long as the oldest
 -- transaction is the same; table_stats() has that computed anew.
-CREATE TABLE held_horizons (since timestamptz DEFAULT clock_timestamp());
+CREATE TABLE held_horizons (all_databases boolean, since timestamptz DEFAULT clock_timestamp());
 CREATE PROCEDURE wait_for_horizon(all_databases boolean DEFAULT false)
 LANGUAGE plpgsql AS $$
 DECLARE
 	-- one that is newer than all there have been, as a deleted page of an index wants it
 	needed bigint := pg_current_xact_id()::text::bigint + 1;
 	until timestamptz := clock_timestamp() +
-		CASE WHEN EXISTS (SELECT FROM held_horizons) THEN interval '1 second' ELSE interval '2 minutes' END;
+		CASE WHEN EXISTS (SELECT FROM held_horizons h WHERE h.all_databases = wait_for_horizon.all_databases)
+			THEN interval '5 seconds' ELSE interval '2 minutes' END;
 	passed int := 0;
 	holder text;
 BEGIN
@@ -92,7 +93,7 @@ BEGIN
 			EXIT;
 		END IF;
 		IF clock_timestamp() > until THEN
-			INSERT INTO held_horizons DEFAULT VALUES;
+			INSERT INTO held_horizons VALUES (all_databases);
 			RAISE WARNING 'dead rows are kept: %', holder
 				USING HINT = 'See pg_stat_activity, pg_prepared_xacts and pg_replication_slots.';
 			EXIT;
