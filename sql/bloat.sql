@@ -85,16 +85,19 @@ SELECT index, r.* FROM rec_indexes, after_reindex(index, tolerance) r ORDER BY i
 
 -- Most rows deleted, and their entries
 DELETE FROM rec WHERE i % 3 = 2 OR i < 7000;
+CALL wait_for_horizon();
 VACUUM rec;
 SELECT index, r.* FROM rec_indexes, after_reindex(index, tolerance) r ORDER BY index::text;
 -- and so many that nothing is left
 DELETE FROM rec;
+CALL wait_for_horizon();
 VACUUM rec;
 SELECT index, r.* FROM rec_indexes, after_reindex(index, tolerance) r ORDER BY index::text;
 
 -- Rows deleted, with their entries still there: the table tells
 CALL make_rec();
 DELETE FROM rec WHERE i % 2 = 0 OR i < 7000;
+CALL wait_for_horizon();
 SELECT index, r.* FROM rec_indexes, after_reindex(index, CASE WHEN am = 'btree' THEN 2 ELSE 15 END) r
 	WHERE index::text !~ 'hash_few' ORDER BY index::text;
 SELECT index, r.* FROM rec_indexes, after_reindex(index, 25) r
@@ -105,6 +108,7 @@ CALL make_rec();
 VACUUM rec;
 UPDATE rec SET b = b + 1 WHERE i % 2 = 0;
 UPDATE rec SET b = b + 1 WHERE i % 3 = 0;
+CALL wait_for_horizon();
 SELECT index, r.* FROM rec_indexes, after_reindex(index, CASE WHEN am = 'btree' THEN 2 ELSE 15 END) r
 	WHERE index::text !~ 'hash_few' ORDER BY index::text;
 SELECT index, r.* FROM rec_indexes, after_reindex(index, 25) r
@@ -114,8 +118,10 @@ UPDATE rec SET t = t WHERE i % 10 = 0;
 CREATE TABLE rec_hot (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = off);
 CREATE INDEX rec_hot_i ON rec_hot (i);
 INSERT INTO rec_hot SELECT g, 'x' FROM generate_series(1, 10000) g;
+CALL wait_for_horizon();
 REINDEX INDEX rec_hot_i;
 UPDATE rec_hot SET t = 'y';
+CALL wait_for_horizon();
 SELECT * FROM after_reindex('rec_hot_i');
 
 -- Indexes with nothing, or next to nothing
@@ -133,6 +139,7 @@ CREATE TABLE rec_emptied (i int) WITH (autovacuum_enabled = off);
 INSERT INTO rec_emptied SELECT generate_series(1, 20000);
 CREATE INDEX rec_emptied_hash ON rec_emptied USING hash (i);
 DELETE FROM rec_emptied;
+CALL wait_for_horizon();
 VACUUM rec_emptied;
 SELECT measured, predicted_bytes_high < bytes / 10 AS high, reclaimable_bytes > bytes * 0.9 AS reclaimable
 	FROM streamstat.bloat('rec_emptied_hash');

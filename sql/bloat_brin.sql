@@ -43,14 +43,17 @@ CREATE TABLE rbr_gone (id int, w text) WITH (autovacuum_enabled = off);
 CREATE INDEX rbr_gone_minmax ON rbr_gone USING brin (id, w) WITH (pages_per_range = 1);
 CREATE INDEX rbr_gone_text ON rbr_gone USING brin (w) WITH (pages_per_range = 1);
 INSERT INTO rbr_gone SELECT id, repeat('w', 150 + 200 * (id % 50 / 49)) FROM generate_series(1, 40000) id;
+CALL wait_for_horizon();
 VACUUM rbr_gone;
 DELETE FROM rbr_gone WHERE id < 30000;
+CALL wait_for_horizon();
 VACUUM rbr_gone;
 SELECT predicted_bytes AS said FROM streamstat.bloat('rbr_gone_minmax', 1000000) \gset
 REINDEX INDEX rbr_gone_minmax;
 SELECT abs(:said - pg_relation_size('rbr_gone_minmax')) <= 8192 AS close;
 -- The longest values go, and the other summaries do not say so.
 DELETE FROM rbr_gone WHERE length(w) > 150;
+CALL wait_for_horizon();
 VACUUM rbr_gone;
 SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.bloat('rbr_gone_text', 1000000) \gset
 REINDEX INDEX rbr_gone_text;

@@ -30,6 +30,7 @@ INSERT INTO rhs_stale SELECT generate_series(1, 60000);
 CREATE INDEX rhs_stale_id ON rhs_stale USING hash (id);
 ANALYZE rhs_stale;
 DELETE FROM rhs_stale WHERE id % 10 > 0;
+CALL wait_for_horizon();
 SELECT abs(predicted_bytes - bytes) < 0.2 * bytes AS as_large, note FROM streamstat.bloat('rhs_stale_id');
 ANALYZE rhs_stale;
 SELECT predicted_bytes < 0.2 * bytes AS smaller, note FROM streamstat.bloat('rhs_stale_id');

@@ -52,6 +52,7 @@ CREATE TABLE rem_dead WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
 DELETE FROM rem_dead WHERE i % 2 = 0 OR i BETWEEN 3000 AND 4000;
 CREATE TABLE rem_deleted WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
 DELETE FROM rem_deleted WHERE i % 3 <> 0 OR i > 9000;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on) rem_deleted;
 CREATE TABLE rem_none WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
 DELETE FROM rem_none;
@@ -84,12 +85,14 @@ CREATE MATERIALIZED VIEW rem_view WITH (autovacuum_enabled = off) AS TABLE rem_f
 CREATE UNIQUE INDEX rem_view_i ON rem_view (i);
 UPDATE rem_fresh SET t = 'w' WHERE i % 2 = 0;
 REFRESH MATERIALIZED VIEW CONCURRENTLY rem_view;
+CALL wait_for_horizon();
 VACUUM FULL rem_fresh;
 CREATE TEMP TABLE rem_temp AS TABLE rem_deleted;
 DELETE FROM rem_temp WHERE i % 2 = 0;
 -- others
 CREATE UNLOGGED TABLE rem_unlogged WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
 DELETE FROM rem_unlogged WHERE i % 2 = 0;
+CALL wait_for_horizon();
 
 CALL predict('{rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
 	rem_dropped, rem_added, rem_view, rem_temp, rem_unlogged}');
@@ -111,10 +114,12 @@ ALTER TABLE rem_toast ALTER t SET STORAGE external;
 INSERT INTO rem_toast SELECT g, repeat('x', CASE WHEN g % 3 = 0 THEN 100 ELSE 2500 + g * 17 % 7000 END) FROM generate_series(1, 600) g;
 CALL predict('{rem_toast}', 'row');
 CALL predict('{rem_toast}', 'sum');
+CALL wait_for_horizon();
 VACUUM FULL rem_toast;
 SELECT * FROM compare(1);
 TRUNCATE rem_said;
 DELETE FROM rem_toast WHERE i % 2 = 0;
+CALL wait_for_horizon();
 VACUUM rem_toast;
 CALL predict('{rem_toast}', 'row');
 CALL predict('{rem_toast}', 'sum');
@@ -175,21 +180,25 @@ SELECT * FROM after_reindex(8, '.');
 
 -- Rows deleted, and their entries
 DELETE FROM rem WHERE i % 3 = 0 OR i < 2500;
+CALL wait_for_horizon();
 VACUUM rem;
 SELECT * FROM after_reindex(8, 'gin|st_point');
 -- all of them
 DELETE FROM rem;
+CALL wait_for_horizon();
 VACUUM rem;
 SELECT * FROM after_reindex(8, 'gin|st_point');
 
 -- Rows deleted, with their entries still there: the table tells.  Then without
 CALL make_rem();
 DELETE FROM rem WHERE i % 2 = 0;
+CALL wait_for_horizon();
 SELECT * FROM after_reindex(15, 'gin|st_point', 10);
 SELECT * FROM after_reindex(1, 'gin|st_point', 10);
 -- Rows updated, which have the same keys
 CALL make_rem();
 UPDATE rem SET i = i + 1;
+CALL wait_for_horizon();
 SELECT * FROM after_reindex(15, 'gin|st_point', 25);
 
 -- What is not rebuilt, and what is not one relation
@@ -209,9 +218,11 @@ CREATE TABLE rem_turns (i int, a text, b text, c int8);
 INSERT INTO rem_turns SELECT i, CASE WHEN i % 2 = 0 THEN md5(i::text) END, CASE WHEN i % 3 = 0 THEN repeat('b', 300) END, CASE WHEN i % 5 = 0 THEN i END
 	FROM generate_series(1, 20000) i;
 UPDATE rem_turns SET a = NULL WHERE i % 4 = 0;
+CALL wait_for_horizon();
 VACUUM rem_turns;
 CREATE TABLE rem_sampled AS SELECT name, seed, r.* FROM (VALUES ('rem_loose', 25), ('rem_turns', 150)) t (name, blocks), generate_series(1, 20) seed,
 	streamstat.bloat(name::regclass, blocks, seed => seed) r;
+CALL wait_for_horizon();
 VACUUM FULL rem_loose;
 VACUUM FULL rem_turns;
 SELECT name, count(*) FILTER (WHERE abs(predicted_bytes - real) < real / (CASE name WHEN 'rem_loose' THEN 100 ELSE 30 END)) >= 17 AS value,

@@ -130,6 +130,7 @@ SELECT error_of('SELECT brin_summarize_range(''br_expression'', 32)');
 RESET test.fail;
 SELECT brin_difference('br_expression'), summarized_ranges, live_items, placeholder_items
 	FROM streamstat.brin_stats('br_expression');
+CALL wait_for_horizon();
 
 -- VACUUM summarizes all; growth; the range map gets more pages, in whose way
 -- are regular ones.
@@ -157,6 +158,7 @@ SELECT relname, difference, summarized_ranges, unsummarized_ranges, live_items
 
 -- A table that has been truncated has fewer ranges than the index.
 DELETE FROM br WHERE i > 100;
+CALL wait_for_horizon();
 VACUUM br;
 SELECT blocks('br');
 SELECT relname, difference, ranges, summarized_ranges, unsummarized_ranges

@@ -17,6 +17,7 @@ CREATE INDEX co_i ON co_t (i);
 CREATE INDEX co_broken ON co_t (t);
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'co_broken'::regclass;
 DELETE FROM co_t WHERE i % 3 > 0;
+CALL wait_for_horizon();
 VACUUM co_t;
 
 -- The stored rows are those of the session's last report.

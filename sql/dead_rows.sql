@@ -40,13 +40,17 @@ $$;
 CREATE TABLE dr_queue (i int, state text) WITH (autovacuum_enabled = off);
 INSERT INTO dr_queue SELECT g, 'new' FROM generate_series(1, 20000) g;
 CREATE INDEX dr_queue_new ON dr_queue (i) WHERE state = 'new';
+CALL wait_for_horizon();
 VACUUM dr_queue;
 UPDATE dr_queue SET state = 'done' WHERE i > 50;
+CALL wait_for_horizon();
 SELECT * FROM dr_reindex('{dr_queue_new}', 40);
 TRUNCATE dr_queue;
 INSERT INTO dr_queue SELECT g, 'new' FROM generate_series(1, 20000) g;
+CALL wait_for_horizon();
 VACUUM dr_queue;
 UPDATE dr_queue SET state = 'done' WHERE i <= 10000;
+CALL wait_for_horizon();
 SELECT * FROM dr_reindex('{dr_queue_new}', 40);
 CREATE INDEX dr_queue_done ON dr_queue (i) WHERE state = 'done';
 SELECT * FROM dr_reindex('{dr_queue_done}', 40);
@@ -56,6 +60,7 @@ CREATE TABLE dr_wide (i int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO dr_wide SELECT g, md5(g::text) || CASE WHEN g % 5 = 0 THEN repeat(md5((-g)::text), 20) ELSE '' END FROM generate_series(1, 10000) g;
 CREATE INDEX dr_wide_t ON dr_wide (t);
 DELETE FROM dr_wide WHERE i % 5 = 0;
+CALL wait_for_horizon();
 SELECT * FROM dr_reindex('{dr_wide_t}', 40);
 
 -- All kinds of indexes: rows in no order, and a range of keys is deleted
@@ -69,6 +74,7 @@ CREATE INDEX dr_kinds_gist ON dr_kinds USING gist (p);
 CREATE INDEX dr_kinds_spgist ON dr_kinds USING spgist (p);
 CREATE INDEX dr_kinds_hash ON dr_kinds USING hash (i);
 DELETE FROM dr_kinds WHERE i < 12000;
+CALL wait_for_horizon();
 -- a build of a hash index begins with as many buckets as that asks for
 ANALYZE dr_kinds;
 SELECT * FROM dr_reindex('{dr_kinds_btree, dr_kinds_few, dr_kinds_apart}', 40);
@@ -81,6 +87,7 @@ CREATE INDEX dr_updated_i ON dr_updated (i);
 CREATE INDEX dr_updated_n ON dr_updated (n, i);
 UPDATE dr_updated SET n = n + 1;
 UPDATE dr_updated SET n = n + 1 WHERE i % 2 = 0;
+CALL wait_for_horizon();
 SELECT * FROM dr_reindex('{dr_updated_i, dr_updated_n}', 40);
 
 -- HOT updates: an entry leads to the last version, through a redirect or not.
@@ -89,17 +96,21 @@ INSERT INTO dr_hot SELECT g, 'x' FROM generate_series(1, 10000) g;
 CREATE INDEX dr_hot_i ON dr_hot (i);
 UPDATE dr_hot SET t = 'y';
 UPDATE dr_hot SET t = 'z' WHERE i % 3 = 0;
+CALL wait_for_horizon();
 SELECT redirect_line_pointers > 100 AS redirects FROM streamstat.table_stats('dr_hot');
 SELECT * FROM dr_reindex('{dr_hot_i}', 20);
 DELETE FROM dr_hot WHERE i % 7 < 3;
+CALL wait_for_horizon();
 SELECT * FROM dr_reindex('{dr_hot_i}', 20);
 -- what pruning leaves of rows: dead line pointers
 CREATE TABLE dr_pruned (i int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO dr_pruned SELECT g, repeat('x', 60) FROM generate_series(1, 10000) g;
 CREATE INDEX dr_pruned_i ON dr_pruned (i);
 DELETE FROM dr_pruned WHERE i % 3 = 0;
+CALL wait_for_horizon();
 SELECT count(*) FROM dr_pruned;
 DELETE FROM dr_pruned WHERE i % 6 = 1;
+CALL wait_for_horizon();
 SELECT dead_line_pointers > 1000 AS dead_line_pointers, dead_tuples > 1000 AS dead_tuples FROM streamstat.table_stats('dr_pruned');
 SELECT * FROM dr_reindex('{dr_pruned_i}', 20);
 
@@ -122,6 +133,7 @@ BEGIN;
 DELETE FROM dr_own WHERE i > 100;
 SELECT bytes = predicted_bytes AS same, predicted_bytes_low > 0.9 * bytes AS low FROM streamstat.bloat('dr_own_i', 1000);
 ROLLBACK;
+CALL wait_for_horizon();
 VACUUM dr_own;
 CREATE FUNCTION dr_blocks_read(query text) RETURNS int8 LANGUAGE plpgsql AS $$
 BEGIN
@@ -132,6 +144,7 @@ $$;
 SELECT dr_blocks_read($$SELECT * FROM streamstat.bloat('dr_own_i', 1000)$$) = 1 + pg_relation_size('dr_own_i') / current_setting('block_size')::int AS map_and_index;
 -- of index and table, no more blocks than that
 DELETE FROM dr_own WHERE i % 2 = 0;
+CALL wait_for_horizon();
 SELECT dr_blocks_read($$SELECT * FROM streamstat.bloat('dr_own_i', 20)$$) BETWEEN 25 AND 41 AS twenty_each;
 
 -- Where maintenance_work_mem does not suffice for the TIDs of dead rows, some
@@ -141,6 +154,7 @@ INSERT INTO dr_many SELECT generate_series(1, 300000);
 CREATE INDEX dr_many_i ON dr_many (i);
 DELETE FROM dr_many WHERE i % 4 = 0;
 SET maintenance_work_mem = '1MB';
+CALL wait_for_horizon();
 SELECT * FROM dr_reindex('{dr_many_i}', 100);
 RESET maintenance_work_mem;
 

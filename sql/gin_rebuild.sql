@@ -55,6 +55,7 @@ SELECT note FROM streamstat.bloat('gr_pending', 1000000);
 CALL gr_rebuild('{gr_pending, gr_unique, gr_half, gr_multi}');
 -- There is no pending list any more.
 UPDATE gr_said SET name = name || ' pending';
+CALL wait_for_horizon();
 CALL gr_rebuild('{gr_pending, gr_unique, gr_half, gr_multi}');
 SELECT * FROM gr_result(1);
 TRUNCATE gr_said;
@@ -87,6 +88,7 @@ CREATE INDEX gr_each ON gr_trees USING gin (each);
 CALL gr_rebuild('{gr_few, gr_one_page, gr_each}');
 UPDATE gr_said SET name = name || ' built';
 DELETE FROM gr_trees WHERE n % 3 <> 0;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) gr_trees;
 CALL gr_rebuild('{gr_few, gr_one_page, gr_each}');
 SELECT * FROM gr_result(1);

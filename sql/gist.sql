@@ -109,6 +109,7 @@ SELECT relname, difference, live_items, dead_items, deleted_pages, internal_page
 DELETE FROM gi WHERE n BETWEEN 2000 AND 2999;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
+CALL wait_for_horizon();
 SELECT count(*) FROM gi WHERE p <@ box '((2100, 0), (2599, 100))';
 SELECT count(*) FROM gi WHERE b <@ box '((2100, 0), (2599, 100))';
 SELECT count(*) FROM gi WHERE r <@ int4range(2100, 2600);
@@ -128,6 +129,7 @@ SELECT difference, count(*), CASE WHEN difference <> 'none' THEN min(relname) EN
 
 -- VACUUM deletes leaf pages that have become empty, but not the last of a page.
 DELETE FROM gi WHERE n BETWEEN 1000 AND 3500;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) gi;
 SELECT relname, difference, live_items = (SELECT count(*) FROM gi) AS live, dead_items,
 		deleted_pages > 0 AS deleted
@@ -139,6 +141,7 @@ SELECT difference, count(*), CASE WHEN difference <> 'none' THEN min(relname) EN
 -- They are used again, once nobody can see them; then all is deleted.
 CREATE TABLE gi_deleted AS SELECT relname, deleted_pages
 	FROM gi_differences, streamstat.gist_stats(relname::regclass);
+CALL wait_for_horizon(true);
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) gi;
 SELECT gi_insert(20000, 22000);
 SELECT difference, count(*), CASE WHEN difference <> 'none' THEN min(relname) END AS first,
@@ -146,6 +149,7 @@ SELECT difference, count(*), CASE WHEN difference <> 'none' THEN min(relname) EN
 	FROM gi_differences JOIN gi_deleted d USING (relname), streamstat.gist_stats(relname::regclass) s
 	GROUP BY 1;
 DELETE FROM gi;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) gi;
 SELECT relname, difference, live_items, dead_items, leaf_pages > 0 AS leaves, deleted_pages > 5 AS deleted,
 		avg_leaf_density < 0.1 AS density

@@ -35,6 +35,7 @@ SELECT relname, difference, bucket_pages > 0 AS buckets, overflow_pages > 0 AS o
 DELETE FROM h WHERE one < 2000 AND many < 3;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
+CALL wait_for_horizon();
 SET plan_cache_mode = force_generic_plan;
 DO $$
 BEGIN
@@ -50,12 +51,14 @@ RESET enable_seqscan;
 RESET enable_bitmapscan;
 RESET plan_cache_mode;
 SET test.phase = 'dead';
+CALL wait_for_horizon();
 SELECT difference, count(*), CASE WHEN difference <> 'none' THEN min(relname) END AS first,
 		sum(dead_items) > 200 AS dead
 	FROM h_differences, streamstat.hash_stats(relname::regclass) GROUP BY 1;
 
 -- Overflow pages that VACUUM has set free
 DELETE FROM h WHERE one > 1000;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) h;
 SET test.phase = 'vacuumed';
 SELECT difference, count(*), CASE WHEN difference <> 'none' THEN min(relname) END AS first,

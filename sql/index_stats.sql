@@ -14,6 +14,7 @@ CREATE INDEX i_spgist ON i USING spgist (p);
 CREATE INDEX i_brin ON i USING brin (n) WITH (pages_per_range = 2);
 CREATE TEMP TABLE i_temp (n int PRIMARY KEY);
 DELETE FROM i WHERE n BETWEEN 2000 AND 6000;
+CALL wait_for_horizon();
 VACUUM i;
 
 -- Every page is of one class, the metapage of none.

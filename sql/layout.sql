@@ -8,8 +8,10 @@ CREATE TABLE l (n int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO l SELECT g, repeat('x', 100) FROM generate_series(1, 25000) g;
 CREATE INDEX l_n ON l (n);
 DELETE FROM l WHERE n BETWEEN 10001 AND 15000;
+CALL wait_for_horizon();
 VACUUM (TRUNCATE off) l;
 DELETE FROM l WHERE n BETWEEN 5001 AND 10000;
+CALL wait_for_horizon();
 SELECT bucket, round(free_percent / 10) AS free, round(dead_percent / 10) AS dead, bar
 	FROM streamstat.layout_map('l', 5);
 SELECT bucket, round(free_percent / 20) AS free, dead_percent, bar

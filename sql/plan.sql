@@ -18,6 +18,7 @@ INSERT INTO plan_whole SELECT g, repeat('x', 100), CASE WHEN g % 50 = 0 THEN rep
 CREATE INDEX plan_whole_i ON plan_whole (i);
 CREATE INDEX plan_whole_t ON plan_whole (t, i);
 DELETE FROM plan_whole WHERE i % 4 > 0;
+CALL wait_for_horizon();
 VACUUM plan_whole;
 CREATE TABLE plan_part WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 100) AS t FROM generate_series(1, 10000) g;
 CREATE INDEX plan_part_i ON plan_part (i) WITH (fillfactor = 20);
@@ -51,6 +52,7 @@ CREATE TABLE "plan_ it's ""x""" (LIKE plan_key INCLUDING ALL);
 INSERT INTO "plan_ it's ""x""" SELECT * FROM plan_key WHERE i < 8000;
 DELETE FROM plan_key WHERE i % 2 = 0;
 DELETE FROM "plan_ it's ""x""" WHERE i % 2 = 0;
+CALL wait_for_horizon();
 VACUUM;
 BEGIN;
 INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion) VALUES (1, 'pg_repack', 10, 11, false, '1');
@@ -70,6 +72,7 @@ DROP TABLE plan_key, "plan_ it's ""x""";
 CREATE TABLE plan_margin (i int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO plan_margin SELECT g, repeat('x', 100) FROM generate_series(1, 6000) g;
 DELETE FROM plan_margin WHERE i % 57 < 10 + (ctid::text::point)[0]::int % 23;
+CALL wait_for_horizon();
 VACUUM plan_margin;
 SELECT bool_and(reclaimable_bytes > 0) AS gain, bool_or(reclaimable_bytes_low = 0) AS in_doubt
 	FROM generate_series(1, 20) seed, streamstat.bloat('plan_margin', 2, seed, 'no');
@@ -89,6 +92,7 @@ SELECT relation_name, is_valid, corrupt_pages FROM streamstat.last_database_repo
 ALTER TABLE plan_invalid ADD t text;
 INSERT INTO plan_invalid SELECT 1, repeat('x', 100) FROM generate_series(1, 5000);
 DELETE FROM plan_invalid WHERE t IS NOT NULL AND ctid < '(60,1)';
+CALL wait_for_horizon();
 VACUUM plan_invalid;
 CALL streamstat.run_database_report(margin => 0);
 SELECT relation, relations, command FROM plan WHERE command !~ 'whole|part' ORDER BY rank, relation COLLATE "C";
@@ -98,6 +102,7 @@ DROP TABLE plan_invalid;
 CREATE TABLE plan_dead (i int, t text) WITH (autovacuum_enabled = off, fillfactor = 50);
 INSERT INTO plan_dead SELECT g, repeat('x', 100) FROM generate_series(1, 5000) g;
 UPDATE plan_dead SET i = -i;
+CALL wait_for_horizon();
 CALL streamstat.run_database_report(margin => 0);
 SELECT relation, command, lock_mode, reads, writes, reason ~ 'into free space; the file does not shrink$' AS reason FROM plan WHERE relation = 'plan_dead';
 SELECT reclaimable_bytes = 0 AS none FROM streamstat.last_database_plan() WHERE relation_name = 'plan_dead';
@@ -111,6 +116,7 @@ DROP TABLE plan_dead;
 -- A hash index that REINDEX would size by a row count that is not up to date: ANALYZE,
 -- REINDEX, and nothing.
 CREATE TABLE plan_hash WITH (autovacuum_enabled = off) AS SELECT g AS i FROM generate_series(1, 4000) g;
+CALL wait_for_horizon();
 -- some versions leave empty pages at the end
 VACUUM FULL plan_hash;
 CREATE INDEX plan_hash_i ON plan_hash USING hash (i);
@@ -134,6 +140,7 @@ DROP TABLE plan_hash;
 CREATE TABLE plan_hash WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 50) AS t FROM generate_series(1, 30000) g;
 CREATE INDEX plan_hash_i ON plan_hash USING hash (i);
 DELETE FROM plan_hash WHERE i % 10 > 0;
+CALL wait_for_horizon();
 CALL streamstat.run_database_report(margin => 0);
 SELECT relation, relations, command FROM plan WHERE relation ~ 'plan_hash';
 SELECT reclaimable_bytes AS foretold, bytes AS before, command FROM streamstat.last_database_plan() WHERE relation_name = 'plan_hash' \gset
@@ -161,16 +168,17 @@ CREATE TABLE plan_queue (i int, t text) WITH (autovacuum_enabled = off);
 CREATE TABLE plan_gone (LIKE plan_queue) WITH (autovacuum_enabled = off);
 \set ECHO none
 SELECT s FROM generate_series(1, 8), unnest(ARRAY['INSERT INTO plan_queue SELECT g, repeat(''x'', 100) FROM generate_series(1, 3000) g',
-	'DELETE FROM plan_queue WHERE i > 10', 'DO ''BEGIN PERFORM pg_stat_force_next_flush(); END''', 'VACUUM (TRUNCATE off) plan_queue']) WITH ORDINALITY u (s, n) ORDER BY generate_series, n \gexec
+	'DELETE FROM plan_queue WHERE i > 10', 'DO ''BEGIN PERFORM pg_stat_force_next_flush(); END''', 'CALL wait_for_horizon()', 'VACUUM (TRUNCATE off) plan_queue']) WITH ORDINALITY u (s, n) ORDER BY generate_series, n \gexec
 \set ECHO all
 -- An empty one: ANALYZE knows how wide its rows are.
 CREATE TABLE plan_queue_empty (LIKE plan_queue) WITH (autovacuum_enabled = off);
 \set ECHO none
 SELECT s FROM generate_series(1, 8), unnest(ARRAY['INSERT INTO plan_queue_empty SELECT g, repeat(''x'', 100) FROM generate_series(1, 3000) g', 'ANALYZE plan_queue_empty',
-	'DELETE FROM plan_queue_empty', 'DO ''BEGIN PERFORM pg_stat_force_next_flush(); END''', 'VACUUM (TRUNCATE off) plan_queue_empty']) WITH ORDINALITY u (s, n) ORDER BY generate_series, n \gexec
+	'DELETE FROM plan_queue_empty', 'DO ''BEGIN PERFORM pg_stat_force_next_flush(); END''', 'CALL wait_for_horizon()', 'VACUUM (TRUNCATE off) plan_queue_empty']) WITH ORDINALITY u (s, n) ORDER BY generate_series, n \gexec
 \set ECHO all
 INSERT INTO plan_gone SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
 DELETE FROM plan_gone WHERE i > 10;
+CALL wait_for_horizon();
 VACUUM (TRUNCATE off) plan_gone;
 SELECT pg_stat_force_next_flush();
 CALL streamstat.run_database_report(margin => 0);

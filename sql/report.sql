@@ -13,6 +13,7 @@ CREATE TABLE report_t (i int PRIMARY KEY, t text) WITH (autovacuum_enabled = off
 INSERT INTO report_t SELECT g, repeat('x', 100) FROM generate_series(1, 20000) g;
 CREATE INDEX report_t_hash ON report_t USING hash (i);
 DELETE FROM report_t WHERE i % 2 = 0;
+CALL wait_for_horizon();
 
 SELECT relid::regclass, schema_name, relation_name, parent_name, kind, access_method, measured,
 		bytes = pg_relation_size(relid) AS bytes, bytes_read >= bytes AS bytes_read,
@@ -62,6 +63,7 @@ CREATE INDEX report_d_brin ON report_d USING brin (i) WITH (pages_per_range = 1)
 CREATE INDEX report_d_wide ON report_d ((repeat(few::text, 100)), i) WITH (fillfactor = 10);
 CREATE INDEX report_d_partial ON report_d (i) WHERE few > 10;
 DELETE FROM report_d WHERE i % 2 = 0;
+CALL wait_for_horizon();
 SELECT r.relation_name, r.measured, r.predicted_bytes = b.predicted_bytes AS predicted, r.reclaimable_bytes = b.reclaimable_bytes AS reclaimable,
 		r.reclaimable_bytes_low = b.reclaimable_bytes_low AS low, r.reclaimable_bytes_high = b.reclaimable_bytes_high AS high,
 		r.predicted_bytes < r.bytes AS smaller, r.note IS NOT DISTINCT FROM b.note AS note

@@ -65,6 +65,7 @@ SELECT bool_and(low <= estimate AND estimate <= high) AS inside, count(low), cou
 
 -- A heap with all sorts of line pointers, beside what is known of it
 DELETE FROM m WHERE i BETWEEN 20000 AND 22000 OR i % 50 = 0;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP off, TRUNCATE off) m;
 SELECT statistic, CASE statistic
 		WHEN 'live_tuples' THEN estimate = (SELECT count(*) FROM m)
@@ -147,6 +148,7 @@ CREATE TABLE coverage (i int) WITH (autovacuum_enabled = off);
 CREATE INDEX coverage_i ON coverage (i);
 INSERT INTO coverage SELECT (g::int8 * 7919 % 400009)::int4 FROM generate_series(1, 400008) g;
 DELETE FROM coverage WHERE i % 10900 < 600;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) coverage;
 
 CREATE FUNCTION covered(rel regclass, blocks int, VARIADIC statistics text[])
@@ -182,6 +184,7 @@ SELECT bool_and(a.blocks_read < b.blocks_read AND a.ended_by = 'margin')
 CREATE TABLE half (i int8, t text) WITH (autovacuum_enabled = off);
 INSERT INTO half SELECT g, repeat('x', 60) FROM generate_series(1, 100000) g;
 DELETE FROM half WHERE i > 50000 AND i % 100 <> 0;
+CALL wait_for_horizon();
 VACUUM (TRUNCATE off) half;
 SELECT bool_and(abs(s.estimate - t.estimate) < 1) AS close, bool_and(s.high - s.low < 8) AS tight,
 	bool_and(t.estimate BETWEEN s.low AND s.high) AS inside
@@ -191,6 +194,7 @@ SELECT bool_and(abs(s.estimate - t.estimate) < 1) AS close, bool_and(s.high - s.
 
 -- What the visibility map vouches for has nothing dead in it, which need not be looked for.
 DELETE FROM half WHERE i BETWEEN 1000 AND 1060;
+CALL wait_for_horizon();
 SELECT statistic, bool_and(s.low = t.estimate AND s.high = t.estimate) AS exact,
 	bool_and(t.estimate > 0) AS positive
 	FROM generate_series(1, 10) seed, streamstat.sample_stats('half', 200, seed => seed) s

@@ -23,7 +23,7 @@ DECLARE
 BEGIN
 	FOR name IN SELECT a.name FROM pg_available_extensions a
 		WHERE a.name IN ('pageinspect', 'pg_buffercache', 'pg_freespacemap',
-			'pg_prewarm', 'pg_visibility', 'pgstattuple')
+			'pg_prewarm', 'pg_visibility', 'pg_walinspect', 'pgstattuple')
 	LOOP
 		EXECUTE format('CREATE EXTENSION %I SCHEMA contrib', name);
 	END LOOP;
@@ -48,6 +48,61 @@ LANGUAGE sql
 BEGIN ATOMIC
 	SELECT pg_relation_size(relation) / current_setting('block_size')::int;
 END;
+
+--
+-- Other sessions
+--
+
+-- Wait until VACUUM, and all who look at dead rows from now on, can do without what
+-- was deleted before this: a transaction of any database that is older, and a
+-- snapshot of this one, has to end first.  On a quiet server this takes no time.
+-- If one does not end, a warning names it, and later tests wait for 5 seconds.
+--
+-- Pages that an index has deleted wait for snapshots of all databases, before 16.
+--
+-- It has to be true twice, with a COMMIT between: at the first time our own snapshot
+-- can be older.  The server remembers what it has kept for others, as long as the oldest
+-- transaction is the same; table_stats() has that computed anew.
+CREATE TABLE held_horizons (all_databases boolean, since timestamptz DEFAULT clock_timestamp());
+CREATE PROCEDURE wait_for_horizon(all_databases boolean DEFAULT false)
+LANGUAGE plpgsql AS $$
+DECLARE
+	-- one that is newer than all there have been, as a deleted page of an index wants it
+	needed bigint := pg_current_xact_id()::text::bigint + 1;
+	until timestamptz := clock_timestamp() +
+		CASE WHEN EXISTS (SELECT FROM held_horizons h WHERE h.all_databases = wait_for_horizon.all_databases)
+			THEN interval '5 seconds' ELSE interval '2 minutes' END;
+	passed int := 0;
+	holder text;
+BEGIN
+	LOOP
+		COMMIT;
+		SELECT min(who) INTO holder FROM (
+			SELECT 'a transaction of any database'
+				WHERE pg_snapshot_xmin(pg_current_snapshot())::text::bigint < needed
+			UNION ALL
+			SELECT format('%s %s', backend_type, pid) FROM pg_stat_activity
+				WHERE age(backend_xmin) > age((needed % 4294967296)::text::xid) AND pid <> pg_backend_pid()
+					AND (all_databases OR datname = current_database() OR datname IS NULL)
+			UNION ALL
+			SELECT format('replication slot %s', slot_name) FROM pg_replication_slots
+				WHERE age(xmin) > age((needed % 4294967296)::text::xid)) h(who);
+		passed := CASE WHEN holder IS NULL THEN passed + 1 ELSE 0 END;
+		IF passed = 2 THEN
+			PERFORM streamstat.table_stats('held_horizons');
+			EXIT;
+		END IF;
+		IF clock_timestamp() > until THEN
+			INSERT INTO held_horizons VALUES (all_databases);
+			RAISE WARNING 'dead rows are kept: %', holder
+				USING HINT = 'See pg_stat_activity, pg_prepared_xacts and pg_replication_slots.';
+			EXIT;
+		END IF;
+		CONTINUE WHEN passed = 1;
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+END
+$$;
 
 --
 -- How a statement fails

@@ -251,6 +251,7 @@ TRUNCATE th;
 INSERT INTO th SELECT i, 'text ' || i FROM generate_series(1, 3000) i;
 SELECT * FROM look('th');
 DELETE FROM th WHERE i % 3 = 0;
+CALL wait_for_horizon();
 SELECT * FROM look('th');
 BEGIN;
 DELETE FROM th WHERE i % 5 = 0;
@@ -270,11 +271,13 @@ SELECT count(*) FROM th;
 DELETE FROM th WHERE i <= 100;
 SELECT difference, live, dead >= del AS dead, del FROM look('th');
 COMMIT;
+CALL wait_for_horizon();
 SELECT count(*) FROM th;
 SELECT difference, live, dead >= 67 AS dead, del FROM look('th');
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) th;
 SELECT * FROM look('th');
 DELETE FROM th WHERE i > 2000;
+CALL wait_for_horizon();
 SELECT * FROM look('th');
 SELECT truncatable_pages > 4 AS truncatable, truncatable_pages < pages AS not_all
 	FROM streamstat.table_stats('th');
@@ -285,6 +288,7 @@ SELECT all_frozen_pages = pages AS frozen, fsm_free_bytes > 0 AS free,
 	FROM streamstat.table_stats('th');
 -- runs of pages that are not all-frozen
 DELETE FROM th WHERE i IN (200, 1000, 1900);
+CALL wait_for_horizon();
 SELECT * FROM look('th');
 SELECT all_visible_pages = all_frozen_pages AND all_frozen_pages = pages - 3 AS frozen, unfrozen_ranges,
 		largest_unfrozen_range_pages
@@ -293,6 +297,7 @@ SELECT count(*), bool_and(first_block <= last_block) FROM streamstat.unfrozen_ra
 VACUUM th;
 SELECT * FROM look('th');
 DELETE FROM th;
+CALL wait_for_horizon();
 SELECT * FROM look('th');
 SELECT truncatable_pages = pages AS all FROM streamstat.table_stats('th');
 VACUUM th;
@@ -302,9 +307,12 @@ SELECT * FROM look('th');
 CREATE TABLE th_large (i int, t text) WITH (fillfactor = 10, autovacuum_enabled = off);
 ALTER TABLE th_large ALTER t SET STORAGE PLAIN;
 INSERT INTO th_large SELECT i, repeat('x', 800 + i % 7 * 100) FROM generate_series(1, 4200) i;
+CALL wait_for_horizon();
 VACUUM (FREEZE) th_large;
 UPDATE th_large SET i = -i WHERE i IN (1, 2, 100, 1000, 1001, 1002, 4199);
+CALL wait_for_horizon();
 DELETE FROM th_large WHERE i = 4000;
+CALL wait_for_horizon();
 SELECT * FROM look('th_large');
 SELECT pages > 4096 AS large, unfrozen_ranges >= 5 AS ranges, all_frozen_pages > 4180 AS frozen
 	FROM streamstat.visibility_map_summary('th_large');
@@ -318,8 +326,10 @@ CREATE TABLE tu (i int, n int, t text) WITH (fillfactor = 50, autovacuum_enabled
 INSERT INTO tu SELECT i, 0, 'text' FROM generate_series(1, 2000) i;
 CREATE INDEX tu_i ON tu (i);
 UPDATE tu SET n = n + 1 WHERE i % 4 = 0;
+CALL wait_for_horizon();
 SELECT * FROM look('tu');
 UPDATE tu SET i = -i WHERE i % 4 = 1;
+CALL wait_for_horizon();
 SELECT * FROM look('tu');
 BEGIN;
 UPDATE tu SET n = n + 1 WHERE i % 4 = 2;
@@ -337,6 +347,7 @@ SELECT redirect_line_pointers, dead_line_pointers, unused_line_pointers > 0 AS u
 	FROM streamstat.table_stats('tu');
 UPDATE tu SET n = n + 1;
 UPDATE tu SET n = n + 1 WHERE i % 2 = 0;
+CALL wait_for_horizon();
 SELECT difference, live, dead > 0 AS dead FROM look('tu');
 
 --
@@ -366,6 +377,7 @@ SELECT * FROM look('ts');
 ROLLBACK TO c;
 SELECT * FROM look('ts');
 COMMIT;
+CALL wait_for_horizon();
 SELECT * FROM look('ts');
 
 -- Row locks.  A transaction and its subtransaction make a multixact.
@@ -387,6 +399,7 @@ SELECT * FROM look('tl');
 ROLLBACK TO b;
 SELECT * FROM look('tl');
 COMMIT;
+CALL wait_for_horizon();
 SELECT * FROM look('tl');
 BEGIN;
 SELECT count(*) FROM (SELECT FROM tl WHERE i BETWEEN 61 AND 70 FOR KEY SHARE) x;
@@ -410,6 +423,7 @@ LANGUAGE sql STABLE
 BEGIN ATOMIC
 	SELECT reltoastrelid::regclass FROM pg_class WHERE oid = rel;
 END;
+CALL wait_for_horizon();
 SELECT * FROM look('tw');
 SELECT * FROM look(toast_of('tw'));
 SELECT relation = 'tw'::regclass AS main, relation = toast_of('tw') AS toast, live_tuples, dead_tuples
@@ -459,8 +473,10 @@ SELECT * FROM look(toast_of('tw'));
 SELECT sum_difference('streamstat.table_stats(''tw'', ''row'')',
 	'streamstat.table_stats(''tw'', ''sum'')', 'tw');
 COMMIT;
+CALL wait_for_horizon();
 VACUUM (TRUNCATE off) tw;
 DELETE FROM tw WHERE i > 100;
+CALL wait_for_horizon();
 SELECT * FROM look('tw');
 SELECT * FROM look(toast_of('tw'));
 SELECT sum_difference('streamstat.table_stats(''tw'', ''row'')',
@@ -485,6 +501,7 @@ SELECT * FROM look('tq');
 CREATE UNLOGGED TABLE tn (i int) WITH (autovacuum_enabled = off);
 INSERT INTO tn SELECT generate_series(1, 1000);
 DELETE FROM tn WHERE i % 2 = 0;
+CALL wait_for_horizon();
 SELECT * FROM look('tn');
 VACUUM (TRUNCATE off) tn;
 SELECT * FROM look('tn');
@@ -492,17 +509,23 @@ SELECT * FROM look('tn');
 CREATE TEMP TABLE tt (i int, t text);
 INSERT INTO tt SELECT i, repeat('x', 3000) FROM generate_series(1, 1000) i;
 DELETE FROM tt WHERE i % 2 = 0;
+CALL wait_for_horizon();
 SELECT * FROM look('tt');
 BEGIN;
 DELETE FROM tt WHERE i % 3 = 0;
 SELECT difference, live, dead >= del AS dead, del FROM look('tt');
 COMMIT;
+CALL wait_for_horizon();
 VACUUM (TRUNCATE off) tt;
 SELECT * FROM look('tt');
 
+-- Autovacuum keeps off them meanwhile.
+BEGIN;
+LOCK pg_class, pg_database, pg_type IN SHARE UPDATE EXCLUSIVE MODE;
 SELECT relname, difference FROM pg_class c, look(c.oid)
 	WHERE relname IN ('pg_class', 'pg_database', 'pg_type')
 	ORDER BY relname COLLATE "C";
+COMMIT;
 
 --
 -- Trees
@@ -519,8 +542,10 @@ CREATE FOREIGN TABLE tp_3 PARTITION OF tp FOR VALUES FROM (200) TO (300) SERVER 
 ALTER TABLE tp_2_1 ALTER t SET STORAGE EXTERNAL;
 INSERT INTO tp SELECT i, i % 3, repeat('x', 4000) FROM generate_series(0, 199) i;
 DELETE FROM tp_2_1 WHERE i % 2 = 0;
+CALL wait_for_horizon();
 VACUUM (TRUNCATE off) tp_2_1;
 DELETE FROM tp_1 WHERE i % 3 = 0;
+CALL wait_for_horizon();
 SELECT relation, live_tuples, dead_tuples, bytes IS NULL AS unread, note
 	FROM streamstat.table_stats_tree('tp') WITH ORDINALITY t ORDER BY ordinality;
 SELECT relation, live_tuples, dead_tuples, note

@@ -39,6 +39,7 @@ END;
 CREATE TABLE toast_long (i int, a bytea, b text) WITH (autovacuum_enabled = off);
 INSERT INTO toast_long SELECT g, CASE WHEN g % 7 <> 0 THEN noise(1500 + g * 37 % 4000, g) END, repeat(noise(8, g)::text, g % 900) FROM generate_series(1, 1500) g;
 UPDATE toast_long SET a = noise(1900 + i * 13 % 300, i) WHERE i % 3 = 0;
+CALL wait_for_horizon();
 VACUUM toast_long;
 -- rows that were deleted, but not vacuumed
 CREATE TABLE toast_deleted (i int, a bytea) WITH (autovacuum_enabled = off);
@@ -81,6 +82,7 @@ INSERT INTO toast_unsure SELECT g, repeat(noise(50, g)::text, 20 + g % 50) FROM 
 ALTER TABLE toast_unsure ALTER a SET STORAGE extended;
 
 CREATE VIEW toast_tables AS SELECT oid::regclass AS relation FROM pg_class WHERE relname ~ '^toast_' AND relkind = 'r' AND relname <> 'toast_said';
+CALL wait_for_horizon();
 DO $$ DECLARE relation regclass; BEGIN FOR relation IN TABLE toast_tables LOOP CALL predict(relation); END LOOP; END $$;
 
 -- The report has one estimate with bloat(), and reads the table before its TOAST
@@ -115,6 +117,7 @@ BEGIN;
 UPDATE toast_deleted SET i = i + 1;
 CALL predict('toast_deleted');
 COMMIT;
+CALL wait_for_horizon();
 SELECT of_toast, alone, abs(value - pg_relation_size(reltoastrelid)) <= 8192 AS once FROM toast_said s JOIN pg_class c ON c.oid = to_regclass(s.name)
 	WHERE of_toast ORDER BY alone;
 

@@ -106,8 +106,10 @@ blocked_by_call(const LOCKTAG *tag, LOCKMODE mode)
  * none.
  *
  * No lock is taken for that, so that a process may begin or end to wait
- * meanwhile: what is seen of it can be of two waits.  What it waits for is in
- * shared memory, which stays.
+ * meanwhile: what is seen of it can be of two waits, also because a CPU may load
+ * its fields in another order.  What it waits for is in shared memory, which stays; the
+ * pointer is loaded once.  sst_check_blocking() believes what it sees twice, 50 ms apart:
+ * by then all stores of the first look's time are visible.
  */
 static bool
 find_blocked(BlockedSession *session)

@@ -149,7 +149,12 @@ wait_for_workers(ParallelContext *pcxt)
 		sst_check_blocking();
 	}
 
-	/* Takes note of workers that could not begin. */
+	/*
+	 * Takes note of workers that could not begin.  The others' results are
+	 * visible: they were written before the message that closed the queue,
+	 * which has barriers, or before the end of the process, which was asked
+	 * for under a lock.
+	 */
 	WaitForParallelWorkersToFinish(pcxt);
 }
 

@@ -38,7 +38,9 @@ sst_chunks_init(SstChunks *chunks, BlockNumber first, BlockNumber end,
 
 /*
  * Take the next chunk, blocks *first to *end - 1; false when all are taken, or
- * the rest need not be read.  Takes no lock.
+ * the rest need not be read.  Takes no lock.  No two processes get the same chunk: the
+ * exchange fails if "next" is not what was read.  Who sees "stop" late reads blocks in
+ * vain, and nothing else depends on the order of the two.
  */
 bool
 sst_chunks_take(SstChunks *chunks, BlockNumber *first, BlockNumber *end)

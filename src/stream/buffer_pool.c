@@ -39,6 +39,10 @@
  * Nobody changes the tag of a buffer but with the header locked and the state's
  * BM_TAG_VALID cleared before and set after.  So tag and state belong together if the
  * state is the same before and after, apart from a pin or a use.
+ *
+ * The barriers pair with the atomic operation that locks the header and the one, with a
+ * write barrier, that unlocks it.  A tag that was changed between the two looks at the
+ * state is seen by the second look at the tag, which comes after the new state.
  */
 static bool
 read_header(BufferDesc *desc, bool any_database, SstBufferedBlock *block)

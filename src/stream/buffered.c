@@ -46,7 +46,8 @@
  * unless it is InvalidBuffer, is checked first, without the mapping table.
  *
  * The result may be out of date when the caller gets it, and the buffer's
- * contents may not be valid yet: sst_read_recent_buffer() checks both.
+ * contents may not be valid yet: sst_read_recent_buffer() checks both.  So the guess's
+ * tag is compared without the lock of its header, and without a barrier.
  * InvalidBuffer means that no buffer held the block at some moment during the
  * call.  Takes and releases a share lock on one partition of the mapping table;
  * no pin.  Not for temporary relations.
@@ -85,6 +86,11 @@ sst_find_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
  *
  * A block that stays in one buffer during the scan is found.  One that is loaded,
  * evicted or moved meanwhile may be missed.
+ *
+ * Barriers order the tags after the WAL position that the caller has taken, and before
+ * what it reads of the file: who sees that a buffer has lost its block must not have read
+ * the block from before it was written.  A mapped file is read by plain loads, which a
+ * CPU other than x86 may do early.
  */
 static void
 mark_buffered(Relation rel, ForkNumber forknum, BlockNumber first,
@@ -107,6 +113,7 @@ mark_buffered(Relation rel, ForkNumber forknum, BlockNumber first,
 		if (n < nblocks && BufferTagsEqual(&tag, &wanted))
 			marks[n / 64] |= UINT64CONST(1) << (n % 64);
 	}
+	pg_memory_barrier();
 }
 
 /*

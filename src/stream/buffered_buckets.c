@@ -26,7 +26,9 @@
 /*
  * Count the blocks of each bucket that are in shared buffers; counts has an element for
  * each bucket.  Not for temporary relations.  A block that moves to another buffer
- * meanwhile may be missed, or be counted twice.  Takes no lock and no pin.
+ * meanwhile may be missed, or be counted twice.  Takes no lock and no pin.  A tag that is
+ * read while it changes can be part of the old one and part of the new one, on any CPU: that
+ * adds one to a count, or not.
  */
 void
 sst_count_buffered(Relation rel, ForkNumber forknum, const SstBucketSums *sums,

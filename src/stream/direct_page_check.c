@@ -132,6 +132,8 @@ check_buffers(SstDirectPageCheck *check, SstRun *run, uint64 blocks)
 {
 	uint64		appeared;
 
+	/* Load what is copied from a mapping before the position. */
+	pg_read_barrier();
 	if (check->wal_logged && sst_wal_begun() == run->position)
 		return blocks;
 

@@ -36,7 +36,10 @@
 /* Buffers from one check for interrupts to the next, a power of two */
 #define CHECK_BUFFERS 8192
 
-/* One pass over the headers, without a lock */
+/*
+ * One pass over the headers, without a lock.  Each state is one word, read at once; no
+ * order among them matters for a number that is out of date in any case.
+ */
 static int
 count_free_buffers(void)
 {

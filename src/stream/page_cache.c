@@ -213,13 +213,25 @@ sst_page_cache_blocks(SstSegmentFile *file, BlockNumber first, int nblocks)
 }
 
 /*
+ * Pages of the kernel that a part of a file lies in.  With pages larger than a block,
+ * they have more bytes than the part, so that bytes do not tell whether one is missing.
+ */
+static int64
+pages_of_part(off_t offset, off_t length)
+{
+	int64		page_size = sysconf(_SC_PAGESIZE);
+
+	return (offset % page_size + length + page_size - 1) / page_size;
+}
+
+/*
  * Is a part of an open file in the page cache?  False where cachestat(2) does not
  * tell.
  */
 bool
 sst_page_cache_has(int fd, off_t offset, off_t length)
 {
-	return ask_cachestat(fd, offset, length) * sysconf(_SC_PAGESIZE) >= length;
+	return ask_cachestat(fd, offset, length) >= pages_of_part(offset, length);
 }
 
 /*
@@ -229,14 +241,13 @@ bool
 sst_page_cache_has_mapped(int fd, off_t offset, const char *mapped, size_t length)
 {
 	unsigned char resident[MAX_MAPPED_PAGES];
-	size_t		page_size = sysconf(_SC_PAGESIZE);
-	size_t		before = offset % page_size;
-	int64		npages = ask_cachestat(fd, offset, length);
+	size_t		before = offset % sysconf(_SC_PAGESIZE);
+	int64		npages = pages_of_part(offset, length);
+	int64		ncached = ask_cachestat(fd, offset, length);
 
-	if (npages >= 0)
-		return npages * page_size >= length;
+	if (ncached >= 0)
+		return ncached >= npages;
 
-	npages = (before + length + page_size - 1) / page_size;
 	if (npages > MAX_MAPPED_PAGES ||
 		mincore((char *) mapped - before, before + length, (void *) resident) != 0)
 		return false;

@@ -15,7 +15,8 @@
 
 /*
  * A load, in shared memory.  The loaders of one database after the other write it,
- * and the cache worker reads it when they have ended.
+ * and the cache worker reads it when they have ended, which it learns under a lock: no
+ * field needs an atomic access.
  */
 typedef struct SstCacheLoad
 {
