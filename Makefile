@@ -276,12 +276,18 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
 include $(PGXS)
-else ifeq ($(filter demo test test-all fuzz torture bench check-layers indent,$(MAKECMDGOALS)),)
+else ifeq ($(filter deb demo test test-all fuzz torture bench check-layers indent,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) names no PostgreSQL server with development files: install postgresql-server-dev-NN, or set PG_CONFIG)
 endif
 
 $(OBJS): $(wildcard $(STREAMSTAT_DIR)/src/*.h $(STREAMSTAT_DIR)/src/*/*.h)
 src/stream/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
+
+# A name for what is built, by which processes tell libraries apart; src/run/parallel.c
+SOURCES := $(sort $(wildcard $(STREAMSTAT_DIR)/src/*.[ch] $(STREAMSTAT_DIR)/src/*/*.[ch]))
+STREAMSTAT_BUILD := $(shell (echo $(BUNDLED_READ_STREAM) $(SHLIB_LINK); cat $(SOURCES)) | cksum | tr ' ' -)
+src/run/parallel.o src/run/parallel.bc: CPPFLAGS += -DSTREAMSTAT_BUILD='"$(STREAMSTAT_VERSION)-$(STREAMSTAT_BUILD)"'
+src/run/parallel.o: $(SOURCES)
 
 # A VPATH build has no directories for the objects yet.
 $(OBJS): | objdirs
