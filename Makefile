@@ -6,7 +6,8 @@
 #   LIBURING=no             build without io_uring even if liburing is there
 #
 # make demo, make test, make test-all, make fuzz, make torture and make bench need
-# neither an installed server nor a running one; see README.md.  make fuzz takes
+# neither an installed server nor a running one; see README.md.  make deb builds and
+# tries Debian packages (docs/install.md).  make fuzz takes
 # SECONDS= for each visitor, make torture MINUTES= and SERVERS=; make bench takes
 #
 #   QUICK=1    the matrix of ten minutes
@@ -313,3 +314,8 @@ check-layers:
 	@$(STREAMSTAT_DIR)/tools/check-layers
 indent:
 	@$(STREAMSTAT_DIR)/tools/indent
+
+# Debian packages for the release that the machine runs, or for SUITE=
+.PHONY: deb
+deb:
+	@$(STREAMSTAT_DIR)/tools/deb $(SUITE)
