@@ -6,7 +6,8 @@
 #   LIBURING=no             build without io_uring even if liburing is there
 #
 # make demo, make test, make test-all, make fuzz, make torture and make bench need
-# neither an installed server nor a running one; see docs/testing.md.  make fuzz takes
+# neither an installed server nor a running one; see docs/testing.md.  make deb
+# builds and tries Debian packages (docs/install.md).  make fuzz takes
 # SECONDS= for each visitor, make torture MINUTES= and SERVERS=; make bench takes
 #
 #   QUICK=1    the matrix of ten minutes
@@ -276,12 +277,18 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
 include $(PGXS)
-else ifeq ($(filter demo test test-all fuzz torture bench check-layers indent,$(MAKECMDGOALS)),)
+else ifeq ($(filter deb demo test test-all fuzz torture bench check-layers indent,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) names no PostgreSQL server with development files: install postgresql-server-dev-NN, or set PG_CONFIG)
 endif
 
 $(OBJS): $(wildcard $(STREAMSTAT_DIR)/src/*.h $(STREAMSTAT_DIR)/src/*/*.h)
 src/stream/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
+
+# A name for what is built, by which processes tell libraries apart; src/run/parallel.c
+SOURCES := $(sort $(wildcard $(STREAMSTAT_DIR)/src/*.[ch] $(STREAMSTAT_DIR)/src/*/*.[ch]))
+STREAMSTAT_BUILD := $(shell (echo $(BUNDLED_READ_STREAM) $(SHLIB_LINK); cat $(SOURCES)) | cksum | tr ' ' -)
+src/run/parallel.o src/run/parallel.bc: CPPFLAGS += -DSTREAMSTAT_BUILD='"$(STREAMSTAT_VERSION)-$(STREAMSTAT_BUILD)"'
+src/run/parallel.o: $(SOURCES)
 
 # A VPATH build has no directories for the objects yet.
 $(OBJS): | objdirs
@@ -307,3 +314,8 @@ check-layers:
 	@$(STREAMSTAT_DIR)/tools/check-layers
 indent:
 	@$(STREAMSTAT_DIR)/tools/indent
+
+# Debian packages for the release that the machine runs, or for SUITE=
+.PHONY: deb
+deb:
+	@$(STREAMSTAT_DIR)/tools/deb $(SUITE)

@@ -216,5 +216,23 @@ SELECT count(*) FROM streamstat.btree_stats('t_btree');
 )),
 	"1\n1", 'dropped with what depends on it, and created again in one session');
 
+# ---------------------------------------------------------------------------
+# Workers have the library that is installed when they start.
+
+sql(q(CREATE TABLE large (filler text);
+ALTER TABLE large ALTER filler SET STORAGE PLAIN;
+INSERT INTO large SELECT repeat('x', 7000) FROM generate_series(1, 16500)));
+install($inst, @old);
+# what is in shared buffers has no workers
+$node->restart;
+my $large = "SELECT live_tuples FROM streamstat.table_stats('large'); SELECT workers FROM streamstat.stream_stats()";
+my $settings = 'SET streamstat.map_files = off; SET streamstat.max_workers = 1';
+$session = Session->new($node);
+$session->query($settings);
+is($session->query($large), "16500\n1", 'a worker helps to read');
+install($inst, @new);
+is($session->query($large), "16500\n0", 'a worker of the newer library takes no part for a session with the older one');
+is(sql("$settings; $large"), "16500\n1", '... but for a session with the newer one');
+
 $node->stop;
 done_testing();

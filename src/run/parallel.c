@@ -11,6 +11,10 @@
  * so that it is not in shared memory: each task has its own entry point for
  * workers, which passes the task on to sst_parallel_worker().
  *
+ * A worker loads the library that is installed when it starts.  After an upgrade
+ * that is not the leader's, and structs in shared memory may differ.  So the leader
+ * names its build there, and a worker of another build takes no part.
+ *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
@@ -55,6 +59,13 @@
 #define KEY_QUERY 5
 #define KEY_BUFFER_USAGE 6
 #define KEY_WAL_USAGE 7
+#define KEY_BUILD 8				/* the same in all versions */
+#define KEY_TOOK_PART 9
+
+/* The makefile makes it of the sources. */
+#ifndef STREAMSTAT_BUILD
+#define STREAMSTAT_BUILD STREAMSTAT_VERSION
+#endif
 
 typedef struct Shared
 {
@@ -171,6 +182,7 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 	ParallelContext *pcxt;
 	Shared	   *shared;
 	char	   *results;
+	bool	   *took_part;
 	BufferUsage *buffer_usage;
 	WalUsage   *wal_usage;
 	Size		query_size = debug_query_string ?
@@ -187,6 +199,8 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 	estimate(pcxt, task->plan_size);
 	estimate(pcxt, set_size);
 	estimate(pcxt, results_size);
+	estimate(pcxt, sizeof(STREAMSTAT_BUILD));
+	estimate(pcxt, mul_size(sizeof(bool), nworkers));
 	estimate(pcxt, query_size);
 	estimate(pcxt, buffer_usage_size);
 	estimate(pcxt, wal_usage_size);
@@ -198,6 +212,8 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 	add(pcxt, KEY_PLAN, task->plan_size, job->plan);
 	add(pcxt, KEY_SET, set_size, job->set);
 	results = add(pcxt, KEY_RESULTS, results_size, NULL);
+	add(pcxt, KEY_BUILD, sizeof(STREAMSTAT_BUILD), STREAMSTAT_BUILD);
+	took_part = add(pcxt, KEY_TOOK_PART, mul_size(sizeof(bool), nworkers), NULL);
 	add(pcxt, KEY_QUERY, query_size, debug_query_string);
 	buffer_usage = add(pcxt, KEY_BUFFER_USAGE, buffer_usage_size, NULL);
 	wal_usage = add(pcxt, KEY_WAL_USAGE, wal_usage_size, NULL);
@@ -208,6 +224,8 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 
 	for (int i = 0; i < pcxt->nworkers_launched; i++)
 	{
+		if (!took_part[i])
+			continue;
 		InstrAccumParallelQuery(&buffer_usage[i], &wal_usage[i]);
 		task->merge(result, results + i * task->result_size);
 		sst_call_add_worker(i, task->io_stats(results + i * task->result_size));
@@ -215,6 +233,22 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 
 	DestroyParallelContext(pcxt);
 	ExitParallelMode();
+}
+
+/* Is the leader of this build?  Nothing else in shared memory may be read if not. */
+static bool
+leader_is_of_this_build(shm_toc *toc)
+{
+	const char *build = shm_toc_lookup(toc, KEY_BUILD, true);
+
+	/* Its leader would take an untouched result for a worker's. */
+	if (build == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("session uses another version of the streamstat library than the installed one"),
+				 errhint("Reconnect to use the installed version.")));
+
+	return strcmp(build, STREAMSTAT_BUILD) == 0;
 }
 
 /*
@@ -225,12 +259,21 @@ void
 sst_parallel_worker(const SstParallelTask *task, dsm_segment *seg,
 					shm_toc *toc)
 {
-	Shared	   *shared = shm_toc_lookup(toc, KEY_SHARED, false);
-	char	   *results = shm_toc_lookup(toc, KEY_RESULTS, false);
-	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
-	WalUsage   *wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
+	Shared	   *shared;
+	char	   *results;
+	bool	   *took_part;
+	BufferUsage *buffer_usage;
+	WalUsage   *wal_usage;
 	Relation	rel;
 
+	if (!leader_is_of_this_build(toc))
+		return;
+
+	shared = shm_toc_lookup(toc, KEY_SHARED, false);
+	results = shm_toc_lookup(toc, KEY_RESULTS, false);
+	took_part = shm_toc_lookup(toc, KEY_TOOK_PART, false);
+	buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
+	wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
 	debug_query_string = shm_toc_lookup(toc, KEY_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 
@@ -242,6 +285,8 @@ sst_parallel_worker(const SstParallelTask *task, dsm_segment *seg,
 					  results + ParallelWorkerNumber * task->result_size);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber],
 						  &wal_usage[ParallelWorkerNumber]);
+
+	took_part[ParallelWorkerNumber] = true;
 
 	relation_close(rel, AccessShareLock);
 }
