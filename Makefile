@@ -13,6 +13,8 @@
 #   QUICK=1    the matrix of ten minutes
 #   XLARGE=1   indexes of 50 million rows, too
 #   SERVERS=   versions, by default all that tools/servers has made
+#
+# make dist writes streamstat-VERSION.tar.gz and .zip, the source of the last commit.
 
 MODULE_big = streamstat
 PGFILEDESC = "streamstat - relation statistics through a look-ahead block stream"
@@ -277,7 +279,7 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
 include $(PGXS)
-else ifeq ($(filter deb demo test test-all fuzz torture bench check-layers indent,$(MAKECMDGOALS)),)
+else ifeq ($(filter deb demo test test-all fuzz torture bench check-layers indent dist,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) names no PostgreSQL server with development files: install postgresql-server-dev-NN, or set PG_CONFIG)
 endif
 
@@ -319,3 +321,8 @@ indent:
 .PHONY: deb
 deb:
 	@$(STREAMSTAT_DIR)/tools/deb $(SUITE)
+
+# The source as a tarball and as a zip file for PGXN
+.PHONY: dist
+dist:
+	@$(STREAMSTAT_DIR)/tools/dist
