@@ -1410,7 +1410,8 @@ COMMENT ON VIEW @extschema@.report_advice IS
 'The rows of database_plan, with formatted sizes. Each query makes a report of at most 1 GB and 60 seconds.';
 
 -- Indexes are compared by their columns, operator classes, collations and
--- orders, which are numbered from 0; expressions and predicates by their text.
+-- orders, which are numbered from 0; expressions and predicates by their trees, without
+-- places in the command's text: pg_get_expr() would wait for the table's lock.
 CREATE VIEW @extschema@.report_drop_candidates AS
 	WITH indexes AS MATERIALIZED (
 		SELECT c.oid, i.indrelid, n.nspname, c.relname, a.amname,
@@ -1420,8 +1421,8 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 				OR EXISTS (SELECT FROM pg_catalog.pg_constraint AS k WHERE k.conindid OPERATOR(pg_catalog.=) c.oid) AS needed,
 			i.indkey::pg_catalog.int2[] AS keys, i.indclass::pg_catalog.oid[] AS classes,
 			i.indcollation::pg_catalog.oid[] AS collations, i.indoption::pg_catalog.int2[] AS options,
-			coalesce(pg_catalog.pg_get_expr(i.indexprs, i.indrelid), '') AS expressions,
-			coalesce(pg_catalog.pg_get_expr(i.indpred, i.indrelid), '') AS predicate,
+			coalesce(pg_catalog.regexp_replace(i.indexprs::pg_catalog.text, ':location -?[0-9]+', '', 'g'), '') AS expressions,
+			coalesce(pg_catalog.regexp_replace(i.indpred::pg_catalog.text, ':location -?[0-9]+', '', 'g'), '') AS predicate,
 			EXISTS (SELECT FROM pg_catalog.pg_inherits AS h WHERE h.inhrelid OPERATOR(pg_catalog.=) c.oid) AS attached,
 			EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.locktype OPERATOR(pg_catalog.=) 'relation'
 				AND l.relation OPERATOR(pg_catalog.=) c.oid AND l.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock') AS locked,
@@ -1434,7 +1435,12 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 		WHERE c.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
 			AND c.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
 			AND t.relkind OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
-			AND c.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"),
+			AND c.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
+			-- those of an extension's tables are its own matter
+			AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS e
+				WHERE e.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+					AND e.objid OPERATOR(pg_catalog.=) t.oid AND e.objsubid OPERATOR(pg_catalog.=) 0
+					AND e.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char")),
 	compared AS (
 		SELECT s.oid, s.nspname, s.relname, s.parent, s.amname, s.indisvalid, s.needed, s.attached, s.locked, s.relpages,
 			(pg_catalog.array_agg(o.name ORDER BY o.needed DESC, o.name))[1] AS by_index,
@@ -1478,7 +1484,7 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 	ORDER BY b.bytes DESC NULLS LAST;
 
 COMMENT ON VIEW @extschema@.report_drop_candidates IS
-'Indexes that may be worth dropping: never scanned, redundant or invalid. Indexes of constraints, unique ones, replica identities and those used by CLUSTER are left out.';
+'Indexes that may be worth dropping: never scanned, redundant or invalid. Those of constraints, replica identities and tables of extensions, unique ones and those used by CLUSTER are left out.';
 
 COMMENT ON COLUMN @extschema@.report_advice.rank IS 'rank, from 1: corrupt relations, invalid indexes, then by reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_advice.schema_name IS 'schema of the relation';

@@ -219,6 +219,9 @@ SELECT relation_name, parent_name, access_method, bytes = pg_relation_size(relat
 	FROM streamstat.report_drop_candidates WHERE parent_name = 'public.plan_drop' ORDER BY relation_name COLLATE "C";
 SELECT bool_and(note ~ CASE WHEN relation_name = 'plan_drop_bad' THEN 'building' ELSE 'standbys' END) AS notes
 	FROM streamstat.report_drop_candidates WHERE parent_name = 'public.plan_drop';
+-- ... but none of an extension's tables
+SELECT count(pg_stat_reset_single_table_counters(indexrelid)) > 0 AS reset FROM pg_index WHERE indrelid = 'streamstat.report_run_relations'::regclass;
+SELECT count(*) FROM streamstat.report_drop_candidates WHERE parent_name ~ '^streamstat\.';
 
 DROP VIEW plan, size;
 DROP TABLE plan_whole, plan_part, plan_drop, foretold, before;

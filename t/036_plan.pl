@@ -13,6 +13,7 @@ use Test::More;
 
 use lib "$FindBin::RealBin/lib";
 use Node;
+use Session;
 
 my $node = new_node('plan', q(
 wal_level = logical
@@ -59,6 +60,15 @@ $node->safe_psql('elsewhere', q(CREATE TABLE other (k int); BEGIN; INSERT INTO o
 is(plan_after_update('held'), 'VACUUM public.held', 'a transaction of another database');
 $node->safe_psql('elsewhere', q(ROLLBACK PREPARED 'elsewhere'));
 sql('VACUUM held');
+
+# The view of indexes to drop reads catalogs only, whatever locks a table.
+sql('CREATE INDEX ON other ((k + 1)); CREATE INDEX ON other ((k  +  1)); CREATE INDEX ON other (k) WHERE k > 1');
+my $locker = Session->new($node);
+$locker->query('BEGIN; LOCK TABLE other');
+is(sql(q(SET lock_timeout = '1s'; SELECT count(*), count(*) FILTER (WHERE reason ~ '^the same as')
+	FROM streamstat.report_drop_candidates WHERE parent_name = 'public.other')), '3|1', 'a table is locked, with indexes on expressions');
+$locker->query('COMMIT');
+$locker->end;
 
 # Where there is a standby with feedback, its slot keeps rows.
 my $standby = new_standby($node);
