@@ -5,6 +5,8 @@
 #   BUNDLED_READ_STREAM=1   use the bundled read stream where the server has one
 #   LIBURING=no             build without io_uring even if liburing is there
 #
+# make docs makes the site of README.md and docs/ in the folder site; see tools/docs.
+#
 # make demo, make test, make test-all, make fuzz, make torture and make bench need
 # neither an installed server nor a running one; see README.md.  make fuzz takes
 # SECONDS= for each visitor, make torture MINUTES= and SERVERS=; make bench takes
@@ -307,3 +309,7 @@ check-layers:
 	@$(STREAMSTAT_DIR)/tools/check-layers
 indent:
 	@$(STREAMSTAT_DIR)/tools/indent
+
+.PHONY: docs
+docs:
+	@$(STREAMSTAT_DIR)/tools/docs $(if $(LOOK),--look)
