@@ -160,7 +160,8 @@ foreach my $name (@pages)
 	$all_run += $run;
 	$all_compared += $compared;
 }
-note("$all_run blocks were run, and the output of $all_compared compared");
+cmp_ok($all_run, '>=', 20, 'many blocks were run');
+cmp_ok($all_compared, '>=', 15, '... and the output of many compared');
 
 # What is wrong is found.
 my $good = <<'PAGE';
