@@ -5,6 +5,8 @@
 #   BUNDLED_READ_STREAM=1   use the bundled read stream where the server has one
 #   LIBURING=no             build without io_uring even if liburing is there
 #
+# make docs makes the site of README.md and docs/ in the folder site; see tools/docs.
+#
 # make demo, make test, make test-all, make fuzz, make torture and make bench need
 # neither an installed server nor a running one; see docs/testing.md.  make deb
 # builds and tries Debian packages (docs/install.md).  make fuzz takes
@@ -326,3 +328,7 @@ deb:
 .PHONY: dist
 dist:
 	@$(STREAMSTAT_DIR)/tools/dist
+
+.PHONY: docs
+docs:
+	@$(STREAMSTAT_DIR)/tools/docs $(if $(LOOK),--look)

@@ -43,23 +43,23 @@ COMMENT ON TYPE btree_stats_row IS 'row of btree_stats';
 COMMENT ON COLUMN btree_stats_row.version IS 'version of the index format, from the metapage';
 COMMENT ON COLUMN btree_stats_row.tree_level IS 'level of the root page, from the metapage';
 COMMENT ON COLUMN btree_stats_row.root_block_no IS 'block number of the root page, from the metapage';
-COMMENT ON COLUMN btree_stats_row.allequalimage IS 'equal keys are identical, so deduplication is safe (from the metapage)';
+COMMENT ON COLUMN btree_stats_row.allequalimage IS 'whether equal keys are always identical, so that deduplication is safe (from the metapage)';
 COMMENT ON COLUMN btree_stats_row.bytes IS 'size of the main fork, in bytes';
 COMMENT ON COLUMN btree_stats_row.pages IS 'pages of the main fork';
 COMMENT ON COLUMN btree_stats_row.internal_pages IS 'internal pages';
 COMMENT ON COLUMN btree_stats_row.leaf_pages IS 'leaf pages';
 COMMENT ON COLUMN btree_stats_row.empty_pages IS 'half-dead pages';
 COMMENT ON COLUMN btree_stats_row.deleted_pages IS 'deleted pages, which can be used again';
-COMMENT ON COLUMN btree_stats_row.live_items IS 'index tuples in leaf pages that are not marked dead; a posting list tuple is one';
+COMMENT ON COLUMN btree_stats_row.live_items IS 'index tuples in leaf pages that are not marked dead; a posting list tuple counts as one';
 COMMENT ON COLUMN btree_stats_row.dead_items IS 'index tuples in leaf pages that are marked dead';
-COMMENT ON COLUMN btree_stats_row.posting_percent IS 'posting list tuples, in percent of the items; of a large index whose tuple lengths do not tell, from every 16th block';
+COMMENT ON COLUMN btree_stats_row.posting_percent IS 'posting list tuples in percent of all items; estimated from every 16th block where tuple lengths do not show it';
 COMMENT ON COLUMN btree_stats_row.free_bytes IS 'free bytes in leaf pages';
 COMMENT ON COLUMN btree_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
 COMMENT ON COLUMN btree_stats_row.leaf_fragmentation IS 'percent of the leaf pages whose right sibling lies on an earlier block';
-COMMENT ON COLUMN btree_stats_row.new_pages IS 'pages of zeros';
-COMMENT ON COLUMN btree_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
-COMMENT ON COLUMN btree_stats_row.first_new_block IS 'lowest block that is a new page';
-COMMENT ON COLUMN btree_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+COMMENT ON COLUMN btree_stats_row.new_pages IS 'new pages: all bytes are zero';
+COMMENT ON COLUMN btree_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN btree_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN btree_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
 
 CREATE FUNCTION btree_stats(
 	relation regclass)
@@ -68,8 +68,7 @@ AS 'MODULE_PATHNAME', 'sst_btree_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION btree_stats(regclass) IS
-'Reads all pages of a B-tree index and returns page, item and space counts in one row; the columns of btree_stats_row have comments.
-Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns page, item and space counts of a B-tree index. Takes an AccessShareLock on the index.';
 
 CREATE TYPE @extschema@.hash_stats_row AS (
 	version int,
@@ -100,12 +99,12 @@ COMMENT ON COLUMN hash_stats_row.bitmap_pages IS 'bitmap pages';
 COMMENT ON COLUMN hash_stats_row.unused_pages IS 'unused pages, new pages included';
 COMMENT ON COLUMN hash_stats_row.live_items IS 'index tuples that are not marked dead';
 COMMENT ON COLUMN hash_stats_row.dead_items IS 'index tuples that are marked dead';
-COMMENT ON COLUMN hash_stats_row.free_bytes IS 'free bytes in bucket and overflow pages, and those of unused pages';
+COMMENT ON COLUMN hash_stats_row.free_bytes IS 'free bytes in bucket, overflow and unused pages';
 COMMENT ON COLUMN hash_stats_row.free_percent IS 'free_bytes in percent of the space for tuples';
-COMMENT ON COLUMN hash_stats_row.new_pages IS 'pages of zeros, which a split leaves behind';
-COMMENT ON COLUMN hash_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
-COMMENT ON COLUMN hash_stats_row.first_new_block IS 'lowest block that is a new page';
-COMMENT ON COLUMN hash_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+COMMENT ON COLUMN hash_stats_row.new_pages IS 'new pages: all bytes are zero, as bucket splits leave them';
+COMMENT ON COLUMN hash_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN hash_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN hash_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
 
 CREATE FUNCTION hash_stats(
 	relation regclass)
@@ -114,8 +113,7 @@ AS 'MODULE_PATHNAME', 'sst_hash_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION hash_stats(regclass) IS
-'Reads all pages of a hash index and returns page, item and space counts in one row; the columns of hash_stats_row have comments.
-Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns page, item and space counts of a hash index. Takes an AccessShareLock on the index.';
 
 CREATE TYPE @extschema@.gin_stats_row AS (
 	version int,
@@ -156,7 +154,7 @@ COMMENT ON COLUMN gin_stats_row.pending_list_pages IS 'pages of the pending list
 COMMENT ON COLUMN gin_stats_row.pending_pages IS 'pages of the pending list, from the metapage';
 COMMENT ON COLUMN gin_stats_row.deleted_pages IS 'deleted pages, which can be used again';
 COMMENT ON COLUMN gin_stats_row.entry_items IS 'index tuples in leaf pages of the entry tree';
-COMMENT ON COLUMN gin_stats_row.posting_items IS 'heap TIDs in posting trees; those that an entry holds itself are not counted';
+COMMENT ON COLUMN gin_stats_row.posting_items IS 'heap TIDs in posting trees, without those stored in the entry tree';
 COMMENT ON COLUMN gin_stats_row.pending_items IS 'index tuples in the pending list, one for each key of a row';
 COMMENT ON COLUMN gin_stats_row.pending_tuples IS 'heap tuples in the pending list, from the metapage';
 COMMENT ON COLUMN gin_stats_row.free_bytes IS 'free bytes in leaf pages and pages of the pending list';
@@ -166,10 +164,10 @@ COMMENT ON COLUMN gin_stats_row.pending_free_bytes IS 'free bytes in pages of th
 COMMENT ON COLUMN gin_stats_row.entry_leaf_density IS 'percent of the space in leaf pages of the entry tree that is in use';
 COMMENT ON COLUMN gin_stats_row.posting_leaf_density IS 'percent of the space in leaf pages of posting trees that is in use';
 COMMENT ON COLUMN gin_stats_row.leaf_fragmentation IS 'percent of the leaf pages of all trees whose right sibling lies on an earlier block';
-COMMENT ON COLUMN gin_stats_row.new_pages IS 'pages of zeros';
-COMMENT ON COLUMN gin_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
-COMMENT ON COLUMN gin_stats_row.first_new_block IS 'lowest block that is a new page';
-COMMENT ON COLUMN gin_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+COMMENT ON COLUMN gin_stats_row.new_pages IS 'new pages: all bytes are zero';
+COMMENT ON COLUMN gin_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN gin_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN gin_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
 
 CREATE FUNCTION gin_stats(
 	relation regclass)
@@ -178,8 +176,7 @@ AS 'MODULE_PATHNAME', 'sst_gin_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION gin_stats(regclass) IS
-'Reads all pages of a GIN index and returns page, item and space counts in one row; the columns of gin_stats_row have comments.
-Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns page, item and space counts of a GIN index. Takes an AccessShareLock on the index.';
 
 CREATE TYPE @extschema@.brin_stats_row AS (
 	version int,
@@ -207,17 +204,17 @@ COMMENT ON COLUMN brin_stats_row.bytes IS 'size of the main fork, in bytes';
 COMMENT ON COLUMN brin_stats_row.pages IS 'pages of the main fork';
 COMMENT ON COLUMN brin_stats_row.revmap_pages IS 'pages of the range map';
 COMMENT ON COLUMN brin_stats_row.regular_pages IS 'pages of summaries';
-COMMENT ON COLUMN brin_stats_row.ranges IS 'ranges that the table has by its size';
-COMMENT ON COLUMN brin_stats_row.summarized_ranges IS 'ranges with a summary; summaries left from before a truncation count as well';
+COMMENT ON COLUMN brin_stats_row.ranges IS 'ranges that the table has, by its size';
+COMMENT ON COLUMN brin_stats_row.summarized_ranges IS 'ranges with a summary; summaries of ranges beyond the table''s end are included';
 COMMENT ON COLUMN brin_stats_row.unsummarized_ranges IS 'ranges without a summary';
 COMMENT ON COLUMN brin_stats_row.live_items IS 'index tuples in regular pages, placeholders included';
-COMMENT ON COLUMN brin_stats_row.placeholder_items IS 'tuples that stand for a summary that is being made, or was given up';
+COMMENT ON COLUMN brin_stats_row.placeholder_items IS 'placeholder tuples of summarizations that are running or were interrupted';
 COMMENT ON COLUMN brin_stats_row.free_bytes IS 'free bytes in regular pages';
 COMMENT ON COLUMN brin_stats_row.avg_density IS 'percent of the space in regular pages that is in use';
-COMMENT ON COLUMN brin_stats_row.new_pages IS 'pages of zeros';
-COMMENT ON COLUMN brin_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
-COMMENT ON COLUMN brin_stats_row.first_new_block IS 'lowest block that is a new page';
-COMMENT ON COLUMN brin_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+COMMENT ON COLUMN brin_stats_row.new_pages IS 'new pages: all bytes are zero';
+COMMENT ON COLUMN brin_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN brin_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN brin_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
 
 CREATE FUNCTION brin_stats(
 	relation regclass)
@@ -226,8 +223,7 @@ AS 'MODULE_PATHNAME', 'sst_brin_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION brin_stats(regclass) IS
-'Reads all pages of a BRIN index and returns page, item and space counts in one row; the columns of brin_stats_row have comments.
-Takes an AccessShareLock on the index and its table. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns page, range and space counts of a BRIN index. Takes an AccessShareLock on the index and its table.';
 
 CREATE TYPE @extschema@.gist_stats_row AS (
 	bytes bigint,
@@ -254,10 +250,10 @@ COMMENT ON COLUMN gist_stats_row.live_items IS 'index tuples in leaf pages that 
 COMMENT ON COLUMN gist_stats_row.dead_items IS 'index tuples in leaf pages that are marked dead';
 COMMENT ON COLUMN gist_stats_row.free_bytes IS 'free bytes in leaf pages';
 COMMENT ON COLUMN gist_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
-COMMENT ON COLUMN gist_stats_row.new_pages IS 'pages of zeros';
-COMMENT ON COLUMN gist_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
-COMMENT ON COLUMN gist_stats_row.first_new_block IS 'lowest block that is a new page';
-COMMENT ON COLUMN gist_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+COMMENT ON COLUMN gist_stats_row.new_pages IS 'new pages: all bytes are zero';
+COMMENT ON COLUMN gist_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN gist_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN gist_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
 
 CREATE FUNCTION gist_stats(
 	relation regclass)
@@ -266,8 +262,7 @@ AS 'MODULE_PATHNAME', 'sst_gist_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION gist_stats(regclass) IS
-'Reads all pages of a GiST index and returns page, item and space counts in one row; the columns of gist_stats_row have comments.
-Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns page, item and space counts of a GiST index. Takes an AccessShareLock on the index.';
 
 CREATE TYPE @extschema@.spgist_stats_row AS (
 	bytes bigint,
@@ -297,17 +292,17 @@ COMMENT ON COLUMN spgist_stats_row.leaf_pages IS 'leaf pages';
 COMMENT ON COLUMN spgist_stats_row.nulls_pages IS 'inner and leaf pages of the tree of null values';
 COMMENT ON COLUMN spgist_stats_row.deleted_pages IS 'empty pages, which can be used again';
 COMMENT ON COLUMN spgist_stats_row.live_items IS 'leaf tuples, one for each heap tuple';
-COMMENT ON COLUMN spgist_stats_row.dead_items IS 'dead tuples, which something still points to';
-COMMENT ON COLUMN spgist_stats_row.redirect_items IS 'redirect tuples, which say where a tuple has gone';
-COMMENT ON COLUMN spgist_stats_row.placeholder_items IS 'placeholder tuples, which keep the numbers of those behind them';
+COMMENT ON COLUMN spgist_stats_row.dead_items IS 'dead tuples';
+COMMENT ON COLUMN spgist_stats_row.redirect_items IS 'redirect tuples';
+COMMENT ON COLUMN spgist_stats_row.placeholder_items IS 'placeholder tuples';
 COMMENT ON COLUMN spgist_stats_row.free_bytes IS 'free bytes in leaf pages';
 COMMENT ON COLUMN spgist_stats_row.inner_free_bytes IS 'free bytes in inner pages';
 COMMENT ON COLUMN spgist_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
 COMMENT ON COLUMN spgist_stats_row.avg_inner_density IS 'percent of the space in inner pages that is in use';
-COMMENT ON COLUMN spgist_stats_row.new_pages IS 'pages of zeros';
-COMMENT ON COLUMN spgist_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
-COMMENT ON COLUMN spgist_stats_row.first_new_block IS 'lowest block that is a new page';
-COMMENT ON COLUMN spgist_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
+COMMENT ON COLUMN spgist_stats_row.new_pages IS 'new pages: all bytes are zero';
+COMMENT ON COLUMN spgist_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN spgist_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN spgist_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
 
 CREATE FUNCTION spgist_stats(
 	relation regclass)
@@ -316,8 +311,7 @@ AS 'MODULE_PATHNAME', 'sst_spgist_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION spgist_stats(regclass) IS
-'Reads all pages of an SP-GiST index and returns page, item and space counts in one row; the columns of spgist_stats_row have comments.
-Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns page, item and space counts of an SP-GiST index. Takes an AccessShareLock on the index.';
 
 CREATE TYPE @extschema@.index_stats_row AS (
 	relation regclass,
@@ -339,21 +333,21 @@ CREATE TYPE @extschema@.index_stats_row AS (
 
 COMMENT ON TYPE index_stats_row IS 'row of index_stats and index_stats_tree';
 COMMENT ON COLUMN index_stats_row.relation IS 'relation that the row describes';
-COMMENT ON COLUMN index_stats_row.is_sum IS 'true in the row of index_stats_tree that adds up the other rows';
+COMMENT ON COLUMN index_stats_row.is_sum IS 'true in the row of index_stats_tree that is the sum of the others';
 COMMENT ON COLUMN index_stats_row.access_method IS 'access method';
 COMMENT ON COLUMN index_stats_row.bytes IS 'size of the main fork, in bytes';
 COMMENT ON COLUMN index_stats_row.pages IS 'pages of the main fork';
-COMMENT ON COLUMN index_stats_row.internal_pages IS 'pages that lead to leaf pages (hash: bitmap pages; BRIN: range map)';
-COMMENT ON COLUMN index_stats_row.leaf_pages IS 'pages of what the index is for (hash: bucket and overflow pages; GIN: leaf pages of all trees and pending list; BRIN: regular pages)';
+COMMENT ON COLUMN index_stats_row.internal_pages IS 'internal pages (hash: bitmap pages; BRIN: pages of the range map)';
+COMMENT ON COLUMN index_stats_row.leaf_pages IS 'leaf pages (hash: bucket and overflow pages; GIN: leaf pages of all trees and the pending list; BRIN: regular pages)';
 COMMENT ON COLUMN index_stats_row.deleted_pages IS 'empty and deleted pages';
-COMMENT ON COLUMN index_stats_row.free_bytes IS 'free bytes in leaf pages; of a hash index, those of unused pages as well, as in hash_stats';
+COMMENT ON COLUMN index_stats_row.free_bytes IS 'free bytes in leaf pages (hash: in unused pages as well)';
 COMMENT ON COLUMN index_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
 COMMENT ON COLUMN index_stats_row.leaf_fragmentation IS 'percent of the leaf pages whose right sibling lies on an earlier block; B-tree and GIN only';
-COMMENT ON COLUMN index_stats_row.new_pages IS 'pages of zeros';
-COMMENT ON COLUMN index_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
-COMMENT ON COLUMN index_stats_row.first_new_block IS 'lowest block that is a new page';
-COMMENT ON COLUMN index_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
-COMMENT ON COLUMN index_stats_row.note IS 'why there are no numbers, or what else there is to know; else null';
+COMMENT ON COLUMN index_stats_row.new_pages IS 'new pages: all bytes are zero';
+COMMENT ON COLUMN index_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN index_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN index_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
+COMMENT ON COLUMN index_stats_row.note IS 'why values are missing, or a remark; else null';
 
 CREATE FUNCTION index_stats(
 	relation regclass)
@@ -362,8 +356,7 @@ AS 'MODULE_PATHNAME', 'sst_index_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION index_stats(regclass) IS
-'Reads all pages of an index of any access method and returns one row; a relation that cannot be read has nulls and a note.
-Takes an AccessShareLock on the index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns page and space counts of an index of any access method. Takes an AccessShareLock on the index.';
 
 CREATE FUNCTION index_stats_tree(
 	relation regclass)
@@ -372,8 +365,7 @@ AS 'MODULE_PATHNAME', 'sst_index_stats_tree'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
 COMMENT ON FUNCTION index_stats_tree(regclass) IS
-'Returns a row of index_stats for each index under a partitioned index, and a row with their sum; of a plain index, its row only.
-Takes an AccessShareLock on the partitioned index, on one partition at a time, and on their tables. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns rows of index_stats for the indexes under a partitioned index, and their sum. Locks one partition at a time.';
 
 --
 -- Tables
@@ -413,7 +405,7 @@ CREATE TYPE @extschema@.table_stats_row AS (
 
 COMMENT ON TYPE table_stats_row IS 'row of table_stats and table_stats_tree';
 COMMENT ON COLUMN table_stats_row.relation IS 'relation that the row describes';
-COMMENT ON COLUMN table_stats_row.is_sum IS 'true in the row of table_stats_tree that adds up the other rows';
+COMMENT ON COLUMN table_stats_row.is_sum IS 'true in the row of table_stats_tree that is the sum of the others';
 COMMENT ON COLUMN table_stats_row.bytes IS 'size of the main fork, in bytes';
 COMMENT ON COLUMN table_stats_row.pages IS 'pages of the main fork';
 COMMENT ON COLUMN table_stats_row.all_visible_pages IS 'pages that are all-visible by the visibility map';
@@ -423,10 +415,10 @@ COMMENT ON COLUMN table_stats_row.fsm_nonfull_pages IS 'pages that have free spa
 COMMENT ON COLUMN table_stats_row.live_tuples IS 'tuples that are live, or being inserted or deleted by another transaction';
 COMMENT ON COLUMN table_stats_row.live_tuple_bytes IS 'bytes of live_tuples';
 COMMENT ON COLUMN table_stats_row.live_tuple_percent IS 'live_tuple_bytes in percent of bytes';
-COMMENT ON COLUMN table_stats_row.dead_tuples IS 'all other tuples';
+COMMENT ON COLUMN table_stats_row.dead_tuples IS 'dead tuples, recently dead ones included';
 COMMENT ON COLUMN table_stats_row.dead_tuple_bytes IS 'bytes of dead_tuples';
 COMMENT ON COLUMN table_stats_row.dead_tuple_percent IS 'dead_tuple_bytes in percent of bytes';
-COMMENT ON COLUMN table_stats_row.recently_dead_tuples IS 'dead tuples that VACUUM must keep, because a transaction may still see them';
+COMMENT ON COLUMN table_stats_row.recently_dead_tuples IS 'dead tuples that VACUUM cannot remove yet, because a transaction may still see them';
 COMMENT ON COLUMN table_stats_row.insert_in_progress_tuples IS 'tuples whose inserting transaction has not ended';
 COMMENT ON COLUMN table_stats_row.delete_in_progress_tuples IS 'tuples whose deleting transaction has not ended';
 COMMENT ON COLUMN table_stats_row.dead_line_pointers IS 'dead line pointers';
@@ -437,11 +429,11 @@ COMMENT ON COLUMN table_stats_row.free_percent IS 'free bytes in percent of byte
 COMMENT ON COLUMN table_stats_row.largest_free_bytes IS 'free bytes in the page that has the most';
 COMMENT ON COLUMN table_stats_row.fsm_free_bytes IS 'free bytes by the free space map';
 COMMENT ON COLUMN table_stats_row.fsm_largest_free_bytes IS 'free bytes in the page that has the most, by the free space map';
-COMMENT ON COLUMN table_stats_row.new_pages IS 'pages of zeros';
-COMMENT ON COLUMN table_stats_row.corrupt_pages IS 'pages that make no sense: checksum, header or contents';
-COMMENT ON COLUMN table_stats_row.first_new_block IS 'lowest block that is a new page';
-COMMENT ON COLUMN table_stats_row.first_corrupt_block IS 'lowest block that is a corrupt page';
-COMMENT ON COLUMN table_stats_row.note IS 'why there are no numbers; else null';
+COMMENT ON COLUMN table_stats_row.new_pages IS 'new pages: all bytes are zero';
+COMMENT ON COLUMN table_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN table_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN table_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
+COMMENT ON COLUMN table_stats_row.note IS 'why values are missing; else null';
 
 CREATE FUNCTION table_stats(
 	relation regclass,
@@ -451,9 +443,7 @@ AS 'MODULE_PATHNAME', 'sst_table_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 1;
 
 COMMENT ON FUNCTION table_stats(regclass, text) IS
-'Reads all pages of a table, materialized view, TOAST table or sequence and of its maps, without setting hint bits; tuples are counted as by pgstattuple. A relation that cannot be read has nulls and a note.
-with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
-Takes an AccessShareLock on the table, and on its TOAST table. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns page, tuple and space counts of a table, and optionally of its TOAST table. Takes an AccessShareLock on the table.';
 
 CREATE FUNCTION table_stats_tree(
 	relation regclass,
@@ -463,9 +453,7 @@ AS 'MODULE_PATHNAME', 'sst_table_stats_tree'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
 COMMENT ON FUNCTION table_stats_tree(regclass, text) IS
-'Returns rows of table_stats for each table of a partition or inheritance tree, and a row with their sum; of a plain table, its rows only. A relation that cannot be read has a note.
-with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
-Takes an AccessShareLock on the root, and on one partition at a time. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns rows of table_stats for a partition or inheritance tree, and their sum. Locks one table at a time.';
 
 CREATE TYPE @extschema@.visibility_map_summary_row AS (
 	pages bigint,
@@ -479,9 +467,9 @@ COMMENT ON TYPE visibility_map_summary_row IS 'row of visibility_map_summary';
 COMMENT ON COLUMN visibility_map_summary_row.pages IS 'pages of the table';
 COMMENT ON COLUMN visibility_map_summary_row.all_visible_pages IS 'pages that are all-visible by the visibility map';
 COMMENT ON COLUMN visibility_map_summary_row.all_frozen_pages IS 'pages that are all-frozen by the visibility map';
-COMMENT ON COLUMN visibility_map_summary_row.largest_unfrozen_range_pages IS 'pages of the largest such run';
-COMMENT ON COLUMN visibility_map_summary_row.unfrozen_ranges IS 'runs of adjacent pages that are not all-frozen, which an aggressive VACUUM has to read';
-COMMENT ON COLUMN visibility_map_summary_row.corrupt_map_pages IS 'pages of the map that make no sense; their bits count as not set';
+COMMENT ON COLUMN visibility_map_summary_row.largest_unfrozen_range_pages IS 'pages of the largest of these runs';
+COMMENT ON COLUMN visibility_map_summary_row.unfrozen_ranges IS 'runs of adjacent pages that are not all-frozen; an aggressive VACUUM reads these pages';
+COMMENT ON COLUMN visibility_map_summary_row.corrupt_map_pages IS 'corrupt pages of the map; their bits count as not set';
 
 CREATE FUNCTION visibility_map_summary(
 	relation regclass)
@@ -490,8 +478,7 @@ AS 'MODULE_PATHNAME', 'sst_visibility_map_summary'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000;
 
 COMMENT ON FUNCTION visibility_map_summary(regclass) IS
-'Summarizes the visibility map of a table, in pages; reads the map only.
-Takes an AccessShareLock on the table. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Summarizes the visibility map of a table. Takes an AccessShareLock on the table.';
 
 CREATE TYPE @extschema@.unfrozen_ranges_row AS (
 	first_block bigint,
@@ -508,8 +495,7 @@ AS 'MODULE_PATHNAME', 'sst_unfrozen_ranges'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 100;
 
 COMMENT ON FUNCTION unfrozen_ranges(regclass) IS
-'Returns the runs of adjacent pages that are not all-frozen, in ascending order; reads the visibility map only.
-Takes an AccessShareLock on the table. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns the ranges of blocks that are not all-frozen. Takes an AccessShareLock on the table.';
 
 CREATE TYPE @extschema@.free_space_map_summary_row AS (
 	pages bigint,
@@ -521,11 +507,11 @@ CREATE TYPE @extschema@.free_space_map_summary_row AS (
 
 COMMENT ON TYPE free_space_map_summary_row IS 'row of free_space_map_summary';
 COMMENT ON COLUMN free_space_map_summary_row.pages IS 'pages of the relation';
-COMMENT ON COLUMN free_space_map_summary_row.nonfull_pages IS 'pages that have free space; an index has whole pages in its map';
-COMMENT ON COLUMN free_space_map_summary_row.free_bytes IS 'free bytes, which the map knows in steps of 32';
+COMMENT ON COLUMN free_space_map_summary_row.nonfull_pages IS 'pages with free space; the map of an index has empty pages only';
+COMMENT ON COLUMN free_space_map_summary_row.free_bytes IS 'free bytes, by the map, which rounds each page down to a multiple of 32 bytes';
 COMMENT ON COLUMN free_space_map_summary_row.free_percent IS 'free bytes in percent of bytes';
 COMMENT ON COLUMN free_space_map_summary_row.largest_free_bytes IS 'free bytes in the page that has the most';
-COMMENT ON COLUMN free_space_map_summary_row.corrupt_map_pages IS 'pages of the map that make no sense; they count as without free space';
+COMMENT ON COLUMN free_space_map_summary_row.corrupt_map_pages IS 'corrupt pages of the map; they count as having no free space';
 
 CREATE FUNCTION free_space_map_summary(
 	relation regclass)
@@ -534,8 +520,7 @@ AS 'MODULE_PATHNAME', 'sst_free_space_map_summary'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000;
 
 COMMENT ON FUNCTION free_space_map_summary(regclass) IS
-'Summarizes the free space map of a table or index; reads the map only.
-Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Summarizes the free space map of a table or index. Takes an AccessShareLock on the relation.';
 
 CREATE TYPE @extschema@.layout_map_row AS (
 	bucket int,
@@ -551,11 +536,11 @@ COMMENT ON TYPE layout_map_row IS 'row of layout_map';
 COMMENT ON COLUMN layout_map_row.bucket IS 'number of the bucket, from 1';
 COMMENT ON COLUMN layout_map_row.first_block IS 'first block';
 COMMENT ON COLUMN layout_map_row.last_block IS 'last block';
-COMMENT ON COLUMN layout_map_row.free_percent IS 'percent of the bytes that are free; new, empty and deleted pages are free as a whole';
+COMMENT ON COLUMN layout_map_row.free_percent IS 'percent of the bytes that are free; new, empty and deleted pages count as free';
 COMMENT ON COLUMN layout_map_row.dead_percent IS 'percent of the bytes in dead tuples, or in index tuples marked dead';
-COMMENT ON COLUMN layout_map_row.buffered_percent IS 'percent of the blocks that were in shared buffers; null unless you are a member of pg_monitor';
-COMMENT ON COLUMN layout_map_row.page_cache_percent IS 'percent of the bytes that were in the page cache of the kernel; null unless you are a member of pg_monitor, or where the kernel does not tell';
-COMMENT ON COLUMN layout_map_row.bar IS 'picture: # in use, x dead, . free';
+COMMENT ON COLUMN layout_map_row.buffered_percent IS 'percent of the blocks in shared buffers when the call began; null unless the caller is a member of pg_monitor';
+COMMENT ON COLUMN layout_map_row.page_cache_percent IS 'percent of the bytes in the page cache when the call began; null unless the caller is a member of pg_monitor, or if the kernel does not report it';
+COMMENT ON COLUMN layout_map_row.bar IS 'bar of 40 characters: # in use, x dead, . free';
 
 CREATE FUNCTION layout_map(
 	relation regclass,
@@ -566,17 +551,15 @@ AS 'MODULE_PATHNAME', 'sst_layout_map'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 64;
 
 COMMENT ON FUNCTION layout_map(regclass, int, int) IS
-'Shows where in the file of a table or index the space is: divides the blocks into buckets of about the same size and returns a row for each.
-buckets: 10,000 at most. blocks: reads no more than so many, as many of each bucket, the same in each call; null: all.
-Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns free, dead and cached space by position in the file. Takes an AccessShareLock on the relation.';
 
 CREATE TYPE @extschema@.layout_picture_row AS (
 	first_block bigint,
 	picture text);
 
 COMMENT ON TYPE layout_picture_row IS 'row of layout_picture';
-COMMENT ON COLUMN layout_picture_row.first_block IS 'first block of the line; null in lines on caches and in the legend';
-COMMENT ON COLUMN layout_picture_row.picture IS 'a character for each bucket: what its pages contain, or which caches have it; or a line of the legend';
+COMMENT ON COLUMN layout_picture_row.first_block IS 'first block of the line; null in lines about caches and in the legend';
+COMMENT ON COLUMN layout_picture_row.picture IS 'one character for each bucket: the use of its pages, or the caches that hold it; or a line of the legend';
 
 CREATE FUNCTION layout_picture(
 	relation regclass,
@@ -588,9 +571,7 @@ AS 'MODULE_PATHNAME', 'sst_layout_picture'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 40;
 
 COMMENT ON FUNCTION layout_picture(regclass, int, int, int) IS
-'Draws what layout_map tells, a character for each bucket: a line on what the pages contain, under it one on shared buffers and page cache (for members of pg_monitor), and so on; a legend in the end.
-buckets: 10,000 at most. width: characters in a line. blocks: reads no more than so many; null: all.
-Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Draws the result of layout_map, one character for each bucket. Takes an AccessShareLock on the relation.';
 
 CREATE TYPE @extschema@.corrupt_blocks_row AS (
 	block_no bigint,
@@ -598,9 +579,9 @@ CREATE TYPE @extschema@.corrupt_blocks_row AS (
 	detail text);
 
 COMMENT ON TYPE corrupt_blocks_row IS 'row of corrupt_blocks';
-COMMENT ON COLUMN corrupt_blocks_row.block_no IS 'block number; in a row with the error "not read", the first block that was not looked at';
-COMMENT ON COLUMN corrupt_blocks_row.error IS 'the first check that fails: read error, checksum, header, special space, page type, line pointers, tuples or contents; not read in a last row, if a limit ended the call';
-COMMENT ON COLUMN corrupt_blocks_row.detail IS 'what is wrong, in words';
+COMMENT ON COLUMN corrupt_blocks_row.block_no IS 'block number; in a row with the error "not read", the first block that was not checked';
+COMMENT ON COLUMN corrupt_blocks_row.error IS 'first check that failed: read error, checksum, header, special space, page type, line pointers, tuples or contents; "not read" in a last row if a limit ended the call';
+COMMENT ON COLUMN corrupt_blocks_row.detail IS 'description of the error';
 
 CREATE FUNCTION corrupt_blocks(
 	relation regclass,
@@ -612,8 +593,7 @@ AS 'MODULE_PATHNAME', 'sst_corrupt_blocks'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 10;
 
 COMMENT ON FUNCTION corrupt_blocks(regclass, bigint, bigint, interval) IS
-'Reads a table or index and returns a row for each corrupt block, with what is wrong; a limit adds a row that says where to go on.
-Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns the corrupt blocks of a table or index. Takes an AccessShareLock on the relation.';
 
 --
 -- Samples
@@ -631,15 +611,15 @@ CREATE TYPE @extschema@.sample_stats_row AS (
 	note text);
 
 COMMENT ON TYPE sample_stats_row IS 'row of sample_stats';
-COMMENT ON COLUMN sample_stats_row.statistic IS 'name of the statistic, which is the name of the column of the same meaning';
-COMMENT ON COLUMN sample_stats_row.estimate IS 'estimate for the whole relation; null for a percentage of nothing';
+COMMENT ON COLUMN sample_stats_row.statistic IS 'name of the statistic: that of the column with the same meaning in btree_stats, table_stats and so on';
+COMMENT ON COLUMN sample_stats_row.estimate IS 'estimate for the whole relation; null for a percentage of an empty total';
 COMMENT ON COLUMN sample_stats_row.low IS 'lower end of the 95 % confidence interval; null if the sample is too small';
 COMMENT ON COLUMN sample_stats_row.high IS 'upper end of the 95 % confidence interval; null if the sample is too small';
 COMMENT ON COLUMN sample_stats_row.blocks_read IS 'blocks in the sample';
 COMMENT ON COLUMN sample_stats_row.blocks_total IS 'blocks of the relation';
-COMMENT ON COLUMN sample_stats_row.measured IS 'exact (all blocks were read), sampled, or skipped (max_time came before the first sample was complete, or the relation cannot be read)';
-COMMENT ON COLUMN sample_stats_row.ended_by IS 'margin, blocks, all (there are no more blocks) or max_time';
-COMMENT ON COLUMN sample_stats_row.note IS 'why there are no numbers, or what else there is to know; else null';
+COMMENT ON COLUMN sample_stats_row.measured IS 'exact (all blocks were read), sampled, or skipped (max_time ended the first sample, or the relation cannot be read)';
+COMMENT ON COLUMN sample_stats_row.ended_by IS 'what ended the sample: margin, blocks, all (all blocks were read) or max_time';
+COMMENT ON COLUMN sample_stats_row.note IS 'why values are missing, or a remark; else null';
 
 CREATE FUNCTION sample_stats(
 	relation regclass,
@@ -652,9 +632,7 @@ AS 'MODULE_PATHNAME', 'sst_sample_stats'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 15;
 
 COMMENT ON FUNCTION sample_stats(regclass, int, float8, interval, bigint) IS
-'Estimates page statistics of a table or of an index of any access method from a stratified random sample of its blocks; a row for each statistic, or one with a note if the relation cannot be read.
-blocks: most blocks to read. margin: the sample grows until the interval of the main statistic (avg_leaf_density, avg_density or free_percent) extends at most this many percentage points to each side; null: the sample has as many blocks as it may. max_time: no block is requested after that; null: no limit. seed: the same seed draws the same sample.
-Takes an AccessShareLock on the relation. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Estimates page statistics from a random sample of blocks, with 95 % confidence intervals. Takes an AccessShareLock on the relation.';
 
 CREATE TYPE @extschema@.bloat_row AS (
 	relation regclass,
@@ -674,19 +652,19 @@ CREATE TYPE @extschema@.bloat_row AS (
 
 COMMENT ON TYPE bloat_row IS 'row of bloat and bloat_tree';
 COMMENT ON COLUMN bloat_row.relation IS 'relation that the row describes';
-COMMENT ON COLUMN bloat_row.is_sum IS 'true in the row of bloat_tree that adds up the other rows';
+COMMENT ON COLUMN bloat_row.is_sum IS 'true in the row of bloat_tree that is the sum of the others';
 COMMENT ON COLUMN bloat_row.bytes IS 'size of the main fork, in bytes';
 COMMENT ON COLUMN bloat_row.predicted_bytes IS 'predicted size after a rebuild, in bytes; null if it cannot be predicted';
 COMMENT ON COLUMN bloat_row.predicted_bytes_low IS 'lower end of the 95 % interval of predicted_bytes';
 COMMENT ON COLUMN bloat_row.predicted_bytes_high IS 'upper end of the 95 % interval of predicted_bytes';
-COMMENT ON COLUMN bloat_row.reclaimable_bytes IS 'bytes that a rebuild gives back; 0 if bytes lies within the interval of predicted_bytes';
+COMMENT ON COLUMN bloat_row.reclaimable_bytes IS 'bytes that a rebuild would free; 0 if bytes lies within the interval of predicted_bytes; null if it cannot be predicted';
 COMMENT ON COLUMN bloat_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN bloat_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN bloat_row.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
 COMMENT ON COLUMN bloat_row.blocks_read IS 'blocks of the relation that were read';
 COMMENT ON COLUMN bloat_row.blocks_total IS 'blocks of the relation';
 COMMENT ON COLUMN bloat_row.measured IS 'exact (all blocks were read), sampled, or skipped (the relation cannot be read)';
-COMMENT ON COLUMN bloat_row.note IS 'why nothing is predicted, or what else there is to know; else null';
+COMMENT ON COLUMN bloat_row.note IS 'why nothing is predicted, or a remark; else null';
 
 CREATE FUNCTION bloat(
 	relation regclass,
@@ -698,9 +676,7 @@ AS 'MODULE_PATHNAME', 'sst_bloat'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 10000 ROWS 1;
 
 COMMENT ON FUNCTION bloat(regclass, int, bigint, text) IS
-'Estimates from a random sample what a rebuild would give back: REINDEX of an index, VACUUM FULL of a table. A relation that cannot be read has nulls and a note.
-blocks: most blocks to read; of the table of an index, as many again. seed: the same seed draws the same sample. with_toast: no (leave the TOAST table out), row (return a row for it) or sum (add it to the table''s row).
-Takes an AccessShareLock on the relation, and on the table if it is an index. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Predicts the size after a rebuild from a random sample of blocks. Takes an AccessShareLock on the relation, and on the table of an index.';
 
 CREATE FUNCTION bloat_tree(
 	relation regclass,
@@ -712,9 +688,7 @@ AS 'MODULE_PATHNAME', 'sst_bloat_tree'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
 COMMENT ON FUNCTION bloat_tree(regclass, int, bigint, text) IS
-'Returns rows of bloat for each table of a partition or inheritance tree, or for each index under a partitioned index, and a row with their sum; of a plain relation, its rows only.
-blocks: most blocks to read of each. seed, with_toast: as of bloat.
-Takes an AccessShareLock on the root, on one partition at a time, and on the tables of indexes. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns rows of bloat for a partition or inheritance tree, and their sum. Locks one partition at a time.';
 
 --
 -- All relations of the database
@@ -752,10 +726,10 @@ COMMENT ON TYPE database_report_row IS 'row of database_report and last_database
 COMMENT ON COLUMN database_report_row.relid IS 'OID of the relation';
 COMMENT ON COLUMN database_report_row.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN database_report_row.relation_name IS 'name of the relation';
-COMMENT ON COLUMN database_report_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN database_report_row.parent_name IS 'qualified name of the table of an index or TOAST table, or of the partitioned table of a partition; else null';
 COMMENT ON COLUMN database_report_row.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN database_report_row.access_method IS 'access method';
-COMMENT ON COLUMN database_report_row.last_vacuum IS 'last VACUUM or autovacuum of the table, by the cumulative statistics';
+COMMENT ON COLUMN database_report_row.last_vacuum IS 'last VACUUM or autovacuum of the table, from the cumulative statistics; null if unknown';
 COMMENT ON COLUMN database_report_row.bytes IS 'size of the main fork, in bytes';
 COMMENT ON COLUMN database_report_row.free_percent IS 'free bytes in percent of bytes';
 COMMENT ON COLUMN database_report_row.free_percent_low IS 'lower end of the 95 % interval of free_percent';
@@ -763,18 +737,18 @@ COMMENT ON COLUMN database_report_row.free_percent_high IS 'upper end of the 95 
 COMMENT ON COLUMN database_report_row.dead_percent IS 'bytes of dead tuples in percent of bytes';
 COMMENT ON COLUMN database_report_row.dead_percent_low IS 'lower end of the 95 % interval of dead_percent';
 COMMENT ON COLUMN database_report_row.dead_percent_high IS 'upper end of the 95 % interval of dead_percent';
-COMMENT ON COLUMN database_report_row.predicted_bytes IS 'predicted size after a rebuild, in bytes';
-COMMENT ON COLUMN database_report_row.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN database_report_row.predicted_bytes IS 'predicted size after a rebuild, in bytes; null if it cannot be predicted';
+COMMENT ON COLUMN database_report_row.reclaimable_bytes IS 'bytes that a rebuild would free; null if it cannot be predicted';
 COMMENT ON COLUMN database_report_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN database_report_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN database_report_row.corrupt_pages IS 'corrupt pages among those that were read; null if none was read';
-COMMENT ON COLUMN database_report_row.is_valid IS 'whether queries may use the index; null if the relation is no index';
+COMMENT ON COLUMN database_report_row.is_valid IS 'whether queries may use the index; null if the relation is not an index';
 COMMENT ON COLUMN database_report_row.bytes_read IS 'bytes of the relation that were read';
 COMMENT ON COLUMN database_report_row.measured IS 'exact (all pages were read), sampled or skipped';
-COMMENT ON COLUMN database_report_row.note IS 'why it was skipped, or what cannot be told or is wrong; else null';
-COMMENT ON COLUMN database_report_row.command IS 'command that gives the bytes back, or mends the relation; null if none is worth it, or if another relation''s does it';
-COMMENT ON COLUMN database_report_row.rebuilt_by IS 'table whose command rebuilds this relation as well: its name, qualified and quoted as needed';
-COMMENT ON COLUMN database_report_row.reason IS 'why the command is advised, or withheld';
+COMMENT ON COLUMN database_report_row.note IS 'why the relation was skipped, what is unknown, or what is wrong; else null';
+COMMENT ON COLUMN database_report_row.command IS 'command that frees the bytes or repairs the relation; null if none is advised, or if the command of another relation does it';
+COMMENT ON COLUMN database_report_row.rebuilt_by IS 'qualified name of the table whose command rebuilds this relation as well; else null';
+COMMENT ON COLUMN database_report_row.reason IS 'why the command is advised or not; null if there is nothing to say';
 
 CREATE FUNCTION database_report(
 	margin float8 DEFAULT NULL,
@@ -787,9 +761,7 @@ AS 'MODULE_PATHNAME', 'sst_database_report'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 2000;
 
 COMMENT ON FUNCTION database_report(float8, text, interval, text, bigint) IS
-'Estimates reclaimable space for every table, materialized view, TOAST table and index of the database, with confidence intervals and the command to run; the most reclaimable first. database_plan has a row for each command.
-margin: how many percentage points free_percent and dead_percent may be off, if the limits allow; null: 2. budget: bytes that may be looked at in all, as pg_size_bytes takes them. max_time: null is 60 seconds. max_rate: bytes per second; null: no limit. seed: the same seed draws the same samples.
-Takes an AccessShareLock on one relation at a time, and on the table of an index; waits for no lock. Holds its query''s snapshot to the end; run_database_report does not. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Estimates reclaimable space for every table and index of the database. Locks one relation at a time and waits for no lock.';
 
 CREATE PROCEDURE run_database_report(
 	margin float8 DEFAULT NULL,
@@ -801,8 +773,7 @@ AS 'MODULE_PATHNAME', 'sst_run_database_report'
 LANGUAGE C;
 
 COMMENT ON PROCEDURE run_database_report(float8, text, interval, text, bigint) IS
-'Makes a report with the limits of database_report, for last_database_report, last_database_plan and database_report_summary. Commits after each relation, except in a transaction block.
-Takes an AccessShareLock on one relation at a time, and on the table of an index; waits for no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Makes a report for last_database_report and commits after each relation. Locks one relation at a time and waits for no lock.';
 
 CREATE FUNCTION last_database_report()
 RETURNS SETOF @extschema@.database_report_row
@@ -810,8 +781,7 @@ AS 'MODULE_PATHNAME', 'sst_last_database_report'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2000;
 
 COMMENT ON FUNCTION last_database_report() IS
-'Returns the rows of the last report of this session, as far as it came; none before the first report.
-Reads catalogs and statistics; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns the rows of the last report of this session. Locks no relation of the report.';
 
 CREATE TYPE @extschema@.database_plan_row AS (
 	rank bigint,
@@ -835,25 +805,25 @@ CREATE TYPE @extschema@.database_plan_row AS (
 	reason text);
 
 COMMENT ON TYPE database_plan_row IS 'row of database_plan and last_database_plan';
-COMMENT ON COLUMN database_plan_row.rank IS 'place in the order, from 1: corrupt relations, indexes that are not valid, then by reclaimable_bytes';
+COMMENT ON COLUMN database_plan_row.rank IS 'rank, from 1: corrupt relations, invalid indexes, then by reclaimable_bytes';
 COMMENT ON COLUMN database_plan_row.relid IS 'OID of the relation';
 COMMENT ON COLUMN database_plan_row.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN database_plan_row.relation_name IS 'name of the relation';
 COMMENT ON COLUMN database_plan_row.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN database_plan_row.bytes IS 'size of the main forks of all relations that the command rebuilds or changes, in bytes';
 COMMENT ON COLUMN database_plan_row.relations IS 'relations that the command rebuilds or changes';
-COMMENT ON COLUMN database_plan_row.reclaimable_bytes IS 'bytes that the command gives back, of all these relations';
-COMMENT ON COLUMN database_plan_row.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN database_plan_row.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN database_plan_row.reclaimable_bytes IS 'bytes that the command would free, over all these relations';
+COMMENT ON COLUMN database_plan_row.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN database_plan_row.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN database_plan_row.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
-COMMENT ON COLUMN database_plan_row.scratch_bytes IS 'disk space that new files and sorting take until the command ends';
-COMMENT ON COLUMN database_plan_row.bytes_to_read IS 'bytes that the command reads; null if not known';
-COMMENT ON COLUMN database_plan_row.bytes_to_write IS 'bytes of files that the command writes; WAL of about this size comes on top unless wal_level is minimal; null if not known';
-COMMENT ON COLUMN database_plan_row.command IS 'command: SQL, or pg_repack for a shell; null if none helps before what the reason says';
-COMMENT ON COLUMN database_plan_row.lock_mode IS 'strongest lock that the command holds while it works, on the table or the index';
-COMMENT ON COLUMN database_plan_row.blocks_reads IS 'queries on the table wait until the command ends';
-COMMENT ON COLUMN database_plan_row.blocks_writes IS 'changes of the table wait until the command ends';
-COMMENT ON COLUMN database_plan_row.reason IS 'why the command is advised, or what is to be done instead';
+COMMENT ON COLUMN database_plan_row.scratch_bytes IS 'disk space that the command needs while it runs, for new files and sorting, in bytes';
+COMMENT ON COLUMN database_plan_row.bytes_to_read IS 'bytes that the command reads; null if unknown';
+COMMENT ON COLUMN database_plan_row.bytes_to_write IS 'bytes that the command writes to files, without WAL (about as much, unless wal_level is minimal); null if unknown';
+COMMENT ON COLUMN database_plan_row.command IS 'SQL command, or a pg_repack command for the shell; null if what reason says has to be done first';
+COMMENT ON COLUMN database_plan_row.lock_mode IS 'strongest lock that the command holds on the table or index while it works';
+COMMENT ON COLUMN database_plan_row.blocks_reads IS 'whether queries on the table wait until the command ends';
+COMMENT ON COLUMN database_plan_row.blocks_writes IS 'whether changes of the table wait until the command ends';
+COMMENT ON COLUMN database_plan_row.reason IS 'why the command is advised, or what to do instead';
 
 CREATE FUNCTION database_plan(
 	margin float8 DEFAULT NULL,
@@ -866,8 +836,7 @@ AS 'MODULE_PATHNAME', 'sst_database_plan'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
 COMMENT ON FUNCTION database_plan(float8, text, interval, text, bigint) IS
-'Makes a report as database_report does, and returns the commands that it advises, a row for each: what it gives back, takes and locks.
-Arguments and locks are those of database_report. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Makes a report and returns the commands that it advises. Locks one relation at a time and waits for no lock.';
 
 CREATE FUNCTION last_database_plan()
 RETURNS SETOF @extschema@.database_plan_row
@@ -875,8 +844,7 @@ AS 'MODULE_PATHNAME', 'sst_last_database_plan'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
 
 COMMENT ON FUNCTION last_database_plan() IS
-'Returns the commands that the last report of this session advises, as far as it came; none before the first report.
-Reads catalogs and statistics; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns the commands that the last report of this session advises. Locks no relation of the report.';
 
 CREATE TYPE @extschema@.database_report_summary_row AS (
 	started timestamptz,
@@ -901,22 +869,22 @@ CREATE TYPE @extschema@.database_report_summary_row AS (
 COMMENT ON TYPE database_report_summary_row IS 'row of database_report_summary';
 COMMENT ON COLUMN database_report_summary_row.started IS 'when the report began';
 COMMENT ON COLUMN database_report_summary_row.relations IS 'relations in the report';
-COMMENT ON COLUMN database_report_summary_row.exact_relations IS 'relations of which all pages were read';
-COMMENT ON COLUMN database_report_summary_row.sampled_relations IS 'relations of which a sample was read';
+COMMENT ON COLUMN database_report_summary_row.exact_relations IS 'relations that were read completely';
+COMMENT ON COLUMN database_report_summary_row.sampled_relations IS 'relations that were sampled';
 COMMENT ON COLUMN database_report_summary_row.skipped_relations IS 'relations that were not read';
 COMMENT ON COLUMN database_report_summary_row.commands IS 'commands of last_database_plan';
-COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes IS 'bytes that rebuilds of all relations would give back, be they worth it or not';
-COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
-COMMENT ON COLUMN database_report_summary_row.planned_bytes IS 'bytes that the commands of last_database_plan give back';
-COMMENT ON COLUMN database_report_summary_row.planned_bytes_low IS 'sum of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN database_report_summary_row.planned_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes IS 'bytes that rebuilding all relations would free, whether advised or not';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
+COMMENT ON COLUMN database_report_summary_row.planned_bytes IS 'bytes that the commands of last_database_plan would free';
+COMMENT ON COLUMN database_report_summary_row.planned_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN database_report_summary_row.planned_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN database_report_summary_row.bytes_total IS 'bytes of all relations';
-COMMENT ON COLUMN database_report_summary_row.bytes_read IS 'bytes that were looked at';
-COMMENT ON COLUMN database_report_summary_row.bytes_skipped IS 'bytes of the relations that were not read';
-COMMENT ON COLUMN database_report_summary_row.bytes_left IS 'bytes that no sample covers';
-COMMENT ON COLUMN database_report_summary_row.elapsed_ms IS 'milliseconds that the report took; null if it was canceled';
-COMMENT ON COLUMN database_report_summary_row.ended_by IS 'complete (there was nothing more to read), budget, max_time or canceled';
+COMMENT ON COLUMN database_report_summary_row.bytes_read IS 'bytes that were read';
+COMMENT ON COLUMN database_report_summary_row.bytes_skipped IS 'bytes of the skipped relations';
+COMMENT ON COLUMN database_report_summary_row.bytes_left IS 'bytes that were neither read nor covered by a sample';
+COMMENT ON COLUMN database_report_summary_row.elapsed_ms IS 'duration of the report in milliseconds; null if it was canceled';
+COMMENT ON COLUMN database_report_summary_row.ended_by IS 'what ended the report: complete (nothing was left to read), budget, max_time or canceled';
 
 CREATE FUNCTION database_report_summary()
 RETURNS @extschema@.database_report_summary_row
@@ -924,8 +892,7 @@ AS 'MODULE_PATHNAME', 'sst_database_report_summary'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION database_report_summary() IS
-'Returns the last report of this session in one row; nulls before the first report.
-Reads catalogs and statistics; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns one row about the last report of this session. Locks no relation of the report.';
 
 CREATE FUNCTION report_html(
 	run bigint DEFAULT NULL)
@@ -934,9 +901,7 @@ AS 'MODULE_PATHNAME', 'sst_report_html'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 
 COMMENT ON FUNCTION report_html(bigint) IS
-'Returns a report as one page of HTML in ASCII, which needs no other file and no script: treemap, plan, layout of the largest files, caches, relations.
-run: a run of report_runs; null: the last report of this session.
-Reads up to 2,000 blocks of each of the 10 largest relations, with an AccessShareLock on one at a time; waits for no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns a report as an HTML page. Locks one of the ten largest relations at a time and waits for no lock.';
 
 --
 -- Stored reports: written by collect() alone, for a dump like a user's data.  Each
@@ -947,7 +912,7 @@ Reads up to 2,000 blocks of each of the 10 largest relations, with an AccessShar
 
 CREATE SEQUENCE @extschema@.report_runs_run_seq;
 
-COMMENT ON SEQUENCE @extschema@.report_runs_run_seq IS 'numbers of runs';
+COMMENT ON SEQUENCE @extschema@.report_runs_run_seq IS 'source of run numbers';
 
 CREATE TABLE @extschema@.report_runs (
 	run bigint PRIMARY KEY,
@@ -976,32 +941,31 @@ CREATE TABLE @extschema@.report_runs (
 	note pg_catalog.text);
 
 COMMENT ON TABLE @extschema@.report_runs IS
-'Stored reports, a row for each: the summary, and what its metrics show. A row that is deleted takes those of the other tables with it.
-collect() writes it. Needs SELECT, granted to pg_stat_scan_tables.';
-COMMENT ON COLUMN @extschema@.report_runs.run IS 'number of the run: later ones have larger numbers';
+'Stored reports, one row for each, written by collect. Deleting a row deletes the rows of the run in the other tables.';
+COMMENT ON COLUMN @extschema@.report_runs.run IS 'number of the run; later runs have larger numbers';
 COMMENT ON COLUMN @extschema@.report_runs.datname IS 'name of the database';
 COMMENT ON COLUMN @extschema@.report_runs.started IS 'when the report began';
 COMMENT ON COLUMN @extschema@.report_runs.relations IS 'relations in the report';
-COMMENT ON COLUMN @extschema@.report_runs.exact_relations IS 'relations of which all pages were read';
-COMMENT ON COLUMN @extschema@.report_runs.sampled_relations IS 'relations of which a sample was read';
+COMMENT ON COLUMN @extschema@.report_runs.exact_relations IS 'relations that were read completely';
+COMMENT ON COLUMN @extschema@.report_runs.sampled_relations IS 'relations that were sampled';
 COMMENT ON COLUMN @extschema@.report_runs.skipped_relations IS 'relations that were not read';
 COMMENT ON COLUMN @extschema@.report_runs.commands IS 'commands of the plan';
-COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes IS 'bytes that rebuilds of all relations would give back, be they worth it or not';
-COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_runs.planned_bytes IS 'bytes that the commands of the plan give back';
-COMMENT ON COLUMN @extschema@.report_runs.planned_bytes_low IS 'sum of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_runs.planned_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes IS 'bytes that rebuilding all relations would free, whether advised or not';
+COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_runs.planned_bytes IS 'bytes that the commands of the plan would free';
+COMMENT ON COLUMN @extschema@.report_runs.planned_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_runs.planned_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_runs.bytes_total IS 'bytes of all relations';
-COMMENT ON COLUMN @extschema@.report_runs.bytes_read IS 'bytes that were looked at';
-COMMENT ON COLUMN @extschema@.report_runs.bytes_skipped IS 'bytes of the relations that were not read';
-COMMENT ON COLUMN @extschema@.report_runs.bytes_left IS 'bytes that no sample covers';
-COMMENT ON COLUMN @extschema@.report_runs.elapsed_ms IS 'milliseconds that the report took; null if it was canceled';
-COMMENT ON COLUMN @extschema@.report_runs.ended_by IS 'complete (there was nothing more to read), budget, max_time or canceled';
-COMMENT ON COLUMN @extschema@.report_runs.top_relations IS 'relations that the metrics show, by bytes and by reclaimable_bytes';
-COMMENT ON COLUMN @extschema@.report_runs.min_bytes IS '... if they have so many bytes';
+COMMENT ON COLUMN @extschema@.report_runs.bytes_read IS 'bytes that were read';
+COMMENT ON COLUMN @extschema@.report_runs.bytes_skipped IS 'bytes of the skipped relations';
+COMMENT ON COLUMN @extschema@.report_runs.bytes_left IS 'bytes that were neither read nor covered by a sample';
+COMMENT ON COLUMN @extschema@.report_runs.elapsed_ms IS 'duration of the report in milliseconds; null if it was canceled';
+COMMENT ON COLUMN @extschema@.report_runs.ended_by IS 'what ended the report: complete (nothing was left to read), budget, max_time or canceled';
+COMMENT ON COLUMN @extschema@.report_runs.top_relations IS 'argument top_relations of collect: how many relations the metrics show, by bytes and by reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_runs.min_bytes IS 'argument min_bytes of collect: smallest relation that the metrics show, in bytes';
 COMMENT ON COLUMN @extschema@.report_runs.server_version IS 'version of the server';
-COMMENT ON COLUMN @extschema@.report_runs.note IS 'what else there is to know of the run; else null';
+COMMENT ON COLUMN @extschema@.report_runs.note IS 'remark on the run; else null';
 
 CREATE TABLE @extschema@.report_run_relations (
 	run bigint NOT NULL REFERENCES @extschema@.report_runs ON DELETE CASCADE,
@@ -1036,15 +1000,14 @@ CREATE TABLE @extschema@.report_run_relations (
 	PRIMARY KEY (run, bytes_rank));
 
 COMMENT ON TABLE @extschema@.report_run_relations IS
-'Relations of the stored reports: rows of database_report by names, as OIDs do not outlive a dump. The name of a TOAST table has an OID in it: parent_name identifies that.
-collect() writes it. Needs SELECT, granted to pg_stat_scan_tables.';
-COMMENT ON COLUMN @extschema@.report_run_relations.run IS 'number of the run: later ones have larger numbers';
+'Relations of the stored reports, written by collect: rows of database_report, keyed by names.';
+COMMENT ON COLUMN @extschema@.report_run_relations.run IS 'number of the run; later runs have larger numbers';
 COMMENT ON COLUMN @extschema@.report_run_relations.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN @extschema@.report_run_relations.relation_name IS 'name of the relation';
-COMMENT ON COLUMN @extschema@.report_run_relations.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN @extschema@.report_run_relations.parent_name IS 'qualified name of the table of an index or TOAST table, or of the partitioned table of a partition; else null';
 COMMENT ON COLUMN @extschema@.report_run_relations.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN @extschema@.report_run_relations.access_method IS 'access method';
-COMMENT ON COLUMN @extschema@.report_run_relations.last_vacuum IS 'last VACUUM or autovacuum of the table, by the cumulative statistics';
+COMMENT ON COLUMN @extschema@.report_run_relations.last_vacuum IS 'last VACUUM or autovacuum of the table, from the cumulative statistics; null if unknown';
 COMMENT ON COLUMN @extschema@.report_run_relations.bytes IS 'size of the main fork, in bytes';
 COMMENT ON COLUMN @extschema@.report_run_relations.free_percent IS 'free bytes in percent of bytes';
 COMMENT ON COLUMN @extschema@.report_run_relations.free_percent_low IS 'lower end of the 95 % interval of free_percent';
@@ -1052,21 +1015,21 @@ COMMENT ON COLUMN @extschema@.report_run_relations.free_percent_high IS 'upper e
 COMMENT ON COLUMN @extschema@.report_run_relations.dead_percent IS 'bytes of dead tuples in percent of bytes';
 COMMENT ON COLUMN @extschema@.report_run_relations.dead_percent_low IS 'lower end of the 95 % interval of dead_percent';
 COMMENT ON COLUMN @extschema@.report_run_relations.dead_percent_high IS 'upper end of the 95 % interval of dead_percent';
-COMMENT ON COLUMN @extschema@.report_run_relations.predicted_bytes IS 'predicted size after a rebuild, in bytes';
-COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN @extschema@.report_run_relations.predicted_bytes IS 'predicted size after a rebuild, in bytes; null if it cannot be predicted';
+COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_bytes IS 'bytes that a rebuild would free; null if it cannot be predicted';
 COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_run_relations.corrupt_pages IS 'corrupt pages among those that were read; null if none was read';
-COMMENT ON COLUMN @extschema@.report_run_relations.is_valid IS 'whether queries may use the index; null if the relation is no index';
+COMMENT ON COLUMN @extschema@.report_run_relations.is_valid IS 'whether queries may use the index; null if the relation is not an index';
 COMMENT ON COLUMN @extschema@.report_run_relations.bytes_read IS 'bytes of the relation that were read';
 COMMENT ON COLUMN @extschema@.report_run_relations.measured IS 'exact (all pages were read), sampled or skipped';
-COMMENT ON COLUMN @extschema@.report_run_relations.note IS 'why it was skipped, or what cannot be told or is wrong; else null';
-COMMENT ON COLUMN @extschema@.report_run_relations.command IS 'command that gives the bytes back, or mends the relation; null if none is worth it, or if another relation''s does it';
-COMMENT ON COLUMN @extschema@.report_run_relations.rebuilt_by IS 'table whose command rebuilds this relation as well: its name, qualified and quoted as needed';
-COMMENT ON COLUMN @extschema@.report_run_relations.reason IS 'why the command is advised, or withheld';
-COMMENT ON COLUMN @extschema@.report_run_relations.bytes_rank IS 'place in the order of bytes, from 1';
-COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_rank IS 'place in the order of reclaimable_bytes, from 1';
-COMMENT ON COLUMN @extschema@.report_run_relations.is_shown IS 'has a row of its own in report_relation_metrics';
+COMMENT ON COLUMN @extschema@.report_run_relations.note IS 'why the relation was skipped, what is unknown, or what is wrong; else null';
+COMMENT ON COLUMN @extschema@.report_run_relations.command IS 'command that frees the bytes or repairs the relation; null if none is advised, or if the command of another relation does it';
+COMMENT ON COLUMN @extschema@.report_run_relations.rebuilt_by IS 'qualified name of the table whose command rebuilds this relation as well; else null';
+COMMENT ON COLUMN @extschema@.report_run_relations.reason IS 'why the command is advised or not; null if there is nothing to say';
+COMMENT ON COLUMN @extschema@.report_run_relations.bytes_rank IS 'rank by bytes, from 1';
+COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_rank IS 'rank by reclaimable_bytes, from 1';
+COMMENT ON COLUMN @extschema@.report_run_relations.is_shown IS 'whether the relation has a row of its own in report_relation_metrics';
 
 -- A relation by name in many runs, a TOAST table by its table's name, and
 -- the metrics of a run
@@ -1094,24 +1057,23 @@ CREATE TABLE @extschema@.report_run_others (
 	PRIMARY KEY (run, kind));
 
 COMMENT ON TABLE @extschema@.report_run_others IS
-'Sums of the relations of a stored report that its metrics do not show one by one, a row for each kind; of numbers, over the relations of which they are known.
-collect() writes it. Needs SELECT, granted to pg_stat_scan_tables.';
-COMMENT ON COLUMN @extschema@.report_run_others.run IS 'number of the run: later ones have larger numbers';
+'Sums over the relations that the metrics of a stored report do not show, one row for each kind, written by collect.';
+COMMENT ON COLUMN @extschema@.report_run_others.run IS 'number of the run; later runs have larger numbers';
 COMMENT ON COLUMN @extschema@.report_run_others.kind IS 'table, partition, materialized view, toast table or index';
-COMMENT ON COLUMN @extschema@.report_run_others.last_vacuum IS 'the earliest last_vacuum';
+COMMENT ON COLUMN @extschema@.report_run_others.last_vacuum IS 'earliest last_vacuum of these relations';
 COMMENT ON COLUMN @extschema@.report_run_others.bytes IS 'size of the main forks, in bytes';
-COMMENT ON COLUMN @extschema@.report_run_others.relations IS 'relations that are summed up';
+COMMENT ON COLUMN @extschema@.report_run_others.relations IS 'relations in the sum';
 COMMENT ON COLUMN @extschema@.report_run_others.free_percent IS 'free bytes in percent of bytes';
-COMMENT ON COLUMN @extschema@.report_run_others.free_percent_low IS 'mean of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_run_others.free_percent_high IS 'mean of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_others.free_percent_low IS 'mean of the lower ends of the 95 % intervals, weighted by bytes';
+COMMENT ON COLUMN @extschema@.report_run_others.free_percent_high IS 'mean of the upper ends of the 95 % intervals, weighted by bytes';
 COMMENT ON COLUMN @extschema@.report_run_others.dead_percent IS 'bytes of dead tuples in percent of bytes';
-COMMENT ON COLUMN @extschema@.report_run_others.dead_percent_low IS 'mean of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_run_others.dead_percent_high IS 'mean of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_others.dead_percent_low IS 'mean of the lower ends of the 95 % intervals, weighted by bytes';
+COMMENT ON COLUMN @extschema@.report_run_others.dead_percent_high IS 'mean of the upper ends of the 95 % intervals, weighted by bytes';
 COMMENT ON COLUMN @extschema@.report_run_others.predicted_bytes IS 'predicted size after rebuilds, in bytes';
-COMMENT ON COLUMN @extschema@.report_run_others.reclaimable_bytes IS 'bytes that rebuilds give back';
-COMMENT ON COLUMN @extschema@.report_run_others.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_run_others.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_run_others.measured IS 'exact (of all relations), skipped (not all were read) or sampled';
+COMMENT ON COLUMN @extschema@.report_run_others.reclaimable_bytes IS 'bytes that rebuilds would free';
+COMMENT ON COLUMN @extschema@.report_run_others.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_run_others.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_run_others.measured IS 'exact (all relations were read completely), skipped (some were not read) or sampled';
 
 CREATE TABLE @extschema@.report_run_commands (
 	run bigint NOT NULL REFERENCES @extschema@.report_runs ON DELETE CASCADE,
@@ -1136,27 +1098,26 @@ CREATE TABLE @extschema@.report_run_commands (
 	PRIMARY KEY (run, rank));
 
 COMMENT ON TABLE @extschema@.report_run_commands IS
-'Commands that the stored reports advise: rows of database_plan.
-collect() writes it. Needs SELECT, granted to pg_stat_scan_tables.';
-COMMENT ON COLUMN @extschema@.report_run_commands.run IS 'number of the run: later ones have larger numbers';
-COMMENT ON COLUMN @extschema@.report_run_commands.rank IS 'place in the order, from 1: corrupt relations, indexes that are not valid, then by reclaimable_bytes';
+'Commands that the stored reports advise, written by collect: rows of database_plan.';
+COMMENT ON COLUMN @extschema@.report_run_commands.run IS 'number of the run; later runs have larger numbers';
+COMMENT ON COLUMN @extschema@.report_run_commands.rank IS 'rank, from 1: corrupt relations, invalid indexes, then by reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_run_commands.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN @extschema@.report_run_commands.relation_name IS 'name of the relation';
 COMMENT ON COLUMN @extschema@.report_run_commands.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN @extschema@.report_run_commands.bytes IS 'size of the main forks of all relations that the command rebuilds or changes, in bytes';
 COMMENT ON COLUMN @extschema@.report_run_commands.relations IS 'relations that the command rebuilds or changes';
-COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes IS 'bytes that the command gives back, of all these relations';
-COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes IS 'bytes that the command would free, over all these relations';
+COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
-COMMENT ON COLUMN @extschema@.report_run_commands.scratch_bytes IS 'disk space that new files and sorting take until the command ends';
-COMMENT ON COLUMN @extschema@.report_run_commands.bytes_to_read IS 'bytes that the command reads; null if not known';
-COMMENT ON COLUMN @extschema@.report_run_commands.bytes_to_write IS 'bytes of files that the command writes; WAL of about this size comes on top unless wal_level is minimal; null if not known';
-COMMENT ON COLUMN @extschema@.report_run_commands.command IS 'command: SQL, or pg_repack for a shell; null if none helps before what the reason says';
-COMMENT ON COLUMN @extschema@.report_run_commands.lock_mode IS 'strongest lock that the command holds while it works, on the table or the index';
-COMMENT ON COLUMN @extschema@.report_run_commands.blocks_reads IS 'queries on the table wait until the command ends';
-COMMENT ON COLUMN @extschema@.report_run_commands.blocks_writes IS 'changes of the table wait until the command ends';
-COMMENT ON COLUMN @extschema@.report_run_commands.reason IS 'why the command is advised, or what is to be done instead';
+COMMENT ON COLUMN @extschema@.report_run_commands.scratch_bytes IS 'disk space that the command needs while it runs, for new files and sorting, in bytes';
+COMMENT ON COLUMN @extschema@.report_run_commands.bytes_to_read IS 'bytes that the command reads; null if unknown';
+COMMENT ON COLUMN @extschema@.report_run_commands.bytes_to_write IS 'bytes that the command writes to files, without WAL (about as much, unless wal_level is minimal); null if unknown';
+COMMENT ON COLUMN @extschema@.report_run_commands.command IS 'SQL command, or a pg_repack command for the shell; null if what reason says has to be done first';
+COMMENT ON COLUMN @extschema@.report_run_commands.lock_mode IS 'strongest lock that the command holds on the table or index while it works';
+COMMENT ON COLUMN @extschema@.report_run_commands.blocks_reads IS 'whether queries on the table wait until the command ends';
+COMMENT ON COLUMN @extschema@.report_run_commands.blocks_writes IS 'whether changes of the table wait until the command ends';
+COMMENT ON COLUMN @extschema@.report_run_commands.reason IS 'why the command is advised, or what to do instead';
 
 SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_runs_run_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_runs', '');
@@ -1177,9 +1138,7 @@ AS 'MODULE_PATHNAME', 'sst_collect'
 LANGUAGE C;
 
 COMMENT ON PROCEDURE collect(float8, text, interval, text, bigint, interval, int, text) IS
-'Makes a report as run_database_report does, stores it in the tables report_runs, report_run_relations, report_run_others and report_run_commands with the rights of their owner, and deletes older runs.
-retention: runs that began so long ago are deleted; null: none. top_relations: how many relations the metrics show, by bytes and by reclaimable_bytes; min_bytes: only those of so many bytes. The rest is summed up.
-Locks are those of run_database_report; then a RowExclusiveLock on these tables. Fails on a standby. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Makes a report, stores it and deletes old ones. Locks one relation at a time and waits for no lock.';
 
 -- Every name, operator and argument in a view is spelled out: what others may have
 -- put into the schema before us fits none of them better.
@@ -1215,18 +1174,17 @@ CREATE VIEW @extschema@.report_relation_metrics AS
 	WHERE u.run OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.run) FROM @extschema@.report_runs AS l);
 
 COMMENT ON VIEW @extschema@.report_relation_metrics IS
-'Metrics of the last stored report, a row for a relation and a column for a metric: relations that are large, or would give much back, corrupt ones and indexes that are not valid. The rest has a row for each kind, (others). Labels are never null.
-Reads stored rows only, in milliseconds. Needs SELECT, granted to pg_stat_scan_tables.';
+'Metrics of the last stored report: one row for each relation shown, and one row (others) for the rest of each kind.';
 COMMENT ON COLUMN @extschema@.report_relation_metrics.datname IS 'name of the database';
-COMMENT ON COLUMN @extschema@.report_relation_metrics.schema_name IS 'schema of the relation; empty in a row of the rest';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.schema_name IS 'schema of the relation; empty in rows of (others)';
 COMMENT ON COLUMN @extschema@.report_relation_metrics.relation_name IS 'name of the relation, or (others)';
-COMMENT ON COLUMN @extschema@.report_relation_metrics.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed; else empty';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.parent_name IS 'qualified name of the table of an index or TOAST table, or of the partitioned table of a partition; else empty';
 COMMENT ON COLUMN @extschema@.report_relation_metrics.kind IS 'table, partition, materialized view, toast table or index';
-COMMENT ON COLUMN @extschema@.report_relation_metrics.access_method IS 'access method; empty in a row of the rest';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.access_method IS 'access method; empty in rows of (others)';
 COMMENT ON COLUMN @extschema@.report_relation_metrics.bytes IS 'size of the main fork, in bytes';
-COMMENT ON COLUMN @extschema@.report_relation_metrics.relations IS 'relations in the row: 1, or those of the rest';
-COMMENT ON COLUMN @extschema@.report_relation_metrics.predicted_bytes IS 'predicted size after a rebuild, in bytes';
-COMMENT ON COLUMN @extschema@.report_relation_metrics.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.relations IS 'number of relations in the row: 1, or those in (others)';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.predicted_bytes IS 'predicted size after a rebuild, in bytes; null if it cannot be predicted';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.reclaimable_bytes IS 'bytes that a rebuild would free; null if it cannot be predicted';
 COMMENT ON COLUMN @extschema@.report_relation_metrics.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_relation_metrics.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_relation_metrics.free_ratio IS 'free bytes, as a fraction of bytes';
@@ -1236,10 +1194,10 @@ COMMENT ON COLUMN @extschema@.report_relation_metrics.dead_ratio IS 'bytes of de
 COMMENT ON COLUMN @extschema@.report_relation_metrics.dead_ratio_low IS 'lower end of the 95 % interval of dead_ratio';
 COMMENT ON COLUMN @extschema@.report_relation_metrics.dead_ratio_high IS 'upper end of the 95 % interval of dead_ratio';
 COMMENT ON COLUMN @extschema@.report_relation_metrics.corrupt_pages IS 'corrupt pages among those that were read; null if none was read';
-COMMENT ON COLUMN @extschema@.report_relation_metrics.is_invalid IS '1: an index that is not valid';
-COMMENT ON COLUMN @extschema@.report_relation_metrics.is_measured IS '1: all of it, or a sample, was read';
-COMMENT ON COLUMN @extschema@.report_relation_metrics.is_exact IS '1: all pages were read';
-COMMENT ON COLUMN @extschema@.report_relation_metrics.last_vacuum_timestamp_seconds IS 'last VACUUM or autovacuum of the table, in seconds since 1970';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.is_invalid IS '1 if the relation is an invalid index, else 0';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.is_measured IS '1 if the relation was read or sampled, 0 if it was skipped';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.is_exact IS '1 if all pages were read, else 0';
+COMMENT ON COLUMN @extschema@.report_relation_metrics.last_vacuum_timestamp_seconds IS 'last VACUUM or autovacuum of the table, in seconds since 1970; null if unknown';
 
 CREATE VIEW @extschema@.report_run_metrics AS
 	SELECT u.datname, u.bytes_total AS bytes, u.relations, u.exact_relations, u.sampled_relations, u.skipped_relations, u.commands,
@@ -1258,29 +1216,28 @@ CREATE VIEW @extschema@.report_run_metrics AS
 	WHERE u.run OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.run) FROM @extschema@.report_runs AS l);
 
 COMMENT ON VIEW @extschema@.report_run_metrics IS
-'Metrics of the last stored report as a whole, in one row: sums, damage, age and cost; no row before the first.
-Reads stored rows only, in milliseconds. Needs SELECT, granted to pg_stat_scan_tables.';
+'Metrics of the last stored report as a whole, in one row.';
 COMMENT ON COLUMN @extschema@.report_run_metrics.datname IS 'name of the database';
 COMMENT ON COLUMN @extschema@.report_run_metrics.bytes IS 'bytes of all relations';
 COMMENT ON COLUMN @extschema@.report_run_metrics.relations IS 'relations in the report';
-COMMENT ON COLUMN @extschema@.report_run_metrics.exact_relations IS 'relations of which all pages were read';
-COMMENT ON COLUMN @extschema@.report_run_metrics.sampled_relations IS 'relations of which a sample was read';
+COMMENT ON COLUMN @extschema@.report_run_metrics.exact_relations IS 'relations that were read completely';
+COMMENT ON COLUMN @extschema@.report_run_metrics.sampled_relations IS 'relations that were sampled';
 COMMENT ON COLUMN @extschema@.report_run_metrics.skipped_relations IS 'relations that were not read';
 COMMENT ON COLUMN @extschema@.report_run_metrics.commands IS 'commands of the plan';
-COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes IS 'bytes that rebuilds of all relations would give back, be they worth it or not';
-COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_run_metrics.planned_bytes IS 'bytes that the commands of the plan give back';
-COMMENT ON COLUMN @extschema@.report_run_metrics.corrupt_relations IS 'relations that have corrupt pages among those that were read';
+COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes IS 'bytes that rebuilding all relations would free, whether advised or not';
+COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_run_metrics.planned_bytes IS 'bytes that the commands of the plan would free';
+COMMENT ON COLUMN @extschema@.report_run_metrics.corrupt_relations IS 'relations with corrupt pages among the pages that were read';
 COMMENT ON COLUMN @extschema@.report_run_metrics.corrupt_pages IS 'corrupt pages among those that were read';
-COMMENT ON COLUMN @extschema@.report_run_metrics.invalid_indexes IS 'indexes that are not valid';
-COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_read IS 'bytes that were looked at';
-COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_skipped IS 'bytes of the relations that were not read';
-COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_left IS 'bytes that no sample covers';
+COMMENT ON COLUMN @extschema@.report_run_metrics.invalid_indexes IS 'invalid indexes';
+COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_read IS 'bytes that were read';
+COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_skipped IS 'bytes of the skipped relations';
+COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_left IS 'bytes that were neither read nor covered by a sample';
 COMMENT ON COLUMN @extschema@.report_run_metrics.started_timestamp_seconds IS 'when the report began, in seconds since 1970';
 COMMENT ON COLUMN @extschema@.report_run_metrics.age_seconds IS 'seconds since the report began';
-COMMENT ON COLUMN @extschema@.report_run_metrics.elapsed_seconds IS 'seconds that the report took';
-COMMENT ON COLUMN @extschema@.report_run_metrics.is_complete IS '1: there was nothing more to read; 0: a limit ended it';
+COMMENT ON COLUMN @extschema@.report_run_metrics.elapsed_seconds IS 'duration of the report in seconds; null if it was canceled';
+COMMENT ON COLUMN @extschema@.report_run_metrics.is_complete IS '1 if nothing was left to read, 0 if a limit ended the report';
 
 CREATE VIEW @extschema@.report_metrics AS
 	SELECT r.schema_name, r.relation_name, r.parent_name, r.kind, r.access_method, m.metric, m.value
@@ -1306,13 +1263,12 @@ CREATE VIEW @extschema@.report_metrics AS
 	WHERE m.value IS NOT NULL;
 
 COMMENT ON VIEW @extschema@.report_metrics IS
-'The rows of report_relation_metrics, a row for each metric that is known: bytes, ratios from 0 to 1, seconds since 1970, counts, or 1 and 0 for yes and no.
-Reads stored rows only, in milliseconds. Needs SELECT, granted to pg_stat_scan_tables.';
-COMMENT ON COLUMN @extschema@.report_metrics.schema_name IS 'schema of the relation; empty in a row of the rest';
+'The rows of report_relation_metrics with one row for each metric.';
+COMMENT ON COLUMN @extschema@.report_metrics.schema_name IS 'schema of the relation; empty in rows of (others)';
 COMMENT ON COLUMN @extschema@.report_metrics.relation_name IS 'name of the relation, or (others)';
-COMMENT ON COLUMN @extschema@.report_metrics.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed; else empty';
+COMMENT ON COLUMN @extschema@.report_metrics.parent_name IS 'qualified name of the table of an index or TOAST table, or of the partitioned table of a partition; else empty';
 COMMENT ON COLUMN @extschema@.report_metrics.kind IS 'table, partition, materialized view, toast table or index';
-COMMENT ON COLUMN @extschema@.report_metrics.access_method IS 'access method; empty in a row of the rest';
+COMMENT ON COLUMN @extschema@.report_metrics.access_method IS 'access method; empty in rows of (others)';
 COMMENT ON COLUMN @extschema@.report_metrics.metric IS 'name of the metric';
 COMMENT ON COLUMN @extschema@.report_metrics.value IS 'value: bytes, a ratio from 0 to 1, seconds since 1970, a count, or 1 and 0 for yes and no';
 
@@ -1330,17 +1286,17 @@ CREATE TYPE @extschema@.report_history_row AS (
 	bytes_per_day float8);
 
 COMMENT ON TYPE report_history_row IS 'row of report_history';
-COMMENT ON COLUMN report_history_row.run IS 'number of the run: later ones have larger numbers';
+COMMENT ON COLUMN report_history_row.run IS 'number of the run; later runs have larger numbers';
 COMMENT ON COLUMN report_history_row.started IS 'when the report began';
 COMMENT ON COLUMN report_history_row.bytes IS 'size of the main fork, in bytes';
-COMMENT ON COLUMN report_history_row.predicted_bytes IS 'predicted size after a rebuild, in bytes';
-COMMENT ON COLUMN report_history_row.reclaimable_bytes IS 'bytes that a rebuild gives back';
+COMMENT ON COLUMN report_history_row.predicted_bytes IS 'predicted size after a rebuild, in bytes; null if it cannot be predicted';
+COMMENT ON COLUMN report_history_row.reclaimable_bytes IS 'bytes that a rebuild would free; null if it cannot be predicted';
 COMMENT ON COLUMN report_history_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN report_history_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN report_history_row.free_percent IS 'free bytes in percent of bytes';
 COMMENT ON COLUMN report_history_row.dead_percent IS 'bytes of dead tuples in percent of bytes';
 COMMENT ON COLUMN report_history_row.measured IS 'exact (all pages were read), sampled or skipped';
-COMMENT ON COLUMN report_history_row.bytes_per_day IS 'growth since the run before, in bytes per day; null for the first';
+COMMENT ON COLUMN report_history_row.bytes_per_day IS 'growth since the previous run, in bytes per day; null for the first run';
 
 -- The tables have names that are quoted as needed, whatever the caller's setting.
 CREATE FUNCTION report_history(relation regclass)
@@ -1389,8 +1345,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION report_history(regclass) IS
-'Returns a row for each stored report that has the relation, the oldest first. It is found by its present name, a TOAST table by that of its table.
-Reads stored rows; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns one row for each stored report that contains the relation. Does not lock the relation.';
 
 CREATE TYPE @extschema@.report_growth_row AS (
 	schema_name text,
@@ -1405,12 +1360,12 @@ CREATE TYPE @extschema@.report_growth_row AS (
 COMMENT ON TYPE report_growth_row IS 'row of report_growth';
 COMMENT ON COLUMN report_growth_row.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN report_growth_row.relation_name IS 'name of the relation';
-COMMENT ON COLUMN report_growth_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN report_growth_row.parent_name IS 'qualified name of the table of an index or TOAST table, or of the partitioned table of a partition; else null';
 COMMENT ON COLUMN report_growth_row.kind IS 'table, partition, materialized view, toast table or index';
-COMMENT ON COLUMN report_growth_row.since IS 'when the report began that the last one is compared with';
+COMMENT ON COLUMN report_growth_row.since IS 'start of the report that the last one is compared with';
 COMMENT ON COLUMN report_growth_row.bytes IS 'size of the main fork, in bytes';
-COMMENT ON COLUMN report_growth_row.grown_bytes IS 'bytes that have been added since, negative if there are fewer; all of a relation that was not there';
-COMMENT ON COLUMN report_growth_row.bytes_per_day IS 'grown_bytes per day';
+COMMENT ON COLUMN report_growth_row.grown_bytes IS 'growth since then, in bytes, negative if the relation has shrunk; all bytes of a new relation';
+COMMENT ON COLUMN report_growth_row.bytes_per_day IS 'growth per day, in bytes';
 
 CREATE FUNCTION report_growth(period interval DEFAULT '7 days')
 RETURNS SETOF @extschema@.report_growth_row
@@ -1439,8 +1394,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION report_growth(interval) IS
-'Compares the relations of the last stored report with those of the one that began closest to so long before it, by names; those that have grown most come first. No rows if there is only one report.
-period: how long before. Reads stored rows; no other relation is locked or read. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Compares the last stored report with an earlier one. Locks no relation of the reports.';
 
 CREATE VIEW @extschema@.report_advice AS
 	SELECT p.rank, p.schema_name, p.relation_name, p.kind, p.bytes, p.relations,
@@ -1453,8 +1407,7 @@ CREATE VIEW @extschema@.report_advice AS
 			'60s'::pg_catalog.interval, NULL::pg_catalog.text, NULL::bigint) p;
 
 COMMENT ON VIEW @extschema@.report_advice IS
-'The commands of database_plan, the most urgent first, with sizes for people beside the bytes.
-Each query makes a report, of at most 1 GB and 60 seconds. Locks are those of database_report. Needs SELECT, granted to pg_stat_scan_tables.';
+'The rows of database_plan, with formatted sizes. Each query makes a report of at most 1 GB and 60 seconds.';
 
 -- Indexes are compared by their columns, operator classes, collations and
 -- orders, which are numbered from 0; expressions and predicates by their trees, without
@@ -1531,40 +1484,39 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 	ORDER BY b.bytes DESC NULLS LAST;
 
 COMMENT ON VIEW @extschema@.report_drop_candidates IS
-'Indexes that may be worth dropping: never scanned, equal to another one, with the first columns of another one, or not valid; the largest first. Indexes of constraints, unique ones, replica identities and those that CLUSTER uses are left out, unless they are not valid; so are those on tables of extensions.
-Takes an AccessShareLock on the indexes, one at a time; does not wait for one that is locked when it begins. Needs SELECT, granted to pg_stat_scan_tables.';
+'Indexes that may be worth dropping: never scanned, redundant or invalid. Those of constraints, replica identities and tables of extensions, unique ones and those used by CLUSTER are left out.';
 
-COMMENT ON COLUMN @extschema@.report_advice.rank IS 'place in the order, from 1: corrupt relations, indexes that are not valid, then by reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_advice.rank IS 'rank, from 1: corrupt relations, invalid indexes, then by reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_advice.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN @extschema@.report_advice.relation_name IS 'name of the relation';
 COMMENT ON COLUMN @extschema@.report_advice.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN @extschema@.report_advice.bytes IS 'size of the main forks of all relations that the command rebuilds or changes, in bytes';
 COMMENT ON COLUMN @extschema@.report_advice.relations IS 'relations that the command rebuilds or changes';
-COMMENT ON COLUMN @extschema@.report_advice.size IS 'bytes, as pg_size_pretty shows them';
-COMMENT ON COLUMN @extschema@.report_advice.reclaimable_size IS 'reclaimable_bytes, as pg_size_pretty shows them';
-COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes IS 'bytes that the command gives back, of all these relations';
-COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_low IS 'sum of the lower ends, which are less likely all at once';
-COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_high IS 'sum of the upper ends, which are less likely all at once';
+COMMENT ON COLUMN @extschema@.report_advice.size IS 'bytes, formatted by pg_size_pretty';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_size IS 'reclaimable_bytes, formatted by pg_size_pretty';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes IS 'bytes that the command would free, over all these relations';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
-COMMENT ON COLUMN @extschema@.report_advice.scratch_bytes IS 'disk space that new files and sorting take until the command ends';
-COMMENT ON COLUMN @extschema@.report_advice.scratch_size IS 'scratch_bytes, as pg_size_pretty shows them';
-COMMENT ON COLUMN @extschema@.report_advice.bytes_to_read IS 'bytes that the command reads; null if not known';
-COMMENT ON COLUMN @extschema@.report_advice.bytes_to_write IS 'bytes of files that the command writes; WAL of about this size comes on top unless wal_level is minimal; null if not known';
-COMMENT ON COLUMN @extschema@.report_advice.command IS 'command: SQL, or pg_repack for a shell; null if none helps before what the reason says';
-COMMENT ON COLUMN @extschema@.report_advice.lock_mode IS 'strongest lock that the command holds while it works, on the table or the index';
-COMMENT ON COLUMN @extschema@.report_advice.blocks_reads IS 'queries on the table wait until the command ends';
-COMMENT ON COLUMN @extschema@.report_advice.blocks_writes IS 'changes of the table wait until the command ends';
-COMMENT ON COLUMN @extschema@.report_advice.reason IS 'why the command is advised, or what is to be done instead';
+COMMENT ON COLUMN @extschema@.report_advice.scratch_bytes IS 'disk space that the command needs while it runs, for new files and sorting, in bytes';
+COMMENT ON COLUMN @extschema@.report_advice.scratch_size IS 'scratch_bytes, formatted by pg_size_pretty';
+COMMENT ON COLUMN @extschema@.report_advice.bytes_to_read IS 'bytes that the command reads; null if unknown';
+COMMENT ON COLUMN @extschema@.report_advice.bytes_to_write IS 'bytes that the command writes to files, without WAL (about as much, unless wal_level is minimal); null if unknown';
+COMMENT ON COLUMN @extschema@.report_advice.command IS 'SQL command, or a pg_repack command for the shell; null if what reason says has to be done first';
+COMMENT ON COLUMN @extschema@.report_advice.lock_mode IS 'strongest lock that the command holds on the table or index while it works';
+COMMENT ON COLUMN @extschema@.report_advice.blocks_reads IS 'whether queries on the table wait until the command ends';
+COMMENT ON COLUMN @extschema@.report_advice.blocks_writes IS 'whether changes of the table wait until the command ends';
+COMMENT ON COLUMN @extschema@.report_advice.reason IS 'why the command is advised, or what to do instead';
 
 COMMENT ON COLUMN @extschema@.report_drop_candidates.schema_name IS 'schema of the index';
 COMMENT ON COLUMN @extschema@.report_drop_candidates.relation_name IS 'name of the index';
-COMMENT ON COLUMN @extschema@.report_drop_candidates.parent_name IS 'table of the index: its name, qualified and quoted as needed';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.parent_name IS 'qualified name of the table of the index';
 COMMENT ON COLUMN @extschema@.report_drop_candidates.access_method IS 'access method';
-COMMENT ON COLUMN @extschema@.report_drop_candidates.stats_reset IS 'since when scans are counted; null: since the database was made';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.stats_reset IS 'start of the counting of scans; null if statistics were never reset';
 COMMENT ON COLUMN @extschema@.report_drop_candidates.bytes IS 'size of the main fork, in bytes';
-COMMENT ON COLUMN @extschema@.report_drop_candidates.index_scans IS 'scans of the index, by the cumulative statistics';
-COMMENT ON COLUMN @extschema@.report_drop_candidates.size IS 'bytes, as pg_size_pretty shows them';
-COMMENT ON COLUMN @extschema@.report_drop_candidates.note IS 'what is to be considered before the index is dropped';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.index_scans IS 'scans of the index, from the cumulative statistics';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.size IS 'bytes, formatted by pg_size_pretty';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.note IS 'what to consider before dropping the index';
 COMMENT ON COLUMN @extschema@.report_drop_candidates.reason IS 'why the index may be worth dropping';
 
 --
@@ -1591,21 +1543,21 @@ CREATE TYPE @extschema@.io_probe_row AS (
 
 COMMENT ON TYPE io_probe_row IS 'row of io_probe';
 COMMENT ON COLUMN io_probe_row.tablespace_name IS 'tablespace whose storage was read';
-COMMENT ON COLUMN io_probe_row.relation IS 'relation whose blocks were read; null if there was none to read';
+COMMENT ON COLUMN io_probe_row.relation IS 'relation whose blocks were read; null if there was none';
 COMMENT ON COLUMN io_probe_row.pattern IS 'random or sequential';
-COMMENT ON COLUMN io_probe_row.io_method IS 'how the blocks were read: sync (one read after the other), advice (the kernel is asked ahead of each read), io_uring, or the server''s read stream under its io_method';
+COMMENT ON COLUMN io_probe_row.io_method IS 'how the blocks were read: sync (one read after the other), advice (posix_fadvise ahead of each read), io_uring, or the server''s read stream with its io_method';
 COMMENT ON COLUMN io_probe_row.depth IS 'reads in flight at a time';
 COMMENT ON COLUMN io_probe_row.request_bytes IS 'size of each read, in bytes';
-COMMENT ON COLUMN io_probe_row.is_direct IS 'reads passed the page cache (O_DIRECT); if false, only blocks that the kernel said were not cached were read';
+COMMENT ON COLUMN io_probe_row.is_direct IS 'whether reads bypassed the page cache (O_DIRECT); if false, only blocks that were not cached were read';
 COMMENT ON COLUMN io_probe_row.reads IS 'reads that were timed';
-COMMENT ON COLUMN io_probe_row.bytes_read IS 'bytes of these reads';
-COMMENT ON COLUMN io_probe_row.elapsed_ms IS 'milliseconds that they took together';
+COMMENT ON COLUMN io_probe_row.bytes_read IS 'bytes read by them';
+COMMENT ON COLUMN io_probe_row.elapsed_ms IS 'elapsed time of these reads, in milliseconds';
 COMMENT ON COLUMN io_probe_row.reads_per_second IS 'reads per second';
 COMMENT ON COLUMN io_probe_row.bytes_per_second IS 'bytes per second';
-COMMENT ON COLUMN io_probe_row.latency_ms IS 'median time of a read from its start to its arrival, in milliseconds; null for the server''s read stream';
-COMMENT ON COLUMN io_probe_row.latency_ms_p99 IS 'time that 99 percent of the reads do not exceed, in milliseconds; null for the server''s read stream';
-COMMENT ON COLUMN io_probe_row.deeper_pays IS 'the next greater depth reads at least 5 percent more; null if none was tried';
-COMMENT ON COLUMN io_probe_row.note IS 'why there are no figures, or not all; else null';
+COMMENT ON COLUMN io_probe_row.latency_ms IS 'median latency of a read, in milliseconds; null for the server''s read stream';
+COMMENT ON COLUMN io_probe_row.latency_ms_p99 IS '99th percentile of the latency, in milliseconds; null for the server''s read stream';
+COMMENT ON COLUMN io_probe_row.deeper_pays IS 'whether the next greater depth reads at least 5 percent more; null if it was not tried';
+COMMENT ON COLUMN io_probe_row.note IS 'why values are missing; else null';
 
 CREATE FUNCTION io_probe(
 	relation regclass DEFAULT NULL,
@@ -1617,9 +1569,7 @@ AS 'MODULE_PATHNAME', 'sst_io_probe'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 60;
 
 COMMENT ON FUNCTION io_probe(regclass, text, interval, text) IS
-'Measures how quickly the storage of a tablespace answers reads: random and sequential, by several methods, depths and sizes. Reads blocks of the relation, or of the largest one on each tablespace, past the caches; changes nothing.
-max_bytes: most bytes to read (null: 512MB). max_time: most time to take (null: 10 seconds). max_rate: bytes per second, on average; each measurement is as fast as it can. Both limits are for the whole call.
-Takes an AccessShareLock on each relation while it is read, and without a relation waits for no lock. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Measures how fast storage answers reads, by method, depth and size. Takes an AccessShareLock on the relation being read.';
 
 CREATE TYPE @extschema@.io_advice_row AS (
 	tablespace_name text,
@@ -1634,14 +1584,14 @@ CREATE TYPE @extschema@.io_advice_row AS (
 
 COMMENT ON TYPE io_advice_row IS 'row of io_advice';
 COMMENT ON COLUMN io_advice_row.tablespace_name IS 'tablespace that was probed';
-COMMENT ON COLUMN io_advice_row.pattern IS 'reads that the advice follows from: random or sequential';
+COMMENT ON COLUMN io_advice_row.pattern IS 'access pattern that the advice is for: random or sequential';
 COMMENT ON COLUMN io_advice_row.setting IS 'name of the setting';
-COMMENT ON COLUMN io_advice_row.present_value IS 'value that the tablespace or the session had when it was probed';
-COMMENT ON COLUMN io_advice_row.advised_value IS 'smallest value that was within 5 percent of the best one';
-COMMENT ON COLUMN io_advice_row.loss_percent IS 'percent of the best rate that reads by the present value did not reach, as measured; null if that was not measured';
+COMMENT ON COLUMN io_advice_row.present_value IS 'value in the tablespace or session when it was probed';
+COMMENT ON COLUMN io_advice_row.advised_value IS 'smallest value within 5 percent of the best rate';
+COMMENT ON COLUMN io_advice_row.loss_percent IS 'measured loss of the present value, in percent of the best rate; null if not measured';
 COMMENT ON COLUMN io_advice_row.takes_effect IS 'when a change takes effect: at once, after a reload, or after a restart';
-COMMENT ON COLUMN io_advice_row.command IS 'command that sets it; null if the present value is good enough';
-COMMENT ON COLUMN io_advice_row.reason IS 'what the setting is for, and how it was measured';
+COMMENT ON COLUMN io_advice_row.command IS 'command that changes the setting; null if the present value is good enough';
+COMMENT ON COLUMN io_advice_row.reason IS 'what the setting affects, and how it was measured';
 
 CREATE FUNCTION io_advice()
 RETURNS SETOF @extschema@.io_advice_row
@@ -1649,7 +1599,7 @@ AS 'MODULE_PATHNAME', 'sst_io_advice'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 
 COMMENT ON FUNCTION io_advice() IS
-'Returns the settings of I/O that the session''s last io_probe speaks for, each with the command that sets it and what the present value loses. No rows before the first io_probe. Reads nothing. Needs EXECUTE, granted to pg_stat_scan_tables.';
+'Returns the I/O settings that the last io_probe of this session advises. Takes no lock.';
 
 CREATE TYPE @extschema@.stream_stats_row AS (
 	function text,
@@ -1681,31 +1631,31 @@ CREATE TYPE @extschema@.stream_stats_row AS (
 
 COMMENT ON TYPE stream_stats_row IS 'row of stream_stats';
 COMMENT ON COLUMN stream_stats_row.function IS 'function that was called';
-COMMENT ON COLUMN stream_stats_row.relation IS 'relation that the call was about';
-COMMENT ON COLUMN stream_stats_row.stream IS 'stream that read the blocks';
-COMMENT ON COLUMN stream_stats_row.io_method IS 'how the file stream read what was not in the page cache; null if there was nothing';
-COMMENT ON COLUMN stream_stats_row.workers IS 'parallel workers that helped; the other columns include their work';
-COMMENT ON COLUMN stream_stats_row.blocks_requested IS 'blocks that were requested';
-COMMENT ON COLUMN stream_stats_row.blocks_hit IS 'requested blocks that were found in shared buffers';
-COMMENT ON COLUMN stream_stats_row.blocks_missed IS 'requested blocks that were not in shared buffers';
-COMMENT ON COLUMN stream_stats_row.blocks_private IS 'missed blocks that were read from files into private memory, not into shared buffers';
-COMMENT ON COLUMN stream_stats_row.blocks_mapped IS 'of these, blocks that were in the page cache, mapped and copied in part';
-COMMENT ON COLUMN stream_stats_row.reads IS 'read operations; null where the server does not tell';
+COMMENT ON COLUMN stream_stats_row.relation IS 'relation that was read; null if there were several';
+COMMENT ON COLUMN stream_stats_row.stream IS 'name of the stream that read the blocks';
+COMMENT ON COLUMN stream_stats_row.io_method IS 'how the file stream read blocks that were not in the page cache; null if there were none';
+COMMENT ON COLUMN stream_stats_row.workers IS 'parallel workers used; the other columns include their work';
+COMMENT ON COLUMN stream_stats_row.blocks_requested IS 'requested blocks';
+COMMENT ON COLUMN stream_stats_row.blocks_hit IS 'requested blocks found in shared buffers';
+COMMENT ON COLUMN stream_stats_row.blocks_missed IS 'requested blocks not found in shared buffers';
+COMMENT ON COLUMN stream_stats_row.blocks_private IS 'missed blocks that were read from files into private memory';
+COMMENT ON COLUMN stream_stats_row.blocks_mapped IS 'blocks_private that were copied in part from a mapping of the page cache';
+COMMENT ON COLUMN stream_stats_row.reads IS 'read operations; null if unknown';
 COMMENT ON COLUMN stream_stats_row.avg_read_bytes IS 'average size of a read operation, in bytes';
-COMMENT ON COLUMN stream_stats_row.advice_calls IS 'advice to the kernel by the bundled read stream; null for other streams';
-COMMENT ON COLUMN stream_stats_row.avg_advice_bytes IS 'average size of an advised run, in bytes';
+COMMENT ON COLUMN stream_stats_row.advice_calls IS 'calls of posix_fadvise; null if unknown';
+COMMENT ON COLUMN stream_stats_row.avg_advice_bytes IS 'average size of an advised range, in bytes';
 COMMENT ON COLUMN stream_stats_row.look_ahead_max IS 'largest number of blocks requested ahead';
-COMMENT ON COLUMN stream_stats_row.elapsed_ms IS 'milliseconds that the call took';
+COMMENT ON COLUMN stream_stats_row.elapsed_ms IS 'duration of the call in milliseconds';
 COMMENT ON COLUMN stream_stats_row.bytes_per_second IS 'bytes of the requested blocks per second';
-COMMENT ON COLUMN stream_stats_row.blocks_page_cache IS 'missed blocks that were in the page cache of the kernel before; null if not known';
-COMMENT ON COLUMN stream_stats_row.blocks_disk IS 'missed blocks that were not; null if not known';
-COMMENT ON COLUMN stream_stats_row.read_waits IS 'reads that had not arrived when they were needed; null if not known';
-COMMENT ON COLUMN stream_stats_row.read_wait_ms IS 'milliseconds that processes waited for reads; null if not known';
-COMMENT ON COLUMN stream_stats_row.reads_in_flight_avg IS 'average number of reads in flight when one starts; null if not known';
-COMMENT ON COLUMN stream_stats_row.reads_in_flight_max IS 'most reads in flight; null if not known';
-COMMENT ON COLUMN stream_stats_row.look_ahead_avg IS 'average number of blocks requested ahead when one is returned; null if not known';
-COMMENT ON COLUMN stream_stats_row.reads_by_size IS 'reads of 1 block, 2 to 3, 4 to 7, 8 to 15, and so on to 128 or more; null if not known';
-COMMENT ON COLUMN stream_stats_row.blocks_by_size IS 'blocks that these reads have read; null if not known';
+COMMENT ON COLUMN stream_stats_row.blocks_page_cache IS 'missed blocks that were in the page cache; null if unknown';
+COMMENT ON COLUMN stream_stats_row.blocks_disk IS 'missed blocks that were not in the page cache; null if unknown';
+COMMENT ON COLUMN stream_stats_row.read_waits IS 'reads that were not complete when their data was needed; null if unknown';
+COMMENT ON COLUMN stream_stats_row.read_wait_ms IS 'time that processes waited for reads, in milliseconds; null if unknown';
+COMMENT ON COLUMN stream_stats_row.reads_in_flight_avg IS 'average number of reads in flight when a read starts; null if unknown';
+COMMENT ON COLUMN stream_stats_row.reads_in_flight_max IS 'largest number of reads in flight; null if unknown';
+COMMENT ON COLUMN stream_stats_row.look_ahead_avg IS 'average number of blocks requested ahead when a block is returned; null if unknown';
+COMMENT ON COLUMN stream_stats_row.reads_by_size IS 'reads of 1 block, 2 to 3, 4 to 7, and so on up to 128 or more (8 elements); null if unknown';
+COMMENT ON COLUMN stream_stats_row.blocks_by_size IS 'blocks read by the reads of each size (8 elements); null if unknown';
 
 CREATE FUNCTION stream_stats()
 RETURNS @extschema@.stream_stats_row
@@ -1713,8 +1663,7 @@ AS 'MODULE_PATHNAME', 'sst_stream_stats'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION stream_stats() IS
-'Returns what the last completed call of this session read, and how; nulls before the first call. The work of parallel workers is included.
-Takes no lock. Everybody may call it.';
+'Returns I/O counters of the last completed call of this session. Takes no lock.';
 
 CREATE TYPE @extschema@.stream_stats_workers_row AS (
 	worker int,
@@ -1740,25 +1689,25 @@ CREATE TYPE @extschema@.stream_stats_workers_row AS (
 
 COMMENT ON TYPE stream_stats_workers_row IS 'row of stream_stats_workers';
 COMMENT ON COLUMN stream_stats_workers_row.worker IS '0 for the session itself, else the number of a parallel worker';
-COMMENT ON COLUMN stream_stats_workers_row.blocks_requested IS 'blocks that were requested';
-COMMENT ON COLUMN stream_stats_workers_row.blocks_hit IS 'requested blocks that were found in shared buffers';
-COMMENT ON COLUMN stream_stats_workers_row.blocks_missed IS 'requested blocks that were not in shared buffers';
-COMMENT ON COLUMN stream_stats_workers_row.blocks_private IS 'missed blocks that were read from files into private memory, not into shared buffers';
-COMMENT ON COLUMN stream_stats_workers_row.blocks_mapped IS 'of these, blocks that were in the page cache, mapped and copied in part';
-COMMENT ON COLUMN stream_stats_workers_row.reads IS 'read operations; null where the server does not tell';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_requested IS 'requested blocks';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_hit IS 'requested blocks found in shared buffers';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_missed IS 'requested blocks not found in shared buffers';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_private IS 'missed blocks that were read from files into private memory';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_mapped IS 'blocks_private that were copied in part from a mapping of the page cache';
+COMMENT ON COLUMN stream_stats_workers_row.reads IS 'read operations; null if unknown';
 COMMENT ON COLUMN stream_stats_workers_row.avg_read_bytes IS 'average size of a read operation, in bytes';
-COMMENT ON COLUMN stream_stats_workers_row.advice_calls IS 'advice to the kernel by the bundled read stream; null for other streams';
-COMMENT ON COLUMN stream_stats_workers_row.avg_advice_bytes IS 'average size of an advised run, in bytes';
+COMMENT ON COLUMN stream_stats_workers_row.advice_calls IS 'calls of posix_fadvise; null if unknown';
+COMMENT ON COLUMN stream_stats_workers_row.avg_advice_bytes IS 'average size of an advised range, in bytes';
 COMMENT ON COLUMN stream_stats_workers_row.look_ahead_max IS 'largest number of blocks requested ahead';
-COMMENT ON COLUMN stream_stats_workers_row.blocks_page_cache IS 'missed blocks that were in the page cache of the kernel before; null if not known';
-COMMENT ON COLUMN stream_stats_workers_row.blocks_disk IS 'missed blocks that were not; null if not known';
-COMMENT ON COLUMN stream_stats_workers_row.read_waits IS 'reads that had not arrived when they were needed; null if not known';
-COMMENT ON COLUMN stream_stats_workers_row.read_wait_ms IS 'milliseconds that processes waited for reads; null if not known';
-COMMENT ON COLUMN stream_stats_workers_row.reads_in_flight_avg IS 'average number of reads in flight when one starts; null if not known';
-COMMENT ON COLUMN stream_stats_workers_row.reads_in_flight_max IS 'most reads in flight; null if not known';
-COMMENT ON COLUMN stream_stats_workers_row.look_ahead_avg IS 'average number of blocks requested ahead when one is returned; null if not known';
-COMMENT ON COLUMN stream_stats_workers_row.reads_by_size IS 'reads of 1 block, 2 to 3, 4 to 7, 8 to 15, and so on to 128 or more; null if not known';
-COMMENT ON COLUMN stream_stats_workers_row.blocks_by_size IS 'blocks that these reads have read; null if not known';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_page_cache IS 'missed blocks that were in the page cache; null if unknown';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_disk IS 'missed blocks that were not in the page cache; null if unknown';
+COMMENT ON COLUMN stream_stats_workers_row.read_waits IS 'reads that were not complete when their data was needed; null if unknown';
+COMMENT ON COLUMN stream_stats_workers_row.read_wait_ms IS 'time that processes waited for reads, in milliseconds; null if unknown';
+COMMENT ON COLUMN stream_stats_workers_row.reads_in_flight_avg IS 'average number of reads in flight when a read starts; null if unknown';
+COMMENT ON COLUMN stream_stats_workers_row.reads_in_flight_max IS 'largest number of reads in flight; null if unknown';
+COMMENT ON COLUMN stream_stats_workers_row.look_ahead_avg IS 'average number of blocks requested ahead when a block is returned; null if unknown';
+COMMENT ON COLUMN stream_stats_workers_row.reads_by_size IS 'reads of 1 block, 2 to 3, 4 to 7, and so on up to 128 or more (8 elements); null if unknown';
+COMMENT ON COLUMN stream_stats_workers_row.blocks_by_size IS 'blocks read by the reads of each size (8 elements); null if unknown';
 
 CREATE FUNCTION stream_stats_workers()
 RETURNS SETOF @extschema@.stream_stats_workers_row
@@ -1766,8 +1715,7 @@ AS 'MODULE_PATHNAME', 'sst_stream_stats_workers'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 3;
 
 COMMENT ON FUNCTION stream_stats_workers() IS
-'Returns a row for each process of the last completed call of this session, the session itself first; none before the first call. Their sums are those of stream_stats().
-Takes no lock. Everybody may call it.';
+'Returns I/O counters of each process of the last completed call of this session. Takes no lock.';
 
 CREATE TYPE @extschema@.stat_get_progress_row AS (
 	pid int,
@@ -1788,18 +1736,18 @@ CREATE TYPE @extschema@.stat_get_progress_row AS (
 COMMENT ON TYPE stat_get_progress_row IS 'row of stat_get_progress';
 COMMENT ON COLUMN stat_get_progress_row.pid IS 'process ID of the session';
 COMMENT ON COLUMN stat_get_progress_row.datid IS 'OID of the database';
-COMMENT ON COLUMN stat_get_progress_row.relid IS 'OID of the relation that is being scanned, in the session''s database; null before the first scan';
+COMMENT ON COLUMN stat_get_progress_row.relid IS 'OID of the relation being scanned, in the session''s database; null before the first scan';
 COMMENT ON COLUMN stat_get_progress_row.function IS 'function that was called';
-COMMENT ON COLUMN stat_get_progress_row.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
+COMMENT ON COLUMN stat_get_progress_row.phase IS 'scanning; in a database report: catalog, first samples, measuring or finishing';
 COMMENT ON COLUMN stat_get_progress_row.started IS 'when the call began';
-COMMENT ON COLUMN stat_get_progress_row.blocks_done IS 'blocks of the current scan that were looked at, by all processes';
+COMMENT ON COLUMN stat_get_progress_row.blocks_done IS 'blocks of the current scan that were read, by all processes';
 COMMENT ON COLUMN stat_get_progress_row.blocks_total IS 'blocks of the current scan';
-COMMENT ON COLUMN stat_get_progress_row.relations_done IS 'relations that the call is done with';
-COMMENT ON COLUMN stat_get_progress_row.relations_total IS 'relations that the call is about; null if not known';
-COMMENT ON COLUMN stat_get_progress_row.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
-COMMENT ON COLUMN stat_get_progress_row.bytes_total IS 'bytes that the call will have looked at; null if not known';
+COMMENT ON COLUMN stat_get_progress_row.relations_done IS 'relations that are finished';
+COMMENT ON COLUMN stat_get_progress_row.relations_total IS 'relations of the call; null if unknown';
+COMMENT ON COLUMN stat_get_progress_row.bytes_done IS 'bytes that the call has read, over all relations and forks';
+COMMENT ON COLUMN stat_get_progress_row.bytes_total IS 'bytes that the call will read; null if unknown';
 COMMENT ON COLUMN stat_get_progress_row.bytes_per_second IS 'bytes_done per second since the call began';
-COMMENT ON COLUMN stat_get_progress_row.expected_end IS 'when the call will end at this rate; null if not known';
+COMMENT ON COLUMN stat_get_progress_row.expected_end IS 'expected end of the call at this rate; null if unknown';
 
 CREATE FUNCTION stat_get_progress()
 RETURNS SETOF @extschema@.stat_get_progress_row
@@ -1807,8 +1755,7 @@ AS 'MODULE_PATHNAME', 'sst_stat_get_progress'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
 
 COMMENT ON FUNCTION stat_get_progress() IS
-'Returns a row for each session that is in a call of a streamstat function; use the view stat_progress.
-Takes no lock. Everybody may call it. Of other roles'' sessions, only members of pg_read_all_stats see more than pid and datid.';
+'Returns one row for each session that runs a streamstat function. Takes no lock.';
 
 CREATE VIEW @extschema@.stat_progress AS
 	SELECT p.pid, p.datid, d.datname, p.relid, p.function, p.phase, p.started,
@@ -1822,24 +1769,23 @@ CREATE VIEW @extschema@.stat_progress AS
 		LEFT JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) p.datid;
 
 COMMENT ON VIEW @extschema@.stat_progress IS
-'A row for each session, of any database, that is in a call of a streamstat function.
-Takes no lock. Everybody may read it. Of other roles'' sessions, only members of pg_read_all_stats see more than pid, datid and datname.';
+'One row for each session, of any database, that runs a streamstat function.';
 COMMENT ON COLUMN @extschema@.stat_progress.pid IS 'process ID of the session';
 COMMENT ON COLUMN @extschema@.stat_progress.datid IS 'OID of the database';
 COMMENT ON COLUMN @extschema@.stat_progress.datname IS 'name of the database';
-COMMENT ON COLUMN @extschema@.stat_progress.relid IS 'OID of the relation that is being scanned, in the session''s database; null before the first scan';
+COMMENT ON COLUMN @extschema@.stat_progress.relid IS 'OID of the relation being scanned, in the session''s database; null before the first scan';
 COMMENT ON COLUMN @extschema@.stat_progress.function IS 'function that was called';
-COMMENT ON COLUMN @extschema@.stat_progress.phase IS 'scanning; or in a report on many relations: catalog, first samples, measuring, finishing';
+COMMENT ON COLUMN @extschema@.stat_progress.phase IS 'scanning; in a database report: catalog, first samples, measuring or finishing';
 COMMENT ON COLUMN @extschema@.stat_progress.started IS 'when the call began';
-COMMENT ON COLUMN @extschema@.stat_progress.done_percent IS 'bytes_done in percent of bytes_total';
-COMMENT ON COLUMN @extschema@.stat_progress.blocks_done IS 'blocks of the current scan that were looked at, by all processes';
+COMMENT ON COLUMN @extschema@.stat_progress.done_percent IS 'bytes_done in percent of bytes_total; null if bytes_total is unknown';
+COMMENT ON COLUMN @extschema@.stat_progress.blocks_done IS 'blocks of the current scan that were read, by all processes';
 COMMENT ON COLUMN @extschema@.stat_progress.blocks_total IS 'blocks of the current scan';
-COMMENT ON COLUMN @extschema@.stat_progress.relations_done IS 'relations that the call is done with';
-COMMENT ON COLUMN @extschema@.stat_progress.relations_total IS 'relations that the call is about; null if not known';
-COMMENT ON COLUMN @extschema@.stat_progress.bytes_done IS 'bytes that the call has looked at, of all relations and forks';
-COMMENT ON COLUMN @extschema@.stat_progress.bytes_total IS 'bytes that the call will have looked at; null if not known';
+COMMENT ON COLUMN @extschema@.stat_progress.relations_done IS 'relations that are finished';
+COMMENT ON COLUMN @extschema@.stat_progress.relations_total IS 'relations of the call; null if unknown';
+COMMENT ON COLUMN @extschema@.stat_progress.bytes_done IS 'bytes that the call has read, over all relations and forks';
+COMMENT ON COLUMN @extschema@.stat_progress.bytes_total IS 'bytes that the call will read; null if unknown';
 COMMENT ON COLUMN @extschema@.stat_progress.bytes_per_second IS 'bytes_done per second since the call began';
-COMMENT ON COLUMN @extschema@.stat_progress.expected_end IS 'when the call will end at this rate; null if not known';
+COMMENT ON COLUMN @extschema@.stat_progress.expected_end IS 'expected end of the call at this rate; null if unknown';
 
 GRANT SELECT ON @extschema@.stat_progress TO PUBLIC;
 
@@ -1862,9 +1808,7 @@ AS 'MODULE_PATHNAME', 'sst_pgstattuple'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pgstattuple(text) IS
-'Tuples of a table, or of a b-tree, hash or GiST index, by its name, as pgstattuple''s function of this name counts them, but without writing hint bits.
-table_len: bytes. tuple_count, dead_tuple_count: tuples, live and dead; tuple_len, dead_tuple_len: their bytes. free_space: bytes. The percentages are of table_len.
-Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Same as pgstattuple(text) of contrib, without setting hint bits. Takes an AccessShareLock on the relation.';
 
 CREATE FUNCTION pgstattuple(
 	reloid regclass,
@@ -1881,9 +1825,7 @@ AS 'MODULE_PATHNAME', 'sst_pgstattuplebyid'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pgstattuple(regclass) IS
-'Tuples of a table, or of a b-tree, hash or GiST index, as pgstattuple''s function of this name counts them, but without writing hint bits.
-table_len: bytes. tuple_count, dead_tuple_count: tuples, live and dead; tuple_len, dead_tuple_len: their bytes. free_space: bytes. The percentages are of table_len.
-Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Same as pgstattuple(regclass) of contrib, without setting hint bits. Takes an AccessShareLock on the relation.';
 
 CREATE FUNCTION pgstattuple_approx(
 	reloid regclass,
@@ -1901,9 +1843,7 @@ AS 'MODULE_PATHNAME', 'sst_pgstattuple_approx'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pgstattuple_approx(regclass) IS
-'Tuples of a table, without the pages that are all-visible by its visibility map, as pgstattuple''s function of this name counts them, but without writing hint bits.
-scanned_percent: percent of the pages that were read. table_len, approx_tuple_len, dead_tuple_len, approx_free_space: bytes; approx_tuple_count, dead_tuple_count: tuples. The other percentages are of table_len.
-Takes an AccessShareLock on the table. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Same as pgstattuple_approx(regclass) of contrib, without setting hint bits. Takes an AccessShareLock on the table.';
 
 CREATE FUNCTION pgstatindex(
 	relname text,
@@ -1921,9 +1861,7 @@ AS 'MODULE_PATHNAME', 'sst_pgstatindex'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pgstatindex(text) IS
-'Statistics of a b-tree index, by its name, as pgstattuple''s function of this name gives them.
-index_size: bytes. internal_pages, leaf_pages, empty_pages, deleted_pages: pages. avg_leaf_density, leaf_fragmentation: percent.
-Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Same as pgstatindex(text) of contrib. Takes an AccessShareLock on the index.';
 
 CREATE FUNCTION pgstatindex(
 	relname regclass,
@@ -1941,9 +1879,7 @@ AS 'MODULE_PATHNAME', 'sst_pgstatindexbyid'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pgstatindex(regclass) IS
-'Statistics of a b-tree index, as pgstattuple''s function of this name gives them.
-index_size: bytes. internal_pages, leaf_pages, empty_pages, deleted_pages: pages. avg_leaf_density, leaf_fragmentation: percent.
-Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Same as pgstatindex(regclass) of contrib. Takes an AccessShareLock on the index.';
 
 CREATE FUNCTION pgstathashindex(
 	relname regclass,
@@ -1959,9 +1895,7 @@ AS 'MODULE_PATHNAME', 'sst_pgstathashindex'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pgstathashindex(regclass) IS
-'Statistics of a hash index, as pgstattuple''s function of this name gives them.
-bucket_pages, overflow_pages, bitmap_pages, unused_pages: pages. live_items, dead_items: index tuples. free_percent: percent.
-Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Same as pgstathashindex(regclass) of contrib. Takes an AccessShareLock on the index.';
 
 CREATE FUNCTION pgstatginindex(
 	relname regclass,
@@ -1972,9 +1906,7 @@ AS 'MODULE_PATHNAME', 'sst_pgstatginindex'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pgstatginindex(regclass) IS
-'Version and pending list of a GIN index, as pgstattuple''s function of this name gives them.
-pending_pages: pages. pending_tuples: heap tuples.
-Reads the metapage only. Takes an AccessShareLock on the index. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Same as pgstatginindex(regclass) of contrib. Takes an AccessShareLock on the index.';
 
 CREATE FUNCTION pg_relpages(relname text)
 RETURNS bigint
@@ -1982,8 +1914,7 @@ AS 'MODULE_PATHNAME', 'sst_pg_relpages'
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
 
 COMMENT ON FUNCTION pg_relpages(text) IS
-'Number of pages of a relation''s main fork, by its name.
-Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Returns the number of pages of a relation. Takes an AccessShareLock on the relation.';
 
 CREATE FUNCTION pg_relpages(relname regclass)
 RETURNS bigint
@@ -1991,8 +1922,7 @@ AS 'MODULE_PATHNAME', 'sst_pg_relpagesbyid'
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
 
 COMMENT ON FUNCTION pg_relpages(regclass) IS
-'Number of pages of a relation''s main fork.
-Takes an AccessShareLock on the relation. Needs EXECUTE, which pg_stat_scan_tables has.';
+'Returns the number of pages of a relation. Takes an AccessShareLock on the relation.';
 
 --
 -- What is cached
@@ -2017,14 +1947,14 @@ COMMENT ON TYPE cache_summary_row IS 'row of cache_summary';
 COMMENT ON COLUMN cache_summary_row.relid IS 'OID of the relation';
 COMMENT ON COLUMN cache_summary_row.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN cache_summary_row.relation_name IS 'name of the relation';
-COMMENT ON COLUMN cache_summary_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN cache_summary_row.parent_name IS 'qualified name of the table of an index or TOAST table, or of the partitioned table of a partition; else null';
 COMMENT ON COLUMN cache_summary_row.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN cache_summary_row.fork IS 'main, fsm (free space map), vm (visibility map) or init';
 COMMENT ON COLUMN cache_summary_row.bytes IS 'size of the fork, in bytes';
 COMMENT ON COLUMN cache_summary_row.buffered_bytes IS 'bytes in shared buffers; null for temporary relations';
-COMMENT ON COLUMN cache_summary_row.dirty_bytes IS 'of these, bytes that are not yet written; null for temporary relations';
-COMMENT ON COLUMN cache_summary_row.pinned_bytes IS 'of these, bytes in buffers that are pinned; null for temporary relations';
-COMMENT ON COLUMN cache_summary_row.page_cache_bytes IS 'bytes of the files in the page cache of the kernel; null where it does not tell';
+COMMENT ON COLUMN cache_summary_row.dirty_bytes IS 'buffered_bytes that are dirty; null for temporary relations';
+COMMENT ON COLUMN cache_summary_row.pinned_bytes IS 'buffered_bytes that are pinned; null for temporary relations';
+COMMENT ON COLUMN cache_summary_row.page_cache_bytes IS 'bytes in the page cache; null if the kernel does not report it';
 COMMENT ON COLUMN cache_summary_row.buffered_percent IS 'buffered_bytes in percent of bytes';
 COMMENT ON COLUMN cache_summary_row.page_cache_percent IS 'page_cache_bytes in percent of bytes';
 COMMENT ON COLUMN cache_summary_row.usage_count IS 'mean usage count of the buffers, 0 to 5; null if there are none';
@@ -2035,7 +1965,7 @@ AS 'MODULE_PATHNAME', 'sst_cache_summary'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
 
 COMMENT ON FUNCTION cache_summary() IS
-'what shared buffers and the page cache have of each relation and fork of the database, in bytes. Takes no lock on a relation. For members of pg_monitor.';
+'Returns how much of each relation is in shared buffers and in the page cache. Takes no lock on a relation.';
 
 CREATE TYPE @extschema@.cache_map_row AS (
 	relid oid,
@@ -2051,12 +1981,12 @@ COMMENT ON TYPE cache_map_row IS 'row of cache_map';
 COMMENT ON COLUMN cache_map_row.relid IS 'OID of the relation';
 COMMENT ON COLUMN cache_map_row.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN cache_map_row.relation_name IS 'name of the relation';
-COMMENT ON COLUMN cache_map_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
+COMMENT ON COLUMN cache_map_row.parent_name IS 'qualified name of the table of an index or TOAST table, or of the partitioned table of a partition; else null';
 COMMENT ON COLUMN cache_map_row.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN cache_map_row.fork IS 'main, fsm (free space map), vm (visibility map) or init';
 COMMENT ON COLUMN cache_map_row.first_block IS 'first block of the range';
 COMMENT ON COLUMN cache_map_row.last_block IS 'last block of the range';
-COMMENT ON COLUMN cache_map_row.usage_count IS 'usage count of the buffers, 0 to 5, the same in all of the range';
+COMMENT ON COLUMN cache_map_row.usage_count IS 'usage count of the buffers of the range, 0 to 5';
 
 CREATE FUNCTION cache_map()
 RETURNS SETOF @extschema@.cache_map_row
@@ -2064,7 +1994,7 @@ AS 'MODULE_PATHNAME', 'sst_cache_map'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10000;
 
 COMMENT ON FUNCTION cache_map() IS
-'ranges of adjacent blocks of the database''s relations that are in shared buffers with the same usage count. Takes no lock on a relation. For members of pg_monitor.';
+'Returns the ranges of blocks that are in shared buffers. Takes no lock on a relation.';
 
 CREATE TYPE @extschema@.prewarm_row AS (
 	is_sum boolean,
@@ -2083,21 +2013,21 @@ CREATE TYPE @extschema@.prewarm_row AS (
 	resume_from text,
 	note text);
 COMMENT ON TYPE prewarm_row IS 'row of prewarm and of the functions that warm several relations';
-COMMENT ON COLUMN prewarm_row.is_sum IS 'true in the last row, which adds up the other rows';
+COMMENT ON COLUMN prewarm_row.is_sum IS 'true in the last row, which is the sum of the others';
 COMMENT ON COLUMN prewarm_row.relid IS 'OID of the relation';
 COMMENT ON COLUMN prewarm_row.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN prewarm_row.relation_name IS 'name of the relation';
-COMMENT ON COLUMN prewarm_row.parent_name IS 'table of an index or of a TOAST table, or partitioned table of a partition: its name, qualified and quoted as needed';
-COMMENT ON COLUMN prewarm_row.kind IS 'table, partition, materialized view, toast table, index or sequence; of a relation that has no pages, what else it is';
-COMMENT ON COLUMN prewarm_row.fork IS 'main, fsm (free space map), vm (visibility map) or init; null if none of the relation was warmed';
-COMMENT ON COLUMN prewarm_row.blocks_total IS 'blocks that the fork has; null if not known';
-COMMENT ON COLUMN prewarm_row.blocks_requested IS 'of these, blocks that were looked at in order to warm them';
-COMMENT ON COLUMN prewarm_row.blocks_cached IS 'of these, blocks that were cached before';
-COMMENT ON COLUMN prewarm_row.blocks_read IS 'of these, blocks that were read, or that the kernel was asked to read';
-COMMENT ON COLUMN prewarm_row.elapsed_ms IS 'milliseconds that it took';
-COMMENT ON COLUMN prewarm_row.ended_by IS 'in the sum, what ended the call: complete, max_bytes, max_time, full (no free buffers are left) or blocking (another session waits for the end of the transaction)';
-COMMENT ON COLUMN prewarm_row.resume_from IS 'in the sum, where a second call with the same arguments goes on; null if there is nothing left to do';
-COMMENT ON COLUMN prewarm_row.note IS 'why the relation or fork was not warmed, or not all of it; else null';
+COMMENT ON COLUMN prewarm_row.parent_name IS 'qualified name of the table of an index or TOAST table, or of the partitioned table of a partition; else null';
+COMMENT ON COLUMN prewarm_row.kind IS 'table, partition, materialized view, toast table, index, sequence or, for a relation without storage, its kind';
+COMMENT ON COLUMN prewarm_row.fork IS 'main, fsm (free space map), vm (visibility map) or init; null if no fork was read';
+COMMENT ON COLUMN prewarm_row.blocks_total IS 'blocks of the fork; null if unknown';
+COMMENT ON COLUMN prewarm_row.blocks_requested IS 'blocks that were processed';
+COMMENT ON COLUMN prewarm_row.blocks_cached IS 'processed blocks that were cached before';
+COMMENT ON COLUMN prewarm_row.blocks_read IS 'processed blocks that were read, or that the kernel was asked to read';
+COMMENT ON COLUMN prewarm_row.elapsed_ms IS 'elapsed time in milliseconds';
+COMMENT ON COLUMN prewarm_row.ended_by IS 'in the sum row, what ended the call: complete, max_bytes, max_time, full (no free buffers are left) or blocking (another session waits for the transaction)';
+COMMENT ON COLUMN prewarm_row.resume_from IS 'in the sum row, where the next call with the same arguments continues; null if nothing is left';
+COMMENT ON COLUMN prewarm_row.note IS 'why the fork was not read, or not all of it; else null';
 
 CREATE FUNCTION cache_save(max_bytes text DEFAULT NULL)
 RETURNS text
@@ -2105,7 +2035,7 @@ AS 'MODULE_PATHNAME', 'sst_cache_save'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000;
 
 COMMENT ON FUNCTION cache_save(text) IS
-'which blocks of the database''s relations are in shared buffers, as a text for cache_load. The most frequently used come first; max_bytes cuts off the others. Takes no lock on a relation. For members of pg_monitor.';
+'Returns the list of blocks in shared buffers as text, for cache_load. Takes no lock on a relation.';
 
 CREATE FUNCTION cache_load(
 	saved text,
@@ -2120,7 +2050,7 @@ AS 'MODULE_PATHNAME', 'sst_cache_load'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
 
 COMMENT ON FUNCTION cache_load(text, text, int, text, interval, text, boolean) IS
-'brings blocks into memory that cache_save has saved, here or on another server: the most frequently used first. Returns a row for each relation and fork, and their sum. Needs SELECT on the tables, or membership in pg_stat_scan_tables.';
+'Loads the blocks listed by cache_save into memory. Waits for no lock.';
 
 CREATE FUNCTION prewarm(
 	relation regclass,
@@ -2140,10 +2070,7 @@ AS 'MODULE_PATHNAME', 'sst_prewarm_relation'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 20;
 
 COMMENT ON FUNCTION prewarm(regclass, text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
-'Brings a relation into memory with all that belongs to it; returns a row for each fork, and a sum.
-A table comes with its maps, its indexes and its TOAST table; a partitioned table with its partitions, newest first; an index alone. mode: buffer (shared buffers), read (page cache) or prefetch (asks the kernel, and waits for nothing). What is cached is not read again.
-max_bytes, max_time, max_rate: limits on what is read. stop_when_full: ends when no free buffers are left. resume_from: goes on where an earlier call ended.
-Takes an AccessShareLock on what it reads, while it reads it, and waits for no lock. Needs SELECT on the table, or membership in pg_stat_scan_tables.';
+'Loads a relation with its maps, indexes and TOAST table into memory. Waits for no lock.';
 
 CREATE FUNCTION prewarm_relations(
 	relations regclass[],
@@ -2163,7 +2090,7 @@ AS 'MODULE_PATHNAME', 'sst_prewarm_relations'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
 COMMENT ON FUNCTION prewarm_relations(regclass[], text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
-'Brings relations into memory as prewarm does, in the order given. What is locked, gone, without pages or not permitted is a row with a note.';
+'Loads several relations into memory, in the given order, as prewarm does. Waits for no lock.';
 
 CREATE FUNCTION prewarm_schema(
 	schema regnamespace,
@@ -2183,7 +2110,7 @@ AS 'MODULE_PATHNAME', 'sst_prewarm_schema'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
 
 COMMENT ON FUNCTION prewarm_schema(regnamespace, text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
-'Brings the tables and materialized views of a schema into memory as prewarm does: in mode buffer those first whose blocks are used most, by the cumulative statistics; else by OID. What is locked, gone or not permitted is a row with a note.';
+'Loads the tables of a schema into memory, as prewarm does. Waits for no lock.';
 
 CREATE FUNCTION prewarm_database(
 	mode text DEFAULT 'buffer',
@@ -2202,7 +2129,7 @@ AS 'MODULE_PATHNAME', 'sst_prewarm_database'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 2000;
 
 COMMENT ON FUNCTION prewarm_database(text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
-'Brings the tables and materialized views of the database, system catalogs included, into memory as prewarm does: in mode buffer those first whose blocks are used most, by the cumulative statistics; else by OID. What is locked, gone or not permitted is a row with a note.';
+'Loads the tables of the database into memory, as prewarm does. Waits for no lock.';
 
 CREATE FUNCTION pg_prewarm(
 	regclass,
@@ -2215,9 +2142,7 @@ AS 'MODULE_PATHNAME', 'sst_pg_prewarm'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pg_prewarm(regclass, text, text, int8, int8) IS
-'Brings blocks of a relation into memory, as contrib''s function of this name does; returns how many blocks.
-mode: buffer (into shared buffers), read (reads and keeps nothing) or prefetch (asks the kernel to read, and waits for nothing). fork: main, fsm, vm or init. first_block, last_block: the range, null for the fork''s first and last.
-Takes an AccessShareLock on the relation, and on the table if it is an index, which must not be one that is being built. Needs SELECT on the table.';
+'Same as pg_prewarm of contrib: loads blocks of a relation into memory. Takes an AccessShareLock on the relation.';
 
 
 --
