@@ -4,7 +4,9 @@
 #
 #   BUNDLED_READ_STREAM=1   use the bundled read stream where the server has one
 #   LIBURING=no             build without io_uring even if liburing is there
+#   PORTABLE=1              build without what POSIX does not have, io_uring included
 #
+# make compilers builds with other compilers and options, and tests that.
 # make demo, make test, make test-all, make fuzz, make torture and make bench need
 # neither an installed server nor a running one; see README.md.  make fuzz takes
 # SECONDS= for each visitor, make torture MINUTES= and SERVERS=; make bench takes
@@ -265,6 +267,10 @@ endif
 
 # io_uring is an extra: without liburing, relation files are read by pread.
 PKG_CONFIG ?= pkg-config
+ifdef PORTABLE
+PG_CPPFLAGS += -DSST_PORTABLE
+LIBURING := no
+endif
 ifneq ($(LIBURING),no)
 ifeq ($(shell $(PKG_CONFIG) --exists liburing 2>/dev/null && echo yes),yes)
 PG_CPPFLAGS += -DSST_USE_LIBURING $(shell $(PKG_CONFIG) --cflags liburing)
@@ -276,7 +282,7 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
 include $(PGXS)
-else ifeq ($(filter demo test test-all fuzz torture bench check-layers indent,$(MAKECMDGOALS)),)
+else ifeq ($(filter demo test test-all fuzz torture bench check-layers indent compilers,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) names no PostgreSQL server with development files: install postgresql-server-dev-NN, or set PG_CONFIG)
 endif
 
@@ -307,3 +313,8 @@ check-layers:
 	@$(STREAMSTAT_DIR)/tools/check-layers
 indent:
 	@$(STREAMSTAT_DIR)/tools/indent
+
+# Other compilers, options and systems; see tools/compilers.
+.PHONY: compilers
+compilers:
+	@$(STREAMSTAT_DIR)/tools/compilers
