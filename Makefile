@@ -4,7 +4,9 @@
 #
 #   BUNDLED_READ_STREAM=1   use the bundled read stream where the server has one
 #   LIBURING=no             build without io_uring even if liburing is there
+#   PORTABLE=1              build without what POSIX does not have, io_uring included
 #
+# make compilers builds with other compilers and options, and tests that (tools/compilers).
 # make docs makes the site of README.md and docs/ in the folder site; see tools/docs.
 #
 # make demo, make test, make test-all, make fuzz, make torture and make bench need
@@ -270,6 +272,10 @@ endif
 
 # io_uring is an extra: without liburing, relation files are read by pread.
 PKG_CONFIG ?= pkg-config
+ifdef PORTABLE
+PG_CPPFLAGS += -DSST_PORTABLE
+LIBURING := no
+endif
 ifneq ($(LIBURING),no)
 ifeq ($(shell $(PKG_CONFIG) --exists liburing 2>/dev/null && echo yes),yes)
 PG_CPPFLAGS += -DSST_USE_LIBURING $(shell $(PKG_CONFIG) --cflags liburing)
@@ -281,7 +287,7 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
 include $(PGXS)
-else ifeq ($(filter deb demo test test-all fuzz torture bench check-layers indent dist,$(MAKECMDGOALS)),)
+else ifeq ($(filter deb demo test test-all fuzz torture bench check-layers indent dist compilers,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) names no PostgreSQL server with development files: install postgresql-server-dev-NN, or set PG_CONFIG)
 endif
 
@@ -332,3 +338,8 @@ dist:
 .PHONY: docs
 docs:
 	@$(STREAMSTAT_DIR)/tools/docs $(if $(LOOK),--look)
+
+# Other compilers, options and systems; see tools/compilers.
+.PHONY: compilers
+compilers:
+	@$(STREAMSTAT_DIR)/tools/compilers

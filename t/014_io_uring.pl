@@ -11,12 +11,12 @@ use strict;
 use warnings;
 
 use FindBin;
-use POSIX ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
+use Container;
 use Node;
 use Pages;
 use Session;
@@ -25,14 +25,8 @@ my $n_cancels = 30;
 
 plan skip_all => 'this is not Linux' if $^O ne 'linux';
 
-# System calls, by machine
-my %syscalls = (
-	x86_64 => { io_uring_setup => 425, io_uring_register => 427, prctl => 157, preadv2 => 327 },
-	aarch64 => { io_uring_setup => 425, io_uring_register => 427, prctl => 167, preadv2 => 286 });
-my $syscall = $syscalls{ (POSIX::uname())[4] };
-
 plan skip_all => 'the system calls of this machine are not known'
-  if !$syscall;
+  if !known_machine();
 
 my $node = new_node('io_uring', q(
 shared_buffers = 8MB
@@ -110,22 +104,9 @@ sub forget
 # ---------------------------------------------------------------------------
 # What there is to be had
 
-# Is there io_uring in the library, and does the kernel let us have it?  Kernels whose
-# rings do not read do not say what their rings do, either.
+# Is there io_uring in the library?
 my $library = $node->config_data('--pkglibdir') . '/streamstat.so';
 my $built_in = slurp_file($library) =~ /io_uring_queue_init/;
-
-sub have_io_uring
-{
-	my $params = "\0" x 120;
-	my $fd = syscall($syscall->{io_uring_setup}, 4, $params);
-
-	return 0 if $fd < 0;
-	my $operations = "\0" x (16 + 8 * 64);
-	my $says = syscall($syscall->{io_uring_register}, $fd, 8, $operations, 64) >= 0;
-	POSIX::close($fd);
-	return $says;
-}
 
 # Can data be read from the page cache without waiting for what is not there?
 sub have_nowait
@@ -135,22 +116,7 @@ sub have_nowait
 
 	open(my $fh, '<', $files[0]) or die;
 	sysread($fh, my $first, BLCKSZ);
-	return syscall($syscall->{preadv2}, fileno($fh), $iov, 1, 0, 0, 8) == BLCKSZ;
-}
-
-# Let a system call fail from here on, in this process and its children.
-sub forbid
-{
-	my ($name, $errno) = @_;
-	my $filter = pack('SCCL' x 4,
-		0x20, 0, 0, 0,    # load the number of the call
-		0x15, 0, 1, $syscall->{$name},    # is it the one?
-		0x06, 0, 0, 0x50000 | $errno,    # yes: it fails
-		0x06, 0, 0, 0x7fff0000);    # no: go on
-	my $program = pack('S x6 P', 4, $filter);
-
-	return syscall($syscall->{prctl}, 38, 1, 0, 0, 0) == 0
-	  && syscall($syscall->{prctl}, 22, 2, $program) == 0;
+	return syscall(system_call('preadv2'), fileno($fh), $iov, 1, 0, 0, 8) == BLCKSZ;
 }
 
 # ---------------------------------------------------------------------------
@@ -411,7 +377,7 @@ foreach my $case (
 
   SKIP:
 	{
-		skip "seccomp filters cannot be set here", 1 if !forbid($name, $errno);
+		skip "seccomp filters cannot be set here", 1 if !forbid($errno, $name);
 
 		$node->restart;
 		ok( $name eq 'preadv2' ? !have_nowait() : !have_io_uring(),

@@ -37,6 +37,8 @@
 #include "varatt.h"
 #endif
 
+#include "compat/platform.h"
+
 /* The server has a header for read streams (17). */
 #if PG_VERSION_NUM >= 170000
 #define SST_HAVE_READ_STREAM_HEADER 1

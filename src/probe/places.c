@@ -27,6 +27,7 @@
 #include "miscadmin.h"
 
 #include "compat/compat.h"
+#include "compat/platform.h"
 #include "compat/shared_blocks.h"
 #include "probe/places.h"
 #include "stream/page_cache.h"
@@ -66,11 +67,13 @@ draw(uint64 n)
 static void
 give_up(SstPlaces *places, BlockNumber blkno, BlockNumber nblocks)
 {
+#ifdef SST_HAVE_FADVISE
 	int			fd = sst_segment_file_open(&places->file, blkno);
 
 	if (fd >= 0)
 		(void) posix_fadvise(fd, (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
 							 (off_t) BLCKSZ * nblocks, POSIX_FADV_DONTNEED);
+#endif
 }
 
 /* Is some of the blocks in the page cache?  Yes where the kernel does not tell. */

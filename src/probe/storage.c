@@ -26,9 +26,12 @@
 #include "miscadmin.h"
 #include "storage/fd.h"
 
+#include "compat/platform.h"
 #include "probe/storage.h"
 #include "stream/segment_file.h"
 #include "stream/stream.h"
+
+#ifdef SST_HAVE_LINUX_STATFS
 
 /* File systems, as statfs(2) numbers them (include/uapi/linux/magic.h) */
 typedef struct FileSystem
@@ -49,11 +52,13 @@ static const FileSystem file_systems[] = {
 #define ATTRIBUTE_COMPRESSED 0x00000004
 #define ATTRIBUTE_ENCRYPTED 0x00000800
 
+#endif							/* SST_HAVE_LINUX_STATFS */
+
 /* Why an open file does not tell about the disk, or NULL */
 static const char *
 file_note(int fd)
 {
-#ifdef __linux__
+#ifdef SST_HAVE_LINUX_STATFS
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs) == 0)
@@ -64,7 +69,7 @@ file_note(int fd)
 				return _(file_systems[i].note);
 		}
 	}
-#ifdef STATX_BASIC_STATS
+#ifdef SST_HAVE_STATX
 	{
 		struct statx st;
 
@@ -89,7 +94,7 @@ file_note(int fd)
 int
 sst_open_direct(const SstFiles *files, BlockNumber blkno)
 {
-#ifdef O_DIRECT
+#ifdef SST_HAVE_DIRECT_READS
 	char		path[MAXPGPATH];
 
 	sst_files_path(files, MAIN_FORKNUM, path, sizeof(path));
@@ -131,7 +136,7 @@ direct_works(const SstFiles *files)
 static BlockNumber
 written_blocks(int fd, BlockNumber nblocks)
 {
-#ifdef SEEK_HOLE
+#ifdef SST_HAVE_SEEK_HOLE
 	off_t		hole = lseek(fd, 0, SEEK_HOLE);
 
 	if (hole >= 0 && hole < (off_t) nblocks * BLCKSZ)

@@ -48,6 +48,7 @@
 #include "utils/guc.h"
 #include "utils/spccache.h"
 
+#include "compat/platform.h"
 #include "compat/server_io.h"
 #include "stream/buffered.h"
 #include "stream/io_stats.h"
@@ -150,7 +151,7 @@ sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
 	else
 		stream->max_advised = get_tablespace_io_concurrency(tablespace);
 
-#ifdef USE_PREFETCH
+#ifdef SST_HAVE_FADVISE
 	advise = stream->max_advised > 0 &&
 		(flags & READ_STREAM_SEQUENTIAL) == 0 &&
 		!sst_direct_io();

@@ -18,6 +18,7 @@
 #include "miscadmin.h"
 #include "utils/wait_event.h"
 
+#include "compat/platform.h"
 #include "stream/file_reader.h"
 
 /*
@@ -64,7 +65,7 @@ static void
 sync_start(SstFileReader *reader, SstFileRead *read)
 {
 	reader->nin_flight++;
-#if defined(USE_POSIX_FADVISE) && defined(POSIX_FADV_WILLNEED)
+#ifdef SST_HAVE_FADVISE
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_PREFETCH);
 	(void) posix_fadvise(read->fd, read->offset + read->done,
 						 read->length - read->done, POSIX_FADV_WILLNEED);

@@ -22,13 +22,12 @@
  */
 #include "postgres.h"
 
-#ifdef __linux__
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#endif
 
+#include "compat/platform.h"
 #include "stream/mapped_file.h"
 
 /* Prepare to map windows of a fork's files. */
@@ -40,7 +39,7 @@ sst_mapped_file_init(SstMappedFile *file)
 	file->offset = 0;
 }
 
-#ifdef __linux__
+#ifdef SST_HAVE_MAPPED_READS
 
 /* Bytes of a window */
 #define WINDOW_SIZE (2 * 1024 * 1024)
@@ -141,9 +140,9 @@ sst_mapped_file_read(SstMappedFile *file, const char *mapped,
 	return done;
 }
 
-#else							/* !__linux__ */
+#else							/* !SST_HAVE_MAPPED_READS */
 
-/* Elsewhere it is not known what is in the page cache. */
+/* Nothing is mapped. */
 
 void
 sst_mapped_file_close(SstMappedFile *file)
@@ -164,4 +163,4 @@ sst_mapped_file_read(SstMappedFile *file, const char *mapped,
 	return false;
 }
 
-#endif							/* __linux__ */
+#endif							/* SST_HAVE_MAPPED_READS */

@@ -17,11 +17,14 @@
 #include "postgres.h"
 
 #include <sys/mman.h>
+#ifdef __linux__
 #include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
 #include "miscadmin.h"
 
+#include "compat/platform.h"
 #include "stream/page_cache.h"
 
 /* Bytes that are mapped at a time for mincore(2) */
@@ -34,9 +37,13 @@
 #define SHARE_RUNS 64
 #define SHARE_RUN 64
 
-/* The number of cachestat(2) is the same on all architectures that are newer. */
+/* cachestat(2) has the same number on all architectures but alpha (asm/unistd.h). */
 #ifndef SYS_cachestat
+#ifdef __alpha__
+#define SYS_cachestat 561
+#else
 #define SYS_cachestat 451
+#endif
 #endif
 
 /* As the kernel has them (include/uapi/linux/mman.h) */
@@ -62,7 +69,7 @@ typedef struct Cachestat
 static int64
 ask_cachestat(int fd, off_t offset, off_t length)
 {
-#ifdef __linux__
+#ifdef SST_HAVE_CACHESTAT
 	CachestatRange range = {offset, length};
 	Cachestat	found = {0};
 
@@ -72,7 +79,21 @@ ask_cachestat(int fd, off_t offset, off_t length)
 	return -1;
 }
 
-/* The same, by mapping that part */
+/*
+ * Which pages of mapped memory are in the page cache, a byte for each; false where that
+ * cannot be known.  The address is at the beginning of a page.
+ */
+static bool
+resident_pages(void *mapped, size_t length, unsigned char *resident)
+{
+#ifdef SST_HAVE_MINCORE
+	return mincore(mapped, length, (void *) resident) == 0;
+#else
+	return false;
+#endif
+}
+
+/* Pages of a part of an open file in the page cache, or -1, by mapping that part */
 static int64
 ask_mincore(int fd, off_t offset, off_t length)
 {
@@ -91,7 +112,7 @@ ask_mincore(int fd, off_t offset, off_t length)
 			npages = -1;
 		else
 		{
-			if (mincore(window, size, (void *) resident) != 0)
+			if (!resident_pages(window, size, resident))
 				npages = -1;
 			for (size_t i = 0; i < (size + page_size - 1) / page_size && npages >= 0; i++)
 				npages += resident[i] & 1;
@@ -249,7 +270,7 @@ sst_page_cache_has_mapped(int fd, off_t offset, const char *mapped, size_t lengt
 		return ncached >= npages;
 
 	if (npages > MAX_MAPPED_PAGES ||
-		mincore((char *) mapped - before, before + length, (void *) resident) != 0)
+		!resident_pages((char *) mapped - before, before + length, resident))
 		return false;
 	for (int i = 0; i < npages; i++)
 	{

@@ -26,6 +26,7 @@
 #include "utils/memdebug.h"
 #include "utils/memutils.h"
 
+#include "compat/platform.h"
 #include "stream/page_cache.h"
 #include "stream/run_queue.h"
 
@@ -58,7 +59,7 @@ sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
 	sst_direct_page_check_init(&queue->check, rel, forknum, nblocks,
 							   &queue->file);
 	sst_segment_file_init(&queue->file, rel, forknum);
-#ifdef RWF_NOWAIT
+#ifdef SST_HAVE_NOWAIT_READS
 	queue->nowait = true;
 #endif
 	sst_run_mapper_init(&queue->mapper, needs, &queue->check);
@@ -234,7 +235,7 @@ open_segment(SstRunQueue *queue, const SstRun *run)
 static bool
 read_without_waiting(SstRunQueue *queue, SstFileRead *read)
 {
-#ifdef RWF_NOWAIT
+#ifdef SST_HAVE_NOWAIT_READS
 	struct iovec iov = {read->buffer, read->length};
 	ssize_t		n;
 

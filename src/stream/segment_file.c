@@ -18,6 +18,7 @@
 #include "storage/fd.h"
 #include "utils/wait_event.h"
 
+#include "compat/platform.h"
 #include "compat/shared_blocks.h"
 #include "stream/segment_file.h"
 
@@ -109,7 +110,7 @@ sst_segment_file_close(SstSegmentFile *file)
 bool
 sst_segment_file_advise(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks)
 {
-#ifdef USE_PREFETCH
+#ifdef SST_HAVE_FADVISE
 	int			fd = sst_segment_file_open(file, blkno);
 
 	if (fd < 0)
