@@ -95,6 +95,7 @@ CREATE TABLE dr_hot (i int, t text) WITH (fillfactor = 40, autovacuum_enabled = 
 INSERT INTO dr_hot SELECT g, 'x' FROM generate_series(1, 10000) g;
 CREATE INDEX dr_hot_i ON dr_hot (i);
 UPDATE dr_hot SET t = 'y';
+CALL wait_for_horizon();
 UPDATE dr_hot SET t = 'z' WHERE i % 3 = 0;
 CALL wait_for_horizon();
 SELECT redirect_line_pointers > 100 AS redirects FROM streamstat.table_stats('dr_hot');
