@@ -128,8 +128,7 @@ part_speed()
 		"streamstat.table_stats('visits')"
 		"pgstattuple('visits')"
 		"streamstat.pg_prewarm('visits')"
-		"pg_prewarm('visits')"
-		"streamstat.sample_stats('visits_token', 500, seed => 1)")
+		"pg_prewarm('visits')")
 
 	for ((i = 1; i <= rounds; i++)); do
 		for ((c = 0; c < ${#calls[@]}; c++)); do
@@ -155,7 +154,6 @@ part_speed()
 $(printf '   %-53s %12s %12s %14s' 'streamstat / contrib' streamstat contrib 'times as fast')
    nothing cached, on $disk:
 $(row "  btree_stats / pgstatindex, index of $index MB" cold-0 cold-1)
-$(row "  sample_stats of 500 blocks / pgstatindex" cold-6 cold-1)
 $(row "  table_stats / pgstattuple, table of $table MB" cold-2 cold-3)
 $(row "  pg_prewarm / pg_prewarm, the same table" cold-4 cold-5)
    all in shared buffers:
@@ -203,7 +201,7 @@ part_cache()
 
 $(timing "SELECT * FROM streamstat.prewarm('visits');" "$warm_ms" "table, maps and indexes: $mb MB")
 $(timing "$lookups rows by random keys, all cached" "$before_ms")
-$(timing "SELECT streamstat.cache_save();" "" "$(wc -c <"$saved") bytes of text, put into a file")
+$(timing "SELECT streamstat.cache_save();" "" "$(wc -c <"$saved") bytes, kept in a file")
    -- the server is restarted; nothing is cached
 $(timing "$lookups rows by random keys" "$cold_ms")
 $(timing "SELECT * FROM streamstat.cache_load('...');" "$load_ms" "the text of that file")
