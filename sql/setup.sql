@@ -75,6 +75,9 @@ DECLARE
 	passed int := 0;
 	holder text;
 BEGIN
+	-- A commit that writes nothing is not flushed, and no hint bit is set for it and its
+	-- neighbours until it is.
+	PERFORM pg_logical_emit_message(true, 'horizon', '');
 	LOOP
 		COMMIT;
 		SELECT min(who) INTO holder FROM (
