@@ -6,7 +6,7 @@
  * If only some entries can be looked up in the table, the entries of each page
  * and their sizes must be known.  Entries that are marked dead are not listed.
  *
- * As everywhere in this room, the visitor has accepted the page, and nothing
+ * As everywhere in this directory, the visitor has accepted the page, and nothing
  * else may be assumed about its tuples.
  *
  * Copyright (c) 2026, streamstat contributors
