@@ -57,8 +57,8 @@ DELETE FROM bloated WHERE k > 30000 AND k % 3 <> 0;
 VACUUM bloated));
 $east->safe_psql('postgres', q(CREATE TABLE twice (k int); INSERT INTO twice VALUES (1), (1)));
 $east->psql('postgres', 'CREATE UNIQUE INDEX CONCURRENTLY twice_k ON twice (k)');
-# what is read later prunes no page of a catalog then
-$_->safe_psql('postgres', 'VACUUM') foreach $east, $west;
+# what is read later prunes no page then; FREEZE waits for pages that somebody writes
+$_->safe_psql('postgres', 'VACUUM (FREEZE)') foreach $east, $west;
 damage_relation($west, 'broken_k', 3);
 
 my $standby = new_standby($east);
