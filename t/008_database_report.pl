@@ -430,7 +430,7 @@ foreach my $name ('bad', 'bad_index')
 {
 	is(row($name, 'measured, corrupt_pages, note'), 'exact|2|2 corrupt pages, the first is block 3: see corrupt_blocks()', "$name: bad pages");
 }
-is(sql("SELECT rank, relation_name, command IS NULL, reason ~ 'block 3: see streamstat.corrupt_blocks\\(''public.bad''\\), and amcheck''s verify_heapam.* pg_surgery' FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad'"),
+is(sql("SELECT rank, relation_name, command IS NULL, reason ~ 'block 3: see streamstat.corrupt_blocks\\(''public.bad''\\) and amcheck''s verify_heapam.* pg_surgery' FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad'"),
 	'1|bad|t|t', 'the plan names what is for a corrupt table, first, and does not rebuild its index');
 sql('TRUNCATE bad; INSERT INTO bad SELECT * FROM t');
 my $bad_index = $node->data_dir . '/' . sql("CHECKPOINT; SELECT pg_relation_filepath('bad_index')");
