@@ -203,6 +203,7 @@ OBJS = \
 	src/stream/read_block_noerror.o \
 	src/stream/run_queue.o \
 	src/stream/segment_file.o \
+	src/stream/segment_set.o \
 	src/stream/stream.o \
 	src/stream/stream_buffer.o \
 	src/stream/stream_file.o \

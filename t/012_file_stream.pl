@@ -16,6 +16,7 @@ use Test::More;
 use lib "$FindBin::RealBin/lib";
 use FileStream;
 use Node;
+use PageCache;
 use Pages;
 
 $ENV{PGOPTIONS} = '-c client_min_messages=warning';
@@ -322,7 +323,15 @@ is( $stats->{blocks_private},
   check_same($session, 'many LSNs of the future', "btree_stats('future_many')");
 $stats = $stats->{"btree_stats('future_many')"};
 cmp_ok($stats->{blocks_requested}, '>', 200, 'many LSNs of the future: and other pages');
-is($stats->{blocks_private}, 0, 'many LSNs of the future: all from buffers');
+
+# Reads that are late can let the other pages come first.
+my $nprivate = $stats->{blocks_private};
+for (my $i = 0; $i < 5 && $nprivate != 0; $i++)
+{
+	query($session, "SELECT * FROM streamstat.btree_stats('future_many')");
+	$nprivate = query($session, 'SELECT blocks_private FROM streamstat.stream_stats()');
+}
+is($nprivate, 0, 'many LSNs of the future: all from buffers');
 
 # ---------------------------------------------------------------------------
 # Without WAL and checksums there is no telling.
@@ -373,7 +382,7 @@ SKIP:
 		query($session, "SET streamstat.io_method = $method");
 		foreach (1 .. 10)
 		{
-			drop_from_cache($file);
+			drop_files($file);
 			query($session, "SELECT * FROM streamstat.hash_stats('t_hash')");
 			$used = stream_stats($session)->{io_method};
 			last if $used ne '';

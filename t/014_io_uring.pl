@@ -18,6 +18,7 @@ use Time::HiRes ();
 use lib "$FindBin::RealBin/lib";
 use Container;
 use Node;
+use PageCache;
 use Pages;
 use Session;
 
@@ -90,16 +91,7 @@ my %file = split /[|\n]/, $node->safe_psql('postgres',
 );
 my %blocks = map { $_ => (-s $node->data_dir . "/$file{$_}") / BLCKSZ } keys %file;
 
-# Have the kernel forget what it knows of our relations.
 my @files = map { $node->data_dir . "/$file{$_}" } sort keys %file;
-my $forget = join '; ',
-  map { "dd if='$_' iflag=nocache count=0 status=none" } @files;
-system_or_bail('sync', @files);
-
-sub forget
-{
-	return system($forget) == 0;
-}
 
 # ---------------------------------------------------------------------------
 # What there is to be had
@@ -129,7 +121,7 @@ my @calls = (
 my %expected;
 
 my $s = Session->new($node);
-my $cold = forget();
+my $cold = drop_files(@files);
 $s->query(
 	"SET streamstat.io_method = sync; SELECT * FROM streamstat.btree_stats('big_btree')"
 );
@@ -175,7 +167,7 @@ sub check_reads
 			foreach my $n ($method eq 'auto' ? (0, 2) : 0)
 			{
 				$s->query("SET streamstat.max_workers = $n");
-				forget();
+				drop_files(@files);
 				is( $s->query("SELECT * FROM streamstat.$call"),
 					$expected{$call}, "$label, $n workers: rows");
 				is($s->{err}, '', "$label, $n workers: no warning");
@@ -188,7 +180,9 @@ sub check_reads
 			}
 		}
 
-		# again, from the page cache, where somebody may need the memory meanwhile
+		# again, from the page cache, where somebody may need the memory meanwhile; what
+		# is mapped is not read
+		$s->query('SET streamstat.map_files = off') if !$nowait;
 		my $wanted = "$expected{\"hash_stats('small_hash')\"}\n" . ($nowait ? 'none' : $used);
 		my $answer;
 		foreach (1 .. 10)
@@ -199,6 +193,7 @@ sub check_reads
 			last if $answer eq $wanted;
 		}
 		is($answer, $wanted, "$machine, $method: cached");
+		$s->query('RESET streamstat.map_files');
 	}
 }
 
@@ -214,7 +209,7 @@ foreach my $method ('io_uring', 'sync')
 	$s->query(
 		"SET streamstat.io_method = $method; SET streamstat.max_workers = 0; SET streamstat.io_concurrency = 1000"
 	);
-	forget();
+	drop_files(@files);
 	$s->query("SELECT * FROM streamstat.sample_stats('small', 1000000)");
 	my $small = $s->memory('RssAnon');
 
@@ -224,7 +219,7 @@ foreach my $method ('io_uring', 'sync')
 	close $fh;
 	my $before = $s->memory('VmHWM');
 
-	forget();
+	drop_files(@files);
 	$s->query("SELECT * FROM streamstat.sample_stats('big', 1000000)");
 	is($s->{err}, '', "$method: no error");
 	cmp_ok($s->memory('RssAnon') - $small,
@@ -249,7 +244,7 @@ foreach my $i (1 .. $n_cancels)
 	my $call = $i % 2 ? 'btree_stats' : 'pgstatindex';
 
 	$s->query('SET streamstat.max_workers = ' . ($i % 3 == 0 ? 1 : 0));
-	forget();
+	drop_files(@files);
 	$s->query('SET statement_timeout = '
 		  . int(1 + rand(60))
 		  . "; SELECT * FROM streamstat.$call('big_btree')");
@@ -274,7 +269,7 @@ while ($caught < $n_cancels && $errors !~ /ERROR:  (?!57014)/)
 	$s->send_query("SELECT catch($n_cancels)");
 	while ($s->busy)
 	{
-		forget();
+		drop_files(@files);
 		Time::HiRes::usleep(rand(60_000));
 		my $rings = $s->rings;
 
@@ -301,7 +296,7 @@ cmp_ok($most_memory - $memory,
 $canceler->end;
 $s->query('SELECT pg_sleep(0.1)');
 is($s->rings, 0, 'pg_cancel_backend: no ring is left');
-forget();
+drop_files(@files);
 is( $s->query("SELECT * FROM streamstat.btree_stats('big_btree')"),
 	$expected{"btree_stats('big_btree')"},
 	'pg_cancel_backend: the next call');
@@ -348,7 +343,7 @@ foreach my $case (
 	foreach my $n (0, 1)
 	{
 		$s->query("SET streamstat.max_workers = $n");
-		forget();
+		drop_files(@files);
 		$s->query("SELECT * FROM streamstat.$call");
 		like($s->{err}, $error, "$call, $n workers: error");
 		is($s->rings, 0, "$call, $n workers: no ring is left");
@@ -356,7 +351,7 @@ foreach my $case (
 }
 
 # our own function goes on
-forget();
+drop_files(@files);
 is( $s->query("SELECT first_corrupt_block FROM streamstat.btree_stats('big_btree')"),
 	20000, 'damaged page: is counted');
 like($s->query('SELECT io_method FROM streamstat.stream_stats()'),

@@ -203,8 +203,8 @@ SKIP:
 	}
 	$faults->clear;
 	is(join("\n", @wrong), '', 'no descriptor: the right answer, or that it is so');
-	cmp_ok($count{right} // 0, '>', 100, 'no descriptor: many calls work');
-	cmp_ok($count{refused} // 0, '>', 0, 'no descriptor: and there was none');
+	cmp_ok($count{refused} // 0, '>', 0, 'no descriptor: there was none');
+	cmp_ok($count{right} // 0, '>', $count{refused} / 2, 'no descriptor: and many calls work');
 	note 'no descriptor: ' . join(', ', map { "$count{$_} $_" } sort keys %count);
 }
 

@@ -14,6 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Container;
 use Faults;
 use Node;
 use Pages;
@@ -87,6 +88,20 @@ SQL
 	my $mapped = sub {
 		return $session->query('SELECT blocks_mapped::float8 / blocks_requested FROM streamstat.stream_stats()');
 	};
+
+	# A kernel that is short of memory may have taken some of it back, which the call reads
+	# again: call it until so much is mapped, but not for ever.
+	my $call_mapped = sub {
+		my ($call, $least) = @_;
+		my $answer;
+
+		foreach (1 .. 10)
+		{
+			$answer = $session->query("SELECT * FROM streamstat.$call");
+			last if $mapped->() >= $least;
+		}
+		return $answer;
+	};
 	my %expected;
 
 	foreach my $call (sort keys %calls)
@@ -94,7 +109,7 @@ SQL
 		$session->query('SET streamstat.io_path = buffer');
 		$expected{$call} = $session->query("SELECT * FROM streamstat.$call");
 		$session->query("SET streamstat.io_path = file; SELECT streamstat.pg_prewarm('filler')");
-		is($session->query("SELECT * FROM streamstat.$call"), $expected{$call}, "$with: $call");
+		is($call_mapped->($call, $calls{$call}), $expected{$call}, "$with: $call");
 		cmp_ok($mapped->(), '>=', $calls{$call}, "$with: $call: of mapped pages");
 		is($mapped->(), 0, "$with: $call: of no mapped pages")
 		  if $call =~ /unlogged|spgist|gin_/;
@@ -115,19 +130,39 @@ SQL
 		my ($what) = @_;
 
 		$faults->clear;
-		is( $session->query("SELECT * FROM streamstat.$call"), $expected{$call},
-			"$with: after that: $what");
+		is($call_mapped->($call, 0.81), $expected{$call}, "$with: after that: $what");
 		cmp_ok($mapped->(), '>', 0.8, "$with: and it maps again: $what");
 	};
+
+	# The special space begins within the page header, which the server lets pass where
+	# it has no checksums, or beyond the page.
+	my $page = read_block($path, 21);
+	foreach my $special (8, 16, 32768)
+	{
+		my @answers;
+
+		write_block($path, 21, with16(with16(with16($page, PD_LOWER, 0), PD_UPPER, 8), PD_SPECIAL, $special));
+		foreach my $way ('buffer', 'file; SET streamstat.map_files = off', 'file; RESET streamstat.map_files')
+		{
+			$session->query("SET streamstat.io_path = file; SELECT streamstat.pg_prewarm('filler'); SET streamstat.io_path = $way");
+			push @answers, $call_mapped->($call, $way =~ /RESET/ ? 0.81 : 0);
+		}
+		cmp_ok($mapped->(), '>', 0.8, "$with: pd_special $special: mapped");
+		isnt($answers[0], $expected{$call}, "$with: pd_special $special: it matters");
+		is($answers[$_], $answers[0], "$with: pd_special $special: from the file") foreach 1 .. 2;
+	}
+	write_block($path, 21, $page);
+	$session->query("SELECT streamstat.pg_prewarm('filler')");
 
 	$faults->set(file => $path, maps => 'refused');
 	is($session->query("SELECT * FROM streamstat.$call"), $expected{$call}, "$with: no mapping");
 	is($mapped->(), 0, "$with: no mapping: none");
-	is($faults->clear, 1, "$with: no mapping: it is tried once");
+	# mincore(2), without cachestat(2), needs mappings as well
+	cmp_ok($faults->clear, has_cachestat($path) ? '==' : '>=', 1, "$with: no mapping: it is tried once");
 	$after->('no mapping');
 
 	$faults->set(no_cachestat => 1);
-	is($session->query("SELECT * FROM streamstat.$call"), $expected{$call}, "$with: no cachestat");
+	is($call_mapped->($call, 0.81), $expected{$call}, "$with: no cachestat");
 	cmp_ok($mapped->(), '>', 0.8, "$with: no cachestat, but mincore");
 	$after->('no cachestat');
 
@@ -135,7 +170,7 @@ SQL
 	{
 		skip 'this kernel has no cachestat', 1
 		  if $session->query('SELECT sum(page_cache_percent) > 0 FROM streamstat.layout_map(\'fresh_int\')') ne 't'
-		  || !has_cachestat();
+		  || !has_cachestat($path);
 
 		$faults->set(file => $path, maps => 'unseen');
 		is($session->query("SELECT * FROM streamstat.$call"), $expected{$call}, "$with: unseen");
@@ -181,9 +216,15 @@ SQL
 
 done_testing();
 
+# Does cachestat(2) work here?  The kernel's version does not tell: emulators and seccomp
+# filters refuse the call.
 sub has_cachestat
 {
-	my ($major, $minor) = `uname -r` =~ /^(\d+)\.(\d+)/;
+	my ($path) = @_;
+	my $range = pack('QQ', 0, BLCKSZ);
+	my $found = "\0" x 40;
 
-	return $major > 6 || ($major == 6 && $minor >= 5);
+	open(my $fh, '<', $path) or die;
+	return known_machine()
+	  && syscall(system_call('cachestat'), fileno($fh), $range, $found, 0) == 0;
 }

@@ -49,15 +49,14 @@
 #include "stream/wal_position.h"
 
 /*
- * Prepare to check about nblocks blocks of a fork, which are read from the given
- * file.  Memory is taken from the current context.
+ * Prepare to check about nblocks blocks of a fork.  Memory is taken from the current
+ * context.
  */
 void
 sst_direct_page_check_init(SstDirectPageCheck *check, Relation rel, ForkNumber forknum,
-						   BlockNumber nblocks, SstSegmentFile *file)
+						   BlockNumber nblocks)
 {
 	sst_buffered_init(&check->buffered, rel, forknum, nblocks);
-	check->file = file;
 	check->wal_logged = RelationIsPermanent(rel);
 	check->checksums = DataChecksumsEnabled();
 	check->nappeared = 0;
@@ -98,23 +97,20 @@ page_is_good(SstDirectPageCheck *check, const SstRun *run, int i)
 }
 
 /*
- * Has the LSN of block i changed in the file since the run was read?  Yes, to be
- * safe, if the next runs are in another segment and this one is closed.
+ * Has the LSN of block i changed in the file since the run was read?  Yes, to be safe,
+ * if it cannot be read.
  */
 static bool
-lsn_has_changed(SstDirectPageCheck *check, const SstRun *run, int i)
+lsn_has_changed(const SstRun *run, int i)
 {
 	PageXLogRecPtr lsn;
 	SstFileRead read = {
-		.fd = check->file->fd,
+		.fd = run->segment->fd,
 		.offset = (off_t) BLCKSZ * ((run->first + i) % RELSEG_SIZE) +
 		offsetof(PageHeaderData, pd_lsn),
 		.buffer = (char *) &lsn,
 		.length = sizeof(lsn)
 	};
-
-	if (check->file->segno != run->first / RELSEG_SIZE)
-		return true;
 
 	sst_file_read_rest(&read);
 
@@ -149,7 +145,7 @@ check_buffers(SstDirectPageCheck *check, SstRun *run, uint64 blocks)
 		{
 			int			i = pg_rightmost_one_pos64(left);
 
-			if (lsn_has_changed(check, run, i))
+			if (lsn_has_changed(run, i))
 				blocks &= ~SST_RUN_BIT(i);
 		}
 	}
@@ -224,7 +220,8 @@ blocks_read(const SstRun *run)
 
 /*
  * Apply rules (2) and (3) after the run was read: find out which of the wanted
- * blocks are good pages, and which have been loaded into buffers.
+ * blocks are good pages, and which have been loaded into buffers.  Its segment is still
+ * open.
  */
 void
 sst_run_check(SstDirectPageCheck *check, SstRun *run)

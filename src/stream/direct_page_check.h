@@ -18,7 +18,7 @@
 
 #include "stream/buffered.h"
 #include "stream/file_reader.h"
-#include "stream/segment_file.h"
+#include "stream/segment_set.h"
 #include "stream/stream.h"
 
 /* Bit of a block in the words of a run */
@@ -36,6 +36,7 @@ typedef struct SstRun
 	XLogRecPtr	position;		/* of the WAL before the look-up */
 	int			read_first;		/* first block of the run that is read */
 	bool		finished;		/* no read is under way */
+	SstOpenSegment *segment;	/* NULL if it has none, or was checked */
 	SstFileRead read;
 	char	   *memory;			/* NULL if there is no read */
 	bool		mapped;			/* copied from a mapping, in part */
@@ -47,7 +48,6 @@ typedef struct SstRun
 typedef struct SstDirectPageCheck
 {
 	SstBuffered buffered;
-	SstSegmentFile *file;
 	bool		wal_logged;
 	bool		checksums;
 	int64		nappeared;		/* blocks loaded into buffers during reads */
@@ -66,8 +66,7 @@ sst_header_is_good(const PageHeaderData *header)
 }
 
 extern void sst_direct_page_check_init(SstDirectPageCheck *check, Relation rel,
-									   ForkNumber forknum, BlockNumber nblocks,
-									   SstSegmentFile *file);
+									   ForkNumber forknum, BlockNumber nblocks);
 extern void sst_run_look_up(SstDirectPageCheck *check, SstRun *run);
 extern void sst_run_sum(SstRun *run, const char *images, uint64 blocks);
 extern void sst_run_check(SstDirectPageCheck *check, SstRun *run);

@@ -82,7 +82,8 @@ static inline SstPagePart
 needed_part(const SstPageNeeds *needs, BlockNumber blkno,
 			const PageHeaderData *header)
 {
-	if (blkno % needs->stride == 0 || !sst_header_is_good(header))
+	if (blkno % needs->stride == 0 || !sst_header_is_good(header) ||
+		header->pd_special < SizeOfPageHeaderData)
 		return SST_PART_ALL;
 	if (needs->part != SST_PART_TUPLES_IF_CHANGED)
 		return needs->part;

@@ -218,13 +218,18 @@ int
 sst_page_cache_blocks(SstSegmentFile *file, BlockNumber first, int nblocks)
 {
 	int			fd = sst_segment_file_open(file, first);
-	off_t		offset = (off_t) BLCKSZ * (first % RELSEG_SIZE);
-	off_t		length = (off_t) BLCKSZ * nblocks;
-	int64		npages;
 
-	if (fd < 0)
-		return -1;
-	npages = ask_cachestat(fd, offset, length);
+	return fd < 0 ? -1 :
+		sst_page_cache_part(fd, (off_t) BLCKSZ * (first % RELSEG_SIZE), nblocks);
+}
+
+/* The same for blocks from an offset of an open file on */
+int
+sst_page_cache_part(int fd, off_t offset, int nblocks)
+{
+	off_t		length = (off_t) BLCKSZ * nblocks;
+	int64		npages = ask_cachestat(fd, offset, length);
+
 	if (npages < 0)
 		npages = ask_mincore(fd, offset, length);
 	if (npages < 0)

@@ -23,6 +23,7 @@ extern int64 sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum,
 								  int64 fork_bytes);
 extern int	sst_page_cache_blocks(SstSegmentFile *file, BlockNumber first,
 								  int nblocks);
+extern int	sst_page_cache_part(int fd, off_t offset, int nblocks);
 extern bool sst_page_cache_has(int fd, off_t offset, off_t length);
 extern bool sst_page_cache_has_mapped(int fd, off_t offset,
 									  const char *mapped, size_t length);

@@ -56,9 +56,8 @@ sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
 	queue->max_blocks = sst_cold_run_blocks();
 	queue->any_order = any_order;
 
-	sst_direct_page_check_init(&queue->check, rel, forknum, nblocks,
-							   &queue->file);
-	sst_segment_file_init(&queue->file, rel, forknum);
+	sst_direct_page_check_init(&queue->check, rel, forknum, nblocks);
+	sst_segment_set_init(&queue->segments, rel, forknum);
 #ifdef SST_HAVE_NOWAIT_READS
 	queue->nowait = true;
 #endif
@@ -74,21 +73,23 @@ sst_run_queue_init(SstRunQueue *queue, Relation rel, ForkNumber forknum,
 		queue->runs[i] = &runs[i];
 		runs[i].read.in_flight = false;
 		runs[i].memory = NULL;
+		runs[i].segment = NULL;
 	}
 	queue->spare = palloc(sizeof(char *) * queue->nruns);
 }
 
 /*
- * Close the reader, which waits for its reads in flight, and unmap what is mapped.
- * No ERROR.
+ * Close the reader, which waits for its reads in flight, and the files, and unmap what
+ * is mapped.  No ERROR.
  */
 void
-sst_run_queue_close_reader(SstRunQueue *queue)
+sst_run_queue_close(SstRunQueue *queue)
 {
 	sst_mapped_file_close(&queue->mapper.file);
 	if (queue->reader != NULL)
 		queue->reader->close(queue->reader);
 	queue->reader = NULL;
+	sst_segment_set_close(&queue->segments);
 }
 
 /* Close what is open.  Memory stays until its context is deleted. */
@@ -97,8 +98,7 @@ sst_run_queue_end(SstRunQueue *queue)
 {
 	if (queue->cache_unknown)
 		sst_io_stats_page_cache(queue->io_stats, -1);
-	sst_run_queue_close_reader(queue);
-	sst_segment_file_close(&queue->file);
+	sst_run_queue_close(queue);
 }
 
 /*
@@ -213,20 +213,13 @@ finish_read(SstRunQueue *queue, SstRun *run)
 	run->finished = true;
 }
 
-/*
- * Return the descriptor of the run's segment, or -1 if it cannot be opened.
- * Reads of another segment are finished first, because its file is closed.
- */
-static int
-open_segment(SstRunQueue *queue, const SstRun *run)
+/* The run's file is needed no more. */
+static void
+return_segment(SstRunQueue *queue, SstRun *run)
 {
-	if (queue->file.segno != run->first / RELSEG_SIZE)
-	{
-		for (int i = 0; i < queue->nqueued; i++)
-			finish_read(queue, nth_run(queue, i));
-	}
-
-	return sst_segment_file_open(&queue->file, run->first);
+	if (run->segment != NULL)
+		sst_segment_set_return(&queue->segments, run->segment);
+	run->segment = NULL;
 }
 
 /*
@@ -289,8 +282,7 @@ note_cached(SstRunQueue *queue, SstRun *run)
 	{
 		int			nblocks = read->length / BLCKSZ;
 
-		ncached = sst_page_cache_blocks(&queue->file, run->first + run->read_first,
-										nblocks);
+		ncached = sst_page_cache_part(read->fd, read->offset, nblocks);
 		queue->cache_unknown |= ncached < 0;
 		ncached = ncached == nblocks ? nblocks : 0;
 	}
@@ -344,9 +336,10 @@ count_read(SstRunQueue *queue, const SstFileRead *read)
 }
 
 /*
- * Begin to read those of the run's blocks that are in no buffer.
+ * Begin to read those of the run's blocks that are in no buffer.  False if that has to
+ * be tried again after another run, because too many segments are open.
  */
-static void
+static bool
 start_run(SstRunQueue *queue, SstRun *run)
 {
 	SstFileRead *read = &run->read;
@@ -362,7 +355,7 @@ start_run(SstRunQueue *queue, SstRun *run)
 
 	missing = run->wanted & ~run->buffered;
 	if (missing == 0)
-		return;
+		return true;
 
 	run->read_first = pg_rightmost_one_pos64(missing);
 	last = pg_leftmost_one_pos64(missing);
@@ -371,9 +364,12 @@ start_run(SstRunQueue *queue, SstRun *run)
 	 * If the file cannot be opened, the stream reads the blocks through the
 	 * buffer manager, which reports the error.
 	 */
-	read->fd = open_segment(queue, run);
+	run->segment = sst_segment_set_take(&queue->segments, run->first);
+	if (run->segment == NULL)
+		return false;
+	read->fd = run->segment->fd;
 	if (read->fd < 0)
-		return;
+		return true;
 
 	run->memory = take_memory(queue);
 	read->offset = (off_t) BLCKSZ * ((run->first + run->read_first) % RELSEG_SIZE);
@@ -389,7 +385,7 @@ start_run(SstRunQueue *queue, SstRun *run)
 		/* Once all of the queue was in the page cache, stop reading ahead. */
 		if (++queue->ncached > 2 * queue->nqueued && queue->nqueued > 0)
 			queue->depth = 1;
-		return;
+		return true;
 	}
 
 	queue->ncached = 0;
@@ -399,6 +395,8 @@ start_run(SstRunQueue *queue, SstRun *run)
 	queue->reader->start(queue->reader, read);
 	run->finished = false;
 	count_read(queue, read);
+
+	return true;
 }
 
 /*
@@ -451,13 +449,16 @@ sst_run_queue_next(SstRunQueue *queue)
 	{
 		run = nth_run(queue, queue->nqueued);
 
-		if (!take_run(queue, run))
+		if (!queue->waiting && !take_run(queue, run))
 			break;
-		start_run(queue, run);
+		queue->waiting = !start_run(queue, run);
+		if (queue->waiting)
+			break;
 		queue->nbytes += run->read.length;
 		queue->nqueued++;
 	}
 
+	Assert(queue->nqueued > 0 || !queue->waiting);
 	if (queue->nqueued == 0)
 		return NULL;
 
@@ -468,6 +469,7 @@ sst_run_queue_next(SstRunQueue *queue)
 	sst_io_stats_returned(queue->io_stats, queue->ntaken - queue->nreturned,
 						  pg_popcount64(run->wanted));
 	sst_run_check(&queue->check, run);
+	return_segment(queue, run);
 
 	return run;
 }

@@ -24,9 +24,11 @@ typedef struct SstRunQueue
 	int			max_blocks;		/* of any run */
 	bool		any_order;		/* return runs as they arrive */
 	bool		stopped;		/* take no more blocks from the source */
+	bool		waiting;		/* the run after those in the queue was taken,
+								 * but its segment cannot be open yet */
 
 	SstDirectPageCheck check;
-	SstSegmentFile file;
+	SstSegmentSet segments;
 	SstFileReader *reader;		/* NULL until a run is not in the page cache */
 	bool		nowait;			/* preadv2() with RWF_NOWAIT works */
 	bool		cache_unknown;	/* what the page cache has cannot be known */
@@ -58,7 +60,7 @@ extern void sst_run_queue_init(SstRunQueue *queue, Relation rel,
 							   bool any_order,
 							   SstIoStats *io_stats);
 extern SstRun *sst_run_queue_next(SstRunQueue *queue);
-extern void sst_run_queue_close_reader(SstRunQueue *queue);
+extern void sst_run_queue_close(SstRunQueue *queue);
 extern void sst_run_queue_end(SstRunQueue *queue);
 
 #endif							/* SST_RUN_QUEUE_H */

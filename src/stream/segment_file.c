@@ -22,6 +22,16 @@
 #include "compat/shared_blocks.h"
 #include "stream/segment_file.h"
 
+/* Write the path of a segment file into MAXPGPATH bytes. */
+void
+sst_segment_path(const SstFiles *files, ForkNumber forknum, int64 segno, char *path)
+{
+	sst_files_path(files, forknum, path, MAXPGPATH);
+	if (segno > 0)
+		snprintf(path + strlen(path), MAXPGPATH - strlen(path), "." INT64_FORMAT,
+				 segno);
+}
+
 /*
  * Open a segment file of a relation for reading, or return -1.
  *
@@ -29,13 +39,11 @@
  * closes it as well.
  */
 static int
-open_segment(const SstFiles *files, ForkNumber forknum, uint32 segno)
+open_segment(const SstFiles *files, ForkNumber forknum, int64 segno)
 {
 	char		path[MAXPGPATH];
 
-	sst_files_path(files, forknum, path, sizeof(path));
-	if (segno > 0)
-		snprintf(path + strlen(path), sizeof(path) - strlen(path), ".%u", segno);
+	sst_segment_path(files, forknum, segno, path);
 
 	return OpenTransientFile(path, O_RDONLY | PG_BINARY);
 }

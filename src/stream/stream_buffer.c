@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "utils/guc.h"
+#include "utils/snapmgr.h"
 
 #include "compat/shared_blocks.h"
 #include "stream/advised_runs.h"
@@ -222,6 +223,9 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 												sst_io_combine_limit :
 												SST_DEFAULT_IO_COMBINE_LIMIT);
 	watch_stream(stream, nestlevel);
+
+	/* The look for the tablespace's settings may have left one. */
+	InvalidateCatalogSnapshot();
 
 	return &stream->base;
 }

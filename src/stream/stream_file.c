@@ -23,6 +23,7 @@
 #include "lib/ilist.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "stream/looked_up.h"
 #include "stream/run_queue.h"
@@ -58,13 +59,13 @@ typedef struct SstFileStream
  */
 static dlist_head streams = DLIST_STATIC_INIT(streams);
 
-/* Close the reader when the stream's memory context is deleted. */
+/* Close the reader and the files when the stream's memory context is deleted. */
 static void
 close_stream(void *arg)
 {
 	SstFileStream *stream = arg;
 
-	sst_run_queue_close_reader(&stream->queue);
+	sst_run_queue_close(&stream->queue);
 	dlist_delete(&stream->node);
 }
 
@@ -315,6 +316,9 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->callback.func = close_stream;
 	stream->callback.arg = stream;
 	MemoryContextRegisterResetCallback(context, &stream->callback);
+
+	/* The look for the tablespace's settings may have left one. */
+	InvalidateCatalogSnapshot();
 
 	return &stream->base;
 }

@@ -17,7 +17,7 @@ use Node;
 use Session;
 
 our @EXPORT = qw(file_stream_node create_relations new_session query stream_stats calls_on
-  check_same check_descriptors torn lsn can_drop drop_from_cache);
+  check_same check_descriptors torn lsn);
 
 sub file_stream_node
 {
@@ -67,27 +67,6 @@ sub torn
 	my ($head, $rest) = @_;
 
 	return substr($head, 0, length($head) / 2) . substr($rest, length($rest) / 2);
-}
-
-# Have files leave the page cache, where that can be.
-my $can_drop;
-
-sub can_drop
-{
-	return $can_drop //=
-	  `stat -f -c %T '$PostgreSQL::Test::Utils::tmp_check' 2>&1` !~ /tmpfs/
-	  && `dd --version 2>&1` =~ /coreutils/;
-}
-
-sub drop_from_cache
-{
-	return if !can_drop();
-	foreach my $file (@_)
-	{
-		system("dd of='$file' oflag=nocache conv=notrunc,fdatasync count=0 status=none"
-		) == 0
-		  or die "dd failed: $?";
-	}
 }
 
 # A session with settings.  It has the words that users see.

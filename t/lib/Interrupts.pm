@@ -16,6 +16,7 @@ use Test::More ();
 use Time::HiRes ();
 
 use Node;
+use PageCache;
 use Rows;
 use Session;
 use Torture;
@@ -145,10 +146,10 @@ sub sql
 	return $repeat{$call} > 1 ? "SELECT again('SELECT $text', $repeat{$call})" : "SELECT $query{$call}";
 }
 
-# Have the kernel forget what it knows of our relations.
+# Drop our relations from the page cache.
 sub forget
 {
-	return system(join '; ', map { "dd if='$_' iflag=nocache count=0 status=none" } @files) == 0;
+	try_to_drop_files(@files);
 }
 
 # The descriptors that a backend has open, by name

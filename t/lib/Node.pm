@@ -13,6 +13,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More ();
 
+use PageCache;
+
 our @EXPORT = qw(new_node new_standby create_extension have_extension
   initdb_checksums file_of uncache create_outcome logs_are_clean stop_clean);
 
@@ -126,18 +128,12 @@ sub file_of
 	  . $node->safe_psql('postgres', "SELECT pg_relation_filepath('$relation')");
 }
 
-# Have the kernel forget what it has in its page cache of relations of the database
-# postgres.
+# Drop relations of the database postgres from the page cache.
 sub uncache
 {
 	my ($node, @relations) = @_;
-	my @files = map { file_of($node, $_) } @relations;
 
-	system_or_bail('sync', @files);
-	foreach my $file (@files)
-	{
-		system_or_bail('dd', "if=$file", 'iflag=nocache', 'count=0', 'status=none');
-	}
+	drop_files(map { file_of($node, $_) } @relations);
 }
 
 # Two tests of each log: there is no crash in it, and nothing that was forgotten.
