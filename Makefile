@@ -98,6 +98,7 @@ OBJS = \
 	src/rebuild/btree_blocks.o \
 	src/rebuild/btree_fill.o \
 	src/rebuild/btree_order.o \
+	src/rebuild/btree_pivot.o \
 	src/rebuild/btree_runs.o \
 	src/rebuild/compression.o \
 	src/rebuild/gin.o \

@@ -6,6 +6,9 @@
 SET client_min_messages = warning;
 SET max_parallel_maintenance_workers = 0;
 
+-- One in twenty keys is long.
+CREATE FUNCTION reb_spread(id int) RETURNS text IMMUTABLE
+LANGUAGE sql RETURN CASE WHEN id % 20 = 0 THEN (SELECT string_agg(md5(id || '/' || g), '') FROM generate_series(1, 15) g) ELSE left(md5(id::text), 10) END;
 CREATE TABLE reb (id int, few text, many text, wide text, half int, one int) WITH (autovacuum_enabled = off);
 ALTER TABLE reb ALTER wide SET STORAGE plain;
 CREATE INDEX reb_few ON reb ((left(few, 1)));
@@ -14,10 +17,16 @@ CREATE INDEX reb_few_full ON reb (few, half) WITH (fillfactor = 100);
 CREATE INDEX reb_fifty ON reb ((abs(hashint4(id)) % 50));
 CREATE INDEX reb_groups ON reb ((abs(hashint4(id)) % 170));
 CREATE INDEX reb_groups_apart ON reb ((abs(hashint4(id)) % 170)) WITH (deduplicate_items = off);
+CREATE INDEX reb_groups_include ON reb ((abs(hashint4(id)) % 170)) INCLUDE (id, half, one);
+CREATE INDEX reb_lengths ON reb ((CASE WHEN id % 3 > 0 THEN 'a' ELSE repeat(md5((id % 400)::text), 8) END));
+CREATE INDEX reb_lengths_apart ON reb ((CASE WHEN id % 3 > 0 THEN 'a' ELSE repeat(md5((id % 400)::text), 8) END)) WITH (deduplicate_items = off);
 CREATE INDEX reb_many ON reb (many);
 CREATE INDEX reb_half_nulls ON reb (half);
 CREATE INDEX reb_nulls ON reb (one);
 CREATE INDEX reb_wide ON reb (wide) WHERE id <= 4000;
+CREATE INDEX reb_spread_first ON reb (reb_spread(id), id) WHERE id <= 20000;
+CREATE INDEX reb_spread_last ON reb (hashint4(id), reb_spread(id)) WHERE id <= 20000;
+CREATE INDEX reb_spread_equal ON reb ((hashint4(id % 2000)), reb_spread(id % 2000)) WHERE id <= 20000;
 CREATE INDEX reb_unique ON reb ((hashint4(id)));
 INSERT INTO reb
 	SELECT id, (id * 7919 % 11)::text || 'x', (hashint4(id) % 5000)::text,
@@ -49,3 +58,4 @@ SELECT * FROM said_of_rebuilt();
 
 DROP FUNCTION said_of_rebuilt;
 DROP TABLE reb, reb_said;
+DROP FUNCTION reb_spread;

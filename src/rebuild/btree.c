@@ -26,6 +26,9 @@
 
 #define TID_BYTES ((int) sizeof(ItemPointerData))
 
+/* With so many runs for each TID that is one too many, keys are taken to be unique. */
+#define MANY_RUNS 100
+
 /* An item of a leaf page, as it is now */
 typedef struct LeafItem
 {
@@ -44,6 +47,7 @@ typedef struct PageRuns
 	uint64		nruns;
 	uint64		all_tids;
 	bool		begins;			/* no other page has more of the first run */
+	int			pivot;			/* the last that was counted, its size; or 0 */
 
 	/* What they take where keys are short runs, and where they are long */
 	uint64		short_bytes;
@@ -196,12 +200,24 @@ count_piece(const SstBtreeFill *fill, PageRuns *runs, bool began, bool ended)
 	}
 }
 
+/*
+ * Does the page's first run begin there?  In a sample nobody has seen the page before
+ * it; so it does where hardly any key has several TIDs.  To keep these items for
+ * later would change the order, and they are longer than others.
+ */
+static bool
+first_run_begins(const SstBtreeRebuild *state, const PageRuns *runs)
+{
+	return runs->begins ||
+		(state->is_sample && MANY_RUNS * (state->ntids - state->nruns) < state->nruns);
+}
+
 /* Add what the page has of a run, which may go on on the next page. */
 static void
 end_piece(SstBtreeRebuild *state, PageRuns *runs, bool ended,
 		  SstCounters *counters)
 {
-	bool		began = runs->nruns > 1 || runs->begins;
+	bool		began = runs->nruns > 1 || first_run_begins(state, runs);
 	SstBtreeRun piece = {.ntids = runs->ntids, .size = runs->key.size,
 	.began = began, .ended = ended};
 	uint64		key = began && ended ? 0 : hash_key(&runs->key);
@@ -217,7 +233,8 @@ end_piece(SstBtreeRebuild *state, PageRuns *runs, bool ended,
 		piece.ntids += before.ntids;
 		piece.began = before.began;
 	}
-	if (piece.began && ended)
+	/* Items that have a TID each are the same wherever their run ends. */
+	if (!state->fill.deduplicate || (piece.began && ended))
 		sst_btree_add_run(&state->fill, piece.size, piece.ntids);
 	else
 		sst_btree_park(state, key, &piece);
@@ -255,9 +272,45 @@ count_runs(SstBtreeRebuild *state, const PageRuns *runs, SstCounters *counters)
 
 	counters->n[SST_REBUILT_BYTES] += bytes;
 	counters->n[SST_REBUILT_KEY_BYTES] += runs->key_bytes;
+	state->nruns += runs->nruns;
+	state->ntids += runs->all_tids;
 	state->bytes += bytes;
 	if (are_long)
 		state->loose_bytes += runs->loose_bytes;
+}
+
+static void
+add_pivot(SstBtreeRebuild *state, int size, int weight, SstCounters *counters)
+{
+	counters->n[SST_REBUILT_PIVOTS] += weight;
+	counters->n[SST_REBUILT_PIVOT_BYTES] += (uint64) weight * size;
+	state->npivots += weight;
+	state->pivot_bytes += (uint64) weight * size;
+	state->pivot_squares += (double) weight * size * size;
+}
+
+/*
+ * Count the pivot that a page would have that ends between two neighbours.  The second
+ * would be the item that fills the page up to the fillfactor: the longer it is, the
+ * more often.  An item that does not fit above that ends the page as well, and then
+ * the one before it moves on.
+ */
+static void
+count_pivot(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *right,
+			SstCounters *counters)
+{
+	const LeafItem *left = &runs->key;
+	int			size = sst_btree_pivot_size(state->tupdesc, state->nkeys,
+											left->tuple, left->size,
+											right->tuple, right->size);
+	int			need = sst_btree_tuple_size(right->size, right->ntids) +
+		(int) sizeof(ItemIdData);
+	int			fits = Min(need, Max(state->fill.target_free, 1));
+
+	add_pivot(state, size, fits, counters);
+	if (need > fits && runs->pivot > 0)
+		add_pivot(state, runs->pivot, need - fits, counters);
+	runs->pivot = size;
 }
 
 /* Fill new leaf pages with the items of a leaf page. */
@@ -268,6 +321,8 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 	SstBtreeRebuild *state = &rebuild->u.btree;
 	OffsetNumber first = P_FIRSTDATAKEY(BTPageGetOpaque((Page) page));
 	int			nitems = sst_page_items(page);
+	bool		truncates = state->tupdesc->natts > 1;
+	bool		includes = state->nkeys < state->tupdesc->natts;
 	PageRuns	runs = {.begins = begins};
 
 	for (OffsetNumber offnum = first; offnum <= nitems; offnum++)
@@ -275,6 +330,7 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 		ItemId		itemid = PageGetItemId((Page) page, offnum);
 		LeafItem	item;
 		int			ntids;
+		bool		same_key;
 
 		if (!read_item(page, itemid, &item))
 			continue;
@@ -284,7 +340,10 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 		if (ntids == 0)
 			continue;
 
-		if (runs.nruns == 0 || !is_same_key(&runs.key, &item))
+		same_key = runs.nruns > 0 && is_same_key(&runs.key, &item);
+		if (truncates && runs.nruns > 0 && (includes || !same_key))
+			count_pivot(state, &runs, &item, counters);
+		if (!same_key)
 		{
 			if (runs.nruns > 0)
 				end_piece(state, &runs, true, counters);
@@ -299,29 +358,6 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 		end_piece(state, &runs, !goes_on(page, &runs.key), counters);
 		count_runs(state, &runs, counters);
 	}
-}
-
-/*
- * Count the high key, which is a pivot, unless it has a TID: then it has all
- * columns.
- */
-static void
-count_pivot(const PageData *page, SstCounters *counters)
-{
-	IndexTupleData header;
-	LeafItem	high;
-
-	if (sst_page_items(page) < P_HIKEY ||
-		!read_item(page, PageGetItemId((Page) page, P_HIKEY), &high))
-		return;
-
-	memcpy(&header, high.tuple, sizeof(IndexTupleData));
-	if (BTreeTupleIsPivot(&header) &&
-		(ItemPointerGetOffsetNumberNoCheck(&header.t_tid) &
-		 BT_PIVOT_HEAP_TID_ATTR) != 0)
-		return;
-	counters->n[SST_REBUILT_PIVOTS]++;
-	counters->n[SST_REBUILT_PIVOT_BYTES] += high.size;
 }
 
 /* Take a leaf page in, and what it says of other pages. */
@@ -339,9 +375,6 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	if (P_IGNORE(opaque))
 		return;
 
-	if (!P_RIGHTMOST(opaque))
-		count_pivot(page, counters);
-
 	/* Between the page seen last and this one there can be others. */
 	follows = P_LEFTMOST(opaque) || opaque->btpo_prev == state->last_leaf;
 	if (!follows || P_LEFTMOST(opaque))
@@ -356,7 +389,7 @@ btree_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 {
 	SstBtreeRebuild *state = &rebuild->u.btree;
 
-	state->nseen++;
+	state->is_sample |= state->nseen++ < blkno;
 	if (blkno != BTREE_METAPAGE && !PageIsNew((Page) page))
 	{
 		const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
@@ -387,7 +420,8 @@ sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel)
 	state->nblocks = RelationGetNumberOfBlocks(rel);
 	state->last_leaf = InvalidBlockNumber;
 	state->order = sst_btree_order_create(state->nblocks);
-	state->truncates = RelationGetNumberOfAttributes(rel) > 1;
+	state->tupdesc = RelationGetDescr(rel);
+	state->nkeys = IndexRelationGetNumberOfKeyAttributes(rel);
 
 	/* The conditions of _bt_load() */
 	sst_btree_fill_init(&state->fill, !rel->rd_index->indisunique &&

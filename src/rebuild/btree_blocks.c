@@ -29,6 +29,9 @@
 #define UNCERTAINTY_OF_SAMPLE 0.005
 #define MOST_UNCERTAINTY 0.25
 
+/* ... and that of the levels above the leaves */
+#define UNCERTAINTY_OF_PIVOTS 0.1
+
 /* The sizes of an internal level's items */
 typedef struct Pivots
 {
@@ -38,21 +41,32 @@ typedef struct Pivots
 
 /*
  * What full leaf pages leave for the level above.  Where a pivot has no columns
- * but those that it needs, those of the old pages tell which these are.
+ * but those that it needs, neighbours on the old pages tell which these are, unless
+ * their keys are equal: then it has all of them and a TID.  Of an index with INCLUDE
+ * columns, the neighbours tell that as well.
  */
 static Pivots
 leaf_pivots(const SstBtreeRebuild *state, const SstBtreeFill *fill,
 			const double *counts)
 {
 	double		npages = fill->npages;
+	bool		truncates = state->tupdesc->natts > 1;
+	bool		includes = state->nkeys < state->tupdesc->natts;
 	Pivots		result = {MAXALIGN(sizeof(IndexTupleData) + 1)};
 
 	if (npages == 0)
 		return result;
-	if (state->truncates && counts[SST_REBUILT_PIVOTS] > 0)
-		result.size = (fill->repeating_bytes + (npages - fill->repeating) *
-					   counts[SST_REBUILT_PIVOT_BYTES] / counts[SST_REBUILT_PIVOTS]) /
-			npages;
+	if (truncates && counts[SST_REBUILT_PIVOTS] > 0)
+	{
+		double		part = includes ? 0 : fill->repeating / npages;
+		double		repeating = part > 0 ? fill->repeating_bytes / fill->repeating : 0;
+		double		squares = state->pivot_squares / Max(state->npivots, 1);
+
+		result.size = part * repeating + (1 - part) *
+			counts[SST_REBUILT_PIVOT_BYTES] / counts[SST_REBUILT_PIVOTS];
+		squares = part * repeating * repeating + (1 - part) * squares;
+		result.spread = squares / (result.size * result.size) - 1;
+	}
 	else
 	{
 		result.size = fill->pivot_bytes / npages;
@@ -104,7 +118,7 @@ sst_btree_blocks(const SstRebuild *rebuild, const double *counts,
 	/* The bytes of all pages seen make a whole number, but for rounding. */
 	npages = sst_round_up(npages * (1 - 1e-9), whole);
 	result += npages;
-	if (whole && !state->truncates &&
+	if (whole && state->tupdesc->natts == 1 &&
 		npages == ceil(sst_btree_filled_pages(&fill)))
 		return result + sst_btree_internal_pages(&fill);
 	while (npages > 1)
@@ -144,6 +158,25 @@ sst_btree_scale_entries(const SstRebuild *rebuild, double *counts, double fracti
 }
 
 /*
+ * By which fraction the levels above the leaves can make the prediction wrong, where
+ * pivots are chosen among neighbours and differ in size
+ */
+static double
+pivot_uncertainty(const SstBtreeRebuild *state)
+{
+	double		size;
+	double		spread;
+
+	if (state->npivots == 0)
+		return 0;
+
+	size = (double) state->pivot_bytes / state->npivots;
+	spread = state->pivot_squares / state->npivots / (size * size) - 1;
+
+	return UNCERTAINTY_OF_PIVOTS * Max(Min(spread, 1), 0) * size / BLCKSZ;
+}
+
+/*
  * The prediction's uncertainty.  What remains on full pages depends on the order
  * of the items, the more the larger these are and the more their sizes differ.
  * How long a run is whose beginning was not seen is not known, and so is what its
@@ -158,13 +191,14 @@ sst_btree_uncertainty(const SstBtreeRebuild *state)
 	double		result = complete ? UNCERTAINTY_OF_ORDER : UNCERTAINTY_OF_SAMPLE;
 
 	if (complete && sst_btree_in_order(state, &ordered))
-		return UNCERTAINTY;
+		return UNCERTAINTY + pivot_uncertainty(state);
 
 	if (fill->added > 0)
 		result += Max(fill->added_squares / fill->added_bytes -
 					  fill->added_bytes / fill->added, 0) / (4 * BLCKSZ);
 	if (!complete)
 		result += (double) state->loose_bytes / Max(state->bytes, 1);
+	result += pivot_uncertainty(state);
 
 	return Min(result, MOST_UNCERTAINTY);
 }

@@ -57,6 +57,11 @@ extern void sst_btree_add_run(SstBtreeFill *fill, int size, uint64 ntids);
 extern double sst_btree_filled_pages(const SstBtreeFill *fill);
 extern double sst_btree_internal_pages(const SstBtreeFill *fill);
 
+/* in btree_pivot.c */
+extern int	sst_btree_pivot_size(TupleDesc tupdesc, int nkeys,
+								 const char *left, int left_len,
+								 const char *right, int right_len);
+
 /* in btree_order.c */
 extern SstBtreeOrder *sst_btree_order_create(BlockNumber nblocks);
 extern void sst_btree_order_page(SstBtreeOrder *order, BlockNumber blkno,

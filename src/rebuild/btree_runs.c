@@ -7,8 +7,8 @@
  * in any order.  Pieces that may continue on other pages are kept in a table
  * of a fixed size until all pages were read.  Pieces that must leave the
  * table, and those that a sample does not complete, are spliced: a run that
- * continues takes the next run's end.  This keeps the number of runs and that
- * of TIDs, on average.
+ * continues takes the next run's end.  This keeps the number of runs and what
+ * their TIDs take, on average.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -19,7 +19,12 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "rebuild/btree_fill.h"
+
+/* With more runs on a page, on average, a run rarely spans several pages. */
+#define SHORT_RUNS 8
 
 /* The runs among which a key's is */
 static inline SstBtreeRun *
@@ -41,25 +46,48 @@ find_run(SstBtreeRun *set, uint64 key)
 	return NULL;
 }
 
-/* Add a run, or the runs that are spliced with it as soon as one has an end. */
-static void
-splice_run(SstBtreeFill *fill, uint64 *spliced_tids, const SstBtreeRun *run)
+/* What a TID takes in a long run, with its part of the tuple */
+static double
+bytes_for_tid(const SstBtreeFill *fill, int size)
 {
-	*spliced_tids += run->ntids;
+	int			most = sst_btree_most_tids(fill, size);
+
+	return (double) (sst_btree_tuple_size(size, most) + (int) sizeof(ItemIdData)) /
+		most;
+}
+
+/*
+ * Add a run, or the runs that are spliced with it as soon as one has an end.  Their
+ * keys can be shorter or longer than its own.
+ */
+static void
+splice_run(SstBtreeFill *fill, double *spliced_bytes, const SstBtreeRun *run)
+{
+	double		for_tid = bytes_for_tid(fill, run->size);
+
+	*spliced_bytes += run->ntids * for_tid;
 	if (run->ended)
 	{
-		sst_btree_add_run(fill, run->size, *spliced_tids);
-		*spliced_tids = 0;
+		sst_btree_add_run(fill, run->size, (uint64) rint(*spliced_bytes / for_tid));
+		*spliced_bytes = 0;
 	}
 }
 
-/* Keep a piece of a key's run, with its other pieces. */
+/*
+ * Keep a piece of a key's run, with its other pieces.  A sample has few of these if
+ * runs are short.  Then pieces are spliced at once, so that items stay in order.
+ */
 void
 sst_btree_park(SstBtreeRebuild *state, uint64 key, const SstBtreeRun *piece)
 {
 	SstBtreeRun *set = run_set(state, key);
 	SstBtreeRun *run = find_run(set, key);
 
+	if (state->is_sample && state->nruns > (uint64) SHORT_RUNS * state->nseen)
+	{
+		splice_run(&state->fill, &state->spliced_bytes, piece);
+		return;
+	}
 	if (run != NULL && run->ntids <= PG_UINT32_MAX - piece->ntids)
 	{
 		run->ntids += piece->ntids;
@@ -76,7 +104,7 @@ sst_btree_park(SstBtreeRebuild *state, uint64 key, const SstBtreeRun *piece)
 			run = &set[i];
 	}
 	if (run->ntids > 0)
-		splice_run(&state->fill, &state->spliced_tids, run);
+		splice_run(&state->fill, &state->spliced_bytes, run);
 	*run = *piece;
 	run->hash = (uint32) key;
 }
@@ -104,7 +132,7 @@ SstBtreeFill
 sst_btree_fill_all(const SstBtreeRebuild *state)
 {
 	SstBtreeFill fill = state->fill;
-	uint64		spliced_tids = state->spliced_tids;
+	double		spliced_bytes = state->spliced_bytes;
 	bool		complete = state->nseen >= state->nblocks;
 	SstBtreeRun last = {.size = MAXALIGN(sizeof(IndexTupleData))};
 
@@ -120,10 +148,11 @@ sst_btree_fill_all(const SstBtreeRebuild *state)
 		if (complete)
 			sst_btree_add_run(&fill, run->size, run->ntids);
 		else
-			splice_run(&fill, &spliced_tids, run);
+			splice_run(&fill, &spliced_bytes, run);
 		last = *run;
 	}
-	sst_btree_add_run(&fill, last.size, spliced_tids);
+	sst_btree_add_run(&fill, last.size,
+					  (uint64) rint(spliced_bytes / bytes_for_tid(&fill, last.size)));
 
 	return fill;
 }

@@ -94,11 +94,18 @@ typedef struct SstBtreeOrder SstBtreeOrder;
 
 typedef struct SstBtreeRebuild
 {
-	bool		truncates;		/* columns that pivots do not need */
+	TupleDesc	tupdesc;
+	int			nkeys;			/* of its columns; others are INCLUDE columns */
 	BlockNumber nblocks;		/* of the index */
 	BlockNumber nseen;			/* pages of these */
 	SstBtreeFill fill;
+	uint64		npivots;		/* between neighbours, by weight: see btree.c */
+	uint64		pivot_bytes;	/* their sizes */
+	double		pivot_squares;
 	SstBtreeOrder *order;		/* or NULL */
+	uint64		nruns;			/* of equal keys on the pages seen, at least */
+	uint64		ntids;			/* of these runs */
+	bool		is_sample;		/* pages are left out */
 	uint64		bytes;			/* counted so far */
 	uint64		loose_bytes;	/* of these, what ends of runs may not take */
 
@@ -106,7 +113,7 @@ typedef struct SstBtreeRebuild
 	BlockNumber last_leaf;
 	uint64		last_key;
 
-	uint64		spliced_tids;	/* of runs whose last piece is yet to come */
+	double		spliced_bytes;	/* of runs whose last piece is yet to come */
 	SstBtreeRun runs[SST_BTREE_RUNS];
 } SstBtreeRebuild;
 

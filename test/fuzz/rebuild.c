@@ -224,6 +224,9 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 	{
 		case SST_BTREE:
 			class.relam = BTREE_AM_OID;
+			rel.rd_att = choose_columns(choices);
+			rel.rd_att->natts = Max(rel.rd_att->natts, 1);
+			index.indnkeyatts = 1 + choices->variant % rel.rd_att->natts;
 			sst_rebuild_btree_init(rebuild, &rel);
 			break;
 		case SST_HASH:
