@@ -93,6 +93,16 @@ VACUUM (INDEX_CLEANUP on, TRUNCATE off) gr_trees;
 CALL gr_rebuild('{gr_few, gr_one_page, gr_each}');
 SELECT * FROM gr_result(1);
 
+-- A sample has leaf pages of a posting tree, and seldom its root.
+CREATE TABLE gr_one (a int[]) WITH (autovacuum_enabled = off);
+CREATE INDEX gr_one_a ON gr_one USING gin (a);
+INSERT INTO gr_one SELECT ARRAY[1] FROM generate_series(1, 150000);
+VACUUM gr_one;
+CREATE TABLE gr_one_said AS
+	SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM generate_series(1, 10) seed, streamstat.bloat('gr_one_a', 150, seed);
+REINDEX INDEX gr_one_a;
+SELECT count(*) FILTER (WHERE pg_relation_size('gr_one_a') BETWEEN low AND high) >= 8 AS in_samples FROM gr_one_said;
+
 DROP FUNCTION gr_result;
-DROP TABLE gr, gr_memory, gr_trees, gr_said;
+DROP TABLE gr, gr_memory, gr_trees, gr_one, gr_one_said, gr_said;
 DROP PROCEDURE gr_rebuild;

@@ -304,9 +304,19 @@ posting_tree_blocks(const SstGinModel *model, const double *counts,
 {
 	const double page_items = GinDataPageMaxDataSize / sizeof(PostingItem);
 	double		trees = counts[SST_REBUILT_TREES];
-	double		deep = Min(counts[SST_REBUILT_DEEP_TREES], trees);
+	double		deep = counts[SST_REBUILT_DEEP_TREES];
 	double		blocks = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] *
 							 short_fraction(counts), 0);
+
+	/* A tree without TIDs vanishes. */
+	if (counts[SST_REBUILT_TREE_BYTES] <= 0)
+		return 0;
+
+	/* A sample may have the roots only, or pages without their root. */
+	if (trees > 0)
+		deep = Min(deep, trees);
+	if (counts[SST_REBUILT_TREE_BYTES] > counts[SST_REBUILT_LAST_BYTES])
+		deep = Max(deep, 1);
 
 	/* The last page of a tree is half full. */
 	if (deep > 0)

@@ -45,7 +45,7 @@ typedef struct SstPoints
 	uint32		page_stride;
 	uint32		row_stride;
 	uint32		npages;			/* shown so far */
-	uint32		nrows;			/* on the pages that are kept */
+	uint64		nrows;			/* on the pages that are kept */
 } SstPoints;
 
 extern void sst_points_init(SstPoints *points);

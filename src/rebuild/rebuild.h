@@ -185,6 +185,8 @@ typedef struct SstGistRebuild
 typedef struct SstSpgistRebuild
 {
 	SstPoints	points;
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
 	int			fillfactor;
 	double		blocks;			/* that a build from these takes */
 	double		bytes;			/* of their entries */
