@@ -69,6 +69,16 @@
 #define SST_HAVE_PARALLEL_GIN_BUILD 1
 #endif
 
+/*
+ * A rewrite copies a tuple as it is, if it has all columns and no value of a dropped
+ * one; before 19 it forms each tuple again.
+ */
+#if PG_VERSION_NUM >= 190000
+#define SST_REWRITE_COPIES_TUPLES 1
+#else
+#define SST_REWRITE_COPIES_TUPLES 0
+#endif
+
 /* contrib's pg_prewarm first checks that the relation has storage (17). */
 #if PG_VERSION_NUM >= 170000
 #define SST_PREWARM_CHECKS_STORAGE 1

@@ -27,6 +27,7 @@
 #include "access/htup_details.h"
 #include "utils/rel.h"
 
+#include "compat/compat.h"
 #include "rebuild/heap_tuple.h"
 #include "rebuild/rebuild.h"
 
@@ -39,8 +40,8 @@ tuple_need(int64 len)
 }
 
 /*
- * The length of a tuple after a rewrite, formed again and toasted.  A tuple
- * that makes no sense keeps its length.
+ * The length of a tuple after a rewrite, formed again if need be, and toasted.  A
+ * tuple that makes no sense keeps its length.
  */
 static int64
 rewritten_length(SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
@@ -49,7 +50,9 @@ rewritten_length(SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
 	SstValue	values[MaxHeapAttributeNumber];
 	SstToaster *toaster = &rebuild->u.heap.toaster;
 	TupleDesc	tupdesc = rebuild->u.heap.tupdesc;
-	int64		formed;
+	bool		formed = !SST_REWRITE_COPIES_TUPLES ||
+		HeapTupleHeaderGetNatts(tuple) < tupdesc->natts;
+	int64		new_len = len;
 
 	if (tupdesc->natts > MaxHeapAttributeNumber ||
 		!sst_read_tuple(tupdesc, tuple, len, values))
@@ -59,20 +62,23 @@ rewritten_length(SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
 		if (TupleDescAttr(tupdesc, i)->attisdropped)
+		{
+			formed |= values[i].form != SST_VALUE_NULL;
 			values[i].form = SST_VALUE_NULL;
+		}
 	}
-	formed = sst_tuple_header_size(tupdesc, values) +
-		sst_tuple_data_size(tupdesc, values);
-	if (sst_toaster_wants(tupdesc, values, formed))
-		formed = sst_toaster_tuple(toaster, tupdesc, values, counters);
+	if (formed)
+		new_len = sst_tuple_header_size(tupdesc, values) +
+			sst_tuple_data_size(tupdesc, values);
+	if (sst_toaster_wants(tupdesc, values, new_len))
+		new_len = sst_toaster_tuple(toaster, tupdesc, values, counters);
 
-	return formed;
+	return new_len;
 }
 
 /*
  * Does a rewrite change tuples that have all columns, and nothing for the toaster?
- * It does if columns were dropped, or short values were stored as PLAIN, which all
- * tuples of a page are assumed to have in common.
+ * All tuples of a page are assumed to have that in common.
  */
 static bool
 changes_tuples(const SstRebuild *rebuild, const HeapTupleHeaderData *tuple,
@@ -127,6 +133,32 @@ heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 }
 
 /*
+ * Does a chunk of a TOAST table begin a value?  Then try to compress that.  Its
+ * columns are chunk_id, chunk_seq and chunk_data (catalog/toasting.c).
+ */
+static void
+try_chunk(SstToaster *toaster, const HeapTupleHeaderData *chunk, int len)
+{
+	const char *data = (const char *) chunk + chunk->t_hoff;
+	int			room = len - chunk->t_hoff - sizeof(Oid) - sizeof(int32);
+	int32		seq;
+	varattrib_4b header;
+	double		fraction;
+
+	if (room < VARHDRSZ || chunk->t_hoff < SizeofHeapTupleHeader ||
+		toaster->compression.ntrials >= SST_COMPRESSION_TRIALS)
+		return;
+	memcpy(&seq, data + sizeof(Oid), sizeof(seq));
+	data += sizeof(Oid) + sizeof(int32);
+	memcpy(&header, data, VARHDRSZ);
+	if (seq == 0 && VARATT_IS_4B_U(&header) &&
+		VARSIZE_4B(&header) > VARHDRSZ && VARSIZE_4B(&header) <= room)
+		(void) sst_compression_try(&toaster->compression, data + VARHDRSZ,
+								   VARSIZE_4B(&header) - VARHDRSZ,
+								   toaster->method, &fraction);
+}
+
+/*
  * A page of a TOAST table.  What is needed of it, its table tells: this is a model
  * for where that cannot be read.
  */
@@ -143,9 +175,9 @@ toast_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		int			need = tuple_need(ItemIdGetLength(item));
 
 		if (rebuild->u.heap.toaster.compression.try != NULL)
-			sst_toaster_try_chunk(&rebuild->u.heap.toaster,
-								  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
-								  ItemIdGetLength(item));
+			try_chunk(&rebuild->u.heap.toaster,
+					  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
+					  ItemIdGetLength(item));
 		sst_fill_page(fill, need, 0);
 		sst_toaster_count_chunk(&rebuild->u.heap.toaster, need, counters);
 	}

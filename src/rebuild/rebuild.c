@@ -157,8 +157,9 @@ may_be_altered(Relation rel, Form_pg_attribute att)
 
 /* Find out what the catalogs say of how a table's values are stored. */
 static void
-describe_toast(SstToaster *toaster, Relation rel)
+describe_values(SstHeapRebuild *heap, Relation rel)
 {
+	SstToaster *toaster = &heap->toaster;
 	TupleDesc	tupdesc = RelationGetDescr(rel);
 
 	if (rel->rd_rel->relkind == RELKIND_TOASTVALUE)
@@ -172,10 +173,17 @@ describe_toast(SstToaster *toaster, Relation rel)
 	{
 		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
 
-		if (att->attlen == -1 && !att->attisdropped &&
-			(att->attstorage == TYPSTORAGE_EXTENDED ||
-			 att->attstorage == TYPSTORAGE_MAIN) &&
-			may_be_altered(rel, att))
+		if (att->attlen != -1 || att->attisdropped ||
+			att->attstorage == TYPSTORAGE_PLAIN)
+			continue;
+		if (att->attstorage == TYPSTORAGE_EXTENDED)
+			toaster->compression.try = sst_try_compression;
+		if (!may_be_altered(rel, att))
+			continue;
+
+		/* Short values may have been stored as PLAIN. */
+		heap->reforms = true;
+		if (att->attstorage != TYPSTORAGE_EXTERNAL)
 		{
 			if (!toaster->any_compressible)
 				toaster->method = att->attcompression;
@@ -222,7 +230,7 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 			break;
 		case SST_HEAP:
 			sst_rebuild_heap_init(rebuild, target->rel);
-			describe_toast(&rebuild->u.heap.toaster, target->rel);
+			describe_values(&rebuild->u.heap, target->rel);
 			break;
 		case SST_SEQUENCE:
 			set_unpredictable(rebuild,

@@ -158,7 +158,7 @@ typedef struct SstBrinRebuild
 typedef struct SstHeapRebuild
 {
 	TupleDesc	tupdesc;
-	bool		reforms;		/* tuples lose the columns that were dropped */
+	bool		reforms;		/* columns were dropped, or stored as PLAIN */
 	int			reserve;		/* bytes to leave free on each page */
 	SstHeapFill fill;			/* the new table */
 	BlockNumber nblocks;		/* of the old table */

@@ -11,10 +11,10 @@
  * columns and of columns with another storage disappear.
  *
  * This code makes the same decisions from the sizes of values.  Sizes do not
- * show how far an uncompressed value can be compressed.  If the column has
- * been as it is since it was made, the toaster has tried that before without
- * success.  Otherwise it is estimated (compression.c).  Then the decisions are
- * also made for other ratios, and the difference widens the interval.
+ * show how far an uncompressed value can be compressed.  Often the toaster has
+ * tried that before without success.  Otherwise it is estimated (compression.c).
+ * Then the decisions are also made for other ratios, and the difference widens
+ * the interval.
  *
  * The new TOAST table is filled chunk by chunk, without a look at the free space
  * on earlier pages (toast_save_datum() in access/common/toast_internals.c with
@@ -49,6 +49,7 @@ typedef struct Toasting
 
 	/* To what values are compressed that were not tried; 0: guess */
 	double		fraction;
+	bool		were_tried;		/* those of columns that were not altered */
 
 	/* Found */
 	SstCounters *counters;		/* NULL: fill no pages */
@@ -151,33 +152,6 @@ sst_toaster_count_chunk(SstToaster *toaster, int need, SstCounters *counters)
 }
 
 /*
- * Does a chunk of a TOAST table begin a value?  Then try to compress that.  Its
- * columns are chunk_id, chunk_seq and chunk_data (catalog/toasting.c).
- */
-void
-sst_toaster_try_chunk(SstToaster *toaster, const HeapTupleHeaderData *chunk,
-					  int len)
-{
-	const char *data = (const char *) chunk + chunk->t_hoff;
-	int			room = len - chunk->t_hoff - sizeof(Oid) - sizeof(int32);
-	int32		seq;
-	varattrib_4b header;
-	double		fraction;
-
-	if (room < VARHDRSZ || chunk->t_hoff < SizeofHeapTupleHeader ||
-		toaster->compression.ntrials >= SST_COMPRESSION_TRIALS)
-		return;
-	memcpy(&seq, data + sizeof(Oid), sizeof(seq));
-	data += sizeof(Oid) + sizeof(int32);
-	memcpy(&header, data, VARHDRSZ);
-	if (seq == 0 && VARATT_IS_4B_U(&header) &&
-		VARSIZE_4B(&header) > VARHDRSZ && VARSIZE_4B(&header) <= room)
-		(void) sst_compression_try(&toaster->compression, data + VARHDRSZ,
-								   VARSIZE_4B(&header) - VARHDRSZ,
-								   toaster->method, &fraction);
-}
-
-/*
  * Fetch a value from the TOAST table.  It is decompressed only if the column has
  * the storage PLAIN, and then stays in the tuple whatever its size.
  */
@@ -193,6 +167,13 @@ fetch(SstValue *value, char storage)
 	value->data = NULL;
 }
 
+/* Was the column altered, so that its values may be compressible? */
+static bool
+is_altered(const SstToaster *toaster, int i)
+{
+	return (toaster->compressible[i / 8] >> i % 8 & 1) != 0;
+}
+
 static void
 begin_toasting(Toasting *toasting)
 {
@@ -205,7 +186,16 @@ begin_toasting(Toasting *toasting)
 			value->form == SST_VALUE_FIXED ||
 			att->attstorage == TYPSTORAGE_PLAIN;
 		if (value->form == SST_VALUE_POINTER)
+		{
 			fetch(value, att->attstorage);
+
+			/* It was tried before it was moved out. */
+			if (!is_altered(toasting->toaster, i))
+			{
+				value->tried = true;
+				value->fraction = 1;
+			}
+		}
 	}
 }
 
@@ -236,9 +226,38 @@ find_largest(const Toasting *toasting, bool to_compress, bool main)
 }
 
 static bool
-is_compressible(const SstToaster *toaster, int i)
+is_too_long(const Toasting *toasting, int target)
 {
-	return (toaster->compressible[i / 8] >> i % 8 & 1) != 0;
+	return sst_tuple_data_size(toasting->tupdesc, toasting->values) > target;
+}
+
+/*
+ * Did the toaster try to compress all values that are uncompressed now, when it made
+ * the tuple?  It stops as soon as the tuple is short enough, and that may be so when a
+ * value that is too long by itself has been moved out: then it has not looked at
+ * shorter ones.  A rewrite does, because it begins with that value, compressed.
+ */
+static bool
+find_tried(const Toasting *toasting, int target)
+{
+	bool		has_short_pointer = false;
+
+	for (int i = 0; i < toasting->tupdesc->natts; i++)
+	{
+		const SstValue *value = &toasting->values[i];
+
+		/*
+		 * The tuple may have become longer since, by a default of such a
+		 * column.
+		 */
+		if (is_altered(toasting->toaster, i) && value->form != SST_VALUE_NULL)
+			return false;
+		if (value->form == SST_VALUE_POINTER && value->fetched_size <= target &&
+			TupleDescAttr(toasting->tupdesc, i)->attstorage != TYPSTORAGE_MAIN)
+			has_short_pointer = true;
+	}
+
+	return has_short_pointer || is_too_long(toasting, target);
 }
 
 /*
@@ -253,7 +272,9 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 	int			header = value->form == SST_VALUE_SHORT ? VARHDRSZ_SHORT : VARHDRSZ;
 	double		fraction;
 
-	if (!is_compressible(toasting->toaster, i))
+	if (!is_altered(toasting->toaster, i) &&
+		(toasting->were_tried ||
+		 TupleDescAttr(toasting->tupdesc, i)->attstorage != TYPSTORAGE_EXTENDED))
 		return 1;
 	if (value->tried)
 		return value->fraction;
@@ -309,12 +330,6 @@ move_out(Toasting *toasting, SstValue *value)
 	value->ignored = true;
 }
 
-static bool
-is_too_long(const Toasting *toasting, int target)
-{
-	return sst_tuple_data_size(toasting->tupdesc, toasting->values) > target;
-}
-
 /*
  * Make the tuple as short as the target, in the server's order: compress, and put
  * out what is too long by itself; put out others; compress values of storage MAIN,
@@ -366,6 +381,8 @@ run_toaster(Toasting *toasting)
 {
 	toasting->header_size = sst_tuple_header_size(toasting->tupdesc,
 												  toasting->values);
+	toasting->were_tried = find_tried(toasting, toasting->toaster->target -
+									  toasting->header_size);
 	begin_toasting(toasting);
 	shorten(toasting);
 	toasting->len = toasting->header_size +
@@ -449,7 +466,7 @@ sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc, SstValue *values,
 	SstValue	before[MaxHeapAttributeNumber];
 
 	toasting.counters = counters;
-	if (toaster->any_compressible)
+	if (toaster->compression.try != NULL)
 		memcpy(before, values, tupdesc->natts * sizeof(SstValue));
 	run_toaster(&toasting);
 	if (toasting.guessed)

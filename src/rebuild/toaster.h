@@ -36,7 +36,7 @@ typedef struct SstToaster
 	uint64		more_bytes;
 	uint64		less_bytes;
 
-	/* By column number less one: values may have become compressible */
+	/* By column number less one: altered, so that values may be compressible */
 	bool		any_compressible;
 	uint8		compressible[(MaxHeapAttributeNumber + 7) / 8];
 	char		method;			/* of the first of these, attcompression */
@@ -71,8 +71,6 @@ extern int64 sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc,
 extern void sst_toaster_count_pointers(SstToaster *toaster, int natts,
 									   const SstValue *values,
 									   SstCounters *counters);
-extern void sst_toaster_try_chunk(SstToaster *toaster,
-								  const HeapTupleHeaderData *chunk, int len);
 extern void sst_toaster_count_chunk(SstToaster *toaster, int need,
 									SstCounters *counters);
 
