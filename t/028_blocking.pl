@@ -51,7 +51,7 @@ sub begin_both
 	my ($call, $lock, $before, $timeout) = @_;
 
 	$timeout //= '10s';
-	$scanner->query('SET streamstat.max_rate = \'64kB\'; ' . ($before // ''));
+	$scanner->query('SET streamstat.max_rate = \'8kB\'; ' . ($before // ''));
 	$scanner->send_query($call);
 	Session::poll($call, sub { locks($scanner) > 0 });
 	$ddl->send_query("BEGIN; SET LOCAL lock_timeout = '$timeout'; $lock; ROLLBACK");
@@ -78,7 +78,7 @@ foreach my $case (
 }
 
 # the default, for a role that cannot change it
-begin_both("SELECT streamstat.table_stats('t')", 'TRUNCATE t', 'RESET ALL; SET streamstat.max_rate = \'64kB\'; SET ROLE scanner');
+begin_both("SELECT streamstat.table_stats('t')", 'TRUNCATE t', 'RESET ALL; SET streamstat.max_rate = \'8kB\'; SET ROLE scanner');
 $ddl->answer;
 is($ddl->{err}, '', 'a lock is had after a second');
 $scanner->answer;
@@ -219,6 +219,20 @@ foreach my $case (
 	$observer->query("SELECT pg_cancel_backend($scanner->{pid})") if $ddl->{err};
 	$scanner->answer;
 	like($scanner->{err}, qr/$message/, "$what: which is an error");
+}
+
+# Those that leave out relations go on without an error.
+foreach my $case ([ 'read', 0 ], [ 'read', 2 ], [ 'prefetch', 0 ])
+{
+	my ($mode, $nworkers) = @$case;
+	my $what = "prewarm('huge', '$mode'), $nworkers workers";
+
+	$scanner->query("RESET ALL; SET streamstat.max_blocking_time = 0; SET statement_timeout = '20s'; SET max_parallel_maintenance_workers = $nworkers");
+	$scanner->send_query("SELECT max(note) FROM streamstat.prewarm('huge', '$mode', include_indexes => false)");
+	Session::poll("$what: begins", sub { return locks($scanner) > 0 });
+	$ddl->query("BEGIN; SET LOCAL lock_timeout = '10s'; LOCK huge; ROLLBACK");
+	is($ddl->{err}, '', "$what: a lock is had");
+	is($scanner->answer, 'stopped because another session waits for a lock', "$what: the rest is left out");
 }
 
 is($scanner->query("RESET ALL; SELECT table_len FROM streamstat.pgstattuple('t')"),

@@ -150,7 +150,7 @@ $_->end foreach $session, $other;
 $session = Session->new($node);
 $other = Session->new($node);
 $session->send_query(
-	"SELECT string_agg(concat_ws(' ', relation_name, blocks_requested * 8192 = pg_relation_size(relid), note), ', ') FROM streamstat.prewarm_relations('{slow, dropped, rewritten, truncated, last}', max_rate => '4MB', $maps, $toast) WHERE NOT is_sum AND relation_name <> 'slow'");
+	"SELECT string_agg(concat_ws(' ', relation_name, blocks_requested * 8192 = pg_relation_size(relid), note), ', ') FROM streamstat.prewarm_relations('{slow, dropped, rewritten, truncated, last}', max_rate => '512kB', $maps, $toast) WHERE NOT is_sum AND relation_name <> 'slow'");
 Session::poll('the first one', sub { sql("SELECT bytes_done > 0 FROM streamstat.stat_progress WHERE relid = 'slow'::regclass") eq 't' });
 is(sql(q(SELECT function, phase, relations_total, bytes_total = (SELECT sum(pg_relation_size(oid)) FROM pg_class WHERE relname IN ('slow', 'dropped', 'rewritten', 'truncated', 'last')),
 		done_percent BETWEEN 0 AND 100, expected_end > now() FROM streamstat.stat_progress)),

@@ -43,6 +43,7 @@ typedef struct PrewarmArguments
 {
 	SstWarmOptions options;
 	SstLimits	limits;
+	SstFreeBuffers free_buffers;
 	SstWarmParts parts;
 	bool		resumes;
 	SstWarmResume resume;
@@ -99,8 +100,8 @@ get_arguments(FunctionCallInfo fcinfo, int argno, PrewarmArguments *args)
 	args->options.mode = sst_prewarm_mode_argument(fcinfo, argno);
 	args->options.limits = sst_warm_limits_arguments(fcinfo, argno + 1,
 													 &args->limits);
-	args->options.stop_when_full = bool_argument(fcinfo, argno + 4, true) &&
-		args->options.mode == SST_PREWARM_BUFFER;
+	if (bool_argument(fcinfo, argno + 4, true))
+		args->options.free_buffers = &args->free_buffers;
 	args->parts.indexes = bool_argument(fcinfo, argno + 5, true);
 	args->parts.toast = bool_argument(fcinfo, argno + 6, true);
 	args->parts.maps = bool_argument(fcinfo, argno + 7, true);

@@ -57,6 +57,7 @@ count_relations(const SstWarmSet *set)
 Datum
 sst_cache_load(PG_FUNCTION_ARGS)
 {
+	SstFreeBuffers free_buffers = {0};
 	SstWarmOptions options;
 	SstLimits	limits;
 	SstSavedCache saved;
@@ -74,8 +75,8 @@ sst_cache_load(PG_FUNCTION_ARGS)
 				 errmsg("saved cache cannot be null")));
 	options.mode = sst_prewarm_mode_argument(fcinfo, 1);
 	options.limits = sst_warm_limits_arguments(fcinfo, 3, &limits);
-	options.stop_when_full = options.mode == SST_PREWARM_BUFFER &&
-		(PG_ARGISNULL(6) || PG_GETARG_BOOL(6));
+	options.free_buffers = PG_ARGISNULL(6) || PG_GETARG_BOOL(6) ?
+		&free_buffers : NULL;
 
 	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
 	sst_progress_phase(SST_PHASE_CATALOG);

@@ -19,7 +19,6 @@
 #include <math.h>
 
 #include "access/relation.h"
-#include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -112,22 +111,13 @@ read_strip(void *arg)
 static void
 try_strip(Strip *strip)
 {
-	ErrorData  *error = NULL;
-
 	if (!OidIsValid(strip->relid))
 	{
 		strip->missing = "no longer exists";
 		return;
 	}
-	if (RecoveryInProgress())
-		read_strip(strip);
-	else
-		error = sst_run_in_subtransaction(read_strip, strip);
-	if (error == NULL)
-		return;
-	if (sst_is_about_session(error))
-		ReThrowError(error);
-	strip->missing = "cannot be read";
+	if (sst_contain_errors(read_strip, strip) != NULL)
+		strip->missing = "cannot be read";
 }
 
 /* What a strip shows of a bucket, in percent of its height */

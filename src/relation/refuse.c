@@ -118,6 +118,13 @@ foreign_table_note(Relation rel)
 					GetForeignServer(table->serverid)->servername);
 }
 
+/* Return the translated note on a temporary relation, where only shared buffers count. */
+const char *
+sst_temporary_note(void)
+{
+	return _("temporary relation: its pages are in the session's local buffers");
+}
+
 /* Return the translated note on a relation without storage, by its kind. */
 const char *
 sst_no_storage_note(char relkind)

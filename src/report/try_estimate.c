@@ -21,7 +21,6 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "access/xlog.h"
 #include "catalog/index.h"
 #include "storage/lmgr.h"
 
@@ -120,19 +119,14 @@ void
 sst_try_estimate(SstEstimateTry *attempt, MemoryContext context)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-	ErrorData  *error = NULL;
+	ErrorData  *error;
 
 	attempt->sampling.limits = &attempt->limits;
-	if (RecoveryInProgress())
-		try_estimate(attempt);
-	else
-		error = sst_run_in_subtransaction(try_estimate, attempt);
+	error = sst_contain_errors(try_estimate, attempt);
 	MemoryContextSwitchTo(oldcontext);
 
 	if (error == NULL)
 		return;
-	if (sst_is_about_session(error))
-		ReThrowError(error);
 	/* Others wait for a lock that this attempt did not take. */
 	if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
 		ReThrowError(error);

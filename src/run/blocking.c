@@ -6,7 +6,8 @@
  * An AccessShareLock blocks only requests for an AccessExclusiveLock, but all
  * later requests wait behind such a one.  A transaction with a snapshot blocks
  * commands with CONCURRENTLY.  So a call that keeps one of these waiting for
- * too long ends with an error, much as autovacuum does.
+ * too long ends with an error, much as autovacuum does, or unlocks its relations
+ * if it is about many (warm/queue.c).
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -174,33 +175,53 @@ yield_to(const BlockedSession *session)
 }
 
 /*
- * Raise an error if our transaction has kept somebody waiting for
+ * Find somebody whom our transaction has kept waiting for
  * streamstat.max_blocking_time, and still does at the next look.  That this is
  * called often costs little.
  *
  * In recovery, conflicts are the server's.
  */
-void
-sst_check_blocking(void)
+static bool
+find_blocked_twice(BlockedSession *session)
 {
 	static instr_time checked;
 	static BlockedSession seen;
 	instr_time	now;
 	instr_time	elapsed;
-	BlockedSession found;
 
 	if (sst_max_blocking_time < 0 || IsParallelWorker())
-		return;
+		return false;
 
 	INSTR_TIME_SET_CURRENT(now);
 	elapsed = now;
 	INSTR_TIME_SUBTRACT(elapsed, checked);
 	if (INSTR_TIME_GET_MILLISEC(elapsed) < CHECK_INTERVAL || RecoveryInProgress())
-		return;
+		return false;
 	checked = now;
 
-	if (find_blocked(&found) && found.what == seen.what &&
-		found.relid == seen.relid && found.since == seen.since)
-		yield_to(&found);
-	seen = found;
+	if (find_blocked(session) && session->what == seen.what &&
+		session->relid == seen.relid && session->since == seen.since)
+		return true;
+	seen = *session;
+
+	return false;
+}
+
+/* Has somebody waited for our transaction for too long? */
+bool
+sst_must_yield(void)
+{
+	BlockedSession session;
+
+	return find_blocked_twice(&session);
+}
+
+/* Raise an error in that case. */
+void
+sst_check_blocking(void)
+{
+	BlockedSession session;
+
+	if (find_blocked_twice(&session))
+		yield_to(&session);
 }

@@ -14,6 +14,7 @@
 #define SST_BLOCKING_H
 
 extern bool sst_is_blocking(void);
+extern bool sst_must_yield(void);
 extern void sst_check_blocking(void);
 
 #endif							/* SST_BLOCKING_H */

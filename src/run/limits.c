@@ -107,10 +107,10 @@ sst_seconds_left(const SstLimits *limits)
 
 /*
  * Sleep until the account has so many bytes, and take them; false if that would
- * be after the deadline.
+ * be after the deadline, or the scan has to yield.
  */
 static bool
-take_tokens(const SstThrottle *throttle, double bytes)
+take_tokens(SstThrottle *throttle, double bytes)
 {
 	double		lateness = throttle->rate * LATENESS_SECONDS;
 
@@ -123,7 +123,10 @@ take_tokens(const SstThrottle *throttle, double bytes)
 		double		seconds = (bytes - bucket.tokens) / throttle->rate;
 
 		if (seconds > sst_seconds_left(throttle->limits))
+		{
+			throttle->limits->reached = true;
 			return false;
+		}
 
 		(void) WaitLatch(MyLatch,
 						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
@@ -131,7 +134,13 @@ take_tokens(const SstThrottle *throttle, double bytes)
 						 PG_WAIT_EXTENSION);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
-		sst_check_blocking();
+		if (!throttle->yields)
+			sst_check_blocking();
+		else if (sst_must_yield())
+		{
+			throttle->must_yield = true;
+			return false;
+		}
 
 		fill_bucket(throttle->rate, bytes + lateness);
 	}
@@ -148,6 +157,7 @@ bool
 sst_throttle_begin(SstThrottle *throttle, SstLimits *limits)
 {
 	throttle->limits = limits;
+	throttle->yields = throttle->must_yield = false;
 	throttle->rate = effective_rate(limits != NULL ? limits->max_rate : 0);
 
 	/* There is no burst after a pause. */
@@ -160,7 +170,7 @@ sst_throttle_begin(SstThrottle *throttle, SstLimits *limits)
 /*
  * Ask for up to nblocks blocks, at least one.  Returns how many of them may be
  * looked at now, having slept as long as it takes; none if a limit is reached,
- * which is noted there.
+ * which is noted there, or the scan has to yield.
  *
  * No pin and no page lock may be held.  Interrupts are accepted.
  */
@@ -169,6 +179,7 @@ sst_throttle_take(SstThrottle *throttle, BlockNumber nblocks)
 {
 	SstLimits  *limits = throttle->limits;
 
+	throttle->must_yield = false;
 	if (limits != NULL)
 	{
 		if (sst_throttle_expired(throttle))
@@ -185,10 +196,7 @@ sst_throttle_take(SstThrottle *throttle, BlockNumber nblocks)
 	{
 		nblocks = Min(nblocks, slice_blocks(throttle->rate));
 		if (!take_tokens(throttle, nblocks * (double) BLCKSZ))
-		{
-			limits->reached = true;
 			return 0;
-		}
 	}
 
 	if (limits != NULL)

@@ -33,6 +33,9 @@ typedef struct SstThrottle
 {
 	SstLimits  *limits;			/* or NULL */
 	double		rate;			/* bytes per second; 0 for no limit */
+	bool		yields;			/* give nothing, instead of ERROR, when others
+								 * have waited too long for a lock */
+	bool		must_yield;		/* that was so the last time */
 } SstThrottle;
 
 extern BlockNumber sst_rate_blocks(int64 max_rate);

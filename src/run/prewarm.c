@@ -167,52 +167,99 @@ count_cached(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
 							sst_page_cache_blocks(file, blkno, nblocks));
 }
 
-/* Read blocks first to end - 1 into memory for sst_run_blocks(). */
-static void
-prewarm_read(Relation rel, ForkNumber forknum, BlockNumber first,
-			 BlockNumber end, bool cached, char *memory, Reporter *reporter,
-			 SstIoStats *io_stats)
+/* Blocks to read, or what the chunks give if there are any */
+typedef struct ReadRange
 {
-	BlockNumber run_blocks = sst_run_blocks();
-	BlockNumber ahead = cached || sst_direct_io() ? 0 :
-		run_blocks * sst_io_depth(rel->rd_rel->reltablespace);
-	BlockNumber advised = first;
+	SstChunks  *chunks;
+	BlockNumber next;
+	BlockNumber end;
+} ReadRange;
+
+/* A run that is to be read, in a ring of these */
+typedef struct ReadRun
+{
+	BlockNumber first;
 	BlockNumber nblocks;
+} ReadRun;
+
+/* Take the next run.  False at the end. */
+static bool
+next_run(ReadRange *range, ReadRun *run)
+{
+	if (range->next >= range->end &&
+		(range->chunks == NULL ||
+		 !sst_chunks_take(range->chunks, &range->next, &range->end)))
+		return false;
+
+	run->first = range->next;
+	run->nblocks = run_length(range->next, range->end, sst_run_blocks());
+	range->next += run->nblocks;
+
+	return true;
+}
+
+/* How many runs a process looks ahead: its share of all, if it takes chunks */
+static int
+runs_ahead(Relation rel, const SstChunks *chunks, bool cached)
+{
+	int			nparticipants = chunks == NULL ? 1 : chunks->nparticipants;
+
+	if (cached || sst_direct_io())
+		return 1;
+	return Max(sst_io_depth(rel->rd_rel->reltablespace) / nparticipants, 1);
+}
+
+/*
+ * Read a range, into memory for sst_run_blocks().  The kernel gets advice for the runs
+ * ahead, across chunks: a chunk alone has hardly any.
+ */
+static void
+prewarm_read(Relation rel, ForkNumber forknum, ReadRange range, bool cached,
+			 char *memory, Reporter *reporter, SstIoStats *io_stats)
+{
+	int			max_runs = runs_ahead(rel, range.chunks, cached);
+	ReadRun    *runs = palloc(sizeof(ReadRun) * max_runs);
+	int			first_run = 0;
+	int			nruns = 0;
+	BlockNumber nahead = 0;
 	SstSegmentFile file;
 	SstSegmentFile advice_file;
 
 	sst_segment_file_init(&file, rel, forknum);
 	sst_segment_file_init(&advice_file, rel, forknum);
 
-	for (BlockNumber blkno = first; blkno < end; blkno += nblocks)
+	for (;;)
 	{
+		ReadRun    *run = &runs[(first_run + nruns) % max_runs];
+
 		CHECK_FOR_INTERRUPTS();
-
-		nblocks = run_length(blkno, end, run_blocks);
-		if (advised == blkno)
+		if (nruns < max_runs && next_run(&range, run))
 		{
-			count_cached(&file, blkno, nblocks, io_stats);
-			advised += nblocks;
+			count_cached(&advice_file, run->first, run->nblocks, io_stats);
+			if (nruns > 0)
+				(void) sst_segment_file_advise(&advice_file, run->first,
+											   run->nblocks);
+			nahead += run->nblocks;
+			nruns++;
+			continue;
 		}
-		while (advised < end && advised - blkno < ahead)
-		{
-			BlockNumber nadvised = run_length(advised, end, run_blocks);
+		if (nruns == 0)
+			break;
 
-			count_cached(&advice_file, advised, nadvised, io_stats);
-			(void) sst_segment_file_advise(&advice_file, advised, nadvised);
-			advised += nadvised;
-		}
-
-		read_run(rel, &file, blkno, nblocks, memory,
-				 (advised - blkno - 1) / run_blocks + 1, io_stats);
-		io_stats->blocks_requested += nblocks;
-		io_stats->blocks_read += nblocks;
-		sst_io_stats_returned(io_stats, advised - blkno, nblocks);
-		count_blocks(reporter, nblocks);
+		run = &runs[first_run];
+		read_run(rel, &file, run->first, run->nblocks, memory, nruns, io_stats);
+		io_stats->blocks_requested += run->nblocks;
+		io_stats->blocks_read += run->nblocks;
+		sst_io_stats_returned(io_stats, nahead, run->nblocks);
+		count_blocks(reporter, run->nblocks);
+		nahead -= run->nblocks;
+		nruns--;
+		first_run = (first_run + 1) % max_runs;
 	}
 
 	sst_segment_file_close(&advice_file);
 	sst_segment_file_close(&file);
+	pfree(runs);
 }
 
 static void
@@ -247,6 +294,7 @@ prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 			   Reporter *reporter, SstIoStats *io_stats)
 {
 	SstRangeSource range;
+	ReadRange	read = {.chunks = chunks};
 
 	switch (plan->mode)
 	{
@@ -254,13 +302,10 @@ prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 			prewarm_prefetch(rel, plan->forknum, first, end, reporter, io_stats);
 			break;
 		case SST_PREWARM_READ:
-			if (chunks == NULL)
-				prewarm_read(rel, plan->forknum, first, end, plan->cached, memory,
-							 reporter, io_stats);
-			else
-				while (sst_chunks_take(chunks, &first, &end))
-					prewarm_read(rel, plan->forknum, first, end, plan->cached,
-								 memory, reporter, io_stats);
+			read.next = chunks == NULL ? first : end;
+			read.end = end;
+			prewarm_read(rel, plan->forknum, read, plan->cached, memory,
+						 reporter, io_stats);
 			break;
 		case SST_PREWARM_BUFFER:
 			prewarm_buffers(rel, plan->forknum,

@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -69,9 +70,31 @@ sst_run_in_subtransaction(void (*action) (void *arg), void *arg)
 }
 
 /* Is the error about the session, and not about what it was doing? */
-bool
-sst_is_about_session(const ErrorData *error)
+static bool
+is_about_session(const ErrorData *error)
 {
 	return ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION ||
 		error->sqlerrcode == ERRCODE_OUT_OF_MEMORY;
+}
+
+/*
+ * The same, also in recovery, where the action runs without a subtransaction and
+ * every error passes.  Errors about the session always pass.
+ */
+ErrorData *
+sst_contain_errors(void (*action) (void *arg), void *arg)
+{
+	ErrorData  *error;
+
+	if (RecoveryInProgress())
+	{
+		action(arg);
+		return NULL;
+	}
+
+	error = sst_run_in_subtransaction(action, arg);
+	if (error != NULL && is_about_session(error))
+		ReThrowError(error);
+
+	return error;
 }

@@ -14,6 +14,6 @@
 
 extern ErrorData *sst_run_in_subtransaction(void (*action) (void *arg),
 											void *arg);
-extern bool sst_is_about_session(const ErrorData *error);
+extern ErrorData *sst_contain_errors(void (*action) (void *arg), void *arg);
 
 #endif							/* SST_SUBTRANSACTION_H */

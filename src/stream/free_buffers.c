@@ -30,6 +30,9 @@
 /* This many, or an eighth of the free ones if that is more, between two counts */
 #define MIN_ALLOWANCE 8192
 
+/* Others have more time to take buffers where a rate is set. */
+#define MAX_AGE_MS 10000.0
+
 /* Those that are left to others: to read a catalog evicts nothing then, either */
 #define SPARE_BUFFERS Min(NBuffers / 64, 256)
 
@@ -56,32 +59,43 @@ count_free_buffers(void)
 	return nfree;
 }
 
-/* Are there n free buffers, and those that are left to others? */
-bool
-sst_free_buffers_suffice(BlockNumber n)
+/* Is the count old? */
+static bool
+is_outdated(const SstFreeBuffers *buffers)
 {
-	return (int64) count_free_buffers() - SPARE_BUFFERS >= n;
+	instr_time	age;
+
+	INSTR_TIME_SET_CURRENT(age);
+	INSTR_TIME_SUBTRACT(age, buffers->counted);
+
+	return INSTR_TIME_GET_MILLISEC(age) > MAX_AGE_MS;
 }
 
 /*
- * Ask for n free buffers, where npending that were asked for are still free.  False if
- * there are hardly as many left: then reading would evict pages.
+ * Are there n free buffers, besides npending that were taken and are still free, and
+ * those that are left to others?  If not, reading would evict pages.  They are counted
+ * if the last count does not tell.
  */
 bool
-sst_free_buffers_take(SstFreeBuffers *buffers, int n, int npending)
+sst_free_buffers_suffice(SstFreeBuffers *buffers, BlockNumber n, int npending)
 {
+	int64		nfree;
+
 	if (sst_free_list_is_empty())
 		return false;
+	if (buffers->allowance >= n && !is_outdated(buffers))
+		return true;
 
-	if (buffers->allowance < n)
-	{
-		int			nfree = count_free_buffers() - SPARE_BUFFERS - npending;
+	nfree = (int64) count_free_buffers() - SPARE_BUFFERS - npending;
+	buffers->allowance = Min(Max(MIN_ALLOWANCE, nfree / 8), nfree);
+	INSTR_TIME_SET_CURRENT(buffers->counted);
 
-		buffers->allowance = Min(Max(MIN_ALLOWANCE, nfree / 8), nfree);
-		if (buffers->allowance < n)
-			return false;
-	}
-	buffers->allowance -= n;
+	return nfree >= n;
+}
 
-	return true;
+/* Take n buffers, which suffice.  There may be more of them than the allowance. */
+void
+sst_free_buffers_take(SstFreeBuffers *buffers, BlockNumber n)
+{
+	buffers->allowance = Max(buffers->allowance - (int64) n, 0);
 }

@@ -331,7 +331,7 @@ contents_are_good(SstCacheFile *cache, uint64 nranges)
 		const SstCachedRange *range = &cache->ranges[i];
 
 		if (range->forknum > MAX_FORKNUM || range->nblocks == 0 ||
-			range->nblocks > MaxBlockNumber - range->first)
+			range->nblocks > InvalidBlockNumber - range->first)
 			return false;
 	}
 

@@ -23,6 +23,7 @@
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/dsm.h"
+#include "storage/ipc.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -36,7 +37,7 @@
 /* Most blocks that one transaction loads */
 #define MAX_PART_BLOCKS 32768
 
-/* Parts that may fail before the loader gives up */
+/* Parts that may fail one after the other before the loader gives up */
 #define MAX_FAILURES 5
 
 /* Most notes on relations that go to the log */
@@ -47,11 +48,13 @@ typedef struct CacheLoader
 	SstCacheLoad *shared;
 	MemoryContext context;		/* as long as the loader */
 	MemoryContext part_context; /* as long as a part */
+	SstWarmSet	set;			/* the part */
 	SstRelations list;
 	const SstRelation **by_files;	/* those with files, by file number */
 	int			n;
 	int			nfailures;
 	int			nnotes;
+	SstFreeBuffers free_buffers;
 } CacheLoader;
 
 /* Ranges of one database, and the next one to be loaded */
@@ -104,6 +107,7 @@ compare_relations(const void *a, const void *b)
 static void
 list_relations(CacheLoader *loader)
 {
+	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	MemoryContextSwitchTo(loader->context);
 	sst_list_relations(&loader->list);
@@ -145,10 +149,11 @@ part_blocks(void)
 		Min(sst_max_rate / (BLCKSZ / 1024) + 1, MAX_PART_BLOCKS);
 }
 
-/* Make a set of the next ranges, in the current memory context. */
+/* Make the set of the next ranges, in the current memory context. */
 static void
-make_part(CacheLoader *loader, SavedSection *section, SstWarmSet *set)
+make_part(CacheLoader *loader, SavedSection *section)
 {
+	SstWarmSet *set = &loader->set;
 	uint64		first = section->next;
 	uint64		end = first;
 	int64		nblocks = 0;
@@ -158,7 +163,6 @@ make_part(CacheLoader *loader, SavedSection *section, SstWarmSet *set)
 		nblocks += section->ranges[end++].nblocks;
 	section->next = end;
 
-	memset(set, 0, sizeof(SstWarmSet));
 	set->forks = palloc0(sizeof(SstWarmFork) * (end - first));
 	set->ranges = palloc(sizeof(SstWarmRange) * (end - first));
 	for (uint64 i = first; i < end; i++)
@@ -190,16 +194,20 @@ make_part(CacheLoader *loader, SavedSection *section, SstWarmSet *set)
 	}
 }
 
-/* Add up what came of the forks of a part, and log their notes. */
+/* Add up what came of the forks of the part, and log their notes. */
 static void
-count_part(CacheLoader *loader, const SstWarmSet *set)
+count_part(CacheLoader *loader)
 {
-	for (int i = 0; i < set->nforks; i++)
-	{
-		const SstWarmFork *fork = &set->forks[i];
+	SstCacheLoad *shared = loader->shared;
 
-		loader->shared->nread += fork->nread;
-		loader->shared->ncached += fork->ncached;
+	for (int i = 0; i < loader->set.nforks; i++)
+	{
+		const SstWarmFork *fork = &loader->set.forks[i];
+		int64		nrepeated = Min(fork->ncached, shared->nrepeated);
+
+		shared->nread += fork->nread;
+		shared->ncached += fork->ncached - nrepeated;
+		shared->nrepeated -= nrepeated;
 		if (fork->note != NULL && loader->nnotes++ < MAX_NOTES)
 			ereport(LOG,
 					(errmsg("saved cache of relation \"%s.%s\", fork %s, is not loaded completely: %s",
@@ -208,29 +216,62 @@ count_part(CacheLoader *loader, const SstWarmSet *set)
 	}
 }
 
+/*
+ * Add up what was read of the part, if there is one, that is to be repeated and will
+ * find it in buffers.
+ */
+static void
+count_repeated_part(CacheLoader *loader)
+{
+	for (int i = 0; i < loader->set.nforks; i++)
+	{
+		loader->shared->nread += loader->set.forks[i].nread;
+		loader->shared->nrepeated += loader->set.forks[i].nread;
+	}
+}
+
+/* The loader ends.  Of a part that is not complete, another one reads the rest. */
+static void
+at_exit(int code, Datum arg)
+{
+	if (IsTransactionState())
+		count_repeated_part((CacheLoader *) DatumGetPointer(arg));
+}
+
 /* Load the next part.  False if it failed, with an error in the log. */
 static bool
 load_part(CacheLoader *loader, SavedSection *section)
 {
+	uint64		first = section->next;
 	volatile bool good = true;
 	SstWarmOptions options = {
 		.mode = SST_PREWARM_BUFFER,
-		.stop_when_full = true
+		.free_buffers = &loader->free_buffers
 	};
 
 	PG_TRY();
 	{
 		SstIoStats	io_stats;
-		SstWarmSet	set;
+		SstWarmEnd	end;
 
+		SetCurrentStatementStartTimestamp();
 		StartTransactionCommand();
 		MemoryContextSwitchTo(loader->part_context);
 		sst_io_stats_init(&io_stats, SST_IO_PATH_BUFFER);
-		make_part(loader, section, &set);
-		if (sst_warm(&set, &options, &io_stats) == SST_WARM_FULL)
-			loader->shared->full = true;
+		make_part(loader, section);
+		end = sst_warm(&loader->set, &options, &io_stats);
 		CommitTransactionCommand();
-		count_part(loader, &set);
+
+		/* Others waited for this transaction: the rest is for the next one. */
+		if (end == SST_WARM_BLOCKING)
+		{
+			section->next = first;
+			count_repeated_part(loader);
+		}
+		else
+			count_part(loader);
+		if (end == SST_WARM_FULL)
+			loader->shared->full = true;
 	}
 	PG_CATCH();
 	{
@@ -240,41 +281,54 @@ load_part(CacheLoader *loader, SavedSection *section)
 		AbortCurrentTransaction();
 		FlushErrorState();
 		RESUME_INTERRUPTS();
+		count_repeated_part(loader);
 		good = false;
 	}
 	PG_END_TRY();
 
 	MemoryContextSwitchTo(loader->context);
 	MemoryContextReset(loader->part_context);
+	memset(&loader->set, 0, sizeof(SstWarmSet));
 
 	return good;
 }
 
-/* Load what is left of a section.  A part that fails is tried twice. */
+/*
+ * Load a section from the range *next on, and keep the place there.  A part that fails
+ * is tried twice.
+ */
 static void
 load_section(CacheLoader *loader, SavedSection *section, uint64 *next)
 {
 	bool		again = false;
 
+	section->next = Min(*next, section->nranges);
 	while (section->next < section->nranges && !loader->shared->full &&
 		   loader->nfailures < MAX_FAILURES)
 	{
 		uint64		first = section->next;
 
-		CHECK_FOR_INTERRUPTS();
+		/* Interrupts wait for load_part(): there, a cancel ends a part only. */
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 		}
-		again = !load_part(loader, section) && !again;
-		if (again)
+		if (load_part(loader, section))
 		{
-			section->next = first;
-			loader->nfailures++;
+			again = false;
+			loader->nfailures = 0;
 		}
-		if (next != NULL)
-			*next = section->next;
+		else
+		{
+			again = !again;
+			if (again)
+				section->next = first;
+			loader->nfailures += again;
+		}
+		if (section->next > first)
+			loader->shared->nrepeated = 0;
+		*next = section->next;
 		pgstat_report_stat(true);
 	}
 }
@@ -302,7 +356,7 @@ find_section(const SstCacheFile *cache, Oid database)
 void
 sst_cache_loader_main(Datum arg)
 {
-	CacheLoader loader = {0};
+	static CacheLoader loader;	/* for at_exit() */
 	dsm_segment *segment;
 	SstCacheFile *cache;
 	SavedSection section;
@@ -319,6 +373,7 @@ sst_cache_loader_main(Datum arg)
 	BackgroundWorkerInitializeConnectionByOid(loader.shared->database, InvalidOid,
 											  BGWORKER_BYPASS_ALLOWCONN);
 	loader.shared->connected = true;
+	before_shmem_exit(at_exit, PointerGetDatum(&loader));
 	override_settings();
 	pgstat_report_activity(STATE_RUNNING, "loading the saved cache");
 
@@ -331,16 +386,15 @@ sst_cache_loader_main(Datum arg)
 	if (cache != NULL)
 	{
 		list_relations(&loader);
-		if (!loader.shared->shared_loaded)
-		{
-			section = find_section(cache, InvalidOid);
-			load_section(&loader, &section, NULL);
-			loader.shared->shared_loaded = true;
-		}
+		section = find_section(cache, InvalidOid);
+		load_section(&loader, &section, &loader.shared->shared_next);
 		section = find_section(cache, MyDatabaseId);
-		section.next = Min(loader.shared->next, section.nranges);
 		load_section(&loader, &section, &loader.shared->next);
+		loader.shared->ended = loader.nfailures < MAX_FAILURES;
+		if (!loader.shared->ended)
+			ereport(LOG,
+					(errmsg("saved cache of database %u is not loaded completely: too many errors",
+							MyDatabaseId)));
 	}
-	loader.shared->ended = true;
 	pgstat_report_activity(STATE_IDLE, NULL);
 }

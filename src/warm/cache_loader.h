@@ -24,13 +24,16 @@ typedef struct SstCacheLoad
 
 	/* Of this database */
 	bool		connected;
-	bool		ended;			/* all that could be loaded is */
+	bool		ended;			/* all that could be loaded is; false after
+								 * too many errors */
 	uint64		next;			/* the range to go on with */
+	int64		nrepeated;		/* blocks read of the part that begins there */
 
 	/* Of all */
-	bool		shared_loaded;	/* the shared relations are */
+	uint64		shared_next;	/* the same, of the shared relations */
 	bool		full;			/* no free buffers are left */
-	int64		ncached;		/* blocks found in buffers */
+	int64		ncached;		/* blocks found in buffers, not counting those
+								 * that the load has read before */
 	int64		nread;
 } SstCacheLoad;
 

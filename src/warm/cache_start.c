@@ -46,7 +46,8 @@
 typedef enum LoadOutcome
 {
 	OUTCOME_LOADED,
-	OUTCOME_LEFT_OUT,			/* a line in the log says why */
+	OUTCOME_LEFT_OUT,			/* it was dropped or moved */
+	OUTCOME_FAILED,				/* the log says why */
 	OUTCOME_NO_WORKER,			/* none can be started */
 	OUTCOME_STOPPED				/* the server stops, or the setting is -1 */
 } LoadOutcome;
@@ -190,6 +191,7 @@ load_database(CacheLoad *load, const SstCachedDatabase *database)
 	shared->database = database->database;
 	shared->ended = false;
 	shared->next = 0;
+	shared->nrepeated = 0;
 	for (;;)
 	{
 		BackgroundWorkerHandle *handle;
@@ -213,9 +215,9 @@ load_database(CacheLoad *load, const SstCachedDatabase *database)
 		if (is_stopped())
 			return OUTCOME_STOPPED;
 
-		/* Else it failed, or was ended, and the server has said so. */
+		/* It gave up, failed or was ended by an administrator. */
 		if (!wanted)
-			return OUTCOME_LEFT_OUT;
+			return OUTCOME_FAILED;
 
 		while (is_wanted(database->database))
 		{
@@ -269,7 +271,11 @@ load_databases(CacheLoad *load)
 		else if (load->shared->full)
 			end = "full";
 		else
+		{
+			if (outcome == OUTCOME_FAILED)
+				end = "errors";
 			continue;
+		}
 		break;
 	}
 	INSTR_TIME_SET_CURRENT(elapsed);

@@ -105,7 +105,7 @@ refusal(const SstRelation *relation)
 	if (!RELKIND_HAS_STORAGE(relation->relkind))
 		return sst_no_storage_note(relation->relkind);
 	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
-		return _("temporary relation: its pages are in the session's local buffers");
+		return sst_temporary_note();
 	return state == SST_TARGET_INVALID ? NULL : sst_state_note(state);
 }
 

@@ -61,11 +61,9 @@ sst_warm_large_range(SstWarmFork *fork, SstPrewarmMode mode, BlockNumber first,
 	if (RecoveryInProgress())
 		return false;
 
-	error = sst_run_in_subtransaction(prewarm_range, &range);
+	error = sst_contain_errors(prewarm_range, &range);
 	if (error != NULL)
 	{
-		if (sst_is_about_session(error))
-			ReThrowError(error);
 		FreeErrorData(error);
 		return false;
 	}

@@ -25,7 +25,6 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
@@ -33,8 +32,6 @@
 #include "compat/shared_blocks.h"
 #include "run/blocking.h"
 #include "run/progress.h"
-#include "run/subtransaction.h"
-#include "stream/free_buffers.h"
 #include "stream/page_cache.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
@@ -69,10 +66,9 @@ typedef struct Queue
 	int			depth;			/* most of these */
 
 	/* Limits */
-	bool		stop_when_full;
+	SstFreeBuffers *free_buffers;	/* or NULL */
 	bool		throttled;
 	SstThrottle throttle;
-	SstFreeBuffers free_buffers;
 
 	/* Progress */
 	int			reported;		/* fork whose blocks are counted, or -1 */
@@ -109,15 +105,16 @@ warm_large_range(Queue *queue)
 {
 	SstWarmCursor *cursor = &queue->cursor;
 	SstWarmFork *fork = &queue->set->forks[cursor->fork];
-	BlockNumber end = cursor->blkno + sst_cursor_blocks_ahead(cursor);
+	BlockNumber nblocks = sst_cursor_blocks_ahead(cursor);
 
-	if ((!queue->stop_when_full ||
-		 sst_free_buffers_suffice(end - cursor->blkno)) &&
-		sst_warm_large_range(fork, queue->options->mode, cursor->blkno, end,
-							 queue->io_stats))
+	if ((queue->free_buffers == NULL ||
+		 sst_free_buffers_suffice(queue->free_buffers, nblocks, 0)) &&
+		sst_warm_large_range(fork, queue->options->mode, cursor->blkno,
+							 cursor->blkno + nblocks, queue->io_stats))
 	{
-		cursor->blkno = end;
-		queue->free_buffers.allowance = 0;
+		cursor->blkno += nblocks;
+		if (queue->free_buffers != NULL)
+			sst_free_buffers_take(queue->free_buffers, nblocks);
 		count_time(queue, fork);
 	}
 	else
@@ -149,6 +146,8 @@ static void
 give_way(Queue *queue)
 {
 	sst_cursor_leave(&queue->cursor);
+	sst_segment_file_close(&queue->advice_file);
+	queue->advised = -1;
 	if (sst_is_blocking())
 		queue->end = SST_WARM_BLOCKING;
 
@@ -166,55 +165,30 @@ give_way(Queue *queue)
 	queue->nmissing = queue->npending = 0;
 }
 
-/* What the throttle allows, for sst_run_in_subtransaction() */
-typedef struct Allowance
-{
-	SstThrottle *throttle;
-	int			nblocks;
-} Allowance;
-
-static void
-take_allowance(void *arg)
-{
-	Allowance  *allowance = arg;
-
-	allowance->nblocks = sst_throttle_take(allowance->throttle,
-										   sst_cold_run_blocks());
-}
-
 /*
  * How many blocks may be read more?  None where a limit was reached; -1 where
  * the relations had to be unlocked, because others waited while this slept.
- *
- * Nobody is looked for in recovery, so that no subtransaction is needed there.
  */
 static int
 allowed_blocks(Queue *queue)
 {
 	const SstLimits *limits = queue->options->limits;
-	Allowance	allowance = {.throttle = &queue->throttle};
-	ErrorData  *error = NULL;
+	int			nblocks;
 
 	if (!queue->throttled)
 		return sst_cold_run_blocks();
 
-	if (queue->throttle.rate > 0 && !RecoveryInProgress())
-		error = sst_run_in_subtransaction(take_allowance, &allowance);
-	else
-		take_allowance(&allowance);
-	if (error != NULL)
+	nblocks = sst_throttle_take(&queue->throttle, sst_cold_run_blocks());
+	if (nblocks == 0 && queue->throttle.must_yield)
 	{
-		if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
-			ReThrowError(error);
-		FreeErrorData(error);
 		give_way(queue);
 		return -1;
 	}
 
-	if (allowance.nblocks == 0)
+	if (nblocks == 0)
 		queue->end = limits->bytes_left < BLCKSZ ? SST_WARM_MAX_BYTES :
 			SST_WARM_MAX_TIME;
-	return allowance.nblocks;
+	return nblocks;
 }
 
 /* Have the run's files at hand for advice. */
@@ -296,14 +270,18 @@ add_run(Queue *queue)
 	run->nmissing = pg_popcount64(run->missing);
 	if (queue->throttled)
 		sst_throttle_give_back(&queue->throttle, nallowed - run->nmissing);
-	if (queue->stop_when_full && run->nmissing > 0 &&
-		!sst_free_buffers_take(&queue->free_buffers, run->nmissing, queue->npending))
+	if (queue->free_buffers != NULL && run->nmissing > 0)
 	{
-		if (queue->throttled)
-			sst_throttle_give_back(&queue->throttle, run->nmissing);
-		*cursor = before;
-		queue->end = SST_WARM_FULL;
-		return false;
+		if (!sst_free_buffers_suffice(queue->free_buffers, run->nmissing,
+									  queue->npending))
+		{
+			if (queue->throttled)
+				sst_throttle_give_back(&queue->throttle, run->nmissing);
+			*cursor = before;
+			queue->end = SST_WARM_FULL;
+			return false;
+		}
+		sst_free_buffers_take(queue->free_buffers, run->nmissing);
 	}
 
 	if (run->nmissing > 0)
@@ -338,7 +316,7 @@ report_run(Queue *queue, const SstWarmRun *run)
 static inline bool
 lacks_buffers(const Queue *queue)
 {
-	return queue->stop_when_full && sst_free_list_is_empty();
+	return queue->free_buffers != NULL && sst_free_list_is_empty();
 }
 
 /* Read the first run of the queue, and let it go. */
@@ -394,9 +372,10 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->small_range = -1;
 	queue->advice_file.fd = -1;
 
-	queue->stop_when_full = options->stop_when_full &&
-		options->mode == SST_PREWARM_BUFFER;
+	queue->free_buffers = options->mode == SST_PREWARM_BUFFER ?
+		options->free_buffers : NULL;
 	queue->throttled = sst_throttle_begin(&queue->throttle, options->limits);
+	queue->throttle.yields = true;
 	queue->depth = sst_io_depth(InvalidOid);
 	if (queue->throttled && queue->throttle.rate > 0)
 	{
@@ -438,6 +417,8 @@ sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (queue.end == SST_WARM_COMPLETE && sst_must_yield())
+			give_way(&queue);
 		while (queue.end == SST_WARM_COMPLETE && queue.nmissing < queue.depth &&
 			   queue.nruns < queue.max_runs && add_run(&queue))
 			;

@@ -142,7 +142,6 @@ try_to_read(void *arg)
 {
 	Attempt    *attempt = arg;
 
-	sst_check_blocking();
 	read_blocks(attempt->reader, attempt->run, attempt->forknum, attempt->blocks);
 }
 
@@ -156,21 +155,22 @@ note_error(SstWarmFork *fork, const char *message)
 
 /*
  * Read blocks of a run in a subtransaction.  After an error about them, the note says
- * which; *yields tells whether others wait for our locks.
+ * which.  If others wait for our locks, nothing is read, and *yields is set.
  */
 static bool
 try_blocks(SstRunReader *reader, const SstWarmRun *run, SstWarmFork *fork,
 		   uint64 blocks, bool *yields)
 {
 	Attempt		attempt = {reader, run, fork->forknum, blocks};
-	ErrorData  *error = sst_run_in_subtransaction(try_to_read, &attempt);
+	ErrorData  *error;
 
+	*yields = sst_must_yield();
+	if (*yields)
+		return false;
+	error = sst_contain_errors(try_to_read, &attempt);
 	if (error == NULL)
 		return true;
-	if (sst_is_about_session(error))
-		ReThrowError(error);
-	*yields = error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
-	if (!*yields && pg_popcount64(blocks) == 1)
+	if (pg_popcount64(blocks) == 1)
 		note_error(fork, pstrdup(error->message));
 	FreeErrorData(error);
 

@@ -85,6 +85,9 @@ refusal(const SstRelations *list, const SstRelation *relation)
 {
 	SstTargetState state = sst_listed_state(relation);
 
+	/* No saved cache has one, but anybody can write such a text. */
+	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
+		return sst_temporary_note();
 	if (state != SST_TARGET_READABLE && state != SST_TARGET_INVALID)
 		return sst_state_note(state);
 	if (!sst_may_warm_all() && !sst_may_warm(table_of(list, relation)))

@@ -16,6 +16,7 @@
 #include "relation/relations.h"
 #include "run/limits.h"
 #include "run/prewarm.h"
+#include "stream/free_buffers.h"
 
 /* A fork to warm, and what came of it */
 typedef struct SstWarmFork
@@ -63,7 +64,8 @@ typedef struct SstWarmOptions
 {
 	SstPrewarmMode mode;
 	SstLimits  *limits;			/* of what is read; or NULL */
-	bool		stop_when_full; /* take free buffers only */
+	SstFreeBuffers *free_buffers;	/* take only these in mode "buffer"; or
+									 * NULL */
 } SstWarmOptions;
 
 /* What ended it */

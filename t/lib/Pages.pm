@@ -24,7 +24,7 @@ use constant {
 
 our @EXPORT = qw(BLCKSZ PD_FLAGS PD_LOWER PD_UPPER PD_SPECIAL PD_PAGESIZE
   PD_LINP PD_LSN next_random random_page get16 with16 with32 with_item
-  set16 set32 set_item items read_blocks read_block
+  set16 set32 set_item items crc32c read_blocks read_block
   write_block write_at fuzz_file);
 
 # a fixed seed, and a generator that is the same in every perl
@@ -109,6 +109,27 @@ sub items
 	my ($page) = @_;
 
 	return (get16($page, PD_LOWER) - PD_LINP) / 4;
+}
+
+my @crc_table;
+
+# The CRC-32C of bytes, as a number
+sub crc32c
+{
+	my ($bytes) = @_;
+	my $crc = 0xffffffff;
+
+	if (!@crc_table)
+	{
+		foreach my $i (0 .. 255)
+		{
+			my $c = $i;
+			$c = ($c >> 1) ^ ($c & 1 ? 0x82f63b78 : 0) foreach 1 .. 8;
+			push @crc_table, $c;
+		}
+	}
+	$crc = ($crc >> 8) ^ $crc_table[ ($crc ^ $_) & 255 ] foreach unpack('C*', $bytes);
+	return $crc ^ 0xffffffff;
 }
 
 # The pages of a file
