@@ -64,6 +64,29 @@ server_curve(const Adviser *adviser, SstProbePattern pattern)
 	return curve;
 }
 
+/*
+ * The cells that tell which depth is enough.  A session cannot try others in the
+ * server's stream than that which the tablespace sets; these are tried by advice.
+ */
+static SstProbeCurve
+depth_curve(const Adviser *adviser, SstProbePattern pattern)
+{
+	SstProbeCurve curve = server_curve(adviser, pattern);
+
+	if (curve.method == SST_PROBE_STREAM &&
+		!sst_curve_has_depths(adviser->result, &curve))
+	{
+		SstProbeCurve advice = curve;
+
+		advice.method = SST_PROBE_ADVICE;
+		if (pattern == SST_PROBE_SEQUENTIAL)
+			advice.nblocks = SST_PROBE_SEQUENTIAL_BLOCKS;
+		if (sst_curve_best(adviser->result, &advice) != NULL)
+			return advice;
+	}
+	return curve;
+}
+
 /* Percent of the one cell's rate that the other one does not have; at least 0 */
 static double
 loss(const SstProbeCell *good, const SstProbeCell *present)
@@ -132,7 +155,7 @@ static void
 advise_depth(Adviser *adviser, const char *setting, SstProbePattern pattern,
 			 int present, const char *reason)
 {
-	SstProbeCurve curve = server_curve(adviser, pattern);
+	SstProbeCurve curve = depth_curve(adviser, pattern);
 	SstProbeCurve here = curve;
 	const SstProbeCell *best = sst_curve_best(adviser->result, &curve);
 	char	   *tablespace = get_tablespace_name(adviser->result->tablespace);
@@ -204,8 +227,11 @@ own_gain(const Adviser *adviser, SstProbePattern pattern, int *depth)
 	return loss(sst_curve_best(adviser->result, &own), best);
 }
 
-/* The workers that read for all sessions, where they are the method */
-static void
+/*
+ * The workers that read for all sessions, where they are the method.  Returns how many
+ * there are to be; 0 if that is not known.
+ */
+static int
 advise_workers(Adviser *adviser)
 {
 	const SstProbeSettings *settings = &adviser->result->settings;
@@ -217,12 +243,12 @@ advise_workers(Adviser *adviser)
 	int			sequential_depth;
 
 	if (strcmp(settings->io_method, "worker") != 0 || settings->io_workers < 0)
-		return;
+		return 0;
 
 	gain = own_gain(adviser, SST_PROBE_RANDOM, &depth);
 	sequential_gain = own_gain(adviser, SST_PROBE_SEQUENTIAL, &sequential_depth);
 	if (depth == 0)
-		return;
+		return 0;
 	if (is_good_enough(gain) && !is_good_enough(sequential_gain))
 	{
 		pattern = SST_PROBE_SEQUENTIAL;
@@ -237,14 +263,21 @@ advise_workers(Adviser *adviser)
 	advice->loss_percent = gain;
 	advice->takes_effect = _("after a reload");
 	advice->reason = _("each worker does one read at a time; measured with read-ahead advice, which keeps as many reads in flight");
-	if (!is_good_enough(gain) && Min(depth, MAX_WORKERS) > settings->io_workers)
-		advice->command = psprintf("ALTER SYSTEM SET %s = %s", advice->setting,
-								   advice->advised);
+	depth = Min(depth, MAX_WORKERS);
+	if (is_good_enough(gain) || depth <= settings->io_workers)
+		return settings->io_workers;
+
+	advice->command = psprintf("ALTER SYSTEM SET %s = %s", advice->setting,
+							   advice->advised);
+	return depth;
 }
 
-/* The workers that are kept where the server starts others as it needs them (19) */
+/*
+ * The workers that are kept where the server starts others as it needs them (19), of so
+ * many at most
+ */
 static void
-advise_kept_workers(Adviser *adviser)
+advise_kept_workers(Adviser *adviser, int nworkers)
 {
 	const char *present = GetConfigOption("io_min_workers", true, false);
 	SstIoAdvice *advice;
@@ -254,12 +287,12 @@ advise_kept_workers(Adviser *adviser)
 		strcmp(adviser->result->settings.io_method, "worker") != 0)
 		return;
 	(void) own_gain(adviser, SST_PROBE_RANDOM, &depth);
-	if (depth == 0)
+	if (depth == 0 || nworkers == 0)
 		return;
 
-	depth = Min(depth, MAX_WORKERS);
+	depth = Min(depth, nworkers);
 	advice = add_advice(adviser, "io_min_workers", SST_PROBE_RANDOM);
-	advice->present = present;
+	advice->present = pstrdup(present);
 	advice->advised = number(Max(depth, atoi(present)));
 	advice->loss_percent = NAN;
 	advice->takes_effect = _("after a reload");
@@ -347,8 +380,7 @@ advise(Adviser *adviser)
 					SST_PROBE_SEQUENTIAL_BLOCKS, settings->io_max_combine_limit,
 					_("after a restart"),
 					_("upper limit of io_combine_limit; measured with read-ahead advice"));
-	advise_workers(adviser);
-	advise_kept_workers(adviser);
+	advise_kept_workers(adviser, advise_workers(adviser));
 	advise_method(adviser);
 }
 
@@ -364,8 +396,12 @@ sst_advise(const SstProbe *probe)
 
 	foreach(lc, probe->results)
 	{
+		char	   *tablespace;
+
 		adviser.result = lfirst(lc);
-		advise(&adviser);
+		tablespace = get_tablespace_name(adviser.result->tablespace);
+		if (tablespace != NULL)
+			advise(&adviser);
 	}
 	return adviser.advice;
 }

@@ -49,9 +49,13 @@ pay(SstProbe *probe, BlockNumber nblocks)
 	return true;
 }
 
-/* The reads that a cell may do at most, by the limits; 0 if these are too few */
+/*
+ * The reads that a cell may do at most, by the target's share of the limits; 0 if these
+ * are too few
+ */
 static int
-count_reads(const SstProbe *probe, const SstProbeCell *cell, int64 bytes)
+count_reads(const SstProbe *probe, const SstProbeTarget *target,
+			const SstProbeCell *cell, int64 bytes)
 {
 	int64		read_bytes = (int64) cell->nblocks * BLCKSZ;
 	int64		least = Max(cell->depth, 1) * MIN_DEPTHS * read_bytes;
@@ -60,7 +64,7 @@ count_reads(const SstProbe *probe, const SstProbeCell *cell, int64 bytes)
 	if (rate > 0)
 		bytes = Min(bytes, (int64) (rate * RATE_SECONDS));
 	bytes = Max(bytes, least);
-	if (bytes > probe->limits.bytes_left ||
+	if (bytes > probe->limits.bytes_left - target->bytes_kept ||
 		(rate > 0 && bytes > rate * MAX_RATE_SECONDS))
 		return 0;
 
@@ -86,8 +90,8 @@ count_io(SstProbe *probe, const SstProbeCell *cell, int nreads)
 
 /*
  * Run a cell for about so long, with about so many bytes, and add it to the result of
- * the target.  False if there is no figure: a limit was reached, too few blocks are
- * there to be read, or the method does not work here; then cell->note says why.
+ * the target.  False if there is no figure: a limit was reached, which the result of
+ * the target says, too few blocks are there to be read, or the method does not work here.
  *
  * No pin and no page lock may be held.  Interrupts are accepted.
  */
@@ -102,36 +106,26 @@ sst_probe_cell(SstProbe *probe, SstProbeTarget *target, SstProbeCell *cell,
 		.rel = target->rel,
 		.seconds = seconds
 	};
-	int			most = count_reads(probe, cell, bytes);
+	int			most = count_reads(probe, target, cell, bytes);
 	int			nfound;
-	bool		done = true;
+	bool		done;
 
 	if (most == 0)
 	{
-		cell->note = _("a limit was reached");
+		target->result->limited = true;
 		return false;
 	}
 	nfound = sst_places_find(&target->places, cell, most);
 	if (nfound < Max(cell->depth, 1) * 2)
-	{
-		cell->note = target->places.not_told ?
-			_("the kernel does not report what is in the page cache") :
-			_("too few blocks were not cached");
 		return false;
-	}
 	if (!pay(probe, (BlockNumber) nfound * cell->nblocks))
 	{
-		cell->note = _("a limit was reached");
+		target->result->limited = true;
 		return false;
 	}
 
-	if (cell->method == SST_PROBE_STREAM)
-		done = sst_probe_read_stream(&run);
-	else
-		sst_probe_read_files(&run);
-	if (!done)
-		cell->note = _("the tablespace has its own settings");
-
+	done = cell->method == SST_PROBE_STREAM ?
+		sst_probe_read_stream(&run) : sst_probe_read_files(&run);
 	sst_throttle_give_back(&probe->throttle,
 						   (BlockNumber) (nfound - run.nstarted) * cell->nblocks);
 	sst_places_forget(&target->places, cell, run.nstarted);
@@ -139,7 +133,7 @@ sst_probe_cell(SstProbe *probe, SstProbeTarget *target, SstProbeCell *cell,
 	target->nblocks_read += run.nstarted * cell->nblocks;
 	sst_progress_blocks(target->nblocks_read);
 
-	if (cell->note != NULL || cell->reads < 2 ||
+	if (!done || cell->reads < 2 ||
 		target->result->ncells == SST_MAX_PROBE_CELLS)
 		return false;
 	target->result->cells[target->result->ncells++] = *cell;

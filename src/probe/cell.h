@@ -22,6 +22,7 @@ typedef struct SstProbeTarget
 	Relation	rel;
 	SstPlaces	places;
 	SstStorage	storage;
+	int64		bytes_kept;		/* of the limits, for other targets */
 	SstProbeResult *result;
 	BlockNumber nblocks_read;	/* of it, for progress */
 } SstProbeTarget;

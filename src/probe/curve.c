@@ -39,6 +39,25 @@ sst_curve_best(const SstProbeResult *result, const SstProbeCurve *curve)
 	return best;
 }
 
+/* Was more than one depth measured? */
+bool
+sst_curve_has_depths(const SstProbeResult *result, const SstProbeCurve *curve)
+{
+	int			depth = 0;
+
+	for (int i = 0; i < result->ncells; i++)
+	{
+		const SstProbeCell *cell = &result->cells[i];
+
+		if (!is_on(cell, curve))
+			continue;
+		if (depth != 0 && cell->depth != depth)
+			return true;
+		depth = cell->depth;
+	}
+	return false;
+}
+
 /*
  * The cell with the smallest depth, and then the smallest reads, that is within 5
  * percent of the best one; NULL if there is none.

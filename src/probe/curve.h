@@ -24,6 +24,8 @@ typedef struct SstProbeCurve
 	int			nblocks;
 } SstProbeCurve;
 
+extern bool sst_curve_has_depths(const SstProbeResult *result,
+								 const SstProbeCurve *curve);
 extern const SstProbeCell *sst_curve_best(const SstProbeResult *result,
 										  const SstProbeCurve *curve);
 extern const SstProbeCell *sst_curve_enough(const SstProbeResult *result,

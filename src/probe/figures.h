@@ -46,7 +46,6 @@ typedef struct SstProbeCell
 	double		latency_ms;		/* median; NaN if not known */
 	double		latency_ms_p99;
 	int			deeper_pays;	/* 1, 0, or -1 if not known */
-	const char *note;			/* a constant, or NULL */
 } SstProbeCell;
 
 /* The settings that the advice is about; -1 for one that the server has not */
@@ -68,7 +67,7 @@ typedef struct SstProbeResult
 {
 	Oid			tablespace;
 	Oid			relid;			/* InvalidOid if there is none to read */
-	const char *note;			/* why there are no cells, or NULL */
+	const char *note;			/* why there are no (more) cells, or NULL */
 	SstProbeSettings settings;
 	bool		limited;		/* ended by a limit, before all was tried */
 	int			ncells;

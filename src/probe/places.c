@@ -196,7 +196,7 @@ find_sequential(SstPlaces *places, const SstProbeCell *cell, BlockNumber first,
 {
 	most = Min(most, nplaces);
 
-	for (int try = 0; try < MAX_STARTS && !places->not_told; try++)
+	for (int try = 0; try < MAX_STARTS && (cell->direct || !places->not_told); try++)
 	{
 		bool		evict = (try == MAX_STARTS - 1);
 		int			start = (int) draw(nplaces - most + 1);

@@ -23,6 +23,7 @@
 #include "probe/settings.h"
 #include "probe/targets.h"
 #include "run/progress.h"
+#include "run/subtransaction.h"
 
 #define ANY_KIND (SST_ANY_INDEX | SST_TABLE)
 
@@ -78,11 +79,55 @@ add_result(SstProbe *probe, Oid tablespace, Oid relid, const char *note)
 	return result;
 }
 
+/* What is to be tried of a relation, for sst_contain_errors() */
+typedef struct Attempt
+{
+	SstProbe   *probe;
+	SstProbeTarget *target;
+	const SstFiles *files;
+	BlockNumber nblocks;
+	int			ntargets_left;
+} Attempt;
+
+static void
+try_target(void *arg)
+{
+	Attempt    *attempt = arg;
+	SstProbeTarget *target = attempt->target;
+
+	sst_places_begin(&target->places, attempt->files, attempt->nblocks);
+	sst_probe_schedule(attempt->probe, target, attempt->ntargets_left);
+	sst_places_end(&target->places);
+}
+
+/*
+ * Try a target.  An error about its blocks ends that, and becomes its note: the server's
+ * stream checks pages, and disks have bad blocks.  In recovery, which allows no
+ * subtransaction, the error passes.
+ */
+static void
+try_contained(Attempt *attempt)
+{
+	ErrorData  *error = sst_contain_errors(try_target, attempt);
+
+	if (error == NULL)
+		return;
+	if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
+		ReThrowError(error);
+
+	attempt->target->result->note = MemoryContextStrdup(attempt->probe->context,
+														error->message);
+	FreeErrorData(error);
+}
+
 /* Probe a relation with so many blocks, which is open and locked. */
 static void
 probe_relation(SstProbe *probe, Relation rel, BlockNumber nblocks, int ntargets_left)
 {
 	SstProbeTarget target = {.rel = rel};
+	Attempt		attempt = {
+		.probe = probe, .target = &target, .ntargets_left = ntargets_left
+	};
 	int64		bytes = (int64) nblocks * BLCKSZ;
 	const char *note = sst_probe_relation_note(rel, bytes);
 	SstFiles	files;
@@ -103,12 +148,14 @@ probe_relation(SstProbe *probe, Relation rel, BlockNumber nblocks, int ntargets_
 	sst_progress_scan(RelationGetRelid(rel),
 					  (BlockNumber) Min(probe->limits.bytes_left / BLCKSZ / ntargets_left,
 										MaxBlockNumber), false);
-	sst_places_begin(&target.places, &files, nblocks);
-	sst_probe_schedule(probe, &target, ntargets_left);
-	sst_places_end(&target.places);
-	if (target.result->ncells == 0)
-		target.result->note = target.result->limited ?
-			_("a limit was reached") : _("too few blocks were not cached");
+	attempt.files = &files;
+	attempt.nblocks = nblocks;
+	try_contained(&attempt);
+	if (target.result->ncells == 0 && target.result->note == NULL)
+		target.result->note = target.result->limited ? _("a limit was reached") :
+			target.places.not_told ?
+			_("the kernel does not report what is in the page cache") :
+			_("too few blocks were not cached");
 }
 
 /* Probe a relation that the user has named. */

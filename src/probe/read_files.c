@@ -159,29 +159,26 @@ read_all(ProbeQueue *queue)
 }
 
 /*
- * Run a cell that reads files.  On return, or ERROR, no read is in flight.  A cell
- * that could not be run has a note.
+ * Run a cell that reads files.  On return, or ERROR, no read is in flight.  False if
+ * the file cannot be opened, or io_uring does not work here.
  */
-void
+bool
 sst_probe_read_files(SstProbeRun *run)
 {
 	SstProbeCell *cell = run->cell;
 	ProbeQueue	queue = {.run = run, .depth = cell->depth};
+	bool		works;
 
 	queue.fd = cell->direct ?
 		sst_open_direct(&run->places->file.files, run->places->block[0]) :
 		sst_segment_file_open(&run->places->file, run->places->block[0]);
 	if (queue.fd < 0)
-	{
-		cell->note = _("the file cannot be opened");
-		return;
-	}
+		return false;
 
 	queue.reader = cell->method == SST_PROBE_URING ?
 		sst_uring_reader_open(cell->depth) : sst_sync_reader_open();
-	if (queue.reader == NULL)
-		cell->note = _("io_uring does not work here");
-	else
+	works = queue.reader != NULL;
+	if (works)
 	{
 		queue.memory = sst_palloc_blocks(cell->depth * cell->nblocks);
 		queue.reads = palloc0(sizeof(ProbeRead) * cell->depth);
@@ -204,4 +201,6 @@ sst_probe_read_files(SstProbeRun *run)
 
 	if (cell->direct)
 		CloseTransientFile(queue.fd);
+
+	return works;
 }

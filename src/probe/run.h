@@ -41,7 +41,7 @@ extern bool sst_run_next(SstProbeRun *run, BlockNumber *blkno);
 extern void sst_run_arrived(SstProbeRun *run, double started_ms);
 extern void sst_run_end(SstProbeRun *run);
 
-extern void sst_probe_read_files(SstProbeRun *run);
+extern bool sst_probe_read_files(SstProbeRun *run);
 extern bool sst_probe_read_stream(SstProbeRun *run);
 
 #endif							/* SST_PROBE_RUN_H */

@@ -77,7 +77,6 @@ typedef struct Schedule
 	SstProbe   *probe;
 	SstProbeTarget *target;
 	double		seconds_kept;	/* for other targets */
-	int64		bytes_kept;
 	int			ncells_later;	/* of later steps */
 	int			ncells_now;		/* of the present one */
 	bool		ended;			/* a limit is reached */
@@ -197,7 +196,7 @@ try_cell(Schedule *schedule, const Step *step, int depth, int nblocks)
 	};
 	int			ncells = schedule->ncells_later + Max(schedule->ncells_now, 1);
 	double		seconds = sst_seconds_left(&probe->limits) - schedule->seconds_kept;
-	int64		bytes = probe->limits.bytes_left - schedule->bytes_kept;
+	int64		bytes = probe->limits.bytes_left - target->bytes_kept;
 
 	schedule->ncells_now--;
 	if (schedule->ended || seconds <= 0 || bytes <= 0)
@@ -287,7 +286,7 @@ sst_probe_schedule(SstProbe *probe, SstProbeTarget *target, int ntargets_left)
 
 	schedule.seconds_kept = sst_seconds_left(&probe->limits) *
 		(ntargets_left - 1) / ntargets_left;
-	schedule.bytes_kept = probe->limits.bytes_left / ntargets_left *
+	target->bytes_kept = probe->limits.bytes_left / ntargets_left *
 		(ntargets_left - 1);
 	for (int i = 0; i < lengthof(steps); i++)
 		schedule.ncells_later += step_applies(&steps[i]) ? step_cells(&steps[i]) : 0;
@@ -306,5 +305,5 @@ sst_probe_schedule(SstProbe *probe, SstProbeTarget *target, int ntargets_left)
 		else
 			(void) try_cell(&schedule, &steps[i], 1, 1);
 	}
-	target->result->limited = schedule.ended;
+	target->result->limited |= schedule.ended;
 }
