@@ -1421,6 +1421,11 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 				OR EXISTS (SELECT FROM pg_catalog.pg_constraint AS k WHERE k.conindid OPERATOR(pg_catalog.=) c.oid) AS needed,
 			i.indkey::pg_catalog.int2[] AS keys, i.indclass::pg_catalog.oid[] AS classes,
 			i.indcollation::pg_catalog.oid[] AS collations, i.indoption::pg_catalog.int2[] AS options,
+			-- an index is another one with other parameters, but for those of how it is built and filled
+			(SELECT pg_catalog.array_agg(coalesce(k.attoptions::pg_catalog.text, '') ORDER BY k.attnum)
+				FROM pg_catalog.pg_attribute AS k WHERE k.attrelid OPERATOR(pg_catalog.=) c.oid) AS class_parameters,
+			coalesce((SELECT pg_catalog.array_agg(p.parameter ORDER BY p.parameter) FROM pg_catalog.unnest(c.reloptions) AS p (parameter)
+				WHERE p.parameter OPERATOR(pg_catalog.!~) '^(fillfactor|deduplicate_items|buffering|fastupdate|gin_pending_list_limit|autosummarize)='), '{}') AS parameters,
 			coalesce(pg_catalog.regexp_replace(i.indexprs::pg_catalog.text, ':location -?[0-9]+', '', 'g'), '') AS expressions,
 			coalesce(pg_catalog.regexp_replace(i.indpred::pg_catalog.text, ':location -?[0-9]+', '', 'g'), '') AS predicate,
 			EXISTS (SELECT FROM pg_catalog.pg_inherits AS h WHERE h.inhrelid OPERATOR(pg_catalog.=) c.oid) AS attached,
@@ -1455,6 +1460,8 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 			AND o.classes[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.classes[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
 			AND o.collations[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.collations[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
 			AND o.options[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.options[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
+			AND o.class_parameters[1:s.indnkeyatts] OPERATOR(pg_catalog.=) s.class_parameters[1:s.indnkeyatts]
+			AND o.parameters OPERATOR(pg_catalog.=) s.parameters
 			AND o.keys OPERATOR(pg_catalog.@>) s.keys
 			-- of two that are equal, the newer one
 			AND (o.needed OR o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts

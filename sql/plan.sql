@@ -68,6 +68,38 @@ SELECT relation, command = CASE WHEN current_setting('wal_level') = 'logical' OR
 ROLLBACK;
 DROP TABLE plan_key, "plan_ it's ""x""";
 
+-- ... and no INCLUDE column that can be null
+CREATE TABLE plan_include (i int, n int, t text, UNIQUE (i) INCLUDE (n)) WITH (autovacuum_enabled = off);
+ALTER TABLE plan_include ALTER i SET NOT NULL;
+INSERT INTO plan_include SELECT g, g, repeat('x', 1000) FROM generate_series(1, 1000) g;
+DELETE FROM plan_include WHERE i % 2 = 0;
+CALL wait_for_horizon();
+VACUUM plan_include;
+BEGIN;
+INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion) VALUES (1, 'pg_repack', 10, 11, false, '1');
+CALL streamstat.run_database_report(margin => 0);
+SELECT command ~ '^pg_repack' AS by_repack, reason ~ 'pg_repack cannot' AS cannot FROM plan WHERE relation = 'plan_include';
+ALTER TABLE plan_include ALTER n SET NOT NULL;
+CALL streamstat.run_database_report(margin => 0);
+SELECT command ~ '^pg_repack' AS by_repack, reason ~ 'pg_repack cannot' AS cannot FROM plan WHERE relation = 'plan_include';
+ROLLBACK;
+DROP TABLE plan_include;
+
+-- An index that belongs to one of the partitioned table cannot be dropped.
+CREATE TABLE plan_parts (a int) PARTITION BY RANGE (a);
+CREATE TABLE plan_part_1 PARTITION OF plan_parts FOR VALUES FROM (0) TO (10);
+INSERT INTO plan_parts VALUES (1), (1);
+CREATE UNIQUE INDEX CONCURRENTLY plan_part_1_a ON plan_part_1 (a);
+CREATE UNIQUE INDEX plan_parts_a ON plan_parts (a);
+CALL streamstat.run_database_report(margin => 0);
+SELECT command, reason, reclaimable_bytes FROM streamstat.last_database_plan() WHERE relation_name = 'plan_part_1_a';
+DELETE FROM plan_parts WHERE ctid = '(0,1)';
+\set ECHO none
+SELECT command FROM plan WHERE relation = 'plan_part_1_a' \gexec
+\set ECHO all
+SELECT indisvalid FROM pg_index WHERE indexrelid = 'plan_part_1_a'::regclass;
+DROP TABLE plan_parts;
+
 -- The gain is told where it is within the margin of error.
 CREATE TABLE plan_margin (i int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO plan_margin SELECT g, repeat('x', 100) FROM generate_series(1, 6000) g;
@@ -185,6 +217,22 @@ CALL streamstat.run_database_report(margin => 0);
 SELECT relation_name, reclaimable_bytes > 0 AS gain, command IS NOT NULL AS command, reason ~ 'reuse the free space' AS reused
 	FROM streamstat.last_database_report() WHERE relation_name ~ '^plan_(queue|gone)' ORDER BY relation_name;
 DROP TABLE plan_queue, plan_queue_empty, plan_gone;
+-- VACUUM truncates a table that lost its rows, and not its index.
+CREATE TABLE plan_emptied (i int, t text) WITH (autovacuum_enabled = off);
+CREATE INDEX plan_emptied_i ON plan_emptied (i);
+CREATE TABLE plan_nearly (LIKE plan_emptied INCLUDING ALL) WITH (autovacuum_enabled = off);
+INSERT INTO plan_emptied SELECT g, repeat('x', 100) FROM generate_series(1, 20000) g;
+INSERT INTO plan_nearly TABLE plan_emptied;
+ANALYZE plan_emptied, plan_nearly;
+DELETE FROM plan_emptied;
+DELETE FROM plan_nearly WHERE i > 10;
+CALL wait_for_horizon();
+VACUUM plan_emptied, plan_nearly;
+SELECT pg_stat_force_next_flush();
+CALL streamstat.run_database_report(margin => 0);
+SELECT relation_name, bytes < 20000 AS small, reclaimable_bytes > 300000 AS gain, command, reason ~ 'reuse the free space' AS reused
+	FROM streamstat.last_database_report() WHERE relation_name ~ '^plan_(emptied|nearly)' ORDER BY relation_name;
+DROP TABLE plan_emptied, plan_nearly;
 
 -- Nothing is left to be advised when all commands were run.
 CALL streamstat.run_database_report(margin => 0);
@@ -217,6 +265,11 @@ CREATE INDEX plan_drop_c ON plan_drop (c);
 CREATE INDEX plan_drop_c_pattern ON plan_drop (c text_pattern_ops);
 CREATE INDEX plan_drop_used ON plan_drop (c, a);
 CREATE INDEX plan_drop_bad ON plan_drop (b, a);
+CREATE INDEX plan_drop_brin ON plan_drop USING brin (b);
+CREATE INDEX plan_drop_brin_4 ON plan_drop USING brin (b) WITH (pages_per_range = 4);
+CREATE INDEX plan_drop_brin_4_too ON plan_drop USING brin (b) WITH (autosummarize, pages_per_range = 4);
+CREATE INDEX plan_drop_brin_multi ON plan_drop USING brin (b int4_minmax_multi_ops);
+CREATE INDEX plan_drop_brin_multi_16 ON plan_drop USING brin (b int4_minmax_multi_ops(values_per_range = 16));
 UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'plan_drop_bad'::regclass;
 SET enable_seqscan = off;
 SELECT a FROM plan_drop WHERE c = 'x' AND a > 1;

@@ -50,8 +50,11 @@ identifies_rows(HeapTuple tuple)
 		!heap_attisnull(tuple, Anum_pg_index_indpred, NULL))
 		return false;
 
-	/* An expression has the number 0. */
-	for (int i = 0; i < index->indnkeyatts; i++)
+	/*
+	 * An expression has the number 0.  pg_repack wants INCLUDE columns not to
+	 * be null as well (its view repack.primary_keys).
+	 */
+	for (int i = 0; i < index->indnatts; i++)
 	{
 		AttrNumber	attnum = index->indkey.values[i];
 

@@ -77,13 +77,14 @@ sst_is_left_over(const SstRelation *index)
 
 /*
  * Is it an index that is of no use, and that REINDEX does not mend?  The build of a
- * unique one mostly fails for duplicate keys, and would do so again.
+ * unique one mostly fails for duplicate keys, and would do so again.  One that belongs
+ * to an index of the partitioned table cannot be dropped.
  */
 bool
 sst_is_to_be_dropped(const SstRelation *index)
 {
 	return sst_is_left_over(index) ||
-		(!index->valid && !index->building && index->unique);
+		(!index->valid && !index->building && index->unique && !index->partition);
 }
 
 static const char *

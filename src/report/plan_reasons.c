@@ -102,8 +102,11 @@ sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
 
 /* The reason to rebuild an index that is not valid */
 const char *
-sst_invalid_reason(void)
+sst_invalid_reason(const SstRelation *index)
 {
+	if (index->unique)
+		return _("its build failed, most likely because of duplicate keys, which have to be removed first: queries do not use it");
+
 	return _("its build did not complete: queries do not use it");
 }
 

@@ -26,7 +26,7 @@ extern const char *sst_reindex_reason(const SstBloatEstimate *index,
 									  const SstGain *gain);
 extern const char *sst_drop_reason(const SstRelation *index,
 								   const SstCommand *rebuild);
-extern const char *sst_invalid_reason(void);
+extern const char *sst_invalid_reason(const SstRelation *index);
 extern const char *sst_corrupt_reason(const SstRelation *table,
 									  const SstBloatEstimate *estimate);
 extern const char *sst_vacuum_reason(double removable, double kept,

@@ -95,20 +95,31 @@ plan_invalid_index(SstPlanner *planner, int i)
 	{
 		NAN, NAN, NAN
 	};
-	planned->reason = sst_invalid_reason();
+	planned->reason = sst_invalid_reason(index);
 	set_index_costs(planner, i, planned);
 }
 
 /* Is the free space of the table being used again? */
 static bool
-is_reused(const SstPlanner *planner, SstTableGroup *group)
+is_table_reused(const SstPlanner *planner, const SstTableGroup *group)
 {
-	if (group->reused < 0)
-		group->reused =
-			sst_space_is_reused(planner->relations[group->table].relid,
-								&planner->report->entries[group->table].estimate);
+	const SstReportEntry *entries = planner->report->entries;
 
-	return group->reused;
+	return sst_space_is_reused(planner->relations[group->table].relid,
+							   &entries[group->table].estimate,
+							   group->toast >= 0 ? &entries[group->toast].estimate : NULL);
+}
+
+/* ... or that of one of its indexes? */
+static bool
+is_index_reused(const SstPlanner *planner, const SstTableGroup *group, int i)
+{
+	const SstReportEntry *entries = planner->report->entries;
+
+	return sst_index_space_is_reused(planner->relations[i].relid,
+									 planner->relations[group->table].relid,
+									 &entries[i].estimate,
+									 &entries[group->table].estimate);
 }
 
 /*
@@ -129,7 +140,7 @@ why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
 						gain->bytes) &&
 		!sst_is_small_catalog(index, gain->bytes))
 		why = SST_ANALYZE_FIRST;
-	else if (*enough && is_reused(planner, group))
+	else if (*enough && is_index_reused(planner, group, i))
 		why = SST_SPACE_REUSED;
 
 	return why;
@@ -290,7 +301,7 @@ plan_rebuild(SstPlanner *planner, SstTableGroup *group)
 										&planner->relations[table]);
 	if (is_table_worth_it(planner, group, &command, &why))
 	{
-		if (!is_reused(planner, group))
+		if (!is_table_reused(planner, group))
 		{
 			rebuild_table(planner, group, &command);
 			return true;

@@ -108,7 +108,6 @@ sst_examine_table(const SstPlanner *planner, int table, SstTableGroup *group)
 	memset(group, 0, sizeof(SstTableGroup));
 	group->table = table;
 	group->toast = -1;
-	group->reused = -1;
 	for (int i = planner->first[table]; i >= 0; i = planner->next[i])
 	{
 		const SstRelation *relation = &planner->relations[i];

@@ -41,8 +41,6 @@ typedef struct SstTableGroup
 	SstGain		toasted;		/* with its index */
 	double		removable;		/* bytes of dead rows that VACUUM removes */
 	double		kept;			/* ... and that it must keep */
-	int			reused;			/* is its space being used again?  -1: not
-								 * asked */
 } SstTableGroup;
 
 static inline bool

@@ -22,7 +22,9 @@
 
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
+#include "access/itup.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -87,14 +89,36 @@ capacity(Oid tableoid, const SstBloatEstimate *table)
 	return Max(rows, 1) * table->nblocks;
 }
 
-/*
- * Is most of the table's space needed for rows that come and go?  False if the
- * statistics do not know.
- */
-bool
-sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table)
+/* Entries of rows that fit into an index's blocks, by the widths that ANALYZE has found */
+static double
+index_capacity(Oid indexoid, Oid tableoid, const SstBloatEstimate *index)
 {
-	double		room = capacity(tableoid, table);
+	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(indexoid));
+	Form_pg_index form;
+	Size		width = 0;
+
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	form = (Form_pg_index) GETSTRUCT(tuple);
+	for (int i = 0; i < form->indnatts; i++)
+	{
+		if (form->indkey.values[i] > 0)
+			width += get_attavgwidth(tableoid, form->indkey.values[i]);
+	}
+	ReleaseSysCache(tuple);
+
+	width = MAXALIGN(sizeof(IndexTupleData) + Max(width, 1)) + sizeof(ItemIdData);
+
+	return (double) (BLCKSZ - SizeOfPageHeaderData) / width * index->nblocks;
+}
+
+/*
+ * Do rows come and go that need most of this room, in rows?  False if the statistics
+ * do not know.
+ */
+static bool
+is_needed(Oid tableoid, double room)
+{
 	double		moved = statistic(pg_stat_get_tuples_updated, tableoid) -
 		statistic(pg_stat_get_tuples_hot_updated, tableoid);
 	double		come = statistic(pg_stat_get_tuples_inserted, tableoid) + moved;
@@ -103,8 +127,33 @@ sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table)
 		statistic(pg_stat_get_autovacuum_count, tableoid);
 	double		live = statistic(pg_stat_get_live_tuples, tableoid);
 
-	if (come < MANY_FILLINGS * room || gone < (MANY_FILLINGS - 1) * room)
+	if (room <= 0 || come < MANY_FILLINGS * room || gone < (MANY_FILLINGS - 1) * room)
 		return false;
 
 	return live + CYCLES * come / (vacuums + 1) >= LARGE_PART * room;
+}
+
+/*
+ * Is most of a table's space needed for rows that come and go?  Of an empty table,
+ * which VACUUM has truncated, that of its TOAST table, if it has one.
+ */
+bool
+sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table,
+					const SstBloatEstimate *toast)
+{
+	return is_needed(tableoid, table->nblocks > 0 || toast == NULL ?
+					 capacity(tableoid, table) :
+					 (double) EXTERN_TUPLES_PER_PAGE * toast->nblocks);
+}
+
+/*
+ * The same of an index.  Its table can be much smaller, as VACUUM truncates tables and
+ * not their indexes.
+ */
+bool
+sst_index_space_is_reused(Oid indexoid, Oid tableoid, const SstBloatEstimate *index,
+						  const SstBloatEstimate *table)
+{
+	return is_needed(tableoid, Max(capacity(tableoid, table),
+								   index_capacity(indexoid, tableoid, index)));
 }

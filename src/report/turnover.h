@@ -15,6 +15,10 @@
 
 #include "report/bloat_estimate.h"
 
-extern bool sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table);
+extern bool sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table,
+								const SstBloatEstimate *toast);
+extern bool sst_index_space_is_reused(Oid indexoid, Oid tableoid,
+									  const SstBloatEstimate *index,
+									  const SstBloatEstimate *table);
 
 #endif							/* SST_TURNOVER_H */
