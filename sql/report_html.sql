@@ -90,6 +90,22 @@ SELECT is_well_formed(html) AS well_formed, html ~ 'stored run \d' AS run, html 
 		html ~ '<pre>[A-Z (,)]+ public\.html_t</pre>' AS command
 	FROM (SELECT r.*, streamstat.report_html(run) AS html FROM streamstat.report_runs r ORDER BY run DESC LIMIT 1) p;
 
+-- Indexes and partitions are found by the stored names of their parents, whatever the setting.
+CREATE FUNCTION families() RETURNS bigint LANGUAGE sql AS
+$$ SELECT count(*) FROM streamstat.report_runs, regexp_matches(streamstat.report_html(run), 'class="fam"', 'g') $$;
+SELECT families() > 10 AS some;
+CREATE TEMP TABLE families AS SELECT families() AS n;
+SET quote_all_identifiers = on;
+SELECT n = families() AS same, current_setting('quote_all_identifiers') AS setting FROM families;
+RESET quote_all_identifiers;
+DROP TABLE families;
+DROP FUNCTION families;
+
+-- The extension is dropped by the query that calls it.
+CREATE FUNCTION html_drop() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN DROP EXTENSION streamstat CASCADE; RETURN true; END $$;
+SELECT regexp_replace(error_of('SELECT html_drop(), streamstat.report_html()'), '\d+$', 'N');
+DROP FUNCTION html_drop;
+
 -- Who may not see what is cached sees the rest.
 CREATE ROLE regress_html IN ROLE pg_stat_scan_tables;
 SET ROLE regress_html;

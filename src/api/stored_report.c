@@ -24,6 +24,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "executor/spi.h"
@@ -80,7 +81,37 @@ class_row(Oid relid)
 	return form;
 }
 
-/* Find the tables and functions in the schema; ERROR if one is not there. */
+/*
+ * Rows are stored as the tables' owner, who finds the tables by the name of the schema.
+ * Its owner can rename it meanwhile, and give that name to a schema with tables and
+ * triggers of his own.  ERROR if he could gain rights by that.
+ */
+static void
+check_schema_owner(const SstStoredReport *stored, Oid namespace)
+{
+	HeapTuple	tuple = SearchSysCache1(NAMESPACEOID, ObjectIdGetDatum(namespace));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for schema %u", namespace);
+	owner = ((Form_pg_namespace) GETSTRUCT(tuple))->nspowner;
+	ReleaseSysCache(tuple);
+
+	if (owner != stored->owner && !superuser_arg(owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("reports cannot be stored in schema \"%s\"", stored->schema),
+				 errdetail("Its owner, role \"%s\", is neither a superuser nor the owner of the tables.",
+						   GetUserNameFromId(owner, false)),
+				 errhint("A superuser can use ALTER SCHEMA %s OWNER TO %s.",
+						 quote_identifier(stored->schema),
+						 quote_identifier(GetUserNameFromId(stored->owner, false)))));
+}
+
+/*
+ * Find the tables and functions in the schema; ERROR if one is not there, or if its
+ * owner is not to be trusted.
+ */
 void
 sst_find_stored_report(SstStoredReport *stored, Oid namespace)
 {
@@ -92,6 +123,7 @@ sst_find_stored_report(SstStoredReport *stored, Oid namespace)
 	stored->relations = find_relation(stored, namespace, "report_run_relations");
 	stored->commands = find_relation(stored, namespace, "report_run_commands");
 	stored->owner = class_row(stored->runs).relowner;
+	check_schema_owner(stored, namespace);
 	stored->report_function = find_function(stored, "last_database_report");
 	stored->plan_function = find_function(stored, "last_database_plan");
 	stored->summary_function = find_function(stored, "database_report_summary");

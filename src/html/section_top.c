@@ -169,14 +169,16 @@ sst_html_damage(StringInfo out, const SstPageData *data)
 {
 	int			ncorrupt = 0;
 	int			ninvalid = 0;
+	int			ndamaged = 0;
 	int			nshown = 0;
 
 	for (int i = 0; i < data->nrelations; i++)
 	{
 		ncorrupt += data->relations[i].corrupt_pages > 0;
 		ninvalid += data->relations[i].invalid;
+		ndamaged += is_damaged(&data->relations[i]);
 	}
-	if (ncorrupt + ninvalid == 0)
+	if (ndamaged == 0)
 		return;
 
 	appendStringInfoString(out, "<section class=\"alert\">\n<p class=\"kicker\">First</p>\n<h2>");
@@ -205,7 +207,7 @@ sst_html_damage(StringInfo out, const SstPageData *data)
 		}
 	}
 	appendStringInfoString(out, "</ul>\n");
-	if (nshown < ncorrupt + ninvalid)
+	if (nshown < ndamaged)
 		appendStringInfo(out, "<p class=\"note\">The first %d are shown.</p>\n", nshown);
 	appendStringInfoString(out, "</section>\n");
 }
