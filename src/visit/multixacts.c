@@ -159,7 +159,8 @@ may_be_in_creation(MultiXactId multi)
 }
 
 /*
- * Where a multixact's members end; 0 if that is not known.
+ * Where a multixact's members end; 0 if that is not known.  No member is at offset 0, but
+ * that of the next multixact may be noted as 0 (GetNewMultiXactId()).
  *
  * Before the servers that multixact_pages.c names, a multixact can be on a page when the
  * one behind it is still being made, which takes microseconds.
@@ -172,7 +173,7 @@ get_end(SstXacts *xacts, const MultixactRange *range, MultiXactId multi)
 	bool		wait = true;
 
 	if (next == range->next)
-		return range->next_offset;
+		return Max(range->next_offset, 1);
 
 	end = get_offset(xacts, next);
 	while (end == 0 && !xacts->page_locked && wait)
