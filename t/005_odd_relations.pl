@@ -220,6 +220,7 @@ my %calls = map {
 	my $from = "streamstat.$_ x";
 
 	$_ => $f =~ /report/ ? "SELECT (count(*) > 200)::text AS value FROM $from" :
+	  $f eq 'layout_map' ? "SELECT md5(string_agg(concat_ws(' ', bucket, first_block, last_block, free_percent, dead_percent, bar), '|' ORDER BY bucket)) AS value FROM $from" :
 	  $f =~ /^(stream_stats|stat_get_progress)/ ? "SELECT (count(*) = 1)::text AS value FROM $from" :
 	  "SELECT md5(string_agg(replace(x::text, 'public.', ''), '|' ORDER BY x::text)) AS value FROM $from"
 } ("btree_stats('t_pkey')", "hash_stats('t_hash')", "gin_stats('t_gin')", "brin_stats('t_brin')",

@@ -153,7 +153,15 @@ foreach my $case (
 	foreach (1 .. 3)
 	{
 		Time::HiRes::usleep(350_000);
-		$row = look() or last;
+
+		# a read can be late
+		for (1 .. 50)
+		{
+			$row = look() or last;
+			last if $row->{bytes_done} > $last->{bytes_done};
+			Time::HiRes::usleep(50_000);
+		}
+		last if !$row;
 		$grew &&= $row->{bytes_done} > $last->{bytes_done};
 		$grew &&= $row->{bytes_done} <= $row->{bytes_total};
 		$last = $row;
@@ -161,14 +169,15 @@ foreach my $case (
 	ok($row && $grew, "$query: it goes on")
 	  or diag("$last->{bytes_done} of $last->{bytes_total}");
 
-	# at the rate that is seen, which a busy machine makes lower
+	# at the rate that is seen
 	my $seconds = $last->{bytes_total} / $last->{rate};
 	my $end = $last->{started} + $seconds;
 	my $seen = $last->{rate} / $rate / 1048576;
 
 	cmp_ok(abs($last->{end} - $end),
 		'<', 0.1 * $seconds, "$query: expected end");
-	ok($seen > 0.5 && $seen < 1.25, "$query: bytes per second")
+	# A busy machine makes it slower.
+	ok($seen > 0.1 && $seen < 1.25, "$query: bytes per second")
 	  or diag("$seen of the rate");
 
 	cancel();
@@ -178,7 +187,7 @@ foreach my $case (
 # ---------------------------------------------------------------------------
 # How it ends
 
-start("SELECT * FROM streamstat.btree_stats('t_k')", '4MB');
+start("SELECT * FROM streamstat.btree_stats('t_k')", '1MB');
 is( $observer->query(
 		"SELECT (SELECT count(*) FROM pg_stat_progress_vacuum) + (SELECT count(*) FROM pg_stat_progress_create_index) + (SELECT count(*) FROM pg_stat_progress_cluster) + (SELECT count(*) FROM pg_stat_progress_analyze) + (SELECT count(*) FROM pg_stat_progress_basebackup) + (SELECT count(*) FROM pg_stat_progress_copy)"
 	),
@@ -188,6 +197,7 @@ $session->answer;
 is(rows(), '0', 'gone at the end');
 
 # An error that is caught within the transaction ends it, too.
+$observer->query('SELECT pg_advisory_lock(1)');
 $session->query("SET streamstat.max_rate = '1MB'");
 $session->send_query(<<'SQL');
 DO $$
@@ -196,7 +206,7 @@ BEGIN
 		PERFORM streamstat.table_stats('t');
 	EXCEPTION WHEN query_canceled THEN
 	END;
-	PERFORM pg_sleep(0.5);
+	PERFORM pg_advisory_xact_lock(1);
 	PERFORM streamstat.btree_stats('t_k');
 END $$
 SQL
@@ -204,6 +214,7 @@ Session::poll('in a block: seen', sub { rows() });
 $observer->query("SELECT pg_cancel_backend($session->{pid})");
 Session::poll('in a block: gone after the error',
 	sub { rows() eq '0' && $session->busy });
+$observer->query('SELECT pg_advisory_unlock(1)');
 my $row = Session::poll('in a block: the next call is seen', sub { look() });
 is($row->{function}, 'btree_stats', 'in a block: it is the next call');
 cancel();
@@ -217,16 +228,20 @@ is(rows(), '0', 'gone after an error');
 # the server's place for progress.
 $session->query("SET streamstat.io_path = buffer");
 start("SELECT * FROM streamstat.table_stats('damaged')", '4MB');
-Time::HiRes::usleep(700_000);
-$row = look();
-ok($row && $row->{blocks_done} > 100, 'damaged table: seen behind the error');
-is($row ? $row->{blocks_total} : '',
+$row = Session::poll(
+	'damaged table: behind the error',
+	sub {
+		my $row = look();
+		return !$row || $row->{blocks_done} > 100 ? $row // {} : undef;
+	});
+ok(($row->{blocks_done} // 0) > 100, 'damaged table: seen behind the error');
+is($row->{blocks_total} // '',
 	$blocks{damaged}, 'damaged table: blocks in total');
 cancel();
 $session->query("RESET streamstat.io_path");
 
 # A command of the server that reports progress itself keeps its place.
-$session->query("SET streamstat.max_rate = '4MB'");
+$session->query("SET streamstat.max_rate = '1MB'");
 $session->send_query(
 	"COPY (SELECT * FROM streamstat.btree_stats('t_k')) TO '/dev/null'");
 my $copy = "SELECT count(*) FROM pg_stat_progress_copy WHERE pid = $session->{pid}";
@@ -239,7 +254,7 @@ is($session->{err}, '', 'COPY works');
 # ---------------------------------------------------------------------------
 # Several relations
 
-$row = start("SELECT * FROM streamstat.index_stats_tree('p_k')", '512kB');
+$row = start("SELECT * FROM streamstat.index_stats_tree('p_k')", '128kB');
 is("$row->{function} $row->{relation} $row->{relations_total} $row->{bytes_total}",
 	'index_stats_tree p1_k_idx 3 ', 'tree: the first index');
 is($row->{blocks_total}, $blocks{p1_k_idx}, 'tree: its blocks');

@@ -232,8 +232,14 @@ SKIP:
 	query("SELECT streamstat.pg_prewarm('read_mode', 'read')");
 	@lengths = advice();
 	cmp_ok(sum(@lengths), '>', 400 * BLCKSZ, 'pg_prewarm, read: advice');
-	query("SELECT streamstat.pg_prewarm('read_mode', 'read')");
-	is_deeply([ advice() ], [], 'pg_prewarm, read: none for what is cached');
+	foreach (1 .. 10)
+	{
+		# a kernel that is short of memory may have taken some of it back
+		query("SELECT streamstat.pg_prewarm('read_mode', 'read')");
+		@lengths = advice();
+		last if !@lengths;
+	}
+	is_deeply(\@lengths, [], 'pg_prewarm, read: none for what is cached');
 
 	$tracer->signal('INT');
 	eval { $tracer->finish; };

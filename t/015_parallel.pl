@@ -160,11 +160,14 @@ my $prewarm_stats =
 
 my ($first, $last) = (100, 100 + 3 * SHARE - 1);
 my $n = $last - $first + 1;
-is( $s->query(
-	"SELECT streamstat.pg_prewarm('t_btree', 'read', 'main', $first, $last); $prewarm_stats"
-	),
-	"$n\n0|$n|0|$n",
-	'pg_prewarm, read: what is in the page cache is not worth a worker');
+my $answer;
+foreach (1 .. 10)
+{
+	# a kernel that is short of memory may have taken it back
+	$answer = $s->query("SELECT streamstat.pg_prewarm('t_btree', 'read', 'main', $first, $last); $prewarm_stats");
+	last if $answer eq "$n\n0|$n|0|$n";
+}
+is($answer, "$n\n0|$n|0|$n", 'pg_prewarm, read: what is in the page cache is not worth a worker');
 is( $s->query(
 	"SELECT streamstat.pg_prewarm('t_btree', 'buffer', 'main', $first, $last); $prewarm_stats"
 	),
@@ -180,6 +183,8 @@ is( $s->query(
 	),
 	"$n\n2|$n|0|$n",
 	'pg_prewarm, read: by workers');
+cmp_ok($s->query('SELECT max(look_ahead_max) FROM streamstat.stream_stats_workers()'),
+	'>', 64, '... which look beyond a chunk');
 is(buffered($first, $last), 0, 'pg_prewarm, read: nothing is in buffers');
 uncache($node, 't_btree');
 is( $s->query(
@@ -219,8 +224,12 @@ foreach my $call ("btree_stats('t_btree')", "pgstatindex('t_btree')", "hash_stat
 	uncache($node, $relation);
 	is( $s->query("SELECT rows(\$\$$call\$\$); $workers"), "$expected\n4",
 		"$call: by workers");
-	is( $s->query("SELECT rows(\$\$$call\$\$); $workers; SELECT blocks_mapped > blocks_private / 2 FROM streamstat.stream_stats()"),
-		"$expected\n0\nt", "$call: in the page cache, by itself");
+	foreach (1 .. 10)
+	{
+		$answer = $s->query("SELECT rows(\$\$$call\$\$); $workers; SELECT blocks_mapped > blocks_private / 2 FROM streamstat.stream_stats()");
+		last if $answer eq "$expected\n0\nt";
+	}
+	is($answer, "$expected\n0\nt", "$call: in the page cache, by itself");
 	$s->query('RESET streamstat.map_files');
 }
 $s->query('SET streamstat.max_workers = 2');
@@ -377,12 +386,12 @@ Session::poll(
 		$s->query("SELECT count(*) FROM pg_locks WHERE relation = 't'::regclass AND NOT granted"
 		) > 0;
 	});
-$s->query("SET statement_timeout = '20 s'");
+$s->query("SET statement_timeout = '60 s'; SET streamstat.max_blocking_time = -1");
 is( $s->query("$all; $workers"),
 	"$answer{$all}\n2",
 	'while somebody waits for the relation');
 is($s->{err}, '', 'while somebody waits for the relation: no error');
-$s->query('COMMIT; RESET statement_timeout');
+$s->query('COMMIT; RESET statement_timeout; RESET streamstat.max_blocking_time');
 $waiter->answer;
 $waiter->end;
 

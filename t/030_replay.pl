@@ -370,7 +370,7 @@ my $ndone = keep_busy(
 	sub {
 		my $now = Time::HiRes::time();
 
-		return $now < $until || ($now < $until + 60 && !$enough->());
+		return $now < $until || ($now < $until + 180 && !$enough->());
 	},
 	@writers, @scanners);
 
@@ -436,7 +436,13 @@ is(join("\n", grep { !$outlasted{$_} } sort keys %slow), '', 'slow calls outlast
 %ddl_failed = ();
 $until = Time::HiRes::time() + 0.3 * $seconds;
 push @scanners, writer($standby);
-$ndone = keep_busy(sub { Time::HiRes::time() < $until }, @scanners);
+$ndone = keep_busy(
+	sub {
+		my $now = Time::HiRes::time();
+
+		return $now < $until || ($now < $until + 60 && !$failed{''});
+	},
+	@scanners);
 note("after promotion: $ndone queries");
 note(sprintf '%6d %s', $failed{$_}, $_ || 'rows') foreach sort keys %failed;
 is(join("\n", @unexpected), '', 'promoted: no other error');

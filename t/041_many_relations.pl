@@ -102,20 +102,29 @@ sub restart_empty
 sub call
 {
 	my ($what, $query, $expected, $locks) = @_;
-	my $memory = memory_of($session->{pid});
-	my %most = (descriptors => 0, locks => 0, memory => 0);
-	my $nsamples = 0;
+	my (%most, $nsamples, $answer);
 
-	$session->query('BEGIN');
-	$session->send_query($query);
-	while ($session->busy)
+	# the call may be over before a busy machine has let us look at it
+	foreach (1 .. 5)
 	{
-		$most{descriptors} = max($most{descriptors}, descriptors());
-		$most{memory} = max($most{memory}, memory_of($session->{pid}) - $memory);
-		$most{locks} = max($most{locks}, locks());
-		$nsamples++;
+		my $memory = memory_of($session->{pid});
+
+		%most = (descriptors => 0, locks => 0, memory => 0);
+		$nsamples = 0;
+		$session->query('BEGIN');
+		$session->send_query($query);
+		while ($session->busy)
+		{
+			$most{descriptors} = max($most{descriptors}, descriptors());
+			$most{memory} = max($most{memory}, memory_of($session->{pid}) - $memory);
+			$most{locks} = max($most{locks}, locks());
+			$nsamples++;
+		}
+		$answer = $session->answer;
+		last if $nsamples >= 5 && $most{locks} >= 2 || $_ == 5;
+		$session->query('ROLLBACK');
+		restart_empty();
 	}
-	my $answer = $session->answer;
 
 	is("$answer$session->{err}", $expected, "$what: all is done");
 	note "$what: $nsamples looks, at most $most{descriptors} descriptors, "

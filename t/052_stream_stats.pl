@@ -137,12 +137,19 @@ foreach my $way (sort keys %settings)
 		$s->query("SET streamstat.map_files = $map");
 		foreach my $call (@relation)
 		{
-			evict();
-			my %n = call("$way, map_files $map, cached: $call", $call);
+			my $waited;
 
-			next if $way eq 'buffer';
-			is("$n{blocks_disk} $n{read_waits} $n{read_wait_ms}",
-				'0 0 0', "$way, map_files $map, cached: $call: nothing is waited for");
+			# a kernel that is short of memory may have taken some of it back
+			foreach (1 .. 10)
+			{
+				evict();
+				my %n = call("$way, map_files $map, cached: $call", $call);
+
+				$waited = "$n{blocks_disk} $n{read_waits} $n{read_wait_ms}";
+				last if $way eq 'buffer' || $waited eq '0 0 0';
+			}
+			is($waited, '0 0 0', "$way, map_files $map, cached: $call: nothing is waited for")
+			  if $way ne 'buffer';
 		}
 	}
 	$s->query('RESET streamstat.map_files');
@@ -218,8 +225,14 @@ $s->query('RESET streamstat.io_path; RESET streamstat.io_method');
 foreach my $call ("pg_prewarm('b')", "pg_prewarm('b', 'read')", "prewarm('b', stop_when_full => false)", "prewarm('b', 'read')",
 	"prewarm('b', only_upper => true)")
 {
-	evict();
-	my %n = call("cached: $call", $call);
+	my %n;
+
+	foreach (1 .. 10)
+	{
+		evict();
+		%n = call("cached: $call", $call);
+		last if $call eq "pg_prewarm('b')" || $n{blocks_page_cache} > $n{blocks_missed} * 0.9;
+	}
 	cmp_ok($n{blocks_page_cache}, '>', $n{blocks_missed} * 0.9, "cached: $call: in the page cache")
 	  if $call ne "pg_prewarm('b')";
 
@@ -268,9 +281,17 @@ foreach my $way (sort keys %settings)
 		my %w = call($label, "btree_stats('large_b')");
 		is($w{workers}, 2, "$label: there are some") if $way ne 'buffer';
 		is($w{blocks_disk}, $w{blocks_missed}, "$label: from disk") if $cold && $way ne 'buffer';
-		is($s->query('SELECT count(*) FROM streamstat.stream_stats_workers() WHERE blocks_requested > 0 AND reads > 0') > 1,
-			1, "$label: each has read")
-		  if $w{workers} > 0;
+		next if $w{workers} == 0;
+
+		# one can have read all before the others have started
+		my $nreaders;
+		foreach (1 .. 10)
+		{
+			$nreaders = $s->query('SELECT count(*) FROM streamstat.stream_stats_workers() WHERE blocks_requested > 0 AND reads > 0');
+			last if $nreaders > 1;
+			$s->query("SELECT streamstat.btree_stats('large_b')");
+		}
+		cmp_ok($nreaders, '>', 1, "$label: each has read");
 	}
 }
 

@@ -157,6 +157,21 @@ sub check_queries
 
 check_queries('psql', \%own, 'east', 'standby', 'west');
 
+# --- databases of other encodings
+
+my %encoded = (LATIN1 => "gr\xFCn", EUC_JP => "\xC6\xFC\xCB\xDC");
+foreach my $encoding (sort keys %encoded)
+{
+	my $name = lc $encoding;
+
+	$west->safe_psql('postgres', "CREATE DATABASE $name ENCODING '$encoding' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+	$west->safe_psql($name, qq(SET client_encoding = $encoding; CREATE EXTENSION streamstat; CREATE TABLE "$encoded{$encoding}" (k int)));
+	append_to_file($services, "[$name]\nhost=" . $west->host . "\nport=" . $west->port . "\ndbname=$name\nuser=fleet_reader\n");
+}
+ok(ask('ask.sql', 'east', map { lc } sort keys %encoded), 'ask_all.sh: databases of other encodings');
+is($central->safe_psql('postgres', q(SELECT node, string_agg(relation_name, ' ') FROM fleet.relations WHERE relation_name !~ '^[ -~\n]*$' AND node <> 'east' GROUP BY node ORDER BY node)),
+	"euc_jp|\xE6\x97\xA5\xE6\x9C\xAC\nlatin1|gr\xC3\xBCn", '... names are the same');
+
 # --- what is stored, also on a standby, where nothing can be stored
 
 # of two runs, the last one counts

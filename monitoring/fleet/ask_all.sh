@@ -7,6 +7,8 @@
 # CENTRAL and the others are services of pg_service.conf, with the user that may ask, and
 # passwords in .pgpass.  A server that does not answer has an error in fleet.runs.
 set -eu
+# the encoding of all answers, whatever those of the databases are
+export PGCLIENTENCODING=UTF8
 question=$1 central=$2
 shift 2
 answers=$(mktemp -d)
