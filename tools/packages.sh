@@ -21,9 +21,10 @@ let_dpkg_finish()
 	fi
 }
 
+# as root, also where run has another user by now
 apt()	# LOG ARGUMENT...
 {
-	local log=$1
+	local log=$1 as=()
 	shift
 
 	DEBIAN_FRONTEND=noninteractive run "$log" apt-get -q -y --no-install-recommends "$@"
