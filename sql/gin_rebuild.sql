@@ -93,6 +93,20 @@ VACUUM (INDEX_CLEANUP on, TRUNCATE off) gr_trees;
 CALL gr_rebuild('{gr_few, gr_one_page, gr_each}');
 SELECT * FROM gr_result(1);
 
+-- Workers need no batches.  They build what the server plans them for: not the index of a
+-- small table, unless that says so.
+RESET max_parallel_maintenance_workers;
+TRUNCATE gr_said;
+CREATE TABLE gr_small WITH (autovacuum_enabled = off) AS
+	SELECT (SELECT array_agg(((n * 60 + k) * 7919::int8 % 1000003)::int) FROM generate_series(1, 60) k) AS a FROM generate_series(1, 15000) n;
+CREATE INDEX gr_small_a ON gr_small USING gin (a);
+CALL gr_rebuild('{gr_small_a}');
+UPDATE gr_said SET name = name || ' by one';
+ALTER TABLE gr_small SET (parallel_workers = 2);
+CALL gr_rebuild('{gr_small_a}');
+SELECT * FROM gr_result(4);
+SET max_parallel_maintenance_workers = 0;
+
 -- A sample has leaf pages of a posting tree, and seldom its root.
 CREATE TABLE gr_one (a int[]) WITH (autovacuum_enabled = off);
 CREATE INDEX gr_one_a ON gr_one USING gin (a);
@@ -104,5 +118,5 @@ REINDEX INDEX gr_one_a;
 SELECT count(*) FILTER (WHERE pg_relation_size('gr_one_a') BETWEEN low AND high) >= 8 AS in_samples FROM gr_one_said;
 
 DROP FUNCTION gr_result;
-DROP TABLE gr, gr_memory, gr_trees, gr_one, gr_one_said, gr_said;
+DROP TABLE gr, gr_memory, gr_trees, gr_small, gr_one, gr_one_said, gr_said;
 DROP PROCEDURE gr_rebuild;

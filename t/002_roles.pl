@@ -263,10 +263,13 @@ CREATE TABLE watched (i int) WITH (autovacuum_enabled = off);
 INSERT INTO watched SELECT generate_series(1, 1000);
 CREATE INDEX watched_btree ON watched (i) WHERE spy(1);
 CREATE INDEX watched_expression ON watched USING hash ((CASE WHEN spy(2) THEN i END));
+CREATE INDEX watched_gin ON watched USING gin ((CASE WHEN spy(3) THEN ARRAY[i] END)) WHERE spy(4);
+CREATE STATISTICS watched_statistics ON (CASE WHEN spy(5) THEN i END), i FROM watched;
+ANALYZE watched;
 DELETE FROM watched WHERE i % 2 = 0));
 my $seen = 0;
 foreach my $call (
-	(map { ("bloat('$_')", "index_stats('$_')", "sample_stats('$_')") } 'watched_btree', 'watched_expression'),
+	(map { ("bloat('$_')", "index_stats('$_')", "sample_stats('$_')") } 'watched_btree', 'watched_expression', 'watched_gin'),
 	'database_report()', "bloat('watched')")
 {
 	my $stderr;

@@ -23,7 +23,6 @@
 #include "optimizer/paths.h"
 #include "utils/memutils.h"
 
-#include "compat/compat.h"
 #include "rebuild/gin_entry_tree.h"
 #include "rebuild/gin_model.h"
 
@@ -53,17 +52,14 @@
 #define MOST_FILL 0.75
 #define FILL_OF_BATCHES 0.61
 
-/* Memory that a build by this session has for a batch, INFINITY if that is one. */
+/*
+ * Memory that a build by this session has for a batch; INFINITY if that is one, because
+ * workers sort what they find.
+ */
 static double
-build_memory(void)
+build_memory(bool in_parallel)
 {
-#ifdef SST_HAVE_PARALLEL_GIN_BUILD
-	/* Workers sort what they find, each in 32 MB at least. */
-	if (max_parallel_maintenance_workers > 0 &&
-		maintenance_work_mem >= 2 * 32 * 1024)
-		return INFINITY;
-#endif
-	return maintenance_work_mem * 1024.0;
+	return in_parallel ? INFINITY : maintenance_work_mem * 1024.0;
 }
 
 /* Take over what a build has made of the keys. */
@@ -248,7 +244,7 @@ sst_gin_finish(SstRebuild *rebuild, bool exact)
 	source.fraction = model->keys.fraction * model->pages_seen;
 	source.tree_tids = model->posting_tids / model->pages_seen;
 	source.nblocks = Min(model->last_block, MaxBlockNumber) + 1;
-	source.memory = build_memory();
+	source.memory = build_memory(rebuild->u.gin.in_parallel);
 	build(rebuild, &source);
 	MemoryContextSwitchTo(oldcontext);
 }

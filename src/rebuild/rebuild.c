@@ -21,12 +21,18 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_statistic.h"
+#include "miscadmin.h"
+#include "nodes/pathnodes.h"
+#include "optimizer/clauses.h"
+#include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "utils/builtins.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "compat/compat.h"
 #include "rebuild/rebuild.h"
 #include "relation/refuse.h"
 
@@ -96,6 +102,62 @@ estimate_table(SstRebuild *rebuild, Relation index)
 								   BrinGetPagesPerRange(index));
 	}
 	relation_close(table, AccessShareLock);
+}
+
+#ifdef SST_HAVE_PARALLEL_GIN_BUILD
+/*
+ * Are an index's expressions and predicate parallel safe, as far as pg_proc says?  What
+ * is constant in them is not evaluated: it can have functions of the index's owner.
+ */
+static bool
+is_index_parallel_safe(Relation index)
+{
+	static const AttrNumber attnums[] = {Anum_pg_index_indexprs, Anum_pg_index_indpred};
+	bool		result = true;
+
+	for (int i = 0; i < lengthof(attnums); i++)
+	{
+		PlannerGlobal global = {.type = T_PlannerGlobal};
+		PlannerInfo root = {.type = T_PlannerInfo, .glob = &global};
+		bool		isnull;
+		Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple,
+										   attnums[i], &isnull);
+
+		if (!isnull)
+			result &= is_parallel_safe(&root, stringToNode(TextDatumGetCString(tree)));
+	}
+	return result;
+}
+#endif
+
+/*
+ * Will workers build a GIN index?  plan_create_index_workers() decides so, which must
+ * not be called: see above.  A table whose lock is not to be had is taken for a large one.
+ */
+static bool
+is_built_in_parallel(Relation index)
+{
+#ifdef SST_HAVE_PARALLEL_GIN_BUILD
+	Oid			tableoid = index->rd_index->indrelid;
+	bool		has_memory = maintenance_work_mem / 2 >= 32 * 1024;
+	bool		result = has_memory;
+
+	if (max_parallel_workers == 0 || max_parallel_maintenance_workers == 0 ||
+		index->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		return false;
+	if (ConditionalLockRelationOid(tableoid, AccessShareLock))
+	{
+		Relation	table = relation_open(tableoid, NoLock);
+		int			nworkers = RelationGetParallelWorkers(table, -1);
+
+		result = nworkers >= 0 ? nworkers > 0 : has_memory &&
+			RelationGetNumberOfBlocks(table) >= (BlockNumber) min_parallel_table_scan_size;
+		relation_close(table, AccessShareLock);
+	}
+	return result && is_index_parallel_safe(index);
+#else
+	return false;
+#endif
 }
 
 /* Compress a copy: see SstTryCompression. */
@@ -221,6 +283,7 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 			break;
 		case SST_GIN:
 			sst_rebuild_gin_init(rebuild, target->rel);
+			rebuild->u.gin.in_parallel = is_built_in_parallel(target->rel);
 			break;
 		case SST_GIST:
 			sst_rebuild_gist_init(rebuild, target->rel);

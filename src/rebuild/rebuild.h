@@ -171,6 +171,7 @@ typedef struct SstHeapRebuild
 typedef struct SstGinRebuild
 {
 	struct SstGinModel *model;	/* see gin_model.h */
+	bool		in_parallel;	/* workers will build the new index */
 } SstGinRebuild;
 
 typedef struct SstGistRebuild
