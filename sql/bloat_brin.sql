@@ -59,3 +59,18 @@ SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.
 REINDEX INDEX rbr_gone_text;
 SELECT pg_relation_size('rbr_gone_text') BETWEEN :low AND :high AS inside;
 DROP TABLE rbr_gone;
+
+-- A minmax-multi summary grows when it is made from all rows at once, and a bloom filter
+-- with the range that it is for.
+CREATE TABLE rbr_classes (id int, w text) WITH (autovacuum_enabled = off);
+INSERT INTO rbr_classes SELECT id, repeat('w', 200) FROM generate_series(1, 40000) id;
+CREATE INDEX rbr_classes_multi ON rbr_classes USING brin (id int4_minmax_multi_ops) WITH (pages_per_range = 4);
+CREATE INDEX rbr_classes_bloom ON rbr_classes USING brin (id int4_bloom_ops) WITH (pages_per_range = 1);
+ALTER INDEX rbr_classes_bloom SET (pages_per_range = 16);
+DELETE FROM rbr_classes WHERE (hashint4(id)::int8 + 2147483648) % 10 < 3;
+CREATE TABLE rbr_said AS
+	SELECT i, predicted_bytes_low AS low, predicted_bytes_high AS high
+		FROM unnest('{rbr_classes_multi, rbr_classes_bloom}'::regclass[]) i, streamstat.bloat(i, 1000000);
+REINDEX TABLE rbr_classes;
+SELECT i, pg_relation_size(i) BETWEEN low AND high AS inside FROM rbr_said ORDER BY 1;
+DROP TABLE rbr_classes, rbr_said;

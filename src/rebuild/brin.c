@@ -43,6 +43,9 @@
 #define UNCERTAINTY_OF_SUMMARIES 0.1
 #define MOST_UNCERTAINTY 0.9
 
+/* By which part minmax-multi summaries were found to grow: see brin_ends() */
+#define GROWTH_OF_MULTI 0.4
+
 /* So many ranges must be without a summary for its size to matter. */
 #define NOTEWORTHY 0.05
 
@@ -170,6 +173,17 @@ brin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	rebuild->uncertainty = uncertainty(rebuild);
 }
 
+/*
+ * The size of the new index's summaries, divided by that of the old ones.  A bloom filter
+ * is made for a part of the rows that a range can have, by default.
+ */
+static double
+bloom_growth(const SstBrinRebuild *state, const SstMeta *meta)
+{
+	return state->has_bloom && meta->known && meta->pages_per_range > 0 ?
+		(double) state->pages_per_range / meta->pages_per_range : 1;
+}
+
 /* Summaries on a page, if all are like those that the counts are of */
 static double
 summaries_per_page(const SstBrinRebuild *state, const double *counts, bool whole)
@@ -199,7 +213,8 @@ brin_blocks(const SstRebuild *rebuild, const double *counts,
 		(state->nnot_null == 0 && missing > NOTEWORTHY))
 		return NAN;
 
-	npages = nranges / Max(summaries_per_page(state, counts, whole), 1);
+	npages = nranges / Max(summaries_per_page(state, counts, whole), 1) *
+		bloom_growth(state, meta);
 	if (state->nnot_null > 0 && state->bytes > 0)
 	{
 		double		mean = state->bytes / state->nsummaries;
@@ -231,7 +246,9 @@ minmax_size(TupleDesc tupdesc)
  * How much smaller or larger the new index can be than blocks() says.  Each row that
  * is gone may have been what made a summary long, and rows that are dead may have
  * been all of their ranges'.  Of the summaries to come, two values of each column
- * are seldom longer than a few rows.
+ * are seldom longer than a few rows.  A minmax-multi summary that rows were added to
+ * has fewer values than one that is made from all rows at once.  A bloom filter may
+ * be for a number of rows that does not depend on the range.
  */
 static void
 brin_ends(const SstRebuild *rebuild, const double *counts, const SstMeta *meta,
@@ -244,6 +261,7 @@ brin_ends(const SstRebuild *rebuild, const double *counts, const SstMeta *meta,
 	double		nothing = state->null_size + sizeof(ItemIdData);
 	double		emptied = Min(ranges->dead / Max(ranges->rows, 1), 1);
 	double		less = nranges * emptied * Max(mean - nothing, 0);
+	double		growth = bloom_growth(state, meta);
 
 	*low = *high = brin_blocks(rebuild, counts, meta, true);
 	if (isnan(*low))
@@ -253,6 +271,12 @@ brin_ends(const SstRebuild *rebuild, const double *counts, const SstMeta *meta,
 		less = Max(less, Min(ranges->gone * state->largest,
 							 nranges * Max(mean - nothing, 0)));
 	*low = Max(*low - ceil(less / USABLE_BYTES), 0);
+	if (growth > 1)
+		*low /= growth;
+	else
+		*high /= growth;
+	if (state->has_minmax_multi)
+		*high *= 1 + GROWTH_OF_MULTI;
 
 	if (state->any_length && rebuild->table_tuples > 0)
 		*high += missing_fraction(rebuild) * nranges * VALUES_IN_ROWS *

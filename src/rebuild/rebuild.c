@@ -13,6 +13,8 @@
 #include "postgres.h"
 
 #include "access/brin.h"
+#include "access/brin_internal.h"
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/tableam.h"
@@ -29,6 +31,7 @@
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
@@ -102,6 +105,19 @@ estimate_table(SstRebuild *rebuild, Relation index)
 								   BrinGetPagesPerRange(index));
 	}
 	relation_close(table, AccessShareLock);
+}
+
+/* Find out which operator classes have summaries that are not just two values. */
+static void
+describe_summaries(SstBrinRebuild *brin, Relation index)
+{
+	for (int i = 1; i <= RelationGetNumberOfAttributes(index); i++)
+	{
+		RegProcedure opcinfo = index_getprocid(index, i, BRIN_PROCNUM_OPCINFO);
+
+		brin->has_minmax_multi |= opcinfo == F_BRIN_MINMAX_MULTI_OPCINFO;
+		brin->has_bloom |= opcinfo == F_BRIN_BLOOM_OPCINFO;
+	}
 }
 
 #ifdef SST_HAVE_PARALLEL_GIN_BUILD
@@ -280,6 +296,7 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 		case SST_BRIN:
 			estimate_table(rebuild, target->rel);
 			sst_rebuild_brin_init(rebuild, target->rel);
+			describe_summaries(&rebuild->u.brin, target->rel);
 			break;
 		case SST_GIN:
 			sst_rebuild_gin_init(rebuild, target->rel);

@@ -147,6 +147,8 @@ typedef struct SstBrinRebuild
 
 	int			null_size;		/* of a tuple of nothing but nulls */
 	bool		any_length;		/* a column's values can have any length */
+	bool		has_minmax_multi;	/* a column's operator class: set by the */
+	bool		has_bloom;		/* caller of sst_rebuild_brin_init() */
 	SstBrinRanges ranges;
 
 	/* New pages filled with them */
