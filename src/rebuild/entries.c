@@ -49,16 +49,14 @@ add_entry(SstEntries *entries, const ItemPointerData *tid)
 }
 
 /*
- * Divide the bytes that a key takes in a new index among its TIDs.  With one TID it
- * would take key_bytes, and each further one adds the same.
+ * Divide the bytes that a key takes in a new index among its TIDs.  It takes so much
+ * less without one of them.
  */
 static inline void
-divide_bytes(SstEntries *entries, int first, double bytes, double key_bytes)
+divide_bytes(SstEntries *entries, int first, double bytes, double tid_bytes)
 {
-	int			ntids = entries->n - first;
-	double		each = bytes / ntids;
-	double		shared = ntids <= 1 ? 0 :
-		Max(each - (bytes - key_bytes) / (ntids - 1), 0);
+	double		each = bytes / (entries->n - first);
+	double		shared = Max(each - tid_bytes, 0);
 
 	for (int i = first; i < entries->n; i++)
 	{
@@ -94,7 +92,7 @@ add_item(SstEntries *entries, const PageData *page, const ItemIdData *item)
 	if (ItemIdGetLength(item) < sizeof(IndexTupleData))
 		return;
 	add_tids(entries, page + ItemIdGetOffset(item), 1);
-	divide_bytes(entries, entries->n - 1, item_bytes(item), 0);
+	divide_bytes(entries, entries->n - 1, item_bytes(item), item_bytes(item));
 }
 
 /* A b-tree's item: a key, with one TID or a posting list of them */
@@ -147,6 +145,7 @@ end_btree_run(SstEntries *entries, int first, const BtreeItem *item,
 	int			ntids = entries->n - first;
 	double		key_bytes = MAXALIGN(item->size) + sizeof(ItemIdData);
 	double		list_bytes = MAXALIGN(ntids * sizeof(ItemPointerData));
+	double		nlists = ceil(list_bytes / MAX_POSTING_LIST);
 
 	if (ntids == 0)
 		return;
@@ -155,8 +154,8 @@ end_btree_run(SstEntries *entries, int first, const BtreeItem *item,
 	else if (ntids == 1)
 		divide_bytes(entries, first, key_bytes, key_bytes);
 	else
-		divide_bytes(entries, first, list_bytes +
-					 ceil(list_bytes / MAX_POSTING_LIST) * key_bytes, key_bytes);
+		divide_bytes(entries, first, list_bytes + nlists * key_bytes,
+					 sizeof(ItemPointerData) + (nlists - 1) * key_bytes / ntids);
 }
 
 /* Items of a page that are neighbours with equal keys are put together. */
@@ -249,6 +248,7 @@ add_gin_key(SstEntries *entries, const PageData *page, const ItemIdData *item)
 	IndexTupleData tuple;
 	int			ntids;
 	int64		offset;
+	int			key_bytes;		/* with one TID */
 
 	if (length < (int) sizeof(IndexTupleData))
 		return;
@@ -264,8 +264,10 @@ add_gin_key(SstEntries *entries, const PageData *page, const ItemIdData *item)
 		(void) add_list(entries, data + offset, length - (int) offset);
 	else if (offset + ntids * (int64) sizeof(ItemPointerData) <= length)
 		add_tids(entries, data + offset, ntids);
-	divide_bytes(entries, first, item_bytes(item),
-				 MAXALIGN(offset + LIST_HEADER) + sizeof(ItemIdData));
+	key_bytes = (int) (MAXALIGN(offset + LIST_HEADER) + sizeof(ItemIdData));
+	ntids = entries->n - first;
+	divide_bytes(entries, first, item_bytes(item), ntids <= 1 ? item_bytes(item) :
+				 (item_bytes(item) - key_bytes) / (ntids - 1.0));
 }
 
 /* A leaf page of a posting tree: lists, or TIDs where a server before 9.4 was */
@@ -340,7 +342,7 @@ add_spgist_item(SstEntries *entries, const PageData *page,
 	if (tuple.tupstate != SPGIST_LIVE)
 		return;
 	add_entry(entries, &tuple.heapPtr);
-	divide_bytes(entries, entries->n - 1, item_bytes(item), 0);
+	divide_bytes(entries, entries->n - 1, item_bytes(item), item_bytes(item));
 }
 
 /*

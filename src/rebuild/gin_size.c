@@ -39,7 +39,7 @@
 #define UNCERTAINTY_OF_BATCHES	0.02
 #define UNCERTAINTY_OF_BATCHES_SAMPLED 0.04
 #define UNCERTAINTY_OF_ONE_PAGE 0.35
-#define UNCERTAINTY_OF_PENDING 0.05
+#define UNCERTAINTY_OF_PENDING 0.4
 
 /* From this part of the new entries on, the pending list is worth a note. */
 #define NOTEWORTHY_PART 0.1

@@ -30,6 +30,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_index.h"
 
+#include "rebuild/btree_fill.h"
 #include "report/dead_entries.h"
 #include "report/kept_entries.h"
 
@@ -56,6 +57,14 @@
 #define UNCERTAINTY_OF_GIN 0.25
 #define UNCERTAINTY 0.02
 #define UNCERTAINTY_OF_ROWS 0.2
+
+/*
+ * How full the pages of a b-tree are depends on how posting lists fill them.  With fewer
+ * TIDs that may change by half of a list, as was found: from about this fraction of
+ * dead entries on.
+ */
+#define UNCERTAINTY_OF_LISTS 0.6
+#define MANY_DEAD 0.03
 
 /* Keys matter if so much is left of what their dead entries take. */
 #define SHARED_KEYS 0.02
@@ -245,6 +254,23 @@ kept_size(const SstIndexModel *model, double fraction)
 	return Min(rebuild->blocks(rebuild, counts, model->meta, false) / blocks, 1);
 }
 
+/*
+ * By which part of a b-tree's size its posting lists may fill pages otherwise when only
+ * this fraction of entries is left
+ */
+static double
+list_uncertainty(const SstIndexModel *model, double kept)
+{
+	double		keys = model->counts[SST_REBUILT_KEYS];
+	double		ntids = model->counts[SST_REBUILT_ENTRIES] / Max(keys, 1);
+
+	if (model->index->kind != SST_BTREE || ntids < 2 ||
+		!model->rebuild->u.btree.fill.deduplicate)
+		return 0;
+	return UNCERTAINTY_OF_LISTS * Min((1 - kept) / MANY_DEAD, 1) *
+		Min(ntids * sizeof(ItemPointerData), SST_MAX_POSTING_TUPLE) / BLCKSZ;
+}
+
 static void
 set_note(SstBloatEstimate *estimate, const char *note)
 {
@@ -302,7 +328,8 @@ leave_out_by_table(const SstIndexModel *model, const SstBloatEstimate *known,
 	size.value = kept_size(model, kept.value);
 	size.low = Min(kept_size(model, kept.low), kept.low);
 	size.high = kept_size(model, kept.high);
-	scale_size(&size, UNCERTAINTY_OF_ROWS * (1 - kept.value), &scaled);
+	scale_size(&size, UNCERTAINTY_OF_ROWS * (1 - kept.value) +
+			   list_uncertainty(model, kept.value), &scaled);
 
 	/*
 	 * Which rows a partial index has entries of is not known.  A row has any
@@ -361,13 +388,15 @@ size_by_lookup(const SstIndexModel *model, const SstKeptEntries *entries,
 
 	/*
 	 * New versions of rows are in the pending list, and whether the keys of
-	 * dead ones are there is not known: take the middle.
+	 * dead ones are there is not known: take the middle.  Dead ones may have
+	 * keys that take more than others.
 	 */
 	if (model->index->kind == SST_GIN && kept->value < 1 &&
 		model->counts[SST_PENDING_ITEMS] > 0)
 	{
 		size->high = 1;
 		size->value = (size->value + 1) / 2;
+		size->low = Max(size->low - UNCERTAINTY_OF_GIN * (1 - kept->value), 0);
 	}
 }
 
@@ -395,7 +424,8 @@ leave_out_by_lookup(SstDeadEntries *dead, const SstIndexModel *model,
 		uncertainty = UNCERTAINTY_OF_GIN;
 	else if (entries.keys > SHARED_KEYS * (1 - entries.kept.value))
 		uncertainty = UNCERTAINTY_OF_KEYS;
-	scale_size(&size, uncertainty * (1 - entries.kept.value),
+	scale_size(&size, uncertainty * (1 - entries.kept.value) +
+			   list_uncertainty(model, entries.kept.value),
 			   &estimate->rebuilt_blocks);
 	set_kept_percent(estimate, &entries.kept);
 	return true;
