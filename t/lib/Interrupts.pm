@@ -180,9 +180,10 @@ sub segments
 
 sub reset_session
 {
+	# A timeout can come between a COMMIT and the CLOSE of the cursor that it has held.
 	do
 	{
-		$s->query('RESET ALL; SET client_min_messages = warning');
+		$s->query('CLOSE ALL; RESET ALL; SET client_min_messages = warning');
 	} while ($s->{err} =~ /57014/);
 }
 
