@@ -41,6 +41,9 @@
 #define UNCERTAINTY_OF_ONE_PAGE 0.35
 #define UNCERTAINTY_OF_PENDING 0.4
 
+/* The same, of a part of a page, because keys come in the order of pages on disk */
+#define UNCERTAINTY_OF_ORDER 0.15
+
 /* From this part of the new entries on, the pending list is worth a note. */
 #define NOTEWORTHY_PART 0.1
 
@@ -138,6 +141,7 @@ build(SstRebuild *rebuild, SstGinSource *source)
 	SstGinKeyCounts counts;
 	bool		batches = false;
 	double		pending = 0;	/* part, of a sample */
+	double		part_of_page;	/* that an entry takes */
 	SstGinBuilt built[SST_GIN_CASES];
 
 	sst_gin_count_keys(&model->keys, &counts);
@@ -161,19 +165,20 @@ build(SstRebuild *rebuild, SstGinSource *source)
 					   &model->sizes[i]);
 	}
 
+	/*
+	 * Of few long entries, each page has one more or less.  At least three go
+	 * on a page (GinMaxItemSize); those of a damaged page can be longer.
+	 */
+	part_of_page = Min(built[SST_GIN_LIKELY].bytes /
+					   (Max(model->keys.nkeys, 1) * (double) SST_GIN_PAGE_ROOM),
+					   1.0 / 3);
 	if (model->pages_seen < 1)
 	{
 		pending = sst_gin_pending_part(&counts, &model->sizes[SST_GIN_LIKELY]);
-
-		/*
-		 * Of few long entries, each page has one more or less.  At least
-		 * three go on a page (GinMaxItemSize); those of a damaged page can be
-		 * longer.
-		 */
-		rebuild->uncertainty += Min(counts.item_bytes /
-									(Max(counts.item_keys, 1) *
-									 SST_GIN_PAGE_ROOM), 1.0 / 3);
+		rebuild->uncertainty += part_of_page;
 	}
+	else
+		rebuild->uncertainty += UNCERTAINTY_OF_ORDER * part_of_page;
 	rebuild->uncertainty += UNCERTAINTY_OF_PENDING * pending;
 	set_note(rebuild, batches, pending);
 	if (batches)
