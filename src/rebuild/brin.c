@@ -46,6 +46,9 @@
 /* By which part minmax-multi summaries were found to grow: see brin_ends() */
 #define GROWTH_OF_MULTI 0.4
 
+/* So many ranges hardly begin with multiples of the same number by chance. */
+#define MANY_RANGES 4
+
 /* So many ranges must be without a summary for its size to matter. */
 #define NOTEWORTHY 0.05
 
@@ -137,6 +140,20 @@ take_summary(SstBrinRebuild *state, int size, bool not_null)
 	}
 }
 
+/* The greatest common divisor; that of 0 and a number is the number. */
+static BlockNumber
+common_divisor(BlockNumber a, BlockNumber b)
+{
+	while (b != 0)
+	{
+		BlockNumber rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 static void
 brin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		  const SstKeptItems *kept, SstCounters *counters)
@@ -161,6 +178,9 @@ brin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 			(tuple[offsetof(BrinTuple, bt_info)] & BRIN_PLACEHOLDER_MASK) != 0)
 			continue;
 		memcpy(&begin, tuple + offsetof(BrinTuple, bt_blkno), sizeof(begin));
+		if (begin >= Max(rebuild->table_blocks, 1))
+			continue;			/* VACUUM has truncated the table since */
+		state->divisor = common_divisor(state->divisor, begin);
 		empty = sst_brin_range_is_empty(&state->ranges, begin);
 		if (empty)
 			size = Min(size, state->null_size);
@@ -175,25 +195,29 @@ brin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 
 /*
  * The size of the new index's summaries, divided by that of the old ones.  A bloom filter
- * is made for a part of the rows that a range can have, by default.
+ * is made for a part of the rows that a range can have, by default.  Where the metapage was
+ * not read, many ranges together tell how long they are.
  */
 static double
 bloom_growth(const SstBrinRebuild *state, const SstMeta *meta)
 {
-	return state->has_bloom && meta->known && meta->pages_per_range > 0 ?
-		(double) state->pages_per_range / meta->pages_per_range : 1;
+	BlockNumber old = meta->known ? meta->pages_per_range :
+		state->nsummaries >= MANY_RANGES ? state->divisor : 0;
+
+	return state->has_bloom && old > 0 ? (double) state->pages_per_range / old : 1;
 }
 
-/* Summaries on a page, if all are like those that the counts are of */
+/* Summaries on a page, if all are like those that the counts are of, but so much larger */
 static double
-summaries_per_page(const SstBrinRebuild *state, const double *counts, bool whole)
+summaries_per_page(const SstBrinRebuild *state, const double *counts, double growth,
+				   bool whole)
 {
 	double		mean = counts[SST_REBUILT_BYTES] / counts[SST_REBUILT_ENTRIES];
-	double		result = USABLE_BYTES / mean;
+	double		result = USABLE_BYTES / (growth * mean);
 
-	if (whole && state->npages > 0)
+	if (whole && growth == 1 && state->npages > 0)
 		return (double) state->nfilled / state->npages;
-	return whole ? floor(result) : result;
+	return Max(whole || growth != 1 ? floor(result) : result, 1);
 }
 
 /*
@@ -201,8 +225,7 @@ summaries_per_page(const SstBrinRebuild *state, const double *counts, bool whole
  * their size is not known.
  */
 static double
-brin_blocks(const SstRebuild *rebuild, const double *counts,
-			const SstMeta *meta, bool whole)
+blocks_for(const SstRebuild *rebuild, const double *counts, double growth, bool whole)
 {
 	const SstBrinRebuild *state = &rebuild->u.brin;
 	double		nranges = count_ranges(rebuild);
@@ -213,8 +236,7 @@ brin_blocks(const SstRebuild *rebuild, const double *counts,
 		(state->nnot_null == 0 && missing > NOTEWORTHY))
 		return NAN;
 
-	npages = nranges / Max(summaries_per_page(state, counts, whole), 1) *
-		bloom_growth(state, meta);
+	npages = nranges / summaries_per_page(state, counts, growth, whole);
 	if (state->nnot_null > 0 && state->bytes > 0)
 	{
 		double		mean = state->bytes / state->nsummaries;
@@ -225,6 +247,13 @@ brin_blocks(const SstRebuild *rebuild, const double *counts,
 
 	return 1 + ceil(nranges / REVMAP_PAGE_MAXITEMS) +
 		sst_round_up(npages * (1 - 1e-9), whole);
+}
+
+static double
+brin_blocks(const SstRebuild *rebuild, const double *counts,
+			const SstMeta *meta, bool whole)
+{
+	return blocks_for(rebuild, counts, bloom_growth(&rebuild->u.brin, meta), whole);
 }
 
 /* The size of a summary with two values of each column, or 0 if it varies */
@@ -261,20 +290,18 @@ brin_ends(const SstRebuild *rebuild, const double *counts, const SstMeta *meta,
 	double		nothing = state->null_size + sizeof(ItemIdData);
 	double		emptied = Min(ranges->dead / Max(ranges->rows, 1), 1);
 	double		less = nranges * emptied * Max(mean - nothing, 0);
-	double		growth = bloom_growth(state, meta);
+	double		blocks = brin_blocks(rebuild, counts, meta, true);
+	double		not_grown = blocks_for(rebuild, counts, 1, true);
 
-	*low = *high = brin_blocks(rebuild, counts, meta, true);
-	if (isnan(*low))
+	*low = Min(blocks, not_grown);
+	*high = Max(blocks, not_grown);
+	if (isnan(blocks))
 		return;
 
 	if (state->any_length || state->largest > state->minmax_size)
 		less = Max(less, Min(ranges->gone * state->largest,
 							 nranges * Max(mean - nothing, 0)));
 	*low = Max(*low - ceil(less / USABLE_BYTES), 0);
-	if (growth > 1)
-		*low /= growth;
-	else
-		*high /= growth;
 	if (state->has_minmax_multi)
 		*high *= 1 + GROWTH_OF_MULTI;
 

@@ -142,6 +142,7 @@ typedef struct SstBrinRebuild
 	double		not_null_bytes;
 	int			smallest;
 	int			largest;
+	BlockNumber divisor;		/* of the blocks that their ranges begin with */
 	int			minmax_size;	/* of a tuple with two values of each column,
 								 * or 0 */
 
