@@ -264,6 +264,7 @@ INSERT INTO watched SELECT generate_series(1, 1000);
 CREATE INDEX watched_btree ON watched (i) WHERE spy(1);
 CREATE INDEX watched_expression ON watched USING hash ((CASE WHEN spy(2) THEN i END));
 CREATE INDEX watched_gin ON watched USING gin ((CASE WHEN spy(3) THEN ARRAY[i] END)) WHERE spy(4);
+ALTER TABLE watched SET (parallel_workers = 2);
 CREATE STATISTICS watched_statistics ON (CASE WHEN spy(5) THEN i END), i FROM watched;
 ANALYZE watched;
 DELETE FROM watched WHERE i % 2 = 0));

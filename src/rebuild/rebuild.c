@@ -22,10 +22,11 @@
 #include "access/toast_internals.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_index.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_statistic.h"
 #include "miscadmin.h"
-#include "nodes/pathnodes.h"
-#include "optimizer/clauses.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
@@ -122,8 +123,39 @@ describe_summaries(SstBrinRebuild *brin, Relation index)
 
 #ifdef SST_HAVE_PARALLEL_GIN_BUILD
 /*
- * Are an index's expressions and predicate parallel safe, as far as pg_proc says?  What
- * is constant in them is not evaluated: it can have functions of the index's owner.
+ * Does a function keep the planner from a parallel plan?  Functions in SQL are taken to be
+ * inlined, which does away with their own mark.
+ */
+static bool
+is_parallel_unsafe_function(Oid funcid, void *context)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(funcid));
+	bool		result = true;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_proc proc = (Form_pg_proc) GETSTRUCT(tuple);
+
+		result = proc->proparallel != PROPARALLEL_SAFE &&
+			proc->prolang != SQLlanguageId;
+		ReleaseSysCache(tuple);
+	}
+	return result;
+}
+
+static bool
+is_parallel_unsafe(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, CoerceToDomain) ||
+		check_functions_in_node(node, is_parallel_unsafe_function, context) ||
+		expression_tree_walker(node, is_parallel_unsafe, context);
+}
+
+/*
+ * Are an index's expressions and predicate parallel safe?  The planner first evaluates what
+ * is constant in them.  This does not, because that can be code of the index's owner.
  */
 static bool
 is_index_parallel_safe(Relation index)
@@ -133,22 +165,21 @@ is_index_parallel_safe(Relation index)
 
 	for (int i = 0; i < lengthof(attnums); i++)
 	{
-		PlannerGlobal global = {.type = T_PlannerGlobal};
-		PlannerInfo root = {.type = T_PlannerInfo, .glob = &global};
 		bool		isnull;
 		Datum		tree = SysCacheGetAttr(INDEXRELID, index->rd_indextuple,
 										   attnums[i], &isnull);
 
 		if (!isnull)
-			result &= is_parallel_safe(&root, stringToNode(TextDatumGetCString(tree)));
+			result &= !is_parallel_unsafe(stringToNode(TextDatumGetCString(tree)), NULL);
 	}
 	return result;
 }
 #endif
 
 /*
- * Will workers build a GIN index?  plan_create_index_workers() decides so, which must
- * not be called: see above.  A table whose lock is not to be had is taken for a large one.
+ * Will workers build a GIN index?  plan_create_index_workers() decides, but must not be
+ * called, because it evaluates parts of the index's expressions.  A table whose lock is
+ * not to be had is taken for a large one.
  */
 static bool
 is_built_in_parallel(Relation index)
