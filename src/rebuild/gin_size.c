@@ -56,8 +56,8 @@
 #define FILL_OF_BATCHES 0.61
 
 /*
- * Memory that a build by this session has for a batch; INFINITY if that is one, because
- * workers sort what they find.
+ * Memory for a batch.  INFINITY for a build by workers: they sort what they find, so that
+ * there are no batches.
  */
 static double
 build_memory(bool in_parallel)

@@ -37,9 +37,9 @@
 #define QUAD_POINT_FAM_OID 4015 /* quad_point_ops in pg_opfamily.dat */
 
 /*
- * A build takes rows as they lie on a page.  The index does not tell where HOT updates
- * have put them, which made that much of a difference; so does chance, for points that
- * are the same.
+ * A build reads rows in their order on a page.  HOT updates change that order, and the
+ * index does not show it: sizes were off by up to 5 percent.  Points that are the same
+ * are placed by chance, with a similar effect.
  */
 #define UNCERTAINTY 0.05
 

@@ -60,8 +60,8 @@
 
 /*
  * How full the pages of a b-tree are depends on how posting lists fill them.  With fewer
- * TIDs that may change by half of a list, as was found: from about this fraction of
- * dead entries on.
+ * TIDs that differs by about half of a list, as experiments have shown.  It does so by all
+ * of that from this fraction of dead entries on.
  */
 #define UNCERTAINTY_OF_LISTS 0.6
 #define MANY_DEAD 0.03
