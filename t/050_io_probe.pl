@@ -157,7 +157,7 @@ $s->query("SELECT streamstat.pg_prewarm('t', 'read')");
 	my ($cells, $rows, $bytes) = split /\|/, probe("'t', '24MB', '20 s'");
 	my $read = disk_bytes() - $before;
 
-	cmp_ok($cells, '>', 10, 'cached: figures');
+	cmp_ok($cells, '>', 3, 'cached: figures');
 	cmp_ok($read, '>=', 0.9 * $bytes, 'cached: all came from a disk') if $read > 0;
 }
 

@@ -44,6 +44,8 @@
 /* The same, of a part of a page, because keys come in the order of pages on disk */
 #define UNCERTAINTY_OF_ORDER 0.15
 
+#define MOST_UNCERTAINTY 0.9
+
 /* From this part of the new entries on, the pending list is worth a note. */
 #define NOTEWORTHY_PART 0.1
 
@@ -185,6 +187,7 @@ build(SstRebuild *rebuild, SstGinSource *source)
 		rebuild->uncertainty += model->all_keys ? UNCERTAINTY_OF_BATCHES :
 			UNCERTAINTY_OF_BATCHES_SAMPLED + UNCERTAINTY_OF_ONE_PAGE /
 			sqrt(built[SST_GIN_LIKELY].leaf_pages + 1);
+	rebuild->uncertainty = Min(rebuild->uncertainty, MOST_UNCERTAINTY);
 }
 
 /* What is assumed without any key */
