@@ -353,9 +353,18 @@ my $have_rings = probe("'t', '32MB', '20 s'", $by_ring);
 SKIP:
 {
 	skip 'no rings here', 4 if $have_rings ne 't|t';
-	$faults->set(setups => 12);
-	is(probe("'t', '32MB', '20 s'", $by_ring), 'f|t', 'no memory for a ring: the other methods');
-	cmp_ok($faults->clear, '>', 0, 'no memory for a ring: it was so');
+	my ($figures, $refused);
+
+	# On a busy machine a probe may not come to the rings.
+	foreach (1 .. 5)
+	{
+		$faults->set(setups => 12);
+		$figures = probe("'t', '32MB', '20 s'", $by_ring);
+		$refused = $faults->clear;
+		last if $refused && $figures eq 'f|t';
+	}
+	is($figures, 'f|t', 'no memory for a ring: the other methods');
+	cmp_ok($refused, '>', 0, 'no memory for a ring: it was so');
 	skip 'the server takes such a read for the end', 2
 	  if $node->safe_psql('postgres', 'SHOW server_version_num') >= 180000;
 	$faults->set(file => $path{t}, reads => 'short', from => 0, to => 1 << 40, most => 4096);
