@@ -116,6 +116,10 @@ sub call_and_interrupt
 	$settings .= "; $preamble" if $preamble;
 	$kind = 'cancel' if $kind eq 'timeout' && ($savepoint || $way eq 'caught');
 	my $delay = rand(1.2 * $duration{$call});
+
+	# its file is there at its end only
+	$delay = 0.5 * ($delay + 1.2 * $duration{$call})
+	  if $call eq $spilling && !$had{'a temporary file'};
 	$settings .= '; SET statement_timeout = ' . int(2 + 1000 * $delay)
 	  if $kind eq 'timeout';
 	forget() if rand() < 0.4 || ($stream =~ /io_uring/ && !$had{'a ring'});
@@ -223,7 +227,7 @@ $can_have{'a ring'} = $s->query('SELECT io_method FROM streamstat.stream_stats()
 reset_session();
 
 my $n = 0;
-my ($enough, $most) = ($long ? 0 : 110, 600);
+my ($enough, $most) = ($long ? 0 : 110, 1500);
 while (time_left() || $n < $enough || ($n < $most && lacking()))
 {
 	my $kind = rand() < 0.6 ? 'cancel' : rand() < 0.7 ? 'timeout' : 'terminate';
@@ -247,7 +251,7 @@ note 'by third of the delays: ' . join(', ', map { "$_ $by_third{$_}" } sort key
 note 'they had: ' . join(', ', map { "$_ $had{$_}" } sort keys %had);
 note "next calls by workers: $next_by_workers";
 
-cmp_ok($done, '>', 0.1 * $n, 'many calls were interrupted');
+cmp_ok($done, '>', 0.03 * $n, 'many calls were interrupted');
 is(join(' ', grep { !$by_function{$_} } @functions), '', 'in every function');
 is(scalar keys %by_way, scalar keys %ways, 'in all places');
 is(scalar keys %by_stream, 3, 'by all streams');

@@ -269,7 +269,10 @@ SKIP:
 
 	sql('CHECKPOINT');
 	sql('UPDATE t SET id = -id WHERE id % 50 = 0; SELECT count(*) FROM t; SELECT count(*) FROM t');
-	is(compare_sums(), '0|0|t|t|t', 'as many buffers as by pg_buffercache afterwards');
+	# A new page of a catalog can take the buffer of another page between the two looks.
+	my $sums;
+	settle(sub { ($sums = compare_sums()) eq '0|0|t|t|t' });
+	is($sums, '0|0|t|t|t', 'as many buffers as by pg_buffercache afterwards');
 }
 
 # --- a standby

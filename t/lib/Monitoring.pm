@@ -62,6 +62,8 @@ sub cpu_seconds
 
 	foreach my $pid (@pids)
 	{
+		# a backend may have ended
+		next if !-e "/proc/$pid/stat";
 		my ($user, $system) = slurp_file("/proc/$pid/stat") =~ /\A\d+ \(.*\) \S (?:\S+ ){10}(\d+) (\d+)/s or die "no times\n";
 		$ticks += $user + $system;
 	}
