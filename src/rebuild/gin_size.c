@@ -41,9 +41,10 @@
 #define UNCERTAINTY_OF_ONE_PAGE 0.35
 #define UNCERTAINTY_OF_PENDING 0.4
 
-/* The same, of a part of a page, because keys come in the order of pages on disk */
+/* Of the part of a page that an entry takes: keys are taken in the order of blocks */
 #define UNCERTAINTY_OF_ORDER 0.15
 
+/* All of these together are not more. */
 #define MOST_UNCERTAINTY 0.9
 
 /* From this part of the new entries on, the pending list is worth a note. */
