@@ -152,6 +152,9 @@ $$;
 REINDEX TABLE ps.cold;
 SELECT blocks_read * current_setting('block_size')::int AS bytes, ended_by, resume_from ~ format('^%s/main/\d+ %s/main %s/main$', 'cold_i'::regclass::oid, 'cold_s'::regclass::oid, 'cold'::regclass::oid) AS place
 	FROM streamstat.prewarm('cold', max_bytes => '128kB', include_toast => false, stop_when_full => false) WHERE is_sum;
+-- What the call did not come to has its size all the same.
+SELECT bool_and(blocks_total IS NOT DISTINCT FROM pg_relation_size(relid, fork) / current_setting('block_size')::int) AS sizes, count(*) FILTER (WHERE blocks_requested = 0) > 0 AS some_left
+	FROM streamstat.prewarm('cold', max_bytes => '128kB', include_toast => false, stop_when_full => false) WHERE NOT is_sum;
 REINDEX TABLE ps.cold;
 SELECT relation_name, calls > 1 OR relation_name = 'cold' AS calls, total > 50 AND requested = total AS requested, read = CASE relation_name WHEN 'cold' THEN 0 ELSE total END AS read
 	FROM go_on('prewarm(''cold''', '200kB') WHERE relation_name ~ 'cold';

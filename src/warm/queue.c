@@ -388,14 +388,6 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->runs = palloc(sizeof(SstWarmRun) * queue->max_runs);
 	sst_cursor_init(&queue->cursor, set, queue->max_runs + 1);
 	sst_run_reader_begin(&queue->reader, options->mode, io_stats);
-
-	for (int i = 0; i < set->nforks; i++)
-	{
-		SstWarmFork *fork = &set->forks[i];
-
-		fork->nblocks = fork->next_block = InvalidBlockNumber;
-		fork->left_out = (fork->note != NULL);
-	}
 	INSTR_TIME_SET_CURRENT(queue->mark);
 }
 
