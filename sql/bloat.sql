@@ -105,6 +105,7 @@ SELECT index, r.* FROM rec_indexes, after_reindex(index, 25) r
 
 -- Rows updated time and again: the versions of a row have the same keys.
 CALL make_rec();
+CALL wait_for_horizon();
 VACUUM rec;
 UPDATE rec SET b = b + 1 WHERE i % 2 = 0;
 UPDATE rec SET b = b + 1 WHERE i % 3 = 0;

@@ -213,9 +213,9 @@ SELECT predicted_bytes, measured, note FROM streamstat.bloat('rem_indexes');
 
 -- Samples: the last of the new pages wastes as much as the others, and what pages waste
 -- depends on the order of rows of several sizes.
-CREATE TABLE rem_loose (i int, t text) WITH (fillfactor = 50);
+CREATE TABLE rem_loose (i int, t text) WITH (autovacuum_enabled = off, fillfactor = 50);
 INSERT INTO rem_loose SELECT i, 'the same' FROM generate_series(1, 18000) i;
-CREATE TABLE rem_turns (i int, a text, b text, c int8);
+CREATE TABLE rem_turns (i int, a text, b text, c int8) WITH (autovacuum_enabled = off);
 INSERT INTO rem_turns SELECT i, CASE WHEN i % 2 = 0 THEN md5(i::text) END, CASE WHEN i % 3 = 0 THEN repeat('b', 300) END, CASE WHEN i % 5 = 0 THEN i END
 	FROM generate_series(1, 20000) i;
 UPDATE rem_turns SET a = NULL WHERE i % 4 = 0;

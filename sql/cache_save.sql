@@ -8,16 +8,16 @@ CREATE TABLE cs.t (i int, t text) WITH (autovacuum_enabled = off);
 ALTER TABLE cs.t ALTER t SET STORAGE EXTERNAL;
 INSERT INTO cs.t SELECT i, repeat('x', 5000) FROM generate_series(1, 300) i;
 CREATE INDEX t_i ON cs.t (i);
-CREATE MATERIALIZED VIEW cs.m AS SELECT i FROM cs.t;
-CREATE UNLOGGED TABLE cs.u AS SELECT i FROM cs.t;
+CREATE MATERIALIZED VIEW cs.m WITH (autovacuum_enabled = off) AS SELECT i FROM cs.t;
+CREATE UNLOGGED TABLE cs.u WITH (autovacuum_enabled = off) AS SELECT i FROM cs.t;
 CREATE TEMP TABLE cs_temporary AS SELECT i FROM cs.t;
 -- names that are not easy to write down
 CREATE SCHEMA "cs.2 ""x""";
 CREATE TABLE "cs.2 ""x"""."a""b\c d.
-e 	" AS SELECT i FROM cs.t;
-CREATE TABLE "cs.2 ""x"""."select" AS SELECT i FROM cs.t;
-CREATE TABLE "cs.2 ""x"""."usage 5" AS SELECT i FROM cs.t;
-CREATE TABLE "cs.2 ""x"""."\x0a " AS SELECT i FROM cs.t;
+e 	" WITH (autovacuum_enabled = off) AS SELECT i FROM cs.t;
+CREATE TABLE "cs.2 ""x"""."select" WITH (autovacuum_enabled = off) AS SELECT i FROM cs.t;
+CREATE TABLE "cs.2 ""x"""."usage 5" WITH (autovacuum_enabled = off) AS SELECT i FROM cs.t;
+CREATE TABLE "cs.2 ""x"""."\x0a " WITH (autovacuum_enabled = off) AS SELECT i FROM cs.t;
 VACUUM cs.t;
 SELECT count(t) FROM cs.t;
 

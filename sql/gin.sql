@@ -173,16 +173,19 @@ SELECT gin_difference('gs_frequent_a'), entry_items, posting_items, posting_inte
 
 -- VACUUM deletes posting tree pages that have become empty, and keeps others.
 DELETE FROM gs_frequent WHERE ctid >= '(50,1)' AND ctid < '(350,1)' OR ctid >= '(400,1)';
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) gs_frequent;
 SELECT gin_difference('gs_frequent_a'), deleted_pages > 5 AS deleted,
 		posting_items = (SELECT count(*) FROM gs_frequent) AS posting_items
 	FROM streamstat.gin_stats('gs_frequent_a');
 DELETE FROM gs WHERE a[3] % 20 <> 1;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) gs;
 SELECT difference, count(*), CASE WHEN difference <> 'none' THEN min(relname) END AS first
 	FROM gs_differences GROUP BY 1;
 -- all rows gone: the trees stay
 DELETE FROM gs_frequent;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) gs_frequent;
 SELECT gin_difference('gs_frequent_a'), entry_items, posting_items, posting_leaf_pages > 0 AS leaves
 	FROM streamstat.gin_stats('gs_frequent_a');

@@ -13,6 +13,8 @@ SELECT bucket_pages, overflow_pages, live_items, free_percent
 CREATE INDEX h_grown ON h USING hash (one);
 CREATE INDEX h_grown_many ON h USING hash (many);
 CREATE INDEX h_grown_txt ON h USING hash (txt);
+-- A bucket is not split as long as another process has pinned it.
+CALL wait_for_horizon();
 INSERT INTO h SELECT n, n % 7, 'key ' || n / 3
 	FROM (SELECT g * 7919 % 10007 AS n FROM generate_series(1, 10006) g) g;
 CREATE INDEX h_built ON h USING hash (one);

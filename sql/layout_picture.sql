@@ -8,8 +8,10 @@ CREATE TABLE pic (n int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO pic SELECT g, repeat('x', 100) FROM generate_series(1, 25000) g;
 CREATE INDEX pic_n ON pic (n);
 DELETE FROM pic WHERE n BETWEEN 10001 AND 15000;
+CALL wait_for_horizon();
 VACUUM (TRUNCATE off) pic;
 DELETE FROM pic WHERE n BETWEEN 5001 AND 10000;
+CALL wait_for_horizon();
 
 -- What is cached depends on more than this session.
 SELECT first_block, CASE WHEN picture ~ '^[SPBspb.]+$' AND first_block IS NULL THEN 'caches' ELSE picture END AS picture

@@ -45,10 +45,10 @@ SELECT bool_and(size = pg_size_pretty(bytes) AND reclaimable_size = pg_size_pret
 	FROM (SELECT *, row_number() OVER () AS n FROM streamstat.report_advice) a;
 
 -- pg_repack where it is installed and the table has a key that it takes; pg_squeeze
-CREATE TABLE plan_key AS SELECT g AS i, repeat('x', 1000) AS t FROM generate_series(1, 10000) g;
+CREATE TABLE plan_key WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 1000) AS t FROM generate_series(1, 10000) g;
 CREATE UNIQUE INDEX plan_key_i ON plan_key (i);
 ALTER TABLE plan_key ALTER i SET NOT NULL;
-CREATE TABLE "plan_ it's ""x""" (LIKE plan_key INCLUDING ALL);
+CREATE TABLE "plan_ it's ""x""" (LIKE plan_key INCLUDING ALL) WITH (autovacuum_enabled = off);
 INSERT INTO "plan_ it's ""x""" SELECT * FROM plan_key WHERE i < 8000;
 DELETE FROM plan_key WHERE i % 2 = 0;
 DELETE FROM "plan_ it's ""x""" WHERE i % 2 = 0;
@@ -87,7 +87,7 @@ DROP TABLE plan_include;
 
 -- An index that belongs to one of the partitioned table cannot be dropped.
 CREATE TABLE plan_parts (a int) PARTITION BY RANGE (a);
-CREATE TABLE plan_part_1 PARTITION OF plan_parts FOR VALUES FROM (0) TO (10);
+CREATE TABLE plan_part_1 PARTITION OF plan_parts FOR VALUES FROM (0) TO (10) WITH (autovacuum_enabled = off);
 INSERT INTO plan_parts VALUES (1), (1);
 CREATE UNIQUE INDEX CONCURRENTLY plan_part_1_a ON plan_part_1 (a);
 CREATE UNIQUE INDEX plan_parts_a ON plan_parts (a);
@@ -111,7 +111,7 @@ SELECT bool_and(reclaimable_bytes > 0) AS gain, bool_or(reclaimable_bytes_low = 
 DROP TABLE plan_margin;
 
 -- Indexes that are not valid: only one that REINDEX can mend is rebuilt.
-CREATE TABLE plan_invalid AS SELECT g % 1000 AS i FROM generate_series(1, 1001) g;
+CREATE TABLE plan_invalid WITH (autovacuum_enabled = off) AS SELECT g % 1000 AS i FROM generate_series(1, 1001) g;
 CREATE UNIQUE INDEX CONCURRENTLY plan_unique ON plan_invalid (i);
 CREATE INDEX plan_plain ON plan_invalid (i);
 CREATE INDEX plan_i_ccnew ON plan_invalid (i);
@@ -191,6 +191,7 @@ BEGIN
 		EXECUTE 'CREATE TABLE plan_churned (a int, b int, c int, d int, e int, f int, g int, h int); DROP TABLE plan_churned';
 	END LOOP;
 END $$;
+CALL wait_for_horizon();
 CALL streamstat.run_database_report(margin => 0);
 SELECT max(reclaimable_bytes) > 65536 AS gain, max(bytes) < 10 * 1024 * 1024 AS small, count(command) AS commands, bool_or(reason ~ 'system catalog') AS reason
 	FROM streamstat.last_database_report() WHERE schema_name = 'pg_catalog';

@@ -106,8 +106,8 @@ SELECT kind, relid IS NULL AS no_relation, blocks_total, blocks_requested
 
 -- A schema: what is used most comes first; but by OID where the next call has to find the same order
 CREATE SCHEMA ps_used;
-CREATE TABLE ps_used.seldom AS SELECT g AS i FROM generate_series(1, 1000) g;
-CREATE TABLE ps_used.often AS SELECT g AS i FROM generate_series(1, 20000) g;
+CREATE TABLE ps_used.seldom WITH (autovacuum_enabled = off) AS SELECT g AS i FROM generate_series(1, 1000) g;
+CREATE TABLE ps_used.often WITH (autovacuum_enabled = off) AS SELECT g AS i FROM generate_series(1, 20000) g;
 CREATE TABLE ps_used.never (i int);
 CREATE TABLE ps_used.never_large AS SELECT 1 AS i WHERE false;
 CREATE INDEX often_i ON ps_used.often (i);

@@ -48,6 +48,7 @@ CREATE TABLE html_part_1 PARTITION OF html_parts FOR VALUES FROM (0) TO (10000);
 CREATE TABLE html_part_2 PARTITION OF html_parts FOR VALUES FROM (10000) TO (20000);
 INSERT INTO html_parts SELECT generate_series(0, 19999);
 
+CALL wait_for_horizon();
 CALL streamstat.run_database_report(margin => 0);
 CREATE TEMP TABLE page AS SELECT streamstat.report_html() AS html;
 

@@ -78,6 +78,7 @@ SELECT statistic, CASE statistic
 		WHEN 'free_percent' THEN estimate BETWEEN 1 AND 30
 		ELSE estimate = 0 END AS right
 	FROM streamstat.sample_stats('m', 1000000);
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) m;
 SELECT statistic, CASE statistic
 		WHEN 'live_tuples' THEN estimate = (SELECT count(*) FROM m)

@@ -154,6 +154,7 @@ SELECT relname, difference, nulls_pages > 3 AS nulls, live_items
 -- VACUUM makes redirects placeholders.  A chain of tuples that is gone leaves
 -- a dead one.  Pages that are empty then count as deleted: they are used again.
 DELETE FROM sp WHERE n BETWEEN 500 AND 4500;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) sp;
 SELECT relname, difference, live_items = (SELECT count(*) FROM sp) AS live,
 		dead_items > 0 AS dead, placeholder_items > 0 AS placeholders
@@ -163,6 +164,7 @@ SELECT sp_insert(20000, 21000);
 SELECT difference, count(*), CASE WHEN difference <> 'none' THEN min(relname) END AS first
 	FROM sp_differences GROUP BY 1;
 DELETE FROM sp;
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) sp;
 SELECT relname, difference, live_items, leaf_pages > 5 AS leaves,
 		sum(deleted_pages) OVER () > 5 AS deleted

@@ -274,6 +274,7 @@ COMMIT;
 CALL wait_for_horizon();
 SELECT count(*) FROM th;
 SELECT difference, live, dead >= 67 AS dead, del FROM look('th');
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on, TRUNCATE off) th;
 SELECT * FROM look('th');
 DELETE FROM th WHERE i > 2000;
@@ -281,6 +282,7 @@ CALL wait_for_horizon();
 SELECT * FROM look('th');
 SELECT truncatable_pages > 4 AS truncatable, truncatable_pages < pages AS not_all
 	FROM streamstat.table_stats('th');
+CALL wait_for_horizon();
 VACUUM (FREEZE, TRUNCATE off) th;
 SELECT * FROM look('th');
 SELECT all_frozen_pages = pages AS frozen, fsm_free_bytes > 0 AS free,
@@ -294,12 +296,14 @@ SELECT all_visible_pages = all_frozen_pages AND all_frozen_pages = pages - 3 AS 
 		largest_unfrozen_range_pages
 	FROM streamstat.visibility_map_summary('th');
 SELECT count(*), bool_and(first_block <= last_block) FROM streamstat.unfrozen_ranges('th');
+CALL wait_for_horizon();
 VACUUM th;
 SELECT * FROM look('th');
 DELETE FROM th;
 CALL wait_for_horizon();
 SELECT * FROM look('th');
 SELECT truncatable_pages = pages AS all FROM streamstat.table_stats('th');
+CALL wait_for_horizon();
 VACUUM th;
 SELECT * FROM look('th');
 
@@ -328,9 +332,11 @@ CREATE INDEX tu_i ON tu (i);
 UPDATE tu SET n = n + 1 WHERE i % 4 = 0;
 CALL wait_for_horizon();
 SELECT * FROM look('tu');
+CALL wait_for_horizon();
 UPDATE tu SET i = -i WHERE i % 4 = 1;
 CALL wait_for_horizon();
 SELECT * FROM look('tu');
+CALL wait_for_horizon();
 BEGIN;
 UPDATE tu SET n = n + 1 WHERE i % 4 = 2;
 UPDATE tu SET n = n + 1 WHERE i % 8 = 2;
@@ -338,9 +344,11 @@ SELECT * FROM look('tu');
 ROLLBACK;
 SELECT * FROM look('tu');
 -- pruned, and not cleaned up
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP off) tu;
 SELECT * FROM look('tu');
 SELECT redirect_line_pointers, dead_line_pointers FROM streamstat.table_stats('tu');
+CALL wait_for_horizon();
 VACUUM (INDEX_CLEANUP on) tu;
 SELECT * FROM look('tu');
 SELECT redirect_line_pointers, dead_line_pointers, unused_line_pointers > 0 AS unused
@@ -488,7 +496,7 @@ SELECT count(*), sum(pages) FROM streamstat.table_stats('th', 'sum');
 --
 -- Other kinds of tables
 --
-CREATE MATERIALIZED VIEW tm AS SELECT i, 'row ' || i AS t FROM generate_series(1, 1000) i;
+CREATE MATERIALIZED VIEW tm WITH (autovacuum_enabled = off) AS SELECT i, 'row ' || i AS t FROM generate_series(1, 1000) i;
 SELECT * FROM look('tm');
 REFRESH MATERIALIZED VIEW tm;
 SELECT * FROM look('tm');
@@ -503,6 +511,7 @@ INSERT INTO tn SELECT generate_series(1, 1000);
 DELETE FROM tn WHERE i % 2 = 0;
 CALL wait_for_horizon();
 SELECT * FROM look('tn');
+CALL wait_for_horizon();
 VACUUM (TRUNCATE off) tn;
 SELECT * FROM look('tn');
 
@@ -519,7 +528,9 @@ CALL wait_for_horizon();
 VACUUM (TRUNCATE off) tt;
 SELECT * FROM look('tt');
 
--- Autovacuum keeps off them meanwhile.
+-- Autovacuum keeps off them meanwhile, and there is nothing that a look at them prunes.
+CALL wait_for_horizon(true);
+VACUUM pg_class, pg_database, pg_type;
 BEGIN;
 LOCK pg_class, pg_database, pg_type IN SHARE UPDATE EXCLUSIVE MODE;
 SELECT relname, difference FROM pg_class c, look(c.oid)

@@ -169,7 +169,9 @@ foreach my $case (
 	$a->query("$before; $after") if $before;
 	my ($n, $total) = split /\|/, $d->query("SELECT truncatable_pages, pages FROM streamstat.table_stats('truncated')");
 	cmp_ok($n, '>', 0, "$condition: something to truncate") if $condition !~ /990/;
-	$d->query('VACUUM truncated');
+	# VACUUM passes over a page that the checkpointer or the background writer has pinned in
+	# order to write it.
+	$d->query('CHECKPOINT; VACUUM truncated');
 	is( $d->query("SELECT $total - pages FROM streamstat.table_stats('truncated')"),
 		$n, "$condition: VACUUM truncates what it was said to");
 }
