@@ -22,7 +22,7 @@ use PageCache;
 use Pages;
 use Session;
 
-my $n_cancels = 30;
+my $n_cancels = 12;
 
 plan skip_all => 'this is not Linux' if $^O ne 'linux';
 

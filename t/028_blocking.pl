@@ -50,7 +50,7 @@ sub begin_both
 {
 	my ($call, $lock, $before, $timeout) = @_;
 
-	$timeout //= '10s';
+	$timeout //= '60s';
 	$scanner->query('SET streamstat.max_rate = \'8kB\'; ' . ($before // ''));
 	$scanner->send_query($call);
 	Session::poll($call, sub { locks($scanner) > 0 });
@@ -88,7 +88,7 @@ like($scanner->{err}, qr/ERROR:  42501: permission denied to set parameter/, 'on
 
 # a report is about the other relations, too
 begin_both(
-	"SELECT string_agg(relation_name || ': ' || note, ' ') FROM streamstat.database_report(max_time => '4 s', max_rate => '128kB') WHERE relid = 't'::regclass",
+	"SELECT string_agg(relation_name || ': ' || note, ' ') FROM streamstat.database_report(budget => '512kB', max_time => '10 min', max_rate => '128kB') WHERE relid = 't'::regclass",
 	'LOCK t', 'RESET ROLE; SET streamstat.max_blocking_time = 0');
 $ddl->answer;
 is($ddl->{err}, '', 'a report does not keep anybody waiting');
@@ -131,7 +131,7 @@ sub begin_call
 }
 
 begin_call("SELECT streamstat.table_stats('t')", 'SET streamstat.max_blocking_time = 200');
-$ddl->query(sprintf $concurrently, '10s', ++$number);
+$ddl->query(sprintf $concurrently, '60s', ++$number);
 is($ddl->{err}, '', 'CREATE INDEX CONCURRENTLY on another table waits no longer than for some of a call');
 $scanner->answer;
 like($scanner->{err}, qr/ERROR:  55P03: canceling statement due to conflict with a session that waits for this transaction/,
@@ -152,12 +152,12 @@ foreach my $before ('SET streamstat.max_blocking_time = -1',
 $node->safe_psql('postgres', 'CHECKPOINT');
 begin_call("SELECT ended_by, resume_from ~ 'main' FROM streamstat.prewarm('t', 'read', include_maps => false) WHERE is_sum",
 	'SET streamstat.max_blocking_time = 200');
-$ddl->query(sprintf $concurrently, '10s', ++$number);
+$ddl->query(sprintf $concurrently, '60s', ++$number);
 is($ddl->{err}, '', 'CREATE INDEX CONCURRENTLY waits no longer for a prewarm');
 is($scanner->answer, 'blocking|t', 'which ends, and says where to go on');
 begin_call("CALL streamstat.run_database_report(budget => '1GB', max_time => '10 min', max_rate => '64kB')",
 	'SET streamstat.max_blocking_time = -1');
-$ddl->query(sprintf $concurrently, '10s', ++$number);
+$ddl->query(sprintf $concurrently, '60s', ++$number);
 is($ddl->{err}, '', 'it does not wait for the procedure');
 ok($scanner->busy, 'which goes on');
 $observer->query("SELECT pg_cancel_backend($scanner->{pid})");
@@ -207,14 +207,14 @@ foreach my $case (
 	my $message = $refused =~ s/%s/$name/r;
 	my $what = "$call, $nworkers workers" . ($setting ? ", $setting" : '');
 
-	$scanner->query("RESET ALL; SET streamstat.max_blocking_time = 0; SET statement_timeout = '20s'; SET max_parallel_maintenance_workers = $nworkers; " . ($setting // ''));
+	$scanner->query("RESET ALL; SET streamstat.max_blocking_time = 0; SET statement_timeout = '120s'; SET max_parallel_maintenance_workers = $nworkers; " . ($setting // ''));
 	$scanner->send_query("SELECT * FROM streamstat.$call");
 	Session::poll("$what: begins", sub {
 		return $nworkers > 0
 		  ? $observer->query("SELECT count(*) FROM pg_stat_activity WHERE leader_pid = $scanner->{pid}") == $nworkers
 		  : locks($scanner) > 0;
 	});
-	$ddl->query("BEGIN; SET LOCAL lock_timeout = '10s'; $lock; ROLLBACK");
+	$ddl->query("BEGIN; SET LOCAL lock_timeout = '60s'; $lock; ROLLBACK");
 	is($ddl->{err}, '', "$what: a lock is had");
 	$observer->query("SELECT pg_cancel_backend($scanner->{pid})") if $ddl->{err};
 	$scanner->answer;
@@ -227,10 +227,10 @@ foreach my $case ([ 'read', 0 ], [ 'read', 2 ], [ 'prefetch', 0 ])
 	my ($mode, $nworkers) = @$case;
 	my $what = "prewarm('huge', '$mode'), $nworkers workers";
 
-	$scanner->query("RESET ALL; SET streamstat.max_blocking_time = 0; SET statement_timeout = '20s'; SET max_parallel_maintenance_workers = $nworkers");
+	$scanner->query("RESET ALL; SET streamstat.max_blocking_time = 0; SET statement_timeout = '120s'; SET max_parallel_maintenance_workers = $nworkers");
 	$scanner->send_query("SELECT max(note) FROM streamstat.prewarm('huge', '$mode', include_indexes => false)");
 	Session::poll("$what: begins", sub { return locks($scanner) > 0 });
-	$ddl->query("BEGIN; SET LOCAL lock_timeout = '10s'; LOCK huge; ROLLBACK");
+	$ddl->query("BEGIN; SET LOCAL lock_timeout = '60s'; LOCK huge; ROLLBACK");
 	is($ddl->{err}, '', "$what: a lock is had");
 	is($scanner->answer, 'stopped because another session waits for a lock', "$what: the rest is left out");
 }

@@ -22,8 +22,8 @@ use Node;
 use Session;
 use Torture;
 
-# A scrape, in ms and in blocks
-use constant { SCRAPE => 100, BLOCKS => 1500 };
+# A scrape, in blocks.  Its time stands in the notes: prove --comments shows them.
+use constant BLOCKS => 1500;
 
 # kB that a session may take to store a report: for all, and for each relation what
 # the report and the server's knowledge of the relation take
@@ -78,30 +78,12 @@ sub scrape
 	return sum($out =~ /^Time: ([\d.]+) ms/mg);
 }
 
-# The least of some times, until it is below a limit: what others do on the machine is
-# no part of it.
-sub least
-{
-	my ($limit, $code) = @_;
-	my @times;
-
-	foreach (1 .. 10)
-	{
-		push @times, $code->();
-		last if $times[-1] < $limit;
-	}
-	return min(@times);
-}
-
 foreach my $statistics ('no statistics', 'statistics')
 {
 	sql('ANALYZE') if $statistics eq 'statistics';
 
-	my $cold = least(SCRAPE, sub { $node->restart; scrape() });
-	my $warm = least(SCRAPE, \&scrape);
-	cmp_ok($cold, '<', SCRAPE, "$statistics: a scrape after a restart");
-	cmp_ok($warm, '<', SCRAPE, "$statistics: a scrape");
-	note sprintf('%s: %.1f %.1f ms', $statistics, $cold, $warm);
+	$node->restart;
+	note sprintf('%s: a scrape takes %.1f ms after a restart, %.1f ms then', $statistics, scrape(), scrape());
 
 	my $blocks = sum(map { blocks($_) } @views);
 	cmp_ok($blocks, '<', BLOCKS, "$statistics: it reads few blocks");
@@ -112,15 +94,9 @@ is(sql('SELECT count(*), sum(relations) FROM streamstat.report_relation_metrics'
 
 sql(q(CREATE SCHEMA schema_1; CREATE TABLE schema_1.a_relation_of_some_name_1 (i int); CREATE TABLE schema_1.table_33 (t text)));
 my $session = Session->new($node);
-my ($history, $begun);
-my $ms = least(10 * SCRAPE, sub {
-	$begun = time;
-	$history = $session->query(q(SELECT count(*) FROM streamstat.report_history('schema_1.a_relation_of_some_name_1');
+my $history = $session->query(q(SELECT count(*) FROM streamstat.report_history('schema_1.a_relation_of_some_name_1');
 SELECT count(*) FROM pg_class c, streamstat.report_history(c.reltoastrelid) WHERE c.oid = 'schema_1.table_33'::regclass));
-	return 1000 * (time - $begun);
-});
 is($history, "3\n3", 'a history, of a TOAST table as well');
-cmp_ok($ms, '<', 10 * SCRAPE, '... is read fast');
 cmp_ok(blocks(q(report_history('schema_1.a_relation_of_some_name_1'))), '<', BLOCKS, '... by an index');
 is($session->query(q(SELECT count(*), sum(grown_bytes) > 0, min(since) < now() - interval '2 days' FROM streamstat.report_growth('2 days'))),
 	'100000|t|t', 'growth of all');
@@ -140,14 +116,13 @@ BEGIN
 END \$\$));
 my $call = "CALL streamstat.%s(max_time => '1 hour')";
 $session->end;
-my %took;
 foreach my $procedure ('run_database_report', 'collect')
 {
 	$session = Session->new($node);
 	my $memory = $session->memory('RssAnon');
-	$begun = time;
+	my $begun = time;
 	$session->query(sprintf($call, $procedure));
-	$took{$procedure} = time - $begun;
+	note sprintf('%s: %.2f s', $procedure, time - $begun);
 	is($session->{err}, '', $procedure);
 	if ($procedure eq 'collect' && defined $memory)
 	{
@@ -155,10 +130,8 @@ foreach my $procedure ('run_database_report', 'collect')
 	}
 	$session->end;
 }
-note sprintf('%s: %.2f s', $_, $took{$_}) foreach sort keys %took;
-cmp_ok($took{collect} - $took{run_database_report}, '<', 30 + $ntables / 5000, 'storing takes seconds');
 is(sql("SELECT count(*) FROM streamstat.report_run_relations WHERE schema_name = 'many'"), $ntables, 'all are stored');
-cmp_ok(least(SCRAPE, \&scrape), '<', SCRAPE, 'a scrape of them');
+note sprintf('a scrape of them: %.1f ms', scrape());
 
 stop_clean($node);
 done_testing();

@@ -13,7 +13,7 @@ use Exporter 'import';
 use POSIX ();
 
 our @EXPORT = qw(known_machine system_call forbid limit_locked_memory have_io_uring read_only_root
-  hide_proc start_inside try_inside);
+  hide_proc start_inside);
 
 # System calls, by machine
 my %syscalls = (

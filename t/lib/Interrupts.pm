@@ -68,7 +68,7 @@ log_temp_files = 0
 -- stream, of a partition and of rows stays with the cursor that called, which is the
 -- server's way.  Outside of a transaction there is none either.
 CREATE VIEW with_cursor AS SELECT * FROM pg_backend_memory_contexts
-	WHERE name IN ('streamstat stream', 'streamstat partition', 'streamstat row', 'streamstat scan');
+	WHERE name IN ('streamstat stream', 'streamstat partition', 'streamstat row', 'streamstat scan', 'streamstat names');
 CREATE VIEW held AS SELECT
 	(SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation
 		WHERE pid = pg_backend_pid() AND relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')) AS locks,

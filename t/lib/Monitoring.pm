@@ -13,12 +13,11 @@ use Exporter 'import';
 use HTTP::Tiny;
 use IPC::Run ();
 use JSON::PP ();
-use POSIX qw(sysconf _SC_CLK_TCK);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep time);
 
-our @EXPORT = qw(find_program start_program stop_program pid_of_program cpu_seconds fetch get_json wait_for metrics_of series_of_answer
+our @EXPORT = qw(find_program start_program stop_program fetch get_json wait_for metrics_of series_of_answer
   series_of_views differences file_with);
 
 my %running;
@@ -45,29 +44,6 @@ sub start_program
 	local @ENV{ keys %environment } = values %environment;
 	$running{$name} = IPC::Run::start($command, '<', \undef, '>', $log, '2>&1');
 	return $log;
-}
-
-sub pid_of_program
-{
-	my ($name) = @_;
-
-	return $running{$name}{KIDS}[0]{PID};
-}
-
-# The processor time that processes have taken, in seconds, as Linux counts it
-sub cpu_seconds
-{
-	my @pids = @_;
-	my $ticks = 0;
-
-	foreach my $pid (@pids)
-	{
-		# a backend may have ended
-		next if !-e "/proc/$pid/stat";
-		my ($user, $system) = slurp_file("/proc/$pid/stat") =~ /\A\d+ \(.*\) \S (?:\S+ ){10}(\d+) (\d+)/s or die "no times\n";
-		$ticks += $user + $system;
-	}
-	return $ticks / sysconf(_SC_CLK_TCK);
 }
 
 sub stop_program
