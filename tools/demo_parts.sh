@@ -122,16 +122,17 @@ on_tiny()	# CALL
 
 part_speed()
 {
-	local i c calls=(
+	local i c index table calls=(
 		"streamstat.btree_stats('visits_token')"
 		"pgstatindex('visits_token')"
 		"streamstat.table_stats('visits')"
 		"pgstattuple('visits')"
+		"streamstat.pgstatindex('visits_token')"
 		"streamstat.pg_prewarm('visits')"
 		"pg_prewarm('visits')")
 
 	for ((i = 1; i <= rounds; i++)); do
-		for ((c = 0; c < ${#calls[@]}; c++)); do
+		for c in 0 1 2 3 5 6; do
 			progress "timing, run $i of $rounds: ${calls[c]}"
 			cold_start
 			time_sql "SELECT * FROM $(on_tiny "${calls[c]}");" "SELECT * FROM ${calls[c]};" ''
@@ -140,9 +141,9 @@ part_speed()
 	done
 	# all in shared buffers, one session, in turns
 	progress "timing in shared buffers"
-	time_sql "SELECT * FROM streamstat.prewarm('visits');$(printf 'SELECT * FROM %s;' "${calls[@]:0:4}")" \
-		"$(for ((i = 0; i < rounds; i++)); do printf 'SELECT * FROM %s;\n' "${calls[@]:0:4}"; done)" ''
-	awk -v dir="$logs" '{ print >(dir "/hot-" (NR - 1) % 4) }' "$logs/ms"
+	time_sql "SELECT * FROM streamstat.prewarm('visits');$(printf 'SELECT * FROM %s;' "${calls[@]:0:5}")" \
+		"$(for ((i = 0; i < rounds; i++)); do printf 'SELECT * FROM %s;\n' "${calls[@]:0:5}"; done)" ''
+	awk -v dir="$logs" '{ print >(dir "/hot-" (NR - 1) % 5) }' "$logs/ms"
 	progress ''
 
 	sql "SELECT (pg_relation_size('visits_token') / 1024.0 ^ 2)::int, (pg_relation_size('visits') / 1024.0 ^ 2)::int;"
@@ -155,11 +156,26 @@ $(printf '   %-53s %12s %12s %14s' 'streamstat / contrib' streamstat contrib 'ti
    nothing cached, on $disk:
 $(row "  btree_stats / pgstatindex, index of $index MB" cold-0 cold-1)
 $(row "  table_stats / pgstattuple, table of $table MB" cold-2 cold-3)
-$(row "  pg_prewarm / pg_prewarm, the same table" cold-4 cold-5)
+$(row "  pg_prewarm / pg_prewarm, the same table" cold-5 cold-6)
    all in shared buffers:
-$(row "  btree_stats / pgstatindex, the same index" hot-0 hot-1)
+$(row "  pgstatindex / pgstatindex, the same index" hot-4 hot-1)
+$(row "  btree_stats / pgstatindex (*)" hot-0 hot-1)
 $(row "  table_stats / pgstattuple, the same table" hot-2 hot-3)
+   (*) btree_stats also counts items and dead items, which no pgstatindex does
+
+   Nothing cached, time in percent of contrib's:
+$(bar btree_stats cold-0 cold-1)
+$(bar table_stats cold-2 cold-3)
+$(bar pg_prewarm cold-5 cold-6)
 END2
+}
+
+bar()	# WHAT FILE FILE: our time as a part of contrib's, which is the whole bar
+{
+	awk -v what="$1" -v a="$(median <"$logs/$2")" -v b="$(median <"$logs/$3")" 'BEGIN {
+		for (i = 1; i <= 50; i++)
+			bar = bar (i <= 50 * a / b + 0.5 ? "#" : ".")
+		printf "   %-12s %s %3.0f %%\n", what, bar, 100 * a / b }'
 }
 
 row()	# WHAT FILE FILE: our time, contrib's, and how they compare
