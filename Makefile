@@ -9,10 +9,14 @@
 # make compilers builds with other compilers and options, and tests that (tools/compilers).
 # make docs makes the site of README.md and docs/ in the folder site; see tools/docs.
 #
-# make demo, make test, make test-all, make fuzz, make torture and make bench need
-# neither an installed server nor a running one; see docs/testing.md.  make deb
-# builds and tries Debian packages (docs/install.md).  make fuzz takes
-# SECONDS= for each visitor, make torture MINUTES= and SERVERS=; make bench takes
+# make installcheck runs the regression and isolation tests on a running server, make
+# prove_installcheck the TAP tests on servers that it starts from the installation.
+#
+# make demo, make test, make check-world, make test-all, make fuzz, make torture and make
+# bench need neither an installed server nor a running one; see docs/testing.md.  make deb
+# builds and tries Debian packages (docs/install.md).  make test takes PROVE_TESTS= for
+# the files to run and PG_TEST_EXTRA= for what it leaves out; check-world runs everything.
+# make fuzz takes SECONDS= for each visitor, make torture MINUTES= and SERVERS=; make bench takes
 #
 #   QUICK=1    the matrix of ten minutes
 #   XLARGE=1   indexes of 50 million rows, too
@@ -256,13 +260,6 @@ REGRESS = setup names rows collect recorded btree hash gin brin gist spgist inde
 ISOLATION = dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
-# TAP tests start servers, which root may not, and need the module IPC::Run.
-ifneq ($(shell id -u),0)
-ifeq ($(shell perl -MIPC::Run -e 'print "yes"' 2>/dev/null),yes)
-TAP_TESTS = 1
-endif
-endif
-
 # The tree also holds the sources in a VPATH build.
 STREAMSTAT_DIR := $(or $(srcdir),$(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST)))))
 STREAMSTAT_VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(STREAMSTAT_DIR)/streamstat.control)
@@ -289,7 +286,7 @@ PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
 include $(PGXS)
-else ifeq ($(filter deb demo test test-all fuzz torture bench check-layers indent dist compilers,$(MAKECMDGOALS)),)
+else ifeq ($(filter deb demo test check-world test-all fuzz torture bench check-layers indent dist compilers,$(MAKECMDGOALS)),)
 $(error $(PG_CONFIG) names no PostgreSQL server with development files: install postgresql-server-dev-NN, or set PG_CONFIG)
 endif
 
@@ -308,12 +305,19 @@ $(OBJS): | objdirs
 objdirs:
 	@mkdir -p $(sort $(dir $(OBJS)))
 
+# The TAP tests, with the extension that is installed
+.PHONY: prove_installcheck
+prove_installcheck:
+	$(prove_installcheck)
+
 # These work on a private copy of a server; see tools/.
-.PHONY: demo test test-all fuzz torture bench indent check-layers
+.PHONY: demo test check-world test-all fuzz torture bench indent check-layers
 demo:
 	@$(STREAMSTAT_DIR)/tools/demo
 test:
 	@$(STREAMSTAT_DIR)/tools/test $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
+check-world:
+	@$(STREAMSTAT_DIR)/tools/test -a $(if $(filter command line environment,$(origin PG_CONFIG)),$(PG_CONFIG))
 test-all:
 	@$(STREAMSTAT_DIR)/tools/test-all
 fuzz:

@@ -13,6 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Node;
 use Pages;
 use Session;

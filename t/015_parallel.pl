@@ -12,6 +12,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Large;
 use Node;
 use Pages;

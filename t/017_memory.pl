@@ -16,6 +16,7 @@ use Test::More;
 use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Faults;
 use Node;
 use Pages;

@@ -17,6 +17,7 @@ use Test::More;
 use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Calls;
 use Node;
 use Session;

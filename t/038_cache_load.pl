@@ -14,6 +14,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Faults;
 use Node;
 use Pages;

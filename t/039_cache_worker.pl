@@ -15,6 +15,7 @@ use Test::More;
 use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Node;
 use Pages qw(next_random crc32c);
 use Session;

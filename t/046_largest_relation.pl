@@ -15,6 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Node;
 use Pages;
 use Session;

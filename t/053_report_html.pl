@@ -15,6 +15,7 @@ use Test::More;
 use Time::HiRes qw(time);
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Node;
 use Pages;
 use Session;
@@ -228,6 +229,7 @@ sub browse
 
 SKIP:
 {
+	skip '"browser" is not in PG_TEST_EXTRA', 30 if !Extra::has('browser');
 	skip 'chromium is not installed', 30 if !defined $browser;
 
 	my $bytes = 0;

@@ -18,6 +18,7 @@ use Test::More;
 use Time::HiRes qw(time);
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Node;
 use Session;
 use Torture;

@@ -17,6 +17,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'exporters';
 use Monitoring;
 use Node;
 use Pages;

@@ -13,6 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Fleet;
 use Node;
 

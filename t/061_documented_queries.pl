@@ -18,6 +18,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
+use Extra 'slow';
 use Documentation;
 use Node;
 

@@ -18,6 +18,7 @@ use Test::More;
 
 use lib "$FindBin::RealBin/lib";
 use Container;
+use Extra 'containers';
 use Node;
 use Pages;
 use Session;

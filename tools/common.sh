@@ -13,6 +13,7 @@ die()
 }
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$top/tools/packages.sh"
 
 # a copy of the tree, without what a build or a test run left in it
 copy_tree()	# DIR
@@ -23,20 +24,6 @@ copy_tree()	# DIR
 		--exclude=tmp_check --exclude='regression.*' --exclude=./build \
 		--exclude=test_estimate .) |
 		tar -xf - -C "$1" --no-same-owner
-}
-
-# those of the packages that are missing, by apt-get
-get_packages()	# PACKAGE...
-{
-	local p missing=()
-
-	for p; do
-		dpkg-query -W -f '${Status}' $p 2>/dev/null | grep -q ' installed$' || missing+=($p)
-	done
-	[ ${#missing[@]} -gt 0 ] || return 0
-	echo "${0##*/}: getting ${missing[*]} by apt-get" >&2
-	DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
-		install "${missing[@]}" >/dev/null || die "apt-get could not install ${missing[*]}"
 }
 
 # ---------------------------------------------------------------------------
@@ -107,8 +94,9 @@ has_contrib()
 
 as=()
 
-# Servers do not run as root: root's commands then run as postgres, or nobody.
-make_folder()	# PARENT
+# Servers do not run as root: root's commands then run as postgres, or nobody, who can
+# work in the folder, but not in each directory of root's.
+make_folder()	# PARENT, an absolute path
 {
 	local user=postgres
 
@@ -121,6 +109,7 @@ make_folder()	# PARENT
 		chown $user: "$tmp"
 		as=(setpriv --reuid=$user --regid="$(id -g $user)" --init-groups env "HOME=$tmp")
 	fi
+	cd "$tmp"
 }
 
 # Commands run in a process group of their own, so that an interrupt is heard
@@ -167,6 +156,7 @@ clean_up()
 {
 	trap - EXIT
 	trap '' INT TERM HUP
+	let_dpkg_finish
 	exec 2>/dev/null
 	end_job
 	[ -n "${tmp:-}" ] || return 0

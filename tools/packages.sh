@@ -1,6 +1,6 @@
-# packages.sh - what a bare Debian lacks, by apt-get; tools/demo and tools/test source it after common.sh
+# packages.sh - what a bare Debian lacks, by apt-get; common.sh sources it
 #
-# Who sources it calls let_dpkg_finish when it is told to end.
+# Who installs something calls let_dpkg_finish, or clean_up, when it is told to end.
 
 no_cluster=/etc/postgresql-common/createcluster.d/streamstat.conf
 installing=

@@ -35,14 +35,14 @@ cd "$stage"
 
 timed()	# RUN COMMAND...
 {
-	local run=$1 pid= start=$SECONDS
+	local run=$1 pid= start=$SECONDS rc=0
 	shift
 
 	trap '[ -z "$pid" ] || kill -TERM "$pid"; wait; exit 143' TERM
 	"$@" >"$stage/$run.log" 2>&1 &
 	pid=$!
-	wait "$pid" || true
-	echo $((SECONDS - start)) >"$stage/$run.time"
+	wait "$pid" || rc=$?
+	echo "$rc $((SECONDS - start))" >"$stage/$run.end"
 }
 
 one()	# RUN [TOOL...]: a server's version, then arguments for make
@@ -64,17 +64,24 @@ wait_for_turn()	# [PID]: of what does not count
 
 passed=0 failed=0 skipped=0
 
+# A tool that counts ends with "streamstat: ...".  Of another, the status counts; 77 says that
+# what it needs cannot be had.
 report()	# RUN
 {
-	local log="$stage/$1.log" result p f s
+	local log="$stage/$1.log" rc seconds result p=0 f=0 s=0
 
+	read -r rc seconds <"$stage/$1.end"
 	result=$(tail -n 1 "$log" | grep -E '^streamstat: [0-9]+ passed, [0-9]+ failed') || result=
-	if [ -z "$result" ]; then
-		p=0 f=1 s=0 result="no result: $(tail -n 1 "$log")"
-	else
+	if [ -n "$result" ]; then
 		IFS=, read -r p f s < <(echo "$result" | tr -dc '0-9,\n')
+	elif [ "$rc" = 77 ]; then
+		s=1 result="skipped: $(tail -n 1 "$log")"
+	elif [ "$rc" = 0 ]; then
+		p=1 result="passed"
+	else
+		f=1 result="status $rc: $(tail -n 1 "$log")"
 	fi
-	printf '%-32s %s (%s s)\n' "$1" "${result#streamstat: }" "$(cat "$stage/$1.time")"
+	printf '%-32s %s (%s s)\n' "$1" "${result#streamstat: }" "$seconds"
 	[ "$f" = 0 ] || sed 's/^/    /' "$log"
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + ${s:-0}))
 }

@@ -52,7 +52,7 @@ my %gone;
 $| = 1;
 my ($bindir, $datadir, $log, $kept, $wanted, $round_size, $seed) = @ARGV;
 my @psql = ("$bindir/psql", '-XAtq', '-v', 'VERBOSITY=verbose', '-d', 'postgres');
-my ($nrelations, $ncalls, $ncompared, $nfailed, $nworkers, $slowest, $slowest_call) = (0, 0, 0, 0, 0, 0, '');
+my ($nrelations, $ncalls, $ncompared, $nworkers, $slowest, $slowest_call) = (0, 0, 0, 0, 0, '');
 my (%kinds, %done, %errors);
 my $running = 0;
 
@@ -102,21 +102,27 @@ sub commands
 }
 
 # ---------------------------------------------------------------------------
-# what fails
+# what fails, as comments before the results
 
 my %failed;
+my ($ntests, $nbad) = (0, 0);
 my ($round_seed, $checksums, @healthy);
+
+sub result
+{
+	my ($name, $what) = @_;
+
+	printf "%s %d - seed %d: %s\n", $failed{$name} ? 'not ok' : 'ok', ++$ntests, $round_seed, $what;
+	$nbad++ if $failed{$name};
+}
 
 sub failed
 {
 	my ($relation, $why) = @_;
 	my $name = $relation ? $relation->{name} : 'round';
 
-	print "FAILED: seed $round_seed, $name",
-	  $relation ? " ($relation->{type}; $relation->{damage})" : '', ": $why\n";
-	return if $failed{$name}++;
-	$nfailed++;
-	return if !$relation;
+	print "# $name: $why\n";
+	return if $failed{$name}++ || !$relation;
 	make_path("$kept/$round_seed-$name");
 	copy($_, "$kept/$round_seed-$name") foreach map { glob "$_ $_.?* ${_}_*" } $relation->{file};
 }
@@ -488,7 +494,9 @@ sub round
 
 	server('start');
 	my $commands = join('', map { $long{ $_->{name} } ? worker_script($_) : relation_script($_) } @relations) . report_script();
-	if (look($commands))
+	my $survived = look($commands);
+
+	if ($survived)
 	{
 		compare_answers(scalar @relations);
 		failed(undef, 'healthy relations have other rows') if commands($healthy_rows) ne $healthy;
@@ -506,17 +514,15 @@ FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', '
 CHECKPOINT;
 SQL
 	}
-	else
-	{
-		$nrelations += @relations;
-		return 0;
-	}
 
 	my @bad = grep { /TRAP:|PANIC:|was terminated by signal|WARNING:.*(?:leak|not closed|still referenced)|you don't own/ }
 	  split /\n/, read_file($log, $from);
 	failed(undef, "the server log: $_") foreach @bad;
+	result($_->{name}, "$_->{name} ($_->{type}; $_->{damage})") foreach @relations;
+	$failed{round}++ if grep { $failed{ $_->{name} } } @healthy;
+	result('round', 'the server and its healthy relations');
 	$nrelations += @relations;
-	return 1;
+	return $survived;
 }
 
 server('start');
@@ -551,12 +557,11 @@ for my $round (0 .. $rounds - 1)
 server('stop') if $running;
 
 my $list = sub { join(', ', map { "$_[0]{$_} $_" } sort keys %{ $_[0] }) };
-print "$nrelations relations: ", $list->(\%kinds), "\n";
-print "damage: ", $list->(\%done), "\n";
-printf "%d calls, %d answers compared, %d calls with workers; the longest call, %.1f s: %s\n", $ncalls, $ncompared, $nworkers, $slowest, $slowest_call;
-print "errors and warnings of contrib's functions, and warnings of ours:\n" if %errors;
-print "  $errors{$_} $_\n" foreach sort keys %errors;
-print "FAILED: only $nrelations of $wanted relations\n" if $nrelations < $wanted;
-$nfailed++ if $nrelations < $wanted && !$nfailed;
-print "streamstat: @{[$nrelations - ($nfailed < $nrelations ? $nfailed : $nrelations)]} passed, $nfailed failed\n";
-exit($nfailed ? 1 : 0);
+print "# $nrelations relations: ", $list->(\%kinds), "\n";
+print "# damage: ", $list->(\%done), "\n";
+printf "# %d calls, %d answers compared, %d calls with workers; the longest call, %.1f s: %s\n", $ncalls, $ncompared, $nworkers, $slowest, $slowest_call;
+print "# errors and warnings of contrib's functions, and warnings of ours:\n" if %errors;
+print "#   $errors{$_} $_\n" foreach sort keys %errors;
+# fewer tests than this if the server did not survive
+printf "1..%d\n", $wanted + $rounds;
+exit($nbad || $nrelations < $wanted ? 1 : 0);
