@@ -21,7 +21,7 @@ use Pages qw(next_random crc32c);
 use Session;
 
 # That can hardly take longer, in seconds.
-use constant SHORT => 30;
+use constant SHORT => 120;
 
 my $preload = "shared_preload_libraries = 'streamstat'\nfsync = off\nlog_min_messages = log\n";
 my $node = new_node('worker', "${preload}shared_buffers = 64MB\nrestart_after_crash = on\n", streaming => 1);
@@ -502,7 +502,7 @@ sub start_slowly
 
 	$node->stop if defined $node->{_pid};
 	write_content($file, $saved);
-	set($node, 'streamstat.max_rate' => $rate // '200kB');
+	set($node, 'streamstat.max_rate' => $rate // '50kB');
 	start($node);
 	loader($node);
 	return Session::poll('a connection', sub { sql(q(SELECT datname FROM pg_stat_activity WHERE backend_type = 'streamstat cache loader')) });
