@@ -146,12 +146,13 @@ sub show_failure
 	$self->formatter->_output(join '', map { "    $_\n" } @lines);
 }
 
+# ... without what PostgreSQL::Test says of the servers that it stops
 sub last_lines
 {
 	my ($file) = @_;
 
 	open(my $fh, '<', $file) or return;
-	chomp(my @lines = <$fh>);
+	chomp(my @lines = grep { !/^(?:#+ |waiting for server|server stopped)/ } <$fh>);
 	splice(@lines, 0, -15) if @lines > 15;
 	return @lines;
 }
