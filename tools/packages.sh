@@ -70,7 +70,7 @@ install_packages()	# PACKAGE...
 # headers; with a server that is there, it is tried without what cannot be had
 get_server()	# PACKAGE...
 {
-	local v wanted=(gcc libc6-dev pkg-config liburing-dev "$@")
+	local v wanted=(make gcc libc6-dev pkg-config liburing-dev "$@")
 
 	if [ -z "$(find_pg_config)" ]; then
 		apt-cache show postgresql >/dev/null 2>&1 || apt /dev/null update || true
@@ -85,4 +85,22 @@ get_server()	# PACKAGE...
 		wanted=("postgresql-$v" "postgresql-server-dev-$v" "${wanted[@]}")
 	fi
 	install_packages "${wanted[@]}" || [ -n "$(find_pg_config)" ] || exit 1
+}
+
+# What a tool needs, where root can have it by apt-get: the packages, and a server unless
+# PG_CONFIG is not empty.  The tool looks itself for what could not be had.
+get_needed()	# PG_CONFIG PACKAGE...
+{
+	local given=$1
+	shift
+
+	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 0
+	trap let_dpkg_finish EXIT
+	trap 'exit 130' INT TERM HUP
+	if [ -n "$given" ]; then
+		install_packages "$@" || true
+	else
+		get_server "$@"
+	fi
+	trap - EXIT INT TERM HUP
 }
