@@ -98,7 +98,6 @@ sub install
 # what is there then
 my @changes = (
 	[ 'streamstat.control', qr/^default_version = '1\.0'$/m, sub { "default_version = '1.1'" } ],
-	[ 'Makefile', qr{^\tsrc/streamstat\.o \\\n}m, sub { "$&\tsrc/next.o \\\n" } ],
 	[
 		'src/api/*.c',
 		qr/^\t+sst_put_int64\(&row, "last_block", \(int64\) end - 1\);\n/m,
