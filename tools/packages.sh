@@ -3,6 +3,7 @@
 # Who installs something calls let_dpkg_finish, or clean_up, when it is told to end.
 
 no_cluster=/etc/postgresql-common/createcluster.d/streamstat.conf
+no_cluster_made=				# by this process, which removes it
 installing=
 
 # dpkg is not to be stopped half-way
@@ -15,7 +16,8 @@ let_dpkg_finish()
 		installing=
 		job=
 	fi
-	if [ -f "$no_cluster" ]; then
+	if [ -n "$no_cluster_made" ]; then
+		no_cluster_made=
 		rm -f "$no_cluster"
 		rmdir -p "$(dirname "$no_cluster")" 2>/dev/null || true
 	fi
@@ -50,6 +52,7 @@ install_packages()	# PACKAGE...
 		}
 	fi
 	# Debian would otherwise make a cluster and start it.
+	no_cluster_made=1
 	mkdir -p "$(dirname "$no_cluster")"
 	echo 'create_main_cluster = false' >"$no_cluster"
 	DEBIAN_FRONTEND=noninteractive setsid apt-get -q -y --no-install-recommends \
