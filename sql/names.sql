@@ -2,7 +2,7 @@
 -- Names: the rules that all functions, arguments, columns and views keep
 --
 
--- The columns, each with one type and one meaning (src/README.md has these), in
+-- The columns, each with one type and one meaning (by the comments of the script), in
 -- groups: 1 what the row is about, 2 bytes, 3 pages, 4 items and tuples, 5 space,
 -- 6 damage, 7 how it was measured, 8 note.
 CREATE TABLE glossary (place int, type text, name text PRIMARY KEY);

@@ -10,7 +10,8 @@ GRANT USAGE ON SCHEMA @extschema@ TO PUBLIC;
 -- Each of our own functions that returns rows has a row type, which is called
 -- after it.  An update script can add a column by ALTER TYPE ... ADD ATTRIBUTE
 -- while views depend on the function; OUT parameters could not be changed then.
--- Names, order and types of columns follow the glossary in src/README.md.
+-- Names, order and types of columns are those in sql/names.sql.  The comments on
+-- columns become docs/reference.md (tools/reference).
 --
 
 --
@@ -55,7 +56,7 @@ COMMENT ON COLUMN btree_stats_row.dead_items IS 'index tuples in leaf pages that
 COMMENT ON COLUMN btree_stats_row.posting_percent IS 'posting list tuples in percent of all items; estimated from every 16th block where tuple lengths do not show it';
 COMMENT ON COLUMN btree_stats_row.free_bytes IS 'free bytes in leaf pages';
 COMMENT ON COLUMN btree_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
-COMMENT ON COLUMN btree_stats_row.leaf_fragmentation IS 'percent of the leaf pages whose right sibling lies on an earlier block';
+COMMENT ON COLUMN btree_stats_row.leaf_fragmentation IS 'percent of the leaf pages whose right sibling lies on an earlier block; it slows range scans of data that is not cached, not other queries';
 COMMENT ON COLUMN btree_stats_row.new_pages IS 'new pages: all bytes are zero';
 COMMENT ON COLUMN btree_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
 COMMENT ON COLUMN btree_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
@@ -1802,15 +1803,15 @@ GRANT SELECT ON @extschema@.stat_progress TO PUBLIC;
 
 CREATE FUNCTION pgstattuple(
 	relname text,
-	OUT table_len bigint,
-	OUT tuple_count bigint,
-	OUT tuple_len bigint,
-	OUT tuple_percent float8,
-	OUT dead_tuple_count bigint,
-	OUT dead_tuple_len bigint,
-	OUT dead_tuple_percent float8,
-	OUT free_space bigint,
-	OUT free_percent float8)
+	OUT table_len bigint,	-- size of the main fork
+	OUT tuple_count bigint,	-- live tuples
+	OUT tuple_len bigint,	-- bytes of live tuples
+	OUT tuple_percent float8,	-- tuple_len in percent of table_len
+	OUT dead_tuple_count bigint,	-- dead tuples
+	OUT dead_tuple_len bigint,	-- bytes of dead tuples
+	OUT dead_tuple_percent float8,	-- dead_tuple_len in percent of table_len
+	OUT free_space bigint,	-- free bytes
+	OUT free_percent float8)	-- free_space in percent of table_len
 AS 'MODULE_PATHNAME', 'sst_pgstattuple'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
@@ -1836,16 +1837,16 @@ COMMENT ON FUNCTION pgstattuple(regclass) IS
 
 CREATE FUNCTION pgstattuple_approx(
 	reloid regclass,
-	OUT table_len bigint,
-	OUT scanned_percent float8,
-	OUT approx_tuple_count bigint,
-	OUT approx_tuple_len bigint,
-	OUT approx_tuple_percent float8,
-	OUT dead_tuple_count bigint,
-	OUT dead_tuple_len bigint,
-	OUT dead_tuple_percent float8,
-	OUT approx_free_space bigint,
-	OUT approx_free_percent float8)
+	OUT table_len bigint,	-- size of the main fork
+	OUT scanned_percent float8,	-- percent of the pages that were read
+	OUT approx_tuple_count bigint,	-- live tuples, estimated
+	OUT approx_tuple_len bigint,	-- bytes of live tuples, estimated
+	OUT approx_tuple_percent float8,	-- approx_tuple_len in percent of table_len
+	OUT dead_tuple_count bigint,	-- dead tuples
+	OUT dead_tuple_len bigint,	-- bytes of dead tuples
+	OUT dead_tuple_percent float8,	-- dead_tuple_len in percent of table_len
+	OUT approx_free_space bigint,	-- free bytes, estimated
+	OUT approx_free_percent float8)	-- approx_free_space in percent of table_len
 AS 'MODULE_PATHNAME', 'sst_pgstattuple_approx'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
@@ -1854,16 +1855,16 @@ COMMENT ON FUNCTION pgstattuple_approx(regclass) IS
 
 CREATE FUNCTION pgstatindex(
 	relname text,
-	OUT version int,
-	OUT tree_level int,
-	OUT index_size bigint,
-	OUT root_block_no bigint,
-	OUT internal_pages bigint,
-	OUT leaf_pages bigint,
-	OUT empty_pages bigint,
-	OUT deleted_pages bigint,
-	OUT avg_leaf_density float8,
-	OUT leaf_fragmentation float8)
+	OUT version int,	-- version of the index format
+	OUT tree_level int,	-- level of the root page
+	OUT index_size bigint,	-- size of the main fork
+	OUT root_block_no bigint,	-- block number of the root page
+	OUT internal_pages bigint,	-- internal pages
+	OUT leaf_pages bigint,	-- leaf pages
+	OUT empty_pages bigint,	-- half-dead pages
+	OUT deleted_pages bigint,	-- deleted pages
+	OUT avg_leaf_density float8,	-- percent of the space in leaf pages that is in use
+	OUT leaf_fragmentation float8)	-- percent of the leaf pages whose right sibling lies on an earlier block
 AS 'MODULE_PATHNAME', 'sst_pgstatindex'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
@@ -1890,14 +1891,14 @@ COMMENT ON FUNCTION pgstatindex(regclass) IS
 
 CREATE FUNCTION pgstathashindex(
 	relname regclass,
-	OUT version int,
-	OUT bucket_pages bigint,
-	OUT overflow_pages bigint,
-	OUT bitmap_pages bigint,
-	OUT unused_pages bigint,
-	OUT live_items bigint,
-	OUT dead_items bigint,
-	OUT free_percent float8)
+	OUT version int,	-- version of the index format
+	OUT bucket_pages bigint,	-- primary bucket pages
+	OUT overflow_pages bigint,	-- overflow pages
+	OUT bitmap_pages bigint,	-- bitmap pages
+	OUT unused_pages bigint,	-- unused pages
+	OUT live_items bigint,	-- index tuples that are not marked dead
+	OUT dead_items bigint,	-- index tuples that are marked dead
+	OUT free_percent float8)	-- free bytes in percent of the space for tuples
 AS 'MODULE_PATHNAME', 'sst_pgstathashindex'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
@@ -1906,9 +1907,9 @@ COMMENT ON FUNCTION pgstathashindex(regclass) IS
 
 CREATE FUNCTION pgstatginindex(
 	relname regclass,
-	OUT version int,
-	OUT pending_pages int,
-	OUT pending_tuples bigint)
+	OUT version int,	-- version of the index format
+	OUT pending_pages int,	-- pages of the pending list
+	OUT pending_tuples bigint)	-- heap tuples in the pending list
 AS 'MODULE_PATHNAME', 'sst_pgstatginindex'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
