@@ -10,7 +10,6 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib", "$FindBin::RealBin/../test/upgrade";
 
-use File::Compare;
 use File::Copy qw(copy);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -18,15 +17,6 @@ use Test::More;
 
 use Session;
 use Upgrade;
-
-my $tree = "$FindBin::RealBin/..";
-
-SKIP:
-{
-	skip 'the tree has no first script any more', 1 if !-e "$tree/streamstat--1.0.sql";
-	ok( compare("$tree/streamstat--1.0.sql", "$tree/test/upgrade/streamstat--1.0.sql") == 0,
-		'the frozen copy of the first script is that script');
-}
 
 my $dir = PostgreSQL::Test::Utils::tempdir();
 my $inst = new_installation("$dir/inst");

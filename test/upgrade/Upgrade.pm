@@ -41,7 +41,7 @@ sub config
 
 # Make a copy of the installation in PATH below $dir: programs are copied, as they
 # find all else relative to themselves, other files are links.  It has the library
-# that is installed and the scripts of this directory.  Returns its path, as
+# that is installed, its script and those of this directory.  Returns its path, as
 # install_path of a node, and the directories of libraries and scripts.
 sub new_installation
 {
@@ -72,7 +72,7 @@ sub new_installation
 	}
 
 	install(\%inst, "$libdir/streamstat.so", "$sharedir/extension/streamstat.control",
-		glob "$here/*.sql");
+		"$sharedir/extension/streamstat--1.0.sql", glob "$here/*.sql");
 	return \%inst;
 }
 
