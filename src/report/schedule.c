@@ -35,7 +35,7 @@
 #include "report/schedule.h"
 #include "report/toast_estimate.h"
 #include "run/progress.h"
-#include "stats/sizing.h"
+#include "stats/page_sample.h"
 
 /* Blocks of a relation's first sample */
 #define MIN_FIRST_BLOCKS 8

@@ -13,13 +13,13 @@
 #ifndef SST_PLAN_H
 #define SST_PLAN_H
 
-#include "run/limits.h"
-#include "stats/bucket_sums.h"
-#include "stats/estimate.h"
-#include "stream/stream.h"
+#include "rebuild/rebuild.h"
 #include "relation/rules.h"
 #include "relation/target.h"
-#include "rebuild/rebuild.h"
+#include "run/limits.h"
+#include "stats/counters.h"
+#include "stats/estimate.h"
+#include "stream/stream.h"
 #include "visit/visit.h"
 
 /* What is counted of an index */

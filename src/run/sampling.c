@@ -20,8 +20,8 @@
 #include "run/maps.h"
 #include "run/sampling.h"
 #include "run/scan.h"
+#include "stats/page_sample.h"
 #include "stats/sample_statistics.h"
-#include "stats/sizing.h"
 
 /* The map is read if the sample is not small, and so many times as large. */
 #define MIN_BLOCKS_WITH_MAP 64

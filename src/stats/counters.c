@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "stats/counters.h"
 
 void
@@ -36,4 +38,76 @@ sst_counters_merge(SstCounters *into, const SstCounters *from)
 	into->largest_free = Max(into->largest_free, from->largest_free);
 	into->map_largest_free = Max(into->map_largest_free,
 								 from->map_largest_free);
+}
+
+/* ----------
+ * Counters of each part of a relation's file
+ *
+ * A bucket has only the counters for layout_map and layout_picture, so that
+ * 10,000 of them use little memory.
+ * ----------
+ */
+
+/* Set up sums of nothing, with memory from the current context. */
+void
+sst_bucket_sums_init(SstBucketSums *sums, BlockNumber nblocks, int nbuckets)
+{
+	sums->nblocks = nblocks;
+	sums->nbuckets = nbuckets;
+	sums->sums = palloc0(sizeof(SstBucketSum) * Max(nbuckets, 1));
+}
+
+/* The bucket of a block: the last one that does not begin after it */
+int
+sst_bucket_of(const SstBucketSums *sums, BlockNumber blkno)
+{
+	return (int) ((((uint64) blkno + 1) * sums->nbuckets - 1) / sums->nblocks);
+}
+
+/* Add what was counted on pages of the bucket that has the block. */
+void
+sst_bucket_sums_add(SstBucketSums *sums, const SstCounters *counters,
+					BlockNumber blkno)
+{
+	SstBucketSum *sum = &sums->sums[sst_bucket_of(sums, blkno)];
+
+	sum->bytes += counters->n[SST_PAGE_BYTES];
+	sum->free_bytes += counters->n[SST_FREE_BYTES];
+	sum->free_pages += counters->n[SST_NEW_PAGES] +
+		counters->n[SST_EMPTY_PAGES] + counters->n[SST_DELETED_PAGES];
+	sum->live_items += counters->n[SST_LIVE_ITEMS];
+	sum->dead_items += counters->n[SST_DEAD_ITEMS];
+	sum->dead_tuple_bytes += counters->n[SST_DEAD_TUPLE_BYTES];
+	sum->corrupt_pages += counters->n[SST_CORRUPT_PAGES];
+}
+
+/* Bytes that are free, in percent of those that were looked at; NaN if none were */
+double
+sst_bucket_free_percent(const SstBucketSum *sum, SstTargetKind kind)
+{
+	double		free = sum->free_bytes;
+
+	/* Of a hash index, whole pages are among the free bytes. */
+	if (kind != SST_HASH)
+		free += (double) BLCKSZ * sum->free_pages;
+
+	return sum->bytes == 0 ? NAN : 100.0 * free / sum->bytes;
+}
+
+/*
+ * The same for bytes of dead tuples.  Of index tuples only the number is known: they
+ * are taken to be as long as the live ones.
+ */
+double
+sst_bucket_dead_percent(const SstBucketSum *sum, SstTargetKind kind)
+{
+	double		nitems = (double) sum->live_items + sum->dead_items;
+
+	if (sum->bytes == 0)
+		return NAN;
+	if ((kind & SST_TABLE) != 0)
+		return 100.0 * sum->dead_tuple_bytes / sum->bytes;
+
+	return nitems == 0 ? 0 : sum->dead_items / nitems *
+		(100.0 - sst_bucket_free_percent(sum, kind));
 }

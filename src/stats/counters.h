@@ -3,9 +3,6 @@
  * counters.h
  *	  What a scan counts: integers only, so that sums are exact
  *
- * Counters of two parts of a relation can be merged in any order with the same
- * result.  Floating point is used only by estimates and in result rows.
- *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
@@ -17,6 +14,8 @@
 #define SST_COUNTERS_H
 
 #include "storage/block.h"
+
+#include "relation/kind.h"
 
 typedef enum SstCount
 {
@@ -165,5 +164,43 @@ sst_count_corrupt(SstCounters *counters, BlockNumber blkno)
 	counters->first_corrupt = Min(counters->first_corrupt, blkno);
 	counters->kept_end = Max(counters->kept_end, blkno + 1);
 }
+
+/* Sums over the pages of a bucket that were looked at */
+typedef struct SstBucketSum
+{
+	uint64		bytes;
+	uint64		free_bytes;
+	uint64		free_pages;		/* new, empty or deleted: free as a whole */
+	uint64		live_items;
+	uint64		dead_items;
+	uint64		dead_tuple_bytes;
+	uint64		corrupt_pages;
+} SstBucketSum;
+
+/* The blocks 0 to nblocks - 1 in buckets of equal size, give or take one block */
+typedef struct SstBucketSums
+{
+	BlockNumber nblocks;
+	int			nbuckets;
+	SstBucketSum *sums;
+} SstBucketSums;
+
+/* The first block of a bucket, from 0 */
+static inline BlockNumber
+sst_bucket_start(BlockNumber nblocks, int nbuckets, int bucket)
+{
+	return (BlockNumber) ((uint64) nblocks * bucket / nbuckets);
+}
+
+extern void sst_bucket_sums_init(SstBucketSums *sums, BlockNumber nblocks,
+								 int nbuckets);
+extern int	sst_bucket_of(const SstBucketSums *sums, BlockNumber blkno);
+extern void sst_bucket_sums_add(SstBucketSums *sums,
+								const SstCounters *counters,
+								BlockNumber blkno);
+extern double sst_bucket_free_percent(const SstBucketSum *sum,
+									  SstTargetKind kind);
+extern double sst_bucket_dead_percent(const SstBucketSum *sum,
+									  SstTargetKind kind);
 
 #endif							/* SST_COUNTERS_H */

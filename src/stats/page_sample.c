@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * page_sample.c
- *	  The counters of each sampled page, in the order of blocks
+ *	  The counters of each sampled page, in the order of blocks, and the size of samples
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -11,6 +11,8 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "stats/page_sample.h"
 
@@ -100,4 +102,39 @@ sst_page_sample_free(SstPageSample *sample)
 	for (int i = 0; i < sample->nparts; i++)
 		pfree(sample->parts[i].units);
 	sample->nparts = 0;
+}
+
+/* ----------
+ * How large the next sample must be
+ * ----------
+ */
+
+/* How much larger than the formula says, because the spread is an estimate */
+#define SAFETY 1.3
+
+/*
+ * Return by which factor a sample must grow, so that a margin becomes the wanted
+ * one: margins shrink with the square root of the sample.  Without a finite
+ * margin the factor is the given one.
+ */
+double
+sst_sample_growth(double margin, double wanted, double unknown)
+{
+	if (isinf(margin))
+		return unknown;
+
+	return wanted > 0 ? SAFETY * (margin / wanted) * (margin / wanted) : INFINITY;
+}
+
+/*
+ * Return the size of a sample that grows from nsampled of nblocks blocks by the
+ * factor, or by SST_MIN_GROWTH if that is more.  When more than half of the blocks
+ * are needed it is all of them, because that is as fast.
+ */
+uint64
+sst_larger_sample(uint64 nblocks, uint64 nsampled, double growth)
+{
+	double		wanted = ceil(nsampled * Max(growth, SST_MIN_GROWTH));
+
+	return wanted > nblocks / 2.0 ? nblocks : (uint64) wanted;
 }

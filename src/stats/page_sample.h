@@ -1,11 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * page_sample.h
- *	  The counters of each sampled page, in the order of blocks
- *
- * The blocks of a part of a relation are cut into ranges (strata) of equal size,
- * give or take one block, and one block is drawn from each.  variance.c compares
- * neighbours, so the order of the pages must be kept.
+ *	  The counters of each sampled page, in the order of blocks, and the size of samples
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -67,5 +63,11 @@ sst_sample_is_exact(const SstPageSample *sample)
 {
 	return sample->nsampled >= sample->nblocks;
 }
+
+/* A sample that is not this many times larger is not worth another read. */
+#define SST_MIN_GROWTH 1.5
+
+extern double sst_sample_growth(double margin, double wanted, double unknown);
+extern uint64 sst_larger_sample(uint64 nblocks, uint64 nsampled, double growth);
 
 #endif							/* SST_PAGE_SAMPLE_H */

@@ -13,7 +13,21 @@
 #ifndef SST_VARIANCE_H
 #define SST_VARIANCE_H
 
-#include "stats/linear_form.h"
+#include "stats/page_sample.h"
+
+/*
+ * A linear form of a page's counters: the sum of some of them, each with a weight
+ */
+typedef struct SstLinearForm
+{
+	int			nterms;
+	SstCount	count[SST_FIRST_MAP_COUNT];
+	double		weight[SST_FIRST_MAP_COUNT];
+} SstLinearForm;
+
+extern void sst_linear_form_add(SstLinearForm *form, SstCount count, double weight);
+extern double sst_unit_value(const SstLinearForm *form, const SstSampleUnit *unit);
+extern bool sst_linear_form_is_known(const SstLinearForm *form);
 
 /*
  * The part of the pages that is assumed to be unlike all sampled ones, when these

@@ -13,7 +13,7 @@
 #ifndef SST_BUFFERED_BUCKETS_H
 #define SST_BUFFERED_BUCKETS_H
 
-#include "stats/bucket_sums.h"
+#include "stats/counters.h"
 #include "utils/rel.h"
 
 extern void sst_count_buffered(Relation rel, ForkNumber forknum,

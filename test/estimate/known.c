@@ -15,7 +15,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "stats/sizing.h"
+#include "stats/page_sample.h"
 #include "stats/variance.h"
 #include "test_estimate.h"
 
