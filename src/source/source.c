@@ -1,0 +1,331 @@
+/*-------------------------------------------------------------------------
+ *
+ * source.c
+ *	  The sources of blocks, and how processes share one
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/source/source.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+
+#include "source/source.h"
+
+/* ----------
+ * All blocks of a range
+ * ----------
+ */
+
+static BlockNumber
+range_next(SstSource *source)
+{
+	SstRangeSource *range = (SstRangeSource *) source;
+
+	if (range->current >= range->end &&
+		(range->chunks == NULL ||
+		 !sst_chunks_take(range->chunks, &range->current, &range->end)))
+		return InvalidBlockNumber;
+
+	return range->current++;
+}
+
+static void
+range_seek(SstSource *source, BlockNumber blkno)
+{
+	((SstRangeSource *) source)->current = blkno;
+}
+
+/*
+ * Set up a source of the blocks first to end - 1 or, unless chunks is NULL, of the
+ * chunks that this process takes.  Returns the source's base.
+ */
+SstSource *
+sst_range_source_init(SstRangeSource *source, SstChunks *chunks,
+					  BlockNumber first, BlockNumber end)
+{
+	source->base.next = range_next;
+	source->base.seek = range_seek;
+	source->base.put_back = InvalidBlockNumber;
+	source->chunks = chunks;
+	source->current = chunks == NULL ? first : 0;
+	source->end = chunks == NULL ? end : 0;
+
+	return &source->base;
+}
+
+/* ----------
+ * A random sample of blocks, one of each of equal ranges
+ *
+ * The block drawn from a range depends only on the seed and the range's number, so
+ * any part of the sample can be drawn again.  A walk over many blocks of a set can be
+ * canceled.
+ * ----------
+ */
+
+/* Draw from a range; returns a rank among the blocks to draw from. */
+static BlockNumber
+draw(const SstSampleSource *sample, BlockNumber range)
+{
+	BlockNumber start = sst_range_start(sample->nblocks, sample->nsample, range);
+	BlockNumber end = sst_range_start(sample->nblocks, sample->nsample,
+									  range + 1);
+	uint64		random = hash_bytes_uint32_extended(range, sample->seed) >> 32;
+
+	return start + (BlockNumber) (random * (end - start) >> 32);
+}
+
+/* The block with a rank; ranks must not decrease from call to call. */
+static BlockNumber
+block_of_rank(SstSampleSource *sample, BlockNumber rank)
+{
+	if (sample->set == NULL)
+		return rank;
+
+	while (sst_block_set_contains(sample->set, sample->block) != sample->members ||
+		   sample->rank < rank)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (sst_block_set_contains(sample->set, sample->block) == sample->members)
+			sample->rank++;
+		sample->block++;
+	}
+	return sample->block;
+}
+
+static BlockNumber
+sample_next(SstSource *source)
+{
+	SstSampleSource *sample = (SstSampleSource *) source;
+
+	if (sample->range >= sample->nsample)
+		return InvalidBlockNumber;
+
+	return block_of_rank(sample, draw(sample, sample->range++));
+}
+
+/* Start again, and skip the blocks before blkno. */
+static void
+sample_seek(SstSource *source, BlockNumber blkno)
+{
+	SstSampleSource *sample = (SstSampleSource *) source;
+
+	sample->range = 0;
+	sample->block = 0;
+	sample->rank = 0;
+	while (sample->range < sample->nsample &&
+		   block_of_rank(sample, draw(sample, sample->range)) < blkno)
+		sample->range++;
+}
+
+/*
+ * Set up a sample of nsample of nblocks blocks.  Without a set these are the first
+ * nblocks of the relation; with one, its members or the blocks outside of it, of
+ * which there must be nblocks.  Returns the source's base.
+ */
+SstSource *
+sst_sample_source_init(SstSampleSource *source, BlockNumber nblocks,
+					   BlockNumber nsample, uint32 seed,
+					   const SstBlockSet *set, bool members)
+{
+	memset(source, 0, sizeof(SstSampleSource));
+	source->base.next = sample_next;
+	source->base.seek = sample_seek;
+	source->base.put_back = InvalidBlockNumber;
+	source->nblocks = nblocks;
+	source->nsample = nsample;
+	source->seed = seed;
+	source->set = set;
+	source->members = members;
+
+	return &source->base;
+}
+
+/* ----------
+ * The blocks of another source that are not in a set
+ *
+ * The set is complete before the scan begins, so that a stream's look-ahead never
+ * waits.  A walk over many blocks of the set can be canceled.
+ * ----------
+ */
+
+static BlockNumber
+skip_next(SstSource *source)
+{
+	SstSkipSource *skip = (SstSkipSource *) source;
+	BlockNumber blkno;
+
+	while ((blkno = sst_source_next(skip->inner)) != InvalidBlockNumber &&
+		   sst_block_set_contains(skip->blocks, blkno))
+		CHECK_FOR_INTERRUPTS();
+
+	return blkno;
+}
+
+static void
+skip_seek(SstSource *source, BlockNumber blkno)
+{
+	sst_source_seek(((SstSkipSource *) source)->inner, blkno);
+}
+
+/*
+ * Set up the blocks of another source that are not in the set, which must cover
+ * them.  Both must outlive this source.  Returns the source's base.
+ */
+SstSource *
+sst_skip_source_init(SstSkipSource *source, SstSource *inner,
+					 const SstBlockSet *blocks)
+{
+	source->base.next = skip_next;
+	source->base.seek = skip_seek;
+	source->base.put_back = InvalidBlockNumber;
+	source->inner = inner;
+	source->blocks = blocks;
+
+	return &source->base;
+}
+
+/* ----------
+ * Another source, slice by slice
+ *
+ * At the end of a slice the source reports its end, so that a stream on it drains
+ * and holds no pin.  Then the caller begins the next slice.
+ * ----------
+ */
+
+static BlockNumber
+slice_next(SstSource *source)
+{
+	SstSliceSource *slice = (SstSliceSource *) source;
+
+	if (slice->left == 0)
+		return InvalidBlockNumber;
+
+	slice->left--;
+	return sst_source_next(slice->inner);
+}
+
+static void
+slice_seek(SstSource *source, BlockNumber blkno)
+{
+	sst_source_seek(((SstSliceSource *) source)->inner, blkno);
+}
+
+/*
+ * Set up slices of another source, which must outlive this one.  The first slice is
+ * empty.  Returns the source's base.
+ */
+SstSource *
+sst_slice_source_init(SstSliceSource *source, SstSource *inner)
+{
+	source->base.next = slice_next;
+	source->base.seek = slice_seek;
+	source->base.put_back = InvalidBlockNumber;
+	source->inner = inner;
+	source->left = 0;
+
+	return &source->base;
+}
+
+/* Is there a block after the slice? */
+bool
+sst_slice_source_more(SstSliceSource *source)
+{
+	BlockNumber blkno;
+
+	if (source->base.put_back != InvalidBlockNumber)
+		return true;
+
+	blkno = sst_source_next(source->inner);
+	sst_source_put_back(source->inner, blkno);
+
+	return blkno != InvalidBlockNumber;
+}
+
+/* Begin a slice of nblocks blocks, including one that was put back. */
+void
+sst_slice_source_cut(SstSliceSource *source, BlockNumber nblocks)
+{
+	source->left = nblocks;
+	if (source->base.put_back != InvalidBlockNumber)
+		source->left--;
+}
+
+/* ----------
+ * Assigning a relation's blocks to the processes that read it together
+ *
+ * Chunks are small, so that all processes together read the file in order, which
+ * read-ahead of disks and kernel supports best.  Towards the end they get smaller,
+ * so that all processes finish at about the same time.
+ * ----------
+ */
+
+/* Blocks of a chunk: a multiple of the smallest, aligned to it in the file */
+#define MIN_CHUNK 16
+#define MAX_CHUNK 64
+
+/* The blocks left are cut into so many chunks for each process. */
+#define CHUNKS_PER_PROCESS 8
+
+/* Set up the assignment of the blocks first to end - 1. */
+void
+sst_chunks_init(SstChunks *chunks, BlockNumber first, BlockNumber end,
+				int nparticipants)
+{
+	pg_atomic_init_u64(&chunks->next, first);
+	pg_atomic_init_u32(&chunks->stop, InvalidBlockNumber);
+	chunks->end = end;
+	chunks->nparticipants = nparticipants;
+}
+
+/*
+ * Take the next chunk, blocks *first to *end - 1; false when all are taken, or
+ * the rest need not be read.  Takes no lock.  No two processes get the same chunk: the
+ * exchange fails if "next" is not what was read.  Who sees "stop" late reads blocks in
+ * vain, and nothing else depends on the order of the two.
+ */
+bool
+sst_chunks_take(SstChunks *chunks, BlockNumber *first, BlockNumber *end)
+{
+	uint64		next = pg_atomic_read_u64(&chunks->next);
+	uint64		after;
+
+	do
+	{
+		uint64		size;
+
+		if (next >= chunks->end ||
+			next >= pg_atomic_read_u32(&chunks->stop))
+			return false;
+
+		size = (chunks->end - next) /
+			(CHUNKS_PER_PROCESS * chunks->nparticipants);
+		size = Max(Min(size, MAX_CHUNK), MIN_CHUNK);
+		after = (next + size) / MIN_CHUNK * MIN_CHUNK;
+		after = Min(after, chunks->end);
+	} while (!pg_atomic_compare_exchange_u64(&chunks->next, &next, after));
+
+	*first = (BlockNumber) next;
+	*end = (BlockNumber) after;
+
+	return true;
+}
+
+/*
+ * Let all processes stop once they have read what precedes the block.  If several
+ * blocks are given, the lowest counts.
+ */
+void
+sst_chunks_stop(SstChunks *chunks, BlockNumber blkno)
+{
+	uint32		stop = pg_atomic_read_u32(&chunks->stop);
+
+	while (blkno < stop &&
+		   !pg_atomic_compare_exchange_u32(&chunks->stop, &stop, blkno))
+		 /* another process has changed it, and stop is what it is now */ ;
+}
