@@ -25,7 +25,7 @@
 #include "api/one_relation.h"
 #include "api/tree.h"
 #include "relation/refuse.h"
-#include "relation/toast_owner.h"
+#include "relation/relations.h"
 #include "report/bloat.h"
 #include "run/call.h"
 #include "run/progress.h"

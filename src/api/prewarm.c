@@ -24,8 +24,8 @@
 
 #include "api/arguments.h"
 #include "api/warm_rows.h"
-#include "relation/chosen_relations.h"
 #include "relation/refuse.h"
+#include "relation/relations.h"
 #include "run/call.h"
 #include "run/progress.h"
 #include "warm/family.h"

@@ -23,6 +23,7 @@
 #include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/catalog.h"
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
@@ -30,9 +31,11 @@
 #include "lib/qunique.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
+#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "compat/shared_blocks.h"
@@ -416,4 +419,213 @@ sst_listed_state(const SstRelation *relation)
 	if (!relation->valid)
 		return SST_TARGET_INVALID;
 	return SST_TARGET_READABLE;
+}
+
+/* ----------
+ * Some relations of the database, with what belongs to them
+ *
+ * The list is like that of all relations, but catalog rows are looked up by
+ * index.  So the time for one table does not depend on the size of the
+ * database.
+ * ----------
+ */
+
+/* Show each row of a catalog with such an OID in an indexed column to a function. */
+static void
+look_up(Oid catalogid, Oid indexid, AttrNumber attno, Oid value,
+		void (*add) (void *arg, const void *row), void *arg)
+{
+	Relation	catalog = table_open(catalogid, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, attno, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(value));
+	scan = systable_beginscan(catalog, indexid, true, NULL, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		add(arg, GETSTRUCT(tuple));
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+}
+
+/* Add a relation, if it exists.  Returns the OID of its TOAST table, or InvalidOid. */
+static Oid
+add_relation(SstRelationsBuilder *builder, Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			toastrelid;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	sst_relations_add(builder, (Form_pg_class) GETSTRUCT(tuple));
+	toastrelid = ((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid;
+	ReleaseSysCache(tuple);
+
+	return toastrelid;
+}
+
+static void
+add_index(void *builder, const void *row)
+{
+	(void) add_relation(builder, ((const FormData_pg_index *) row)->indexrelid);
+}
+
+static void
+add_indexes(SstRelationsBuilder *builder, Oid tableoid)
+{
+	look_up(IndexRelationId, IndexIndrelidIndexId, Anum_pg_index_indrelid,
+			tableoid, add_index, builder);
+}
+
+static void
+add_partition(void *list, const void *row)
+{
+	sst_relations_add_partition(list, row);
+}
+
+/* Set what catalogs other than pg_class tell of a listed relation. */
+static void
+add_details(SstRelations *list, SstRelation *relation)
+{
+	if (relation->relkind == RELKIND_INDEX)
+	{
+		HeapTuple	tuple = SearchSysCache1(INDEXRELID,
+											ObjectIdGetDatum(relation->relid));
+
+		if (!HeapTupleIsValid(tuple))
+			return;
+		sst_relations_add_index(list, (Form_pg_index) GETSTRUCT(tuple));
+		ReleaseSysCache(tuple);
+	}
+	else if (relation->partition)
+		look_up(InheritsRelationId, InheritsRelidSeqnoIndexId,
+				Anum_pg_inherits_inhrelid, relation->relid, add_partition, list);
+	else if (relation->relkind == RELKIND_TOASTVALUE)
+		relation->parent = sst_toast_owner(relation->relid);
+}
+
+/*
+ * List relations of any kind, and the indexes and TOAST tables of those that have
+ * some, with the indexes of these.  Relations that do not exist are left out.  None is
+ * locked.  The list and its names are allocated in the current memory context.
+ * last_vacuum and building are not looked up.
+ */
+void
+sst_list_chosen_relations(SstRelations *list, const Oid *relids, int n)
+{
+	SstRelationsBuilder builder;
+
+	sst_relations_begin(&builder, list);
+	for (int i = 0; i < n; i++)
+	{
+		Oid			toastrelid = add_relation(&builder, relids[i]);
+
+		CHECK_FOR_INTERRUPTS();
+		add_indexes(&builder, relids[i]);
+		if (OidIsValid(toastrelid))
+		{
+			(void) add_relation(&builder, toastrelid);
+			add_indexes(&builder, toastrelid);
+		}
+	}
+	sst_relations_sort(&builder);
+	for (int i = 0; i < list->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_details(list, &list->relation[i]);
+	}
+	sst_relations_end(&builder);
+}
+
+/* ----------
+ * Where the files of a relation are now
+ * ----------
+ */
+
+/*
+ * Find a relation's files, and its persistence, by its row in pg_class, which is read
+ * past the caches, so that a call about many relations leaves nothing there.  False if
+ * the relation or its files do not exist.  The caller has locked it.
+ */
+bool
+sst_present_files(Oid relid, SstFiles *files, char *persistence)
+{
+	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		found = false;
+
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relid));
+	scan = systable_beginscan(catalog, ClassOidIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
+
+		found = RELKIND_HAS_STORAGE(form->relkind) &&
+			sst_catalog_files(form, files);
+		*persistence = form->relpersistence;
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+
+	return found;
+}
+
+/* ----------
+ * Which table a TOAST table belongs to
+ *
+ * Only the table's row in pg_class says so, and has no index for that.  The
+ * server names TOAST tables after their tables' OIDs, so that the right row is
+ * found at once unless one was renamed.
+ * ----------
+ */
+
+static bool
+owns(Oid relid, Oid toastoid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	result = ((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid == toastoid;
+	ReleaseSysCache(tuple);
+
+	return result;
+}
+
+/*
+ * Find the table of a TOAST table, which need not be locked.  InvalidOid if there is
+ * none.
+ */
+Oid
+sst_toast_owner(Oid toastoid)
+{
+	char	   *name = get_rel_name(toastoid);
+	Oid			result = InvalidOid;
+	ScanKeyData key;
+	Relation	pg_class;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	if (name == NULL)
+		return InvalidOid;
+	if (sscanf(name, "pg_toast_%u", &result) == 1 && owns(result, toastoid))
+		return result;
+
+	ScanKeyInit(&key, Anum_pg_class_reltoastrelid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(toastoid));
+	pg_class = table_open(RelationRelationId, AccessShareLock);
+	scan = systable_beginscan(pg_class, InvalidOid, false, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	result = HeapTupleIsValid(tuple) ?
+		((Form_pg_class) GETSTRUCT(tuple))->oid : InvalidOid;
+	systable_endscan(scan);
+	table_close(pg_class, AccessShareLock);
+
+	return result;
 }

@@ -95,4 +95,11 @@ extern void sst_relations_add_partition(SstRelations *list,
 										const FormData_pg_inherits *form);
 extern void sst_relations_end(SstRelationsBuilder *builder);
 
+extern void sst_list_chosen_relations(SstRelations *list, const Oid *relids,
+									  int n);
+
+extern bool sst_present_files(Oid relid, SstFiles *files, char *persistence);
+
+extern Oid	sst_toast_owner(Oid toastoid);
+
 #endif							/* SST_RELATIONS_H */

@@ -19,7 +19,7 @@
 #include "storage/lmgr.h"
 
 #include "compat/shared_blocks.h"
-#include "relation/present_files.h"
+#include "relation/relations.h"
 #include "warm/locked_relations.h"
 
 /* Prepare to have at most so many relations locked, with the current context's memory. */

@@ -23,7 +23,7 @@
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 
-#include "relation/toast_owner.h"
+#include "relation/relations.h"
 #include "warm/rights.h"
 
 /*
