@@ -25,8 +25,6 @@
 #include "api/report_rows.h"
 #include "api/row.h"
 #include "report/command_plan.h"
-#include "report/plan_costs.h"
-#include "report/plan_reasons.h"
 
 static const char *
 measured_name(SstMeasured measured)

@@ -29,10 +29,39 @@
 
 #include "relation/shards.h"
 #include "report/bloat.h"
+#include "report/bloat_estimate.h"
 #include "report/dead_entries.h"
-#include "report/table_rows.h"
 #include "report/toast_estimate.h"
 #include "run/sampling.h"
+
+/* ----------
+ * Row statistics from a table's sample, for the plan of commands
+ *
+ * The bytes of dead rows are counted, but of the rows that VACUUM must keep only
+ * the number.  So their bytes follow from the mean length of a dead row.
+ * ----------
+ */
+
+/* Estimate how many dead rows VACUUM must keep, and the length of a row. */
+static void
+estimate_table_rows(const SstPageSample *sample, SstBloatEstimate *estimate)
+{
+	double		sums[SST_NCOUNTS];
+	double		tuples;
+
+	sst_sample_sums(sample, 1, sums);
+	tuples = sums[SST_TUPLES] + sums[SST_DEAD_TUPLES];
+	estimate->recently_dead_percent = sums[SST_DEAD_TUPLES] > 0 ?
+		estimate->dead_percent.value * sums[SST_RECENTLY_DEAD_TUPLES] /
+		sums[SST_DEAD_TUPLES] : 0;
+	estimate->row_bytes = tuples > 0 ?
+		(sums[SST_TUPLE_BYTES] + sums[SST_DEAD_TUPLE_BYTES]) / tuples : 0;
+}
+
+/* ----------
+ * The estimate
+ * ----------
+ */
 
 /* Free space in pages that are in use, and all of those that are not */
 static const SstStatistic free_percent =
@@ -236,7 +265,7 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 											  &dead_tuple_percent :
 											  &dead_item_percent, &sample);
 		if ((target->kind & SST_TABLE) != 0)
-			sst_estimate_table_rows(&sample, estimate);
+			estimate_table_rows(&sample, estimate);
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);
 		sst_rebuild_finish(&rebuild, estimate->exact);

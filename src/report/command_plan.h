@@ -13,7 +13,95 @@
 #ifndef SST_COMMAND_PLAN_H
 #define SST_COMMAND_PLAN_H
 
-#include "report/planned_command.h"
+#include "report/command.h"
+#include "report/report.h"
+
+/* What comes first, before the order of reclaimable bytes */
+typedef enum SstUrgency
+{
+	SST_CORRUPT,				/* a relation has corrupt pages */
+	SST_INVALID,				/* a rebuilt table can fail for its index */
+	SST_ORDINARY
+} SstUrgency;
+
+typedef struct SstPlannedCommand
+{
+	int			relation;		/* its place in the report's list */
+	SstUrgency	urgency;
+	SstCommand	command;		/* its text is NULL where none helps */
+	const char *reason;			/* translated */
+
+	/* The relations that the command affects, and their bytes */
+	int			nrelations;
+	double		bytes;
+	SstEstimate reclaimable;
+
+	/* NaN: not known */
+	double		scratch_bytes;
+	double		bytes_to_read;
+	double		bytes_to_write;
+} SstPlannedCommand;
+
+/* Why a relation that would become smaller has no command */
+typedef enum SstWithheld
+{
+	SST_NOT_WITHHELD,
+	SST_WITHIN_MARGIN,			/* nothing may come back */
+	SST_LITTLE,					/* for what it takes */
+	SST_SPACE_REUSED,
+	SST_SMALL_CATALOG,
+	SST_TABLE_CORRUPT,
+	SST_ANALYZE_FIRST
+} SstWithheld;
+
+typedef struct SstCommandPlan
+{
+	int			ncommands;
+	int			allocated;
+	SstPlannedCommand *commands;	/* by rank */
+
+	/* Of each relation: the command that is about it, or -1 */
+	int		   *command_of;
+	uint8	   *withheld;
+} SstCommandPlan;
+
+/* Bytes of some relations, now and after a rebuild */
+typedef struct SstGain
+{
+	int			nrelations;
+	double		bytes;
+	double		predicted;
+	SstEstimate reclaimable;	/* less than 0 where a rebuild makes it larger */
+} SstGain;
+
+extern SstEstimate sst_entry_reclaimable(const SstReport *report, int i);
+extern double sst_entry_bytes(const SstReport *report, int i);
+extern void sst_add_gain(const SstReport *report, int i, SstGain *gain);
+extern void sst_add_gain_with_table(const SstReport *report, int i,
+									bool by_inserts, SstGain *gain);
+extern void sst_add_inserted_gain(const SstReport *report, int i,
+								  SstGain *gain);
+extern double sst_sort_bytes(double predicted);
+extern void sst_set_gain(SstPlannedCommand *planned, const SstGain *gain);
+extern const char *sst_size_pretty(double bytes);
+
+/* All are translated, in the current memory context. */
+extern const char *sst_withheld_reason(SstWithheld withheld);
+extern const char *sst_rebuild_reason(const SstGain *gain,
+									  const SstCommand *command, bool catalog);
+extern const char *sst_add_kept_reason(const char *reason, double kept,
+									   const char *holder);
+extern const char *sst_reindex_reason(const SstBloatEstimate *index,
+									  const SstGain *gain);
+extern const char *sst_drop_reason(const SstRelation *index,
+								   const SstCommand *rebuild);
+extern const char *sst_invalid_reason(const SstRelation *index);
+extern const char *sst_corrupt_reason(const SstRelation *table,
+									  const SstBloatEstimate *estimate);
+extern const char *sst_vacuum_reason(double removable, double kept,
+									 const char *holder);
+extern const char *sst_kept_reason(double kept, const char *holder);
+extern const char *sst_analyze_reason(void);
 
 extern SstCommandPlan *sst_make_plan(const SstReport *report);
 extern void sst_plan_sum(const SstCommandPlan *plan, SstEstimate *reclaimable);

@@ -28,11 +28,557 @@
 #include <math.h>
 
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "catalog/pg_index.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "rebuild/btree_fill.h"
+#include "rebuild/entry_sample.h"
+#include "report/bloat_estimate.h"
 #include "report/dead_entries.h"
-#include "report/kept_entries.h"
+#include "run/maps.h"
+#include "run/scan.h"
+
+/* ----------
+ * Rows of an index's table that an index build skips
+ *
+ * A block that is all-visible by the visibility map has no such row, and is not
+ * read: an index-only scan relies on the same.
+ *
+ * The table may change while its index is read.  A row that dies after its
+ * block was read counts as kept.  A new row that reuses the TID of a removed
+ * dead row counts as dead.  Both concern only a few entries.
+ * ----------
+ */
+
+/* Can there be dead rows in the block?  One behind the end has been added since. */
+static inline bool
+may_have_dead_rows(const SstTableRows *rows, BlockNumber blkno)
+{
+	return blkno < rows->table.nblocks &&
+		(rows->visible == NULL ||
+		 !sst_block_set_contains(rows->visible, blkno));
+}
+
+/* The visibility map is read if it has at most this part of the blocks to read. */
+#define MAP_PART 8
+
+/* Open an index's table, which is locked. */
+static void
+table_rows_begin(SstTableRows *rows, Oid relid)
+{
+	memset(rows, 0, sizeof(SstTableRows));
+	sst_target_examine(&rows->table, relation_open(relid, NoLock));
+	rows->readable = rows->table.kind == SST_HEAP &&
+		sst_target_is_readable(&rows->table);
+	rows->nothers = rows->table.nblocks;
+}
+
+static void
+table_rows_end(SstTableRows *rows)
+{
+	if (rows->visible != NULL)
+		pfree(rows->visible);
+	relation_close(rows->table.rel, NoLock);
+}
+
+static bool
+within(const SstLimits *limits)
+{
+	return limits == NULL || !limits->reached;
+}
+
+/*
+ * Find out which blocks are all-visible, if that is cheap when "most" blocks may
+ * be read.  Where it is not, or a limit is reached, none is known to be.
+ */
+static void
+read_visible_blocks(SstTableRows *rows, BlockNumber most,
+					SstSampling *sampling)
+{
+	SMgrRelation smgr = RelationGetSmgr(rows->table.rel);
+	SstCounters counters;
+	BlockNumber map_blocks;
+
+	if (!smgrexists(smgr, VISIBILITYMAP_FORKNUM))
+		return;
+	map_blocks = smgrnblocks(smgr, VISIBILITYMAP_FORKNUM);
+	if (map_blocks == 0 || map_blocks > Max(most / MAP_PART, 1))
+		return;
+
+	sst_counters_init(&counters);
+	rows->visible = sst_block_set_create(rows->table.nblocks);
+	sst_scan_visibility_map(&rows->table, rows->visible, NULL,
+							sampling->limits, &counters, sampling->io_stats);
+	if (within(sampling->limits))
+		rows->nothers -= rows->visible->nmembers;
+	else
+	{
+		pfree(rows->visible);
+		rows->visible = NULL;
+	}
+}
+
+/*
+ * Read blocks of the table: the members of a set, or without one all that are
+ * not all-visible.  Returns the TIDs that indexes may have entries with and a
+ * build would not, in the current memory context.  NULL if a limit was reached, or
+ * if those of the whole table would take more than maintenance_work_mem.
+ */
+static SstDeadTids *
+read_dead_rows(SstTableRows *rows, const SstBlockSet *blocks,
+			   SstSampling *sampling)
+{
+	SstDeadTids *result = sst_dead_tids_create(blocks != NULL ? MaxAllocHugeSize :
+											   maintenance_work_mem * (Size) 1024);
+	SstScanSinks sinks = {.dead_tids = result, .limits = sampling->limits};
+	const SstBlockSet *set = rows->visible;
+	SstScanPlan plan;
+	SstScanResult scanned;
+
+	sst_plan_scan(&plan, &rows->table, SST_RULES_TOLERANT);
+	plan.chains = true;
+	if (blocks != NULL)
+	{
+		/* A sample of all members */
+		set = blocks;
+		plan.sample_pages = plan.sample_blocks = blocks->nmembers;
+		plan.members = true;
+	}
+	else if (set != NULL)
+		plan.nskipped = set->nmembers;
+
+	if (sst_plan_nblocks(&plan) > 0 && (blocks == NULL || blocks->nmembers > 0))
+	{
+		sst_scan_alone(&plan, rows->table.rel, set, &sinks, &scanned);
+		sst_io_stats_merge(sampling->io_stats, &scanned.io_stats);
+	}
+
+	if (sst_dead_tids_is_full(result) || !within(sampling->limits))
+	{
+		sst_dead_tids_free(result);
+		return NULL;
+	}
+	return result;
+}
+
+/* ----------
+ * The fraction of an index's entries that a build keeps
+ *
+ * Some entries of some index pages are known, and a number of table blocks may
+ * be read.  Blocks are drawn with a probability proportional to the bytes of
+ * the entries that point to them, and all entries of these blocks are looked
+ * up.  The mean over the draws of the fraction that is kept is then an
+ * estimate without bias for all known entries (Cochran, Sampling Techniques,
+ * 3rd ed., 9A.3).  Blocks that are all-visible need not be read.
+ *
+ * Entries of one index page are often kept or dead together, and so are those
+ * of one table block.  So the variance is that of sums over index pages plus
+ * that of sums over blocks, minus that of sums over both together, which both
+ * include
+ * (Cameron, Gelbach and Miller, Robust Inference with Multiway Clustering, 2011).
+ * ----------
+ */
+
+/* Fractions of the entries' bytes */
+typedef struct SstKeptEntries
+{
+	SstEstimate kept;
+	double		keys;			/* of the others, left where their keys are */
+} SstKeptEntries;
+
+/* More draws would not make the estimate much better. */
+#define MAX_DRAWS 65536
+
+/* Clusters with fewer dead or kept entries than this are counted. */
+#define FEW_CLUSTERS 16
+
+/* For sst_page_interval(): a population that has no end */
+#define ENDLESS 1e15
+
+/* An entry that was looked up, or needs not be */
+typedef struct KnownEntry
+{
+	uint32		page;
+	BlockNumber blkno;			/* InvalidBlockNumber: all-visible */
+	double		weight;			/* these add up to 1 */
+	double		key_weight;		/* of this, for its key if others have it too */
+	bool		kept;
+} KnownEntry;
+
+/* What is known of the entries */
+typedef struct KnownEntries
+{
+	int			n;
+	KnownEntry *entry;
+
+	double		fraction_open;	/* by bytes: not on all-visible blocks */
+	double		block_fraction; /* of the blocks of the others, those read */
+	double		page_fraction;	/* of the index, pages that were read */
+} KnownEntries;
+
+static int
+compare_sampled(const void *a, const void *b)
+{
+	const SstSampledEntry *left = a;
+	const SstSampledEntry *right = b;
+
+	if (left->blkno != right->blkno)
+		return left->blkno < right->blkno ? -1 : 1;
+	return (left->page > right->page) - (left->page < right->page);
+}
+
+static int
+compare_pages(const void *a, const void *b)
+{
+	const KnownEntry *left = a;
+	const KnownEntry *right = b;
+
+	if (left->page != right->page)
+		return left->page < right->page ? -1 : 1;
+	return (left->blkno > right->blkno) - (left->blkno < right->blkno);
+}
+
+/* The entries of one block, which follow each other */
+typedef struct BlockEntries
+{
+	int			first;
+	int			end;
+	double		bytes;
+} BlockEntries;
+
+/* Go to the next block; false if there is none. */
+static bool
+next_block(const SstEntrySample *sample, BlockEntries *block)
+{
+	const SstSampledEntry *entries = sample->entries;
+
+	block->first = block->end;
+	block->bytes = 0;
+	while (block->end < sample->nentries &&
+		   entries[block->end].blkno == entries[block->first].blkno)
+		block->bytes += entries[block->end++].bytes;
+
+	return block->first < block->end;
+}
+
+/*
+ * Choose blocks by systematic sampling, and say for each how often it was drawn:
+ * in draws[], in the order of blocks.  If there are no more than "most", all are
+ * chosen.  Returns the set.
+ */
+static SstBlockSet *
+draw_blocks(const SstEntrySample *sample, BlockNumber nblocks,
+			BlockNumber ndistinct, BlockNumber most, double bytes,
+			double *draws)
+{
+	SstBlockSet *set = sst_block_set_create(nblocks);
+	BlockEntries block = {0};
+	double		step = bytes / most;
+	double		next;
+	double		passed = 0;
+
+	next = step * ((hash_bytes_uint32_extended(ndistinct, sample->seed) >> 32) /
+				   4294967296.0);
+	for (int i = 0; next_block(sample, &block); i++)
+	{
+		BlockNumber blkno = sample->entries[block.first].blkno;
+
+		draws[i] = 0;
+		if (blkno == InvalidBlockNumber)
+			break;
+		passed += block.bytes;
+		if (ndistinct <= most)
+			draws[i] = block.bytes / step;
+		else
+		{
+			for (; next < passed; next += step)
+				draws[i]++;
+		}
+		if (draws[i] > 0)
+			sst_block_set_add(set, blkno);
+	}
+	return set;
+}
+
+/*
+ * Set what is known once the blocks drawn have been read.  Entries of other blocks
+ * are stood for by these.
+ */
+static void
+set_known(const SstEntrySample *sample, const SstDeadTids *dead,
+		  const double *draws, KnownEntries *known)
+{
+	double		ndraws = 0;
+	BlockEntries block = {0};
+
+	for (int i = 0; next_block(sample, &block); i++)
+		ndraws += draws[i];
+
+	block.end = 0;
+	for (int i = 0; next_block(sample, &block); i++)
+	{
+		BlockNumber blkno = sample->entries[block.first].blkno;
+		double		weight;		/* of a byte */
+
+		if (blkno == InvalidBlockNumber)
+			weight = (1 - known->fraction_open) / block.bytes;
+		else if (draws[i] > 0)
+			weight = known->fraction_open * draws[i] / ndraws / block.bytes;
+		else
+			continue;
+
+		for (int j = block.first; j < block.end; j++)
+		{
+			const SstSampledEntry *entry = &sample->entries[j];
+
+			known->entry[known->n++] = (KnownEntry)
+			{
+				.page = entry->page,
+					.blkno = blkno,
+					.weight = weight * entry->bytes,
+					.key_weight = weight * entry->key_bytes,
+					.kept = blkno == InvalidBlockNumber ||
+					!sst_dead_tids_contain(dead, blkno, entry->offnum)
+			};
+		}
+	}
+}
+
+/*
+ * Look the entries up that are in the sample: in the set of TIDs or, if that is
+ * NULL, in the table.  False if there are none, or a limit was reached.
+ */
+static bool
+look_up(SstEntrySample *sample, SstTableRows *rows, const SstDeadTids *dead,
+		BlockNumber most, SstSampling *sampling, KnownEntries *known)
+{
+	BlockEntries block = {0};
+	BlockNumber ndistinct = 0;
+	double		bytes = 0;
+	double		open_bytes = 0;
+	double	   *draws;
+	SstBlockSet *set;
+	SstDeadTids *read = NULL;
+
+	for (int i = 0; i < sample->nentries; i++)
+	{
+		SstSampledEntry *entry = &sample->entries[i];
+
+		bytes += entry->bytes;
+		if (may_have_dead_rows(rows, entry->blkno))
+			open_bytes += entry->bytes;
+		else
+			entry->blkno = InvalidBlockNumber;
+	}
+	if (bytes == 0)
+		return false;
+	qsort(sample->entries, sample->nentries, sizeof(SstSampledEntry),
+		  compare_sampled);
+	while (next_block(sample, &block))
+		ndistinct += sample->entries[block.first].blkno != InvalidBlockNumber;
+
+	draws = palloc((ndistinct + 1) * sizeof(double));
+	most = dead != NULL ? Max(ndistinct, 1) : Min(most, MAX_DRAWS);
+	set = draw_blocks(sample, rows->table.nblocks, ndistinct, most, open_bytes,
+					  draws);
+	if (dead == NULL)
+		dead = read = read_dead_rows(rows, set, sampling);
+	if (dead != NULL)
+	{
+		known->fraction_open = open_bytes / bytes;
+		known->block_fraction = (double) set->nmembers / Max(ndistinct, 1);
+		known->entry = palloc(sample->nentries * sizeof(KnownEntry));
+		set_known(sample, dead, draws, known);
+		if (read != NULL)
+			sst_dead_tids_free(read);
+	}
+	pfree(set);
+	pfree(draws);
+
+	return dead != NULL;
+}
+
+/* By what are entries together that are kept or dead together? */
+typedef enum ClusterBy
+{
+	BY_PAGE,
+	BY_BLOCK,
+	BY_BOTH
+} ClusterBy;
+
+static bool
+same_cluster(const KnownEntry *a, const KnownEntry *b, ClusterBy by)
+{
+	return (by == BY_BLOCK || a->page == b->page) &&
+		(by == BY_PAGE || a->blkno == b->blkno);
+}
+
+/*
+ * The variance of the weighted number of entries kept, from sums over clusters,
+ * which follow each other.  Sums of neighbours are compared, so that a trend does
+ * not add to it.  Returns the number of clusters, too.  Where all-visible blocks
+ * are left out, what is kept of the others is the mean.
+ */
+static double
+cluster_variance(const KnownEntries *known, ClusterBy by, double mean,
+				 bool open_only, int *nclusters)
+{
+	double		sum = 0;
+	double		last = 0;
+	double		squares = 0;
+	const KnownEntry *before = NULL;
+
+	*nclusters = 0;
+	for (int i = 0; i <= known->n; i++)
+	{
+		const KnownEntry *entry = i < known->n ? &known->entry[i] : NULL;
+
+		if (entry != NULL && open_only && entry->blkno == InvalidBlockNumber)
+			continue;
+		if (before != NULL &&
+			(entry == NULL || !same_cluster(entry, before, by)))
+		{
+			if ((*nclusters)++ > 0)
+				squares += (sum - last) * (sum - last) / 2;
+			last = sum;
+			sum = 0;
+		}
+		if (entry != NULL)
+			sum += entry->weight * (entry->kept - mean);
+		before = entry;
+	}
+
+	return *nclusters < 2 ? 0 :
+		squares * *nclusters / (*nclusters - 1);
+}
+
+/*
+ * The variance of the fraction that is kept, and the number of clusters that it
+ * comes from.  Entries are in the order of blocks, and are sorted.
+ */
+static double
+kept_variance(KnownEntries *known, double kept, double kept_open,
+			  int *nclusters)
+{
+	double		pages_left = 1 - known->page_fraction;
+	double		blocks_left = 1 - known->block_fraction;
+	double		of_pages;
+	double		of_blocks;
+	double		of_both;
+	int			npages;
+	int			nblocks;
+	int			ncells;
+
+	of_blocks = blocks_left *
+		cluster_variance(known, BY_BLOCK, kept_open, true, &nblocks);
+	qsort(known->entry, known->n, sizeof(KnownEntry), compare_pages);
+	of_both = pages_left * blocks_left *
+		cluster_variance(known, BY_BOTH, kept_open, true, &ncells);
+	of_pages = pages_left *
+		cluster_variance(known, BY_PAGE, kept, false, &npages);
+
+	*nclusters = INT_MAX;
+	if (blocks_left > 0)
+		*nclusters = nblocks;
+	if (pages_left > 0)
+		*nclusters = Min(*nclusters, npages);
+	return Max(of_pages + of_blocks - of_both, Max(of_pages, of_blocks));
+}
+
+/*
+ * The fraction p that is dead of what is not on all-visible blocks, with ends.
+ * Where many clusters are on both sides, their sums show the variance; what no
+ * cluster shows can be in the part of them that so many can miss.  Where few are
+ * on one side, they are counted.
+ */
+static SstEstimate
+dead_interval(double p, double variance, int nclusters)
+{
+	SstEstimate result;
+	double		fewer = Min(p, 1 - p);
+	double		n = nclusters;
+
+	/* Some clusters are worth less than as many entries at random. */
+	if (fewer > 1e-6 && variance > p * (1 - p) / n)
+		n = Max(rint(p * (1 - p) / variance), 2);
+
+	if (fewer * n < FEW_CLUSTERS)
+	{
+		result = sst_page_interval(p * ENDLESS, rint(p * n), n, ENDLESS,
+								   variance * ENDLESS * ENDLESS);
+		result.value /= ENDLESS;
+		result.low /= ENDLESS;
+		result.high /= ENDLESS;
+		return result;
+	}
+
+	variance = sst_t_quantile(nclusters - 1) * sqrt(variance);
+	result.value = p;
+	result.low = p - Max(variance, sst_unseen_part(n) * p);
+	result.high = p + Max(variance, sst_unseen_part(n) * (1 - p));
+
+	return result;
+}
+
+/*
+ * Estimate the fraction of an index's entries, by bytes, that a build would make.
+ * The entries are of all pages that were read, of npages in all.  They are looked
+ * up in "dead", which has all of the table, or else in at most so many blocks of
+ * the table.  They are sorted.
+ *
+ * False if no entry is known, or a limit was reached.
+ */
+static bool
+look_up_entries(SstEntrySample *entries, BlockNumber npages,
+				SstTableRows *rows, const SstDeadTids *dead,
+				BlockNumber most, SstSampling *sampling,
+				SstKeptEntries *result)
+{
+	KnownEntries known = {0};
+	SstEstimate part;			/* dead, of what is not all-visible */
+	double		open;
+	double		sum = 0;
+
+	if (!look_up(entries, rows, dead, most, sampling, &known))
+		return false;
+	open = known.fraction_open;
+	known.page_fraction = (double) Min(entries->npages, npages) / npages;
+
+	result->keys = 0;
+	for (int i = 0; i < known.n; i++)
+	{
+		if (!known.entry[i].kept)
+		{
+			sum += known.entry[i].weight;
+			result->keys += known.entry[i].key_weight;
+		}
+	}
+
+	part.value = open > 0 ? Min(sum / open, 1) : 0;
+	part.low = part.high = part.value;
+	if (open > 0 && (known.page_fraction < 1 || known.block_fraction < 1))
+	{
+		int			nclusters;
+		double		variance = kept_variance(&known, 1 - sum, 1 - part.value,
+											 &nclusters);
+
+		part = dead_interval(part.value, variance / (open * open), nclusters);
+	}
+	result->kept.value = 1 - open * part.value;
+	result->kept.low = 1 - open * Min(part.high, 1);
+	result->kept.high = 1 - open * Max(part.low, 0);
+	pfree(known.entry);
+
+	return true;
+}
+
+/* ----------
+ * The estimate without them
+ * ----------
+ */
 
 /* Indexes with entries for each row, whose size follows from these */
 #define SIZED_BY_ENTRIES (SST_BTREE | SST_HASH | SST_GIN | SST_GIST | \
@@ -161,21 +707,21 @@ sst_dead_entries_begin(SstDeadEntries *dead, const SstTarget *index,
 
 	dead->way = SST_DEAD_UNKNOWN;
 	dead->has_rows = true;
-	sst_table_rows_begin(rows, table->relid);
+	table_rows_begin(rows, table->relid);
 	if (!rows->readable)
 		return;
 
 	/* Where that fails for the limits, so does the estimate of the index. */
 	most = blocks_to_read(dead, index, sampling);
 	if (limits_allow(sampling, index, (double) most / MIN_LOOKUPS))
-		sst_read_visible_blocks(rows, most, sampling);
+		read_visible_blocks(rows, most, sampling);
 	if (rows->nothers == 0)
 	{
 		dead->way = SST_NO_DEAD_ENTRIES;
 		return;
 	}
 	if (rows->nothers <= most && limits_allow(sampling, index, rows->nothers))
-		dead->tids = sst_read_dead_rows(rows, NULL, sampling);
+		dead->tids = read_dead_rows(rows, NULL, sampling);
 
 	if (dead->tids != NULL && sst_dead_tids_is_empty(dead->tids))
 		dead->way = SST_NO_DEAD_ENTRIES;
@@ -207,7 +753,7 @@ sst_dead_entries_end(SstDeadEntries *dead)
 	if (dead->entries != NULL)
 		sst_entry_sample_free(dead->entries);
 	if (dead->has_rows)
-		sst_table_rows_end(&dead->rows);
+		table_rows_end(&dead->rows);
 }
 
 /*
@@ -415,8 +961,8 @@ leave_out_by_lookup(SstDeadEntries *dead, const SstIndexModel *model,
 	if (sampling->limits != NULL)
 		most = Min(most, sampling->limits->bytes_left / BLCKSZ);
 	if ((dead->tids == NULL && most < MIN_LOOKUPS) ||
-		!sst_look_up_entries(dead->entries, model->index->nblocks, &dead->rows,
-							 dead->tids, most, sampling, &entries))
+		!look_up_entries(dead->entries, model->index->nblocks, &dead->rows,
+						 dead->tids, most, sampling, &entries))
 		return false;
 
 	size_by_lookup(model, &entries, &size);

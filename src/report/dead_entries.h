@@ -13,7 +13,16 @@
 #ifndef SST_DEAD_ENTRIES_H
 #define SST_DEAD_ENTRIES_H
 
-#include "report/dead_rows.h"
+#include "report/bloat_estimate.h"
+
+/* An index's table, while its dead rows are looked for */
+typedef struct SstTableRows
+{
+	SstTarget	table;
+	bool		readable;
+	SstBlockSet *visible;		/* blocks known to be all-visible, or NULL */
+	BlockNumber nothers;		/* all other blocks */
+} SstTableRows;
 
 /* The model of an index's rebuild, and what it says of the entries there are */
 typedef struct SstIndexModel

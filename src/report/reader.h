@@ -10,8 +10,8 @@
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SST_REPORT_READER_H
-#define SST_REPORT_READER_H
+#ifndef SST_READER_H
+#define SST_READER_H
 
 #include "report/report.h"
 
@@ -56,4 +56,4 @@ extern void sst_reader_skip(SstReportReader *reader, SstReportEntry *entry);
 extern void sst_reader_read(SstReportReader *reader, SstReportEntry *entry,
 							BlockNumber nblocks);
 
-#endif							/* SST_REPORT_READER_H */
+#endif							/* SST_READER_H */

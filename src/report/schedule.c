@@ -31,11 +31,85 @@
 
 #include "report/read_ahead.h"
 #include "report/reader.h"
-#include "report/reading_order.h"
+#include "report/report.h"
 #include "report/schedule.h"
 #include "report/toast_estimate.h"
 #include "run/progress.h"
 #include "stats/page_sample.h"
+
+/* ----------
+ * The order in which a report first reads its relations
+ * ----------
+ */
+
+/*
+ * An entry, how many blocks its place in the order is by, and how many it depends on
+ */
+typedef struct Place
+{
+	SstReportEntry *entry;
+	uint64		nblocks;
+	int			depth;
+} Place;
+
+/* The largest first, a table before its indexes and TOAST table; then by OID */
+static int
+compare_places(const void *a, const void *b)
+{
+	const Place *left = a;
+	const Place *right = b;
+
+	if (left->nblocks != right->nblocks)
+		return left->nblocks < right->nblocks ? 1 : -1;
+	if (left->depth != right->depth)
+		return left->depth - right->depth;
+	return (left->entry->relid > right->entry->relid) -
+		(left->entry->relid < right->entry->relid);
+}
+
+/*
+ * The order in which entries are read, in the given context.  A table has the place
+ * of its largest index or its TOAST table, if that is larger.
+ */
+static SstReportEntry **
+reading_order(const SstReport *report, MemoryContext context)
+{
+	int			n = report->relations.n;
+	SstReportEntry **order = MemoryContextAllocHuge(context,
+													sizeof(SstReportEntry *) * (n + 1));
+	Place	   *places = MemoryContextAllocHuge(context,
+												sizeof(Place) * (n + 1));
+
+	for (int i = 0; i < n; i++)
+	{
+		places[i].entry = &report->entries[i];
+		places[i].nblocks = report->entries[i].estimate.nblocks;
+		places[i].depth = 0;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		const SstReportEntry *entry = &report->entries[i];
+
+		for (const SstReportEntry *on = entry->table; on != NULL; on = on->table)
+		{
+			Place	   *table = &places[on - report->entries];
+
+			table->nblocks = Max(table->nblocks, entry->estimate.nblocks);
+			places[i].depth++;
+		}
+	}
+	qsort(places, n, sizeof(Place), compare_places);
+	for (int i = 0; i < n; i++)
+		order[i] = places[i].entry;
+	pfree(places);
+
+	return order;
+}
+
+/* ----------
+ * The schedule
+ * ----------
+ */
 
 /* Blocks of a relation's first sample */
 #define MIN_FIRST_BLOCKS 8
@@ -385,7 +459,7 @@ sst_schedule_begin(SstReport *report)
 
 	schedule->report = report;
 	schedule->context = context;
-	schedule->order = sst_reading_order(report, context);
+	schedule->order = reading_order(report, context);
 	sst_reader_init(&schedule->reader, report, context);
 	for (int i = 0; i < report->relations.n; i++)
 	{
