@@ -17,15 +17,605 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "run/blocking.h"
 #include "run/parallel.h"
+#include "run/plan.h"
 #include "run/progress.h"
-#include "run/refused_pages.h"
 #include "run/scan.h"
-#include "run/scan_loop.h"
+#include "run/subtransaction.h"
 #include "stream/page_cache.h"
 #include "streamstat.h"
+
+/* ----------
+ * The loop of a scan: source to stream to visitor to counters
+ *
+ * A scan with a limit runs in slices.  At the end of each, the stream has run
+ * empty and nothing is pinned, so that the scan can sleep; see limits.c.
+ *
+ * The loop pins one page at a time, and none while the stream looks for the next
+ * one: that can take a read from disk, and VACUUM waits for pins.
+ * ----------
+ */
+
+/* One process's part of a scan, from scan_begin() to scan_end() */
+typedef struct SstScan
+{
+	const SstScanPlan *plan;
+	SstScanSinks sinks;
+	Relation	rel;
+	SstSource  *source;
+	SstVisitor	visitor;
+	SstKeptItems kept;			/* for the rebuild of a table */
+	SstDeadItems dead;			/* for sinks.dead_tids */
+	BufferAccessStrategy strategy;
+	SstScanResult *result;
+	SstChunks  *chunks;			/* shared with others, or NULL */
+
+	/* To read a page a second time, which is not reported */
+	MemoryContext context;		/* of the scan */
+	SstBlockReader again;
+	SstIoStats	not_reported;
+	bool		copied;			/* the page was shown as a private copy */
+
+	BlockNumber reached;		/* one past the highest block visited */
+
+	/* If there is a limit: what is granted, from the page that was next then */
+	bool		limited;
+	SstThrottle throttle;
+	SstSliceSource slice;
+	BlockNumber ngranted;
+	uint64		slice_begin;
+	bool		stopped;		/* a limit is reached */
+	uint64		check_mask;		/* check after pages whose number has none */
+
+	/* The buffer stream that an error leaves behind, or NULL */
+	SstStream  *volatile stream;
+} SstScan;
+
+/* Is the scan to end before its source does? */
+static inline bool
+scan_must_stop(const SstScan *scan)
+{
+	return scan->stopped ||
+		(scan->plan->rules == SST_RULES_CONTRIB &&
+		 scan->result->counters.n[SST_CORRUPT_PAGES] > 0);
+}
+
+/* Pages from one look at the clock, or report of progress, to the next */
+#define PAGES_PER_REPORT 64
+
+/* Keep what the visitor has listed, and stop if there is no room for it. */
+static void
+keep_dead_tids(SstScan *scan, BlockNumber blkno)
+{
+	SstDeadTids *set = scan->sinks.dead_tids;
+
+	for (int i = 0; i < scan->dead.nitems; i++)
+		sst_dead_tids_add(set, blkno, scan->dead.offnums[i]);
+	if (sst_dead_tids_is_full(set))
+		scan->stopped = true;
+}
+
+/* Blocks that the page stands for which is visited now */
+static BlockNumber
+range_blocks(const SstScan *scan)
+{
+	const SstScanPlan *plan = scan->plan;
+	const SstSamplePart *sample = scan->sinks.sample;
+
+	if (sample == NULL)
+		return 1;
+	return sst_range_start(plan->sample_blocks, plan->sample_pages,
+						   sample->nsampled + 1) -
+		sst_range_start(plan->sample_blocks, plan->sample_pages,
+						sample->nsampled);
+}
+
+static bool show_copy(SstScan *scan, const SstPage *page, SstCounters *counters);
+
+/*
+ * Show a page to the visitor, and to the rebuild if it is sound.  False if the
+ * page was refused, or makes no sense.  Locks a buffer in share mode meanwhile,
+ * and releases its pin.
+ *
+ * A page that names multixacts is shown without the lock if they have to be looked up:
+ * that reads files, and may wait for others.
+ */
+static inline bool
+show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
+{
+	SstRebuild *rebuild = scan->sinks.rebuild;
+	SstXacts   *xacts = &scan->visitor.xacts;
+	bool		sound = false;
+
+	scan->copied = false;
+	xacts->page_locked = BufferIsValid(page->buffer);
+	xacts->postponed = false;
+	if (BufferIsValid(page->buffer))
+		LockBuffer(page->buffer, BUFFER_LOCK_SHARE);
+	if (page->image != NULL)
+		sound = scan->visitor.page(&scan->visitor, page->image, page->blkno,
+								   counters);
+	if (xacts->postponed)
+		return show_copy(scan, page, counters);
+	if (sound && rebuild != NULL && rebuild->page != NULL)
+	{
+		rebuild->page(rebuild, page->image, page->blkno, &scan->kept, counters);
+		if (rebuild->entries != NULL)
+			sst_entry_sample_add(rebuild->entries, page->image, page->blkno,
+								 range_blocks(scan));
+	}
+	if (BufferIsValid(page->buffer))
+		UnlockReleaseBuffer(page->buffer);
+	if (sound && scan->sinks.dead_tids != NULL)
+		keep_dead_tids(scan, page->blkno);
+
+	return sound;
+}
+
+/* Show a copy of a page whose buffer is locked; releases lock and pin first. */
+static bool
+show_copy(SstScan *scan, const SstPage *page, SstCounters *counters)
+{
+	PGAlignedBlock image;
+	SstPage		copy = {page->blkno, image.data, InvalidBuffer};
+	bool		sound;
+
+	memcpy(image.data, page->image, BLCKSZ);
+	UnlockReleaseBuffer(page->buffer);
+	sound = show_page(scan, &copy, counters);
+	scan->copied = true;
+
+	return sound;
+}
+
+/*
+ * Count a page that makes no sense as corrupt.  A private copy can be older than
+ * what it names, so that the page is read again through the buffer manager first.
+ */
+static void
+count_unsound_page(SstScan *scan, const SstPage *page, SstCounters *counters)
+{
+	if (page->image != NULL && (!BufferIsValid(page->buffer) || scan->copied))
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(scan->context);
+		SstPage		again;
+
+		sst_read_block_noerror(&scan->again, page->blkno, &again);
+		MemoryContextSwitchTo(oldcontext);
+		if (show_page(scan, &again, counters))
+			return;
+	}
+	sst_count_corrupt(counters, page->blkno);
+
+	if (scan->sinks.corrupt != NULL)
+	{
+		SstCorruptList *list = scan->sinks.corrupt;
+
+		list->blknos[list->n++] = page->blkno;
+		if (list->n == list->max)
+			scan->stopped = true;
+	}
+}
+
+/*
+ * If the scan is to end at a page, let the other processes end there as well: they
+ * read what precedes it, so that together they find the first such page.  End if
+ * one of them has found it.
+ */
+static inline void
+keep_in_step(SstScan *scan, BlockNumber blkno)
+{
+	if (scan_must_stop(scan))
+		sst_chunks_stop(scan->chunks, blkno);
+	else if (sst_chunks_stopped(scan->chunks, blkno + 1))
+		scan->stopped = true;
+}
+
+/* Visit a page, and release its pin. */
+static inline void
+visit_page(SstScan *scan, const SstPage *page)
+{
+	SstSamplePart *sample = scan->sinks.sample;
+	SstBucketSums *buckets = scan->sinks.buckets;
+	SstCounters *counters = &scan->result->counters;
+	SstCounters own;
+
+	/* These are told what each page says. */
+	if (sample != NULL || buckets != NULL)
+	{
+		sst_counters_init(&own);
+		counters = &own;
+	}
+
+	counters->n[SST_PAGE_BYTES] += BLCKSZ;
+	if (!show_page(scan, page, counters))
+		count_unsound_page(scan, page, counters);
+
+	if (sample != NULL)
+		sst_sample_part_add(sample, &own, page->blkno, range_blocks(scan));
+	if (buckets != NULL)
+		sst_bucket_sums_add(buckets, &own, page->blkno);
+	if (counters == &own)
+		sst_counters_merge(&scan->result->counters, &own);
+	scan->result->nvisited++;
+	scan->reached = Max(scan->reached, page->blkno + 1);
+	if (scan->chunks != NULL)
+		keep_in_step(scan, page->blkno);
+	if (scan->sinks.corrupt != NULL)
+		scan->sinks.corrupt->reached = scan->reached;
+}
+
+/* Start to load the header and nbytes behind it, and the special space. */
+static inline void
+prefetch_page(const char *image, int nbytes)
+{
+#ifdef __GNUC__
+	for (int i = 0; i < nbytes; i += PG_CACHE_LINE_SIZE / 2)
+		__builtin_prefetch(image + i, 0, 2);
+	__builtin_prefetch(image + BLCKSZ - 1, 0, 2);
+#endif
+}
+
+/* Report how far the scan is, with all of its processes. */
+static void
+report_progress(const SstScan *scan)
+{
+	if (scan->chunks != NULL)
+		sst_progress_chunks(scan->chunks, scan->plan->first);
+	else
+		sst_progress_blocks(scan->result->nvisited);
+}
+
+/* After a page, do what is due now and then. */
+static inline void
+check_now_and_then(SstScan *scan)
+{
+	if ((scan->result->nvisited & scan->check_mask) != 0)
+		return;
+
+	report_progress(scan);
+	sst_check_blocking();
+	if (scan->limited && sst_throttle_expired(&scan->throttle))
+		scan->stopped = true;
+}
+
+/* Return what was granted and not used. */
+static void
+end_slice(SstScan *scan)
+{
+	BlockNumber nused = scan->result->nvisited - scan->slice_begin;
+
+	if (scan->limited && scan->ngranted > nused)
+		sst_throttle_give_back(&scan->throttle, scan->ngranted - nused);
+	scan->ngranted = 0;
+}
+
+/*
+ * After a slice, wait until another one may begin.  False if there is none, or no
+ * limit.  The caller holds no pin and no page lock.
+ */
+static bool
+scan_next_slice(SstScan *scan)
+{
+	BlockNumber nblocks = sst_plan_nblocks(scan->plan);
+	uint64		nvisited = scan->result->nvisited;
+
+	if (!scan->limited)
+		return false;
+
+	end_slice(scan);
+	report_progress(scan);
+	if (scan_must_stop(scan) || !sst_slice_source_more(&scan->slice))
+		return false;
+
+	scan->ngranted = sst_throttle_take(&scan->throttle,
+									   nvisited < nblocks ? nblocks - nvisited : 1);
+	scan->slice_begin = nvisited;
+	scan->stopped = (scan->ngranted == 0);
+	if (scan->stopped)
+		return false;
+
+	sst_slice_source_cut(&scan->slice, scan->ngranted);
+	return true;
+}
+
+/* Visit a page that the caller has read, and release its pin. */
+static void
+scan_page(SstScan *scan, const SstPage *page)
+{
+	visit_page(scan, page);
+	check_now_and_then(scan);
+}
+
+/*
+ * Visit all pages of a stream.  A page's pin is released before the stream is
+ * asked for another one, which may wait for a read.
+ */
+static void
+visit_stream(SstScan *scan, SstStream *stream)
+{
+	SstPage		page;
+
+	while (!scan_must_stop(scan) && stream->next(stream, &page))
+	{
+		const char *image = stream->peek(stream);
+
+		/* Let the CPU fetch what the visitor will look at soon. */
+		if (image != NULL)
+			prefetch_page(image, scan->visitor.prefetch_bytes);
+
+		visit_page(scan, &page);
+		check_now_and_then(scan);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * Scan through the buffer stream, to the end of a slice if there is a limit.
+ * Errors of the buffer manager pass through, and leave scan->stream set.
+ */
+static void
+scan_buffers(SstScan *scan)
+{
+	SstStream  *stream = sst_buffer_stream_begin(scan->rel,
+												 scan->plan->forknum,
+												 scan->source, scan->strategy,
+												 false, &scan->result->io_stats);
+
+	scan->stream = stream;
+	visit_stream(scan, stream);
+	scan->stream = NULL;
+	stream->end(stream);
+}
+
+/*
+ * May pages be visited as they arrive?  Sums are the same in any order.  Samples,
+ * lists and rebuilds are made in the order of blocks; a limit ends a scan at a
+ * block; and contrib's rules report the first corrupt page.
+ */
+static bool
+any_order(const SstScan *scan)
+{
+	const SstScanSinks *sinks = &scan->sinks;
+
+	return scan->plan->rules == SST_RULES_TOLERANT &&
+		sinks->corrupt == NULL && sinks->sample == NULL &&
+		sinks->rebuild == NULL && sinks->dead_tids == NULL &&
+		sinks->limits == NULL;
+}
+
+/*
+ * Scan through the file stream.  False if it gave up: then the rest of the source
+ * is for the buffer stream.
+ */
+static bool
+scan_files(SstScan *scan)
+{
+	SstStream  *stream = sst_file_stream_begin(scan->rel, scan->plan->forknum,
+											   scan->source,
+											   sst_plan_nblocks(scan->plan),
+											   scan->strategy,
+											   scan->plan->rules,
+											   &scan->visitor.needs,
+											   any_order(scan),
+											   &scan->result->io_stats);
+	bool		gave_up;
+
+	/* The stream holds no pin, and goes on when its source does. */
+	do
+	{
+		visit_stream(scan, stream);
+		gave_up = sst_file_stream_gave_up(stream);
+	} while (!gave_up && scan_next_slice(scan));
+	stream->end(stream);
+
+	return !gave_up;
+}
+
+/*
+ * Begin a scan.  Plan, sinks, relation, source, visitor, result and chunks have
+ * been set; all else is zero.  With a limit, this waits for the first slice.
+ */
+static void
+scan_begin(SstScan *scan)
+{
+	const SstScanPlan *plan = scan->plan;
+	const SstLimits *limits = scan->sinks.limits;
+
+	scan->reached = plan->first;
+	scan->context = CurrentMemoryContext;
+	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
+	scan->again = (SstBlockReader)
+	{
+		scan->rel, plan->forknum, scan->strategy,
+			&scan->not_reported
+	};
+
+	scan->check_mask = PAGES_PER_REPORT - 1;
+	scan->limited = sst_throttle_begin(&scan->throttle, scan->sinks.limits);
+	if (scan->limited)
+	{
+		scan->source = sst_slice_source_init(&scan->slice, scan->source);
+		(void) scan_next_slice(scan);
+
+		/* A page can take long. */
+		if (limits != NULL && !INSTR_TIME_IS_ZERO(limits->deadline))
+			scan->check_mask = 0;
+	}
+}
+
+/* End a scan, and complete its result. */
+static void
+scan_end(SstScan *scan)
+{
+	end_slice(scan);
+	report_progress(scan);
+	FreeAccessStrategy(scan->strategy);
+	sst_block_reader_end(&scan->again);
+	scan->result->meta = scan->visitor.meta;
+}
+
+/* ----------
+ * Continuing a scan after pages that the buffer manager refuses
+ *
+ * The buffer manager refuses a page with a bad header or checksum.  That must
+ * not end a scan that reports what is in the file.  The file stream returns
+ * such a page without an image.  The buffer stream raises an error.  The error
+ * is caught in a subtransaction, which releases the stream's resources.  The
+ * blocks that the stream had requested are then read one by one, and a new
+ * stream begins after them.
+ *
+ * In recovery no subtransaction begins: a conflict with recovery would end the
+ * session, not the query.  All blocks are read one by one there.
+ * ----------
+ */
+
+/* Blocks to take one by one after an error, at least; doubled each time */
+#define MIN_SINGLE_BLOCKS 16
+#define MAX_SINGLE_BLOCKS 4096
+
+/*
+ * Run an action in a subtransaction.  False if the buffer manager refused a page;
+ * other errors pass through.
+ */
+static bool
+try_reading(void (*action) (void *arg), void *arg)
+{
+	ErrorData  *error = sst_run_in_subtransaction(action, arg);
+
+	if (error == NULL)
+		return true;
+	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED)
+		ReThrowError(error);
+	FreeErrorData(error);
+
+	return false;
+}
+
+static void
+scan_buffers_action(void *arg)
+{
+	scan_buffers(arg);
+}
+
+/*
+ * Scan through the buffer stream.  False if the buffer manager refused a page:
+ * then *unread_end is the end of the blocks that the stream had asked for.
+ */
+static bool
+try_scan_buffers(SstScan *scan, BlockNumber *unread_end)
+{
+	MemoryContext streamcontext = AllocSetContextCreate(CurrentMemoryContext,
+														"streamstat stream",
+														ALLOCSET_DEFAULT_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(streamcontext);
+	bool		done = try_reading(scan_buffers_action, scan);
+
+	MemoryContextSwitchTo(oldcontext);
+	if (!done)
+	{
+		*unread_end = 0;
+		if (scan->stream != NULL)
+		{
+			*unread_end = sst_buffer_stream_unread_end(scan->stream);
+			sst_buffer_stream_abandon(scan->stream);
+			scan->stream = NULL;
+		}
+	}
+	MemoryContextDelete(streamcontext);
+
+	return done;
+}
+
+/* The next block to be read by itself, or InvalidBlockNumber at the end */
+static BlockNumber
+next_single_block(SstScan *scan)
+{
+	BlockNumber blkno;
+
+	do
+		blkno = sst_source_next(scan->source);
+	while (blkno == InvalidBlockNumber && scan_next_slice(scan));
+
+	return blkno;
+}
+
+/*
+ * Visit the source's blocks below "end" one by one through the buffer manager;
+ * InvalidBlockNumber stands for all.  A block that it refuses is counted, or
+ * raises its error, as the rules want.
+ */
+static void
+scan_single_blocks(SstScan *scan, SstBlockReader *reader, BlockNumber end)
+{
+	BlockNumber blkno;
+	SstPage		page;
+
+	while (!scan_must_stop(scan) && (blkno = next_single_block(scan)) < end)
+	{
+		CHECK_FOR_INTERRUPTS();
+		sst_read_block_noerror(reader, blkno, &page);
+		sst_io_stats_returned(reader->io_stats, 1, 1);
+		if (page.image == NULL && scan->plan->rules == SST_RULES_CONTRIB)
+		{
+			page.buffer = ReadBufferExtended(scan->rel, scan->plan->forknum,
+											 blkno, RBM_NORMAL, scan->strategy);
+			page.image = BufferGetPage(page.buffer);
+		}
+		scan_page(scan, &page);
+	}
+}
+
+/*
+ * Scan what the source still has through the buffer manager, in slices if there
+ * is a limit.  Pages that it refuses are counted; in recovery they raise its error
+ * if the rules are contrib's.
+ *
+ * Outside recovery this begins subtransactions, so that the rules have to be
+ * tolerant and the process not in parallel mode.
+ */
+static void
+scan_past_refused_pages(SstScan *scan)
+{
+	SstBlockReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
+	&scan->result->io_stats};
+	BlockNumber nsingle = MIN_SINGLE_BLOCKS;
+	BlockNumber unread_end;
+
+	if (scan->plan->in_recovery)
+		scan_single_blocks(scan, &reader, InvalidBlockNumber);
+	else
+		do
+		{
+			while (!try_scan_buffers(scan, &unread_end))
+			{
+				sst_source_seek(scan->source, scan->reached);
+				/* not beyond the last number, that of no block */
+				nsingle = Min(nsingle, InvalidBlockNumber - scan->reached);
+				unread_end = Max(unread_end, scan->reached + nsingle);
+				scan_single_blocks(scan, &reader, unread_end);
+				if (scan_must_stop(scan))
+					break;
+				scan->reached = unread_end;
+				sst_source_seek(scan->source, unread_end);
+				nsingle = Min(nsingle * 2, MAX_SINGLE_BLOCKS);
+			}
+		} while (scan_next_slice(scan));
+
+	sst_block_reader_end(&reader);
+	/* A block that was on its way at an error was asked for only once. */
+	scan->result->io_stats.blocks_requested = scan->result->nvisited;
+}
+
+/* ----------
+ * The scan, parallel or serial
+ * ----------
+ */
 
 /*
  * The least for each participant.  Starting and ending a worker takes as long as
@@ -44,23 +634,23 @@ scan_source(SstScan *scan)
 {
 	const SstScanPlan *plan = scan->plan;
 
-	sst_scan_begin(scan);
+	scan_begin(scan);
 
-	if ((plan->path == SST_IO_PATH_BUFFER || !sst_scan_files(scan)) &&
-		!sst_scan_must_stop(scan))
+	if ((plan->path == SST_IO_PATH_BUFFER || !scan_files(scan)) &&
+		!scan_must_stop(scan))
 	{
 		if (plan->in_recovery ||
 			(plan->rules == SST_RULES_TOLERANT && !IsInParallelMode()))
-			sst_scan_past_refused_pages(scan);
+			scan_past_refused_pages(scan);
 		else
 		{
 			do
-				sst_scan_buffers(scan);
-			while (sst_scan_next_slice(scan));
+				scan_buffers(scan);
+			while (scan_next_slice(scan));
 		}
 	}
 
-	sst_scan_end(scan);
+	scan_end(scan);
 }
 
 /*
@@ -264,7 +854,7 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 			parallel_scan_action(&scan);
 			return;
 		}
-		if (sst_try_reading(parallel_scan_action, &scan))
+		if (try_reading(parallel_scan_action, &scan))
 			return;
 	}
 

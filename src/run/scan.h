@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * scan.h
- *	  Running a scan: serial or parallel
+ *	  Carrying out the plan of a scan, alone or with parallel workers
  *
  * Copyright (c) 2026, streamstat contributors
  *
