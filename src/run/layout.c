@@ -24,7 +24,7 @@
 
 #include "run/layout.h"
 #include "run/scan.h"
-#include "stream/buffered_buckets.h"
+#include "stream/buffered.h"
 #include "stream/page_cache.h"
 
 /* Buckets of fewer blocks are read together. */

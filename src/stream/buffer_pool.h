@@ -13,6 +13,7 @@
 #ifndef SST_BUFFER_POOL_H
 #define SST_BUFFER_POOL_H
 
+#include "portability/instr_time.h"
 #include "storage/block.h"
 
 #include "compat/catalog.h"
@@ -68,5 +69,19 @@ extern const SstBufferedBlock *sst_first_buffered_block(const SstBufferedBlocks 
 														ForkNumber forknum);
 extern int	sst_compare_files(Oid tablespace, Oid number, ForkNumber forknum,
 							  const SstBufferedBlock *block);
+
+/*
+ * The last count of free buffers; zeros at first.  A count passes over all headers, so
+ * this lives as long as a load, and not as one of its parts.
+ */
+typedef struct SstFreeBuffers
+{
+	int64		allowance;		/* that may be taken before the next count */
+	instr_time	counted;
+} SstFreeBuffers;
+
+extern bool sst_free_buffers_suffice(SstFreeBuffers *buffers, BlockNumber n,
+									 int npending);
+extern void sst_free_buffers_take(SstFreeBuffers *buffers, BlockNumber n);
 
 #endif							/* SST_BUFFER_POOL_H */

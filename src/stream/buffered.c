@@ -22,12 +22,48 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
 #include "compat/buffer_tag.h"
 #include "stream/buffered.h"
-#include "stream/wal_position.h"
+
+/* ----------
+ * WAL positions that tell whether pages have been changed
+ *
+ * If sst_wal_begun() returns what sst_wal_done() returned before, then every
+ * change up to now was made in a buffer that already had the page at the first
+ * call, or it was complete by then.
+ *
+ * Usually both are the insert position, which a change advances after its page
+ * was read into a buffer.  Replay advances its position before it reads the
+ * page.  There the record being replayed has begun, and the one before it is
+ * done.
+ * ----------
+ */
+
+/* The end of the WAL whose changes are complete */
+XLogRecPtr
+sst_wal_done(void)
+{
+	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) :
+		GetXLogInsertRecPtr();
+}
+
+/* The end of the WAL whose changes have begun */
+XLogRecPtr
+sst_wal_begun(void)
+{
+	return RecoveryInProgress() ? GetCurrentReplayRecPtr(NULL) :
+		GetXLogInsertRecPtr();
+}
+
+/* ----------
+ * Blocks in shared buffers
+ * ----------
+ */
 
 /* Buffer headers that can be scanned in the time of one look-up */
 #define BUFFERS_PER_LOOK_UP 8
@@ -283,4 +319,45 @@ sst_buffered_find(SstBuffered *buffered, BlockNumber first, uint64 blocks,
 	buffered->nfound += pg_popcount64(found);
 
 	return found;
+}
+
+/* ----------
+ * How many blocks of each part of a fork are in shared buffers?
+ *
+ * One pass over all buffer headers, without a lock, also covers blocks that
+ * are not read.
+ * ----------
+ */
+
+/* Buffers from one check for interrupts to the next, a power of two */
+#define CHECK_BUFFERS 8192
+
+/*
+ * Count the blocks of each bucket that are in shared buffers; counts has an element for
+ * each bucket.  Not for temporary relations.  A block that moves to another buffer
+ * meanwhile may be missed, or be counted twice.  Takes no lock and no pin.  A tag that is
+ * read while it changes can be part of the old one and part of the new one, on any CPU: that
+ * adds one to a count, or not.
+ */
+void
+sst_count_buffered(Relation rel, ForkNumber forknum, const SstBucketSums *sums,
+				   uint32 *counts)
+{
+	BufferTag	wanted = sst_buffer_tag(rel, forknum, 0);
+
+	memset(counts, 0, sizeof(uint32) * sums->nbuckets);
+	for (int i = 0; i < NBuffers; i++)
+	{
+		BufferTag	tag;
+		BlockNumber blkno;
+
+		if (i % CHECK_BUFFERS == 0)
+			CHECK_FOR_INTERRUPTS();
+
+		tag = GetBufferDescriptor(i)->tag;
+		blkno = tag.blockNum;
+		tag.blockNum = 0;
+		if (blkno < sums->nblocks && BufferTagsEqual(&tag, &wanted))
+			counts[sst_bucket_of(sums, blkno)]++;
+	}
 }

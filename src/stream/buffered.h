@@ -17,6 +17,11 @@
 #include "storage/buf.h"
 #include "utils/rel.h"
 
+#include "stats/counters.h"
+
+extern XLogRecPtr sst_wal_done(void);
+extern XLogRecPtr sst_wal_begun(void);
+
 /*
  * Blocks that one scan of all buffers answers for; a multiple of 64.  A test takes
  * fewer.
@@ -60,5 +65,8 @@ extern void sst_buffered_init(SstBuffered *buffered, Relation rel,
 extern uint64 sst_buffered_find(SstBuffered *buffered, BlockNumber first,
 								uint64 blocks, XLogRecPtr position,
 								Buffer *buffers);
+
+extern void sst_count_buffered(Relation rel, ForkNumber forknum,
+							   const SstBucketSums *sums, uint32 *counts);
 
 #endif							/* SST_BUFFERED_H */

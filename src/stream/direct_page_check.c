@@ -44,9 +44,9 @@
 #include "access/xlog.h"
 #include "port/pg_bitutils.h"
 
+#include "stream/buffered.h"
 #include "stream/checksum.h"
 #include "stream/direct_page_check.h"
-#include "stream/wal_position.h"
 
 /*
  * Prepare to check about nblocks blocks of a fork.  Memory is taken from the current

@@ -18,7 +18,7 @@
 
 #include "stream/buffered.h"
 #include "stream/file_reader.h"
-#include "stream/segment_set.h"
+#include "stream/segment_file.h"
 #include "stream/stream.h"
 
 /* Bit of a block in the words of a run */

@@ -30,14 +30,22 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/types.h>
 #include <unistd.h>
+
+#include "port/pg_bitutils.h"
+#include "utils/memdebug.h"
 
 #include "compat/platform.h"
 #include "stream/mapped_file.h"
+#include "stream/page_cache.h"
+
+/* Reads from mapped memory.  No ERROR, and nothing to be undone. */
+typedef void (*SstMappedReader) (const char *mapped, void *arg);
 
 /* Prepare to map windows of a fork's files. */
-void
-sst_mapped_file_init(SstMappedFile *file)
+static void
+mapped_file_init(SstMappedFile *file)
 {
 	file->start = NULL;
 	file->segno = -1;
@@ -67,11 +75,11 @@ sst_mapped_file_close(SstMappedFile *file)
 
 /*
  * Return the address of some bytes of a segment; NULL if they cannot be mapped.  They
- * must be looked at by sst_mapped_file_read() only, before the next call.
+ * must be looked at by mapped_file_read() only, before the next call.
  */
-const char *
-sst_mapped_file_map(SstMappedFile *file, int fd, int64 segno, off_t offset,
-					size_t length)
+static const char *
+mapped_file_map(SstMappedFile *file, int fd, int64 segno, off_t offset,
+				size_t length)
 {
 	off_t		begin = offset - offset % sysconf(_SC_PAGESIZE);
 	off_t		end = offset + length;
@@ -118,9 +126,9 @@ handle_sigbus(int signo, siginfo_t *info, void *context)
  * The signal is not blocked while it is handled, so that the jump need not
  * restore the signal mask.
  */
-bool
-sst_mapped_file_read(SstMappedFile *file, const char *mapped,
-					 SstMappedReader reader, void *arg)
+static bool
+mapped_file_read(SstMappedFile *file, const char *mapped,
+				 SstMappedReader reader, void *arg)
 {
 	struct sigaction action;
 	bool		done = false;
@@ -154,18 +162,208 @@ sst_mapped_file_close(SstMappedFile *file)
 {
 }
 
-const char *
-sst_mapped_file_map(SstMappedFile *file, int fd, int64 segno, off_t offset,
-					size_t length)
+static const char *
+mapped_file_map(SstMappedFile *file, int fd, int64 segno, off_t offset,
+				size_t length)
 {
 	return NULL;
 }
 
-bool
-sst_mapped_file_read(SstMappedFile *file, const char *mapped,
-					 SstMappedReader reader, void *arg)
+static bool
+mapped_file_read(SstMappedFile *file, const char *mapped,
+				 SstMappedReader reader, void *arg)
 {
 	return false;
 }
 
 #endif							/* SST_HAVE_MAPPED_READS */
+
+/* ----------
+ * Copying the needed parts of a run's pages
+ *
+ * Only this file reads mapped memory, and it copies: a private image does not
+ * change or disappear.  Between the copied parts of a page, the image has a
+ * hole with arbitrary contents.
+ * ----------
+ */
+
+/* With fewer bytes, the system calls take longer than copying all of them. */
+#define MIN_BYTES (128 * 1024)
+
+/*
+ * Whole pages are faster read than copied from a mapping.  After a run that needed
+ * whole pages mostly, so many runs are left to be read.
+ */
+#define RUNS_TO_SKIP 15
+
+/* Runs that were in the page cache although they seemed not to be */
+#define MAX_WRONG 8
+
+/* Pages to look ahead for the CPU's cache, and bytes of the first part of each */
+#define PREFETCH_DISTANCE 3
+#define PREFETCH_BYTES 1024
+
+typedef struct RunCopy
+{
+	SstRun	   *run;
+	const SstRunMapper *mapper;
+	uint64		blocks;			/* of the run, to be copied */
+	int			nwhole;			/* pages of which all was copied */
+} RunCopy;
+
+/*
+ * Prepare to copy runs, of pages of which this much is needed, and whose LSN
+ * tells of changes.
+ */
+void
+sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
+					const SstDirectPageCheck *check)
+{
+	bool		in_part = needs->part != SST_PART_ALL && needs->stride > 1;
+
+	mapped_file_init(&mapper->file);
+	mapper->needs = *needs;
+	mapper->checksums = check->checksums;
+	mapper->off = !sst_map_files || !in_part || !check->wal_logged;
+	mapper->nskip = 0;
+	mapper->nwrong = 0;
+}
+
+/* Start to load what will be copied of a page. */
+static inline void
+prefetch_page(const char *mapped, SstPagePart part)
+{
+#ifdef __GNUC__
+	int			nbytes = part == SST_PART_NONE ? 1 : PREFETCH_BYTES;
+
+	for (int i = 0; i < nbytes; i += PG_CACHE_LINE_SIZE / 2)
+		__builtin_prefetch(mapped + i);
+	__builtin_prefetch(mapped + BLCKSZ - 1);
+#endif
+}
+
+/* The part to copy of a page, by the image's header, which is copied already */
+static inline SstPagePart
+needed_part(const SstPageNeeds *needs, BlockNumber blkno,
+			const PageHeaderData *header)
+{
+	if (blkno % needs->stride == 0 || !sst_header_is_good(header) ||
+		header->pd_special < SizeOfPageHeaderData)
+		return SST_PART_ALL;
+	if (needs->part != SST_PART_TUPLES_IF_CHANGED)
+		return needs->part;
+
+	return (header->pd_flags & PD_ALL_VISIBLE) != 0 ? SST_PART_LINE_POINTERS :
+		SST_PART_ALL;
+}
+
+/*
+ * Copy what is needed of a page; true if that is all of it.  Everything is decided
+ * by the copy of the header: the page itself can change meanwhile.
+ */
+static inline bool
+copy_page(char *image, const char *mapped, const SstPageNeeds *needs,
+		  BlockNumber blkno)
+{
+	const PageHeaderData *header = (const PageHeaderData *) image;
+	int			end = SizeOfPageHeaderData;
+	SstPagePart part;
+
+	memcpy(image, mapped, end);
+	part = needed_part(needs, blkno, header);
+	if (part == SST_PART_ALL)
+	{
+		memcpy(image + end, mapped + end, BLCKSZ - end);
+		return true;
+	}
+
+	if (part == SST_PART_LINE_POINTERS && header->pd_lower > end)
+	{
+		memcpy(image + end, mapped + end, header->pd_lower - end);
+		end = header->pd_lower;
+	}
+	memcpy(image + header->pd_special, mapped + header->pd_special,
+		   BLCKSZ - header->pd_special);
+
+#ifdef USE_ASSERT_CHECKING
+	memset(image + end, 0x7f, header->pd_special - end);
+#endif
+	VALGRIND_MAKE_MEM_NOACCESS(image + end, header->pd_special - end);
+
+	return false;
+}
+
+static void
+copy_run(const char *mapped, void *arg)
+{
+	RunCopy    *copy = arg;
+	SstRun	   *run = copy->run;
+	const SstPageNeeds *needs = &copy->mapper->needs;
+	const char *end = mapped + run->read.length;
+
+	/* To sum up the pages loads them into the CPU's cache. */
+	mapped -= (Size) BLCKSZ * run->read_first;
+	if (copy->mapper->checksums)
+		sst_run_sum(run, mapped, copy->blocks);
+
+	for (uint64 left = copy->blocks; left != 0; left &= left - 1)
+	{
+		int			i = pg_rightmost_one_pos64(left);
+		const char *page = mapped + (Size) BLCKSZ * i;
+		const char *ahead = page + PREFETCH_DISTANCE * BLCKSZ;
+
+		if (!copy->mapper->checksums && ahead < end)
+			prefetch_page(ahead, needs->part);
+		copy->nwhole += copy_page(run->memory + (Size) BLCKSZ * i, page, needs,
+								  run->first + i);
+	}
+}
+
+/*
+ * Copy what is needed of the run's blocks that are in no buffer.  False if they have to
+ * be read: then "absent" says whether some seem not to be in the page cache.
+ */
+bool
+sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent)
+{
+	SstFileRead *read = &run->read;
+	RunCopy		copy = {
+		.run = run, .mapper = mapper, .blocks = run->wanted & ~run->buffered
+	};
+	const char *mapped;
+
+	*absent = false;
+	if (mapper->off || read->length < MIN_BYTES || mapper->nskip-- > 0)
+		return false;
+
+	mapped = mapped_file_map(&mapper->file, read->fd, run->first / RELSEG_SIZE,
+							 read->offset, read->length);
+	if (mapped == NULL)
+	{
+		mapper->off = true;
+		return false;
+	}
+
+	*absent = !sst_page_cache_has_mapped(read->fd, read->offset, mapped, read->length);
+	if (*absent ||
+		!mapped_file_read(&mapper->file, mapped, copy_run, &copy))
+		return false;
+
+	if (copy.nwhole > pg_popcount64(copy.blocks) / 2)
+		mapper->nskip = RUNS_TO_SKIP;
+	read->done = read->length;
+	run->mapped = true;
+
+	return true;
+}
+
+/*
+ * Note that data that seemed to be absent was in the page cache.  Where that
+ * is the rule, the file system has its own cache, and asking is useless.
+ */
+void
+sst_run_mapper_was_wrong(SstRunMapper *mapper)
+{
+	if (++mapper->nwrong > MAX_WRONG)
+		mapper->off = true;
+}

@@ -13,7 +13,8 @@
 #ifndef SST_MAPPED_FILE_H
 #define SST_MAPPED_FILE_H
 
-#include <sys/types.h>
+#include "relation/page_needs.h"
+#include "stream/direct_page_check.h"
 
 /* One window of the segment files of a fork */
 typedef struct SstMappedFile
@@ -23,14 +24,20 @@ typedef struct SstMappedFile
 	off_t		offset;
 } SstMappedFile;
 
-/* Reads from mapped memory.  No ERROR, and nothing to be undone. */
-typedef void (*SstMappedReader) (const char *mapped, void *arg);
+typedef struct SstRunMapper
+{
+	SstMappedFile file;
+	SstPageNeeds needs;
+	bool		checksums;		/* compute them, too */
+	bool		off;			/* not to be used, or does not work */
+	int			nskip;			/* runs to leave to be read */
+	int			nwrong;			/* see sst_run_mapper_was_wrong() */
+} SstRunMapper;
 
-extern void sst_mapped_file_init(SstMappedFile *file);
 extern void sst_mapped_file_close(SstMappedFile *file);
-extern const char *sst_mapped_file_map(SstMappedFile *file, int fd, int64 segno,
-									   off_t offset, size_t length);
-extern bool sst_mapped_file_read(SstMappedFile *file, const char *mapped,
-								 SstMappedReader reader, void *arg);
+extern void sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
+								const SstDirectPageCheck *check);
+extern bool sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent);
+extern void sst_run_mapper_was_wrong(SstRunMapper *mapper);
 
 #endif							/* SST_MAPPED_FILE_H */

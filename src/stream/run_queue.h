@@ -13,7 +13,7 @@
 #ifndef SST_RUN_QUEUE_H
 #define SST_RUN_QUEUE_H
 
-#include "stream/mapped_run.h"
+#include "stream/mapped_file.h"
 
 typedef struct SstRunQueue
 {

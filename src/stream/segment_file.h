@@ -40,4 +40,32 @@ extern void sst_segment_file_close(SstSegmentFile *file);
 extern bool sst_segment_file_advise(SstSegmentFile *file, BlockNumber blkno,
 									BlockNumber nblocks);
 
+/* The most segments that are open */
+#define SST_MAX_OPEN_SEGMENTS 32
+
+/* A segment file, or room for one */
+typedef struct SstOpenSegment
+{
+	int64		segno;			/* -1 if there is none */
+	int			fd;				/* -1 if it cannot be opened */
+	int			nusers;
+} SstOpenSegment;
+
+typedef struct SstSegmentSet
+{
+	SstFiles	files;
+	ForkNumber	forknum;
+	bool		plain;			/* blocks are in them as in buffers */
+	int			nopen;			/* descriptors */
+	int			most;			/* of these, as far as is known */
+	SstOpenSegment *newest;		/* taken last; it stays without users */
+	SstOpenSegment segments[SST_MAX_OPEN_SEGMENTS];
+} SstSegmentSet;
+
+extern void sst_segment_set_init(SstSegmentSet *set, Relation rel,
+								 ForkNumber forknum);
+extern SstOpenSegment *sst_segment_set_take(SstSegmentSet *set, BlockNumber blkno);
+extern void sst_segment_set_return(SstSegmentSet *set, SstOpenSegment *segment);
+extern void sst_segment_set_close(SstSegmentSet *set);
+
 #endif							/* SST_SEGMENT_FILE_H */

@@ -20,7 +20,7 @@
 #include "utils/snapmgr.h"
 
 #include "compat/shared_blocks.h"
-#include "stream/advised_runs.h"
+#include "stream/advice.h"
 #include "stream/looked_up.h"
 #include "stream/read_stream.h"
 #include "stream/read_watch.h"

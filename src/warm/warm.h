@@ -16,7 +16,7 @@
 #include "relation/relations.h"
 #include "run/limits.h"
 #include "run/prewarm.h"
-#include "stream/free_buffers.h"
+#include "stream/buffer_pool.h"
 
 /* A fork to warm, and what came of it */
 typedef struct SstWarmFork

@@ -22,7 +22,6 @@
 #include "utils/memutils.h"
 
 #include "stream/buffered.h"
-#include "stream/wal_position.h"
 
 PG_MODULE_MAGIC;
 
