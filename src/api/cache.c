@@ -20,7 +20,6 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "api/relation_columns.h"
 #include "api/row.h"
 #include "relation/relations.h"
 #include "stream/buffer_pool.h"

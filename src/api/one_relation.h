@@ -13,7 +13,7 @@
 #ifndef SST_ONE_RELATION_H
 #define SST_ONE_RELATION_H
 
-#include "api/result.h"
+#include "api/row.h"
 #include "run/call.h"
 #include "run/plan.h"
 

@@ -20,6 +20,8 @@
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
+#include "fmgr.h"
+#include "storage/bufmgr.h"
 
 #include "api/one_relation.h"
 #include "relation/refuse.h"
@@ -305,4 +307,33 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 
 	return sst_form_row(fcinfo, approx_columns, lengthof(approx_columns),
 						&found);
+}
+
+/* ----------
+ * pg_relpages
+ * ----------
+ */
+
+PG_FUNCTION_INFO_V1(sst_pg_relpages);
+PG_FUNCTION_INFO_V1(sst_pg_relpagesbyid);
+
+Datum
+sst_pg_relpages(PG_FUNCTION_ARGS)
+{
+	Relation	rel = sst_open_name_or_oid(fcinfo);
+	int64		nblocks;
+
+	sst_refuse_for_pg_relpages(rel);
+
+	/* The file's length is right for other sessions' temporary tables, too. */
+	nblocks = RelationGetNumberOfBlocks(rel);
+	relation_close(rel, AccessShareLock);
+
+	PG_RETURN_INT64(nblocks);
+}
+
+Datum
+sst_pg_relpagesbyid(PG_FUNCTION_ARGS)
+{
+	return sst_pg_relpages(fcinfo);
 }

@@ -21,7 +21,6 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "api/relation_columns.h"
 #include "api/report_rows.h"
 #include "api/row.h"
 #include "report/command_plan.h"

@@ -31,6 +31,7 @@
 #include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/indexing.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -38,6 +39,7 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -396,4 +398,244 @@ sst_row_store(SstRow *row)
 	finish_row(row);
 	tuplestore_putvalues(rsinfo->setResult, row->tupdesc, row->values,
 						 row->nulls);
+}
+
+/* ----------
+ * Result rows from counters
+ * ----------
+ */
+
+/*
+ * Put the columns that the SQL script declares.  Of what was not read, the
+ * counts are null, and all else is up to the column.
+ */
+static void
+put_columns(SstRow *row, const SstColumn *columns, int ncolumns,
+			const SstRelationStats *found)
+{
+	for (int i = 0; i < ncolumns; i++)
+	{
+		int			attno = sst_row_find(row, columns[i].name, columns[i].type);
+		bool		isnull = false;
+		Datum		value;
+
+		if (attno < 0)
+			continue;
+		if (columns[i].compute)
+			value = columns[i].compute(found, &isnull);
+		else
+		{
+			isnull = found->unread;
+			value = Int64GetDatum(SST_COUNT(found, columns[i].count));
+		}
+		sst_row_set(row, attno, value, isnull);
+	}
+}
+
+/* Make the row of a function that returns one. */
+Datum
+sst_form_row(FunctionCallInfo fcinfo, const SstColumn *columns, int ncolumns,
+			 const SstRelationStats *found)
+{
+	SstRow		row;
+
+	sst_row_init(&row, fcinfo);
+	put_columns(&row, columns, ncolumns, found);
+
+	return sst_row_datum(&row);
+}
+
+/* Add a row to the result of a function that returns a set. */
+void
+sst_put_row(SstRow *row, const SstColumn *columns, int ncolumns,
+			const SstRelationStats *found)
+{
+	put_columns(row, columns, ncolumns, found);
+	sst_row_store(row);
+}
+
+/*
+ * Columns of more than one function
+ */
+
+Datum
+sst_relation_column(const SstRelationStats *found, bool *isnull)
+{
+	return ObjectIdGetDatum(found->relid);
+}
+
+Datum
+sst_is_sum_column(const SstRelationStats *found, bool *isnull)
+{
+	return BoolGetDatum(found->is_sum);
+}
+
+Datum
+sst_note_column(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = found->note == NULL;
+	return *isnull ? (Datum) 0 : CStringGetTextDatum(found->note);
+}
+
+Datum
+sst_version_column(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = !found->meta.known;
+	return Int32GetDatum(found->meta.version);
+}
+
+/* Bytes of the main fork */
+Datum
+sst_size_column(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int64GetDatum((int64) found->nblocks * BLCKSZ);
+}
+
+Datum
+sst_blocks_column(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int64GetDatum((int64) found->nblocks);
+}
+
+static Datum
+block_or_null(BlockNumber blkno, bool *isnull)
+{
+	*isnull = blkno == InvalidBlockNumber;
+	return Int64GetDatum((int64) blkno);
+}
+
+Datum
+sst_first_new_block_column(const SstRelationStats *found, bool *isnull)
+{
+	return block_or_null(found->counters.first_new, isnull);
+}
+
+Datum
+sst_first_corrupt_block_column(const SstRelationStats *found, bool *isnull)
+{
+	return block_or_null(found->counters.first_corrupt, isnull);
+}
+
+/* Percent of the whole, or null if that is nothing */
+Datum
+sst_percent(uint64 part, uint64 whole, bool *isnull)
+{
+	*isnull = whole == 0;
+	return *isnull ? (Datum) 0 : Float8GetDatum(100.0 * part / whole);
+}
+
+/* Percent of the space that is in use, in the pages whose space is counted */
+Datum
+sst_avg_density_column(const SstRelationStats *found, bool *isnull)
+{
+	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
+					   SST_COUNT(found, SST_FREE_BYTES),
+					   SST_COUNT(found, SST_USABLE_BYTES), isnull);
+}
+
+/* pgstattuple's functions mostly give percentages in two decimals. */
+Datum
+sst_two_decimals(double percent)
+{
+	char		str[32];
+
+	snprintf(str, sizeof(str), "%.2f", percent);
+	return DirectFunctionCall1(float8in, CStringGetDatum(str));
+}
+
+/* pgstattuple's percentages are of all bytes of the table. */
+static Datum
+percent_of_table(const SstRelationStats *found, SstCount part, bool *isnull)
+{
+	uint64		table_len = found->nblocks * BLCKSZ;
+
+	*isnull = found->unread;
+	return *isnull ? (Datum) 0 :
+		sst_two_decimals(table_len == 0 ? 0.0 :
+						 100.0 * SST_COUNT(found, part) / table_len);
+}
+
+Datum
+sst_tuple_percent_column(const SstRelationStats *found, bool *isnull)
+{
+	return percent_of_table(found, SST_TUPLE_BYTES, isnull);
+}
+
+Datum
+sst_dead_tuple_percent_column(const SstRelationStats *found, bool *isnull)
+{
+	return percent_of_table(found, SST_DEAD_TUPLE_BYTES, isnull);
+}
+
+Datum
+sst_free_percent_column(const SstRelationStats *found, bool *isnull)
+{
+	return percent_of_table(found, SST_FREE_BYTES, isnull);
+}
+
+/* What is known of a target before anything is read */
+void
+sst_relation_stats_init(SstRelationStats *found, const SstTarget *target)
+{
+	memset(found, 0, sizeof(SstRelationStats));
+	found->relid = target->relid;
+	found->amoid = target->rel ? target->rel->rd_rel->relam : InvalidOid;
+	found->kind = target->kind;
+	found->nblocks = target->nblocks;
+	sst_counters_init(&found->counters);
+	found->unread = !sst_target_is_readable(target);
+	found->note = target->note;
+}
+
+/* ----------
+ * The columns that say which relation a row is about
+ *
+ * Rows about all relations have names instead of regclass, so that stored rows
+ * survive dump and restore.
+ * ----------
+ */
+
+/* What the relation is, for the column kind; NULL if that is not known */
+const char *
+sst_kind_name(const SstRelation *relation)
+{
+	switch (relation->relkind)
+	{
+		case RELKIND_INDEX:
+			return "index";
+		case RELKIND_TOASTVALUE:
+			return "toast table";
+		case RELKIND_MATVIEW:
+			return "materialized view";
+		case RELKIND_RELATION:
+			return relation->partition ? "partition" : "table";
+		case RELKIND_SEQUENCE:
+			return "sequence";
+		case RELKIND_VIEW:
+			return "view";
+		case RELKIND_FOREIGN_TABLE:
+			return "foreign table";
+		case RELKIND_COMPOSITE_TYPE:
+			return "composite type";
+		case RELKIND_PARTITIONED_TABLE:
+			return "partitioned table";
+		case RELKIND_PARTITIONED_INDEX:
+			return "partitioned index";
+		default:
+			return NULL;
+	}
+}
+
+void
+sst_put_relation(SstRow *row, const SstRelation *relation)
+{
+	sst_put_oid(row, "relid", relation->relid);
+	sst_put_text(row, "schema_name", relation->schema);
+	sst_put_text(row, "relation_name", relation->name);
+	sst_put_text(row, "parent_name", relation->parent_name == NULL ? NULL :
+				 quote_qualified_identifier(relation->parent_schema,
+											relation->parent_name));
+	sst_put_text(row, "kind", sst_kind_name(relation));
 }

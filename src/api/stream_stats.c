@@ -17,7 +17,7 @@
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 
-#include "api/result.h"
+#include "api/row.h"
 #include "run/call.h"
 
 PG_FUNCTION_INFO_V1(sst_stream_stats);

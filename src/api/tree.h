@@ -15,7 +15,7 @@
 
 #include "nodes/pg_list.h"
 
-#include "api/result.h"
+#include "api/row.h"
 #include "run/call.h"
 
 typedef struct SstTree

@@ -15,7 +15,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "api/relation_columns.h"
 #include "api/row.h"
 #include "api/warm_rows.h"
 
