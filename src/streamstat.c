@@ -20,6 +20,7 @@
 #include "storage/bufmgr.h"
 #include "utils/guc.h"
 
+#include "compat/server_check.h"
 #include "run/progress.h"
 #include "streamstat.h"
 #include "warm/cache_register.h"
@@ -162,6 +163,7 @@ define_limits(void)
 void
 _PG_init(void)
 {
+	sst_check_block_sizes();
 	define_reading();
 	define_limits();
 	MarkGUCPrefixReserved("streamstat");

@@ -182,6 +182,12 @@ foreach ([ EPERM, 'EPERM' ], [ ENOSYS, 'ENOSYS' ])
 	check_inside("seccomp, $name", 'sync', sub { forbid($errno, @forbidden) });
 }
 
+# Without an errno, systemd's SystemCallFilter ends the process.  Settings turn off all calls
+# of these.
+$node->append_conf('postgresql.conf', "streamstat.io_method = sync\nstreamstat.map_files = off\n");
+check_inside('seccomp that kills', 'sync', sub { forbid(undef, @forbidden) });
+$node->append_conf('postgresql.conf', "streamstat.io_method = auto\nstreamstat.map_files = on\n");
+
 # ---------------------------------------------------------------------------
 # Little memory may be locked.  Kernels before 5.12 count all of a ring as locked, some
 # newer ones (6.18) a part of it.  What other processes of the user have locked counts, too, so

@@ -28,6 +28,7 @@
 #include "utils/timestamp.h"
 
 #include "compat/compat.h"
+#include "compat/server_check.h"
 #include "run/blocking.h"
 #include "streamstat.h"
 
@@ -189,7 +190,8 @@ find_blocked_twice(BlockedSession *session)
 	instr_time	now;
 	instr_time	elapsed;
 
-	if (sst_max_blocking_time < 0 || IsParallelWorker())
+	if (sst_max_blocking_time < 0 || IsParallelWorker() ||
+		!sst_server_has(SST_PROCESSES))
 		return false;
 
 	INSTR_TIME_SET_CURRENT(now);

@@ -15,6 +15,7 @@
 #include "access/xlog.h"
 #include "storage/procarray.h"
 
+#include "compat/server_check.h"
 #include "run/plan.h"
 
 /* Plan to scan all blocks of the main fork. */
@@ -31,7 +32,10 @@ sst_plan_scan(SstScanPlan *plan, const SstTarget *target, SstRules rules)
 	plan->path = sst_choose_io_path(target->rel);
 	plan->in_recovery = RecoveryInProgress();
 	if (target->kind == SST_HEAP)
+	{
+		sst_require_internals(SST_TRANSACTIONS);
 		plan->horizon = GetOldestNonRemovableTransactionId(target->rel);
+	}
 }
 
 /* Plan to scan all blocks of a map, if the relation has it. */

@@ -19,6 +19,7 @@
 #include "miscadmin.h"
 
 #include "compat/buffer_tag.h"
+#include "compat/server_check.h"
 #include "compat/shared_blocks.h"
 #include "stream/buffer_pool.h"
 
@@ -157,6 +158,7 @@ read_headers(SstBufferedBlocks *list, bool any_database)
 {
 	uint64		allocated = 1024;
 
+	sst_require_internals(SST_BUFFER_HEADERS);
 	list->n = 0;
 	list->blocks = palloc(sizeof(SstBufferedBlock) * allocated);
 	for (int i = 0; i < NBuffers; i++)
@@ -273,6 +275,7 @@ sst_sum_buffered_blocks(void)
 	SstForkSum *sum = NULL;
 	SstBufferedBlock block;
 
+	sst_require_internals(SST_BUFFER_HEADERS);
 	for (int i = 0; i < NBuffers; i++)
 	{
 		if (i % CHECK_BUFFERS == 0)

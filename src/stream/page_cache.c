@@ -26,6 +26,7 @@
 
 #include "compat/platform.h"
 #include "stream/page_cache.h"
+#include "streamstat.h"
 
 /* Bytes that are mapped at a time for mincore(2) */
 #define WINDOW (64 * 1024 * 1024)
@@ -64,7 +65,7 @@ typedef struct Cachestat
 
 /*
  * Pages of a part of an open file in the page cache, or -1 where the kernel does not
- * tell
+ * tell, or is not to be asked
  */
 static int64
 ask_cachestat(int fd, off_t offset, off_t length)
@@ -73,7 +74,11 @@ ask_cachestat(int fd, off_t offset, off_t length)
 	CachestatRange range = {offset, length};
 	Cachestat	found = {0};
 
-	if (syscall(SYS_cachestat, fd, &range, &found, 0) == 0)
+	/*
+	 * Old seccomp filters end a process for a system call that they do not
+	 * know.
+	 */
+	if (sst_map_files && syscall(SYS_cachestat, fd, &range, &found, 0) == 0)
 		return found.cached;
 #endif
 	return -1;

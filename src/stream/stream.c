@@ -16,6 +16,7 @@
 #include "catalog/pg_class.h"
 #include "utils/spccache.h"
 
+#include "compat/server_check.h"
 #include "compat/shared_blocks.h"
 #include "stream/stream.h"
 
@@ -54,13 +55,14 @@ sst_stream_init(SstStream *stream, Relation rel, ForkNumber forknum,
 
 /*
  * Choose the I/O path for a relation.  With direct I/O nothing is in the page
- * cache.  Then, and where files cannot be read directly, all blocks go through
- * buffers regardless of the setting.
+ * cache.  Then, where files cannot be read directly, and where buffers cannot be
+ * looked at, all blocks go through buffers regardless of the setting.
  */
 SstIoPath
 sst_choose_io_path(Relation rel)
 {
-	if (!can_read_directly(rel) || sst_direct_io())
+	if (!can_read_directly(rel) || sst_direct_io() ||
+		!sst_server_has(SST_BUFFER_HEADERS))
 		return SST_IO_PATH_BUFFER;
 	if (sst_io_path != SST_IO_PATH_AUTO)
 		return sst_io_path;

@@ -56,7 +56,7 @@ sub system_call
 }
 
 # Let system calls fail from here on, in this process and its children, by a seccomp
-# filter.  False if that is not permitted.
+# filter; without an errno they end the process.  False if that is not permitted.
 sub forbid
 {
 	my ($errno, @names) = @_;
@@ -66,7 +66,7 @@ sub forbid
 	# is it one of these?  Then to the end.
 	push @filter, 0x15, $left--, 0, $syscall->{$_} foreach @names;
 	push @filter, 0x06, 0, 0, 0x7fff0000;    # none: it goes on
-	push @filter, 0x06, 0, 0, 0x50000 | $errno;    # one: it fails
+	push @filter, 0x06, 0, 0, defined $errno ? 0x50000 | $errno : 0x80000000;    # one: it fails
 
 	my $instructions = pack('SCCL' x (@filter / 4), @filter);
 	my $program = pack('S x6 P', @filter / 4, $instructions);
