@@ -18,11 +18,11 @@ use FindBin;
 use IPC::Run ();
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 use lib "$FindBin::RealBin/lib";
 use Node;
 use Pages;
+use Tracer;
 
 my $node = new_node('look_ahead', q(
 shared_buffers = 64MB
@@ -93,42 +93,12 @@ sub scan
 # ---------------------------------------------------------------------------
 # strace on the session's process
 
-my ($tracer, $trace_err);
-my $trace_file = PostgreSQL::Test::Utils::tempdir_short() . '/trace';
-
-# Attach, or return the reason why that cannot be.
-sub attach
-{
-	my $found = grep { -x "$_/strace" } split /:/, $ENV{PATH};
-
-	return 'strace is missing' if !$found;
-	return 'no /proc' if !-r "/proc/$pid/status";
-	$trace_err = '';
-	$tracer = IPC::Run::start(
-		[ 'strace', '-p', $pid, '-e', 'trace=fadvise64', '-o', $trace_file ],
-		'<', \undef, '>', \my $nothing, '2>', \$trace_err);
-	foreach (1 .. 500)
-	{
-		return if slurp_file("/proc/$pid/status") =~ /^TracerPid:\s+[1-9]/m;
-		last if !$tracer->pumpable;
-		$tracer->pump_nb;
-		usleep(10_000);
-	}
-	$tracer->kill_kill;
-	undef $tracer;
-	return 'strace could not attach: ' . (split /\n/, $trace_err)[0];
-}
+my ($tracer, $reason);
 
 # The lengths that the calls since the last look advised
-my $trace_seen = 0;
-
 sub advice
 {
-	my $trace = slurp_file($trace_file);
-	my $new = substr($trace, $trace_seen);
-
-	$trace_seen = length($trace);
-	return $new =~ /^fadvise64\(\d+, \d+, (\d+), POSIX_FADV_WILLNEED\)/mg;
+	return $tracer->trace =~ /^fadvise64\(\d+, \d+, (\d+), POSIX_FADV_WILLNEED\)/mg;
 }
 
 sub sum
@@ -164,8 +134,8 @@ SKIP:
 {
 	skip 'the stream is the server\'s', 1 if !$bundled;
 
-	my $reason = attach();
-	skip $reason, 1 if defined $reason;
+	($tracer, $reason) = Tracer->attach($pid, '-e', 'trace=fadvise64');
+	skip $reason, 1 if !$tracer;
 
 	# What is cached needs no advice.
 	scan('cached');
@@ -241,8 +211,7 @@ SKIP:
 	}
 	is_deeply(\@lengths, [], 'pg_prewarm, read: none for what is cached');
 
-	$tracer->signal('INT');
-	eval { $tracer->finish; };
+	$tracer->detach;
 }
 
 SKIP:

@@ -11,7 +11,6 @@ use strict;
 use warnings;
 
 use FindBin;
-use IPC::Run ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
@@ -21,6 +20,7 @@ use FileStream;
 use Node;
 use PageCache;
 use Pages;
+use Tracer;
 
 # The load's time, in seconds, and what it did
 my $seconds = 3;
@@ -40,8 +40,30 @@ CREATE INDEX r_btree ON r (k);
 CREATE TABLE replayed AS SELECT i AS k FROM generate_series(1, 100) i;
 CREATE TABLE filler AS SELECT i, repeat('x', 1000) FROM generate_series(1, 7000) i;
 
--- Scan for some time, each time in a transaction of its own.  Returns how
--- often, how, and what was wrong.
+-- Write until there is a row in "ended".
+CREATE TABLE ended ();
+CREATE PROCEDURE write() LANGUAGE plpgsql AS
+$$
+DECLARE
+	one int;
+	other int;
+BEGIN
+	WHILE NOT EXISTS (SELECT FROM ended) LOOP
+		one := 1 + random() * 29999;
+		other := 1 + random() * 29999;
+		INSERT INTO t VALUES (other, 0), (one, 1);
+		COMMIT;
+		DELETE FROM t WHERE k = one;
+		COMMIT;
+		UPDATE t SET k = one, v = v + 1 WHERE k = other;
+		COMMIT;
+		PERFORM pg_sleep(0.001);
+	END LOOP;
+END
+$$;
+
+-- Scan for some time, each time in a transaction of its own, and until something has changed.
+-- Returns how often, how, and what was wrong.
 CREATE PROCEDURE scan(seconds float8, INOUT result text) LANGUAGE plpgsql AS
 $$
 DECLARE
@@ -62,7 +84,7 @@ DECLARE
 	changes bigint := 0;
 	items_before bigint := 0;
 BEGIN
-	WHILE clock_timestamp() < until OR (scans < 50 AND clock_timestamp() < until + interval '60 s') LOOP
+	WHILE clock_timestamp() < until OR scans < 50 OR changes < 2 LOOP
 		call := calls[scans % array_length(calls, 1) + 1];
 		IF call LIKE '%, ' THEN
 			call := call || scans || ')';
@@ -130,27 +152,10 @@ $plain->wait_for_catchup($standby, 'replay', $plain->lsn('insert'));
 sub load
 {
 	my ($what, $node, $standby) = @_;
-	my $script = PostgreSQL::Test::Utils::tempdir() . '/write.sql';
+	my @writers = map { new_session($node) } 1 .. 3;
 	my @scanners;
-	my ($out, $err) = ('', '');
 
-	open(my $fh, '>', $script) or die "could not open $script: $!";
-	print $fh <<'SQL';
-\set k random(1, 30000)
-\set n random(1, 30000)
-INSERT INTO t VALUES (:n, 0), (:k, 1);
-DELETE FROM t WHERE k = :k;
-UPDATE t SET k = :k, v = v + 1 WHERE k = :n;
-SQL
-	close($fh);
-
-	my $writers = IPC::Run::start(
-		[
-			'pgbench', '-n', '-c', '3', '-M', 'prepared', '-T', $seconds + 1,
-			'-f', $script, $node->connstr('postgres')
-		],
-		'<', \undef, '>', \$out, '2>', \$err,
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	$_->send_query('CALL write()') foreach (@writers);
 	foreach my $n ($node, $standby // ())
 	{
 		push @scanners, new_session($n, 'streamstat.io_method = sync');
@@ -167,15 +172,21 @@ SQL
 	my $maintenance = new_session($node);
 	my @files = map { file_of($_, 't_btree'), file_of($_, 't_hash') }
 	  $node, $standby // ();
-	my $end = time() + $seconds;
-	while (time() < $end)
+	while (grep { $_->busy } @scanners)
 	{
 		query($maintenance, 'VACUUM (INDEX_CLEANUP ON) t');
 		query($maintenance, 'CHECKPOINT');
 		try_to_drop_files(@files);
 		usleep(20_000);
 	}
+	query($maintenance, 'INSERT INTO ended DEFAULT VALUES');
 	$maintenance->end;
+	foreach my $writer (@writers)
+	{
+		$writer->answer;
+		is($writer->{err}, '', "$what: a writer ended well");
+		$writer->end;
+	}
 
 	my $read_ahead = 0;
 	foreach my $scanner (@scanners)
@@ -202,8 +213,6 @@ SQL
 	}
 	# pages that are not yet written stay in the cache, more of them on a busy machine
 	cmp_ok($read_ahead, '>', 0, "$what: and read ahead") if can_drop();
-	$writers->finish;
-	is($writers->result(0), 0, "$what: the writers ended well") or diag($err);
 }
 
 # ---------------------------------------------------------------------------
@@ -214,37 +223,6 @@ SQL
 # Should a pause turn out to be too short, the case is tried again with a longer.
 my @pauses = (0.4, 2, 8);
 my ($pause, $was_held);
-
-sub attach_strace
-{
-	my ($pid, @options) = @_;
-	my $file = PostgreSQL::Test::Utils::tempdir_short() . '/trace';
-	my $err = '';
-
-	return (undef, 'strace is missing')
-	  if !grep { -x "$_/strace" } split /:/, $ENV{PATH};
-	return (undef, 'no /proc') if !-r "/proc/$pid/status";
-	my $tracer = IPC::Run::start([ 'strace', '-p', $pid, '-o', $file, @options ],
-		'<', \undef, '>', \my $out, '2>', \$err);
-	foreach (1 .. 500)
-	{
-		return $tracer
-		  if slurp_file("/proc/$pid/status") =~ /^TracerPid:\s+[1-9]/m;
-		last if !$tracer->pumpable;
-		$tracer->pump_nb;
-		usleep(10_000);
-	}
-	$tracer->kill_kill;
-	return (undef, 'strace could not attach: ' . (split /\n/, $err)[0]);
-}
-
-sub detach
-{
-	my ($tracer) = @_;
-
-	$tracer->signal('INT');
-	eval { $tracer->finish; };
-}
 
 sub is_held
 {
@@ -280,7 +258,7 @@ sub answer_while
 	my ($session, $query, $file, $before, $after, $how) = @_;
 	my $single = ($how // '') eq 'single';
 	my $exit = $single ? 'pread64,preadv' : 'preadv2';
-	my ($tracer, $reason) = attach_strace(
+	my ($tracer, $reason) = Tracer->attach(
 		$session->{pid},
 		($how // '') eq 'mapped'
 		? ('-e' => 'trace=rt_sigaction',
@@ -301,7 +279,7 @@ sub answer_while
 	if (!wait_until_held($session->{pid}, $session))
 	{
 		$session->answer;
-		detach($tracer);
+		$tracer->detach;
 		return;
 	}
 	my $start = time();
@@ -311,7 +289,7 @@ sub answer_while
 	$after->();
 	$in_time &&= time() < $start + 2 * $pause - 0.1;
 	my $answer = $session->answer;
-	detach($tracer);
+	$tracer->detach;
 	return $in_time ? $answer : undef;
 }
 
@@ -439,7 +417,7 @@ sub check_replay_race
 		my $forged = $before;
 		substr($forged, PD_LINP, 8) = pack('L2', (3 << 15) x 2);
 
-		my ($tracer, $reason) = attach_strace(
+		my ($tracer, $reason) = Tracer->attach(
 			$pid,
 			'-P' => "${file}_vm",
 			'-e' => 'trace=pread64,preadv',
@@ -453,7 +431,7 @@ sub check_replay_race
 		evict($writer);
 		if (!wait_until_held($pid))
 		{
-			detach($tracer);
+			$tracer->detach;
 			query($writer, 'COMMIT');
 			return;
 		}
@@ -464,7 +442,7 @@ sub check_replay_race
 			$scanner, $query, $file,
 			sub {
 				$held = is_held($pid);
-				detach($tracer);
+				$tracer->detach;
 				foreach (1 .. 1000)
 				{
 					evict($other);
@@ -474,7 +452,7 @@ sub check_replay_race
 				write_block($file, 0, $forged);
 			},
 			sub { write_block($file, 0, $after); });
-		detach($tracer) if !defined $held;
+		$tracer->detach if !defined $held;
 
 		# Before the deletion ends, which would make the tuple a dead one
 		$expected = query($other, "SET streamstat.io_path = buffer; $query");

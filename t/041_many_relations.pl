@@ -11,17 +11,16 @@ use strict;
 use warnings;
 
 use FindBin;
-use IPC::Run ();
 use List::Util qw(max min);
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 use lib "$FindBin::RealBin/lib";
 use Node;
 use Processes;
 use Session;
 use Torture;
+use Tracer;
 
 plan skip_all => 'this is not Linux' if $^O ne 'linux';
 
@@ -186,49 +185,24 @@ is($session->query('SELECT blocks FROM cached'), $nblocks, 'few descriptors: all
 # ---------------------------------------------------------------------------
 # Reads of different relations are under way together.
 
-my $trace_file = PostgreSQL::Test::Utils::tempdir_short() . '/trace';
-
-# Begin to trace the session, or return why that cannot be.  -y gives the names of files.
-sub attach
-{
-	my $trace_err = '';
-
-	return 'strace is missing' if !grep { -x "$_/strace" } split /:/, $ENV{PATH};
-	my $tracer = IPC::Run::start(
-		[
-			'strace', '-y', '-p', $session->{pid}, '-e',
-			'trace=fadvise64,pread64,preadv,read,readv', '-o', $trace_file
-		],
-		'<', \undef, '>', \my $nothing, '2>', \$trace_err);
-	foreach (1 .. 500)
-	{
-		return (undef, $tracer)
-		  if slurp_file("/proc/$session->{pid}/status") =~ /^TracerPid:\s+[1-9]/m;
-		last if !$tracer->pumpable;
-		$tracer->pump_nb;
-		usleep(10_000);
-	}
-	$tracer->kill_kill;
-	return 'strace could not attach: ' . ((split /\n/, $trace_err)[0] // '');
-}
-
 SKIP:
 {
 	restart_empty();
 	my %is_table = map { $_ => 1 } split /\n/, $session->query(
 		"SELECT pg_relation_filepath(oid) FROM pg_class WHERE relnamespace = 'many'::regnamespace AND relkind = 'r'");
-	my ($reason, $tracer) = attach();
-	skip $reason, 4 if defined $reason;
+	# -y gives the names of files
+	my ($tracer, $reason) = Tracer->attach($session->{pid}, '-y',
+		'-e', 'trace=fadvise64,pread64,preadv,read,readv');
+	skip $reason, 4 if !$tracer;
 
 	$session->query($load);
-	$tracer->signal('INT');
-	eval { $tracer->finish; };
+	$tracer->detach;
 
 	# the tables whose advice or read comes next, in this order
 	my (%advised, %read, @ahead);
 	my $unadvised = 0;
 
-	foreach (split /\n/, slurp_file($trace_file))
+	foreach (split /\n/, $tracer->trace)
 	{
 		next if !m{^(fadvise64|p?readv?(?:64)?)\(\d+<\S*/(base/\d+/\d+)>} || !$is_table{$2};
 		if ($1 eq 'fadvise64')

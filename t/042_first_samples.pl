@@ -11,16 +11,15 @@ use strict;
 use warnings;
 
 use FindBin;
-use IPC::Run ();
 use List::Util qw(max sum0);
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 use lib "$FindBin::RealBin/lib";
 use Node;
 use Pages;
 use Session;
+use Tracer;
 
 # Few descriptors, so that opening many relations would be seen
 my $settings = q(
@@ -29,9 +28,6 @@ max_files_per_process = 64
 );
 my $node = new_node('first_samples', $settings);
 
-plan skip_all => 'strace is missing'
-  if !grep { -x "$_/strace" } split /:/, $ENV{PATH};
-plan skip_all => 'no /proc' if !-r "/proc/$$/status";
 
 # 100 tables of 3 to 12 blocks, and one of 300, with an index each; and one that has a
 # visibility map.  (19 may write a part of that while it reads a table, so that "large"
@@ -56,7 +52,6 @@ foreach (split /\n/, $node->safe_psql('postgres',
 	$name{$path} = $name;
 	$blocks{$name} = $blocks;
 }
-is(scalar keys %name, 202, 'relations');
 my ($attribute, $mapped) = map
 {
 	$node->safe_psql('postgres', "SELECT pg_relation_filepath('$_')")
@@ -65,34 +60,20 @@ my ($attribute, $mapped) = map
 # ---------------------------------------------------------------------------
 # What a report does with files
 
-my $trace_file = PostgreSQL::Test::Utils::tempdir_short() . '/trace';
-my ($session, $tracer);
+my ($session, $tracer, $reason);
 
 # Trace a new session, of a server that has nothing in its buffers.
 sub begin
 {
 	my ($before) = @_;
-	my $err = '';
 
 	$node->restart;
 	$session = Session->new($node);
 	$session->query("LOAD 'streamstat'");
 	$session->query($before) if $before;
-	$tracer = IPC::Run::start(
-		[
-			'strace', '-p', $session->{pid}, '-y', '-e',
-			'trace=openat,close,fadvise64,pread64,preadv2,preadv', '-o', $trace_file
-		],
-		'<', \undef, '>', \my $nothing, '2>', \$err);
-	foreach (1 .. 500)
-	{
-		return if slurp_file("/proc/$session->{pid}/status") =~ /^TracerPid:\s+[1-9]/m;
-		last if !$tracer->pumpable;
-		$tracer->pump_nb;
-		usleep(10_000);
-	}
-	$tracer->kill_kill;
-	plan skip_all => 'strace could not attach: ' . (split /\n/, $err)[0];
+	($tracer, $reason) = Tracer->attach($session->{pid}, '-y',
+		'-e', 'trace=openat,close,fadvise64,pread64,preadv2,preadv');
+	plan skip_all => $reason if !$tracer;
 }
 
 # Make a report with these arguments, and end the session.  Returns the rows of our
@@ -111,9 +92,9 @@ sub report
 	}
 	is($session->{err}, '', "$arguments: no error");
 	$session->end;
-	eval { $tracer->finish; };
+	eval { $tracer->{run}->finish; };
 
-	foreach (split /\n/, slurp_file($trace_file))
+	foreach (split /\n/, $tracer->trace)
 	{
 		my ($path) = m{<[^<>]*/(base/[^<>]+)>} or next;
 		my $name = $name{$path} // $path;
@@ -156,6 +137,8 @@ sub most_ahead
 begin();
 my ($expected, @events) = report("budget => '1GB'");
 my %advised;
+
+is(scalar keys %name, 202, 'relations');
 
 is(scalar(grep { $_->[0] ne 'skipped' } values %$expected), 202,
 	'all are read, with few descriptors');
