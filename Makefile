@@ -36,7 +36,7 @@ EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
 REGRESS = setup names rows collect recorded btree hash gin brin gist spgist index_stats layout layout_picture relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report report_html plan io_probe callable stats readonly
-ISOLATION = dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
+ISOLATION = others dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
 STREAMSTAT_VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(STREAMSTAT_DIR)/streamstat.control)
