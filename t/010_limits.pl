@@ -154,7 +154,6 @@ foreach my $case ([ '100 ms', 't|max_time|0' ], [ '1500 ms', 'f|max_time|128' ])
 	cmp_ok(seconds($sample), '<', HANGS, 'ends in time');
 }
 $session->query('RESET streamstat.max_rate');
-$session->query("RESET streamstat.max_rate");
 uncache($node, 'large');
 $session->query("SELECT streamstat.pg_prewarm('large', 'read')");
 cmp_ok($session->query($workers), '>', 0, 'workers prewarm without a rate');
@@ -201,9 +200,9 @@ like($session->{err}, qr/WARNING:.*caught/, 'statement_timeout: it comes');
 cmp_ok($took, '<', HANGS, 'statement_timeout: in its sleep');
 $session->query("RESET statement_timeout");
 
-# Slices of 128 kB, with sleeps of 125 ms between them: it is nearly always
+# Slices of 128 kB, with sleeps of a second between them: it is nearly always
 # asleep.
-$session->query("SET streamstat.max_rate = '1MB'");
+$session->query("SET streamstat.max_rate = '128kB'");
 foreach my $query ("streamstat.table_stats('t')",
 	"streamstat.pg_prewarm('t', 'buffer')")
 {
