@@ -54,7 +54,14 @@ sub uncache_for
 	uncache($node, 't') if $sql =~ /pg_prewarm/;
 }
 
-# Begin a call whose workers wait; returns what others see of them.
+sub waiting
+{
+	my ($seen) = @_;
+
+	return scalar(() = $seen =~ /\|Lock\|/g);
+}
+
+# Begin a call whose workers wait, or until it has ended; returns what others see of them.
 sub begin_to_wait
 {
 	my ($sql) = @_;
@@ -69,7 +76,7 @@ sub begin_to_wait
 			$seen = $locker->query(
 				"SELECT pg_stat_clear_snapshot(); SELECT leader_pid, state, wait_event_type, datname, usename, query FROM workers"
 			) =~ s/^\n//r;
-			return (() = $seen =~ /\|Lock\|/g) == 2;
+			return waiting($seen) == 2 || !$s->busy;
 		});
 	return $seen;
 }
@@ -117,8 +124,15 @@ foreach my $call ($all, $read)
 			"$answer{$call}\n2", "$label, $what: the next call");
 	}
 
-	begin_to_wait("SET statement_timeout = '8s'; $call");
-	$s->answer;
+	# long enough for the workers to be seen
+	foreach my $timeout ('2s', '8s', '1min')
+	{
+		$locker->query('COMMIT');
+		$seen = begin_to_wait("SET statement_timeout = '$timeout'; $call");
+		$s->answer;
+		last if waiting($seen) == 2;
+	}
+	is(waiting($seen), 2, "$label, timeout: workers that wait");
 	like($s->{err}, qr/ERROR:  57014: /, "$label, timeout: error");
 	$s->query('RESET statement_timeout');
 	$locker->query('COMMIT');

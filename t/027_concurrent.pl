@@ -8,12 +8,12 @@ use strict;
 use warnings;
 
 use FindBin;
-use IPC::Run ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 
 use lib "$FindBin::RealBin/lib";
 use Node;
+use Session;
 
 my $seconds = 4;
 
@@ -28,14 +28,15 @@ CREATE TABLE t AS SELECT i AS k FROM generate_series(1, 60000) i;
 CREATE INDEX t_btree ON t (k);
 CREATE INDEX t_hash ON t USING hash (k);
 
-CREATE PROCEDURE write(seconds float8, which int) LANGUAGE plpgsql AS
+-- Write until there is a row in "ended".
+CREATE TABLE ended ();
+CREATE PROCEDURE write(which int) LANGUAGE plpgsql AS
 $$
 DECLARE
-	until timestamptz := clock_timestamp() + seconds * interval '1 s';
 	low int;
 BEGIN
 	FOR i IN 1 .. 1000000 LOOP
-		EXIT WHEN clock_timestamp() > until AND i > 50;
+		EXIT WHEN EXISTS (SELECT FROM ended);
 		low := random() * 100000;
 		INSERT INTO t SELECT low + random() * 1000 FROM generate_series(1, 500);
 		COMMIT;
@@ -50,7 +51,7 @@ BEGIN
 END
 $$;
 
--- Scan for some time.  Returns how often, and what was wrong.
+-- Scan for some time, and until there were changes.  Returns how often, and what was wrong.
 CREATE FUNCTION scan(seconds float8) RETURNS TABLE (what text, number bigint)
 LANGUAGE plpgsql AS
 $$
@@ -67,7 +68,7 @@ DECLARE
 	changes bigint := 0;
 	items_before bigint := 0;
 BEGIN
-	WHILE clock_timestamp() < until OR (changes < 3 AND clock_timestamp() < until + interval '20 s') LOOP
+	WHILE clock_timestamp() < until OR changes < 3 LOOP
 		size_before := pg_relation_size('t_btree');
 		SELECT * INTO b FROM streamstat.btree_stats('t_btree');
 		IF b.internal_pages + b.leaf_pages + b.empty_pages + b.deleted_pages +
@@ -139,40 +140,25 @@ END
 $$;
 SQL
 
-my @sessions;
+my @writers = map { Session->new($node) } 1, 2;
+my $scanner = Session->new($node);
+my $maintenance = Session->new($node);
 
-sub start_session
-{
-	my (@commands) = @_;
-	my %session = (out => '', err => '');
-
-	$session{run} = IPC::Run::start(
-		[
-			'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d',
-			$node->connstr('postgres'), map { ('-c', $_) } @commands
-		],
-		'<',
-		\undef,
-		'>',
-		\$session{out},
-		'2>',
-		\$session{err},
-		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
-	push @sessions, \%session;
-	return \%session;
-}
-
-start_session("CALL write($seconds, 1)");
-start_session("CALL write($seconds, 2)");
-start_session(('VACUUM (INDEX_CLEANUP ON) t', 'SELECT pg_sleep(0.2)') x
-	  ($seconds * 4));
+$writers[ $_ - 1 ]->send_query("CALL write($_)") foreach 1, 2;
 # A table has new pages while it is extended, and sample_stats() says so.
-my $scan = start_session('SET client_min_messages = warning',
-	"SELECT * FROM scan($seconds)");
-$_->{run}->finish foreach (@sessions);
+$scanner->query('SET client_min_messages = warning');
+$scanner->send_query("SELECT * FROM scan($seconds)");
+my $errors = '';
+while ($scanner->busy)
+{
+	$maintenance->query('VACUUM (INDEX_CLEANUP ON) t; SELECT pg_sleep(0.2)');
+	$errors .= $maintenance->{err};
+}
+$maintenance->query('INSERT INTO ended DEFAULT VALUES');
+my %result = $scanner->answer =~ /^(\w+)\|(\d+)$/mg;
+$_->answer foreach @writers;
 
-is(join('', map { $_->{err} } @sessions), '', 'no error and no warning');
-my %result = $scan->{out} =~ /^(\w+)\|(\d+)$/mg;
+is(join('', $errors, map { $_->{err} } @writers, $scanner, $maintenance), '', 'no error and no warning');
 cmp_ok($result{scans}, '>=', 3, 'scans were made');
 cmp_ok($result{changes}, '>=', 3, 'of an index that changed');
 is($result{wrong}, 0, 'the numbers are plausible');
@@ -204,5 +190,6 @@ FROM streamstat.hash_stats('t_hash') s, public.pgstathashindex('t_hash') p)),
 		'hash_stats, at quiet');
 }
 
+$_->end foreach @writers, $scanner, $maintenance;
 stop_clean($node);
 done_testing();

@@ -83,7 +83,7 @@ $$
 DECLARE
 	n bigint;
 BEGIN
-	FOR i IN 1 .. 200 LOOP
+	FOR i IN 1 .. 12000 LOOP
 		SELECT count(*) INTO n FROM pg_buffercache WHERE pinning_backends > 0;
 		EXIT WHEN n = 0;
 		PERFORM pg_sleep(0.01);
@@ -100,7 +100,7 @@ $$
 DECLARE
 	found text;
 BEGIN
-	FOR i IN 1 .. 200 LOOP
+	FOR i IN 1 .. 12000 LOOP
 		PERFORM pg_stat_clear_snapshot();
 		SELECT concat_ws(', ',
 			(SELECT 'locks ' || string_agg(DISTINCT concat_ws(' ', locktype, relation::regclass, mode), ', ')

@@ -117,7 +117,7 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_buffercache') THEN
 		RETURN 0;
 	END IF;
-	FOR i IN 1 .. 100 LOOP
+	FOR i IN 1 .. 6000 LOOP
 		SELECT count(*) INTO n FROM pg_buffercache
 			WHERE pinning_backends > 0 AND relfilenode IN
 				(SELECT pg_relation_filenode(c) FROM unnest('{t, t_btree, t_hash}'::regclass[]) c);
