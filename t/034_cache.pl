@@ -247,7 +247,7 @@ append_to_file("$scripts/drop.sql",
 sql("CREATE TABLE grow_$_ (id int, w text)") foreach 0 .. 3;
 my $pgbench = IPC::Run::start(
 	[ 'pgbench', '-n', '-c', 4, '-T', 4, '-f', "$scripts/grow.sql\@9", '-f', "$scripts/drop.sql\@1", $node->connstr('postgres') ],
-	'<', \undef, '>', \$out, '2>', \$err, IPC::Run::timeout(120));
+	'<', \undef, '>', \$out, '2>', \$err, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 my ($calls, $sane) = (0, 0);
 while (Time::HiRes::time() < $until || $calls <= 4)
 {

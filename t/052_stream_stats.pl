@@ -200,8 +200,14 @@ foreach my $way (sort keys %settings)
 	# The server's rings cannot be slowed.
 	$s->query("$settings{$way}; SET streamstat.io_concurrency = 2; SET streamstat.io_combine_limit = '64kB'");
 	my $call = $way eq 'buffer' ? "sample_stats('b', 100, seed => 1)" : "btree_stats('b')";
-	evict();
-	my %quick = call("$way, quick", $call);
+	# the quickest of some, because any may be held up
+	my %quick;
+	foreach (1 .. 3)
+	{
+		evict();
+		my %n = call("$way, quick", $call);
+		%quick = %n if !%quick || $n{read_wait_ms} < $quick{read_wait_ms};
+	}
 
 	slow('b');
 	my %n = call("$way, slow", $call);
