@@ -42,9 +42,11 @@ CREATE FUNCTION other_stats(relation regclass, OUT live_items numeric, OUT bytes
 SELECT * FROM error_and_hint('SELECT newer_stats(''r_pkey'')');
 -- ... the library, ...
 BEGIN;
+UPDATE pg_extension SET extversion = '99.0' WHERE extname = 'streamstat';
+-- (also where the function was taken out of the extension)
+SELECT * FROM error_and_hint('SELECT newer_stats(''r_pkey'')');
 ALTER EXTENSION streamstat ADD FUNCTION newer_stats(regclass);
 ALTER EXTENSION streamstat ADD FUNCTION newer_samples(regclass, int, float8, interval, bigint);
-UPDATE pg_extension SET extversion = '99.0' WHERE extname = 'streamstat';
 SELECT * FROM error_and_hint('SELECT newer_stats(''r_pkey'')');
 SELECT * FROM error_and_hint('SELECT * FROM newer_samples(''r_pkey'', 10, NULL, NULL, NULL)');
 ROLLBACK;
