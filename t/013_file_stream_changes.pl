@@ -358,7 +358,16 @@ sub check_races
 		'was caught in a write' =>
 		  [ $tear, sub { write_block($file, 1, $leaf); } ],
 		'was twice caught in a write' =>
-		  [ $tear, sub { write_block($file, 1, $leaf); }, 'single' ]);
+		  [ $tear, sub { write_block($file, 1, $leaf); }, 'single' ],
+		# A copy that makes no sense is not believed either.
+		'made no sense' => [
+			sub {
+				my $page = $leaf;
+
+				substr($page, PD_LINP, 4) = pack('L', 0xffffffff);
+				write_block($file, 1, $page);
+			},
+			sub { write_block($file, 1, $leaf); } ]);
 
 	foreach my $case (@cases)
 	{
@@ -476,7 +485,7 @@ sub check_replay_race
 foreach my $way ('read', 'mapped')
 {
 	check_races($plain, 'without checksums', $way, 'r_btree', 'r',
-		'came', 'came, was written, and went');
+		'came', 'came, was written, and went', 'made no sense');
 	check_races($summed, 'with checksums', $way, 'r_btree', 'r',
 		'came, was written, and went',
 		'was caught in a write');
