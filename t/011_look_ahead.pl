@@ -202,6 +202,7 @@ SKIP:
 	query("SELECT streamstat.pg_prewarm('read_mode', 'read')");
 	@lengths = advice();
 	cmp_ok(sum(@lengths), '>', 400 * BLCKSZ, 'pg_prewarm, read: advice');
+	cmp_ok(max(@lengths), '>', BLCKSZ, 'pg_prewarm, read: for runs of blocks');
 	foreach (1 .. 10)
 	{
 		# a kernel that is short of memory may have taken some of it back
