@@ -169,6 +169,17 @@ SELECT :before - pg_relation_size('plan_hash_i') = :foretold AS came_back;
 CALL streamstat.run_database_report(margin => 0);
 SELECT count(*) FROM plan WHERE relation ~ 'plan_hash';
 DROP TABLE plan_hash;
+-- Some pages less are worth no ANALYZE.
+CREATE TABLE plan_hash WITH (autovacuum_enabled = off) AS SELECT g AS i FROM generate_series(1, 100) g;
+CREATE INDEX plan_hash_i ON plan_hash USING hash (i);
+ANALYZE plan_hash;
+UPDATE pg_class SET reltuples = 1000 WHERE oid = 'plan_hash'::regclass;
+REINDEX INDEX plan_hash_i;
+UPDATE pg_class SET reltuples = 1000 WHERE oid = 'plan_hash'::regclass;
+CALL streamstat.run_database_report(margin => 0);
+SELECT note ~ 'run ANALYZE before' AS note, reclaimable_bytes = 0 AS none FROM streamstat.last_database_report() WHERE relation_name = 'plan_hash_i';
+SELECT count(*) FROM plan WHERE relation ~ 'plan_hash';
+DROP TABLE plan_hash;
 -- What rebuilds the table counts its rows before it builds the index.
 CREATE TABLE plan_hash WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 50) AS t FROM generate_series(1, 30000) g;
 CREATE INDEX plan_hash_i ON plan_hash USING hash (i);
