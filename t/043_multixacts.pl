@@ -326,5 +326,29 @@ foreach my $path ('file', 'buffer')
 }
 $s->end;
 
-stop_clean($standby, $node);
+stop_clean($standby);
+
+# ---------------------------------------------------------------------------
+# The members of the newest multixact are the last ones before offsets begin again.
+
+if ($offset_size == 4)
+{
+	my $multi = next_multixact();
+	my $offset = 2**32 - 2;
+
+	$node->stop;
+	command_ok([ 'pg_resetwal', '-m', "$multi,$multi", '-O', $offset, $data ], 'the last offsets');
+	append_to_file(sprintf("$data/pg_multixact/members/%04X", $offset / 1636 / 32), "\0" x (32 * BLCKSZ));
+	$node->start;
+	($s, $locker) = map { Session->new($node) } 1, 2;
+	$s->query('CREATE TABLE around_the_end AS SELECT 1 AS k');
+	$locker->query('BEGIN; SELECT FROM around_the_end FOR KEY SHARE');
+	$s->query('UPDATE around_the_end SET k = k + 1');
+	is(next_multixact(), $multi + 1, 'a multixact');
+	is($s->query('SELECT next_multi_offset FROM pg_control_checkpoint()'), 0, '... after which offsets begin again');
+	is(stats('around_the_end', $_), '0|1|1', "$_: ... is sound") foreach ('file', 'buffer');
+	$_->end foreach $s, $locker;
+}
+
+stop_clean($node);
 done_testing();
