@@ -42,14 +42,26 @@ sql(q(
 CREATE TABLE held (k int, t text) WITH (autovacuum_enabled = off, fillfactor = 40);
 INSERT INTO held SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
 CREATE TABLE other (k int);
+CREATE TABLE vacuumed WITH (autovacuum_enabled = off) AS TABLE held;
 VACUUM held;
 CREATE DATABASE elsewhere));
 
 is(plan_after_update('held'), 'VACUUM public.held', 'nothing keeps the rows');
 sql('VACUUM held');
 
+# A VACUUM that runs keeps nothing, although its snapshot is older.
+my $vacuum = Session->new($node);
+$vacuum->query('SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1');
+$vacuum->send_query('VACUUM vacuumed');
+Session::poll('VACUUM', sub { sql('SELECT count(*) FROM pg_stat_progress_vacuum JOIN pg_stat_activity USING (pid) WHERE backend_xmin IS NOT NULL') });
+sql('SELECT pg_current_xact_id()');
+
 sql(q(BEGIN; INSERT INTO other VALUES (1); PREPARE TRANSACTION 'it''s "prepared"'));
 is(plan_after_update('held'), q(prepared transaction "it's "prepared""), 'a prepared transaction');
+ok($vacuum->busy, '... beside a VACUUM');
+sql("SELECT pg_cancel_backend($vacuum->{pid})");
+$vacuum->answer;
+$vacuum->end;
 sql('VACUUM held');
 is(sql("SELECT count(*) FROM streamstat.database_plan(margin => 0) WHERE relation_name = 'held' AND command IS NOT NULL"),
 	'0', 'VACUUM would do nothing, and has done nothing');
