@@ -65,14 +65,15 @@ my ($session, $tracer, $reason);
 # Trace a new session, of a server that has nothing in its buffers.
 sub begin
 {
-	my ($before) = @_;
+	my ($before, @traced) = @_;
+
+	@traced = ('trace=openat,close,fadvise64,pread64,preadv2,preadv') if !@traced;
 
 	$node->restart;
 	$session = Session->new($node);
 	$session->query("LOAD 'streamstat'");
 	$session->query($before) if $before;
-	($tracer, $reason) = Tracer->attach($session->{pid}, '-y',
-		'-e', 'trace=openat,close,fadvise64,pread64,preadv2,preadv');
+	($tracer, $reason) = Tracer->attach($session->{pid}, '-y', map { ('-e', $_) } @traced);
 	plan skip_all => $reason if !$tracer;
 }
 
@@ -246,6 +247,21 @@ $other->query('BEGIN; LOCK t7; LOCK t8');
 is_deeply([ sort grep { $rows->{$_}->[0] eq 'skipped' } keys %$rows ],
 	[qw(i7 i8 t7 t8)], 'locked by others: these are skipped');
 $other->end;
+
+# ---------------------------------------------------------------------------
+# A cancel between the rows of a report does not wait for the last one.  It comes when the
+# first of them go to a temporary file, whose size is logged.
+
+my $rows_of_last = 'SELECT count(*) FROM streamstat.last_database_report()';
+my $logged = -s $node->logfile;
+begin("SET work_mem = '64kB'; SET log_temp_files = 0; CALL streamstat.run_database_report(budget => '8MB'); $rows_of_last",
+	'trace=pwrite64,pwritev', 'inject=pwrite64,pwritev:signal=INT:when=1');
+$session->query($rows_of_last);
+like($session->{err}, qr/57014: canceling statement due to user request/, 'the rows of a report are canceled');
+$session->end;
+eval { $tracer->{run}->finish; };
+my ($whole, $begun) = slurp_file($node->logfile, $logged) =~ /temporary file: path "[^"]*", size (\d+)/g;
+cmp_ok($begun, '<', 0.7 * $whole, '... after the first ones');
 
 # ---------------------------------------------------------------------------
 # Direct I/O, where there is something like that
