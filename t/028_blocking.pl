@@ -94,6 +94,13 @@ $ddl->answer;
 is($ddl->{err}, '', 'a report does not keep anybody waiting');
 like($scanner->answer, qr/^t: canceling statement due to conflict with a lock request/, 'and says why it skipped a relation');
 is($scanner->{err}, '', 'without an error');
+begin_both("SELECT count(*) FROM streamstat.database_report(budget => '512kB', max_time => '10 min', max_rate => '128kB')",
+	'LOCK t', 'BEGIN; SELECT FROM t LIMIT 1');
+$scanner->answer;
+like($scanner->{err}, qr/ERROR:  55P03: /, 'but ends if its transaction has the lock from before');
+$scanner->query('ROLLBACK');
+$ddl->answer;
+is($ddl->{err}, '', 'which is then had');
 
 # The same lock, and nobody is refused: those who wait do so for more than a call,
 # for less than an AccessExclusiveLock, or may wait.
