@@ -111,6 +111,11 @@ foreach my $call (
 		"$call: unlogged, on the standby");
 }
 
+# What an unlogged relation has on a standby
+is($standby->safe_psql('postgres', "SELECT streamstat.pg_prewarm('u_btree', '$_', 'init')"),
+	1, "pg_prewarm, $_: the init fork, on the standby")
+  foreach ('prefetch', 'read', 'buffer');
+
 # A loop over relations goes on.
 foreach my $call ("table_stats('u', 'row')", "table_stats_tree('u')", "index_stats('u_btree')",
 	"index_stats_tree('u_hash')", "sample_stats('u')", "sample_stats('u_gin')", "bloat('u')",
