@@ -13,6 +13,7 @@ use Test::More;
 
 use lib "$FindBin::RealBin/lib";
 use Node;
+use Session;
 
 my $primary = new_node('primary', '', streaming => 1);
 create_outcome($primary);
@@ -130,6 +131,19 @@ foreach my $f ('table_stats', 'index_stats', 'sample_stats', 'bloat', 'bloat_tre
 			"SELECT count(DISTINCT c.oid) = (SELECT count(*) FROM pg_class) FROM pg_class c, streamstat.$f(c.oid)"),
 		't', "$f of every relation, on the standby");
 }
+
+# A conflict ends a report, and not its session.
+$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = 0');
+$standby->reload;
+my $session = Session->new($standby);
+$session->query("SET streamstat.max_rate = '64kB'");
+$session->send_query("SELECT count(*) FROM streamstat.database_report(max_time => '1 h')");
+Session::poll('a report on a standby', sub { $standby->safe_psql('postgres', "SELECT count(*) FROM streamstat.stat_progress WHERE relid = 't'::regclass") });
+$primary->safe_psql('postgres', 'BEGIN; LOCK t; COMMIT');
+$session->answer;
+like($session->{err}, qr/ERROR:  40001: canceling statement due to conflict with recovery/, 'a conflict with recovery');
+is($session->query("SELECT 'here'"), 'here', '... after which the session goes on');
+$session->end;
 
 # Promoted, it goes on; unlogged relations are empty then.
 $standby->promote;
