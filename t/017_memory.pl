@@ -27,6 +27,9 @@ use Session;
 # and of huge's maps, for so many blocks
 use constant { HUGE => 263_000, BIG => 33_000, HUGE_VM => 9, HUGE_FSM => 67 };
 
+# Pages that the buffer manager refuses, one in each range of so many blocks
+use constant { REFUSED => 2040, RANGE => 64 };
+
 # Workers of a call, as many as can be of use there
 use constant WORKERS => 8;
 
@@ -58,6 +61,7 @@ CREATE TABLE big AS SELECT i AS k FROM generate_series(1, 100000) i;
 VACUUM big;
 CREATE INDEX big_btree ON big (k);
 CREATE INDEX big_hash ON big USING hash (k);
+CREATE TABLE big_bad AS SELECT 1 AS k;
 CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a FROM generate_series(1, 30000) i;
 CREATE INDEX t_btree ON t (k) WITH (fillfactor = 20);
 CREATE INDEX t_gin ON t USING gin (a);
@@ -95,6 +99,10 @@ extend("$path{huge}_vm", HUGE_VM, 0);
 extend("$path{huge}_fsm", HUGE_FSM, 2);
 extend($path{$_}, HUGE, 1) foreach 'huge_btree', 'huge_hash';
 truncate($path{$_}, BIG * BLCKSZ) or die foreach (qw(big big_btree big_hash));
+
+my $refused = with16(read_block($path{big_bad}, 0), PD_UPPER, BLCKSZ + 8);
+truncate($path{big_bad}, REFUSED * RANGE * BLCKSZ) or die;
+write_block($path{big_bad}, $_ * RANGE, $refused) foreach 0 .. REFUSED - 1;
 $faults->start($node);
 
 # ---------------------------------------------------------------------------
@@ -201,6 +209,13 @@ foreach my $way (sort keys %ways)
 }
 
 # ---------------------------------------------------------------------------
+# Each range of this map is a scan of its own, and begins with a page that is refused.
+
+new_session();
+$session->query('SET streamstat.io_path = buffer');
+call('refused pages', "SELECT count(*) FROM streamstat.layout_map('big_bad', " . REFUSED . ')', REFUSED);
+
+# ---------------------------------------------------------------------------
 # Each function, with the settings that take most, and three segments
 
 # the blocks of huge that are in the free space map, and those in the visibility map
@@ -257,6 +272,7 @@ foreach my $way ('buffers', 'files, io_uring')
 		call("$way, huge, workers, $call", "SELECT $columns FROM streamstat.$call", $expected, WORKERS);
 	}
 }
+
 is(join("\n", @too_much), '', 'no process took 16 MB');
 is(join("\n", @wrong), '', 'and the numbers are right');
 cmp_ok($ncalls, '>', 30, 'calls were made');
