@@ -323,7 +323,6 @@ sub outcome
 		"SET streamstat.io_path = $path; SELECT outcome(\$\$ $query \$\$)");
 }
 
-my %layout;
 foreach my $path ('file', 'buffer')
 {
 	foreach my $case (@cases)
@@ -391,12 +390,6 @@ foreach my $path ('file', 'buffer')
 			unlike(outcome("SELECT * FROM streamstat.$call", $path),
 				qr/^[0-9A-Z]{5} /, "$label: $call");
 		}
-
-		# A range that begins with a refused page has no pages but its own.
-		my $layout = $session->query(
-			"SET streamstat.io_path = $path; SELECT first_block, last_block, free_percent, dead_percent FROM streamstat.layout_map('$name', 1000)");
-		$layout{$name} //= $layout;
-		is($layout, $layout{$name}, "$label: layout_map by each way to the pages");
 		sound_again($label);
 	}
 

@@ -302,6 +302,8 @@ is(join(' ', @all), join(' ', @bad), 'five at a time, and on from where a call e
 is(join(' ', map { "$_ @{corrupt(qq('checksums', 51, 1))->{$_}}[0]" } sort { $a <=> $b } keys %{ corrupt("'checksums', 51, 1") }),
 	'70 checksum 71 not read', 'from a block on');
 is(join(' ', keys %{ corrupt("'checksums', 100000") }), '', 'from behind the end on');
+is(join(' ', sort { $a <=> $b } keys %{ corrupt("'checksums', 17", 'buffer') }), join(' ', grep { $_ >= 17 } @bad),
+	'from a bad block on, by buffers: none before it');
 is(corrupt("'checksums', 40, max_time => '0'")->{40}[0], 'not read', 'no time');
 like($node->safe_psql('postgres', "SELECT error_of('SELECT * FROM streamstat.corrupt_blocks(''checksums'', $_->[0])')"), $_->[1],
 	"arguments: $_->[0]")
