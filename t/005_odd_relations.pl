@@ -322,6 +322,7 @@ DO \$\$ BEGIN
 		EXECUTE format('CREATE TABLE m%s PARTITION OF root FOR VALUES IN (%s) PARTITION BY LIST (b)', m, m);
 		FOR i IN 1..$nleaves LOOP
 			EXECUTE format('CREATE TABLE p%s_%s PARTITION OF m%s FOR VALUES IN (%s)', m, i, m, i);
+			EXECUTE format('INSERT INTO p%s_%s VALUES (%s, %s)', m, i, m, i);
 			IF i % 25 = 0 THEN COMMIT; END IF;
 		END LOOP;
 	END LOOP;
@@ -346,6 +347,17 @@ foreach my $case (
 	is(ask($locks), 0, '... leaves no lock');
 }
 $session->query('COMMIT');
+
+# What samples add to what a report keeps: next to nothing of tables without a TOAST table
+my ($bare, $sampled) = map
+{
+	ask("SELECT count(*) FROM streamstat.database_report(budget => '$_')");
+	ask("SELECT sum(used_bytes) FROM pg_backend_memory_contexts WHERE name ~ '^streamstat'");
+} '0', '1GB';
+note "$bare bytes, $sampled with samples";
+cmp_ok($sampled - $bare, '<', 64 * 1024, 'memory that samples of a report leave');
+is(ask("SELECT string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name ~ '^streamstat'"),
+	'streamstat report', 'only the report stays in memory');
 $session->end;
 
 stop_clean($node);
