@@ -38,6 +38,9 @@ my $all =
 my $read = "SELECT streamstat.pg_prewarm('t', 'read')";
 my %answer = map { $_ => $s->query($_) } ($all, $read);
 
+is($s->query("SET streamstat.map_files = on; $row; RESET streamstat.map_files; $workers"),
+	"$bars\n0", 'what is mapped is not worth a worker');
+
 # ---------------------------------------------------------------------------
 # What others see of workers, and what becomes of them.
 #
@@ -116,6 +119,7 @@ foreach my $call ($all, $read)
 		is($locker->query($sql), 't', "$label, $what: done");
 		$s->answer;
 		like($s->{err}, qr/^psql:.*ERROR:  $sqlstate: /m, "$label, $what: error");
+		like($s->{err}, qr/^LOCATION:  \w+, \w+\.c:\d+$/m, "$label, $what: ... and where it was");
 		is($locker->query('SELECT * FROM left_behind'),
 			'0|0', "$label, $what: nothing is left behind");
 		$locker->query('COMMIT');
@@ -302,6 +306,13 @@ is($canceler->query('SELECT * FROM left_behind'),
 	'0|0', 'leaders killed: nothing is left behind');
 $canceler->end;
 check_end('leaders killed');
+
+$s->query("SET streamstat.max_workers = 2; SELECT streamstat.pg_prewarm('t_btree')");
+is($s->query("$row; $workers"), "$bars\n0", 'what is in buffers is not worth a worker');
+uncache($node, 't');
+$s->query($read);
+cmp_ok($s->query('SELECT max(look_ahead_max) FROM streamstat.stream_stats_workers()'),
+	'>', 64, 'pg_prewarm, read: workers look beyond a chunk');
 
 # ---------------------------------------------------------------------------
 # A standby
