@@ -19,9 +19,6 @@
 
 #include "stats/counters.h"
 
-extern XLogRecPtr sst_wal_done(void);
-extern XLogRecPtr sst_wal_begun(void);
-
 /*
  * Blocks that one scan of all buffers answers for; a multiple of 64.  A test takes
  * fewer.

@@ -22,6 +22,7 @@
 #include "utils/memutils.h"
 
 #include "stream/buffered.h"
+#include "stream/wal_position.h"
 
 PG_MODULE_MAGIC;
 

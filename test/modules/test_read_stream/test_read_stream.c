@@ -27,8 +27,12 @@
 #include "utils/tuplestore.h"
 
 #include "stream/read_stream.h"
+#include "streamstat.h"
 
 PG_MODULE_MAGIC;
+
+/* a setting of streamstat's, which is not loaded here */
+bool		sst_map_files = true;
 
 PG_FUNCTION_INFO_V1(read_stream_for_blocks);
 PG_FUNCTION_INFO_V1(last_read_stream);
