@@ -22,13 +22,12 @@ typedef enum SstCount
 	/* Pages, each in one of these classes */
 	SST_NEW_PAGES,				/* all zeros */
 	SST_CORRUPT_PAGES,			/* fail the checks of their visitor */
-	SST_META_PAGES,
 	SST_LEAF_PAGES,
 	SST_INTERNAL_PAGES,
 	SST_EMPTY_PAGES,			/* b-tree: half-dead */
 	SST_DELETED_PAGES,			/* can be reused */
 	SST_HEAP_PAGES,
-	SST_OTHER_PAGES,			/* of an unknown access method */
+	SST_OTHER_PAGES,			/* metapages; of an unknown access method */
 
 	/* Kinds of leaf pages and internal pages */
 	SST_BUCKET_PAGES,			/* hash: leaf */

@@ -40,7 +40,7 @@ meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
 		metad->lastRevmapPage > MaxBlockNumber)
 		return false;
 
-	counters->n[SST_META_PAGES]++;
+	counters->n[SST_OTHER_PAGES]++;
 	visitor->meta.known = true;
 	visitor->meta.version = metad->brinVersion;
 	visitor->meta.pages_per_range = metad->pagesPerRange;

@@ -286,7 +286,7 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	{
 		if (!meta_is_sound(page, opaque))
 			return false;
-		counters->n[SST_META_PAGES]++;
+		counters->n[SST_OTHER_PAGES]++;
 		read_meta(&visitor->meta, page);
 		return true;
 	}

@@ -248,7 +248,7 @@ gin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		case GIN_META:
 			if (!meta_is_sound(page))
 				return false;
-			counters->n[SST_META_PAGES]++;
+			counters->n[SST_OTHER_PAGES]++;
 			read_meta(&visitor->meta, page);
 			return true;
 		case 0:

@@ -129,7 +129,7 @@ hash_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	if ((HashPageGetOpaque((Page) page)->hasho_flag & LH_PAGE_TYPE) != LH_META_PAGE ||
 		HashPageGetMeta((Page) page)->hashm_magic != HASH_MAGIC)
 		return false;
-	counters->n[SST_META_PAGES]++;
+	counters->n[SST_OTHER_PAGES]++;
 	read_meta(&visitor->meta, page);
 	return true;
 }

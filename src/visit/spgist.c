@@ -130,7 +130,7 @@ spgist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	{
 		if (SpGistPageGetMeta((Page) page)->magicNumber != SPGIST_MAGIC_NUMBER)
 			return false;
-		counters->n[SST_META_PAGES]++;
+		counters->n[SST_OTHER_PAGES]++;
 		return true;
 	}
 
