@@ -84,12 +84,6 @@ table_rows_end(SstTableRows *rows)
 	relation_close(rows->table.rel, NoLock);
 }
 
-static bool
-within(const SstLimits *limits)
-{
-	return limits == NULL || !limits->reached;
-}
-
 /*
  * Find out which blocks are all-visible, if that is cheap when "most" blocks may
  * be read.  Where it is not, or a limit is reached, none is known to be.
@@ -112,7 +106,7 @@ read_visible_blocks(SstTableRows *rows, BlockNumber most,
 	rows->visible = sst_block_set_create(rows->table.nblocks);
 	sst_scan_visibility_map(&rows->table, rows->visible, NULL,
 							sampling->limits, &counters, sampling->io_stats);
-	if (within(sampling->limits))
+	if (sst_within_limits(sampling->limits))
 		rows->nothers -= rows->visible->nmembers;
 	else
 	{
@@ -156,7 +150,7 @@ read_dead_rows(SstTableRows *rows, const SstBlockSet *blocks,
 		sst_io_stats_merge(sampling->io_stats, &scanned.io_stats);
 	}
 
-	if (sst_dead_tids_is_full(result) || !within(sampling->limits))
+	if (sst_dead_tids_is_full(result) || !sst_within_limits(sampling->limits))
 	{
 		sst_dead_tids_free(result);
 		return NULL;
@@ -348,12 +342,12 @@ set_known(const SstEntrySample *sample, const SstDeadTids *dead,
 }
 
 /*
- * Look the entries up that are in the sample: in the set of TIDs or, if that is
- * NULL, in the table.  False if there are none, or a limit was reached.
+ * Look the entries up in the table that are in the sample.  False if there are none,
+ * or a limit was reached.
  */
 static bool
-look_up(SstEntrySample *sample, SstTableRows *rows, const SstDeadTids *dead,
-		BlockNumber most, SstSampling *sampling, KnownEntries *known)
+look_up(SstEntrySample *sample, SstTableRows *rows, BlockNumber most,
+		SstSampling *sampling, KnownEntries *known)
 {
 	BlockEntries block = {0};
 	BlockNumber ndistinct = 0;
@@ -361,7 +355,7 @@ look_up(SstEntrySample *sample, SstTableRows *rows, const SstDeadTids *dead,
 	double		open_bytes = 0;
 	double	   *draws;
 	SstBlockSet *set;
-	SstDeadTids *read = NULL;
+	SstDeadTids *dead;
 
 	for (int i = 0; i < sample->nentries; i++)
 	{
@@ -381,19 +375,16 @@ look_up(SstEntrySample *sample, SstTableRows *rows, const SstDeadTids *dead,
 		ndistinct += sample->entries[block.first].blkno != InvalidBlockNumber;
 
 	draws = palloc((ndistinct + 1) * sizeof(double));
-	most = dead != NULL ? Max(ndistinct, 1) : Min(most, MAX_DRAWS);
-	set = draw_blocks(sample, rows->table.nblocks, ndistinct, most, open_bytes,
-					  draws);
-	if (dead == NULL)
-		dead = read = read_dead_rows(rows, set, sampling);
+	set = draw_blocks(sample, rows->table.nblocks, ndistinct,
+					  Min(most, MAX_DRAWS), open_bytes, draws);
+	dead = read_dead_rows(rows, set, sampling);
 	if (dead != NULL)
 	{
 		known->fraction_open = open_bytes / bytes;
 		known->block_fraction = (double) set->nmembers / Max(ndistinct, 1);
 		known->entry = palloc(sample->nentries * sizeof(KnownEntry));
 		set_known(sample, dead, draws, known);
-		if (read != NULL)
-			sst_dead_tids_free(read);
+		sst_dead_tids_free(dead);
 	}
 	pfree(set);
 	pfree(draws);
@@ -525,16 +516,14 @@ dead_interval(double p, double variance, int nclusters)
 
 /*
  * Estimate the fraction of an index's entries, by bytes, that a build would make.
- * The entries are of all pages that were read, of npages in all.  They are looked
- * up in "dead", which has all of the table, or else in at most so many blocks of
- * the table.  They are sorted.
+ * The entries are of all pages that were read, of npages in all.  They are sorted,
+ * and looked up in at most so many blocks of the table.
  *
  * False if no entry is known, or a limit was reached.
  */
 static bool
 look_up_entries(SstEntrySample *entries, BlockNumber npages,
-				SstTableRows *rows, const SstDeadTids *dead,
-				BlockNumber most, SstSampling *sampling,
+				SstTableRows *rows, BlockNumber most, SstSampling *sampling,
 				SstKeptEntries *result)
 {
 	KnownEntries known = {0};
@@ -542,7 +531,7 @@ look_up_entries(SstEntrySample *entries, BlockNumber npages,
 	double		open;
 	double		sum = 0;
 
-	if (!look_up(entries, rows, dead, most, sampling, &known))
+	if (!look_up(entries, rows, most, sampling, &known))
 		return false;
 	open = known.fraction_open;
 	known.page_fraction = (double) Min(entries->npages, npages) / npages;
@@ -586,13 +575,6 @@ look_up_entries(SstEntrySample *entries, BlockNumber npages,
 
 /* Of those, the ones that have one entry for each row, nulls as well */
 #define ONE_ENTRY_A_ROW (SST_BTREE | SST_GIST | SST_SPGIST)
-
-/*
- * Access methods with models that exclude entries by TID; entries of others
- * are looked up.
- */
-#define LEAVE_OUT_BY_TID (SST_BTREE | SST_HASH | SST_GIN | SST_GIST | \
-						  SST_SPGIST)
 
 /*
  * By which part of the fraction that vanishes the ends are widened: where keys have
@@ -725,12 +707,12 @@ sst_dead_entries_begin(SstDeadEntries *dead, const SstTarget *index,
 
 	if (dead->tids != NULL && sst_dead_tids_is_empty(dead->tids))
 		dead->way = SST_NO_DEAD_ENTRIES;
-	else if (dead->tids != NULL && (index->kind & LEAVE_OUT_BY_TID) != 0)
+	else if (dead->tids != NULL)
 	{
 		dead->way = SST_DEAD_BY_TID;
 		rebuild->dead_tids = dead->tids;
 	}
-	else if (dead->tids != NULL || limits_allow(sampling, index, MIN_LOOKUPS))
+	else if (limits_allow(sampling, index, MIN_LOOKUPS))
 	{
 		dead->way = SST_DEAD_BY_LOOKUP;
 		dead->entries = sst_entry_sample_create(index->kind,
@@ -960,9 +942,9 @@ leave_out_by_lookup(SstDeadEntries *dead, const SstIndexModel *model,
 		return true;
 	if (sampling->limits != NULL)
 		most = Min(most, sampling->limits->bytes_left / BLCKSZ);
-	if ((dead->tids == NULL && most < MIN_LOOKUPS) ||
+	if (most < MIN_LOOKUPS ||
 		!look_up_entries(dead->entries, model->index->nblocks, &dead->rows,
-						 dead->tids, most, sampling, &entries))
+						 most, sampling, &entries))
 		return false;
 
 	size_by_lookup(model, &entries, &size);

@@ -38,6 +38,12 @@ typedef struct SstThrottle
 	bool		must_yield;		/* that was so the last time */
 } SstThrottle;
 
+static inline bool
+sst_within_limits(const SstLimits *limits)
+{
+	return limits == NULL || !limits->reached;
+}
+
 extern BlockNumber sst_rate_blocks(int64 max_rate);
 extern double sst_seconds_left(const SstLimits *limits);
 

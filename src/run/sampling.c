@@ -39,12 +39,6 @@
  */
 #define MAX_GROWTH 8
 
-static bool
-within(const SstLimits *limits)
-{
-	return limits == NULL || !limits->reached;
-}
-
 /*
  * Does a sample of so many blocks of a table depend on its visibility map, if there is
  * one of so many blocks?
@@ -79,7 +73,7 @@ visible_blocks(const SstTarget *target, BlockNumber nsample,
 	visible = sst_block_set_create(target->nblocks);
 	sst_scan_visibility_map(target, visible, NULL, limits, &result->counters,
 							&result->io_stats);
-	if (visible->nmembers > 0 && within(limits))
+	if (visible->nmembers > 0 && sst_within_limits(limits))
 		return visible;
 
 	pfree(visible);
@@ -119,7 +113,7 @@ scan_part(const Sampling *sampling, SstSamplePart *part,
 	sst_scan_alone(&plan, sampling->target->rel, set, &sinks, &scanned);
 	sst_result_merge(sampling->result, &scanned);
 
-	return within(sinks.limits);
+	return sst_within_limits(sinks.limits);
 }
 
 /* Sample so many of all blocks.  False if a limit ended that. */
@@ -197,7 +191,7 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 			sst_scan_run(plan, target->rel, NULL, result);
 		else
 			sst_scan_alone(plan, target->rel, NULL, &sampling.sinks, result);
-		complete = within(limits);
+		complete = sst_within_limits(limits);
 	}
 	else
 	{
@@ -211,7 +205,7 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 			nsample = Min(nsample, Max(limits->bytes_left / BLCKSZ,
 									   MIN_BLOCKS_WITH_MAP / 2));
 
-		if (!within(limits))
+		if (!sst_within_limits(limits))
 			complete = false;
 		else if (visible == NULL)
 			complete = sample_all(&sampling, nsample);
