@@ -201,6 +201,34 @@ sst_target_close(SstTarget *target)
 	target->rel = NULL;
 }
 
+/*
+ * Lock a relation in AccessShareLock mode without waiting, and open it.  tableoid is
+ * the table that an index has to be of, which the caller has locked, or InvalidOid.
+ *
+ * NULL if others have locked the relation or, as *missing says, if it does not exist
+ * or is now another table's: before it was locked, its OID may have been used again.
+ * Then it is not locked.
+ */
+Relation
+sst_target_try_lock(Oid relid, Oid tableoid, bool *missing)
+{
+	Relation	rel;
+
+	*missing = false;
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		return NULL;
+	rel = try_relation_open(relid, NoLock);
+	if (rel != NULL && (!OidIsValid(tableoid) ||
+						(rel->rd_index != NULL && rel->rd_index->indrelid == tableoid)))
+		return rel;
+
+	*missing = true;
+	if (rel != NULL)
+		relation_close(rel, NoLock);
+	UnlockRelationOid(relid, AccessShareLock);
+	return NULL;
+}
+
 /* Open a relation, AccessShareLock, by its possibly qualified name. */
 Relation
 sst_open_by_name(text *name)

@@ -43,6 +43,7 @@ extern void sst_target_open(SstTarget *target, Oid relid, int kinds,
 							SstRules rules);
 extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds,
 							 SstRules rules);
+extern Relation sst_target_try_lock(Oid relid, Oid tableoid, bool *missing);
 extern void sst_target_close(SstTarget *target);
 
 extern Relation sst_open_by_name(text *name);

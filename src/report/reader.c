@@ -15,8 +15,6 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
-#include "catalog/index.h"
 #include "catalog/pg_class.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
@@ -91,33 +89,24 @@ lock_table(SstEstimateTry *attempt)
 static Relation
 open_unless_locked(SstEstimateTry *attempt)
 {
-	Oid			relid = attempt->relid;
-	Oid			tableoid;
 	Relation	rel;
+	bool		missing;
 
 	attempt->outcome = SST_TRY_LOCKED;
 	if (!lock_table(attempt))
 		return NULL;
-	tableoid = attempt->table.relid;
 
-	if (ConditionalLockRelationOid(relid, AccessShareLock))
+	rel = sst_target_try_lock(attempt->relid, attempt->is_toast ?
+							  InvalidOid : attempt->table.relid, &missing);
+	if (missing)
 	{
-		/* Before it was locked, the OID may have become another index's. */
-		rel = try_relation_open(relid, NoLock);
-		if (rel != NULL && (!OidIsValid(tableoid) || attempt->is_toast ||
-							IndexGetRelation(relid, true) == tableoid))
-			return rel;
-
 		attempt->outcome = SST_TRY_REFUSED;
 		attempt->note = _("dropped meanwhile");
-		if (rel != NULL)
-			relation_close(rel, NoLock);
-		UnlockRelationOid(relid, AccessShareLock);
 	}
-	if (OidIsValid(tableoid))
-		UnlockRelationOid(tableoid, AccessShareLock);
+	if (rel == NULL && OidIsValid(attempt->table.relid))
+		UnlockRelationOid(attempt->table.relid, AccessShareLock);
 
-	return NULL;
+	return rel;
 }
 
 static void

@@ -30,7 +30,6 @@
 #include "access/heaptoast.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
-#include "storage/lmgr.h"
 
 #include "report/toast_estimate.h"
 #include "run/sampling.h"
@@ -327,18 +326,14 @@ sst_try_toast_compression(const SstTarget *table, SstSampling *sampling,
 	Oid			toastoid = table->rel->rd_rel->reltoastrelid;
 	SstTarget	toast;
 	Relation	rel;
+	bool		missing;
 
 	if (table->kind != SST_HEAP || !OidIsValid(toastoid) ||
-		!rebuild->u.heap.toaster.any_compressible ||
-		!ConditionalLockRelationOid(toastoid, AccessShareLock))
+		!rebuild->u.heap.toaster.any_compressible)
 		return;
-
-	rel = try_relation_open(toastoid, NoLock);
+	rel = sst_target_try_lock(toastoid, InvalidOid, &missing);
 	if (rel == NULL)
-	{
-		UnlockRelationOid(toastoid, AccessShareLock);
 		return;
-	}
 	sst_target_examine(&toast, rel);
 	if (toast.kind == SST_HEAP && sst_target_is_readable(&toast))
 	{
