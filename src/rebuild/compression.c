@@ -64,8 +64,8 @@ find_ends(SstCompression *compression)
 }
 
 /* Add the result of a trial. */
-void
-sst_compression_add(SstCompression *compression, double fraction)
+static void
+compression_add(SstCompression *compression, double fraction)
 {
 	compression->trials[compression->ntrials++ % SST_COMPRESSION_TRIALS] = fraction;
 	find_ends(compression);
@@ -86,7 +86,7 @@ sst_compression_try(SstCompression *compression, const char *data,
 	*fraction = compression->try(data, nbytes, method);
 	if (isnan(*fraction))
 		return false;
-	sst_compression_add(compression, *fraction);
+	compression_add(compression, *fraction);
 
 	return true;
 }

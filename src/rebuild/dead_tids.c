@@ -44,6 +44,13 @@ struct SstDeadTids
 	bool		full;
 };
 
+/* Memory that the set takes */
+static Size
+dead_tids_bytes(const SstDeadTids *set)
+{
+	return set->blocks->size * sizeof(DeadBlock);
+}
+
 /*
  * Create an empty set in the current memory context, which is to take no more
  * than about max_bytes.
@@ -74,7 +81,7 @@ sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno, OffsetNumber offnum)
 
 	/* From half full on, the hash table can double at any time. */
 	if (set->blocks->members >= set->blocks->size / 2 &&
-		sst_dead_tids_bytes(set) > set->max_bytes / 2)
+		dead_tids_bytes(set) > set->max_bytes / 2)
 		set->full = true;
 	if (set->full)
 		return;
@@ -110,13 +117,6 @@ bool
 sst_dead_tids_is_empty(const SstDeadTids *set)
 {
 	return set->blocks->members == 0;
-}
-
-/* Memory that the set takes */
-Size
-sst_dead_tids_bytes(const SstDeadTids *set)
-{
-	return set->blocks->size * sizeof(DeadBlock);
 }
 
 void

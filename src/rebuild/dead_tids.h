@@ -27,7 +27,6 @@ extern bool sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 								  OffsetNumber offnum);
 extern bool sst_dead_tids_is_full(const SstDeadTids *set);
 extern bool sst_dead_tids_is_empty(const SstDeadTids *set);
-extern Size sst_dead_tids_bytes(const SstDeadTids *set);
 extern void sst_dead_tids_free(SstDeadTids *set);
 
 #endif							/* SST_DEAD_TIDS_H */

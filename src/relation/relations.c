@@ -41,6 +41,18 @@
 #include "compat/shared_blocks.h"
 #include "relation/relations.h"
 
+/*
+ * A list in the making: begin, add relations, sort, add what other catalogs tell of
+ * them, end
+ */
+typedef struct SstRelationsBuilder
+{
+	SstRelations *list;
+	int			allocated;
+	HTAB	   *schemas;		/* names by OID */
+	HTAB	   *parents;
+} SstRelationsBuilder;
+
 /* A name that many relations refer to */
 typedef struct SharedName
 {
@@ -176,8 +188,8 @@ read_catalog(Oid catalogid, void (*add) (void *arg, const void *row), void *arg)
 /*
  * Begin a list, which is allocated in the current memory context.
  */
-void
-sst_relations_begin(SstRelationsBuilder *builder, SstRelations *list)
+static void
+relations_begin(SstRelationsBuilder *builder, SstRelations *list)
 {
 	builder->list = list;
 	builder->allocated = 64;
@@ -188,8 +200,8 @@ sst_relations_begin(SstRelationsBuilder *builder, SstRelations *list)
 }
 
 /* Add a relation.  Its file is looked at. */
-void
-sst_relations_add(SstRelationsBuilder *builder, const FormData_pg_class *form)
+static void
+relations_add(SstRelationsBuilder *builder, const FormData_pg_class *form)
 {
 	SstRelations *list = builder->list;
 	const char *schema;
@@ -209,8 +221,8 @@ sst_relations_add(SstRelationsBuilder *builder, const FormData_pg_class *form)
  * Put all relations that were added in order, each once.  From then on, they can be
  * found, and stay where they are.
  */
-void
-sst_relations_sort(SstRelationsBuilder *builder)
+static void
+relations_sort(SstRelationsBuilder *builder)
 {
 	SstRelations *list = builder->list;
 
@@ -227,12 +239,12 @@ add_pg_class_row(void *builder, const void *row)
 	const FormData_pg_class *form = row;
 
 	if (has_pages_to_report(form->relkind))
-		sst_relations_add(builder, form);
+		relations_add(builder, form);
 }
 
 /* Set what pg_index tells of a listed index, and of its table. */
-void
-sst_relations_add_index(SstRelations *list, const FormData_pg_index *form)
+static void
+relations_add_index(SstRelations *list, const FormData_pg_index *form)
 {
 	SstRelation *index = sst_find_relation(list, form->indexrelid);
 	SstRelation *owner = sst_find_relation(list, form->indrelid);
@@ -254,13 +266,13 @@ sst_relations_add_index(SstRelations *list, const FormData_pg_index *form)
 static void
 add_pg_index_row(void *list, const void *row)
 {
-	sst_relations_add_index(list, row);
+	relations_add_index(list, row);
 }
 
 /* Set what pg_inherits tells of a listed partition. */
-void
-sst_relations_add_partition(SstRelations *list,
-							const FormData_pg_inherits *form)
+static void
+relations_add_partition(SstRelations *list,
+						const FormData_pg_inherits *form)
 {
 	SstRelation *child = sst_find_relation(list, form->inhrelid);
 
@@ -272,7 +284,7 @@ sst_relations_add_partition(SstRelations *list,
 static void
 add_pg_inherits_row(void *list, const void *row)
 {
-	sst_relations_add_partition(list, row);
+	relations_add_partition(list, row);
 }
 
 /* Call a statistics function for a relation; returns 0 for null. */
@@ -342,8 +354,8 @@ is_locked_for_builds(Oid tableoid)
 /*
  * End a list: set what relations in it tell of each other.
  */
-void
-sst_relations_end(SstRelationsBuilder *builder)
+static void
+relations_end(SstRelationsBuilder *builder)
 {
 	SstRelations *list = builder->list;
 
@@ -374,12 +386,12 @@ sst_list_relations(SstRelations *list)
 {
 	SstRelationsBuilder builder;
 
-	sst_relations_begin(&builder, list);
+	relations_begin(&builder, list);
 	read_catalog(RelationRelationId, add_pg_class_row, &builder);
-	sst_relations_sort(&builder);
+	relations_sort(&builder);
 	read_catalog(IndexRelationId, add_pg_index_row, list);
 	read_catalog(InheritsRelationId, add_pg_inherits_row, list);
-	sst_relations_end(&builder);
+	relations_end(&builder);
 
 	for (int i = 0; i < list->n; i++)
 	{
@@ -458,7 +470,7 @@ add_relation(SstRelationsBuilder *builder, Oid relid)
 
 	if (!HeapTupleIsValid(tuple))
 		return InvalidOid;
-	sst_relations_add(builder, (Form_pg_class) GETSTRUCT(tuple));
+	relations_add(builder, (Form_pg_class) GETSTRUCT(tuple));
 	toastrelid = ((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid;
 	ReleaseSysCache(tuple);
 
@@ -481,7 +493,7 @@ add_indexes(SstRelationsBuilder *builder, Oid tableoid)
 static void
 add_partition(void *list, const void *row)
 {
-	sst_relations_add_partition(list, row);
+	relations_add_partition(list, row);
 }
 
 /* Set what catalogs other than pg_class tell of a listed relation. */
@@ -495,7 +507,7 @@ add_details(SstRelations *list, SstRelation *relation)
 
 		if (!HeapTupleIsValid(tuple))
 			return;
-		sst_relations_add_index(list, (Form_pg_index) GETSTRUCT(tuple));
+		relations_add_index(list, (Form_pg_index) GETSTRUCT(tuple));
 		ReleaseSysCache(tuple);
 	}
 	else if (relation->partition)
@@ -516,7 +528,7 @@ sst_list_chosen_relations(SstRelations *list, const Oid *relids, int n)
 {
 	SstRelationsBuilder builder;
 
-	sst_relations_begin(&builder, list);
+	relations_begin(&builder, list);
 	for (int i = 0; i < n; i++)
 	{
 		Oid			toastrelid = add_relation(&builder, relids[i]);
@@ -529,13 +541,13 @@ sst_list_chosen_relations(SstRelations *list, const Oid *relids, int n)
 			add_indexes(&builder, toastrelid);
 		}
 	}
-	sst_relations_sort(&builder);
+	relations_sort(&builder);
 	for (int i = 0; i < list->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		add_details(list, &list->relation[i]);
 	}
-	sst_relations_end(&builder);
+	relations_end(&builder);
 }
 
 /* ----------

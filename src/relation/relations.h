@@ -66,40 +66,15 @@ typedef struct SstRelations
 	SstRelation *relation;		/* by OID */
 } SstRelations;
 
-/* A list in the making */
-typedef struct SstRelationsBuilder
-{
-	SstRelations *list;
-	int			allocated;
-	HTAB	   *schemas;		/* names by OID */
-	HTAB	   *parents;
-} SstRelationsBuilder;
-
 extern int64 sst_fork_bytes(const SstFiles *files, ForkNumber forknum);
 extern void sst_list_relations(SstRelations *list);
 extern TimestampTz sst_last_vacuum(Oid tableoid);
 extern SstTargetState sst_listed_state(const SstRelation *relation);
 extern SstRelation *sst_find_relation(const SstRelations *list, Oid relid);
 
-/*
- * Making a list: begin, add relations, sort, add what other catalogs tell of them,
- * end.
- */
-extern void sst_relations_begin(SstRelationsBuilder *builder, SstRelations *list);
-extern void sst_relations_add(SstRelationsBuilder *builder,
-							  const FormData_pg_class *form);
-extern void sst_relations_sort(SstRelationsBuilder *builder);
-extern void sst_relations_add_index(SstRelations *list,
-									const FormData_pg_index *form);
-extern void sst_relations_add_partition(SstRelations *list,
-										const FormData_pg_inherits *form);
-extern void sst_relations_end(SstRelationsBuilder *builder);
-
 extern void sst_list_chosen_relations(SstRelations *list, const Oid *relids,
 									  int n);
-
 extern bool sst_present_files(Oid relid, SstFiles *files, char *persistence);
-
 extern Oid	sst_toast_owner(Oid toastoid);
 
 #endif							/* SST_RELATIONS_H */

@@ -39,6 +39,15 @@
  * ----------
  */
 
+/* Bytes of some relations, now and after a rebuild */
+typedef struct SstGain
+{
+	int			nrelations;
+	double		bytes;
+	double		predicted;
+	SstEstimate reclaimable;	/* less than 0 where a rebuild makes it larger */
+} SstGain;
+
 /* Blocks by which bulk inserts extend a table at most (MAX_BUFFERS_TO_EXTEND_BY) */
 #define MAX_EXTENSION 64
 
@@ -78,7 +87,7 @@ is_toast_index(const SstReport *report, int i)
 }
 
 static void
-add_gain(double bytes, SstEstimate rebuilt, SstGain *gain)
+add_bytes(double bytes, SstEstimate rebuilt, SstGain *gain)
 {
 	gain->nrelations++;
 	gain->bytes += bytes;
@@ -98,11 +107,11 @@ add_gain(double bytes, SstEstimate rebuilt, SstGain *gain)
  * well; one of which nothing is known is taken to keep its size.  The ends are
  * added up: the errors of a table and of its indexes have causes in common.
  */
-void
-sst_add_gain(const SstReport *report, int i, SstGain *gain)
+static void
+add_gain(const SstReport *report, int i, SstGain *gain)
 {
-	add_gain(sst_entry_bytes(report, i),
-			 report->entries[i].estimate.rebuilt_blocks, gain);
+	add_bytes(sst_entry_bytes(report, i),
+			  report->entries[i].estimate.rebuilt_blocks, gain);
 }
 
 /*
@@ -163,9 +172,9 @@ inserted_waste(double bytes)
  * in commands/cluster.c), so that a hash index is built as if after ANALYZE.  What
  * inserts rows leaves the server to guess.
  */
-void
-sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
-						SstGain *gain)
+static void
+add_gain_with_table(const SstReport *report, int i, bool by_inserts,
+					SstGain *gain)
 {
 	const SstBloatEstimate *estimate = &report->entries[i].estimate;
 	SstEstimate rebuilt = estimate->rebuilt_blocks;
@@ -180,7 +189,7 @@ sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
 		rebuilt.low = Max(rebuilt.low - less, 0);
 		rebuilt.high -= less;
 	}
-	add_gain(sst_entry_bytes(report, i), rebuilt, gain);
+	add_bytes(sst_entry_bytes(report, i), rebuilt, gain);
 }
 
 /*
@@ -208,27 +217,27 @@ extended_blocks(double blocks)
 }
 
 /* The same of a table whose rows are inserted into a new one */
-void
-sst_add_inserted_gain(const SstReport *report, int i, SstGain *gain)
+static void
+add_inserted_gain(const SstReport *report, int i, SstGain *gain)
 {
 	SstEstimate rebuilt = report->entries[i].estimate.rebuilt_blocks;
 
 	rebuilt.value = extended_blocks(rebuilt.value);
 	rebuilt.low = extended_blocks(rebuilt.low);
 	rebuilt.high = extended_blocks(rebuilt.high);
-	add_gain(sst_entry_bytes(report, i), rebuilt, gain);
+	add_bytes(sst_entry_bytes(report, i), rebuilt, gain);
 }
 
 /* Temporary files of an index build that sorts, at most */
-double
-sst_sort_bytes(double predicted)
+static double
+sort_bytes(double predicted)
 {
 	return predicted > maintenance_work_mem * 1024.0 ? predicted : 0;
 }
 
 /* Set what a command gives back, and the space that new files take meanwhile. */
-void
-sst_set_gain(SstPlannedCommand *planned, const SstGain *gain)
+static void
+set_gain(SstPlannedCommand *planned, const SstGain *gain)
 {
 	planned->nrelations = gain->nrelations;
 	planned->bytes = gain->bytes;
@@ -239,8 +248,8 @@ sst_set_gain(SstPlannedCommand *planned, const SstGain *gain)
 }
 
 /* As pg_size_pretty() has it */
-const char *
-sst_size_pretty(double bytes)
+static const char *
+size_pretty(double bytes)
 {
 	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty,
 												   Int64GetDatum((int64) bytes)));
@@ -275,11 +284,11 @@ sst_withheld_reason(SstWithheld withheld)
 }
 
 /* The reason to rebuild a table with its indexes and its TOAST table */
-const char *
-sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
+static const char *
+rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
 {
-	const char *now = sst_size_pretty(gain->bytes);
-	const char *then = sst_size_pretty(gain->predicted);
+	const char *now = size_pretty(gain->bytes);
+	const char *then = size_pretty(gain->predicted);
 	const char *reason = gain->nrelations == 1 ?
 		psprintf(_("the table takes %s, and its rows need %s"), now, then) :
 		psprintf(_("the table, its indexes and its TOAST table take %s, and %s after a rebuild"),
@@ -295,11 +304,11 @@ sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
 /*
  * Add to a reason that a large part of a table is dead rows that must be kept
  */
-const char *
-sst_add_kept_reason(const char *reason, double kept, const char *holder)
+static const char *
+add_kept_reason(const char *reason, double kept, const char *holder)
 {
 	return psprintf(_("%s; another %s of dead rows cannot be removed yet because of %s"),
-					reason, sst_size_pretty(kept), holder);
+					reason, size_pretty(kept), holder);
 }
 
 /* Add to a reason that the command leaves free space in a TOAST index */
@@ -320,21 +329,21 @@ corrupt_pages(const SstBloatEstimate *estimate)
 }
 
 /* The reason to rebuild an index alone */
-const char *
-sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
+static const char *
+reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
 {
 	if (index->ncorrupt > 0)
 		return psprintf(_("%s; the index can be rebuilt from the table"),
 						corrupt_pages(index));
 
 	return psprintf(_("the index takes %s, and %s after a rebuild"),
-					sst_size_pretty(gain->bytes),
-					sst_size_pretty(gain->predicted));
+					size_pretty(gain->bytes),
+					size_pretty(gain->predicted));
 }
 
 /* The reason to drop an index that is not valid; rebuild: the alternative */
-const char *
-sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
+static const char *
+drop_reason(const SstRelation *index, const SstCommand *rebuild)
 {
 	if (sst_is_left_over(index))
 		return _("left behind by a REINDEX CONCURRENTLY that did not complete");
@@ -344,8 +353,8 @@ sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
 }
 
 /* The reason to rebuild an index that is not valid */
-const char *
-sst_invalid_reason(const SstRelation *index)
+static const char *
+invalid_reason(const SstRelation *index)
 {
 	if (index->unique)
 		return _("its build failed, most likely because of duplicate keys, which have to be removed first: queries do not use it");
@@ -354,8 +363,8 @@ sst_invalid_reason(const SstRelation *index)
 }
 
 /* The reason for no command on a table that a rebuild cannot repair */
-const char *
-sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
+static const char *
+corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
 {
 	const char *name = quote_literal_cstr(quote_qualified_identifier(table->schema,
 																	 table->name));
@@ -365,25 +374,25 @@ sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
 }
 
 /* The reason for VACUUM; kept: bytes of dead rows that it must keep, or 0 */
-const char *
-sst_vacuum_reason(double removable, double kept, const char *holder)
+static const char *
+vacuum_reason(double removable, double kept, const char *holder)
 {
 	const char *reason = psprintf(_("turns %s of dead rows into free space; the file does not shrink"),
-								  sst_size_pretty(removable));
+								  size_pretty(removable));
 
-	return kept > 0 ? sst_add_kept_reason(reason, kept, holder) : reason;
+	return kept > 0 ? add_kept_reason(reason, kept, holder) : reason;
 }
 
 /* The reason for no command where VACUUM would have no effect */
-const char *
-sst_kept_reason(double kept, const char *holder)
+static const char *
+kept_reason(double kept, const char *holder)
 {
 	return psprintf(_("VACUUM cannot remove %s of dead rows yet because of %s"),
-					sst_size_pretty(kept), holder);
+					size_pretty(kept), holder);
 }
 
-const char *
-sst_analyze_reason(void)
+static const char *
+analyze_reason(void)
 {
 	return _("REINDEX sizes a hash index by the table's row count, which is not up to date: run REINDEX after this");
 }
@@ -530,10 +539,10 @@ examine_table(const SstPlanner *planner, int table, SstTableGroup *group)
 		if (relation->relkind == RELKIND_TOASTVALUE)
 			group->toast = i;
 		if (i == table)
-			sst_add_gain(planner->report, i, &group->heap);
+			add_gain(planner->report, i, &group->heap);
 		else if (relation->relkind == RELKIND_TOASTVALUE ||
 				 relation->parent == planner->relations[table].toastrelid)
-			sst_add_gain_with_table(planner->report, i, false, &group->toasted);
+			add_gain_with_table(planner->report, i, false, &group->toasted);
 	}
 }
 
@@ -558,7 +567,7 @@ plan_analyze(SstPlanner *planner, const SstTableGroup *group)
 	planned->command = sst_analyze_command(&planner->relations[group->table]);
 	planned->bytes_to_read = Min(planned->bytes, (double) ANALYZE_BLOCKS *
 								 default_statistics_target * BLCKSZ);
-	planned->reason = sst_analyze_reason();
+	planned->reason = analyze_reason();
 }
 
 /* VACUUM may read the table, its TOAST table and their indexes. */
@@ -612,10 +621,10 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	{
 		planned = add_command(planner, group->table, SST_ORDINARY);
 		planned->command = sst_vacuum_command(table, analyze);
-		planned->reason = sst_vacuum_reason(removable, kept, holder);
+		planned->reason = vacuum_reason(removable, kept, holder);
 		if (analyze)
 			planned->reason = psprintf("%s; %s", planned->reason,
-									   sst_analyze_reason());
+									   analyze_reason());
 		set_vacuum_costs(planner, group, planned);
 		return;
 	}
@@ -623,7 +632,7 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	if (holder != NULL)
 	{
 		planned = add_command(planner, group->table, SST_ORDINARY);
-		planned->reason = sst_kept_reason(kept, holder);
+		planned->reason = kept_reason(kept, holder);
 	}
 	if (analyze)
 		plan_analyze(planner, group);
@@ -672,7 +681,7 @@ set_index_costs(const SstPlanner *planner, int i, SstPlannedCommand *planned)
 		planned->bytes_to_read = table;
 	else
 		planned->bytes_to_read = 2 * table + planned->bytes_to_write;
-	planned->scratch_bytes += sst_sort_bytes(planned->scratch_bytes);
+	planned->scratch_bytes += sort_bytes(planned->scratch_bytes);
 }
 
 /* An index that is not valid: a part of it is there, and it is of no use. */
@@ -692,7 +701,7 @@ plan_invalid_index(SstPlanner *planner, int i)
 		planned->command = sst_drop_index_command(index);
 		planned->reclaimable = sst_entry_reclaimable(planner->report, i);
 		rebuild = sst_rebuild_index_command(index);
-		planned->reason = sst_drop_reason(index, &rebuild);
+		planned->reason = drop_reason(index, &rebuild);
 		return;
 	}
 	planned->command = sst_rebuild_index_command(index);
@@ -700,7 +709,7 @@ plan_invalid_index(SstPlanner *planner, int i)
 	{
 		NAN, NAN, NAN
 	};
-	planned->reason = sst_invalid_reason(index);
+	planned->reason = invalid_reason(index);
 	set_index_costs(planner, i, planned);
 }
 
@@ -759,7 +768,7 @@ plan_index(SstPlanner *planner, SstTableGroup *group, int i)
 	SstGain		gain = {0};
 	SstPlannedCommand *planned;
 
-	sst_add_gain(planner->report, i, &gain);
+	add_gain(planner->report, i, &gain);
 	if (!corrupt)
 	{
 		bool		enough;
@@ -772,10 +781,10 @@ plan_index(SstPlanner *planner, SstTableGroup *group, int i)
 
 	planned = add_command(planner, i, corrupt ? SST_CORRUPT : SST_ORDINARY);
 	planned->command = sst_rebuild_index_command(&planner->relations[i]);
-	sst_set_gain(planned, &gain);
+	set_gain(planned, &gain);
 	set_index_costs(planner, i, planned);
-	planned->reason = sst_reindex_reason(&planner->report->entries[i].estimate,
-										 &gain);
+	planned->reason = reindex_reason(&planner->report->entries[i].estimate,
+									 &gain);
 
 	return false;
 }
@@ -812,9 +821,9 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		if (!is_rebuilt_with(member, command))
 			continue;
 		if (i == group->table && command->by_inserts)
-			sst_add_inserted_gain(report, i, &gain);
+			add_inserted_gain(report, i, &gain);
 		else
-			sst_add_gain_with_table(report, i, command->by_inserts, &gain);
+			add_gain_with_table(report, i, command->by_inserts, &gain);
 		planner->plan->command_of[i] = place;
 		if (member->relkind != RELKIND_INDEX)
 			continue;
@@ -829,18 +838,18 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 	}
 
 	planned->command = *command;
-	sst_set_gain(planned, &gain);
-	planned->scratch_bytes += sst_sort_bytes(largest);
+	set_gain(planned, &gain);
+	planned->scratch_bytes += sort_bytes(largest);
 	planned->bytes_to_read = group->heap.bytes + group->toasted.bytes +
 		nindexes * group->heap.predicted;
-	planned->reason = sst_rebuild_reason(&gain, command,
-										 table->relid < FirstNormalObjectId);
+	planned->reason = rebuild_reason(&gain, command,
+									 table->relid < FirstNormalObjectId);
 	if (toast_index >= 0)
 		planned->reason = add_toast_index_reason(planned->reason, &planner->relations[toast_index]);
 	if (is_worth_it(group->kept, gain.bytes))
 		holder = holder_of(planner, group);
 	if (holder != NULL)
-		planned->reason = sst_add_kept_reason(planned->reason, group->kept, holder);
+		planned->reason = add_kept_reason(planned->reason, group->kept, holder);
 }
 
 /* Does the table, or its TOAST table, or do both give back enough? */
@@ -854,7 +863,7 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 	SstGain		all = {0};
 
 	if (command->by_inserts)
-		sst_add_inserted_gain(planner->report, group->table, &heap);
+		add_inserted_gain(planner->report, group->table, &heap);
 	else
 		heap = group->heap;
 	both = heap;
@@ -869,7 +878,7 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 		return false;
 
 	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
-		sst_add_gain(planner->report, i, &all);
+		add_gain(planner->report, i, &all);
 	if (both.reclaimable.value * 100 >= WORTH_PERCENT_OF_ALL * all.bytes)
 		return true;
 	*why = SST_LITTLE;
@@ -890,8 +899,8 @@ plan_corrupt_table(SstPlanner *planner, const SstTableGroup *group)
 		planned = add_command(planner, i, SST_CORRUPT);
 		planned->bytes_to_write = NAN;
 		planned->reason =
-			sst_corrupt_reason(&planner->relations[i],
-							   &planner->report->entries[i].estimate);
+			corrupt_reason(&planner->relations[i],
+						   &planner->report->entries[i].estimate);
 	}
 }
 

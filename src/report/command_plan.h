@@ -65,43 +65,9 @@ typedef struct SstCommandPlan
 	uint8	   *withheld;
 } SstCommandPlan;
 
-/* Bytes of some relations, now and after a rebuild */
-typedef struct SstGain
-{
-	int			nrelations;
-	double		bytes;
-	double		predicted;
-	SstEstimate reclaimable;	/* less than 0 where a rebuild makes it larger */
-} SstGain;
-
 extern SstEstimate sst_entry_reclaimable(const SstReport *report, int i);
 extern double sst_entry_bytes(const SstReport *report, int i);
-extern void sst_add_gain(const SstReport *report, int i, SstGain *gain);
-extern void sst_add_gain_with_table(const SstReport *report, int i,
-									bool by_inserts, SstGain *gain);
-extern void sst_add_inserted_gain(const SstReport *report, int i,
-								  SstGain *gain);
-extern double sst_sort_bytes(double predicted);
-extern void sst_set_gain(SstPlannedCommand *planned, const SstGain *gain);
-extern const char *sst_size_pretty(double bytes);
-
-/* All are translated, in the current memory context. */
 extern const char *sst_withheld_reason(SstWithheld withheld);
-extern const char *sst_rebuild_reason(const SstGain *gain,
-									  const SstCommand *command, bool catalog);
-extern const char *sst_add_kept_reason(const char *reason, double kept,
-									   const char *holder);
-extern const char *sst_reindex_reason(const SstBloatEstimate *index,
-									  const SstGain *gain);
-extern const char *sst_drop_reason(const SstRelation *index,
-								   const SstCommand *rebuild);
-extern const char *sst_invalid_reason(const SstRelation *index);
-extern const char *sst_corrupt_reason(const SstRelation *table,
-									  const SstBloatEstimate *estimate);
-extern const char *sst_vacuum_reason(double removable, double kept,
-									 const char *holder);
-extern const char *sst_kept_reason(double kept, const char *holder);
-extern const char *sst_analyze_reason(void);
 
 extern SstCommandPlan *sst_make_plan(const SstReport *report);
 extern void sst_plan_sum(const SstCommandPlan *plan, SstEstimate *reclaimable);

@@ -25,8 +25,8 @@
 #include "stream/segment_file.h"
 
 /* Write the path of a segment file into MAXPGPATH bytes. */
-void
-sst_segment_path(const SstFiles *files, ForkNumber forknum, int64 segno, char *path)
+static void
+segment_path(const SstFiles *files, ForkNumber forknum, int64 segno, char *path)
 {
 	sst_files_path(files, forknum, path, MAXPGPATH);
 	if (segno > 0)
@@ -45,7 +45,7 @@ open_segment(const SstFiles *files, ForkNumber forknum, int64 segno)
 {
 	char		path[MAXPGPATH];
 
-	sst_segment_path(files, forknum, segno, path);
+	segment_path(files, forknum, segno, path);
 
 	return OpenTransientFile(path, O_RDONLY | PG_BINARY);
 }
@@ -197,7 +197,7 @@ open_of_set(SstSegmentSet *set, SstOpenSegment *segment, int64 segno)
 
 	if (set->plain)
 	{
-		sst_segment_path(&set->files, set->forknum, segno, path);
+		segment_path(&set->files, set->forknum, segno, path);
 
 		/* The first one is needed, as any scan needs one. */
 		if (set->nopen == 0)

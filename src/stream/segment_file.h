@@ -28,8 +28,6 @@ typedef struct SstSegmentFile
 	int64		segno;			/* of it, also if it cannot be opened; or -1 */
 } SstSegmentFile;
 
-extern void sst_segment_path(const SstFiles *files, ForkNumber forknum,
-							 int64 segno, char *path);
 extern void sst_segment_file_init(SstSegmentFile *file, Relation rel,
 								  ForkNumber forknum);
 extern void sst_segment_file_init_files(SstSegmentFile *file,
