@@ -360,7 +360,7 @@ $scanner->query('COMMIT');
 is("@left", '', 'a call leaves no lock to its transaction');
 
 # A slow one: the owner's work goes on, but for what needs the table alone.
-$scanner->query("SET statement_timeout = 0; SET streamstat.max_rate = '32kB'");
+$scanner->query("SET statement_timeout = 0; SET streamstat.max_rate = '8kB'");
 $scanner->send_query("SELECT * FROM streamstat.table_stats($t\::regclass)");
 my $modes = "SELECT string_agg(mode, ' ') FROM pg_locks WHERE locktype = 'relation' AND pid = $scanner->{pid} AND relation = $t";
 Session::poll('a slow scan', sub { sql($modes) ne '' });
@@ -373,7 +373,7 @@ foreach my $work ("UPDATE hidden.t SET k = 'a' WHERE k LIKE '%8'", 'VACUUM hidde
 		0, "$work beside a scan");
 }
 # what does waits a while, and the scan gives way (t/028_blocking.pl)
-is(($node->psql('postgres', "SET ROLE owner; SET lock_timeout = '10s'; TRUNCATE hidden.t"))[0],
+is(($node->psql('postgres', "SET ROLE owner; SET lock_timeout = '2min'; TRUNCATE hidden.t"))[0],
 	0, 'TRUNCATE does not wait for a scan to end');
 $scanner->answer;
 like($scanner->{err}, qr/canceling statement due to conflict with/, 'the scan has ended');

@@ -103,7 +103,7 @@ foreach my $path ('file', 'buffer')
 		my ($kind, $damage) = split /_/, $name;
 		my $label = "$path: $name";
 		my ($rc, $out, $err) = $node->psql('postgres', <<"SQL");
-SET statement_timeout = '20s';
+SET statement_timeout = '2min';
 SET streamstat.io_path = $path;
 SELECT 'all', count(*), count(predicted_bytes),
 		bool_and(coalesce(predicted_bytes_low BETWEEN 0 AND predicted_bytes AND predicted_bytes_high >= predicted_bytes
@@ -121,7 +121,7 @@ SQL
 		  if $damage =~ /random|header/ && $ndamaged{$name} && $out !~ /^all\|1\|0\|/m;
 	}
 	my ($rc, $out, $err) = $node->psql('postgres', <<"SQL");
-SET statement_timeout = '60s';
+SET statement_timeout = '2min';
 SET streamstat.io_path = $path;
 SELECT relation_name FROM streamstat.database_report(margin => 0)
 	WHERE relation_name ~ '_random\$' AND note ~ '^[1-9][0-9]* corrupt pages?, ' ORDER BY relation_name COLLATE "C";

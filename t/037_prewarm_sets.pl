@@ -123,7 +123,7 @@ my $session = Session->new($node);
 my $other = Session->new($node);
 my $toast = "include_toast => false";
 
-$session->query("SET statement_timeout = '60s'");
+$session->query("SET statement_timeout = '2min'");
 $other->query('BEGIN; LOCK TABLE s.a IN ACCESS EXCLUSIVE MODE');
 is(forks("prewarm_relations('{s.b, s.a, s.p1}', $maps, $toast)", sub { $session->query(@_) }),
 	'b_i main, b main, a_pkey main, a main locked by another session, p1_i_idx main, p1 main', 'a locked relation has a note');

@@ -159,7 +159,7 @@ sub brought_in
 	$node->stop;
 	write_block($file{deep}, $_, $changed{$_}) foreach keys %changed;
 	$node->start;
-	sql("SET statement_timeout = '20s'; SELECT count(*) FROM streamstat.prewarm('deep', only_upper => true)");
+	sql("SET statement_timeout = '2min'; SELECT count(*) FROM streamstat.prewarm('deep', only_upper => true)");
 	my %is = map { $_ => 1 } cached('deep') =~ /(\d+)\b(?!:)/g;
 	$node->stop;
 	write_block($file{deep}, $_, $good[$_]) foreach keys %changed;
@@ -194,7 +194,7 @@ foreach my $try (1 .. 3)
 	$node->stop;
 	fuzz_file($file{deep});
 	$node->start;
-	is( sql("SET statement_timeout = '20s'; SELECT sum(blocks_requested) <= max(blocks_total) FROM streamstat.prewarm('deep', only_upper => true) WHERE NOT is_sum"),
+	is( sql("SET statement_timeout = '2min'; SELECT sum(blocks_requested) <= max(blocks_total) FROM streamstat.prewarm('deep', only_upper => true) WHERE NOT is_sum"),
 		't', "random bytes $try");
 	write_block($file{deep}, $_, $good[$_]) foreach 0 .. $#good;
 }

@@ -37,7 +37,7 @@ shared_buffers = 32MB
 max_worker_processes = 16
 max_parallel_workers = 16
 max_parallel_maintenance_workers = 8
-statement_timeout = '40s'
+statement_timeout = '2min'
 log_statement = none
 ), checksums => 0, streaming => 1);
 create_outcome($node);

@@ -51,7 +51,7 @@ write_block("$path.$last", $_, "\x{ff}" x BLCKSZ)
 $node->start;
 
 my $session = Session->new($node);
-my $relid = $session->query("SET statement_timeout = '20s'; SET streamstat.max_workers = 0; SELECT 'largest'::regclass::oid");
+my $relid = $session->query("SET statement_timeout = '2min'; SET streamstat.max_workers = 0; SELECT 'largest'::regclass::oid");
 is($session->query("SELECT streamstat.pg_relpages('largest')"), BLOCKS, 'a relation of 32 TB');
 
 # ---------------------------------------------------------------------------
@@ -105,7 +105,7 @@ my $saved = $session->query(
 	"SELECT count(*) FROM pg_class; CREATE TABLE saved AS SELECT streamstat.cache_save() AS text");
 $node->restart;
 $session = Session->new($node);
-$session->query("SET statement_timeout = '20s'");
+$session->query("SET statement_timeout = '2min'");
 is( $session->query("SELECT blocks_requested, blocks_read, note FROM streamstat.cache_load((SELECT text FROM saved)) WHERE relation_name = 'largest' AND fork = 'main'"),
 	'105|105|', 'cache_load')
   or note $session->{err};

@@ -108,7 +108,7 @@ sub check_pins
 	}
 	if ($vacuums)
 	{
-		$other->query("SET statement_timeout = '10s'; VACUUM (FREEZE) $relation");
+		$other->query("SET statement_timeout = '2min'; VACUUM (FREEZE) $relation");
 		is($other->{err}, '', "$what: VACUUM does not wait");
 		ok($scanner->busy, "$what: and the call still does");
 	}
@@ -191,7 +191,7 @@ foreach my $call ('table_stats', 'pgstattuple')
 			) =~ /ParallelFinish/;
 		});
 	ok($scanner->busy, "$call: the leader waits for its workers");
-	$other->query("BEGIN; SET LOCAL lock_timeout = '10s'; LOCK big; ROLLBACK");
+	$other->query("BEGIN; SET LOCAL lock_timeout = '2min'; LOCK big; ROLLBACK");
 	is($other->{err}, '', "$call: a session waits no longer");
 	$observer->query('COMMIT') if $other->{err} ne '';
 	$scanner->answer;
