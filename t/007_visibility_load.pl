@@ -109,7 +109,7 @@ DECLARE
 	until timestamptz := clock_timestamp() + interval '3 s';
 	scans int := 0;
 BEGIN
-	WHILE clock_timestamp() < until OR (scans <= 5 AND clock_timestamp() < until + interval '20 s') LOOP
+	WHILE clock_timestamp() < until OR scans <= 5 LOOP
 		SELECT * INTO r FROM streamstat.table_stats('stand');
 		IF r.corrupt_pages > 0 OR r.live_tuples < 790 OR r.dead_tuples < 0 THEN
 			RAISE WARNING '%', r;
@@ -133,21 +133,21 @@ standby_look($d->query("SELECT look('stand')"), 'after replay');
 $standby->stop;
 
 # ---------------------------------------------------------------------------
-# Writers and scans at the same time.  Rows up to 20000 stay; what the writers
-# add and take away, they write down.
+# Writers, until there is a row in "ended", and scans at the same time.  Rows up to 20000
+# stay; what the writers add and take away, they write down.
 
 $node->safe_psql('postgres', q(
 CALL make('busy', 20000);
 CREATE TABLE done (writer int, inserted bigint);
-CREATE PROCEDURE write_busy(writer int, seconds float8) LANGUAGE plpgsql AS
+CREATE TABLE ended ();
+CREATE PROCEDURE write_busy(writer int) LANGUAGE plpgsql AS
 $$
 DECLARE
-	until timestamptz := clock_timestamp() + seconds * interval '1 s';
 	base int := 100000 * writer;
 	n bigint := 0;
 BEGIN
 	FOR i IN 1 .. 100000 LOOP
-		EXIT WHEN clock_timestamp() > until AND i > 20;
+		EXIT WHEN EXISTS (SELECT FROM ended);
 		INSERT INTO busy SELECT base + g, 0, repeat('z', 100) FROM generate_series(1, 200) g;
 		n := n + 200;
 		COMMIT;
@@ -180,7 +180,7 @@ BEGIN
 	most := 0;
 	private := false;
 	progress := false;
-	WHILE clock_timestamp() < until OR (scans <= 5 AND clock_timestamp() < until + interval '20 s') LOOP
+	WHILE clock_timestamp() < until OR scans <= 5 OR NOT progress LOOP
 		SELECT * INTO r FROM streamstat.table_stats('busy');
 		SELECT blocks_private INTO n FROM streamstat.stream_stats();
 		SELECT * INTO p FROM streamstat.pgstattuple('busy');
@@ -208,13 +208,14 @@ my @writers = map { Session->new($node) } 1 .. 3;
 my @scanners = map { Session->new($node) } 1 .. 2;
 $scanners[0]->query('SET streamstat.io_path = file');
 $scanners[1]->query('SET streamstat.io_path = buffer');
-$writers[$_]->send_query("CALL write_busy($_ + 1, $seconds)") foreach (0 .. 2);
+$writers[$_]->send_query("CALL write_busy($_ + 1)") foreach (0 .. 2);
 $_->send_query("SELECT * FROM scan_busy($seconds)") foreach (@scanners);
-while ($scanners[0]->busy)
+while (grep { $_->busy } @scanners)
 {
 	$d->query('VACUUM busy');
 	Time::HiRes::usleep(200_000);
 }
+$d->query('INSERT INTO ended DEFAULT VALUES');
 my @most;
 foreach my $i (0, 1)
 {

@@ -75,9 +75,9 @@ sub conflict
 	my $session = Session->new($standby, '-d', $standby->connstr($database));
 	my $failed = '';
 
-	# a slice takes 16 s
+	# a slice takes two minutes
 	$session->query(
-		"LOAD 'streamstat'; SET streamstat.io_path = $path; SET streamstat.max_rate = '8kB'"
+		"LOAD 'streamstat'; SET streamstat.io_path = $path; SET streamstat.max_rate = '1kB'"
 	);
 	$session->send_query($call);
 	Session::poll("$call: sleeps", sub { asleep($session) || !$session->busy });
@@ -87,12 +87,12 @@ sub conflict
 	$primary->safe_psql('postgres', $action);
 	$primary->wait_for_catchup($standby);
 	Time::HiRes::usleep(5_000)
-	  while $session->busy && Time::HiRes::time() - $begin < ($goes_on ? 0 : 10);
+	  while $session->busy && Time::HiRes::time() - $begin < ($goes_on ? 0 : 60);
 	if (!$session->busy)
 	{
 		$session->answer;
 		$failed = how_it_failed($session->{err}) || 'no error';
-		$failed .= ', but it slept on' if Time::HiRes::time() - $begin > 10;
+		$failed .= ', but it slept on' if Time::HiRes::time() - $begin > 60;
 	}
 	else
 	{
