@@ -224,6 +224,23 @@ my $lost = "SELECT count(*) FROM (SELECT relid, array_position('{main,fsm,vm}'::
 restart();
 $session->query("CREATE TEMP TABLE kept AS SELECT * FROM streamstat.prewarm('s.a'); $lost; DROP TABLE kept");
 $session->query("CREATE TEMP TABLE kept AS SELECT * FROM streamstat.prewarm('large', $toast)");
+
+# Buffers that nothing is in
+sub check_free
+{
+	my ($what) = @_;
+
+  SKIP:
+	{
+		skip 'no pg_buffercache', 2 if !$have_buffercache;
+		my $free = $session->query('SELECT count(*) FROM pg_buffercache WHERE relfilenode IS NULL');
+
+		note "$what: $free buffers are free";
+		cmp_ok($free, '>', 8, "$what: some buffers are left to others");
+		cmp_ok($free, '<', BUFFERS / 8, "$what: and not many");
+	}
+}
+check_free('large reads');
 is($session->query('SELECT ended_by FROM kept WHERE is_sum'), 'full', 'stop_when_full: it is');
 my $first = $session->query('SELECT blocks_requested FROM kept WHERE is_sum');
 cmp_ok($first, '>', BUFFERS / 2, '... with most of the buffers');
@@ -231,8 +248,9 @@ is($session->query("SELECT count(*) > 0 FROM kept WHERE note IS NOT NULL"), 'f',
 is($session->query($lost), 0, '... and every block is still there');
 is($session->query(q(SELECT resume_from ~ format('^%s/main/\d+$', 'large'::regclass::oid) FROM kept WHERE is_sum)), 't', '... and a place to go on');
 my $place = $session->query('SELECT resume_from FROM kept WHERE is_sum');
-$session->query("CREATE TEMP TABLE again AS SELECT * FROM streamstat.prewarm('large', $toast, resume_from => '$place')");
-is($session->query("SELECT ended_by, blocks_read < 400 FROM again WHERE is_sum"), 'full|t', 'full again');
+$session->query("SET streamstat.io_combine_limit = '8kB'; CREATE TEMP TABLE again AS SELECT * FROM streamstat.prewarm('large', $toast, resume_from => '$place')");
+check_free('small reads');
+is($session->query("SELECT ended_by, blocks_read < 400 FROM again WHERE is_sum; RESET streamstat.io_combine_limit"), 'full|t', 'full again');
 $session->query("INSERT INTO again SELECT * FROM streamstat.prewarm('large', $toast, stop_when_full => false, resume_from => (SELECT resume_from FROM again WHERE is_sum))");
 is($session->query("SELECT sum(blocks_requested) + $first = (pg_relation_size('large') + pg_relation_size('large', 'vm') + pg_relation_size('large', 'fsm') + pg_relation_size('large_i')) / 8192 FROM again WHERE is_sum"),
 	't', 'gone on to the end: each block once');
@@ -240,8 +258,12 @@ is($session->query("SELECT ended_by FROM again WHERE is_sum ORDER BY ctid DESC L
 
 # into the page cache, nothing can be full
 restart();
-is($session->query("SELECT ended_by, blocks_requested = blocks_total FROM streamstat.prewarm('large', '$_', $toast) WHERE is_sum"), 'complete|t', "$_: a table larger than shared buffers")
-  foreach 'read', 'prefetch';
+foreach my $mode ('read', 'prefetch')
+{
+	uncache($node, 'large');
+	is($session->query("SELECT ended_by, blocks_requested = blocks_total FROM streamstat.prewarm('large', '$mode', $toast) WHERE is_sum"),
+		'complete|t', "$mode: a table larger than shared buffers");
+}
 is($session->query("SELECT coalesce(sum(last_block - first_block + 1), 0) FROM streamstat.cache_map() WHERE relation_name = 'large' AND fork = 'main'"), 0, '... and nothing is in buffers');
 
 # Little of a lot
