@@ -256,17 +256,8 @@ is( $reporter->answer,
 is($reporter->{err}, '', 'no error');
 is(sql('SELECT count(*) FROM streamstat.stat_progress'), '0', 'and not seen any more');
 
-# The rate is that of the map as well: of one page, which takes 8 s.
 sql('VACUUM large_1');
-$reporter->send_query("SELECT count(*) FROM streamstat.database_report(budget => '1GB', max_time => '1 hour', max_rate => '1kB')");
-is( Session::poll('the report sleeps', sub { $observer->query(qq(
-SELECT relid::regclass, blocks_done, blocks_total FROM streamstat.stat_progress JOIN pg_stat_activity USING (pid)
-	WHERE pid = $reporter->{pid} AND wait_event_type = 'Extension' AND relid IS NOT NULL)) }),
-	'large_1|0|1', 'the rate is kept in the visibility map');
-$observer->query("SELECT pg_cancel_backend($reporter->{pid})");
-$reporter->answer;
-
-# Its page counts once with each sample of 64 blocks, then 256, 1024, and all without.
+# The page of the visibility map counts once with each sample of 64 blocks, then 256, 1024, and all without.
 is(row('large_1', 'bytes_read / 8192 IN (65, 322, 1347, 3776)', "streamstat.database_report(budget => '1GB', margin => 100)"),
 	't', 'bytes of the visibility map');
 # ... and leaves the last sample what the budget has left.

@@ -237,6 +237,16 @@ $session->query("SET streamstat.max_rate = '1kB'");
 $took = seconds("SELECT estimate IS NULL, ended_by, blocks_read FROM streamstat.sample_stats('t', 1000000, 0.001, '500 ms', 1) WHERE statistic = 'free_percent'");
 like($session->{out}, qr/^t\|max_time\|0$/m, 'no time for the visibility map');
 cmp_ok($took, '<', HANGS, 'ends in time');
+
+# A report's own rate is that of the map as well: of one page, which takes 8 s.
+$session->query('RESET streamstat.max_rate; VACUUM large');
+$session->send_query("SELECT count(*) FROM streamstat.database_report(budget => '1GB', max_time => '1 hour', max_rate => '1kB')");
+is( Session::poll('the report sleeps', sub { $observer->query(qq(
+SELECT relid::regclass, blocks_done, blocks_total FROM streamstat.stat_progress JOIN pg_stat_activity USING (pid)
+	WHERE pid = $session->{pid} AND wait_event_type = 'Extension' AND relid IS NOT NULL)) }),
+	'large|0|1', 'the rate is kept in the visibility map');
+$observer->query("SELECT pg_cancel_backend($session->{pid})");
+$session->answer;
 $session->end;
 $observer->end;
 
