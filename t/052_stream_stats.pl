@@ -348,8 +348,9 @@ SKIP:
 # EXPLAIN (BUFFERS), workers included
 $faults->clear;
 $s->query('SET streamstat.io_path = file');
-foreach my $call ("btree_stats('b')", "btree_stats('large_b')")
+foreach my $call ("btree_stats('b')", "btree_stats('large_b')", "prewarm('b', 'read')")
 {
+	uncache($node, 'b') if $call =~ /prewarm/;
 	my $plan = $s->query("EXPLAIN (ANALYZE, BUFFERS) SELECT FROM streamstat.$call");
 	my %n = numbers();
 	my ($read) = $plan =~ /shared.*? read=(\d+)/;
