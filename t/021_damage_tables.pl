@@ -223,9 +223,8 @@ foreach my $name (@names)
 # Statistics as a hash
 sub stats
 {
-	my ($name, $path) = @_;
-	my $answer = $session->query("SET streamstat.io_path = $path;
-SELECT key, value FROM streamstat.table_stats('$name') s, json_each_text(row_to_json(s))");
+	my ($name) = @_;
+	my $answer = $session->query("SELECT key, value FROM streamstat.table_stats('$name') s, json_each_text(row_to_json(s))");
 
 	return { error => $session->{err}, map { (split /\|/, $_, 2)[ 0, 1 ] } split /\n/, $answer };
 }
@@ -317,121 +316,114 @@ sub sound_again
 
 sub outcome
 {
-	my ($query, $path) = @_;
+	my ($query) = @_;
 
-	return $session->query(
-		"SET streamstat.io_path = $path; SELECT outcome(\$\$ $query \$\$)");
+	return $session->query("SELECT outcome(\$\$ $query \$\$)");
 }
 
-foreach my $path ('file', 'buffer')
+foreach my $case (@cases)
 {
-	foreach my $case (@cases)
-	{
-		my ($name, $how) = @$case;
-		my $label = "$path: $name";
-		my $expected = $expected{$name};
+	my ($name, $how) = @$case;
+	my $expected = $expected{$name};
 
-		is_deeply(
-			{ %{ stats($name, $path) }{qw(error corrupt_pages live_tuples dead_tuples first_corrupt_block)} },
-			{
-				error => '',
-				corrupt_pages => $expected->{corrupt},
-				live_tuples => $expected->{live},
-				dead_tuples => $expected->{dead},
-				first_corrupt_block => $how eq '1' ? 1 : ''
-			},
-			"$label: table_stats");
-		foreach my $function ('pgstattuple', 'pgstattuple_approx')
+	is_deeply(
+		{ %{ stats($name) }{qw(error corrupt_pages live_tuples dead_tuples first_corrupt_block)} },
 		{
-			my $outcome = outcome("SELECT * FROM streamstat.$function('$name')", $path);
-
-			if ($how eq '1')
-			{
-				is( $outcome,
-					"XX001 table \"$name\" contains corrupted page at block 1",
-					"$label: $function");
-			}
-			elsif ($have_contrib)
-			{
-				is($outcome, outcome("SELECT * FROM contrib.$function('$name')", $path),
-					"$label: $function as contrib's");
-			}
-		}
-		cmp_ok($expected->{corrupt}, '>=', 5, "$label: some pages") if $how eq '1';
-		sound_again($label);
-	}
-
-	foreach my $kind (sort keys %random)
+			error => '',
+			corrupt_pages => $expected->{corrupt},
+			live_tuples => $expected->{live},
+			dead_tuples => $expected->{dead},
+			first_corrupt_block => $how eq '1' ? 1 : ''
+		},
+		"$name: table_stats");
+	foreach my $function ('pgstattuple', 'pgstattuple_approx')
 	{
-		my $name = "random_$kind";
-		my $label = "$path: $name";
-		my $stats = stats($name, $path);
+		my $outcome = outcome("SELECT * FROM streamstat.$function('$name')");
 
-		is($stats->{error}, '', "$label: table_stats");
-		cmp_ok($stats->{corrupt_pages}, '>', 0, "$label: corrupt pages");
-		cmp_ok($stats->{corrupt_pages}, '<=', $stats->{pages}, "$label: not too many");
-		cmp_ok($stats->{live_tuples} + $stats->{dead_tuples},
-			'<=', $sound_tuples{$name} + ($kind =~ /header|bytes/ ? 100 : 0),
-			"$label: tuples");
-		cmp_ok($stats->{$_}, '>=', 0, "$label: $_")
-		  foreach (qw(live_tuples dead_tuples recently_dead_tuples
-			insert_in_progress_tuples delete_in_progress_tuples free_bytes
-			truncatable_pages largest_free_bytes));
-		foreach my $function ('pgstattuple', 'pgstattuple_approx')
+		if ($how eq '1')
 		{
-			like(outcome("SELECT * FROM streamstat.$function('$name')", $path),
-				qr/^XX001 (table "$name" contains corrupted page at block \d+|invalid page in block \d+ of relation .*|\d+ invalid pages among blocks .*)$/,
-				"$label: $function");
+			is( $outcome,
+				"XX001 table \"$name\" contains corrupted page at block 1",
+				"$name: $function");
 		}
-		foreach my $call ("table_stats_tree('$name')", "layout_map('$name')",
-			"sample_stats('$name', 1000000, seed => 1)", "visibility_map_summary('$name')",
-			"free_space_map_summary('$name')")
+		elsif ($have_contrib)
 		{
-			unlike(outcome("SELECT * FROM streamstat.$call", $path),
-				qr/^[0-9A-Z]{5} /, "$label: $call");
+			is($outcome, outcome("SELECT * FROM contrib.$function('$name')"),
+				"$name: $function as contrib's");
 		}
-		sound_again($label);
 	}
+	cmp_ok($expected->{corrupt}, '>=', 5, "$name: some pages") if $how eq '1';
+	sound_again($name);
+}
 
-	foreach my $name (@maps)
+foreach my $kind (sort keys %random)
+{
+	my $name = "random_$kind";
+	my $stats = stats($name);
+
+	is($stats->{error}, '', "$name: table_stats");
+	cmp_ok($stats->{corrupt_pages}, '>', 0, "$name: corrupt pages");
+	cmp_ok($stats->{corrupt_pages}, '<=', $stats->{pages}, "$name: not too many");
+	cmp_ok($stats->{live_tuples} + $stats->{dead_tuples},
+		'<=', $sound_tuples{$name} + ($kind =~ /header|bytes/ ? 100 : 0),
+		"$name: tuples");
+	cmp_ok($stats->{$_}, '>=', 0, "$name: $_")
+	  foreach (qw(live_tuples dead_tuples recently_dead_tuples
+		insert_in_progress_tuples delete_in_progress_tuples free_bytes
+		truncatable_pages largest_free_bytes));
+	foreach my $function ('pgstattuple', 'pgstattuple_approx')
 	{
-		my ($fork, $kind) = $name =~ /^(vm|fsm)_(.*)/;
-		my $label = "$path: $name";
-		my $stats = stats($name, $path);
-
-		is_deeply(
-			{ %$stats{qw(error corrupt_pages live_tuples dead_tuples)} },
-			{
-				error => '',
-				corrupt_pages => 0,
-				live_tuples => 990,
-				dead_tuples => 10
-			},
-			"$label: table_stats");
-		cmp_ok($stats->{$_}, '<=', $stats->{pages}, "$label: $_")
-		  foreach (qw(all_visible_pages all_frozen_pages fsm_nonfull_pages));
-		is($stats->{all_visible_pages}, 0, "$label: nothing is all-visible")
-		  if $fork eq 'vm' && $kind =~ /zeros|random/;
-		is($stats->{all_frozen_pages}, $stats->{pages}, "$label: all is all-frozen")
-		  if $fork eq 'vm' && $kind eq 'ones';
-		is($stats->{fsm_free_bytes}, 0, "$label: no free space")
-		  if $fork eq 'fsm' && $kind =~ /zeros|random/;
-
-		my $summary = $fork eq 'vm' ? 'visibility_map_summary' : 'free_space_map_summary';
-		my $corrupt = outcome("SELECT corrupt_map_pages FROM streamstat.$summary('$name')", $path);
-		$kind eq 'random'
-		  ? cmp_ok($corrupt =~ s/\D//gr, '>', 0, "$label: corrupt pages of the map")
-		  : is($corrupt, '(0)', "$label: corrupt pages of the map");
-		unlike(outcome("SELECT * FROM streamstat.unfrozen_ranges('$name')", $path),
-			qr/^[0-9A-Z]{5} /, "$label: unfrozen_ranges");
-		my $approx = outcome("SELECT * FROM streamstat.pgstattuple_approx('$name')", $path);
-		unlike($approx, qr/^[0-9A-Z]{5} /, "$label: pgstattuple_approx");
-		is( $approx,
-			outcome("SELECT * FROM contrib.pgstattuple_approx('$name')", $path),
-			"$label: pgstattuple_approx as contrib's")
-		  if $have_contrib && $path eq 'buffer';
-		sound_again($label);
+		like(outcome("SELECT * FROM streamstat.$function('$name')"),
+			qr/^XX001 (table "$name" contains corrupted page at block \d+|invalid page in block \d+ of relation .*|\d+ invalid pages among blocks .*)$/,
+			"$name: $function");
 	}
+	foreach my $call ("table_stats_tree('$name')", "layout_map('$name')",
+		"sample_stats('$name', 1000000, seed => 1)", "visibility_map_summary('$name')",
+		"free_space_map_summary('$name')")
+	{
+		unlike(outcome("SELECT * FROM streamstat.$call"),
+			qr/^[0-9A-Z]{5} /, "$name: $call");
+	}
+	sound_again($name);
+}
+
+foreach my $name (@maps)
+{
+	my ($fork, $kind) = $name =~ /^(vm|fsm)_(.*)/;
+	my $stats = stats($name);
+
+	is_deeply(
+		{ %$stats{qw(error corrupt_pages live_tuples dead_tuples)} },
+		{
+			error => '',
+			corrupt_pages => 0,
+			live_tuples => 990,
+			dead_tuples => 10
+		},
+		"$name: table_stats");
+	cmp_ok($stats->{$_}, '<=', $stats->{pages}, "$name: $_")
+	  foreach (qw(all_visible_pages all_frozen_pages fsm_nonfull_pages));
+	is($stats->{all_visible_pages}, 0, "$name: nothing is all-visible")
+	  if $fork eq 'vm' && $kind =~ /zeros|random/;
+	is($stats->{all_frozen_pages}, $stats->{pages}, "$name: all is all-frozen")
+	  if $fork eq 'vm' && $kind eq 'ones';
+	is($stats->{fsm_free_bytes}, 0, "$name: no free space")
+	  if $fork eq 'fsm' && $kind =~ /zeros|random/;
+
+	my $summary = $fork eq 'vm' ? 'visibility_map_summary' : 'free_space_map_summary';
+	my $corrupt = outcome("SELECT corrupt_map_pages FROM streamstat.$summary('$name')");
+	$kind eq 'random'
+	  ? cmp_ok($corrupt =~ s/\D//gr, '>', 0, "$name: corrupt pages of the map")
+	  : is($corrupt, '(0)', "$name: corrupt pages of the map");
+	unlike(outcome("SELECT * FROM streamstat.unfrozen_ranges('$name')"),
+		qr/^[0-9A-Z]{5} /, "$name: unfrozen_ranges");
+	my $approx = outcome("SELECT * FROM streamstat.pgstattuple_approx('$name')");
+	unlike($approx, qr/^[0-9A-Z]{5} /, "$name: pgstattuple_approx");
+	is( $approx,
+		outcome("SELECT * FROM contrib.pgstattuple_approx('$name')"),
+		"$name: pgstattuple_approx as contrib's")
+	  if $have_contrib;
+	sound_again($name);
 }
 
 $session->end;
