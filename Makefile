@@ -59,6 +59,10 @@ SHLIB_LINK += $(shell $(PKG_CONFIG) --libs liburing)
 endif
 endif
 
+# The page of report_html, as bytes of a string
+PAGE = src/api/report_page.inc
+EXTRA_CLEAN = $(PAGE)
+
 PG_CONFIG ?= pg_config
 PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
 ifneq ($(PGXS),)
@@ -69,6 +73,12 @@ endif
 
 $(OBJS): $(filter %.h,$(SOURCES))
 src/stream/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
+
+# Its sample is for those who open the file itself.
+$(PAGE): $(STREAMSTAT_DIR)/src/html/report.html | objdirs
+	sed '/<!-- sample -->/d' $< | od -A n -t x1 -v | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@.tmp && mv $@.tmp $@
+src/api/report_html.o src/api/report_html.bc: $(PAGE)
+src/api/report_html.o src/api/report_html.bc: CPPFLAGS += -I$(CURDIR)/src/api
 
 # A name for what is built, by which processes tell libraries apart; src/run/parallel.c
 STREAMSTAT_BUILD := $(shell (echo $(BUNDLED_READ_STREAM) $(SHLIB_LINK); cat $(SOURCES)) | cksum | tr ' ' -)

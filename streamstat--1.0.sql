@@ -554,6 +554,39 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000 ROWS 64;
 COMMENT ON FUNCTION layout_map(regclass, int, int) IS
 'Returns free, dead and cached space by position in the file. Takes an AccessShareLock on the relation.';
 
+CREATE TYPE @extschema@.layout_maps_row AS (
+	relation regclass,
+	bucket int,
+	first_block bigint,
+	last_block bigint,
+	free_percent float8,
+	dead_percent float8,
+	buffered_percent float8,
+	page_cache_percent float8,
+	note text);
+
+COMMENT ON TYPE layout_maps_row IS 'row of layout_maps';
+COMMENT ON COLUMN layout_maps_row.relation IS 'relation that the row describes';
+COMMENT ON COLUMN layout_maps_row.bucket IS 'number of the bucket, from 1; null if the relation was not read';
+COMMENT ON COLUMN layout_maps_row.first_block IS 'first block';
+COMMENT ON COLUMN layout_maps_row.last_block IS 'last block';
+COMMENT ON COLUMN layout_maps_row.free_percent IS 'percent of the bytes that are free; new, empty and deleted pages count as free';
+COMMENT ON COLUMN layout_maps_row.dead_percent IS 'percent of the bytes in dead tuples, or in index tuples marked dead';
+COMMENT ON COLUMN layout_maps_row.buffered_percent IS 'percent of the blocks in shared buffers when the call began; null unless the caller is a member of pg_monitor';
+COMMENT ON COLUMN layout_maps_row.page_cache_percent IS 'percent of the bytes in the page cache when the call began; null unless the caller is a member of pg_monitor, or if the kernel does not report it';
+COMMENT ON COLUMN layout_maps_row.note IS 'why the relation was not read, or a remark; else null';
+
+CREATE FUNCTION layout_maps(
+	relations regclass[],
+	buckets int DEFAULT 64,
+	blocks int DEFAULT NULL)
+RETURNS SETOF @extschema@.layout_maps_row
+AS 'MODULE_PATHNAME', 'sst_layout_maps'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 640;
+
+COMMENT ON FUNCTION layout_maps(regclass[], int, int) IS
+'Returns the rows of layout_map for several relations, or a note. Locks one relation at a time and waits for no lock.';
+
 CREATE TYPE @extschema@.layout_picture_row AS (
 	first_block bigint,
 	picture text);
@@ -894,15 +927,6 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION database_report_summary() IS
 'Returns one row about the last report of this session. Locks no relation of the report.';
-
-CREATE FUNCTION report_html(
-	run bigint DEFAULT NULL)
-RETURNS text
-AS 'MODULE_PATHNAME', 'sst_report_html'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
-
-COMMENT ON FUNCTION report_html(bigint) IS
-'Returns a report as an HTML page. Locks one of the ten largest relations at a time and waits for no lock.';
 
 --
 -- Stored reports: written by collect() alone, for a dump like a user's data.  Each
@@ -2152,6 +2176,127 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_prewarm(regclass, text, text, int8, int8) IS
 'Same as pg_prewarm of contrib: loads blocks of a relation into memory. Takes an AccessShareLock on the relation.';
 
+--
+-- A report as one document, and as a page
+--
+
+-- Names in the bodies are bound now: in the catalog alone, whatever others may have put
+-- into the schema before us.
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+CREATE FUNCTION @extschema@.report_caches()
+RETURNS json
+LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000000
+SET jit = off
+BEGIN ATOMIC
+	WITH tables AS (
+		SELECT CASE WHEN c.kind IN ('index', 'toast table') AND c.parent_name IS NOT NULL THEN c.parent_name
+				ELSE format('%I.%I', c.schema_name, c.relation_name) END AS name,
+			sum(c.bytes) AS bytes, coalesce(sum(c.buffered_bytes), 0) AS buffered_bytes, sum(c.page_cache_bytes) AS page_cache_bytes
+		FROM @extschema@.cache_summary() AS c
+		GROUP BY 1)
+	SELECT json_strip_nulls(json_build_object(
+		'shared_buffers', pg_size_bytes(current_setting('shared_buffers')),
+		'bytes', sum(t.bytes), 'buffered_bytes', sum(t.buffered_bytes), 'page_cache_bytes', sum(t.page_cache_bytes),
+		'tables', (SELECT json_agg(m)
+			FROM (SELECT m.name, m.bytes, m.buffered_bytes, m.page_cache_bytes FROM tables AS m ORDER BY m.buffered_bytes DESC, m.name LIMIT 12) AS m)))
+	FROM tables AS t;
+END;
+
+COMMENT ON FUNCTION @extschema@.report_caches() IS
+'Returns what is cached of the database and of the twelve tables with most buffers, as part of report_json. Takes no lock on a relation.';
+
+CREATE FUNCTION @extschema@.report_json(
+	run bigint DEFAULT NULL)
+RETURNS json
+LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000000
+SET jit = off
+BEGIN ATOMIC
+	WITH summary AS (
+		SELECT row_to_json(s) AS run
+		FROM (SELECT current_database() AS datname, d.*, current_setting('server_version') AS server_version
+			FROM @extschema@.database_report_summary() AS d) AS s
+		WHERE report_json.run IS NULL AND s.started IS NOT NULL
+		UNION ALL
+		SELECT row_to_json(u) FROM @extschema@.report_runs AS u WHERE u.run = report_json.run),
+	commands AS (
+		SELECT p.rank, row_to_json(p) AS command FROM @extschema@.last_database_plan() AS p WHERE report_json.run IS NULL
+		UNION ALL
+		SELECT c.rank, row_to_json(c) FROM @extschema@.report_run_commands AS c WHERE c.run = report_json.run),
+	-- Of relations that are not listed, the document has sums.
+	relations AS MATERIALIZED (
+		SELECT r.*, least(r.bytes_rank, r.reclaimable_rank) <= 10000
+			OR coalesce(r.corrupt_pages > 0, false) OR r.is_valid IS FALSE AS is_listed
+		FROM (
+			SELECT r.relid, r.schema_name COLLATE "C" AS schema_name, r.relation_name COLLATE "C" AS relation_name,
+				r.parent_name COLLATE "C" AS parent_name, r.kind COLLATE "C" AS kind, r.access_method, r.last_vacuum, r.bytes,
+				r.free_percent, r.dead_percent, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
+				r.corrupt_pages, r.is_valid, r.measured, r.note, r.command, r.rebuilt_by, r.reason,
+				row_number() OVER (ORDER BY r.bytes DESC NULLS LAST) AS bytes_rank, r.ordinality AS reclaimable_rank
+			FROM @extschema@.last_database_report() WITH ORDINALITY AS r
+			WHERE report_json.run IS NULL
+			UNION ALL
+			SELECT NULL, r.schema_name, r.relation_name, r.parent_name, r.kind, r.access_method, r.last_vacuum, r.bytes,
+				r.free_percent, r.dead_percent, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
+				r.corrupt_pages, r.is_valid, r.measured, r.note, r.command, r.rebuilt_by, r.reason,
+				r.bytes_rank, r.reclaimable_rank
+			FROM @extschema@.report_run_relations AS r
+			WHERE r.run = report_json.run) AS r),
+	largest AS MATERIALIZED (
+		SELECT row_number() OVER (ORDER BY r.bytes DESC, r.reclaimable_rank) AS place, r.schema_name, r.relation_name, r.parent_name, r.kind,
+			-- a stored run has only names
+			coalesce(r.relid, (SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+				WHERE n.nspname = r.schema_name::name AND c.relname = r.relation_name::name)) AS relid
+		FROM relations AS r
+		WHERE r.measured <> 'skipped' AND r.bytes > 0
+		ORDER BY 1 LIMIT 10),
+	layouts AS (
+		SELECT r.place, r.schema_name, r.relation_name, r.parent_name, r.kind,
+			(max(l.last_block) + 1) * current_setting('block_size')::bigint AS bytes, coalesce(max(l.note), CASE WHEN r.relid IS NULL THEN 'relation does not exist' END) AS note,
+			avg(l.free_percent) AS free_percent, avg(l.dead_percent) AS dead_percent,
+			json_agg(round(100 - l.free_percent - l.dead_percent) ORDER BY l.bucket) FILTER (WHERE l.bucket > 0) AS used,
+			json_agg(round(l.dead_percent) ORDER BY l.bucket) FILTER (WHERE l.bucket > 0) AS dead,
+			CASE WHEN count(l.buffered_percent) > 0 THEN json_agg(round(l.buffered_percent) ORDER BY l.bucket) END AS buffered,
+			CASE WHEN count(l.page_cache_percent) > 0 THEN json_agg(round(l.page_cache_percent) ORDER BY l.bucket) END AS page_cached
+		FROM largest AS r LEFT JOIN @extschema@.layout_maps(ARRAY(SELECT g.relid::regclass FROM largest AS g WHERE g.relid IS NOT NULL), 200, 2000) AS l
+			ON l.relation::oid = r.relid
+		GROUP BY r.place, r.schema_name, r.relation_name, r.parent_name, r.kind, r.relid)
+	-- Whoever may not call the function of a part gets the document without that part.
+	SELECT json_strip_nulls(json_build_object(
+		'format', 'streamstat report', 'version', 1,
+		'streamstat', (SELECT e.extversion FROM pg_extension AS e WHERE e.extname = 'streamstat'),
+		'made', now(),
+		'run', s.run,
+		'plan', (SELECT json_agg(c.command ORDER BY c.rank) FROM commands AS c WHERE c.rank <= 10000),
+		'relations', (SELECT json_agg(r) FROM (
+			SELECT r.schema_name, r.relation_name, r.parent_name, r.kind, r.access_method, r.last_vacuum, r.bytes,
+				r.free_percent, r.dead_percent, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
+				r.corrupt_pages, r.is_valid, r.measured, r.note, r.command, r.rebuilt_by, r.reason
+			FROM relations AS r WHERE r.is_listed ORDER BY r.reclaimable_rank) AS r),
+		'others', (SELECT json_agg(o) FROM (
+			SELECT r.schema_name, r.kind, count(*) AS relations, sum(r.bytes) AS bytes,
+				sum(r.bytes) FILTER (WHERE r.reclaimable_bytes IS NOT NULL) AS known_bytes, sum(r.reclaimable_bytes) AS reclaimable_bytes
+			FROM relations AS r WHERE NOT r.is_listed GROUP BY r.schema_name, r.kind) AS o),
+		'layouts', CASE WHEN has_function_privilege('@extschema@.layout_map(regclass, int, int)'::regprocedure::oid, 'EXECUTE')
+			THEN (SELECT json_agg(l ORDER BY l.place) FROM layouts AS l) END,
+		'caches', CASE WHEN report_json.run IS NULL AND has_function_privilege('@extschema@.cache_summary()'::regprocedure::oid, 'EXECUTE')
+			THEN @extschema@.report_caches() END))
+	FROM summary AS s;
+END;
+
+COMMENT ON FUNCTION @extschema@.report_json(bigint) IS
+'Returns a report as one JSON document; null if there is no such report. Locks one of the ten largest relations at a time and waits for no lock.';
+
+CREATE FUNCTION @extschema@.report_html(
+	run bigint DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME', 'sst_report_html'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000;
+
+COMMENT ON FUNCTION @extschema@.report_html(bigint) IS
+'Returns the document of report_json in a page that shows it. Locks one of the ten largest relations at a time and waits for no lock.';
+
+SET LOCAL search_path = @extschema@, pg_temp;
 
 --
 -- Whoever may run pgstattuple's functions may run these.
@@ -2172,6 +2317,7 @@ REVOKE EXECUTE ON FUNCTION
 	unfrozen_ranges(regclass),
 	free_space_map_summary(regclass),
 	layout_map(regclass, int, int),
+	layout_maps(regclass[], int, int),
 	layout_picture(regclass, int, int, int),
 	corrupt_blocks(regclass, bigint, bigint, interval),
 	sample_stats(regclass, int, float8, interval, bigint),
@@ -2182,6 +2328,8 @@ REVOKE EXECUTE ON FUNCTION
 	database_plan(float8, text, interval, text, bigint),
 	last_database_plan(),
 	database_report_summary(),
+	report_caches(),
+	report_json(bigint),
 	report_html(bigint),
 	report_history(regclass),
 	report_growth(interval),
@@ -2220,6 +2368,7 @@ GRANT EXECUTE ON FUNCTION
 	unfrozen_ranges(regclass),
 	free_space_map_summary(regclass),
 	layout_map(regclass, int, int),
+	layout_maps(regclass[], int, int),
 	layout_picture(regclass, int, int, int),
 	corrupt_blocks(regclass, bigint, bigint, interval),
 	sample_stats(regclass, int, float8, interval, bigint),
@@ -2230,6 +2379,8 @@ GRANT EXECUTE ON FUNCTION
 	database_plan(float8, text, interval, text, bigint),
 	last_database_plan(),
 	database_report_summary(),
+	report_caches(),
+	report_json(bigint),
 	report_html(bigint),
 	report_history(regclass),
 	report_growth(interval),

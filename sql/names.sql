@@ -179,7 +179,7 @@ CREATE VIEW complaints AS
 		FROM functions WHERE NOT drop_in AND proargmodes IS NOT NULL
 	UNION ALL
 	SELECT 'not a row type of its own', signature
-		FROM functions f WHERE NOT drop_in AND prokind = 'f' AND prorettype <> 'text'::regtype
+		FROM functions f WHERE NOT drop_in AND prokind = 'f' AND prorettype NOT IN ('text'::regtype, 'json'::regtype)
 			AND NOT EXISTS (SELECT FROM relations r WHERE r.reltype = f.prorettype
 				AND relname IN (proname || '_row', regexp_replace(proname, '^last_|_tree$|(?<=^prewarm)_.*', '') || '_row',
 					regexp_replace(proname, '^cache_load$', 'prewarm') || '_row'))

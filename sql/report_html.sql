@@ -1,44 +1,19 @@
 --
--- report_html: a page that is well formed, complete and harmless
+-- report_json and report_html: a document that is complete, and a page that is harmless
 --
 SET client_min_messages = warning;
 
 SELECT error_of('SELECT streamstat.report_html()');
-
--- As a parser of XML sees it; true for all where the server has none
-CREATE FUNCTION is_well_formed(page text) RETURNS boolean LANGUAGE plpgsql AS
-$$
-BEGIN
-	PERFORM xmlparse(document page);
-	RETURN true;
-EXCEPTION WHEN invalid_xml_document THEN
-	RETURN false;
-WHEN feature_not_supported THEN
-	RETURN true;
-END
-$$;
-
--- The boxes of the treemap's first level: their share of its area, and of its bytes
-CREATE FUNCTION boxes(page text) RETURNS TABLE (area float8, bytes numeric) LANGUAGE plpgsql AS
-$$
-BEGIN
-	RETURN QUERY SELECT
-		(regexp_match(d::text, 'width:([0-9.]+)%'))[1]::float8 * (regexp_match(d::text, 'height:([0-9.]+)%'))[1]::float8 / 10000,
-		(SELECT sum(b::text::numeric) FROM unnest(xpath('//@data-bytes', d)) b)
-		FROM unnest(xpath('//div[@class="map"]/div', xmlparse(document page))) d;
-EXCEPTION WHEN feature_not_supported THEN
-	RETURN;
-END
-$$;
+SELECT streamstat.report_json() IS NULL AS no_report, streamstat.report_json(-1) IS NULL AS no_run;
 
 CREATE SCHEMA "a & <b>";
 CREATE TABLE html_t (i int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);
 INSERT INTO html_t SELECT g, repeat('x', 100) FROM generate_series(1, 20000) g;
 DELETE FROM html_t WHERE i % 4 > 0;
-CREATE TABLE "a & <b>"."<script>alert('1')</script>" (i int, t text);
-INSERT INTO "a & <b>"."<script>alert('1')</script>" SELECT g, repeat('x', 100) FROM generate_series(1, 20000) g;
-DELETE FROM "a & <b>"."<script>alert('1')</script>" WHERE i % 4 > 0;
-CREATE TABLE "quotes "" ' and ]]> & &amp; -- <!--" AS SELECT g AS i, repeat('x', 100) AS t FROM generate_series(1, 5000) g;
+CREATE TABLE "a & <b>"."</script><script>alert('1')</script>" (i int, t text);
+INSERT INTO "a & <b>"."</script><script>alert('1')</script>" SELECT g, repeat('x', 100) FROM generate_series(1, 20000) g;
+DELETE FROM "a & <b>"."</script><script>alert('1')</script>" WHERE i % 4 > 0;
+CREATE TABLE "quotes "" ' and ]]> & &amp; -- <!-- \" AS SELECT g AS i, repeat('x', 100) AS t FROM generate_series(1, 5000) g;
 CREATE TABLE "line
 break	tab" AS SELECT g AS i, repeat('x', 100) AS t FROM generate_series(1, 5000) g;
 CREATE INDEX html_invalid ON html_t (t);
@@ -50,57 +25,112 @@ INSERT INTO html_parts SELECT generate_series(0, 19999);
 
 CALL wait_for_horizon();
 CALL streamstat.run_database_report(margin => 0);
-CREATE TEMP TABLE page AS SELECT streamstat.report_html() AS html;
+CREATE TEMP TABLE page AS
+	SELECT html, (regexp_match(html, '<script type="application/json" id="report">(.*?)</script>'))[1]::jsonb AS document,
+		(regexp_match(html, '<script>(.*?)</script>'))[1] AS script, (regexp_match(html, '<style>(.*?)</style>'))[1] AS style
+	FROM (SELECT streamstat.report_html() AS html) h;
 
-SELECT is_well_formed(html) AS well_formed, html ~ '^<!DOCTYPE html>\n<html lang="en">' AS html, html !~ '[^ -~\n]' AS ascii FROM page;
-SELECT is_well_formed(replace(html, '&lt;script', '<script')) = is_well_formed('<') AS checked FROM page;
+--
+-- The page
+--
 
--- Nothing is loaded or run.
-SELECT html ~* '<script|<img|<link|<iframe|<object|javascript:|\son[a-z]+=|\ssrc=|\shref=|@import|url\(' AS loads,
-		html ~ 'default-src ''none''' AS policy FROM page;
+-- It is the document in the template.
+SELECT html ~ '^<!DOCTYPE html>\n' AS html, html !~ '[^ -~\n\t]' AS ascii, html ~ '@[A-Z]+@|<!-- sample|src=' AS left_over FROM page;
+SELECT document - '{made,layouts,caches}'::text[] = streamstat.report_json()::jsonb - '{made,layouts,caches}'::text[] AS same,
+		document - '{made,layouts,caches}'::text[] <> document AS has_more FROM page;
 
--- Names are as they are, escaped.
-SELECT html ~ 'a &amp; &lt;b&gt;' AS schema, html ~ '&lt;script&gt;alert\(&#39;1&#39;\)&lt;/script&gt;' AS script,
-		html ~ 'quotes &quot; &#39; and \]\]&gt; &amp; &amp;amp; -- &lt;!--' AS quotes, html ~ 'line&#10;break&#9;tab' AS line_break FROM page;
+-- Its policy allows its script and its style, and no name adds another one.
+SELECT html ~ $$content="default-src 'none'; base-uri 'none'; form-action 'none'; script-src '[^']*'; style-src '[^']*'"$$ AS policy,
+		strpos(html, format('script-src ''sha256-%s''', encode(sha256(convert_to(script, 'UTF8')), 'base64'))) > 0 AS script,
+		strpos(html, format('style-src ''sha256-%s''', encode(sha256(convert_to(style, 'UTF8')), 'base64'))) > 0 AS style,
+		(SELECT count(*) FROM regexp_matches(html, '<script', 'gi')) AS scripts,
+		html ~* '<img|<link|<iframe|<object|javascript:|\son[a-z]+=|\s(src|href|style)=|@import|url\(|innerHTML *[+=]' AS loads
+	FROM page;
 
--- The boxes are the database's bytes.
-SELECT (SELECT sum(m[1]::numeric) FROM regexp_matches(html, 'class="leaf[^>]* data-bytes="(\d+)"', 'g') m) = s.bytes_total AS bytes
+--
+-- The document
+--
+
+SELECT document @@ '$.format == "streamstat report" && $.version == 1' AS format, (document ->> 'made')::timestamptz <= now() AS made,
+		document -> 'streamstat' = to_jsonb((SELECT extversion FROM pg_extension WHERE extname = 'streamstat')) AS extension FROM page;
+SELECT document -> 'run' @> jsonb_strip_nulls(to_jsonb(s)) AS summary, document @@ '$.run.datname == "contrib_regression"' AS datname,
+		document -> 'run' ? 'server_version' AS server
 	FROM page, streamstat.database_report_summary() s;
-SELECT coalesce(abs(sum(area) - 1) < 0.001, true) AS whole,
-		coalesce(max(abs(area - bytes / s.bytes_total)) < 0.0001, true) AS in_proportion
-	FROM page, boxes(html), streamstat.database_report_summary() s;
-SELECT html ~ 'title="public\.html_part_1&#10;partition of public\.html_parts' AS partition,
-		html ~ 'title="public\.html_t_pkey&#10;index, btree of public\.html_t' AS index FROM page;
 
--- What has to be done at once comes first; the plan has all commands.
-SELECT strpos(html, 'index is not valid') BETWEEN 1 AND strpos(html, 'Where the bytes are') AS first FROM page;
-SELECT bool_and(strpos(html, '<pre>' || replace(replace(replace(replace(replace(replace(replace(command, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'), '''', '&#39;'), E'\n', '&#10;'), E'\t', '&#9;') || '</pre>') > 0) AS commands,
-		count(*) > 1 AS some
-	FROM page, streamstat.last_database_plan();
-SELECT (SELECT count(*) FROM regexp_matches(html, '<svg[^>]*height="46"', 'g')) AS strips,
-		html ~ 'In shared buffers' AS caches, html ~ '<b style="left:' AS intervals FROM page;
+-- All relations, the most reclaimable bytes first, and nothing that is not known
+SELECT jsonb_array_length(document -> 'relations') = count(*) AS number,
+		bool_and(document -> 'relations' -> (r.ordinality - 1)::int = jsonb_strip_nulls(to_jsonb(r)) -
+			'{relid,free_percent_low,free_percent_high,dead_percent_low,dead_percent_high,bytes_read,ordinality}'::text[]) AS rows
+	FROM page, streamstat.last_database_report() WITH ORDINALITY r GROUP BY document;
+SELECT document @? '$.relations[*] ? (@.* == null)' AS nulls, document ? 'others' AS others,
+		(SELECT sum(b::numeric) FROM jsonb_path_query(document, '$.relations[*].bytes') b) = s.bytes_total AS bytes
+	FROM page, streamstat.database_report_summary() s;
+SELECT document @? $$$.relations[*] ? (@.schema_name == "a & <b>" && @.relation_name == "</script><script>alert('1')</script>")$$ AS script,
+		document @? $$$.relations[*] ? (@.relation_name == "quotes \" ' and ]]> & &amp; -- <!-- \\")$$ AS quotes,
+		document @? $$$.relations[*] ? (@.relation_name == "line\nbreak\ttab")$$ AS line_break,
+		document @? '$.relations[*] ? (@.relation_name == "html_part_1" && @.kind == "partition" && @.parent_name == "public.html_parts")' AS partition,
+		document @? '$.relations[*] ? (@.relation_name == "html_t_pkey" && @.kind == "index" && @.access_method == "btree" && @.parent_name == "public.html_t")' AS index,
+		document @? '$.relations[*] ? (@.relation_name == "html_invalid" && @.is_valid == false)' AS invalid
+	FROM page;
 
--- A stored run has the same page, but for what is cached.
+-- The plan, in its order
+SELECT document -> 'plan' = jsonb_agg(jsonb_strip_nulls(to_jsonb(p)) ORDER BY rank) AS plan, count(*) > 1 AS some
+	FROM page, streamstat.last_database_plan() p GROUP BY document;
+
+-- Insides of the largest files
+SELECT document @@ '$.layouts.size() == 10' AS layouts, document @? '$.layouts[*] ? (@.relation_name == "html_t")' AS some,
+		document @? '$.layouts[*] ? (@.used.size() == 0 || @.used.size() > 200 || @.used.size() <> @.dead.size())' AS sizes,
+		document @? '$.layouts[*] ? (@.used.size() <> @.buffered.size())' AS buffered_sizes,
+		document @? '$.layouts[*].keyvalue() ? (@.key like_regex "^(used|dead|buffered|page_cached)$").value[*] ? (@ < 0 || @ > 100)' AS beyond,
+		document @? '$.layouts[*] ? (@.relation_name == "html_t" && @.dead_percent > 50)' AS dead
+	FROM page;
+
+-- What is cached
+SELECT document @@ '$.caches.tables.size() == 12 && $.caches.bytes > $.caches.buffered_bytes' AS caches,
+		document -> 'caches' -> 'shared_buffers' = to_jsonb(pg_size_bytes(current_setting('shared_buffers'))) AS size,
+		document @? '$.caches.tables[*] ? (@.name == "public.html_t")' AS tables
+	FROM page;
+
+-- A stored run has the same document, but for what is cached.
 SELECT error_of('SELECT streamstat.report_html(-1)');
 CALL streamstat.collect(margin => 0);
-SELECT is_well_formed(html) AS well_formed, html ~ 'stored run \d' AS run, html ~ 'Stored reports do not include' AS caches,
-		html ~ 'title="public\.html_t_pkey&#10;index, btree of public\.html_t' AS index,
-		strpos(html, 'index is not valid') BETWEEN 1 AND strpos(html, 'Where the bytes are') AS first,
-		(SELECT sum(m[1]::numeric) FROM regexp_matches(html, 'class="leaf[^>]* data-bytes="(\d+)"', 'g') m) = bytes_total AS bytes,
-		(SELECT count(*) FROM regexp_matches(html, '<svg[^>]*height="46"', 'g')) BETWEEN 6 AND 10 AS strips,
-		html ~ '<pre>[A-Z (,)]+ public\.html_t</pre>' AS command
-	FROM (SELECT r.*, streamstat.report_html(run) AS html FROM streamstat.report_runs r ORDER BY run DESC LIMIT 1) p;
+SELECT document -> 'run' = jsonb_strip_nulls(to_jsonb(r) - 'document') AS run, document ? 'caches' AS caches,
+		document -> 'relations' = streamstat.report_json()::jsonb -> 'relations' AS relations,
+		jsonb_array_length(document -> 'plan') = r.commands AS plan, document @@ '$.layouts.size() == 10' AS layouts,
+		document @? '$.layouts[*] ? (!(exists (@.used)))' AS missing,
+		strpos(streamstat.report_html(r.run), format('"run":%s,', r.run)) > 0 AS page
+	FROM (SELECT r.*, streamstat.report_json(run)::jsonb AS document FROM streamstat.report_runs r ORDER BY run DESC LIMIT 1) r;
 
--- Indexes and partitions are found by the stored names of their parents, whatever the setting.
-CREATE FUNCTION families() RETURNS bigint LANGUAGE sql AS
-$$ SELECT count(*) FROM streamstat.report_runs, regexp_matches(streamstat.report_html(run), 'class="fam"', 'g') $$;
-SELECT families() > 10 AS some;
-CREATE TEMP TABLE families AS SELECT families() AS n;
-SET quote_all_identifiers = on;
-SELECT n = families() AS same, current_setting('quote_all_identifiers') AS setting FROM families;
-RESET quote_all_identifiers;
-DROP TABLE families;
-DROP FUNCTION families;
+-- Of many relations, those are listed that are among the first by bytes or by what is
+-- reclaimable, or damaged; of the others there are sums.
+INSERT INTO streamstat.report_runs (run, datname, started, relations) VALUES (-7, 'many', now(), 30000);
+INSERT INTO streamstat.report_run_relations (run, schema_name, relation_name, kind, bytes, reclaimable_bytes, corrupt_pages, measured, bytes_rank, reclaimable_rank)
+	SELECT -7, 's' || g % 2, 't' || g, 'table', 100000 - g, CASE WHEN g % 3 > 0 THEN g END, (g = 15000)::int, 'exact', g, 30001 - g FROM generate_series(1, 30000) g;
+SELECT document @@ '$.relations.size() == 20001' AS listed, document @? '$.relations[*] ? (@.relation_name == "t15000")' AS damaged,
+		document @? '$.relations[*] ? (@.relation_name == "t10001" || @.relation_name == "t20000")' AS others,
+		(SELECT (sum((o ->> 'relations')::numeric), sum((o ->> 'bytes')::numeric), sum((o ->> 'known_bytes')::numeric), sum((o ->> 'reclaimable_bytes')::numeric))
+			FROM jsonb_array_elements(document -> 'others') o) =
+		(SELECT (count(*)::numeric, sum(bytes), sum(bytes) FILTER (WHERE reclaimable_bytes > 0), sum(reclaimable_bytes))
+			FROM streamstat.report_run_relations WHERE run = -7 AND bytes_rank BETWEEN 10001 AND 20000 AND bytes_rank <> 15000) AS sums,
+		document @@ '$.others.size() == 2' AS kinds, document @? '$.layouts[*] ? (@.note == "relation does not exist")' AS gone
+	FROM (SELECT streamstat.report_json(-7)::jsonb AS document) d;
+DELETE FROM streamstat.report_runs WHERE run = -7;
+
+--
+-- layout_maps
+--
+
+SELECT bool_and((m.bucket, m.first_block, m.last_block, m.free_percent, m.dead_percent) = (l.bucket, l.first_block, l.last_block, l.free_percent, l.dead_percent)) AS same,
+		count(*) = 14 AS buckets
+	FROM streamstat.layout_maps('{html_t,html_t_pkey}', 7) m, streamstat.layout_map(m.relation, 7) l WHERE l.bucket = m.bucket;
+SELECT relation = '4294967295' AS gone, relation = 'html_parts'::regclass AS partitioned, relation = 'html_invalid'::regclass AS invalid, bucket, last_block > 0 AS read, note
+	FROM streamstat.layout_maps(ARRAY['4294967295', 'html_parts', 'html_invalid', 'pg_stats']::regclass[], 1, 10) WITH ORDINALITY AS m ORDER BY m.ordinality;
+SELECT count(*) AS none FROM streamstat.layout_maps('{}');
+SELECT error_of('SELECT streamstat.layout_maps(NULL)'), error_of('SELECT streamstat.layout_maps(''{0,NULL}'')'), error_of('SELECT streamstat.layout_maps(''{}'', 0)');
+
+--
+-- Rights
+--
 
 -- The extension is dropped by the query that calls it.
 CREATE FUNCTION html_drop() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN DROP EXTENSION streamstat CASCADE; RETURN true; END $$;
@@ -110,21 +140,24 @@ DROP FUNCTION html_drop;
 -- Who may not see what is cached sees the rest.
 CREATE ROLE regress_html IN ROLE pg_stat_scan_tables;
 SET ROLE regress_html;
-SELECT html ~ 'Only members of pg_monitor' AS told, html ~ 'shared buffers' AS shown, is_well_formed(html) AS well_formed
-	FROM (SELECT streamstat.report_html() AS html) p;
+SELECT document ? 'caches' AS caches, document @? '$.layouts[*].used' AS layouts, document @? '$.layouts[*].buffered' AS buffered,
+		document ? 'relations' AS relations, length(streamstat.report_html()) > 10000 AS page
+	FROM (SELECT streamstat.report_json()::jsonb AS document) d;
+SELECT error_of('SELECT streamstat.report_caches()');
 RESET ROLE;
 REVOKE EXECUTE ON FUNCTION streamstat.layout_map(regclass, int, int) FROM pg_stat_scan_tables;
 SET ROLE regress_html;
-SELECT html ~ 'Requires permission to call layout_map' AS told, html ~ '<svg' AS shown FROM (SELECT streamstat.report_html() AS html) p;
+SELECT document ? 'layouts' AS layouts, document ? 'relations' AS relations FROM (SELECT streamstat.report_json()::jsonb AS document) d;
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION streamstat.layout_map(regclass, int, int) TO pg_stat_scan_tables;
 DROP ROLE regress_html;
 
 -- What stands in front in the search path is not called.
 CREATE SCHEMA html_hostile;
-CREATE FUNCTION html_hostile.to_char(timestamptz, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
+CREATE FUNCTION html_hostile.row_to_json(record) RETURNS json LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
 CREATE FUNCTION html_hostile.equals(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
 CREATE OPERATOR html_hostile.= (LEFTARG = text, RIGHTARG = text, FUNCTION = html_hostile.equals);
+CREATE OPERATOR html_hostile.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = html_hostile.equals);
 CREATE FUNCTION html_hostile.sum_of(numeric, bigint) RETURNS numeric LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;
 CREATE AGGREGATE html_hostile.sum(bigint) (SFUNC = html_hostile.sum_of, STYPE = numeric, INITCOND = '0');
 SET search_path = html_hostile, pg_catalog;
@@ -134,6 +167,5 @@ RESET search_path;
 
 DROP SCHEMA html_hostile CASCADE;
 DROP SCHEMA "a & <b>" CASCADE;
-DROP TABLE html_t, html_parts, "quotes "" ' and ]]> & &amp; -- <!--", "line
+DROP TABLE html_t, html_parts, "quotes "" ' and ]]> & &amp; -- <!-- \", "line
 break	tab", page;
-DROP FUNCTION is_well_formed, boxes;

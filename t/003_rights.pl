@@ -114,6 +114,8 @@ DELETE FROM dead));
 ($out, $err) = talk($views);
 is($err, '', 'views do not use what was planted in the schema');
 like($out, qr/\|(VACUUM FULL|REPACK) public\.dead\|/, '... and have rows');
+($out, $err) = talk('CALL streamstat.run_database_report(); SELECT length(streamstat.report_html()) > 10000;');
+is("$out $err", 't ', '... nor do the document and the page of a report');
 
 # Who owns the schema can rename it while a report is made, and have a schema of that name
 # with tables and triggers of his own when the rows are stored as the superuser.
@@ -176,13 +178,13 @@ is( sql(q(
 SELECT string_agg(DISTINCT classid::regclass::text, ' ') || ' ' || (SELECT count(*)
 		FROM pg_proc p JOIN pg_language l ON prolang = l.oid
 		WHERE pronamespace = 'streamstat'::regnamespace AND (prosecdef OR proleakproof
-			OR (lanname <> 'c' AND NOT (lanname = 'sql' AND 'search_path=pg_catalog, pg_temp' = ANY (coalesce(proconfig, '{}'))))))
+			OR (lanname <> 'c' AND NOT (lanname = 'sql' AND (prosqlbody IS NOT NULL OR 'search_path=pg_catalog, pg_temp' = ANY (coalesce(proconfig, '{}')))))))
 	FROM pg_depend
 	WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'streamstat') AND deptype = 'e'
 		-- but for the types of the views' rows
 		AND NOT (classid = 'pg_type'::regclass AND EXISTS (SELECT FROM pg_type WHERE oid = objid AND (typrelid <> 0 OR typelem <> 0))))),
 	'pg_class pg_proc 0',
-	'nothing but tables, views, functions in C and functions in SQL with a search path of their own, none with the rights of its owner');
+	'nothing but tables, views, functions in C and functions in SQL with names that are bound or a search path of their own, none with the rights of its owner');
 
 # Settings: anybody may set them, as those of the server that they are like, but
 # for how long others have to wait; a new one is to be thought about.

@@ -12,8 +12,10 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
@@ -31,6 +33,34 @@ sst_relation_argument(FunctionCallInfo fcinfo)
 				 errmsg("relation cannot be null")));
 
 	return PG_GETARG_OID(0);
+}
+
+/* The OIDs of an array argument; ERROR if it is null, or one of them. */
+Oid *
+sst_relations_argument(FunctionCallInfo fcinfo, int argno, int *n)
+{
+	Datum	   *values;
+	bool	   *nulls;
+	Oid		   *relids;
+
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("relations cannot be null")));
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(argno), REGCLASSOID, sizeof(Oid),
+					  true, TYPALIGN_INT, &values, &nulls, n);
+	relids = palloc(sizeof(Oid) * Max(*n, 1));
+	for (int i = 0; i < *n; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("relations cannot contain null")));
+		relids[i] = DatumGetObjectId(values[i]);
+	}
+
+	return relids;
 }
 
 /* The number of blocks of a sample; ERROR if it is null or not positive. */

@@ -26,6 +26,7 @@ typedef enum SstWithToast
 } SstWithToast;
 
 extern Oid	sst_relation_argument(FunctionCallInfo fcinfo);
+extern Oid *sst_relations_argument(FunctionCallInfo fcinfo, int argno, int *n);
 extern BlockNumber sst_sample_size_argument(FunctionCallInfo fcinfo, int argno);
 extern uint32 sst_seed_argument(FunctionCallInfo fcinfo, int argno);
 extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * layout_map.c
- *	  layout_map and layout_picture: where in a relation's file the space is
+ *	  layout_map, layout_maps and layout_picture: where in a relation's file the
+ *	  space is
  *
- * Both show what run/layout.c finds: as rows of numbers, or as lines of characters.
+ * They show what run/layout.c finds: as rows of numbers, or as lines of characters.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,19 +17,32 @@
 
 #include <math.h>
 
+#include "access/relation.h"
+#include "catalog/index.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "api/arguments.h"
 #include "api/layout_picture.h"
 #include "api/one_relation.h"
+#include "relation/refuse.h"
+#include "run/blocking.h"
 #include "run/call.h"
 #include "run/layout.h"
 #include "run/progress.h"
+#include "run/subtransaction.h"
 
 PG_FUNCTION_INFO_V1(sst_layout_map);
+PG_FUNCTION_INFO_V1(sst_layout_maps);
 PG_FUNCTION_INFO_V1(sst_layout_picture);
 
 #define BAR_LENGTH 40
+
+#define LAYOUT_KINDS (SST_ANY_INDEX | SST_TABLE)
 
 /* A picture of a bucket: what is in use, what is dead, what is free */
 static char *
@@ -83,13 +97,30 @@ read_argument(FunctionCallInfo fcinfo, int blocks_argno, SstLayout *layout)
 	if (PG_NARGS() > blocks_argno && !PG_ARGISNULL(blocks_argno))
 		most = sst_sample_size_argument(fcinfo, blocks_argno);
 
-	sst_call_open(&call, fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
+	sst_call_open(&call, fcinfo, &target, LAYOUT_KINDS);
 	sst_progress_totals(1, (int64) (most == 0 ? target.nblocks :
 									Min(most, target.nblocks)) * BLCKSZ);
 	sst_read_layout(&target, nbuckets, most, &call.io_stats, layout);
 	sst_call_close(&call, &target);
 
 	return target.nblocks;
+}
+
+/* Set what a row has of bucket i: nulls if there is none. */
+static void
+put_bucket(SstRow *row, const SstLayout *layout, int i)
+{
+	static const SstLayoutBucket unknown = {0, 0, 0, NAN, NAN, NAN, NAN};
+	bool		exists = i < layout->nbuckets;
+	const SstLayoutBucket *bucket = exists ? &layout->buckets[i] : &unknown;
+
+	sst_put_datum(row, "bucket", INT4OID, Int32GetDatum(i + 1), !exists);
+	sst_put_count(row, "first_block", exists ? (int64) bucket->first : -1);
+	sst_put_count(row, "last_block", (int64) bucket->end - 1);
+	sst_put_float8(row, "free_percent", bucket->free_percent);
+	sst_put_float8(row, "dead_percent", bucket->dead_percent);
+	sst_put_float8(row, "buffered_percent", bucket->buffered_percent);
+	sst_put_float8(row, "page_cache_percent", bucket->page_cache_percent);
 }
 
 Datum
@@ -104,13 +135,7 @@ sst_layout_map(PG_FUNCTION_ARGS)
 	{
 		const SstLayoutBucket *bucket = &layout.buckets[i];
 
-		sst_put_int32(&row, "bucket", i + 1);
-		sst_put_int64(&row, "first_block", bucket->first);
-		sst_put_int64(&row, "last_block", (int64) bucket->end - 1);
-		sst_put_float8(&row, "free_percent", bucket->free_percent);
-		sst_put_float8(&row, "dead_percent", bucket->dead_percent);
-		sst_put_float8(&row, "buffered_percent", bucket->buffered_percent);
-		sst_put_float8(&row, "page_cache_percent", bucket->page_cache_percent);
+		put_bucket(&row, &layout, i);
 		sst_put_text(&row, "bar", isnan(bucket->free_percent) ? NULL :
 					 draw_bar(bucket->dead_percent, bucket->free_percent));
 		sst_row_store(&row);
@@ -118,6 +143,143 @@ sst_layout_map(PG_FUNCTION_ARGS)
 
 	return (Datum) 0;
 }
+
+/*
+ * Several relations
+ */
+
+/* One of them, and its layout, or why it has none */
+typedef struct OneLayout
+{
+	Oid			relid;
+	int			nbuckets;		/* as many are wanted */
+	BlockNumber most;
+	SstIoStats *io_stats;
+	SstLayout	layout;
+	const char *note;
+} OneLayout;
+
+/* Read the layout of an open relation if it has one, and close it. */
+static void
+read_open(OneLayout *one, Relation rel)
+{
+	SstTarget	target;
+
+	sst_target_examine(&target, rel);
+	one->note = target.note;
+	if (sst_target_is_readable(&target))
+	{
+		if ((target.kind & LAYOUT_KINDS) != 0)
+			sst_read_layout(&target, one->nbuckets, one->most, one->io_stats,
+							&one->layout);
+		else
+			one->note = sst_state_note(SST_TARGET_WRONG_KIND);
+	}
+	sst_target_close(&target);
+}
+
+/*
+ * Read the layout, if the relation, and before it the table of an index, can be locked
+ * at once.  Before it is locked, the OID may have become another index's.
+ */
+static void
+read_unless_locked(void *arg)
+{
+	OneLayout  *one = arg;
+	Oid			tableoid = InvalidOid;
+
+	if (get_rel_relkind(one->relid) == RELKIND_INDEX)
+		tableoid = IndexGetRelation(one->relid, true);
+	one->note = _("locked by another session");
+	if (OidIsValid(tableoid) && !ConditionalLockRelationOid(tableoid, AccessShareLock))
+		return;
+	if (ConditionalLockRelationOid(one->relid, AccessShareLock))
+	{
+		Relation	rel = try_relation_open(one->relid, NoLock);
+
+		if (rel != NULL && (rel->rd_rel->relkind != RELKIND_INDEX ||
+							rel->rd_index->indrelid == tableoid))
+			read_open(one, rel);
+		else
+		{
+			one->note = sst_state_note(SST_TARGET_MISSING);
+			if (rel != NULL)
+				relation_close(rel, NoLock);
+			UnlockRelationOid(one->relid, AccessShareLock);
+		}
+	}
+	if (OidIsValid(tableoid))
+		UnlockRelationOid(tableoid, AccessShareLock);
+}
+
+/* Read it; an error about the relation becomes the note, and others pass. */
+static void
+try_layout(OneLayout *one)
+{
+	ErrorData  *error;
+
+	error = sst_contain_errors(read_unless_locked, one);
+	if (error == NULL)
+		return;
+	if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
+		ReThrowError(error);
+	one->layout.nbuckets = 0;
+	one->note = error->message;
+}
+
+/* Return the rows of a relation, or the one that says why there are none. */
+static void
+put_layout(SstRow *row, const OneLayout *one)
+{
+	int			i = 0;
+
+	do
+	{
+		sst_put_regclass(row, "relation", one->relid);
+		put_bucket(row, &one->layout, i);
+		sst_put_text(row, "note", one->note);
+		sst_row_store(row);
+	} while (++i < one->layout.nbuckets);
+}
+
+Datum
+sst_layout_maps(PG_FUNCTION_ARGS)
+{
+	int			n;
+	Oid		   *relids = sst_relations_argument(fcinfo, 0, &n);
+	OneLayout	one = {.nbuckets = number_argument(fcinfo, 1, "number of buckets")};
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "streamstat layout",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext oldcontext;
+	SstCall		call;
+	SstRow		row;
+
+	if (!PG_ARGISNULL(2))
+		one.most = sst_sample_size_argument(fcinfo, 2);
+	sst_rows_begin(&row, fcinfo);
+	sst_call_begin(&call, fcinfo, n, SST_PROGRESS_UNKNOWN);
+	one.io_stats = &call.io_stats;
+	oldcontext = MemoryContextSwitchTo(context);
+	for (int i = 0; i < n; i++)
+	{
+		one.relid = relids[i];
+		one.layout.nbuckets = 0;
+		try_layout(&one);
+		put_layout(&row, &one);
+		MemoryContextReset(context);
+		sst_progress_relations(i + 1);
+	}
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextDelete(context);
+	sst_call_end(&call);
+
+	return (Datum) 0;
+}
+
+/*
+ * A picture
+ */
 
 /* A line of the picture; first is the block that it begins with, or -1. */
 static void

@@ -16,10 +16,8 @@
 #include "postgres.h"
 
 #include "catalog/objectaddress.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/array.h"
 #include "utils/lsyscache.h"
 
 #include "api/arguments.h"
@@ -125,34 +123,6 @@ check_relation(Oid relid)
 	if (relkind != RELKIND_PARTITIONED_TABLE &&
 		relkind != RELKIND_PARTITIONED_INDEX)
 		sst_refuse_without_storage(name, relkind);
-}
-
-/* The OIDs of an array argument; ERROR if it is null, or one of them. */
-static Oid *
-relations_argument(FunctionCallInfo fcinfo, int argno, int *n)
-{
-	Datum	   *values;
-	bool	   *nulls;
-	Oid		   *relids;
-
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("relations cannot be null")));
-
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(argno), REGCLASSOID, sizeof(Oid),
-					  true, TYPALIGN_INT, &values, &nulls, n);
-	relids = palloc(sizeof(Oid) * Max(*n, 1));
-	for (int i = 0; i < *n; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("relations cannot contain null")));
-		relids[i] = DatumGetObjectId(values[i]);
-	}
-
-	return relids;
 }
 
 static char *
@@ -281,7 +251,7 @@ Datum
 sst_prewarm_relations(PG_FUNCTION_ARGS)
 {
 	int			n;
-	Oid		   *relids = relations_argument(fcinfo, 0, &n);
+	Oid		   *relids = sst_relations_argument(fcinfo, 0, &n);
 	PrewarmArguments args;
 
 	get_arguments(fcinfo, 1, &args);

@@ -134,6 +134,10 @@ $query{'database_report_summary()'} =
 # of the last report, if there is one
 $query{'report_html()'} =
   "(SELECT count(*) - count(*) FROM streamstat.database_report_summary() WHERE CASE WHEN started IS NOT NULL THEN length(streamstat.report_html()) > 0 END)";
+$query{'report_json()'} = "(SELECT coalesce(length(streamstat.report_json()::text) < 0, false))";
+$query{"layout_maps('{t,t_btree}', 5)"} =
+  "(SELECT string_agg(concat_ws(' ', relation, bucket, free_percent, dead_percent, note), ' ') FROM streamstat.layout_maps('{t,t_btree}', 5))";
+$query{'report_caches()'} = "(SELECT streamstat.report_caches() ->> 'bytes' > '0')";
 # the procedure returns nothing
 $query{'run_database_report()'} =
   "CALL streamstat.run_database_report(margin => 0); SELECT ended_by FROM streamstat.database_report_summary()";
