@@ -1567,6 +1567,8 @@ CREATE TYPE @extschema@.io_probe_row AS (
 	bytes_read bigint,
 	elapsed_ms float8,
 	reads_per_second float8,
+	reads_per_second_low float8,
+	reads_per_second_high float8,
 	bytes_per_second float8,
 	latency_ms float8,
 	latency_ms_p99 float8,
@@ -1577,18 +1579,20 @@ COMMENT ON TYPE io_probe_row IS 'row of io_probe';
 COMMENT ON COLUMN io_probe_row.tablespace_name IS 'tablespace whose storage was read';
 COMMENT ON COLUMN io_probe_row.relation IS 'relation whose blocks were read; null if there was none';
 COMMENT ON COLUMN io_probe_row.pattern IS 'random or sequential';
-COMMENT ON COLUMN io_probe_row.io_method IS 'how the blocks were read: sync (one read after the other), advice (posix_fadvise ahead of each read), io_uring, or the server''s read stream with its io_method';
+COMMENT ON COLUMN io_probe_row.io_method IS 'how the blocks were read: io_uring, or advice (posix_fadvise ahead of each read)';
 COMMENT ON COLUMN io_probe_row.depth IS 'reads in flight at a time';
 COMMENT ON COLUMN io_probe_row.request_bytes IS 'size of each read, in bytes';
 COMMENT ON COLUMN io_probe_row.is_direct IS 'whether reads bypassed the page cache (O_DIRECT); if false, only blocks that were not cached were read';
-COMMENT ON COLUMN io_probe_row.reads IS 'reads that were timed';
+COMMENT ON COLUMN io_probe_row.reads IS 'reads that were timed, in all rounds';
 COMMENT ON COLUMN io_probe_row.bytes_read IS 'bytes read by them';
 COMMENT ON COLUMN io_probe_row.elapsed_ms IS 'elapsed time of these reads, in milliseconds';
-COMMENT ON COLUMN io_probe_row.reads_per_second IS 'reads per second';
-COMMENT ON COLUMN io_probe_row.bytes_per_second IS 'bytes per second';
-COMMENT ON COLUMN io_probe_row.latency_ms IS 'median latency of a read, in milliseconds; null for the server''s read stream';
-COMMENT ON COLUMN io_probe_row.latency_ms_p99 IS '99th percentile of the latency, in milliseconds; null for the server''s read stream';
-COMMENT ON COLUMN io_probe_row.deeper_pays IS 'whether the next greater depth reads at least 5 percent more; null if it was not tried';
+COMMENT ON COLUMN io_probe_row.reads_per_second IS 'reads per second: median over the rounds';
+COMMENT ON COLUMN io_probe_row.reads_per_second_low IS 'lower end of its 95 % confidence interval; null with fewer than 6 figures';
+COMMENT ON COLUMN io_probe_row.reads_per_second_high IS 'upper end of its 95 % confidence interval; null with fewer than 6 figures';
+COMMENT ON COLUMN io_probe_row.bytes_per_second IS 'bytes per second at that rate';
+COMMENT ON COLUMN io_probe_row.latency_ms IS 'median latency of a read, in milliseconds';
+COMMENT ON COLUMN io_probe_row.latency_ms_p99 IS '99th percentile of the latency, in milliseconds';
+COMMENT ON COLUMN io_probe_row.deeper_pays IS 'whether the next greater depth reads at least 10 percent more; null if that is within the spread, or not tried';
 COMMENT ON COLUMN io_probe_row.note IS 'why values are missing; else null';
 
 CREATE FUNCTION io_probe(
@@ -1598,10 +1602,10 @@ CREATE FUNCTION io_probe(
 	max_rate text DEFAULT NULL)
 RETURNS SETOF @extschema@.io_probe_row
 AS 'MODULE_PATHNAME', 'sst_io_probe'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 60;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10;
 
 COMMENT ON FUNCTION io_probe(regclass, text, interval, text) IS
-'Measures how fast storage answers reads, by method, depth and size. Takes an AccessShareLock on the relation being read.';
+'Measures how fast storage answers random and sequential reads, by depth. Takes an AccessShareLock on the relation being read.';
 
 CREATE TYPE @extschema@.io_advice_row AS (
 	tablespace_name text,
@@ -1619,16 +1623,16 @@ COMMENT ON COLUMN io_advice_row.tablespace_name IS 'tablespace that was probed';
 COMMENT ON COLUMN io_advice_row.pattern IS 'access pattern that the advice is for: random or sequential';
 COMMENT ON COLUMN io_advice_row.setting IS 'name of the setting';
 COMMENT ON COLUMN io_advice_row.present_value IS 'value in the tablespace or session when it was probed';
-COMMENT ON COLUMN io_advice_row.advised_value IS 'smallest value within 5 percent of the best rate';
-COMMENT ON COLUMN io_advice_row.loss_percent IS 'measured loss of the present value, in percent of the best rate; null if not measured';
+COMMENT ON COLUMN io_advice_row.advised_value IS 'smallest value that is proven to be within 10 percent of the best one; null if the present value is not proven to be worse, or it is not clear which value that is';
+COMMENT ON COLUMN io_advice_row.loss_percent IS 'measured loss of the present value, in percent of the best rate; null if none is proven';
 COMMENT ON COLUMN io_advice_row.takes_effect IS 'when a change takes effect: at once, after a reload, or after a restart';
-COMMENT ON COLUMN io_advice_row.command IS 'command that changes the setting; null if the present value is good enough';
-COMMENT ON COLUMN io_advice_row.reason IS 'what the setting affects, and how it was measured';
+COMMENT ON COLUMN io_advice_row.command IS 'command that changes the setting; null if there is no advised value';
+COMMENT ON COLUMN io_advice_row.reason IS 'what the setting affects, or why nothing is advised';
 
 CREATE FUNCTION io_advice()
 RETURNS SETOF @extschema@.io_advice_row
 AS 'MODULE_PATHNAME', 'sst_io_advice'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 3;
 
 COMMENT ON FUNCTION io_advice() IS
 'Returns the I/O settings that the last io_probe of this session advises. Takes no lock.';

@@ -76,7 +76,8 @@ FROM (VALUES
 		'estimate low high value avg_read_bytes read_wait_ms reads_in_flight_avg
 		avg_advice_bytes look_ahead_avg elapsed_ms bytes_per_second
 		done_percent last_vacuum_timestamp_seconds started_timestamp_seconds age_seconds
-		elapsed_seconds bytes_per_day reads_per_second latency_ms latency_ms_p99 loss_percent'),
+		elapsed_seconds bytes_per_day reads_per_second
+		reads_per_second_low reads_per_second_high latency_ms latency_ms_p99 loss_percent'),
 	(7, 'text',
 		'measured ended_by resume_from server_version takes_effect'),
 	(7, 'timestamp with time zone',

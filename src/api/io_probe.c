@@ -20,8 +20,7 @@
 #include "api/arguments.h"
 #include "api/row.h"
 #include "compat/compat.h"
-#include "probe/advise.h"
-#include "probe/probe.h"
+#include "probe/figures.h"
 #include "run/call.h"
 #include "run/progress.h"
 
@@ -29,8 +28,8 @@ PG_FUNCTION_INFO_V1(sst_io_probe);
 PG_FUNCTION_INFO_V1(sst_io_advice);
 
 /* Limits of a call that gives none */
-#define DEFAULT_SECONDS 10.0
-#define DEFAULT_BYTES (INT64CONST(512) * 1024 * 1024)
+#define DEFAULT_SECONDS 60.0
+#define DEFAULT_BYTES (INT64CONST(100) * 1024 * 1024)
 
 static const char *const pattern_names[] = {
 	[SST_PROBE_RANDOM] = "random",
@@ -52,74 +51,37 @@ get_limits(FunctionCallInfo fcinfo, SstLimits *limits)
 	limits->max_rate = sst_max_rate_argument(fcinfo, 3);
 }
 
-static const char *
-method_name(const SstProbeResult *result, const SstProbeCell *cell)
-{
-	switch (cell->method)
-	{
-		case SST_PROBE_SYNC:
-			return "sync";
-		case SST_PROBE_ADVICE:
-			return "advice";
-		case SST_PROBE_URING:
-			return "io_uring";
-		default:
-			return result->settings.io_method[0] == '\0' ? "read stream" :
-				psprintf("read stream (%s)", result->settings.io_method);
-	}
-}
-
+/* A row about one of the cells, or with a note about the others */
 static void
-put_subject(SstRow *row, const SstProbeResult *result)
+put_row(SstRow *row, const SstProbeResult *result, int number, const char *note)
 {
+	static const SstProbeCell nothing = {.depth = -1, .reads = -1, .nblocks = -1};
+	const SstProbeCell *cell = note == NULL ? &result->cells[number] : &nothing;
+	int64		request_bytes = (int64) cell->nblocks * BLCKSZ;
+	SstSpread	rate = sst_probe_rate(cell);
+	SstSpread	gain = {NAN, NAN, NAN};
+
+	if (note == NULL && number + 1 < result->ncells && cell[1].pattern == cell->pattern)
+		gain = sst_probe_gain(&cell[1], cell);
 	sst_put_text(row, "tablespace_name", get_tablespace_name(result->tablespace));
 	sst_put_regclass(row, "relation", result->relid);
-}
-
-/* A row about a tablespace of which there is nothing to tell, or not all */
-static void
-put_note(SstRow *row, const SstProbeResult *result, const char *note)
-{
-	put_subject(row, result);
-	sst_put_text(row, "pattern", NULL);
-	sst_put_text(row, "io_method", NULL);
-	sst_put_count(row, "depth", -1);
-	sst_put_count(row, "request_bytes", -1);
-	sst_put_datum(row, "is_direct", BOOLOID, (Datum) 0, true);
-	sst_put_count(row, "reads", -1);
-	sst_put_count(row, "bytes_read", -1);
-	sst_put_float8(row, "elapsed_ms", NAN);
-	sst_put_float8(row, "reads_per_second", NAN);
-	sst_put_float8(row, "bytes_per_second", NAN);
-	sst_put_float8(row, "latency_ms", NAN);
-	sst_put_float8(row, "latency_ms_p99", NAN);
-	sst_put_datum(row, "deeper_pays", BOOLOID, (Datum) 0, true);
-	sst_put_text(row, "note", note);
-	sst_row_store(row);
-}
-
-static void
-put_cell(SstRow *row, const SstProbeResult *result, const SstProbeCell *cell)
-{
-	int64		request_bytes = (int64) cell->nblocks * BLCKSZ;
-	double		rate = sst_probe_rate(cell);
-
-	put_subject(row, result);
-	sst_put_text(row, "pattern", pattern_names[cell->pattern]);
-	sst_put_text(row, "io_method", method_name(result, cell));
+	sst_put_text(row, "pattern", note == NULL ? pattern_names[cell->pattern] : NULL);
+	sst_put_text(row, "io_method", note != NULL ? NULL : result->direct ? "io_uring" : "advice");
 	sst_put_count(row, "depth", cell->depth);
 	sst_put_count(row, "request_bytes", request_bytes);
-	sst_put_bool(row, "is_direct", cell->direct);
+	sst_put_datum(row, "is_direct", BOOLOID, BoolGetDatum(result->direct), note != NULL);
 	sst_put_count(row, "reads", cell->reads);
-	sst_put_count(row, "bytes_read", cell->reads * request_bytes);
-	sst_put_float8(row, "elapsed_ms", cell->elapsed_ms);
-	sst_put_float8(row, "reads_per_second", rate / request_bytes);
-	sst_put_float8(row, "bytes_per_second", rate);
-	sst_put_float8(row, "latency_ms", cell->latency_ms);
-	sst_put_float8(row, "latency_ms_p99", cell->latency_ms_p99);
-	sst_put_datum(row, "deeper_pays", BOOLOID, BoolGetDatum(cell->deeper_pays > 0),
-				  cell->deeper_pays < 0);
-	sst_put_text(row, "note", NULL);
+	sst_put_count(row, "bytes_read", note == NULL ? cell->reads * request_bytes : -1);
+	sst_put_float8(row, "elapsed_ms", note == NULL ? cell->elapsed_ms : NAN);
+	sst_put_float8(row, "reads_per_second", rate.median);
+	sst_put_float8(row, "reads_per_second_low", rate.low);
+	sst_put_float8(row, "reads_per_second_high", rate.high);
+	sst_put_float8(row, "bytes_per_second", rate.median * request_bytes);
+	sst_put_float8(row, "latency_ms", sst_probe_latency(cell, 50));
+	sst_put_float8(row, "latency_ms_p99", sst_probe_latency(cell, 99));
+	sst_put_datum(row, "deeper_pays", BOOLOID, BoolGetDatum(gain.low >= SST_PROBE_MARGIN),
+				  !(gain.low >= SST_PROBE_MARGIN || gain.high < SST_PROBE_MARGIN));
+	sst_put_text(row, "note", note);
 	sst_row_store(row);
 }
 
@@ -149,11 +111,12 @@ sst_io_probe(PG_FUNCTION_ARGS)
 		const SstProbeResult *result = lfirst(lc);
 
 		for (int i = 0; i < result->ncells; i++)
-			put_cell(&row, result, &result->cells[i]);
+		{
+			if (result->cells[i].reads > 0)
+				put_row(&row, result, i, NULL);
+		}
 		if (result->note != NULL)
-			put_note(&row, result, result->note);
-		else if (result->limited)
-			put_note(&row, result, _("a limit was reached before all measurements were made"));
+			put_row(&row, result, 0, result->note);
 	}
 
 	return (Datum) 0;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * figures.h
- *	  What a probe tries, and its results
+ *	  What a probe tries, what came out of it, and what follows
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -14,9 +14,18 @@
 #define SST_PROBE_FIGURES_H
 
 #include "nodes/pg_list.h"
-#include "relation/target.h"
 #include "run/limits.h"
-#include "stream/stream.h"
+#include "stream/io_stats.h"
+
+/* Rounds: the figures are judged after 6, 12 and 24 whether more are needed. */
+#define SST_PROBE_LOOK 6
+#define SST_PROBE_ROUNDS 48
+
+/* Times of reads that are kept of a cell */
+#define SST_PROBE_TIMES 2048
+
+/* So many times as fast counts as a difference. */
+#define SST_PROBE_MARGIN 1.1
 
 typedef enum SstProbePattern
 {
@@ -24,79 +33,101 @@ typedef enum SstProbePattern
 	SST_PROBE_SEQUENTIAL
 } SstProbePattern;
 
-typedef enum SstProbeMethod
-{
-	SST_PROBE_SYNC,				/* pread(), one at a time */
-	SST_PROBE_ADVICE,			/* posix_fadvise() ahead of pread() */
-	SST_PROBE_URING,
-	SST_PROBE_STREAM			/* the server's read stream, into buffers */
-} SstProbeMethod;
-
-/* What is tried, and what came out of it.  Plain data. */
+/* What is tried in each round, and what came out of it */
 typedef struct SstProbeCell
 {
 	SstProbePattern pattern;
-	SstProbeMethod method;
 	int			depth;			/* reads in flight */
 	int			nblocks;		/* of one read */
-	bool		direct;			/* O_DIRECT, not by the page cache */
+	int			nreads;			/* of one round */
+	int			ncounted;		/* of these, after the first one */
+	int			copies;			/* 2 if it is what a setting has now: they show how
+								 * much equal cells differ */
+	bool		is_step;		/* of those that could be advised */
+	bool		needed;			/* in the rounds to come */
 
-	int64		reads;			/* that arrived while the depth was kept */
-	double		elapsed_ms;		/* until the last of these arrived */
-	double		latency_ms;		/* median; NaN if not known */
-	double		latency_ms_p99;
-	int			deeper_pays;	/* 1, 0, or -1 if not known */
+	int64		reads;			/* that were timed, of all rounds */
+	double		elapsed_ms;
+	double		rate[2][SST_PROBE_ROUNDS];	/* reads per second; 0: none */
+	float	   *times;			/* of each read, in ms */
+	int			ntimes;
 } SstProbeCell;
 
-/* The settings that the advice is about; -1 for one that the server has not */
-typedef struct SstProbeSettings
+/*
+ * A setting: the cell of its present value, with which those of the same pattern are
+ * compared that are no deeper than "most"; for more workers, those that are deeper
+ */
+typedef struct SstProbeSetting
 {
-	int			effective_io_concurrency;	/* of the tablespace */
-	int			maintenance_io_concurrency;
-	int			io_combine_limit;	/* in blocks */
-	int			io_max_combine_limit;
-	int			io_workers;		/* the most that the server starts */
-	const char *io_workers_name;	/* what that setting is called */
-	char		io_method[16];	/* "" if the server has none */
-} SstProbeSettings;
+	const char *name;
+	int			present;
+	bool		is_workers;
+	SstProbePattern pattern;
+	int			base;			/* number of the cell */
+	int			most;
+} SstProbeSetting;
 
-#define SST_MAX_PROBE_CELLS 160
+#define SST_MAX_PROBE_CELLS 32
+#define SST_MAX_PROBE_SETTINGS 3
 
 /* What was found on one tablespace */
 typedef struct SstProbeResult
 {
 	Oid			tablespace;
 	Oid			relid;			/* InvalidOid if there is none to read */
-	const char *note;			/* why there are no (more) cells, or NULL */
-	SstProbeSettings settings;
-	bool		limited;		/* ended by a limit, before all was tried */
+	const char *note;			/* why there are no (more) figures, or NULL */
+	bool		has_io_method;	/* the server starts reads, and not the kernel */
+	bool		direct;			/* read by io_uring, past the page cache */
+	bool		limited;		/* ended by a limit */
 	int			ncells;
+	int			nsettings;
 	SstProbeCell cells[SST_MAX_PROBE_CELLS];
+	SstProbeSetting settings[SST_MAX_PROBE_SETTINGS];
 } SstProbeResult;
 
 /* A call that probes */
 typedef struct SstProbe
 {
 	SstLimits	limits;			/* of the call */
-	bool		has_deadline;
 	SstThrottle throttle;
 	SstIoStats *io_stats;
+	bool		beside_others;	/* other sessions were active */
+	double		owed_seconds;	/* of a pause, if they were */
 	MemoryContext context;		/* of what the session keeps */
 	List	   *results;		/* of SstProbeResult */
 } SstProbe;
 
-/* Neighbouring blocks per read where the server has no setting for that: 128 kB */
-#define SST_PROBE_SEQUENTIAL_BLOCKS Max(128 * 1024 / BLCKSZ, 1)
-
-/* More depth, or larger reads, pay if they give so much more. */
-#define SST_PROBE_GAIN 1.05
-
-/* Bytes per second of a cell; 0 if nothing arrived */
-static inline double
-sst_probe_rate(const SstProbeCell *cell)
+/* The median of a few figures, and the ends of its 95 % interval; NaN for too few */
+typedef struct SstSpread
 {
-	return cell->elapsed_ms <= 0 ? 0 :
-		cell->reads * (double) cell->nblocks * BLCKSZ * 1000.0 / cell->elapsed_ms;
-}
+	double		median;
+	double		low;
+	double		high;
+} SstSpread;
+
+/* Advice about one setting */
+typedef struct SstIoAdvice
+{
+	Oid			tablespace;
+	SstProbePattern pattern;
+	const char *setting;
+	const char *present;
+	const char *advised;		/* NULL for none */
+	double		loss_percent;	/* NaN if none is proven */
+	const char *takes_effect;
+	const char *command;		/* NULL for none */
+	const char *reason;
+} SstIoAdvice;
+
+extern SstProbe *sst_create_probe(SstIoStats *io_stats);
+extern void sst_probe_run(SstProbe *probe, Oid relid);
+extern const SstProbe *sst_last_probe(void);
+
+extern SstSpread sst_probe_rate(const SstProbeCell *cell);
+extern SstSpread sst_probe_gain(const SstProbeCell *cell, const SstProbeCell *base);
+extern double sst_probe_latency(const SstProbeCell *cell, double percent);
+extern bool sst_probe_is_clear(const SstProbeResult *result,
+							   const SstProbeSetting *setting);
+extern List *sst_advise(const SstProbe *probe);
 
 #endif							/* SST_PROBE_FIGURES_H */

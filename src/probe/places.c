@@ -1,14 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * places.c
- *	  Uncached blocks for a probe to read
+ *	  What a relation's files have to give for a probe
  *
- * Only reads of uncached blocks measure the disk.  O_DIRECT bypasses the page
- * cache.  For other reads, blocks are chosen before the measurement: those
- * that the kernel reports as not cached, and if these are too few, some that
- * it drops on request (POSIX_FADV_DONTNEED of just these).  Blocks that stay
- * cached are not read.  Those that were not cached before are dropped again
- * after the cell.
+ * A file system in memory, or with its own cache that cannot be bypassed,
+ * would answer instead of the disk.  Where data must be decompressed or
+ * decrypted, that would dominate the time.  Such files are not measured, and
+ * neither are blocks that were never written.
+ *
+ * Only reads of uncached blocks measure the disk.  Reads past the page cache
+ * are that in any case.  Where there are none, the blocks of a cell are chosen
+ * before it reads: those that the kernel reports as not cached, and if
+ * these are too few, some that it drops on request.  No more are dropped than
+ * the cell reads, which brings them back; blocks that were not cached are
+ * dropped again afterwards.  Blocks that stay cached are not read: the kernel
+ * keeps those of a large folio together.
  *
  * The reads of a cell lie in one segment, so that one file is open.
  *
@@ -22,45 +28,159 @@
 #include "postgres.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/vfs.h>
+#endif
 
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 
 #include "compat/compat.h"
 #include "compat/platform.h"
-#include "compat/shared_blocks.h"
-#include "probe/places.h"
+#include "probe/reads.h"
+#include "stream/file_reader.h"
 #include "stream/page_cache.h"
+#include "stream/stream.h"
 
-/* Ranges to try for a sequential cell */
+/* Places to look at for each random read, and ranges for sequential ones */
+#define MAX_LOOKS 64
 #define MAX_STARTS 8
 
-/* Prepare to read the files of a relation with so many blocks, which is locked. */
-void
+#ifdef SST_HAVE_LINUX_STATFS
+
+/* File systems, as statfs(2) numbers them (include/uapi/linux/magic.h) */
+static const struct
+{
+	uint32		number;
+	const char *note;
+}			file_systems[] = {
+	{0x01021994, gettext_noop("the files are in memory (tmpfs)")},
+	{0x858458f6, gettext_noop("the files are in memory (ramfs)")},
+	{0x958458f6, gettext_noop("the files are in memory (hugetlbfs)")},
+	{0x2fc12fc1, gettext_noop("ZFS answers from its own cache")},
+	{0x0000f15f, gettext_noop("the files are encrypted (eCryptfs)")}
+};
+
+/* Attributes of statx(2) (include/uapi/linux/stat.h) */
+#define ATTRIBUTE_COMPRESSED 0x00000004
+#define ATTRIBUTE_ENCRYPTED 0x00000800
+
+#endif							/* SST_HAVE_LINUX_STATFS */
+
+/* Why an open file does not tell about the disk, or NULL */
+static const char *
+file_note(int fd)
+{
+#ifdef SST_HAVE_LINUX_STATFS
+	struct statfs fs;
+#ifdef SST_HAVE_STATX
+	struct statx st;
+#endif
+
+	if (fstatfs(fd, &fs) == 0)
+	{
+		for (int i = 0; i < lengthof(file_systems); i++)
+		{
+			if ((uint32) fs.f_type == file_systems[i].number)
+				return _(file_systems[i].note);
+		}
+	}
+#ifdef SST_HAVE_STATX
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &st) == 0)
+	{
+		if ((st.stx_attributes & ATTRIBUTE_COMPRESSED) != 0)
+			return _("the file system has compressed the file");
+		if ((st.stx_attributes & ATTRIBUTE_ENCRYPTED) != 0)
+			return _("the file system has encrypted the file");
+	}
+#endif
+#endif
+	return NULL;
+}
+
+/*
+ * Blocks of an open file of so many that come before the first one that was never
+ * written.  A read of such a one asks no disk.  The server allocates more at a time
+ * than it needs, so that the end of a file can be like that for long.
+ */
+static BlockNumber
+written_blocks(int fd, BlockNumber nblocks)
+{
+#ifdef SST_HAVE_SEEK_HOLE
+	off_t		hole = lseek(fd, 0, SEEK_HOLE);
+
+	if (hole >= 0 && hole < (off_t) nblocks * BLCKSZ)
+		return hole / BLCKSZ;
+#endif
+	return nblocks;
+}
+
+/* Does io_uring work, and past the page cache?  Some file systems refuse the read only. */
+static bool
+direct_works(SstPlaces *places)
+{
+	SstFileReader *reader = sst_io_method == SST_IO_METHOD_SYNC ? NULL :
+		sst_uring_reader_open(1);
+	char	   *block;
+	int			fd;
+	bool		works;
+
+	if (reader == NULL)
+		return false;
+	reader->close(reader);
+	pfree(reader);
+
+	places->file.direct = true;
+	block = sst_palloc_blocks(1);
+	fd = sst_segment_file_open(&places->file, 0);
+	works = fd >= 0 && pread(fd, block, BLCKSZ, 0) == BLCKSZ;
+	sst_pfree_blocks(block);
+	sst_segment_file_close(&places->file);
+
+	return works;
+}
+
+/*
+ * Prepare to read the files of a relation with so many blocks, which is locked.  Returns
+ * why they do not tell about the disk, or NULL.  No file stays open.
+ */
+const char *
 sst_places_begin(SstPlaces *places, const SstFiles *files, BlockNumber nblocks)
 {
+	const char *note = NULL;
+
 	memset(places, 0, sizeof(SstPlaces));
 	sst_segment_file_init_files(&places->file, files, MAIN_FORKNUM);
-	places->buffers = sst_direct_io();
-	places->nblocks = nblocks;
-	places->order = palloc(sizeof(uint32) * Min(nblocks, RELSEG_SIZE));
-	places->block = palloc(sizeof(BlockNumber) * Min(nblocks, RELSEG_SIZE));
-	places->was_cached = palloc(sizeof(bool) * Min(nblocks, RELSEG_SIZE));
-}
+	if (!places->file.plain)
+		return _("blocks are read by another storage manager than the server's");
 
-void
-sst_places_end(SstPlaces *places)
-{
+	while (places->nblocks < nblocks && note == NULL)
+	{
+		BlockNumber nhere = Min(RELSEG_SIZE, nblocks - places->nblocks);
+		int			fd = sst_segment_file_open(&places->file, places->nblocks);
+		BlockNumber nwritten;
+
+		CHECK_FOR_INTERRUPTS();
+		note = fd < 0 ? _("the file cannot be opened") : file_note(fd);
+		if (note != NULL)
+			break;
+		nwritten = written_blocks(fd, nhere);
+		places->nblocks += nwritten;
+		if (nwritten < nhere)
+			break;
+	}
 	sst_segment_file_close(&places->file);
-	pfree(places->order);
-	pfree(places->block);
-	pfree(places->was_cached);
+	places->file.direct = note == NULL && direct_works(places);
+
+	return note;
 }
 
-static uint64
-draw(uint64 n)
+static BlockNumber
+draw(BlockNumber n)
 {
-	return pg_prng_uint64_range(&pg_global_prng_state, 0, n - 1);
+	return (BlockNumber) pg_prng_uint64_range(&pg_global_prng_state, 0, n - 1);
 }
 
 /* Ask the kernel to give up blocks of the page cache. */
@@ -76,191 +196,91 @@ give_up(SstPlaces *places, BlockNumber blkno, BlockNumber nblocks)
 #endif
 }
 
-/* Is some of the blocks in the page cache?  Yes where the kernel does not tell. */
+/* Would some of the blocks come from the page cache?  Yes where the kernel does not tell. */
 static bool
 is_cached(SstPlaces *places, BlockNumber blkno, BlockNumber nblocks)
 {
-	int64		bytes = sst_page_cache_range(&places->file, blkno, blkno + nblocks);
+	int64		bytes = places->file.direct ? 0 :
+		sst_page_cache_range(&places->file, blkno, blkno + nblocks);
 
 	places->not_told |= (bytes < 0);
 	return bytes != 0;
 }
 
-static bool
-is_buffered(SstPlaces *places, BlockNumber blkno, BlockNumber nblocks)
-{
-	for (BlockNumber i = 0; i < nblocks; i++)
-	{
-		if (sst_is_buffered(&places->file.files, MAIN_FORKNUM, blkno + i))
-			return true;
-	}
-	return false;
-}
-
-/* Add a read to those of the cell. */
+/* Add a read to those of the cell if it will go to the disk, or can be made to. */
 static void
-add_place(SstPlaces *places, BlockNumber blkno, bool was_cached)
+try_place(SstPlaces *places, const SstProbeCell *cell, BlockNumber blkno, bool evict)
 {
+	bool		was_cached = is_cached(places, blkno, cell->nblocks);
+
+	for (int i = 0; i < places->n; i++)
+	{
+		if (places->block[i] == blkno)
+			return;
+	}
+	if (was_cached)
+	{
+		if (!evict || places->not_told || places->nevicted == cell->nreads)
+			return;
+		places->nevicted++;
+		give_up(places, blkno, cell->nblocks);
+		if (is_cached(places, blkno, cell->nblocks))
+			return;
+	}
 	places->block[places->n] = blkno;
 	places->was_cached[places->n++] = was_cached;
 }
 
-/* Let order[i] be any of those that come after it, or itself. */
-static uint32
-draw_next(SstPlaces *places, int i)
-{
-	int			other = i + (int) draw(places->norder - i);
-	uint32		drawn = places->order[other];
-
-	places->order[other] = places->order[i];
-	places->order[i] = drawn;
-
-	return drawn;
-}
-
 /*
- * Find reads at random places from block first on, which are nplaces reads apart at
- * most: first among those that are not cached, then among the others.
+ * Find the reads of a cell; false if there are not enough.  None of their blocks will
+ * come from the page cache.  Interrupts are accepted.
  */
-static void
-find_random(SstPlaces *places, const SstProbeCell *cell, BlockNumber first,
-			int nplaces, int most)
+bool
+sst_places_find(SstPlaces *places, const SstProbeCell *cell)
 {
-	bool		by_cache = !cell->direct;
-	int			nlooked;
-	int			ncached = 0;
+	bool		random = (cell->pattern == SST_PROBE_RANDOM);
+	int			nlooks = cell->nreads * (random ? MAX_LOOKS : 2);
+	BlockNumber first = 0;
+	BlockNumber nplaces = places->nblocks / cell->nblocks;
+	BlockNumber start = 0;
 
-	places->norder = nplaces;
-	for (int i = 0; i < nplaces; i++)
-		places->order[i] = i;
-
-	/* Cached ones are moved to the front of the order. */
-	for (nlooked = 0; nlooked < nplaces && places->n < most; nlooked++)
+	/* A segment: a full one, if there is any */
+	if (places->nblocks > RELSEG_SIZE)
 	{
-		uint32		place = draw_next(places, nlooked);
-		BlockNumber blkno = first + place * cell->nblocks;
+		first = draw(places->nblocks / RELSEG_SIZE) * RELSEG_SIZE;
+		nplaces = RELSEG_SIZE / cell->nblocks;
+	}
+	places->n = places->nevicted = 0;
+	if (nplaces < cell->nreads)
+		return false;
 
-		if (nlooked % 64 == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (cell->method == SST_PROBE_STREAM &&
-			is_buffered(places, blkno, cell->nblocks))
-			continue;
-		if (by_cache && is_cached(places, blkno, cell->nblocks))
-			places->order[ncached++] = place;
-		else
-			add_place(places, blkno, false);
+	/* Successive reads begin where nothing is cached, if that can be found. */
+	for (int i = 0; i < MAX_STARTS && !random; i++)
+	{
+		start = draw(nplaces - cell->nreads + 1);
+		if (!is_cached(places, first + start * cell->nblocks,
+					   cell->nreads * cell->nblocks))
+			break;
 	}
 
-	for (int i = 0; i < ncached && places->n < most && !places->not_told; i++)
+	for (int i = 0; i < nlooks && places->n < cell->nreads; i++)
 	{
-		BlockNumber blkno = first + places->order[i] * cell->nblocks;
+		BlockNumber place = random ? draw(nplaces) : start + i;
 
 		if (i % 64 == 0)
 			CHECK_FOR_INTERRUPTS();
-		give_up(places, blkno, cell->nblocks);
-		if (!is_cached(places, blkno, cell->nblocks))
-			add_place(places, blkno, true);
+		if (place < nplaces)
+			try_place(places, cell, first + place * cell->nblocks,
+					  !random || i >= nlooks - 2 * cell->nreads);
 	}
-}
-
-/*
- * Is a read fit for the cell?  What is cached is given up if evict says so, and then
- * *was_cached is true.
- */
-static bool
-is_fit(SstPlaces *places, const SstProbeCell *cell, BlockNumber blkno, bool evict,
-	   bool *was_cached)
-{
-	*was_cached = false;
-	if (cell->method == SST_PROBE_STREAM &&
-		is_buffered(places, blkno, cell->nblocks))
-		return false;
-	if (cell->direct || !is_cached(places, blkno, cell->nblocks))
-		return true;
-	if (!evict || places->not_told)
-		return false;
-
-	*was_cached = true;
-	give_up(places, blkno, cell->nblocks);
-	return !is_cached(places, blkno, cell->nblocks);
-}
-
-/*
- * Find successive reads from block first on, which has nplaces of them.  They begin
- * where hardly any is cached, if that can be found.  Reads that are cached for good are
- * left out.
- */
-static void
-find_sequential(SstPlaces *places, const SstProbeCell *cell, BlockNumber first,
-				int nplaces, int most)
-{
-	most = Min(most, nplaces);
-
-	for (int try = 0; try < MAX_STARTS && (cell->direct || !places->not_told); try++)
-	{
-		bool		evict = (try == MAX_STARTS - 1);
-		int			start = (int) draw(nplaces - most + 1);
-
-		places->n = 0;
-		for (int i = start; i < nplaces && places->n < most; i++)
-		{
-			BlockNumber blkno = first + i * cell->nblocks;
-			bool		was_cached;
-
-			if (i % 64 == 0)
-				CHECK_FOR_INTERRUPTS();
-			if (is_fit(places, cell, blkno, evict, &was_cached))
-				add_place(places, blkno, was_cached);
-			else if (!evict && i - start - places->n >= most / 2)
-				break;
-		}
-		if (places->n >= most / 2)
-			break;
-	}
-}
-
-/*
- * Find at most so many reads for a cell, and return their number.  Of the page cache
- * they may push out what they need; none of it is in the page cache then, nor, if the
- * server's stream is to read it, in a buffer.  Interrupts are accepted.
- */
-int
-sst_places_find(SstPlaces *places, const SstProbeCell *cell, int most)
-{
-	BlockNumber first = 0;
-	BlockNumber nblocks = places->nblocks;
-	SstProbeCell through = *cell;
-
-	/* A segment: a full one, if there is any */
-	if (nblocks > RELSEG_SIZE)
-	{
-		first = draw(nblocks / RELSEG_SIZE) * RELSEG_SIZE;
-		nblocks = RELSEG_SIZE;
-	}
-
-	/* The server may read its files past the page cache, too. */
-	if (cell->method == SST_PROBE_STREAM && places->buffers)
-		through.direct = true;
-
-	places->n = 0;
-	places->nblocks_each = cell->nblocks;
-	if (nblocks < cell->nblocks)
-		return 0;
-	if (cell->pattern == SST_PROBE_RANDOM)
-		find_random(places, &through, first, nblocks / cell->nblocks, most);
-	else
-		find_sequential(places, &through, first, nblocks / cell->nblocks, most);
-
-	return places->n;
+	return places->n == cell->nreads;
 }
 
 /* Give up again what the first nread reads of a cell have left in the page cache. */
 void
 sst_places_forget(SstPlaces *places, const SstProbeCell *cell, int nread)
 {
-	if (cell->direct || nread == 0)
-		return;
-	for (int i = 0; i < nread; i++)
+	for (int i = 0; i < nread && !places->file.direct; i++)
 	{
 		if (!places->was_cached[i])
 			give_up(places, places->block[i], cell->nblocks);

@@ -12,20 +12,27 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/table.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_tablespace.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
 #include "compat/shared_blocks.h"
-#include "probe/probe.h"
-#include "probe/schedule.h"
-#include "probe/settings.h"
-#include "probe/targets.h"
+#include "probe/reads.h"
+#include "relation/relations.h"
 #include "run/progress.h"
 #include "run/subtransaction.h"
 
 #define ANY_KIND (SST_ANY_INDEX | SST_TABLE)
+
+/* Smaller relations have too few places to read. */
+#define MIN_BYTES (8 * 1024 * 1024)
 
 /*
  * The session's last probe, or NULL.  It is process state because io_advice() shows
@@ -72,90 +79,96 @@ add_result(SstProbe *probe, Oid tablespace, Oid relid, const char *note)
 	result->tablespace = tablespace;
 	result->relid = relid;
 	result->note = note == NULL ? NULL : pstrdup(note);
-	sst_get_probe_settings(&result->settings, tablespace);
 	probe->results = lappend(probe->results, result);
 	MemoryContextSwitchTo(oldcontext);
 
 	return result;
 }
 
-/* What is to be tried of a relation, for sst_contain_errors() */
-typedef struct Attempt
-{
-	SstProbe   *probe;
-	SstProbeTarget *target;
-	const SstFiles *files;
-	BlockNumber nblocks;
-	int			ntargets_left;
-} Attempt;
-
 static void
 try_target(void *arg)
 {
-	Attempt    *attempt = arg;
-	SstProbeTarget *target = attempt->target;
+	SstProbeTarget *target = arg;
 
-	sst_places_begin(&target->places, attempt->files, attempt->nblocks);
-	sst_probe_schedule(attempt->probe, target, attempt->ntargets_left);
-	sst_places_end(&target->places);
+	sst_probe_rounds(target);
+	sst_segment_file_close(&target->places.file);
 }
 
 /*
- * Try a target.  An error about its blocks ends that, and becomes its note: the server's
- * stream checks pages, and disks have bad blocks.  In recovery, which allows no
- * subtransaction, the error passes.
+ * Try a target.  An error about its blocks ends that, and becomes its note.  In recovery,
+ * which allows no subtransaction, the error passes.
  */
 static void
-try_contained(Attempt *attempt)
+try_contained(SstProbeTarget *target)
 {
-	ErrorData  *error = sst_contain_errors(try_target, attempt);
+	ErrorData  *error = sst_contain_errors(try_target, target);
 
 	if (error == NULL)
 		return;
 	if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE)
 		ReThrowError(error);
 
-	attempt->target->result->note = MemoryContextStrdup(attempt->probe->context,
-														error->message);
+	target->result->note = MemoryContextStrdup(target->probe->context, error->message);
 	FreeErrorData(error);
+}
+
+/* Why there are not all figures, if no error is the reason, or NULL */
+static const char *
+missing_note(const SstProbeTarget *target)
+{
+	const SstProbeResult *result = target->result;
+	int			nmissing = 0;
+
+	for (int i = 0; i < result->ncells; i++)
+		nmissing += result->cells[i].reads == 0;
+	if (result->limited)
+		return nmissing == result->ncells ? _("a limit was reached") :
+			_("a limit was reached before the figures were clear");
+	if (nmissing == 0)
+		return NULL;
+	return target->places.not_told ?
+		_("the kernel does not report what is in the page cache") :
+		_("too few blocks were not cached");
+}
+
+/* Why a readable relation with so many bytes gives no figures, or NULL */
+static const char *
+relation_note(Relation rel, int64 bytes)
+{
+	if (!RelationIsPermanent(rel))
+		return _("temporary or unlogged: its blocks may not have been written to its files");
+	if (bytes < MIN_BYTES)
+		return _("the relation is smaller than 8 MB");
+
+	return NULL;
 }
 
 /* Probe a relation with so many blocks, which is open and locked. */
 static void
 probe_relation(SstProbe *probe, Relation rel, BlockNumber nblocks, int ntargets_left)
 {
-	SstProbeTarget target = {.rel = rel};
-	Attempt		attempt = {
-		.probe = probe, .target = &target, .ntargets_left = ntargets_left
+	SstProbeTarget target = {
+		.probe = probe, .rel = rel, .ntargets_left = ntargets_left
 	};
-	int64		bytes = (int64) nblocks * BLCKSZ;
-	const char *note = sst_probe_relation_note(rel, bytes);
+	const char *note = relation_note(rel, (int64) nblocks * BLCKSZ);
 	SstFiles	files;
 
 	sst_relation_files(rel, &files);
 	if (note == NULL)
-	{
-		sst_examine_storage(&target.storage, &files, nblocks);
-		note = target.storage.note;
-		nblocks = target.storage.nblocks;
-		if (note == NULL && (int64) nblocks * BLCKSZ < SST_PROBE_MIN_BYTES)
-			note = _("less than 8 MB of the file has been written; try again after a checkpoint");
-	}
+		note = sst_places_begin(&target.places, &files, nblocks);
+	if (note == NULL && (int64) target.places.nblocks * BLCKSZ < MIN_BYTES)
+		note = _("less than 8 MB of the file has been written; try again after a checkpoint");
 	target.result = add_result(probe, files.tablespace, RelationGetRelid(rel), note);
 	if (note != NULL)
 		return;
 
+	target.result->direct = target.places.file.direct;
 	sst_progress_scan(RelationGetRelid(rel),
 					  (BlockNumber) Min(probe->limits.bytes_left / BLCKSZ / ntargets_left,
 										MaxBlockNumber), false);
-	attempt.files = &files;
-	attempt.nblocks = nblocks;
-	try_contained(&attempt);
-	if (target.result->ncells == 0 && target.result->note == NULL)
-		target.result->note = target.result->limited ? _("a limit was reached") :
-			target.places.not_told ?
-			_("the kernel does not report what is in the page cache") :
-			_("too few blocks were not cached");
+	try_contained(&target);
+	if (target.result->note == NULL)
+		target.result->note = missing_note(&target);
 }
 
 /* Probe a relation that the user has named. */
@@ -175,43 +188,90 @@ probe_one(SstProbe *probe, Oid relid)
 		UnlockRelationOid(tableoid, AccessShareLock);
 }
 
-/* Open the largest relation that is not locked, or return NULL. */
-static Relation
-open_largest(const SstProbeTablespace *tablespace)
+/* The largest relations first, and those of which no file is known last */
+static int
+compare_bytes(const void *a, const void *b)
 {
-	for (int i = 0; i < tablespace->n; i++)
+	const SstRelation *left = a;
+	const SstRelation *right = b;
+
+	if (left->bytes != right->bytes)
+		return left->bytes < right->bytes ? 1 : -1;
+	return (left->relid > right->relid) - (left->relid < right->relid);
+}
+
+/* Would it give figures, by what the catalogs say? */
+static bool
+is_suitable(const SstRelation *relation)
+{
+	return relation->bytes >= MIN_BYTES &&
+		relation->persistence == RELPERSISTENCE_PERMANENT && !relation->building &&
+		sst_listed_state(relation) <= SST_TARGET_INVALID &&
+		(relation->relkind == RELKIND_INDEX || relation->amoid == HEAP_TABLE_AM_OID);
+}
+
+/* Open the largest relation of a tablespace that is not locked, or return NULL. */
+static Relation
+open_largest(const SstRelations *list, Oid tablespace)
+{
+	for (int i = 0; i < list->n; i++)
 	{
-		Oid			relid = tablespace->relations[i]->relid;
+		const SstRelation *relation = &list->relation[i];
 		Relation	rel;
 
-		if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		if (!is_suitable(relation) || relation->files.tablespace != tablespace ||
+			!ConditionalLockRelationOid(relation->relid, AccessShareLock))
 			continue;
-		rel = try_relation_open(relid, NoLock);
+		rel = try_relation_open(relation->relid, NoLock);
 		if (rel != NULL)
 			return rel;
-		UnlockRelationOid(relid, AccessShareLock);
+		UnlockRelationOid(relation->relid, AccessShareLock);
 	}
 	return NULL;
+}
+
+/* The tablespaces, but for that of shared catalogs */
+static List *
+list_tablespaces(void)
+{
+	List	   *tablespaces = NIL;
+	Relation	catalog = table_open(TableSpaceRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Oid			oid = ((Form_pg_tablespace) GETSTRUCT(tuple))->oid;
+
+		if (oid != GLOBALTABLESPACE_OID)
+			tablespaces = lappend_oid(tablespaces, oid);
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+
+	return tablespaces;
 }
 
 /* Probe the largest relation on each tablespace, without waiting for locks. */
 static void
 probe_all(SstProbe *probe)
 {
-	List	   *tablespaces = sst_list_probe_tablespaces();
+	List	   *tablespaces = list_tablespaces();
 	int			nleft = list_length(tablespaces);
+	SstRelations list;
 	ListCell   *lc;
 
+	sst_list_relations(&list);
+	qsort(list.relation, list.n, sizeof(SstRelation), compare_bytes);
 	sst_progress_totals(nleft, probe->limits.bytes_left);
 	foreach(lc, tablespaces)
 	{
-		const SstProbeTablespace *tablespace = lfirst(lc);
-		Relation	rel = open_largest(tablespace);
+		Relation	rel = open_largest(&list, lfirst_oid(lc));
 		SstTarget	target;
 
 		sst_progress_relations(list_length(tablespaces) - nleft);
 		if (rel == NULL)
-			(void) add_result(probe, tablespace->tablespace, InvalidOid,
+			(void) add_result(probe, lfirst_oid(lc), InvalidOid,
 							  _("no readable relation of this database has 8 MB or more"));
 		else
 		{
@@ -219,8 +279,7 @@ probe_all(SstProbe *probe)
 			if (sst_target_is_readable(&target))
 				probe_relation(probe, rel, target.nblocks, nleft);
 			else
-				(void) add_result(probe, tablespace->tablespace, target.relid,
-								  target.note);
+				(void) add_result(probe, lfirst_oid(lc), target.relid, target.note);
 			sst_target_close(&target);
 		}
 		nleft--;

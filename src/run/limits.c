@@ -26,6 +26,7 @@
 #include "storage/latch.h"
 #include "utils/wait_event.h"
 
+#include "compat/compat.h"
 #include "run/blocking.h"
 #include "run/limits.h"
 #include "streamstat.h"
@@ -106,6 +107,35 @@ sst_seconds_left(const SstLimits *limits)
 }
 
 /*
+ * Sleep for so many seconds, or for a part of them; false if they end after the
+ * deadline, or the scan has to yield.
+ */
+static bool
+nap(SstThrottle *throttle, double seconds)
+{
+	if (seconds > sst_seconds_left(throttle->limits))
+	{
+		throttle->limits->reached = true;
+		return false;
+	}
+
+	(void) WaitLatch(MyLatch,
+					 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 (long) ceil(Min(seconds, MAX_SLEEP_SECONDS) * 1000.0),
+					 PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	if (!throttle->yields)
+		sst_check_blocking();
+	else if (sst_must_yield())
+	{
+		throttle->must_yield = true;
+		return false;
+	}
+	return true;
+}
+
+/*
  * Sleep until the account has so many bytes, and take them; false if that would
  * be after the deadline, or the scan has to yield.
  */
@@ -120,27 +150,8 @@ take_tokens(SstThrottle *throttle, double bytes)
 
 	while (bucket.tokens < bytes)
 	{
-		double		seconds = (bytes - bucket.tokens) / throttle->rate;
-
-		if (seconds > sst_seconds_left(throttle->limits))
-		{
-			throttle->limits->reached = true;
+		if (!nap(throttle, (bytes - bucket.tokens) / throttle->rate))
 			return false;
-		}
-
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 (long) ceil(Min(seconds, MAX_SLEEP_SECONDS) * 1000.0),
-						 PG_WAIT_EXTENSION);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-		if (!throttle->yields)
-			sst_check_blocking();
-		else if (sst_must_yield())
-		{
-			throttle->must_yield = true;
-			return false;
-		}
 
 		fill_bucket(throttle->rate, bytes + lateness);
 	}
@@ -223,5 +234,24 @@ sst_throttle_expired(const SstThrottle *throttle)
 		return false;
 
 	throttle->limits->reached = true;
+	return true;
+}
+
+/*
+ * Sleep for so many seconds; false, and at once, if they end after the deadline.
+ * Conditions as for sst_throttle_take().
+ */
+bool
+sst_throttle_rest(SstThrottle *throttle, double seconds)
+{
+	SstLimits	end = {0};
+
+	INSTR_TIME_SET_CURRENT(end.deadline);
+	end.deadline = sst_time_after(end.deadline, seconds);
+	while ((seconds = sst_seconds_left(&end)) > 0)
+	{
+		if (!nap(throttle, seconds))
+			return false;
+	}
 	return true;
 }

@@ -50,6 +50,7 @@ extern double sst_seconds_left(const SstLimits *limits);
 extern bool sst_throttle_begin(SstThrottle *throttle, SstLimits *limits);
 extern BlockNumber sst_throttle_take(SstThrottle *throttle, BlockNumber nblocks);
 extern void sst_throttle_give_back(SstThrottle *throttle, BlockNumber nblocks);
+extern bool sst_throttle_rest(SstThrottle *throttle, double seconds);
 extern bool sst_throttle_expired(const SstThrottle *throttle);
 
 #endif							/* SST_LIMITS_H */

@@ -41,13 +41,23 @@ segment_path(const SstFiles *files, ForkNumber forknum, int64 segno, char *path)
  * closes it as well.
  */
 static int
-open_segment(const SstFiles *files, ForkNumber forknum, int64 segno)
+open_segment(const SstSegmentFile *file, int64 segno)
 {
 	char		path[MAXPGPATH];
+	int			flags = O_RDONLY | PG_BINARY;
 
-	segment_path(files, forknum, segno, path);
+	if (file->direct)
+#ifdef SST_HAVE_DIRECT_READS
+		flags |= O_DIRECT;
+#else
+	{
+		errno = EINVAL;
+		return -1;
+	}
+#endif
+	segment_path(&file->files, file->forknum, segno, path);
 
-	return OpenTransientFile(path, O_RDONLY | PG_BINARY);
+	return OpenTransientFile(path, flags);
 }
 
 /*
@@ -61,6 +71,7 @@ sst_segment_file_init_files(SstSegmentFile *file, const SstFiles *files,
 	file->files = *files;
 	file->forknum = forknum;
 	file->plain = sst_files_are_plain(files);
+	file->direct = false;
 	file->fd = -1;
 	file->segno = -1;
 }
@@ -94,7 +105,7 @@ sst_segment_file_open(SstSegmentFile *file, BlockNumber blkno)
 	if (file->segno != segno)
 	{
 		sst_segment_file_close(file);
-		file->fd = open_segment(&file->files, file->forknum, segno);
+		file->fd = open_segment(file, segno);
 		file->segno = segno;
 	}
 

@@ -24,6 +24,7 @@ typedef struct SstSegmentFile
 	SstFiles	files;
 	ForkNumber	forknum;
 	bool		plain;			/* blocks are in them as in buffers */
+	bool		direct;			/* to be opened with O_DIRECT */
 	int			fd;				/* -1 if none is open */
 	int64		segno;			/* of it, also if it cannot be opened; or -1 */
 } SstSegmentFile;

@@ -1,0 +1,235 @@
+/*-------------------------------------------------------------------------
+ *
+ * reads.c
+ *	  The reads of one cell of a probe, and their times
+ *
+ * Reads are by io_uring past the page cache, where that works, and else as the
+ * server prefetches: advice for the blocks ahead, so that the kernel has
+ * "depth" reads in flight, then pread().  As in the server's scans, each
+ * read that arrives, in the order of their start, is followed by another one.
+ *
+ * The clock runs from the first arrival until a multiple of the depth has
+ * arrived after it; then only those are left that are in flight.  So neither
+ * the beginning nor the end counts, where fewer are in flight, and a disk that
+ * answers "depth" reads at once gives its true rate.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/probe/reads.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "compat/compat.h"
+#include "compat/shared_blocks.h"
+#include "probe/reads.h"
+#include "run/blocking.h"
+#include "run/progress.h"
+#include "stream/file_reader.h"
+#include "stream/stream.h"
+
+/* Others are looked at so often. */
+#define CHECK_MS 50.0
+
+/* Milliseconds since then */
+static double
+ms_since(instr_time start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, start);
+
+	return INSTR_TIME_GET_MILLISEC(now);
+}
+
+/* The reads of a cell, under way: a ring of those in flight */
+typedef struct Run
+{
+	SstProbeTarget *target;
+	SstProbeCell *cell;
+	SstFileReader *reader;
+	SstFileRead *reads;
+	char	   *memory;
+	int			nstarted;
+	double		rate;			/* reads per second; 0: none */
+} Run;
+
+/*
+ * ERROR for a read that did not bring all: in the storage manager's words, which are the
+ * server's.
+ */
+static void
+report_missing(const Run *run, BlockNumber blkno)
+{
+	int			save_errno = errno;
+
+	sst_read_stored_block(&run->target->places.file.files, MAIN_FORKNUM, blkno, run->memory);
+
+	/* That could read it. */
+	errno = save_errno;
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not read block %u of relation \"%s\": %m", blkno,
+					RelationGetRelationName(run->target->rel))));
+}
+
+/*
+ * Do the reads, whose places have been found.  If the time is over, it ends early, and
+ * has no rate.  Accepts interrupts, and ERROR if others have waited too long.
+ */
+static void
+read_all(Run *run)
+{
+	SstProbeCell *cell = run->cell;
+	SstPlaces  *places = &run->target->places;
+	size_t		length = (size_t) BLCKSZ * cell->nblocks;
+	int			ntimes = cell->ntimes;
+	double		started_ms[SST_PROBE_MAX_READS];
+	double		first_ms = 0;
+	double		checked_ms = 0;
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	for (int i = 0; i < cell->nreads; i++)
+	{
+		SstFileRead *read = &run->reads[i % cell->depth];
+		double		ms;
+
+		for (; run->nstarted < Min(i + cell->depth, cell->nreads); run->nstarted++)
+		{
+			int			slot = run->nstarted % cell->depth;
+			BlockNumber blkno = places->block[run->nstarted];
+
+			run->reads[slot] = (SstFileRead)
+			{
+				.fd = sst_segment_file_open(&places->file, blkno),
+				.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
+				.buffer = run->memory + slot * length,
+				.length = length
+			};
+			started_ms[run->nstarted] = ms_since(start);
+			run->reader->start(run->reader, &run->reads[slot]);
+		}
+
+		errno = 0;
+		run->reader->finish(run->reader, read);
+		if (read->done < length)
+			report_missing(run, places->block[i] + read->done / BLCKSZ);
+		ms = ms_since(start);
+		if (i == 0)
+			first_ms = ms;
+		if (i <= cell->ncounted && ntimes < SST_PROBE_TIMES)
+			cell->times[ntimes++] = (float) (ms - started_ms[i]);
+		if (i == cell->ncounted && ms > first_ms)
+		{
+			run->rate = cell->ncounted * 1000.0 / (ms - first_ms);
+			cell->reads += cell->ncounted;
+			cell->elapsed_ms += ms - first_ms;
+			cell->ntimes = ntimes;
+		}
+
+		CHECK_FOR_INTERRUPTS();
+		if (ms - checked_ms < CHECK_MS)
+			continue;
+		checked_ms = ms;
+		sst_check_blocking();
+		if (sst_throttle_expired(&run->target->probe->throttle))
+			break;
+	}
+}
+
+/* Do the reads of a cell.  On return, or ERROR, none is in flight. */
+static void
+run_reads(Run *run)
+{
+	SstProbeCell *cell = run->cell;
+
+	/* A ring has room for what delays a read in tests, besides. */
+	run->reader = run->target->places.file.direct ?
+		sst_uring_reader_open(cell->depth + 1) : sst_sync_reader_open();
+	if (run->reader == NULL)
+		return;
+
+	run->memory = sst_palloc_blocks(cell->depth * cell->nblocks);
+	run->reads = palloc0(sizeof(SstFileRead) * cell->depth);
+
+	/* The kernel writes to this memory while a read is in flight. */
+	PG_TRY();
+	{
+		read_all(run);
+	}
+	PG_FINALLY();
+	{
+		run->reader->close(run->reader);
+	}
+	PG_END_TRY();
+	pfree(run->reader);
+	pfree(run->reads);
+	sst_pfree_blocks(run->memory);
+}
+
+/* Take so many blocks of the limits, sleeping as the rate asks; false at a limit. */
+static bool
+pay(SstThrottle *throttle, BlockNumber nblocks)
+{
+	BlockNumber n;
+
+	for (BlockNumber npaid = 0; npaid < nblocks; npaid += n)
+	{
+		n = sst_throttle_take(throttle, nblocks - npaid);
+		if (n == 0)
+		{
+			sst_throttle_give_back(throttle, npaid);
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Read a cell once, and set *rate to the reads per second, 0 if there is no figure, and
+ * *took_ms to the time that the disk was busy with it.  Returns false at a limit.
+ *
+ * The reads are not throttled, which would distort the figure, but paid for before, with
+ * a sleep if the rate requires it.  No pin and no page lock may be held.  Interrupts are
+ * accepted.
+ */
+bool
+sst_probe_read(SstProbeTarget *target, SstProbeCell *cell, double *rate, double *took_ms)
+{
+	Run			run = {.target = target, .cell = cell};
+	SstProbe   *probe = target->probe;
+	SstIoStats *io_stats = probe->io_stats;
+	BlockNumber nblocks = cell->nreads * cell->nblocks;
+	instr_time	start;
+
+	*rate = *took_ms = 0;
+	if (!pay(&probe->throttle, nblocks))
+		return false;
+	if (sst_places_find(&target->places, cell))
+	{
+		INSTR_TIME_SET_CURRENT(start);
+		run_reads(&run);
+		*took_ms = ms_since(start);
+		*rate = run.rate;
+		sst_places_forget(&target->places, cell, run.nstarted);
+	}
+	sst_throttle_give_back(&probe->throttle, (cell->nreads - run.nstarted) * cell->nblocks);
+
+	nblocks = run.nstarted * cell->nblocks;
+	io_stats->blocks_requested += nblocks;
+	io_stats->blocks_read += nblocks;
+	io_stats->blocks_private += nblocks;
+	io_stats->reads += run.nstarted;
+	io_stats->read_bytes += (int64) nblocks * BLCKSZ;
+	io_stats->look_ahead_max = Max(io_stats->look_ahead_max, cell->depth * cell->nblocks);
+	target->nblocks_read += nblocks;
+	sst_progress_blocks(target->nblocks_read);
+
+	return !probe->limits.reached;
+}

@@ -1,0 +1,294 @@
+/*-------------------------------------------------------------------------
+ *
+ * rounds.c
+ *	  What a probe tries of a relation, round by round
+ *
+ * A disk that others use, or that has a burst allowance, changes its speed
+ * from second to second.  So everything is tried once in each round, in an
+ * order that is shuffled, and the figures of a round are compared with each
+ * other only.  The depth that a setting has now is tried twice: how much its
+ * two figures differ is what differences of that size are worth.
+ *
+ * Rounds go on until it is clear what the figures say about each setting, or a
+ * limit is reached; from the first look on only with cells of settings that are
+ * not clear.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/probe/rounds.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/pg_prng.h"
+#include "lib/qunique.h"
+#include "storage/procarray.h"
+#include "utils/guc.h"
+#include "utils/spccache.h"
+
+#include "probe/reads.h"
+
+/* Deeper settings count as these. */
+#define MAX_DEPTH (SST_PROBE_MAX_READS / 2)
+#define MAX_SEQUENTIAL_DEPTH 32
+
+/* Coarse steps, so that two probes find the same one */
+static const int random_depths[] = {1, 4, 16, 64};
+static const int sequential_depths[] = {1, 4, 16};
+
+/* The most depths of a pattern: those, and the present ones of three settings */
+#define MAX_DEPTHS (lengthof(random_depths) + SST_MAX_PROBE_SETTINGS)
+
+/* Reads that count are a multiple of the depth, and so many at least. */
+#define RANDOM_READS 48
+#define SEQUENTIAL_READS 7
+
+/* Blocks of a sequential read, unless io_combine_limit is less */
+#define SEQUENTIAL_BLOCKS Max(128 * 1024 / BLCKSZ, 1)
+
+/* Beside other sessions a probe takes this share of the time, unless it has a rate. */
+#define SHARE_BESIDE_OTHERS 0.05
+
+static int
+compare_depths(const void *a, const void *b)
+{
+	return *(const int *) a - *(const int *) b;
+}
+
+/* Add the cells of a pattern: the usual depths, and n others, which are in depths[]. */
+static void
+add_curve(SstProbe *probe, SstProbeResult *result, SstProbePattern pattern, int nblocks,
+		  int *depths, int n)
+{
+	bool		random = (pattern == SST_PROBE_RANDOM);
+	const int  *steps = random ? random_depths : sequential_depths;
+	int			nsteps = random ? lengthof(random_depths) : lengthof(sequential_depths);
+	int			least = random ? RANDOM_READS : SEQUENTIAL_READS;
+
+	memcpy(&depths[n], steps, nsteps * sizeof(int));
+	n += nsteps;
+	qsort(depths, n, sizeof(int), compare_depths);
+	n = (int) qunique(depths, n, sizeof(int), compare_depths);
+	for (int i = 0; i < n; i++)
+	{
+		SstProbeCell *cell = &result->cells[result->ncells++];
+
+		memset(cell, 0, sizeof(SstProbeCell));
+		cell->pattern = pattern;
+		cell->depth = depths[i];
+		cell->nblocks = nblocks;
+		cell->ncounted = (least + depths[i] - 1) / depths[i] * depths[i];
+		cell->nreads = cell->ncounted + depths[i];
+		cell->copies = 1;
+		cell->is_step = bsearch(&depths[i], steps, nsteps, sizeof(int), compare_depths) != NULL;
+		cell->needed = true;
+		cell->times = MemoryContextAlloc(probe->context, sizeof(float) * SST_PROBE_TIMES);
+	}
+}
+
+/* How many reads are in flight with a value of a setting, of which so many can be? */
+static int
+clamp(int value, int most)
+{
+	return Max(Min(value, most), 1);
+}
+
+/* Add a setting, with the cell of its present value. */
+static void
+add_setting(SstProbeResult *result, const char *name, SstProbePattern pattern,
+			int present, int most)
+{
+	SstProbeSetting *setting = &result->settings[result->nsettings++];
+
+	memset(setting, 0, sizeof(SstProbeSetting));
+	setting->name = name;
+	setting->pattern = pattern;
+	setting->present = present;
+	setting->most = most;
+	for (int i = 0; i < result->ncells; i++)
+	{
+		SstProbeCell *cell = &result->cells[i];
+
+		if (cell->pattern == pattern && cell->depth == clamp(present, most))
+		{
+			cell->copies = 2;
+			setting->base = i;
+		}
+	}
+}
+
+/* An integer setting in its own unit; 0 if the server does not have it */
+static int
+int_setting(const char *name)
+{
+	const char *value = GetConfigOption(name, true, false);
+
+	return value == NULL ? 0 : atoi(value);
+}
+
+/*
+ * Decide what is tried: the depths of the curves, and those of the present settings.
+ * The server has no more in flight than workers that read, where workers do, and VACUUM
+ * no more than half of its ring of buffers.
+ */
+static void
+plan_cells(SstProbe *probe, SstProbeResult *result)
+{
+	const char *method = GetConfigOption("io_method", true, false);
+	bool		by_workers = method != NULL && strcmp(method, "worker") == 0;
+	bool		vacuum_streams = by_workers ||
+		(method != NULL && strcmp(method, "io_uring") == 0);
+	SstProbePattern pattern = vacuum_streams ? SST_PROBE_SEQUENTIAL : SST_PROBE_RANDOM;
+	const char *name = int_setting("io_workers") > 0 ? "io_workers" : "io_max_workers";
+	int			effective = get_tablespace_io_concurrency(result->tablespace);
+	int			maintenance = get_tablespace_maintenance_io_concurrency(result->tablespace);
+	int			workers = by_workers ? clamp(int_setting(name), MAX_DEPTH) : MAX_DEPTH;
+	int			most = workers;
+	int			combine_limit = int_setting("io_combine_limit");
+	int			nblocks = combine_limit > 0 ?
+		Min(combine_limit, SEQUENTIAL_BLOCKS) : SEQUENTIAL_BLOCKS;
+	int			ring_kb = int_setting("vacuum_buffer_usage_limit");
+	int			depths[MAX_DEPTHS];
+	int			n = 0;
+
+	result->has_io_method = (method != NULL);
+	if (vacuum_streams)
+		most = Min(workers, MAX_SEQUENTIAL_DEPTH);
+	if (vacuum_streams && ring_kb > 0)
+		most = clamp(ring_kb / (BLCKSZ / 1024) / 2 / nblocks, most);
+
+	depths[n++] = clamp(effective, workers);
+	if (by_workers)
+		depths[n++] = workers;
+	if (!vacuum_streams)
+		depths[n++] = clamp(maintenance, most);
+	add_curve(probe, result, SST_PROBE_RANDOM, 1, depths, n);
+
+	n = 0;
+	if (vacuum_streams)
+		depths[n++] = clamp(maintenance, most);
+	add_curve(probe, result, SST_PROBE_SEQUENTIAL, nblocks, depths, n);
+
+	add_setting(result, "effective_io_concurrency", SST_PROBE_RANDOM, effective, workers);
+	add_setting(result, "maintenance_io_concurrency", pattern, maintenance, most);
+	if (by_workers)
+	{
+		add_setting(result, name, SST_PROBE_RANDOM, workers, MAX_DEPTH);
+		result->settings[result->nsettings - 1].is_workers = true;
+	}
+}
+
+/* Mark the cells that more rounds are of use for; false if there are none. */
+static bool
+look(SstProbeResult *result)
+{
+	bool		unclear = false;
+
+	for (int i = 0; i < result->ncells; i++)
+	{
+		SstProbeCell *cell = &result->cells[i];
+
+		cell->needed = false;
+		for (int s = 0; s < result->nsettings; s++)
+			cell->needed |= result->settings[s].pattern == cell->pattern &&
+				!sst_probe_is_clear(result, &result->settings[s]);
+		unclear |= cell->needed;
+	}
+	return unclear;
+}
+
+/* Has another session a snapshot, that is, is it doing something? */
+static bool
+others_are_active(void)
+{
+	int			n;
+
+	pfree(GetCurrentVirtualXIDs(InvalidTransactionId, true, true, 0, &n));
+
+	return n > 0;
+}
+
+/* Of the limits of the call, what is kept for other targets */
+typedef struct Kept
+{
+	double		seconds;
+	int64		bytes;
+} Kept;
+
+/* Read a cell, after the pause that is owed if the disk is others' as well. */
+static bool
+run_cell(SstProbeTarget *target, const Kept *kept, SstProbeCell *cell, double *rate)
+{
+	SstProbe   *probe = target->probe;
+	double		took_ms;
+
+	probe->beside_others |= others_are_active();
+	if (!probe->beside_others || probe->throttle.rate > 0)
+		probe->owed_seconds = 0;
+	if (sst_seconds_left(&probe->limits) - probe->owed_seconds <= kept->seconds ||
+		!sst_throttle_rest(&probe->throttle, probe->owed_seconds) ||
+		!sst_probe_read(target, cell, rate, &took_ms))
+		return false;
+
+	probe->owed_seconds = took_ms / 1000 * (1 / SHARE_BESIDE_OTHERS - 1);
+	return true;
+}
+
+/* Read each cell that is needed, in any order.  False if a limit does not allow more. */
+static bool
+run_round(SstProbeTarget *target, const Kept *kept, int round)
+{
+	SstProbeResult *result = target->result;
+	int			runs[2 * SST_MAX_PROBE_CELLS];	/* a cell, and which copy */
+	int			n = 0;
+	bool		whole = true;
+
+	for (int i = 0; i < result->ncells; i++)
+	{
+		for (int copy = 0; result->cells[i].needed && copy < result->cells[i].copies; copy++)
+			runs[n++] = 2 * i + copy;
+	}
+
+	for (; n > 0; n--)
+	{
+		int			drawn = (int) pg_prng_uint64_range(&pg_global_prng_state, 0, n - 1);
+		int			copy = runs[drawn] % 2;
+		SstProbeCell *cell = &result->cells[runs[drawn] / 2];
+		int64		bytes = (int64) cell->nreads * cell->nblocks * BLCKSZ;
+
+		runs[drawn] = runs[n - 1];
+		if (bytes > target->probe->limits.bytes_left - kept->bytes)
+			whole = false;
+		else if (!run_cell(target, kept, cell, &cell->rate[copy][round]))
+			return false;
+	}
+	return whole;
+}
+
+/* Try a target until the figures are clear, with an even share of what is left of the limits. */
+void
+sst_probe_rounds(SstProbeTarget *target)
+{
+	const SstLimits *limits = &target->probe->limits;
+	double		others = (target->ntargets_left - 1.0) / target->ntargets_left;
+	Kept		kept = {
+		.seconds = sst_seconds_left(limits) * others,
+		.bytes = (int64) (limits->bytes_left * others)
+	};
+
+	int			next_look = SST_PROBE_LOOK;
+
+	plan_cells(target->probe, target->result);
+	for (int round = 0; round < SST_PROBE_ROUNDS && !target->result->limited; round++)
+	{
+		if (round == next_look)
+		{
+			next_look *= 2;
+			if (!look(target->result))
+				break;
+		}
+		target->result->limited = !run_round(target, &kept, round);
+	}
+}
