@@ -38,8 +38,14 @@ my $all =
 my $read = "SELECT streamstat.pg_prewarm('t', 'read')";
 my %answer = map { $_ => $s->query($_) } ($all, $read);
 
-is($s->query("SET streamstat.map_files = on; $row; RESET streamstat.map_files; $workers"),
-	"$bars\n0", 'what is mapped is not worth a worker');
+my $mapped;
+foreach (1 .. 10)
+{
+	# a kernel that is short of memory may have taken it back
+	$mapped = $s->query("SET streamstat.map_files = on; $row; RESET streamstat.map_files; $workers");
+	last if $mapped eq "$bars\n0";
+}
+is($mapped, "$bars\n0", 'what is mapped is not worth a worker');
 
 # ---------------------------------------------------------------------------
 # What others see of workers, and what becomes of them.

@@ -42,7 +42,7 @@ sql(q(
 CREATE TABLE held (k int, t text) WITH (autovacuum_enabled = off, fillfactor = 40);
 INSERT INTO held SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
 CREATE TABLE other (k int);
-CREATE TABLE vacuumed WITH (autovacuum_enabled = off) AS TABLE held;
+CREATE TABLE vacuumed WITH (autovacuum_enabled = off) AS SELECT held.* FROM held, generate_series(1, 20);
 VACUUM held;
 CREATE DATABASE elsewhere));
 
