@@ -16,6 +16,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 use lib "$FindBin::RealBin/lib";
+use Container;
 use FileStream;
 use Node;
 use PageCache;
@@ -224,23 +225,28 @@ sub load
 my @pauses = (0.4, 2, 8);
 my ($pause, $was_held);
 
+# Does strace hold the process in one of these system calls?  In others, a signal has
+# stopped it.
 sub is_held
 {
-	my ($pid) = @_;
+	my ($pid, @calls) = @_;
 
-	return slurp_file("/proc/$pid/stat") =~ /\) t /;
+	return 0 if slurp_file("/proc/$pid/stat") !~ /\) t /;
+	return 1 if !known_machine() || !open(my $fh, '<', "/proc/$pid/syscall");
+	my ($number) = (<$fh> // '') =~ /^(\d+) /;
+	return defined $number && grep { $_ == $number } map { system_call($_) } @calls;
 }
 
-# Wait until strace holds the process: for longer than at every system call.  A session
-# may have ended its query without.
+# Wait until strace holds the process in a system call: for longer than in each of them.
+# A session may have ended its query without.
 sub wait_until_held
 {
-	my ($pid, $session) = @_;
+	my ($pid, $session, @calls) = @_;
 	my $times = 0;
 
 	foreach (1 .. 1000)
 	{
-		$times = is_held($pid) ? $times + 1 : 0;
+		$times = is_held($pid, @calls) ? $times + 1 : 0;
 		return $was_held = 1 if $times == 8;
 		last if $session && !$session->busy;
 		usleep(5_000);
@@ -276,7 +282,7 @@ sub answer_while
 	skip $reason, 1 if !defined $tracer;
 
 	$session->send_query($query);
-	if (!wait_until_held($session->{pid}, $session))
+	if (!wait_until_held($session->{pid}, $session, ($how // '') eq 'mapped' ? 'rt_sigaction' : 'preadv2'))
 	{
 		$session->answer;
 		$tracer->detach;
@@ -438,7 +444,7 @@ sub check_replay_race
 		query($writer, 'BEGIN');
 		query($writer, "DELETE FROM replayed WHERE k = " . $k--);
 		evict($writer);
-		if (!wait_until_held($pid))
+		if (!wait_until_held($pid, undef, 'pread64', 'preadv'))
 		{
 			$tracer->detach;
 			query($writer, 'COMMIT');
@@ -450,7 +456,7 @@ sub check_replay_race
 		my $answer = answer_while(
 			$scanner, $query, $file,
 			sub {
-				$held = is_held($pid);
+				$held = is_held($pid, 'pread64', 'preadv');
 				$tracer->detach;
 				foreach (1 .. 1000)
 				{
