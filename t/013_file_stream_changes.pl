@@ -225,28 +225,30 @@ sub load
 my @pauses = (0.4, 2, 8);
 my ($pause, $was_held);
 
-# Does strace hold the process in one of these system calls?  In others, a signal has
-# stopped it.
+# Does strace hold the process in one of these system calls, about the file if one is
+# given?  A busy machine makes it hold the process for long in any other.
 sub is_held
 {
-	my ($pid, @calls) = @_;
+	my ($pid, $file, @calls) = @_;
 
 	return 0 if slurp_file("/proc/$pid/stat") !~ /\) t /;
 	return 1 if !known_machine() || !open(my $fh, '<', "/proc/$pid/syscall");
-	my ($number) = (<$fh> // '') =~ /^(\d+) /;
-	return defined $number && grep { $_ == $number } map { system_call($_) } @calls;
+	my ($number, $fd) = (<$fh> // '') =~ /^(\d+) 0x([0-9a-f]+)/;
+	return defined $number
+	  && (!defined $file || (readlink("/proc/$pid/fd/" . hex($fd)) // '') eq $file)
+	  && grep { $_ == $number } map { system_call($_) } @calls;
 }
 
-# Wait until strace holds the process in a system call: for longer than in each of them.
-# A session may have ended its query without.
+# Wait until strace holds the process there: for longer than in each system call.  A
+# session may have ended its query without.
 sub wait_until_held
 {
-	my ($pid, $session, @calls) = @_;
+	my ($session, $pid, @where) = @_;
 	my $times = 0;
 
 	foreach (1 .. 1000)
 	{
-		$times = is_held($pid, @calls) ? $times + 1 : 0;
+		$times = is_held($pid, @where) ? $times + 1 : 0;
 		return $was_held = 1 if $times == 8;
 		last if $session && !$session->busy;
 		usleep(5_000);
@@ -282,7 +284,8 @@ sub answer_while
 	skip $reason, 1 if !defined $tracer;
 
 	$session->send_query($query);
-	if (!wait_until_held($session->{pid}, $session, ($how // '') eq 'mapped' ? 'rt_sigaction' : 'preadv2'))
+	my @where = ($how // '') eq 'mapped' ? (undef, 'rt_sigaction') : ($file, 'preadv2');
+	if (!wait_until_held($session, $session->{pid}, @where))
 	{
 		$session->answer;
 		$tracer->detach;
@@ -444,7 +447,7 @@ sub check_replay_race
 		query($writer, 'BEGIN');
 		query($writer, "DELETE FROM replayed WHERE k = " . $k--);
 		evict($writer);
-		if (!wait_until_held($pid, undef, 'pread64', 'preadv'))
+		if (!wait_until_held(undef, $pid, "${file}_vm", 'pread64', 'preadv'))
 		{
 			$tracer->detach;
 			query($writer, 'COMMIT');
@@ -456,7 +459,7 @@ sub check_replay_race
 		my $answer = answer_while(
 			$scanner, $query, $file,
 			sub {
-				$held = is_held($pid, 'pread64', 'preadv');
+				$held = is_held($pid, "${file}_vm", 'pread64', 'preadv');
 				$tracer->detach;
 				foreach (1 .. 1000)
 				{
