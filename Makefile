@@ -35,7 +35,7 @@ OBJS = $(WIN32RES) $(patsubst $(STREAMSTAT_DIR)/%.c,%.o,$(filter %.c,$(SOURCES))
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
 
-REGRESS = setup names rows collect recorded btree hash gin brin gist spgist index_stats layout layout_picture relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_brin bloat_more dead_rows gin_rebuild toast bloat_points report report_html plan io_probe callable stats readonly
+REGRESS = setup names rows collect recorded btree hash gin brin gist spgist index_stats layout layout_picture relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_more dead_rows gin_rebuild toast bloat_trees report report_html plan io_probe callable stats readonly
 ISOLATION = others dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 

@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-#include "access/brin.h"
-#include "access/brin_internal.h"
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
@@ -100,25 +98,8 @@ estimate_table(SstRebuild *rebuild, Relation index)
 		rebuild->table_blocks = RelationGetNumberOfBlocks(table);
 		estimate_rel_size(table, NULL, &nblocks, &rebuild->table_tuples,
 						  &allvisfrac);
-		if (rebuild->kind == SST_BRIN)
-			sst_brin_look_at_table(&rebuild->u.brin.ranges, table,
-								   rebuild->table_blocks,
-								   BrinGetPagesPerRange(index));
 	}
 	relation_close(table, AccessShareLock);
-}
-
-/* Find out which operator classes have summaries that are not just two values. */
-static void
-describe_summaries(SstBrinRebuild *brin, Relation index)
-{
-	for (int i = 1; i <= RelationGetNumberOfAttributes(index); i++)
-	{
-		RegProcedure opcinfo = index_getprocid(index, i, BRIN_PROCNUM_OPCINFO);
-
-		brin->has_minmax_multi |= opcinfo == F_BRIN_MINMAX_MULTI_OPCINFO;
-		brin->has_bloom |= opcinfo == F_BRIN_BLOOM_OPCINFO;
-	}
 }
 
 #ifdef SST_HAVE_PARALLEL_GIN_BUILD
@@ -324,20 +305,17 @@ sst_rebuild_init(SstRebuild *rebuild, const SstTarget *target)
 			rebuild->entry_fraction = entry_fraction(target->rel);
 			sst_rebuild_hash_init(rebuild, target->rel);
 			break;
-		case SST_BRIN:
-			estimate_table(rebuild, target->rel);
-			sst_rebuild_brin_init(rebuild, target->rel);
-			describe_summaries(&rebuild->u.brin, target->rel);
-			break;
 		case SST_GIN:
 			sst_rebuild_gin_init(rebuild, target->rel);
 			rebuild->u.gin.in_parallel = is_built_in_parallel(target->rel);
 			break;
 		case SST_GIST:
-			sst_rebuild_gist_init(rebuild, target->rel);
-			break;
 		case SST_SPGIST:
-			sst_rebuild_spgist_init(rebuild, target->rel);
+			sst_rebuild_tree_init(rebuild, target->rel);
+			break;
+		case SST_BRIN:
+			set_unpredictable(rebuild,
+							  gettext_noop("a BRIN index is taken to keep its size"));
 			break;
 		case SST_HEAP:
 			sst_rebuild_heap_init(rebuild, target->rel);

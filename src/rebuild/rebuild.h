@@ -23,10 +23,8 @@
 
 #include "access/htup_details.h"
 
-#include "rebuild/brin_ranges.h"
 #include "rebuild/dead_tids.h"
 #include "rebuild/entry_sample.h"
-#include "rebuild/points.h"
 #include "rebuild/toaster.h"
 #include "stats/counters.h"
 #include "relation/target.h"
@@ -129,35 +127,6 @@ typedef struct SstHashRebuild
 	double		nentries;
 } SstHashRebuild;
 
-typedef struct SstBrinRebuild
-{
-	BlockNumber pages_per_range;
-	BlockNumber nblocks;		/* of the index */
-	BlockNumber nseen;			/* pages of these */
-
-	/* Summaries that were seen, and those of more than nulls */
-	uint64		nsummaries;
-	uint64		nnot_null;
-	double		bytes;
-	double		not_null_bytes;
-	int			smallest;
-	int			largest;
-	BlockNumber divisor;		/* of the blocks that their ranges begin with */
-	int			minmax_size;	/* of a tuple with two values of each column,
-								 * or 0 */
-
-	int			null_size;		/* of a tuple of nothing but nulls */
-	bool		any_length;		/* a column's values can have any length */
-	bool		has_minmax_multi;	/* a column's operator class: set by the */
-	bool		has_bloom;		/* caller of sst_rebuild_brin_init() */
-	SstBrinRanges ranges;
-
-	/* New pages filled with them */
-	uint64		npages;			/* that are full */
-	uint64		nfilled;		/* summaries on these */
-	int			used;			/* bytes on the last one */
-} SstBrinRebuild;
-
 typedef struct SstHeapRebuild
 {
 	TupleDesc	tupdesc;
@@ -177,24 +146,35 @@ typedef struct SstGinRebuild
 	bool		in_parallel;	/* workers will build the new index */
 } SstGinRebuild;
 
-typedef struct SstGistRebuild
+/* How a build of a GiST or SP-GiST index fills pages: it sorts, or inserts */
+typedef enum SstTreeWay
 {
-	SstPoints	points;
-	bool		all;			/* of the index were kept */
-	double		blocks;			/* that a build from these takes */
-	double		bytes;			/* of their entries */
-	double		leaf_fill;		/* how full leaf pages are */
-} SstGistRebuild;
+	SST_TREE_SORTED,
+	SST_TREE_BUFFERED,
+	SST_TREE_INSERTED,
+	SST_TREE_SPGIST
+}			SstTreeWay;
 
-typedef struct SstSpgistRebuild
+/* Classes of leaf pages by how full they are */
+#define SST_TREE_FILLS 32
+
+typedef struct SstTreeRebuild
 {
-	SstPoints	points;
-	BlockNumber nblocks;		/* of the index */
-	BlockNumber nseen;			/* pages of these */
-	int			fillfactor;
-	double		blocks;			/* that a build from these takes */
-	double		bytes;			/* of their entries */
-} SstSpgistRebuild;
+	SstTreeWay	way;
+	int			room;			/* of a page, bytes */
+	double		full;			/* of that, a build fills so much before it
+								 * splits a page */
+
+	/* The present leaf pages, and those as full as a build has left them */
+	uint32		nleaves;
+	uint32		nbuilt;
+	uint32		leaves[SST_TREE_FILLS];
+
+	/* Entries beside each other, and those whose rows are so, too */
+	uint64		npairs;
+	uint64		nnear;
+	BlockNumber last_block;		/* of the table, with a row */
+}			SstTreeRebuild;
 
 /*
  * Add what a page's contents would take.  The page is sound by the rules of the
@@ -272,7 +252,7 @@ struct SstRebuild
 	/* Takes some entries of each page, to look them up afterwards; or NULL */
 	SstEntrySample *entries;
 
-	/* Of a hash or BRIN index's table, as the server estimates it */
+	/* Of a hash index's table, as the server estimates it */
 	BlockNumber table_blocks;
 	double		table_tuples;
 	double		entry_fraction; /* of these, have an entry; or NaN */
@@ -282,11 +262,9 @@ struct SstRebuild
 	{
 		SstBtreeRebuild btree;
 		SstHashRebuild hash;
-		SstBrinRebuild brin;
 		SstHeapRebuild heap;
 		SstGinRebuild gin;
-		SstGistRebuild gist;
-		SstSpgistRebuild spgist;
+		SstTreeRebuild tree;
 	}			u;
 };
 
@@ -330,11 +308,9 @@ extern void sst_rebuild_btree_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_hash_init(SstRebuild *rebuild, Relation rel);
 extern double sst_hash_blocks_if_analyzed(const SstRebuild *rebuild,
 										  const double *counts);
-extern void sst_rebuild_brin_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_heap_init(SstRebuild *rebuild, Relation rel);
 extern void sst_rebuild_gin_init(SstRebuild *rebuild, Relation rel);
-extern void sst_rebuild_gist_init(SstRebuild *rebuild, Relation rel);
-extern void sst_rebuild_spgist_init(SstRebuild *rebuild, Relation rel);
+extern void sst_rebuild_tree_init(SstRebuild *rebuild, Relation rel);
 
 /* Set the model of a kind of relation; the other fields stay as they are. */
 static inline void

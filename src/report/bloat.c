@@ -199,7 +199,15 @@ predict(const SstTarget *target, const SstRebuild *rebuild,
 
 	estimate->note = rebuild->note;
 	if (rebuild->unpredictable)
+	{
+		/* A BRIN index is small, and its summaries are made anew. */
+		if (target->kind == SST_BRIN)
+		{
+			rebuilt->value = rebuilt->low = rebuilt->high = target->nblocks;
+			sst_round_blocks(rebuilt);
+		}
 		return;
+	}
 
 	*rebuilt = estimate_rebuilt(rebuild, meta, sample);
 	if (isnan(rebuilt->value))

@@ -110,7 +110,8 @@ typedef enum SstCount
 	SST_REBUILT_TREE_POINTERS,	/* GIN: entries with a posting tree */
 	SST_REBUILT_SHORT_TREES,	/* GIN: last pages that fit into an entry */
 	SST_REBUILT_SHORT_BYTES,	/* of these, the posting lists */
-	SST_REBUILT_INNER_BYTES,	/* SP-GiST: inner tuples */
+	SST_REBUILT_OLD_BYTES,		/* GiST, SP-GiST: on leaf pages, with those
+								 * that are left out */
 	SST_REBUILT_MORE_BYTES,		/* table: that rows may have more, or less, by */
 	SST_REBUILT_LESS_BYTES,		/* how well their values can be compressed */
 

@@ -18,7 +18,6 @@
 #include "access/htup_details.h"
 
 #include "fuzz.h"
-#include "rebuild/brin_ranges.h"
 #include "rebuild/dead_tids.h"
 #include "visit/multixacts.h"
 
@@ -50,12 +49,6 @@ sst_xact_status(SstXacts *xacts, TransactionId xid)
 	if (xid % 4 == SST_XACT_IN_PROGRESS)
 		xacts->running = xid;
 	return (SstXactStatus) (xid % 4);
-}
-
-bool
-sst_brin_range_is_empty(const SstBrinRanges *ranges, BlockNumber blkno)
-{
-	return blkno % 8 == 7;
 }
 
 void
