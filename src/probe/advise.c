@@ -191,8 +191,9 @@ typedef struct Verdict
 	bool		enough_rounds;	/* if not, there is no more */
 	bool		clear;			/* more rounds would not change it */
 	double		loss_percent;	/* of the present value; NaN if none is proven */
-	int			depth;			/* the smallest that is as good as the best; 0 if
-								 * no loss is proven, or it is not clear which */
+	int			depth;			/* the smallest that is as good as the best; 0
+								 * if no loss is proven, or it is not clear
+								 * which */
 } Verdict;
 
 /* Does a cell read as another value of the setting would, which could be advised? */

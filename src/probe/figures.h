@@ -41,8 +41,8 @@ typedef struct SstProbeCell
 	int			nblocks;		/* of one read */
 	int			nreads;			/* of one round */
 	int			ncounted;		/* of these, after the first one */
-	int			copies;			/* 2 if it is what a setting has now: they show how
-								 * much equal cells differ */
+	int			copies;			/* 2 if it is what a setting has now: they
+								 * show how much equal cells differ */
 	bool		is_step;		/* of those that could be advised */
 	bool		needed;			/* in the rounds to come */
 

@@ -108,9 +108,9 @@ read_all(Run *run)
 			run->reads[slot] = (SstFileRead)
 			{
 				.fd = sst_segment_file_open(&places->file, blkno),
-				.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
-				.buffer = run->memory + slot * length,
-				.length = length
+					.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
+					.buffer = run->memory + slot * length,
+					.length = length
 			};
 			started_ms[run->nstarted] = ms_since(start);
 			run->reader->start(run->reader, &run->reads[slot]);
