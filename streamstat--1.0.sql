@@ -2099,13 +2099,12 @@ CREATE FUNCTION prewarm(
 	include_toast boolean DEFAULT true,
 	include_maps boolean DEFAULT true,
 	only_maps boolean DEFAULT false,
-	only_upper boolean DEFAULT false,
 	resume_from text DEFAULT NULL)
 RETURNS SETOF @extschema@.prewarm_row
 AS 'MODULE_PATHNAME', 'sst_prewarm_relation'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 20;
 
-COMMENT ON FUNCTION prewarm(regclass, text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+COMMENT ON FUNCTION prewarm(regclass, text, text, interval, text, boolean, boolean, boolean, boolean, boolean, text) IS
 'Loads a relation with its maps, indexes and TOAST table into memory. Waits for no lock.';
 
 CREATE FUNCTION prewarm_relations(
@@ -2119,13 +2118,12 @@ CREATE FUNCTION prewarm_relations(
 	include_toast boolean DEFAULT true,
 	include_maps boolean DEFAULT true,
 	only_maps boolean DEFAULT false,
-	only_upper boolean DEFAULT false,
 	resume_from text DEFAULT NULL)
 RETURNS SETOF @extschema@.prewarm_row
 AS 'MODULE_PATHNAME', 'sst_prewarm_relations'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
-COMMENT ON FUNCTION prewarm_relations(regclass[], text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+COMMENT ON FUNCTION prewarm_relations(regclass[], text, text, interval, text, boolean, boolean, boolean, boolean, boolean, text) IS
 'Loads several relations into memory, in the given order, as prewarm does. Waits for no lock.';
 
 CREATE FUNCTION prewarm_schema(
@@ -2139,13 +2137,12 @@ CREATE FUNCTION prewarm_schema(
 	include_toast boolean DEFAULT true,
 	include_maps boolean DEFAULT true,
 	only_maps boolean DEFAULT false,
-	only_upper boolean DEFAULT false,
 	resume_from text DEFAULT NULL)
 RETURNS SETOF @extschema@.prewarm_row
 AS 'MODULE_PATHNAME', 'sst_prewarm_schema'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
 
-COMMENT ON FUNCTION prewarm_schema(regnamespace, text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+COMMENT ON FUNCTION prewarm_schema(regnamespace, text, text, interval, text, boolean, boolean, boolean, boolean, boolean, text) IS
 'Loads the tables of a schema into memory, as prewarm does. Waits for no lock.';
 
 CREATE FUNCTION prewarm_database(
@@ -2158,13 +2155,12 @@ CREATE FUNCTION prewarm_database(
 	include_toast boolean DEFAULT true,
 	include_maps boolean DEFAULT true,
 	only_maps boolean DEFAULT false,
-	only_upper boolean DEFAULT false,
 	resume_from text DEFAULT NULL)
 RETURNS SETOF @extschema@.prewarm_row
 AS 'MODULE_PATHNAME', 'sst_prewarm_database'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 2000;
 
-COMMENT ON FUNCTION prewarm_database(text, text, interval, text, boolean, boolean, boolean, boolean, boolean, boolean, text) IS
+COMMENT ON FUNCTION prewarm_database(text, text, interval, text, boolean, boolean, boolean, boolean, boolean, text) IS
 'Loads the tables of the database into memory, as prewarm does. Waits for no lock.';
 
 CREATE FUNCTION pg_prewarm(

@@ -101,7 +101,7 @@ INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('relations'
 	('seed', 'bigint'), ('retention', 'interval'), ('top_relations', 'int'), ('min_bytes', 'text'),
 	('period', 'interval'), ('stop_when_full', 'boolean'), ('include_indexes', 'boolean'),
 	('include_toast', 'boolean'), ('include_maps', 'boolean'), ('only_maps', 'boolean'),
-	('only_upper', 'boolean'), ('resume_from', 'text'), ('with_toast', 'text');
+	('resume_from', 'text'), ('with_toast', 'text');
 
 CREATE VIEW members AS
 	SELECT classid, objid FROM pg_depend

@@ -42,17 +42,14 @@ SELECT warmed('prewarm(''t'', include_toast => false)') AS no_toast;
 SELECT warmed('prewarm(''t'', include_maps => false)') AS no_maps;
 SELECT warmed('prewarm(''t'', only_maps => true)') AS only_maps;
 SELECT warmed('prewarm(''t'', only_maps => true, include_indexes => false, include_toast => false)') AS its_maps;
-SELECT warmed('prewarm(''t'', only_upper => true)') AS only_upper;
-SELECT warmed('prewarm(''t'', only_upper => true, include_toast => false)') AS its_upper;
-SELECT warmed('prewarm(''t'', include_indexes => NULL, include_toast => NULL, include_maps => NULL, only_maps => NULL, only_upper => NULL)') =
+SELECT warmed('prewarm(''t'', include_indexes => NULL, include_toast => NULL, include_maps => NULL, only_maps => NULL)') =
 	warmed('prewarm(''t'')') AS null_is_default;
 
 -- An index alone, a TOAST table with its index, others
 SELECT warmed('prewarm(''t_b'')') AS index,
 	warmed('prewarm(''t_b'', include_indexes => false, include_maps => false)') AS whatever_is_asked_for,
 	warmed('prewarm(''t_brin'', include_maps => false)') AS with_its_map,
-	warmed('prewarm(''t_brin'', only_maps => true)') AS only_maps,
-	warmed('prewarm(''t_hash'', only_upper => true)') AS no_b_tree;
+	warmed('prewarm(''t_brin'', only_maps => true)') AS only_maps;
 SELECT warmed(format('prewarm(%s::regclass)', reltoastrelid::oid)) AS toast
 	FROM pg_class WHERE oid = 't'::regclass;
 SELECT warmed('prewarm(''mat'', include_maps => false)') AS mat, warmed('prewarm(''seq'')') AS seq, warmed('prewarm(''none'')') AS none,
@@ -150,7 +147,7 @@ BEGIN
 END
 $$;
 REINDEX TABLE ps.cold;
-SELECT blocks_read * current_setting('block_size')::int AS bytes, ended_by, resume_from ~ format('^%s/main/\d+ %s/main %s/main$', 'cold_i'::regclass::oid, 'cold_s'::regclass::oid, 'cold'::regclass::oid) AS place
+SELECT blocks_read * current_setting('block_size')::int AS bytes, ended_by, resume_from ~ format('^%s/main/\d+$', 'cold_i'::regclass::oid) AS place
 	FROM streamstat.prewarm('cold', max_bytes => '128kB', include_toast => false, stop_when_full => false) WHERE is_sum;
 -- What the call did not come to has its size all the same.
 SELECT bool_and(blocks_total IS NOT DISTINCT FROM pg_relation_size(relid, fork) / current_setting('block_size')::int) AS sizes, count(*) FILTER (WHERE blocks_requested = 0) > 0 AS some_left
@@ -162,16 +159,11 @@ SELECT blocks_read FROM streamstat.prewarm('cold', stop_when_full => false, incl
 REINDEX TABLE ps.cold;
 SELECT relation_name, requested = total AS requested, read = CASE relation_name WHEN 'cold' THEN 0 ELSE total END AS read
 	FROM go_on('prewarm_relations(''{cold_s, cold, cold_i}''', '1MB') WHERE relation_name ~ 'cold';
-SELECT blocks_requested, ended_by, resume_from ~ '^\d+/\w+/0( |$)' AS at_the_beginning
+SELECT blocks_requested, ended_by, resume_from ~ '^\d+/\w+/0$' AS at_the_beginning
 	FROM streamstat.prewarm('cold', 'buffer', max_time => '0', stop_when_full => false) WHERE is_sum;
 SELECT ended_by, resume_from FROM streamstat.prewarm('cold', max_bytes => '1 GB', max_time => '1 hour', max_rate => '100 GB', stop_when_full => false) WHERE is_sum;
 
--- Only inner pages are within the limits as well.
-CREATE INDEX cold_si ON ps.cold (s, i) WITH (fillfactor = 10);
-SELECT relation_name, calls, requested < total / 3 AS few, requested > 3 AND read = requested AS read
-	FROM go_on('prewarm(''cold_si'', only_upper => true', '32kB');
-
--- A relation that is gone by then is left out.
+-- A relation that is gone by then is no place to go on at.
 CREATE FUNCTION place_in(call text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -182,13 +174,9 @@ END
 $$;
 SELECT place_in('prewarm(''cold'', include_toast => false, include_maps => false') AS place \gset
 DROP INDEX cold_i;
-SELECT warmed(format('prewarm(''cold'', resume_from => %L, include_toast => false, include_maps => false)', :'place')) AS behind_it;
-SELECT place_in('prewarm_relations(''{cold_s, cold_si, mat}'', include_maps => false') AS place \gset
-DROP TABLE cold;
-SELECT warmed(format('prewarm_relations(''{seq, mat, t_b}'', include_maps => false, resume_from => %L)', :'place')) AS behind_both;
-SELECT warmed(format('prewarm_relations(''{seq}'', resume_from => %L)', :'place')) AS nothing_left;
+SELECT regexp_replace(error_of(format('SELECT * FROM streamstat.prewarm(''cold'', resume_from => %L)', :'place')), '\d+/', 'N/') AS dropped;
 SELECT place_in('prewarm_relations(''{p, t}''') AS place \gset
-SELECT error_of(format('SELECT * FROM streamstat.prewarm(''seq'', resume_from => %L)', :'place'));
+SELECT error_of(format('SELECT * FROM streamstat.prewarm(''seq'', resume_from => %L)', :'place')) AS other_arguments;
 SELECT warmed(format('prewarm(''t'', include_toast => false, include_maps => false, resume_from => ''%s/main/3'')', 't_hash'::regclass::oid)) AS from_the_hash_index;
 SELECT blocks_total - blocks_requested AS left_out
 	FROM streamstat.prewarm('t_hash', stop_when_full => false, resume_from => format('%s/main/3', 't_hash'::regclass::oid)) WHERE NOT is_sum;
@@ -201,12 +189,11 @@ INSERT INTO calls VALUES ('prewarm(NULL)'), ('prewarm_relations(NULL)'), ('prewa
 	('prewarm(''none'', NULL)'), ('prewarm(''none'', ''Buffer'')'), ('prewarm_database('''')'),
 	('prewarm(''none'', max_bytes => ''0'')'), ('prewarm(''none'', max_bytes => ''-1 MB'')'), ('prewarm(''none'', max_bytes => ''much'')'),
 	('prewarm(''none'', max_time => ''-1 s'')'), ('prewarm_schema(''ps'', max_rate => ''0'')'),
-	('prewarm(''none'', only_maps => true, only_upper => true)'), ('prewarm(''none'', only_maps => true, include_maps => false)');
+	('prewarm(''none'', only_maps => true, include_maps => false)');
 SELECT call, error_of('SELECT * FROM streamstat.' || call) FROM calls;
-SELECT token, substr(split_part(error_of(format('SELECT * FROM streamstat.prewarm(''none'', resume_from => %L)', token)), E'\n', 1), 1, 40)
-	FROM unnest('{"", " ", +, 1, 1/main, 1/main/, 1/main/-1, 1/main/4294967295, 1/main/99999999999999999999, 1/most/0, 0/main/0, 4294967296/main/0, 1/main/0 2,
-		"1/main/0 ", "1/main/0 2/main/3", "1/main/0 + ", "1/main/0 2/", " 1/main/0", 1/main/0x, 1/MAIN/0, "1/main/0 +", 1/main/0,
-		"1/main/0 2/main 3/main 4/main 5/main 6/main 7/main 8/main 9/main"}'::text[]) token;
+SELECT token, substr(split_part(error_of(format('SELECT * FROM streamstat.prewarm(''t_b'', resume_from => %L)', token)), E'\n', 1), 1, 40)
+	FROM unnest('{"", " ", +, 1, 1/main, 1/main/, 1/main/-1, 1/main/99999999999999999999, 1/most/0, 0/main/0, 4294967296/main/0,
+		"1/main/0 ", " 1/main/0", 1/main/+0, 1/main/00, 1/main/0x, 1/MAIN/0, 1/mainmain/0, 1/main/0}'::text[]) token;
 
 RESET search_path;
 SET client_min_messages = warning;

@@ -77,7 +77,7 @@ INSERT INTO w_calls (call) VALUES
 	('cache_save()'), ('cache_load(streamstat.cache_save())'), ('cache_load(streamstat.cache_save(), ''read'')'),
 	('report_advice'), ('stat_progress'), ('stat_get_progress()'), ('stream_stats()'),
 	('table_stats(''w_parallel'')'), ('prewarm(''w'')'), ('prewarm(''w_part'', ''read'')'),
-	('prewarm(''w_i'', only_upper => true)'), ('prewarm_relations(''{w_gin, w_large}'', ''prefetch'')');
+	('prewarm(''w_i'', only_maps => true)'), ('prewarm_relations(''{w_gin, w_large}'', ''prefetch'')');
 
 -- Pages in shared buffers that are to be written, of the tables and all they have
 CREATE FUNCTION dirty_pages() RETURNS int8

@@ -23,7 +23,9 @@
 #include "compat/server_check.h"
 #include "run/progress.h"
 #include "streamstat.h"
-#include "warm/cache_register.h"
+
+/* Seconds after which a cache worker that failed is started again */
+#define RESTART_SECONDS 60
 
 #ifdef PG_MODULE_MAGIC_EXT
 PG_MODULE_MAGIC_EXT(
@@ -160,6 +162,25 @@ define_limits(void)
 							NULL, NULL, NULL);
 }
 
+/* Register warm/cache_worker.c, while the server loads shared_preload_libraries. */
+static void
+register_cache_worker(void)
+{
+	BackgroundWorker worker = {
+		.bgw_name = "streamstat cache worker",
+		.bgw_type = "streamstat cache worker",
+		.bgw_flags = BGWORKER_SHMEM_ACCESS,
+		.bgw_start_time = BgWorkerStart_ConsistentState,
+		.bgw_restart_time = RESTART_SECONDS,
+		.bgw_library_name = "streamstat",
+		.bgw_function_name = "sst_cache_worker_main"
+	};
+
+	/* pg_upgrade wants the databases for itself. */
+	if (!IsBinaryUpgrade)
+		RegisterBackgroundWorker(&worker);
+}
+
 void
 _PG_init(void)
 {
@@ -170,5 +191,5 @@ _PG_init(void)
 
 	sst_progress_init();
 	if (process_shared_preload_libraries_in_progress)
-		sst_cache_worker_register();
+		register_cache_worker();
 }

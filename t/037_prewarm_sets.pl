@@ -267,8 +267,6 @@ foreach my $mode ('read', 'prefetch')
 is($session->query("SELECT coalesce(sum(last_block - first_block + 1), 0) FROM streamstat.cache_map() WHERE relation_name = 'large' AND fork = 'main'"), 0, '... and nothing is in buffers');
 
 # Little of a lot
-is($session->query("SELECT blocks_requested < 20, blocks_requested = blocks_cached + blocks_read, ended_by FROM streamstat.prewarm_schema('public', only_upper => true, max_bytes => '1MB') WHERE is_sum"),
-	't|t|complete', 'inner pages of a schema');
 is($session->query("SELECT ended_by, bool_or(fork = 'vm') OVER () IS NULL FROM streamstat.prewarm_database(only_maps => true) WHERE is_sum"),
 	'complete|t', 'maps of a database');
 

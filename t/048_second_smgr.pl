@@ -217,10 +217,6 @@ foreach my $where (sort keys %odd)
 			"$nblocks|$nblocks|no note", "prewarm_relations: $mode, $where");
 		is(buffered($index), $mode eq 'buffer' ? $nblocks : 0, 'buffers have what they should');
 	}
-	$node->restart;
-	is( sql("SELECT blocks_read, coalesce(note, 'no note') FROM streamstat.prewarm_relations('{$index}', only_upper => true) WHERE fork = 'main'"),
-		sql("SELECT internal_pages + 1 || '|no note' FROM streamstat.btree_stats('$index')"),
-		"upper pages: $where");
 }
 
 # --- many relations

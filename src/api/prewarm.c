@@ -26,10 +26,7 @@
 #include "relation/relations.h"
 #include "run/call.h"
 #include "run/progress.h"
-#include "warm/family.h"
-#include "warm/resume.h"
-#include "warm/rights.h"
-#include "warm/upper_pages.h"
+#include "warm/set.h"
 
 PG_FUNCTION_INFO_V1(sst_prewarm_relation);
 PG_FUNCTION_INFO_V1(sst_prewarm_relations);
@@ -43,8 +40,7 @@ typedef struct PrewarmArguments
 	SstLimits	limits;
 	SstFreeBuffers free_buffers;
 	SstWarmParts parts;
-	bool		resumes;
-	SstWarmResume resume;
+	const char *resume_from;	/* or NULL */
 } PrewarmArguments;
 
 /*
@@ -57,33 +53,10 @@ bool_argument(FunctionCallInfo fcinfo, int argno, bool defaultval)
 	return PG_ARGISNULL(argno) ? defaultval : PG_GETARG_BOOL(argno);
 }
 
-static void
-get_resume_argument(FunctionCallInfo fcinfo, int argno, PrewarmArguments *args)
-{
-	char	   *text;
-
-	args->resumes = !PG_ARGISNULL(argno);
-	if (!args->resumes)
-		return;
-
-	text = sst_text_argument(fcinfo, argno, "resume_from");
-
-	if (!sst_parse_resume(text, &args->resume))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid value for parameter \"%s\": \"%s\"",
-						"resume_from", text),
-				 errhint("Use the value of this column in the last row of an earlier call.")));
-}
-
 /* ERROR if the arguments exclude what they restrict the call to. */
 static void
 check_parts(const SstWarmParts *parts)
 {
-	if (parts->only_maps && parts->only_upper)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("only_maps and only_upper cannot be used together")));
 	if (parts->only_maps && !parts->maps)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -104,9 +77,9 @@ get_arguments(FunctionCallInfo fcinfo, int argno, PrewarmArguments *args)
 	args->parts.toast = bool_argument(fcinfo, argno + 6, true);
 	args->parts.maps = bool_argument(fcinfo, argno + 7, true);
 	args->parts.only_maps = bool_argument(fcinfo, argno + 8, false);
-	args->parts.only_upper = bool_argument(fcinfo, argno + 9, false);
 	check_parts(&args->parts);
-	get_resume_argument(fcinfo, argno + 10, args);
+	if (!PG_ARGISNULL(argno + 9))
+		args->resume_from = sst_text_argument(fcinfo, argno + 9, "resume_from");
 }
 
 /* ERROR if the user may not warm a relation, or it has nothing to warm. */
@@ -162,7 +135,6 @@ warm_units(FunctionCallInfo fcinfo, SstCall *call,
 		   const SstRelations *relations, const SstWarmUnits *units,
 		   const PrewarmArguments *args)
 {
-	BlockNumber blkno = 0;
 	int64		nrelations;
 	int64		nblocks;
 	SstWarmSet	set;
@@ -170,12 +142,8 @@ warm_units(FunctionCallInfo fcinfo, SstCall *call,
 
 	sst_warm_set_init(&set);
 	sst_add_units(&set, relations, units, &args->parts);
-	if (args->resumes)
-		blkno = sst_resume_forks(&set, &args->resume);
-	if (args->parts.only_upper)
-		sst_add_upper_pages(&set, &args->options, &call->io_stats);
-	if (args->resumes)
-		sst_resume_blocks(&set, blkno);
+	if (args->resume_from != NULL)
+		sst_resume(&set, args->resume_from);
 
 	sst_warm_set_totals(&set, &nrelations, &nblocks);
 	sst_progress_totals(nrelations, nblocks * BLCKSZ);
@@ -192,13 +160,12 @@ static void
 warm_named(FunctionCallInfo fcinfo, const Oid *relids, int n,
 		   const PrewarmArguments *args)
 {
-	SstWarmUnits units;
+	SstWarmUnits units = {0};
 	SstRelations relations;
 	SstCall		call;
 	Oid		   *all;
 
 	begin_call(&call, fcinfo);
-	sst_warm_units_init(&units);
 	for (int i = 0; i < n; i++)
 		sst_warm_units_add(&units, relids[i]);
 
@@ -218,13 +185,12 @@ static void
 warm_all(FunctionCallInfo fcinfo, const char *schema,
 		 const PrewarmArguments *args)
 {
-	SstWarmUnits units;
+	SstWarmUnits units = {0};
 	SstRelations relations;
 	SstCall		call;
 
 	begin_call(&call, fcinfo);
 	sst_list_relations(&relations);
-	sst_warm_units_init(&units);
 	sst_warm_units_add_all(&units, &relations, schema,
 						   args->options.mode == SST_PREWARM_BUFFER);
 	warm_units(fcinfo, &call, &relations, &units, args);

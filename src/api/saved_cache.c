@@ -19,9 +19,7 @@
 #include "compat/compat.h"
 #include "run/call.h"
 #include "run/progress.h"
-#include "warm/saved_cache_set.h"
-#include "warm/saved_cache_text.h"
-#include "warm/saved_cache_write.h"
+#include "warm/saved_cache.h"
 #include "warm/set.h"
 
 PG_FUNCTION_INFO_V1(sst_cache_save);

@@ -173,27 +173,6 @@ sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
 	return find_buffer(files, forknum, blkno) >= 0;
 }
 
-/*
- * Copy a page from its buffer, share-locked meanwhile.  False if no buffer holds the
- * block.
- */
-bool
-sst_copy_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno,
-				  PageData *copy)
-{
-	Buffer		buffer = find_buffer(files, forknum, blkno) + 1;
-
-	if (!BufferIsValid(buffer) ||
-		!ReadRecentBuffer(file_numbers(files), forknum, blkno, buffer))
-		return false;
-
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	memcpy(copy, BufferGetPage(buffer), BLCKSZ);
-	UnlockReleaseBuffer(buffer);
-
-	return true;
-}
-
 #if PG_VERSION_NUM >= 170000
 /*
  * Begin to read up to *nblocks adjacent blocks into shared buffers, which are pinned

@@ -31,8 +31,6 @@ extern void sst_read_stored_block(const SstFiles *files, ForkNumber forknum,
 extern void sst_files_close(const SstFiles *files);
 extern bool sst_is_buffered(const SstFiles *files, ForkNumber forknum,
 							BlockNumber blkno);
-extern bool sst_copy_buffered(const SstFiles *files, ForkNumber forknum,
-							  BlockNumber blkno, PageData *copy);
 extern void sst_read_into_buffers(const SstFiles *files, char persistence,
 								  ForkNumber forknum, BlockNumber first,
 								  int nblocks);

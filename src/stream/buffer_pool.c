@@ -26,13 +26,20 @@
 /* Times that a header which changes is read; then it is left out */
 #define MAX_TRIES 100
 
-/* Buffers from one check for interrupts to the next, a power of two */
+/* Buffers or blocks from one check for interrupts to the next, a power of two */
 #define CHECK_BUFFERS 8192
 
 /* The list is sorted by this many bits at a time */
 #define DIGIT_BITS 11
 #define DIGIT_VALUES (1 << DIGIT_BITS)
 #define DIGITS_PER_FIELD 3
+
+static inline void
+check_at(uint64 i)
+{
+	if (i % CHECK_BUFFERS == 0)
+		CHECK_FOR_INTERRUPTS();
+}
 
 /*
  * Read the header of a buffer.  False if it holds no block, or none that is wanted:
@@ -107,32 +114,34 @@ static inline uint32
 digit_of(const SstBufferedBlock *block, int digit)
 {
 	const uint32 fields[] = {block->blkno, block->forknum, block->tablespace,
-	block->number};
+	block->number, block->database};
 
 	return fields[digit / DIGITS_PER_FIELD] >>
 		(digit % DIGITS_PER_FIELD * DIGIT_BITS) & (DIGIT_VALUES - 1);
 }
 
 /*
- * Put the list in order, digit by digit.  Each takes two passes, or one if all blocks
- * have the same, as they mostly do.
+ * Put the list in order by so many fields, digit by digit.  Each takes two passes, or
+ * one if all blocks have the same, as they mostly do.
  */
 static void
-sort_blocks(SstBufferedBlocks *list)
+sort_blocks(SstBufferedBlocks *list, int nfields)
 {
 	SstBufferedBlock *from = list->blocks;
 	SstBufferedBlock *to = palloc_extended(sizeof(SstBufferedBlock) *
 										   Max(list->n, 1), MCXT_ALLOC_HUGE);
 
-	for (int digit = 0; digit < 4 * DIGITS_PER_FIELD; digit++)
+	for (int digit = 0; digit < nfields * DIGITS_PER_FIELD; digit++)
 	{
 		uint64		places[DIGIT_VALUES] = {0};
 		uint64		place = 0;
 		SstBufferedBlock *sorted = to;
 
-		CHECK_FOR_INTERRUPTS();
 		for (uint64 i = 0; i < list->n; i++)
+		{
+			check_at(i);
 			places[digit_of(&from[i], digit)]++;
+		}
 		if (list->n == 0 || places[digit_of(from, digit)] == list->n)
 			continue;
 
@@ -144,7 +153,10 @@ sort_blocks(SstBufferedBlocks *list)
 			place += n;
 		}
 		for (uint64 i = 0; i < list->n; i++)
+		{
+			check_at(i);
 			to[places[digit_of(&from[i], digit)]++] = from[i];
+		}
 		to = from;
 		from = sorted;
 	}
@@ -163,8 +175,7 @@ read_headers(SstBufferedBlocks *list, bool any_database)
 	list->blocks = palloc(sizeof(SstBufferedBlock) * allocated);
 	for (int i = 0; i < NBuffers; i++)
 	{
-		if (i % CHECK_BUFFERS == 0)
-			CHECK_FOR_INTERRUPTS();
+		check_at(i);
 		if (list->n == allocated)
 		{
 			allocated *= 2;
@@ -189,7 +200,7 @@ void
 sst_list_buffered_blocks(SstBufferedBlocks *list)
 {
 	read_headers(list, false);
-	sort_blocks(list);
+	sort_blocks(list, 4);
 }
 
 /* Find the first block of a fork in a list in order, or where it would be. */
@@ -214,11 +225,15 @@ sst_first_buffered_block(const SstBufferedBlocks *list, const SstFiles *files,
 	return &list->blocks[low];
 }
 
-/* The same for all databases, in no order.  The process needs no database. */
+/*
+ * The same for all databases, and by database in the first place.  The process needs
+ * none.
+ */
 void
 sst_list_all_buffered_blocks(SstBufferedBlocks *list)
 {
 	read_headers(list, true);
+	sort_blocks(list, 5);
 }
 
 /* ----------
@@ -278,8 +293,7 @@ sst_sum_buffered_blocks(void)
 	sst_require_internals(SST_BUFFER_HEADERS);
 	for (int i = 0; i < NBuffers; i++)
 	{
-		if (i % CHECK_BUFFERS == 0)
-			CHECK_FOR_INTERRUPTS();
+		check_at(i);
 		if (!read_header(GetBufferDescriptor(i), false, &block))
 			continue;
 

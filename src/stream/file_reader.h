@@ -66,6 +66,5 @@ struct SstFileReader
 extern SstFileReader *sst_uring_reader_open(int depth);
 extern SstFileReader *sst_sync_reader_open(void);
 extern void sst_file_read_rest(SstFileRead *read);
-extern int64 sst_file_read_now(SstFileRead *read, SstIoStats *io_stats);
 
 #endif							/* SST_FILE_READER_H */

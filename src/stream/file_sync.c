@@ -45,22 +45,6 @@ sst_file_read_rest(SstFileRead *read)
 	}
 }
 
-/*
- * Make one read of whole blocks, and wait for it: that is counted.  Returns the
- * nanoseconds it took.
- */
-int64
-sst_file_read_now(SstFileRead *read, SstIoStats *io_stats)
-{
-	instr_time	start;
-
-	INSTR_TIME_SET_CURRENT(start);
-	sst_file_read_rest(read);
-	sst_io_stats_private_read(io_stats, read->length / BLCKSZ, 1);
-
-	return sst_io_stats_waited_privately(io_stats, start);
-}
-
 static void
 sync_start(SstFileReader *reader, SstFileRead *read)
 {

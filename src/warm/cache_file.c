@@ -1,14 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * cache_file.c
- *	  The file with the list of cached blocks, for the next start
+ *	  The cache worker's file
  *
- * The file has a header, an entry for each database, and ranges of blocks by
- * file numbers, which hold in this cluster and on its physical standbys.  One
- * checksum is over all of it.  A new file is renamed only when it is complete
- * and on disk, so that either the old one or the new one exists at any time.
+ * saved_cache.h describes it.  It goes by file numbers, which hold in this cluster and
+ * on its physical standbys.  A new file is renamed only when it is complete and on
+ * disk, so that either the old one or the new one exists at any time.
  *
- * Nothing here raises an error; failures are logged.
+ * Nothing here raises an error, but for want of memory; failures are logged.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -19,161 +18,89 @@
  */
 #include "postgres.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "access/xlog.h"
-#include "port/pg_crc32c.h"
 #include "storage/fd.h"
 
+#include "warm/array.h"
 #include "warm/cache_file.h"
+#include "warm/saved_cache.h"
 
-#define NEW_FILE SST_CACHE_FILE ".tmp"
+/* From the data directory */
+#define CACHE_FILE "streamstat.cache"
+#define NEW_FILE CACHE_FILE ".tmp"
 
-/* The version is raised when the rest of the header or what follows changes. */
-#define MAGIC "SSTWARM"
-#define VERSION 1
-
-/* Most bytes that are read or written by one call */
-#define MAX_IO_BYTES (1024 * 1024)
-
-/* Most blocks of a range, so that a load can be done in parts of any size */
-#define MAX_RANGE_BLOCKS 128
-
-/* At the start of the file.  Numbers are as this machine has them. */
-typedef struct CacheFileHeader
-{
-	char		magic[8];
-	uint32		version;
-	uint32		block_size;
-	uint64		system_identifier;
-	uint64		nranges;
-	uint32		ndatabases;
-	pg_crc32c	crc;			/* CRC-32C of the header before this, and of
-								 * all that follows */
-} CacheFileHeader;
-
-StaticAssertDecl(sizeof(SstCachedRange) <= sizeof(SstBufferedBlock),
-				 "ranges replace blocks in place");
+/* An index is not larger: it has some 50 bytes for each database. */
+#define MAX_INDEX_BYTES (64 * 1024 * 1024)
 
 /* ----------
  * Writing
  * ----------
  */
 
-/* By database, the most used blocks first, then as the files have them */
-static int
-compare_blocks(const void *a, const void *b)
-{
-	const SstBufferedBlock *left = a;
-	const SstBufferedBlock *right = b;
-	int			result;
-
-	if (left->database != right->database)
-		return left->database < right->database ? -1 : 1;
-	if (left->usage != right->usage)
-		return left->usage > right->usage ? -1 : 1;
-	result = sst_compare_files(left->tablespace, left->number, left->forknum,
-							   right);
-	return result != 0 ? result :
-		(left->blkno > right->blkno) - (left->blkno < right->blkno);
-}
-
-/* Does the block belong to the range, or follow it? */
-static bool
-continues(const SstCachedRange *range, const SstBufferedBlock *block)
-{
-	return range->usage == block->usage &&
-		sst_compare_files(range->tablespace, range->number, range->forknum,
-						  block) == 0 &&
-		range->first + range->nblocks >= block->blkno &&
-		range->nblocks < MAX_RANGE_BLOCKS;
-}
-
-static SstCachedRange
-begin_range(const SstBufferedBlock *block)
-{
-	return (SstCachedRange)
-	{
-		.tablespace = block->tablespace,
-			.number = block->number,
-			.forknum = block->forknum,
-			.usage = block->usage,
-			.first = block->blkno,
-			.nblocks = 1
-	};
-}
-
 /*
- * Make ranges of sorted blocks, and count them by database.  The header's counts are 0
- * before.  Ranges are never more
- * than blocks and take no more memory each, so they replace the blocks, from the
- * start of the array on.
+ * Write the index, which has the same length whatever the numbers in it.  False if
+ * that fails.
  */
-static void
-make_ranges(SstBufferedBlocks *blocks, CacheFileHeader *header,
-			SstCachedDatabase *databases)
-{
-	SstCachedRange *ranges = (SstCachedRange *) blocks->blocks;
-	SstCachedDatabase *database = NULL;
-	SstCachedRange *range = NULL;
-
-	for (uint64 i = 0; i < blocks->n; i++)
-	{
-		SstBufferedBlock block = blocks->blocks[i];
-
-		if (database == NULL || database->database != block.database)
-		{
-			database = &databases[header->ndatabases++];
-			memset(database, 0, sizeof(SstCachedDatabase));
-			database->database = block.database;
-			range = NULL;
-		}
-		if (range != NULL && continues(range, &block))
-		{
-			/* A block that moved between buffers can be there twice. */
-			uint32		nblocks = block.blkno - range->first + 1;
-
-			database->nblocks += nblocks - range->nblocks;
-			range->nblocks = nblocks;
-			continue;
-		}
-		range = &ranges[header->nranges++];
-		*range = begin_range(&block);
-		database->nranges++;
-		database->nblocks++;
-	}
-}
-
-static uint32
-count_databases(const SstBufferedBlocks *blocks)
-{
-	uint32		n = 0;
-
-	for (uint64 i = 0; i < blocks->n; i++)
-		n += i == 0 ||
-			blocks->blocks[i].database != blocks->blocks[i - 1].database;
-
-	return n;
-}
-
 static bool
-write_all(int fd, const void *data, size_t bytes)
+write_index(FILE *file, const SstCacheIndex *index)
 {
-	const char *next = data;
+	StringInfoData text;
+	bool		done;
 
-	while (bytes > 0)
+	initStringInfo(&text);
+	appendStringInfo(&text, SST_CACHE_INDEX_NAME " %d\nblock_size %d\nsystem " UINT64_FORMAT "\n",
+					 SST_SAVED_CACHE_VERSION, BLCKSZ, index->system);
+	for (int i = 0; i < index->ndatabases; i++)
 	{
-		ssize_t		done = write(fd, next, Min(bytes, MAX_IO_BYTES));
+		const SstCachedDatabase *database = &index->databases[i];
 
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done == 0)
-			errno = ENOSPC;
-		if (done <= 0)
+		appendStringInfo(&text, "%010u %010u %010lld %010lld\n",
+						 database->database, database->tablespace,
+						 (long long) database->nblocks, (long long) database->nbytes);
+	}
+	appendStringInfo(&text, "crc %08x\n", sst_ascii_crc(text.data, text.len));
+	done = fwrite(text.data, text.len, 1, file) == 1;
+	pfree(text.data);
+
+	return done;
+}
+
+/* Where the blocks of the next database begin */
+static const SstBufferedBlock *
+next_database(const SstBufferedBlock *block, const SstBufferedBlock *end)
+{
+	Oid			database = block->database;
+
+	while (block < end && block->database == database)
+		block++;
+
+	return block;
+}
+
+/* Write the texts behind the index, and count in it what they have. */
+static bool
+write_texts(FILE *file, const SstBufferedBlocks *blocks, SstCacheIndex *index)
+{
+	const SstBufferedBlock *end = blocks->blocks + blocks->n;
+	const SstBufferedBlock *block = blocks->blocks;
+
+	for (int i = 0; i < index->ndatabases; i++)
+	{
+		const SstBufferedBlock *next = next_database(block, end);
+		StringInfoData text;
+		bool		done;
+
+		initStringInfo(&text);
+		index->databases[i].nblocks = sst_save_cached_files(block, next, &text);
+		index->databases[i].nbytes = text.len;
+
+		done = fwrite(text.data, text.len, 1, file) == 1;
+		pfree(text.data);
+		if (!done)
 			return false;
-		next += done;
-		bytes -= done;
+		block = next;
 	}
 
 	return true;
@@ -181,21 +108,19 @@ write_all(int fd, const void *data, size_t bytes)
 
 /* Write the new file.  False if that fails, with errno set. */
 static bool
-write_new_file(const CacheFileHeader *header, const SstCachedDatabase *databases,
-			   const SstCachedRange *ranges)
+write_new_file(const SstBufferedBlocks *blocks, SstCacheIndex *index)
 {
-	int			fd = OpenTransientFile(NEW_FILE,
-									   O_CREAT | O_TRUNC | O_WRONLY | PG_BINARY);
+	FILE	   *file = AllocateFile(NEW_FILE, PG_BINARY_W);
 	int			failure = 0;
 
-	if (fd < 0)
+	if (file == NULL)
 		return false;
-	if (!write_all(fd, header, sizeof(CacheFileHeader)) ||
-		!write_all(fd, databases, sizeof(SstCachedDatabase) * header->ndatabases) ||
-		!write_all(fd, ranges, sizeof(SstCachedRange) * header->nranges) ||
-		pg_fsync(fd) != 0)
-		failure = errno;
-	if (CloseTransientFile(fd) != 0 && failure == 0)
+	errno = 0;
+	if (!write_index(file, index) || !write_texts(file, blocks, index) ||
+		fseeko(file, 0, SEEK_SET) != 0 || !write_index(file, index) ||
+		fflush(file) != 0 || pg_fsync(fileno(file)) != 0)
+		failure = errno != 0 ? errno : ENOSPC;
+	if (FreeFile(file) != 0 && failure == 0)
 		failure = errno;
 	errno = failure;
 
@@ -203,32 +128,23 @@ write_new_file(const CacheFileHeader *header, const SstCachedDatabase *databases
 }
 
 /*
- * Save the blocks of all databases.  Their list is sorted and then overwritten.  False,
- * with a line in the log, if that fails; then the old file is what it was.
+ * Save the sorted blocks of all databases.  False, with a line in the log, if that
+ * fails; then the old file is what it was.
  */
 bool
-sst_cache_file_write(SstBufferedBlocks *blocks)
+sst_cache_file_write(const SstBufferedBlocks *blocks)
 {
-	CacheFileHeader header;
-	SstCachedDatabase *databases;
+	const SstBufferedBlock *end = blocks->blocks + blocks->n;
+	SstCacheIndex index = {.system = GetSystemIdentifier()};
 
-	qsort(blocks->blocks, blocks->n, sizeof(SstBufferedBlock), compare_blocks);
-	databases = palloc(sizeof(SstCachedDatabase) * Max(count_databases(blocks), 1));
-	memset(&header, 0, sizeof(header));
-	strlcpy(header.magic, MAGIC, sizeof(header.magic));
-	header.version = VERSION;
-	header.block_size = BLCKSZ;
-	header.system_identifier = GetSystemIdentifier();
-	make_ranges(blocks, &header, databases);
+	for (const SstBufferedBlock *block = blocks->blocks; block < end;
+		 block = next_database(block, end))
+		*sst_append(index.databases, index.ndatabases) = (SstCachedDatabase)
+	{
+		.database = block->database, .tablespace = block->tablespace
+	};
 
-	INIT_CRC32C(header.crc);
-	COMP_CRC32C(header.crc, &header, offsetof(CacheFileHeader, crc));
-	COMP_CRC32C(header.crc, databases,
-				sizeof(SstCachedDatabase) * header.ndatabases);
-	COMP_CRC32C(header.crc, blocks->blocks, sizeof(SstCachedRange) * header.nranges);
-	FIN_CRC32C(header.crc);
-
-	if (!write_new_file(&header, databases, (SstCachedRange *) blocks->blocks))
+	if (!write_new_file(blocks, &index))
 	{
 		ereport(LOG,
 				(errcode_for_file_access(),
@@ -236,7 +152,7 @@ sst_cache_file_write(SstBufferedBlocks *blocks)
 		unlink(NEW_FILE);
 		return false;
 	}
-	if (durable_rename(NEW_FILE, SST_CACHE_FILE, LOG) != 0)
+	if (durable_rename(NEW_FILE, CACHE_FILE, LOG) != 0)
 	{
 		unlink(NEW_FILE);
 		return false;
@@ -250,168 +166,127 @@ sst_cache_file_write(SstBufferedBlocks *blocks)
  * ----------
  */
 
-/* Say why the file is of no use. */
-static void
+/* Say why the file, or a part of it, is of no use. */
+static bool
 refuse(const char *reason)
 {
 	ereport(LOG,
 			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("ignoring file \"%s\": %s", SST_CACHE_FILE, reason)));
+			 errmsg("ignoring file \"%s\"", CACHE_FILE),
+			 errdetail_internal("%s", reason)));
+	return false;
 }
 
-/* Read so much.  False if that fails or the file ends, with a line in the log. */
+/* Has the file what the index says, from the present place on? */
 static bool
-read_all(int fd, void *data, size_t bytes)
+has_all_texts(FILE *file, const SstCacheIndex *index)
 {
-	char	   *next = data;
+	off_t		start = ftello(file);
+	off_t		expected = start;
 
-	while (bytes > 0)
-	{
-		ssize_t		done = read(fd, next, Min(bytes, MAX_IO_BYTES));
+	for (int i = 0; i < index->ndatabases; i++)
+		expected += index->databases[i].nbytes;
 
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			ereport(LOG,
-					(errcode_for_file_access(),
-					 errmsg("could not read file \"%s\": %m", SST_CACHE_FILE)));
-		if (done == 0)
-			refuse(_("it is truncated"));
-		if (done <= 0)
-			return false;
-		next += done;
-		bytes -= done;
-	}
-
-	return true;
+	return fseeko(file, 0, SEEK_END) == 0 && ftello(file) == expected &&
+		fseeko(file, start, SEEK_SET) == 0;
 }
 
-/* Is the file of this server, and does it have the size that its header says? */
+/* Read the index at the start of the open file, and step over it. */
 static bool
-header_is_good(const CacheFileHeader *header, uint64 file_bytes)
+read_index(FILE *file, SstCacheIndex *index)
 {
-	uint64		bytes = file_bytes - sizeof(CacheFileHeader);
-	const char *reason = NULL;
+	SstSavedCacheError error;
+	StringInfoData text;
+	char		line[128];
 
-	if (memcmp(header->magic, MAGIC, sizeof(header->magic)) != 0)
-		reason = _("it is not a saved cache");
-	else if (header->version != VERSION)
-		reason = _("it was written by another version of streamstat");
-	else if (header->block_size != BLCKSZ)
-		reason = _("it was written by a server with another block size");
-	else if (header->system_identifier != GetSystemIdentifier())
-		reason = _("it belongs to another database system");
-	else if (header->ndatabases > bytes / sizeof(SstCachedDatabase) ||
-			 header->nranges > bytes / sizeof(SstCachedRange) ||
-			 header->ndatabases * sizeof(SstCachedDatabase) +
-			 header->nranges * sizeof(SstCachedRange) != bytes)
-		reason = _("it is truncated or damaged");
-	if (reason != NULL)
-		refuse(reason);
+	initStringInfo(&text);
+	while (text.len < MAX_INDEX_BYTES && fgets(line, sizeof(line), file) != NULL)
+	{
+		appendStringInfoString(&text, line);
+		if (strncmp(line, "crc ", 4) == 0)
+			break;
+	}
+	if (!sst_check_saved_cache(text.data, text.len, &error) ||
+		!sst_parse_cache_index(text.data, text.len, index, &error))
+		return refuse(_(error.what));
+	if (index->system != GetSystemIdentifier())
+		return refuse(_("The file belongs to another database system."));
 
-	return reason == NULL;
+	return has_all_texts(file, index) || refuse(_("The file is truncated."));
 }
 
-/* Do the numbers of a file with a good checksum make sense? */
-static bool
-contents_are_good(SstCacheFile *cache, uint64 nranges)
+/* Open the file and read its index.  NULL if there is none or it is refused. */
+static FILE *
+open_file(SstCacheIndex *index)
 {
-	uint64		n = 0;
+	FILE	   *file = AllocateFile(CACHE_FILE, PG_BINARY_R);
 
-	cache->nblocks = 0;
-	for (uint32 i = 0; i < cache->ndatabases; i++)
-	{
-		cache->nblocks += cache->databases[i].nblocks;
-		if (cache->databases[i].nranges > nranges - n)
-			return false;
-		n += cache->databases[i].nranges;
-	}
-	for (uint64 i = 0; i < nranges; i++)
-	{
-		const SstCachedRange *range = &cache->ranges[i];
-
-		if (range->forknum > MAX_FORKNUM || range->nblocks == 0 ||
-			range->nblocks > InvalidBlockNumber - range->first)
-			return false;
-	}
-
-	return n == nranges;
-}
-
-/* Read the open file.  NULL if it is refused, with a line in the log. */
-static SstCacheFile *
-read_open_file(int fd, uint64 file_bytes)
-{
-	CacheFileHeader header;
-	size_t		bytes = file_bytes - sizeof(CacheFileHeader);
-	SstCacheFile *cache;
-	char	   *data;
-	pg_crc32c	crc;
-
-	if (file_bytes < sizeof(CacheFileHeader))
-	{
-		refuse(_("it is truncated"));
-		return NULL;
-	}
-	if (!read_all(fd, &header, sizeof(CacheFileHeader)) ||
-		!header_is_good(&header, file_bytes))
-		return NULL;
-
-	data = palloc_extended(Max(bytes, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
-	if (data == NULL)
-	{
-		refuse(_("out of memory"));
-		return NULL;
-	}
-	if (!read_all(fd, data, bytes))
-		return NULL;
-
-	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, &header, offsetof(CacheFileHeader, crc));
-	COMP_CRC32C(crc, data, bytes);
-	FIN_CRC32C(crc);
-
-	cache = palloc(sizeof(SstCacheFile));
-	cache->ndatabases = header.ndatabases;
-	cache->databases = (SstCachedDatabase *) data;
-	cache->ranges = (SstCachedRange *)
-		(data + sizeof(SstCachedDatabase) * header.ndatabases);
-	if (!EQ_CRC32C(crc, header.crc) ||
-		!contents_are_good(cache, header.nranges))
-	{
-		refuse(_("its checksum is wrong"));
-		return NULL;
-	}
-
-	return cache;
-}
-
-/*
- * Read the file, into the current memory context.  NULL if there is none, or if it is
- * refused, with a line in the log.
- */
-SstCacheFile *
-sst_cache_file_read(void)
-{
-	int			fd = OpenTransientFile(SST_CACHE_FILE, O_RDONLY | PG_BINARY);
-	SstCacheFile *cache = NULL;
-	struct stat st;
-
-	if (fd < 0)
+	if (file == NULL)
 	{
 		if (errno != ENOENT)
 			ereport(LOG,
 					(errcode_for_file_access(),
-					 errmsg("could not open file \"%s\": %m", SST_CACHE_FILE)));
+					 errmsg("could not open file \"%s\": %m", CACHE_FILE)));
 		return NULL;
 	}
-	if (fstat(fd, &st) != 0)
-		ereport(LOG,
-				(errcode_for_file_access(),
-				 errmsg("could not stat file \"%s\": %m", SST_CACHE_FILE)));
-	else
-		cache = read_open_file(fd, st.st_size);
-	CloseTransientFile(fd);
+	if (read_index(file, index))
+		return file;
+	FreeFile(file);
 
-	return cache;
+	return NULL;
+}
+
+/*
+ * Read what the file has, into the current memory context.  False if there is none, or
+ * it is refused, with a line in the log.
+ */
+bool
+sst_cache_file_index(SstCacheIndex *index)
+{
+	FILE	   *file = open_file(index);
+
+	return file != NULL && FreeFile(file) == 0;
+}
+
+/* Read the next text of the open file. */
+static bool
+read_text(FILE *file, const SstCachedDatabase *database, SstSavedCache *saved)
+{
+	SstSavedCacheError error;
+	char	   *text = palloc_extended(database->nbytes, MCXT_ALLOC_NO_OOM);
+	bool		good;
+
+	if (text == NULL)
+		return refuse(_("Out of memory."));
+	if (fread(text, database->nbytes, 1, file) != 1)
+		return refuse(_("The file is truncated."));
+	good = sst_check_saved_cache(text, database->nbytes, &error) &&
+		sst_parse_saved_cache(text, database->nbytes, saved, &error);
+	pfree(text);
+
+	return good || refuse(_(error.what));
+}
+
+/*
+ * Read the text of a database, into the current memory context.  False if there is
+ * none, or it is refused, with a line in the log.
+ */
+bool
+sst_cache_file_read(Oid database, SstSavedCache *saved)
+{
+	SstCacheIndex index;
+	FILE	   *file = open_file(&index);
+	bool		found = false;
+	int			i = 0;
+
+	if (file == NULL)
+		return false;
+	while (i < index.ndatabases && index.databases[i].database != database &&
+		   fseeko(file, index.databases[i].nbytes, SEEK_CUR) == 0)
+		i++;
+	if (i < index.ndatabases)
+		found = read_text(file, &index.databases[i], saved);
+	FreeFile(file);
+
+	return found;
 }

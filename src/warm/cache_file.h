@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * cache_file.h
- *	  The file with the list of cached blocks, for the next start
+ *	  The cache worker's file
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,43 +13,11 @@
 #ifndef SST_CACHE_FILE_H
 #define SST_CACHE_FILE_H
 
-#include "storage/block.h"
-
 #include "stream/buffer_pool.h"
+#include "warm/saved_cache.h"
 
-/* From the data directory */
-#define SST_CACHE_FILE "streamstat.cache"
-
-/* Adjacent blocks of a fork, with one usage count; as in the file */
-typedef struct SstCachedRange
-{
-	Oid			tablespace;		/* see SstFiles */
-	Oid			number;
-	BlockNumber first;
-	uint32		nblocks;
-	uint8		forknum;
-	uint8		usage;
-	uint8		unused[2];
-} SstCachedRange;
-
-/* The ranges of a database, the most used ones first; as in the file */
-typedef struct SstCachedDatabase
-{
-	Oid			database;		/* InvalidOid for shared relations */
-	uint32		unused;
-	uint64		nblocks;
-	uint64		nranges;
-} SstCachedDatabase;
-
-typedef struct SstCacheFile
-{
-	uint32		ndatabases;
-	const SstCachedDatabase *databases; /* by OID */
-	const SstCachedRange *ranges;	/* of one database after the other */
-	uint64		nblocks;
-} SstCacheFile;
-
-extern bool sst_cache_file_write(SstBufferedBlocks *blocks);
-extern SstCacheFile *sst_cache_file_read(void);
+extern bool sst_cache_file_write(const SstBufferedBlocks *blocks);
+extern bool sst_cache_file_index(SstCacheIndex *index);
+extern bool sst_cache_file_read(Oid database, SstSavedCache *saved);
 
 #endif							/* SST_CACHE_FILE_H */

@@ -1,15 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * cache_worker.c
- *	  The background worker that keeps the cache over a restart
+ *	  The processes that keep the cache over a restart
  *
- * When the server starts, the worker has the saved cache loaded.  Then it
- * saves the list of cached blocks at intervals, and when the server stops.  It
- * is not connected to a database, so that it can save at shutdown, blocks no
- * command on a database and needs no extension: it identifies blocks by file
- * numbers.
+ * When the server starts, the worker has the saved cache loaded: it starts a loader
+ * for one database after the other, the largest part of the cache first, and monitors
+ * it.  A process that is connected to a database prevents dropping, renaming or
+ * copying it.  So when another session has locked the database for that, the loader is
+ * ended, and started again afterwards.
  *
- * Nothing is saved before the load has ended.  Otherwise a server that stops
+ * A loader lists its database's relations once and finds those that have the saved
+ * file numbers: what was dropped, truncated or rewritten since then has none, or other
+ * blocks.  Then it loads the saved ranges part by part, the most used blocks first,
+ * each part in a transaction of its own.  An error ends a part, not the load.
+ *
+ * Then the worker saves the list of cached blocks at intervals, and when the server
+ * stops.  It is not connected to a database itself, so that it can save at shutdown,
+ * blocks no command on a database and needs no extension: it identifies blocks by file
+ * numbers.  Nothing is saved before the load has ended.  Otherwise a server that stops
  * soon after its start would replace a good file by one of an empty cache.
  *
  * Copyright (c) 2026, streamstat contributors
@@ -22,23 +30,633 @@
 #include "postgres.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
+#include "access/xact.h"
+#include "catalog/pg_database.h"
+#include "common/relpath.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "portability/instr_time.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
+#include "storage/dsm.h"
+#include "storage/fd.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lock.h"
 #include "storage/procsignal.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "stream/buffer_pool.h"
 #include "streamstat.h"
 #include "warm/cache_file.h"
-#include "warm/cache_start.h"
-#include "warm/cache_wait.h"
-#include "warm/cache_worker.h"
+#include "warm/saved_cache.h"
+#include "warm/set.h"
+
+/* The library names them when it registers the processes. */
+extern PGDLLEXPORT void sst_cache_worker_main(Datum arg);
+extern PGDLLEXPORT void sst_cache_loader_main(Datum arg);
 
 /* Longest time to wait at once, in milliseconds */
 #define MAX_WAIT_MS (60 * 60 * 1000)
+
+/* Milliseconds from one look at who waits for the database to the next */
+#define WATCH_MS 200
+
+/* Longest time between two attempts to start a loader, in seconds */
+#define MAX_DELAY_SECONDS 16
+
+/* Most blocks that one transaction loads */
+#define MAX_PART_BLOCKS 32768
+
+/* Parts that may fail one after the other before the loader gives up */
+#define MAX_FAILURES 5
+
+/* Most notes on relations that go to the log */
+#define MAX_NOTES 5
+
+/* A place in the ranges of a saved cache */
+typedef struct LoadPlace
+{
+	int64		range;
+	BlockNumber done;			/* blocks of this range that are loaded */
+} LoadPlace;
+
+/*
+ * A load, in shared memory.  The loaders of one database after the other write it,
+ * and the worker reads it when they have ended, which it learns under a lock: no field
+ * needs an atomic access.
+ */
+typedef struct SharedLoad
+{
+	Oid			database;		/* to load now */
+	LoadPlace	place;			/* where to go on in it */
+	bool		ended;			/* all that could be loaded of it is; false
+								 * after too many errors */
+	LoadPlace	shared_place;	/* where to go on in the shared relations */
+	bool		full;			/* no free buffers are left */
+	int64		nblocks;		/* of all that are in buffers now */
+} SharedLoad;
+
+/* How the load of a database has ended */
+typedef enum LoadOutcome
+{
+	OUTCOME_LOADED,
+	OUTCOME_LEFT_OUT,			/* it was dropped or moved */
+	OUTCOME_FAILED,				/* the log says why */
+	OUTCOME_NO_WORKER,			/* none can be started */
+	OUTCOME_STOPPED				/* the server stops, or the setting is -1 */
+} LoadOutcome;
+
+/* The worker's side of a load */
+typedef struct CacheLoad
+{
+	SstCacheIndex saved;
+	dsm_segment *segment;
+	SharedLoad *shared;
+	bool		said_no_worker;
+} CacheLoad;
+
+/* A loader */
+typedef struct CacheLoader
+{
+	SharedLoad *shared;
+	MemoryContext context;		/* as long as the loader */
+	MemoryContext part_context; /* as long as a part */
+	SstRelations list;
+	SstSavedIndex by_files;
+	int			nfailures;
+	int			nnotes;
+	SstFreeBuffers free_buffers;
+} CacheLoader;
+
+/* ----------
+ * Loaders
+ * ----------
+ */
+
+/*
+ * Settings of the server, the database or the role that could end the load, or let it
+ * bring in pages that the server would refuse.
+ */
+static void
+override_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"default_transaction_isolation", "read committed"},
+		{"ignore_checksum_failure", "off"},
+		{"lock_timeout", "0"},
+		{"statement_timeout", "0"},
+		{"transaction_timeout", "0"},
+		{"zero_damaged_pages", "off"}
+	};
+
+	for (int i = 0; i < lengthof(settings); i++)
+		if (GetConfigOption(settings[i][0], true, false) != NULL)
+			SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET,
+							PGC_S_OVERRIDE);
+	SetConfigOption("application_name", "streamstat", PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+static void
+list_relations(CacheLoader *loader)
+{
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	MemoryContextSwitchTo(loader->context);
+	sst_list_relations(&loader->list);
+	sst_index_by_files(&loader->list, &loader->by_files);
+	CommitTransactionCommand();
+}
+
+/* The saved relation, or NULL if there is nothing of it to load */
+static const SstRelation *
+find_relation(const CacheLoader *loader, const SstSavedRelation *saved)
+{
+	const SstRelation *relation = sst_find_saved_relation(&loader->by_files, saved);
+
+	return relation != NULL && sst_listed_state(relation) <= SST_TARGET_INVALID ?
+		relation : NULL;
+}
+
+/* Blocks of a part: what takes a second if there is a limit on the rate, or a slice */
+static int64
+part_blocks(void)
+{
+	return sst_max_rate == 0 ? MAX_PART_BLOCKS :
+		Min(Max(sst_max_rate / (BLCKSZ / 1024), (int64) sst_rate_blocks(0)),
+			MAX_PART_BLOCKS);
+}
+
+/*
+ * Make the set of the blocks from *place on, in the current memory context, and move
+ * *place behind them.
+ */
+static void
+make_part(const CacheLoader *loader, const SstSavedCache *saved,
+		  LoadPlace *place, SstWarmSet *set)
+{
+	const SstSavedRange *before = NULL;
+	int64		left = part_blocks();
+	int			fork = -1;
+
+	sst_warm_set_init(set);
+	while (place->range < saved->nranges && left > 0)
+	{
+		const SstSavedRange *range = &saved->ranges[place->range];
+		BlockNumber first = Min(range->first + place->done, range->end);
+		BlockNumber nblocks = Min(range->end - first, left);
+
+		if (before == NULL || before->relation != range->relation ||
+			before->forknum != range->forknum)
+		{
+			const SstRelation *relation = find_relation(loader,
+														&saved->relations[range->relation]);
+
+			fork = relation == NULL ? -1 :
+				sst_warm_set_add_fork(set, relation, range->forknum, -1);
+		}
+		if (fork >= 0)
+			sst_warm_set_add_range(set, fork, first, first + nblocks);
+		before = range;
+		left -= nblocks;
+		place->done += nblocks;
+		if (first + nblocks == range->end)
+			*place = (LoadPlace)
+		{
+			.range = place->range + 1
+		};
+	}
+}
+
+/* Add up what of a part is in buffers, and log the notes on it. */
+static void
+count_part(CacheLoader *loader, const SstWarmSet *set)
+{
+	for (int i = 0; i < set->nforks; i++)
+	{
+		const SstWarmFork *fork = &set->forks[i];
+
+		loader->shared->nblocks += fork->nread + fork->ncached;
+		if (fork->note != NULL && loader->nnotes++ < MAX_NOTES)
+			ereport(LOG,
+					(errmsg("saved cache of relation \"%s.%s\", fork %s, is not loaded completely: %s",
+							fork->relation->schema, fork->relation->name,
+							forkNames[fork->forknum], fork->note)));
+	}
+}
+
+/*
+ * Load the part that begins at *place, and move that behind it, unless others wait for
+ * the rest of it.  False if it failed, with an error in the log.
+ */
+static bool
+load_part(CacheLoader *loader, const SstSavedCache *saved, LoadPlace *place)
+{
+	LoadPlace	start = *place;
+	volatile bool good = true;
+	SstWarmOptions options = {
+		.mode = SST_PREWARM_BUFFER,
+		.free_buffers = &loader->free_buffers
+	};
+
+	PG_TRY();
+	{
+		SstIoStats	io_stats;
+		SstWarmSet	set;
+		SstWarmEnd	end;
+
+		SetCurrentStatementStartTimestamp();
+		StartTransactionCommand();
+		MemoryContextSwitchTo(loader->part_context);
+		sst_io_stats_init(&io_stats, SST_IO_PATH_BUFFER);
+		make_part(loader, saved, place, &set);
+		end = sst_warm(&set, &options, &io_stats);
+		CommitTransactionCommand();
+
+		/* Others waited for this transaction: the rest is for the next one. */
+		if (end == SST_WARM_BLOCKING)
+			*place = start;
+		else
+			count_part(loader, &set);
+		if (end == SST_WARM_FULL)
+			loader->shared->full = true;
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(loader->context);
+		HOLD_INTERRUPTS();
+		EmitErrorReport();
+		AbortCurrentTransaction();
+		FlushErrorState();
+		RESUME_INTERRUPTS();
+		good = false;
+	}
+	PG_END_TRY();
+
+	MemoryContextSwitchTo(loader->context);
+	MemoryContextReset(loader->part_context);
+
+	return good;
+}
+
+/*
+ * Load what is saved, from *place on, and keep the place there.  A part that fails is
+ * tried twice.
+ */
+static void
+load_saved(CacheLoader *loader, const SstSavedCache *saved, LoadPlace *place)
+{
+	LoadPlace	next = *place;
+	bool		again = false;
+
+	while (next.range < saved->nranges && !loader->shared->full &&
+		   loader->nfailures < MAX_FAILURES)
+	{
+		/* Interrupts wait for load_part(): there, a cancel ends a part only. */
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+		if (load_part(loader, saved, &next))
+		{
+			again = false;
+			loader->nfailures = 0;
+		}
+		else
+		{
+			again = !again;
+			if (again)
+				next = *place;
+			loader->nfailures += again;
+		}
+		*place = next;
+		pgstat_report_stat(true);
+	}
+}
+
+void
+sst_cache_loader_main(Datum arg)
+{
+	CacheLoader loader = {0};
+	SharedLoad *shared;
+	dsm_segment *segment;
+	SstSavedCache saved;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	ConfigReloadPending = true; /* a signal until here would be lost */
+
+	/* If there is none, the worker that wanted this has ended. */
+	segment = dsm_attach(DatumGetUInt32(arg));
+	if (segment == NULL)
+		return;
+	loader.shared = shared = dsm_segment_address(segment);
+	BackgroundWorkerInitializeConnectionByOid(shared->database, InvalidOid,
+											  BGWORKER_BYPASS_ALLOWCONN);
+	override_settings();
+	pgstat_report_activity(STATE_RUNNING, "loading the saved cache");
+
+	loader.context = AllocSetContextCreate(TopMemoryContext, "streamstat cache",
+										   ALLOCSET_DEFAULT_SIZES);
+	loader.part_context = AllocSetContextCreate(loader.context, "streamstat part",
+												ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(loader.context);
+	list_relations(&loader);
+	if (sst_cache_file_read(InvalidOid, &saved))
+		load_saved(&loader, &saved, &shared->shared_place);
+	if (sst_cache_file_read(MyDatabaseId, &saved))
+	{
+		load_saved(&loader, &saved, &shared->place);
+		shared->ended = loader.nfailures < MAX_FAILURES;
+		if (!shared->ended)
+			ereport(LOG,
+					(errmsg("saved cache of database %u is not loaded completely: too many errors",
+							MyDatabaseId)));
+	}
+	pgstat_report_activity(STATE_IDLE, NULL);
+}
+
+/* ----------
+ * The worker
+ * ----------
+ */
+
+/*
+ * Wait until something happens, or for so many milliseconds; -1 for any time.  A
+ * changed configuration is read.  False if the server wants the process to end.
+ */
+static bool
+wait_for_event(long ms)
+{
+	if (!ShutdownRequestPending)
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |
+						 (ms >= 0 ? WL_TIMEOUT : 0), ms, PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+
+	return !ShutdownRequestPending;
+}
+
+/* ----------
+ * The load at the start
+ * ----------
+ */
+
+/* Should the load end? */
+static bool
+is_stopped(void)
+{
+	return ShutdownRequestPending || sst_cache_save_interval < 0;
+}
+
+/*
+ * Has somebody locked the database so as to drop, change or copy it?  That conflicts
+ * with the lock that a session takes while it connects, which a loader does not hold
+ * any more.
+ */
+static bool
+is_wanted(Oid database)
+{
+	LOCKTAG		tag;
+	int			n;
+
+	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, database, 0);
+	pfree(GetLockConflicts(&tag, RowExclusiveLock, &n));
+
+	return n > 0;
+}
+
+/* Is there a folder of the database, where its first saved relation was? */
+static bool
+has_folder(const SstCachedDatabase *database)
+{
+	char	   *path = GetDatabasePath(database->database, database->tablespace);
+	struct stat st;
+	bool		found = stat(path, &st) == 0;
+
+	pfree(path);
+	return found;
+}
+
+/* Start a loader, or return NULL if that is not possible for half a minute. */
+static BackgroundWorkerHandle *
+start_loader(CacheLoad *load)
+{
+	BackgroundWorker worker = {
+		.bgw_name = "streamstat cache loader",
+		.bgw_type = "streamstat cache loader",
+		.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+		.bgw_start_time = BgWorkerStart_ConsistentState,
+		.bgw_restart_time = BGW_NEVER_RESTART,
+		.bgw_library_name = "streamstat",
+		.bgw_function_name = "sst_cache_loader_main",
+		.bgw_main_arg = UInt32GetDatum(dsm_segment_handle(load->segment)),
+		.bgw_notify_pid = MyProcPid
+	};
+	BackgroundWorkerHandle *handle;
+
+	for (int delay = 1; !RegisterDynamicBackgroundWorker(&worker, &handle); delay *= 2)
+	{
+		if (!load->said_no_worker)
+			ereport(LOG,
+					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+					 errmsg("could not start a background worker to load the saved cache"),
+					 errhint("Consider increasing the configuration parameter \"max_worker_processes\".")));
+		load->said_no_worker = true;
+		if (delay > MAX_DELAY_SECONDS)
+			return NULL;
+
+		/* The latch may be set for other reasons; then this is just earlier. */
+		(void) wait_for_event(delay * 1000L);
+		if (is_stopped())
+			return NULL;
+	}
+
+	return handle;
+}
+
+/*
+ * Wait until the loader has ended.  True if it was ended for another session's
+ * command.
+ */
+static bool
+watch_loader(BackgroundWorkerHandle *handle, Oid database)
+{
+	bool		wanted = false;
+	bool		told = false;
+
+	for (;;)
+	{
+		pid_t		pid;
+		BgwHandleStatus status = GetBackgroundWorkerPid(handle, &pid);
+
+		if (status == BGWH_POSTMASTER_DIED)
+			proc_exit(1);
+		if (status == BGWH_STOPPED)
+			return wanted;
+
+		wanted = wanted || is_wanted(database);
+		if ((wanted || is_stopped()) && !told)
+		{
+			TerminateBackgroundWorker(handle);
+			told = true;
+		}
+
+		/* The server tells the loader to stop as well, and waits for it. */
+		if (!wait_for_event(WATCH_MS))
+			return wanted;
+	}
+}
+
+static LoadOutcome
+load_database(CacheLoad *load, const SstCachedDatabase *database)
+{
+	SharedLoad *shared = load->shared;
+
+	shared->database = database->database;
+	shared->ended = false;
+	memset(&shared->place, 0, sizeof(LoadPlace));
+	for (;;)
+	{
+		BackgroundWorkerHandle *handle;
+		bool		wanted;
+
+		if (!has_folder(database))
+		{
+			ereport(LOG,
+					(errmsg("saved cache of database %u is not loaded: the database was dropped or moved",
+							database->database)));
+			return OUTCOME_LEFT_OUT;
+		}
+
+		handle = start_loader(load);
+		if (handle == NULL)
+			return is_stopped() ? OUTCOME_STOPPED : OUTCOME_NO_WORKER;
+		wanted = watch_loader(handle, database->database);
+		pfree(handle);
+		if (shared->ended)
+			return OUTCOME_LOADED;
+		if (is_stopped())
+			return OUTCOME_STOPPED;
+
+		/* It gave up, failed or was ended by an administrator. */
+		if (!wanted)
+			return OUTCOME_FAILED;
+
+		while (is_wanted(database->database))
+		{
+			(void) wait_for_event(WATCH_MS);
+			if (is_stopped())
+				return OUTCOME_STOPPED;
+		}
+	}
+}
+
+/* The most blocks first */
+static int
+compare_databases(const void *a, const void *b)
+{
+	const SstCachedDatabase *left = a;
+	const SstCachedDatabase *right = b;
+
+	if (left->nblocks != right->nblocks)
+		return left->nblocks > right->nblocks ? -1 : 1;
+	return (left->database > right->database) - (left->database < right->database);
+}
+
+/* Load all databases, and write a line to the log. */
+static void
+load_databases(CacheLoad *load)
+{
+	SstCacheIndex *saved = &load->saved;
+	const char *end = "complete";
+	uint64		nblocks = 0;
+	int			n = 0;
+	int			nloaded = 0;
+	instr_time	start;
+	instr_time	elapsed;
+
+	if (saved->ndatabases > 0)
+		qsort(saved->databases, saved->ndatabases, sizeof(SstCachedDatabase),
+			  compare_databases);
+	for (int i = 0; i < saved->ndatabases; i++)
+	{
+		nblocks += saved->databases[i].nblocks;
+		n += OidIsValid(saved->databases[i].database);
+	}
+
+	INSTR_TIME_SET_CURRENT(start);
+	for (int i = 0; i < saved->ndatabases; i++)
+	{
+		LoadOutcome outcome;
+
+		if (!OidIsValid(saved->databases[i].database))
+			continue;			/* each loader has the shared relations, too */
+		outcome = load_database(load, &saved->databases[i]);
+		nloaded += outcome == OUTCOME_LOADED;
+		if (outcome == OUTCOME_NO_WORKER)
+			end = "no background worker";
+		else if (outcome == OUTCOME_STOPPED)
+			end = ShutdownRequestPending ? "shutdown" : "cache_save_interval";
+		else if (load->shared->full)
+			end = "full";
+		else
+		{
+			if (outcome == OUTCOME_FAILED)
+				end = "errors";
+			continue;
+		}
+		break;
+	}
+	INSTR_TIME_SET_CURRENT(elapsed);
+	INSTR_TIME_SUBTRACT(elapsed, start);
+
+	ereport(LOG,
+			(errmsg("streamstat loaded " INT64_FORMAT " of " UINT64_FORMAT
+					" saved blocks of %d of %d databases in %.0f ms; ended by: %s",
+					load->shared->nblocks, nblocks, nloaded, n,
+					INSTR_TIME_GET_MILLISEC(elapsed), end)));
+}
+
+/*
+ * Have the saved cache loaded, if there is one.  False if the server stops meanwhile.
+ */
+static bool
+load_cache(void)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "streamstat cache",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	CacheLoad	load = {.said_no_worker = false};
+
+	if (sst_cache_file_index(&load.saved))
+	{
+		load.segment = dsm_create(sizeof(SharedLoad), 0);
+		load.shared = dsm_segment_address(load.segment);
+		memset(load.shared, 0, sizeof(SharedLoad));
+		load_databases(&load);
+		dsm_detach(load.segment);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+
+	return !ShutdownRequestPending;
+}
+
+/* ----------
+ * Saving
+ * ----------
+ */
 
 /* Save the cache.  What goes wrong is a line in the log. */
 static void
@@ -60,6 +678,7 @@ save_cache(void)
 	{
 		EmitErrorReport();
 		FlushErrorState();
+		AtEOXact_Files(false);
 	}
 	PG_END_TRY();
 
@@ -93,7 +712,7 @@ sst_cache_worker_main(Datum arg)
 	pqsignal(SIGUSR1, procsignal_sigusr1_handler);
 	BackgroundWorkerUnblockSignals();
 
-	if (sst_cache_save_interval >= 0 && !sst_cache_load_at_start())
+	if (sst_cache_save_interval >= 0 && !load_cache())
 		return;
 
 	INSTR_TIME_SET_CURRENT(last_save);
@@ -105,8 +724,10 @@ sst_cache_worker_main(Datum arg)
 		{
 			save_cache();
 			INSTR_TIME_SET_CURRENT(last_save);
+			if (ShutdownRequestPending)
+				return;			/* this was the last one */
 		}
-		else if (!sst_cache_wait(ms < 0 ? -1 : (long) Min(ceil(ms), MAX_WAIT_MS)))
+		else if (!wait_for_event(ms < 0 ? -1 : (long) Min(ceil(ms), MAX_WAIT_MS)))
 			break;
 	}
 

@@ -10,7 +10,7 @@
  *
  * A relation is locked from its first advice to its last read, without waiting
  * for the lock.  It is identified by its files, and not opened, except for
- * parallel workers (large_range.c).  Each run is read in a subtransaction, so
+ * parallel workers.  Each run is read in a subtransaction, so
  * that an error affects only its blocks, and becomes the fork's note.
  *
  * In recovery, where a conflict in a subtransaction would end the session, pages are
@@ -25,23 +25,50 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
+#include "storage/lmgr.h"
 
 #include "compat/compat.h"
 #include "compat/shared_blocks.h"
+#include "relation/relations.h"
 #include "run/blocking.h"
 #include "run/progress.h"
+#include "run/subtransaction.h"
 #include "stream/page_cache.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
-#include "warm/cursor.h"
-#include "warm/large_range.h"
 #include "warm/run_reader.h"
 #include "warm/warm.h"
 
 /* Seconds that the runs under way take at most where a rate is set */
 #define RATED_SECONDS 0.1
+
+/* Adjacent blocks that workers are worth looking at for: 128 MB */
+#define LARGE_RANGE_BLOCKS (128 * 1024 * 1024 / BLCKSZ)
+
+/* A ring, in the order in which they were locked */
+typedef struct LockedRelations
+{
+	SstLockedRelation *relations;
+	int			allocated;
+	int			first;
+	int			n;
+} LockedRelations;
+
+/* The place in a set from which the next run is taken */
+typedef struct Cursor
+{
+	SstWarmSet *set;
+	int64		range;
+	int64		blkno;			/* or -1 before the range's first one */
+	int			fork;			/* whose blocks are counted, or -1 */
+	LockedRelations relations;	/* the last one is the fork's */
+	Oid			begun;			/* relation that was begun last */
+	int64		nbegun;
+} Cursor;
 
 typedef struct Queue
 {
@@ -51,7 +78,7 @@ typedef struct Queue
 	SstRunReader reader;
 	SstWarmEnd	end;
 
-	SstWarmCursor cursor;		/* what is taken next */
+	Cursor		cursor;			/* what is taken next */
 	SstSegmentFile advice_file;
 	int			advised;		/* fork that this is of, or -1 */
 	int64		small_range;	/* workers did not pay for this one, or -1 */
@@ -76,6 +103,277 @@ typedef struct Queue
 	instr_time	mark;			/* end of the last run */
 } Queue;
 
+/* ----------
+ * Locked relations
+ *
+ * A relation is locked before its first block is requested, and unlocked when its last
+ * run is read.  It is identified by its files, and not opened, so that the relation
+ * cache does not grow.
+ * ----------
+ */
+
+/* The one that was locked last, or NULL */
+static SstLockedRelation *
+last_locked(const LockedRelations *ring)
+{
+	return ring->n == 0 ? NULL :
+		&ring->relations[(ring->first + ring->n - 1) % ring->allocated];
+}
+
+static void
+unlock(SstLockedRelation *relation)
+{
+	sst_files_close(&relation->files);
+	UnlockRelationOid(relation->relid, AccessShareLock);
+}
+
+/*
+ * Lock a relation in AccessShareLock, unless it is the last one already.  No lock is
+ * waited for: NULL, with a note, if others have locked it or it is gone.  The one
+ * before is unlocked if no run of it is under way.
+ */
+static SstLockedRelation *
+lock_next_relation(LockedRelations *ring, Oid relid, const char **note)
+{
+	SstLockedRelation *last = last_locked(ring);
+	SstFiles	files;
+	char		persistence;
+
+	if (last != NULL && last->relid == relid)
+		return last;
+
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+	{
+		*note = _("locked by another session");
+		return NULL;
+	}
+	if (!sst_present_files(relid, &files, &persistence))
+	{
+		UnlockRelationOid(relid, AccessShareLock);
+		*note = _("dropped meanwhile");
+		return NULL;
+	}
+
+	if (last != NULL && last->nruns == 0)
+		unlock(last);
+	else
+		ring->n++;
+	Assert(ring->n <= ring->allocated);
+	last = last_locked(ring);
+	last->relid = relid;
+	last->files = files;
+	last->persistence = persistence;
+	last->nruns = 0;
+
+	return last;
+}
+
+/* Unlock relations of which no run is under way, but for the last one. */
+static void
+unlock_done(Cursor *cursor)
+{
+	LockedRelations *ring = &cursor->relations;
+
+	while (ring->n > 1 && ring->relations[ring->first].nruns == 0)
+	{
+		unlock(&ring->relations[ring->first]);
+		ring->first = (ring->first + 1) % ring->allocated;
+		ring->n--;
+	}
+}
+
+/* ----------
+ * The place in the set
+ *
+ * Ranges that are close to each other become one run, with the blocks between them:
+ * reading a few more blocks takes less time than a second read.
+ * ----------
+ */
+
+/* Begin with a set.  At most so many relations are locked at a time. */
+static void
+init_cursor(Cursor *cursor, SstWarmSet *set, int max_relations)
+{
+	memset(cursor, 0, sizeof(Cursor));
+	cursor->set = set;
+	cursor->blkno = -1;
+	cursor->fork = -1;
+	cursor->relations.relations = palloc(sizeof(SstLockedRelation) * max_relations);
+	cursor->relations.allocated = max_relations;
+
+	for (int i = 0; i < set->nforks; i++)
+	{
+		SstWarmFork *fork = &set->forks[i];
+
+		fork->next_block = InvalidBlockNumber;
+		fork->entered = false;
+		fork->left_out = (fork->note != NULL);
+	}
+}
+
+/* Lock a fork's relation and see how long it is.  False if that is not possible. */
+static bool
+enter_fork(Cursor *cursor, int forkno)
+{
+	SstWarmFork *fork = &cursor->set->forks[forkno];
+	Oid			relid = fork->relation->relid;
+	SstLockedRelation *relation;
+
+	if (fork->left_out)
+		return false;
+	relation = lock_next_relation(&cursor->relations, relid, &fork->note);
+	if (relation == NULL)
+	{
+		fork->left_out = true;
+		return false;
+	}
+	if (cursor->fork == forkno)
+		return true;
+
+	if (!fork->entered && relid != cursor->begun)
+	{
+		sst_progress_relations(cursor->nbegun++);
+		cursor->begun = relid;
+	}
+	fork->entered = true;
+	fork->nblocks = Max(sst_fork_bytes(&relation->files, fork->forknum), 0) / BLCKSZ;
+	cursor->fork = forkno;
+
+	return true;
+}
+
+/*
+ * Step to the next block that is wanted, of whatever fork, and lock its relation.
+ * False at the end of the set.
+ */
+static bool
+find_next(Cursor *cursor)
+{
+	SstWarmSet *set = cursor->set;
+
+	for (; cursor->range < set->nranges; cursor->range++)
+	{
+		const SstWarmRange *range = &set->ranges[cursor->range];
+
+		CHECK_FOR_INTERRUPTS();
+		if (enter_fork(cursor, range->fork))
+		{
+			if (cursor->blkno < 0)
+				cursor->blkno = range->first;
+			if (cursor->blkno < Min(range->end, set->forks[range->fork].nblocks))
+				return true;
+		}
+		cursor->blkno = -1;
+	}
+
+	return false;
+}
+
+/* The blocks of the present range from the present one on */
+static BlockNumber
+blocks_ahead(const Cursor *cursor)
+{
+	const SstWarmRange *range = &cursor->set->ranges[cursor->range];
+
+	return Min(range->end, cursor->set->forks[range->fork].nblocks) - cursor->blkno;
+}
+
+/* Go on behind a range.  Does the next one belong to the same run? */
+static bool
+next_range_follows(Cursor *cursor, BlockNumber run_end, uint64 limit)
+{
+	const SstWarmRange *range = &cursor->set->ranges[++cursor->range];
+
+	cursor->blkno = -1;
+	if (cursor->range == cursor->set->nranges || range->fork != cursor->fork ||
+		range->first < run_end || range->first - run_end > SST_MAX_GAP ||
+		range->first >= limit)
+		return false;
+
+	cursor->blkno = range->first;
+	return true;
+}
+
+/*
+ * Take up to most blocks to read, for a run that begins at the present block.  Those
+ * that are in buffers are not read, if that is asked for.
+ */
+static void
+take_run(Cursor *cursor, SstWarmRun *run, int most,
+		 bool skips_buffered)
+{
+	const SstWarmFork *fork = &cursor->set->forks[cursor->fork];
+	BlockNumber first = cursor->blkno;
+	uint64		limit = fork->nblocks;
+
+	/* In the largest relation there can be, these sums are no block numbers. */
+	limit = Min(limit, (uint64) first + sst_cold_run_blocks());
+	limit = Min(limit, (uint64) first - first % RELSEG_SIZE + RELSEG_SIZE);
+	run->fork = cursor->fork;
+	run->relation = last_locked(&cursor->relations);
+	run->first = first;
+	run->missing = 0;
+	run->nblocks = run->nwanted = run->nmissing = 0;
+
+	for (;;)
+	{
+		const SstWarmRange *range = &cursor->set->ranges[cursor->range];
+		BlockNumber end = Min(range->end, limit);
+
+		for (; cursor->blkno < end && run->nmissing < most; cursor->blkno++)
+		{
+			run->nwanted++;
+			run->nblocks = cursor->blkno - first + 1;
+			if (skips_buffered &&
+				sst_is_buffered(&run->relation->files, fork->forknum, cursor->blkno))
+				continue;
+			run->missing |= UINT64CONST(1) << (cursor->blkno - first);
+			run->nmissing++;
+		}
+		if (run->nmissing == most || blocks_ahead(cursor) > 0 ||
+			!next_range_follows(cursor, first + run->nblocks, limit))
+			break;
+	}
+}
+
+/* Unlock all relations: no run is under way. */
+static void
+leave_relations(Cursor *cursor)
+{
+	LockedRelations *ring = &cursor->relations;
+
+	for (; ring->n > 0; ring->n--)
+		unlock(last_locked(ring));
+	cursor->fork = -1;
+}
+
+/* Set where to go on in the forks to which the cursor has not come. */
+static void
+note_rest(Cursor *cursor)
+{
+	SstWarmSet *set = cursor->set;
+	int64		blkno = cursor->blkno;
+
+	for (int64 i = cursor->range; i < set->nranges; i++)
+	{
+		SstWarmFork *fork = &set->forks[set->ranges[i].fork];
+
+		if (blkno < 0)
+			blkno = set->ranges[i].first;
+		if (!fork->left_out && fork->next_block == InvalidBlockNumber &&
+			blkno < fork->nblocks)
+			fork->next_block = blkno;
+		blkno = -1;
+	}
+}
+
+static void
+end_cursor(Cursor *cursor)
+{
+	leave_relations(cursor);
+	pfree(cursor->relations.relations);
+}
+
 /* Count the time since the last run for a fork. */
 static void
 count_time(Queue *queue, SstWarmFork *fork)
@@ -90,11 +388,76 @@ count_time(Queue *queue, SstWarmFork *fork)
 	queue->mark = now;
 }
 
+/* ----------
+ * Large ranges of one relation
+ * ----------
+ */
+
+typedef struct LargeRange
+{
+	SstPrewarmPlan plan;
+	Oid			relid;
+	bool		done;
+	SstIoStats	io_stats;
+} LargeRange;
+
+static void
+prewarm_range(void *arg)
+{
+	LargeRange *range = arg;
+	const SstPrewarmPlan *plan = &range->plan;
+	Relation	rel = try_relation_open(range->relid, NoLock);
+
+	if (rel == NULL)
+		return;
+	if (sst_prewarm_workers(plan, rel) > 0)
+	{
+		sst_prewarm(plan, rel, &range->io_stats);
+		range->done = true;
+	}
+	relation_close(rel, NoLock);
+}
+
+/*
+ * Warm blocks first to end - 1 of a fork, whose relation is locked and which has
+ * these blocks, with as many workers as pay.  False if none do, or if there was an
+ * error: then nothing is counted, and the blocks are left to the queue.
+ */
+static bool
+prewarm_by_workers(SstWarmFork *fork, SstPrewarmMode mode, BlockNumber first,
+				   BlockNumber end, SstIoStats *io_stats)
+{
+	LargeRange	range = {
+		.plan = {fork->forknum, mode, first, end},
+		.relid = fork->relation->relid
+	};
+	ErrorData  *error;
+
+	if (RecoveryInProgress())
+		return false;
+
+	error = sst_contain_errors(prewarm_range, &range);
+	if (error != NULL)
+	{
+		FreeErrorData(error);
+		return false;
+	}
+	if (!range.done)
+		return false;
+
+	fork->nwanted += end - first;
+	fork->nread += range.io_stats.blocks_read;
+	fork->ncached += end - first - range.io_stats.blocks_read;
+	sst_io_stats_merge(io_stats, &range.io_stats);
+
+	return true;
+}
+
 /* May it pay to have the next blocks read by parallel workers? */
 static bool
 is_large_range(const Queue *queue)
 {
-	return sst_cursor_blocks_ahead(&queue->cursor) >= SST_LARGE_RANGE_BLOCKS && !queue->throttled &&
+	return blocks_ahead(&queue->cursor) >= LARGE_RANGE_BLOCKS && !queue->throttled &&
 		queue->options->mode != SST_PREWARM_PREFETCH &&
 		queue->small_range != queue->cursor.range;
 }
@@ -103,14 +466,14 @@ is_large_range(const Queue *queue)
 static void
 warm_large_range(Queue *queue)
 {
-	SstWarmCursor *cursor = &queue->cursor;
+	Cursor	   *cursor = &queue->cursor;
 	SstWarmFork *fork = &queue->set->forks[cursor->fork];
-	BlockNumber nblocks = sst_cursor_blocks_ahead(cursor);
+	BlockNumber nblocks = blocks_ahead(cursor);
 
 	if ((queue->free_buffers == NULL ||
 		 sst_free_buffers_suffice(queue->free_buffers, nblocks, 0)) &&
-		sst_warm_large_range(fork, queue->options->mode, cursor->blkno,
-							 cursor->blkno + nblocks, queue->io_stats))
+		prewarm_by_workers(fork, queue->options->mode, cursor->blkno,
+						   cursor->blkno + nblocks, queue->io_stats))
 	{
 		cursor->blkno += nblocks;
 		if (queue->free_buffers != NULL)
@@ -120,6 +483,11 @@ warm_large_range(Queue *queue)
 	else
 		queue->small_range = cursor->range;
 }
+
+/* ----------
+ * The queue
+ * ----------
+ */
 
 /* A run from this block on is not read now. */
 static inline void
@@ -145,7 +513,7 @@ give_up(SstWarmFork *fork)
 static void
 give_way(Queue *queue)
 {
-	sst_cursor_leave(&queue->cursor);
+	leave_relations(&queue->cursor);
 	sst_segment_file_close(&queue->advice_file);
 	queue->advised = -1;
 	if (sst_is_blocking())
@@ -251,19 +619,19 @@ add_run(Queue *queue)
 {
 	SstWarmRun *run = &queue->runs[(queue->first_run + queue->nruns) %
 								   queue->max_runs];
-	SstWarmCursor *cursor = &queue->cursor;
-	SstWarmCursor before;
+	Cursor	   *cursor = &queue->cursor;
+	Cursor		before;
 	int			nallowed;
 
-	if (!sst_cursor_find(cursor) || is_large_range(queue))
+	if (!find_next(cursor) || is_large_range(queue))
 		return false;
 	nallowed = allowed_blocks(queue);
 	if (nallowed <= 0)
 		return nallowed < 0;
 
 	before = *cursor;
-	sst_cursor_take(cursor, run, nallowed,
-					queue->options->mode == SST_PREWARM_BUFFER);
+	take_run(cursor, run, nallowed,
+			 queue->options->mode == SST_PREWARM_BUFFER);
 	open_advice_file(queue, run);
 	if (is_in_page_cache(queue, run))
 		run->missing = 0;
@@ -357,7 +725,7 @@ finish_first_run(Queue *queue)
 	}
 
 	count_time(queue, fork);
-	sst_unlock_done_relations(&queue->cursor.relations);
+	unlock_done(&queue->cursor);
 }
 
 static void
@@ -386,7 +754,7 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	}
 	queue->max_runs = 2 * queue->depth;
 	queue->runs = palloc(sizeof(SstWarmRun) * queue->max_runs);
-	sst_cursor_init(&queue->cursor, set, queue->max_runs + 1);
+	init_cursor(&queue->cursor, set, queue->max_runs + 1);
 	sst_run_reader_begin(&queue->reader, options->mode, io_stats);
 	INSTR_TIME_SET_CURRENT(queue->mark);
 }
@@ -416,7 +784,7 @@ sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 			;
 		if (queue.nruns > 0)
 			finish_first_run(&queue);
-		else if (queue.end == SST_WARM_COMPLETE && sst_cursor_find(&queue.cursor))
+		else if (queue.end == SST_WARM_COMPLETE && find_next(&queue.cursor))
 			warm_large_range(&queue);
 		else
 			break;
@@ -424,8 +792,8 @@ sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 	sst_segment_file_close(&queue.advice_file);
 	sst_run_reader_end(&queue.reader);
 	if (queue.end != SST_WARM_COMPLETE)
-		sst_cursor_note_rest(&queue.cursor);
-	sst_cursor_end(&queue.cursor);
+		note_rest(&queue.cursor);
+	end_cursor(&queue.cursor);
 	pfree(queue.runs);
 
 	return queue.end;

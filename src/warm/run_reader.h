@@ -14,8 +14,16 @@
 #define SST_RUN_READER_H
 
 #include "stream/segment_file.h"
-#include "warm/locked_relations.h"
 #include "warm/warm.h"
+
+/* A relation of which runs are under way */
+typedef struct SstLockedRelation
+{
+	Oid			relid;
+	SstFiles	files;
+	char		persistence;
+	int			nruns;			/* under way */
+} SstLockedRelation;
 
 /* Blocks of one segment that are read together */
 typedef struct SstWarmRun

@@ -17,7 +17,10 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/pg_crc32c.h"
+#include "utils/memutils.h"
 
+#include "warm/array.h"
 #include "warm/saved_cache.h"
 
 typedef struct Parser
@@ -25,8 +28,6 @@ typedef struct Parser
 	SstSavedLines lines;
 	const char *at;				/* rest of the line */
 	SstSavedCache *saved;
-	int			relations_allocated;
-	int64		ranges_allocated;
 	int			usage;			/* of the ranges; -1 before the first */
 	SstSavedCacheError *error;
 } Parser;
@@ -121,38 +122,81 @@ take_word(Parser *parser, const char *word)
 	return true;
 }
 
-/* Take a decimal number of up to 18 digits. */
+/* Take a decimal number. */
 static bool
-take_number(Parser *parser, int64 max, int64 *number)
+take_number(Parser *parser, uint64 max, uint64 *number)
 {
 	const char *first = parser->at;
 
 	*number = 0;
 	while (!at_end(parser) && *parser->at >= '0' && *parser->at <= '9')
 	{
-		if (parser->at - first >= 18)
+		uint64		digit = *parser->at++ - '0';
+
+		if (digit > max || *number > (max - digit) / 10)
 			return fail(parser, gettext_noop("A number is too large."));
-		*number = *number * 10 + (*parser->at++ - '0');
+		*number = *number * 10 + digit;
 	}
-	if (parser->at == first)
-		return fail(parser, gettext_noop("A number is missing."));
-	if (*number > max)
-		return fail(parser, gettext_noop("A number is too large."));
-	return true;
+
+	return parser->at > first ||
+		fail(parser, gettext_noop("A number is missing."));
 }
 
-/* Take a line of a word and a number. */
+/* Take the number that a line ends in. */
 static bool
-take_setting(Parser *parser, const char *word, int64 *number)
+take_last_number(Parser *parser, uint64 max, uint64 *number)
 {
-	if (!next_line(parser))
-		return false;
-	if (!take_word(parser, word) || !take(parser, ' '))
-		return fail(parser, gettext_noop("The line is not the expected one."));
-	if (!take_number(parser, PG_INT64_MAX, number))
+	if (!take_number(parser, max, number))
 		return false;
 	return at_end(parser) ||
 		fail(parser, gettext_noop("There is extra text after the number."));
+}
+
+/* Take the next line's word, with the space behind it. */
+static bool
+expect_line(Parser *parser, const char *word)
+{
+	if (!next_line(parser))
+		return false;
+	return take_word(parser, word) ||
+		fail(parser, gettext_noop("The line is not the expected one."));
+}
+
+static bool
+take_setting(Parser *parser, const char *word, uint64 *number)
+{
+	return expect_line(parser, word) &&
+		take_last_number(parser, PG_UINT64_MAX, number);
+}
+
+static bool
+take_version(Parser *parser, const char *word)
+{
+	uint64		version;
+
+	if (!take_setting(parser, word, &version))
+		return false;
+	if (version == SST_SAVED_CACHE_VERSION)
+		return true;
+	(void) fail(parser, version > SST_SAVED_CACHE_VERSION ?
+				gettext_noop("The text was saved by a newer version of streamstat.") :
+				gettext_noop("The format version is not valid."));
+	parser->error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
+	return false;
+}
+
+static bool
+take_block_size(Parser *parser)
+{
+	uint64		block_size;
+
+	if (!take_setting(parser, "block_size ", &block_size))
+		return false;
+	if (block_size == BLCKSZ)
+		return true;
+	(void) fail(parser, gettext_noop("The server has another block size."));
+	parser->error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
+	return false;
 }
 
 static int
@@ -232,92 +276,80 @@ take_name(Parser *parser, char *name)
 static bool
 parse_head(Parser *parser)
 {
-	int64		version;
-	int64		block_size;
+	SstSavedCache *saved = parser->saved;
 
-	if (!take_setting(parser, SST_SAVED_CACHE_NAME, &version))
+	if (!take_version(parser, SST_SAVED_CACHE_NAME " ") ||
+		!expect_line(parser, "database ") || !next_line(parser))
 		return false;
-	if (version != SST_SAVED_CACHE_VERSION)
-	{
-		(void) fail(parser, version > SST_SAVED_CACHE_VERSION ?
-					gettext_noop("The text was saved by a newer version of streamstat.") :
-					gettext_noop("The format version is not valid."));
-		parser->error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
-		return false;
-	}
-	if (!next_line(parser))
-		return false;
-	if (!take_word(parser, "database "))
-		return fail(parser, gettext_noop("The line is not the expected one."));
-	if (!next_line(parser))
+	if (take_word(parser, "system ") &&
+		(!take_last_number(parser, PG_UINT64_MAX, &saved->system) ||
+		 !next_line(parser)))
 		return false;
 	if (!take_word(parser, "saved "))
 		return fail(parser, gettext_noop("The line is not the expected one."));
-	if (!take_setting(parser, "block_size", &block_size))
-		return false;
-	if (block_size != BLCKSZ)
-	{
-		(void) fail(parser, gettext_noop("The server has another block size."));
-		parser->error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
-		return false;
-	}
 
-	return take_setting(parser, "blocks", &parser->saved->nblocks);
+	return take_block_size(parser) &&
+		take_setting(parser, "blocks ", &saved->nblocks);
 }
 
-static void
-add_relation(Parser *parser, const SstSavedRelation *relation)
-{
-	SstSavedCache *saved = parser->saved;
-
-	if (saved->nrelations == parser->relations_allocated)
-	{
-		parser->relations_allocated *= 2;
-		saved->relations = repalloc_huge(saved->relations, sizeof(SstSavedRelation) *
-										 (Size) parser->relations_allocated);
-	}
-	saved->relations[saved->nrelations++] = *relation;
-}
-
-/* Take a schema's and a relation's name, each with its zero, into memory for them. */
+/* Take a schema's and a relation's name. */
 static bool
-take_qualified_name(Parser *parser, char *names)
+take_names(Parser *parser, SstSavedRelation *relation)
 {
-	if (!take(parser, ' ') || !take_name(parser, names) || !take(parser, '.'))
+	/* No name gets longer than it is here. */
+	char	   *names = palloc(parser->lines.line_end - parser->at + 2);
+
+	relation->schema = names;
+	if (!take_name(parser, names) || !take(parser, '.'))
 		return fail(parser, gettext_noop("The schema name is missing or not valid."));
-	if (!take_name(parser, names + strlen(names) + 1) || !at_end(parser))
-		return fail(parser, gettext_noop("The relation name is missing or not valid."));
+	relation->name = names += strlen(names) + 1;
+	return (take_name(parser, names) && at_end(parser)) ||
+		fail(parser, gettext_noop("The relation name is missing or not valid."));
+}
+
+/* Take the tablespace's and the file's number. */
+static bool
+take_files(Parser *parser, SstSavedRelation *relation)
+{
+	uint64		tablespace;
+	uint64		number;
+
+	if (!take_number(parser, PG_UINT32_MAX, &tablespace))
+		return false;
+	if (!take(parser, '/'))
+		return fail(parser, gettext_noop("A number is missing."));
+	if (!take_last_number(parser, PG_UINT32_MAX, &number))
+		return false;
+	relation->tablespace = (Oid) tablespace;
+	relation->number = (Oid) number;
 	return true;
 }
 
-/* A relation: number, kind, name.  Numbers are consecutive. */
+/* A relation: number, kind, name or files.  Numbers are consecutive. */
 static bool
 parse_relation(Parser *parser)
 {
-	SstSavedRelation relation;
-	int64		number;
-	char	   *names;
+	SstSavedCache *saved = parser->saved;
+	const char *kinds = saved->system != 0 ? "f" : "rmitx";
+	SstSavedRelation relation = {0};
+	uint64		number;
 
 	if (!take_number(parser, PG_INT32_MAX, &number))
 		return false;
-	if (number != parser->saved->nrelations + 1)
+	if (number != (uint64) saved->nrelations + 1)
 		return fail(parser, gettext_noop("Relations are not numbered consecutively."));
 
 	if (!take(parser, ' ') || at_end(parser) || *parser->at == '\0' ||
-		strchr(SST_SAVED_KINDS, *parser->at) == NULL)
+		strchr(kinds, *parser->at) == NULL)
 		return fail(parser, gettext_noop("The kind of the relation is missing."));
 	relation.kind = *parser->at++;
-
-	/* No name gets longer than it is here. */
-	names = palloc(parser->lines.line_end - parser->at + 2);
-	if (!take_qualified_name(parser, names))
-	{
-		pfree(names);
+	if (!take(parser, ' '))
+		return fail(parser, gettext_noop("The schema name is missing or not valid."));
+	if (!(relation.kind == SST_SAVED_FILES ? take_files(parser, &relation) :
+		  take_names(parser, &relation)))
 		return false;
-	}
-	relation.schema = names;
-	relation.name = names + strlen(names) + 1;
-	add_relation(parser, &relation);
+
+	*sst_append(saved->relations, saved->nrelations) = relation;
 	return true;
 }
 
@@ -325,57 +357,40 @@ parse_relation(Parser *parser)
 static bool
 parse_usage(Parser *parser)
 {
-	int64		usage;
+	uint64		usage;
 
-	if (!take_number(parser, PG_UINT8_MAX, &usage))
+	if (!take_last_number(parser, PG_UINT8_MAX, &usage))
 		return false;
-	if (!at_end(parser))
-		return fail(parser, gettext_noop("There is extra text after the number."));
-	if (parser->usage >= 0 && usage >= parser->usage)
+	if (parser->usage >= 0 && usage >= (uint64) parser->usage)
 		return fail(parser, gettext_noop("The usage count does not decrease."));
 	parser->usage = (int) usage;
 	return true;
-}
-
-static void
-add_range(Parser *parser, const SstSavedRange *range)
-{
-	SstSavedCache *saved = parser->saved;
-
-	if (saved->nranges == parser->ranges_allocated)
-	{
-		parser->ranges_allocated *= 2;
-		saved->ranges = repalloc_huge(saved->ranges, sizeof(SstSavedRange) *
-									  (Size) parser->ranges_allocated);
-	}
-	saved->ranges[saved->nranges++] = *range;
 }
 
 /* Take a fork's name. */
 static bool
 take_fork(Parser *parser, uint8 *forknum)
 {
-	if (take_word(parser, "main"))
-		*forknum = MAIN_FORKNUM;
-	else if (take_word(parser, "fsm"))
-		*forknum = FSM_FORKNUM;
-	else if (take_word(parser, "vm"))
-		*forknum = VISIBILITYMAP_FORKNUM;
-	else
-		return false;
+	*forknum = MAIN_FORKNUM;
+	while (!take_word(parser, forkNames[*forknum]))
+	{
+		if (++*forknum > VISIBILITYMAP_FORKNUM)
+			return false;
+	}
 
 	return true;
 }
 
 /* Ranges of a fork: the relation's number, the fork's name, skip or skip+count ... */
 static bool
-parse_ranges(Parser *parser, int64 *nblocks)
+parse_ranges(Parser *parser, uint64 *nblocks)
 {
+	SstSavedCache *saved = parser->saved;
 	SstSavedRange range = {.usage = (uint8) parser->usage};
-	int64		number;
-	int64		position = 0;
+	uint64		number;
+	uint64		position = 0;
 
-	if (!take_number(parser, parser->saved->nrelations, &number))
+	if (!take_number(parser, saved->nrelations, &number))
 		return false;
 	if (number == 0)
 		return fail(parser, gettext_noop("Relations are numbered from 1."));
@@ -385,8 +400,8 @@ parse_ranges(Parser *parser, int64 *nblocks)
 
 	do
 	{
-		int64		skip;
-		int64		count = 1;
+		uint64		skip;
+		uint64		count = 1;
 
 		if (!take(parser, ' '))
 			return fail(parser, gettext_noop("A range is missing."));
@@ -401,41 +416,45 @@ parse_ranges(Parser *parser, int64 *nblocks)
 		range.first = (BlockNumber) (position + skip);
 		position += skip + count;
 		range.end = (BlockNumber) position;
-		add_range(parser, &range);
+		*sst_append(saved->ranges, saved->nranges) = range;
 		*nblocks += count;
 	} while (!at_end(parser));
 
 	return true;
 }
 
-/* What follows the head, to the line of the checksum, which is the last one */
+/* What follows the head, to the line of the checksum */
 static bool
 parse_lines(Parser *parser)
 {
-	int64		nblocks = 0;
+	uint64		nblocks = 0;
 
 	for (;;)
 	{
+		bool		good;
+
 		if (!next_line(parser))
 			return false;
 		if (take_word(parser, "crc "))
 			break;
 		if (take_word(parser, "usage "))
-		{
-			if (!parse_usage(parser))
-				return false;
-		}
+			good = parse_usage(parser);
 		else if (parser->usage < 0)
-		{
-			if (!parse_relation(parser))
-				return false;
-		}
-		else if (!parse_ranges(parser, &nblocks))
+			good = parse_relation(parser);
+		else
+			good = parse_ranges(parser, &nblocks);
+		if (!good)
 			return false;
 	}
 
-	if (nblocks != parser->saved->nblocks)
-		return fail(parser, gettext_noop("The number of blocks differs from that in the header."));
+	return nblocks == parser->saved->nblocks ||
+		fail(parser, gettext_noop("The number of blocks differs from that in the header."));
+}
+
+/* The checksum is in the last line. */
+static bool
+parse_end(Parser *parser)
+{
 	return !sst_saved_lines_next(&parser->lines) ||
 		fail(parser, gettext_noop("There is extra text after the checksum."));
 }
@@ -448,16 +467,104 @@ bool
 sst_parse_saved_cache(const char *bytes, Size length, SstSavedCache *saved,
 					  SstSavedCacheError *error)
 {
-	Parser		parser = {
-		.saved = saved, .relations_allocated = 64, .ranges_allocated = 1024,
-		.usage = -1, .error = error
-	};
+	Parser		parser = {.saved = saved, .usage = -1, .error = error};
 
 	sst_saved_lines_init(&parser.lines, bytes, length);
 	memset(saved, 0, sizeof(SstSavedCache));
-	saved->relations = palloc(sizeof(SstSavedRelation) *
-							  parser.relations_allocated);
-	saved->ranges = palloc(sizeof(SstSavedRange) * parser.ranges_allocated);
 
-	return parse_head(&parser) && parse_lines(&parser);
+	return parse_head(&parser) && parse_lines(&parser) && parse_end(&parser);
+}
+
+/* The same for an index of texts. */
+bool
+sst_parse_cache_index(const char *bytes, Size length, SstCacheIndex *index,
+					  SstSavedCacheError *error)
+{
+	Parser		parser = {.error = error};
+
+	sst_saved_lines_init(&parser.lines, bytes, length);
+	memset(index, 0, sizeof(SstCacheIndex));
+	if (!take_version(&parser, SST_CACHE_INDEX_NAME " ") ||
+		!take_block_size(&parser) ||
+		!take_setting(&parser, "system ", &index->system))
+		return false;
+
+	for (;;)
+	{
+		SstCachedDatabase database;
+		uint64		oid;
+		uint64		tablespace;
+
+		if (!next_line(&parser))
+			return false;
+		if (take_word(&parser, "crc "))
+			return parse_end(&parser);
+		if (!take_number(&parser, PG_UINT32_MAX, &oid) || !take(&parser, ' ') ||
+			!take_number(&parser, PG_UINT32_MAX, &tablespace) || !take(&parser, ' ') ||
+			!take_number(&parser, PG_INT64_MAX, &database.nblocks) ||
+			!take(&parser, ' ') ||
+			!take_last_number(&parser, MaxAllocSize, &database.nbytes))
+			return fail(&parser, gettext_noop("The line is not the expected one."));
+		database.database = (Oid) oid;
+		database.tablespace = (Oid) tablespace;
+		*sst_append(index->databases, index->ndatabases) = database;
+	}
+}
+
+/* ----------
+ * The checksum
+ * ----------
+ */
+
+/* Is the line of the checksum the one that there has to be? */
+static bool
+has_checksum(const Parser *parser, pg_crc32c crc)
+{
+	char		expected[32];
+
+	snprintf(expected, sizeof(expected), "%08x", crc);
+	return parser->lines.line_end - parser->at == (ptrdiff_t) strlen(expected) &&
+		memcmp(parser->at, expected, strlen(expected)) == 0;
+}
+
+/*
+ * Check that a text, in UTF-8, has the checksum that its last line says.  If not,
+ * false, and *error says why.
+ */
+bool
+sst_check_saved_cache(const char *bytes, Size length, SstSavedCacheError *error)
+{
+	Parser		parser = {.error = error};
+	SstSavedLines last;
+	pg_crc32c	crc;
+
+	memset(error, 0, sizeof(SstSavedCacheError));
+	error->code = ERRCODE_INVALID_TEXT_REPRESENTATION;
+
+	sst_saved_lines_init(&parser.lines, bytes, length);
+	if (!sst_saved_lines_next(&parser.lines))
+		error->what = gettext_noop("The text is empty.");
+	parser.at = parser.lines.line;
+	if (error->what == NULL && !take_word(&parser, SST_SAVED_CACHE_NAME " "))
+		error->what = gettext_noop("The first line is not that of a saved cache.");
+	if (error->what != NULL)
+		return false;
+
+	INIT_CRC32C(crc);
+	for (last = parser.lines; sst_saved_lines_next(&parser.lines); last = parser.lines)
+	{
+		CHECK_FOR_INTERRUPTS();
+		COMP_CRC32C(crc, last.line, last.line_end - last.line);
+		COMP_CRC32C(crc, "\n", 1);
+	}
+	FIN_CRC32C(crc);
+
+	parser.lines = last;
+	parser.at = last.line;
+	if (!take_word(&parser, "crc "))
+		error->what = gettext_noop("The last line is not a checksum: the end of the text is missing.");
+	else if (!has_checksum(&parser, crc))
+		error->what = gettext_noop("The checksum is wrong: the text has been changed.");
+
+	return error->what == NULL;
 }

@@ -1,11 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * set.c
- *	  A set of ranges to warm, while it grows
+ *	  What to warm
  *
- * An array is doubled when its length is a power of two, so that the set needs
- * no count of what is allocated.  Only this file may add to the arrays of a
- * set.
+ * When memory is full, the rest is skipped.  So the newest partitions come
+ * first, and in a schema or a database the most used tables.  The order in each is:
+ * the maps, which are small and save other reads, then the indexes, the table, and the
+ * TOAST table.  All but the order of partitions comes from a list of relations; none is
+ * opened or locked.
+ *
+ * A second call goes on where one ended: it makes its set again, and leaves out what
+ * comes before that place.  Without the place it comes to the same, as what is cached
+ * is not read again.
+ *
+ * A query on a table reads it into the same caches, so the right to read the table is
+ * sufficient to warm it.  Members of pg_stat_scan_tables may read every page with
+ * other functions of this extension.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,31 +26,37 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
+#include "catalog/index.h"
+#include "catalog/partition.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "common/relpath.h"
+#include "miscadmin.h"
+#include "partitioning/partbounds.h"
+#include "partitioning/partdesc.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/partcache.h"
 
+#include "relation/refuse.h"
+#include "warm/array.h"
 #include "warm/set.h"
 
-/* Elements that an array has room for at first: a power of two */
-#define FIRST_LENGTH 16
+/* ----------
+ * Sets
+ * ----------
+ */
 
-/* Make an array of n elements large enough for another one. */
-static void *
-grow(void *array, int64 n, Size size)
-{
-	if (n < FIRST_LENGTH || (n & (n - 1)) != 0)
-		return array;
-
-	return repalloc_huge(array, size * n * 2);
-}
-
-/* Make an empty set, in the current memory context. */
+/* Make an empty set, whose arrays will be in the current memory context. */
 void
 sst_warm_set_init(SstWarmSet *set)
 {
-	set->nforks = 0;
-	set->forks = palloc(sizeof(SstWarmFork) * FIRST_LENGTH);
-	set->nranges = 0;
-	set->ranges = palloc(sizeof(SstWarmRange) * FIRST_LENGTH);
+	memset(set, 0, sizeof(SstWarmSet));
 }
 
 /*
@@ -51,17 +67,15 @@ int
 sst_warm_set_add_fork(SstWarmSet *set, const SstRelation *relation,
 					  ForkNumber forknum, int64 bytes)
 {
-	SstWarmFork *fork;
+	SstWarmFork *fork = sst_append(set->forks, set->nforks);
 
-	set->forks = grow(set->forks, set->nforks, sizeof(SstWarmFork));
-	fork = &set->forks[set->nforks];
 	memset(fork, 0, sizeof(SstWarmFork));
 	fork->relation = relation;
 	fork->forknum = forknum;
 	fork->nblocks = bytes < 0 ? InvalidBlockNumber : (BlockNumber) (bytes / BLCKSZ);
 	fork->next_block = InvalidBlockNumber;
 
-	return set->nforks++;
+	return set->nforks - 1;
 }
 
 /* Add a relation of which nothing can be warmed, and why. */
@@ -79,13 +93,10 @@ void
 sst_warm_set_add_range(SstWarmSet *set, int fork, BlockNumber first,
 					   BlockNumber end)
 {
-	SstWarmRange *range;
-
-	set->ranges = grow(set->ranges, set->nranges, sizeof(SstWarmRange));
-	range = &set->ranges[set->nranges++];
-	range->fork = fork;
-	range->first = first;
-	range->end = end;
+	*sst_append(set->ranges, set->nranges) = (SstWarmRange)
+	{
+		.fork = fork, .first = first, .end = end
+	};
 }
 
 /*
@@ -111,4 +122,627 @@ sst_warm_set_totals(const SstWarmSet *set, int64 *nrelations, int64 *nblocks)
 		if (end != InvalidBlockNumber && end > range->first)
 			*nblocks += end - range->first;
 	}
+}
+
+/* ----------
+ * Rights
+ * ----------
+ */
+
+/*
+ * The table that an index or a TOAST table belongs to, or the relation itself if it
+ * is none of them.  InvalidOid if there is none.  Nothing is locked.
+ */
+Oid
+sst_table_of(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+
+	if (relkind == RELKIND_INDEX || relkind == RELKIND_PARTITIONED_INDEX)
+	{
+		relid = IndexGetRelation(relid, true);
+		relkind = get_rel_relkind(relid);
+	}
+	if (relkind == RELKIND_TOASTVALUE)
+		relid = sst_toast_owner(relid);
+
+	return relid;
+}
+
+/* May the user warm all relations? */
+bool
+sst_may_warm_all(void)
+{
+	return has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES);
+}
+
+/* May the user warm a table, if not all?  False if it does not exist. */
+bool
+sst_may_warm(Oid tableoid)
+{
+	bool		missing = false;
+
+	return pg_class_aclcheck_ext(tableoid, GetUserId(), ACL_SELECT,
+								 &missing) == ACLCHECK_OK && !missing;
+}
+
+/* ----------
+ * The tables and indexes that a call names
+ * ----------
+ */
+
+static void
+add_unit(SstWarmUnits *list, Oid relid, Oid named)
+{
+	*sst_append(list->units, list->n) = (SstWarmUnit)
+	{
+		.relid = relid, .named = named
+	};
+}
+
+/* The partitions of an open table that is partitioned by range, by their upper bounds */
+static List *
+partitions_by_bound(Relation rel)
+{
+	PartitionDesc desc = RelationGetPartitionDesc(rel, true);
+	int			defaultno = desc->nparts == 0 ? -1 :
+		desc->boundinfo->default_index;
+	List	   *result = NIL;
+
+	/* Ranges do not overlap, and ascend. */
+	for (int i = desc->nparts - 1; i >= 0; i--)
+	{
+		if (i != defaultno)
+			result = lappend_oid(result, desc->oids[i]);
+	}
+	if (defaultno >= 0)
+		result = lappend_oid(result, desc->oids[defaultno]);
+
+	return result;
+}
+
+/* The partitions of a table, the last one made first, which is the next best guess */
+static List *
+partitions_by_oid(Oid relid)
+{
+	Oid			defaultoid = get_default_partition_oid(relid);
+	List	   *ascending = find_inheritance_children(relid, NoLock);
+	List	   *result = NIL;
+
+	list_sort(ascending, list_oid_cmp);
+	for (int i = list_length(ascending) - 1; i >= 0; i--)
+	{
+		if (list_nth_oid(ascending, i) != defaultoid)
+			result = lappend_oid(result, list_nth_oid(ascending, i));
+	}
+	if (list_member_oid(ascending, defaultoid))
+		result = lappend_oid(result, defaultoid);
+
+	return result;
+}
+
+/*
+ * The partitions of a table, newest first.  The table is locked for a moment, to read
+ * its bounds; if others have locked it, the order is that of OIDs.
+ */
+static List *
+newest_partitions(Oid relid)
+{
+	List	   *result = NIL;
+	Relation	rel;
+
+	if (!ConditionalLockRelationOid(relid, AccessShareLock))
+		return partitions_by_oid(relid);
+
+	rel = try_relation_open(relid, NoLock);
+	if (rel == NULL)
+	{
+		UnlockRelationOid(relid, AccessShareLock);
+		return NIL;
+	}
+	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		result = RelationGetPartitionKey(rel)->strategy == PARTITION_STRATEGY_RANGE ?
+			partitions_by_bound(rel) : partitions_by_oid(relid);
+	relation_close(rel, AccessShareLock);
+
+	return result;
+}
+
+/* The leaves of a partition tree, newest first, added to a list of OIDs */
+static List *
+add_leaves(List *leaves, Oid relid)
+{
+	List	   *partitions;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
+		return lappend_oid(leaves, relid);
+
+	partitions = newest_partitions(relid);
+	for (int i = 0; i < list_length(partitions); i++)
+		leaves = add_leaves(leaves, list_nth_oid(partitions, i));
+	list_free(partitions);
+
+	return leaves;
+}
+
+/* An index, and the table that it is on */
+typedef struct IndexOfTable
+{
+	Oid			tableoid;
+	Oid			indexoid;
+} IndexOfTable;
+
+static int
+compare_indexes(const void *a, const void *b)
+{
+	Oid			left = ((const IndexOfTable *) a)->tableoid;
+	Oid			right = ((const IndexOfTable *) b)->tableoid;
+
+	return (left > right) - (left < right);
+}
+
+/* Add the indexes of a partitioned one, in the order of their tables. */
+static void
+add_index_tree(SstWarmUnits *list, Oid relid)
+{
+	List	   *oids = find_all_inheritors(relid, NoLock, NULL);
+	int			n = list_length(oids);
+	IndexOfTable *indexes = palloc_extended(sizeof(IndexOfTable) * n,
+											MCXT_ALLOC_HUGE);
+	List	   *tables = add_leaves(NIL, IndexGetRelation(relid, true));
+
+	for (int i = 0; i < n; i++)
+	{
+		indexes[i].indexoid = list_nth_oid(oids, i);
+		indexes[i].tableoid = IndexGetRelation(indexes[i].indexoid, true);
+	}
+	qsort(indexes, n, sizeof(IndexOfTable), compare_indexes);
+
+	for (int i = 0; i < list_length(tables); i++)
+	{
+		IndexOfTable key = {.tableoid = list_nth_oid(tables, i)};
+		IndexOfTable *found = bsearch(&key, indexes, n, sizeof(IndexOfTable),
+									  compare_indexes);
+
+		if (found != NULL)
+			add_unit(list, found->indexoid, relid);
+	}
+	pfree(indexes);
+	list_free(tables);
+	list_free(oids);
+}
+
+/*
+ * Add a relation that a call names, or if it is partitioned its partitions, newest
+ * first: those by range by descending upper bounds, others by descending OIDs, and the
+ * default one last.  No lock is waited for or kept.
+ */
+void
+sst_warm_units_add(SstWarmUnits *list, Oid relid)
+{
+	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_INDEX)
+		add_index_tree(list, relid);
+	else
+	{
+		List	   *leaves = add_leaves(NIL, relid);
+
+		for (int i = 0; i < list_length(leaves); i++)
+			add_unit(list, list_nth_oid(leaves, i), relid);
+		list_free(leaves);
+	}
+}
+
+/* How much a table is used, with its indexes and its TOAST table */
+typedef struct Use
+{
+	Oid			relid;
+	int64		fetched;		/* blocks, in buffers or not */
+	int64		bytes;
+} Use;
+
+/* Most fetched per block first; then the smaller one, then by OID */
+static int
+compare_uses(const void *a, const void *b)
+{
+	const Use  *left = a;
+	const Use  *right = b;
+	double		left_use = (double) left->fetched / Max(left->bytes, BLCKSZ);
+	double		right_use = (double) right->fetched / Max(right->bytes, BLCKSZ);
+
+	if (left_use != right_use)
+		return left_use < right_use ? 1 : -1;
+	if (left->bytes != right->bytes)
+		return left->bytes < right->bytes ? -1 : 1;
+	return (left->relid > right->relid) - (left->relid < right->relid);
+}
+
+/* Find the listed table that an index or a TOAST table belongs to, or the relation itself. */
+static const SstRelation *
+find_table(const SstRelations *relations, const SstRelation *relation)
+{
+	while (relation != NULL && (relation->relkind == RELKIND_INDEX ||
+								relation->relkind == RELKIND_TOASTVALUE) &&
+		   OidIsValid(relation->parent))
+		relation = sst_find_relation(relations, relation->parent);
+
+	return relation;
+}
+
+/* Add up, for each listed relation, the use that the cumulative statistics know. */
+static void
+add_up_uses(const SstRelations *relations, Use *uses)
+{
+	for (int i = 0; i < relations->n; i++)
+	{
+		const SstRelation *relation = &relations->relation[i];
+		const SstRelation *table = find_table(relations, relation);
+		Datum		fetched;
+		Use		   *use;
+
+		CHECK_FOR_INTERRUPTS();
+		if (table == NULL)
+			continue;
+		use = &uses[table - relations->relation];
+		fetched = DirectFunctionCall1(pg_stat_get_blocks_fetched,
+									  ObjectIdGetDatum(relation->relid));
+		use->bytes += Max(relation->bytes, 0);
+		use->fetched += DatumGetInt64(fetched);
+	}
+}
+
+/*
+ * Add the tables and materialized views of a list: those of a schema, or all for NULL.
+ * A TOAST table is added only where its own schema is asked for, as it belongs to its
+ * table.  The order is that of OIDs, which stays the same from one call to the next,
+ * or by use: those first of which most blocks were fetched for each one there is.
+ */
+void
+sst_warm_units_add_all(SstWarmUnits *list, const SstRelations *relations,
+					   const char *schema, bool by_use)
+{
+	Use		   *uses = MemoryContextAllocExtended(CurrentMemoryContext,
+												  sizeof(Use) * (relations->n + 1),
+												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	int			n = 0;
+
+	if (by_use)
+		add_up_uses(relations, uses);
+	for (int i = 0; i < relations->n; i++)
+	{
+		const SstRelation *relation = &relations->relation[i];
+
+		uses[i].relid = relation->relid;
+		if (relation->relkind != RELKIND_INDEX &&
+			(schema != NULL ? strcmp(relation->schema, schema) == 0 :
+			 relation->relkind != RELKIND_TOASTVALUE))
+			uses[n++] = uses[i];
+	}
+	if (by_use)
+		qsort(uses, n, sizeof(Use), compare_uses);
+	for (int i = 0; i < n; i++)
+		add_unit(list, uses[i].relid, uses[i].relid);
+	pfree(uses);
+}
+
+/* ----------
+ * What belongs to a table
+ * ----------
+ */
+
+/* The set in the making */
+typedef struct Builder
+{
+	SstWarmSet *set;
+	const SstRelations *relations;
+	const SstWarmParts *parts;
+	bool		may_warm_all;
+	bool	   *added;			/* by place in the list: each relation once */
+
+	/* The indexes in the list, by table, then by OID */
+	int			nindexes;
+	const SstRelation **indexes;
+} Builder;
+
+static int
+compare_by_table(const void *a, const void *b)
+{
+	const SstRelation *left = *(const SstRelation *const *) a;
+	const SstRelation *right = *(const SstRelation *const *) b;
+
+	if (left->parent != right->parent)
+		return left->parent < right->parent ? -1 : 1;
+	return (left->relid > right->relid) - (left->relid < right->relid);
+}
+
+static void
+sort_indexes(Builder *builder)
+{
+	const SstRelations *relations = builder->relations;
+
+	builder->nindexes = 0;
+	builder->indexes = palloc_extended(sizeof(SstRelation *) * (relations->n + 1),
+									   MCXT_ALLOC_HUGE);
+	for (int i = 0; i < relations->n; i++)
+	{
+		if (relations->relation[i].relkind == RELKIND_INDEX)
+			builder->indexes[builder->nindexes++] = &relations->relation[i];
+	}
+	qsort(builder->indexes, builder->nindexes, sizeof(SstRelation *),
+		  compare_by_table);
+}
+
+/* The place of a table's first index; *n is how many it has. */
+static int
+find_indexes(const Builder *builder, Oid tableoid, int *n)
+{
+	int			low = 0;
+	int			high = builder->nindexes;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (builder->indexes[middle]->parent < tableoid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (*n = 0; low + *n < builder->nindexes &&
+		 builder->indexes[low + *n]->parent == tableoid;)
+		(*n)++;
+
+	return low;
+}
+
+/* Why a relation cannot be warmed, translated; or NULL */
+static const char *
+refusal(const SstRelation *relation)
+{
+	SstTargetState state = sst_listed_state(relation);
+
+	if (!RELKIND_HAS_STORAGE(relation->relkind))
+		return sst_no_storage_note(relation->relkind);
+	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
+		return sst_temporary_note();
+	return state == SST_TARGET_INVALID ? NULL : sst_state_note(state);
+}
+
+/* Is the relation added for the first time?  If it cannot be warmed, its note is. */
+static bool
+begin_relation(Builder *builder, const SstRelation *relation)
+{
+	bool	   *added = &builder->added[relation - builder->relations->relation];
+	const char *note = refusal(relation);
+
+	if (*added)
+		return false;
+	*added = true;
+	if (note != NULL)
+		sst_warm_set_add_note(builder->set, relation, note);
+
+	return note == NULL;
+}
+
+/* Add all blocks of a map, if the relation has it. */
+static void
+add_map(Builder *builder, const SstRelation *relation, ForkNumber forknum)
+{
+	int64		bytes = sst_fork_bytes(&relation->files, forknum);
+
+	if (bytes >= 0)
+		sst_warm_set_add_range(builder->set,
+							   sst_warm_set_add_fork(builder->set, relation,
+													 forknum, bytes),
+							   0, InvalidBlockNumber);
+}
+
+static void
+add_maps(Builder *builder, const SstRelation *relation)
+{
+	if (relation->relkind != RELKIND_INDEX)
+		add_map(builder, relation, VISIBILITYMAP_FORKNUM);
+	add_map(builder, relation, FSM_FORKNUM);
+}
+
+static void
+add_main(Builder *builder, const SstRelation *relation)
+{
+	if (!builder->parts->only_maps)
+		sst_warm_set_add_range(builder->set,
+							   sst_warm_set_add_fork(builder->set, relation,
+													 MAIN_FORKNUM, relation->bytes),
+							   0, InvalidBlockNumber);
+}
+
+static void
+add_index(Builder *builder, const SstRelation *index, bool maps)
+{
+	if (!begin_relation(builder, index))
+		return;
+	if (maps)
+		add_maps(builder, index);
+	add_main(builder, index);
+}
+
+static void
+add_indexes(Builder *builder, Oid tableoid)
+{
+	int			n;
+	int			first = find_indexes(builder, tableoid, &n);
+
+	for (int i = first; i < first + n; i++)
+		add_index(builder, builder->indexes[i], builder->parts->maps);
+}
+
+/* A TOAST table is of no use without its index, nor is that without it. */
+static void
+add_toast(Builder *builder, const SstRelation *toast)
+{
+	if (!begin_relation(builder, toast))
+		return;
+	if (builder->parts->maps)
+		add_maps(builder, toast);
+	add_indexes(builder, toast->relid);
+	add_main(builder, toast);
+}
+
+static void
+add_table(Builder *builder, const SstRelation *table)
+{
+	const SstRelation *toast = sst_find_relation(builder->relations,
+												 table->toastrelid);
+
+	if (!begin_relation(builder, table))
+		return;
+	if (builder->parts->maps)
+		add_maps(builder, table);
+	if (builder->parts->indexes)
+		add_indexes(builder, table->relid);
+	add_main(builder, table);
+	if (builder->parts->toast && toast != NULL)
+		add_toast(builder, toast);
+}
+
+/*
+ * May the user warm a unit?  Who may read a partitioned table may read its partitions
+ * through it.
+ */
+static bool
+is_permitted(const Builder *builder, const SstWarmUnit *unit)
+{
+	return builder->may_warm_all || sst_may_warm(sst_table_of(unit->relid)) ||
+		(unit->named != unit->relid && sst_may_warm(sst_table_of(unit->named)));
+}
+
+static void
+add_parts(Builder *builder, const SstWarmUnit *unit)
+{
+	const SstRelation *relation = sst_find_relation(builder->relations,
+													unit->relid);
+	SstRelation *missing;
+
+	if (relation == NULL)
+	{
+		missing = palloc0(sizeof(SstRelation));
+		missing->relid = unit->relid;
+		sst_warm_set_add_note(builder->set, missing,
+							  sst_state_note(SST_TARGET_MISSING));
+	}
+	else if (!is_permitted(builder, unit))
+		sst_warm_set_add_note(builder->set, relation, _("permission denied"));
+	else if (relation->relkind == RELKIND_INDEX)
+		add_index(builder, relation, true);
+	else if (relation->relkind == RELKIND_TOASTVALUE)
+		add_toast(builder, relation);
+	else
+		add_table(builder, relation);
+}
+
+/*
+ * Add relations to a set, each with what belongs to it and is asked for, and each
+ * once.  An index alone is added whatever is asked for of tables.  What does not
+ * exist, cannot be warmed or is not permitted gets a note.  The set refers to the list
+ * of relations.
+ */
+void
+sst_add_units(SstWarmSet *set, const SstRelations *relations,
+			  const SstWarmUnits *units, const SstWarmParts *parts)
+{
+	Builder		builder = {
+		.set = set,
+		.relations = relations,
+		.parts = parts,
+		.may_warm_all = sst_may_warm_all()
+	};
+
+	builder.added = palloc0(relations->n + 1);
+	sort_indexes(&builder);
+	for (int i = 0; i < units->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_parts(&builder, &units->units[i]);
+	}
+	pfree(builder.indexes);
+	pfree(builder.added);
+}
+
+/* ----------
+ * Where a second call continues
+ * ----------
+ */
+
+/* The number of the first fork in which there is something left, or of all */
+static int
+first_left(const SstWarmSet *set)
+{
+	int			i = 0;
+
+	while (i < set->nforks && set->forks[i].next_block == InvalidBlockNumber)
+		i++;
+
+	return i;
+}
+
+/*
+ * Return the place at which a second call goes on with a set, as in
+ * "16384/main/1024"; NULL if there is nothing left.
+ */
+char *
+sst_resume_text(const SstWarmSet *set)
+{
+	const SstWarmFork *fork = &set->forks[first_left(set)];
+
+	if (fork == &set->forks[set->nforks])
+		return NULL;
+
+	return psprintf("%u/%s/%u", fork->relation->relid, forkNames[fork->forknum],
+					fork->next_block);
+}
+
+/*
+ * Leave out the forks and blocks of a set that come before the place in a text.  ERROR
+ * if it is none, or not in the set.
+ */
+void
+sst_resume(SstWarmSet *set, const char *text)
+{
+	unsigned int relid;
+	unsigned int blkno;
+	char		name[8];
+	int			fork = 0;
+	int64		nranges = 0;
+
+	if (sscanf(text, "%u/%7[a-z]/%u", &relid, name, &blkno) != 3 ||
+		strcmp(text, psprintf("%u/%s/%u", relid, name, blkno)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for parameter \"%s\": \"%s\"",
+						"resume_from", text),
+				 errhint("Use the value of this column in the last row of an earlier call.")));
+
+	while (fork < set->nforks && (set->forks[fork].relation->relid != relid ||
+								  set->forks[fork].forknum != forkname_to_number(name)))
+		fork++;
+	if (fork == set->nforks)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("could not find the place to resume from"),
+				 errhint("Leave out \"%s\": what is cached is not read again.",
+						 "resume_from")));
+
+	for (int64 i = 0; i < set->nranges; i++)
+	{
+		SstWarmRange range = set->ranges[i];
+
+		if (range.fork == fork)
+			range.first = Max(range.first, blkno);
+		range.fork -= fork;
+		if (range.fork >= 0 && range.first < range.end)
+			set->ranges[nranges++] = range;
+	}
+	set->nranges = nranges;
+	set->nforks -= fork;
+	memmove(set->forks, set->forks + fork, sizeof(SstWarmFork) * set->nforks);
 }

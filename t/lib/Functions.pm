@@ -21,7 +21,7 @@ my $any = "table sequence $indexes";
 
 # What the functions that warm relations have in common
 my $warming = 'mode text, max_bytes text, max_time interval, max_rate text, stop_when_full boolean, '
-  . 'include_indexes boolean, include_toast boolean, include_maps boolean, only_maps boolean, only_upper boolean, resume_from text';
+  . 'include_indexes boolean, include_toast boolean, include_maps boolean, only_maps boolean, resume_from text';
 
 # - The name.
 # - The arguments for the caller: their names and types.

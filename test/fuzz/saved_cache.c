@@ -16,6 +16,8 @@
  */
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
 #include "fuzz.h"
 #include "warm/saved_cache.h"
 
@@ -30,9 +32,14 @@ check_error(const SstSavedCacheError *error)
 }
 
 static void
-check_relation(const SstSavedRelation *relation)
+check_relation(const SstSavedRelation *relation, bool by_files)
 {
-	FUZZ_CHECK(strchr("rmitx", relation->kind) != NULL);
+	FUZZ_CHECK(strchr(by_files ? "f" : "rmitx", relation->kind) != NULL);
+	if (by_files)
+	{
+		FUZZ_CHECK(relation->schema == NULL && relation->name == NULL);
+		return;
+	}
 	FUZZ_CHECK(strlen(relation->schema) > 0);
 	FUZZ_CHECK(relation->name == relation->schema + strlen(relation->schema) + 1);
 	FUZZ_CHECK(strlen(relation->name) > 0);
@@ -42,7 +49,7 @@ check_relation(const SstSavedRelation *relation)
 static void
 check_ranges(const SstSavedCache *saved, bool accepted)
 {
-	int64		nblocks = 0;
+	uint64		nblocks = 0;
 	int			usage = PG_UINT8_MAX;
 
 	for (int64 i = 0; i < saved->nranges; i++)
@@ -108,6 +115,21 @@ check_same_ranges(const SstSavedCache *a, const SstSavedCache *b)
 	}
 }
 
+/* The same input as an index of the worker's file */
+static void
+check_index(const char *text, Size size)
+{
+	SstSavedCacheError error;
+	SstCacheIndex index;
+
+	memset(&error, 0, sizeof(error));
+	if (!sst_parse_cache_index(text, size, &index, &error))
+		check_error(&error);
+	for (int i = 0; i < index.ndatabases; i++)
+		FUZZ_CHECK(index.databases[i].nbytes <= MaxAllocSize);
+	free(index.databases);
+}
+
 void
 fuzz_saved_cache(const uint8 *data, size_t size)
 {
@@ -126,7 +148,7 @@ fuzz_saved_cache(const uint8 *data, size_t size)
 	memset(&error, 0, sizeof(error));
 	accepted = sst_parse_saved_cache(text, size, &saved, &error);
 	for (int i = 0; i < saved.nrelations; i++)
-		check_relation(&saved.relations[i]);
+		check_relation(&saved.relations[i], saved.system != 0);
 	check_ranges(&saved, accepted);
 	if (accepted)
 	{
@@ -140,5 +162,6 @@ fuzz_saved_cache(const uint8 *data, size_t size)
 	else
 		check_error(&error);
 	free_saved(&saved);
+	check_index(text, size);
 	free(text);
 }

@@ -55,6 +55,11 @@ uint32_t	fuzz_relation_blocks;
 uint32_t	fuzz_support_function;
 uint32_t	fuzz_allocations;
 
+/* As in common/relpath.h */
+extern const char *const forkNames[];
+
+const char *const forkNames[] = {"main", "fsm", "vm", "init", NULL};
+
 /* Settings that decide on how an index is built */
 extern int	maintenance_work_mem;
 extern int	max_parallel_maintenance_workers;

@@ -1,0 +1,728 @@
+/*-------------------------------------------------------------------------
+ *
+ * saved_cache.c
+ *	  Write what is in buffers as text, and find out what such a text means here
+ *
+ * To write it, one pass over the buffers finds the blocks, sorted by files.  Then the
+ * blocks of each usage count are written, from the highest count to the lowest, until
+ * there are as many as wanted.
+ *
+ * To load it, the relations of the database are listed once, and the saved ones are
+ * looked up in that list.  A relation that cannot be loaded has a note, and does not
+ * affect the rest.
+ *
+ * TOAST tables are named by OIDs, which a restored database does not have.  So they
+ * and their indexes go by the names of their tables.  Clients convert the text
+ * between servers with different encodings, names in it included.  So the checksum
+ * is that of the text in UTF-8.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/warm/saved_cache.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <time.h>
+
+#include "access/xlog.h"
+#include "catalog/namespace.h"
+#include "commands/dbcommands.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "pgtime.h"
+#include "storage/buf_internals.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "relation/refuse.h"
+#include "warm/array.h"
+#include "warm/saved_cache.h"
+#include "warm/set.h"
+
+/* Forks that are saved: main, fsm, vm */
+#define SAVED_FORKS (VISIBILITYMAP_FORKNUM + 1)
+
+/* A line of ranges ends behind so many bytes. */
+#define LINE_BYTES 90
+
+/* No line is longer than this, but for names. */
+#define MAX_LINE_BYTES 256
+
+/* A relation with blocks in buffers */
+typedef struct CachedRelation
+{
+	SstSavedRelation saved;
+	const SstBufferedBlock *first;
+	const SstBufferedBlock *end;
+	uint32		usages;			/* a bit for each usage count that there is */
+	int			number;			/* in the text, or 0 */
+} CachedRelation;
+
+typedef struct Writer
+{
+	int			nrelations;
+	CachedRelation *relations;
+	bool		cuts;			/* what is too large for a text */
+
+	int			nnumbered;
+	int64		nblocks;		/* written */
+	int64		nblocks_left;	/* that may still be written */
+	StringInfoData names;		/* lines of relations */
+	StringInfoData ranges;		/* lines of ranges */
+
+	/* The present line of ranges */
+	int			line_start;		/* -1 if there is none */
+	int			line_fork;
+	BlockNumber line_end;		/* end of its last range */
+} Writer;
+
+/* ----------
+ * Names of relations
+ * ----------
+ */
+
+/*
+ * Set the kind and the name under which a listed relation is saved; they point into
+ * the list.  False if there is none: a TOAST table without a table, or an index of a
+ * TOAST table that is not in use.
+ */
+static bool
+name_to_save(const SstRelations *list, const SstRelation *relation,
+			 SstSavedRelation *name)
+{
+	const SstRelation *parent = OidIsValid(relation->parent) ?
+		sst_find_relation(list, relation->parent) : NULL;
+
+	name->schema = relation->schema;
+	name->name = relation->name;
+	if (relation->relkind == RELKIND_INDEX)
+	{
+		name->kind = SST_SAVED_INDEX;
+		if (parent == NULL || parent->relkind != RELKIND_TOASTVALUE)
+			return true;
+		name->kind = SST_SAVED_TOAST_INDEX;
+		if (!relation->valid)
+			return false;
+		parent = sst_find_relation(list, parent->parent);
+	}
+	else if (relation->relkind == RELKIND_TOASTVALUE)
+		name->kind = SST_SAVED_TOAST;
+	else
+	{
+		name->kind = relation->relkind == RELKIND_MATVIEW ? SST_SAVED_MATVIEW :
+			SST_SAVED_TABLE;
+		return true;
+	}
+
+	if (parent == NULL)
+		return false;
+	name->schema = parent->schema;
+	name->name = parent->name;
+	return true;
+}
+
+/* A table may have become a materialized view: kinds are compared without that. */
+static char
+comparable_kind(char kind)
+{
+	return kind == SST_SAVED_MATVIEW ? SST_SAVED_TABLE : kind;
+}
+
+static int
+compare_saved(const void *a, const void *b)
+{
+	const SstSavedRelation *left = &((const SstSavedEntry *) a)->saved;
+	const SstSavedRelation *right = &((const SstSavedEntry *) b)->saved;
+	int			result;
+
+	if (left->kind == SST_SAVED_FILES)
+	{
+		if (left->number != right->number)
+			return left->number < right->number ? -1 : 1;
+		return (left->tablespace > right->tablespace) -
+			(left->tablespace < right->tablespace);
+	}
+
+	result = strcmp(left->name, right->name);
+	if (result == 0)
+		result = strcmp(left->schema, right->schema);
+	return result != 0 ? result :
+		comparable_kind(left->kind) - comparable_kind(right->kind);
+}
+
+/*
+ * Sort the relations of a list.  The result is allocated in the current memory
+ * context, and points into the list.
+ */
+static void
+index_relations(const SstRelations *list, bool by_files, SstSavedIndex *index)
+{
+	index->n = 0;
+	index->entries = MemoryContextAllocHuge(CurrentMemoryContext,
+											sizeof(SstSavedEntry) *
+											(Size) Max(list->n, 1));
+	for (int i = 0; i < list->n; i++)
+	{
+		SstSavedEntry *entry = &index->entries[index->n];
+		const SstRelation *relation = &list->relation[i];
+
+		CHECK_FOR_INTERRUPTS();
+		entry->relation = relation;
+		if (!by_files)
+			index->n += name_to_save(list, relation, &entry->saved);
+		else if (relation->bytes >= 0 && relation->persistence != RELPERSISTENCE_TEMP)
+		{
+			entry->saved.kind = SST_SAVED_FILES;
+			entry->saved.tablespace = relation->files.tablespace;
+			entry->saved.number = relation->files.number;
+			index->n++;
+		}
+	}
+	qsort(index->entries, index->n, sizeof(SstSavedEntry), compare_saved);
+}
+
+/*
+ * Sort the relations of a list that can be in shared buffers by their files.
+ * Temporary ones cannot, though others can have their numbers.
+ */
+void
+sst_index_by_files(const SstRelations *list, SstSavedIndex *index)
+{
+	index_relations(list, true, index);
+}
+
+/* Find a relation by what it was saved under, or return NULL. */
+const SstRelation *
+sst_find_saved_relation(const SstSavedIndex *index, const SstSavedRelation *saved)
+{
+	SstSavedEntry key = {.saved = *saved};
+	SstSavedEntry *found = bsearch(&key, index->entries, index->n,
+								   sizeof(SstSavedEntry), compare_saved);
+
+	return found != NULL ? found->relation : NULL;
+}
+
+/* ----------
+ * The checksum
+ * ----------
+ */
+
+/*
+ * Return a text in UTF-8, which may be the text itself; as it is, if the server has
+ * no conversion for its encoding.
+ */
+static const char *
+in_utf8(const char *text, int length)
+{
+	int			encoding = GetDatabaseEncoding();
+
+	if (encoding == PG_UTF8 ||
+		!OidIsValid(FindDefaultConversionProc(encoding, PG_UTF8)))
+		return text;
+
+	return pg_server_to_any(text, length, PG_UTF8);
+}
+
+/* The checksum of lines, each with its line feed, whatever the encoding */
+pg_crc32c
+sst_ascii_crc(const char *text, int length)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, text, length);
+	FIN_CRC32C(crc);
+
+	return crc;
+}
+
+/* The same of lines with names */
+pg_crc32c
+sst_saved_cache_crc(const char *text, int length)
+{
+	const char *utf8 = in_utf8(text, length);
+	pg_crc32c	crc = sst_ascii_crc(utf8, utf8 == text ? length : strlen(utf8));
+
+	if (utf8 != text)
+		pfree(unconstify(char *, utf8));
+	return crc;
+}
+
+/* ----------
+ * Writing
+ * ----------
+ */
+
+/* Append a name; what would not survive a copy is replaced, as the header says. */
+static void
+append_name(StringInfo out, const char *name)
+{
+	for (; *name != '\0'; name++)
+	{
+		if (*name == '\\')
+			appendStringInfoString(out, "\\\\");
+		else if ((unsigned char) *name < ' ' || *name == '\x7f')
+			appendStringInfo(out, "\\x%02x", *name);
+		else
+			appendStringInfoChar(out, *name);
+	}
+}
+
+/*
+ * Is there room for another line, as a text value has less than 1 GB?  If not, ERROR
+ * unless the rest, which is used least, may be left out.
+ */
+static bool
+has_room(Writer *writer)
+{
+	if ((Size) writer->names.len + writer->ranges.len + 8 * NAMEDATALEN +
+		4 * MAX_LINE_BYTES <= MaxAllocSize)
+		return true;
+	if (!writer->cuts)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("saved cache would be larger than 1 GB"),
+				 errhint("Use max_bytes to save only the most frequently used blocks.")));
+	writer->nblocks_left = 0;
+	return false;
+}
+
+/* Write the line of a relation. */
+static void
+number_relation(Writer *writer, CachedRelation *relation)
+{
+	const SstSavedRelation *saved = &relation->saved;
+	StringInfo	out = &writer->names;
+
+	relation->number = ++writer->nnumbered;
+	appendStringInfo(out, "%d %c ", relation->number, saved->kind);
+	if (saved->kind == SST_SAVED_FILES)
+		appendStringInfo(out, "%u/%u", saved->tablespace, saved->number);
+	else
+		append_name(out, quote_qualified_identifier(saved->schema, saved->name));
+	appendStringInfoChar(out, '\n');
+}
+
+static void
+append_number(StringInfo out, uint32 number)
+{
+	char		digits[16];
+
+	appendBinaryStringInfo(out, digits, pg_ultoa_n(number, digits));
+}
+
+static void
+end_line(Writer *writer)
+{
+	if (writer->line_start >= 0)
+		appendStringInfoChar(&writer->ranges, '\n');
+	writer->line_start = -1;
+}
+
+/* Write a range of a relation, or as much of it as may still be written. */
+static void
+write_range(Writer *writer, CachedRelation *relation,
+			const SstBufferedBlock *first, BlockNumber nblocks)
+{
+	StringInfo	out = &writer->ranges;
+
+	CHECK_FOR_INTERRUPTS();
+	nblocks = Min(nblocks, writer->nblocks_left);
+	if (nblocks == 0)
+		return;
+
+	if (writer->line_start < 0 || writer->line_fork != first->forknum ||
+		out->len - writer->line_start > LINE_BYTES)
+	{
+		end_line(writer);
+		if (!has_room(writer))
+			return;
+		if (relation->number == 0)
+			number_relation(writer, relation);
+		writer->line_start = out->len;
+		writer->line_fork = first->forknum;
+		writer->line_end = 0;
+		append_number(out, relation->number);
+		appendStringInfoChar(out, ' ');
+		appendStringInfoString(out, forkNames[first->forknum]);
+	}
+	appendStringInfoChar(out, ' ');
+	append_number(out, first->blkno - writer->line_end);
+	if (nblocks > 1)
+	{
+		appendStringInfoChar(out, '+');
+		append_number(out, nblocks);
+	}
+	writer->line_end = first->blkno + nblocks;
+	writer->nblocks += nblocks;
+	writer->nblocks_left -= nblocks;
+}
+
+/*
+ * Write the blocks of a relation that have this usage count.  One that moved between
+ * buffers can be in the list twice; only the first is written.
+ */
+static void
+write_relation(Writer *writer, CachedRelation *relation, int usage)
+{
+	const SstBufferedBlock *first = NULL;
+	BlockNumber nblocks = 0;
+
+	for (const SstBufferedBlock *block = relation->first; block < relation->end; block++)
+	{
+		if (block->usage != usage || block->forknum > VISIBILITYMAP_FORKNUM ||
+			(block > relation->first && block[-1].blkno == block->blkno &&
+			 block[-1].forknum == block->forknum))
+			continue;
+		if (first != NULL && block->forknum == first->forknum &&
+			block->blkno == first->blkno + nblocks)
+		{
+			nblocks++;
+			continue;
+		}
+		if (first != NULL)
+			write_range(writer, relation, first, nblocks);
+		first = block;
+		nblocks = 1;
+	}
+	if (first != NULL)
+		write_range(writer, relation, first, nblocks);
+	end_line(writer);
+}
+
+static void
+write_usage(Writer *writer, int usage)
+{
+	bool		begun = false;
+
+	for (int i = 0; i < writer->nrelations && writer->nblocks_left > 0; i++)
+	{
+		CachedRelation *relation = &writer->relations[i];
+
+		if ((relation->usages & (UINT32_C(1) << usage)) == 0)
+			continue;
+		if (!begun)
+			appendStringInfo(&writer->ranges, "usage %d\n", usage);
+		begun = true;
+		write_relation(writer, relation, usage);
+	}
+}
+
+/*
+ * Write the lines about a database but for the last one.  Its name is quoted, or an
+ * OID; system is 0 or the identifier.
+ */
+static void
+write_lines(Writer *writer, const char *database, uint64 system, StringInfo out)
+{
+	pg_time_t	now = (pg_time_t) time(NULL);
+	char		saved[64];
+
+	initStringInfo(&writer->names);
+	initStringInfo(&writer->ranges);
+	writer->line_start = -1;
+	for (int usage = BM_MAX_USAGE_COUNT; usage >= 0; usage--)
+		write_usage(writer, usage);
+
+	pg_strftime(saved, sizeof(saved), "%Y-%m-%d %H:%M:%S UTC", pg_gmtime(&now));
+	appendStringInfo(out, SST_SAVED_CACHE_NAME " %d\ndatabase ",
+					 SST_SAVED_CACHE_VERSION);
+	append_name(out, database);
+	if (system != 0)
+		appendStringInfo(out, "\nsystem " UINT64_FORMAT, system);
+	appendStringInfo(out, "\nsaved %s\nblock_size %d\nblocks %lld\n", saved,
+					 BLCKSZ, (long long) writer->nblocks);
+	appendBinaryStringInfo(out, writer->names.data, writer->names.len);
+	pfree(writer->names.data);
+	appendBinaryStringInfo(out, writer->ranges.data, writer->ranges.len);
+	pfree(writer->ranges.data);
+	if (writer->relations != NULL)
+		pfree(writer->relations);
+}
+
+/* Add the relation that sorted blocks begin with.  Returns where its blocks end. */
+static const SstBufferedBlock *
+add_relation(Writer *writer, const SstSavedRelation *saved,
+			 const SstBufferedBlock *first, const SstBufferedBlock *end)
+{
+	CachedRelation relation = {.saved = *saved, .first = first};
+
+	for (; first < end && first->number == relation.first->number &&
+		 first->tablespace == relation.first->tablespace; first++)
+		relation.usages |= UINT32_C(1) << first->usage;
+	relation.end = first;
+	if (saved->kind != '\0')
+		*sst_append(writer->relations, writer->nrelations) = relation;
+
+	return first;
+}
+
+/*
+ * Save what shared buffers hold of the current database and of shared catalogs: the
+ * blocks of permanent and unlogged tables, materialized views, TOAST tables and
+ * indexes with their maps, from the highest usage count to the lowest, as much as
+ * max_bytes allows.
+ *
+ * The text is in the server's encoding, and allocated in the current memory context.
+ * Takes no lock on a relation and pins no buffer.
+ */
+void
+sst_save_cache(int64 max_bytes, StringInfo out)
+{
+	Writer		writer = {.nblocks_left = max_bytes / BLCKSZ};
+	SstRelations relations;
+	SstSavedIndex by_files;
+	SstBufferedBlocks list;
+	const SstBufferedBlock *end;
+
+	sst_list_relations(&relations);
+	sst_index_by_files(&relations, &by_files);
+	sst_list_buffered_blocks(&list);
+	end = list.blocks + list.n;
+	for (const SstBufferedBlock *block = list.blocks; block < end;)
+	{
+		SstSavedRelation files = {
+			.kind = SST_SAVED_FILES, .tablespace = block->tablespace,
+			.number = block->number
+		};
+		SstSavedRelation name = {0};
+		const SstRelation *relation = sst_find_saved_relation(&by_files, &files);
+
+		CHECK_FOR_INTERRUPTS();
+		if (relation != NULL && !name_to_save(&relations, relation, &name))
+			name.kind = '\0';
+		block = add_relation(&writer, &name, block, end);
+	}
+
+	initStringInfo(out);
+	write_lines(&writer, quote_identifier(get_database_name(MyDatabaseId)), 0, out);
+	pfree(by_files.entries);
+	pfree(list.blocks);
+	appendStringInfo(out, "crc %08x", sst_saved_cache_crc(out->data, out->len));
+}
+
+/*
+ * The same for sorted blocks of one database, by files.  Returns how many blocks that
+ * were, without those that have no room in a text.  Needs no database.
+ */
+uint64
+sst_save_cached_files(const SstBufferedBlock *first,
+					  const SstBufferedBlock *end, StringInfo out)
+{
+	Writer		writer = {.cuts = true, .nblocks_left = PG_INT64_MAX};
+	char		database[16];
+
+	snprintf(database, sizeof(database), "%u", first->database);
+	while (first < end)
+	{
+		SstSavedRelation files = {
+			.kind = SST_SAVED_FILES, .tablespace = first->tablespace,
+			.number = first->number
+		};
+
+		first = add_relation(&writer, &files, first, end);
+	}
+	write_lines(&writer, database, GetSystemIdentifier(), out);
+	appendStringInfo(out, "crc %08x\n", sst_ascii_crc(out->data, out->len));
+
+	return writer.nblocks;
+}
+
+/* ----------
+ * Loading
+ * ----------
+ */
+
+/* Does the text have the checksum that its last line says? */
+static bool
+has_checksum(const char *text, int length, SstSavedCacheError *error)
+{
+	const char *utf8 = in_utf8(text, length);
+	bool		result = sst_check_saved_cache(utf8, utf8 == text ? length :
+											   strlen(utf8), error);
+
+	if (utf8 != text)
+		pfree(unconstify(char *, utf8));
+	return result;
+}
+
+/* Does the text name relations, as cache_save() does? */
+static bool
+has_names(const SstSavedCache *saved, SstSavedCacheError *error)
+{
+	memset(error, 0, sizeof(SstSavedCacheError));
+	error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
+	error->what = gettext_noop("The text has numbers of files instead of names: the cache worker loads it when the server starts.");
+	return saved->system == 0;
+}
+
+/*
+ * Read what sst_save_cache() has written; ERROR if it is anything else.  The result
+ * is allocated in the current memory context.
+ */
+void
+sst_read_saved_cache(const char *text, int length, SstSavedCache *saved)
+{
+	SstSavedCacheError error;
+
+	if (has_checksum(text, length, &error) &&
+		sst_parse_saved_cache(text, length, saved, &error) &&
+		has_names(saved, &error))
+		return;
+
+	ereport(ERROR,
+			(errcode(error.code),
+			 errmsg("invalid saved cache"),
+			 error.line == 0 ? errdetail("%s", _(error.what)) :
+			 errdetail("Line %lld: %s", (long long) error.line, _(error.what)),
+			 error.code == ERRCODE_FEATURE_NOT_SUPPORTED ? 0 :
+			 errhint("Pass the whole text that cache_save() returned, as printed by psql -XAt.")));
+}
+
+/* A relation that is only known by name */
+static SstRelation *
+missing_relation(const SstSavedRelation *name)
+{
+	SstRelation *relation = palloc0(sizeof(SstRelation));
+
+	relation->relid = InvalidOid;
+	relation->bytes = -1;
+	relation->relkind = name->kind == SST_SAVED_TABLE ? RELKIND_RELATION :
+		name->kind == SST_SAVED_MATVIEW ? RELKIND_MATVIEW :
+		name->kind == SST_SAVED_TOAST ? RELKIND_TOASTVALUE : RELKIND_INDEX;
+	if (name->kind == SST_SAVED_TOAST || name->kind == SST_SAVED_TOAST_INDEX)
+	{
+		relation->parent_schema = name->schema;
+		relation->parent_name = name->name;
+	}
+	else
+	{
+		relation->schema = name->schema;
+		relation->name = name->name;
+	}
+
+	return relation;
+}
+
+/* The table of an index, or of a TOAST table and its index; else the relation */
+static Oid
+table_of(const SstRelations *list, const SstRelation *relation)
+{
+	while (relation->relkind == RELKIND_INDEX ||
+		   relation->relkind == RELKIND_TOASTVALUE)
+	{
+		relation = sst_find_relation(list, relation->parent);
+		if (relation == NULL)
+			return InvalidOid;
+	}
+
+	return relation->relid;
+}
+
+/* Return the translated note on a relation that cannot be warmed, else NULL. */
+static const char *
+refusal(const SstRelations *list, const SstRelation *relation)
+{
+	SstTargetState state = sst_listed_state(relation);
+
+	/* No saved cache has one, but anybody can write such a text. */
+	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
+		return sst_temporary_note();
+	if (state != SST_TARGET_READABLE && state != SST_TARGET_INVALID)
+		return sst_state_note(state);
+	if (!sst_may_warm_all() && !sst_may_warm(table_of(list, relation)))
+		return _("permission denied");
+	return NULL;
+}
+
+/* Add a fork of a saved relation; returns its index. */
+static int
+add_fork(SstWarmSet *set, const SstRelations *list,
+		 const SstSavedIndex *index, const SstSavedRelation *name,
+		 ForkNumber forknum)
+{
+	const SstRelation *relation = sst_find_saved_relation(index, name);
+	const char *note = relation == NULL ? sst_state_note(SST_TARGET_MISSING) :
+		refusal(list, relation);
+	int			fork;
+
+	if (relation == NULL)
+		relation = missing_relation(name);
+	fork = sst_warm_set_add_fork(set, relation, forknum, note == NULL &&
+								 forknum == MAIN_FORKNUM ? relation->bytes : -1);
+	set->forks[fork].note = note;
+
+	return fork;
+}
+
+/*
+ * Make the set of a saved cache's ranges, in their order, of blocks with this usage
+ * count or a higher one.  Relations that cannot be loaded have a note.
+ *
+ * The set is allocated in the current memory context, and points into *saved.
+ */
+void
+sst_saved_cache_set(const SstSavedCache *saved, int min_usage, SstWarmSet *set)
+{
+	SstRelations *list = palloc(sizeof(SstRelations));
+	SstSavedIndex index;
+	Size		nforks = (Size) saved->nrelations * SAVED_FORKS;
+	int		   *forks = palloc_extended(sizeof(int) * Max(nforks, 1),
+										MCXT_ALLOC_HUGE);
+
+	for (Size i = 0; i < nforks; i++)
+		forks[i] = -1;
+	sst_list_relations(list);
+	index_relations(list, false, &index);
+
+	sst_warm_set_init(set);
+	for (int64 i = 0; i < saved->nranges; i++)
+	{
+		const SstSavedRange *range = &saved->ranges[i];
+		int		   *fork = &forks[(Size) range->relation * SAVED_FORKS +
+								  range->forknum];
+
+		CHECK_FOR_INTERRUPTS();
+		if (range->usage < min_usage)
+			break;				/* the hottest come first */
+		if (*fork < 0)
+			*fork = add_fork(set, list, &index,
+							 &saved->relations[range->relation], range->forknum);
+		sst_warm_set_add_range(set, *fork, range->first, range->end);
+	}
+	pfree(forks);
+	pfree(index.entries);
+}
+
+/*
+ * After a set was warmed: note how many of its blocks a fork does not have, unless
+ * there is another note.
+ */
+void
+sst_note_cut_ranges(SstWarmSet *set)
+{
+	int64	   *ncut = MemoryContextAllocExtended(CurrentMemoryContext, sizeof(int64) *
+												  (Size) Max(set->nforks, 1),
+												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	for (int64 i = 0; i < set->nranges; i++)
+	{
+		const SstWarmRange *range = &set->ranges[i];
+		BlockNumber nblocks = set->forks[range->fork].nblocks;
+
+		if (range->end > nblocks)
+			ncut[range->fork] += range->end - Max(range->first, nblocks);
+	}
+	for (int i = 0; i < set->nforks; i++)
+	{
+		if (ncut[i] > 0 && set->forks[i].note == NULL)
+			set->forks[i].note =
+				psprintf(ngettext("%lld saved block is past the end of the fork",
+								  "%lld saved blocks are past the end of the fork",
+								  ncut[i]), (long long) ncut[i]);
+	}
+	pfree(ncut);
+}
