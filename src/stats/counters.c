@@ -57,13 +57,6 @@ sst_bucket_sums_init(SstBucketSums *sums, BlockNumber nblocks, int nbuckets)
 	sums->sums = palloc0(sizeof(SstBucketSum) * Max(nbuckets, 1));
 }
 
-/* The bucket of a block: the last one that does not begin after it */
-int
-sst_bucket_of(const SstBucketSums *sums, BlockNumber blkno)
-{
-	return (int) ((((uint64) blkno + 1) * sums->nbuckets - 1) / sums->nblocks);
-}
-
 /* Add what was counted on pages of the bucket that has the block. */
 void
 sst_bucket_sums_add(SstBucketSums *sums, const SstCounters *counters,

@@ -194,7 +194,6 @@ sst_bucket_start(BlockNumber nblocks, int nbuckets, int bucket)
 
 extern void sst_bucket_sums_init(SstBucketSums *sums, BlockNumber nblocks,
 								 int nbuckets);
-extern int	sst_bucket_of(const SstBucketSums *sums, BlockNumber blkno);
 extern void sst_bucket_sums_add(SstBucketSums *sums,
 								const SstCounters *counters,
 								BlockNumber blkno);
@@ -202,5 +201,12 @@ extern double sst_bucket_free_percent(const SstBucketSum *sum,
 									  SstTargetKind kind);
 extern double sst_bucket_dead_percent(const SstBucketSum *sum,
 									  SstTargetKind kind);
+
+/* The bucket of a block: the last one that does not begin after it */
+static inline int
+sst_bucket_of(const SstBucketSums *sums, BlockNumber blkno)
+{
+	return (int) ((((uint64) blkno + 1) * sums->nbuckets - 1) / sums->nblocks);
+}
 
 #endif							/* SST_COUNTERS_H */
