@@ -57,7 +57,7 @@ CALL gr_rebuild('{gr_pending, gr_unique, gr_half, gr_multi}');
 UPDATE gr_said SET name = name || ' pending';
 CALL wait_for_horizon();
 CALL gr_rebuild('{gr_pending, gr_unique, gr_half, gr_multi}');
-SELECT * FROM gr_result(1);
+SELECT * FROM gr_result(5);
 TRUNCATE gr_said;
 
 -- With too little memory for all, keys that come in order leave other pages than keys at random.

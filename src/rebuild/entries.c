@@ -28,18 +28,11 @@
 #include "access/spgist_private.h"
 
 #include "rebuild/entries.h"
+#include "rebuild/gin_list.h"
 #include "visit/line_pointers.h"
-
-/* Where the data of a posting tree page begins: GinDataPageGetData() */
-#define POSTING_DATA_OFFSET ((int) (MAXALIGN(SizeOfPageHeaderData) + \
-									MAXALIGN(sizeof(ItemPointerData))))
-#define LIST_HEADER ((int) offsetof(GinPostingList, bytes))
 
 /* TIDs of the largest posting list tuple of a b-tree's build, about, in bytes */
 #define MAX_POSTING_LIST (BLCKSZ / 10 - 24)
-
-/* Bits of an offset number in a compressed TID (ginpostinglist.c) */
-#define OFFSET_BITS 11
 
 static inline void
 add_entry(SstEntries *entries, const ItemPointerData *tid)
@@ -198,44 +191,18 @@ list_btree_page(SstEntries *entries, const PageData *page,
 static int
 add_list(SstEntries *entries, const char *list, int limit)
 {
-	GinPostingList header;
-	uint64		value;
-	int			pos = LIST_HEADER;
-	int			end;
+	SstGinList	reader;
+	ItemPointerData tid;
 
-	if (limit < LIST_HEADER)
+	if (!sst_gin_list_begin(&reader, list, limit))
 		return 0;
-	memcpy(&header, list, LIST_HEADER);
-	end = LIST_HEADER + header.nbytes;
-	if (end > limit)
-		return 0;
-
-	/* Each number is the difference from the last, 7 bits a byte. */
-	add_entry(entries, &header.first);
-	value = (uint64) GinItemPointerGetBlockNumber(&header.first) << OFFSET_BITS |
-		GinItemPointerGetOffsetNumber(&header.first);
-	while (pos < end)
+	do
 	{
-		ItemPointerData tid;
-		int			shift = 0;
-
-		while (pos < end && ((unsigned char) list[pos] & 0x80) != 0)
-		{
-			if (shift < 64)
-				value += (uint64) (list[pos] & 0x7F) << shift;
-			shift += 7;
-			pos++;
-		}
-		if (pos < end && shift < 64)
-			value += (uint64) list[pos] << shift;
-		pos++;
-
-		ItemPointerSet(&tid, (BlockNumber) (value >> OFFSET_BITS),
-					   value & ((1 << OFFSET_BITS) - 1));
+		tid = sst_gin_tid(reader.tid);
 		add_entry(entries, &tid);
-	}
+	} while (sst_gin_list_next(&reader));
 
-	return SHORTALIGN(end);
+	return reader.size;
 }
 
 /* A key with its list of TIDs; a posting tree has pages of its own. */
@@ -264,7 +231,7 @@ add_gin_key(SstEntries *entries, const PageData *page, const ItemIdData *item)
 		(void) add_list(entries, data + offset, length - (int) offset);
 	else if (offset + ntids * (int64) sizeof(ItemPointerData) <= length)
 		add_tids(entries, data + offset, ntids);
-	key_bytes = (int) (MAXALIGN(offset + LIST_HEADER) + sizeof(ItemIdData));
+	key_bytes = (int) (MAXALIGN(offset + SST_GIN_LIST_HEADER) + sizeof(ItemIdData));
 	ntids = entries->n - first;
 	divide_bytes(entries, first, item_bytes(item), ntids <= 1 ? item_bytes(item) :
 				 (item_bytes(item) - key_bytes) / (ntids - 1.0));
@@ -276,7 +243,7 @@ list_posting_page(SstEntries *entries, const PageData *page)
 {
 	const GinPageOpaqueData *opaque = GinPageGetOpaque((Page) page);
 	int			lower = Min(((const PageHeaderData *) page)->pd_lower, BLCKSZ);
-	int			pos = POSTING_DATA_OFFSET;
+	int			pos = SST_GIN_POSTING_OFFSET;
 
 	if (opaque->flags & GIN_COMPRESSED)
 	{
@@ -296,7 +263,7 @@ list_posting_page(SstEntries *entries, const PageData *page)
 	/* TIDs are alike here. */
 	for (int i = 0; i < entries->n; i++)
 	{
-		entries->entry[i].bytes = (double) (pos - POSTING_DATA_OFFSET) /
+		entries->entry[i].bytes = (double) (pos - SST_GIN_POSTING_OFFSET) /
 			entries->n;
 		entries->entry[i].key_bytes = 0;
 	}

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * gin_model.h
- *	  What the pages of a GIN index contain, for the model of its build
+ *	  What is known of a GIN index, for the size of a new one
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,88 +13,153 @@
 #ifndef SST_GIN_MODEL_H
 #define SST_GIN_MODEL_H
 
-#include "rebuild/gin_build.h"
-#include "rebuild/gin_keys.h"
-#include "rebuild/gin_posting.h"
+#include "access/itup.h"
+
+#include "rebuild/gin_batches.h"
+#include "rebuild/gin_list.h"
+#include "rebuild/rebuild.h"
+
+/* Keys that are kept to look up pending ones: 1 MB */
+#define SST_GIN_MAX_KEYS		32768
+#define SST_GIN_KEY_SLOTS		65536
+#define SST_GIN_NO_KEY			PG_UINT32_MAX
 
 /* What is likely, and what is possible */
-typedef enum SstGinCase
+typedef enum Case
 {
-	SST_GIN_LIKELY,
-	SST_GIN_LEAST,
-	SST_GIN_MOST
-} SstGinCase;
+	LIKELY,
+	LEAST,
+	MOST
+} Case;
 
-#define SST_GIN_CASES 3
+#define NCASES 3
 
-/* How large a new index is for what the old one has */
-typedef struct SstGinSize
+/* The leaf page of a new entry tree that is being filled, and those before it */
+typedef struct EntryFill
 {
-	double		indexed;		/* bytes of entries for such bytes */
-	double		pending;		/* and for bytes of pending tuples */
-	double		pending_pages;	/* of posting trees, for these bytes */
+	uint64		npages;			/* that are full */
+	uint64		bytes;			/* on these */
+	uint64		pivot_bytes;	/* of the tuples that inner pages have for these */
+	int			used;
+	int			nitems;
+	uint16		sizes[SST_GIN_MAX_ITEMS + 1];
+	uint16		pivots[SST_GIN_MAX_ITEMS + 1];
+} EntryFill;
 
-	/* Of all keys: bytes of entries, and pages on all levels */
-	double		bytes;
-	double		pages;
-
-	/* Of some keys: bytes on a leaf page and on the last one; on inner pages */
-	double		fill;
-	double		last_bytes;
-	double		inner_fill;
-} SstGinSize;
-
-/* What the keys say that are kept */
-typedef struct SstGinKeyCounts
+/* A leaf page of a posting tree */
+typedef struct PostingLeaf
 {
-	double		item_bytes;		/* in the entry tree */
-	double		item_keys;
-	double		pending_bytes;
-	double		npending;
-	double		nfound;			/* of these, with keys in the entry tree */
-	double		nfound_trees;	/* of these, with posting trees */
-	double		new_keys;		/* of the others */
-	double		single_keys;	/* of these, with one tuple */
-} SstGinKeyCounts;
+	BlockNumber blkno;
+	BlockNumber next;			/* to the right */
+	uint16		bytes;			/* that its lists take in a new tree */
+	bool		is_short;		/* they may become part of an entry */
+	bool		linked;			/* another one is to its left */
+} PostingLeaf;
+
+/* A key of the entry tree or the pending list */
+typedef struct PendingKey
+{
+	uint64		hash;
+	uint32		npending;
+	uint16		size;			/* of a tuple without a posting list */
+	uint16		list_bytes;		/* of differences, in the entry tree */
+	uint32		ntids;			/* there; 0 if it is not */
+	bool		tree;
+} PendingKey;
+
+/* What comes of the pending list, for each byte of its tuples */
+typedef struct Pending
+{
+	double		bytes;			/* of entries */
+	double		tree_bytes;		/* in posting trees that there are */
+	double		tree_pages;		/* of new posting trees */
+	double		keys;
+} Pending;
 
 typedef struct SstGinModel
 {
-	MemoryContext context;
+	int			ncolumns;
+	int16		lengths[INDEX_MAX_KEYS];	/* of by-value types; else 0 */
 	BlockNumber nblocks;		/* of the index */
 	BlockNumber nseen;			/* pages of these */
-	BlockNumber last_block;		/* of the table that TIDs point to */
-	uint64		entry_leaves;	/* pages of the entry tree */
-	uint64		posting_leaves; /* pages of posting trees */
-	uint64		posting_tids;	/* on these */
-	uint64		posting_differences;	/* and bytes of differences */
-	uint64		last_leaves;	/* of these, the last of their tree */
-	uint64		last_tids;
-	uint64		roots;			/* of trees with inner pages */
-	uint64		posting_bytes;	/* SST_REBUILT_TREE_BYTES of the pages seen */
-	SstGinKeys	keys;
-	SstGinTrees trees;
+	uint64		nentries;
+	uint64		nentries_looked;	/* of pages whose items were looked at */
+	uint64		nitems;			/* of entry pages whose items were looked at */
+	uint64		used_bytes;		/* on these */
+	uint64		entry_bytes;	/* of these, SST_REBUILT_BYTES */
+	uint64		pivot_bytes;
+	uint64		list_tids;
+	EntryFill	fill;
+	SstGinSample *sample;
+
+	/* Posting trees: leaf pages that are not the last of their tree, and others */
+	uint64		nmiddle;
+	double		middle_bytes;
+	uint64		tree_tids;
+	uint64		difference_bytes;	/* between these */
+	uint64		nlast;
+	double		last_bytes;
+	uint64		ntree_keys;		/* that point to them */
+	double		tree_key_bytes;
+	PostingLeaf *leaves;
+	uint32		nleaves;
+	uint32	   *roots;			/* children of inner pages without right sibling */
+	uint32		nroots;
+
+	/* To look up pending keys */
+	bool		any_pending;
+	PendingKey *keys;
+	uint32	   *slots;			/* a hash table: keys, or none */
+	uint32		nkeys;
+	uint64		threshold;		/* keys with a larger hash are left out */
 
 	/* After the last page */
-	bool		all_keys;		/* all pages and keys are known */
+	bool		all;			/* pages were seen */
 	double		pages_seen;		/* fraction */
-	double		posting_pages;	/* for posting_bytes, or NaN */
-	double		deep_pages;		/* for each byte of trees with inner pages, or
-								 * NaN */
-	SstGinSize	sizes[SST_GIN_CASES];
+	double		last_used;		/* bytes on the last leaf page */
+	double		left_fill;		/* bytes on the others, with one batch */
+	double		pivot;			/* bytes on inner pages for each page */
+	double		short_fill;		/* with lists of short posting trees */
+	double		batches[NCASES];	/* pages with all batches, for those with one */
+	bool		several;		/* batches */
+	double		tree_factor;	/* pages of posting trees, for those expected */
+	Pending		pending[NCASES];
 } SstGinModel;
 
-extern void sst_gin_count_keys(const SstGinKeys *keys, SstGinKeyCounts *counts);
-extern void sst_gin_expect_pending(const SstGinModel *model,
-								   const SstGinKeyCounts *counts,
-								   double grown_bytes, SstGinCase which,
-								   SstGinSize *size);
-extern double sst_gin_pending_part(const SstGinKeyCounts *counts,
-								   const SstGinSize *size);
+/* Bytes of one list with so many differences' bytes */
+static inline int
+sst_gin_list_size(double bytes)
+{
+	return SST_GIN_LIST_HEADER + (int) SHORTALIGN((int) bytes);
+}
 
-extern void sst_gin_finish(SstRebuild *rebuild, bool exact);
-extern double sst_gin_blocks(const SstRebuild *rebuild, const double *counts,
-							 const SstMeta *meta, bool whole);
-extern void sst_gin_ends(const SstRebuild *rebuild, const double *counts,
-						 const SstMeta *meta, double *low, double *high);
+/* Does a list become part of an entry?  (GinFormTuple()) */
+static inline bool
+sst_gin_fits_in_entry(int key_size, double list_bytes)
+{
+	return MAXALIGN(SHORTALIGN(key_size)) + list_bytes <=
+		MAXALIGN_DOWN(GinMaxItemSize);
+}
+
+/* Average bytes of a difference */
+static inline double
+sst_gin_difference(double bytes, double ntids)
+{
+	return ntids > 0 ? Max(bytes / ntids, 1) : 1;
+}
+
+/* A tuple that begins within its page */
+typedef struct EntryTuple
+{
+	const char *data;
+	int			length;
+	IndexTupleData header;
+} EntryTuple;
+
+extern double sst_gin_tree_pages(double bytes, bool whole);
+extern PendingKey *sst_gin_keep_key(SstGinModel *model, const EntryTuple *item,
+									int key_size);
+extern void sst_gin_expect_pending(const SstGinModel *model, Case which,
+								   Pending *pending);
 
 #endif							/* SST_GIN_MODEL_H */

@@ -914,6 +914,13 @@ size_by_lookup(const SstIndexModel *model, const SstKeptEntries *entries,
 		size->high = empty + (1 - empty) * size->high;
 	}
 
+	/* Lists do not shrink as their entries do, and trees keep their last page. */
+	if (model->index->kind == SST_GIN && kept->value < 1)
+	{
+		size->value = Max(size->value, kept_size(model, kept->value));
+		size->high = Max(size->high, kept_size(model, kept->high));
+	}
+
 	/*
 	 * New versions of rows are in the pending list, and whether the keys of
 	 * dead ones are there is not known: take the middle.  Dead ones may have

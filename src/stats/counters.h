@@ -107,7 +107,6 @@ typedef enum SstCount
 	SST_REBUILT_DEEP_TREES,		/* of these, have internal pages */
 	SST_REBUILT_TREE_BYTES,		/* GIN: posting lists in posting trees */
 	SST_REBUILT_LAST_BYTES,		/* of these, those of a tree's last page */
-	SST_REBUILT_TREE_POINTERS,	/* GIN: entries with a posting tree */
 	SST_REBUILT_SHORT_TREES,	/* GIN: last pages that fit into an entry */
 	SST_REBUILT_SHORT_BYTES,	/* of these, the posting lists */
 	SST_REBUILT_OLD_BYTES,		/* GiST, SP-GiST: on leaf pages, with those

@@ -29,6 +29,8 @@ extern uint32_t RelationGetNumberOfBlocksInFork(void *rel, int fork);
 extern uint32_t index_getprocid(void *rel, int16_t attnum, uint16_t procnum);
 extern void ProcessInterrupts(void);
 extern void *palloc(size_t size);
+extern void *palloc0(size_t size);
+extern uint32_t hash_bytes_uint32(uint32_t k);
 extern void *repalloc(void *pointer, size_t size);
 extern void *repalloc_huge(void *pointer, size_t size);
 extern void *MemoryContextAllocExtended(void *context, size_t size, int flags);
@@ -120,11 +122,23 @@ ProcessInterrupts(void)
 	abort();
 }
 
+uint32_t
+hash_bytes_uint32(uint32_t k)
+{
+	return k * UINT32_C(2654435769);
+}
+
 /* Memory that the address sanitizer watches over */
 void *
 palloc(size_t size)
 {
 	return repalloc(NULL, size);
+}
+
+void *
+palloc0(size_t size)
+{
+	return memset(palloc(size), 0, size);
 }
 
 void *
