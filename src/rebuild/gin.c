@@ -266,7 +266,7 @@ read_entry(const SstRebuild *rebuild, const EntryTuple *item, int key_size,
 		sst_gin_sample_list(sample, tids->n, tids->bytes);
 	if (tids->n == 0)
 		return 0;
-	size = SHORTALIGN(key_size) + sst_gin_list_size(tids->bytes);
+	size = SHORTALIGN(key_size) + (int) sst_gin_list_size(tids->bytes);
 	return SST_GIN_ITEM_BYTES(Min(size, GinMaxItemSize));
 }
 

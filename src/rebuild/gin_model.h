@@ -127,10 +127,10 @@ typedef struct SstGinModel
 } SstGinModel;
 
 /* Bytes of one list with so many differences' bytes */
-static inline int
+static inline double
 sst_gin_list_size(double bytes)
 {
-	return SST_GIN_LIST_HEADER + (int) SHORTALIGN((int) bytes);
+	return SST_GIN_LIST_HEADER + 2 * ceil(floor(bytes) / 2);
 }
 
 /* Does a list become part of an entry?  (GinFormTuple()) */
