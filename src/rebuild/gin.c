@@ -36,16 +36,6 @@
 
 #include "rebuild/gin_model.h"
 
-/* The target size of lists on a posting tree page, and a full page of these (gindatapage.c) */
-#define TARGET_LIST		256
-#define FULL_PAGE		((double) (GinDataPageMaxDataSize / TARGET_LIST * TARGET_LIST))
-
-/* The first page of a tree has larger lists, which have more TIDs. */
-#define FIRST_PAGE		8130.0
-
-/* Items of an inner page of a posting tree */
-#define INNER_ITEMS		((double) (GinDataPageMaxDataSize / sizeof(PostingItem)))
-
 /* Leaf pages of posting trees that are kept, and roots: 0.6 MB */
 #define MAX_LEAVES		32768
 
@@ -431,8 +421,8 @@ tree_bytes(const Tids *tids)
 {
 	double		diff = sst_gin_difference(tids->bytes, (double) tids->n - tids->nlists);
 
-	return TARGET_LIST * tids->n /
-		(1 + (TARGET_LIST - SST_GIN_LIST_HEADER) / diff);
+	return SST_GIN_TARGET_LIST * tids->n /
+		(1 + (SST_GIN_TARGET_LIST - SST_GIN_LIST_HEADER) / diff);
 }
 
 /* Bytes of one list with these TIDs */
@@ -501,25 +491,6 @@ posting_inner_page(SstGinModel *model, const PageData *page,
 	counters->n[SST_REBUILT_DEEP_TREES]++;
 	if (model->nroots < MAX_LEAVES)
 		model->roots[model->nroots++] = opaque->maxoff;
-}
-
-/* Pages of a tree; whole ones, or the average of those about this size */
-double
-sst_gin_tree_pages(double bytes, bool whole)
-{
-	double		leaves = (bytes - FIRST_PAGE) / FULL_PAGE;
-	double		pages;
-
-	if (leaves <= 0)
-		return 1;
-	leaves = 1 + (whole ? ceil(leaves) : leaves + 0.5 * Min(leaves, 1));
-	pages = leaves;
-	for (double level = leaves; level > 1; pages += level)
-	{
-		level /= INNER_ITEMS;
-		level = level <= 1 ? 1 : sst_round_up(level, whole);
-	}
-	return pages;
 }
 
 /* Of the trees with one page, those that are short become part of their entries. */
@@ -711,8 +682,8 @@ grown_pages(const double *counts, double bytes)
 	/* Those of one page have room. */
 	if (counts[SST_REBUILT_DEEP_TREES] == 0)
 		bytes = Max(bytes + counts[SST_REBUILT_LAST_BYTES] -
-					counts[SST_REBUILT_TREES] * FIRST_PAGE, 0);
-	return bytes / FULL_PAGE;
+					counts[SST_REBUILT_TREES] * SST_GIN_FIRST_PAGE, 0);
+	return bytes / SST_GIN_FULL_PAGE;
 }
 
 static double

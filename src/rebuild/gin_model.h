@@ -19,6 +19,16 @@
 #include "rebuild/gin_list.h"
 #include "rebuild/rebuild.h"
 
+/* The target size of lists on a posting tree page, and a full page of these (gindatapage.c) */
+#define SST_GIN_TARGET_LIST		256
+#define SST_GIN_FULL_PAGE		((double) (GinDataPageMaxDataSize / SST_GIN_TARGET_LIST * SST_GIN_TARGET_LIST))
+
+/* The first page of a tree has larger lists, which have more TIDs. */
+#define SST_GIN_FIRST_PAGE		8130.0
+
+/* Items of an inner page of a posting tree */
+#define SST_GIN_INNER_ITEMS		((double) (GinDataPageMaxDataSize / sizeof(PostingItem)))
+
 /* Keys that are kept to look up pending ones: 1 MB */
 #define SST_GIN_MAX_KEYS		32768
 #define SST_GIN_KEY_SLOTS		65536
@@ -156,7 +166,25 @@ typedef struct EntryTuple
 	IndexTupleData header;
 } EntryTuple;
 
-extern double sst_gin_tree_pages(double bytes, bool whole);
+/* Pages of a tree; whole ones, or the average of those about this size */
+static inline double
+sst_gin_tree_pages(double bytes, bool whole)
+{
+	double		leaves = (bytes - SST_GIN_FIRST_PAGE) / SST_GIN_FULL_PAGE;
+	double		pages;
+
+	if (leaves <= 0)
+		return 1;
+	leaves = 1 + (whole ? ceil(leaves) : leaves + 0.5 * Min(leaves, 1));
+	pages = leaves;
+	for (double level = leaves; level > 1; pages += level)
+	{
+		level /= SST_GIN_INNER_ITEMS;
+		level = level <= 1 ? 1 : sst_round_up(level, whole);
+	}
+	return pages;
+}
+
 extern PendingKey *sst_gin_keep_key(SstGinModel *model, const EntryTuple *item,
 									int key_size);
 extern void sst_gin_expect_pending(const SstGinModel *model, Case which,
