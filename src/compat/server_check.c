@@ -50,7 +50,7 @@ typedef enum Answer
 	NOT_KNOWN,
 	AS_BUILT,
 	DIFFERENT
-}			Answer;
+} Answer;
 
 static const char *const names[SST_NINTERNALS] = {
 	[SST_BUFFER_HEADERS] = "headers of shared buffers",
@@ -196,11 +196,11 @@ check_transactions(void)
 bool
 sst_server_has(SstInternals internals)
 {
-	static Answer(*const checks[SST_NINTERNALS]) (void) =
+	static Answer (*const checks[SST_NINTERNALS]) (void) =
 	{
 		[SST_BUFFER_HEADERS] = check_buffer_headers,
-			[SST_PROCESSES] = check_processes,
-			[SST_TRANSACTIONS] = check_transactions
+		[SST_PROCESSES] = check_processes,
+		[SST_TRANSACTIONS] = check_transactions
 	};
 	static Answer answers[SST_NINTERNALS];
 	Answer	   *answer = &answers[internals];

@@ -20,7 +20,7 @@ typedef enum SstInternals
 	SST_PROCESSES,				/* who waits for which lock */
 	SST_TRANSACTIONS,			/* the oldest one in the commit log */
 	SST_NINTERNALS
-}			SstInternals;
+} SstInternals;
 
 extern void sst_check_block_sizes(void);
 extern bool sst_server_has(SstInternals internals);

@@ -49,7 +49,8 @@ typedef struct EntryFill
 {
 	uint64		npages;			/* that are full */
 	uint64		bytes;			/* on these */
-	uint64		pivot_bytes;	/* of the tuples that inner pages have for these */
+	uint64		pivot_bytes;	/* of the tuples that inner pages have for
+								 * these */
 	int			used;
 	int			nitems;
 	uint16		sizes[SST_GIN_MAX_ITEMS + 1];
@@ -102,7 +103,10 @@ typedef struct SstGinModel
 	EntryFill	fill;
 	SstGinSample *sample;
 
-	/* Posting trees: leaf pages that are not the last of their tree, and others */
+	/*
+	 * Posting trees: leaf pages that are not the last of their tree, and
+	 * others
+	 */
 	uint64		nmiddle;
 	double		middle_bytes;
 	uint64		tree_tids;
@@ -113,7 +117,8 @@ typedef struct SstGinModel
 	double		tree_key_bytes;
 	PostingLeaf *leaves;
 	uint32		nleaves;
-	uint32	   *roots;			/* children of inner pages without right sibling */
+	uint32	   *roots;			/* children of inner pages without right
+								 * sibling */
 	uint32		nroots;
 
 	/* To look up pending keys */
@@ -130,7 +135,8 @@ typedef struct SstGinModel
 	double		left_fill;		/* bytes on the others, with one batch */
 	double		pivot;			/* bytes on inner pages for each page */
 	double		short_fill;		/* with lists of short posting trees */
-	double		batches[NCASES];	/* pages with all batches, for those with one */
+	double		batches[NCASES];	/* pages with all batches, for those with
+									 * one */
 	bool		several;		/* batches */
 	double		tree_factor;	/* pages of posting trees, for those expected */
 	Pending		pending[NCASES];

@@ -221,7 +221,10 @@ sst_gin_expect_pending(const SstGinModel *model, Case which, Pending *pending)
 			add_pending_keys(key, new_part, ntids, &others);
 	}
 
-	/* Those that were not found and are not new are like those that were found. */
+	/*
+	 * Those that were not found and are not new are like those that were
+	 * found.
+	 */
 	if (nfound > 0)
 	{
 		double		factor = (npending - new_part * (npending - nfound)) / nfound;
@@ -239,4 +242,3 @@ sst_gin_expect_pending(const SstGinModel *model, Case which, Pending *pending)
 	pending->tree_pages = (found.tree_pages + others.tree_pages) / tuple_bytes;
 	pending->keys = others.keys / tuple_bytes;
 }
-

@@ -153,7 +153,7 @@ typedef enum SstTreeWay
 	SST_TREE_BUFFERED,
 	SST_TREE_INSERTED,
 	SST_TREE_SPGIST
-}			SstTreeWay;
+} SstTreeWay;
 
 /* Classes of leaf pages by how full they are */
 #define SST_TREE_FILLS 32
@@ -174,7 +174,7 @@ typedef struct SstTreeRebuild
 	uint64		npairs;
 	uint64		nnear;
 	BlockNumber last_block;		/* of the table, with a row */
-}			SstTreeRebuild;
+} SstTreeRebuild;
 
 /*
  * Add what a page's contents would take.  The page is sound by the rules of the

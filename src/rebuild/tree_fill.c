@@ -52,7 +52,7 @@ typedef enum Known
 	AS_FILLED,					/* fractions are of their fill */
 	IN_ORDER,					/* keys rise or fall from row to row */
 	NOT_KNOWN
-}			Known;
+} Known;
 
 /*
  * How full leaf pages will be, of what a build fills before it splits one, with the
@@ -106,7 +106,7 @@ get_tid(const SstRebuild *rebuild, const PageData *page, const ItemIdData *item,
 
 /* Count an entry that a build makes, which is of this block of the table. */
 static void
-count_entry(SstTreeRebuild * state, BlockNumber blkno, BlockNumber *neighbor)
+count_entry(SstTreeRebuild *state, BlockNumber blkno, BlockNumber *neighbor)
 {
 	state->last_block = Max(state->last_block, blkno);
 	if (*neighbor != InvalidBlockNumber)
@@ -193,7 +193,7 @@ tree_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 static SstEstimate
 expect_fill(const SstRebuild *rebuild, const double *counts)
 {
-	const		SstTreeRebuild *state = &rebuild->u.tree;
+	const SstTreeRebuild *state = &rebuild->u.tree;
 	double		built = (double) state->nbuilt / Max(state->nleaves, 1);
 
 	/* SP-GiST has a root for nulls, which is mostly empty. */
@@ -232,7 +232,7 @@ static double
 blocks_of_fill(const SstRebuild *rebuild, const double *counts, double fill,
 			   bool whole)
 {
-	const		SstTreeRebuild *state = &rebuild->u.tree;
+	const SstTreeRebuild *state = &rebuild->u.tree;
 	double		room = state->full * state->room;
 	double		bytes = counts[SST_REBUILT_BYTES];
 	double		downlink = counts[SST_REBUILT_PIVOTS] > 0 ?

@@ -139,6 +139,7 @@ rewritten_toast_index(const SstReport *report, int i)
 	SstEstimate index = report->entries[i].estimate.rebuilt_blocks;
 	const SstBloatEstimate *toast = &report->entries[i].table->estimate;
 	SstEstimate chunks = {1, 1, 1};
+
 	/* without the metapage */
 	SstEstimate part = {index.value - 1, index.low - 1, index.high - 1};
 

@@ -914,7 +914,10 @@ size_by_lookup(const SstIndexModel *model, const SstKeptEntries *entries,
 		size->high = empty + (1 - empty) * size->high;
 	}
 
-	/* Lists do not shrink as their entries do, and trees keep their last page. */
+	/*
+	 * Lists do not shrink as their entries do, and trees keep their last
+	 * page.
+	 */
 	if (model->index->kind == SST_GIN && kept->value < 1)
 	{
 		size->value = Max(size->value, kept_size(model, kept->value));
