@@ -8,7 +8,7 @@ SELECT streamstat.report_json() IS NULL AS no_report, streamstat.report_json(-1)
 
 CREATE SCHEMA "a & <b>";
 CREATE TABLE html_t (i int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);
-INSERT INTO html_t SELECT g, repeat('x', 100) FROM generate_series(1, 20000) g;
+INSERT INTO html_t SELECT g, repeat('x', 900) FROM generate_series(1, 20000) g;
 DELETE FROM html_t WHERE i % 4 > 0;
 CREATE TABLE "a & <b>"."</script><script>alert('1')</script>" (i int, t text);
 INSERT INTO "a & <b>"."</script><script>alert('1')</script>" SELECT g, repeat('x', 100) FROM generate_series(1, 20000) g;

@@ -327,7 +327,7 @@ foreach my $ms (0, 20, 150, 400, 900, 1500)
 {
 	$fds //= scalar(my @fds = glob("/proc/$s->{pid}/fd/*"));
 	ok( in_time(sub {
-			$s->send_query("SELECT count(*) FROM streamstat.io_probe('t', '1TB', '5 min')");
+			$s->send_query("SELECT count(*) FROM streamstat.io_probe('t', '1TB', '5 min', '5MB')");
 			while_probing("cancel after $ms ms", 't', $ms);
 			my $begin = Time::HiRes::time();
 			$observer->query("SELECT pg_cancel_backend($s->{pid})");
