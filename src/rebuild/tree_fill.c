@@ -79,6 +79,9 @@ static const SstEstimate fills[][NOT_KNOWN + 1] =
 #define NEAR 0.95
 #define MANY_BLOCKS 40
 
+/* ... which is looked for on the first pages, and on one of so many others */
+#define ORDER_PAGES 16
+
 /*
  * Get the TID of a tuple.  False for one that only stands in the place of an entry or
  * a downlink that has gone.
@@ -118,19 +121,57 @@ count_entry(SstTreeRebuild *state, BlockNumber blkno, BlockNumber *neighbor)
 }
 
 /*
- * Count the entries of a leaf page, or the downlinks of an inner one.  "built": no page
- * has been split into this one since it was built.
+ * Must the TIDs of a leaf page be read?  The order of keys is known from some pages; dead
+ * rows are on any, and SP-GiST's tuples say beside the TID what they are.
  */
-static void
-count_tuples(SstRebuild *rebuild, const PageData *page, bool leaf, bool built,
+static bool
+reads_tids(const SstRebuild *rebuild)
+{
+	uint32		nleaves = rebuild->u.tree.nleaves;
+
+	return rebuild->dead_tids != NULL || rebuild->kind == SST_SPGIST ||
+		nleaves < ORDER_PAGES || nleaves % ORDER_PAGES == 0;
+}
+
+/*
+ * Count the entries of a GiST leaf page by its line pointers alone.  Returns the bytes
+ * that they take.
+ */
+static uint64
+count_lengths(const PageData *page, SstCounters *counters)
+{
+	int			nitems = sst_page_items(page);
+	uint64		bytes = 0;
+	uint64		dead_bytes = 0;
+	int			ndead = 0;
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		ItemIdData	item = *PageGetItemId((Page) page, offnum);
+		int			size = MAXALIGN(ItemIdGetLength(&item)) + sizeof(ItemIdData);
+
+		bytes += size;
+		dead_bytes += ItemIdIsDead(&item) ? size : 0;
+		ndead += ItemIdIsDead(&item);
+	}
+	counters->n[SST_REBUILT_DEAD_ENTRIES] += ndead;
+	counters->n[SST_REBUILT_ENTRIES] += nitems - ndead;
+	counters->n[SST_REBUILT_BYTES] += bytes - dead_bytes;
+	return bytes;
+}
+
+/*
+ * Count the entries of a leaf page, or the downlinks of an inner one, by their tuples.
+ * Returns the bytes that they take.
+ */
+static uint64
+count_tuples(SstRebuild *rebuild, const PageData *page, bool leaf,
 			 SstCounters *counters)
 {
-	SstTreeRebuild *state = &rebuild->u.tree;
 	int			nitems = sst_page_items(page);
 	uint64	   *n = counters->n;
 	uint64		bytes = 0;
 	BlockNumber neighbor = InvalidBlockNumber;
-	double		fill;
 
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
@@ -149,21 +190,42 @@ count_tuples(SstRebuild *rebuild, const PageData *page, bool leaf, bool built,
 		{
 			n[SST_REBUILT_ENTRIES]++;
 			n[SST_REBUILT_BYTES] += size;
-			count_entry(state, ItemPointerGetBlockNumberNoCheck(&tid), &neighbor);
+			count_entry(&rebuild->u.tree, ItemPointerGetBlockNumberNoCheck(&tid),
+						&neighbor);
 		}
 	}
+	return bytes;
+}
 
-	n[leaf ? SST_REBUILT_OLD_BYTES : SST_REBUILT_PIVOT_BYTES] += bytes;
-	if (!leaf)
-		return;
+/* Take a leaf page in.  "built": no page has been split into it since it was built. */
+static void
+take_leaf(SstRebuild *rebuild, const PageData *page, bool built,
+		  SstCounters *counters)
+{
+	SstTreeRebuild *state = &rebuild->u.tree;
+	uint64		bytes = reads_tids(rebuild) ?
+		count_tuples(rebuild, page, true, counters) :
+		count_lengths(page, counters);
+	double		fill = (double) bytes / state->room;
 
-	fill = (double) bytes / state->room;
+	counters->n[SST_REBUILT_OLD_BYTES] += bytes;
 	built = built && fill <= state->full;
 	if (built)
 		fill /= state->full;
 	state->nleaves++;
 	state->nbuilt += built;
 	state->leaves[Min((int) (fill * SST_TREE_FILLS), SST_TREE_FILLS - 1)]++;
+}
+
+static void
+take_page(SstRebuild *rebuild, const PageData *page, bool leaf, bool built,
+		  SstCounters *counters)
+{
+	if (leaf)
+		take_leaf(rebuild, page, built, counters);
+	else
+		counters->n[SST_REBUILT_PIVOT_BYTES] +=
+			count_tuples(rebuild, page, false, counters);
 }
 
 static void
@@ -178,14 +240,14 @@ tree_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	{
 		flags = GistPageGetOpaque((Page) page)->flags;
 		if ((flags & F_DELETED) == 0)
-			count_tuples(rebuild, page, (flags & F_LEAF) != 0,
-						 GistPageGetNSN((Page) page) <= GistBuildLSN, counters);
+			take_page(rebuild, page, (flags & F_LEAF) != 0,
+					  GistPageGetNSN((Page) page) <= GistBuildLSN, counters);
 	}
 	else if (blkno != SPGIST_METAPAGE_BLKNO)
 	{
 		flags = SpGistPageGetOpaque((Page) page)->flags;
 		if ((flags & (SPGIST_META | SPGIST_DELETED)) == 0)
-			count_tuples(rebuild, page, (flags & SPGIST_LEAF) != 0, true, counters);
+			take_page(rebuild, page, (flags & SPGIST_LEAF) != 0, true, counters);
 	}
 }
 
