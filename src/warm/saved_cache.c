@@ -35,6 +35,7 @@
 #include "pgtime.h"
 #include "storage/buf_internals.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "relation/refuse.h"
