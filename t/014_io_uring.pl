@@ -361,12 +361,17 @@ foreach my $case (
 	}
 }
 
-# our own function goes on
-drop_files(@files);
-is( $s->query("SELECT first_corrupt_block FROM streamstat.btree_stats('big_btree')"),
-	20000, 'damaged page: is counted');
-like($s->query('SELECT io_method FROM streamstat.stream_stats()'),
-	qr/^(io_uring|sync)$/, 'damaged page: in a cold file');
+# our own function goes on; the kernel may read the file ahead while we wait for the CPU
+my ($first_corrupt, $reader) = ('', '');
+foreach (1 .. 10)
+{
+	drop_files(@files);
+	$first_corrupt = $s->query("SELECT first_corrupt_block FROM streamstat.btree_stats('big_btree')");
+	$reader = $s->query('SELECT io_method FROM streamstat.stream_stats()');
+	last if $first_corrupt ne '20000' || $reader ne '';
+}
+is($first_corrupt, 20000, 'damaged page: is counted');
+like($reader, qr/^(io_uring|sync)$/, 'damaged page: in a cold file');
 is($s->rings, 0, 'damaged page: no ring is left');
 $s->end;
 swap_damage();
