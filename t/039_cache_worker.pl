@@ -24,7 +24,8 @@ use Session;
 use constant SHORT => 120;
 
 my $preload = "shared_preload_libraries = 'streamstat'\nfsync = off\nlog_min_messages = log\n";
-my $node = new_node('worker', "${preload}shared_buffers = 64MB\nrestart_after_crash = on\n", streaming => 1);
+# the same prefix on all servers; that of 19's tests has the kind of the process
+my $node = new_node('worker', "${preload}shared_buffers = 64MB\nrestart_after_crash = on\nlog_line_prefix = '%m [%p] '\n", streaming => 1);
 my $file = $node->data_dir . '/streamstat.cache';
 
 sub sql
