@@ -32,14 +32,13 @@
 #include "utils/wait_event.h"
 
 #include "compat/buffer_tag.h"
+#include "compat/compat.h"
 #include "compat/server_check.h"
 
 #if PG_VERSION_NUM >= 170000
 #define NEXT_XID (TransamVariables->nextXid)
-#define OLDEST_CLOG_XID (TransamVariables->oldestClogXid)
 #else
 #define NEXT_XID (ShmemVariableCache->nextXid)
-#define OLDEST_CLOG_XID (ShmemVariableCache->oldestClogXid)
 #endif
 
 /* Blocks of each of some catalogs to look for in shared buffers */
@@ -183,8 +182,8 @@ check_transactions(void)
 	return is_lock(XactTruncationLock, "XactTruncation") &&
 		U64FromFullTransactionId(before) <= U64FromFullTransactionId(seen) &&
 		U64FromFullTransactionId(seen) <= U64FromFullTransactionId(after) &&
-		TransactionIdIsNormal(OLDEST_CLOG_XID) &&
-		TransactionIdPrecedesOrEquals(OLDEST_CLOG_XID, XidFromFullTransactionId(after)) ?
+		TransactionIdIsNormal(sst_oldest_clog_xid()) &&
+		TransactionIdPrecedesOrEquals(sst_oldest_clog_xid(), XidFromFullTransactionId(after)) ?
 		AS_BUILT : DIFFERENT;
 }
 

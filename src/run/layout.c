@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 
+#include "compat/server_check.h"
 #include "run/layout.h"
 #include "run/scan.h"
 #include "stream/buffered.h"
@@ -69,6 +70,7 @@ look_at_buffers(const SstTarget *target, const SstBucketSums *sums,
 {
 	uint32	   *counts = palloc(sizeof(uint32) * layout->nbuckets);
 
+	sst_require_internals(SST_BUFFER_HEADERS);
 	sst_count_buffered(target->rel, MAIN_FORKNUM, sums, counts);
 	for (int i = 0; i < layout->nbuckets; i++)
 	{
