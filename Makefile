@@ -34,8 +34,9 @@ OBJS = $(WIN32RES) $(patsubst $(STREAMSTAT_DIR)/%.c,%.o,$(filter %.c,$(SOURCES))
 
 EXTENSION = streamstat
 DATA = streamstat--1.0.sql
+SCRIPTS = bin/streamstat-rebuild
 
-REGRESS = setup names rows collect recorded btree hash gin brin gist spgist index_stats layout layout_picture relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_more dead_rows gin_rebuild toast bloat_trees report report_html plan io_probe callable stats readonly
+REGRESS = setup names rows collect recorded btree hash gin brin gist spgist bloom index_stats layout layout_picture relpages prewarm prewarm_set cache_save errors every_relation elsewhere sample_stats tables pgstattuple bloat bloat_btree bloat_hash bloat_more dead_rows gin_rebuild toast bloat_trees report report_html plan io_probe callable stats readonly
 ISOLATION = others dead_rows_snapshot plan_holder scan_ddl scan_reindex_concurrently scan_vacuum
 ISOLATION_OPTS = --load-extension=streamstat
 
@@ -72,7 +73,7 @@ $(error $(PG_CONFIG) names no PostgreSQL server with development files: install 
 endif
 
 $(OBJS): $(filter %.h,$(SOURCES))
-src/stream/checksum.o src/visit/gin.o src/visit/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
+src/stream/checksum.o src/am/gin/gin.o src/am/line_pointers.o: CFLAGS += $(CFLAGS_VECTORIZE)
 
 # Its sample is for those who open the file itself.
 $(PAGE): $(STREAMSTAT_DIR)/src/html/report.html | objdirs

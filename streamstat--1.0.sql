@@ -314,6 +314,133 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
 COMMENT ON FUNCTION spgist_stats(regclass) IS
 'Returns page, item and space counts of an SP-GiST index. Takes an AccessShareLock on the index.';
 
+CREATE TYPE @extschema@.bloom_stats_row AS (
+	signature_bits int,
+	bytes bigint,
+	pages bigint,
+	leaf_pages bigint,
+	deleted_pages bigint,
+	nonfull_pages bigint,
+	live_items bigint,
+	free_bytes bigint,
+	avg_leaf_density float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE bloom_stats_row IS 'row of bloom_stats';
+COMMENT ON COLUMN bloom_stats_row.signature_bits IS 'length of a signature in bits, as the index was built; a rebuild uses the storage parameter length of that time';
+COMMENT ON COLUMN bloom_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN bloom_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN bloom_stats_row.leaf_pages IS 'pages with index tuples';
+COMMENT ON COLUMN bloom_stats_row.deleted_pages IS 'deleted pages, which can be used again';
+COMMENT ON COLUMN bloom_stats_row.nonfull_pages IS 'pages with free space that the metapage lists: inserts use these before others, and no other page that is not empty';
+COMMENT ON COLUMN bloom_stats_row.live_items IS 'index tuples, one for each heap tuple';
+COMMENT ON COLUMN bloom_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN bloom_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
+COMMENT ON COLUMN bloom_stats_row.new_pages IS 'new pages: all bytes are zero';
+COMMENT ON COLUMN bloom_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN bloom_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN bloom_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
+
+CREATE FUNCTION bloom_stats(
+	relation regclass)
+RETURNS @extschema@.bloom_stats_row
+AS 'MODULE_PATHNAME', 'sst_bloom_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION bloom_stats(regclass) IS
+'Returns page, item and space counts of a bloom index. Takes an AccessShareLock on the index.';
+
+CREATE TYPE @extschema@.hnsw_stats_row AS (
+	version int,
+	dimensions int,
+	m int,
+	ef_construction int,
+	entry_level int,
+	bytes bigint,
+	pages bigint,
+	live_items bigint,
+	dead_items bigint,
+	neighbor_items bigint,
+	heap_tids bigint,
+	free_bytes bigint,
+	free_percent float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE hnsw_stats_row IS 'row of hnsw_stats';
+COMMENT ON COLUMN hnsw_stats_row.version IS 'version of the format, from the metapage';
+COMMENT ON COLUMN hnsw_stats_row.dimensions IS 'dimensions of the vectors, from the metapage';
+COMMENT ON COLUMN hnsw_stats_row.m IS 'storage parameter m as the index was built: neighbors of an element on each level but the lowest, which has twice as many';
+COMMENT ON COLUMN hnsw_stats_row.ef_construction IS 'storage parameter ef_construction as the index was built';
+COMMENT ON COLUMN hnsw_stats_row.entry_level IS 'highest level of the graph, on which searches begin; -1 without elements';
+COMMENT ON COLUMN hnsw_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN hnsw_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN hnsw_stats_row.live_items IS 'elements that point to heap tuples';
+COMMENT ON COLUMN hnsw_stats_row.dead_items IS 'elements that VACUUM has deleted; an insert can use the space of one';
+COMMENT ON COLUMN hnsw_stats_row.neighbor_items IS 'tuples with the neighbors of an element, one for each element, live or dead';
+COMMENT ON COLUMN hnsw_stats_row.heap_tids IS 'heap tuples that elements point to; rows with the same vector share an element, up to ten';
+COMMENT ON COLUMN hnsw_stats_row.free_bytes IS 'free bytes in pages, not counting those of dead elements';
+COMMENT ON COLUMN hnsw_stats_row.free_percent IS 'free bytes in percent of the space for items';
+COMMENT ON COLUMN hnsw_stats_row.new_pages IS 'new pages: all bytes are zero';
+COMMENT ON COLUMN hnsw_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN hnsw_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN hnsw_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
+
+CREATE FUNCTION hnsw_stats(
+	relation regclass)
+RETURNS @extschema@.hnsw_stats_row
+AS 'MODULE_PATHNAME', 'sst_hnsw_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION hnsw_stats(regclass) IS
+'Returns page, item and space counts of an hnsw index. Takes an AccessShareLock on the index.';
+
+CREATE TYPE @extschema@.ivfflat_stats_row AS (
+	version int,
+	dimensions int,
+	lists int,
+	bytes bigint,
+	pages bigint,
+	list_pages bigint,
+	leaf_pages bigint,
+	live_items bigint,
+	free_bytes bigint,
+	avg_leaf_density float8,
+	new_pages bigint,
+	corrupt_pages bigint,
+	first_new_block bigint,
+	first_corrupt_block bigint);
+
+COMMENT ON TYPE ivfflat_stats_row IS 'row of ivfflat_stats';
+COMMENT ON COLUMN ivfflat_stats_row.version IS 'version of the format, from the metapage';
+COMMENT ON COLUMN ivfflat_stats_row.dimensions IS 'dimensions of the vectors, from the metapage';
+COMMENT ON COLUMN ivfflat_stats_row.lists IS 'storage parameter lists as the index was built';
+COMMENT ON COLUMN ivfflat_stats_row.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN ivfflat_stats_row.pages IS 'pages of the main fork';
+COMMENT ON COLUMN ivfflat_stats_row.list_pages IS 'pages with lists and their centers';
+COMMENT ON COLUMN ivfflat_stats_row.leaf_pages IS 'pages with index tuples; those of each list are in a chain, and stay in it when they are empty';
+COMMENT ON COLUMN ivfflat_stats_row.live_items IS 'index tuples, one for each heap tuple with a vector; VACUUM removes those of dead ones';
+COMMENT ON COLUMN ivfflat_stats_row.free_bytes IS 'free bytes in leaf pages';
+COMMENT ON COLUMN ivfflat_stats_row.avg_leaf_density IS 'percent of the space in leaf pages that is in use';
+COMMENT ON COLUMN ivfflat_stats_row.new_pages IS 'new pages: all bytes are zero';
+COMMENT ON COLUMN ivfflat_stats_row.corrupt_pages IS 'corrupt pages: wrong checksum, header or contents';
+COMMENT ON COLUMN ivfflat_stats_row.first_new_block IS 'block number of the first new page; null if there is none';
+COMMENT ON COLUMN ivfflat_stats_row.first_corrupt_block IS 'block number of the first corrupt page; null if there is none';
+
+CREATE FUNCTION ivfflat_stats(
+	relation regclass)
+RETURNS @extschema@.ivfflat_stats_row
+AS 'MODULE_PATHNAME', 'sst_ivfflat_stats'
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 100000;
+
+COMMENT ON FUNCTION ivfflat_stats(regclass) IS
+'Returns page, item and space counts of an ivfflat index. Takes an AccessShareLock on the index.';
+
 CREATE TYPE @extschema@.index_stats_row AS (
 	relation regclass,
 	is_sum boolean,
@@ -425,9 +552,9 @@ COMMENT ON COLUMN table_stats_row.delete_in_progress_tuples IS 'tuples whose del
 COMMENT ON COLUMN table_stats_row.dead_line_pointers IS 'dead line pointers';
 COMMENT ON COLUMN table_stats_row.redirect_line_pointers IS 'redirect line pointers';
 COMMENT ON COLUMN table_stats_row.unused_line_pointers IS 'unused line pointers';
-COMMENT ON COLUMN table_stats_row.free_bytes IS 'free bytes';
-COMMENT ON COLUMN table_stats_row.free_percent IS 'free bytes in percent of bytes';
-COMMENT ON COLUMN table_stats_row.largest_free_bytes IS 'free bytes in the page that has the most';
+COMMENT ON COLUMN table_stats_row.free_bytes IS 'free bytes; new pages count as free, which they do not in pgstattuple';
+COMMENT ON COLUMN table_stats_row.free_percent IS 'free_bytes in percent of bytes';
+COMMENT ON COLUMN table_stats_row.largest_free_bytes IS 'free bytes in the page that has the most, of those that are not new';
 COMMENT ON COLUMN table_stats_row.fsm_free_bytes IS 'free bytes by the free space map';
 COMMENT ON COLUMN table_stats_row.fsm_largest_free_bytes IS 'free bytes in the page that has the most, by the free space map';
 COMMENT ON COLUMN table_stats_row.new_pages IS 'new pages: all bytes are zero';
@@ -613,9 +740,9 @@ CREATE TYPE @extschema@.corrupt_blocks_row AS (
 	detail text);
 
 COMMENT ON TYPE corrupt_blocks_row IS 'row of corrupt_blocks';
-COMMENT ON COLUMN corrupt_blocks_row.block_no IS 'block number; in a row with the error "not read", the first block that was not checked';
-COMMENT ON COLUMN corrupt_blocks_row.error IS 'first check that failed: read error, checksum, header, special space, page type, line pointers, tuples or contents; "not read" in a last row if a limit ended the call';
-COMMENT ON COLUMN corrupt_blocks_row.detail IS 'description of the error';
+COMMENT ON COLUMN corrupt_blocks_row.block_no IS 'block number; in a row with the error "not read", the first block that was not checked, or null if the relation cannot be read';
+COMMENT ON COLUMN corrupt_blocks_row.error IS 'first check that failed: read error, checksum, header, special space, page type, line pointers, tuples or contents; "not read" in a last row if a limit ended the call, and in the only row of a relation that cannot be read';
+COMMENT ON COLUMN corrupt_blocks_row.detail IS 'description of the error, or why nothing was read';
 
 CREATE FUNCTION corrupt_blocks(
 	relation regclass,
@@ -765,7 +892,7 @@ COMMENT ON COLUMN database_report_row.kind IS 'table, partition, materialized vi
 COMMENT ON COLUMN database_report_row.access_method IS 'access method';
 COMMENT ON COLUMN database_report_row.last_vacuum IS 'last VACUUM or autovacuum of the table, from the cumulative statistics; null if unknown';
 COMMENT ON COLUMN database_report_row.bytes IS 'size of the main fork, in bytes';
-COMMENT ON COLUMN database_report_row.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN database_report_row.free_percent IS 'free bytes in percent of bytes; new, empty and deleted pages count as free';
 COMMENT ON COLUMN database_report_row.free_percent_low IS 'lower end of the 95 % interval of free_percent';
 COMMENT ON COLUMN database_report_row.free_percent_high IS 'upper end of the 95 % interval of free_percent';
 COMMENT ON COLUMN database_report_row.dead_percent IS 'bytes of dead tuples in percent of bytes';
@@ -789,12 +916,15 @@ CREATE FUNCTION database_report(
 	budget text DEFAULT '1GB',
 	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
-	seed bigint DEFAULT NULL)
+	seed bigint DEFAULT NULL,
+	tables regclass[] DEFAULT NULL,
+	schemas regnamespace[] DEFAULT NULL,
+	min_table_size text DEFAULT NULL)
 RETURNS SETOF @extschema@.database_report_row
 AS 'MODULE_PATHNAME', 'sst_database_report'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 2000;
 
-COMMENT ON FUNCTION database_report(float8, text, interval, text, bigint) IS
+COMMENT ON FUNCTION database_report(float8, text, interval, text, bigint, regclass[], regnamespace[], text) IS
 'Estimates reclaimable space for every table and index of the database. Locks one relation at a time and waits for no lock.';
 
 CREATE PROCEDURE run_database_report(
@@ -802,11 +932,14 @@ CREATE PROCEDURE run_database_report(
 	budget text DEFAULT '1GB',
 	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
-	seed bigint DEFAULT NULL)
+	seed bigint DEFAULT NULL,
+	tables regclass[] DEFAULT NULL,
+	schemas regnamespace[] DEFAULT NULL,
+	min_table_size text DEFAULT NULL)
 AS 'MODULE_PATHNAME', 'sst_run_database_report'
 LANGUAGE C;
 
-COMMENT ON PROCEDURE run_database_report(float8, text, interval, text, bigint) IS
+COMMENT ON PROCEDURE run_database_report(float8, text, interval, text, bigint, regclass[], regnamespace[], text) IS
 'Makes a report for last_database_report and commits after each relation. Locks one relation at a time and waits for no lock.';
 
 CREATE FUNCTION last_database_report()
@@ -815,7 +948,7 @@ AS 'MODULE_PATHNAME', 'sst_last_database_report'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2000;
 
 COMMENT ON FUNCTION last_database_report() IS
-'Returns the rows of the last report of this session. Locks no relation of the report.';
+'Returns the rows of the last report of this session, else of the last stored one. Locks no relation of the report.';
 
 CREATE TYPE @extschema@.database_plan_row AS (
 	rank bigint,
@@ -832,31 +965,41 @@ CREATE TYPE @extschema@.database_plan_row AS (
 	scratch_bytes bigint,
 	bytes_to_read bigint,
 	bytes_to_write bigint,
+	duration interval,
+	duration_low interval,
+	duration_high interval,
 	command text,
 	lock_mode text,
 	blocks_reads boolean,
 	blocks_writes boolean,
+	is_online boolean,
+	waits_for text,
 	reason text);
 
 COMMENT ON TYPE database_plan_row IS 'row of database_plan and last_database_plan';
-COMMENT ON COLUMN database_plan_row.rank IS 'rank, from 1: corrupt relations, invalid indexes, then by reclaimable_bytes';
+COMMENT ON COLUMN database_plan_row.rank IS 'rank, from 1: what waits for others and then what is not online come last; in each part, corrupt relations, invalid indexes, then by reclaimable_bytes';
 COMMENT ON COLUMN database_plan_row.relid IS 'OID of the relation';
 COMMENT ON COLUMN database_plan_row.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN database_plan_row.relation_name IS 'name of the relation';
 COMMENT ON COLUMN database_plan_row.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN database_plan_row.bytes IS 'size of the main forks of all relations that the command rebuilds or changes, in bytes';
 COMMENT ON COLUMN database_plan_row.relations IS 'relations that the command rebuilds or changes';
-COMMENT ON COLUMN database_plan_row.reclaimable_bytes IS 'bytes that the command would free, over all these relations';
+COMMENT ON COLUMN database_plan_row.reclaimable_bytes IS 'bytes that the command would free, over all these relations, besides what commands before it free of them';
 COMMENT ON COLUMN database_plan_row.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
 COMMENT ON COLUMN database_plan_row.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN database_plan_row.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
 COMMENT ON COLUMN database_plan_row.scratch_bytes IS 'disk space that the command needs while it runs, for new files and sorting, in bytes';
 COMMENT ON COLUMN database_plan_row.bytes_to_read IS 'bytes that the command reads; null if unknown';
 COMMENT ON COLUMN database_plan_row.bytes_to_write IS 'bytes that the command writes to files, without WAL (about as much, unless wal_level is minimal); null if unknown';
+COMMENT ON COLUMN database_plan_row.duration IS 'how long the command takes, by the rows and bytes that were found and the waits of the reads of the report; null if unknown';
+COMMENT ON COLUMN database_plan_row.duration_low IS 'how long it takes at least: half of that, if what it reads is cached';
+COMMENT ON COLUMN database_plan_row.duration_high IS 'how long it takes at most: twice as long, on slow storage, but without waits for others';
 COMMENT ON COLUMN database_plan_row.command IS 'SQL command, or a pg_repack command for the shell; null if what reason says has to be done first';
 COMMENT ON COLUMN database_plan_row.lock_mode IS 'strongest lock that the command holds on the table or index while it works';
 COMMENT ON COLUMN database_plan_row.blocks_reads IS 'whether queries on the table wait until the command ends';
 COMMENT ON COLUMN database_plan_row.blocks_writes IS 'whether changes of the table wait until the command ends';
+COMMENT ON COLUMN database_plan_row.is_online IS 'whether queries and changes of the table go on meanwhile, but for a moment; null if there is no command';
+COMMENT ON COLUMN database_plan_row.waits_for IS 'transactions that now keep the command from beginning or ending: those that are idle, prepared, or older than 60 seconds; null if there are none';
 COMMENT ON COLUMN database_plan_row.reason IS 'why the command is advised, or what to do instead';
 
 CREATE FUNCTION database_plan(
@@ -864,21 +1007,28 @@ CREATE FUNCTION database_plan(
 	budget text DEFAULT '1GB',
 	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
-	seed bigint DEFAULT NULL)
+	seed bigint DEFAULT NULL,
+	tables regclass[] DEFAULT NULL,
+	schemas regnamespace[] DEFAULT NULL,
+	min_table_size text DEFAULT NULL,
+	online boolean DEFAULT true,
+	max_duration interval DEFAULT NULL)
 RETURNS SETOF @extschema@.database_plan_row
 AS 'MODULE_PATHNAME', 'sst_database_plan'
 LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 100;
 
-COMMENT ON FUNCTION database_plan(float8, text, interval, text, bigint) IS
+COMMENT ON FUNCTION database_plan(float8, text, interval, text, bigint, regclass[], regnamespace[], text, boolean, interval) IS
 'Makes a report and returns the commands that it advises. Locks one relation at a time and waits for no lock.';
 
-CREATE FUNCTION last_database_plan()
+CREATE FUNCTION last_database_plan(
+	online boolean DEFAULT true,
+	max_duration interval DEFAULT NULL)
 RETURNS SETOF @extschema@.database_plan_row
 AS 'MODULE_PATHNAME', 'sst_last_database_plan'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 100;
+LANGUAGE C VOLATILE PARALLEL RESTRICTED COST 10000 ROWS 100;
 
-COMMENT ON FUNCTION last_database_plan() IS
-'Returns the commands that the last report of this session advises. Locks no relation of the report.';
+COMMENT ON FUNCTION last_database_plan(boolean, interval) IS
+'Returns the commands that the last report of this session advises, else those of the last stored one. Locks no relation of the report.';
 
 CREATE TYPE @extschema@.database_report_summary_row AS (
 	started timestamptz,
@@ -916,7 +1066,7 @@ COMMENT ON COLUMN database_report_summary_row.planned_bytes_high IS 'sum of the 
 COMMENT ON COLUMN database_report_summary_row.bytes_total IS 'bytes of all relations';
 COMMENT ON COLUMN database_report_summary_row.bytes_read IS 'bytes that were read';
 COMMENT ON COLUMN database_report_summary_row.bytes_skipped IS 'bytes of the skipped relations';
-COMMENT ON COLUMN database_report_summary_row.bytes_left IS 'bytes that were neither read nor covered by a sample';
+COMMENT ON COLUMN database_report_summary_row.bytes_left IS 'bytes that were not read: those of skipped relations, and those for which a sample stands';
 COMMENT ON COLUMN database_report_summary_row.elapsed_ms IS 'duration of the report in milliseconds; null if it was canceled';
 COMMENT ON COLUMN database_report_summary_row.ended_by IS 'what ended the report: complete (nothing was left to read), budget, max_time or canceled';
 
@@ -926,7 +1076,7 @@ AS 'MODULE_PATHNAME', 'sst_database_report_summary'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION database_report_summary() IS
-'Returns one row about the last report of this session. Locks no relation of the report.';
+'Returns one row about the last report of this session, else about the last stored one. Locks no relation of the report.';
 
 --
 -- Stored reports: written by collect() alone, for a dump like a user's data.  Each
@@ -984,11 +1134,11 @@ COMMENT ON COLUMN @extschema@.report_runs.planned_bytes_high IS 'sum of the uppe
 COMMENT ON COLUMN @extschema@.report_runs.bytes_total IS 'bytes of all relations';
 COMMENT ON COLUMN @extschema@.report_runs.bytes_read IS 'bytes that were read';
 COMMENT ON COLUMN @extschema@.report_runs.bytes_skipped IS 'bytes of the skipped relations';
-COMMENT ON COLUMN @extschema@.report_runs.bytes_left IS 'bytes that were neither read nor covered by a sample';
+COMMENT ON COLUMN @extschema@.report_runs.bytes_left IS 'bytes that were not read: those of skipped relations, and those for which a sample stands';
 COMMENT ON COLUMN @extschema@.report_runs.elapsed_ms IS 'duration of the report in milliseconds; null if it was canceled';
 COMMENT ON COLUMN @extschema@.report_runs.ended_by IS 'what ended the report: complete (nothing was left to read), budget, max_time or canceled';
 COMMENT ON COLUMN @extschema@.report_runs.top_relations IS 'argument top_relations of collect: how many relations the metrics show, by bytes and by reclaimable_bytes';
-COMMENT ON COLUMN @extschema@.report_runs.min_bytes IS 'argument min_bytes of collect: smallest relation that the metrics show, in bytes';
+COMMENT ON COLUMN @extschema@.report_runs.min_bytes IS 'argument min_bytes of collect: smallest relation that is stored for its size and that the metrics show, in bytes';
 COMMENT ON COLUMN @extschema@.report_runs.server_version IS 'version of the server';
 COMMENT ON COLUMN @extschema@.report_runs.note IS 'remark on the run; else null';
 
@@ -1025,7 +1175,7 @@ CREATE TABLE @extschema@.report_run_relations (
 	PRIMARY KEY (run, bytes_rank));
 
 COMMENT ON TABLE @extschema@.report_run_relations IS
-'Relations of the stored reports, written by collect: rows of database_report, keyed by names.';
+'The largest relations of the stored reports, and those that have a command or are damaged, written by collect: rows of database_report, keyed by names.';
 COMMENT ON COLUMN @extschema@.report_run_relations.run IS 'number of the run; later runs have larger numbers';
 COMMENT ON COLUMN @extschema@.report_run_relations.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN @extschema@.report_run_relations.relation_name IS 'name of the relation';
@@ -1034,7 +1184,7 @@ COMMENT ON COLUMN @extschema@.report_run_relations.kind IS 'table, partition, ma
 COMMENT ON COLUMN @extschema@.report_run_relations.access_method IS 'access method';
 COMMENT ON COLUMN @extschema@.report_run_relations.last_vacuum IS 'last VACUUM or autovacuum of the table, from the cumulative statistics; null if unknown';
 COMMENT ON COLUMN @extschema@.report_run_relations.bytes IS 'size of the main fork, in bytes';
-COMMENT ON COLUMN @extschema@.report_run_relations.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN @extschema@.report_run_relations.free_percent IS 'free bytes in percent of bytes; new, empty and deleted pages count as free';
 COMMENT ON COLUMN @extschema@.report_run_relations.free_percent_low IS 'lower end of the 95 % interval of free_percent';
 COMMENT ON COLUMN @extschema@.report_run_relations.free_percent_high IS 'upper end of the 95 % interval of free_percent';
 COMMENT ON COLUMN @extschema@.report_run_relations.dead_percent IS 'bytes of dead tuples in percent of bytes';
@@ -1088,7 +1238,7 @@ COMMENT ON COLUMN @extschema@.report_run_others.kind IS 'table, partition, mater
 COMMENT ON COLUMN @extschema@.report_run_others.last_vacuum IS 'earliest last_vacuum of these relations';
 COMMENT ON COLUMN @extschema@.report_run_others.bytes IS 'size of the main forks, in bytes';
 COMMENT ON COLUMN @extschema@.report_run_others.relations IS 'relations in the sum';
-COMMENT ON COLUMN @extschema@.report_run_others.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN @extschema@.report_run_others.free_percent IS 'free bytes in percent of bytes; new, empty and deleted pages count as free';
 COMMENT ON COLUMN @extschema@.report_run_others.free_percent_low IS 'mean of the lower ends of the 95 % intervals, weighted by bytes';
 COMMENT ON COLUMN @extschema@.report_run_others.free_percent_high IS 'mean of the upper ends of the 95 % intervals, weighted by bytes';
 COMMENT ON COLUMN @extschema@.report_run_others.dead_percent IS 'bytes of dead tuples in percent of bytes';
@@ -1115,33 +1265,43 @@ CREATE TABLE @extschema@.report_run_commands (
 	scratch_bytes bigint,
 	bytes_to_read bigint,
 	bytes_to_write bigint,
+	duration interval,
+	duration_low interval,
+	duration_high interval,
 	command pg_catalog.text,
 	lock_mode pg_catalog.text,
 	blocks_reads boolean,
 	blocks_writes boolean,
+	is_online boolean,
+	waits_for pg_catalog.text,
 	reason pg_catalog.text,
 	PRIMARY KEY (run, rank));
 
 COMMENT ON TABLE @extschema@.report_run_commands IS
 'Commands that the stored reports advise, written by collect: rows of database_plan.';
 COMMENT ON COLUMN @extschema@.report_run_commands.run IS 'number of the run; later runs have larger numbers';
-COMMENT ON COLUMN @extschema@.report_run_commands.rank IS 'rank, from 1: corrupt relations, invalid indexes, then by reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_run_commands.rank IS 'rank, from 1: what waits for others and then what is not online come last; in each part, corrupt relations, invalid indexes, then by reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_run_commands.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN @extschema@.report_run_commands.relation_name IS 'name of the relation';
 COMMENT ON COLUMN @extschema@.report_run_commands.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN @extschema@.report_run_commands.bytes IS 'size of the main forks of all relations that the command rebuilds or changes, in bytes';
 COMMENT ON COLUMN @extschema@.report_run_commands.relations IS 'relations that the command rebuilds or changes';
-COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes IS 'bytes that the command would free, over all these relations';
+COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes IS 'bytes that the command would free, over all these relations, besides what commands before it free of them';
 COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
 COMMENT ON COLUMN @extschema@.report_run_commands.scratch_bytes IS 'disk space that the command needs while it runs, for new files and sorting, in bytes';
 COMMENT ON COLUMN @extschema@.report_run_commands.bytes_to_read IS 'bytes that the command reads; null if unknown';
 COMMENT ON COLUMN @extschema@.report_run_commands.bytes_to_write IS 'bytes that the command writes to files, without WAL (about as much, unless wal_level is minimal); null if unknown';
+COMMENT ON COLUMN @extschema@.report_run_commands.duration IS 'how long the command takes, by the rows and bytes that were found and the waits of the reads of the report; null if unknown';
+COMMENT ON COLUMN @extschema@.report_run_commands.duration_low IS 'how long it takes at least: half of that, if what it reads is cached';
+COMMENT ON COLUMN @extschema@.report_run_commands.duration_high IS 'how long it takes at most: twice as long, on slow storage, but without waits for others';
 COMMENT ON COLUMN @extschema@.report_run_commands.command IS 'SQL command, or a pg_repack command for the shell; null if what reason says has to be done first';
 COMMENT ON COLUMN @extschema@.report_run_commands.lock_mode IS 'strongest lock that the command holds on the table or index while it works';
 COMMENT ON COLUMN @extschema@.report_run_commands.blocks_reads IS 'whether queries on the table wait until the command ends';
 COMMENT ON COLUMN @extschema@.report_run_commands.blocks_writes IS 'whether changes of the table wait until the command ends';
+COMMENT ON COLUMN @extschema@.report_run_commands.is_online IS 'whether queries and changes of the table go on meanwhile, but for a moment; null if there is no command';
+COMMENT ON COLUMN @extschema@.report_run_commands.waits_for IS 'transactions that now keep the command from beginning or ending: those that are idle, prepared, or older than 60 seconds; null if there are none';
 COMMENT ON COLUMN @extschema@.report_run_commands.reason IS 'why the command is advised, or what to do instead';
 
 SELECT pg_catalog.pg_extension_config_dump('@extschema@.report_runs_run_seq', '');
@@ -1156,13 +1316,16 @@ CREATE PROCEDURE collect(
 	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
 	seed bigint DEFAULT NULL,
+	tables regclass[] DEFAULT NULL,
+	schemas regnamespace[] DEFAULT NULL,
+	min_table_size text DEFAULT NULL,
 	retention interval DEFAULT '90 days',
 	top_relations int DEFAULT 100,
 	min_bytes text DEFAULT '1MB')
 AS 'MODULE_PATHNAME', 'sst_collect'
 LANGUAGE C;
 
-COMMENT ON PROCEDURE collect(float8, text, interval, text, bigint, interval, int, text) IS
+COMMENT ON PROCEDURE collect(float8, text, interval, text, bigint, regclass[], regnamespace[], text, interval, int, text) IS
 'Makes a report, stores it and deletes old ones. Locks one relation at a time and waits for no lock.';
 
 -- Every name, operator and argument in a view is spelled out: what others may have
@@ -1258,7 +1421,7 @@ COMMENT ON COLUMN @extschema@.report_run_metrics.corrupt_pages IS 'corrupt pages
 COMMENT ON COLUMN @extschema@.report_run_metrics.invalid_indexes IS 'invalid indexes';
 COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_read IS 'bytes that were read';
 COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_skipped IS 'bytes of the skipped relations';
-COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_left IS 'bytes that were neither read nor covered by a sample';
+COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_left IS 'bytes that were not read: those of skipped relations, and those for which a sample stands';
 COMMENT ON COLUMN @extschema@.report_run_metrics.started_timestamp_seconds IS 'when the report began, in seconds since 1970';
 COMMENT ON COLUMN @extschema@.report_run_metrics.age_seconds IS 'seconds since the report began';
 COMMENT ON COLUMN @extschema@.report_run_metrics.elapsed_seconds IS 'duration of the report in seconds; null if it was canceled';
@@ -1318,7 +1481,7 @@ COMMENT ON COLUMN report_history_row.predicted_bytes IS 'predicted size after a 
 COMMENT ON COLUMN report_history_row.reclaimable_bytes IS 'bytes that a rebuild would free; null if it cannot be predicted';
 COMMENT ON COLUMN report_history_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN report_history_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
-COMMENT ON COLUMN report_history_row.free_percent IS 'free bytes in percent of bytes';
+COMMENT ON COLUMN report_history_row.free_percent IS 'free bytes in percent of bytes; new, empty and deleted pages count as free';
 COMMENT ON COLUMN report_history_row.dead_percent IS 'bytes of dead tuples in percent of bytes';
 COMMENT ON COLUMN report_history_row.measured IS 'exact (all pages were read), sampled or skipped';
 COMMENT ON COLUMN report_history_row.bytes_per_day IS 'growth since the previous run, in bytes per day; null for the first run';
@@ -1370,7 +1533,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION report_history(regclass) IS
-'Returns one row for each stored report that contains the relation. Does not lock the relation.';
+'Returns one row for each stored report that has a row for the relation. Does not lock the relation.';
 
 CREATE TYPE @extschema@.report_growth_row AS (
 	schema_name text,
@@ -1389,9 +1552,10 @@ COMMENT ON COLUMN report_growth_row.parent_name IS 'qualified name of the table 
 COMMENT ON COLUMN report_growth_row.kind IS 'table, partition, materialized view, toast table or index';
 COMMENT ON COLUMN report_growth_row.since IS 'start of the report that the last one is compared with';
 COMMENT ON COLUMN report_growth_row.bytes IS 'size of the main fork, in bytes';
-COMMENT ON COLUMN report_growth_row.grown_bytes IS 'growth since then, in bytes, negative if the relation has shrunk; all bytes of a new relation';
-COMMENT ON COLUMN report_growth_row.bytes_per_day IS 'growth per day, in bytes';
+COMMENT ON COLUMN report_growth_row.grown_bytes IS 'growth since then, in bytes, negative if the relation has shrunk; of a relation that the earlier report did not store, its bytes beyond that report''s min_bytes';
+COMMENT ON COLUMN report_growth_row.bytes_per_day IS 'growth per day, in bytes; null if the reports span less than half of the period';
 
+-- An SQL function has no RAISE: the input of a type tells what is wrong.
 CREATE FUNCTION report_growth(period interval DEFAULT '7 days')
 RETURNS SETOF @extschema@.report_growth_row
 LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 2000
@@ -1400,13 +1564,16 @@ AS $$
 	WITH last AS (
 		SELECT u.run, u.started FROM @extschema@.report_runs AS u ORDER BY u.run DESC LIMIT 1),
 	base AS (
-		SELECT u.run, u.started,
+		SELECT u.run, u.started, u.min_bytes,
 			nullif(extract(epoch FROM l.started OPERATOR(pg_catalog.-) u.started)::double precision, 0::double precision) AS seconds
 		FROM @extschema@.report_runs AS u, last AS l
 		WHERE u.run OPERATOR(pg_catalog.<>) l.run AND u.started OPERATOR(pg_catalog.<=) l.started
-		ORDER BY pg_catalog.abs(extract(epoch FROM l.started OPERATOR(pg_catalog.-) period OPERATOR(pg_catalog.-) u.started)::double precision), u.run DESC LIMIT 1)
+		ORDER BY pg_catalog.abs(extract(epoch FROM l.started OPERATOR(pg_catalog.-) CASE
+			WHEN period OPERATOR(pg_catalog.<) '0'::interval THEN pg_catalog.concat('period must not be negative: ', period)::interval
+			ELSE period END OPERATOR(pg_catalog.-) u.started)::double precision), u.run DESC LIMIT 1)
 	SELECT r.schema_name, r.relation_name, r.parent_name, r.kind, b.started, r.bytes, g.grown_bytes,
-		g.grown_bytes::double precision OPERATOR(pg_catalog.*) 86400::double precision OPERATOR(pg_catalog./) b.seconds
+		CASE WHEN b.seconds OPERATOR(pg_catalog.*) 2::double precision OPERATOR(pg_catalog.>=) extract(epoch FROM period)::double precision
+			THEN g.grown_bytes::double precision OPERATOR(pg_catalog.*) 86400::double precision OPERATOR(pg_catalog./) b.seconds END
 	FROM base AS b, last AS l
 		JOIN @extschema@.report_run_relations AS r ON r.run OPERATOR(pg_catalog.=) l.run
 		LEFT JOIN (SELECT o.run, o.schema_name, o.bytes, CASE WHEN o.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text THEN o.parent_name ELSE o.relation_name END AS name
@@ -1414,7 +1581,7 @@ AS $$
 				WHERE o.run OPERATOR(pg_catalog.=) (SELECT base.run FROM base)) AS o
 			ON o.schema_name OPERATOR(pg_catalog.=) r.schema_name
 				AND o.name OPERATOR(pg_catalog.=) CASE WHEN r.kind OPERATOR(pg_catalog.=) 'toast table'::pg_catalog.text THEN r.parent_name ELSE r.relation_name END,
-		LATERAL (SELECT r.bytes OPERATOR(pg_catalog.-) CASE WHEN o.run IS NULL THEN 0::bigint ELSE o.bytes END AS grown_bytes) AS g
+		LATERAL (SELECT r.bytes OPERATOR(pg_catalog.-) CASE WHEN o.run IS NULL THEN least(r.bytes, b.min_bytes) ELSE o.bytes END AS grown_bytes) AS g
 	ORDER BY g.grown_bytes DESC NULLS LAST, r.schema_name, r.relation_name;
 $$;
 
@@ -1427,98 +1594,156 @@ CREATE VIEW @extschema@.report_advice AS
 		pg_catalog.pg_size_pretty(p.reclaimable_bytes) AS reclaimable_size,
 		p.reclaimable_bytes, p.reclaimable_bytes_low, p.reclaimable_bytes_high, p.reclaimable_percent,
 		p.scratch_bytes, pg_catalog.pg_size_pretty(p.scratch_bytes) AS scratch_size, p.bytes_to_read, p.bytes_to_write,
-		p.command, p.lock_mode, p.blocks_reads, p.blocks_writes, p.reason
+		p.duration, p.duration_low, p.duration_high, p.command, p.lock_mode, p.blocks_reads, p.blocks_writes, p.is_online, p.waits_for, p.reason
 	FROM @extschema@.database_plan(2::double precision, '1GB'::pg_catalog.text,
-			'60s'::pg_catalog.interval, NULL::pg_catalog.text, NULL::bigint) p;
+			'60s'::pg_catalog.interval, NULL::pg_catalog.text, NULL::bigint,
+			NULL::pg_catalog.regclass[], NULL::pg_catalog.regnamespace[], NULL::pg_catalog.text, true, NULL::pg_catalog.interval) p;
 
 COMMENT ON VIEW @extschema@.report_advice IS
 'The rows of database_plan, with formatted sizes. Each query makes a report of at most 1 GB and 60 seconds.';
 
+-- Catalogs do not have when an index was made.
+CREATE FUNCTION file_created(relation regclass)
+RETURNS timestamp with time zone
+AS 'MODULE_PATHNAME', 'sst_file_created'
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 100;
+
+COMMENT ON FUNCTION file_created(regclass) IS
+'Returns when the file of a relation was created, at the latest when it was last rebuilt or restored; null if it has no file or the file system does not know. Does not lock the relation.';
+
 -- Indexes are compared by their columns, operator classes, collations and
 -- orders, which are numbered from 0; expressions and predicates by their trees, without
--- places in the command's text: pg_get_expr() would wait for the table's lock.
+-- places in the command's text.  pg_get_expr() and pg_relation_size() would wait for locks.
+-- Those of partitions belong to that of the topmost partitioned table, their root.
 CREATE VIEW @extschema@.report_drop_candidates AS
-	WITH indexes AS MATERIALIZED (
-		SELECT c.oid, i.indrelid, n.nspname, c.relname, a.amname,
-			pg_catalog.format('%I.%I', n.nspname, c.relname) AS name, pg_catalog.format('%I.%I', n.nspname, t.relname) AS parent,
-			i.indisvalid, i.indisunique, i.indnkeyatts,
+	WITH tables AS MATERIALIZED (
+		SELECT t.oid, n.nspname::pg_catalog.text, pg_catalog.format('%I.%I', n.nspname, t.relname) AS name
+		FROM pg_catalog.pg_class AS t JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.relnamespace
+		WHERE t.relkind OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
+			AND t.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
+			AND t.relhasindex
+			-- those of an extension are its own matter
+			AND NOT t.oid OPERATOR(pg_catalog.=) ANY (SELECT e.objid FROM pg_catalog.pg_depend AS e
+				WHERE e.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+					AND e.objsubid OPERATOR(pg_catalog.=) 0
+					AND e.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char")),
+	indexes AS MATERIALIZED (
+		SELECT c.oid, t.nspname, c.relname::pg_catalog.text, c.relam, t.name AS parent, i.indrelid, i.indisvalid, i.indnkeyatts,
 			i.indisunique OR i.indisprimary OR i.indisexclusion OR i.indisreplident OR i.indisclustered
-				OR EXISTS (SELECT FROM pg_catalog.pg_constraint AS k WHERE k.conindid OPERATOR(pg_catalog.=) c.oid) AS needed,
-			i.indkey::pg_catalog.int2[] AS keys, i.indclass::pg_catalog.oid[] AS classes,
-			i.indcollation::pg_catalog.oid[] AS collations, i.indoption::pg_catalog.int2[] AS options,
-			-- an index is another one with other parameters, but for those of how it is built and filled
-			(SELECT pg_catalog.array_agg(coalesce(k.attoptions::pg_catalog.text, '') ORDER BY k.attnum)
-				FROM pg_catalog.pg_attribute AS k WHERE k.attrelid OPERATOR(pg_catalog.=) c.oid) AS class_parameters,
-			coalesce((SELECT pg_catalog.array_agg(p.parameter ORDER BY p.parameter) FROM pg_catalog.unnest(c.reloptions) AS p (parameter)
-				WHERE p.parameter OPERATOR(pg_catalog.!~) '^(fillfactor|deduplicate_items|buffering|fastupdate|gin_pending_list_limit|autosummarize)='), '{}') AS parameters,
-			coalesce(pg_catalog.regexp_replace(i.indexprs::pg_catalog.text, ':location -?[0-9]+', '', 'g'), '') AS expressions,
-			coalesce(pg_catalog.regexp_replace(i.indpred::pg_catalog.text, ':location -?[0-9]+', '', 'g'), '') AS predicate,
-			EXISTS (SELECT FROM pg_catalog.pg_inherits AS h WHERE h.inhrelid OPERATOR(pg_catalog.=) c.oid) AS attached,
-			EXISTS (SELECT FROM pg_catalog.pg_locks AS l WHERE l.locktype OPERATOR(pg_catalog.=) 'relation'
-				AND l.relation OPERATOR(pg_catalog.=) c.oid AND l.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock') AS locked,
-			c.relpages
+				OR c.oid OPERATOR(pg_catalog.=) ANY (SELECT k.conindid FROM pg_catalog.pg_constraint AS k) AS needed,
+			c.relkind, c.relispartition AS attached,
+			CASE WHEN c.relispartition THEN pg_catalog.pg_partition_root(c.oid)::pg_catalog.oid ELSE c.oid END AS root,
+			c.relpages::bigint OPERATOR(pg_catalog.*) pg_catalog.current_setting('block_size')::bigint AS bytes,
+			pg_catalog.pg_stat_get_numscans(c.oid) AS scans, c.reloptions,
+			-- does another one of the table begin with the same column?
+			ROW(i.indrelid, i.indkey[0]) OPERATOR(pg_catalog.=) ANY (SELECT o.indrelid, o.indkey[0] FROM pg_catalog.pg_index AS o
+				GROUP BY o.indrelid, o.indkey[0] HAVING pg_catalog.count(*) OPERATOR(pg_catalog.>) 1) AS alike
 		FROM pg_catalog.pg_index AS i
 			JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) i.indexrelid
-			JOIN pg_catalog.pg_class AS t ON t.oid OPERATOR(pg_catalog.=) i.indrelid
-			JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
-			JOIN pg_catalog.pg_am AS a ON a.oid OPERATOR(pg_catalog.=) c.relam
-		WHERE c.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
-			AND c.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid
-			AND t.relkind OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
-			AND c.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
-			-- those of an extension's tables are its own matter
-			AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend AS e
-				WHERE e.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
-					AND e.objid OPERATOR(pg_catalog.=) t.oid AND e.objsubid OPERATOR(pg_catalog.=) 0
-					AND e.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char")),
-	compared AS (
-		SELECT s.oid, s.nspname, s.relname, s.parent, s.amname, s.indisvalid, s.needed, s.attached, s.locked, s.relpages,
-			(pg_catalog.array_agg(o.name ORDER BY o.needed DESC, o.name))[1] AS by_index,
+			JOIN tables AS t ON t.oid OPERATOR(pg_catalog.=) i.indrelid
+		WHERE c.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid),
+	compared AS MATERIALIZED (
+		SELECT x.oid, pg_catalog.format('%I.%I', x.nspname, x.relname) AS name, x.relam, x.indrelid, x.indnkeyatts, x.needed, x.attached,
+			i.indkey[0] AS first_key, i.indkey::pg_catalog.int2[] AS keys, i.indclass::pg_catalog.oid[] AS classes,
+			i.indcollation::pg_catalog.oid[] AS collations, i.indoption::pg_catalog.int2[] AS options,
+			-- an index is another one with other parameters, but for those of how it is built and filled
+			pg_catalog.concat_ws(E'\n',
+				pg_catalog.regexp_replace(i.indexprs::pg_catalog.text, ':location -?[0-9]+', '', 'g'), '',
+				pg_catalog.regexp_replace(i.indpred::pg_catalog.text, ':location -?[0-9]+', '', 'g'), '',
+				CASE WHEN x.reloptions IS NOT NULL THEN (SELECT pg_catalog.array_agg(p.parameter ORDER BY p.parameter)::pg_catalog.text
+					FROM pg_catalog.unnest(x.reloptions) AS p (parameter)
+					WHERE p.parameter OPERATOR(pg_catalog.!~) '^(fillfactor|deduplicate_items|buffering|fastupdate|gin_pending_list_limit|autosummarize)=') END) AS definition
+		FROM indexes AS x JOIN pg_catalog.pg_index AS i ON i.indexrelid OPERATOR(pg_catalog.=) x.oid
+		WHERE x.alike AND x.indisvalid),
+	redundant AS (
+		SELECT s.oid, (pg_catalog.array_agg(o.name ORDER BY o.needed DESC, o.name))[1] AS by_index,
 			pg_catalog.bool_or(o.indnkeyatts OPERATOR(pg_catalog.=) s.indnkeyatts) AS is_equal
-		FROM indexes AS s LEFT JOIN indexes AS o ON o.indrelid OPERATOR(pg_catalog.=) s.indrelid
-			AND o.oid OPERATOR(pg_catalog.<>) s.oid AND o.amname OPERATOR(pg_catalog.=) s.amname
-			AND o.predicate OPERATOR(pg_catalog.=) s.predicate AND o.expressions OPERATOR(pg_catalog.=) s.expressions
-			AND s.indisvalid AND o.indisvalid AND NOT s.needed
+		FROM compared AS s JOIN compared AS o ON o.indrelid OPERATOR(pg_catalog.=) s.indrelid
+			AND o.first_key OPERATOR(pg_catalog.=) s.first_key AND o.relam OPERATOR(pg_catalog.=) s.relam
+			AND o.definition OPERATOR(pg_catalog.=) s.definition
+			AND o.oid OPERATOR(pg_catalog.<>) s.oid
+			AND NOT s.needed AND NOT s.attached
 			AND (o.indnkeyatts OPERATOR(pg_catalog.=) s.indnkeyatts
-				OR (o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts AND s.amname OPERATOR(pg_catalog.=) 'btree'))
+				OR (o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts
+					AND s.relam OPERATOR(pg_catalog.=) (SELECT a.oid FROM pg_catalog.pg_am AS a WHERE a.amname OPERATOR(pg_catalog.=) 'btree')))
 			AND o.keys[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.keys[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
 			AND o.classes[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.classes[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
 			AND o.collations[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.collations[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
 			AND o.options[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.=) s.options[0:s.indnkeyatts OPERATOR(pg_catalog.-) 1]
-			AND o.class_parameters[1:s.indnkeyatts] OPERATOR(pg_catalog.=) s.class_parameters[1:s.indnkeyatts]
-			AND o.parameters OPERATOR(pg_catalog.=) s.parameters
+			AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute AS k JOIN pg_catalog.pg_attribute AS l USING (attnum)
+				WHERE k.attrelid OPERATOR(pg_catalog.=) s.oid AND l.attrelid OPERATOR(pg_catalog.=) o.oid
+					AND k.attnum OPERATOR(pg_catalog.<=) s.indnkeyatts
+					AND coalesce(k.attoptions, '{}') OPERATOR(pg_catalog.<>) coalesce(l.attoptions, '{}'))
 			AND o.keys OPERATOR(pg_catalog.@>) s.keys
 			-- of two that are equal, the newer one
 			AND (o.needed OR o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts
 				OR pg_catalog.cardinality(o.keys) OPERATOR(pg_catalog.>) pg_catalog.cardinality(s.keys)
 				OR o.oid OPERATOR(pg_catalog.<) s.oid)
-		GROUP BY s.oid, s.nspname, s.relname, s.parent, s.amname, s.indisvalid, s.needed, s.attached, s.locked, s.relpages)
-	SELECT i.nspname::pg_catalog.text AS schema_name, i.relname::pg_catalog.text AS relation_name, i.parent AS parent_name,
-		i.amname::pg_catalog.text AS access_method,
-		pg_catalog.pg_stat_get_db_stat_reset_time(d.oid) AS stats_reset, b.bytes,
-		pg_catalog.pg_stat_get_numscans(i.oid) AS index_scans, pg_catalog.pg_size_pretty(b.bytes) AS size,
-		CASE WHEN i.attached
-			THEN 'it belongs to an index of the partitioned table, and can only be dropped with that'
-			WHEN NOT i.indisvalid THEN 'another session may be building it'
-			ELSE 'scans on standbys and those before stats_reset are not counted' END AS note,
-		CASE WHEN NOT i.indisvalid THEN 'not valid: queries do not use it'
+		GROUP BY s.oid),
+	sums AS (
+		SELECT m.root, pg_catalog.count(*) AS relations, pg_catalog.sum(m.bytes)::bigint AS bytes, pg_catalog.sum(m.scans)::bigint AS scans,
+			pg_catalog.min(@extschema@.file_created(m.oid::pg_catalog.regclass)) AS created, pg_catalog.array_agg(m.oid) AS oids
+		FROM indexes AS m WHERE m.attached AND m.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char"
+		GROUP BY m.root),
+	-- for which a row of another table that is deleted or has a new key is looked up
+	referencing AS (
+		SELECT s.indexrelid AS oid, pg_catalog.min(k.conname)::pg_catalog.text AS foreign_key
+		FROM pg_catalog.pg_index AS s JOIN pg_catalog.pg_constraint AS k ON k.conrelid OPERATOR(pg_catalog.=) s.indrelid
+			AND k.contype OPERATOR(pg_catalog.=) 'f'::pg_catalog."char"
+			AND (s.indkey::pg_catalog.int2[])[0:least(s.indnkeyatts::int, pg_catalog.cardinality(k.conkey)) OPERATOR(pg_catalog.-) 1] OPERATOR(pg_catalog.<@) k.conkey
+		GROUP BY s.indexrelid),
+	-- A crash of the server discards the statistics: those of the database are then as if
+	-- never reset, but those of the server have the time.
+	counting AS (
+		SELECT coalesce(pg_catalog.pg_stat_get_db_stat_reset_time(d.oid),
+			least(pg_catalog.pg_stat_get_bgwriter_stat_reset_time(), a.stats_reset, w.stats_reset)) AS since
+		FROM pg_catalog.pg_database AS d, pg_catalog.pg_stat_archiver AS a, pg_catalog.pg_stat_wal AS w
+		WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
+	candidates AS (
+		SELECT i.oid, i.indrelid, i.nspname, i.relname, a.amname::pg_catalog.text, i.parent, i.indisvalid, i.relkind, r.by_index, r.is_equal, s.oids,
+			CASE WHEN i.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char" THEN 1::bigint ELSE coalesce(s.relations, 0::bigint) END AS relations,
+			coalesce(s.bytes, i.bytes) AS bytes, coalesce(s.scans, i.scans) AS scans,
+			greatest(c.since, s.created, @extschema@.file_created(i.oid::pg_catalog.regclass)) AS counted_since
+		FROM indexes AS i CROSS JOIN counting AS c
+			JOIN pg_catalog.pg_am AS a ON a.oid OPERATOR(pg_catalog.=) i.relam
+			LEFT JOIN sums AS s ON s.root OPERATOR(pg_catalog.=) i.oid
+			LEFT JOIN redundant AS r ON r.oid OPERATOR(pg_catalog.=) i.oid
+		WHERE NOT i.attached AND CASE
+			-- those who build an index, and VACUUM, have such a lock
+			WHEN NOT i.indisvalid THEN NOT i.indrelid OPERATOR(pg_catalog.=) ANY (SELECT l.relation FROM pg_catalog.pg_locks AS l
+				WHERE l.locktype OPERATOR(pg_catalog.=) 'relation' AND l.granted AND l.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()
+					AND l.mode OPERATOR(pg_catalog.=) ANY ('{ShareUpdateExclusiveLock,ShareLock,ShareRowExclusiveLock,ExclusiveLock,AccessExclusiveLock}'))
+			WHEN r.by_index IS NOT NULL THEN true
+			ELSE NOT i.needed AND coalesce(s.scans, i.scans) OPERATOR(pg_catalog.=) 0::bigint
+				AND c.since OPERATOR(pg_catalog.<) (pg_catalog.now() OPERATOR(pg_catalog.-) '7 days'::pg_catalog.interval) END
+		-- what is sorted has not all columns yet
+		ORDER BY coalesce(s.bytes, i.bytes) DESC OFFSET 0)
+	SELECT i.nspname AS schema_name, i.relname AS relation_name, i.parent AS parent_name, i.amname AS access_method, i.counted_since,
+		-- as a document, because older servers have no such column
+		CASE WHEN i.scans OPERATOR(pg_catalog.>) 0::bigint THEN (
+			SELECT pg_catalog.max((pg_catalog.to_jsonb(u) OPERATOR(pg_catalog.->>) 'last_idx_scan')::timestamp with time zone)
+			FROM pg_catalog.pg_stat_all_indexes AS u
+			WHERE u.indexrelid OPERATOR(pg_catalog.=) ANY (coalesce(i.oids, ARRAY[i.oid]))) END AS last_idx_scan,
+		i.bytes, i.relations, i.scans AS index_scans, pg_catalog.pg_size_pretty(i.bytes) AS size,
+		CASE WHEN i.indisvalid AND i.by_index IS NULL THEN f.foreign_key END AS foreign_key,
+		CASE WHEN NOT i.indisvalid THEN NULL
+			WHEN f.foreign_key IS NOT NULL AND i.by_index IS NULL
+				THEN 'without it, deleting referenced rows of the foreign key scans the whole table; scans on standbys are not counted'
+			ELSE 'scans on standbys are not counted' END AS note,
+		CASE WHEN NOT i.indisvalid AND i.relname OPERATOR(pg_catalog.~) '_cc(new|old)[0-9]*$' THEN 'left behind by a REINDEX CONCURRENTLY that did not complete'
+			WHEN NOT i.indisvalid AND i.relkind OPERATOR(pg_catalog.=) 'I'::pg_catalog."char" THEN 'the index of a partition is missing or not valid'
+			WHEN NOT i.indisvalid THEN 'its build did not complete: queries do not use it'
 			WHEN i.is_equal THEN pg_catalog.concat('the same as ', i.by_index)
 			WHEN i.by_index IS NOT NULL THEN pg_catalog.concat('its columns are the first ones of ', i.by_index)
-			ELSE 'never scanned since statistics were reset' END AS reason
-	FROM compared AS i
-		JOIN pg_catalog.pg_database AS d ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database(),
-		-- what is locked against everybody is not waited for
-		LATERAL (SELECT CASE WHEN i.locked
-			THEN i.relpages::bigint OPERATOR(pg_catalog.*) pg_catalog.current_setting('block_size')::bigint
-			ELSE pg_catalog.pg_relation_size(i.oid::pg_catalog.regclass, 'main') END AS bytes) AS b
+			ELSE pg_catalog.concat('never scanned since ', pg_catalog.to_char(i.counted_since, 'YYYY-MM-DD')) END AS reason
+	FROM candidates AS i LEFT JOIN referencing AS f ON f.oid OPERATOR(pg_catalog.=) i.oid
 	WHERE NOT i.indisvalid OR i.by_index IS NOT NULL
-		OR (NOT i.needed AND pg_catalog.pg_stat_get_numscans(i.oid) OPERATOR(pg_catalog.=) 0)
-	ORDER BY b.bytes DESC NULLS LAST;
+		OR i.counted_since OPERATOR(pg_catalog.<) (pg_catalog.now() OPERATOR(pg_catalog.-) '7 days'::pg_catalog.interval);
 
 COMMENT ON VIEW @extschema@.report_drop_candidates IS
-'Indexes that may be worth dropping: never scanned, redundant or invalid. Those of constraints, replica identities and tables of extensions, unique ones and those used by CLUSTER are left out.';
+'Indexes that may be worth dropping: not scanned for a week or longer, redundant or invalid. Those of constraints, replica identities and tables of extensions, unique ones and those used by CLUSTER are left out, unless they are invalid.';
 
-COMMENT ON COLUMN @extschema@.report_advice.rank IS 'rank, from 1: corrupt relations, invalid indexes, then by reclaimable_bytes';
+COMMENT ON COLUMN @extschema@.report_advice.rank IS 'rank, from 1: what waits for others and then what is not online come last; in each part, corrupt relations, invalid indexes, then by reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_advice.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN @extschema@.report_advice.relation_name IS 'name of the relation';
 COMMENT ON COLUMN @extschema@.report_advice.kind IS 'table, partition, materialized view, toast table or index';
@@ -1526,7 +1751,7 @@ COMMENT ON COLUMN @extschema@.report_advice.bytes IS 'size of the main forks of 
 COMMENT ON COLUMN @extschema@.report_advice.relations IS 'relations that the command rebuilds or changes';
 COMMENT ON COLUMN @extschema@.report_advice.size IS 'bytes, formatted by pg_size_pretty';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_size IS 'reclaimable_bytes, formatted by pg_size_pretty';
-COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes IS 'bytes that the command would free, over all these relations';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes IS 'bytes that the command would free, over all these relations, besides what commands before it free of them';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
@@ -1534,20 +1759,28 @@ COMMENT ON COLUMN @extschema@.report_advice.scratch_bytes IS 'disk space that th
 COMMENT ON COLUMN @extschema@.report_advice.scratch_size IS 'scratch_bytes, formatted by pg_size_pretty';
 COMMENT ON COLUMN @extschema@.report_advice.bytes_to_read IS 'bytes that the command reads; null if unknown';
 COMMENT ON COLUMN @extschema@.report_advice.bytes_to_write IS 'bytes that the command writes to files, without WAL (about as much, unless wal_level is minimal); null if unknown';
+COMMENT ON COLUMN @extschema@.report_advice.duration IS 'how long the command takes, by the rows and bytes that were found and the waits of the reads of the report; null if unknown';
+COMMENT ON COLUMN @extschema@.report_advice.duration_low IS 'how long it takes at least: half of that, if what it reads is cached';
+COMMENT ON COLUMN @extschema@.report_advice.duration_high IS 'how long it takes at most: twice as long, on slow storage, but without waits for others';
 COMMENT ON COLUMN @extschema@.report_advice.command IS 'SQL command, or a pg_repack command for the shell; null if what reason says has to be done first';
 COMMENT ON COLUMN @extschema@.report_advice.lock_mode IS 'strongest lock that the command holds on the table or index while it works';
 COMMENT ON COLUMN @extschema@.report_advice.blocks_reads IS 'whether queries on the table wait until the command ends';
 COMMENT ON COLUMN @extschema@.report_advice.blocks_writes IS 'whether changes of the table wait until the command ends';
+COMMENT ON COLUMN @extschema@.report_advice.is_online IS 'whether queries and changes of the table go on meanwhile, but for a moment; null if there is no command';
+COMMENT ON COLUMN @extschema@.report_advice.waits_for IS 'transactions that now keep the command from beginning or ending: those that are idle, prepared, or older than 60 seconds; null if there are none';
 COMMENT ON COLUMN @extschema@.report_advice.reason IS 'why the command is advised, or what to do instead';
 
 COMMENT ON COLUMN @extschema@.report_drop_candidates.schema_name IS 'schema of the index';
-COMMENT ON COLUMN @extschema@.report_drop_candidates.relation_name IS 'name of the index';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.relation_name IS 'name of the index, or of the index of a partitioned table, which stands for those of its partitions';
 COMMENT ON COLUMN @extschema@.report_drop_candidates.parent_name IS 'qualified name of the table of the index';
 COMMENT ON COLUMN @extschema@.report_drop_candidates.access_method IS 'access method';
-COMMENT ON COLUMN @extschema@.report_drop_candidates.stats_reset IS 'start of the counting of scans; null if statistics were never reset';
-COMMENT ON COLUMN @extschema@.report_drop_candidates.bytes IS 'size of the main fork, in bytes';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.counted_since IS 'since when scans of the index are counted: since the statistics began, or its file was made, whichever is later';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.last_idx_scan IS 'last scan of the index; null if there was none, and before version 16';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.bytes IS 'size of the main fork at its last VACUUM, ANALYZE or build, in bytes; of a partitioned table, the sum';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.relations IS 'indexes in the row: 1, or those of partitions';
 COMMENT ON COLUMN @extschema@.report_drop_candidates.index_scans IS 'scans of the index, from the cumulative statistics';
 COMMENT ON COLUMN @extschema@.report_drop_candidates.size IS 'bytes, formatted by pg_size_pretty';
+COMMENT ON COLUMN @extschema@.report_drop_candidates.foreign_key IS 'name of a foreign key of the table that the index serves; null if there is none, or if another index serves it as well';
 COMMENT ON COLUMN @extschema@.report_drop_candidates.note IS 'what to consider before dropping the index';
 COMMENT ON COLUMN @extschema@.report_drop_candidates.reason IS 'why the index may be worth dropping';
 
@@ -1857,7 +2090,7 @@ CREATE FUNCTION pgstattuple(
 	OUT dead_tuple_percent float8,
 	OUT free_space bigint,
 	OUT free_percent float8)
-AS 'MODULE_PATHNAME', 'sst_pgstattuplebyid'
+AS 'MODULE_PATHNAME', 'sst_pgstattuple'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pgstattuple(regclass) IS
@@ -1911,7 +2144,7 @@ CREATE FUNCTION pgstatindex(
 	OUT deleted_pages bigint,
 	OUT avg_leaf_density float8,
 	OUT leaf_fragmentation float8)
-AS 'MODULE_PATHNAME', 'sst_pgstatindexbyid'
+AS 'MODULE_PATHNAME', 'sst_pgstatindex'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION pgstatindex(regclass) IS
@@ -1954,7 +2187,7 @@ COMMENT ON FUNCTION pg_relpages(text) IS
 
 CREATE FUNCTION pg_relpages(relname regclass)
 RETURNS bigint
-AS 'MODULE_PATHNAME', 'sst_pg_relpagesbyid'
+AS 'MODULE_PATHNAME', 'sst_pg_relpages'
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
 
 COMMENT ON FUNCTION pg_relpages(regclass) IS
@@ -2049,7 +2282,7 @@ CREATE TYPE @extschema@.prewarm_row AS (
 	resume_from text,
 	note text);
 COMMENT ON TYPE prewarm_row IS 'row of prewarm and of the functions that warm several relations';
-COMMENT ON COLUMN prewarm_row.is_sum IS 'true in the last row, which is the sum of the others';
+COMMENT ON COLUMN prewarm_row.is_sum IS 'true in the first row, which is the sum of the others';
 COMMENT ON COLUMN prewarm_row.relid IS 'OID of the relation';
 COMMENT ON COLUMN prewarm_row.schema_name IS 'schema of the relation';
 COMMENT ON COLUMN prewarm_row.relation_name IS 'name of the relation';
@@ -2063,7 +2296,7 @@ COMMENT ON COLUMN prewarm_row.blocks_read IS 'processed blocks that were read, o
 COMMENT ON COLUMN prewarm_row.elapsed_ms IS 'elapsed time in milliseconds';
 COMMENT ON COLUMN prewarm_row.ended_by IS 'in the sum row, what ended the call: complete, max_bytes, max_time, full (no free buffers are left) or blocking (another session waits for the transaction)';
 COMMENT ON COLUMN prewarm_row.resume_from IS 'in the sum row, where the next call with the same arguments continues; null if nothing is left';
-COMMENT ON COLUMN prewarm_row.note IS 'why the fork was not read, or not all of it; else null';
+COMMENT ON COLUMN prewarm_row.note IS 'why the fork was not read, or not all of it; in the sum row of cache_load, how many forks have such a note; else null';
 
 CREATE FUNCTION cache_save(max_bytes text DEFAULT NULL)
 RETURNS text
@@ -2080,12 +2313,13 @@ CREATE FUNCTION cache_load(
 	max_bytes text DEFAULT NULL,
 	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
-	stop_when_full boolean DEFAULT true)
+	stop_when_full boolean DEFAULT NULL,
+	details boolean DEFAULT false)
 RETURNS SETOF @extschema@.prewarm_row
 AS 'MODULE_PATHNAME', 'sst_cache_load'
-LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 500;
+LANGUAGE C VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 1;
 
-COMMENT ON FUNCTION cache_load(text, text, int, text, interval, text, boolean) IS
+COMMENT ON FUNCTION cache_load(text, text, int, text, interval, text, boolean, boolean) IS
 'Loads the blocks listed by cache_save into memory. Waits for no lock.';
 
 CREATE FUNCTION prewarm(
@@ -2094,7 +2328,7 @@ CREATE FUNCTION prewarm(
 	max_bytes text DEFAULT NULL,
 	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
-	stop_when_full boolean DEFAULT true,
+	stop_when_full boolean DEFAULT NULL,
 	include_indexes boolean DEFAULT true,
 	include_toast boolean DEFAULT true,
 	include_maps boolean DEFAULT true,
@@ -2113,7 +2347,7 @@ CREATE FUNCTION prewarm_relations(
 	max_bytes text DEFAULT NULL,
 	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
-	stop_when_full boolean DEFAULT true,
+	stop_when_full boolean DEFAULT NULL,
 	include_indexes boolean DEFAULT true,
 	include_toast boolean DEFAULT true,
 	include_maps boolean DEFAULT true,
@@ -2132,7 +2366,7 @@ CREATE FUNCTION prewarm_schema(
 	max_bytes text DEFAULT NULL,
 	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
-	stop_when_full boolean DEFAULT true,
+	stop_when_full boolean DEFAULT NULL,
 	include_indexes boolean DEFAULT true,
 	include_toast boolean DEFAULT true,
 	include_maps boolean DEFAULT true,
@@ -2150,7 +2384,7 @@ CREATE FUNCTION prewarm_database(
 	max_bytes text DEFAULT NULL,
 	max_time interval DEFAULT NULL,
 	max_rate text DEFAULT NULL,
-	stop_when_full boolean DEFAULT true,
+	stop_when_full boolean DEFAULT NULL,
 	include_indexes boolean DEFAULT true,
 	include_toast boolean DEFAULT true,
 	include_maps boolean DEFAULT true,
@@ -2179,6 +2413,14 @@ COMMENT ON FUNCTION pg_prewarm(regclass, text, text, int8, int8) IS
 --
 -- A report as one document, and as a page
 --
+
+CREATE FUNCTION host_name()
+RETURNS text
+AS 'MODULE_PATHNAME', 'sst_host_name'
+LANGUAGE C STABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION host_name() IS
+'Returns the name of the machine that the server runs on. Takes no lock.';
 
 -- Names in the bodies are bound now: in the catalog alone, whatever others may have put
 -- into the schema before us.
@@ -2220,7 +2462,7 @@ BEGIN ATOMIC
 		UNION ALL
 		SELECT row_to_json(u) FROM @extschema@.report_runs AS u WHERE u.run = report_json.run),
 	commands AS (
-		SELECT p.rank, row_to_json(p) AS command FROM @extschema@.last_database_plan() AS p WHERE report_json.run IS NULL
+		SELECT p.rank, row_to_json(p) AS command FROM @extschema@.last_database_plan(true, NULL) AS p WHERE report_json.run IS NULL
 		UNION ALL
 		SELECT c.rank, row_to_json(c) FROM @extschema@.report_run_commands AS c WHERE c.run = report_json.run),
 	-- Of relations that are not listed, the document has sums.
@@ -2232,14 +2474,14 @@ BEGIN ATOMIC
 				r.parent_name COLLATE "C" AS parent_name, r.kind COLLATE "C" AS kind, r.access_method, r.last_vacuum, r.bytes,
 				r.free_percent, r.dead_percent, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
 				r.corrupt_pages, r.is_valid, r.measured, r.note, r.command, r.rebuilt_by, r.reason,
-				row_number() OVER (ORDER BY r.bytes DESC NULLS LAST) AS bytes_rank, r.ordinality AS reclaimable_rank
+				row_number() OVER (ORDER BY r.bytes DESC NULLS LAST) AS bytes_rank, r.ordinality AS reclaimable_rank, true AS is_shown
 			FROM @extschema@.last_database_report() WITH ORDINALITY AS r
 			WHERE report_json.run IS NULL
 			UNION ALL
 			SELECT NULL, r.schema_name, r.relation_name, r.parent_name, r.kind, r.access_method, r.last_vacuum, r.bytes,
 				r.free_percent, r.dead_percent, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
 				r.corrupt_pages, r.is_valid, r.measured, r.note, r.command, r.rebuilt_by, r.reason,
-				r.bytes_rank, r.reclaimable_rank
+				r.bytes_rank, r.reclaimable_rank, r.is_shown
 			FROM @extschema@.report_run_relations AS r
 			WHERE r.run = report_json.run) AS r),
 	largest AS MATERIALIZED (
@@ -2266,7 +2508,13 @@ BEGIN ATOMIC
 		'format', 'streamstat report', 'version', 1,
 		'streamstat', (SELECT e.extversion FROM pg_extension AS e WHERE e.extname = 'streamstat'),
 		'made', now(),
+		'server', json_build_object('host', @extschema@.host_name(), 'cluster_name', nullif(current_setting('cluster_name'), ''), 'time_zone', current_setting('TimeZone')),
 		'run', s.run,
+		'history', (SELECT json_agg(h ORDER BY h.run) FROM (
+			SELECT u.run, u.started, u.bytes_total, u.reclaimable_bytes
+			FROM @extschema@.report_runs AS u
+			WHERE u.datname = current_database() AND (report_json.run IS NULL OR u.run <= report_json.run)
+			ORDER BY u.run DESC LIMIT 400) AS h),
 		'plan', (SELECT json_agg(c.command ORDER BY c.rank) FROM commands AS c WHERE c.rank <= 10000),
 		'relations', (SELECT json_agg(r) FROM (
 			SELECT r.schema_name, r.relation_name, r.parent_name, r.kind, r.access_method, r.last_vacuum, r.bytes,
@@ -2276,7 +2524,16 @@ BEGIN ATOMIC
 		'others', (SELECT json_agg(o) FROM (
 			SELECT r.schema_name, r.kind, count(*) AS relations, sum(r.bytes) AS bytes,
 				sum(r.bytes) FILTER (WHERE r.reclaimable_bytes IS NOT NULL) AS known_bytes, sum(r.reclaimable_bytes) AS reclaimable_bytes
-			FROM relations AS r WHERE NOT r.is_listed GROUP BY r.schema_name, r.kind) AS o),
+			FROM relations AS r WHERE NOT r.is_listed GROUP BY r.schema_name, r.kind
+			UNION ALL
+			-- what was not stored: the sums have that and what is stored and not shown
+			SELECT NULL, o.kind, o.relations - coalesce(r.relations, 0), o.bytes - coalesce(r.bytes, 0),
+				CASE WHEN o.reclaimable_bytes IS NOT NULL THEN o.bytes - coalesce(r.bytes, 0) END, o.reclaimable_bytes - coalesce(r.reclaimable_bytes, 0)
+			FROM @extschema@.report_run_others AS o LEFT JOIN (
+				SELECT r.kind, count(*) AS relations, sum(r.bytes) AS bytes, sum(r.reclaimable_bytes) AS reclaimable_bytes
+				FROM relations AS r WHERE NOT r.is_shown GROUP BY r.kind) AS r ON r.kind = o.kind
+			WHERE o.run = report_json.run AND o.relations > coalesce(r.relations, 0)) AS o),
+		'drop_candidates', (SELECT json_agg(d) FROM (SELECT d.* FROM @extschema@.report_drop_candidates AS d ORDER BY d.bytes DESC, d.parent_name, d.relation_name LIMIT 1000) AS d),
 		'layouts', CASE WHEN has_function_privilege('@extschema@.layout_map(regclass, int, int)'::regprocedure::oid, 'EXECUTE')
 			THEN (SELECT json_agg(l ORDER BY l.place) FROM layouts AS l) END,
 		'caches', CASE WHEN report_json.run IS NULL AND has_function_privilege('@extschema@.cache_summary()'::regprocedure::oid, 'EXECUTE')
@@ -2285,7 +2542,7 @@ BEGIN ATOMIC
 END;
 
 COMMENT ON FUNCTION @extschema@.report_json(bigint) IS
-'Returns a report as one JSON document; null if there is no such report. Locks one of the ten largest relations at a time and waits for no lock.';
+'Returns a report as one JSON document; null for a run that does not exist. Locks one of the ten largest relations at a time and waits for no lock.';
 
 CREATE FUNCTION @extschema@.report_html(
 	run bigint DEFAULT NULL)
@@ -2309,6 +2566,9 @@ REVOKE EXECUTE ON FUNCTION
 	brin_stats(regclass),
 	gist_stats(regclass),
 	spgist_stats(regclass),
+	bloom_stats(regclass),
+	hnsw_stats(regclass),
+	ivfflat_stats(regclass),
 	index_stats(regclass),
 	index_stats_tree(regclass),
 	table_stats(regclass, text),
@@ -2323,16 +2583,18 @@ REVOKE EXECUTE ON FUNCTION
 	sample_stats(regclass, int, float8, interval, bigint),
 	bloat(regclass, int, bigint, text),
 	bloat_tree(regclass, int, bigint, text),
-	database_report(float8, text, interval, text, bigint),
+	database_report(float8, text, interval, text, bigint, regclass[], regnamespace[], text),
 	last_database_report(),
-	database_plan(float8, text, interval, text, bigint),
-	last_database_plan(),
+	database_plan(float8, text, interval, text, bigint, regclass[], regnamespace[], text, boolean, interval),
+	last_database_plan(boolean, interval),
 	database_report_summary(),
 	report_caches(),
 	report_json(bigint),
 	report_html(bigint),
 	report_history(regclass),
 	report_growth(interval),
+	file_created(regclass),
+	host_name(),
 	io_probe(regclass, text, interval, text),
 	io_advice(),
 	pgstattuple(text),
@@ -2349,8 +2611,8 @@ REVOKE EXECUTE ON FUNCTION
 	cache_save(text)
 	FROM PUBLIC;
 REVOKE EXECUTE ON PROCEDURE
-	run_database_report(float8, text, interval, text, bigint),
-	collect(float8, text, interval, text, bigint, interval, int, text)
+	run_database_report(float8, text, interval, text, bigint, regclass[], regnamespace[], text),
+	collect(float8, text, interval, text, bigint, regclass[], regnamespace[], text, interval, int, text)
 	FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION
@@ -2360,6 +2622,9 @@ GRANT EXECUTE ON FUNCTION
 	brin_stats(regclass),
 	gist_stats(regclass),
 	spgist_stats(regclass),
+	bloom_stats(regclass),
+	hnsw_stats(regclass),
+	ivfflat_stats(regclass),
 	index_stats(regclass),
 	index_stats_tree(regclass),
 	table_stats(regclass, text),
@@ -2374,16 +2639,18 @@ GRANT EXECUTE ON FUNCTION
 	sample_stats(regclass, int, float8, interval, bigint),
 	bloat(regclass, int, bigint, text),
 	bloat_tree(regclass, int, bigint, text),
-	database_report(float8, text, interval, text, bigint),
+	database_report(float8, text, interval, text, bigint, regclass[], regnamespace[], text),
 	last_database_report(),
-	database_plan(float8, text, interval, text, bigint),
-	last_database_plan(),
+	database_plan(float8, text, interval, text, bigint, regclass[], regnamespace[], text, boolean, interval),
+	last_database_plan(boolean, interval),
 	database_report_summary(),
 	report_caches(),
 	report_json(bigint),
 	report_html(bigint),
 	report_history(regclass),
 	report_growth(interval),
+	file_created(regclass),
+	host_name(),
 	io_probe(regclass, text, interval, text),
 	io_advice(),
 	pgstattuple(text),
@@ -2397,8 +2664,8 @@ GRANT EXECUTE ON FUNCTION
 	pg_relpages(regclass)
 	TO pg_stat_scan_tables;
 GRANT EXECUTE ON PROCEDURE
-	run_database_report(float8, text, interval, text, bigint),
-	collect(float8, text, interval, text, bigint, interval, int, text)
+	run_database_report(float8, text, interval, text, bigint, regclass[], regnamespace[], text),
+	collect(float8, text, interval, text, bigint, regclass[], regnamespace[], text, interval, int, text)
 	TO pg_stat_scan_tables;
 
 -- Whoever may use pg_buffercache may see what is cached.

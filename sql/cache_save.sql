@@ -102,13 +102,14 @@ SELECT ended_by, blocks_requested FROM streamstat.cache_load(streamstat.cache_sa
 -- Loading
 --
 CREATE FUNCTION cs_load(saved text, mode text DEFAULT 'buffer') RETURNS SETOF streamstat.prewarm_row
-	LANGUAGE sql AS $$ SELECT * FROM streamstat.cache_load(saved, mode, stop_when_full => false) $$;
+	LANGUAGE sql AS $$ SELECT * FROM streamstat.cache_load(saved, mode, stop_when_full => false, details => true) $$;
 -- Names survive, and what was saved is found again.
 SELECT schema_name, relation_name, coalesce(parent_name, '-') AS parent_name, kind, fork, note
 	FROM cs_saved, cs_load(saved) WHERE schema_name ~ '^cs' AND fork = 'main' ORDER BY schema_name COLLATE "C", relation_name COLLATE "C";
 SELECT kind, fork, note FROM cs_saved, cs_load(saved) WHERE parent_name = 'cs.t' AND kind = 'toast table' ORDER BY fork COLLATE "C";
 SELECT ended_by, blocks_requested = blocks_cached + blocks_read AS counted, note, resume_from FROM cs_saved, cs_load(saved) WHERE is_sum;
 SELECT count(*) AS sums FROM cs_saved, cs_load(saved) WHERE is_sum;
+SELECT count(*) AS rows, bool_and(is_sum) AS is_sum FROM cs_saved, streamstat.cache_load(saved);
 SELECT bool_and(blocks_requested = blocks_read OR blocks_cached > 0) AS read FROM cs_saved, cs_load(saved, 'read');
 SELECT bool_and(blocks_requested = blocks_read OR blocks_cached > 0) AS advised FROM cs_saved, cs_load(saved, 'prefetch') WHERE NOT is_sum;
 -- White space is not looked at.

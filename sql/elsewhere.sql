@@ -53,10 +53,8 @@ SELECT note FROM streamstat.table_stats('el_other');
 SELECT note FROM streamstat.bloat('el_other');
 SELECT DISTINCT note FROM streamstat.sample_stats('el_other', 100);
 SELECT measured, access_method, note FROM streamstat.database_report() WHERE relation_name ~ '^el_other';
-\set VERBOSITY terse
 SELECT * FROM streamstat.corrupt_blocks('el_other');
 SELECT * FROM streamstat.corrupt_blocks('el_foreign');
-\set VERBOSITY default
 
 \set VERBOSITY terse
 DROP TABLE el_other, el_other_empty, el_plain, el_before;

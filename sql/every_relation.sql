@@ -57,6 +57,7 @@ SELECT relation, statistic, estimate, low, high, blocks_read, blocks_total, meas
 	WHERE measured = 'skipped' ORDER BY ord;
 SELECT b.* FROM every e, streamstat.bloat(e.relation) b
 	WHERE measured = 'skipped' ORDER BY ord;
+SELECT relation, c.* FROM every, LATERAL streamstat.corrupt_blocks(relation) c ORDER BY ord;
 -- and what there is to read with a note
 SELECT relation, count(*) > 3 AS read, note FROM every, streamstat.sample_stats(relation)
 	WHERE note IS NOT NULL AND measured <> 'skipped' GROUP BY ord, relation, note ORDER BY ord;

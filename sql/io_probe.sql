@@ -4,7 +4,7 @@
 SET client_min_messages = warning;
 
 -- Nothing is known before the first one.
-SELECT count(*) FROM streamstat.io_advice();
+SELECT error_of('SELECT streamstat.io_advice()');
 
 CREATE TABLE probed (n int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO probed SELECT g, repeat('x', 1000) FROM generate_series(1, 20000) g;

@@ -13,7 +13,7 @@ FROM (VALUES
 	(1, 'boolean',
 		'is_sum allequalimage is_direct'),
 	(1, 'integer',
-		'bucket version tree_level pages_per_range pid worker workers'),
+		'bucket version signature_bits dimensions m ef_construction entry_level lists tree_level pages_per_range pid worker workers'),
 	(1, 'name',
 		'datname'),
 	(1, 'oid',
@@ -24,7 +24,7 @@ FROM (VALUES
 		'schema_name relation_name parent_name kind access_method statistic function phase
 		stream io_method metric error fork tablespace_name pattern setting present_value advised_value'),
 	(1, 'timestamp with time zone',
-		'last_vacuum started stats_reset since'),
+		'last_vacuum started since counted_since last_idx_scan'),
 	(2, 'bigint',
 		'bytes buffered_bytes dirty_bytes pinned_bytes page_cache_bytes'),
 	(3, 'bigint',
@@ -32,10 +32,10 @@ FROM (VALUES
 		bucket_pages overflow_pages bitmap_pages unused_pages entry_internal_pages
 		entry_leaf_pages posting_internal_pages posting_leaf_pages pending_list_pages
 		pending_pages revmap_pages regular_pages all_visible_pages all_frozen_pages
-		truncatable_pages nonfull_pages fsm_nonfull_pages largest_unfrozen_range_pages'),
+		truncatable_pages list_pages nonfull_pages fsm_nonfull_pages largest_unfrozen_range_pages'),
 	(4, 'bigint',
 		'live_items dead_items entry_items posting_items pending_items pending_tuples
-		redirect_items placeholder_items ranges summarized_ranges unsummarized_ranges
+		redirect_items placeholder_items neighbor_items heap_tids ranges summarized_ranges unsummarized_ranges
 		unfrozen_ranges live_tuples dead_tuples recently_dead_tuples insert_in_progress_tuples
 		delete_in_progress_tuples dead_line_pointers redirect_line_pointers
 		unused_line_pointers relations exact_relations sampled_relations skipped_relations
@@ -49,6 +49,8 @@ FROM (VALUES
 		predicted_bytes_low predicted_bytes_high reclaimable_bytes reclaimable_bytes_low
 		reclaimable_bytes_high planned_bytes planned_bytes_low planned_bytes_high
 		scratch_bytes bytes_to_read bytes_to_write grown_bytes'),
+	(5, 'interval',
+		'duration duration_low duration_high'),
 	(5, 'text',
 		'size reclaimable_size scratch_size'),
 	(5, 'double precision',
@@ -85,11 +87,11 @@ FROM (VALUES
 	(7, 'boolean',
 		'deeper_pays'),
 	(8, 'boolean',
-		'blocks_reads blocks_writes is_shown'),
+		'blocks_reads blocks_writes is_online is_shown'),
 	(8, 'integer',
 		'bytes_rank reclaimable_rank'),
 	(8, 'text',
-		'note detail command rebuilt_by lock_mode reason bar picture')) g (place, type, names);
+		'foreign_key note detail command rebuilt_by lock_mode waits_for reason bar picture')) g (place, type, names);
 
 -- Arguments, in their order
 CREATE TABLE arguments (place serial, name text PRIMARY KEY, type regtype);
@@ -98,8 +100,8 @@ INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('relations'
 	('buckets', 'int'), ('width', 'int'), ('run', 'bigint'),
 	('first_block', 'bigint'), ('max_rows', 'bigint'), ('blocks', 'int'), ('margin', 'float8'),
 	('budget', 'text'), ('max_bytes', 'text'), ('max_time', 'interval'), ('max_rate', 'text'),
-	('seed', 'bigint'), ('retention', 'interval'), ('top_relations', 'int'), ('min_bytes', 'text'),
-	('period', 'interval'), ('stop_when_full', 'boolean'), ('include_indexes', 'boolean'),
+	('seed', 'bigint'), ('tables', 'regclass[]'), ('schemas', 'regnamespace[]'), ('min_table_size', 'text'), ('online', 'boolean'), ('max_duration', 'interval'), ('retention', 'interval'), ('top_relations', 'int'), ('min_bytes', 'text'),
+	('period', 'interval'), ('stop_when_full', 'boolean'), ('details', 'boolean'), ('include_indexes', 'boolean'),
 	('include_toast', 'boolean'), ('include_maps', 'boolean'), ('only_maps', 'boolean'),
 	('resume_from', 'text'), ('with_toast', 'text');
 
@@ -180,7 +182,7 @@ CREATE VIEW complaints AS
 		FROM functions WHERE NOT drop_in AND proargmodes IS NOT NULL
 	UNION ALL
 	SELECT 'not a row type of its own', signature
-		FROM functions f WHERE NOT drop_in AND prokind = 'f' AND prorettype NOT IN ('text'::regtype, 'json'::regtype)
+		FROM functions f WHERE NOT drop_in AND prokind = 'f' AND prorettype NOT IN ('text'::regtype, 'json'::regtype, 'timestamptz'::regtype)
 			AND NOT EXISTS (SELECT FROM relations r WHERE r.reltype = f.prorettype
 				AND relname IN (proname || '_row', regexp_replace(proname, '^last_|_tree$|(?<=^prewarm)_.*', '') || '_row',
 					regexp_replace(proname, '^cache_load$', 'prewarm') || '_row'))

@@ -2,13 +2,13 @@
 -- The plan of a report: one command for all that it rebuilds, and none in vain
 --
 SET client_min_messages = warning;
-SELECT count(*) FROM streamstat.last_database_plan();
+SELECT error_of('SELECT streamstat.last_database_plan(online => false)');
 
 -- What a row says, without what depends on the server's version
 CREATE VIEW plan AS
 	SELECT rank, relation_name AS relation, relations, regexp_replace(command, '^(VACUUM FULL|REPACK) ', 'REBUILD ') AS command,
 		lock_mode, blocks_reads AS reads, blocks_writes AS writes, reason
-	FROM streamstat.last_database_plan() WHERE relation_name ~ '^plan_|_ccnew';
+	FROM streamstat.last_database_plan(online => false) WHERE relation_name ~ '^plan_|_ccnew';
 
 -- A rebuilt table takes its indexes and its TOAST table with it.  Of the other, only
 -- an index is worth it.
@@ -27,14 +27,14 @@ ALTER INDEX plan_part_i RESET (fillfactor);
 CALL streamstat.run_database_report(margin => 0);
 SELECT relation, relations, command, lock_mode, reads, writes FROM plan ORDER BY rank;
 SELECT relation_name ~ 'toast' AS toast, CASE WHEN relation_name !~ 'toast' THEN relation_name END AS name, kind, reclaimable_bytes > bytes / 9 AS gain, command IS NOT NULL AS command, rebuilt_by
-	FROM streamstat.last_database_report() WHERE 'public.plan_whole' IN (rebuilt_by, schema_name || '.' || relation_name) OR relation_name ~ '^plan_part' ORDER BY 1, 2, 3;
+	FROM streamstat.last_database_report() WHERE rebuilt_by = 'public.plan_whole' OR relation_name ~ '^plan_(whole|part)' ORDER BY 1, 2, 3;
 -- A command gives back what all of its relations do, but for the TOAST index, which it makes
 -- larger than REINDEX would.
 SELECT p.relation_name, sum(r.reclaimable_bytes) - p.reclaimable_bytes BETWEEN 0 AND 16384 AS gain, p.bytes = sum(r.bytes) AS bytes, p.relations = count(*) AS relations,
 		p.scratch_bytes >= sum(r.predicted_bytes) AS scratch, p.bytes_to_write - sum(r.predicted_bytes) BETWEEN 0 AND 16384 AS written, p.bytes_to_read > 0 AS read,
 		abs(p.reclaimable_percent - 100.0 * p.reclaimable_bytes / p.bytes) < 1e-9 AS percent
-	FROM streamstat.last_database_plan() p JOIN streamstat.last_database_report() r
-		ON r.relid = p.relid OR r.rebuilt_by = p.schema_name || '.' || p.relation_name
+	FROM streamstat.last_database_plan(online => false) p JOIN streamstat.last_database_report() r
+		ON r.relid = p.relid OR p.kind = 'table' AND r.parent_name IN (p.relid::regclass::text, 'public.' || p.relation_name, (SELECT reltoastrelid::regclass::text FROM pg_class WHERE oid = p.relid))
 	WHERE p.relation_name ~ '^plan_' GROUP BY p.rank, p.relation_name, p.reclaimable_bytes, p.bytes, p.relations, p.scratch_bytes, p.bytes_to_read, p.bytes_to_write, p.reclaimable_percent ORDER BY p.rank;
 -- The total is the sum of the rows.
 SELECT s.planned_bytes = sum(p.reclaimable_bytes) AS bytes, s.planned_bytes_low = sum(p.reclaimable_bytes_low) AS low,
@@ -44,6 +44,36 @@ SELECT s.planned_bytes = sum(p.reclaimable_bytes) AS bytes, s.planned_bytes_low 
 SELECT bool_and(size = pg_size_pretty(bytes) AND reclaimable_size = pg_size_pretty(reclaimable_bytes)
 		AND scratch_size IS NOT DISTINCT FROM pg_size_pretty(scratch_bytes)) AS sizes, array_agg(rank ORDER BY rank) = array_agg(n::bigint ORDER BY n) AS ranks
 	FROM (SELECT *, row_number() OVER () AS n FROM streamstat.report_advice) a;
+
+-- An online plan first rebuilds indexes that the table's command would take along, and ends
+-- with that command, with what it gives back besides.
+CREATE VIEW online AS
+	SELECT rank, relation_name AS relation, relations, regexp_replace(command, '^(VACUUM FULL|REPACK) ', 'REBUILD ') AS command, is_online, waits_for, reclaimable_bytes
+	FROM streamstat.last_database_plan() WHERE relation_name ~ '^plan_';
+SELECT relation, relations, command, is_online, waits_for FROM online ORDER BY rank;
+SELECT bool_and(is_online = (NOT blocks_reads AND NOT blocks_writes)) AS online, bool_and(is_online OR reason ~ 'later statements on the table wait behind it') AS queue
+	FROM streamstat.last_database_plan() WHERE command IS NOT NULL;
+SELECT a.bytes = b.bytes AS all_of_it FROM (SELECT sum(reclaimable_bytes) AS bytes FROM online) a,
+	(SELECT sum(reclaimable_bytes) AS bytes FROM streamstat.last_database_plan(online => false) WHERE relation_name ~ '^plan_') b;
+
+-- Each command has a duration.  A window picks what gives back most, and tells of the rest.
+CALL streamstat.run_database_report(margin => 0, tables => '{plan_whole,plan_part}');
+SELECT count(*) > 0 AS some, bool_and(duration_low < duration AND duration < duration_high AND duration_low > '0' AND duration_high < '10 min') AS durations
+	FROM streamstat.last_database_plan() WHERE command IS NOT NULL;
+CREATE VIEW windows AS
+	WITH p AS MATERIALIZED (SELECT *, (row_number() OVER ())::int - 1 AS bit FROM streamstat.last_database_plan() WHERE is_online AND reclaimable_bytes > 0)
+	SELECT k, w.width, (SELECT max(gain) FROM (SELECT coalesce(sum(reclaimable_bytes), 0) AS gain FROM generate_series(0, (1 << (SELECT count(*)::int FROM p)) - 1) AS mask
+			LEFT JOIN p ON mask >> bit & 1 = 1 GROUP BY mask HAVING coalesce(sum(duration_high), '0') <= width * 0.99) AS sets) AS best
+	FROM (SELECT k, sum(duration_high) * k / 4 AS width FROM p, generate_series(0, 4) k GROUP BY k) w;
+SELECT count(*) > 2 AS some, bool_and(coalesce(p.gain, 0) >= w.best AND coalesce(p.time, '0') <= w.width) AS best, bool_and(p.left_out = 1 AND p.sum = s.sum) AS all_of_it
+	FROM windows w, (SELECT sum(reclaimable_bytes) FROM streamstat.last_database_plan()) s,
+		LATERAL (SELECT sum(reclaimable_bytes) FILTER (WHERE command IS NOT NULL) AS gain, sum(duration_high) FILTER (WHERE command IS NOT NULL) AS time,
+			count(*) FILTER (WHERE relation_name IS NULL AND command IS NULL) AS left_out, sum(reclaimable_bytes)
+			FROM streamstat.last_database_plan(max_duration => w.width + interval '1 ms')) p;
+SELECT rank, relation_name, kind, command, reason ~ '^\d+ commands are left out: ' AS reason, duration_low < duration AND duration < duration_high AS duration
+	FROM streamstat.last_database_plan(max_duration => '0');
+SELECT streamstat.last_database_plan(max_duration => '-1 s');
+DROP VIEW windows;
 
 -- pg_repack where it is installed and the table has a key that it takes; pg_squeeze
 CREATE TABLE plan_key WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 1000) AS t FROM generate_series(1, 10000) g;
@@ -146,6 +176,13 @@ CALL streamstat.run_database_report(margin => 0);
 SELECT count(*) FROM plan WHERE relation = 'plan_dead';
 DROP TABLE plan_dead;
 
+-- Free space that the fillfactor leaves is named.
+CREATE TABLE plan_fill (i int, t text) WITH (autovacuum_enabled = off, fillfactor = 50);
+INSERT INTO plan_fill SELECT g, repeat('x', 100) FROM generate_series(1, 5000) g;
+CALL streamstat.run_database_report(margin => 0);
+SELECT free_percent > 40 AS free, reclaimable_bytes, command, reason FROM streamstat.last_database_report() WHERE relation_name = 'plan_fill';
+DROP TABLE plan_fill;
+
 -- A hash index that REINDEX would size by a row count that is not up to date: ANALYZE,
 -- REINDEX, and nothing.
 CREATE TABLE plan_hash WITH (autovacuum_enabled = off) AS SELECT g AS i FROM generate_series(1, 4000) g;
@@ -187,7 +224,7 @@ DELETE FROM plan_hash WHERE i % 10 > 0;
 CALL wait_for_horizon();
 CALL streamstat.run_database_report(margin => 0);
 SELECT relation, relations, command FROM plan WHERE relation ~ 'plan_hash';
-SELECT reclaimable_bytes AS foretold, bytes AS before, command FROM streamstat.last_database_plan() WHERE relation_name = 'plan_hash' \gset
+SELECT reclaimable_bytes AS foretold, bytes AS before, command FROM streamstat.last_database_plan(online => false) WHERE relation_name = 'plan_hash' \gset
 \set ECHO none
 :command;
 \set ECHO all
@@ -230,6 +267,18 @@ CALL streamstat.run_database_report(margin => 0);
 SELECT relation_name, reclaimable_bytes > 0 AS gain, command IS NOT NULL AS command, reason ~ 'reuse the free space' AS reused
 	FROM streamstat.last_database_report() WHERE relation_name ~ '^plan_(queue|gone)' ORDER BY relation_name;
 DROP TABLE plan_queue, plan_queue_empty, plan_gone;
+-- A small table that is updated all the time gets no lock for the sake of some pages.
+CREATE TABLE plan_busy (LIKE plan_part) WITH (autovacuum_enabled = off);
+INSERT INTO plan_busy SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
+DELETE FROM plan_busy WHERE i > 500;
+CALL wait_for_horizon();
+\set ECHO none
+SELECT s FROM generate_series(1, 60) g, unnest(ARRAY['UPDATE plan_busy SET t = t WHERE i <= 250', 'VACUUM (TRUNCATE off) plan_busy']) WITH ORDINALITY u (s, n) ORDER BY g, n \gexec
+\set ECHO all
+SELECT pg_stat_force_next_flush();
+CALL streamstat.run_database_report(margin => 0);
+SELECT command, reason ~ 'reuse the free space' AS reused FROM streamstat.last_database_report() WHERE relation_name = 'plan_busy';
+DROP TABLE plan_busy;
 -- VACUUM truncates a table that lost its rows, and not its index.
 CREATE TABLE plan_emptied (i int, t text) WITH (autovacuum_enabled = off);
 CREATE INDEX plan_emptied_i ON plan_emptied (i);
@@ -260,7 +309,9 @@ CALL streamstat.run_database_report(margin => 0);
 SELECT count(*) FROM streamstat.last_database_plan() WHERE relation_name ~ '^plan_';
 SELECT count(*) FROM streamstat.last_database_report() WHERE relation_name ~ '^plan_' AND (command IS NOT NULL OR rebuilt_by IS NOT NULL);
 
--- Indexes that may be dropped
+-- Indexes that may be dropped.  None of these tests is a week old: the view's own query
+-- shows what it would say then.
+DO $$ BEGIN EXECUTE 'CREATE VIEW plan_unused AS ' || replace(pg_get_viewdef('streamstat.report_drop_candidates'), '7 days', '-7 days'); END $$;
 CREATE TABLE plan_drop (a int PRIMARY KEY, b int, c text, d int UNIQUE);
 CREATE INDEX plan_drop_b ON plan_drop (b);
 CREATE INDEX plan_drop_b_too ON plan_drop (b);
@@ -289,13 +340,52 @@ SELECT a FROM plan_drop WHERE c = 'x' AND a > 1;
 RESET enable_seqscan;
 SELECT pg_stat_force_next_flush();
 SELECT relation_name, parent_name, access_method, bytes = pg_relation_size(relation_name::regclass) AS bytes, size = pg_size_pretty(bytes) AS size,
-		index_scans, regexp_replace(reason, '^(its columns are the first ones of ).*', '\1') AS reason
+		relations, index_scans, regexp_replace(reason, '^(its columns are the first ones of |never scanned since ).*', '\1') AS reason
+	FROM plan_unused WHERE parent_name = 'public.plan_drop' ORDER BY relation_name COLLATE "C";
+SELECT bool_and(CASE WHEN relation_name = 'plan_drop_bad' THEN note IS NULL ELSE note ~ 'standbys' END) AS notes,
+		bool_and(counted_since > now() - interval '1 day' AND (reason !~ '^never' OR strpos(reason, to_char(counted_since, 'YYYY-MM-DD')) > 0)) AS counted_since
+	FROM plan_unused WHERE parent_name = 'public.plan_drop';
+-- What is not a week old is not unused.
+SELECT relation_name, regexp_replace(reason, '^(its columns are the first ones of ).*', '\1') AS reason
 	FROM streamstat.report_drop_candidates WHERE parent_name = 'public.plan_drop' ORDER BY relation_name COLLATE "C";
-SELECT bool_and(note ~ CASE WHEN relation_name = 'plan_drop_bad' THEN 'building' ELSE 'standbys' END) AS notes
-	FROM streamstat.report_drop_candidates WHERE parent_name = 'public.plan_drop';
+-- One that was scanned has the time, where the server knows.
+CREATE INDEX plan_drop_used_too ON plan_drop (c, a, d);
+SELECT relation_name, index_scans > 0 AS scanned, (last_idx_scan > now() - interval '1 day') IS NOT DISTINCT FROM CASE WHEN server_version() >= 16 THEN true END AS last_scan
+	FROM plan_unused WHERE relation_name = 'plan_drop_used';
+-- A partitioned table has one row for all partitions, and a foreign key is named.
+CREATE TABLE plan_drop_parts (i int, a int REFERENCES plan_drop, b int REFERENCES plan_drop (d)) PARTITION BY RANGE (i);
+CREATE TABLE plan_drop_part_1 PARTITION OF plan_drop_parts FOR VALUES FROM (0) TO (10);
+CREATE TABLE plan_drop_part_2 PARTITION OF plan_drop_parts FOR VALUES FROM (10) TO (30) PARTITION BY RANGE (i);
+CREATE TABLE plan_drop_part_21 PARTITION OF plan_drop_part_2 FOR VALUES FROM (10) TO (20);
+CREATE TABLE plan_drop_part_22 PARTITION OF plan_drop_part_2 FOR VALUES FROM (20) TO (30);
+CREATE INDEX plan_drop_parts_a ON plan_drop_parts (a, i);
+CREATE INDEX plan_drop_parts_ia ON plan_drop_parts (i, a);
+CREATE INDEX plan_drop_parts_b ON plan_drop_parts (b);
+CREATE INDEX plan_drop_parts_b_too ON plan_drop_parts (b);
+CREATE INDEX plan_drop_parts_i ON plan_drop_parts (i);
+CREATE INDEX plan_drop_part_1_b ON plan_drop_part_1 (b);
+CREATE INDEX plan_drop_part_1_b_ccnew1 ON plan_drop_part_1 (b, i);
+CREATE INDEX plan_drop_parts_only ON ONLY plan_drop_parts (a);
+UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'plan_drop_part_1_b_ccnew1'::regclass;
+INSERT INTO plan_drop_parts (i) SELECT generate_series(0, 29);
+ANALYZE plan_drop_parts;
+-- by an index of a partition of a partition
+SET enable_seqscan = off;
+SELECT a FROM plan_drop_part_21 WHERE i = 10 AND a > 1;
+RESET enable_seqscan;
+SELECT pg_stat_force_next_flush();
+SELECT relation_name, parent_name, relations, bytes = (SELECT sum(pg_table_size(relid)) FROM pg_partition_tree(relation_name::regclass) WHERE isleaf) AS bytes,
+		foreign_key, note ~ 'foreign key' AS note, regexp_replace(reason, '^(never scanned since ).*', '\1') AS reason
+	FROM plan_unused WHERE parent_name ~ '^public.plan_drop_part' ORDER BY relation_name COLLATE "C";
+-- What the view and the plan say of an index that was left behind is the same.
+CALL streamstat.run_database_report();
+SELECT d.reason = p.reason AS same, p.command FROM streamstat.report_drop_candidates d JOIN streamstat.last_database_plan() p USING (relation_name)
+	WHERE relation_name = 'plan_drop_part_1_b_ccnew1';
 -- ... but none of an extension's tables
 SELECT count(pg_stat_reset_single_table_counters(indexrelid)) > 0 AS reset FROM pg_index WHERE indrelid = 'streamstat.report_run_relations'::regclass;
-SELECT count(*) FROM streamstat.report_drop_candidates WHERE parent_name ~ '^streamstat\.';
+SELECT count(*) FROM plan_unused WHERE parent_name ~ '^streamstat\.';
+DROP VIEW plan_unused;
+DROP TABLE plan_drop_parts;
 
 -- What comes back of indexes whose size depends on how their pages are split is between the
 -- ends, too: GiST, SP-GiST, and BRIN, which is taken to keep its size.
@@ -309,12 +399,12 @@ DELETE FROM plan_trees WHERE i % 5 > 0;
 CALL wait_for_horizon();
 VACUUM plan_trees;
 CALL streamstat.run_database_report(margin => 0);
-SELECT reclaimable_bytes_low AS low, reclaimable_bytes_high AS high, relations FROM streamstat.last_database_plan() WHERE relation_name = 'plan_trees' \gset
+SELECT reclaimable_bytes_low AS low, reclaimable_bytes_high AS high, relations FROM streamstat.last_database_plan(online => false) WHERE relation_name = 'plan_trees' \gset
 SELECT pg_table_size('plan_trees') + pg_indexes_size('plan_trees') AS old \gset
 VACUUM FULL plan_trees;
 SELECT :relations AS relations, :old - pg_table_size('plan_trees') - pg_indexes_size('plan_trees') BETWEEN :low AND :high AS inside;
 
-DROP VIEW plan, size;
+DROP VIEW plan, online, size;
 DROP TABLE plan_whole, plan_part, plan_drop, plan_trees, foretold, before;
 
 -- A rewrite inserts chunks into the TOAST index one by one, which leaves its pages half
@@ -333,7 +423,7 @@ ALTER TABLE plan_dropped DROP d;
 CALL wait_for_horizon();
 VACUUM plan_updated, plan_dropped;
 CALL streamstat.run_database_report(margin => 0);
-CREATE TEMP TABLE plan_said AS SELECT p.*, plan_bytes(relid) AS before FROM streamstat.last_database_plan() p WHERE relation_name IN ('plan_updated', 'plan_dropped');
+CREATE TEMP TABLE plan_said AS SELECT p.*, plan_bytes(relid) AS before FROM streamstat.last_database_plan(online => false) p WHERE relation_name IN ('plan_updated', 'plan_dropped');
 VACUUM FULL plan_updated;
 VACUUM FULL plan_dropped;
 SELECT relation_name, before - plan_bytes(relid) BETWEEN reclaimable_bytes_low AND reclaimable_bytes_high AS inside,

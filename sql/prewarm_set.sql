@@ -64,7 +64,7 @@ SELECT bool_and(blocks_total = pg_relation_size(relid, fork) / current_setting('
 	bool_and(blocks_cached + blocks_read = blocks_requested) AS cached_or_read,
 	bool_and(elapsed_ms >= 0) AS elapsed, count(ended_by) + count(resume_from) + count(note) AS only_in_the_sum
 	FROM kept WHERE NOT is_sum;
-SELECT s.n = (SELECT max(n) FROM kept) AS last, s.blocks_total = r.total AS total, s.blocks_requested = r.requested AS requested,
+SELECT s.n = 1 AS first, s.blocks_total = r.total AS total, s.blocks_requested = r.requested AS requested,
 	s.blocks_cached = r.cached AS cached, s.blocks_read = r.read AS read, abs(s.elapsed_ms - r.ms) < 0.001 AS ms,
 	ended_by, resume_from, num_nulls(relid, schema_name, relation_name, parent_name, kind, fork, note)
 	FROM kept s, (SELECT sum(blocks_total) AS total, sum(blocks_requested) AS requested, sum(blocks_cached) AS cached,

@@ -203,3 +203,7 @@ SELECT usage_raised('u_i', 'btree_stats(''u_i'')') AS btree_stats,
 SELECT NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_buffercache') OR
 	usage_raised('u_i', 'pg_prewarm(''u_i'')') > blocks('u_i') / 2 AS pg_prewarm;
 DROP TABLE w_parallel;
+-- After all that, no page of this database is corrupt: all relations of the files before
+-- this one are here.
+SELECT c.oid::regclass AS relation, b.* FROM pg_class c, streamstat.corrupt_blocks(c.oid) b
+	WHERE error <> 'not read' OR block_no IS NOT NULL;

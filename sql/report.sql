@@ -4,10 +4,7 @@
 SET client_min_messages = warning;
 
 -- Nothing before the first report.
-SELECT num_nulls(started, elapsed_ms, ended_by, relations, exact_relations, sampled_relations, skipped_relations,
-		bytes_total, bytes_read, bytes_skipped, bytes_left, reclaimable_bytes, reclaimable_bytes_low, reclaimable_bytes_high)
-	FROM streamstat.database_report_summary();
-SELECT count(*) FROM streamstat.last_database_report();
+SELECT error_of('SELECT streamstat.' || f) FROM unnest('{database_report_summary(), last_database_report(), last_database_plan(), report_json()}'::text[]) AS f;
 
 CREATE TABLE report_t (i int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);
 INSERT INTO report_t SELECT g, repeat('x', 100) FROM generate_series(1, 20000) g;
@@ -50,6 +47,29 @@ SELECT count(*) > 0 AS rows, bool_and(reason IS NOT NULL AND (command IS NULL) =
 -- Without limits of its own: 2 points, 1 GB, 60 seconds
 SELECT count(*) > 0 AS rows FROM streamstat.database_report(margin => NULL, budget => '0', max_time => NULL, max_rate => NULL, seed => NULL);
 
+-- Reports on some tables have what belongs to them, and that alone: by an index, a TOAST
+-- table, a partitioned table, schemas, and the size of all together.
+CREATE TABLE report_parts (i int, t text) PARTITION BY RANGE (i);
+CREATE TABLE report_part_1 PARTITION OF report_parts FOR VALUES FROM (0) TO (10);
+CREATE INDEX report_parts_i ON report_parts (i);
+CREATE VIEW scope AS
+	SELECT coalesce(t.relname || ' ', '') || CASE WHEN r.schema_name = 'pg_toast' THEN r.kind ELSE r.relation_name END COLLATE "C" AS relation
+	FROM streamstat.last_database_report() r LEFT JOIN pg_class t ON t.reltoastrelid = r.relid;
+CALL streamstat.run_database_report(tables => '{report_t_hash,report_parts_i}');
+SELECT relation FROM scope ORDER BY relation;
+DO $$ BEGIN EXECUTE format('CALL streamstat.run_database_report(tables => ARRAY[%s, 4294967295]::regclass[])', (SELECT reltoastrelid FROM pg_class WHERE relname = 'report_t')); END $$;
+SELECT relation FROM scope ORDER BY relation;
+CALL streamstat.run_database_report(tables => '{}');
+SELECT relations, bytes_total FROM streamstat.database_report_summary();
+CALL streamstat.run_database_report(schemas => '{public,streamstat}', budget => '0', min_table_size => '1MB');
+SELECT count(*) > 0 AS some, bool_and(t.relnamespace IN ('public'::regnamespace, 'streamstat'::regnamespace)) AS schemas, bool_and(pg_table_size(t.oid) + pg_indexes_size(t.oid) >= 1024 * 1024) AS sizes,
+		bool_or(r.relation_name = 'report_t') AND bool_or(r.relation_name = 'report_t_pkey') AND bool_or(r.kind = 'toast table') AS with_parts
+	FROM streamstat.last_database_report() r LEFT JOIN pg_index i ON i.indexrelid = r.relid
+	LEFT JOIN pg_class t ON t.oid = coalesce((SELECT o.oid FROM pg_class o WHERE o.reltoastrelid = coalesce(i.indrelid, r.relid)), i.indrelid, r.relid);
+SELECT error_of('SELECT count(*) FROM streamstat.database_report(min_table_size => ''-1'')');
+DROP VIEW scope;
+DROP TABLE report_parts;
+
 -- The report and bloat() have one estimate: of entries of dead rows as well.
 CREATE TABLE report_d WITH (autovacuum_enabled = off) AS
 	SELECT g AS i, g % 50 AS few, ARRAY[g, g % 50] AS a, point(g * 7919 % 20011, g * 6271 % 20011) AS p FROM generate_series(1, 20000) g;
@@ -83,6 +103,7 @@ SELECT count(*) FROM streamstat.database_report(max_rate => '-1');
 SELECT count(*) FROM streamstat.database_report(max_rate => 'fast');
 SELECT count(*) FROM streamstat.database_report(margin => -1);
 SELECT count(*) FROM streamstat.database_report(margin => 'NaN');
+SELECT count(*) FROM streamstat.database_report(margin => 200);
 CALL streamstat.run_database_report(budget => '-1');
 -- ... that leave the last report alone
 SELECT ended_by FROM streamstat.database_report_summary();

@@ -4,7 +4,7 @@
 SET client_min_messages = warning;
 
 SELECT error_of('SELECT streamstat.report_html()');
-SELECT streamstat.report_json() IS NULL AS no_report, streamstat.report_json(-1) IS NULL AS no_run;
+SELECT streamstat.report_json(-1) IS NULL AS no_run;
 
 CREATE SCHEMA "a & <b>";
 CREATE TABLE html_t (i int PRIMARY KEY, t text) WITH (autovacuum_enabled = off);
@@ -77,6 +77,14 @@ SELECT document @? $$$.relations[*] ? (@.schema_name == "a & <b>" && @.relation_
 SELECT document -> 'plan' = jsonb_agg(jsonb_strip_nulls(to_jsonb(p)) ORDER BY rank) AS plan, count(*) > 1 AS some
 	FROM page, streamstat.last_database_plan() p GROUP BY document;
 
+-- The server, and what may be dropped; an invalid index is a candidate, too.
+SELECT document -> 'server' ->> 'host' = streamstat.host_name() AS host, document -> 'server' ->> 'cluster_name' IS NOT DISTINCT FROM nullif(current_setting('cluster_name'), '') AS cluster_name,
+		document -> 'server' ->> 'time_zone' = current_setting('TimeZone') AS time_zone, document ? 'history' AS history
+	FROM page;
+SELECT document -> 'drop_candidates' = jsonb_agg(jsonb_strip_nulls(to_jsonb(d)) ORDER BY bytes DESC, parent_name, relation_name) AS drop_candidates,
+		bool_or(relation_name = 'html_invalid') AS invalid
+	FROM page, streamstat.report_drop_candidates d GROUP BY document;
+
 -- Insides of the largest files
 SELECT document @@ '$.layouts.size() == 10' AS layouts, document @? '$.layouts[*] ? (@.relation_name == "html_t")' AS some,
 		document @? '$.layouts[*] ? (@.used.size() == 0 || @.used.size() > 200 || @.used.size() <> @.dead.size())' AS sizes,
@@ -93,12 +101,20 @@ SELECT document @@ '$.caches.tables.size() == 12 && $.caches.bytes > $.caches.bu
 
 -- A stored run has the same document, but for what is cached.
 SELECT error_of('SELECT streamstat.report_html(-1)');
-CALL streamstat.collect(margin => 0);
+CALL streamstat.collect(margin => 0, min_bytes => '0');
 SELECT document -> 'run' = jsonb_strip_nulls(to_jsonb(r) - 'document') AS run, document ? 'caches' AS caches,
 		document -> 'relations' = streamstat.report_json()::jsonb -> 'relations' AS relations,
 		jsonb_array_length(document -> 'plan') = r.commands AS plan, document @@ '$.layouts.size() == 10' AS layouts,
 		document @? '$.layouts[*] ? (!(exists (@.used)))' AS missing,
+		document @@ '$.history.size() == 1 && $.history[0].bytes_total == $.run.bytes_total' AS history,
 		strpos(streamstat.report_html(r.run), format('"run":%s,', r.run)) > 0 AS page
+	FROM (SELECT r.*, streamstat.report_json(run)::jsonb AS document FROM streamstat.report_runs r ORDER BY run DESC LIMIT 1) r;
+
+-- ... and sums of what is not stored.
+CALL streamstat.collect(margin => 0, top_relations => 5, min_bytes => '100kB');
+SELECT jsonb_array_length(document -> 'relations') < r.relations AS fewer, document @? '$.others[*] ? (@.relations <= 0)' AS empty,
+		(SELECT (sum(coalesce((o ->> 'relations')::numeric, 1)), sum((o ->> 'bytes')::numeric), sum((o ->> 'reclaimable_bytes')::numeric))
+			FROM jsonb_path_query(document, '$.*[*] ? (exists (@.measured) || exists (@.known_bytes))') o) = (r.relations::numeric, r.bytes_total::numeric, r.reclaimable_bytes::numeric) AS sums
 	FROM (SELECT r.*, streamstat.report_json(run)::jsonb AS document FROM streamstat.report_runs r ORDER BY run DESC LIMIT 1) r;
 
 -- Of many relations, those are listed that are among the first by bytes or by what is

@@ -25,9 +25,10 @@ CREATE FUNCTION older_samples(relation regclass, blocks int, margin float8, max_
 	OUT high float8, OUT statistic text)
 	RETURNS SETOF record AS '$libdir/streamstat', 'sst_sample_stats' LANGUAGE C;
 SELECT * FROM older_samples('r_pkey', 1000, NULL, NULL, NULL) WHERE statistic ~ 'items';
-CREATE FUNCTION older_report(OUT measured text, OUT relation regclass) RETURNS SETOF record
+CREATE FUNCTION older_report(OUT measured text, OUT bytes bigint) RETURNS SETOF record
 	AS '$libdir/streamstat', 'sst_last_database_report' LANGUAGE C;
-SELECT count(*) FROM older_report();
+CALL streamstat.run_database_report(budget => '0');
+SELECT count(*) > 0 AS rows FROM older_report();
 
 -- A newer script has more columns, or other types.
 CREATE FUNCTION newer_stats(relation regclass, OUT live_items bigint, OUT beauty_percent float8)

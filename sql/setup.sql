@@ -332,8 +332,8 @@ CREATE FUNCTION as_contrib(ours jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE
 BEGIN ATOMIC
 	SELECT ours || jsonb_object_agg(theirs, CASE
-			WHEN decimals IS NULL THEN ours -> name
-			ELSE coalesce(to_jsonb(round((ours ->> name)::numeric, decimals)), nothing) END)
+			WHEN decimals IS NULL THEN used -> name
+			ELSE coalesce(to_jsonb(round((used ->> name)::numeric, decimals)), nothing) END)
 		FROM (VALUES ('index_size', 'bytes', NULL::int, NULL::jsonb), ('table_len', 'bytes', NULL, NULL),
 			('tuple_count', 'live_tuples', NULL, NULL), ('tuple_len', 'live_tuple_bytes', NULL, NULL),
 			('tuple_percent', 'live_tuple_percent', 2, '0'),
@@ -341,7 +341,12 @@ BEGIN ATOMIC
 			('dead_tuple_percent', 'dead_tuple_percent', 2, '0'),
 			('free_space', 'free_bytes', NULL, NULL), ('free_percent', 'free_percent', 2, '0'),
 			('avg_leaf_density', 'avg_leaf_density', 2, '"NaN"'),
-			('leaf_fragmentation', 'leaf_fragmentation', 2, '"NaN"')) n (theirs, name, decimals, nothing)
+			('leaf_fragmentation', 'leaf_fragmentation', 2, '"NaN"')) n (theirs, name, decimals, nothing),
+			-- new pages of a table are not free to contrib
+			(SELECT CASE WHEN ours ? 'live_tuples' THEN ours || jsonb_build_object(
+				'free_bytes', (ours -> 'free_bytes')::bigint - (ours -> 'new_pages')::int * current_setting('block_size')::int,
+				'free_percent', (ours ->> 'free_percent')::numeric -
+					100.0 * (ours -> 'new_pages')::int / nullif((ours -> 'pages')::int, 0)) ELSE ours END) u (used)
 		WHERE ours ? name;
 END;
 

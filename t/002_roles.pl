@@ -66,6 +66,11 @@ sub said_as
 	return $session->{err} =~ /ERROR:  ([0-9A-Z]{5}: .*)/ ? $1 : $answer;
 }
 
+if (create_extension($node, 'bloom'))
+{
+	$node->safe_psql('postgres', 'CREATE INDEX t_bloom ON t USING bloom (k)');
+	$relations{bloom} = 't_bloom';
+}
 foreach my $function (grep { $_->{who} ne 'PUBLIC' } all_functions())
 {
 	my $name = $function->{name};
@@ -117,6 +122,13 @@ foreach my $view (grep { $views{$_} ne 'PUBLIC' } sort keys %views)
 is(said_as('scanner', 'SELECT sum(relations) > 100 FROM streamstat.report_relation_metrics'), 't', 'metrics: of all relations');
 is(said_as('scanner', 'SELECT count(*) < 21 FROM streamstat.report_advice'), 't', 'advice: no more than twenty');
 $session->end;
+
+# A stored report is shown to those who may read it.
+$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION streamstat.last_database_plan TO granted');
+is(try_as('scanner', 'SELECT count(*) >= 0 FROM streamstat.last_database_plan()'), 't', 'a stored plan: shown');
+is( try_as('granted', 'SELECT count(*) FROM streamstat.last_database_plan()'),
+	'55000: no report has been made in this session, and none is stored',
+	'a stored plan: not shown to those who may not read it');
 
 # pg_prewarm: who may read the table
 foreach my $mode ('buffer', 'read', 'prefetch')
@@ -206,6 +218,10 @@ foreach my $call ("table_stats($table, 'row')", "table_stats_tree($table)", "ind
 	is($node->safe_psql('postgres', "SELECT note FROM streamstat.$call"),
 		'temporary relation of another session', ($call =~ s/\d+/.../r) . ": another session's");
 }
+is($node->safe_psql('postgres', "SELECT * FROM streamstat.corrupt_blocks($table)"),
+	'|not read|temporary relation of another session', "corrupt_blocks(...): another session's");
+is($node->safe_psql('postgres', "SELECT count(*) FROM pg_class c, streamstat.corrupt_blocks(c.oid) WHERE error <> 'not read'"),
+	0, 'corrupt_blocks of every relation');
 foreach my $f ('table_stats', 'index_stats', 'sample_stats', 'bloat', 'table_stats_tree',
 	'index_stats_tree', 'bloat_tree')
 {

@@ -86,7 +86,6 @@ foreach my $call (
 	"gin_stats(''u_gin'')",
 	"brin_stats(''u_brin'')",
 	"layout_map(''u'')",
-	"corrupt_blocks(''u'')",
 	"pgstatindex(''u_btree'')",
 	"pgstatindex(''u_btree''::text)",
 	"pgstathashindex(''u_hash'')",
@@ -121,6 +120,10 @@ foreach my $call ("table_stats('u', 'row')", "table_stats_tree('u')", "index_sta
 	is($standby->safe_psql('postgres', "SELECT note FROM streamstat.$call"),
 		'no data during recovery', "$call: on the standby");
 }
+is($standby->safe_psql('postgres', "SELECT * FROM streamstat.corrupt_blocks('u')"),
+	'|not read|no data during recovery', 'corrupt_blocks: on the standby');
+is($standby->safe_psql('postgres', "SELECT count(*) FROM pg_class c, streamstat.corrupt_blocks(c.oid) WHERE error <> 'not read'"),
+	0, 'corrupt_blocks of every relation, on the standby');
 foreach my $f ('table_stats', 'index_stats', 'sample_stats', 'bloat', 'bloat_tree')
 {
 	is( $standby->safe_psql('postgres',

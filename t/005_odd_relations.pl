@@ -100,10 +100,13 @@ my $report = "SELECT command FROM streamstat.database_report(margin => 0) WHERE 
 my $files = "SELECT string_agg(relfilenode::text, ' ' ORDER BY oid) FROM pg_class WHERE relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname IN (SELECT name FROM names))";
 is( sql("SELECT count(*) FILTER (WHERE command LIKE 'REINDEX INDEX CONCURRENTLY %'), count(*) FILTER (WHERE command LIKE 'DROP INDEX CONCURRENTLY %'),
 		count(*) FILTER (WHERE command ~ '^(VACUUM FULL|REPACK) '), count(*) FROM ($report) r"),
-	join('|', 0, $n, $n, 2 * $n),
+	join('|', $n, $n, $n, 3 * $n),
 	'a command for each table, and for each index that is of no use');
-is( sql("SELECT count(*) FROM streamstat.last_database_report() RIGHT JOIN names ON true
-		CROSS JOIN LATERAL streamstat.database_report_summary()"), $n, 'no report yet');
+foreach my $last ('last_database_report()', 'last_database_plan()')
+{
+	my ($answer, $error) = talk("SELECT count(*) FROM streamstat.$last;\n");
+	like($error, qr/no report has been made in this session, and none is stored/, "$last: no report yet");
+}
 is( sql("SELECT count(*) FROM streamstat.database_report(budget => '0') WHERE $where AND kind = 'index' AND parent_name::regclass = (SELECT indrelid FROM pg_index WHERE indexrelid = relid)"),
 	2 * $n, 'names of parents can be read back');
 my ($out, $err) = talk("SELECT 1 AS rank WHERE false;\n$report \\gexec\n");
@@ -131,6 +134,7 @@ sql(q(DO $$ DECLARE r record; BEGIN FOR r IN TABLE names LOOP EXECUTE format('DR
 
 my %index = (
 	btree => 'k', hash => 'k', gin => 'a', gist => 'p', spgist => 'p', brin => 'k');
+$index{bloom} = 'k' if create_extension($node, 'bloom');
 my @states = ('never', 'one_row', 'deleted', 'vacuumed', 'truncated', 'rolled_back', 'unlogged', 'temporary');
 my $script = '';
 foreach my $state (@states)
@@ -161,9 +165,9 @@ SELECT f, relname, o FROM $odd, unnest('{@{[join ',', @scans]}}'::text[]) f, err
 		WHEN f IN ('btree_stats', 'pgstatindex') THEN amname IS NOT DISTINCT FROM 'btree'
 		WHEN f IN ('hash_stats', 'pgstathashindex') THEN amname IS NOT DISTINCT FROM 'hash'
 		WHEN f IN ('gin_stats', 'pgstatginindex') THEN amname IS NOT DISTINCT FROM 'gin'
-		WHEN f LIKE '%ist_stats' OR f = 'brin_stats' THEN f = amname || '_stats' AND amname IS NOT NULL
+		WHEN f LIKE '%ist_stats' OR f IN ('brin_stats', 'bloom_stats', 'hnsw_stats', 'ivfflat_stats') THEN f = amname || '_stats' AND amname IS NOT NULL
 		WHEN f IN ('visibility_map_summary', 'unfrozen_ranges', 'pgstattuple_approx') THEN relkind IN ('r', 'm')
-		WHEN f = 'pgstattuple' THEN coalesce(amname, '') NOT IN ('gin', 'spgist', 'brin')
+		WHEN f = 'pgstattuple' THEN coalesce(amname, '') NOT IN ('gin', 'spgist', 'brin', 'bloom')
 		ELSE true END
 	AND NOT (o ~ '42809|0A000|22023' AND (f IN ('pgstattuple', 'free_space_map_summary', 'layout_map') AND relkind = 'S'
 		OR f = 'pg_prewarm' AND pg_relation_size(oid) = 0)))),
@@ -295,7 +299,7 @@ cmp_ok($ntried, '>', 500, 'calls in places');
 is( sql(q(
 SELECT string_agg(DISTINCT proname || ' ' || proparallel::text, ', ' ORDER BY proname || ' ' || proparallel::text) FROM pg_proc
 	WHERE pronamespace = 'streamstat'::regnamespace AND proparallel <> 'u')),
-	'database_report_summary r, io_advice r, last_database_plan r, last_database_report r, pg_prewarm r, pg_relpages s, pgstatginindex r, pgstathashindex r, '
+	'database_report_summary r, file_created s, host_name s, io_advice r, last_database_plan r, last_database_report r, pg_prewarm r, pg_relpages s, pgstatginindex r, pgstathashindex r, '
 	  . 'pgstatindex r, pgstattuple r, pgstattuple_approx r, stat_get_progress r, stream_stats r, stream_stats_workers r',
 	'what a parallel query may call');
 
@@ -356,8 +360,8 @@ my ($bare, $sampled) = map
 } '0', '1GB';
 note "$bare bytes, $sampled with samples";
 cmp_ok($sampled - $bare, '<', 64 * 1024, 'memory that samples of a report leave');
-is(ask("SELECT string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name ~ '^streamstat' AND name <> 'streamstat probe'"),
-	'streamstat report', 'only the report stays in memory');
+is(ask("SELECT string_agg(name, ' ' ORDER BY name) FROM pg_backend_memory_contexts WHERE name ~ '^streamstat' AND name <> 'streamstat probe'"),
+	'streamstat plan streamstat report', 'only the report and its plan stay in memory');
 $session->end;
 
 stop_clean($node);

@@ -201,6 +201,18 @@ look('crash', numbers(995, 115, 0, 0, 0), 'after the crash');
 look('zeros', numbers(1000, 0, 0, 0, 0), 'pages of zeros');
 is( $d->query("SELECT new_pages, first_new_block = pages - 5, truncatable_pages FROM streamstat.table_stats('zeros')"),
 	'5|t|5', 'pages of zeros are new, and can be truncated');
+is( $d->query(<<'SQL'), '1|4|t', '... and free as a whole, whoever says it');
+SELECT count(DISTINCT round(free::numeric, 6)), count(*), min(free) > 100.0 * 5 / (SELECT pages FROM streamstat.table_stats('zeros'))
+FROM (SELECT free_percent FROM streamstat.table_stats('zeros')
+	UNION ALL SELECT estimate FROM streamstat.sample_stats('zeros') WHERE statistic = 'free_percent'
+	UNION ALL SELECT free_percent FROM streamstat.layout_map('zeros', 1)
+	UNION ALL SELECT free_percent FROM streamstat.database_report(budget => '1GB', margin => 0) WHERE relation_name = 'zeros') f (free)
+SQL
+is( $d->query(<<'SQL'), 't|t', '... but not to pgstattuple');
+SELECT t.free_bytes = p.free_space + t.new_pages * current_setting('block_size')::int, t.free_bytes = s.estimate
+FROM streamstat.table_stats('zeros') t, streamstat.pgstattuple('zeros') p, streamstat.sample_stats('zeros') s
+WHERE statistic = 'free_bytes'
+SQL
 $d->query('VACUUM zeros');
 is($d->query("SELECT new_pages FROM streamstat.table_stats('zeros')"),
 	0, 'VACUUM truncates them or makes them empty ones');

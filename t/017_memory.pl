@@ -5,7 +5,7 @@
 # whatever the size of the relation and the settings, and nothing that stays.
 #
 # The relations of three segments are real at their beginning and end; between, they
-# are pages of zeros, which are in no place of the disk.
+# are pages of zeros, which are in no place of the disk.  So is most of the others.
 
 use strict;
 use warnings;
@@ -16,6 +16,7 @@ use Test::More;
 use Time::HiRes ();
 
 use lib "$FindBin::RealBin/lib";
+use Calls;
 use Extra 'slow';
 use Faults;
 use Node;
@@ -26,6 +27,12 @@ use Session;
 # Blocks of the relations of three segments, and of those that fewer workers read;
 # and of huge's maps, for so many blocks
 use constant { HUGE => 263_000, BIG => 33_000, HUGE_VM => 9, HUGE_FSM => 67 };
+
+# Blocks of a table all of whose pages have dead rows, as many as are read for an index
+use constant DEAD => 65536;
+
+# Segments of a table of 1 TB
+use constant WIDE => 1024;
 
 # Pages that the buffer manager refuses, one in each range of so many blocks
 use constant { REFUSED => 2040, RANGE => 64 };
@@ -62,13 +69,27 @@ VACUUM big;
 CREATE INDEX big_btree ON big (k);
 CREATE INDEX big_hash ON big USING hash (k);
 CREATE TABLE big_bad AS SELECT 1 AS k;
+CREATE TABLE big_a AS SELECT ARRAY[i, i / 2] AS a, point(i % 300, i / 300) AS p, i AS k FROM generate_series(1, 100000) i;
+CREATE INDEX big_gin ON big_a USING gin (a);
+CREATE INDEX big_gist ON big_a USING gist (p);
+CREATE INDEX big_spgist ON big_a USING spgist (p);
+CREATE INDEX big_brin ON big_a USING brin (k);
+CREATE TABLE big_dead AS SELECT i AS k FROM generate_series(1, 226) i;
+CREATE INDEX big_dead_btree ON big_dead (k);
+DELETE FROM big_dead WHERE k % 5 IN (0, 2);
+CREATE TABLE wide AS SELECT 1 AS k;
+CREATE TABLE parts (k int, s text) PARTITION BY RANGE (k);
+CREATE TABLE part_1 PARTITION OF parts FOR VALUES FROM (0) TO (1000);
+CREATE TABLE part_2 PARTITION OF parts FOR VALUES FROM (1000) TO (9000);
+INSERT INTO parts SELECT i, repeat('x', 100) FROM generate_series(0, 8999) i;
+CREATE INDEX parts_k ON parts (k);
 CREATE TABLE t AS SELECT i AS k, ARRAY[i] AS a FROM generate_series(1, 30000) i;
 CREATE INDEX t_btree ON t (k) WITH (fillfactor = 20);
 CREATE INDEX t_gin ON t USING gin (a);
 SQL
 my %file = split /[|\n]/, $node->safe_psql('postgres', q(
 SELECT relname, pg_relation_filepath(oid) FROM pg_class
-WHERE relname LIKE 'huge%' OR relname LIKE 'big%'));
+WHERE relname LIKE 'huge%' OR relname LIKE 'big%' OR relname = 'wide'));
 my %path = map { $_ => $node->data_dir . "/$file{$_}" } keys %file;
 my $segment = $node->safe_psql('postgres',
 	"SELECT pg_size_bytes(current_setting('segment_size')) / " . BLCKSZ);
@@ -98,12 +119,26 @@ extend($path{huge}, HUGE, 0);
 extend("$path{huge}_vm", HUGE_VM, 0);
 extend("$path{huge}_fsm", HUGE_FSM, 2);
 extend($path{$_}, HUGE, 1) foreach 'huge_btree', 'huge_hash';
-truncate($path{$_}, BIG * BLCKSZ) or die foreach (qw(big big_btree big_hash));
+truncate($path{$_}, BIG * BLCKSZ) or die
+  foreach (qw(big big_btree big_hash big_gin big_gist big_spgist big_brin big_dead_btree));
+foreach my $n (0 .. WIDE - 1)
+{
+	append_to_file($path{wide} . ($n > 0 ? ".$n" : ''), '');
+	truncate($path{wide} . ($n > 0 ? ".$n" : ''), $segment * BLCKSZ) or die;
+}
 
 my $refused = with16(read_block($path{big_bad}, 0), PD_UPPER, BLCKSZ + 8);
 truncate($path{big_bad}, REFUSED * RANGE * BLCKSZ) or die;
 write_block($path{big_bad}, $_ * RANGE, $refused) foreach 0 .. REFUSED - 1;
-$faults->start($node);
+my $dead = read_block($path{big_dead}, 0);
+append_to_file($path{big_dead}, $dead x 255);
+append_to_file($path{big_dead}, $dead x 256) foreach 2 .. DEAD / 256;
+{
+	# what is freed goes back to the system, so that the next call's counts
+	local $ENV{MALLOC_MMAP_THRESHOLD_} = 65536;
+	local $ENV{MALLOC_TRIM_THRESHOLD_} = 65536;
+	$faults->start($node);
+}
 
 # ---------------------------------------------------------------------------
 
@@ -119,7 +154,8 @@ my $nworkers = 0;
 # Parallel workers are what the postmaster has as children for some time.
 sub call
 {
-	my ($what, $query, $expected, $workers) = @_;
+	my ($what, $query, $expected, $workers, $more) = @_;
+	my $limit = LIMIT + ($more // 0);
 	my %known = map { $_ => 1 } children($postmaster);
 	my $before = memory_of($session->{pid});
 	my %peak = (leader => 0, worker => 0);
@@ -149,7 +185,7 @@ sub call
 	  && $session->query('SELECT workers FROM streamstat.stream_stats()') ne $workers;
 	foreach my $process (sort keys %peak)
 	{
-		push @too_much, "$what: $process $peak{$process} kB" if $peak{$process} >= LIMIT;
+		push @too_much, "$what: $process $peak{$process} kB" if $peak{$process} >= $limit;
 		$most{$process} = $peak{$process} if $peak{$process} > $most{$process};
 	}
 	note "$what: leader $peak{leader} kB"
@@ -216,7 +252,33 @@ $session->query('SET streamstat.io_path = buffer');
 call('refused pages', "SELECT count(*) FROM streamstat.layout_map('big_bad', " . REFUSED . ')', REFUSED);
 
 # ---------------------------------------------------------------------------
-# Each function, with the settings that take most, and three segments
+# Every function and view, and predictions of all of an index
+
+new_session();
+$session->query($ways{'files, io_uring'} . '; SET streamstat.io_concurrency = 1000; SET streamstat.max_workers = 0');
+foreach my $query (
+	all_calls(table => 'big', tree => 'parts', tree_index => 'parts_k', map { $_ => "big_$_" } qw(btree hash gin gist spgist brin)),
+	(map { "SELECT * FROM streamstat.bloat('big_$_', 1000000)" } qw(btree hash gin gist spgist brin a)))
+{
+	uncached($1) if $query =~ /'(big\w*)'/;
+	call($query, $query);
+}
+uncache($node, 'big_dead');
+$faults->clear;
+call('io_probe', "SELECT count(*) > 1 FROM streamstat.io_probe('big_dead', max_time => '10 s')", 't');
+
+# dead rows, as many as are kept, while an index is read
+new_session();
+$session->query($ways{'files, io_uring'} . '; SET streamstat.io_concurrency = 1000');
+uncached('big_dead_btree');
+call('dead rows', "SELECT note FROM streamstat.bloat('big_dead_btree', " . DEAD . ')', '');
+call('a bit for each block of 1 TB', "SELECT pages, unfrozen_ranges FROM streamstat.visibility_map_summary('wide')",
+	WIDE * $segment . '|1', undef, WIDE * $segment / 8192);
+# With its files open, a session has none left for others.
+$session->query('DROP TABLE wide');
+
+# ---------------------------------------------------------------------------
+# Each function about one relation, with the settings that take most, and three segments
 
 # the blocks of huge that are in the free space map, and those in the visibility map
 my ($with_space, $visible) = (2, 10);
@@ -299,10 +361,7 @@ foreach my $call ("table_stats('huge')", "pgstattuple('huge')",
 	}
 
 	# the workers can come too late
-	foreach (1 .. 10)
-	{
-		last if $session->query("SELECT streamstat.$call") eq '';
-	}
+	Session::poll("$call: by a worker", sub { $session->query("SELECT streamstat.$call") eq '' });
 	like(
 		$session->{err},
 		qr/ERROR:  58P01: could not open file "\Q$file{huge}\E\.1" \(target block \d+\): No such file/,

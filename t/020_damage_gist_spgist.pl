@@ -1,7 +1,7 @@
 
 # Copyright (c) 2026, streamstat contributors
 
-# Damaged pages of GiST and SP-GiST indexes: they are counted, and the others as
+# Damaged pages of GiST, SP-GiST and bloom indexes: they are counted, and the others as
 # if nothing were.  What is unusual, but in order, is not counted as damage.
 #
 # Each case has an index of its own.  All are damaged in one go while the server
@@ -20,13 +20,20 @@ use Pages;
 use Session;
 
 # Offsets in the special space, 16 and 8 bytes, and in the metapage
-# (access/gist.h, access/spgist_private.h)
+# (access/gist.h, access/spgist_private.h, contrib/bloom/bloom.h)
 use constant {
 	GIST_FLAGS => BLCKSZ - 4,
 	GIST_ID => BLCKSZ - 2,
 	SPGIST_FLAGS => BLCKSZ - 8,
 	SPGIST_ID => BLCKSZ - 2,
 	SPGIST_MAGIC => 24,
+	BLOOM_TUPLES => BLCKSZ - 8,
+	BLOOM_FLAGS => BLCKSZ - 6,
+	BLOOM_ID => BLCKSZ - 2,
+	BLOOM_MAGIC => 24,
+	BLOOM_LIST_START => 28,
+	BLOOM_LIST_END => 30,
+	BLOOM_WORDS => 36,
 };
 
 # GiST's flags
@@ -106,6 +113,13 @@ my %kind_of = (
 		return ('leaf_pages', %adds) if $flags & LEAF;
 		$adds{live_items} = 0;
 		return ('inner_pages', %adds);
+	},
+	bloom => sub {
+		my ($page, $blkno) = @_;
+		my $flags = get16($page, BLOOM_FLAGS);
+
+		return $flags == 1 ? 'meta' : $flags == 2 ? 'deleted_pages'
+		  : ('leaf_pages', live_items => get16($page, BLOOM_TUPLES));
 	});
 
 # ---------------------------------------------------------------------------
@@ -168,7 +182,9 @@ foreach my $pages (
 	[ 'gist', 'deleted_pages', %header ],
 	[ 'spgist', 'leaf_pages', %header, %items ],
 	[ 'spgist', 'inner_pages', %items ],
-	[ 'spgist', '2', %items ])
+	[ 'spgist', '2', %items ],
+	[ 'bloom', 'leaf_pages', %header ],
+	[ 'bloom', 'deleted_pages', %header ])
 {
 	my ($method, $which, %changes) = @$pages;
 
@@ -251,9 +267,31 @@ add_case('spgist', 'leaf_pages', 'item_odd', sub {
 	return with_state(with_item($page, 2, $offset + 1, $length - 1), 2, 0);
 }, {});
 
+# bloom: flags and identifiers, the number of tuples, which has to agree with their end, and
+# TIDs; then the metapage
+add_case('bloom', 'leaf_pages', "flags_$_", set16(BLOOM_FLAGS, $_)) foreach (1, 2, 3, 4);
+add_case('bloom', 'leaf_pages', 'id', set16(BLOOM_ID, 0xff82));
+add_case('bloom', 'leaf_pages', "tuples_$_", set16(BLOOM_TUPLES, $_)) foreach (0, 1, 3, 0xffff);
+add_case('bloom', 'leaf_pages', 'lower_more', sub { with16($_[0], PD_LOWER, get16($_[0], PD_LOWER) + 2) });
+add_case('bloom', 'leaf_pages', 'upper', set16(PD_UPPER, BLCKSZ - 16));
+add_case('bloom', 'leaf_pages', 'tid_offset', set16(PD_LINP + 4, 0));
+add_case('bloom', 'leaf_pages', 'tid_far', set16(PD_LINP + 4, 0x7fff));
+add_case('bloom', 'leaf_pages', 'tid_block', set32(PD_LINP, 0xffffffff));
+add_case('bloom', 'leaf_pages', 'emptied',
+	sub { with16(with16($_[0], PD_LOWER, PD_LINP), BLOOM_TUPLES, 0) }, { leaf_pages => 1 });
+add_case('bloom', 'deleted_pages', 'tuples', set16(BLOOM_TUPLES, 1));
+add_case('bloom', 'deleted_pages', 'lower', set16(PD_LOWER, 28));
+add_case('bloom', 'deleted_pages', 'in_use', set16(BLOOM_FLAGS, 0), { leaf_pages => 1 });
+add_case('bloom', '0', 'zeroed', $zeros, { new_pages => 1 });
+add_case('bloom', '0', 'random', $header{random});
+add_case('bloom', '0', 'flags', set16(BLOOM_FLAGS, 0));
+add_case('bloom', '0', "words_$_", set32(BLOOM_WORDS, $_)) foreach (0, 257, 0xffffffff);
+add_case('bloom', '0', 'list_start', set16(BLOOM_LIST_START, 2004));
+add_case('bloom', '0', 'list_end', set16(BLOOM_LIST_END, 2005));
+
 # Indexes with some random bytes in every page
 my @fuzzed = map { { name => "fuzzed_$_", method => s/_.*//r } }
-  qw(gist_1 gist_2 gist_3 spgist_1 spgist_2 spgist_3);
+  qw(gist_1 gist_2 gist_3 spgist_1 spgist_2 spgist_3 bloom_1 bloom_2 bloom_3);
 
 # ---------------------------------------------------------------------------
 
@@ -261,16 +299,27 @@ my $node = new_node('damage_gist_spgist', q(
 wal_level = minimal
 max_wal_senders = 0
 ), checksums => 0);
+my @methods = qw(gist spgist);
+if (create_extension($node, 'bloom'))
+{
+	push @methods, 'bloom';
+}
+else
+{
+	@$_ = grep { $_->{method} ne 'bloom' } @$_ foreach (\@cases, \@fuzzed);
+}
 
-# Whole regions are deleted, so that GiST's VACUUM deletes pages; rows that come
+# Whole regions are deleted, so that VACUUM deletes pages of GiST and bloom; rows that come
 # in after an SP-GiST index was built leave redirects.  Nulls have a leaf page.
 my %definition = (
 	gist => 'ON rows_gist USING gist (p)',
-	spgist => 'ON rows_spgist USING spgist (t)');
+	spgist => 'ON rows_spgist USING spgist (t)',
+	bloom => 'ON rows_bloom USING bloom (i)');
 $node->safe_psql(
 	'postgres', q(
 CREATE TABLE rows_gist (p point);
 INSERT INTO rows_gist SELECT point(i, i % 10) FROM generate_series(1, 3000) i;
+CREATE TABLE rows_bloom AS SELECT i FROM generate_series(1, 4000) i;
 CREATE TABLE rows_spgist (n int, t text);
 INSERT INTO rows_spgist SELECT i, repeat(chr(97 + i % 10), i % 40) || i FROM generate_series(1, 1500) i;
 INSERT INTO rows_spgist SELECT i FROM generate_series(1, 50) i;
@@ -278,13 +327,15 @@ INSERT INTO rows_spgist SELECT i FROM generate_series(1, 50) i;
 	  . join('',
 		map { "CREATE INDEX $_->{name} $definition{$_->{method}};\n" }
 		  @cases, @fuzzed,
-		map { { name => "sound_$_", method => $_ } } qw(gist spgist))
+		map({ { name => "sound_$_", method => $_ } } @methods),
+		map { { name => 'other_format', method => $_ } } grep { $_ eq 'bloom' } @methods)
 	  . q(
 INSERT INTO rows_spgist SELECT i, repeat(chr(97 + i % 10), i % 40) || i FROM generate_series(1501, 2500) i;
 DELETE FROM rows_gist WHERE p <@ box '((500, 0), (2000, 10))';
 DELETE FROM rows_spgist WHERE n % 5 = 0;
+DELETE FROM rows_bloom WHERE i BETWEEN 500 AND 2000;
 ));
-$node->safe_psql('postgres', "VACUUM $_") foreach (qw(rows_gist rows_spgist));
+$node->safe_psql('postgres', "VACUUM $_") foreach (qw(rows_gist rows_spgist rows_bloom));
 $node->safe_psql('postgres', 'CHECKPOINT');
 my %path = map { split /\|/ } split /\n/,
   $node->safe_psql('postgres',
@@ -311,12 +362,12 @@ sub compared
 	my ($stats) = @_;
 	my %compared = %$stats;
 
-	delete @compared{ grep { /density|free_bytes/ } keys %compared };
+	delete @compared{ grep { /density|free_bytes|signature|nonfull/ } keys %compared };
 	return \%compared;
 }
 
 my %sound;
-foreach my $method (qw(gist spgist))
+foreach my $method (@methods)
 {
 	my %pages = (map { $_->{which} => 1 }
 		  grep { $_->{method} eq $method && $_->{which} =~ /pages/ } @cases);
@@ -409,10 +460,10 @@ sub check_fuzzed
 
 	is($stats->{error}, undef, "$name: no error");
 	$pages += $stats->{$_}
-	  foreach (grep { /_pages$/ && $_ ne 'nulls_pages' } keys %$stats);
+	  foreach (grep { /_pages$/ && !/^(?:nulls|nonfull)_pages/ } keys %$stats);
 	# the metapage is counted when it is damaged only
 	$pages++
-	  if $method eq 'spgist' && $stats->{first_corrupt_block} ne '0';
+	  if $method ne 'gist' && $stats->{first_corrupt_block} ne '0';
 	is($pages, $index->{blocks}, "$name: each page counted once");
 	cmp_ok($stats->{corrupt_pages}, '>', 0, "$name: corrupt pages");
 	check_sample($name, $stats);
@@ -421,6 +472,12 @@ sub check_fuzzed
 $session->end;
 $node->stop;
 damage($_) foreach (@cases);
+if (my $path = $path{other_format})
+{
+	my $file = $node->data_dir . "/$path";
+
+	write_block($file, 0, with32(read_block($file, 0), BLOOM_MAGIC, 0xDBAC0DEE));
+}
 $_->{blocks} = fuzz_file($node->data_dir . "/$path{$_->{name}}") foreach (@fuzzed);
 my %image = map { $_->{name} => join '', read_blocks($node->data_dir . "/$path{$_->{name}}") } @cases, @fuzzed;
 $node->start;
@@ -434,9 +491,19 @@ foreach my $index (@fuzzed)
 {
 	subtest $index->{name} => sub { check_fuzzed($index) };
 }
-foreach my $method (qw(gist spgist))
+foreach my $method (@methods)
 {
 	is_deeply(stats("sound_$method", $method), $sound{$method}, "sound $method index");
+}
+
+# An index of another format is refused.
+SKIP:
+{
+	skip 'no bloom index', 2 if !$path{other_format};
+	is($session->query("SELECT concat(predicted_bytes, note) FROM streamstat.bloat('other_format')"),
+		'unknown format: the metapage has another magic or version number', 'another format: bloat');
+	$session->query("SELECT streamstat.bloom_stats('other_format')");
+	like($session->{err}, qr/0A000: cannot read index "other_format"/, 'another format: bloom_stats');
 }
 
 $node->safe_psql('postgres', 'CHECKPOINT');

@@ -29,6 +29,7 @@ my %index = (
 	spgist => 'spgist (p)',
 	brin => 'brin (i, t) WITH (pages_per_range = 1)',
 );
+$index{bloom} = 'bloom (i, t) WITH (length = 2000)' if create_extension($node, 'bloom');
 my @damage = qw(random zeroed header pointers tuples truncated);
 
 foreach my $damage (@damage)
@@ -51,7 +52,7 @@ is(keys %path, @damage * (1 + keys %index), 'relations');
 $node->stop;
 
 # What becomes of one page.  The bytes of tuples are those between pd_upper and
-# pd_special.
+# pd_special; of bloom, those before pd_lower.
 sub flipped
 {
 	my ($page, $from, $to) = @_;
@@ -70,7 +71,10 @@ my %change = (
 	zeroed => sub { "\0" x BLCKSZ },
 	header => sub { flipped($_[0], 0, PD_LINP) },
 	pointers => sub { flipped($_[0], PD_LINP, get16($_[0], PD_LOWER)) },
-	tuples => sub { flipped($_[0], get16($_[0], PD_UPPER), get16($_[0], PD_SPECIAL)) });
+	tuples => sub {
+		my ($upper, $special) = map { get16($_[0], $_) } PD_UPPER, PD_SPECIAL;
+		flipped($_[0], $upper < $special ? ($upper, $special) : (PD_LINP, get16($_[0], PD_LOWER)));
+	});
 
 my %ndamaged;
 foreach my $name (sort keys %path)
@@ -88,7 +92,7 @@ foreach my $name (sort keys %path)
 	{
 		next if $blkno % 3 == 2 || $pages[$blkno] !~ /[^\0]/;
 		next if get16($pages[$blkno], PD_LOWER) <= PD_LINP
-		  || get16($pages[$blkno], PD_UPPER) >= get16($pages[$blkno], PD_SPECIAL);
+		  || $kind ne 'bloom' && get16($pages[$blkno], PD_UPPER) >= get16($pages[$blkno], PD_SPECIAL);
 		write_block($path{$name}, $blkno, $change{$damage}->($pages[$blkno]));
 		$ndamaged{$name}++;
 	}

@@ -96,8 +96,7 @@ foreach my $name (grep { /files/ && !/cached/ } sort keys %ways)
 
 		next if $call !~ /^(btree_stats|pgstattuple_approx|pg_prewarm\('big_hash)/;
 		# the worker can come too late
-		foreach (1 .. 20)
-		{
+		Session::poll("$call: by a worker", sub {
 			evict($call =~ /prewarm/ ? $relation : ());
 			$faults->set(
 				file => $path{$relation},
@@ -109,8 +108,8 @@ foreach my $name (grep { /files/ && !/cached/ } sort keys %ways)
 				spared => $session->{pid});
 			$answer = rows($call);
 			$hits = $faults->clear;
-			last if $hits > 0;
-		}
+			return $hits > 0;
+		});
 		push @wrong, "$call: $hits faults, $answer $session->{err}"
 		  if $hits == 0
 		  || $answer ne ''

@@ -70,30 +70,6 @@ SKIP:
 	}
 }
 
-# Rings that know no reads, as of Linux 5.1 to 5.5: plain reads, with advice
-SKIP:
-{
-	skip 'no io_uring', 1 if !$have_rings;
-
-	my $hits = 0;
-
-	new_session();
-	take_way($ways{'files, io_uring'}, 0);
-	foreach my $call (grep { $_->[0] =~ /^(btree_stats|table_stats)/ } @calls)
-	{
-		evict();
-		$faults->set(file => $path{ $call->[1] }, uncached => 1, no_reads => 1);
-		is( rows($call->[0])
-			  . $session->query('SELECT io_method FROM streamstat.stream_stats()'),
-			"$expected{ $call->[0] }sync",
-			"rings that know no reads: $call->[0]");
-		$hits += $faults->clear;
-	}
-	cmp_ok($hits, '>', 0, 'rings that know no reads: so it was');
-	is($session->rings, 0, 'rings that know no reads: none is left');
-	new_session();
-}
-
 # ---------------------------------------------------------------------------
 # Files that cannot be opened: in a new session, which has none of them open
 

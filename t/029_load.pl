@@ -217,6 +217,7 @@ my $allowed = join '|',
   '42P01: could not find parent table of index',
   '55000: index "\w+" is not valid',
   '55000: no report has been made in this session',
+  '55000: io_probe has not been called in this session',
   '55P03: canceling statement due to conflict with a lock request',
   '55P03: canceling statement due to conflict with a session that waits for this transaction',
   '22023: fork "vm" does not exist for this relation';

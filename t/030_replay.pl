@@ -302,6 +302,7 @@ my $allowed = join '|',
   '22023: fork "vm" does not exist for this relation',
   '55000: index "\w+" is not valid',
   '55000: no report has been made in this session',
+  '55000: io_probe has not been called in this session',
   '42P01: could not find parent table of index';
 
 sub scanner
@@ -387,7 +388,7 @@ $_->{session}->end foreach @writers;
 # ---------------------------------------------------------------------------
 # Promotion, while everybody calls
 
-my @fixed = grep { !/report|plan|cache|(?<!pg_)prewarm|metrics|advice|prog|stream_stats|busy|tree|layout|sample|bloat/ }
+my @fixed = grep { !/report|plan|cache|(?<!pg_)prewarm|metrics|advice|prog|stream_stats|busy|tree|layout|sample|bloat|file_created/ }
   all_calls(%r, relations_of('fixed'));
 my %expected =
   map { $_ => $primary->safe_psql('postgres', $_) } @fixed;

@@ -157,16 +157,13 @@ sub drop_all_but
 	system("sync '$file'; dd of='$file' oflag=nocache conv=notrunc,fdatasync count=0 2>'$file.dd'; dd if='$file' of='$file.dd' bs=8192 count=$blocks 2>'$file.log'; rm '$file.dd' '$file.log'");
 }
 
-# A kernel that is short of memory may take some of it back at any time: look again until
-# the code returns true, but not for ever.
+# A kernel that is short of memory may drop some of it at any time: look again until the code
+# returns true.
 sub settle
 {
 	my ($code) = @_;
 
-	foreach (1 .. 10)
-	{
-		return if $code->();
-	}
+	return Session::poll('the page cache', $code);
 }
 
 foreach my $how ('cachestat', 'mincore')

@@ -1,7 +1,8 @@
 
 # Copyright (c) 2026, streamstat contributors
 
-# The plan names what keeps dead rows from VACUUM, of all kinds, and only what does.
+# The plan names what keeps dead rows from VACUUM, of all kinds, and only what does.  The
+# same of what commands wait for.
 # specs/plan_holder.spec has that of a session.
 
 use strict;
@@ -73,14 +74,169 @@ is(plan_after_update('held'), 'VACUUM public.held', 'a transaction of another da
 $node->safe_psql('elsewhere', q(ROLLBACK PREPARED 'elsewhere'));
 sql('VACUUM held');
 
-# The view of indexes to drop reads catalogs only, whatever locks a table.
+# A plan names those for whom a command would wait, and puts it last: locks on the table of
+# any kind, snapshots of this database, and prepared transactions.
+sql(q(
+CREATE TABLE waited (k int, t text) WITH (autovacuum_enabled = off);
+INSERT INTO waited SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
+CREATE INDEX waited_k ON waited (k) WITH (fillfactor = 20);
+ALTER INDEX waited_k RESET (fillfactor);
+CREATE TABLE free (k int) WITH (autovacuum_enabled = off);
+INSERT INTO free SELECT generate_series(1, 2000);
+CREATE INDEX free_k ON free (k) WITH (fillfactor = 20);
+ALTER INDEX free_k RESET (fillfactor);
+CREATE TABLE vacuum_only (k int, t text) WITH (autovacuum_enabled = off, fillfactor = 40);
+INSERT INTO vacuum_only SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
+UPDATE vacuum_only SET t = t || 'y'));
+
+# The commands on these tables in their order, each with what it waits for
+sub waits
+{
+	my $rows = sql("SELECT relation_name, coalesce(regexp_replace(waits_for, ', started \\d+ s ago', '', 'g'), 'nothing')
+		FROM streamstat.database_plan(margin => 0) WHERE relation_name IN ('waited_k', 'free_k', 'vacuum_only')");
+	return join(' ', split(/\n/, $rows));
+}
+
+my $without = 'waited_k|nothing free_k|nothing vacuum_only|nothing';
+is(waits(), $without, 'nothing to wait for');
+my $reader = Session->new($node);
+my $reader_name = "the transaction of process $reader->{pid}";
+$reader->query('BEGIN; SELECT FROM waited LIMIT 1');
+is(waits(), "free_k|nothing vacuum_only|nothing waited_k|$reader_name", 'a reader of a table, without a snapshot');
+$reader->query('COMMIT; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+is(waits(), "vacuum_only|nothing waited_k|$reader_name free_k|$reader_name", 'a snapshot');
+$reader->query('COMMIT; BEGIN; LOCK TABLE vacuum_only IN SHARE MODE');
+is(waits(), "waited_k|nothing free_k|nothing vacuum_only|$reader_name", 'a lock against VACUUM');
+$reader->query('COMMIT; BEGIN');
+is(waits(), $without, 'an idle transaction that has neither');
+$reader->query('COMMIT');
+$reader->end;
+sql(q(BEGIN; INSERT INTO waited VALUES (1); PREPARE TRANSACTION 'it''s prepared'));
+is(waits(), q(free_k|nothing vacuum_only|nothing waited_k|prepared transaction "it's prepared"), 'a prepared transaction');
+sql(q(ROLLBACK PREPARED 'it''s prepared'));
+my $elsewhere = Session->new($node, '-d', $node->connstr('elsewhere'));
+$elsewhere->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+sql("SELECT pg_create_physical_replication_slot('idle', true)");
+is(waits(), $without, 'a snapshot of another database, and a slot');
+$elsewhere->query('COMMIT');
+$elsewhere->end;
+sql("SELECT pg_drop_replication_slot('idle'); DROP TABLE waited, free, vacuum_only");
+
+# Tables of the extension itself are not advised on, whatever is free in them.
+sql(q(
+BEGIN;
+ALTER TABLE streamstat.report_run_commands DISABLE TRIGGER ALL;
+INSERT INTO streamstat.report_run_commands (run, rank, reason) SELECT 1, g, repeat('x', 100) FROM generate_series(1, 20000) g;
+DELETE FROM streamstat.report_run_commands WHERE rank < 19000;
+ALTER TABLE streamstat.report_run_commands ENABLE TRIGGER ALL;
+COMMIT;
+VACUUM streamstat.report_run_commands));
+is(sql("SELECT reclaimable_bytes > 1000000, command, rebuilt_by FROM streamstat.database_report(margin => 0)
+	WHERE relation_name = 'report_run_commands'"), 't||', 'a table of the extension');
+sql('TRUNCATE streamstat.report_run_commands');
+
+# The view of indexes to drop reads catalogs only, whatever locks a table, before or while
+# it is read.
+unlike(sql(q(SELECT pg_get_viewdef('streamstat.report_drop_candidates'::regclass))),
+	qr/pg_relation_size|pg_table_size|pg_get_expr|pg_get_indexdef/, 'report_drop_candidates calls nothing that waits for a lock');
 sql('CREATE INDEX ON other ((k + 1)); CREATE INDEX ON other ((k  +  1)); CREATE INDEX ON other (k) WHERE k > 1');
+sql(q(DO $$ BEGIN EXECUTE 'CREATE VIEW unused AS ' || replace(pg_get_viewdef('streamstat.report_drop_candidates'), '7 days', '-7 days'); END $$));
+sql(q(CREATE INDEX other_ccnew ON other (k); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'other_ccnew'::regclass));
+my $candidates = q(SET lock_timeout = '1s'; SELECT count(*), count(*) FILTER (WHERE reason ~ '^the same as'), count(*) FILTER (WHERE reason ~ '^left behind')
+	FROM unused WHERE parent_name = 'public.other');
+is(sql($candidates), '4|1|1', 'indexes on expressions, and one that was left behind');
 my $locker = Session->new($node);
 $locker->query('BEGIN; LOCK TABLE other');
-is(sql(q(SET lock_timeout = '1s'; SELECT count(*), count(*) FILTER (WHERE reason ~ '^the same as')
-	FROM streamstat.report_drop_candidates WHERE parent_name = 'public.other')), '3|1', 'a table is locked, with indexes on expressions');
+is(sql($candidates), '3|1|0', '... while the table is locked: somebody may be building that one');
 $locker->query('COMMIT');
 $locker->end;
+
+# It stays fast with very many indexes: only those that another one of their table begins like
+# are compared, and no step has more rows than the catalogs.
+sql(q(
+CREATE SCHEMA many;
+DO $$ BEGIN
+	FOR i IN 1..200 LOOP
+		EXECUTE format('CREATE TABLE many.t%s (a int, b int, c int)', i);
+		EXECUTE format('CREATE INDEX ON many.t%s (a); CREATE INDEX ON many.t%1$s (b); CREATE INDEX ON many.t%1$s (c)', i);
+		IF i <= 20 THEN EXECUTE format('CREATE INDEX ON many.t%s (a, b)', i); END IF;
+	END LOOP;
+END $$;
+CREATE FUNCTION explain(text) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE plan json; BEGIN EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || $1 INTO plan; RETURN plan; END $$;
+CREATE VIEW nodes AS WITH RECURSIVE node (n) AS (
+	SELECT explain('TABLE streamstat.report_drop_candidates')::jsonb -> 0 -> 'Plan'
+	UNION ALL SELECT jsonb_array_elements(n -> 'Plans') FROM node)
+SELECT n ->> 'Subplan Name' AS name, (n -> 'Actual Rows')::numeric AS rows,
+	((n -> 'Actual Rows')::numeric + coalesce((n -> 'Rows Removed by Filter')::numeric, 0) + coalesce((n -> 'Rows Removed by Join Filter')::numeric, 0))
+		* (n -> 'Actual Loops')::numeric AS work FROM node;
+ANALYZE));
+my ($compared, $work) = split /\|/, sql(q(SELECT max(rows) FILTER (WHERE name = 'CTE compared'),
+	max(work) <= (SELECT sum(reltuples) FROM pg_class WHERE relname IN ('pg_class', 'pg_index', 'pg_depend')) FROM nodes));
+cmp_ok($compared, '>=', 40, 'indexes that begin with the same column are compared');
+cmp_ok($compared, '<', 100, '... and few others');
+is($work, 't', '... in time that is linear in the number of indexes');
+sql('DROP VIEW nodes; DROP FUNCTION explain; DROP SCHEMA many CASCADE');
+
+# A crash discards the counts of scans, of which the statistics of the database say nothing.
+# They begin when the server starts again, however old the index is.
+sql('SELECT pg_stat_reset(); CHECKPOINT');
+my $counted = q(SELECT min(counted_since) FROM unused WHERE parent_name = 'public.other');
+cmp_ok(sql("SELECT ($counted) <= pg_stat_get_db_stat_reset_time(oid) FROM pg_database WHERE datname = 'postgres'"), 'eq', 't', 'scans are counted since the reset');
+$node->stop('immediate');
+$node->start;
+is(sql("SELECT pg_stat_get_db_stat_reset_time(oid) IS NULL, ($counted) > pg_postmaster_start_time() - interval '1 minute', ($counted) <= now() FROM pg_database WHERE datname = 'postgres'"),
+	't|t|t', '... and after a crash since then');
+sql('DROP VIEW unused; DROP INDEX other_ccnew');
+
+# Settings that let autovacuum come late are named, where the statistics show that they do: not
+# if it is off for all, and not after a single DELETE.
+sub late
+{
+	return join("\n", map { s/for \d+ (dead rows, and has run \d+ times, after) \d+/for N $1 N/r } split /\n/, sql(q(SELECT relation_name, substring(reason from 'autovacuum.*')
+		FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^late_' ORDER BY relation_name)));
+}
+sql(q(
+CREATE TABLE late_dead (k int, t text) WITH (fillfactor = 80);
+INSERT INTO late_dead SELECT g, repeat('x', 100) FROM generate_series(1, 10000) g;
+CREATE TABLE late_off (LIKE late_dead) WITH (fillfactor = 80, autovacuum_enabled = off);
+CREATE TABLE late_often (LIKE late_dead);
+CREATE TABLE late_once (LIKE late_dead);
+INSERT INTO late_off TABLE late_dead;
+INSERT INTO late_often TABLE late_dead;
+INSERT INTO late_once TABLE late_dead));
+sql('VACUUM ANALYZE late_dead, late_off, late_often, late_once');
+sql("UPDATE $_ SET t = t || 'y' WHERE k % 6 = 0") foreach 'late_dead', 'late_off';
+is(late(), "late_dead|\nlate_off|", 'autovacuum is off for all');
+sql($_) foreach "ALTER SYSTEM SET autovacuum_naptime = '1s'", 'ALTER SYSTEM SET autovacuum = on', 'SELECT pg_reload_conf()';
+sql('DELETE FROM late_once WHERE k % 2 = 0');
+foreach my $run (1 .. 4)
+{
+	sql('WITH gone AS (DELETE FROM late_often WHERE ctid = ANY (ARRAY(SELECT ctid FROM late_often LIMIT 2500)) RETURNING *) INSERT INTO late_often TABLE gone');
+	ok($node->poll_query_until('postgres', "SELECT autovacuum_count >= $run FROM pg_stat_all_tables WHERE relname = 'late_often'"), "autovacuum $run");
+}
+ok($node->poll_query_until('postgres', "SELECT autovacuum_count > 0 FROM pg_stat_all_tables WHERE relname = 'late_once'"), '... and of the other');
+is(late(), q(late_dead|autovacuum waits for 2050 dead rows, and there are 1666; it comes earlier after: ALTER TABLE public.late_dead SET (autovacuum_vacuum_scale_factor = 0.05)
+late_off|autovacuum is off for this table: ALTER TABLE public.late_off RESET (autovacuum_enabled)
+late_often|autovacuum waits for N dead rows, and has run 4 times, after N on average; it comes earlier after: ALTER TABLE public.late_often SET (autovacuum_vacuum_scale_factor = 0.05)
+late_once|), 'settings that let autovacuum come late');
+sql("ALTER TABLE late_dead SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 3000)");
+like(late(), qr/^late_dead\|autovacuum waits for 3000 dead rows, .* SET \(autovacuum_vacuum_threshold = 500\)$/m, '... those of the table');
+sql('CREATE TABLE few (LIKE late_dead) WITH (autovacuum_enabled = off); INSERT INTO few TABLE late_dead; DELETE FROM few WHERE k % 15 = 0');
+is(sql("SELECT command, reason FROM streamstat.database_report(margin => 0) WHERE relation_name = 'few'"),
+	'|no command: dead rows take less than 10 percent of the table', 'few dead rows are mentioned');
+sql($_) foreach 'ALTER SYSTEM RESET autovacuum', 'SELECT pg_reload_conf()', 'DROP TABLE few, late_dead, late_off, late_often, late_once';
+
+# Whoever sees a stored plan in another session is told how old it is, once.
+sql('CALL streamstat.collect(margin => 0)');
+foreach my $shown ('last_database_plan()', 'last_database_report()', 'database_report_summary()', 'report_html()')
+{
+	my ($code, $out, $err) = $node->psql('postgres', "SELECT count(*) >= 0 FROM streamstat.$shown");
+
+	is($out, 't', "another session: $shown");
+	like($err, qr/^\S* NOTICE:  no report has been made in this session: stored report \d+ is shown, from 00:\d\d:\d\d ago$/, "another session: $shown says that it is stored");
+}
+sql('DELETE FROM streamstat.report_runs');
 
 # Where there is a standby with feedback, its slot keeps rows.
 my $standby = new_standby($node);

@@ -222,8 +222,8 @@ my $lost = "SELECT count(*) FROM (SELECT relid, array_position('{main,fsm,vm}'::
 
 # What the questions below need of catalogs is in buffers before.
 restart();
-$session->query("CREATE TEMP TABLE kept AS SELECT * FROM streamstat.prewarm('s.a'); $lost; DROP TABLE kept");
-$session->query("CREATE TEMP TABLE kept AS SELECT * FROM streamstat.prewarm('large', $toast)");
+$session->query("CREATE TEMP TABLE kept AS SELECT * FROM streamstat.prewarm('s.a', stop_when_full => true); $lost; DROP TABLE kept");
+$session->query("CREATE TEMP TABLE kept AS SELECT * FROM streamstat.prewarm('large', $toast, stop_when_full => true)");
 
 # Buffers that nothing is in
 sub check_free
@@ -248,13 +248,22 @@ is($session->query("SELECT count(*) > 0 FROM kept WHERE note IS NOT NULL"), 'f',
 is($session->query($lost), 0, '... and every block is still there');
 is($session->query(q(SELECT resume_from ~ format('^%s/main/\d+$', 'large'::regclass::oid) FROM kept WHERE is_sum)), 't', '... and a place to go on');
 my $place = $session->query('SELECT resume_from FROM kept WHERE is_sum');
-$session->query("SET streamstat.io_combine_limit = '8kB'; CREATE TEMP TABLE again AS SELECT * FROM streamstat.prewarm('large', $toast, resume_from => '$place')");
+$session->query("SET streamstat.io_combine_limit = '8kB'; CREATE TEMP TABLE again AS SELECT * FROM streamstat.prewarm('large', $toast, stop_when_full => true, resume_from => '$place')");
 check_free('small reads');
 is($session->query("SELECT ended_by, blocks_read < 400 FROM again WHERE is_sum; RESET streamstat.io_combine_limit"), 'full|t', 'full again');
-$session->query("INSERT INTO again SELECT * FROM streamstat.prewarm('large', $toast, stop_when_full => false, resume_from => (SELECT resume_from FROM again WHERE is_sum))");
+$session->query("INSERT INTO again SELECT * FROM streamstat.prewarm('large', $toast, resume_from => (SELECT resume_from FROM again WHERE is_sum))");
 is($session->query("SELECT sum(blocks_requested) + $first = (pg_relation_size('large') + pg_relation_size('large', 'vm') + pg_relation_size('large', 'fsm') + pg_relation_size('large_i')) / 8192 FROM again WHERE is_sum"),
 	't', 'gone on to the end: each block once');
 is($session->query("SELECT ended_by FROM again WHERE is_sum ORDER BY ctid DESC LIMIT 1"), 'complete', '... which is the end');
+
+# Buffers are full now.  A relation that is named is warmed whole all the same; of a set the
+# sum tells how much there is.
+is($session->query("SELECT string_agg(concat_ws('|', ended_by, blocks_total = blocks_requested), ', ') FROM streamstat.prewarm('large', $toast) WHERE is_sum"),
+	'complete|t', 'with full buffers, a relation that is named is warmed whole');
+is($session->query("SELECT ended_by, blocks_requested < blocks_total, blocks_total = (pg_relation_size('large') + pg_relation_size('large', 'vm') + pg_relation_size('large', 'fsm') + pg_relation_size('large_i')) / 8192 FROM streamstat.prewarm_relations('{large}', $toast) WHERE is_sum"),
+	'full|t|t', '... a list is not, and says how much there is');
+is($session->query("SELECT string_agg(is_sum::text, ' ' ORDER BY n) ~ '^true( false)+\$' FROM ROWS FROM (streamstat.prewarm('large', $toast)) WITH ORDINALITY AS r (is_sum, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, n)"),
+	't', '... and the sum is the first row');
 
 # into the page cache, nothing can be full
 restart();

@@ -111,7 +111,7 @@ restart($standby);
 
 my ($primary_is, $standby_is) = map { $_->connstr('postgres') } $node, $standby;
 my $line =
-  "psql -XAtc \"SELECT format('SELECT * FROM streamstat.cache_load(%L);', streamstat.cache_save())\" \"$primary_is\" | psql -XAt -v ON_ERROR_STOP=1 \"$standby_is\"";
+  "psql -XAtc \"SELECT format('SELECT * FROM streamstat.cache_load(%L, details => true);', streamstat.cache_save())\" \"$primary_is\" | psql -XAt -v ON_ERROR_STOP=1 \"$standby_is\"";
 my $rows = `$line`;
 is($?, 0, 'from psql to psql');
 my @rows = split /\n(?=[ft]\|)/, $rows;
@@ -148,7 +148,7 @@ sub loaded_of
 	return $node->safe_psql($database // 'postgres', qq(
 SELECT string_agg(concat_ws(' ', coalesce(relation_name, '-') ~ '^pg_toast', regexp_replace(coalesce(parent_name, relation_name), '_\\d+', ''), kind, blocks_requested > 0, note), ', '
 		ORDER BY coalesce(parent_name, relation_name) COLLATE "C", kind COLLATE "C")
-	FROM streamstat.cache_load(($saved)) WHERE fork = 'main' AND NOT is_sum AND (relation_name ~ '^(accounts|wide)' OR parent_name = 'public.wide' OR parent_name ~ 'pg_toast_\\d{5}\$' AND relation_name !~ 'pg_toast_1[234]')));
+	FROM streamstat.cache_load(($saved), details => true) WHERE fork = 'main' AND NOT is_sum AND (relation_name ~ '^(accounts|wide)' OR parent_name = 'public.wide' OR parent_name ~ 'pg_toast_\\d{5}\$' AND relation_name !~ 'pg_toast_1[234]')));
 }
 
 my $all_of_them = 'f accounts table t, t pg_toast.pg_toast index t, f public.accounts index t, f public.wide index t, t public.wide toast table t, f wide table t';
@@ -171,7 +171,7 @@ restart($node);
 is(loaded_of("SELECT saved FROM texts WHERE name = 'before'", 'restored'), $all_of_them, 'after dump and restore');
 is( sql("SELECT buffered_percent > 99 FROM streamstat.cache_summary() WHERE parent_name = 'public.wide' AND kind = 'toast table' AND fork = 'main'", 'restored'),
 	't', '... TOAST as well');
-is( sql("SELECT count(*) FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'before')) WHERE note IS NOT NULL", 'restored'),
+is( sql("SELECT count(*) FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'before'), details => true) WHERE note IS NOT NULL", 'restored'),
 	0, '... without a note');
 sql('DROP DATABASE restored');
 
@@ -261,7 +261,7 @@ restart($node);
 my $loader = Session->new($node);
 my $other = Session->new($node);
 $other->query('BEGIN; LOCK TABLE e_locked');
-$loader->send_query("SELECT relation_name, blocks_requested, blocks_read, note FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'during'), max_rate => '2MB') WHERE NOT is_sum");
+$loader->send_query("SELECT relation_name, blocks_requested, blocks_read, note FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'during'), max_rate => '2MB', details => true) WHERE NOT is_sum");
 Session::poll('the load is at the large table',
 	sub { sql("SELECT count(*) FROM streamstat.stat_progress WHERE function = 'cache_load' AND relid = 'b_big'::regclass AND blocks_done > 100") });
 sql('DROP TABLE c_dropped; TRUNCATE d_truncated');
@@ -298,7 +298,7 @@ $$));
 my ($loads, $wrong) = (0, '');
 while ($loader->busy)
 {
-	my $answer = $other->query("SELECT count(*) FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'during')) WHERE relation_name ~ '^(a|f)_' AND note IS NULL AND blocks_requested = blocks_total");
+	my $answer = $other->query("SELECT count(*) FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'during'), details => true) WHERE relation_name ~ '^(a|f)_' AND note IS NULL AND blocks_requested = blocks_total");
 
 	$wrong .= "$answer$other->{err}" if $answer ne '2';
 	$loads++;
@@ -323,13 +323,13 @@ sub noted_as
 	my ($role) = @_;
 
 	return sql("SET ROLE $role; SELECT string_agg(DISTINCT concat_ws(' ', coalesce(parent_name, relation_name), kind, note), ', ')
-		FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'rights'))
+		FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'rights'), details => true)
 		WHERE relation_name ~ '^(a_first|f_last|wide|wide_pkey)\$' OR parent_name = 'public.wide'");
 }
 is(noted_as('reader'), 'a_first table, f_last table permission denied, public.wide index, public.wide toast table, wide table',
 	'whoever may read a table may load it, with its indexes and its TOAST table');
 is(noted_as('scanner'), 'a_first table, f_last table, public.wide index, public.wide toast table, wide table', 'pg_stat_scan_tables may load all');
-is( sql("SET ROLE reader; SELECT count(*) FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'rights')) WHERE note = 'permission denied' AND (blocks_total IS NOT NULL OR blocks_requested > 0)"),
+is( sql("SET ROLE reader; SELECT count(*) FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'rights'), details => true) WHERE note = 'permission denied' AND (blocks_total IS NOT NULL OR blocks_requested > 0)"),
 	0, '... and nobody gets to know the size of another table');
 foreach my $role ('reader', 'scanner')
 {
@@ -371,7 +371,7 @@ sub with_checksum
 	my $schema = $temporary->query('CREATE TEMP TABLE mine AS SELECT generate_series(1, 1000) AS id; SELECT pg_my_temp_schema()::regnamespace');
 	my $lines = saved_text({ mine => 5 }) =~ s/public\.mine/$schema.mine/r =~ s/crc .*//r;
 
-	is($temporary->query("SELECT blocks_read, note FROM streamstat.cache_load('" . with_checksum($lines) . "') WHERE NOT is_sum"),
+	is($temporary->query("SELECT blocks_read, note FROM streamstat.cache_load('" . with_checksum($lines) . "', details => true) WHERE NOT is_sum"),
 		"0|temporary relation: its pages are in the session's local buffers", 'a temporary relation');
 	$temporary->end;
 }
@@ -419,9 +419,11 @@ cmp_ok(length($large), '>', 2_000_000, 'a large text');
 append_to_file($node->basedir . '/large', $large);
 sql("INSERT INTO texts SELECT 'large', rtrim(convert_from(pg_read_binary_file('" . $node->basedir . "/large'), 'UTF8'), E'\\n')");
 $primary_is = $node->connstr('postgres');
-$rows = `psql -XAtc "SELECT format('SELECT * FROM streamstat.cache_load(%L);', (SELECT saved FROM texts WHERE name = 'large'))" "$primary_is" | psql -XAt -v ON_ERROR_STOP=1 "$primary_is"`;
+$rows = `psql -XAtc "SELECT format('SELECT * FROM streamstat.cache_load(%L, details => true);', (SELECT saved FROM texts WHERE name = 'large'))" "$primary_is" | psql -XAt -v ON_ERROR_STOP=1 "$primary_is"`;
 like($rows, qr/größe\nin 日本\|/, 'a large text, through psql');
-like($rows, qr/\|complete\|\|\n$/, '... and all of it');
+like($rows, qr/^t\|.*\|complete\|\|$/m, '... and all of it');
+like(sql("SELECT concat_ws('|', is_sum, ended_by, note) FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'large'))"),
+	qr/^t\|complete\|rows with a note, shown by details => true: [1-9]\d*$/, 'without details, one row');
 # with CRLF from a file, by a variable
 (my $crlf = $large) =~ s/\n/\r\n/g;
 append_to_file($node->basedir . '/crlf', "$crlf\r\n\r\n");
@@ -441,7 +443,7 @@ foreach my $case ([ 'latin', 'unicode' ], [ 'unicode', 'latin' ], [ 'latin', 'la
 {
 	my ($from, $to) = map { $node->connstr($_) } @$case;
 	local $ENV{PGCLIENTENCODING} = 'UTF8';
-	my $found = `psql -XAtc "SELECT format('SELECT count(*) > 0, count(note) FROM streamstat.cache_load(%L) WHERE relation_name = %L AND fork = %L;', streamstat.cache_save(), 'größer', 'main')" "$from" | psql -XAt "$to"`;
+	my $found = `psql -XAtc "SELECT format('SELECT count(*) > 0, count(note) FROM streamstat.cache_load(%L, details => true) WHERE relation_name = %L AND fork = %L;', streamstat.cache_save(), 'größer', 'main')" "$from" | psql -XAt "$to"`;
 
 	is($found, "t|0\n", "from @$case[0] to @$case[1]");
 }
@@ -462,7 +464,7 @@ SKIP:
 	$faults->start($node);
 	$faults->set(file => $file, from => 50 * BLCKSZ, to => 53 * BLCKSZ, reads => 'error', error => 5);
 	my %answer = map { /^(\w+)\|(.*)$/ } split /\n/,
-	  sql("SELECT relation_name, blocks_requested, note FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'during')) WHERE NOT is_sum");
+	  sql("SELECT relation_name, blocks_requested, note FROM streamstat.cache_load((SELECT saved FROM texts WHERE name = 'during'), details => true) WHERE NOT is_sum");
 	cmp_ok($faults->clear, '>', 0, 'reads failed');
 	like($answer{a_first}, qr/^$blocks{a_first}\|could not read block.*50/, 'a bad range: a note');
 	is($answer{f_last}, "$blocks{f_last}|", '... about nothing else');

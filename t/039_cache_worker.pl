@@ -10,6 +10,7 @@ use warnings;
 
 use Digest::MD5 qw(md5_hex);
 use FindBin;
+use POSIX qw(mkfifo);
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
@@ -538,6 +539,58 @@ fails('no file can be renamed', sub { unlink $file; mkdir $file or die }, 'could
 set($node, 'streamstat.cache_save_interval' => '0');
 
 # ---------------------------------------------------------------------------
+# A stop of the server ends the save that is under way, and makes the last one; that ends when
+# it takes too long.  A save stands still while its file is a pipe that nobody reads.
+
+sub stop_in_save
+{
+	my ($what, $interval) = @_;
+	my $stands = sub {
+		return Session::poll("$what: it stands still", sub { slurp_file("/proc/$worker/wchan") =~ /partner|fifo/ });
+	};
+
+	$node->stop;
+	write_content($file, $saved);
+	start($node);
+	is(ended_by($node), 'complete', "$what: a good file");
+	($worker) = processes('streamstat cache worker');
+	mkfifo($temporary, 0600) or die "could not make $temporary: $!";
+	set($node, 'streamstat.cache_save_interval' => $interval);
+	$stands->() if $interval ne '0';
+
+	# a signal wakes it up for a moment: that of the stop, or that of the clock
+	my $switches = switches();
+	kill 'INT', $node->{_pid};
+	if ($interval eq '0')
+	{
+		$stands->();
+		$switches = switches();
+	}
+	Session::poll("$what: a signal", sub { switches() ne $switches });
+	open(my $pipe, '<', $temporary) or die "could not open $temporary: $!";
+	1 while <$pipe>;
+	$node->stop('fast', fail_ok => 1);
+	is(-e $temporary ? 1 : 0, 0, '... it leaves no temporary file');
+	return;
+}
+
+SKIP:
+{
+	($worker) = processes('streamstat cache worker');
+	skip 'where a process waits is not known', 1 if slurp_file("/proc/$worker/wchan") =~ /^0?$/;
+
+	stop_in_save('a save at a stop', '1s');
+	ok(-f $file && content($file) ne $saved, '... the last one comes after it');
+	unlike(slurp_file($node->logfile, $mark{ $node->name }), qr/not saved|canceling|could not write/, '... and nothing is in the log');
+	set($node, 'streamstat.cache_save_interval' => '0');
+	start($node);
+	stop_in_save('the last save', '0');
+	is(md5_hex(content($file)), md5_hex($saved), '... the file is as it was');
+	like((grep { /not saved/ } log_lines($node))[0], qr/LOG:  streamstat has not saved the cache: a stop of the server waits no longer than 10 s/, '... and the log has a line');
+	start($node);
+}
+
+# ---------------------------------------------------------------------------
 # While a load is under way, slowly
 
 warm_up();
@@ -598,7 +651,7 @@ start_slowly();
 set($node, 'streamstat.cache_save_interval' => '-1');
 is(ended_by($node), 'cache_save_interval', 'switched off during the load');
 is(scalar(processes('streamstat cache loader')), 0, '... it has ended');
-set($node, 'streamstat.cache_save_interval' => '0');
+set($node, 'streamstat.cache_save_interval' => '0', 'streamstat.max_rate' => '0');
 
 # Others wait for the end of the loader's transaction.  The rest of its part is for the
 # next one, and each block counts once.

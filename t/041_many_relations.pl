@@ -141,7 +141,7 @@ my $sum = q(count(*) FILTER (WHERE NOT is_sum AND schema_name = 'many'),
 	count(note), sum(blocks_read) FILTER (WHERE schema_name = 'many'), max(ended_by));
 my $all = "$ntables|0|$nblocks|complete";
 my $prewarm = "SELECT $sum FROM streamstat.prewarm_schema('many', include_maps => false)";
-my $load = "SELECT $sum FROM saved, streamstat.cache_load(saved)";
+my $load = "SELECT $sum FROM saved, streamstat.cache_load(saved, details => true)";
 
 restart_empty();
 call('prewarm_schema', $prewarm, $all);

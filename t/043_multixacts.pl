@@ -165,6 +165,9 @@ my @cases = (
 $node->safe_psql('postgres',
 	"CREATE TABLE $_->[0] (k int, t text); INSERT INTO $_->[0] SELECT i, repeat('x', 200) FROM generate_series(1, 1000) i"
 ) foreach (@cases);
+# as if these tables were older than the multixacts
+$node->safe_psql('postgres', "UPDATE pg_class SET relfrozenxid = '3', relminmxid = '1' WHERE relname IN ("
+	  . join(', ', map { "'$_->[0]'" } @cases) . ')');
 
 # Enough for a worker
 $node->safe_psql('postgres', <<'SQL');

@@ -106,14 +106,14 @@ my $saved = $session->query(
 $node->restart;
 $session = Session->new($node);
 $session->query("SET statement_timeout = '2min'");
-is( $session->query("SELECT blocks_requested, blocks_read, note FROM streamstat.cache_load((SELECT text FROM saved)) WHERE relation_name = 'largest' AND fork = 'main'"),
+is( $session->query("SELECT blocks_requested, blocks_read, note FROM streamstat.cache_load((SELECT text FROM saved), details => true) WHERE relation_name = 'largest' AND fork = 'main'"),
 	'105|105|', 'cache_load')
   or note $session->{err};
 
 # ---------------------------------------------------------------------------
 # It does not fit into free buffers, and is not left to workers that would push out pages.
 
-is( $session->query("SELECT ended_by, blocks_requested < 5000 FROM streamstat.prewarm('largest', include_maps => false) WHERE is_sum"),
+is( $session->query("SELECT ended_by, blocks_requested < 5000 FROM streamstat.prewarm('largest', stop_when_full => true, include_maps => false) WHERE is_sum"),
 	'full|t', 'more blocks than free buffers')
   or note $session->{err};
 

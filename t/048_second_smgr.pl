@@ -243,7 +243,7 @@ foreach my $odd (1, 0)
 
 my $saved = sql(q(SELECT streamstat.cache_save()));
 $node->restart;
-is( sql(qq(SELECT count(*), count(note) FROM streamstat.cache_load(\$\$$saved\$\$) WHERE relation_name ~ '^(encrypted|elsewhere|plain)')) =~
+is( sql(qq(SELECT count(*), count(note) FROM streamstat.cache_load(\$\$$saved\$\$, details => true) WHERE relation_name ~ '^(encrypted|elsewhere|plain)')) =~
 	  /^[1-9][0-9]*\|0$/ ? 'loaded' : 'not', 'loaded', 'cache_load: no note');
 
 # --- a standby, which reads pages into private memory before it reads them into buffers

@@ -9,6 +9,7 @@ use warnings;
 
 use File::Temp qw(tempdir);
 use FindBin;
+use POSIX ();
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
@@ -190,20 +191,72 @@ foreach my $mincore (0, 1)
 	cmp_ok($observer->query($cached), '<', 4 << 20, "$label: the page cache is left as it was");
 }
 
-# What has to leave the page cache comes back, because nothing else is dropped than what is read.
-# Blocks that are read one by one, and not in their order, can be dropped one by one.
+# Of a table that is in the page cache, only blocks that are read, or read back, are dropped: the
+# kernel is told to drop no others.  Whether it drops some by itself does not matter.
+sub none_is_missing
 {
+	my ($label, $columns, $arguments, @fault) = @_;
+	my ($rows, $missing, $read);
+
+	ok( Session::poll("$label: blocks are dropped", sub {
+			# Blocks that are read one by one, and not in their order, can be dropped one by one.
+			open(my $fh, '<:raw', $path{t}) or die "could not open $path{t}: $!";
+			for (my $block = (-s $path{t}) / BLCKSZ - 1; $block >= 0; $block--)
+			{
+				sysseek($fh, $block * BLCKSZ, 0);
+				sysread($fh, my $data, BLCKSZ);
+			}
+			close $fh;
+			$faults->set(file => $path{t}, from => 0, to => 1 << 40, @fault);
+			$rows = probe($arguments, $columns);
+			$missing = $faults->hits('nmissing');
+			my $dropped = $faults->hits('ndropped');
+			$faults->clear;
+			return $dropped > 0;
+		}),
+		"$label: blocks are dropped");
+	is($missing, 0, "$label: no other block than those read or read back");
+	return $rows;
+}
+
+cmp_ok(none_is_missing('in the page cache', 'count(reads)', "'t', '24MB', '20 s'"), '>', 3, 'in the page cache: figures');
+
+# What was dropped is read back if it is not read because of a limit, an error, or blocks that
+# cannot be dropped.  It counts as read.
+sub unread_comes_back
+{
+	my ($label, $mb, $time, @fault) = @_;
+
+	ok( in_time(sub {
+			my $read = disk_bytes();
+			my $noted = none_is_missing($label, 'max(note) IS NOT NULL', "'t', '${mb}MB', '$time'", @fault);
+
+			is($noted, 't', "$label: ended early");
+			return disk_bytes() - $read <= 2 * ($mb << 20);
+		}), "$label: no more is read back than may be read");
+}
+
+unread_comes_back('cached, time is over', 24, '300 ms', reads => 'slow', most => 20);
+# What gives errors does not seem to be cached, and is chosen first; the rest of a cell is dropped.
+unread_comes_back('cached, read error', 24, '20 s', reads => 'error', error => 5, from => 20 << 20, to => (20 << 20) + (512 << 10));
+
+# mmap(2) keeps blocks in the page cache: here half of the table's.
+SKIP:
+{
+	# mmap, munmap
+	my %calls = (x86_64 => [ 9, 11 ], aarch64 => [ 222, 215 ]);
+	my ($machine) = (POSIX::uname())[4];
+	skip "mmap is not known on $machine", 3 if !$calls{$machine};
+	my ($mmap, $munmap) = @{ $calls{$machine} };
+
 	open(my $fh, '<:raw', $path{t}) or die "could not open $path{t}: $!";
-	for (my $block = (-s $path{t}) / BLCKSZ - 1; $block >= 0; $block--)
-	{
-		sysseek($fh, $block * BLCKSZ, 0);
-		sysread($fh, my $data, BLCKSZ);
-	}
+	my $half = int((-s $path{t}) / 2 / BLCKSZ) * BLCKSZ;
+	# PROT_READ, MAP_SHARED with MAP_POPULATE
+	my $address = syscall($mmap, 0, $half, 1, 0x8001, fileno($fh), 0);
+	skip 'nothing can be mapped', 3 if $address == -1;
+	unread_comes_back('cached, blocks that stay', 4, '20 s');
+	syscall($munmap, $address, $half);
 	close $fh;
-	my $before = $observer->query($cached);
-	my $cells = probe("'t', '24MB', '20 s'", 'count(reads)');
-	cmp_ok($cells, '>', 3, 'in the page cache: figures');
-	cmp_ok($observer->query($cached), '>=', $before - (1 << 20), 'in the page cache: all is there again');
 }
 
 # A disk that answers one read at a time, each after 2 ms: depth makes no difference there, and that is said.
@@ -244,13 +297,16 @@ SKIP:
 
 # Beside another session's query a call pauses, unless it has a rate.
 {
-	$observer->send_query('SELECT pg_sleep(60)');
+	$observer->send_query('SELECT pg_sleep(600)');
 	Session::poll('another session is active', sub {
 		$s->query("SELECT count(*) FROM pg_stat_activity WHERE pid = $observer->{pid} AND wait_event = 'PgSleep'") > 0;
 	});
-	my $paused = probe("'t', '100MB', '2 s'", 'coalesce(sum(elapsed_ms), 0)');
+	my $paused;
 	my $free = probe("'t', '100MB', '2 s', '100GB'", 'coalesce(sum(elapsed_ms), 0)');
-	cmp_ok($paused, '<', 2000 * 0.1, 'beside others: it reads in little of its time');
+	ok( in_time(sub {
+			$paused = probe("'t', '100MB', '2 s'", 'coalesce(sum(elapsed_ms), 0)');
+			return $paused < 2000 * 0.1;
+		}), 'beside others: it reads in little of its time') or diag("$paused ms");
 	cmp_ok($free, '>', 0, 'beside others: not if it has a rate');
 	$s->query("SELECT pg_cancel_backend($observer->{pid})");
 	$observer->answer;

@@ -278,14 +278,18 @@ JS
 
 SKIP:
 {
-	skip '"browser" is not in PG_TEST_EXTRA', 37 if !Extra::has('browser');
-	skip 'chromium is not installed', 37 if !defined $browser;
+	skip '"browser" is not in PG_TEST_EXTRA', 40 if !Extra::has('browser');
+	skip 'chromium is not installed', 40 if !defined $browser;
 
 	# As it is, with its policy: all is drawn, and a script that was added does not run.
 	my $drawn = dom($page);
 	ok(is_drawn($drawn), 'the page is drawn');
 	unlike(main_of($drawn), qr/<(script|img|iframe)/, '... with no element that would run or load');
 	like(main_of($drawn), qr/<h2>1 relation is corrupt, 1 index is not valid<\/h2>.*Where the bytes are/s, '... corrupt and invalid relations first');
+	is(scalar(() = main_of($drawn) =~ /<pre>DROP INDEX CONCURRENTLY public\.twice_i</g), 1, '... the command for an invalid one stands there once');
+	like(main_of($drawn), qr/Online: queries and changes go on.*With downtime: queries or changes wait.*<h2>Indexes to drop<\/h2>/s,
+		'... then what is online, what needs downtime, and what to drop');
+	like(main_of($drawn), qr/id="database">Database postgres [^<]*cluster html /, '... and which server that is');
 	is(scalar(() = $drawn =~ /<script/g), 2, '... and no name makes a script');
 	unlike(dom($page =~ s/<\/body>/<script>document.title = 'added'<\/script><\/body>/r), qr/<title>added/, 'a script that was added does not run');
 	unlike(dom($page =~ s/<\/style>/ body { color: red } <\/style>/r =~ s/<\/body>/<script>document.title = 'added'<\/script><\/body>/r), qr/<title>added/, '... nor with another style');

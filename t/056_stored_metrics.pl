@@ -115,14 +115,14 @@ BEGIN
 		IF i % 200 = 0 THEN COMMIT; END IF;
 	END LOOP;
 END \$\$));
-my $call = "CALL streamstat.%s(max_time => '1 hour')";
+my %call = (run_database_report => "max_time => '1 hour'", collect => "max_time => '1 hour', min_bytes => '0'");
 $session->end;
-foreach my $procedure ('run_database_report', 'collect')
+foreach my $procedure (reverse sort keys %call)
 {
 	$session = Session->new($node);
 	my $memory = $session->memory('RssAnon');
 	my $begun = time;
-	$session->query(sprintf($call, $procedure));
+	$session->query("CALL streamstat.$procedure($call{$procedure})");
 	note sprintf('%s: %.2f s', $procedure, time - $begun);
 	is($session->{err}, '', $procedure);
 	if ($procedure eq 'collect' && defined $memory)
@@ -133,6 +133,9 @@ foreach my $procedure ('run_database_report', 'collect')
 }
 is(sql("SELECT count(*) FROM streamstat.report_run_relations WHERE schema_name = 'many'"), $ntables, 'all are stored');
 note sprintf('a scrape of them: %.1f ms', scrape());
+sql('CALL streamstat.collect()');
+cmp_ok(sql('SELECT count(*) FROM streamstat.report_run_relations WHERE run = (SELECT max(run) FROM streamstat.report_runs)'),
+	'<', 250, 'by default, few of them');
 
 stop_clean($node);
 done_testing();

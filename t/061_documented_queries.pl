@@ -8,7 +8,7 @@
 # the tables of Documentation.pm.  A block "text" directly after it is its output.  Digits
 # are masked, and the widths that follow from them; so are units of pg_size_pretty() and
 # the characters of pictures, which say what is cached.  A block after the line
-# "<!-- not run: why -->" is left out.
+# "<!-- not run: why -->" is left out, and on 19 the output after "<!-- output of 15 to 18 -->".
 
 use strict;
 use warnings;
@@ -70,6 +70,10 @@ sub blocks
 		{
 			$reason = $1;
 			undef $previous;
+		}
+		elsif ($line eq '<!-- output of 15 to 18 -->')
+		{
+			undef $previous if $node->pg_version >= 19;
 		}
 		elsif ($line =~ /\S/)
 		{

@@ -23,54 +23,65 @@
 #include "api/arguments.h"
 #include "compat/compat.h"
 
+/* ERROR if an argument is null; what names it. */
+void
+sst_require_argument(FunctionCallInfo fcinfo, int argno, const char *what)
+{
+	if (PG_ARGISNULL(argno))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s cannot be null", what)));
+}
+
+/* ERROR if what is asked for is less than 0; what names it. */
+void
+sst_check_not_negative(double value, const char *what)
+{
+	if (value < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must not be negative", what)));
+}
+
 /* The OID that argument 0 is; ERROR if it is null. */
 Oid
 sst_relation_argument(FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("relation cannot be null")));
-
+	sst_require_argument(fcinfo, 0, "relation");
 	return PG_GETARG_OID(0);
 }
 
-/* The OIDs of an array argument; ERROR if it is null, or one of them. */
+/* The OIDs of an array argument; ERROR if it is null, or one of them; what names it then. */
 Oid *
-sst_relations_argument(FunctionCallInfo fcinfo, int argno, int *n)
+sst_oids_argument(FunctionCallInfo fcinfo, int argno, const char *what, int *n)
 {
+	ArrayType  *array;
 	Datum	   *values;
 	bool	   *nulls;
-	Oid		   *relids;
+	Oid		   *oids;
 
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("relations cannot be null")));
-
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(argno), REGCLASSOID, sizeof(Oid),
-					  true, TYPALIGN_INT, &values, &nulls, n);
-	relids = palloc(sizeof(Oid) * Max(*n, 1));
+	sst_require_argument(fcinfo, argno, what);
+	array = PG_GETARG_ARRAYTYPE_P(argno);
+	deconstruct_array(array, ARR_ELEMTYPE(array), sizeof(Oid), true, TYPALIGN_INT,
+					  &values, &nulls, n);
+	oids = palloc(sizeof(Oid) * Max(*n, 1));
 	for (int i = 0; i < *n; i++)
 	{
 		if (nulls[i])
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("relations cannot contain null")));
-		relids[i] = DatumGetObjectId(values[i]);
+					 errmsg("%s cannot contain null", what)));
+		oids[i] = DatumGetObjectId(values[i]);
 	}
 
-	return relids;
+	return oids;
 }
 
 /* The number of blocks of a sample; ERROR if it is null or not positive. */
 BlockNumber
 sst_sample_size_argument(FunctionCallInfo fcinfo, int argno)
 {
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sample size cannot be null")));
+	sst_require_argument(fcinfo, argno, "sample size");
 	if (PG_GETARG_INT32(argno) <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -129,11 +140,7 @@ sst_seconds_argument(FunctionCallInfo fcinfo, int argno)
 	double		seconds = interval->time / (double) USECS_PER_SEC +
 		((double) interval->month * DAYS_PER_MONTH + interval->day) * SECS_PER_DAY;
 
-	if (seconds < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("time limit must not be negative")));
-
+	sst_check_not_negative(seconds, "time limit");
 	return Min(seconds, MAX_SECONDS);
 }
 
@@ -184,17 +191,13 @@ sst_max_rate_argument(FunctionCallInfo fcinfo, int argno)
 char *
 sst_text_argument(FunctionCallInfo fcinfo, int argno, const char *what)
 {
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s cannot be null", what)));
-
+	sst_require_argument(fcinfo, argno, what);
 	return text_to_cstring(PG_GETARG_TEXT_PP(argno));
 }
 
-/* How to prewarm, in pg_prewarm's words */
+/* How to prewarm, in pg_prewarm's words; the error has contrib's by its rules. */
 SstPrewarmMode
-sst_prewarm_mode_argument(FunctionCallInfo fcinfo, int argno)
+sst_prewarm_mode_argument(FunctionCallInfo fcinfo, int argno, SstRules rules)
 {
 	const char *name = sst_text_argument(fcinfo, argno, "prewarm type");
 
@@ -207,7 +210,8 @@ sst_prewarm_mode_argument(FunctionCallInfo fcinfo, int argno)
 
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid prewarm type"),
+			 rules == SST_RULES_CONTRIB ? errmsg("invalid prewarm type") :
+			 errmsg("invalid prewarm type: \"%s\"", name),
 			 errhint("Valid prewarm types are \"prefetch\", \"read\", and \"buffer\".")));
 	return SST_PREWARM_BUFFER;	/* keep compiler quiet */
 }

@@ -14,6 +14,7 @@
 #define SST_ARGUMENTS_H
 
 #include "fmgr.h"
+#include "stream/rules.h"
 #include "run/limits.h"
 #include "run/prewarm.h"
 
@@ -25,8 +26,12 @@ typedef enum SstWithToast
 	SST_TOAST_SUMMED			/* added to the table's row */
 } SstWithToast;
 
+extern void sst_require_argument(FunctionCallInfo fcinfo, int argno,
+								 const char *what);
+extern void sst_check_not_negative(double value, const char *what);
 extern Oid	sst_relation_argument(FunctionCallInfo fcinfo);
-extern Oid *sst_relations_argument(FunctionCallInfo fcinfo, int argno, int *n);
+extern Oid *sst_oids_argument(FunctionCallInfo fcinfo, int argno, const char *what,
+							  int *n);
 extern BlockNumber sst_sample_size_argument(FunctionCallInfo fcinfo, int argno);
 extern uint32 sst_seed_argument(FunctionCallInfo fcinfo, int argno);
 extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);
@@ -39,7 +44,7 @@ extern int64 sst_max_rate_argument(FunctionCallInfo fcinfo, int argno);
 extern char *sst_text_argument(FunctionCallInfo fcinfo, int argno,
 							   const char *what);
 extern SstPrewarmMode sst_prewarm_mode_argument(FunctionCallInfo fcinfo,
-												int argno);
+												int argno, SstRules rules);
 extern SstLimits *sst_warm_limits_arguments(FunctionCallInfo fcinfo, int argno,
 											SstLimits *limits);
 

@@ -23,7 +23,6 @@
 
 #include "api/arguments.h"
 #include "api/one_relation.h"
-#include "api/tree.h"
 #include "relation/refuse.h"
 #include "relation/relations.h"
 #include "report/bloat.h"
@@ -44,23 +43,7 @@ typedef struct Bloat
 	SstEstimate predicted;		/* bytes; NaN where not known */
 	SstEstimate reclaimable;
 	const char *note;			/* translated, or NULL */
-
-	/* Of a sum: relations in it with and without a prediction */
-	int			npredicted;
-	int			nunpredicted;
 } Bloat;
-
-/* Add the estimate for a TOAST table to that for its table. */
-static void
-add_estimate(SstBloatEstimate *to, const SstBloatEstimate *other)
-{
-	to->nblocks += other->nblocks;
-	to->nread += other->nread;
-	to->exact &= other->exact;
-	to->rebuilt_blocks.value += other->rebuilt_blocks.value;
-	to->rebuilt_blocks.low += other->rebuilt_blocks.low;
-	to->rebuilt_blocks.high += other->rebuilt_blocks.high;
-}
 
 /* Blocks in bytes, of a size that a relation can have; NaN for NaN */
 static double
@@ -70,68 +53,53 @@ whole_bytes(double nblocks)
 		nblocks * BLCKSZ;
 }
 
-/* Add a relation to a sum.  One without a prediction keeps its size in it. */
+static void
+add_to(SstEstimate *sum, const SstEstimate *other)
+{
+	sum->value += other->value;
+	sum->low += other->low;
+	sum->high += other->high;
+}
+
+/* Add the estimate for a TOAST table to that for its table. */
+static void
+add_estimate(SstBloatEstimate *to, const SstBloatEstimate *other)
+{
+	to->nblocks += other->nblocks;
+	to->nread += other->nread;
+	to->exact &= other->exact;
+	add_to(&to->rebuilt_blocks, &other->rebuilt_blocks);
+}
+
+/* Add a relation to a sum, which is not known if one is not. */
 static void
 add_to_sum(Bloat *sum, const Bloat *bloat)
 {
-	double		bytes = (double) bloat->nblocks * BLCKSZ;
-	bool		predicted = !isnan(bloat->predicted.value);
-
 	sum->nblocks += bloat->nblocks;
 	sum->nread += bloat->nread;
 	sum->exact &= bloat->exact;
-	sum->predicted.value += predicted ? bloat->predicted.value : bytes;
-	sum->predicted.low += predicted ? bloat->predicted.low : bytes;
-	sum->predicted.high += predicted ? bloat->predicted.high : bytes;
-	if (predicted)
-	{
-		sum->reclaimable.value += bloat->reclaimable.value;
-		sum->reclaimable.low += bloat->reclaimable.low;
-		sum->reclaimable.high += bloat->reclaimable.high;
-		sum->npredicted++;
-	}
-	else
-		sum->nunpredicted++;
-}
-
-/* Say what is missing in a sum, which is not known where nothing in it is. */
-static void
-finish_sum(Bloat *sum)
-{
-	if (sum->nunpredicted == 0)
-		return;
-
-	if (sum->npredicted == 0)
-	{
-		sum->predicted = (SstEstimate)
-		{
-			NAN, NAN, NAN
-		};
-		sum->reclaimable = sum->predicted;
-		sum->note = _("no relation has a prediction");
-	}
-	else
-		sum->note = psprintf(ngettext("%d relation without a prediction keeps its size",
-									  "%d relations without a prediction keep their size",
-									  sum->nunpredicted),
-							 sum->nunpredicted);
+	add_to(&sum->predicted, &bloat->predicted);
+	add_to(&sum->reclaimable, &bloat->reclaimable);
+	if (isnan(bloat->predicted.value))
+		sum->note = _("a relation in the sum has no prediction");
 }
 
 static void
-put_row(SstRow *row, const Bloat *bloat)
+put_row(SstRow *row, const Bloat *bloat, bool skipped)
 {
 	double		bytes = (double) bloat->nblocks * BLCKSZ;
 
 	sst_put_regclass(row, "relation", bloat->relid);
 	sst_put_bool(row, "is_sum", bloat->is_sum);
-	sst_put_int64(row, "bytes", (int64) bytes);
+	sst_put_count(row, "bytes", skipped ? -1 : (int64) bytes);
 	sst_put_bytes_estimate(row, "predicted_bytes", bloat->predicted);
 	sst_put_bytes_estimate(row, "reclaimable_bytes", bloat->reclaimable);
 	sst_put_float8(row, "reclaimable_percent",
 				   bytes == 0 ? NAN : 100 * bloat->reclaimable.value / bytes);
-	sst_put_int64(row, "blocks_read", bloat->nread);
-	sst_put_int64(row, "blocks_total", bloat->nblocks);
-	sst_put_text(row, "measured", bloat->exact ? "exact" : "sampled");
+	sst_put_count(row, "blocks_read", skipped ? -1 : (int64) bloat->nread);
+	sst_put_count(row, "blocks_total", skipped ? -1 : (int64) bloat->nblocks);
+	sst_put_text(row, "measured", skipped ? "skipped" :
+				 bloat->exact ? "exact" : "sampled");
 	sst_put_text(row, "note", bloat->note);
 	sst_row_store(row);
 }
@@ -159,7 +127,7 @@ put_estimate(SstRow *row, Oid relid, const SstBloatEstimate *estimate,
 		bloat.predicted.high = whole_bytes(rebuilt->high);
 	}
 
-	put_row(row, &bloat);
+	put_row(row, &bloat, false);
 	if (sum != NULL)
 		add_to_sum(sum, &bloat);
 }
@@ -168,20 +136,15 @@ put_estimate(SstRow *row, Oid relid, const SstBloatEstimate *estimate,
 static void
 put_note(SstRow *row, const SstTarget *target)
 {
-	SstEstimate unknown = {NAN, NAN, NAN};
+	Bloat		unknown = {
+		.relid = target->relid,
+		.predicted = {NAN, NAN, NAN},
+		.reclaimable = {NAN, NAN, NAN},
+		.note = target->state == SST_TARGET_PARTITIONED ?
+		sst_partitioned_note("bloat_tree") : target->note
+	};
 
-	sst_put_regclass(row, "relation", target->relid);
-	sst_put_bool(row, "is_sum", false);
-	sst_put_count(row, "bytes", -1);
-	sst_put_bytes_estimate(row, "predicted_bytes", unknown);
-	sst_put_bytes_estimate(row, "reclaimable_bytes", unknown);
-	sst_put_float8(row, "reclaimable_percent", NAN);
-	sst_put_count(row, "blocks_read", -1);
-	sst_put_count(row, "blocks_total", -1);
-	sst_put_text(row, "measured", "skipped");
-	sst_put_text(row, "note", target->state == SST_TARGET_PARTITIONED ?
-				 sst_partitioned_note("bloat_tree") : target->note);
-	sst_row_store(row);
+	put_row(row, &unknown, true);
 }
 
 /*
@@ -295,7 +258,7 @@ sst_bloat(PG_FUNCTION_ARGS)
 	SstCall		call;
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_target_try_open_with_table(&target, relid, SST_ANY_INDEX | SST_TABLE,
+	sst_target_try_open_with_table(&target, relid, SST_INDEX | SST_TABLE,
 								   &tableoid);
 	if (target.rel != NULL)
 		sst_call_set_relation(&call, target.rel);
@@ -328,7 +291,7 @@ sst_bloat_tree(PG_FUNCTION_ARGS)
 	MemoryContext context;
 	MemoryContext oldcontext;
 
-	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX | SST_TABLE);
+	sst_tree_begin(&tree, fcinfo, SST_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);
 	sampling.io_stats = &tree.call.io_stats;
 	sum.relid = tree.root.relid;
@@ -348,10 +311,7 @@ sst_bloat_tree(PG_FUNCTION_ARGS)
 	MemoryContextDelete(context);
 
 	if (tree.has_sum)
-	{
-		finish_sum(&sum);
-		put_row(&row, &sum);
-	}
+		put_row(&row, &sum, false);
 	sst_tree_end(&tree);
 
 	return (Datum) 0;

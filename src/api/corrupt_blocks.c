@@ -4,7 +4,8 @@
  *	  corrupt_blocks: which blocks of a relation are corrupt, and why
  *
  * When a limit ends a call, the last row says so, and has the block at which
- * the next call should begin.
+ * the next call should begin.  A relation that cannot be read has one row, with a note
+ * in the place of an error, so that a query over pg_class does not fail.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -25,30 +26,17 @@
 
 PG_FUNCTION_INFO_V1(sst_corrupt_blocks);
 
-/* The word for a fault: part of the interface, so not translated */
-static const char *
-fault_name(SstFault fault)
-{
-	switch (fault)
-	{
-		case SST_FAULT_READ:
-			return "read error";
-		case SST_FAULT_CHECKSUM:
-			return "checksum";
-		case SST_FAULT_HEADER:
-			return "header";
-		case SST_FAULT_SPECIAL:
-			return "special space";
-		case SST_FAULT_PAGE_TYPE:
-			return "page type";
-		case SST_FAULT_LINE_POINTERS:
-			return "line pointers";
-		case SST_FAULT_TUPLES:
-			return "tuples";
-		default:
-			return "contents";
-	}
-}
+/* The words for faults: part of the interface, so not translated */
+static const char *const fault_names[] = {
+	[SST_FAULT_READ] = "read error",
+	[SST_FAULT_CHECKSUM] = "checksum",
+	[SST_FAULT_HEADER] = "header",
+	[SST_FAULT_SPECIAL] = "special space",
+	[SST_FAULT_PAGE_TYPE] = "page type",
+	[SST_FAULT_LINE_POINTERS] = "line pointers",
+	[SST_FAULT_TUPLES] = "tuples",
+	[SST_FAULT_CONTENTS] = "contents"
+};
 
 /* The block to begin with; null is the first one. */
 static BlockNumber
@@ -86,7 +74,7 @@ max_rows_argument(FunctionCallInfo fcinfo, int argno)
 static void
 put_row(SstRow *row, BlockNumber blkno, const char *error, const char *detail)
 {
-	sst_put_int64(row, "block_no", blkno);
+	sst_put_count(row, "block_no", blkno == InvalidBlockNumber ? -1 : (int64) blkno);
 	sst_put_text(row, "error", error);
 	sst_put_text(row, "detail", detail);
 	sst_row_store(row);
@@ -109,12 +97,35 @@ put_blocks(SstRow *row, SstCorruptSearch *search, int64 max_rows)
 			return search->next;
 
 		oldcontext = MemoryContextSwitchTo(rowcontext);
-		put_row(row, blkno, fault_name(diagnosis.fault), diagnosis.detail);
+		put_row(row, blkno, fault_names[diagnosis.fault], diagnosis.detail);
 		MemoryContextSwitchTo(oldcontext);
 		MemoryContextReset(rowcontext);
 	}
 
 	return blkno + 1;
+}
+
+/* Search an open target from a block on, and put what is found. */
+static void
+search_target(SstRow *row, const SstTarget *target, BlockNumber first,
+			  int64 max_rows, SstLimits *limits, SstIoStats *io_stats)
+{
+	SstCorruptSearch search;
+	BlockNumber end;
+
+	first = Min(first, target->nblocks);
+	sst_progress_totals(1, (int64) (target->nblocks - first) * BLCKSZ);
+
+	sst_corrupt_begin(&search, target, first, limits);
+	end = put_blocks(row, &search, max_rows);
+	sst_corrupt_end(&search);
+
+	if (end < target->nblocks)
+		put_row(row, end, "not read",
+				search.stopped ?
+				_("this block and later ones were not read: time limit reached") :
+				_("this block and later ones were not checked: max_rows reached"));
+	*io_stats = search.io_stats;
 }
 
 Datum
@@ -124,30 +135,18 @@ sst_corrupt_blocks(PG_FUNCTION_ARGS)
 	int64		max_rows = max_rows_argument(fcinfo, 2);
 	SstLimits	limits = {.bytes_left = PG_INT64_MAX};
 	SstLimits  *limited;
-	SstCorruptSearch search;
 	SstRow		row;
 	SstTarget	target;
 	SstCall		call;
-	BlockNumber end;
 
 	limited = sst_max_time_argument(fcinfo, 3, &limits) ? &limits : NULL;
 
-	sst_call_open(&call, fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
+	sst_call_try_open(&call, fcinfo, &target, SST_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);
-	first = Min(first, target.nblocks);
-	sst_progress_totals(1, (int64) (target.nblocks - first) * BLCKSZ);
-
-	sst_corrupt_begin(&search, &target, first, limited);
-	end = put_blocks(&row, &search, max_rows);
-	sst_corrupt_end(&search);
-
-	if (end < target.nblocks)
-		put_row(&row, end, "not read",
-				search.stopped ?
-				_("this block and later ones were not read: time limit reached") :
-				_("this block and later ones were not checked: max_rows reached"));
-
-	call.io_stats = search.io_stats;
+	if (sst_target_is_readable(&target))
+		search_target(&row, &target, first, max_rows, limited, &call.io_stats);
+	else
+		put_row(&row, InvalidBlockNumber, "not read", target.note);
 	sst_call_close(&call, &target);
 
 	return (Datum) 0;

@@ -12,17 +12,33 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
 #include "executor/spi.h"
+#include "executor/tuptable.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "tcop/pquery.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 
 #include "api/arguments.h"
-#include "api/database_report.h"
-#include "api/report_rows.h"
-#include "report/schedule.h"
+#include "api/row.h"
+#include "api/stored_report.h"
+#include "report/command_plan.h"
+#include "report/gain.h"
+#include "report/pick.h"
+#include "report/reason.h"
+#include "report/report.h"
 #include "run/call.h"
 #include "run/progress.h"
 
@@ -32,46 +48,473 @@ PG_FUNCTION_INFO_V1(sst_last_database_report);
 PG_FUNCTION_INFO_V1(sst_database_report_summary);
 PG_FUNCTION_INFO_V1(sst_database_plan);
 PG_FUNCTION_INFO_V1(sst_last_database_plan);
+PG_FUNCTION_INFO_V1(sst_collect);
+
+/* ----------
+ * Result rows
+ * ----------
+ */
+
+static const char *const measured_names[] = {
+	[SST_SKIPPED] = "skipped",
+	[SST_SAMPLED] = "sampled",
+	[SST_EXACT] = "exact"
+};
+
+static const char *const end_names[] = {
+	[SST_REPORT_CANCELED] = "canceled",
+	[SST_REPORT_COMPLETE] = "complete",
+	[SST_REPORT_BUDGET] = "budget",
+	[SST_REPORT_TIME] = "max_time"
+};
+
+/* The note on a relation, translated; or NULL */
+static const char *
+entry_note(const SstReportEntry *entry)
+{
+	if (entry->skipped == SST_SKIP_REFUSED)
+		return entry->note;
+	if (entry->measured != SST_SKIPPED)
+		return sst_bloat_note(&entry->estimate);
+
+	switch (entry->skipped)
+	{
+		case SST_SKIP_LOCKED:
+			return _("locked by another session");
+		case SST_SKIP_BUDGET:
+			return _("not read: byte budget used up");
+		case SST_SKIP_TIME:
+			return _("not read: time limit reached");
+		default:
+			return _("not read: the report was canceled");
+	}
+}
+
+/* The advice on a relation: its command, or where that is, or why it has none */
+static void
+put_advice(SstRow *row, const SstReport *report, const SstCommandPlan *plan, int i)
+{
+	const SstPlannedCommand *planned = plan->command_of[i];
+	const char *command = NULL;
+	const char *rebuilt_by = NULL;
+	const char *reason = NULL;
+
+	if (planned == NULL)
+		reason = sst_withheld_reason(plan->withheld[i]);
+	else if (planned->relation == i)
+	{
+		command = planned->command.text;
+		reason = planned->reason;
+	}
+	else
+	{
+		const SstRelation *table = &report->relations.relation[planned->relation];
+
+		rebuilt_by = quote_qualified_identifier(table->schema, table->name);
+	}
+	sst_put_text(row, "command", command);
+	sst_put_text(row, "rebuilt_by", rebuilt_by);
+	sst_put_text(row, "reason", reason);
+}
+
+static void
+put_row(SstRow *row, const SstReport *report, const SstCommandPlan *plan, int i)
+{
+	const SstRelation *relation = &report->relations.relation[i];
+	const SstReportEntry *entry = &report->entries[i];
+
+	sst_put_relation(row, relation);
+	sst_put_text(row, "access_method", OidIsValid(relation->amoid) ?
+				 get_am_name(relation->amoid) : NULL);
+	sst_put_timestamptz(row, "last_vacuum", relation->last_vacuum);
+	sst_put_count(row, "bytes",
+				  relation->bytes < 0 && entry->measured == SST_SKIPPED ?
+				  -1 : (int64) sst_entry_bytes(report, i));
+	sst_put_estimate(row, "free_percent", entry->estimate.free_percent);
+	sst_put_estimate(row, "dead_percent", entry->estimate.dead_percent);
+	sst_put_bytes(row, "predicted_bytes",
+				  entry->estimate.rebuilt_blocks.value * BLCKSZ);
+	sst_put_bytes_estimate(row, "reclaimable_bytes",
+						   sst_entry_reclaimable(report, i));
+	sst_put_count(row, "corrupt_pages", entry->measured == SST_SKIPPED ? -1 :
+				  (int64) entry->estimate.ncorrupt);
+	sst_put_datum(row, "is_valid", BOOLOID, BoolGetDatum(relation->valid),
+				  relation->relkind != RELKIND_INDEX);
+	sst_put_int64(row, "bytes_read", (int64) entry->nread * BLCKSZ);
+	sst_put_text(row, "measured", measured_names[entry->measured]);
+	sst_put_text(row, "note", entry_note(entry));
+	put_advice(row, report, plan, i);
+	sst_row_store(row);
+}
+
+/* A row's place in the order */
+typedef struct Place
+{
+	double		back;			/* -1 if not known */
+	int64		bytes;
+	int			i;
+} Place;
+
+static int
+compare_places(const void *a, const void *b)
+{
+	const Place *left = a;
+	const Place *right = b;
+
+	if (left->back != right->back)
+		return left->back < right->back ? 1 : -1;
+	if (left->bytes != right->bytes)
+		return left->bytes < right->bytes ? 1 : -1;
+	return left->i - right->i;
+}
+
+/* Return the rows of a report, the most reclaimable bytes first. */
+static void
+return_report(FunctionCallInfo fcinfo, const SstReport *report)
+{
+	SstRow		row;
+	const SstCommandPlan *plan;
+	Place	   *places;
+	MemoryContext rowcontext;
+	MemoryContext oldcontext;
+
+	sst_rows_begin(&row, fcinfo);
+	plan = sst_report_plan(report, true);
+	places = MemoryContextAllocHuge(CurrentMemoryContext,
+									sizeof(Place) * (report->relations.n + 1));
+	for (int i = 0; i < report->relations.n; i++)
+	{
+		double		back = sst_entry_reclaimable(report, i).value;
+
+		places[i].back = isnan(back) ? -1 : back;
+		places[i].bytes = sst_entry_bytes(report, i);
+		places[i].i = i;
+	}
+	qsort(places, report->relations.n, sizeof(Place), compare_places);
+
+	rowcontext = AllocSetContextCreate(CurrentMemoryContext, "streamstat row",
+									   ALLOCSET_DEFAULT_SIZES);
+	oldcontext = MemoryContextSwitchTo(rowcontext);
+	for (int i = 0; i < report->relations.n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		put_row(&row, report, plan, places[i].i);
+		MemoryContextReset(rowcontext);
+	}
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextDelete(rowcontext);
+	pfree(places);
+}
+
+static void
+add_estimate(SstEstimate one, SstEstimate *sum)
+{
+	if (isnan(one.value))
+		return;
+	sum->value += one.value;
+	sum->low += one.low;
+	sum->high += one.high;
+}
+
+/* Sums over the rows of a report */
+typedef struct Sums
+{
+	int64		n[SST_EXACT + 1];	/* relations */
+	int64		bytes;
+	int64		bytes_skipped;	/* of relations of which nothing is known */
+	int64		bytes_left;		/* that no sample had */
+	SstEstimate reclaimable;
+} Sums;
+
+static void
+add_up(const SstReport *report, Sums *sums)
+{
+	memset(sums, 0, sizeof(Sums));
+	for (int i = 0; i < report->relations.n; i++)
+	{
+		const SstReportEntry *entry = &report->entries[i];
+		int64		bytes = sst_entry_bytes(report, i);
+
+		sums->n[entry->measured]++;
+		sums->bytes += bytes;
+		sums->bytes_left += bytes -
+			Min((int64) entry->estimate.nread * BLCKSZ, bytes);
+		if (entry->measured == SST_SKIPPED)
+			sums->bytes_skipped += bytes;
+		add_estimate(sst_entry_reclaimable(report, i), &sums->reclaimable);
+	}
+}
+
+/* The row about a report */
+static Datum
+form_summary(FunctionCallInfo fcinfo, const SstReport *report)
+{
+	SstRow		row;
+	Sums		sums;
+	const SstCommandPlan *plan;
+	SstEstimate planned;
+
+	add_up(report, &sums);
+	plan = sst_report_plan(report, true);
+	sst_plan_sum(plan, &planned);
+	sst_row_init(&row, fcinfo);
+	sst_put_timestamptz(&row, "started", report->started);
+	sst_put_int64(&row, "relations", report->relations.n);
+	sst_put_int64(&row, "exact_relations", sums.n[SST_EXACT]);
+	sst_put_int64(&row, "sampled_relations", sums.n[SST_SAMPLED]);
+	sst_put_int64(&row, "skipped_relations", sums.n[SST_SKIPPED]);
+	sst_put_int64(&row, "commands", sst_plan_ncommands(plan));
+	sst_put_bytes_estimate(&row, "reclaimable_bytes", sums.reclaimable);
+	sst_put_bytes_estimate(&row, "planned_bytes", planned);
+	sst_put_int64(&row, "bytes_total", sums.bytes);
+	sst_put_int64(&row, "bytes_read", report->bytes_read);
+	sst_put_int64(&row, "bytes_skipped", sums.bytes_skipped);
+	sst_put_int64(&row, "bytes_left", sums.bytes_left);
+	sst_put_float8(&row, "elapsed_ms",
+				   report->ended_by == SST_REPORT_CANCELED ? NAN :
+				   report->elapsed_ms);
+	sst_put_text(&row, "ended_by", end_names[report->ended_by]);
+
+	return sst_row_datum(&row);
+}
+
+/* Put a row of a plan.  Without a relation, it is about several commands. */
+static void
+put_planned(SstRow *row, int rank, const SstRelation *relation,
+			const SstPlannedCommand *planned)
+{
+	const SstCommand *command = &planned->command;
+	bool		none = command->text == NULL;
+
+	sst_put_int64(row, "rank", rank);
+	sst_put_oid(row, "relid", relation ? relation->relid : InvalidOid);
+	sst_put_text(row, "schema_name", relation ? relation->schema : NULL);
+	sst_put_text(row, "relation_name", relation ? relation->name : NULL);
+	sst_put_text(row, "kind", relation ? sst_kind_name(relation) : NULL);
+	sst_put_bytes(row, "bytes", planned->bytes);
+	sst_put_int64(row, "relations", planned->nrelations);
+	sst_put_bytes_estimate(row, "reclaimable_bytes", planned->reclaimable);
+	sst_put_float8(row, "reclaimable_percent", planned->bytes > 0 ?
+				   100 * planned->reclaimable.value / planned->bytes : NAN);
+	sst_put_bytes(row, "scratch_bytes", planned->scratch_bytes);
+	sst_put_bytes(row, "bytes_to_read", planned->bytes_to_read);
+	sst_put_bytes(row, "bytes_to_write", planned->bytes_to_write);
+	sst_put_duration(row, "duration", planned->duration);
+	sst_put_text(row, "command", command->text);
+	sst_put_text(row, "lock_mode", command->lock_mode);
+	sst_put_bool(row, "blocks_reads", command->blocks_reads);
+	sst_put_bool(row, "blocks_writes", command->blocks_writes);
+	sst_put_datum(row, "is_online", BOOLOID, BoolGetDatum(!command->blocks_writes), none);
+	sst_put_text(row, "waits_for", planned->waits_for);
+	sst_put_text(row, "reason", planned->reason);
+	sst_row_store(row);
+}
+
+/* Return a row for each command of the plan of a report. */
+static void
+put_plan(FunctionCallInfo fcinfo, const SstReport *report, bool online)
+{
+	SstRow		row;
+	const SstCommandPlan *plan;
+	ListCell   *lc;
+
+	sst_rows_begin(&row, fcinfo);
+	plan = sst_report_plan(report, online);
+	foreach(lc, plan->commands)
+	{
+		const SstPlannedCommand *planned = lfirst(lc);
+
+		put_planned(&row, foreach_current_index(lc) + 1,
+					&report->relations.relation[planned->relation], planned);
+	}
+}
+
+/* A column of the result, or 0 for null */
+static Datum
+get_column(SstRow *row, TupleTableSlot *slot, const char *name, Oid type, bool *isnull)
+{
+	int			attno = sst_row_find(row, name, type);
+
+	*isnull = attno < 0;
+	return attno < 0 ? (Datum) 0 : slot_getattr(slot, attno + 1, isnull);
+}
+
+/* A number, or NaN for null */
+static double
+get_number(SstRow *row, TupleTableSlot *slot, const char *name)
+{
+	bool		isnull;
+	Datum		value = get_column(row, slot, name, INT8OID, &isnull);
+
+	return isnull ? NAN : (double) DatumGetInt64(value);
+}
+
+static double
+get_seconds(SstRow *row, TupleTableSlot *slot, const char *name)
+{
+	bool		isnull;
+	Datum		value = get_column(row, slot, name, INTERVALOID, &isnull);
+
+	return isnull ? NAN : DatumGetIntervalP(value)->time / (double) USECS_PER_SEC;
+}
+
+static bool
+has_column(SstRow *row, TupleTableSlot *slot, const char *name, Oid type)
+{
+	bool		isnull;
+
+	(void) get_column(row, slot, name, type, &isnull);
+	return !isnull;
+}
+
+/* What is to be known of a command to pick it; one that needs downtime is not, if online. */
+static SstChoice
+get_choice(SstRow *row, TupleTableSlot *slot, bool online)
+{
+	bool		isnull;
+	bool		is_online = DatumGetBool(get_column(row, slot, "is_online", BOOLOID, &isnull));
+
+	return (SstChoice)
+	{
+		.gain = get_number(row, slot, "reclaimable_bytes"),
+			.seconds = online && !is_online ? NAN : get_seconds(row, slot, "duration_high")
+	};
+}
+
+/* Add a command to those that are left out. */
+static void
+leave_out(SstRow *row, TupleTableSlot *slot, SstPlannedCommand *left)
+{
+	SstEstimate bytes = {
+		get_number(row, slot, "reclaimable_bytes"),
+		get_number(row, slot, "reclaimable_bytes_low"),
+		get_number(row, slot, "reclaimable_bytes_high")
+	};
+	SstEstimate seconds = {
+		get_seconds(row, slot, "duration"),
+		get_seconds(row, slot, "duration_low"),
+		get_seconds(row, slot, "duration_high")
+	};
+
+	left->nrelations += get_number(row, slot, "relations");
+	left->bytes += get_number(row, slot, "bytes");
+	add_estimate(bytes, &left->reclaimable);
+	add_estimate(seconds, &left->duration);
+}
+
+/* Take over a row, with another rank. */
+static void
+copy_row(SstRow *row, TupleTableSlot *slot, int rank)
+{
+	slot_getallattrs(slot);
+	for (int i = 0; i < row->tupdesc->natts; i++)
+		sst_row_set(row, i, slot->tts_values[i], slot->tts_isnull[i]);
+	sst_put_int64(row, "rank", rank);
+	sst_row_store(row);
+}
 
 /*
+ * Of the commands of a plan, which is the result of the call by now, return those that give
+ * back most within so many seconds, if all take as long as they may, and a row that sums up the
+ * others.
+ */
+static void
+return_picked(FunctionCallInfo fcinfo, bool online, double seconds)
+{
+	Tuplestorestate *all = ((ReturnSetInfo *) fcinfo->resultinfo)->setResult;
+	SstPlannedCommand left = {.scratch_bytes = NAN, .bytes_to_read = NAN, .bytes_to_write = NAN};
+	SstChoice  *choices = palloc_extended(sizeof(SstChoice) * (tuplestore_tuple_count(all) + 1),
+										  MCXT_ALLOC_HUGE);
+	SstRow		row;
+	TupleTableSlot *slot;
+	int			n = 0;
+	int			rank = 0;
+
+	sst_rows_begin(&row, fcinfo);
+	slot = MakeSingleTupleTableSlot(row.tupdesc, &TTSOpsMinimalTuple);
+	while (tuplestore_gettupleslot(all, true, false, slot))
+		choices[n++] = get_choice(&row, slot, online);
+	sst_pick(choices, n, seconds);
+
+	tuplestore_rescan(all);
+	for (int i = 0; tuplestore_gettupleslot(all, true, false, slot); i++)
+	{
+		if (choices[i].picked || !has_column(&row, slot, "command", TEXTOID))
+			copy_row(&row, slot, ++rank);
+		else
+			leave_out(&row, slot, &left);
+	}
+	if (rank < n)
+	{
+		left.reason = psprintf(ngettext("%d command is left out: it may not end within max_duration, or needs downtime",
+										"%d commands are left out: they may not end within max_duration, or need downtime",
+										n - rank), n - rank);
+		put_planned(&row, rank + 1, NULL, &left);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	tuplestore_end(all);
+}
+
+/* ----------
  * Arguments
+ * ----------
  */
 
 /* The limits of a report that is given none */
 #define DEFAULT_MARGIN 2.0
 #define DEFAULT_SECONDS 60.0
 
-/* Fill in the limits from the arguments: margin, budget, max_time, max_rate, seed */
-void
-sst_report_limits_arguments(FunctionCallInfo fcinfo, SstReportLimits *limits)
+/* Fill in the scope from the arguments: tables, schemas, min_table_size; null is no limit. */
+static void
+scope_arguments(FunctionCallInfo fcinfo, int argno, SstReportScope *scope)
+{
+	if (!PG_ARGISNULL(argno))
+		scope->tables = sst_oids_argument(fcinfo, argno, "tables", &scope->ntables);
+	if (!PG_ARGISNULL(argno + 1))
+		scope->schemas = sst_oids_argument(fcinfo, argno + 1, "schemas", &scope->nschemas);
+	if (!PG_ARGISNULL(argno + 2))
+		scope->min_bytes = sst_bytes_argument(fcinfo, argno + 2);
+	sst_check_not_negative(scope->min_bytes, "min_table_size");
+}
+
+/*
+ * Fill in the limits from the arguments: margin, budget, max_time, max_rate, seed, and those of
+ * the scope
+ */
+static void
+report_limits_arguments(FunctionCallInfo fcinfo, SstReportLimits *limits)
 {
 	memset(limits, 0, sizeof(SstReportLimits));
 
 	limits->margin = PG_ARGISNULL(0) ? DEFAULT_MARGIN : PG_GETARG_FLOAT8(0);
-	if (!(limits->margin >= 0))
+	if (!(limits->margin >= 0 && limits->margin <= 100))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("margin must not be negative")));
+				 errmsg("margin must be between 0 and 100"),
+				 errhint("Specify percentage points.")));
 
-	if (PG_ARGISNULL(1))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("budget cannot be null")));
+	sst_require_argument(fcinfo, 1, "budget");
 	limits->budget = sst_bytes_argument(fcinfo, 1);
-	if (limits->budget < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("budget must not be negative")));
+	sst_check_not_negative(limits->budget, "budget");
 
 	limits->max_seconds = PG_ARGISNULL(2) ? DEFAULT_SECONDS :
 		sst_seconds_argument(fcinfo, 2);
 
 	limits->max_rate = sst_max_rate_argument(fcinfo, 3);
 	limits->seed = sst_seed_argument(fcinfo, 4);
+	scope_arguments(fcinfo, 5, &limits->scope);
 }
 
-/*
+/* The argument "online"; scripts without it, and null, mean the default. */
+static bool
+online_argument(FunctionCallInfo fcinfo, int n)
+{
+	return PG_NARGS() <= n || PG_ARGISNULL(n) || PG_GETARG_BOOL(n);
+}
+
+/* ----------
  * Making a report
+ * ----------
  */
 
 /*
@@ -116,8 +559,8 @@ make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits,
  * deferred to the end of the transaction run then, and cannot make a report of their
  * own in the middle of this one.
  */
-bool
-sst_run_report(FunctionCallInfo fcinfo, const SstReportLimits *limits)
+static bool
+run_report(FunctionCallInfo fcinfo, const SstReportLimits *limits)
 {
 	bool		commits = fcinfo->context != NULL &&
 		IsA(fcinfo->context, CallContext) &&
@@ -141,8 +584,9 @@ sst_run_report(FunctionCallInfo fcinfo, const SstReportLimits *limits)
 	return true;
 }
 
-/*
+/* ----------
  * SQL entry points
+ * ----------
  */
 
 Datum
@@ -150,17 +594,24 @@ sst_database_report(PG_FUNCTION_ARGS)
 {
 	SstReportLimits limits;
 
-	sst_report_limits_arguments(fcinfo, &limits);
+	report_limits_arguments(fcinfo, &limits);
 	make_report(fcinfo, &limits, false);
-	sst_return_report(fcinfo, sst_last_report());
+	return_report(fcinfo, sst_last_report());
 
 	return (Datum) 0;
 }
 
+/*
+ * These show the session's last report.  One that has made none gets the last stored one, if
+ * there is one, and else an error.
+ */
 Datum
 sst_last_database_report(PG_FUNCTION_ARGS)
 {
-	sst_return_report(fcinfo, sst_last_report());
+	if (sst_last_report() != NULL)
+		return_report(fcinfo, sst_last_report());
+	else
+		sst_return_stored(fcinfo, "report_run_relations", "reclaimable_rank");
 
 	return (Datum) 0;
 }
@@ -168,7 +619,27 @@ sst_last_database_report(PG_FUNCTION_ARGS)
 Datum
 sst_database_report_summary(PG_FUNCTION_ARGS)
 {
-	return sst_form_summary(fcinfo, sst_last_report());
+	return sst_last_report() != NULL ? form_summary(fcinfo, sst_last_report()) :
+		sst_form_stored_summary(fcinfo);
+}
+
+/* Return the plan of the last report, by the arguments "online" and "max_duration". */
+static void
+return_plan(FunctionCallInfo fcinfo, int argno)
+{
+	bool		online = online_argument(fcinfo, argno);
+
+	if (sst_last_report() != NULL)
+		put_plan(fcinfo, sst_last_report(), online);
+	else if (online)
+		sst_return_stored(fcinfo, "report_run_commands", "rank");
+	else
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("no report has been made in this session, and stored plans are online"),
+				 errhint("Call run_database_report() first.")));
+	if (PG_NARGS() > argno + 1 && !PG_ARGISNULL(argno + 1))
+		return_picked(fcinfo, online, sst_seconds_argument(fcinfo, argno + 1));
 }
 
 Datum
@@ -176,9 +647,9 @@ sst_database_plan(PG_FUNCTION_ARGS)
 {
 	SstReportLimits limits;
 
-	sst_report_limits_arguments(fcinfo, &limits);
+	report_limits_arguments(fcinfo, &limits);
 	make_report(fcinfo, &limits, false);
-	sst_return_plan(fcinfo, sst_last_report());
+	return_plan(fcinfo, 8);
 
 	return (Datum) 0;
 }
@@ -186,7 +657,7 @@ sst_database_plan(PG_FUNCTION_ARGS)
 Datum
 sst_last_database_plan(PG_FUNCTION_ARGS)
 {
-	sst_return_plan(fcinfo, sst_last_report());
+	return_plan(fcinfo, 0);
 
 	return (Datum) 0;
 }
@@ -196,8 +667,79 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 {
 	SstReportLimits limits;
 
-	sst_report_limits_arguments(fcinfo, &limits);
-	(void) sst_run_report(fcinfo, &limits);
+	report_limits_arguments(fcinfo, &limits);
+	(void) run_report(fcinfo, &limits);
+
+	PG_RETURN_VOID();
+}
+
+/* ----------
+ * collect: make a report, and store it
+ * ----------
+ */
+
+/* Arguments after those of a report */
+#define ARG_RETENTION 8
+#define ARG_TOP_RELATIONS 9
+#define ARG_MIN_BYTES 10
+
+/* Runs that began before this time are deleted; DT_NOBEGIN for a null retention */
+static TimestampTz
+retention_argument(FunctionCallInfo fcinfo)
+{
+	Interval	none = {0};
+
+	if (PG_ARGISNULL(ARG_RETENTION))
+		return DT_NOBEGIN;
+
+	if (DatumGetBool(DirectFunctionCall2(interval_lt,
+										 PG_GETARG_DATUM(ARG_RETENTION),
+										 IntervalPGetDatum(&none))))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("retention must not be negative")));
+
+	return DatumGetTimestampTz(DirectFunctionCall2(timestamptz_mi_interval,
+												   TimestampTzGetDatum(GetCurrentTimestamp()),
+												   PG_GETARG_DATUM(ARG_RETENTION)));
+}
+
+static void
+store_arguments(FunctionCallInfo fcinfo, SstStoreOptions *options)
+{
+	memset(options, 0, sizeof(SstStoreOptions));
+	options->keep_since = retention_argument(fcinfo);
+
+	sst_require_argument(fcinfo, ARG_TOP_RELATIONS, "top_relations");
+	options->top_relations = PG_GETARG_INT32(ARG_TOP_RELATIONS);
+	sst_check_not_negative(options->top_relations, "top_relations");
+
+	sst_require_argument(fcinfo, ARG_MIN_BYTES, "min_bytes");
+	options->min_bytes = sst_bytes_argument(fcinfo, ARG_MIN_BYTES);
+	sst_check_not_negative(options->min_bytes, "min_bytes");
+}
+
+/*
+ * The procedure.  What would keep it from writing is an error before anything is read.
+ */
+Datum
+sst_collect(PG_FUNCTION_ARGS)
+{
+	SstReportLimits limits;
+	SstStoreOptions options;
+	SstStoredReport stored;
+
+	PreventCommandDuringRecovery("CALL streamstat.collect");
+	PreventCommandIfReadOnly("CALL streamstat.collect");
+	report_limits_arguments(fcinfo, &limits);
+	store_arguments(fcinfo, &options);
+	sst_find_stored_report(&stored, get_func_namespace(fcinfo->flinfo->fn_oid));
+
+	if (limits.scope.tables != NULL || limits.scope.schemas != NULL || limits.scope.min_bytes > 0)
+		options.note = "made of a part of the database";
+	if (!run_report(fcinfo, &limits))
+		options.note = "made in a transaction block, which held a snapshot during the report";
+	sst_store_report(&stored, &options);
 
 	PG_RETURN_VOID();
 }

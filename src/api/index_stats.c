@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * index_stats.c
- *	  index_stats and index_stats_tree: the same columns for every access method
+ *	  index_stats and index_stats_tree, with the same columns for every access method,
+ *	  and the function of each: btree_stats, hash_stats, ...
  *
  * A relation that cannot be read has a row with a note, so that a query over
  * pg_class does not fail.
@@ -15,16 +16,16 @@
  */
 #include "postgres.h"
 
-#include "access/hash.h"
+#include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 
+#include "api/arguments.h"
 #include "api/one_relation.h"
-#include "api/tree.h"
 #include "run/call.h"
-#include "run/progress.h"
-#include "run/scan.h"
 
 PG_FUNCTION_INFO_V1(sst_index_stats);
 PG_FUNCTION_INFO_V1(sst_index_stats_tree);
@@ -37,11 +38,17 @@ access_method(const SstRelationStats *found, bool *isnull)
 		CStringGetTextDatum(get_am_name(found->amoid));
 }
 
+static bool
+is_unknown(const SstAccessMethod *am)
+{
+	return am != NULL && (am->flags & SST_AM_UNKNOWN) != 0;
+}
+
 /* Of an unknown access method, only what all pages have is known. */
 static Datum
 known_count(const SstRelationStats *found, uint64 count, bool *isnull)
 {
-	*isnull = found->unread || found->kind == SST_OTHER_INDEX;
+	*isnull = found->unread || is_unknown(found->am);
 	return Int64GetDatum(count);
 }
 
@@ -65,14 +72,16 @@ deleted_pages(const SstRelationStats *found, bool *isnull)
 }
 
 /*
- * Free bytes of a hash index are those of its unused pages, too, as in hash_stats;
- * the density is that of leaf pages.
+ * Free bytes are those of unused pages, too, where they are reserved; the density is that
+ * of leaf pages.
  */
 static uint64
 unused_bytes(const SstRelationStats *found)
 {
-	return SST_COUNT(found, SST_UNUSED_PAGES) *
-		(BLCKSZ - SizeOfPageHeaderData - MAXALIGN(sizeof(HashPageOpaqueData)));
+	uint64		npages = SST_COUNT(found, SST_UNUSED_PAGES);
+
+	return npages == 0 ? 0 : npages *
+		(BLCKSZ - SizeOfPageHeaderData - MAXALIGN(found->am->special_size));
 }
 
 static Datum
@@ -89,24 +98,17 @@ avg_leaf_density(const SstRelationStats *found, bool *isnull)
 	uint64		usable = SST_COUNT(found, SST_USABLE_BYTES) - unused;
 	uint64		free = SST_COUNT(found, SST_FREE_BYTES) - unused;
 
-	*isnull = found->unread || found->kind == SST_OTHER_INDEX;
+	*isnull = found->unread || is_unknown(found->am);
 	return *isnull ? (Datum) 0 : sst_percent(usable - free, usable, isnull);
 }
 
-/* Leaf pages have an order in a b-tree, and in the trees of a GIN index. */
 static Datum
 leaf_fragmentation(const SstRelationStats *found, bool *isnull)
 {
-	uint64		nleaves = 0;
-
-	if (found->kind == SST_BTREE)
-		nleaves = SST_COUNT(found, SST_LEAF_PAGES);
-	else if (found->kind == SST_GIN)
-		nleaves = SST_COUNT(found, SST_TREE_LEAF_PAGES);
-
 	*isnull = found->unread;
 	return *isnull ? (Datum) 0 :
-		sst_percent(SST_COUNT(found, SST_BACKWARD_LEAVES), nleaves, isnull);
+		sst_percent(SST_COUNT(found, SST_BACKWARD_LEAVES),
+					SST_COUNT(found, SST_ORDERED_LEAF_PAGES), isnull);
 }
 
 static const SstColumn columns[] = {
@@ -139,7 +141,7 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 		return;
 
 	sst_add_scan(target, &found->counters, io_stats);
-	if (target->kind == SST_OTHER_INDEX)
+	if (is_unknown(target->am))
 		found->note = _("unknown access method: page headers only");
 }
 
@@ -150,11 +152,11 @@ sst_index_stats(PG_FUNCTION_ARGS)
 	SstRelationStats found;
 	SstCall		call;
 
-	sst_call_try_open(&call, fcinfo, &target, SST_ANY_INDEX);
+	sst_call_try_open(&call, fcinfo, &target, SST_INDEX);
 	measure(&target, &found, &call.io_stats);
 	sst_call_close(&call, &target);
 
-	return sst_form_row(fcinfo, columns, lengthof(columns), &found);
+	return sst_form_row(fcinfo, SST_COLUMNS(columns), &found);
 }
 
 /*
@@ -170,7 +172,7 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 	SstRelationStats found;
 	SstTarget	target;
 
-	sst_tree_begin(&tree, fcinfo, SST_ANY_INDEX);
+	sst_tree_begin(&tree, fcinfo, SST_INDEX);
 	sst_tree_init_sum(&tree, &sum);
 	sst_rows_begin(&row, fcinfo);
 
@@ -178,16 +180,67 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 	{
 		measure(&target, &found, &tree.call.io_stats);
 		sst_tree_close(&tree, &target);
-		sst_put_row(&row, columns, lengthof(columns), &found);
+		sst_put_row(&row, SST_COLUMNS(columns), &found);
 
 		/* The partitions of an index all have its access method. */
-		sum.kind = found.kind;
+		sum.am = found.am;
 		sst_add_to_sum(&sum, &found);
 	}
 	if (tree.has_sum)
-		sst_put_row(&row, columns, lengthof(columns), &sum);
+		sst_put_row(&row, SST_COLUMNS(columns), &sum);
 
 	sst_tree_end(&tree);
 
 	return (Datum) 0;
 }
+
+/* ----------
+ * The function of each access method
+ * ----------
+ */
+
+/*
+ * Scan an index of the access method, which argument 0 names, by our own rules, and
+ * return a row about it.
+ */
+static Datum
+index_row(FunctionCallInfo fcinfo, const SstAccessMethod *am)
+{
+	bool		summarizes = (am->flags & SST_AM_SUMMARIZES) != 0;
+	Oid			relid = sst_relation_argument(fcinfo);
+	Oid			tableoid = InvalidOid;
+	BlockNumber table_blocks = 0;
+	SstTarget	target;
+	SstRelationStats found;
+
+	sst_target_adopt_index(&target, summarizes ?
+						   sst_open_with_table(relid, &tableoid) :
+						   relation_open(relid, AccessShareLock),
+						   am, SST_RULES_TOLERANT);
+	if (summarizes)
+	{
+		Relation	table = relation_open(tableoid, NoLock);
+
+		table_blocks = RelationGetNumberOfBlocks(table);
+		relation_close(table, NoLock);
+	}
+
+	sst_scan_target(fcinfo, &target, &found);
+	found.table_blocks = table_blocks;
+
+	sst_target_close(&target);
+	if (summarizes)
+		UnlockRelationOid(tableoid, AccessShareLock);
+
+	return sst_form_row(fcinfo, &am->columns, &found);
+}
+
+#define SST_ACCESS_METHOD(name) \
+PG_FUNCTION_INFO_V1(sst_##name##_stats); \
+Datum \
+sst_##name##_stats(PG_FUNCTION_ARGS) \
+{ \
+	return index_row(fcinfo, &sst_##name##_am); \
+}
+#include "am/list.h"
+#undef SST_ACCESS_METHOD

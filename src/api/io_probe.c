@@ -129,10 +129,13 @@ sst_io_advice(PG_FUNCTION_ARGS)
 	SstRow		row;
 	ListCell   *lc;
 
-	sst_rows_begin(&row, fcinfo);
 	if (probe == NULL)
-		return (Datum) 0;
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("io_probe has not been called in this session"),
+				 errhint("Call io_probe() first.")));
 
+	sst_rows_begin(&row, fcinfo);
 	foreach(lc, sst_advise(probe))
 	{
 		const SstIoAdvice *advice = lfirst(lc);

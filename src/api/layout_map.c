@@ -17,17 +17,14 @@
 
 #include <math.h>
 
-#include "access/relation.h"
 #include "catalog/index.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "api/arguments.h"
-#include "api/layout_picture.h"
 #include "api/one_relation.h"
 #include "relation/refuse.h"
 #include "run/blocking.h"
@@ -42,7 +39,7 @@ PG_FUNCTION_INFO_V1(sst_layout_picture);
 
 #define BAR_LENGTH 40
 
-#define LAYOUT_KINDS (SST_ANY_INDEX | SST_TABLE)
+#define LAYOUT_KINDS (SST_INDEX | SST_TABLE)
 
 /* A picture of a bucket: what is in use, what is dead, what is free */
 static char *
@@ -67,11 +64,7 @@ number_argument(FunctionCallInfo fcinfo, int argno, const char *what)
 {
 	int			number;
 
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s cannot be null", what)));
-
+	sst_require_argument(fcinfo, argno, what);
 	number = PG_GETARG_INT32(argno);
 	if (number <= 0 || number > SST_MAX_BUCKETS)
 		ereport(ERROR,
@@ -178,36 +171,25 @@ read_open(OneLayout *one, Relation rel)
 	sst_target_close(&target);
 }
 
-/*
- * Read the layout, if the relation, and before it the table of an index, can be locked
- * at once.  Before it is locked, the OID may have become another index's.
- */
+/* Read the layout, if the relation, and before it the table of an index, can be locked at once. */
 static void
 read_unless_locked(void *arg)
 {
 	OneLayout  *one = arg;
 	Oid			tableoid = InvalidOid;
+	bool		missing;
+	Relation	rel;
 
 	if (get_rel_relkind(one->relid) == RELKIND_INDEX)
 		tableoid = IndexGetRelation(one->relid, true);
 	one->note = _("locked by another session");
 	if (OidIsValid(tableoid) && !ConditionalLockRelationOid(tableoid, AccessShareLock))
 		return;
-	if (ConditionalLockRelationOid(one->relid, AccessShareLock))
-	{
-		Relation	rel = try_relation_open(one->relid, NoLock);
-
-		if (rel != NULL && (rel->rd_rel->relkind != RELKIND_INDEX ||
-							rel->rd_index->indrelid == tableoid))
-			read_open(one, rel);
-		else
-		{
-			one->note = sst_state_note(SST_TARGET_MISSING);
-			if (rel != NULL)
-				relation_close(rel, NoLock);
-			UnlockRelationOid(one->relid, AccessShareLock);
-		}
-	}
+	rel = sst_target_try_lock(one->relid, tableoid, &missing);
+	if (rel != NULL)
+		read_open(one, rel);
+	else if (missing)
+		one->note = sst_state_note(SST_TARGET_MISSING);
 	if (OidIsValid(tableoid))
 		UnlockRelationOid(tableoid, AccessShareLock);
 }
@@ -246,7 +228,7 @@ Datum
 sst_layout_maps(PG_FUNCTION_ARGS)
 {
 	int			n;
-	Oid		   *relids = sst_relations_argument(fcinfo, 0, &n);
+	Oid		   *relids = sst_oids_argument(fcinfo, 0, "relations", &n);
 	OneLayout	one = {.nbuckets = number_argument(fcinfo, 1, "number of buckets")};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "streamstat layout",
@@ -278,8 +260,93 @@ sst_layout_maps(PG_FUNCTION_ARGS)
 }
 
 /*
- * A picture
+ * A picture: each bucket is a character of a line for contents and one for caches
+ *
+ * It is in ASCII: any encoding of a database has these characters, and any terminal
+ * shows them in the same width.
  */
+
+/* Lines that explain it */
+#define LEGEND_LINES 5
+
+/* What the pages of a bucket contain, in one character */
+static char
+contents_glyph(const SstLayoutBucket *bucket)
+{
+	double		used = 100 - bucket->free_percent - bucket->dead_percent;
+
+	if (bucket->corrupt_pages > 0)
+		return '!';
+	if (isnan(used))
+		return '?';
+	if (bucket->dead_percent >= 50)
+		return 'X';
+	if (bucket->dead_percent >= 20)
+		return 'x';
+	if (used >= 75)
+		return '#';
+	if (used >= 50)
+		return '=';
+	return used >= 25 ? '-' : '.';
+}
+
+/*
+ * Which caches have most of a bucket, or else some of it, in one character.  Percent
+ * that are not known are none.
+ */
+static char
+caches_glyph(const SstLayoutBucket *bucket)
+{
+	static const char most[] = {'\0', 'S', 'P', 'B'};
+	static const char some[] = {'.', 's', 'p', 'b'};
+	int			half = (bucket->buffered_percent >= 50) +
+		2 * (bucket->page_cache_percent >= 50);
+
+	return half > 0 ? most[half] :
+		some[(bucket->buffered_percent > 0) + 2 * (bucket->page_cache_percent > 0)];
+}
+
+/* Draw what n buckets contain into a line, which has room for n + 1 bytes. */
+static void
+draw_contents(const SstLayoutBucket *buckets, int n, char *line)
+{
+	for (int i = 0; i < n; i++)
+		line[i] = contents_glyph(&buckets[i]);
+	line[n] = '\0';
+}
+
+/* The same for what is cached; false if that is not for the caller to know. */
+static bool
+draw_caches(const SstLayoutBucket *buckets, int n, char *line)
+{
+	for (int i = 0; i < n; i++)
+		line[i] = caches_glyph(&buckets[i]);
+	line[n] = '\0';
+
+	return sst_may_see_caches();
+}
+
+/* Line i of what explains the picture; NULL if there is none */
+static const char *
+legend_line(int i, const SstLayout *layout, BlockNumber nblocks)
+{
+	switch (i)
+	{
+		case 0:
+			return psprintf("one character: %.1f blocks of %u",
+							(double) nblocks / layout->nbuckets, nblocks);
+		case 1:
+			return "in use: # 3/4 or more, = 1/2, - 1/4, . less (free)";
+		case 2:
+			return "dead: X 1/2 or more, x 1/5; ! corrupt pages";
+		case 3:
+			return sst_may_see_caches() ?
+				"below: S shared buffers, P page cache, B both" : NULL;
+		default:
+			return sst_may_see_caches() ?
+				"       have 1/2 or more; s p b: less; . nothing" : NULL;
+	}
+}
 
 /* A line of the picture; first is the block that it begins with, or -1. */
 static void
@@ -305,14 +372,14 @@ sst_layout_picture(PG_FUNCTION_ARGS)
 		const SstLayoutBucket *buckets = &layout.buckets[i];
 		int			n = Min(width, layout.nbuckets - i);
 
-		sst_draw_contents(buckets, n, line);
+		draw_contents(buckets, n, line);
 		put_line(&row, buckets->first, line);
-		if (sst_draw_caches(buckets, n, line))
+		if (draw_caches(buckets, n, line))
 			put_line(&row, -1, line);
 	}
-	for (int i = 0; layout.nbuckets > 0 && i < SST_LEGEND_LINES; i++)
+	for (int i = 0; layout.nbuckets > 0 && i < LEGEND_LINES; i++)
 	{
-		const char *legend = sst_layout_legend(i, &layout, nblocks);
+		const char *legend = legend_line(i, &layout, nblocks);
 
 		if (legend != NULL)
 			put_line(&row, -1, legend);

@@ -12,18 +12,29 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
+#include <math.h>
+
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
 #include "api/one_relation.h"
+#include "run/blocking.h"
 #include "run/call.h"
-#include "run/maps.h"
-#include "run/progress.h"
+#include "run/scan.h"
 
 PG_FUNCTION_INFO_V1(sst_visibility_map_summary);
 PG_FUNCTION_INFO_V1(sst_unfrozen_ranges);
 PG_FUNCTION_INFO_V1(sst_free_space_map_summary);
+
+/* Blocks from one look at interrupts and blocked sessions to the next, a power of two */
+#define CHECK_BLOCKS (UINT64CONST(1) << 25)
+
+static void
+look_around(void)
+{
+	CHECK_FOR_INTERRUPTS();
+	sst_check_blocking();
+}
 
 /*
  * The first block from the given one on that is in the set, or that is not; the
@@ -38,6 +49,8 @@ find_block(const SstBlockSet *set, BlockNumber from, bool member)
 	{
 		uint64		word = set->words[blkno / 64];
 
+		if (blkno % CHECK_BLOCKS == 0)
+			look_around();
 		word = (member ? word : ~word) >> (blkno % 64);
 		if (word != 0)
 		{
@@ -56,6 +69,7 @@ find_block(const SstBlockSet *set, BlockNumber from, bool member)
 static bool
 next_range(const SstBlockSet *frozen, BlockNumber *first, BlockNumber *end)
 {
+	look_around();
 	*first = find_block(frozen, *first, false);
 	*end = find_block(frozen, *first, true);
 
@@ -82,44 +96,32 @@ find_frozen(FunctionCallInfo fcinfo, SstRelationStats *found)
 	return frozen;
 }
 
-static Datum
-unfrozen_ranges(const SstRelationStats *found, bool *isnull)
-{
-	return Int64GetDatum(found->nranges);
-}
-
-static Datum
-largest_unfrozen_range_pages(const SstRelationStats *found, bool *isnull)
-{
-	return Int64GetDatum((int64) found->largest_range);
-}
-
-static const SstColumn visibility_columns[] = {
-	{"pages", INT8OID, 0, sst_blocks_column},
-	{"all_visible_pages", INT8OID, SST_MAP_VISIBLE_BLOCKS},
-	{"all_frozen_pages", INT8OID, SST_MAP_FROZEN_BLOCKS},
-	{"largest_unfrozen_range_pages", INT8OID, 0, largest_unfrozen_range_pages},
-	{"unfrozen_ranges", INT8OID, 0, unfrozen_ranges},
-	{"corrupt_map_pages", INT8OID, SST_MAP_CORRUPT_PAGES},
-};
-
 Datum
 sst_visibility_map_summary(PG_FUNCTION_ARGS)
 {
 	SstRelationStats found;
 	SstBlockSet *frozen = find_frozen(fcinfo, &found);
+	SstRow		row;
 	BlockNumber first = 0;
 	BlockNumber end;
+	BlockNumber largest = 0;
+	int64		nranges = 0;
 
 	for (; next_range(frozen, &first, &end); first = end)
 	{
-		CHECK_FOR_INTERRUPTS();
-		found.nranges++;
-		found.largest_range = Max(found.largest_range, end - first);
+		nranges++;
+		largest = Max(largest, end - first);
 	}
 
-	return sst_form_row(fcinfo, visibility_columns,
-						lengthof(visibility_columns), &found);
+	sst_row_init(&row, fcinfo);
+	sst_put_int64(&row, "pages", found.nblocks);
+	sst_put_int64(&row, "all_visible_pages", SST_COUNT(&found, SST_MAP_VISIBLE_BLOCKS));
+	sst_put_int64(&row, "all_frozen_pages", SST_COUNT(&found, SST_MAP_FROZEN_BLOCKS));
+	sst_put_int64(&row, "largest_unfrozen_range_pages", largest);
+	sst_put_int64(&row, "unfrozen_ranges", nranges);
+	sst_put_int64(&row, "corrupt_map_pages", SST_COUNT(&found, SST_MAP_CORRUPT_PAGES));
+
+	return sst_row_datum(&row);
 }
 
 Datum
@@ -136,7 +138,6 @@ sst_unfrozen_ranges(PG_FUNCTION_ARGS)
 
 	for (; next_range(frozen, &first, &end); first = end)
 	{
-		CHECK_FOR_INTERRUPTS();
 		sst_put_int64(&row, "first_block", first);
 		sst_put_int64(&row, "last_block", (int64) end - 1);
 		sst_row_store(&row);
@@ -145,40 +146,29 @@ sst_unfrozen_ranges(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-static Datum
-free_percent(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_MAP_FREE_BYTES),
-					   found->nblocks * BLCKSZ, isnull);
-}
-
-static Datum
-largest_free_bytes(const SstRelationStats *found, bool *isnull)
-{
-	return Int64GetDatum((int64) found->counters.map_largest_free);
-}
-
-static const SstColumn free_space_columns[] = {
-	{"pages", INT8OID, 0, sst_blocks_column},
-	{"nonfull_pages", INT8OID, SST_MAP_FREE_BLOCKS},
-	{"free_bytes", INT8OID, SST_MAP_FREE_BYTES},
-	{"free_percent", FLOAT8OID, 0, free_percent},
-	{"largest_free_bytes", INT8OID, 0, largest_free_bytes},
-	{"corrupt_map_pages", INT8OID, SST_MAP_CORRUPT_PAGES},
-};
-
 Datum
 sst_free_space_map_summary(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
 	SstRelationStats found;
 	SstCall		call;
+	SstRow		row;
+	uint64		free;
 
-	sst_call_open(&call, fcinfo, &target, SST_ANY_INDEX | SST_HEAP);
+	sst_call_open(&call, fcinfo, &target, SST_INDEX | SST_HEAP);
 	sst_relation_stats_init(&found, &target);
 	sst_scan_free_space_map(&target, NULL, &found.counters, &call.io_stats);
 	sst_call_close(&call, &target);
+	free = SST_COUNT(&found, SST_MAP_FREE_BYTES);
 
-	return sst_form_row(fcinfo, free_space_columns,
-						lengthof(free_space_columns), &found);
+	sst_row_init(&row, fcinfo);
+	sst_put_int64(&row, "pages", found.nblocks);
+	sst_put_int64(&row, "nonfull_pages", SST_COUNT(&found, SST_MAP_FREE_BLOCKS));
+	sst_put_int64(&row, "free_bytes", free);
+	sst_put_float8(&row, "free_percent", found.nblocks == 0 ? NAN :
+				   100.0 * free / (found.nblocks * BLCKSZ));
+	sst_put_int64(&row, "largest_free_bytes", found.counters.map_largest_free);
+	sst_put_int64(&row, "corrupt_map_pages", SST_COUNT(&found, SST_MAP_CORRUPT_PAGES));
+
+	return sst_row_datum(&row);
 }

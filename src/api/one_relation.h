@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * one_relation.h
- *	  Calls about one relation: opening it, and scanning all of it
+ *	  Calls about one relation, or about the tree of one: opening and scanning
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,13 +13,13 @@
 #ifndef SST_ONE_RELATION_H
 #define SST_ONE_RELATION_H
 
+#include "nodes/pg_list.h"
+
 #include "api/row.h"
 #include "run/call.h"
-#include "run/plan.h"
+#include "run/scan.h"
 
 extern bool sst_has_toast(const SstTarget *target);
-extern void sst_open_argument(FunctionCallInfo fcinfo, SstTarget *target,
-							  int kinds, SstRules rules);
 extern Relation sst_open_name_or_oid(FunctionCallInfo fcinfo);
 extern void sst_call_open(SstCall *call, FunctionCallInfo fcinfo,
 						  SstTarget *target, int kinds);
@@ -36,7 +36,27 @@ extern void sst_scan_as_contrib(FunctionCallInfo fcinfo,
 								SstRelationStats *found);
 extern void sst_report_corrupt_index(const SstTarget *target,
 									 const SstRelationStats *found);
-extern Datum sst_index_row(FunctionCallInfo fcinfo, SstTargetKind kind,
-						   const SstColumn *columns, int ncolumns);
+
+typedef struct SstTree
+{
+	SstTarget	root;			/* not open if it does not exist */
+	Oid			root_table;		/* of an index, locked; or InvalidOid */
+	int			kinds;			/* of relations that are read */
+	bool		alone;			/* the root is not accepted */
+	List	   *members;		/* OIDs, the root among them */
+	bool		has_sum;		/* more than the root itself may be in it */
+	int			next;			/* index of the next one */
+	Oid			table;			/* of the index that is open, locked; or
+								 * InvalidOid */
+	SstCall		call;
+} SstTree;
+
+extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds);
+extern void sst_tree_init_sum(const SstTree *tree, SstRelationStats *sum);
+extern bool sst_tree_next(SstTree *tree, SstTarget *target);
+extern void sst_tree_close(SstTree *tree, SstTarget *target);
+extern void sst_tree_end(SstTree *tree);
+
+extern void sst_add_to_sum(SstRelationStats *sum, const SstRelationStats *found);
 
 #endif							/* SST_ONE_RELATION_H */

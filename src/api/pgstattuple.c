@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * pgstattuple.c
- *	  pgstattuple and pgstattuple_approx, with the errors of contrib's
+ *	  The functions of contrib's pgstattuple, with its errors
  *
  * pgstattuple_approx first reads from the maps which blocks are all-visible
  * and how much free space they have.  The scan skips these blocks.
@@ -17,6 +17,7 @@
 
 #include <math.h>
 
+#include "access/hash.h"
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
@@ -26,7 +27,6 @@
 #include "api/one_relation.h"
 #include "relation/refuse.h"
 #include "run/call.h"
-#include "run/maps.h"
 #include "run/progress.h"
 #include "run/scan.h"
 
@@ -34,8 +34,11 @@
 #define APPROX_SAMPLE_BLOCKS 64
 
 PG_FUNCTION_INFO_V1(sst_pgstattuple);
-PG_FUNCTION_INFO_V1(sst_pgstattuplebyid);
 PG_FUNCTION_INFO_V1(sst_pgstattuple_approx);
+PG_FUNCTION_INFO_V1(sst_pgstatindex);
+PG_FUNCTION_INFO_V1(sst_pgstathashindex);
+PG_FUNCTION_INFO_V1(sst_pgstatginindex);
+PG_FUNCTION_INFO_V1(sst_pg_relpages);
 
 /*
  * pgstattuple
@@ -57,7 +60,7 @@ static const SstColumn exact_columns[] = {
 static void
 report_corrupt_page(const SstTarget *target, const SstRelationStats *found)
 {
-	if ((target->kind & SST_ANY_INDEX) != 0)
+	if ((target->kind & SST_INDEX) != 0)
 		sst_report_corrupt_index(target, found);
 	else if (found->counters.first_corrupt != InvalidBlockNumber)
 		ereport(ERROR,
@@ -75,19 +78,13 @@ sst_pgstattuple(PG_FUNCTION_ARGS)
 	SstRelationStats found;
 
 	sst_refuse_for_pgstattuple(rel);
-	sst_target_adopt(&target, rel, SST_ANY_INDEX | SST_TABLE,
+	sst_target_adopt(&target, rel, SST_INDEX | SST_TABLE,
 					 SST_RULES_CONTRIB);
 	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_TUPLES, &found);
 	report_corrupt_page(&target, &found);
 	sst_target_close(&target);
 
-	return sst_form_row(fcinfo, exact_columns, lengthof(exact_columns), &found);
-}
-
-Datum
-sst_pgstattuplebyid(PG_FUNCTION_ARGS)
-{
-	return sst_pgstattuple(fcinfo);
+	return sst_form_row(fcinfo, SST_COLUMNS(exact_columns), &found);
 }
 
 /*
@@ -105,120 +102,62 @@ scanned_blocks(const SstRelationStats *found)
 	return SST_COUNT(found, SST_PAGE_BYTES) / BLCKSZ;
 }
 
-static Datum
-approx_percent(uint64 bytes, const SstRelationStats *found)
+/* Turn what the scan and the maps have counted into what the columns show. */
+static void
+count_as_vacuum(SstRelationStats *found)
 {
-	return Float8GetDatum(found->nblocks == 0 ? 0.0 :
-						  100.0 * bytes / (found->nblocks * BLCKSZ));
-}
+	uint64	   *n = found->counters.n;
 
-static Datum
-scanned_percent(const SstRelationStats *found, bool *isnull)
-{
-#ifdef SST_APPROX_SCANS_WHOLE_PERCENTS
-	return Float8GetDatum(found->nblocks == 0 ? 0 :
-						  100 * scanned_blocks(found) / found->nblocks);
-#else
-	return approx_percent(SST_COUNT(found, SST_PAGE_BYTES), found);
-#endif
-}
-
-static Datum
-approx_tuple_count(const SstRelationStats *found, bool *isnull)
-{
-	return Int64GetDatum(found->reltuples);
-}
-
-static uint64
-tuple_len(const SstRelationStats *found)
-{
-	uint64		skipped = (found->nblocks - scanned_blocks(found)) * BLCKSZ;
-
-	return SST_COUNT(found, SST_TUPLE_BYTES) -
-		SST_COUNT(found, SST_INSERTING_BYTES) +
-		SST_COUNT(found, SST_OWN_DELETED_BYTES) +
-		skipped - SST_COUNT(found, SST_MAP_SKIPPED_FREE_BYTES);
-}
-
-static Datum
-approx_tuple_len(const SstRelationStats *found, bool *isnull)
-{
-	return Int64GetDatum(tuple_len(found));
-}
-
-static Datum
-approx_tuple_percent(const SstRelationStats *found, bool *isnull)
-{
-	return approx_percent(tuple_len(found), found);
-}
-
-static Datum
-approx_dead_tuple_count(const SstRelationStats *found, bool *isnull)
-{
-	return Int64GetDatum(SST_COUNT(found, SST_DEAD_TUPLES) -
-						 SST_COUNT(found, SST_OWN_DELETED_TUPLES) +
-						 SST_COUNT(found, SST_INSERTING_TUPLES));
-}
-
-static uint64
-dead_tuple_len(const SstRelationStats *found)
-{
-	return SST_COUNT(found, SST_DEAD_TUPLE_BYTES) -
-		SST_COUNT(found, SST_OWN_DELETED_BYTES) +
-		SST_COUNT(found, SST_INSERTING_BYTES);
-}
-
-static Datum
-approx_dead_tuple_len(const SstRelationStats *found, bool *isnull)
-{
-	return Int64GetDatum(dead_tuple_len(found));
-}
-
-static Datum
-approx_dead_tuple_percent(const SstRelationStats *found, bool *isnull)
-{
-	return approx_percent(dead_tuple_len(found), found);
-}
-
-static uint64
-free_space(const SstRelationStats *found)
-{
-	uint64		bytes = SST_COUNT(found, SST_FREE_BYTES) +
-		SST_COUNT(found, SST_MAP_SKIPPED_FREE_BYTES);
-
+	n[SST_TUPLE_BYTES] += n[SST_OWN_DELETED_BYTES] - n[SST_INSERTING_BYTES] +
+		(found->nblocks - scanned_blocks(found)) * BLCKSZ -
+		n[SST_MAP_SKIPPED_FREE_BYTES];
+	n[SST_DEAD_TUPLES] += n[SST_INSERTING_TUPLES] - n[SST_OWN_DELETED_TUPLES];
+	n[SST_DEAD_TUPLE_BYTES] += n[SST_INSERTING_BYTES] - n[SST_OWN_DELETED_BYTES];
+	n[SST_FREE_BYTES] += n[SST_MAP_SKIPPED_FREE_BYTES];
 #ifdef SST_APPROX_HAS_NEW_PAGES_FREE
 	/* But for their headers */
-	bytes += SST_COUNT(found, SST_NEW_PAGES) *
-		(BLCKSZ - SizeOfPageHeaderData);
+	n[SST_FREE_BYTES] += n[SST_NEW_PAGES] * (BLCKSZ - SizeOfPageHeaderData);
 #endif
+}
 
-	return bytes;
+/* Bytes in percent of the table's; 0 of an empty one */
+static double
+percent_of(uint64 bytes, const SstRelationStats *found)
+{
+	return found->nblocks == 0 ? 0 : 100.0 * bytes / (found->nblocks * BLCKSZ);
+}
+
+static double
+scanned_percent(const SstRelationStats *found)
+{
+	double		percent = percent_of(SST_COUNT(found, SST_PAGE_BYTES), found);
+
+#ifdef SST_APPROX_SCANS_WHOLE_PERCENTS
+	percent = found->nblocks == 0 ? 0 : 100 * scanned_blocks(found) / found->nblocks;
+#endif
+	return percent;
 }
 
 static Datum
-approx_free_space(const SstRelationStats *found, bool *isnull)
+approx_row(FunctionCallInfo fcinfo, const SstRelationStats *found, double reltuples)
 {
-	return Int64GetDatum(free_space(found));
-}
+	const uint64 *n = found->counters.n;
+	SstRow		row;
 
-static Datum
-approx_free_percent(const SstRelationStats *found, bool *isnull)
-{
-	return approx_percent(free_space(found), found);
-}
+	sst_row_init(&row, fcinfo);
+	sst_put_int64(&row, "table_len", found->nblocks * BLCKSZ);
+	sst_put_float8(&row, "scanned_percent", scanned_percent(found));
+	sst_put_int64(&row, "approx_tuple_count", reltuples);
+	sst_put_int64(&row, "approx_tuple_len", n[SST_TUPLE_BYTES]);
+	sst_put_float8(&row, "approx_tuple_percent", percent_of(n[SST_TUPLE_BYTES], found));
+	sst_put_int64(&row, "dead_tuple_count", n[SST_DEAD_TUPLES]);
+	sst_put_int64(&row, "dead_tuple_len", n[SST_DEAD_TUPLE_BYTES]);
+	sst_put_float8(&row, "dead_tuple_percent", percent_of(n[SST_DEAD_TUPLE_BYTES], found));
+	sst_put_int64(&row, "approx_free_space", n[SST_FREE_BYTES]);
+	sst_put_float8(&row, "approx_free_percent", percent_of(n[SST_FREE_BYTES], found));
 
-static const SstColumn approx_columns[] = {
-	{"table_len", INT8OID, 0, sst_size_column},
-	{"scanned_percent", FLOAT8OID, 0, scanned_percent},
-	{"approx_tuple_count", INT8OID, 0, approx_tuple_count},
-	{"approx_tuple_len", INT8OID, 0, approx_tuple_len},
-	{"approx_tuple_percent", FLOAT8OID, 0, approx_tuple_percent},
-	{"dead_tuple_count", INT8OID, 0, approx_dead_tuple_count},
-	{"dead_tuple_len", INT8OID, 0, approx_dead_tuple_len},
-	{"dead_tuple_percent", FLOAT8OID, 0, approx_dead_tuple_percent},
-	{"approx_free_space", INT8OID, 0, approx_free_space},
-	{"approx_free_percent", FLOAT8OID, 0, approx_free_percent},
-};
+	return sst_row_datum(&row);
+}
 
 /* Tuples that are live to VACUUM */
 static double
@@ -278,6 +217,7 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	SstScanPlan plan;
 	SstScanResult result;
 	SstRelationStats found;
+	double		reltuples;
 	SstCall		call;
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
@@ -299,23 +239,101 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	sst_io_stats_merge(&call.io_stats, &result.io_stats);
 
 	report_corrupt_page(&target, &found);
-	found.reltuples = estimate_reltuples(&target, visible, &found,
-										 &call.io_stats);
+	reltuples = estimate_reltuples(&target, visible, &found, &call.io_stats);
+	count_as_vacuum(&found);
 	pfree(visible);
 	sst_call_end(&call);
 	sst_target_close(&target);
 
-	return sst_form_row(fcinfo, approx_columns, lengthof(approx_columns),
-						&found);
+	return approx_row(fcinfo, &found, reltuples);
+}
+
+/* ----------
+ * pgstatindex, pgstathashindex and pgstatginindex
+ * ----------
+ */
+
+Datum
+sst_pgstatindex(PG_FUNCTION_ARGS)
+{
+	SstTarget	target;
+	SstRelationStats found;
+
+	sst_target_adopt_index(&target, sst_open_name_or_oid(fcinfo), &sst_btree_am,
+						   SST_RULES_CONTRIB);
+	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
+	sst_report_corrupt_index(&target, &found);
+	sst_target_close(&target);
+
+	return sst_form_row(fcinfo, &target.am->contrib_columns, &found);
+}
+
+/*
+ * ERROR if the page that the scan stopped at is of an unexpected type, in
+ * pgstathashindex's words.
+ */
+static void
+report_unexpected_type(const SstTarget *target, const SstRelationStats *found)
+{
+	BlockNumber blkno = found->counters.first_corrupt;
+	Buffer		buf;
+	Page		page;
+
+	if (blkno == InvalidBlockNumber)
+		return;
+
+	buf = ReadBuffer(target->rel, blkno);
+	page = BufferGetPage(buf);
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	if (PageGetSpecialSize(page) == MAXALIGN(sizeof(HashPageOpaqueData)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("unexpected page type 0x%04X in HASH index \"%s\" block %u",
+						HashPageGetOpaque(page)->hasho_flag,
+						RelationGetRelationName(target->rel), blkno)));
+	UnlockReleaseBuffer(buf);
+}
+
+Datum
+sst_pgstathashindex(PG_FUNCTION_ARGS)
+{
+	SstTarget	target;
+	SstRelationStats found;
+
+	sst_target_adopt_index(&target, sst_open_name_or_oid(fcinfo), &sst_hash_am,
+						   SST_RULES_CONTRIB);
+
+	/* The server has errors of its own for a metapage that is none. */
+	_hash_relbuf(target.rel, _hash_getbuf(target.rel, HASH_METAPAGE, HASH_READ,
+										  LH_META_PAGE));
+
+	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
+	report_unexpected_type(&target, &found);
+	sst_report_corrupt_index(&target, &found);
+	sst_target_close(&target);
+
+	return sst_form_row(fcinfo, &target.am->contrib_columns, &found);
+}
+
+Datum
+sst_pgstatginindex(PG_FUNCTION_ARGS)
+{
+	SstTarget	target;
+	SstRelationStats found;
+
+	sst_target_adopt_index(&target, sst_open_name_or_oid(fcinfo), &sst_gin_am,
+						   SST_RULES_CONTRIB);
+	target.nblocks = Min(target.nblocks, 1);
+	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
+	sst_target_close(&target);
+
+	return sst_form_row(fcinfo, &target.am->contrib_columns, &found);
 }
 
 /* ----------
  * pg_relpages
  * ----------
  */
-
-PG_FUNCTION_INFO_V1(sst_pg_relpages);
-PG_FUNCTION_INFO_V1(sst_pg_relpagesbyid);
 
 Datum
 sst_pg_relpages(PG_FUNCTION_ARGS)
@@ -330,10 +348,4 @@ sst_pg_relpages(PG_FUNCTION_ARGS)
 	relation_close(rel, AccessShareLock);
 
 	PG_RETURN_INT64(nblocks);
-}
-
-Datum
-sst_pg_relpagesbyid(PG_FUNCTION_ARGS)
-{
-	return sst_pg_relpages(fcinfo);
 }

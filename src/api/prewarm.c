@@ -1,10 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * prewarm.c
- *	  prewarm, prewarm_relations, prewarm_schema and prewarm_database
+ *	  What reads relations into memory: prewarm and its like, cache_load, pg_prewarm
  *
- * They differ in the choice and order of tables and indexes.  No relation is
- * opened here: the set is made from catalog rows and file sizes.
+ * prewarm, prewarm_relations, prewarm_schema and prewarm_database differ in the choice
+ * and order of tables and indexes.  No relation is opened for them, nor for cache_load:
+ * the set is made from catalog rows and file sizes.  pg_prewarm has the arguments and
+ * the errors of contrib's.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -15,23 +17,129 @@
  */
 #include "postgres.h"
 
+#include "access/relation.h"
 #include "catalog/objectaddress.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "api/arguments.h"
-#include "api/warm_rows.h"
+#include "api/row.h"
+#include "compat/compat.h"
 #include "relation/refuse.h"
 #include "relation/relations.h"
+#include "relation/target.h"
 #include "run/call.h"
+#include "run/prewarm.h"
 #include "run/progress.h"
-#include "warm/set.h"
+#include "warm/saved_text.h"
+#include "warm/warm.h"
 
 PG_FUNCTION_INFO_V1(sst_prewarm_relation);
 PG_FUNCTION_INFO_V1(sst_prewarm_relations);
 PG_FUNCTION_INFO_V1(sst_prewarm_schema);
 PG_FUNCTION_INFO_V1(sst_prewarm_database);
+PG_FUNCTION_INFO_V1(sst_cache_save);
+PG_FUNCTION_INFO_V1(sst_cache_load);
+PG_FUNCTION_INFO_V1(sst_pg_prewarm);
+
+/* ----------
+ * Result rows
+ * ----------
+ */
+
+static const char *const end_names[] = {
+	[SST_WARM_COMPLETE] = "complete",
+	[SST_WARM_MAX_BYTES] = "max_bytes",
+	[SST_WARM_MAX_TIME] = "max_time",
+	[SST_WARM_FULL] = "full",
+	[SST_WARM_BLOCKING] = "blocking"
+};
+
+/* A row about a fork, whose number of blocks can be -1, or about the sum of all */
+static void
+put_row(SstRow *row, const SstWarmFork *fork, int64 nblocks, const char *ended_by,
+		const char *resume_from)
+{
+	sst_put_bool(row, "is_sum", ended_by != NULL);
+	sst_put_relation(row, fork->relation);
+	sst_put_text(row, "fork", fork->forknum == InvalidForkNumber ? NULL :
+				 forkNames[fork->forknum]);
+	sst_put_count(row, "blocks_total", nblocks);
+	sst_put_int64(row, "blocks_requested", fork->nwanted);
+	sst_put_int64(row, "blocks_cached", fork->ncached);
+	sst_put_int64(row, "blocks_read", fork->nread);
+	sst_put_float8(row, "elapsed_ms", fork->elapsed_ms);
+	sst_put_text(row, "ended_by", ended_by);
+	sst_put_text(row, "resume_from", resume_from);
+	sst_put_text(row, "note", fork->note);
+	sst_row_store(row);
+}
+
+/*
+ * Return the sum of a set, which has what ended the call and where the next one goes on
+ * (NULL for null), and behind it, with details, a row for each fork in the set's order.
+ * Without them, the sum tells how many forks have a note.
+ *
+ * A fork can stand for a relation of which nothing can be warmed: its number is
+ * InvalidForkNumber then, and its note says why.  Relations that are only known by
+ * name have InvalidOid, and '\0' as their kind.
+ */
+static void
+put_warm_rows(FunctionCallInfo fcinfo, const SstWarmSet *set,
+			  SstWarmEnd end, const char *resume_from, bool details)
+{
+	static const SstRelation none = {0};
+	SstWarmFork sum = {.relation = &none, .forknum = InvalidForkNumber};
+	SstRow		row;
+	int64		nblocks = 0;
+	int			nnotes = 0;
+	MemoryContext rowcontext;
+	MemoryContext oldcontext;
+
+	for (int i = 0; i < set->nforks; i++)
+	{
+		const SstWarmFork *fork = &set->forks[i];
+
+		CHECK_FOR_INTERRUPTS();
+		nblocks += fork->nblocks == InvalidBlockNumber ? 0 : fork->nblocks;
+		sum.nwanted += fork->nwanted;
+		sum.ncached += fork->ncached;
+		sum.nread += fork->nread;
+		sum.elapsed_ms += fork->elapsed_ms;
+		nnotes += fork->note != NULL;
+	}
+	if (!details && nnotes > 0)
+		sum.note = psprintf(_("rows with a note, shown by details => true: %d"), nnotes);
+
+	sst_rows_begin(&row, fcinfo);
+	put_row(&row, &sum, nblocks, end_names[end], resume_from);
+	if (!details)
+		return;
+
+	rowcontext = AllocSetContextCreate(CurrentMemoryContext, "streamstat row",
+									   ALLOCSET_DEFAULT_SIZES);
+	oldcontext = MemoryContextSwitchTo(rowcontext);
+	for (int i = 0; i < set->nforks; i++)
+	{
+		const SstWarmFork *fork = &set->forks[i];
+
+		CHECK_FOR_INTERRUPTS();
+		put_row(&row, fork, fork->nblocks == InvalidBlockNumber ? -1 :
+				(int64) fork->nblocks, NULL, NULL);
+		MemoryContextReset(rowcontext);
+	}
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextDelete(rowcontext);
+}
+
+/* ----------
+ * prewarm and its like
+ * ----------
+ */
 
 /* The arguments that all four have */
 typedef struct PrewarmArguments
@@ -42,10 +150,6 @@ typedef struct PrewarmArguments
 	SstWarmParts parts;
 	const char *resume_from;	/* or NULL */
 } PrewarmArguments;
-
-/*
- * Arguments
- */
 
 static bool
 bool_argument(FunctionCallInfo fcinfo, int argno, bool defaultval)
@@ -63,15 +167,19 @@ check_parts(const SstWarmParts *parts)
 				 errmsg("only_maps cannot be used without include_maps")));
 }
 
-/* Get the arguments, which begin with mode. */
+/*
+ * Get the arguments, which begin with mode.  Null as stop_when_full is the default:
+ * what is named alone is warmed whole, as pg_prewarm does.
+ */
 static void
-get_arguments(FunctionCallInfo fcinfo, int argno, PrewarmArguments *args)
+get_arguments(FunctionCallInfo fcinfo, int argno, bool stop_when_full,
+			  PrewarmArguments *args)
 {
 	memset(args, 0, sizeof(PrewarmArguments));
-	args->options.mode = sst_prewarm_mode_argument(fcinfo, argno);
+	args->options.mode = sst_prewarm_mode_argument(fcinfo, argno, SST_RULES_TOLERANT);
 	args->options.limits = sst_warm_limits_arguments(fcinfo, argno + 1,
 													 &args->limits);
-	if (bool_argument(fcinfo, argno + 4, true))
+	if (bool_argument(fcinfo, argno + 4, stop_when_full))
 		args->options.free_buffers = &args->free_buffers;
 	args->parts.indexes = bool_argument(fcinfo, argno + 5, true);
 	args->parts.toast = bool_argument(fcinfo, argno + 6, true);
@@ -103,11 +211,7 @@ schema_argument(FunctionCallInfo fcinfo, int argno)
 {
 	char	   *name;
 
-	if (PG_ARGISNULL(argno))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("schema cannot be null")));
-
+	sst_require_argument(fcinfo, argno, "schema");
 	name = get_namespace_name(PG_GETARG_OID(argno));
 	if (name == NULL)
 		ereport(ERROR,
@@ -117,10 +221,6 @@ schema_argument(FunctionCallInfo fcinfo, int argno)
 
 	return name;
 }
-
-/*
- * Warming
- */
 
 static void
 begin_call(SstCall *call, FunctionCallInfo fcinfo)
@@ -140,7 +240,7 @@ warm_units(FunctionCallInfo fcinfo, SstCall *call,
 	SstWarmSet	set;
 	SstWarmEnd	end;
 
-	sst_warm_set_init(&set);
+	memset(&set, 0, sizeof(set));
 	sst_add_units(&set, relations, units, &args->parts);
 	if (args->resume_from != NULL)
 		sst_resume(&set, args->resume_from);
@@ -151,8 +251,8 @@ warm_units(FunctionCallInfo fcinfo, SstCall *call,
 	end = sst_warm(&set, &args->options, &call->io_stats);
 	sst_call_end(call);
 
-	sst_put_warm_rows(fcinfo, &set, end, end == SST_WARM_COMPLETE ? NULL :
-					  sst_resume_text(&set));
+	put_warm_rows(fcinfo, &set, end, end == SST_WARM_COMPLETE ? NULL :
+				  sst_resume_text(&set), true);
 }
 
 /* Warm relations that are named, and return the rows. */
@@ -196,17 +296,13 @@ warm_all(FunctionCallInfo fcinfo, const char *schema,
 	warm_units(fcinfo, &call, &relations, &units, args);
 }
 
-/*
- * SQL entry points
- */
-
 Datum
 sst_prewarm_relation(PG_FUNCTION_ARGS)
 {
 	Oid			relid = sst_relation_argument(fcinfo);
 	PrewarmArguments args;
 
-	get_arguments(fcinfo, 1, &args);
+	get_arguments(fcinfo, 1, false, &args);
 	check_relation(relid);
 	warm_named(fcinfo, &relid, 1, &args);
 
@@ -217,10 +313,10 @@ Datum
 sst_prewarm_relations(PG_FUNCTION_ARGS)
 {
 	int			n;
-	Oid		   *relids = sst_relations_argument(fcinfo, 0, &n);
+	Oid		   *relids = sst_oids_argument(fcinfo, 0, "relations", &n);
 	PrewarmArguments args;
 
-	get_arguments(fcinfo, 1, &args);
+	get_arguments(fcinfo, 1, true, &args);
 	warm_named(fcinfo, relids, n, &args);
 
 	return (Datum) 0;
@@ -232,7 +328,7 @@ sst_prewarm_schema(PG_FUNCTION_ARGS)
 	const char *schema = schema_argument(fcinfo, 0);
 	PrewarmArguments args;
 
-	get_arguments(fcinfo, 1, &args);
+	get_arguments(fcinfo, 1, true, &args);
 	warm_all(fcinfo, schema, &args);
 
 	return (Datum) 0;
@@ -243,8 +339,161 @@ sst_prewarm_database(PG_FUNCTION_ARGS)
 {
 	PrewarmArguments args;
 
-	get_arguments(fcinfo, 0, &args);
+	get_arguments(fcinfo, 0, true, &args);
 	warm_all(fcinfo, NULL, &args);
 
 	return (Datum) 0;
+}
+
+/* ----------
+ * cache_save and cache_load: save shared buffers as text, and load them
+ * ----------
+ */
+
+Datum
+sst_cache_save(PG_FUNCTION_ARGS)
+{
+	StringInfoData saved;
+
+	sst_save_cache(PG_ARGISNULL(0) ? PG_INT64_MAX :
+				   sst_max_bytes_argument(fcinfo, 0), &saved);
+
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(saved.data, saved.len));
+}
+
+/*
+ * The relations of a set, as the queue counts them: by forks, for a relation has
+ * ranges in several places.
+ */
+static int64
+count_relations(const SstWarmSet *set)
+{
+	int64		result = 0;
+
+	for (int i = 0; i < set->nforks; i++)
+		result += set->forks[i].note == NULL &&
+			(i == 0 || set->forks[i].relation != set->forks[i - 1].relation);
+
+	return result;
+}
+
+Datum
+sst_cache_load(PG_FUNCTION_ARGS)
+{
+	SstFreeBuffers free_buffers = {0};
+	SstWarmOptions options;
+	SstLimits	limits;
+	SstSavedCache saved;
+	SstWarmSet	set;
+	SstWarmEnd	end;
+	SstCall		call;
+	int64		nrelations;
+	int64		nblocks;
+	text	   *value;
+	int			min_usage = PG_ARGISNULL(2) ? 0 : PG_GETARG_INT32(2);
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("saved cache cannot be null")));
+	options.mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_TOLERANT);
+	options.limits = sst_warm_limits_arguments(fcinfo, 3, &limits);
+	options.free_buffers = PG_ARGISNULL(6) || PG_GETARG_BOOL(6) ?
+		&free_buffers : NULL;
+
+	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
+	sst_progress_phase(SST_PHASE_CATALOG);
+	value = PG_GETARG_TEXT_PP(0);
+	sst_read_saved_cache(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), &saved);
+	sst_saved_cache_set(&saved, min_usage, &set);
+	sst_warm_set_totals(&set, &nrelations, &nblocks);
+	sst_progress_totals(count_relations(&set), nblocks * BLCKSZ);
+	sst_progress_phase(SST_PHASE_SCANNING);
+	end = sst_warm(&set, &options, &call.io_stats);
+	sst_note_cut_ranges(&set);
+	sst_call_end(&call);
+
+	put_warm_rows(fcinfo, &set, end, NULL,
+				  !PG_ARGISNULL(7) && PG_GETARG_BOOL(7));
+
+	return (Datum) 0;
+}
+
+/* ----------
+ * pg_prewarm
+ * ----------
+ */
+
+/* A block number argument, or the default where it is null. */
+static int64
+block_argument(FunctionCallInfo fcinfo, int argno, const char *what,
+			   int64 nblocks, int64 defaultval)
+{
+	int64		blkno;
+
+	if (PG_ARGISNULL(argno))
+		return defaultval;
+
+	blkno = PG_GETARG_INT64(argno);
+	if (blkno < 0 || blkno >= nblocks)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s block number must be between 0 and %lld",
+						what, (long long) (nblocks - 1))));
+
+	return blkno;
+}
+
+/*
+ * Open the relation if the user may prewarm it, which is up to whoever may
+ * read the table: its own privileges, or for an index those of its table.
+ * *tableoid is the OID that is locked besides the relation, or InvalidOid.
+ */
+static Relation
+open_for_prewarm(Oid relid, Oid *tableoid)
+{
+	Relation	rel = sst_open_with_table(relid, tableoid);
+	AclResult	aclresult;
+
+	aclresult = pg_class_aclcheck(OidIsValid(*tableoid) ? *tableoid : relid,
+								  GetUserId(), ACL_SELECT);
+	if (aclresult != ACLCHECK_OK)
+		aclcheck_error(aclresult, get_relkind_objtype(rel->rd_rel->relkind),
+					   get_rel_name(relid));
+
+	return rel;
+}
+
+Datum
+sst_pg_prewarm(PG_FUNCTION_ARGS)
+{
+	SstPrewarmPlan plan;
+	Relation	rel;
+	Oid			relid;
+	Oid			tableoid;
+	int64		nblocks;
+	int64		ndone;
+	SstCall		call;
+
+	relid = sst_relation_argument(fcinfo);
+	plan.mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_CONTRIB);
+	plan.forknum = forkname_to_number(sst_text_argument(fcinfo, 2, "relation fork"));
+
+	rel = open_for_prewarm(relid, &tableoid);
+	sst_refuse_for_pg_prewarm(rel, plan.forknum);
+
+	nblocks = RelationGetNumberOfBlocksInFork(rel, plan.forknum);
+	plan.first = block_argument(fcinfo, 3, "starting", nblocks, 0);
+	plan.end = block_argument(fcinfo, 4, "ending", nblocks, nblocks - 1) + 1;
+
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
+	sst_call_set_relation(&call, rel);
+	ndone = sst_prewarm(&plan, rel, &call.io_stats);
+	sst_call_end(&call);
+
+	relation_close(rel, AccessShareLock);
+	if (OidIsValid(tableoid))
+		UnlockRelationOid(tableoid, AccessShareLock);
+
+	PG_RETURN_INT64(ndone);
 }

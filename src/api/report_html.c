@@ -29,6 +29,9 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
+#include "api/stored_report.h"
+#include "report/report.h"
+
 PG_FUNCTION_INFO_V1(sst_report_html);
 
 static const char page[] = {
@@ -63,20 +66,20 @@ get_json(FunctionCallInfo fcinfo, const char *schema)
 	fmgr_info(funcid, &flinfo);
 	InitFunctionCallInfoData(*call, &flinfo, 1, InvalidOid, NULL, NULL);
 	call->args[0] = fcinfo->args[0];
+	if (PG_ARGISNULL(0) && sst_last_report() == NULL)
+	{
+		call->args[0].value = Int64GetDatum(sst_last_stored_run(fcinfo));
+		call->args[0].isnull = false;
+	}
 	result = FunctionCallInvoke(call);
 	if (!call->isnull)
 		return TextDatumGetCString(result);
 
-	if (!PG_ARGISNULL(0))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("stored report %lld does not exist",
-						(long long) PG_GETARG_INT64(0)),
-				 errhint("The table streamstat.report_runs lists the stored reports.")));
 	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("no report has been made in this session"),
-			 errhint("Call run_database_report() first, or pass the number of a stored report.")));
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("stored report %lld does not exist",
+					(long long) PG_GETARG_INT64(0)),
+			 errhint("The table streamstat.report_runs lists the stored reports.")));
 }
 
 /* Add a character of a string in JSON, by its number in Unicode. */

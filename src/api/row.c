@@ -30,7 +30,6 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
-#include "catalog/indexing.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_proc.h"
@@ -329,33 +328,46 @@ sst_put_timestamptz(SstRow *row, const char *column, TimestampTz value)
 				  value == 0);
 }
 
-/* Put one end of an interval, in the column that is named after the number. */
+/* Put a number, and the ends of its interval in the columns that are named after it. */
 static void
-put_end(SstRow *row, const char *column, const char *end, double value,
-		void (*put) (SstRow *, const char *, double))
+put_with_ends(SstRow *row, const char *column, const SstEstimate *estimate,
+			  void (*put) (SstRow *, const char *, double))
 {
-	char		name[NAMEDATALEN];
-
-	snprintf(name, sizeof(name), "%s_%s", column, end);
-	put(row, name, value);
+	put(row, column, estimate->value);
+	put(row, psprintf("%s_low", column), estimate->low);
+	put(row, psprintf("%s_high", column), estimate->high);
 }
 
 /* An estimate, and the ends of its interval in "<column>_low" and "..._high" */
 void
 sst_put_estimate(SstRow *row, const char *column, SstEstimate estimate)
 {
-	sst_put_float8(row, column, estimate.value);
-	put_end(row, column, "low", estimate.low, sst_put_float8);
-	put_end(row, column, "high", estimate.high, sst_put_float8);
+	put_with_ends(row, column, &estimate, sst_put_float8);
 }
 
 /* The same, of bytes */
 void
 sst_put_bytes_estimate(SstRow *row, const char *column, SstEstimate estimate)
 {
-	sst_put_bytes(row, column, estimate.value);
-	put_end(row, column, "low", estimate.low, sst_put_bytes);
-	put_end(row, column, "high", estimate.high, sst_put_bytes);
+	put_with_ends(row, column, &estimate, sst_put_bytes);
+}
+
+/* Seconds, as an interval of milliseconds; NaN becomes null. */
+static void
+put_seconds(SstRow *row, const char *column, double seconds)
+{
+	Interval   *interval = palloc0(sizeof(Interval));
+
+	if (!isnan(seconds))
+		interval->time = (int64) ceil(Min(seconds, 1e9) * 1000) * 1000;
+	sst_put_datum(row, column, INTERVALOID, IntervalPGetDatum(interval), isnan(seconds));
+}
+
+/* A duration, and the ends of its interval */
+void
+sst_put_duration(SstRow *row, const char *column, SstEstimate seconds)
+{
+	put_with_ends(row, column, &seconds, put_seconds);
 }
 
 /* ERROR if a declared column was not put; make the row empty for the next one. */
@@ -405,28 +417,41 @@ sst_row_store(SstRow *row)
  * ----------
  */
 
+static Datum
+meta_value(Oid type, int64 field)
+{
+	return type == INT8OID ? Int64GetDatum(field) :
+		type == INT4OID ? Int32GetDatum((int32) field) : BoolGetDatum(field != 0);
+}
+
 /*
  * Put the columns that the SQL script declares.  Of what was not read, the
  * counts are null, and all else is up to the column.
  */
 static void
-put_columns(SstRow *row, const SstColumn *columns, int ncolumns,
+put_columns(SstRow *row, const SstColumns *columns,
 			const SstRelationStats *found)
 {
-	for (int i = 0; i < ncolumns; i++)
+	for (int i = 0; i < columns->n; i++)
 	{
-		int			attno = sst_row_find(row, columns[i].name, columns[i].type);
+		const SstColumn *column = &columns->column[i];
+		int			attno = sst_row_find(row, column->name, column->type);
 		bool		isnull = false;
 		Datum		value;
 
 		if (attno < 0)
 			continue;
-		if (columns[i].compute)
-			value = columns[i].compute(found, &isnull);
+		if (column->compute)
+			value = column->compute(found, &isnull);
+		else if (column->meta != SST_META_NONE)
+		{
+			isnull = !found->meta.known;
+			value = meta_value(column->type, found->meta.field[column->meta]);
+		}
 		else
 		{
 			isnull = found->unread;
-			value = Int64GetDatum(SST_COUNT(found, columns[i].count));
+			value = Int64GetDatum(SST_COUNT(found, column->count));
 		}
 		sst_row_set(row, attno, value, isnull);
 	}
@@ -434,23 +459,23 @@ put_columns(SstRow *row, const SstColumn *columns, int ncolumns,
 
 /* Make the row of a function that returns one. */
 Datum
-sst_form_row(FunctionCallInfo fcinfo, const SstColumn *columns, int ncolumns,
+sst_form_row(FunctionCallInfo fcinfo, const SstColumns *columns,
 			 const SstRelationStats *found)
 {
 	SstRow		row;
 
 	sst_row_init(&row, fcinfo);
-	put_columns(&row, columns, ncolumns, found);
+	put_columns(&row, columns, found);
 
 	return sst_row_datum(&row);
 }
 
 /* Add a row to the result of a function that returns a set. */
 void
-sst_put_row(SstRow *row, const SstColumn *columns, int ncolumns,
+sst_put_row(SstRow *row, const SstColumns *columns,
 			const SstRelationStats *found)
 {
-	put_columns(row, columns, ncolumns, found);
+	put_columns(row, columns, found);
 	sst_row_store(row);
 }
 
@@ -475,74 +500,6 @@ sst_note_column(const SstRelationStats *found, bool *isnull)
 {
 	*isnull = found->note == NULL;
 	return *isnull ? (Datum) 0 : CStringGetTextDatum(found->note);
-}
-
-Datum
-sst_version_column(const SstRelationStats *found, bool *isnull)
-{
-	*isnull = !found->meta.known;
-	return Int32GetDatum(found->meta.version);
-}
-
-/* Bytes of the main fork */
-Datum
-sst_size_column(const SstRelationStats *found, bool *isnull)
-{
-	*isnull = found->unread;
-	return Int64GetDatum((int64) found->nblocks * BLCKSZ);
-}
-
-Datum
-sst_blocks_column(const SstRelationStats *found, bool *isnull)
-{
-	*isnull = found->unread;
-	return Int64GetDatum((int64) found->nblocks);
-}
-
-static Datum
-block_or_null(BlockNumber blkno, bool *isnull)
-{
-	*isnull = blkno == InvalidBlockNumber;
-	return Int64GetDatum((int64) blkno);
-}
-
-Datum
-sst_first_new_block_column(const SstRelationStats *found, bool *isnull)
-{
-	return block_or_null(found->counters.first_new, isnull);
-}
-
-Datum
-sst_first_corrupt_block_column(const SstRelationStats *found, bool *isnull)
-{
-	return block_or_null(found->counters.first_corrupt, isnull);
-}
-
-/* Percent of the whole, or null if that is nothing */
-Datum
-sst_percent(uint64 part, uint64 whole, bool *isnull)
-{
-	*isnull = whole == 0;
-	return *isnull ? (Datum) 0 : Float8GetDatum(100.0 * part / whole);
-}
-
-/* Percent of the space that is in use, in the pages whose space is counted */
-Datum
-sst_avg_density_column(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
-					   SST_COUNT(found, SST_FREE_BYTES),
-					   SST_COUNT(found, SST_USABLE_BYTES), isnull);
-}
-
-/* pgstattuple's functions mostly give percentages in two decimals. */
-Datum
-sst_two_decimals(double percent)
-{
-	char		str[32];
-
-	snprintf(str, sizeof(str), "%.2f", percent);
-	return DirectFunctionCall1(float8in, CStringGetDatum(str));
 }
 
 /* pgstattuple's percentages are of all bytes of the table. */
@@ -582,7 +539,7 @@ sst_relation_stats_init(SstRelationStats *found, const SstTarget *target)
 	memset(found, 0, sizeof(SstRelationStats));
 	found->relid = target->relid;
 	found->amoid = target->rel ? target->rel->rd_rel->relam : InvalidOid;
-	found->kind = target->kind;
+	found->am = target->am;
 	found->nblocks = target->nblocks;
 	sst_counters_init(&found->counters);
 	found->unread = !sst_target_is_readable(target);

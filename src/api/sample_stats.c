@@ -17,9 +17,7 @@
 #include "api/arguments.h"
 #include "api/one_relation.h"
 #include "run/call.h"
-#include "run/progress.h"
 #include "run/sampling.h"
-#include "stats/sample_statistics.h"
 
 PG_FUNCTION_INFO_V1(sst_sample_stats);
 
@@ -39,8 +37,8 @@ report_damage(const SstTarget *target, const SstCounters *counters)
 				 errmsg("first corrupt page in sample of relation \"%s\" is block %u",
 						relname, counters->first_corrupt)));
 
-	/* A hash index allocates pages long before it uses them. */
-	if (counters->first_new != InvalidBlockNumber && target->kind != SST_HASH)
+	if (counters->first_new != InvalidBlockNumber &&
+		(target->am->flags & SST_AM_RESERVES_PAGES) == 0)
 		ereport(NOTICE,
 				(errmsg("first new page in sample of relation \"%s\" is block %u",
 						relname, counters->first_new)));
@@ -102,8 +100,6 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 	SstTarget	target;
 	SstPageSample sample;
 	SstScanResult result;
-	const SstStatistic *statistics;
-	int			nstatistics;
 	SstCall		call;
 	BlockNumber nblocks;
 	double		margin;
@@ -115,7 +111,7 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 	margin = margin_argument(fcinfo, 2);
 	limited = sst_max_time_argument(fcinfo, 3, &limits) ? &limits : NULL;
 
-	sst_call_try_open(&call, fcinfo, &target, SST_ANY_INDEX | SST_TABLE);
+	sst_call_try_open(&call, fcinfo, &target, SST_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);
 
 	if (!sst_target_is_readable(&target))
@@ -140,9 +136,8 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 	call.io_stats = result.io_stats;
 	sst_call_end(&call);
 
-	statistics = sst_statistics(target.kind, &nstatistics);
-	for (int i = 0; i < nstatistics; i++)
-		put_row(&row, &target, &statistics[i], &sample, end);
+	for (int i = 0; i < target.am->statistics.n; i++)
+		put_row(&row, &target, &target.am->statistics.statistic[i], &sample, end);
 
 	report_damage(&target, &result.counters);
 	sst_target_close(&target);

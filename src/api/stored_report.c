@@ -5,9 +5,9 @@
  *
  * Only their owner may write to the tables, so that a role that may make
  * reports cannot forge one.  The rows of the session's last report are made
- * with the caller's rights, because the caller may see less than the owner
- * (for example, sessions that keep dead rows).  Then the owner inserts these
- * rows.  Its statements do not depend on the caller's settings: all names are
+ * with the rights of pg_stat_scan_tables, whose members read them: the caller may
+ * see more (for example, sessions that keep dead rows).  Then the owner inserts
+ * these rows.  Its statements do not depend on the caller's settings: all names are
  * qualified or in pg_catalog, and quoting in the rows is fixed.
  *
  * Columns are matched by name, as in row.c: what both a table and its row type have
@@ -23,6 +23,8 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/xact.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
@@ -31,6 +33,7 @@
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "parser/parse_func.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -39,6 +42,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "api/row.h"
 #include "api/stored_report.h"
 
 /*
@@ -63,7 +67,7 @@ find_function(const SstStoredReport *stored, const char *name)
 {
 	return LookupFuncName(list_make2(makeString(stored->schema),
 									 makeString(pstrdup(name))),
-						  0, NULL, false);
+						  -1, NULL, false);
 }
 
 /* A relation's row of pg_class, without what can be null */
@@ -134,7 +138,7 @@ sst_find_stored_report(SstStoredReport *stored, Oid namespace)
  */
 
 /*
- * Call a function without arguments, and have its rows as a table of this name in
+ * Call a function, all of whose arguments have defaults, and have its rows as a table of this name in
  * queries of the current SPI connection.  Returns them, to be freed.  EXECUTE is not
  * asked for: the right to collect includes it.
  */
@@ -262,10 +266,10 @@ store_run(const SstStoredReport *stored, const SstStoreOptions *options,
 	" WHEN bool_or(o.measured = 'skipped') THEN 'skipped' ELSE 'sampled' END"
 
 /*
- * Store the rows of the relations, and by kind the sums of those that metrics do not
- * show.  Metrics show a relation for its size, for what it would give back, or because
- * it is corrupt or not valid.  In the sums, an end that is not known is taken to be
- * the farthest.
+ * Store the rows of relations, and by kind the sums of those that metrics do not show.
+ * A relation is stored for its size, for what it would give back, or because it is
+ * damaged or has a command.  Metrics show it if it is damaged, or large enough and among
+ * the first.  In the sums, an end that is not known is taken to be the farthest.
  */
 static void
 store_relations(const SstStoredReport *stored, const SstStoreOptions *options,
@@ -276,20 +280,24 @@ store_relations(const SstStoredReport *stored, const SstStoreOptions *options,
 	Int32GetDatum(options->top_relations), Int64GetDatum(options->min_bytes)};
 	const char *schema = quote_identifier(stored->schema);
 
-	execute(psprintf("WITH stored AS ("
-					 "INSERT INTO %s.report_run_relations"
-					 " (run%s, bytes_rank, reclaimable_rank, is_shown)"
-					 " SELECT $1%s, r.bytes_rank, r.reclaimable_rank,"
-					 " coalesce(r.bytes >= $3 AND least(r.bytes_rank, r.reclaimable_rank) <= $2, false)"
-					 " OR coalesce(r.corrupt_pages > 0, false) OR r.is_valid IS FALSE"
+	execute(psprintf("WITH ranked AS MATERIALIZED ("
+					 "SELECT r.*, is_large AND is_first OR is_damaged AS is_shown,"
+					 " is_large OR is_first OR is_damaged OR r.command IS NOT NULL AS is_stored"
 					 " FROM (SELECT b.*, (row_number() OVER (ORDER BY b.bytes DESC NULLS LAST,"
 					 " b.schema_name COLLATE \"C\", b.relation_name COLLATE \"C\"))::int AS bytes_rank"
 					 " FROM (SELECT a.*, (row_number() OVER ())::int AS reclaimable_rank"
-					 " FROM report_rows AS a) AS b) AS r"
-					 " RETURNING is_shown, " SUMMED_COLUMNS ")"
+					 " FROM report_rows AS a) AS b) AS r,"
+					 " LATERAL (SELECT coalesce(r.bytes >= $3, false) AS is_large,"
+					 " least(r.bytes_rank, r.reclaimable_rank) <= $2 AS is_first,"
+					 " coalesce(r.corrupt_pages > 0, false) OR r.is_valid IS FALSE AS is_damaged) AS q),"
+					 " stored AS ("
+					 "INSERT INTO %s.report_run_relations"
+					 " (run%s, bytes_rank, reclaimable_rank, is_shown)"
+					 " SELECT $1%s, r.bytes_rank, r.reclaimable_rank, r.is_shown"
+					 " FROM ranked AS r WHERE r.is_stored)"
 					 " INSERT INTO %s.report_run_others (run, relations, " SUMMED_COLUMNS ")"
 					 " SELECT $1, count(*), " SUMS
-					 " FROM stored AS o WHERE NOT o.is_shown GROUP BY o.kind",
+					 " FROM ranked AS o WHERE NOT o.is_shown GROUP BY o.kind",
 					 schema,
 					 common_columns(stored->relations, stored->report_function, ""),
 					 common_columns(stored->relations, stored->report_function, "r."),
@@ -329,6 +337,29 @@ delete_old_runs(const SstStoredReport *stored, int64 run, TimestampTz keep_since
 			lengthof(types), types, values, NULL);
 }
 
+/* Tell a role that may not delete them that there are runs that are too old. */
+static void
+warn_of_old_runs(const SstStoredReport *stored, int64 run, TimestampTz keep_since,
+				 Oid userid)
+{
+	Oid			types[] = {INT8OID, TIMESTAMPTZOID};
+	Datum		values[] = {Int64GetDatum(run), TimestampTzGetDatum(keep_since)};
+	const char *schema = quote_identifier(stored->schema);
+	const char *role = GetUserNameFromId(userid, false);
+
+	execute(psprintf("SELECT FROM %s.report_runs WHERE started < $2 AND run <> $1 LIMIT 1",
+					 schema),
+			lengthof(types), types, values, NULL);
+	if (SPI_processed > 0)
+		ereport(WARNING,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("stored reports older than retention were not deleted"),
+				 errdetail("Role \"%s\" may not delete from %s.report_runs.", role,
+						   schema),
+				 errhint("The owner of the table can use GRANT DELETE ON %s.report_runs TO %s.",
+						 schema, quote_identifier(role))));
+}
+
 static void
 set_option(const char *name, const char *value)
 {
@@ -337,7 +368,8 @@ set_option(const char *name, const char *value)
 }
 
 /*
- * Store the session's last report, and delete old ones, in the current transaction.
+ * Store the session's last report, and delete old ones if the caller may, in the
+ * current transaction.
  */
 void
 sst_store_report(const SstStoredReport *stored, const SstStoreOptions *options)
@@ -353,21 +385,25 @@ sst_store_report(const SstStoredReport *stored, const SstStoreOptions *options)
 	set_option("quote_all_identifiers", "off");
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
+	GetUserIdAndSecContext(&userid, &sec_context);
+	SetUserIdAndSecContext(ROLE_PG_STAT_SCAN_TABLES,
+						   sec_context | SECURITY_LOCAL_USERID_CHANGE);
 	report_rows = register_rows("report_rows", stored->report_function);
 	plan_rows = register_rows("plan_rows", stored->plan_function);
 	summary = OidFunctionCall0(stored->summary_function);
 
 	set_option("search_path", "pg_catalog, pg_temp");
 	set_option("jit", "off");
-	GetUserIdAndSecContext(&userid, &sec_context);
 	SetUserIdAndSecContext(stored->owner, sec_context |
 						   SECURITY_LOCAL_USERID_CHANGE |
 						   SECURITY_RESTRICTED_OPERATION);
 	run = store_run(stored, options, summary);
 	store_relations(stored, options, run);
 	store_commands(stored, run);
-	if (!TIMESTAMP_IS_NOBEGIN(options->keep_since))
+	if (pg_class_aclcheck(stored->runs, userid, ACL_DELETE) == ACLCHECK_OK)
 		delete_old_runs(stored, run, options->keep_since);
+	else
+		warn_of_old_runs(stored, run, options->keep_since, userid);
 	SetUserIdAndSecContext(userid, sec_context);
 
 	tuplestore_end(report_rows);
@@ -375,4 +411,185 @@ sst_store_report(const SstStoredReport *stored, const SstStoreOptions *options)
 	if (SPI_finish() != SPI_OK_FINISH)
 		elog(ERROR, "SPI_finish failed");
 	AtEOXact_GUC(true, nestlevel);
+}
+
+/*
+ * The last stored report, for a session that has made none
+ */
+
+/*
+ * The columns of a row as a table "r" of stored rows has them.  It has names instead of an
+ * OID; what it does not have is null.
+ */
+static char *
+stored_columns(const SstRow *row, Oid relid)
+{
+	StringInfoData list;
+
+	initStringInfo(&list);
+	for (int i = 0; i < row->tupdesc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(row->tupdesc, i);
+		const char *name = NameStr(att->attname);
+		const char *value = "NULL";
+
+		if (att->attisdropped)
+			continue;
+		if (get_attnum(relid, name) != InvalidAttrNumber)
+			value = psprintf("r.%s", quote_identifier(name));
+		else if (strcmp(name, "relid") == 0)
+			value = "(SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n"
+				" ON n.oid = c.relnamespace WHERE n.nspname = r.schema_name"
+				" AND c.relname = r.relation_name)";
+		appendStringInfo(&list, "%s%s::%s AS %s", list.len > 0 ? ", " : "", value,
+						 format_type_be(att->atttypid), quote_identifier(name));
+	}
+
+	return list.data;
+}
+
+/*
+ * Find the last stored report in the schema, and say once in a statement that it is shown and
+ * how old it is.  ERROR if there is none that the caller may read.  Returns its number.
+ */
+static char *
+find_last_run(const char *schema, Oid namespace)
+{
+	static TimestampTz told;
+	Oid			runs = get_relname_relid("report_runs", namespace);
+	char	   *run;
+
+	if (OidIsValid(runs) &&
+		pg_class_aclcheck(runs, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+		SPI_execute(psprintf("SELECT run, date_trunc('second', clock_timestamp() - started)"
+							 " FROM %s.report_runs ORDER BY run DESC LIMIT 1", schema),
+					true, 0);
+	if (SPI_processed == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("no report has been made in this session, and none is stored"),
+				 errhint("Call %s.run_database_report() first. %s.collect() stores a report for other sessions.",
+						 schema, schema)));
+	run = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1);
+	if (told == GetCurrentStatementStartTimestamp())
+		return run;
+
+	told = GetCurrentStatementStartTimestamp();
+	ereport(NOTICE,
+			(errmsg("no report has been made in this session: stored report %s is shown, from %s ago",
+					run, SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2))));
+
+	return run;
+}
+
+/* Begin to read what is stored in a schema; returns what end_stored() ends. */
+static int
+begin_stored(Oid namespace, const char **schema)
+{
+	int			nestlevel = NewGUCNestLevel();
+
+	*schema = get_namespace_name(namespace);
+	if (*schema == NULL)
+		elog(ERROR, "cache lookup failed for schema %u", namespace);
+	*schema = quote_identifier(*schema);
+	set_option("search_path", "pg_catalog, pg_temp");
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+
+	return nestlevel;
+}
+
+static void
+end_stored(int nestlevel)
+{
+	if (SPI_finish() != SPI_OK_FINISH)
+		elog(ERROR, "SPI_finish failed");
+	AtEOXact_GUC(true, nestlevel);
+}
+
+/* The number of the last stored report; ERROR if there is none that the caller may read. */
+int64
+sst_last_stored_run(FunctionCallInfo fcinfo)
+{
+	Oid			namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
+	const char *schema;
+	int			nestlevel = begin_stored(namespace, &schema);
+	int64		run = strtoll(find_last_run(schema, namespace), NULL, 10);
+
+	end_stored(nestlevel);
+
+	return run;
+}
+
+/*
+ * Query a table for the rows of the last stored report, by the columns that the function
+ * being called returns.  The caller ends that with end_stored().
+ */
+static int
+query_stored(FunctionCallInfo fcinfo, const SstRow *row, const char *table, const char *order)
+{
+	Oid			namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
+	const char *schema;
+	int			nestlevel = begin_stored(namespace, &schema);
+	const char *run = find_last_run(schema, namespace);
+
+	if (SPI_execute(psprintf("SELECT %s FROM %s.%s AS r WHERE r.run = %s ORDER BY r.%s",
+							 stored_columns(row, get_relname_relid(table, namespace)),
+							 schema, table, run, order),
+					true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not read a stored report");
+
+	return nestlevel;
+}
+
+/* Put the columns of a row of the query. */
+static void
+put_stored(SstRow *row, uint64 number)
+{
+	TupleDesc	tupdesc = SPI_tuptable->tupdesc;
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		bool		isnull;
+		Datum		value = SPI_getbinval(SPI_tuptable->vals[number], tupdesc, i + 1, &isnull);
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+
+		sst_put_datum(row, NameStr(att->attname), att->atttypid, value, isnull);
+	}
+}
+
+/* Return the rows that a table has of the last stored report, in the order of a column. */
+void
+sst_return_stored(FunctionCallInfo fcinfo, const char *table, const char *order)
+{
+	SstRow		row;
+	int			nestlevel;
+
+	sst_rows_begin(&row, fcinfo);
+	nestlevel = query_stored(fcinfo, &row, table, order);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		put_stored(&row, i);
+		sst_row_store(&row);
+	}
+	end_stored(nestlevel);
+}
+
+/* The row about the last stored report */
+Datum
+sst_form_stored_summary(FunctionCallInfo fcinfo)
+{
+	MemoryContext context = CurrentMemoryContext;
+	SstRow		row;
+	Datum		result;
+	int			nestlevel;
+
+	sst_row_init(&row, fcinfo);
+	nestlevel = query_stored(fcinfo, &row, "report_runs", "run");
+	put_stored(&row, 0);
+	MemoryContextSwitchTo(context);
+	result = sst_row_datum(&row);
+	end_stored(nestlevel);
+
+	return result;
 }

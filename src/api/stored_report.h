@@ -14,13 +14,14 @@
 #define SST_STORED_REPORT_H
 
 #include "datatype/timestamp.h"
+#include "fmgr.h"
 
 /* What to store a report with */
 typedef struct SstStoreOptions
 {
 	int32		top_relations;	/* so many are shown by report_metrics */
-	int64		min_bytes;		/* ... if they have so many */
-	TimestampTz keep_since;		/* delete what began before; or DT_NOBEGIN */
+	int64		min_bytes;		/* ... if they have so many; such are stored */
+	TimestampTz keep_since;		/* delete what began before, if the caller may */
 	const char *note;			/* or NULL */
 } SstStoreOptions;
 
@@ -41,5 +42,10 @@ typedef struct SstStoredReport
 extern void sst_find_stored_report(SstStoredReport *stored, Oid namespace);
 extern void sst_store_report(const SstStoredReport *stored,
 							 const SstStoreOptions *options);
+
+extern int64 sst_last_stored_run(FunctionCallInfo fcinfo);
+extern void sst_return_stored(FunctionCallInfo fcinfo, const char *table,
+							  const char *order);
+extern Datum sst_form_stored_summary(FunctionCallInfo fcinfo);
 
 #endif							/* SST_STORED_REPORT_H */

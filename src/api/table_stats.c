@@ -23,22 +23,12 @@
 
 #include "api/arguments.h"
 #include "api/one_relation.h"
-#include "api/tree.h"
 #include "run/call.h"
-#include "run/maps.h"
 #include "run/progress.h"
 #include "run/scan.h"
 
 PG_FUNCTION_INFO_V1(sst_table_stats);
 PG_FUNCTION_INFO_V1(sst_table_stats_tree);
-
-static Datum
-delete_in_progress_tuples(const SstRelationStats *found, bool *isnull)
-{
-	*isnull = found->unread;
-	return Int64GetDatum(SST_COUNT(found, SST_DELETING_TUPLES) +
-						 SST_COUNT(found, SST_OWN_DELETED_TUPLES));
-}
 
 static Datum
 largest_free_bytes(const SstRelationStats *found, bool *isnull)
@@ -98,7 +88,7 @@ static const SstColumn columns[] = {
 	{"dead_tuple_percent", FLOAT8OID, 0, dead_tuple_percent},
 	{"recently_dead_tuples", INT8OID, SST_RECENTLY_DEAD_TUPLES},
 	{"insert_in_progress_tuples", INT8OID, SST_INSERTING_TUPLES},
-	{"delete_in_progress_tuples", INT8OID, 0, delete_in_progress_tuples},
+	{"delete_in_progress_tuples", INT8OID, SST_DELETING_TUPLES},
 	{"dead_line_pointers", INT8OID, SST_DEAD_ITEMS},
 	{"redirect_line_pointers", INT8OID, SST_REDIRECT_ITEMS},
 	{"unused_line_pointers", INT8OID, SST_UNUSED_ITEMS},
@@ -117,18 +107,24 @@ static const SstColumn columns[] = {
 static void
 put_row(SstRow *row, const SstRelationStats *found)
 {
-	sst_put_row(row, columns, lengthof(columns), found);
+	sst_put_row(row, SST_COLUMNS(columns), found);
 }
 
-/* Measure a table that can be read; its counts are added to those found. */
+/*
+ * Measure a table that can be read, and add up what its columns show.  Free space is
+ * that in pages that are in use, and all of those that are new.
+ */
 static void
 measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 {
+	uint64	   *n = found->counters.n;
+
 	sst_scan_visibility_map(target, NULL, NULL, NULL, &found->counters, io_stats);
 	sst_scan_free_space_map(target, NULL, &found->counters, io_stats);
 	sst_add_scan(target, &found->counters, io_stats);
-	found->counters.n[SST_TRUNCATABLE_PAGES] = target->nblocks -
-		found->counters.kept_end;
+	n[SST_TRUNCATABLE_PAGES] = target->nblocks - found->counters.kept_end;
+	n[SST_DELETING_TUPLES] += n[SST_OWN_DELETED_TUPLES];
+	n[SST_FREE_BYTES] += n[SST_NEW_PAGES] * BLCKSZ;
 }
 
 /*

@@ -76,4 +76,42 @@ sst_buffer_tag(Relation rel, ForkNumber forknum, BlockNumber blkno)
 	return tag;
 }
 
+/* The same by the relation's files */
+static inline BufferTag
+sst_files_tag(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
+{
+	BufferTag	tag;
+
+#if PG_VERSION_NUM >= 160000
+	RelFileLocator numbers = {files->tablespace, files->database, files->number};
+
+	InitBufferTag(&tag, &numbers, forknum, blkno);
+#else
+	RelFileNode numbers = {files->tablespace, files->database, files->number};
+
+	INIT_BUFFERTAG(tag, numbers, forknum, blkno);
+#endif
+
+	return tag;
+}
+
+/*
+ * Return the shared buffer that the mapping table has for a tag, or InvalidBuffer; it may
+ * be out of date when the caller gets it.  Takes and releases a share lock on one
+ * partition of the table.
+ */
+static inline Buffer
+sst_look_up_buffer(BufferTag *tag)
+{
+	uint32		hash = BufTableHashCode(tag);
+	LWLock	   *lock = BufMappingPartitionLock(hash);
+	int			buf_id;
+
+	LWLockAcquire(lock, LW_SHARED);
+	buf_id = BufTableLookup(tag, hash);
+	LWLockRelease(lock);
+
+	return buf_id + 1;
+}
+
 #endif							/* SST_BUFFER_TAG_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * catalog.h
- *	  Paths of relation files, and features of commands, by server version
+ *	  Paths of relation files, collations, and features of commands, by server version
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -15,6 +15,7 @@
 
 #include "catalog/pg_class.h"
 #include "common/relpath.h"
+#include "utils/rel.h"
 
 /* The server has REPACK (19). */
 #if PG_VERSION_NUM >= 190000
@@ -26,6 +27,11 @@
 #define SST_HAVE_BULK_EXTENSION 1
 #endif
 
+/* GiST sorts ranges before it builds an index on them (18). */
+#if PG_VERSION_NUM >= 180000
+#define SST_HAVE_SORTED_RANGES 1
+#endif
+
 /* Where the files of a relation are; as numbers, whatever the server calls them */
 typedef struct SstFiles
 {
@@ -35,9 +41,12 @@ typedef struct SstFiles
 	int			owner;			/* of a temporary relation, its session */
 } SstFiles;
 
+extern Oid	sst_mapped_file(Oid relid, bool shared);
 extern bool sst_catalog_files(const FormData_pg_class *relation,
 							  SstFiles *files);
 extern void sst_files_path(const SstFiles *files, ForkNumber forknum,
 						   char *path, size_t size);
+extern bool sst_collates_bytes(Oid collation);
+extern double sst_limited_vacuum_threshold(const StdRdOptions *options, double threshold);
 
 #endif							/* SST_CATALOG_H */

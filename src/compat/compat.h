@@ -103,7 +103,7 @@
 #define SST_HAVE_SMGR_WHICH 1
 #endif
 
-/* What the allocator has in front of a piece of memory (aset.c) */
+/* What the allocator has in front of a piece of memory (utils/mmgr/aset.c) */
 #if PG_VERSION_NUM >= 160000
 #define SST_CHUNK_HEADER_BYTES 8
 #else

@@ -28,7 +28,6 @@
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
-#include "utils/relmapper.h"
 #include "utils/wait_event.h"
 
 #include "compat/buffer_tag.h"
@@ -93,26 +92,6 @@ is_lock(const LWLock *lock, const char *name)
 	return strcmp(GetLWLockIdentifier(PG_WAIT_LWLOCK, lock->tranche), name) == 0;
 }
 
-/* The tag of a buffer that has a block of a catalog of this database */
-static BufferTag
-catalog_tag(Oid relid, BlockNumber blkno)
-{
-	BufferTag	tag;
-
-#if PG_VERSION_NUM >= 160000
-	RelFileLocator files = {MyDatabaseTableSpace, MyDatabaseId,
-	RelationMapOidToFilenumber(relid, false)};
-
-	InitBufferTag(&tag, &files, MAIN_FORKNUM, blkno);
-#else
-	RelFileNode files = {MyDatabaseTableSpace, MyDatabaseId,
-	RelationMapOidToFilenode(relid, false)};
-
-	INIT_BUFFERTAG(tag, files, MAIN_FORKNUM, blkno);
-#endif
-	return tag;
-}
-
 /*
  * Do the headers of buffers say what the buffer table says?  A process has read blocks of
  * catalogs by the time it asks, and most of them are in buffers still.
@@ -129,7 +108,10 @@ check_buffer_headers(void)
 
 	for (int i = 0; i < lengthof(catalogs) * LOOKED_UP; i++)
 	{
-		BufferTag	tag = catalog_tag(catalogs[i / LOOKED_UP], i % LOOKED_UP);
+		SstFiles	files = {.tablespace = MyDatabaseTableSpace,
+			.database = MyDatabaseId,
+		.number = sst_mapped_file(catalogs[i / LOOKED_UP], false)};
+		BufferTag	tag = sst_files_tag(&files, MAIN_FORKNUM, i % LOOKED_UP);
 		uint32		hash = BufTableHashCode(&tag);
 		LWLock	   *lock = BufMappingPartitionLock(hash);
 		int			id;

@@ -16,10 +16,10 @@
  */
 #include "postgres.h"
 
-#include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 
+#include "compat/buffer_tag.h"
 #include "compat/shared_blocks.h"
 
 #if PG_VERSION_NUM >= 160000
@@ -138,31 +138,6 @@ sst_files_close(const SstFiles *files)
 #endif
 }
 
-/* Return the number of the buffer that has the block, or -1. */
-static int
-find_buffer(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
-{
-	FileNumbers numbers = file_numbers(files);
-	BufferTag	tag;
-	uint32		hash;
-	LWLock	   *lock;
-	int			buf_id;
-
-#if PG_VERSION_NUM >= 160000
-	InitBufferTag(&tag, &numbers, forknum, blkno);
-#else
-	INIT_BUFFERTAG(tag, numbers, forknum, blkno);
-#endif
-	hash = BufTableHashCode(&tag);
-	lock = BufMappingPartitionLock(hash);
-
-	LWLockAcquire(lock, LW_SHARED);
-	buf_id = BufTableLookup(&tag, hash);
-	LWLockRelease(lock);
-
-	return buf_id;
-}
-
 /*
  * Does a buffer hold the block?  The answer may be out of date when the caller gets
  * it.  Takes and releases a share lock on one partition of the mapping table.
@@ -170,7 +145,9 @@ find_buffer(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
 bool
 sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
 {
-	return find_buffer(files, forknum, blkno) >= 0;
+	BufferTag	tag = sst_files_tag(files, forknum, blkno);
+
+	return BufferIsValid(sst_look_up_buffer(&tag));
 }
 
 #if PG_VERSION_NUM >= 170000

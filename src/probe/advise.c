@@ -115,15 +115,6 @@ sst_probe_gain(const SstProbeCell *cell, const SstProbeCell *base)
 	return summarize(ratios, n);
 }
 
-static int
-compare_times(const void *a, const void *b)
-{
-	float		left = *(const float *) a;
-	float		right = *(const float *) b;
-
-	return (left > right) - (left < right);
-}
-
 /* The time in ms that so many percent of the reads do not exceed; NaN if not known */
 double
 sst_probe_latency(const SstProbeCell *cell, double percent)
@@ -133,7 +124,7 @@ sst_probe_latency(const SstProbeCell *cell, double percent)
 	if (cell->ntimes == 0)
 		return NAN;
 
-	qsort(cell->times, cell->ntimes, sizeof(float), compare_times);
+	qsort(cell->times, cell->ntimes, sizeof(double), compare_figures);
 	return cell->times[Max(rank, 1) - 1];
 }
 

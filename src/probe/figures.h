@@ -49,7 +49,7 @@ typedef struct SstProbeCell
 	int64		reads;			/* that were timed, of all rounds */
 	double		elapsed_ms;
 	double		rate[2][SST_PROBE_ROUNDS];	/* reads per second; 0: none */
-	float	   *times;			/* of each read, in ms */
+	double	   *times;			/* of each read, in ms */
 	int			ntimes;
 } SstProbeCell;
 

@@ -12,9 +12,10 @@
  * are that in any case.  Where there are none, the blocks of a cell are chosen
  * before it reads: those that the kernel reports as not cached, and if
  * these are too few, some that it drops on request.  No more are dropped than
- * the cell reads, which brings them back; blocks that were not cached are
- * dropped again afterwards.  Blocks that stay cached are not read: the kernel
- * keeps those of a large folio together.
+ * the cell reads, which brings them back, as does reading ahead what a limit or
+ * an error leaves unread.  Blocks that were not cached are dropped again
+ * afterwards.  Blocks that stay cached are not read: the kernel keeps those of
+ * a large folio together.
  *
  * The reads of a cell lie in one segment, so that one file is open.
  *
@@ -37,11 +38,10 @@
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 
-#include "compat/compat.h"
 #include "compat/platform.h"
-#include "probe/reads.h"
+#include "probe/places.h"
 #include "stream/file_reader.h"
-#include "stream/page_cache.h"
+#include "stream/segment_file.h"
 #include "stream/stream.h"
 
 /* Places to look at for each random read, and ranges for sequential ones */
@@ -183,16 +183,17 @@ draw(BlockNumber n)
 	return (BlockNumber) pg_prng_uint64_range(&pg_global_prng_state, 0, n - 1);
 }
 
-/* Ask the kernel to give up blocks of the page cache. */
+/* Have the kernel give up blocks of the page cache, or else read them into it. */
 static void
-give_up(SstPlaces *places, BlockNumber blkno, BlockNumber nblocks)
+set_cached(SstPlaces *places, BlockNumber blkno, BlockNumber nblocks, bool cached)
 {
 #ifdef SST_HAVE_FADVISE
 	int			fd = sst_segment_file_open(&places->file, blkno);
 
 	if (fd >= 0)
 		(void) posix_fadvise(fd, (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
-							 (off_t) BLCKSZ * nblocks, POSIX_FADV_DONTNEED);
+							 (off_t) BLCKSZ * nblocks,
+							 cached ? POSIX_FADV_WILLNEED : POSIX_FADV_DONTNEED);
 #endif
 }
 
@@ -223,9 +224,13 @@ try_place(SstPlaces *places, const SstProbeCell *cell, BlockNumber blkno, bool e
 		if (!evict || places->not_told || places->nevicted == cell->nreads)
 			return;
 		places->nevicted++;
-		give_up(places, blkno, cell->nblocks);
+		set_cached(places, blkno, cell->nblocks, false);
 		if (is_cached(places, blkno, cell->nblocks))
+		{
+			/* Bring back what has gone. */
+			set_cached(places, blkno, cell->nblocks, true);
 			return;
+		}
 	}
 	places->block[places->n] = blkno;
 	places->was_cached[places->n++] = was_cached;
@@ -276,13 +281,15 @@ sst_places_find(SstPlaces *places, const SstProbeCell *cell)
 	return places->n == cell->nreads;
 }
 
-/* Give up again what the first nread reads of a cell have left in the page cache. */
+/* Leave the page cache as it was, after the first nread reads of a cell. */
 void
-sst_places_forget(SstPlaces *places, const SstProbeCell *cell, int nread)
+sst_places_leave(SstPlaces *places, const SstProbeCell *cell, int nread)
 {
-	for (int i = 0; i < nread && !places->file.direct; i++)
+	for (int i = 0; i < places->n && !places->file.direct; i++)
 	{
-		if (!places->was_cached[i])
-			give_up(places, places->block[i], cell->nblocks);
+		bool		was_cached = places->was_cached[i];
+
+		if ((i < nread) != was_cached)
+			set_cached(places, places->block[i], cell->nblocks, was_cached);
 	}
 }

@@ -14,12 +14,10 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/relation.h"
 #include "access/table.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_tablespace.h"
-#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
@@ -29,7 +27,7 @@
 #include "run/progress.h"
 #include "run/subtransaction.h"
 
-#define ANY_KIND (SST_ANY_INDEX | SST_TABLE)
+#define ANY_KIND (SST_INDEX | SST_TABLE)
 
 /* Smaller relations have too few places to read. */
 #define MIN_BYTES (8 * 1024 * 1024)
@@ -217,15 +215,14 @@ open_largest(const SstRelations *list, Oid tablespace)
 	for (int i = 0; i < list->n; i++)
 	{
 		const SstRelation *relation = &list->relation[i];
+		bool		missing;
 		Relation	rel;
 
-		if (!is_suitable(relation) || relation->files.tablespace != tablespace ||
-			!ConditionalLockRelationOid(relation->relid, AccessShareLock))
+		if (!is_suitable(relation) || relation->files.tablespace != tablespace)
 			continue;
-		rel = try_relation_open(relation->relid, NoLock);
+		rel = sst_target_try_lock(relation->relid, InvalidOid, &missing);
 		if (rel != NULL)
 			return rel;
-		UnlockRelationOid(relation->relid, AccessShareLock);
 	}
 	return NULL;
 }

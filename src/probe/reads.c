@@ -24,7 +24,6 @@
 
 #include "miscadmin.h"
 
-#include "compat/compat.h"
 #include "compat/shared_blocks.h"
 #include "probe/reads.h"
 #include "run/blocking.h"
@@ -124,7 +123,7 @@ read_all(Run *run)
 		if (i == 0)
 			first_ms = ms;
 		if (i <= cell->ncounted && ntimes < SST_PROBE_TIMES)
-			cell->times[ntimes++] = (float) (ms - started_ms[i]);
+			cell->times[ntimes++] = ms - started_ms[i];
 		if (i == cell->ncounted && ms > first_ms)
 		{
 			run->rate = cell->ncounted * 1000.0 / (ms - first_ms);
@@ -173,6 +172,29 @@ run_reads(Run *run)
 	sst_pfree_blocks(run->memory);
 }
 
+/* Find the reads of a cell and do them; *took_ms is as below. */
+static void
+find_and_read(Run *run, double *took_ms)
+{
+	SstPlaces  *places = &run->target->places;
+	instr_time	start;
+
+	PG_TRY();
+	{
+		if (sst_places_find(places, run->cell))
+		{
+			INSTR_TIME_SET_CURRENT(start);
+			run_reads(run);
+			*took_ms = ms_since(start);
+		}
+	}
+	PG_FINALLY();
+	{
+		sst_places_leave(places, run->cell, run->nstarted);
+	}
+	PG_END_TRY();
+}
+
 /* Take so many blocks of the limits, sleeping as the rate asks; false at a limit. */
 static bool
 pay(SstThrottle *throttle, BlockNumber nblocks)
@@ -206,20 +228,17 @@ sst_probe_read(SstProbeTarget *target, SstProbeCell *cell, double *rate, double 
 	SstProbe   *probe = target->probe;
 	SstIoStats *io_stats = probe->io_stats;
 	BlockNumber nblocks = cell->nreads * cell->nblocks;
-	instr_time	start;
+	int			nspared;
 
 	*rate = *took_ms = 0;
 	if (!pay(&probe->throttle, nblocks))
 		return false;
-	if (sst_places_find(&target->places, cell))
-	{
-		INSTR_TIME_SET_CURRENT(start);
-		run_reads(&run);
-		*took_ms = ms_since(start);
-		*rate = run.rate;
-		sst_places_forget(&target->places, cell, run.nstarted);
-	}
-	sst_throttle_give_back(&probe->throttle, (cell->nreads - run.nstarted) * cell->nblocks);
+	find_and_read(&run, took_ms);
+	*rate = run.rate;
+
+	/* What was evicted is paid for, read or not. */
+	nspared = cell->nreads - Max(run.nstarted, target->places.nevicted);
+	sst_throttle_give_back(&probe->throttle, nspared * cell->nblocks);
 
 	nblocks = run.nstarted * cell->nblocks;
 	io_stats->blocks_requested += nblocks;

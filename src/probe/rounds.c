@@ -84,7 +84,7 @@ add_curve(SstProbe *probe, SstProbeResult *result, SstProbePattern pattern, int 
 		cell->copies = 1;
 		cell->is_step = bsearch(&depths[i], steps, nsteps, sizeof(int), compare_depths) != NULL;
 		cell->needed = true;
-		cell->times = MemoryContextAlloc(probe->context, sizeof(float) * SST_PROBE_TIMES);
+		cell->times = MemoryContextAlloc(probe->context, sizeof(double) * SST_PROBE_TIMES);
 	}
 }
 

@@ -17,36 +17,14 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "commands/defrem.h"
 #include "foreign/foreign.h"
-#include "storage/bufmgr.h"
 #include "storage/smgr.h"
 
 #include "compat/compat.h"
 #include "relation/refuse.h"
-
-/*
- * Our function for one kind of index, and what it says of other relations, as
- * contrib's does
- */
-typedef struct IndexFunction
-{
-	SstTargetKind kind;
-	const char *name;
-	const char *message;
-} IndexFunction;
-
-static const IndexFunction index_functions[] = {
-	{SST_BTREE, "btree_stats", gettext_noop("relation \"%s\" is not a btree index")},
-	{SST_HASH, "hash_stats", gettext_noop("relation \"%s\" is not a hash index")},
-	{SST_GIN, "gin_stats", gettext_noop("relation \"%s\" is not a GIN index")},
-	{SST_GIST, "gist_stats", gettext_noop("relation \"%s\" is not a GiST index")},
-	{SST_SPGIST, "spgist_stats", gettext_noop("relation \"%s\" is not an SP-GiST index")},
-	{SST_BRIN, "brin_stats", gettext_noop("relation \"%s\" is not a BRIN index")},
-};
 
 static bool
 is_partitioned(Relation rel)
@@ -86,6 +64,8 @@ sst_state_note(SstTargetState state)
 			return _("no data during recovery");
 		case SST_TARGET_INVALID:
 			return _("index is not valid");
+		case SST_TARGET_OTHER_FORMAT:
+			return _("unknown format: the metapage has another magic or version number");
 		case SST_TARGET_NOT_READY:
 			return _("index is not valid: it is being built, or its build failed");
 		default:
@@ -166,57 +146,35 @@ sst_relation_note(Relation rel, SstTargetState state)
 	}
 }
 
-/* The function that reads an index of that kind */
-static const char *
-index_function(SstTargetKind kind)
-{
-	for (int i = 0; i < lengthof(index_functions); i++)
-	{
-		if (index_functions[i].kind == kind)
-			return index_functions[i].name;
-	}
-	return "index_stats";
-}
-
 /*
- * Hint at the function for a relation of that kind, which is not among the kinds
- * that are accepted, if there is one.  contrib's functions have no hints.
+ * Hint at the function for a relation that is not of the kinds that are accepted, if there
+ * is one.  contrib's functions have no hints.
  */
 static int
-hint_function(Relation rel, SstTargetKind kind, int kinds, SstRules rules)
+hint_function(Relation rel, int kinds, SstRules rules)
 {
+	const SstAccessMethod *am = sst_relation_am(rel);
+
 	if (rules == SST_RULES_CONTRIB)
 		return 0;
 	if (is_partitioned(rel))
 		return errhint("Use %s to read its partitions.", tree_function(rel));
-	if (is_index(rel) && (kinds & SST_ANY_INDEX) == 0)
+	if (is_index(rel) && (kinds & SST_INDEX) == 0)
 		return errhint("Use %s to read an index.", "index_stats");
 	if (is_index(rel))
-		return errhint("Use %s to read this index.", index_function(kind));
-	if ((kind & SST_TABLE & ~kinds) != 0)
+		return errhint("Use %s to read this index.",
+					   am->function != NULL ? am->function : "index_stats");
+	if (am != NULL && (am->kind & SST_TABLE & ~kinds) != 0)
 		return errhint("Use %s to read a table.", "table_stats");
 
 	return 0;
 }
 
-/* ERROR: the relation's kind, or 0, is none of those that the function accepts. */
+/* ERROR: the relation is none of the kinds that the function accepts. */
 void
-sst_refuse_wrong_kind(Relation rel, SstTargetKind kind, int kinds,
-					  SstRules rules)
+sst_refuse_wrong_kind(Relation rel, int kinds, SstRules rules)
 {
 	char		relkind = rel->rd_rel->relkind;
-
-	for (int i = 0; i < lengthof(index_functions); i++)
-	{
-		if (kinds == index_functions[i].kind)
-			ereport(ERROR,
-					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-					 errmsg(index_functions[i].message,
-							RelationGetRelationName(rel)),
-					 relkind == RELKIND_INDEX ? 0 :
-					 errdetail_relkind_not_supported(relkind),
-					 hint_function(rel, kind, kinds, rules)));
-	}
 
 	if (RELKIND_HAS_TABLE_AM(relkind) && (kinds & SST_HEAP) != 0)
 		ereport(ERROR,
@@ -228,21 +186,34 @@ sst_refuse_wrong_kind(Relation rel, SstTargetKind kind, int kinds,
 			 errmsg("cannot get page statistics of relation \"%s\"",
 					RelationGetRelationName(rel)),
 			 errdetail_relkind_not_supported(relkind),
-			 hint_function(rel, kind, kinds, rules)));
+			 hint_function(rel, kinds, rules)));
+}
+
+/* ERROR: the relation is no index of the access method that the function accepts. */
+void
+sst_refuse_other_index(Relation rel, const SstAccessMethod *am, SstRules rules)
+{
+	char		relkind = rel->rd_rel->relkind;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg(am->refusal, RelationGetRelationName(rel)),
+			 relkind == RELKIND_INDEX ? 0 :
+			 errdetail_relkind_not_supported(relkind),
+			 hint_function(rel, SST_INDEX, rules)));
 }
 
 /*
  * ERROR for a temporary relation of another session: its current blocks are in
- * that session's local buffers.  contrib's functions for indexes other than
- * b-trees say "indexes"; kind 0 is for all else.
+ * that session's local buffers.  Some of contrib's functions say "indexes".
  */
 static void
-refuse_other_temp(Relation rel, SstTargetKind kind)
+refuse_other_temp(Relation rel, bool say_indexes)
 {
 	if (!RELATION_IS_OTHER_TEMP(rel))
 		return;
 
-	if ((kind & SST_ANY_INDEX & ~(SST_BTREE | SST_OTHER_INDEX)) != 0)
+	if (say_indexes)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary indexes of other sessions")));
@@ -252,13 +223,16 @@ refuse_other_temp(Relation rel, SstTargetKind kind)
 }
 
 /*
- * ERROR if a relation of that kind cannot be read now: in the words of contrib's
+ * ERROR if a relation of a kind that is read cannot be read now: in the words of contrib's
  * functions and, during recovery, of the server.
  */
 void
-sst_refuse_unreadable(Relation rel, SstTargetKind kind, SstRules rules)
+sst_refuse_unreadable(Relation rel, SstRules rules)
 {
-	refuse_other_temp(rel, kind);
+	const SstAccessMethod *am = sst_relation_am(rel);
+
+	refuse_other_temp(rel, am->kind == SST_INDEX && (am->flags &
+													 (SST_AM_TEMPORARY_TABLES | SST_AM_UNKNOWN)) == 0);
 
 	if (!RelationIsPermanent(rel) && RecoveryInProgress())
 		ereport(ERROR,
@@ -274,13 +248,24 @@ sst_refuse_unreadable(Relation rel, SstTargetKind kind, SstRules rules)
 				 errdetail("It is being built, or its build failed.") : 0));
 }
 
+/* ERROR: the index is of a version of its access method's format that is not known. */
+void
+sst_refuse_other_format(Relation rel)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot read index \"%s\"", RelationGetRelationName(rel)),
+			 errdetail("Its metapage has another magic or version number than the known format of access method \"%s\".",
+					   get_am_name(rel->rd_rel->relam))));
+}
+
 /* ERROR if pgstattuple() of contrib has no numbers for such a relation. */
 void
 sst_refuse_for_pgstattuple(Relation rel)
 {
-	const char *what = "unknown index";
+	const SstAccessMethod *am = sst_relation_am(rel);
 
-	refuse_other_temp(rel, 0);
+	refuse_other_temp(rel, false);
 
 	switch (rel->rd_rel->relkind)
 	{
@@ -299,35 +284,19 @@ sst_refuse_for_pgstattuple(Relation rel)
 					 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
 	}
 
-	switch (rel->rd_rel->relam)
-	{
-		case BTREE_AM_OID:
-		case HASH_AM_OID:
-		case GIST_AM_OID:
-			return;
-		case GIN_AM_OID:
-			what = "gin index";
-			break;
-		case SPGIST_AM_OID:
-			what = "spgist index";
-			break;
-		case BRIN_AM_OID:
-			what = "brin index";
-			break;
-	}
-
-	if (rel->rd_index->indisvalid)
+	if (rel->rd_index->indisvalid && am->pgstattuple_page == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("index \"%s\" (%s) is not supported",
-						RelationGetRelationName(rel), what)));
+				 errmsg("index \"%s\" (%s index) is not supported",
+						RelationGetRelationName(rel),
+						OidIsValid(am->oid) ? am->name : "unknown")));
 }
 
 /* ERROR if pgstattuple_approx() of contrib does not accept such a relation. */
 void
 sst_refuse_for_pgstattuple_approx(Relation rel)
 {
-	refuse_other_temp(rel, 0);
+	refuse_other_temp(rel, false);
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION &&
 		rel->rd_rel->relkind != RELKIND_MATVIEW &&
@@ -383,7 +352,7 @@ sst_refuse_for_pg_prewarm(Relation rel, ForkNumber forknum)
 				 errmsg("fork \"%s\" does not exist for this relation",
 						forkNames[forknum])));
 
-	refuse_other_temp(rel, 0);
+	refuse_other_temp(rel, false);
 
 	if (rel->rd_rel->relkind == RELKIND_INDEX && !rel->rd_index->indisready)
 		ereport(ERROR,

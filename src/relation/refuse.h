@@ -14,10 +14,31 @@
 #define SST_REFUSE_H
 
 #include "common/relpath.h"
-
-#include "relation/kind.h"
-#include "relation/rules.h"
 #include "utils/rel.h"
+
+#include "am/am.h"
+#include "stream/rules.h"
+
+/*
+ * Whether a relation can be read, and why not.  Decisions are made by the state;
+ * the note is for people.
+ */
+typedef enum SstTargetState
+{
+	SST_TARGET_READABLE,
+	SST_TARGET_INVALID,			/* an index that is not valid, but complete */
+
+	/* All below cannot be read. */
+	SST_TARGET_NOT_READY,		/* an index whose build has not ended */
+	SST_TARGET_OTHER_TEMP,		/* of another session */
+	SST_TARGET_NO_DATA,			/* unlogged, during recovery */
+	SST_TARGET_PARTITIONED,
+	SST_TARGET_NO_STORAGE,		/* a view, foreign table or composite type */
+	SST_TARGET_OTHER_TABLE_AM,	/* not heap */
+	SST_TARGET_OTHER_FORMAT,	/* of an index, which we do not know */
+	SST_TARGET_WRONG_KIND,		/* another function reads it */
+	SST_TARGET_MISSING			/* does not exist */
+} SstTargetState;
 
 extern const char *sst_state_note(SstTargetState state);
 extern const char *sst_no_storage_note(char relkind);
@@ -26,10 +47,11 @@ extern char *sst_partitioned_note(const char *function);
 extern char *sst_table_am_note(Oid amoid);
 extern const char *sst_relation_note(Relation rel, SstTargetState state);
 
-extern void sst_refuse_wrong_kind(Relation rel, SstTargetKind kind, int kinds,
-								  SstRules rules);
-extern void sst_refuse_unreadable(Relation rel, SstTargetKind kind,
-								  SstRules rules);
+extern void sst_refuse_wrong_kind(Relation rel, int kinds, SstRules rules);
+extern void sst_refuse_other_index(Relation rel, const SstAccessMethod *am,
+								   SstRules rules);
+extern void sst_refuse_unreadable(Relation rel, SstRules rules);
+extern void sst_refuse_other_format(Relation rel);
 
 extern void sst_refuse_for_pgstattuple(Relation rel);
 extern void sst_refuse_for_pgstattuple_approx(Relation rel);

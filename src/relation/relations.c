@@ -23,7 +23,7 @@
 #include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/catalog.h"
-#include "catalog/indexing.h"
+#include "catalog/index.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
@@ -100,8 +100,23 @@ sst_find_relation(const SstRelations *list, Oid relid)
 				   compare_relids);
 }
 
-static bool
-has_pages_to_report(char relkind)
+/*
+ * The listed table that a listed relation belongs to: itself, that of an index, or that of a TOAST
+ * table or of its index.  NULL if that is not listed.
+ */
+const SstRelation *
+sst_owning_table(const SstRelations *list, const SstRelation *relation)
+{
+	if (relation->relkind == RELKIND_INDEX)
+		relation = sst_find_relation(list, relation->parent);
+	if (relation != NULL && relation->relkind == RELKIND_TOASTVALUE)
+		relation = sst_find_relation(list, relation->parent);
+
+	return relation;
+}
+
+bool
+sst_has_pages_to_report(char relkind)
 {
 	return relkind == RELKIND_RELATION || relkind == RELKIND_MATVIEW ||
 		relkind == RELKIND_TOASTVALUE || relkind == RELKIND_INDEX;
@@ -167,15 +182,23 @@ describe(SstRelation *relation, const FormData_pg_class *form,
 		sst_fork_bytes(&relation->files, MAIN_FORKNUM) : -1;
 }
 
-/* Show the fixed part of each row of a catalog to a function. */
+/*
+ * Show the fixed part of each row of a catalog to a function; with an index, of those
+ * rows that have such an OID in its column attno.
+ */
 static void
-read_catalog(Oid catalogid, void (*add) (void *arg, const void *row), void *arg)
+read_catalog(Oid catalogid, Oid indexid, AttrNumber attno, Oid value,
+			 void (*add) (void *arg, const void *row), void *arg)
 {
 	Relation	catalog = table_open(catalogid, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
-										  NULL);
+	ScanKeyData key;
+	SysScanDesc scan;
 	HeapTuple	tuple;
 
+	ScanKeyInit(&key, attno, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(value));
+	scan = systable_beginscan(catalog, indexid, OidIsValid(indexid), NULL,
+							  attno != InvalidAttrNumber ? 1 : 0, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -238,14 +261,15 @@ add_pg_class_row(void *builder, const void *row)
 {
 	const FormData_pg_class *form = row;
 
-	if (has_pages_to_report(form->relkind))
+	if (sst_has_pages_to_report(form->relkind))
 		relations_add(builder, form);
 }
 
 /* Set what pg_index tells of a listed index, and of its table. */
 static void
-relations_add_index(SstRelations *list, const FormData_pg_index *form)
+add_pg_index_row(void *list, const void *row)
 {
+	const FormData_pg_index *form = row;
 	SstRelation *index = sst_find_relation(list, form->indexrelid);
 	SstRelation *owner = sst_find_relation(list, form->indrelid);
 
@@ -263,28 +287,16 @@ relations_add_index(SstRelations *list, const FormData_pg_index *form)
 		owner->identity = true;
 }
 
-static void
-add_pg_index_row(void *list, const void *row)
-{
-	relations_add_index(list, row);
-}
-
 /* Set what pg_inherits tells of a listed partition. */
 static void
-relations_add_partition(SstRelations *list,
-						const FormData_pg_inherits *form)
+add_pg_inherits_row(void *list, const void *row)
 {
+	const FormData_pg_inherits *form = row;
 	SstRelation *child = sst_find_relation(list, form->inhrelid);
 
 	if (child != NULL && child->partition &&
 		child->relkind == RELKIND_RELATION)
 		child->parent = form->inhparent;
-}
-
-static void
-add_pg_inherits_row(void *list, const void *row)
-{
-	relations_add_partition(list, row);
 }
 
 /* Call a statistics function for a relation; returns 0 for null. */
@@ -376,23 +388,10 @@ relations_end(SstRelationsBuilder *builder)
 	hash_destroy(builder->parents);
 }
 
-/*
- * List the tables, partitions, materialized views, TOAST tables and indexes of
- * the current database, and the shared catalogs.  The list and its names are
- * allocated in the current memory context.
- */
+/* Set when listed tables were vacuumed, and of which indexes others may be building. */
 void
-sst_list_relations(SstRelations *list)
+sst_look_up_activity(SstRelations *list)
 {
-	SstRelationsBuilder builder;
-
-	relations_begin(&builder, list);
-	read_catalog(RelationRelationId, add_pg_class_row, &builder);
-	relations_sort(&builder);
-	read_catalog(IndexRelationId, add_pg_index_row, list);
-	read_catalog(InheritsRelationId, add_pg_inherits_row, list);
-	relations_end(&builder);
-
 	for (int i = 0; i < list->n; i++)
 	{
 		SstRelation *relation = &list->relation[i];
@@ -414,6 +413,28 @@ sst_list_relations(SstRelations *list)
 				is_locked_for_builds(relation->parent);
 		}
 	}
+}
+
+/*
+ * List the tables, partitions, materialized views, TOAST tables and indexes of
+ * the current database, and the shared catalogs.  The list and its names are
+ * allocated in the current memory context.
+ */
+void
+sst_list_relations(SstRelations *list)
+{
+	SstRelationsBuilder builder;
+
+	relations_begin(&builder, list);
+	read_catalog(RelationRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
+				 add_pg_class_row, &builder);
+	relations_sort(&builder);
+	read_catalog(IndexRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
+				 add_pg_index_row, list);
+	read_catalog(InheritsRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
+				 add_pg_inherits_row, list);
+	relations_end(&builder);
+	sst_look_up_activity(list);
 }
 
 /*
@@ -442,25 +463,6 @@ sst_listed_state(const SstRelation *relation)
  * ----------
  */
 
-/* Show each row of a catalog with such an OID in an indexed column to a function. */
-static void
-look_up(Oid catalogid, Oid indexid, AttrNumber attno, Oid value,
-		void (*add) (void *arg, const void *row), void *arg)
-{
-	Relation	catalog = table_open(catalogid, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-
-	ScanKeyInit(&key, attno, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(value));
-	scan = systable_beginscan(catalog, indexid, true, NULL, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		add(arg, GETSTRUCT(tuple));
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-}
-
 /* Add a relation, if it exists.  Returns the OID of its TOAST table, or InvalidOid. */
 static Oid
 add_relation(SstRelationsBuilder *builder, Oid relid)
@@ -486,14 +488,8 @@ add_index(void *builder, const void *row)
 static void
 add_indexes(SstRelationsBuilder *builder, Oid tableoid)
 {
-	look_up(IndexRelationId, IndexIndrelidIndexId, Anum_pg_index_indrelid,
-			tableoid, add_index, builder);
-}
-
-static void
-add_partition(void *list, const void *row)
-{
-	relations_add_partition(list, row);
+	read_catalog(IndexRelationId, IndexIndrelidIndexId, Anum_pg_index_indrelid,
+				 tableoid, add_index, builder);
 }
 
 /* Set what catalogs other than pg_class tell of a listed relation. */
@@ -507,12 +503,13 @@ add_details(SstRelations *list, SstRelation *relation)
 
 		if (!HeapTupleIsValid(tuple))
 			return;
-		relations_add_index(list, (Form_pg_index) GETSTRUCT(tuple));
+		add_pg_index_row(list, GETSTRUCT(tuple));
 		ReleaseSysCache(tuple);
 	}
 	else if (relation->partition)
-		look_up(InheritsRelationId, InheritsRelidSeqnoIndexId,
-				Anum_pg_inherits_inhrelid, relation->relid, add_partition, list);
+		read_catalog(InheritsRelationId, InheritsRelidSeqnoIndexId,
+					 Anum_pg_inherits_inhrelid, relation->relid,
+					 add_pg_inherits_row, list);
 	else if (relation->relkind == RELKIND_TOASTVALUE)
 		relation->parent = sst_toast_owner(relation->relid);
 }
@@ -640,4 +637,24 @@ sst_toast_owner(Oid toastoid)
 	table_close(pg_class, AccessShareLock);
 
 	return result;
+}
+
+/*
+ * The table that an index or a TOAST table belongs to, or the relation itself if it
+ * is none of them.  InvalidOid if there is none.  Nothing is locked.
+ */
+Oid
+sst_table_of(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+
+	if (relkind == RELKIND_INDEX || relkind == RELKIND_PARTITIONED_INDEX)
+	{
+		relid = IndexGetRelation(relid, true);
+		relkind = get_rel_relkind(relid);
+	}
+	if (relkind == RELKIND_TOASTVALUE)
+		relid = sst_toast_owner(relid);
+
+	return relid;
 }

@@ -13,10 +13,7 @@
 #ifndef SST_RELATIONS_H
 #define SST_RELATIONS_H
 
-#include "catalog/pg_index.h"
-#include "catalog/pg_inherits.h"
 #include "datatype/timestamp.h"
-#include "utils/hsearch.h"
 
 #include "compat/catalog.h"
 #include "relation/target.h"
@@ -67,14 +64,19 @@ typedef struct SstRelations
 } SstRelations;
 
 extern int64 sst_fork_bytes(const SstFiles *files, ForkNumber forknum);
+extern bool sst_has_pages_to_report(char relkind);
 extern void sst_list_relations(SstRelations *list);
+extern const SstRelation *sst_owning_table(const SstRelations *list,
+										   const SstRelation *relation);
 extern TimestampTz sst_last_vacuum(Oid tableoid);
 extern SstTargetState sst_listed_state(const SstRelation *relation);
 extern SstRelation *sst_find_relation(const SstRelations *list, Oid relid);
 
 extern void sst_list_chosen_relations(SstRelations *list, const Oid *relids,
 									  int n);
+extern void sst_look_up_activity(SstRelations *list);
 extern bool sst_present_files(Oid relid, SstFiles *files, char *persistence);
 extern Oid	sst_toast_owner(Oid toastoid);
+extern Oid	sst_table_of(Oid relid);
 
 #endif							/* SST_RELATIONS_H */

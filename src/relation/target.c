@@ -27,46 +27,13 @@
 #include "relation/refuse.h"
 #include "relation/shards.h"
 #include "relation/target.h"
+#include "stream/stream.h"
 
 /* Does the relation have a table access method, and a file? */
 static bool
 is_table(Relation rel)
 {
 	return RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind);
-}
-
-static SstTargetKind
-find_index_kind(Oid amoid)
-{
-	switch (amoid)
-	{
-		case BTREE_AM_OID:
-			return SST_BTREE;
-		case HASH_AM_OID:
-			return SST_HASH;
-		case GIN_AM_OID:
-			return SST_GIN;
-		case GIST_AM_OID:
-			return SST_GIST;
-		case SPGIST_AM_OID:
-			return SST_SPGIST;
-		case BRIN_AM_OID:
-			return SST_BRIN;
-		default:
-			return SST_OTHER_INDEX;
-	}
-}
-
-static SstTargetKind
-find_kind(Relation rel)
-{
-	if (rel->rd_rel->relkind == RELKIND_INDEX)
-		return find_index_kind(rel->rd_rel->relam);
-	if (is_table(rel) && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
-		return SST_HEAP;
-	if (rel->rd_rel->relkind == RELKIND_SEQUENCE)
-		return SST_SEQUENCE;
-	return 0;
 }
 
 static SstTargetState
@@ -109,6 +76,20 @@ set_state(SstTarget *target, SstTargetState state)
 }
 
 /*
+ * Does the metapage say that the index is of a format that is not known?  One that cannot
+ * be read or is damaged does not: it will be counted as corrupt.
+ */
+static bool
+has_other_format(Relation rel, const SstAccessMethod *am)
+{
+	PGAlignedBlock metapage;
+
+	return am != NULL && am->magic != 0 && RelationGetNumberOfBlocks(rel) > 0 &&
+		sst_copy_block_noerror(rel, 0, metapage.data) &&
+		sst_is_other_format(am, metapage.data);
+}
+
+/*
  * Make an open relation, locked in AccessShareLock mode, the target, whatever it
  * is, and find out whether it can be read.  The note may be palloc'd in the
  * current context.
@@ -118,8 +99,11 @@ sst_target_examine(SstTarget *target, Relation rel)
 {
 	target->rel = rel;
 	target->relid = RelationGetRelid(rel);
-	target->kind = find_kind(rel);
+	target->am = sst_relation_am(rel);
+	target->kind = target->am != NULL ? target->am->kind : 0;
 	set_state(target, find_state(rel));
+	if (sst_target_is_readable(target) && has_other_format(rel, target->am))
+		set_state(target, SST_TARGET_OTHER_FORMAT);
 	target->distributed = sst_is_distributed(rel->rd_index != NULL ?
 											 rel->rd_index->indrelid :
 											 RelationGetRelid(rel));
@@ -174,12 +158,24 @@ sst_target_try_open(SstTarget *target, Oid relid, int kinds)
 void
 sst_target_adopt(SstTarget *target, Relation rel, int kinds, SstRules rules)
 {
-	SstTargetKind kind = find_kind(rel);
+	const SstAccessMethod *am = sst_relation_am(rel);
 
-	if ((kind & kinds) == 0)
-		sst_refuse_wrong_kind(rel, kind, kinds, rules);
-	sst_refuse_unreadable(rel, kind, rules);
+	if (am == NULL || (am->kind & kinds) == 0)
+		sst_refuse_wrong_kind(rel, kinds, rules);
+	sst_refuse_unreadable(rel, rules);
 	sst_target_examine(target, rel);
+	if (target->state == SST_TARGET_OTHER_FORMAT)
+		sst_refuse_other_format(rel);
+}
+
+/* The same for an index of this access method */
+void
+sst_target_adopt_index(SstTarget *target, Relation rel,
+					   const SstAccessMethod *am, SstRules rules)
+{
+	if (sst_relation_am(rel) != am)
+		sst_refuse_other_index(rel, am, rules);
+	sst_target_adopt(target, rel, SST_INDEX, rules);
 }
 
 /*

@@ -13,15 +13,13 @@
 #ifndef SST_TARGET_H
 #define SST_TARGET_H
 
-#include "relation/kind.h"
-#include "relation/rules.h"
-#include "storage/block.h"
-#include "utils/rel.h"
+#include "relation/refuse.h"
 
 typedef struct SstTarget
 {
 	Relation	rel;			/* open, AccessShareLock held; or NULL */
 	Oid			relid;
+	const SstAccessMethod *am;	/* or NULL */
 	SstTargetKind kind;			/* 0 if it is none of them */
 	SstTargetState state;
 	const char *note;			/* on that state, translated, or NULL */
@@ -43,6 +41,8 @@ extern void sst_target_open(SstTarget *target, Oid relid, int kinds,
 							SstRules rules);
 extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds,
 							 SstRules rules);
+extern void sst_target_adopt_index(SstTarget *target, Relation rel,
+								   const SstAccessMethod *am, SstRules rules);
 extern Relation sst_target_try_lock(Oid relid, Oid tableoid, bool *missing);
 extern void sst_target_close(SstTarget *target);
 

@@ -67,8 +67,8 @@ estimate_table_rows(const SstPageSample *sample, SstBloatEstimate *estimate)
 static const SstStatistic free_percent =
 {"free", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .plus_pages = true};
 
-/* A hash index counts the pages that are not in use as free space already. */
-static const SstStatistic hash_free_percent =
+/* The same where pages that are reserved are counted as free space already */
+static const SstStatistic free_percent_reserved =
 {"free", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES};
 
 static const SstStatistic dead_tuple_percent =
@@ -77,163 +77,44 @@ static const SstStatistic dead_tuple_percent =
 static const SstStatistic dead_item_percent =
 {"dead", SST_RATIO, SST_DEAD_ITEMS, SST_LIVE_ITEMS, .plus_y = true};
 
-/* What is needed to know how large a rebuilt relation will be */
-typedef struct RebuiltSize
-{
-	const SstRebuild *rebuild;
-	const SstMeta *meta;
-} RebuiltSize;
-
-/* Blocks with fractions, for derivatives */
-static double
-rebuilt_blocks(const void *arg, const double *sums)
-{
-	const RebuiltSize *size = arg;
-
-	return size->rebuild->blocks(size->rebuild, sums, size->meta, false);
-}
-
-/*
- * The size of a hash index grows in steps, not with each entry.  So the interval
- * must include the sizes for the fewest and for the most entries that there can be.
- */
-static void
-widen_by_steps(const RebuiltSize *size, const SstPageSample *sample,
-			   SstEstimate *estimate)
-{
-	static const SstStatistic entries =
-	{"entries", SST_TOTAL, SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage, SST_LEAF_ITEMS};
-	SstEstimate found = sst_estimate(&entries, sample);
-	double		factors[2];
-
-	if (!(found.value > 0))
-		return;
-	factors[0] = found.low / found.value;
-	factors[1] = found.high / found.value;
-
-	for (int i = 0; i < lengthof(factors); i++)
-	{
-		double		sums[SST_NCOUNTS];
-		double		blocks;
-
-		sst_sample_sums(sample, factors[i], sums);
-		blocks = rebuilt_blocks(size, sums);
-		estimate->low = Min(estimate->low, blocks);
-		estimate->high = Max(estimate->high, blocks);
-	}
-}
-
-static SstEstimate
-estimate_rebuilt(const SstRebuild *rebuild, const SstMeta *meta,
-				 const SstPageSample *sample)
-{
-	RebuiltSize size = {rebuild, meta};
-	SstEstimate result = sst_estimate_function(rebuilt_blocks, &size, 1,
-											   sample);
-	double		sums[SST_NCOUNTS];
-	double		below;
-	double		above;
-
-	if (rebuild->kind == SST_HASH && !isnan(result.low))
-		widen_by_steps(&size, sample, &result);
-
-	/* The ends keep their distance from the value in whole blocks. */
-	sst_sample_sums(sample, 1, sums);
-	if (!isnan(result.value))
-	{
-		double		whole = rebuild->blocks(rebuild, sums, meta, true);
-
-		result.low += whole - result.value;
-		result.high += whole - result.value;
-		result.value = whole;
-	}
-
-	below = above = rebuild->uncertainty * result.value;
-	if (rebuild->ends != NULL && !isnan(result.value))
-	{
-		double		least;
-		double		most;
-
-		rebuild->ends(rebuild, sums, meta, &least, &most);
-		below = hypot(below, Max(result.value - least, 0));
-		above = hypot(above, Max(most - result.value, 0));
-	}
-	result.low = Max(result.value - hypot(result.value - result.low, below), 0);
-	result.high = result.value + hypot(result.high - result.value, above);
-	return result;
-}
-
-/* Would ANALYZE make a hash index smaller that is rebuilt after it? */
-static void
-set_analyze_first(const SstRebuild *rebuild, const SstPageSample *sample,
-				  SstBloatEstimate *estimate)
-{
-	double		counts[SST_NCOUNTS];
-
-	if (rebuild->kind != SST_HASH)
-		return;
-
-	sst_sample_sums(sample, 1, counts);
-	if (!isnan(estimate->kept_percent.value))
-		rebuild->scale_entries(rebuild, counts,
-							   estimate->kept_percent.value / 100);
-	estimate->analyzed_blocks = sst_hash_blocks_if_analyzed(rebuild, counts);
-	estimate->analyze_first = !isnan(estimate->analyzed_blocks);
-	if (estimate->analyze_first && estimate->note == NULL)
-		estimate->note = gettext_noop("the table's row count is overestimated: run ANALYZE before the rebuild, or the index gets more buckets than it needs");
-}
-
 /*
  * Predict the size after a rebuild, by the sample and, of an index or a TOAST table,
- * its table.
+ * its table.  False if the time was over.
  */
-static void
-predict(const SstTarget *target, const SstRebuild *rebuild,
-		const SstMeta *meta, const SstPageSample *sample,
-		const SstIndexTable *table, SstDeadEntries *dead,
-		SstSampling *sampling, SstBloatEstimate *estimate)
+static bool
+predict(const SstTarget *target, SstRebuild *rebuild,
+		const SstPageSample *sample, const SstIndexTable *table,
+		const SstDeadEntries *dead, SstSampling *sampling,
+		SstBloatEstimate *estimate)
 {
+	SstPrediction prediction = {.analyzed_blocks = NAN};
 	SstEstimate *rebuilt = &estimate->rebuilt_blocks;
-	double		counts[SST_NCOUNTS];
-	SstIndexModel model = {target, rebuild, meta, counts};
+	SstEstimate kept = sst_dead_entries_kept(dead, target, sample, estimate);
 
-	estimate->note = rebuild->note;
-	if (rebuild->unpredictable)
-	{
-		/* A BRIN index is small, and its summaries are made anew. */
-		if (target->kind == SST_BRIN)
-		{
-			rebuilt->value = rebuilt->low = rebuilt->high = target->nblocks;
-			sst_round_blocks(rebuilt);
-		}
-		return;
-	}
-
-	*rebuilt = estimate_rebuilt(rebuild, meta, sample);
+	rebuild->model->predict(rebuild, sample, &kept, &prediction);
+	if (!sst_within_limits(sampling->limits))
+		return false;
+	*rebuilt = prediction.blocks;
+	estimate->analyzed_blocks = prediction.analyzed_blocks;
+	estimate->analyze_first = !isnan(prediction.analyzed_blocks);
+	if (rebuild->note != NULL)
+		estimate->note = rebuild->note;
 	if (isnan(rebuilt->value))
 	{
 		rebuilt->low = rebuilt->high = NAN;
-		if (estimate->note == NULL)
+		if (rebuild->note == NULL)
 			estimate->note = gettext_noop("size after a rebuild is not known: no items were read");
-		return;
+		return true;
 	}
-	if (isnan(rebuilt->low))
-		rebuilt->low = 0;
-	if (isnan(rebuilt->high))
-		rebuilt->high = INFINITY;
 
 	if (target->kind == SST_HEAP)
 		sst_estimate_toast(target, sample, estimate);
 	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
 		sst_predict_toast(target, table, sampling, estimate);
-	else
-	{
-		sst_sample_sums(sample, 1, counts);
-		sst_dead_entries_leave_out(dead, &model, sampling, estimate);
-	}
-
-	set_analyze_first(rebuild, sample, estimate);
+	if (estimate->analyze_first && estimate->note == NULL)
+		estimate->note = gettext_noop("the table's row count is overestimated: run ANALYZE before the rebuild, or the index gets more buckets than it needs");
 	sst_round_blocks(rebuilt);
+	return true;
 }
 
 /*
@@ -248,17 +129,22 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 {
 	SstPageSample sample;
 	SstScanResult result;
-	SstRebuild	rebuild;
+	SstRebuild *rebuild;
+	SstDeadlinePause pause;
 	SstDeadEntries dead;
 	bool		complete;
 
 	sst_bloat_estimate_init(estimate, target->nblocks);
-	sst_rebuild_init(&rebuild, target);
-	sst_try_toast_compression(target, sampling, &rebuild);
-	sst_dead_entries_begin(&dead, target, table, sampling, &rebuild);
+	rebuild = sst_rebuild_begin(target->am, target->rel,
+								sst_pause_init(&pause, sampling->limits),
+								&estimate->note);
+	if (rebuild != NULL)
+	{
+		sst_try_toast_compression(target, sampling, rebuild);
+		sst_dead_entries_begin(&dead, target, table, sampling, rebuild);
+	}
 	complete = sst_sample_scan(target, sampling->nblocks, sampling->seed,
-							   rebuild.unpredictable ? NULL : &rebuild,
-							   sampling->limits, &sample, &result);
+							   rebuild, sampling->limits, &sample, &result);
 	estimate->nread = result.nvisited;
 	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
 	if (complete)
@@ -266,8 +152,8 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 		estimate->exact = sst_sample_is_exact(&sample);
 		estimate->ncorrupt = result.counters.n[SST_CORRUPT_PAGES];
 		estimate->first_corrupt = result.counters.first_corrupt;
-		estimate->free_percent = sst_estimate(target->kind == SST_HASH ?
-											  &hash_free_percent : &free_percent,
+		estimate->free_percent = sst_estimate(target->am->flags & SST_AM_RESERVES_PAGES ?
+											  &free_percent_reserved : &free_percent,
 											  &sample);
 		estimate->dead_percent = sst_estimate((target->kind & SST_TABLE) != 0 ?
 											  &dead_tuple_percent :
@@ -276,13 +162,23 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 			estimate_table_rows(&sample, estimate);
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);
-		sst_rebuild_finish(&rebuild, estimate->exact);
-		predict(target, &rebuild, &result.meta, &sample, table, &dead,
-				sampling, estimate);
+		if (rebuild != NULL)
+			complete = predict(target, rebuild, &sample, table, &dead,
+							   sampling, estimate);
+		else if (target->am->flags & SST_AM_SUMMARIZES)
+		{
+			/* It is small, and its summaries are made anew. */
+			estimate->rebuilt_blocks = (SstEstimate)
+			{
+				target->nblocks, target->nblocks, target->nblocks
+			};
+			sst_round_blocks(&estimate->rebuilt_blocks);
+		}
 	}
-	sst_rebuild_free(&rebuild);
 	sst_page_sample_free(&sample);
-	sst_dead_entries_end(&dead);
+	if (rebuild != NULL)
+		sst_dead_entries_end(&dead);
+	sst_rebuild_end(rebuild);
 
 	if (target->distributed)
 		estimate->note = SST_SHARDS_REPORT_NOTE;

@@ -14,7 +14,7 @@
 #define SST_BLOAT_ESTIMATE_H
 
 #include "run/limits.h"
-#include "run/plan.h"
+#include "run/scan.h"
 
 /* Which blocks to read, and what reading them took */
 typedef struct SstSampling

@@ -19,8 +19,10 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/reloptions.h"
 #include "access/table.h"
 #include "access/xlog.h"
+#include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
@@ -32,6 +34,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "compat/catalog.h"
@@ -102,6 +105,49 @@ table_has_row_key(Oid tableoid)
 	table_close(catalog, AccessShareLock);
 
 	return found;
+}
+
+/*
+ * The options of a table, in the current memory context, or NULL if it has none.  *rows is
+ * what the catalog says of its rows; negative if nothing, or if the table is gone.
+ */
+StdRdOptions *
+sst_table_options(Oid tableoid, double *rows)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(tableoid));
+	StdRdOptions *options = NULL;
+	Datum		reloptions;
+	bool		isnull;
+
+	*rows = -1;
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	*rows = ((Form_pg_class) GETSTRUCT(tuple))->reltuples;
+	reloptions = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_reloptions, &isnull);
+	if (!isnull)
+		options = (StdRdOptions *) heap_reloptions(RELKIND_RELATION, reloptions, false);
+	ReleaseSysCache(tuple);
+
+	return options;
+}
+
+/* Does the table leave a part of its pages free for updates? */
+bool
+sst_has_fillfactor(Oid tableoid)
+{
+	double		rows;
+	const StdRdOptions *options = sst_table_options(tableoid, &rows);
+
+	return options != NULL && options->fillfactor < HEAP_DEFAULT_FILLFACTOR;
+}
+
+/* Does this extension store its reports in the table? */
+bool
+sst_is_own_table(const SstRelation *table)
+{
+	return strncmp(table->name, "report_run", strlen("report_run")) == 0 &&
+		getExtensionOfObject(RelationRelationId, table->relid) ==
+		get_extension_oid("streamstat", true);
 }
 
 /* ----------
@@ -191,6 +237,7 @@ index_command(const char *verb, const SstRelation *index)
 							concurrent ? "CONCURRENTLY " : "", qualified(index));
 	command.lock_mode = concurrent ? BLOCKS_NOBODY : BLOCKS_ALL;
 	command.blocks_reads = command.blocks_writes = !concurrent;
+	command.waits = SST_WAITS_LOCK;
 
 	return command;
 }
@@ -201,10 +248,19 @@ sst_drop_index_command(const SstRelation *index)
 	return index_command("DROP", index);
 }
 
+/*
+ * REINDEX CONCURRENTLY waits for older snapshots before queries may use the new index
+ * (WaitForOlderSnapshots() in commands/indexcmds.c).
+ */
 SstCommand
 sst_rebuild_index_command(const SstRelation *index)
 {
-	return index_command("REINDEX", index);
+	SstCommand	command = index_command("REINDEX", index);
+
+	if (!command.blocks_writes)
+		command.waits |= SST_WAITS_SNAPSHOT;
+
+	return command;
 }
 
 /* Append an argument for a POSIX shell. */
@@ -277,6 +333,7 @@ pg_repack_command(const SstTools *tools, const SstRelation *table)
 	append_shell_argument(&buf, qualified(table));
 	command.text = buf.data;
 	command.lock_mode = "ACCESS SHARE";
+	command.waits = SST_WAITS_LOCK | SST_WAITS_SNAPSHOT;
 	command.by_inserts = true;
 	command.skips_invalid = true;
 	command.remark = _("run it in a shell; it takes an ACCESS EXCLUSIVE lock briefly at its beginning and its end");
@@ -297,6 +354,7 @@ pg_squeeze_command(const SstRelation *table)
 							quote_literal_cstr(table->schema),
 							quote_literal_cstr(table->name));
 	command.lock_mode = "ACCESS SHARE";
+	command.waits = SST_WAITS_LOCK | SST_WAITS_XID;
 	command.by_inserts = true;
 	command.skips_invalid = true;
 	command.remark = _("it takes an ACCESS EXCLUSIVE lock briefly at its end");
@@ -334,6 +392,7 @@ server_command(const SstRelation *table)
 #endif
 	command.lock_mode = concurrent ? BLOCKS_NOBODY : BLOCKS_ALL;
 	command.blocks_reads = command.blocks_writes = !concurrent;
+	command.waits = SST_WAITS_LOCK | (concurrent ? SST_WAITS_XID : 0);
 	command.by_inserts = command.skips_invalid = concurrent;
 	if (concurrent)
 		command.remark = _("it takes an ACCESS EXCLUSIVE lock briefly at its end");
@@ -368,6 +427,7 @@ sst_vacuum_command(const SstRelation *table, bool analyze)
 	command.text = psprintf("VACUUM %s%s", analyze ? "(ANALYZE) " : "",
 							qualified(table));
 	command.lock_mode = BLOCKS_NOBODY;
+	command.waits = SST_WAITS_STRONG;
 
 	return command;
 }
@@ -379,6 +439,7 @@ sst_analyze_command(const SstRelation *table)
 
 	command.text = psprintf("ANALYZE %s", qualified(table));
 	command.lock_mode = BLOCKS_NOBODY;
+	command.waits = SST_WAITS_STRONG;
 
 	return command;
 }

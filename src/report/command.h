@@ -13,7 +13,15 @@
 #ifndef SST_COMMAND_H
 #define SST_COMMAND_H
 
+#include "utils/rel.h"
+
 #include "relation/relations.h"
+
+/* For whom a command waits, before it works or at its end: transactions that have */
+#define SST_WAITS_LOCK		0x01	/* a lock on the table */
+#define SST_WAITS_STRONG	0x02	/* one that keeps VACUUM or DDL from it */
+#define SST_WAITS_SNAPSHOT	0x04	/* a snapshot of this database */
+#define SST_WAITS_XID		0x08	/* an ID, in any database */
 
 /* A command, in the memory context in which it was made */
 typedef struct SstCommand
@@ -23,6 +31,7 @@ typedef struct SstCommand
 								 * works */
 	bool		blocks_reads;
 	bool		blocks_writes;
+	int			waits;			/* SST_WAITS_... */
 
 	/* Of a rebuilt table */
 	bool		by_inserts;		/* row by row, which may leave empty pages */
@@ -40,6 +49,9 @@ typedef struct SstTools
 
 extern void sst_find_tools(SstTools *tools);
 
+extern bool sst_is_own_table(const SstRelation *table);
+extern StdRdOptions *sst_table_options(Oid tableoid, double *rows);
+extern bool sst_has_fillfactor(Oid tableoid);
 extern bool sst_is_left_over(const SstRelation *index);
 extern bool sst_is_to_be_dropped(const SstRelation *index);
 

@@ -8,6 +8,10 @@
  * them, with their total gain.  Otherwise each index with enough reclaimable
  * space is rebuilt alone, which leaves the table usable.
  *
+ * In an online plan, a command that would block readers or writers of the table
+ * does not take its indexes along: these are rebuilt first, and the command
+ * follows at the end, with what it gives back besides.
+ *
  * A command is advised only if it is certain to reclaim space.  It is withheld
  * if the space would be needed again, or if something else must be done first.
  *
@@ -23,211 +27,22 @@
 #include <math.h>
 
 #include "access/transam.h"
-#include "catalog/pg_class.h"
+#include "access/xact.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/fmgrprotos.h"
+#include "utils/memutils.h"
 
-#include "compat/catalog.h"
 #include "report/command_plan.h"
+#include "report/gain.h"
 #include "report/holder.h"
+#include "report/late_vacuum.h"
+#include "report/reason.h"
 #include "report/turnover.h"
 
 /* ----------
- * The gain, cost and effects of commands
+ * The gain and cost of commands
  * ----------
  */
-
-/* Bytes of some relations, now and after a rebuild */
-typedef struct SstGain
-{
-	int			nrelations;
-	double		bytes;
-	double		predicted;
-	SstEstimate reclaimable;	/* less than 0 where a rebuild makes it larger */
-} SstGain;
-
-/* Blocks by which bulk inserts extend a table at most (MAX_BUFFERS_TO_EXTEND_BY) */
-#define MAX_EXTENSION 64
-
-double
-sst_entry_bytes(const SstReport *report, int i)
-{
-	return (double) report->entries[i].estimate.nblocks * BLCKSZ;
-}
-
-/*
- * Bytes that come back of one relation, by the command that is for it.  NaN if that is
- * not known.
- */
-SstEstimate
-sst_entry_reclaimable(const SstReport *report, int i)
-{
-	if (sst_is_to_be_dropped(&report->relations.relation[i]))
-	{
-		double		bytes = sst_entry_bytes(report, i);
-
-		return (SstEstimate)
-		{
-			bytes, bytes, bytes
-		};
-	}
-	return sst_reclaimable_bytes(&report->entries[i].estimate);
-}
-
-/* Is it the index of a TOAST table? */
-static bool
-is_toast_index(const SstReport *report, int i)
-{
-	const SstReportEntry *table = report->entries[i].table;
-
-	return report->relations.relation[i].relkind == RELKIND_INDEX && table != NULL &&
-		sst_reported_relation(report, table)->relkind == RELKIND_TOASTVALUE;
-}
-
-static void
-add_bytes(double bytes, SstEstimate rebuilt, SstGain *gain)
-{
-	gain->nrelations++;
-	gain->bytes += bytes;
-	if (isnan(rebuilt.value))
-	{
-		gain->predicted += bytes;
-		return;
-	}
-	gain->predicted += rebuilt.value * BLCKSZ;
-	gain->reclaimable.value += bytes - rebuilt.value * BLCKSZ;
-	gain->reclaimable.low += bytes - rebuilt.high * BLCKSZ;
-	gain->reclaimable.high += bytes - rebuilt.low * BLCKSZ;
-}
-
-/*
- * Add what a rebuild of a relation changes.  One that becomes larger counts as
- * well; one of which nothing is known is taken to keep its size.  The ends are
- * added up: the errors of a table and of its indexes have causes in common.
- */
-static void
-add_gain(const SstReport *report, int i, SstGain *gain)
-{
-	add_bytes(sst_entry_bytes(report, i),
-			  report->entries[i].estimate.rebuilt_blocks, gain);
-}
-
-/*
- * A TOAST index that a rewrite of its table makes, against the size that REINDEX would
- * give it.  A rewrite inserts the chunks one by one, in the order of the table's rows.
- * Where pages are split, and how full they become, depends on the order of their IDs
- * (_bt_findsplitloc() in access/nbtree/nbtsplitloc.c).  After 24 rewrites on 15, of tables
- * whose rows were updated, shuffled, or clustered either way, with values of 2, 6 and 31
- * chunks, leaf pages were 50 to 98 percent full; a sort fills 90 percent.
- */
-#define INSERTED_LEAST 0.92
-#define INSERTED 1.2
-#define INSERTED_MOST 1.8
-
-/* Index pages for each page of full chunks, where there are none yet */
-#define INDEX_PART 0.011
-
-/*
- * The blocks of a TOAST index after a rewrite of its table, which makes only the chunks
- * that the rows need.
- */
-static SstEstimate
-rewritten_toast_index(const SstReport *report, int i)
-{
-	SstEstimate index = report->entries[i].estimate.rebuilt_blocks;
-	const SstBloatEstimate *toast = &report->entries[i].table->estimate;
-	SstEstimate chunks = {1, 1, 1};
-
-	/* without the metapage */
-	SstEstimate part = {index.value - 1, index.low - 1, index.high - 1};
-
-	if (toast->toast != NULL && !isnan(toast->rebuilt_blocks.value))
-	{
-		double		all = toast->toast->chunks.blocks.value;
-
-		chunks = toast->rebuilt_blocks;
-		part.value = all > 0 ? part.value / all : INDEX_PART;
-		part.low = all > 0 ? part.low / all : INDEX_PART;
-		part.high = all > 0 ? part.high / all : INDEX_PART;
-	}
-	return (SstEstimate)
-	{
-		.value = 1 + ceil(part.value * chunks.value * INSERTED),
-			.low = 1 + floor(Max(part.low, 0) * chunks.low * INSERTED_LEAST),
-			.high = 1 + ceil(part.high * chunks.high * INSERTED_MOST)
-	};
-}
-
-/* What REINDEX would free of a TOAST index of so many bytes that a rewrite has made */
-static double
-inserted_waste(double bytes)
-{
-	return bytes - bytes / INSERTED;
-}
-
-/*
- * Add what the rebuild of its table changes of a relation.  VACUUM FULL and REPACK store the
- * number of rows that they have copied before they build indexes (copy_table_data()
- * in commands/cluster.c), so that a hash index is built as if after ANALYZE.  What
- * inserts rows leaves the server to guess.
- */
-static void
-add_gain_with_table(const SstReport *report, int i, bool by_inserts,
-					SstGain *gain)
-{
-	const SstBloatEstimate *estimate = &report->entries[i].estimate;
-	SstEstimate rebuilt = estimate->rebuilt_blocks;
-
-	if (is_toast_index(report, i))
-		rebuilt = rewritten_toast_index(report, i);
-	else if (estimate->analyze_first && !by_inserts)
-	{
-		double		less = rebuilt.value - estimate->analyzed_blocks;
-
-		rebuilt.value -= less;
-		rebuilt.low = Max(rebuilt.low - less, 0);
-		rebuilt.high -= less;
-	}
-	add_bytes(sst_entry_bytes(report, i), rebuilt, gain);
-}
-
-/*
- * The blocks of a table that takes so many, after bulk inserts into it.  These
- * double the blocks that they extend it by, up to a limit (RelationAddBlocks() in
- * access/heap/hio.c).  Those that the last extension added
- * and did not need stay in the table.
- */
-static double
-extended_blocks(double blocks)
-{
-#ifdef SST_HAVE_BULK_EXTENSION
-	double		extended = 1;
-
-	if (!(blocks > 0))
-		return blocks;
-	if (blocks > MAX_EXTENSION)
-		return ceil(blocks / MAX_EXTENSION) * MAX_EXTENSION;
-	while (extended < blocks)
-		extended *= 2;
-	return extended;
-#else
-	return blocks;
-#endif
-}
-
-/* The same of a table whose rows are inserted into a new one */
-static void
-add_inserted_gain(const SstReport *report, int i, SstGain *gain)
-{
-	SstEstimate rebuilt = report->entries[i].estimate.rebuilt_blocks;
-
-	rebuilt.value = extended_blocks(rebuilt.value);
-	rebuilt.low = extended_blocks(rebuilt.low);
-	rebuilt.high = extended_blocks(rebuilt.high);
-	add_bytes(sst_entry_bytes(report, i), rebuilt, gain);
-}
 
 /* Temporary files of an index build that sorts, at most */
 static double
@@ -248,156 +63,6 @@ set_gain(SstPlannedCommand *planned, const SstGain *gain)
 	planned->scratch_bytes = planned->bytes_to_write = gain->predicted;
 }
 
-/* As pg_size_pretty() has it */
-static const char *
-size_pretty(double bytes)
-{
-	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty,
-												   Int64GetDatum((int64) bytes)));
-}
-
-/* ----------
- * The reasons for the commands of a plan, in words
- * ----------
- */
-
-/* Why a relation that would become smaller has no command, translated; or NULL */
-const char *
-sst_withheld_reason(SstWithheld withheld)
-{
-	switch (withheld)
-	{
-		case SST_WITHIN_MARGIN:
-			return _("no command: the reclaimable space is within the margin of error");
-		case SST_LITTLE:
-			return _("no command: it would reclaim less than 1 percent of what it rewrites");
-		case SST_SPACE_REUSED:
-			return _("no command: new rows reuse the free space");
-		case SST_SMALL_CATALOG:
-			return _("no command: a system catalog of less than 10 MB");
-		case SST_TABLE_CORRUPT:
-			return _("no command: the table is corrupt");
-		case SST_ANALYZE_FIRST:
-			return _("no command before ANALYZE of the table: REINDEX sizes the index by the table's row count, which is not up to date");
-		default:
-			return NULL;
-	}
-}
-
-/* The reason to rebuild a table with its indexes and its TOAST table */
-static const char *
-rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
-{
-	const char *now = size_pretty(gain->bytes);
-	const char *then = size_pretty(gain->predicted);
-	const char *reason = gain->nrelations == 1 ?
-		psprintf(_("the table takes %s, and its rows need %s"), now, then) :
-		psprintf(_("the table, its indexes and its TOAST table take %s, and %s after a rebuild"),
-				 now, then);
-
-	if (catalog)
-		reason = psprintf(_("%s; every session needs this catalog and waits during the rebuild"),
-						  reason);
-	return command->remark == NULL ? reason :
-		psprintf("%s; %s", reason, command->remark);
-}
-
-/*
- * Add to a reason that a large part of a table is dead rows that must be kept
- */
-static const char *
-add_kept_reason(const char *reason, double kept, const char *holder)
-{
-	return psprintf(_("%s; another %s of dead rows cannot be removed yet because of %s"),
-					reason, size_pretty(kept), holder);
-}
-
-/* Add to a reason that the command leaves free space in a TOAST index */
-static const char *
-add_toast_index_reason(const char *reason, const SstRelation *index)
-{
-	return psprintf(_("%s; it fills the TOAST index row by row, so run this after it: %s"),
-					reason, sst_rebuild_index_command(index).text);
-}
-
-static const char *
-corrupt_pages(const SstBloatEstimate *estimate)
-{
-	return psprintf(ngettext("%u corrupt page was read, block %u",
-							 "%u corrupt pages were read, the first is block %u",
-							 estimate->ncorrupt),
-					estimate->ncorrupt, estimate->first_corrupt);
-}
-
-/* The reason to rebuild an index alone */
-static const char *
-reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
-{
-	if (index->ncorrupt > 0)
-		return psprintf(_("%s; the index can be rebuilt from the table"),
-						corrupt_pages(index));
-
-	return psprintf(_("the index takes %s, and %s after a rebuild"),
-					size_pretty(gain->bytes),
-					size_pretty(gain->predicted));
-}
-
-/* The reason to drop an index that is not valid; rebuild: the alternative */
-static const char *
-drop_reason(const SstRelation *index, const SstCommand *rebuild)
-{
-	if (sst_is_left_over(index))
-		return _("left behind by a REINDEX CONCURRENTLY that did not complete");
-
-	return psprintf(_("its build failed, most likely because of duplicate keys, and would fail again; to keep the index, remove the duplicates and then run: %s"),
-					rebuild->text);
-}
-
-/* The reason to rebuild an index that is not valid */
-static const char *
-invalid_reason(const SstRelation *index)
-{
-	if (index->unique)
-		return _("its build failed, most likely because of duplicate keys, which have to be removed first: queries do not use it");
-
-	return _("its build did not complete: queries do not use it");
-}
-
-/* The reason for no command on a table that a rebuild cannot repair */
-static const char *
-corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
-{
-	const char *name = quote_literal_cstr(quote_qualified_identifier(table->schema,
-																	 table->name));
-
-	return psprintf(_("%s: see streamstat.corrupt_blocks(%s) and amcheck's verify_heapam(%s); restore the table from a backup, or remove the damaged rows with pg_surgery"),
-					corrupt_pages(estimate), name, name);
-}
-
-/* The reason for VACUUM; kept: bytes of dead rows that it must keep, or 0 */
-static const char *
-vacuum_reason(double removable, double kept, const char *holder)
-{
-	const char *reason = psprintf(_("turns %s of dead rows into free space; the file does not shrink"),
-								  size_pretty(removable));
-
-	return kept > 0 ? add_kept_reason(reason, kept, holder) : reason;
-}
-
-/* The reason for no command where VACUUM would have no effect */
-static const char *
-kept_reason(double kept, const char *holder)
-{
-	return psprintf(_("VACUUM cannot remove %s of dead rows yet because of %s"),
-					size_pretty(kept), holder);
-}
-
-static const char *
-analyze_reason(void)
-{
-	return _("REINDEX sizes a hash index by the table's row count, which is not up to date: run REINDEX after this");
-}
-
 /* ----------
  * The input for the plan of commands
  * ----------
@@ -408,8 +73,10 @@ typedef struct SstPlanner
 	const SstReport *report;
 	const SstRelation *relations;
 	SstCommandPlan *plan;
+	bool		online;
 	SstTools	tools;
 	SstHolders *holders;		/* NULL: not asked yet */
+	SstWaits   *waits;			/* the same */
 
 	/* The relations of each table, in lists that end with -1 */
 	int		   *first;
@@ -454,30 +121,19 @@ has_corrupt_pages(const SstPlanner *planner, int i)
 #define MIN_CATALOG_BYTES (10.0 * 1024 * 1024)
 
 /*
- * Add a command, in the row of the i-th relation.  The caller fills in the rest.  It is
- * moved by the next one that is added.
+ * Add a command, in the row of the i-th relation.  The caller fills in the rest.
  */
 static SstPlannedCommand *
 add_command(SstPlanner *planner, int i, SstUrgency urgency)
 {
-	SstCommandPlan *plan = planner->plan;
-	SstPlannedCommand *planned;
+	SstPlannedCommand *planned = palloc0(sizeof(SstPlannedCommand));
 
-	if (plan->ncommands == plan->allocated)
-	{
-		plan->allocated = Max(plan->allocated * 2, 64);
-		plan->commands = plan->commands == NULL ?
-			palloc(sizeof(SstPlannedCommand) * plan->allocated) :
-			repalloc_huge(plan->commands,
-						  sizeof(SstPlannedCommand) * plan->allocated);
-	}
-	plan->command_of[i] = plan->ncommands;
-	planned = &plan->commands[plan->ncommands++];
-	memset(planned, 0, sizeof(SstPlannedCommand));
 	planned->relation = i;
 	planned->urgency = urgency;
 	planned->nrelations = 1;
 	planned->bytes = sst_entry_bytes(planner->report, i);
+	planner->plan->commands = lappend(planner->plan->commands, planned);
+	planner->plan->command_of[i] = planned;
 
 	return planned;
 }
@@ -491,6 +147,14 @@ is_worth_it(double gain, double bytes)
 	return gain >= MIN_BYTES &&
 		(percent >= WORTH_PERCENT ||
 		 (gain >= WORTH_BYTES && percent >= WORTH_PERCENT_OF_MANY));
+}
+
+/* Are these bytes of dead rows worth a word, and no command? */
+static bool
+is_few_dead(double dead, double bytes)
+{
+	return dead >= MIN_BYTES && dead * 100 >= WORTH_PERCENT_OF_MANY * bytes &&
+		!is_worth_it(dead, bytes);
 }
 
 static bool
@@ -540,10 +204,10 @@ examine_table(const SstPlanner *planner, int table, SstTableGroup *group)
 		if (relation->relkind == RELKIND_TOASTVALUE)
 			group->toast = i;
 		if (i == table)
-			add_gain(planner->report, i, &group->heap);
+			sst_add_gain(planner->report, i, &group->heap);
 		else if (relation->relkind == RELKIND_TOASTVALUE ||
 				 relation->parent == planner->relations[table].toastrelid)
-			add_gain_with_table(planner->report, i, false, &group->toasted);
+			sst_add_gain_with_table(planner->report, i, false, &group->toasted);
 	}
 }
 
@@ -556,7 +220,7 @@ examine_table(const SstPlanner *planner, int table, SstTableGroup *group)
  * ----------
  */
 
-/* Blocks that ANALYZE reads for each unit of default_statistics_target */
+/* Blocks that ANALYZE reads, and rows that it takes, for each unit of default_statistics_target */
 #define ANALYZE_BLOCKS 300
 
 static void
@@ -568,7 +232,9 @@ plan_analyze(SstPlanner *planner, const SstTableGroup *group)
 	planned->command = sst_analyze_command(&planner->relations[group->table]);
 	planned->bytes_to_read = Min(planned->bytes, (double) ANALYZE_BLOCKS *
 								 default_statistics_target * BLCKSZ);
-	planned->reason = analyze_reason();
+	sst_add_scan_work(planner->report, group->table, planned->bytes_to_read,
+					  (double) ANALYZE_BLOCKS * default_statistics_target, &planned->work);
+	planned->reason = sst_analyze_reason();
 }
 
 /* VACUUM may read the table, its TOAST table and their indexes. */
@@ -582,6 +248,7 @@ set_vacuum_costs(const SstPlanner *planner, const SstTableGroup *group,
 	{
 		planned->nrelations++;
 		planned->bytes += sst_entry_bytes(planner->report, i);
+		sst_add_scan_work(planner->report, i, sst_entry_bytes(planner->report, i), 0, &planned->work);
 	}
 	planned->bytes_to_read = planned->bytes;
 	planned->bytes_to_write = NAN;
@@ -600,8 +267,13 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	double		removable = group->removable;
 	double		kept = group->kept;
 	const char *holder = NULL;
+	uint8	   *withheld = &planner->plan->withheld[group->table];
 	SstPlannedCommand *planned;
 
+	if (is_few_dead(removable + kept, bytes) && *withheld == SST_NOT_WITHHELD &&
+		!is_small_catalog(table, bytes) &&
+		sst_last_vacuum(table->relid) < planner->report->started)
+		*withheld = SST_FEW_DEAD;
 	if (is_small_catalog(table, bytes) ||
 		!is_worth_it(removable + kept, bytes) ||
 		sst_last_vacuum(table->relid) >= planner->report->started)
@@ -622,10 +294,13 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	{
 		planned = add_command(planner, group->table, SST_ORDINARY);
 		planned->command = sst_vacuum_command(table, analyze);
-		planned->reason = vacuum_reason(removable, kept, holder);
+		planned->reason = sst_vacuum_reason(removable, kept, holder);
+		if (holder == NULL)
+			planned->reason = sst_add_late_vacuum_reason(planned->reason,
+														 sst_late_vacuum_reason(table, true));
 		if (analyze)
 			planned->reason = psprintf("%s; %s", planned->reason,
-									   analyze_reason());
+									   sst_analyze_reason());
 		set_vacuum_costs(planner, group, planned);
 		return;
 	}
@@ -633,7 +308,7 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	if (holder != NULL)
 	{
 		planned = add_command(planner, group->table, SST_ORDINARY);
-		planned->reason = kept_reason(kept, holder);
+		planned->reason = sst_kept_reason(kept, holder);
 	}
 	if (analyze)
 		plan_analyze(planner, group);
@@ -683,6 +358,7 @@ set_index_costs(const SstPlanner *planner, int i, SstPlannedCommand *planned)
 	else
 		planned->bytes_to_read = 2 * table + planned->bytes_to_write;
 	planned->scratch_bytes += sort_bytes(planned->scratch_bytes);
+	sst_add_index_work(planner->report, i, !planned->command.blocks_writes, &planned->work);
 }
 
 /* An index that is not valid: a part of it is there, and it is of no use. */
@@ -702,7 +378,7 @@ plan_invalid_index(SstPlanner *planner, int i)
 		planned->command = sst_drop_index_command(index);
 		planned->reclaimable = sst_entry_reclaimable(planner->report, i);
 		rebuild = sst_rebuild_index_command(index);
-		planned->reason = drop_reason(index, &rebuild);
+		planned->reason = sst_drop_reason(index, &rebuild);
 		return;
 	}
 	planned->command = sst_rebuild_index_command(index);
@@ -710,7 +386,7 @@ plan_invalid_index(SstPlanner *planner, int i)
 	{
 		NAN, NAN, NAN
 	};
-	planned->reason = invalid_reason(index);
+	planned->reason = sst_add_queue_reason(sst_invalid_reason(index), &planned->command);
 	set_index_costs(planner, i, planned);
 }
 
@@ -769,7 +445,7 @@ plan_index(SstPlanner *planner, SstTableGroup *group, int i)
 	SstGain		gain = {0};
 	SstPlannedCommand *planned;
 
-	add_gain(planner->report, i, &gain);
+	sst_add_gain(planner->report, i, &gain);
 	if (!corrupt)
 	{
 		bool		enough;
@@ -784,8 +460,9 @@ plan_index(SstPlanner *planner, SstTableGroup *group, int i)
 	planned->command = sst_rebuild_index_command(&planner->relations[i]);
 	set_gain(planned, &gain);
 	set_index_costs(planner, i, planned);
-	planned->reason = reindex_reason(&planner->report->entries[i].estimate,
-									 &gain);
+	planned->reason = sst_add_queue_reason(sst_reindex_reason(&planner->report->entries[i].estimate,
+															  &gain),
+										   &planned->command);
 
 	return false;
 }
@@ -799,7 +476,21 @@ is_rebuilt_with(const SstRelation *relation, const SstCommand *command)
 		 !sst_is_to_be_dropped(relation));
 }
 
-/* Rebuild a table with its indexes and its TOAST table. */
+/* Take from a gain what commands give back before. */
+static void
+subtract_estimate(const SstEstimate *before, SstEstimate *gain)
+{
+	if (isnan(before->value))
+		return;
+	gain->value -= before->value;
+	gain->low -= before->low;
+	gain->high -= before->high;
+}
+
+/*
+ * Rebuild a table with its indexes and its TOAST table.  Indexes that have a command by
+ * now keep it.
+ */
 static void
 rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand *command)
 {
@@ -807,7 +498,6 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 	const SstRelation *table = &planner->relations[group->table];
 	SstPlannedCommand *planned = add_command(planner, group->table,
 											 SST_ORDINARY);
-	int			place = planner->plan->command_of[group->table];
 	SstGain		gain = {0};
 	double		largest = 0;
 	int			nindexes = 0;
@@ -817,22 +507,27 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
 	{
 		const SstRelation *member = &planner->relations[i];
+		SstPlannedCommand *before = planner->plan->command_of[i];
 		double		predicted = gain.predicted;
 
 		if (!is_rebuilt_with(member, command))
 			continue;
 		if (i == group->table && command->by_inserts)
-			add_inserted_gain(report, i, &gain);
+			sst_add_inserted_gain(report, i, &gain);
 		else
-			add_gain_with_table(report, i, command->by_inserts, &gain);
-		planner->plan->command_of[i] = place;
+			sst_add_gain_with_table(report, i, command->by_inserts, &gain);
+		sst_add_table_work(report, i, command->by_inserts, &planned->work);
+		if (before == NULL)
+			planner->plan->command_of[i] = planned;
 		if (member->relkind != RELKIND_INDEX)
 			continue;
-		if (has_corrupt_pages(planner, i))
+		if (before != NULL)
+			subtract_estimate(&before->reclaimable, &gain.reclaimable);
+		else if (has_corrupt_pages(planner, i))
 			planned->urgency = SST_CORRUPT;
 		if (member->parent == table->relid)
 			nindexes++;
-		else if (is_worth_it(inserted_waste(gain.predicted - predicted),
+		else if (is_worth_it(sst_inserted_waste(gain.predicted - predicted),
 							 gain.predicted - predicted))
 			toast_index = i;
 		largest = Max(largest, gain.predicted - predicted);
@@ -843,14 +538,17 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 	planned->scratch_bytes += sort_bytes(largest);
 	planned->bytes_to_read = group->heap.bytes + group->toasted.bytes +
 		nindexes * group->heap.predicted;
-	planned->reason = rebuild_reason(&gain, command,
-									 table->relid < FirstNormalObjectId);
+	planned->reason = sst_rebuild_reason(&gain, command,
+										 table->relid < FirstNormalObjectId);
 	if (toast_index >= 0)
-		planned->reason = add_toast_index_reason(planned->reason, &planner->relations[toast_index]);
+		planned->reason = sst_add_toast_index_reason(planned->reason, &planner->relations[toast_index]);
 	if (is_worth_it(group->kept, gain.bytes))
 		holder = holder_of(planner, group);
 	if (holder != NULL)
-		planned->reason = add_kept_reason(planned->reason, group->kept, holder);
+		planned->reason = sst_add_kept_reason(planned->reason, group->kept, holder);
+	else if (is_worth_it(group->heap.reclaimable.value, group->heap.bytes))
+		planned->reason = sst_add_late_vacuum_reason(planned->reason,
+													 sst_late_vacuum_reason(table, false));
 }
 
 /* Does the table, or its TOAST table, or do both give back enough? */
@@ -864,7 +562,7 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 	SstGain		all = {0};
 
 	if (command->by_inserts)
-		add_inserted_gain(planner->report, group->table, &heap);
+		sst_add_inserted_gain(planner->report, group->table, &heap);
 	else
 		heap = group->heap;
 	both = heap;
@@ -879,7 +577,7 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 		return false;
 
 	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
-		add_gain(planner->report, i, &all);
+		sst_add_gain(planner->report, i, &all);
 	if (both.reclaimable.value * 100 >= WORTH_PERCENT_OF_ALL * all.bytes)
 		return true;
 	*why = SST_LITTLE;
@@ -900,33 +598,35 @@ plan_corrupt_table(SstPlanner *planner, const SstTableGroup *group)
 		planned = add_command(planner, i, SST_CORRUPT);
 		planned->bytes_to_write = NAN;
 		planned->reason =
-			corrupt_reason(&planner->relations[i],
-						   &planner->report->entries[i].estimate);
+			sst_corrupt_reason(&planner->relations[i],
+							   &planner->report->entries[i].estimate);
 	}
 }
 
-/* Rebuild the table if that is worth it; false if not. */
+/* Is the table to be rebuilt?  Sets the command, or why there is none. */
 static bool
-plan_rebuild(SstPlanner *planner, SstTableGroup *group)
+is_to_be_rebuilt(const SstPlanner *planner, const SstTableGroup *group,
+				 SstCommand *command)
 {
 	int			table = group->table;
 	uint8	   *withheld = planner->plan->withheld;
 	SstWithheld why = SST_NOT_WITHHELD;
-	SstCommand	command;
 
 	if (!is_worth_it(group->heap.reclaimable.value, group->heap.bytes) &&
 		!is_worth_it(group->toasted.reclaimable.value, group->toasted.bytes))
+	{
+		if (planner->report->entries[table].estimate.free_percent.low >= WORTH_PERCENT &&
+			sst_has_fillfactor(planner->relations[table].relid))
+			withheld[table] = SST_FILLFACTOR;
 		return false;
+	}
 
-	command = sst_rebuild_table_command(&planner->tools,
-										&planner->relations[table]);
-	if (is_table_worth_it(planner, group, &command, &why))
+	*command = sst_rebuild_table_command(&planner->tools,
+										 &planner->relations[table]);
+	if (is_table_worth_it(planner, group, command, &why))
 	{
 		if (!is_table_reused(planner, group))
-		{
-			rebuild_table(planner, group, &command);
 			return true;
-		}
 		why = SST_SPACE_REUSED;
 	}
 	withheld[table] = why;
@@ -941,7 +641,9 @@ static void
 plan_table(SstPlanner *planner, int table)
 {
 	SstTableGroup group;
+	SstCommand	command;
 	bool		rebuilt;
+	bool		later;			/* rebuilt, but not online */
 	bool		analyze = false;
 
 	examine_table(planner, table, &group);
@@ -952,19 +654,26 @@ plan_table(SstPlanner *planner, int table)
 		return;
 	}
 
-	rebuilt = plan_rebuild(planner, &group);
+	if (sst_is_own_table(&planner->relations[table]))
+		return;
+	rebuilt = is_to_be_rebuilt(planner, &group, &command);
+	later = rebuilt && planner->online && command.blocks_writes;
+	if (rebuilt && !later)
+		rebuild_table(planner, &group, &command);
 	for (int i = planner->first[table]; i >= 0; i = planner->next[i])
 	{
 		if (is_table(&planner->relations[i]) ||
-			planner->plan->command_of[i] >= 0)
+			planner->plan->command_of[i] != NULL)
 			continue;
 		if (!planner->relations[i].valid)
 			plan_invalid_index(planner, i);
 		else
 			analyze |= plan_index(planner, &group, i);
 	}
-	if (!rebuilt)
+	if (!rebuilt || later)
 		plan_vacuum(planner, &group, analyze);
+	if (later)
+		rebuild_table(planner, &group, &command);
 }
 
 /* ----------
@@ -982,13 +691,9 @@ group_relations(SstPlanner *planner)
 		planner->first[i] = planner->next[i] = -1;
 	for (int i = list->n - 1; i >= 0; i--)
 	{
-		SstRelation *owner = &list->relation[i];
+		const SstRelation *owner = sst_owning_table(list, &list->relation[i]);
 		int			table;
 
-		if (owner->relkind == RELKIND_INDEX)
-			owner = sst_find_relation(list, owner->parent);
-		if (owner != NULL && owner->relkind == RELKIND_TOASTVALUE)
-			owner = sst_find_relation(list, owner->parent);
 		if (owner == NULL)
 			continue;
 		table = owner - list->relation;
@@ -997,13 +702,35 @@ group_relations(SstPlanner *planner)
 	}
 }
 
-static int
-compare_commands(const void *a, const void *b)
+/* Find the part of the plan in which the command is, and what it waits for. */
+static void
+place_command(SstPlanner *planner, SstPlannedCommand *planned)
 {
-	const SstPlannedCommand *left = a;
-	const SstPlannedCommand *right = b;
+	const SstRelation *relation = &planner->relations[planned->relation];
+	const SstCommand *command = &planned->command;
+
+	if (command->text == NULL)
+		return;
+	if (planner->waits == NULL)
+		planner->waits = sst_find_waits();
+	planned->waits_for = sst_waits_for(planner->waits, is_table(relation) ?
+									   relation->relid : relation->parent,
+									   command->waits);
+	if (planner->online && command->blocks_writes)
+		planned->part = SST_PART_DOWNTIME;
+	else if (planned->waits_for != NULL)
+		planned->part = SST_PART_WAITS;
+}
+
+static int
+compare_commands(const ListCell *a, const ListCell *b)
+{
+	const SstPlannedCommand *left = lfirst(a);
+	const SstPlannedCommand *right = lfirst(b);
 	double		gains[2] = {left->reclaimable.value, right->reclaimable.value};
 
+	if (left->part != right->part)
+		return left->part < right->part ? -1 : 1;
 	if (left->urgency != right->urgency)
 		return left->urgency < right->urgency ? -1 : 1;
 	for (int i = 0; i < 2; i++)
@@ -1018,50 +745,27 @@ compare_commands(const void *a, const void *b)
 	return left->relation - right->relation;
 }
 
-/* Put the commands into their order. */
-static void
-rank_commands(SstCommandPlan *plan, int nrelations)
-{
-	int		   *by_relation = palloc_extended(sizeof(int) * (nrelations + 1),
-											  MCXT_ALLOC_HUGE);
-
-	for (int i = 0; i < nrelations; i++)
-	{
-		int			place = plan->command_of[i];
-
-		by_relation[i] = place < 0 ? -1 : plan->commands[place].relation;
-	}
-	if (plan->ncommands > 1)
-		qsort(plan->commands, plan->ncommands, sizeof(SstPlannedCommand),
-			  compare_commands);
-	for (int i = plan->ncommands - 1; i >= 0; i--)
-		plan->command_of[plan->commands[i].relation] = i;
-	for (int i = 0; i < nrelations; i++)
-	{
-		if (by_relation[i] >= 0)
-			plan->command_of[i] = plan->command_of[by_relation[i]];
-	}
-	pfree(by_relation);
-}
-
 /*
- * Make the plan of a report, in the current memory context.  Catalogs, statistics
+ * Make the plan of a report, in the current memory context.  online: what blocks readers
+ * or writers comes last, and is not a reason to leave out what does not.  Catalogs, statistics
  * and the views of transactions are asked; no relation of the report is opened.
  */
-SstCommandPlan *
-sst_make_plan(const SstReport *report)
+static SstCommandPlan *
+make_plan(const SstReport *report, bool online)
 {
 	int			n = report->relations.n;
 	SstPlanner	planner = {report, report->relations.relation};
 	SstCommandPlan *plan = palloc0(sizeof(SstCommandPlan));
+	SstRates	rates;
+	ListCell   *lc;
 
-	plan->command_of = palloc_extended(sizeof(int) * (n + 1), MCXT_ALLOC_HUGE);
+	plan->command_of = palloc_extended(sizeof(SstPlannedCommand *) * (n + 1),
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	plan->withheld = palloc_extended(n + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	planner.plan = plan;
+	planner.online = online;
 	planner.first = palloc_extended(sizeof(int) * (n + 1), MCXT_ALLOC_HUGE);
 	planner.next = palloc_extended(sizeof(int) * (n + 1), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < n; i++)
-		plan->command_of[i] = -1;
 	sst_find_tools(&planner.tools);
 	group_relations(&planner);
 
@@ -1074,9 +778,59 @@ sst_make_plan(const SstReport *report)
 			!relation->other_temp)
 			plan_table(&planner, i);
 	}
-	rank_commands(plan, n);
+	sst_find_rates(report, &rates);
+	foreach(lc, plan->commands)
+	{
+		SstPlannedCommand *planned = lfirst(lc);
+
+		place_command(&planner, planned);
+		if (planned->command.text == NULL)
+			planned->work.cpu_ns = NAN;
+		planned->duration = sst_duration(&rates, &planned->work);
+	}
+	list_sort(plan->commands, compare_commands);
 	pfree(planner.first);
 	pfree(planner.next);
+
+	return plan;
+}
+
+/*
+ * The plan of a report, until the next call.  All calls of one statement get the same one,
+ * so that the rows of a report, of its plan and of its summary agree.
+ */
+const SstCommandPlan *
+sst_report_plan(const SstReport *report, bool online)
+{
+	static MemoryContext context;
+	static SstCommandPlan *plan;
+	static struct
+	{
+		TimestampTz report;
+		TimestampTz statement;
+		Oid			user;
+		bool		online;
+	}			made;
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	MemoryContext oldcontext;
+
+	if (plan != NULL && made.report == report->started &&
+		made.statement == statement && made.user == GetUserId() &&
+		made.online == online)
+		return plan;
+
+	plan = NULL;
+	if (context == NULL)
+		context = AllocSetContextCreate(TopMemoryContext, "streamstat plan",
+										ALLOCSET_DEFAULT_SIZES);
+	MemoryContextReset(context);
+	oldcontext = MemoryContextSwitchTo(context);
+	plan = make_plan(report, online);
+	MemoryContextSwitchTo(oldcontext);
+	made.report = report->started;
+	made.statement = statement;
+	made.user = GetUserId();
+	made.online = online;
 
 	return plan;
 }
@@ -1085,10 +839,12 @@ sst_make_plan(const SstReport *report)
 void
 sst_plan_sum(const SstCommandPlan *plan, SstEstimate *reclaimable)
 {
+	ListCell   *lc;
+
 	memset(reclaimable, 0, sizeof(SstEstimate));
-	for (int i = 0; i < plan->ncommands; i++)
+	foreach(lc, plan->commands)
 	{
-		const SstEstimate *one = &plan->commands[i].reclaimable;
+		const SstEstimate *one = &((SstPlannedCommand *) lfirst(lc))->reclaimable;
 
 		if (isnan(one->value))
 			continue;
@@ -1103,9 +859,10 @@ int
 sst_plan_ncommands(const SstCommandPlan *plan)
 {
 	int			n = 0;
+	ListCell   *lc;
 
-	for (int i = 0; i < plan->ncommands; i++)
-		n += plan->commands[i].command.text != NULL;
+	foreach(lc, plan->commands)
+		n += ((SstPlannedCommand *) lfirst(lc))->command.text != NULL;
 
 	return n;
 }

@@ -13,7 +13,9 @@
 #ifndef SST_COMMAND_PLAN_H
 #define SST_COMMAND_PLAN_H
 
+#include "nodes/pg_list.h"
 #include "report/command.h"
+#include "report/duration.h"
 #include "report/report.h"
 
 /* What comes first, before the order of reclaimable bytes */
@@ -24,52 +26,48 @@ typedef enum SstUrgency
 	SST_ORDINARY
 } SstUrgency;
 
+/* The parts of a plan, in their order */
+typedef enum SstPlanPart
+{
+	SST_PART_NOW,
+	SST_PART_WAITS,				/* for transactions of others */
+	SST_PART_DOWNTIME			/* of an online plan */
+} SstPlanPart;
+
 typedef struct SstPlannedCommand
 {
 	int			relation;		/* its place in the report's list */
+	SstPlanPart part;
 	SstUrgency	urgency;
 	SstCommand	command;		/* its text is NULL where none helps */
 	const char *reason;			/* translated */
+	const char *waits_for;		/* translated, or NULL */
 
 	/* The relations that the command affects, and their bytes */
 	int			nrelations;
 	double		bytes;
+
+	/* Besides what commands before it give back of these relations */
 	SstEstimate reclaimable;
 
 	/* NaN: not known */
 	double		scratch_bytes;
 	double		bytes_to_read;
 	double		bytes_to_write;
+	SstWork		work;
+	SstEstimate duration;		/* in seconds */
 } SstPlannedCommand;
-
-/* Why a relation that would become smaller has no command */
-typedef enum SstWithheld
-{
-	SST_NOT_WITHHELD,
-	SST_WITHIN_MARGIN,			/* nothing may come back */
-	SST_LITTLE,					/* for what it takes */
-	SST_SPACE_REUSED,
-	SST_SMALL_CATALOG,
-	SST_TABLE_CORRUPT,
-	SST_ANALYZE_FIRST
-} SstWithheld;
 
 typedef struct SstCommandPlan
 {
-	int			ncommands;
-	int			allocated;
-	SstPlannedCommand *commands;	/* by rank */
+	List	   *commands;		/* SstPlannedCommand, by rank */
 
-	/* Of each relation: the command that is about it, or -1 */
-	int		   *command_of;
+	/* Of each relation: the command that is about it, or NULL */
+	SstPlannedCommand **command_of;
 	uint8	   *withheld;
 } SstCommandPlan;
 
-extern SstEstimate sst_entry_reclaimable(const SstReport *report, int i);
-extern double sst_entry_bytes(const SstReport *report, int i);
-extern const char *sst_withheld_reason(SstWithheld withheld);
-
-extern SstCommandPlan *sst_make_plan(const SstReport *report);
+extern const SstCommandPlan *sst_report_plan(const SstReport *report, bool online);
 extern void sst_plan_sum(const SstCommandPlan *plan, SstEstimate *reclaimable);
 extern int	sst_plan_ncommands(const SstCommandPlan *plan);
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * holder.c
- *	  What keeps VACUUM from removing dead rows
+ *	  What keeps VACUUM from removing dead rows, and commands from ending
  *
  * Rows that a snapshot may still see are kept: for transactions, prepared ones
  * too, for replication slots, and for standbys with hot_standby_feedback.  The
@@ -9,6 +9,8 @@
  * code finds the oldest one by the rules of VACUUM (ComputeXidHorizons() in
  * storage/ipc/procarray.c): transactions of other databases count for shared
  * catalogs only, a slot's catalog_xmin for catalogs only, and VACUUM for none.
+ *
+ * For whom commands wait, command.h has.  Slots and standbys delay none.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -21,38 +23,78 @@
 
 #include "access/transam.h"
 #include "executor/spi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/timestamp.h"
 
+#include "report/command.h"
 #include "report/holder.h"
+
+/* See HolderKind */
+#define SESSION "0"
+#define PREPARED "3"
 
 /*
  * Of each: what it is, its process or null, its name or null, its oldest transaction
  * for all tables and for catalogs only, since when, its database or null for
- * all, and whether the role may see it.  No operator is looked up by its name.
+ * all, and whether the role may see it
  */
-static const char *const query =
-"SELECT CASE WHEN a.backend_type OPERATOR(pg_catalog.=) 'walsender'::pg_catalog.text"
-" THEN 1 ELSE 0 END, a.pid, NULL::pg_catalog.text, a.backend_xid, a.backend_xmin,"
-" NULL::pg_catalog.xid, a.xact_start, a.datid,"
+static const char *const holders_query =
+"SELECT CASE WHEN a.backend_type = 'walsender' THEN 1 ELSE " SESSION " END, a.pid, NULL::text,"
+" a.xact_start, a.backend_xid, a.backend_xmin, NULL::xid, a.datid,"
 " a.backend_type IS NULL AND a.usesysid IS NOT NULL"
-" FROM pg_catalog.pg_stat_activity AS a"
-" WHERE a.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()"
-" AND (a.backend_type IS NULL OR"
-" a.backend_type OPERATOR(pg_catalog.<>) 'autovacuum worker'::pg_catalog.text)"
-" AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_vacuum AS v"
-" WHERE v.pid OPERATOR(pg_catalog.=) a.pid)"
+" FROM pg_stat_activity AS a"
+" WHERE a.pid <> pg_backend_pid()"
+" AND (a.backend_type IS NULL OR a.backend_type <> 'autovacuum worker')"
+" AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum AS v WHERE v.pid = a.pid)"
 " UNION ALL"
-" SELECT 2, s.active_pid, s.slot_name::pg_catalog.text, NULL::pg_catalog.xid,"
-" s.xmin, s.catalog_xmin, NULL::pg_catalog.timestamptz, NULL::pg_catalog.oid, false"
-" FROM pg_catalog.pg_replication_slots AS s"
+" SELECT 2, s.active_pid, s.slot_name, NULL, NULL, s.xmin, s.catalog_xmin, NULL, false"
+" FROM pg_replication_slots AS s"
 " UNION ALL"
-" SELECT 3, NULL::pg_catalog.int4, p.gid, p.transaction, NULL::pg_catalog.xid,"
-" NULL::pg_catalog.xid, p.prepared, d.oid, false"
-" FROM pg_catalog.pg_prepared_xacts AS p"
-" JOIN pg_catalog.pg_database AS d ON d.datname OPERATOR(pg_catalog.=) p.database";
+" SELECT " PREPARED ", NULL, p.gid, p.prepared, p.transaction, NULL, NULL, d.oid, false"
+" FROM pg_prepared_xacts AS p JOIN pg_database AS d ON d.datname = p.database";
 
+/*
+ * Of each transaction that others may have to wait for, the first four columns as above.
+ * Then a table on which it has a lock, or 0, and what others wait for: whether the lock
+ * is a strong one, and whether it has a snapshot of this database or an ID.  Those that
+ * will end in a moment are left out, and an autovacuum that makes room for others.
+ * REINDEX does not wait for the snapshots of VACUUM (GetCurrentVirtualXIDs()).
+ */
+static const char *const waits_query =
+"WITH slow AS ("
+"SELECT a.*, EXISTS (SELECT FROM pg_stat_progress_vacuum AS v WHERE v.pid = a.pid) AS is_vacuum"
+" FROM pg_stat_activity AS a"
+" WHERE a.pid <> pg_backend_pid() AND a.backend_type IS DISTINCT FROM 'parallel worker'"
+" AND (a.backend_type IS DISTINCT FROM 'autovacuum worker' OR a.query LIKE '%(to prevent wraparound)')"
+" AND (a.xact_start < clock_timestamp() - interval '60 s' OR a.state LIKE 'idle in transaction%'"
+" OR a.backend_type IS NULL)),"
+" all_locks AS MATERIALIZED (SELECT * FROM pg_locks WHERE granted),"
+" locks AS ("
+"SELECT l.pid, l.virtualtransaction, l.relation,"
+" bool_or(l.mode IN ('ShareUpdateExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock',"
+" 'ExclusiveLock', 'AccessExclusiveLock')) AS is_strong"
+" FROM all_locks AS l WHERE l.locktype = 'relation'"
+" AND l.database IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))"
+" GROUP BY l.pid, l.virtualtransaction, l.relation)"
+" SELECT " SESSION ", s.pid, NULL::text, s.xact_start, l.relation, l.is_strong, false, false"
+" FROM locks AS l JOIN slow AS s ON s.pid = l.pid"
+" UNION ALL"
+" SELECT " PREPARED ", NULL, p.gid, p.prepared, l.relation, l.is_strong, false, false"
+" FROM pg_prepared_xacts AS p JOIN all_locks AS x ON x.transactionid = p.transaction AND x.pid IS NULL"
+" JOIN locks AS l ON l.virtualtransaction = x.virtualtransaction AND l.pid IS NULL"
+" UNION ALL"
+" SELECT " SESSION ", s.pid, NULL, s.xact_start, 0, false,"
+" s.datname = current_database() AND s.backend_xmin IS NOT NULL AND NOT s.is_vacuum,"
+" s.backend_xid IS NOT NULL FROM slow AS s"
+" WHERE s.backend_xmin IS NOT NULL OR s.backend_xid IS NOT NULL"
+" UNION ALL"
+" SELECT " PREPARED ", NULL, p.gid, p.prepared, 0, false, false, true FROM pg_prepared_xacts AS p"
+" ORDER BY 4, 2, 3";
+
+/* The numbers are in the queries. */
 typedef enum HolderKind
 {
 	HOLDER_SESSION,
@@ -72,6 +114,20 @@ typedef struct Holder
 	TimestampTz since;			/* or 0 */
 	Oid			database;		/* or InvalidOid: of all */
 } Holder;
+
+/* A transaction for which commands may wait */
+typedef struct Wait
+{
+	Holder		holder;
+	Oid			table;			/* or InvalidOid */
+	int			what;			/* SST_WAITS_... */
+} Wait;
+
+struct SstWaits
+{
+	int			n;
+	Wait	   *wait;			/* the oldest first */
+};
 
 struct SstHolders
 {
@@ -101,48 +157,75 @@ column(HeapTuple tuple, int number)
 	return isnull ? (Datum) 0 : value;
 }
 
+/* Set what both queries have of a holder, in memory of its own. */
 static void
 set_holder(Holder *holder, HeapTuple tuple, MemoryContext context)
 {
 	Datum		name = column(tuple, 3);
-	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 
 	holder->kind = DatumGetInt32(column(tuple, 1));
 	holder->pid = DatumGetInt32(column(tuple, 2));
-	holder->name = name != (Datum) 0 ? TextDatumGetCString(name) : NULL;
-	holder->xmin = older(DatumGetTransactionId(column(tuple, 4)),
-						 DatumGetTransactionId(column(tuple, 5)));
-	holder->catalog_xmin = DatumGetTransactionId(column(tuple, 6));
-	holder->since = DatumGetTimestampTz(column(tuple, 7));
-	holder->database = DatumGetObjectId(column(tuple, 8));
-	MemoryContextSwitchTo(oldcontext);
+	holder->name = name == (Datum) 0 ? NULL :
+		MemoryContextStrdup(context, TextDatumGetCString(name));
+	holder->since = DatumGetTimestampTz(column(tuple, 4));
 }
 
-/* Ask the server's views, in the current transaction. */
+/*
+ * Ask the server's views, in the current transaction.  The caller ends this with
+ * end_query().
+ */
+static int
+begin_query(const char *query)
+{
+	int			nestlevel = NewGUCNestLevel();
+
+	/* No name is looked up elsewhere. */
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	if (SPI_execute(query, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not query transactions");
+
+	return nestlevel;
+}
+
+static void
+end_query(int nestlevel)
+{
+	if (SPI_finish() != SPI_OK_FINISH)
+		elog(ERROR, "SPI_finish failed");
+	AtEOXact_GUC(true, nestlevel);
+}
+
+/* Find what may keep dead rows. */
 SstHolders *
 sst_find_holders(void)
 {
 	MemoryContext context = CurrentMemoryContext;
 	SstHolders *holders = palloc0(sizeof(SstHolders));
-
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute(query, true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not query what holds back VACUUM");
+	int			nestlevel = begin_query(holders_query);
 
 	holders->holder = MemoryContextAllocZero(context, sizeof(Holder) *
 											 (SPI_processed + 1));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		HeapTuple	tuple = SPI_tuptable->vals[i];
+		Holder	   *holder = &holders->holder[holders->n];
 
 		if (DatumGetBool(column(tuple, 9)))
+		{
 			holders->hidden = true;
-		else
-			set_holder(&holders->holder[holders->n++], tuple, context);
+			continue;
+		}
+		set_holder(holder, tuple, context);
+		holder->xmin = older(DatumGetTransactionId(column(tuple, 5)),
+							 DatumGetTransactionId(column(tuple, 6)));
+		holder->catalog_xmin = DatumGetTransactionId(column(tuple, 7));
+		holder->database = DatumGetObjectId(column(tuple, 8));
+		holders->n++;
 	}
-	if (SPI_finish() != SPI_OK_FINISH)
-		elog(ERROR, "SPI_finish failed");
+	end_query(nestlevel);
 
 	return holders;
 }
@@ -235,4 +318,76 @@ sst_oldest_holder(const SstHolders *holders, const SstRelation *table,
 	return holders->hidden ?
 		_("a session that only members of pg_read_all_stats can see") :
 		NULL;
+}
+
+/* Find the transactions for which commands may wait. */
+SstWaits *
+sst_find_waits(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+	SstWaits   *waits = palloc0(sizeof(SstWaits));
+	int			nestlevel = begin_query(waits_query);
+
+	waits->n = SPI_processed;
+	waits->wait = MemoryContextAllocZero(context, sizeof(Wait) * (waits->n + 1));
+	for (int i = 0; i < waits->n; i++)
+	{
+		HeapTuple	tuple = SPI_tuptable->vals[i];
+		Wait	   *wait = &waits->wait[i];
+
+		set_holder(&wait->holder, tuple, context);
+		wait->table = DatumGetObjectId(column(tuple, 5));
+		if (OidIsValid(wait->table))
+			wait->what |= SST_WAITS_LOCK;
+		if (DatumGetBool(column(tuple, 6)))
+			wait->what |= SST_WAITS_STRONG;
+		if (DatumGetBool(column(tuple, 7)))
+			wait->what |= SST_WAITS_SNAPSHOT;
+		if (DatumGetBool(column(tuple, 8)))
+			wait->what |= SST_WAITS_XID;
+	}
+	end_query(nestlevel);
+
+	return waits;
+}
+
+/* More are counted. */
+#define MAX_NAMED 3
+
+/*
+ * Describe for whom a command on the table waits, which waits for such transactions.  The
+ * words are translated, in the current memory context.  NULL if there is none.
+ */
+const char *
+sst_waits_for(const SstWaits *waits, Oid table, int what)
+{
+	const Holder *last = NULL;
+	StringInfoData buf;
+	int			n = 0;
+
+	for (int i = 0; i < waits->n; i++)
+	{
+		const Wait *wait = &waits->wait[i];
+		const Holder *holder = &wait->holder;
+
+		if ((wait->what & what) == 0 ||
+			(OidIsValid(wait->table) && wait->table != table))
+			continue;
+
+		/* One transaction has several rows, one after the other. */
+		if (last != NULL && last->pid == holder->pid &&
+			(holder->pid != 0 || strcmp(last->name, holder->name) == 0))
+			continue;
+		last = holder;
+		if (n == 0)
+			initStringInfo(&buf);
+		if (n < MAX_NAMED)
+			appendStringInfo(&buf, "%s%s", n > 0 ? "; " : "", describe(holder));
+		n++;
+	}
+	if (n > MAX_NAMED)
+		appendStringInfo(&buf, ngettext("; and %d other", "; and %d others",
+										n - MAX_NAMED), n - MAX_NAMED);
+
+	return n > 0 ? buf.data : NULL;
 }

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * holder.h
- *	  What keeps VACUUM from removing dead rows
+ *	  What keeps VACUUM from removing dead rows, and commands from ending
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -21,5 +21,10 @@ extern SstHolders *sst_find_holders(void);
 extern const char *sst_oldest_holder(const SstHolders *holders,
 									 const SstRelation *table,
 									 TransactionId before);
+
+typedef struct SstWaits SstWaits;
+
+extern SstWaits *sst_find_waits(void);
+extern const char *sst_waits_for(const SstWaits *waits, Oid table, int what);
 
 #endif							/* SST_HOLDER_H */

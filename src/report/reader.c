@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * reader.c
- *	  Reading samples of a report's relations within its limits
+ *	  Reading samples of a report's relations within its limits, and ahead of them
  *
  * Before a sample is read, it is limited to the remaining bytes and time.  The
  * scan has the same limits.
@@ -15,7 +15,12 @@
  */
 #include "postgres.h"
 
+#include "access/visibilitymapdefs.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
+#include "storage/bufpage.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
@@ -25,7 +30,9 @@
 #include "report/reader.h"
 #include "report/toast_estimate.h"
 #include "run/blocking.h"
+#include "run/sampling.h"
 #include "run/subtransaction.h"
+#include "stream/stream.h"
 
 /* ----------
  * Estimating the bloat of a relation that may be locked, or damaged
@@ -66,8 +73,8 @@ typedef struct SstEstimateTry
 } SstEstimateTry;
 
 /*
- * Lock the table of an index, or that of a TOAST table, without waiting.  A TOAST
- * table can do without; then it is as if it had none.  False if an index's is locked.
+ * Lock the table of an index or TOAST table without waiting.  If another session has
+ * locked it, a TOAST table is read as if it had none; for an index, return false.
  */
 static bool
 lock_table(SstEstimateTry *attempt)
@@ -143,7 +150,7 @@ try_estimate(void *arg)
  * other errors pass.
  */
 static void
-sst_try_estimate(SstEstimateTry *attempt, MemoryContext context)
+try_to_estimate(SstEstimateTry *attempt, MemoryContext context)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
 	ErrorData  *error;
@@ -154,7 +161,7 @@ sst_try_estimate(SstEstimateTry *attempt, MemoryContext context)
 
 	if (error == NULL)
 		return;
-	/* Others wait for a lock that this attempt did not take. */
+	/* Others wait for the snapshot, which other attempts would keep. */
 	if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
 		ReThrowError(error);
 
@@ -314,7 +321,7 @@ sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblo
 	attempt->limits.max_rate = report->limits.max_rate;
 
 	INSTR_TIME_SET_CURRENT(start);
-	sst_try_estimate(attempt, reader->scratch);
+	try_to_estimate(attempt, reader->scratch);
 
 	/* After an error, only the limits may know what was read. */
 	nread = Max(attempt->estimate.nread,
@@ -396,9 +403,244 @@ sst_reader_allowed(SstReportReader *reader, uint64 wanted)
 }
 
 /* Do the limits leave so many blocks, of so many relations, without a cut? */
-bool
-sst_reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks)
+static bool
+reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks)
 {
 	return blocks_left(reader) >= (int64) nblocks &&
 		seconds_for_blocks(reader, nrelations) >= nblocks * seconds_per_block(reader);
+}
+
+/* ----------
+ * Reading ahead of first samples
+ *
+ * The stream of a small relation ends before it can look ahead, so each of
+ * them would cost at least one round trip to the disk.  But the order of first
+ * samples is known, and their blocks follow from the seed and the size.  So
+ * this code gives read-ahead advice for the next relations, as far ahead as
+ * the stream of one large relation looks, and each stream finds its blocks in
+ * the page cache.  It locks nothing and opens one file at a time.
+ *
+ * For a sample that depends on the visibility map, only the map is advised.
+ * Such a sample is large enough for its stream to look ahead.
+ *
+ * Advice goes no further than the limits let the report read.  Advised blocks
+ * stay unread only if a relation was locked, dropped or changed in the
+ * meantime, if the report is canceled or runs out of time, or if relations in
+ * between, which are not advised, took the last blocks of the budget.
+ * ----------
+ */
+
+/*
+ * Catalogs are advised as a whole if they have at most so many blocks together, at
+ * most this part of the budget, and no more than one slice of a limited rate.
+ */
+#define MAX_CATALOG_BLOCKS (64 * 1024 * 1024 / BLCKSZ)
+#define CATALOG_PART 8
+
+/* Blocks of a table that one block of its visibility map is for */
+#define BLOCKS_PER_MAP_BLOCK \
+	((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
+
+/* The first block of an index, its metapage, and then those of another source */
+typedef struct MetapageSource
+{
+	SstSource	base;
+	SstSource  *inner;
+	bool		begun;
+} MetapageSource;
+
+static BlockNumber
+metapage_next(SstSource *source)
+{
+	MetapageSource *with_metapage = (MetapageSource *) source;
+	BlockNumber blkno = sst_source_next(with_metapage->inner);
+
+	if (with_metapage->begun || blkno == 0)
+	{
+		with_metapage->begun = true;
+		return blkno;
+	}
+
+	with_metapage->begun = true;
+	if (blkno != InvalidBlockNumber)
+		sst_source_put_back(with_metapage->inner, blkno);
+	return 0;
+}
+
+/* Advise of the first nblocks blocks of a fork. */
+static int
+advise_whole(SstReport *report, const SstRelation *relation,
+			 ForkNumber forknum, BlockNumber nblocks)
+{
+	SstRangeSource range;
+
+	return sst_advise_blocks(&relation->files, forknum,
+							 sst_range_source_init(&range, NULL, 0, nblocks),
+							 &report->io_stats);
+}
+
+/*
+ * Advise of the blocks that the first sample of an entry reads, nsample of them.
+ * Returns the number of runs.
+ */
+static int
+advise_sample(SstReport *report, const SstReportEntry *entry,
+			  BlockNumber nsample)
+{
+	const SstRelation *relation = sst_reported_relation(report, entry);
+	BlockNumber nblocks = entry->estimate.nblocks;
+	BlockNumber map_blocks = nblocks / BLOCKS_PER_MAP_BLOCK + 1;
+	SstSampleSource sample;
+	MetapageSource with_metapage = {.base = {.next = metapage_next,
+	.put_back = InvalidBlockNumber}};
+	int			nruns;
+
+	if (nsample >= nblocks)
+	{
+		nruns = advise_whole(report, relation, MAIN_FORKNUM, nblocks);
+		return Max(nruns, 0);
+	}
+
+	if (relation->relkind != RELKIND_INDEX &&
+		sst_sample_reads_map(nsample, map_blocks))
+	{
+		nruns = advise_whole(report, relation, VISIBILITYMAP_FORKNUM, map_blocks);
+		if (nruns >= 0)
+			return nruns;
+	}
+
+	with_metapage.inner =
+		sst_sample_source_init(&sample, nblocks, nsample,
+							   report->limits.seed + entry->relid, NULL, false);
+	nruns = sst_advise_blocks(&relation->files, MAIN_FORKNUM,
+							  relation->relkind == RELKIND_INDEX &&
+							  (sst_index_am(relation->amoid)->flags & SST_AM_META) != 0 ?
+							  &with_metapage.base : with_metapage.inner,
+							  &report->io_stats);
+	return Max(nruns, 0);
+}
+
+/*
+ * Advise of the catalogs that are looked up for each relation in no order that is
+ * known, if they are small.  The others were read to list the relations.  They are not
+ * counted, as reading catalogs is not.
+ */
+static void
+advise_catalogs(SstReport *report)
+{
+	static const Oid oids[] = {
+		AttributeRelationId, AttributeRelidNumIndexId, ClassOidIndexId,
+		IndexRelidIndexId
+	};
+	SstRelation *catalogs[lengthof(oids)];
+	int64		nblocks = 0;
+
+	for (int i = 0; i < lengthof(oids); i++)
+	{
+		catalogs[i] = sst_find_relation(&report->relations, oids[i]);
+		if (catalogs[i] == NULL)
+			return;
+		nblocks += Max(catalogs[i]->bytes, 0) / BLCKSZ;
+	}
+	if (nblocks > MAX_CATALOG_BLOCKS ||
+		nblocks > report->limits.budget / BLCKSZ / CATALOG_PART ||
+		nblocks > sst_rate_blocks(report->limits.max_rate))
+		return;
+
+	for (int i = 0; i < lengthof(oids); i++)
+		(void) advise_whole(report, catalogs[i], MAIN_FORKNUM,
+							Max(catalogs[i]->bytes, 0) / BLCKSZ);
+}
+
+/*
+ * Begin to read ahead of first samples in the given order.  With direct I/O the page
+ * cache is not used, and nothing is advised; nor where the settings turn look-ahead
+ * off.  Memory is taken from the context.
+ */
+void
+sst_read_ahead_begin(SstReadAhead *ahead, const SstReportReader *reader,
+					 SstReportEntry **order, MemoryContext context)
+{
+	int			depth = sst_io_depth(InvalidOid);
+
+	memset(ahead, 0, sizeof(SstReadAhead));
+	ahead->reader = reader;
+	ahead->order = order;
+	if (sst_direct_io() || depth <= 1)
+		return;
+
+	ahead->max_advised = depth;
+	ahead->advised = MemoryContextAlloc(context, sizeof(SstAdvised) * depth);
+	advise_catalogs(reader->report);
+}
+
+/* Forget the relations before a place in the order: they have been read. */
+static void
+forget_read(SstReadAhead *ahead, int place)
+{
+	while (ahead->nadvised > 0 && ahead->advised[ahead->first].place < place)
+	{
+		ahead->nruns -= ahead->advised[ahead->first].nruns;
+		ahead->nblocks -= ahead->advised[ahead->first].nblocks;
+		ahead->first = (ahead->first + 1) % ahead->max_advised;
+		ahead->nadvised--;
+	}
+	ahead->next = Max(ahead->next, place);
+}
+
+/* Will the entry be read, from files that can be advised? */
+static bool
+can_advise(const SstReport *report, const SstReportEntry *entry)
+{
+	const SstRelation *relation = sst_reported_relation(report, entry);
+
+	return entry->skipped == SST_SKIP_NONE && !entry->fileless &&
+		entry->estimate.nblocks > 0 &&
+		relation->persistence != RELPERSISTENCE_TEMP &&
+		sst_io_depth(relation->files.tablespace) > 1;
+}
+
+/*
+ * Before the first sample of the entry at a place in the order is read, advise the
+ * kernel of what comes next, when samples are to have first_blocks blocks.
+ */
+void
+sst_read_ahead(SstReadAhead *ahead, int place, uint64 first_blocks)
+{
+	const SstReportReader *reader = ahead->reader;
+	SstReport  *report = reader->report;
+	uint64		most = Min(ahead->max_advised * sst_run_blocks(),
+						   sst_rate_blocks(report->limits.max_rate));
+
+	if (ahead->max_advised == 0)
+		return;
+
+	forget_read(ahead, place);
+	while (ahead->next < report->relations.n &&
+		   ahead->nadvised < ahead->max_advised &&
+		   ahead->nruns < ahead->max_advised)
+	{
+		SstReportEntry *entry = ahead->order[ahead->next];
+		BlockNumber nsample = sst_first_sample_blocks(entry, first_blocks);
+		SstAdvised *advised;
+
+		/* A stream reads by slices what is more than one. */
+		if (can_advise(report, entry) && nsample <= most)
+		{
+			if (ahead->nblocks + nsample > most ||
+				!reader_leaves(reader, ahead->nadvised + 1,
+							   ahead->nblocks + nsample))
+				break;
+
+			advised = &ahead->advised[(ahead->first + ahead->nadvised) %
+									  ahead->max_advised];
+			advised->place = ahead->next;
+			advised->nruns = advise_sample(report, entry, nsample);
+			advised->nblocks = nsample;
+			ahead->nadvised++;
+			ahead->nruns += advised->nruns;
+			ahead->nblocks += nsample;
+		}
+		ahead->next++;
+	}
 }

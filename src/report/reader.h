@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * reader.h
- *	  Reading samples of a report's relations within its limits
+ *	  Reading samples of a report's relations within its limits, and ahead of them
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -50,10 +50,48 @@ extern void sst_reader_init(SstReportReader *reader, SstReport *report,
 							MemoryContext context);
 extern double sst_reader_seconds_left(const SstReportReader *reader);
 extern uint64 sst_reader_allowed(SstReportReader *reader, uint64 wanted);
-extern bool sst_reader_leaves(const SstReportReader *reader, int nrelations,
-							  uint64 nblocks);
 extern void sst_reader_skip(SstReportReader *reader, SstReportEntry *entry);
 extern void sst_reader_read(SstReportReader *reader, SstReportEntry *entry,
 							BlockNumber nblocks);
+
+/* A relation of up to so many first samples is read as a whole. */
+#define SST_WHOLE_SAMPLES 2
+
+/* A relation that was advised and not read yet */
+typedef struct SstAdvised
+{
+	int			place;			/* in the order */
+	int			nruns;
+	BlockNumber nblocks;
+} SstAdvised;
+
+typedef struct SstReadAhead
+{
+	const SstReportReader *reader;
+	SstReportEntry **order;
+	int			next;			/* place of the next one to advise */
+
+	/* A ring of relations, and what they have together */
+	SstAdvised *advised;
+	int			max_advised;	/* 0 if nothing is to be advised */
+	int			first;
+	int			nadvised;
+	int			nruns;
+	uint64		nblocks;
+} SstReadAhead;
+
+/* Blocks of an entry's first sample, when there are to be first_blocks */
+static inline BlockNumber
+sst_first_sample_blocks(const SstReportEntry *entry, uint64 first_blocks)
+{
+	return entry->estimate.nblocks <= SST_WHOLE_SAMPLES * first_blocks ?
+		entry->estimate.nblocks : first_blocks;
+}
+
+extern void sst_read_ahead_begin(SstReadAhead *ahead,
+								 const SstReportReader *reader,
+								 SstReportEntry **order, MemoryContext context);
+extern void sst_read_ahead(SstReadAhead *ahead, int place,
+						   uint64 first_blocks);
 
 #endif							/* SST_READER_H */

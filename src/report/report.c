@@ -18,6 +18,9 @@
 #include "access/transam.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -72,6 +75,81 @@ init_entry(SstReport *report, int i)
 }
 
 /*
+ * List the tables of a scope and what belongs to them.  An index or a TOAST table stands for
+ * its table, and a table for its partitions and children.
+ */
+static void
+list_tables(const SstReportScope *scope, SstRelations *list)
+{
+	List	   *tables = NIL;
+	Oid		   *relids;
+	ListCell   *lc;
+
+	for (int i = 0; i < scope->ntables; i++)
+	{
+		Oid			relid = sst_table_of(scope->tables[i]);
+
+		if (get_rel_relkind(relid) != '\0')
+			tables = list_concat(tables, find_all_inheritors(relid, NoLock, NULL));
+	}
+	relids = palloc(sizeof(Oid) * (list_length(tables) + 1));
+	foreach(lc, tables)
+		relids[foreach_current_index(lc)] = lfirst_oid(lc);
+	sst_list_chosen_relations(list, relids, list_length(tables));
+	sst_look_up_activity(list);
+}
+
+/* Is it a table of one of the schemas? */
+static bool
+is_in_schemas(const SstReportScope *scope, const SstRelation *table)
+{
+	for (int i = 0; i < scope->nschemas; i++)
+	{
+		const char *name = get_namespace_name(scope->schemas[i]);
+
+		if (name != NULL && strcmp(name, table->schema) == 0)
+			return true;
+	}
+	return scope->schemas == NULL;
+}
+
+/* Leave out of a list what does not belong to a table of the schemas that is large enough. */
+static void
+narrow_list(const SstReportScope *scope, SstRelations *list)
+{
+	int64	   *bytes = palloc_extended(sizeof(int64) * (list->n + 1),
+										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	bool	   *kept = palloc_extended(list->n + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	int			n = 0;
+
+	for (int i = 0; i < list->n; i++)
+	{
+		const SstRelation *table = sst_owning_table(list, &list->relation[i]);
+
+		if (table != NULL)
+			bytes[table - list->relation] += Max(list->relation[i].bytes, 0);
+	}
+	for (int i = 0; i < list->n; i++)
+	{
+		const SstRelation *table = sst_owning_table(list, &list->relation[i]);
+
+		CHECK_FOR_INTERRUPTS();
+		kept[i] = table != NULL &&
+			sst_has_pages_to_report(list->relation[i].relkind) &&
+			bytes[table - list->relation] >= scope->min_bytes &&
+			is_in_schemas(scope, table);
+	}
+	for (int i = 0; i < list->n; i++)
+	{
+		if (kept[i])
+			list->relation[n++] = list->relation[i];
+	}
+	list->n = n;
+	pfree(bytes);
+	pfree(kept);
+}
+
+/*
  * Make a report that has an entry for each relation, and nothing read.  It takes the
  * place of the session's last one, in memory that lives as long as the session.
  */
@@ -97,7 +175,13 @@ sst_create_report(const SstReportLimits *limits)
 	sst_io_stats_init(&report->io_stats, sst_usual_io_path());
 
 	sst_progress_phase(SST_PHASE_CATALOG);
-	sst_list_relations(&relations);
+	if (limits->scope.tables != NULL)
+		list_tables(&limits->scope, &relations);
+	else
+		sst_list_relations(&relations);
+	if (limits->scope.tables != NULL || limits->scope.schemas != NULL ||
+		limits->scope.min_bytes > 0)
+		narrow_list(&limits->scope, &relations);
 	report->entries =
 		MemoryContextAllocExtended(context, sizeof(SstReportEntry) *
 								   (relations.n + 1),

@@ -75,9 +75,20 @@ struct SstReportEntry
 	uint64		nread;			/* blocks, of all samples */
 };
 
+/* Which tables a report is about, with all that belongs to them */
+typedef struct SstReportScope
+{
+	const Oid  *tables;			/* NULL: all */
+	int			ntables;
+	const Oid  *schemas;		/* the same */
+	int			nschemas;
+	int64		min_bytes;		/* of a table with its indexes and TOAST table */
+} SstReportScope;
+
 /* Of all relations together */
 typedef struct SstReportLimits
 {
+	SstReportScope scope;		/* valid as the report begins */
 	int64		budget;			/* bytes */
 	double		max_seconds;
 	int64		max_rate;		/* bytes per second, or 0 */
@@ -115,5 +126,12 @@ sst_reported_relation(const SstReport *report, const SstReportEntry *entry)
 extern SstReportEntry *sst_report_entry(const SstReport *report, Oid relid);
 extern SstReport *sst_create_report(const SstReportLimits *limits);
 extern const SstReport *sst_last_report(void);
+
+/* in schedule.c */
+typedef struct SstSchedule SstSchedule;
+
+extern SstSchedule *sst_schedule_begin(SstReport *report);
+extern bool sst_schedule_next(SstSchedule *schedule);
+extern void sst_schedule_end(SstSchedule *schedule);
 
 #endif							/* SST_REPORT_H */

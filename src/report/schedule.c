@@ -29,10 +29,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "report/read_ahead.h"
 #include "report/reader.h"
 #include "report/report.h"
-#include "report/schedule.h"
 #include "report/toast_estimate.h"
 #include "run/progress.h"
 #include "stats/page_sample.h"
@@ -43,7 +41,8 @@
  */
 
 /*
- * An entry, how many blocks its place in the order is by, and how many it depends on
+ * An entry, the number of blocks that decides its place, and the number of relations
+ * that it depends on
  */
 typedef struct Place
 {
@@ -310,15 +309,18 @@ is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
 	candidate->gain_width = 0;
 	if (is_stale(entry, margin))
 		width = bytes * 2 * Min(sst_margin(&estimate->kept_percent), 50) / 100;
-	else if (!entry->settled)
+	else
 	{
-		if (reached > margin)
+		if (!entry->settled && reached > margin)
 		{
 			width = bytes * 2 * Min(reached, 50) / 100;
 			candidate->growth = Min(sst_sample_growth(reached, margin, GROWTH),
 									GROWTH);
 		}
-		if (!entry->gain_settled && gain_width(entry) > schedule->narrow)
+
+		/* Of what is settled itself, a table may tell more. */
+		if (!entry->gain_settled && gain_width(entry) > schedule->narrow &&
+			(!entry->settled || entry_to_enlarge(schedule->report, entry) != entry))
 		{
 			candidate->gain_width = gain_width(entry);
 			candidate->growth = GROWTH;
@@ -386,7 +388,7 @@ read_candidate(SstSchedule *schedule, Candidate *candidate)
 
 	if (nblocks < wanted && (stale || nblocks < nread * SST_MIN_GROWTH))
 	{
-		entry->settled = true;
+		entry->settled = entry->gain_settled = true;
 		if (stale)
 			entry->table_nread = entry->table->estimate.nread;
 		return false;

@@ -4,7 +4,7 @@
  *	  The size of a TOAST table, from the needs of its table's rows
  *
  * A TOAST table is rewritten along with its table, from the table's rows: see
- * rebuild/toaster.c.  So the prediction comes from the table's pages.  If all
+ * am/heap/toaster.c.  So the prediction comes from the table's pages.  If all
  * of these were read, it is exact.
  *
  * Of a sample it is a ratio: pages of the new TOAST table for each byte of the
@@ -37,8 +37,8 @@
 #define UNITS_PER_BLOCK (BLCKSZ / SST_TOAST_UNIT)
 
 /*
- * A sample of rows tells the space that is lost at the ends of pages to this part of
- * the size, and of one chunk to that one.
+ * Error of the space at the ends of pages that no chunk fits into, if it is estimated from
+ * a sample of rows: as a fraction of the size, and of the size of one chunk
  */
 #define PACKING_UNCERTAINTY 0.01
 #define CHUNK_UNCERTAINTY 0.1
@@ -329,7 +329,7 @@ sst_try_toast_compression(const SstTarget *table, SstSampling *sampling,
 	bool		missing;
 
 	if (table->kind != SST_HEAP || !OidIsValid(toastoid) ||
-		!rebuild->u.heap.toaster.any_compressible)
+		!sst_heap_tries_compression(rebuild))
 		return;
 	rel = sst_target_try_lock(toastoid, InvalidOid, &missing);
 	if (rel == NULL)
@@ -339,15 +339,15 @@ sst_try_toast_compression(const SstTarget *table, SstSampling *sampling,
 	{
 		SstPageSample sample;
 		SstScanResult result;
-		SstRebuild	trial;
+		const char *note;
+		SstRebuild *trial = sst_rebuild_begin(toast.am, toast.rel,
+											  rebuild->pause, &note);
 
-		sst_rebuild_init(&trial, &toast);
-		trial.u.heap.toaster.method = rebuild->u.heap.toaster.method;
-		trial.u.heap.toaster.compression.try = sst_try_compression;
+		sst_heap_begin_trial(rebuild, trial);
 		if (sst_sample_scan(&toast, TRIAL_BLOCKS, 0,
-							&trial, sampling->limits, &sample, &result))
-			rebuild->u.heap.toaster.compression =
-				trial.u.heap.toaster.compression;
+							trial, sampling->limits, &sample, &result))
+			sst_heap_end_trial(rebuild, trial);
+		sst_rebuild_end(trial);
 		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
 		sst_page_sample_free(&sample);
 	}
@@ -372,12 +372,16 @@ sample_table(const SstTarget *toast, Oid relid, SstSampling *sampling,
 	{
 		SstPageSample sample;
 		SstScanResult result;
-		SstRebuild	rebuild;
+		SstDeadlinePause pause;
+		const char *note;
+		SstRebuild *rebuild = sst_rebuild_begin(table.am, table.rel,
+												sst_pause_init(&pause, sampling->limits),
+												&note);
 
-		sst_rebuild_init(&rebuild, &table);
-		sst_try_toast_compression(&table, sampling, &rebuild);
+		sst_try_toast_compression(&table, sampling, rebuild);
 		complete = sst_sample_scan(&table, sampling->nblocks, sampling->seed,
-								   &rebuild, sampling->limits, &sample, &result);
+								   rebuild, sampling->limits, &sample, &result);
+		sst_rebuild_end(rebuild);
 		if (complete)
 		{
 			estimate->toast = palloc0(sizeof(SstToastPart));

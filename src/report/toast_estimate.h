@@ -13,7 +13,7 @@
 #ifndef SST_TOAST_ESTIMATE_H
 #define SST_TOAST_ESTIMATE_H
 
-#include "rebuild/rebuild.h"
+#include "am/rebuild.h"
 #include "report/bloat_estimate.h"
 
 extern void sst_try_toast_compression(const SstTarget *table,

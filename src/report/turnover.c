@@ -40,11 +40,15 @@
 /* A smaller part of the space that is needed leaves the rest as a large gain. */
 #define LARGE_PART 0.5
 
+/* A rebuild of a smaller table that changes all the time is not worth its lock. */
+#define SMALL_BLOCKS ((BlockNumber) (1024 * 1024 / BLCKSZ))
+
 /* Rows that a VACUUM finds can have come since the last one, or before it. */
 #define CYCLES 2
 
-static double
-statistic(PGFunction function, Oid tableoid)
+/* A number of the cumulative statistics of a table; 0 if there are none of it */
+double
+sst_table_statistic(PGFunction function, Oid tableoid)
 {
 	return DatumGetInt64(DirectFunctionCall1(function,
 											 ObjectIdGetDatum(tableoid)));
@@ -119,18 +123,25 @@ index_capacity(Oid indexoid, Oid tableoid, const SstBloatEstimate *index)
 static bool
 is_needed(Oid tableoid, double room)
 {
-	double		moved = statistic(pg_stat_get_tuples_updated, tableoid) -
-		statistic(pg_stat_get_tuples_hot_updated, tableoid);
-	double		come = statistic(pg_stat_get_tuples_inserted, tableoid) + moved;
-	double		gone = statistic(pg_stat_get_tuples_deleted, tableoid) + moved;
-	double		vacuums = statistic(pg_stat_get_vacuum_count, tableoid) +
-		statistic(pg_stat_get_autovacuum_count, tableoid);
-	double		live = statistic(pg_stat_get_live_tuples, tableoid);
+	double		moved = sst_table_statistic(pg_stat_get_tuples_updated, tableoid) -
+		sst_table_statistic(pg_stat_get_tuples_hot_updated, tableoid);
+	double		come = sst_table_statistic(pg_stat_get_tuples_inserted, tableoid) + moved;
+	double		gone = sst_table_statistic(pg_stat_get_tuples_deleted, tableoid) + moved;
+	double		vacuums = sst_table_statistic(pg_stat_get_vacuum_count, tableoid) +
+		sst_table_statistic(pg_stat_get_autovacuum_count, tableoid);
+	double		live = sst_table_statistic(pg_stat_get_live_tuples, tableoid);
 
 	if (room <= 0 || come < MANY_FILLINGS * room || gone < (MANY_FILLINGS - 1) * room)
 		return false;
 
 	return live + CYCLES * come / (vacuums + 1) >= LARGE_PART * room;
+}
+
+/* Have new versions of rows filled so much room, in rows, many times? */
+static bool
+is_busy(Oid tableoid, double room)
+{
+	return sst_table_statistic(pg_stat_get_tuples_updated, tableoid) >= MANY_FILLINGS * room;
 }
 
 /*
@@ -141,6 +152,9 @@ bool
 sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table,
 					const SstBloatEstimate *toast)
 {
+	if (table->nblocks > 0 && table->nblocks <= SMALL_BLOCKS &&
+		is_busy(tableoid, capacity(tableoid, table)))
+		return true;
 	return is_needed(tableoid, table->nblocks > 0 || toast == NULL ?
 					 capacity(tableoid, table) :
 					 (double) EXTERN_TUPLES_PER_PAGE * toast->nblocks);

@@ -13,8 +13,11 @@
 #ifndef SST_TURNOVER_H
 #define SST_TURNOVER_H
 
+#include "fmgr.h"
+
 #include "report/bloat_estimate.h"
 
+extern double sst_table_statistic(PGFunction function, Oid tableoid);
 extern bool sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table,
 								const SstBloatEstimate *toast);
 extern bool sst_index_space_is_reused(Oid indexoid, Oid tableoid,

@@ -9,6 +9,10 @@
  * too long ends with an error, much as autovacuum does, or unlocks its relations
  * if it is about many (warm/queue.c).
  *
+ * Locks that the transaction took for other statements are not the call's matter.
+ * The call's are those on the relation that it was called with, on the one that it
+ * reads, and on what belongs to the same table as one of these.
+ *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
@@ -29,13 +33,15 @@
 
 #include "compat/compat.h"
 #include "compat/server_check.h"
+#include "relation/relations.h"
 #include "run/blocking.h"
+#include "run/progress.h"
 #include "streamstat.h"
 
 /* Milliseconds from one look at those who wait to the next */
 #define CHECK_INTERVAL 50.0
 
-/* What somebody waits for because of our transaction */
+/* What somebody waits for because of our transaction; later ones last longer */
 typedef enum Blocked
 {
 	BLOCKED_NOBODY,
@@ -72,12 +78,26 @@ is_our_transaction(const LOCKTAG *tag)
 	return false;
 }
 
+/* Does the call in progress need a lock on this relation? */
+static bool
+is_locked_by_call(Oid relid)
+{
+	Oid			table = sst_table_of(relid);
+	Oid			named;
+	Oid			scanned;
+
+	sst_progress_present(&named, &scanned);
+
+	return OidIsValid(table) &&
+		(sst_table_of(named) == table || sst_table_of(scanned) == table);
+}
+
 /*
- * What does somebody wait for who waits for this lock in this mode, if it is for no
- * more than a diagnostic call?
+ * What does a session wait for that waits for this lock in this mode?  BLOCKED_NOBODY
+ * unless a diagnostic call is all that it waits for.
  *
- * That is an AccessExclusiveLock, where our transaction has an AccessShareLock and
- * none that is stronger.  It is also the end of our transaction: CREATE INDEX
+ * That is an AccessExclusiveLock, where the call has an AccessShareLock and
+ * our transaction none that is stronger.  It is also the end of our transaction: CREATE INDEX
  * CONCURRENTLY and its like wait for all transactions with older snapshots, on
  * whatever relation (WaitForOlderSnapshots() in commands/indexcmds.c).  A
  * transaction that has written is waited for in any case.
@@ -89,7 +109,8 @@ blocked_by_call(const LOCKTAG *tag, LOCKMODE mode)
 	{
 		if (mode == AccessExclusiveLock &&
 			sst_lock_held(tag, AccessShareLock) &&
-			!sst_lock_held(tag, RowShareLock))
+			!sst_lock_held(tag, RowShareLock) &&
+			is_locked_by_call(tag->locktag_field2))
 			return BLOCKED_LOCK;
 	}
 	else if (tag->locktag_type == LOCKTAG_VIRTUALTRANSACTION)
@@ -103,18 +124,17 @@ blocked_by_call(const LOCKTAG *tag, LOCKMODE mode)
 }
 
 /*
- * Find somebody who waits because of our transaction, and has done so for
- * streamstat.max_blocking_time of the present statement.  False if there is
- * none.
+ * Find a session that has waited for "least" or a later value because of our transaction,
+ * for streamstat.max_blocking_time of the current statement.  False if there is none.
  *
- * No lock is taken for that, so that a process may begin or end to wait
- * meanwhile: what is seen of it can be of two waits, also because a CPU may load
- * its fields in another order.  What it waits for is in shared memory, which stays; the
- * pointer is loaded once.  sst_check_blocking() believes what it sees twice, 50 ms apart:
- * by then all stores of the first look's time are visible.
+ * This takes no lock, so a process can begin or end to wait meanwhile.  Then its fields can
+ * be of two waits, also because a CPU may load them in another order.  The lock that it
+ * waits for is in shared memory, which stays mapped; the pointer is loaded once.
+ * sst_check_blocking() requires the same result twice, 50 ms apart: by then all stores
+ * that preceded the first check are visible.
  */
 static bool
-find_blocked(BlockedSession *session)
+find_blocked(BlockedSession *session, Blocked least)
 {
 	int64		microseconds = (int64) sst_max_blocking_time * 1000;
 
@@ -136,7 +156,7 @@ find_blocked(BlockedSession *session)
 			continue;
 
 		session->what = blocked_by_call(&tag, mode);
-		if (session->what != BLOCKED_NOBODY)
+		if (session->what >= least)
 		{
 			session->relid = session->what == BLOCKED_LOCK ?
 				tag.locktag_field2 : InvalidOid;
@@ -147,13 +167,13 @@ find_blocked(BlockedSession *session)
 	return false;
 }
 
-/* Would sst_check_blocking() still find somebody? */
+/* Does somebody wait for the end of the transaction, whatever it has locked? */
 bool
 sst_is_blocking(void)
 {
 	BlockedSession session;
 
-	return find_blocked(&session);
+	return find_blocked(&session, BLOCKED_TRANSACTION);
 }
 
 static void
@@ -201,7 +221,7 @@ find_blocked_twice(BlockedSession *session)
 		return false;
 	checked = now;
 
-	if (find_blocked(session) && session->what == seen.what &&
+	if (find_blocked(session, BLOCKED_LOCK) && session->what == seen.what &&
 		session->relid == seen.relid && session->since == seen.since)
 		return true;
 	seen = *session;

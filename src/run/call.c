@@ -24,7 +24,6 @@
 
 #include "run/call.h"
 #include "run/progress.h"
-#include "streamstat.h"
 
 /* The last call of the session that has ended; its function is "" before that. */
 static SstCall last_call;
@@ -67,6 +66,7 @@ void
 sst_call_set_relation(SstCall *call, Relation rel)
 {
 	call->relid = RelationGetRelid(rel);
+	sst_progress_named(call->relid);
 	sst_io_stats_init(&call->io_stats, sst_choose_io_path(rel));
 }
 

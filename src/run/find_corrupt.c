@@ -3,7 +3,7 @@
  * find_corrupt.c
  *	  Finding the corrupt blocks of a relation, one by one
  *
- * An ordinary scan lists the blocks with corrupt pages.  Each of them is then
+ * A scan that looks at all of each page lists the blocks with corrupt ones.  Each of them is then
  * examined again, with nothing pinned: in its buffer if the buffer manager
  * accepts it, else in private memory.
  *
@@ -64,6 +64,9 @@ sst_corrupt_begin(SstCorruptSearch *search, const SstTarget *target,
 
 	sst_plan_scan(&search->plan, target, SST_RULES_TOLERANT);
 	sst_plan_visitor(&search->plan, search->rel, NULL, &search->visitor);
+	search->visitor.all_tuples = true;
+	sst_item_check_init(&search->check, sst_relation_am(search->rel), search->rel);
+	search->list.check = &search->check;
 	sst_io_stats_init(&search->io_stats, search->plan.path);
 	search->reader = (SstBlockReader)
 	{
@@ -215,8 +218,11 @@ diagnose_block(SstCorruptSearch *search, BlockNumber blkno,
 		}
 	}
 
-	sst_diagnose_page(&search->visitor, search->plan.kind, image, blkno,
+	sst_diagnose_page(&search->visitor, search->check.am, image, blkno,
 					  diagnosis);
+	if (diagnosis->fault == SST_FAULT_NONE)
+		sst_check_items(&search->check, &search->visitor, image, blkno,
+						diagnosis);
 }
 
 /*

@@ -13,8 +13,8 @@
 #ifndef SST_FIND_CORRUPT_H
 #define SST_FIND_CORRUPT_H
 
-#include "run/plan.h"
-#include "visit/diagnose.h"
+#include "am/diagnose.h"
+#include "run/scan.h"
 
 /* Corrupt blocks that a scan finds before they are looked at */
 #define SST_CORRUPT_BATCH 256
@@ -37,6 +37,7 @@ typedef struct SstCorruptSearch
 	char	   *read_error;		/* of block "next", which cannot be read */
 
 	SstVisitor	visitor;
+	SstItemCheck check;
 	SstBlockReader reader;
 	SstIoStats	io_stats;		/* of all scans */
 	SstIoStats	not_reported;	/* of the second look */

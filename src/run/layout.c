@@ -26,7 +26,7 @@
 #include "run/layout.h"
 #include "run/scan.h"
 #include "stream/buffered.h"
-#include "stream/page_cache.h"
+#include "stream/segment_file.h"
 
 /* Buckets of fewer blocks are read together. */
 #define MIN_BLOCKS_FOR_SCAN SST_MAX_COLD_RUN_BLOCKS
@@ -136,6 +136,37 @@ make_buckets(const SstTarget *target, int nbuckets, SstLayout *layout)
 	}
 }
 
+/* Bytes that are free, in percent of those that were looked at; NaN if none were */
+static double
+free_percent(const SstBucketSum *sum, const SstTarget *target)
+{
+	double		free = sum->free_bytes;
+
+	/* Where pages are reserved, they are among the free bytes. */
+	if ((target->am->flags & SST_AM_RESERVES_PAGES) == 0)
+		free += (double) BLCKSZ * sum->free_pages;
+
+	return sum->bytes == 0 ? NAN : 100.0 * free / sum->bytes;
+}
+
+/*
+ * The same for bytes of dead tuples.  Of index tuples only the number is known: they
+ * are taken to be as long as the live ones.
+ */
+static double
+dead_percent(const SstBucketSum *sum, const SstTarget *target)
+{
+	double		nitems = (double) sum->live_items + sum->dead_items;
+
+	if (sum->bytes == 0)
+		return NAN;
+	if ((target->kind & SST_TABLE) != 0)
+		return 100.0 * sum->dead_tuple_bytes / sum->bytes;
+
+	return nitems == 0 ? 0 : sum->dead_items / nitems *
+		(100.0 - free_percent(sum, target));
+}
+
 /*
  * Read an open relation for a picture of nbuckets parts.  At most so many blocks are
  * read, as many of each bucket; 0: all.  There are no more buckets than blocks to
@@ -182,8 +213,8 @@ sst_read_layout(const SstTarget *target, int nbuckets, BlockNumber most,
 		SstLayoutBucket *bucket = &layout->buckets[i];
 
 		bucket->corrupt_pages = sums.sums[i].corrupt_pages;
-		bucket->free_percent = sst_bucket_free_percent(&sums.sums[i], target->kind);
-		bucket->dead_percent = sst_bucket_dead_percent(&sums.sums[i], target->kind);
+		bucket->free_percent = free_percent(&sums.sums[i], target);
+		bucket->dead_percent = dead_percent(&sums.sums[i], target);
 		if (!see_caches)
 			bucket->buffered_percent = NAN;
 	}

@@ -13,7 +13,7 @@
 #ifndef SST_LAYOUT_H
 #define SST_LAYOUT_H
 
-#include "run/plan.h"
+#include "run/scan.h"
 
 /* A part of the file */
 typedef struct SstLayoutBucket

@@ -36,10 +36,10 @@
 #define MIN_SLICE_BLOCKS (128 * 1024 / BLCKSZ)
 #define MAX_SLICE_BLOCKS (4 * 1024 * 1024 / BLCKSZ)
 
-/* Sleep ends late by less than this, mostly: what is made up for */
+/* Most sleeps end late by less than this.  Later sleeps are shorter by as much. */
 #define LATENESS_SECONDS 0.01
 
-/* Longest sleep at a time: then one looks who waits */
+/* Longest sleep between two checks for blocked sessions */
 #define MAX_SLEEP_SECONDS 0.1
 
 /* Bytes that may be read at once, as of a time; zero before the first scan */
@@ -144,7 +144,7 @@ take_tokens(SstThrottle *throttle, double bytes)
 {
 	double		lateness = throttle->rate * LATENESS_SECONDS;
 
-	/* What the last slice took of its time is on the account by now. */
+	/* The time that the last slice took has already added tokens. */
 	fill_bucket(throttle->rate,
 				slice_blocks(throttle->rate) * (double) BLCKSZ + lateness);
 
@@ -254,4 +254,26 @@ sst_throttle_rest(SstThrottle *throttle, double seconds)
 			return false;
 	}
 	return true;
+}
+
+static bool
+go_on(SstPause *pause)
+{
+	SstLimits  *limits = ((SstDeadlinePause *) pause)->limits;
+
+	CHECK_FOR_INTERRUPTS();
+	sst_check_blocking();
+	if (sst_seconds_left(limits) > 0)
+		return true;
+	limits->reached = true;
+	return false;
+}
+
+/* Set up what is to be done in pauses.  The limits can be NULL. */
+SstPause *
+sst_pause_init(SstDeadlinePause *pause, SstLimits *limits)
+{
+	pause->pause.go_on = go_on;
+	pause->limits = limits;
+	return &pause->pause;
 }

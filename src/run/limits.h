@@ -14,6 +14,7 @@
 #define SST_LIMITS_H
 
 #include "portability/instr_time.h"
+#include "am/pause.h"
 #include "storage/block.h"
 
 /*
@@ -38,6 +39,13 @@ typedef struct SstThrottle
 	bool		must_yield;		/* that was so the last time */
 } SstThrottle;
 
+/* For code that may take its time until the limits' deadline */
+typedef struct SstDeadlinePause
+{
+	SstPause	pause;
+	SstLimits  *limits;			/* or NULL */
+} SstDeadlinePause;
+
 static inline bool
 sst_within_limits(const SstLimits *limits)
 {
@@ -52,5 +60,7 @@ extern BlockNumber sst_throttle_take(SstThrottle *throttle, BlockNumber nblocks)
 extern void sst_throttle_give_back(SstThrottle *throttle, BlockNumber nblocks);
 extern bool sst_throttle_rest(SstThrottle *throttle, double seconds);
 extern bool sst_throttle_expired(const SstThrottle *throttle);
+
+extern SstPause *sst_pause_init(SstDeadlinePause *pause, SstLimits *limits);
 
 #endif							/* SST_LIMITS_H */

@@ -29,10 +29,7 @@
 #include "access/xact.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
-#include "pgstat.h"
 #include "postmaster/bgworker.h"
-#include "storage/bufmgr.h"
 #include "storage/latch.h"
 #include "tcop/tcopprot.h"
 #include "utils/backend_status.h"
@@ -228,7 +225,8 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 			continue;
 		InstrAccumParallelQuery(&buffer_usage[i], &wal_usage[i]);
 		task->merge(result, results + i * task->result_size);
-		sst_call_add_worker(i, task->io_stats(results + i * task->result_size));
+		sst_call_add_worker(i, (const SstIoStats *) (results + i * task->result_size +
+													 task->io_stats_offset));
 	}
 
 	DestroyParallelContext(pcxt);

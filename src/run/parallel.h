@@ -42,8 +42,8 @@ typedef struct SstParallelTask
 	/* Add a worker's result to the leader's. */
 	void		(*merge) (void *into, const void *from);
 
-	/* The part of a result that tells what a process read */
-	const SstIoStats *(*io_stats) (const void *result);
+	/* Where in a result is what a process read */
+	Size		io_stats_offset;
 } SstParallelTask;
 
 /* Work to share; each worker gets a copy of plan and set. */

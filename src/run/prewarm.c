@@ -21,7 +21,6 @@
 #include "run/prewarm.h"
 #include "run/progress.h"
 #include "stream/file_reader.h"
-#include "stream/page_cache.h"
 #include "stream/read_watch.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
@@ -61,48 +60,14 @@ count_blocks(Reporter *reporter, BlockNumber nblocks)
 		sst_progress_blocks(reporter->ndone);
 }
 
-#ifndef SST_HAVE_READ_STREAM
-/*
- * Read blocks that are in the page cache.  The server reads one at a time, so that
- * a stream gains nothing by looking ahead.
- */
-static void
-prewarm_buffers_singly(Relation rel, ForkNumber forknum, SstSource *source,
-					   Reporter *reporter, SstIoStats *io_stats)
-{
-	SstReadWatch watch;
-	BlockNumber blkno;
-
-	sst_read_watch_begin(&watch, NULL, RelationUsesLocalBuffers(rel), false, 1);
-	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
-	{
-		ReleaseBuffer(ReadBufferExtended(rel, forknum, blkno, RBM_NORMAL, NULL));
-		sst_read_watch_look(&watch);
-		io_stats->blocks_requested++;
-		sst_io_stats_returned(io_stats, 1, 1);
-		count_blocks(reporter, 1);
-		CHECK_FOR_INTERRUPTS();
-	}
-	sst_read_watch_end(&watch, io_stats);
-}
-#endif
-
 static void
 prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source, bool cached,
 				Reporter *reporter, SstIoStats *io_stats)
 {
-	SstStream  *stream;
+	SstStream  *stream = sst_buffer_stream_begin(rel, forknum, source, NULL, !cached,
+												 io_stats);
 	SstPage		page;
 
-#ifndef SST_HAVE_READ_STREAM
-	if (cached)
-	{
-		prewarm_buffers_singly(rel, forknum, source, reporter, io_stats);
-		return;
-	}
-#endif
-
-	stream = sst_buffer_stream_begin(rel, forknum, source, NULL, !cached, io_stats);
 	while (stream->next(stream, &page))
 	{
 		ReleaseBuffer(page.buffer);
@@ -374,19 +339,13 @@ merge(void *into, const void *from)
 	sst_io_stats_merge_worker(into, from);
 }
 
-static const SstIoStats *
-io_stats_of(const void *result)
-{
-	return result;
-}
-
 static const SstParallelTask prewarm_task = {
 	.worker = "sst_prewarm_worker",
 	.plan_size = sizeof(SstPrewarmPlan),
 	.result_size = sizeof(SstIoStats),
 	.participate = participate,
 	.merge = merge,
-	.io_stats = io_stats_of
+	.io_stats_offset = 0
 };
 
 extern PGDLLEXPORT void sst_prewarm_worker(dsm_segment *seg, shm_toc *toc);

@@ -58,7 +58,7 @@ static const char *const phase_names[] = {
 	[SST_PHASE_PROBING] = "probing"
 };
 
-/* Calls within calls that are told apart; more than these report nothing. */
+/* Nested calls at most; deeper ones report no progress. */
 #define MAX_DEPTH 8
 
 /* The outermost call, which reports, if depth is above 0 */
@@ -66,6 +66,7 @@ static struct
 {
 	int			depth;			/* calls in progress, one within the other */
 	int			nest_levels[MAX_DEPTH]; /* transactions that they began in */
+	Oid			named[MAX_DEPTH];	/* relations that they were called with */
 	bool		reports;
 	bool		total_given;	/* the outermost call knew the bytes */
 	int64		params[NPARAMS];
@@ -156,6 +157,7 @@ sst_progress_begin(const char *function, int64 relations_total,
 	if (current.depth == MAX_DEPTH)
 		return MAX_DEPTH + 1;
 
+	current.named[current.depth] = InvalidOid;
 	current.nest_levels[current.depth++] = GetCurrentTransactionNestLevel();
 	if (current.depth > 1)
 		return current.depth;
@@ -183,6 +185,26 @@ sst_progress_end(int depth)
 	current.depth = depth - 1;
 	if (current.depth == 0 && current.reports)
 		pgstat_progress_end_command();
+}
+
+/* Set the relation that the innermost call was called with. */
+void
+sst_progress_named(Oid relid)
+{
+	if (current.depth > 0)
+		current.named[current.depth - 1] = relid;
+}
+
+/* That relation, and the one of the last scan that has begun; each may be InvalidOid. */
+void
+sst_progress_present(Oid *named, Oid *scanned)
+{
+	*named = *scanned = InvalidOid;
+	if (current.depth > 0)
+	{
+		*named = current.named[current.depth - 1];
+		*scanned = (Oid) current.params[PARAM_RELATION];
+	}
 }
 
 /* Set the totals of the outermost call, when they come to be known. */

@@ -17,11 +17,9 @@
 
 #include <math.h>
 
-#include "run/maps.h"
 #include "run/sampling.h"
 #include "run/scan.h"
 #include "stats/page_sample.h"
-#include "stats/sample_statistics.h"
 
 /* The map is read if the sample is not small, and so many times as large. */
 #define MIN_BLOCKS_WITH_MAP 64
@@ -238,16 +236,14 @@ blocks_in_time(const SstLimits *limits, BlockNumber nblocks, instr_time took)
 
 /* The margin of what the sample is mainly for, in its own unit */
 static double
-main_margin(SstTargetKind kind, const SstPageSample *sample)
+main_margin(const SstAccessMethod *am, const SstPageSample *sample)
 {
-	const SstStatistic *statistics;
-	int			nstatistics;
+	const SstStatistic *statistics = am->statistics.statistic;
 	double		margin = INFINITY;
 	uint64		most = 0;
 
 	/* If there are two, it is the one about more bytes. */
-	statistics = sst_statistics(kind, &nstatistics);
-	for (int i = 0; i < nstatistics; i++)
+	for (int i = 0; i < am->statistics.n; i++)
 	{
 		if (statistics[i].main && sample->sums.n[statistics[i].x] > most)
 		{
@@ -297,7 +293,7 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 		nread += sample->nsampled;
 		if (sst_sample_is_exact(sample))
 			return SST_SAMPLE_ALL;
-		reached = main_margin(target->kind, sample);
+		reached = main_margin(target->am, sample);
 		if (reached <= margin)
 			return SST_SAMPLE_MARGIN;
 

@@ -13,7 +13,7 @@
 #ifndef SST_SAMPLING_H
 #define SST_SAMPLING_H
 
-#include "run/plan.h"
+#include "run/scan.h"
 
 /* What ended a sample that was to be tight */
 typedef enum SstSampleEnd

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * scan.c
- *	  Carrying out the plan of a scan, alone or with parallel workers
+ *	  The plan of a scan, carried out alone or with parallel workers
  *
  * No subtransaction can begin in parallel mode.  So if refused pages are to be
  * counted, the leader begins a subtransaction before, and repeats the scan
@@ -17,18 +17,112 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
+#include "storage/procarray.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "compat/server_check.h"
 #include "run/blocking.h"
 #include "run/parallel.h"
-#include "run/plan.h"
 #include "run/progress.h"
 #include "run/scan.h"
 #include "run/subtransaction.h"
-#include "stream/page_cache.h"
+#include "stream/segment_file.h"
 #include "streamstat.h"
+
+/* ----------
+ * Plans and results
+ * ----------
+ */
+
+/* Plan to scan all blocks of the main fork. */
+void
+sst_plan_scan(SstScanPlan *plan, const SstTarget *target, SstRules rules)
+{
+	memset(plan, 0, sizeof(SstScanPlan));
+	plan->relid = RelationGetRelid(target->rel);
+	plan->forknum = MAIN_FORKNUM;
+	plan->nblocks = target->nblocks;
+	plan->end = target->nblocks;
+	plan->rules = rules;
+	plan->path = sst_choose_io_path(target->rel);
+	plan->in_recovery = RecoveryInProgress();
+	if (target->kind == SST_HEAP)
+	{
+		sst_require_internals(SST_TRANSACTIONS);
+		plan->horizon = GetOldestNonRemovableTransactionId(target->rel);
+	}
+}
+
+/* Plan to scan all blocks of a map, if the relation has it. */
+static void
+plan_map_scan(SstScanPlan *plan, const SstTarget *target,
+			  ForkNumber forknum)
+{
+	SMgrRelation smgr = RelationGetSmgr(target->rel);
+
+	sst_plan_scan(plan, target, SST_RULES_TOLERANT);
+	plan->forknum = forknum;
+	plan->nblocks = plan->end =
+		smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
+}
+
+/*
+ * Make the visitor that the plan needs.  That of a table lists the tuples that
+ * a rewrite keeps in "kept", which can be NULL.
+ */
+void
+sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
+				 SstVisitor *visitor)
+{
+	const SstAccessMethod *am = sst_relation_am(rel);
+	SstVisitRequest request = {.rel = rel, .rules = plan->rules,
+		.nblocks = plan->sample_pages > 0 ? 0 : plan->nblocks,
+	.horizon = plan->horizon, .chains = plan->chains, .kept = kept};
+
+	if (plan->index_counts == SST_COUNT_TUPLES && am->pgstattuple_page != NULL)
+		sst_visitor_init(visitor, am->pgstattuple_page,
+						 SST_LINE_POINTER_PREFETCH, SST_PART_LINE_POINTERS);
+	else
+		am->begin(visitor, &request);
+}
+
+/* Set up a result of nothing. */
+void
+sst_result_init(SstScanResult *result, const SstScanPlan *plan)
+{
+	memset(result, 0, sizeof(SstScanResult));
+	sst_counters_init(&result->counters);
+	sst_io_stats_init(&result->io_stats, plan->path);
+}
+
+/* Add what was found, but for the I/O. */
+static void
+merge_found(SstScanResult *into, const SstScanResult *from)
+{
+	sst_counters_merge(&into->counters, &from->counters);
+	if (from->meta.known)
+		into->meta = from->meta;
+	into->nvisited += from->nvisited;
+}
+
+/* Add what another scan found of the same relation. */
+void
+sst_result_merge(SstScanResult *into, const SstScanResult *from)
+{
+	merge_found(into, from);
+	sst_io_stats_merge(&into->io_stats, &from->io_stats);
+}
+
+/* Add what a worker found to the leader's result. */
+static void
+result_merge_worker(SstScanResult *into, const SstScanResult *from)
+{
+	merge_found(into, from);
+	sst_io_stats_merge_worker(&into->io_stats, &from->io_stats);
+}
 
 /* ----------
  * The loop of a scan: source to stream to visitor to counters
@@ -63,7 +157,7 @@ typedef struct SstScan
 
 	BlockNumber reached;		/* one past the highest block visited */
 
-	/* If there is a limit: what is granted, from the page that was next then */
+	/* If there is a limit: the pages granted, and the first of them */
 	bool		limited;
 	SstThrottle throttle;
 	SstSliceSource slice;
@@ -88,16 +182,12 @@ scan_must_stop(const SstScan *scan)
 /* Pages from one look at the clock, or report of progress, to the next */
 #define PAGES_PER_REPORT 64
 
-/* Keep what the visitor has listed, and stop if there is no room for it. */
+/* Keep what the visitor has listed. */
 static void
 keep_dead_tids(SstScan *scan, BlockNumber blkno)
 {
-	SstDeadTids *set = scan->sinks.dead_tids;
-
 	for (int i = 0; i < scan->dead.nitems; i++)
-		sst_dead_tids_add(set, blkno, scan->dead.offnums[i]);
-	if (sst_dead_tids_is_full(set))
-		scan->stopped = true;
+		sst_dead_tids_add(scan->sinks.dead_tids, blkno, scan->dead.offnums[i]);
 }
 
 /* Blocks that the page stands for which is visited now */
@@ -116,6 +206,30 @@ range_blocks(const SstScan *scan)
 }
 
 static bool show_copy(SstScan *scan, const SstPage *page, SstCounters *counters);
+
+/*
+ * Show a sound page to the model of a rebuild.  One that can take milliseconds gets a copy,
+ * because no interrupt is accepted under the lock on a buffer.  Releases that, and the pin.
+ */
+static void
+show_model(SstScan *scan, const SstPage *page, SstCounters *counters)
+{
+	SstRebuild *rebuild = scan->sinks.rebuild;
+	const char *image = page->image;
+	bool		locked = BufferIsValid(page->buffer);
+	PGAlignedBlock copy;
+
+	if (locked && rebuild->model->slow_pages)
+	{
+		image = memcpy(copy.data, image, BLCKSZ);
+		UnlockReleaseBuffer(page->buffer);
+		locked = false;
+	}
+	rebuild->model->page(rebuild, image, page->blkno, &scan->kept, counters);
+	if (locked)
+		UnlockReleaseBuffer(page->buffer);
+	(void) sst_go_on(rebuild->pause);
+}
 
 /*
  * Show a page to the visitor, and to the rebuild if it is sound.  False if the
@@ -142,14 +256,9 @@ show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 								   counters);
 	if (xacts->postponed)
 		return show_copy(scan, page, counters);
-	if (sound && rebuild != NULL && rebuild->page != NULL)
-	{
-		rebuild->page(rebuild, page->image, page->blkno, &scan->kept, counters);
-		if (rebuild->entries != NULL)
-			sst_entry_sample_add(rebuild->entries, page->image, page->blkno,
-								 range_blocks(scan));
-	}
-	if (BufferIsValid(page->buffer))
+	if (sound && rebuild != NULL)
+		show_model(scan, page, counters);
+	else if (BufferIsValid(page->buffer))
 		UnlockReleaseBuffer(page->buffer);
 	if (sound && scan->sinks.dead_tids != NULL)
 		keep_dead_tids(scan, page->blkno);
@@ -690,14 +799,16 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 		scan.visitor.dead = &scan.dead;
 	if (scan.sinks.rebuild != NULL || scan.sinks.dead_tids != NULL)
 		scan.visitor.needs.part = SST_PART_ALL;
+	if (scan.sinks.corrupt != NULL)
+		sst_item_check_visit(scan.sinks.corrupt->check, &scan.visitor);
 
 	sst_result_init(result, plan);
 	scan_source(&scan);
 }
 
 /*
- * Begin a scan.  Pages are read without a snapshot: that of the catalogs is let
- * go, so that a transaction without another one holds back no VACUUM, and no
+ * Begin a scan.  Pages are read without a snapshot: that of the catalogs is released,
+ * so that a transaction without another one holds back no VACUUM, and no
  * command with CONCURRENTLY waits for it.
  */
 static void
@@ -723,10 +834,10 @@ sst_scan_alone(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
  * Do that with the given visitor in the place of the plan's own.  "limits" can
  * be NULL.
  */
-void
-sst_scan_with_visitor(const SstScanPlan *plan, Relation rel,
-					  const SstVisitor *visitor, SstLimits *limits,
-					  SstScanResult *result)
+static void
+scan_with_visitor(const SstScanPlan *plan, Relation rel,
+				  const SstVisitor *visitor, SstLimits *limits,
+				  SstScanResult *result)
 {
 	SstScan		scan = {.plan = plan, .rel = rel, .visitor = *visitor,
 	.sinks = {.limits = limits}, .result = result};
@@ -748,13 +859,7 @@ participate(const void *plan, Relation rel, SstChunks *chunks,
 static void
 merge(void *into, const void *from)
 {
-	sst_result_merge_worker(into, from);
-}
-
-static const SstIoStats *
-io_stats_of(const void *result)
-{
-	return &((const SstScanResult *) result)->io_stats;
+	result_merge_worker(into, from);
 }
 
 static const SstParallelTask scan_task = {
@@ -763,7 +868,7 @@ static const SstParallelTask scan_task = {
 	.result_size = sizeof(SstScanResult),
 	.participate = participate,
 	.merge = merge,
-	.io_stats = io_stats_of
+	.io_stats_offset = offsetof(SstScanResult, io_stats)
 };
 
 extern PGDLLEXPORT void sst_scan_worker(dsm_segment *seg, shm_toc *toc);
@@ -859,4 +964,67 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 	}
 
 	scan_part(plan, rel, NULL, set, NULL, result);
+}
+
+/* ----------
+ * Visibility map and free space map
+ *
+ * A map is small: one process reads all of it, before the relation itself.
+ * ----------
+ */
+
+/*
+ * Scan a map, if there is one, and add what it says of the relation.  Of the counters of
+ * the map's own pages, only corrupt pages are kept.
+ */
+static void
+scan_map(const SstTarget *target, ForkNumber forknum,
+		 const SstVisitor *visitor, SstLimits *limits,
+		 SstCounters *counters, SstIoStats *io_stats)
+{
+	SstScanPlan plan;
+	SstScanResult result;
+
+	plan_map_scan(&plan, target, forknum);
+	if (plan.nblocks == 0)
+		return;
+
+	scan_with_visitor(&plan, target->rel, visitor, limits, &result);
+
+	for (int i = SST_FIRST_MAP_COUNT; i < SST_NCOUNTS; i++)
+		counters->n[i] += result.counters.n[i];
+	counters->n[SST_MAP_CORRUPT_PAGES] += result.counters.n[SST_CORRUPT_PAGES];
+	counters->map_largest_free = Max(counters->map_largest_free,
+									 result.counters.map_largest_free);
+	sst_io_stats_merge(io_stats, &result.io_stats);
+}
+
+/*
+ * Add what the visibility map of a table says to counters, and blocks that are
+ * all-visible and all-frozen to sets, which can be NULL.  So can limits; when one
+ * is reached, the rest of the map is missing.
+ */
+void
+sst_scan_visibility_map(const SstTarget *target, SstBlockSet *visible,
+						SstBlockSet *frozen, SstLimits *limits,
+						SstCounters *counters, SstIoStats *io_stats)
+{
+	SstVisitor	visitor;
+
+	sst_visibility_map_visitor_init(&visitor, target->nblocks, visible, frozen);
+	scan_map(target, VISIBILITYMAP_FORKNUM, &visitor, limits, counters, io_stats);
+}
+
+/*
+ * Add what the free space map of a relation says to counters; free space in
+ * blocks of the set, which can be NULL, is counted apart as well.
+ */
+void
+sst_scan_free_space_map(const SstTarget *target, SstBlockSet *visible,
+						SstCounters *counters, SstIoStats *io_stats)
+{
+	SstVisitor	visitor;
+
+	sst_free_space_map_visitor_init(&visitor, target->nblocks, visible);
+	scan_map(target, FSM_FORKNUM, &visitor, NULL, counters, io_stats);
 }

@@ -13,15 +13,112 @@
 #ifndef SST_SCAN_H
 #define SST_SCAN_H
 
-#include "run/plan.h"
+#include "am/check_items.h"
+#include "am/rebuild.h"
+#include "am/visit.h"
+#include "stream/rules.h"
+#include "relation/target.h"
+#include "run/limits.h"
+#include "stats/counters.h"
+#include "stats/estimate.h"
+#include "stream/stream.h"
+
+/* What is counted of an index */
+typedef enum SstIndexCounts
+{
+	SST_COUNT_ITEMS,			/* what its access method's visitor counts */
+	SST_COUNT_TUPLES			/* tuples, as pgstattuple does */
+} SstIndexCounts;
+
+/*
+ * What to do: read all blocks of a range, or a sample.  The plan has no pointers,
+ * and does not change during a scan.  A set of blocks may come with it.
+ */
+typedef struct SstScanPlan
+{
+	Oid			relid;
+	ForkNumber	forknum;
+	BlockNumber nblocks;		/* of the fork */
+	BlockNumber first;			/* blocks first to end - 1 are scanned */
+	BlockNumber end;
+	BlockNumber nskipped;		/* of these, members of the set: not read */
+	SstRules	rules;
+	SstIndexCounts index_counts;
+
+	TransactionId horizon;		/* heap: tuples deleted before can be removed */
+	bool		chains;			/* heap: count what indexes point to, too */
+
+	SstIoPath	path;
+	bool		in_recovery;	/* no subtransaction may begin */
+
+	/* A sample: of all blocks, the members of the set, or all but these */
+	BlockNumber sample_pages;	/* to read; 0 to read the range */
+	BlockNumber sample_blocks;	/* to choose these from */
+	uint32		seed;
+	bool		members;
+} SstScanPlan;
+
+/* Blocks whose pages make no sense, and how far the scan is */
+typedef struct SstCorruptList
+{
+	int			max;			/* the scan ends when there are so many */
+	int			n;
+	BlockNumber *blknos;
+	BlockNumber reached;		/* one past the last block visited */
+	SstItemCheck *check;		/* of the pages that the visitor accepts */
+} SstCorruptList;
+
+/*
+ * Where a scan puts what does not go into its result; each can be NULL.  They
+ * are memory of one process, so that a scan with any of them has no workers.
+ */
+typedef struct SstScanSinks
+{
+	SstCorruptList *corrupt;
+	SstSamplePart *sample;		/* the counters of each page of a sample */
+	SstBucketSums *buckets;		/* what is in each part of the file */
+	SstRebuild *rebuild;		/* what a rebuild would take */
+	SstDeadTids *dead_tids;		/* of a table: rows an index build leaves out */
+	SstLimits  *limits;			/* bounds the scan; charged for what is read */
+} SstScanSinks;
+
+/* What was found, by one process or by several together */
+typedef struct SstScanResult
+{
+	SstCounters counters;
+	SstMeta		meta;
+	uint64		nvisited;
+	SstIoStats	io_stats;
+} SstScanResult;
+
+/* How many blocks will be read? */
+static inline BlockNumber
+sst_plan_nblocks(const SstScanPlan *plan)
+{
+	return plan->sample_pages > 0 ? plan->sample_pages :
+		plan->end - plan->first - plan->nskipped;
+}
+
+extern void sst_plan_scan(SstScanPlan *plan, const SstTarget *target,
+						  SstRules rules);
+extern void sst_plan_visitor(const SstScanPlan *plan, Relation rel,
+							 SstKeptItems *kept, SstVisitor *visitor);
+
+extern void sst_result_init(SstScanResult *result, const SstScanPlan *plan);
+extern void sst_result_merge(SstScanResult *into, const SstScanResult *from);
 
 extern void sst_scan_run(const SstScanPlan *plan, Relation rel,
 						 const SstBlockSet *set, SstScanResult *result);
 extern void sst_scan_alone(const SstScanPlan *plan, Relation rel,
 						   const SstBlockSet *set, const SstScanSinks *sinks,
 						   SstScanResult *result);
-extern void sst_scan_with_visitor(const SstScanPlan *plan, Relation rel,
-								  const SstVisitor *visitor,
-								  SstLimits *limits, SstScanResult *result);
+extern void sst_scan_visibility_map(const SstTarget *target,
+									SstBlockSet *visible, SstBlockSet *frozen,
+									SstLimits *limits, SstCounters *counters,
+									SstIoStats *io_stats);
+extern void sst_scan_free_space_map(const SstTarget *target,
+									SstBlockSet *visible,
+									SstCounters *counters,
+									SstIoStats *io_stats);
 
 #endif							/* SST_SCAN_H */

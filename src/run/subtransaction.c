@@ -20,8 +20,8 @@
 #include "run/subtransaction.h"
 
 /*
- * A string that CopyErrorData() takes for a constant.  In an error of a parallel
- * worker it is none, but goes when that worker's next message is looked at.
+ * Copy a string that CopyErrorData() takes for a constant.  In an error of a parallel
+ * worker it is not: it is overwritten by that worker's next message.
  */
 static const char *
 keep_string(const char *string)

@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "stats/counters.h"
 
 void
@@ -72,35 +70,4 @@ sst_bucket_sums_add(SstBucketSums *sums, const SstCounters *counters,
 	sum->dead_items += counters->n[SST_DEAD_ITEMS];
 	sum->dead_tuple_bytes += counters->n[SST_DEAD_TUPLE_BYTES];
 	sum->corrupt_pages += counters->n[SST_CORRUPT_PAGES];
-}
-
-/* Bytes that are free, in percent of those that were looked at; NaN if none were */
-double
-sst_bucket_free_percent(const SstBucketSum *sum, SstTargetKind kind)
-{
-	double		free = sum->free_bytes;
-
-	/* Of a hash index, whole pages are among the free bytes. */
-	if (kind != SST_HASH)
-		free += (double) BLCKSZ * sum->free_pages;
-
-	return sum->bytes == 0 ? NAN : 100.0 * free / sum->bytes;
-}
-
-/*
- * The same for bytes of dead tuples.  Of index tuples only the number is known: they
- * are taken to be as long as the live ones.
- */
-double
-sst_bucket_dead_percent(const SstBucketSum *sum, SstTargetKind kind)
-{
-	double		nitems = (double) sum->live_items + sum->dead_items;
-
-	if (sum->bytes == 0)
-		return NAN;
-	if ((kind & SST_TABLE) != 0)
-		return 100.0 * sum->dead_tuple_bytes / sum->bytes;
-
-	return nitems == 0 ? 0 : sum->dead_items / nitems *
-		(100.0 - sst_bucket_free_percent(sum, kind));
 }

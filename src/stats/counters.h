@@ -15,8 +15,6 @@
 
 #include "storage/block.h"
 
-#include "relation/kind.h"
-
 typedef enum SstCount
 {
 	/* Pages, each in one of these classes */
@@ -29,18 +27,9 @@ typedef enum SstCount
 	SST_HEAP_PAGES,
 	SST_OTHER_PAGES,			/* metapages; of an unknown access method */
 
-	/* Kinds of leaf pages and internal pages */
-	SST_BUCKET_PAGES,			/* hash: leaf */
-	SST_OVERFLOW_PAGES,			/* hash: leaf */
-	SST_BITMAP_PAGES,			/* hash: internal */
-	SST_UNUSED_PAGES,			/* hash: deleted or new */
-	SST_ENTRY_LEAF_PAGES,		/* GIN */
-	SST_ENTRY_INTERNAL_PAGES,
-	SST_POSTING_LEAF_PAGES,
-	SST_POSTING_INTERNAL_PAGES,
-	SST_PENDING_PAGES,			/* GIN: leaf */
-	SST_TREE_LEAF_PAGES,		/* GIN: leaf pages of its trees */
-	SST_NULLS_PAGES,			/* SP-GiST: leaf or internal */
+	/* Kinds of pages */
+	SST_UNUSED_PAGES,			/* deleted or new, where pages are reserved */
+	SST_ORDERED_LEAF_PAGES,		/* leaf pages of trees with links to the right */
 
 	/* Properties of pages */
 	SST_BACKWARD_LEAVES,		/* right sibling on an earlier block */
@@ -52,12 +41,6 @@ typedef enum SstCount
 	SST_REDIRECT_ITEMS,			/* heap, SP-GiST */
 	SST_PLACEHOLDER_ITEMS,		/* SP-GiST, BRIN */
 	SST_UNUSED_ITEMS,
-	SST_ITEMS_TOLD_APART,		/* known to be posting list tuples or not */
-	SST_POSTING_TUPLES,
-	SST_ENTRY_ITEMS,			/* GIN: leaf tuples of the entry tree */
-	SST_POSTING_ITEMS,			/* GIN: heap TIDs in posting trees */
-	SST_PENDING_ITEMS,			/* GIN: tuples in the pending list */
-	SST_SUMMARIZED_RANGES,		/* BRIN */
 
 	/* Tuples of a table, or of an index where pgstattuple counts them */
 	SST_TUPLES,					/* inserted, and not known to be deleted */
@@ -75,13 +58,6 @@ typedef enum SstCount
 	SST_PAGE_BYTES,
 	SST_FREE_BYTES,
 	SST_USABLE_BYTES,
-	SST_ENTRY_FREE_BYTES,		/* GIN: of its kinds of leaf pages */
-	SST_ENTRY_USABLE_BYTES,
-	SST_POSTING_FREE_BYTES,
-	SST_POSTING_USABLE_BYTES,
-	SST_PENDING_FREE_BYTES,
-	SST_INNER_FREE_BYTES,		/* SP-GiST: of inner pages */
-	SST_INNER_USABLE_BYTES,
 
 	/* Trailing pages of a table that VACUUM could truncate */
 	SST_TRUNCATABLE_PAGES,
@@ -94,21 +70,8 @@ typedef enum SstCount
 	SST_REBUILT_BYTES,			/* on pages of its lowest level */
 	SST_REBUILT_ENTRIES,		/* heap TIDs, or what else the index stores */
 	SST_REBUILT_DEAD_ENTRIES,	/* the same, marked dead and left out */
-	SST_REBUILT_KEYS,			/* b-tree that deduplicates: runs of equal
-								 * keys */
-	SST_REBUILT_KEY_BYTES,		/* of these keys, once each */
 	SST_REBUILT_PIVOTS,			/* keys for the level above */
 	SST_REBUILT_PIVOT_BYTES,
-	SST_REBUILT_LONG_RUNS,		/* hash: entries that many others equal */
-	SST_REBUILT_LONG_CHAINS,	/* hash: buckets with such */
-	SST_REBUILT_RUN_SQUARES,	/* hash: sum over runs of equal hash codes */
-	SST_REBUILT_PENDING_BYTES,	/* GIN: tuples of the pending list */
-	SST_REBUILT_TREES,			/* GIN: posting trees */
-	SST_REBUILT_DEEP_TREES,		/* of these, have internal pages */
-	SST_REBUILT_TREE_BYTES,		/* GIN: posting lists in posting trees */
-	SST_REBUILT_LAST_BYTES,		/* of these, those of a tree's last page */
-	SST_REBUILT_SHORT_TREES,	/* GIN: last pages that fit into an entry */
-	SST_REBUILT_SHORT_BYTES,	/* of these, the posting lists */
 	SST_REBUILT_OLD_BYTES,		/* GiST, SP-GiST: on leaf pages, with those
 								 * that are left out */
 	SST_REBUILT_MORE_BYTES,		/* table: that rows may have more, or less, by */
@@ -121,8 +84,12 @@ typedef enum SstCount
 	SST_REBUILT_TOAST_MORE,		/* that it may have more, or less, by how well */
 	SST_REBUILT_TOAST_LESS,		/* values can be compressed */
 
+	/* What only one access method counts: its folder has the names */
+	SST_OWN,
+	SST_OWN_END = SST_OWN + 21,
+
 	/* From a table's visibility map and free space map */
-	SST_FIRST_MAP_COUNT,
+	SST_FIRST_MAP_COUNT = SST_OWN_END,
 	SST_MAP_VISIBLE_BLOCKS = SST_FIRST_MAP_COUNT,	/* all-visible */
 	SST_MAP_FROZEN_BLOCKS,		/* all-frozen */
 	SST_MAP_FREE_BLOCKS,		/* have free space */
@@ -196,10 +163,6 @@ extern void sst_bucket_sums_init(SstBucketSums *sums, BlockNumber nblocks,
 extern void sst_bucket_sums_add(SstBucketSums *sums,
 								const SstCounters *counters,
 								BlockNumber blkno);
-extern double sst_bucket_free_percent(const SstBucketSum *sum,
-									  SstTargetKind kind);
-extern double sst_bucket_dead_percent(const SstBucketSum *sum,
-									  SstTargetKind kind);
 
 /* The bucket of a block: the last one that does not begin after it */
 static inline int

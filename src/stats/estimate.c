@@ -25,6 +25,12 @@
 /* Pages needed to estimate a variance */
 #define MIN_PAGES 2
 
+/* With a probability of 5 %, the next page has smaller items than so many others. */
+#define MIN_SIZES 19
+
+/* By which sums of floating point numbers may differ */
+#define ROUNDING 1e-6
+
 /* Estimate the total of a count over all blocks of a part. */
 static double
 part_total(const SstSamplePart *part, SstCount count)
@@ -130,86 +136,94 @@ estimate_pages(const SstStatistic *statistic, const SstPageSample *sample)
 	return result;
 }
 
+/* Tuples of a table, dead or not.  Their own bytes are counted. */
+const SstItems sst_heap_tuples = {2, {SST_TUPLES, SST_DEAD_TUPLES}};
+
+/* Items of leaf pages, dead or not */
+const SstItems sst_leaf_items =
+{4, {SST_LIVE_ITEMS, SST_DEAD_ITEMS, SST_REDIRECT_ITEMS, SST_PLACEHOLDER_ITEMS},
+SST_USABLE_BYTES, SST_FREE_BYTES};
+
 /*
  * Return the bytes that an item of a unit takes up on average, with its line
  * pointer; 0 without items.
  */
 static double
-item_size(SstItems kind, const SstSampleUnit *unit)
+item_size(const SstItems *items, const SstSampleUnit *unit)
 {
 	const uint32 *n = unit->n;
-	double		items;
+	double		nitems = 0;
 	double		bytes;
 
-	switch (kind)
+	for (int i = 0; i < items->ncounts; i++)
+		nitems += n[items->counts[i]];
+	if (nitems == 0)
+		return 0;
+	if (items == &sst_heap_tuples)
 	{
-		case SST_HEAP_TUPLES:
-			items = (double) n[SST_TUPLES] + n[SST_DEAD_TUPLES];
-			bytes = (double) n[SST_TUPLE_BYTES] + n[SST_DEAD_TUPLE_BYTES];
-			return items == 0 ? 0 :
-				MAXALIGN((Size) (bytes / items)) + sizeof(ItemIdData);
-		case SST_LEAF_ITEMS:
-			items = (double) n[SST_LIVE_ITEMS] + n[SST_DEAD_ITEMS] +
-				n[SST_REDIRECT_ITEMS] + n[SST_PLACEHOLDER_ITEMS];
-			bytes = (double) n[SST_USABLE_BYTES] - n[SST_FREE_BYTES];
-			break;
-		case SST_ENTRY_LEAF_ITEMS:
-			items = n[SST_ENTRY_ITEMS];
-			bytes = (double) n[SST_ENTRY_USABLE_BYTES] - n[SST_ENTRY_FREE_BYTES];
-			break;
-		case SST_POSTING_LEAF_ITEMS:
-			items = n[SST_POSTING_ITEMS];
-			bytes = (double) n[SST_POSTING_USABLE_BYTES] - n[SST_POSTING_FREE_BYTES];
-			break;
-		case SST_PENDING_LIST_ITEMS:
-			items = n[SST_PENDING_ITEMS];
-			bytes = (double) n[SST_PENDING_PAGES] *
-				(BLCKSZ - SizeOfPageHeaderData) - n[SST_PENDING_FREE_BYTES];
-			break;
-		default:
-			return 0;
+		bytes = (double) n[SST_TUPLE_BYTES] + n[SST_DEAD_TUPLE_BYTES];
+		return MAXALIGN((Size) (bytes / nitems)) + sizeof(ItemIdData);
 	}
 
 	/* Pages of some kinds have another item, such as a high key. */
-	return items == 0 ? 0 : Max(bytes, 0) / (items + unit->npages);
+	bytes = (double) n[items->usable] - n[items->free];
+	return Max(bytes, 0) / (nitems + unit->npages);
 }
 
 /*
  * Return the most items that a page can have, if none has smaller ones than the
- * sampled page with the smallest.
+ * sampled page with the smallest, of which there must be enough.
  */
 static double
 most_items(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	double		smallest = 0;
+	double		smallest = INFINITY;
+	double		npages = 0;
 
-	for (int i = 0; i < sample->nparts; i++)
+	for (int i = 0; statistic->items != NULL && i < sample->nparts; i++)
 	{
 		for (int j = 0; j < sample->parts[i].nunits; j++)
 		{
-			double		size = item_size(statistic->items,
-										 &sample->parts[i].units[j]);
+			const SstSampleUnit *unit = &sample->parts[i].units[j];
+			double		size = item_size(statistic->items, unit);
 
-			if (size > 0 && (smallest == 0 || size < smallest))
-				smallest = size;
+			if (size > 0)
+			{
+				smallest = Min(smallest, size);
+				npages += unit->npages;
+			}
 		}
 	}
 
-	return smallest == 0 ? statistic->most :
+	return npages < MIN_SIZES ? statistic->most :
 		Min(statistic->most, floor((BLCKSZ - SizeOfPageHeaderData) / smallest));
+}
+
+/* What is added up: y and, if they count, the bytes of unused pages */
+static void
+set_numerator(const SstStatistic *statistic, SstLinearForm *y)
+{
+	memset(y, 0, sizeof(SstLinearForm));
+	sst_linear_form_add(y, statistic->y, 1);
+	if (statistic->plus_pages)
+	{
+		sst_linear_form_add(y, SST_NEW_PAGES, BLCKSZ);
+		sst_linear_form_add(y, SST_EMPTY_PAGES, BLCKSZ);
+		sst_linear_form_add(y, SST_DELETED_PAGES, BLCKSZ);
+	}
 }
 
 static SstEstimate
 estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm y = {0};
+	SstLinearForm y;
 	SstEstimate result;
 	SstBounds	interval;
 
-	sst_linear_form_add(&y, statistic->y, 1);
+	set_numerator(statistic, &y);
 	interval = sst_total_interval(&y, 0, most_items(statistic, sample),
 								  sample->sums.n[SST_HEAP_PAGES] > 0 ?
-								  SST_UNLIKE : SST_UNLIKE_IN_TREE, sample);
+								  SST_UNLIKE : SST_UNLIKE_IN_TREE, INFINITY, sample);
 
 	result.value = form_total(&y, sample);
 	result.low = Max(result.value - interval.below,
@@ -234,15 +248,9 @@ compute_ratio(const SstStatistic *statistic, const SstPageSample *sample,
 			  Ratio *ratio)
 {
 	SstLinearForm x = {0};
-	SstLinearForm y = {0};
+	SstLinearForm y;
 
-	sst_linear_form_add(&y, statistic->y, 1);
-	if (statistic->plus_pages)
-	{
-		sst_linear_form_add(&y, SST_NEW_PAGES, BLCKSZ);
-		sst_linear_form_add(&y, SST_EMPTY_PAGES, BLCKSZ);
-		sst_linear_form_add(&y, SST_DELETED_PAGES, BLCKSZ);
-	}
+	set_numerator(statistic, &y);
 	sst_linear_form_add(&x, statistic->x, 1);
 	if (statistic->plus_y)
 		sst_linear_form_add(&x, statistic->y, 1);
@@ -257,24 +265,33 @@ compute_ratio(const SstStatistic *statistic, const SstPageSample *sample,
 							-ratio->value * x.weight[i]);
 }
 
-/* Estimate the fraction of the pages with x that have y. */
+/*
+ * Estimate the fraction of the pages with x that have y.  The limits are for as many pages
+ * with x as there can be: what was seen is certain, but not of how many.
+ */
 static SstEstimate
 estimate_page_fraction(const SstStatistic *statistic, const SstPageSample *sample)
 {
+	SstStatistic pages = {"pages", SST_PAGES, statistic->x};
 	double		k = sample->sums.n[statistic->y];
 	double		n = sample->sums.n[statistic->x];
+	double		most = Max(rint(estimate_pages(&pages, sample).high), n);
 	Ratio		ratio;
-	SstEstimate result;
+	double		factor;
 
 	compute_ratio(statistic, sample, &ratio);
-	result = sst_page_interval(ratio.Y, k, n, Max(rint(ratio.X), n),
-							   sst_total_variance(&ratio.residual, sample));
-	return scaled(result, 1 / ratio.X);
+	factor = most / ratio.X;
+	return scaled(sst_page_interval(ratio.Y * factor, k, n, most, factor * factor *
+									sst_total_variance(&ratio.residual, sample)),
+				  1 / most);
 }
 
 /*
  * Estimate the sum of y over the sum of x, as a fraction.  A page has no more of y
- * than of x.
+ * than of x.  The ends are NaN if fewer than two pages have x.
+ *
+ * Pages with much of x count more than others.  Their effective number is that of Kish,
+ * Survey Sampling, 1965.
  */
 static SstEstimate
 estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
@@ -283,6 +300,9 @@ estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
 	SstBounds	interval;
 	SstEstimate result;
 	double		most = 0;
+	double		sum = 0;
+	double		squares = 0;
+	double		units;
 
 	compute_ratio(statistic, sample, &ratio);
 	for (int i = 0; i < sample->nparts; i++)
@@ -290,14 +310,22 @@ estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
 		for (int j = 0; j < sample->parts[i].nunits; j++)
 		{
 			const SstSampleUnit *unit = &sample->parts[i].units[j];
+			double		x = sst_unit_value(&ratio.x, unit);
 
-			most = Max(most, sst_unit_value(&ratio.x, unit) / unit->npages);
+			most = Max(most, x / unit->npages);
+			sum += x;
+			squares += x * x;
 		}
 	}
 
-	interval = sst_total_interval(&ratio.residual, -ratio.value * most,
-								  (1 - ratio.value) * most, SST_UNLIKE, sample);
 	result.value = ratio.value;
+	result.low = result.high = NAN;
+	units = sum * sum / squares;
+	if (units < MIN_PAGES - ROUNDING)
+		return result;
+
+	interval = sst_total_interval(&ratio.residual, -ratio.value * most,
+								  (1 - ratio.value) * most, SST_UNLIKE, units, sample);
 	result.low = Max(ratio.value - interval.below / ratio.X, 0);
 	result.high = Min(ratio.value + interval.above / ratio.X, 1);
 	return result;
@@ -336,9 +364,13 @@ static double
 value_alone(const SstStatistic *statistic, const SstPageSample *sample)
 {
 	Ratio		ratio;
+	SstLinearForm y;
 
 	if (!is_ratio(statistic))
-		return estimated_total(sample, statistic->y);
+	{
+		set_numerator(statistic, &y);
+		return form_total(&y, sample);
+	}
 
 	compute_ratio(statistic, sample, &ratio);
 	return ratio.value;
@@ -444,7 +476,7 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 			sst_linear_form_add(&form, i, change / (2 * step));
 	}
 
-	interval = sst_total_interval(&form, 0, most, SST_UNLIKE, sample);
+	interval = sst_total_interval(&form, 0, most, SST_UNLIKE, INFINITY, sample);
 	result.low = Max(result.value - interval.below, 0);
 	result.high = result.value + interval.above;
 	return result;

@@ -26,14 +26,12 @@ typedef enum SstEstimator
 } SstEstimator;
 
 /* Items that share the space of pages, so that their sizes limit their number */
-typedef enum SstItems
+typedef struct SstItems
 {
-	SST_NO_ITEMS,
-	SST_HEAP_TUPLES,			/* tuples of a table, dead or not */
-	SST_LEAF_ITEMS,				/* items of leaf pages, dead or not */
-	SST_ENTRY_LEAF_ITEMS,		/* GIN: of the entry tree */
-	SST_POSTING_LEAF_ITEMS,		/* GIN: of posting trees */
-	SST_PENDING_LIST_ITEMS		/* GIN: of the pending list */
+	int			ncounts;
+	SstCount	counts[4];		/* add up to their number */
+	SstCount	usable;			/* bytes of their pages */
+	SstCount	free;
 } SstItems;
 
 /* A statistic: what to estimate, from which counters of each page */
@@ -44,15 +42,24 @@ typedef struct SstStatistic
 	SstCount	y;
 	SstCount	x;				/* SST_PAGE_PERCENT, SST_RATIO, SST_RATIO_LEFT */
 	uint32		most;			/* SST_TOTAL: limit on y of one page */
-	SstItems	items;			/* SST_TOTAL: what y counts, for a closer
-								 * limit */
+	const SstItems *items;		/* SST_TOTAL: what y counts, for a closer
+								 * limit; or NULL */
 	bool		main;			/* a margin applies to it */
 	bool		plus_y;			/* the denominator is x + y */
 	bool		plus_pages;		/* unused pages are added to y */
 } SstStatistic;
 
+typedef struct SstStatistics
+{
+	const SstStatistic *statistic;
+	int			n;
+} SstStatistics;
+
 /* A function of the sums of counters over all pages */
 typedef double (*SstFunction) (const void *arg, const double *sums);
+
+extern const SstItems sst_heap_tuples;
+extern const SstItems sst_leaf_items;
 
 extern SstEstimate sst_estimate(const SstStatistic *statistic,
 								const SstPageSample *sample);

@@ -40,7 +40,7 @@
 #define RELIANCE 0.9
 #define UNSEEN_DIFFERENCES 2
 
-/* The limit between two ways to Student's t, each good to 0.5 % on its side */
+/* Below this, the series for few degrees of freedom; at it, both are good to 0.5 % */
 #define SMALL_DF 3.5
 
 /*

@@ -30,10 +30,13 @@
  * alike, or too few, nothing says how unlike.  Then as many pages as a sample
  * misses by chance (interval.c) can have the least or the most that a page can
  * have.  If they differ, their spread tells what pages are like.  Only a small
- * part of the pages is then assumed to be unlike them (SST_UNLIKE), and at least
- * one, such as the last page of a table or the metapage of an index.  No sample
+ * part of the pages is then assumed to be unlike them (SST_UNLIKE).  No sample
  * shows whether this holds: of a relation with more pages that are rare and
  * extreme, an interval can miss the true value.
+ *
+ * One page that was not read can always have anything, such as the last page of a
+ * table or the metapage of an index.  That is no error by chance, so that it is added
+ * to those: most relations have such a page.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -155,7 +158,8 @@ typedef struct SstDifferences
 
 /*
  * Second differences are used if there are so many, and if their variance is below
- * this part of the other one: else chance would choose the smaller one of the two.
+ * this part of the other one, and by two standard errors of the logarithm of a variance:
+ * else chance would choose the smaller one of the two.
  */
 #define MIN_SECOND 8
 #define SECOND_PART 0.7
@@ -276,12 +280,14 @@ difference_variance(const SstDifferences *differences)
 {
 	double		variance = differences->sum2 / (2 * differences->m);
 	double		second;
+	double		part;
 
 	if (differences->nsecond < MIN_SECOND)
 		return variance;
 
 	second = differences->second2 / (6 * differences->nsecond);
-	return second < SECOND_PART * variance ? second : variance;
+	part = Min(SECOND_PART, exp(-2 * sqrt(2.0 / differences->nsecond)));
+	return second < part * variance ? second : variance;
 }
 
 /* ----------
@@ -292,7 +298,10 @@ difference_variance(const SstDifferences *differences)
 /* The variance at a distance is known from so many pairs. */
 #define MIN_LAG_PAIRS 5
 
-/* From so many sampled pages that differ, the spread of pages is known. */
+/*
+ * With fewer sampled pages that differ, the variance of pages is not known; with twice as
+ * many it is.
+ */
 #define ENOUGH_PAGES 30
 
 /* Pages are alike if no more than this part of what is possible is between them. */
@@ -313,6 +322,7 @@ typedef struct Spread
 	double		df;				/* degrees of freedom of the variance */
 	double		steps2;			/* squares of steps between ranges */
 	SstBounds	unlike;			/* what pages unlike the sampled ones add */
+	SstBounds	one;			/* the same, of one page */
 	SstBounds	unseen;			/* the same, of sampled pages that are alike */
 	SstBounds	all;			/* what all pages that were not read can add */
 } Spread;
@@ -379,7 +389,7 @@ add_unread(const SstLinearForm *form, double least, double most, double unlike,
 	double		unseen = Min(sst_unseen_part(n) * N, N - n);
 	double		sum = 0;
 
-	unlike = Min(Max(unlike * N, 1), unseen);
+	unlike = Min(unlike * N, unseen);
 	least = Min(least, differences->lowest);
 	most = Max(most, differences->highest);
 	for (int i = 0; i < part->nunits; i++)
@@ -389,14 +399,20 @@ add_unread(const SstLinearForm *form, double least, double most, double unlike,
 		double		value = sst_unit_value(form, unit);
 
 		sum += value;
-		spread->all.above += unread * (most - value / unit->npages);
-		spread->all.below += unread * (value / unit->npages - least);
+		value /= unit->npages;
+		if (unread > 0)
+		{
+			spread->one.above = Max(spread->one.above, most - value);
+			spread->one.below = Max(spread->one.below, value - least);
+		}
+		spread->all.above += unread * (most - value);
+		spread->all.below += unread * (value - least);
 	}
 
 	spread->unlike.above = hypot(spread->unlike.above, unlike * (most - sum / n));
 	spread->unlike.below = hypot(spread->unlike.below, unlike * (sum / n - least));
 	if (differences->highest - differences->lowest > ROUNDING * (most - least))
-		unseen *= Max(1 - n / ENOUGH_PAGES, 0);
+		unseen *= Max(Min(2 - n / ENOUGH_PAGES, 1), 0);
 	spread->unseen.above = hypot(spread->unseen.above,
 								 unseen * (most - differences->highest));
 	spread->unseen.below = hypot(spread->unseen.below,
@@ -449,19 +465,22 @@ add_part_spread(const SstLinearForm *form, double least, double most, double unl
  * what else can change the total to that side.
  */
 static double
-distance_of_end(double distance, double steps, double unlike, double unseen,
-				double all)
+distance_of_end(double distance, double steps, double unlike, double one,
+				double unseen, double all)
 {
-	return Min(Max(hypot(hypot(distance, steps), unlike), unseen), all);
+	return Min(hypot(hypot(distance, steps), Max(unlike, unseen)) + one, all);
 }
 
 /*
  * Return the interval around the total of a form over all pages.  A page has between
  * least and most of it.  That part of the pages can be unlike all sampled ones.
+ *
+ * units is the number of units that the form is about, if they are few among all, else
+ * infinite: n such units have n - 1 degrees of freedom, as a value was fitted to them.
  */
 SstBounds
 sst_total_interval(const SstLinearForm *form, double least, double most,
-				   double unlike, const SstPageSample *sample)
+				   double unlike, double units, const SstPageSample *sample)
 {
 	Spread		spread = {0, 0, 1};
 	SstBounds	interval;
@@ -474,18 +493,21 @@ sst_total_interval(const SstLinearForm *form, double least, double most,
 
 	if (spread.variance != 0)
 	{
-		double		error = sqrt(spread.variance);
+		double		error = sqrt(spread.variance / (1 - 1 / units));
+		double		df = Max(Min(spread.df, units - 1), 1);
 
-		half = sst_t_quantile(spread.df) * error;
+		half = sst_t_quantile(df) * error;
 		shift = spread.third / spread.variance * (1 + 2 * SST_Z * SST_Z) / 6;
 		shift = Max(Min(shift, half), -half);
 	}
 
 	steps = STEP_ERROR * sqrt(spread.steps2);
 	interval.below = distance_of_end(half - shift, steps, spread.unlike.below,
-									 spread.unseen.below, spread.all.below);
+									 spread.one.below, spread.unseen.below,
+									 spread.all.below);
 	interval.above = distance_of_end(half + shift, steps, spread.unlike.above,
-									 spread.unseen.above, spread.all.above);
+									 spread.one.above, spread.unseen.above,
+									 spread.all.above);
 	return interval;
 }
 

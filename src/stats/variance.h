@@ -44,7 +44,8 @@ typedef struct SstBounds
 } SstBounds;
 
 extern SstBounds sst_total_interval(const SstLinearForm *form, double least, double most,
-									double unlike, const SstPageSample *sample);
+									double unlike, double units,
+									const SstPageSample *sample);
 extern double sst_total_variance(const SstLinearForm *form, const SstPageSample *sample);
 
 #endif							/* SST_VARIANCE_H */

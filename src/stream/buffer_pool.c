@@ -29,11 +29,6 @@
 /* Buffers or blocks from one check for interrupts to the next, a power of two */
 #define CHECK_BUFFERS 8192
 
-/* The list is sorted by this many bits at a time */
-#define DIGIT_BITS 11
-#define DIGIT_VALUES (1 << DIGIT_BITS)
-#define DIGITS_PER_FIELD 3
-
 static inline void
 check_at(uint64 i)
 {
@@ -83,7 +78,7 @@ read_header(BufferDesc *desc, bool any_database, SstBufferedBlock *block)
 		if (!any_database && files.database != MyDatabaseId &&
 			OidIsValid(files.database))
 			return false;
-		block->database = files.database;
+		block->database = any_database ? files.database : InvalidOid;
 		block->tablespace = files.tablespace;
 		block->number = files.number;
 		block->forknum = sst_tag_fork(&tag);
@@ -109,64 +104,28 @@ sst_compare_files(Oid tablespace, Oid number, ForkNumber forknum,
 	return (int) forknum - (int) block->forknum;
 }
 
-/* A part of what orders the list; the least significant one has number 0 */
-static inline uint32
-digit_of(const SstBufferedBlock *block, int digit)
+static inline int
+compare_blocks(const SstBufferedBlock *a, const SstBufferedBlock *b)
 {
-	const uint32 fields[] = {block->blkno, block->forknum, block->tablespace,
-	block->number, block->database};
+	int			result;
 
-	return fields[digit / DIGITS_PER_FIELD] >>
-		(digit % DIGITS_PER_FIELD * DIGIT_BITS) & (DIGIT_VALUES - 1);
+	if (a->database != b->database)
+		return a->database < b->database ? -1 : 1;
+	result = sst_compare_files(a->tablespace, a->number, a->forknum, b);
+	return result != 0 ? result : (a->blkno > b->blkno) - (a->blkno < b->blkno);
 }
 
-/*
- * Put the list in order by so many fields, digit by digit.  Each takes two passes, or
- * one if all blocks have the same, as they mostly do.
- */
+#define ST_SORT sort_blocks
+#define ST_ELEMENT_TYPE SstBufferedBlock
+#define ST_COMPARE(a, b) compare_blocks(a, b)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Make the list. */
 static void
-sort_blocks(SstBufferedBlocks *list, int nfields)
-{
-	SstBufferedBlock *from = list->blocks;
-	SstBufferedBlock *to = palloc_extended(sizeof(SstBufferedBlock) *
-										   Max(list->n, 1), MCXT_ALLOC_HUGE);
-
-	for (int digit = 0; digit < nfields * DIGITS_PER_FIELD; digit++)
-	{
-		uint64		places[DIGIT_VALUES] = {0};
-		uint64		place = 0;
-		SstBufferedBlock *sorted = to;
-
-		for (uint64 i = 0; i < list->n; i++)
-		{
-			check_at(i);
-			places[digit_of(&from[i], digit)]++;
-		}
-		if (list->n == 0 || places[digit_of(from, digit)] == list->n)
-			continue;
-
-		for (int value = 0; value < DIGIT_VALUES; value++)
-		{
-			uint64		n = places[value];
-
-			places[value] = place;
-			place += n;
-		}
-		for (uint64 i = 0; i < list->n; i++)
-		{
-			check_at(i);
-			to[places[digit_of(&from[i], digit)]++] = from[i];
-		}
-		to = from;
-		from = sorted;
-	}
-	list->blocks = from;
-	pfree(to);
-}
-
-/* Make the list, in no order. */
-static void
-read_headers(SstBufferedBlocks *list, bool any_database)
+list_blocks(SstBufferedBlocks *list, bool any_database)
 {
 	uint64		allocated = 1024;
 
@@ -186,6 +145,7 @@ read_headers(SstBufferedBlocks *list, bool any_database)
 						&list->blocks[list->n]))
 			list->n++;
 	}
+	sort_blocks(list->blocks, list->n);
 }
 
 /*
@@ -199,8 +159,7 @@ read_headers(SstBufferedBlocks *list, bool any_database)
 void
 sst_list_buffered_blocks(SstBufferedBlocks *list)
 {
-	read_headers(list, false);
-	sort_blocks(list, 4);
+	list_blocks(list, false);
 }
 
 /* Find the first block of a fork in a list in order, or where it would be. */
@@ -232,8 +191,7 @@ sst_first_buffered_block(const SstBufferedBlocks *list, const SstFiles *files,
 void
 sst_list_all_buffered_blocks(SstBufferedBlocks *list)
 {
-	read_headers(list, true);
-	sort_blocks(list, 5);
+	list_blocks(list, true);
 }
 
 /* ----------
@@ -339,9 +297,6 @@ sst_find_fork_sum(SstForkSums *sums, const SstFiles *files, ForkNumber forknum)
 /* Those that are left to others: to read a catalog evicts nothing then, either */
 #define SPARE_BUFFERS Min(NBuffers / 64, 256)
 
-/* Buffers from one check for interrupts to the next, a power of two */
-#define CHECK_BUFFERS 8192
-
 /*
  * One pass over the headers, without a lock.  Each state is one word, read at once; no
  * order among them matters for a number that is out of date in any case.
@@ -353,8 +308,7 @@ count_free_buffers(void)
 
 	for (int i = 0; i < NBuffers; i++)
 	{
-		if (i % CHECK_BUFFERS == 0)
-			CHECK_FOR_INTERRUPTS();
+		check_at(i);
 		nfree += (sst_read_buffer_state(GetBufferDescriptor(i)) &
 				  BM_TAG_VALID) == 0;
 	}

@@ -21,7 +21,7 @@
 /* A block in a buffer */
 typedef struct SstBufferedBlock
 {
-	Oid			database;		/* see SstFiles */
+	Oid			database;		/* see SstFiles; invalid in a list of one */
 	Oid			tablespace;
 	Oid			number;
 	BlockNumber blkno;

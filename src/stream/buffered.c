@@ -57,9 +57,6 @@ sst_find_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
 				Buffer guess)
 {
 	BufferTag	tag = sst_buffer_tag(rel, forknum, blkno);
-	uint32		hash;
-	LWLock	   *lock;
-	int			buf_id;
 
 	if (BufferIsValid(guess))
 	{
@@ -69,14 +66,7 @@ sst_find_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
 			return guess;
 	}
 
-	hash = BufTableHashCode(&tag);
-	lock = BufMappingPartitionLock(hash);
-
-	LWLockAcquire(lock, LW_SHARED);
-	buf_id = BufTableLookup(&tag, hash);
-	LWLockRelease(lock);
-
-	return buf_id + 1;
+	return sst_look_up_buffer(&tag);
 }
 
 /*
@@ -292,9 +282,6 @@ sst_buffered_find(SstBuffered *buffered, BlockNumber first, uint64 blocks,
  * are not read.
  * ----------
  */
-
-/* Buffers from one check for interrupts to the next, a power of two */
-#define CHECK_BUFFERS 8192
 
 /*
  * Count the blocks of each bucket that are in shared buffers; counts has an element for

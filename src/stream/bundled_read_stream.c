@@ -52,7 +52,6 @@
 #include "compat/server_io.h"
 #include "stream/buffered.h"
 #include "stream/io_stats.h"
-#include "stream/page_cache.h"
 #include "stream/read_stream.h"
 #include "stream/segment_file.h"
 
@@ -73,7 +72,6 @@ struct SstReadStream
 	BufferAccessStrategy strategy;
 	SstReadStreamBlockNumberCB callback;
 	void	   *callback_private_data;
-	size_t		per_buffer_data_size;	/* of a slot; 0 for none */
 	int			combine_limit;	/* most blocks in a run */
 	int			max_advised;	/* most advised runs not reached yet */
 	int			max_distance;
@@ -82,13 +80,8 @@ struct SstReadStream
 	int			distance;
 	bool		exhausted;
 
-	/*
-	 * The queue, a ring for the longest look-ahead.  The slot of the block
-	 * that was returned last is free, but is not filled before the next call,
-	 * so that its per-buffer data stays until then.
-	 */
+	/* The queue, a ring for the longest look-ahead */
 	QueuedBlock *queue;
-	char	   *per_buffer_data;
 	int			queue_size;
 	int			head;
 	int			nqueued;
@@ -102,7 +95,7 @@ struct SstReadStream
 								 * reached */
 
 	SstSegmentFile file;
-	SstReadStreamStats stats;
+	SstAdviceStats stats;
 };
 
 /*
@@ -130,8 +123,7 @@ SstReadStream *
 sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
 					  Relation rel, ForkNumber forknum,
 					  SstReadStreamBlockNumberCB callback,
-					  void *callback_private_data,
-					  size_t per_buffer_data_size, int combine_limit)
+					  void *callback_private_data, int combine_limit)
 {
 	SstReadStream *stream = palloc0(sizeof(SstReadStream));
 	Oid			tablespace = rel->rd_rel->reltablespace;
@@ -142,7 +134,6 @@ sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
 	stream->strategy = strategy;
 	stream->callback = callback;
 	stream->callback_private_data = callback_private_data;
-	stream->per_buffer_data_size = MAXALIGN(per_buffer_data_size);
 	stream->combine_limit = Max(combine_limit, 1);
 	sst_segment_file_init(&stream->file, rel, forknum);
 
@@ -175,45 +166,16 @@ sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
 
 	stream->queue_size = stream->max_distance;
 	stream->queue = palloc(sizeof(QueuedBlock) * stream->queue_size);
-	if (stream->per_buffer_data_size > 0)
-		stream->per_buffer_data = palloc(stream->per_buffer_data_size *
-										 stream->queue_size);
 
 	return stream;
-}
-
-static void
-count_in_flight(SstReadStreamStats *stats, int nreads)
-{
-	stats->in_flight_sum += nreads;
-	stats->in_flight_count++;
-	stats->in_flight_max = Max(stats->in_flight_max, nreads);
-}
-
-/* Count blocks that have to be read from disk; -1 if that is not known. */
-static void
-count_disk(SstReadStreamStats *stats, int nblocks)
-{
-	if (nblocks < 0)
-		stats->ndisk = -1;
-	else if (stats->ndisk >= 0)
-		stats->ndisk += nblocks;
 }
 
 /* Advise the kernel of the last run. */
 static void
 advise_run(SstReadStream *stream)
 {
-	int			ncached = sst_page_cache_blocks(&stream->file, stream->run_start,
-												stream->run_length);
-
-	count_disk(&stream->stats, ncached < 0 ? -1 : stream->run_length - ncached);
-	count_in_flight(&stream->stats, Max(stream->nadvised, 1));
-	if (sst_segment_file_advise(&stream->file, stream->run_start, stream->run_length))
-	{
-		stream->stats.advice_calls++;
-		stream->stats.advice_blocks += stream->run_length;
-	}
+	sst_advise_run(&stream->file, stream->run_start, stream->run_length,
+				   Max(stream->nadvised, 1), &stream->stats);
 	stream->run_length = 0;
 }
 
@@ -244,11 +206,11 @@ prepare_block(SstReadStream *stream, int slot)
 		{
 			stream->queue[slot].starts_advised = true;
 			stream->nadvised++;
-			stream->stats.advice_calls++;
-			stream->stats.advice_blocks++;
+			stream->stats.seen.advice_calls++;
+			stream->stats.seen.advice_blocks++;
 			stream->queue[slot].in_run = true;
-			count_in_flight(&stream->stats, stream->nadvised);
-			count_disk(&stream->stats, -1);
+			sst_io_stats_in_flight(&stream->stats.seen, stream->nadvised);
+			sst_count_absent(&stream->stats, -1);
 		}
 		return;
 	}
@@ -285,15 +247,9 @@ look_ahead(SstReadStream *stream)
 		   (stream->nqueued == 0 || stream->nadvised < stream->max_advised))
 	{
 		int			slot = (stream->head + stream->nqueued) % stream->queue_size;
-		void	   *per_buffer_data = NULL;
-		BlockNumber blkno;
+		BlockNumber blkno = stream->callback(stream, stream->callback_private_data,
+											 NULL);
 
-		if (stream->per_buffer_data)
-			per_buffer_data = stream->per_buffer_data +
-				stream->per_buffer_data_size * slot;
-
-		blkno = stream->callback(stream, stream->callback_private_data,
-								 per_buffer_data);
 		if (blkno == InvalidBlockNumber)
 		{
 			stream->exhausted = true;
@@ -342,11 +298,11 @@ read_block(SstReadStream *stream, BlockNumber blkno, bool advised)
 	stream->distance = Min(stream->distance * 2, stream->max_distance);
 	if (!advised)
 	{
-		count_in_flight(&stream->stats, stream->nadvised + 1);
+		sst_io_stats_in_flight(&stream->stats.seen, stream->nadvised + 1);
 		waited = *sst_read_time(temp);
 		INSTR_TIME_SUBTRACT(waited, time_before);
 		if (!sst_read_was_cached(1, sst_nanoseconds(waited)))
-			count_disk(&stream->stats, 1);
+			sst_count_absent(&stream->stats, 1);
 	}
 
 	return buf;
@@ -356,15 +312,13 @@ read_block(SstReadStream *stream, BlockNumber blkno, bool advised)
  * Return the next block of the stream, in a buffer that is pinned and not locked
  * and that the caller must release; or InvalidBuffer at the end.
  *
- * per_buffer_data may be NULL.  *per_buffer_data is set to what the callback stored
- * for the block, which stays until the next call.  Once the callback has returned
- * InvalidBlockNumber it is not called again before a reset.
+ * Once the callback has returned InvalidBlockNumber it is not called again before a
+ * reset.  per_buffer_data is that of the server's stream, which nobody uses here: NULL.
  */
 Buffer
 sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 {
 	QueuedBlock *block;
-	Buffer		buf;
 	int			slot;
 
 	look_ahead(stream);
@@ -392,13 +346,7 @@ sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 	stream->head = (slot + 1) % stream->queue_size;
 	stream->nqueued--;
 
-	buf = read_block(stream, block->blkno, block->in_run);
-
-	if (per_buffer_data)
-		*per_buffer_data = stream->per_buffer_data == NULL ? NULL :
-			stream->per_buffer_data + stream->per_buffer_data_size * slot;
-
-	return buf;
+	return read_block(stream, block->blkno, block->in_run);
 }
 
 /*
@@ -426,12 +374,11 @@ sst_read_stream_end(SstReadStream *stream)
 {
 	sst_segment_file_close(&stream->file);
 	pfree(stream->queue);
-	if (stream->per_buffer_data)
-		pfree(stream->per_buffer_data);
 	pfree(stream);
 }
 
-const SstReadStreamStats *
+/* An advised run is in flight until its first block is due, another block while it is read. */
+const SstAdviceStats *
 sst_read_stream_stats(const SstReadStream *stream)
 {
 	return &stream->stats;

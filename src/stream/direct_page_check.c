@@ -58,6 +58,7 @@ sst_direct_page_check_init(SstDirectPageCheck *check, Relation rel, ForkNumber f
 						   BlockNumber nblocks)
 {
 	sst_buffered_init(&check->buffered, rel, forknum, nblocks);
+	sst_segment_file_init(&check->file, rel, forknum);
 	check->wal_logged = RelationIsPermanent(rel);
 	check->checksums = DataChecksumsEnabled();
 	check->nappeared = 0;
@@ -102,11 +103,11 @@ page_is_good(SstDirectPageCheck *check, const SstRun *run, int i)
  * if it cannot be read.
  */
 static bool
-lsn_has_changed(const SstRun *run, int i)
+lsn_has_changed(SstDirectPageCheck *check, const SstRun *run, int i)
 {
 	PageXLogRecPtr lsn;
 	SstFileRead read = {
-		.fd = run->segment->fd,
+		.fd = sst_segment_file_open(&check->file, run->first),
 		.offset = (off_t) BLCKSZ * ((run->first + i) % RELSEG_SIZE) +
 		offsetof(PageHeaderData, pd_lsn),
 		.buffer = (char *) &lsn,
@@ -146,7 +147,7 @@ check_buffers(SstDirectPageCheck *check, SstRun *run, uint64 blocks)
 		{
 			int			i = pg_rightmost_one_pos64(left);
 
-			if (lsn_has_changed(run, i))
+			if (lsn_has_changed(check, run, i))
 				blocks &= ~SST_RUN_BIT(i);
 		}
 	}
@@ -221,8 +222,7 @@ blocks_read(const SstRun *run)
 
 /*
  * Apply rules (2) and (3) after the run was read: find out which of the wanted
- * blocks are good pages, and which have been loaded into buffers.  Its segment is still
- * open.
+ * blocks are good pages, and which have been loaded into buffers.
  */
 void
 sst_run_check(SstDirectPageCheck *check, SstRun *run)

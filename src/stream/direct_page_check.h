@@ -36,7 +36,6 @@ typedef struct SstRun
 	XLogRecPtr	position;		/* of the WAL before the look-up */
 	int			read_first;		/* first block of the run that is read */
 	bool		finished;		/* no read is under way */
-	SstOpenSegment *segment;	/* NULL if it has none, or was checked */
 	SstFileRead read;
 	char	   *memory;			/* NULL if there is no read */
 	bool		mapped;			/* copied from a mapping, in part */
@@ -48,6 +47,7 @@ typedef struct SstRun
 typedef struct SstDirectPageCheck
 {
 	SstBuffered buffered;
+	SstSegmentFile file;		/* of the fork */
 	bool		wal_logged;
 	bool		checksums;
 	int64		nappeared;		/* blocks loaded into buffers during reads */

@@ -15,6 +15,8 @@
 #ifndef SST_FILE_READER_H
 #define SST_FILE_READER_H
 
+#include <sys/uio.h>
+
 #include "stream/io_stats.h"
 #include "streamstat.h"
 
@@ -27,6 +29,7 @@ typedef struct SstFileRead
 	size_t		length;
 	size_t		done;			/* bytes that have arrived */
 	bool		in_flight;		/* it arrives without finish() being called */
+	struct iovec missing;		/* what a ring was asked for */
 } SstFileRead;
 
 typedef struct SstFileReader SstFileReader;
@@ -39,8 +42,8 @@ struct SstFileReader
 	int			nin_flight;
 
 	/*
-	 * Start to read what is missing.  The file must stay open until the read
-	 * is finished.
+	 * Start to read what is missing.  The file need not stay open, but has to
+	 * be when the read is finished.
 	 */
 	void		(*start) (SstFileReader *reader, SstFileRead *read);
 

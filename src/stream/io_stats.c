@@ -137,6 +137,13 @@ sst_io_stats_subtract(SstIoStats *all, const SstIoStats *worker)
 	all->look_ahead_max = all->leader_look_ahead_max;
 }
 
+/* Count blocks to read that are not in the page cache; -1 if that is not known. */
+void
+sst_count_absent(SstAdviceStats *advice, int nblocks)
+{
+	add(&advice->nabsent, nblocks);
+}
+
 /* Count how many reads are in flight at the start of one; -1 if that is not known. */
 void
 sst_io_stats_in_flight(SstIoStats *io_stats, int in_flight)

@@ -69,11 +69,20 @@ typedef struct SstIoStats
 	int64		leader_look_ahead_max;
 } SstIoStats;
 
+/* What is known of advice: of it and of reads in flight, and of the page cache */
+typedef struct SstAdviceStats
+{
+	SstIoStats	seen;
+	int64		nabsent;		/* blocks to read that were not in the page
+								 * cache; -1 if not known */
+} SstAdviceStats;
+
 extern void sst_io_stats_init(SstIoStats *io_stats, SstIoPath path);
 extern void sst_io_stats_merge(SstIoStats *into, const SstIoStats *from);
 extern void sst_io_stats_merge_worker(SstIoStats *into, const SstIoStats *from);
 extern void sst_io_stats_subtract(SstIoStats *all, const SstIoStats *worker);
 
+extern void sst_count_absent(SstAdviceStats *advice, int nblocks);
 extern void sst_io_stats_in_flight(SstIoStats *io_stats, int in_flight);
 extern void sst_io_stats_read(SstIoStats *io_stats, int nblocks, int in_flight);
 extern void sst_io_stats_private_read(SstIoStats *io_stats, int nblocks,

@@ -38,7 +38,7 @@
 
 #include "compat/platform.h"
 #include "stream/mapped_file.h"
-#include "stream/page_cache.h"
+#include "stream/segment_file.h"
 
 /* Reads from mapped memory.  No ERROR, and nothing to be undone. */
 typedef void (*SstMappedReader) (const char *mapped, void *arg);

@@ -13,7 +13,7 @@
 #ifndef SST_MAPPED_FILE_H
 #define SST_MAPPED_FILE_H
 
-#include "relation/page_needs.h"
+#include "stream/page_needs.h"
 #include "stream/direct_page_check.h"
 
 /* One window of the segment files of a fork */

@@ -4,8 +4,8 @@
  *	  The read stream: the server's where it has one, else the bundled one
  *
  * Callers use the API of the server's storage/read_stream.h, as it is in the
- * newest server, except that sst_read_stream_begin() also takes a limit on the
- * blocks of one advice.  Where the server has no read stream (before 17), or the
+ * newest server, but without data for each buffer, and sst_read_stream_begin() also
+ * takes a limit on the blocks of one advice.  Where the server has no read stream (before 17), or the
  * build asks for the bundled one (make BUNDLED_READ_STREAM=1), the same names
  * stand for the functions of bundled_read_stream.c.
  *
@@ -20,13 +20,13 @@
 #define SST_READ_STREAM_H
 
 #include "compat/compat.h"
+#include "stream/io_stats.h"
 
 #ifdef SST_HAVE_READ_STREAM_HEADER
 #include "storage/read_stream.h"
 #else
 
 /* Flags with the values that storage/read_stream.h gives them. */
-#define READ_STREAM_DEFAULT 0x00
 #define READ_STREAM_MAINTENANCE 0x01
 #define READ_STREAM_SEQUENTIAL 0x02
 #define READ_STREAM_FULL 0x04
@@ -52,36 +52,18 @@ typedef BlockNumber (*SstReadStreamBlockNumberCB) (SstReadStream *stream,
 												   void *callback_private_data,
 												   void *per_buffer_data);
 
-/*
- * What the bundled read stream has done so far.  Advice is what it gives the
- * kernel about blocks that it will read soon (posix_fadvise).  An advised run is in
- * flight until its first block is due, and a block without advice while it is read;
- * their number is sampled when one begins.
- */
-typedef struct SstReadStreamStats
-{
-	uint64		advice_calls;
-	uint64		advice_blocks;
-	int64		in_flight_sum;
-	int64		in_flight_count;
-	int64		in_flight_max;
-	int64		ndisk;			/* blocks read that were not in the page
-								 * cache; -1 if not known */
-} SstReadStreamStats;
-
 extern SstReadStream *sst_read_stream_begin(int flags,
 											BufferAccessStrategy strategy,
 											Relation rel,
 											ForkNumber forknum,
 											SstReadStreamBlockNumberCB callback,
 											void *callback_private_data,
-											size_t per_buffer_data_size,
 											int combine_limit);
 extern Buffer sst_read_stream_next_buffer(SstReadStream *stream,
 										  void **per_buffer_data);
 extern void sst_read_stream_reset(SstReadStream *stream);
 extern void sst_read_stream_end(SstReadStream *stream);
-extern const SstReadStreamStats *sst_read_stream_stats(const SstReadStream *stream);
+extern const SstAdviceStats *sst_read_stream_stats(const SstReadStream *stream);
 
 /* On 17 and later the server has types and functions of these names. */
 #define ReadStream SstReadStream
@@ -94,10 +76,9 @@ extern const SstReadStreamStats *sst_read_stream_stats(const SstReadStream *stre
 
 /* The server's read stream takes its limit from io_combine_limit. */
 #define sst_read_stream_begin(flags, strategy, rel, forknum, callback, \
-							  callback_private_data, per_buffer_data_size, \
-							  combine_limit) \
+							  callback_private_data, combine_limit) \
 	read_stream_begin_relation(flags, strategy, rel, forknum, callback, \
-							   callback_private_data, per_buffer_data_size)
+							   callback_private_data, 0)
 
 #endif							/* !SST_HAVE_READ_STREAM */
 

@@ -107,29 +107,19 @@ sst_read_watch_note(SstReadWatch *watch)
 }
 
 /*
- * For a stream with advice of ours: say how many reads were in flight by that, and how
- * many blocks were not in the page cache when they were advised (-1 if that is not
- * known).  They were read from disk, however fast they came then.
+ * Use what is known of advice: how many reads were in flight by that, and how many
+ * blocks were not in the page cache.  They were read from disk, however fast they came.
  */
-void
-sst_read_watch_replace(SstReadWatch *watch, const SstIoStats *in_flight,
-					   int64 nabsent)
-{
-	watch->replaced = true;
-	watch->in_flight = *in_flight;
-	watch->nabsent = nabsent;
-}
-
 static void
-use_replacement(SstReadWatch *watch)
+use_advice(SstIoStats *seen, const SstAdviceStats *advice)
 {
-	SstIoStats *seen = &watch->seen;
-
-	seen->in_flight_sum = watch->in_flight.in_flight_sum;
-	seen->in_flight_count = watch->in_flight.in_flight_count;
-	seen->in_flight_max = watch->in_flight.in_flight_max;
-	seen->blocks_page_cache = watch->nabsent < 0 ? -1 :
-		seen->blocks_read - Min(watch->nabsent, seen->blocks_read);
+	seen->advice_calls = advice->seen.advice_calls;
+	seen->advice_blocks = advice->seen.advice_blocks;
+	seen->in_flight_sum = advice->seen.in_flight_sum;
+	seen->in_flight_count = advice->seen.in_flight_count;
+	seen->in_flight_max = advice->seen.in_flight_max;
+	seen->blocks_page_cache = advice->nabsent < 0 ? -1 :
+		seen->blocks_read - Min(advice->nabsent, seen->blocks_read);
 }
 
 /* Replace what was seen of reads by what the server counts, where the two differ. */
@@ -153,11 +143,13 @@ compare_reads(SstReadWatch *watch)
 }
 
 /*
- * Add what was read, without ending the watch: its GUC nest level may have ended with
+ * Add what was read, and what is known of advice of ours (or NULL), without ending the
+ * watch: its GUC nest level may have ended with
  * the subtransaction.  EXPLAIN shows no time that it would not have shown.
  */
 void
-sst_read_watch_add(SstReadWatch *watch, SstIoStats *io_stats)
+sst_read_watch_add(SstReadWatch *watch, const SstAdviceStats *advice,
+				   SstIoStats *io_stats)
 {
 	SstIoStats *seen = &watch->seen;
 	instr_time	waited;
@@ -184,19 +176,20 @@ sst_read_watch_add(SstReadWatch *watch, SstIoStats *io_stats)
 		seen->in_flight_count = watch->stream_stats.io_count;
 	}
 #endif
-	if (watch->replaced)
-		use_replacement(watch);
+	if (advice != NULL)
+		use_advice(seen, advice);
 	if (sst_direct_io())
 		seen->blocks_page_cache = 0;
 
 	sst_io_stats_merge(io_stats, seen);
 }
 
-/* Add what was read, and end the watch. */
+/* The same, and end the watch. */
 void
-sst_read_watch_end(SstReadWatch *watch, SstIoStats *io_stats)
+sst_read_watch_end(SstReadWatch *watch, const SstAdviceStats *advice,
+				   SstIoStats *io_stats)
 {
-	sst_read_watch_add(watch, io_stats);
+	sst_read_watch_add(watch, advice, io_stats);
 	if (watch->guc_nest_level > 0)
 		AtEOXact_GUC(true, watch->guc_nest_level);
 }

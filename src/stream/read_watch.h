@@ -46,14 +46,7 @@ typedef struct SstReadWatch
 	uint64		reads_before;
 	uint64		bytes_before;
 
-	/*
-	 * What has been seen so far, and what is known better: of reads in
-	 * flight, and the blocks that were not in the page cache
-	 */
-	SstIoStats	seen;
-	bool		replaced;
-	SstIoStats	in_flight;
-	int64		nabsent;
+	SstIoStats	seen;			/* so far */
 #ifdef SST_HAVE_READ_STREAM_STATS
 	bool		has_stream;		/* stream_stats is that of a stream */
 	IOStats		stream_stats;
@@ -66,11 +59,12 @@ extern void sst_read_watch_begin(SstReadWatch *watch,
 extern void sst_watch_server_reads(SstReadWatch *watch,
 								   BufferAccessStrategy strategy, bool temp);
 extern void sst_read_watch_note(SstReadWatch *watch);
-extern void sst_read_watch_replace(SstReadWatch *watch,
-								   const SstIoStats *in_flight,
-								   int64 nabsent);
-extern void sst_read_watch_add(SstReadWatch *watch, SstIoStats *io_stats);
-extern void sst_read_watch_end(SstReadWatch *watch, SstIoStats *io_stats);
+extern void sst_read_watch_add(SstReadWatch *watch,
+							   const SstAdviceStats *advice,
+							   SstIoStats *io_stats);
+extern void sst_read_watch_end(SstReadWatch *watch,
+							   const SstAdviceStats *advice,
+							   SstIoStats *io_stats);
 
 /*
  * Take note of a read that the server has started, or waited for, since the last look.

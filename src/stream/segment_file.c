@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * segment_file.c
- *	  Segment files of a relation: open descriptors and read-ahead advice
+ *	  Segment files of a relation: open descriptors, read-ahead advice, and what of
+ *	  them is in the page cache
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,26 +14,20 @@
 #include "postgres.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "storage/fd.h"
 #include "utils/wait_event.h"
 
 #include "compat/platform.h"
 #include "compat/shared_blocks.h"
 #include "stream/segment_file.h"
-
-/* Write the path of a segment file into MAXPGPATH bytes. */
-static void
-segment_path(const SstFiles *files, ForkNumber forknum, int64 segno, char *path)
-{
-	sst_files_path(files, forknum, path, MAXPGPATH);
-	if (segno > 0)
-		snprintf(path + strlen(path), MAXPGPATH - strlen(path), "." INT64_FORMAT,
-				 segno);
-}
+#include "streamstat.h"
 
 /*
  * Open a segment file of a relation for reading, or return -1.
@@ -55,7 +50,10 @@ open_segment(const SstSegmentFile *file, int64 segno)
 		return -1;
 	}
 #endif
-	segment_path(&file->files, file->forknum, segno, path);
+	sst_files_path(&file->files, file->forknum, path, MAXPGPATH);
+	if (segno > 0)
+		snprintf(path + strlen(path), MAXPGPATH - strlen(path), "." INT64_FORMAT,
+				 segno);
 
 	return OpenTransientFile(path, flags);
 }
@@ -149,159 +147,291 @@ sst_segment_file_advise(SstSegmentFile *file, BlockNumber blkno, BlockNumber nbl
 }
 
 /* ----------
- * Segment files of a relation that are open at the same time
+ * What of the files is in the kernel's page cache
  *
- * The blocks of a sample of a large relation are far apart, so that reads in
- * flight are reads of many segments.  A segment stays open while it has users, so
- * no read has to be finished because of another one.  The newest segment stays
- * open without users: a scan of neighbouring blocks has one or two open.
- *
- * The descriptors are counted as external ones, because those can be refused
- * without an error.  The transaction's end does not close them.
+ * cachestat(2) counts that in one call for a file, from Linux 6.5 on.
+ * Elsewhere the file is mapped, window by window, and mincore(2) reports which
+ * pages of the mapping are cached.  The pages are not touched.
  * ----------
  */
 
+/* Bytes that are mapped at a time for mincore(2) */
+#define WINDOW (64 * 1024 * 1024)
+
+/* The most pages of the kernel for sst_page_cache_has_mapped() */
+#define MAX_MAPPED_PAGES 256
+
+/* Runs to ask for a share, and their blocks */
+#define SHARE_RUNS 64
+#define SHARE_RUN 64
+
+/* cachestat(2) has the same number on all architectures but alpha (asm/unistd.h). */
+#ifndef SYS_cachestat
+#ifdef __alpha__
+#define SYS_cachestat 561
+#else
+#define SYS_cachestat 451
+#endif
+#endif
+
+/* As the kernel has them (include/uapi/linux/mman.h) */
+typedef struct CachestatRange
+{
+	uint64		offset;
+	uint64		length;			/* 0 would be: to the end of the file */
+} CachestatRange;
+
+typedef struct Cachestat
+{
+	uint64		cached;			/* pages, as the others are */
+	uint64		dirty;
+	uint64		writeback;
+	uint64		evicted;
+	uint64		recently_evicted;
+} Cachestat;
+
 /*
- * Prepare to open segments of a fork.  The relation stays open and locked, so that its
- * files are not replaced.
+ * Pages of a part of an open file in the page cache, or -1 where the kernel does not
+ * tell, or is not to be asked
  */
-void
-sst_segment_set_init(SstSegmentSet *set, Relation rel, ForkNumber forknum)
+static int64
+ask_cachestat(int fd, off_t offset, off_t length)
 {
-	sst_relation_files(rel, &set->files);
-	set->forknum = forknum;
-	set->plain = sst_files_are_plain(&set->files);
-	set->nopen = 0;
-	set->most = SST_MAX_OPEN_SEGMENTS;
-	set->newest = &set->segments[0];
-	for (int i = 0; i < SST_MAX_OPEN_SEGMENTS; i++)
-	{
-		set->segments[i].segno = -1;
-		set->segments[i].fd = -1;
-		set->segments[i].nusers = 0;
-	}
-}
+#ifdef SST_HAVE_CACHESTAT
+	CachestatRange range = {offset, length};
+	Cachestat	found = {0};
 
-/* Make room for another segment.  No ERROR. */
-static void
-close_segment(SstSegmentSet *set, SstOpenSegment *segment)
-{
-	if (segment->fd >= 0)
-	{
-		close(segment->fd);
-		ReleaseExternalFD();
-		set->nopen--;
-	}
-	segment->segno = -1;
-	segment->fd = -1;
-	segment->nusers = 0;
+	/*
+	 * Old seccomp filters end a process for a system call that they do not
+	 * know.
+	 */
+	if (sst_map_files && syscall(SYS_cachestat, fd, &range, &found, 0) == 0)
+		return found.cached;
+#endif
+	return -1;
 }
 
 /*
- * Open a segment.  False if there are too many open files, and some of them are ours.
+ * Which pages of mapped memory are in the page cache, a byte for each; false where that
+ * cannot be known.  The address is at the beginning of a page.
  */
 static bool
-open_of_set(SstSegmentSet *set, SstOpenSegment *segment, int64 segno)
+resident_pages(void *mapped, size_t length, unsigned char *resident)
 {
-	char		path[MAXPGPATH];
-	int			fd = -1;
+#ifdef SST_HAVE_MINCORE
+	return mincore(mapped, length, (void *) resident) == 0;
+#else
+	return false;
+#endif
+}
 
-	if (set->plain)
+/* Pages of a part of an open file in the page cache, or -1, by mapping that part */
+static int64
+ask_mincore(int fd, off_t offset, off_t length)
+{
+	int64		page_size = sysconf(_SC_PAGESIZE);
+	off_t		end = offset + length;
+	unsigned char *resident = palloc(WINDOW / page_size);
+	int64		npages = 0;
+
+	for (off_t start = offset - offset % page_size; start < end && npages >= 0;
+		 start += WINDOW)
 	{
-		segment_path(&set->files, set->forknum, segno, path);
+		size_t		size = Min(WINDOW, end - start);
+		void	   *window = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, start);
 
-		/* The first one is needed, as any scan needs one. */
-		if (set->nopen == 0)
-			ReserveExternalFD();
-		else if (set->nopen >= set->most || !AcquireExternalFD())
-			return false;
-
-		/* If descriptors are short, this writes a log line. */
-		HOLD_INTERRUPTS();
-		fd = BasicOpenFile(path, O_RDONLY | PG_BINARY);
-		RESUME_INTERRUPTS();
-		if (fd >= 0)
-			set->nopen++;
+		if (window == MAP_FAILED)
+			npages = -1;
 		else
 		{
-			bool		too_many = errno == EMFILE || errno == ENFILE;
-
-			ReleaseExternalFD();
-			if (too_many && set->nopen > 0)
-			{
-				/* To try again would close files of the server each time. */
-				set->most = set->nopen;
-				return false;
-			}
+			if (!resident_pages(window, size, resident))
+				npages = -1;
+			for (size_t i = 0; i < (size + page_size - 1) / page_size && npages >= 0; i++)
+				npages += resident[i] & 1;
+			munmap(window, size);
 		}
 	}
+	pfree(resident);
 
-	segment->segno = segno;
-	segment->fd = fd;
+	return npages;
+}
 
+/*
+ * Bytes of a fork's blocks first to end - 1 in the page cache; -1 if that cannot be
+ * known.  Blocks of segments that do not exist, other than the first one, are not
+ * there.  The segment of the last block may stay open.
+ */
+int64
+sst_page_cache_range(SstSegmentFile *file, BlockNumber first, BlockNumber end)
+{
+	int64		bytes = 0;
+	BlockNumber next;
+
+	for (BlockNumber blkno = first; blkno < end; blkno = next)
+	{
+		off_t		offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE);
+		off_t		length;
+		int64		npages;
+		int			fd;
+
+		CHECK_FOR_INTERRUPTS();
+		next = Min(end - blkno, RELSEG_SIZE - blkno % RELSEG_SIZE) + blkno;
+		length = (off_t) BLCKSZ * (next - blkno);
+
+		errno = ENOENT;
+		fd = sst_segment_file_open(file, blkno);
+		if (fd < 0 && errno == ENOENT && blkno >= RELSEG_SIZE)
+			break;
+		if (fd < 0)
+			return -1;
+
+		npages = ask_cachestat(fd, offset, length);
+		if (npages < 0)
+			npages = ask_mincore(fd, offset, length);
+		if (npages < 0)
+			return -1;
+
+		/* A page can be larger than a block. */
+		bytes += Min(npages * sysconf(_SC_PAGESIZE), length);
+	}
+
+	return bytes;
+}
+
+/*
+ * Share of a fork's blocks first to end - 1 in the page cache, 0 to 1; 0 if that
+ * cannot be known.  Of a large range it is the share of some runs, because the kernel
+ * looks at each page.
+ */
+double
+sst_page_cache_share(SstSegmentFile *file, BlockNumber first, BlockNumber end)
+{
+	BlockNumber step;
+	int64		asked = 0;
+	int64		found = 0;
+
+	if (first >= end)
+		return 0;
+
+	step = SHARE_RUN * ((end - first - 1) / (SHARE_RUN * SHARE_RUNS) + 1);
+	for (BlockNumber blkno = first; blkno < end; blkno += Min(step, end - blkno))
+	{
+		BlockNumber nblocks = Min(SHARE_RUN, end - blkno);
+		int64		bytes = sst_page_cache_range(file, blkno, blkno + nblocks);
+
+		if (bytes < 0)
+			return 0;
+		asked += (int64) BLCKSZ * nblocks;
+		found += bytes;
+	}
+
+	return (double) found / asked;
+}
+
+/* The same as sst_page_cache_range() for all of a fork with so many bytes. */
+int64
+sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum, int64 fork_bytes)
+{
+	SstSegmentFile file;
+	int64		bytes;
+
+	sst_segment_file_init_files(&file, files, forknum);
+	bytes = sst_page_cache_range(&file, 0, (fork_bytes + BLCKSZ - 1) / BLCKSZ);
+	sst_segment_file_close(&file);
+
+	return bytes;
+}
+
+/*
+ * How many of nblocks blocks of one segment are in the page cache?  -1 if that cannot be
+ * known.  The segment stays open.
+ */
+int
+sst_page_cache_blocks(SstSegmentFile *file, BlockNumber first, int nblocks)
+{
+	int			fd = sst_segment_file_open(file, first);
+
+	return fd < 0 ? -1 :
+		sst_page_cache_part(fd, (off_t) BLCKSZ * (first % RELSEG_SIZE), nblocks);
+}
+
+/* The same for blocks from an offset of an open file on */
+int
+sst_page_cache_part(int fd, off_t offset, int nblocks)
+{
+	off_t		length = (off_t) BLCKSZ * nblocks;
+	int64		npages = ask_cachestat(fd, offset, length);
+
+	if (npages < 0)
+		npages = ask_mincore(fd, offset, length);
+	if (npages < 0)
+		return -1;
+
+	return Min(npages * sysconf(_SC_PAGESIZE), length) / BLCKSZ;
+}
+
+/*
+ * Pages of the kernel that a part of a file lies in.  With pages larger than a block,
+ * they have more bytes than the part, so that bytes do not tell whether one is missing.
+ */
+static int64
+pages_of_part(off_t offset, off_t length)
+{
+	int64		page_size = sysconf(_SC_PAGESIZE);
+
+	return (offset % page_size + length + page_size - 1) / page_size;
+}
+
+/*
+ * Is a part of an open file in the page cache?  False where cachestat(2) does not
+ * tell.
+ */
+bool
+sst_page_cache_has(int fd, off_t offset, off_t length)
+{
+	return ask_cachestat(fd, offset, length) >= pages_of_part(offset, length);
+}
+
+/*
+ * The same for a part that is mapped, also by older kernels.  False for a large part.
+ */
+bool
+sst_page_cache_has_mapped(int fd, off_t offset, const char *mapped, size_t length)
+{
+	unsigned char resident[MAX_MAPPED_PAGES];
+	size_t		before = offset % sysconf(_SC_PAGESIZE);
+	int64		npages = pages_of_part(offset, length);
+	int64		ncached = ask_cachestat(fd, offset, length);
+
+	if (ncached >= 0)
+		return ncached >= npages;
+
+	if (npages > MAX_MAPPED_PAGES ||
+		!resident_pages((char *) mapped - before, before + length, resident))
+		return false;
+	for (int i = 0; i < npages; i++)
+	{
+		if ((resident[i] & 1) == 0)
+			return false;
+	}
 	return true;
 }
 
-/* The segment if the set has it; else room for it, or NULL if there is none */
-static SstOpenSegment *
-find_segment(SstSegmentSet *set, int64 segno)
-{
-	SstOpenSegment *room = NULL;
-
-	for (int i = 0; i < SST_MAX_OPEN_SEGMENTS; i++)
-	{
-		SstOpenSegment *segment = &set->segments[i];
-
-		if (segment->segno == segno)
-			return segment;
-		if (room == NULL && segment->segno < 0)
-			room = segment;
-	}
-
-	return room;
-}
-
 /*
- * Return the segment of a block, which stays open until its user returns it.  It has no
- * descriptor if it cannot be opened, or if only the relation's storage manager knows
- * what is in it.  NULL if no more can be open until one is returned; that cannot be
- * if there are no users.
+ * Advise of neighbouring blocks of one segment, of which none is in buffers, and count
+ * that, how many of them the page cache does not have, and the reads in flight.
  */
-SstOpenSegment *
-sst_segment_set_take(SstSegmentSet *set, BlockNumber blkno)
+void
+sst_advise_run(SstSegmentFile *file, BlockNumber first, int nblocks, int in_flight,
+			   SstAdviceStats *stats)
 {
-	int64		segno = blkno / RELSEG_SIZE;
+	int			ncached = sst_page_cache_blocks(file, first, nblocks);
 
-	if (set->newest->segno != segno)
+	sst_count_absent(stats, ncached < 0 ? -1 : nblocks - ncached);
+	sst_io_stats_in_flight(&stats->seen, in_flight);
+	if (sst_segment_file_advise(file, first, nblocks))
 	{
-		SstOpenSegment *segment;
-
-		if (set->newest->nusers == 0)
-			close_segment(set, set->newest);
-		segment = find_segment(set, segno);
-		if (segment == NULL ||
-			(segment->segno < 0 && !open_of_set(set, segment, segno)))
-			return NULL;
-		set->newest = segment;
+		stats->seen.advice_calls++;
+		stats->seen.advice_blocks += nblocks;
 	}
-	set->newest->nusers++;
-
-	return set->newest;
-}
-
-/* Its user needs the segment no more. */
-void
-sst_segment_set_return(SstSegmentSet *set, SstOpenSegment *segment)
-{
-	Assert(segment->nusers > 0);
-	if (--segment->nusers == 0 && segment != set->newest)
-		close_segment(set, segment);
-}
-
-/* Close all.  No read of them is under way.  No ERROR. */
-void
-sst_segment_set_close(SstSegmentSet *set)
-{
-	for (int i = 0; i < SST_MAX_OPEN_SEGMENTS; i++)
-		close_segment(set, &set->segments[i]);
 }

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * segment_file.h
- *	  Segment files of a relation: open descriptors and read-ahead advice
+ *	  Segment files of a relation: open descriptors, read-ahead advice, and what of
+ *	  them is in the page cache
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -17,6 +18,7 @@
 #include "utils/rel.h"
 
 #include "compat/catalog.h"
+#include "stream/io_stats.h"
 
 /* The segment files of a fork, of which one at a time is open */
 typedef struct SstSegmentFile
@@ -39,32 +41,20 @@ extern void sst_segment_file_close(SstSegmentFile *file);
 extern bool sst_segment_file_advise(SstSegmentFile *file, BlockNumber blkno,
 									BlockNumber nblocks);
 
-/* The most segments that are open */
-#define SST_MAX_OPEN_SEGMENTS 32
-
-/* A segment file, or room for one */
-typedef struct SstOpenSegment
-{
-	int64		segno;			/* -1 if there is none */
-	int			fd;				/* -1 if it cannot be opened */
-	int			nusers;
-} SstOpenSegment;
-
-typedef struct SstSegmentSet
-{
-	SstFiles	files;
-	ForkNumber	forknum;
-	bool		plain;			/* blocks are in them as in buffers */
-	int			nopen;			/* descriptors */
-	int			most;			/* of these, as far as is known */
-	SstOpenSegment *newest;		/* taken last; it stays without users */
-	SstOpenSegment segments[SST_MAX_OPEN_SEGMENTS];
-} SstSegmentSet;
-
-extern void sst_segment_set_init(SstSegmentSet *set, Relation rel,
-								 ForkNumber forknum);
-extern SstOpenSegment *sst_segment_set_take(SstSegmentSet *set, BlockNumber blkno);
-extern void sst_segment_set_return(SstSegmentSet *set, SstOpenSegment *segment);
-extern void sst_segment_set_close(SstSegmentSet *set);
+/* What of them is in the kernel's page cache */
+extern int64 sst_page_cache_range(SstSegmentFile *file, BlockNumber first,
+								  BlockNumber end);
+extern double sst_page_cache_share(SstSegmentFile *file, BlockNumber first,
+								   BlockNumber end);
+extern int64 sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum,
+								  int64 fork_bytes);
+extern int	sst_page_cache_blocks(SstSegmentFile *file, BlockNumber first,
+								  int nblocks);
+extern int	sst_page_cache_part(int fd, off_t offset, int nblocks);
+extern bool sst_page_cache_has(int fd, off_t offset, off_t length);
+extern bool sst_page_cache_has_mapped(int fd, off_t offset,
+									  const char *mapped, size_t length);
+extern void sst_advise_run(SstSegmentFile *file, BlockNumber first, int nblocks,
+						   int in_flight, SstAdviceStats *stats);
 
 #endif							/* SST_SEGMENT_FILE_H */

@@ -19,13 +19,290 @@
 #include "utils/guc.h"
 #include "utils/snapmgr.h"
 
+#include "compat/buffer_tag.h"
 #include "compat/shared_blocks.h"
-#include "stream/advice.h"
-#include "stream/looked_up.h"
+#include "stream/buffered.h"
 #include "stream/read_stream.h"
 #include "stream/read_watch.h"
 #include "stream/segment_file.h"
 #include "stream/stream.h"
+
+/* ----------
+ * Blocks of a source, looked up in shared buffers a few pages ahead
+ *
+ * For a relation in shared buffers, cache misses are most of the cost of a page:
+ * in the mapping table, in the buffer's header and in the page.  A block that is
+ * looked up some pages before it is pinned gives the CPU time to load all three.
+ * Nothing is pinned ahead.
+ *
+ * A relation that was loaded at once is in adjacent buffers.  Then the mapping
+ * table is not needed: the tag of the next buffer shows whether it has the
+ * next block, which is checked again when it is pinned.
+ * ----------
+ */
+
+/* More than that, and a power of two */
+#define LOOKED_UP_RING 8
+
+/* A ring of blocks that were taken from the source, and where each was found */
+typedef struct LookedUp
+{
+	Relation	rel;
+	ForkNumber	forknum;
+	SstSource  *source;
+	BufferTag	tag;			/* of block 0 */
+	BlockNumber blknos[LOOKED_UP_RING];
+	Buffer		buffers[LOOKED_UP_RING];
+	uint32		head;
+	int			nblocks;
+	BlockNumber last_block;		/* looked up last, and its buffer */
+	Buffer		last;
+	int			nneighbours;	/* successive ones found in the next buffer */
+} LookedUp;
+
+/* Neighbours found in neighbouring buffers before the next one is only guessed */
+#define MANY_NEIGHBOURS 16
+
+static inline uint32
+slot(const LookedUp *ahead, int i)
+{
+	return (ahead->head + i) % LOOKED_UP_RING;
+}
+
+/* Prepare to look up the source's blocks, of a fork of a relation in shared buffers. */
+static void
+looked_up_init(LookedUp *ahead, Relation rel, ForkNumber forknum,
+			   SstSource *source)
+{
+	ahead->rel = rel;
+	ahead->forknum = forknum;
+	ahead->source = source;
+	ahead->tag = sst_buffer_tag(rel, forknum, 0);
+	ahead->head = 0;
+	ahead->nblocks = 0;
+	ahead->last_block = InvalidBlockNumber;
+	ahead->last = InvalidBuffer;
+	ahead->nneighbours = 0;
+}
+
+/* Look up a block.  After many neighbours in neighbouring buffers, only guess. */
+static inline Buffer
+find(LookedUp *ahead, BlockNumber blkno)
+{
+	Buffer		guess = ahead->last + 1;
+
+	if (guess > 1 && guess <= NBuffers && blkno == ahead->last_block + 1)
+	{
+		BufferTag	tag;
+
+		if (ahead->nneighbours >= MANY_NEIGHBOURS)
+			return guess;
+
+		/* sst_find_buffer() would compare the tag as well, but takes longer. */
+		tag = ahead->tag;
+		tag.blockNum = blkno;
+		if (BufferTagsEqual(&GetBufferDescriptor(guess - 1)->tag, &tag))
+		{
+			ahead->nneighbours++;
+			return guess;
+		}
+	}
+
+	ahead->nneighbours = 0;
+	return sst_find_buffer(ahead->rel, ahead->forknum, blkno, InvalidBuffer);
+}
+
+/* Look up blocks until the ring is full or the source has no more. */
+static void
+fill(LookedUp *ahead)
+{
+	while (ahead->nblocks <= SST_PEEK_DISTANCE)
+	{
+		BlockNumber blkno = sst_source_next(ahead->source);
+		uint32		i = slot(ahead, ahead->nblocks);
+
+		if (blkno == InvalidBlockNumber)
+			break;
+
+		ahead->last = find(ahead, blkno);
+		ahead->last_block = blkno;
+		ahead->blknos[i] = blkno;
+		ahead->buffers[i] = ahead->last;
+		ahead->nblocks++;
+	}
+}
+
+/*
+ * Pin the next block, and remove it from the ring.  InvalidBuffer if it is in no
+ * buffer, or in another one than was guessed: then it stays the next one for
+ * looked_up_take(), unless there is none left.  Does no I/O.
+ */
+static Buffer
+looked_up_pin(LookedUp *ahead, BlockNumber *blkno)
+{
+	Buffer		buf;
+
+	fill(ahead);
+	if (ahead->nblocks == 0)
+		return InvalidBuffer;
+
+	buf = ahead->buffers[ahead->head];
+	*blkno = ahead->blknos[ahead->head];
+	if (!BufferIsValid(buf) ||
+		!sst_read_recent_buffer(ahead->rel, ahead->forknum, *blkno, buf))
+	{
+		ahead->nneighbours = 0;
+		return InvalidBuffer;
+	}
+
+	ahead->head = slot(ahead, 1);
+	ahead->nblocks--;
+	return buf;
+}
+
+/*
+ * Remove the next block from the ring, or take it from the source if the ring is
+ * empty.  InvalidBlockNumber at the end.  Takes no lock.
+ */
+static BlockNumber
+looked_up_take(LookedUp *ahead)
+{
+	BlockNumber blkno;
+
+	if (ahead->nblocks == 0)
+		return sst_source_next(ahead->source);
+
+	blkno = ahead->blknos[ahead->head];
+	ahead->head = slot(ahead, 1);
+	ahead->nblocks--;
+
+	return blkno;
+}
+
+/* The address of the page that was looked up last, or NULL; it is not pinned. */
+static const char *
+looked_up_peek(const LookedUp *ahead)
+{
+	if (ahead->nblocks == 0 || !BufferIsValid(ahead->last))
+		return NULL;
+
+	return BufferGetBlock(ahead->last);
+}
+
+/* ----------
+ * Blocks of a source, with advice further ahead than a read stream looks
+ * ----------
+ */
+
+/* Neighbouring blocks that are advised by one call */
+typedef struct AdvisedRun
+{
+	BlockNumber next;			/* first one not passed on yet */
+	BlockNumber end;
+} AdvisedRun;
+
+/* A ring of runs */
+typedef struct AdvisedRuns
+{
+	Relation	rel;
+	ForkNumber	forknum;
+	SstSource  *source;
+	SstSegmentFile file;
+	AdvisedRun *runs;
+	int			current;
+	int			nruns;
+	int			max_runs;
+
+	SstAdviceStats stats;
+} AdvisedRuns;
+
+/*
+ * Begin to take the source's blocks of a fork, with up to max_runs runs advised ahead.
+ * The relation is not temporary.  Memory is taken from the current context.
+ */
+static AdvisedRuns *
+advised_runs_begin(Relation rel, ForkNumber forknum, SstSource *source,
+				   int max_runs)
+{
+	AdvisedRuns *advised = palloc0(sizeof(AdvisedRuns));
+
+	advised->rel = rel;
+	advised->forknum = forknum;
+	advised->source = source;
+	advised->max_runs = max_runs;
+	advised->runs = palloc(sizeof(AdvisedRun) * max_runs);
+	sst_segment_file_init(&advised->file, rel, forknum);
+
+	return advised;
+}
+
+/*
+ * Take neighbouring blocks from the source, and advise of them if they seem not to be
+ * in buffers.  False at its end.
+ */
+static bool
+add_run(AdvisedRuns *advised)
+{
+	AdvisedRun *run = &advised->runs[(advised->current + advised->nruns) %
+									 advised->max_runs];
+	BlockNumber blkno = sst_source_next(advised->source);
+
+	if (blkno == InvalidBlockNumber)
+		return false;
+
+	run->next = blkno;
+	run->end = blkno + 1;
+	while ((blkno = sst_source_next(advised->source)) != InvalidBlockNumber)
+	{
+		if (blkno != run->end || run->end - run->next >= sst_cold_run_blocks() ||
+			blkno % RELSEG_SIZE == 0)
+		{
+			sst_source_put_back(advised->source, blkno);
+			break;
+		}
+		run->end++;
+	}
+	advised->nruns++;
+	if (!BufferIsValid(sst_find_buffer(advised->rel, advised->forknum, run->end - 1,
+									   InvalidBuffer)))
+		sst_advise_run(&advised->file, run->next, run->end - run->next,
+					   advised->nruns, &advised->stats);
+
+	return true;
+}
+
+/* Return the next block, or InvalidBlockNumber at the end.  Does not wait for reads. */
+static BlockNumber
+advised_runs_take(AdvisedRuns *advised)
+{
+	AdvisedRun *run = &advised->runs[advised->current];
+
+	if (advised->nruns > 0 && run->next == run->end)
+	{
+		advised->current = (advised->current + 1) % advised->max_runs;
+		advised->nruns--;
+		run = &advised->runs[advised->current];
+	}
+
+	while (advised->nruns < advised->max_runs && add_run(advised))
+		;
+
+	return advised->nruns == 0 ? InvalidBlockNumber : run->next++;
+}
+
+/* Close the file, and free the memory. */
+static void
+advised_runs_end(AdvisedRuns *advised)
+{
+	sst_segment_file_close(&advised->file);
+	pfree(advised->runs);
+	pfree(advised);
+}
+
+/* ----------
+ * The stream
+ * ----------
+ */
 
 /*
  * Successive blocks found in buffers before blocks are looked up here, and the
@@ -39,15 +316,7 @@ typedef struct SstBufferStream
 	SstStream	base;
 	ReadStream *read_stream;
 
-	/*
-	 * Of a temporary relation, the next page is pinned ahead, so that the CPU
-	 * can load it: no other session waits for pins on local buffers.
-	 */
 	bool		temp;
-	bool		begun;
-	bool		more;			/* there is a next page */
-	SstPage		next;
-
 	/* Blocks requested and returned; the difference is the look-ahead */
 	int64		nrequested;
 	int64		nreturned;
@@ -60,13 +329,13 @@ typedef struct SstBufferStream
 								 * empty */
 	bool		exhausted;		/* the source has no more */
 	int			nhits;			/* successive blocks found in buffers */
-	SstLookedUp ahead;
+	LookedUp	ahead;
 
 	/*
 	 * Gives blocks, and advice further ahead than the read stream looks, or
 	 * NULL
 	 */
-	SstAdvisedRuns *advised;
+	AdvisedRuns *advised;
 
 	/* What it does */
 	SstReadWatch watch;
@@ -77,8 +346,8 @@ typedef struct SstBufferStream
 static inline BlockNumber
 take_block(SstBufferStream *stream)
 {
-	BlockNumber blkno = stream->advised ? sst_advised_runs_take(stream->advised) :
-		sst_looked_up_take(&stream->ahead);
+	BlockNumber blkno = stream->advised ? advised_runs_take(stream->advised) :
+		looked_up_take(&stream->ahead);
 
 	stream->exhausted = (blkno == InvalidBlockNumber);
 
@@ -197,8 +466,12 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	 * with a buffer ring; without one, reading a page must count as use.
 	 */
 	stream->may_look_up = strategy != NULL && !stream->temp;
-	sst_looked_up_init(&stream->ahead, rel, forknum, source);
+	looked_up_init(&stream->ahead, rel, forknum, source);
 	stream->last_requested = InvalidBlockNumber;
+
+	/* What is prewarmed without read-ahead is cached, and needs no advice. */
+	if (strategy == NULL && !read_ahead)
+		flags |= READ_STREAM_SEQUENTIAL;
 
 	/* Read-ahead fills the page cache, which direct I/O does not use. */
 	if (read_ahead && max_advised > 1 && !stream->temp &&
@@ -207,7 +480,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 		/* What is looked up comes from the source, past the advised runs. */
 		Assert(!stream->may_look_up);
 
-		stream->advised = sst_advised_runs_begin(rel, forknum, source, max_advised);
+		stream->advised = advised_runs_begin(rel, forknum, source, max_advised);
 		flags |= READ_STREAM_SEQUENTIAL;	/* gives no advice of its own */
 	}
 
@@ -218,7 +491,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	 * sources take no lock.
 	 */
 	stream->read_stream = sst_read_stream_begin(flags, strategy, rel, forknum,
-												next_block, stream, 0,
+												next_block, stream,
 												sst_io_combine_limit > 0 ?
 												sst_io_combine_limit :
 												SST_DEFAULT_IO_COMBINE_LIMIT);
@@ -265,7 +538,7 @@ watch_hits(SstBufferStream *stream)
 static inline Buffer
 pin_looked_up(SstBufferStream *stream, BlockNumber *blkno)
 {
-	Buffer		buf = sst_looked_up_pin(&stream->ahead, blkno);
+	Buffer		buf = looked_up_pin(&stream->ahead, blkno);
 
 	if (BufferIsValid(buf))
 	{
@@ -280,8 +553,10 @@ pin_looked_up(SstBufferStream *stream, BlockNumber *blkno)
 }
 
 static bool
-pin_next(SstBufferStream *stream, SstPage *page)
+buffer_stream_next(SstStream *base, SstPage *page)
 {
+	SstBufferStream *stream = (SstBufferStream *) base;
+
 	for (;;)
 	{
 		if (stream->looking_up)
@@ -318,33 +593,12 @@ pin_next(SstBufferStream *stream, SstPage *page)
 	return true;
 }
 
-static bool
-buffer_stream_next(SstStream *base, SstPage *page)
-{
-	SstBufferStream *stream = (SstBufferStream *) base;
-
-	if (!stream->temp)
-		return pin_next(stream, page);
-
-	if (!stream->begun)
-		stream->more = pin_next(stream, &stream->next);
-	stream->begun = true;
-	if (!stream->more)
-		return false;
-
-	*page = stream->next;
-	stream->more = pin_next(stream, &stream->next);
-	return true;
-}
-
 static const char *
 buffer_stream_peek(const SstStream *base)
 {
 	const SstBufferStream *stream = (const SstBufferStream *) base;
 
-	if (stream->temp)
-		return stream->more ? stream->next.image : NULL;
-	return stream->looking_up ? sst_looked_up_peek(&stream->ahead) : NULL;
+	return stream->looking_up ? looked_up_peek(&stream->ahead) : NULL;
 }
 
 /*
@@ -360,48 +614,26 @@ sst_buffer_stream_unread_end(SstStream *base)
 		InvalidBlockNumber : stream->last_requested + 1;
 }
 
-/* Complete what the watch saw by what is known of advice. */
-static void
-add_advice(SstBufferStream *stream)
+/* What is known of the advice for the stream's blocks; NULL if the server gives it */
+static const SstAdviceStats *
+advice_of(const SstBufferStream *stream)
 {
-	SstIoStats *seen = &stream->seen;
-	int64		nabsent = 0;
-#ifndef SST_HAVE_READ_STREAM
-	const SstReadStreamStats *stats = sst_read_stream_stats(stream->read_stream);
-
-	seen->advice_calls = stats->advice_calls;
-	seen->advice_blocks = stats->advice_blocks;
-	seen->in_flight_sum = stats->in_flight_sum;
-	seen->in_flight_count = stats->in_flight_count;
-	seen->in_flight_max = stats->in_flight_max;
-	nabsent = stats->ndisk;
-	sst_read_watch_replace(&stream->watch, seen, nabsent);
+	if (stream->advised != NULL)
+		return &stream->advised->stats;
+#ifdef SST_HAVE_READ_STREAM
+	return NULL;
+#else
+	return sst_read_stream_stats(stream->read_stream);
 #endif
-
-	if (stream->advised == NULL)
-		return;
-	seen->in_flight_sum = stream->advised->seen.in_flight_sum;
-	seen->in_flight_count = stream->advised->seen.in_flight_count;
-	seen->in_flight_max = stream->advised->seen.in_flight_max;
-	seen->advice_calls += stream->advised->seen.advice_calls;
-	seen->advice_blocks += stream->advised->seen.advice_blocks;
-	if (stream->advised->nabsent < 0 || nabsent < 0)
-		nabsent = -1;
-	else
-		nabsent += stream->advised->nabsent;
-	sst_read_watch_replace(&stream->watch, seen, nabsent);
 }
 
 /* Add what the stream did, as far as the watch does not, to its io_stats. */
 static void
 add_seen(SstBufferStream *stream)
 {
-	SstIoStats	seen = stream->seen;
-
-	seen.in_flight_sum = seen.in_flight_count = seen.in_flight_max = 0;
-	seen.blocks_requested = stream->nreturned;
-	seen.look_ahead_count = stream->nreturned;
-	sst_io_stats_merge(stream->base.io_stats, &seen);
+	stream->seen.blocks_requested = stream->nreturned;
+	stream->seen.look_ahead_count = stream->nreturned;
+	sst_io_stats_merge(stream->base.io_stats, &stream->seen);
 }
 
 /*
@@ -413,9 +645,8 @@ sst_buffer_stream_abandon(SstStream *base)
 {
 	SstBufferStream *stream = (SstBufferStream *) base;
 
-	add_advice(stream);
 	add_seen(stream);
-	sst_read_watch_add(&stream->watch, base->io_stats);
+	sst_read_watch_add(&stream->watch, advice_of(stream), base->io_stats);
 }
 
 static void
@@ -423,13 +654,10 @@ buffer_stream_end(SstStream *base)
 {
 	SstBufferStream *stream = (SstBufferStream *) base;
 
-	add_advice(stream);
 	add_seen(stream);
-	sst_read_watch_end(&stream->watch, base->io_stats);
-	if (stream->more)
-		ReleaseBuffer(stream->next.buffer);
+	sst_read_watch_end(&stream->watch, advice_of(stream), base->io_stats);
 	read_stream_end(stream->read_stream);
 	if (stream->advised)
-		sst_advised_runs_end(stream->advised);
+		advised_runs_end(stream->advised);
 	pfree(stream);
 }

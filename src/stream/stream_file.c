@@ -4,7 +4,7 @@
  *	  Pages from a relation's files, without the buffer manager
  *
  * Blocks that are in no buffer are read from the segment files into private
- * memory, in runs of neighbours (run_queue.c).  This saves the buffer manager's
+ * memory, in runs of neighbours.  This saves the buffer manager's
  * work for each block, and evicts no buffer.  Blocks that are in buffers, and
  * pages that fail the checks of direct_page_check.c, are read through the buffer
  * manager.
@@ -18,15 +18,501 @@
  */
 #include "postgres.h"
 
+#include <sys/uio.h>
+
 #include "access/xact.h"
 #include "executor/instrument.h"
 #include "lib/ilist.h"
 #include "port/pg_bitutils.h"
+#include "utils/memdebug.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "stream/looked_up.h"
-#include "stream/run_queue.h"
+#include "compat/platform.h"
+#include "compat/shared_blocks.h"
+#include "stream/mapped_file.h"
+#include "stream/segment_file.h"
+
+/* ----------
+ * Runs of neighbouring blocks, read ahead
+ *
+ * A run whose data is in the page cache is copied at once, into memory that is
+ * still in the CPU's cache.  When data is missing there, up to max_depth runs
+ * are read ahead, and they are longer.  When all of the queue was found in the page
+ * cache again, the depth returns to one run.
+ *
+ * Runs are returned in block order, or in the order in which their data
+ * arrives, so that a slow read does not delay others.
+ * ----------
+ */
+
+typedef struct RunQueue
+{
+	SstSource  *source;
+	SstIoStats *io_stats;
+	MemoryContext context;
+	int			cached_blocks;	/* of a run, while the page cache has all */
+	int			max_blocks;		/* of any run */
+	bool		any_order;		/* return runs as they arrive */
+	bool		stopped;		/* take no more blocks from the source */
+
+	SstDirectPageCheck check;
+	SstFileReader *reader;		/* NULL until a run is not in the page cache */
+	bool		nowait;			/* preadv2() with RWF_NOWAIT works */
+	bool		cache_unknown;	/* what the page cache has cannot be known */
+	instr_time	wait_start;		/* zero while there is no wait */
+	SstRunMapper mapper;
+
+	/*
+	 * A ring of runs: the current one, up to depth - 1 runs read ahead, and
+	 * the previous one, whose memory is kept
+	 */
+	SstRun	  **runs;
+	int			nruns;
+	int			current;
+	int			nqueued;		/* the current one included */
+	int			depth;
+	int			max_depth;
+	int64		nbytes;			/* to read for the runs in the queue */
+	int			ncached;		/* successive runs found in the page cache */
+	char	  **spare;			/* memory for runs; the last one used last */
+	int			nspare;
+
+	int64		ntaken;			/* blocks taken from the source */
+	int64		nreturned;		/* of these, returned by the stream */
+} RunQueue;
+
+/*
+ * Memory of runs is reused for longer ones: so much less is read ahead than the
+ * limit allows, to stay within it.
+ */
+#define SPARE_BYTES (2 * 1024 * 1024)
+
+/*
+ * Prepare to read the source's blocks, about nblocks of them, of a fork.  Memory
+ * is taken from the current context, now and later.
+ */
+static void
+run_queue_init(RunQueue *queue, Relation rel, ForkNumber forknum,
+			   SstSource *source, BlockNumber nblocks,
+			   const SstPageNeeds *needs, bool any_order,
+			   SstIoStats *io_stats)
+{
+	SstRun	   *runs;
+
+	memset(queue, 0, sizeof(RunQueue));
+	queue->source = source;
+	queue->io_stats = io_stats;
+	queue->context = CurrentMemoryContext;
+	queue->cached_blocks = sst_run_blocks();
+	queue->max_blocks = sst_cold_run_blocks();
+	queue->any_order = any_order;
+
+	sst_direct_page_check_init(&queue->check, rel, forknum, nblocks);
+#ifdef SST_HAVE_NOWAIT_READS
+	queue->nowait = true;
+#endif
+	sst_run_mapper_init(&queue->mapper, needs, &queue->check);
+
+	queue->depth = 1;
+	queue->max_depth = sst_io_depth(rel->rd_rel->reltablespace);
+	queue->nruns = queue->max_depth + 1;
+	queue->runs = palloc(sizeof(SstRun *) * queue->nruns);
+	runs = palloc(sizeof(SstRun) * queue->nruns);
+	for (int i = 0; i < queue->nruns; i++)
+	{
+		queue->runs[i] = &runs[i];
+		runs[i].read.in_flight = false;
+		runs[i].memory = NULL;
+	}
+	queue->spare = palloc(sizeof(char *) * queue->nruns);
+}
+
+/*
+ * Close the reader, which waits for its reads in flight, and the files, and unmap what
+ * is mapped.  No ERROR.
+ */
+static void
+run_queue_close(RunQueue *queue)
+{
+	sst_mapped_file_close(&queue->mapper.file);
+	if (queue->reader != NULL)
+		queue->reader->close(queue->reader);
+	queue->reader = NULL;
+	sst_segment_file_close(&queue->check.file);
+}
+
+/* Close what is open.  Memory stays until its context is deleted. */
+static void
+run_queue_end(RunQueue *queue)
+{
+	if (queue->cache_unknown)
+		sst_io_stats_page_cache(queue->io_stats, -1);
+	run_queue_close(queue);
+}
+
+/*
+ * Open a reader by the settings and by what the machine has.
+ */
+static void
+open_reader(RunQueue *queue)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(queue->context);
+
+	if (sst_io_method != SST_IO_METHOD_SYNC)
+		queue->reader = sst_uring_reader_open(queue->nruns);
+	if (queue->reader == NULL)
+		queue->reader = sst_sync_reader_open();
+
+	queue->io_stats->reader = queue->reader->method;
+	MemoryContextSwitchTo(oldcontext);
+}
+
+/*
+ * Take neighbouring blocks from the source.  A run ends at its largest size, at
+ * the end of a segment, or at a gap that is worth another read.  False at the
+ * end of the source.
+ */
+static bool
+take_run(RunQueue *queue, SstRun *run)
+{
+	SstSource  *source = queue->source;
+	SstIoStats *io_stats = queue->io_stats;
+	BlockNumber max_blocks = queue->depth > 1 ? queue->max_blocks :
+		queue->cached_blocks;
+	BlockNumber last;
+	BlockNumber blkno;
+
+	if (queue->stopped)
+		return false;
+
+	run->first = last = sst_source_next(source);
+	if (run->first == InvalidBlockNumber)
+		return false;
+	run->wanted = SST_RUN_BIT(0);
+
+	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
+	{
+		if (blkno - last > SST_MAX_GAP + 1 ||
+			blkno - run->first >= max_blocks ||
+			blkno / RELSEG_SIZE != run->first / RELSEG_SIZE)
+		{
+			sst_source_put_back(source, blkno);
+			break;
+		}
+		run->wanted |= SST_RUN_BIT(blkno - run->first);
+		last = blkno;
+	}
+
+	queue->ntaken += pg_popcount64(run->wanted);
+	io_stats->look_ahead_max = Max(io_stats->look_ahead_max,
+								   queue->ntaken - queue->nreturned);
+
+	return true;
+}
+
+/* The n'th run of the ring from the current one on */
+static inline SstRun *
+nth_run(RunQueue *queue, int n)
+{
+	return queue->runs[(queue->current + n) % queue->nruns];
+}
+
+/* From here on data is needed that has not arrived. */
+static void
+begin_wait(RunQueue *queue)
+{
+	if (INSTR_TIME_IS_ZERO(queue->wait_start))
+		INSTR_TIME_SET_CURRENT(queue->wait_start);
+}
+
+static void
+end_wait(RunQueue *queue)
+{
+	if (INSTR_TIME_IS_ZERO(queue->wait_start))
+		return;
+
+	sst_io_stats_waited_privately(queue->io_stats, queue->wait_start);
+	INSTR_TIME_SET_ZERO(queue->wait_start);
+}
+
+/* Wait for one of the reads in flight, if none has arrived. */
+static void
+wait_for_any(RunQueue *queue)
+{
+	if (!queue->reader->ready(queue->reader))
+		begin_wait(queue);
+	queue->reader->wait(queue->reader);
+}
+
+/*
+ * Wait until the run is read.  What is in flight in a ring has its file, although that was
+ * closed if other segments were read from since; what is read now needs it open.
+ */
+static void
+finish_read(RunQueue *queue, SstRun *run)
+{
+	SstFileRead *read = &run->read;
+
+	if (run->finished)
+		return;
+
+	while (read->in_flight)
+		wait_for_any(queue);
+	if (read->done < read->length)
+	{
+		begin_wait(queue);
+		read->fd = sst_segment_file_open(&queue->check.file, run->first);
+	}
+	queue->reader->finish(queue->reader, read);
+	end_wait(queue);
+	run->finished = true;
+}
+
+/*
+ * Read what is in the page cache without waiting; false if some is missing there.
+ */
+static bool
+read_without_waiting(RunQueue *queue, SstFileRead *read)
+{
+#ifdef SST_HAVE_NOWAIT_READS
+	struct iovec iov = {read->buffer, read->length};
+	ssize_t		n;
+
+	if (!queue->nowait)
+		return false;
+
+	n = preadv2(read->fd, &iov, 1, read->offset, RWF_NOWAIT);
+	if (n >= 0)
+		read->done = n;
+	else if (errno != EAGAIN && errno != EINTR)
+		queue->nowait = false;
+
+	return read->done == read->length;
+#else
+	return false;
+#endif
+}
+
+/*
+ * Copy a run from the page cache, in part or whole; false if some is missing there.
+ *
+ * While runs are read ahead, nothing is mapped: what is on its way into the page
+ * cache would be waited for.
+ */
+static bool
+copy_cached(RunQueue *queue, SstRun *run)
+{
+	bool		absent = false;
+
+	if (queue->depth == 1 && sst_run_copy_mapped(&queue->mapper, run, &absent))
+		return true;
+	if (!read_without_waiting(queue, &run->read))
+		return false;
+
+	if (absent)
+		sst_run_mapper_was_wrong(&queue->mapper);
+	return true;
+}
+
+/*
+ * Note which blocks of the run the page cache had, when what was there has been
+ * copied.  Where that cannot be done without waiting for the rest, the kernel is asked.
+ */
+static void
+note_cached(RunQueue *queue, SstRun *run)
+{
+	const SstFileRead *read = &run->read;
+	int			ncached = read->done / BLCKSZ;
+
+	if (read->done == 0 && !queue->nowait)
+	{
+		int			nblocks = read->length / BLCKSZ;
+
+		ncached = sst_page_cache_part(read->fd, read->offset, nblocks);
+		queue->cache_unknown |= ncached < 0;
+		ncached = ncached == nblocks ? nblocks : 0;
+	}
+
+	if (ncached > 0)
+		run->cached = (PG_UINT64_MAX >> (64 - ncached)) << run->read_first;
+}
+
+/* Memory for a run: that which was used last is still in the CPU's cache. */
+static char *
+take_memory(RunQueue *queue)
+{
+	MemoryContext oldcontext;
+	char	   *memory;
+
+	if (queue->nspare > 0)
+	{
+		memory = queue->spare[--queue->nspare];
+		VALGRIND_MAKE_MEM_UNDEFINED(memory, (Size) BLCKSZ * queue->max_blocks);
+		return memory;
+	}
+
+	oldcontext = MemoryContextSwitchTo(queue->context);
+	memory = sst_palloc_blocks(queue->max_blocks);
+	MemoryContextSwitchTo(oldcontext);
+
+	return memory;
+}
+
+static void
+return_memory(RunQueue *queue, SstRun *run)
+{
+	if (run->memory == NULL)
+		return;
+
+	VALGRIND_MAKE_MEM_NOACCESS(run->memory, (Size) BLCKSZ * queue->max_blocks);
+	queue->spare[queue->nspare++] = run->memory;
+	run->memory = NULL;
+}
+
+/* Count a read that has been started, or is done already. */
+static void
+count_read(RunQueue *queue, const SstFileRead *read)
+{
+	int			in_flight = queue->reader == NULL ? 0 : queue->reader->nin_flight;
+
+	if (read->done == read->length)
+		in_flight++;
+	sst_io_stats_private_read(queue->io_stats, read->length / BLCKSZ,
+							  Max(in_flight, 1));
+}
+
+/* Begin to read those of the run's blocks that are in no buffer. */
+static void
+start_run(RunQueue *queue, SstRun *run)
+{
+	SstFileRead *read = &run->read;
+	uint64		missing;
+	bool		cached;
+	int			last;
+
+	sst_run_look_up(&queue->check, run);
+	run->cached = 0;
+	run->finished = true;
+	run->mapped = false;
+	read->done = read->length = 0;
+
+	missing = run->wanted & ~run->buffered;
+	if (missing == 0)
+		return;
+
+	run->read_first = pg_rightmost_one_pos64(missing);
+	last = pg_leftmost_one_pos64(missing);
+
+	/*
+	 * If the file cannot be opened, the stream reads the blocks through the
+	 * buffer manager, which reports the error.
+	 */
+	read->fd = sst_segment_file_open(&queue->check.file, run->first);
+	if (read->fd < 0)
+		return;
+
+	run->memory = take_memory(queue);
+	read->offset = (off_t) BLCKSZ * ((run->first + run->read_first) % RELSEG_SIZE);
+	read->buffer = run->memory + (Size) BLCKSZ * run->read_first;
+	read->length = (Size) BLCKSZ * (last - run->read_first + 1);
+
+	cached = copy_cached(queue, run);
+	note_cached(queue, run);
+	if (cached)
+	{
+		count_read(queue, read);
+
+		/* Once all of the queue was in the page cache, stop reading ahead. */
+		if (++queue->ncached > 2 * queue->nqueued && queue->nqueued > 0)
+			queue->depth = 1;
+		return;
+	}
+
+	queue->ncached = 0;
+	queue->depth = queue->max_depth;
+	if (queue->reader == NULL)
+		open_reader(queue);
+	queue->reader->start(queue->reader, read);
+	run->finished = false;
+	count_read(queue, read);
+}
+
+/*
+ * Of the runs in the queue, make the first whose data is there the current one.
+ * Waits until there is one.
+ */
+static void
+bring_arrived_run(RunQueue *queue)
+{
+	SstRun	   *run;
+	int			n = 0;
+
+	while ((run = nth_run(queue, n))->read.in_flight)
+	{
+		if (++n == queue->nqueued)
+		{
+			wait_for_any(queue);
+			n = 0;
+		}
+	}
+	end_wait(queue);
+
+	for (; n > 0; n--)
+		queue->runs[(queue->current + n) % queue->nruns] = nth_run(queue, n - 1);
+	queue->runs[queue->current] = run;
+}
+
+/*
+ * Step to the next run, fill the queue behind it, and wait for the run's data.
+ * NULL at the end of the source.
+ *
+ * The memory of the run before stays until the next call, because the caller may
+ * still look at its last page.
+ */
+static SstRun *
+run_queue_next(RunQueue *queue)
+{
+	SstRun	   *run;
+
+	if (queue->nqueued > 0)
+	{
+		return_memory(queue, nth_run(queue, queue->nruns - 1));
+		queue->nbytes -= nth_run(queue, 0)->read.length;
+		queue->current = (queue->current + 1) % queue->nruns;
+		queue->nqueued--;
+	}
+
+	while (queue->nqueued < queue->depth &&
+		   queue->nbytes < SST_MAX_BYTES_AHEAD - SPARE_BYTES)
+	{
+		run = nth_run(queue, queue->nqueued);
+
+		if (!take_run(queue, run))
+			break;
+		start_run(queue, run);
+		queue->nbytes += run->read.length;
+		queue->nqueued++;
+	}
+
+	if (queue->nqueued == 0)
+		return NULL;
+
+	if (queue->any_order)
+		bring_arrived_run(queue);
+	run = nth_run(queue, 0);
+	finish_read(queue, run);
+	sst_io_stats_returned(queue->io_stats, queue->ntaken - queue->nreturned,
+						  pg_popcount64(run->wanted));
+	sst_run_check(&queue->check, run);
+
+	return run;
+}
+
+/* ----------
+ * The stream
+ * ----------
+ */
 
 /*
  * The stream gives up when more than MIN_DOUBTS pages, and more than one in
@@ -46,7 +532,7 @@ typedef struct SstFileStream
 	SstRules	rules;
 	SstBlockReader block_reader;	/* for pages read one by one */
 
-	SstRunQueue queue;
+	RunQueue	queue;
 	SstRun	   *run;			/* the current one */
 	uint64		left;			/* its blocks not returned yet */
 
@@ -65,7 +551,7 @@ close_stream(void *arg)
 {
 	SstFileStream *stream = arg;
 
-	sst_run_queue_close(&stream->queue);
+	run_queue_close(&stream->queue);
 	dlist_delete(&stream->node);
 }
 
@@ -189,7 +675,7 @@ file_stream_next(SstStream *base, SstPage *page)
 	if (stream->left == 0)
 	{
 		count_private_pages(stream);
-		stream->run = sst_run_queue_next(&stream->queue);
+		stream->run = run_queue_next(&stream->queue);
 		if (stream->run == NULL)
 			return false;
 		stream->left = stream->run->wanted;
@@ -259,7 +745,7 @@ file_stream_end(SstStream *base)
 	SstFileStream *stream = (SstFileStream *) base;
 
 	count_private_pages(stream);
-	sst_run_queue_end(&stream->queue);
+	run_queue_end(&stream->queue);
 	sst_block_reader_end(&stream->block_reader);
 	MemoryContextDelete(stream->context);
 }
@@ -299,8 +785,8 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	};
 
 	oldcontext = MemoryContextSwitchTo(context);
-	sst_run_queue_init(&stream->queue, rel, forknum, source, nblocks, needs,
-					   any_order, io_stats);
+	run_queue_init(&stream->queue, rel, forknum, source, nblocks, needs,
+				   any_order, io_stats);
 	MemoryContextSwitchTo(oldcontext);
 
 	if (!registered)
@@ -331,4 +817,77 @@ bool
 sst_file_stream_gave_up(const SstStream *base)
 {
 	return ((const SstFileStream *) base)->queue.stopped;
+}
+
+/* ----------
+ * Read-ahead advice for blocks that will be read soon
+ *
+ * A stream looks ahead in one relation.  Advice needs only the files, which
+ * are known from the catalogs, so that reads of many relations can be in
+ * flight before the first of them is opened.  It is only a hint: files may be
+ * gone, or be those of another relation by now.
+ * ----------
+ */
+
+/* Advise of a run of blocks.  False if their file cannot be opened. */
+static bool
+advise_run(SstSegmentFile *file, BlockNumber first, BlockNumber last,
+		   SstIoStats *io_stats)
+{
+	if (!sst_segment_file_advise(file, first, last - first + 1))
+		return false;
+
+	/* -1 stands for a stream that does not count its advice. */
+	if (io_stats->advice_calls >= 0)
+	{
+		io_stats->advice_calls++;
+		io_stats->advice_blocks += last - first + 1;
+	}
+	return true;
+}
+
+/*
+ * Advise the kernel of those of the source's blocks that are not in shared buffers, in
+ * runs as a file stream reads them.  Returns the number of runs, or -1 if there is
+ * no such file, which is no error.
+ *
+ * The relation need not be open or locked.  It must not be temporary.  One file is
+ * open at a time, and none afterwards.
+ */
+int
+sst_advise_blocks(const SstFiles *files, ForkNumber forknum, SstSource *source,
+				  SstIoStats *io_stats)
+{
+	SstSegmentFile file;
+	BlockNumber first = InvalidBlockNumber;
+	BlockNumber last = InvalidBlockNumber;
+	BlockNumber blkno;
+	int			nruns = 0;
+	bool		opened = true;
+
+	sst_segment_file_init_files(&file, files, forknum);
+	while (opened && (blkno = sst_source_next(source)) != InvalidBlockNumber)
+	{
+		if (sst_is_buffered(files, forknum, blkno))
+			continue;
+		if (first != InvalidBlockNumber &&
+			(blkno - last > SST_MAX_GAP + 1 || blkno - first >= sst_run_blocks() ||
+			 blkno / RELSEG_SIZE != first / RELSEG_SIZE))
+		{
+			opened = advise_run(&file, first, last, io_stats);
+			nruns++;
+			first = InvalidBlockNumber;
+		}
+		if (first == InvalidBlockNumber)
+			first = blkno;
+		last = blkno;
+	}
+	if (opened && first != InvalidBlockNumber)
+	{
+		opened = advise_run(&file, first, last, io_stats);
+		nruns++;
+	}
+	sst_segment_file_close(&file);
+
+	return opened ? nruns : -1;
 }

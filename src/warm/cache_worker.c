@@ -15,7 +15,7 @@
  * each part in a transaction of its own.  An error ends a part, not the load.
  *
  * Then the worker saves the list of cached blocks at intervals, and when the server
- * stops.  It is not connected to a database itself, so that it can save at shutdown,
+ * stops, which waits for that only for a while.  It is not connected to a database itself, so that it can save at shutdown,
  * blocks no command on a database and needs no extension: it identifies blocks by file
  * numbers.  Nothing is saved before the load has ended.  Otherwise a server that stops
  * soon after its start would replace a good file by one of an empty cache.
@@ -31,8 +31,10 @@
 
 #include <math.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/pg_database.h"
 #include "common/relpath.h"
 #include "miscadmin.h"
@@ -49,11 +51,289 @@
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
+#include "utils/timeout.h"
 
 #include "streamstat.h"
-#include "warm/cache_file.h"
-#include "warm/saved_cache.h"
-#include "warm/set.h"
+#include "warm/saved_text.h"
+#include "warm/warm.h"
+
+/* ----------
+ * The file
+ *
+ * saved_text.h describes it.  It goes by file numbers, which hold in this cluster and
+ * on its physical standbys.  A new file is renamed only when it is complete and on
+ * disk, so that either the old one or the new one exists at any time.
+ *
+ * Nothing here raises an error, but for want of memory; failures are logged.
+ * ----------
+ */
+
+/* From the data directory */
+#define CACHE_FILE "streamstat.cache"
+#define NEW_FILE CACHE_FILE ".tmp"
+
+/* An index is not larger: it has some 50 bytes for each database. */
+#define MAX_INDEX_BYTES (64 * 1024 * 1024)
+
+/*
+ * Write the index, which has the same length whatever the numbers in it.  False if
+ * that fails.
+ */
+static bool
+write_index(FILE *file, const SstCacheIndex *index)
+{
+	StringInfoData text;
+	bool		done;
+
+	initStringInfo(&text);
+	appendStringInfo(&text, SST_CACHE_INDEX_NAME " %d\nblock_size %d\nsystem " UINT64_FORMAT "\n",
+					 SST_SAVED_CACHE_VERSION, BLCKSZ, index->system);
+	for (int i = 0; i < index->ndatabases; i++)
+	{
+		const SstCachedDatabase *database = &index->databases[i];
+
+		appendStringInfo(&text, "%010u %010u %010lld %010lld\n",
+						 database->database, database->tablespace,
+						 (long long) database->nblocks, (long long) database->nbytes);
+	}
+	appendStringInfo(&text, "crc %08x\n", sst_ascii_crc(text.data, text.len));
+	done = fwrite(text.data, text.len, 1, file) == 1;
+	pfree(text.data);
+
+	return done;
+}
+
+/* Where the blocks of the next database begin */
+static const SstBufferedBlock *
+next_database(const SstBufferedBlock *block, const SstBufferedBlock *end)
+{
+	Oid			database = block->database;
+
+	for (; block < end && block->database == database; block++)
+		CHECK_FOR_INTERRUPTS();
+
+	return block;
+}
+
+/* Write the texts behind the index, and count in it what they have. */
+static bool
+write_texts(FILE *file, const SstBufferedBlocks *blocks, SstCacheIndex *index)
+{
+	const SstBufferedBlock *end = blocks->blocks + blocks->n;
+	const SstBufferedBlock *block = blocks->blocks;
+
+	for (int i = 0; i < index->ndatabases; i++)
+	{
+		const SstBufferedBlock *next = next_database(block, end);
+		StringInfoData text;
+		bool		done;
+
+		initStringInfo(&text);
+		index->databases[i].nblocks = sst_save_cached_files(block, next, &text);
+		index->databases[i].nbytes = text.len;
+
+		done = fwrite(text.data, text.len, 1, file) == 1;
+		pfree(text.data);
+		if (!done)
+			return false;
+		block = next;
+	}
+
+	return true;
+}
+
+/* Write the new file.  False if that fails, with errno set. */
+static bool
+write_new_file(const SstBufferedBlocks *blocks, SstCacheIndex *index)
+{
+	FILE	   *file = AllocateFile(NEW_FILE, PG_BINARY_W);
+	int			failure = 0;
+
+	if (file == NULL)
+		return false;
+	errno = 0;
+	if (!write_index(file, index) || !write_texts(file, blocks, index) ||
+		fseeko(file, 0, SEEK_SET) != 0 || !write_index(file, index) ||
+		fflush(file) != 0 || pg_fsync(fileno(file)) != 0)
+		failure = errno != 0 ? errno : ENOSPC;
+	if (FreeFile(file) != 0 && failure == 0)
+		failure = errno;
+	errno = failure;
+
+	return failure == 0;
+}
+
+/*
+ * Save the sorted blocks of all databases.  False, with a line in the log, if that
+ * fails; then the old file is what it was.
+ */
+static bool
+cache_file_write(const SstBufferedBlocks *blocks)
+{
+	const SstBufferedBlock *end = blocks->blocks + blocks->n;
+	SstCacheIndex index = {.system = GetSystemIdentifier()};
+
+	for (const SstBufferedBlock *block = blocks->blocks; block < end;
+		 block = next_database(block, end))
+		*sst_append(index.databases, index.ndatabases) = (SstCachedDatabase)
+	{
+		.database = block->database, .tablespace = block->tablespace
+	};
+
+	if (!write_new_file(blocks, &index))
+	{
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not write file \"%s\": %m", NEW_FILE)));
+		unlink(NEW_FILE);
+		return false;
+	}
+	if (durable_rename(NEW_FILE, CACHE_FILE, LOG) != 0)
+	{
+		unlink(NEW_FILE);
+		return false;
+	}
+
+	return true;
+}
+
+/* After an error in that, outside of a transaction: remove what there is of the new file. */
+static void
+cache_file_abandon(void)
+{
+	AtEOXact_Files(false);
+	unlink(NEW_FILE);
+}
+
+/* Say why the file, or a part of it, is of no use. */
+static bool
+refuse(const char *reason)
+{
+	ereport(LOG,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("ignoring file \"%s\"", CACHE_FILE),
+			 errdetail_internal("%s", reason)));
+	return false;
+}
+
+/* Has the file what the index says, from the present place on? */
+static bool
+has_all_texts(FILE *file, const SstCacheIndex *index)
+{
+	off_t		start = ftello(file);
+	off_t		expected = start;
+
+	for (int i = 0; i < index->ndatabases; i++)
+		expected += index->databases[i].nbytes;
+
+	return fseeko(file, 0, SEEK_END) == 0 && ftello(file) == expected &&
+		fseeko(file, start, SEEK_SET) == 0;
+}
+
+/* Read the index at the start of the open file, and step over it. */
+static bool
+read_index(FILE *file, SstCacheIndex *index)
+{
+	SstSavedCacheError error;
+	StringInfoData text;
+	char		line[128];
+
+	initStringInfo(&text);
+	while (text.len < MAX_INDEX_BYTES && fgets(line, sizeof(line), file) != NULL)
+	{
+		appendStringInfoString(&text, line);
+		if (strncmp(line, "crc ", 4) == 0)
+			break;
+	}
+	if (!sst_check_saved_cache(text.data, text.len, &error) ||
+		!sst_parse_cache_index(text.data, text.len, index, &error))
+		return refuse(_(error.what));
+	if (index->system != GetSystemIdentifier())
+		return refuse(_("The file belongs to another database system."));
+
+	return has_all_texts(file, index) || refuse(_("The file is truncated."));
+}
+
+/* Open the file and read its index.  NULL if there is none or it is refused. */
+static FILE *
+open_file(SstCacheIndex *index)
+{
+	FILE	   *file = AllocateFile(CACHE_FILE, PG_BINARY_R);
+
+	if (file == NULL)
+	{
+		if (errno != ENOENT)
+			ereport(LOG,
+					(errcode_for_file_access(),
+					 errmsg("could not open file \"%s\": %m", CACHE_FILE)));
+		return NULL;
+	}
+	if (read_index(file, index))
+		return file;
+	FreeFile(file);
+
+	return NULL;
+}
+
+/*
+ * Read what the file has, into the current memory context.  False if there is none, or
+ * it is refused, with a line in the log.
+ */
+static bool
+cache_file_index(SstCacheIndex *index)
+{
+	FILE	   *file = open_file(index);
+
+	return file != NULL && FreeFile(file) == 0;
+}
+
+/* Read the next text of the open file. */
+static bool
+read_text(FILE *file, const SstCachedDatabase *database, SstSavedCache *saved)
+{
+	SstSavedCacheError error;
+	char	   *text = palloc_extended(database->nbytes, MCXT_ALLOC_NO_OOM);
+	bool		good;
+
+	if (text == NULL)
+		return refuse(_("Out of memory."));
+	if (fread(text, database->nbytes, 1, file) != 1)
+		return refuse(_("The file is truncated."));
+	good = sst_check_saved_cache(text, database->nbytes, &error) &&
+		sst_parse_saved_cache(text, database->nbytes, saved, &error);
+	pfree(text);
+
+	return good || refuse(_(error.what));
+}
+
+/*
+ * Read the text of a database, into the current memory context.  False if there is
+ * none, or it is refused, with a line in the log.
+ */
+static bool
+cache_file_read(Oid database, SstSavedCache *saved)
+{
+	SstCacheIndex index;
+	FILE	   *file = open_file(&index);
+	bool		found = false;
+	int			i = 0;
+
+	if (file == NULL)
+		return false;
+	while (i < index.ndatabases && index.databases[i].database != database &&
+		   fseeko(file, index.databases[i].nbytes, SEEK_CUR) == 0)
+		i++;
+	if (i < index.ndatabases)
+		found = read_text(file, &index.databases[i], saved);
+	FreeFile(file);
+
+	return found;
+}
+
+/* ----------
+ * The processes
+ * ----------
+ */
 
 /* The library names them when it registers the processes. */
 extern PGDLLEXPORT void sst_cache_worker_main(Datum arg);
@@ -62,8 +342,11 @@ extern PGDLLEXPORT void sst_cache_loader_main(Datum arg);
 /* Longest time to wait at once, in milliseconds */
 #define MAX_WAIT_MS (60 * 60 * 1000)
 
-/* Milliseconds from one look at who waits for the database to the next */
+/* Milliseconds between two checks for sessions that wait for the database */
 #define WATCH_MS 200
+
+/* Milliseconds that the stop of a server waits for the last save at most */
+#define LAST_SAVE_MS 10000
 
 /* Longest time between two attempts to start a loader, in seconds */
 #define MAX_DELAY_SECONDS 16
@@ -167,7 +450,7 @@ list_relations(CacheLoader *loader)
 	StartTransactionCommand();
 	MemoryContextSwitchTo(loader->context);
 	sst_list_relations(&loader->list);
-	sst_index_by_files(&loader->list, &loader->by_files);
+	sst_index_relations(&loader->list, true, &loader->by_files);
 	CommitTransactionCommand();
 }
 
@@ -202,7 +485,7 @@ make_part(const CacheLoader *loader, const SstSavedCache *saved,
 	int64		left = part_blocks();
 	int			fork = -1;
 
-	sst_warm_set_init(set);
+	memset(set, 0, sizeof(SstWarmSet));
 	while (place->range < saved->nranges && left > 0)
 	{
 		const SstSavedRange *range = &saved->ranges[place->range];
@@ -367,9 +650,9 @@ sst_cache_loader_main(Datum arg)
 												ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(loader.context);
 	list_relations(&loader);
-	if (sst_cache_file_read(InvalidOid, &saved))
+	if (cache_file_read(InvalidOid, &saved))
 		load_saved(&loader, &saved, &shared->shared_place);
-	if (sst_cache_file_read(MyDatabaseId, &saved))
+	if (cache_file_read(MyDatabaseId, &saved))
 	{
 		load_saved(&loader, &saved, &shared->place);
 		shared->ended = loader.nfailures < MAX_FAILURES;
@@ -639,7 +922,7 @@ load_cache(void)
 	MemoryContext caller = MemoryContextSwitchTo(context);
 	CacheLoad	load = {.said_no_worker = false};
 
-	if (sst_cache_file_index(&load.saved))
+	if (cache_file_index(&load.saved))
 	{
 		load.segment = dsm_create(sizeof(SharedLoad), 0);
 		load.shared = dsm_segment_address(load.segment);
@@ -658,32 +941,101 @@ load_cache(void)
  * ----------
  */
 
-/* Save the cache.  What goes wrong is a line in the log. */
+/* Is a save under way that the stop of the server ends? */
+static volatile sig_atomic_t is_interval_save = false;
+
+/* Have the save that is under way end with an error. */
 static void
-save_cache(void)
+cancel_save(void)
 {
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "streamstat cache",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
+	InterruptPending = true;
+	QueryCancelPending = true;
+}
+
+/* For SIGTERM */
+static void
+handle_stop(SIGNAL_ARGS)
+{
+	int			save_errno = errno;
+
+	ShutdownRequestPending = true;
+	if (is_interval_save)
+		cancel_save();
+	SetLatch(MyLatch);
+	errno = save_errno;
+}
+
+/*
+ * Write the file.  False if that fails, or is ended.  What goes wrong is a line in the log.
+ */
+static bool
+write_cache(bool is_last)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	volatile bool saved = false;
 
 	PG_TRY();
 	{
 		SstBufferedBlocks blocks;
 
 		sst_list_all_buffered_blocks(&blocks);
-		if (sst_cache_file_write(&blocks))
+		saved = cache_file_write(&blocks);
+		if (saved)
 			elog(DEBUG1, "streamstat saved " UINT64_FORMAT " cached blocks", blocks.n);
 	}
 	PG_CATCH();
 	{
-		EmitErrorReport();
+		bool		is_ended = geterrcode() == ERRCODE_QUERY_CANCELED;
+
+		MemoryContextSwitchTo(caller);
+		if (!is_ended)
+			EmitErrorReport();
 		FlushErrorState();
-		AtEOXact_Files(false);
+		cache_file_abandon();
+		if (is_ended && is_last)
+			ereport(LOG,
+					(errmsg("streamstat has not saved the cache: a stop of the server waits no longer than %d s for that",
+							LAST_SAVE_MS / 1000)));
 	}
 	PG_END_TRY();
 
+	return saved;
+}
+
+/*
+ * Save the cache.  When the server stops, a save that is under way ends, and the last one
+ * has not all the time: to sort what is in buffers can take long.
+ */
+static bool
+save_cache(void)
+{
+	static TimeoutId timeout = MAX_TIMEOUTS;
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "streamstat cache",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	bool		is_last;
+	bool		saved;
+
+	if (timeout == MAX_TIMEOUTS)
+		timeout = RegisterTimeout(USER_TIMEOUT, cancel_save);
+
+	is_interval_save = true;
+	is_last = ShutdownRequestPending;
+	if (is_last)
+	{
+		is_interval_save = false;
+		QueryCancelPending = false;
+		enable_timeout_after(timeout, LAST_SAVE_MS);
+	}
+	saved = write_cache(is_last);
+	is_interval_save = false;
+	disable_timeout(timeout, false);
+	QueryCancelPending = false;
+
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
+
+	return saved;
 }
 
 /* Milliseconds until the next save, or -1 if there is none */
@@ -708,7 +1060,7 @@ sst_cache_worker_main(Datum arg)
 	instr_time	last_save;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	pqsignal(SIGTERM, handle_stop);
 	pqsignal(SIGUSR1, procsignal_sigusr1_handler);
 	BackgroundWorkerUnblockSignals();
 
@@ -722,9 +1074,10 @@ sst_cache_worker_main(Datum arg)
 
 		if (ms == 0)
 		{
-			save_cache();
+			bool		saved = save_cache();
+
 			INSTR_TIME_SET_CURRENT(last_save);
-			if (ShutdownRequestPending)
+			if (saved && ShutdownRequestPending)
 				return;			/* this was the last one */
 		}
 		else if (!wait_for_event(ms < 0 ? -1 : (long) Min(ceil(ms), MAX_WAIT_MS)))
@@ -732,5 +1085,5 @@ sst_cache_worker_main(Datum arg)
 	}
 
 	if (sst_cache_save_interval >= 0)
-		save_cache();
+		(void) save_cache();
 }

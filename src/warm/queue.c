@@ -27,6 +27,7 @@
 
 #include "access/relation.h"
 #include "access/xlog.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/lmgr.h"
@@ -37,11 +38,409 @@
 #include "run/blocking.h"
 #include "run/progress.h"
 #include "run/subtransaction.h"
-#include "stream/page_cache.h"
+#include "stream/file_reader.h"
+#include "stream/read_watch.h"
 #include "stream/segment_file.h"
-#include "streamstat.h"
-#include "warm/run_reader.h"
 #include "warm/warm.h"
+
+/* ----------
+ * Reading one run
+ *
+ * A run is read at once.  If that fails, its blocks are read one by one, so
+ * that only the unreadable ones are missing.
+ * ----------
+ */
+
+/* A relation of which runs are under way */
+typedef struct LockedRelation
+{
+	Oid			relid;
+	SstFiles	files;
+	char		persistence;
+	int			nruns;			/* under way */
+} LockedRelation;
+
+/* Blocks of one segment that are read together */
+typedef struct WarmRun
+{
+	int			fork;			/* index into the forks of the set */
+	LockedRelation *relation;
+	BlockNumber first;
+	int			nblocks;		/* from first on; some of them may not be
+								 * wanted */
+	int			nwanted;
+	int			nmissing;
+	uint64		missing;		/* those to read: bit 0 is the first block */
+	int			nabsent;		/* of these, not in the page cache; -1 if not
+								 * known */
+} WarmRun;
+
+typedef struct RunReader
+{
+	SstPrewarmMode mode;
+	bool		checks_pages;	/* before they are read into buffers */
+	SstIoStats *io_stats;
+	SstSegmentFile file;
+	char	   *memory;			/* for one run, or NULL */
+
+	/*
+	 * Runs that were advised and not read yet, and their blocks that are
+	 * wanted
+	 */
+	int			nadvised;
+	int64		look_ahead;
+} RunReader;
+
+/* Reads of a bad page before it is reported as such: others may be writing it */
+#define MAX_TRIES 3
+
+/* Blocks of a run to be read in a subtransaction */
+typedef struct Attempt
+{
+	RunReader  *reader;
+	const WarmRun *run;
+	ForkNumber	forknum;
+	uint64		blocks;
+} Attempt;
+
+/* The first of adjacent blocks in a bitmap, and how many they are */
+static int
+first_blocks(uint64 blocks, int *nblocks)
+{
+	int			first = pg_rightmost_one_pos64(blocks);
+	uint64		from_first = blocks >> first;
+
+	*nblocks = ~from_first == 0 ? 64 : pg_rightmost_one_pos64(~from_first);
+	return first;
+}
+
+static inline uint64
+without_first(uint64 blocks, int end)
+{
+	return end == 64 ? 0 : blocks & (PG_UINT64_MAX << end);
+}
+
+/* Count a read into private memory, which began at start. */
+static void
+count_private_read(RunReader *reader, int nblocks, instr_time start)
+{
+	sst_io_stats_private_read(reader->io_stats, nblocks, Max(reader->nadvised, 1));
+	sst_io_stats_waited_privately(reader->io_stats, start);
+	pgBufferUsage.shared_blks_read += nblocks;
+}
+
+/*
+ * Have the storage manager read adjacent blocks of a run into the reader's memory.  One
+ * that cannot be read is an error.
+ */
+static void
+read_stored(RunReader *reader, const WarmRun *run, ForkNumber forknum,
+			int first, int nblocks)
+{
+	for (int i = 0; i < nblocks; i++)
+	{
+		instr_time	start;
+
+		INSTR_TIME_SET_CURRENT(start);
+		sst_read_stored_block(&run->relation->files, forknum,
+							  run->first + first + i,
+							  reader->memory + (Size) BLCKSZ * i);
+		count_private_read(reader, 1, start);
+	}
+}
+
+/*
+ * End the watch of reads into buffers.  The queue counts blocks itself, and knows what
+ * the page cache had and how many runs were advised.
+ */
+static void
+end_watch(RunReader *reader, SstReadWatch *watch)
+{
+	SstIoStats	seen = {0};
+	SstAdviceStats advice = {.nabsent = 0};
+
+	sst_io_stats_in_flight(&advice.seen, Max(reader->nadvised, 1));
+	sst_read_watch_end(watch, &advice, &seen);
+	seen.blocks_hit = seen.blocks_read = seen.blocks_page_cache = 0;
+	sst_io_stats_merge(reader->io_stats, &seen);
+}
+
+/*
+ * Read blocks of a run: into buffers, or for mode "read" into private memory, if only
+ * the storage manager can do that.
+ */
+static void
+read_blocks(RunReader *reader, const WarmRun *run, ForkNumber forknum,
+			uint64 blocks)
+{
+	SstReadWatch watch;
+
+	if (reader->mode == SST_PREWARM_BUFFER)
+		sst_watch_server_reads(&watch, NULL, false);
+
+	while (blocks != 0)
+	{
+		int			n;
+		int			first = first_blocks(blocks, &n);
+
+		CHECK_FOR_INTERRUPTS();
+		if (reader->mode == SST_PREWARM_BUFFER)
+			sst_read_into_buffers(&run->relation->files,
+								  run->relation->persistence, forknum,
+								  run->first + first, n);
+		else
+			read_stored(reader, run, forknum, first, n);
+		blocks = without_first(blocks, first + n);
+	}
+
+	if (reader->mode == SST_PREWARM_BUFFER)
+		end_watch(reader, &watch);
+}
+
+static void
+try_to_read(void *arg)
+{
+	Attempt    *attempt = arg;
+
+	read_blocks(attempt->reader, attempt->run, attempt->forknum, attempt->blocks);
+}
+
+/* Keep the first error of a fork, in words. */
+static void
+note_error(SstWarmFork *fork, const char *message)
+{
+	if (fork->note == NULL)
+		fork->note = message;
+}
+
+/*
+ * Read blocks of a run in a subtransaction.  After an error about them, the note says
+ * which.  If others wait for our locks, nothing is read, and *yields is set.
+ */
+static bool
+try_blocks(RunReader *reader, const WarmRun *run, SstWarmFork *fork,
+		   uint64 blocks, bool *yields)
+{
+	Attempt		attempt = {reader, run, fork->forknum, blocks};
+	ErrorData  *error;
+
+	*yields = sst_must_yield();
+	if (*yields)
+		return false;
+	error = sst_contain_errors(try_to_read, &attempt);
+	if (error == NULL)
+		return true;
+	if (pg_popcount64(blocks) == 1)
+		note_error(fork, pstrdup(error->message));
+	FreeErrorData(error);
+
+	return false;
+}
+
+/* Have the server read a run, and as much of it as possible if there are errors. */
+static bool
+read_by_server(RunReader *reader, const WarmRun *run, SstWarmFork *fork)
+{
+	bool		yields = false;
+
+	if (try_blocks(reader, run, fork, run->missing, &yields))
+	{
+		fork->nread += run->nmissing;
+		return true;
+	}
+
+	for (uint64 blocks = run->missing; blocks != 0 && !yields; blocks &= blocks - 1)
+		fork->nread += try_blocks(reader, run, fork, blocks & -blocks, &yields);
+
+	return !yields;
+}
+
+/* Have the files of the run's relation at hand. */
+static void
+open_files(SstSegmentFile *file, const WarmRun *run, ForkNumber forknum)
+{
+	if (memcmp(&file->files, &run->relation->files, sizeof(SstFiles)) == 0 &&
+		file->forknum == forknum)
+		return;
+	sst_segment_file_close(file);
+	sst_segment_file_init_files(file, &run->relation->files, forknum);
+}
+
+/*
+ * Read adjacent blocks of a run into the reader's memory.  Returns how many could.  If
+ * only the storage manager can read them, its errors pass.
+ */
+static int
+read_privately(RunReader *reader, const WarmRun *run,
+			   ForkNumber forknum, int first, int nblocks)
+{
+	BlockNumber blkno = run->first + first;
+	SstFileRead read = {
+		.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
+		.buffer = reader->memory,
+		.length = (size_t) BLCKSZ * nblocks
+	};
+	instr_time	start;
+
+	if (!reader->file.plain)
+	{
+		read_stored(reader, run, forknum, first, nblocks);
+		return nblocks;
+	}
+
+	errno = 0;
+	read.fd = sst_segment_file_open(&reader->file, blkno);
+	INSTR_TIME_SET_CURRENT(start);
+	if (read.fd >= 0)
+		sst_file_read_rest(&read);
+	if (read.done >= BLCKSZ)
+		count_private_read(reader, read.done / BLCKSZ, start);
+
+	return read.done / BLCKSZ;
+}
+
+/*
+ * Read one block into private memory.  False, with a note, if that cannot be done or,
+ * if the page is to be checked, the buffer manager would refuse it.
+ */
+static bool
+read_one_privately(RunReader *reader, const WarmRun *run,
+				   SstWarmFork *fork, int i)
+{
+	BlockNumber blkno = run->first + i;
+
+	for (int try = 0; try < MAX_TRIES; try++)
+	{
+		if (read_privately(reader, run, fork->forknum, i, 1) != 1)
+		{
+			note_error(fork, errno == 0 ?
+					   psprintf(_("could not read block %u"), blkno) :
+					   psprintf(_("could not read block %u: %s"), blkno,
+								strerror(errno)));
+			return false;
+		}
+		if (!reader->checks_pages || zero_damaged_pages ||
+			sst_page_verified(reader->memory, blkno) ||
+			sst_is_buffered(&run->relation->files, fork->forknum, blkno))
+			return true;
+	}
+	note_error(fork, psprintf(_("invalid page in block %u"), blkno));
+
+	return false;
+}
+
+/* Read a run into private memory.  Returns the blocks that could be read. */
+static uint64
+read_run_privately(RunReader *reader, const WarmRun *run,
+				   SstWarmFork *fork)
+{
+	uint64		blocks = run->missing;
+	uint64		good = 0;
+
+	while (blocks != 0)
+	{
+		int			n;
+		int			first = first_blocks(blocks, &n);
+		int			nread = read_privately(reader, run, fork->forknum, first, n);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < nread; i++)
+			if (!reader->checks_pages ||
+				sst_page_verified(reader->memory + (Size) BLCKSZ * i,
+								  run->first + first + i))
+				good |= UINT64CONST(1) << (first + i);
+		blocks = without_first(blocks, first + n);
+	}
+
+	/* What is missing now is looked at once more, block by block. */
+	for (blocks = run->missing & ~good; blocks != 0; blocks &= blocks - 1)
+	{
+		int			i = pg_rightmost_one_pos64(blocks);
+
+		CHECK_FOR_INTERRUPTS();
+		if (read_one_privately(reader, run, fork, i))
+			good |= UINT64CONST(1) << i;
+	}
+
+	return good;
+}
+
+/* Begin to read runs, with memory in the current context. */
+static void
+run_reader_begin(RunReader *reader, SstPrewarmMode mode,
+				 SstIoStats *io_stats)
+{
+	memset(reader, 0, sizeof(RunReader));
+	reader->mode = mode;
+	reader->checks_pages = mode == SST_PREWARM_BUFFER && RecoveryInProgress();
+	reader->io_stats = io_stats;
+	reader->file.fd = -1;
+	if (mode == SST_PREWARM_READ || reader->checks_pages)
+		reader->memory = sst_palloc_blocks(sst_cold_run_blocks());
+}
+
+/*
+ * Count a run.  If nothing is missing, all of it is where the mode wants it: in buffers,
+ * or else in the page cache.
+ */
+static void
+count_run(RunReader *reader, const WarmRun *run)
+{
+	SstIoStats *io_stats = reader->io_stats;
+	int			nread = run->nmissing == 0 && reader->mode != SST_PREWARM_BUFFER ?
+		run->nwanted : run->nmissing;
+
+	io_stats->blocks_requested += run->nwanted;
+	io_stats->blocks_hit += run->nwanted - nread;
+	io_stats->blocks_read += nread;
+	sst_io_stats_page_cache(io_stats, run->nabsent < 0 ? -1 :
+							nread - Min(run->nabsent, nread));
+	sst_io_stats_returned(io_stats, reader->look_ahead, run->nwanted);
+}
+
+/*
+ * Read the missing blocks of a run as the mode wants, and count them for the fork.  Errors
+ * about blocks become the fork's note.  False if others wait for a lock of ours: then
+ * the queue has to let its relations go.
+ *
+ * The run's relation is locked, and nothing is pinned before and after.
+ */
+static bool
+read_run(RunReader *reader, const WarmRun *run, SstWarmFork *fork)
+{
+	uint64		good;
+
+	if (reader->mode == SST_PREWARM_PREFETCH)
+	{
+		fork->nread += run->nmissing;
+		return true;
+	}
+	if (reader->memory == NULL)
+		return read_by_server(reader, run, fork);
+	open_files(&reader->file, run, fork->forknum);
+	if (!reader->file.plain && !RecoveryInProgress())
+		return read_by_server(reader, run, fork);
+
+	good = read_run_privately(reader, run, fork);
+	if (reader->mode == SST_PREWARM_BUFFER)
+		read_blocks(reader, run, fork->forknum, good);
+	fork->nread += pg_popcount64(good);
+
+	return true;
+}
+
+static void
+run_reader_end(RunReader *reader)
+{
+	sst_segment_file_close(&reader->file);
+	if (reader->memory != NULL)
+		sst_pfree_blocks(reader->memory);
+}
+
+/* ----------
+ * The queue of runs
+ * ----------
+ */
 
 /* Seconds that the runs under way take at most where a rate is set */
 #define RATED_SECONDS 0.1
@@ -52,7 +451,7 @@
 /* A ring, in the order in which they were locked */
 typedef struct LockedRelations
 {
-	SstLockedRelation *relations;
+	LockedRelation *relations;
 	int			allocated;
 	int			first;
 	int			n;
@@ -75,16 +474,15 @@ typedef struct Queue
 	SstWarmSet *set;
 	const SstWarmOptions *options;
 	SstIoStats *io_stats;
-	SstRunReader reader;
+	RunReader	reader;
 	SstWarmEnd	end;
 
 	Cursor		cursor;			/* what is taken next */
 	SstSegmentFile advice_file;
-	int			advised;		/* fork that this is of, or -1 */
 	int64		small_range;	/* workers did not pay for this one, or -1 */
 
 	/* A ring of runs */
-	SstWarmRun *runs;
+	WarmRun    *runs;
 	int			first_run;
 	int			nruns;
 	int			max_runs;
@@ -113,7 +511,7 @@ typedef struct Queue
  */
 
 /* The one that was locked last, or NULL */
-static SstLockedRelation *
+static LockedRelation *
 last_locked(const LockedRelations *ring)
 {
 	return ring->n == 0 ? NULL :
@@ -121,7 +519,7 @@ last_locked(const LockedRelations *ring)
 }
 
 static void
-unlock(SstLockedRelation *relation)
+unlock(LockedRelation *relation)
 {
 	sst_files_close(&relation->files);
 	UnlockRelationOid(relation->relid, AccessShareLock);
@@ -132,10 +530,10 @@ unlock(SstLockedRelation *relation)
  * waited for: NULL, with a note, if others have locked it or it is gone.  The one
  * before is unlocked if no run of it is under way.
  */
-static SstLockedRelation *
+static LockedRelation *
 lock_next_relation(LockedRelations *ring, Oid relid, const char **note)
 {
-	SstLockedRelation *last = last_locked(ring);
+	LockedRelation *last = last_locked(ring);
 	SstFiles	files;
 	char		persistence;
 
@@ -198,7 +596,7 @@ init_cursor(Cursor *cursor, SstWarmSet *set, int max_relations)
 	cursor->set = set;
 	cursor->blkno = -1;
 	cursor->fork = -1;
-	cursor->relations.relations = palloc(sizeof(SstLockedRelation) * max_relations);
+	cursor->relations.relations = palloc(sizeof(LockedRelation) * max_relations);
 	cursor->relations.allocated = max_relations;
 
 	for (int i = 0; i < set->nforks; i++)
@@ -217,7 +615,7 @@ enter_fork(Cursor *cursor, int forkno)
 {
 	SstWarmFork *fork = &cursor->set->forks[forkno];
 	Oid			relid = fork->relation->relid;
-	SstLockedRelation *relation;
+	LockedRelation *relation;
 
 	if (fork->left_out)
 		return false;
@@ -299,7 +697,7 @@ next_range_follows(Cursor *cursor, BlockNumber run_end, uint64 limit)
  * that are in buffers are not read, if that is asked for.
  */
 static void
-take_run(Cursor *cursor, SstWarmRun *run, int most,
+take_run(Cursor *cursor, WarmRun *run, int most,
 		 bool skips_buffered)
 {
 	const SstWarmFork *fork = &cursor->set->forks[cursor->fork];
@@ -313,7 +711,7 @@ take_run(Cursor *cursor, SstWarmRun *run, int most,
 	run->relation = last_locked(&cursor->relations);
 	run->first = first;
 	run->missing = 0;
-	run->nblocks = run->nwanted = run->nmissing = 0;
+	run->nblocks = run->nwanted = run->nmissing = run->nabsent = 0;
 
 	for (;;)
 	{
@@ -515,13 +913,12 @@ give_way(Queue *queue)
 {
 	leave_relations(&queue->cursor);
 	sst_segment_file_close(&queue->advice_file);
-	queue->advised = -1;
 	if (sst_is_blocking())
 		queue->end = SST_WARM_BLOCKING;
 
 	for (; queue->nruns > 0; queue->nruns--)
 	{
-		SstWarmRun *run = &queue->runs[queue->first_run];
+		WarmRun    *run = &queue->runs[queue->first_run];
 		SstWarmFork *fork = &queue->set->forks[run->fork];
 
 		if (queue->end == SST_WARM_BLOCKING)
@@ -559,24 +956,12 @@ allowed_blocks(Queue *queue)
 	return nblocks;
 }
 
-/* Have the run's files at hand for advice. */
-static void
-open_advice_file(Queue *queue, const SstWarmRun *run)
-{
-	if (queue->advised == run->fork)
-		return;
-	sst_segment_file_close(&queue->advice_file);
-	sst_segment_file_init_files(&queue->advice_file, &run->relation->files,
-								queue->set->forks[run->fork].forknum);
-	queue->advised = run->fork;
-}
-
 /*
  * Are all of the run's blocks in the page cache?  That is where the mode wants them,
  * unless it is shared buffers.
  */
 static bool
-is_in_page_cache(Queue *queue, const SstWarmRun *run)
+is_in_page_cache(Queue *queue, const WarmRun *run)
 {
 	int			fd;
 
@@ -593,7 +978,7 @@ is_in_page_cache(Queue *queue, const SstWarmRun *run)
  * how many of them it has.
  */
 static void
-advise_run(Queue *queue, SstWarmRun *run)
+advise_run(Queue *queue, WarmRun *run)
 {
 	BlockNumber first = pg_rightmost_one_pos64(run->missing);
 	BlockNumber last = pg_leftmost_one_pos64(run->missing);
@@ -617,7 +1002,7 @@ advise_run(Queue *queue, SstWarmRun *run)
 static bool
 add_run(Queue *queue)
 {
-	SstWarmRun *run = &queue->runs[(queue->first_run + queue->nruns) %
+	WarmRun    *run = &queue->runs[(queue->first_run + queue->nruns) %
 								   queue->max_runs];
 	Cursor	   *cursor = &queue->cursor;
 	Cursor		before;
@@ -632,7 +1017,7 @@ add_run(Queue *queue)
 	before = *cursor;
 	take_run(cursor, run, nallowed,
 			 queue->options->mode == SST_PREWARM_BUFFER);
-	open_advice_file(queue, run);
+	open_files(&queue->advice_file, run, queue->set->forks[run->fork].forknum);
 	if (is_in_page_cache(queue, run))
 		run->missing = 0;
 	run->nmissing = pg_popcount64(run->missing);
@@ -666,7 +1051,7 @@ add_run(Queue *queue)
 
 /* Report how far the queue is, in blocks of the fork that is being read. */
 static void
-report_run(Queue *queue, const SstWarmRun *run)
+report_run(Queue *queue, const WarmRun *run)
 {
 	const SstWarmFork *fork = &queue->set->forks[run->fork];
 
@@ -691,7 +1076,7 @@ lacks_buffers(const Queue *queue)
 static void
 finish_first_run(Queue *queue)
 {
-	SstWarmRun *run = &queue->runs[queue->first_run];
+	WarmRun    *run = &queue->runs[queue->first_run];
 	SstWarmFork *fork = &queue->set->forks[run->fork];
 
 	queue->reader.nadvised = queue->nmissing;
@@ -711,9 +1096,8 @@ finish_first_run(Queue *queue)
 	{
 		fork->nwanted += run->nwanted;
 		fork->ncached += run->nwanted - run->nmissing;
-		if (run->nmissing == 0)
-			sst_count_cached_run(&queue->reader, run);
-		if (run->nmissing > 0 && !sst_read_run(&queue->reader, run, fork))
+		count_run(&queue->reader, run);
+		if (run->nmissing > 0 && !read_run(&queue->reader, run, fork))
 		{
 			give_way(queue);
 			if (queue->end == SST_WARM_BLOCKING)
@@ -736,7 +1120,7 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->set = set;
 	queue->options = options;
 	queue->io_stats = io_stats;
-	queue->advised = queue->reported = -1;
+	queue->reported = -1;
 	queue->small_range = -1;
 	queue->advice_file.fd = -1;
 
@@ -753,9 +1137,9 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 								  RATED_SECONDS / bytes));
 	}
 	queue->max_runs = 2 * queue->depth;
-	queue->runs = palloc(sizeof(SstWarmRun) * queue->max_runs);
+	queue->runs = palloc(sizeof(WarmRun) * queue->max_runs);
 	init_cursor(&queue->cursor, set, queue->max_runs + 1);
-	sst_run_reader_begin(&queue->reader, options->mode, io_stats);
+	run_reader_begin(&queue->reader, options->mode, io_stats);
 	INSTR_TIME_SET_CURRENT(queue->mark);
 }
 
@@ -790,7 +1174,7 @@ sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 			break;
 	}
 	sst_segment_file_close(&queue.advice_file);
-	sst_run_reader_end(&queue.reader);
+	run_reader_end(&queue.reader);
 	if (queue.end != SST_WARM_COMPLETE)
 		note_rest(&queue.cursor);
 	end_cursor(&queue.cursor);

@@ -39,9 +39,8 @@
 #include "utils/memutils.h"
 
 #include "relation/refuse.h"
-#include "warm/array.h"
-#include "warm/saved_cache.h"
-#include "warm/set.h"
+#include "warm/saved_text.h"
+#include "warm/warm.h"
 
 /* Forks that are saved: main, fsm, vm */
 #define SAVED_FORKS (VISIBILITYMAP_FORKNUM + 1)
@@ -155,11 +154,12 @@ compare_saved(const void *a, const void *b)
 }
 
 /*
- * Sort the relations of a list.  The result is allocated in the current memory
- * context, and points into the list.
+ * Sort the relations of a list by their names or, of those that can be in shared
+ * buffers, by their files: temporary ones cannot, though others can have their numbers.
+ * The result is allocated in the current memory context, and points into the list.
  */
-static void
-index_relations(const SstRelations *list, bool by_files, SstSavedIndex *index)
+void
+sst_index_relations(const SstRelations *list, bool by_files, SstSavedIndex *index)
 {
 	index->n = 0;
 	index->entries = MemoryContextAllocHuge(CurrentMemoryContext,
@@ -183,16 +183,6 @@ index_relations(const SstRelations *list, bool by_files, SstSavedIndex *index)
 		}
 	}
 	qsort(index->entries, index->n, sizeof(SstSavedEntry), compare_saved);
-}
-
-/*
- * Sort the relations of a list that can be in shared buffers by their files.
- * Temporary ones cannot, though others can have their numbers.
- */
-void
-sst_index_by_files(const SstRelations *list, SstSavedIndex *index)
-{
-	index_relations(list, true, index);
 }
 
 /* Find a relation by what it was saved under, or return NULL. */
@@ -241,8 +231,8 @@ sst_ascii_crc(const char *text, int length)
 }
 
 /* The same of lines with names */
-pg_crc32c
-sst_saved_cache_crc(const char *text, int length)
+static pg_crc32c
+crc_in_utf8(const char *text, int length)
 {
 	const char *utf8 = in_utf8(text, length);
 	pg_crc32c	crc = sst_ascii_crc(utf8, utf8 == text ? length : strlen(utf8));
@@ -330,7 +320,6 @@ write_range(Writer *writer, CachedRelation *relation,
 {
 	StringInfo	out = &writer->ranges;
 
-	CHECK_FOR_INTERRUPTS();
 	nblocks = Min(nblocks, writer->nblocks_left);
 	if (nblocks == 0)
 		return;
@@ -374,6 +363,7 @@ write_relation(Writer *writer, CachedRelation *relation, int usage)
 
 	for (const SstBufferedBlock *block = relation->first; block < relation->end; block++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (block->usage != usage || block->forknum > VISIBILITYMAP_FORKNUM ||
 			(block > relation->first && block[-1].blkno == block->blkno &&
 			 block[-1].forknum == block->forknum))
@@ -453,7 +443,10 @@ add_relation(Writer *writer, const SstSavedRelation *saved,
 
 	for (; first < end && first->number == relation.first->number &&
 		 first->tablespace == relation.first->tablespace; first++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		relation.usages |= UINT32_C(1) << first->usage;
+	}
 	relation.end = first;
 	if (saved->kind != '\0')
 		*sst_append(writer->relations, writer->nrelations) = relation;
@@ -480,7 +473,7 @@ sst_save_cache(int64 max_bytes, StringInfo out)
 	const SstBufferedBlock *end;
 
 	sst_list_relations(&relations);
-	sst_index_by_files(&relations, &by_files);
+	sst_index_relations(&relations, true, &by_files);
 	sst_list_buffered_blocks(&list);
 	end = list.blocks + list.n;
 	for (const SstBufferedBlock *block = list.blocks; block < end;)
@@ -502,7 +495,7 @@ sst_save_cache(int64 max_bytes, StringInfo out)
 	write_lines(&writer, quote_identifier(get_database_name(MyDatabaseId)), 0, out);
 	pfree(by_files.entries);
 	pfree(list.blocks);
-	appendStringInfo(out, "crc %08x", sst_saved_cache_crc(out->data, out->len));
+	appendStringInfo(out, "crc %08x", crc_in_utf8(out->data, out->len));
 }
 
 /*
@@ -608,33 +601,19 @@ missing_relation(const SstSavedRelation *name)
 	return relation;
 }
 
-/* The table of an index, or of a TOAST table and its index; else the relation */
-static Oid
-table_of(const SstRelations *list, const SstRelation *relation)
-{
-	while (relation->relkind == RELKIND_INDEX ||
-		   relation->relkind == RELKIND_TOASTVALUE)
-	{
-		relation = sst_find_relation(list, relation->parent);
-		if (relation == NULL)
-			return InvalidOid;
-	}
-
-	return relation->relid;
-}
-
 /* Return the translated note on a relation that cannot be warmed, else NULL. */
 static const char *
 refusal(const SstRelations *list, const SstRelation *relation)
 {
 	SstTargetState state = sst_listed_state(relation);
+	const SstRelation *table = sst_owning_table(list, relation);
 
 	/* No saved cache has one, but anybody can write such a text. */
 	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
 		return sst_temporary_note();
 	if (state != SST_TARGET_READABLE && state != SST_TARGET_INVALID)
 		return sst_state_note(state);
-	if (!sst_may_warm_all() && !sst_may_warm(table_of(list, relation)))
+	if (!sst_may_warm_all() && !sst_may_warm(table != NULL ? table->relid : InvalidOid))
 		return _("permission denied");
 	return NULL;
 }
@@ -677,9 +656,9 @@ sst_saved_cache_set(const SstSavedCache *saved, int min_usage, SstWarmSet *set)
 	for (Size i = 0; i < nforks; i++)
 		forks[i] = -1;
 	sst_list_relations(list);
-	index_relations(list, false, &index);
+	sst_index_relations(list, false, &index);
 
-	sst_warm_set_init(set);
+	memset(set, 0, sizeof(SstWarmSet));
 	for (int64 i = 0; i < saved->nranges; i++)
 	{
 		const SstSavedRange *range = &saved->ranges[i];

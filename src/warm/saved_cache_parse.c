@@ -20,8 +20,7 @@
 #include "port/pg_crc32c.h"
 #include "utils/memutils.h"
 
-#include "warm/array.h"
-#include "warm/saved_cache.h"
+#include "warm/saved_text.h"
 
 typedef struct Parser
 {

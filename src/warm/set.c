@@ -40,24 +40,15 @@
 #include "utils/acl.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/partcache.h"
 
 #include "relation/refuse.h"
-#include "warm/array.h"
-#include "warm/set.h"
+#include "warm/warm.h"
 
 /* ----------
  * Sets
  * ----------
  */
-
-/* Make an empty set, whose arrays will be in the current memory context. */
-void
-sst_warm_set_init(SstWarmSet *set)
-{
-	memset(set, 0, sizeof(SstWarmSet));
-}
 
 /*
  * Add a fork of a relation, which is not copied.  bytes is its size as far as it is
@@ -79,9 +70,8 @@ sst_warm_set_add_fork(SstWarmSet *set, const SstRelation *relation,
 }
 
 /* Add a relation of which nothing can be warmed, and why. */
-void
-sst_warm_set_add_note(SstWarmSet *set, const SstRelation *relation,
-					  const char *note)
+static void
+add_note(SstWarmSet *set, const SstRelation *relation, const char *note)
 {
 	int			fork = sst_warm_set_add_fork(set, relation, InvalidForkNumber, -1);
 
@@ -128,26 +118,6 @@ sst_warm_set_totals(const SstWarmSet *set, int64 *nrelations, int64 *nblocks)
  * Rights
  * ----------
  */
-
-/*
- * The table that an index or a TOAST table belongs to, or the relation itself if it
- * is none of them.  InvalidOid if there is none.  Nothing is locked.
- */
-Oid
-sst_table_of(Oid relid)
-{
-	char		relkind = get_rel_relkind(relid);
-
-	if (relkind == RELKIND_INDEX || relkind == RELKIND_PARTITIONED_INDEX)
-	{
-		relid = IndexGetRelation(relid, true);
-		relkind = get_rel_relkind(relid);
-	}
-	if (relkind == RELKIND_TOASTVALUE)
-		relid = sst_toast_owner(relid);
-
-	return relid;
-}
 
 /* May the user warm all relations? */
 bool
@@ -358,18 +328,6 @@ compare_uses(const void *a, const void *b)
 	return (left->relid > right->relid) - (left->relid < right->relid);
 }
 
-/* Find the listed table that an index or a TOAST table belongs to, or the relation itself. */
-static const SstRelation *
-find_table(const SstRelations *relations, const SstRelation *relation)
-{
-	while (relation != NULL && (relation->relkind == RELKIND_INDEX ||
-								relation->relkind == RELKIND_TOASTVALUE) &&
-		   OidIsValid(relation->parent))
-		relation = sst_find_relation(relations, relation->parent);
-
-	return relation;
-}
-
 /* Add up, for each listed relation, the use that the cumulative statistics know. */
 static void
 add_up_uses(const SstRelations *relations, Use *uses)
@@ -377,7 +335,7 @@ add_up_uses(const SstRelations *relations, Use *uses)
 	for (int i = 0; i < relations->n; i++)
 	{
 		const SstRelation *relation = &relations->relation[i];
-		const SstRelation *table = find_table(relations, relation);
+		const SstRelation *table = sst_owning_table(relations, relation);
 		Datum		fetched;
 		Use		   *use;
 
@@ -520,7 +478,7 @@ begin_relation(Builder *builder, const SstRelation *relation)
 		return false;
 	*added = true;
 	if (note != NULL)
-		sst_warm_set_add_note(builder->set, relation, note);
+		add_note(builder->set, relation, note);
 
 	return note == NULL;
 }
@@ -627,11 +585,10 @@ add_parts(Builder *builder, const SstWarmUnit *unit)
 	{
 		missing = palloc0(sizeof(SstRelation));
 		missing->relid = unit->relid;
-		sst_warm_set_add_note(builder->set, missing,
-							  sst_state_note(SST_TARGET_MISSING));
+		add_note(builder->set, missing, sst_state_note(SST_TARGET_MISSING));
 	}
 	else if (!is_permitted(builder, unit))
-		sst_warm_set_add_note(builder->set, relation, _("permission denied"));
+		add_note(builder->set, relation, _("permission denied"));
 	else if (relation->relkind == RELKIND_INDEX)
 		add_index(builder, relation, true);
 	else if (relation->relkind == RELKIND_TOASTVALUE)

@@ -18,6 +18,35 @@
 #include "run/prewarm.h"
 #include "stream/buffer_pool.h"
 
+/*
+ * Arrays that grow
+ */
+
+/* Elements that an array has room for at first: a power of two */
+#define SST_FIRST_ELEMENTS 16
+
+/*
+ * Make room behind the n elements of an array, which is doubled when n is a power of
+ * two, so that there is no count of what is allocated.
+ */
+static inline void *
+sst_room_for_one(void *array, int64 n, Size size)
+{
+	if (array == NULL)
+		return palloc(size * SST_FIRST_ELEMENTS);
+	if (n < SST_FIRST_ELEMENTS || (n & (n - 1)) != 0)
+		return array;
+
+	return repalloc_huge(array, size * n * 2);
+}
+
+/*
+ * Count one more element, and point to it.  The array is NULL and n 0 at first; only
+ * this adds to it.
+ */
+#define sst_append(array, n) \
+	((array) = sst_room_for_one(array, n, sizeof(*(array))), &(array)[(n)++])
+
 /* A fork to warm, and what came of it */
 typedef struct SstWarmFork
 {
@@ -80,5 +109,57 @@ typedef enum SstWarmEnd
 
 extern SstWarmEnd sst_warm(SstWarmSet *set, const SstWarmOptions *options,
 						   SstIoStats *io_stats);
+
+/*
+ * What to warm: set.c
+ */
+
+/* A table with what belongs to it, or an index alone */
+typedef struct SstWarmUnit
+{
+	Oid			relid;
+	Oid			named;			/* it, or the partitioned one above that was
+								 * named */
+} SstWarmUnit;
+
+/* The units of a call, in the order of warming; zeros at first */
+typedef struct SstWarmUnits
+{
+	int			n;
+	SstWarmUnit *units;
+} SstWarmUnits;
+
+/* What of a table is warmed */
+typedef struct SstWarmParts
+{
+	bool		indexes;
+	bool		toast;
+	bool		maps;			/* free space maps and visibility maps */
+	bool		only_maps;
+} SstWarmParts;
+
+/* Making a set, which is zeros at first; its arrays are in the current memory context */
+extern int	sst_warm_set_add_fork(SstWarmSet *set, const SstRelation *relation,
+								  ForkNumber forknum, int64 bytes);
+extern void sst_warm_set_add_range(SstWarmSet *set, int fork, BlockNumber first,
+								   BlockNumber end);
+extern void sst_warm_set_totals(const SstWarmSet *set, int64 *nrelations,
+								int64 *nblocks);
+
+/* Of tables and indexes */
+extern void sst_warm_units_add(SstWarmUnits *list, Oid relid);
+extern void sst_warm_units_add_all(SstWarmUnits *list,
+								   const SstRelations *relations,
+								   const char *schema, bool by_use);
+extern void sst_add_units(SstWarmSet *set, const SstRelations *relations,
+						  const SstWarmUnits *units, const SstWarmParts *parts);
+
+/* Where a second call continues */
+extern char *sst_resume_text(const SstWarmSet *set);
+extern void sst_resume(SstWarmSet *set, const char *text);
+
+/* Who may warm a relation */
+extern bool sst_may_warm_all(void);
+extern bool sst_may_warm(Oid tableoid);
 
 #endif							/* SST_WARM_H */

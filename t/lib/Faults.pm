@@ -13,8 +13,11 @@ use PostgreSQL::Test::Utils;
 
 # As in faults.c
 my @fields = qw(ino from to reads error most uncached opens setups submits
-  nsubmits waits nwaits hits spared no_cachestat maps only no_reads);
-my $format = 'Q3 L16';
+  nsubmits waits nwaits hits spared no_cachestat maps only timed longest
+  ndropped nmissing);
+my $format = 'Q3 L19 x4';
+
+use constant MAP_SIZE => 4096;
 my %kinds = (error => 1, end => 2, short => 3, interrupted => 4, held => 5, late => 6, slow => 7);
 my %map_kinds = (refused => 1, unseen => 2, dropped => 3, cut => 4);
 
@@ -42,7 +45,7 @@ sub new
 	return if !$built;
 
 	open(my $fh, '>', $self->{path}) or die "could not open $self->{path}: $!";
-	print $fh "\0" x 4096;
+	print $fh "\0" x MAP_SIZE;
 	close $fh;
 	return $self;
 }
@@ -61,7 +64,8 @@ sub write_faults
 	my ($self, %faults) = @_;
 
 	open(my $fh, '+<:raw', $self->{path}) or die "could not open $self->{path}: $!";
-	syswrite($fh, pack($format, map { $faults{$_} // 0 } @fields)) or die;
+	my $content = pack($format, map { $faults{$_} // 0 } @fields);
+	syswrite($fh, $content . "\0" x (MAP_SIZE - length $content)) or die;
 	close $fh;
 }
 
@@ -78,17 +82,17 @@ sub set
 	$self->write_faults(%faults);
 }
 
-# How many calls went wrong since then
+# How many calls went wrong since then, or another field
 sub hits
 {
-	my ($self) = @_;
+	my ($self, $field) = @_;
 	my %is;
 
 	open(my $fh, '<:raw', $self->{path}) or die "could not open $self->{path}: $!";
-	sysread($fh, my $content, 4096) or die;
+	sysread($fh, my $content, MAP_SIZE) or die;
 	close $fh;
 	@is{@fields} = unpack($format, $content);
-	return $is{hits};
+	return $is{ $field // 'hits' };
 }
 
 # ... and from here on nothing does.

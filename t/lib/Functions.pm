@@ -16,7 +16,7 @@ use Exporter 'import';
 our @EXPORT = qw(all_functions functions_on views calls signature);
 
 # Kinds of relations
-my $indexes = 'btree hash gin gist spgist brin';
+my $indexes = 'btree hash gin gist spgist brin bloom hnsw ivfflat';
 my $any = "table sequence $indexes";
 
 # What the functions that warm relations have in common
@@ -39,6 +39,9 @@ my @own = (
 	[ 'gist_stats', 'relation regclass', 'gist', 1, '{gist}' ],
 	[ 'spgist_stats', 'relation regclass', 'spgist', 1, '{spgist}' ],
 	[ 'brin_stats', 'relation regclass', 'brin', 1, '{brin}' ],
+	[ 'bloom_stats', 'relation regclass', 'bloom', 1, '{bloom}' ],
+	[ 'hnsw_stats', 'relation regclass', 'hnsw', 1, '{hnsw}' ],
+	[ 'ivfflat_stats', 'relation regclass', 'ivfflat', 1, '{ivfflat}' ],
 	[ 'index_stats', 'relation regclass', $indexes, 1, '{btree}', '{gin}', '{gist}' ],
 	[ 'index_stats_tree', 'relation regclass', 'tree_index', 1, '{tree_index}' ],
 	[ 'table_stats', 'relation regclass, with_toast text', 'table sequence', 1,
@@ -54,37 +57,44 @@ my @own = (
 	[ 'layout_picture', 'relation regclass, buckets integer, width integer, blocks integer', $any, 0,
 		'{table}, 20, 10', '{btree}, 5, 5, 20' ],
 	[ 'corrupt_blocks', 'relation regclass, first_block bigint, max_rows bigint, max_time interval', $any, 0,
-		'{table}', '{btree}', '{hash}, 1, 10', '{gin}', '{gist}', '{spgist}', '{brin}' ],
+		'{table}', '{btree}', '{hash}, 1, 10', '{gin}', '{gist}', '{spgist}', '{brin}', '{bloom}', '{hnsw}',
+		'{ivfflat}' ],
 	[ 'sample_stats',
 		'relation regclass, blocks integer, margin double precision, max_time interval, seed bigint',
 		$any, 1,
 		'{table}, 50, seed => 1', '{hash}, 50, seed => 1', '{btree}, 1000000, seed => 1' ],
 	[ 'bloat', 'relation regclass, blocks integer, seed bigint, with_toast text', $any, 0,
 		"{table}, 50, with_toast => 'no', seed => 1", '{btree}, 50, seed => 1',
-		'{gin}, 50, seed => 1' ],
+		'{gin}, 50, seed => 1', '{bloom}, 50, seed => 1', '{hnsw}, 50, seed => 1', '{ivfflat}, 50, seed => 1' ],
 	[ 'bloat_tree', 'relation regclass, blocks integer, seed bigint, with_toast text', 'tree tree_index', 0,
 		'{tree}, 50, seed => 1', '{tree_index}, 50, seed => 1' ],
 	[ 'database_report',
-		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
+		'margin double precision, budget text, max_time interval, max_rate text, seed bigint, '
+		  . 'tables regclass[], schemas regnamespace[], min_table_size text',
 		'database', 0, "budget => '2MB', max_time => '2 s'" ],
 	[ 'run_database_report',
-		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
+		'margin double precision, budget text, max_time interval, max_rate text, seed bigint, '
+		  . 'tables regclass[], schemas regnamespace[], min_table_size text',
 		'database', 0, "budget => '2MB', max_time => '2 s'" ],
 	[ 'collect',
 		'margin double precision, budget text, max_time interval, max_rate text, seed bigint, '
-		  . 'retention interval, top_relations integer, min_bytes text',
+		  . 'tables regclass[], schemas regnamespace[], min_table_size text, retention interval, top_relations integer, min_bytes text',
 		'database', 0, "budget => '2MB', max_time => '2 s'" ],
 	[ 'last_database_report', '', 'report', 0, '' ],
 	[ 'database_plan',
-		'margin double precision, budget text, max_time interval, max_rate text, seed bigint',
+		'margin double precision, budget text, max_time interval, max_rate text, seed bigint, '
+		  . 'tables regclass[], schemas regnamespace[], min_table_size text, online boolean, '
+		  . 'max_duration interval',
 		'database', 0, "budget => '100MB', max_time => '2 s'" ],
-	[ 'last_database_plan', '', 'report', 0, '' ],
+	[ 'last_database_plan', 'online boolean, max_duration interval', 'report', 0, '' ],
 	[ 'database_report_summary', '', 'report', 0, '' ],
 	[ 'report_json', 'run bigint', 'report', 0, '' ],
 	[ 'report_html', 'run bigint', 'report', 0, '' ],
 	[ 'report_caches', '', 'cache', 0, '' ],
 	[ 'report_history', 'relation regclass', 'report', 0, '{table}', '{btree}' ],
 	[ 'report_growth', 'period interval', 'report', 0, '' ],
+	[ 'host_name', '', 'sessions', 0, '' ],
+	[ 'file_created', 'relation regclass', $any, 0, '{table}', '{btree}' ],
 	[ 'prewarm', "relation regclass, $warming", "$any tree tree_index", 0,
 		'{table}', "{table}, 'read'", "{btree}, 'prefetch'", '{gin}, only_maps => true', '{tree}', '{tree_index}' ],
 	[ 'prewarm_relations', "relations regclass[], $warming", 'database', 0,
@@ -95,7 +105,7 @@ my @own = (
 	[ 'cache_map', '', 'cache', 0, '' ],
 	[ 'cache_save', 'max_bytes text', 'cache', 0, '', "'1MB'" ],
 	[ 'cache_load',
-		'saved text, mode text, min_usage_count integer, max_bytes text, max_time interval, max_rate text, stop_when_full boolean',
+		'saved text, mode text, min_usage_count integer, max_bytes text, max_time interval, max_rate text, stop_when_full boolean, details boolean',
 		'cache', 0, "streamstat.cache_save('1MB')", "streamstat.cache_save('1MB'), 'read', max_rate => '1GB'" ],
 	[ 'io_probe', 'relation regclass, max_bytes text, max_time interval, max_rate text', $any, 0,
 		"{table}, '1MB', '1 s'", "{btree}, '1MB', '1 s', '100MB'" ],
@@ -216,13 +226,9 @@ sub calls
 	my @calls;
 
 	$text //= 'text';
-  CALL:
 	foreach my $call (@{ $function->{calls} })
 	{
-		while ($call =~ /\{(\w+)/g)
-		{
-			next CALL if !defined $relations->{$1};
-		}
+		next if grep { !defined $relations->{$_} } $call =~ /\{(\w+)/g;
 		push @calls,
 		  "$function->{name}("
 		  . $call =~ s/\{(\w+)(:text)?\}/"'$relations->{$1}'" . ($2 ? "::$text" : '')/ger . ')';

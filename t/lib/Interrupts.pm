@@ -68,12 +68,12 @@ log_temp_files = 0
 -- stream, of a partition and of rows stays with the cursor that called, which is the
 -- server's way.  Outside of a transaction there is none either.
 CREATE VIEW with_cursor AS SELECT * FROM pg_backend_memory_contexts
-	WHERE name IN ('streamstat stream', 'streamstat partition', 'streamstat row', 'streamstat scan', 'streamstat names');
+	WHERE name IN ('streamstat stream', 'streamstat partition', 'streamstat row', 'streamstat scan', 'streamstat names', 'streamstat model');
 CREATE VIEW held AS SELECT
 	(SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation
 		WHERE pid = pg_backend_pid() AND relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')) AS locks,
 	(SELECT count(*) FROM pg_backend_memory_contexts
-		WHERE name LIKE 'streamstat%' AND name NOT IN ('streamstat report', 'streamstat probe') AND name NOT IN (SELECT name FROM with_cursor)) AS contexts;
+		WHERE name LIKE 'streamstat%' AND name NOT IN ('streamstat report', 'streamstat plan', 'streamstat probe') AND name NOT IN (SELECT name FROM with_cursor)) AS contexts;
 CREATE VIEW held_outside AS SELECT locks, contexts + (SELECT count(*) FROM with_cursor) AS contexts FROM held;
 
 -- Buffers that are pinned.  Asynchronous reads that were under way at a cancel

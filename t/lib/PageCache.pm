@@ -12,7 +12,9 @@ use Exporter 'import';
 use PostgreSQL::Test::Utils;
 use Time::HiRes ();
 
-our @EXPORT = qw(can_drop try_to_drop_files drop_files);
+use Session;
+
+our @EXPORT = qw(can_drop try_to_drop_files drop_files cached);
 
 # Can files leave the page cache where the servers' data is?
 my $can_drop;
@@ -60,6 +62,32 @@ sub drop_files
 		Time::HiRes::usleep(10_000);
 	}
 	return 0;
+}
+
+# Bytes that the kernel has read from disks for a process
+sub read_bytes
+{
+	my ($pid) = @_;
+
+	open(my $file, '<', "/proc/$pid/io") or return 0;
+	my ($line) = grep(/^read_bytes/, <$file>);
+	return $line =~ s/\D//gr;
+}
+
+# What the code returns if all that a session reads is in the page cache.  A kernel that is
+# short of memory drops pages at any time, so the code runs until there was nothing to read.
+sub cached
+{
+	my ($session, $what, $code) = @_;
+	my $result;
+
+	Session::poll("$what: data stays in the page cache", sub {
+		my $before = read_bytes($session->{pid});
+
+		$result = $code->();
+		return read_bytes($session->{pid}) == $before;
+	});
+	return $result;
 }
 
 1;

@@ -23,7 +23,7 @@ use constant {
 };
 
 our @EXPORT = qw(BLCKSZ PD_FLAGS PD_LOWER PD_UPPER PD_SPECIAL PD_PAGESIZE
-  PD_LINP PD_LSN next_random random_page get16 with16 with32 with_item
+  PD_LINP PD_LSN next_random random_page get16 with16 with32 with_item item
   set16 set32 set_item items crc32c read_blocks read_block
   write_block write_at fuzz_file);
 
@@ -79,6 +79,17 @@ sub with_item
 		unpack('L', pack('L', 1)) == unpack('V', pack('L', 1))
 		? $offset | $flags << 15 | $length << 17
 		: $offset << 17 | $flags << 15 | $length);
+}
+
+# Line pointer number $n: offset, flags and length
+sub item
+{
+	my ($page, $n) = @_;
+	my $word = unpack('L', substr($page, PD_LINP + 4 * ($n - 1), 4));
+
+	return unpack('L', pack('L', 1)) == unpack('V', pack('L', 1))
+	  ? ($word & 0x7fff, $word >> 15 & 3, $word >> 17)
+	  : ($word >> 17, $word >> 15 & 3, $word & 0x7fff);
 }
 
 # Functions that change a page so

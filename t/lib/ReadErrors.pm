@@ -84,6 +84,11 @@ BEGIN
 END
 $$;
 SQL
+	if (create_extension($node, 'bloom'))
+	{
+		$node->safe_psql('postgres', 'CREATE INDEX t_bloom ON t USING bloom (k)');
+		push @ReadErrors::calls, [ "bloom_stats('t_bloom')", 't_bloom', '' ];
+	}
 	%file = split /[|\n]/, $node->safe_psql('postgres', q(
 SELECT relname, pg_relation_filepath(oid) FROM pg_class
 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')));
@@ -239,8 +244,8 @@ sub is_read_error
 sub say_what_they_say
 {
 	my $have_rings;
-	# corrupt_blocks lists what cannot be read: 035; prewarm has notes: 037; a probe reads other relations: 050
-	my %called = map { $_->[0] =~ /^(\w+)/ => 1 } @calls, [ 'pg_relpages' ], [ 'corrupt_blocks' ], [ 'prewarm' ], [ 'io_probe' ];
+	# corrupt_blocks lists what cannot be read: 035; file_created reads none; prewarm has notes: 037; a probe reads other relations: 050
+	my %called = map { $_->[0] =~ /^(\w+)/ => 1 } @calls, map({ [$_] } qw(bloom_stats hnsw_stats ivfflat_stats)), [ 'file_created' ], [ 'pg_relpages' ], [ 'corrupt_blocks' ], [ 'prewarm' ], [ 'io_probe' ];
 
 	Test::More::is(join(' ', grep { !$called{$_} } functions_on()), '', 'every function is called');
 	new_session();

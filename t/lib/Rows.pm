@@ -131,13 +131,11 @@ $query{"$_, 'read')"} =
 $query{'prewarm_database()'} = "(SELECT count(*) FROM streamstat.prewarm_database() WHERE is_sum)";
 $query{'database_report_summary()'} =
   "(SELECT count(*) FROM streamstat.database_report_summary())";
-# of the last report, if there is one
-$query{'report_html()'} =
-  "(SELECT count(*) - count(*) FROM streamstat.database_report_summary() WHERE CASE WHEN started IS NOT NULL THEN length(streamstat.report_html()) > 0 END)";
-$query{'report_json()'} = "(SELECT coalesce(length(streamstat.report_json()::text) < 0, false))";
+$query{'report_html()'} = "(SELECT (length(streamstat.report_html()) > 0)::int)";
+$query{'report_json()'} = "(SELECT coalesce(length(streamstat.report_json()::text) < 0, false)::int)";
 $query{"layout_maps('{t,t_btree}', 5)"} =
   "(SELECT string_agg(concat_ws(' ', relation, bucket, free_percent, dead_percent, note), ' ') FROM streamstat.layout_maps('{t,t_btree}', 5))";
-$query{'report_caches()'} = "(SELECT streamstat.report_caches() ->> 'bytes' > '0')";
+$query{'report_caches()'} = '(SELECT (streamstat.report_caches() IS NOT NULL)::int)';
 # the procedure returns nothing
 $query{'run_database_report()'} =
   "CALL streamstat.run_database_report(margin => 0); SELECT ended_by FROM streamstat.database_report_summary()";
@@ -147,5 +145,8 @@ $query{'collect()'} =
 $query{$_} = "(SELECT count(*) - count(*) FROM streamstat.$_)" foreach "report_history('t')", 'report_growth()';
 $query{'last_database_report()'} =
   "(SELECT count(*) - count(*) FROM streamstat.last_database_report())";
+# ... or this one
+$query{$_} = "(SELECT CASE WHEN (SELECT count(*) FROM streamstat.database_report(budget => '0')) > 0 THEN $query{$_} END)"
+  foreach 'last_database_report()', 'last_database_plan()', 'database_report_summary()', 'report_json()', 'report_html()';
 
 1;

@@ -69,7 +69,8 @@ BEGIN
 			|| jsonb_build_object('table_len', bytes, 'tuple_count', live_tuples, 'tuple_len', live_tuple_bytes,
 				'tuple_percent', round(live_tuple_percent::numeric, 2), 'dead_tuple_count', dead_tuples,
 				'dead_tuple_len', dead_tuple_bytes, 'dead_tuple_percent', round(dead_tuple_percent::numeric, 2),
-				'free_space', free_bytes, 'free_percent', round(free_percent::numeric, 2)))
+				'free_space', free_bytes - new_pages * 8192,
+				'free_percent', round((free_percent - 100.0 * new_pages / nullif(pages, 0))::numeric, 2)))
 		INTO numbers FROM streamstat.table_stats(rel) t;
 	SELECT blocks_private INTO n FROM streamstat.stream_stats();
 	private := private + n;

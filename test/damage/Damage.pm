@@ -13,7 +13,7 @@ use Exporter 'import';
 use Pages;
 use Relations qw(pick one_in);
 
-our @EXPORT = qw(damage_file);
+our @EXPORT = qw(damage_page damage_file);
 
 # pages of other relations
 my @others;
@@ -95,7 +95,7 @@ my %change = (
 	another => sub { $_[2][ $_[3] ] },
 	foreign => sub { pick(@others, $_[0]) },
 	torn => sub { substr($_[0], 0, 512 * (1 + int rand 15)) . substr($_[2][ $_[3] ], -512) x 16 },
-	half => sub { substr($_[0], 0, BLCKSZ / 2) . "\0" x (BLCKSZ / 2) },
+	half => sub { my $at = 512 * int(1 + rand 15); substr($_[0], 0, $at) . "\0" x (BLCKSZ - $at) },
 	position => sub { random_bytes(8) . substr($_[0], 8) },
 	header => sub {
 		with16($_[0], pick(PD_FLAGS, PD_LOWER, PD_UPPER, PD_SPECIAL, PD_PAGESIZE), offset($_[0]));
@@ -132,6 +132,33 @@ my %change = (
 		}
 		return $page;
 	},
+	# a bit of a header of a tuple, or all of it
+	headers => sub {
+		my ($page) = @_;
+		my @items = grep { $_->[1] == 1 && $_->[2] >= 8 && $_->[0] + $_->[2] <= BLCKSZ } map { [ item($page, $_) ] } 1 .. items($page);
+
+		foreach my $item (map { pick(@items) } @items ? 1 .. pick(1, 1, 3) : ())
+		{
+			my $length = $item->[2] < 24 ? 8 : 24;
+
+			$page = with_bytes($page, $item->[0], $item->[0] + $length) if one_in(4);
+			my $at = $item->[0] + int rand $length;
+			substr($page, $at, 1) = chr(ord(substr($page, $at, 1)) ^ 1 << rand 8);
+		}
+		return $page;
+	},
+	# a line pointer that is a copy of another one, is moved by some bytes, or refers to anything
+	items_mixed => sub {
+		my ($page) = @_;
+		my $n = int items($page);
+
+		return $page if $n < 1 || $n > 2000;
+		my $at = 1 + int rand $n;
+		my @item = item($page, pick($at, 1 + int rand $n));
+		$item[0] += pick(-8, 8, 16, -40, 4) if one_in(2);
+		@item = (pick(0, 1 + int rand $n, $n + 1, int rand 8192), 2, 0) if one_in(3);
+		return with_item($page, $at, $item[0] & 0x7fff, @item[ 2, 1 ]);
+	},
 	tuples => sub { with_bytes($_[0], get16($_[0], PD_UPPER), special($_[0])) },
 	tuple_numbers => sub {
 		my ($page, $blkno, $pages) = @_;
@@ -148,7 +175,20 @@ my %change = (
 	});
 
 # What visitors look at behind a header that makes sense is damaged most.
-my @changes = (sort(keys %change), (qw(special flags meta tuples tuple_numbers), ('pointers') x 3) x 3);
+my @changes = (sort(keys %change), (qw(special flags meta tuples tuple_numbers headers items_mixed), ('pointers') x 3) x 3);
+
+# One page damaged at random, or in a given way: ($page, $blkno, $pages, $how).  Returns
+# also the way, which is another one if the page is new.
+sub damage_page
+{
+	my ($page, $blkno, $pages, $how) = @_;
+
+	$how //= pick(@changes);
+
+	# most damage of a page that is new is to no end
+	$how = pick('random', 'foreign', 'another', 'contents') if $page !~ /[^\0]/;
+	return (substr($change{$how}->($page, $blkno, $pages, int rand @$pages), 0, BLCKSZ), $how);
+}
 
 # Damage one file at random; returns in a few words what was done, or nothing where
 # there was nothing to do.
@@ -176,10 +216,7 @@ sub damage_file
 
 			foreach (1 .. $times)
 			{
-				# most damage of a page that is new is to no end
-				$how = pick('random', 'foreign', 'another', 'contents')
-				  if $pages[$blkno] !~ /[^\0]/;
-				$pages[$blkno] = substr($change{$how}->($pages[$blkno], $blkno, \@pages, int rand $npages), 0, BLCKSZ);
+				($pages[$blkno], $how) = damage_page($pages[$blkno], $blkno, \@pages, $how);
 				$did{$how} = 1;
 			}
 		}

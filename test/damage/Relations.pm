@@ -40,7 +40,11 @@ my @any_indexes = (
 	'brin (i)', 'brin (i) WITH (pages_per_range = 1)',
 	'brin (i int4_minmax_multi_ops) WITH (pages_per_range = 2)',
 	'btree ((i % 7)) WITH (deduplicate_items = off)', 'btree (i DESC) WHERE i % 3 = 0',
-	'gist (point(i % 100, i / 100))', 'spgist (point(i % 100, i / 100))');
+	'gist (point(i % 100, i / 100))', 'spgist (point(i % 100, i / 100))',
+	# where there are these extensions
+	'bloom (i)', 'bloom (i) WITH (length = 1)', 'bloom (i) WITH (length = 4096)',
+	'hnsw ((ARRAY[i % 1000, i % 7, 1]::vector(3)) vector_l2_ops) WITH (m = 4, ef_construction = 8)',
+	'ivfflat ((ARRAY[i, i % 7, 1]::vector(3)) vector_l2_ops) WITH (lists = 10)');
 my @wide_indexes = (
 	'btree (k)', 'btree (k, i) WITH (fillfactor = 50)', 'btree (i) INCLUDE (k)',
 	'btree (t)', 'btree (rpad(i::text, 500, t))', 'btree ((1))',

@@ -168,18 +168,21 @@ sample_of(SstPageSample *sample, int nblocks, int n, const uint32 *y, const uint
  * differences: t = 3.1824, half = 31.18.  Second differences 2, -6: third moment
  * (8 - 216) / (-6 * 2) = 17.33; times N (N/n)^2 (1 - n/N)(1 - 2n/N) = 24: 416.
  * Johnson's shift 416 / 96 * (1 + 2 z^2) / 6 = 6.27: 24.91 below and 37.45 above.
- * One of the pages that were not read can be unlike these: at most 5 more than the
- * mean of 5, or 5 less.  sqrt(24.91^2 + 5^2) = 25.41, sqrt(37.45^2 + 5^2) = 37.78.
  *
- * Not seen: 12 (1 - 0.05^(1/4)) = 6.3256 blocks, of which 1 - 4/30 count in so small a
- * sample; if a page can have 100, they can have 6.3256 * 26/30 * (100 - 8) =
- * 504.36 more.
+ * Not seen: 12 (1 - 0.05^(1/4)) = 6.3256 blocks.  If a page has no more than 10, they have 2
+ * less or more than the least or the most of these: 12.65.  One page that was not read
+ * can have 8 less than 8, or 8 more than 2.  sqrt(24.91^2 + 12.65^2) + 8 = 35.94 below; above, the
+ * 8 pages that were not read have at most 40 more.  If a page can have 100, they
+ * can have 6.3256 * (100 - 8) = 581.96 more, and one of them 98 more:
+ * sqrt(37.45^2 + 581.96^2) + 98 = 681.16.
  *
  * y/x: 60 / 150 = 40 %.  Residuals y - 0.4 x: -2, 0, 0, 2; differences 2, 0, 2: s^2 = 8
- * / 6, variance 32, no skewness: half 3.1824 * sqrt(32) = 18.00.  If no page has more
+ * / 6, variance 32, no skewness.  x is as of 50^2 / 700 = 3.571 equal pages: variance 32 * 3.571
+ * / 2.571 = 44.44 with 2.571 degrees of freedom, t = 3.505: half 23.36.  If no page has more
  * than 2, the 8 that were not read have 16 more at most.  A page can have x =
  * 20 and y = 0, or y = 20: residuals -8 and 12, 6 less and 10 more than were
- * seen: 6.3256 * 26/30 * 6 / 150 = 21.93 %, 6.3256 * 26/30 * 10 / 150 = 36.55 %.
+ * seen, 37.95 and 63.26 in all; one page 10 less than 2, or 14 more than -2.
+ * (sqrt(23.36^2 + 37.95^2) + 10) / 150 = 36.38 %, (sqrt(23.36^2 + 63.26^2) + 14) / 150 = 54.29 %.
  */
 static void
 test_by_hand(void)
@@ -198,23 +201,23 @@ test_by_hand(void)
 	total.most = 10;
 	estimate = sst_estimate(&total, &sample);
 	check_near(estimate.value, 60, 1e-9, "total of 4 of 12 blocks");
-	check_ends(estimate, 60 - 25.41, 60 + 37.78, 0.3, "its interval");
+	check_ends(estimate, 60 - 35.94, 60 + 40, 0.3, "its interval");
 	total.most = 100;
-	check_ends(sst_estimate(&total, &sample), 60 - 25.41, 60 + 504.36, 0.3,
+	check_ends(sst_estimate(&total, &sample), 60 - 35.94, 60 + 681.16, 0.3,
 			   "if a page can have 100");
 	sst_linear_form_add(&form, COUNT_Y, 1);
 	check_near(sst_total_variance(&form, &sample), 96, 1e-9, "its variance");
 
 	estimate = sst_estimate(&test_ratio, &sample);
 	check_near(estimate.value, 40, 1e-9, "ratio of 4 of 12 blocks");
-	check_ends(estimate, 40 - 21.928, 40 + 36.548, 1e-3, "its interval");
+	check_ends(estimate, 40 - 36.38, 40 + 54.29, 0.03, "its interval");
 	sst_linear_form_add(&form, COUNT_X, -0.4);
-	bounds = sst_total_interval(&form, -2, 2, SST_UNLIKE, &sample);
+	bounds = sst_total_interval(&form, -2, 2, SST_UNLIKE, INFINITY, &sample);
 	check(fabs(bounds.below - 16) < 1e-9 && fabs(bounds.above - 16) < 1e-9,
 		  "no more than the pages that were not read can have");
 	estimate = sst_estimate(&test_ratio_left, &sample);
 	check_near(estimate.value, 60, 1e-9, "what is left to 100 percent");
-	check_ends(estimate, 60 - 36.548, 60 + 21.928, 1e-3, "its interval");
+	check_ends(estimate, 60 - 54.29, 60 + 36.38, 0.03, "its interval");
 	sst_page_sample_free(&sample);
 
 	/*
@@ -245,7 +248,7 @@ test_one_page(void)
 
 	sample_of(&sample, 8000, 8, y, y);
 	sst_linear_form_add(&form, COUNT_Y, 1);
-	bounds = sst_total_interval(&form, 19, 28, SST_UNLIKE, &sample);
+	bounds = sst_total_interval(&form, 19, 28, SST_UNLIKE, INFINITY, &sample);
 	check_near((bounds.below + bounds.above) / 2 /
 			   sqrt(sst_total_variance(&form, &sample)), 2.94, 0.06,
 			   "degrees of freedom where one page has all");
@@ -270,6 +273,7 @@ test_function(void)
 
 	total.most = 10;
 	sample_of(&sample, 12, 4, y, y);
+	sample.sums.n[SST_HEAP_PAGES] = 1;	/* no tree */
 	once = sst_estimate(&total, &sample);
 	check_ends(sst_estimate_function(twice_y, NULL, 20, &sample),
 			   2 * once.low, 2 * once.high, 1e-6, "twice a total");

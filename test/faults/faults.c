@@ -28,6 +28,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef HAVE_LIBURING
@@ -81,10 +82,22 @@ typedef struct Faults
 	uint32_t	no_cachestat;	/* for every file: as of a kernel before 6.5 */
 	uint32_t	maps;
 	uint32_t	only;			/* the one process that this is for; 0: all */
-	uint32_t	no_reads;		/* rings read nothing: as of one before 5.6 */
+	uint32_t	timed;			/* the process that this is of: */
+	uint32_t	longest;		/* microseconds of CPU between two looks at
+								 * the clock */
+	uint32_t	ndropped;		/* blocks that the page cache was told to give
+								 * up before they were read */
+	uint32_t	nmissing;		/* of these, those that were neither read nor
+								 * asked for since */
 } Faults;
 
+#define BLOCK_SIZE 8192
+
 static Faults *faults;
+
+/* Behind it, two bits for each of the first blocks of the file: has been read, is missing */
+#define MAP_SIZE 4096
+#define NBLOCKS ((MAP_SIZE - sizeof(Faults)) * 4)
 static int	interrupted;
 
 __attribute__((constructor)) static void
@@ -96,10 +109,33 @@ map_faults(void)
 
 	if (fd < 0)
 		return;
-	mapped = mmap(NULL, sizeof(Faults), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	mapped = mmap(NULL, MAP_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mapped != MAP_FAILED)
 		faults = mapped;
 	close(fd);
+}
+
+/* No fault, but found out in the same way: how often does a process look at the clock? */
+int
+clock_gettime(clockid_t clock, struct timespec *now)
+{
+	static int	(*real) (clockid_t, struct timespec *);
+	static double last = -1;
+	struct timespec cpu;
+	double		used;
+
+	if (real == NULL)
+		*(void **) &real = dlsym(RTLD_NEXT, "clock_gettime");
+	if (faults == NULL || faults->timed != (uint32_t) getpid())
+		last = -1;
+	else if (real(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+	{
+		used = cpu.tv_sec * 1e6 + cpu.tv_nsec / 1e3;
+		if (last >= 0 && used - last > faults->longest)
+			faults->longest = used - last;
+		last = used;
+	}
+	return real(clock, now);
 }
 
 static void
@@ -120,6 +156,56 @@ concerns(int fd)
 
 	errno = saved;
 	return result;
+}
+
+/* Note that blocks of the file are read, or are dropped from the page cache. */
+static void
+note_blocks(uint64_t offset, size_t length, int read)
+{
+	uint8_t    *bits = (uint8_t *) (faults + 1);
+
+	for (uint64_t i = offset / BLOCK_SIZE; i < (offset + length) / BLOCK_SIZE && i < NBLOCKS; i++)
+	{
+		uint8_t		was_read = 1 << i % 4 * 2;
+		uint8_t		missing = was_read << 1;
+
+		if (read)
+		{
+			faults->nmissing -= (bits[i / 4] & missing) != 0;
+			bits[i / 4] = (bits[i / 4] | was_read) & ~missing;
+		}
+		else if ((bits[i / 4] & (was_read | missing)) == 0)
+		{
+			faults->ndropped++;
+			faults->nmissing++;
+			bits[i / 4] |= missing;
+		}
+	}
+}
+
+/* No fault: what a process has dropped from the page cache, and not brought back? */
+static int
+advise(int fd, off_t offset, off_t length, int advice)
+{
+	static int	(*real) (int, off_t, off_t, int);
+
+	if (real == NULL)
+		real = dlsym(RTLD_NEXT, "posix_fadvise");
+	if ((advice == POSIX_FADV_DONTNEED || advice == POSIX_FADV_WILLNEED) && concerns(fd))
+		note_blocks(offset, length, advice == POSIX_FADV_WILLNEED);
+	return real(fd, offset, length, advice);
+}
+
+int
+posix_fadvise(int fd, off_t offset, off_t length, int advice)
+{
+	return advise(fd, offset, length, advice);
+}
+
+int
+posix_fadvise64(int fd, off_t offset, off_t length, int advice)
+{
+	return advise(fd, offset, length, advice);
 }
 
 /*
@@ -185,6 +271,7 @@ read_some(int fd, const struct iovec *iov, int niov, off_t offset, int flags)
 	}
 	for (int i = 0; i < niov; i++)
 		length += iov[i].iov_len;
+	note_blocks(offset, length, 1);
 	if (faults->reads == FAULT_SLOW && !(flags & RWF_NOWAIT) &&
 		(uint64_t) offset < faults->to && offset + length > faults->from)
 	{
@@ -340,20 +427,20 @@ io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
 	return real(entries, ring, flags);
 }
 
-int
-io_uring_register_probe(struct io_uring *ring, struct io_uring_probe *probe,
-						unsigned nops)
+/* Descriptors of delayed reads, which have to stay open: only a read that begins has its file */
+static int	delayed_fds[1024];
+static int	ndelayed_fds;
+
+void
+io_uring_queue_exit(struct io_uring *ring)
 {
-	static int	(*real) (struct io_uring *, struct io_uring_probe *, unsigned);
+	static void (*real) (struct io_uring *);
 
 	if (real == NULL)
-		real = of_liburing("io_uring_register_probe");
-	if (faults != NULL && faults->no_reads)
-	{
-		count_hit();
-		return -EINVAL;
-	}
-	return real(ring, probe, nops);
+		real = of_liburing("io_uring_queue_exit");
+	real(ring);
+	while (ndelayed_fds > 0)
+		close(delayed_fds[--ndelayed_fds]);
 }
 
 /*
@@ -368,6 +455,8 @@ delay_last_read(struct io_uring_sq *sq, unsigned i)
 	unsigned	mask = *sq->kring_entries - 1;
 	struct io_uring_sqe *sqe = &sq->sqes[i & mask];
 
+	if (ndelayed_fds < (int) (sizeof(delayed_fds) / sizeof(int)))
+		sqe->fd = delayed_fds[ndelayed_fds++] = dup(sqe->fd);
 	sq->sqes[(i + 1) & mask] = *sqe;
 	sq->sqe_tail++;
 	delay.tv_sec = faults->most / 1000;
@@ -401,26 +490,22 @@ io_uring_submit(struct io_uring *ring)
 	for (unsigned i = sq->sqe_head; i != sq->sqe_tail; i++)
 	{
 		struct io_uring_sqe *sqe = &sq->sqes[i & mask];
+		struct iovec *iov;
 		ssize_t		n;
 
-		if (sqe->opcode != IORING_OP_READ || !concerns(sqe->fd))
+		if (sqe->opcode != IORING_OP_READV || !concerns(sqe->fd))
 			continue;
-		if (faults->no_reads)
-		{
-			count_hit();
-			sqe->opcode = UINT8_MAX;
-			continue;
-		}
-		n = allowed(sqe->len, sqe->off);
+		iov = (struct iovec *) (uintptr_t) sqe->addr;
+		n = allowed(iov->iov_len, sqe->off);
 		if (n < 0)
 			sqe->fd = -1;
 		else
-			sqe->len = n;
+			iov->iov_len = n;
 		if (faults->uncached)
 			sqe->flags |= IOSQE_ASYNC;
 		if ((faults->reads == FAULT_LATE || faults->reads == FAULT_SLOW) &&
 			i + 1 == sq->sqe_tail &&
-			sqe->off < faults->to && sqe->off + sqe->len > faults->from)
+			sqe->off < faults->to && sqe->off + iov->iov_len > faults->from)
 		{
 			delay_last_read(sq, i);
 			break;

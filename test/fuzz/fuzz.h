@@ -13,7 +13,7 @@
 #ifndef SST_FUZZ_H
 #define SST_FUZZ_H
 
-#include "visit/visit.h"
+#include "am/am.h"
 
 /*
  * Behind the page, an input has what the caller of a visitor chooses.  What
@@ -53,12 +53,9 @@ typedef struct FuzzTarget
 	int			special_size;	/* of the special space, before MAXALIGN */
 	int			rules;			/* FUZZ_... */
 
-	/* One of these makes the visitor; the second chooses blkno as well. */
-	void		(*init) (SstVisitor *visitor);
-	void		(*init_case) (FuzzCase *fuzz);
-
-	/* Whose pages a rebuild is shown, if there is one */
-	SstTargetKind rebuilds;
+	/* Makes the visitor, and may choose another blkno */
+	void		(*init) (FuzzCase *fuzz);
+	const SstAccessMethod *am;	/* whose pages they are, or NULL */
 
 	/* Instead of all that: what takes the input if it is not a page */
 	void		(*take) (const uint8 *data, size_t size);

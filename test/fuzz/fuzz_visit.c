@@ -28,12 +28,16 @@
 #include "access/gin_private.h"
 #include "access/gist.h"
 #include "access/hash.h"
+#include "access/multixact.h"
 #include "access/nbtree.h"
 #include "access/spgist_private.h"
 #include "storage/fsm_internals.h"
 
 #include "fuzz.h"
-#include "visit/diagnose.h"
+#include "am/bloom/layout.h"
+#include "am/check_items.h"
+#include "am/hnsw/layout.h"
+#include "am/ivfflat/layout.h"
 
 /* The server has its own, which are not here. */
 #undef printf
@@ -72,14 +76,11 @@ static const struct
 	{2, 2, false, {4, -1}, {TYPALIGN_INT, TYPALIGN_INT}},
 };
 
-/* As much of an index's descriptor as sst_btree_visitor_init() looks at */
-static void
-init_btree(FuzzCase *fuzz)
+/* As much of a descriptor as visitors look at, of the columns that were chosen */
+static TupleDesc
+make_tupdesc(int shape)
 {
-	static RelationData rel;
-	static FormData_pg_index index;
 	static TupleDesc tupdesc = NULL;
-	int			i = fuzz->choices.shape % lengthof(key_shapes);
 
 	/*
 	 * Room for what releases have in front of the attributes, for each of
@@ -88,87 +89,59 @@ init_btree(FuzzCase *fuzz)
 	if (tupdesc == NULL)
 		tupdesc = calloc(1, sizeof(struct TupleDescData) +
 						 2 * (sizeof(FormData_pg_attribute) + 64));
-	rel.rd_att = tupdesc;
-	rel.rd_index = &index;
 
-	tupdesc->natts = key_shapes[i].natts;
-	index.indnkeyatts = key_shapes[i].nkeyatts;
-	index.indisprimary = key_shapes[i].primary;
+	tupdesc->natts = key_shapes[shape].natts;
 	for (int k = 0; k < tupdesc->natts; k++)
 	{
-		TupleDescAttr(tupdesc, k)->attlen = key_shapes[i].attlen[k];
-		TupleDescAttr(tupdesc, k)->attalign = key_shapes[i].attalign[k];
+		TupleDescAttr(tupdesc, k)->attlen = key_shapes[shape].attlen[k];
+		TupleDescAttr(tupdesc, k)->attalign = key_shapes[shape].attalign[k];
 	}
-
-	sst_btree_visitor_init(&fuzz->visitor, SST_RULES_TOLERANT, &rel,
-						   (fuzz->choices.options & 4) != 0 ? MaxBlockNumber : 0);
+	return tupdesc;
 }
 
+/* Make the visitor of the target's access method. */
 static void
-init_btree_contrib(SstVisitor *visitor)
+begin(FuzzCase *fuzz, SstRules rules)
 {
-	sst_btree_visitor_init(visitor, SST_RULES_CONTRIB, NULL, 0);
-}
+	static RelationData rel;
+	static FormData_pg_index index;
+	const FuzzChoices *choices = &fuzz->choices;
+	int			i = choices->shape % lengthof(key_shapes);
+	SstVisitRequest request = {.rel = &rel, .rules = rules,
+		.nblocks = (choices->options & 4) != 0 ? MaxBlockNumber : 0,
+		.horizon = choices->horizon, .chains = (choices->options & 16) != 0,
+	.kept = &fuzz->kept};
 
-static void
-init_hash(SstVisitor *visitor)
-{
-	sst_hash_visitor_init(visitor, SST_RULES_TOLERANT);
-}
+	rel.rd_att = make_tupdesc(i);
+	rel.rd_index = &index;
+	index.indnkeyatts = key_shapes[i].nkeyatts;
+	index.indisprimary = key_shapes[i].primary;
 
-static void
-init_hash_contrib(SstVisitor *visitor)
-{
-	sst_hash_visitor_init(visitor, SST_RULES_CONTRIB);
-}
-
-static void
-init_gin(SstVisitor *visitor)
-{
-	sst_gin_visitor_init(visitor, SST_RULES_TOLERANT);
-}
-
-/* Its caller shows it block 0 only. */
-static void
-init_gin_contrib(FuzzCase *fuzz)
-{
-	fuzz->blkno = GIN_METAPAGE_BLKNO;
-	sst_gin_visitor_init(&fuzz->visitor, SST_RULES_CONTRIB);
-}
-
-static void
-init_pgstattuple_btree(SstVisitor *visitor)
-{
-	sst_pgstattuple_visitor_init(visitor, SST_BTREE);
-}
-
-static void
-init_pgstattuple_hash(SstVisitor *visitor)
-{
-	sst_pgstattuple_visitor_init(visitor, SST_HASH);
-}
-
-static void
-init_pgstattuple_gist(SstVisitor *visitor)
-{
-	sst_pgstattuple_visitor_init(visitor, SST_GIST);
-}
-
-static void
-init_heap(FuzzCase *fuzz)
-{
-	sst_heap_visitor_init(&fuzz->visitor, 0, fuzz->choices.horizon,
-						  (fuzz->choices.options & 16) != 0, &fuzz->kept);
-	if ((fuzz->choices.options & 32) != 0)
+	fuzz_target->am->begin(&fuzz->visitor, &request);
+	if (fuzz_target->am == &sst_heap_am && (choices->options & 32) != 0)
 		fuzz->visitor.dead = &fuzz->dead;
 }
 
-/* A sequence's special space has a magic number (commands/sequence.c). */
 static void
-init_sequence(FuzzCase *fuzz)
+init_ours(FuzzCase *fuzz)
 {
-	sst_heap_visitor_init(&fuzz->visitor, sizeof(uint32),
-						  fuzz->choices.horizon, false, NULL);
+	begin(fuzz, SST_RULES_TOLERANT);
+}
+
+static void
+init_contrib(FuzzCase *fuzz)
+{
+	/* Of a GIN index, its caller shows it block 0 only. */
+	if (fuzz_target->am == &sst_gin_am)
+		fuzz->blkno = GIN_METAPAGE_BLKNO;
+	begin(fuzz, SST_RULES_CONTRIB);
+}
+
+static void
+init_pgstattuple(FuzzCase *fuzz)
+{
+	sst_visitor_init(&fuzz->visitor, fuzz_target->am->pgstattuple_page,
+					 SST_LINE_POINTER_PREFETCH, SST_PART_LINE_POINTERS);
 }
 
 /* In a block of its own, so that the address sanitizer sees its end */
@@ -221,43 +194,49 @@ init_free_space_map(FuzzCase *fuzz)
 static const FuzzTarget targets[] =
 {
 	{"btree", "btree", sizeof(BTPageOpaqueData),
-	FUZZ_OURS | FUZZ_LINE_POINTERS, NULL, init_btree, SST_BTREE},
+	FUZZ_OURS | FUZZ_LINE_POINTERS, init_ours, &sst_btree_am},
 	{"btree_contrib", "btree", sizeof(BTPageOpaqueData),
-	0, init_btree_contrib},
+	0, init_contrib, &sst_btree_am},
 	{"hash", "hash", sizeof(HashPageOpaqueData),
-	FUZZ_OURS | FUZZ_LINE_POINTERS, init_hash, NULL, SST_HASH},
+	FUZZ_OURS | FUZZ_LINE_POINTERS, init_ours, &sst_hash_am},
 	{"hash_contrib", "hash", sizeof(HashPageOpaqueData),
-	FUZZ_LINE_POINTERS, init_hash_contrib},
+	FUZZ_LINE_POINTERS, init_contrib, &sst_hash_am},
 	{"gin", "gin", sizeof(GinPageOpaqueData),
-	FUZZ_OURS | FUZZ_LINE_POINTERS, init_gin, NULL, SST_GIN},
+	FUZZ_OURS | FUZZ_LINE_POINTERS, init_ours, &sst_gin_am},
 	{"gin_contrib", "gin", sizeof(GinPageOpaqueData),
-	0, NULL, init_gin_contrib},
+	0, init_contrib, &sst_gin_am},
 	{"gist", "gist", sizeof(GISTPageOpaqueData),
-	FUZZ_OURS | FUZZ_LINE_POINTERS, sst_gist_visitor_init, NULL, SST_GIST},
+	FUZZ_OURS | FUZZ_LINE_POINTERS, init_ours, &sst_gist_am},
 	{"spgist", "spgist", sizeof(SpGistPageOpaqueData),
-	FUZZ_OURS, sst_spgist_visitor_init, NULL, SST_SPGIST},
+	FUZZ_OURS, init_ours, &sst_spgist_am},
 	{"brin", "brin", sizeof(BrinSpecialSpace),
-	FUZZ_OURS, sst_brin_visitor_init, NULL, SST_BRIN},
+	FUZZ_OURS, init_ours, &sst_brin_am},
+	{"bloom", "bloom brin", sizeof(BloomSpecial),
+	FUZZ_OURS, init_ours, &sst_bloom_am},
+	{"hnsw", "hnsw spgist", sizeof(HnswSpecial),
+	FUZZ_OURS, init_ours, &sst_hnsw_am},
+	{"ivfflat", "ivfflat spgist", sizeof(IvfflatSpecial),
+	FUZZ_OURS, init_ours, &sst_ivfflat_am},
 	{"any", "gin gist spgist brin heap", sizeof(GinPageOpaqueData),
-	FUZZ_OURS, sst_any_visitor_init},
+	FUZZ_OURS, init_ours, &sst_other_am},
 	{"pgstattuple_btree", "btree", sizeof(BTPageOpaqueData),
-	0, init_pgstattuple_btree},
+	0, init_pgstattuple, &sst_btree_am},
 	{"pgstattuple_hash", "hash", sizeof(HashPageOpaqueData),
-	0, init_pgstattuple_hash},
+	0, init_pgstattuple, &sst_hash_am},
 	{"pgstattuple_gist", "gist", sizeof(GISTPageOpaqueData),
-	0, init_pgstattuple_gist},
+	0, init_pgstattuple, &sst_gist_am},
 	{"heap", "heap", 0,
-	FUZZ_OURS, NULL, init_heap, SST_HEAP},
+	FUZZ_OURS, init_ours, &sst_heap_am},
 	{"sequence", "sequence heap", sizeof(uint32),
-	FUZZ_OURS, NULL, init_sequence},
+	FUZZ_OURS, init_ours, &sst_sequence_am},
 	{"visibility_map", "vm", 0,
-	0, NULL, init_visibility_map},
+	0, init_visibility_map},
 	{"free_space_map", "fsm", 0,
-	0, NULL, init_free_space_map},
+	0, init_free_space_map},
 	{"line_pointers", "btree hash", sizeof(BTPageOpaqueData),
-	0, NULL, fuzz_line_pointers_init},
+	0, fuzz_line_pointers_init},
 	{"saved_cache", "saved_cache", 0,
-	0, NULL, NULL, 0, fuzz_saved_cache},
+	0, NULL, NULL, fuzz_saved_cache},
 };
 
 const FuzzTarget *fuzz_target = NULL;
@@ -321,19 +300,11 @@ check_relations(const FuzzCase *fuzz, const SstCounters *counters)
 			   counters->kept_end == fuzz->blkno + 1);
 
 	/* Kinds of pages, as the comments on SstCount have them */
-	FUZZ_CHECK(n[SST_BUCKET_PAGES] + n[SST_OVERFLOW_PAGES] +
-			   n[SST_ENTRY_LEAF_PAGES] + n[SST_POSTING_LEAF_PAGES] +
-			   n[SST_PENDING_PAGES] <= n[SST_LEAF_PAGES]);
-	FUZZ_CHECK(n[SST_BITMAP_PAGES] + n[SST_ENTRY_INTERNAL_PAGES] +
-			   n[SST_POSTING_INTERNAL_PAGES] <= n[SST_INTERNAL_PAGES]);
-	FUZZ_CHECK(n[SST_NULLS_PAGES] <= n[SST_LEAF_PAGES] + n[SST_INTERNAL_PAGES]);
 	FUZZ_CHECK(n[SST_UNUSED_PAGES] <= n[SST_DELETED_PAGES] + n[SST_NEW_PAGES]);
 	FUZZ_CHECK(n[SST_BACKWARD_LEAVES] <= n[SST_LEAF_PAGES]);
 	FUZZ_CHECK(n[SST_ALL_VISIBLE_PAGES] <= n[SST_HEAP_PAGES]);
 
 	/* Items and tuples */
-	FUZZ_CHECK(n[SST_POSTING_TUPLES] <= n[SST_ITEMS_TOLD_APART]);
-	FUZZ_CHECK(n[SST_ITEMS_TOLD_APART] <= n[SST_LIVE_ITEMS] + n[SST_DEAD_ITEMS]);
 	FUZZ_CHECK(n[SST_LIVE_ITEMS] + n[SST_DEAD_ITEMS] + n[SST_REDIRECT_ITEMS] +
 			   n[SST_UNUSED_ITEMS] + n[SST_TUPLES] + n[SST_DEAD_TUPLES] <=
 			   (BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData));
@@ -358,6 +329,22 @@ check_relations(const FuzzCase *fuzz, const SstCounters *counters)
 	FUZZ_CHECK(n[SST_MAP_CORRUPT_PAGES] == 0);
 }
 
+/* How the counters of a statistic relate to each other, after one page */
+static void
+check_statistics(const SstStatistics *statistics, const uint64 *n)
+{
+	for (int i = 0; i < statistics->n; i++)
+	{
+		const SstStatistic *statistic = &statistics->statistic[i];
+
+		if (statistic->estimator == SST_PAGES)
+			FUZZ_CHECK(n[statistic->y] <= 1);
+		else if (statistic->estimator != SST_TOTAL && statistic->x != SST_PAGE_BYTES)
+			FUZZ_CHECK(n[statistic->y] <= n[statistic->x] &&
+					   (n[statistic->x] <= BLCKSZ));
+	}
+}
+
 /* What our own visitors say beyond that, which judge headers first */
 static void
 check_our_page(const SstCounters *counters)
@@ -369,16 +356,10 @@ check_our_page(const SstCounters *counters)
 		nclasses += n[i];
 	FUZZ_CHECK(nclasses == 1);
 
+	check_statistics(&fuzz_target->am->statistics, n);
 	FUZZ_CHECK(n[SST_USABLE_BYTES] <= BLCKSZ);
 	FUZZ_CHECK(n[SST_FREE_BYTES] <= n[SST_USABLE_BYTES]);
-	FUZZ_CHECK(n[SST_ENTRY_USABLE_BYTES] + n[SST_POSTING_USABLE_BYTES] <= BLCKSZ);
-	FUZZ_CHECK(n[SST_ENTRY_FREE_BYTES] <= n[SST_ENTRY_USABLE_BYTES]);
-	FUZZ_CHECK(n[SST_POSTING_FREE_BYTES] <= n[SST_POSTING_USABLE_BYTES]);
-	FUZZ_CHECK(n[SST_PENDING_FREE_BYTES] <= BLCKSZ);
 	FUZZ_CHECK(counters->largest_free <= n[SST_FREE_BYTES]);
-
-	FUZZ_CHECK(n[SST_INNER_USABLE_BYTES] <= BLCKSZ);
-	FUZZ_CHECK(n[SST_INNER_FREE_BYTES] <= n[SST_INNER_USABLE_BYTES]);
 
 	/* Tuples of a table do not overlap. */
 	FUZZ_CHECK(n[SST_TUPLE_BYTES] + n[SST_DEAD_TUPLE_BYTES] +
@@ -459,10 +440,7 @@ static void
 init_visitor(FuzzCase *fuzz)
 {
 	fuzz->blkno = choose_block(&fuzz->choices);
-	if (fuzz_target->init != NULL)
-		fuzz_target->init(&fuzz->visitor);
-	else
-		fuzz_target->init_case(fuzz);
+	fuzz_target->init(fuzz);
 }
 
 /* Show a page to a visitor twice, and check what it says. */
@@ -487,7 +465,7 @@ visit_twice(FuzzCase *fuzz, const PageData *page, const PageData *original,
 	check_relations(fuzz, counters);
 	if (counted && (fuzz_target->rules & FUZZ_OURS))
 		check_our_page(counters);
-	if (fuzz_target->init_case == init_visibility_map)
+	if (fuzz_target->init == init_visibility_map)
 	{
 		check_set(fuzz->visitor.visible, counters->n[SST_MAP_VISIBLE_BLOCKS]);
 		check_set(fuzz->visitor.frozen, counters->n[SST_MAP_FROZEN_BLOCKS]);
@@ -510,7 +488,7 @@ diagnose(FuzzCase *fuzz, const PageData *page, const PageData *original,
 
 	init_visitor(fuzz);
 	memset(diagnosis.detail, 'x', sizeof(diagnosis.detail));
-	sst_diagnose_page(&fuzz->visitor, fuzz_target->rebuilds, page, fuzz->blkno,
+	sst_diagnose_page(&fuzz->visitor, fuzz_target->am, page, fuzz->blkno,
 					  &diagnosis);
 	FUZZ_CHECK(memcmp(page, original, BLCKSZ) == 0);
 	FUZZ_CHECK(memchr(diagnosis.detail, '\0', sizeof(diagnosis.detail)) != NULL);
@@ -521,6 +499,34 @@ diagnose(FuzzCase *fuzz, const PageData *page, const PageData *original,
 				   diagnosis.fault == SST_FAULT_HEADER);
 	else
 		FUZZ_CHECK(diagnosis.fault != SST_FAULT_NONE);
+}
+
+/* Of a page that the visitor accepts, what is wrong with its items has words that end. */
+static void
+check_items(FuzzCase *fuzz, const PageData *page, const PageData *original)
+{
+	int			shape = fuzz->choices.shape % lengthof(key_shapes);
+	SstItemCheck check = {.am = fuzz_target->am,
+		.tupdesc = make_tupdesc(shape),
+		.has_toast = (fuzz->choices.options & 1) != 0,
+		.frozenxid = (fuzz->choices.options & 2) != 0 ? fuzz->choices.horizon : 0,
+		.minmxid = FirstMultiXactId,
+		.nkeyatts = key_shapes[shape].nkeyatts,
+	.version = fuzz->choices.options % 5};
+	SstDiagnosis diagnosis;
+	SstCounters counters;
+
+	init_visitor(fuzz);
+	fuzz->visitor.all_tuples = true;
+	sst_counters_init(&counters);
+	if (!fuzz->visitor.page(&fuzz->visitor, page, fuzz->blkno, &counters))
+		return;
+
+	memset(diagnosis.detail, 'x', sizeof(diagnosis.detail));
+	if (!sst_check_items(&check, &fuzz->visitor, page, fuzz->blkno, &diagnosis))
+		FUZZ_CHECK(diagnosis.fault != SST_FAULT_NONE &&
+				   memchr(diagnosis.detail, '\0', sizeof(diagnosis.detail)) != NULL);
+	FUZZ_CHECK(memcmp(page, original, BLCKSZ) == 0);
 }
 
 /* Show a page to the visitor of the target. */
@@ -551,11 +557,13 @@ fuzz_page(const uint8 *data, size_t size)
 		FUZZ_CHECK(visit_twice(&fuzz, page, original, &other) == counted);
 		FUZZ_CHECK(same_counters(&other, &first));
 	}
-	if (fuzz_target->rebuilds != 0)
+	if (fuzz_target->am != NULL && (fuzz_target->rules & FUZZ_OURS))
 	{
 		diagnose(&fuzz, page, original, counted);
+		check_items(&fuzz, page, original);
 		init_visitor(&fuzz);
-		fuzz_rebuild(&fuzz, page, original);
+		if (fuzz_target->am->model != NULL)
+			fuzz_rebuild(&fuzz, page, original);
 	}
 
 	free(page);

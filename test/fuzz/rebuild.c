@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * rebuild.c
- *	  Show pages that a visitor has counted to the kind's rebuild functions
+ *	  Show pages that a visitor has counted to the kind's model of a rebuild
  *
- * They promise what visitors do: to look at no byte outside the page, and to
+ * Models promise what visitors do: to look at no byte outside the page, and to
  * raise no error, whatever is in the items.  What they have made of some pages
  * has to give a number of blocks, whatever share of the relation these are.
  *
@@ -23,16 +23,22 @@
 #include "access/nbtree.h"
 #include "access/spgist_private.h"
 #include "access/tupdesc_details.h"
-#include "catalog/pg_am.h"
 #include "miscadmin.h"
 
 #include "fuzz.h"
-#include "rebuild/rebuild.h"
+#include "am/bloom/layout.h"
+#include "am/gin/state.h"
+#include "am/heap/toaster.h"
+#include "am/hnsw/layout.h"
+#include "am/ivfflat/layout.h"
+#include "am/rebuild.h"
+#include "source/source.h"
 
 /* What the stubs of the server (server.c) answer */
 extern uint32_t fuzz_relation_blocks;
 extern uint32_t fuzz_support_function;
 extern uint32_t fuzz_allocations;
+extern void fuzz_free_all(void);
 
 /* Options that a relation can have, of which the kind's are set */
 typedef union RelationOptions
@@ -41,6 +47,9 @@ typedef union RelationOptions
 	HashOptions hash;
 	GiSTOptions gist;
 	SpGistOptions spgist;
+	BloomSettings bloom;
+	HnswSettings hnsw;
+	IvfflatSettings ivfflat;
 	StdRdOptions table;
 } RelationOptions;
 
@@ -125,40 +134,45 @@ choose_columns(const FuzzChoices *choices)
 
 /* Options of a relation, of all that there can be (access/common/reloptions.c) */
 static void
-choose_options(SstTargetKind kind, const FuzzChoices *choices,
+choose_options(const SstAccessMethod *am, const FuzzChoices *choices,
 			   RelationOptions *options)
 {
 	int			percent = 10 + choices->number % 91;
 
-	switch (kind)
+	if (am == &sst_btree_am)
 	{
-		case SST_BTREE:
-			options->btree.fillfactor = percent;
-			options->btree.deduplicate_items = (choices->options & 16) != 0;
-			break;
-		case SST_HASH:
-			options->hash.fillfactor = percent;
-			break;
-		case SST_GIST:
-			options->gist.fillfactor = percent;
-			options->gist.buffering_mode = (choices->options & 16) != 0 ?
-				GIST_OPTION_BUFFERING_ON : GIST_OPTION_BUFFERING_AUTO;
-			break;
-		case SST_SPGIST:
-			options->spgist.fillfactor = percent;
-			break;
-		case SST_HEAP:
-			options->table.fillfactor = percent;
-			options->table.toast_tuple_target = 128 + choices->horizon % 8033;
-			break;
-		default:
-			break;
+		options->btree.fillfactor = percent;
+		options->btree.deduplicate_items = (choices->options & 16) != 0;
+	}
+	else if (am == &sst_hash_am)
+		options->hash.fillfactor = percent;
+	else if (am == &sst_gist_am)
+	{
+		options->gist.fillfactor = percent;
+		options->gist.buffering_mode = (choices->options & 16) != 0 ?
+			GIST_OPTION_BUFFERING_ON : GIST_OPTION_BUFFERING_AUTO;
+	}
+	else if (am == &sst_spgist_am)
+		options->spgist.fillfactor = percent;
+	else if (am == &sst_bloom_am)
+		options->bloom.nwords = 1 + choices->number % BLOOM_MAX_WORDS;
+	else if (am == &sst_hnsw_am)
+		options->hnsw.m = HNSW_MIN_M + choices->number % (HNSW_MAX_M - HNSW_MIN_M + 1);
+	else if (am == &sst_ivfflat_am)
+		options->ivfflat.lists = 1 + choices->number % IVFFLAT_MAX_LISTS;
+	else if (am == &sst_heap_am)
+	{
+		options->table.fillfactor = percent;
+		options->table.toast_tuple_target = 128 + choices->horizon % 8033;
 	}
 }
 
+/* What is chosen for the case that is under way */
+static const FuzzChoices *chosen;
+
 /* Look at all bytes of a value, and have a result by them. */
-static double
-try_compression(const char *data, int32 nbytes, char method)
+double
+sst_try_compression(const char *data, int32 nbytes, char method)
 {
 	unsigned	sum = 0;
 
@@ -169,9 +183,27 @@ try_compression(const char *data, int32 nbytes, char method)
 	return sum % 5 == 0 ? NAN : sum % 5 == 1 ? 1 : (1 + sum % 64) / 64.0;
 }
 
-/* As much of a relation's descriptor as sst_rebuild_..._init() look at */
-static void
-init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
+/* What the catalogs would say */
+bool
+sst_toaster_describe(SstToaster *toaster, Relation rel)
+{
+	toaster->has_toast = (chosen->options & 2) != 0;
+	toaster->any_compressible = true;
+	if ((chosen->options & 16) != 0)
+		toaster->compression.try = sst_try_compression;
+	memset(toaster->compressible, chosen->number, sizeof(toaster->compressible));
+	return false;
+}
+
+double
+sst_entry_fraction(Relation index)
+{
+	return (chosen->options & 4) != 0 ? NAN : chosen->variant / 255.0;
+}
+
+/* Begin with as much of a relation's descriptor as the models look at. */
+static SstRebuild *
+begin_rebuild(const FuzzCase *fuzz)
 {
 	static FormData_pg_class class;
 	static FormData_pg_index index;
@@ -179,9 +211,10 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 	static TupleDesc one_column = NULL;
 	static RelationData rel;
 	const FuzzChoices *choices = &fuzz->choices;
-
-	memset(rebuild, 0, sizeof(SstRebuild));
-	rebuild->kind = fuzz_target->rebuilds;
+	const SstAccessMethod *am = fuzz_target->am;
+	SstTableFacts facts = {.nblocks = Min(choices->nblocks, MaxBlockNumber),
+	.parallel = (choices->options & 2) != 0 ? SST_PARALLEL_YES : SST_PARALLEL_NO};
+	SstRebuild *rebuild;
 
 	/* Room as in choose_columns() */
 	if (one_column == NULL)
@@ -192,7 +225,8 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 		columns[choices->number % lengthof(columns)].length;
 
 	memset(&options, 0, sizeof(options));
-	choose_options(rebuild->kind, choices, &options);
+	SET_VARSIZE(&options, sizeof(options));
+	choose_options(am, choices, &options);
 	class.relkind = RELKIND_INDEX;
 	index.indnkeyatts = 1;
 	index.indisunique = (choices->options & 32) != 0;
@@ -201,106 +235,71 @@ init_rebuild(SstRebuild *rebuild, const FuzzCase *fuzz)
 	rel.rd_att = one_column;
 	rel.rd_options = (choices->options & 8) != 0 ? (bytea *) &options : NULL;
 
+	chosen = choices;
 	fuzz_relation_blocks = choices->nblocks;
 	fuzz_support_function = choices->options & 64;
 	fuzz_allocations = (choices->options & 32) != 0 ?
 		choices->variant % 32 : PG_UINT32_MAX;
 	maintenance_work_mem = 1024 << choices->number % 8;
-	max_parallel_maintenance_workers = choices->options & 2;
-	rebuild->table_blocks = Min(choices->nblocks, MaxBlockNumber);
-	rebuild->table_tuples = (double) rebuild->table_blocks *
+	facts.ntuples = (double) facts.nblocks *
 		(choices->horizon % (MaxHeapTuplesPerPage + 1));
 
-	switch (rebuild->kind)
+	class.relam = am->oid;
+	if (am == &sst_heap_am)
 	{
-		case SST_BTREE:
-			class.relam = BTREE_AM_OID;
-			rel.rd_att = choose_columns(choices);
-			rel.rd_att->natts = Max(rel.rd_att->natts, 1);
-			index.indnkeyatts = 1 + choices->variant % rel.rd_att->natts;
-			sst_rebuild_btree_init(rebuild, &rel);
-			break;
-		case SST_HASH:
-			class.relam = HASH_AM_OID;
-			sst_rebuild_hash_init(rebuild, &rel);
-			break;
-		case SST_GIN:
-			class.relam = GIN_AM_OID;
-			rel.rd_att = choose_columns(choices);
-			rel.rd_att->natts = Max(rel.rd_att->natts, 1);
-			sst_rebuild_gin_init(rebuild, &rel);
-			break;
-		case SST_GIST:
-			class.relam = GIST_AM_OID;
-			sst_rebuild_tree_init(rebuild, &rel);
-			break;
-		case SST_SPGIST:
-			class.relam = SPGIST_AM_OID;
-			sst_rebuild_tree_init(rebuild, &rel);
-			break;
-		default:
-			class.relkind = (choices->options & 4) != 0 ?
-				RELKIND_TOASTVALUE : RELKIND_RELATION;
-			rel.rd_att = choose_columns(choices);
-			sst_rebuild_heap_init(rebuild, &rel);
-			rebuild->u.heap.toaster.has_toast = (choices->options & 2) != 0;
-			rebuild->u.heap.toaster.any_compressible = true;
-			rebuild->u.heap.toaster.compression.try =
-				(choices->options & 16) != 0 ? try_compression : NULL;
-			memset(rebuild->u.heap.toaster.compressible, choices->number,
-				   sizeof(rebuild->u.heap.toaster.compressible));
-			break;
+		class.relkind = (choices->options & 4) != 0 ?
+			RELKIND_TOASTVALUE : RELKIND_RELATION;
+		rel.rd_att = choose_columns(choices);
 	}
+	else if (am == &sst_btree_am || am == &sst_gin_am)
+	{
+		rel.rd_att = choose_columns(choices);
+		rel.rd_att->natts = Max(rel.rd_att->natts, 1);
+		index.indnkeyatts = 1 + choices->variant % rel.rd_att->natts;
+	}
+	rebuild = am->model->begin(&rel, &facts);
+	rebuild->model = am->model;
+	return rebuild;
 }
 
-/* Blocks for some counts */
-static double
-blocks(const SstRebuild *rebuild, const double *counts, const SstMeta *meta)
-{
-	double		result = rebuild->blocks(rebuild, counts, meta, true);
-	double		smooth = rebuild->blocks(rebuild, counts, meta, false);
-
-	FUZZ_CHECK(isfinite(result) && result >= 0 &&
-			   isfinite(smooth) && smooth >= 0);
-	return result;
-}
-
-/* What a sample of pages says of the relation, as src/report asks */
+/* What a sample of pages, all of them or not, says of the relation */
 static void
-check_blocks(const SstRebuild *rebuild, const FuzzCase *fuzz,
-			 const SstCounters *counters)
+check_prediction(SstRebuild *rebuild, const FuzzCase *fuzz,
+				 const SstCounters *counters, int npages)
 {
 	const FuzzChoices *choices = &fuzz->choices;
-	const SstMeta *meta = &fuzz->visitor.meta;
-	double		counts[SST_NCOUNTS];
-	int			i = choices->block / 8 % SST_NCOUNTS;
+	double		fraction = choices->variant / 255.0;
+	SstEstimate kept = {fraction, fraction * fraction, sqrt(fraction)};
+	SstPrediction prediction = {.analyzed_blocks = NAN};
+	SstEstimate *blocks = &prediction.blocks;
+	uint64		nblocks = (choices->options & 4) != 0 ? npages :
+		npages + choices->horizon;
+	SstPageSample sample = {.nblocks = nblocks, .nsampled = npages,
+	.sums = *counters, .nparts = 1};
+	SstSamplePart *part = &sample.parts[0];
 
-	for (int k = 0; k < SST_NCOUNTS; k++)
-		counts[k] = counters->n[k];
-	(void) blocks(rebuild, counts, meta);
-	if (rebuild->ends != NULL)
+	if ((choices->options & 128) == 0)
+		kept = (SstEstimate)
 	{
-		double		low;
-		double		high;
-
-		rebuild->ends(rebuild, counts, meta, &low, &high);
-		FUZZ_CHECK(low >= 0 && low <= high && isfinite(high));
-	}
-
-	for (int k = 0; k < SST_NCOUNTS; k++)
-		counts[k] *= 1 + pow(choices->horizon, choices->options % 4 / 3.0);
-	(void) blocks(rebuild, counts, meta);
-
-	/* one of them by itself: sst_estimate_function() */
-	i = SST_REBUILT_BYTES + i % (SST_FIRST_MAP_COUNT - SST_REBUILT_BYTES);
-	counts[i] *= (choices->options & 128) != 0 ? 1.001 : 0.999;
-	(void) blocks(rebuild, counts, meta);
-
-	if (rebuild->scale_entries != NULL)
+		1, 1, 1
+	};
+	sst_sample_part_init(part, nblocks, npages, npages);
+	for (int i = 0; i < npages; i++)
 	{
-		rebuild->scale_entries(rebuild, counts, choices->variant / 255.0);
-		(void) blocks(rebuild, counts, meta);
+		SstCounters of_page = {0};
+
+		for (int k = 0; k < SST_FIRST_MAP_COUNT; k++)
+			of_page.n[k] = counters->n[k] * (i + 1) / npages - counters->n[k] * i / npages;
+		sst_sample_part_add(part, &of_page, i,
+							sst_range_start(nblocks, npages, i + 1) -
+							sst_range_start(nblocks, npages, i));
 	}
+	rebuild->model->predict(rebuild, &sample, &kept, &prediction);
+	FUZZ_CHECK(isfinite(blocks->value) && blocks->value >= 0);
+	FUZZ_CHECK(blocks->low >= 0 && blocks->low <= blocks->value);
+	FUZZ_CHECK(blocks->high >= blocks->value);
+	FUZZ_CHECK(isnan(prediction.analyzed_blocks) || prediction.analyzed_blocks >= 0);
+	sst_page_sample_free(&sample);
 }
 
 /* The list of kept tuples names tuples of the page, each once. */
@@ -317,14 +316,6 @@ check_kept(const SstKeptItems *kept, const PageData *page)
 	}
 }
 
-/* A page that is being filled is not overfull. */
-static void
-check_fill(const SstHeapFill *fill)
-{
-	FUZZ_CHECK(fill->free >= 0 && fill->free < BLCKSZ);
-	FUZZ_CHECK((fill->bytes + fill->free) % BLCKSZ == 0);
-}
-
 /* Line pointers that lead to no row are listed in order, and none that is unused. */
 static void
 check_dead(const SstDeadItems *dead, const PageData *page)
@@ -337,26 +328,6 @@ check_dead(const SstDeadItems *dead, const PageData *page)
 		FUZZ_CHECK(offnum <= sst_page_items(page));
 		FUZZ_CHECK(ItemIdIsUsed(PageGetItemId((Page) page, offnum)));
 	}
-}
-
-/* Entries are listed with the bytes of a page at most, or what their build takes. */
-static void
-check_entries(const SstRebuild *rebuild, const FuzzCase *fuzz,
-			  const PageData *page)
-{
-	SstEntries *entries = malloc(sizeof(SstEntries));
-
-	sst_list_entries(rebuild->kind, (fuzz->choices.options & 128) != 0, page,
-					 fuzz->blkno, entries);
-	FUZZ_CHECK(entries->n >= 0 && entries->n <= SST_MAX_ENTRIES);
-	for (int i = 0; i < entries->n; i++)
-	{
-		const SstEntry *entry = &entries->entry[i];
-
-		FUZZ_CHECK(entry->bytes >= 0 && entry->bytes <= 2 * BLCKSZ);
-		FUZZ_CHECK(entry->key_bytes >= 0 && entry->key_bytes <= entry->bytes);
-	}
-	free(entries);
 }
 
 /*
@@ -387,9 +358,7 @@ check_tuples(SstRebuild *rebuild, const FuzzCase *fuzz, const PageData *page,
 		kept->offnums[0] = offnum;
 		copy = malloc(offset + len);
 		memcpy(copy, page, offset + len);
-		rebuild->page(rebuild, copy, fuzz->blkno, kept, counters);
-		check_fill(&rebuild->u.heap.fill);
-		check_fill(&rebuild->u.heap.toaster.fill);
+		rebuild->model->page(rebuild, copy, fuzz->blkno, kept, counters);
 		free(copy);
 		free(kept);
 	}
@@ -402,21 +371,12 @@ check_tuples(SstRebuild *rebuild, const FuzzCase *fuzz, const PageData *page,
 void
 fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 {
-	/* Of its own, so that the address sanitizer sees a look beyond it */
-	SstRebuild *rebuild = malloc(sizeof(SstRebuild));
+	SstRebuild *rebuild = begin_rebuild(fuzz);
 	SstCounters counters;
 	int			npages = 1 + fuzz->choices.number % 3;
 
-	init_rebuild(rebuild, fuzz);
 	if ((fuzz->choices.options & 64) != 0)
 		rebuild->dead_tids = (const SstDeadTids *) rebuild; /* see stubs.c */
-	FUZZ_CHECK(rebuild->uncertainty >= 0 && rebuild->uncertainty < 1);
-	if (rebuild->unpredictable)
-	{
-		/* No scan is to show it pages. */
-		free(rebuild);
-		return;
-	}
 	sst_counters_init(&counters);
 
 	for (int i = 0; i < npages; i++)
@@ -431,11 +391,10 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 		check_kept(&fuzz->kept, page);
 		if (fuzz->visitor.dead != NULL)
 			check_dead(&fuzz->dead, page);
-		check_entries(rebuild, fuzz, page);
-		rebuild->page(rebuild, page, fuzz->blkno, &fuzz->kept, &counters);
+		rebuild->model->page(rebuild, page, fuzz->blkno, &fuzz->kept, &counters);
 
 		/* Each tuple can be the first of a page. */
-		if (rebuild->kind == SST_HEAP)
+		if (fuzz_target->am == &sst_heap_am)
 		{
 			FUZZ_CHECK(counters.n[SST_REBUILT_BYTES] -
 					   before.n[SST_REBUILT_BYTES] <=
@@ -448,14 +407,9 @@ fuzz_rebuild(FuzzCase *fuzz, const PageData *page, const PageData *original)
 		for (int k = 0; k < SST_NCOUNTS; k++)
 			FUZZ_CHECK(counters.n[k] >= before.n[k]);
 	}
-	if (rebuild->kind == SST_HEAP)
+	if (fuzz_target->am == &sst_heap_am)
 		check_tuples(rebuild, fuzz, page, &counters);
 	FUZZ_CHECK(memcmp(page, original, BLCKSZ) == 0);
-	sst_rebuild_finish(rebuild, (fuzz->choices.options & 4) != 0);
-	FUZZ_CHECK(rebuild->uncertainty >= 0 && rebuild->uncertainty < 1);
-
-	if (!rebuild->unpredictable)
-		check_blocks(rebuild, fuzz, &counters);
-	sst_rebuild_free(rebuild);
-	free(rebuild);
+	check_prediction(rebuild, fuzz, &counters, npages);
+	fuzz_free_all();
 }

@@ -19,7 +19,7 @@
 #include "utils/memutils.h"
 
 #include "fuzz.h"
-#include "warm/saved_cache.h"
+#include "warm/saved_text.h"
 
 #undef snprintf
 

@@ -17,6 +17,11 @@ CREATE INDEX t_gist ON t USING gist (p);
 CREATE INDEX t_spgist ON t USING spgist (p);
 CREATE INDEX t_spgist_text ON t USING spgist (left(v, 200));
 CREATE INDEX t_brin ON t USING brin (i) WITH (pages_per_range = 1);
+SELECT 'CREATE EXTENSION bloom' FROM pg_available_extensions WHERE name = 'bloom' \gexec
+SELECT 'CREATE INDEX t_bloom ON t USING bloom (i, v)' FROM pg_am WHERE amname = 'bloom' \gexec
+SELECT 'CREATE EXTENSION vector' FROM pg_available_extensions WHERE name = 'vector' \gexec
+SELECT format('CREATE INDEX t_%s ON t USING %1$s ((ARRAY[i, i %% 7, 1]::vector(3)) vector_l2_ops)', amname)
+	FROM pg_am WHERE amname IN ('hnsw', 'ivfflat') \gexec
 VACUUM (FREEZE) t;
 DELETE FROM t WHERE i BETWEEN 1000 AND 3000;
 VACUUM t;

@@ -23,6 +23,8 @@
 
 extern void ExceptionalCondition(const char *condition);
 extern bool TransactionIdPrecedes(uint32_t id1, uint32_t id2);
+extern bool MultiXactIdPrecedes(uint32_t multi1, uint32_t multi2);
+extern int32_t ItemPointerCompare(const void *tid1, const void *tid2);
 extern size_t PageGetExactFreeSpace(const char *page);
 extern bool _bt_allequalimage(void *rel, bool debugmessage);
 extern uint32_t RelationGetNumberOfBlocksInFork(void *rel, int fork);
@@ -87,6 +89,29 @@ TransactionIdPrecedes(uint32_t id1, uint32_t id2)
 	return id1 != id2 && id2 - id1 < UINT32_C(0x80000000);
 }
 
+bool
+MultiXactIdPrecedes(uint32_t multi1, uint32_t multi2)
+{
+	return multi1 != multi2 && multi2 - multi1 < UINT32_C(0x80000000);
+}
+
+/* TIDs are three numbers of 16 bits, the most significant one first. */
+int32_t
+ItemPointerCompare(const void *tid1, const void *tid2)
+{
+	uint16_t	a[3];
+	uint16_t	b[3];
+
+	memcpy(a, tid1, sizeof(a));
+	memcpy(b, tid2, sizeof(b));
+	for (int i = 0; i < 3; i++)
+	{
+		if (a[i] != b[i])
+			return a[i] < b[i] ? -1 : 1;
+	}
+	return 0;
+}
+
 /* The hole between pd_lower and pd_upper (storage/bufpage.h), if there is one */
 size_t
 PageGetExactFreeSpace(const char *page)
@@ -128,7 +153,35 @@ hash_bytes_uint32(uint32_t k)
 	return k * UINT32_C(2654435769);
 }
 
-/* Memory that the address sanitizer watches over */
+/* Memory that the address sanitizer watches over, and some of what was not freed */
+static void *allocated[64];
+
+static void
+replace_allocated(void *before, void *after)
+{
+	for (int i = 0; i < 64; i++)
+	{
+		if (allocated[i] == before)
+		{
+			allocated[i] = after;
+			return;
+		}
+	}
+}
+
+extern void fuzz_free_all(void);
+
+/* Free what a model has, as the end of its memory context does. */
+void
+fuzz_free_all(void)
+{
+	for (int i = 0; i < 64; i++)
+	{
+		free(allocated[i]);
+		allocated[i] = NULL;
+	}
+}
+
 void *
 palloc(size_t size)
 {
@@ -144,10 +197,14 @@ palloc0(size_t size)
 void *
 repalloc(void *pointer, size_t size)
 {
-	void	   *result = realloc(pointer, size);
+	void	   *result;
 
+	if (pointer != NULL)
+		replace_allocated(pointer, NULL);
+	result = realloc(pointer, size);
 	if (result == NULL)
 		abort();
+	replace_allocated(NULL, result);
 	return result;
 }
 
@@ -177,6 +234,7 @@ MemoryContextAllocExtended(void *context, size_t size, int flags)
 void
 pfree(void *pointer)
 {
+	replace_allocated(pointer, NULL);
 	free(pointer);
 }
 

@@ -18,8 +18,8 @@
 #include "access/htup_details.h"
 
 #include "fuzz.h"
-#include "rebuild/dead_tids.h"
-#include "visit/multixacts.h"
+#include "am/dead_tids.h"
+#include "am/heap/multixacts.h"
 
 #undef vsnprintf
 
@@ -49,6 +49,18 @@ sst_xact_status(SstXacts *xacts, TransactionId xid)
 	if (xid % 4 == SST_XACT_IN_PROGRESS)
 		xacts->running = xid;
 	return (SstXactStatus) (xid % 4);
+}
+
+bool
+sst_xact_has_begun(SstXacts *xacts, TransactionId xid)
+{
+	return xid % 64 != 62;
+}
+
+bool
+sst_multixact_has_begun(MultiXactId multi)
+{
+	return multi % 64 != 62;
 }
 
 void

@@ -24,7 +24,7 @@
 #define sst_read_line_pointers NAMED(sst_read_line_pointers_)
 #define fuzz_variants_here NAMED(fuzz_variants_)
 
-#include "../../src/visit/line_pointers.c"
+#include "../../src/am/line_pointers.c"
 
 int
 fuzz_variants_here(FuzzLinePointers variants[])

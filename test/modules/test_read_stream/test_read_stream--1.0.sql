@@ -7,21 +7,19 @@ CREATE FUNCTION read_stream_for_blocks(
 	rel regclass,
 	blocks int4[],
 	flags int4 DEFAULT 0,
-	data_size int4 DEFAULT 0,
 	reset_after int4 DEFAULT 0,
 	end_after int4 DEFAULT 0,
 	combine_limit int4 DEFAULT 16,
 	fork text DEFAULT 'main',
 	OUT pos int4,
-	OUT block int8,
-	OUT data_right boolean)
+	OUT block int8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'read_stream_for_blocks'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION read_stream_for_blocks(regclass, int4[], int4, int4, int4, int4, int4, text) IS
+COMMENT ON FUNCTION read_stream_for_blocks(regclass, int4[], int4, int4, int4, int4, text) IS
 'Reads the blocks through a read stream and returns what it delivers, in that order.
-An element -1 ends the stream for the moment: it is reset and goes on behind the element. At an element -2 the callback is canceled. pos: 1 for the first block delivered; null for an end. data_right: the per-buffer data were the block''s own, until the next call; null without such data. flags: those of the stream. data_size: bytes of per-buffer data. reset_after: reset the stream each time after so many blocks. end_after: end it after so many. combine_limit: for the bundled read stream.';
+An element -1 ends the stream for the moment: it is reset and goes on behind the element. At an element -2 the callback is canceled. pos: 1 for the first block delivered; null for an end. flags: those of the stream. reset_after: reset the stream each time after so many blocks. end_after: end it after so many. combine_limit: for the bundled read stream.';
 
 CREATE FUNCTION last_read_stream(
 	OUT bundled boolean,

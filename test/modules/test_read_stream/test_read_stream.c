@@ -45,7 +45,6 @@ typedef struct BlockList
 	int			next;			/* element to name next */
 	int			delivered;		/* element to be delivered next */
 	bool		ended;			/* the callback has said so */
-	Size		data_size;
 
 	int64		blocks_named;
 	int64		calls_after_end;
@@ -59,25 +58,6 @@ static BlockList last_list;
 
 /* In the place of a block: a cancel arrives, which the callback sees. */
 #define CANCEL (-2)
-
-/* Per-buffer data are the element's number, over and over, up to their end. */
-static void
-fill_data(char *data, Size size, int element)
-{
-	for (Size i = 0; i < size; i++)
-		data[i] = (char) (element >> (i % sizeof(int)) * BITS_PER_BYTE);
-}
-
-static bool
-check_data(const char *data, Size size, int element)
-{
-	for (Size i = 0; i < size; i++)
-	{
-		if (data[i] != (char) (element >> (i % sizeof(int)) * BITS_PER_BYTE))
-			return false;
-	}
-	return true;
-}
 
 static BlockNumber
 next_block(ReadStream *stream, void *callback_private_data,
@@ -100,8 +80,6 @@ next_block(ReadStream *stream, void *callback_private_data,
 		return InvalidBlockNumber;
 	}
 
-	if (list->data_size > 0)
-		fill_data(per_buffer_data, list->data_size, list->next);
 	list->blocks_named++;
 	list->look_ahead_max = Max(list->look_ahead_max,
 							   list->next + 1 - list->delivered);
@@ -110,17 +88,14 @@ next_block(ReadStream *stream, void *callback_private_data,
 }
 
 static void
-put_row(ReturnSetInfo *rsinfo, int pos, Buffer buf, bool has_data,
-		bool data_right)
+put_row(ReturnSetInfo *rsinfo, int pos, Buffer buf)
 {
-	Datum		values[3];
-	bool		nulls[3] = {0};
+	Datum		values[2];
+	bool		nulls[2] = {0};
 
 	nulls[0] = nulls[1] = !BufferIsValid(buf);
-	nulls[2] = !BufferIsValid(buf) || !has_data;
 	values[0] = Int32GetDatum(pos);
 	values[1] = nulls[1] ? (Datum) 0 : Int64GetDatum((int64) BufferGetBlockNumber(buf));
-	values[2] = BoolGetDatum(data_right);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
@@ -135,14 +110,11 @@ run_stream(ReadStream *stream, BlockList *list, int reset_after, int end_after,
 
 	for (;;)
 	{
-		void	   *data = NULL;
-		Buffer		buf = read_stream_next_buffer(stream, list->data_size > 0 ?
-												  &data : NULL);
-		bool		data_right;
+		Buffer		buf = read_stream_next_buffer(stream, NULL);
 
 		if (!BufferIsValid(buf))
 		{
-			put_row(rsinfo, 0, InvalidBuffer, false, false);
+			put_row(rsinfo, 0, InvalidBuffer);
 
 			/* The end stays the end. */
 			buf = read_stream_next_buffer(stream, NULL);
@@ -161,12 +133,8 @@ run_stream(ReadStream *stream, BlockList *list, int reset_after, int end_after,
 			continue;
 		}
 
-		/* A caller may look at the data for as long as it has the buffer. */
 		CHECK_FOR_INTERRUPTS();
-		data_right = list->data_size > 0 &&
-			check_data(data, list->data_size, list->delivered);
-
-		put_row(rsinfo, ++pos, buf, list->data_size > 0, data_right);
+		put_row(rsinfo, ++pos, buf);
 		ReleaseBuffer(buf);
 		list->delivered++;
 
@@ -190,8 +158,7 @@ read_stream_for_blocks(PG_FUNCTION_ARGS)
 	Relation	rel = relation_open(PG_GETARG_OID(0), AccessShareLock);
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
 	int			flags = PG_GETARG_INT32(2);
-	int			data_size = PG_GETARG_INT32(3);
-	ForkNumber	forknum = forkname_to_number(text_to_cstring(PG_GETARG_TEXT_PP(7)));
+	ForkNumber	forknum = forkname_to_number(text_to_cstring(PG_GETARG_TEXT_PP(6)));
 	BlockList	list = {0};
 	ReadStream *stream;
 
@@ -205,14 +172,13 @@ read_stream_for_blocks(PG_FUNCTION_ARGS)
 
 	list.blocks = (const int32 *) ARR_DATA_PTR(array);
 	list.nblocks = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-	list.data_size = data_size;
 
 	stream = sst_read_stream_begin(flags, NULL, rel, forknum, next_block,
-								   &list, data_size, PG_GETARG_INT32(6));
-	run_stream(stream, &list, PG_GETARG_INT32(4), PG_GETARG_INT32(5), rsinfo);
+								   &list, PG_GETARG_INT32(5));
+	run_stream(stream, &list, PG_GETARG_INT32(3), PG_GETARG_INT32(4), rsinfo);
 #ifndef SST_HAVE_READ_STREAM
-	list.advice_calls = sst_read_stream_stats(stream)->advice_calls;
-	list.advice_blocks = sst_read_stream_stats(stream)->advice_blocks;
+	list.advice_calls = sst_read_stream_stats(stream)->seen.advice_calls;
+	list.advice_blocks = sst_read_stream_stats(stream)->seen.advice_blocks;
 #endif
 	read_stream_end(stream);
 

@@ -14,7 +14,7 @@ BEGIN
 	END IF;
 	REINDEX INDEX t_advice;
 	PERFORM read_stream_for_blocks('t_advice', warm);
-	PERFORM read_stream_for_blocks('t_advice', blocks, flags, 0, reset_after, 0, combine_limit);
+	PERFORM read_stream_for_blocks('t_advice', blocks, flags, reset_after, 0, combine_limit);
 	SELECT advice_calls, advice_blocks, look_ahead_max INTO calls, advised, look_ahead
 		FROM last_read_stream();
 END

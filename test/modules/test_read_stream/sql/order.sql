@@ -46,7 +46,7 @@ RETURNS text
 LANGUAGE plpgsql AS $$
 BEGIN
 	REINDEX INDEX t_cold;
-	RETURN delivers('t_cold', blocks, flags, 0, reset_after, 0, combine_limit);
+	RETURN delivers('t_cold', blocks, flags, reset_after, 0, combine_limit);
 END
 $$;
 SELECT what, delivers_cold(blocks, 0) AS usual, delivers_cold(blocks, 1) AS maintenance,
@@ -64,14 +64,14 @@ SELECT count(*), delivers_cold(blocks, 5) AS concurrency_1000 FROM cases GROUP B
 RESET maintenance_io_concurrency;
 
 -- Reset or ended in the middle
-SELECT after, count(*), delivers('t_cold', blocks, 1, 0, after) AS reset,
-		delivers('t', blocks, 5, 0, after) AS full
+SELECT after, count(*), delivers('t_cold', blocks, 1, after) AS reset,
+		delivers('t', blocks, 5, after) AS full
 	FROM cases, unnest('{1, 2, 3, 7, 16, 17, 50}'::int[]) after
 	GROUP BY 1, 3, 4 ORDER BY 1;
 SELECT after, count(*), delivers_cold(blocks, 5, 16, after) AS cold
 	FROM cases, unnest('{1, 5, 33}'::int[]) after
 	GROUP BY 1, 3 ORDER BY 1;
-SELECT after, count(*), delivers('t', blocks, 5, 0, 0, after) AS ended
+SELECT after, count(*), delivers('t', blocks, 5, 0, after) AS ended
 	FROM cases, unnest('{1, 2, 3, 7, 16, 17, 50}'::int[]) after
 	WHERE cardinality(blocks) >= after AND NOT -1 = ANY (blocks)
 	GROUP BY 1, 3 ORDER BY 1;
@@ -91,12 +91,12 @@ SELECT rel, count(*), delivers(rel, blocks, flags) AS delivers
 
 -- Other forks
 SELECT count(*) > 1 AS blocks, bool_and(block = pos - 1) AS right
-	FROM read_stream_for_blocks('t', '{0, 1, 2}', 4, 0, 0, 0, 16, 'fsm') WHERE pos IS NOT NULL;
-SELECT * FROM read_stream_for_blocks('t', '{0}', 4, 0, 0, 0, 16, 'vm');
+	FROM read_stream_for_blocks('t', '{0, 1, 2}', 4, 0, 0, 16, 'fsm') WHERE pos IS NOT NULL;
+SELECT * FROM read_stream_for_blocks('t', '{0}', 4, 0, 0, 16, 'vm');
 
 -- A block that is not there: an error, after which all goes on.
 \set VERBOSITY sqlstate
 SELECT count(*) FROM read_stream_for_blocks('t', seq(0, 100) || 100000);
-SELECT count(*) FROM read_stream_for_blocks('t', seq(0, 100) || 100000, 5, 8);
+SELECT count(*) FROM read_stream_for_blocks('t', seq(0, 100) || 100000, 5);
 \set VERBOSITY default
 SELECT delivers('t', seq(0, 100), 5);

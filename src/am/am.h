@@ -1,0 +1,139 @@
+/*-------------------------------------------------------------------------
+ *
+ * am.h
+ *	  All that differs between access methods, in one descriptor for each
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/am.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_AM_H
+#define SST_AM_H
+
+#include "am/columns.h"
+#include "am/visit.h"
+#include "stats/estimate.h"
+
+struct SstDiagnosis;			/* in diagnose.h */
+struct SstItemCheck;			/* in check_items.h */
+struct SstModel;				/* in rebuild.h */
+
+/*
+ * What a relation is to us.  The values can be or'ed to say what a function
+ * accepts.
+ */
+typedef enum SstTargetKind
+{
+	SST_INDEX = 1 << 0,
+	SST_HEAP = 1 << 1,
+	SST_SEQUENCE = 1 << 2
+} SstTargetKind;
+
+#define SST_TABLE (SST_HEAP | SST_SEQUENCE)
+
+/* Block 0 is a metapage. */
+#define SST_AM_META (1 << 0)
+/* An index without a predicate has one entry for each row, ... */
+#define SST_AM_ENTRY_A_ROW (1 << 1)
+/* ... except for null keys. */
+#define SST_AM_NO_NULLS (1 << 2)
+/* Entries are about ranges of the table's blocks.  A rebuild makes them anew. */
+#define SST_AM_SUMMARIZES (1 << 3)
+/* Pages are allocated in advance, and are included in SST_FREE_BYTES. */
+#define SST_AM_RESERVES_PAGES (1 << 4)
+/* A page can have line pointers without a tuple. */
+#define SST_AM_UNUSED_ITEMS (1 << 5)
+/* Of other sessions' temporary relations, contrib's error says "tables". */
+#define SST_AM_TEMPORARY_TABLES (1 << 6)
+/* Nothing is known but what all pages have. */
+#define SST_AM_UNKNOWN (1 << 7)
+/* Entries have differences between TIDs. */
+#define SST_AM_TID_DIFFERENCES (1 << 8)
+
+/* What a page is, by its special space */
+typedef struct SstPageType
+{
+	uint16		flags;			/* those that say it */
+	bool		known;			/* there is such a type, and the block can be
+								 * of it */
+	bool		has_tuples;		/* line pointers are those of tuples */
+	bool		has_contents;	/* there is something else than items */
+	int			empty_lower;	/* pd_lower of such a page without items; 0 if
+								 * it has contents that are always there */
+} SstPageType;
+
+typedef struct SstAccessMethod
+{
+	const char *name;			/* in pg_am */
+	Oid			oid;			/* or InvalidOid: is found by name */
+	SstTargetKind kind;
+	int			flags;			/* SST_AM_... */
+
+	/* The SQL function, and what it says of another relation, as contrib's */
+	const char *function;
+	const char *refusal;
+
+	/* Set up a visitor of pages; pgstattuple_page counts as pgstattuple() */
+	void		(*begin) (SstVisitor *visitor, const SstVisitRequest *request);
+	SstVisitPage pgstattuple_page;
+
+	/*
+	 * Diagnosis of pages.  page_type is NULL if their layout is not known,
+	 * diagnose_special if the flags describe the special space completely.
+	 */
+	int			special_size;
+	uint16		page_id;		/* last two bytes of a page, or 0 */
+
+	/*
+	 * How a metapage begins; another magic or version number is that of
+	 * another format.  0 where there is none.
+	 */
+	uint32		magic;
+	uint32		version;
+	void		(*page_type) (const PageData *page, BlockNumber blkno,
+							  SstPageType *type);
+	void		(*diagnose_special) (const PageData *page,
+									 struct SstDiagnosis *diagnosis);
+
+	/* The length that a tuple says it has; NULL: it is an IndexTuple */
+	int			(*tuple_length) (const PageData *page, const ItemIdData *item);
+
+	/* Check tuples that are within the page and aligned; or NULL */
+	bool		(*check) (const struct SstItemCheck *check, SstVisitor *visitor,
+						  const PageData *page, BlockNumber blkno,
+						  struct SstDiagnosis *diagnosis);
+
+	/* Of the SQL function, and of contrib's */
+	SstColumns	columns;
+	SstColumns	contrib_columns;
+
+	/* What sample_stats estimates, in the order of its rows */
+	SstStatistics statistics;
+
+	/* The size after a rebuild, or why it is not known */
+	const struct SstModel *model;
+	const char *no_model;
+} SstAccessMethod;
+
+#define SST_ACCESS_METHOD(name) \
+	extern const SstAccessMethod sst_##name##_am; \
+	extern const struct SstModel sst_##name##_model;
+#include "am/list.h"
+#undef SST_ACCESS_METHOD
+
+extern const SstAccessMethod sst_heap_am;
+extern const struct SstModel sst_heap_model;
+extern const SstAccessMethod sst_sequence_am;
+extern const SstAccessMethod sst_other_am;
+
+extern const SstAccessMethod *sst_index_am(Oid amoid);
+extern const SstAccessMethod *sst_relation_am(Relation rel);
+extern void sst_page_type_by_block(const PageData *page, BlockNumber blkno,
+								   SstPageType *type);
+extern bool sst_is_other_format(const SstAccessMethod *am,
+								const PageData *metapage);
+
+#endif							/* SST_AM_H */

@@ -1,0 +1,255 @@
+/*-------------------------------------------------------------------------
+ *
+ * brin.c
+ *	  Reading the pages of a BRIN index
+ *
+ * Behind the metapage stand the pages of the range map, which has a TID for
+ * each range of the table's blocks; all others are regular pages, with a
+ * tuple for each range that is summarized.  access/brin_page.h has the layouts.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/brin/brin.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/brin_page.h"
+#include "access/brin_tuple.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+
+#include "am/am.h"
+
+/* What is counted of BRIN indexes only */
+#define SST_SUMMARIZED_RANGES SST_OWN
+
+/* Of the metapage */
+#define META_PAGES_PER_RANGE SST_META_OWN
+
+/* Most that the storage parameter can be (access/common/reloptions.c) */
+#define MAX_PAGES_PER_RANGE 131072
+
+#define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
+					  MAXALIGN(sizeof(BrinSpecialSpace)))
+
+static bool
+meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
+{
+	const BrinMetaPageData *metad =
+		(const BrinMetaPageData *) PageGetContents((Page) page);
+
+	if (metad->brinMagic != BRIN_META_MAGIC ||
+		metad->brinVersion != BRIN_CURRENT_VERSION ||
+		metad->pagesPerRange < 1 ||
+		metad->pagesPerRange > MAX_PAGES_PER_RANGE ||
+		metad->lastRevmapPage > MaxBlockNumber)
+		return false;
+
+	counters->n[SST_OTHER_PAGES]++;
+	visitor->meta.known = true;
+	visitor->meta.field[SST_META_VERSION] = metad->brinVersion;
+	visitor->meta.field[META_PAGES_PER_RANGE] = metad->pagesPerRange;
+	return true;
+}
+
+/*
+ * A page of the range map is an array of TIDs that fills it.  Those of ranges
+ * without a summary are not valid.
+ */
+static bool
+revmap_page(const PageData *page, SstCounters *counters)
+{
+	const ItemPointerData *tids =
+		((const RevmapContents *) PageGetContents((Page) page))->rm_tids;
+	int			nsummarized = 0;
+
+	for (int i = 0; i < REVMAP_PAGE_MAXITEMS; i++)
+	{
+		BlockNumber blkno = ItemPointerGetBlockNumberNoCheck(&tids[i]);
+		OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(&tids[i]);
+
+		if (offnum == InvalidOffsetNumber)
+			continue;
+		if (blkno == BRIN_METAPAGE_BLKNO || blkno == InvalidBlockNumber ||
+			offnum > MaxOffsetNumber)
+			return false;
+		nsummarized++;
+	}
+
+	counters->n[SST_INTERNAL_PAGES]++;
+	counters->n[SST_SUMMARIZED_RANGES] += nsummarized;
+	return true;
+}
+
+/*
+ * A regular page.  The line pointer of a tuple that went elsewhere stays
+ * behind unused (PageIndexTupleDeleteNoCompact()).  A page that is being
+ * emptied to become one of the range map is still a regular one.
+ */
+static bool
+regular_page(const PageData *page, SstCounters *counters)
+{
+	int			nitems = sst_page_items(page);
+	int			ntuples = 0;
+	int			nplaceholders = 0;
+
+	if (BrinPageFlags((Page) page) & ~BRIN_EVACUATE_PAGE)
+		return false;
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		const ItemIdData *item = PageGetItemId((Page) page, offnum);
+
+		if (!ItemIdIsUsed(item))
+			continue;
+		if (!ItemIdIsNormal(item) || sst_item_is_outside(page, offnum) ||
+			ItemIdGetLength(item) < SizeOfBrinTuple)
+			return false;
+		ntuples++;
+
+		/* BrinTupleIsPlaceholder() is for tuples that are aligned. */
+		nplaceholders +=
+			(page[ItemIdGetOffset(item) + offsetof(BrinTuple, bt_info)] &
+			 BRIN_PLACEHOLDER_MASK) != 0;
+	}
+
+	sst_count_leaf(counters, sst_page_free_space(page), USABLE_BYTES);
+	counters->n[SST_LIVE_ITEMS] += ntuples;
+	counters->n[SST_PLACEHOLDER_ITEMS] += nplaceholders;
+	return true;
+}
+
+static bool
+brin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		  SstCounters *counters)
+{
+	if (!sst_page_is_sound(page, sizeof(BrinSpecialSpace)))
+		return sst_count_if_new(page, blkno, counters);
+
+	if (blkno == BRIN_METAPAGE_BLKNO)
+		return BRIN_IS_META_PAGE((Page) page) &&
+			meta_page(visitor, page, counters);
+
+	switch (BrinPageType((Page) page))
+	{
+		case BRIN_PAGETYPE_REVMAP:
+			return revmap_page(page, counters);
+		case BRIN_PAGETYPE_REGULAR:
+			return regular_page(page, counters);
+		default:
+			return false;
+	}
+}
+
+static void
+begin(SstVisitor *visitor, const SstVisitRequest *request)
+{
+	sst_visitor_init(visitor, brin_page, SST_LINE_POINTER_PREFETCH,
+					 SST_PART_ALL);
+}
+
+/* What a page is, for a diagnosis */
+static void
+page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
+{
+	type->flags = BrinPageType((Page) page);
+	type->has_tuples = type->flags == BRIN_PAGETYPE_REGULAR;
+	type->has_contents = blkno == BRIN_METAPAGE_BLKNO ||
+		type->flags == BRIN_PAGETYPE_REVMAP;
+	type->known = blkno == BRIN_METAPAGE_BLKNO ? type->flags == BRIN_PAGETYPE_META :
+		type->has_tuples || type->has_contents;
+	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
+}
+
+/* Tuples do not say how long they are. */
+static int
+tuple_length(const PageData *page, const ItemIdData *item)
+{
+	return ItemIdGetLength(item);
+}
+
+/* Ranges that the table has, the last one whole or not */
+static int64
+table_ranges(const SstRelationStats *found)
+{
+	int64		per_range = found->meta.field[META_PAGES_PER_RANGE];
+
+	return ((int64) found->table_blocks + per_range - 1) / per_range;
+}
+
+static Datum
+ranges(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = !found->meta.known;
+	return *isnull ? (Datum) 0 : Int64GetDatum(table_ranges(found));
+}
+
+/*
+ * The summaries of ranges that the table lost, by being truncated, stay in the
+ * index: there can be more than there are ranges.
+ */
+static Datum
+unsummarized_ranges(const SstRelationStats *found, bool *isnull)
+{
+	int64		summarized = SST_COUNT(found, SST_SUMMARIZED_RANGES);
+
+	*isnull = !found->meta.known;
+	return *isnull ? (Datum) 0 :
+		Int64GetDatum(Max(table_ranges(found) - summarized, 0));
+}
+
+static const SstColumn brin_columns[] = {
+	{"version", INT4OID, .meta = SST_META_VERSION},
+	{"pages_per_range", INT4OID, .meta = META_PAGES_PER_RANGE},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
+	{"revmap_pages", INT8OID, SST_INTERNAL_PAGES},
+	{"regular_pages", INT8OID, SST_LEAF_PAGES},
+	{"ranges", INT8OID, 0, ranges},
+	{"summarized_ranges", INT8OID, SST_SUMMARIZED_RANGES},
+	{"unsummarized_ranges", INT8OID, 0, unsummarized_ranges},
+	{"live_items", INT8OID, SST_LIVE_ITEMS},
+	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"avg_density", FLOAT8OID, 0, sst_avg_density_column},
+	{"new_pages", INT8OID, SST_NEW_PAGES},
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+};
+
+/* BRIN tuples can be shorter than those of other indexes. */
+#define MAX_BRIN_TUPLES (BLCKSZ / (MAXALIGN(SizeOfBrinTuple) + sizeof(ItemIdData)))
+
+#define MAX_BRIN_TUPLES (BLCKSZ / (MAXALIGN(SizeOfBrinTuple) + sizeof(ItemIdData)))
+
+static const SstStatistic brin_statistics[] = {
+	{"revmap_pages", SST_PAGES, SST_INTERNAL_PAGES},
+	{"regular_pages", SST_PAGES, SST_LEAF_PAGES},
+	{"summarized_ranges", SST_TOTAL, SST_SUMMARIZED_RANGES, 0, REVMAP_PAGE_MAXITEMS},
+	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_BRIN_TUPLES, &sst_leaf_items},
+	{"placeholder_items", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MAX_BRIN_TUPLES, &sst_leaf_items},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"avg_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+};
+
+const SstAccessMethod sst_brin_am = {
+	.name = "brin",
+	.oid = BRIN_AM_OID,
+	.kind = SST_INDEX,
+	.flags = SST_AM_META | SST_AM_SUMMARIZES | SST_AM_UNUSED_ITEMS,
+	.function = "brin_stats",
+	.refusal = gettext_noop("relation \"%s\" is not a BRIN index"),
+	.begin = begin,
+	.special_size = sizeof(BrinSpecialSpace),
+	.page_type = page_type,
+	.tuple_length = tuple_length,
+	.columns = {brin_columns, lengthof(brin_columns)},
+	.statistics = {brin_statistics, lengthof(brin_statistics)},
+	.no_model = gettext_noop("a BRIN index is taken to keep its size"),
+};

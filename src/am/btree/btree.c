@@ -1,0 +1,574 @@
+/*-------------------------------------------------------------------------
+ *
+ * btree.c
+ *	  Reading the pages of a b-tree
+ *
+ * By tolerant rules the visitor looks at every item, and damaged pages are
+ * counted.  By contrib's it counts as pgstatindex does, and looks at page headers
+ * and special space only.  On sound pages both agree.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/btree/btree.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/itup.h"
+#include "access/nbtree.h"
+#include "access/transam.h"
+#include "access/tupmacs.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+
+#include "am/btree/fill.h"
+#include "am/check_items.h"
+
+/* From which size on to look at tuples on some pages only, and on how many */
+#define LARGE_INDEX_BLOCKS 1024
+#define LARGE_INDEX_STRIDE 16
+
+/* Flags that a page in use, a half-dead page and a deleted page can have */
+#define FLAGS_IN_USE (BTP_LEAF | BTP_ROOT | BTP_SPLIT_END | BTP_HAS_GARBAGE | \
+					  BTP_INCOMPLETE_SPLIT)
+#define FLAGS_OF_HALF_DEAD (BTP_LEAF | BTP_HALF_DEAD | BTP_SPLIT_END | \
+							BTP_HAS_GARBAGE)
+#define FLAGS_OF_DELETED (BTP_LEAF | BTP_DELETED | BTP_HAS_FULLXID | \
+						  BTP_SPLIT_END | BTP_HAS_GARBAGE)
+
+/* Flags that exist */
+#define KNOWN_FLAGS (FLAGS_IN_USE | FLAGS_OF_HALF_DEAD | FLAGS_OF_DELETED | BTP_META)
+
+/*
+ * A level is added when the root has been filled by splits below it, each of
+ * which took several splits further down.  So no tree is as high as this.
+ */
+#define MAX_LEVEL 64
+
+/* Where the contents of a deleted page end: BTPageSetDeleted() */
+#define DELETED_LOWER (MAXALIGN(SizeOfPageHeaderData) + \
+					   sizeof(BTDeletedPageData))
+
+/*
+ * Items of a page that a release before 14 deleted, at most: the high key, and
+ * the last downlink of an internal page.
+ */
+#define MAX_OLD_DELETED_ITEMS 2
+
+/* Of the metapage */
+enum
+{
+	META_LEVEL = SST_META_OWN,
+	META_ROOT,
+	META_ALLEQUALIMAGE			/* equal keys are identical: can deduplicate */
+};
+
+/* Take over what a metapage says, sound or not. */
+static void
+read_meta(SstMeta *meta, const PageData *page)
+{
+	const BTMetaPageData *metad = BTPageGetMeta((Page) page);
+
+	meta->known = true;
+	meta->field[SST_META_VERSION] = metad->btm_version;
+	meta->field[META_LEVEL] = metad->btm_level;
+	meta->field[META_ROOT] = metad->btm_root;
+
+	/*
+	 * The field came with version 4; _bt_metaversion() reads it like this. On
+	 * a damaged page its byte can be one that no bool has.
+	 */
+	meta->field[META_ALLEQUALIMAGE] = metad->btm_version > BTREE_NOVAC_VERSION &&
+		*(const uint8 *) &metad->btm_allequalimage != 0;
+}
+
+/*
+ * The special space of the metapage has its flag and nothing else: _bt_initmetapage().
+ */
+static bool
+meta_is_sound(const PageData *page, const BTPageOpaqueData *opaque)
+{
+	const BTMetaPageData *metad = BTPageGetMeta((Page) page);
+
+	return metad->btm_magic == BTREE_MAGIC &&
+		metad->btm_version >= BTREE_MIN_VERSION &&
+		metad->btm_version <= BTREE_VERSION &&
+		opaque->btpo_flags == BTP_META &&
+		opaque->btpo_prev == P_NONE && opaque->btpo_next == P_NONE &&
+		opaque->btpo_level == 0 && opaque->btpo_cycleid == 0;
+}
+
+/*
+ * Count a page that is in use as a leaf, half-dead, deleted or internal page;
+ * true for a leaf.  The order of the tests is that of pgstatindex.
+ */
+static inline bool
+count_page_type(const PageData *page, const BTPageOpaqueData *opaque,
+				BlockNumber blkno, SstCounters *counters)
+{
+	if (P_ISDELETED(opaque))
+		counters->n[SST_DELETED_PAGES]++;
+	else if (P_IGNORE(opaque))
+		counters->n[SST_EMPTY_PAGES]++;
+	else if (P_ISLEAF(opaque))
+	{
+		const PageHeaderData *header = (const PageHeaderData *) page;
+
+		sst_count_leaf(counters, sst_page_free_space(page),
+					   header->pd_special - SizeOfPageHeaderData);
+		counters->n[SST_ORDERED_LEAF_PAGES]++;
+
+		/* A right sibling on an earlier block breaks the reading order. */
+		if (opaque->btpo_next != P_NONE && opaque->btpo_next < blkno)
+			counters->n[SST_BACKWARD_LEAVES]++;
+		return true;
+	}
+	else
+		counters->n[SST_INTERNAL_PAGES]++;
+
+	return false;
+}
+
+/* Is it an internal page's level, or a leaf page's? */
+static inline bool
+level_is_sound(const BTPageOpaqueData *opaque)
+{
+	return P_ISLEAF(opaque) ? opaque->btpo_level == 0 :
+		opaque->btpo_level > 0 && opaque->btpo_level <= MAX_LEVEL;
+}
+
+/*
+ * Can the page have these siblings?  They may lie behind what was the end of the
+ * index when the scan began.
+ */
+static inline bool
+siblings_are_sound(const BTPageOpaqueData *opaque, BlockNumber blkno)
+{
+	return opaque->btpo_prev != InvalidBlockNumber &&
+		opaque->btpo_next != InvalidBlockNumber &&
+		opaque->btpo_prev != blkno &&
+		opaque->btpo_next != blkno &&
+		(opaque->btpo_prev != opaque->btpo_next || P_LEFTMOST(opaque));
+}
+
+/*
+ * Is it a page that was initialized, and then not used because of an error?  Nothing
+ * refers to it.  contrib's functions count it as an internal page.
+ */
+static bool
+is_unused(const PageData *page, const BTPageOpaqueData *opaque)
+{
+	return sst_page_items(page) == 0 && opaque->btpo_flags == 0 &&
+		P_LEFTMOST(opaque) && P_RIGHTMOST(opaque) &&
+		opaque->btpo_level == 0 && opaque->btpo_cycleid == 0;
+}
+
+/*
+ * Does the special space of a page of the tree agree with itself?  The rules are
+ * those that contrib/amcheck and the code that sets the fields have.  A half-dead
+ * internal page is an error to VACUUM as well.
+ *
+ * A deleted page of a release before 14 has no BTP_HAS_FULLXID, and a transaction
+ * ID in the place of the level.
+ */
+static inline bool
+special_is_sound(const BTPageOpaqueData *opaque, BlockNumber blkno)
+{
+	uint16		flags = opaque->btpo_flags;
+
+	if (opaque->btpo_cycleid > MAX_BT_CYCLE_ID ||
+		!siblings_are_sound(opaque, blkno))
+		return false;
+
+	if (P_ISDELETED(opaque))
+		return (flags & ~FLAGS_OF_DELETED) == 0 &&
+			(P_HAS_FULLXID(opaque) ? level_is_sound(opaque) :
+			 TransactionIdIsNormal(opaque->btpo_level));
+	if (!level_is_sound(opaque))
+		return false;
+	if (P_ISHALFDEAD(opaque))
+		return (flags & ~FLAGS_OF_HALF_DEAD) == 0 && P_ISLEAF(opaque);
+
+	return (flags & ~FLAGS_IN_USE) == 0 &&
+		(P_ISLEAF(opaque) || !P_HAS_GARBAGE(opaque)) &&
+		(!P_ISROOT(opaque) ||
+		 (P_LEFTMOST(opaque) && P_RIGHTMOST(opaque) &&
+		  !P_INCOMPLETE_SPLIT(opaque)));
+}
+
+/*
+ * A deleted page has the transaction ID of its deletion and nothing else, in the
+ * place of line pointers; or, if a release before 14 deleted it, next to no items.
+ */
+static bool
+deleted_page(SstVisitor *visitor, const PageData *page,
+			 const BTPageOpaqueData *opaque, SstCounters *counters)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	SstLinePointers items;
+
+	if (P_HAS_FULLXID(opaque))
+	{
+		if (header->pd_lower != DELETED_LOWER ||
+			header->pd_upper != header->pd_special)
+			return false;
+	}
+	else
+	{
+		sst_read_line_pointers(page, FirstOffsetNumber, &visitor->lengths,
+							   &items);
+		if (items.outside || items.nitems > MAX_OLD_DELETED_ITEMS)
+			return false;
+	}
+
+	counters->n[SST_DELETED_PAGES]++;
+	return true;
+}
+
+/*
+ * Posting list tuples among the items whose length does not tell.  The line
+ * pointers are known to stay within the tuple space.
+ */
+static int
+count_unclear_posting_tuples(const PageData *page, OffsetNumber first,
+							 const SstTupleLengths *lengths)
+{
+	int			nitems = sst_page_items(page);
+	int			nposting = 0;
+
+	for (OffsetNumber offnum = first; offnum <= nitems; offnum++)
+	{
+		ItemId		item = PageGetItemId((Page) page, offnum);
+		IndexTupleData itup;
+
+		if (ItemIdGetLength(item) < lengths->min_posting ||
+			ItemIdGetLength(item) > lengths->max_plain)
+			continue;
+
+		/* On a damaged page it can be anywhere, and not aligned. */
+		memcpy(&itup, page + ItemIdGetOffset(item), sizeof(IndexTupleData));
+		nposting += BTreeTupleIsPosting(&itup);
+	}
+
+	return nposting;
+}
+
+/*
+ * A page of the tree.  The high key's length often is not that of the other
+ * items: it is looked at apart, so that they can be seen to have one length.
+ */
+static inline bool
+tree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		  SstCounters *counters)
+{
+	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+	OffsetNumber first = P_FIRSTDATAKEY(opaque);
+	SstLinePointers items;
+
+	sst_read_line_pointers(page, first, &visitor->lengths, &items);
+	if (items.outside ||
+		(first > P_HIKEY && sst_item_is_outside(page, P_HIKEY)))
+		return false;
+
+	/* A page becomes half-dead when it has no items but the high key. */
+	if (P_ISHALFDEAD(opaque) && sst_page_items(page) > P_HIKEY)
+		return false;
+
+	if (!count_page_type(page, opaque, blkno, counters))
+		return true;
+	sst_count_items(counters, &items);
+
+	if (blkno % visitor->posting_stride != 0)
+		return true;
+	counters->n[SST_ITEMS_TOLD_APART] += items.nitems;
+	counters->n[SST_POSTING_TUPLES] += items.nlong;
+	if (items.nunclear > 0)
+		counters->n[SST_POSTING_TUPLES] +=
+			count_unclear_posting_tuples(page, first, &visitor->lengths);
+
+	return true;
+}
+
+static bool
+btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		   SstCounters *counters)
+{
+	const BTPageOpaqueData *opaque;
+
+	if (!sst_page_is_sound(page, sizeof(BTPageOpaqueData)))
+		return sst_count_if_new(page, blkno, counters);
+
+	opaque = BTPageGetOpaque((Page) page);
+	if (blkno == BTREE_METAPAGE)
+	{
+		if (!meta_is_sound(page, opaque))
+			return false;
+		counters->n[SST_OTHER_PAGES]++;
+		read_meta(&visitor->meta, page);
+		return true;
+	}
+
+	if (!special_is_sound(opaque, blkno) && !is_unused(page, opaque))
+		return false;
+	if (P_ISDELETED(opaque))
+		return deleted_page(visitor, page, opaque, counters);
+
+	return tree_page(visitor, page, blkno, counters);
+}
+
+static bool
+btree_contrib_page(SstVisitor *visitor, const PageData *page,
+				   BlockNumber blkno, SstCounters *counters)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	BTPageOpaqueData opaque;
+
+	if (blkno == BTREE_METAPAGE)
+	{
+		read_meta(&visitor->meta, page);
+		return true;
+	}
+
+	/*
+	 * pgstatindex takes the special space from where the header says, aligned
+	 * or not.  It would count whatever lies behind the page, where we stop.
+	 */
+	if (header->pd_special > BLCKSZ - sizeof(BTPageOpaqueData))
+		return false;
+
+	memcpy(&opaque, page + header->pd_special, sizeof(BTPageOpaqueData));
+	(void) count_page_type(page, &opaque, blkno, counters);
+
+	return true;
+}
+
+/*
+ * How long can the index's leaf tuples be, with and without a posting list?
+ *
+ * A posting list tuple is a plain one, with at least two TIDs added at its
+ * end (_bt_form_posting() in access/nbtree/nbtdedup.c); both parts are MAXALIGN'ed.  So it is at least
+ * MAXALIGN(2 * sizeof(ItemPointerData)) longer than its key.  The header of a
+ * plain tuple has a bitmap if one of its columns is null (index_form_tuple()).
+ */
+static void
+set_tuple_lengths(SstTupleLengths *lengths, Relation rel)
+{
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+	Size		null_header = MAXALIGN(sizeof(IndexTupleData) +
+									   sizeof(IndexAttributeBitMapData));
+	Size		data = 0;
+	Size		max_plain;
+	Size		min_plain;
+
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+
+		if (att->attlen <= 0)
+		{
+			/* Of any length: shorter than every posting list tuple is plain. */
+			lengths->max_plain = BLCKSZ - 1;
+			lengths->min_posting = MAXALIGN(sizeof(IndexTupleData) + 1) +
+				MAXALIGN(2 * sizeof(ItemPointerData));
+			return;
+		}
+		data = att_align_nominal(data, att->attalign) + att->attlen;
+	}
+
+	max_plain = min_plain = MAXALIGN(sizeof(IndexTupleData) + data);
+	if (!rel->rd_index->indisprimary ||
+		tupdesc->natts > rel->rd_index->indnkeyatts)
+	{
+		/* With one column, a null leaves no data behind the bitmap. */
+		min_plain = Min(min_plain, null_header);
+		max_plain = Max(max_plain, tupdesc->natts == 1 ? null_header :
+						MAXALIGN(null_header + data));
+	}
+
+	lengths->max_plain = max_plain;
+	lengths->min_posting = Min(min_plain + MAXALIGN(2 * sizeof(ItemPointerData)),
+							   max_plain + 1);
+}
+
+/*
+ * A visitor for an index of nblocks blocks, or 0 for a sample of its blocks.
+ *
+ * To look at every tuple of a page takes several times as long as to look at
+ * its line pointers.  So where lengths do not tell plain tuples from posting
+ * list tuples, the percentage of the latter in a large index comes from some of
+ * its pages.
+ */
+static void
+begin(SstVisitor *visitor, const SstVisitRequest *request)
+{
+	if (request->rules == SST_RULES_CONTRIB)
+	{
+		sst_visitor_init(visitor, btree_contrib_page, 1, SST_PART_NONE);
+		return;
+	}
+
+	sst_visitor_init(visitor, btree_page, SST_LINE_POINTER_PREFETCH,
+					 SST_PART_LINE_POINTERS);
+	set_tuple_lengths(&visitor->lengths, request->rel);
+	visitor->posting_stride = 1;
+	if (visitor->lengths.min_posting > visitor->lengths.max_plain)
+		return;
+	if (request->nblocks > LARGE_INDEX_BLOCKS)
+		visitor->posting_stride = LARGE_INDEX_STRIDE;
+	visitor->needs.stride = visitor->posting_stride;
+}
+
+static bool
+btree_pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+					   SstCounters *counters)
+{
+	const BTPageOpaqueData *opaque;
+
+	if (!sst_pgstattuple_has_special(page, blkno, sizeof(BTPageOpaqueData), counters))
+		return true;
+
+	opaque = BTPageGetOpaque((Page) page);
+	if (P_IGNORE(opaque))
+		sst_pgstattuple_count_free(counters);
+	else if (P_ISLEAF(opaque))
+		sst_pgstattuple_count_tuples(page, P_FIRSTDATAKEY(opaque), counters);
+
+	return true;
+}
+
+/* What a page is, for a diagnosis */
+static void
+page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
+{
+	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+
+	type->flags = opaque->btpo_flags;
+	type->known = (type->flags & ~KNOWN_FLAGS) == 0 &&
+		((type->flags & BTP_META) != 0) == (blkno == BTREE_METAPAGE);
+	type->has_tuples = blkno != BTREE_METAPAGE && !P_IGNORE(opaque);
+	type->has_contents = blkno == BTREE_METAPAGE || P_ISDELETED(opaque);
+	if (blkno != BTREE_METAPAGE)
+		type->empty_lower = P_HAS_FULLXID(opaque) ? DELETED_LOWER :
+			SizeOfPageHeaderData;
+}
+
+static void
+diagnose_special(const PageData *page, SstDiagnosis *diagnosis)
+{
+	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+
+	sst_set_diagnosis(diagnosis, SST_FAULT_SPECIAL,
+					  _("special space is inconsistent, page flags 0x%04X, level %u, siblings %u and %u"),
+					  opaque->btpo_flags, opaque->btpo_level,
+					  opaque->btpo_prev, opaque->btpo_next);
+}
+
+static Datum
+leaf_fragmentation(const SstRelationStats *found, bool *isnull)
+{
+	return sst_percent(SST_COUNT(found, SST_BACKWARD_LEAVES),
+					   SST_COUNT(found, SST_LEAF_PAGES), isnull);
+}
+
+static Datum
+posting_percent(const SstRelationStats *found, bool *isnull)
+{
+	return sst_percent(SST_COUNT(found, SST_POSTING_TUPLES),
+					   SST_COUNT(found, SST_ITEMS_TOLD_APART), isnull);
+}
+
+static const SstColumn btree_columns[] = {
+	{"version", INT4OID, .meta = SST_META_VERSION},
+	{"tree_level", INT4OID, .meta = META_LEVEL},
+	{"root_block_no", INT8OID, .meta = META_ROOT},
+	{"allequalimage", BOOLOID, .meta = META_ALLEQUALIMAGE},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
+	{"internal_pages", INT8OID, SST_INTERNAL_PAGES},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
+	{"empty_pages", INT8OID, SST_EMPTY_PAGES},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
+	{"live_items", INT8OID, SST_LIVE_ITEMS},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS},
+	{"posting_percent", FLOAT8OID, 0, posting_percent},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
+	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
+	{"new_pages", INT8OID, SST_NEW_PAGES},
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+};
+
+/* pgstatindex rounds, and has NaN where there are no leaf pages. */
+
+static Datum
+rounded_density(const SstRelationStats *found, bool *isnull)
+{
+	if (SST_COUNT(found, SST_USABLE_BYTES) == 0)
+		return Float8GetDatum(NAN);
+
+	return sst_two_decimals(100.0 - (double) SST_COUNT(found, SST_FREE_BYTES) /
+							(double) SST_COUNT(found, SST_USABLE_BYTES) * 100.0);
+}
+
+static Datum
+rounded_fragmentation(const SstRelationStats *found, bool *isnull)
+{
+	if (SST_COUNT(found, SST_LEAF_PAGES) == 0)
+		return Float8GetDatum(NAN);
+
+	return sst_two_decimals((double) SST_COUNT(found, SST_BACKWARD_LEAVES) /
+							(double) SST_COUNT(found, SST_LEAF_PAGES) * 100.0);
+}
+
+static const SstColumn pgstatindex_columns[] = {
+	{"version", INT4OID, .meta = SST_META_VERSION},
+	{"tree_level", INT4OID, .meta = META_LEVEL},
+	{"index_size", INT8OID, 0, sst_size_column},
+	{"root_block_no", INT8OID, .meta = META_ROOT},
+	{"internal_pages", INT8OID, SST_INTERNAL_PAGES},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
+	{"empty_pages", INT8OID, SST_EMPTY_PAGES},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
+	{"avg_leaf_density", FLOAT8OID, 0, rounded_density},
+	{"leaf_fragmentation", FLOAT8OID, 0, rounded_fragmentation},
+};
+
+static const SstStatistic btree_statistics[] = {
+	{"internal_pages", SST_PAGES, SST_INTERNAL_PAGES},
+	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
+	{"empty_pages", SST_PAGES, SST_EMPTY_PAGES},
+	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
+	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
+	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
+	{"posting_percent", SST_RATIO, SST_POSTING_TUPLES, SST_ITEMS_TOLD_APART},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
+	{"leaf_fragmentation", SST_PAGE_PERCENT, SST_BACKWARD_LEAVES, SST_LEAF_PAGES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+};
+
+const SstAccessMethod sst_btree_am = {
+	.name = "btree",
+	.oid = BTREE_AM_OID,
+	.kind = SST_INDEX,
+	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW | SST_AM_TEMPORARY_TABLES,
+	.function = "btree_stats",
+	.refusal = gettext_noop("relation \"%s\" is not a btree index"),
+	.begin = begin,
+	.pgstattuple_page = btree_pgstattuple_page,
+	.special_size = sizeof(BTPageOpaqueData),
+	.page_type = page_type,
+	.diagnose_special = diagnose_special,
+	.check = sst_check_btree_tuples,
+	.columns = {btree_columns, lengthof(btree_columns)},
+	.statistics = {btree_statistics, lengthof(btree_statistics)},
+	.contrib_columns = {pgstatindex_columns, lengthof(pgstatindex_columns)},
+	.model = &sst_btree_model,
+};

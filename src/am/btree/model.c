@@ -1,0 +1,475 @@
+/*-------------------------------------------------------------------------
+ *
+ * model.c
+ *	  The size of a rebuilt b-tree's leaf pages
+ *
+ * A page's items are divided into runs of equal keys, which go to the model of
+ * a build (fill.c).  A run at the end or the beginning of a page may
+ * continue on another page.  The high key shows if it continues to the right.
+ *
+ * Each page counts bytes by what its runs take on average, wherever their other
+ * pieces are.  How many pages these bytes make is known from those that were seen.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/btree/model.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/itup.h"
+#include "access/nbtree.h"
+
+#include "am/btree/fill.h"
+
+#define TID_BYTES ((int) sizeof(ItemPointerData))
+
+/* With so many runs for each TID that is one too many, keys are taken to be unique. */
+#define MANY_RUNS 100
+
+/* An item of a leaf page, as it is now */
+typedef struct LeafItem
+{
+	const char *tuple;
+	const char *tids;
+	int			size;			/* without a posting list */
+	int			ntids;
+	uint16		flags;			/* has nulls, has columns of any length */
+} LeafItem;
+
+/* The runs of equal keys on a page */
+typedef struct PageRuns
+{
+	LeafItem	key;			/* of the run that is being read */
+	uint32		ntids;			/* of this, left on the page */
+	uint64		nruns;
+	uint64		all_tids;
+	bool		begins;			/* no other page has more of the first run */
+	int			pivot;			/* the last that was counted, its size; or 0 */
+
+	/* What they take where keys are short runs, and where they are long */
+	uint64		short_bytes;
+	uint64		long_bytes;
+	uint64		key_bytes;		/* of these, what is left when a run has one
+								 * TID */
+	uint64		loose_bytes;	/* what ends of long runs may not take */
+	double		tid_squares;	/* sum over TIDs, of their parts of
+								 * short_bytes */
+
+	/* Runs that are alike, and neither the page's first nor its last */
+	uint32		nalike;
+	int			alike_size;		/* of a tuple without a posting list */
+	uint32		alike_ntids;	/* of each */
+} PageRuns;
+
+/*
+ * Take an item apart.  Its line pointer is within the page, and all else can be
+ * anything.  False if it is too short for a tuple.
+ */
+static inline bool
+read_item(const PageData *page, ItemId item, LeafItem *result)
+{
+	IndexTupleData header;
+	int			length = ItemIdGetLength(item);
+
+	if (length < (int) sizeof(IndexTupleData))
+		return false;
+
+	result->tuple = page + ItemIdGetOffset(item);
+	memcpy(&header, result->tuple, sizeof(IndexTupleData));
+	result->flags = header.t_info & (INDEX_NULL_MASK | INDEX_VAR_MASK);
+	result->size = length;
+	result->tids = result->tuple + offsetof(IndexTupleData, t_tid);
+	result->ntids = 1;
+
+	if (BTreeTupleIsPosting(&header))
+	{
+		int64		offset = BTreeTupleGetPostingOffset(&header);
+		int			ntids = BTreeTupleGetNPosting(&header);
+
+		if (offset >= (int64) sizeof(IndexTupleData) && ntids > 0 &&
+			offset + ntids * TID_BYTES <= length)
+		{
+			result->size = (int) offset;
+			result->tids = result->tuple + offset;
+			result->ntids = ntids;
+		}
+	}
+	result->size = MAXALIGN(result->size);
+
+	return true;
+}
+
+/* TIDs of an item that a build will have */
+static inline int
+kept_tids(const SstRebuild *rebuild, const LeafItem *item)
+{
+	int			nkept = 0;
+
+	if (rebuild->dead_tids == NULL)
+		return item->ntids;
+
+	for (int i = 0; i < item->ntids; i++)
+	{
+		ItemPointerData tid;
+
+		memcpy(&tid, item->tids + i * TID_BYTES, TID_BYTES);
+		if (!sst_rebuild_leaves_out(rebuild, &tid))
+			nkept++;
+	}
+	return nkept;
+}
+
+static inline bool
+is_same_key(const LeafItem *a, const LeafItem *b)
+{
+	const char *left = a->tuple + sizeof(IndexTupleData);
+	const char *right = b->tuple + sizeof(IndexTupleData);
+	int			size = a->size - (int) sizeof(IndexTupleData);
+
+	/* Most keys differ in their first bytes. */
+	return a->size == b->size && a->flags == b->flags &&
+		(size < (int) sizeof(uint64) || memcmp(left, right, sizeof(uint64)) == 0) &&
+		memcmp(left, right, size) == 0;
+}
+
+/*
+ * Does the page's last run continue on the next page?  Then the high key, which
+ * separates the two, has all of the key.  It has a TID as well since version 4.
+ */
+static bool
+goes_on(const PageData *page, const LeafItem *last)
+{
+	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+	ItemId		itemid = PageGetItemId((Page) page, P_HIKEY);
+	IndexTupleData header;
+	LeafItem	high;
+
+	if (P_RIGHTMOST(opaque) || !read_item(page, itemid, &high))
+		return false;
+
+	memcpy(&header, high.tuple, sizeof(IndexTupleData));
+	if (BTreeTupleIsPivot(&header))
+	{
+		if ((ItemPointerGetOffsetNumberNoCheck(&header.t_tid) &
+			 BT_PIVOT_HEAP_TID_ATTR) == 0)
+			return false;
+		high.size -= MAXALIGN(TID_BYTES);
+	}
+	return high.size >= (int) sizeof(IndexTupleData) && is_same_key(&high, last);
+}
+
+/* A hash of a key, which is not 0; tuples are aligned. */
+static uint64
+hash_key(const LeafItem *item)
+{
+	uint64		hash = ((uint64) item->flags << 16) + item->size;
+
+	for (int i = sizeof(IndexTupleData); i < item->size; i += sizeof(uint32))
+	{
+		uint32		word;
+
+		memcpy(&word, item->tuple + i, sizeof(uint32));
+		hash = (hash ^ word) * UINT64CONST(0x9E3779B97F4A7C15);
+		hash ^= hash >> 32;
+	}
+	return Max(hash, 1);
+}
+
+/*
+ * Add up what so many pieces of runs take that are alike.  On average, the last tuple of a
+ * long run has room for half as many TIDs again.  All other pieces' tuples are full ones.
+ */
+static void
+count_pieces(const SstBtreeFill *fill, PageRuns *runs, int size, uint32 ntids,
+			 uint32 count, bool began, bool ended)
+{
+	int			most = sst_btree_most_tids(fill, size);
+	uint64		full_tuple = sst_btree_tuple_size(size, most) + sizeof(ItemIdData);
+	uint64		half_tuple = full_tuple * (most - 1) / (2 * most);
+	uint64		bytes;
+
+	runs->long_bytes += ntids * full_tuple / most * count;
+	if (most == 1)
+		bytes = ntids * full_tuple;
+	else if (!ended)
+		bytes = ntids * TID_BYTES;
+	else if (ntids <= most)
+		bytes = sst_btree_tuple_size(size, ntids) + sizeof(ItemIdData);
+	else
+		bytes = ntids * full_tuple / most + half_tuple;
+	runs->short_bytes += bytes * count;
+	runs->tid_squares += (double) bytes * bytes / ntids * count;
+
+	if (ended)
+	{
+		runs->key_bytes += count *
+			(ntids > 2 * most ? half_tuple : size + sizeof(ItemIdData));
+		runs->long_bytes += half_tuple * count;
+		if (!began)
+			runs->loose_bytes += half_tuple * count;
+	}
+}
+
+/*
+ * Does the page's first run begin there?  In a sample, the preceding page was not read:
+ * then the answer is yes if hardly any key has several TIDs.  These items are not kept
+ * for later, because they are longer than others and would come in another order.
+ */
+static bool
+first_run_begins(const SstBtreeRebuild *state, const PageRuns *runs)
+{
+	return runs->begins ||
+		(state->is_sample && MANY_RUNS * (state->ntids - state->nruns) < state->nruns);
+}
+
+/* Add the runs that are alike and have been counted so far. */
+static void
+add_alike(SstBtreeRebuild *state, PageRuns *runs, SstCounters *counters)
+{
+	if (runs->nalike == 0)
+		return;
+	count_pieces(&state->fill, runs, runs->alike_size, runs->alike_ntids,
+				 runs->nalike, true, true);
+	counters->n[SST_REBUILT_KEYS] += runs->nalike;
+	sst_btree_add_runs(&state->fill, runs->alike_size, runs->alike_ntids,
+					   runs->nalike);
+	state->last_key = 0;
+	if (state->order != NULL)
+		sst_btree_order_runs(state->order, runs->alike_size, runs->alike_ntids,
+							 runs->nalike, 0);
+	runs->nalike = 0;
+}
+
+/* End a run that is neither the page's first nor its last. */
+static inline void
+end_whole_run(SstBtreeRebuild *state, PageRuns *runs, SstCounters *counters)
+{
+	if (runs->alike_size != runs->key.size || runs->alike_ntids != runs->ntids)
+	{
+		add_alike(state, runs, counters);
+		runs->alike_size = runs->key.size;
+		runs->alike_ntids = runs->ntids;
+	}
+	runs->nalike++;
+}
+
+/* Add the page's part of its first or last run, which other pages may have more of. */
+static void
+end_piece(SstBtreeRebuild *state, PageRuns *runs, bool ended,
+		  SstCounters *counters)
+{
+	bool		began = runs->nruns > 1 || first_run_begins(state, runs);
+	SstBtreeRun piece = {.ntids = runs->ntids, .size = runs->key.size,
+	.began = began, .ended = ended};
+	uint64		key = began && ended ? 0 : hash_key(&runs->key);
+
+	count_pieces(&state->fill, runs, runs->key.size, runs->ntids, 1, began, ended);
+	counters->n[SST_REBUILT_KEYS] += ended;
+
+	/* The last page had the piece before this one. */
+	if (!began && state->last_key == key)
+	{
+		SstBtreeRun before = sst_btree_take(state, key);
+
+		piece.ntids += before.ntids;
+		piece.began = before.began;
+	}
+	/* Items that have a TID each are the same wherever their run ends. */
+	if (!state->fill.deduplicate || (piece.began && ended))
+		sst_btree_add_run(&state->fill, piece.size, piece.ntids);
+	else
+		sst_btree_park(state, key, &piece);
+	state->last_key = ended ? 0 : key;
+
+	if (state->order != NULL)
+		sst_btree_order_runs(state->order, runs->key.size, runs->ntids, 1,
+							 (uint32) key);
+}
+
+/*
+ * Begin a run.  When it is the page's first, then the last page may have had a run
+ * that was expected to go on here.
+ */
+static void
+begin_run(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *item)
+{
+	runs->key = *item;
+	runs->ntids = 0;
+	if (++runs->nruns > 1 || state->last_key == 0 ||
+		state->last_key == hash_key(item))
+		return;
+
+	runs->begins = true;
+	state->last_key = 0;
+}
+
+/* The page's bytes: a long run's last tuple is followed by large ones. */
+static void
+count_runs(SstBtreeRebuild *state, const PageRuns *runs, SstCounters *counters)
+{
+	bool		are_long = 2 * runs->all_tids >=
+		runs->nruns * sst_btree_most_tids(&state->fill, runs->key.size);
+	uint64		bytes = are_long ? runs->long_bytes : runs->short_bytes;
+
+	counters->n[SST_REBUILT_BYTES] += bytes;
+	counters->n[SST_REBUILT_KEY_BYTES] += runs->key_bytes;
+	state->nruns += runs->nruns;
+	state->ntids += runs->all_tids;
+	state->bytes += bytes;
+	state->short_bytes += runs->short_bytes;
+	state->tid_squares += runs->tid_squares;
+	if (are_long)
+		state->loose_bytes += runs->loose_bytes;
+}
+
+static void
+add_pivot(SstBtreeRebuild *state, int size, int weight, SstCounters *counters)
+{
+	counters->n[SST_REBUILT_PIVOTS] += weight;
+	counters->n[SST_REBUILT_PIVOT_BYTES] += (uint64) weight * size;
+	state->npivots += weight;
+	state->pivot_bytes += (uint64) weight * size;
+	state->pivot_squares += (double) weight * size * size;
+}
+
+/*
+ * Count the pivot that a page would have that ends between two neighbours.  The second
+ * would be the item that fills the page up to the fillfactor: the longer it is, the
+ * more often.  An item that does not fit above that ends the page as well, and then
+ * the one before it moves on.
+ */
+static void
+count_pivot(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *right,
+			SstCounters *counters)
+{
+	const LeafItem *left = &runs->key;
+	int			size = sst_btree_pivot_size(state->tupdesc, state->nkeys,
+											left->tuple, left->size,
+											right->tuple, right->size);
+	int			need = sst_btree_tuple_size(right->size, right->ntids) +
+		(int) sizeof(ItemIdData);
+	int			fits = Min(need, Max(state->fill.target_free, 1));
+
+	add_pivot(state, size, fits, counters);
+	if (need > fits && runs->pivot > 0)
+		add_pivot(state, runs->pivot, need - fits, counters);
+	runs->pivot = size;
+}
+
+/* Fill new leaf pages with the items of a leaf page. */
+static void
+leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
+		  SstCounters *counters)
+{
+	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
+	OffsetNumber first = P_FIRSTDATAKEY(BTPageGetOpaque((Page) page));
+	int			nitems = sst_page_items(page);
+	bool		truncates = state->tupdesc->natts > 1;
+	bool		includes = state->nkeys < state->tupdesc->natts;
+	PageRuns	runs = {.begins = begins};
+	uint64		nkept = 0;
+	uint64		nread = 0;
+
+	for (OffsetNumber offnum = first; offnum <= nitems; offnum++)
+	{
+		ItemId		itemid = PageGetItemId((Page) page, offnum);
+		LeafItem	item;
+		int			ntids;
+		bool		same_key;
+
+		if (!read_item(page, itemid, &item))
+			continue;
+		ntids = ItemIdIsDead(itemid) ? 0 : kept_tids(rebuild, &item);
+		nread += item.ntids;
+		nkept += ntids;
+		if (ntids == 0)
+			continue;
+
+		same_key = runs.nruns > 0 && is_same_key(&runs.key, &item);
+		if (truncates && runs.nruns > 0 && (includes || !same_key))
+			count_pivot(state, &runs, &item, counters);
+		if (!same_key)
+		{
+			if (runs.nruns > 1)
+				end_whole_run(state, &runs, counters);
+			else if (runs.nruns == 1)
+				end_piece(state, &runs, true, counters);
+			begin_run(state, &runs, &item);
+		}
+		runs.ntids += ntids;
+		runs.all_tids += ntids;
+	}
+	counters->n[SST_REBUILT_DEAD_ENTRIES] += nread - nkept;
+	counters->n[SST_REBUILT_ENTRIES] += nkept;
+
+	if (runs.nruns > 0)
+	{
+		add_alike(state, &runs, counters);
+		end_piece(state, &runs, !goes_on(page, &runs.key), counters);
+		count_runs(state, &runs, counters);
+	}
+}
+
+/* Take a leaf page in, and what it says of other pages. */
+static void
+take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		  SstCounters *counters)
+{
+	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
+	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+	bool		follows;
+
+	if (state->order != NULL)
+		sst_btree_order_page(state->order, blkno, opaque->btpo_prev,
+							 opaque->btpo_next);
+	if (P_IGNORE(opaque))
+		return;
+
+	/* Between the page seen last and this one there can be others. */
+	follows = P_LEFTMOST(opaque) || opaque->btpo_prev == state->last_leaf;
+	if (!follows || P_LEFTMOST(opaque))
+		state->last_key = 0;
+	leaf_page(rebuild, page, follows && state->last_key == 0, counters);
+	state->last_leaf = blkno;
+}
+
+static void
+btree_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		   const SstKeptItems *kept, SstCounters *counters)
+{
+	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
+
+	state->is_sample |= state->nseen++ < blkno;
+	state->fill.pause = rebuild->pause;
+	if (blkno != BTREE_METAPAGE && !PageIsNew((Page) page))
+	{
+		const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+
+		if (P_ISLEAF(opaque) && !P_ISDELETED(opaque))
+			take_leaf(rebuild, page, blkno, counters);
+	}
+}
+
+static SstRebuild *
+btree_begin(Relation rel, const SstTableFacts *table)
+{
+	SstBtreeRebuild *state = palloc0(sizeof(SstBtreeRebuild));
+
+	state->nblocks = RelationGetNumberOfBlocks(rel);
+	state->last_leaf = InvalidBlockNumber;
+	state->order = sst_btree_order_create(state->nblocks);
+	state->tupdesc = RelationGetDescr(rel);
+	state->nkeys = IndexRelationGetNumberOfKeyAttributes(rel);
+
+	/* The conditions of _bt_load() */
+	sst_btree_fill_init(&state->fill, !rel->rd_index->indisunique &&
+						BTGetDeduplicateItems(rel) &&
+						_bt_allequalimage(rel, false),
+						BTGetTargetPageFreeSpace(rel));
+	return &state->base;
+}
+
+const SstModel sst_btree_model = {btree_begin, btree_page, sst_btree_predict};

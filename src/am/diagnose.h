@@ -1,0 +1,49 @@
+/*-------------------------------------------------------------------------
+ *
+ * diagnose.h
+ *	  What is wrong with a page that a visitor has refused
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/diagnose.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_DIAGNOSE_H
+#define SST_DIAGNOSE_H
+
+#include "am/am.h"
+
+/* What is wrong, in the order in which it is looked for */
+typedef enum SstFault
+{
+	SST_FAULT_NONE,
+	SST_FAULT_READ,				/* the block cannot be read */
+	SST_FAULT_CHECKSUM,
+	SST_FAULT_HEADER,
+	SST_FAULT_SPECIAL,			/* special space */
+	SST_FAULT_PAGE_TYPE,
+	SST_FAULT_LINE_POINTERS,
+	SST_FAULT_TUPLES,
+	SST_FAULT_CONTENTS			/* of a page that has no line pointers */
+} SstFault;
+
+typedef struct SstDiagnosis
+{
+	SstFault	fault;
+	char		detail[256];	/* translated */
+} SstDiagnosis;
+
+extern void sst_diagnose_page(const SstVisitor *visitor,
+							  const SstAccessMethod *am,
+							  const PageData *page, BlockNumber blkno,
+							  SstDiagnosis *diagnosis);
+
+/* Set a fault, and its detail by a translated format and what that needs */
+#define sst_set_diagnosis(diagnosis, what, ...) \
+	((diagnosis)->fault = (what), \
+	 (void) snprintf((diagnosis)->detail, sizeof((diagnosis)->detail), \
+					 __VA_ARGS__))
+
+#endif							/* SST_DIAGNOSE_H */

@@ -1,0 +1,497 @@
+/*-------------------------------------------------------------------------
+ *
+ * batches.c
+ *	  How full the batches of a build leave the pages of a GIN entry tree
+ *
+ * A build reads the table in the order of blocks, and collects keys with their
+ * TIDs until that takes maintenance_work_mem.  Then it inserts them in the
+ * entry tree, in the order of keys, and begins the next batch
+ * (ginBuildCallback() in access/gin/gininsert.c).  With one batch, all pages but the last
+ * are halves of a split.  With several, lists grow in place and new keys come
+ * between old ones, so that the fill is anything from a half to three quarters:
+ * it depends on how many batches there are, and whether keys come in their
+ * order.  No formula is as near as a build of a small index is, of a bounded
+ * number of keys and TIDs:
+ *
+ * - Keys are those of some pages, with a part of the TIDs of those that have many.
+ *   Neighbours stay neighbours, so that it is seen if keys are in the table's order.
+ * - TIDs of posting trees are taken to be the same for all, and all over the table.
+ * - The table is cut into slices, whose TIDs come in no order.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/gin/batches.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/gin_private.h"
+#include "port/pg_bitutils.h"
+
+#include "compat/compat.h"
+#include "am/gin/batches.h"
+#include "am/gin/list.h"
+
+/* What is kept: 1.3 MB.  A build of it takes about 3 ms. */
+#define MAX_PAGES		1024
+#define MAX_KEYS		16384
+#define MAX_TIDS		65536
+#define MAX_TIDS_OF_KEY 32
+
+/* Slices of the table, and the insertions of keys with posting trees that are enough */
+#define NSLICES			2048
+#define MOST_INSERTIONS 131072
+#define MOST_BATCHES	256
+
+/* After so many TIDs of a slice, the memory is looked at. */
+#define TIDS_TOGETHER	8
+
+/* access/gin/ginbulk.c: nodes that are allocated together, and TIDs of a new key */
+#define NODES_TOGETHER	2048
+#define FIRST_TIDS		5
+#define FIRST_TIDS_MEMORY (32 + SST_CHUNK_HEADER_BYTES)
+
+/* Memory for a TID of a key with many: the array is between half and full. */
+#define MANY_TIDS_MEMORY 9
+
+#define NO_PAGE PG_UINT16_MAX
+
+typedef struct Key
+{
+	uint32		ntids;			/* 0: it has a posting tree */
+	uint32		first;			/* TID that is kept */
+	uint16		nkept;
+	uint16		size;			/* of a tuple without a posting list */
+	uint16		memory;			/* for its datum and first TIDs */
+	uint16		list_bytes;		/* of differences */
+} Key;
+
+typedef struct SampledPage
+{
+	uint32		hash;			/* of the block */
+	uint32		first_key;
+	uint32		first_tid;
+} SampledPage;
+
+struct SstGinSample
+{
+	uint32		mask;			/* pages with one of these bits are left out */
+	uint32		npages;
+	uint32		nkeys;
+	uint32		ntids;
+	BlockNumber last_block;		/* of the table */
+	bool		sorted;
+	SampledPage pages[MAX_PAGES];
+	Key			keys[MAX_KEYS];
+	uint64		tids[MAX_TIDS];
+
+	/* The keys of all TIDs, slice by slice */
+	uint16		events[MAX_TIDS];
+	uint32		slices[NSLICES + 1];
+};
+
+StaticAssertDecl(MAX_KEYS < NO_PAGE, "too many keys for their numbers");
+
+SstGinSample *
+sst_gin_sample_create(void)
+{
+	SstGinSample *sample = palloc(sizeof(SstGinSample));
+
+	memset(sample, 0, offsetof(SstGinSample, pages));
+	return sample;
+}
+
+/* Leave out the pages with one more bit of their hash. */
+static void
+drop_half(SstGinSample *sample)
+{
+	uint32		npages = 0;
+	uint32		nkeys = 0;
+	uint32		ntids = 0;
+
+	sample->mask = sample->mask << 1 | 1;
+	for (uint32 i = 0; i < sample->npages; i++)
+	{
+		SampledPage page = sample->pages[i];
+		uint32		end_key = sample->nkeys;
+		uint32		end_tid = sample->ntids;
+
+		/* The next one has not been moved yet. */
+		if (i + 1 < sample->npages)
+		{
+			end_key = sample->pages[i + 1].first_key;
+			end_tid = sample->pages[i + 1].first_tid;
+		}
+		if ((page.hash & sample->mask) != 0)
+			continue;
+
+		sample->pages[npages++] = (SampledPage)
+		{
+			page.hash, nkeys, ntids
+		};
+		for (uint32 k = page.first_key; k < end_key; k++)
+		{
+			sample->keys[nkeys] = sample->keys[k];
+			sample->keys[nkeys++].first -= page.first_tid - ntids;
+		}
+		memmove(&sample->tids[ntids], &sample->tids[page.first_tid],
+				(end_tid - page.first_tid) * sizeof(uint64));
+		ntids += end_tid - page.first_tid;
+	}
+	sample->npages = npages;
+	sample->nkeys = nkeys;
+	sample->ntids = ntids;
+}
+
+/*
+ * Is a page with this hash to be sampled?  The caller then adds its keys in their order.
+ * Pages whose hash has a bit of the mask are never sampled.
+ */
+bool
+sst_gin_sample_page(SstGinSample *sample, uint32 hash, uint32 mask)
+{
+	while ((sample->mask & mask) != mask)
+		drop_half(sample);
+	while ((hash & sample->mask) == 0)
+	{
+		if (sample->npages < MAX_PAGES &&
+			sample->nkeys + SST_GIN_MAX_ITEMS <= MAX_KEYS &&
+			sample->ntids + BLCKSZ <= MAX_TIDS)
+		{
+			sample->pages[sample->npages++] = (SampledPage)
+			{
+				hash, sample->nkeys, sample->ntids
+			};
+			return true;
+		}
+		if (sample->mask == PG_UINT32_MAX)
+			break;
+		drop_half(sample);
+	}
+	return false;
+}
+
+/* Memory that the allocator takes for so many bytes (utils/mmgr/aset.c) */
+static double
+chunk_bytes(double size)
+{
+	double		chunk = 8;
+
+	if (size > 8192)
+		return size + SST_CHUNK_HEADER_BYTES;
+	while (chunk < size)
+		chunk *= 2;
+	return chunk + SST_CHUNK_HEADER_BYTES;
+}
+
+static double
+list_chunk(double ntids)
+{
+	return chunk_bytes(ntids * sizeof(ItemPointerData));
+}
+
+/* Add a key, whose list follows; without TIDs, it has a posting tree. */
+void
+sst_gin_sample_key(SstGinSample *sample, int key_size, int datum_size,
+				   uint32 ntids)
+{
+	if (sample->nkeys < MAX_KEYS)
+		sample->keys[sample->nkeys++] = (Key)
+	{
+		.ntids = ntids, .first = sample->ntids, .size = key_size,
+			.memory = FIRST_TIDS_MEMORY +
+			(datum_size > 0 ? chunk_bytes(datum_size) : 0)
+	};
+}
+
+/*
+ * The key that was added last has so many TIDs, and bytes of differences.  Of the list,
+ * at whose first TID this begins, the first ones are enough: the others are taken to be
+ * as far apart.  Where the table ends, a list of every eighth page shows.
+ */
+void
+sst_gin_sample_list(SstGinSample *sample, SstGinList *list, uint32 ntids, uint32 bytes)
+{
+	Key		   *key = &sample->keys[sample->nkeys - 1];
+	uint64		first = list->tid;
+	double		stretch;
+
+	if (ntids == 0)
+	{
+		sample->nkeys--;
+		return;
+	}
+	key->ntids = ntids;
+	key->list_bytes = Min(bytes, PG_UINT16_MAX);
+	do
+	{
+		if (sample->ntids == MAX_TIDS)
+			break;
+		sample->tids[sample->ntids++] = list->tid;
+		key->nkept++;
+	} while (key->nkept < Min(ntids, MAX_TIDS_OF_KEY) && sst_gin_list_next(list));
+
+	stretch = (double) ntids / Max(key->nkept, 1);
+	for (uint32 i = key->first; i < sample->ntids; i++)
+		sample->tids[i] = first + (uint64) ((sample->tids[i] - first) * stretch);
+	if (sample->npages % 8 == 1 &&
+		sample->nkeys - 1 == sample->pages[sample->npages - 1].first_key)
+	{
+		while (sst_gin_list_next(list))
+			 /* to its end */ ;
+	}
+	sample->last_block = Max(sample->last_block,
+							 (BlockNumber) (list->tid >> SST_GIN_OFFSET_BITS));
+}
+
+/* Put TIDs in order by slices of the table, when no more come. */
+void
+sst_gin_sample_sort(SstGinSample *sample)
+{
+	double		scale = (double) NSLICES / ((double) sample->last_block + 1);
+
+	memset(sample->slices, 0, sizeof(sample->slices));
+	for (uint32 i = 0; i < sample->ntids; i++)
+	{
+		uint64		blkno = sample->tids[i] >> SST_GIN_OFFSET_BITS;
+
+		sample->tids[i] = (uint64) Min(blkno * scale, NSLICES - 1);
+		sample->slices[sample->tids[i] + 1]++;
+	}
+	for (int i = 1; i <= NSLICES; i++)
+		sample->slices[i] += sample->slices[i - 1];
+	for (uint32 k = 0; k < sample->nkeys; k++)
+	{
+		const Key  *key = &sample->keys[k];
+
+		for (uint32 i = key->first; i < key->first + key->nkept; i++)
+			sample->events[sample->slices[sample->tids[i]]++] = k;
+	}
+	memmove(&sample->slices[1], &sample->slices[0], NSLICES * sizeof(uint32));
+	sample->slices[0] = 0;
+}
+
+/* A key of the new index */
+typedef struct KeyState
+{
+	uint32		batch;			/* the last one that has it */
+	uint16		size;			/* in the tree, or 0 */
+	float		ntids;			/* in all batches */
+	float		batch_tids;		/* in that */
+	float		max_tids;		/* that it has memory for */
+} KeyState;
+
+/* A leaf page: the keys from "low" to where the next one begins */
+typedef struct LeafPage
+{
+	uint16		low;
+	uint16		next;
+	uint16		used;
+} LeafPage;
+
+typedef struct Batches
+{
+	const SstGinSample *sample;
+	const SstGinBuild *build;
+	double		scale;			/* keys in the index for each of the sample */
+	uint32		batch;
+	uint32		nkeys;			/* of this batch */
+	double		chunks;			/* memory for their lists and datums */
+	uint32		ntrees;			/* keys with posting trees */
+	double		begin;			/* of the batch: 0 to 1 is the table */
+	double		shortest;		/* batch, so that there are not too many */
+	uint64		present[MAX_KEYS / 64];
+	KeyState	keys[MAX_KEYS];
+	uint32		npages;
+	LeafPage	pages[MAX_KEYS];
+} Batches;
+
+/*
+ * Memory that a batch takes which ends here.  Of the keys with posting trees, those
+ * are there that have a TID in it.
+ */
+static inline double
+batch_memory(const Batches *batches, double x)
+{
+	const SstGinBuild *build = batches->build;
+	double		tids = build->tree_tids * (x - batches->begin);
+	double		trees = build->ntrees == 0 ? 0 : build->ntrees * (1 - exp(-tids));
+	double		nodes = batches->nkeys * batches->scale + trees;
+
+	return ceil(nodes / NODES_TOGETHER) *
+		(sizeof(GinEntryAccumulator) * NODES_TOGETHER + SST_CHUNK_HEADER_BYTES) +
+		batches->scale * batches->chunks + trees *
+		(FIRST_TIDS_MEMORY + MANY_TIDS_MEMORY * Max(tids - FIRST_TIDS, 0));
+}
+
+/* Add some TIDs to a key (ginCombineData() in access/gin/ginbulk.c). */
+static void
+add_tids(Batches *batches, uint32 k)
+{
+	const Key  *key = &batches->sample->keys[k];
+	KeyState   *state = &batches->keys[k];
+
+	if (state->batch != batches->batch)
+	{
+		state->batch = batches->batch;
+		state->batch_tids = 0;
+		state->max_tids = FIRST_TIDS;
+		batches->nkeys++;
+		batches->present[k / 64] |= UINT64CONST(1) << k % 64;
+		batches->chunks += key->memory;
+	}
+	state->batch_tids += (float) key->ntids / key->nkept;
+	while (state->batch_tids > state->max_tids)
+	{
+		batches->chunks -= list_chunk(state->max_tids);
+		state->max_tids *= 2;
+		batches->chunks += list_chunk(state->max_tids);
+	}
+}
+
+/* Move half of an overfull page to a new one behind it (entrySplitPage() in access/gin/ginentrypage.c). */
+static void
+split_page(Batches *batches, LeafPage *page)
+{
+	LeafPage   *right = &batches->pages[batches->npages];
+	uint32		left = 0;
+	uint32		k = page->low;
+
+	while (left <= page->used / 2)
+		left += batches->keys[k++].size;
+	*right = (LeafPage)
+	{
+		k, page->next, page->used - left
+	};
+	page->used = left;
+	page->next = batches->npages++;
+}
+
+/* Bytes of the tuple of a key with so many TIDs */
+static int
+tuple_bytes(const SstGinSample *sample, const Key *key, double ntids)
+{
+	double		all = key->ntids;
+	double		list;
+
+	if (all == 0)				/* as long as the list is not too long */
+		list = ntids < 1 ? 0 : SST_GIN_LIST_HEADER + (ntids - 1) * 2;
+	else
+		list = SST_GIN_LIST_HEADER +
+			(all > 1 ? key->list_bytes * (ntids - 1) / (all - 1) : 0);
+	list = MAXALIGN((int) Min(SHORTALIGN(key->size) + list, BLCKSZ));
+	return (int) (list > GinMaxItemSize ? MAXALIGN(key->size) : list) +
+		(int) sizeof(ItemIdData);
+}
+
+/* Insert the keys of a batch, which ends here. */
+static void
+end_batch(Batches *batches, double x)
+{
+	const SstGinSample *sample = batches->sample;
+	double		tree_tids = batches->build->tree_tids;
+	LeafPage   *page = &batches->pages[0];
+
+	for (uint32 word = 0; word <= (sample->nkeys - 1) / 64; word++)
+	{
+		for (; batches->present[word] != 0;
+			 batches->present[word] &= batches->present[word] - 1)
+		{
+			uint32		k = word * 64 +
+				pg_rightmost_one_pos64(batches->present[word]);
+			const Key  *key = &sample->keys[k];
+			KeyState   *state = &batches->keys[k];
+			int			size;
+
+			if (key->ntids > 0)
+				state->ntids += state->batch_tids;
+			else if (tree_tids * (x - state->ntids / tree_tids) >= 1)
+				state->ntids = tree_tids * x;
+			size = tuple_bytes(sample, key, state->ntids);
+
+			while (page->next != NO_PAGE && batches->pages[page->next].low <= k)
+				page = &batches->pages[page->next];
+			page->used += size - state->size;
+			state->size = size;
+			if (page->used > SST_GIN_PAGE_ROOM)
+				split_page(batches, page);
+		}
+	}
+
+	batches->batch++;
+	batches->nkeys = 0;
+	batches->chunks = 0;
+	batches->begin = x;
+	for (uint32 k = 0; k < sample->nkeys; k++)
+	{
+		if (sample->keys[k].ntids == 0)
+			batches->present[k / 64] |= UINT64CONST(1) << k % 64;
+	}
+}
+
+/* Build an index of the keys.  If there are none, it has one page. */
+void
+sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
+			  SstGinBuilt *built)
+{
+	Batches    *batches;
+	double		most = 0;
+
+	*built = (SstGinBuilt)
+	{
+		1, 0, 1
+	};
+	if (sample->nkeys == 0)
+		return;
+
+	batches = palloc0(sizeof(Batches));
+	batches->sample = sample;
+	batches->build = build;
+	batches->scale = Max(build->nkeys / sample->nkeys, 1);
+	batches->batch = 1;
+	batches->npages = 1;
+	batches->pages[0].next = NO_PAGE;
+	for (uint32 k = 0; k < sample->nkeys; k++)
+	{
+		if (sample->keys[k].ntids == 0)
+		{
+			batches->ntrees++;
+			batches->present[k / 64] |= UINT64CONST(1) << k % 64;
+		}
+	}
+	batches->shortest = Max(1.0 / MOST_BATCHES,
+							(double) batches->ntrees / MOST_INSERTIONS);
+
+	for (int slice = 0; slice < NSLICES && sst_go_on(build->pause); slice++)
+	{
+		uint32		begin = sample->slices[slice];
+		uint32		n = sample->slices[slice + 1] - begin;
+
+		for (uint32 i = 0; i < Max(n, 1); i++)
+		{
+			double		x = (slice + (i + 1.0) / Max(n, 1)) / NSLICES;
+			double		memory;
+
+			if (n > 0)
+				add_tids(batches, sample->events[begin + i]);
+			if (i % TIDS_TOGETHER != 0)
+				continue;
+			memory = batch_memory(batches, x);
+			most = Max(most, memory);
+			if (memory >= build->memory && x - batches->begin >= batches->shortest)
+			{
+				end_batch(batches, x);
+				(void) sst_go_on(build->pause);
+			}
+		}
+	}
+	end_batch(batches, 1);
+	built->nbatches = batches->batch - 1;
+	built->part = most / build->memory;
+	built->pages = batches->npages;
+	pfree(batches);
+}

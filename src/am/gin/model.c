@@ -1,0 +1,1009 @@
+/*-------------------------------------------------------------------------
+ *
+ * model.c
+ *	  The size of a GIN index after a rebuild
+ *
+ * What a new index takes follows from sums over the pages of the old one, so that
+ * a sample of pages is enough:
+ *
+ * - Entries are taken as they are, but for TIDs that are left out.  While pages are
+ *   shown, their entries are put on imaginary pages, which are split in half as those
+ *   of a build with enough memory are.  How a build of several batches differs from
+ *   that, batches.c finds out.
+ * - Posting trees are full, but for their last page.  A tree's root says how many
+ *   leaf pages it had.
+ * - Keys of the pending list can all be new, or all be in the entry tree, so that what
+ *   becomes of it is known in between only.
+ *
+ * VACUUM does not remove keys without TIDs; a rebuild does.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/gin/model.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/gin_private.h"
+#include "access/itup.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+#include "compat/compat.h"
+#include "am/gin/state.h"
+
+/* Leaf pages of posting trees that are kept, and roots: 0.6 MB */
+#define MAX_LEAVES		32768
+
+/* So many entry pages are looked at, and some of those that follow. */
+#define ALL_ENTRY_PAGES	512
+
+/* The weight of a page that is looked at, for that of the next one */
+#define PAGE_WEIGHT		0.875
+
+/* A key of which hardly anything is there */
+#define MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
+
+/* Memory of a build, for each byte of an index: more than there is, of keys that are not compressed */
+#define MOST_MEMORY		16.0
+
+/* How full several batches leave inner pages */
+#define INNER_FILL_OF_BATCHES 0.62
+
+/*
+ * Entries' bytes for each byte of the pending list's tuples, which take 20 bytes at least.
+ * If no key is new, a TID takes a byte; if all are, a tuple gets a list of 8 bytes.  What is
+ * likely is between, and bench/bloat shows how wrong that is.
+ */
+static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
+
+/* From this part of the new entries on, the pending list is worth a note. */
+#define NOTEWORTHY_PART 0.1
+
+/* By which part the memory that a build takes may be wrong */
+#define MEMORY_MARGIN			0.03
+
+/* From this part of the keys on, those of the pending list decide how full pages are. */
+#define MOST_PENDING			0.3
+#define MEMORY_OF_KEY			130.0
+#define MEMORY_OF_TID			9.0
+#define FILL_OF_BATCHES			0.64
+#define MOST_FILL_OF_BATCHES	0.85
+
+/* By which part of the size the model can be wrong */
+#define UNCERTAINTY				0.008
+#define UNCERTAINTY_SAMPLED		0.01
+#define UNCERTAINTY_OF_SKIPPED	0.016	/* pages */
+#define UNCERTAINTY_OF_BATCHES	0.06
+#define UNCERTAINTY_OF_BATCHES_SAMPLED 0.06
+#define UNCERTAINTY_OF_INNER	0.5
+#define UNCERTAINTY_OF_SHORT	0.03
+#define MOST_UNCERTAINTY		0.9
+
+/* What entry pages are counted for: see SstGinModel */
+static const SstCount of_entries[SST_GIN_ENTRY_COUNTS] = {
+	SST_REBUILT_PIVOTS, SST_REBUILT_BYTES, SST_REBUILT_PIVOT_BYTES, SST_REBUILT_ENTRIES
+};
+
+/* ---------------------------------------------------------------- entries */
+
+/* Add an entry to the new leaf pages.  Most builds insert keys in their order. */
+static inline void
+fill_entry(EntryFill *fill, int size, int pivot)
+{
+	int			left = 0;
+	int			n = 0;
+
+	fill->pivots[fill->nitems] = pivot;
+	fill->sizes[fill->nitems++] = size;
+	fill->used += size;
+	if (fill->used <= SST_GIN_PAGE_ROOM)
+		return;
+
+	/*
+	 * The left half stays as it is (entrySplitPage() in
+	 * access/gin/ginentrypage.c).
+	 */
+	while (left <= fill->used / 2)
+		left += fill->sizes[n++];
+	fill->npages += fill->weight;
+	fill->bytes += left * fill->weight;
+	fill->pivot_bytes += fill->pivots[n - 1] * fill->weight;
+	fill->used -= left;
+	fill->nitems -= n;
+	memmove(fill->sizes, fill->sizes + n, fill->nitems * sizeof(uint16));
+	memmove(fill->pivots, fill->pivots + n, fill->nitems * sizeof(uint16));
+}
+
+/* TIDs that have been read, without those that are left out */
+typedef struct Tids
+{
+	uint32		n;
+	uint32		ndead;
+	uint32		nlists;			/* that have one */
+	uint32		bytes;			/* of differences */
+	uint64		last;
+	bool		any;			/* in this list */
+} Tids;
+
+/* Bytes of a difference between TIDs */
+static inline int
+difference_bytes(uint64 difference)
+{
+	return pg_leftmost_one_pos64(difference | 1) / 7 + 1;
+}
+
+/* Take a TID, or leave it out. */
+static inline void
+take_tid(const SstRebuild *rebuild, uint64 tid, Tids *tids)
+{
+	ItemPointerData pointer = sst_gin_tid(tid);
+
+	if (sst_rebuild_leaves_out(rebuild, &pointer))
+	{
+		tids->ndead++;
+		return;
+	}
+	if (tids->any)
+		tids->bytes += difference_bytes(tid - tids->last);
+	else
+		tids->nlists++;
+	tids->n++;
+	tids->any = true;
+	tids->last = tid;
+}
+
+/* How many of these bytes are the last one of a difference? */
+static inline uint32
+count_last_bytes(const unsigned char *bytes, int nbytes)
+{
+	const uint64 high = UINT64CONST(0x8080808080808080);
+	uint32		n = 0;
+
+	for (; nbytes >= (int) sizeof(uint64); nbytes -= sizeof(uint64), bytes += sizeof(uint64))
+	{
+		uint64		word;
+
+		memcpy(&word, bytes, sizeof(word));
+		n += ((~word & high) >> 7) * UINT64CONST(0x0101010101010101) >> 56;
+	}
+	for (int i = 0; i < nbytes; i++)
+		n += bytes[i] < 0x80;
+	return n;
+}
+
+/*
+ * Read a posting list that has up to size bytes, which can be anything.  Returns the
+ * bytes that it takes, or 0 if it has not that many.
+ */
+static int
+read_list(const SstRebuild *rebuild, const char *data, int size, Tids *tids)
+{
+	SstGinList	list;
+
+	if (!sst_gin_list_begin(&list, data, size))
+		return 0;
+
+	/* To count differences, their last bytes are enough. */
+	if (rebuild->dead_tids == NULL)
+	{
+		tids->n += 1 + count_last_bytes(list.pos, list.nbytes);
+		tids->nlists++;
+		tids->bytes += list.nbytes;
+		return list.size;
+	}
+
+	tids->any = false;
+	do
+		take_tid(rebuild, list.tid, tids);
+	while (sst_gin_list_next(&list));
+	return list.size;
+}
+
+/* Read an array of TIDs (before 9.4). */
+static void
+read_array(const SstRebuild *rebuild, const char *array, int ntids, Tids *tids)
+{
+	tids->any = false;
+	for (int i = 0; i < ntids; i++)
+	{
+		ItemPointerData tid;
+
+		memcpy(&tid, array + i * sizeof(tid), sizeof(tid));
+		take_tid(rebuild, sst_gin_tid_number(&tid), tids);
+	}
+}
+
+/*
+ * Memory that a build takes for a key by itself, 0 for one that is passed by value.
+ * With several columns, the tuple has the number of the column first.
+ */
+static int
+datum_size(const SstGinModel *model, const EntryTuple *item, int key_size)
+{
+	int			pos = MAXALIGN(sizeof(IndexTupleData));
+	uint16		column = 1;
+	uint32		words[2];
+
+	if (item->header.t_info & INDEX_NULL_MASK)
+		return 0;
+	if (model->ncolumns > 1 && key_size - pos >= (int) sizeof(uint16))
+	{
+		memcpy(&column, item->data + pos, sizeof(uint16));
+		pos += sizeof(uint16);
+	}
+	column = Min(Max(column, 1), model->ncolumns);
+	if (model->lengths[column - 1] >= 0)
+		return model->lengths[column - 1];
+
+	/* In memory, a value has a header of four bytes, and is not compressed. */
+	if (key_size > pos && VARATT_IS_1B(item->data + pos))
+		return VARSIZE_1B(item->data + pos) - VARHDRSZ_SHORT + VARHDRSZ;
+	pos = INTALIGN(pos);
+	if (key_size < pos + (int) sizeof(words))
+		return VARHDRSZ;
+	memcpy(words, item->data + pos, sizeof(words));
+	return VARATT_IS_4B_C(words) ?
+		Min(VARDATA_COMPRESSED_GET_EXTSIZE(words), BLCKSZ) + VARHDRSZ :
+		Min(VARSIZE_4B(words), BLCKSZ);
+}
+
+/* Get an item, which the visitor knows to be within the page.  False if it is no tuple. */
+static inline bool
+get_item(const PageData *page, OffsetNumber offnum, int *left, EntryTuple *item)
+{
+	const ItemIdData *itemid = PageGetItemId((Page) page, offnum);
+
+	/* Tuples that overlap are damage, and could be very many. */
+	item->data = page + ItemIdGetOffset(itemid);
+	item->length = Min(ItemIdGetLength(itemid), GinMaxItemSize);
+	*left -= item->length;
+	if (item->length < (int) sizeof(IndexTupleData) || *left < 0)
+		return false;
+	memcpy(&item->header, item->data, sizeof(item->header));
+	return true;
+}
+
+/*
+ * Read the posting list of an entry, behind its key.  Returns what the entry takes
+ * without the TIDs that are left out; 0 if there are no others.
+ */
+static int
+read_entry(const SstRebuild *rebuild, const EntryTuple *item, int key_size,
+		   SstGinSample *sample, Tids *tids)
+{
+	const char *data = item->data + key_size;
+	int			size = item->length - key_size;
+	uint32		ntids = GinItemPointerGetOffsetNumber(&item->header.t_tid);
+	SstGinList	list = {0};
+
+	if (!GinItupIsCompressed(&item->header))
+		read_array(rebuild, data, Min(ntids, size / sizeof(ItemPointerData)), tids);
+	else if (sst_gin_list_begin(&list, data, size))
+	{
+		/* A tuple says how many they are. */
+		tids->n = ntids;
+		tids->bytes = list.nbytes;
+		if (rebuild->dead_tids != NULL)
+		{
+			*tids = (Tids)
+			{
+				0
+			};
+			(void) read_list(rebuild, data, size, tids);
+		}
+	}
+
+	if (sample != NULL)
+		sst_gin_sample_list(sample, &list, tids->n, tids->bytes);
+	if (tids->n == 0)
+		return 0;
+	size = SHORTALIGN(key_size) + (int) sst_gin_list_size(tids->bytes);
+	return SST_GIN_ITEM_BYTES(Min(size, GinMaxItemSize));
+}
+
+/*
+ * Can a build need more than its memory, so that there are several batches?  A TID in
+ * memory has 12 bytes where a list has one, and a key has 130 where a page has 20.
+ */
+static bool
+may_need_batches(const SstRebuild *rebuild)
+{
+	SstGinModel *model = sst_gin_model_of(rebuild);
+
+	/* Workers sort what they find. */
+	return !model->in_parallel &&
+		(double) model->nblocks * BLCKSZ * MOST_MEMORY > maintenance_work_mem * 1024.0;
+}
+
+/*
+ * Of many entry pages, some are enough, unless dead rows have to be found: those with
+ * none of these bits in their hash.
+ */
+static uint32
+entry_page_mask(const SstRebuild *rebuild)
+{
+	const SstGinModel *model = sst_gin_model_of(rebuild);
+
+	if (model->nseen <= ALL_ENTRY_PAGES || rebuild->dead_tids != NULL)
+		return 0;
+	return (1 << (pg_leftmost_one_pos32(model->nseen) -
+				  pg_leftmost_one_pos32(ALL_ENTRY_PAGES))) - 1;
+}
+
+/*
+ * True if a page is not examined.  It is counted like those before it, in proportion to
+ * its bytes.
+ */
+static bool
+is_like_others(SstGinModel *model, const PageData *page, bool look,
+			   SstCounters *counters)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	double		used = header->pd_special - header->pd_upper +
+		sst_page_items(page) * sizeof(ItemIdData);
+	double		part;
+
+	if (look || model->used_bytes == 0)
+	{
+		for (int i = 0; i < lengthof(model->looked); i++)
+			model->looked[i] *= PAGE_WEIGHT;
+		model->used_bytes = model->used_bytes * PAGE_WEIGHT + used;
+		return false;
+	}
+	part = used / model->used_bytes;
+	for (int i = 0; i < lengthof(model->looked); i++)
+		counters->n[of_entries[i]] += (uint64) (part * model->looked[i]);
+	model->nentries += (uint64) (part * model->looked[0]);
+	return true;
+}
+
+/* An entry leaf page, the line pointers of which are within the page */
+static void
+entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		   SstCounters *counters)
+{
+	SstGinModel *model = sst_gin_model_of(rebuild);
+	SstGinSample *sample = NULL;
+	int			nitems = sst_page_items(page);
+	int			left = BLCKSZ;
+	EntryTuple	item;
+	uint64		before[lengthof(of_entries)];
+	uint32		hash = hash_bytes_uint32(blkno);
+	uint32		mask = entry_page_mask(rebuild);
+
+	if (is_like_others(model, page, (hash & mask) == 0, counters))
+		return;
+	model->fill.weight = mask + 1;
+	for (int i = 0; i < lengthof(of_entries); i++)
+		before[i] = counters->n[of_entries[i]];
+	if (may_need_batches(rebuild) && sst_gin_sample_page(model->sample, hash, mask))
+		sample = model->sample;
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		uint32		ntids;
+		int			key_size;
+		int			pivot;
+		int			size;
+		bool		tree;
+		Tids		tids = {0};
+
+		if (!get_item(page, offnum, &left, &item))
+			continue;
+		ntids = GinItemPointerGetOffsetNumber(&item.header.t_tid);
+		if (ntids == 0)
+			continue;
+		tree = ntids == GIN_TREE_POSTING;
+		key_size = tree ? item.length :
+			(int) Min(GinGetPostingOffset(&item.header), (uint32) item.length);
+		key_size = Max(key_size, (int) sizeof(IndexTupleData));
+		pivot = SST_GIN_ITEM_BYTES(key_size);
+		if (sample != NULL)
+			sst_gin_sample_key(sample, key_size, datum_size(model, &item, key_size),
+							   tree ? 0 : ntids);
+		if (tree)
+		{
+			model->ntree_keys++;
+			model->tree_key_bytes += key_size;
+		}
+		size = tree ? pivot :
+			read_entry(rebuild, &item, key_size, sample, &tids);
+
+		counters->n[SST_REBUILT_ENTRIES] += tids.n;
+		counters->n[SST_REBUILT_DEAD_ENTRIES] += tids.ndead;
+		if (size == 0)
+			continue;
+		counters->n[SST_REBUILT_BYTES] += size;
+		counters->n[SST_REBUILT_PIVOTS]++;
+		counters->n[SST_REBUILT_PIVOT_BYTES] += pivot;
+		fill_entry(&model->fill, size, pivot);
+		model->nentries++;
+	}
+	for (int i = 0; i < lengthof(of_entries); i++)
+		model->looked[i] += counters->n[of_entries[i]] - before[i];
+}
+
+/* A page of the pending list, which has a tuple for each key of a row */
+static void
+pending_page(const SstRebuild *rebuild, const PageData *page,
+			 SstCounters *counters)
+{
+	SstGinModel *model = sst_gin_model_of(rebuild);
+	int			nitems = sst_page_items(page);
+	int			left = BLCKSZ;
+	EntryTuple	item;
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		if (!get_item(page, offnum, &left, &item))
+			continue;
+		if (sst_rebuild_leaves_out(rebuild, &item.header.t_tid))
+		{
+			counters->n[SST_REBUILT_DEAD_ENTRIES]++;
+			continue;
+		}
+		counters->n[SST_REBUILT_ENTRIES]++;
+		counters->n[SST_REBUILT_PENDING_BYTES] += SST_GIN_ITEM_BYTES(item.length);
+		model->npending++;
+	}
+}
+
+/* ---------------------------------------------------------- posting trees */
+
+/* Read the TIDs of a leaf page of a posting tree.  Its lists end where its data do. */
+static void
+read_posting_page(const SstRebuild *rebuild, const PageData *page, Tids *tids)
+{
+	const GinPageOpaqueData *opaque = GinPageGetOpaque((Page) page);
+	int			lower = ((const PageHeaderData *) page)->pd_lower;
+	int			pos = SST_GIN_POSTING_OFFSET;
+	int			size;
+
+	if ((opaque->flags & GIN_COMPRESSED) == 0)
+		read_array(rebuild, page + pos, opaque->maxoff, tids);
+	else
+	{
+		while (pos < lower &&
+			   (size = read_list(rebuild, page + pos, lower - pos, tids)) > 0)
+			pos += size;
+	}
+}
+
+/* Bytes of a new tree's lists with these TIDs, all of the target size */
+static double
+tree_bytes(const Tids *tids)
+{
+	double		diff = sst_gin_difference(tids->bytes, (double) tids->n - tids->nlists);
+
+	return SST_GIN_TARGET_LIST * tids->n /
+		(1 + (SST_GIN_TARGET_LIST - SST_GIN_LIST_HEADER) / diff);
+}
+
+/* Bytes of one list with these TIDs */
+static double
+one_list(const Tids *tids)
+{
+	double		diff = sst_gin_difference(tids->bytes, (double) tids->n - tids->nlists);
+
+	return sst_gin_list_size((Max(tids->n, 1) - 1) * diff);
+}
+
+/* Does a list become part of its entry? */
+static bool
+fits_in_entry(const SstGinModel *model, double list_bytes)
+{
+	int			key_size = MIN_KEY;
+
+	if (model->ntree_keys > 0)
+		key_size = (int) (model->tree_key_bytes / model->ntree_keys);
+	return sst_gin_fits_in_entry(key_size, list_bytes);
+}
+
+static void
+posting_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+			 SstCounters *counters)
+{
+	SstGinModel *model = sst_gin_model_of(rebuild);
+	BlockNumber next = GinPageGetOpaque((Page) page)->rightlink;
+	bool		last = next == InvalidBlockNumber;
+	bool		is_short;
+	Tids		tids = {0};
+	uint32		bytes;
+
+	read_posting_page(rebuild, page, &tids);
+	bytes = (uint32) rint(tree_bytes(&tids));
+	is_short = last && fits_in_entry(model, one_list(&tids));
+	counters->n[SST_REBUILT_ENTRIES] += tids.n;
+	counters->n[SST_REBUILT_DEAD_ENTRIES] += tids.ndead;
+	counters->n[SST_REBUILT_TREE_BYTES] += bytes;
+	model->tree_tids += tids.n;
+	model->difference_bytes += tids.bytes;
+	if (model->nleaves < MAX_LEAVES)
+		model->leaves[model->nleaves++] = (PostingLeaf)
+	{
+		blkno, next, Min(is_short ? one_list(&tids) : bytes, PG_UINT16_MAX), is_short, false
+	};
+	if (!last)
+	{
+		model->nmiddle++;
+		model->middle_bytes += bytes;
+		return;
+	}
+
+	model->nlast++;
+	model->last_bytes += bytes;
+	counters->n[SST_REBUILT_TREES]++;
+	counters->n[SST_REBUILT_LAST_BYTES] += bytes;
+	if (is_short)
+	{
+		model->short_bytes += bytes;
+		counters->n[SST_REBUILT_SHORT_TREES]++;
+		counters->n[SST_REBUILT_SHORT_BYTES] += (uint64) one_list(&tids);
+	}
+}
+
+/* An inner page of a posting tree, whose items are within the page */
+static void
+posting_inner_page(SstGinModel *model, const PageData *page,
+				   SstCounters *counters)
+{
+	const GinPageOpaqueData *opaque = GinPageGetOpaque((Page) page);
+
+	if (opaque->rightlink != InvalidBlockNumber || opaque->maxoff == 0)
+		return;
+	counters->n[SST_REBUILT_DEEP_TREES]++;
+	if (model->nroots < MAX_LEAVES)
+		model->roots[model->nroots++] = opaque->maxoff;
+}
+
+/* Of the trees with one page, those that are short become part of their entries. */
+static double
+short_trees(const double *counts)
+{
+	double		trees = counts[SST_REBUILT_TREES];
+	double		deep = Min(counts[SST_REBUILT_DEEP_TREES], trees);
+
+	/* The last page of a deep tree is as often short. */
+	return Min(Max(counts[SST_REBUILT_SHORT_TREES] - deep / 3, 0), trees - deep);
+}
+
+/* Pages that posting trees are expected to have */
+static double
+expected_tree_pages(const double *counts)
+{
+	double		trees = counts[SST_REBUILT_TREES];
+	double		deep = Min(counts[SST_REBUILT_DEEP_TREES], trees);
+	double		last = counts[SST_REBUILT_LAST_BYTES];
+	double		bytes = Max(counts[SST_REBUILT_TREE_BYTES] - last, 0);
+
+	/* A tree without TIDs vanishes. */
+	if (counts[SST_REBUILT_TREE_BYTES] <= 0)
+		return 0;
+	if (bytes > 0)
+		deep = Max(deep, 1);
+	if (deep == 0)
+		return Max(trees - short_trees(counts), 0);
+	if (trees > 0)
+		bytes += last * Min(deep / trees, 1);
+	return Max(trees - deep - short_trees(counts), 0) +
+		deep * sst_gin_tree_pages(bytes / deep, false);
+}
+
+static PostingLeaf *
+find_leaf(const SstGinModel *model, BlockNumber blkno)
+{
+	uint32		low = 0;
+	uint32		high = model->nleaves;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (model->leaves[middle].blkno == blkno)
+			return &model->leaves[middle];
+		if (model->leaves[middle].blkno < blkno)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/*
+ * Pages of all posting trees but those that become part of their entry, when all leaf
+ * pages are known.  In damaged trees no more links are followed than there are.
+ */
+static double
+known_tree_pages(const SstGinModel *model, double *counts)
+{
+	uint32		nfollowed = 0;
+	double		pages = 0;
+
+	for (uint32 i = 0; i < model->nleaves; i++)
+	{
+		const PostingLeaf *leaf = &model->leaves[i];
+		PostingLeaf *next = find_leaf(model, leaf->next);
+
+		if (next != NULL)
+			next->linked = true;
+		counts[SST_REBUILT_TREE_BYTES] += leaf->bytes;
+		if (leaf->next == InvalidBlockNumber)
+		{
+			counts[SST_REBUILT_TREES]++;
+			counts[SST_REBUILT_LAST_BYTES] += leaf->bytes;
+			counts[SST_REBUILT_SHORT_TREES] += leaf->is_short;
+		}
+	}
+	for (uint32 i = 0; i < model->nleaves; i++)
+	{
+		const PostingLeaf *leaf = &model->leaves[i];
+		double		bytes = leaf->bytes;
+
+		if (i % 64 == 0 && !sst_go_on(model->base.pause))
+			break;
+		if (leaf->linked)
+			continue;
+		if (leaf->next == InvalidBlockNumber && leaf->is_short)
+			continue;
+		while (nfollowed++ < model->nleaves &&
+			   (leaf = find_leaf(model, leaf->next)) != NULL)
+			bytes += leaf->bytes;
+
+		/* A tree without TIDs vanishes, and of others a list may be left. */
+		if (fits_in_entry(model, bytes))
+			pages += bytes / model->short_fill;
+		else
+			pages += sst_gin_tree_pages(bytes, true);
+	}
+	return pages;
+}
+
+/*
+ * Pages of posting trees by the trees that are known, for each one of those that are
+ * expected.  If all pages are known, this makes up for all that is not expected.
+ */
+static double
+tree_factor(const SstGinModel *model)
+{
+	double		counts[SST_NCOUNTS] = {0};
+	double		pages = 0;
+	double		expected;
+
+	counts[SST_REBUILT_DEEP_TREES] = model->nroots;
+	if (model->all && model->nleaves == model->nmiddle + model->nlast)
+		pages = known_tree_pages(model, counts);
+	else
+	{
+		/* Their leaf pages are like others. */
+		double		middle = model->middle_bytes / Max(model->nmiddle, 1);
+		double		last = model->last_bytes / Max(model->nlast, 1);
+
+		for (uint32 i = 0; i < model->nroots; i++)
+		{
+			double		bytes = (model->roots[i] - 1) * middle + last;
+
+			counts[SST_REBUILT_TREE_BYTES] += bytes;
+			pages += sst_gin_tree_pages(bytes, true);
+		}
+		counts[SST_REBUILT_TREES] = model->nroots;
+	}
+	expected = expected_tree_pages(counts);
+	return expected >= 1 ? pages / expected : 1;
+}
+
+/* ---------------------------------------------------------------- the size */
+
+static void
+gin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		 const SstKeptItems *kept, SstCounters *counters)
+{
+	SstGinModel *model = sst_gin_model_of(rebuild);
+	const GinPageOpaqueData *opaque;
+
+	model->nseen++;
+	if (PageIsNew((Page) page))
+		return;
+
+	opaque = GinPageGetOpaque((Page) page);
+	if (opaque->flags & (GIN_DELETED | GIN_META))
+		return;
+	if (opaque->flags & GIN_LIST)
+		pending_page(rebuild, page, counters);
+	else if ((opaque->flags & (GIN_DATA | GIN_LEAF)) == GIN_LEAF)
+		entry_page(rebuild, page, blkno, counters);
+	else if ((opaque->flags & (GIN_DATA | GIN_LEAF)) == (GIN_DATA | GIN_LEAF))
+		posting_page(rebuild, page, blkno, counters);
+	else if (opaque->flags & GIN_DATA)
+		posting_inner_page(model, page, counters);
+}
+
+/* Pages of a level above the leaf level, and all above it, for so many pages below */
+static double
+inner_pages(const SstGinModel *model, double level, bool whole)
+{
+	double		pivot = model->pivot;
+	double		fill = model->several ? INNER_FILL_OF_BATCHES * SST_GIN_PAGE_ROOM :
+		SST_GIN_PAGE_ROOM / 2.0 + 0.75 * pivot;
+	double		pages = 0;
+
+	while (level > 1)
+	{
+		double		bytes = level * pivot;
+		double		most = sst_round_up(level / 2, whole);
+
+		/* A page has two pivots at least, whatever a damaged one says. */
+		level = bytes <= SST_GIN_PAGE_ROOM ? 1 :
+			Min(1 + sst_round_up((bytes - SST_GIN_PAGE_ROOM) / fill, whole), most);
+		pages += level;
+	}
+	return pages;
+}
+
+static double
+blocks_for(const SstGinModel *model, const double *counts, Case which, bool whole)
+{
+	double		bytes = counts[SST_REBUILT_BYTES] +
+		counts[SST_REBUILT_PENDING_BYTES] * pending_factors[which];
+	double		nshort = counts[SST_REBUILT_SHORT_TREES];
+	double		short_bytes = 0;
+	double		trees;
+	double		leaves;
+
+	if (nshort > 0)
+		short_bytes = counts[SST_REBUILT_SHORT_BYTES] * short_trees(counts) / nshort;
+
+	leaves = 1;
+	if (bytes + short_bytes > SST_GIN_PAGE_ROOM)
+		leaves += Max(bytes - model->last_used, 0) / model->left_fill *
+			model->batches[which] + short_bytes / model->short_fill;
+	leaves = sst_round_up(leaves - (whole ? 1e-6 : 0), whole);
+	trees = expected_tree_pages(counts) * model->tree_factor;
+
+	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees -
+						(whole ? 1e-6 : 0), whole);
+}
+
+static double
+gin_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
+{
+	return blocks_for(sst_gin_model_of(rebuild), counts, LIKELY, whole);
+}
+
+static void
+gin_ends(const SstRebuild *rebuild, const double *counts, double *low,
+		 double *high)
+{
+	*low = *high = gin_blocks(rebuild, counts, true);
+	for (int i = 0; i < NCASES; i++)
+	{
+		double		blocks = blocks_for(sst_gin_model_of(rebuild), counts, i, true);
+
+		*low = Min(*low, blocks);
+		*high = Max(*high, blocks);
+	}
+}
+
+/*
+ * Find out how a build in batches differs from one with enough memory.  That goes up
+ * and down with the memory, so that some more and some less is tried as well.
+ */
+static void
+build_in_batches(SstRebuild *rebuild, double pending_keys)
+{
+	static const double margins[] = {0, -1, 1, -0.5, 0.5};
+	SstGinModel *model = sst_gin_model_of(rebuild);
+	double		memory = maintenance_work_mem * 1024.0;
+	double		margin = MEMORY_MARGIN;
+	double		nkeys = model->nentries / model->pages_seen + pending_keys;
+	SstGinBuild build = {.nkeys = nkeys, .memory = INFINITY,
+	.pause = rebuild->pause};
+	SstGinBuilt one = {0};
+	SstGinBuilt built;
+
+	for (int i = 0; i < NCASES; i++)
+		model->batches[i] = 1;
+
+	if (!may_need_batches(rebuild))
+		return;
+	if (model->fill.npages > 0)
+	{
+		if (model->pages_seen < 1)
+			margin += 1 / sqrt(model->nseen);
+		build.ntrees = model->nlast / model->pages_seen;
+		if (model->nlast > 0)
+			build.tree_tids = (double) model->tree_tids / model->nlast;
+		sst_gin_sample_sort(model->sample);
+		for (int i = 0; i < (model->all ? 3 : lengthof(margins)); i++)
+		{
+			double		factor;
+
+			build.memory = memory * (1 + margins[i] * margin);
+			sst_gin_build(model->sample, &build, &built);
+			if (i == 0)
+			{
+				if (built.part * (1 + margin) < 1)
+					return;
+				model->several = built.nbatches > 1;
+				build.memory = INFINITY;
+				sst_gin_build(model->sample, &build, &one);
+			}
+			factor = (built.pages - 0.5) / (one.pages - 0.5);
+			if (i == 0)
+				model->batches[LIKELY] = model->batches[LEAST] =
+					model->batches[MOST] = factor;
+			model->batches[LEAST] = Min(model->batches[LEAST], factor);
+			model->batches[MOST] = Max(model->batches[MOST], factor);
+		}
+	}
+	else if (pending_keys * MEMORY_OF_KEY + MEMORY_OF_TID *
+			 (double) model->tree_tids / model->pages_seen > memory)
+		model->several = true;
+	else
+		return;
+
+	/* Functions in expressions may be parallel unsafe. */
+	if (model->may_be_parallel)
+	{
+		model->batches[LEAST] = Min(model->batches[LEAST], 1);
+		model->batches[MOST] = Max(model->batches[MOST], 1);
+	}
+
+	/* Pending keys come in another order than those that are known. */
+	if (model->several && pending_keys > MOST_PENDING * nkeys)
+	{
+		model->batches[LIKELY] = 0.5 / FILL_OF_BATCHES;
+		model->batches[LEAST] = 0.5 / MOST_FILL_OF_BATCHES;
+		model->batches[MOST] = 1;
+	}
+
+	model->uncertainty += model->pages_seen < 1 ?
+		UNCERTAINTY_OF_BATCHES_SAMPLED : UNCERTAINTY_OF_BATCHES;
+	if (rebuild->note == NULL)
+		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
+}
+
+/* Bytes on a leaf page of entries that are as long as the lists of short trees are */
+static double
+short_fill(const SstGinModel *model)
+{
+	EntryFill	fill = {.weight = 1};
+	uint32		nshort = 0;
+
+	for (uint32 i = 0; i < model->nleaves; i++)
+	{
+		const PostingLeaf *leaf = &model->leaves[i];
+
+		nshort += leaf->is_short;
+		if (leaf->is_short)
+			fill_entry(&fill, SST_GIN_ITEM_BYTES(Min(MIN_KEY + leaf->bytes, GinMaxItemSize)), 0);
+
+		/* A few of them are repeated. */
+		if (i + 1 == model->nleaves && nshort > 0 && fill.npages < 3)
+			i = -1;
+	}
+	return nshort > 0 ? (double) fill.bytes / fill.npages : model->left_fill;
+}
+
+static void
+gin_finish(SstRebuild *rebuild, bool all)
+{
+	SstGinModel *model = sst_gin_model_of(rebuild);
+	const EntryFill *fill = &model->fill;
+
+	model->all = all;
+	model->pages_seen = all || model->nblocks <= model->nseen ? 1 :
+		Max(model->nseen, 1) / (double) model->nblocks;
+	model->uncertainty = fill->weight > 1 ? UNCERTAINTY_OF_SKIPPED :
+		all ? UNCERTAINTY : UNCERTAINTY_SAMPLED;
+	model->left_fill = fill->npages > 0 ? (double) fill->bytes / fill->npages :
+		SST_GIN_PAGE_ROOM / 2.0;
+	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
+	model->last_used = all && fill->npages > 0 ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
+	model->short_fill = short_fill(model);
+	model->tree_factor = tree_factor(model);
+	build_in_batches(rebuild, pending_factors[LIKELY] * model->npending / model->pages_seen);
+
+	/* Inner pages are too few to be found in a small sample, or not. */
+	if (!all && fill->npages > 0)
+		model->uncertainty += UNCERTAINTY_OF_INNER *
+			sqrt(model->pivot / model->left_fill / Max(model->nseen, 1));
+
+	/* How full pages are with a few large entries, depends on their order. */
+	if (!all && model->short_bytes > 0)
+		model->uncertainty += UNCERTAINTY_OF_SHORT * model->short_bytes /
+			(model->short_bytes + fill->bytes);
+	model->uncertainty = Min(model->uncertainty, MOST_UNCERTAINTY);
+}
+
+/*
+ * Keys vanish with rows that were deleted.  Of rows that were updated, all keys may
+ * stay as long as there are as many TIDs as keys.  Which of the two it is cannot be
+ * known, so this takes the middle.
+ */
+static void
+gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
+{
+	static const SstCount of_lists[] = {
+		SST_REBUILT_TREE_BYTES, SST_REBUILT_LAST_BYTES,
+		SST_REBUILT_SHORT_BYTES, SST_REBUILT_PENDING_BYTES
+	};
+	const SstGinModel *model = sst_gin_model_of(rebuild);
+	double		keys = counts[SST_REBUILT_PIVOTS];
+	double		keys_fraction = 1;
+	double		list_bytes = Max(counts[SST_REBUILT_BYTES] -
+								 counts[SST_REBUILT_PIVOT_BYTES], 0);
+	double		diff = sst_gin_difference(model->difference_bytes, model->tree_tids);
+	double		lists = fraction;
+
+	/*
+	 * With fewer TIDs, the differences between them are larger: each factor
+	 * of 128 adds a byte.
+	 */
+	if (fraction > 0)
+		lists = Min(fraction * (1 - log(fraction) / log(128) / diff), 1);
+	if (keys > 0)
+		keys_fraction = (fraction +
+						 Min(counts[SST_REBUILT_ENTRIES] * fraction / keys, 1)) / 2;
+
+	counts[SST_REBUILT_PIVOTS] *= keys_fraction;
+	counts[SST_REBUILT_PIVOT_BYTES] *= keys_fraction;
+	counts[SST_REBUILT_BYTES] = counts[SST_REBUILT_PIVOT_BYTES] +
+		list_bytes * lists;
+	counts[SST_REBUILT_ENTRIES] *= fraction;
+	for (int i = 0; i < lengthof(of_lists); i++)
+		counts[of_lists[i]] *= lists;
+}
+
+static void
+gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
+			const SstEstimate *kept, SstPrediction *prediction)
+{
+	SstEstimate *blocks = &prediction->blocks;
+	double		counts[SST_NCOUNTS];
+	double		uncertainty;
+	double		low;
+	double		high;
+
+	gin_finish(rebuild, sst_sample_is_exact(sample));
+	sst_sample_sums(sample, 1, counts);
+	if (counts[SST_REBUILT_PENDING_BYTES] > NOTEWORTHY_PART *
+		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]))
+		rebuild->note = gettext_noop("the size depends on how many keys of the pending list are new; gin_clean_pending_list() moves them to the tree");
+	*blocks = sst_predict_blocks(rebuild, sample, gin_blocks);
+	uncertainty = sst_gin_model_of(rebuild)->uncertainty * blocks->value;
+	gin_ends(rebuild, counts, &low, &high);
+	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - low, 0)),
+			  hypot(uncertainty, Max(high - blocks->value, 0)));
+	sst_leave_out(rebuild, sample, kept, gin_blocks, gin_scale_entries, 0, blocks);
+}
+
+static SstRebuild *
+gin_begin(Relation rel, const SstTableFacts *table)
+{
+	SstGinModel *model = palloc0(sizeof(SstGinModel));
+	TupleDesc	tupdesc = RelationGetDescr(rel);
+
+#ifdef SST_HAVE_PARALLEL_GIN_BUILD
+	model->in_parallel = table->parallel == SST_PARALLEL_YES;
+	model->may_be_parallel = table->parallel == SST_PARALLEL_PERHAPS;
+#endif
+	model->nblocks = RelationGetNumberOfBlocks(rel);
+	model->ncolumns = Min(tupdesc->natts, INDEX_MAX_KEYS);
+	for (int i = 0; i < model->ncolumns; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+
+		model->lengths[i] = att->attbyval ? 0 : att->attlen;
+	}
+	model->sample = sst_gin_sample_create();
+	model->leaves = palloc(MAX_LEAVES * sizeof(PostingLeaf));
+	model->roots = palloc(MAX_LEAVES * sizeof(uint32));
+	return &model->base;
+}
+
+const SstModel sst_gin_model = {gin_begin, gin_page, gin_predict, .needs_table = true};

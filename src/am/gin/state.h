@@ -1,0 +1,205 @@
+/*-------------------------------------------------------------------------
+ *
+ * state.h
+ *	  What is known of a GIN index, for the size of a new one
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/gin/state.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_GIN_STATE_H
+#define SST_GIN_STATE_H
+
+#include "access/itup.h"
+
+#include "am/gin/batches.h"
+#include "am/gin/list.h"
+#include "am/rebuild.h"
+
+/* What is counted of GIN indexes only */
+enum
+{
+	SST_ENTRY_LEAF_PAGES = SST_OWN,
+	SST_ENTRY_INTERNAL_PAGES,
+	SST_POSTING_LEAF_PAGES,
+	SST_POSTING_INTERNAL_PAGES,
+	SST_PENDING_PAGES,			/* leaf pages */
+	SST_ENTRY_ITEMS,			/* leaf tuples of the entry tree */
+	SST_POSTING_ITEMS,			/* heap TIDs in posting trees */
+	SST_PENDING_ITEMS,			/* tuples in the pending list */
+	SST_ENTRY_FREE_BYTES,		/* of its kinds of leaf pages */
+	SST_ENTRY_USABLE_BYTES,
+	SST_POSTING_FREE_BYTES,
+	SST_POSTING_USABLE_BYTES,
+	SST_PENDING_FREE_BYTES,
+	SST_PENDING_USABLE_BYTES,
+	SST_REBUILT_PENDING_BYTES,	/* tuples of the pending list */
+	SST_REBUILT_TREES,			/* posting trees */
+	SST_REBUILT_DEEP_TREES,		/* of these, have internal pages */
+	SST_REBUILT_TREE_BYTES,		/* posting lists in posting trees */
+	SST_REBUILT_LAST_BYTES,		/* of these, those of a tree's last page */
+	SST_REBUILT_SHORT_TREES,	/* last pages that fit into an entry */
+	SST_REBUILT_SHORT_BYTES		/* of these, the posting lists */
+};
+
+StaticAssertDecl((int) SST_REBUILT_SHORT_BYTES < (int) SST_OWN_END,
+				 "too many counters");
+
+/* The target size of lists on a posting tree page, and a full page of these (access/gin/gindatapage.c) */
+#define SST_GIN_TARGET_LIST		256
+#define SST_GIN_FULL_PAGE		((double) (GinDataPageMaxDataSize / SST_GIN_TARGET_LIST * SST_GIN_TARGET_LIST))
+
+/* The first page of a tree has larger lists, which have more TIDs. */
+#define SST_GIN_FIRST_PAGE		8130.0
+
+/* Items of an inner page of a posting tree */
+#define SST_GIN_INNER_ITEMS		((double) (GinDataPageMaxDataSize / sizeof(PostingItem)))
+
+/* What is likely, and what is possible */
+typedef enum Case
+{
+	LIKELY,
+	LEAST,
+	MOST
+} Case;
+
+#define NCASES 3
+
+#define SST_GIN_ENTRY_COUNTS	4
+
+/* The leaf page of a new entry tree that is being filled, and those before it */
+typedef struct EntryFill
+{
+	uint64		weight;			/* pages that one stands for */
+	uint64		npages;			/* that are full */
+	uint64		bytes;			/* on these */
+	uint64		pivot_bytes;	/* of the tuples that inner pages have for
+								 * these */
+	int			used;
+	int			nitems;
+	uint16		sizes[SST_GIN_MAX_ITEMS + 1];
+	uint16		pivots[SST_GIN_MAX_ITEMS + 1];
+} EntryFill;
+
+/* A leaf page of a posting tree */
+typedef struct PostingLeaf
+{
+	BlockNumber blkno;
+	BlockNumber next;			/* to the right */
+	uint16		bytes;			/* that its lists take in a new tree, or entry */
+	bool		is_short;		/* they may become part of an entry */
+	bool		linked;			/* another one is to its left */
+} PostingLeaf;
+
+typedef struct SstGinModel
+{
+	SstRebuild	base;
+	bool		in_parallel;	/* workers will build the new index ... */
+	bool		may_be_parallel;	/* ... or perhaps */
+	double		uncertainty;	/* by which part of it the size can be off */
+	int			ncolumns;
+	int16		lengths[INDEX_MAX_KEYS];	/* of values that are no Datum by
+											 * themselves, else 0; below 0:
+											 * they vary */
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
+	uint64		nentries;
+	uint64		npending;		/* tuples of the pending list */
+
+	/* Of the last entry pages whose items were looked at */
+	double		used_bytes;
+	double		looked[SST_GIN_ENTRY_COUNTS];	/* counts */
+	EntryFill	fill;
+	SstGinSample *sample;
+
+	/*
+	 * Posting trees: leaf pages that are not the last of their tree, and
+	 * others
+	 */
+	uint64		nmiddle;
+	double		middle_bytes;
+	uint64		tree_tids;
+	uint64		difference_bytes;	/* between these */
+	uint64		nlast;
+	double		last_bytes;
+	double		short_bytes;	/* of these, that become part of an entry */
+	uint64		ntree_keys;		/* that point to them */
+	double		tree_key_bytes;
+	PostingLeaf *leaves;
+	uint32		nleaves;
+	uint32	   *roots;			/* children of inner pages without right
+								 * sibling */
+	uint32		nroots;
+
+	/* After the last page */
+	bool		all;			/* pages were seen */
+	double		pages_seen;		/* fraction */
+	double		last_used;		/* bytes on the last leaf page */
+	double		left_fill;		/* bytes on the others, with one batch */
+	double		pivot;			/* bytes on inner pages for each page */
+	double		short_fill;		/* with lists of short posting trees */
+	double		batches[NCASES];	/* pages with all batches, for those with
+									 * one */
+	bool		several;		/* batches */
+	double		tree_factor;	/* pages of posting trees, for those expected */
+} SstGinModel;
+
+static inline SstGinModel *
+sst_gin_model_of(const SstRebuild *rebuild)
+{
+	return (SstGinModel *) rebuild;
+}
+
+/* Bytes of one list with so many differences' bytes */
+static inline double
+sst_gin_list_size(double bytes)
+{
+	return SST_GIN_LIST_HEADER + 2 * ceil(floor(bytes) / 2);
+}
+
+/* Does a list become part of an entry?  (GinFormTuple()) */
+static inline bool
+sst_gin_fits_in_entry(int key_size, double list_bytes)
+{
+	return MAXALIGN(SHORTALIGN(key_size)) + list_bytes <=
+		MAXALIGN_DOWN(GinMaxItemSize);
+}
+
+/* Average bytes of a difference */
+static inline double
+sst_gin_difference(double bytes, double ntids)
+{
+	return ntids > 0 ? Max(bytes / ntids, 1) : 1;
+}
+
+/* A tuple that begins within its page */
+typedef struct EntryTuple
+{
+	const char *data;
+	int			length;
+	IndexTupleData header;
+} EntryTuple;
+
+/* Pages of a tree; whole ones, or the average of those about this size */
+static inline double
+sst_gin_tree_pages(double bytes, bool whole)
+{
+	double		leaves = (bytes - SST_GIN_FIRST_PAGE) / SST_GIN_FULL_PAGE;
+	double		pages;
+
+	if (leaves <= 0)
+		return 1;
+	leaves = 1 + (whole ? ceil(leaves) : leaves + 0.5 * Min(leaves, 1));
+	pages = leaves;
+	for (double level = leaves; level > 1; pages += level)
+	{
+		level /= SST_GIN_INNER_ITEMS;
+		level = level <= 1 ? 1 : sst_round_up(level, whole);
+	}
+	return pages;
+}
+
+#endif							/* SST_GIN_STATE_H */

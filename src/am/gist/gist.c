@@ -1,0 +1,158 @@
+/*-------------------------------------------------------------------------
+ *
+ * gist.c
+ *	  Reading the pages of a GiST index
+ *
+ * There is no metapage: block 0 is the root.  Only leaf pages are ever deleted,
+ * and only tuples on leaf pages marked dead.  access/gist.h has the layouts.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/gist/gist.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/gist.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+
+#include "am/am.h"
+
+#define ROOT_BLKNO 0			/* GIST_ROOT_BLKNO, in access/gist_private.h */
+
+#define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
+					  MAXALIGN(sizeof(GISTPageOpaqueData)))
+
+#define KNOWN_FLAGS (F_LEAF | F_DELETED | F_TUPLES_DELETED | F_FOLLOW_RIGHT | \
+					 F_HAS_GARBAGE)
+
+/* Where the contents of a deleted page end: GistPageSetDeleted() */
+#define DELETED_LOWER (MAXALIGN(SizeOfPageHeaderData) + \
+					   sizeof(GISTDeletedPageContents))
+
+/*
+ * A deleted page has the time of its deletion in the place of line pointers, or
+ * nothing there if an old release deleted it: GistPageGetDeleteXid().
+ */
+static bool
+deleted_page(const PageData *page, BlockNumber blkno, SstCounters *counters)
+{
+	int			lower = ((const PageHeaderData *) page)->pd_lower;
+
+	if (blkno == ROOT_BLKNO ||
+		(lower != DELETED_LOWER && lower != SizeOfPageHeaderData))
+		return false;
+
+	counters->n[SST_DELETED_PAGES]++;
+	return true;
+}
+
+static bool
+gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		  SstCounters *counters)
+{
+	const GISTPageOpaqueData *opaque;
+	SstLinePointers items;
+
+	if (!sst_page_is_sound(page, sizeof(GISTPageOpaqueData)))
+		return sst_count_if_new(page, blkno, counters);
+
+	opaque = GistPageGetOpaque((Page) page);
+	if (opaque->gist_page_id != GIST_PAGE_ID ||
+		(opaque->flags & ~KNOWN_FLAGS) != 0)
+		return false;
+
+	if (opaque->flags & F_DELETED)
+		return deleted_page(page, blkno, counters);
+
+	sst_read_line_pointers(page, FirstOffsetNumber, &visitor->lengths, &items);
+	if (items.outside)
+		return false;
+
+	if (opaque->flags & F_LEAF)
+	{
+		sst_count_leaf(counters, sst_page_free_space(page), USABLE_BYTES);
+		sst_count_items(counters, &items);
+	}
+	else
+		counters->n[SST_INTERNAL_PAGES]++;
+
+	return true;
+}
+
+static void
+begin(SstVisitor *visitor, const SstVisitRequest *request)
+{
+	sst_visitor_init(visitor, gist_page, SST_LINE_POINTER_PREFETCH,
+					 SST_PART_LINE_POINTERS);
+}
+
+static bool
+gist_pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+					  SstCounters *counters)
+{
+	if (sst_pgstattuple_has_special(page, blkno, sizeof(GISTPageOpaqueData), counters) &&
+		GistPageIsLeaf((Page) page))
+		sst_pgstattuple_count_tuples(page, FirstOffsetNumber, counters);
+
+	return true;
+}
+
+/* What a page is, for a diagnosis */
+static void
+page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
+{
+	type->flags = GistPageGetOpaque((Page) page)->flags;
+	type->known = (type->flags & ~KNOWN_FLAGS) == 0;
+	type->has_tuples = (type->flags & F_DELETED) == 0;
+	type->has_contents = !type->has_tuples;
+	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
+}
+
+static const SstColumn gist_columns[] = {
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
+	{"internal_pages", INT8OID, SST_INTERNAL_PAGES},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
+	{"live_items", INT8OID, SST_LIVE_ITEMS},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
+	{"new_pages", INT8OID, SST_NEW_PAGES},
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+};
+
+static const SstStatistic gist_statistics[] = {
+	{"internal_pages", SST_PAGES, SST_INTERNAL_PAGES},
+	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
+	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
+	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
+	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+};
+
+const SstAccessMethod sst_gist_am = {
+	.name = "gist",
+	.oid = GIST_AM_OID,
+	.kind = SST_INDEX,
+	.flags = SST_AM_ENTRY_A_ROW,
+	.function = "gist_stats",
+	.refusal = gettext_noop("relation \"%s\" is not a GiST index"),
+	.begin = begin,
+	.pgstattuple_page = gist_pgstattuple_page,
+	.special_size = sizeof(GISTPageOpaqueData),
+	.page_id = GIST_PAGE_ID,
+	.page_type = page_type,
+	.columns = {gist_columns, lengthof(gist_columns)},
+	.statistics = {gist_statistics, lengthof(gist_statistics)},
+	.model = &sst_gist_model,
+};

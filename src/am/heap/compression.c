@@ -1,0 +1,114 @@
+/*-------------------------------------------------------------------------
+ *
+ * compression.c
+ *	  The compression ratio of values, from some that are tried
+ *
+ * A value that is stored without compression, in a column whose storage or
+ * method may have been changed, may be compressed when it is written again.
+ * Only trying shows by how much.  That is slow, and impossible if the value is
+ * in the TOAST table.  So some values are tried, and represent the others:
+ * values that lie in rows, and the first chunks of values in the TOAST table
+ * (report/toast_estimate.c).
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/heap/compression.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "am/heap/compression.h"
+
+/* After the first ones, one of so many values is tried. */
+#define TRIAL_STRIDE 256
+
+/*
+ * The whole of a value can be compressed much better than its first chunk, and
+ * somewhat worse.
+ */
+#define BETTER 0.2
+#define WORSE 1.15
+
+static int
+compare_fractions(const void *a, const void *b)
+{
+	double		left = *(const double *) a;
+	double		right = *(const double *) b;
+
+	return (left > right) - (left < right);
+}
+
+static int
+kept_trials(const SstCompression *compression)
+{
+	return (int) Min(compression->ntrials, SST_COMPRESSION_TRIALS);
+}
+
+/* Find between which fractions 8 of 10 trials lie. */
+static void
+find_ends(SstCompression *compression)
+{
+	double		sorted[SST_COMPRESSION_TRIALS];
+	int			n = kept_trials(compression);
+
+	memcpy(sorted, compression->trials, n * sizeof(double));
+	qsort(sorted, n, sizeof(double), compare_fractions);
+	compression->low = sorted[n / 10];
+	compression->high = Min(sorted[n - 1 - n / 10] * WORSE, 1);
+	if (compression->low < 1)
+		compression->low = Max(compression->low * BETTER, SST_BEST_COMPRESSION);
+}
+
+/* Add the result of a trial. */
+static void
+compression_add(SstCompression *compression, double fraction)
+{
+	compression->trials[compression->ntrials++ % SST_COMPRESSION_TRIALS] = fraction;
+	find_ends(compression);
+}
+
+/*
+ * Compress a value, if it is its turn; false if it is not, or cannot be tried.
+ */
+bool
+sst_compression_try(SstCompression *compression, const char *data,
+					int32 nbytes, char method, double *fraction)
+{
+	if (compression->try == NULL ||
+		(compression->nwanted++ % TRIAL_STRIDE != 0 &&
+		 compression->ntrials >= SST_COMPRESSION_TRIALS))
+		return false;
+
+	*fraction = compression->try(data, nbytes, method);
+	if (isnan(*fraction))
+		return false;
+	compression_add(compression, *fraction);
+
+	return true;
+}
+
+/* To which fraction may a value that is not tried be compressed? */
+double
+sst_compression_guess(SstCompression *compression)
+{
+	int			n = kept_trials(compression);
+
+	if (n == 0)
+	{
+		compression->low = SST_BEST_COMPRESSION;
+		compression->high = 1;
+		return 1;
+	}
+	return compression->trials[compression->nguessed++ % n];
+}
+
+/* Which part of the values may be outside the ends that the trials give? */
+double
+sst_compression_rest(const SstCompression *compression)
+{
+	return Min(3.0 / Max(kept_trials(compression), 3), 1);
+}

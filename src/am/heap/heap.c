@@ -1,0 +1,351 @@
+/*-------------------------------------------------------------------------
+ *
+ * heap.c
+ *	  Reading the pages of a table
+ *
+ * Tuples are counted as pgstattuple does it, by the rules of a dirty snapshot,
+ * and as VACUUM does it where the two differ.  Hint bits are read and never
+ * written; where they are not set, xacts.c finds the state.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/heap/heap.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "catalog/pg_am.h"
+
+#include "am/check_items.h"
+#include "am/heap/multixacts.h"
+
+/*
+ * A tuple's status is an HTSV_Result.  A delete in progress is by another
+ * transaction, and a dirty snapshot sees the tuple.  A delete by the current
+ * transaction, which hides it, has a status of its own.
+ */
+#define HEAPTUPLE_OWN_DELETE (HEAPTUPLE_DELETE_IN_PROGRESS + 1)
+#define NSTATUSES (HEAPTUPLE_OWN_DELETE + 1)
+
+/* What the line pointers and tuples of a page are */
+typedef struct PageItems
+{
+	int			nflags[LP_DEAD + 1];	/* line pointers with these flags */
+	int			ntuples[NSTATUSES];
+	int			bytes[NSTATUSES];	/* of these tuples */
+	int			nheap_only;		/* not counted on an all-visible page */
+	int			nsuperseded;	/* see is_superseded() */
+} PageItems;
+
+/*
+ * The state of the transaction that deleted or updated the tuple.  SST_XACT_ABORTED
+ * if there is none.
+ */
+static SstXactStatus
+deleter_status(SstXacts *xacts, const HeapTupleHeaderData *tuple,
+			   TransactionId *xid)
+{
+	uint16		mask = tuple->t_infomask;
+
+	if (mask & HEAP_XMAX_INVALID || HEAP_XMAX_IS_LOCKED_ONLY(mask))
+		return SST_XACT_ABORTED;
+
+	*xid = HeapTupleHeaderGetRawXmax(tuple);
+	if (mask & HEAP_XMAX_IS_MULTI && !sst_multixact_updater(xacts, *xid, xid))
+		return SST_XACT_IMPOSSIBLE;
+
+	return mask & HEAP_XMAX_COMMITTED ? SST_XACT_COMMITTED :
+		sst_xact_status(xacts, *xid);
+}
+
+/*
+ * Find the status of a tuple by the rules of HeapTupleSatisfiesDirty() and
+ * HeapTupleSatisfiesVacuum() (access/heap/heapam_visibility.c).  False if the
+ * tuple names a transaction that no sound page can name.
+ */
+static inline bool
+find_status(SstVisitor *visitor, const HeapTupleHeaderData *tuple, int *status)
+{
+	SstXactStatus inserter = sst_tuple_inserter(&visitor->xacts, tuple);
+	SstXactStatus deleter;
+	TransactionId xmax;
+
+	if (inserter == SST_XACT_IMPOSSIBLE)
+		return false;
+	if (inserter == SST_XACT_ABORTED)
+	{
+		*status = HEAPTUPLE_DEAD;
+		return true;
+	}
+
+	deleter = deleter_status(&visitor->xacts, tuple, &xmax);
+	if (deleter == SST_XACT_IMPOSSIBLE)
+		return false;
+
+	if (inserter == SST_XACT_IN_PROGRESS ||
+		(inserter == SST_XACT_OWN && deleter != SST_XACT_OWN))
+		*status = HEAPTUPLE_INSERT_IN_PROGRESS;
+	else if (deleter == SST_XACT_OWN)
+		*status = HEAPTUPLE_OWN_DELETE;
+	else if (deleter == SST_XACT_IN_PROGRESS)
+		*status = HEAPTUPLE_DELETE_IN_PROGRESS;
+	else if (deleter == SST_XACT_ABORTED)
+		*status = HEAPTUPLE_LIVE;
+	else if (TransactionIdPrecedes(xmax, visitor->horizon))
+		*status = HEAPTUPLE_DEAD;
+	else
+		*status = HEAPTUPLE_RECENTLY_DEAD;
+
+	return true;
+}
+
+/*
+ * Does the line pointer refer to a tuple?  Tuples lie between pd_upper and
+ * pd_special.
+ */
+static inline bool
+tuple_is_inside(const PageHeaderData *header, ItemId item)
+{
+	int			off = ItemIdGetOffset(item);
+	int			len = ItemIdGetLength(item);
+
+	return off >= header->pd_upper &&
+		off + len <= header->pd_special &&
+		off == MAXALIGN(off) &&
+		len >= SizeofHeapTupleHeader;
+}
+
+/* Can the tuple's data begin where its header says? */
+static inline bool
+data_position_is_sound(const HeapTupleHeaderData *tuple, ItemId item)
+{
+	return tuple->t_hoff >= MAXALIGN(SizeofHeapTupleHeader) &&
+		tuple->t_hoff <= ItemIdGetLength(item) &&
+		tuple->t_hoff == MAXALIGN(tuple->t_hoff);
+}
+
+/*
+ * Is the tuple a version of a row that has a later version in the same HOT
+ * chain?  An index build then has no entry for it
+ * (heapam_index_build_range_scan()).
+ */
+static inline bool
+is_superseded(const HeapTupleHeaderData *tuple, int status)
+{
+	return (tuple->t_infomask2 & HEAP_HOT_UPDATED) != 0 &&
+		(status == HEAPTUPLE_DELETE_IN_PROGRESS ||
+		 status == HEAPTUPLE_OWN_DELETE ||
+		 status == HEAPTUPLE_RECENTLY_DEAD);
+}
+
+/*
+ * Sort a page's items, and list the kept ones if the visitor is to do so.
+ * False if they make no sense.  The page's header is sound.
+ */
+static inline bool
+sort_items(SstVisitor *visitor, const PageData *page, bool all_visible,
+		   PageItems *items)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	const bool	chains = visitor->chains && !all_visible;
+	int			nitems = sst_page_items(page);
+	int			all_bytes = 0;
+
+	visitor->xacts.running = InvalidTransactionId;
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		ItemId		item = PageGetItemId((Page) page, offnum);
+		const HeapTupleHeaderData *tuple;
+		int			status = HEAPTUPLE_LIVE;
+
+		items->nflags[ItemIdGetFlags(item)]++;
+		if (!ItemIdIsNormal(item))
+		{
+			if (ItemIdIsRedirected(item) && !sst_redirect_is_sound(page, offnum))
+				return false;
+			continue;
+		}
+		if (!tuple_is_inside(header, item))
+			return false;
+
+		/*
+		 * On an all-visible page there is no need to look at the tuples, nor
+		 * at the rest of those that are live by two bits; corrupt_blocks
+		 * looks at them all.
+		 */
+		tuple = (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
+		if (!all_visible &&
+			(tuple->t_infomask & (HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID)) !=
+			(HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID) &&
+			!(data_position_is_sound(tuple, item) &&
+			  find_status(visitor, tuple, &status)))
+			return false;
+
+		if (chains)
+		{
+			items->nheap_only += HeapTupleHeaderIsHeapOnly(tuple) ? 1 : 0;
+			items->nsuperseded += is_superseded(tuple, status);
+		}
+		items->ntuples[status]++;
+		items->bytes[status] += ItemIdGetLength(item);
+		all_bytes += ItemIdGetLength(item);
+
+		if (visitor->kept != NULL && status != HEAPTUPLE_DEAD)
+			visitor->kept->offnums[visitor->kept->nitems++] = offnum;
+		if (visitor->dead != NULL)
+			visitor->dead->built[offnum] = status != HEAPTUPLE_DEAD &&
+				!is_superseded(tuple, status);
+	}
+
+	/* Do tuples overlap? */
+	return all_bytes <= header->pd_special - header->pd_upper;
+}
+
+/* Count tuples and their bytes, as a dirty snapshot and VACUUM see them. */
+static inline void
+count_tuples(const PageItems *items, SstCounters *counters)
+{
+	const int  *ntuples = items->ntuples;
+	const int  *bytes = items->bytes;
+
+	counters->n[SST_TUPLES] += ntuples[HEAPTUPLE_LIVE] +
+		ntuples[HEAPTUPLE_INSERT_IN_PROGRESS] +
+		ntuples[HEAPTUPLE_DELETE_IN_PROGRESS];
+	counters->n[SST_TUPLE_BYTES] += bytes[HEAPTUPLE_LIVE] +
+		bytes[HEAPTUPLE_INSERT_IN_PROGRESS] +
+		bytes[HEAPTUPLE_DELETE_IN_PROGRESS];
+	counters->n[SST_DEAD_TUPLES] += ntuples[HEAPTUPLE_DEAD] +
+		ntuples[HEAPTUPLE_RECENTLY_DEAD] + ntuples[HEAPTUPLE_OWN_DELETE];
+	counters->n[SST_DEAD_TUPLE_BYTES] += bytes[HEAPTUPLE_DEAD] +
+		bytes[HEAPTUPLE_RECENTLY_DEAD] + bytes[HEAPTUPLE_OWN_DELETE];
+	counters->n[SST_RECENTLY_DEAD_TUPLES] += ntuples[HEAPTUPLE_RECENTLY_DEAD];
+	counters->n[SST_INSERTING_TUPLES] += ntuples[HEAPTUPLE_INSERT_IN_PROGRESS];
+	counters->n[SST_INSERTING_BYTES] += bytes[HEAPTUPLE_INSERT_IN_PROGRESS];
+	counters->n[SST_DELETING_TUPLES] += ntuples[HEAPTUPLE_DELETE_IN_PROGRESS];
+	counters->n[SST_OWN_DELETED_TUPLES] += ntuples[HEAPTUPLE_OWN_DELETE];
+	counters->n[SST_OWN_DELETED_BYTES] += bytes[HEAPTUPLE_OWN_DELETE];
+}
+
+static bool
+heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		  SstCounters *counters)
+{
+	bool		all_visible = PageIsAllVisible((Page) page);
+	PageItems	items = {0};
+	const int  *nflags = items.nflags;
+	int			nkept;
+	int			free_space;
+
+	if (visitor->kept != NULL)
+		visitor->kept->nitems = 0;
+	if (visitor->dead != NULL)
+		visitor->dead->nitems = 0;
+
+	if (!sst_page_is_sound(page, visitor->special_size))
+		return sst_count_if_new(page, blkno, counters);
+	if (!sort_items(visitor, page, all_visible && !visitor->all_tuples, &items))
+		return false;
+
+	nkept = nflags[LP_NORMAL] - items.ntuples[HEAPTUPLE_DEAD];
+	free_space = sst_page_heap_free_space(page);
+
+	counters->n[SST_HEAP_PAGES]++;
+	counters->n[SST_ALL_VISIBLE_PAGES] += all_visible;
+	counters->n[SST_DEAD_ITEMS] += nflags[LP_DEAD];
+	counters->n[SST_REDIRECT_ITEMS] += nflags[LP_REDIRECT];
+	counters->n[SST_UNUSED_ITEMS] += nflags[LP_UNUSED];
+	count_tuples(&items, counters);
+
+	if (visitor->chains)
+	{
+		counters->n[SST_INDEXED_ITEMS] += nflags[LP_DEAD] +
+			(all_visible ? 0 : nflags[LP_REDIRECT]) + nflags[LP_NORMAL] -
+			items.nheap_only;
+		counters->n[SST_KEPT_CHAINS] += nkept - items.nsuperseded;
+	}
+	if (visitor->dead != NULL && !all_visible)
+		sst_list_dead_items(page, blkno, visitor->dead);
+
+	counters->n[SST_FREE_BYTES] += free_space;
+	counters->n[SST_USABLE_BYTES] += BLCKSZ - SizeOfPageHeaderData;
+	counters->largest_free = Max(counters->largest_free, free_space);
+	if (nkept > 0)
+		counters->kept_end = Max(counters->kept_end, blkno + 1);
+
+	return true;
+}
+
+/* A sequence's special space has a magic number (commands/sequence.c). */
+#define SEQUENCE_SPECIAL_SIZE sizeof(uint32)
+
+static void
+begin(SstVisitor *visitor, const SstVisitRequest *request)
+{
+	sst_visitor_init(visitor, heap_page, SST_LINE_POINTER_PREFETCH,
+					 SST_PART_TUPLES_IF_CHANGED);
+	sst_multixacts_begin();
+	visitor->horizon = request->horizon;
+	visitor->chains = request->chains;
+	visitor->kept = request->kept;
+}
+
+static void
+begin_sequence(SstVisitor *visitor, const SstVisitRequest *request)
+{
+	begin(visitor, request);
+	visitor->special_size = SEQUENCE_SPECIAL_SIZE;
+	visitor->kept = NULL;
+}
+
+/* Pages are all of one type. */
+static void
+page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
+{
+	type->known = true;
+	type->has_tuples = true;
+	type->empty_lower = SizeOfPageHeaderData;
+}
+
+static const SstStatistic heap_statistics[] = {
+	{"all_visible_pages", SST_PAGES, SST_ALL_VISIBLE_PAGES},
+	{"all_visible_percent", SST_RATIO, SST_ALL_VISIBLE_PAGES, SST_HEAP_PAGES},
+	{"live_tuples", SST_TOTAL, SST_TUPLES, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
+	{"live_tuple_bytes", SST_TOTAL, SST_TUPLE_BYTES, 0, BLCKSZ},
+	{"live_tuple_percent", SST_RATIO, SST_TUPLE_BYTES, SST_PAGE_BYTES},
+	{"dead_tuples", SST_TOTAL, SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
+	{"dead_tuple_bytes", SST_TOTAL, SST_DEAD_TUPLE_BYTES, 0, BLCKSZ},
+	{"dead_tuple_percent", SST_RATIO, SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES},
+	{"dead_line_pointers", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
+	{"redirect_line_pointers", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
+	{"unused_line_pointers", SST_TOTAL, SST_UNUSED_ITEMS, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ, .plus_pages = true},
+	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .main = true, .plus_pages = true},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+};
+
+const SstAccessMethod sst_heap_am = {
+	.name = "heap",
+	.oid = HEAP_TABLE_AM_OID,
+	.kind = SST_HEAP,
+	.begin = begin,
+	.page_type = page_type,
+	.check = sst_check_heap_tuples,
+	.statistics = {heap_statistics, lengthof(heap_statistics)},
+	.model = &sst_heap_model,
+};
+
+/* A sequence is a table of one row, with a special space, and no access method. */
+const SstAccessMethod sst_sequence_am = {
+	.kind = SST_SEQUENCE,
+	.begin = begin_sequence,
+	.special_size = SEQUENCE_SPECIAL_SIZE,
+	.page_type = page_type,
+	.check = sst_check_heap_tuples,
+	.statistics = {heap_statistics, lengthof(heap_statistics)},
+	.no_model = gettext_noop("a sequence cannot be rebuilt"),
+};

@@ -1,0 +1,321 @@
+/*-------------------------------------------------------------------------
+ *
+ * model.c
+ *	  The size of a rewritten table
+ *
+ * VACUUM FULL, CLUSTER and REPACK write the tuples that are not dead to all
+ * transactions one after the other, and begin a new page when the next tuple
+ * does not fit: raw_heap_insert() in access/heap/rewriteheap.c.  Tuples are
+ * taken in page order, as VACUUM FULL does.  Most of them do not change.  The
+ * others are formed again (tuple.c), and the values that they put into
+ * the TOAST table are counted (toaster.c).
+ *
+ * heap.c decides which tuples are kept, and lists them.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/heap/model.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "utils/rel.h"
+
+#include "am/heap/toaster.h"
+#include "am/heap/tuple.h"
+#include "am/rebuild.h"
+#include "compat/compat.h"
+
+typedef struct HeapRebuild
+{
+	SstRebuild	base;
+	bool		is_toast;
+	TupleDesc	tupdesc;
+	bool		reforms;		/* columns were dropped, or stored as PLAIN */
+	int			reserve;		/* bytes to leave free on each page */
+	SstHeapFill fill;			/* the new table */
+	BlockNumber nblocks;		/* of the old table */
+	BlockNumber nseen;			/* pages of these */
+	uint64		need;			/* of its tuples, with their line pointers */
+	double		last_page;		/* of a sample, a factor for its waste; or 0 */
+	SstToaster	toaster;
+} HeapRebuild;
+
+/* What a tuple of this length needs on its page, with its line pointer */
+static int
+tuple_need(int64 len)
+{
+	return (int) Min((int64) MAXALIGN(len) + (int64) sizeof(ItemIdData),
+					 SST_HEAP_PAGE_ROOM);
+}
+
+/*
+ * The length of a tuple after a rewrite, formed again if need be, and toasted.  A
+ * tuple that makes no sense keeps its length.
+ */
+static int64
+rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
+				 int len, SstCounters *counters)
+{
+	SstValue	values[MaxHeapAttributeNumber];
+	SstToaster *toaster = &state->toaster;
+	TupleDesc	tupdesc = state->tupdesc;
+	bool		formed = !SST_REWRITE_COPIES_TUPLES ||
+		HeapTupleHeaderGetNatts(tuple) < tupdesc->natts;
+	int64		new_len = len;
+
+	if (tupdesc->natts > MaxHeapAttributeNumber ||
+		!sst_read_tuple(tupdesc, tuple, len, values))
+		return len;
+
+	sst_toaster_count_pointers(toaster, tupdesc->natts, values, counters);
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		if (TupleDescAttr(tupdesc, i)->attisdropped)
+		{
+			formed |= values[i].form != SST_VALUE_NULL;
+			values[i].form = SST_VALUE_NULL;
+		}
+	}
+	if (formed)
+		new_len = sst_tuple_header_size(tupdesc, values) +
+			sst_tuple_data_size(tupdesc, values);
+	if (sst_toaster_wants(tupdesc, values, new_len))
+		new_len = sst_toaster_tuple(toaster, tupdesc, values, counters);
+
+	return new_len;
+}
+
+/*
+ * Does a rewrite change tuples that have all columns, and nothing for the toaster?
+ * All tuples of a page are assumed to have that in common.
+ */
+static bool
+changes_tuples(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
+			   int len)
+{
+	SstValue	values[MaxHeapAttributeNumber];
+	TupleDesc	tupdesc = state->tupdesc;
+
+	if (state->reforms)
+		return true;
+	return tupdesc->natts <= MaxHeapAttributeNumber &&
+		sst_read_tuple(tupdesc, tuple, len, values) &&
+		sst_tuple_header_size(tupdesc, values) +
+		sst_tuple_data_size(tupdesc, values) != len;
+}
+
+/* Is this a tuple that the toaster looks at, or that lacks columns? */
+static bool
+changes_tuple(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
+			  int len)
+{
+	return (tuple->t_infomask & HEAP_HASEXTERNAL) != 0 ||
+		len > (int) TOAST_TUPLE_THRESHOLD ||
+		HeapTupleHeaderGetNatts(tuple) < state->tupdesc->natts;
+}
+
+/* A page of a table; its tuples lie aligned and in full on it. */
+static void
+take_tuples(HeapRebuild *state, const PageData *page,
+			const SstKeptItems *kept, SstCounters *counters)
+{
+	bool		changes = false;
+
+	for (int i = 0; i < kept->nitems; i++)
+	{
+		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
+		const HeapTupleHeaderData *tuple =
+			(const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
+		int64		len = ItemIdGetLength(item);
+
+		if (i == 0)
+			changes = changes_tuples(state, tuple, len);
+		if (changes || changes_tuple(state, tuple, len))
+			len = rewritten_length(state, tuple, len, counters);
+		state->need += tuple_need(len);
+		sst_fill_page(&state->fill, tuple_need(len), state->reserve);
+	}
+}
+
+/*
+ * Does a chunk of a TOAST table begin a value?  Then try to compress that.  Its
+ * columns are chunk_id, chunk_seq and chunk_data (catalog/toasting.c).
+ */
+static void
+try_chunk(SstToaster *toaster, const HeapTupleHeaderData *chunk, int len)
+{
+	const char *data = (const char *) chunk + chunk->t_hoff;
+	int			room = len - chunk->t_hoff - sizeof(Oid) - sizeof(int32);
+	int32		seq;
+	varattrib_4b header;
+	double		fraction;
+
+	if (room < VARHDRSZ || chunk->t_hoff < SizeofHeapTupleHeader ||
+		toaster->compression.ntrials >= SST_COMPRESSION_TRIALS)
+		return;
+	memcpy(&seq, data + sizeof(Oid), sizeof(seq));
+	data += sizeof(Oid) + sizeof(int32);
+	memcpy(&header, data, VARHDRSZ);
+	if (seq == 0 && VARATT_IS_4B_U(&header) &&
+		VARSIZE_4B(&header) > VARHDRSZ && VARSIZE_4B(&header) <= room)
+		(void) sst_compression_try(&toaster->compression, data + VARHDRSZ,
+								   VARSIZE_4B(&header) - VARHDRSZ,
+								   toaster->method, &fraction);
+}
+
+/*
+ * A page of a TOAST table.  What is needed of it, its table tells: this is a model
+ * for where that cannot be read.
+ */
+static void
+take_chunks(HeapRebuild *state, const PageData *page,
+			const SstKeptItems *kept, SstCounters *counters)
+{
+	for (int i = 0; i < kept->nitems; i++)
+	{
+		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
+		int			need = tuple_need(ItemIdGetLength(item));
+
+		if (state->toaster.compression.try != NULL)
+			try_chunk(&state->toaster,
+					  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
+					  ItemIdGetLength(item));
+		sst_fill_page(&state->fill, need, 0);
+		sst_toaster_count_chunk(&state->toaster, need, counters);
+	}
+}
+
+static double
+heap_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
+{
+	const HeapRebuild *state = (const HeapRebuild *) rebuild;
+	double		blocks = counts[SST_REBUILT_BYTES] / BLCKSZ;
+
+	if (state->last_page > 0)
+		blocks *= state->last_page;
+	return sst_round_up(blocks, whole);
+}
+
+/*
+ * What is wasted depends on which tuple comes behind which, and in a sample that
+ * changes wherever pages were left out.  If that is everywhere, this part of the
+ * waste is unsure, where tuples of several sizes take turns; long tuples waste
+ * much, but that is not all unsure.
+ */
+#define UNSURE_WASTE 0.9
+#define MOST_UNSURE_WASTE 0.03
+
+/*
+ * When a sample was read: the last new page would go on, and have as much waste at
+ * its end as the others.  Sets that, and returns by which part the size can be off.
+ */
+static double
+go_on(HeapRebuild *state)
+{
+	double		room = SST_HEAP_PAGE_ROOM - state->reserve;
+	double		on_last = SST_HEAP_PAGE_ROOM - state->fill.free;
+	double		full_pages = rint((state->fill.bytes - on_last -
+								   SizeOfPageHeaderData) / BLCKSZ);
+	double		on_full = state->need - on_last;
+	double		waste;
+	double		left_out;
+
+	if (state->need == 0 || !(full_pages > 0))
+		return 0;
+
+	state->last_page = full_pages * BLCKSZ * (state->need / on_full) /
+		state->fill.bytes;
+	waste = Max(1 - on_full / (full_pages * room), 0);
+	left_out = Max(1 - state->nseen / Max((double) state->nblocks, 1), 0);
+	return sqrt(left_out) * Min(UNSURE_WASTE * waste, MOST_UNSURE_WASTE);
+}
+
+/*
+ * A TOAST table was filled with the help of the free space map, which finds a
+ * place on earlier pages for short chunks.  A rewrite does not look back: the new
+ * one was found to be up to 9 percent larger than its order of chunks lets expect,
+ * where values end in the middle of a page.
+ */
+#define TOAST_UNCERTAINTY 0.09
+
+static void
+heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		  const SstKeptItems *kept, SstCounters *counters)
+{
+	HeapRebuild *state = (HeapRebuild *) rebuild;
+	uint64		before = state->fill.bytes;
+
+	state->nseen++;
+	if (state->is_toast)
+		take_chunks(state, page, kept, counters);
+	else
+		take_tuples(state, page, kept, counters);
+	counters->n[SST_REBUILT_BYTES] += state->fill.bytes - before;
+}
+
+static void
+heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
+			 const SstEstimate *kept, SstPrediction *prediction)
+{
+	HeapRebuild *state = (HeapRebuild *) rebuild;
+	SstEstimate *blocks = &prediction->blocks;
+	double		uncertainty = 0;
+
+	if (state->is_toast)
+		uncertainty = TOAST_UNCERTAINTY;
+	else if (!sst_sample_is_exact(sample))
+		uncertainty = go_on(state);
+	*blocks = sst_predict_blocks(rebuild, sample, heap_blocks);
+	uncertainty *= blocks->value;
+	sst_widen(blocks, uncertainty, uncertainty);
+}
+
+/* Does the size depend on how well values can be compressed? */
+bool
+sst_heap_tries_compression(const SstRebuild *rebuild)
+{
+	return ((const HeapRebuild *) rebuild)->toaster.any_compressible;
+}
+
+/* Have the model of its TOAST table try that on values there. */
+void
+sst_heap_begin_trial(const SstRebuild *rebuild, SstRebuild *trial)
+{
+	SstToaster *toaster = &((HeapRebuild *) trial)->toaster;
+
+	toaster->method = ((const HeapRebuild *) rebuild)->toaster.method;
+	toaster->compression.try = sst_try_compression;
+}
+
+/* Take over what has been tried. */
+void
+sst_heap_end_trial(SstRebuild *rebuild, const SstRebuild *trial)
+{
+	((HeapRebuild *) rebuild)->toaster.compression =
+		((const HeapRebuild *) trial)->toaster.compression;
+}
+
+static SstRebuild *
+heap_begin(Relation rel, const SstTableFacts *table)
+{
+	HeapRebuild *state = palloc0(sizeof(HeapRebuild));
+
+	state->is_toast = rel->rd_rel->relkind == RELKIND_TOASTVALUE;
+	state->nblocks = RelationGetNumberOfBlocks(rel);
+	state->reserve = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
+	state->tupdesc = RelationGetDescr(rel);
+	for (int i = 0; i < state->tupdesc->natts; i++)
+		state->reforms |= TupleDescAttr(state->tupdesc, i)->attisdropped;
+	sst_toaster_init(&state->toaster, rel);
+	state->reforms |= sst_toaster_describe(&state->toaster, rel);
+	return &state->base;
+}
+
+const SstModel sst_heap_model = {heap_begin, heap_page, heap_predict, .slow_pages = true};

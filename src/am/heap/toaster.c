@@ -1,0 +1,495 @@
+/*-------------------------------------------------------------------------
+ *
+ * toaster.c
+ *	  Which values of a tuple a rewrite puts into the TOAST table
+ *
+ * VACUUM FULL and CLUSTER fetch every value that a tuple has in the TOAST
+ * table, and decide again which ones go there, by the present storage of the
+ * columns and the present toast_tuple_target (heap_toast_insert_or_update() in
+ * access/heap/heaptoast.c).  So the rows of a table determine what its TOAST
+ * table will contain, not the chunks that are in it now: chunks of dropped
+ * columns and of columns with another storage disappear.
+ *
+ * This code makes the same decisions from the sizes of values.  Sizes do not
+ * show how far an uncompressed value can be compressed.  Often the toaster has
+ * tried that before without success.  Otherwise it is estimated (compression.c).
+ * Then the decisions are also made for other ratios, and the difference widens
+ * the interval.
+ *
+ * The new TOAST table is filled chunk by chunk, without a look at the free space
+ * on earlier pages (toast_save_datum() in access/common/toast_internals.c with
+ * HEAP_INSERT_SKIP_FSM).
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/heap/toaster.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/heaptoast.h"
+
+#include "am/heap/toaster.h"
+
+/* Values up to this size are left alone: a pointer would not be shorter. */
+#define SMALLEST_TOASTED \
+	((int32) MAXALIGN(VARHDRSZ_EXTERNAL + sizeof(struct varatt_external)))
+
+/* A tuple in the toaster */
+typedef struct Toasting
+{
+	SstToaster *toaster;
+	TupleDesc	tupdesc;
+	SstValue   *values;
+	int			header_size;
+
+	/* Compression ratio of values that were not tried; 0: guess it */
+	double		fraction;
+	bool		were_tried;		/* those of columns that were not altered */
+
+	/* Found */
+	SstCounters *counters;		/* NULL: fill no pages */
+	bool		guessed;
+	int			nmoved;			/* values put into the TOAST table */
+	uint64		need;			/* of their chunks */
+	int64		len;			/* of the tuple */
+} Toasting;
+
+/* What a chunk of so many bytes needs on its page, with its line pointer */
+static int
+chunk_need(int nbytes)
+{
+	return MAXALIGN(MAXALIGN(SizeofHeapTupleHeader) + sizeof(Oid) +
+					sizeof(int32) + VARHDRSZ + nbytes) + sizeof(ItemIdData);
+}
+
+/* Bytes of a value that are stored in chunks: those behind its header */
+static int32
+stored_bytes(const SstValue *value)
+{
+	switch ((SstValueForm) value->form)
+	{
+		case SST_VALUE_SHORT:
+			return value->size - VARHDRSZ_SHORT;
+		case SST_VALUE_POINTER:
+			return value->fetched_size - VARHDRSZ;
+		default:
+			return value->size - VARHDRSZ;
+	}
+}
+
+/* What the chunks of so many bytes need, when no space is lost at ends of pages */
+static uint64
+chunks_need(int32 nbytes)
+{
+	int			last = nbytes % TOAST_MAX_CHUNK_SIZE;
+
+	return (uint64) (nbytes / TOAST_MAX_CHUNK_SIZE) *
+		chunk_need(TOAST_MAX_CHUNK_SIZE) + (last > 0 ? chunk_need(last) : 0);
+}
+
+/* Fill pages with the chunks of a value.  A value can have half a million. */
+static void
+add_chunks(SstHeapFill *fill, int32 nbytes)
+{
+	const int	need = chunk_need(TOAST_MAX_CHUNK_SIZE);
+	int			nfull = nbytes / TOAST_MAX_CHUNK_SIZE;
+	int			last = nbytes % TOAST_MAX_CHUNK_SIZE;
+
+	for (; nfull > 0 && fill->free >= need; nfull--)
+		sst_fill_page(fill, need, 0);
+	if (nfull > EXTERN_TUPLES_PER_PAGE)
+	{
+		/* All of these pages become full, and the last stays the current one. */
+		int			npages = (nfull - 1) / EXTERN_TUPLES_PER_PAGE;
+
+		fill->bytes += (uint64) npages * BLCKSZ;
+		nfull -= npages * EXTERN_TUPLES_PER_PAGE;
+	}
+	for (; nfull > 0; nfull--)
+		sst_fill_page(fill, need, 0);
+	if (last > 0)
+		sst_fill_page(fill, chunk_need(last), 0);
+}
+
+/* Count what was added to a sum, in whole units; what is left comes later. */
+static void
+count_units(SstCounters *counters, SstCount count, uint64 before, uint64 after)
+{
+	counters->n[count] += after / SST_TOAST_UNIT - before / SST_TOAST_UNIT;
+}
+
+static void
+count_chunk_bytes(SstToaster *toaster, uint64 nbytes, SstCounters *counters)
+{
+	count_units(counters, SST_TOAST_CHUNKS, toaster->chunk_bytes,
+				toaster->chunk_bytes + nbytes);
+	toaster->chunk_bytes += nbytes;
+}
+
+/* Count the chunks of what a tuple has in the TOAST table now. */
+void
+sst_toaster_count_pointers(SstToaster *toaster, int natts,
+						   const SstValue *values, SstCounters *counters)
+{
+	for (int i = 0; i < natts; i++)
+	{
+		if (values[i].form == SST_VALUE_POINTER)
+			count_chunk_bytes(toaster, chunks_need(stored_bytes(&values[i])),
+							  counters);
+	}
+}
+
+/* Count a chunk, which needs so much on its page. */
+void
+sst_toaster_count_chunk(SstToaster *toaster, int need, SstCounters *counters)
+{
+	count_chunk_bytes(toaster, need, counters);
+}
+
+/*
+ * Fetch a value from the TOAST table.  It is decompressed only if the column has
+ * the storage PLAIN, and then stays in the tuple whatever its size.
+ */
+static void
+fetch(SstValue *value, char storage)
+{
+	bool		compressed = value->fetched_compressed &&
+		storage != TYPSTORAGE_PLAIN;
+
+	value->form = compressed ? SST_VALUE_COMPRESSED : SST_VALUE_LONG;
+	value->size = storage == TYPSTORAGE_PLAIN ? value->raw_size :
+		value->fetched_size;
+	value->data = NULL;
+}
+
+/* Was the column altered, so that its values may be compressible? */
+static bool
+is_altered(const SstToaster *toaster, int i)
+{
+	return (toaster->compressible[i / 8] >> i % 8 & 1) != 0;
+}
+
+static void
+begin_toasting(Toasting *toasting)
+{
+	for (int i = 0; i < toasting->tupdesc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(toasting->tupdesc, i);
+		SstValue   *value = &toasting->values[i];
+
+		value->ignored = value->form == SST_VALUE_NULL ||
+			value->form == SST_VALUE_FIXED ||
+			att->attstorage == TYPSTORAGE_PLAIN;
+		if (value->form == SST_VALUE_POINTER)
+		{
+			fetch(value, att->attstorage);
+
+			/* It was tried before it was moved out. */
+			if (!is_altered(toasting->toaster, i))
+			{
+				value->tried = true;
+				value->fraction = 1;
+			}
+		}
+	}
+}
+
+/*
+ * Find the largest value that can be compressed or put into the TOAST table, of the
+ * columns with the storage MAIN or of the others.  Return NULL if there is none.
+ */
+static SstValue *
+find_largest(const Toasting *toasting, bool to_compress, bool main)
+{
+	SstValue   *largest = NULL;
+
+	for (int i = 0; i < toasting->tupdesc->natts; i++)
+	{
+		SstValue   *value = &toasting->values[i];
+		char		storage = TupleDescAttr(toasting->tupdesc, i)->attstorage;
+
+		if (value->ignored || (storage == TYPSTORAGE_MAIN) != main ||
+			value->size <= (largest ? largest->size : SMALLEST_TOASTED))
+			continue;
+		if (to_compress && (value->incompressible ||
+							value->form == SST_VALUE_COMPRESSED))
+			continue;
+		largest = value;
+	}
+
+	return largest;
+}
+
+static bool
+is_too_long(const Toasting *toasting, int target)
+{
+	return sst_tuple_data_size(toasting->tupdesc, toasting->values) > target;
+}
+
+/*
+ * Did the toaster try to compress all values that are uncompressed now, when it made
+ * the tuple?  It stops as soon as the tuple is short enough, and that may be so when a
+ * value that is too long by itself has been moved out: then it has not looked at
+ * shorter ones.  A rewrite does, because it begins with that value, compressed.
+ */
+static bool
+find_tried(const Toasting *toasting, int target)
+{
+	bool		has_short_pointer = false;
+
+	for (int i = 0; i < toasting->tupdesc->natts; i++)
+	{
+		const SstValue *value = &toasting->values[i];
+
+		/*
+		 * The tuple may have become longer since, by a default of such a
+		 * column.
+		 */
+		if (is_altered(toasting->toaster, i) && value->form != SST_VALUE_NULL)
+			return false;
+		if (value->form == SST_VALUE_POINTER && value->fetched_size <= target &&
+			TupleDescAttr(toasting->tupdesc, i)->attstorage != TYPSTORAGE_MAIN)
+			has_short_pointer = true;
+	}
+
+	return has_short_pointer || is_too_long(toasting, target);
+}
+
+/*
+ * To which fraction is a value compressed?  1 is not at all: so if that has been
+ * tried with the column's present storage and compression method.
+ */
+static double
+compressed_fraction(Toasting *toasting, SstValue *value)
+{
+	SstCompression *compression = &toasting->toaster->compression;
+	int			i = value - toasting->values;
+	int			header = value->form == SST_VALUE_SHORT ? VARHDRSZ_SHORT : VARHDRSZ;
+	double		fraction;
+
+	if (!is_altered(toasting->toaster, i) &&
+		(toasting->were_tried ||
+		 TupleDescAttr(toasting->tupdesc, i)->attstorage != TYPSTORAGE_EXTENDED))
+		return 1;
+	if (value->tried)
+		return value->fraction;
+	if (toasting->fraction > 0)
+		return toasting->fraction;
+	if (value->data != NULL &&
+		sst_compression_try(compression, value->data + header,
+							value->size - header,
+							TupleDescAttr(toasting->tupdesc, i)->attcompression,
+							&fraction))
+	{
+		value->tried = true;
+		value->fraction = fraction;
+		return fraction;
+	}
+	toasting->guessed = true;
+	return sst_compression_guess(compression);
+}
+
+/* Compress a value, unless that makes it hardly smaller. */
+static void
+compress(Toasting *toasting, SstValue *value)
+{
+	double		fraction = compressed_fraction(toasting, value);
+	int32		size = Max((int32) ceil(value->size * fraction),
+						   (int32) VARHDRSZ_COMPRESSED);
+
+	if (size < value->size - 2)
+	{
+		value->form = SST_VALUE_COMPRESSED;
+		value->size = size;
+	}
+	else
+		value->incompressible = true;
+}
+
+/* Put a value into the TOAST table. */
+static void
+move_out(Toasting *toasting, SstValue *value)
+{
+	SstHeapFill *fill = &toasting->toaster->fill;
+	uint64		before = fill->bytes;
+
+	toasting->nmoved++;
+	toasting->need += chunks_need(stored_bytes(value));
+	if (toasting->counters != NULL)
+	{
+		add_chunks(fill, stored_bytes(value));
+		count_units(toasting->counters, SST_REBUILT_TOAST, before, fill->bytes);
+	}
+	value->form = SST_VALUE_POINTER;
+	value->size = VARHDRSZ_EXTERNAL + sizeof(struct varatt_external);
+	value->ignored = true;
+}
+
+/*
+ * Make the tuple as short as the target, in the server's order: compress, and put
+ * out what is too long by itself; put out others; compress values of storage MAIN,
+ * and put those out only if the tuple does not fit on a page.
+ */
+static void
+shorten(Toasting *toasting)
+{
+	int			target = toasting->toaster->target - toasting->header_size;
+	bool		has_toast = toasting->toaster->has_toast;
+	SstValue   *value;
+
+	while (is_too_long(toasting, target) &&
+		   (value = find_largest(toasting, true, false)) != NULL)
+	{
+		compress(toasting, value);
+		if (value->size > target && has_toast)
+			move_out(toasting, value);
+	}
+	while (has_toast && is_too_long(toasting, target) &&
+		   (value = find_largest(toasting, false, false)) != NULL)
+		move_out(toasting, value);
+	while (is_too_long(toasting, target) &&
+		   (value = find_largest(toasting, true, true)) != NULL)
+		compress(toasting, value);
+	target = (int) TOAST_TUPLE_TARGET_MAIN - toasting->header_size;
+	while (has_toast && is_too_long(toasting, target) &&
+		   (value = find_largest(toasting, false, true)) != NULL)
+		move_out(toasting, value);
+}
+
+/* Is a formed tuple of this length, with these values, shown to the toaster? */
+bool
+sst_toaster_wants(TupleDesc tupdesc, const SstValue *values, int64 len)
+{
+	if (len > (int64) TOAST_TUPLE_THRESHOLD)
+		return true;
+	for (int i = 0; i < tupdesc->natts; i++)
+	{
+		if (values[i].form == SST_VALUE_POINTER)
+			return true;
+	}
+	return false;
+}
+
+/* Do what the toaster does with a tuple, and find its new length. */
+static void
+run_toaster(Toasting *toasting)
+{
+	toasting->header_size = sst_tuple_header_size(toasting->tupdesc,
+												  toasting->values);
+	toasting->were_tried = find_tried(toasting, toasting->toaster->target -
+									  toasting->header_size);
+	begin_toasting(toasting);
+	shorten(toasting);
+	toasting->len = toasting->header_size +
+		sst_tuple_data_size(toasting->tupdesc, toasting->values);
+}
+
+/* By how much something can be more, and less */
+typedef struct Doubt
+{
+	double		more;
+	double		less;
+} Doubt;
+
+static void
+add_doubt(Doubt *doubt, double difference, double weight)
+{
+	doubt->more = Max(doubt->more, weight * difference);
+	doubt->less = Max(doubt->less, -weight * difference);
+}
+
+/*
+ * Count how unsure the result for a tuple is, whose values are in the state from
+ * before: by the ends of what most values may be compressed to, and for some of them
+ * by all that is possible.
+ */
+static void
+count_doubt(const Toasting *found, const SstValue *before, SstCounters *counters)
+{
+	SstValue	values[MaxHeapAttributeNumber];
+	SstToaster *toaster = found->toaster;
+	const SstCompression *compression = &toaster->compression;
+	double		rest = sst_compression_rest(compression);
+	const struct
+	{
+		double		fraction;
+		double		weight;
+	}			other[] =
+
+	{
+		{compression->low, 1}, {compression->high, 1},
+		{SST_BEST_COMPRESSION, rest}, {1, rest}
+	};
+	Doubt		length = {0, 0};
+	Doubt		chunks = {0, 0};
+
+	for (int i = 0; i < lengthof(other); i++)
+	{
+		Toasting	toasting = {toaster, found->tupdesc, values};
+
+		memcpy(values, before, found->tupdesc->natts * sizeof(SstValue));
+		toasting.fraction = other[i].fraction;
+		run_toaster(&toasting);
+		add_doubt(&length, toasting.len - found->len, other[i].weight);
+		add_doubt(&chunks, (double) toasting.need - found->need, other[i].weight);
+
+		/* In between, a value may just stay in the tuple. */
+		if (toasting.nmoved != found->nmoved && other[i].weight == 1)
+			add_doubt(&length, Max(toaster->target - found->len, 0), 1);
+	}
+
+	counters->n[SST_REBUILT_MORE_BYTES] += Min(length.more, BLCKSZ);
+	counters->n[SST_REBUILT_LESS_BYTES] += Min(length.less, BLCKSZ);
+	count_units(counters, SST_REBUILT_TOAST_MORE, toaster->more_bytes,
+				toaster->more_bytes + (uint64) chunks.more);
+	toaster->more_bytes += (uint64) chunks.more;
+	count_units(counters, SST_REBUILT_TOAST_LESS, toaster->less_bytes,
+				toaster->less_bytes + (uint64) chunks.less);
+	toaster->less_bytes += (uint64) chunks.less;
+}
+
+/*
+ * Do what the toaster does with a formed tuple.  Return its new length; values are
+ * changed.  Counted are the pages of the TOAST table that the tuple's values fill,
+ * and by how much all this is unsure.
+ */
+int64
+sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc, SstValue *values,
+				  SstCounters *counters)
+{
+	Toasting	toasting = {toaster, tupdesc, values};
+	SstValue	before[MaxHeapAttributeNumber];
+
+	toasting.counters = counters;
+	if (toaster->compression.try != NULL)
+		memcpy(before, values, tupdesc->natts * sizeof(SstValue));
+	run_toaster(&toasting);
+	if (toasting.guessed)
+	{
+		/* What was tried is known, whatever the others are. */
+		for (int i = 0; i < tupdesc->natts; i++)
+		{
+			before[i].tried = values[i].tried;
+			before[i].fraction = values[i].fraction;
+		}
+		count_doubt(&toasting, before, counters);
+	}
+
+	return toasting.len;
+}
+
+/*
+ * Set up for a table.  has_toast and the compressible columns, which the catalogs
+ * tell, are left to the caller.
+ */
+void
+sst_toaster_init(SstToaster *toaster, Relation rel)
+{
+	memset(toaster, 0, sizeof(SstToaster));
+	toaster->target = RelationGetToastTupleTarget(rel, TOAST_TUPLE_TARGET);
+}

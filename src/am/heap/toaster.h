@@ -1,0 +1,81 @@
+/*-------------------------------------------------------------------------
+ *
+ * toaster.h
+ *	  Which values of a tuple a rewrite puts into the TOAST table
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/heap/toaster.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_TOASTER_H
+#define SST_TOASTER_H
+
+#include "am/heap/compression.h"
+#include "am/heap/tuple.h"
+#include "stats/counters.h"
+#include "utils/rel.h"
+
+/* The new page of a table that is being filled, and what it took so far */
+typedef struct SstHeapFill
+{
+	int			free;			/* bytes for tuples and line pointers */
+	uint64		bytes;
+} SstHeapFill;
+
+typedef struct SstToaster
+{
+	bool		has_toast;		/* the new table has a TOAST table */
+	int			target;			/* toast_tuple_target */
+	SstHeapFill fill;			/* the new TOAST table */
+
+	/* In bytes, so far: see the counters of these names */
+	uint64		chunk_bytes;
+	uint64		more_bytes;
+	uint64		less_bytes;
+
+	/* By column number less one: altered, so that values may be compressible */
+	bool		any_compressible;
+	uint8		compressible[(MaxHeapAttributeNumber + 7) / 8];
+	char		method;			/* of the first of these, attcompression */
+	SstCompression compression;
+} SstToaster;
+
+/* Room for tuples and their line pointers on an empty page */
+#define SST_HEAP_PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData)
+
+/*
+ * Add a tuple that needs so many bytes, with its line pointer, to the page that is
+ * being filled; or to the next if it does not fit there and leave the reserve.
+ */
+static inline void
+sst_fill_page(SstHeapFill *fill, int need, int reserve)
+{
+	if (fill->free < need + reserve)
+	{
+		/* The rest of this page is wasted; the next has its header. */
+		fill->bytes += fill->free + SizeOfPageHeaderData;
+		fill->free = SST_HEAP_PAGE_ROOM;
+	}
+	fill->free -= need;
+	fill->bytes += need;
+}
+
+extern void sst_toaster_init(SstToaster *toaster, Relation rel);
+
+/* in rebuild.c */
+extern double sst_try_compression(const char *data, int32 nbytes, char method);
+extern bool sst_toaster_describe(SstToaster *toaster, Relation rel);
+extern bool sst_toaster_wants(TupleDesc tupdesc, const SstValue *values,
+							  int64 len);
+extern int64 sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc,
+							   SstValue *values, SstCounters *counters);
+extern void sst_toaster_count_pointers(SstToaster *toaster, int natts,
+									   const SstValue *values,
+									   SstCounters *counters);
+extern void sst_toaster_count_chunk(SstToaster *toaster, int need,
+									SstCounters *counters);
+
+#endif							/* SST_TOASTER_H */

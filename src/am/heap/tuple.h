@@ -1,0 +1,51 @@
+/*-------------------------------------------------------------------------
+ *
+ * tuple.h
+ *	  The values of a table's tuple, and their size in a rewritten tuple
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/heap/tuple.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_HEAP_TUPLE_H
+#define SST_HEAP_TUPLE_H
+
+#include "access/htup_details.h"
+#include "access/tupdesc.h"
+
+typedef enum SstValueForm
+{
+	SST_VALUE_NULL,
+	SST_VALUE_FIXED,			/* of a type that is no varlena */
+	SST_VALUE_SHORT,			/* varlena with a header of one byte */
+	SST_VALUE_LONG,				/* with a header of four bytes */
+	SST_VALUE_COMPRESSED,		/* the same, and compressed */
+	SST_VALUE_POINTER			/* to the TOAST table */
+} SstValueForm;
+
+/* A value; sizes are of all its bytes, with the header. */
+typedef struct SstValue
+{
+	uint8		form;
+	bool		ignored;		/* the toaster leaves it as it is */
+	bool		incompressible;
+	bool		tried;			/* to compress it, to this fraction */
+	float		fraction;
+	int32		size;
+	const char *data;			/* in the tuple, with its header */
+
+	/* Of a pointer: the value when fetched, and when decompressed as well */
+	bool		fetched_compressed;
+	int32		fetched_size;
+	int32		raw_size;
+} SstValue;
+
+extern bool sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple,
+						   int len, SstValue *values);
+extern int	sst_tuple_header_size(TupleDesc tupdesc, const SstValue *values);
+extern int64 sst_tuple_data_size(TupleDesc tupdesc, const SstValue *values);
+
+#endif							/* SST_HEAP_TUPLE_H */

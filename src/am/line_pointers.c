@@ -1,0 +1,184 @@
+/*-------------------------------------------------------------------------
+ *
+ * line_pointers.c
+ *	  One pass over the line pointers of an index page
+ *
+ * A leaf page has hundreds of line pointers, and a scan of an index that is
+ * all in shared buffers spends its time here.  So the loop has no branch and
+ * takes each line pointer as one 32-bit word: it is built with the server's
+ * vectorization flags, as the server's checksum code is.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/line_pointers.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "am/line_pointers.h"
+
+/*
+ * The fields of ItemIdData (storage/itemid.h): lp_off has 15 bits, lp_flags
+ * 2, lp_len 15.  Compilers lay out bit fields from the least significant bit
+ * on little-endian machines and from the most significant one on others.
+ */
+#ifdef WORDS_BIGENDIAN
+#define LP_OFF(lp)		((int32) ((lp) >> 17))
+#define LP_LEN(lp)		((int32) ((lp) & 0x7fff))
+#else
+#define LP_OFF(lp)		((int32) ((lp) & 0x7fff))
+#define LP_LEN(lp)		((int32) ((lp) >> 17))
+#endif
+
+/* Twice as many line pointers at a time, where compiler and CPU know how */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAVE_AVX2_VARIANT
+#endif
+
+/* Flags and length together, where they are above lp_off. */
+#define LP_STATE(lp)	((uint32) (lp) >> 15)
+
+/* LP_DEAD is the only state that has both flag bits, in either layout. */
+#define LP_IS_DEAD(lp)	((int32) (((lp) >> 15) & ((lp) >> 16) & 1))
+
+/*
+ * Count line pointers one by one: for pages whose items differ.
+ */
+static pg_attribute_always_inline void
+count_line_pointers(const uint32 *lps, int nitems, int upper, int special,
+					const SstTupleLengths *lengths, SstLinePointers *result)
+{
+	const int	max_plain = lengths->max_plain;
+	const int	min_posting = lengths->min_posting;
+	int			ndead = 0;
+	int			nlong = 0;
+	int			nshort = 0;
+	int			outside = 0;
+
+	for (int i = 0; i < nitems; i++)
+	{
+		uint32		lp = lps[i];
+		int			off = LP_OFF(lp);
+		int			len = LP_LEN(lp);
+
+		ndead += LP_IS_DEAD(lp);
+		nlong += len > max_plain;
+		nshort += len < min_posting;
+
+		/* The sign bit gathers what is below upper or beyond special. */
+		outside |= (off - upper) | (special - off - len);
+	}
+
+	result->ndead = ndead;
+	result->nlong = nlong;
+	result->nunclear = nitems - nlong - nshort;
+	result->outside = outside < 0;
+}
+
+/*
+ * The same for a page whose line pointers all have the same flags and the
+ * same length, and differ in their offsets only, as those of a freshly built
+ * page of a fixed-length key do; false for others.
+ *
+ * The lowest and the highest word say whether that is so, because the offset
+ * is in their least significant bits.
+ */
+static pg_attribute_always_inline bool
+count_uniform(const uint32 *lps, int nitems, int upper, int special,
+			  const SstTupleLengths *lengths, SstLinePointers *result)
+{
+#ifdef WORDS_BIGENDIAN
+	return false;
+#else
+	int32		lowest = PG_INT32_MAX;
+	int32		highest = PG_INT32_MIN;
+	int			len;
+
+	for (int i = 0; i < nitems; i++)
+	{
+		int32		lp = (int32) lps[i];
+
+		lowest = Min(lowest, lp);
+		highest = Max(highest, lp);
+	}
+
+	if (LP_STATE(lowest) != LP_STATE(highest))
+		return false;
+
+	len = LP_LEN((uint32) lowest);
+	result->ndead = LP_IS_DEAD((uint32) lowest) ? nitems : 0;
+	result->nlong = len > lengths->max_plain ? nitems : 0;
+	result->nunclear = len >= lengths->min_posting && result->nlong == 0 ?
+		nitems : 0;
+	result->outside = LP_OFF((uint32) lowest) < upper ||
+		LP_OFF((uint32) highest) + len > special;
+	return true;
+#endif
+}
+
+/*
+ * The body of all variants; see sst_read_line_pointers().
+ */
+static pg_attribute_always_inline void
+read_line_pointers(const PageData *page, OffsetNumber first,
+				   const SstTupleLengths *lengths, SstLinePointers *result)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	const uint32 *lps = (const uint32 *) header->pd_linp + (first - 1);
+	const int	nitems = Max(sst_page_items(page) - (first - 1), 0);
+
+	result->nitems = nitems;
+	if (nitems == 0 ||
+		!count_uniform(lps, nitems, header->pd_upper, header->pd_special,
+					   lengths, result))
+		count_line_pointers(lps, nitems, header->pd_upper, header->pd_special,
+							lengths, result);
+}
+
+static void
+read_line_pointers_default(const PageData *page, OffsetNumber first,
+						   const SstTupleLengths *lengths,
+						   SstLinePointers *result)
+{
+	read_line_pointers(page, first, lengths, result);
+}
+
+#ifdef HAVE_AVX2_VARIANT
+__attribute__((target("avx2")))
+static void
+read_line_pointers_avx2(const PageData *page, OffsetNumber first,
+						const SstTupleLengths *lengths,
+						SstLinePointers *result)
+{
+	read_line_pointers(page, first, lengths, result);
+}
+#endif
+
+static void read_line_pointers_choose(const PageData *page, OffsetNumber first,
+									  const SstTupleLengths *lengths,
+									  SstLinePointers *result);
+
+/*
+ * Sum up the line pointers from offset number first on.  The page's header
+ * must be sound.
+ */
+void		(*sst_read_line_pointers) (const PageData *page, OffsetNumber first,
+									   const SstTupleLengths *lengths,
+									   SstLinePointers *result) = read_line_pointers_choose;
+
+/* The first call finds out what the CPU has. */
+static void
+read_line_pointers_choose(const PageData *page, OffsetNumber first,
+						  const SstTupleLengths *lengths,
+						  SstLinePointers *result)
+{
+	sst_read_line_pointers = read_line_pointers_default;
+#ifdef HAVE_AVX2_VARIANT
+	if (__builtin_cpu_supports("avx2"))
+		sst_read_line_pointers = read_line_pointers_avx2;
+#endif
+
+	sst_read_line_pointers(page, first, lengths, result);
+}

@@ -1,0 +1,157 @@
+/*-------------------------------------------------------------------------
+ *
+ * map.c
+ *	  Reading the pages of the visibility map and the free space map
+ *
+ * The maps' layout is that of access/heap/visibilitymap.c and
+ * storage/freespace/README.  A block beyond the end of a map has no
+ * bits set and no free space; so has one whose page of the map is new, or is
+ * damaged (the server takes that for zeros, too).
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/map/map.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/visibilitymapdefs.h"
+#include "storage/fsm_internals.h"
+
+#include "am/visit.h"
+
+/* Bytes of a page of the visibility map, and the blocks that they describe */
+#define VM_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
+#define VM_BLOCKS_PER_BYTE (BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
+#define VM_BLOCKS_PER_PAGE (VM_BYTES * VM_BLOCKS_PER_BYTE)
+
+/* The free space map has one byte for a block: free bytes in steps of this */
+#define FSM_STEP (BLCKSZ / 256)
+
+static bool
+visibility_map_page(SstVisitor *visitor, const PageData *page,
+					BlockNumber blkno, SstCounters *counters)
+{
+	const uint8 *map = (const uint8 *) PageGetContents((Page) page);
+	uint64		first = (uint64) blkno * VM_BLOCKS_PER_PAGE;
+
+	if (!sst_page_is_sound(page, 0))
+		return sst_count_if_new(page, blkno, counters);
+
+	for (int i = 0; i < VM_BYTES; i++)
+	{
+		if (map[i] == 0)
+			continue;
+
+		for (int k = 0; k < VM_BLOCKS_PER_BYTE; k++)
+		{
+			uint64		heap_block = first + i * VM_BLOCKS_PER_BYTE + k;
+			uint8		bits = map[i] >> (BITS_PER_HEAPBLOCK * k);
+			bool		visible = (bits & VISIBILITYMAP_ALL_VISIBLE) != 0;
+			bool		frozen = (bits & VISIBILITYMAP_ALL_FROZEN) != 0;
+
+			if (heap_block >= visitor->nblocks)
+				return true;
+
+			counters->n[SST_MAP_VISIBLE_BLOCKS] += visible;
+			counters->n[SST_MAP_FROZEN_BLOCKS] += frozen;
+			if (visitor->visible != NULL && visible)
+				sst_block_set_add(visitor->visible, heap_block);
+			if (visitor->frozen != NULL && frozen)
+				sst_block_set_add(visitor->frozen, heap_block);
+		}
+	}
+
+	return true;
+}
+
+/*
+ * A visitor for the pages of the visibility map of a table of nblocks blocks.
+ * Adds the blocks that are all-visible, and all-frozen, to sets, which may be
+ * NULL.
+ */
+void
+sst_visibility_map_visitor_init(SstVisitor *visitor, BlockNumber nblocks,
+								SstBlockSet *visible, SstBlockSet *frozen)
+{
+	sst_visitor_init(visitor, visibility_map_page, BLCKSZ, SST_PART_ALL);
+	visitor->nblocks = nblocks;
+	visitor->visible = visible;
+	visitor->frozen = frozen;
+}
+
+/*
+ * Which page of the map's bottom level is this, if it is one?
+ *
+ * The file has the root, and then each page of the middle level with the pages
+ * below it behind it.
+ */
+static bool
+is_bottom_page(BlockNumber blkno, uint64 *number)
+{
+	BlockNumber group;
+
+	if (blkno == 0)
+		return false;
+
+	group = (blkno - 1) / (SlotsPerFSMPage + 1);
+	if ((blkno - 1) % (SlotsPerFSMPage + 1) == 0)
+		return false;
+
+	*number = blkno - 2 - group;
+	return true;
+}
+
+StaticAssertDecl(SlotsPerFSMPage >= 1626,
+				 "the free space map has more than three levels");
+
+static bool
+free_space_map_page(SstVisitor *visitor, const PageData *page,
+					BlockNumber blkno, SstCounters *counters)
+{
+	const FSMPageData *map = (const FSMPageData *) PageGetContents((Page) page);
+	uint64		first;
+
+	if (!sst_page_is_sound(page, 0))
+		return sst_count_if_new(page, blkno, counters);
+
+	if (!is_bottom_page(blkno, &first))
+		return true;
+	first *= SlotsPerFSMPage;
+
+	for (int i = 0; i < SlotsPerFSMPage && first + i < visitor->nblocks; i++)
+	{
+		uint8		category = map->fp_nodes[NonLeafNodesPerPage + i];
+		uint32		bytes = category == 255 ? MaxHeapTupleSize :
+			category * FSM_STEP;
+
+		if (bytes == 0)
+			continue;
+
+		counters->n[SST_MAP_FREE_BLOCKS]++;
+		counters->n[SST_MAP_FREE_BYTES] += bytes;
+		counters->map_largest_free = Max(counters->map_largest_free, bytes);
+		if (visitor->visible != NULL &&
+			sst_block_set_contains(visitor->visible, first + i))
+			counters->n[SST_MAP_SKIPPED_FREE_BYTES] += bytes;
+	}
+
+	return true;
+}
+
+/*
+ * A visitor for the pages of the free space map of a relation of nblocks
+ * blocks.  Free space in the blocks of a set, which may be NULL, is counted
+ * apart as well.
+ */
+void
+sst_free_space_map_visitor_init(SstVisitor *visitor, BlockNumber nblocks,
+								SstBlockSet *visible)
+{
+	sst_visitor_init(visitor, free_space_map_page, BLCKSZ, SST_PART_ALL);
+	visitor->nblocks = nblocks;
+	visitor->visible = visible;
+}

@@ -1,0 +1,145 @@
+/*-------------------------------------------------------------------------
+ *
+ * prediction.c
+ *	  From a model's function of counts to a size with ends
+ *
+ * The errors of the sample, of the fraction of entries that are kept and of the
+ * model do not depend on each other.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/prediction.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "am/rebuild.h"
+
+/* The least relative standard deviation of the sizes of entries that is assumed */
+#define LEAST_SPREAD 0.1
+
+/* A model's function, for derivatives */
+typedef struct Function
+{
+	const SstRebuild *rebuild;
+	SstModelBlocks blocks;
+} Function;
+
+static double
+smooth_blocks(const void *arg, const double *sums)
+{
+	const Function *function = arg;
+
+	return function->blocks(function->rebuild, sums, false);
+}
+
+/*
+ * How many blocks does a full page become?  More than one where the fillfactor, or the size of
+ * items, leaves more space.
+ */
+static double
+most_blocks(const Function *function, const SstPageSample *sample)
+{
+	double		once[SST_NCOUNTS];
+	double		twice[SST_NCOUNTS];
+
+	sst_sample_sums(sample, 1, once);
+	sst_sample_sums(sample, 2, twice);
+	if (once[SST_REBUILT_BYTES] == 0)
+		return 1;
+	return Max(BLCKSZ * (smooth_blocks(function, twice) - smooth_blocks(function, once)) /
+			   once[SST_REBUILT_BYTES], 1);
+}
+
+/* Predict whole blocks, with the ends that follow from the sample. */
+SstEstimate
+sst_predict_blocks(const SstRebuild *rebuild, const SstPageSample *sample,
+				   SstModelBlocks blocks)
+{
+	Function	function = {rebuild, blocks};
+	SstEstimate result = sst_estimate_function(smooth_blocks, &function,
+											   most_blocks(&function, sample),
+											   sample);
+	double		sums[SST_NCOUNTS];
+
+	/* The ends keep their distance from the value in whole blocks. */
+	sst_sample_sums(sample, 1, sums);
+	if (!isnan(result.value))
+	{
+		double		whole = blocks(rebuild, sums, true);
+
+		result.low += whole - result.value;
+		result.high += whole - result.value;
+		result.value = whole;
+	}
+	if (isnan(result.low))
+		result.low = 0;
+	if (isnan(result.high))
+		result.high = INFINITY;
+	return result;
+}
+
+/* Widen an estimate by another error. */
+void
+sst_widen(SstEstimate *estimate, double below, double above)
+{
+	double		value = estimate->value;
+
+	estimate->low = Max(value - hypot(value - estimate->low, below), 0);
+	estimate->high = value + hypot(estimate->high - value, above);
+}
+
+/*
+ * When this fraction of n values is left, by how much may their part of the sum differ from
+ * the fraction, whichever they are?  No more than that times the coefficient of variation
+ * (the Cauchy-Schwarz inequality).
+ */
+double
+sst_most_unlike(double fraction, double n, double sum, double squares)
+{
+	sum = Max(sum, 1);
+	return sqrt(fraction * (1 - fraction) * Max(n * squares / (sum * sum) - 1, 0));
+}
+
+/*
+ * Scale a prediction for all entries to this fraction of them.  "uncertainty" is what
+ * the model adds to the ends for that, as a fraction of the size.
+ */
+void
+sst_leave_out(const SstRebuild *rebuild, const SstPageSample *sample,
+			  const SstEstimate *kept, SstModelBlocks blocks,
+			  SstModelScale scale, double uncertainty, SstEstimate *result)
+{
+	double		fractions[] = {kept->value, kept->low, kept->high};
+	double		sizes[lengthof(fractions)];
+	double		value = result->value;
+	double		below;
+	double		above;
+
+	if (kept->low == 1)
+		return;
+	for (int i = 0; i < lengthof(fractions); i++)
+	{
+		double		counts[SST_NCOUNTS];
+		double		all;
+
+		sst_sample_sums(sample, 1, counts);
+		all = blocks(rebuild, counts, false);
+		scale(rebuild, counts, fractions[i]);
+		sizes[i] = Min(blocks(rebuild, counts, false) / all, 1);
+	}
+	sizes[1] = Min(sizes[1], kept->low);
+
+	below = hypot((value - result->low) * sizes[0],
+				  value * Max(sizes[0] - sizes[1], 0));
+	above = hypot((result->high - value) * sizes[0],
+				  value * Max(sizes[2] - sizes[0], 0));
+	uncertainty += LEAST_SPREAD * sqrt(kept->value * (1 - kept->value));
+	result->value = value * sizes[0];
+	result->low = Max(result->value - hypot(below, value * uncertainty), 0);
+	result->high = result->value + hypot(above, value * uncertainty);
+}

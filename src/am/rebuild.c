@@ -1,0 +1,147 @@
+/*-------------------------------------------------------------------------
+ *
+ * rebuild.c
+ *	  The model for a relation, and what it has to know of an index's table
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/rebuild.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_statistic.h"
+#include "miscadmin.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "am/rebuild.h"
+
+/*
+ * The fraction of a table's rows that have entries in an index without entries for
+ * nulls, according to pg_statistic.  NaN if the index is partial.
+ */
+double
+sst_entry_fraction(Relation index)
+{
+	int			column = index->rd_index->indkey.values[0];
+	Oid			relid = column == 0 ? RelationGetRelid(index) :
+		index->rd_index->indrelid;
+	HeapTuple	tuple;
+	double		result = 1;
+
+	if (!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+		return NAN;
+
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid),
+							Int16GetDatum(column == 0 ? 1 : column),
+							BoolGetDatum(false));
+	if (HeapTupleIsValid(tuple))
+	{
+		result -= ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+		ReleaseSysCache(tuple);
+	}
+	return result;
+}
+
+/*
+ * Will workers build an index of an open table with so many blocks?
+ * plan_create_index_workers() (optimizer/plan/planner.c) decides, but must not be called,
+ * because it evaluates parts of the index's expressions, which are code of its owner.
+ */
+static SstParallelBuild
+built_in_parallel(Relation index, Relation table, BlockNumber nblocks)
+{
+	int			nworkers = RelationGetParallelWorkers(table, -1);
+	bool		is_large = maintenance_work_mem / 2 >= 32 * 1024 &&
+		nblocks >= (BlockNumber) min_parallel_table_scan_size;
+
+	if (max_parallel_workers == 0 || max_parallel_maintenance_workers == 0 ||
+		index->rd_rel->relpersistence == RELPERSISTENCE_TEMP ||
+		!(nworkers >= 0 ? nworkers > 0 : is_large))
+		return SST_PARALLEL_NO;
+	if (heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) &&
+		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+		return SST_PARALLEL_YES;
+	return SST_PARALLEL_PERHAPS;
+}
+
+/*
+ * Look at an index's table.  The index is locked.  Everybody locks the table before
+ * its index, so this must not wait for the lock on the table.
+ */
+static void
+get_table_facts(Relation index, SstTableFacts *facts)
+{
+	Oid			tableoid = index->rd_index->indrelid;
+	Relation	table;
+	double		allvisfrac;
+
+	facts->nblocks = MaxBlockNumber;
+	if (!ConditionalLockRelationOid(tableoid, AccessShareLock))
+	{
+		facts->note = gettext_noop("size after a rebuild is not known: the table is locked");
+		return;
+	}
+	table = relation_open(tableoid, NoLock);
+	estimate_rel_size(table, NULL, &facts->nblocks, &facts->ntuples, &allvisfrac);
+	facts->parallel = built_in_parallel(index, table, facts->nblocks);
+	relation_close(table, AccessShareLock);
+}
+
+/*
+ * Begin to predict the size of a relation, in a memory context of its own in the current
+ * one.  Where the model needs to know the index's table, this takes a lock on that for the
+ * time of this call.
+ *
+ * NULL if the size cannot be predicted; then the note says why.
+ */
+SstRebuild *
+sst_rebuild_begin(const SstAccessMethod *am, Relation rel, SstPause *pause,
+				  const char **note)
+{
+	SstTableFacts facts = {0};
+	SstRebuild *rebuild;
+	MemoryContext context;
+	MemoryContext oldcontext;
+
+	*note = am->no_model;
+	if (am->model == NULL)
+		return NULL;
+	if (am->model->needs_table)
+		get_table_facts(rel, &facts);
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "streamstat model",
+									ALLOCSET_DEFAULT_SIZES);
+	oldcontext = MemoryContextSwitchTo(context);
+	rebuild = am->model->begin(rel, &facts);
+	MemoryContextSwitchTo(oldcontext);
+	if (rebuild == NULL)
+	{
+		if (facts.note != NULL)
+			*note = facts.note;
+		MemoryContextDelete(context);
+		return NULL;
+	}
+	rebuild->model = am->model;
+	rebuild->context = context;
+	rebuild->pause = pause;
+	return rebuild;
+}
+
+/* Free the state.  NULL is ignored. */
+void
+sst_rebuild_end(SstRebuild *rebuild)
+{
+	if (rebuild != NULL)
+		MemoryContextDelete(rebuild->context);
+}

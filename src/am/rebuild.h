@@ -1,0 +1,174 @@
+/*-------------------------------------------------------------------------
+ *
+ * rebuild.h
+ *	  The space of a page's contents in a rebuilt relation
+ *
+ * It receives pages after their visitor has accepted them.  It processes the
+ * items as the server does when it rebuilds the relation (REINDEX, VACUUM
+ * FULL), fills imaginary pages with them, and counts their space in
+ * SST_REBUILT_... counters.  These add up over pages like all others, so that
+ * a sample of pages is enough.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/rebuild.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_REBUILD_H
+#define SST_REBUILD_H
+
+#include <math.h>
+
+#include "am/am.h"
+#include "am/dead_tids.h"
+#include "am/pause.h"
+#include "stats/counters.h"
+#include "stats/estimate.h"
+
+typedef struct SstRebuild SstRebuild;
+
+/* Will workers build an index, if its access method can? */
+typedef enum SstParallelBuild
+{
+	SST_PARALLEL_NO,
+	SST_PARALLEL_PERHAPS,		/* if its expressions are parallel safe */
+	SST_PARALLEL_YES
+} SstParallelBuild;
+
+/* What is known of an index's table; the models of some access methods need it. */
+typedef struct SstTableFacts
+{
+	const char *note;			/* why the table was not looked at; or NULL */
+	double		ntuples;		/* as the server estimates it */
+	BlockNumber nblocks;
+	SstParallelBuild parallel;
+} SstTableFacts;
+
+/* How large the new relation will be.  NaN stands for what is not known. */
+typedef struct SstPrediction
+{
+	SstEstimate blocks;
+	double		analyzed_blocks;	/* of a hash index, if ANALYZE comes first
+									 * and makes a difference */
+} SstPrediction;
+
+/*
+ * How to predict the size of relations of one kind.  Each model has a state of its own,
+ * which begins with an SstRebuild.
+ */
+typedef struct SstModel
+{
+	/* Make the state, in the current memory context. */
+	SstRebuild *(*begin) (Relation rel, const SstTableFacts *table);
+
+	/*
+	 * Add what a page's contents would take.  The page is sound by the rules
+	 * of the kind's own visitor; nothing else is known of what tuples
+	 * contain.  Its buffer may be share-locked, so this neither sleeps nor
+	 * pauses.  Of a table's page, "kept" has the tuples that are rewritten;
+	 * indexes ignore it.
+	 */
+	void		(*page) (SstRebuild *rebuild, const PageData *page,
+						 BlockNumber blkno, const SstKeptItems *kept,
+						 SstCounters *counters);
+
+	/*
+	 * Predict the size from the pages that were shown, once.  "kept" is the
+	 * fraction of the entries of an index that a build makes, of those that
+	 * the model has not left out.
+	 */
+	void		(*predict) (SstRebuild *rebuild, const SstPageSample *sample,
+							const SstEstimate *kept, SstPrediction *prediction);
+
+	bool		needs_table;	/* facts about the index's table */
+	bool		slow_pages;		/* page() can take milliseconds */
+} SstModel;
+
+/* What the states of all models begin with */
+struct SstRebuild
+{
+	const SstModel *model;
+	MemoryContext context;		/* of the state */
+
+	/* For people, not translated: what the prediction leaves out; or NULL */
+	const char *note;
+
+	/* Entries of an index that its build would leave out; or NULL */
+	const SstDeadTids *dead_tids;
+
+	SstPause   *pause;			/* for predict(), and pages that take long */
+};
+
+/* Would a build leave an index's entry with this TID out? */
+static inline bool
+sst_rebuild_leaves_out(const SstRebuild *rebuild, const ItemPointerData *tid)
+{
+	return rebuild->dead_tids != NULL &&
+		sst_dead_tids_contain(rebuild->dead_tids,
+							  ItemPointerGetBlockNumberNoCheck(tid),
+							  ItemPointerGetOffsetNumberNoCheck(tid));
+}
+
+/* Round up to whole blocks, if requested. */
+static inline double
+sst_round_up(double nblocks, bool whole)
+{
+	return whole ? ceil(nblocks) : nblocks;
+}
+
+/* in rebuild.c */
+/*
+ * The options of an index of an extension's access method, or NULL.  That is known by its
+ * name only, so that they can be smaller than expected, and hold anything.
+ */
+static inline const void *
+sst_extension_options(Relation rel, Size size)
+{
+	return rel->rd_options != NULL && VARSIZE(rel->rd_options) >= size ?
+		rel->rd_options : NULL;
+}
+
+extern SstRebuild *sst_rebuild_begin(const SstAccessMethod *am,
+									 Relation rel, SstPause *pause,
+									 const char **note);
+extern void sst_rebuild_end(SstRebuild *rebuild);
+extern double sst_entry_fraction(Relation index);
+
+/* in am/heap/model.c */
+extern bool sst_heap_tries_compression(const SstRebuild *rebuild);
+extern void sst_heap_begin_trial(const SstRebuild *rebuild, SstRebuild *trial);
+extern void sst_heap_end_trial(SstRebuild *rebuild, const SstRebuild *trial);
+
+/*
+ * Blocks of the new relation, from the counts of all pages of the old one, which may be
+ * estimates.  NaN if the counts do not say enough.
+ *
+ * "whole" asks for whole blocks, as the relation will have them.  Otherwise the
+ * result has fractions and is as smooth a function of the counts as the model
+ * allows: the width of an interval follows from its derivatives.
+ */
+typedef double (*SstModelBlocks) (const SstRebuild *rebuild,
+								  const double *counts, bool whole);
+
+/*
+ * Change the counts to what they would be if only this fraction (0 to 1) of the
+ * entries were there.
+ */
+typedef void (*SstModelScale) (const SstRebuild *rebuild, double *counts,
+							   double fraction);
+
+/* in prediction.c */
+extern SstEstimate sst_predict_blocks(const SstRebuild *rebuild,
+									  const SstPageSample *sample,
+									  SstModelBlocks blocks);
+extern void sst_widen(SstEstimate *estimate, double below, double above);
+extern void sst_leave_out(const SstRebuild *rebuild, const SstPageSample *sample,
+						  const SstEstimate *kept, SstModelBlocks blocks,
+						  SstModelScale scale, double uncertainty,
+						  SstEstimate *result);
+extern double sst_most_unlike(double fraction, double n, double sum,
+							  double squares);
+
+#endif							/* SST_REBUILD_H */

@@ -1,0 +1,253 @@
+/*-------------------------------------------------------------------------
+ *
+ * spgist.c
+ *	  Reading the pages of an SP-GiST index
+ *
+ * The roots of two trees follow the metapage: one for keys, and one for nulls.
+ * Moved or removed tuples leave others in their place, which a tuple's state
+ * distinguishes; access/spgist_private.h has the layouts.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/spgist/spgist.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/spgist_private.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+
+#include "am/am.h"
+
+/* What is counted of SP-GiST indexes only */
+enum
+{
+	SST_NULLS_PAGES = SST_OWN,	/* leaf or internal pages */
+	SST_INNER_FREE_BYTES,		/* of inner pages */
+	SST_INNER_USABLE_BYTES
+};
+
+#define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
+					  MAXALIGN(sizeof(SpGistPageOpaqueData)))
+
+/* Tuples of a page, by their state */
+#define NSTATES (SPGIST_PLACEHOLDER + 1)
+
+/* Nobody sets SPGIST_DELETED, but the server heeds it. */
+#define KNOWN_FLAGS (SPGIST_META | SPGIST_DELETED | SPGIST_LEAF | SPGIST_NULLS)
+
+/*
+ * A page's flags and its block number must agree.  Each tree keeps its root,
+ * and the root its tree.
+ */
+static bool
+flags_are_sound(uint16 flags, BlockNumber blkno)
+{
+	if ((flags & ~KNOWN_FLAGS) != 0)
+		return false;
+
+	switch (blkno)
+	{
+		case SPGIST_METAPAGE_BLKNO:
+			return flags == SPGIST_META;
+		case SPGIST_ROOT_BLKNO:
+			return (flags & ~SPGIST_LEAF) == 0;
+		case SPGIST_NULL_BLKNO:
+			return (flags & ~SPGIST_LEAF) == SPGIST_NULLS;
+		default:
+			return (flags & SPGIST_META) == 0;
+	}
+}
+
+/*
+ * Count a page's tuples by their state; false if one of them makes no sense.
+ *
+ * All line pointers are in use.  A tuple of any kind is long enough to become
+ * one that is not live, and has its state in the same place.
+ */
+static bool
+count_states(const PageData *page, int ntuples[NSTATES])
+{
+	int			nitems = sst_page_items(page);
+
+	memset(ntuples, 0, NSTATES * sizeof(int));
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		const ItemIdData *item = PageGetItemId((Page) page, offnum);
+		SpGistDeadTupleData tuple;
+
+		if (!ItemIdIsNormal(item) || sst_item_is_outside(page, offnum) ||
+			ItemIdGetLength(item) < SGDTSIZE)
+			return false;
+
+		/* The tuple of a damaged page can be anywhere: align it. */
+		memcpy(&tuple, page + ItemIdGetOffset(item), sizeof(tuple));
+		ntuples[tuple.tupstate]++;
+	}
+
+	return true;
+}
+
+/* A page of one of the trees */
+static bool
+tree_page(const PageData *page, uint16 flags, SstCounters *counters)
+{
+	Size		freespace = sst_page_free_space(page);
+	int			ntuples[NSTATES];
+
+	if (!count_states(page, ntuples))
+		return false;
+
+	if (flags & SPGIST_LEAF)
+	{
+		sst_count_leaf(counters, freespace, USABLE_BYTES);
+		counters->n[SST_LIVE_ITEMS] += ntuples[SPGIST_LIVE];
+	}
+	else
+	{
+		counters->n[SST_INTERNAL_PAGES]++;
+		counters->n[SST_INNER_FREE_BYTES] += freespace;
+		counters->n[SST_INNER_USABLE_BYTES] += USABLE_BYTES;
+	}
+	if (flags & SPGIST_NULLS)
+		counters->n[SST_NULLS_PAGES]++;
+
+	counters->n[SST_REDIRECT_ITEMS] += ntuples[SPGIST_REDIRECT];
+	counters->n[SST_DEAD_ITEMS] += ntuples[SPGIST_DEAD];
+	counters->n[SST_PLACEHOLDER_ITEMS] += ntuples[SPGIST_PLACEHOLDER];
+	return true;
+}
+
+static bool
+spgist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+			SstCounters *counters)
+{
+	const SpGistPageOpaqueData *opaque;
+
+	if (!sst_page_is_sound(page, sizeof(SpGistPageOpaqueData)))
+		return sst_count_if_new(page, blkno, counters);
+
+	opaque = SpGistPageGetOpaque((Page) page);
+	if (opaque->spgist_page_id != SPGIST_PAGE_ID ||
+		!flags_are_sound(opaque->flags, blkno))
+		return false;
+
+	if (blkno == SPGIST_METAPAGE_BLKNO)
+	{
+		if (SpGistPageGetMeta((Page) page)->magicNumber != SPGIST_MAGIC_NUMBER)
+			return false;
+		counters->n[SST_OTHER_PAGES]++;
+		return true;
+	}
+
+	/*
+	 * As VACUUM does, to have it used again (spgvacuumpage() in
+	 * access/spgist/spgvacuum.c)
+	 */
+	if (opaque->flags & SPGIST_DELETED ||
+		(blkno > SPGIST_NULL_BLKNO && sst_page_items(page) == 0))
+	{
+		counters->n[SST_DELETED_PAGES]++;
+		return true;
+	}
+
+	return tree_page(page, opaque->flags, counters);
+}
+
+static void
+begin(SstVisitor *visitor, const SstVisitRequest *request)
+{
+	sst_visitor_init(visitor, spgist_page, SST_LINE_POINTER_PREFETCH,
+					 SST_PART_ALL);
+}
+
+/* What a page is, for a diagnosis */
+static void
+page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
+{
+	type->flags = SpGistPageGetOpaque((Page) page)->flags;
+	type->known = (type->flags & ~KNOWN_FLAGS) == 0 &&
+		((type->flags & SPGIST_META) != 0) == (blkno == SPGIST_METAPAGE_BLKNO);
+	type->has_contents = blkno == SPGIST_METAPAGE_BLKNO;
+	type->has_tuples = !type->has_contents && (type->flags & SPGIST_DELETED) == 0;
+	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
+}
+
+/* Tuples have their state and length in one place, but for live inner ones. */
+static int
+tuple_length(const PageData *page, const ItemIdData *item)
+{
+	const char *tuple = page + ItemIdGetOffset(item);
+
+	return SpGistPageIsLeaf((Page) page) ||
+		((const SpGistDeadTupleData *) tuple)->tupstate != SPGIST_LIVE ?
+		((const SpGistDeadTupleData *) tuple)->size :
+		((const SpGistInnerTupleData *) tuple)->size;
+}
+
+static Datum
+avg_inner_density(const SstRelationStats *found, bool *isnull)
+{
+	return sst_percent(SST_COUNT(found, SST_INNER_USABLE_BYTES) -
+					   SST_COUNT(found, SST_INNER_FREE_BYTES),
+					   SST_COUNT(found, SST_INNER_USABLE_BYTES), isnull);
+}
+
+static const SstColumn spgist_columns[] = {
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
+	{"inner_pages", INT8OID, SST_INTERNAL_PAGES},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
+	{"nulls_pages", INT8OID, SST_NULLS_PAGES},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
+	{"live_items", INT8OID, SST_LIVE_ITEMS},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS},
+	{"redirect_items", INT8OID, SST_REDIRECT_ITEMS},
+	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"inner_free_bytes", INT8OID, SST_INNER_FREE_BYTES},
+	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
+	{"avg_inner_density", FLOAT8OID, 0, avg_inner_density},
+	{"new_pages", INT8OID, SST_NEW_PAGES},
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+};
+
+static const SstStatistic spgist_statistics[] = {
+	{"inner_pages", SST_PAGES, SST_INTERNAL_PAGES},
+	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
+	{"nulls_pages", SST_PAGES, SST_NULLS_PAGES},
+	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
+	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
+	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
+	{"redirect_items", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
+	{"placeholder_items", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
+	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
+	{"inner_free_bytes", SST_TOTAL, SST_INNER_FREE_BYTES, 0, BLCKSZ},
+	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
+	{"avg_inner_density", SST_RATIO_LEFT, SST_INNER_FREE_BYTES, SST_INNER_USABLE_BYTES},
+	{"new_pages", SST_PAGES, SST_NEW_PAGES},
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+};
+
+const SstAccessMethod sst_spgist_am = {
+	.name = "spgist",
+	.oid = SPGIST_AM_OID,
+	.kind = SST_INDEX,
+	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW,
+	.function = "spgist_stats",
+	.refusal = gettext_noop("relation \"%s\" is not an SP-GiST index"),
+	.begin = begin,
+	.special_size = sizeof(SpGistPageOpaqueData),
+	.page_id = SPGIST_PAGE_ID,
+	.page_type = page_type,
+	.tuple_length = tuple_length,
+	.columns = {spgist_columns, lengthof(spgist_columns)},
+	.statistics = {spgist_statistics, lengthof(spgist_statistics)},
+	.model = &sst_spgist_model,
+};

@@ -1,0 +1,533 @@
+/*-------------------------------------------------------------------------
+ *
+ * tree_fill.c
+ *	  The size of a rebuilt GiST or SP-GiST index
+ *
+ * A build makes the entries that there are, without those of dead rows, and as
+ * long as they are.  How full it leaves pages depends on how the operator
+ * class splits them, which is code that is not run here, and on the order of
+ * rows.  So that is a fraction which bench/fill has measured, with ends that
+ * held 95 percent of many kinds of keys, orders and histories.
+ *
+ * The present pages tell more as long as nothing was deleted: the fullest of
+ * them are full, hardly any is nearly empty, and the new ones will be as full as
+ * they are on average, with as many inner pages for each leaf page.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/tree_fill.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/genam.h"
+#include "access/gist_private.h"
+#include "access/itup.h"
+#include "access/spgist_private.h"
+
+#include "am/rebuild.h"
+#include "stats/interval.h"
+
+/* Bytes of a page for line pointers and tuples */
+#define GIST_ROOM (BLCKSZ - (int) SizeOfPageHeaderData - \
+				   (int) MAXALIGN(sizeof(GISTPageOpaqueData)))
+
+/*
+ * Where the present pages do not tell: the fill of GiST's inner pages for that of leaf
+ * pages, and the number of SP-GiST's inner pages for each leaf page
+ */
+#define INNER_FILL 0.75
+#define INNER_SHARE 0.03
+
+/* Other fills than these would make no sense. */
+#define LEAST_FILL 0.02
+#define MOST_FILL 1.06
+
+/* SP-GiST's metapage and two roots */
+#define FIXED_BLOCKS (SPGIST_LAST_FIXED_BLKNO + 1)
+
+/* How a build of a GiST or SP-GiST index fills pages: it sorts, or inserts */
+typedef enum TreeWay
+{
+	TREE_SORTED,
+	TREE_BUFFERED,
+	TREE_INSERTED,
+	TREE_SPGIST
+} TreeWay;
+
+/* Classes of leaf pages by how full they are */
+#define TREE_FILLS 32
+
+typedef struct TreeRebuild
+{
+	SstRebuild	base;
+	TreeWay		way;
+	int			room;			/* of a page, bytes */
+	double		full;			/* of that, a build fills so much before it
+								 * splits a page */
+
+	/* The present leaf pages, and those as full as a build has left them */
+	uint32		nleaves;
+	uint32		nbuilt;
+	uint32		leaves[TREE_FILLS];
+
+	/* Entries of the new index, their bytes, and the sum of the squares */
+	uint64		nentries;
+	uint64		bytes;
+	double		squares;
+
+	/* Pairs of neighboring entries, and those whose rows are neighbors, too */
+	uint64		npairs;
+	uint64		nnear;
+	BlockNumber last_block;		/* of the table, with a row */
+} TreeRebuild;
+
+static bool
+is_spgist(const SstRebuild *rebuild)
+{
+	return ((const TreeRebuild *) rebuild)->way == TREE_SPGIST;
+}
+
+/* What is known of the present leaf pages */
+typedef enum Known
+{
+	AS_FILLED,					/* fractions are of their fill */
+	IN_ORDER,					/* keys rise or fall from row to row */
+	NOT_KNOWN
+} Known;
+
+/*
+ * How full leaf pages will be, of what a build fills before it splits one, with the
+ * ends of 95 percent: see bench/fill
+ */
+static const SstEstimate fills[][NOT_KNOWN + 1] =
+{
+	/* value, low, high */
+	[TREE_SORTED] = {{1.00, 0.92, 1.12}, {0.75, 0.54, 1.06}, {0.72, 0.54, 1.03}},
+	[TREE_BUFFERED] = {{1.00, 0.85, 1.16}, {0.52, 0.38, 0.85}, {0.65, 0.46, 0.98}},
+	[TREE_INSERTED] = {{1.00, 0.85, 1.16}, {0.52, 0.38, 0.85}, {0.65, 0.46, 0.98}},
+	[TREE_SPGIST] = {{1.03, 0.90, 1.23}, {0.57, 0.32, 0.82}, {0.73, 0.46, 0.92}},
+};
+
+/* What is expected of the new index */
+typedef struct Expected
+{
+	SstEstimate fill;			/* of leaf pages, with the ends of 95 percent */
+	double		inner_share;	/* inner pages for each leaf page; or NaN, if
+								 * downlinks must tell */
+} Expected;
+
+/* New pages are hardly less full than the present ones, whatever was deleted. */
+#define LEAST_OF_PRESENT 0.85
+
+/*
+ * If nothing was deleted, at least this part of the leaf pages is full to UNTOUCHED, or
+ * to UNTOUCHED_IN_ORDER where keys came in order.
+ */
+#define FULLEST 0.05
+#define UNTOUCHED 0.85
+#define UNTOUCHED_IN_ORDER 0.47
+
+/*
+ * Inserts leave few pages less full than SPARSE.  A larger part of the pages than
+ * the first limit shows that entries were deleted; one larger than the second, that
+ * pages were filled again since.
+ */
+#define SPARSE 0.35
+#define SOME_SPARSE 0.08
+#define MANY_SPARSE 0.2
+
+/* Keys are in order if so many neighbors on a page are of neighboring blocks, of many. */
+#define NEAR 0.95
+#define MANY_BLOCKS 40
+
+/* ... which is looked for on the first pages, and on one of so many others */
+#define ORDER_PAGES 16
+
+/*
+ * Get the TID of a tuple.  False for one that only stands in the place of an entry or
+ * a downlink that has gone.
+ */
+static bool
+get_tid(const SstRebuild *rebuild, const PageData *page, const ItemIdData *item,
+		ItemPointerData *tid)
+{
+	const char *tuple = page + ItemIdGetOffset(item);
+	IndexTupleData entry;
+	SpGistLeafTupleData leaf;	/* others have their state in the same place */
+
+	if (ItemIdGetLength(item) < Max(sizeof(entry), sizeof(leaf)))
+		return false;
+	if (!is_spgist(rebuild))
+	{
+		memcpy(&entry, tuple, sizeof(entry));
+		*tid = entry.t_tid;
+		return true;
+	}
+	memcpy(&leaf, tuple, sizeof(leaf));
+	*tid = leaf.heapPtr;
+	return leaf.tupstate == SPGIST_LIVE;
+}
+
+/* Count an entry that a build makes, which is of this block of the table. */
+static void
+count_entry(TreeRebuild *state, BlockNumber blkno, BlockNumber *neighbor)
+{
+	state->last_block = Max(state->last_block, blkno);
+	if (*neighbor != InvalidBlockNumber)
+	{
+		state->npairs++;
+		state->nnear += blkno - *neighbor + 1 <= 2;
+	}
+	*neighbor = blkno;
+}
+
+/*
+ * Must the TIDs of a leaf page be read?  The order of keys is known from some pages; dead
+ * rows are on any, and SP-GiST's tuples say beside the TID what they are.
+ */
+static bool
+reads_tids(const SstRebuild *rebuild)
+{
+	uint32		nleaves = ((const TreeRebuild *) rebuild)->nleaves;
+
+	return rebuild->dead_tids != NULL || is_spgist(rebuild) ||
+		nleaves < ORDER_PAGES || nleaves % ORDER_PAGES == 0;
+}
+
+/* One of so many entries tells how much their sizes differ. */
+#define SQUARES_OF 8
+
+/*
+ * Count the entries of a GiST leaf page without their TIDs.  Returns the bytes that they
+ * take: tuples have no gaps between them.  On a damaged page they can overlap.
+ */
+static uint64
+count_lengths(TreeRebuild *state, const PageData *page,
+			  SstCounters *counters)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	int			nitems = sst_page_items(page);
+	uint64		bytes = header->pd_special - header->pd_upper +
+		nitems * sizeof(ItemIdData);
+	uint64		dead_bytes = 0;
+	int			ndead = 0;
+
+	for (OffsetNumber offnum = FirstOffsetNumber;
+		 GistPageHasGarbage((Page) page) && offnum <= nitems; offnum++)
+	{
+		ItemIdData	item = *PageGetItemId((Page) page, offnum);
+
+		if (ItemIdIsDead(&item))
+		{
+			ndead++;
+			dead_bytes += MAXALIGN(ItemIdGetLength(&item)) + sizeof(ItemIdData);
+		}
+	}
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum += SQUARES_OF)
+	{
+		ItemIdData	item = *PageGetItemId((Page) page, offnum);
+		double		size = MAXALIGN(ItemIdGetLength(&item)) + sizeof(ItemIdData);
+
+		state->squares += size * size * Min(SQUARES_OF, nitems - offnum + 1);
+	}
+	counters->n[SST_REBUILT_DEAD_ENTRIES] += ndead;
+	counters->n[SST_REBUILT_ENTRIES] += nitems - ndead;
+	counters->n[SST_REBUILT_BYTES] += bytes - Min(dead_bytes, bytes);
+	state->nentries += nitems - ndead;
+	state->bytes += bytes - Min(dead_bytes, bytes);
+	return bytes;
+}
+
+/*
+ * Count the entries of a leaf page, or the downlinks of an inner one, by their tuples.
+ * Returns the bytes that they take.
+ */
+static uint64
+count_tuples(SstRebuild *rebuild, const PageData *page, bool leaf,
+			 SstCounters *counters)
+{
+	TreeRebuild *state = (TreeRebuild *) rebuild;
+	int			nitems = sst_page_items(page);
+	uint64	   *n = counters->n;
+	uint64		bytes = 0;
+	BlockNumber neighbor = InvalidBlockNumber;
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		const ItemIdData *item = PageGetItemId((Page) page, offnum);
+		int			size = MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData);
+		ItemPointerData tid;
+
+		if (!get_tid(rebuild, page, item, &tid))
+			continue;
+		bytes += size;
+		if (!leaf)
+			n[SST_REBUILT_PIVOTS]++;
+		else if (ItemIdIsDead(item) || sst_rebuild_leaves_out(rebuild, &tid))
+			n[SST_REBUILT_DEAD_ENTRIES]++;
+		else
+		{
+			n[SST_REBUILT_ENTRIES]++;
+			n[SST_REBUILT_BYTES] += size;
+			state->nentries++;
+			state->bytes += size;
+			state->squares += (double) size * size;
+			count_entry(state, ItemPointerGetBlockNumberNoCheck(&tid),
+						&neighbor);
+		}
+	}
+	return bytes;
+}
+
+/* Take a leaf page in.  "built": no page has been split into it since it was built. */
+static void
+take_leaf(SstRebuild *rebuild, const PageData *page, bool built,
+		  SstCounters *counters)
+{
+	TreeRebuild *state = (TreeRebuild *) rebuild;
+	uint64		bytes = reads_tids(rebuild) ?
+		count_tuples(rebuild, page, true, counters) :
+		count_lengths(state, page, counters);
+	double		fill = (double) bytes / state->room;
+
+	counters->n[SST_REBUILT_OLD_BYTES] += bytes;
+	built = built && fill <= state->full;
+	if (built)
+		fill /= state->full;
+	state->nleaves++;
+	state->nbuilt += built;
+	state->leaves[Min((int) (fill * TREE_FILLS), TREE_FILLS - 1)]++;
+}
+
+static void
+take_page(SstRebuild *rebuild, const PageData *page, bool leaf, bool built,
+		  SstCounters *counters)
+{
+	if (leaf)
+		take_leaf(rebuild, page, built, counters);
+	else
+		counters->n[SST_REBUILT_PIVOT_BYTES] +=
+			count_tuples(rebuild, page, false, counters);
+}
+
+static void
+gist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		  const SstKeptItems *kept, SstCounters *counters)
+{
+	uint16		flags;
+
+	if (PageIsNew((Page) page) || sst_page_items(page) == 0)
+		return;
+	flags = GistPageGetOpaque((Page) page)->flags;
+	if ((flags & F_DELETED) == 0)
+		take_page(rebuild, page, (flags & F_LEAF) != 0,
+				  GistPageGetNSN((Page) page) <= GistBuildLSN, counters);
+}
+
+static void
+spgist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+			const SstKeptItems *kept, SstCounters *counters)
+{
+	uint16		flags;
+
+	if (PageIsNew((Page) page) || sst_page_items(page) == 0 ||
+		blkno == SPGIST_METAPAGE_BLKNO)
+		return;
+	flags = SpGistPageGetOpaque((Page) page)->flags;
+	if ((flags & (SPGIST_META | SPGIST_DELETED)) == 0)
+		take_page(rebuild, page, (flags & SPGIST_LEAF) != 0, true, counters);
+}
+
+/* The part of the leaf pages that are filled to at least "least", and below "most" */
+static double
+part_of_leaves(const TreeRebuild *state, double least, double most)
+{
+	uint32		n = 0;
+
+	for (int i = least * TREE_FILLS; i < (int) (most * TREE_FILLS); i++)
+		n += state->leaves[i];
+	return (double) n / Max(state->nleaves, 1);
+}
+
+/* How full leaf pages will be, with the ends of 95 percent, and how many inner ones */
+static Expected
+expect(const SstRebuild *rebuild, const double *counts)
+{
+	const TreeRebuild *state = (const TreeRebuild *) rebuild;
+	const SstEstimate *known = fills[state->way];
+	double		built = (double) state->nbuilt / Max(state->nleaves, 1);
+
+	/* SP-GiST has a root for nulls, which is mostly empty. */
+	int			nroots = is_spgist(rebuild);
+	double		nleaves = Max(counts[SST_LEAF_PAGES] - nroots, 1);
+	double		present = counts[SST_REBUILT_OLD_BYTES] / state->room /
+		nleaves / (built * state->full + 1 - built);
+	bool		in_order = state->last_block >= MANY_BLOCKS &&
+		state->nnear >= NEAR * state->npairs;
+	double		untouched = in_order ? UNTOUCHED_IN_ORDER : UNTOUCHED;
+	double		sparse = part_of_leaves(state, 0, SPARSE);
+	Known		otherwise = in_order ? IN_ORDER : NOT_KNOWN;
+	Expected	result;
+
+	/* What inserts have filled does not show how full a sort makes pages. */
+	if (part_of_leaves(state, untouched, 1) >= FULLEST && sparse <= MANY_SPARSE &&
+		(state->way != TREE_SORTED || built > 0.5))
+	{
+		result.fill.value = known[AS_FILLED].value * present;
+		result.fill.low = known[AS_FILLED].low * present;
+		result.fill.high = known[AS_FILLED].high * present;
+		if (sparse > SOME_SPARSE)
+			result.fill.high = Max(result.fill.high, known[otherwise].high);
+		result.inner_share = (counts[SST_INTERNAL_PAGES] - nroots) / nleaves;
+	}
+	else
+	{
+		result.fill = known[otherwise];
+		result.fill.value = Max(result.fill.value, present);
+		result.fill.low = Max(result.fill.low, present * LEAST_OF_PRESENT);
+		result.inner_share = is_spgist(rebuild) ? INNER_SHARE : NAN;
+	}
+	return result;
+}
+
+/* Inner pages above so many leaf pages of GiST, by the length of downlinks */
+static double
+inner_pages(double nleaves, double downlink, double room, double fill, bool whole)
+{
+	double		result = 0;
+
+	for (double level = nleaves; level > 1; result += level)
+	{
+		level = level * downlink <= room ? 1 :
+			sst_round_up(level * Min(downlink / (INNER_FILL * fill * room), 0.5),
+						 whole);
+	}
+	return result;
+}
+
+/* Blocks of the index if leaf pages are so full */
+static double
+blocks_of_fill(const SstRebuild *rebuild, const double *counts,
+			   const Expected *expected, double fill, bool whole)
+{
+	const TreeRebuild *state = (const TreeRebuild *) rebuild;
+	double		room = state->full * state->room;
+	double		bytes = counts[SST_REBUILT_BYTES];
+	double		downlink = counts[SST_REBUILT_PIVOTS] > 0 ?
+		counts[SST_REBUILT_PIVOT_BYTES] / counts[SST_REBUILT_PIVOTS] :
+		bytes / Max(counts[SST_REBUILT_ENTRIES], 1);
+	double		nleaves = 1;
+	double		inner;
+
+	fill = Max(Min(fill, MOST_FILL), LEAST_FILL);
+	if (bytes > room)
+		nleaves = Max(sst_round_up(bytes / (fill * room), whole), 2);
+
+	/* If leaf pages become less full than expected, so do the others. */
+	if (nleaves == 1)
+		inner = 0;
+	else if (isnan(expected->inner_share))
+		inner = inner_pages(nleaves, downlink, room, fill, whole);
+	else
+	{
+		inner = nleaves * expected->inner_share * expected->fill.value / fill;
+		inner = Max(whole ? rint(inner) : inner, !is_spgist(rebuild));
+	}
+	if (is_spgist(rebuild))
+		return FIXED_BLOCKS + (nleaves > 1 ? nleaves + inner : 0);
+	return nleaves + inner;
+}
+
+static double
+tree_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
+{
+	Expected	expected = expect(rebuild, counts);
+
+	return blocks_of_fill(rebuild, counts, &expected, expected.fill.value, whole);
+}
+
+/* How full a few pages are varies more than the mean of many. */
+static void
+tree_ends(const SstRebuild *rebuild, const double *counts, double *low,
+		  double *high)
+{
+	Expected	expected = expect(rebuild, counts);
+	double		few = 1 + expected.fill.value * ((const TreeRebuild *) rebuild)->room /
+		Max(counts[SST_REBUILT_BYTES], 1);
+
+	*low = blocks_of_fill(rebuild, counts, &expected, expected.fill.high * few, true);
+	*high = blocks_of_fill(rebuild, counts, &expected, expected.fill.low / few, true);
+}
+
+static void
+tree_scale(const SstRebuild *rebuild, double *counts, double fraction)
+{
+	counts[SST_REBUILT_ENTRIES] *= fraction;
+	counts[SST_REBUILT_BYTES] *= fraction;
+}
+
+/* In which way does a GiST build fill pages (gistbuild() in access/gist/gistbuild.c)? */
+static TreeWay
+gist_way(Relation rel, const GiSTOptions *options)
+{
+	if (options != NULL && options->buffering_mode == GIST_OPTION_BUFFERING_ON)
+		return TREE_BUFFERED;
+
+	for (int i = 1; i <= IndexRelationGetNumberOfKeyAttributes(rel); i++)
+	{
+		if (!OidIsValid(index_getprocid(rel, i, GIST_SORTSUPPORT_PROC)))
+			return TREE_INSERTED;
+	}
+	return TREE_SORTED;
+}
+
+static void
+tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
+			 const SstEstimate *kept, SstPrediction *prediction)
+{
+	const TreeRebuild *state = (const TreeRebuild *) rebuild;
+	SstEstimate *blocks = &prediction->blocks;
+	double		counts[SST_NCOUNTS];
+	double		low;
+	double		high;
+
+	*blocks = sst_predict_blocks(rebuild, sample, tree_blocks);
+	sst_sample_sums(sample, 1, counts);
+	tree_ends(rebuild, counts, &low, &high);
+	sst_widen(blocks, Max(blocks->value - low, 0), Max(high - blocks->value, 0));
+	sst_leave_out(rebuild, sample, kept, tree_blocks, tree_scale,
+				  sst_most_unlike(kept->value, state->nentries, state->bytes,
+								  state->squares), blocks);
+}
+
+static SstRebuild *
+gist_begin(Relation rel, const SstTableFacts *table)
+{
+	TreeRebuild *state = palloc0(sizeof(TreeRebuild));
+	const GiSTOptions *options = (const GiSTOptions *) rel->rd_options;
+
+	state->room = GIST_ROOM;
+	state->way = gist_way(rel, options);
+	state->full = state->way == TREE_SORTED ? 1 :
+		(options != NULL ? options->fillfactor : GIST_DEFAULT_FILLFACTOR) / 100.0;
+	return &state->base;
+}
+
+static SstRebuild *
+spgist_begin(Relation rel, const SstTableFacts *table)
+{
+	TreeRebuild *state = palloc0(sizeof(TreeRebuild));
+
+	state->room = SPGIST_PAGE_CAPACITY;
+	state->way = TREE_SPGIST;
+	state->full = 1;
+	return &state->base;
+}
+
+const SstModel sst_gist_model = {gist_begin, gist_page, tree_predict};
+const SstModel sst_spgist_model = {spgist_begin, spgist_page, tree_predict};

@@ -1,0 +1,190 @@
+/*-------------------------------------------------------------------------
+ *
+ * visit.h
+ *	  Visitors: what a page contains, one for each kind of relation
+ *
+ * A visitor adds one page image to counters.  It does no I/O, allocates
+ * nothing and raises no error, whatever the page contains; it looks at no byte
+ * outside the page.  Only the one for tables needs more: the outcome of the
+ * transactions that the page names (xacts.h).  For multixacts it may have to
+ * read files, but not while xacts.page_locked: then it refuses the page and
+ * sets xacts.postponed (multixacts.c).  The caller keeps the page from
+ * changing during the visit, and counts the pages that the visitor refuses.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/am/visit.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_VISIT_H
+#define SST_VISIT_H
+
+#include "access/htup.h"
+
+#include "am/heap/xacts.h"
+#include "am/line_pointers.h"
+#include "compat/compat.h"
+#include "stream/page_needs.h"
+#include "stream/rules.h"
+#include "source/block_set.h"
+#include "stats/counters.h"
+
+/* What of a metapage a column shows; from SST_META_OWN on by access method */
+typedef enum SstMetaField
+{
+	SST_META_NONE,
+	SST_META_VERSION,
+	SST_META_OWN
+} SstMetaField;
+
+/* What an index's metapage says; "known" once a sound one was seen */
+typedef struct SstMeta
+{
+	bool		known;
+	int64		field[SST_META_OWN + 4];
+} SstMeta;
+
+/* Line pointers of a table's page whose tuples a rewrite would keep */
+typedef struct SstKeptItems
+{
+	int			nitems;
+	OffsetNumber offnums[SST_MAX_ITEMS];
+} SstKeptItems;
+
+/*
+ * Line pointers of a table's page that indexes can point to, and behind which an
+ * index build finds no row
+ */
+typedef struct SstDeadItems
+{
+	int			nitems;
+	OffsetNumber offnums[SST_MAX_ITEMS];
+
+	/* While the page is visited: a build makes an entry for this tuple. */
+	bool		built[SST_MAX_ITEMS + 1];
+} SstDeadItems;
+
+typedef struct SstVisitor SstVisitor;
+struct SstItemCheck;			/* in check_items.h */
+
+/* Add a page.  False, with nothing added, when the page contents are inconsistent. */
+typedef bool (*SstVisitPage) (SstVisitor *visitor, const PageData *page,
+							  BlockNumber blkno, SstCounters *counters);
+
+/* What a visitor is made for */
+typedef struct SstVisitRequest
+{
+	Relation	rel;
+	SstRules	rules;
+	BlockNumber nblocks;		/* to be visited; 0 for a sample */
+
+	/* Of a table */
+	TransactionId horizon;		/* tuples deleted before it can be removed */
+	bool		chains;			/* count what indexes point to, too */
+	SstKeptItems *kept;			/* to list tuples that are not dead; or NULL */
+} SstVisitRequest;
+
+struct SstVisitor
+{
+	SstVisitPage page;
+
+	/* Bytes from the start of a page that the visitor will look at */
+	int			prefetch_bytes;
+	SstPageNeeds needs;
+
+	SstMeta		meta;
+
+	/* b-tree: look for posting list tuples on every so many'th block */
+	SstTupleLengths lengths;
+	BlockNumber posting_stride;
+
+	/* heap */
+	int			special_size;	/* a sequence's page has a special space */
+	TransactionId horizon;		/* tuples deleted before it can be removed */
+	bool		chains;			/* count what indexes point to, too */
+	bool		all_tuples;		/* look at those of all-visible pages, too */
+	SstKeptItems *kept;			/* filled for each sound page, unless NULL */
+	SstDeadItems *dead;			/* likewise */
+	SstXacts	xacts;
+
+	struct SstItemCheck *check; /* of sst_item_check_visit(), or NULL */
+
+	/* visibility map, free space map */
+	BlockNumber nblocks;		/* of the relation that the map describes */
+	SstBlockSet *visible;		/* its blocks that are all-visible, or NULL */
+	SstBlockSet *frozen;		/* and all-frozen */
+};
+
+extern void sst_list_dead_items(const PageData *page, BlockNumber blkno,
+								SstDeadItems *dead);
+extern void sst_visibility_map_visitor_init(SstVisitor *visitor,
+											BlockNumber nblocks,
+											SstBlockSet *visible,
+											SstBlockSet *frozen);
+extern void sst_free_space_map_visitor_init(SstVisitor *visitor,
+											BlockNumber nblocks,
+											SstBlockSet *visible);
+
+/*
+ * Of a page's line pointers, prefetch this many bytes; the CPU's own
+ * prefetcher then sees to the rest.  Found by trying 64 to 1536.
+ */
+#define SST_LINE_POINTER_PREFETCH 896
+
+extern void sst_visitor_init(SstVisitor *visitor, SstVisitPage page,
+							 int prefetch_bytes, SstPagePart part);
+extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
+							 SstCounters *counters);
+
+/* In pgstattuple.c */
+extern void sst_pgstattuple_count_free(SstCounters *counters);
+extern void sst_pgstattuple_count_tuples(const PageData *page, OffsetNumber first,
+										 SstCounters *counters);
+extern bool sst_pgstattuple_has_special(const PageData *page, BlockNumber blkno,
+										Size size, SstCounters *counters);
+
+/*
+ * Does the header make sense, and is the special space of the given size?
+ */
+static inline bool
+sst_page_is_sound(const PageData *page, Size special_size)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+
+	return header->pd_lower >= SizeOfPageHeaderData &&
+		header->pd_lower <= header->pd_upper &&
+		header->pd_upper <= header->pd_special &&
+		header->pd_special == BLCKSZ - MAXALIGN(special_size) &&
+		header->pd_pagesize_version == (BLCKSZ | PG_PAGE_LAYOUT_VERSION);
+}
+
+/* By which the pages of many access methods can be told: their last two bytes */
+static inline uint16
+sst_page_id(const PageData *page)
+{
+	uint16		id;
+
+	memcpy(&id, page + BLCKSZ - sizeof(id), sizeof(id));
+	return id;
+}
+
+/* Count a leaf page, with what is free of its bytes for tuples. */
+static inline void
+sst_count_leaf(SstCounters *counters, Size free, Size usable)
+{
+	counters->n[SST_LEAF_PAGES]++;
+	counters->n[SST_FREE_BYTES] += free;
+	counters->n[SST_USABLE_BYTES] += usable;
+}
+
+/* Count the items of a leaf page. */
+static inline void
+sst_count_items(SstCounters *counters, const SstLinePointers *items)
+{
+	counters->n[SST_DEAD_ITEMS] += items->ndead;
+	counters->n[SST_LIVE_ITEMS] += items->nitems - items->ndead;
+}
+
+#endif							/* SST_VISIT_H */

@@ -1,0 +1,336 @@
+/*-------------------------------------------------------------------------
+ *
+ * duration.c
+ *	  How long the commands of a plan take
+ *
+ * A command computes, waits for reads, and writes.  What it computes follows from the
+ * rows that the report has found, and from constants: CPU time on one machine, which a
+ * short sort compares with this one.  How long it waits for a byte, the report's own reads
+ * say, with what is cached.  Nothing is known of writes.
+ *
+ * bench/plan prints what the constants have to be multiplied by.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/duration.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "access/htup_details.h"
+#include "access/xlog.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "optimizer/paths.h"
+#include "portability/instr_time.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "compat/catalog.h"
+#include "report/duration.h"
+
+/* ----------
+ * The constants: nanoseconds
+ * ----------
+ */
+
+/* Of each row of a table: to find it, to store it again, and what INSERT takes besides */
+#define SCAN_ROW 60
+#define COPY_ROW 600
+#define INSERT_ROW 1200
+
+/* ... and for REINDEX CONCURRENTLY to look whether the index has it, by reading that */
+#define VALIDATE_ROW 150
+#define VALIDATE_BYTE 12
+
+/* ... and for ANALYZE, of those in its sample */
+#define SAMPLE_ROW 2500
+
+/* Of each byte of a table that is read, and of each of what is written anew */
+#define SCAN_BYTE 0.2
+#define WRITE_BYTE 1.5
+
+/* Of each entry of a new index, and of each of its bytes */
+typedef struct IndexCost
+{
+	Oid			amoid;
+	bool		slow;			/* as are strings of a locale, and ranges that
+								 * GiST does not sort */
+	double		entry;
+	double		byte;
+} IndexCost;
+
+static const IndexCost index_costs[] = {
+	{BTREE_AM_OID, false, 350, 2},
+	{BTREE_AM_OID, true, 1900, 2},
+	{HASH_AM_OID, false, 1100, 2},
+	{GIST_AM_OID, false, 3000, 2},
+	{GIST_AM_OID, true, 25000, 2},
+	{GIN_AM_OID, false, 300, 45},
+	{SPGIST_AM_OID, false, 3000, 2},
+	{BRIN_AM_OID, false, 60, 2},
+	{InvalidOid, false, 3000, 2}
+};
+
+/* An entry takes at least so many bytes, whatever the table has. */
+#define MIN_ENTRY_BYTES 6
+
+/* Sorting numbers takes so long on the machine of the constants. */
+#define SORTED_NUMBERS 8192
+#define SORT_SECONDS 0.0008
+#define SORTS 5
+
+/* A command waits for a flush or two, whatever it does. */
+#define LEAST_SECONDS 0.03
+
+/* Seconds for a byte, where nothing is known: 500 MB a second, at least 100 */
+static const SstEstimate unknown_rate = {2e-9, 0, 10e-9};
+
+/* The kernel reads ahead of a scan by so much. */
+#define READ_AHEAD (128 * 1024)
+
+/*
+ * Others may be at work, the table may be in a cache or not, and keys may be like or unlike
+ * those of the constants.
+ */
+#define MARGIN 2
+
+/* ----------
+ * What this server takes
+ * ----------
+ */
+
+static int
+compare_numbers(const void *a, const void *b)
+{
+	uint32		left = *(const uint32 *) a;
+	uint32		right = *(const uint32 *) b;
+
+	return (left > right) - (left < right);
+}
+
+/*
+ * The best of some sorts, against that of the machine of the constants.  It is found once, so
+ * that all that is told of a report agrees.
+ */
+static double
+cpu_factor(void)
+{
+	static double factor;
+	uint32	   *numbers;
+	double		best = INFINITY;
+
+	if (factor > 0)
+		return factor;
+
+	numbers = palloc(sizeof(uint32) * SORTED_NUMBERS);
+	for (int i = 0; i < SORTS; i++)
+	{
+		instr_time	start;
+		instr_time	now;
+
+		for (uint32 n = 0; n < SORTED_NUMBERS; n++)
+			numbers[n] = n * 2654435761u;
+		INSTR_TIME_SET_CURRENT(start);
+		qsort(numbers, SORTED_NUMBERS, sizeof(uint32), compare_numbers);
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_SUBTRACT(now, start);
+		best = Min(best, INSTR_TIME_GET_DOUBLE(now));
+	}
+	pfree(numbers);
+	factor = best / SORT_SECONDS;
+
+	return factor;
+}
+
+/*
+ * Find the rates by the reads of a report.  A scan reads more at a time than a sample, which
+ * takes as long at least, and at most as long as these bytes would in smaller reads.
+ */
+void
+sst_find_rates(const SstReport *report, SstRates *rates)
+{
+	const SstIoStats *io_stats = &report->io_stats;
+
+	rates->read = rates->write = unknown_rate;
+	rates->cpu = cpu_factor();
+	if (io_stats->blocks_requested <= 0 || io_stats->wait_ns < 0)
+		return;
+
+	rates->read.high = io_stats->wait_ns / 1e9 /
+		((double) io_stats->blocks_requested * BLCKSZ);
+	rates->read.low = rates->read.high;
+	if (io_stats->reads > 0 && io_stats->read_bytes < (double) io_stats->reads * READ_AHEAD)
+		rates->read.low *= (double) io_stats->read_bytes / io_stats->reads / READ_AHEAD;
+	rates->read.value = sqrt(rates->read.low * rates->read.high);
+}
+
+/* ----------
+ * What commands do
+ * ----------
+ */
+
+/* Rows of a table that are left after a rebuild; NaN if not known */
+static double
+kept_rows(const SstBloatEstimate *table)
+{
+	if (table->nblocks == 0 || table->indexed_items == 0)
+		return 0;
+	return table->indexed_items * table->kept_percent.value / 100;
+}
+
+/* Are keys of the index, by its first column, of a slow kind? */
+static bool
+has_slow_keys(const SstRelation *index)
+{
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(index->relid),
+										Int16GetDatum(1));
+	Form_pg_attribute att;
+	bool		slow = false;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	att = (Form_pg_attribute) GETSTRUCT(tuple);
+	if (index->amoid == BTREE_AM_OID)
+		slow = OidIsValid(att->attcollation) && !sst_collates_bytes(att->attcollation);
+#ifndef SST_HAVE_SORTED_RANGES
+	else if (index->amoid == GIST_AM_OID)
+		slow = type_is_range(att->atttypid);
+#endif
+	ReleaseSysCache(tuple);
+
+	return slow;
+}
+
+static const IndexCost *
+find_cost(const SstRelation *index)
+{
+	const IndexCost *cost = index_costs;
+	bool		slow = has_slow_keys(index);
+
+	while (OidIsValid(cost->amoid) &&
+		   (cost->amoid != index->amoid || cost->slow != slow))
+		cost++;
+	return cost;
+}
+
+/* What is written to files and to WAL */
+static double
+logged(const SstRelation *relation, double bytes)
+{
+	return XLogIsNeeded() && relation->persistence == RELPERSISTENCE_PERMANENT ?
+		2 * bytes : bytes;
+}
+
+/*
+ * How many times as fast is the build of an index with parallel workers?  A b-tree alone has
+ * them on all servers.  The server takes one for each threefold of a size
+ * (compute_parallel_worker() in optimizer/path/allpaths.c), and a CPU has to be there.
+ */
+static double
+parallel_gain(const SstRelation *index, double table_blocks)
+{
+	double		nworkers = 0;
+
+	if (index->amoid != BTREE_AM_OID || min_parallel_table_scan_size <= 0)
+		return 1;
+	if (table_blocks >= min_parallel_table_scan_size)
+		nworkers = 1 + floor(log(table_blocks / min_parallel_table_scan_size) / log(3));
+	nworkers = Min(nworkers, Min(max_parallel_maintenance_workers,
+								 sysconf(_SC_NPROCESSORS_ONLN) - 1));
+
+	return 1 + 0.5 * Max(nworkers, 0);
+}
+
+/* Add the build of an index from its table, which is read before. */
+static void
+add_build(const SstReport *report, int i, bool concurrent, double rows, SstWork *work)
+{
+	const SstRelation *index = &report->relations.relation[i];
+	const SstReportEntry *entry = &report->entries[i];
+	const IndexCost *cost = find_cost(index);
+	double		bytes = entry->estimate.rebuilt_blocks.value * BLCKSZ;
+	double		entries = Min(rows, bytes / MIN_ENTRY_BYTES);
+
+	if ((sst_index_am(index->amoid)->flags & SST_AM_SUMMARIZES) != 0)
+		entries = rows;
+	work->cpu_ns += (rows * SCAN_ROW + entries * cost->entry + bytes * cost->byte) /
+		parallel_gain(index, entry->table->estimate.nblocks);
+	if (concurrent)
+		work->cpu_ns += rows * VALIDATE_ROW + bytes * VALIDATE_BYTE;
+	work->written_bytes += logged(index, bytes);
+}
+
+/* Add what REINDEX does. */
+void
+sst_add_index_work(const SstReport *report, int i, bool concurrent, SstWork *work)
+{
+	const SstBloatEstimate *table = &report->entries[i].table->estimate;
+	double		bytes = (double) table->nblocks * BLCKSZ;
+
+	work->cpu_ns += (concurrent ? 2 : 1) * bytes * SCAN_BYTE;
+	work->read_bytes += bytes;
+	add_build(report, i, concurrent, kept_rows(table), work);
+}
+
+/*
+ * Add what a rewrite of a table does for one of its relations.  The indexes are built from
+ * what has just been written.
+ */
+void
+sst_add_table_work(const SstReport *report, int i, bool by_inserts, SstWork *work)
+{
+	const SstRelation *relation = &report->relations.relation[i];
+	const SstReportEntry *entry = &report->entries[i];
+	double		bytes = (double) entry->estimate.nblocks * BLCKSZ;
+	double		rebuilt = entry->estimate.rebuilt_blocks.value * BLCKSZ;
+	double		rows = kept_rows(&entry->estimate);
+
+	if (relation->relkind == RELKIND_INDEX)
+	{
+		add_build(report, i, false, kept_rows(&entry->table->estimate), work);
+		return;
+	}
+	work->cpu_ns += bytes * SCAN_BYTE + rebuilt * WRITE_BYTE +
+		rows * (by_inserts || relation->relkind == RELKIND_TOASTVALUE ?
+				COPY_ROW + INSERT_ROW : COPY_ROW);
+	work->read_bytes += bytes;
+	work->written_bytes += logged(relation, rebuilt);
+}
+
+/* Add what VACUUM or ANALYZE does, which reads so many bytes, and takes so many rows. */
+void
+sst_add_scan_work(const SstReport *report, int i, double bytes, double sample,
+				  SstWork *work)
+{
+	double		rows = kept_rows(&report->entries[i].estimate);
+
+	work->cpu_ns += bytes * SCAN_BYTE + sample * SAMPLE_ROW;
+	if (!isnan(rows))
+		work->cpu_ns += rows * SCAN_ROW;
+	work->read_bytes += bytes;
+}
+
+/* The seconds that this takes; NaN if not known */
+SstEstimate
+sst_duration(const SstRates *rates, const SstWork *work)
+{
+	double		cpu = work->cpu_ns / 1e9 * rates->cpu;
+
+	return (SstEstimate)
+	{
+		.value = LEAST_SECONDS + cpu + work->read_bytes * rates->read.value +
+			work->written_bytes * rates->write.value,
+			.low = (cpu + work->read_bytes * rates->read.low +
+					work->written_bytes * rates->write.low) / MARGIN,
+			.high = (LEAST_SECONDS + cpu + work->read_bytes * rates->read.high +
+					 work->written_bytes * rates->write.high) * MARGIN
+	};
+}

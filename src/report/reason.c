@@ -1,0 +1,183 @@
+/*-------------------------------------------------------------------------
+ *
+ * reason.c
+ *	  The reasons for the commands of a plan, in words
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/reason.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+
+#include "report/reason.h"
+
+/* As pg_size_pretty() has it */
+static const char *
+size_pretty(double bytes)
+{
+	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty,
+												   Int64GetDatum((int64) bytes)));
+}
+
+/* Why a relation that would become smaller has no command, translated; or NULL */
+const char *
+sst_withheld_reason(SstWithheld withheld)
+{
+	switch (withheld)
+	{
+		case SST_WITHIN_MARGIN:
+			return _("no command: the reclaimable space is within the margin of error");
+		case SST_LITTLE:
+			return _("no command: it would reclaim less than 1 percent of what it rewrites");
+		case SST_SPACE_REUSED:
+			return _("no command: new rows reuse the free space");
+		case SST_FILLFACTOR:
+			return _("no command: the table's fillfactor leaves the free space to updates");
+		case SST_FEW_DEAD:
+			return _("no command: dead rows take less than 10 percent of the table");
+		case SST_SMALL_CATALOG:
+			return _("no command: a system catalog of less than 10 MB");
+		case SST_TABLE_CORRUPT:
+			return _("no command: the table is corrupt");
+		case SST_ANALYZE_FIRST:
+			return _("no command before ANALYZE of the table: REINDEX sizes the index by the table's row count, which is not up to date");
+		default:
+			return NULL;
+	}
+}
+
+/* Add to a reason what the command does to others before it has its lock. */
+const char *
+sst_add_queue_reason(const char *reason, const SstCommand *command)
+{
+	return !command->blocks_reads ? reason :
+		psprintf(_("%s; while it waits for its lock, later statements on the table wait behind it"),
+				 reason);
+}
+
+/* The reason to rebuild a table with its indexes and its TOAST table */
+const char *
+sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
+{
+	const char *now = size_pretty(gain->bytes);
+	const char *then = size_pretty(gain->predicted);
+	const char *reason = gain->nrelations == 1 ?
+		psprintf(_("the table takes %s, and its rows need %s"), now, then) :
+		psprintf(_("the table, its indexes and its TOAST table take %s, and %s after a rebuild"),
+				 now, then);
+
+	if (catalog)
+		reason = psprintf(_("%s; every session needs this catalog and waits during the rebuild"),
+						  reason);
+	if (command->remark != NULL)
+		reason = psprintf("%s; %s", reason, command->remark);
+	return sst_add_queue_reason(reason, command);
+}
+
+/*
+ * Add to a reason that a large part of a table is dead rows that must be kept
+ */
+const char *
+sst_add_kept_reason(const char *reason, double kept, const char *holder)
+{
+	return psprintf(_("%s; another %s of dead rows cannot be removed yet because of %s"),
+					reason, size_pretty(kept), holder);
+}
+
+/* Add to a reason why so many rows can die, if that is known. */
+const char *
+sst_add_late_vacuum_reason(const char *reason, const char *late)
+{
+	return late == NULL ? reason : psprintf("%s; %s", reason, late);
+}
+
+/* Add to a reason that the command leaves free space in a TOAST index */
+const char *
+sst_add_toast_index_reason(const char *reason, const SstRelation *index)
+{
+	return psprintf(_("%s; it fills the TOAST index row by row, so run this after it: %s"),
+					reason, sst_rebuild_index_command(index).text);
+}
+
+static const char *
+corrupt_pages(const SstBloatEstimate *estimate)
+{
+	return psprintf(ngettext("%u corrupt page was read, block %u",
+							 "%u corrupt pages were read, the first is block %u",
+							 estimate->ncorrupt),
+					estimate->ncorrupt, estimate->first_corrupt);
+}
+
+/* The reason to rebuild an index alone */
+const char *
+sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
+{
+	if (index->ncorrupt > 0)
+		return psprintf(_("%s; the index can be rebuilt from the table"),
+						corrupt_pages(index));
+
+	return psprintf(_("the index takes %s, and %s after a rebuild"),
+					size_pretty(gain->bytes),
+					size_pretty(gain->predicted));
+}
+
+/* The reason to drop an index that is not valid; rebuild: the alternative */
+const char *
+sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
+{
+	if (sst_is_left_over(index))
+		return _("left behind by a REINDEX CONCURRENTLY that did not complete");
+
+	return psprintf(_("its build failed, most likely because of duplicate keys, and would fail again; to keep the index, remove the duplicates and then run: %s"),
+					rebuild->text);
+}
+
+/* The reason to rebuild an index that is not valid */
+const char *
+sst_invalid_reason(const SstRelation *index)
+{
+	if (index->unique)
+		return _("its build failed, most likely because of duplicate keys, which have to be removed first: queries do not use it");
+
+	return _("its build did not complete: queries do not use it");
+}
+
+/* The reason for no command on a table that a rebuild cannot repair */
+const char *
+sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
+{
+	const char *name = quote_literal_cstr(quote_qualified_identifier(table->schema,
+																	 table->name));
+
+	return psprintf(_("%s: see streamstat.corrupt_blocks(%s) and amcheck's verify_heapam(%s); restore the table from a backup, or remove the damaged rows with pg_surgery"),
+					corrupt_pages(estimate), name, name);
+}
+
+/* The reason for VACUUM; kept: bytes of dead rows that it must keep, or 0 */
+const char *
+sst_vacuum_reason(double removable, double kept, const char *holder)
+{
+	const char *reason = psprintf(_("turns %s of dead rows into free space; the file does not shrink"),
+								  size_pretty(removable));
+
+	return kept > 0 ? sst_add_kept_reason(reason, kept, holder) : reason;
+}
+
+/* The reason for no command where VACUUM would have no effect */
+const char *
+sst_kept_reason(double kept, const char *holder)
+{
+	return psprintf(_("VACUUM cannot remove %s of dead rows yet because of %s"),
+					size_pretty(kept), holder);
+}
+
+const char *
+sst_analyze_reason(void)
+{
+	return _("REINDEX sizes a hash index by the table's row count, which is not up to date: run REINDEX after this");
+}

@@ -1,0 +1,244 @@
+
+# Copyright (c) 2026, streamstat contributors
+
+# bin/streamstat-rebuild runs the plan of a database, and leaves nothing half done.
+
+use strict;
+use warnings;
+
+use FindBin;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+use lib "$FindBin::RealBin/lib";
+use Node;
+use Session;
+
+my $node = new_node('rebuild', q(
+max_prepared_transactions = 2
+autovacuum = off
+));
+my $program = "$FindBin::RealBin/../bin/streamstat-rebuild";
+my @connection = ('-h', $node->host, '-p', $node->port);
+
+sub sql
+{
+	my ($query) = @_;
+
+	return $node->safe_psql('postgres', $query);
+}
+
+# Start the program
+sub start
+{
+	my (@options) = @_;
+	my %run = (out => '', err => '');
+
+	# bash cannot trap what has been ignored.
+	local $SIG{INT} = 'DEFAULT';
+
+	$run{harness} = IPC::Run::start([ $program, @connection, @options ], '<', '/dev/null', '>', \$run{out}, '2>', \$run{err});
+	return \%run;
+}
+
+# Wait for its end: its exit code, and what it printed
+sub finish
+{
+	my ($run) = @_;
+
+	$run->{harness}->finish;
+	note($run->{out}, $run->{err});
+	return ($run->{harness}->full_result >> 8, $run->{out}, $run->{err});
+}
+
+sub rebuild
+{
+	return finish(start(@_));
+}
+
+sub size
+{
+	my ($relation) = @_;
+
+	return sql("SELECT pg_relation_size('$relation')");
+}
+
+# An index whose pages are two thirds full, because its keys came in no order
+sub loose_index
+{
+	my ($table, $index) = @_;
+
+	sql("CREATE TABLE $table (k text, filler text); CREATE INDEX $index ON $table (k);
+		INSERT INTO $table SELECT md5(g::text), repeat('x', 60) FROM generate_series(1, 100000) g");
+}
+
+my ($code, $out, $err) = rebuild('--version');
+is($out, 'streamstat-rebuild (streamstat) ' . sql("SELECT extversion FROM pg_extension WHERE extname = 'streamstat'") . "\n", 'version');
+($code, $out) = rebuild('--help');
+like($out, qr/--window=TIME/, 'help');
+foreach my $case ([ '--nothing' ], [ '--window' ], [ '--retries=x' ], [ '--all', 'postgres' ], [ 'postgres', 'again' ])
+{
+	($code, $out, $err) = rebuild(@$case);
+	is($code, 1, "@$case: fails");
+	like($err, qr/^streamstat-rebuild: error: /, "@$case: and says why");
+}
+($code, $out, $err) = rebuild('template1');
+is($code, 1, 'without the extension: fails');
+like($err, qr/does not have the extension/, 'without the extension: and says so');
+($code, $out, $err) = rebuild('postgres');
+is($code, 0, 'nothing to do: succeeds');
+like($out, qr/nothing to do/, 'nothing to do: and says so');
+
+loose_index('one', 'one_k');
+my $before = size('one_k');
+($code, $out) = rebuild('--dry-run', 'postgres');
+is($code, 0, 'dry run: succeeds');
+like($out, qr/REINDEX INDEX CONCURRENTLY public.one_k: foretold \d+ kB in \d+\.\d s$/m, 'dry run: a command');
+is(size('one_k'), $before, 'dry run: which was not run');
+
+my $log = PostgreSQL::Test::Utils::tempdir() . '/log';
+($code, $out) = rebuild("--log=$log", '-d', 'postgres');
+is($code, 0, 'one index: succeeds');
+my ($foretold, $returned) = $out =~ /public.one_k: foretold (\d+) kB in \d+\.\d s, returned (\d+) kB/;
+is($returned, int(($before - size('one_k')) / 1024), 'one index: what it says came back');
+cmp_ok(abs($returned - $foretold), '<', 200, 'one index: about as foretold');
+like($out, qr/1 done, 0 left out, 0 failed/, 'one index: the sum');
+is(slurp_file($log), $out, 'one index: the log');
+
+# Names may contain everything.
+my $odd = qq("a\nb\tc%s\\\\'\$d");
+$odd =~ s/\\\\/\\/;
+sql("CREATE SCHEMA $odd");
+loose_index("$odd.$odd", 'odd');
+sql("ALTER INDEX $odd.odd RENAME TO ${\($odd =~ s/a/i/r)}");
+loose_index('two', 'two_k');
+($code, $out) = rebuild('--schema=public', 'postgres');
+is($code, 0, 'schema: succeeds');
+like($out, qr/1 done/, 'schema: only what is in it');
+($code, $out) = rebuild('--all');
+is($code, 0, 'odd names: succeeds');
+like($out, qr/1 done/, 'odd names: rebuilt');
+
+# Tables
+sql('CREATE TABLE empty AS SELECT g AS k FROM generate_series(1, 100000) g; CREATE INDEX empty_k ON empty (k);
+	DELETE FROM empty WHERE k > 10 AND k < 99990; VACUUM empty');
+$before = size('empty');
+($code, $out) = rebuild('--downtime', 'postgres');
+is($code, 0, 'a table: succeeds');
+cmp_ok(size('empty'), '<', $before / 10, 'a table: rebuilt');
+
+# What returns most for its time comes first, and what may not end within the window is not
+# begun.  The plan takes each row of the table to have an entry in the index.  Indexes on ranges take
+# long where GiST does not sort them.
+if (sql('SHOW server_version_num') < 180000)
+{
+	sql(q(
+	CREATE TABLE slow AS SELECT g AS k, CASE WHEN g <= 20000 THEN numrange(g + repeat('1', 100)::numeric, g + repeat('2', 100)::numeric) END AS r
+		FROM generate_series(1, 500000) g;
+	CREATE INDEX slow_r ON slow USING gist (r) WITH (fillfactor = 20) WHERE r IS NOT NULL;
+	ALTER INDEX slow_r RESET (fillfactor)));
+	loose_index('quick', 'quick_k');
+	my $order = 'SELECT relation_name FROM streamstat.database_plan() WHERE is_online ORDER BY rank';
+	is(sql($order), "slow_r\nquick_k", 'a window: the plan begins with what returns most');
+	($code, $out) = rebuild('--window=15s', 'postgres');
+	is($code, 3, 'a window: something is left out');
+	like($out, qr/quick_k: .* returned .*slow_r: .*left out: the window may end before it/s, 'a window: the other is done first');
+	is(sql('SELECT count(*) FROM pg_index WHERE NOT indisvalid'), 0, 'a window: it was not begun');
+	sql('DROP TABLE slow, quick');
+}
+
+# ---------------------------------------------------------------------------
+# Others hold locks.
+
+loose_index('busy', 'busy_k');
+my $other = Session->new($node);
+$other->query('BEGIN; LOCK TABLE busy IN SHARE UPDATE EXCLUSIVE MODE');
+($code, $out) = rebuild('--lock-timeout=10ms', '--retries=1', '--max-wait=1h', 'postgres');
+is($code, 2, 'locked: fails');
+like($out, qr/busy_k: .*failed: no lock within 10ms, 2 attempts/, 'locked: and says so');
+$other->query('ROLLBACK');
+
+# What is left while others hold locks can be dropped when these are gone.
+sub is_clean
+{
+	my ($label, $left) = @_;
+
+	is(sql('SELECT count(*) FROM pg_index WHERE NOT indisvalid'), $left, "$label: invalid indexes");
+	# The server ends a session when it sees that its client is gone.
+	ok( Session::poll("$label: no session is left", sub {
+			!sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'streamstat-rebuild'");
+		}), "$label: no session is left");
+	is(sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), 0, "$label: no lock is left");
+}
+is_clean('locked', 0);
+
+$other->query('BEGIN; INSERT INTO busy VALUES (1)');
+($code, $out) = rebuild('--max-wait=0', 'postgres');
+is($code, 3, 'would wait: left out');
+like($out, qr/left out: it would wait for process $other->{pid}, since /, 'would wait: for whom');
+is_clean('would wait', 0);
+
+# A window that is too short for the command to begin says nothing of a command that runs.
+for (my $seconds = 2; ; $seconds *= 2)
+{
+	($code, $out) = rebuild('--max-wait=1h', "--window=${seconds}s", '--lock-timeout=10ms', 'postgres');
+	last if $out !~ /left out: the window may end before it/;
+}
+is($code, 3, 'end of the window: left out');
+like($out, qr/canceled at the end of the window/, 'end of the window: canceled');
+like($out, qr/^drop public.busy_k_ccnew, which the command has left$/m, 'end of the window: what cannot be dropped is named');
+is_clean('end of the window', 1);
+$other->query('ROLLBACK');
+($code, $out) = rebuild('--max-wait=1h', '--min-size=1GB', 'postgres');
+is($code, 0, 'dropped afterwards: succeeds');
+like($out, qr/DROP INDEX CONCURRENTLY public.busy_k_ccnew/, 'dropped afterwards: as the plan says');
+is_clean('dropped afterwards', 0);
+
+# The window ends while it waits for a lock.
+for (my ($seconds, $waited) = (3, 0); !$waited; $seconds *= 2)
+{
+	$other->query('BEGIN; LOCK TABLE busy IN SHARE UPDATE EXCLUSIVE MODE');
+	my $late = start('--max-wait=1h', "--window=${seconds}s", '--lock-timeout=1h', 'postgres');
+	Session::poll('late: it waits for a lock, for longer than the window, or ends before', sub {
+		$late->{harness}->pump_nb if $late->{harness}->pumpable;
+		$waited = sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND clock_timestamp() > query_start + '$seconds s'");
+		return $waited || !$late->{harness}->pumpable;
+	});
+	$other->query('ROLLBACK');
+	($code, $out) = finish($late);
+}
+is($code, 3, 'late: left out');
+like($out, qr/busy_k.*left out: the window may end before it/, 'late: and says so');
+
+foreach my $signal ('INT', 'TERM')
+{
+	$other->query('BEGIN; INSERT INTO busy VALUES (1)');
+	my $run = start('--max-wait=1h', '--lock-timeout=60s', 'postgres');
+	Session::poll("$signal: a build waits", sub { sql("SELECT count(*) FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting%'") });
+
+	($code, $out, $err) = rebuild('postgres');
+	is($code, 1, "$signal: a second one fails");
+	like($err, qr/runs in database "postgres" already/, "$signal: and says why");
+
+	$run->{harness}->signal($signal);
+	Session::poll("$signal: what is left is dropped", sub { sql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DROP INDEX%' AND wait_event_type = 'Lock'") });
+	$other->query('ROLLBACK');
+	($code, $out) = finish($run);
+	is($code, 130, "$signal: its exit code");
+	like($out, qr/busy_k.*interrupted/, "$signal: what was interrupted");
+	like($out, qr/^dropped public.busy_k_ccnew, which the command had left$/m, "$signal: what was dropped");
+	is_clean($signal, 0);
+}
+
+# A prepared transaction has no process.
+$other->query("BEGIN; INSERT INTO busy VALUES (1); PREPARE TRANSACTION 'it''s'");
+($code, $out) = rebuild('--max-wait=0', 'postgres');
+is($code, 3, 'prepared: left out');
+like($out, qr/left out: it would wait for prepared transaction 'it''s', since /, 'prepared: and named');
+$other->query("ROLLBACK PREPARED 'it''s'");
+
+($code, $out) = rebuild('postgres');
+is($code, 0, 'afterwards: succeeds');
+like($out, qr/1 done/, 'afterwards: rebuilt');
+
+done_testing();
