@@ -1,7 +1,8 @@
 -- pg_cron.sql - reports by pg_cron, every night: psql -d DATABASE -f pg_cron.sql
 --
 -- DATABASE is that of cron.database_name, as a role that may use the schema cron and is a
--- member of pg_stat_scan_tables. Choose budget and max_rate by what the storage can spare.
+-- member of pg_stat_scan_tables; old reports are deleted if it has DELETE on
+-- streamstat.report_runs. Choose budget and max_rate by what the storage can spare.
 
 -- the database that pg_cron is in
 SELECT cron.schedule('streamstat', '17 3 * * *',
