@@ -270,6 +270,7 @@ sub answer_while
 	my $exit = $single ? 'pread64,preadv' : 'preadv2';
 	my ($tracer, $reason) = Tracer->attach(
 		$session->{pid},
+		'-ttt',
 		($how // '') eq 'mapped'
 		? ('-e' => 'trace=rt_sigaction',
 			'-e' => 'inject=rt_sigaction:when=1..2:delay_exit=' . int($pause * 1e6))
@@ -293,15 +294,19 @@ sub answer_while
 		$tracer->detach;
 		return;
 	}
-	my $start = time();
+	my $seen = time();
 	$before->();
-	my $in_time = time() < $start + $pause - 0.1;
-	usleep(10_000) while (time() < $start + $pause + 0.1);
+	my $before_ended = time();
+	usleep(10_000) while (time() < $seen + $pause + 0.1);
 	$after->();
-	$in_time &&= time() < $start + 2 * $pause - 0.1;
+	my $after_ended = time();
 	my $answer = $session->answer;
 	$tracer->detach;
-	return $in_time ? $answer : undef;
+
+	# It may have been held for long before that was seen, or for a second time.
+	my ($held) = $tracer->trace =~ /^(\d+\.\d+) /m or die 'no time in the trace';
+	return if $before_ended > $held + $pause - 0.1 || $after_ended > $held + 2 * $pause - 0.1;
+	return $answer;
 }
 
 # Try with longer and longer pauses, and again where nothing was held: only what is in the
