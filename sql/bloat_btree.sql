@@ -72,3 +72,18 @@ CREATE TEMP TABLE few_samples AS
 REINDEX INDEX few_rows_i;
 SELECT blocks, count(*) FROM few_samples WHERE pg_relation_size('few_rows_i') NOT BETWEEN low AND high GROUP BY blocks HAVING count(*) > 7 ORDER BY blocks;
 DROP TABLE few_rows, few_samples;
+
+-- Of two blocks of five, which can be the metapage and the root, nothing is known about the
+-- leaf pages; and a table of 17 blocks can be full although the last one has few rows.
+CREATE TABLE few_pages (i int) WITH (autovacuum_enabled = off);
+CREATE INDEX few_pages_i ON few_pages (i);
+INSERT INTO few_pages SELECT generate_series(1, 1000);
+REINDEX INDEX few_pages_i;
+CREATE TEMP TABLE few_samples AS
+	SELECT rel, pg_relation_size(rel) AS bytes, predicted_bytes_low AS low, predicted_bytes_high AS high
+	FROM (VALUES ('few_pages_i'::regclass, 2), ('few_pages_i', 3)) v (rel, blocks), generate_series(1, 100) seed, LATERAL streamstat.bloat(rel, blocks, seed => seed);
+INSERT INTO few_pages SELECT generate_series(1, 16 * 226 + 45 - 1000);
+INSERT INTO few_samples SELECT 'few_pages', pg_relation_size('few_pages'), predicted_bytes_low, predicted_bytes_high
+	FROM generate_series(1, 100) seed, LATERAL streamstat.bloat('few_pages', 5, seed => seed);
+SELECT rel, bytes / 8192 AS pages, count(*) FILTER (WHERE bytes NOT BETWEEN low AND high) <= 7 AS inside FROM few_samples GROUP BY rel, bytes ORDER BY rel::text;
+DROP TABLE few_pages, few_samples;

@@ -22,6 +22,13 @@
 /* The least relative standard deviation of the sizes of entries that is assumed */
 #define LEAST_SPREAD 0.1
 
+/*
+ * A sample of fewer pages than the first can have fewer than the second with something to
+ * rebuild only because of the pages that an index has once, as its metapage and root.
+ */
+#define FEW_PAGES 10
+#define FEW_WITH_ENTRIES 3
+
 /* A model's function, for derivatives */
 typedef struct Function
 {
@@ -55,15 +62,50 @@ most_blocks(const Function *function, const SstPageSample *sample)
 			   once[SST_REBUILT_BYTES], 1);
 }
 
+/* Does the sample have too few pages with something to rebuild to say what others have? */
+static bool
+says_nothing(const SstPageSample *sample)
+{
+	int			n = 0;
+
+	if (sst_sample_is_exact(sample) || sample->nsampled >= FEW_PAGES)
+		return false;
+	for (int i = 0; i < sample->nparts; i++)
+	{
+		const SstSamplePart *part = &sample->parts[i];
+
+		for (int j = 0; j < part->nunits; j++)
+			n += part->units[j].n[SST_REBUILT_BYTES] + part->units[j].n[SST_REBUILT_ENTRIES] > 0;
+	}
+	return n < FEW_WITH_ENTRIES;
+}
+
+/*
+ * Widen the ends to what the relation becomes if all pages that were not read have nothing, or
+ * are full, with a page of a level above.
+ */
+static void
+allow_for_any(const Function *function, const SstPageSample *sample, double most,
+			  SstEstimate *result)
+{
+	double		read[SST_NCOUNTS];
+	double		blocks;
+
+	for (int i = 0; i < SST_NCOUNTS; i++)
+		read[i] = sample->sums.n[i];
+	blocks = function->blocks(function->rebuild, read, true);
+	result->low = Min(result->low, blocks);
+	result->high = Max(result->high, blocks + (sample->nblocks - sample->nsampled) * most + 1);
+}
+
 /* Predict whole blocks, with the ends that follow from the sample. */
 SstEstimate
 sst_predict_blocks(const SstRebuild *rebuild, const SstPageSample *sample,
 				   SstModelBlocks blocks)
 {
 	Function	function = {rebuild, blocks};
-	SstEstimate result = sst_estimate_function(smooth_blocks, &function,
-											   most_blocks(&function, sample),
-											   sample);
+	double		most = most_blocks(&function, sample);
+	SstEstimate result = sst_estimate_function(smooth_blocks, &function, most, sample);
 	double		sums[SST_NCOUNTS];
 
 	/* The ends keep their distance from the value in whole blocks. */
@@ -76,6 +118,8 @@ sst_predict_blocks(const SstRebuild *rebuild, const SstPageSample *sample,
 		result.high += whole - result.value;
 		result.value = whole;
 	}
+	if (says_nothing(sample) && !isnan(result.high))
+		allow_for_any(&function, sample, most, &result);
 	if (isnan(result.low))
 		result.low = 0;
 	if (isnan(result.high))

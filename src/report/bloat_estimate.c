@@ -51,7 +51,7 @@ sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
 	estimate->indexed_items = sst_estimate(&indexed_items, sample).value;
 }
 
-/* Round the size of a rebuilt relation, and its ends, to blocks. */
+/* Round the size of a rebuilt relation to blocks, and its ends to those that hold them. */
 void
 sst_round_blocks(SstEstimate *rebuilt)
 {
@@ -62,8 +62,8 @@ sst_round_blocks(SstEstimate *rebuilt)
 
 	/* The last page of a level or two may be there or not. */
 	rebuilt->value = rint(rebuilt->value);
-	rebuilt->low = Max(Min(rint(rebuilt->low), rebuilt->value - 1), 0);
-	rebuilt->high = Max(rint(rebuilt->high), rebuilt->value + 1);
+	rebuilt->low = Max(Min(floor(rebuilt->low), rebuilt->value - 1), 0);
+	rebuilt->high = Max(ceil(rebuilt->high), rebuilt->value + 1);
 }
 
 /*
