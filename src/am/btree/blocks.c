@@ -244,6 +244,7 @@ sst_btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	SstEstimate *blocks = &prediction->blocks;
 	double		uncertainty;
 
+	state->fill.pause = rebuild->pause;
 	state->all = sst_btree_fill_all(state);
 	*blocks = sst_predict_blocks(rebuild, sample, btree_blocks);
 	uncertainty = btree_uncertainty(state) * blocks->value;

@@ -33,7 +33,8 @@ posting_list_is_sound(const SstItemCheck *check, const IndexTupleData *itup)
 	/* An index with INCLUDE columns has none. */
 	if (ntids < 2 || check->nkeyatts < check->tupdesc->natts ||
 		begin != MAXALIGN(begin) || begin < sizeof(IndexTupleData) ||
-		begin + ntids * sizeof(ItemPointerData) > IndexTupleSize(tuple))
+		begin > IndexTupleSize(tuple) ||
+		ntids * sizeof(ItemPointerData) > IndexTupleSize(tuple) - begin)
 		return false;
 
 	tids = (ItemPointer) ((char *) tuple + begin);

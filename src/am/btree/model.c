@@ -274,7 +274,11 @@ end_piece(SstBtreeRebuild *state, PageRuns *runs, bool ended,
 	{
 		SstBtreeRun before = sst_btree_take(state, key);
 
-		piece.ntids += before.ntids;
+		/* more than the number can be make pages of their own */
+		if (before.ntids > PG_UINT32_MAX - piece.ntids)
+			sst_btree_add_run(&state->fill, before.size, before.ntids);
+		else
+			piece.ntids += before.ntids;
 		piece.began = before.began;
 	}
 	/* Items that have a TID each are the same wherever their run ends. */
@@ -443,7 +447,6 @@ btree_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
 
 	state->is_sample |= state->nseen++ < blkno;
-	state->fill.pause = rebuild->pause;
 	if (blkno != BTREE_METAPAGE && !PageIsNew((Page) page))
 	{
 		const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
