@@ -81,14 +81,15 @@ SELECT count(*) > 100 AS many, count(*) = (SELECT count(*) FROM pg_class WHERE r
 	FROM pg_class c, streamstat.index_stats(c.oid) s WHERE c.relkind IN ('i', 'I');
 
 -- An access method that is not the server's own
-CREATE ACCESS METHOD other TYPE INDEX HANDLER brinhandler;
-CREATE OPERATOR CLASS other_ops DEFAULT FOR TYPE int4 USING other AS
+-- the name is not only pgvector's
+CREATE ACCESS METHOD hnsw TYPE INDEX HANDLER brinhandler;
+CREATE OPERATOR CLASS other_ops DEFAULT FOR TYPE int4 USING hnsw AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
 	FUNCTION 1 brin_minmax_opcinfo(internal),
 	FUNCTION 2 brin_minmax_add_value(internal, internal, internal, internal),
 	FUNCTION 3 brin_minmax_consistent(internal, internal, internal),
 	FUNCTION 4 brin_minmax_union(internal, internal, internal);
-CREATE INDEX i_other ON i USING other (n);
+CREATE INDEX i_other ON i USING hnsw (n);
 SELECT relation, access_method, pages = blocks(relation) AS pages,
 		leaf_pages, internal_pages, deleted_pages, new_pages, corrupt_pages,
 		free_bytes > 0 AS free, avg_leaf_density, note
@@ -97,7 +98,7 @@ SELECT statistic, CASE WHEN statistic LIKE '%pages' THEN estimate::text
 		ELSE (estimate > 0)::text END AS estimate, measured
 	FROM streamstat.sample_stats('i_other');
 -- Its size after a rebuild is not known, nor is a sum of such sizes.
-CREATE INDEX i_part_other ON i_part USING other (n);
+CREATE INDEX i_part_other ON i_part USING hnsw (n);
 SELECT is_sum, count(*), count(predicted_bytes) AS predicted, bool_and(bytes > 0) AS bytes, min(note) AS note
 	FROM streamstat.bloat_tree('i_part_other') GROUP BY is_sum ORDER BY is_sum;
 DROP INDEX i_other, i_part_other;

@@ -12,9 +12,11 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
-#include "commands/defrem.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "am/am.h"
 
@@ -25,13 +27,33 @@ static const SstAccessMethod *const access_methods[] = {
 };
 
 /*
+ * Set the names of an access method and its handler in pg_am, which are not looked up if
+ * they are known; NULL if there is none.
+ */
+static void
+get_names(Oid amoid, char **name, char **handler)
+{
+	HeapTuple	tuple;
+
+	if (*name != NULL)
+		return;
+	tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(amoid));
+	if (!HeapTupleIsValid(tuple))
+		return;
+	*name = pstrdup(NameStr(((Form_pg_am) GETSTRUCT(tuple))->amname));
+	*handler = get_func_name(((Form_pg_am) GETSTRUCT(tuple))->amhandler);
+	ReleaseSysCache(tuple);
+}
+
+/*
  * Find an index access method by OID.  Those of extensions have no fixed OID, and are
- * found by name.
+ * found by their name and that of their handler: some names are those of several extensions.
  */
 const SstAccessMethod *
 sst_index_am(Oid amoid)
 {
 	char	   *name = NULL;
+	char	   *handler = NULL;
 
 	for (int i = 0; i < lengthof(access_methods); i++)
 	{
@@ -41,9 +63,9 @@ sst_index_am(Oid amoid)
 			return am;
 		if (OidIsValid(am->oid))
 			continue;
-		if (name == NULL)
-			name = get_am_name(amoid);
-		if (name != NULL && strcmp(am->name, name) == 0)
+		get_names(amoid, &name, &handler);
+		if (name != NULL && strcmp(am->name, name) == 0 &&
+			handler != NULL && strcmp(am->handler, handler) == 0)
 			return am;
 	}
 	return &sst_other_am;

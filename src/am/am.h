@@ -68,7 +68,8 @@ typedef struct SstPageType
 typedef struct SstAccessMethod
 {
 	const char *name;			/* in pg_am */
-	Oid			oid;			/* or InvalidOid: is found by name */
+	Oid			oid;			/* or InvalidOid: an extension's, which is ... */
+	const char *handler;		/* found by its name and that of this function */
 	SstTargetKind kind;
 	int			flags;			/* SST_AM_... */
 

@@ -152,7 +152,7 @@ static const SstStatistic bloom_statistics[] = {
 
 const SstAccessMethod sst_bloom_am = {
 	.name = "bloom",
-	.oid = InvalidOid,
+	.handler = "blhandler",
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW,
 	.function = "bloom_stats",

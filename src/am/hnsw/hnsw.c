@@ -158,9 +158,9 @@ static const SstStatistic hnsw_statistics[] = {
 
 const SstAccessMethod sst_hnsw_am = {
 	.name = "hnsw",
-	.oid = InvalidOid,
+	.handler = "hnswhandler",
 	.kind = SST_INDEX,
-	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW | SST_AM_NO_NULLS,
+	.flags = SST_AM_META,
 	.function = "hnsw_stats",
 	.refusal = gettext_noop("relation \"%s\" is not an hnsw index"),
 	.begin = begin,

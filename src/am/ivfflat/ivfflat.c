@@ -117,9 +117,9 @@ static const SstStatistic ivfflat_statistics[] = {
 
 const SstAccessMethod sst_ivfflat_am = {
 	.name = "ivfflat",
-	.oid = InvalidOid,
+	.handler = "ivfflathandler",
 	.kind = SST_INDEX,
-	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW | SST_AM_NO_NULLS,
+	.flags = SST_AM_META,
 	.function = "ivfflat_stats",
 	.refusal = gettext_noop("relation \"%s\" is not an ivfflat index"),
 	.begin = begin,
