@@ -28,16 +28,17 @@
 
 /*
  * The fraction of a table's rows that have entries in an index without entries for
- * nulls, according to pg_statistic.  NaN if the index is partial.
+ * nulls, according to pg_statistic.  NaN if the index is partial; without statistics, the
+ * given one.
  */
 double
-sst_entry_fraction(Relation index)
+sst_entry_fraction(Relation index, double without)
 {
 	int			column = index->rd_index->indkey.values[0];
 	Oid			relid = column == 0 ? RelationGetRelid(index) :
 		index->rd_index->indrelid;
 	HeapTuple	tuple;
-	double		result = 1;
+	double		result = without;
 
 	if (!heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
 		return NAN;
@@ -47,7 +48,7 @@ sst_entry_fraction(Relation index)
 							BoolGetDatum(false));
 	if (HeapTupleIsValid(tuple))
 	{
-		result -= ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+		result = 1 - ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
 		ReleaseSysCache(tuple);
 	}
 	return result;

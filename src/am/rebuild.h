@@ -134,7 +134,7 @@ extern SstRebuild *sst_rebuild_begin(const SstAccessMethod *am,
 									 Relation rel, SstPause *pause,
 									 const char **note);
 extern void sst_rebuild_end(SstRebuild *rebuild);
-extern double sst_entry_fraction(Relation index);
+extern double sst_entry_fraction(Relation index, double without);
 
 /* in am/heap/model.c */
 extern bool sst_heap_tries_compression(const SstRebuild *rebuild);

@@ -293,6 +293,17 @@ sst_dead_entries_end(SstDeadEntries *dead)
 /* Where rows have several entries, their numbers vary by so much of their mean, or less. */
 #define SPREAD_OF_ROWS 0.5
 
+/* Rows of the table that have one entry each; NaN if they are not known, or have several. */
+static double
+rows_with_entry(const SstDeadEntries *dead, const SstTarget *index)
+{
+	if ((index->am->flags & SST_AM_ENTRY_A_ROW) == 0 || is_partial(index->rel))
+		return NAN;
+
+	return dead->table->indexed_items *
+		((index->am->flags & SST_AM_NO_NULLS) == 0 ? 1 : sst_entry_fraction(index->rel, NAN));
+}
+
 /*
  * The fraction of an index's entries, not counting those marked dead, that an
  * index build makes when the table keeps this percentage of its indexed items.
@@ -303,7 +314,7 @@ kept_by_table(const SstDeadEntries *dead, const SstTarget *index,
 {
 	double		entries = counts[SST_REBUILT_ENTRIES];
 	double		dead_entries = counts[SST_REBUILT_DEAD_ENTRIES];
-	double		indexed_items = dead->table->indexed_items;
+	double		nrows = rows_with_entry(dead, index);
 	double		fraction;
 
 	if (isnan(kept_percent))
@@ -311,10 +322,8 @@ kept_by_table(const SstDeadEntries *dead, const SstTarget *index,
 	fraction = kept_percent / 100 * (entries + dead_entries) / entries;
 
 	/* Entries of dead rows may have been deleted before the rows. */
-	if (index->am->flags & SST_AM_NO_NULLS)
-		indexed_items *= sst_entry_fraction(index->rel);
-	if ((index->am->flags & SST_AM_ENTRY_A_ROW) != 0 && !is_partial(index->rel))
-		fraction = Max(fraction, kept_percent / 100 * indexed_items / entries);
+	if (!isnan(nrows))
+		fraction = Max(fraction, kept_percent / 100 * nrows / entries);
 
 	return Min(fraction, 1);
 }
@@ -343,7 +352,7 @@ kept_entries(const SstDeadEntries *dead, const SstTarget *index,
 	kept.low = kept_by_table(dead, index, counts, percent.low);
 	kept.high = isnan(percent.high) ? 1 :
 		kept_by_table(dead, index, counts, percent.high);
-	if ((index->am->flags & SST_AM_ENTRY_A_ROW) == 0)
+	if (isnan(rows_with_entry(dead, index)))
 	{
 		kept.low = Max(kept.low - SPREAD_OF_ROWS * sqrt(kept.low * (1 - kept.low)), 0);
 		kept.high = 1;
@@ -374,7 +383,7 @@ sst_dead_entries_kept(const SstDeadEntries *dead, const SstTarget *index,
 	estimate->kept_percent.high = 100 * kept.high;
 	if (kept.low < 1 - NOTEWORTHY && is_partial(index->rel))
 		estimate->note = gettext_noop("dead rows of the table that are not yet vacuumed may have entries in the partial index");
-	else if (kept.value < 1 - NOTEWORTHY && (index->am->flags & SST_AM_ENTRY_A_ROW) == 0)
+	else if (kept.value < 1 - NOTEWORTHY && isnan(rows_with_entry(dead, index)))
 		estimate->note = gettext_noop("dead rows of the table that are not yet vacuumed may have entries in the index");
 	return kept;
 }

@@ -196,7 +196,7 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 }
 
 double
-sst_entry_fraction(Relation index)
+sst_entry_fraction(Relation index, double without)
 {
 	return (chosen->options & 4) != 0 ? NAN : chosen->variant / 255.0;
 }

@@ -475,7 +475,7 @@ hash_begin(Relation rel, const SstTableFacts *table)
 	state = palloc0(sizeof(HashRebuild));
 	state->uncertainty = UNCERTAINTY;
 	state->table_tuples = table->ntuples;
-	state->entry_fraction = sst_entry_fraction(rel);
+	state->entry_fraction = sst_entry_fraction(rel, 1);
 	state->fill = Max(HashGetTargetPageUsage(rel) / (int) ENTRY_SIZE, MIN_FILL);
 	state->nblocks = RelationGetNumberOfBlocks(rel);
 	make_slots(state);

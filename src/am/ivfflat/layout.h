@@ -70,8 +70,9 @@ typedef enum IvfflatPageKind
 } IvfflatPageKind;
 
 /*
- * Is it the line pointer of an entry, which is an index tuple with a vector?  A list has a
- * block number in the place of the tuple's length, which cannot be so high.
+ * Is it the line pointer of an entry, which is an index tuple with a vector?  A list has the
+ * upper half of a block number in the place of the tuple's length, which cannot be so high;
+ * or the lower half, where the most significant byte comes first.
  */
 static inline bool
 sst_ivfflat_is_entry(const PageData *page, const ItemIdData *item)
@@ -101,10 +102,12 @@ sst_ivfflat_page_kind(const PageData *page, BlockNumber blkno)
 		if (ItemIdGetLength(item) <= sizeof(list))
 			return IVFFLAT_NEITHER;
 		memcpy(&list, page + ItemIdGetOffset(item), sizeof(list));
-		if (blkno > 1 && sst_ivfflat_is_entry(page, item))
-			lists = false;
-		else
+		if (blkno == 1 || !sst_ivfflat_is_entry(page, item))
 			entries = false;
+#ifndef WORDS_BIGENDIAN
+		else
+			lists = false;
+#endif
 
 		/* Neither is block 0, nor InvalidBlockNumber. */
 		if (list.start_block + 1 <= 1 || list.insert_block + 1 <= 1)
