@@ -158,8 +158,22 @@ DELETE FROM plan_invalid WHERE t IS NOT NULL AND ctid < '(60,1)';
 CALL wait_for_horizon();
 VACUUM plan_invalid;
 CALL streamstat.run_database_report(margin => 0);
-SELECT relation, relations, command FROM plan WHERE command !~ 'whole|part' ORDER BY rank, relation COLLATE "C";
+SELECT relation, relations = CASE WHEN relation <> 'plan_invalid' THEN 1 WHEN server_version() >= 19 THEN 3 ELSE 4 END AS relations, command
+	FROM plan WHERE command !~ 'whole|part' AND relation <> 'plan_plain' ORDER BY rank, relation COLLATE "C";
+-- VACUUM FULL rebuilds one of no unique index, but REPACK is refused beside it.
+SELECT count(*) = CASE WHEN server_version() >= 19 THEN 1 ELSE 0 END AS own_command FROM plan WHERE relation = 'plan_plain';
+\set ECHO none
+SELECT command FROM streamstat.last_database_plan(online => false) WHERE command ~ 'plan_(i_|unique|plain|invalid)' ORDER BY rank \gexec
+\set ECHO all
+SELECT count(*) FROM pg_index WHERE indrelid = 'plan_invalid'::regclass AND NOT indisvalid;
 DROP TABLE plan_invalid;
+-- One that somebody has begun to drop is not built again.
+CREATE TABLE plan_dying AS SELECT 1 AS i;
+CREATE INDEX plan_dying_i ON plan_dying (i);
+UPDATE pg_index SET indislive = false, indisready = false, indisvalid = false WHERE indexrelid = 'plan_dying_i'::regclass;
+CALL streamstat.run_database_report();
+SELECT p.command, p.reason, d.reason = p.reason AS same FROM streamstat.report_drop_candidates d JOIN streamstat.last_database_plan() p USING (relation_name) WHERE relation_name = 'plan_dying_i';
+DROP TABLE plan_dying;
 
 -- Dead rows where a rebuild gives nothing back: VACUUM, once
 CREATE TABLE plan_dead (i int, t text) WITH (autovacuum_enabled = off, fillfactor = 50);

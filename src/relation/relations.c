@@ -176,7 +176,7 @@ describe(SstRelation *relation, const FormData_pg_class *form,
 	relation->other_temp = form->relpersistence == RELPERSISTENCE_TEMP &&
 		!isTempOrTempToastNamespace(form->relnamespace);
 	relation->replident = form->relreplident;
-	relation->valid = relation->ready = true;
+	relation->valid = relation->live = relation->ready = true;
 	relation->toastrelid = form->reltoastrelid;
 	relation->bytes = sst_catalog_files(form, &relation->files) ?
 		sst_fork_bytes(&relation->files, MAIN_FORKNUM) : -1;
@@ -277,6 +277,7 @@ add_pg_index_row(void *list, const void *row)
 	{
 		index->parent = form->indrelid;
 		index->valid = form->indisvalid;
+		index->live = form->indislive;
 		index->ready = form->indisready;
 		index->exclusion = form->indisexclusion;
 		index->unique = form->indisunique;

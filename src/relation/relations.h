@@ -38,6 +38,7 @@ typedef struct SstRelation
 
 	/* Of an index */
 	bool		valid;
+	bool		live;			/* not being dropped */
 	bool		ready;			/* its build has ended */
 	bool		building;		/* not valid: others may be building it */
 	bool		exclusion;		/* of a constraint that is no plain unique one */

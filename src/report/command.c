@@ -201,15 +201,16 @@ sst_is_left_over(const SstRelation *index)
 }
 
 /*
- * Is it an index that is of no use, and that REINDEX does not mend?  The build of a
- * unique one mostly fails for duplicate keys, and would do so again.  One that belongs
- * to an index of the partitioned table cannot be dropped.
+ * Is it an index that is of no use, and that REINDEX does not mend, or brings back that
+ * somebody has begun to drop?  The build of a unique one mostly fails for duplicate keys, and
+ * would do so again.  One that belongs to an index of the partitioned table cannot be dropped.
  */
 bool
 sst_is_to_be_dropped(const SstRelation *index)
 {
 	return sst_is_left_over(index) ||
-		(!index->valid && !index->building && index->unique && !index->partition);
+		(!index->valid && !index->building && (index->unique || !index->live) &&
+		 !index->partition);
 }
 
 static const char *
@@ -387,13 +388,15 @@ server_command(const SstRelation *table)
 #ifdef SST_HAVE_REPACK
 	command.text = psprintf("REPACK %s%s",
 							concurrent ? "(CONCURRENTLY) " : "", qualified(table));
+	/* It is refused as long as the table has an index that is not valid. */
+	command.skips_invalid = true;
 #else
 	command.text = psprintf("VACUUM FULL %s", qualified(table));
 #endif
 	command.lock_mode = concurrent ? BLOCKS_NOBODY : BLOCKS_ALL;
 	command.blocks_reads = command.blocks_writes = !concurrent;
 	command.waits = SST_WAITS_LOCK | (concurrent ? SST_WAITS_XID : 0);
-	command.by_inserts = command.skips_invalid = concurrent;
+	command.by_inserts = concurrent;
 	if (concurrent)
 		command.remark = _("it takes an ACCESS EXCLUSIVE lock briefly at its end");
 

@@ -132,6 +132,8 @@ sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
 {
 	if (sst_is_left_over(index))
 		return _("left behind by a REINDEX CONCURRENTLY that did not complete");
+	if (!index->live)
+		return _("left behind by a DROP INDEX CONCURRENTLY that did not complete");
 
 	return psprintf(_("its build failed, most likely because of duplicate keys, and would fail again; to keep the index, remove the duplicates and then run: %s"),
 					rebuild->text);
