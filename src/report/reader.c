@@ -262,6 +262,8 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 	SstReport  *report = reader->report;
 
 	entry->settled = true;
+	if (entry->table != NULL)
+		entry->table_nread = entry->table->estimate.nread;
 	switch (attempt->outcome)
 	{
 		case SST_TRY_ESTIMATED:
@@ -269,8 +271,6 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 			entry->measured = entry->estimate.exact ? SST_EXACT : SST_SAMPLED;
 			entry->skipped = SST_SKIP_NONE;
 			entry->settled = entry->estimate.exact;
-			if (entry->table != NULL)
-				entry->table_nread = entry->table->estimate.nread;
 			predict_toast_again(report, entry);
 			break;
 		case SST_TRY_LOCKED:
