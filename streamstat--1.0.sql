@@ -1113,6 +1113,7 @@ CREATE TABLE @extschema@.report_runs (
 	top_relations int,
 	min_bytes bigint,
 	server_version pg_catalog.text,
+	is_partial boolean NOT NULL DEFAULT false,
 	note pg_catalog.text);
 
 COMMENT ON TABLE @extschema@.report_runs IS
@@ -1140,6 +1141,7 @@ COMMENT ON COLUMN @extschema@.report_runs.ended_by IS 'what ended the report: co
 COMMENT ON COLUMN @extschema@.report_runs.top_relations IS 'argument top_relations of collect: how many relations the metrics show, by bytes and by reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_runs.min_bytes IS 'argument min_bytes of collect: smallest relation that is stored for its size and that the metrics show, in bytes';
 COMMENT ON COLUMN @extschema@.report_runs.server_version IS 'version of the server';
+COMMENT ON COLUMN @extschema@.report_runs.is_partial IS 'made of a part of the database; metrics are those of a whole run if there is one';
 COMMENT ON COLUMN @extschema@.report_runs.note IS 'remark on the run; else null';
 
 CREATE TABLE @extschema@.report_run_relations (
@@ -1345,7 +1347,7 @@ CREATE VIEW @extschema@.report_relation_metrics AS
 		(r.measured OPERATOR(pg_catalog.=) 'exact'::pg_catalog.text)::int::bigint AS is_exact,
 		extract(epoch FROM r.last_vacuum)::double precision AS last_vacuum_timestamp_seconds
 	FROM @extschema@.report_runs AS u JOIN @extschema@.report_run_relations AS r ON r.run OPERATOR(pg_catalog.=) u.run
-	WHERE r.is_shown AND u.run OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.run) FROM @extschema@.report_runs AS l)
+	WHERE r.is_shown AND u.run OPERATOR(pg_catalog.=) (SELECT l.run FROM @extschema@.report_runs AS l ORDER BY l.is_partial, l.run DESC LIMIT 1)
 	UNION ALL
 	SELECT u.datname, '', '(others)', '', o.kind, '', o.bytes, o.relations, o.predicted_bytes, o.reclaimable_bytes, o.reclaimable_bytes_low, o.reclaimable_bytes_high,
 		o.free_percent OPERATOR(pg_catalog./) 100::double precision AS free_ratio,
@@ -1359,7 +1361,7 @@ CREATE VIEW @extschema@.report_relation_metrics AS
 		(o.measured OPERATOR(pg_catalog.=) 'exact'::pg_catalog.text)::int::bigint AS is_exact,
 		extract(epoch FROM o.last_vacuum)::double precision AS last_vacuum_timestamp_seconds
 	FROM @extschema@.report_runs AS u JOIN @extschema@.report_run_others AS o ON o.run OPERATOR(pg_catalog.=) u.run
-	WHERE u.run OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.run) FROM @extschema@.report_runs AS l);
+	WHERE u.run OPERATOR(pg_catalog.=) (SELECT l.run FROM @extschema@.report_runs AS l ORDER BY l.is_partial, l.run DESC LIMIT 1);
 
 COMMENT ON VIEW @extschema@.report_relation_metrics IS
 'Metrics of the last stored report: one row for each relation shown, and one row (others) for the rest of each kind.';
@@ -1401,7 +1403,7 @@ CREATE VIEW @extschema@.report_run_metrics AS
 			pg_catalog.count(*) FILTER (WHERE r.is_valid IS FALSE) AS invalid_indexes
 			FROM @extschema@.report_run_relations AS r
 			WHERE r.run OPERATOR(pg_catalog.=) u.run AND r.is_shown) AS c
-	WHERE u.run OPERATOR(pg_catalog.=) (SELECT pg_catalog.max(l.run) FROM @extschema@.report_runs AS l);
+	WHERE u.run OPERATOR(pg_catalog.=) (SELECT l.run FROM @extschema@.report_runs AS l ORDER BY l.is_partial, l.run DESC LIMIT 1);
 
 COMMENT ON VIEW @extschema@.report_run_metrics IS
 'Metrics of the last stored report as a whole, in one row.';
@@ -1562,12 +1564,13 @@ LANGUAGE sql STABLE PARALLEL UNSAFE COST 1000000 ROWS 2000
 SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH last AS (
-		SELECT u.run, u.started FROM @extschema@.report_runs AS u ORDER BY u.run DESC LIMIT 1),
+		SELECT u.run, u.started, u.datname, u.is_partial FROM @extschema@.report_runs AS u ORDER BY u.is_partial, u.run DESC LIMIT 1),
 	base AS (
 		SELECT u.run, u.started, u.min_bytes,
 			nullif(extract(epoch FROM l.started OPERATOR(pg_catalog.-) u.started)::double precision, 0::double precision) AS seconds
 		FROM @extschema@.report_runs AS u, last AS l
 		WHERE u.run OPERATOR(pg_catalog.<>) l.run AND u.started OPERATOR(pg_catalog.<=) l.started
+			AND u.is_partial OPERATOR(pg_catalog.=) l.is_partial AND u.datname OPERATOR(pg_catalog.=) l.datname
 		ORDER BY pg_catalog.abs(extract(epoch FROM l.started OPERATOR(pg_catalog.-) CASE
 			WHEN period OPERATOR(pg_catalog.<) '0'::interval THEN pg_catalog.concat('period must not be negative: ', period)::interval
 			ELSE period END OPERATOR(pg_catalog.-) u.started)::double precision), u.run DESC LIMIT 1)
@@ -1628,7 +1631,7 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 					AND e.objsubid OPERATOR(pg_catalog.=) 0
 					AND e.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char")),
 	indexes AS MATERIALIZED (
-		SELECT c.oid, t.nspname, c.relname::pg_catalog.text, c.relam, t.name AS parent, i.indrelid, i.indisvalid, i.indnkeyatts,
+		SELECT c.oid, t.nspname, c.relname::pg_catalog.text, c.relam, t.name AS parent, i.indrelid, i.indisvalid, i.indislive, i.indnkeyatts,
 			i.indisunique OR i.indisprimary OR i.indisexclusion OR i.indisreplident OR i.indisclustered
 				OR c.oid OPERATOR(pg_catalog.=) ANY (SELECT k.conindid FROM pg_catalog.pg_constraint AS k) AS needed,
 			c.relkind, c.relispartition AS attached,
@@ -1700,7 +1703,7 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 		FROM pg_catalog.pg_database AS d, pg_catalog.pg_stat_archiver AS a, pg_catalog.pg_stat_wal AS w
 		WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()),
 	candidates AS (
-		SELECT i.oid, i.indrelid, i.nspname, i.relname, a.amname::pg_catalog.text, i.parent, i.indisvalid, i.relkind, r.by_index, r.is_equal, s.oids,
+		SELECT i.oid, i.indrelid, i.nspname, i.relname, a.amname::pg_catalog.text, i.parent, i.indisvalid, i.indislive, i.relkind, r.by_index, r.is_equal, s.oids,
 			CASE WHEN i.relkind OPERATOR(pg_catalog.=) 'i'::pg_catalog."char" THEN 1::bigint ELSE coalesce(s.relations, 0::bigint) END AS relations,
 			coalesce(s.bytes, i.bytes) AS bytes, coalesce(s.scans, i.scans) AS scans,
 			greatest(c.since, s.created, @extschema@.file_created(i.oid::pg_catalog.regclass)) AS counted_since
@@ -1732,6 +1735,7 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 			ELSE 'scans on standbys are not counted' END AS note,
 		CASE WHEN NOT i.indisvalid AND i.relname OPERATOR(pg_catalog.~) '_cc(new|old)[0-9]*$' THEN 'left behind by a REINDEX CONCURRENTLY that did not complete'
 			WHEN NOT i.indisvalid AND i.relkind OPERATOR(pg_catalog.=) 'I'::pg_catalog."char" THEN 'the index of a partition is missing or not valid'
+			WHEN NOT i.indislive THEN 'left behind by a DROP INDEX CONCURRENTLY that did not complete'
 			WHEN NOT i.indisvalid THEN 'its build did not complete: queries do not use it'
 			WHEN i.is_equal THEN pg_catalog.concat('the same as ', i.by_index)
 			WHEN i.by_index IS NOT NULL THEN pg_catalog.concat('its columns are the first ones of ', i.by_index)

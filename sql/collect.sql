@@ -30,7 +30,7 @@ SELECT count(*) AS others FROM (TABLE co_stored EXCEPT ALL TABLE co_now) d;
 SELECT count(*) > 0 AS not_stored, bool_and((r ->> 'bytes')::bigint < 1024 * 1024 AND r ->> 'command' IS NULL AND r ->> 'is_valid' IS DISTINCT FROM 'false') AS small
 	FROM (TABLE co_now EXCEPT ALL TABLE co_stored) d;
 DROP TABLE co_now, co_stored;
-SELECT to_jsonb(u) - '{run, datname, top_relations, min_bytes, server_version, note}'::text[] = to_jsonb(s) AS summary,
+SELECT to_jsonb(u) - '{run, datname, top_relations, min_bytes, server_version, is_partial, note}'::text[] = to_jsonb(s) AS summary,
 		datname = current_database() AS datname, top_relations, min_bytes, server_version = current_setting('server_version') AS server_version, note
 	FROM streamstat.report_runs u, streamstat.database_report_summary() s;
 SELECT count(*) > 0 AS commands, bool_and(to_jsonb(c) - 'run' = to_jsonb(p) - 'relid') AS same
@@ -241,14 +241,18 @@ SELECT count(*) > 0 AS relations, bool_and(r.relid = c.oid) AS relids, bool_and(
 	LEFT JOIN pg_class AS c ON c.relname = relation_name AND c.relnamespace = (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = schema_name);
 SELECT count(*) > 0 AS commands, bool_and(to_jsonb(p) - 'relid' = to_jsonb(c) - 'run') AS same
 	FROM streamstat.last_database_plan() AS p FULL JOIN (SELECT * FROM streamstat.report_run_commands WHERE run = (SELECT max(run) FROM streamstat.report_runs)) AS c USING (rank);
-SELECT count(p.command) AS commands, sum(p.reclaimable_bytes) = u.planned_bytes AS all_left_out, to_jsonb(s) = to_jsonb(u) - '{run, datname, top_relations, min_bytes, server_version, note}'::text[] AS summary,
+SELECT count(p.command) AS commands, sum(p.reclaimable_bytes) = u.planned_bytes AS all_left_out, to_jsonb(s) = to_jsonb(u) - '{run, datname, top_relations, min_bytes, server_version, is_partial, note}'::text[] AS summary,
 		(streamstat.report_json() #>> '{run,started}')::timestamptz = u.started AS document
 	FROM streamstat.last_database_plan(max_duration => '0') AS p, streamstat.database_report_summary() AS s, streamstat.report_runs AS u
 	WHERE u.run = (SELECT max(run) FROM streamstat.report_runs) GROUP BY s, u.run;
 SELECT error_of('SELECT streamstat.last_database_plan(online => false)');
--- Some tables
+-- Some tables: such a run is neither compared with whole ones nor shown instead of one.
+CREATE TEMP TABLE co_growth AS SELECT * FROM streamstat.report_growth();
 CALL streamstat.collect(tables => '{co_new}');
-SELECT relations BETWEEN 1 AND 9 AS few, note FROM streamstat.report_runs ORDER BY run DESC LIMIT 1;
+SELECT relations BETWEEN 1 AND 9 AS few, is_partial, note FROM streamstat.report_runs ORDER BY run DESC LIMIT 1;
+SELECT (SELECT count(*) > 0 FROM co_growth) AS grown, (SELECT count(*) FROM (SELECT * FROM streamstat.report_growth() EXCEPT TABLE co_growth) g) AS others,
+	(SELECT relations > 9 FROM streamstat.report_run_metrics) AS run;
+DROP TABLE co_growth;
 DELETE FROM streamstat.report_runs;
 SELECT (SELECT count(*) FROM streamstat.report_run_relations) AS relations, (SELECT count(*) FROM streamstat.report_run_others) AS others,
 	(SELECT count(*) FROM streamstat.report_run_commands) AS commands;

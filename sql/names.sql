@@ -87,7 +87,7 @@ FROM (VALUES
 	(7, 'boolean',
 		'deeper_pays'),
 	(8, 'boolean',
-		'blocks_reads blocks_writes is_online is_shown'),
+		'blocks_reads blocks_writes is_online is_partial is_shown'),
 	(8, 'integer',
 		'bytes_rank reclaimable_rank'),
 	(8, 'text',

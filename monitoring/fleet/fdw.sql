@@ -38,7 +38,7 @@ BEGIN
 	LOOP
 		EXECUTE format('CREATE VIEW fleet.%I AS ', view) || (
 			SELECT string_agg(format('SELECT %L::text AS node, %s FROM %I.%I
-				WHERE run = (SELECT max(run) FROM %3$I.report_runs)',
+				WHERE run = (SELECT run FROM %3$I.report_runs ORDER BY is_partial, run DESC LIMIT 1)',
 				s, columns, 'fleet_' || s, "table"), ' UNION ALL ')
 			  FROM unnest(servers) s);
 	END LOOP;

@@ -735,8 +735,8 @@ sst_collect(PG_FUNCTION_ARGS)
 	store_arguments(fcinfo, &options);
 	sst_find_stored_report(&stored, get_func_namespace(fcinfo->flinfo->fn_oid));
 
-	if (limits.scope.tables != NULL || limits.scope.schemas != NULL || limits.scope.min_bytes > 0)
-		options.note = "made of a part of the database";
+	options.is_partial = limits.scope.tables != NULL || limits.scope.schemas != NULL ||
+		limits.scope.min_bytes > 0;
 	if (!run_report(fcinfo, &limits))
 		options.note = "made in a transaction block, which held a snapshot during the report";
 	sst_store_report(&stored, &options);

@@ -216,17 +216,18 @@ store_run(const SstStoredReport *stored, const SstStoreOptions *options,
 		  Datum summary)
 {
 	Oid			types[] = {get_func_rettype(stored->summary_function), REGCLASSOID,
-	INT4OID, INT8OID, TEXTOID};
+	INT4OID, INT8OID, BOOLOID, TEXTOID};
 	Datum		values[] = {summary, ObjectIdGetDatum(stored->sequence),
 		Int32GetDatum(options->top_relations), Int64GetDatum(options->min_bytes),
+		BoolGetDatum(options->is_partial),
 	options->note == NULL ? (Datum) 0 : CStringGetTextDatum(options->note)};
-	const char *nulls = options->note == NULL ? "    n" : "     ";
+	const char *nulls = options->note == NULL ? "     n" : "      ";
 	bool		isnull;
 
 	execute(psprintf("INSERT INTO %s.report_runs (run, datname%s,"
-					 " top_relations, min_bytes, server_version, note)"
+					 " top_relations, min_bytes, server_version, is_partial, note)"
 					 " SELECT nextval($2), current_database()%s,"
-					 " $3, $4, current_setting('server_version'), $5"
+					 " $3, $4, current_setting('server_version'), $5, $6"
 					 " FROM (SELECT ($1).*) AS s RETURNING run",
 					 quote_identifier(stored->schema),
 					 common_columns(stored->runs, stored->summary_function, ""),

@@ -22,6 +22,7 @@ typedef struct SstStoreOptions
 	int32		top_relations;	/* so many are shown by report_metrics */
 	int64		min_bytes;		/* ... if they have so many; such are stored */
 	TimestampTz keep_since;		/* delete what began before, if the caller may */
+	bool		is_partial;		/* not of the whole database */
 	const char *note;			/* or NULL */
 } SstStoreOptions;
 
