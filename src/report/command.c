@@ -31,6 +31,7 @@
 #include "commands/extension.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "replication/slot.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -364,14 +365,14 @@ pg_squeeze_command(const SstRelation *table)
 }
 
 /*
- * REPACK (CONCURRENTLY) needs WAL that can be decoded, and an index that identifies
- * rows.
+ * REPACK (CONCURRENTLY) needs WAL that can be decoded, a slot for that, and an index that
+ * identifies rows.
  */
 static bool
 can_repack_concurrently(const SstRelation *table)
 {
 #ifdef SST_HAVE_REPACK
-	return XLogIsNeeded() && table->identity &&
+	return XLogIsNeeded() && max_repack_replication_slots > 0 && table->identity &&
 		table->persistence == RELPERSISTENCE_PERMANENT &&
 		can_be_concurrent(table);
 #else
