@@ -729,7 +729,7 @@ scan_past_refused_pages(SstScan *scan)
 /*
  * The least for each participant.  Starting and ending a worker takes as long as
  * reading some thousands of blocks, or four times as many of which only a part is
- * copied from the page cache.
+ * read from the page cache (bench/compare warm).
  */
 #define MIN_BLOCKS_PER_PARTICIPANT 8192
 #define MIN_MAPPED_BLOCKS_PER_PARTICIPANT 32768
@@ -899,8 +899,8 @@ parallel_scan_action(void *arg)
 }
 
 /*
- * Will the blocks be in the page cache for the most part, and no page be copied as a
- * whole?
+ * Will the blocks be in the page cache for the most part, and no page be read as a
+ * whole, as for its checksum?
  */
 static bool
 will_be_mapped(const SstScanPlan *plan, Relation rel)
@@ -910,7 +910,7 @@ will_be_mapped(const SstScanPlan *plan, Relation rel)
 	double		share;
 
 	sst_plan_visitor(plan, rel, NULL, &visitor);
-	if (!sst_map_files || plan->path != SST_IO_PATH_FILE ||
+	if (!sst_map_files || DataChecksumsEnabled() || plan->path != SST_IO_PATH_FILE ||
 		visitor.needs.part > SST_PART_LINE_POINTERS)
 		return false;
 
