@@ -119,6 +119,20 @@ like($out, qr/1 done/, 'schema: only what is in it');
 is($code, 0, 'odd names: succeeds');
 like($out, qr/1 done/, 'odd names: rebuilt');
 
+# A name that is a command of psql, after a newline
+my $trap = PostgreSQL::Test::Utils::tempdir_short();
+sql(qq(CREATE FUNCTION fails(t text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
+	\$\$ BEGIN IF current_setting('application_name') = 'streamstat-rebuild' THEN RAISE 'it fails'; END IF; RETURN t; END \$\$));
+loose_index('trap', 'trap_k');
+sql(qq(DROP INDEX trap_k; CREATE INDEX trap_k ON trap (fails(k)) WITH (fillfactor = 30); ALTER INDEX trap_k RESET (fillfactor);
+	ALTER INDEX trap_k RENAME TO "a\n\\! touch $trap/psql #"));
+($code, $out) = rebuild('postgres');
+is($code, 2, 'a command of psql: fails');
+like($out, qr/failed: P0001: it fails/, 'a command of psql: why');
+like($out, qr/^dropped public\."a.*_ccnew", which the command had left$/m, 'a command of psql: what is left is dropped');
+sql('DROP TABLE trap');
+is(join(' ', glob("$trap/*")), '', 'a command of psql: not run');
+
 # Tables
 sql('CREATE TABLE empty AS SELECT g AS k FROM generate_series(1, 100000) g; CREATE INDEX empty_k ON empty (k);
 	DELETE FROM empty WHERE k > 10 AND k < 99990; VACUUM empty');
