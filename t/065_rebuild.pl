@@ -119,7 +119,7 @@ like($out, qr/1 done/, 'schema: only what is in it');
 is($code, 0, 'odd names: succeeds');
 like($out, qr/1 done/, 'odd names: rebuilt');
 
-# A name that is a command of psql, after a newline
+# Names that are commands: of psql after a newline, and of bash where a number is computed.
 my $trap = PostgreSQL::Test::Utils::tempdir_short();
 sql(qq(CREATE FUNCTION fails(t text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS
 	\$\$ BEGIN IF current_setting('application_name') = 'streamstat-rebuild' THEN RAISE 'it fails'; END IF; RETURN t; END \$\$));
@@ -131,7 +131,15 @@ is($code, 2, 'a command of psql: fails');
 like($out, qr/failed: P0001: it fails/, 'a command of psql: why');
 like($out, qr/^dropped public\."a.*_ccnew", which the command had left$/m, 'a command of psql: what is left is dropped');
 sql('DROP TABLE trap');
-is(join(' ', glob("$trap/*")), '', 'a command of psql: not run');
+loose_index('trap', 'trap_k');
+sql(qq(ALTER INDEX trap_k RENAME TO "a\e\x1ffields[\$(>$trap/bash)]\x1f"));
+($code, $out) = rebuild('--dry-run', 'postgres');
+is($code, 0, 'a command of bash: shown');
+unlike($out, qr/[^\n[:print:]]/, 'a command of bash: without control characters');
+($code, $out) = rebuild('postgres');
+is($code, 0, 'a command of bash: succeeds');
+is(join(' ', glob("$trap/*")), '', 'commands in names: not run');
+sql('DROP TABLE trap');
 
 # Tables
 sql('CREATE TABLE empty AS SELECT g AS k FROM generate_series(1, 100000) g; CREATE INDEX empty_k ON empty (k);
