@@ -63,6 +63,27 @@ sub size
 	return sql("SELECT pg_relation_size('$relation')");
 }
 
+# Send a signal to the program and to all that it has started, as a terminal does.  With a
+# pattern, send it to what it has started whose command line matches.
+sub signal_all
+{
+	my ($signal, $run, $pattern) = @_;
+	my (%children, @found);
+	my @pids = map { $_->{PID} } @{ $run->{harness}->{KIDS} };
+
+	foreach my $file (glob('/proc/[0-9]*/stat'))
+	{
+		my ($pid, $parent) = (eval { slurp_file($file) } // '') =~ /^(\d+) \(.*\) \S (\d+)/s or next;
+		push @{ $children{$parent} }, $pid;
+	}
+	while (defined(my $pid = shift @pids))
+	{
+		push @pids, @{ $children{$pid} // [] };
+		push @found, $pid if !$pattern || (eval { slurp_file("/proc/$pid/cmdline") } // '') =~ $pattern;
+	}
+	return kill($signal, @found);
+}
+
 # An index whose pages are two thirds full, because its keys came in no order
 sub loose_index
 {
@@ -149,6 +170,14 @@ $before = size('empty');
 is($code, 0, 'a table: succeeds');
 cmp_ok(size('empty'), '<', $before / 10, 'a table: rebuilt');
 
+# Without the right to it, VACUUM only warns.
+sql('CREATE ROLE reader LOGIN; GRANT pg_stat_scan_tables TO reader; DELETE FROM empty WHERE k > 10; VACUUM empty;
+	INSERT INTO empty SELECT generate_series(1, 100000); DELETE FROM empty WHERE k > 10 AND k < 99990; VACUUM empty');
+($code, $out) = rebuild('-U', 'reader', '--downtime', 'postgres');
+is($code, 2, 'without the right: fails');
+like($out, qr/public.empty: .*failed: [0-9A-Z]{5}: .*empty/, 'without the right: and says so');
+sql('DROP TABLE empty');
+
 # What returns most for its time comes first, and what may not end within the window is not
 # begun.  The plan takes each row of the table to have an entry in the index.  Indexes on ranges take
 # long where GiST does not sort them.
@@ -232,7 +261,8 @@ for (my ($seconds, $waited) = (3, 0); !$waited; $seconds *= 2)
 is($code, 3, 'late: left out');
 like($out, qr/busy_k.*left out: the window may end before it/, 'late: and says so');
 
-foreach my $signal ('INT', 'TERM')
+# Signals for all processes, and a client that is killed
+foreach my $signal ('INT', 'TERM', 'KILL')
 {
 	$other->query('BEGIN; INSERT INTO busy VALUES (1)');
 	my $run = start('--max-wait=1h', '--lock-timeout=60s', 'postgres');
@@ -242,12 +272,13 @@ foreach my $signal ('INT', 'TERM')
 	is($code, 1, "$signal: a second one fails");
 	like($err, qr/runs in database "postgres" already/, "$signal: and says why");
 
-	$run->{harness}->signal($signal);
+	signal_all($signal, $run, $signal eq 'KILL' ? qr/VERBOSITY=verbose/ : undef);
 	Session::poll("$signal: what is left is dropped", sub { sql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DROP INDEX%' AND wait_event_type = 'Lock'") });
+	is(sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), 1, "$signal: no second one yet");
 	$other->query('ROLLBACK');
 	($code, $out) = finish($run);
-	is($code, 130, "$signal: its exit code");
-	like($out, qr/busy_k.*interrupted/, "$signal: what was interrupted");
+	is($code, $signal eq 'KILL' ? 2 : 130, "$signal: its exit code");
+	like($out, $signal eq 'KILL' ? qr/busy_k.*failed: the client ended with status 137/ : qr/busy_k.*interrupted/, "$signal: what has not ended");
 	like($out, qr/^dropped public.busy_k_ccnew, which the command had left$/m, "$signal: what was dropped");
 	is_clean($signal, 0);
 }
