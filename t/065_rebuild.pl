@@ -103,6 +103,26 @@ foreach my $case ([ '--nothing' ], [ '--window' ], [ '--retries=x' ], [ '--all',
 	is($code, 1, "@$case: fails");
 	like($err, qr/^streamstat-rebuild: error: /, "@$case: and says why");
 }
+foreach my $case ([ '--max-wait=5 minuts', 'minuts' ], [ '--lock-timeout=x', 'lock_timeout' ], [ '--lock-timeout=0', 'lock-timeout' ],
+	[ '--window=0', 'window' ], [ '--min-size=much', 'much' ], [ '--schema=typo', 'typo' ], [ '--port=1', 'connection' ])
+{
+	foreach my $database ('--dbname=postgres', '--all')
+	{
+		next if "@$case $database" =~ /schema.*all/;
+		($code, $out, $err) = rebuild($case->[0], $database);
+		is($code, 1, "$case->[0] $database: fails");
+		like($err, qr/$case->[1]/, "$case->[0] $database: and says why");
+	}
+}
+{
+	my $services = PostgreSQL::Test::Utils::tempdir() . '/services';
+	local $ENV{PGSERVICEFILE} = $services;
+	local $ENV{PGSERVICE} = 'elsewhere';
+
+	append_to_file($services, "[elsewhere]\nhost=/nowhere\nport=1\ndbname=template1\n");
+	($code, $out) = rebuild('postgres');
+	is($code, 0, 'a service: what is given comes before it');
+}
 ($code, $out, $err) = rebuild('template1');
 is($code, 1, 'without the extension: fails');
 like($err, qr/does not have the extension/, 'without the extension: and says so');
@@ -133,7 +153,7 @@ sql("CREATE SCHEMA $odd");
 loose_index("$odd.$odd", 'odd');
 sql("ALTER INDEX $odd.odd RENAME TO ${\($odd =~ s/a/i/r)}");
 loose_index('two', 'two_k');
-($code, $out) = rebuild('--schema=public', 'postgres');
+($code, $out) = rebuild('--schema=public', '--window=30days', '--retries=08', 'postgres');
 is($code, 0, 'schema: succeeds');
 like($out, qr/1 done/, 'schema: only what is in it');
 ($code, $out) = rebuild('--all');
@@ -177,6 +197,19 @@ sql('CREATE ROLE reader LOGIN; GRANT pg_stat_scan_tables TO reader; DELETE FROM 
 is($code, 2, 'without the right: fails');
 like($out, qr/public.empty: .*failed: [0-9A-Z]{5}: .*empty/, 'without the right: and says so');
 sql('DROP TABLE empty');
+
+# Of all databases, one fails.
+sql('CREATE DATABASE a_first');
+$node->safe_psql('a_first', 'CREATE EXTENSION streamstat');
+my $first = Session->new($node, '-d', $node->connstr('a_first'));
+$first->query("SELECT pg_advisory_lock(hashtext('streamstat-rebuild'))");
+loose_index('three', 'three_k');
+($code, $out, $err) = rebuild('--all');
+is($code, 1, 'one database of all: fails');
+like($err, qr/runs in database "a_first" already/, 'one database of all: and says why');
+like($out, qr/three_k: .*returned.* 1 done/s, 'one database of all: the others are worked on');
+$first->end;
+sql('DROP TABLE three');
 
 # What returns most for its time comes first, and what may not end within the window is not
 # begun.  The plan takes each row of the table to have an entry in the index.  Indexes on ranges take
@@ -293,5 +326,16 @@ $other->query("ROLLBACK PREPARED 'it''s'");
 ($code, $out) = rebuild('postgres');
 is($code, 0, 'afterwards: succeeds');
 like($out, qr/1 done/, 'afterwards: rebuilt');
+
+# The server is stopped.
+loose_index('up', 'up_k');
+loose_index('down', 'down_k');
+$other->query('BEGIN; INSERT INTO up VALUES (1); INSERT INTO down VALUES (1)');
+my $run = start('--max-wait=1h', 'postgres');
+Session::poll('stopped: a build waits', sub { sql("SELECT count(*) FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting%'") });
+$node->stop('immediate');
+($code, $out) = finish($run);
+is($code, 2, 'stopped: fails');
+like($out, qr/0 done, 0 left out, 2 failed/, 'stopped: each command');
 
 done_testing();
