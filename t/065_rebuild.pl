@@ -337,6 +337,47 @@ $other->query("ROLLBACK PREPARED 'it''s'");
 is($code, 0, 'afterwards: succeeds');
 like($out, qr/1 done/, 'afterwards: rebuilt');
 
+# ---------------------------------------------------------------------------
+# pg_repack: a client that says what it gets stands for it.
+
+my $strange = q(it's \\ a db);
+$node->safe_psql('postgres', qq(CREATE DATABASE "$strange"));
+$node->safe_psql($strange, q(CREATE EXTENSION streamstat;
+	CREATE TABLE keyed (k int PRIMARY KEY, filler text);
+	INSERT INTO keyed SELECT g, repeat('x', 100) FROM generate_series(1, 50000) g;
+	DELETE FROM keyed WHERE k > 10 AND k < 49990;
+	INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion) VALUES (1, 'pg_repack', 10, 11, false, '1')));
+$node->safe_psql($strange, 'VACUUM keyed');
+($code, $out) = rebuild($strange);
+is($code, 2, 'pg_repack, without its client: fails');
+like($out, qr/keyed.*failed: .*pg_repack/, 'pg_repack, without its client: and says so');
+
+my $bin = PostgreSQL::Test::Utils::tempdir();
+append_to_file("$bin/pg_repack", qq(#!$^X
+open my \$fh, '>', '$bin/said';
+\$SIG{INT} = sub { print \$fh "interrupted\\n"; exit 1 };
+print \$fh map { "\$_\\n" } \@ARGV;
+-e '$bin/wait' or print("INFO: Skipping repack\\n"), exit 0;
+sleep 1 while 1;
+));
+chmod 0755, "$bin/pg_repack";
+local $ENV{PATH} = "$bin:$ENV{PATH}";
+($code, $out) = rebuild('--lock-timeout=1500ms', '--retries=0', $strange);
+is($code, 2, 'pg_repack, locked: fails');
+like($out, qr/keyed.*failed: no lock within 1500ms/, 'pg_repack, locked: and says so');
+is( slurp_file("$bin/said"),
+	join("\n", '-d', q('it\\'s \\\\ a db'), '-t', 'public.keyed', @connection, '--no-kill-backend', '--wait-timeout=2', ''),
+	'pg_repack: what it is told');
+append_to_file("$bin/wait", '');
+for (my $seconds = 3; ; $seconds *= 2)
+{
+	($code, $out) = rebuild("--window=${seconds}s", $strange);
+	last if $out !~ /left out: the window may end before it/;
+}
+is($code, 3, 'pg_repack, end of the window: left out');
+like($out, qr/keyed.*canceled at the end of the window/, 'pg_repack, end of the window: and says so');
+like(slurp_file("$bin/said"), qr/^interrupted$/m, 'pg_repack, end of the window: it can clean up');
+
 # The server is stopped.
 loose_index('up', 'up_k');
 loose_index('down', 'down_k');

@@ -265,12 +265,19 @@ sst_rebuild_index_command(const SstRelation *index)
 	return command;
 }
 
+/* Does it mean itself without quotes, in a shell and in a connection string? */
+static bool
+is_plain(const char *argument)
+{
+	return strspn(argument, "abcdefghijklmnopqrstuvwxyz"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == strlen(argument);
+}
+
 /* Append an argument for a POSIX shell. */
 static void
 append_shell_argument(StringInfo buf, const char *argument)
 {
-	if (strspn(argument, "abcdefghijklmnopqrstuvwxyz"
-			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == strlen(argument))
+	if (is_plain(argument))
 	{
 		appendStringInfoString(buf, argument);
 		return;
@@ -288,20 +295,19 @@ append_shell_argument(StringInfo buf, const char *argument)
 }
 
 /*
- * The name of a database as clients take it.  libpq takes a name with an equals
- * sign, or that begins like a URI, for a connection string.
+ * The name of a database as pg_repack takes it: a value of a connection string, which ends
+ * at a space that is not quoted.
  */
 static const char *
 database_argument(const char *name)
 {
 	StringInfoData buf;
 
-	if (strchr(name, '=') == NULL && strncmp(name, "postgres://", 11) != 0 &&
-		strncmp(name, "postgresql://", 13) != 0)
+	if (is_plain(name))
 		return name;
 
 	initStringInfo(&buf);
-	appendStringInfoString(&buf, "dbname='");
+	appendStringInfoChar(&buf, '\'');
 	for (const char *p = name; *p != '\0'; p++)
 	{
 		if (*p == '\'' || *p == '\\')
