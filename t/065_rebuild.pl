@@ -198,6 +198,13 @@ is($code, 2, 'without the right: fails');
 like($out, qr/public.empty: .*failed: [0-9A-Z]{5}: .*empty/, 'without the right: and says so');
 sql('DROP TABLE empty');
 
+# An index that is not valid is rebuilt, whatever that gives back.
+sql("CREATE TABLE small AS SELECT 1 AS k; CREATE INDEX small_k ON small (k); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'small_k'::regclass");
+($code, $out) = rebuild('--min-size=1GB', 'postgres');
+is($code, 0, 'a repair: succeeds');
+is(sql("SELECT indisvalid FROM pg_index WHERE indexrelid = 'small_k'::regclass"), 't', 'a repair: done');
+sql('DROP TABLE small');
+
 # Of all databases, one fails.
 sql('CREATE DATABASE a_first');
 $node->safe_psql('a_first', 'CREATE EXTENSION streamstat');
@@ -283,6 +290,8 @@ like($out, qr/canceled at the end of the window/, 'end of the window: canceled')
 like($out, qr/^drop public.busy_k_ccnew, which the command has left$/m, 'end of the window: what cannot be dropped is named');
 is_clean('end of the window', 1);
 $other->query('ROLLBACK');
+($code, $out) = rebuild('--dry-run', '--window=1h', 'postgres');
+like($out, qr/^DROP INDEX.*^REINDEX INDEX/ms, 'what is left: dropped first');
 ($code, $out) = rebuild('--max-wait=1h', '--min-size=1GB', 'postgres');
 is($code, 0, 'dropped afterwards: succeeds');
 like($out, qr/DROP INDEX CONCURRENTLY public.busy_k_ccnew/, 'dropped afterwards: as the plan says');
