@@ -182,6 +182,20 @@ is($code, 0, 'a command of bash: succeeds');
 is(join(' ', glob("$trap/*")), '', 'commands in names: not run');
 sql('DROP TABLE trap');
 
+# Timeouts of roles do not count.
+my @timeouts = grep { sql("SELECT count(*) FROM pg_settings WHERE name = '$_'") } 'statement_timeout', 'lock_timeout', 'transaction_timeout';
+sql("ALTER ROLE CURRENT_USER SET $_ = '1h'") foreach @timeouts;
+loose_index('timed', 'timed_k');
+sql(q(CREATE FUNCTION timely(t text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
+		IF current_setting('application_name') = 'streamstat-rebuild' AND concat(current_setting('statement_timeout'),
+			current_setting('lock_timeout'), current_setting('transaction_timeout', true)) ~ '[^0]' THEN RAISE 'a timeout'; END IF;
+		RETURN t; END $$;
+	DROP INDEX timed_k; CREATE INDEX timed_k ON timed (timely(k)) WITH (fillfactor = 30); ALTER INDEX timed_k RESET (fillfactor)));
+($code, $out) = rebuild('postgres');
+is($code, 0, 'timeouts of a role: do not count');
+like($out, qr/timed_k: .* returned/, 'timeouts of a role: done');
+sql("DROP TABLE timed; ALTER ROLE CURRENT_USER RESET ALL");
+
 # Tables
 sql('CREATE TABLE empty AS SELECT g AS k FROM generate_series(1, 100000) g; CREATE INDEX empty_k ON empty (k);
 	DELETE FROM empty WHERE k > 10 AND k < 99990; VACUUM empty');
