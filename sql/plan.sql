@@ -160,7 +160,7 @@ VACUUM plan_invalid;
 CALL streamstat.run_database_report(margin => 0);
 SELECT relation, relations = CASE WHEN relation <> 'plan_invalid' THEN 1 WHEN server_version() >= 19 THEN 3 ELSE 4 END AS relations, command
 	FROM plan WHERE command !~ 'whole|part' AND relation <> 'plan_plain' ORDER BY rank, relation COLLATE "C";
--- VACUUM FULL rebuilds one of no unique index, but REPACK is refused beside it.
+-- VACUUM FULL rebuilds an invalid index that is not unique, but REPACK is refused beside it.
 SELECT count(*) = CASE WHEN server_version() >= 19 THEN 1 ELSE 0 END AS own_command FROM plan WHERE relation = 'plan_plain';
 \set ECHO none
 SELECT command FROM streamstat.last_database_plan(online => false) WHERE command ~ 'plan_(i_|unique|plain|invalid)' ORDER BY rank \gexec

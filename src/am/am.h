@@ -68,8 +68,8 @@ typedef struct SstPageType
 typedef struct SstAccessMethod
 {
 	const char *name;			/* in pg_am */
-	Oid			oid;			/* or InvalidOid: an extension's, which is ... */
-	const char *handler;		/* found by its name and that of this function */
+	Oid			oid;			/* InvalidOid if it is an extension's */
+	const char *handler;		/* then, its function in pg_am; else NULL */
 	SstTargetKind kind;
 	int			flags;			/* SST_AM_... */
 

@@ -173,7 +173,10 @@ sst_leave_out(const SstRebuild *rebuild, const SstPageSample *sample,
 
 		sst_sample_sums(sample, 1, counts);
 		all = blocks(rebuild, counts, false);
-		scale(rebuild, counts, fractions[i]);
+		if (scale != NULL)
+			scale(rebuild, counts, fractions[i]);
+		else
+			counts[SST_REBUILT_ENTRIES] *= fractions[i];
 		sizes[i] = Min(blocks(rebuild, counts, false) / all, 1);
 	}
 	sizes[1] = Min(sizes[1], kept->low);

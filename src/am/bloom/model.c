@@ -59,17 +59,11 @@ bloom_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 }
 
 static void
-bloom_scale(const SstRebuild *rebuild, double *counts, double fraction)
-{
-	counts[SST_REBUILT_ENTRIES] *= fraction;
-}
-
-static void
 bloom_predict(SstRebuild *rebuild, const SstPageSample *sample,
 			  const SstEstimate *kept, SstPrediction *prediction)
 {
 	prediction->blocks = sst_predict_blocks(rebuild, sample, bloom_blocks);
-	sst_leave_out(rebuild, sample, kept, bloom_blocks, bloom_scale, 0,
+	sst_leave_out(rebuild, sample, kept, bloom_blocks, NULL, 0,
 				  &prediction->blocks);
 }
 
@@ -80,7 +74,7 @@ bloom_begin(Relation rel, const SstTableFacts *table)
 	const BloomSettings *settings = sst_extension_options(rel, sizeof(BloomSettings));
 	int			nwords = settings != NULL ? settings->nwords : BLOOM_DEFAULT_WORDS;
 
-	/* The access method is known by its name only. */
+	/* The access method is known by its names only. */
 	if (nwords < 1 || nwords > BLOOM_MAX_WORDS)
 		nwords = BLOOM_DEFAULT_WORDS;
 	state->tuples_per_page = BLOOM_PAGE_BYTES / BLOOM_TUPLE_SIZE(nwords);

@@ -220,7 +220,7 @@ hnsw_begin(Relation rel, const SstTableFacts *table)
 	HnswRebuild *state = palloc0(sizeof(HnswRebuild));
 	const HnswSettings *settings = sst_extension_options(rel, sizeof(HnswSettings));
 
-	/* The access method is known by its name only. */
+	/* The access method is known by its names only. */
 	state->m = settings != NULL ? settings->m : HNSW_DEFAULT_M;
 	if (state->m < HNSW_MIN_M || state->m > HNSW_MAX_M)
 		state->m = HNSW_DEFAULT_M;

@@ -104,12 +104,6 @@ ivfflat_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 }
 
 static void
-ivfflat_scale(const SstRebuild *rebuild, double *counts, double fraction)
-{
-	counts[SST_REBUILT_ENTRIES] *= fraction;
-}
-
-static void
 ivfflat_predict(SstRebuild *rebuild, const SstPageSample *sample,
 				const SstEstimate *kept, SstPrediction *prediction)
 {
@@ -127,7 +121,7 @@ ivfflat_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	pages = entry_pages(state, full);
 	sst_widen(blocks, ceil(pages) - Max(state->lists, full),
 			  state->lists + full - pages);
-	sst_leave_out(rebuild, sample, kept, ivfflat_blocks, ivfflat_scale, 0, blocks);
+	sst_leave_out(rebuild, sample, kept, ivfflat_blocks, NULL, 0, blocks);
 }
 
 static SstRebuild *
@@ -136,7 +130,7 @@ ivfflat_begin(Relation rel, const SstTableFacts *table)
 	IvfflatRebuild *state = palloc0(sizeof(IvfflatRebuild));
 	const IvfflatSettings *settings = sst_extension_options(rel, sizeof(IvfflatSettings));
 
-	/* The access method is known by its name only. */
+	/* The access method is known by its names only. */
 	state->lists = settings != NULL ? settings->lists : IVFFLAT_DEFAULT_LISTS;
 	if (state->lists < 1 || state->lists > IVFFLAT_MAX_LISTS)
 		state->lists = IVFFLAT_DEFAULT_LISTS;
