@@ -926,14 +926,17 @@ static int
 choose_workers(const SstScanPlan *plan, Relation rel)
 {
 	BlockNumber nblocks = sst_plan_nblocks(plan);
-	BlockNumber least = MIN_BLOCKS_PER_PARTICIPANT;
+	int			nworkers;
 
-	if (plan->sample_pages > 0 || sst_max_rate > 0 || nblocks < 2 * least)
+	if (plan->sample_pages > 0 || sst_max_rate > 0)
 		return 0;
-	if (will_be_mapped(plan, rel))
-		least = MIN_MAPPED_BLOCKS_PER_PARTICIPANT;
 
-	return sst_parallel_workers(rel, plan->forknum, nblocks, plan->nblocks, least);
+	nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->nblocks,
+									MIN_BLOCKS_PER_PARTICIPANT);
+	if (nworkers > 0 && will_be_mapped(plan, rel))
+		nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->nblocks,
+										MIN_MAPPED_BLOCKS_PER_PARTICIPANT);
+	return nworkers;
 }
 
 /*

@@ -144,6 +144,7 @@ sst_buffered_init(SstBuffered *buffered, Relation rel, ForkNumber forknum,
 	buffered->first = InvalidBlockNumber;
 	buffered->window = InvalidBlockNumber;
 	buffered->position = InvalidXLogRecPtr;
+	buffered->guess = InvalidBuffer;
 }
 
 /*
@@ -219,26 +220,33 @@ leave_out_unmarked(SstBuffered *buffered, BlockNumber first, uint64 blocks,
 	return blocks & marked;
 }
 
-/* Look up blocks; the arguments and the result are those of sst_buffered_find(). */
+/*
+ * Look up blocks; the arguments and the result are those of sst_buffered_find().  A relation
+ * that was loaded at once is in adjacent buffers, so that the next one is looked at first.
+ */
 static uint64
-look_up(const SstBuffered *buffered, BlockNumber first, uint64 blocks,
-		Buffer *buffers)
+look_up(SstBuffered *buffered, BlockNumber first, uint64 blocks, Buffer *buffers)
 {
-	Buffer		guess = InvalidBuffer;
+	BufferTag	tag = sst_buffer_tag(buffered->rel, buffered->forknum, first);
+	Buffer		guess = buffered->guess;
 	uint64		found = 0;
 
 	for (; blocks != 0; blocks &= blocks - 1)
 	{
 		int			i = pg_rightmost_one_pos64(blocks);
-		Buffer		buf = sst_find_buffer(buffered->rel, buffered->forknum,
-										  first + i, guess);
+		Buffer		buf = guess;
 
+		tag.blockNum = first + i;
+		if (!BufferIsValid(guess) ||
+			!BufferTagsEqual(&GetBufferDescriptor(guess - 1)->tag, &tag))
+			buf = sst_look_up_buffer(&tag);
 		if (!BufferIsValid(buf))
 			continue;
 		buffers[i] = buf;
 		found |= UINT64CONST(1) << i;
 		guess = buf < NBuffers ? buf + 1 : InvalidBuffer;
 	}
+	buffered->guess = guess;
 
 	return found;
 }

@@ -37,6 +37,8 @@ typedef struct SstBuffered
 	bool		may_mark;
 	BlockNumber nblocks;
 
+	Buffer		guess;			/* behind the last one found */
+
 	/* Blocks that were asked about, the first of them, and those found */
 	uint64		nasked;
 	BlockNumber first;
