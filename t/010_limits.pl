@@ -28,7 +28,7 @@ CREATE TABLE small (k int PRIMARY KEY);
 INSERT INTO small SELECT generate_series(1, 10000);
 CREATE TABLE large (c text);
 ALTER TABLE large ALTER c SET STORAGE PLAIN;
-INSERT INTO large SELECT repeat('x', 7000) FROM generate_series(1, 17000);
+INSERT INTO large SELECT repeat('x', 7000) FROM generate_series(1, 25000);
 CHECKPOINT;
 SQL
 

@@ -380,7 +380,8 @@ static int
 choose_workers(const SstPrewarmPlan *plan, Relation rel, double share)
 {
 	if (plan->mode == SST_PREWARM_PREFETCH || sst_max_rate > 0 ||
-		plan->first >= plan->end)
+		plan->first >= plan->end ||
+		plan->end - plan->first < SST_PREWARM_PARALLEL_BLOCKS)
 		return 0;
 
 	return sst_parallel_workers(rel, plan->forknum, plan->end - plan->first,

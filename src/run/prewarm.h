@@ -32,6 +32,9 @@ typedef struct SstPrewarmPlan
 	bool		cached;			/* in the page cache; set by sst_prewarm() */
 } SstPrewarmPlan;
 
+/* Fewer are read as soon by one process, for which the kernel reads ahead (bench/compare cold). */
+#define SST_PREWARM_PARALLEL_BLOCKS (192 * 1024 * 1024 / BLCKSZ)
+
 extern int	sst_prewarm_workers(const SstPrewarmPlan *plan, Relation rel);
 extern int64 sst_prewarm(const SstPrewarmPlan *wanted, Relation rel,
 						 SstIoStats *io_stats);

@@ -445,9 +445,6 @@ run_reader_end(RunReader *reader)
 /* Seconds that the runs under way take at most where a rate is set */
 #define RATED_SECONDS 0.1
 
-/* Adjacent blocks that workers are worth looking at for: 128 MB */
-#define LARGE_RANGE_BLOCKS (128 * 1024 * 1024 / BLCKSZ)
-
 /* A ring, in the order in which they were locked */
 typedef struct LockedRelations
 {
@@ -855,7 +852,7 @@ prewarm_by_workers(SstWarmFork *fork, SstPrewarmMode mode, BlockNumber first,
 static bool
 is_large_range(const Queue *queue)
 {
-	return blocks_ahead(&queue->cursor) >= LARGE_RANGE_BLOCKS && !queue->throttled &&
+	return blocks_ahead(&queue->cursor) >= SST_PREWARM_PARALLEL_BLOCKS && !queue->throttled &&
 		queue->options->mode != SST_PREWARM_PREFETCH &&
 		queue->small_range != queue->cursor.range;
 }
