@@ -2,8 +2,9 @@
 #
 # It sources this after private_server.sh, and sets: major, data, slow and host
 # (directories), pairs and hot_pairs, contrib (empty where there is none), ours
-# (names of our settings), methods (the server's io_methods, its default first)
-# and method; and of what is measured disk, index, order and rows.
+# (names of our settings), checksums (on or off), methods (the server's io_methods,
+# its default first) and method; and of what is measured disk, index, order and rows.
+# $tmp/raw_read is the program of bench/raw_read.c.
 
 # ---------------------------------------------------------------------------
 # the server, in the state that is asked for
@@ -110,17 +111,19 @@ timed()	# STATE CASE WHO RELATION: sets ms and kb
 	kb=$(awk -F'|' '$1 == "kB" { kb = $2 - before; before = $2 } END { print kb < 0 ? 0 : kb }' "$logs/sql")
 }
 
-# the limit: the files read with nothing else to do
+# the limit: what a scan reads of the files, with nothing else done
 raw()	# WHO: sets ms
 {
-	local f names= direct=1
+	local f names= direct=1 what=parts processes=1
 
 	case $1 in
-		raw-cached)
+		raw-mapped* | raw-copied*)
+			[ $index != table ] || what=whole
+			[ "$checksums" = off ] || what=checksums
+			[[ $1 != *-2 ]] || processes=2
+			f=${1#raw-}
 			cat "${files[@]}" >/dev/null
-			ms=$(for f in "${files[@]}"; do
-				dd if="$f" of=/dev/null bs=256k 2>&1
-			done | awk '/ copied, / { sub(/.* copied, /, ""); s += $1 } END { printf "%.3f", s * 1000 }')
+			ms=$("$tmp/raw_read" ${f%-2} $what $processes "${files[@]}")
 			;;
 		raw-*)
 			[ $1 = raw-direct ] || direct=0
