@@ -61,6 +61,15 @@ sub run
 	system(@_) == 0 or die "$_[0] failed: $?";
 }
 
+# Turn data checksums on or off, while the server is down.
+sub checksums
+{
+	my ($what) = @_;
+	my $out = `'$bindir/pg_checksums' --$what --no-sync -D '$datadir' 2>&1`;
+
+	die "pg_checksums --$what: $out" if $? != 0;
+}
+
 sub server
 {
 	my ($what) = @_;
@@ -130,12 +139,13 @@ sub failed
 # ---------------------------------------------------------------------------
 # relations
 
+# Those of the rounds: the extension's tables, which are older, stay.
 my $candidates = <<'SQL';
 SELECT c.oid, CASE relkind WHEN 'i' THEN amname WHEN 'S' THEN 'sequence' ELSE 'table' END,
 	c.oid::regclass, pg_relation_filepath(c.oid),
 	coalesce((SELECT inhparent FROM pg_inherits WHERE inhrelid = c.oid), 0)
 FROM pg_class c LEFT JOIN pg_am a ON a.oid = relam
-WHERE c.oid > 16384 AND relkind IN ('r', 'm', 'S', 'i', 't')
+WHERE c.oid > 'healthy'::regclass AND relkind IN ('r', 'm', 'S', 'i', 't')
 	AND relnamespace::regnamespace::text IN ('public', 'pg_toast')
 	AND pg_relation_size(c.oid) > 0 AND NOT EXISTS (
 		SELECT FROM pg_class h LEFT JOIN pg_index i ON indrelid IN (h.oid, h.reltoastrelid)
@@ -487,7 +497,7 @@ sub round
 	my $healthy = commands($healthy_rows);
 
 	server('stop');
-	run("'$bindir/pg_checksums' --enable --no-sync -D '$datadir' >'$datadir/damage.out' 2>&1") if $checksums;
+	checksums('enable') if $checksums;
 	damage($_) foreach @relations;
 	# over an index whose metapage is damaged, calls may have no workers; over a table they do
 	my @files = grep { grep { $_ eq 'main' } @{ $_->{forks} } } @relations;
@@ -509,7 +519,7 @@ sub round
 		{
 			failed($relation, 'a file has changed') if digest($relation) ne $before{ $relation->{name} };
 		}
-		run("'$bindir/pg_checksums' --disable --no-sync -D '$datadir' >'$datadir/damage.out' 2>&1") if $checksums;
+		checksums('disable') if $checksums;
 		server('start');
 		commands(<<'SQL');
 SET client_min_messages = error;
