@@ -290,11 +290,15 @@ sub our_pass
 	} our_calls($relation));
 }
 
-sub relation_script
+# The calls over a relation, as pairs of a turn and commands.  A page that a buffer has got
+# although its checksum is wrong is a good one to all that follow, also if they came by the
+# table to its TOAST table: who lets such pages in has a later turn than who does not.
+sub relation_scripts
 {
 	my ($relation) = @_;
 	my $script = '';
 	my $ignore = $checksums && one_in(2);
+	my @scripts;
 
 	$relation->{ignores_checksums} = $ignore;
 	$script .= "SET ignore_checksum_failure = on;\n" if $ignore;
@@ -310,19 +314,20 @@ sub relation_script
 		call($relation, 'other', $name, "SELECT $columns FROM streamstat.$call x", 1);
 	  } other_calls($relation));
 	$script .= 'SET streamstat.io_path = ' . pick(qw(auto file buffer)) . ";\n" . our_pass($relation, 'cached');
+	push @scripts, [ $ignore ? 1 : 0, $script . "RESET ignore_checksum_failure;\n" ];
 
 	# the server's own ways to look at damaged pages, which change what is found
 	if (one_in(4))
 	{
 		my $setting = pick('zero_damaged_pages', $ignore ? () : 'ignore_checksum_failure');
 
-		$script .= "SET $setting = on;\n" . our_pass($relation, $setting)
+		$script = settings() . ($ignore ? "SET ignore_checksum_failure = on;\n" : '') . "SET $setting = on;\n" . our_pass($relation, $setting)
 		  . join('', map {
 			call($relation, $setting, $_->[0], "SELECT $_->[1] FROM streamstat.$_->[2] x", 1);
-		  } other_calls($relation)) . "RESET $setting;\n";
+		  } other_calls($relation)) . "RESET $setting; RESET ignore_checksum_failure;\n";
+		push @scripts, [ 2, $script ];
 	}
-	$script .= "RESET ignore_checksum_failure;\n" if $ignore;
-	return $script;
+	return @scripts;
 }
 
 # Some calls that read all of a long relation: with workers they say what they say
@@ -507,7 +512,8 @@ sub round
 	my %before = map { $_->{name} => digest($_) } @relations, @healthy;
 
 	server('start');
-	my $commands = join('', map { $long{ $_->{name} } ? worker_script($_) : relation_script($_) } @relations) . report_script();
+	my @scripts = map { $long{ $_->{name} } ? [ 0, worker_script($_) ] : relation_scripts($_) } @relations;
+	my $commands = join('', map { $_->[1] } sort { $a->[0] <=> $b->[0] } @scripts) . report_script();
 	my $survived = look($commands);
 
 	if ($survived)
