@@ -24,8 +24,8 @@ our @EXPORT = qw(faulty_node new_session rows take_way evict count_fds check_lef
 
 use constant { EAGAIN => 11, ENOMEM => 12, EACCES => 13, ENFILE => 23, EMFILE => 24, EIO => 5, EINTR => 4 };
 
-# Blocks of a large relation
-use constant BIG => 17000;
+# Blocks of a large relation, which workers prewarm, too
+use constant BIG => 24_600;
 
 our ($node, $faults, $session, %file, %path, %expected);
 
