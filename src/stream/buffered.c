@@ -42,29 +42,18 @@
 #define CHECK_BUFFERS 8192
 
 /*
- * Return the shared buffer that holds the block, or InvalidBuffer.  The guess,
- * unless it is InvalidBuffer, is checked first, without the mapping table.
+ * Return the shared buffer that holds the block, or InvalidBuffer.
  *
  * The result may be out of date when the caller gets it, and the buffer's
- * contents may not be valid yet: sst_read_recent_buffer() checks both.  So the guess's
- * tag is compared without the lock of its header, and without a barrier.
+ * contents may not be valid yet: sst_read_recent_buffer() checks both.
  * InvalidBuffer means that no buffer held the block at some moment during the
  * call.  Takes and releases a share lock on one partition of the mapping table;
  * no pin.  Not for temporary relations.
  */
 Buffer
-sst_find_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
-				Buffer guess)
+sst_find_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno)
 {
 	BufferTag	tag = sst_buffer_tag(rel, forknum, blkno);
-
-	if (BufferIsValid(guess))
-	{
-		BufferDesc *desc = GetBufferDescriptor(guess - 1);
-
-		if (BufferTagsEqual(&desc->tag, &tag))
-			return guess;
-	}
 
 	return sst_look_up_buffer(&tag);
 }
@@ -119,8 +108,7 @@ sst_mostly_buffered(Relation rel, ForkNumber forknum, BlockNumber nblocks)
 	{
 		BlockNumber blkno = (uint64) nblocks * i / GUESS_BLOCKS;
 
-		nfound += BufferIsValid(sst_find_buffer(rel, forknum, blkno,
-												InvalidBuffer));
+		nfound += BufferIsValid(sst_find_buffer(rel, forknum, blkno));
 	}
 
 	return nfound > GUESS_BLOCKS * 3 / 4;
@@ -222,7 +210,8 @@ leave_out_unmarked(SstBuffered *buffered, BlockNumber first, uint64 blocks,
 
 /*
  * Look up blocks; the arguments and the result are those of sst_buffered_find().  A relation
- * that was loaded at once is in adjacent buffers, so that the next one is looked at first.
+ * that was loaded at once is in adjacent buffers, so that the next one is looked at first:
+ * without the lock of its header, or a barrier, because who uses the buffer checks again.
  */
 static uint64
 look_up(SstBuffered *buffered, BlockNumber first, uint64 blocks, Buffer *buffers)

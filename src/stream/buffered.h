@@ -56,7 +56,7 @@ typedef struct SstBuffered
 } SstBuffered;
 
 extern Buffer sst_find_buffer(Relation rel, ForkNumber forknum,
-							  BlockNumber blkno, Buffer guess);
+							  BlockNumber blkno);
 extern bool sst_mostly_buffered(Relation rel, ForkNumber forknum,
 								BlockNumber nblocks);
 extern void sst_buffered_init(SstBuffered *buffered, Relation rel,

@@ -215,8 +215,7 @@ prepare_block(SstReadStream *stream, int slot)
 		return;
 	}
 
-	if (BufferIsValid(sst_find_buffer(stream->rel, stream->forknum, blkno,
-									  InvalidBuffer)))
+	if (BufferIsValid(sst_find_buffer(stream->rel, stream->forknum, blkno)))
 		return;
 
 	if (stream->run_length > 0 &&

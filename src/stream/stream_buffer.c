@@ -98,7 +98,7 @@ find(LookedUp *ahead, BlockNumber blkno)
 		if (ahead->nneighbours >= MANY_NEIGHBOURS)
 			return guess;
 
-		/* sst_find_buffer() would compare the tag as well, but takes longer. */
+		/* The mapping table would say the same, but takes longer. */
 		tag = ahead->tag;
 		tag.blockNum = blkno;
 		if (BufferTagsEqual(&GetBufferDescriptor(guess - 1)->tag, &tag))
@@ -109,7 +109,7 @@ find(LookedUp *ahead, BlockNumber blkno)
 	}
 
 	ahead->nneighbours = 0;
-	return sst_find_buffer(ahead->rel, ahead->forknum, blkno, InvalidBuffer);
+	return sst_find_buffer(ahead->rel, ahead->forknum, blkno);
 }
 
 /* Look up blocks until the ring is full or the source has no more. */
@@ -263,8 +263,7 @@ add_run(AdvisedRuns *advised)
 		run->end++;
 	}
 	advised->nruns++;
-	if (!BufferIsValid(sst_find_buffer(advised->rel, advised->forknum, run->end - 1,
-									   InvalidBuffer)))
+	if (!BufferIsValid(sst_find_buffer(advised->rel, advised->forknum, run->end - 1)))
 		sst_advise_run(&advised->file, run->next, run->end - run->next,
 					   advised->nruns, &advised->stats);
 

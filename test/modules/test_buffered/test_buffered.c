@@ -113,7 +113,7 @@ buffered_one_by_one(PG_FUNCTION_ARGS)
 		uint64		bit = UINT64CONST(1) << i;
 
 		if ((blocks & bit) != 0 &&
-			BufferIsValid(sst_find_buffer(rel, MAIN_FORKNUM, first + i, InvalidBuffer)))
+			BufferIsValid(sst_find_buffer(rel, MAIN_FORKNUM, first + i)))
 			found |= bit;
 	}
 	relation_close(rel, AccessShareLock);
