@@ -63,6 +63,13 @@ extern Datum sst_first_new_block_column(const SstRelationStats *found, bool *isn
 extern Datum sst_first_corrupt_block_column(const SstRelationStats *found,
 											bool *isnull);
 
+/* Those about new and corrupt pages, which nearly all functions have */
+#define SST_DAMAGE_COLUMNS \
+	{"new_pages", INT8OID, SST_NEW_PAGES}, \
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES}, \
+	{"first_new_block", INT8OID, 0, sst_first_new_block_column}, \
+	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column}
+
 extern Datum sst_percent(uint64 part, uint64 whole, bool *isnull);
 extern Datum sst_two_decimals(double percent);
 

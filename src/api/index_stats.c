@@ -123,10 +123,7 @@ static const SstColumn columns[] = {
 	{"free_bytes", INT8OID, 0, free_bytes},
 	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density},
 	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	SST_DAMAGE_COLUMNS,
 	{"note", TEXTOID, 0, sst_note_column},
 };
 

@@ -97,10 +97,7 @@ static const SstColumn columns[] = {
 	{"largest_free_bytes", INT8OID, 0, largest_free_bytes},
 	{"fsm_free_bytes", INT8OID, SST_MAP_FREE_BYTES},
 	{"fsm_largest_free_bytes", INT8OID, 0, fsm_largest_free_bytes},
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	SST_DAMAGE_COLUMNS,
 	{"note", TEXTOID, 0, sst_note_column},
 };
 

@@ -49,6 +49,11 @@ typedef struct SstStatistic
 	bool		plus_pages;		/* unused pages are added to y */
 } SstStatistic;
 
+/* Those of all access methods */
+#define SST_DAMAGE_STATISTICS \
+	{"new_pages", SST_PAGES, SST_NEW_PAGES}, \
+	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES}
+
 typedef struct SstStatistics
 {
 	const SstStatistic *statistic;

@@ -132,10 +132,7 @@ static const SstColumn bloom_columns[] = {
 	{"live_items", INT8OID, SST_LIVE_ITEMS},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
 	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	SST_DAMAGE_COLUMNS,
 };
 
 #define MAX_BLOOM_TUPLES (BLOOM_PAGE_BYTES / BLOOM_TUPLE_SIZE(1))
@@ -146,8 +143,7 @@ static const SstStatistic bloom_statistics[] = {
 	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_BLOOM_TUPLES},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_bloom_am = {

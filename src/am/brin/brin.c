@@ -215,10 +215,7 @@ static const SstColumn brin_columns[] = {
 	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
 	{"avg_density", FLOAT8OID, 0, sst_avg_density_column},
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	SST_DAMAGE_COLUMNS,
 };
 
 /* BRIN tuples can be shorter than those of other indexes. */
@@ -234,8 +231,7 @@ static const SstStatistic brin_statistics[] = {
 	{"placeholder_items", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MAX_BRIN_TUPLES, &sst_leaf_items},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"avg_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_brin_am = {

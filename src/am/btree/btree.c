@@ -498,10 +498,7 @@ static const SstColumn btree_columns[] = {
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
 	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
 	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	SST_DAMAGE_COLUMNS,
 };
 
 /* pgstatindex rounds, and has NaN where there are no leaf pages. */
@@ -550,8 +547,7 @@ static const SstStatistic btree_statistics[] = {
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
 	{"leaf_fragmentation", SST_PAGE_PERCENT, SST_BACKWARD_LEAVES, SST_LEAF_PAGES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_btree_am = {

@@ -363,10 +363,7 @@ static const SstColumn gin_columns[] = {
 	{"entry_leaf_density", FLOAT8OID, 0, entry_leaf_density},
 	{"posting_leaf_density", FLOAT8OID, 0, posting_leaf_density},
 	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	SST_DAMAGE_COLUMNS,
 };
 
 static const SstColumn pgstatginindex_columns[] = {
@@ -397,8 +394,7 @@ static const SstStatistic gin_statistics[] = {
 	{"entry_leaf_density", SST_RATIO_LEFT, SST_ENTRY_FREE_BYTES, SST_ENTRY_USABLE_BYTES, .main = true},
 	{"posting_leaf_density", SST_RATIO_LEFT, SST_POSTING_FREE_BYTES, SST_POSTING_USABLE_BYTES, .main = true},
 	{"leaf_fragmentation", SST_PAGE_PERCENT, SST_BACKWARD_LEAVES, SST_ORDERED_LEAF_PAGES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_gin_am = {

@@ -276,10 +276,7 @@ static const SstColumn hash_columns[] = {
 	{"dead_items", INT8OID, SST_DEAD_ITEMS},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
 	{"free_percent", FLOAT8OID, 0, sst_free_space_percent_column},
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	SST_DAMAGE_COLUMNS,
 };
 
 static const SstColumn pgstathashindex_columns[] = {
@@ -302,8 +299,7 @@ static const SstStatistic hash_statistics[] = {
 	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_hash_am = {

@@ -324,8 +324,7 @@ static const SstStatistic heap_statistics[] = {
 	{"unused_line_pointers", SST_TOTAL, SST_UNUSED_ITEMS, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ, .plus_pages = true},
 	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .main = true, .plus_pages = true},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_heap_am = {

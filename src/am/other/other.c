@@ -46,8 +46,7 @@ begin(SstVisitor *visitor, const SstVisitRequest *request)
 static const SstStatistic any_statistics[] = {
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ, .plus_pages = true},
 	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .main = true, .plus_pages = true},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_other_am = {

@@ -212,10 +212,7 @@ static const SstColumn spgist_columns[] = {
 	{"inner_free_bytes", INT8OID, SST_INNER_FREE_BYTES},
 	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
 	{"avg_inner_density", FLOAT8OID, 0, avg_inner_density},
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	SST_DAMAGE_COLUMNS,
 };
 
 static const SstStatistic spgist_statistics[] = {
@@ -231,8 +228,7 @@ static const SstStatistic spgist_statistics[] = {
 	{"inner_free_bytes", SST_TOTAL, SST_INNER_FREE_BYTES, 0, BLCKSZ},
 	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
 	{"avg_inner_density", SST_RATIO_LEFT, SST_INNER_FREE_BYTES, SST_INNER_USABLE_BYTES},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_spgist_am = {
