@@ -77,9 +77,20 @@ typedef struct SstAccessMethod
 	const char *function;
 	const char *refusal;
 
-	/* Set up a visitor of pages; pgstattuple_page counts as pgstattuple() */
-	void		(*begin) (SstVisitor *visitor, const SstVisitRequest *request);
+	/*
+	 * Visit a page, and look at this part of it; NULL: as page does.
+	 * contrib_page follows the rules of contrib's function for the access
+	 * method, and pgstattuple_page counts as pgstattuple(), from line
+	 * pointers.
+	 */
+	SstVisitPage page;
+	SstPagePart part;
+	SstVisitPage contrib_page;
+	SstPagePart contrib_part;
 	SstVisitPage pgstattuple_page;
+
+	/* What a visitor needs besides, for page; or NULL */
+	void		(*begin) (SstVisitor *visitor, const SstVisitRequest *request);
 
 	/*
 	 * Diagnosis of pages.  page_type is NULL if their layout is not known,
@@ -136,5 +147,20 @@ extern void sst_page_type_by_block(const PageData *page, BlockNumber blkno,
 								   SstPageType *type);
 extern bool sst_is_other_format(const SstAccessMethod *am,
 								const PageData *metapage);
+
+/* Make a visitor that counts by the rules of the request. */
+static inline void
+sst_visitor_begin(SstVisitor *visitor, const SstAccessMethod *am,
+				  const SstVisitRequest *request)
+{
+	if (request->rules == SST_RULES_CONTRIB && am->contrib_page != NULL)
+	{
+		sst_visitor_init(visitor, am->contrib_page, am->contrib_part);
+		return;
+	}
+	sst_visitor_init(visitor, am->page, am->part);
+	if (am->begin != NULL)
+		am->begin(visitor, request);
+}
 
 #endif							/* SST_AM_H */

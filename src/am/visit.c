@@ -16,12 +16,10 @@
 
 /* What the visitors of all kinds begin with; the rest is zero. */
 void
-sst_visitor_init(SstVisitor *visitor, SstVisitPage page, int prefetch_bytes,
-				 SstPagePart part)
+sst_visitor_init(SstVisitor *visitor, SstVisitPage page, SstPagePart part)
 {
 	memset(visitor, 0, sizeof(SstVisitor));
 	visitor->page = page;
-	visitor->prefetch_bytes = prefetch_bytes;
 	visitor->needs = SST_NEEDS(part);
 }
 

@@ -89,9 +89,6 @@ typedef struct SstVisitRequest
 struct SstVisitor
 {
 	SstVisitPage page;
-
-	/* Bytes from the start of a page that the visitor will look at */
-	int			prefetch_bytes;
 	SstPageNeeds needs;
 
 	SstMeta		meta;
@@ -127,14 +124,8 @@ extern void sst_free_space_map_visitor_init(SstVisitor *visitor,
 											BlockNumber nblocks,
 											SstBlockSet *visible);
 
-/*
- * Of a page's line pointers, prefetch this many bytes; the CPU's own
- * prefetcher then sees to the rest.  Found by trying 64 to 1536.
- */
-#define SST_LINE_POINTER_PREFETCH 896
-
 extern void sst_visitor_init(SstVisitor *visitor, SstVisitPage page,
-							 int prefetch_bytes, SstPagePart part);
+							 SstPagePart part);
 extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
 							 SstCounters *counters);
 

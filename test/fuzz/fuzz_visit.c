@@ -117,7 +117,7 @@ begin(FuzzCase *fuzz, SstRules rules)
 	index.indnkeyatts = key_shapes[i].nkeyatts;
 	index.indisprimary = key_shapes[i].primary;
 
-	fuzz_target->am->begin(&fuzz->visitor, &request);
+	sst_visitor_begin(&fuzz->visitor, fuzz_target->am, &request);
 	if (fuzz_target->am == &sst_heap_am && (choices->options & 32) != 0)
 		fuzz->visitor.dead = &fuzz->dead;
 }
@@ -141,7 +141,7 @@ static void
 init_pgstattuple(FuzzCase *fuzz)
 {
 	sst_visitor_init(&fuzz->visitor, fuzz_target->am->pgstattuple_page,
-					 SST_LINE_POINTER_PREFETCH, SST_PART_LINE_POINTERS);
+					 SST_PART_LINE_POINTERS);
 }
 
 /* In a block of its own, so that the address sanitizer sees its end */

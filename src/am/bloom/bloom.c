@@ -102,14 +102,6 @@ bloom_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	}
 }
 
-/* Tuples end at pd_lower, as line pointers do elsewhere. */
-static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
-{
-	sst_visitor_init(visitor, bloom_page, SST_LINE_POINTER_PREFETCH,
-					 SST_PART_LINE_POINTERS);
-}
-
 /* What a page is, for a diagnosis; the special space has the number of its tuples. */
 static void
 page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
@@ -153,7 +145,8 @@ const SstAccessMethod sst_bloom_am = {
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW,
 	.function = "bloom_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a bloom index"),
-	.begin = begin,
+	.page = bloom_page,
+	.part = SST_PART_LINE_POINTERS,
 	.special_size = sizeof(BloomSpecial),
 	.page_id = BLOOM_ID,
 	.magic = BLOOM_MAGIC,

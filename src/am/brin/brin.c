@@ -144,13 +144,6 @@ brin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	}
 }
 
-static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
-{
-	sst_visitor_init(visitor, brin_page, SST_LINE_POINTER_PREFETCH,
-					 SST_PART_ALL);
-}
-
 /* What a page is, for a diagnosis */
 static void
 page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
@@ -241,7 +234,8 @@ const SstAccessMethod sst_brin_am = {
 	.flags = SST_AM_META | SST_AM_SUMMARIZES | SST_AM_UNUSED_ITEMS,
 	.function = "brin_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a BRIN index"),
-	.begin = begin,
+	.page = brin_page,
+	.part = SST_PART_ALL,
 	.special_size = sizeof(BrinSpecialSpace),
 	.page_type = page_type,
 	.tuple_length = tuple_length,

@@ -405,14 +405,6 @@ set_tuple_lengths(SstTupleLengths *lengths, Relation rel)
 static void
 begin(SstVisitor *visitor, const SstVisitRequest *request)
 {
-	if (request->rules == SST_RULES_CONTRIB)
-	{
-		sst_visitor_init(visitor, btree_contrib_page, 1, SST_PART_NONE);
-		return;
-	}
-
-	sst_visitor_init(visitor, btree_page, SST_LINE_POINTER_PREFETCH,
-					 SST_PART_LINE_POINTERS);
 	set_tuple_lengths(&visitor->lengths, request->rel);
 	visitor->posting_stride = 1;
 	if (visitor->lengths.min_posting > visitor->lengths.max_plain)
@@ -557,7 +549,10 @@ const SstAccessMethod sst_btree_am = {
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW | SST_AM_TEMPORARY_TABLES,
 	.function = "btree_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a btree index"),
+	.page = btree_page,
+	.part = SST_PART_LINE_POINTERS,
 	.begin = begin,
+	.contrib_page = btree_contrib_page,
 	.pgstattuple_page = btree_pgstattuple_page,
 	.special_size = sizeof(BTPageOpaqueData),
 	.page_type = page_type,

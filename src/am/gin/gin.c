@@ -295,17 +295,6 @@ gin_contrib_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return true;
 }
 
-/* By contrib's rules, the visitor may be shown block 0 only. */
-static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
-{
-	if (request->rules == SST_RULES_CONTRIB)
-		sst_visitor_init(visitor, gin_contrib_page, 1, SST_PART_NONE);
-	else
-		sst_visitor_init(visitor, gin_page, SST_LINE_POINTER_PREFETCH,
-						 SST_PART_ALL);
-}
-
 /* What a page is, for a diagnosis */
 static void
 page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
@@ -404,7 +393,9 @@ const SstAccessMethod sst_gin_am = {
 	.flags = SST_AM_META | SST_AM_TID_DIFFERENCES,
 	.function = "gin_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a GIN index"),
-	.begin = begin,
+	.page = gin_page,
+	.part = SST_PART_ALL,
+	.contrib_page = gin_contrib_page,
 	.special_size = sizeof(GinPageOpaqueData),
 	.page_type = page_type,
 	.columns = {gin_columns, lengthof(gin_columns)},

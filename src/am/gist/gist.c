@@ -83,13 +83,6 @@ gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return true;
 }
 
-static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
-{
-	sst_visitor_init(visitor, gist_page, SST_LINE_POINTER_PREFETCH,
-					 SST_PART_LINE_POINTERS);
-}
-
 static bool
 gist_pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 					  SstCounters *counters)
@@ -143,7 +136,8 @@ const SstAccessMethod sst_gist_am = {
 	.flags = SST_AM_ENTRY_A_ROW,
 	.function = "gist_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a GiST index"),
-	.begin = begin,
+	.page = gist_page,
+	.part = SST_PART_LINE_POINTERS,
 	.pgstattuple_page = gist_pgstattuple_page,
 	.special_size = sizeof(GISTPageOpaqueData),
 	.page_id = GIST_PAGE_ID,

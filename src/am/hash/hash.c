@@ -203,18 +203,6 @@ hash_contrib_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return count_page(visitor, page, SST_RULES_CONTRIB, counters);
 }
 
-/*
- * By contrib's rules, corrupt pages are those that pgstathashindex raises an error
- * for.
- */
-static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
-{
-	sst_visitor_init(visitor,
-					 request->rules == SST_RULES_CONTRIB ? hash_contrib_page : hash_page,
-					 SST_LINE_POINTER_PREFETCH, SST_PART_LINE_POINTERS);
-}
-
 static bool
 hash_pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 					  SstCounters *counters)
@@ -309,7 +297,10 @@ const SstAccessMethod sst_hash_am = {
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW | SST_AM_NO_NULLS | SST_AM_RESERVES_PAGES,
 	.function = "hash_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a hash index"),
-	.begin = begin,
+	.page = hash_page,
+	.part = SST_PART_LINE_POINTERS,
+	.contrib_page = hash_contrib_page,
+	.contrib_part = SST_PART_LINE_POINTERS,
 	.pgstattuple_page = hash_pgstattuple_page,
 	.special_size = sizeof(HashPageOpaqueData),
 	.page_id = HASHO_PAGE_ID,

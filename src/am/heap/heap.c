@@ -285,8 +285,6 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 static void
 begin(SstVisitor *visitor, const SstVisitRequest *request)
 {
-	sst_visitor_init(visitor, heap_page, SST_LINE_POINTER_PREFETCH,
-					 SST_PART_TUPLES_IF_CHANGED);
 	sst_multixacts_begin();
 	visitor->horizon = request->horizon;
 	visitor->chains = request->chains;
@@ -331,6 +329,8 @@ const SstAccessMethod sst_heap_am = {
 	.name = "heap",
 	.oid = HEAP_TABLE_AM_OID,
 	.kind = SST_HEAP,
+	.page = heap_page,
+	.part = SST_PART_TUPLES_IF_CHANGED,
 	.begin = begin,
 	.page_type = page_type,
 	.check = sst_check_heap_tuples,
@@ -341,6 +341,8 @@ const SstAccessMethod sst_heap_am = {
 /* A sequence is a table of one row, with a special space, and no access method. */
 const SstAccessMethod sst_sequence_am = {
 	.kind = SST_SEQUENCE,
+	.page = heap_page,
+	.part = SST_PART_TUPLES_IF_CHANGED,
 	.begin = begin_sequence,
 	.special_size = SEQUENCE_SPECIAL_SIZE,
 	.page_type = page_type,

@@ -101,13 +101,6 @@ hnsw_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return true;
 }
 
-static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
-{
-	sst_visitor_init(visitor, hnsw_page, SST_LINE_POINTER_PREFETCH,
-					 SST_PART_ALL);
-}
-
 /* That of a deleted element is not known: its vector is zeroed. */
 static int
 tuple_length(const PageData *page, const ItemIdData *item)
@@ -163,7 +156,8 @@ const SstAccessMethod sst_hnsw_am = {
 	.flags = SST_AM_META,
 	.function = "hnsw_stats",
 	.refusal = gettext_noop("relation \"%s\" is not an hnsw index"),
-	.begin = begin,
+	.page = hnsw_page,
+	.part = SST_PART_ALL,
 	.special_size = sizeof(HnswSpecial),
 	.page_id = HNSW_ID,
 	.magic = HNSW_MAGIC,

@@ -71,13 +71,6 @@ ivfflat_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	}
 }
 
-static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
-{
-	sst_visitor_init(visitor, ivfflat_page, SST_LINE_POINTER_PREFETCH,
-					 SST_PART_ALL);
-}
-
 /* Only an entry says its length, and a tuple that says another one is none. */
 static int
 tuple_length(const PageData *page, const ItemIdData *item)
@@ -118,7 +111,8 @@ const SstAccessMethod sst_ivfflat_am = {
 	.flags = SST_AM_META,
 	.function = "ivfflat_stats",
 	.refusal = gettext_noop("relation \"%s\" is not an ivfflat index"),
-	.begin = begin,
+	.page = ivfflat_page,
+	.part = SST_PART_ALL,
 	.special_size = sizeof(IvfflatSpecial),
 	.page_id = IVFFLAT_ID,
 	.magic = IVFFLAT_MAGIC,

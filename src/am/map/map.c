@@ -77,7 +77,7 @@ void
 sst_visibility_map_visitor_init(SstVisitor *visitor, BlockNumber nblocks,
 								SstBlockSet *visible, SstBlockSet *frozen)
 {
-	sst_visitor_init(visitor, visibility_map_page, BLCKSZ, SST_PART_ALL);
+	sst_visitor_init(visitor, visibility_map_page, SST_PART_ALL);
 	visitor->nblocks = nblocks;
 	visitor->visible = visible;
 	visitor->frozen = frozen;
@@ -151,7 +151,7 @@ void
 sst_free_space_map_visitor_init(SstVisitor *visitor, BlockNumber nblocks,
 								SstBlockSet *visible)
 {
-	sst_visitor_init(visitor, free_space_map_page, BLCKSZ, SST_PART_ALL);
+	sst_visitor_init(visitor, free_space_map_page, SST_PART_ALL);
 	visitor->nblocks = nblocks;
 	visitor->visible = visible;
 }

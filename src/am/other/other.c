@@ -37,12 +37,6 @@ any_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return true;
 }
 
-static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
-{
-	sst_visitor_init(visitor, any_page, 1, SST_PART_NONE);
-}
-
 static const SstStatistic any_statistics[] = {
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ, .plus_pages = true},
 	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .main = true, .plus_pages = true},
@@ -52,7 +46,7 @@ static const SstStatistic any_statistics[] = {
 const SstAccessMethod sst_other_am = {
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_UNKNOWN,
-	.begin = begin,
+	.page = any_page,
 	.statistics = {any_statistics, lengthof(any_statistics)},
 	.no_model = gettext_noop("size after a rebuild is not known for this access method"),
 };

@@ -158,13 +158,6 @@ spgist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return tree_page(page, opaque->flags, counters);
 }
 
-static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
-{
-	sst_visitor_init(visitor, spgist_page, SST_LINE_POINTER_PREFETCH,
-					 SST_PART_ALL);
-}
-
 /* What a page is, for a diagnosis */
 static void
 page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
@@ -238,7 +231,8 @@ const SstAccessMethod sst_spgist_am = {
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW,
 	.function = "spgist_stats",
 	.refusal = gettext_noop("relation \"%s\" is not an SP-GiST index"),
-	.begin = begin,
+	.page = spgist_page,
+	.part = SST_PART_ALL,
 	.special_size = sizeof(SpGistPageOpaqueData),
 	.page_id = SPGIST_PAGE_ID,
 	.page_type = page_type,
