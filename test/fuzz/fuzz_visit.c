@@ -34,10 +34,7 @@
 #include "storage/fsm_internals.h"
 
 #include "fuzz.h"
-#include "am/bloom/layout.h"
 #include "am/check_items.h"
-#include "am/hnsw/layout.h"
-#include "am/ivfflat/layout.h"
 
 /* The server has its own, which are not here. */
 #undef printf
@@ -211,11 +208,11 @@ static const FuzzTarget targets[] =
 	FUZZ_OURS, init_ours, &sst_spgist_am},
 	{"brin", "brin", sizeof(BrinSpecialSpace),
 	FUZZ_OURS, init_ours, &sst_brin_am},
-	{"bloom", "bloom brin", sizeof(BloomSpecial),
+	{"bloom", "bloom brin", sizeof(BrinSpecialSpace),
 	FUZZ_OURS, init_ours, &sst_bloom_am},
-	{"hnsw", "hnsw spgist", sizeof(HnswSpecial),
+	{"hnsw", "hnsw spgist", sizeof(SpGistPageOpaqueData),
 	FUZZ_OURS, init_ours, &sst_hnsw_am},
-	{"ivfflat", "ivfflat spgist", sizeof(IvfflatSpecial),
+	{"ivfflat", "ivfflat spgist", sizeof(SpGistPageOpaqueData),
 	FUZZ_OURS, init_ours, &sst_ivfflat_am},
 	{"any", "gin gist spgist brin heap", sizeof(GinPageOpaqueData),
 	FUZZ_OURS, init_ours, &sst_other_am},

@@ -26,11 +26,8 @@
 #include "miscadmin.h"
 
 #include "fuzz.h"
-#include "am/bloom/layout.h"
 #include "am/gin/state.h"
 #include "am/heap/toaster.h"
-#include "am/hnsw/layout.h"
-#include "am/ivfflat/layout.h"
 #include "am/rebuild.h"
 #include "source/source.h"
 
@@ -47,9 +44,11 @@ typedef union RelationOptions
 	HashOptions hash;
 	GiSTOptions gist;
 	SpGistOptions spgist;
-	BloomSettings bloom;
-	HnswSettings hnsw;
-	IvfflatSettings ivfflat;
+	struct						/* of an extension's access method */
+	{
+		int32		varlena_header;
+		int32		first;
+	}			extension;
 	StdRdOptions table;
 } RelationOptions;
 
@@ -154,12 +153,9 @@ choose_options(const SstAccessMethod *am, const FuzzChoices *choices,
 	}
 	else if (am == &sst_spgist_am)
 		options->spgist.fillfactor = percent;
-	else if (am == &sst_bloom_am)
-		options->bloom.nwords = 1 + choices->number % BLOOM_MAX_WORDS;
-	else if (am == &sst_hnsw_am)
-		options->hnsw.m = HNSW_MIN_M + choices->number % (HNSW_MAX_M - HNSW_MIN_M + 1);
-	else if (am == &sst_ivfflat_am)
-		options->ivfflat.lists = 1 + choices->number % IVFFLAT_MAX_LISTS;
+	else if (am->handler != NULL)
+		options->extension.first = (choices->options & 16) != 0 ? choices->number % 128 :
+			(int) choices->number;
 	else if (am == &sst_heap_am)
 	{
 		options->table.fillfactor = percent;

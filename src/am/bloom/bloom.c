@@ -1,7 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * bloom.c
- *	  Reading the pages of a bloom index
+ *	  The pages of an index of contrib's bloom, and its size after a rebuild
+ *
+ * contrib/bloom installs no header files.  The layouts are those of bloom.h there, in
+ * releases 15 to 19; an index of any other layout has another magic number.
+ *
+ * A build fills one page after the other.  All tuples have one size, which follows from
+ * the option "length" as it is now: it may have been altered since the last build.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,13 +19,91 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "utils/rel.h"
 
 #include "am/am.h"
-#include "am/bloom/layout.h"
+#include "am/rebuild.h"
+
+/* The special space of a page; neither flag is that of a page with tuples */
+#define BLOOM_PAGE_IS_META (1 << 0)
+#define BLOOM_PAGE_IS_DELETED (1 << 1)
+
+#define BLOOM_ID 0xFF83
+
+typedef struct BloomSpecial
+{
+	uint16		ntuples;
+	uint16		flags;
+	uint16		unused;
+	uint16		page_id;
+} BloomSpecial;
+
+/* A signature has a whole number of words, unlike the option "length", which is in bits. */
+#define BLOOM_WORD_BITS 16
+#define BLOOM_DEFAULT_WORDS 5
+#define BLOOM_MAX_WORDS 256
+
+/* rd_options of the index, a copy of which its build puts into the metapage */
+typedef struct BloomSettings
+{
+	int32		varlena_header;
+	int32		nwords;
+	int32		bits_per_column[INDEX_MAX_KEYS];
+} BloomSettings;
+
+#define BLOOM_MAGIC 0xDBAC0DED
+
+/*
+ * The metapage.  Block numbers of pages with free space follow up to the special space:
+ * those from list_start to list_end - 1 are tried by inserts, before any other page.
+ */
+typedef struct BloomMeta
+{
+	uint32		magic;
+	uint16		list_start;
+	uint16		list_end;
+	BloomSettings settings;
+} BloomMeta;
+
+/*
+ * Tuples follow the page header without line pointers or gaps: the TID of a row, and its
+ * signature.
+ */
+#define BLOOM_TUPLE_SIZE(nwords) \
+	(sizeof(ItemPointerData) + (nwords) * sizeof(uint16))
+
+#define BLOOM_PAGE_BYTES \
+	(BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - MAXALIGN(sizeof(BloomSpecial)))
+
+#define BLOOM_LIST_SIZE \
+	((BLOOM_PAGE_BYTES - MAXALIGN(sizeof(BloomMeta))) / sizeof(BlockNumber))
 
 /* Of the metapage */
 #define META_SIGNATURE_BITS SST_META_OWN
 #define META_NONFULL_PAGES (SST_META_OWN + 1)
+
+static const BloomSpecial *
+get_special(const PageData *page)
+{
+	return (const BloomSpecial *)
+		(page + BLCKSZ - MAXALIGN(sizeof(BloomSpecial)));
+}
+
+/* The TID of tuple i, counted from 0 */
+static const ItemPointerData *
+get_tid(const PageData *page, int i, int size)
+{
+	return (const ItemPointerData *)
+		(page + MAXALIGN(SizeOfPageHeaderData) + i * size);
+}
+
+/* The size of a page's tuples, which fill it up to pd_lower; there is at least one. */
+static int
+tuple_size(const PageData *page)
+{
+	return (((const PageHeaderData *) page)->pd_lower -
+			(int) MAXALIGN(SizeOfPageHeaderData)) / get_special(page)->ntuples;
+}
 
 static bool
 meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
@@ -47,9 +131,9 @@ static bool
 tuple_page(const PageData *page, SstCounters *counters)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
-	int			ntuples = sst_bloom_special(page)->ntuples;
+	int			ntuples = get_special(page)->ntuples;
 	int			nbytes = header->pd_lower - MAXALIGN(SizeOfPageHeaderData);
-	int			size = ntuples > 0 ? sst_bloom_tuple_size(page) : 0;
+	int			size = ntuples > 0 ? tuple_size(page) : 0;
 
 	if (header->pd_upper != header->pd_special || nbytes != ntuples * size)
 		return false;
@@ -60,7 +144,7 @@ tuple_page(const PageData *page, SstCounters *counters)
 
 	for (int i = 0; i < ntuples; i++)
 	{
-		const ItemPointerData *tid = sst_bloom_tid(page, i, size);
+		const ItemPointerData *tid = get_tid(page, i, size);
 		OffsetNumber offnum = ItemPointerGetOffsetNumberNoCheck(tid);
 
 		if (ItemPointerGetBlockNumberNoCheck(tid) == InvalidBlockNumber ||
@@ -77,7 +161,7 @@ static bool
 bloom_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		   SstCounters *counters)
 {
-	const BloomSpecial *special = sst_bloom_special(page);
+	const BloomSpecial *special = get_special(page);
 
 	if (!sst_page_is_sound(page, sizeof(BloomSpecial)))
 		return sst_count_if_new(page, blkno, counters);
@@ -106,7 +190,7 @@ bloom_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 static void
 page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 {
-	type->flags = sst_bloom_special(page)->flags;
+	type->flags = get_special(page)->flags;
 	type->known = blkno == 0 ? type->flags == BLOOM_PAGE_IS_META :
 		(type->flags & ~BLOOM_PAGE_IS_DELETED) == 0;
 	type->has_tuples = false;
@@ -138,6 +222,69 @@ static const SstStatistic bloom_statistics[] = {
 	SST_DAMAGE_STATISTICS,
 };
 
+typedef struct BloomRebuild
+{
+	SstRebuild	base;
+	int			tuples_per_page;
+} BloomRebuild;
+
+static void
+model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		   const SstKeptItems *kept, SstCounters *counters)
+{
+	int			ntuples;
+	int			ndead = 0;
+
+	if (blkno == 0 || PageIsNew((Page) page))
+		return;
+
+	ntuples = get_special(page)->ntuples;
+	if (rebuild->dead_tids != NULL && ntuples > 0)
+	{
+		int			size = tuple_size(page);
+
+		for (int i = 0; i < ntuples; i++)
+			ndead += sst_rebuild_leaves_out(rebuild, get_tid(page, i, size));
+	}
+	counters->n[SST_REBUILT_ENTRIES] += ntuples - ndead;
+	counters->n[SST_REBUILT_DEAD_ENTRIES] += ndead;
+}
+
+/* The metapage, and pages that are all full but for the last one */
+static double
+bloom_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
+{
+	const BloomRebuild *state = (const BloomRebuild *) rebuild;
+
+	return 1 + sst_round_up(counts[SST_REBUILT_ENTRIES] / state->tuples_per_page,
+							whole);
+}
+
+static void
+predict(SstRebuild *rebuild, const SstPageSample *sample,
+		const SstEstimate *kept, SstPrediction *prediction)
+{
+	prediction->blocks = sst_predict_blocks(rebuild, sample, bloom_blocks);
+	sst_leave_out(rebuild, sample, kept, bloom_blocks, NULL, 0,
+				  &prediction->blocks);
+}
+
+static SstRebuild *
+model_begin(Relation rel, const SstTableFacts *table)
+{
+	BloomRebuild *state = palloc0(sizeof(BloomRebuild));
+	const BloomSettings *settings = sst_extension_options(rel, sizeof(BloomSettings));
+	int			nwords = settings != NULL ? settings->nwords : BLOOM_DEFAULT_WORDS;
+
+	/* The access method is known by its names only. */
+	if (nwords < 1 || nwords > BLOOM_MAX_WORDS)
+		nwords = BLOOM_DEFAULT_WORDS;
+	state->tuples_per_page = BLOOM_PAGE_BYTES / BLOOM_TUPLE_SIZE(nwords);
+	return &state->base;
+}
+
+static const SstModel bloom_model = {model_begin, model_page, predict};
+
 const SstAccessMethod sst_bloom_am = {
 	.name = "bloom",
 	.handler = "blhandler",
@@ -153,5 +300,5 @@ const SstAccessMethod sst_bloom_am = {
 	.page_type = page_type,
 	.columns = {bloom_columns, lengthof(bloom_columns)},
 	.statistics = {bloom_statistics, lengthof(bloom_statistics)},
-	.model = &sst_bloom_model,
+	.model = &bloom_model,
 };

@@ -1,7 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * hnsw.c
- *	  Reading the pages of an hnsw index of pgvector
+ *	  The pages of an hnsw index of pgvector, and its size after a rebuild
+ *
+ * The layouts are those of src/hnsw.h in pgvector 0.5.0 to 0.8.6.  An index of another
+ * layout has another version number.
+ *
+ * A build puts elements on pages one after the other, each with its neighbors on the same
+ * page if they fit there (CreateGraphPages() in pgvector's hnswbuild.c).  It draws the
+ * level of each element at random, which decides how many neighbors there are.  So
+ * pages are filled here in the same way, and the size varies by chance.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -12,10 +20,81 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
 
 #include "am/am.h"
-#include "am/hnsw/layout.h"
+#include "am/rebuild.h"
+
+/* The special space of a page: the next page, two unused bytes, and the ID */
+#define HNSW_SPECIAL_SIZE 8
+#define HNSW_ID 0xFF90
+#define HNSW_MAGIC 0xA953A953
+#define HNSW_VERSION 1
+
+#define HNSW_PAGE_BYTES \
+	(BLCKSZ - (int) SizeOfPageHeaderData - HNSW_SPECIAL_SIZE)
+
+/* rd_options of the index */
+typedef struct HnswSettings
+{
+	int32		varlena_header;
+	int32		m;
+	int32		ef_construction;
+} HnswSettings;
+
+#define HNSW_DEFAULT_M 16
+#define HNSW_MIN_M 2
+#define HNSW_MAX_M 100
+
+typedef struct HnswMeta
+{
+	uint32		magic;
+	uint32		version;
+	uint32		dimensions;
+	uint16		m;
+	uint16		ef_construction;
+	BlockNumber entry_block;
+	OffsetNumber entry_offset;
+	int16		entry_level;	/* -1 without elements */
+	BlockNumber insert_block;
+} HnswMeta;
+
+/*
+ * A page has tuples of both kinds.  An element is a vector with the rows that have it.
+ * VACUUM removes the TIDs of dead rows, and marks an element without any deleted.
+ */
+#define HNSW_ELEMENT 1
+#define HNSW_NEIGHBORS 2
+
+#define HNSW_MAX_TIDS 10
+#define HNSW_MAX_LEVEL 63
+
+typedef struct HnswElement
+{
+	uint8		type;
+	uint8		level;
+	uint8		deleted;
+	uint8		version;		/* of the place, which is used again */
+	ItemPointerData tids[HNSW_MAX_TIDS];	/* those in use come first */
+	ItemPointerData neighbors;
+	uint16		unused;
+} HnswElement;					/* and the vector */
+
+/* An element's neighbors: 2 * m on the lowest level, and m on each of the others */
+typedef struct HnswNeighbors
+{
+	uint8		type;
+	uint8		version;
+	uint16		count;
+} HnswNeighbors;				/* and the TIDs of their elements */
+
+#define HNSW_NEIGHBORS_SIZE(ntids) \
+	MAXALIGN(sizeof(HnswNeighbors) + (ntids) * sizeof(ItemPointerData))
 
 /* Of the metapage */
 enum
@@ -26,12 +105,37 @@ enum
 	META_ENTRY_LEVEL
 };
 
-/* What is counted of hnsw indexes only; model.c has more of it */
+/* What is counted of hnsw indexes only */
 enum
 {
-	SST_NEIGHBOR_ITEMS = SST_OWN,
-	SST_HEAP_TIDS
+	NEIGHBOR_ITEMS = SST_OWN,
+	HEAP_TIDS,
+	REBUILT_ELEMENTS,
+	REBUILT_SHARED				/* of these, with more than one TID */
 };
+
+/* Get the element of a line pointer that is within the page; false if there is none. */
+static bool
+get_element(const PageData *page, const ItemIdData *item, HnswElement *element)
+{
+	const char *tuple = page + ItemIdGetOffset(item);
+
+	if (ItemIdGetLength(item) <= sizeof(HnswElement) || *tuple != HNSW_ELEMENT)
+		return false;
+	memcpy(element, tuple, sizeof(HnswElement));
+	return true;
+}
+
+/* The number of an element's TIDs */
+static int
+count_tids(const HnswElement *element)
+{
+	int			n = 0;
+
+	while (n < HNSW_MAX_TIDS && ItemPointerIsValid(&element->tids[n]))
+		n++;
+	return element->deleted ? 0 : n;
+}
 
 static bool
 meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
@@ -55,25 +159,6 @@ meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
 	return true;
 }
 
-/* Count the tuple of a line pointer; false if it is of neither kind. */
-static bool
-count_tuple(const PageData *page, const ItemIdData *item, SstCounters *counters)
-{
-	HnswElement element;
-	int			ntids;
-
-	if (sst_hnsw_element(page, item, &element))
-	{
-		ntids = sst_hnsw_ntids(&element);
-		counters->n[ntids > 0 ? SST_LIVE_ITEMS : SST_DEAD_ITEMS]++;
-		counters->n[SST_HEAP_TIDS] += ntids;
-		return true;
-	}
-	counters->n[SST_NEIGHBOR_ITEMS]++;
-	return ItemIdGetLength(item) > sizeof(HnswNeighbors) &&
-		page[ItemIdGetOffset(item)] == HNSW_NEIGHBORS;
-}
-
 static bool
 hnsw_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
@@ -81,7 +166,7 @@ hnsw_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	SstCounters own;
 	int			nitems = sst_page_items(page);
 
-	if (!sst_page_is_sound(page, sizeof(HnswSpecial)))
+	if (!sst_page_is_sound(page, HNSW_SPECIAL_SIZE))
 		return sst_count_if_new(page, blkno, counters);
 	if (sst_page_id(page) != HNSW_ID)
 		return false;
@@ -93,7 +178,20 @@ hnsw_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	sst_counters_init(&own);
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
-		if (!count_tuple(page, PageGetItemId((Page) page, offnum), &own))
+		const ItemIdData *item = PageGetItemId((Page) page, offnum);
+		HnswElement element;
+
+		if (get_element(page, item, &element))
+		{
+			int			ntids = count_tids(&element);
+
+			own.n[ntids > 0 ? SST_LIVE_ITEMS : SST_DEAD_ITEMS]++;
+			own.n[HEAP_TIDS] += ntids;
+		}
+		else if (ItemIdGetLength(item) > sizeof(HnswNeighbors) &&
+				 page[ItemIdGetOffset(item)] == HNSW_NEIGHBORS)
+			own.n[NEIGHBOR_ITEMS]++;
+		else
 			return false;
 	}
 	sst_count_leaf(&own, PageGetExactFreeSpace((Page) page), HNSW_PAGE_BYTES);
@@ -108,7 +206,7 @@ tuple_length(const PageData *page, const ItemIdData *item)
 	const char *tuple = page + ItemIdGetOffset(item);
 	HnswElement element;
 
-	if (!sst_hnsw_element(page, item, &element))
+	if (!get_element(page, item, &element))
 		return HNSW_NEIGHBORS_SIZE(((const HnswNeighbors *) tuple)->count);
 	return element.deleted ? ItemIdGetLength(item) :
 		MAXALIGN(sizeof(HnswElement) + VARSIZE_4B(tuple + sizeof(HnswElement)));
@@ -124,14 +222,11 @@ static const SstColumn hnsw_columns[] = {
 	{"pages", INT8OID, 0, sst_blocks_column},
 	{"live_items", INT8OID, SST_LIVE_ITEMS},
 	{"dead_items", INT8OID, SST_DEAD_ITEMS},
-	{"neighbor_items", INT8OID, SST_NEIGHBOR_ITEMS},
-	{"heap_tids", INT8OID, SST_HEAP_TIDS},
+	{"neighbor_items", INT8OID, NEIGHBOR_ITEMS},
+	{"heap_tids", INT8OID, HEAP_TIDS},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
 	{"free_percent", FLOAT8OID, 0, sst_free_space_percent_column},
-	{"new_pages", INT8OID, SST_NEW_PAGES},
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES},
-	{"first_new_block", INT8OID, 0, sst_first_new_block_column},
-	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column},
+	SST_DAMAGE_COLUMNS,
 };
 
 #define MAX_ELEMENTS (HNSW_PAGE_BYTES / (sizeof(HnswElement) + sizeof(ItemIdData)))
@@ -141,13 +236,194 @@ static const SstColumn hnsw_columns[] = {
 static const SstStatistic hnsw_statistics[] = {
 	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_ELEMENTS},
 	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MAX_ELEMENTS},
-	{"neighbor_items", SST_TOTAL, SST_NEIGHBOR_ITEMS, 0, MAX_NEIGHBORS},
-	{"heap_tids", SST_TOTAL, SST_HEAP_TIDS, 0, MAX_ELEMENTS * HNSW_MAX_TIDS},
+	{"neighbor_items", SST_TOTAL, NEIGHBOR_ITEMS, 0, MAX_NEIGHBORS},
+	{"heap_tids", SST_TOTAL, HEAP_TIDS, 0, MAX_ELEMENTS * HNSW_MAX_TIDS},
 	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
 	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	{"new_pages", SST_PAGES, SST_NEW_PAGES},
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES},
+	SST_DAMAGE_STATISTICS,
 };
+
+/* So many elements stand for all those that were seen, and fill pages in batches. */
+#define NSIZES 1024
+#define NBATCHES 128
+#define BATCH 256
+
+/* Memory of an element in a build, besides its vector, and of each of its neighbors */
+#define GRAPH_ELEMENT 200
+#define GRAPH_NEIGHBOR 16
+
+typedef struct HnswRebuild
+{
+	SstRebuild	base;
+	int			m;
+	uint64		nseen;
+	uint16		sizes[NSIZES];
+	pg_prng_state random;
+	double		pages;			/* for an element */
+	double		variance;		/* of that */
+} HnswRebuild;
+
+static void
+model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		   const SstKeptItems *kept, SstCounters *counters)
+{
+	HnswRebuild *state = (HnswRebuild *) rebuild;
+	int			nitems = sst_page_items(page);
+	uint64	   *n = counters->n;
+
+	if (blkno == 0 || PageIsNew((Page) page))
+		return;
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		const ItemIdData *item = PageGetItemId((Page) page, offnum);
+		HnswElement element;
+		int			ntids;
+		int			nleft = 0;
+		uint64		i;
+
+		if (!get_element(page, item, &element))
+			continue;
+		ntids = count_tids(&element);
+		for (int j = 0; j < ntids; j++)
+			nleft += !sst_rebuild_leaves_out(rebuild, &element.tids[j]);
+		n[SST_REBUILT_ENTRIES] += nleft;
+		n[SST_REBUILT_DEAD_ENTRIES] += ntids - nleft;
+		if (nleft == 0)
+			continue;
+		n[REBUILT_ELEMENTS]++;
+		n[SST_REBUILT_BYTES] += MAXALIGN(ItemIdGetLength(item)) +
+			HNSW_NEIGHBORS_SIZE(2 * state->m) + 2 * sizeof(ItemIdData);
+		n[REBUILT_SHARED] += ntids > 1;
+
+		/* Each element is kept with the same probability. */
+		i = state->nseen++;
+		if (i >= NSIZES)
+			i = pg_prng_double(&state->random) * state->nseen;
+		if (i < NSIZES)
+			state->sizes[i] = MAXALIGN(ItemIdGetLength(item));
+	}
+}
+
+/* Put so many bytes on a page with this free space, or on a new one. */
+static void
+put(int nbytes, int *free, int *npages)
+{
+	if (*free < nbytes)
+	{
+		*free = HNSW_PAGE_BYTES;
+		(*npages)++;
+	}
+	*free -= nbytes;
+}
+
+/*
+ * Fill pages with elements, and find out how many pages an element takes.  How far batches
+ * of elements differ says what chance does.
+ */
+static void
+fill_pages(HnswRebuild *state)
+{
+	int			nsizes = Min(state->nseen, NSIZES);
+	int			max_level = Min((HNSW_PAGE_BYTES - sizeof(ItemIdData) - sizeof(HnswNeighbors)) /
+								sizeof(ItemPointerData) / state->m - 2, HNSW_MAX_LEVEL);
+	int			free = 0;
+	int			npages = 0;
+	double		filled = 0;
+	double		squares = 0;
+
+	for (int i = 1; i <= NBATCHES * BATCH && nsizes > 0; i++)
+	{
+		int			drawn = pg_prng_double(&state->random) * nsizes;
+		int			level = Min(-log(1 - pg_prng_double(&state->random)) / log(state->m),
+								max_level);
+		int			size = state->sizes[drawn] + sizeof(ItemIdData);
+		int			neighbors = HNSW_NEIGHBORS_SIZE((level + 2) * state->m) +
+			sizeof(ItemIdData);
+
+		if (size + neighbors > HNSW_PAGE_BYTES)
+			put(size, &free, &npages);
+		else
+			neighbors += size;
+		put(neighbors, &free, &npages);
+		if (i % BATCH == 0)
+		{
+			double		before = filled;
+
+			filled = npages - (double) free / HNSW_PAGE_BYTES;
+			squares += (filled - before) * (filled - before);
+		}
+	}
+	state->pages = filled / (NBATCHES * BATCH);
+	state->variance = Max(squares / NBATCHES / BATCH -
+						  state->pages * state->pages * BATCH, 0);
+}
+
+/* The metapage, and at least one other */
+static double
+blocks(const SstRebuild *rebuild, const double *counts, bool whole)
+{
+	double		pages = counts[REBUILT_ELEMENTS] *
+		((const HnswRebuild *) rebuild)->pages;
+
+	return 1 + Max(sst_round_up(pages, whole), 1);
+}
+
+static void
+scale(const SstRebuild *rebuild, double *counts, double fraction)
+{
+	counts[REBUILT_ELEMENTS] *= fraction;
+}
+
+/*
+ * A build that does not fit into memory fills gaps that were left on pages.  It joins elements
+ * of equal vectors that have lost rows: at most those with several, and as many others.
+ */
+static void
+predict(SstRebuild *rebuild, const SstPageSample *sample,
+		const SstEstimate *kept, SstPrediction *prediction)
+{
+	HnswRebuild *state = (HnswRebuild *) rebuild;
+	double		counts[SST_NCOUNTS];
+	double		nelements;
+	double		joined;
+	double		chance;
+	double		gaps = 0;
+
+	fill_pages(state);
+	sst_sample_sums(sample, 1, counts);
+	nelements = counts[REBUILT_ELEMENTS];
+	if ((counts[SST_REBUILT_BYTES] + nelements * (GRAPH_ELEMENT + 2 * state->m * GRAPH_NEIGHBOR)) >
+		maintenance_work_mem * 1024.0)
+	{
+		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
+		gaps = Max(nelements * state->pages - counts[SST_REBUILT_BYTES] / HNSW_PAGE_BYTES, 0);
+	}
+	joined = Min(2 * counts[REBUILT_SHARED],
+				 nelements - counts[SST_REBUILT_ENTRIES] / HNSW_MAX_TIDS);
+	chance = SST_Z * sqrt(nelements * state->variance);
+	prediction->blocks = sst_predict_blocks(rebuild, sample, blocks);
+	sst_widen(&prediction->blocks,
+			  chance + gaps + state->pages * Max(joined, 0), chance);
+	sst_leave_out(rebuild, sample, kept, blocks, scale, 0,
+				  &prediction->blocks);
+}
+
+static SstRebuild *
+model_begin(Relation rel, const SstTableFacts *table)
+{
+	HnswRebuild *state = palloc0(sizeof(HnswRebuild));
+	const HnswSettings *settings = sst_extension_options(rel, sizeof(HnswSettings));
+
+	/* The access method is known by its names only. */
+	state->m = settings != NULL ? settings->m : HNSW_DEFAULT_M;
+	if (state->m < HNSW_MIN_M || state->m > HNSW_MAX_M)
+		state->m = HNSW_DEFAULT_M;
+	pg_prng_seed(&state->random, 0);	/* each call draws the same */
+	return &state->base;
+}
+
+static const SstModel hnsw_model = {model_begin, model_page, predict};
 
 const SstAccessMethod sst_hnsw_am = {
 	.name = "hnsw",
@@ -158,7 +434,7 @@ const SstAccessMethod sst_hnsw_am = {
 	.refusal = gettext_noop("relation \"%s\" is not an hnsw index"),
 	.page = hnsw_page,
 	.part = SST_PART_ALL,
-	.special_size = sizeof(HnswSpecial),
+	.special_size = HNSW_SPECIAL_SIZE,
 	.page_id = HNSW_ID,
 	.magic = HNSW_MAGIC,
 	.version = HNSW_VERSION,
@@ -166,5 +442,5 @@ const SstAccessMethod sst_hnsw_am = {
 	.tuple_length = tuple_length,
 	.columns = {hnsw_columns, lengthof(hnsw_columns)},
 	.statistics = {hnsw_statistics, lengthof(hnsw_statistics)},
-	.model = &sst_hnsw_model,
+	.model = &hnsw_model,
 };

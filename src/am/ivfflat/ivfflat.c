@@ -1,7 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * ivfflat.c
- *	  Reading the pages of an ivfflat index of pgvector
+ *	  The pages of an ivfflat index of pgvector, and its size after a rebuild
+ *
+ * The layouts are those of src/ivfflat.h in pgvector 0.5.0 to 0.8.6.  An index of another
+ * layout has another version number.
+ *
+ * A build computes new centers, and puts the entries of each list on pages of its own
+ * (InsertTuples() in pgvector's ivfbuild.c).  How many entries each list gets is not
+ * known: the ends allow for any.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -12,10 +19,107 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
+#include "access/itup.h"
 #include "catalog/pg_type.h"
+#include "utils/rel.h"
 
 #include "am/am.h"
-#include "am/ivfflat/layout.h"
+#include "am/rebuild.h"
+
+/*
+ * The special space of a page: the next page, two unused bytes, and the ID.  Lists, and the
+ * entries of each list, are in chains of pages.
+ */
+#define IVFFLAT_SPECIAL_SIZE 8
+#define IVFFLAT_ID 0xFF84
+#define IVFFLAT_MAGIC 0x14FF1A7
+#define IVFFLAT_VERSION 1
+
+/* rd_options of the index */
+typedef struct IvfflatSettings
+{
+	int32		varlena_header;
+	int32		lists;
+} IvfflatSettings;
+
+#define IVFFLAT_DEFAULT_LISTS 100
+#define IVFFLAT_MAX_LISTS 32768
+
+typedef struct IvfflatMeta
+{
+	uint32		magic;
+	uint32		version;
+	uint16		dimensions;
+	uint16		lists;
+} IvfflatMeta;
+
+/* A list: its pages, and the vector in its center */
+typedef struct IvfflatList
+{
+	BlockNumber start_block;
+	BlockNumber insert_block;
+	int32		varlena_header; /* of the vector */
+} IvfflatList;
+
+#define IVFFLAT_PAGE_BYTES \
+	(BLCKSZ - (int) SizeOfPageHeaderData - IVFFLAT_SPECIAL_SIZE)
+
+/* What a page has, which nothing but its tuples says */
+typedef enum IvfflatPageKind
+{
+	IVFFLAT_LISTS,
+	IVFFLAT_ENTRIES,
+	IVFFLAT_NEITHER
+} IvfflatPageKind;
+
+/*
+ * Is it the line pointer of an entry, which is an index tuple with a vector?  A list has the
+ * upper half of a block number in the place of the tuple's length, which cannot be so high;
+ * or the lower half, where the most significant byte comes first.
+ */
+static bool
+is_entry(const PageData *page, const ItemIdData *item)
+{
+	IndexTupleData tuple;
+
+	memcpy(&tuple, page + ItemIdGetOffset(item), sizeof(tuple));
+	return tuple.t_info == (ItemIdGetLength(item) | INDEX_VAR_MASK);
+}
+
+/*
+ * What a page behind the metapage has, whose line pointers are within it.  Lists come
+ * first, and are never added or removed.
+ */
+static IvfflatPageKind
+page_kind(const PageData *page, BlockNumber blkno)
+{
+	int			nitems = sst_page_items(page);
+	bool		lists = blkno <= IVFFLAT_MAX_LISTS;
+	bool		entries = blkno > 1;
+
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		const ItemIdData *item = PageGetItemId((Page) page, offnum);
+		IvfflatList list;
+
+		if (ItemIdGetLength(item) <= sizeof(list))
+			return IVFFLAT_NEITHER;
+		memcpy(&list, page + ItemIdGetOffset(item), sizeof(list));
+		if (blkno == 1 || !is_entry(page, item))
+			entries = false;
+#ifndef WORDS_BIGENDIAN
+		else
+			lists = false;
+#endif
+
+		/* Neither is block 0, nor InvalidBlockNumber. */
+		if (list.start_block + 1 <= 1 || list.insert_block + 1 <= 1)
+			lists = false;
+	}
+	return entries ? IVFFLAT_ENTRIES : lists ? IVFFLAT_LISTS : IVFFLAT_NEITHER;
+}
 
 /* Of the metapage */
 enum
@@ -47,7 +151,7 @@ static bool
 ivfflat_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			 SstCounters *counters)
 {
-	if (!sst_page_is_sound(page, sizeof(IvfflatSpecial)))
+	if (!sst_page_is_sound(page, IVFFLAT_SPECIAL_SIZE))
 		return sst_count_if_new(page, blkno, counters);
 	if (sst_page_id(page) != IVFFLAT_ID)
 		return false;
@@ -57,7 +161,7 @@ ivfflat_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	if (!sst_items_are_normal(page))
 		return false;
 
-	switch (sst_ivfflat_page_kind(page, blkno))
+	switch (page_kind(page, blkno))
 	{
 		case IVFFLAT_LISTS:
 			counters->n[SST_INTERNAL_PAGES]++;
@@ -104,6 +208,122 @@ static const SstStatistic ivfflat_statistics[] = {
 	SST_DAMAGE_STATISTICS,
 };
 
+typedef struct IvfflatRebuild
+{
+	SstRebuild	base;
+	int			lists;
+	int			list_size;		/* with the line pointer; 0 until one was seen */
+
+	/* Entries that were seen, with their line pointers */
+	uint64		nentries;
+	uint64		bytes;
+} IvfflatRebuild;
+
+static void
+model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		   const SstKeptItems *kept, SstCounters *counters)
+{
+	IvfflatRebuild *state = (IvfflatRebuild *) rebuild;
+	int			nitems = sst_page_items(page);
+	bool		lists;
+
+	if (blkno == 0 || PageIsNew((Page) page))
+		return;
+
+	lists = page_kind(page, blkno) == IVFFLAT_LISTS;
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		const ItemIdData *item = PageGetItemId((Page) page, offnum);
+		int			size = MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData);
+		IndexTupleData tuple;
+
+		memcpy(&tuple, page + ItemIdGetOffset(item), sizeof(tuple));
+		if (lists)
+			state->list_size = size;
+		else if (sst_rebuild_leaves_out(rebuild, &tuple.t_tid))
+			counters->n[SST_REBUILT_DEAD_ENTRIES]++;
+		else
+		{
+			counters->n[SST_REBUILT_ENTRIES]++;
+			counters->n[SST_REBUILT_BYTES] += size;
+			state->nentries++;
+			state->bytes += size;
+		}
+	}
+}
+
+/* How many of such a size a page has room for */
+static double
+per_page(double size)
+{
+	return Max(floor(IVFFLAT_PAGE_BYTES / Max(size, 1)), 1);
+}
+
+/* Pages that the entries would fill if there was one list */
+static double
+full_pages(const IvfflatRebuild *state, const double *counts)
+{
+	return state->nentries == 0 ? 0 : counts[SST_REBUILT_ENTRIES] /
+		per_page((double) state->bytes / state->nentries);
+}
+
+/*
+ * Pages of all lists' entries, of which each has one at least.  If the sizes of lists are
+ * distributed exponentially, their numbers of pages are so geometrically.
+ */
+static double
+entry_pages(const IvfflatRebuild *state, double full)
+{
+	return full > 0 ? state->lists / (1 - exp(-state->lists / full)) : state->lists;
+}
+
+static double
+ivfflat_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
+{
+	const IvfflatRebuild *state = (const IvfflatRebuild *) rebuild;
+	double		pages = entry_pages(state, full_pages(state, counts));
+	double		list_size = state->list_size > 0 ? state->list_size :
+		(double) state->bytes / Max(state->nentries, 1);
+
+	return 1 + ceil(state->lists / per_page(list_size)) + sst_round_up(pages, whole);
+}
+
+static void
+predict(SstRebuild *rebuild, const SstPageSample *sample,
+		const SstEstimate *kept, SstPrediction *prediction)
+{
+	const IvfflatRebuild *state = (const IvfflatRebuild *) rebuild;
+	SstEstimate *blocks = &prediction->blocks;
+	double		counts[SST_NCOUNTS];
+	double		full;
+	double		pages;
+
+	*blocks = sst_predict_blocks(rebuild, sample, ivfflat_blocks);
+
+	/* Lists can end with full pages, or each with an entry on a last one. */
+	sst_sample_sums(sample, 1, counts);
+	full = full_pages(state, counts);
+	pages = entry_pages(state, full);
+	sst_widen(blocks, ceil(pages) - Max(state->lists, full),
+			  state->lists + full - pages);
+	sst_leave_out(rebuild, sample, kept, ivfflat_blocks, NULL, 0, blocks);
+}
+
+static SstRebuild *
+model_begin(Relation rel, const SstTableFacts *table)
+{
+	IvfflatRebuild *state = palloc0(sizeof(IvfflatRebuild));
+	const IvfflatSettings *settings = sst_extension_options(rel, sizeof(IvfflatSettings));
+
+	/* The access method is known by its names only. */
+	state->lists = settings != NULL ? settings->lists : IVFFLAT_DEFAULT_LISTS;
+	if (state->lists < 1 || state->lists > IVFFLAT_MAX_LISTS)
+		state->lists = IVFFLAT_DEFAULT_LISTS;
+	return &state->base;
+}
+
+static const SstModel ivfflat_model = {model_begin, model_page, predict};
+
 const SstAccessMethod sst_ivfflat_am = {
 	.name = "ivfflat",
 	.handler = "ivfflathandler",
@@ -113,7 +333,7 @@ const SstAccessMethod sst_ivfflat_am = {
 	.refusal = gettext_noop("relation \"%s\" is not an ivfflat index"),
 	.page = ivfflat_page,
 	.part = SST_PART_ALL,
-	.special_size = sizeof(IvfflatSpecial),
+	.special_size = IVFFLAT_SPECIAL_SIZE,
 	.page_id = IVFFLAT_ID,
 	.magic = IVFFLAT_MAGIC,
 	.version = IVFFLAT_VERSION,
@@ -121,5 +341,5 @@ const SstAccessMethod sst_ivfflat_am = {
 	.tuple_length = tuple_length,
 	.columns = {ivfflat_columns, lengthof(ivfflat_columns)},
 	.statistics = {ivfflat_statistics, lengthof(ivfflat_statistics)},
-	.model = &sst_ivfflat_model,
+	.model = &ivfflat_model,
 };
