@@ -3,7 +3,7 @@
  * hnsw.c
  *	  The pages of an hnsw index of pgvector, and its size after a rebuild
  *
- * The layouts are those of src/hnsw.h in pgvector 0.5.0 to 0.8.6.  An index of another
+ * The layouts are those of src/hnsw.h in pgvector 0.5.0 to 0.8.7.  An index of another
  * layout has another version number.
  *
  * A build puts elements on pages one after the other, each with its neighbors on the same

@@ -3,7 +3,7 @@
  * ivfflat.c
  *	  The pages of an ivfflat index of pgvector, and its size after a rebuild
  *
- * The layouts are those of src/ivfflat.h in pgvector 0.5.0 to 0.8.6.  An index of another
+ * The layouts are those of src/ivfflat.h in pgvector 0.5.0 to 0.8.7.  An index of another
  * layout has another version number.
  *
  * A build computes new centers, and puts the entries of each list on pages of its own
