@@ -21,10 +21,14 @@
 
 #include "am/dead_tids.h"
 
+/* Most rows that are looked up are on blocks without any: a bit for each block, or for several */
+#define FILTER_BITS 65536
+
 struct SstDeadTids
 {
 	MemoryContext context;		/* of the set */
 	IntegerSet *tids;
+	uint64		filter[FILTER_BITS / 64];
 };
 
 /* The number of a TID; they are close together, as that takes less memory. */
@@ -45,7 +49,7 @@ is_possible(OffsetNumber offnum)
 SstDeadTids *
 sst_dead_tids_create(void)
 {
-	SstDeadTids *set = palloc(sizeof(SstDeadTids));
+	SstDeadTids *set = palloc0(sizeof(SstDeadTids));
 	MemoryContext caller;
 
 	set->context = AllocSetContextCreate(CurrentMemoryContext,
@@ -64,8 +68,10 @@ sst_dead_tids_create(void)
 void
 sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno, OffsetNumber offnum)
 {
-	if (is_possible(offnum))
-		intset_add_member(set->tids, tid_number(blkno, offnum));
+	if (!is_possible(offnum))
+		return;
+	intset_add_member(set->tids, tid_number(blkno, offnum));
+	set->filter[blkno % FILTER_BITS / 64] |= UINT64CONST(1) << blkno % 64;
 }
 
 /* Is it in the set?  The TID can be anything, from a damaged page as well. */
@@ -74,6 +80,7 @@ sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 					  OffsetNumber offnum)
 {
 	return is_possible(offnum) &&
+		(set->filter[blkno % FILTER_BITS / 64] >> blkno % 64 & 1) != 0 &&
 		intset_is_member(set->tids, tid_number(blkno, offnum));
 }
 

@@ -128,6 +128,28 @@ add_item(SstBtreeFill *fill, int size, int posting, bool repeats)
 }
 
 /*
+ * Add as many of these items, like the last one, as the page has room for, by the conditions
+ * of add_item().  Return their number.
+ */
+static uint64
+add_equal_items(SstBtreeFill *fill, int size, int posting, uint64 count,
+				bool same_key)
+{
+	int			each = size + (int) sizeof(ItemIdData);
+	int			least = Max(size + (int) MAXALIGN(sizeof(ItemPointerData)),
+							fill->target_free - posting);
+	int			spare = fill->free - (int) sizeof(ItemIdData) - least;
+
+	if (fill->nitems <= 1 || spare < 0 || count == 0)
+		return 0;
+	count = Min(count, spare / each + 1);
+	fill->nitems += count;
+	fill->free -= count * each;
+	fill->last_repeats = same_key;
+	return count;
+}
+
+/*
  * Add items of the same size, which have the same key or different ones.  From
  * the second page that begins with such an item on, all have as many.
  */
@@ -151,7 +173,10 @@ sst_btree_add_items(SstBtreeFill *fill, int size, int posting, uint64 count,
 		repeats = same_key;
 		count--;
 		if (fill->npages == npages)
+		{
+			count -= add_equal_items(fill, size, posting, count, same_key);
 			continue;
+		}
 
 		if (++nbegun == 3)
 		{

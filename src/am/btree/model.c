@@ -26,6 +26,9 @@
 
 #define TID_BYTES ((int) sizeof(ItemPointerData))
 
+/* On a page, so many pairs of neighbours tell how large pivots are. */
+#define PIVOTS_PER_PAGE 16
+
 /* With so many runs for each TID that is one too many, keys are taken to be unique. */
 #define MANY_RUNS 100
 
@@ -102,20 +105,20 @@ read_item(const PageData *page, ItemId item, LeafItem *result)
 	return true;
 }
 
-/* TIDs of an item that a build will have */
+/* How many of these TIDs will a build have? */
 static inline int
-kept_tids(const SstRebuild *rebuild, const LeafItem *item)
+kept_tids(const SstRebuild *rebuild, const char *tids, int ntids)
 {
 	int			nkept = 0;
 
 	if (rebuild->dead_tids == NULL)
-		return item->ntids;
+		return ntids;
 
-	for (int i = 0; i < item->ntids; i++)
+	for (int i = 0; i < ntids; i++)
 	{
 		ItemPointerData tid;
 
-		memcpy(&tid, item->tids + i * TID_BYTES, TID_BYTES);
+		memcpy(&tid, tids + i * TID_BYTES, TID_BYTES);
 		if (!sst_rebuild_leaves_out(rebuild, &tid))
 			nkept++;
 	}
@@ -363,6 +366,75 @@ count_pivot(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *right,
 	runs->pivot = size;
 }
 
+/*
+ * Is the pair that ends with this item one of those that tell how large pivots are?
+ * Multiples of the golden ratio, modulo 1, are spread evenly, and have no period.
+ */
+static inline bool
+tells_pivot(const SstBtreeRebuild *state, OffsetNumber offnum, int nitems)
+{
+	uint32		drawn = (state->nseen + offnum) * 0x9E3779B1U;
+
+	return state->tupdesc->natts > 1 &&
+		(uint64) drawn * nitems < (uint64) PIVOTS_PER_PAGE << 32;
+}
+
+/*
+ * Count the items behind one that are like it, which are most items of most indexes: those
+ * of the same size, with another key and one TID each, which the build will have.  Return the
+ * last of these, with which a run has begun.
+ */
+static OffsetNumber
+count_alike(SstBtreeRebuild *state, PageRuns *runs, const PageData *page,
+			OffsetNumber offnum, SstCounters *counters)
+{
+	const SstRebuild *rebuild = &state->base;
+	const OffsetNumber first = offnum;
+	OffsetNumber nitems = sst_page_items(page);
+	int			rest = runs->key.size - (int) (sizeof(IndexTupleData) + sizeof(uint64));
+	const ItemIdData *item = PageGetItemId((Page) page, offnum);
+	const char *tuple = runs->key.tuple;
+	uint64		key;
+	uint16		info;
+
+	memcpy(&info, tuple + offsetof(IndexTupleData, t_info), sizeof(info));
+	if (rest < 0 || (info & INDEX_ALT_TID_MASK) != 0)
+		return offnum;
+	memcpy(&key, tuple + sizeof(IndexTupleData), sizeof(key));
+
+	for (; offnum < nitems && !tells_pivot(state, offnum + 1, nitems); offnum++)
+	{
+		const ItemIdData *next = item + 1;
+		const char *next_tuple = page + ItemIdGetOffset(next);
+		uint64		next_key;
+		uint16		next_info;
+
+		if (ItemIdGetLength(next) != ItemIdGetLength(item) ||
+			ItemIdGetFlags(next) != ItemIdGetFlags(item))
+			break;
+		memcpy(&next_info, next_tuple + offsetof(IndexTupleData, t_info), sizeof(info));
+		memcpy(&next_key, next_tuple + sizeof(IndexTupleData), sizeof(key));
+		if (next_info != info || kept_tids(rebuild, next_tuple, 1) == 0 ||
+			(next_key == key &&
+			 memcmp(tuple + sizeof(IndexTupleData) + sizeof(key),
+					next_tuple + sizeof(IndexTupleData) + sizeof(key), rest) == 0))
+			break;
+		item = next;
+		tuple = next_tuple;
+		key = next_key;
+	}
+	if (offnum > first)
+	{
+		end_whole_run(state, runs, counters);
+		runs->nalike += offnum - first - 1;
+		runs->nruns += offnum - first;
+		runs->all_tids += offnum - first;
+		runs->key.tuple = tuple;
+		runs->key.tids = tuple + offsetof(IndexTupleData, t_tid);
+	}
+	return offnum;
+}
+
 /* Fill new leaf pages with the items of a leaf page. */
 static void
 leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
@@ -371,7 +443,6 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
 	OffsetNumber first = P_FIRSTDATAKEY(BTPageGetOpaque((Page) page));
 	int			nitems = sst_page_items(page);
-	bool		truncates = state->tupdesc->natts > 1;
 	bool		includes = state->nkeys < state->tupdesc->natts;
 	PageRuns	runs = {.begins = begins};
 	uint64		nkept = 0;
@@ -386,14 +457,15 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 
 		if (!read_item(page, itemid, &item))
 			continue;
-		ntids = ItemIdIsDead(itemid) ? 0 : kept_tids(rebuild, &item);
+		ntids = ItemIdIsDead(itemid) ? 0 : kept_tids(rebuild, item.tids, item.ntids);
 		nread += item.ntids;
 		nkept += ntids;
 		if (ntids == 0)
 			continue;
 
 		same_key = runs.nruns > 0 && is_same_key(&runs.key, &item);
-		if (truncates && runs.nruns > 0 && (includes || !same_key))
+		if (runs.nruns > 0 && (includes || !same_key) &&
+			tells_pivot(state, offnum, nitems))
 			count_pivot(state, &runs, &item, counters);
 		if (!same_key)
 		{
@@ -405,6 +477,15 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 		}
 		runs.ntids += ntids;
 		runs.all_tids += ntids;
+
+		if (runs.nruns > 1 && runs.ntids == 1)
+		{
+			OffsetNumber last = count_alike(state, &runs, page, offnum, counters);
+
+			nread += last - offnum;
+			nkept += last - offnum;
+			offnum = last;
+		}
 	}
 	counters->n[SST_REBUILT_DEAD_ENTRIES] += nread - nkept;
 	counters->n[SST_REBUILT_ENTRIES] += nkept;
