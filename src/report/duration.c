@@ -43,8 +43,8 @@
 
 /* Of each row of a table: to find it, to store it again, and what INSERT takes besides */
 #define SCAN_ROW 60
-#define COPY_ROW 600
-#define INSERT_ROW 1200
+#define COPY_ROW 450
+#define INSERT_ROW 450
 
 /* ... and for REINDEX CONCURRENTLY to look whether the index has it, by reading that */
 #define VALIDATE_ROW 150
@@ -55,7 +55,7 @@
 
 /* Of each byte of a table that is read, and of each of what is written anew */
 #define SCAN_BYTE 0.2
-#define WRITE_BYTE 1.5
+#define WRITE_BYTE 1.2
 
 /* Of each entry of a new index, and of each of its bytes */
 typedef struct IndexCost
@@ -68,12 +68,12 @@ typedef struct IndexCost
 } IndexCost;
 
 static const IndexCost index_costs[] = {
-	{BTREE_AM_OID, false, 350, 2},
+	{BTREE_AM_OID, false, 280, 2},
 	{BTREE_AM_OID, true, 1900, 2},
 	{HASH_AM_OID, false, 1100, 2},
-	{GIST_AM_OID, false, 3000, 2},
+	{GIST_AM_OID, false, 2200, 2},
 	{GIST_AM_OID, true, 25000, 2},
-	{GIN_AM_OID, false, 300, 45},
+	{GIN_AM_OID, false, 300, 55},
 	{SPGIST_AM_OID, false, 3000, 2},
 	{BRIN_AM_OID, false, 60, 2},
 	{InvalidOid, false, 3000, 2}
