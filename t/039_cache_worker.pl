@@ -558,15 +558,17 @@ sub stop_in_save
 	set($node, 'streamstat.cache_save_interval' => $interval);
 	$stands->() if $interval ne '0';
 
-	# a signal wakes it up for a moment: that of the stop, or that of the clock
+	# A signal wakes it up for a moment: that of the stop; or that of the clock, 10 s later, before
+	# which there can be others.
 	my $switches = switches();
+	my $clock = $interval eq '0' ? time + 10 : 0;
 	kill 'INT', $node->{_pid};
-	if ($interval eq '0')
-	{
-		$stands->();
-		$switches = switches();
-	}
-	Session::poll("$what: a signal", sub { switches() ne $switches });
+	$stands->() if $clock;
+	Session::poll("$what: a signal", sub {
+			my $last = $switches;
+			$switches = switches();
+			return $switches ne $last && time >= $clock;
+	});
 	open(my $pipe, '<', $temporary) or die "could not open $temporary: $!";
 	1 while <$pipe>;
 	$node->stop('fast', fail_ok => 1);
