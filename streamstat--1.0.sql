@@ -904,7 +904,7 @@ COMMENT ON COLUMN database_report_row.reclaimable_bytes_low IS 'lower end of the
 COMMENT ON COLUMN database_report_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN database_report_row.corrupt_pages IS 'corrupt pages among those that were read; null if none was read';
 COMMENT ON COLUMN database_report_row.is_valid IS 'whether queries may use the index; null if the relation is not an index';
-COMMENT ON COLUMN database_report_row.bytes_read IS 'bytes of the relation that were read';
+COMMENT ON COLUMN database_report_row.bytes_read IS 'bytes read for the relation; what is read again counts again';
 COMMENT ON COLUMN database_report_row.measured IS 'exact (all pages were read), sampled or skipped';
 COMMENT ON COLUMN database_report_row.note IS 'why the relation was skipped, what is unknown, or what is wrong; else null';
 COMMENT ON COLUMN database_report_row.command IS 'command that frees the bytes or repairs the relation; null if none is advised, or if the command of another relation does it';
@@ -1198,7 +1198,7 @@ COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_bytes_low IS 'low
 COMMENT ON COLUMN @extschema@.report_run_relations.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_run_relations.corrupt_pages IS 'corrupt pages among those that were read; null if none was read';
 COMMENT ON COLUMN @extschema@.report_run_relations.is_valid IS 'whether queries may use the index; null if the relation is not an index';
-COMMENT ON COLUMN @extschema@.report_run_relations.bytes_read IS 'bytes of the relation that were read';
+COMMENT ON COLUMN @extschema@.report_run_relations.bytes_read IS 'bytes read for the relation; what is read again counts again';
 COMMENT ON COLUMN @extschema@.report_run_relations.measured IS 'exact (all pages were read), sampled or skipped';
 COMMENT ON COLUMN @extschema@.report_run_relations.note IS 'why the relation was skipped, what is unknown, or what is wrong; else null';
 COMMENT ON COLUMN @extschema@.report_run_relations.command IS 'command that frees the bytes or repairs the relation; null if none is advised, or if the command of another relation does it';

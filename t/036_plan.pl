@@ -14,6 +14,7 @@ use Test::More;
 
 use lib "$FindBin::RealBin/lib";
 use Node;
+use Pages;
 use Session;
 
 my $node = new_node('plan', q(
@@ -236,7 +237,23 @@ foreach my $shown ('last_database_plan()', 'last_database_report()', 'database_r
 	is($out, 't', "another session: $shown");
 	like($err, qr/^\S* NOTICE:  no report has been made in this session: stored report \d+ is shown, from 00:\d\d:\d\d ago$/, "another session: $shown says that it is stored");
 }
+my $whole = sql('SELECT count(*) FROM streamstat.last_database_report()');
+sql("CALL streamstat.collect(min_table_size => '1GB', margin => 0)");
+is(sql('SELECT count(*) FROM streamstat.last_database_report()'), $whole, 'another session: a later run of a part is not shown');
 sql('DELETE FROM streamstat.report_runs');
+
+# A corrupt index that is rebuilt with its table is named.
+sql('CREATE TABLE spoiled AS SELECT g AS k, md5(g::text) AS v FROM generate_series(1, 50000) g;
+	CREATE INDEX spoiled_k ON spoiled (k); DELETE FROM spoiled WHERE k % 4 > 0');
+sql($_) foreach 'VACUUM spoiled', 'CHECKPOINT';
+my $spoiled = $node->data_dir . '/' . sql("SELECT pg_relation_filepath('spoiled_k')");
+$node->stop;
+write_block($spoiled, 2, 'x' x 8192);
+$node->start;
+is( sql("SELECT rank, command ~ 'spoiled\$', reason ~ 'it rebuilds index \"spoiled_k\", of which 1 corrupt page was read, block 2'
+		FROM streamstat.database_plan(margin => 0, tables => '{spoiled}', online => false)"),
+	'1|t|t', 'a corrupt index is rebuilt with its table');
+sql('DROP TABLE spoiled');
 
 # Where there is a standby with feedback, its slot keeps rows.
 my $standby = new_standby($node);

@@ -450,7 +450,8 @@ stored_columns(const SstRow *row, Oid relid)
 }
 
 /*
- * Find the last stored report in the schema, and say once in a statement that it is shown and
+ * Find the last stored report in the schema, of a part of the database only if there is no
+ * other, and say once in a statement that it is shown and
  * how old it is.  ERROR if there is none that the caller may read.  Returns its number.
  */
 static char *
@@ -463,7 +464,7 @@ find_last_run(const char *schema, Oid namespace)
 	if (OidIsValid(runs) &&
 		pg_class_aclcheck(runs, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
 		SPI_execute(psprintf("SELECT run, date_trunc('second', clock_timestamp() - started)"
-							 " FROM %s.report_runs ORDER BY run DESC LIMIT 1", schema),
+							 " FROM %s.report_runs ORDER BY is_partial, run DESC LIMIT 1", schema),
 					true, 0);
 	if (SPI_processed == 0)
 		ereport(ERROR,

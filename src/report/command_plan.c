@@ -502,6 +502,7 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 	double		largest = 0;
 	int			nindexes = 0;
 	int			toast_index = -1;
+	int			corrupt = -1;
 	const char *holder = NULL;
 
 	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
@@ -524,7 +525,10 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		if (before != NULL)
 			subtract_estimate(&before->reclaimable, &gain.reclaimable);
 		else if (has_corrupt_pages(planner, i))
+		{
 			planned->urgency = SST_CORRUPT;
+			corrupt = i;
+		}
 		if (member->parent == table->relid)
 			nindexes++;
 		else if (is_worth_it(sst_inserted_waste(gain.predicted - predicted),
@@ -540,6 +544,10 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		nindexes * group->heap.predicted;
 	planned->reason = sst_rebuild_reason(&gain, command,
 										 table->relid < FirstNormalObjectId);
+	if (corrupt >= 0)
+		planned->reason = sst_add_corrupt_index_reason(planned->reason,
+													   &planner->relations[corrupt],
+													   &report->entries[corrupt].estimate);
 	if (toast_index >= 0)
 		planned->reason = sst_add_toast_index_reason(planned->reason, &planner->relations[toast_index]);
 	if (is_worth_it(group->kept, gain.bytes))

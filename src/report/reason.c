@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "report/reason.h"
 
@@ -35,7 +36,7 @@ sst_withheld_reason(SstWithheld withheld)
 		case SST_LITTLE:
 			return _("no command: it would reclaim less than 1 percent of what it rewrites");
 		case SST_SPACE_REUSED:
-			return _("no command: new rows reuse the free space");
+			return _("no command: new rows and new versions of rows reuse the free space");
 		case SST_FILLFACTOR:
 			return _("no command: the table's fillfactor leaves the free space to updates");
 		case SST_FEW_DEAD:
@@ -111,6 +112,15 @@ corrupt_pages(const SstBloatEstimate *estimate)
 							 "%u corrupt pages were read, the first is block %u",
 							 estimate->ncorrupt),
 					estimate->ncorrupt, estimate->first_corrupt);
+}
+
+/* Add to a reason that the command rebuilds a corrupt index, too. */
+const char *
+sst_add_corrupt_index_reason(const char *reason, const SstRelation *index,
+							 const SstBloatEstimate *estimate)
+{
+	return psprintf(_("%s; it rebuilds index \"%s\", of which %s"), reason,
+					get_rel_name(index->relid), corrupt_pages(estimate));
 }
 
 /* The reason to rebuild an index alone */

@@ -36,6 +36,9 @@ extern const char *sst_add_queue_reason(const char *reason, const SstCommand *co
 extern const char *sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog);
 extern const char *sst_add_kept_reason(const char *reason, double kept, const char *holder);
 extern const char *sst_add_late_vacuum_reason(const char *reason, const char *late);
+extern const char *sst_add_corrupt_index_reason(const char *reason,
+												const SstRelation *index,
+												const SstBloatEstimate *estimate);
 extern const char *sst_add_toast_index_reason(const char *reason, const SstRelation *index);
 extern const char *sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain);
 extern const char *sst_drop_reason(const SstRelation *index, const SstCommand *rebuild);
