@@ -248,7 +248,7 @@ sql('CREATE TABLE spoiled AS SELECT g AS k, md5(g::text) AS v FROM generate_seri
 sql($_) foreach 'VACUUM spoiled', 'CHECKPOINT';
 my $spoiled = $node->data_dir . '/' . sql("SELECT pg_relation_filepath('spoiled_k')");
 $node->stop;
-write_block($spoiled, 2, 'x' x 8192);
+write_block($spoiled, 2, 'x' x BLCKSZ);
 $node->start;
 is( sql("SELECT rank, command ~ 'spoiled\$', reason ~ 'it rebuilds index \"spoiled_k\", of which 1 corrupt page was read, block 2'
 		FROM streamstat.database_plan(margin => 0, tables => '{spoiled}', online => false)"),

@@ -78,10 +78,10 @@ typedef struct SstAccessMethod
 	const char *refusal;
 
 	/*
-	 * Visit a page, and look at this part of it; NULL: as page does.
-	 * contrib_page follows the rules of contrib's function for the access
-	 * method, and pgstattuple_page counts as pgstattuple(), from line
-	 * pointers.
+	 * Visit a page: page by our rules, contrib_page by those of contrib's
+	 * function for the access method, if they differ, and pgstattuple_page as
+	 * pgstattuple() counts, from line pointers.  They look at this part of
+	 * the page.
 	 */
 	SstVisitPage page;
 	SstPagePart part;

@@ -120,14 +120,18 @@ sst_round_up(double nblocks, bool whole)
 
 /* in rebuild.c */
 /*
- * The options of an index of an extension's access method, or NULL.  That is known by its
- * name only, so that they can be smaller than expected, and hold anything.
+ * The first option, a number, of an index of an extension's access method.  That is known by its
+ * names only, so that options can hold anything: outside these limits, it is the default.
  */
-static inline const void *
-sst_extension_options(Relation rel, Size size)
+static inline int
+sst_extension_option(Relation rel, int least, int most, int otherwise)
 {
-	return rel->rd_options != NULL && VARSIZE(rel->rd_options) >= size ?
-		rel->rd_options : NULL;
+	int32		option;
+
+	if (rel->rd_options == NULL || VARSIZE(rel->rd_options) < VARHDRSZ + sizeof(option))
+		return otherwise;
+	memcpy(&option, VARDATA(rel->rd_options), sizeof(option));
+	return option >= least && option <= most ? option : otherwise;
 }
 
 extern SstRebuild *sst_rebuild_begin(const SstAccessMethod *am,

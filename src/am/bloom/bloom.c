@@ -273,12 +273,8 @@ static SstRebuild *
 model_begin(Relation rel, const SstTableFacts *table)
 {
 	BloomRebuild *state = palloc0(sizeof(BloomRebuild));
-	const BloomSettings *settings = sst_extension_options(rel, sizeof(BloomSettings));
-	int			nwords = settings != NULL ? settings->nwords : BLOOM_DEFAULT_WORDS;
+	int			nwords = sst_extension_option(rel, 1, BLOOM_MAX_WORDS, BLOOM_DEFAULT_WORDS);
 
-	/* The access method is known by its names only. */
-	if (nwords < 1 || nwords > BLOOM_MAX_WORDS)
-		nwords = BLOOM_DEFAULT_WORDS;
 	state->tuples_per_page = BLOOM_PAGE_BYTES / BLOOM_TUPLE_SIZE(nwords);
 	return &state->base;
 }

@@ -26,7 +26,10 @@
 
 #define TID_BYTES ((int) sizeof(ItemPointerData))
 
-/* On a page, so many pairs of neighbours tell how large pivots are. */
+/*
+ * On a page, so many pairs of neighbours tell how large pivots are: to look at all takes most
+ * of the time.  bench/bloat shows whether they are enough.
+ */
 #define PIVOTS_PER_PAGE 16
 
 /* With so many runs for each TID that is one too many, keys are taken to be unique. */

@@ -39,14 +39,7 @@
 #define HNSW_PAGE_BYTES \
 	(BLCKSZ - (int) SizeOfPageHeaderData - HNSW_SPECIAL_SIZE)
 
-/* rd_options of the index */
-typedef struct HnswSettings
-{
-	int32		varlena_header;
-	int32		m;
-	int32		ef_construction;
-} HnswSettings;
-
+/* The option "m", the first one */
 #define HNSW_DEFAULT_M 16
 #define HNSW_MIN_M 2
 #define HNSW_MAX_M 100
@@ -413,12 +406,8 @@ static SstRebuild *
 model_begin(Relation rel, const SstTableFacts *table)
 {
 	HnswRebuild *state = palloc0(sizeof(HnswRebuild));
-	const HnswSettings *settings = sst_extension_options(rel, sizeof(HnswSettings));
 
-	/* The access method is known by its names only. */
-	state->m = settings != NULL ? settings->m : HNSW_DEFAULT_M;
-	if (state->m < HNSW_MIN_M || state->m > HNSW_MAX_M)
-		state->m = HNSW_DEFAULT_M;
+	state->m = sst_extension_option(rel, HNSW_MIN_M, HNSW_MAX_M, HNSW_DEFAULT_M);
 	pg_prng_seed(&state->random, 0);	/* each call draws the same */
 	return &state->base;
 }

@@ -37,13 +37,7 @@
 #define IVFFLAT_MAGIC 0x14FF1A7
 #define IVFFLAT_VERSION 1
 
-/* rd_options of the index */
-typedef struct IvfflatSettings
-{
-	int32		varlena_header;
-	int32		lists;
-} IvfflatSettings;
-
+/* The option "lists", the only one */
 #define IVFFLAT_DEFAULT_LISTS 100
 #define IVFFLAT_MAX_LISTS 32768
 
@@ -313,12 +307,8 @@ static SstRebuild *
 model_begin(Relation rel, const SstTableFacts *table)
 {
 	IvfflatRebuild *state = palloc0(sizeof(IvfflatRebuild));
-	const IvfflatSettings *settings = sst_extension_options(rel, sizeof(IvfflatSettings));
 
-	/* The access method is known by its names only. */
-	state->lists = settings != NULL ? settings->lists : IVFFLAT_DEFAULT_LISTS;
-	if (state->lists < 1 || state->lists > IVFFLAT_MAX_LISTS)
-		state->lists = IVFFLAT_DEFAULT_LISTS;
+	state->lists = sst_extension_option(rel, 1, IVFFLAT_MAX_LISTS, IVFFLAT_DEFAULT_LISTS);
 	return &state->base;
 }
 
