@@ -47,8 +47,9 @@ sub new_node
 		extra => [
 			@{ $options{initdb} // [] },
 			defined $options{checksums} ? initdb_checksums($options{checksums}) : () ]);
+	# A standby may connect long after its backup.
 	$node->append_conf('postgresql.conf',
-		"autovacuum = off\n" . ($settings // ''));
+		"autovacuum = off\n" . ($options{streaming} ? "wal_keep_size = 4GB\n" : '') . ($settings // ''));
 	$options{before}->($node) if $options{before};
 	$options{start} ? $options{start}->($node) : $node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION streamstat') if $options{extension} // 1;
