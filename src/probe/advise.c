@@ -287,6 +287,8 @@ advise_setting(const SstProbeResult *result, const SstProbeSetting *setting,
 
 	if (!verdict.enough_rounds)
 		advice->reason = _("not known: too few rounds; raise max_bytes or max_time");
+	else if (verdict.depth == 0 && !verdict.clear && result->limited)
+		advice->reason = _("not clear within the limits of the probe; raise max_bytes or max_time");
 	else if (isnan(verdict.loss_percent))
 		advice->reason = _("no difference seen");
 	else if (verdict.depth == 0)
