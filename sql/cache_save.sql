@@ -116,7 +116,7 @@ SELECT bool_and(blocks_requested = blocks_read OR blocks_cached > 0) AS advised 
 SELECT count(*) > 10 AS loaded FROM cs_saved, cs_load(replace(saved, E'\n', E'\r\n') || E'\r\n');
 SELECT count(*) > 10 AS loaded FROM cs_saved, cs_load(E'\n ' || replace(saved, E'\n', E'  \n\n\t') || E'\n\n  \n');
 -- Only the hottest
-SELECT count(*) AS rows FROM cs_saved, streamstat.cache_load(saved, min_usage_count => 6);
+SELECT count(*) AS rows FROM cs_saved, streamstat.cache_load(saved, min_usage_count => 5);
 SELECT ended_by FROM cs_saved, streamstat.cache_load(saved, 'read', max_time => '0') WHERE is_sum;
 
 --
@@ -149,6 +149,8 @@ SELECT * FROM streamstat.cache_load('streamstat cache 1');
 SELECT * FROM streamstat.cache_load(E'streamstat cache 1\ncrc 00000000');
 SELECT * FROM cs_saved, streamstat.cache_load(replace(saved, 'public', 'Public'));
 SELECT * FROM cs_saved, streamstat.cache_load(saved, 'gently');
+SELECT * FROM cs_saved, streamstat.cache_load(saved, min_usage_count => 6);
+SELECT * FROM cs_saved, streamstat.cache_load(saved, min_usage_count => -1);
 SELECT * FROM cs_saved, streamstat.cache_load(saved, max_bytes => '0');
 SELECT * FROM cs_saved, streamstat.cache_load(saved, max_rate => '0');
 -- with the right checksum

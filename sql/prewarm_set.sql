@@ -100,6 +100,7 @@ SELECT warmed('prewarm_relations(ARRAY(SELECT oid::regclass FROM pg_class WHERE 
 SELECT is_sum, blocks_requested, ended_by FROM streamstat.prewarm_relations('{}');
 SELECT kind, relid IS NULL AS no_relation, blocks_total, blocks_requested
 	FROM streamstat.prewarm_relations('{view, elsewhere, 4294967295}') WHERE NOT is_sum;
+SELECT note FROM streamstat.prewarm_relations('{view, none, elsewhere}') WHERE is_sum;
 
 -- A schema: what is used most comes first; but by OID where the next call has to find the same order
 CREATE SCHEMA ps_used;

@@ -59,7 +59,9 @@ CALL streamstat.run_database_report(tables => '{report_t_hash,report_parts_i}');
 SELECT relation FROM scope ORDER BY relation;
 DO $$ BEGIN EXECUTE format('CALL streamstat.run_database_report(tables => ARRAY[%s, 4294967295]::regclass[])', (SELECT reltoastrelid FROM pg_class WHERE relname = 'report_t')); END $$;
 SELECT relation FROM scope ORDER BY relation;
+SET client_min_messages = notice;
 CALL streamstat.run_database_report(tables => '{}');
+SET client_min_messages = warning;
 SELECT relations, bytes_total FROM streamstat.database_report_summary();
 CALL streamstat.run_database_report(schemas => '{public,streamstat}', budget => '0', min_table_size => '1MB');
 SELECT count(*) > 0 AS some, bool_and(t.relnamespace IN ('public'::regnamespace, 'streamstat'::regnamespace)) AS schemas, bool_and(pg_table_size(t.oid) + pg_indexes_size(t.oid) >= 1024 * 1024) AS sizes,

@@ -168,7 +168,7 @@ sst_bytes_argument(FunctionCallInfo fcinfo, int argno)
 											 PG_GETARG_DATUM(argno)));
 }
 
-/* Bytes per second; 0 for null, which is no limit.  ERROR if there are none. */
+/* Bytes per second; 0 for null, which is streamstat.max_rate.  ERROR if there are none. */
 int64
 sst_max_rate_argument(FunctionCallInfo fcinfo, int argno)
 {
@@ -182,7 +182,7 @@ sst_max_rate_argument(FunctionCallInfo fcinfo, int argno)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("rate must be greater than zero"),
-				 errhint("Specify bytes per second, or null for no limit.")));
+				 errhint("Specify bytes per second, or null for the value of \"streamstat.max_rate\".")));
 
 	return max_rate;
 }

@@ -536,6 +536,9 @@ make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits,
 	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
 	report = sst_create_report(limits);
 	schedule = sst_schedule_begin(report);
+	if (report->relations.n == 0)
+		ereport(NOTICE,
+				(errmsg("the report is empty: no relation was chosen")));
 	PG_TRY();
 	{
 		do

@@ -20,6 +20,7 @@
 #include "access/relation.h"
 #include "catalog/objectaddress.h"
 #include "miscadmin.h"
+#include "storage/buf_internals.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -82,7 +83,7 @@ put_row(SstRow *row, const SstWarmFork *fork, int64 nblocks, const char *ended_b
 /*
  * Return the sum of a set, which has what ended the call and where the next one goes on
  * (NULL for null), and behind it, with details, a row for each fork in the set's order.
- * Without them, the sum tells how many forks have a note.
+ * The sum tells how many forks have a note.
  *
  * A fork can stand for a relation of which nothing can be warmed: its number is
  * InvalidForkNumber then, and its note says why.  Relations that are only known by
@@ -112,8 +113,9 @@ put_warm_rows(FunctionCallInfo fcinfo, const SstWarmSet *set,
 		sum.elapsed_ms += fork->elapsed_ms;
 		nnotes += fork->note != NULL;
 	}
-	if (!details && nnotes > 0)
-		sum.note = psprintf(_("rows with a note, shown by details => true: %d"), nnotes);
+	if (nnotes > 0)
+		sum.note = psprintf(details ? _("rows with a note: %d") :
+							_("rows with a note, shown by details => true: %d"), nnotes);
 
 	sst_rows_begin(&row, fcinfo);
 	put_row(&row, &sum, nblocks, end_names[end], resume_from);
@@ -396,6 +398,10 @@ sst_cache_load(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("saved cache cannot be null")));
+	if (min_usage < 0 || min_usage > BM_MAX_USAGE_COUNT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("min_usage_count must be between 0 and %d", BM_MAX_USAGE_COUNT)));
 	options.mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_TOLERANT);
 	options.limits = sst_warm_limits_arguments(fcinfo, 3, &limits);
 	options.free_buffers = PG_ARGISNULL(6) || PG_GETARG_BOOL(6) ?

@@ -677,7 +677,7 @@ sst_resume(SstWarmSet *set, const char *text)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid value for parameter \"%s\": \"%s\"",
 						"resume_from", text),
-				 errhint("Use the value of this column in the last row of an earlier call.")));
+				 errhint("Use the value of this column in the first row of an earlier call.")));
 
 	while (fork < set->nforks && (set->forks[fork].relation->relid != relid ||
 								  set->forks[fork].forknum != forkname_to_number(name)))
