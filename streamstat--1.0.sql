@@ -1535,7 +1535,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION report_history(regclass) IS
-'Returns one row for each stored report that has a row for the relation. Does not lock the relation.';
+'Returns one row for each stored report that has a row for the relation. Partitioned tables and indexes have none, but each of their partitions. Does not lock the relation.';
 
 CREATE TYPE @extschema@.report_growth_row AS (
 	schema_name text,

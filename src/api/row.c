@@ -543,7 +543,8 @@ sst_relation_stats_init(SstRelationStats *found, const SstTarget *target)
 	found->nblocks = target->nblocks;
 	sst_counters_init(&found->counters);
 	found->unread = !sst_target_is_readable(target);
-	found->note = target->note;
+	found->note = target->state == SST_TARGET_PARTITIONED ?
+		sst_partitioned_note(sst_tree_function(target->rel)) : target->note;
 }
 
 /* ----------

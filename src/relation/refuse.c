@@ -40,9 +40,9 @@ is_index(Relation rel)
 		rel->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
 }
 
-/* The function that reads the partitions of such a relation */
-static const char *
-tree_function(Relation rel)
+/* The statistics function that reads the partitions of a relation */
+const char *
+sst_tree_function(Relation rel)
 {
 	return is_index(rel) ? "index_stats_tree" : "table_stats_tree";
 }
@@ -135,7 +135,7 @@ sst_relation_note(Relation rel, SstTargetState state)
 			return rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE ?
 				foreign_table_note(rel) : sst_no_storage_note(rel->rd_rel->relkind);
 		case SST_TARGET_PARTITIONED:
-			return sst_partitioned_note(tree_function(rel));
+			return _("partitioned: only its partitions have pages");
 		case SST_TARGET_OTHER_TABLE_AM:
 			return sst_table_am_note(rel->rd_rel->relam);
 		case SST_TARGET_WRONG_KIND:
@@ -158,7 +158,7 @@ hint_function(Relation rel, int kinds, SstRules rules)
 	if (rules == SST_RULES_CONTRIB)
 		return 0;
 	if (is_partitioned(rel))
-		return errhint("Use %s to read its partitions.", tree_function(rel));
+		return errhint("Use %s to read its partitions.", sst_tree_function(rel));
 	if (is_index(rel) && (kinds & SST_INDEX) == 0)
 		return errhint("Use %s to read an index.", "index_stats");
 	if (is_index(rel))

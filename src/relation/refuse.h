@@ -43,6 +43,7 @@ typedef enum SstTargetState
 extern const char *sst_state_note(SstTargetState state);
 extern const char *sst_no_storage_note(char relkind);
 extern const char *sst_temporary_note(void);
+extern const char *sst_tree_function(Relation rel);
 extern char *sst_partitioned_note(const char *function);
 extern char *sst_table_am_note(Oid amoid);
 extern const char *sst_relation_note(Relation rel, SstTargetState state);
