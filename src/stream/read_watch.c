@@ -23,6 +23,19 @@
 
 #include "stream/read_watch.h"
 
+/* Count from now on.  The parameters of the watch are set. */
+void
+sst_read_watch_restart(SstReadWatch *watch)
+{
+	memset(&watch->seen, 0, sizeof(SstIoStats));
+	watch->hit_before = *watch->hit_counter;
+	watch->read_before = watch->read_last = *watch->read_counter;
+	watch->time_before = watch->time_last = *watch->time_counter;
+	watch->server_counts = watch->by_server &&
+		sst_backend_io_reads(watch->strategy, watch->temp, &watch->reads_before,
+							 &watch->bytes_before);
+}
+
 /*
  * Begin to watch the server read blocks with a strategy, or those of a temporary
  * relation: by itself, up to combine_limit blocks at a time, or else one block for each
@@ -53,12 +66,7 @@ sst_read_watch_begin(SstReadWatch *watch, BufferAccessStrategy strategy, bool te
 	watch->read_counter = temp ? &pgBufferUsage.local_blks_read :
 		&pgBufferUsage.shared_blks_read;
 	watch->time_counter = sst_read_time(temp);
-	watch->hit_before = *watch->hit_counter;
-	watch->read_before = watch->read_last = *watch->read_counter;
-	watch->time_before = watch->time_last = *watch->time_counter;
-	watch->server_counts = by_server &&
-		sst_backend_io_reads(strategy, temp, &watch->reads_before,
-							 &watch->bytes_before);
+	sst_read_watch_restart(watch);
 }
 
 /*

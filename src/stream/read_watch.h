@@ -58,6 +58,7 @@ extern void sst_read_watch_begin(SstReadWatch *watch,
 								 bool by_server, int combine_limit);
 extern void sst_watch_server_reads(SstReadWatch *watch,
 								   BufferAccessStrategy strategy, bool temp);
+extern void sst_read_watch_restart(SstReadWatch *watch);
 extern void sst_read_watch_note(SstReadWatch *watch);
 extern void sst_read_watch_add(SstReadWatch *watch,
 							   const SstAdviceStats *advice,

@@ -5,7 +5,8 @@
  *
  * The read stream is the server's, or the bundled one.  This file connects it
  * to a source of block numbers, applies our settings while it starts, and
- * counts its I/O (read_watch.c).
+ * counts its I/O (read_watch.c).  As long as blocks are in shared buffers, they
+ * are looked up here, without a read stream.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -313,7 +314,9 @@ advised_runs_end(AdvisedRuns *advised)
 typedef struct SstBufferStream
 {
 	SstStream	base;
-	ReadStream *read_stream;
+	ReadStream *read_stream;	/* NULL until a block has to be read */
+	int			flags;			/* of it */
+	MemoryContext context;		/* of all this */
 
 	bool		temp;
 	/* Blocks requested and returned; the difference is the look-ahead */
@@ -408,24 +411,40 @@ apply_settings(void)
 #endif
 }
 
-/* End the GUC nest level of the settings, and begin to watch the stream's reads. */
+/*
+ * Begin the read stream.  It looks up the tablespace's settings, which takes longer than to
+ * visit some pages that are in buffers, and is not counted.
+ *
+ * Batch mode is safe because next_block() does not wait for our I/O and sources take
+ * no lock.
+ */
 static void
-watch_stream(SstBufferStream *stream, int nestlevel)
+begin_read_stream(SstBufferStream *stream)
 {
-#ifdef SST_HAVE_READ_STREAM
-	int			combine_limit = io_combine_limit;
+	MemoryContext oldcontext = MemoryContextSwitchTo(stream->context);
+	int			nestlevel = NewGUCNestLevel();
 
-	AtEOXact_GUC(true, nestlevel);
-	sst_read_watch_begin(&stream->watch, stream->base.strategy, stream->temp, true,
-						 combine_limit);
-#else
-	AtEOXact_GUC(true, nestlevel);
-	sst_read_watch_begin(&stream->watch, stream->base.strategy, stream->temp, false, 1);
+	sst_read_watch_add(&stream->watch, NULL, stream->base.io_stats);
+	apply_settings();
+	stream->read_stream = sst_read_stream_begin(stream->flags, stream->base.strategy,
+												stream->base.rel, stream->base.forknum,
+												next_block, stream,
+												sst_io_combine_limit > 0 ?
+												sst_io_combine_limit :
+												SST_DEFAULT_IO_COMBINE_LIMIT);
+#ifdef SST_HAVE_READ_STREAM
+	stream->watch.combine_limit = io_combine_limit;
 #endif
+	AtEOXact_GUC(true, nestlevel);
+	MemoryContextSwitchTo(oldcontext);
+	sst_read_watch_restart(&stream->watch);
 #ifdef SST_HAVE_READ_STREAM_STATS
 	read_stream_enable_stats(stream->read_stream, &stream->watch.stream_stats);
 	stream->watch.has_stream = true;
 #endif
+
+	/* The look for the tablespace's settings may have left one. */
+	InvalidateCatalogSnapshot();
 }
 
 static bool buffer_stream_next(SstStream *base, SstPage *page);
@@ -449,11 +468,11 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 						SstIoStats *io_stats)
 {
 	SstBufferStream *stream = palloc0(sizeof(SstBufferStream));
-	int			flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL |
-		READ_STREAM_USE_BATCHING;
-	int			nestlevel = NewGUCNestLevel();
-	int			max_advised = sst_io_depth(rel->rd_rel->reltablespace);
+	int			max_advised;
 
+	stream->flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL |
+		READ_STREAM_USE_BATCHING;
+	stream->context = CurrentMemoryContext;
 	stream->base.next = buffer_stream_next;
 	stream->base.peek = buffer_stream_peek;
 	stream->base.end = buffer_stream_end;
@@ -470,34 +489,29 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 
 	/* What is prewarmed without read-ahead is cached, and needs no advice. */
 	if (strategy == NULL && !read_ahead)
-		flags |= READ_STREAM_SEQUENTIAL;
+		stream->flags |= READ_STREAM_SEQUENTIAL;
 
 	/* Read-ahead fills the page cache, which direct I/O does not use. */
-	if (read_ahead && max_advised > 1 && !stream->temp &&
-		!sst_direct_io() && sst_relation_is_plain(rel))
+	if (read_ahead && !stream->temp && !sst_direct_io() && sst_relation_is_plain(rel) &&
+		(max_advised = sst_io_depth(rel->rd_rel->reltablespace)) > 1)
 	{
 		/* What is looked up comes from the source, past the advised runs. */
 		Assert(!stream->may_look_up);
 
 		stream->advised = advised_runs_begin(rel, forknum, source, max_advised);
-		flags |= READ_STREAM_SEQUENTIAL;	/* gives no advice of its own */
+
+		/* It gives no advice of its own. */
+		stream->flags |= READ_STREAM_SEQUENTIAL;
 	}
 
-	apply_settings();
-
-	/*
-	 * Batch mode is safe because next_block() does not wait for our I/O and
-	 * sources take no lock.
-	 */
-	stream->read_stream = sst_read_stream_begin(flags, strategy, rel, forknum,
-												next_block, stream,
-												sst_io_combine_limit > 0 ?
-												sst_io_combine_limit :
-												SST_DEFAULT_IO_COMBINE_LIMIT);
-	watch_stream(stream, nestlevel);
-
-	/* The look for the tablespace's settings may have left one. */
-	InvalidateCatalogSnapshot();
+#ifdef SST_HAVE_READ_STREAM
+	sst_read_watch_begin(&stream->watch, strategy, stream->temp, true, io_combine_limit);
+#else
+	sst_read_watch_begin(&stream->watch, strategy, stream->temp, false, 1);
+#endif
+	stream->looking_up = stream->may_look_up;
+	if (!stream->looking_up)
+		begin_read_stream(stream);
 
 	return &stream->base;
 }
@@ -570,7 +584,10 @@ buffer_stream_next(SstStream *base, SstPage *page)
 			stream->looking_up = false;
 			stream->draining = false;
 			stream->nhits = 0;
-			read_stream_reset(stream->read_stream);
+			if (stream->read_stream == NULL)
+				begin_read_stream(stream);
+			else
+				read_stream_reset(stream->read_stream);
 		}
 
 		page->buffer = read_stream_next_buffer(stream->read_stream, NULL);
@@ -622,7 +639,8 @@ advice_of(const SstBufferStream *stream)
 #ifdef SST_HAVE_READ_STREAM
 	return NULL;
 #else
-	return sst_read_stream_stats(stream->read_stream);
+	return stream->read_stream == NULL ? NULL :
+		sst_read_stream_stats(stream->read_stream);
 #endif
 }
 
@@ -632,6 +650,10 @@ add_seen(SstBufferStream *stream)
 {
 	stream->seen.blocks_requested = stream->nreturned;
 	stream->seen.look_ahead_count = stream->nreturned;
+
+	/* What is looked up is requested and returned one by one. */
+	if (stream->nreturned > 0)
+		stream->seen.look_ahead_max = Max(stream->seen.look_ahead_max, 1);
 	sst_io_stats_merge(stream->base.io_stats, &stream->seen);
 }
 
@@ -655,7 +677,8 @@ buffer_stream_end(SstStream *base)
 
 	add_seen(stream);
 	sst_read_watch_end(&stream->watch, advice_of(stream), base->io_stats);
-	read_stream_end(stream->read_stream);
+	if (stream->read_stream != NULL)
+		read_stream_end(stream->read_stream);
 	if (stream->advised)
 		advised_runs_end(stream->advised);
 	pfree(stream);
