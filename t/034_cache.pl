@@ -18,6 +18,7 @@ use Time::HiRes ();
 use lib "$FindBin::RealBin/lib";
 use Faults;
 use Node;
+use PageCache;
 use Pages;
 use Session;
 
@@ -166,7 +167,8 @@ sub settle
 	return Session::poll('the page cache', $code);
 }
 
-foreach my $how ('cachestat', 'mincore')
+# Files in memory cannot be dropped.
+foreach my $how (can_drop() ? ('cachestat', 'mincore') : ())
 {
 	my $faults;
 
