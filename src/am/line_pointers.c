@@ -18,6 +18,7 @@
 #include "postgres.h"
 
 #include "am/line_pointers.h"
+#include "compat/platform.h"
 
 /*
  * The fields of ItemIdData (storage/itemid.h): lp_off has 15 bits, lp_flags
@@ -30,11 +31,6 @@
 #else
 #define LP_OFF(lp)		((int32) ((lp) & 0x7fff))
 #define LP_LEN(lp)		((int32) ((lp) >> 17))
-#endif
-
-/* Twice as many line pointers at a time, where compiler and CPU know how */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_AVX2_VARIANT
 #endif
 
 /* Flags and length together, where they are above lp_off. */
@@ -145,7 +141,8 @@ read_line_pointers_default(const PageData *page, OffsetNumber first,
 	read_line_pointers(page, first, lengths, result);
 }
 
-#ifdef HAVE_AVX2_VARIANT
+/* Twice as many line pointers at a time, where compiler and CPU know how */
+#ifdef SST_HAVE_CPU_VARIANTS
 __attribute__((target("avx2")))
 static void
 read_line_pointers_avx2(const PageData *page, OffsetNumber first,
@@ -175,8 +172,8 @@ read_line_pointers_choose(const PageData *page, OffsetNumber first,
 						  SstLinePointers *result)
 {
 	sst_read_line_pointers = read_line_pointers_default;
-#ifdef HAVE_AVX2_VARIANT
-	if (__builtin_cpu_supports("avx2"))
+#ifdef SST_HAVE_CPU_VARIANTS
+	if (SST_CPU_HAS_AVX2)
 		sst_read_line_pointers = read_line_pointers_avx2;
 #endif
 

@@ -84,4 +84,25 @@
 #define SST_HAVE_FADVISE 1
 #endif
 
+/*
+ * Code for several CPUs, of which one is chosen by what the CPU has.  The C library knows
+ * that from the start of the process; the compiler's way asks the CPU whenever our library
+ * is loaded, and a virtual machine answers slowly.
+ */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define SST_HAVE_CPU_VARIANTS 1
+#ifdef __has_include
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
+#endif
+#ifdef CPU_FEATURE_ACTIVE
+#define SST_CPU_HAS_AVX2 CPU_FEATURE_ACTIVE(AVX2)
+#define SST_CPU_HAS_AVX512F CPU_FEATURE_ACTIVE(AVX512F)
+#else
+#define SST_CPU_HAS_AVX2 __builtin_cpu_supports("avx2")
+#define SST_CPU_HAS_AVX512F __builtin_cpu_supports("avx512f")
+#endif
+#endif
+
 #endif							/* SST_PLATFORM_H */

@@ -25,6 +25,7 @@
 #include "storage/bufpage.h"
 #include "storage/checksum.h"
 
+#include "compat/platform.h"
 #include "stream/checksum.h"
 
 /* The header defines this function as an external one. */
@@ -33,10 +34,6 @@ pg_attribute_unused() static uint16 server_checksum_page(char *page, BlockNumber
 #define pg_checksum_page server_checksum_page
 #include "storage/checksum_impl.h"
 #undef pg_checksum_page
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_X86_VARIANTS
-#endif
 
 /* Bytes from what is summed to what is prefetched */
 #define PREFETCH_DISTANCE 512
@@ -130,7 +127,7 @@ checksum_pages_default(const char *const *pages, const BlockNumber *blknos,
 	checksum_pages(pages, blknos, npages, checksums);
 }
 
-#ifdef HAVE_X86_VARIANTS
+#ifdef SST_HAVE_CPU_VARIANTS
 __attribute__((target("avx2")))
 static void
 checksum_pages_avx2(const char *const *pages, const BlockNumber *blknos,
@@ -168,10 +165,10 @@ checksum_pages_choose(const char *const *pages, const BlockNumber *blknos,
 					  int npages, uint16 *checksums)
 {
 	sst_checksum_pages = checksum_pages_default;
-#ifdef HAVE_X86_VARIANTS
-	if (__builtin_cpu_supports("avx2"))
+#ifdef SST_HAVE_CPU_VARIANTS
+	if (SST_CPU_HAS_AVX2)
 		sst_checksum_pages = checksum_pages_avx2;
-	if (__builtin_cpu_supports("avx512f"))
+	if (SST_CPU_HAS_AVX512F)
 		sst_checksum_pages = checksum_pages_avx512;
 #endif
 
