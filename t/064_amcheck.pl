@@ -19,6 +19,7 @@ use lib "$FindBin::RealBin/lib", "$FindBin::RealBin/../test/damage";
 use Damage;
 use Node;
 use Pages;
+use Session;
 use Torture;
 
 my $npages = 300;
@@ -184,11 +185,15 @@ foreach my $copy (@copies)
 	my $ours = $node->safe_psql('postgres', "SELECT error || ': ' || detail FROM streamstat.corrupt_blocks('$copy->{name}')");
 	my ($rc, $amcheck) = $node->psql('postgres', "SELECT btree_says('$copy->{name}')");
 
-	# It can follow anything.  The server has restarted when there is another checkpointer.
+	# It can follow anything.  The server has restarted when there is another checkpointer; until
+	# then psql may end before it has read the query.
 	if ($rc != 0)
 	{
-		$node->poll_query_until('postgres', "SELECT ($find_checkpointer) <> $checkpointer")
-		  if $rc == 2;
+		Session::poll('the server has restarted', sub {
+				my $pid = eval { ($node->psql('postgres', $find_checkpointer))[1] };
+
+				return $pid && $pid != $checkpointer;
+			}) if $rc == 2;
 		$checkpointer = $node->safe_psql('postgres', $find_checkpointer);
 		$amcheck = 'could not read block: crash';
 	}
