@@ -32,7 +32,7 @@ fuzz_variants_here(FuzzLinePointers variants[])
 	int			n = 0;
 
 	variants[n++] = read_line_pointers_default;
-#ifdef HAVE_AVX2_VARIANT
+#ifdef SST_HAVE_CPU_VARIANTS
 	if (__builtin_cpu_supports("avx2"))
 		variants[n++] = read_line_pointers_avx2;
 #endif

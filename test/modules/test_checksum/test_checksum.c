@@ -43,7 +43,7 @@ find_variants(ChecksumVariant *variants, const char **names)
 
 	variants[n] = checksum_pages_default;
 	names[n++] = "default";
-#ifdef HAVE_X86_VARIANTS
+#ifdef SST_HAVE_CPU_VARIANTS
 	if (__builtin_cpu_supports("avx2"))
 	{
 		variants[n] = checksum_pages_avx2;
