@@ -1659,8 +1659,8 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 		FROM indexes AS x JOIN pg_catalog.pg_index AS i ON i.indexrelid OPERATOR(pg_catalog.=) x.oid
 		WHERE x.alike AND x.indisvalid),
 	redundant AS (
-		SELECT s.oid, (pg_catalog.array_agg(o.name ORDER BY o.needed DESC, o.name))[1] AS by_index,
-			pg_catalog.bool_or(o.indnkeyatts OPERATOR(pg_catalog.=) s.indnkeyatts) AS is_equal
+		SELECT DISTINCT ON (s.oid) s.oid, o.name AS by_index,
+			o.indnkeyatts OPERATOR(pg_catalog.=) s.indnkeyatts AND s.keys OPERATOR(pg_catalog.@>) o.keys AS is_equal
 		FROM compared AS s JOIN compared AS o ON o.indrelid OPERATOR(pg_catalog.=) s.indrelid
 			AND o.first_key OPERATOR(pg_catalog.=) s.first_key AND o.relam OPERATOR(pg_catalog.=) s.relam
 			AND o.definition OPERATOR(pg_catalog.=) s.definition
@@ -1682,7 +1682,7 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 			AND (o.needed OR o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts
 				OR pg_catalog.cardinality(o.keys) OPERATOR(pg_catalog.>) pg_catalog.cardinality(s.keys)
 				OR o.oid OPERATOR(pg_catalog.<) s.oid)
-		GROUP BY s.oid),
+		ORDER BY s.oid, o.needed DESC, is_equal DESC, o.name),
 	sums AS (
 		SELECT m.root, pg_catalog.count(*) AS relations, pg_catalog.sum(m.bytes)::bigint AS bytes, pg_catalog.sum(m.scans)::bigint AS scans,
 			pg_catalog.min(@extschema@.file_created(m.oid::pg_catalog.regclass)) AS created, pg_catalog.array_agg(m.oid) AS oids

@@ -359,6 +359,16 @@ SELECT relation_name, parent_name, access_method, bytes = pg_relation_size(relat
 SELECT bool_and(CASE WHEN relation_name = 'plan_drop_bad' THEN note IS NULL ELSE note ~ 'standbys' END) AS notes,
 		bool_and(counted_since > now() - interval '1 day' AND (reason !~ '^never' OR strpos(reason, to_char(counted_since, 'YYYY-MM-DD')) > 0)) AS counted_since
 	FROM plan_unused WHERE parent_name = 'public.plan_drop';
+-- The index that the reason names is the one that makes the other redundant.
+CREATE TABLE plan_drop_which (a int, b int);
+CREATE INDEX plan_drop_which_2 ON plan_drop_which (a);
+CREATE INDEX plan_drop_which_3 ON plan_drop_which (a);
+CREATE INDEX plan_drop_which_1 ON plan_drop_which (a, b);
+CREATE TABLE plan_drop_include (a int, b int);
+CREATE INDEX plan_drop_include_1 ON plan_drop_include (a);
+CREATE INDEX plan_drop_include_2 ON plan_drop_include (a) INCLUDE (b);
+SELECT relation_name, reason FROM streamstat.report_drop_candidates WHERE parent_name ~ 'plan_drop_(which|include)' ORDER BY relation_name COLLATE "C";
+DROP TABLE plan_drop_which, plan_drop_include;
 -- What is not a week old is not unused.
 SELECT relation_name, regexp_replace(reason, '^(its columns are the first ones of ).*', '\1') AS reason
 	FROM streamstat.report_drop_candidates WHERE parent_name = 'public.plan_drop' ORDER BY relation_name COLLATE "C";
