@@ -1068,7 +1068,7 @@ COMMENT ON COLUMN database_report_summary_row.bytes_read IS 'bytes that were rea
 COMMENT ON COLUMN database_report_summary_row.bytes_skipped IS 'bytes of the skipped relations';
 COMMENT ON COLUMN database_report_summary_row.bytes_left IS 'bytes that were not read: those of skipped relations, and those for which a sample stands';
 COMMENT ON COLUMN database_report_summary_row.elapsed_ms IS 'duration of the report in milliseconds; null if it was canceled';
-COMMENT ON COLUMN database_report_summary_row.ended_by IS 'what ended the report: complete (nothing was left to read), budget, max_time or canceled';
+COMMENT ON COLUMN database_report_summary_row.ended_by IS 'what ended the report: complete (no limit did), budget, max_time or canceled';
 
 CREATE FUNCTION database_report_summary()
 RETURNS @extschema@.database_report_summary_row
@@ -1137,7 +1137,7 @@ COMMENT ON COLUMN @extschema@.report_runs.bytes_read IS 'bytes that were read';
 COMMENT ON COLUMN @extschema@.report_runs.bytes_skipped IS 'bytes of the skipped relations';
 COMMENT ON COLUMN @extschema@.report_runs.bytes_left IS 'bytes that were not read: those of skipped relations, and those for which a sample stands';
 COMMENT ON COLUMN @extschema@.report_runs.elapsed_ms IS 'duration of the report in milliseconds; null if it was canceled';
-COMMENT ON COLUMN @extschema@.report_runs.ended_by IS 'what ended the report: complete (nothing was left to read), budget, max_time or canceled';
+COMMENT ON COLUMN @extschema@.report_runs.ended_by IS 'what ended the report: complete (no limit did), budget, max_time or canceled';
 COMMENT ON COLUMN @extschema@.report_runs.top_relations IS 'argument top_relations of collect: how many relations the metrics show, by bytes and by reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_runs.min_bytes IS 'argument min_bytes of collect: smallest relation that is stored for its size and that the metrics show, in bytes';
 COMMENT ON COLUMN @extschema@.report_runs.server_version IS 'version of the server';
@@ -1427,7 +1427,7 @@ COMMENT ON COLUMN @extschema@.report_run_metrics.bytes_left IS 'bytes that were 
 COMMENT ON COLUMN @extschema@.report_run_metrics.started_timestamp_seconds IS 'when the report began, in seconds since 1970';
 COMMENT ON COLUMN @extschema@.report_run_metrics.age_seconds IS 'seconds since the report began';
 COMMENT ON COLUMN @extschema@.report_run_metrics.elapsed_seconds IS 'duration of the report in seconds; null if it was canceled';
-COMMENT ON COLUMN @extschema@.report_run_metrics.is_complete IS '1 if nothing was left to read, 0 if a limit ended the report';
+COMMENT ON COLUMN @extschema@.report_run_metrics.is_complete IS '1 if no limit ended the report, else 0';
 
 CREATE VIEW @extschema@.report_metrics AS
 	SELECT r.schema_name, r.relation_name, r.parent_name, r.kind, r.access_method, m.metric, m.value
