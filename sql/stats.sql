@@ -108,7 +108,8 @@ SELECT stream, workers FROM streamstat.stream_stats();
 SET streamstat.io_path = buffer;
 SELECT count(*) FROM streamstat.btree_stats('s_i');
 SELECT stream = 'bundled read stream' OR stream = 'read stream of the server' AND
-		server_version() >= 17 AS known
+		server_version() >= 17 AS known,
+	look_ahead_max = 1 AS looked_up
 	FROM streamstat.stream_stats();
 
 -- Cold: a b-tree's build writes past the buffers.  The reads are counted where
