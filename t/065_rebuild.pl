@@ -104,7 +104,7 @@ foreach my $case ([ '--nothing' ], [ '--window' ], [ '--retries=x' ], [ '--all',
 	like($err, qr/^streamstat-rebuild: error: /, "@$case: and says why");
 }
 foreach my $case ([ '--max-wait=5 minuts', 'minuts' ], [ '--lock-timeout=x', 'lock_timeout' ], [ '--lock-timeout=0', 'lock-timeout' ],
-	[ '--window=0', 'window' ], [ '--min-size=much', 'much' ], [ '--min-size=-1MB', 'min-size' ], [ '--margin=x', 'x' ], [ '--schema=typo', 'typo' ], [ '--port=1', 'connection' ])
+	[ '--window=0', 'window' ], [ '--min-size=much', 'much' ], [ '--min-size=-1MB', 'min-size' ], [ '--margin=wide', 'wide' ], [ '--schema=typo', 'typo' ], [ '--port=1', 'connection' ])
 {
 	foreach my $database ('--dbname=postgres', '--all')
 	{
