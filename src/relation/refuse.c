@@ -158,14 +158,15 @@ hint_function(Relation rel, int kinds, SstRules rules)
 	if (rules == SST_RULES_CONTRIB)
 		return 0;
 	if (is_partitioned(rel))
-		return errhint("Use %s to read its partitions.", sst_tree_function(rel));
+		return errhint("Use %s for statistics of its partitions.",
+					   sst_tree_function(rel));
 	if (is_index(rel) && (kinds & SST_INDEX) == 0)
-		return errhint("Use %s to read an index.", "index_stats");
+		return errhint("Use %s for statistics of an index.", "index_stats");
 	if (is_index(rel))
 		return errhint("Use %s to read this index.",
 					   am->function != NULL ? am->function : "index_stats");
 	if (am != NULL && (am->kind & SST_TABLE & ~kinds) != 0)
-		return errhint("Use %s to read a table.", "table_stats");
+		return errhint("Use %s for statistics of a table.", "table_stats");
 
 	return 0;
 }
