@@ -412,7 +412,7 @@ foreach my $name ('bad', 'bad_index')
 {
 	is(row($name, 'measured, corrupt_pages, note'), 'exact|2|2 corrupt pages, the first is block 3: see corrupt_blocks()', "$name: bad pages");
 }
-is(sql("SELECT rank, relation_name, command IS NULL, reason ~ 'block 3: see streamstat.corrupt_blocks\\(''public.bad''\\) and amcheck''s verify_heapam.* pg_surgery' FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad'"),
+is(sql("SELECT rank, relation_name, command IS NULL, reason ~ 'block 3: see streamstat.corrupt_blocks\\(''public.bad''\\); restore the table from a backup; amcheck''s verify_heapam.* only on pages whose header and checksum are right' FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad'"),
 	'1|bad|t|t', 'the plan names what is for a corrupt table, first, and does not rebuild its index');
 sql('TRUNCATE bad; INSERT INTO bad SELECT * FROM t');
 my $bad_index = $node->data_dir . '/' . sql("CHECKPOINT; SELECT pg_relation_filepath('bad_index')");
@@ -421,7 +421,40 @@ write_block($bad_index, 3, random_page());
 $node->start;
 is(sql("SELECT rank, relation_name, command FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad'"),
 	'1|bad_index|REINDEX INDEX CONCURRENTLY public.bad_index', 'a corrupt index is rebuilt first of all');
-sql('SET allow_system_table_mods = on; DROP TABLE cut, bad, gone');
+
+# Of a table and its TOAST table, one is corrupt, and so is an index of the other one.
+sql(<<'SQL');
+CREATE TABLE two (i int, t text);
+ALTER TABLE two ALTER t SET STORAGE EXTERNAL;
+INSERT INTO two SELECT i, repeat('x', 3000) FROM generate_series(1, 10000) i;
+CREATE INDEX two_index ON two (i);
+CREATE INDEX two_sound ON two (i) WITH (fillfactor = 20);
+ALTER INDEX two_sound RESET (fillfactor);
+CHECKPOINT;
+SQL
+my ($toast, $toast_index) = split /\|/, sql("SELECT reltoastrelid, indexrelid::regclass FROM pg_class c JOIN pg_index ON indrelid = reltoastrelid WHERE c.oid = 'two'::regclass");
+my @two = map { [ $node->data_dir . '/' . sql("SELECT pg_relation_filepath($_)"), random_page() ] }
+  $toast, "'two_index'", "'two'", "'$toast_index'";
+my $swap = sub {
+	$node->stop;
+	foreach my $place (@two[@_])
+	{
+		my $sound = read_block($place->[0], 3);
+
+		write_block($place->[0], 3, $place->[1]);
+		$place->[1] = $sound;
+	}
+	$node->start;
+};
+my $plan_of_two = "SELECT string_agg(command, ' ' ORDER BY rank), string_agg(reason, ' ' ORDER BY rank) ~ 'if it needs a value from a corrupt page of the TOAST table', count(*) FILTER (WHERE command IS NULL AND reason ~ 'corrupt_blocks') FROM streamstat.database_plan(margin => 0, tables => '{two}')";
+$swap->(0, 1);
+is(sql($plan_of_two), 'REINDEX INDEX CONCURRENTLY public.two_index|t|1', 'a corrupt TOAST table: a corrupt index of the table is rebuilt');
+is($node->psql('postgres', 'REINDEX INDEX CONCURRENTLY public.two_index'), 0, '... which works');
+is(row('two_sound', 'command IS NULL, reason'), 't|no command: the table or its TOAST table is corrupt', '... another index has no command');
+$swap->(0, 2, 3);
+is(sql($plan_of_two), "REINDEX INDEX CONCURRENTLY $toast_index|f|1", 'a corrupt table: a corrupt index of its TOAST table is rebuilt');
+is($node->psql('postgres', "REINDEX INDEX CONCURRENTLY $toast_index"), 0, '... which works');
+sql('SET allow_system_table_mods = on; DROP TABLE cut, bad, gone, two');
 
 # ---------------------------------------------------------------------------
 # the commands: after them there is nothing to be given back

@@ -592,22 +592,47 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 	return false;
 }
 
-/* What is corrupt in a table cannot be rebuilt, and neither can its indexes. */
+/*
+ * Is the index corrupt, but not its own table?  A table and its TOAST table have their
+ * own indexes.
+ */
+static bool
+is_only_index_corrupt(const SstPlanner *planner, const SstTableGroup *group, int i)
+{
+	const SstRelation *index = &planner->relations[i];
+	bool		of_table = index->parent == planner->relations[group->table].relid;
+
+	return index->valid && has_corrupt_pages(planner, i) &&
+		!has_corrupt_pages(planner, of_table ? group->table : group->toast);
+}
+
+/*
+ * What is corrupt in a table, or in its TOAST table, cannot be rebuilt, and neither can the
+ * indexes of that.
+ */
 static void
-plan_corrupt_table(SstPlanner *planner, const SstTableGroup *group)
+plan_corrupt_table(SstPlanner *planner, SstTableGroup *group)
 {
 	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
 	{
+		const SstRelation *member = &planner->relations[i];
 		SstPlannedCommand *planned;
 
+		if (!is_table(member) && is_only_index_corrupt(planner, group, i))
+		{
+			plan_index(planner, group, i);
+			planned = planner->plan->command_of[i];
+			if (member->parent == planner->relations[group->table].relid)
+				planned->reason = sst_add_corrupt_toast_reason(planned->reason);
+			continue;
+		}
 		planner->plan->withheld[i] = SST_TABLE_CORRUPT;
-		if (!is_table(&planner->relations[i]) || !has_corrupt_pages(planner, i))
+		if (!is_table(member) || !has_corrupt_pages(planner, i))
 			continue;
 		planned = add_command(planner, i, SST_CORRUPT);
 		planned->bytes_to_write = NAN;
 		planned->reason =
-			sst_corrupt_reason(&planner->relations[i],
-							   &planner->report->entries[i].estimate);
+			sst_corrupt_reason(member, &planner->report->entries[i].estimate);
 	}
 }
 

@@ -44,7 +44,7 @@ sst_withheld_reason(SstWithheld withheld)
 		case SST_SMALL_CATALOG:
 			return _("no command: a system catalog of less than 10 MB");
 		case SST_TABLE_CORRUPT:
-			return _("no command: the table is corrupt");
+			return _("no command: the table or its TOAST table is corrupt");
 		case SST_ANALYZE_FIRST:
 			return _("no command before ANALYZE of the table: REINDEX sizes the index by the table's row count, which is not up to date");
 		default:
@@ -123,6 +123,14 @@ sst_add_corrupt_index_reason(const char *reason, const SstRelation *index,
 					get_rel_name(index->relid), corrupt_pages(estimate));
 }
 
+/* Add to a reason that an index is built from a table whose TOAST table is corrupt. */
+const char *
+sst_add_corrupt_toast_reason(const char *reason)
+{
+	return psprintf(_("%s; the build fails if it needs a value from a corrupt page of the TOAST table"),
+					reason);
+}
+
 /* The reason to rebuild an index alone */
 const char *
 sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
@@ -166,8 +174,8 @@ sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
 	const char *name = quote_literal_cstr(quote_qualified_identifier(table->schema,
 																	 table->name));
 
-	return psprintf(_("%s: see streamstat.corrupt_blocks(%s) and amcheck's verify_heapam(%s); restore the table from a backup, or remove the damaged rows with pg_surgery"),
-					corrupt_pages(estimate), name, name);
+	return psprintf(_("%s: see streamstat.corrupt_blocks(%s); restore the table from a backup; amcheck's verify_heapam and pg_surgery find and remove damaged rows, but only on pages whose header and checksum are right"),
+					corrupt_pages(estimate), name);
 }
 
 /* The reason for VACUUM; kept: bytes of dead rows that it must keep, or 0 */
