@@ -260,6 +260,7 @@ sql('VACUUM large_1');
 # The page of the visibility map counts once with each sample of 64 blocks, then 256, 1024, and all without.
 is(row('large_1', 'bytes_read / 8192 IN (65, 322, 1347, 3776)', "streamstat.database_report(budget => '1GB', margin => 100)"),
 	't', 'bytes of the visibility map');
+is(row('large_1', "measured, bytes_read - bytes <= 66 * current_setting('block_size')::int"), 'exact|t', 'what is to be read as a whole is read once after its first sample');
 # ... and leaves the last sample what the budget has left.
 is( sql(q(SELECT count(*) > 0 FROM streamstat.database_report(budget => '16MB', margin => 0);
 	SELECT ended_by, bytes_total - bytes_left > 0.7 * bytes_read FROM streamstat.database_report_summary())),

@@ -403,8 +403,8 @@ sst_reader_allowed(SstReportReader *reader, uint64 wanted)
 }
 
 /* Do the limits leave so many blocks, of so many relations, without a cut? */
-static bool
-reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks)
+bool
+sst_reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks)
 {
 	return blocks_left(reader) >= (int64) nblocks &&
 		seconds_for_blocks(reader, nrelations) >= nblocks * seconds_per_block(reader);
@@ -628,8 +628,8 @@ sst_read_ahead(SstReadAhead *ahead, int place, uint64 first_blocks)
 		if (can_advise(report, entry) && nsample <= most)
 		{
 			if (ahead->nblocks + nsample > most ||
-				!reader_leaves(reader, ahead->nadvised + 1,
-							   ahead->nblocks + nsample))
+				!sst_reader_leaves(reader, ahead->nadvised + 1,
+								   ahead->nblocks + nsample))
 				break;
 
 			advised = &ahead->advised[(ahead->first + ahead->nadvised) %

@@ -50,6 +50,7 @@ extern void sst_reader_init(SstReportReader *reader, SstReport *report,
 							MemoryContext context);
 extern double sst_reader_seconds_left(const SstReportReader *reader);
 extern uint64 sst_reader_allowed(SstReportReader *reader, uint64 wanted);
+extern bool sst_reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks);
 extern void sst_reader_skip(SstReportReader *reader, SstReportEntry *entry);
 extern void sst_reader_read(SstReportReader *reader, SstReportEntry *entry,
 							BlockNumber nblocks);

@@ -150,6 +150,7 @@ struct SstSchedule
 	uint64		first_blocks;	/* of a first sample */
 	SstReadAhead ahead;			/* of first samples */
 	double		narrow;			/* bytes that an interval may be wide */
+	double		growth;			/* of a sample, at most */
 
 	/* The pass, and the entry whose turn it is */
 	SchedulePass pass;
@@ -315,7 +316,7 @@ is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
 		{
 			width = bytes * 2 * Min(reached, 50) / 100;
 			candidate->growth = Min(sst_sample_growth(reached, margin, GROWTH),
-									GROWTH);
+									schedule->growth);
 		}
 
 		/* Of what is settled itself, a table may tell more. */
@@ -323,12 +324,12 @@ is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
 			(!entry->settled || entry_to_enlarge(schedule->report, entry) != entry))
 		{
 			candidate->gain_width = gain_width(entry);
-			candidate->growth = GROWTH;
+			candidate->growth = schedule->growth;
 			width = Max(width, candidate->gain_width);
 		}
 	}
 	candidate->priority = width * width /
-		(Max(estimate->nread, 1) * candidate->growth);
+		Min(Max(estimate->nread, 1) * candidate->growth, Max(estimate->nblocks, 1));
 
 	return width > 0;
 }
@@ -484,6 +485,30 @@ sst_schedule_begin(SstReport *report)
 	return schedule;
 }
 
+/*
+ * By which factor a sample grows at most.  With a margin of 0 all is read in the end, so
+ * steps would only read blocks again, unless the limits leave less than that.
+ */
+static double
+growth_limit(const SstSchedule *schedule)
+{
+	const SstReport *report = schedule->report;
+	uint64		nblocks = 0;
+	int			nrelations = 0;
+
+	if (report->limits.margin > 0)
+		return GROWTH;
+	for (int i = 0; i < report->relations.n; i++)
+	{
+		if (report->entries[i].measured != SST_SAMPLED)
+			continue;
+		nblocks += report->entries[i].estimate.nblocks;
+		nrelations++;
+	}
+
+	return sst_reader_leaves(&schedule->reader, nrelations, nblocks) ? INFINITY : GROWTH;
+}
+
 static void
 begin_pass(SstSchedule *schedule, SchedulePass pass)
 {
@@ -496,6 +521,7 @@ begin_pass(SstSchedule *schedule, SchedulePass pass)
 	else if (pass == PASS_LARGER_SAMPLES)
 	{
 		sst_progress_phase(SST_PHASE_MEASURING);
+		schedule->growth = growth_limit(schedule);
 		schedule->narrow = 0;
 		for (int i = 0; i < report->relations.n; i++)
 			schedule->narrow += (double) report->entries[i].estimate.nblocks *
