@@ -113,6 +113,9 @@ search_target(SstRow *row, const SstTarget *target, BlockNumber first,
 	SstCorruptSearch search;
 	BlockNumber end;
 
+	if (first > target->nblocks)
+		put_row(row, InvalidBlockNumber, "not read",
+				psprintf(_("the relation has only %u blocks"), target->nblocks));
 	first = Min(first, target->nblocks);
 	sst_progress_totals(1, (int64) (target->nblocks - first) * BLCKSZ);
 
