@@ -12,6 +12,7 @@ use Test::More;
 
 use lib "$FindBin::RealBin/lib";
 use Node;
+use Pages;
 use Session;
 
 my $node = new_node('rebuild', q(
@@ -87,10 +88,10 @@ sub signal_all
 # An index whose pages are two thirds full, because its keys came in no order
 sub loose_index
 {
-	my ($table, $index) = @_;
+	my ($table, $index, $rows) = (@_, 100000);
 
 	sql("CREATE TABLE $table (k text, filler text); CREATE INDEX $index ON $table (k);
-		INSERT INTO $table SELECT md5(g::text), repeat('x', 60) FROM generate_series(1, 100000) g");
+		INSERT INTO $table SELECT md5(g::text), repeat('x', 60) FROM generate_series(1, $rows) g");
 }
 
 my ($code, $out, $err) = rebuild('--version');
@@ -104,7 +105,7 @@ foreach my $case ([ '--nothing' ], [ '--window' ], [ '--retries=x' ], [ '--all',
 	like($err, qr/^streamstat-rebuild: error: /, "@$case: and says why");
 }
 foreach my $case ([ '--max-wait=5 minuts', 'minuts' ], [ '--lock-timeout=x', 'lock_timeout' ], [ '--lock-timeout=0', 'lock-timeout' ],
-	[ '--window=0', 'window' ], [ '--min-size=much', 'much' ], [ '--min-size=-1MB', 'min-size' ], [ '--margin=wide', 'wide' ], [ '--schema=typo', 'typo' ], [ '--port=1', 'connection' ])
+	[ '--window=0', 'window' ], [ '--budget=0', 'budget' ], [ '--min-size=much', 'much' ], [ '--min-size=-1MB', 'min-size' ], [ '--margin=wide', 'wide' ], [ '--schema=typo', 'typo' ], [ '--port=1', 'connection' ])
 {
 	foreach my $database ('--dbname=postgres', '--all')
 	{
@@ -136,11 +137,14 @@ my $before = size('one_k');
 is($code, 0, 'dry run: succeeds');
 like($out, qr/REINDEX INDEX CONCURRENTLY public.one_k: foretold \d+ kB in \d+\.\d s$/m, 'dry run: a command');
 is(size('one_k'), $before, 'dry run: which was not run');
+my ($foretold) = $out =~ /public.one_k: foretold (\d+ kB)/;
+like($out, qr/^ *\Q$foretold\E +1 to run, 0 left out$/m, 'dry run: the sum');
 
 my $log = PostgreSQL::Test::Utils::tempdir() . '/log';
 ($code, $out) = rebuild("--log=$log", '-d', 'postgres');
 is($code, 0, 'one index: succeeds');
-my ($foretold, $returned) = $out =~ /public.one_k: foretold (\d+) kB in \d+\.\d s, returned (\d+) kB/;
+my $returned;
+($foretold, $returned) = $out =~ /public.one_k: foretold (\d+) kB in \d+\.\d s, returned (\d+) kB/;
 is($returned, int(($before - size('one_k')) / 1024), 'one index: what it says came back');
 cmp_ok(abs($returned - $foretold), '<', 200, 'one index: about as foretold');
 like($out, qr/1 done, 0 left out, 0 failed/, 'one index: the sum');
@@ -220,6 +224,23 @@ is($code, 0, 'a repair: succeeds');
 is(sql("SELECT indisvalid FROM pg_index WHERE indexrelid = 'small_k'::regclass"), 't', 'a repair: done');
 sql('DROP TABLE small');
 
+# What somebody has to decide is named: a unique index, and a table.
+sql("CREATE TABLE undecided AS SELECT g AS k FROM generate_series(1, 1000) g; CREATE UNIQUE INDEX undecided_k ON undecided (k);
+	UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'undecided_k'::regclass; CHECKPOINT");
+my $file = $node->data_dir . '/' . sql("SELECT pg_relation_filepath('undecided')");
+my $sound = read_block($file, 1);
+($code, $out) = rebuild('postgres');
+is($code, 3, 'an invalid unique index: left out');
+like($out, qr/DROP INDEX CONCURRENTLY public.undecided_k: .*left out: its build failed/, 'an invalid unique index: and why');
+is(sql("SELECT count(*) FROM pg_index WHERE indexrelid = 'undecided_k'::regclass"), 1, 'an invalid unique index: still there');
+$node->stop;
+write_block($file, 1, random_page());
+$node->start;
+($code, $out) = rebuild('postgres');
+is($code, 3, 'a corrupt table: left out');
+like($out, qr/^public.undecided: .*left out: 1 corrupt page was read, block 1: /m, 'a corrupt table: and why');
+sql('DROP TABLE undecided');
+
 # Of all databases, one fails.
 sql('CREATE DATABASE a_first');
 $node->safe_psql('a_first', 'CREATE EXTENSION streamstat');
@@ -243,9 +264,21 @@ if (sql('SHOW server_version_num') < 180000)
 		FROM generate_series(1, 500000) g;
 	CREATE INDEX slow_r ON slow USING gist (r) WITH (fillfactor = 20) WHERE r IS NOT NULL;
 	ALTER INDEX slow_r RESET (fillfactor)));
+
+
+	# A dry run fills the window: the time of the first is gone for the second.
+	sql("CREATE INDEX slow_s ON slow USING gist (r) WITH (fillfactor = 20) WHERE r IS NOT NULL; ALTER INDEX slow_s RESET (fillfactor)");
+	my $window = sql("SELECT ceil(extract(epoch FROM max(duration_high)) + 1) FROM streamstat.database_plan() WHERE relation_name ~ '^slow_'");
+	($code, $out) = rebuild('--dry-run', "--window=${window}s", 'postgres');
+	is($code, 3, 'dry run, a window: something is left out');
+	like($out, qr/ 1 to run, 1 left out$/m, 'dry run, a window: one of two');
+	sql('DROP INDEX slow_s');
+
 	loose_index('quick', 'quick_k');
 	my $order = 'SELECT relation_name FROM streamstat.database_plan() WHERE is_online ORDER BY rank';
 	is(sql($order), "slow_r\nquick_k", 'a window: the plan begins with what returns most');
+	($code, $out) = rebuild('--dry-run', '--window=15s', 'postgres');
+	like($out, qr/quick_k: foretold [^(]*\n.*slow_r: .*left out: the window may end before it/, 'a window: a dry run says so');
 	($code, $out) = rebuild('--window=15s', 'postgres');
 	is($code, 3, 'a window: something is left out');
 	like($out, qr/quick_k: .* returned .*slow_r: .*left out: the window may end before it/s, 'a window: the other is done first');
@@ -331,9 +364,10 @@ is($code, 3, 'late: left out');
 like($out, $too_late, 'late: and says so');
 
 # Signals for all processes, and a client that is killed
+loose_index('later', 'later_k', 70000);
 foreach my $signal ('INT', 'TERM', 'KILL')
 {
-	$other->query('BEGIN; INSERT INTO busy VALUES (1)');
+	$other->query('BEGIN; INSERT INTO busy VALUES (1); INSERT INTO later VALUES (1)');
 	my $run = start('--max-wait=1h', '--lock-timeout=60s', 'postgres');
 	Session::poll("$signal: a build waits", sub { sql("SELECT count(*) FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting%'") });
 
@@ -348,6 +382,7 @@ foreach my $signal ('INT', 'TERM', 'KILL')
 	($code, $out) = finish($run);
 	is($code, $signal eq 'KILL' ? 2 : 130, "$signal: its exit code");
 	like($out, $signal eq 'KILL' ? qr/busy_k.*failed: the client ended with status 137/ : qr/busy_k.*interrupted/, "$signal: what has not ended");
+	like($out, $signal eq 'KILL' ? qr/later_k: .*returned/ : qr/later_k: .*left out: interrupted/, "$signal: what comes after it");
 	like($out, qr/^dropped public.busy_k_ccnew, which the command had left$/m, "$signal: what was dropped");
 	is_clean($signal, 0);
 }
