@@ -2518,6 +2518,9 @@ BEGIN ATOMIC
 			SELECT u.run, u.started, u.bytes_total, u.reclaimable_bytes
 			FROM @extschema@.report_runs AS u
 			WHERE u.datname = current_database() AND (report_json.run IS NULL OR u.run <= report_json.run)
+				-- a stored run is compared with its like, else whole ones if there are any
+				AND u.is_partial = coalesce((SELECT p.is_partial FROM @extschema@.report_runs AS p WHERE p.run = report_json.run),
+					(SELECT bool_and(p.is_partial) FROM @extschema@.report_runs AS p WHERE p.datname = current_database()))
 			ORDER BY u.run DESC LIMIT 400) AS h),
 		'plan', (SELECT json_agg(c.command ORDER BY c.rank) FROM commands AS c WHERE c.rank <= 10000),
 		'relations', (SELECT json_agg(r) FROM (

@@ -251,7 +251,9 @@ CREATE TEMP TABLE co_growth AS SELECT * FROM streamstat.report_growth();
 CALL streamstat.collect(tables => '{co_new}');
 SELECT relations BETWEEN 1 AND 9 AS few, is_partial, note FROM streamstat.report_runs ORDER BY run DESC LIMIT 1;
 SELECT (SELECT count(*) > 0 FROM co_growth) AS grown, (SELECT count(*) FROM (SELECT * FROM streamstat.report_growth() EXCEPT TABLE co_growth) g) AS others,
-	(SELECT relations > 9 FROM streamstat.report_run_metrics) AS run;
+	(SELECT relations > 9 FROM streamstat.report_run_metrics) AS run,
+	json_array_length(streamstat.report_json() -> 'history') = (SELECT count(*) FROM streamstat.report_runs WHERE NOT is_partial) AS history_of_whole,
+	(SELECT json_array_length(streamstat.report_json(max(u.run)) -> 'history') FROM streamstat.report_runs AS u) AS history_of_part;
 DROP TABLE co_growth;
 DELETE FROM streamstat.report_runs;
 SELECT (SELECT count(*) FROM streamstat.report_run_relations) AS relations, (SELECT count(*) FROM streamstat.report_run_others) AS others,
