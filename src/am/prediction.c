@@ -176,7 +176,11 @@ sst_leave_out(const SstRebuild *rebuild, const SstPageSample *sample,
 		if (scale != NULL)
 			scale(rebuild, counts, fractions[i]);
 		else
+		{
 			counts[SST_REBUILT_ENTRIES] *= fractions[i];
+			for (int n = SST_OWN; n < SST_OWN_END; n++)
+				counts[n] *= fractions[i];
+		}
 		sizes[i] = Min(blocks(rebuild, counts, false) / all, 1);
 	}
 	sizes[1] = Min(sizes[1], kept->low);

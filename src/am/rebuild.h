@@ -158,7 +158,8 @@ typedef double (*SstModelBlocks) (const SstRebuild *rebuild,
 
 /*
  * Change the counts to what they would be if only this fraction (0 to 1) of the
- * entries were there.  NULL stands for one that changes SST_REBUILT_ENTRIES alone.
+ * entries were there.  NULL stands for one that changes SST_REBUILT_ENTRIES and what only
+ * the access method counts.
  */
 typedef void (*SstModelScale) (const SstRebuild *rebuild, double *counts,
 							   double fraction);

@@ -65,7 +65,6 @@ typedef struct HnswMeta
 #define HNSW_NEIGHBORS 2
 
 #define HNSW_MAX_TIDS 10
-#define HNSW_MAX_LEVEL 63
 
 typedef struct HnswElement
 {
@@ -236,10 +235,9 @@ static const SstStatistic hnsw_statistics[] = {
 	SST_DAMAGE_STATISTICS,
 };
 
-/* So many elements stand for all those that were seen, and fill pages in batches. */
+/* So many elements stand for all those that were seen, and fill pages. */
 #define NSIZES 1024
-#define NBATCHES 128
-#define BATCH 256
+#define NFILLED 32768
 
 /* Memory of an element in a build, besides its vector, and of each of its neighbors */
 #define GRAPH_ELEMENT 200
@@ -253,7 +251,6 @@ typedef struct HnswRebuild
 	uint16		sizes[NSIZES];
 	pg_prng_state random;
 	double		pages;			/* for an element */
-	double		variance;		/* of that */
 } HnswRebuild;
 
 static void
@@ -292,64 +289,38 @@ model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		/* Each element is kept with the same probability. */
 		i = state->nseen++;
 		if (i >= NSIZES)
-			i = pg_prng_double(&state->random) * state->nseen;
+			i = pg_prng_uint64_range(&state->random, 0, i);
 		if (i < NSIZES)
 			state->sizes[i] = MAXALIGN(ItemIdGetLength(item));
 	}
 }
 
-/* Put so many bytes on a page with this free space, or on a new one. */
-static void
-put(int nbytes, int *free, int *npages)
-{
-	if (*free < nbytes)
-	{
-		*free = HNSW_PAGE_BYTES;
-		(*npages)++;
-	}
-	*free -= nbytes;
-}
-
-/*
- * Fill pages with elements, and find out how many pages an element takes.  How far batches
- * of elements differ says what chance does.
- */
-static void
-fill_pages(HnswRebuild *state)
+/* Fill pages with elements, on random levels or the lowest: how many does one take? */
+static double
+pages_each(HnswRebuild *state, bool levels)
 {
 	int			nsizes = Min(state->nseen, NSIZES);
-	int			max_level = Min((HNSW_PAGE_BYTES - sizeof(ItemIdData) - sizeof(HnswNeighbors)) /
-								sizeof(ItemPointerData) / state->m - 2, HNSW_MAX_LEVEL);
 	int			free = 0;
 	int			npages = 0;
-	double		filled = 0;
-	double		squares = 0;
 
-	for (int i = 1; i <= NBATCHES * BATCH && nsizes > 0; i++)
+	for (int i = 0; i < NFILLED && nsizes > 0; i++)
 	{
-		int			drawn = pg_prng_double(&state->random) * nsizes;
-		int			level = Min(-log(1 - pg_prng_double(&state->random)) / log(state->m),
-								max_level);
-		int			size = state->sizes[drawn] + sizeof(ItemIdData);
-		int			neighbors = HNSW_NEIGHBORS_SIZE((level + 2) * state->m) +
-			sizeof(ItemIdData);
+		int			size = state->sizes[pg_prng_uint64_range(&state->random, 0, nsizes - 1)];
+		double		drawn = levels ? pg_prng_double(&state->random) : 0;
+		int			level = -log(1 - drawn) / log(state->m);
+		int			nbytes = size + HNSW_NEIGHBORS_SIZE((level + 2) * state->m) +
+			2 * sizeof(ItemIdData);
 
-		if (size + neighbors > HNSW_PAGE_BYTES)
-			put(size, &free, &npages);
-		else
-			neighbors += size;
-		put(neighbors, &free, &npages);
-		if (i % BATCH == 0)
+		/* What is too large for a page has two for itself. */
+		if (free < nbytes)
 		{
-			double		before = filled;
-
-			filled = npages - (double) free / HNSW_PAGE_BYTES;
-			squares += (filled - before) * (filled - before);
+			npages += nbytes > HNSW_PAGE_BYTES ? 2 : 1;
+			free = HNSW_PAGE_BYTES;
 		}
+		free -= nbytes;
 	}
-	state->pages = filled / (NBATCHES * BATCH);
-	state->variance = Max(squares / NBATCHES / BATCH -
-						  state->pages * state->pages * BATCH, 0);
+
+	return (npages - (double) Max(free, 0) / HNSW_PAGE_BYTES) / NFILLED;
 }
 
 /* The metapage, and at least one other */
@@ -362,15 +333,10 @@ blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 	return 1 + Max(sst_round_up(pages, whole), 1);
 }
 
-static void
-scale(const SstRebuild *rebuild, double *counts, double fraction)
-{
-	counts[REBUILT_ELEMENTS] *= fraction;
-}
-
 /*
  * A build that does not fit into memory fills gaps that were left on pages.  It joins elements
- * of equal vectors that have lost rows: at most those with several, and as many others.
+ * of equal vectors that have lost rows: at most those with several, and as many others.  The
+ * number of higher levels is distributed geometrically: its variance is m times its mean squared.
  */
 static void
 predict(SstRebuild *rebuild, const SstPageSample *sample,
@@ -383,7 +349,7 @@ predict(SstRebuild *rebuild, const SstPageSample *sample,
 	double		chance;
 	double		gaps = 0;
 
-	fill_pages(state);
+	state->pages = pages_each(state, true);
 	sst_sample_sums(sample, 1, counts);
 	nelements = counts[REBUILT_ELEMENTS];
 	if ((counts[SST_REBUILT_BYTES] + nelements * (GRAPH_ELEMENT + 2 * state->m * GRAPH_NEIGHBOR)) >
@@ -392,14 +358,13 @@ predict(SstRebuild *rebuild, const SstPageSample *sample,
 		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
 		gaps = Max(nelements * state->pages - counts[SST_REBUILT_BYTES] / HNSW_PAGE_BYTES, 0);
 	}
+	chance = SST_Z * sqrt(nelements * state->m) * fabs(state->pages - pages_each(state, false));
+	prediction->blocks = sst_predict_blocks(rebuild, sample, blocks);
 	joined = Min(2 * counts[REBUILT_SHARED],
 				 nelements - counts[SST_REBUILT_ENTRIES] / HNSW_MAX_TIDS);
-	chance = SST_Z * sqrt(nelements * state->variance);
-	prediction->blocks = sst_predict_blocks(rebuild, sample, blocks);
 	sst_widen(&prediction->blocks,
 			  chance + gaps + state->pages * Max(joined, 0), chance);
-	sst_leave_out(rebuild, sample, kept, blocks, scale, 0,
-				  &prediction->blocks);
+	sst_leave_out(rebuild, sample, kept, blocks, NULL, 0, &prediction->blocks);
 }
 
 static SstRebuild *
