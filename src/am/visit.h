@@ -114,8 +114,6 @@ struct SstVisitor
 	SstBlockSet *frozen;		/* and all-frozen */
 };
 
-extern void sst_list_dead_items(const PageData *page, BlockNumber blkno,
-								SstDeadItems *dead);
 extern void sst_visibility_map_visitor_init(SstVisitor *visitor,
 											BlockNumber nblocks,
 											SstBlockSet *visible,
@@ -129,7 +127,6 @@ extern void sst_visitor_init(SstVisitor *visitor, SstVisitPage page,
 extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
 							 SstCounters *counters);
 
-/* In pgstattuple.c */
 extern void sst_pgstattuple_count_free(SstCounters *counters);
 extern void sst_pgstattuple_count_tuples(const PageData *page, OffsetNumber first,
 										 SstCounters *counters);

@@ -230,6 +230,97 @@ count_tuples(const PageItems *items, SstCounters *counters)
 	counters->n[SST_OWN_DELETED_BYTES] += bytes[HEAPTUPLE_OWN_DELETE];
 }
 
+/* ----------
+ * Roots of HOT chains that an index build skips
+ *
+ * An index entry has the TID of the root of a HOT chain: a tuple that is not
+ * heap-only, a redirect to such a chain, or what pruning has left of a chain, a
+ * line pointer that is dead.  An index build follows the chains in the other
+ * direction: it gives the entry of a tuple the TID of its chain's root
+ * (heap_get_root_tuples() in access/heap/pruneheap.c).  So a root of which no
+ * tuple gets an entry is not in the new index.
+ * ----------
+ */
+
+/* Does the chain have a tuple that a build makes an entry for? */
+static bool
+chain_is_built(const PageData *page, BlockNumber blkno, OffsetNumber offnum,
+			   const SstDeadItems *dead)
+{
+	int			nitems = sst_page_items(page);
+	TransactionId xmax = InvalidTransactionId;	/* of the version before */
+
+	/* On a damaged page, chains can be circles. */
+	for (int i = 0; i < nitems; i++)
+	{
+		ItemId		item;
+		const HeapTupleHeaderData *tuple;
+
+		if (offnum < FirstOffsetNumber || offnum > nitems)
+			return false;
+		item = PageGetItemId((Page) page, offnum);
+		if (!ItemIdIsNormal(item))
+			return false;
+		tuple = (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
+
+		/* The line pointer may have been used again, for another row. */
+		if (i > 0 && !HeapTupleHeaderIsHeapOnly(tuple))
+			return false;
+		if (TransactionIdIsValid(xmax) &&
+			HeapTupleHeaderGetRawXmin(tuple) != xmax)
+			return false;
+
+		if (dead->built[offnum])
+			return true;
+		if ((tuple->t_infomask2 & HEAP_HOT_UPDATED) == 0 ||
+			ItemPointerGetBlockNumberNoCheck(&tuple->t_ctid) != blkno)
+			return false;
+
+		xmax = tuple->t_infomask & HEAP_XMAX_IS_MULTI ?
+			InvalidTransactionId : HeapTupleHeaderGetRawXmax(tuple);
+		offnum = ItemPointerGetOffsetNumberNoCheck(&tuple->t_ctid);
+	}
+	return false;
+}
+
+/*
+ * List the line pointers in dead->offnums.  The page's tuples are within it, and
+ * dead->built tells of each what a build makes of it.
+ */
+static void
+list_dead_items(const PageData *page, BlockNumber blkno, SstDeadItems *dead)
+{
+	int			nitems = sst_page_items(page);
+
+	dead->nitems = 0;
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	{
+		ItemId		item = PageGetItemId((Page) page, offnum);
+		bool		is_dead = false;
+
+		if (ItemIdIsDead(item))
+			is_dead = true;
+		else if (ItemIdIsRedirected(item))
+			is_dead = !chain_is_built(page, blkno, ItemIdGetRedirect(item), dead);
+		else if (ItemIdIsNormal(item))
+		{
+			const HeapTupleHeaderData *tuple =
+				(const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
+
+			is_dead = !HeapTupleHeaderIsHeapOnly(tuple) &&
+				!chain_is_built(page, blkno, offnum, dead);
+		}
+
+		if (is_dead)
+			dead->offnums[dead->nitems++] = offnum;
+	}
+}
+
+/* ----------
+ * The visitor
+ * ----------
+ */
+
 static bool
 heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
@@ -268,7 +359,7 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		counters->n[SST_KEPT_CHAINS] += nkept - items.nsuperseded;
 	}
 	if (visitor->dead != NULL && !all_visible)
-		sst_list_dead_items(page, blkno, visitor->dead);
+		list_dead_items(page, blkno, visitor->dead);
 
 	counters->n[SST_FREE_BYTES] += free_space;
 	counters->n[SST_USABLE_BYTES] += BLCKSZ - SizeOfPageHeaderData;
