@@ -315,7 +315,7 @@ is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
 		if (!entry->settled && reached > margin)
 		{
 			width = bytes * 2 * Min(reached, 50) / 100;
-			candidate->growth = Min(sst_sample_growth(reached, margin, GROWTH),
+			candidate->growth = Min(sst_sample_growth(reached, margin, schedule->growth),
 									schedule->growth);
 		}
 
