@@ -475,7 +475,7 @@ advise_whole(SstReport *report, const SstRelation *relation,
 	SstRangeSource range;
 
 	return sst_advise_blocks(&relation->files, forknum,
-							 sst_range_source_init(&range, NULL, 0, nblocks),
+							 sst_range_source_init(&range, NULL, 0, nblocks, NULL),
 							 &report->io_stats);
 }
 

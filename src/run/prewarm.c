@@ -274,7 +274,7 @@ prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 			break;
 		case SST_PREWARM_BUFFER:
 			prewarm_buffers(rel, plan->forknum,
-							sst_range_source_init(&range, chunks, first, end),
+							sst_range_source_init(&range, chunks, first, end, NULL),
 							plan->cached, reporter, io_stats);
 			break;
 	}

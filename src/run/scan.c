@@ -785,7 +785,6 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 	.chunks = chunks};
 	SstRangeSource range;
 	SstSampleSource sample;
-	SstSkipSource rest;
 
 	if (sinks != NULL)
 		scan.sinks = *sinks;
@@ -794,12 +793,8 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 											 plan->sample_pages, plan->seed,
 											 set, plan->members);
 	else
-	{
 		scan.source = sst_range_source_init(&range, chunks, plan->first,
-											plan->end);
-		if (set != NULL)
-			scan.source = sst_skip_source_init(&rest, scan.source, set);
-	}
+											plan->end, set);
 	sst_plan_visitor(plan, rel, scan.sinks.rebuild != NULL ? &scan.kept : NULL,
 					 &scan.visitor);
 	if (scan.sinks.dead_tids != NULL)
@@ -851,7 +846,8 @@ scan_with_visitor(const SstScanPlan *plan, Relation rel,
 	SstRangeSource range;
 
 	begin_scan(plan, false);
-	scan.source = sst_range_source_init(&range, NULL, plan->first, plan->end);
+	scan.source = sst_range_source_init(&range, NULL, plan->first, plan->end,
+										NULL);
 	sst_result_init(result, plan);
 	scan_source(&scan);
 }

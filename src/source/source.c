@@ -18,7 +18,10 @@
 #include "source/source.h"
 
 /* ----------
- * All blocks of a range
+ * All blocks of a range, but for those of a set
+ *
+ * The set is complete before the scan begins, so that a stream's look-ahead never
+ * waits.  A walk over many blocks of the set can be canceled.
  * ----------
  */
 
@@ -27,12 +30,20 @@ range_next(SstSource *source)
 {
 	SstRangeSource *range = (SstRangeSource *) source;
 
-	if (range->current >= range->end &&
-		(range->chunks == NULL ||
-		 !sst_chunks_take(range->chunks, &range->current, &range->end)))
-		return InvalidBlockNumber;
+	for (;;)
+	{
+		if (range->current >= range->end &&
+			(range->chunks == NULL ||
+			 !sst_chunks_take(range->chunks, &range->current, &range->end)))
+			return InvalidBlockNumber;
 
-	return range->current++;
+		if (range->skipped == NULL ||
+			!sst_block_set_contains(range->skipped, range->current))
+			return range->current++;
+
+		range->current++;
+		CHECK_FOR_INTERRUPTS();
+	}
 }
 
 static void
@@ -43,11 +54,13 @@ range_seek(SstSource *source, BlockNumber blkno)
 
 /*
  * Set up a source of the blocks first to end - 1 or, unless chunks is NULL, of the
- * chunks that this process takes.  Returns the source's base.
+ * chunks that this process takes.  Those of the set, which can be NULL and must
+ * outlive the source, are left out.  Returns the source's base.
  */
 SstSource *
 sst_range_source_init(SstRangeSource *source, SstChunks *chunks,
-					  BlockNumber first, BlockNumber end)
+					  BlockNumber first, BlockNumber end,
+					  const SstBlockSet *skipped)
 {
 	source->base.next = range_next;
 	source->base.seek = range_seek;
@@ -55,6 +68,7 @@ sst_range_source_init(SstRangeSource *source, SstChunks *chunks,
 	source->chunks = chunks;
 	source->current = chunks == NULL ? first : 0;
 	source->end = chunks == NULL ? end : 0;
+	source->skipped = skipped;
 
 	return &source->base;
 }
@@ -142,50 +156,6 @@ sst_sample_source_init(SstSampleSource *source, BlockNumber nblocks,
 	source->seed = seed;
 	source->set = set;
 	source->members = members;
-
-	return &source->base;
-}
-
-/* ----------
- * The blocks of another source that are not in a set
- *
- * The set is complete before the scan begins, so that a stream's look-ahead never
- * waits.  A walk over many blocks of the set can be canceled.
- * ----------
- */
-
-static BlockNumber
-skip_next(SstSource *source)
-{
-	SstSkipSource *skip = (SstSkipSource *) source;
-	BlockNumber blkno;
-
-	while ((blkno = sst_source_next(skip->inner)) != InvalidBlockNumber &&
-		   sst_block_set_contains(skip->blocks, blkno))
-		CHECK_FOR_INTERRUPTS();
-
-	return blkno;
-}
-
-static void
-skip_seek(SstSource *source, BlockNumber blkno)
-{
-	sst_source_seek(((SstSkipSource *) source)->inner, blkno);
-}
-
-/*
- * Set up the blocks of another source that are not in the set, which must cover
- * them.  Both must outlive this source.  Returns the source's base.
- */
-SstSource *
-sst_skip_source_init(SstSkipSource *source, SstSource *inner,
-					 const SstBlockSet *blocks)
-{
-	source->base.next = skip_next;
-	source->base.seek = skip_seek;
-	source->base.put_back = InvalidBlockNumber;
-	source->inner = inner;
-	source->blocks = blocks;
 
 	return &source->base;
 }

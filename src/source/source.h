@@ -84,13 +84,14 @@ sst_chunks_stopped(SstChunks *chunks, BlockNumber blkno)
 	return blkno >= pg_atomic_read_u32(&chunks->stop);
 }
 
-/* The blocks of a range, or of the chunks that this process takes */
+/* The blocks of a range, or of the chunks that this process takes, without a set's */
 typedef struct SstRangeSource
 {
 	SstSource	base;
 	SstChunks  *chunks;			/* NULL for one process alone */
 	BlockNumber current;
 	BlockNumber end;			/* one past the last block */
+	const SstBlockSet *skipped; /* or NULL */
 } SstRangeSource;
 
 /*
@@ -120,14 +121,6 @@ sst_range_start(BlockNumber nblocks, BlockNumber n, BlockNumber i)
 	return (BlockNumber) ((uint64) nblocks * i / n);
 }
 
-/* The blocks of another source that are not in a set */
-typedef struct SstSkipSource
-{
-	SstSource	base;
-	SstSource  *inner;
-	const SstBlockSet *blocks;
-} SstSkipSource;
-
 /* Another source, a limited number of blocks at a time */
 typedef struct SstSliceSource
 {
@@ -138,15 +131,12 @@ typedef struct SstSliceSource
 
 extern SstSource *sst_range_source_init(SstRangeSource *source,
 										SstChunks *chunks,
-										BlockNumber first, BlockNumber end);
+										BlockNumber first, BlockNumber end,
+										const SstBlockSet *skipped);
 extern SstSource *sst_sample_source_init(SstSampleSource *source,
 										 BlockNumber nblocks,
 										 BlockNumber nsample, uint32 seed,
 										 const SstBlockSet *set, bool members);
-
-extern SstSource *sst_skip_source_init(SstSkipSource *source,
-									   SstSource *inner,
-									   const SstBlockSet *blocks);
 
 extern SstSource *sst_slice_source_init(SstSliceSource *source,
 										SstSource *inner);

@@ -63,7 +63,6 @@ walk(PG_FUNCTION_ARGS)
 	BlockNumber nblocks = (BlockNumber) PG_GETARG_INT64(1);
 	SstBlockSet *set = sst_block_set_create(nblocks);
 	SstRangeSource range;
-	SstSkipSource skip;
 	SstSampleSource sample;
 	SstSource  *source;
 	BlockNumber blkno;
@@ -72,10 +71,7 @@ walk(PG_FUNCTION_ARGS)
 		sst_block_set_add(set, blkno);
 
 	if (strcmp(kind, "skip") == 0)
-	{
-		source = sst_range_source_init(&range, NULL, 0, nblocks);
-		source = sst_skip_source_init(&skip, source, set);
-	}
+		source = sst_range_source_init(&range, NULL, 0, nblocks, set);
 	else
 		source = sst_sample_source_init(&sample, 1, 1, 0, set, false);
 
