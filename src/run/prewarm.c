@@ -77,13 +77,6 @@ prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source, bool cached
 	stream->end(stream);
 }
 
-/* The blocks of a run from blkno on: no run crosses the end of a segment. */
-static BlockNumber
-run_length(BlockNumber blkno, BlockNumber end, BlockNumber run_blocks)
-{
-	return Min(Min(end - blkno, run_blocks), RELSEG_SIZE - blkno % RELSEG_SIZE);
-}
-
 /*
  * Read neighbouring blocks of one segment: at once, or if that does not work,
  * as the server does, which knows about direct I/O and has the errors.
@@ -132,14 +125,6 @@ count_cached(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
 							sst_page_cache_blocks(file, blkno, nblocks));
 }
 
-/* Blocks to read, or what the chunks give if there are any */
-typedef struct ReadRange
-{
-	SstChunks  *chunks;
-	BlockNumber next;
-	BlockNumber end;
-} ReadRange;
-
 /* A run that is to be read, in a ring of these */
 typedef struct ReadRun
 {
@@ -147,18 +132,17 @@ typedef struct ReadRun
 	BlockNumber nblocks;
 } ReadRun;
 
-/* Take the next run.  False at the end. */
+/* Take the next run, which crosses no end of a chunk or segment.  False at the end. */
 static bool
-next_run(ReadRange *range, ReadRun *run)
+next_run(SstRangeSource *range, ReadRun *run)
 {
-	if (range->next >= range->end &&
-		(range->chunks == NULL ||
-		 !sst_chunks_take(range->chunks, &range->next, &range->end)))
+	run->first = sst_source_next(&range->base);
+	if (run->first == InvalidBlockNumber)
 		return false;
 
-	run->first = range->next;
-	run->nblocks = run_length(range->next, range->end, sst_run_blocks());
-	range->next += run->nblocks;
+	run->nblocks = Min(range->end - run->first, sst_run_blocks());
+	run->nblocks = Min(run->nblocks, RELSEG_SIZE - run->first % RELSEG_SIZE);
+	range->current = run->first + run->nblocks;
 
 	return true;
 }
@@ -175,14 +159,15 @@ runs_ahead(Relation rel, const SstChunks *chunks, bool cached)
 }
 
 /*
- * Read a range, into memory for sst_run_blocks().  The kernel gets advice for the runs
- * ahead, across chunks: a chunk alone has hardly any.
+ * Read a range.  The kernel gets advice for the runs ahead, across chunks: a chunk
+ * alone has hardly any.
  */
 static void
-prewarm_read(Relation rel, ForkNumber forknum, ReadRange range, bool cached,
-			 char *memory, Reporter *reporter, SstIoStats *io_stats)
+prewarm_read(Relation rel, ForkNumber forknum, SstRangeSource *range, bool cached,
+			 Reporter *reporter, SstIoStats *io_stats)
 {
-	int			max_runs = runs_ahead(rel, range.chunks, cached);
+	int			max_runs = runs_ahead(rel, range->chunks, cached);
+	char	   *memory = sst_palloc_blocks(sst_run_blocks());
 	ReadRun    *runs = palloc(sizeof(ReadRun) * max_runs);
 	int			first_run = 0;
 	int			nruns = 0;
@@ -198,7 +183,7 @@ prewarm_read(Relation rel, ForkNumber forknum, ReadRange range, bool cached,
 		ReadRun    *run = &runs[(first_run + nruns) % max_runs];
 
 		CHECK_FOR_INTERRUPTS();
-		if (nruns < max_runs && next_run(&range, run))
+		if (nruns < max_runs && next_run(range, run))
 		{
 			count_cached(&advice_file, run->first, run->nblocks, io_stats);
 			if (nruns > 0)
@@ -224,6 +209,7 @@ prewarm_read(Relation rel, ForkNumber forknum, ReadRange range, bool cached,
 
 	sst_segment_file_close(&advice_file);
 	sst_segment_file_close(&file);
+	sst_pfree_blocks(memory);
 	pfree(runs);
 }
 
@@ -255,11 +241,11 @@ prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
 /* Prewarm some of the blocks, or what the chunks give if there are any. */
 static void
 prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
-			   BlockNumber first, BlockNumber end, char *memory,
-			   Reporter *reporter, SstIoStats *io_stats)
+			   BlockNumber first, BlockNumber end, Reporter *reporter,
+			   SstIoStats *io_stats)
 {
 	SstRangeSource range;
-	ReadRange	read = {.chunks = chunks};
+	SstSource  *source = sst_range_source_init(&range, chunks, first, end, NULL);
 
 	switch (plan->mode)
 	{
@@ -267,15 +253,12 @@ prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 			prewarm_prefetch(rel, plan->forknum, first, end, reporter, io_stats);
 			break;
 		case SST_PREWARM_READ:
-			read.next = chunks == NULL ? first : end;
-			read.end = end;
-			prewarm_read(rel, plan->forknum, read, plan->cached, memory,
-						 reporter, io_stats);
+			prewarm_read(rel, plan->forknum, &range, plan->cached, reporter,
+						 io_stats);
 			break;
 		case SST_PREWARM_BUFFER:
-			prewarm_buffers(rel, plan->forknum,
-							sst_range_source_init(&range, chunks, first, end, NULL),
-							plan->cached, reporter, io_stats);
+			prewarm_buffers(rel, plan->forknum, source, plan->cached, reporter,
+							io_stats);
 			break;
 	}
 }
@@ -289,29 +272,24 @@ prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 {
 	Reporter	reporter = {.chunks = chunks, .first = plan->first};
 	SstThrottle throttle;
-	char	   *memory = NULL;
 
 	sst_io_stats_init(io_stats, SST_IO_PATH_BUFFER);
-	if (plan->mode != SST_PREWARM_BUFFER)
-	{
-		io_stats->stream = plan->mode == SST_PREWARM_READ ? SST_STREAM_READS :
-			SST_STREAM_ADVICE;
-	}
+	if (plan->mode == SST_PREWARM_READ)
+		io_stats->stream = SST_STREAM_READS;
 	if (plan->mode == SST_PREWARM_PREFETCH)
 	{
 		/* Nobody tells what the kernel reads. */
+		io_stats->stream = SST_STREAM_ADVICE;
 		io_stats->reads = io_stats->read_bytes = -1;
 		io_stats->waits = io_stats->wait_ns = io_stats->in_flight_sum = -1;
 		io_stats->blocks_page_cache = io_stats->look_ahead_sum = -1;
 		sst_io_stats_forget_sizes(io_stats);
 	}
-	if (plan->mode == SST_PREWARM_READ)
-		memory = sst_palloc_blocks(sst_run_blocks());
 
 	if (chunks != NULL || !sst_throttle_begin(&throttle, NULL))
 	{
-		prewarm_blocks(plan, rel, chunks, plan->first, plan->end, memory,
-					   &reporter, io_stats);
+		prewarm_blocks(plan, rel, chunks, plan->first, plan->end, &reporter,
+					   io_stats);
 		return;
 	}
 
@@ -319,8 +297,8 @@ prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 	{
 		BlockNumber nblocks = sst_throttle_take(&throttle, plan->end - blkno);
 
-		prewarm_blocks(plan, rel, NULL, blkno, blkno + nblocks, memory,
-					   &reporter, io_stats);
+		prewarm_blocks(plan, rel, NULL, blkno, blkno + nblocks, &reporter,
+					   io_stats);
 		blkno += nblocks;
 		sst_progress_blocks(reporter.ndone);
 	}
