@@ -56,19 +56,6 @@ sst_plan_scan(SstScanPlan *plan, const SstTarget *target, SstRules rules)
 	}
 }
 
-/* Plan to scan all blocks of a map, if the relation has it. */
-static void
-plan_map_scan(SstScanPlan *plan, const SstTarget *target,
-			  ForkNumber forknum)
-{
-	SMgrRelation smgr = RelationGetSmgr(target->rel);
-
-	sst_plan_scan(plan, target, SST_RULES_TOLERANT);
-	plan->forknum = forknum;
-	plan->nblocks = plan->end =
-		smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
-}
-
 /*
  * Make the visitor that the plan needs.  That of a table lists the tuples that
  * a rewrite keeps in "kept", which can be NULL.
@@ -440,14 +427,6 @@ scan_next_slice(SstScan *scan)
 	return true;
 }
 
-/* Visit a page that the caller has read, and release its pin. */
-static void
-scan_page(SstScan *scan, const SstPage *page)
-{
-	visit_page(scan, page);
-	check_now_and_then(scan);
-}
-
 /*
  * Visit all pages of a stream.  A page's pin is released before the stream is
  * asked for another one, which may wait for a read.
@@ -476,8 +455,9 @@ visit_stream(SstScan *scan, SstStream *stream)
  * Errors of the buffer manager pass through, and leave scan->stream set.
  */
 static void
-scan_buffers(SstScan *scan)
+scan_buffers(void *arg)
 {
+	SstScan    *scan = arg;
 	SstStream  *stream = sst_buffer_stream_begin(scan->rel,
 												 scan->plan->forknum,
 												 scan->source, scan->strategy,
@@ -613,12 +593,6 @@ try_reading(void (*action) (void *arg), void *arg)
 	return false;
 }
 
-static void
-scan_buffers_action(void *arg)
-{
-	scan_buffers(arg);
-}
-
 /*
  * Scan through the buffer stream.  False if the buffer manager refused a page:
  * then *unread_end is the end of the blocks that the stream had asked for.
@@ -630,7 +604,7 @@ try_scan_buffers(SstScan *scan, BlockNumber *unread_end)
 														"streamstat stream",
 														ALLOCSET_DEFAULT_SIZES);
 	MemoryContext oldcontext = MemoryContextSwitchTo(streamcontext);
-	bool		done = try_reading(scan_buffers_action, scan);
+	bool		done = try_reading(scan_buffers, scan);
 
 	MemoryContextSwitchTo(oldcontext);
 	if (!done)
@@ -683,7 +657,8 @@ scan_single_blocks(SstScan *scan, SstBlockReader *reader, BlockNumber end)
 											 blkno, RBM_NORMAL, scan->strategy);
 			page.image = BufferGetPage(page.buffer);
 		}
-		scan_page(scan, &page);
+		visit_page(scan, &page);
+		check_now_and_then(scan);
 	}
 }
 
@@ -832,26 +807,6 @@ sst_scan_alone(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 	scan_part(plan, rel, NULL, set, sinks, result);
 }
 
-/*
- * Do that with the given visitor in the place of the plan's own.  "limits" can
- * be NULL.
- */
-static void
-scan_with_visitor(const SstScanPlan *plan, Relation rel,
-				  const SstVisitor *visitor, SstLimits *limits,
-				  SstScanResult *result)
-{
-	SstScan		scan = {.plan = plan, .rel = rel, .visitor = *visitor,
-	.sinks = {.limits = limits}, .result = result};
-	SstRangeSource range;
-
-	begin_scan(plan, false);
-	scan.source = sst_range_source_init(&range, NULL, plan->first, plan->end,
-										NULL);
-	sst_result_init(result, plan);
-	scan_source(&scan);
-}
-
 static void
 participate(const void *plan, Relation rel, SstChunks *chunks,
 			const SstBlockSet *set, void *result)
@@ -988,14 +943,24 @@ scan_map(const SstTarget *target, ForkNumber forknum,
 		 const SstVisitor *visitor, SstLimits *limits,
 		 SstCounters *counters, SstIoStats *io_stats)
 {
+	SMgrRelation smgr = RelationGetSmgr(target->rel);
 	SstScanPlan plan;
 	SstScanResult result;
+	SstScan		scan = {.plan = &plan, .rel = target->rel, .visitor = *visitor,
+	.sinks = {.limits = limits}, .result = &result};
+	SstRangeSource range;
 
-	plan_map_scan(&plan, target, forknum);
+	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
+	plan.forknum = forknum;
+	plan.nblocks = plan.end =
+		smgrexists(smgr, forknum) ? smgrnblocks(smgr, forknum) : 0;
 	if (plan.nblocks == 0)
 		return;
 
-	scan_with_visitor(&plan, target->rel, visitor, limits, &result);
+	begin_scan(&plan, false);
+	scan.source = sst_range_source_init(&range, NULL, 0, plan.end, NULL);
+	sst_result_init(&result, &plan);
+	scan_source(&scan);
 
 	for (int i = SST_FIRST_MAP_COUNT; i < SST_NCOUNTS; i++)
 		counters->n[i] += result.counters.n[i];
