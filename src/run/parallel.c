@@ -54,20 +54,26 @@
 #define KEY_SET 3
 #define KEY_RESULTS 4
 #define KEY_QUERY 5
-#define KEY_BUFFER_USAGE 6
-#define KEY_WAL_USAGE 7
 #define KEY_BUILD 8				/* the same in all versions */
-#define KEY_TOOK_PART 9
 
 /* The makefile makes it of the sources. */
 #ifndef STREAMSTAT_BUILD
 #define STREAMSTAT_BUILD STREAMSTAT_VERSION
 #endif
 
+/* What a worker reports besides its result */
+typedef struct WorkerReport
+{
+	bool		took_part;
+	BufferUsage buffer_usage;
+	WalUsage	wal_usage;
+} WorkerReport;
+
 typedef struct Shared
 {
 	Oid			relid;
 	SstChunks	chunks;
+	WorkerReport reports[FLEXIBLE_ARRAY_MEMBER];
 } Shared;
 
 /*
@@ -179,41 +185,32 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 	ParallelContext *pcxt;
 	Shared	   *shared;
 	char	   *results;
-	bool	   *took_part;
-	BufferUsage *buffer_usage;
-	WalUsage   *wal_usage;
+	Size		shared_size = add_size(offsetof(Shared, reports),
+									   mul_size(sizeof(WorkerReport), nworkers));
 	Size		query_size = debug_query_string ?
 		strlen(debug_query_string) + 1 : 0;
 	Size		set_size = job->set ? sst_block_set_size(job->set->nblocks) : 0;
 	Size		results_size = mul_size(task->result_size, nworkers);
-	Size		buffer_usage_size = mul_size(sizeof(BufferUsage), nworkers);
-	Size		wal_usage_size = mul_size(sizeof(WalUsage), nworkers);
 
 	EnterParallelMode();
 	pcxt = CreateParallelContext("streamstat", task->worker, nworkers);
 
-	estimate(pcxt, sizeof(Shared));
+	estimate(pcxt, shared_size);
 	estimate(pcxt, task->plan_size);
 	estimate(pcxt, set_size);
 	estimate(pcxt, results_size);
 	estimate(pcxt, sizeof(STREAMSTAT_BUILD));
-	estimate(pcxt, mul_size(sizeof(bool), nworkers));
 	estimate(pcxt, query_size);
-	estimate(pcxt, buffer_usage_size);
-	estimate(pcxt, wal_usage_size);
 	InitializeParallelDSM(pcxt);
 
-	shared = add(pcxt, KEY_SHARED, sizeof(Shared), NULL);
+	shared = add(pcxt, KEY_SHARED, shared_size, NULL);
 	shared->relid = RelationGetRelid(rel);
 	sst_chunks_init(&shared->chunks, job->first, job->end, nworkers + 1);
 	add(pcxt, KEY_PLAN, task->plan_size, job->plan);
 	add(pcxt, KEY_SET, set_size, job->set);
 	results = add(pcxt, KEY_RESULTS, results_size, NULL);
 	add(pcxt, KEY_BUILD, sizeof(STREAMSTAT_BUILD), STREAMSTAT_BUILD);
-	took_part = add(pcxt, KEY_TOOK_PART, mul_size(sizeof(bool), nworkers), NULL);
 	add(pcxt, KEY_QUERY, query_size, debug_query_string);
-	buffer_usage = add(pcxt, KEY_BUFFER_USAGE, buffer_usage_size, NULL);
-	wal_usage = add(pcxt, KEY_WAL_USAGE, wal_usage_size, NULL);
 
 	LaunchParallelWorkers(pcxt);
 	task->participate(job->plan, rel, &shared->chunks, job->set, result);
@@ -221,12 +218,18 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 
 	for (int i = 0; i < pcxt->nworkers_launched; i++)
 	{
-		if (!took_part[i])
+		WorkerReport *report = &shared->reports[i];
+		char	   *from = results + i * task->result_size;
+		SstIoStats *io_stats = (SstIoStats *) (from + task->io_stats_offset);
+
+		if (!report->took_part)
 			continue;
-		InstrAccumParallelQuery(&buffer_usage[i], &wal_usage[i]);
-		task->merge(result, results + i * task->result_size);
-		sst_call_add_worker(i, (const SstIoStats *) (results + i * task->result_size +
-													 task->io_stats_offset));
+		InstrAccumParallelQuery(&report->buffer_usage, &report->wal_usage);
+		sst_io_stats_merge_worker((SstIoStats *) ((char *) result + task->io_stats_offset),
+								  io_stats);
+		if (task->merge != NULL)
+			task->merge(result, from);
+		sst_call_add_worker(i, io_stats);
 	}
 
 	DestroyParallelContext(pcxt);
@@ -258,20 +261,16 @@ sst_parallel_worker(const SstParallelTask *task, dsm_segment *seg,
 					shm_toc *toc)
 {
 	Shared	   *shared;
+	WorkerReport *report;
 	char	   *results;
-	bool	   *took_part;
-	BufferUsage *buffer_usage;
-	WalUsage   *wal_usage;
 	Relation	rel;
 
 	if (!leader_is_of_this_build(toc))
 		return;
 
 	shared = shm_toc_lookup(toc, KEY_SHARED, false);
+	report = &shared->reports[ParallelWorkerNumber];
 	results = shm_toc_lookup(toc, KEY_RESULTS, false);
-	took_part = shm_toc_lookup(toc, KEY_TOOK_PART, false);
-	buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
-	wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
 	debug_query_string = shm_toc_lookup(toc, KEY_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
 
@@ -281,10 +280,9 @@ sst_parallel_worker(const SstParallelTask *task, dsm_segment *seg,
 	task->participate(shm_toc_lookup(toc, KEY_PLAN, false), rel,
 					  &shared->chunks, shm_toc_lookup(toc, KEY_SET, true),
 					  results + ParallelWorkerNumber * task->result_size);
-	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber],
-						  &wal_usage[ParallelWorkerNumber]);
+	InstrEndParallelQuery(&report->buffer_usage, &report->wal_usage);
 
-	took_part[ParallelWorkerNumber] = true;
+	report->took_part = true;
 
 	relation_close(rel, AccessShareLock);
 }

@@ -39,11 +39,11 @@ typedef struct SstParallelTask
 								SstChunks *chunks, const SstBlockSet *set,
 								void *result);
 
-	/* Add a worker's result to the leader's. */
-	void		(*merge) (void *into, const void *from);
-
-	/* Where in a result is what a process read */
+	/* Where in a result is what a process read, which is added up in any case */
 	Size		io_stats_offset;
+
+	/* Add what else is in a worker's result to the leader's, or NULL. */
+	void		(*merge) (void *into, const void *from);
 } SstParallelTask;
 
 /* Work to share; each worker gets a copy of plan and set. */

@@ -311,18 +311,11 @@ participate(const void *plan, Relation rel, SstChunks *chunks,
 	prewarm_part(plan, rel, chunks, result);
 }
 
-static void
-merge(void *into, const void *from)
-{
-	sst_io_stats_merge_worker(into, from);
-}
-
 static const SstParallelTask prewarm_task = {
 	.worker = "sst_prewarm_worker",
 	.plan_size = sizeof(SstPrewarmPlan),
 	.result_size = sizeof(SstIoStats),
 	.participate = participate,
-	.merge = merge,
 	.io_stats_offset = 0
 };
 

@@ -86,8 +86,11 @@ sst_result_init(SstScanResult *result, const SstScanPlan *plan)
 
 /* Add what was found, but for the I/O. */
 static void
-merge_found(SstScanResult *into, const SstScanResult *from)
+merge_found(void *result, const void *other)
 {
+	SstScanResult *into = result;
+	const SstScanResult *from = other;
+
 	sst_counters_merge(&into->counters, &from->counters);
 	if (from->meta.known)
 		into->meta = from->meta;
@@ -100,14 +103,6 @@ sst_result_merge(SstScanResult *into, const SstScanResult *from)
 {
 	merge_found(into, from);
 	sst_io_stats_merge(&into->io_stats, &from->io_stats);
-}
-
-/* Add what a worker found to the leader's result. */
-static void
-result_merge_worker(SstScanResult *into, const SstScanResult *from)
-{
-	merge_found(into, from);
-	sst_io_stats_merge_worker(&into->io_stats, &from->io_stats);
 }
 
 /* ----------
@@ -814,19 +809,13 @@ participate(const void *plan, Relation rel, SstChunks *chunks,
 	scan_part(plan, rel, chunks, set, NULL, result);
 }
 
-static void
-merge(void *into, const void *from)
-{
-	result_merge_worker(into, from);
-}
-
 static const SstParallelTask scan_task = {
 	.worker = "sst_scan_worker",
 	.plan_size = sizeof(SstScanPlan),
 	.result_size = sizeof(SstScanResult),
 	.participate = participate,
-	.merge = merge,
-	.io_stats_offset = offsetof(SstScanResult, io_stats)
+	.io_stats_offset = offsetof(SstScanResult, io_stats),
+	.merge = merge_found
 };
 
 extern PGDLLEXPORT void sst_scan_worker(dsm_segment *seg, shm_toc *toc);
