@@ -87,7 +87,8 @@ put_io(SstRow *row, const SstIoStats *io_stats)
 	sst_put_float8(row, "avg_advice_bytes",
 				   average(io_stats->advice_blocks * BLCKSZ,
 						   io_stats->advice_calls));
-	sst_put_int64(row, "look_ahead_max", io_stats->look_ahead_max);
+	sst_put_int64(row, "look_ahead_max", Max(io_stats->look_ahead_max,
+											 io_stats->workers_look_ahead_max));
 
 	sst_put_count(row, "blocks_page_cache", io_stats->blocks_page_cache);
 	sst_put_count(row, "blocks_disk", knows_cache ?
@@ -98,7 +99,8 @@ put_io(SstRow *row, const SstIoStats *io_stats)
 	sst_put_float8(row, "reads_in_flight_avg", knows_in_flight ?
 				   average(io_stats->in_flight_sum, io_stats->in_flight_count) : NAN);
 	sst_put_count(row, "reads_in_flight_max", knows_in_flight ?
-				  io_stats->in_flight_max : -1);
+				  Max(io_stats->in_flight_max,
+					  io_stats->workers_in_flight_max) : -1);
 	sst_put_float8(row, "look_ahead_avg", io_stats->look_ahead_sum < 0 ? NAN :
 				   average(io_stats->look_ahead_sum, io_stats->look_ahead_count));
 	put_sizes(row, "reads_by_size", io_stats->reads_by_size);

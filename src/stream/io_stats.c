@@ -80,36 +80,18 @@ combine(SstIoStats *into, const SstIoStats *from,
 	change(&into->look_ahead_count, from->look_ahead_count);
 }
 
-/* The part of the leader in what is included */
-static int64
-leader_part(const SstIoStats *io_stats, int64 leader, int64 all)
-{
-	return io_stats->nworkers > 0 ? leader : all;
-}
-
-static void
-merge_all(SstIoStats *into, const SstIoStats *from)
+/* Add the counts of another stream of the same call. */
+void
+sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
 {
 	combine(into, from, add);
 	into->reader = Max(into->reader, from->reader);
 	into->in_flight_max = Max(into->in_flight_max, from->in_flight_max);
 	into->look_ahead_max = Max(into->look_ahead_max, from->look_ahead_max);
-}
-
-/* Add the counts of another stream of the same call. */
-void
-sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
-{
-	int64		in_flight_max =
-		Max(leader_part(into, into->leader_in_flight_max, into->in_flight_max),
-			leader_part(from, from->leader_in_flight_max, from->in_flight_max));
-	int64		look_ahead_max =
-		Max(leader_part(into, into->leader_look_ahead_max, into->look_ahead_max),
-			leader_part(from, from->leader_look_ahead_max, from->look_ahead_max));
-
-	merge_all(into, from);
-	into->leader_in_flight_max = in_flight_max;
-	into->leader_look_ahead_max = look_ahead_max;
+	into->workers_in_flight_max = Max(into->workers_in_flight_max,
+									  from->workers_in_flight_max);
+	into->workers_look_ahead_max = Max(into->workers_look_ahead_max,
+									   from->workers_look_ahead_max);
 	into->nworkers = Max(into->nworkers, from->nworkers);
 }
 
@@ -117,11 +99,12 @@ sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
 void
 sst_io_stats_merge_worker(SstIoStats *into, const SstIoStats *from)
 {
-	into->leader_in_flight_max =
-		leader_part(into, into->leader_in_flight_max, into->in_flight_max);
-	into->leader_look_ahead_max =
-		leader_part(into, into->leader_look_ahead_max, into->look_ahead_max);
-	merge_all(into, from);
+	combine(into, from, add);
+	into->reader = Max(into->reader, from->reader);
+	into->workers_in_flight_max = Max(into->workers_in_flight_max,
+									  from->in_flight_max);
+	into->workers_look_ahead_max = Max(into->workers_look_ahead_max,
+									   from->look_ahead_max);
 	into->nworkers++;
 }
 
@@ -133,8 +116,8 @@ void
 sst_io_stats_subtract(SstIoStats *all, const SstIoStats *worker)
 {
 	combine(all, worker, subtract);
-	all->in_flight_max = all->leader_in_flight_max;
-	all->look_ahead_max = all->leader_look_ahead_max;
+	all->workers_in_flight_max = 0;
+	all->workers_look_ahead_max = 0;
 }
 
 /* Count blocks to read that are not in the page cache; -1 if that is not known. */

@@ -64,9 +64,9 @@ typedef struct SstIoStats
 	int64		look_ahead_max;
 	int			nworkers;		/* parallel workers that are included */
 
-	/* With workers, the leader's own part of what cannot be subtracted */
-	int64		leader_in_flight_max;
-	int64		leader_look_ahead_max;
+	/* What cannot be subtracted again is kept apart for them. */
+	int64		workers_in_flight_max;
+	int64		workers_look_ahead_max;
 } SstIoStats;
 
 /* What is known of advice: of it and of reads in flight, and of the page cache */
