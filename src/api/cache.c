@@ -149,7 +149,7 @@ sst_cache_map(PG_FUNCTION_ARGS)
 
 	sst_rows_begin(&row, fcinfo);
 	sst_list_relations(&relations);
-	sst_list_buffered_blocks(&list);
+	sst_list_buffered_blocks(&list, false);
 	for (int i = 0; i < relations.n; i++)
 	{
 		const SstRelation *relation = &relations.relation[i];

@@ -123,9 +123,17 @@ compare_blocks(const SstBufferedBlock *a, const SstBufferedBlock *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* Make the list. */
-static void
-list_blocks(SstBufferedBlocks *list, bool any_database)
+/*
+ * List the blocks of the current database, and of shared relations, that are in
+ * shared buffers, by number, tablespace, fork and block; or those of any database,
+ * and by database in the first place: then the process needs none.  The list is
+ * allocated in the current memory context; it takes 20 bytes for each block.
+ *
+ * Takes no lock, and pins nothing.  A block that moves to another buffer meanwhile
+ * may be missed, or be there twice.
+ */
+void
+sst_list_buffered_blocks(SstBufferedBlocks *list, bool any_database)
 {
 	uint64		allocated = 1024;
 
@@ -148,20 +156,6 @@ list_blocks(SstBufferedBlocks *list, bool any_database)
 	sort_blocks(list->blocks, list->n);
 }
 
-/*
- * List the blocks of the current database, and of shared relations, that are in
- * shared buffers, by number, tablespace, fork and block.  The list is allocated in
- * the current memory context; it takes 20 bytes for each block.
- *
- * Takes no lock, and pins nothing.  A block that moves to another buffer meanwhile
- * may be missed, or be there twice.
- */
-void
-sst_list_buffered_blocks(SstBufferedBlocks *list)
-{
-	list_blocks(list, false);
-}
-
 /* Find the first block of a fork in a list in order, or where it would be. */
 const SstBufferedBlock *
 sst_first_buffered_block(const SstBufferedBlocks *list, const SstFiles *files,
@@ -182,16 +176,6 @@ sst_first_buffered_block(const SstBufferedBlocks *list, const SstFiles *files,
 	}
 
 	return &list->blocks[low];
-}
-
-/*
- * The same for all databases, and by database in the first place.  The process needs
- * none.
- */
-void
-sst_list_all_buffered_blocks(SstBufferedBlocks *list)
-{
-	list_blocks(list, true);
 }
 
 /* ----------

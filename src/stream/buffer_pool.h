@@ -58,8 +58,7 @@ typedef struct SstForkSum
 
 typedef struct fork_sums_hash SstForkSums;
 
-extern void sst_list_buffered_blocks(SstBufferedBlocks *list);
-extern void sst_list_all_buffered_blocks(SstBufferedBlocks *list);
+extern void sst_list_buffered_blocks(SstBufferedBlocks *list, bool any_database);
 extern SstForkSums *sst_sum_buffered_blocks(void);
 extern const SstForkSum *sst_find_fork_sum(SstForkSums *sums,
 										   const SstFiles *files,

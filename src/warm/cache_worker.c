@@ -978,7 +978,7 @@ write_cache(bool is_last)
 	{
 		SstBufferedBlocks blocks;
 
-		sst_list_all_buffered_blocks(&blocks);
+		sst_list_buffered_blocks(&blocks, true);
 		saved = cache_file_write(&blocks);
 		if (saved)
 			elog(DEBUG1, "streamstat saved " UINT64_FORMAT " cached blocks", blocks.n);

@@ -474,7 +474,7 @@ sst_save_cache(int64 max_bytes, StringInfo out)
 
 	sst_list_relations(&relations);
 	sst_index_relations(&relations, true, &by_files);
-	sst_list_buffered_blocks(&list);
+	sst_list_buffered_blocks(&list, false);
 	end = list.blocks + list.n;
 	for (const SstBufferedBlock *block = list.blocks; block < end;)
 	{
