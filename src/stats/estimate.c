@@ -270,19 +270,17 @@ compute_ratio(const SstStatistic *statistic, const SstPageSample *sample,
  * with x as there can be: what was seen is certain, but not of how many.
  */
 static SstEstimate
-estimate_page_fraction(const SstStatistic *statistic, const SstPageSample *sample)
+estimate_page_fraction(const SstStatistic *statistic, const Ratio *ratio,
+					   const SstPageSample *sample)
 {
 	SstStatistic pages = {"pages", SST_PAGES, statistic->x};
 	double		k = sample->sums.n[statistic->y];
 	double		n = sample->sums.n[statistic->x];
 	double		most = Max(rint(estimate_pages(&pages, sample).high), n);
-	Ratio		ratio;
-	double		factor;
+	double		factor = most / ratio->X;
 
-	compute_ratio(statistic, sample, &ratio);
-	factor = most / ratio.X;
-	return scaled(sst_page_interval(ratio.Y * factor, k, n, most, factor * factor *
-									sst_total_variance(&ratio.residual, sample)),
+	return scaled(sst_page_interval(ratio->Y * factor, k, n, most, factor * factor *
+									sst_total_variance(&ratio->residual, sample)),
 				  1 / most);
 }
 
@@ -294,9 +292,8 @@ estimate_page_fraction(const SstStatistic *statistic, const SstPageSample *sampl
  * Survey Sampling, 1965.
  */
 static SstEstimate
-estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
+estimate_ratio(const Ratio *ratio, const SstPageSample *sample)
 {
-	Ratio		ratio;
 	SstBounds	interval;
 	SstEstimate result;
 	double		most = 0;
@@ -304,13 +301,12 @@ estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
 	double		squares = 0;
 	double		units;
 
-	compute_ratio(statistic, sample, &ratio);
 	for (int i = 0; i < sample->nparts; i++)
 	{
 		for (int j = 0; j < sample->parts[i].nunits; j++)
 		{
 			const SstSampleUnit *unit = &sample->parts[i].units[j];
-			double		x = sst_unit_value(&ratio.x, unit);
+			double		x = sst_unit_value(&ratio->x, unit);
 
 			most = Max(most, x / unit->npages);
 			sum += x;
@@ -318,16 +314,16 @@ estimate_ratio(const SstStatistic *statistic, const SstPageSample *sample)
 		}
 	}
 
-	result.value = ratio.value;
+	result.value = ratio->value;
 	result.low = result.high = NAN;
 	units = sum * sum / squares;
 	if (units < MIN_PAGES - ROUNDING)
 		return result;
 
-	interval = sst_total_interval(&ratio.residual, -ratio.value * most,
-								  (1 - ratio.value) * most, SST_UNLIKE, units, sample);
-	result.low = Max(ratio.value - interval.below / ratio.X, 0);
-	result.high = Min(ratio.value + interval.above / ratio.X, 1);
+	interval = sst_total_interval(&ratio->residual, -ratio->value * most,
+								  (1 - ratio->value) * most, SST_UNLIKE, units, sample);
+	result.low = Max(ratio->value - interval.below / ratio->X, 0);
+	result.high = Min(ratio->value + interval.above / ratio->X, 1);
 	return result;
 }
 
@@ -359,23 +355,6 @@ is_ratio(const SstStatistic *statistic)
 		statistic->estimator == SST_RATIO_LEFT;
 }
 
-/* The statistic without an interval; a ratio as a fraction */
-static double
-value_alone(const SstStatistic *statistic, const SstPageSample *sample)
-{
-	Ratio		ratio;
-	SstLinearForm y;
-
-	if (!is_ratio(statistic))
-	{
-		set_numerator(statistic, &y);
-		return form_total(&y, sample);
-	}
-
-	compute_ratio(statistic, sample, &ratio);
-	return ratio.value;
-}
-
 /*
  * Estimate a statistic; ratios are in percent.  If all pages were read, the value
  * is exact and both ends of the interval are equal to it.
@@ -389,6 +368,8 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 	static const SstEstimate unknown = {NAN, NAN, NAN};
 	SstEstimate result = unknown;
 	Ratio		ratio;
+	SstLinearForm y;
+	double		value;			/* without an interval; a ratio as a fraction */
 	bool		exact = sst_sample_is_exact(sample);
 
 	if (!exact && sample->nsampled == 0)
@@ -398,20 +379,26 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 		compute_ratio(statistic, sample, &ratio);
 		if (ratio.X == 0)
 			return unknown;
+		value = ratio.value;
+	}
+	else
+	{
+		set_numerator(statistic, &y);
+		value = form_total(&y, sample);
 	}
 
 	if (exact)
-		result = exactly(value_alone(statistic, sample));
+		result = exactly(value);
 	else if (statistic->estimator == SST_PAGES)
 		result = estimate_pages(statistic, sample);
 	else if (statistic->estimator == SST_PAGE_PERCENT)
-		result = estimate_page_fraction(statistic, sample);
+		result = estimate_page_fraction(statistic, &ratio, sample);
 	else if (is_too_small(sample))
-		result.value = value_alone(statistic, sample);
+		result.value = value;
 	else if (statistic->estimator == SST_TOTAL)
 		result = estimate_total(statistic, sample);
 	else
-		result = estimate_ratio(statistic, sample);
+		result = estimate_ratio(&ratio, sample);
 
 	if (is_ratio(statistic))
 		result = scaled(result, 100);
