@@ -43,15 +43,6 @@
 /* Reads from mapped memory.  No ERROR, and nothing to be undone. */
 typedef void (*SstMappedReader) (const char *mapped, void *arg);
 
-/* Prepare to map windows of a fork's files. */
-static void
-mapped_file_init(SstMappedFile *file)
-{
-	file->start = NULL;
-	file->segno = -1;
-	file->offset = 0;
-}
-
 #ifdef SST_HAVE_MAPPED_READS
 
 /* Bytes of a window */
@@ -221,12 +212,11 @@ sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
 {
 	bool		in_part = needs->part != SST_PART_ALL && needs->stride > 1;
 
-	mapped_file_init(&mapper->file);
+	memset(mapper, 0, sizeof(SstRunMapper));
+	mapper->file.segno = -1;
 	mapper->needs = *needs;
 	mapper->checksums = check->checksums;
 	mapper->off = !sst_map_files || !in_part || !check->wal_logged;
-	mapper->nskip = 0;
-	mapper->nwrong = 0;
 }
 
 /* Start to load what will be copied of a page. */
