@@ -138,17 +138,7 @@ run_queue_close(RunQueue *queue)
 	sst_mapped_file_close(&queue->mapper.file);
 	if (queue->reader != NULL)
 		queue->reader->close(queue->reader);
-	queue->reader = NULL;
 	sst_segment_file_close(&queue->check.file);
-}
-
-/* Close what is open.  Memory stays until its context is deleted. */
-static void
-run_queue_end(RunQueue *queue)
-{
-	if (queue->cache_unknown)
-		sst_io_stats_page_cache(queue->io_stats, -1);
-	run_queue_close(queue);
 }
 
 /*
@@ -745,8 +735,11 @@ file_stream_end(SstStream *base)
 	SstFileStream *stream = (SstFileStream *) base;
 
 	count_private_pages(stream);
-	run_queue_end(&stream->queue);
+	if (stream->queue.cache_unknown)
+		sst_io_stats_page_cache(base->io_stats, -1);
 	sst_block_reader_end(&stream->block_reader);
+
+	/* This also closes what is open. */
 	MemoryContextDelete(stream->context);
 }
 
