@@ -822,23 +822,6 @@ sst_file_stream_gave_up(const SstStream *base)
  * ----------
  */
 
-/* Advise of a run of blocks.  False if their file cannot be opened. */
-static bool
-advise_run(SstSegmentFile *file, BlockNumber first, BlockNumber last,
-		   SstIoStats *io_stats)
-{
-	if (!sst_segment_file_advise(file, first, last - first + 1))
-		return false;
-
-	/* -1 stands for a stream that does not count its advice. */
-	if (io_stats->advice_calls >= 0)
-	{
-		io_stats->advice_calls++;
-		io_stats->advice_blocks += last - first + 1;
-	}
-	return true;
-}
-
 /*
  * Advise the kernel of those of the source's blocks that are not in shared buffers, in
  * runs as a file stream reads them.  Returns the number of runs, or -1 if there is
@@ -859,27 +842,31 @@ sst_advise_blocks(const SstFiles *files, ForkNumber forknum, SstSource *source,
 	bool		opened = true;
 
 	sst_segment_file_init_files(&file, files, forknum);
-	while (opened && (blkno = sst_source_next(source)) != InvalidBlockNumber)
+	do
 	{
-		if (sst_is_buffered(files, forknum, blkno))
+		blkno = sst_source_next(source);
+		if (blkno != InvalidBlockNumber && sst_is_buffered(files, forknum, blkno))
 			continue;
 		if (first != InvalidBlockNumber &&
-			(blkno - last > SST_MAX_GAP + 1 || blkno - first >= sst_run_blocks() ||
+			(blkno == InvalidBlockNumber ||
+			 blkno - last > SST_MAX_GAP + 1 || blkno - first >= sst_run_blocks() ||
 			 blkno / RELSEG_SIZE != first / RELSEG_SIZE))
 		{
-			opened = advise_run(&file, first, last, io_stats);
+			opened = sst_segment_file_advise(&file, first, last - first + 1);
 			nruns++;
+
+			/* -1 stands for a stream that does not count its advice. */
+			if (opened && io_stats->advice_calls >= 0)
+			{
+				io_stats->advice_calls++;
+				io_stats->advice_blocks += last - first + 1;
+			}
 			first = InvalidBlockNumber;
 		}
 		if (first == InvalidBlockNumber)
 			first = blkno;
 		last = blkno;
-	}
-	if (opened && first != InvalidBlockNumber)
-	{
-		opened = advise_run(&file, first, last, io_stats);
-		nruns++;
-	}
+	} while (opened && blkno != InvalidBlockNumber);
 	sst_segment_file_close(&file);
 
 	return opened ? nruns : -1;
