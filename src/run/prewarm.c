@@ -332,18 +332,11 @@ sst_prewarm_worker(dsm_segment *seg, shm_toc *toc)
 static double
 cached_share(const SstPrewarmPlan *plan, Relation rel)
 {
-	SstSegmentFile file;
-	double		share;
-
 	if (plan->mode == SST_PREWARM_PREFETCH || sst_direct_io() ||
 		RelationUsesLocalBuffers(rel))
 		return 0;
 
-	sst_segment_file_init(&file, rel, plan->forknum);
-	share = sst_page_cache_share(&file, plan->first, plan->end);
-	sst_segment_file_close(&file);
-
-	return share;
+	return sst_page_cache_share(rel, plan->forknum, plan->first, plan->end);
 }
 
 /* How many workers should help, if this share is in the page cache? */

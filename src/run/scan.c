@@ -852,20 +852,14 @@ parallel_scan_action(void *arg)
 static bool
 will_be_mapped(const SstScanPlan *plan, Relation rel)
 {
-	SstSegmentFile file;
 	SstVisitor	visitor;
-	double		share;
 
 	sst_plan_visitor(plan, rel, NULL, &visitor);
 	if (!sst_map_files || DataChecksumsEnabled() || plan->path != SST_IO_PATH_FILE ||
 		visitor.needs.part > SST_PART_LINE_POINTERS)
 		return false;
 
-	sst_segment_file_init(&file, rel, plan->forknum);
-	share = sst_page_cache_share(&file, plan->first, plan->end);
-	sst_segment_file_close(&file);
-
-	return share > 0.5;
+	return sst_page_cache_share(rel, plan->forknum, plan->first, plan->end) > 0.5;
 }
 
 /* How many workers should help? */

@@ -256,6 +256,21 @@ ask_mincore(int fd, off_t offset, off_t length)
 	return npages;
 }
 
+/* Bytes of a part of an open file in the page cache; -1 if that cannot be known */
+int64
+sst_page_cache_part(int fd, off_t offset, off_t length)
+{
+	int64		npages = ask_cachestat(fd, offset, length);
+
+	if (npages < 0)
+		npages = ask_mincore(fd, offset, length);
+	if (npages < 0)
+		return -1;
+
+	/* A page can be larger than a block. */
+	return Min(npages * sysconf(_SC_PAGESIZE), length);
+}
+
 /*
  * Bytes of a fork's blocks first to end - 1 in the page cache; -1 if that cannot be
  * known.  Blocks of segments that do not exist, other than the first one, are not
@@ -270,13 +285,11 @@ sst_page_cache_range(SstSegmentFile *file, BlockNumber first, BlockNumber end)
 	for (BlockNumber blkno = first; blkno < end; blkno = next)
 	{
 		off_t		offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE);
-		off_t		length;
-		int64		npages;
+		int64		part;
 		int			fd;
 
 		CHECK_FOR_INTERRUPTS();
 		next = Min(end - blkno, RELSEG_SIZE - blkno % RELSEG_SIZE) + blkno;
-		length = (off_t) BLCKSZ * (next - blkno);
 
 		errno = ENOENT;
 		fd = sst_segment_file_open(file, blkno);
@@ -285,14 +298,10 @@ sst_page_cache_range(SstSegmentFile *file, BlockNumber first, BlockNumber end)
 		if (fd < 0)
 			return -1;
 
-		npages = ask_cachestat(fd, offset, length);
-		if (npages < 0)
-			npages = ask_mincore(fd, offset, length);
-		if (npages < 0)
+		part = sst_page_cache_part(fd, offset, (off_t) BLCKSZ * (next - blkno));
+		if (part < 0)
 			return -1;
-
-		/* A page can be larger than a block. */
-		bytes += Min(npages * sysconf(_SC_PAGESIZE), length);
+		bytes += part;
 	}
 
 	return bytes;
@@ -304,8 +313,10 @@ sst_page_cache_range(SstSegmentFile *file, BlockNumber first, BlockNumber end)
  * looks at each page.
  */
 double
-sst_page_cache_share(SstSegmentFile *file, BlockNumber first, BlockNumber end)
+sst_page_cache_share(Relation rel, ForkNumber forknum, BlockNumber first,
+					 BlockNumber end)
 {
+	SstSegmentFile file;
 	BlockNumber step;
 	int64		asked = 0;
 	int64		found = 0;
@@ -313,17 +324,22 @@ sst_page_cache_share(SstSegmentFile *file, BlockNumber first, BlockNumber end)
 	if (first >= end)
 		return 0;
 
+	sst_segment_file_init(&file, rel, forknum);
 	step = SHARE_RUN * ((end - first - 1) / (SHARE_RUN * SHARE_RUNS) + 1);
 	for (BlockNumber blkno = first; blkno < end; blkno += Min(step, end - blkno))
 	{
 		BlockNumber nblocks = Min(SHARE_RUN, end - blkno);
-		int64		bytes = sst_page_cache_range(file, blkno, blkno + nblocks);
+		int64		bytes = sst_page_cache_range(&file, blkno, blkno + nblocks);
 
-		if (bytes < 0)
-			return 0;
 		asked += (int64) BLCKSZ * nblocks;
 		found += bytes;
+		if (bytes < 0)
+		{
+			found = 0;
+			break;
+		}
 	}
+	sst_segment_file_close(&file);
 
 	return (double) found / asked;
 }
@@ -350,24 +366,11 @@ int
 sst_page_cache_blocks(SstSegmentFile *file, BlockNumber first, int nblocks)
 {
 	int			fd = sst_segment_file_open(file, first);
+	int64		bytes = fd < 0 ? -1 :
+		sst_page_cache_part(fd, (off_t) BLCKSZ * (first % RELSEG_SIZE),
+							(off_t) BLCKSZ * nblocks);
 
-	return fd < 0 ? -1 :
-		sst_page_cache_part(fd, (off_t) BLCKSZ * (first % RELSEG_SIZE), nblocks);
-}
-
-/* The same for blocks from an offset of an open file on */
-int
-sst_page_cache_part(int fd, off_t offset, int nblocks)
-{
-	off_t		length = (off_t) BLCKSZ * nblocks;
-	int64		npages = ask_cachestat(fd, offset, length);
-
-	if (npages < 0)
-		npages = ask_mincore(fd, offset, length);
-	if (npages < 0)
-		return -1;
-
-	return Min(npages * sysconf(_SC_PAGESIZE), length) / BLCKSZ;
+	return bytes < 0 ? -1 : bytes / BLCKSZ;
 }
 
 /*

@@ -44,13 +44,13 @@ extern bool sst_segment_file_advise(SstSegmentFile *file, BlockNumber blkno,
 /* What of them is in the kernel's page cache */
 extern int64 sst_page_cache_range(SstSegmentFile *file, BlockNumber first,
 								  BlockNumber end);
-extern double sst_page_cache_share(SstSegmentFile *file, BlockNumber first,
-								   BlockNumber end);
+extern double sst_page_cache_share(Relation rel, ForkNumber forknum,
+								   BlockNumber first, BlockNumber end);
 extern int64 sst_page_cache_bytes(const SstFiles *files, ForkNumber forknum,
 								  int64 fork_bytes);
 extern int	sst_page_cache_blocks(SstSegmentFile *file, BlockNumber first,
 								  int nblocks);
-extern int	sst_page_cache_part(int fd, off_t offset, int nblocks);
+extern int64 sst_page_cache_part(int fd, off_t offset, off_t length);
 extern bool sst_page_cache_has(int fd, off_t offset, off_t length);
 extern bool sst_page_cache_has_mapped(int fd, off_t offset,
 									  const char *mapped, size_t length);

@@ -317,11 +317,10 @@ note_cached(RunQueue *queue, SstRun *run)
 
 	if (read->done == 0 && !queue->nowait)
 	{
-		int			nblocks = read->length / BLCKSZ;
+		int64		bytes = sst_page_cache_part(read->fd, read->offset, read->length);
 
-		ncached = sst_page_cache_part(read->fd, read->offset, nblocks);
-		queue->cache_unknown |= ncached < 0;
-		ncached = ncached == nblocks ? nblocks : 0;
+		queue->cache_unknown |= bytes < 0;
+		ncached = bytes == read->length ? bytes / BLCKSZ : 0;
 	}
 
 	if (ncached > 0)
