@@ -114,21 +114,9 @@ scan_part(const Sampling *sampling, SstSamplePart *part,
 	return sst_within_limits(sinks.limits);
 }
 
-/* Sample so many of all blocks.  False if a limit ended that. */
-static bool
-sample_all(const Sampling *sampling, BlockNumber nsample)
-{
-	SstPageSample *sample = sampling->sample;
-
-	sample->nparts = 1;
-	sst_sample_part_init(&sample->parts[0], sample->nblocks, nsample, nsample);
-
-	return scan_part(sampling, &sample->parts[0], NULL, false);
-}
-
 /*
- * Sample so many blocks, of which some are all-visible.  False if a limit ended
- * that.
+ * Sample so many blocks, of which some are all-visible unless the set is NULL.  False
+ * if a limit ended that.
  */
 static bool
 sample_by_visibility(const Sampling *sampling, BlockNumber nsample,
@@ -137,7 +125,7 @@ sample_by_visibility(const Sampling *sampling, BlockNumber nsample,
 	SstPageSample *sample = sampling->sample;
 	SstSamplePart *parts = sample->parts;
 	BlockNumber nblocks = sample->nblocks;
-	BlockNumber nvisible = visible->nmembers;
+	BlockNumber nvisible = visible == NULL ? 0 : visible->nmembers;
 	BlockNumber nothers = nblocks - nvisible;
 	BlockNumber others;
 
@@ -148,8 +136,11 @@ sample_by_visibility(const Sampling *sampling, BlockNumber nsample,
 	if (nsample - others > nvisible)
 		others = nsample - nvisible;
 
-	sample->nparts = 2;
+	sample->nparts = visible == NULL ? 1 : 2;
 	sst_sample_part_init(&parts[0], nothers, others, nsample);
+	if (visible == NULL)
+		return scan_part(sampling, &parts[0], NULL, false);
+
 	sst_sample_part_init(&parts[1], nvisible, nsample - others, nsample);
 	parts[1].all_visible = true;
 
@@ -203,12 +194,8 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 			nsample = Min(nsample, Max(limits->bytes_left / BLCKSZ,
 									   MIN_BLOCKS_WITH_MAP / 2));
 
-		if (!sst_within_limits(limits))
-			complete = false;
-		else if (visible == NULL)
-			complete = sample_all(&sampling, nsample);
-		else
-			complete = sample_by_visibility(&sampling, nsample, visible);
+		complete = sst_within_limits(limits) &&
+			sample_by_visibility(&sampling, nsample, visible);
 		if (visible != NULL)
 			pfree(visible);
 	}
