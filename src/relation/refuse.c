@@ -27,13 +27,6 @@
 #include "relation/refuse.h"
 
 static bool
-is_partitioned(Relation rel)
-{
-	return rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE ||
-		rel->rd_rel->relkind == RELKIND_PARTITIONED_INDEX;
-}
-
-static bool
 is_index(Relation rel)
 {
 	return rel->rd_rel->relkind == RELKIND_INDEX ||
@@ -157,7 +150,7 @@ hint_function(Relation rel, int kinds, SstRules rules)
 
 	if (rules == SST_RULES_CONTRIB)
 		return 0;
-	if (is_partitioned(rel))
+	if (RELKIND_HAS_PARTITIONS(rel->rd_rel->relkind))
 		return errhint("Use %s for statistics of its partitions.",
 					   sst_tree_function(rel));
 	if (is_index(rel) && (kinds & SST_INDEX) == 0)

@@ -29,13 +29,6 @@
 #include "relation/target.h"
 #include "stream/stream.h"
 
-/* Does the relation have a table access method, and a file? */
-static bool
-is_table(Relation rel)
-{
-	return RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind);
-}
-
 static SstTargetState
 find_state(Relation rel)
 {
@@ -43,8 +36,7 @@ find_state(Relation rel)
 
 	if (RELATION_IS_OTHER_TEMP(rel))
 		return SST_TARGET_OTHER_TEMP;
-	if (relkind == RELKIND_PARTITIONED_TABLE ||
-		relkind == RELKIND_PARTITIONED_INDEX)
+	if (RELKIND_HAS_PARTITIONS(relkind))
 		return SST_TARGET_PARTITIONED;
 	if (!RELKIND_HAS_STORAGE(relkind))
 		return SST_TARGET_NO_STORAGE;
@@ -52,7 +44,7 @@ find_state(Relation rel)
 	/* On a standby an unlogged relation has no data. */
 	if (!RelationIsPermanent(rel) && RecoveryInProgress())
 		return SST_TARGET_NO_DATA;
-	if (is_table(rel) && rel->rd_rel->relam != HEAP_TABLE_AM_OID)
+	if (RELKIND_HAS_TABLE_AM(relkind) && rel->rd_rel->relam != HEAP_TABLE_AM_OID)
 		return SST_TARGET_OTHER_TABLE_AM;
 
 	/*
