@@ -205,8 +205,6 @@ typedef struct AdvisedRun
 /* A ring of runs */
 typedef struct AdvisedRuns
 {
-	Relation	rel;
-	ForkNumber	forknum;
 	SstSource  *source;
 	SstSegmentFile file;
 	AdvisedRun *runs;
@@ -227,8 +225,6 @@ advised_runs_begin(Relation rel, ForkNumber forknum, SstSource *source,
 {
 	AdvisedRuns *advised = palloc0(sizeof(AdvisedRuns));
 
-	advised->rel = rel;
-	advised->forknum = forknum;
 	advised->source = source;
 	advised->max_runs = max_runs;
 	advised->runs = palloc(sizeof(AdvisedRun) * max_runs);
@@ -264,7 +260,7 @@ add_run(AdvisedRuns *advised)
 		run->end++;
 	}
 	advised->nruns++;
-	if (!BufferIsValid(sst_find_buffer(advised->rel, advised->forknum, run->end - 1)))
+	if (!sst_is_buffered(&advised->file.files, advised->file.forknum, run->end - 1))
 		sst_advise_run(&advised->file, run->next, run->end - run->next,
 					   advised->nruns, &advised->stats);
 
@@ -345,17 +341,6 @@ typedef struct SstBufferStream
 	SstIoStats	seen;			/* of it, look-ahead */
 } SstBufferStream;
 
-static inline BlockNumber
-take_block(SstBufferStream *stream)
-{
-	BlockNumber blkno = stream->advised ? advised_runs_take(stream->advised) :
-		looked_up_take(&stream->ahead);
-
-	stream->exhausted = (blkno == InvalidBlockNumber);
-
-	return blkno;
-}
-
 static BlockNumber
 next_block(ReadStream *read_stream, void *callback_private_data,
 		   void *per_buffer_data)
@@ -368,8 +353,10 @@ next_block(ReadStream *read_stream, void *callback_private_data,
 	if (stream->draining)
 		return InvalidBlockNumber;
 
-	blkno = take_block(stream);
-	if (blkno != InvalidBlockNumber)
+	blkno = stream->advised ? advised_runs_take(stream->advised) :
+		looked_up_take(&stream->ahead);
+	stream->exhausted = (blkno == InvalidBlockNumber);
+	if (!stream->exhausted)
 	{
 		stream->nrequested++;
 		stream->seen.look_ahead_max = Max(stream->seen.look_ahead_max,
