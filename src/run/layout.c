@@ -130,8 +130,8 @@ make_buckets(const SstTarget *target, int nbuckets, SstLayout *layout)
 	{
 		SstLayoutBucket *bucket = &layout->buckets[i];
 
-		bucket->first = sst_bucket_start(target->nblocks, nbuckets, i);
-		bucket->end = sst_bucket_start(target->nblocks, nbuckets, i + 1);
+		bucket->first = sst_range_start(target->nblocks, nbuckets, i);
+		bucket->end = sst_range_start(target->nblocks, nbuckets, i + 1);
 		bucket->buffered_percent = bucket->page_cache_percent = NAN;
 	}
 }

@@ -151,13 +151,6 @@ typedef struct SstBucketSums
 	SstBucketSum *sums;
 } SstBucketSums;
 
-/* The first block of a bucket, from 0 */
-static inline BlockNumber
-sst_bucket_start(BlockNumber nblocks, int nbuckets, int bucket)
-{
-	return (BlockNumber) ((uint64) nblocks * bucket / nbuckets);
-}
-
 extern void sst_bucket_sums_init(SstBucketSums *sums, BlockNumber nblocks,
 								 int nbuckets);
 extern void sst_bucket_sums_add(SstBucketSums *sums,
