@@ -74,7 +74,7 @@ struct SstReadStream
 	void	   *callback_private_data;
 	int			combine_limit;	/* most blocks in a run */
 	int			max_advised;	/* most advised runs not reached yet */
-	int			max_distance;
+	int			max_distance;	/* the size of the queue, too */
 
 	/* The look-ahead in blocks, and whether the callback has reached its end */
 	int			distance;
@@ -82,7 +82,6 @@ struct SstReadStream
 
 	/* The queue, a ring for the longest look-ahead */
 	QueuedBlock *queue;
-	int			queue_size;
 	int			head;
 	int			nqueued;
 
@@ -164,8 +163,7 @@ sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
 	if (flags & READ_STREAM_FULL)
 		stream->distance = Min(stream->combine_limit, stream->max_distance);
 
-	stream->queue_size = stream->max_distance;
-	stream->queue = palloc(sizeof(QueuedBlock) * stream->queue_size);
+	stream->queue = palloc(sizeof(QueuedBlock) * stream->max_distance);
 
 	return stream;
 }
@@ -245,7 +243,7 @@ look_ahead(SstReadStream *stream)
 		   stream->nqueued < stream->distance &&
 		   (stream->nqueued == 0 || stream->nadvised < stream->max_advised))
 	{
-		int			slot = (stream->head + stream->nqueued) % stream->queue_size;
+		int			slot = (stream->head + stream->nqueued) % stream->max_distance;
 		BlockNumber blkno = stream->callback(stream, stream->callback_private_data,
 											 NULL);
 
@@ -342,7 +340,7 @@ sst_read_stream_next_buffer(SstReadStream *stream, void **per_buffer_data)
 	if (block->starts_advised)
 		stream->nadvised--;
 
-	stream->head = (slot + 1) % stream->queue_size;
+	stream->head = (slot + 1) % stream->max_distance;
 	stream->nqueued--;
 
 	return read_block(stream, block->blkno, block->in_run);
