@@ -16,7 +16,6 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/multixact.h"
 #include "access/toast_compression.h"
@@ -25,6 +24,7 @@
 
 #include "am/check_items.h"
 #include "am/heap/multixacts.h"
+#include "am/heap/tuple.h"
 
 /* A page that is being checked */
 typedef struct HeapPage
@@ -155,31 +155,6 @@ inserter_is_possible(HeapPage *heap, const HeapTupleHeaderData *tuple)
  * ----------
  */
 
-/* The length of a varlena value within so many bytes; 0 if it is longer, or none. */
-static int
-varlena_length(const char *value, int room)
-{
-	varattrib_4b header;
-	int			length;
-
-	if (VARATT_IS_1B_E(value))
-		length = room >= VARHDRSZ_EXTERNAL &&
-			VARTAG_EXTERNAL(value) == VARTAG_ONDISK ? TOAST_POINTER_SIZE : 0;
-	else if (VARATT_IS_1B(value))
-		length = VARSIZE_1B(value);
-	else
-	{
-		if (room < VARHDRSZ)
-			return 0;
-		memcpy(&header, value, VARHDRSZ);
-		length = VARSIZE_4B(&header);
-		if (length < VARHDRSZ)
-			return 0;
-	}
-
-	return length <= room ? length : 0;
-}
-
 /* Does what is said of a value in the TOAST table make sense? */
 static bool
 toast_pointer_is_sound(const HeapPage *heap, const HeapTupleHeaderData *tuple,
@@ -198,39 +173,6 @@ toast_pointer_is_sound(const HeapPage *heap, const HeapTupleHeaderData *tuple,
 }
 
 /*
- * Find where a value ends that begins at or behind an offset, which need not be
- * aligned; -1 if it does not end within the tuple, or makes no sense.
- */
-static int
-value_end(const HeapPage *heap, const HeapTupleHeaderData *tuple, int length,
-		  Form_pg_attribute att, int offset)
-{
-	const char *data = (const char *) tuple;
-	const char *end;
-	int			size;
-
-	/* A short varlena value is not aligned; padding is zeros. */
-	if (att->attlen != -1 || (offset < length && data[offset] == 0))
-		offset = att_align_nominal(offset, att->attalign);
-	if (att->attlen > 0)
-		return offset + att->attlen <= length ? offset + att->attlen : -1;
-	if (offset >= length)
-		return -1;
-
-	if (att->attlen == -2)
-	{
-		end = memchr(data + offset, '\0', length - offset);
-		return end != NULL ? end - data + 1 : -1;
-	}
-
-	size = varlena_length(data + offset, length - offset);
-	if (size == 0 || (VARATT_IS_1B_E(data + offset) &&
-					  !toast_pointer_is_sound(heap, tuple, data + offset)))
-		return -1;
-	return offset + size;
-}
-
-/*
  * Check the attributes of a tuple.  Its inserter has committed: else it can be of a
  * time when the table had other columns.
  */
@@ -241,6 +183,7 @@ check_attributes(HeapPage *heap, OffsetNumber offnum,
 	TupleDesc	tupdesc = heap->check->tupdesc;
 	int			natts = HeapTupleHeaderGetNatts(tuple);
 	int			offset = tuple->t_hoff;
+	SstValue	value;
 
 	if (natts > tupdesc->natts)
 		return refuse_tuple(heap, offnum,
@@ -251,8 +194,9 @@ check_attributes(HeapPage *heap, OffsetNumber offnum,
 	{
 		if ((tuple->t_infomask & HEAP_HASNULL) && att_isnull(i, tuple->t_bits))
 			continue;
-		offset = value_end(heap, tuple, length, TupleDescAttr(tupdesc, i), offset);
-		if (offset < 0)
+		if (!sst_read_value(TupleDescAttr(tupdesc, i), tuple, length, &offset, &value) ||
+			(value.form == SST_VALUE_POINTER &&
+			 !toast_pointer_is_sound(heap, tuple, value.data)))
 			return refuse_tuple(heap, offnum,
 								_("tuple %u: attribute %d is not valid, or ends beyond the tuple's length %d"),
 								offnum, i + 1, length);

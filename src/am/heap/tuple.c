@@ -91,6 +91,28 @@ read_value(Form_pg_attribute att, const char *data, int room, SstValue *value)
 }
 
 /*
+ * Read the value of a column that a tuple has, not null, which begins at an offset or
+ * behind the padding there.  The offset is moved to the end of the value.  False if that
+ * is not within the tuple, or the value makes no sense.
+ */
+bool
+sst_read_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple, int len,
+			   int *offset, SstValue *value)
+{
+	const char *data = (const char *) tuple;
+
+	/* A byte of padding is zero, the header of a short value is not. */
+	if (*offset >= len)
+		return false;
+	if (att->attlen != -1 || data[*offset] == 0)
+		*offset = att_align_nominal(*offset, att->attalign);
+	if (!read_value(att, data + *offset, len - *offset, value))
+		return false;
+	*offset += value->size;
+	return true;
+}
+
+/*
  * Has the i-th column a value in tuples from before it was added?  Else it is null
  * there.
  */
@@ -130,7 +152,6 @@ bool
 sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
 			   SstValue *values)
 {
-	const char *data = (const char *) tuple;
 	bool		has_nulls = (tuple->t_infomask & HEAP_HASNULL) != 0;
 	int			natts = Min(HeapTupleHeaderGetNatts(tuple), tupdesc->natts);
 	int			offset = tuple->t_hoff;
@@ -143,7 +164,6 @@ sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
 
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
 		SstValue   *value = &values[i];
 
 		value->form = SST_VALUE_NULL;
@@ -151,15 +171,8 @@ sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
 		{
 			if (has_nulls && att_isnull(i, tuple->t_bits))
 				continue;
-
-			/* A byte of padding is zero, the header of a short value is not. */
-			if (offset >= len)
+			if (!sst_read_value(TupleDescAttr(tupdesc, i), tuple, len, &offset, value))
 				return false;
-			if (att->attlen != -1 || data[offset] == 0)
-				offset = att_align_nominal(offset, att->attalign);
-			if (!read_value(att, data + offset, len - offset, value))
-				return false;
-			offset += value->size;
 		}
 		else if (has_missing_value(tupdesc, i) &&
 				 !read_missing_value(tupdesc, i, value))

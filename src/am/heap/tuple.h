@@ -43,6 +43,8 @@ typedef struct SstValue
 	int32		raw_size;
 } SstValue;
 
+extern bool sst_read_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple,
+						   int len, int *offset, SstValue *value);
 extern bool sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple,
 						   int len, SstValue *values);
 extern int	sst_tuple_header_size(TupleDesc tupdesc, const SstValue *values);
