@@ -56,16 +56,7 @@ sst_percent(uint64 part, uint64 whole, bool *isnull)
 	return *isnull ? (Datum) 0 : Float8GetDatum(100.0 * part / whole);
 }
 
-/* Percent of the space that is in use, in the pages whose space is counted */
-Datum
-sst_avg_density_column(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_USABLE_BYTES) -
-					   SST_COUNT(found, SST_FREE_BYTES),
-					   SST_COUNT(found, SST_USABLE_BYTES), isnull);
-}
-
-/* Percent of that space that is free */
+/* Percent of the space that is free, in the pages whose space is counted */
 Datum
 sst_free_space_percent_column(const SstRelationStats *found, bool *isnull)
 {

@@ -32,7 +32,8 @@ typedef struct SstRelationStats
 
 /*
  * A column that a function offers: its name and type, and the counter or the field of
- * the metapage that it shows, or else the function that computes it.
+ * the metapage that it shows, or else the function that computes it.  A counter can be
+ * shown in percent of another one, or what it leaves of that.
  */
 typedef struct SstColumn
 {
@@ -41,6 +42,8 @@ typedef struct SstColumn
 	SstCount	count;
 	Datum		(*compute) (const SstRelationStats *found, bool *isnull);
 	int			meta;			/* 0 if it is no field of the metapage */
+	SstCount	percent_of;		/* 0 if it is no percentage */
+	bool		left;
 } SstColumn;
 
 typedef struct SstColumns
@@ -55,7 +58,6 @@ typedef struct SstColumns
 #define SST_COUNT(found, c) ((found)->counters.n[c])
 
 /* Columns of more than one function */
-extern Datum sst_avg_density_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_free_space_percent_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_size_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_blocks_column(const SstRelationStats *found, bool *isnull);

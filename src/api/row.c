@@ -443,6 +443,13 @@ put_columns(SstRow *row, const SstColumns *columns,
 			continue;
 		if (column->compute)
 			value = column->compute(found, &isnull);
+		else if (column->percent_of != 0)
+		{
+			uint64		part = SST_COUNT(found, column->count);
+			uint64		whole = SST_COUNT(found, column->percent_of);
+
+			value = sst_percent(column->left ? whole - part : part, whole, &isnull);
+		}
 		else if (column->meta != SST_META_NONE)
 		{
 			isnull = !found->meta.known;

@@ -207,7 +207,7 @@ static const SstColumn brin_columns[] = {
 	{"live_items", INT8OID, SST_LIVE_ITEMS},
 	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"avg_density", FLOAT8OID, 0, sst_avg_density_column},
+	{"avg_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true},
 	SST_DAMAGE_COLUMNS,
 };
 

@@ -459,20 +459,6 @@ diagnose_special(const PageData *page, SstDiagnosis *diagnosis)
 					  opaque->btpo_prev, opaque->btpo_next);
 }
 
-static Datum
-leaf_fragmentation(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_BACKWARD_LEAVES),
-					   SST_COUNT(found, SST_LEAF_PAGES), isnull);
-}
-
-static Datum
-posting_percent(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_POSTING_TUPLES),
-					   SST_COUNT(found, SST_ITEMS_TOLD_APART), isnull);
-}
-
 static const SstColumn btree_columns[] = {
 	{"version", INT4OID, .meta = SST_META_VERSION},
 	{"tree_level", INT4OID, .meta = META_LEVEL},
@@ -486,10 +472,10 @@ static const SstColumn btree_columns[] = {
 	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
 	{"live_items", INT8OID, SST_LIVE_ITEMS},
 	{"dead_items", INT8OID, SST_DEAD_ITEMS},
-	{"posting_percent", FLOAT8OID, 0, posting_percent},
+	{"posting_percent", FLOAT8OID, SST_POSTING_TUPLES, .percent_of = SST_ITEMS_TOLD_APART},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
-	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
+	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true},
+	{"leaf_fragmentation", FLOAT8OID, SST_BACKWARD_LEAVES, .percent_of = SST_LEAF_PAGES},
 	SST_DAMAGE_COLUMNS,
 };
 

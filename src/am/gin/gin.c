@@ -307,29 +307,6 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
 }
 
-static Datum
-entry_leaf_density(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_ENTRY_USABLE_BYTES) -
-					   SST_COUNT(found, SST_ENTRY_FREE_BYTES),
-					   SST_COUNT(found, SST_ENTRY_USABLE_BYTES), isnull);
-}
-
-static Datum
-posting_leaf_density(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_POSTING_USABLE_BYTES) -
-					   SST_COUNT(found, SST_POSTING_FREE_BYTES),
-					   SST_COUNT(found, SST_POSTING_USABLE_BYTES), isnull);
-}
-
-static Datum
-leaf_fragmentation(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_BACKWARD_LEAVES),
-					   SST_COUNT(found, SST_ORDERED_LEAF_PAGES), isnull);
-}
-
 static const SstColumn gin_columns[] = {
 	{"version", INT4OID, .meta = SST_META_VERSION},
 	{"bytes", INT8OID, 0, sst_size_column},
@@ -349,9 +326,9 @@ static const SstColumn gin_columns[] = {
 	{"entry_free_bytes", INT8OID, SST_ENTRY_FREE_BYTES},
 	{"posting_free_bytes", INT8OID, SST_POSTING_FREE_BYTES},
 	{"pending_free_bytes", INT8OID, SST_PENDING_FREE_BYTES},
-	{"entry_leaf_density", FLOAT8OID, 0, entry_leaf_density},
-	{"posting_leaf_density", FLOAT8OID, 0, posting_leaf_density},
-	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
+	{"entry_leaf_density", FLOAT8OID, SST_ENTRY_FREE_BYTES, .percent_of = SST_ENTRY_USABLE_BYTES, .left = true},
+	{"posting_leaf_density", FLOAT8OID, SST_POSTING_FREE_BYTES, .percent_of = SST_POSTING_USABLE_BYTES, .left = true},
+	{"leaf_fragmentation", FLOAT8OID, SST_BACKWARD_LEAVES, .percent_of = SST_ORDERED_LEAF_PAGES},
 	SST_DAMAGE_COLUMNS,
 };
 

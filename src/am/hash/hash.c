@@ -263,7 +263,7 @@ static const SstColumn hash_columns[] = {
 	{"live_items", INT8OID, SST_LIVE_ITEMS},
 	{"dead_items", INT8OID, SST_DEAD_ITEMS},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"free_percent", FLOAT8OID, 0, sst_free_space_percent_column},
+	{"free_percent", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES},
 	SST_DAMAGE_COLUMNS,
 };
 

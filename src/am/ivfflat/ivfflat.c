@@ -186,7 +186,7 @@ static const SstColumn ivfflat_columns[] = {
 	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
 	{"live_items", INT8OID, SST_LIVE_ITEMS},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
+	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true},
 	SST_DAMAGE_COLUMNS,
 };
 

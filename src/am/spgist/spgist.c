@@ -182,14 +182,6 @@ tuple_length(const PageData *page, const ItemIdData *item)
 		((const SpGistInnerTupleData *) tuple)->size;
 }
 
-static Datum
-avg_inner_density(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_INNER_USABLE_BYTES) -
-					   SST_COUNT(found, SST_INNER_FREE_BYTES),
-					   SST_COUNT(found, SST_INNER_USABLE_BYTES), isnull);
-}
-
 static const SstColumn spgist_columns[] = {
 	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
@@ -203,8 +195,8 @@ static const SstColumn spgist_columns[] = {
 	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
 	{"inner_free_bytes", INT8OID, SST_INNER_FREE_BYTES},
-	{"avg_leaf_density", FLOAT8OID, 0, sst_avg_density_column},
-	{"avg_inner_density", FLOAT8OID, 0, avg_inner_density},
+	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true},
+	{"avg_inner_density", FLOAT8OID, SST_INNER_FREE_BYTES, .percent_of = SST_INNER_USABLE_BYTES, .left = true},
 	SST_DAMAGE_COLUMNS,
 };
 
