@@ -25,17 +25,9 @@
 
 #include "am/gin/state.h"
 
-/* A page with line pointers has this many bytes for them and tuples. */
-#define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
-					  MAXALIGN(sizeof(GinPageOpaqueData)))
-
 /* Flags that exist */
 #define KNOWN_FLAGS (GIN_DATA | GIN_LEAF | GIN_DELETED | GIN_META | GIN_LIST | \
 					 GIN_LIST_FULLROW | GIN_INCOMPLETE_SPLIT | GIN_COMPRESSED)
-
-/* Where the data of a posting tree page begins: GinDataPageGetData() */
-#define POSTING_DATA_OFFSET (MAXALIGN(SizeOfPageHeaderData) + \
-							 MAXALIGN(sizeof(ItemPointerData)))
 
 /*
  * A posting tree page that VACUUM has deleted keeps its other flags, GIN_DATA among
@@ -113,15 +105,15 @@ tuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		counters->n[SST_PENDING_ITEMS] += items.nitems;
 		counters->n[SST_PENDING_FREE_BYTES] += freespace;
 		counters->n[SST_PENDING_USABLE_BYTES] += BLCKSZ - SizeOfPageHeaderData;
-		sst_count_leaf(counters, freespace, USABLE_BYTES);
+		sst_count_leaf(counters, freespace, SST_GIN_PAGE_ROOM);
 	}
 	else if (opaque->flags & GIN_LEAF)
 	{
 		counters->n[SST_ENTRY_LEAF_PAGES]++;
 		counters->n[SST_ENTRY_ITEMS] += items.nitems;
 		counters->n[SST_ENTRY_FREE_BYTES] += freespace;
-		counters->n[SST_ENTRY_USABLE_BYTES] += USABLE_BYTES;
-		sst_count_leaf(counters, freespace, USABLE_BYTES);
+		counters->n[SST_ENTRY_USABLE_BYTES] += SST_GIN_PAGE_ROOM;
+		sst_count_leaf(counters, freespace, SST_GIN_PAGE_ROOM);
 		count_tree_leaf(opaque, blkno, counters);
 	}
 	else
@@ -136,37 +128,24 @@ tuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 /*
  * TIDs in the compressed posting lists of a page, or -1 if they do not end
  * where the page's data does.
- *
- * A list has its first TID as it is, then the differences to the next ones in
- * as many bytes as they need; the last byte of each, and no other, has its
- * high bit clear.  An odd number of bytes is padded (access/gin/ginpostinglist.c).
  */
 static int
 count_compressed(const PageData *page)
 {
 	const int	lower = ((const PageHeaderData *) page)->pd_lower;
-	int			pos = POSTING_DATA_OFFSET;
+	int			pos = SST_GIN_POSTING_OFFSET;
 	int			ntids = 0;
 
 	while (pos < lower)
 	{
-		const GinPostingList *list = (const GinPostingList *) (page + pos);
-		const unsigned char *bytes = list->bytes;
-		int			nbytes;
-		int			nlast = 0;
+		SstGinList	list;
 
-		if (lower - pos < (int) offsetof(GinPostingList, bytes))
+		if (!sst_gin_list_begin(&list, page + pos, lower - pos) ||
+			((const GinPostingList *) (page + pos))->first.ip_posid == InvalidOffsetNumber ||
+			(list.nbytes > 0 && list.end[-1] >= 0x80))
 			return -1;
-		nbytes = list->nbytes;
-		pos += offsetof(GinPostingList, bytes) + SHORTALIGN(nbytes);
-		if (pos > lower || list->first.ip_posid == InvalidOffsetNumber)
-			return -1;
-
-		for (int i = 0; i < nbytes; i++)
-			nlast += bytes[i] < 0x80;
-		if (nbytes > 0 && bytes[nbytes - 1] >= 0x80)
-			return -1;
-		ntids += 1 + nlast;
+		ntids += sst_gin_list_ntids(&list);
+		pos += list.size;
 	}
 
 	return pos == lower ? ntids : -1;
@@ -232,7 +211,7 @@ deleted_is_sound(const PageData *page, uint16 flags)
 		return false;
 
 	return flags & GIN_COMPRESSED ?
-		((const PageHeaderData *) page)->pd_lower == POSTING_DATA_OFFSET :
+		((const PageHeaderData *) page)->pd_lower == SST_GIN_POSTING_OFFSET :
 		GinPageGetOpaque((Page) page)->maxoff == 0;
 }
 

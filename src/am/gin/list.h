@@ -4,8 +4,9 @@
  *	  Reading the compressed posting lists of a GIN index
  *
  * A list has its first TID as it is, then the difference of each to the one
- * before, seven bits a byte (access/gin/ginpostinglist.c).  Nothing is assumed of its bytes:
- * a damaged list gives fewer TIDs.
+ * before, seven bits a byte; the last byte of each, and no other, has its high bit clear.
+ * An odd number of bytes is padded (access/gin/ginpostinglist.c).  Nothing is assumed of its
+ * bytes: a damaged list gives fewer TIDs.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -71,6 +72,27 @@ sst_gin_list_begin(SstGinList *list, const char *data, int limit)
 	list->pos = (const unsigned char *) data + SST_GIN_LIST_HEADER;
 	list->end = list->pos + list->nbytes;
 	return SST_GIN_LIST_HEADER + list->nbytes <= limit;
+}
+
+/* How many TIDs has a list that has just begun?  The last bytes of differences tell. */
+static inline uint32
+sst_gin_list_ntids(const SstGinList *list)
+{
+	const uint64 high = UINT64CONST(0x8080808080808080);
+	const unsigned char *bytes = list->pos;
+	int			nbytes = list->nbytes;
+	uint32		n = 1;
+
+	for (; nbytes >= (int) sizeof(uint64); nbytes -= sizeof(uint64), bytes += sizeof(uint64))
+	{
+		uint64		word;
+
+		memcpy(&word, bytes, sizeof(word));
+		n += ((~word & high) >> 7) * UINT64CONST(0x0101010101010101) >> 56;
+	}
+	for (int i = 0; i < nbytes; i++)
+		n += bytes[i] < 0x80;
+	return n;
 }
 
 /* Read the next TID.  False if there is none, or it makes no sense. */

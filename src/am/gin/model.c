@@ -158,25 +158,6 @@ take_tid(const SstRebuild *rebuild, uint64 tid, Tids *tids)
 	tids->last = tid;
 }
 
-/* How many of these bytes are the last one of a difference? */
-static inline uint32
-count_last_bytes(const unsigned char *bytes, int nbytes)
-{
-	const uint64 high = UINT64CONST(0x8080808080808080);
-	uint32		n = 0;
-
-	for (; nbytes >= (int) sizeof(uint64); nbytes -= sizeof(uint64), bytes += sizeof(uint64))
-	{
-		uint64		word;
-
-		memcpy(&word, bytes, sizeof(word));
-		n += ((~word & high) >> 7) * UINT64CONST(0x0101010101010101) >> 56;
-	}
-	for (int i = 0; i < nbytes; i++)
-		n += bytes[i] < 0x80;
-	return n;
-}
-
 /*
  * Read a posting list that has up to size bytes, which can be anything.  Returns the
  * bytes that it takes, or 0 if it has not that many.
@@ -192,7 +173,7 @@ read_list(const SstRebuild *rebuild, const char *data, int size, Tids *tids)
 	/* To count differences, their last bytes are enough. */
 	if (rebuild->dead_tids == NULL)
 	{
-		tids->n += 1 + count_last_bytes(list.pos, list.nbytes);
+		tids->n += sst_gin_list_ntids(&list);
 		tids->nlists++;
 		tids->bytes += list.nbytes;
 		return list.size;
