@@ -188,7 +188,7 @@ take_chunks(HeapRebuild *state, const PageData *page,
 					  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
 					  ItemIdGetLength(item));
 		sst_fill_page(&state->fill, need, 0);
-		sst_toaster_count_chunk(&state->toaster, need, counters);
+		sst_toaster_count_chunks(&state->toaster, need, counters);
 	}
 }
 
@@ -313,7 +313,7 @@ heap_begin(Relation rel, const SstTableFacts *table)
 	state->tupdesc = RelationGetDescr(rel);
 	for (int i = 0; i < state->tupdesc->natts; i++)
 		state->reforms |= TupleDescAttr(state->tupdesc, i)->attisdropped;
-	sst_toaster_init(&state->toaster, rel);
+	state->toaster.target = RelationGetToastTupleTarget(rel, TOAST_TUPLE_TARGET);
 	state->reforms |= sst_toaster_describe(&state->toaster, rel);
 	return &state->base;
 }

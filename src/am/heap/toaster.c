@@ -116,19 +116,19 @@ add_chunks(SstHeapFill *fill, int32 nbytes)
 		sst_fill_page(fill, chunk_need(last), 0);
 }
 
-/* Count what was added to a sum, in whole units; what is left comes later. */
+/* Add bytes to a sum, and count them in whole units; what is left comes later. */
 static void
-count_units(SstCounters *counters, SstCount count, uint64 before, uint64 after)
+count_units(SstCounters *counters, SstCount count, uint64 *sum, uint64 nbytes)
 {
-	counters->n[count] += after / SST_TOAST_UNIT - before / SST_TOAST_UNIT;
+	counters->n[count] += (*sum + nbytes) / SST_TOAST_UNIT - *sum / SST_TOAST_UNIT;
+	*sum += nbytes;
 }
 
-static void
-count_chunk_bytes(SstToaster *toaster, uint64 nbytes, SstCounters *counters)
+/* Count chunks, which need so much on their pages. */
+void
+sst_toaster_count_chunks(SstToaster *toaster, uint64 need, SstCounters *counters)
 {
-	count_units(counters, SST_TOAST_CHUNKS, toaster->chunk_bytes,
-				toaster->chunk_bytes + nbytes);
-	toaster->chunk_bytes += nbytes;
+	count_units(counters, SST_TOAST_CHUNKS, &toaster->chunk_bytes, need);
 }
 
 /* Count the chunks of what a tuple has in the TOAST table now. */
@@ -139,16 +139,9 @@ sst_toaster_count_pointers(SstToaster *toaster, int natts,
 	for (int i = 0; i < natts; i++)
 	{
 		if (values[i].form == SST_VALUE_POINTER)
-			count_chunk_bytes(toaster, chunks_need(stored_bytes(&values[i])),
-							  counters);
+			sst_toaster_count_chunks(toaster, chunks_need(stored_bytes(&values[i])),
+									 counters);
 	}
-}
-
-/* Count a chunk, which needs so much on its page. */
-void
-sst_toaster_count_chunk(SstToaster *toaster, int need, SstCounters *counters)
-{
-	count_chunk_bytes(toaster, need, counters);
 }
 
 /*
@@ -323,7 +316,7 @@ move_out(Toasting *toasting, SstValue *value)
 	if (toasting->counters != NULL)
 	{
 		add_chunks(fill, stored_bytes(value));
-		count_units(toasting->counters, SST_REBUILT_TOAST, before, fill->bytes);
+		count_units(toasting->counters, SST_REBUILT_TOAST, &before, fill->bytes - before);
 	}
 	value->form = SST_VALUE_POINTER;
 	value->size = VARHDRSZ_EXTERNAL + sizeof(struct varatt_external);
@@ -445,12 +438,8 @@ count_doubt(const Toasting *found, const SstValue *before, SstCounters *counters
 
 	counters->n[SST_REBUILT_MORE_BYTES] += Min(length.more, BLCKSZ);
 	counters->n[SST_REBUILT_LESS_BYTES] += Min(length.less, BLCKSZ);
-	count_units(counters, SST_REBUILT_TOAST_MORE, toaster->more_bytes,
-				toaster->more_bytes + (uint64) chunks.more);
-	toaster->more_bytes += (uint64) chunks.more;
-	count_units(counters, SST_REBUILT_TOAST_LESS, toaster->less_bytes,
-				toaster->less_bytes + (uint64) chunks.less);
-	toaster->less_bytes += (uint64) chunks.less;
+	count_units(counters, SST_REBUILT_TOAST_MORE, &toaster->more_bytes, (uint64) chunks.more);
+	count_units(counters, SST_REBUILT_TOAST_LESS, &toaster->less_bytes, (uint64) chunks.less);
 }
 
 /*
@@ -481,15 +470,4 @@ sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc, SstValue *values,
 	}
 
 	return toasting.len;
-}
-
-/*
- * Set up for a table.  has_toast and the compressible columns, which the catalogs
- * tell, are left to the caller.
- */
-void
-sst_toaster_init(SstToaster *toaster, Relation rel)
-{
-	memset(toaster, 0, sizeof(SstToaster));
-	toaster->target = RelationGetToastTupleTarget(rel, TOAST_TUPLE_TARGET);
 }

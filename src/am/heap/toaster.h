@@ -63,8 +63,6 @@ sst_fill_page(SstHeapFill *fill, int need, int reserve)
 	fill->bytes += need;
 }
 
-extern void sst_toaster_init(SstToaster *toaster, Relation rel);
-
 /* in rebuild.c */
 extern double sst_try_compression(const char *data, int32 nbytes, char method);
 extern bool sst_toaster_describe(SstToaster *toaster, Relation rel);
@@ -75,7 +73,7 @@ extern int64 sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc,
 extern void sst_toaster_count_pointers(SstToaster *toaster, int natts,
 									   const SstValue *values,
 									   SstCounters *counters);
-extern void sst_toaster_count_chunk(SstToaster *toaster, int need,
-									SstCounters *counters);
+extern void sst_toaster_count_chunks(SstToaster *toaster, uint64 need,
+									 SstCounters *counters);
 
 #endif							/* SST_TOASTER_H */
