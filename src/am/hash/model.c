@@ -294,13 +294,10 @@ counted_overflow_pages(const HashRebuild *state, double nentries,
 	return result;
 }
 
-/*
- * Blocks when the table has so many rows as the build is told.  Sets exact if the
- * number of overflow pages is no estimate.
- */
+/* Blocks when the table has so many rows as the build is told */
 static double
 blocks_for_rows(const HashRebuild *state, const double *counts, double nrows,
-				bool whole, bool *exact)
+				bool whole)
 {
 	double		fill = state->fill;
 	double		nentries = counts[SST_REBUILT_ENTRIES];
@@ -313,9 +310,7 @@ blocks_for_rows(const HashRebuild *state, const double *counts, double nrows,
 
 	if (whole)
 		noverflow = counted_overflow_pages(state, nentries, nbuckets);
-	*exact = noverflow >= 0 && nbuckets == initial;
-
-	if (!*exact)
+	if (noverflow < 0 || nbuckets != initial)
 	{
 		double		most;
 
@@ -342,9 +337,8 @@ static double
 hash_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 {
 	const HashRebuild *state = (const HashRebuild *) rebuild;
-	bool		exact;
 
-	return blocks_for_rows(state, counts, state->table_tuples, whole, &exact);
+	return blocks_for_rows(state, counts, state->table_tuples, whole);
 }
 
 /*
@@ -357,14 +351,13 @@ blocks_if_analyzed(const HashRebuild *state, const double *counts)
 {
 	double		nrows = counts[SST_REBUILT_ENTRIES] / state->entry_fraction;
 	double		fill = state->fill;
-	bool		exact;
 
 	if (!isfinite(nrows) ||
 		allocated_buckets(floor(state->table_tuples / fill)) <=
 		STALE * allocated_buckets(floor(nrows / fill)))
 		return NAN;
 
-	return blocks_for_rows(state, counts, nrows, true, &exact);
+	return blocks_for_rows(state, counts, nrows, true);
 }
 
 static void
