@@ -44,14 +44,6 @@
  * ----------
  */
 
-/* An index's table, while its dead rows are looked for */
-typedef struct TableRows
-{
-	SstTarget	table;
-	SstBlockSet *visible;		/* blocks known to be all-visible, or NULL */
-	BlockNumber nothers;		/* all other blocks */
-} TableRows;
-
 /* The visibility map is read if it has at most this part of the blocks to read. */
 #define MAP_PART 8
 
@@ -60,33 +52,31 @@ typedef struct TableRows
 
 /*
  * Find out which blocks are all-visible, if that is cheap when "most" blocks may
- * be read.  Where it is not, or a limit is reached, none is known to be.
+ * be read.  NULL where it is not, or a limit is reached: none is known to be.
  */
-static void
-read_visible_blocks(TableRows *rows, BlockNumber most,
+static SstBlockSet *
+read_visible_blocks(const SstTarget *table, BlockNumber most,
 					SstSampling *sampling)
 {
-	SMgrRelation smgr = RelationGetSmgr(rows->table.rel);
+	SMgrRelation smgr = RelationGetSmgr(table->rel);
 	SstCounters counters;
 	BlockNumber map_blocks;
+	SstBlockSet *visible;
 
 	if (!smgrexists(smgr, VISIBILITYMAP_FORKNUM))
-		return;
+		return NULL;
 	map_blocks = smgrnblocks(smgr, VISIBILITYMAP_FORKNUM);
 	if (map_blocks == 0 || map_blocks > Max(most / MAP_PART, 1))
-		return;
+		return NULL;
 
 	sst_counters_init(&counters);
-	rows->visible = sst_block_set_create(rows->table.nblocks);
-	sst_scan_visibility_map(&rows->table, rows->visible, NULL,
-							sampling->limits, &counters, sampling->io_stats);
+	visible = sst_block_set_create(table->nblocks);
+	sst_scan_visibility_map(table, visible, NULL, sampling->limits, &counters,
+							sampling->io_stats);
 	if (sst_within_limits(sampling->limits))
-		rows->nothers -= rows->visible->nmembers;
-	else
-	{
-		pfree(rows->visible);
-		rows->visible = NULL;
-	}
+		return visible;
+	pfree(visible);
+	return NULL;
 }
 
 /*
@@ -95,21 +85,22 @@ read_visible_blocks(TableRows *rows, BlockNumber most,
  * NULL if a limit was reached.
  */
 static SstDeadTids *
-read_dead_rows(TableRows *rows, SstSampling *sampling)
+read_dead_rows(const SstTarget *table, const SstBlockSet *visible,
+			   SstSampling *sampling)
 {
 	SstDeadTids *result = sst_dead_tids_create();
 	SstScanSinks sinks = {.dead_tids = result, .limits = sampling->limits};
 	SstScanPlan plan;
 	SstScanResult scanned;
 
-	sst_plan_scan(&plan, &rows->table, SST_RULES_TOLERANT);
+	sst_plan_scan(&plan, table, SST_RULES_TOLERANT);
 	plan.chains = true;
-	if (rows->visible != NULL)
-		plan.nskipped = rows->visible->nmembers;
+	if (visible != NULL)
+		plan.nskipped = visible->nmembers;
 
 	if (sst_plan_nblocks(&plan) > 0)
 	{
-		sst_scan_alone(&plan, rows->table.rel, rows->visible, &sinks, &scanned);
+		sst_scan_alone(&plan, table->rel, visible, &sinks, &scanned);
 		sst_io_stats_merge(sampling->io_stats, &scanned.io_stats);
 	}
 
@@ -217,24 +208,26 @@ static void
 find_dead_rows(SstDeadEntries *dead, const SstTarget *table,
 			   const SstTarget *index, SstSampling *sampling)
 {
-	TableRows	rows = {.table = *table, .nothers = table->nblocks};
+	SstBlockSet *visible = NULL;
+	BlockNumber nothers = table->nblocks;
 	BlockNumber most = blocks_to_read(dead->table, table, index, sampling);
 
 	/* Where that fails for the limits, so does the estimate of the index. */
 	if (limits_allow(sampling, index, (double) most / LEAST_PART))
-		read_visible_blocks(&rows, most, sampling);
-	if (rows.nothers == 0)
+		visible = read_visible_blocks(table, most, sampling);
+	if (visible != NULL)
+		nothers -= visible->nmembers;
+	if (nothers == 0)
 		dead->way = SST_NO_DEAD_ENTRIES;
-	else if (rows.nothers <= Min(most, MAX_BLOCKS_WITH_DEAD) &&
-			 limits_allow(sampling, index, rows.nothers))
+	else if (nothers <= Min(most, MAX_BLOCKS_WITH_DEAD) &&
+			 limits_allow(sampling, index, nothers))
 	{
-		dead->tids = read_dead_rows(&rows, sampling);
+		dead->tids = read_dead_rows(table, visible, sampling);
 		if (dead->tids != NULL)
-			dead->way = sst_dead_tids_is_empty(dead->tids) ?
-				SST_NO_DEAD_ENTRIES : SST_DEAD_BY_TID;
+			dead->way = SST_NO_DEAD_ENTRIES;
 	}
-	if (rows.visible != NULL)
-		pfree(rows.visible);
+	if (visible != NULL)
+		pfree(visible);
 	if (dead->way != SST_DEAD_UNKNOWN)
 		return;
 

@@ -19,8 +19,8 @@
 /* How the entries of dead rows are told from the others */
 typedef enum SstDeadEntriesWay
 {
-	SST_NO_DEAD_ENTRIES,		/* there are none, or they do not matter */
-	SST_DEAD_BY_TID,			/* all are known: the model leaves them out */
+	SST_NO_DEAD_ENTRIES,		/* there are none, or the model leaves them
+								 * out, or they do not matter */
 	SST_DEAD_BY_TABLE,			/* as many as the table has dead rows */
 	SST_DEAD_UNKNOWN
 } SstDeadEntriesWay;
