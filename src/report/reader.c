@@ -346,7 +346,7 @@ sst_reader_seconds_left(const SstReportReader *reader)
 static uint64
 reserved_blocks(const SstReportReader *reader)
 {
-	return reader->nlocked * reader->blocks_each;
+	return reader->nlocked * reader->first_blocks;
 }
 
 /* Blocks that the budget leaves besides those; can be negative */
@@ -602,10 +602,10 @@ can_advise(const SstReport *report, const SstReportEntry *entry)
 
 /*
  * Before the first sample of the entry at a place in the order is read, advise the
- * kernel of what comes next, when samples are to have first_blocks blocks.
+ * kernel of what comes next.
  */
 void
-sst_read_ahead(SstReadAhead *ahead, int place, uint64 first_blocks)
+sst_read_ahead(SstReadAhead *ahead, int place)
 {
 	const SstReportReader *reader = ahead->reader;
 	SstReport  *report = reader->report;
@@ -621,7 +621,7 @@ sst_read_ahead(SstReadAhead *ahead, int place, uint64 first_blocks)
 		   ahead->nruns < ahead->max_advised)
 	{
 		SstReportEntry *entry = ahead->order[ahead->next];
-		BlockNumber nsample = sst_first_sample_blocks(entry, first_blocks);
+		BlockNumber nsample = sst_first_sample_blocks(entry, reader->first_blocks);
 		SstAdvised *advised;
 
 		/* A stream reads by slices what is more than one. */

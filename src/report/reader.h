@@ -26,11 +26,11 @@ typedef struct SstReportReader
 	double		block_cost;
 
 	/*
-	 * Relations that were locked, and the blocks that are held back for each
-	 * of them
+	 * Blocks of a first sample, which are held back for each of the relations
+	 * that were locked
 	 */
+	uint64		first_blocks;
 	int			nlocked;
-	uint64		blocks_each;
 
 	SstReportEnd cut_by;		/* what cut the last request for blocks */
 } SstReportReader;
@@ -92,7 +92,6 @@ sst_first_sample_blocks(const SstReportEntry *entry, uint64 first_blocks)
 extern void sst_read_ahead_begin(SstReadAhead *ahead,
 								 const SstReportReader *reader,
 								 SstReportEntry **order, MemoryContext context);
-extern void sst_read_ahead(SstReadAhead *ahead, int place,
-						   uint64 first_blocks);
+extern void sst_read_ahead(SstReadAhead *ahead, int place);
 
 #endif							/* SST_READER_H */

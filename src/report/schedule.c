@@ -147,7 +147,6 @@ struct SstSchedule
 	MemoryContext context;		/* of all this */
 	SstReportReader reader;
 	SstReportEntry **order;		/* the largest first */
-	uint64		first_blocks;	/* of a first sample */
 	SstReadAhead ahead;			/* of first samples */
 	double		narrow;			/* bytes that an interval may be wide */
 	double		growth;			/* of a sample, at most */
@@ -160,14 +159,6 @@ struct SstSchedule
 	Candidate  *candidates;
 	binaryheap *queue;
 };
-
-/* There are to be so many blocks in a first sample. */
-static void
-set_first_blocks(SstSchedule *schedule, uint64 nblocks)
-{
-	schedule->first_blocks = nblocks;
-	schedule->reader.blocks_each = nblocks;
-}
 
 static void
 take_as_empty(const SstReport *report, SstReportEntry *entry)
@@ -191,7 +182,7 @@ read_first_sample(SstSchedule *schedule, SstReportEntry *entry)
 {
 	/* What has no file is opened, for the error. */
 	uint64		wanted = entry->fileless ? 1 :
-		sst_first_sample_blocks(entry, schedule->first_blocks);
+		sst_first_sample_blocks(entry, schedule->reader.first_blocks);
 	uint64		nblocks;
 
 	nblocks = sst_reader_allowed(&schedule->reader, wanted);
@@ -217,7 +208,7 @@ next_first_sample(SstSchedule *schedule)
 	{
 		SstReportEntry *entry = schedule->order[schedule->next];
 		double		seconds_each = schedule->reader.relation_cost +
-			schedule->first_blocks * schedule->reader.block_cost;
+			schedule->reader.first_blocks * schedule->reader.block_cost;
 
 		sst_progress_relations(schedule->next);
 		if (entry->skipped == SST_SKIP_REFUSED)
@@ -229,8 +220,8 @@ next_first_sample(SstSchedule *schedule)
 			/* Rather a small sample of all than none of some */
 			if ((n - schedule->next) * seconds_each >
 				sst_reader_seconds_left(&schedule->reader) / 2)
-				set_first_blocks(schedule, MIN_FIRST_BLOCKS);
-			sst_read_ahead(&schedule->ahead, schedule->next, schedule->first_blocks);
+				schedule->reader.first_blocks = MIN_FIRST_BLOCKS;
+			sst_read_ahead(&schedule->ahead, schedule->next);
 			if (read_first_sample(schedule, entry))
 			{
 				schedule->next++;
@@ -471,8 +462,8 @@ sst_schedule_begin(SstReport *report)
 			nonempty++;
 	}
 	first_blocks = report->limits.budget / BLCKSZ / 4 / Max(nonempty, 1);
-	set_first_blocks(schedule, Min(Max(first_blocks, MIN_FIRST_BLOCKS),
-								   MAX_FIRST_BLOCKS));
+	schedule->reader.first_blocks = Min(Max(first_blocks, MIN_FIRST_BLOCKS),
+										MAX_FIRST_BLOCKS);
 
 	report->ended_by = SST_REPORT_CANCELED;
 	report->limited_by = SST_REPORT_COMPLETE;
