@@ -96,7 +96,6 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 		return false;
 	*rebuilt = prediction.blocks;
 	estimate->analyzed_blocks = prediction.analyzed_blocks;
-	estimate->analyze_first = !isnan(prediction.analyzed_blocks);
 	if (rebuild->note != NULL)
 		estimate->note = rebuild->note;
 	if (isnan(rebuilt->value))
@@ -111,7 +110,7 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 		sst_estimate_toast(target, sample, estimate);
 	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
 		sst_predict_toast(target, table, sampling, estimate);
-	if (estimate->analyze_first && estimate->note == NULL)
+	if (!isnan(estimate->analyzed_blocks) && estimate->note == NULL)
 		estimate->note = gettext_noop("the table's row count is overestimated: run ANALYZE before the rebuild, or the index gets more buckets than it needs");
 	sst_round_blocks(rebuilt);
 	return true;

@@ -75,7 +75,6 @@ typedef struct SstBloatEstimate
 	 * that, because the server now believes the table to have more rows; else
 	 * NaN.
 	 */
-	bool		analyze_first;
 	double		analyzed_blocks;
 
 	/*

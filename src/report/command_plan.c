@@ -390,29 +390,6 @@ plan_invalid_index(SstPlanner *planner, int i)
 	set_index_costs(planner, i, planned);
 }
 
-/* Is the free space of the table being used again? */
-static bool
-is_table_reused(const SstPlanner *planner, const SstTableGroup *group)
-{
-	const SstReportEntry *entries = planner->report->entries;
-
-	return sst_space_is_reused(planner->relations[group->table].relid,
-							   &entries[group->table].estimate,
-							   group->toast >= 0 ? &entries[group->toast].estimate : NULL);
-}
-
-/* ... or that of one of its indexes? */
-static bool
-is_index_reused(const SstPlanner *planner, const SstTableGroup *group, int i)
-{
-	const SstReportEntry *entries = planner->report->entries;
-
-	return sst_index_space_is_reused(planner->relations[i].relid,
-									 planner->relations[group->table].relid,
-									 &entries[i].estimate,
-									 &entries[group->table].estimate);
-}
-
 /*
  * Why an index whose table is not rebuilt has no command.  Sets whether its gain would
  * be enough for one.
@@ -426,12 +403,15 @@ why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
 	SstWithheld why = SST_NOT_WITHHELD;
 
 	*enough = is_enough(index, gain, &why);
-	if (estimate->analyze_first &&
+	if (!isnan(estimate->analyzed_blocks) &&
 		is_worth_it((estimate->nblocks - estimate->analyzed_blocks) * BLCKSZ,
 					gain->bytes) &&
 		!is_small_catalog(index, gain->bytes))
 		why = SST_ANALYZE_FIRST;
-	else if (*enough && is_index_reused(planner, group, i))
+	else if (*enough &&
+			 sst_index_space_is_reused(index->relid,
+									   planner->relations[group->table].relid, estimate,
+									   &planner->report->entries[group->table].estimate))
 		why = SST_SPACE_REUSED;
 
 	return why;
@@ -642,13 +622,14 @@ is_to_be_rebuilt(const SstPlanner *planner, const SstTableGroup *group,
 				 SstCommand *command)
 {
 	int			table = group->table;
+	const SstReportEntry *entries = planner->report->entries;
 	uint8	   *withheld = planner->plan->withheld;
 	SstWithheld why = SST_NOT_WITHHELD;
 
 	if (!is_worth_it(group->heap.reclaimable.value, group->heap.bytes) &&
 		!is_worth_it(group->toasted.reclaimable.value, group->toasted.bytes))
 	{
-		if (planner->report->entries[table].estimate.free_percent.low >= WORTH_PERCENT &&
+		if (entries[table].estimate.free_percent.low >= WORTH_PERCENT &&
 			sst_has_fillfactor(planner->relations[table].relid))
 			withheld[table] = SST_FILLFACTOR;
 		return false;
@@ -658,7 +639,9 @@ is_to_be_rebuilt(const SstPlanner *planner, const SstTableGroup *group,
 										 &planner->relations[table]);
 	if (is_table_worth_it(planner, group, command, &why))
 	{
-		if (!is_table_reused(planner, group))
+		if (!sst_space_is_reused(planner->relations[table].relid,
+								 &entries[table].estimate,
+								 group->toast >= 0 ? &entries[group->toast].estimate : NULL))
 			return true;
 		why = SST_SPACE_REUSED;
 	}

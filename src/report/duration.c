@@ -159,7 +159,7 @@ sst_find_rates(const SstReport *report, SstRates *rates)
 {
 	const SstIoStats *io_stats = &report->io_stats;
 
-	rates->read = rates->write = unknown_rate;
+	rates->read = unknown_rate;
 	rates->cpu = cpu_factor();
 	if (io_stats->blocks_requested <= 0 || io_stats->wait_ns < 0)
 		return;
@@ -327,10 +327,10 @@ sst_duration(const SstRates *rates, const SstWork *work)
 	return (SstEstimate)
 	{
 		.value = LEAST_SECONDS + cpu + work->read_bytes * rates->read.value +
-			work->written_bytes * rates->write.value,
+			work->written_bytes * unknown_rate.value,
 			.low = (cpu + work->read_bytes * rates->read.low +
-					work->written_bytes * rates->write.low) / MARGIN,
+					work->written_bytes * unknown_rate.low) / MARGIN,
 			.high = (LEAST_SECONDS + cpu + work->read_bytes * rates->read.high +
-					 work->written_bytes * rates->write.high) * MARGIN
+					 work->written_bytes * unknown_rate.high) * MARGIN
 	};
 }

@@ -23,11 +23,10 @@ typedef struct SstWork
 	double		written_bytes;	/* to files and to WAL */
 } SstWork;
 
-/* Seconds that this server takes for a byte, and its processor against that machine's */
+/* Seconds that this server takes to read a byte, and its processor against that machine's */
 typedef struct SstRates
 {
 	SstEstimate read;
-	SstEstimate write;
 	double		cpu;
 } SstRates;
 

@@ -164,7 +164,7 @@ sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
 		rebuilt = rewritten_toast_index(report, i);
 	else if (sst_index_am(report->relations.relation[i].amoid)->flags & SST_AM_TID_DIFFERENCES)
 		rebuilt.low = Max(rebuilt.low - CLOSER_ROWS * rebuilt.value, 0);
-	else if (estimate->analyze_first && !by_inserts)
+	else if (!isnan(estimate->analyzed_blocks) && !by_inserts)
 	{
 		double		less = rebuilt.value - estimate->analyzed_blocks;
 

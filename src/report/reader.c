@@ -311,7 +311,7 @@ sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblo
 
 	/* What a table needs of its TOAST table may be known without reading it. */
 	if (!attempt->is_toast || entry->table == NULL ||
-		!sst_knows_toast_needs(&entry->table->estimate))
+		sst_toast_needs(&entry->table->estimate) == NULL)
 		attempt->table.relid = entry->tableoid;
 	attempt->sampling.nblocks = nblocks;
 	attempt->sampling.seed = report->limits.seed + entry->relid;

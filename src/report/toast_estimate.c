@@ -233,18 +233,11 @@ needs_by_ratio(const SstToastNeeds *needs, const SstEstimate *chunks)
 }
 
 /* What a table needs of its TOAST table, or NULL if that is not known */
-static const SstToastNeeds *
-known_needs(const SstBloatEstimate *table)
+const SstToastNeeds *
+sst_toast_needs(const SstBloatEstimate *table)
 {
 	return table->toast != NULL && !isnan(table->toast->needs.blocks.value) ?
 		&table->toast->needs : NULL;
-}
-
-/* Is it known what a table needs of its TOAST table? */
-bool
-sst_knows_toast_needs(const SstBloatEstimate *table)
-{
-	return known_needs(table) != NULL;
 }
 
 /*
@@ -254,7 +247,7 @@ sst_knows_toast_needs(const SstBloatEstimate *table)
 bool
 sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
 {
-	const SstToastNeeds *needs = known_needs(table);
+	const SstToastNeeds *needs = sst_toast_needs(table);
 	SstEstimate *rebuilt = &toast->rebuilt_blocks;
 	SstEstimate chunks = bounded_chunks(toast);
 
@@ -304,7 +297,7 @@ bool
 sst_toast_needs_rows(const SstBloatEstimate *table,
 					 const SstBloatEstimate *toast)
 {
-	const SstToastNeeds *needs = known_needs(table);
+	const SstToastNeeds *needs = sst_toast_needs(table);
 
 	if (needs == NULL || needs->exact)
 		return false;

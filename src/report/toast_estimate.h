@@ -26,7 +26,7 @@ extern void sst_predict_toast(const SstTarget *toast,
 							  const SstIndexTable *table,
 							  SstSampling *sampling,
 							  SstBloatEstimate *estimate);
-extern bool sst_knows_toast_needs(const SstBloatEstimate *table);
+extern const SstToastNeeds *sst_toast_needs(const SstBloatEstimate *table);
 extern bool sst_apply_toast_needs(const SstBloatEstimate *table,
 								  SstBloatEstimate *toast);
 extern bool sst_toast_needs_rows(const SstBloatEstimate *table,
