@@ -273,9 +273,10 @@ is_plain(const char *argument)
 				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == strlen(argument);
 }
 
-/* Append an argument for a POSIX shell. */
+/* Append an argument, in quotes if need be, with an escape before each of some characters. */
 static void
-append_shell_argument(StringInfo buf, const char *argument)
+append_argument(StringInfo buf, const char *argument, const char *special,
+				const char *escape)
 {
 	if (is_plain(argument))
 	{
@@ -286,37 +287,18 @@ append_shell_argument(StringInfo buf, const char *argument)
 	appendStringInfoChar(buf, '\'');
 	for (const char *p = argument; *p != '\0'; p++)
 	{
-		if (*p == '\'')
-			appendStringInfoString(buf, "'\\''");
-		else
-			appendStringInfoChar(buf, *p);
+		if (strchr(special, *p) != NULL)
+			appendStringInfoString(buf, escape);
+		appendStringInfoChar(buf, *p);
 	}
 	appendStringInfoChar(buf, '\'');
 }
 
-/*
- * The name of a database as pg_repack takes it: a value of a connection string, which ends
- * at a space that is not quoted.
- */
-static const char *
-database_argument(const char *name)
+/* Append an argument for a POSIX shell, where a quote has to stand outside of quotes. */
+static void
+append_shell_argument(StringInfo buf, const char *argument)
 {
-	StringInfoData buf;
-
-	if (is_plain(name))
-		return name;
-
-	initStringInfo(&buf);
-	appendStringInfoChar(&buf, '\'');
-	for (const char *p = name; *p != '\0'; p++)
-	{
-		if (*p == '\'' || *p == '\\')
-			appendStringInfoChar(&buf, '\\');
-		appendStringInfoChar(&buf, *p);
-	}
-	appendStringInfoChar(&buf, '\'');
-
-	return buf.data;
+	append_argument(buf, argument, "'", "'\\'");
 }
 
 /* pg_repack and pg_squeeze rebuild tables of users, and neither unlogged ones. */
@@ -327,16 +309,23 @@ is_for_tools(const SstRelation *table)
 		table->persistence == RELPERSISTENCE_PERMANENT;
 }
 
-/* Its documentation asks for a primary key or a unique index on not null columns. */
+/*
+ * Its documentation asks for a primary key or a unique index on not null columns.  It takes
+ * the name of a database as a value of a connection string, which ends at a space that is not
+ * quoted.
+ */
 static SstCommand
 pg_repack_command(const SstTools *tools, const SstRelation *table)
 {
 	SstCommand	command = {0};
+	StringInfoData database;
 	StringInfoData buf;
 
+	initStringInfo(&database);
+	append_argument(&database, tools->database, "'\\", "\\");
 	initStringInfo(&buf);
 	appendStringInfoString(&buf, "pg_repack -d ");
-	append_shell_argument(&buf, database_argument(tools->database));
+	append_shell_argument(&buf, database.data);
 	appendStringInfoString(&buf, " -t ");
 	append_shell_argument(&buf, qualified(table));
 	command.text = buf.data;
@@ -429,25 +418,13 @@ sst_rebuild_table_command(const SstTools *tools, const SstRelation *table)
 	return command;
 }
 
+/* VACUUM or ANALYZE */
 SstCommand
-sst_vacuum_command(const SstRelation *table, bool analyze)
+sst_upkeep_command(const char *verb, const SstRelation *table)
 {
 	SstCommand	command = {0};
 
-	command.text = psprintf("VACUUM %s%s", analyze ? "(ANALYZE) " : "",
-							qualified(table));
-	command.lock_mode = BLOCKS_NOBODY;
-	command.waits = SST_WAITS_STRONG;
-
-	return command;
-}
-
-SstCommand
-sst_analyze_command(const SstRelation *table)
-{
-	SstCommand	command = {0};
-
-	command.text = psprintf("ANALYZE %s", qualified(table));
+	command.text = psprintf("%s %s", verb, qualified(table));
 	command.lock_mode = BLOCKS_NOBODY;
 	command.waits = SST_WAITS_STRONG;
 

@@ -59,7 +59,6 @@ extern SstCommand sst_drop_index_command(const SstRelation *index);
 extern SstCommand sst_rebuild_index_command(const SstRelation *index);
 extern SstCommand sst_rebuild_table_command(const SstTools *tools,
 											const SstRelation *table);
-extern SstCommand sst_vacuum_command(const SstRelation *table, bool analyze);
-extern SstCommand sst_analyze_command(const SstRelation *table);
+extern SstCommand sst_upkeep_command(const char *verb, const SstRelation *table);
 
 #endif							/* SST_COMMAND_H */

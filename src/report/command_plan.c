@@ -229,7 +229,7 @@ plan_analyze(SstPlanner *planner, const SstTableGroup *group)
 	SstPlannedCommand *planned = add_command(planner, group->table,
 											 SST_ORDINARY);
 
-	planned->command = sst_analyze_command(&planner->relations[group->table]);
+	planned->command = sst_upkeep_command("ANALYZE", &planner->relations[group->table]);
 	planned->bytes_to_read = Min(planned->bytes, (double) ANALYZE_BLOCKS *
 								 default_statistics_target * BLCKSZ);
 	sst_add_scan_work(planner->report, group->table, planned->bytes_to_read,
@@ -293,7 +293,7 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	if (is_worth_it(removable, bytes))
 	{
 		planned = add_command(planner, group->table, SST_ORDINARY);
-		planned->command = sst_vacuum_command(table, analyze);
+		planned->command = sst_upkeep_command(analyze ? "VACUUM (ANALYZE)" : "VACUUM", table);
 		planned->reason = sst_vacuum_reason(removable, kept, holder);
 		if (holder == NULL)
 			planned->reason = sst_add_late_vacuum_reason(planned->reason,
