@@ -50,14 +50,6 @@ typedef struct PageImage
 	PGAlignedBlock page;
 } PageImage;
 
-/* Multixacts that have been given out, and where members of the next one begin */
-typedef struct MultixactRange
-{
-	MultiXactId oldest;
-	MultiXactId next;
-	MultiXactOffset next_offset;
-} MultixactRange;
-
 static PageImage images[SST_MULTIXACT_MEMBERS + 1][NIMAGES];
 static int	waited;				/* ms in this scan */
 
@@ -166,34 +158,29 @@ may_be_in_creation(MultiXactId multi)
 }
 
 /*
- * Where a multixact's members end; 0 if that is not known.  No member is at offset 0, but
- * that of the next multixact may be noted as 0 (GetNewMultiXactId()).
+ * Where a multixact's members end, when the one behind it has been given out; 0 if that is
+ * not known.
  *
  * Before the servers that multixact_pages.c names, a multixact can be on a page when the
  * one behind it is still being made, which takes microseconds.
  */
 static MultiXactOffset
-get_end(SstXacts *xacts, const MultixactRange *range, MultiXactId multi)
+get_end(SstXacts *xacts, MultiXactId behind)
 {
-	MultiXactId next = Max(multi + 1, FirstMultiXactId);
-	MultiXactOffset end;
+	MultiXactOffset end = get_offset(xacts, behind);
 	bool		wait = true;
 
-	if (next == range->next)
-		return Max(range->next_offset, 1);
-
-	end = get_offset(xacts, next);
 	while (end == 0 && !xacts->page_locked && wait)
 	{
 		/* Look again when no session is creating it. */
-		wait = may_be_in_creation(next) && waited < MAX_WAIT;
+		wait = may_be_in_creation(behind) && waited < MAX_WAIT;
 		if (wait)
 		{
 			pg_usleep(1000L);
 			waited++;
 			CHECK_FOR_INTERRUPTS();
 		}
-		end = get_offset(xacts, next);
+		end = get_offset(xacts, behind);
 	}
 
 	return end;
@@ -245,24 +232,31 @@ find_updater(SstXacts *xacts, MultiXactOffset first, MultiXactOffset nmembers,
 bool
 sst_multixact_updater(SstXacts *xacts, MultiXactId multi, TransactionId *xid)
 {
-	MultixactRange range;
+	MultiXactId behind = Max(multi + 1, FirstMultiXactId);
+	MultiXactId oldest;
+	MultiXactId next;
+	MultiXactOffset next_offset;
 	MultiXactOffset first;
 	MultiXactOffset end;
 	Oid			database;
 
-	MultiXactGetCheckptMulti(false, &range.next, &range.next_offset,
-							 &range.oldest, &database);
-	range.oldest = Max(range.oldest, FirstMultiXactId);
-	range.next = Max(range.next, FirstMultiXactId);
+	MultiXactGetCheckptMulti(false, &next, &next_offset, &oldest, &database);
+	oldest = Max(oldest, FirstMultiXactId);
+	next = Max(next, FirstMultiXactId);
 	if (!MultiXactIdIsValid(multi) ||
-		MultiXactIdPrecedes(multi, range.oldest) ||
-		!MultiXactIdPrecedes(multi, range.next))
+		MultiXactIdPrecedes(multi, oldest) ||
+		!MultiXactIdPrecedes(multi, next))
 		return false;
 
 	first = get_offset(xacts, multi);
 	if (first == 0)
 		return false;
-	end = get_end(xacts, &range, multi);
+
+	/*
+	 * No member is at offset 0, but it may be noted as the next
+	 * (GetNewMultiXactId()).
+	 */
+	end = behind == next ? Max(next_offset, 1) : get_end(xacts, behind);
 	if (end == 0 || end == first || end - first > MAX_MEMBERS)
 		return false;
 
