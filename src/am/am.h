@@ -145,6 +145,7 @@ extern const SstAccessMethod *sst_index_am(Oid amoid);
 extern const SstAccessMethod *sst_relation_am(Relation rel);
 extern void sst_page_type_by_block(const PageData *page, BlockNumber blkno,
 								   SstPageType *type);
+extern int	sst_item_length(const PageData *page, const ItemIdData *item);
 extern bool sst_is_other_format(const SstAccessMethod *am,
 								const PageData *metapage);
 

@@ -40,6 +40,13 @@ overlaps(const ItemIdData *item, bool *used)
 	return found;
 }
 
+/* The length of tuples that do not say it, or where that was looked at by now */
+int
+sst_item_length(const PageData *page, const ItemIdData *item)
+{
+	return ItemIdGetLength(item);
+}
+
 /* Has an item of an index, which is within the page and aligned, the length that it says? */
 static bool
 has_own_length(const SstAccessMethod *am, const PageData *page,

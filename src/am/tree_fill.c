@@ -54,8 +54,7 @@
 typedef enum TreeWay
 {
 	TREE_SORTED,
-	TREE_BUFFERED,
-	TREE_INSERTED,
+	TREE_INSERTED,				/* or buffered */
 	TREE_SPGIST
 } TreeWay;
 
@@ -108,7 +107,6 @@ static const SstEstimate fills[][NOT_KNOWN + 1] =
 {
 	/* value, low, high */
 	[TREE_SORTED] = {{1.00, 0.92, 1.12}, {0.75, 0.54, 1.06}, {0.72, 0.54, 1.03}},
-	[TREE_BUFFERED] = {{1.00, 0.85, 1.16}, {0.52, 0.38, 0.85}, {0.65, 0.46, 0.98}},
 	[TREE_INSERTED] = {{1.00, 0.85, 1.16}, {0.52, 0.38, 0.85}, {0.65, 0.46, 0.98}},
 	[TREE_SPGIST] = {{1.03, 0.90, 1.23}, {0.57, 0.32, 0.82}, {0.73, 0.46, 0.92}},
 };
@@ -476,7 +474,7 @@ static TreeWay
 gist_way(Relation rel, const GiSTOptions *options)
 {
 	if (options != NULL && options->buffering_mode == GIST_OPTION_BUFFERING_ON)
-		return TREE_BUFFERED;
+		return TREE_INSERTED;
 
 	for (int i = 1; i <= IndexRelationGetNumberOfKeyAttributes(rel); i++)
 	{

@@ -157,13 +157,6 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
 }
 
-/* Tuples do not say how long they are. */
-static int
-tuple_length(const PageData *page, const ItemIdData *item)
-{
-	return ItemIdGetLength(item);
-}
-
 /* Ranges that the table has, the last one whole or not */
 static int64
 table_ranges(const SstRelationStats *found)
@@ -214,8 +207,6 @@ static const SstColumn brin_columns[] = {
 /* BRIN tuples can be shorter than those of other indexes. */
 #define MAX_BRIN_TUPLES (BLCKSZ / (MAXALIGN(SizeOfBrinTuple) + sizeof(ItemIdData)))
 
-#define MAX_BRIN_TUPLES (BLCKSZ / (MAXALIGN(SizeOfBrinTuple) + sizeof(ItemIdData)))
-
 static const SstStatistic brin_statistics[] = {
 	{"revmap_pages", SST_PAGES, SST_INTERNAL_PAGES},
 	{"regular_pages", SST_PAGES, SST_LEAF_PAGES},
@@ -238,7 +229,7 @@ const SstAccessMethod sst_brin_am = {
 	.part = SST_PART_ALL,
 	.special_size = sizeof(BrinSpecialSpace),
 	.page_type = page_type,
-	.tuple_length = tuple_length,
+	.tuple_length = sst_item_length,	/* they do not say it */
 	.columns = {brin_columns, lengthof(brin_columns)},
 	.statistics = {brin_statistics, lengthof(brin_statistics)},
 	.no_model = gettext_noop("a BRIN index is taken to keep its size"),

@@ -80,7 +80,6 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define UNCERTAINTY_SAMPLED		0.01
 #define UNCERTAINTY_OF_SKIPPED	0.016	/* pages */
 #define UNCERTAINTY_OF_BATCHES	0.06
-#define UNCERTAINTY_OF_BATCHES_SAMPLED 0.06
 #define UNCERTAINTY_OF_INNER	0.5
 #define UNCERTAINTY_OF_SHORT	0.03
 #define MOST_UNCERTAINTY		0.9
@@ -842,8 +841,7 @@ build_in_batches(SstRebuild *rebuild, double pending_keys)
 		model->batches[MOST] = 1;
 	}
 
-	model->uncertainty += model->pages_seen < 1 ?
-		UNCERTAINTY_OF_BATCHES_SAMPLED : UNCERTAINTY_OF_BATCHES;
+	model->uncertainty += UNCERTAINTY_OF_BATCHES;
 	if (rebuild->note == NULL)
 		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
 }

@@ -169,13 +169,6 @@ ivfflat_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	}
 }
 
-/* Only an entry says its length, and a tuple that says another one is none. */
-static int
-tuple_length(const PageData *page, const ItemIdData *item)
-{
-	return ItemIdGetLength(item);
-}
-
 static const SstColumn ivfflat_columns[] = {
 	{"version", INT4OID, .meta = SST_META_VERSION},
 	{"dimensions", INT4OID, .meta = META_DIMENSIONS},
@@ -328,7 +321,12 @@ const SstAccessMethod sst_ivfflat_am = {
 	.magic = IVFFLAT_MAGIC,
 	.version = IVFFLAT_VERSION,
 	.page_type = sst_page_type_by_block,
-	.tuple_length = tuple_length,
+
+	/*
+	 * Only an entry says its length, and a tuple that says another one is
+	 * none.
+	 */
+	.tuple_length = sst_item_length,
 	.columns = {ivfflat_columns, lengthof(ivfflat_columns)},
 	.statistics = {ivfflat_statistics, lengthof(ivfflat_statistics)},
 	.model = &ivfflat_model,
