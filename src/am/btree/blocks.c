@@ -216,14 +216,13 @@ pivot_uncertainty(const SstBtreeRebuild *state)
  * last tuple takes.
  */
 static double
-btree_uncertainty(const SstBtreeRebuild *state)
+btree_uncertainty(const SstBtreeRebuild *state, bool in_order)
 {
 	const SstBtreeFill *fill = &state->fill;
 	bool		complete = state->nseen >= state->nblocks;
-	SstBtreeFill ordered;
 	double		result = complete ? UNCERTAINTY_OF_ORDER : UNCERTAINTY_OF_SAMPLE;
 
-	if (complete && sst_btree_in_order(state, &ordered))
+	if (in_order)
 		return UNCERTAINTY + pivot_uncertainty(state);
 
 	if (fill->added > 0)
@@ -243,11 +242,12 @@ sst_btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
 	double		uncertainty;
+	bool		in_order;
 
 	state->fill.pause = rebuild->pause;
-	state->all = sst_btree_fill_all(state);
+	state->all = sst_btree_fill_all(state, &in_order);
 	*blocks = sst_predict_blocks(rebuild, sample, btree_blocks);
-	uncertainty = btree_uncertainty(state) * blocks->value;
+	uncertainty = btree_uncertainty(state, in_order) * blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	sst_leave_out(rebuild, sample, kept, btree_blocks, scale_entries,
 				  list_uncertainty(state, sample, kept->value) +

@@ -177,7 +177,8 @@ extern bool sst_btree_in_order(const SstBtreeRebuild *state,
 extern void sst_btree_park(SstBtreeRebuild *state, uint64 key,
 						   const SstBtreeRun *piece);
 extern SstBtreeRun sst_btree_take(SstBtreeRebuild *state, uint64 key);
-extern SstBtreeFill sst_btree_fill_all(const SstBtreeRebuild *state);
+extern SstBtreeFill sst_btree_fill_all(const SstBtreeRebuild *state,
+									   bool *in_order);
 
 /* in blocks.c */
 extern void sst_btree_predict(SstRebuild *rebuild, const SstPageSample *sample,

@@ -44,8 +44,6 @@ struct SstBtreeOrder
 {
 	bool		failed;			/* the order will not be known */
 	int			leftmost;		/* of pages[], or -1 */
-	bool		known;			/* fill has all pages, in the order */
-	SstBtreeFill fill;
 	int			npages;
 	uint32		nruns;
 	LeafPage	pages[MOST_PAGES + 1];
@@ -202,24 +200,21 @@ fill_in_order(SstBtreeOrder *order, SstBtreeFill *fill)
 
 /*
  * When all pages of the index have been seen: are their items in a known order?
- * Then fill pages with them.
+ * Then fill pages with them, else leave "fill" as it is.
  */
 bool
 sst_btree_in_order(const SstBtreeRebuild *state, SstBtreeFill *fill)
 {
 	SstBtreeOrder *order = state->order;
+	SstBtreeFill ordered;
 
 	if (order == NULL || order->failed || order->leftmost < 0)
 		return false;
 
-	if (!order->known)
-	{
-		sst_btree_fill_init(&order->fill, state->fill.deduplicate,
-							state->fill.target_free);
-		order->fill.pause = state->base.pause;
-		order->failed = !fill_in_order(order, &order->fill);
-		order->known = true;
-	}
-	*fill = order->fill;
-	return !order->failed;
+	sst_btree_fill_init(&ordered, state->fill.deduplicate, state->fill.target_free);
+	ordered.pause = state->base.pause;
+	if (!fill_in_order(order, &ordered))
+		return false;
+	*fill = ordered;
+	return true;
 }

@@ -126,17 +126,18 @@ sst_btree_take(SstBtreeRebuild *state, uint64 key)
 
 /*
  * Leaf pages filled with all that was seen.  When that is all pages, each run in
- * the table has all of its pieces.
+ * the table has all of its pieces, and the order of all items may be known.
  */
 SstBtreeFill
-sst_btree_fill_all(const SstBtreeRebuild *state)
+sst_btree_fill_all(const SstBtreeRebuild *state, bool *in_order)
 {
 	SstBtreeFill fill = state->fill;
 	double		spliced_bytes = state->spliced_bytes;
 	bool		complete = state->nseen >= state->nblocks;
 	SstBtreeRun last = {.size = MAXALIGN(sizeof(IndexTupleData))};
 
-	if (complete && sst_btree_in_order(state, &fill))
+	*in_order = complete && sst_btree_in_order(state, &fill);
+	if (*in_order)
 		return fill;
 
 	for (int i = 0; i < SST_BTREE_RUNS; i++)
