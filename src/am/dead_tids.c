@@ -84,6 +84,12 @@ sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 		intset_is_member(set->tids, tid_number(blkno, offnum));
 }
 
+bool
+sst_dead_tids_is_empty(const SstDeadTids *set)
+{
+	return intset_num_entries(set->tids) == 0;
+}
+
 void
 sst_dead_tids_free(SstDeadTids *set)
 {

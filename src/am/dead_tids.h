@@ -25,6 +25,7 @@ extern void sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno,
 							  OffsetNumber offnum);
 extern bool sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 								  OffsetNumber offnum);
+extern bool sst_dead_tids_is_empty(const SstDeadTids *set);
 extern void sst_dead_tids_free(SstDeadTids *set);
 
 #endif							/* SST_DEAD_TIDS_H */

@@ -265,7 +265,10 @@ sst_dead_entries_begin(SstDeadEntries *dead, const SstTarget *index,
 	if (target.kind == SST_HEAP && sst_target_is_readable(&target))
 		find_dead_rows(dead, &target, index, sampling);
 	relation_close(target.rel, NoLock);
-	rebuild->dead_tids = dead->tids;
+
+	/* Without any, models need not look at each TID. */
+	if (dead->tids != NULL && !sst_dead_tids_is_empty(dead->tids))
+		rebuild->dead_tids = dead->tids;
 }
 
 void
