@@ -261,6 +261,24 @@ sql('VACUUM large_1');
 is(row('large_1', 'bytes_read / 8192 IN (65, 322, 1347, 3776)', "streamstat.database_report(budget => '1GB', margin => 100)"),
 	't', 'bytes of the visibility map');
 is(row('large_1', "measured, bytes_read - bytes <= 66 * current_setting('block_size')::int"), 'exact|t', 'what is to be read as a whole is read once after its first sample');
+# One that grows meanwhile is read as a whole once, too.
+{
+	my $writer = Session->new($node);
+	my @much;
+
+	sql("CREATE TABLE grows AS SELECT g AS i, repeat('x', 100) AS t FROM generate_series(1, 100000) g; CREATE TABLE stop_growing ()");
+	$writer->send_query('DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM stop_growing) LOOP INSERT INTO grows SELECT g, repeat(\'x\', 100) FROM generate_series(1, 200) g; COMMIT; END LOOP; END $$');
+	foreach (1 .. 5)
+	{
+		my $times = row('grows', 'bytes_read::float / bytes', "streamstat.database_report(margin => 0, tables => '{grows,t}')");
+		push @much, $times if $times > 2.2;
+	}
+	sql('INSERT INTO stop_growing DEFAULT VALUES');
+	$writer->answer;
+	$writer->end;
+	is("@much", '', 'what grows is not read again and again');
+	sql('DROP TABLE grows, stop_growing');
+}
 # ... and leaves the last sample what the budget has left.
 is( sql(q(SELECT count(*) > 0 FROM streamstat.database_report(budget => '16MB', margin => 0);
 	SELECT ended_by, bytes_total - bytes_left > 0.7 * bytes_read FROM streamstat.database_report_summary())),

@@ -260,6 +260,7 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 			 const SstEstimateTry *attempt)
 {
 	SstReport  *report = reader->report;
+	bool		was_to_be_whole = attempt->sampling.nblocks >= entry->estimate.nblocks;
 
 	entry->settled = true;
 	if (entry->table != NULL)
@@ -270,7 +271,9 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 			store_estimate(report, entry, &attempt->estimate);
 			entry->measured = entry->estimate.exact ? SST_EXACT : SST_SAMPLED;
 			entry->skipped = SST_SKIP_NONE;
-			entry->settled = entry->estimate.exact;
+
+			/* One that grows would never be read as a whole. */
+			entry->settled = entry->estimate.exact || was_to_be_whole;
 			predict_toast_again(report, entry);
 			break;
 		case SST_TRY_LOCKED:

@@ -273,7 +273,7 @@ entry_to_enlarge(const SstReport *report, SstReportEntry *entry)
 	SstReportEntry *table = sst_report_entry(report, entry->tableoid);
 
 	if (sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE &&
-		table != NULL && table->measured == SST_SAMPLED &&
+		table != NULL && table->measured == SST_SAMPLED && !table->settled &&
 		sst_toast_needs_rows(&table->estimate, &entry->estimate))
 		return table;
 
