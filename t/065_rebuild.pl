@@ -209,6 +209,16 @@ $before = size('empty');
 is($code, 0, 'a table: succeeds');
 cmp_ok(size('empty'), '<', $before / 10, 'a table: rebuilt');
 
+# A snapshot keeps nobody from a lock.
+sql('CREATE TABLE holes AS SELECT g AS k FROM generate_series(1, 100000) g; DELETE FROM holes WHERE k > 10 AND k < 99990; VACUUM holes');
+my $reader = Session->new($node);
+$reader->query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class');
+($code, $out) = rebuild('--downtime', '--max-wait=0', 'postgres');
+is($code, 0, 'an old snapshot: succeeds');
+like($out, qr/^(VACUUM FULL|REPACK) public.holes: .*returned/m, 'an old snapshot: a command that only takes a lock does not wait for it');
+$reader->end;
+sql('DROP TABLE holes');
+
 # Without the right to it, VACUUM only warns.
 sql('CREATE ROLE reader LOGIN; GRANT pg_stat_scan_tables TO reader; DELETE FROM empty WHERE k > 10; VACUUM empty;
 	INSERT INTO empty SELECT generate_series(1, 100000); DELETE FROM empty WHERE k > 10 AND k < 99990; VACUUM empty');
