@@ -1624,7 +1624,6 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 		FROM pg_catalog.pg_class AS t JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) t.relnamespace
 		WHERE t.relkind OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
 			AND t.relpersistence OPERATOR(pg_catalog.<>) 't'::pg_catalog."char"
-			AND t.relhasindex
 			-- those of an extension are its own matter
 			AND NOT t.oid OPERATOR(pg_catalog.=) ANY (SELECT e.objid FROM pg_catalog.pg_depend AS e
 				WHERE e.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass

@@ -369,6 +369,13 @@ CREATE INDEX plan_drop_include_1 ON plan_drop_include (a);
 CREATE INDEX plan_drop_include_2 ON plan_drop_include (a) INCLUDE (b);
 SELECT relation_name, reason FROM streamstat.report_drop_candidates WHERE parent_name ~ 'plan_drop_(which|include)' ORDER BY relation_name COLLATE "C";
 DROP TABLE plan_drop_which, plan_drop_include;
+-- VACUUM does not count an index that is not valid.
+CREATE TABLE plan_drop_only (a int);
+INSERT INTO plan_drop_only VALUES (1), (1);
+CREATE UNIQUE INDEX CONCURRENTLY plan_drop_only_a ON plan_drop_only (a);
+VACUUM plan_drop_only;
+SELECT relation_name FROM streamstat.report_drop_candidates WHERE parent_name = 'public.plan_drop_only';
+DROP TABLE plan_drop_only;
 -- What is not a week old is not unused.
 SELECT relation_name, regexp_replace(reason, '^(its columns are the first ones of ).*', '\1') AS reason
 	FROM streamstat.report_drop_candidates WHERE parent_name = 'public.plan_drop' ORDER BY relation_name COLLATE "C";
