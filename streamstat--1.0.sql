@@ -2434,11 +2434,13 @@ RETURNS json
 LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000000
 SET jit = off
 BEGIN ATOMIC
-	WITH tables AS (
-		SELECT CASE WHEN c.kind IN ('index', 'toast table') AND c.parent_name IS NOT NULL THEN c.parent_name
-				ELSE format('%I.%I', c.schema_name, c.relation_name) END AS name,
+	WITH cached AS MATERIALIZED (
+		SELECT c.*, format('%I.%I', c.schema_name, c.relation_name) AS name FROM @extschema@.cache_summary() AS c),
+	tables AS (
+		-- the parent of a TOAST table's index is that, and that of the TOAST table is its table
+		SELECT coalesce(t.parent_name, CASE WHEN c.kind IN ('index', 'toast table') THEN c.parent_name END, c.name) AS name,
 			sum(c.bytes) AS bytes, coalesce(sum(c.buffered_bytes), 0) AS buffered_bytes, sum(c.page_cache_bytes) AS page_cache_bytes
-		FROM @extschema@.cache_summary() AS c
+		FROM cached AS c LEFT JOIN cached AS t ON c.kind = 'index' AND t.kind = 'toast table' AND t.fork = 'main' AND t.name = c.parent_name
 		GROUP BY 1)
 	SELECT json_strip_nulls(json_build_object(
 		'shared_buffers', pg_size_bytes(current_setting('shared_buffers')),

@@ -98,6 +98,13 @@ SELECT document @@ '$.caches.tables.size() == 12 && $.caches.bytes > $.caches.bu
 		document -> 'caches' -> 'shared_buffers' = to_jsonb(pg_size_bytes(current_setting('shared_buffers'))) AS size,
 		document @? '$.caches.tables[*] ? (@.name == "public.html_t")' AS tables
 	FROM page;
+-- The index of a TOAST table belongs to its table.
+CREATE TABLE html_toasted (t text);
+ALTER TABLE html_toasted ALTER t SET STORAGE EXTERNAL;
+INSERT INTO html_toasted SELECT repeat('x', 2100) FROM generate_series(1, 15000);
+SELECT t ->> 'name' AS name, (t ->> 'bytes')::bigint = pg_total_relation_size('html_toasted') AS same_bytes
+	FROM json_array_elements(streamstat.report_caches() -> 'tables') AS t WHERE t ->> 'name' ~ '^(pg_toast|public.html_toasted)';
+DROP TABLE html_toasted;
 
 -- A stored run has the same document, but for what is cached.
 SELECT error_of('SELECT streamstat.report_html(-1)');
