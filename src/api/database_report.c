@@ -75,7 +75,13 @@ entry_note(const SstReportEntry *entry)
 	if (entry->skipped == SST_SKIP_REFUSED)
 		return entry->note;
 	if (entry->measured != SST_SKIPPED)
-		return sst_bloat_note(&entry->estimate);
+	{
+		const char *note = sst_bloat_note(&entry->estimate);
+
+		if (note == NULL && entry->skipped == SST_SKIP_LOCKED)
+			note = _("locked by another session before more of it was read");
+		return note;
+	}
 
 	switch (entry->skipped)
 	{
