@@ -2019,7 +2019,7 @@ COMMENT ON COLUMN stat_get_progress_row.relations_total IS 'relations of the cal
 COMMENT ON COLUMN stat_get_progress_row.bytes_done IS 'bytes that the call has read, over all relations and forks';
 COMMENT ON COLUMN stat_get_progress_row.bytes_total IS 'bytes that the call will read; null if unknown';
 COMMENT ON COLUMN stat_get_progress_row.bytes_per_second IS 'bytes_done per second since the call began';
-COMMENT ON COLUMN stat_get_progress_row.expected_end IS 'expected end of the call at this rate; null if unknown';
+COMMENT ON COLUMN stat_get_progress_row.expected_end IS 'expected end of the call at this rate, if no limit ends it; null if unknown';
 
 CREATE FUNCTION stat_get_progress()
 RETURNS SETOF @extschema@.stat_get_progress_row
@@ -2057,7 +2057,7 @@ COMMENT ON COLUMN @extschema@.stat_progress.relations_total IS 'relations of the
 COMMENT ON COLUMN @extschema@.stat_progress.bytes_done IS 'bytes that the call has read, over all relations and forks';
 COMMENT ON COLUMN @extschema@.stat_progress.bytes_total IS 'bytes that the call will read; null if unknown';
 COMMENT ON COLUMN @extschema@.stat_progress.bytes_per_second IS 'bytes_done per second since the call began';
-COMMENT ON COLUMN @extschema@.stat_progress.expected_end IS 'expected end of the call at this rate; null if unknown';
+COMMENT ON COLUMN @extschema@.stat_progress.expected_end IS 'expected end of the call at this rate, if no limit ends it; null if unknown';
 
 GRANT SELECT ON @extschema@.stat_progress TO PUBLIC;
 
