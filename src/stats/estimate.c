@@ -222,8 +222,9 @@ estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 
 	set_numerator(statistic, &y);
 	interval = sst_total_interval(&y, 0, most_items(statistic, sample),
-								  sample->sums.n[SST_HEAP_PAGES] > 0 ?
-								  SST_UNLIKE : SST_UNLIKE_IN_TREE, INFINITY, sample);
+								  sample->sums.n[SST_HEAP_PAGES] > 0 ? SST_UNLIKE :
+								  SST_UNLIKE_IN_TREE(sample->nblocks),
+								  INFINITY, sample);
 
 	result.value = form_total(&y, sample);
 	result.low = Max(result.value - interval.below,
