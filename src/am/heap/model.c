@@ -192,6 +192,7 @@ take_chunks(HeapRebuild *state, const PageData *page,
 	}
 }
 
+/* What a corrupt page has is not known, so that it is not taken to come back. */
 static double
 heap_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 {
@@ -200,7 +201,7 @@ heap_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 
 	if (state->last_page > 0)
 		blocks *= state->last_page;
-	return sst_round_up(blocks, whole);
+	return sst_round_up(blocks, whole) + counts[SST_CORRUPT_PAGES];
 }
 
 /*
