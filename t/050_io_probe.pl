@@ -417,7 +417,7 @@ foreach my $command ('DROP TABLE dropped', 'TRUNCATE second')
 {
 	my ($table) = $command =~ /(\w+)$/;
 
-	$s->send_query("SELECT count(*) FROM streamstat.io_probe('$table', '1TB', '5 min')");
+	$s->send_query("SELECT count(*) FROM streamstat.io_probe('$table', '1TB', '5 min', '5MB')");
 	while_probing($command, $table, 100);
 	$observer->query($command);
 	is($observer->{err}, '', "$command: does not wait for long");
