@@ -1631,8 +1631,10 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 					AND e.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char")),
 	indexes AS MATERIALIZED (
 		SELECT c.oid, t.nspname, c.relname::pg_catalog.text, c.relam, t.name AS parent, i.indrelid, i.indisvalid, i.indislive, i.indnkeyatts,
-			i.indisunique OR i.indisprimary OR i.indisexclusion OR i.indisreplident OR i.indisclustered
-				OR c.oid OPERATOR(pg_catalog.=) ANY (SELECT k.conindid FROM pg_catalog.pg_constraint AS k) AS needed,
+			-- without scans: 1 to keep keys unique, which another unique index can do as well
+			CASE WHEN i.indisprimary OR i.indisexclusion OR i.indisreplident OR i.indisclustered
+					OR c.oid OPERATOR(pg_catalog.=) ANY (SELECT k.conindid FROM pg_catalog.pg_constraint AS k) THEN 2
+				WHEN i.indisunique THEN 1 ELSE 0 END AS need,
 			c.relkind, c.relispartition AS attached,
 			CASE WHEN c.relispartition THEN pg_catalog.pg_partition_root(c.oid)::pg_catalog.oid ELSE c.oid END AS root,
 			c.relpages::bigint OPERATOR(pg_catalog.*) pg_catalog.current_setting('block_size')::bigint AS bytes,
@@ -1645,7 +1647,8 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 			JOIN tables AS t ON t.oid OPERATOR(pg_catalog.=) i.indrelid
 		WHERE c.oid OPERATOR(pg_catalog.>=) 16384::pg_catalog.oid),
 	compared AS MATERIALIZED (
-		SELECT x.oid, pg_catalog.format('%I.%I', x.nspname, x.relname) AS name, x.relam, x.indrelid, x.indnkeyatts, x.needed, x.attached,
+		SELECT x.oid, pg_catalog.format('%I.%I', x.nspname, x.relname) AS name, x.relam, x.indrelid, x.indnkeyatts, x.need, x.attached,
+			i.indisunique AND i.indimmediate AS is_unique, i.indnullsnotdistinct,
 			i.indkey[0] AS first_key, i.indkey::pg_catalog.int2[] AS keys, i.indclass::pg_catalog.oid[] AS classes,
 			i.indcollation::pg_catalog.oid[] AS collations, i.indoption::pg_catalog.int2[] AS options,
 			-- an index is another one with other parameters, but for those of how it is built and filled
@@ -1664,7 +1667,10 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 			AND o.first_key OPERATOR(pg_catalog.=) s.first_key AND o.relam OPERATOR(pg_catalog.=) s.relam
 			AND o.definition OPERATOR(pg_catalog.=) s.definition
 			AND o.oid OPERATOR(pg_catalog.<>) s.oid
-			AND NOT s.needed AND NOT s.attached
+			AND NOT s.attached
+			AND (s.need OPERATOR(pg_catalog.=) 0
+				OR (s.need OPERATOR(pg_catalog.=) 1 AND o.is_unique AND o.indnkeyatts OPERATOR(pg_catalog.=) s.indnkeyatts
+					AND o.indnullsnotdistinct OPERATOR(pg_catalog.=) s.indnullsnotdistinct))
 			AND (o.indnkeyatts OPERATOR(pg_catalog.=) s.indnkeyatts
 				OR (o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts
 					AND s.relam OPERATOR(pg_catalog.=) (SELECT a.oid FROM pg_catalog.pg_am AS a WHERE a.amname OPERATOR(pg_catalog.=) 'btree')))
@@ -1678,10 +1684,10 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 					AND coalesce(k.attoptions, '{}') OPERATOR(pg_catalog.<>) coalesce(l.attoptions, '{}'))
 			AND o.keys OPERATOR(pg_catalog.@>) s.keys
 			-- of two that are equal, the newer one
-			AND (o.needed OR o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts
+			AND (o.need OPERATOR(pg_catalog.>) s.need OR o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts
 				OR pg_catalog.cardinality(o.keys) OPERATOR(pg_catalog.>) pg_catalog.cardinality(s.keys)
 				OR o.oid OPERATOR(pg_catalog.<) s.oid)
-		ORDER BY s.oid, o.needed DESC, is_equal DESC, o.name),
+		ORDER BY s.oid, o.need DESC, is_equal DESC, o.name),
 	sums AS (
 		SELECT m.root, pg_catalog.count(*) AS relations, pg_catalog.sum(m.bytes)::bigint AS bytes, pg_catalog.sum(m.scans)::bigint AS scans,
 			pg_catalog.min(@extschema@.file_created(m.oid::pg_catalog.regclass)) AS created, pg_catalog.array_agg(m.oid) AS oids
@@ -1716,7 +1722,7 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 				WHERE l.locktype OPERATOR(pg_catalog.=) 'relation' AND l.granted AND l.pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()
 					AND l.mode OPERATOR(pg_catalog.=) ANY ('{ShareUpdateExclusiveLock,ShareLock,ShareRowExclusiveLock,ExclusiveLock,AccessExclusiveLock}'))
 			WHEN r.by_index IS NOT NULL THEN true
-			ELSE NOT i.needed AND coalesce(s.scans, i.scans) OPERATOR(pg_catalog.=) 0::bigint
+			ELSE i.need OPERATOR(pg_catalog.=) 0 AND coalesce(s.scans, i.scans) OPERATOR(pg_catalog.=) 0::bigint
 				AND c.since OPERATOR(pg_catalog.<) (pg_catalog.now() OPERATOR(pg_catalog.-) '7 days'::pg_catalog.interval) END
 		-- what is sorted has not all columns yet
 		ORDER BY coalesce(s.bytes, i.bytes) DESC OFFSET 0)
@@ -1744,7 +1750,7 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 		OR i.counted_since OPERATOR(pg_catalog.<) (pg_catalog.now() OPERATOR(pg_catalog.-) '7 days'::pg_catalog.interval);
 
 COMMENT ON VIEW @extschema@.report_drop_candidates IS
-'Indexes that may be worth dropping: not scanned for a week or longer, redundant or invalid. Those of constraints, replica identities and tables of extensions, unique ones and those used by CLUSTER are left out, unless they are invalid.';
+'Indexes that may be worth dropping: not scanned for a week or longer, redundant or invalid. Those of constraints, replica identities and tables of extensions and those used by CLUSTER are left out, unless they are invalid, and unique ones, unless they are invalid or another unique index equals them.';
 
 COMMENT ON COLUMN @extschema@.report_advice.rank IS 'rank, from 1: what waits for others and then what is not online come last; in each part, corrupt relations, invalid indexes, then by reclaimable_bytes';
 COMMENT ON COLUMN @extschema@.report_advice.schema_name IS 'schema of the relation';

@@ -369,6 +369,23 @@ CREATE INDEX plan_drop_include_1 ON plan_drop_include (a);
 CREATE INDEX plan_drop_include_2 ON plan_drop_include (a) INCLUDE (b);
 SELECT relation_name, reason FROM streamstat.report_drop_candidates WHERE parent_name ~ 'plan_drop_(which|include)' ORDER BY relation_name COLLATE "C";
 DROP TABLE plan_drop_which, plan_drop_include;
+-- A unique index needs no scans, unless another one keeps the same keys unique.
+CREATE TABLE plan_drop_unique (a int CONSTRAINT plan_drop_unique_pkey PRIMARY KEY, b int, c int);
+CREATE UNIQUE INDEX plan_drop_unique_a ON plan_drop_unique (a);
+CREATE UNIQUE INDEX plan_drop_unique_ab ON plan_drop_unique (a, b);
+CREATE UNIQUE INDEX plan_drop_unique_part ON plan_drop_unique (a) WHERE b > 0;
+CREATE UNIQUE INDEX plan_drop_unique_b ON plan_drop_unique (b);
+CREATE UNIQUE INDEX plan_drop_unique_b2 ON plan_drop_unique (b);
+CREATE UNIQUE INDEX plan_drop_unique_b3 ON plan_drop_unique (b) NULLS NOT DISTINCT;
+CREATE INDEX plan_drop_unique_b4 ON plan_drop_unique (b);
+CREATE UNIQUE INDEX plan_drop_unique_c ON plan_drop_unique (c);
+ALTER TABLE plan_drop_unique ADD CONSTRAINT plan_drop_unique_late UNIQUE (c) DEFERRABLE;
+CREATE TABLE plan_drop_referenced (a int);
+CREATE UNIQUE INDEX plan_drop_referenced_1 ON plan_drop_referenced (a);
+CREATE TABLE plan_drop_referencing (a int REFERENCES plan_drop_referenced (a));
+CREATE UNIQUE INDEX plan_drop_referenced_2 ON plan_drop_referenced (a);
+SELECT relation_name, reason FROM streamstat.report_drop_candidates WHERE parent_name ~ 'plan_drop_(unique|referenced)' ORDER BY relation_name COLLATE "C";
+DROP TABLE plan_drop_unique, plan_drop_referencing, plan_drop_referenced;
 -- VACUUM does not count an index that is not valid.
 CREATE TABLE plan_drop_only (a int);
 INSERT INTO plan_drop_only VALUES (1), (1);
