@@ -44,33 +44,6 @@ fsm_largest_free_bytes(const SstRelationStats *found, bool *isnull)
 	return Int64GetDatum((int64) found->counters.map_largest_free);
 }
 
-/* A count of bytes in percent of the table's bytes */
-static Datum
-percent_of_bytes(const SstRelationStats *found, SstCount part, bool *isnull)
-{
-	*isnull = found->unread;
-	return *isnull ? (Datum) 0 :
-		sst_percent(SST_COUNT(found, part), found->nblocks * BLCKSZ, isnull);
-}
-
-static Datum
-live_tuple_percent(const SstRelationStats *found, bool *isnull)
-{
-	return percent_of_bytes(found, SST_TUPLE_BYTES, isnull);
-}
-
-static Datum
-dead_tuple_percent(const SstRelationStats *found, bool *isnull)
-{
-	return percent_of_bytes(found, SST_DEAD_TUPLE_BYTES, isnull);
-}
-
-static Datum
-free_percent(const SstRelationStats *found, bool *isnull)
-{
-	return percent_of_bytes(found, SST_FREE_BYTES, isnull);
-}
-
 static const SstColumn columns[] = {
 	{"relation", REGCLASSOID, 0, sst_relation_column},
 	{"is_sum", BOOLOID, 0, sst_is_sum_column},
@@ -82,10 +55,10 @@ static const SstColumn columns[] = {
 	{"fsm_nonfull_pages", INT8OID, SST_MAP_FREE_BLOCKS},
 	{"live_tuples", INT8OID, SST_TUPLES},
 	{"live_tuple_bytes", INT8OID, SST_TUPLE_BYTES},
-	{"live_tuple_percent", FLOAT8OID, 0, live_tuple_percent},
+	{"live_tuple_percent", FLOAT8OID, SST_TUPLE_BYTES, .percent_of = SST_PAGE_BYTES},
 	{"dead_tuples", INT8OID, SST_DEAD_TUPLES},
 	{"dead_tuple_bytes", INT8OID, SST_DEAD_TUPLE_BYTES},
-	{"dead_tuple_percent", FLOAT8OID, 0, dead_tuple_percent},
+	{"dead_tuple_percent", FLOAT8OID, SST_DEAD_TUPLE_BYTES, .percent_of = SST_PAGE_BYTES},
 	{"recently_dead_tuples", INT8OID, SST_RECENTLY_DEAD_TUPLES},
 	{"insert_in_progress_tuples", INT8OID, SST_INSERTING_TUPLES},
 	{"delete_in_progress_tuples", INT8OID, SST_DELETING_TUPLES},
@@ -93,7 +66,7 @@ static const SstColumn columns[] = {
 	{"redirect_line_pointers", INT8OID, SST_REDIRECT_ITEMS},
 	{"unused_line_pointers", INT8OID, SST_UNUSED_ITEMS},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"free_percent", FLOAT8OID, 0, free_percent},
+	{"free_percent", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_PAGE_BYTES},
 	{"largest_free_bytes", INT8OID, 0, largest_free_bytes},
 	{"fsm_free_bytes", INT8OID, SST_MAP_FREE_BYTES},
 	{"fsm_largest_free_bytes", INT8OID, 0, fsm_largest_free_bytes},
