@@ -33,7 +33,8 @@ typedef struct SstRelationStats
 /*
  * A column that a function offers: its name and type, and the counter or the field of
  * the metapage that it shows, or else the function that computes it.  A counter can be
- * shown in percent of another one, or what it leaves of that.
+ * shown in percent of another one, or what it leaves of that.  What is of a known access
+ * method only is null for another one.
  */
 typedef struct SstColumn
 {
@@ -44,6 +45,7 @@ typedef struct SstColumn
 	int			meta;			/* 0 if it is no field of the metapage */
 	SstCount	percent_of;		/* 0 if it is no percentage */
 	bool		left;
+	bool		of_known;
 } SstColumn;
 
 typedef struct SstColumns

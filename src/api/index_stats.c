@@ -38,39 +38,6 @@ access_method(const SstRelationStats *found, bool *isnull)
 		CStringGetTextDatum(get_am_name(found->amoid));
 }
 
-static bool
-is_unknown(const SstAccessMethod *am)
-{
-	return am != NULL && (am->flags & SST_AM_UNKNOWN) != 0;
-}
-
-/* Of an unknown access method, only what all pages have is known. */
-static Datum
-known_count(const SstRelationStats *found, uint64 count, bool *isnull)
-{
-	*isnull = found->unread || is_unknown(found->am);
-	return Int64GetDatum(count);
-}
-
-static Datum
-leaf_pages(const SstRelationStats *found, bool *isnull)
-{
-	return known_count(found, SST_COUNT(found, SST_LEAF_PAGES), isnull);
-}
-
-static Datum
-internal_pages(const SstRelationStats *found, bool *isnull)
-{
-	return known_count(found, SST_COUNT(found, SST_INTERNAL_PAGES), isnull);
-}
-
-static Datum
-deleted_pages(const SstRelationStats *found, bool *isnull)
-{
-	return known_count(found, SST_COUNT(found, SST_EMPTY_PAGES) +
-					   SST_COUNT(found, SST_DELETED_PAGES), isnull);
-}
-
 /*
  * Free bytes are those of unused pages, too, where they are reserved; the density is that
  * of leaf pages.
@@ -85,50 +52,34 @@ unused_bytes(const SstRelationStats *found)
 }
 
 static Datum
-free_bytes(const SstRelationStats *found, bool *isnull)
-{
-	*isnull = found->unread;
-	return Int64GetDatum(SST_COUNT(found, SST_FREE_BYTES));
-}
-
-static Datum
 avg_leaf_density(const SstRelationStats *found, bool *isnull)
 {
-	uint64		unused = unused_bytes(found);
-	uint64		usable = SST_COUNT(found, SST_USABLE_BYTES) - unused;
-	uint64		free = SST_COUNT(found, SST_FREE_BYTES) - unused;
+	uint64		usable = SST_COUNT(found, SST_USABLE_BYTES);
 
-	*isnull = found->unread || is_unknown(found->am);
-	return *isnull ? (Datum) 0 : sst_percent(usable - free, usable, isnull);
+	return sst_percent(usable - SST_COUNT(found, SST_FREE_BYTES),
+					   usable - unused_bytes(found), isnull);
 }
 
-static Datum
-leaf_fragmentation(const SstRelationStats *found, bool *isnull)
-{
-	*isnull = found->unread;
-	return *isnull ? (Datum) 0 :
-		sst_percent(SST_COUNT(found, SST_BACKWARD_LEAVES),
-					SST_COUNT(found, SST_ORDERED_LEAF_PAGES), isnull);
-}
-
+/* Of an unknown access method, only what all pages have is known. */
 static const SstColumn columns[] = {
 	{"relation", REGCLASSOID, 0, sst_relation_column},
 	{"is_sum", BOOLOID, 0, sst_is_sum_column},
 	{"access_method", TEXTOID, 0, access_method},
 	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"internal_pages", INT8OID, 0, internal_pages},
-	{"leaf_pages", INT8OID, 0, leaf_pages},
-	{"deleted_pages", INT8OID, 0, deleted_pages},
-	{"free_bytes", INT8OID, 0, free_bytes},
-	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density},
-	{"leaf_fragmentation", FLOAT8OID, 0, leaf_fragmentation},
+	{"internal_pages", INT8OID, SST_INTERNAL_PAGES, .of_known = true},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .of_known = true},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .of_known = true},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density, .of_known = true},
+	{"leaf_fragmentation", FLOAT8OID, SST_BACKWARD_LEAVES, .percent_of = SST_ORDERED_LEAF_PAGES},
 	SST_DAMAGE_COLUMNS,
 	{"note", TEXTOID, 0, sst_note_column},
 };
 
 /*
- * Scan an index and count, if it can be read; else the note says why not.
+ * Scan an index and count, if it can be read; else the note says why not.  Empty pages
+ * are shown among the deleted ones.
  */
 static void
 measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
@@ -138,7 +89,8 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 		return;
 
 	sst_add_scan(target, &found->counters, io_stats);
-	if (is_unknown(target->am))
+	found->counters.n[SST_DELETED_PAGES] += SST_COUNT(found, SST_EMPTY_PAGES);
+	if ((target->am->flags & SST_AM_UNKNOWN) != 0)
 		found->note = _("unknown access method: page headers only");
 }
 

@@ -44,6 +44,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "am/am.h"
 #include "api/row.h"
 
 /*
@@ -441,7 +442,13 @@ put_columns(SstRow *row, const SstColumns *columns,
 
 		if (attno < 0)
 			continue;
-		if (column->compute)
+		if (column->of_known && found->am != NULL &&
+			(found->am->flags & SST_AM_UNKNOWN) != 0)
+		{
+			isnull = true;
+			value = (Datum) 0;
+		}
+		else if (column->compute)
 			value = column->compute(found, &isnull);
 		else if (column->percent_of != 0)
 		{
