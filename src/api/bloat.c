@@ -148,42 +148,39 @@ put_note(SstRow *row, const SstTarget *target)
 }
 
 /*
- * Estimate the bloat of a relation.  tableoid is the table of an index, locked, or
- * InvalidOid.
+ * Estimate the bloat of a relation.  The table of an index is locked.
  *
  * That of a TOAST table has to be locked before it, which is too late here.  So the
  * lock is not waited for.
  */
 static void
-estimate_relation(const SstTarget *target, Oid tableoid, SstSampling *sampling,
+estimate_relation(SstTarget *target, SstSampling *sampling,
 				  SstBloatEstimate *estimate)
 {
-	SstIndexTable table = {.relid = tableoid};
-	bool		is_toast = target->rel->rd_rel->relkind == RELKIND_TOASTVALUE;
+	SstIndexTable table = {.relid = target->tableoid};
 
-	if (is_toast)
+	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
 	{
 		table.relid = sst_toast_owner(target->relid);
 		if (OidIsValid(table.relid) &&
 			!ConditionalLockRelationOid(table.relid, AccessShareLock))
 			table.relid = InvalidOid;
+		target->tableoid = table.relid;
 	}
 	sst_estimate_bloat(target, OidIsValid(table.relid) ? &table : NULL, sampling,
 					   estimate);
-	if (is_toast && OidIsValid(table.relid))
-		UnlockRelationOid(table.relid, AccessShareLock);
 }
 
 /*
  * Put a relation's row, and that of its TOAST table as asked; add them to the sum
- * unless that is NULL.  tableoid is the table of an index, locked, or InvalidOid.
+ * unless that is NULL.  The table of an index is locked.
  *
  * An index that is not valid can lack entries, so that it does not tell the size
  * of a rebuilt one.
  */
 static void
-put_relation(SstRow *row, const SstTarget *target, Oid tableoid,
-			 SstWithToast with_toast, SstSampling *sampling, Bloat *sum)
+put_relation(SstRow *row, SstTarget *target, SstWithToast with_toast,
+			 SstSampling *sampling, Bloat *sum)
 {
 	SstBloatEstimate estimate;
 	const char *note;
@@ -194,7 +191,7 @@ put_relation(SstRow *row, const SstTarget *target, Oid tableoid,
 		return;
 	}
 
-	estimate_relation(target, tableoid, sampling, &estimate);
+	estimate_relation(target, sampling, &estimate);
 	note = target->distributed && estimate.ncorrupt == 0 ? target->note :
 		sst_bloat_note(&estimate);
 	if (with_toast != SST_TOAST_SUMMED)
@@ -252,25 +249,20 @@ sst_bloat(PG_FUNCTION_ARGS)
 	Oid			relid = sst_relation_argument(fcinfo);
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
 	SstSampling sampling = sampling_arguments(fcinfo);
-	Oid			tableoid;
 	SstTarget	target;
 	SstRow		row;
 	SstCall		call;
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_target_try_open_with_table(&target, relid, SST_INDEX | SST_TABLE,
-								   &tableoid);
+	sst_target_try_open_with_table(&target, relid, SST_INDEX | SST_TABLE);
 	if (target.rel != NULL)
 		sst_call_set_relation(&call, target.rel);
 	sst_rows_begin(&row, fcinfo);
 	sampling.io_stats = &call.io_stats;
 
-	put_relation(&row, &target, tableoid, with_toast, &sampling, NULL);
+	put_relation(&row, &target, with_toast, &sampling, NULL);
 
-	sst_call_end(&call);
-	sst_target_close(&target);
-	if (OidIsValid(tableoid))
-		UnlockRelationOid(tableoid, AccessShareLock);
+	sst_call_close(&call, &target);
 
 	return (Datum) 0;
 }
@@ -303,8 +295,8 @@ sst_bloat_tree(PG_FUNCTION_ARGS)
 	oldcontext = MemoryContextSwitchTo(context);
 	while (sst_tree_next(&tree, &target))
 	{
-		put_relation(&row, &target, tree.table, with_toast, &sampling, &sum);
-		sst_tree_close(&tree, &target);
+		put_relation(&row, &target, with_toast, &sampling, &sum);
+		sst_target_close(&target);
 		MemoryContextReset(context);
 	}
 	MemoryContextSwitchTo(oldcontext);

@@ -20,7 +20,6 @@
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
 #include "utils/builtins.h"
 
 #include "api/arguments.h"
@@ -128,7 +127,7 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
 	while (sst_tree_next(&tree, &target))
 	{
 		measure(&target, &found, &tree.call.io_stats);
-		sst_tree_close(&tree, &target);
+		sst_target_close(&target);
 		sst_put_row(&row, SST_COLUMNS(columns), &found);
 
 		/* The partitions of an index all have its access method. */
@@ -166,6 +165,7 @@ index_row(FunctionCallInfo fcinfo, const SstAccessMethod *am)
 						   sst_open_with_table(relid, &tableoid) :
 						   relation_open(relid, AccessShareLock),
 						   am, SST_RULES_TOLERANT);
+	target.tableoid = tableoid;
 	if (summarizes)
 	{
 		Relation	table = relation_open(tableoid, NoLock);
@@ -178,8 +178,6 @@ index_row(FunctionCallInfo fcinfo, const SstAccessMethod *am)
 	found.table_blocks = table_blocks;
 
 	sst_target_close(&target);
-	if (summarizes)
-		UnlockRelationOid(tableoid, AccessShareLock);
 
 	return sst_form_row(fcinfo, &am->columns, &found);
 }

@@ -17,7 +17,6 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 
 #include "api/arguments.h"
@@ -171,14 +170,6 @@ sst_report_corrupt_index(const SstTarget *target, const SstRelationStats *found)
  * ----------
  */
 
-static void
-close_member(SstTarget *target, Oid tableoid)
-{
-	sst_target_close(target);
-	if (OidIsValid(tableoid))
-		UnlockRelationOid(tableoid, AccessShareLock);
-}
-
 /*
  * Is the root one that the function reads, or could it have others below it that
  * the function reads?
@@ -214,7 +205,7 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds)
 				   SST_PROGRESS_UNKNOWN);
 	tree->kinds = kinds;
 	tree->next = 0;
-	sst_target_try_open_with_table(&tree->root, relid, kinds, &tree->root_table);
+	sst_target_try_open_with_table(&tree->root, relid, kinds);
 	if (tree->root.rel != NULL)
 		sst_call_set_relation(&tree->call, tree->root.rel);
 
@@ -238,7 +229,7 @@ sst_tree_init_sum(const SstTree *tree, SstRelationStats *sum)
 }
 
 /*
- * Open the next relation, which sst_tree_close() closes; false at the end.  Partitioned
+ * Open the next relation, which the caller closes; false at the end.  Partitioned
  * ones are left out, and those that are gone by now.  Others that cannot be read
  * have a note.
  */
@@ -251,21 +242,14 @@ sst_tree_next(SstTree *tree, SstTarget *target)
 
 		CHECK_FOR_INTERRUPTS();
 		sst_progress_relations(tree->next - 1);
-		sst_target_try_open_with_table(target, relid, tree->kinds, &tree->table);
+		sst_target_try_open_with_table(target, relid, tree->kinds);
 		if (tree->alone || (target->state != SST_TARGET_MISSING &&
 							target->state != SST_TARGET_PARTITIONED))
 			return true;
-		sst_tree_close(tree, target);
+		sst_target_close(target);
 	}
 
 	return false;
-}
-
-/* Close the relation that sst_tree_next() has opened. */
-void
-sst_tree_close(SstTree *tree, SstTarget *target)
-{
-	close_member(target, tree->table);
 }
 
 /* End the call, and close the root. */
@@ -273,7 +257,7 @@ void
 sst_tree_end(SstTree *tree)
 {
 	sst_call_end(&tree->call);
-	close_member(&tree->root, tree->root_table);
+	sst_target_close(&tree->root);
 }
 
 /* Add what was found of one relation to a sum, where block numbers say nothing. */

@@ -40,21 +40,17 @@ extern void sst_report_corrupt_index(const SstTarget *target,
 typedef struct SstTree
 {
 	SstTarget	root;			/* not open if it does not exist */
-	Oid			root_table;		/* of an index, locked; or InvalidOid */
 	int			kinds;			/* of relations that are read */
 	bool		alone;			/* the root is not accepted */
 	List	   *members;		/* OIDs, the root among them */
 	bool		has_sum;		/* more than the root itself may be in it */
 	int			next;			/* index of the next one */
-	Oid			table;			/* of the index that is open, locked; or
-								 * InvalidOid */
 	SstCall		call;
 } SstTree;
 
 extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds);
 extern void sst_tree_init_sum(const SstTree *tree, SstRelationStats *sum);
 extern bool sst_tree_next(SstTree *tree, SstTarget *target);
-extern void sst_tree_close(SstTree *tree, SstTarget *target);
 extern void sst_tree_end(SstTree *tree);
 
 extern void sst_add_to_sum(SstRelationStats *sum, const SstRelationStats *found);

@@ -185,7 +185,7 @@ sst_table_stats_tree(PG_FUNCTION_ARGS)
 	{
 		measure_with_toast(&row, &target, with_toast, &sum,
 						   &tree.call.io_stats);
-		sst_tree_close(&tree, &target);
+		sst_target_close(&target);
 	}
 	if (tree.has_sum)
 		put_row(&row, &sum);

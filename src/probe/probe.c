@@ -18,7 +18,6 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_tablespace.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 
 #include "compat/shared_blocks.h"
@@ -174,16 +173,13 @@ static void
 probe_one(SstProbe *probe, Oid relid)
 {
 	SstTarget	target;
-	Oid			tableoid;
 
-	sst_target_try_open_with_table(&target, relid, ANY_KIND, &tableoid);
+	sst_target_try_open_with_table(&target, relid, ANY_KIND);
 	if (sst_target_is_readable(&target))
 		probe_relation(probe, target.rel, target.nblocks, 1);
 	else
 		(void) add_result(probe, InvalidOid, relid, target.note);
 	sst_target_close(&target);
-	if (OidIsValid(tableoid))
-		UnlockRelationOid(tableoid, AccessShareLock);
 }
 
 /* The largest relations first, and those of which no file is known last */

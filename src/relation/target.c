@@ -103,6 +103,7 @@ sst_target_examine(SstTarget *target, Relation rel)
 		target->note = sst_shards_note(rel);
 	target->nblocks = sst_target_is_readable(target) ?
 		RelationGetNumberOfBlocks(rel) : 0;
+	target->tableoid = InvalidOid;
 }
 
 /*
@@ -180,13 +181,16 @@ sst_target_open(SstTarget *target, Oid relid, int kinds, SstRules rules)
 	sst_target_adopt(target, relation_open(relid, AccessShareLock), kinds, rules);
 }
 
-/* Close the target's relation, if there is one, and release the lock. */
+/* Close the target's relation, if there is one, and release its lock and its table's. */
 void
 sst_target_close(SstTarget *target)
 {
 	if (target->rel != NULL)
 		relation_close(target->rel, AccessShareLock);
 	target->rel = NULL;
+	if (OidIsValid(target->tableoid))
+		UnlockRelationOid(target->tableoid, AccessShareLock);
+	target->tableoid = InvalidOid;
 }
 
 /*
@@ -277,25 +281,26 @@ sst_open_with_table(Oid relid, Oid *tableoid)
 }
 
 /*
- * As sst_target_try_open(), with the table of an index locked as well: *tableoid,
- * which the caller unlocks in the end.  It is InvalidOid if there is none.
+ * As sst_target_try_open(), with the table of an index locked as well, until the target
+ * is closed.
  */
 void
-sst_target_try_open_with_table(SstTarget *target, Oid relid, int kinds,
-							   Oid *tableoid)
+sst_target_try_open_with_table(SstTarget *target, Oid relid, int kinds)
 {
 	bool		moved;
-	Relation	rel = open_with_table(relid, tableoid, &moved);
+	Oid			tableoid;
+	Relation	rel = open_with_table(relid, &tableoid, &moved);
 
 	if (moved)
 	{
 		relation_close(rel, AccessShareLock);
 		rel = NULL;
 	}
-	if (rel == NULL && OidIsValid(*tableoid))
+	if (rel == NULL && OidIsValid(tableoid))
 	{
-		UnlockRelationOid(*tableoid, AccessShareLock);
-		*tableoid = InvalidOid;
+		UnlockRelationOid(tableoid, AccessShareLock);
+		tableoid = InvalidOid;
 	}
 	examine_kind(target, relid, rel, kinds);
+	target->tableoid = tableoid;
 }

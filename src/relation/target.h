@@ -25,6 +25,7 @@ typedef struct SstTarget
 	const char *note;			/* on that state, translated, or NULL */
 	bool		distributed;	/* a shell: Citus has its data in shards */
 	BlockNumber nblocks;		/* of the main fork, if it can be read */
+	Oid			tableoid;		/* its table, locked with it, or InvalidOid */
 } SstTarget;
 
 static inline bool
@@ -36,7 +37,7 @@ sst_target_is_readable(const SstTarget *target)
 extern void sst_target_examine(SstTarget *target, Relation rel);
 extern void sst_target_try_open(SstTarget *target, Oid relid, int kinds);
 extern void sst_target_try_open_with_table(SstTarget *target, Oid relid,
-										   int kinds, Oid *tableoid);
+										   int kinds);
 extern void sst_target_open(SstTarget *target, Oid relid, int kinds,
 							SstRules rules);
 extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds,
