@@ -313,12 +313,8 @@ sst_put_regclass(SstRow *row, const char *column, Oid relid)
 void
 sst_put_text(SstRow *row, const char *column, const char *value)
 {
-	int			attno = sst_row_find(row, column, TEXTOID);
-
-	if (attno >= 0)
-		sst_row_set(row, attno,
-					value ? CStringGetTextDatum(value) : (Datum) 0,
-					value == NULL);
+	sst_put_datum(row, column, TEXTOID,
+				  value ? CStringGetTextDatum(value) : (Datum) 0, value == NULL);
 }
 
 /* 0 becomes null. */
@@ -573,31 +569,21 @@ sst_relation_stats_init(SstRelationStats *found, const SstTarget *target)
 const char *
 sst_kind_name(const SstRelation *relation)
 {
-	switch (relation->relkind)
-	{
-		case RELKIND_INDEX:
-			return "index";
-		case RELKIND_TOASTVALUE:
-			return "toast table";
-		case RELKIND_MATVIEW:
-			return "materialized view";
-		case RELKIND_RELATION:
-			return relation->partition ? "partition" : "table";
-		case RELKIND_SEQUENCE:
-			return "sequence";
-		case RELKIND_VIEW:
-			return "view";
-		case RELKIND_FOREIGN_TABLE:
-			return "foreign table";
-		case RELKIND_COMPOSITE_TYPE:
-			return "composite type";
-		case RELKIND_PARTITIONED_TABLE:
-			return "partitioned table";
-		case RELKIND_PARTITIONED_INDEX:
-			return "partitioned index";
-		default:
-			return NULL;
-	}
+	static const char *const names[UCHAR_MAX + 1] = {
+		[RELKIND_INDEX] = "index",
+		[RELKIND_TOASTVALUE] = "toast table",
+		[RELKIND_MATVIEW] = "materialized view",
+		[RELKIND_RELATION] = "table",
+		[RELKIND_SEQUENCE] = "sequence",
+		[RELKIND_VIEW] = "view",
+		[RELKIND_FOREIGN_TABLE] = "foreign table",
+		[RELKIND_COMPOSITE_TYPE] = "composite type",
+		[RELKIND_PARTITIONED_TABLE] = "partitioned table",
+		[RELKIND_PARTITIONED_INDEX] = "partitioned index"
+	};
+
+	return relation->relkind == RELKIND_RELATION && relation->partition ?
+		"partition" : names[(unsigned char) relation->relkind];
 }
 
 void
