@@ -174,11 +174,7 @@ init_row(SstRow *row, FunctionCallInfo fcinfo, TupleDesc tupdesc)
 	row->filled = row->nulls + natts;
 	memset(row->nulls, true, natts * sizeof(bool));
 	memset(row->filled, false, natts * sizeof(bool));
-	row->nfilled = 0;
 	row->next = 0;
-	row->ncolumns = 0;
-	for (int i = 0; i < natts; i++)
-		row->ncolumns += !TupleDescAttr(tupdesc, i)->attisdropped;
 }
 
 /* Begin the row of a function that returns one row. */
@@ -234,7 +230,6 @@ sst_row_set(SstRow *row, int attno, Datum value, bool isnull)
 {
 	row->values[attno] = value;
 	row->nulls[attno] = isnull;
-	row->nfilled += !row->filled[attno];
 	row->filled[attno] = true;
 }
 
@@ -373,19 +368,15 @@ finish_row(SstRow *row)
 {
 	int			natts = row->tupdesc->natts;
 
-	if (row->nfilled != row->ncolumns)
+	for (int i = 0; i < natts; i++)
 	{
-		for (int i = 0; i < natts; i++)
-		{
-			Form_pg_attribute att = TupleDescAttr(row->tupdesc, i);
+		Form_pg_attribute att = TupleDescAttr(row->tupdesc, i);
 
-			if (!att->attisdropped && !row->filled[i])
-				report_unknown_column(row, NameStr(att->attname));
-		}
+		if (!att->attisdropped && !row->filled[i])
+			report_unknown_column(row, NameStr(att->attname));
 	}
 
 	memset(row->filled, false, natts * sizeof(bool));
-	row->nfilled = 0;
 	row->next = 0;
 }
 

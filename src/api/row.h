@@ -30,9 +30,7 @@ typedef struct SstRow
 	TupleDesc	tupdesc;		/* the columns that the SQL script declares */
 	Datum	   *values;
 	bool	   *nulls;
-	bool	   *filled;
-	int			nfilled;		/* columns that have a value, or null */
-	int			ncolumns;		/* columns that need one */
+	bool	   *filled;			/* has a value, or null */
 	int			next;			/* where the next name is looked for first */
 } SstRow;
 
