@@ -74,11 +74,10 @@ script_version(Oid funcid)
 	if (HeapTupleIsValid(tuple))
 	{
 		bool		isnull;
-		Datum		value = heap_getattr(tuple, Anum_pg_extension_extversion,
-										 RelationGetDescr(rel), &isnull);
 
-		if (!isnull)
-			version = TextDatumGetCString(value);
+		/* It is never null. */
+		version = TextDatumGetCString(heap_getattr(tuple, Anum_pg_extension_extversion,
+												   RelationGetDescr(rel), &isnull));
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
@@ -108,13 +107,15 @@ compare_versions(const char *a, const char *b)
 	return 0;
 }
 
-/* The hint that says which of library and script is behind */
+/* The detail, and the hint that says which of library and script is behind */
 static int
-hint_at_update(const char *version)
+explain_by_versions(const char *version)
 {
 	int			order = version == NULL ? 0 :
 		compare_versions(version, STREAMSTAT_VERSION);
 
+	errdetail("The extension's SQL objects have version %s, its library has version %s.",
+			  version ? version : "unknown", STREAMSTAT_VERSION);
 	if (order < 0)
 		return errhint("Run \"ALTER EXTENSION streamstat UPDATE\".");
 	if (order > 0)
@@ -122,43 +123,29 @@ hint_at_update(const char *version)
 	return errhint("The extension's SQL objects have been changed. DROP EXTENSION and CREATE EXTENSION restore them.");
 }
 
-/* The detail for both errors */
-static int
-detail_of_versions(const char *version)
-{
-	return errdetail("The extension's SQL objects have version %s, its library has version %s.",
-					 version ? version : "unknown", STREAMSTAT_VERSION);
-}
-
-/* ERROR: a column is declared that the function does not offer. */
+/*
+ * ERROR: a column is declared that the function does not offer, for which type is
+ * InvalidOid, or with another type than it offers.
+ */
 static void
-report_unknown_column(const SstRow *row, const char *column)
+report_column(const SstRow *row, Form_pg_attribute declared, Oid type)
 {
 	Oid			funcid = row->fcinfo->flinfo->fn_oid;
 	char	   *version = script_version(funcid);
+	const char *column = NameStr(declared->attname);
 
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("column \"%s\" of function %s is not known to the library",
-					column, get_func_name(funcid)),
-			 detail_of_versions(version),
-			 hint_at_update(version)));
-}
-
-/* ERROR: a column is declared with another type than the function offers. */
-static void
-report_other_type(const SstRow *row, const char *column, Oid declared, Oid type)
-{
-	Oid			funcid = row->fcinfo->flinfo->fn_oid;
-	char	   *version = script_version(funcid);
-
+	if (!OidIsValid(type))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of function %s is not known to the library",
+						column, get_func_name(funcid)),
+				 explain_by_versions(version)));
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg("column \"%s\" of function %s has type %s, but the library returns type %s",
-					column, get_func_name(funcid), format_type_be(declared),
-					format_type_be(type)),
-			 detail_of_versions(version),
-			 hint_at_update(version)));
+					column, get_func_name(funcid),
+					format_type_be(declared->atttypid), format_type_be(type)),
+			 explain_by_versions(version)));
 }
 
 /* Set up an empty row, in the current memory context. */
@@ -216,7 +203,7 @@ sst_row_find(SstRow *row, const char *column, Oid type)
 		if (att->attisdropped || strcmp(NameStr(att->attname), column) != 0)
 			continue;
 		if (att->atttypid != type)
-			report_other_type(row, column, att->atttypid, type);
+			report_column(row, att, type);
 		row->next = attno + 1;
 		return attno;
 	}
@@ -373,7 +360,7 @@ finish_row(SstRow *row)
 		Form_pg_attribute att = TupleDescAttr(row->tupdesc, i);
 
 		if (!att->attisdropped && !row->filled[i])
-			report_unknown_column(row, NameStr(att->attname));
+			report_column(row, att, InvalidOid);
 	}
 
 	memset(row->filled, false, natts * sizeof(bool));
