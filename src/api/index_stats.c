@@ -174,7 +174,7 @@ index_row(FunctionCallInfo fcinfo, const SstAccessMethod *am)
 		relation_close(table, NoLock);
 	}
 
-	sst_scan_target(fcinfo, &target, &found);
+	sst_scan_target(fcinfo, &target, SST_RULES_TOLERANT, SST_COUNT_ITEMS, &found);
 	found.table_blocks = table_blocks;
 
 	sst_target_close(&target);

@@ -84,24 +84,6 @@ sst_call_close(SstCall *call, SstTarget *target)
 	sst_target_close(target);
 }
 
-static void
-carry_out(FunctionCallInfo fcinfo, const SstTarget *target,
-		  const SstScanPlan *plan, SstRelationStats *found)
-{
-	SstScanResult scanned;
-	SstCall		call;
-
-	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_call_set_relation(&call, target->rel);
-	sst_scan_run(plan, target->rel, NULL, &scanned);
-	call.io_stats = scanned.io_stats;
-	sst_call_end(&call);
-
-	sst_relation_stats_init(found, target);
-	found->counters = scanned.counters;
-	found->meta = scanned.meta;
-}
-
 /*
  * Scan all of a target by our own rules, within a call, and add what was counted
  * and read.
@@ -119,48 +101,35 @@ sst_add_scan(const SstTarget *target, SstCounters *counters,
 	sst_io_stats_merge(io_stats, &result.io_stats);
 }
 
-/* Scan all of a target by our own rules: damage is counted. */
-void
-sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
-				SstRelationStats *found)
-{
-	SstScanPlan plan;
-
-	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
-	carry_out(fcinfo, target, &plan, found);
-}
-
 /*
- * Scan a target by the rules of one of contrib's functions.
+ * Scan all of a target in a call of its own: by our own rules, where damage is counted,
+ * or by those of one of contrib's functions.
  *
- * Block 0 is read even of an index that has none, for the error that the
+ * By these, block 0 is read even of an index that has none, for the error that the
  * buffer manager has for it.
  */
 void
-sst_scan_as_contrib(FunctionCallInfo fcinfo, const SstTarget *target,
-					SstIndexCounts counts, SstRelationStats *found)
+sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
+				SstRules rules, SstIndexCounts counts, SstRelationStats *found)
 {
 	SstScanPlan plan;
+	SstScanResult scanned;
+	SstCall		call;
 
-	sst_plan_scan(&plan, target, SST_RULES_CONTRIB);
+	sst_plan_scan(&plan, target, rules);
 	plan.index_counts = counts;
-	if (counts == SST_COUNT_ITEMS)
+	if (rules == SST_RULES_CONTRIB && counts == SST_COUNT_ITEMS)
 		plan.end = Max(plan.end, 1);
-	carry_out(fcinfo, target, &plan, found);
-}
 
-/* ERROR if the scan stopped at a page that makes no sense. */
-void
-sst_report_corrupt_index(const SstTarget *target, const SstRelationStats *found)
-{
-	if (found->counters.first_corrupt == InvalidBlockNumber)
-		return;
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
+	sst_call_set_relation(&call, target->rel);
+	sst_scan_run(&plan, target->rel, NULL, &scanned);
+	call.io_stats = scanned.io_stats;
+	sst_call_end(&call);
 
-	ereport(ERROR,
-			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("index \"%s\" contains corrupted page at block %u",
-					RelationGetRelationName(target->rel),
-					found->counters.first_corrupt)));
+	sst_relation_stats_init(found, target);
+	found->counters = scanned.counters;
+	found->meta = scanned.meta;
 }
 
 /* ----------

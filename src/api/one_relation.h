@@ -29,13 +29,8 @@ extern void sst_call_close(SstCall *call, SstTarget *target);
 extern void sst_add_scan(const SstTarget *target, SstCounters *counters,
 						 SstIoStats *io_stats);
 extern void sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
+							SstRules rules, SstIndexCounts counts,
 							SstRelationStats *found);
-extern void sst_scan_as_contrib(FunctionCallInfo fcinfo,
-								const SstTarget *target,
-								SstIndexCounts counts,
-								SstRelationStats *found);
-extern void sst_report_corrupt_index(const SstTarget *target,
-									 const SstRelationStats *found);
 
 typedef struct SstTree
 {

@@ -60,12 +60,13 @@ static const SstColumn exact_columns[] = {
 static void
 report_corrupt_page(const SstTarget *target, const SstRelationStats *found)
 {
-	if ((target->kind & SST_INDEX) != 0)
-		sst_report_corrupt_index(target, found);
-	else if (found->counters.first_corrupt != InvalidBlockNumber)
+	bool		is_index = (target->kind & SST_INDEX) != 0;
+
+	if (found->counters.first_corrupt != InvalidBlockNumber)
 		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("table \"%s\" contains corrupted page at block %u",
+				(errcode(is_index ? ERRCODE_INDEX_CORRUPTED : ERRCODE_DATA_CORRUPTED),
+				 errmsg(is_index ? "index \"%s\" contains corrupted page at block %u" :
+						"table \"%s\" contains corrupted page at block %u",
 						RelationGetRelationName(target->rel),
 						found->counters.first_corrupt)));
 }
@@ -80,7 +81,7 @@ sst_pgstattuple(PG_FUNCTION_ARGS)
 	sst_refuse_for_pgstattuple(rel);
 	sst_target_adopt(&target, rel, SST_INDEX | SST_TABLE,
 					 SST_RULES_CONTRIB);
-	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_TUPLES, &found);
+	sst_scan_target(fcinfo, &target, SST_RULES_CONTRIB, SST_COUNT_TUPLES, &found);
 	report_corrupt_page(&target, &found);
 	sst_target_close(&target);
 
@@ -261,8 +262,8 @@ sst_pgstatindex(PG_FUNCTION_ARGS)
 
 	sst_target_adopt_index(&target, sst_open_name_or_oid(fcinfo), &sst_btree_am,
 						   SST_RULES_CONTRIB);
-	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
-	sst_report_corrupt_index(&target, &found);
+	sst_scan_target(fcinfo, &target, SST_RULES_CONTRIB, SST_COUNT_ITEMS, &found);
+	report_corrupt_page(&target, &found);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, &target.am->contrib_columns, &found);
@@ -307,9 +308,9 @@ sst_pgstathashindex(PG_FUNCTION_ARGS)
 	_hash_relbuf(target.rel, _hash_getbuf(target.rel, HASH_METAPAGE, HASH_READ,
 										  LH_META_PAGE));
 
-	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
+	sst_scan_target(fcinfo, &target, SST_RULES_CONTRIB, SST_COUNT_ITEMS, &found);
 	report_unexpected_type(&target, &found);
-	sst_report_corrupt_index(&target, &found);
+	report_corrupt_page(&target, &found);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, &target.am->contrib_columns, &found);
@@ -324,7 +325,7 @@ sst_pgstatginindex(PG_FUNCTION_ARGS)
 	sst_target_adopt_index(&target, sst_open_name_or_oid(fcinfo), &sst_gin_am,
 						   SST_RULES_CONTRIB);
 	target.nblocks = Min(target.nblocks, 1);
-	sst_scan_as_contrib(fcinfo, &target, SST_COUNT_ITEMS, &found);
+	sst_scan_target(fcinfo, &target, SST_RULES_CONTRIB, SST_COUNT_ITEMS, &found);
 	sst_target_close(&target);
 
 	return sst_form_row(fcinfo, &target.am->contrib_columns, &found);
