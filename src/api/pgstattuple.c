@@ -44,16 +44,41 @@ PG_FUNCTION_INFO_V1(sst_pg_relpages);
  * pgstattuple
  */
 
+/* Bytes in percent of the table's; 0 of an empty one */
+static double
+percent_of(uint64 bytes, const SstRelationStats *found)
+{
+	return found->nblocks == 0 ? 0 : 100.0 * bytes / (found->nblocks * BLCKSZ);
+}
+
+static Datum
+tuple_percent(const SstRelationStats *found, bool *isnull)
+{
+	return sst_two_decimals(percent_of(SST_COUNT(found, SST_TUPLE_BYTES), found));
+}
+
+static Datum
+dead_tuple_percent(const SstRelationStats *found, bool *isnull)
+{
+	return sst_two_decimals(percent_of(SST_COUNT(found, SST_DEAD_TUPLE_BYTES), found));
+}
+
+static Datum
+free_percent(const SstRelationStats *found, bool *isnull)
+{
+	return sst_two_decimals(percent_of(SST_COUNT(found, SST_FREE_BYTES), found));
+}
+
 static const SstColumn exact_columns[] = {
 	{"table_len", INT8OID, 0, sst_size_column},
 	{"tuple_count", INT8OID, SST_TUPLES},
 	{"tuple_len", INT8OID, SST_TUPLE_BYTES},
-	{"tuple_percent", FLOAT8OID, 0, sst_tuple_percent_column},
+	{"tuple_percent", FLOAT8OID, 0, tuple_percent},
 	{"dead_tuple_count", INT8OID, SST_DEAD_TUPLES},
 	{"dead_tuple_len", INT8OID, SST_DEAD_TUPLE_BYTES},
-	{"dead_tuple_percent", FLOAT8OID, 0, sst_dead_tuple_percent_column},
+	{"dead_tuple_percent", FLOAT8OID, 0, dead_tuple_percent},
 	{"free_space", INT8OID, SST_FREE_BYTES},
-	{"free_percent", FLOAT8OID, 0, sst_free_percent_column},
+	{"free_percent", FLOAT8OID, 0, free_percent},
 };
 
 /* ERROR if the scan stopped at a page that makes no sense. */
@@ -119,13 +144,6 @@ count_as_vacuum(SstRelationStats *found)
 	/* But for their headers */
 	n[SST_FREE_BYTES] += n[SST_NEW_PAGES] * (BLCKSZ - SizeOfPageHeaderData);
 #endif
-}
-
-/* Bytes in percent of the table's; 0 of an empty one */
-static double
-percent_of(uint64 bytes, const SstRelationStats *found)
-{
-	return found->nblocks == 0 ? 0 : 100.0 * bytes / (found->nblocks * BLCKSZ);
 }
 
 static double

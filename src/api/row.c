@@ -490,36 +490,6 @@ sst_note_column(const SstRelationStats *found, bool *isnull)
 	return *isnull ? (Datum) 0 : CStringGetTextDatum(found->note);
 }
 
-/* pgstattuple's percentages are of all bytes of the table. */
-static Datum
-percent_of_table(const SstRelationStats *found, SstCount part, bool *isnull)
-{
-	uint64		table_len = found->nblocks * BLCKSZ;
-
-	*isnull = found->unread;
-	return *isnull ? (Datum) 0 :
-		sst_two_decimals(table_len == 0 ? 0.0 :
-						 100.0 * SST_COUNT(found, part) / table_len);
-}
-
-Datum
-sst_tuple_percent_column(const SstRelationStats *found, bool *isnull)
-{
-	return percent_of_table(found, SST_TUPLE_BYTES, isnull);
-}
-
-Datum
-sst_dead_tuple_percent_column(const SstRelationStats *found, bool *isnull)
-{
-	return percent_of_table(found, SST_DEAD_TUPLE_BYTES, isnull);
-}
-
-Datum
-sst_free_percent_column(const SstRelationStats *found, bool *isnull)
-{
-	return percent_of_table(found, SST_FREE_BYTES, isnull);
-}
-
 /* What is known of a target before anything is read */
 void
 sst_relation_stats_init(SstRelationStats *found, const SstTarget *target)

@@ -72,11 +72,6 @@ extern Datum sst_relation_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_is_sum_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_note_column(const SstRelationStats *found, bool *isnull);
 
-extern Datum sst_tuple_percent_column(const SstRelationStats *found, bool *isnull);
-extern Datum sst_dead_tuple_percent_column(const SstRelationStats *found,
-										   bool *isnull);
-extern Datum sst_free_percent_column(const SstRelationStats *found, bool *isnull);
-
 extern void sst_relation_stats_init(SstRelationStats *found, const SstTarget *target);
 
 extern const char *sst_kind_name(const SstRelation *relation);
