@@ -266,9 +266,6 @@ sst_layout_maps(PG_FUNCTION_ARGS)
  * shows them in the same width.
  */
 
-/* Lines that explain it */
-#define LEGEND_LINES 5
-
 /* What the pages of a bucket contain, in one character */
 static char
 contents_glyph(const SstLayoutBucket *bucket)
@@ -306,46 +303,16 @@ caches_glyph(const SstLayoutBucket *bucket)
 		some[(bucket->buffered_percent > 0) + 2 * (bucket->page_cache_percent > 0)];
 }
 
-/* Draw what n buckets contain into a line, which has room for n + 1 bytes. */
-static void
-draw_contents(const SstLayoutBucket *buckets, int n, char *line)
+/* Draw n buckets, a glyph for each, into a line, which has room for n + 1 bytes. */
+static char *
+draw(const SstLayoutBucket *buckets, int n,
+	 char (*glyph) (const SstLayoutBucket *), char *line)
 {
 	for (int i = 0; i < n; i++)
-		line[i] = contents_glyph(&buckets[i]);
-	line[n] = '\0';
-}
-
-/* The same for what is cached; false if that is not for the caller to know. */
-static bool
-draw_caches(const SstLayoutBucket *buckets, int n, char *line)
-{
-	for (int i = 0; i < n; i++)
-		line[i] = caches_glyph(&buckets[i]);
+		line[i] = glyph(&buckets[i]);
 	line[n] = '\0';
 
-	return sst_may_see_caches();
-}
-
-/* Line i of what explains the picture; NULL if there is none */
-static const char *
-legend_line(int i, const SstLayout *layout, BlockNumber nblocks)
-{
-	switch (i)
-	{
-		case 0:
-			return psprintf("one character: %.1f blocks of %u",
-							(double) nblocks / layout->nbuckets, nblocks);
-		case 1:
-			return "in use: # 3/4 or more, = 1/2, - 1/4, . less (free)";
-		case 2:
-			return "dead: X 1/2 or more, x 1/5; ! corrupt pages";
-		case 3:
-			return sst_may_see_caches() ?
-				"below: S shared buffers, P page cache, B both" : NULL;
-		default:
-			return sst_may_see_caches() ?
-				"       have 1/2 or more; s p b: less; . nothing" : NULL;
-	}
+	return line;
 }
 
 /* A line of the picture; first is the block that it begins with, or -1. */
@@ -357,6 +324,23 @@ put_line(SstRow *row, int64 first, const char *line)
 	sst_row_store(row);
 }
 
+/* The lines that explain the picture.  The last two of them are about caches. */
+static void
+put_legend(SstRow *row, int nbuckets, BlockNumber nblocks, bool with_caches)
+{
+	const char *const lines[] = {
+		psprintf("one character: %.1f blocks of %u", (double) nblocks / nbuckets, nblocks),
+		"in use: # 3/4 or more, = 1/2, - 1/4, . less (free)",
+		"dead: X 1/2 or more, x 1/5; ! corrupt pages",
+		"below: S shared buffers, P page cache, B both",
+		"       have 1/2 or more; s p b: less; . nothing"
+	};
+	int			n = lengthof(lines) - (with_caches ? 0 : 2);
+
+	for (int i = 0; i < n; i++)
+		put_line(row, -1, lines[i]);
+}
+
 Datum
 sst_layout_picture(PG_FUNCTION_ARGS)
 {
@@ -364,6 +348,7 @@ sst_layout_picture(PG_FUNCTION_ARGS)
 	SstLayout	layout;
 	SstRow		row;
 	BlockNumber nblocks = read_argument(fcinfo, 3, &layout);
+	bool		with_caches = sst_may_see_caches();
 	char	   *line = palloc(width + 1);
 
 	sst_rows_begin(&row, fcinfo);
@@ -372,18 +357,12 @@ sst_layout_picture(PG_FUNCTION_ARGS)
 		const SstLayoutBucket *buckets = &layout.buckets[i];
 		int			n = Min(width, layout.nbuckets - i);
 
-		draw_contents(buckets, n, line);
-		put_line(&row, buckets->first, line);
-		if (draw_caches(buckets, n, line))
-			put_line(&row, -1, line);
+		put_line(&row, buckets->first, draw(buckets, n, contents_glyph, line));
+		if (with_caches)
+			put_line(&row, -1, draw(buckets, n, caches_glyph, line));
 	}
-	for (int i = 0; layout.nbuckets > 0 && i < LEGEND_LINES; i++)
-	{
-		const char *legend = legend_line(i, &layout, nblocks);
-
-		if (legend != NULL)
-			put_line(&row, -1, legend);
-	}
+	if (layout.nbuckets > 0)
+		put_legend(&row, layout.nbuckets, nblocks, with_caches);
 
 	return (Datum) 0;
 }
