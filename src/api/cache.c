@@ -28,29 +28,6 @@
 PG_FUNCTION_INFO_V1(sst_cache_summary);
 PG_FUNCTION_INFO_V1(sst_cache_map);
 
-/* The blocks of one fork in a list */
-typedef struct BlockRange
-{
-	const SstBufferedBlock *first;
-	const SstBufferedBlock *end;
-} BlockRange;
-
-/* Find the blocks of a fork in the list. */
-static BlockRange
-find_blocks(const SstBufferedBlocks *list, const SstFiles *files,
-			ForkNumber forknum)
-{
-	BlockRange	range;
-
-	range.first = range.end = sst_first_buffered_block(list, files, forknum);
-	while (range.end < list->blocks + list->n &&
-		   sst_compare_files(files->tablespace, files->number, forknum,
-							 range.end) == 0)
-		range.end++;
-
-	return range;
-}
-
 /* Bytes in percent of all; NaN where there are none, or they are not known (-1) */
 static double
 percent_of(int64 bytes, int64 all)
@@ -92,18 +69,26 @@ put_summary(SstRow *row, const SstRelation *relation, ForkNumber forknum,
 	sst_row_store(row);
 }
 
-/* Rows for the ranges of adjacent blocks of a fork with the same usage count */
+/*
+ * Rows for the ranges of adjacent blocks of a fork with the same usage count, from a
+ * list of blocks
+ */
 static void
 put_ranges(SstRow *row, const SstRelation *relation, ForkNumber forknum,
-		   BlockRange range)
+		   const SstBufferedBlocks *list)
 {
-	const SstBufferedBlock *first = range.first;
+	const SstFiles *files = &relation->files;
+	const SstBufferedBlock *first = sst_first_buffered_block(list, files, forknum);
+	const SstBufferedBlock *end = first;
 
-	for (const SstBufferedBlock *block = range.first; block < range.end; block++)
+	while (end < list->blocks + list->n &&
+		   sst_compare_files(files->tablespace, files->number, forknum, end) == 0)
+		end++;
+	for (const SstBufferedBlock *block = first; block < end; block++)
 	{
 		const SstBufferedBlock *next = block + 1;
 
-		if (next < range.end && next->usage == first->usage &&
+		if (next < end && next->usage == first->usage &&
 			next->blkno - block->blkno <= 1)
 			continue;
 
@@ -157,8 +142,7 @@ sst_cache_map(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		for (ForkNumber forknum = MAIN_FORKNUM;
 			 relation->bytes >= 0 && forknum <= MAX_FORKNUM; forknum++)
-			put_ranges(&row, relation, forknum,
-					   find_blocks(&list, &relation->files, forknum));
+			put_ranges(&row, relation, forknum, &list);
 	}
 
 	return (Datum) 0;
