@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "utils/array.h"
@@ -52,29 +51,20 @@ sst_relation_argument(FunctionCallInfo fcinfo)
 }
 
 /* The OIDs of an array argument; ERROR if it is null, or one of them; what names it then. */
-Oid *
+const Oid  *
 sst_oids_argument(FunctionCallInfo fcinfo, int argno, const char *what, int *n)
 {
 	ArrayType  *array;
-	Datum	   *values;
-	bool	   *nulls;
-	Oid		   *oids;
 
 	sst_require_argument(fcinfo, argno, what);
 	array = PG_GETARG_ARRAYTYPE_P(argno);
-	deconstruct_array(array, ARR_ELEMTYPE(array), sizeof(Oid), true, TYPALIGN_INT,
-					  &values, &nulls, n);
-	oids = palloc(sizeof(Oid) * Max(*n, 1));
-	for (int i = 0; i < *n; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s cannot contain null", what)));
-		oids[i] = DatumGetObjectId(values[i]);
-	}
+	if (array_contains_nulls(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s cannot contain null", what)));
 
-	return oids;
+	*n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	return (const Oid *) ARR_DATA_PTR(array);
 }
 
 /* The number of blocks of a sample; ERROR if it is null or not positive. */

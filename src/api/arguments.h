@@ -30,8 +30,8 @@ extern void sst_require_argument(FunctionCallInfo fcinfo, int argno,
 								 const char *what);
 extern void sst_check_not_negative(double value, const char *what);
 extern Oid	sst_relation_argument(FunctionCallInfo fcinfo);
-extern Oid *sst_oids_argument(FunctionCallInfo fcinfo, int argno, const char *what,
-							  int *n);
+extern const Oid *sst_oids_argument(FunctionCallInfo fcinfo, int argno,
+									const char *what, int *n);
 extern BlockNumber sst_sample_size_argument(FunctionCallInfo fcinfo, int argno);
 extern uint32 sst_seed_argument(FunctionCallInfo fcinfo, int argno);
 extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);

@@ -228,7 +228,7 @@ Datum
 sst_layout_maps(PG_FUNCTION_ARGS)
 {
 	int			n;
-	Oid		   *relids = sst_oids_argument(fcinfo, 0, "relations", &n);
+	const Oid  *relids = sst_oids_argument(fcinfo, 0, "relations", &n);
 	OneLayout	one = {.nbuckets = number_argument(fcinfo, 1, "number of buckets")};
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "streamstat layout",

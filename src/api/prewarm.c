@@ -315,7 +315,7 @@ Datum
 sst_prewarm_relations(PG_FUNCTION_ARGS)
 {
 	int			n;
-	Oid		   *relids = sst_oids_argument(fcinfo, 0, "relations", &n);
+	const Oid  *relids = sst_oids_argument(fcinfo, 0, "relations", &n);
 	PrewarmArguments args;
 
 	get_arguments(fcinfo, 1, true, &args);
