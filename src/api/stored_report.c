@@ -322,32 +322,28 @@ store_commands(const SstStoredReport *stored, int64 run)
 
 /*
  * Delete the runs that are too old, but not this one.  What another session is
- * deleting is left to it.
+ * deleting is left to it.  Tell a role that may not delete them that there are some.
  */
 static void
-delete_old_runs(const SstStoredReport *stored, int64 run, TimestampTz keep_since)
+delete_old_runs(const SstStoredReport *stored, int64 run, TimestampTz keep_since,
+				Oid userid)
 {
 	Oid			types[] = {INT8OID, TIMESTAMPTZOID};
 	Datum		values[] = {Int64GetDatum(run), TimestampTzGetDatum(keep_since)};
 	const char *schema = quote_identifier(stored->schema);
+	const char *role;
 
-	execute(psprintf("DELETE FROM %s.report_runs WHERE run IN"
-					 " (SELECT run FROM %s.report_runs WHERE started < $2 AND run <> $1"
-					 " FOR UPDATE SKIP LOCKED)",
-					 schema, schema),
-			lengthof(types), types, values, NULL);
-}
+	if (pg_class_aclcheck(stored->runs, userid, ACL_DELETE) == ACLCHECK_OK)
+	{
+		execute(psprintf("DELETE FROM %s.report_runs WHERE run IN"
+						 " (SELECT run FROM %s.report_runs WHERE started < $2 AND run <> $1"
+						 " FOR UPDATE SKIP LOCKED)",
+						 schema, schema),
+				lengthof(types), types, values, NULL);
+		return;
+	}
 
-/* Tell a role that may not delete them that there are runs that are too old. */
-static void
-warn_of_old_runs(const SstStoredReport *stored, int64 run, TimestampTz keep_since,
-				 Oid userid)
-{
-	Oid			types[] = {INT8OID, TIMESTAMPTZOID};
-	Datum		values[] = {Int64GetDatum(run), TimestampTzGetDatum(keep_since)};
-	const char *schema = quote_identifier(stored->schema);
-	const char *role = GetUserNameFromId(userid, false);
-
+	role = GetUserNameFromId(userid, false);
 	execute(psprintf("SELECT FROM %s.report_runs WHERE started < $2 AND run <> $1 LIMIT 1",
 					 schema),
 			lengthof(types), types, values, NULL);
@@ -401,10 +397,7 @@ sst_store_report(const SstStoredReport *stored, const SstStoreOptions *options)
 	run = store_run(stored, options, summary);
 	store_relations(stored, options, run);
 	store_commands(stored, run);
-	if (pg_class_aclcheck(stored->runs, userid, ACL_DELETE) == ACLCHECK_OK)
-		delete_old_runs(stored, run, options->keep_since);
-	else
-		warn_of_old_runs(stored, run, options->keep_since, userid);
+	delete_old_runs(stored, run, options->keep_since, userid);
 	SetUserIdAndSecContext(userid, sec_context);
 
 	tuplestore_end(report_rows);
