@@ -36,7 +36,6 @@
 #include "miscadmin.h"
 #include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
-#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
@@ -150,70 +149,36 @@ add_unit(SstWarmUnits *list, Oid relid, Oid named)
 	};
 }
 
-/* The partitions of an open table that is partitioned by range, by their upper bounds */
-static List *
-partitions_by_bound(Relation rel)
-{
-	PartitionDesc desc = RelationGetPartitionDesc(rel, true);
-	int			defaultno = desc->nparts == 0 ? -1 :
-		desc->boundinfo->default_index;
-	List	   *result = NIL;
-
-	/* Ranges do not overlap, and ascend. */
-	for (int i = desc->nparts - 1; i >= 0; i--)
-	{
-		if (i != defaultno)
-			result = lappend_oid(result, desc->oids[i]);
-	}
-	if (defaultno >= 0)
-		result = lappend_oid(result, desc->oids[defaultno]);
-
-	return result;
-}
-
-/* The partitions of a table, the last one made first, which is the next best guess */
-static List *
-partitions_by_oid(Oid relid)
-{
-	Oid			defaultoid = get_default_partition_oid(relid);
-	List	   *ascending = find_inheritance_children(relid, NoLock);
-	List	   *result = NIL;
-
-	list_sort(ascending, list_oid_cmp);
-	for (int i = list_length(ascending) - 1; i >= 0; i--)
-	{
-		if (list_nth_oid(ascending, i) != defaultoid)
-			result = lappend_oid(result, list_nth_oid(ascending, i));
-	}
-	if (list_member_oid(ascending, defaultoid))
-		result = lappend_oid(result, defaultoid);
-
-	return result;
-}
-
 /*
- * The partitions of a table, newest first.  The table is locked for a moment, to read
- * its bounds; if others have locked it, the order is that of OIDs.
+ * The partitions of a table: the default one, and behind it the others, newest last.
+ * Those by range are in the order of their upper bounds.  The table is locked for a
+ * moment, to read them; if others have locked it, or there are none, the order is that of
+ * OIDs: the one made last is the next best guess.
  */
 static List *
-newest_partitions(Oid relid)
+oldest_first(Oid relid)
 {
+	Oid			defaultoid = get_default_partition_oid(relid);
+	bool		missing;
+	Relation	rel = sst_target_try_lock(relid, InvalidOid, &missing);
+	PartitionKey key = rel == NULL ? NULL : RelationGetPartitionKey(rel);
 	List	   *result = NIL;
-	Relation	rel;
 
-	if (!ConditionalLockRelationOid(relid, AccessShareLock))
-		return partitions_by_oid(relid);
-
-	rel = try_relation_open(relid, NoLock);
-	if (rel == NULL)
+	if (key != NULL && key->strategy == PARTITION_STRATEGY_RANGE)
 	{
-		UnlockRelationOid(relid, AccessShareLock);
-		return NIL;
+		PartitionDesc desc = RelationGetPartitionDesc(rel, true);
+
+		/* Ranges do not overlap, and ascend. */
+		for (int i = 0; i < desc->nparts; i++)
+			result = lappend_oid(result, desc->oids[i]);
 	}
-	if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
-		result = RelationGetPartitionKey(rel)->strategy == PARTITION_STRATEGY_RANGE ?
-			partitions_by_bound(rel) : partitions_by_oid(relid);
-	relation_close(rel, AccessShareLock);
+	else
+		result = find_inheritance_children(relid, NoLock);	/* by OID */
+	if (rel != NULL)
+		relation_close(rel, AccessShareLock);
+
+	if (list_member_oid(result, defaultoid))
+		result = lcons_oid(defaultoid, list_delete_oid(result, defaultoid));
 
 	return result;
 }
@@ -229,8 +194,8 @@ add_leaves(List *leaves, Oid relid)
 	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
 		return lappend_oid(leaves, relid);
 
-	partitions = newest_partitions(relid);
-	for (int i = 0; i < list_length(partitions); i++)
+	partitions = oldest_first(relid);
+	for (int i = list_length(partitions) - 1; i >= 0; i--)
 		leaves = add_leaves(leaves, list_nth_oid(partitions, i));
 	list_free(partitions);
 
