@@ -37,6 +37,7 @@
 #include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
@@ -205,18 +206,9 @@ add_leaves(List *leaves, Oid relid)
 /* An index, and the table that it is on */
 typedef struct IndexOfTable
 {
-	Oid			tableoid;
+	Oid			tableoid;		/* the first field: oid_cmp() sorts by it */
 	Oid			indexoid;
 } IndexOfTable;
-
-static int
-compare_indexes(const void *a, const void *b)
-{
-	Oid			left = ((const IndexOfTable *) a)->tableoid;
-	Oid			right = ((const IndexOfTable *) b)->tableoid;
-
-	return (left > right) - (left < right);
-}
 
 /* Add the indexes of a partitioned one, in the order of their tables. */
 static void
@@ -233,13 +225,13 @@ add_index_tree(SstWarmUnits *list, Oid relid)
 		indexes[i].indexoid = list_nth_oid(oids, i);
 		indexes[i].tableoid = IndexGetRelation(indexes[i].indexoid, true);
 	}
-	qsort(indexes, n, sizeof(IndexOfTable), compare_indexes);
+	qsort(indexes, n, sizeof(IndexOfTable), oid_cmp);
 
 	for (int i = 0; i < list_length(tables); i++)
 	{
-		IndexOfTable key = {.tableoid = list_nth_oid(tables, i)};
-		IndexOfTable *found = bsearch(&key, indexes, n, sizeof(IndexOfTable),
-									  compare_indexes);
+		Oid			tableoid = list_nth_oid(tables, i);
+		IndexOfTable *found = bsearch(&tableoid, indexes, n, sizeof(IndexOfTable),
+									  oid_cmp);
 
 		if (found != NULL)
 			add_unit(list, found->indexoid, relid);
