@@ -346,6 +346,14 @@ sst_warm_units_add_all(SstWarmUnits *list, const SstRelations *relations,
  * ----------
  */
 
+/* What is known of a listed relation */
+typedef struct Member
+{
+	bool		added;			/* each relation is once */
+	const SstRelation *first_index; /* of a table, by OID; or NULL */
+	const SstRelation *next_index;	/* behind an index, of the same table */
+} Member;
+
 /* The set in the making */
 typedef struct Builder
 {
@@ -353,62 +361,32 @@ typedef struct Builder
 	const SstRelations *relations;
 	const SstWarmParts *parts;
 	bool		may_warm_all;
-	bool	   *added;			/* by place in the list: each relation once */
-
-	/* The indexes in the list, by table, then by OID */
-	int			nindexes;
-	const SstRelation **indexes;
+	Member	   *members;		/* by place in the list */
 } Builder;
 
-static int
-compare_by_table(const void *a, const void *b)
+static Member *
+member_of(const Builder *builder, const SstRelation *relation)
 {
-	const SstRelation *left = *(const SstRelation *const *) a;
-	const SstRelation *right = *(const SstRelation *const *) b;
-
-	if (left->parent != right->parent)
-		return left->parent < right->parent ? -1 : 1;
-	return (left->relid > right->relid) - (left->relid < right->relid);
+	return &builder->members[relation - builder->relations->relation];
 }
 
+/* Give each table its indexes, by OID, as the list is. */
 static void
-sort_indexes(Builder *builder)
+chain_indexes(Builder *builder)
 {
 	const SstRelations *relations = builder->relations;
 
-	builder->nindexes = 0;
-	builder->indexes = palloc_extended(sizeof(SstRelation *) * (relations->n + 1),
-									   MCXT_ALLOC_HUGE);
-	for (int i = 0; i < relations->n; i++)
+	for (int i = relations->n - 1; i >= 0; i--)
 	{
-		if (relations->relation[i].relkind == RELKIND_INDEX)
-			builder->indexes[builder->nindexes++] = &relations->relation[i];
+		const SstRelation *relation = &relations->relation[i];
+		const SstRelation *table = relation->relkind != RELKIND_INDEX ? NULL :
+			sst_find_relation(relations, relation->parent);
+
+		if (table == NULL)
+			continue;
+		builder->members[i].next_index = member_of(builder, table)->first_index;
+		member_of(builder, table)->first_index = relation;
 	}
-	qsort(builder->indexes, builder->nindexes, sizeof(SstRelation *),
-		  compare_by_table);
-}
-
-/* The place of a table's first index; *n is how many it has. */
-static int
-find_indexes(const Builder *builder, Oid tableoid, int *n)
-{
-	int			low = 0;
-	int			high = builder->nindexes;
-
-	while (low < high)
-	{
-		int			middle = low + (high - low) / 2;
-
-		if (builder->indexes[middle]->parent < tableoid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (*n = 0; low + *n < builder->nindexes &&
-		 builder->indexes[low + *n]->parent == tableoid;)
-		(*n)++;
-
-	return low;
 }
 
 /* Why a relation cannot be warmed, translated; or NULL */
@@ -424,100 +402,56 @@ refusal(const SstRelation *relation)
 	return state == SST_TARGET_INVALID ? NULL : sst_state_note(state);
 }
 
-/* Is the relation added for the first time?  If it cannot be warmed, its note is. */
-static bool
-begin_relation(Builder *builder, const SstRelation *relation)
-{
-	bool	   *added = &builder->added[relation - builder->relations->relation];
-	const char *note = refusal(relation);
-
-	if (*added)
-		return false;
-	*added = true;
-	if (note != NULL)
-		add_note(builder->set, relation, note);
-
-	return note == NULL;
-}
-
-/* Add all blocks of a map, if the relation has it. */
+/* Add all blocks of a fork; of a map, if the relation has it. */
 static void
-add_map(Builder *builder, const SstRelation *relation, ForkNumber forknum)
+add_fork(Builder *builder, const SstRelation *relation, ForkNumber forknum)
 {
-	int64		bytes = sst_fork_bytes(&relation->files, forknum);
+	int64		bytes = forknum == MAIN_FORKNUM ? relation->bytes :
+		sst_fork_bytes(&relation->files, forknum);
 
-	if (bytes >= 0)
+	if (forknum == MAIN_FORKNUM || bytes >= 0)
 		sst_warm_set_add_range(builder->set,
 							   sst_warm_set_add_fork(builder->set, relation,
 													 forknum, bytes),
 							   0, InvalidBlockNumber);
 }
 
+/*
+ * Add a relation with its indexes and its TOAST table, each as far as it is asked for and
+ * for the first time.  If it cannot be warmed, its note is added.
+ */
 static void
-add_maps(Builder *builder, const SstRelation *relation)
+add_relation(Builder *builder, const SstRelation *relation, bool maps)
 {
-	if (relation->relkind != RELKIND_INDEX)
-		add_map(builder, relation, VISIBILITYMAP_FORKNUM);
-	add_map(builder, relation, FSM_FORKNUM);
-}
+	const SstWarmParts *parts = builder->parts;
+	Member	   *member = member_of(builder, relation);
+	const SstRelation *toast = !parts->toast ? NULL :
+		sst_find_relation(builder->relations, relation->toastrelid);
+	const char *note = refusal(relation);
 
-static void
-add_main(Builder *builder, const SstRelation *relation)
-{
-	if (!builder->parts->only_maps)
-		sst_warm_set_add_range(builder->set,
-							   sst_warm_set_add_fork(builder->set, relation,
-													 MAIN_FORKNUM, relation->bytes),
-							   0, InvalidBlockNumber);
-}
-
-static void
-add_index(Builder *builder, const SstRelation *index, bool maps)
-{
-	if (!begin_relation(builder, index))
+	if (member->added)
 		return;
+	member->added = true;
+	if (note != NULL)
+	{
+		add_note(builder->set, relation, note);
+		return;
+	}
+
+	if (maps && relation->relkind != RELKIND_INDEX)
+		add_fork(builder, relation, VISIBILITYMAP_FORKNUM);
 	if (maps)
-		add_maps(builder, index);
-	add_main(builder, index);
-}
+		add_fork(builder, relation, FSM_FORKNUM);
 
-static void
-add_indexes(Builder *builder, Oid tableoid)
-{
-	int			n;
-	int			first = find_indexes(builder, tableoid, &n);
-
-	for (int i = first; i < first + n; i++)
-		add_index(builder, builder->indexes[i], builder->parts->maps);
-}
-
-/* A TOAST table is of no use without its index, nor is that without it. */
-static void
-add_toast(Builder *builder, const SstRelation *toast)
-{
-	if (!begin_relation(builder, toast))
-		return;
-	if (builder->parts->maps)
-		add_maps(builder, toast);
-	add_indexes(builder, toast->relid);
-	add_main(builder, toast);
-}
-
-static void
-add_table(Builder *builder, const SstRelation *table)
-{
-	const SstRelation *toast = sst_find_relation(builder->relations,
-												 table->toastrelid);
-
-	if (!begin_relation(builder, table))
-		return;
-	if (builder->parts->maps)
-		add_maps(builder, table);
-	if (builder->parts->indexes)
-		add_indexes(builder, table->relid);
-	add_main(builder, table);
-	if (builder->parts->toast && toast != NULL)
-		add_toast(builder, toast);
+	/* A TOAST table is of no use without its index, nor is that without it. */
+	if (parts->indexes || relation->relkind == RELKIND_TOASTVALUE)
+		for (const SstRelation *index = member->first_index; index != NULL;
+			 index = member_of(builder, index)->next_index)
+			add_relation(builder, index, parts->maps);
+	if (!parts->only_maps)
+		add_fork(builder, relation, MAIN_FORKNUM);
+	if (toast != NULL)
+		add_relation(builder, toast, parts->maps);
 }
 
 /*
@@ -546,12 +480,9 @@ add_parts(Builder *builder, const SstWarmUnit *unit)
 	}
 	else if (!is_permitted(builder, unit))
 		add_note(builder->set, relation, _("permission denied"));
-	else if (relation->relkind == RELKIND_INDEX)
-		add_index(builder, relation, true);
-	else if (relation->relkind == RELKIND_TOASTVALUE)
-		add_toast(builder, relation);
 	else
-		add_table(builder, relation);
+		add_relation(builder, relation, builder->parts->maps ||
+					 relation->relkind == RELKIND_INDEX);
 }
 
 /*
@@ -571,15 +502,16 @@ sst_add_units(SstWarmSet *set, const SstRelations *relations,
 		.may_warm_all = sst_may_warm_all()
 	};
 
-	builder.added = palloc0(relations->n + 1);
-	sort_indexes(&builder);
+	builder.members = MemoryContextAllocExtended(CurrentMemoryContext,
+												 sizeof(Member) * (relations->n + 1),
+												 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	chain_indexes(&builder);
 	for (int i = 0; i < units->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		add_parts(&builder, &units->units[i]);
 	}
-	pfree(builder.indexes);
-	pfree(builder.added);
+	pfree(builder.members);
 }
 
 /* ----------
