@@ -519,18 +519,6 @@ sst_add_units(SstWarmSet *set, const SstRelations *relations,
  * ----------
  */
 
-/* The number of the first fork in which there is something left, or of all */
-static int
-first_left(const SstWarmSet *set)
-{
-	int			i = 0;
-
-	while (i < set->nforks && set->forks[i].next_block == InvalidBlockNumber)
-		i++;
-
-	return i;
-}
-
 /*
  * Return the place at which a second call goes on with a set, as in
  * "16384/main/1024"; NULL if there is nothing left.
@@ -538,13 +526,16 @@ first_left(const SstWarmSet *set)
 char *
 sst_resume_text(const SstWarmSet *set)
 {
-	const SstWarmFork *fork = &set->forks[first_left(set)];
+	for (int i = 0; i < set->nforks; i++)
+	{
+		const SstWarmFork *fork = &set->forks[i];
 
-	if (fork == &set->forks[set->nforks])
-		return NULL;
+		if (fork->next_block != InvalidBlockNumber)
+			return psprintf("%u/%s/%u", fork->relation->relid,
+							forkNames[fork->forknum], fork->next_block);
+	}
 
-	return psprintf("%u/%s/%u", fork->relation->relid, forkNames[fork->forknum],
-					fork->next_block);
+	return NULL;
 }
 
 /*
