@@ -201,7 +201,7 @@ check_relation(Oid relid)
 
 	if (name == NULL)
 		return;					/* it is gone, and gets a note */
-	if (!sst_may_warm_all() && !sst_may_warm(sst_table_of(relid)))
+	if (!sst_may_warm(sst_table_of(relid)))
 		aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(relkind), name);
 	if (relkind != RELKIND_PARTITIONED_TABLE &&
 		relkind != RELKIND_PARTITIONED_INDEX)

@@ -613,7 +613,7 @@ refusal(const SstRelations *list, const SstRelation *relation)
 		return sst_temporary_note();
 	if (state != SST_TARGET_READABLE && state != SST_TARGET_INVALID)
 		return sst_state_note(state);
-	if (!sst_may_warm_all() && !sst_may_warm(table != NULL ? table->relid : InvalidOid))
+	if (!sst_may_warm(table != NULL ? table->relid : InvalidOid))
 		return _("permission denied");
 	return NULL;
 }

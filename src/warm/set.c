@@ -119,21 +119,15 @@ sst_warm_set_totals(const SstWarmSet *set, int64 *nrelations, int64 *nblocks)
  * ----------
  */
 
-/* May the user warm all relations? */
-bool
-sst_may_warm_all(void)
-{
-	return has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES);
-}
-
-/* May the user warm a table, if not all?  False if it does not exist. */
+/* May the user warm a table?  Who may not warm all may not if it does not exist. */
 bool
 sst_may_warm(Oid tableoid)
 {
 	bool		missing = false;
 
-	return pg_class_aclcheck_ext(tableoid, GetUserId(), ACL_SELECT,
-								 &missing) == ACLCHECK_OK && !missing;
+	return has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES) ||
+		(pg_class_aclcheck_ext(tableoid, GetUserId(), ACL_SELECT,
+							   &missing) == ACLCHECK_OK && !missing);
 }
 
 /* ----------
@@ -360,7 +354,6 @@ typedef struct Builder
 	SstWarmSet *set;
 	const SstRelations *relations;
 	const SstWarmParts *parts;
-	bool		may_warm_all;
 	Member	   *members;		/* by place in the list */
 } Builder;
 
@@ -459,9 +452,9 @@ add_relation(Builder *builder, const SstRelation *relation, bool maps)
  * through it.
  */
 static bool
-is_permitted(const Builder *builder, const SstWarmUnit *unit)
+is_permitted(const SstWarmUnit *unit)
 {
-	return builder->may_warm_all || sst_may_warm(sst_table_of(unit->relid)) ||
+	return sst_may_warm(sst_table_of(unit->relid)) ||
 		(unit->named != unit->relid && sst_may_warm(sst_table_of(unit->named)));
 }
 
@@ -478,7 +471,7 @@ add_parts(Builder *builder, const SstWarmUnit *unit)
 		missing->relid = unit->relid;
 		add_note(builder->set, missing, sst_state_note(SST_TARGET_MISSING));
 	}
-	else if (!is_permitted(builder, unit))
+	else if (!is_permitted(unit))
 		add_note(builder->set, relation, _("permission denied"));
 	else
 		add_relation(builder, relation, builder->parts->maps ||
@@ -498,8 +491,7 @@ sst_add_units(SstWarmSet *set, const SstRelations *relations,
 	Builder		builder = {
 		.set = set,
 		.relations = relations,
-		.parts = parts,
-		.may_warm_all = sst_may_warm_all()
+		.parts = parts
 	};
 
 	builder.members = MemoryContextAllocExtended(CurrentMemoryContext,

@@ -159,7 +159,6 @@ extern char *sst_resume_text(const SstWarmSet *set);
 extern void sst_resume(SstWarmSet *set, const char *text);
 
 /* Who may warm a relation */
-extern bool sst_may_warm_all(void);
 extern bool sst_may_warm(Oid tableoid);
 
 #endif							/* SST_WARM_H */
