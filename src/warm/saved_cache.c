@@ -601,21 +601,19 @@ missing_relation(const SstSavedRelation *name)
 	return relation;
 }
 
-/* Return the translated note on a relation that cannot be warmed, else NULL. */
+/*
+ * Return the translated note on a relation that cannot be warmed, else NULL.  No saved
+ * cache has a temporary one, but anybody can write such a text.
+ */
 static const char *
 refusal(const SstRelations *list, const SstRelation *relation)
 {
-	SstTargetState state = sst_listed_state(relation);
 	const SstRelation *table = sst_owning_table(list, relation);
+	const char *note = sst_warm_refusal(relation);
 
-	/* No saved cache has one, but anybody can write such a text. */
-	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
-		return sst_temporary_note();
-	if (state != SST_TARGET_READABLE && state != SST_TARGET_INVALID)
-		return sst_state_note(state);
-	if (!sst_may_warm(table != NULL ? table->relid : InvalidOid))
+	if (note == NULL && !sst_may_warm(table != NULL ? table->relid : InvalidOid))
 		return _("permission denied");
-	return NULL;
+	return note;
 }
 
 /* Add a fork of a saved relation; returns its index. */

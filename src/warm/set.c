@@ -115,9 +115,22 @@ sst_warm_set_totals(const SstWarmSet *set, int64 *nrelations, int64 *nblocks)
 }
 
 /* ----------
- * Rights
+ * What can be warmed, and by whom
  * ----------
  */
+
+/* Why a listed relation cannot be warmed, whoever calls, translated; or NULL */
+const char *
+sst_warm_refusal(const SstRelation *relation)
+{
+	SstTargetState state = sst_listed_state(relation);
+
+	if (!RELKIND_HAS_STORAGE(relation->relkind))
+		return sst_no_storage_note(relation->relkind);
+	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
+		return sst_temporary_note();
+	return state == SST_TARGET_INVALID ? NULL : sst_state_note(state);
+}
 
 /* May the user warm a table?  Who may not warm all may not if it does not exist. */
 bool
@@ -382,19 +395,6 @@ chain_indexes(Builder *builder)
 	}
 }
 
-/* Why a relation cannot be warmed, translated; or NULL */
-static const char *
-refusal(const SstRelation *relation)
-{
-	SstTargetState state = sst_listed_state(relation);
-
-	if (!RELKIND_HAS_STORAGE(relation->relkind))
-		return sst_no_storage_note(relation->relkind);
-	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
-		return sst_temporary_note();
-	return state == SST_TARGET_INVALID ? NULL : sst_state_note(state);
-}
-
 /* Add all blocks of a fork; of a map, if the relation has it. */
 static void
 add_fork(Builder *builder, const SstRelation *relation, ForkNumber forknum)
@@ -420,7 +420,7 @@ add_relation(Builder *builder, const SstRelation *relation, bool maps)
 	Member	   *member = member_of(builder, relation);
 	const SstRelation *toast = !parts->toast ? NULL :
 		sst_find_relation(builder->relations, relation->toastrelid);
-	const char *note = refusal(relation);
+	const char *note = sst_warm_refusal(relation);
 
 	if (member->added)
 		return;

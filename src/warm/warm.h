@@ -158,7 +158,8 @@ extern void sst_add_units(SstWarmSet *set, const SstRelations *relations,
 extern char *sst_resume_text(const SstWarmSet *set);
 extern void sst_resume(SstWarmSet *set, const char *text);
 
-/* Who may warm a relation */
+/* What can be warmed, and by whom */
+extern const char *sst_warm_refusal(const SstRelation *relation);
 extern bool sst_may_warm(Oid tableoid);
 
 #endif							/* SST_WARM_H */
