@@ -237,8 +237,6 @@ warm_units(FunctionCallInfo fcinfo, SstCall *call,
 		   const SstRelations *relations, const SstWarmUnits *units,
 		   const PrewarmArguments *args)
 {
-	int64		nrelations;
-	int64		nblocks;
 	SstWarmSet	set;
 	SstWarmEnd	end;
 
@@ -247,9 +245,6 @@ warm_units(FunctionCallInfo fcinfo, SstCall *call,
 	if (args->resume_from != NULL)
 		sst_resume(&set, args->resume_from);
 
-	sst_warm_set_totals(&set, &nrelations, &nblocks);
-	sst_progress_totals(nrelations, nblocks * BLCKSZ);
-	sst_progress_phase(SST_PHASE_SCANNING);
 	end = sst_warm(&set, &args->options, &call->io_stats);
 	sst_call_end(call);
 
@@ -363,22 +358,6 @@ sst_cache_save(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(saved.data, saved.len));
 }
 
-/*
- * The relations of a set, as the queue counts them: by forks, for a relation has
- * ranges in several places.
- */
-static int64
-count_relations(const SstWarmSet *set)
-{
-	int64		result = 0;
-
-	for (int i = 0; i < set->nforks; i++)
-		result += set->forks[i].note == NULL &&
-			(i == 0 || set->forks[i].relation != set->forks[i - 1].relation);
-
-	return result;
-}
-
 Datum
 sst_cache_load(PG_FUNCTION_ARGS)
 {
@@ -389,8 +368,6 @@ sst_cache_load(PG_FUNCTION_ARGS)
 	SstWarmSet	set;
 	SstWarmEnd	end;
 	SstCall		call;
-	int64		nrelations;
-	int64		nblocks;
 	text	   *value;
 	int			min_usage = PG_ARGISNULL(2) ? 0 : PG_GETARG_INT32(2);
 
@@ -407,14 +384,10 @@ sst_cache_load(PG_FUNCTION_ARGS)
 	options.free_buffers = PG_ARGISNULL(6) || PG_GETARG_BOOL(6) ?
 		&free_buffers : NULL;
 
-	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
-	sst_progress_phase(SST_PHASE_CATALOG);
+	begin_call(&call, fcinfo);
 	value = PG_GETARG_TEXT_PP(0);
 	sst_read_saved_cache(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), &saved);
 	sst_saved_cache_set(&saved, min_usage, &set);
-	sst_warm_set_totals(&set, &nrelations, &nblocks);
-	sst_progress_totals(count_relations(&set), nblocks * BLCKSZ);
-	sst_progress_phase(SST_PHASE_SCANNING);
 	end = sst_warm(&set, &options, &call.io_stats);
 	sst_note_cut_ranges(&set);
 	sst_call_end(&call);

@@ -1109,6 +1109,39 @@ finish_first_run(Queue *queue)
 	unlock_done(&queue->cursor);
 }
 
+/*
+ * Report what there is to do: the blocks of the ranges, as far as sizes are known, and
+ * the relations as they are counted, by forks, for one has ranges in several places.
+ */
+static void
+report_totals(const SstWarmSet *set)
+{
+	const SstRelation *last = NULL;
+	int64		nrelations = 0;
+	int64		nblocks = 0;
+
+	for (int i = 0; i < set->nforks; i++)
+	{
+		const SstWarmFork *fork = &set->forks[i];
+
+		if (fork->note != NULL)
+			continue;
+		nrelations += fork->relation != last;
+		last = fork->relation;
+	}
+	for (int64 i = 0; i < set->nranges; i++)
+	{
+		const SstWarmRange *range = &set->ranges[i];
+		const SstWarmFork *fork = &set->forks[range->fork];
+		BlockNumber end = Min(range->end, fork->nblocks);
+
+		if (fork->note == NULL && end != InvalidBlockNumber && end > range->first)
+			nblocks += end - range->first;
+	}
+	sst_progress_totals(nrelations, nblocks * BLCKSZ);
+	sst_progress_phase(SST_PHASE_SCANNING);
+}
+
 static void
 begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 			SstIoStats *io_stats)
@@ -1154,6 +1187,7 @@ sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 {
 	Queue		queue;
 
+	report_totals(set);
 	begin_queue(&queue, set, options, io_stats);
 	for (;;)
 	{

@@ -89,31 +89,6 @@ sst_warm_set_add_range(SstWarmSet *set, int fork, BlockNumber first,
 	};
 }
 
-/*
- * Count what progress is reported of: blocks of the ranges, as far as sizes are
- * known, and relations, again when the set comes back to one.
- */
-void
-sst_warm_set_totals(const SstWarmSet *set, int64 *nrelations, int64 *nblocks)
-{
-	const SstRelation *last = NULL;
-
-	*nrelations = *nblocks = 0;
-	for (int64 i = 0; i < set->nranges; i++)
-	{
-		const SstWarmRange *range = &set->ranges[i];
-		const SstWarmFork *fork = &set->forks[range->fork];
-		BlockNumber end = Min(range->end, fork->nblocks);
-
-		if (fork->note != NULL)
-			continue;
-		*nrelations += fork->relation != last;
-		last = fork->relation;
-		if (end != InvalidBlockNumber && end > range->first)
-			*nblocks += end - range->first;
-	}
-}
-
 /* ----------
  * What can be warmed, and by whom
  * ----------

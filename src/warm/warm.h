@@ -143,8 +143,6 @@ extern int	sst_warm_set_add_fork(SstWarmSet *set, const SstRelation *relation,
 								  ForkNumber forknum, int64 bytes);
 extern void sst_warm_set_add_range(SstWarmSet *set, int fork, BlockNumber first,
 								   BlockNumber end);
-extern void sst_warm_set_totals(const SstWarmSet *set, int64 *nrelations,
-								int64 *nblocks);
 
 /* Of tables and indexes */
 extern void sst_warm_units_add(SstWarmUnits *list, Oid relid);
