@@ -63,7 +63,7 @@ typedef struct LockedRelation
 /* Blocks of one segment that are read together */
 typedef struct WarmRun
 {
-	int			fork;			/* index into the forks of the set */
+	SstWarmFork *fork;
 	LockedRelation *relation;
 	BlockNumber first;
 	int			nblocks;		/* from first on; some of them may not be
@@ -94,12 +94,11 @@ typedef struct RunReader
 /* Reads of a bad page before it is reported as such: others may be writing it */
 #define MAX_TRIES 3
 
-/* Blocks of a run to be read in a subtransaction */
+/* Blocks of a run to be read */
 typedef struct Attempt
 {
 	RunReader  *reader;
 	const WarmRun *run;
-	ForkNumber	forknum;
 	uint64		blocks;
 } Attempt;
 
@@ -134,15 +133,14 @@ count_private_read(RunReader *reader, int nblocks, instr_time start)
  * that cannot be read is an error.
  */
 static void
-read_stored(RunReader *reader, const WarmRun *run, ForkNumber forknum,
-			int first, int nblocks)
+read_stored(RunReader *reader, const WarmRun *run, int first, int nblocks)
 {
 	for (int i = 0; i < nblocks; i++)
 	{
 		instr_time	start;
 
 		INSTR_TIME_SET_CURRENT(start);
-		sst_read_stored_block(&run->relation->files, forknum,
+		sst_read_stored_block(&run->relation->files, run->fork->forknum,
 							  run->first + first + i,
 							  reader->memory + (Size) BLCKSZ * i);
 		count_private_read(reader, 1, start);
@@ -170,9 +168,12 @@ end_watch(RunReader *reader, SstReadWatch *watch)
  * the storage manager can do that.
  */
 static void
-read_blocks(RunReader *reader, const WarmRun *run, ForkNumber forknum,
-			uint64 blocks)
+read_blocks(void *arg)
 {
+	const Attempt *attempt = arg;
+	RunReader  *reader = attempt->reader;
+	const WarmRun *run = attempt->run;
+	uint64		blocks = attempt->blocks;
 	SstReadWatch watch;
 
 	if (reader->mode == SST_PREWARM_BUFFER)
@@ -186,23 +187,15 @@ read_blocks(RunReader *reader, const WarmRun *run, ForkNumber forknum,
 		CHECK_FOR_INTERRUPTS();
 		if (reader->mode == SST_PREWARM_BUFFER)
 			sst_read_into_buffers(&run->relation->files,
-								  run->relation->persistence, forknum,
-								  run->first + first, n);
+								  run->relation->persistence,
+								  run->fork->forknum, run->first + first, n);
 		else
-			read_stored(reader, run, forknum, first, n);
+			read_stored(reader, run, first, n);
 		blocks = without_first(blocks, first + n);
 	}
 
 	if (reader->mode == SST_PREWARM_BUFFER)
 		end_watch(reader, &watch);
-}
-
-static void
-try_to_read(void *arg)
-{
-	Attempt    *attempt = arg;
-
-	read_blocks(attempt->reader, attempt->run, attempt->forknum, attempt->blocks);
 }
 
 /* Keep the first error of a fork, in words. */
@@ -218,20 +211,19 @@ note_error(SstWarmFork *fork, const char *message)
  * which.  If others wait for our locks, nothing is read, and *yields is set.
  */
 static bool
-try_blocks(RunReader *reader, const WarmRun *run, SstWarmFork *fork,
-		   uint64 blocks, bool *yields)
+try_blocks(RunReader *reader, const WarmRun *run, uint64 blocks, bool *yields)
 {
-	Attempt		attempt = {reader, run, fork->forknum, blocks};
+	Attempt		attempt = {reader, run, blocks};
 	ErrorData  *error;
 
 	*yields = sst_must_yield();
 	if (*yields)
 		return false;
-	error = sst_contain_errors(try_to_read, &attempt);
+	error = sst_contain_errors(read_blocks, &attempt);
 	if (error == NULL)
 		return true;
 	if (pg_popcount64(blocks) == 1)
-		note_error(fork, pstrdup(error->message));
+		note_error(run->fork, pstrdup(error->message));
 	FreeErrorData(error);
 
 	return false;
@@ -239,31 +231,31 @@ try_blocks(RunReader *reader, const WarmRun *run, SstWarmFork *fork,
 
 /* Have the server read a run, and as much of it as possible if there are errors. */
 static bool
-read_by_server(RunReader *reader, const WarmRun *run, SstWarmFork *fork)
+read_by_server(RunReader *reader, const WarmRun *run)
 {
 	bool		yields = false;
 
-	if (try_blocks(reader, run, fork, run->missing, &yields))
+	if (try_blocks(reader, run, run->missing, &yields))
 	{
-		fork->nread += run->nmissing;
+		run->fork->nread += run->nmissing;
 		return true;
 	}
 
 	for (uint64 blocks = run->missing; blocks != 0 && !yields; blocks &= blocks - 1)
-		fork->nread += try_blocks(reader, run, fork, blocks & -blocks, &yields);
+		run->fork->nread += try_blocks(reader, run, blocks & -blocks, &yields);
 
 	return !yields;
 }
 
 /* Have the files of the run's relation at hand. */
 static void
-open_files(SstSegmentFile *file, const WarmRun *run, ForkNumber forknum)
+open_files(SstSegmentFile *file, const WarmRun *run)
 {
 	if (memcmp(&file->files, &run->relation->files, sizeof(SstFiles)) == 0 &&
-		file->forknum == forknum)
+		file->forknum == run->fork->forknum)
 		return;
 	sst_segment_file_close(file);
-	sst_segment_file_init_files(file, &run->relation->files, forknum);
+	sst_segment_file_init_files(file, &run->relation->files, run->fork->forknum);
 }
 
 /*
@@ -271,8 +263,7 @@ open_files(SstSegmentFile *file, const WarmRun *run, ForkNumber forknum)
  * only the storage manager can read them, its errors pass.
  */
 static int
-read_privately(RunReader *reader, const WarmRun *run,
-			   ForkNumber forknum, int first, int nblocks)
+read_privately(RunReader *reader, const WarmRun *run, int first, int nblocks)
 {
 	BlockNumber blkno = run->first + first;
 	SstFileRead read = {
@@ -284,7 +275,7 @@ read_privately(RunReader *reader, const WarmRun *run,
 
 	if (!reader->file.plain)
 	{
-		read_stored(reader, run, forknum, first, nblocks);
+		read_stored(reader, run, first, nblocks);
 		return nblocks;
 	}
 
@@ -304,16 +295,15 @@ read_privately(RunReader *reader, const WarmRun *run,
  * if the page is to be checked, the buffer manager would refuse it.
  */
 static bool
-read_one_privately(RunReader *reader, const WarmRun *run,
-				   SstWarmFork *fork, int i)
+read_one_privately(RunReader *reader, const WarmRun *run, int i)
 {
 	BlockNumber blkno = run->first + i;
 
 	for (int try = 0; try < MAX_TRIES; try++)
 	{
-		if (read_privately(reader, run, fork->forknum, i, 1) != 1)
+		if (read_privately(reader, run, i, 1) != 1)
 		{
-			note_error(fork, errno == 0 ?
+			note_error(run->fork, errno == 0 ?
 					   psprintf(_("could not read block %u"), blkno) :
 					   psprintf(_("could not read block %u: %s"), blkno,
 								strerror(errno)));
@@ -321,18 +311,17 @@ read_one_privately(RunReader *reader, const WarmRun *run,
 		}
 		if (!reader->checks_pages || zero_damaged_pages ||
 			sst_page_verified(reader->memory, blkno) ||
-			sst_is_buffered(&run->relation->files, fork->forknum, blkno))
+			sst_is_buffered(&run->relation->files, run->fork->forknum, blkno))
 			return true;
 	}
-	note_error(fork, psprintf(_("invalid page in block %u"), blkno));
+	note_error(run->fork, psprintf(_("invalid page in block %u"), blkno));
 
 	return false;
 }
 
 /* Read a run into private memory.  Returns the blocks that could be read. */
 static uint64
-read_run_privately(RunReader *reader, const WarmRun *run,
-				   SstWarmFork *fork)
+read_run_privately(RunReader *reader, const WarmRun *run)
 {
 	uint64		blocks = run->missing;
 	uint64		good = 0;
@@ -341,7 +330,7 @@ read_run_privately(RunReader *reader, const WarmRun *run,
 	{
 		int			n;
 		int			first = first_blocks(blocks, &n);
-		int			nread = read_privately(reader, run, fork->forknum, first, n);
+		int			nread = read_privately(reader, run, first, n);
 
 		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < nread; i++)
@@ -358,7 +347,7 @@ read_run_privately(RunReader *reader, const WarmRun *run,
 		int			i = pg_rightmost_one_pos64(blocks);
 
 		CHECK_FOR_INTERRUPTS();
-		if (read_one_privately(reader, run, fork, i))
+		if (read_one_privately(reader, run, i))
 			good |= UINT64CONST(1) << i;
 	}
 
@@ -406,25 +395,25 @@ count_run(RunReader *reader, const WarmRun *run)
  * The run's relation is locked, and nothing is pinned before and after.
  */
 static bool
-read_run(RunReader *reader, const WarmRun *run, SstWarmFork *fork)
+read_run(RunReader *reader, const WarmRun *run)
 {
-	uint64		good;
+	Attempt		good = {reader, run};
 
 	if (reader->mode == SST_PREWARM_PREFETCH)
 	{
-		fork->nread += run->nmissing;
+		run->fork->nread += run->nmissing;
 		return true;
 	}
 	if (reader->memory == NULL)
-		return read_by_server(reader, run, fork);
-	open_files(&reader->file, run, fork->forknum);
+		return read_by_server(reader, run);
+	open_files(&reader->file, run);
 	if (!reader->file.plain && !RecoveryInProgress())
-		return read_by_server(reader, run, fork);
+		return read_by_server(reader, run);
 
-	good = read_run_privately(reader, run, fork);
+	good.blocks = read_run_privately(reader, run);
 	if (reader->mode == SST_PREWARM_BUFFER)
-		read_blocks(reader, run, fork->forknum, good);
-	fork->nread += pg_popcount64(good);
+		read_blocks(&good);
+	run->fork->nread += pg_popcount64(good.blocks);
 
 	return true;
 }
@@ -460,7 +449,7 @@ typedef struct Cursor
 	SstWarmSet *set;
 	int64		range;
 	int64		blkno;			/* or -1 before the range's first one */
-	int			fork;			/* whose blocks are counted, or -1 */
+	SstWarmFork *fork;			/* whose blocks are counted, or NULL */
 	LockedRelations relations;	/* the last one is the fork's */
 	Oid			begun;			/* relation that was begun last */
 	int64		nbegun;
@@ -468,7 +457,6 @@ typedef struct Cursor
 
 typedef struct Queue
 {
-	SstWarmSet *set;
 	const SstWarmOptions *options;
 	SstIoStats *io_stats;
 	RunReader	reader;
@@ -493,7 +481,7 @@ typedef struct Queue
 	SstThrottle throttle;
 
 	/* Progress */
-	int			reported;		/* fork whose blocks are counted, or -1 */
+	const SstWarmFork *reported;	/* whose blocks are counted, or NULL */
 	BlockNumber ndone;			/* of it */
 	instr_time	mark;			/* end of the last run */
 } Queue;
@@ -592,7 +580,6 @@ init_cursor(Cursor *cursor, SstWarmSet *set, int max_relations)
 	memset(cursor, 0, sizeof(Cursor));
 	cursor->set = set;
 	cursor->blkno = -1;
-	cursor->fork = -1;
 	cursor->relations.relations = palloc(sizeof(LockedRelation) * max_relations);
 	cursor->relations.allocated = max_relations;
 
@@ -600,17 +587,14 @@ init_cursor(Cursor *cursor, SstWarmSet *set, int max_relations)
 	{
 		SstWarmFork *fork = &set->forks[i];
 
-		fork->next_block = InvalidBlockNumber;
-		fork->entered = false;
 		fork->left_out = (fork->note != NULL);
 	}
 }
 
 /* Lock a fork's relation and see how long it is.  False if that is not possible. */
 static bool
-enter_fork(Cursor *cursor, int forkno)
+enter_fork(Cursor *cursor, SstWarmFork *fork)
 {
-	SstWarmFork *fork = &cursor->set->forks[forkno];
 	Oid			relid = fork->relation->relid;
 	LockedRelation *relation;
 
@@ -622,7 +606,7 @@ enter_fork(Cursor *cursor, int forkno)
 		fork->left_out = true;
 		return false;
 	}
-	if (cursor->fork == forkno)
+	if (cursor->fork == fork)
 		return true;
 
 	if (!fork->entered && relid != cursor->begun)
@@ -632,7 +616,7 @@ enter_fork(Cursor *cursor, int forkno)
 	}
 	fork->entered = true;
 	fork->nblocks = Max(sst_fork_bytes(&relation->files, fork->forknum), 0) / BLCKSZ;
-	cursor->fork = forkno;
+	cursor->fork = fork;
 
 	return true;
 }
@@ -651,11 +635,11 @@ find_next(Cursor *cursor)
 		const SstWarmRange *range = &set->ranges[cursor->range];
 
 		CHECK_FOR_INTERRUPTS();
-		if (enter_fork(cursor, range->fork))
+		if (enter_fork(cursor, &set->forks[range->fork]))
 		{
 			if (cursor->blkno < 0)
 				cursor->blkno = range->first;
-			if (cursor->blkno < Min(range->end, set->forks[range->fork].nblocks))
+			if (cursor->blkno < Min(range->end, cursor->fork->nblocks))
 				return true;
 		}
 		cursor->blkno = -1;
@@ -668,9 +652,8 @@ find_next(Cursor *cursor)
 static BlockNumber
 blocks_ahead(const Cursor *cursor)
 {
-	const SstWarmRange *range = &cursor->set->ranges[cursor->range];
-
-	return Min(range->end, cursor->set->forks[range->fork].nblocks) - cursor->blkno;
+	return Min(cursor->set->ranges[cursor->range].end, cursor->fork->nblocks) -
+		cursor->blkno;
 }
 
 /* Go on behind a range.  Does the next one belong to the same run? */
@@ -680,7 +663,8 @@ next_range_follows(Cursor *cursor, BlockNumber run_end, uint64 limit)
 	const SstWarmRange *range = &cursor->set->ranges[++cursor->range];
 
 	cursor->blkno = -1;
-	if (cursor->range == cursor->set->nranges || range->fork != cursor->fork ||
+	if (cursor->range == cursor->set->nranges ||
+		&cursor->set->forks[range->fork] != cursor->fork ||
 		range->first < run_end || range->first - run_end > SST_MAX_GAP ||
 		range->first >= limit)
 		return false;
@@ -697,9 +681,8 @@ static void
 take_run(Cursor *cursor, WarmRun *run, int most,
 		 bool skips_buffered)
 {
-	const SstWarmFork *fork = &cursor->set->forks[cursor->fork];
 	BlockNumber first = cursor->blkno;
-	uint64		limit = fork->nblocks;
+	uint64		limit = cursor->fork->nblocks;
 
 	/* In the largest relation there can be, these sums are no block numbers. */
 	limit = Min(limit, (uint64) first + sst_cold_run_blocks());
@@ -720,7 +703,8 @@ take_run(Cursor *cursor, WarmRun *run, int most,
 			run->nwanted++;
 			run->nblocks = cursor->blkno - first + 1;
 			if (skips_buffered &&
-				sst_is_buffered(&run->relation->files, fork->forknum, cursor->blkno))
+				sst_is_buffered(&run->relation->files, run->fork->forknum,
+								cursor->blkno))
 				continue;
 			run->missing |= UINT64CONST(1) << (cursor->blkno - first);
 			run->nmissing++;
@@ -739,7 +723,7 @@ leave_relations(Cursor *cursor)
 
 	for (; ring->n > 0; ring->n--)
 		unlock(last_locked(ring));
-	cursor->fork = -1;
+	cursor->fork = NULL;
 }
 
 /* Set where to go on in the forks to which the cursor has not come. */
@@ -862,7 +846,7 @@ static void
 warm_large_range(Queue *queue)
 {
 	Cursor	   *cursor = &queue->cursor;
-	SstWarmFork *fork = &queue->set->forks[cursor->fork];
+	SstWarmFork *fork = cursor->fork;
 	BlockNumber nblocks = blocks_ahead(cursor);
 
 	if ((queue->free_buffers == NULL ||
@@ -916,7 +900,7 @@ give_way(Queue *queue)
 	for (; queue->nruns > 0; queue->nruns--)
 	{
 		WarmRun    *run = &queue->runs[queue->first_run];
-		SstWarmFork *fork = &queue->set->forks[run->fork];
+		SstWarmFork *fork = run->fork;
 
 		if (queue->end == SST_WARM_BLOCKING)
 			note_next_block(fork, run->first);
@@ -1014,7 +998,7 @@ add_run(Queue *queue)
 	before = *cursor;
 	take_run(cursor, run, nallowed,
 			 queue->options->mode == SST_PREWARM_BUFFER);
-	open_files(&queue->advice_file, run, queue->set->forks[run->fork].forknum);
+	open_files(&queue->advice_file, run);
 	if (is_in_page_cache(queue, run))
 		run->missing = 0;
 	run->nmissing = pg_popcount64(run->missing);
@@ -1050,12 +1034,12 @@ add_run(Queue *queue)
 static void
 report_run(Queue *queue, const WarmRun *run)
 {
-	const SstWarmFork *fork = &queue->set->forks[run->fork];
+	const SstWarmFork *fork = run->fork;
 
-	if (queue->reported != run->fork)
+	if (queue->reported != fork)
 	{
 		sst_progress_scan(fork->relation->relid, fork->nblocks, false);
-		queue->reported = run->fork;
+		queue->reported = fork;
 		queue->ndone = 0;
 	}
 	queue->ndone += run->nwanted;
@@ -1074,7 +1058,7 @@ static void
 finish_first_run(Queue *queue)
 {
 	WarmRun    *run = &queue->runs[queue->first_run];
-	SstWarmFork *fork = &queue->set->forks[run->fork];
+	SstWarmFork *fork = run->fork;
 
 	queue->reader.nadvised = queue->nmissing;
 	queue->reader.look_ahead = Max(queue->npending, run->nwanted);
@@ -1094,7 +1078,7 @@ finish_first_run(Queue *queue)
 		fork->nwanted += run->nwanted;
 		fork->ncached += run->nwanted - run->nmissing;
 		count_run(&queue->reader, run);
-		if (run->nmissing > 0 && !read_run(&queue->reader, run, fork))
+		if (run->nmissing > 0 && !read_run(&queue->reader, run))
 		{
 			give_way(queue);
 			if (queue->end == SST_WARM_BLOCKING)
@@ -1147,10 +1131,8 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 			SstIoStats *io_stats)
 {
 	memset(queue, 0, sizeof(Queue));
-	queue->set = set;
 	queue->options = options;
 	queue->io_stats = io_stats;
-	queue->reported = -1;
 	queue->small_range = -1;
 	queue->advice_file.fd = -1;
 
