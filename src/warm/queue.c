@@ -51,13 +51,13 @@
  * ----------
  */
 
-/* A relation of which runs are under way */
+/* A relation that is locked, for the place in the set and for runs */
 typedef struct LockedRelation
 {
 	Oid			relid;
 	SstFiles	files;
 	char		persistence;
-	int			nruns;			/* under way */
+	int			nusers;			/* runs under way, and the place */
 } LockedRelation;
 
 /* Blocks of one segment that are read together */
@@ -434,15 +434,6 @@ run_reader_end(RunReader *reader)
 /* Seconds that the runs under way take at most where a rate is set */
 #define RATED_SECONDS 0.1
 
-/* A ring, in the order in which they were locked */
-typedef struct LockedRelations
-{
-	LockedRelation *relations;
-	int			allocated;
-	int			first;
-	int			n;
-} LockedRelations;
-
 /* The place in a set from which the next run is taken */
 typedef struct Cursor
 {
@@ -450,7 +441,7 @@ typedef struct Cursor
 	int64		range;
 	int64		blkno;			/* or -1 before the range's first one */
 	SstWarmFork *fork;			/* whose blocks are counted, or NULL */
-	LockedRelations relations;	/* the last one is the fork's */
+	LockedRelation *relation;	/* of the fork; or NULL */
 	Oid			begun;			/* relation that was begun last */
 	int64		nbegun;
 } Cursor;
@@ -490,79 +481,46 @@ typedef struct Queue
  * Locked relations
  *
  * A relation is locked before its first block is requested, and unlocked when its last
- * run is read.  It is identified by its files, and not opened, so that the relation
- * cache does not grow.
+ * run is read and the next one is locked.  It is identified by its files, and not opened,
+ * so that the relation cache does not grow.
  * ----------
  */
 
-/* The one that was locked last, or NULL */
-static LockedRelation *
-last_locked(const LockedRelations *ring)
-{
-	return ring->n == 0 ? NULL :
-		&ring->relations[(ring->first + ring->n - 1) % ring->allocated];
-}
-
-static void
-unlock(LockedRelation *relation)
-{
-	sst_files_close(&relation->files);
-	UnlockRelationOid(relation->relid, AccessShareLock);
-}
-
 /*
- * Lock a relation in AccessShareLock, unless it is the last one already.  No lock is
- * waited for: NULL, with a note, if others have locked it or it is gone.  The one
- * before is unlocked if no run of it is under way.
+ * Lock a relation in AccessShareLock, for one user.  No lock is waited for: NULL, with a
+ * note, if others have locked it or it is gone.
  */
 static LockedRelation *
-lock_next_relation(LockedRelations *ring, Oid relid, const char **note)
+lock_relation(Oid relid, const char **note)
 {
-	LockedRelation *last = last_locked(ring);
-	SstFiles	files;
-	char		persistence;
-
-	if (last != NULL && last->relid == relid)
-		return last;
+	LockedRelation *relation;
 
 	if (!ConditionalLockRelationOid(relid, AccessShareLock))
 	{
 		*note = _("locked by another session");
 		return NULL;
 	}
-	if (!sst_present_files(relid, &files, &persistence))
-	{
-		UnlockRelationOid(relid, AccessShareLock);
-		*note = _("dropped meanwhile");
-		return NULL;
-	}
+	relation = palloc0(sizeof(LockedRelation));
+	relation->relid = relid;
+	relation->nusers = 1;
+	if (sst_present_files(relid, &relation->files, &relation->persistence))
+		return relation;
 
-	if (last != NULL && last->nruns == 0)
-		unlock(last);
-	else
-		ring->n++;
-	Assert(ring->n <= ring->allocated);
-	last = last_locked(ring);
-	last->relid = relid;
-	last->files = files;
-	last->persistence = persistence;
-	last->nruns = 0;
-
-	return last;
+	UnlockRelationOid(relid, AccessShareLock);
+	pfree(relation);
+	*note = _("dropped meanwhile");
+	return NULL;
 }
 
-/* Unlock relations of which no run is under way, but for the last one. */
+/* One user lets a relation go, which may be NULL.  The last one unlocks and frees it. */
 static void
-unlock_done(Cursor *cursor)
+release_relation(LockedRelation *relation)
 {
-	LockedRelations *ring = &cursor->relations;
-
-	while (ring->n > 1 && ring->relations[ring->first].nruns == 0)
-	{
-		unlock(&ring->relations[ring->first]);
-		ring->first = (ring->first + 1) % ring->allocated;
-		ring->n--;
-	}
+	if (relation == NULL || --relation->nusers > 0)
+		return;
+	sst_files_close(&relation->files);
+	UnlockRelationOid(relation->relid, AccessShareLock);
+	pfree(relation);
 }
 
 /* ----------
@@ -573,15 +531,13 @@ unlock_done(Cursor *cursor)
  * ----------
  */
 
-/* Begin with a set.  At most so many relations are locked at a time. */
+/* Begin with a set. */
 static void
-init_cursor(Cursor *cursor, SstWarmSet *set, int max_relations)
+init_cursor(Cursor *cursor, SstWarmSet *set)
 {
 	memset(cursor, 0, sizeof(Cursor));
 	cursor->set = set;
 	cursor->blkno = -1;
-	cursor->relations.relations = palloc(sizeof(LockedRelation) * max_relations);
-	cursor->relations.allocated = max_relations;
 
 	for (int i = 0; i < set->nforks; i++)
 	{
@@ -596,15 +552,18 @@ static bool
 enter_fork(Cursor *cursor, SstWarmFork *fork)
 {
 	Oid			relid = fork->relation->relid;
-	LockedRelation *relation;
 
 	if (fork->left_out)
 		return false;
-	relation = lock_next_relation(&cursor->relations, relid, &fork->note);
-	if (relation == NULL)
+	if (cursor->relation == NULL || cursor->relation->relid != relid)
 	{
-		fork->left_out = true;
-		return false;
+		LockedRelation *relation = lock_relation(relid, &fork->note);
+
+		fork->left_out = (relation == NULL);
+		if (fork->left_out)
+			return false;
+		release_relation(cursor->relation);
+		cursor->relation = relation;
 	}
 	if (cursor->fork == fork)
 		return true;
@@ -615,7 +574,7 @@ enter_fork(Cursor *cursor, SstWarmFork *fork)
 		cursor->begun = relid;
 	}
 	fork->entered = true;
-	fork->nblocks = Max(sst_fork_bytes(&relation->files, fork->forknum), 0) / BLCKSZ;
+	fork->nblocks = Max(sst_fork_bytes(&cursor->relation->files, fork->forknum), 0) / BLCKSZ;
 	cursor->fork = fork;
 
 	return true;
@@ -688,7 +647,7 @@ take_run(Cursor *cursor, WarmRun *run, int most,
 	limit = Min(limit, (uint64) first + sst_cold_run_blocks());
 	limit = Min(limit, (uint64) first - first % RELSEG_SIZE + RELSEG_SIZE);
 	run->fork = cursor->fork;
-	run->relation = last_locked(&cursor->relations);
+	run->relation = cursor->relation;
 	run->first = first;
 	run->missing = 0;
 	run->nblocks = run->nwanted = run->nmissing = run->nabsent = 0;
@@ -715,15 +674,12 @@ take_run(Cursor *cursor, WarmRun *run, int most,
 	}
 }
 
-/* Unlock all relations: no run is under way. */
-static void
-leave_relations(Cursor *cursor)
+/* A run from this block on is not read now. */
+static inline void
+note_next_block(SstWarmFork *fork, BlockNumber blkno)
 {
-	LockedRelations *ring = &cursor->relations;
-
-	for (; ring->n > 0; ring->n--)
-		unlock(last_locked(ring));
-	cursor->fork = NULL;
+	if (fork->next_block == InvalidBlockNumber)
+		fork->next_block = blkno;
 }
 
 /* Set where to go on in the forks to which the cursor has not come. */
@@ -739,18 +695,10 @@ note_rest(Cursor *cursor)
 
 		if (blkno < 0)
 			blkno = set->ranges[i].first;
-		if (!fork->left_out && fork->next_block == InvalidBlockNumber &&
-			blkno < fork->nblocks)
-			fork->next_block = blkno;
+		if (!fork->left_out && blkno < fork->nblocks)
+			note_next_block(fork, blkno);
 		blkno = -1;
 	}
-}
-
-static void
-end_cursor(Cursor *cursor)
-{
-	leave_relations(cursor);
-	pfree(cursor->relations.relations);
 }
 
 /* Count the time since the last run for a fork. */
@@ -868,21 +816,11 @@ warm_large_range(Queue *queue)
  * ----------
  */
 
-/* A run from this block on is not read now. */
-static inline void
-note_next_block(SstWarmFork *fork, BlockNumber blkno)
+/* A run under way, counted from the first one; or the place behind them */
+static inline WarmRun *
+run_at(const Queue *queue, int i)
 {
-	if (fork->next_block == InvalidBlockNumber)
-		fork->next_block = blkno;
-}
-
-/* Stop reading a fork, because others wait for its lock. */
-static void
-give_up(SstWarmFork *fork)
-{
-	fork->left_out = true;
-	if (fork->note == NULL)
-		fork->note = _("stopped because another session waits for a lock");
+	return &queue->runs[(queue->first_run + i) % queue->max_runs];
 }
 
 /*
@@ -892,23 +830,28 @@ give_up(SstWarmFork *fork)
 static void
 give_way(Queue *queue)
 {
-	leave_relations(&queue->cursor);
+	for (int i = 0; i < queue->nruns; i++)
+		release_relation(run_at(queue, i)->relation);
+	release_relation(queue->cursor.relation);
+	queue->cursor.relation = NULL;
+	queue->cursor.fork = NULL;
 	sst_segment_file_close(&queue->advice_file);
 	if (sst_is_blocking())
 		queue->end = SST_WARM_BLOCKING;
 
-	for (; queue->nruns > 0; queue->nruns--)
+	for (int i = 0; i < queue->nruns; i++)
 	{
-		WarmRun    *run = &queue->runs[queue->first_run];
-		SstWarmFork *fork = run->fork;
+		SstWarmFork *fork = run_at(queue, i)->fork;
 
 		if (queue->end == SST_WARM_BLOCKING)
-			note_next_block(fork, run->first);
+			note_next_block(fork, run_at(queue, i)->first);
 		else
-			give_up(fork);
-		queue->first_run = (queue->first_run + 1) % queue->max_runs;
+		{
+			fork->left_out = true;
+			note_error(fork, _("stopped because another session waits for a lock"));
+		}
 	}
-	queue->nmissing = queue->npending = 0;
+	queue->nruns = queue->nmissing = queue->npending = 0;
 }
 
 /*
@@ -983,8 +926,7 @@ advise_run(Queue *queue, WarmRun *run)
 static bool
 add_run(Queue *queue)
 {
-	WarmRun    *run = &queue->runs[(queue->first_run + queue->nruns) %
-								   queue->max_runs];
+	WarmRun    *run = run_at(queue, queue->nruns);
 	Cursor	   *cursor = &queue->cursor;
 	Cursor		before;
 	int			nallowed;
@@ -1024,7 +966,7 @@ add_run(Queue *queue)
 		queue->nmissing++;
 		queue->npending += run->nmissing;
 	}
-	run->relation->nruns++;
+	run->relation->nusers++;
 	queue->nruns++;
 
 	return true;
@@ -1057,17 +999,11 @@ lacks_buffers(const Queue *queue)
 static void
 finish_first_run(Queue *queue)
 {
-	WarmRun    *run = &queue->runs[queue->first_run];
+	WarmRun    *run = run_at(queue, 0);
 	SstWarmFork *fork = run->fork;
 
 	queue->reader.nadvised = queue->nmissing;
 	queue->reader.look_ahead = Max(queue->npending, run->nwanted);
-	queue->first_run = (queue->first_run + 1) % queue->max_runs;
-	queue->nruns--;
-	queue->nmissing -= run->nmissing > 0;
-	queue->npending -= run->nmissing;
-
-	run->relation->nruns--;
 	if (run->nmissing > 0 && lacks_buffers(queue))
 	{
 		queue->end = SST_WARM_FULL;
@@ -1079,18 +1015,18 @@ finish_first_run(Queue *queue)
 		fork->ncached += run->nwanted - run->nmissing;
 		count_run(&queue->reader, run);
 		if (run->nmissing > 0 && !read_run(&queue->reader, run))
-		{
 			give_way(queue);
-			if (queue->end == SST_WARM_BLOCKING)
-				note_next_block(fork, run->first);
-			else
-				give_up(fork);
-		}
 		report_run(queue, run);
 	}
 
 	count_time(queue, fork);
-	unlock_done(&queue->cursor);
+	if (queue->nruns == 0)
+		return;					/* it gave way, with all runs */
+	release_relation(run->relation);
+	queue->first_run = (queue->first_run + 1) % queue->max_runs;
+	queue->nruns--;
+	queue->nmissing -= run->nmissing > 0;
+	queue->npending -= run->nmissing;
 }
 
 /*
@@ -1150,7 +1086,7 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	}
 	queue->max_runs = 2 * queue->depth;
 	queue->runs = palloc(sizeof(WarmRun) * queue->max_runs);
-	init_cursor(&queue->cursor, set, queue->max_runs + 1);
+	init_cursor(&queue->cursor, set);
 	run_reader_begin(&queue->reader, options->mode, io_stats);
 	INSTR_TIME_SET_CURRENT(queue->mark);
 }
@@ -1190,7 +1126,7 @@ sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 	run_reader_end(&queue.reader);
 	if (queue.end != SST_WARM_COMPLETE)
 		note_rest(&queue.cursor);
-	end_cursor(&queue.cursor);
+	release_relation(queue.cursor.relation);
 	pfree(queue.runs);
 
 	return queue.end;
