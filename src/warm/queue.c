@@ -102,21 +102,19 @@ typedef struct Attempt
 	uint64		blocks;
 } Attempt;
 
-/* The first of adjacent blocks in a bitmap, and how many they are */
+/*
+ * Take the first adjacent blocks out of a bitmap, which is not empty.  Returns the first
+ * one; *nblocks is how many they are.
+ */
 static int
-first_blocks(uint64 blocks, int *nblocks)
+take_blocks(uint64 *blocks, int *nblocks)
 {
-	int			first = pg_rightmost_one_pos64(blocks);
-	uint64		from_first = blocks >> first;
+	int			first = pg_rightmost_one_pos64(*blocks);
+	uint64		others = ~(*blocks >> first);
 
-	*nblocks = ~from_first == 0 ? 64 : pg_rightmost_one_pos64(~from_first);
+	*nblocks = others == 0 ? 64 : pg_rightmost_one_pos64(others);
+	*blocks &= *blocks + (UINT64CONST(1) << first);
 	return first;
-}
-
-static inline uint64
-without_first(uint64 blocks, int end)
-{
-	return end == 64 ? 0 : blocks & (PG_UINT64_MAX << end);
 }
 
 /* Count a read into private memory, which began at start. */
@@ -182,7 +180,7 @@ read_blocks(void *arg)
 	while (blocks != 0)
 	{
 		int			n;
-		int			first = first_blocks(blocks, &n);
+		int			first = take_blocks(&blocks, &n);
 
 		CHECK_FOR_INTERRUPTS();
 		if (reader->mode == SST_PREWARM_BUFFER)
@@ -191,7 +189,6 @@ read_blocks(void *arg)
 								  run->fork->forknum, run->first + first, n);
 		else
 			read_stored(reader, run, first, n);
-		blocks = without_first(blocks, first + n);
 	}
 
 	if (reader->mode == SST_PREWARM_BUFFER)
@@ -329,7 +326,7 @@ read_run_privately(RunReader *reader, const WarmRun *run)
 	while (blocks != 0)
 	{
 		int			n;
-		int			first = first_blocks(blocks, &n);
+		int			first = take_blocks(&blocks, &n);
 		int			nread = read_privately(reader, run, first, n);
 
 		CHECK_FOR_INTERRUPTS();
@@ -338,7 +335,6 @@ read_run_privately(RunReader *reader, const WarmRun *run)
 				sst_page_verified(reader->memory + (Size) BLCKSZ * i,
 								  run->first + first + i))
 				good |= UINT64CONST(1) << (first + i);
-		blocks = without_first(blocks, first + n);
 	}
 
 	/* What is missing now is looked at once more, block by block. */
