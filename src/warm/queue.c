@@ -741,41 +741,6 @@ prewarm_range(void *arg)
 	relation_close(rel, NoLock);
 }
 
-/*
- * Warm blocks first to end - 1 of a fork, whose relation is locked and which has
- * these blocks, with as many workers as pay.  False if none do, or if there was an
- * error: then nothing is counted, and the blocks are left to the queue.
- */
-static bool
-prewarm_by_workers(SstWarmFork *fork, SstPrewarmMode mode, BlockNumber first,
-				   BlockNumber end, SstIoStats *io_stats)
-{
-	LargeRange	range = {
-		.plan = {fork->forknum, mode, first, end},
-		.relid = fork->relation->relid
-	};
-	ErrorData  *error;
-
-	if (RecoveryInProgress())
-		return false;
-
-	error = sst_contain_errors(prewarm_range, &range);
-	if (error != NULL)
-	{
-		FreeErrorData(error);
-		return false;
-	}
-	if (!range.done)
-		return false;
-
-	fork->nwanted += end - first;
-	fork->nread += range.io_stats.blocks_read;
-	fork->ncached += end - first - range.io_stats.blocks_read;
-	sst_io_stats_merge(io_stats, &range.io_stats);
-
-	return true;
-}
-
 /* May it pay to have the next blocks read by parallel workers? */
 static bool
 is_large_range(const Queue *queue)
@@ -785,26 +750,44 @@ is_large_range(const Queue *queue)
 		queue->small_range != queue->cursor.range;
 }
 
-/* Warm the rest of the present range by workers, or else leave it to the queue. */
+/*
+ * Warm the rest of the present range, whose relation is locked, with as many workers as
+ * pay.  If none do, or there was an error, nothing is counted, and the blocks are left to
+ * the queue.
+ */
 static void
 warm_large_range(Queue *queue)
 {
 	Cursor	   *cursor = &queue->cursor;
 	SstWarmFork *fork = cursor->fork;
 	BlockNumber nblocks = blocks_ahead(cursor);
+	LargeRange	range = {
+		.plan = {fork->forknum, queue->options->mode, cursor->blkno,
+		cursor->blkno + nblocks},
+		.relid = fork->relation->relid
+	};
+	ErrorData  *error = NULL;
 
-	if ((queue->free_buffers == NULL ||
-		 sst_free_buffers_suffice(queue->free_buffers, nblocks, 0)) &&
-		prewarm_by_workers(fork, queue->options->mode, cursor->blkno,
-						   cursor->blkno + nblocks, queue->io_stats))
+	if (!RecoveryInProgress() &&
+		(queue->free_buffers == NULL ||
+		 sst_free_buffers_suffice(queue->free_buffers, nblocks, 0)))
+		error = sst_contain_errors(prewarm_range, &range);
+	if (error != NULL)
+		FreeErrorData(error);
+	if (error != NULL || !range.done)
 	{
-		cursor->blkno += nblocks;
-		if (queue->free_buffers != NULL)
-			sst_free_buffers_take(queue->free_buffers, nblocks);
-		count_time(queue, fork);
-	}
-	else
 		queue->small_range = cursor->range;
+		return;
+	}
+
+	fork->nwanted += nblocks;
+	fork->nread += range.io_stats.blocks_read;
+	fork->ncached += nblocks - range.io_stats.blocks_read;
+	sst_io_stats_merge(queue->io_stats, &range.io_stats);
+	cursor->blkno += nblocks;
+	if (queue->free_buffers != NULL)
+		sst_free_buffers_take(queue->free_buffers, nblocks);
+	count_time(queue, fork);
 }
 
 /* ----------
