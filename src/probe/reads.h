@@ -23,6 +23,8 @@ typedef struct SstProbeTarget
 	SstPlaces	places;
 	SstProbeResult *result;
 	int			ntargets_left;	/* that share the limits, this one included */
+	double		kept_seconds;	/* of the limits, for the others */
+	int64		kept_bytes;
 	BlockNumber nblocks_read;	/* of it, for progress */
 } SstProbeTarget;
 

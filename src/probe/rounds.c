@@ -75,7 +75,6 @@ add_curve(SstProbe *probe, SstProbeResult *result, SstProbePattern pattern, int 
 	{
 		SstProbeCell *cell = &result->cells[result->ncells++];
 
-		memset(cell, 0, sizeof(SstProbeCell));
 		cell->pattern = pattern;
 		cell->depth = depths[i];
 		cell->nblocks = nblocks;
@@ -102,7 +101,6 @@ add_setting(SstProbeResult *result, const char *name, SstProbePattern pattern,
 {
 	SstProbeSetting *setting = &result->settings[result->nsettings++];
 
-	memset(setting, 0, sizeof(SstProbeSetting));
 	setting->name = name;
 	setting->pattern = pattern;
 	setting->present = present;
@@ -210,16 +208,9 @@ others_are_active(void)
 	return n > 0;
 }
 
-/* Of the limits of the call, what is kept for other targets */
-typedef struct Kept
-{
-	double		seconds;
-	int64		bytes;
-} Kept;
-
 /* Read a cell, after the pause that is owed if the disk is others' as well. */
 static bool
-run_cell(SstProbeTarget *target, const Kept *kept, SstProbeCell *cell, double *rate)
+run_cell(SstProbeTarget *target, SstProbeCell *cell, double *rate)
 {
 	SstProbe   *probe = target->probe;
 	double		took_ms;
@@ -227,7 +218,7 @@ run_cell(SstProbeTarget *target, const Kept *kept, SstProbeCell *cell, double *r
 	probe->beside_others |= others_are_active();
 	if (!probe->beside_others || probe->throttle.rate > 0)
 		probe->owed_seconds = 0;
-	if (sst_seconds_left(&probe->limits) - probe->owed_seconds <= kept->seconds ||
+	if (sst_seconds_left(&probe->limits) - probe->owed_seconds <= target->kept_seconds ||
 		!sst_throttle_rest(&probe->throttle, probe->owed_seconds) ||
 		!sst_probe_read(target, cell, rate, &took_ms))
 		return false;
@@ -238,7 +229,7 @@ run_cell(SstProbeTarget *target, const Kept *kept, SstProbeCell *cell, double *r
 
 /* Read each cell that is needed, in any order.  False if a limit does not allow more. */
 static bool
-run_round(SstProbeTarget *target, const Kept *kept, int round)
+run_round(SstProbeTarget *target, int round)
 {
 	SstProbeResult *result = target->result;
 	int			runs[2 * SST_MAX_PROBE_CELLS];	/* a cell, and which copy */
@@ -259,9 +250,9 @@ run_round(SstProbeTarget *target, const Kept *kept, int round)
 		int64		bytes = (int64) cell->nreads * cell->nblocks * BLCKSZ;
 
 		runs[drawn] = runs[n - 1];
-		if (bytes > target->probe->limits.bytes_left - kept->bytes)
+		if (bytes > target->probe->limits.bytes_left - target->kept_bytes)
 			whole = false;
-		else if (!run_cell(target, kept, cell, &cell->rate[copy][round]))
+		else if (!run_cell(target, cell, &cell->rate[copy][round]))
 			return false;
 	}
 	return whole;
@@ -273,13 +264,10 @@ sst_probe_rounds(SstProbeTarget *target)
 {
 	const SstLimits *limits = &target->probe->limits;
 	double		others = (target->ntargets_left - 1.0) / target->ntargets_left;
-	Kept		kept = {
-		.seconds = sst_seconds_left(limits) * others,
-		.bytes = (int64) (limits->bytes_left * others)
-	};
-
 	int			next_look = SST_PROBE_LOOK;
 
+	target->kept_seconds = sst_seconds_left(limits) * others;
+	target->kept_bytes = (int64) (limits->bytes_left * others);
 	plan_cells(target->probe, target->result);
 	for (int round = 0; round < SST_PROBE_ROUNDS && !target->result->limited; round++)
 	{
@@ -289,6 +277,6 @@ sst_probe_rounds(SstProbeTarget *target)
 			if (!look(target->result))
 				break;
 		}
-		target->result->limited = !run_round(target, &kept, round);
+		target->result->limited = !run_round(target, round);
 	}
 }
