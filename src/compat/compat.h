@@ -129,4 +129,16 @@ extern bool sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 
 extern instr_time sst_time_after(instr_time start, double seconds);
 
+/* Seconds from then to now */
+static inline double
+sst_seconds_since(instr_time start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, start);
+
+	return INSTR_TIME_GET_DOUBLE(now);
+}
+
 #endif							/* SST_COMPAT_H */

@@ -24,6 +24,7 @@
 
 #include "miscadmin.h"
 
+#include "compat/compat.h"
 #include "compat/shared_blocks.h"
 #include "probe/reads.h"
 #include "run/blocking.h"
@@ -33,18 +34,6 @@
 
 /* Others are looked at so often. */
 #define CHECK_MS 50.0
-
-/* Milliseconds since then */
-static double
-ms_since(instr_time start)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, start);
-
-	return INSTR_TIME_GET_MILLISEC(now);
-}
 
 /* The reads of a cell, under way: a ring of those in flight */
 typedef struct Run
@@ -111,7 +100,7 @@ read_all(Run *run)
 					.buffer = run->memory + slot * length,
 					.length = length
 			};
-			started_ms[run->nstarted] = ms_since(start);
+			started_ms[run->nstarted] = sst_seconds_since(start) * 1000;
 			run->reader->start(run->reader, &run->reads[slot]);
 		}
 
@@ -119,7 +108,7 @@ read_all(Run *run)
 		run->reader->finish(run->reader, read);
 		if (read->done < length)
 			report_missing(run, places->block[i] + read->done / BLCKSZ);
-		ms = ms_since(start);
+		ms = sst_seconds_since(start) * 1000;
 		if (i == 0)
 			first_ms = ms;
 		if (i <= cell->ncounted && ntimes < SST_PROBE_TIMES)
@@ -185,7 +174,7 @@ find_and_read(Run *run, double *took_ms)
 		{
 			INSTR_TIME_SET_CURRENT(start);
 			run_reads(run);
-			*took_ms = ms_since(start);
+			*took_ms = sst_seconds_since(start) * 1000;
 		}
 	}
 	PG_FINALLY();

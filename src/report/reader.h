@@ -35,17 +35,6 @@ typedef struct SstReportReader
 	SstReportEnd cut_by;		/* what cut the last request for blocks */
 } SstReportReader;
 
-static inline double
-sst_seconds_since(instr_time start)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, start);
-
-	return INSTR_TIME_GET_DOUBLE(now);
-}
-
 extern void sst_reader_init(SstReportReader *reader, SstReport *report,
 							MemoryContext context);
 extern double sst_reader_seconds_left(const SstReportReader *reader);

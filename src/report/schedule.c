@@ -29,6 +29,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "compat/compat.h"
 #include "report/reader.h"
 #include "report/report.h"
 #include "report/toast_estimate.h"

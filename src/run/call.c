@@ -22,6 +22,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "compat/compat.h"
 #include "run/call.h"
 #include "run/progress.h"
 
@@ -106,11 +107,7 @@ keep_workers(void)
 void
 sst_call_end(SstCall *call)
 {
-	instr_time	elapsed;
-
-	INSTR_TIME_SET_CURRENT(elapsed);
-	INSTR_TIME_SUBTRACT(elapsed, call->start);
-	call->elapsed_ms = INSTR_TIME_GET_MILLISEC(elapsed);
+	call->elapsed_ms = sst_seconds_since(call->start) * 1000;
 	last_call = *call;
 	keep_workers();
 

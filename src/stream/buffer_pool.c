@@ -19,6 +19,7 @@
 #include "miscadmin.h"
 
 #include "compat/buffer_tag.h"
+#include "compat/compat.h"
 #include "compat/server_check.h"
 #include "compat/shared_blocks.h"
 #include "stream/buffer_pool.h"
@@ -304,12 +305,7 @@ count_free_buffers(void)
 static bool
 is_outdated(const SstFreeBuffers *buffers)
 {
-	instr_time	age;
-
-	INSTR_TIME_SET_CURRENT(age);
-	INSTR_TIME_SUBTRACT(age, buffers->counted);
-
-	return INSTR_TIME_GET_MILLISEC(age) > MAX_AGE_MS;
+	return sst_seconds_since(buffers->counted) * 1000 > MAX_AGE_MS;
 }
 
 /*

@@ -53,6 +53,7 @@
 #include "utils/memutils.h"
 #include "utils/timeout.h"
 
+#include "compat/compat.h"
 #include "streamstat.h"
 #include "warm/saved_text.h"
 #include "warm/warm.h"
@@ -867,7 +868,6 @@ load_databases(CacheLoad *load)
 	int			n = 0;
 	int			nloaded = 0;
 	instr_time	start;
-	instr_time	elapsed;
 
 	if (saved->ndatabases > 0)
 		qsort(saved->databases, saved->ndatabases, sizeof(SstCachedDatabase),
@@ -901,14 +901,12 @@ load_databases(CacheLoad *load)
 		}
 		break;
 	}
-	INSTR_TIME_SET_CURRENT(elapsed);
-	INSTR_TIME_SUBTRACT(elapsed, start);
 
 	ereport(LOG,
 			(errmsg("streamstat loaded " INT64_FORMAT " of " UINT64_FORMAT
 					" saved blocks of %d of %d databases in %.0f ms; ended by: %s",
 					load->shared->nblocks, nblocks, nloaded, n,
-					INSTR_TIME_GET_MILLISEC(elapsed), end)));
+					sst_seconds_since(start) * 1000, end)));
 }
 
 /*
@@ -1042,16 +1040,10 @@ save_cache(void)
 static double
 ms_to_next_save(instr_time last_save)
 {
-	instr_time	elapsed;
-
 	if (sst_cache_save_interval <= 0)
 		return -1;
 
-	INSTR_TIME_SET_CURRENT(elapsed);
-	INSTR_TIME_SUBTRACT(elapsed, last_save);
-
-	return Max(sst_cache_save_interval * 1000.0 -
-			   INSTR_TIME_GET_MILLISEC(elapsed), 0);
+	return Max((sst_cache_save_interval - sst_seconds_since(last_save)) * 1000, 0);
 }
 
 void
