@@ -118,12 +118,12 @@ typedef struct SstAccessMethod
 						  const PageData *page, BlockNumber blkno,
 						  struct SstDiagnosis *diagnosis);
 
-	/* Of the SQL function, and of contrib's */
+	/*
+	 * Of the SQL function, if it has one, and of contrib's.  The rows of
+	 * sample_stats are about the former, in this order.
+	 */
 	SstColumns	columns;
 	SstColumns	contrib_columns;
-
-	/* What sample_stats estimates, in the order of its rows */
-	SstStatistics statistics;
 
 	/* The size after a rebuild, or why it is not known */
 	const struct SstModel *model;

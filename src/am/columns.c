@@ -48,20 +48,33 @@ sst_first_corrupt_block_column(const SstRelationStats *found, bool *isnull)
 	return block_or_null(found->counters.first_corrupt, isnull);
 }
 
+/* What a sample is to estimate for a column; false if that is nothing */
+bool
+sst_column_statistic(const SstColumn *column, SstStatistic *statistic)
+{
+	memset(statistic, 0, sizeof(SstStatistic));
+	statistic->name = column->name;
+	statistic->y = column->count;
+	statistic->x = column->percent_of;
+	statistic->most = column->most;
+	statistic->items = column->items;
+	statistic->plus_pages = column->plus_pages;
+	if (column->percent_of == 0)
+		statistic->estimator = column->most == 1 ? SST_PAGES : SST_TOTAL;
+	else if (column->left)
+		statistic->estimator = SST_RATIO_LEFT;
+	else
+		statistic->estimator = column->most == 1 ? SST_PAGE_PERCENT : SST_RATIO;
+
+	return column->percent_of != 0 || column->most > 0;
+}
+
 /* Percent of the whole, or null if that is nothing */
 Datum
 sst_percent(uint64 part, uint64 whole, bool *isnull)
 {
 	*isnull = whole == 0;
 	return *isnull ? (Datum) 0 : Float8GetDatum(100.0 * part / whole);
-}
-
-/* Percent of the space that is free, in the pages whose space is counted */
-Datum
-sst_free_space_percent_column(const SstRelationStats *found, bool *isnull)
-{
-	return sst_percent(SST_COUNT(found, SST_FREE_BYTES),
-					   SST_COUNT(found, SST_USABLE_BYTES), isnull);
 }
 
 /* pgstattuple's functions mostly give percentages in two decimals. */

@@ -14,6 +14,7 @@
 #define SST_COLUMNS_H
 
 #include "am/visit.h"
+#include "stats/estimate.h"
 
 /* All that is known of a relation at the end of a scan, or of several */
 typedef struct SstRelationStats
@@ -35,6 +36,8 @@ typedef struct SstRelationStats
  * the metapage that it shows, or else the function that computes it.  A counter can be
  * shown in percent of another one, or what it leaves of that.  What is of a known access
  * method only is null for another one.
+ *
+ * sample_stats estimates percentages, and counters for which a limit is given.
  */
 typedef struct SstColumn
 {
@@ -46,6 +49,10 @@ typedef struct SstColumn
 	SstCount	percent_of;		/* 0 if it is no percentage */
 	bool		left;
 	bool		of_known;
+	uint32		most;			/* limit on the counter of one page, or 0 */
+	const SstItems *items;		/* what it counts, for a closer limit; or NULL */
+	bool		main;			/* a margin applies to it */
+	bool		plus_pages;		/* unused pages are added to the counter */
 } SstColumn;
 
 typedef struct SstColumns
@@ -60,7 +67,6 @@ typedef struct SstColumns
 #define SST_COUNT(found, c) ((found)->counters.n[c])
 
 /* Columns of more than one function */
-extern Datum sst_free_space_percent_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_size_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_blocks_column(const SstRelationStats *found, bool *isnull);
 extern Datum sst_first_new_block_column(const SstRelationStats *found, bool *isnull);
@@ -69,11 +75,13 @@ extern Datum sst_first_corrupt_block_column(const SstRelationStats *found,
 
 /* Those about new and corrupt pages, which nearly all functions have */
 #define SST_DAMAGE_COLUMNS \
-	{"new_pages", INT8OID, SST_NEW_PAGES}, \
-	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES}, \
+	{"new_pages", INT8OID, SST_NEW_PAGES, .most = 1}, \
+	{"corrupt_pages", INT8OID, SST_CORRUPT_PAGES, .most = 1}, \
 	{"first_new_block", INT8OID, 0, sst_first_new_block_column}, \
 	{"first_corrupt_block", INT8OID, 0, sst_first_corrupt_block_column}
 
+extern bool sst_column_statistic(const SstColumn *column,
+								 SstStatistic *statistic);
 extern Datum sst_percent(uint64 part, uint64 whole, bool *isnull);
 extern Datum sst_two_decimals(double percent);
 

@@ -136,8 +136,13 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 	call.io_stats = result.io_stats;
 	sst_call_end(&call);
 
-	for (int i = 0; i < target.am->statistics.n; i++)
-		put_row(&row, &target, &target.am->statistics.statistic[i], &sample, end);
+	for (int i = 0; i < target.am->columns.n; i++)
+	{
+		SstStatistic statistic;
+
+		if (sst_column_statistic(&target.am->columns.column[i], &statistic))
+			put_row(&row, &target, &statistic, &sample, end);
+	}
 
 	report_damage(&target, &result.counters);
 	sst_target_close(&target);

@@ -225,19 +225,22 @@ blocks_in_time(const SstLimits *limits, BlockNumber nblocks, instr_time took)
 static double
 main_margin(const SstAccessMethod *am, const SstPageSample *sample)
 {
-	const SstStatistic *statistics = am->statistics.statistic;
 	double		margin = INFINITY;
 	uint64		most = 0;
 
 	/* If there are two, it is the one about more bytes. */
-	for (int i = 0; i < am->statistics.n; i++)
+	for (int i = 0; i < am->columns.n; i++)
 	{
-		if (statistics[i].main && sample->sums.n[statistics[i].x] > most)
+		const SstColumn *column = &am->columns.column[i];
+		SstStatistic statistic;
+
+		if (column->main && sample->sums.n[column->percent_of] > most &&
+			sst_column_statistic(column, &statistic))
 		{
-			SstEstimate estimate = sst_estimate(&statistics[i], sample);
+			SstEstimate estimate = sst_estimate(&statistic, sample);
 
 			margin = sst_margin(&estimate);
-			most = sample->sums.n[statistics[i].x];
+			most = sample->sums.n[column->percent_of];
 		}
 	}
 	return margin;

@@ -44,21 +44,9 @@ typedef struct SstStatistic
 	uint32		most;			/* SST_TOTAL: limit on y of one page */
 	const SstItems *items;		/* SST_TOTAL: what y counts, for a closer
 								 * limit; or NULL */
-	bool		main;			/* a margin applies to it */
 	bool		plus_y;			/* the denominator is x + y */
 	bool		plus_pages;		/* unused pages are added to y */
 } SstStatistic;
-
-/* Those of all access methods */
-#define SST_DAMAGE_STATISTICS \
-	{"new_pages", SST_PAGES, SST_NEW_PAGES}, \
-	{"corrupt_pages", SST_PAGES, SST_CORRUPT_PAGES}
-
-typedef struct SstStatistics
-{
-	const SstStatistic *statistic;
-	int			n;
-} SstStatistics;
 
 /* A function of the sums of counters over all pages */
 typedef double (*SstFunction) (const void *arg, const double *sums);

@@ -328,17 +328,19 @@ check_relations(const FuzzCase *fuzz, const SstCounters *counters)
 
 /* How the counters of a statistic relate to each other, after one page */
 static void
-check_statistics(const SstStatistics *statistics, const uint64 *n)
+check_statistics(const SstColumns *columns, const uint64 *n)
 {
-	for (int i = 0; i < statistics->n; i++)
+	for (int i = 0; i < columns->n; i++)
 	{
-		const SstStatistic *statistic = &statistics->statistic[i];
+		SstStatistic statistic;
 
-		if (statistic->estimator == SST_PAGES)
-			FUZZ_CHECK(n[statistic->y] <= 1);
-		else if (statistic->estimator != SST_TOTAL && statistic->x != SST_PAGE_BYTES)
-			FUZZ_CHECK(n[statistic->y] <= n[statistic->x] &&
-					   (n[statistic->x] <= BLCKSZ));
+		if (!sst_column_statistic(&columns->column[i], &statistic))
+			continue;
+		if (statistic.estimator == SST_PAGES)
+			FUZZ_CHECK(n[statistic.y] <= 1);
+		else if (statistic.estimator != SST_TOTAL && statistic.x != SST_PAGE_BYTES)
+			FUZZ_CHECK(n[statistic.y] <= n[statistic.x] &&
+					   (n[statistic.x] <= BLCKSZ));
 	}
 }
 
@@ -353,7 +355,7 @@ check_our_page(const SstCounters *counters)
 		nclasses += n[i];
 	FUZZ_CHECK(nclasses == 1);
 
-	check_statistics(&fuzz_target->am->statistics, n);
+	check_statistics(&fuzz_target->am->columns, n);
 	FUZZ_CHECK(n[SST_USABLE_BYTES] <= BLCKSZ);
 	FUZZ_CHECK(n[SST_FREE_BYTES] <= n[SST_USABLE_BYTES]);
 	FUZZ_CHECK(counters->largest_free <= n[SST_FREE_BYTES]);

@@ -198,28 +198,19 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 	type->empty_lower = type->flags == BLOOM_PAGE_IS_DELETED ? SizeOfPageHeaderData : 0;
 }
 
+#define MAX_BLOOM_TUPLES (BLOOM_PAGE_BYTES / BLOOM_TUPLE_SIZE(1))
+
 static const SstColumn bloom_columns[] = {
 	{"signature_bits", INT4OID, .meta = META_SIGNATURE_BITS},
 	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
-	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .most = 1},
 	{"nonfull_pages", INT8OID, .meta = META_NONFULL_PAGES},
-	{"live_items", INT8OID, SST_LIVE_ITEMS},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true},
+	{"live_items", INT8OID, SST_LIVE_ITEMS, .most = MAX_BLOOM_TUPLES},
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ},
+	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true, .main = true},
 	SST_DAMAGE_COLUMNS,
-};
-
-#define MAX_BLOOM_TUPLES (BLOOM_PAGE_BYTES / BLOOM_TUPLE_SIZE(1))
-
-static const SstStatistic bloom_statistics[] = {
-	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
-	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
-	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_BLOOM_TUPLES},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	SST_DAMAGE_STATISTICS,
 };
 
 typedef struct BloomRebuild
@@ -295,6 +286,5 @@ const SstAccessMethod sst_bloom_am = {
 	.magic = BLOOM_MAGIC,
 	.page_type = page_type,
 	.columns = {bloom_columns, lengthof(bloom_columns)},
-	.statistics = {bloom_statistics, lengthof(bloom_statistics)},
 	.model = &bloom_model,
 };

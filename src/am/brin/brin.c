@@ -187,35 +187,24 @@ unsummarized_ranges(const SstRelationStats *found, bool *isnull)
 		Int64GetDatum(Max(table_ranges(found) - summarized, 0));
 }
 
+/* BRIN tuples can be shorter than those of other indexes. */
+#define MAX_BRIN_TUPLES (BLCKSZ / (MAXALIGN(SizeOfBrinTuple) + sizeof(ItemIdData)))
+
 static const SstColumn brin_columns[] = {
 	{"version", INT4OID, .meta = SST_META_VERSION},
 	{"pages_per_range", INT4OID, .meta = META_PAGES_PER_RANGE},
 	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"revmap_pages", INT8OID, SST_INTERNAL_PAGES},
-	{"regular_pages", INT8OID, SST_LEAF_PAGES},
+	{"revmap_pages", INT8OID, SST_INTERNAL_PAGES, .most = 1},
+	{"regular_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
 	{"ranges", INT8OID, 0, ranges},
-	{"summarized_ranges", INT8OID, SST_SUMMARIZED_RANGES},
+	{"summarized_ranges", INT8OID, SST_SUMMARIZED_RANGES, .most = REVMAP_PAGE_MAXITEMS},
 	{"unsummarized_ranges", INT8OID, 0, unsummarized_ranges},
-	{"live_items", INT8OID, SST_LIVE_ITEMS},
-	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"avg_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true},
+	{"live_items", INT8OID, SST_LIVE_ITEMS, .most = MAX_BRIN_TUPLES, .items = &sst_leaf_items},
+	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS, .most = MAX_BRIN_TUPLES, .items = &sst_leaf_items},
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ},
+	{"avg_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true, .main = true},
 	SST_DAMAGE_COLUMNS,
-};
-
-/* BRIN tuples can be shorter than those of other indexes. */
-#define MAX_BRIN_TUPLES (BLCKSZ / (MAXALIGN(SizeOfBrinTuple) + sizeof(ItemIdData)))
-
-static const SstStatistic brin_statistics[] = {
-	{"revmap_pages", SST_PAGES, SST_INTERNAL_PAGES},
-	{"regular_pages", SST_PAGES, SST_LEAF_PAGES},
-	{"summarized_ranges", SST_TOTAL, SST_SUMMARIZED_RANGES, 0, REVMAP_PAGE_MAXITEMS},
-	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_BRIN_TUPLES, &sst_leaf_items},
-	{"placeholder_items", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MAX_BRIN_TUPLES, &sst_leaf_items},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"avg_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_brin_am = {
@@ -231,6 +220,5 @@ const SstAccessMethod sst_brin_am = {
 	.page_type = page_type,
 	.tuple_length = sst_item_length,	/* they do not say it */
 	.columns = {brin_columns, lengthof(brin_columns)},
-	.statistics = {brin_statistics, lengthof(brin_statistics)},
 	.no_model = gettext_noop("a BRIN index is taken to keep its size"),
 };

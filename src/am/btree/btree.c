@@ -466,16 +466,16 @@ static const SstColumn btree_columns[] = {
 	{"allequalimage", BOOLOID, .meta = META_ALLEQUALIMAGE},
 	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"internal_pages", INT8OID, SST_INTERNAL_PAGES},
-	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
-	{"empty_pages", INT8OID, SST_EMPTY_PAGES},
-	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
-	{"live_items", INT8OID, SST_LIVE_ITEMS},
-	{"dead_items", INT8OID, SST_DEAD_ITEMS},
+	{"internal_pages", INT8OID, SST_INTERNAL_PAGES, .most = 1},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
+	{"empty_pages", INT8OID, SST_EMPTY_PAGES, .most = 1},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .most = 1},
+	{"live_items", INT8OID, SST_LIVE_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
 	{"posting_percent", FLOAT8OID, SST_POSTING_TUPLES, .percent_of = SST_ITEMS_TOLD_APART},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true},
-	{"leaf_fragmentation", FLOAT8OID, SST_BACKWARD_LEAVES, .percent_of = SST_LEAF_PAGES},
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ},
+	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true, .main = true},
+	{"leaf_fragmentation", FLOAT8OID, SST_BACKWARD_LEAVES, .percent_of = SST_LEAF_PAGES, .most = 1},
 	SST_DAMAGE_COLUMNS,
 };
 
@@ -514,20 +514,6 @@ static const SstColumn pgstatindex_columns[] = {
 	{"leaf_fragmentation", FLOAT8OID, 0, rounded_fragmentation},
 };
 
-static const SstStatistic btree_statistics[] = {
-	{"internal_pages", SST_PAGES, SST_INTERNAL_PAGES},
-	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
-	{"empty_pages", SST_PAGES, SST_EMPTY_PAGES},
-	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
-	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
-	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
-	{"posting_percent", SST_RATIO, SST_POSTING_TUPLES, SST_ITEMS_TOLD_APART},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	{"leaf_fragmentation", SST_PAGE_PERCENT, SST_BACKWARD_LEAVES, SST_LEAF_PAGES},
-	SST_DAMAGE_STATISTICS,
-};
-
 const SstAccessMethod sst_btree_am = {
 	.name = "btree",
 	.oid = BTREE_AM_OID,
@@ -545,7 +531,6 @@ const SstAccessMethod sst_btree_am = {
 	.diagnose_special = diagnose_special,
 	.check = sst_check_btree_tuples,
 	.columns = {btree_columns, lengthof(btree_columns)},
-	.statistics = {btree_statistics, lengthof(btree_statistics)},
 	.contrib_columns = {pgstatindex_columns, lengthof(pgstatindex_columns)},
 	.model = &sst_btree_model,
 };

@@ -286,37 +286,6 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
 }
 
-static const SstColumn gin_columns[] = {
-	{"version", INT4OID, .meta = SST_META_VERSION},
-	{"bytes", INT8OID, 0, sst_size_column},
-	{"pages", INT8OID, 0, sst_blocks_column},
-	{"entry_internal_pages", INT8OID, SST_ENTRY_INTERNAL_PAGES},
-	{"entry_leaf_pages", INT8OID, SST_ENTRY_LEAF_PAGES},
-	{"posting_internal_pages", INT8OID, SST_POSTING_INTERNAL_PAGES},
-	{"posting_leaf_pages", INT8OID, SST_POSTING_LEAF_PAGES},
-	{"pending_list_pages", INT8OID, SST_PENDING_PAGES},
-	{"pending_pages", INT8OID, .meta = META_PENDING_PAGES},
-	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
-	{"entry_items", INT8OID, SST_ENTRY_ITEMS},
-	{"posting_items", INT8OID, SST_POSTING_ITEMS},
-	{"pending_items", INT8OID, SST_PENDING_ITEMS},
-	{"pending_tuples", INT8OID, .meta = META_PENDING_TUPLES},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"entry_free_bytes", INT8OID, SST_ENTRY_FREE_BYTES},
-	{"posting_free_bytes", INT8OID, SST_POSTING_FREE_BYTES},
-	{"pending_free_bytes", INT8OID, SST_PENDING_FREE_BYTES},
-	{"entry_leaf_density", FLOAT8OID, SST_ENTRY_FREE_BYTES, .percent_of = SST_ENTRY_USABLE_BYTES, .left = true},
-	{"posting_leaf_density", FLOAT8OID, SST_POSTING_FREE_BYTES, .percent_of = SST_POSTING_USABLE_BYTES, .left = true},
-	{"leaf_fragmentation", FLOAT8OID, SST_BACKWARD_LEAVES, .percent_of = SST_ORDERED_LEAF_PAGES},
-	SST_DAMAGE_COLUMNS,
-};
-
-static const SstColumn pgstatginindex_columns[] = {
-	{"version", INT4OID, .meta = SST_META_VERSION},
-	{"pending_pages", INT4OID, .meta = META_PENDING_PAGES},
-	{"pending_tuples", INT8OID, .meta = META_PENDING_TUPLES},
-};
-
 static const SstItems entry_items =
 {1, {SST_ENTRY_ITEMS}, SST_ENTRY_USABLE_BYTES, SST_ENTRY_FREE_BYTES};
 static const SstItems posting_items =
@@ -324,22 +293,36 @@ static const SstItems posting_items =
 static const SstItems pending_items =
 {1, {SST_PENDING_ITEMS}, SST_PENDING_USABLE_BYTES, SST_PENDING_FREE_BYTES};
 
-static const SstStatistic gin_statistics[] = {
-	{"entry_internal_pages", SST_PAGES, SST_ENTRY_INTERNAL_PAGES},
-	{"entry_leaf_pages", SST_PAGES, SST_ENTRY_LEAF_PAGES},
-	{"posting_internal_pages", SST_PAGES, SST_POSTING_INTERNAL_PAGES},
-	{"posting_leaf_pages", SST_PAGES, SST_POSTING_LEAF_PAGES},
-	{"pending_list_pages", SST_PAGES, SST_PENDING_PAGES},
-	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
-	{"entry_items", SST_TOTAL, SST_ENTRY_ITEMS, 0, MaxIndexTuplesPerPage, &entry_items},
+static const SstColumn gin_columns[] = {
+	{"version", INT4OID, .meta = SST_META_VERSION},
+	{"bytes", INT8OID, 0, sst_size_column},
+	{"pages", INT8OID, 0, sst_blocks_column},
+	{"entry_internal_pages", INT8OID, SST_ENTRY_INTERNAL_PAGES, .most = 1},
+	{"entry_leaf_pages", INT8OID, SST_ENTRY_LEAF_PAGES, .most = 1},
+	{"posting_internal_pages", INT8OID, SST_POSTING_INTERNAL_PAGES, .most = 1},
+	{"posting_leaf_pages", INT8OID, SST_POSTING_LEAF_PAGES, .most = 1},
+	{"pending_list_pages", INT8OID, SST_PENDING_PAGES, .most = 1},
+	{"pending_pages", INT8OID, .meta = META_PENDING_PAGES},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .most = 1},
+	{"entry_items", INT8OID, SST_ENTRY_ITEMS, .most = MaxIndexTuplesPerPage, .items = &entry_items},
 	/* a TID in a compressed list takes a byte at least */
-	{"posting_items", SST_TOTAL, SST_POSTING_ITEMS, 0, BLCKSZ, &posting_items},
-	{"pending_items", SST_TOTAL, SST_PENDING_ITEMS, 0, MaxIndexTuplesPerPage, &pending_items},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"entry_leaf_density", SST_RATIO_LEFT, SST_ENTRY_FREE_BYTES, SST_ENTRY_USABLE_BYTES, .main = true},
-	{"posting_leaf_density", SST_RATIO_LEFT, SST_POSTING_FREE_BYTES, SST_POSTING_USABLE_BYTES, .main = true},
-	{"leaf_fragmentation", SST_PAGE_PERCENT, SST_BACKWARD_LEAVES, SST_ORDERED_LEAF_PAGES},
-	SST_DAMAGE_STATISTICS,
+	{"posting_items", INT8OID, SST_POSTING_ITEMS, .most = BLCKSZ, .items = &posting_items},
+	{"pending_items", INT8OID, SST_PENDING_ITEMS, .most = MaxIndexTuplesPerPage, .items = &pending_items},
+	{"pending_tuples", INT8OID, .meta = META_PENDING_TUPLES},
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ},
+	{"entry_free_bytes", INT8OID, SST_ENTRY_FREE_BYTES},
+	{"posting_free_bytes", INT8OID, SST_POSTING_FREE_BYTES},
+	{"pending_free_bytes", INT8OID, SST_PENDING_FREE_BYTES},
+	{"entry_leaf_density", FLOAT8OID, SST_ENTRY_FREE_BYTES, .percent_of = SST_ENTRY_USABLE_BYTES, .left = true, .main = true},
+	{"posting_leaf_density", FLOAT8OID, SST_POSTING_FREE_BYTES, .percent_of = SST_POSTING_USABLE_BYTES, .left = true, .main = true},
+	{"leaf_fragmentation", FLOAT8OID, SST_BACKWARD_LEAVES, .percent_of = SST_ORDERED_LEAF_PAGES, .most = 1},
+	SST_DAMAGE_COLUMNS,
+};
+
+static const SstColumn pgstatginindex_columns[] = {
+	{"version", INT4OID, .meta = SST_META_VERSION},
+	{"pending_pages", INT4OID, .meta = META_PENDING_PAGES},
+	{"pending_tuples", INT8OID, .meta = META_PENDING_TUPLES},
 };
 
 const SstAccessMethod sst_gin_am = {
@@ -355,7 +338,6 @@ const SstAccessMethod sst_gin_am = {
 	.special_size = sizeof(GinPageOpaqueData),
 	.page_type = page_type,
 	.columns = {gin_columns, lengthof(gin_columns)},
-	.statistics = {gin_statistics, lengthof(gin_statistics)},
 	.contrib_columns = {pgstatginindex_columns, lengthof(pgstatginindex_columns)},
 	.model = &sst_gin_model,
 };

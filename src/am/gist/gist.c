@@ -108,25 +108,14 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 static const SstColumn gist_columns[] = {
 	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"internal_pages", INT8OID, SST_INTERNAL_PAGES},
-	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
-	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
-	{"live_items", INT8OID, SST_LIVE_ITEMS},
-	{"dead_items", INT8OID, SST_DEAD_ITEMS},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true},
+	{"internal_pages", INT8OID, SST_INTERNAL_PAGES, .most = 1},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .most = 1},
+	{"live_items", INT8OID, SST_LIVE_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ},
+	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true, .main = true},
 	SST_DAMAGE_COLUMNS,
-};
-
-static const SstStatistic gist_statistics[] = {
-	{"internal_pages", SST_PAGES, SST_INTERNAL_PAGES},
-	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
-	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
-	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
-	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_gist_am = {
@@ -143,6 +132,5 @@ const SstAccessMethod sst_gist_am = {
 	.page_id = GIST_PAGE_ID,
 	.page_type = page_type,
 	.columns = {gist_columns, lengthof(gist_columns)},
-	.statistics = {gist_statistics, lengthof(gist_statistics)},
 	.model = &sst_gist_model,
 };

@@ -243,7 +243,8 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 static Datum
 contrib_free_percent(const SstRelationStats *found, bool *isnull)
 {
-	Datum		percent = sst_free_space_percent_column(found, isnull);
+	Datum		percent = sst_percent(SST_COUNT(found, SST_FREE_BYTES),
+									  SST_COUNT(found, SST_USABLE_BYTES), isnull);
 
 	if (!*isnull)
 		return percent;
@@ -256,14 +257,14 @@ static const SstColumn hash_columns[] = {
 	{"buckets", INT8OID, .meta = META_BUCKETS},
 	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"bucket_pages", INT8OID, SST_BUCKET_PAGES},
-	{"overflow_pages", INT8OID, SST_OVERFLOW_PAGES},
-	{"bitmap_pages", INT8OID, SST_BITMAP_PAGES},
-	{"unused_pages", INT8OID, SST_UNUSED_PAGES},
-	{"live_items", INT8OID, SST_LIVE_ITEMS},
-	{"dead_items", INT8OID, SST_DEAD_ITEMS},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"free_percent", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES},
+	{"bucket_pages", INT8OID, SST_BUCKET_PAGES, .most = 1},
+	{"overflow_pages", INT8OID, SST_OVERFLOW_PAGES, .most = 1},
+	{"bitmap_pages", INT8OID, SST_BITMAP_PAGES, .most = 1},
+	{"unused_pages", INT8OID, SST_UNUSED_PAGES, .most = 1},
+	{"live_items", INT8OID, SST_LIVE_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ},
+	{"free_percent", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .main = true},
 	SST_DAMAGE_COLUMNS,
 };
 
@@ -276,18 +277,6 @@ static const SstColumn pgstathashindex_columns[] = {
 	{"live_items", INT8OID, SST_LIVE_ITEMS},
 	{"dead_items", INT8OID, SST_DEAD_ITEMS},
 	{"free_percent", FLOAT8OID, 0, contrib_free_percent},
-};
-
-static const SstStatistic hash_statistics[] = {
-	{"bucket_pages", SST_PAGES, SST_BUCKET_PAGES},
-	{"overflow_pages", SST_PAGES, SST_OVERFLOW_PAGES},
-	{"bitmap_pages", SST_PAGES, SST_BITMAP_PAGES},
-	{"unused_pages", SST_PAGES, SST_UNUSED_PAGES},
-	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
-	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_hash_am = {
@@ -306,7 +295,6 @@ const SstAccessMethod sst_hash_am = {
 	.page_id = HASHO_PAGE_ID,
 	.page_type = page_type,
 	.columns = {hash_columns, lengthof(hash_columns)},
-	.statistics = {hash_statistics, lengthof(hash_statistics)},
 	.contrib_columns = {pgstathashindex_columns, lengthof(pgstathashindex_columns)},
 	.model = &sst_hash_model,
 };

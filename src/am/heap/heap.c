@@ -19,6 +19,7 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
 
 #include "am/check_items.h"
 #include "am/heap/multixacts.h"
@@ -399,21 +400,22 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 	type->empty_lower = SizeOfPageHeaderData;
 }
 
-static const SstStatistic heap_statistics[] = {
-	{"all_visible_pages", SST_PAGES, SST_ALL_VISIBLE_PAGES},
-	{"all_visible_percent", SST_RATIO, SST_ALL_VISIBLE_PAGES, SST_HEAP_PAGES},
-	{"live_tuples", SST_TOTAL, SST_TUPLES, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
-	{"live_tuple_bytes", SST_TOTAL, SST_TUPLE_BYTES, 0, BLCKSZ},
-	{"live_tuple_percent", SST_RATIO, SST_TUPLE_BYTES, SST_PAGE_BYTES},
-	{"dead_tuples", SST_TOTAL, SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
-	{"dead_tuple_bytes", SST_TOTAL, SST_DEAD_TUPLE_BYTES, 0, BLCKSZ},
-	{"dead_tuple_percent", SST_RATIO, SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES},
-	{"dead_line_pointers", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
-	{"redirect_line_pointers", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
-	{"unused_line_pointers", SST_TOTAL, SST_UNUSED_ITEMS, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ, .plus_pages = true},
-	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .main = true, .plus_pages = true},
-	SST_DAMAGE_STATISTICS,
+/* For sample_stats only: table_stats counts what is in maps, too. */
+static const SstColumn heap_columns[] = {
+	{"all_visible_pages", INT8OID, SST_ALL_VISIBLE_PAGES, .most = 1},
+	{"all_visible_percent", FLOAT8OID, SST_ALL_VISIBLE_PAGES, .percent_of = SST_HEAP_PAGES},
+	{"live_tuples", INT8OID, SST_TUPLES, .most = MaxHeapTuplesPerPage, .items = &sst_heap_tuples},
+	{"live_tuple_bytes", INT8OID, SST_TUPLE_BYTES, .most = BLCKSZ},
+	{"live_tuple_percent", FLOAT8OID, SST_TUPLE_BYTES, .percent_of = SST_PAGE_BYTES},
+	{"dead_tuples", INT8OID, SST_DEAD_TUPLES, .most = MaxHeapTuplesPerPage, .items = &sst_heap_tuples},
+	{"dead_tuple_bytes", INT8OID, SST_DEAD_TUPLE_BYTES, .most = BLCKSZ},
+	{"dead_tuple_percent", FLOAT8OID, SST_DEAD_TUPLE_BYTES, .percent_of = SST_PAGE_BYTES},
+	{"dead_line_pointers", INT8OID, SST_DEAD_ITEMS, .most = MaxHeapTuplesPerPage, .items = &sst_heap_tuples},
+	{"redirect_line_pointers", INT8OID, SST_REDIRECT_ITEMS, .most = MaxHeapTuplesPerPage, .items = &sst_heap_tuples},
+	{"unused_line_pointers", INT8OID, SST_UNUSED_ITEMS, .most = MaxHeapTuplesPerPage, .items = &sst_heap_tuples},
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ, .plus_pages = true},
+	{"free_percent", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_PAGE_BYTES, .main = true, .plus_pages = true},
+	SST_DAMAGE_COLUMNS,
 };
 
 const SstAccessMethod sst_heap_am = {
@@ -425,7 +427,7 @@ const SstAccessMethod sst_heap_am = {
 	.begin = begin,
 	.page_type = page_type,
 	.check = sst_check_heap_tuples,
-	.statistics = {heap_statistics, lengthof(heap_statistics)},
+	.columns = {heap_columns, lengthof(heap_columns)},
 	.model = &sst_heap_model,
 };
 
@@ -438,6 +440,6 @@ const SstAccessMethod sst_sequence_am = {
 	.special_size = SEQUENCE_SPECIAL_SIZE,
 	.page_type = page_type,
 	.check = sst_check_heap_tuples,
-	.statistics = {heap_statistics, lengthof(heap_statistics)},
+	.columns = {heap_columns, lengthof(heap_columns)},
 	.no_model = gettext_noop("a sequence cannot be rebuilt"),
 };

@@ -204,6 +204,10 @@ tuple_length(const PageData *page, const ItemIdData *item)
 		MAXALIGN(sizeof(HnswElement) + VARSIZE_4B(tuple + sizeof(HnswElement)));
 }
 
+#define MAX_ELEMENTS (HNSW_PAGE_BYTES / (sizeof(HnswElement) + sizeof(ItemIdData)))
+#define MAX_NEIGHBORS \
+	(HNSW_PAGE_BYTES / (HNSW_NEIGHBORS_SIZE(2 * HNSW_MIN_M) + sizeof(ItemIdData)))
+
 static const SstColumn hnsw_columns[] = {
 	{"version", INT4OID, .meta = SST_META_VERSION},
 	{"dimensions", INT4OID, .meta = META_DIMENSIONS},
@@ -212,27 +216,13 @@ static const SstColumn hnsw_columns[] = {
 	{"entry_level", INT4OID, .meta = META_ENTRY_LEVEL},
 	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"live_items", INT8OID, SST_LIVE_ITEMS},
-	{"dead_items", INT8OID, SST_DEAD_ITEMS},
-	{"neighbor_items", INT8OID, NEIGHBOR_ITEMS},
-	{"heap_tids", INT8OID, HEAP_TIDS},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"free_percent", FLOAT8OID, 0, sst_free_space_percent_column},
+	{"live_items", INT8OID, SST_LIVE_ITEMS, .most = MAX_ELEMENTS},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS, .most = MAX_ELEMENTS},
+	{"neighbor_items", INT8OID, NEIGHBOR_ITEMS, .most = MAX_NEIGHBORS},
+	{"heap_tids", INT8OID, HEAP_TIDS, .most = MAX_ELEMENTS * HNSW_MAX_TIDS},
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ},
+	{"free_percent", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .main = true},
 	SST_DAMAGE_COLUMNS,
-};
-
-#define MAX_ELEMENTS (HNSW_PAGE_BYTES / (sizeof(HnswElement) + sizeof(ItemIdData)))
-#define MAX_NEIGHBORS \
-	(HNSW_PAGE_BYTES / (HNSW_NEIGHBORS_SIZE(2 * HNSW_MIN_M) + sizeof(ItemIdData)))
-
-static const SstStatistic hnsw_statistics[] = {
-	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_ELEMENTS},
-	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MAX_ELEMENTS},
-	{"neighbor_items", SST_TOTAL, NEIGHBOR_ITEMS, 0, MAX_NEIGHBORS},
-	{"heap_tids", SST_TOTAL, HEAP_TIDS, 0, MAX_ELEMENTS * HNSW_MAX_TIDS},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	SST_DAMAGE_STATISTICS,
 };
 
 /* So many elements stand for all those that were seen, and fill pages. */
@@ -395,6 +385,5 @@ const SstAccessMethod sst_hnsw_am = {
 	.page_type = sst_page_type_by_block,
 	.tuple_length = tuple_length,
 	.columns = {hnsw_columns, lengthof(hnsw_columns)},
-	.statistics = {hnsw_statistics, lengthof(hnsw_statistics)},
 	.model = &hnsw_model,
 };

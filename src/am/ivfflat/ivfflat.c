@@ -169,30 +169,21 @@ ivfflat_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	}
 }
 
+#define MAX_ENTRIES \
+	(IVFFLAT_PAGE_BYTES / (MAXALIGN(sizeof(IvfflatList) + 1) + sizeof(ItemIdData)))
+
 static const SstColumn ivfflat_columns[] = {
 	{"version", INT4OID, .meta = SST_META_VERSION},
 	{"dimensions", INT4OID, .meta = META_DIMENSIONS},
 	{"lists", INT4OID, .meta = META_LISTS},
 	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"list_pages", INT8OID, SST_INTERNAL_PAGES},
-	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
-	{"live_items", INT8OID, SST_LIVE_ITEMS},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true},
+	{"list_pages", INT8OID, SST_INTERNAL_PAGES, .most = 1},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
+	{"live_items", INT8OID, SST_LIVE_ITEMS, .most = MAX_ENTRIES, .items = &sst_leaf_items},
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ},
+	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true, .main = true},
 	SST_DAMAGE_COLUMNS,
-};
-
-#define MAX_ENTRIES \
-	(IVFFLAT_PAGE_BYTES / (MAXALIGN(sizeof(IvfflatList) + 1) + sizeof(ItemIdData)))
-
-static const SstStatistic ivfflat_statistics[] = {
-	{"list_pages", SST_PAGES, SST_INTERNAL_PAGES},
-	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
-	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MAX_ENTRIES, &sst_leaf_items},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	SST_DAMAGE_STATISTICS,
 };
 
 typedef struct IvfflatRebuild
@@ -328,6 +319,5 @@ const SstAccessMethod sst_ivfflat_am = {
 	 */
 	.tuple_length = sst_item_length,
 	.columns = {ivfflat_columns, lengthof(ivfflat_columns)},
-	.statistics = {ivfflat_statistics, lengthof(ivfflat_statistics)},
 	.model = &ivfflat_model,
 };

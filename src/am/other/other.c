@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
+
 #include "am/am.h"
 
 /*
@@ -37,16 +39,16 @@ any_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return true;
 }
 
-static const SstStatistic any_statistics[] = {
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ, .plus_pages = true},
-	{"free_percent", SST_RATIO, SST_FREE_BYTES, SST_PAGE_BYTES, .main = true, .plus_pages = true},
-	SST_DAMAGE_STATISTICS,
+static const SstColumn any_columns[] = {
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ, .plus_pages = true},
+	{"free_percent", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_PAGE_BYTES, .main = true, .plus_pages = true},
+	SST_DAMAGE_COLUMNS,
 };
 
 const SstAccessMethod sst_other_am = {
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_UNKNOWN,
 	.page = any_page,
-	.statistics = {any_statistics, lengthof(any_statistics)},
+	.columns = {any_columns, lengthof(any_columns)},
 	.no_model = gettext_noop("size after a rebuild is not known for this access method"),
 };

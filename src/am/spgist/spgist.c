@@ -185,35 +185,19 @@ tuple_length(const PageData *page, const ItemIdData *item)
 static const SstColumn spgist_columns[] = {
 	{"bytes", INT8OID, 0, sst_size_column},
 	{"pages", INT8OID, 0, sst_blocks_column},
-	{"inner_pages", INT8OID, SST_INTERNAL_PAGES},
-	{"leaf_pages", INT8OID, SST_LEAF_PAGES},
-	{"nulls_pages", INT8OID, SST_NULLS_PAGES},
-	{"deleted_pages", INT8OID, SST_DELETED_PAGES},
-	{"live_items", INT8OID, SST_LIVE_ITEMS},
-	{"dead_items", INT8OID, SST_DEAD_ITEMS},
-	{"redirect_items", INT8OID, SST_REDIRECT_ITEMS},
-	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS},
-	{"free_bytes", INT8OID, SST_FREE_BYTES},
-	{"inner_free_bytes", INT8OID, SST_INNER_FREE_BYTES},
-	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true},
+	{"inner_pages", INT8OID, SST_INTERNAL_PAGES, .most = 1},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
+	{"nulls_pages", INT8OID, SST_NULLS_PAGES, .most = 1},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .most = 1},
+	{"live_items", INT8OID, SST_LIVE_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
+	{"dead_items", INT8OID, SST_DEAD_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
+	{"redirect_items", INT8OID, SST_REDIRECT_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
+	{"placeholder_items", INT8OID, SST_PLACEHOLDER_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ},
+	{"inner_free_bytes", INT8OID, SST_INNER_FREE_BYTES, .most = BLCKSZ},
+	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true, .main = true},
 	{"avg_inner_density", FLOAT8OID, SST_INNER_FREE_BYTES, .percent_of = SST_INNER_USABLE_BYTES, .left = true},
 	SST_DAMAGE_COLUMNS,
-};
-
-static const SstStatistic spgist_statistics[] = {
-	{"inner_pages", SST_PAGES, SST_INTERNAL_PAGES},
-	{"leaf_pages", SST_PAGES, SST_LEAF_PAGES},
-	{"nulls_pages", SST_PAGES, SST_NULLS_PAGES},
-	{"deleted_pages", SST_PAGES, SST_DELETED_PAGES},
-	{"live_items", SST_TOTAL, SST_LIVE_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
-	{"dead_items", SST_TOTAL, SST_DEAD_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
-	{"redirect_items", SST_TOTAL, SST_REDIRECT_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
-	{"placeholder_items", SST_TOTAL, SST_PLACEHOLDER_ITEMS, 0, MaxIndexTuplesPerPage, &sst_leaf_items},
-	{"free_bytes", SST_TOTAL, SST_FREE_BYTES, 0, BLCKSZ},
-	{"inner_free_bytes", SST_TOTAL, SST_INNER_FREE_BYTES, 0, BLCKSZ},
-	{"avg_leaf_density", SST_RATIO_LEFT, SST_FREE_BYTES, SST_USABLE_BYTES, .main = true},
-	{"avg_inner_density", SST_RATIO_LEFT, SST_INNER_FREE_BYTES, SST_INNER_USABLE_BYTES},
-	SST_DAMAGE_STATISTICS,
 };
 
 const SstAccessMethod sst_spgist_am = {
@@ -230,6 +214,5 @@ const SstAccessMethod sst_spgist_am = {
 	.page_type = page_type,
 	.tuple_length = tuple_length,
 	.columns = {spgist_columns, lengthof(spgist_columns)},
-	.statistics = {spgist_statistics, lengthof(spgist_statistics)},
 	.model = &sst_spgist_model,
 };
