@@ -17,14 +17,15 @@
 #include "utils/rel.h"
 
 #include "compat/catalog.h"
+#include "compat/compat.h"
 
-/* Before 16 there are macros instead. */
+/* Before 16 there are macros instead, and fields. */
 #if PG_VERSION_NUM < 160000
-static inline bool
-BufferTagsEqual(const BufferTag *tag1, const BufferTag *tag2)
-{
-	return BUFFERTAGS_EQUAL(*tag1, *tag2);
-}
+#define BufferTagsEqual(tag1, tag2) BUFFERTAGS_EQUAL(*(tag1), *(tag2))
+#define BufTagGetForkNum(tag) ((tag)->forkNum)
+#define BufTagGetRelFileLocator(tag) ((tag)->rnode)
+#define InitBufferTag(tag, locator, forknum, blkno) \
+	INIT_BUFFERTAG(*(tag), *(locator), forknum, blkno)
 #endif
 
 /* The state of a buffer: flags, usage count and pins in one word */
@@ -36,28 +37,26 @@ typedef uint32 SstBufferState;
 #define sst_read_buffer_state(desc) pg_atomic_read_u32(&(desc)->state)
 #endif
 
-/* Where the files are that a buffer's block belongs to */
-static inline void
-sst_tag_files(const BufferTag *tag, SstFiles *files)
+/* What the server calls the files; and the other way round, but for their owner */
+static inline RelFileLocator
+sst_file_locator(const SstFiles *files)
 {
-#if PG_VERSION_NUM >= 160000
-	files->tablespace = tag->spcOid;
-	files->database = tag->dbOid;
-	files->number = BufTagGetRelNumber(tag);
-#else
-	files->tablespace = tag->rnode.spcNode;
-	files->database = tag->rnode.dbNode;
-	files->number = tag->rnode.relNode;
-#endif
+	RelFileLocator result = {files->tablespace, files->database, files->number};
+
+	return result;
 }
 
-static inline ForkNumber
-sst_tag_fork(const BufferTag *tag)
+static inline void
+sst_locator_files(RelFileLocator locator, SstFiles *files)
 {
 #if PG_VERSION_NUM >= 160000
-	return BufTagGetForkNum(tag);
+	files->tablespace = locator.spcOid;
+	files->database = locator.dbOid;
+	files->number = locator.relNumber;
 #else
-	return tag->forkNum;
+	files->tablespace = locator.spcNode;
+	files->database = locator.dbNode;
+	files->number = locator.relNode;
 #endif
 }
 
@@ -67,12 +66,7 @@ sst_buffer_tag(Relation rel, ForkNumber forknum, BlockNumber blkno)
 {
 	BufferTag	tag;
 
-#if PG_VERSION_NUM >= 160000
 	InitBufferTag(&tag, &rel->rd_locator, forknum, blkno);
-#else
-	INIT_BUFFERTAG(tag, rel->rd_node, forknum, blkno);
-#endif
-
 	return tag;
 }
 
@@ -80,18 +74,10 @@ sst_buffer_tag(Relation rel, ForkNumber forknum, BlockNumber blkno)
 static inline BufferTag
 sst_files_tag(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
 {
+	RelFileLocator locator = sst_file_locator(files);
 	BufferTag	tag;
 
-#if PG_VERSION_NUM >= 160000
-	RelFileLocator numbers = {files->tablespace, files->database, files->number};
-
-	InitBufferTag(&tag, &numbers, forknum, blkno);
-#else
-	RelFileNode numbers = {files->tablespace, files->database, files->number};
-
-	INIT_BUFFERTAG(tag, numbers, forknum, blkno);
-#endif
-
+	InitBufferTag(&tag, &locator, forknum, blkno);
 	return tag;
 }
 

@@ -30,35 +30,23 @@
 #include "utils/syscache.h"
 
 #include "compat/catalog.h"
+#include "compat/compat.h"
+
+#if PG_VERSION_NUM < 170000
+#define INVALID_PROC_NUMBER InvalidBackendId
+#define ProcNumberForTempRelations BackendIdForTempRelations
+#define GetTempNamespaceProcNumber GetTempNamespaceBackendId
+#endif
 
 /* The number that file names of a temporary relation have for its session */
 static int
 file_owner(const FormData_pg_class *relation)
 {
-#if PG_VERSION_NUM >= 170000
 	if (relation->relpersistence != RELPERSISTENCE_TEMP)
 		return INVALID_PROC_NUMBER;
 	if (isTempOrTempToastNamespace(relation->relnamespace))
 		return ProcNumberForTempRelations();
 	return GetTempNamespaceProcNumber(relation->relnamespace);
-#else
-	if (relation->relpersistence != RELPERSISTENCE_TEMP)
-		return InvalidBackendId;
-	if (isTempOrTempToastNamespace(relation->relnamespace))
-		return BackendIdForTempRelations();
-	return GetTempNamespaceBackendId(relation->relnamespace);
-#endif
-}
-
-/* The file number of a mapped catalog */
-Oid
-sst_mapped_file(Oid relid, bool shared)
-{
-#if PG_VERSION_NUM >= 160000
-	return RelationMapOidToFilenumber(relid, shared);
-#else
-	return RelationMapOidToFilenode(relid, shared);
-#endif
 }
 
 /*
@@ -71,7 +59,7 @@ sst_catalog_files(const FormData_pg_class *relation, SstFiles *files)
 	Oid			filenode = relation->relfilenode;
 
 	if (!OidIsValid(filenode))
-		filenode = sst_mapped_file(relation->oid, relation->relisshared);
+		filenode = RelationMapOidToFilenumber(relation->oid, relation->relisshared);
 	files->tablespace = OidIsValid(relation->reltablespace) ?
 		relation->reltablespace : MyDatabaseTableSpace;
 	files->database = files->tablespace == GLOBALTABLESPACE_OID ?

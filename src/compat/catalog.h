@@ -41,7 +41,6 @@ typedef struct SstFiles
 	int			owner;			/* of a temporary relation, its session */
 } SstFiles;
 
-extern Oid	sst_mapped_file(Oid relid, bool shared);
 extern bool sst_catalog_files(const FormData_pg_class *relation,
 							  SstFiles *files);
 extern void sst_files_path(const SstFiles *files, ForkNumber forknum,

@@ -12,7 +12,6 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/buf_internals.h"
@@ -49,20 +48,6 @@ sst_page_heap_free_space(const PageData *page)
 	return PageGetExactFreeSpace(page);
 #else
 	return PageGetHeapFreeSpace((Page) page);
-#endif
-}
-
-/*
- * Return the oldest transaction in the commit log.  The caller holds
- * XactTruncationLock, which keeps it from changing.
- */
-TransactionId
-sst_oldest_clog_xid(void)
-{
-#if PG_VERSION_NUM >= 170000
-	return TransamVariables->oldestClogXid;
-#else
-	return ShmemVariableCache->oldestClogXid;
 #endif
 }
 
@@ -127,7 +112,6 @@ bool
 sst_read_recent_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
 					   Buffer buffer)
 {
-	bool		found;
 #if PG_VERSION_NUM >= 190000
 	BufferDesc *desc = BufferIsLocal(buffer) ? NULL :
 		GetBufferDescriptor(buffer - 1);
@@ -135,12 +119,7 @@ sst_read_recent_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno,
 		BUF_STATE_GET_USAGECOUNT(pg_atomic_read_u64(&desc->state));
 #endif
 
-#if PG_VERSION_NUM >= 160000
-	found = ReadRecentBuffer(rel->rd_locator, forknum, blkno, buffer);
-#else
-	found = ReadRecentBuffer(rel->rd_node, forknum, blkno, buffer);
-#endif
-	if (!found)
+	if (!ReadRecentBuffer(rel->rd_locator, forknum, blkno, buffer))
 		return false;
 
 #if PG_VERSION_NUM >= 190000
@@ -171,16 +150,7 @@ sst_direct_io(void)
 const PgBackendStatus *
 sst_backend_status(int index)
 {
-	LocalPgBackendStatus *local;
-
-	if (index > pgstat_fetch_stat_numbackends())
-		return NULL;
-
-#if PG_VERSION_NUM >= 160000
-	local = pgstat_get_local_beentry_by_index(index);
-#else
-	local = pgstat_fetch_stat_local_beentry(index);
-#endif
+	LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(index);
 
 	return local == NULL ? NULL : &local->backendStatus;
 }
@@ -229,13 +199,9 @@ sst_time_after(instr_time start, double seconds)
 #elif PG_VERSION_NUM >= 160000
 	start.ticks += ns;
 #else
-	start.tv_sec += ns / 1000000000;
-	start.tv_nsec += ns % 1000000000;
-	if (start.tv_nsec >= 1000000000)
-	{
-		start.tv_sec++;
-		start.tv_nsec -= 1000000000;
-	}
+	instr_time	duration = {ns / 1000000000, ns % 1000000000};
+
+	INSTR_TIME_ADD(start, duration);
 #endif
 
 	return start;

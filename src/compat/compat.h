@@ -115,10 +115,20 @@
 typedef char PageData;
 #endif
 
+/* Names of the newest server, for what older ones call otherwise (before 17, 16) */
+#if PG_VERSION_NUM < 170000
+#define TransamVariables ShmemVariableCache
+#endif
+#if PG_VERSION_NUM < 160000
+#define RelFileLocator RelFileNode
+#define rd_locator rd_node
+#define RelationMapOidToFilenumber RelationMapOidToFilenode
+#define pgstat_get_local_beentry_by_index pgstat_fetch_stat_local_beentry
+#endif
+
 extern bool sst_lock_held(const LOCKTAG *tag, LOCKMODE mode);
 extern Size sst_page_free_space(const PageData *page);
 extern Size sst_page_heap_free_space(const PageData *page);
-extern TransactionId sst_oldest_clog_xid(void);
 extern bool sst_page_verified(const PageData *page, BlockNumber blkno);
 extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
 								   BlockNumber blkno, Buffer buffer);

@@ -28,17 +28,12 @@
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
+#include "utils/relmapper.h"
 #include "utils/wait_event.h"
 
 #include "compat/buffer_tag.h"
 #include "compat/compat.h"
 #include "compat/server_check.h"
-
-#if PG_VERSION_NUM >= 170000
-#define NEXT_XID (TransamVariables->nextXid)
-#else
-#define NEXT_XID (ShmemVariableCache->nextXid)
-#endif
 
 /* Blocks of each of some catalogs to look for in shared buffers */
 #define LOOKED_UP 2
@@ -110,7 +105,7 @@ check_buffer_headers(void)
 	{
 		SstFiles	files = {.tablespace = MyDatabaseTableSpace,
 			.database = MyDatabaseId,
-		.number = sst_mapped_file(catalogs[i / LOOKED_UP], false)};
+		.number = RelationMapOidToFilenumber(catalogs[i / LOOKED_UP], false)};
 		BufferTag	tag = sst_files_tag(&files, MAIN_FORKNUM, i % LOOKED_UP);
 		uint32		hash = BufTableHashCode(&tag);
 		LWLock	   *lock = BufMappingPartitionLock(hash);
@@ -158,14 +153,15 @@ static Answer
 check_transactions(void)
 {
 	FullTransactionId before = ReadNextFullTransactionId();
-	FullTransactionId seen = NEXT_XID;
+	FullTransactionId seen = TransamVariables->nextXid;
 	FullTransactionId after = ReadNextFullTransactionId();
 
 	return is_lock(XactTruncationLock, "XactTruncation") &&
 		U64FromFullTransactionId(before) <= U64FromFullTransactionId(seen) &&
 		U64FromFullTransactionId(seen) <= U64FromFullTransactionId(after) &&
-		TransactionIdIsNormal(sst_oldest_clog_xid()) &&
-		TransactionIdPrecedesOrEquals(sst_oldest_clog_xid(), XidFromFullTransactionId(after)) ?
+		TransactionIdIsNormal(TransamVariables->oldestClogXid) &&
+		TransactionIdPrecedesOrEquals(TransamVariables->oldestClogXid,
+									  XidFromFullTransactionId(after)) ?
 		AS_BUILT : DIFFERENT;
 }
 

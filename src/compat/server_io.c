@@ -52,11 +52,8 @@ sst_nanoseconds(instr_time duration)
 bool
 sst_is_same_time(instr_time a, instr_time b)
 {
-#if PG_VERSION_NUM >= 160000
-	return a.ticks == b.ticks;
-#else
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-#endif
+	INSTR_TIME_SUBTRACT(a, b);
+	return INSTR_TIME_IS_ZERO(a);
 }
 
 /* Does the server wait for each of its reads as soon as it is started? */

@@ -22,52 +22,18 @@
 #include "compat/buffer_tag.h"
 #include "compat/shared_blocks.h"
 
-#if PG_VERSION_NUM >= 160000
-typedef RelFileLocator FileNumbers;
-#else
-typedef RelFileNode FileNumbers;
-#endif
-
-static FileNumbers
-file_numbers(const SstFiles *files)
-{
-#if PG_VERSION_NUM >= 160000
-	return (FileNumbers)
-	{
-		.spcOid = files->tablespace,
-			.dbOid = files->database,
-			.relNumber = files->number
-	};
-#else
-	return (FileNumbers)
-	{
-		.spcNode = files->tablespace,
-			.dbNode = files->database,
-			.relNode = files->number
-	};
-#endif
-}
-
 /* What the server knows of the files; nothing is opened yet. */
 static SMgrRelation
 open_files(const SstFiles *files)
 {
-	return smgropen(file_numbers(files), files->owner);
+	return smgropen(sst_file_locator(files), files->owner);
 }
 
 /* Where an open relation's files are */
 void
 sst_relation_files(Relation rel, SstFiles *files)
 {
-#if PG_VERSION_NUM >= 160000
-	files->tablespace = rel->rd_locator.spcOid;
-	files->database = rel->rd_locator.dbOid;
-	files->number = rel->rd_locator.relNumber;
-#else
-	files->tablespace = rel->rd_node.spcNode;
-	files->database = rel->rd_node.dbNode;
-	files->number = rel->rd_node.relNode;
-#endif
+	sst_locator_files(rel->rd_locator, files);
 	files->owner = rel->rd_backend;
 }
 
@@ -223,7 +189,7 @@ sst_read_into_buffers(const SstFiles *files, char persistence,
 #else
 		int			n = 1;
 
-		ReleaseBuffer(ReadBufferWithoutRelcache(file_numbers(files), forknum,
+		ReleaseBuffer(ReadBufferWithoutRelcache(sst_file_locator(files), forknum,
 												first, RBM_NORMAL, NULL,
 												persistence == RELPERSISTENCE_PERMANENT));
 #endif

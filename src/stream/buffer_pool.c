@@ -75,14 +75,14 @@ read_header(BufferDesc *desc, bool any_database, SstBufferedBlock *block)
 			(after & wanted) != wanted || !BufferTagsEqual(&tag, &again))
 			continue;
 
-		sst_tag_files(&tag, &files);
+		sst_locator_files(BufTagGetRelFileLocator(&tag), &files);
 		if (!any_database && files.database != MyDatabaseId &&
 			OidIsValid(files.database))
 			return false;
 		block->database = any_database ? files.database : InvalidOid;
 		block->tablespace = files.tablespace;
 		block->number = files.number;
-		block->forknum = sst_tag_fork(&tag);
+		block->forknum = BufTagGetForkNum(&tag);
 		block->blkno = tag.blockNum;
 		block->usage = BUF_STATE_GET_USAGECOUNT(after);
 		block->dirty = (after & BM_DIRTY) != 0;

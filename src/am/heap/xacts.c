@@ -34,7 +34,7 @@ has_ended(TransactionId xid, bool *committed)
 	bool		known;
 
 	LWLockAcquire(XactTruncationLock, LW_SHARED);
-	known = !TransactionIdPrecedes(xid, sst_oldest_clog_xid());
+	known = !TransactionIdPrecedes(xid, TransamVariables->oldestClogXid);
 	if (known)
 		*committed = TransactionIdDidCommit(xid);
 	LWLockRelease(XactTruncationLock);
