@@ -81,34 +81,22 @@ check_line_pointers(const SstAccessMethod *am, const PageData *page,
 		if (table ? !ItemIdIsNormal(item) : unused && !ItemIdIsUsed(item))
 			continue;
 		if (!ItemIdIsNormal(item) && !ItemIdIsDead(item))
-		{
-			sst_set_diagnosis(diagnosis, SST_FAULT_LINE_POINTERS,
+			return sst_refuse(diagnosis, SST_FAULT_LINE_POINTERS,
 							  _("line pointer %u: flags %u, which no tuple of this page has"),
 							  offnum, ItemIdGetFlags(item));
-			return false;
-		}
 		if (ItemIdGetOffset(item) != MAXALIGN(ItemIdGetOffset(item)))
-		{
-			sst_set_diagnosis(diagnosis, SST_FAULT_LINE_POINTERS,
+			return sst_refuse(diagnosis, SST_FAULT_LINE_POINTERS,
 							  _("line pointer %u: offset %u is not aligned"),
 							  offnum, ItemIdGetOffset(item));
-			return false;
-		}
 		if (overlaps(item, used))
-		{
-			sst_set_diagnosis(diagnosis, SST_FAULT_LINE_POINTERS,
+			return sst_refuse(diagnosis, SST_FAULT_LINE_POINTERS,
 							  _("line pointer %u: offset %u, length %u overlap with another tuple"),
 							  offnum, ItemIdGetOffset(item),
 							  ItemIdGetLength(item));
-			return false;
-		}
 		if (!table && !has_own_length(am, page, item))
-		{
-			sst_set_diagnosis(diagnosis, SST_FAULT_TUPLES,
+			return sst_refuse(diagnosis, SST_FAULT_TUPLES,
 							  _("tuple %u: its length is not that of its line pointer, %d"),
 							  offnum, ItemIdGetLength(item));
-			return false;
-		}
 	}
 
 	return true;

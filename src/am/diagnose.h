@@ -46,4 +46,8 @@ extern void sst_diagnose_page(const SstVisitor *visitor,
 	 (void) snprintf((diagnosis)->detail, sizeof((diagnosis)->detail), \
 					 __VA_ARGS__))
 
+/* The same as an expression, which is false: what is looked at is not sound */
+#define sst_refuse(diagnosis, what, ...) \
+	(sst_set_diagnosis(diagnosis, what, __VA_ARGS__), false)
+
 #endif							/* SST_DIAGNOSE_H */

@@ -93,10 +93,9 @@ check_page(const PageData *page, SstDiagnosis *diagnosis)
 	if (nitems >= P_FIRSTDATAKEY(opaque) - (P_ISLEAF(opaque) ? 1 : 0) ||
 		(!P_ISLEAF(opaque) && opaque->btpo_level == 0))
 		return true;
-	sst_set_diagnosis(diagnosis, SST_FAULT_LINE_POINTERS,
+	return sst_refuse(diagnosis, SST_FAULT_LINE_POINTERS,
 					  _("%d line pointers are too few for page flags 0x%04X"),
 					  nitems, opaque->btpo_flags);
-	return false;
 }
 
 /*

@@ -41,10 +41,6 @@ typedef struct HeapPage
 	SstDiagnosis *diagnosis;
 } HeapPage;
 
-/* Set the diagnosis of a tuple, and return false. */
-#define refuse_tuple(heap, offnum, ...) \
-	(sst_set_diagnosis((heap)->diagnosis, SST_FAULT_TUPLES, __VA_ARGS__), false)
-
 static const HeapTupleHeaderData *
 get_tuple(const HeapPage *heap, OffsetNumber offnum)
 {
@@ -186,9 +182,9 @@ check_attributes(HeapPage *heap, OffsetNumber offnum,
 	SstValue	value;
 
 	if (natts > tupdesc->natts)
-		return refuse_tuple(heap, offnum,
-							_("tuple %u: %d attributes, but the relation has %d"),
-							offnum, natts, tupdesc->natts);
+		return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
+						  _("tuple %u: %d attributes, but the relation has %d"),
+						  offnum, natts, tupdesc->natts);
 
 	for (int i = 0; i < natts; i++)
 	{
@@ -197,9 +193,9 @@ check_attributes(HeapPage *heap, OffsetNumber offnum,
 		if (!sst_read_value(TupleDescAttr(tupdesc, i), tuple, length, &offset, &value) ||
 			(value.form == SST_VALUE_POINTER &&
 			 !toast_pointer_is_sound(heap, tuple, value.data)))
-			return refuse_tuple(heap, offnum,
-								_("tuple %u: attribute %d is not valid, or ends beyond the tuple's length %d"),
-								offnum, i + 1, length);
+			return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
+							  _("tuple %u: attribute %d is not valid, or ends beyond the tuple's length %d"),
+							  offnum, i + 1, length);
 	}
 
 	return true;
@@ -221,23 +217,23 @@ check_tuple(HeapPage *heap, OffsetNumber offnum)
 	SstXactStatus inserter;
 
 	if (!header_is_sound(tuple, length))
-		return refuse_tuple(heap, offnum,
-							_("tuple %u: data of %d attributes begins at %u, length %d"),
-							offnum, HeapTupleHeaderGetNatts(tuple),
-							tuple->t_hoff, length);
+		return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
+						  _("tuple %u: data of %d attributes begins at %u, length %d"),
+						  offnum, HeapTupleHeaderGetNatts(tuple),
+						  tuple->t_hoff, length);
 	if (!bits_are_sound(tuple))
-		return refuse_tuple(heap, offnum,
-							_("tuple %u: infomask 0x%04X and 0x%04X exclude each other, xmax %u"),
-							offnum, tuple->t_infomask, tuple->t_infomask2,
-							HeapTupleHeaderGetRawXmax(tuple));
+		return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
+						  _("tuple %u: infomask 0x%04X and 0x%04X exclude each other, xmax %u"),
+						  offnum, tuple->t_infomask, tuple->t_infomask2,
+						  HeapTupleHeaderGetRawXmax(tuple));
 
 	inserter = sst_tuple_inserter(&heap->visitor->xacts, tuple);
 	if (!inserter_is_possible(heap, tuple) ||
 		(inserter == SST_XACT_COMMITTED && !find_deleter(heap, tuple, &deleter)))
-		return refuse_tuple(heap, offnum,
-							_("tuple %u: impossible transaction, xmin %u, xmax %u, infomask 0x%04X"),
-							offnum, HeapTupleHeaderGetRawXmin(tuple),
-							HeapTupleHeaderGetRawXmax(tuple), tuple->t_infomask);
+		return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
+						  _("tuple %u: impossible transaction, xmin %u, xmax %u, infomask 0x%04X"),
+						  offnum, HeapTupleHeaderGetRawXmin(tuple),
+						  HeapTupleHeaderGetRawXmax(tuple), tuple->t_infomask);
 	if (inserter == SST_XACT_COMMITTED &&
 		!check_attributes(heap, offnum, tuple, length))
 		return false;
@@ -281,17 +277,17 @@ check_chains(HeapPage *heap)
 		if (next == InvalidOffsetNumber)
 			continue;
 		if (followed[next])
-			return refuse_tuple(heap, next,
-								_("tuple %u: line pointer %u, and one before it, point to this version of a row"),
-								next, offnum);
+			return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
+							  _("tuple %u: line pointer %u, and one before it, point to this version of a row"),
+							  next, offnum);
 		followed[next] = true;
 
 		if (ItemIdIsRedirected(item) ?
 			!HeapTupleHeaderIsHeapOnly(get_tuple(heap, next)) :
 			!versions_agree(heap, offnum, next))
-			return refuse_tuple(heap, next,
-								_("tuple %u: it does not agree with line pointer %u, which points to this version of a row"),
-								next, offnum);
+			return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
+							  _("tuple %u: it does not agree with line pointer %u, which points to this version of a row"),
+							  next, offnum);
 	}
 
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= heap->nitems; offnum++)
@@ -301,9 +297,9 @@ check_chains(HeapPage *heap)
 			HeapTupleHeaderIsHeapOnly(get_tuple(heap, offnum)) &&
 			(heap->inserter[offnum] == SST_XACT_COMMITTED ||
 			 heap->inserter[offnum] == SST_XACT_IN_PROGRESS))
-			return refuse_tuple(heap, offnum,
-								_("tuple %u: heap-only, but nothing points to it"),
-								offnum);
+			return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
+							  _("tuple %u: heap-only, but nothing points to it"),
+							  offnum);
 	}
 
 	return true;
