@@ -31,6 +31,7 @@
 #include "lib/qunique.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/hsearch.h"
@@ -81,23 +82,11 @@ shared_name(HTAB *names, Oid oid, char *(*look_up) (Oid oid))
 	return shared->name;
 }
 
-static int
-compare_relids(const void *a, const void *b)
-{
-	Oid			left = ((const SstRelation *) a)->relid;
-	Oid			right = ((const SstRelation *) b)->relid;
-
-	return (left > right) - (left < right);
-}
-
 /* Find a relation in the list, or return NULL. */
 SstRelation *
 sst_find_relation(const SstRelations *list, Oid relid)
 {
-	SstRelation key = {.relid = relid};
-
-	return bsearch(&key, list->relation, list->n, sizeof(SstRelation),
-				   compare_relids);
+	return bsearch(&relid, list->relation, list->n, sizeof(SstRelation), oid_cmp);
 }
 
 /*
@@ -159,29 +148,6 @@ sst_fork_bytes(const SstFiles *files, ForkNumber forknum)
 	}
 }
 
-static void
-describe(SstRelation *relation, const FormData_pg_class *form,
-		 const char *schema)
-{
-	memset(relation, 0, sizeof(SstRelation));
-	relation->relid = form->oid;
-	relation->schema = schema;
-	relation->name = pstrdup(NameStr(form->relname));
-	relation->relkind = form->relkind;
-	relation->persistence = form->relpersistence;
-	relation->amoid = form->relam;
-	relation->shared = form->relisshared;
-	relation->partition = form->relispartition;
-	relation->catalog = IsCatalogRelationOid(form->oid);
-	relation->other_temp = form->relpersistence == RELPERSISTENCE_TEMP &&
-		!isTempOrTempToastNamespace(form->relnamespace);
-	relation->replident = form->relreplident;
-	relation->valid = relation->live = relation->ready = true;
-	relation->toastrelid = form->reltoastrelid;
-	relation->bytes = sst_catalog_files(form, &relation->files) ?
-		sst_fork_bytes(&relation->files, MAIN_FORKNUM) : -1;
-}
-
 /*
  * Show the fixed part of each row of a catalog to a function; with an index, of those
  * rows that have such an OID in its column attno.
@@ -227,6 +193,7 @@ static void
 relations_add(SstRelationsBuilder *builder, const FormData_pg_class *form)
 {
 	SstRelations *list = builder->list;
+	SstRelation *relation;
 	const char *schema;
 
 	if (list->n == builder->allocated)
@@ -237,7 +204,24 @@ relations_add(SstRelationsBuilder *builder, const FormData_pg_class *form)
 	}
 	schema = shared_name(builder->schemas, form->relnamespace,
 						 get_namespace_name);
-	describe(&list->relation[list->n++], form, schema ? schema : "");
+	relation = &list->relation[list->n++];
+	memset(relation, 0, sizeof(SstRelation));
+	relation->relid = form->oid;
+	relation->schema = schema ? schema : "";
+	relation->name = pstrdup(NameStr(form->relname));
+	relation->relkind = form->relkind;
+	relation->persistence = form->relpersistence;
+	relation->amoid = form->relam;
+	relation->shared = form->relisshared;
+	relation->partition = form->relispartition;
+	relation->catalog = IsCatalogRelationOid(form->oid);
+	relation->other_temp = form->relpersistence == RELPERSISTENCE_TEMP &&
+		!isTempOrTempToastNamespace(form->relnamespace);
+	relation->replident = form->relreplident;
+	relation->valid = relation->live = relation->ready = true;
+	relation->toastrelid = form->reltoastrelid;
+	relation->bytes = sst_catalog_files(form, &relation->files) ?
+		sst_fork_bytes(&relation->files, MAIN_FORKNUM) : -1;
 }
 
 /*
@@ -249,9 +233,8 @@ relations_sort(SstRelationsBuilder *builder)
 {
 	SstRelations *list = builder->list;
 
-	qsort(list->relation, list->n, sizeof(SstRelation), compare_relids);
-	list->n = qunique(list->relation, list->n, sizeof(SstRelation),
-					  compare_relids);
+	qsort(list->relation, list->n, sizeof(SstRelation), oid_cmp);
+	list->n = qunique(list->relation, list->n, sizeof(SstRelation), oid_cmp);
 	list->relation = repalloc_huge(list->relation,
 								   sizeof(SstRelation) * Max(list->n, 1));
 }

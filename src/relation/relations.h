@@ -21,7 +21,7 @@
 /* A relation, from the catalogs and the file system */
 typedef struct SstRelation
 {
-	Oid			relid;
+	Oid			relid;			/* comes first, for oid_cmp() */
 	const char *schema;
 	const char *name;
 	char		relkind;
