@@ -47,23 +47,16 @@ sst_tree_function(Relation rel)
 const char *
 sst_state_note(SstTargetState state)
 {
-	switch (state)
-	{
-		case SST_TARGET_MISSING:
-			return _("relation does not exist");
-		case SST_TARGET_OTHER_TEMP:
-			return _("temporary relation of another session");
-		case SST_TARGET_NO_DATA:
-			return _("no data during recovery");
-		case SST_TARGET_INVALID:
-			return _("index is not valid");
-		case SST_TARGET_OTHER_FORMAT:
-			return _("unknown format: the metapage has another magic or version number");
-		case SST_TARGET_NOT_READY:
-			return _("index is not valid: it is being built, or its build failed");
-		default:
-			return NULL;
-	}
+	static const char *const notes[SST_TARGET_MISSING + 1] = {
+		[SST_TARGET_MISSING] = gettext_noop("relation does not exist"),
+		[SST_TARGET_OTHER_TEMP] = gettext_noop("temporary relation of another session"),
+		[SST_TARGET_NO_DATA] = gettext_noop("no data during recovery"),
+		[SST_TARGET_INVALID] = gettext_noop("index is not valid"),
+		[SST_TARGET_OTHER_FORMAT] = gettext_noop("unknown format: the metapage has another magic or version number"),
+		[SST_TARGET_NOT_READY] = gettext_noop("index is not valid: it is being built, or its build failed")
+	};
+
+	return notes[state] != NULL ? _(notes[state]) : NULL;
 }
 
 /* The note on a partitioned relation, for one whose tree a function can read */
@@ -207,12 +200,10 @@ refuse_other_temp(Relation rel, bool say_indexes)
 	if (!RELATION_IS_OTHER_TEMP(rel))
 		return;
 
-	if (say_indexes)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot access temporary indexes of other sessions")));
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 say_indexes ?
+			 errmsg("cannot access temporary indexes of other sessions") :
 			 errmsg("cannot access temporary tables of other sessions")));
 }
 
