@@ -86,14 +86,15 @@ static void
 report_corrupt_page(const SstTarget *target, const SstRelationStats *found)
 {
 	bool		is_index = (target->kind & SST_INDEX) != 0;
+	const char *name = RelationGetRelationName(target->rel);
+	BlockNumber blkno = found->counters.first_corrupt;
 
-	if (found->counters.first_corrupt != InvalidBlockNumber)
+	if (blkno != InvalidBlockNumber)
 		ereport(ERROR,
 				(errcode(is_index ? ERRCODE_INDEX_CORRUPTED : ERRCODE_DATA_CORRUPTED),
-				 errmsg(is_index ? "index \"%s\" contains corrupted page at block %u" :
-						"table \"%s\" contains corrupted page at block %u",
-						RelationGetRelationName(target->rel),
-						found->counters.first_corrupt)));
+				 is_index ?
+				 errmsg("index \"%s\" contains corrupted page at block %u", name, blkno) :
+				 errmsg("table \"%s\" contains corrupted page at block %u", name, blkno)));
 }
 
 Datum
