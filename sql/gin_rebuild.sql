@@ -120,6 +120,16 @@ TRUNCATE gr_said;
 CALL gr_rebuild('{gr_keys_k}', '1MB');
 SELECT * FROM gr_result(1);
 
+-- Few keys, with so many rows that their lists are part of the entry after the first batch only
+CREATE TABLE gr_grown WITH (autovacuum_enabled = off) AS
+	SELECT ARRAY[n % 75] AS few, ARRAY[n % 1000, 1000 + n % 11] AS more FROM generate_series(1, 195000) n;
+CREATE INDEX gr_grown_few ON gr_grown USING gin (few);
+CREATE INDEX gr_grown_more ON gr_grown USING gin (more);
+TRUNCATE gr_said;
+CALL gr_rebuild('{gr_grown_few, gr_grown_more}', '1MB');
+CALL gr_rebuild('{gr_grown_few, gr_grown_more}', '1MB');
+SELECT DISTINCT name, inside FROM gr_result(5) ORDER BY name;
+
 -- A sample has leaf pages of a posting tree, and seldom its root.
 CREATE TABLE gr_one (a int[]) WITH (autovacuum_enabled = off);
 CREATE INDEX gr_one_a ON gr_one USING gin (a);
@@ -131,5 +141,5 @@ REINDEX INDEX gr_one_a;
 SELECT count(*) FILTER (WHERE pg_relation_size('gr_one_a') BETWEEN low AND high) >= 8 AS in_samples FROM gr_one_said;
 
 DROP FUNCTION gr_result;
-DROP TABLE gr, gr_memory, gr_trees, gr_small, gr_keys, gr_one, gr_one_said, gr_said;
+DROP TABLE gr, gr_memory, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_one_said, gr_said;
 DROP PROCEDURE gr_rebuild;

@@ -373,13 +373,14 @@ split_page(Batches *batches, LeafPage *page)
 
 /* Bytes of the tuple of a key with so many TIDs */
 static int
-tuple_bytes(const SstGinSample *sample, const Key *key, double ntids)
+tuple_bytes(const Batches *batches, const Key *key, double ntids)
 {
 	double		all = key->ntids;
 	double		list;
 
 	if (all == 0)				/* as long as the list is not too long */
-		list = ntids < 1 ? 0 : SST_GIN_LIST_HEADER + (ntids - 1) * 2;
+		list = ntids < 1 ? 0 : SST_GIN_LIST_HEADER +
+			(ntids - 1) * batches->build->difference;
 	else
 		list = SST_GIN_LIST_HEADER +
 			(all > 1 ? key->list_bytes * (ntids - 1) / (all - 1) : 0);
@@ -411,7 +412,7 @@ end_batch(Batches *batches, double x)
 				state->ntids += state->batch_tids;
 			else if (tree_tids * (x - state->ntids / tree_tids) >= 1)
 				state->ntids = tree_tids * x;
-			size = tuple_bytes(sample, key, state->ntids);
+			size = tuple_bytes(batches, key, state->ntids);
 
 			while (page->next != NO_PAGE && batches->pages[page->next].low <= k)
 				page = &batches->pages[page->next];
@@ -443,7 +444,7 @@ sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 
 	*built = (SstGinBuilt)
 	{
-		1, 0, 1
+		1, 0, 1, 1
 	};
 	if (sample->nkeys == 0)
 		return;
@@ -493,5 +494,6 @@ sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 	built->nbatches = batches->batch - 1;
 	built->part = most / build->memory;
 	built->pages = batches->npages;
+	built->scale = batches->scale;
 	pfree(batches);
 }

@@ -38,6 +38,7 @@ typedef struct SstGinBuild
 	double		nkeys;			/* all of the sample's kind, in the index */
 	double		ntrees;			/* posting trees of the index */
 	double		tree_tids;		/* of each of these */
+	double		difference;		/* bytes from one of these TIDs to the next */
 	double		memory;			/* for all keys; INFINITY for no limit */
 	SstPause   *pause;
 } SstGinBuild;
@@ -48,6 +49,7 @@ typedef struct SstGinBuilt
 	int			nbatches;
 	double		part;			/* of the memory, that the largest batch takes */
 	double		pages;			/* leaf pages, of the sampled keys */
+	double		scale;			/* keys in the index for each of these */
 } SstGinBuilt;
 
 extern SstGinSample *sst_gin_sample_create(void);

@@ -55,6 +55,9 @@
 /* How full several batches leave inner pages */
 #define INNER_FILL_OF_BATCHES 0.62
 
+/* Below this, so few leaf pages do not say by which factor several batches need more. */
+#define FEW_LEAVES 8
+
 /*
  * Entries' bytes for each byte of the pending list's tuples, which take 20 bytes at least.
  * If no key is new, a TID takes a byte; if all are, a tuple gets a list of 8 bytes.  What is
@@ -65,8 +68,12 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 /* From this part of the new entries on, the pending list is worth a note. */
 #define NOTEWORTHY_PART 0.1
 
-/* By which part the memory that a build takes may be wrong */
+/*
+ * By which part the memory that a build takes may be wrong; and that of keys with many TIDs,
+ * if these are as many for each: their arrays are full, or have just become twice as large
+ */
 #define MEMORY_MARGIN			0.03
+#define MEMORY_MARGIN_OF_TREES	0.33
 
 /* From this part of the keys on, those of the pending list decide how full pages are. */
 #define MOST_PENDING			0.3
@@ -737,7 +744,7 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 	if (nshort > 0)
 		short_bytes = counts[SST_REBUILT_SHORT_BYTES] * short_trees(counts) / nshort;
 
-	leaves = 1;
+	leaves = 1 + model->added[which];
 	if (bytes + short_bytes > SST_GIN_PAGE_ROOM)
 		leaves += Max(bytes - model->last_used, 0) / model->left_fill *
 			model->batches[which] + short_bytes / model->short_fill;
@@ -768,6 +775,16 @@ gin_ends(const SstRebuild *rebuild, const double *counts, double *low,
 	}
 }
 
+/* Take a case into account, the likely one first. */
+static void
+take_case(double *cases, bool likely, double value)
+{
+	if (likely)
+		cases[LIKELY] = cases[LEAST] = cases[MOST] = value;
+	cases[LEAST] = Min(cases[LEAST], value);
+	cases[MOST] = Max(cases[MOST], value);
+}
+
 /*
  * Find out how a build in batches differs from one with enough memory.  That goes up
  * and down with the memory, so that some more and some less is tried as well.
@@ -780,6 +797,7 @@ build_in_batches(SstRebuild *rebuild, double pending_keys)
 	double		memory = maintenance_work_mem * 1024.0;
 	double		margin = MEMORY_MARGIN;
 	double		nkeys = model->nentries / model->pages_seen + pending_keys;
+	double		tree_tids = model->tree_tids / model->pages_seen;
 	SstGinBuild build = {.nkeys = nkeys, .memory = INFINITY,
 	.pause = rebuild->pause};
 	SstGinBuilt one = {0};
@@ -790,38 +808,37 @@ build_in_batches(SstRebuild *rebuild, double pending_keys)
 
 	if (!may_need_batches(rebuild))
 		return;
-	if (model->fill.npages > 0)
+	if (model->nentries > 0)
 	{
 		if (model->pages_seen < 1)
 			margin += 1 / sqrt(model->nseen);
 		build.ntrees = model->nlast / model->pages_seen;
 		if (model->nlast > 0)
 			build.tree_tids = (double) model->tree_tids / model->nlast;
+		build.difference = sst_gin_difference(model->difference_bytes, model->tree_tids);
 		sst_gin_sample_sort(model->sample);
 		for (int i = 0; i < (model->all ? 3 : lengthof(margins)); i++)
 		{
-			double		factor;
-
 			build.memory = memory * (1 + margins[i] * margin);
 			sst_gin_build(model->sample, &build, &built);
 			if (i == 0)
 			{
+				margin += MEMORY_MARGIN_OF_TREES * Min(1, MEMORY_OF_TID * tree_tids /
+													   (built.part * memory * built.nbatches));
 				if (built.part * (1 + margin) < 1)
 					return;
 				model->several = built.nbatches > 1;
 				build.memory = INFINITY;
 				sst_gin_build(model->sample, &build, &one);
 			}
-			factor = (built.pages - 0.5) / (one.pages - 0.5);
-			if (i == 0)
-				model->batches[LIKELY] = model->batches[LEAST] =
-					model->batches[MOST] = factor;
-			model->batches[LEAST] = Min(model->batches[LEAST], factor);
-			model->batches[MOST] = Max(model->batches[MOST], factor);
+			if (one.pages < FEW_LEAVES)
+				take_case(model->added, i == 0, (built.pages - one.pages) * built.scale);
+			else
+				take_case(model->batches, i == 0,
+						  (built.pages - 0.5) / (one.pages - 0.5));
 		}
 	}
-	else if (pending_keys * MEMORY_OF_KEY + MEMORY_OF_TID *
-			 (double) model->tree_tids / model->pages_seen > memory)
+	else if (pending_keys * MEMORY_OF_KEY + MEMORY_OF_TID * tree_tids > memory)
 		model->several = true;
 	else
 		return;
@@ -829,8 +846,8 @@ build_in_batches(SstRebuild *rebuild, double pending_keys)
 	/* Functions in expressions may be parallel unsafe. */
 	if (model->may_be_parallel)
 	{
-		model->batches[LEAST] = Min(model->batches[LEAST], 1);
-		model->batches[MOST] = Max(model->batches[MOST], 1);
+		take_case(model->batches, false, 1);
+		take_case(model->added, false, 0);
 	}
 
 	/* Pending keys come in another order than those that are known. */

@@ -142,7 +142,8 @@ typedef struct SstGinModel
 	double		pivot;			/* bytes on inner pages for each page */
 	double		short_fill;		/* with lists of short posting trees */
 	double		batches[NCASES];	/* pages with all batches, for those with
-									 * one */
+									 * one ... */
+	double		added[NCASES];	/* ... and besides, where these are few */
 	bool		several;		/* batches */
 	double		tree_factor;	/* pages of posting trees, for those expected */
 } SstGinModel;
