@@ -82,5 +82,15 @@ SELECT count(*), bool_and(reclaimable_bytes_high - reclaimable_bytes_low < bytes
 	FROM streamstat.database_report(20, '1GB', seed => 1) WHERE parent_name ~ 'rare_' AND kind = 'toast table';
 SQL
 
+# Where there is a limit, no blocks between those of a sample are read.  One block in four is
+# wanted here, so that reads of many blocks at a time would be faster.
+$node->restart;
+is( $node->safe_psql('postgres', <<'SQL'), "t\nt", 'only what the limits know of is read');
+SET streamstat.max_rate = '1GB';
+SELECT count(*) > 0 FROM streamstat.sample_stats('large', blocks => 3000, seed => 1);
+SELECT round(reads * avg_read_bytes / current_setting('block_size')::int) = blocks_requested - blocks_hit
+	FROM streamstat.stream_stats() WHERE blocks_requested >= 3000;
+SQL
+
 stop_clean($node);
 done_testing();

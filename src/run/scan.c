@@ -490,6 +490,7 @@ scan_files(SstScan *scan)
 	SstStream  *stream = sst_file_stream_begin(scan->rel, scan->plan->forknum,
 											   scan->source,
 											   sst_plan_nblocks(scan->plan),
+											   scan->limited ? 0 : SST_MAX_GAP,
 											   scan->strategy,
 											   scan->plan->rules,
 											   &scan->visitor.needs,

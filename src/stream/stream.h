@@ -85,7 +85,7 @@ typedef struct SstBlockReader
 /* Limit on the bytes in flight, the run being returned not included */
 #define SST_MAX_BYTES_AHEAD (8 * 1024 * 1024)
 
-/* Unwanted blocks to read rather than to begin another read */
+/* Unwanted blocks to read rather than to begin another read, where bytes have no limit */
 #define SST_MAX_GAP 8
 
 /* Pages to look ahead for the CPU's cache; the best of 1 to 8 in benchmarks */
@@ -110,7 +110,7 @@ extern void sst_buffer_stream_abandon(SstStream *stream);
 
 extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
 										SstSource *source,
-										BlockNumber nblocks,
+										BlockNumber nblocks, int max_gap,
 										BufferAccessStrategy strategy,
 										SstRules rules,
 										const SstPageNeeds *needs,

@@ -53,6 +53,7 @@ typedef struct RunQueue
 	MemoryContext context;
 	int			cached_blocks;	/* of a run, while the page cache has all */
 	int			max_blocks;		/* of any run */
+	int			max_gap;		/* unwanted blocks between two of a run */
 	bool		any_order;		/* return runs as they arrive */
 	bool		stopped;		/* take no more blocks from the source */
 
@@ -94,7 +95,7 @@ typedef struct RunQueue
  */
 static void
 run_queue_init(RunQueue *queue, Relation rel, ForkNumber forknum,
-			   SstSource *source, BlockNumber nblocks,
+			   SstSource *source, BlockNumber nblocks, int max_gap,
 			   const SstPageNeeds *needs, bool any_order,
 			   SstIoStats *io_stats)
 {
@@ -106,6 +107,7 @@ run_queue_init(RunQueue *queue, Relation rel, ForkNumber forknum,
 	queue->context = CurrentMemoryContext;
 	queue->cached_blocks = sst_run_blocks();
 	queue->max_blocks = sst_cold_run_blocks();
+	queue->max_gap = max_gap;
 	queue->any_order = any_order;
 
 	sst_direct_page_check_init(&queue->check, rel, forknum, nblocks);
@@ -183,7 +185,7 @@ take_run(RunQueue *queue, SstRun *run)
 
 	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
 	{
-		if (blkno - last > SST_MAX_GAP + 1 ||
+		if (blkno - last > queue->max_gap + 1 ||
 			blkno - run->first >= max_blocks ||
 			blkno / RELSEG_SIZE != run->first / RELSEG_SIZE)
 		{
@@ -744,7 +746,8 @@ file_stream_end(SstStream *base)
 
 /*
  * Begin to read the source's blocks, about nblocks of them, of a fork of a
- * relation in shared buffers.
+ * relation in shared buffers; and up to max_gap blocks between two of them, if that saves
+ * a read.
  *
  * The relation must stay open and locked until the end.  What the stream does is
  * added to io_stats run by run.  A page that the buffer manager refuses is an
@@ -754,8 +757,9 @@ file_stream_end(SstStream *base)
  */
 SstStream *
 sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
-					  BlockNumber nblocks, BufferAccessStrategy strategy,
-					  SstRules rules, const SstPageNeeds *needs, bool any_order,
+					  BlockNumber nblocks, int max_gap,
+					  BufferAccessStrategy strategy, SstRules rules,
+					  const SstPageNeeds *needs, bool any_order,
 					  SstIoStats *io_stats)
 {
 	static bool registered = false;
@@ -777,8 +781,8 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	};
 
 	oldcontext = MemoryContextSwitchTo(context);
-	run_queue_init(&stream->queue, rel, forknum, source, nblocks, needs,
-				   any_order, io_stats);
+	run_queue_init(&stream->queue, rel, forknum, source, nblocks, max_gap,
+				   needs, any_order, io_stats);
 	MemoryContextSwitchTo(oldcontext);
 
 	if (!registered)
@@ -823,7 +827,7 @@ sst_file_stream_gave_up(const SstStream *base)
 
 /*
  * Advise the kernel of those of the source's blocks that are not in shared buffers, in
- * runs as a file stream reads them.  Returns the number of runs, or -1 if there is
+ * runs as a file stream with a limit reads them.  Returns the number of runs, or -1 if there is
  * no such file, which is no error.
  *
  * The relation need not be open or locked.  It must not be temporary.  One file is
@@ -848,7 +852,7 @@ sst_advise_blocks(const SstFiles *files, ForkNumber forknum, SstSource *source,
 			continue;
 		if (first != InvalidBlockNumber &&
 			(blkno == InvalidBlockNumber ||
-			 blkno - last > SST_MAX_GAP + 1 || blkno - first >= sst_run_blocks() ||
+			 blkno - last > 1 || blkno - first >= sst_run_blocks() ||
 			 blkno / RELSEG_SIZE != first / RELSEG_SIZE))
 		{
 			opened = sst_segment_file_advise(&file, first, last - first + 1);

@@ -436,6 +436,7 @@ typedef struct Cursor
 	SstWarmSet *set;
 	int64		range;
 	int64		blkno;			/* or -1 before the range's first one */
+	int			max_gap;		/* unwanted blocks between two of a run */
 	SstWarmFork *fork;			/* whose blocks are counted, or NULL */
 	LockedRelation *relation;	/* of the fork; or NULL */
 	Oid			begun;			/* relation that was begun last */
@@ -527,12 +528,13 @@ release_relation(LockedRelation *relation)
  * ----------
  */
 
-/* Begin with a set. */
+/* Begin with a set, of which runs may have gaps of so many blocks. */
 static void
-init_cursor(Cursor *cursor, SstWarmSet *set)
+init_cursor(Cursor *cursor, SstWarmSet *set, int max_gap)
 {
 	memset(cursor, 0, sizeof(Cursor));
 	cursor->set = set;
+	cursor->max_gap = max_gap;
 	cursor->blkno = -1;
 
 	for (int i = 0; i < set->nforks; i++)
@@ -620,7 +622,7 @@ next_range_follows(Cursor *cursor, BlockNumber run_end, uint64 limit)
 	cursor->blkno = -1;
 	if (cursor->range == cursor->set->nranges ||
 		&cursor->set->forks[range->fork] != cursor->fork ||
-		range->first < run_end || range->first - run_end > SST_MAX_GAP ||
+		range->first < run_end || range->first - run_end > cursor->max_gap ||
 		range->first >= limit)
 		return false;
 
@@ -1065,7 +1067,7 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	}
 	queue->max_runs = 2 * queue->depth;
 	queue->runs = palloc(sizeof(WarmRun) * queue->max_runs);
-	init_cursor(&queue->cursor, set);
+	init_cursor(&queue->cursor, set, queue->throttled ? 0 : SST_MAX_GAP);
 	run_reader_begin(&queue->reader, options->mode, io_stats);
 	INSTR_TIME_SET_CURRENT(queue->mark);
 }
