@@ -985,7 +985,7 @@ COMMENT ON COLUMN database_plan_row.kind IS 'table, partition, materialized view
 COMMENT ON COLUMN database_plan_row.bytes IS 'size of the main forks of all relations that the command rebuilds or changes, in bytes';
 COMMENT ON COLUMN database_plan_row.relations IS 'relations that the command rebuilds or changes';
 COMMENT ON COLUMN database_plan_row.reclaimable_bytes IS 'bytes that the command would free, over all these relations, besides what commands before it free of them';
-COMMENT ON COLUMN database_plan_row.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN database_plan_row.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals, where an index that may become larger counts as less than 0; 0 if the sum is less';
 COMMENT ON COLUMN database_plan_row.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN database_plan_row.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
 COMMENT ON COLUMN database_plan_row.scratch_bytes IS 'disk space that the command needs while it runs, for new files and sorting, in bytes';
@@ -1289,7 +1289,7 @@ COMMENT ON COLUMN @extschema@.report_run_commands.kind IS 'table, partition, mat
 COMMENT ON COLUMN @extschema@.report_run_commands.bytes IS 'size of the main forks of all relations that the command rebuilds or changes, in bytes';
 COMMENT ON COLUMN @extschema@.report_run_commands.relations IS 'relations that the command rebuilds or changes';
 COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes IS 'bytes that the command would free, over all these relations, besides what commands before it free of them';
-COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals, where an index that may become larger counts as less than 0; 0 if the sum is less';
 COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_run_commands.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
 COMMENT ON COLUMN @extschema@.report_run_commands.scratch_bytes IS 'disk space that the command needs while it runs, for new files and sorting, in bytes';
@@ -1761,7 +1761,7 @@ COMMENT ON COLUMN @extschema@.report_advice.relations IS 'relations that the com
 COMMENT ON COLUMN @extschema@.report_advice.size IS 'bytes, formatted by pg_size_pretty';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_size IS 'reclaimable_bytes, formatted by pg_size_pretty';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes IS 'bytes that the command would free, over all these relations, besides what commands before it free of them';
-COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
+COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals, where an index that may become larger counts as less than 0; 0 if the sum is less';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_advice.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
 COMMENT ON COLUMN @extschema@.report_advice.scratch_bytes IS 'disk space that the command needs while it runs, for new files and sorting, in bytes';

@@ -272,7 +272,8 @@ wal_receiver_status_interval = 1
 ));
 $standby->restart;
 $node->wait_for_catchup($standby);
-$standby->psql('postgres', 'SELECT 1');
+like($standby->safe_psql('postgres', "SELECT string_agg(reason, ' ') FROM streamstat.database_plan(margin => 0) WHERE command ~ '^(VACUUM FULL|REPACK|REINDEX)'"),
+	qr/a standby does not know the writes/, 'a plan of a standby');
 $node->poll_query_until('postgres', "SELECT xmin IS NOT NULL FROM pg_replication_slots WHERE slot_name = 'feedback'")
   or die 'no feedback';
 $standby->stop('immediate');

@@ -28,6 +28,7 @@
 
 #include "access/transam.h"
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -802,6 +803,9 @@ make_plan(const SstReport *report, bool online)
 		place_command(&planner, planned);
 		if (planned->command.text == NULL)
 			planned->work.cpu_ns = NAN;
+		else if (planned->urgency == SST_ORDINARY && planned->reclaimable.value > 0 &&
+				 RecoveryInProgress())
+			planned->reason = sst_add_standby_reason(planned->reason);
 		planned->duration = sst_duration(&rates, &planned->work);
 	}
 	list_sort(plan->commands, compare_commands);

@@ -61,6 +61,14 @@ sst_add_queue_reason(const char *reason, const SstCommand *command)
 				 reason);
 }
 
+/* Add to a reason that what counts the writes is on the primary only. */
+const char *
+sst_add_standby_reason(const char *reason)
+{
+	return psprintf(_("%s; a standby does not know the writes: the plan of the primary leaves this out if new rows reuse the space"),
+					reason);
+}
+
 /* The reason to rebuild a table with its indexes and its TOAST table */
 const char *
 sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)

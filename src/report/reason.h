@@ -33,6 +33,7 @@ typedef enum SstWithheld
 /* All are translated, in the current memory context. */
 extern const char *sst_withheld_reason(SstWithheld withheld);
 extern const char *sst_add_queue_reason(const char *reason, const SstCommand *command);
+extern const char *sst_add_standby_reason(const char *reason);
 extern const char *sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog);
 extern const char *sst_add_kept_reason(const char *reason, double kept, const char *holder);
 extern const char *sst_add_late_vacuum_reason(const char *reason, const char *late);
