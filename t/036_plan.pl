@@ -46,7 +46,19 @@ INSERT INTO held SELECT g, repeat('x', 100) FROM generate_series(1, 3000) g;
 CREATE TABLE other (k int);
 CREATE TABLE vacuumed WITH (autovacuum_enabled = off) AS SELECT held.* FROM held, generate_series(1, 20);
 VACUUM held;
+CREATE TABLE loose WITH (autovacuum_enabled = off) AS SELECT generate_series(1, 400000) AS k;
+CREATE INDEX loose_k ON loose (k);
+DELETE FROM loose WHERE k % 10 > 0;
+VACUUM loose;
 CREATE DATABASE elsewhere));
+
+# Workers write what they sort to files, also if there is enough memory.
+foreach my $workers (0, 2)
+{
+	is( sql("SET max_parallel_maintenance_workers = $workers; SET maintenance_work_mem = '64MB';
+		SELECT scratch_bytes::float8 / (bytes - reclaimable_bytes) FROM streamstat.database_plan(margin => 0) WHERE relation_name = 'loose_k'"),
+		$workers > 0 ? 2 : 1, "disk space for a build with $workers workers");
+}
 
 is(plan_after_update('held'), 'VACUUM public.held', 'nothing keeps the rows');
 sql('VACUUM held');

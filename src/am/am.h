@@ -52,6 +52,8 @@ typedef enum SstTargetKind
 #define SST_AM_UNKNOWN (1 << 7)
 /* Entries have differences between TIDs. */
 #define SST_AM_TID_DIFFERENCES (1 << 8)
+/* Workers can build it, and sort entries in files then. */
+#define SST_AM_PARALLEL_BUILD (1 << 9)
 
 /* What a page is, by its special space */
 typedef struct SstPageType

@@ -54,6 +54,14 @@ sst_entry_fraction(Relation index, double without)
 	return result;
 }
 
+/* Do the settings allow workers to build indexes of a table with so many blocks? */
+bool
+sst_may_have_build_workers(double nblocks)
+{
+	return max_parallel_workers > 0 && max_parallel_maintenance_workers > 0 &&
+		maintenance_work_mem / 2 >= 32 * 1024 && nblocks >= min_parallel_table_scan_size;
+}
+
 /*
  * Will workers build an index of an open table with so many blocks?
  * plan_create_index_workers() (optimizer/plan/planner.c) decides, but must not be called,
@@ -63,12 +71,10 @@ static SstParallelBuild
 built_in_parallel(Relation index, Relation table, BlockNumber nblocks)
 {
 	int			nworkers = RelationGetParallelWorkers(table, -1);
-	bool		is_large = maintenance_work_mem / 2 >= 32 * 1024 &&
-		nblocks >= (BlockNumber) min_parallel_table_scan_size;
 
 	if (max_parallel_workers == 0 || max_parallel_maintenance_workers == 0 ||
 		index->rd_rel->relpersistence == RELPERSISTENCE_TEMP ||
-		!(nworkers >= 0 ? nworkers > 0 : is_large))
+		!(nworkers >= 0 ? nworkers > 0 : sst_may_have_build_workers(nblocks)))
 		return SST_PARALLEL_NO;
 	if (heap_attisnull(index->rd_indextuple, Anum_pg_index_indexprs, NULL) &&
 		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))

@@ -138,6 +138,7 @@ extern SstRebuild *sst_rebuild_begin(const SstAccessMethod *am,
 									 Relation rel, SstPause *pause,
 									 const char **note);
 extern void sst_rebuild_end(SstRebuild *rebuild);
+extern bool sst_may_have_build_workers(double nblocks);
 extern double sst_entry_fraction(Relation index, double without);
 
 /* in am/heap/model.c */

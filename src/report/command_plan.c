@@ -33,6 +33,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "am/am.h"
+#include "am/rebuild.h"
 #include "report/command_plan.h"
 #include "report/gain.h"
 #include "report/holder.h"
@@ -44,13 +46,6 @@
  * The gain and cost of commands
  * ----------
  */
-
-/* Temporary files of an index build that sorts, at most */
-static double
-sort_bytes(double predicted)
-{
-	return predicted > maintenance_work_mem * 1024.0 ? predicted : 0;
-}
 
 /* Set what a command gives back, and the space that new files take meanwhile. */
 static void
@@ -342,6 +337,21 @@ is_enough(const SstRelation *relation, const SstGain *gain,
 	return false;
 }
 
+/*
+ * Temporary files of the build of an index of so many bytes, at most.  Workers sort in
+ * files, however little it is.
+ */
+static double
+sort_bytes(const SstPlanner *planner, int i, double predicted)
+{
+	const SstReportEntry *table = planner->report->entries[i].table;
+	bool		workers = table != NULL &&
+		(sst_index_am(planner->relations[i].amoid)->flags & SST_AM_PARALLEL_BUILD) != 0 &&
+		sst_may_have_build_workers(table->estimate.nblocks);
+
+	return workers || predicted > maintenance_work_mem * 1024.0 ? predicted : 0;
+}
+
 /* The scratch space, reading and writing of an index that is built again */
 static void
 set_index_costs(const SstPlanner *planner, int i, SstPlannedCommand *planned)
@@ -358,7 +368,7 @@ set_index_costs(const SstPlanner *planner, int i, SstPlannedCommand *planned)
 		planned->bytes_to_read = table;
 	else
 		planned->bytes_to_read = 2 * table + planned->bytes_to_write;
-	planned->scratch_bytes += sort_bytes(planned->scratch_bytes);
+	planned->scratch_bytes += sort_bytes(planner, i, planned->scratch_bytes);
 	sst_add_index_work(planner->report, i, !planned->command.blocks_writes, &planned->work);
 }
 
@@ -480,7 +490,7 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 	SstPlannedCommand *planned = add_command(planner, group->table,
 											 SST_ORDINARY);
 	SstGain		gain = {0};
-	double		largest = 0;
+	double		sorted = 0;
 	int			nindexes = 0;
 	int			toast_index = -1;
 	int			corrupt = -1;
@@ -515,12 +525,12 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		else if (is_worth_it(sst_inserted_waste(gain.predicted - predicted),
 							 gain.predicted - predicted))
 			toast_index = i;
-		largest = Max(largest, gain.predicted - predicted);
+		sorted = Max(sorted, sort_bytes(planner, i, gain.predicted - predicted));
 	}
 
 	planned->command = *command;
 	set_gain(planned, &gain);
-	planned->scratch_bytes += sort_bytes(largest);
+	planned->scratch_bytes += sorted;
 	planned->bytes_to_read = group->heap.bytes + group->toasted.bytes +
 		nindexes * group->heap.predicted;
 	planned->reason = sst_rebuild_reason(&gain, command,

@@ -329,7 +329,11 @@ const SstAccessMethod sst_gin_am = {
 	.name = "gin",
 	.oid = GIN_AM_OID,
 	.kind = SST_INDEX,
+#ifdef SST_HAVE_PARALLEL_GIN_BUILD
+	.flags = SST_AM_META | SST_AM_TID_DIFFERENCES | SST_AM_PARALLEL_BUILD,
+#else
 	.flags = SST_AM_META | SST_AM_TID_DIFFERENCES,
+#endif
 	.function = "gin_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a GIN index"),
 	.page = gin_page,
