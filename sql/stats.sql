@@ -106,6 +106,7 @@ SHOW track_io_timing;
 SELECT count(*) FROM streamstat.btree_stats('s_i');
 SELECT stream, workers FROM streamstat.stream_stats();
 SET streamstat.io_path = buffer;
+SELECT streamstat.pg_prewarm('s_i') = blocks('s_i') AS warm;
 SELECT count(*) FROM streamstat.btree_stats('s_i');
 SELECT stream = 'bundled read stream' OR stream = 'read stream of the server' AND
 		server_version() >= 17 AS known,
