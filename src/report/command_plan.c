@@ -352,6 +352,15 @@ sort_bytes(const SstPlanner *planner, int i, double predicted)
 	return workers || predicted > maintenance_work_mem * 1024.0 ? predicted : 0;
 }
 
+/* Add what a command writes to temporary files, and reads again. */
+static void
+add_sorting(SstPlannedCommand *planned, double bytes)
+{
+	planned->scratch_bytes += bytes;
+	planned->bytes_to_write += bytes;
+	planned->bytes_to_read += bytes;
+}
+
 /* The scratch space, reading and writing of an index that is built again */
 static void
 set_index_costs(const SstPlanner *planner, int i, SstPlannedCommand *planned)
@@ -368,7 +377,7 @@ set_index_costs(const SstPlanner *planner, int i, SstPlannedCommand *planned)
 		planned->bytes_to_read = table;
 	else
 		planned->bytes_to_read = 2 * table + planned->bytes_to_write;
-	planned->scratch_bytes += sort_bytes(planner, i, planned->scratch_bytes);
+	add_sorting(planned, sort_bytes(planner, i, planned->scratch_bytes));
 	sst_add_index_work(planner->report, i, !planned->command.blocks_writes, &planned->work);
 }
 
@@ -491,6 +500,7 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 											 SST_ORDINARY);
 	SstGain		gain = {0};
 	double		sorted = 0;
+	double		largest = 0;	/* of what is sorted, index by index */
 	int			nindexes = 0;
 	int			toast_index = -1;
 	int			corrupt = -1;
@@ -525,14 +535,16 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		else if (is_worth_it(sst_inserted_waste(gain.predicted - predicted),
 							 gain.predicted - predicted))
 			toast_index = i;
-		sorted = Max(sorted, sort_bytes(planner, i, gain.predicted - predicted));
+		sorted += sort_bytes(planner, i, gain.predicted - predicted);
+		largest = Max(largest, sort_bytes(planner, i, gain.predicted - predicted));
 	}
 
 	planned->command = *command;
 	set_gain(planned, &gain);
-	planned->scratch_bytes += sorted;
 	planned->bytes_to_read = group->heap.bytes + group->toasted.bytes +
 		nindexes * group->heap.predicted;
+	add_sorting(planned, sorted);
+	planned->scratch_bytes += largest - sorted;
 	planned->reason = sst_rebuild_reason(&gain, command,
 										 table->relid < FirstNormalObjectId);
 	if (corrupt >= 0)
