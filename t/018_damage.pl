@@ -36,6 +36,8 @@ use constant {
 # refuses, "contrib" those where what contrib does is no accident.
 my %damage = (
 	zeroed => { as => 'new', page => sub { "\0" x BLCKSZ } },
+	# a metapage is never new
+	lost => { page => sub { "\0" x BLCKSZ } },
 	# _hash_expandtable() leaves such a one in a buffer if it gets no cleanup lock
 	initialized => {
 		as => 'new',
@@ -135,7 +137,7 @@ add_case('btree', 'leaf', $_, seventh($leaf)) foreach (@anywhere, 'meta_type');
 add_case('btree', 'internal', $_, seventh($internal))
   foreach ('zeroed', 'random', 'special_high', 'lower_low');
 add_case('btree', 'meta', $_, $first)
-  foreach ('zeroed', 'random', 'magic', 'no_type', 'special_high');
+  foreach ('lost', 'random', 'magic', 'no_type', 'special_high');
 add_case('btree', 'last', $_, $last) foreach ('zeroed', 'random');
 add_case('big_btree', 'consecutive', $_, $consecutive)
   foreach ('zeroed', 'random');
@@ -145,7 +147,7 @@ add_case('hash', 'bucket', $_, seventh($bucket))
 add_case('hash', 'bitmap', $_, seventh($bitmap))
   foreach ('zeroed', 'random', 'special_low');
 add_case('hash', 'meta', $_, $first)
-  foreach ('zeroed', 'random', 'magic', 'no_type');
+  foreach ('lost', 'random', 'magic', 'no_type');
 add_case('big_hash', 'scattered', 'random', $scattered);
 # A heap page has no special space, so special_high makes it a sound one.
 add_case('heap', 'any', $_, sub { return 7; })

@@ -192,7 +192,7 @@ add_case('gin', 'posting_leaf_pages', 'tid_invalid',
 	set16(POSTING_DATA + 4, 0));
 
 # GIN: the metapage
-add_case('gin', 'meta', 'zeroed', $zeros, { new_pages => 1 });
+add_case('gin', 'meta', 'zeroed', $zeros);
 add_case('gin', 'meta', 'random', $header{random});
 add_case('gin', 'meta', 'flags', set16(GIN_FLAGS, LEAF));
 add_case('gin', 'meta', 'version_high', set32(GIN_VERSION, 77));
@@ -238,7 +238,7 @@ add_case('brin', 'revmap_pages', 'tid_of_nothing',
 	sub { with16(with32($_[0], 24, 0xffffffff), 28, 1) });
 add_case('brin', 'revmap_pages', 'tid_far',
 	sub { with16(with32($_[0], 24, 0x10000), 28, 2049) });
-add_case('brin', 'meta', 'zeroed', $zeros, { new_pages => 1 });
+add_case('brin', 'meta', 'zeroed', $zeros);
 add_case('brin', 'meta', 'random', $header{random});
 add_case('brin', 'meta', 'type', set16(BRIN_TYPE, 0xf093));
 add_case('brin', 'meta', 'magic', set32(BRIN_MAGIC, 1));

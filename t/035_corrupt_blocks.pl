@@ -97,6 +97,10 @@ $node->safe_psql('postgres', 'CREATE TABLE checksums AS SELECT i FROM generate_s
 	CREATE INDEX checksums_i ON checksums (i)');
 my %file = map { $_ => file_of($node, $_) } qw(checksums checksums_i sequence view tuples);
 
+# block 0 of an index is never a new page
+$node->safe_psql('postgres', join(';', map { "CREATE INDEX zero_$_ ON t USING $kinds{$_}{index}" } sort keys %kinds));
+my %zero = map { $_ => file_of($node, "zero_$_") } sort keys %kinds;
+
 $node->safe_psql('postgres', 'CREATE INDEX old_deleted ON empty (i)');
 my $old = file_of($node, 'old_deleted');
 
@@ -147,6 +151,7 @@ foreach my $name (sort keys %group)
 	$g->{deleted} = $g->{kind} eq 'gin' ? scalar grep { get16($_, BLCKSZ - 2) == 4 } @pages : 0;
 	write_file($g->{file}, @pages);
 }
+write_block($_, 0, "\0" x BLCKSZ) foreach values %zero;
 foreach my $place (@places)
 {
 	my $byte = substr(read_block($meta{$place}, 0), $place, 1);
@@ -243,6 +248,12 @@ foreach my $place (@places)
 }
 is(join(' ', grep { $_ >= 24 } @sound), '', 'metapage: each byte of the special space');
 is(join(' ', @none), '', 'metapage: counted as corrupt where it is listed');
+
+foreach my $kind (sort keys %zero)
+{
+	is_deeply(corrupt("'zero_$kind'"), { 0 => [ 'page type', 'all zeros, where the index begins' ] }, "$kind: block 0 is not new");
+	is($node->safe_psql('postgres', "SELECT new_pages, corrupt_pages FROM streamstat.index_stats('zero_$kind')"), '0|1', '... and is counted');
+}
 
 is($node->safe_psql('postgres', "SELECT deleted_pages, corrupt_pages FROM streamstat.btree_stats('old_deleted')"),
 	'2|2', 'deleted pages of releases before 14');

@@ -224,12 +224,15 @@ sst_diagnose_page(const SstVisitor *visitor, const SstAccessMethod *am,
 	diagnosis->detail[0] = '\0';
 
 	sst_counters_init(&counters);
-	if (sst_count_if_new(page, blkno, &counters) ||
-		diagnose_header(page, diagnosis))
-		return;
-
 	memcpy(patient.copy.data, page, BLCKSZ);
-	if (accepts_copy(&patient))
+	if (sst_count_if_new(page, blkno, &counters))
+	{
+		if (!accepts_copy(&patient))
+			sst_set_diagnosis(diagnosis, SST_FAULT_PAGE_TYPE,
+							  _("all zeros, where the index begins"));
+		return;
+	}
+	if (diagnose_header(page, diagnosis) || accepts_copy(&patient))
 		return;
 	if (am->page_type == NULL)
 	{

@@ -41,6 +41,14 @@ sst_count_if_new(const PageData *page, BlockNumber blkno,
 	return true;
 }
 
+/* The same of an index, which always has its metapage or root in block 0 */
+bool
+sst_count_if_new_in_index(const PageData *page, BlockNumber blkno,
+						  SstCounters *counters)
+{
+	return blkno != 0 && sst_count_if_new(page, blkno, counters);
+}
+
 /* ----------
  * What pgstattuple counts in pages of indexes
  *

@@ -126,6 +126,8 @@ extern void sst_visitor_init(SstVisitor *visitor, SstVisitPage page,
 							 SstPagePart part);
 extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
 							 SstCounters *counters);
+extern bool sst_count_if_new_in_index(const PageData *page, BlockNumber blkno,
+									  SstCounters *counters);
 
 extern void sst_pgstattuple_count_free(SstCounters *counters);
 extern void sst_pgstattuple_count_tuples(const PageData *page, OffsetNumber first,

@@ -164,7 +164,7 @@ bloom_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	const BloomSpecial *special = get_special(page);
 
 	if (!sst_page_is_sound(page, sizeof(BloomSpecial)))
-		return sst_count_if_new(page, blkno, counters);
+		return sst_count_if_new_in_index(page, blkno, counters);
 	if (special->page_id != BLOOM_ID)
 		return false;
 	if (blkno == 0)

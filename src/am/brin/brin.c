@@ -127,7 +127,7 @@ brin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
 {
 	if (!sst_page_is_sound(page, sizeof(BrinSpecialSpace)))
-		return sst_count_if_new(page, blkno, counters);
+		return sst_count_if_new_in_index(page, blkno, counters);
 
 	if (blkno == BRIN_METAPAGE_BLKNO)
 		return BRIN_IS_META_PAGE((Page) page) &&

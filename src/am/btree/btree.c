@@ -300,7 +300,7 @@ btree_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	const BTPageOpaqueData *opaque;
 
 	if (!sst_page_is_sound(page, sizeof(BTPageOpaqueData)))
-		return sst_count_if_new(page, blkno, counters);
+		return sst_count_if_new_in_index(page, blkno, counters);
 
 	opaque = BTPageGetOpaque((Page) page);
 	if (blkno == BTREE_METAPAGE)

@@ -222,7 +222,7 @@ gin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	uint16		flags;
 
 	if (!sst_page_is_sound(page, sizeof(GinPageOpaqueData)))
-		return sst_count_if_new(page, blkno, counters);
+		return sst_count_if_new_in_index(page, blkno, counters);
 
 	flags = GinPageGetOpaque((Page) page)->flags;
 	if ((flags == GIN_META) != (blkno == GIN_METAPAGE_BLKNO))

@@ -58,7 +58,7 @@ gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	SstLinePointers items;
 
 	if (!sst_page_is_sound(page, sizeof(GISTPageOpaqueData)))
-		return sst_count_if_new(page, blkno, counters);
+		return sst_count_if_new_in_index(page, blkno, counters);
 
 	opaque = GistPageGetOpaque((Page) page);
 	if (opaque->gist_page_id != GIST_PAGE_ID ||

@@ -148,7 +148,7 @@ hash_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 {
 	if (!sst_page_is_sound(page, sizeof(HashPageOpaqueData)))
 	{
-		if (!sst_count_if_new(page, blkno, counters))
+		if (!sst_count_if_new_in_index(page, blkno, counters))
 			return false;
 		count_unused_page(counters);
 		return true;

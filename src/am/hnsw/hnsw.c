@@ -159,7 +159,7 @@ hnsw_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	int			nitems = sst_page_items(page);
 
 	if (!sst_page_is_sound(page, HNSW_SPECIAL_SIZE))
-		return sst_count_if_new(page, blkno, counters);
+		return sst_count_if_new_in_index(page, blkno, counters);
 	if (sst_page_id(page) != HNSW_ID)
 		return false;
 	if (blkno == 0)

@@ -146,7 +146,7 @@ ivfflat_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			 SstCounters *counters)
 {
 	if (!sst_page_is_sound(page, IVFFLAT_SPECIAL_SIZE))
-		return sst_count_if_new(page, blkno, counters);
+		return sst_count_if_new_in_index(page, blkno, counters);
 	if (sst_page_id(page) != IVFFLAT_ID)
 		return false;
 	if (blkno == 0)

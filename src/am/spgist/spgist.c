@@ -129,7 +129,7 @@ spgist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	const SpGistPageOpaqueData *opaque;
 
 	if (!sst_page_is_sound(page, sizeof(SpGistPageOpaqueData)))
-		return sst_count_if_new(page, blkno, counters);
+		return sst_count_if_new_in_index(page, blkno, counters);
 
 	opaque = SpGistPageGetOpaque((Page) page);
 	if (opaque->spgist_page_id != SPGIST_PAGE_ID ||
