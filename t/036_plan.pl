@@ -50,7 +50,15 @@ CREATE TABLE loose WITH (autovacuum_enabled = off) AS SELECT generate_series(1, 
 CREATE INDEX loose_k ON loose (k);
 DELETE FROM loose WHERE k % 10 > 0;
 VACUUM loose;
+CREATE TABLE twice WITH (autovacuum_enabled = off) AS SELECT g AS k, repeat('x', 100) AS t FROM generate_series(1, 20000) g;
+DELETE FROM twice WHERE k % 5 = 0;
 CREATE DATABASE elsewhere));
+
+# Of a table with two commands, the report shows the first one, which blocks nobody.
+is( sql("CALL streamstat.run_database_report(margin => 0, tables => '{twice}');
+	SELECT count(*), (array_agg(command ORDER BY rank))[1] FROM streamstat.last_database_plan();
+	SELECT command FROM streamstat.last_database_report() WHERE relation_name = 'twice'"),
+	"2|VACUUM public.twice\nVACUUM public.twice", 'the command in a report');
 
 # Workers write what they sort to files, also if there is enough memory.
 foreach my $workers (0, 2)

@@ -117,7 +117,8 @@ has_corrupt_pages(const SstPlanner *planner, int i)
 #define MIN_CATALOG_BYTES (10.0 * 1024 * 1024)
 
 /*
- * Add a command, in the row of the i-th relation.  The caller fills in the rest.
+ * Add a command, in the row of the i-th relation; the report shows the first one there.
+ * The caller fills in the rest.
  */
 static SstPlannedCommand *
 add_command(SstPlanner *planner, int i, SstUrgency urgency)
@@ -129,7 +130,8 @@ add_command(SstPlanner *planner, int i, SstUrgency urgency)
 	planned->nrelations = 1;
 	planned->bytes = sst_entry_bytes(planner->report, i);
 	planner->plan->commands = lappend(planner->plan->commands, planned);
-	planner->plan->command_of[i] = planned;
+	if (planner->plan->command_of[i] == NULL)
+		planner->plan->command_of[i] = planned;
 
 	return planned;
 }
