@@ -81,3 +81,16 @@ VACUUM ret;
 CALL compare_ret('none');
 SELECT state, bool_and(value = real) AS same, max(real / 8192) AS blocks FROM ret_said WHERE state IN ('all dead', 'none') GROUP BY state ORDER BY state;
 DROP TABLE ret, ret_said;
+
+-- Ranges that overlap and come in order leave pages less full than others.
+CREATE TABLE ret_overlap WITH (autovacuum_enabled = off) AS
+	SELECT i, int8range(-i, mod(hashint4(i), 2048) + 2048 - i) AS r FROM generate_series(1, 60000) i;
+CREATE INDEX ret_overlap_r ON ret_overlap USING gist (r) WITH (buffering = off);
+SELECT server_version() >= 18 OR reclaimable_bytes = 0 AS fresh FROM streamstat.bloat('ret_overlap_r');
+DELETE FROM ret_overlap WHERE hashint4(i) % 2 = 0;
+CALL wait_for_horizon();
+VACUUM ret_overlap;
+CREATE TABLE ret_overlap_said AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.bloat('ret_overlap_r');
+REINDEX INDEX ret_overlap_r;
+SELECT pg_relation_size('ret_overlap_r') BETWEEN low AND high AS inside FROM ret_overlap_said;
+DROP TABLE ret_overlap, ret_overlap_said;
