@@ -818,7 +818,7 @@ COMMENT ON COLUMN bloat_row.bytes IS 'size of the main fork, in bytes';
 COMMENT ON COLUMN bloat_row.predicted_bytes IS 'predicted size after a rebuild, in bytes; null if it cannot be predicted';
 COMMENT ON COLUMN bloat_row.predicted_bytes_low IS 'lower end of the 95 % interval of predicted_bytes';
 COMMENT ON COLUMN bloat_row.predicted_bytes_high IS 'upper end of the 95 % interval of predicted_bytes';
-COMMENT ON COLUMN bloat_row.reclaimable_bytes IS 'bytes that a rebuild would free; 0 if bytes lies within the interval of predicted_bytes; null if it cannot be predicted';
+COMMENT ON COLUMN bloat_row.reclaimable_bytes IS 'bytes that a rebuild would free, at least 0; null if it cannot be predicted. If bytes lies within the interval of predicted_bytes, reclaimable_bytes_low is 0';
 COMMENT ON COLUMN bloat_row.reclaimable_bytes_low IS 'lower end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN bloat_row.reclaimable_bytes_high IS 'upper end of the 95 % interval of reclaimable_bytes';
 COMMENT ON COLUMN bloat_row.reclaimable_percent IS 'reclaimable_bytes in percent of bytes';
