@@ -226,13 +226,14 @@ my $observer = Session->new($node);
 my $slowly = "budget => '1MB', max_time => '10 min', max_rate => '400kB'";
 my $very_slowly = "budget => '500kB', max_time => '10 min', max_rate => '50kB'";
 
-# Wait until the report has so many relations behind it.
+# Wait until the report has so many relations behind it.  False if it has ended before that was seen.
 sub under_way
 {
 	my ($done) = @_;
 
-	return Session::poll('a report under way',
-		sub { $observer->query("SELECT relations_done >= $done FROM streamstat.stat_progress WHERE pid = $reporter->{pid}") eq 't' });
+	Session::poll('a report under way',
+		sub { !$reporter->busy || $observer->query("SELECT relations_done >= $done FROM streamstat.stat_progress WHERE pid = $reporter->{pid}") eq 't' });
+	return $reporter->busy;
 }
 
 $other->query('BEGIN; LOCK TABLE large_1 IN ACCESS EXCLUSIVE MODE');
@@ -306,13 +307,21 @@ sub watch
 	my ($query) = @_;
 	my %begun;
 	my $held = 0;
+	my $xid;
 
-	$reporter->send_query($query);
-	under_way(1);
-	my $xid = $observer->query('SELECT pg_current_xact_id()::text::int8 % (2::int8 ^ 32)::int8');
+	# Once more, if it has ended before it was seen.
+	for (;;)
+	{
+		$reporter->send_query($query);
+		if (under_way(1))
+		{
+			$xid = $observer->query('SELECT pg_current_xact_id()::text::int8 % (2::int8 ^ 32)::int8');
 
-	# A snapshot of the time before may be held until the next relation.
-	under_way($observer->query("SELECT relations_done + 3 FROM streamstat.stat_progress WHERE pid = $reporter->{pid}") || 4);
+			# A snapshot of the time before may be held until the next relation.
+			last if under_way($observer->query("SELECT relations_done + 3 FROM streamstat.stat_progress WHERE pid = $reporter->{pid}") || 4);
+		}
+		$reporter->answer;
+	}
 	while ($reporter->busy)
 	{
 		my ($start, $xmin) = split /\|/, $observer->query("SELECT xact_start, backend_xmin FROM pg_stat_activity WHERE pid = $reporter->{pid} AND state = 'active'");
@@ -411,16 +420,17 @@ sql(<<'SQL');
 CREATE TABLE gone AS SELECT * FROM t;
 CREATE TABLE cut AS SELECT * FROM t;
 CREATE TABLE bad AS SELECT * FROM t;
+CREATE MATERIALIZED VIEW bad_view AS SELECT * FROM t;
 CREATE INDEX bad_index ON bad (i);
 CHECKPOINT;
 SQL
-my %file = map { $_ => $node->data_dir . '/' . sql("SELECT pg_relation_filepath('$_')") } ('gone', 'cut', 'bad', 'bad_index');
+my %file = map { $_ => $node->data_dir . '/' . sql("SELECT pg_relation_filepath('$_')") } ('gone', 'cut', 'bad', 'bad_index', 'bad_view');
 my $size = sql("SELECT pg_relation_size('cut')");
 my $reclaimable = sql("SELECT reclaimable_bytes FROM streamstat.bloat('bad')");
 $node->stop;
 unlink $file{gone} or die "could not remove $file{gone}: $!";
 truncate $file{cut}, $size / 2 + 1000 or die "could not truncate $file{cut}: $!";
-foreach my $name ('bad', 'bad_index')
+foreach my $name ('bad', 'bad_index', 'bad_view')
 {
 	write_block($file{$name}, 3, random_page());
 	write_block($file{$name}, 5, random_page());
@@ -433,14 +443,15 @@ foreach my $name ('bad', 'bad_index')
 	is(row($name, 'measured, corrupt_pages, note'), 'exact|2|2 corrupt pages, the first is block 3: see corrupt_blocks()', "$name: bad pages");
 }
 is(row('bad', 'reclaimable_bytes'), $reclaimable, 'nothing is said to come back of corrupt pages of a table');
-is(sql("SELECT rank, relation_name, command IS NULL, reason ~ 'block 3: see streamstat.corrupt_blocks\\(''public.bad''\\); restore the table from a backup; amcheck''s verify_heapam.* only on pages whose header and checksum are right' FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad'"),
+is(sql("SELECT reason ~ 'REFRESH MATERIALIZED VIEW' FROM streamstat.database_plan(margin => 0) WHERE relation_name = 'bad_view'"), 't', 'a materialized view can be made anew');
+is(sql("SELECT rank, relation_name, command IS NULL, reason ~ 'block 3: see streamstat.corrupt_blocks\\(''public.bad''\\); restore the table from a backup; amcheck''s verify_heapam.* only on pages whose header and checksum are right' FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad' AND relation_name <> 'bad_view'"),
 	'1|bad|t|t', 'the plan names what is for a corrupt table, first, and does not rebuild its index');
-sql('TRUNCATE bad; INSERT INTO bad SELECT * FROM t');
+sql('TRUNCATE bad; INSERT INTO bad SELECT * FROM t; DROP MATERIALIZED VIEW bad_view');
 my $bad_index = $node->data_dir . '/' . sql("CHECKPOINT; SELECT pg_relation_filepath('bad_index')");
 $node->stop;
 write_block($bad_index, 3, random_page());
 $node->start;
-is(sql("SELECT rank, relation_name, command FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad'"),
+is(sql("SELECT rank, relation_name, command FROM streamstat.database_plan(margin => 0) WHERE relation_name ~ '^bad' AND relation_name <> 'bad_view'"),
 	'1|bad_index|REINDEX INDEX CONCURRENTLY public.bad_index', 'a corrupt index is rebuilt first of all');
 
 # Of a table and its TOAST table, one is corrupt, and so is an index of the other one.

@@ -182,6 +182,9 @@ sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
 	const char *name = quote_literal_cstr(quote_qualified_identifier(table->schema,
 																	 table->name));
 
+	if (table->relkind == RELKIND_MATVIEW)
+		return psprintf(_("%s: see streamstat.corrupt_blocks(%s); REFRESH MATERIALIZED VIEW makes it anew"),
+						corrupt_pages(estimate), name);
 	return psprintf(_("%s: see streamstat.corrupt_blocks(%s); restore the table from a backup; amcheck's verify_heapam and pg_surgery find and remove damaged rows, but only on pages whose header and checksum are right"),
 					corrupt_pages(estimate), name);
 }
