@@ -31,10 +31,11 @@ extern bool sst_linear_form_is_known(const SstLinearForm *form);
 
 /*
  * The part of the pages that is assumed to be unlike all sampled ones, when these
- * differ.  A tree has an inner page for some hundred leaf pages, and a root.
+ * differ.  A tree has an inner page for some hundred leaf pages, or for 67 if keys take a
+ * hundred bytes, and a root.
  */
 #define SST_UNLIKE 0.002
-#define SST_UNLIKE_IN_TREE(nblocks) (0.005 + 1.0 / (nblocks))
+#define SST_UNLIKE_IN_TREE(nblocks) (0.015 + 1.0 / (nblocks))
 
 /* Distances of the ends of an interval from the estimated value */
 typedef struct SstBounds
