@@ -128,6 +128,7 @@ population_page(const Population *population, BlockNumber blkno,
 				SstCounters *page)
 {
 	sst_counters_init(page);
+	page->n[SST_HEAP_PAGES] = 1;	/* no tree */
 	page->n[COUNT_Y] = population->y[blkno];
 	page->n[COUNT_X] = population->x == NULL ? 1 : population->x[blkno];
 }
