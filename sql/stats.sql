@@ -110,7 +110,7 @@ SELECT streamstat.pg_prewarm('s_i') = blocks('s_i') AS warm;
 SELECT count(*) FROM streamstat.btree_stats('s_i');
 SELECT stream = 'bundled read stream' OR stream = 'read stream of the server' AND
 		server_version() >= 17 AS known,
-	look_ahead_max = 1 AS looked_up
+	look_ahead_max = 1 OR blocks_missed > 0 AS looked_up
 	FROM streamstat.stream_stats();
 
 -- Cold: a b-tree's build writes past the buffers.  The reads are counted where
