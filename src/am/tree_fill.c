@@ -101,7 +101,8 @@ typedef enum Known
 
 /*
  * How full leaf pages will be, of what a build fills before it splits one, with the
- * ends of 95 percent: see bench/fill
+ * ends of 95 percent: see bench/fill.  The least of GiST where keys come in order is that
+ * of ranges that overlap hundreds of others, which sql/bloat_trees has.
  */
 static const SstEstimate fills[][NOT_KNOWN + 1] =
 {

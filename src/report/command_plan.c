@@ -513,6 +513,7 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		const SstRelation *member = &planner->relations[i];
 		SstPlannedCommand *before = planner->plan->command_of[i];
 		double		predicted = gain.predicted;
+		double		sort;
 
 		if (!is_rebuilt_with(member, command))
 			continue;
@@ -537,8 +538,9 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		else if (is_worth_it(sst_inserted_waste(gain.predicted - predicted),
 							 gain.predicted - predicted))
 			toast_index = i;
-		sorted += sort_bytes(planner, i, gain.predicted - predicted);
-		largest = Max(largest, sort_bytes(planner, i, gain.predicted - predicted));
+		sort = sort_bytes(planner, i, gain.predicted - predicted);
+		sorted += sort;
+		largest = Max(largest, sort);
 	}
 
 	planned->command = *command;

@@ -10,8 +10,8 @@
  * are halves of a split.  With several, lists grow in place and new keys come
  * between old ones, so that the fill is anything from a half to three quarters:
  * it depends on how many batches there are, and whether keys come in their
- * order.  No formula is as near as a build of a small index is, of a bounded
- * number of keys and TIDs:
+ * order; and a page is nearly empty if its lists have moved to posting trees.  No
+ * formula is as near as a build of a small index is, of a bounded number of keys and TIDs:
  *
  * - Keys are those of some pages, with a part of the TIDs of those that have many.
  *   Neighbours stay neighbours, so that it is seen if keys are in the table's order.
