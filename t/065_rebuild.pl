@@ -270,11 +270,10 @@ sql('DROP TABLE three');
 if (sql('SHOW server_version_num') < 180000)
 {
 	sql(q(
-	CREATE TABLE slow AS SELECT g AS k, CASE WHEN g <= 20000 THEN numrange(g + repeat('1', 100)::numeric, g + repeat('2', 100)::numeric) END AS r
+	CREATE TABLE slow WITH (fillfactor = 30) AS SELECT g AS k, CASE WHEN g <= 20000 THEN numrange(g + repeat('1', 100)::numeric, g + repeat('2', 100)::numeric) END AS r
 		FROM generate_series(1, 500000) g;
 	CREATE INDEX slow_r ON slow USING gist (r) WITH (fillfactor = 20) WHERE r IS NOT NULL;
 	ALTER INDEX slow_r RESET (fillfactor)));
-
 
 	# A dry run fills the window: the time of one command is gone for the next.  Each report
 	# measures anew how fast the processor is.
@@ -296,6 +295,17 @@ if (sql('SHOW server_version_num') < 180000)
 	is($code, 3, 'a window: something is left out');
 	like($out, qr/quick_k: .* returned .*slow_r: .*left out: the window may end before it/s, 'a window: the other is done first');
 	is(sql('SELECT count(*) FROM pg_index WHERE NOT indisvalid'), 0, 'a window: it was not begun');
+
+	# An index of a table that cannot be rewritten in time
+	sql('ALTER TABLE slow RESET (fillfactor); CREATE INDEX slow_k ON slow (k) WITH (fillfactor = 30); ALTER INDEX slow_k RESET (fillfactor)');
+	($code, $out) = rebuild('--dry-run', '--downtime', '--window=15s', 'postgres');
+	is($code, 3, 'a window: a rewrite is left out');
+	like($out, qr/FULL public.slow: .*left out: .*slow_k: foretold [^(]*\n/s, 'a window: an index of its table is rebuilt instead');
+	unlike($out, qr/slow_r/, 'a window: but not one that takes as long');
+	($code, $out) = rebuild('--dry-run', '--downtime', 'postgres');
+	is($code, 0, 'no window: nothing is left out');
+	like($out, qr/FULL public.slow: foretold [^(]*\n/, 'no window: the table is rewritten');
+	unlike($out, qr/slow_/, 'no window: with its indexes');
 	sql('DROP TABLE slow, quick');
 }
 
