@@ -25,10 +25,13 @@ INSERT INTO html_parts SELECT generate_series(0, 19999);
 
 CALL wait_for_horizon();
 CALL streamstat.run_database_report(margin => 0);
+-- In one statement, as autovacuum changes what plans and candidates depend on
 CREATE TEMP TABLE page AS
-	SELECT html, (regexp_match(html, '<script type="application/json" id="report">(.*?)</script>'))[1]::jsonb AS document,
+	SELECT json, plan, candidates, html, (regexp_match(html, '<script type="application/json" id="report">(.*?)</script>'))[1]::jsonb AS document,
 		(regexp_match(html, '<script>(.*?)</script>'))[1] AS script, (regexp_match(html, '<style>(.*?)</style>'))[1] AS style
-	FROM (SELECT streamstat.report_html() AS html) h;
+	FROM (SELECT streamstat.report_html() AS html, streamstat.report_json()::jsonb AS json,
+			(SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(p)) ORDER BY rank) FROM streamstat.last_database_plan() p) AS plan,
+			(SELECT jsonb_agg(jsonb_strip_nulls(to_jsonb(d)) ORDER BY bytes DESC, parent_name, relation_name) FROM streamstat.report_drop_candidates d) AS candidates) h;
 
 --
 -- The page
@@ -36,7 +39,7 @@ CREATE TEMP TABLE page AS
 
 -- It is the document in the template.
 SELECT html ~ '^<!DOCTYPE html>\n' AS html, html !~ '[^ -~\n\t]' AS ascii, html ~ '@[A-Z]+@|<!-- sample|src=' AS left_over FROM page;
-SELECT document - '{made,layouts,caches}'::text[] = streamstat.report_json()::jsonb - '{made,layouts,caches}'::text[] AS same,
+SELECT document - '{made,layouts,caches}'::text[] = json - '{made,layouts,caches}'::text[] AS same,
 		document - '{made,layouts,caches}'::text[] <> document AS has_more FROM page;
 
 -- Its policy allows its script and its style, and no name adds another one.
@@ -74,16 +77,13 @@ SELECT document @? $$$.relations[*] ? (@.schema_name == "a & <b>" && @.relation_
 	FROM page;
 
 -- The plan, in its order
-SELECT document -> 'plan' = jsonb_agg(jsonb_strip_nulls(to_jsonb(p)) ORDER BY rank) AS plan, count(*) > 1 AS some
-	FROM page, streamstat.last_database_plan() p GROUP BY document;
+SELECT document -> 'plan' = plan AS plan, jsonb_array_length(plan) > 1 AS some FROM page;
 
 -- The server, and what may be dropped; an invalid index is a candidate, too.
 SELECT document -> 'server' ->> 'host' = streamstat.host_name() AS host, document -> 'server' ->> 'cluster_name' IS NOT DISTINCT FROM nullif(current_setting('cluster_name'), '') AS cluster_name,
 		document -> 'server' ->> 'time_zone' = current_setting('TimeZone') AS time_zone, document ? 'history' AS history
 	FROM page;
-SELECT document -> 'drop_candidates' = jsonb_agg(jsonb_strip_nulls(to_jsonb(d)) ORDER BY bytes DESC, parent_name, relation_name) AS drop_candidates,
-		bool_or(relation_name = 'html_invalid') AS invalid
-	FROM page, streamstat.report_drop_candidates d GROUP BY document;
+SELECT document -> 'drop_candidates' = candidates AS drop_candidates, candidates @? '$[*] ? (@.relation_name == "html_invalid")' AS invalid FROM page;
 
 -- Insides of the largest files
 SELECT document @@ '$.layouts.size() == 10' AS layouts, document @? '$.layouts[*] ? (@.relation_name == "html_t")' AS some,
