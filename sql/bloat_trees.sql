@@ -94,3 +94,17 @@ CREATE TABLE ret_overlap_said AS SELECT predicted_bytes_low AS low, predicted_by
 REINDEX INDEX ret_overlap_r;
 SELECT pg_relation_size('ret_overlap_r') BETWEEN low AND high AS inside FROM ret_overlap_said;
 DROP TABLE ret_overlap, ret_overlap_said;
+
+-- Addresses in order fill SP-GiST's pages to a part that depends on their distance; those that are
+-- deleted leave pages that look full.
+CREATE TABLE ret_addresses WITH (autovacuum_enabled = off) AS SELECT i, inet '10.0.0.0' + i * s AS ip, s FROM generate_series(1, 90000) i, (VALUES (37), (1)) s (s);
+CREATE TABLE ret_addresses_said (s int, low int8, high int8);
+CREATE INDEX ret_addresses_37 ON ret_addresses USING spgist (ip) WHERE s = 37;
+CREATE INDEX ret_addresses_1 ON ret_addresses USING spgist (ip) WHERE s = 1;
+DELETE FROM ret_addresses WHERE i % (s / 5 + 4) = 3;
+CALL wait_for_horizon();
+VACUUM ret_addresses;
+INSERT INTO ret_addresses_said SELECT s, predicted_bytes_low, predicted_bytes_high FROM (VALUES (1), (37)) s (s), streamstat.bloat('ret_addresses_' || s);
+REINDEX TABLE ret_addresses;
+SELECT s, pg_relation_size('ret_addresses_' || s) BETWEEN low AND high AS inside FROM ret_addresses_said ORDER BY s;
+DROP TABLE ret_addresses, ret_addresses_said;
