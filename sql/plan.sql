@@ -475,7 +475,7 @@ CREATE TEMP TABLE plan_said AS SELECT p.*, plan_bytes(relid) AS before FROM stre
 VACUUM FULL plan_updated;
 VACUUM FULL plan_dropped;
 SELECT relation_name, before - plan_bytes(relid) BETWEEN reclaimable_bytes_low AND reclaimable_bytes_high AS inside,
-		reclaimable_bytes_high - reclaimable_bytes_low < before / 20 AS narrow, reason ~ 'REINDEX INDEX CONCURRENTLY pg_toast\.pg_toast_\d+_index$' AS reindex
+		reclaimable_bytes_high - reclaimable_bytes_low < before / 20 AS narrow, reason ~ 'REINDEX INDEX CONCURRENTLY pg_toast\.pg_toast_\d+_index(;|$)' AS reindex
 	FROM plan_said ORDER BY 1;
 DROP TABLE plan_updated, plan_dropped, plan_said;
 DROP FUNCTION plan_bytes;
