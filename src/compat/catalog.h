@@ -27,11 +27,6 @@
 #define SST_HAVE_BULK_EXTENSION 1
 #endif
 
-/* GiST sorts ranges before it builds an index on them (18). */
-#if PG_VERSION_NUM >= 180000
-#define SST_HAVE_SORTED_RANGES 1
-#endif
-
 /* Where the files of a relation are; as numbers, whatever the server calls them */
 typedef struct SstFiles
 {

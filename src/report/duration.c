@@ -22,11 +22,13 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "access/gist.h"
 #include "access/htup_details.h"
 #include "access/xlog.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "optimizer/paths.h"
 #include "portability/instr_time.h"
@@ -57,26 +59,36 @@
 #define SCAN_BYTE 0.2
 #define WRITE_BYTE 1.2
 
+/* How long a build takes to compare or to split keys */
+typedef enum KeyCost
+{
+	CHEAP_KEYS,
+	DEAR_KEYS,					/* strings of a locale, and what GiST neither
+								 * sorts nor has as plain values */
+	RANGE_KEYS					/* that are not sorted */
+}			KeyCost;
+
 /* Of each entry of a new index, and of each of its bytes */
 typedef struct IndexCost
 {
 	Oid			amoid;
-	bool		slow;			/* as are strings of a locale, and ranges that
-								 * GiST does not sort */
+	KeyCost		keys;
 	double		entry;
 	double		byte;
 } IndexCost;
 
 static const IndexCost index_costs[] = {
-	{BTREE_AM_OID, false, 280, 2},
-	{BTREE_AM_OID, true, 1900, 2},
-	{HASH_AM_OID, false, 1100, 2},
-	{GIST_AM_OID, false, 2200, 2},
-	{GIST_AM_OID, true, 25000, 2},
-	{GIN_AM_OID, false, 300, 55},
-	{SPGIST_AM_OID, false, 3000, 2},
-	{BRIN_AM_OID, false, 60, 2},
-	{InvalidOid, false, 3000, 2}
+	{BTREE_AM_OID, CHEAP_KEYS, 280, 2},
+	{BTREE_AM_OID, DEAR_KEYS, 1900, 2},
+	{HASH_AM_OID, CHEAP_KEYS, 1100, 2},
+	{GIST_AM_OID, CHEAP_KEYS, 2200, 2},
+	{GIST_AM_OID, DEAR_KEYS, 9000, 2},
+	{GIST_AM_OID, RANGE_KEYS, 25000, 2},
+	{GIN_AM_OID, CHEAP_KEYS, 300, 55},
+	{SPGIST_AM_OID, CHEAP_KEYS, 3000, 2},
+	{SPGIST_AM_OID, RANGE_KEYS, 20000, 2},
+	{BRIN_AM_OID, CHEAP_KEYS, 60, 2},
+	{InvalidOid, CHEAP_KEYS, 3000, 2}
 };
 
 /* An entry takes at least so many bytes, whatever the table has. */
@@ -186,37 +198,69 @@ kept_rows(const SstBloatEstimate *table)
 	return table->indexed_items * table->kept_percent.value / 100;
 }
 
-/* Are keys of the index, by its first column, of a slow kind? */
+/* Are keys of the first column compared by the rules of a locale? */
 static bool
-has_slow_keys(const SstRelation *index)
+has_collated_keys(Oid index)
 {
-	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(index->relid),
-										Int16GetDatum(1));
-	Form_pg_attribute att;
-	bool		slow = false;
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(index), Int16GetDatum(1));
+	bool		collated = false;
 
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	att = (Form_pg_attribute) GETSTRUCT(tuple);
+	if (HeapTupleIsValid(tuple))
+	{
+		Oid			collation = ((Form_pg_attribute) GETSTRUCT(tuple))->attcollation;
+
+		collated = OidIsValid(collation) && !sst_collates_bytes(collation);
+		ReleaseSysCache(tuple);
+	}
+
+	return collated;
+}
+
+/*
+ * What keys of a column of a GiST or SP-GiST index cost.  Of a type with a length, and of
+ * inet, GiST has bounds that are quickly compared.
+ */
+static KeyCost
+column_cost(Oid amoid, Oid opclass)
+{
+	Oid			family;
+	Oid			type;
+
+	if (!get_opclass_opfamily_and_input_type(opclass, &family, &type))
+		return CHEAP_KEYS;
+	if (amoid == GIST_AM_OID &&
+		OidIsValid(get_opfamily_proc(family, type, type, GIST_SORTSUPPORT_PROC)))
+		return CHEAP_KEYS;
+	if (type == ANYRANGEOID || type == ANYMULTIRANGEOID)
+		return RANGE_KEYS;
+
+	return amoid == GIST_AM_OID && get_typlen(type) < 0 && type != INETOID ? DEAR_KEYS : CHEAP_KEYS;
+}
+
+/* What keys of the index cost: as those of its dearest column, where all are compared */
+static KeyCost
+key_cost(const SstRelation *index)
+{
+	KeyCost		cost = CHEAP_KEYS;
+
 	if (index->amoid == BTREE_AM_OID)
-		slow = OidIsValid(att->attcollation) && !sst_collates_bytes(att->attcollation);
-#ifndef SST_HAVE_SORTED_RANGES
-	else if (index->amoid == GIST_AM_OID)
-		slow = type_is_range(att->atttypid);
-#endif
-	ReleaseSysCache(tuple);
+		return has_collated_keys(index->relid) ? DEAR_KEYS : CHEAP_KEYS;
+	if (index->amoid != GIST_AM_OID && index->amoid != SPGIST_AM_OID)
+		return CHEAP_KEYS;
+	for (int i = 1; SearchSysCacheExists2(ATTNUM, ObjectIdGetDatum(index->relid), Int16GetDatum(i)); i++)
+		cost = Max(cost, column_cost(index->amoid, get_index_column_opclass(index->relid, i)));
 
-	return slow;
+	return cost;
 }
 
 static const IndexCost *
 find_cost(const SstRelation *index)
 {
 	const IndexCost *cost = index_costs;
-	bool		slow = has_slow_keys(index);
+	KeyCost		keys = key_cost(index);
 
 	while (OidIsValid(cost->amoid) &&
-		   (cost->amoid != index->amoid || cost->slow != slow))
+		   (cost->amoid != index->amoid || cost->keys != keys))
 		cost++;
 	return cost;
 }
