@@ -449,11 +449,24 @@ VACUUM plan_trees;
 CALL streamstat.run_database_report(margin => 0);
 SELECT reclaimable_bytes_low AS low, reclaimable_bytes_high AS high, relations FROM streamstat.last_database_plan(online => false) WHERE relation_name = 'plan_trees' \gset
 SELECT pg_table_size('plan_trees') + pg_indexes_size('plan_trees') AS old \gset
+-- Ranges are split slowly.
+SELECT s.duration > 2 * b.duration AS slow FROM streamstat.last_database_plan() s, streamstat.last_database_plan() b WHERE s.relation_name = 'plan_trees_sp' AND b.relation_name = 'plan_trees_box';
 VACUUM FULL plan_trees;
 SELECT :relations AS relations, :old - pg_table_size('plan_trees') - pg_indexes_size('plan_trees') BETWEEN :low AND :high AS inside;
 
+-- A rewrite brings rows closer together, and so makes posting lists of GIN shorter.
+CREATE TABLE plan_closer WITH (autovacuum_enabled = off) AS SELECT i, ARRAY[i % 11, i % 13, i % 7] AS a FROM generate_series(1, 200000) i;
+DELETE FROM plan_closer WHERE i % 20 > 0;
+CREATE INDEX plan_closer_a ON plan_closer USING gin (a);
+CALL wait_for_horizon();
+VACUUM ANALYZE plan_closer;
+SELECT reclaimable_bytes_low AS low, reclaimable_bytes_high AS high FROM streamstat.database_plan(margin => 0, tables => '{plan_closer}', online => false) \gset
+SELECT pg_table_size('plan_closer') + pg_indexes_size('plan_closer') AS old \gset
+VACUUM FULL plan_closer;
+SELECT :old - pg_table_size('plan_closer') - pg_indexes_size('plan_closer') BETWEEN :low AND :high AS inside;
+
 DROP VIEW plan, online, size;
-DROP TABLE plan_whole, plan_part, plan_drop, plan_trees, foretold, before;
+DROP TABLE plan_closer, plan_whole, plan_part, plan_drop, plan_trees, foretold, before;
 
 -- A rewrite inserts chunks into the TOAST index one by one, which leaves its pages half
 -- full, and only chunks that rows need.  The plan foretells that.
