@@ -1683,10 +1683,10 @@ CREATE VIEW @extschema@.report_drop_candidates AS
 					AND k.attnum OPERATOR(pg_catalog.<=) s.indnkeyatts
 					AND coalesce(k.attoptions, '{}') OPERATOR(pg_catalog.<>) coalesce(l.attoptions, '{}'))
 			AND o.keys OPERATOR(pg_catalog.@>) s.keys
-			-- of two that are equal, the newer one
-			AND (o.need OPERATOR(pg_catalog.>) s.need OR o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts
+			-- of two that are equal, that whose name comes later, as REINDEX CONCURRENTLY changes OIDs
+			AND (o.need OPERATOR(pg_catalog.>) s.need OR o.attached OR o.indnkeyatts OPERATOR(pg_catalog.>) s.indnkeyatts
 				OR pg_catalog.cardinality(o.keys) OPERATOR(pg_catalog.>) pg_catalog.cardinality(s.keys)
-				OR o.oid OPERATOR(pg_catalog.<) s.oid)
+				OR (o.name COLLATE pg_catalog."C") OPERATOR(pg_catalog.<) s.name)
 		ORDER BY s.oid, o.need DESC, is_equal DESC, o.name),
 	sums AS (
 		SELECT m.root, pg_catalog.count(*) AS relations, pg_catalog.sum(m.bytes)::bigint AS bytes, pg_catalog.sum(m.scans)::bigint AS scans,

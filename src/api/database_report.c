@@ -422,13 +422,14 @@ copy_row(SstRow *row, TupleTableSlot *slot, int rank)
 /*
  * Of the commands of a plan, which is the result of the call by now, return those that give
  * back most within so many seconds, if all take as long as they may, and a row that sums up the
- * others.
+ * others.  Repairs come before all else, but a stored plan does not say which commands are.
  */
 static void
 return_picked(FunctionCallInfo fcinfo, bool online, double seconds)
 {
 	Tuplestorestate *all = ((ReturnSetInfo *) fcinfo->resultinfo)->setResult;
 	SstPlannedCommand left = {.scratch_bytes = NAN, .bytes_to_read = NAN, .bytes_to_write = NAN};
+	const SstCommandPlan *plan = sst_last_report() == NULL ? NULL : sst_report_plan(sst_last_report(), online);
 	SstChoice  *choices = palloc_extended(sizeof(SstChoice) * (tuplestore_tuple_count(all) + 1),
 										  MCXT_ALLOC_HUGE);
 	SstRow		row;
@@ -439,7 +440,12 @@ return_picked(FunctionCallInfo fcinfo, bool online, double seconds)
 	sst_rows_begin(&row, fcinfo);
 	slot = MakeSingleTupleTableSlot(row.tupdesc, &TTSOpsMinimalTuple);
 	while (tuplestore_gettupleslot(all, true, false, slot))
-		choices[n++] = get_choice(&row, slot, online);
+	{
+		choices[n] = get_choice(&row, slot, online);
+		if (plan != NULL && ((SstPlannedCommand *) list_nth(plan->commands, n))->urgency != SST_ORDINARY)
+			choices[n].gain = NAN;
+		n++;
+	}
 	sst_pick(choices, n, seconds);
 
 	tuplestore_rescan(all);
