@@ -87,3 +87,15 @@ INSERT INTO few_samples SELECT 'few_pages', pg_relation_size('few_pages'), predi
 	FROM generate_series(1, 100) seed, LATERAL streamstat.bloat('few_pages', 5, seed => seed);
 SELECT rel, bytes / 8192 AS pages, count(*) FILTER (WHERE bytes NOT BETWEEN low AND high) <= 7 AS inside FROM few_samples GROUP BY rel, bytes ORDER BY rel::text;
 DROP TABLE few_pages, few_samples;
+
+-- One page of a hundred is an inner one, which most samples of 80 do not have.
+CREATE TABLE few_inner (c text COLLATE "C", n int, b char(30)) WITH (autovacuum_enabled = off);
+INSERT INTO few_inner SELECT 'User' || g * 7919 % 120000, g % 300, 'b' || g % 9 FROM generate_series(1, 120000) g;
+CREATE INDEX few_inner_i ON few_inner (b, c);
+DELETE FROM few_inner WHERE n < 100;
+CALL wait_for_horizon();
+VACUUM few_inner;
+CREATE TEMP TABLE few_samples AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM generate_series(1, 100) seed, LATERAL streamstat.bloat('few_inner_i', 80, seed => seed);
+REINDEX INDEX few_inner_i;
+SELECT count(*) FILTER (WHERE pg_relation_size('few_inner_i') BETWEEN low AND high) >= 93 AS inside FROM few_samples;
+DROP TABLE few_inner, few_samples;

@@ -222,3 +222,13 @@ GROUP BY r.relation, blocks, truth.statistic
 HAVING count(*) FILTER (WHERE s.low IS NULL OR truth.estimate BETWEEN s.low - 1e-6 AND s.high + 1e-6) < 93
 ORDER BY r.relation, blocks, truth.statistic;
 DROP TABLE few_values, few_inner;
+
+-- Where posting lists are many, fewer than 30 blocks do not tell how many items a page without them has.
+CREATE TABLE few_lists WITH (autovacuum_enabled = off) AS SELECT g AS id, g % 7 AS i, NULL::int AS n FROM generate_series(1, 200000) g;
+CREATE INDEX few_lists_i ON few_lists (i);
+UPDATE few_lists SET n = 1 WHERE id % 4 = 0;
+SELECT statistic, count(*) FILTER (WHERE truth.estimate BETWEEN s.low AND s.high) >= 186 AS inside
+	FROM streamstat.sample_stats('few_lists_i', 1000000) truth, unnest('{20, 29}'::int[]) blocks, generate_series(1, 100) seed,
+		LATERAL (SELECT low, high FROM streamstat.sample_stats('few_lists_i', blocks, seed => seed) q WHERE q.statistic = truth.statistic) s
+	WHERE statistic IN ('live_items', 'posting_percent') GROUP BY statistic ORDER BY statistic;
+DROP TABLE few_lists;

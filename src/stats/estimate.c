@@ -28,6 +28,9 @@
 /* With a probability of 5 %, the next page has smaller items than so many others. */
 #define MIN_SIZES 19
 
+/* Fewer pages do not tell what others are like, if items that stand for many may be elsewhere by themselves. */
+#define FEW_PAGES 30
+
 /* By which sums of floating point numbers may differ */
 #define ROUNDING 1e-6
 
@@ -179,7 +182,11 @@ most_items(const SstStatistic *statistic, const SstPageSample *sample)
 {
 	double		smallest = INFINITY;
 	double		npages = 0;
+	double		enough = MIN_SIZES;
 
+	if (statistic->items != NULL && statistic->items->lists != 0 &&
+		sample->sums.n[statistic->items->lists] > 0)
+		enough = FEW_PAGES;
 	for (int i = 0; statistic->items != NULL && i < sample->nparts; i++)
 	{
 		for (int j = 0; j < sample->parts[i].nunits; j++)
@@ -195,7 +202,7 @@ most_items(const SstStatistic *statistic, const SstPageSample *sample)
 		}
 	}
 
-	return npages < MIN_SIZES ? statistic->most :
+	return npages < enough ? statistic->most :
 		Min(statistic->most, floor((BLCKSZ - SizeOfPageHeaderData) / smallest));
 }
 
@@ -213,6 +220,13 @@ set_numerator(const SstStatistic *statistic, SstLinearForm *y)
 	}
 }
 
+/* The part of the pages that can be unlike all sampled ones */
+static double
+unlike_part(const SstPageSample *sample)
+{
+	return sample->sums.n[SST_HEAP_PAGES] > 0 ? SST_UNLIKE : SST_UNLIKE_IN_TREE(sample->nblocks);
+}
+
 static SstEstimate
 estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 {
@@ -222,9 +236,7 @@ estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 
 	set_numerator(statistic, &y);
 	interval = sst_total_interval(&y, 0, most_items(statistic, sample),
-								  sample->sums.n[SST_HEAP_PAGES] > 0 ? SST_UNLIKE :
-								  SST_UNLIKE_IN_TREE(sample->nblocks),
-								  INFINITY, sample);
+								  unlike_part(sample), INFINITY, sample);
 
 	result.value = form_total(&y, sample);
 	result.low = Max(result.value - interval.below,
@@ -293,13 +305,14 @@ estimate_page_fraction(const SstStatistic *statistic, const Ratio *ratio,
  * Survey Sampling, 1965.
  */
 static SstEstimate
-estimate_ratio(const Ratio *ratio, const SstPageSample *sample)
+estimate_ratio(const SstStatistic *statistic, const Ratio *ratio, const SstPageSample *sample)
 {
 	SstBounds	interval;
 	SstEstimate result;
 	double		most = 0;
 	double		sum = 0;
 	double		squares = 0;
+	double		unlike = SST_UNLIKE;
 	double		units;
 
 	for (int i = 0; i < sample->nparts; i++)
@@ -321,8 +334,13 @@ estimate_ratio(const Ratio *ratio, const SstPageSample *sample)
 	if (units < MIN_PAGES - ROUNDING)
 		return result;
 
+	if (statistic->most > most && sample->nsampled < FEW_PAGES)
+	{
+		most = statistic->most;
+		unlike = unlike_part(sample);
+	}
 	interval = sst_total_interval(&ratio->residual, -ratio->value * most,
-								  (1 - ratio->value) * most, SST_UNLIKE, units, sample);
+								  (1 - ratio->value) * most, unlike, units, sample);
 	result.low = Max(ratio->value - interval.below / ratio->X, 0);
 	result.high = Min(ratio->value + interval.above / ratio->X, 1);
 	return result;
@@ -399,7 +417,7 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 	else if (statistic->estimator == SST_TOTAL)
 		result = estimate_total(statistic, sample);
 	else
-		result = estimate_ratio(&ratio, sample);
+		result = estimate_ratio(statistic, &ratio, sample);
 
 	if (is_ratio(statistic))
 		result = scaled(result, 100);
@@ -464,7 +482,7 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 			sst_linear_form_add(&form, i, change / (2 * step));
 	}
 
-	interval = sst_total_interval(&form, 0, most, SST_UNLIKE, INFINITY, sample);
+	interval = sst_total_interval(&form, 0, most, unlike_part(sample), INFINITY, sample);
 	result.low = Max(result.value - interval.below, 0);
 	result.high = result.value + interval.above;
 	return result;

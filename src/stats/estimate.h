@@ -32,6 +32,7 @@ typedef struct SstItems
 	SstCount	counts[4];		/* add up to their number */
 	SstCount	usable;			/* bytes of their pages */
 	SstCount	free;
+	SstCount	lists;			/* those that stand for many, or 0 */
 } SstItems;
 
 /* A statistic: what to estimate, from which counters of each page */
@@ -41,7 +42,8 @@ typedef struct SstStatistic
 	SstEstimator estimator;
 	SstCount	y;
 	SstCount	x;				/* SST_PAGE_PERCENT, SST_RATIO, SST_RATIO_LEFT */
-	uint32		most;			/* SST_TOTAL: limit on y of one page */
+	uint32		most;			/* limit on y of one page, of SST_RATIO on x;
+								 * or 0 */
 	const SstItems *items;		/* SST_TOTAL: what y counts, for a closer
 								 * limit; or NULL */
 	bool		plus_y;			/* the denominator is x + y */

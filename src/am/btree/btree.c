@@ -459,6 +459,9 @@ diagnose_special(const PageData *page, SstDiagnosis *diagnosis)
 					  opaque->btpo_prev, opaque->btpo_next);
 }
 
+static const SstItems btree_items =
+{2, {SST_LIVE_ITEMS, SST_DEAD_ITEMS}, SST_USABLE_BYTES, SST_FREE_BYTES, SST_POSTING_TUPLES};
+
 static const SstColumn btree_columns[] = {
 	{"version", INT4OID, .meta = SST_META_VERSION},
 	{"tree_level", INT4OID, .meta = META_LEVEL},
@@ -470,9 +473,9 @@ static const SstColumn btree_columns[] = {
 	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
 	{"empty_pages", INT8OID, SST_EMPTY_PAGES, .most = 1},
 	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .most = 1},
-	{"live_items", INT8OID, SST_LIVE_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
+	{"live_items", INT8OID, SST_LIVE_ITEMS, .most = MaxIndexTuplesPerPage, .items = &btree_items},
 	{"dead_items", INT8OID, SST_DEAD_ITEMS, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items},
-	{"posting_percent", FLOAT8OID, SST_POSTING_TUPLES, .percent_of = SST_ITEMS_TOLD_APART},
+	{"posting_percent", FLOAT8OID, SST_POSTING_TUPLES, .percent_of = SST_ITEMS_TOLD_APART, .most = MaxIndexTuplesPerPage},
 	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ},
 	{"avg_leaf_density", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_USABLE_BYTES, .left = true, .main = true},
 	{"leaf_fragmentation", FLOAT8OID, SST_BACKWARD_LEAVES, .percent_of = SST_LEAF_PAGES, .most = 1},
