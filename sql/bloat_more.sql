@@ -80,6 +80,10 @@ ALTER TABLE rem_dropped DROP gone;
 CREATE TABLE rem_added (i int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO rem_added SELECT g, repeat('x', g % 30) FROM generate_series(1, 5000) g;
 ALTER TABLE rem_added ADD b int8 DEFAULT 1, ADD v text DEFAULT 'a value', ADD n int;
+-- arrays that functions have made, in some rows: VACUUM FULL makes their headers short
+CREATE TABLE rem_appended (i int, a text[], b text, c text) WITH (autovacuum_enabled = off);
+INSERT INTO rem_appended SELECT g, ARRAY['t' || g * 7919 % 2000, 'u' || g % 50], repeat('b', 60 + g * 31 % 13), repeat('t', 140 + g % 17) FROM generate_series(1, 40000) g;
+UPDATE rem_appended SET a = array_append(a, 'new') WHERE i % 2 = 0;
 -- a materialized view, some rows of which have been replaced; a temporary table
 CREATE MATERIALIZED VIEW rem_view WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
 CREATE UNIQUE INDEX rem_view_i ON rem_view (i);
@@ -95,9 +99,9 @@ DELETE FROM rem_unlogged WHERE i % 2 = 0;
 CALL wait_for_horizon();
 
 CALL predict('{rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
-	rem_dropped, rem_added, rem_view, rem_temp, rem_unlogged}');
+	rem_dropped, rem_added, rem_appended, rem_view, rem_temp, rem_unlogged}');
 VACUUM FULL rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
-	rem_dropped, rem_added, rem_view, rem_temp, rem_unlogged;
+	rem_dropped, rem_added, rem_appended, rem_view, rem_temp, rem_unlogged;
 SELECT * FROM compare(1);
 TRUNCATE rem_said;
 
@@ -227,4 +231,4 @@ DROP FUNCTION compare, after_reindex(float8, text, float8);
 DROP SEQUENCE rem_sequence;
 DROP MATERIALIZED VIEW rem_view;
 DROP TABLE rem_said, rem_samples, rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
-	rem_dropped, rem_added, rem_temp, rem_unlogged, rem_toast, rem, rem_parts, rem_loose, rem_turns, rem_sampled;
+	rem_dropped, rem_added, rem_appended, rem_temp, rem_unlogged, rem_toast, rem, rem_parts, rem_loose, rem_turns, rem_sampled;

@@ -37,7 +37,8 @@ typedef struct HeapRebuild
 	SstRebuild	base;
 	bool		is_toast;
 	TupleDesc	tupdesc;
-	bool		reforms;		/* columns were dropped, or stored as PLAIN */
+	bool		reforms;		/* tuples may change: columns were dropped, or
+								 * stored as PLAIN, or one was seen to */
 	int			reserve;		/* bytes to leave free on each page */
 	SstHeapFill fill;			/* the new table */
 	BlockNumber nblocks;		/* of the old table */
@@ -93,18 +94,17 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 }
 
 /*
- * Does a rewrite change tuples that have all columns, and nothing for the toaster?
- * All tuples of a page are assumed to have that in common.
+ * Does a rewrite change the size of a tuple that has all columns, and nothing for the
+ * toaster?  A value that was an expanded object, as array_append() makes it, lies there
+ * with a header of four bytes however short it is, and the rewrite shortens that.
  */
 static bool
-changes_tuples(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
-			   int len)
+changes_size(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
+			 int len)
 {
 	SstValue	values[MaxHeapAttributeNumber];
 	TupleDesc	tupdesc = state->tupdesc;
 
-	if (state->reforms)
-		return true;
 	return tupdesc->natts <= MaxHeapAttributeNumber &&
 		sst_read_tuple(tupdesc, tuple, len, values) &&
 		sst_tuple_header_size(tupdesc, values) +
@@ -121,12 +121,19 @@ changes_tuple(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
 		HeapTupleHeaderGetNatts(tuple) < state->tupdesc->natts;
 }
 
+/*
+ * Of so many tuples one is looked at, another one on each page, until one is found that
+ * changes its size; then all are.  Up to there about as many of that kind are overlooked,
+ * wherever they are: only bytes in each, and less than a page.
+ */
+#define LOOK_STEP 16
+
 /* A page of a table; its tuples lie aligned and in full on it. */
 static void
 take_tuples(HeapRebuild *state, const PageData *page,
 			const SstKeptItems *kept, SstCounters *counters)
 {
-	bool		changes = false;
+	int			step = Min(kept->nitems, LOOK_STEP);
 
 	for (int i = 0; i < kept->nitems; i++)
 	{
@@ -134,10 +141,11 @@ take_tuples(HeapRebuild *state, const PageData *page,
 		const HeapTupleHeaderData *tuple =
 			(const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
 		int64		len = ItemIdGetLength(item);
+		bool		changes = state->reforms || changes_tuple(state, tuple, len);
 
-		if (i == 0)
-			changes = changes_tuples(state, tuple, len);
-		if (changes || changes_tuple(state, tuple, len))
+		if (!changes && (state->nseen + i) % step == 0)
+			changes = state->reforms = changes_size(state, tuple, len);
+		if (changes)
 			len = rewritten_length(state, tuple, len, counters);
 		state->need += tuple_need(len);
 		sst_fill_page(&state->fill, tuple_need(len), state->reserve);
