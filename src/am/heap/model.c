@@ -126,7 +126,7 @@ changes_tuple(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
  * changes its size; then all are.  Up to there about as many of that kind are overlooked,
  * wherever they are: only bytes in each, and less than a page.
  */
-#define LOOK_STEP 16
+#define LOOK_STEP 64
 
 /* A page of a table; its tuples lie aligned and in full on it. */
 static void
