@@ -66,7 +66,7 @@ typedef enum KeyCost
 	DEAR_KEYS,					/* strings of a locale, and what GiST neither
 								 * sorts nor has as plain values */
 	RANGE_KEYS					/* that are not sorted */
-}			KeyCost;
+} KeyCost;
 
 /* Of each entry of a new index, and of each of its bytes */
 typedef struct IndexCost
