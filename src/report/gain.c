@@ -175,7 +175,7 @@ sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
 	if (is_toast_index(report, i))
 		rebuilt = rewritten_toast_index(report, i);
 	else if (sst_index_am(report->relations.relation[i].amoid)->flags & SST_AM_TID_DIFFERENCES)
-		rebuilt.low *= least_part_with_closer_rows(&report->entries[i].table->estimate);
+		rebuilt.low = floor(rebuilt.low * least_part_with_closer_rows(&report->entries[i].table->estimate));
 	else if (!isnan(estimate->analyzed_blocks) && !by_inserts)
 	{
 		double		less = rebuilt.value - estimate->analyzed_blocks;
