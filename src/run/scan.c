@@ -209,7 +209,8 @@ show_model(SstScan *scan, const SstPage *page, SstCounters *counters)
 	rebuild->model->page(rebuild, image, page->blkno, &scan->kept, counters);
 	if (locked)
 		UnlockReleaseBuffer(page->buffer);
-	(void) sst_go_on(rebuild->pause);
+	if (rebuild->model->slow_pages || page->blkno % 16 == 0)
+		(void) sst_go_on(rebuild->pause);
 }
 
 /*

@@ -41,7 +41,7 @@
 #define MAX_LEAVES		32768
 
 /* So many entry pages are looked at, and some of those that follow. */
-#define ALL_ENTRY_PAGES	512
+#define ALL_ENTRY_PAGES	64
 
 /* The weight of a page that is looked at, for that of the next one */
 #define PAGE_WEIGHT		0.875
@@ -85,7 +85,6 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 /* By which part of the size the model can be wrong */
 #define UNCERTAINTY				0.008
 #define UNCERTAINTY_SAMPLED		0.01
-#define UNCERTAINTY_OF_SKIPPED	0.016	/* pages */
 #define UNCERTAINTY_OF_BATCHES	0.06
 #define UNCERTAINTY_OF_INNER	0.5
 #define UNCERTAINTY_OF_SHORT	0.03
@@ -290,7 +289,7 @@ read_entry(const SstRebuild *rebuild, const EntryTuple *item, int key_size,
 		sst_gin_sample_list(sample, &list, tids->n, tids->bytes);
 	if (tids->n == 0)
 		return 0;
-	size = SHORTALIGN(key_size) + (int) sst_gin_list_size(tids->bytes);
+	size = SHORTALIGN(key_size) + SST_GIN_LIST_HEADER + SHORTALIGN(tids->bytes);
 	return SST_GIN_ITEM_BYTES(Min(size, GinMaxItemSize));
 }
 
@@ -323,31 +322,40 @@ entry_page_mask(const SstRebuild *rebuild)
 				  pg_leftmost_one_pos32(ALL_ENTRY_PAGES))) - 1;
 }
 
-/*
- * True if a page is not examined.  It is counted like those before it, in proportion to
- * its bytes.
- */
-static bool
-is_like_others(SstGinModel *model, const PageData *page, bool look,
-			   SstCounters *counters)
+/* Count a page with so many bytes in use like the last ones that were looked at, in proportion. */
+static void
+count_like_others(SstGinModel *model, double used, SstCounters *counters)
 {
-	const PageHeaderData *header = (const PageHeaderData *) page;
-	double		used = header->pd_special - header->pd_upper +
-		sst_page_items(page) * sizeof(ItemIdData);
-	double		part;
+	LookedPages *looked = &model->looked;
+	double		part = used / looked->last_used;
 
-	if (look || model->used_bytes == 0)
-	{
-		for (int i = 0; i < lengthof(model->looked); i++)
-			model->looked[i] *= PAGE_WEIGHT;
-		model->used_bytes = model->used_bytes * PAGE_WEIGHT + used;
-		return false;
-	}
-	part = used / model->used_bytes;
-	for (int i = 0; i < lengthof(model->looked); i++)
-		counters->n[of_entries[i]] += (uint64) (part * model->looked[i]);
-	model->nentries += (uint64) (part * model->looked[0]);
-	return true;
+	looked->nothers++;
+	for (int i = 0; i < lengthof(looked->last); i++)
+		counters->n[of_entries[i]] += (uint64) (part * looked->last[i]);
+	model->nentries += (uint64) (part * looked->last[0]);
+}
+
+/* A page was looked at, which added so much to the counts. */
+static void
+remember_page(LookedPages *looked, double used, const uint64 *counts)
+{
+	if (looked->last_used > 0)
+		looked->square_errors += pow(counts[1] - looked->last[1] * used / looked->last_used, 2);
+	looked->npages++;
+	looked->bytes += counts[1];
+	looked->last_used = looked->last_used * PAGE_WEIGHT + used;
+	for (int i = 0; i < lengthof(looked->last); i++)
+		looked->last[i] = looked->last[i] * PAGE_WEIGHT + counts[i];
+}
+
+/* By which part of them the bytes of all entries can be wrong, for pages that were not looked at */
+static double
+looked_uncertainty(const LookedPages *looked)
+{
+	double		part = looked->npages / (double) (looked->npages + looked->nothers);
+
+	return looked->nothers == 0 || looked->bytes == 0 ? 0 :
+		1.96 * sqrt(looked->square_errors / looked->npages * looked->nothers * part) / looked->bytes;
 }
 
 /* An entry leaf page, the line pointers of which are within the page */
@@ -360,15 +368,20 @@ entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	int			nitems = sst_page_items(page);
 	int			left = BLCKSZ;
 	EntryTuple	item;
-	uint64		before[lengthof(of_entries)];
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	double		used = header->pd_special - header->pd_upper + nitems * sizeof(ItemIdData);
+	uint64		counts[lengthof(of_entries)];
 	uint32		hash = hash_bytes_uint32(blkno);
 	uint32		mask = entry_page_mask(rebuild);
 
-	if (is_like_others(model, page, (hash & mask) == 0, counters))
+	if ((hash & mask) != 0 && model->looked.last_used > 0)
+	{
+		count_like_others(model, used, counters);
 		return;
+	}
 	model->fill.weight = mask + 1;
 	for (int i = 0; i < lengthof(of_entries); i++)
-		before[i] = counters->n[of_entries[i]];
+		counts[i] = counters->n[of_entries[i]];
 	if (may_need_batches(rebuild) && sst_gin_sample_page(model->sample, hash, mask))
 		sample = model->sample;
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
@@ -412,7 +425,8 @@ entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		model->nentries++;
 	}
 	for (int i = 0; i < lengthof(of_entries); i++)
-		model->looked[i] += counters->n[of_entries[i]] - before[i];
+		counts[i] = counters->n[of_entries[i]] - counts[i];
+	remember_page(&model->looked, used, counts);
 }
 
 /* A page of the pending list, which has a tuple for each key of a row */
@@ -853,6 +867,7 @@ build_in_batches(SstRebuild *rebuild, double pending_keys)
 	/* Pending keys come in another order than those that are known. */
 	if (model->several && pending_keys > MOST_PENDING * nkeys)
 	{
+		memset(model->added, 0, sizeof(model->added));
 		model->batches[LIKELY] = 0.5 / FILL_OF_BATCHES;
 		model->batches[LEAST] = 0.5 / MOST_FILL_OF_BATCHES;
 		model->batches[MOST] = 1;
@@ -894,8 +909,8 @@ gin_finish(SstRebuild *rebuild, bool all)
 	model->all = all;
 	model->pages_seen = all || model->nblocks <= model->nseen ? 1 :
 		Max(model->nseen, 1) / (double) model->nblocks;
-	model->uncertainty = fill->weight > 1 ? UNCERTAINTY_OF_SKIPPED :
-		all ? UNCERTAINTY : UNCERTAINTY_SAMPLED;
+	model->uncertainty = looked_uncertainty(&model->looked) +
+		(all && model->looked.nothers == 0 ? UNCERTAINTY : UNCERTAINTY_SAMPLED);
 	model->left_fill = fill->npages > 0 ? (double) fill->bytes / fill->npages :
 		SST_GIN_PAGE_ROOM / 2.0;
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;

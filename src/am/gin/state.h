@@ -84,6 +84,17 @@ typedef struct EntryFill
 	uint16		pivots[SST_GIN_MAX_ITEMS + 1];
 } EntryFill;
 
+/* The entry pages whose items were looked at, for the others */
+typedef struct LookedPages
+{
+	uint64		npages;
+	uint64		nothers;
+	double		bytes;			/* that their items need in a new index */
+	double		square_errors;	/* of these, if taken to be like those before */
+	double		last_used;		/* bytes on the last ones */
+	double		last[SST_GIN_ENTRY_COUNTS]; /* counts of these */
+} LookedPages;
+
 /* A leaf page of a posting tree */
 typedef struct PostingLeaf
 {
@@ -109,9 +120,7 @@ typedef struct SstGinModel
 	uint64		nentries;
 	uint64		npending;		/* tuples of the pending list */
 
-	/* Of the last entry pages whose items were looked at */
-	double		used_bytes;
-	double		looked[SST_GIN_ENTRY_COUNTS];	/* counts */
+	LookedPages looked;
 	EntryFill	fill;
 	SstGinSample *sample;
 
