@@ -143,13 +143,19 @@ difference_bytes(uint64 difference)
 	return pg_leftmost_one_pos64(difference | 1) / 7 + 1;
 }
 
+static inline bool
+is_left_out(const SstRebuild *rebuild, uint64 tid)
+{
+	ItemPointerData pointer = sst_gin_tid(tid);
+
+	return sst_rebuild_leaves_out(rebuild, &pointer);
+}
+
 /* Take a TID, or leave it out. */
 static inline void
 take_tid(const SstRebuild *rebuild, uint64 tid, Tids *tids)
 {
-	ItemPointerData pointer = sst_gin_tid(tid);
-
-	if (sst_rebuild_leaves_out(rebuild, &pointer))
+	if (is_left_out(rebuild, tid))
 	{
 		tids->ndead++;
 		return;
@@ -286,7 +292,12 @@ read_entry(const SstRebuild *rebuild, const EntryTuple *item, int key_size,
 	}
 
 	if (sample != NULL)
+	{
+		while (rebuild->dead_tids != NULL && is_left_out(rebuild, list.tid) &&
+			   sst_gin_list_next(&list))
+			 /* to the first one that comes in a build */ ;
 		sst_gin_sample_list(sample, &list, tids->n, tids->bytes);
+	}
 	if (tids->n == 0)
 		return 0;
 	size = SHORTALIGN(key_size) + SST_GIN_LIST_HEADER + SHORTALIGN(tids->bytes);
