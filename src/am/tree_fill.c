@@ -11,7 +11,9 @@
  *
  * The present pages tell more as long as nothing was deleted: the fullest of
  * them are full, hardly any is nearly empty, and the new ones will be as full as
- * they are on average, with as many inner pages for each leaf page.
+ * they are on average, with as many inner pages for each leaf page.  And a build ends with
+ * records of the log that have many pages each (log_newpage_range()).  A page that has its
+ * neighbor's LSN has not been changed since.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -28,6 +30,7 @@
 #include "access/gist_private.h"
 #include "access/itup.h"
 #include "access/spgist_private.h"
+#include "access/xlogrecord.h"
 
 #include "am/rebuild.h"
 #include "stats/interval.h"
@@ -74,6 +77,18 @@ typedef struct TreeRebuild
 	uint32		nbuilt;
 	uint32		leaves[TREE_FILLS];
 
+	/* The leaf page before, and those that have a neighbor, or its LSN */
+	BlockNumber last_leaf;
+	XLogRecPtr	last_lsn;
+	double		last_fill;
+	bool		last_compared;
+	bool		last_unchanged;
+	uint32		ncompared;
+	uint32		nunchanged;
+	double		unchanged_fill; /* sum */
+	double		kept;			/* fraction of the entries, if it is not known
+								 * which */
+
 	/* Entries of the new index, their bytes, and the sum of the squares */
 	uint64		nentries;
 	uint64		bytes;
@@ -94,7 +109,8 @@ is_spgist(const SstRebuild *rebuild)
 /* What is known of the present leaf pages */
 typedef enum Known
 {
-	AS_FILLED,					/* fractions are of their fill */
+	UNCHANGED,					/* fractions are of their fill */
+	AS_FILLED,					/* these, too */
 	IN_ORDER,					/* keys rise or fall from row to row */
 	NOT_KNOWN
 } Known;
@@ -108,9 +124,9 @@ typedef enum Known
 static const SstEstimate fills[][NOT_KNOWN + 1] =
 {
 	/* value, low, high */
-	[TREE_SORTED] = {{1.00, 0.92, 1.12}, {0.75, 0.54, 1.06}, {0.72, 0.54, 1.03}},
-	[TREE_INSERTED] = {{1.00, 0.85, 1.16}, {0.52, 0.20, 0.85}, {0.65, 0.46, 0.98}},
-	[TREE_SPGIST] = {{1.03, 0.90, 1.23}, {0.57, 0.32, 1.00}, {0.73, 0.46, 1.00}},
+	[TREE_SORTED] = {{1.00, 0.95, 1.07}, {1.00, 0.92, 1.12}, {0.75, 0.54, 1.06}, {0.72, 0.54, 1.03}},
+	[TREE_INSERTED] = {{1.00, 0.90, 1.07}, {1.00, 0.85, 1.16}, {0.52, 0.20, 0.85}, {0.65, 0.46, 0.98}},
+	[TREE_SPGIST] = {{1.00, 0.95, 1.07}, {1.03, 0.90, 1.23}, {0.57, 0.32, 1.00}, {0.73, 0.46, 1.00}},
 };
 
 /* What is expected of the new index */
@@ -131,6 +147,17 @@ typedef struct Expected
 #define FULLEST 0.05
 #define UNTOUCHED 0.85
 #define UNTOUCHED_IN_ORDER 0.47
+
+/*
+ * Neighbors of so many leaf pages are compared at least.  If a part of UNCHANGED_ALL of them
+ * has not been changed since the index was built, a rebuild changes hardly anything; with
+ * UNCHANGED_SOME, they show how full the others were.  Both only as long as rows that are dead do
+ * not make it another index.
+ */
+#define COMPARED 8
+#define KEPT_ALL 0.95
+#define UNCHANGED_ALL 0.9
+#define UNCHANGED_SOME 0.25
 
 /*
  * Inserts leave few pages less full than SPARSE, but for ranges that overlap and come in
@@ -285,10 +312,31 @@ count_tuples(SstRebuild *rebuild, const PageData *page, bool leaf,
 	return bytes;
 }
 
+/* Compare a leaf page with the one before, if that was logged with it. */
+static void
+compare_leaf(TreeRebuild *state, BlockNumber blkno, XLogRecPtr lsn, double fill)
+{
+	bool		compared = state->last_lsn != InvalidXLogRecPtr &&
+		blkno / XLR_MAX_BLOCK_ID == state->last_leaf / XLR_MAX_BLOCK_ID;
+	bool		unchanged = compared && lsn == state->last_lsn;
+
+	state->ncompared += compared + (compared && !state->last_compared);
+	if (unchanged)
+	{
+		state->nunchanged += 1 + !state->last_unchanged;
+		state->unchanged_fill += fill + (state->last_unchanged ? 0 : state->last_fill);
+	}
+	state->last_leaf = blkno;
+	state->last_lsn = lsn;
+	state->last_fill = fill;
+	state->last_compared = compared;
+	state->last_unchanged = unchanged;
+}
+
 /* Take a leaf page in.  "built": no page has been split into it since it was built. */
 static void
-take_leaf(SstRebuild *rebuild, const PageData *page, bool built,
-		  SstCounters *counters)
+take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		  bool built, SstCounters *counters)
 {
 	TreeRebuild *state = (TreeRebuild *) rebuild;
 	uint64		bytes = reads_tids(rebuild) ?
@@ -303,14 +351,15 @@ take_leaf(SstRebuild *rebuild, const PageData *page, bool built,
 	state->nleaves++;
 	state->nbuilt += built;
 	state->leaves[Min((int) (fill * TREE_FILLS), TREE_FILLS - 1)]++;
+	compare_leaf(state, blkno, PageGetLSN((Page) page), fill);
 }
 
 static void
-take_page(SstRebuild *rebuild, const PageData *page, bool leaf, bool built,
-		  SstCounters *counters)
+take_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		  bool leaf, bool built, SstCounters *counters)
 {
 	if (leaf)
-		take_leaf(rebuild, page, built, counters);
+		take_leaf(rebuild, page, blkno, built, counters);
 	else
 		counters->n[SST_REBUILT_PIVOT_BYTES] +=
 			count_tuples(rebuild, page, false, counters);
@@ -326,7 +375,7 @@ gist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		return;
 	flags = GistPageGetOpaque((Page) page)->flags;
 	if ((flags & F_DELETED) == 0)
-		take_page(rebuild, page, (flags & F_LEAF) != 0,
+		take_page(rebuild, page, blkno, (flags & F_LEAF) != 0,
 				  GistPageGetNSN((Page) page) <= GistBuildLSN, counters);
 }
 
@@ -341,7 +390,7 @@ spgist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		return;
 	flags = SpGistPageGetOpaque((Page) page)->flags;
 	if ((flags & (SPGIST_META | SPGIST_DELETED)) == 0)
-		take_page(rebuild, page, (flags & SPGIST_LEAF) != 0, true, counters);
+		take_page(rebuild, page, blkno, (flags & SPGIST_LEAF) != 0, true, counters);
 }
 
 /* The part of the leaf pages that are filled to at least "least", and below "most" */
@@ -374,12 +423,27 @@ expect(const SstRebuild *rebuild, const double *counts)
 	double		untouched = half_full ? UNTOUCHED_IN_ORDER : UNTOUCHED;
 	double		sparse = part_of_leaves(state, 0, SPARSE);
 	Known		otherwise = in_order ? IN_ORDER : NOT_KNOWN;
+	double		live = counts[SST_REBUILT_ENTRIES];
+	bool		few_dead = state->kept * live >=
+		KEPT_ALL * (live + counts[SST_REBUILT_DEAD_ENTRIES]);
+	double		unchanged = state->ncompared < COMPARED || !few_dead ? 0 :
+		(double) state->nunchanged / state->ncompared;
 	Expected	result;
 
+	if (unchanged >= UNCHANGED_SOME)
+	{
+		const SstEstimate *fill = &known[unchanged >= UNCHANGED_ALL ? UNCHANGED : AS_FILLED];
+		double		mean = state->unchanged_fill / state->nunchanged;
+
+		result.fill.value = mean;
+		result.fill.low = fill->low * Min(mean, present);
+		result.fill.high = fill->high * mean;
+		result.inner_share = (counts[SST_INTERNAL_PAGES] - nroots) / nleaves;
+	}
 	/* What inserts have filled does not show how full a sort makes pages. */
-	if (part_of_leaves(state, untouched, 1) >= FULLEST &&
-		sparse <= (half_full ? MANY_SPARSE_IN_ORDER : MANY_SPARSE) &&
-		(state->way != TREE_SORTED || built > 0.5))
+	else if (part_of_leaves(state, untouched, 1) >= FULLEST &&
+			 sparse <= (half_full ? MANY_SPARSE_IN_ORDER : MANY_SPARSE) &&
+			 (state->way != TREE_SORTED || built > 0.5))
 	{
 		result.fill.value = known[AS_FILLED].value * present;
 		result.fill.low = known[AS_FILLED].low * present;
@@ -493,12 +557,13 @@ static void
 tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 			 const SstEstimate *kept, SstPrediction *prediction)
 {
-	const TreeRebuild *state = (const TreeRebuild *) rebuild;
+	TreeRebuild *state = (TreeRebuild *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
 	double		counts[SST_NCOUNTS];
 	double		low;
 	double		high;
 
+	state->kept = kept->value;
 	*blocks = sst_predict_blocks(rebuild, sample, tree_blocks);
 	sst_sample_sums(sample, 1, counts);
 	tree_ends(rebuild, counts, &low, &high);
