@@ -68,6 +68,12 @@ CREATE TABLE ret_fresh WITH (autovacuum_enabled = off) AS SELECT int4range(i, i 
 CREATE INDEX ret_fresh_r ON ret_fresh USING gist (r);
 SELECT abs(predicted_bytes - bytes) <= 0.1 * bytes AS same, predicted_bytes_high - predicted_bytes_low <= 0.25 * bytes AS narrow
 	FROM streamstat.bloat('ret_fresh_r', 1000000);
+-- ... unless fillfactor was another one.
+CREATE INDEX ret_fresh_c ON ret_fresh USING gist (circle(point(lower(r) * 7919 % 20011, lower(r) % 300), 2)) WITH (fillfactor = 50);
+ALTER INDEX ret_fresh_c SET (fillfactor = 90);
+CREATE TABLE ret_emptier AS SELECT * FROM streamstat.bloat('ret_fresh_c', 1000000);
+REINDEX INDEX ret_fresh_c;
+SELECT pg_relation_size('ret_fresh_c') BETWEEN predicted_bytes_low AND predicted_bytes_high AS inside FROM ret_emptier;
 -- of what was just built, hardly anything is foretold to come back (that of equal values is up
 -- to 12 percent, as SP-GiST takes one of several ways at random); and pages that are half
 -- full are to stay so where keys come in the order of rows (from 18 on, a build sorts ranges:

@@ -151,8 +151,9 @@ typedef struct Expected
 /*
  * Neighbors of so many leaf pages are compared at least.  If a part of UNCHANGED_ALL of them
  * has not been changed since the index was built, a rebuild changes hardly anything; with
- * UNCHANGED_SOME, they show how full the others were.  Both only as long as rows that are dead do
- * not make it another index.
+ * UNCHANGED_SOME, they show how full the others were.  Both only as long as rows that are dead
+ * do not make it another index, and fillfactor is what it was: some pages are as full as that, and
+ * none are fuller.
  */
 #define COMPARED 8
 #define KEPT_ALL 0.95
@@ -428,9 +429,10 @@ expect(const SstRebuild *rebuild, const double *counts)
 		KEPT_ALL * (live + counts[SST_REBUILT_DEAD_ENTRIES]);
 	double		unchanged = state->ncompared < COMPARED || !few_dead ? 0 :
 		(double) state->nunchanged / state->ncompared;
+	double		fullest = part_of_leaves(state, untouched, 1);
 	Expected	result;
 
-	if (unchanged >= UNCHANGED_SOME)
+	if (unchanged >= UNCHANGED_SOME && fullest > 0 && built >= UNCHANGED_ALL * unchanged)
 	{
 		const SstEstimate *fill = &known[unchanged >= UNCHANGED_ALL ? UNCHANGED : AS_FILLED];
 		double		mean = state->unchanged_fill / state->nunchanged;
@@ -441,7 +443,7 @@ expect(const SstRebuild *rebuild, const double *counts)
 		result.inner_share = (counts[SST_INTERNAL_PAGES] - nroots) / nleaves;
 	}
 	/* What inserts have filled does not show how full a sort makes pages. */
-	else if (part_of_leaves(state, untouched, 1) >= FULLEST &&
+	else if (fullest >= FULLEST &&
 			 sparse <= (half_full ? MANY_SPARSE_IN_ORDER : MANY_SPARSE) &&
 			 (state->way != TREE_SORTED || built > 0.5))
 	{
