@@ -232,3 +232,12 @@ SELECT statistic, count(*) FILTER (WHERE truth.estimate BETWEEN s.low AND s.high
 		LATERAL (SELECT low, high FROM streamstat.sample_stats('few_lists_i', blocks, seed => seed) q WHERE q.statistic = truth.statistic) s
 	WHERE statistic IN ('live_items', 'posting_percent') GROUP BY statistic ORDER BY statistic;
 DROP TABLE few_lists;
+
+-- One page of a hundred has a row more, and a sample that has none of these does not say that there are none.
+CREATE TABLE one_more WITH (autovacuum_enabled = off) AS SELECT repeat('x', CASE WHEN n / 61 % 100 = 57 THEN 92 ELSE 100 END) AS t FROM generate_series(1, 100000) n;
+SELECT count(*) FILTER (WHERE 100000 BETWEEN low AND high) >= 18 AS inside
+	FROM generate_series(1, 20) seed, streamstat.sample_stats('one_more', 60, seed => seed) WHERE statistic = 'live_tuples';
+-- A few inner pages do not tell how full others are.
+CREATE TABLE some_inner AS SELECT box(point(n % 99, n % 55), point(n % 99 + 2, n % 55 + 1)) AS b FROM generate_series(1, 40000) n;
+CREATE INDEX some_inner_b ON some_inner USING spgist (b);
+SELECT count(low) < 10 AS few FROM generate_series(1, 50) seed, streamstat.sample_stats('some_inner_b', 40, seed => seed) WHERE statistic = 'avg_inner_density';

@@ -25,6 +25,9 @@
 /* Pages needed to estimate a variance */
 #define MIN_PAGES 2
 
+/* Fewer pages among many, such as inner pages, do not tell how others of their kind differ. */
+#define MIN_RARE_PAGES 5
+
 /* With a probability of 5 %, the next page has smaller items than so many others. */
 #define MIN_SIZES 19
 
@@ -175,7 +178,8 @@ item_size(const SstItems *items, const SstSampleUnit *unit)
 
 /*
  * Return the most items that a page can have, if none has smaller ones than the
- * sampled page with the smallest, of which there must be enough.
+ * sampled page with the smallest, of which there must be enough; and one more, as
+ * some can be a little smaller.
  */
 static double
 most_items(const SstStatistic *statistic, const SstPageSample *sample)
@@ -203,7 +207,7 @@ most_items(const SstStatistic *statistic, const SstPageSample *sample)
 	}
 
 	return npages < enough ? statistic->most :
-		Min(statistic->most, floor((BLCKSZ - SizeOfPageHeaderData) / smallest));
+		Min(statistic->most, 1 + floor((BLCKSZ - SizeOfPageHeaderData) / smallest));
 }
 
 /* What is added up: y and, if they count, the bytes of unused pages */
@@ -299,7 +303,7 @@ estimate_page_fraction(const SstStatistic *statistic, const Ratio *ratio,
 
 /*
  * Estimate the sum of y over the sum of x, as a fraction.  A page has no more of y
- * than of x.  The ends are NaN if fewer than two pages have x.
+ * than of x.  The ends are NaN if too few pages have x.
  *
  * Pages with much of x count more than others.  Their effective number is that of Kish,
  * Survey Sampling, 1965.
@@ -331,7 +335,7 @@ estimate_ratio(const SstStatistic *statistic, const Ratio *ratio, const SstPageS
 	result.value = ratio->value;
 	result.low = result.high = NAN;
 	units = sum * sum / squares;
-	if (units < MIN_PAGES - ROUNDING)
+	if (units < (sample->nsampled < FEW_PAGES ? MIN_PAGES : MIN_RARE_PAGES) - ROUNDING)
 		return result;
 
 	if (statistic->most > most && sample->nsampled < FEW_PAGES)
