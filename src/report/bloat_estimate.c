@@ -38,7 +38,7 @@ sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 			.rebuilt_blocks = unknown,
 			.analyzed_blocks = NAN,
 			.kept_percent = unknown,
-			.indexed_items = NAN,
+			.indexed_items = unknown,
 			.first_corrupt = InvalidBlockNumber
 	};
 }
@@ -48,7 +48,7 @@ void
 sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
 {
 	estimate->kept_percent = sst_estimate(&kept_percent, sample);
-	estimate->indexed_items = sst_estimate(&indexed_items, sample).value;
+	estimate->indexed_items = sst_estimate(&indexed_items, sample);
 }
 
 /* Round the size of a rebuilt relation to blocks, and its ends to those that hold them. */

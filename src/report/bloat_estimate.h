@@ -82,7 +82,7 @@ typedef struct SstBloatEstimate
 	 * of these that an index build finds a row behind.  Of an index: the
 	 * percentage of its entries that a build makes, by what its table keeps.
 	 */
-	double		indexed_items;
+	SstEstimate indexed_items;
 	SstEstimate kept_percent;
 
 	/* Of a table with a TOAST table and of that, if it was read; else NULL */

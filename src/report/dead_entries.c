@@ -289,28 +289,31 @@ sst_dead_entries_end(SstDeadEntries *dead)
 /* Where rows have several entries, their numbers vary by so much of their mean, or less. */
 #define SPREAD_OF_ROWS 0.5
 
-/* Rows of the table that have one entry each; NaN if they are not known, or have several. */
+/*
+ * Of so many indexed items of the table, those that have one entry each; NaN if they are not
+ * known, or have several.
+ */
 static double
-rows_with_entry(const SstDeadEntries *dead, const SstTarget *index)
+rows_with_entry(const SstTarget *index, double items)
 {
 	if ((index->am->flags & SST_AM_ENTRY_A_ROW) == 0 || is_partial(index->rel))
 		return NAN;
 
-	return dead->table->indexed_items *
+	return items *
 		((index->am->flags & SST_AM_NO_NULLS) == 0 ? 1 : sst_entry_fraction(index->rel, NAN));
 }
 
 /*
  * The fraction of an index's entries, not counting those marked dead, that an
- * index build makes when the table keeps this percentage of its indexed items.
+ * index build makes when the table keeps this percentage of so many indexed items.
  */
 static double
-kept_by_table(const SstDeadEntries *dead, const SstTarget *index,
-			  const double *counts, double kept_percent)
+kept_by_table(const SstTarget *index, const double *counts, double kept_percent,
+			  double items)
 {
 	double		entries = counts[SST_REBUILT_ENTRIES];
 	double		dead_entries = counts[SST_REBUILT_DEAD_ENTRIES];
-	double		nrows = rows_with_entry(dead, index);
+	double		nrows = rows_with_entry(index, items);
 	double		fraction;
 
 	if (isnan(kept_percent))
@@ -333,22 +336,23 @@ kept_entries(const SstDeadEntries *dead, const SstTarget *index,
 			 const double *counts)
 {
 	SstEstimate percent = dead->table->kept_percent;
+	SstEstimate items = dead->table->indexed_items;
 	SstEstimate kept = {1, 1, 1};
 
 	if (counts[SST_REBUILT_ENTRIES] == 0)
 		return kept;
-	kept.value = kept_by_table(dead, index, counts, percent.value);
+	kept.value = kept_by_table(index, counts, percent.value, items.value);
 	if (is_partial(index->rel))
 	{
-		kept.low = 1 - dead->table->indexed_items / counts[SST_REBUILT_ENTRIES] *
+		kept.low = 1 - items.value / counts[SST_REBUILT_ENTRIES] *
 			(1 - (isnan(percent.low) ? 0 : percent.low) / 100);
 		kept.low = Max(kept.low, 0);
 		return kept;
 	}
-	kept.low = kept_by_table(dead, index, counts, percent.low);
+	kept.low = kept_by_table(index, counts, percent.low, items.low);
 	kept.high = isnan(percent.high) ? 1 :
-		kept_by_table(dead, index, counts, percent.high);
-	if (isnan(rows_with_entry(dead, index)))
+		kept_by_table(index, counts, percent.high, items.high);
+	if (isnan(rows_with_entry(index, items.value)))
 	{
 		kept.low = Max(kept.low - SPREAD_OF_ROWS * sqrt(kept.low * (1 - kept.low)), 0);
 		kept.high = 1;
@@ -379,7 +383,7 @@ sst_dead_entries_kept(const SstDeadEntries *dead, const SstTarget *index,
 	estimate->kept_percent.high = 100 * kept.high;
 	if (kept.low < 1 - NOTEWORTHY && is_partial(index->rel))
 		estimate->note = gettext_noop("dead rows of the table that are not yet vacuumed may have entries in the partial index");
-	else if (kept.value < 1 - NOTEWORTHY && isnan(rows_with_entry(dead, index)))
+	else if (kept.value < 1 - NOTEWORTHY && isnan(rows_with_entry(index, dead->table->indexed_items.value)))
 		estimate->note = gettext_noop("dead rows of the table that are not yet vacuumed may have entries in the index");
 	return kept;
 }

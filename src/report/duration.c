@@ -193,9 +193,9 @@ sst_find_rates(const SstReport *report, SstRates *rates)
 static double
 kept_rows(const SstBloatEstimate *table)
 {
-	if (table->nblocks == 0 || table->indexed_items == 0)
+	if (table->nblocks == 0 || table->indexed_items.value == 0)
 		return 0;
-	return table->indexed_items * table->kept_percent.value / 100;
+	return table->indexed_items.value * table->kept_percent.value / 100;
 }
 
 /* Are keys of the first column compared by the rules of a locale? */
