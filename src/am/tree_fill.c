@@ -452,6 +452,8 @@ expect(const SstRebuild *rebuild, const double *counts)
 		result.fill.high = known[AS_FILLED].high * present;
 		if (sparse > SOME_SPARSE)
 			result.fill.high = Max(result.fill.high, known[otherwise].high);
+		if (!few_dead)
+			result.fill.low = Min(result.fill.low, known[otherwise].low);
 		result.inner_share = (counts[SST_INTERNAL_PAGES] - nroots) / nleaves;
 	}
 	else

@@ -85,6 +85,7 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 /* By which part of the size the model can be wrong */
 #define UNCERTAINTY				0.008
 #define UNCERTAINTY_SAMPLED		0.01
+#define UNCERTAINTY_OF_OTHERS	0.018	/* pages than those looked at */
 #define UNCERTAINTY_OF_BATCHES	0.06
 #define UNCERTAINTY_OF_INNER	0.5
 #define UNCERTAINTY_OF_SHORT	0.03
@@ -921,7 +922,8 @@ gin_finish(SstRebuild *rebuild, bool all)
 	model->pages_seen = all || model->nblocks <= model->nseen ? 1 :
 		Max(model->nseen, 1) / (double) model->nblocks;
 	model->uncertainty = looked_uncertainty(&model->looked) +
-		(all && model->looked.nothers == 0 ? UNCERTAINTY : UNCERTAINTY_SAMPLED);
+		(model->looked.nothers > 0 ? UNCERTAINTY_OF_OTHERS :
+		 all ? UNCERTAINTY : UNCERTAINTY_SAMPLED);
 	model->left_fill = fill->npages > 0 ? (double) fill->bytes / fill->npages :
 		SST_GIN_PAGE_ROOM / 2.0;
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
