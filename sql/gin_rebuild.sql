@@ -89,6 +89,16 @@ CALL gr_rebuild('{gr_again}', '1MB');
 SELECT name, near, inside, in_samples FROM gr_result(5);
 TRUNCATE gr_said;
 
+-- Rows whose insertion was rolled back have keys of their own.
+CREATE TABLE gr_aborted WITH (autovacuum_enabled = off) AS SELECT ARRAY['k' || n % 100] AS a FROM generate_series(1, 20000) n;
+CREATE INDEX gr_own ON gr_aborted USING gin (a) WITH (fastupdate = off);
+BEGIN;
+INSERT INTO gr_aborted SELECT ARRAY['aborted' || n] FROM generate_series(1, 12000) n;
+ROLLBACK;
+CALL gr_rebuild('{gr_own}');
+SELECT name, near, inside, in_samples FROM gr_result(5);
+TRUNCATE gr_said;
+
 -- Posting trees of one page, of some pages, and with an empty tail; keys without rows
 CREATE TABLE gr_trees WITH (autovacuum_enabled = off) AS
 	SELECT ARRAY[n % 3, 10 + n % 7] AS few, ARRAY[n % 40] AS one_page, ARRAY[n] AS each, n FROM generate_series(1, 60000) n;

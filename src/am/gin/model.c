@@ -983,12 +983,38 @@ gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 		counts[of_lists[i]] *= lists;
 }
 
+/* The least blocks with this fraction of the entries, if others have keys of their own */
+static double
+least_blocks(const SstRebuild *rebuild, const SstPageSample *sample, double fraction)
+{
+	double		counts[SST_NCOUNTS];
+	double		dead;
+	double		keys;
+	double		gone;
+	double		part;
+
+	sst_sample_sums(sample, 1, counts);
+	dead = counts[SST_REBUILT_ENTRIES] * (1 - fraction);
+	keys = counts[SST_REBUILT_PIVOTS];
+	gone = Min(dead, keys);
+	part = Max(counts[SST_REBUILT_ENTRIES] - dead, 0) /
+		Max(counts[SST_REBUILT_ENTRIES] - gone, 1);
+	counts[SST_REBUILT_BYTES] = part * Max(counts[SST_REBUILT_BYTES] - counts[SST_REBUILT_PIVOT_BYTES] -
+										   gone * sst_gin_list_size(0), 0);
+	counts[SST_REBUILT_PIVOT_BYTES] *= 1 - gone / Max(keys, 1);
+	counts[SST_REBUILT_BYTES] += counts[SST_REBUILT_PIVOT_BYTES];
+	counts[SST_REBUILT_TREE_BYTES] *= part;
+	counts[SST_REBUILT_LAST_BYTES] *= part;
+	return blocks_for(sst_gin_model_of(rebuild), counts, LEAST, true);
+}
+
 static void
 gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 			const SstEstimate *kept, SstPrediction *prediction)
 {
 	SstEstimate *blocks = &prediction->blocks;
 	double		counts[SST_NCOUNTS];
+	double		part;
 	double		uncertainty;
 	double		low;
 	double		high;
@@ -999,11 +1025,14 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]))
 		rebuild->note = gettext_noop("the size depends on how many keys of the pending list are new; gin_clean_pending_list() moves them to the tree");
 	*blocks = sst_predict_blocks(rebuild, sample, gin_blocks);
-	uncertainty = sst_gin_model_of(rebuild)->uncertainty * blocks->value;
+	part = sst_gin_model_of(rebuild)->uncertainty;
+	uncertainty = part * blocks->value;
 	gin_ends(rebuild, counts, &low, &high);
 	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - low, 0)),
 			  hypot(uncertainty, Max(high - blocks->value, 0)));
 	sst_leave_out(rebuild, sample, kept, gin_blocks, gin_scale_entries, 0, blocks);
+	if (kept->low < 1)
+		blocks->low = Min(blocks->low, (1 - part) * least_blocks(rebuild, sample, kept->low));
 }
 
 static SstRebuild *
