@@ -774,7 +774,7 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 	if (bytes + short_bytes > SST_GIN_PAGE_ROOM)
 		leaves += Max(bytes - model->last_used, 0) / model->left_fill *
 			model->batches[which] + short_bytes / model->short_fill;
-	leaves = sst_round_up(leaves - (whole ? 1e-6 : 0), whole);
+	leaves = Max(sst_round_up(leaves - (whole ? 1e-6 : 0), whole), 1);
 	trees = expected_tree_pages(counts) * model->tree_factor;
 
 	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees -
