@@ -296,11 +296,13 @@ if (sql('SHOW server_version_num') < 180000)
 	like($out, qr/quick_k: .* returned .*slow_r: .*left out: the window may end before it/s, 'a window: the other is done first');
 	is(sql('SELECT count(*) FROM pg_index WHERE NOT indisvalid'), 0, 'a window: it was not begun');
 
-	# An index of a table that cannot be rewritten in time
-	sql('ALTER TABLE slow RESET (fillfactor); CREATE INDEX slow_k ON slow (k) WITH (fillfactor = 30); ALTER INDEX slow_k RESET (fillfactor)');
+	# Indexes of a table that cannot be rewritten in time
+	sql('ALTER TABLE slow RESET (fillfactor)');
+	sql("CREATE INDEX slow_$_ ON slow (k) WITH (fillfactor = 30); ALTER INDEX slow_$_ RESET (fillfactor)") foreach ('k', 'l');
 	($code, $out) = rebuild('--dry-run', '--downtime', '--window=15s', 'postgres');
 	is($code, 3, 'a window: a rewrite is left out');
 	like($out, qr/FULL public.slow: .*left out: .*slow_k: foretold [^(]*\n/s, 'a window: an index of its table is rebuilt instead');
+	like($out, qr/slow_l: foretold [^(]*\n/, 'a window: and another one');
 	unlike($out, qr/slow_r/, 'a window: but not one that takes as long');
 	($code, $out) = rebuild('--dry-run', '--downtime', 'postgres');
 	is($code, 0, 'no window: nothing is left out');
