@@ -264,7 +264,7 @@ purpose(const SstProbeResult *result, const SstProbeSetting *setting)
 			_("blocks that a bitmap heap scan prefetches");
 	return setting->pattern == SST_PROBE_SEQUENTIAL ?
 		_("reads in flight in ANALYZE, and in VACUUM as far as its buffers allow") :
-		_("blocks that ANALYZE and recovery prefetch; VACUUM does not prefetch");
+		_("blocks that ANALYZE prefetches; VACUUM does not prefetch, and recovery goes by the setting of the server");
 }
 
 static SstIoAdvice *
