@@ -265,6 +265,31 @@ is($session->query("SELECT ended_by, blocks_requested < blocks_total, blocks_tot
 is($session->query("SELECT string_agg(is_sum::text, ' ' ORDER BY n) ~ '^true( false)+\$' FROM ROWS FROM (streamstat.prewarm('large', $toast)) WITH ORDINALITY AS r (is_sum, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, n)"),
 	't', '... and the sum is the first row');
 
+# What the call evicts are pages of others, however often those were used, and not its own.
+sql("CREATE TABLE smaller WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 900) AS s FROM generate_series(1, 8000) g; VACUUM smaller; CHECKPOINT");
+my $smaller = "SELECT count(*) FROM streamstat.cache_map(), generate_series(first_block, last_block) WHERE relation_name = 'smaller' AND fork = 'main'";
+my $last = sql("SELECT pg_relation_size('large') / 8192 - 1");
+
+sub fill_buffers
+{
+	sql("SELECT streamstat.pg_prewarm('large')");
+	sql("SELECT streamstat.pg_prewarm('large', 'buffer', 'main', $last - 1499, $last)") foreach 1 .. 5;
+}
+
+my $most = 0.95 * sql("SELECT pg_relation_size('smaller') / 8192");
+restart();
+$session->query("SELECT streamstat.pg_prewarm('smaller')");
+my $saved = sql('SELECT streamstat.cache_save()');
+foreach my $call ("prewarm('smaller')", "cache_load('$saved', stop_when_full => false)")
+{
+	my $name = $call =~ s/'streamstat.*?',/saved,/sr;
+
+	fill_buffers();
+	cmp_ok(sql($smaller), '<', $most / 2, "$name: buffers are full of others");
+	is($session->query("SELECT ended_by FROM streamstat.$call WHERE is_sum"), 'complete', '... all is read');
+	cmp_ok(sql($smaller), '>', $most, '... and stays');
+}
+
 # into the page cache, nothing can be full
 restart();
 foreach my $mode ('read', 'prefetch')

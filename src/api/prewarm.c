@@ -446,7 +446,7 @@ open_for_prewarm(Oid relid, Oid *tableoid)
 Datum
 sst_pg_prewarm(PG_FUNCTION_ARGS)
 {
-	SstPrewarmPlan plan;
+	SstPrewarmPlan plan = {0};
 	Relation	rel;
 	Oid			relid;
 	Oid			tableoid;

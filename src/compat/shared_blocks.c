@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "executor/instrument.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 
@@ -196,6 +197,21 @@ sst_read_into_buffers(const SstFiles *files, char persistence,
 		first += n;
 		nblocks -= n;
 	}
+}
+
+/*
+ * Have the buffer of a block, if it has one, count as used as often as is counted, so
+ * that it is evicted later than others.  Nothing is pinned afterwards.
+ */
+void
+sst_use_often(const SstFiles *files, char persistence, ForkNumber forknum,
+			  BlockNumber blkno)
+{
+	int64		nhits = pgBufferUsage.shared_blks_hit;
+
+	for (int i = 0; i < BM_MAX_USAGE_COUNT && sst_is_buffered(files, forknum, blkno); i++)
+		sst_read_into_buffers(files, persistence, forknum, blkno, 1);
+	pgBufferUsage.shared_blks_hit = nhits;
 }
 
 /* Has the server a list of free buffers, and nothing in it? */

@@ -34,6 +34,8 @@ extern bool sst_is_buffered(const SstFiles *files, ForkNumber forknum,
 extern void sst_read_into_buffers(const SstFiles *files, char persistence,
 								  ForkNumber forknum, BlockNumber first,
 								  int nblocks);
+extern void sst_use_often(const SstFiles *files, char persistence,
+						  ForkNumber forknum, BlockNumber blkno);
 extern bool sst_free_list_is_empty(void);
 
 #endif							/* SST_SHARED_BLOCKS_H */

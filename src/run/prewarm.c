@@ -15,6 +15,7 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 
+#include "compat/shared_blocks.h"
 #include "run/blocking.h"
 #include "run/limits.h"
 #include "run/parallel.h"
@@ -61,16 +62,21 @@ count_blocks(Reporter *reporter, BlockNumber nblocks)
 }
 
 static void
-prewarm_buffers(Relation rel, ForkNumber forknum, SstSource *source, bool cached,
+prewarm_buffers(const SstPrewarmPlan *plan, Relation rel, SstSource *source,
 				Reporter *reporter, SstIoStats *io_stats)
 {
-	SstStream  *stream = sst_buffer_stream_begin(rel, forknum, source, NULL, !cached,
-												 io_stats);
+	SstStream  *stream = sst_buffer_stream_begin(rel, plan->forknum, source, NULL,
+												 !plan->cached, io_stats);
+	SstFiles	files;
 	SstPage		page;
 
+	sst_relation_files(rel, &files);
 	while (stream->next(stream, &page))
 	{
 		ReleaseBuffer(page.buffer);
+		if (plan->evicts)
+			sst_use_often(&files, rel->rd_rel->relpersistence, plan->forknum,
+						  page.blkno);
 		count_blocks(reporter, 1);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -257,8 +263,7 @@ prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 						 io_stats);
 			break;
 		case SST_PREWARM_BUFFER:
-			prewarm_buffers(rel, plan->forknum, source, plan->cached, reporter,
-							io_stats);
+			prewarm_buffers(plan, rel, source, reporter, io_stats);
 			break;
 	}
 }

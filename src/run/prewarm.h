@@ -29,6 +29,7 @@ typedef struct SstPrewarmPlan
 	SstPrewarmMode mode;
 	BlockNumber first;
 	BlockNumber end;
+	bool		evicts;			/* pages of others, and not its own */
 	bool		cached;			/* in the page cache; set by sst_prewarm() */
 } SstPrewarmPlan;
 

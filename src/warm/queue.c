@@ -79,6 +79,7 @@ typedef struct RunReader
 {
 	SstPrewarmMode mode;
 	bool		checks_pages;	/* before they are read into buffers */
+	bool		evicts;			/* pages of others, and not its own */
 	SstIoStats *io_stats;
 	SstSegmentFile file;
 	char	   *memory;			/* for one run, or NULL */
@@ -115,6 +116,14 @@ take_blocks(uint64 *blocks, int *nblocks)
 	*nblocks = others == 0 ? 64 : pg_rightmost_one_pos64(others);
 	*blocks &= *blocks + (UINT64CONST(1) << first);
 	return first;
+}
+
+/* Have a buffer count as used often, so that pages of others are evicted first. */
+static void
+use_often(const WarmRun *run, BlockNumber blkno)
+{
+	sst_use_often(&run->relation->files, run->relation->persistence,
+				  run->fork->forknum, blkno);
 }
 
 /* Count a read into private memory, which began at start. */
@@ -193,6 +202,8 @@ read_blocks(void *arg)
 
 	if (reader->mode == SST_PREWARM_BUFFER)
 		end_watch(reader, &watch);
+	for (blocks = reader->evicts ? attempt->blocks : 0; blocks != 0; blocks &= blocks - 1)
+		use_often(run, run->first + pg_rightmost_one_pos64(blocks));
 }
 
 /* Keep the first error of a fork, in words. */
@@ -632,11 +643,11 @@ next_range_follows(Cursor *cursor, BlockNumber run_end, uint64 limit)
 
 /*
  * Take up to most blocks to read, for a run that begins at the present block.  Those
- * that are in buffers are not read, if that is asked for.
+ * that are in buffers are not read, if that is asked for, and are not evicted before
+ * others.
  */
 static void
-take_run(Cursor *cursor, WarmRun *run, int most,
-		 bool skips_buffered)
+take_run(Cursor *cursor, WarmRun *run, int most, bool skips_buffered, bool evicts)
 {
 	BlockNumber first = cursor->blkno;
 	uint64		limit = cursor->fork->nblocks;
@@ -662,7 +673,11 @@ take_run(Cursor *cursor, WarmRun *run, int most,
 			if (skips_buffered &&
 				sst_is_buffered(&run->relation->files, run->fork->forknum,
 								cursor->blkno))
+			{
+				if (evicts)
+					use_often(run, cursor->blkno);
 				continue;
+			}
 			run->missing |= UINT64CONST(1) << (cursor->blkno - first);
 			run->nmissing++;
 		}
@@ -765,7 +780,7 @@ warm_large_range(Queue *queue)
 	BlockNumber nblocks = blocks_ahead(cursor);
 	LargeRange	range = {
 		.plan = {fork->forknum, queue->options->mode, cursor->blkno,
-		cursor->blkno + nblocks},
+		cursor->blkno + nblocks, .evicts = queue->reader.evicts},
 		.relid = fork->relation->relid
 	};
 	ErrorData  *error = NULL;
@@ -920,7 +935,7 @@ add_run(Queue *queue)
 
 	before = *cursor;
 	take_run(cursor, run, nallowed,
-			 queue->options->mode == SST_PREWARM_BUFFER);
+			 queue->options->mode == SST_PREWARM_BUFFER, queue->reader.evicts);
 	open_files(&queue->advice_file, run);
 	if (is_in_page_cache(queue, run))
 		run->missing = 0;
@@ -1013,8 +1028,9 @@ finish_first_run(Queue *queue)
 /*
  * Report what there is to do: the blocks of the ranges, as far as sizes are known, and
  * the relations as they are counted, by forks, for one has ranges in several places.
+ * Returns the number of these blocks.
  */
-static void
+static int64
 report_totals(const SstWarmSet *set)
 {
 	const SstRelation *last = NULL;
@@ -1041,6 +1057,18 @@ report_totals(const SstWarmSet *set)
 	}
 	sst_progress_totals(nrelations, nblocks * BLCKSZ);
 	sst_progress_phase(SST_PHASE_SCANNING);
+
+	return nblocks;
+}
+
+/* May pages be evicted for a set of so many blocks? */
+static bool
+will_evict(const SstWarmOptions *options, int64 nblocks)
+{
+	SstFreeBuffers free_buffers = {0};
+
+	return options->mode == SST_PREWARM_BUFFER && options->free_buffers == NULL &&
+		!sst_free_buffers_suffice(&free_buffers, Min(nblocks, MaxBlockNumber), 0);
 }
 
 static void
@@ -1072,6 +1100,53 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	INSTR_TIME_SET_CURRENT(queue->mark);
 }
 
+/* Read the rest of the set, as far as the limits allow. */
+static void
+run_queue(Queue *queue)
+{
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (queue->end == SST_WARM_COMPLETE && sst_must_yield())
+			give_way(queue);
+		while (queue->end == SST_WARM_COMPLETE && queue->nmissing < queue->depth &&
+			   queue->nruns < queue->max_runs && add_run(queue))
+			;
+		if (queue->nruns > 0)
+			finish_first_run(queue);
+		else if (queue->end == SST_WARM_COMPLETE && find_next(&queue->cursor))
+			warm_large_range(queue);
+		else
+			break;
+	}
+}
+
+/*
+ * When all is read: read again what was evicted meanwhile.  A block that was in a buffer
+ * before counts no longer as used more often than those of others when the server has
+ * passed over all buffers to find one that is used seldom; now those are used seldom.
+ * Nothing is counted, but the time, and no limit ends the call.
+ */
+static void
+restore_evicted(Queue *queue, SstWarmSet *set)
+{
+	Size		size = sizeof(SstWarmFork) * set->nforks;
+	SstWarmFork *forks = palloc_extended(size, MCXT_ALLOC_HUGE);
+
+	memcpy(forks, set->forks, size);
+	release_relation(queue->cursor.relation);
+	init_cursor(&queue->cursor, set, queue->cursor.max_gap);
+	queue->small_range = -1;
+	run_queue(queue);
+	queue->end = SST_WARM_COMPLETE;
+	for (int i = 0; i < set->nforks; i++)
+	{
+		forks[i].elapsed_ms = set->forks[i].elapsed_ms;
+		set->forks[i] = forks[i];
+	}
+	pfree(forks);
+}
+
 /*
  * Warm a set, and say in its forks what came of each.  Returns what ended it; what
  * was not looked at then is in the forks' next_block.  What it did is added to
@@ -1084,25 +1159,14 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 SstWarmEnd
 sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 {
+	int64		nblocks = report_totals(set);
 	Queue		queue;
 
-	report_totals(set);
 	begin_queue(&queue, set, options, io_stats);
-	for (;;)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (queue.end == SST_WARM_COMPLETE && sst_must_yield())
-			give_way(&queue);
-		while (queue.end == SST_WARM_COMPLETE && queue.nmissing < queue.depth &&
-			   queue.nruns < queue.max_runs && add_run(&queue))
-			;
-		if (queue.nruns > 0)
-			finish_first_run(&queue);
-		else if (queue.end == SST_WARM_COMPLETE && find_next(&queue.cursor))
-			warm_large_range(&queue);
-		else
-			break;
-	}
+	queue.reader.evicts = will_evict(options, nblocks);
+	run_queue(&queue);
+	if (queue.end == SST_WARM_COMPLETE && queue.reader.evicts && nblocks < NBuffers)
+		restore_evicted(&queue, set);
 	sst_segment_file_close(&queue.advice_file);
 	run_reader_end(&queue.reader);
 	if (queue.end != SST_WARM_COMPLETE)
