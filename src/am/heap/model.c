@@ -44,6 +44,7 @@ typedef struct HeapRebuild
 	BlockNumber nblocks;		/* of the old table */
 	BlockNumber nseen;			/* pages of these */
 	uint64		need;			/* of its tuples, with their line pointers */
+	double		squares;		/* sum of the squares of what each needs */
 	double		last_page;		/* of a sample, a factor for its waste; or 0 */
 	SstToaster	toaster;
 } HeapRebuild;
@@ -148,6 +149,7 @@ take_tuples(HeapRebuild *state, const PageData *page,
 		if (changes)
 			len = rewritten_length(state, tuple, len, counters);
 		state->need += tuple_need(len);
+		state->squares += (double) tuple_need(len) * tuple_need(len);
 		sst_fill_page(&state->fill, tuple_need(len), state->reserve);
 	}
 }
@@ -247,6 +249,35 @@ go_on(HeapRebuild *state)
 }
 
 /*
+ * A version of a row that only snapshots still need is written behind the later version,
+ * wherever that is: rewrite_heap_tuple() in access/heap/rewriteheap.c.  So tuples stand
+ * behind others than before.  Each that moves can waste as much as is wasted on a page
+ * where lengths are in no order, where it was and where it comes to, or save as much,
+ * and all at most what lies between no waste and that.
+ */
+#define UNSURE_PART_OF_WASTE 0.05
+
+static void
+allow_for_moves(const HeapRebuild *state, const SstPageSample *sample,
+				SstEstimate *blocks)
+{
+	double		room = SST_HEAP_PAGE_ROOM - state->reserve;
+	double		sums[SST_NCOUNTS];
+	double		waste;			/* bytes of a page */
+	double		move;			/* blocks by which all moves change the size */
+	double		tightest;
+
+	if (state->need == 0)
+		return;
+	sst_sample_sums(sample, 1, sums);
+	waste = (1 + UNSURE_PART_OF_WASTE) / 2 * Min(state->squares / state->need, room);
+	move = 2 * sums[SST_RECENTLY_DEAD_TUPLES] * waste / room;
+	tightest = blocks->value * state->need / room * BLCKSZ / state->fill.bytes;
+	sst_widen(blocks, Min(move, Max(blocks->value - tightest, 0)),
+			  Min(move, Max(tightest * room / (room - waste) - blocks->value, 0)));
+}
+
+/*
  * A TOAST table was filled with the help of the free space map, which finds a
  * place on earlier pages for short chunks.  A rewrite does not look back: the new
  * one was found to be up to 9 percent larger than its order of chunks lets expect,
@@ -284,6 +315,8 @@ heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	*blocks = sst_predict_blocks(rebuild, sample, heap_blocks);
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
+	if (!state->is_toast)
+		allow_for_moves(state, sample, blocks);
 }
 
 /* Does the size depend on how well values can be compressed? */
