@@ -108,3 +108,15 @@ DELETE FROM younger WHERE n % 10 < 4;
 CALL wait_for_horizon();
 CREATE INDEX younger_n ON younger (n);
 SELECT count(*) FILTER (WHERE reclaimable_bytes_low > 0) <= 3 AS nothing FROM generate_series(1, 20) seed, streamstat.bloat('younger_n', 60, seed);
+
+-- All dead rows have keys of their own, and those of the living are shared by many.
+CREATE TABLE own_keys (t text) WITH (autovacuum_enabled = off);
+INSERT INTO own_keys SELECT repeat('t', g % 100) FROM generate_series(1, 100000) g;
+CREATE INDEX own_keys_t ON own_keys (t);
+BEGIN;
+INSERT INTO own_keys SELECT 'aborted' || g FROM generate_series(200001, 260000) g;
+ROLLBACK;
+CREATE TEMP TABLE few_samples AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM generate_series(1, 20) seed, LATERAL streamstat.bloat('own_keys_t', 60, seed => seed);
+REINDEX INDEX own_keys_t;
+SELECT count(*) FILTER (WHERE pg_relation_size('own_keys_t') BETWEEN low AND high) >= 18 AS inside FROM few_samples;
+DROP TABLE own_keys, few_samples;

@@ -241,7 +241,10 @@ sst_btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 {
 	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
+	double		unlike = sst_most_unlike(kept->value, state->ntids, state->short_bytes,
+										 state->tid_squares);
 	double		uncertainty;
+	SstEstimate all;
 	bool		in_order;
 
 	state->fill.pause = rebuild->pause;
@@ -249,8 +252,14 @@ sst_btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	*blocks = sst_predict_blocks(rebuild, sample, btree_blocks);
 	uncertainty = btree_uncertainty(state, in_order) * blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
+	all = *blocks;
 	sst_leave_out(rebuild, sample, kept, btree_blocks, scale_entries,
-				  list_uncertainty(state, sample, kept->value) +
-				  sst_most_unlike(kept->value, state->ntids, state->short_bytes,
-								  state->tid_squares), blocks);
+				  list_uncertainty(state, sample, kept->value) + unlike, blocks);
+
+	/*
+	 * The keys that are assumed to stay may be those that vanish; none is
+	 * added.
+	 */
+	blocks->low = Min(blocks->low, all.value * Max(kept->low - unlike, 0));
+	blocks->high = Min(blocks->high, all.high);
 }
