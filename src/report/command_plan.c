@@ -506,6 +506,7 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 	int			nindexes = 0;
 	int			toast_index = -1;
 	int			corrupt = -1;
+	int			invalid = -1;
 	const char *holder = NULL;
 
 	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
@@ -515,6 +516,9 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		double		predicted = gain.predicted;
 		double		sort;
 
+		if (!member->valid && !command->skips_invalid && !member->building &&
+			(invalid < 0 || !sst_is_to_be_dropped(member)))
+			invalid = i;
 		if (!is_rebuilt_with(member, command))
 			continue;
 		if (i == group->table && command->by_inserts)
@@ -555,6 +559,8 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		planned->reason = sst_add_corrupt_index_reason(planned->reason,
 													   &planner->relations[corrupt],
 													   &report->entries[corrupt].estimate);
+	if (invalid >= 0)
+		planned->reason = sst_add_invalid_reason(planned->reason, &planner->relations[invalid]);
 	if (toast_index >= 0)
 		planned->reason = sst_add_toast_index_reason(planned->reason, &planner->relations[toast_index]);
 	if (is_worth_it(group->kept, gain.bytes))

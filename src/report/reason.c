@@ -113,6 +113,20 @@ sst_add_toast_index_reason(const char *reason, const SstRelation *index)
 					reason, sst_rebuild_index_command(index).text);
 }
 
+/*
+ * Add to a reason that the command builds an index that is not valid, too.  It does not
+ * check that keys are unique (finish_heap_swap() in commands/cluster.c).
+ */
+const char *
+sst_add_invalid_reason(const char *reason, const SstRelation *index)
+{
+	if (sst_is_to_be_dropped(index))
+		return psprintf(_("%s; unless the invalid index \"%s\" is dropped before, it is built as well"),
+						reason, index->name);
+	return psprintf(_("%s; the invalid index \"%s\" is built as well, and if that fails, so does the command"),
+					reason, index->name);
+}
+
 static const char *
 corrupt_pages(const SstBloatEstimate *estimate)
 {

@@ -41,6 +41,7 @@ extern const char *sst_add_corrupt_index_reason(const char *reason,
 												const SstRelation *index,
 												const SstBloatEstimate *estimate);
 extern const char *sst_add_corrupt_toast_reason(const char *reason);
+extern const char *sst_add_invalid_reason(const char *reason, const SstRelation *index);
 extern const char *sst_add_toast_index_reason(const char *reason, const SstRelation *index);
 extern const char *sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain);
 extern const char *sst_drop_reason(const SstRelation *index, const SstCommand *rebuild);
