@@ -120,3 +120,14 @@ INSERT INTO ret_addresses_said SELECT s, predicted_bytes_low, predicted_bytes_hi
 REINDEX TABLE ret_addresses;
 SELECT s, pg_relation_size('ret_addresses_' || s) BETWEEN low AND high AS inside FROM ret_addresses_said ORDER BY s;
 DROP TABLE ret_addresses, ret_addresses_said;
+
+-- Pages that are as the build left them show how full it makes them, also without many dead rows.
+CREATE TABLE tree_dead (id int, b box) WITH (autovacuum_enabled = off);
+INSERT INTO tree_dead SELECT g, box(point(g % 100, g % 37), point(g % 100, g % 37)) FROM generate_series(1, 20000) g;
+CREATE INDEX tree_dead_b ON tree_dead USING gist (b);
+DELETE FROM tree_dead WHERE id % 5 = 0 OR id BETWEEN 5000 AND 10000;
+CALL wait_for_horizon();
+CREATE TEMP TABLE tree_ends AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.bloat('tree_dead_b');
+REINDEX INDEX tree_dead_b;
+SELECT pg_relation_size('tree_dead_b') BETWEEN low AND high AS inside FROM tree_ends;
+DROP TABLE tree_dead, tree_ends;
