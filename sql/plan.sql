@@ -172,6 +172,16 @@ SELECT command FROM streamstat.last_database_plan(online => false) WHERE command
 \set ECHO all
 SELECT count(*) FROM pg_index WHERE indrelid = 'plan_invalid'::regclass AND NOT indisvalid;
 DROP TABLE plan_invalid;
+-- A rewrite that makes an index larger than what it returns of the table is no command.
+CREATE TABLE plan_grows WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 100) AS t FROM generate_series(1, 20000) g;
+CREATE INDEX plan_grows_i ON plan_grows (i);
+ALTER INDEX plan_grows_i SET (fillfactor = 10);
+DELETE FROM plan_grows WHERE i % 4 = 0;
+CALL wait_for_horizon();
+VACUUM plan_grows;
+CALL streamstat.run_database_report(margin => 0);
+SELECT count(*) FROM streamstat.last_database_plan(online => false) WHERE relation_name = 'plan_grows';
+DROP TABLE plan_grows;
 -- One that somebody has begun to drop is not built again.
 CREATE TABLE plan_dying AS SELECT 1 AS i;
 CREATE INDEX plan_dying_i ON plan_dying (i);

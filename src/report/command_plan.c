@@ -599,7 +599,8 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 
 	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
 		sst_add_gain(planner->report, i, &all);
-	if (both.reclaimable.value * 100 >= WORTH_PERCENT_OF_ALL * all.bytes)
+	if (both.reclaimable.value * 100 >= WORTH_PERCENT_OF_ALL * all.bytes &&
+		all.reclaimable.value > 0)
 		return true;
 	*why = SST_LITTLE;
 	return false;
