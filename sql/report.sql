@@ -112,3 +112,19 @@ SELECT ended_by FROM streamstat.database_report_summary();
 SELECT count(*) > 0 AS rows FROM streamstat.database_report(budget => '0', max_time => '1000000 years', margin => 0);
 
 DROP TABLE report_t;
+
+-- Blocks that the budget does not leave for a second reading end nothing.
+CREATE TABLE rp_twice WITH (autovacuum_enabled = off) AS SELECT g AS i, md5(g::text) AS t FROM generate_series(1, 20000) g;
+CREATE INDEX rp_twice_i ON rp_twice (i);
+DELETE FROM rp_twice WHERE i % 3 = 0;
+CREATE TEMP TABLE rp_ends (ended_by text, all_exact boolean);
+DO $$
+BEGIN
+	FOR blocks IN 200 .. 600 BY 25 LOOP
+		PERFORM count(*) FROM streamstat.database_report(budget => blocks * 8 || 'kB', margin => 0, tables => '{rp_twice}');
+		INSERT INTO rp_ends SELECT s.ended_by, relations = exact_relations FROM streamstat.database_report_summary() s;
+	END LOOP;
+END
+$$;
+SELECT DISTINCT * FROM rp_ends ORDER BY 1;
+DROP TABLE rp_twice, rp_ends;

@@ -521,6 +521,22 @@ begin_pass(SstSchedule *schedule, SchedulePass pass)
 	}
 }
 
+/* Has all been read of each relation that could be read? */
+static bool
+all_was_read(const SstReport *report)
+{
+	for (int i = 0; i < report->relations.n; i++)
+	{
+		const SstReportEntry *entry = &report->entries[i];
+
+		if (entry->measured == SST_SAMPLED ||
+			(entry->measured == SST_SKIPPED &&
+			 (entry->skipped == SST_SKIP_BUDGET || entry->skipped == SST_SKIP_TIME)))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Read one sample of one relation, or find that no more is to be read: then false.
  * In between nothing is locked, and the caller can end the transaction.  After an
@@ -543,7 +559,9 @@ sst_schedule_next(SstSchedule *schedule)
 			return true;
 		begin_pass(schedule, schedule->pass + 1);
 	}
-	report->ended_by = report->limited_by;
+
+	/* A limit that only kept blocks from being read twice has ended nothing. */
+	report->ended_by = all_was_read(report) ? SST_REPORT_COMPLETE : report->limited_by;
 	report->elapsed_ms = sst_seconds_since(report->start) * 1000;
 
 	return false;
