@@ -352,5 +352,23 @@ SKIP:
 	is(join(' ', keys %{ corrupt("'checksums_i'") }), '', 'and nothing is left of that');
 }
 
+# ---------------------------------------------------------------------------
+# Indexes whose file has lost all of its blocks
+
+my @empty = map { "lost_$_" } sort keys %kinds;
+$node->safe_psql('postgres', join(';', 'CREATE TABLE lost AS SELECT i, ARRAY[i] AS a, point(i, i) AS p FROM generate_series(1, 100) i', map { "CREATE INDEX lost_$_ ON lost USING $kinds{$_}{index}" } sort keys %kinds));
+my @lost_files = map { file_of($node, $_) } @empty;
+$node->stop;
+foreach (@lost_files)
+{
+	open my $file, '>', $_ or die "$_: $!";
+	close $file;
+}
+$node->start;
+is(join(' ', map { my $name = $_; map { "$name $_->[0]" } values %{ corrupt("'$name'") } } @empty),
+	join(' ', map { "$_ read error" } @empty), 'an index without blocks: the first one cannot be read');
+is( $node->safe_psql('postgres', "SET client_min_messages = warning; SELECT count(*) FROM streamstat.database_report(tables => '{lost}') WHERE relation_name ~ '^lost_' AND corrupt_pages = 1 AND note ~ '^1 corrupt page, block 0'"),
+	scalar(@empty), '... a report names them');
+
 stop_clean($node);
 done_testing();

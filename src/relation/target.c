@@ -82,6 +82,19 @@ has_other_format(Relation rel, const SstAccessMethod *am)
 }
 
 /*
+ * The blocks of the relation.  An index has a first one from its build on; where that is
+ * gone, it counts all the same, as one that cannot be read.
+ */
+static BlockNumber
+target_blocks(const SstTarget *target)
+{
+	BlockNumber nblocks = RelationGetNumberOfBlocks(target->rel);
+
+	return nblocks == 0 && target->kind == SST_INDEX &&
+		target->state == SST_TARGET_READABLE ? 1 : nblocks;
+}
+
+/*
  * Make an open relation, locked in AccessShareLock mode, the target, whatever it
  * is, and find out whether it can be read.  The note may be palloc'd in the
  * current context.
@@ -102,7 +115,7 @@ sst_target_examine(SstTarget *target, Relation rel)
 	if (target->distributed && target->note == NULL)
 		target->note = sst_shards_note(rel);
 	target->nblocks = sst_target_is_readable(target) ?
-		RelationGetNumberOfBlocks(rel) : 0;
+		target_blocks(target) : 0;
 	target->tableoid = InvalidOid;
 }
 
@@ -159,6 +172,8 @@ sst_target_adopt(SstTarget *target, Relation rel, int kinds, SstRules rules)
 	sst_target_examine(target, rel);
 	if (target->state == SST_TARGET_OTHER_FORMAT)
 		sst_refuse_other_format(rel);
+	if (rules == SST_RULES_CONTRIB)
+		target->nblocks = RelationGetNumberOfBlocks(rel);
 }
 
 /* The same for an index of this access method */

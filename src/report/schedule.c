@@ -161,6 +161,14 @@ struct SstSchedule
 	binaryheap *queue;
 };
 
+/* An index has a first block from its build on: without any, it is corrupt. */
+static bool
+lacks_first_block(const SstRelation *relation)
+{
+	return relation->relkind == RELKIND_INDEX && relation->valid && !relation->building &&
+		sst_index_am(relation->amoid)->kind == SST_INDEX;
+}
+
 static void
 take_as_empty(const SstReport *report, SstReportEntry *entry)
 {
@@ -170,6 +178,11 @@ take_as_empty(const SstReport *report, SstReportEntry *entry)
 	entry->estimate.exact = true;
 	entry->estimate.rebuilt_blocks = zero;
 	entry->settled = true;
+	if (lacks_first_block(sst_reported_relation(report, entry)))
+	{
+		entry->estimate.ncorrupt = 1;
+		entry->estimate.first_corrupt = 0;
+	}
 
 	/* Values of the table's rows may go to an empty TOAST table. */
 	if (sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE &&
