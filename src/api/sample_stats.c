@@ -21,10 +21,7 @@
 
 PG_FUNCTION_INFO_V1(sst_sample_stats);
 
-/*
- * Say where the first damaged page is, or one that should not be new: the rows only
- * count them.
- */
+/* Say where the first damaged page is: the rows only count them. */
 static void
 report_damage(const SstTarget *target, const SstCounters *counters)
 {
@@ -36,12 +33,6 @@ report_damage(const SstTarget *target, const SstCounters *counters)
 						 ERRCODE_INDEX_CORRUPTED),
 				 errmsg("first corrupt page in sample of relation \"%s\" is block %u",
 						relname, counters->first_corrupt)));
-
-	if (counters->first_new != InvalidBlockNumber &&
-		(target->am->flags & SST_AM_RESERVES_PAGES) == 0)
-		ereport(NOTICE,
-				(errmsg("first new page in sample of relation \"%s\" is block %u",
-						relname, counters->first_new)));
 }
 
 /* The margin to reach, or infinity if none is requested */
