@@ -354,10 +354,8 @@ sub check_case
 	if ($method eq 'heap')
 	{
 		my $message =
-		  $case->{class} eq 'corrupt'
-		  ? "WARNING:  first corrupt page in sample of relation \"$name\" is block $case->{blocks}[0]"
-		  : "NOTICE:  first new page in sample of relation \"$name\" is block $case->{blocks}[0]";
-		like($stats->{warning}, qr/\Q$message\E$/m, "$label: first damaged page reported");
+		  $case->{class} ne 'corrupt' ? '' : "WARNING:  first corrupt page in sample of relation \"$name\" is block $case->{blocks}[0]";
+		is($stats->{warning} =~ s/\n\z//r, $message, "$label: first damaged page reported");
 		return;
 	}
 	is( $stats->{version},
