@@ -162,3 +162,14 @@ SELECT count(*) FILTER (WHERE pg_relation_size('gr_one_a') BETWEEN low AND high)
 DROP FUNCTION gr_result;
 DROP TABLE gr, gr_memory, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_one_said, gr_said;
 DROP PROCEDURE gr_rebuild;
+
+-- Of a long pending list, no key may be new.
+CREATE TABLE pending_known (k int[]) WITH (autovacuum_enabled = off);
+CREATE INDEX pending_known_k ON pending_known USING gin (k) WITH (gin_pending_list_limit = 100000);
+INSERT INTO pending_known SELECT ARRAY[g % 11, g % 101] FROM generate_series(1, 300000) g;
+SELECT gin_clean_pending_list('pending_known_k') > 0 AS cleaned;
+INSERT INTO pending_known SELECT ARRAY[g % 3] FROM generate_series(1, 100000) g;
+CREATE TEMP TABLE pending_ends AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.bloat('pending_known_k');
+REINDEX INDEX pending_known_k;
+SELECT pg_relation_size('pending_known_k') BETWEEN low AND high AS inside FROM pending_ends;
+DROP TABLE pending_known, pending_ends;

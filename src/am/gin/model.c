@@ -60,8 +60,8 @@
 
 /*
  * Entries' bytes for each byte of the pending list's tuples, which take 20 bytes at least.
- * If no key is new, a TID takes a byte; if all are, a tuple gets a list of 8 bytes.  What is
- * likely is between, and bench/bloat shows how wrong that is.
+ * If no key is new, a TID takes a byte, of a full page of a posting tree; if all are, a tuple
+ * gets a list of 8 bytes.  What is likely is between, and bench/bloat shows how wrong that is.
  */
 static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 
@@ -760,8 +760,8 @@ inner_pages(const SstGinModel *model, double level, bool whole)
 static double
 blocks_for(const SstGinModel *model, const double *counts, Case which, bool whole)
 {
-	double		bytes = counts[SST_REBUILT_BYTES] +
-		counts[SST_REBUILT_PENDING_BYTES] * pending_factors[which];
+	double		pending = counts[SST_REBUILT_PENDING_BYTES] * pending_factors[which];
+	double		bytes = counts[SST_REBUILT_BYTES] + (which == LEAST ? 0 : pending);
 	double		nshort = counts[SST_REBUILT_SHORT_TREES];
 	double		short_bytes = 0;
 	double		trees;
@@ -775,7 +775,8 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 		leaves += Max(bytes - model->last_used, 0) / model->left_fill *
 			model->batches[which] + short_bytes / model->short_fill;
 	leaves = Max(sst_round_up(leaves - (whole ? 1e-6 : 0), whole), 1);
-	trees = expected_tree_pages(counts) * model->tree_factor;
+	trees = expected_tree_pages(counts) * model->tree_factor +
+		(which == LEAST ? pending / SST_GIN_PAGE_ROOM : 0);
 
 	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees -
 						(whole ? 1e-6 : 0), whole);
@@ -1018,11 +1019,13 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	double		uncertainty;
 	double		low;
 	double		high;
+	bool		many_pending;
 
 	gin_finish(rebuild, sst_sample_is_exact(sample));
 	sst_sample_sums(sample, 1, counts);
-	if (counts[SST_REBUILT_PENDING_BYTES] > NOTEWORTHY_PART *
-		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]))
+	many_pending = counts[SST_REBUILT_PENDING_BYTES] > NOTEWORTHY_PART *
+		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]);
+	if (many_pending)
 		rebuild->note = gettext_noop("the size depends on how many keys of the pending list are new; gin_clean_pending_list() moves them to the tree");
 	*blocks = sst_predict_blocks(rebuild, sample, gin_blocks);
 	part = sst_gin_model_of(rebuild)->uncertainty;
@@ -1030,6 +1033,16 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	gin_ends(rebuild, counts, &low, &high);
 	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - low, 0)),
 			  hypot(uncertainty, Max(high - blocks->value, 0)));
+
+	/*
+	 * That none or all keys of a long pending list are new is no error of a
+	 * part.
+	 */
+	if (many_pending)
+	{
+		blocks->low = Min(blocks->low, (1 - part) * low);
+		blocks->high = Max(blocks->high, (1 + part) * high);
+	}
 	sst_leave_out(rebuild, sample, kept, gin_blocks, gin_scale_entries, 0, blocks);
 	if (kept->low < 1)
 		blocks->low = Min(blocks->low, (1 - part) * least_blocks(rebuild, sample, kept->low));
