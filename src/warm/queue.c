@@ -480,6 +480,7 @@ typedef struct Queue
 	SstThrottle throttle;
 
 	/* Progress */
+	bool		restores;		/* a second time: this is no progress */
 	const SstWarmFork *reported;	/* whose blocks are counted, or NULL */
 	BlockNumber ndone;			/* of it */
 	instr_time	mark;			/* end of the last run */
@@ -763,7 +764,7 @@ static bool
 is_large_range(const Queue *queue)
 {
 	return blocks_ahead(&queue->cursor) >= SST_PREWARM_PARALLEL_BLOCKS && !queue->throttled &&
-		queue->options->mode != SST_PREWARM_PREFETCH &&
+		queue->options->mode != SST_PREWARM_PREFETCH && !queue->restores &&
 		queue->small_range != queue->cursor.range;
 }
 
@@ -1012,7 +1013,8 @@ finish_first_run(Queue *queue)
 		count_run(&queue->reader, run);
 		if (run->nmissing > 0 && !read_run(&queue->reader, run))
 			give_way(queue);
-		report_run(queue, run);
+		if (!queue->restores)
+			report_run(queue, run);
 	}
 
 	count_time(queue, fork);
@@ -1137,6 +1139,7 @@ restore_evicted(Queue *queue, SstWarmSet *set)
 	release_relation(queue->cursor.relation);
 	init_cursor(&queue->cursor, set, queue->cursor.max_gap);
 	queue->small_range = -1;
+	queue->restores = true;
 	run_queue(queue);
 	queue->end = SST_WARM_COMPLETE;
 	for (int i = 0; i < set->nforks; i++)
