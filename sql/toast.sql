@@ -167,3 +167,19 @@ DROP PROCEDURE predict;
 DROP TABLE toast_said, toast_long, toast_deleted, toast_dropped, toast_dropped_one, toast_plain, toast_main, toast_external, toast_target,
 	toast_target_low, toast_added, toast_unsure, toast_unsure_short, toast_unsure_grown, toast_was_plain;
 DROP FUNCTION toast_set_plain;
+
+-- A default that is longer than a page is compressed, or moved out, when the table is rewritten.
+CREATE TABLE long_default (i int, t text) WITH (autovacuum_enabled = off);
+INSERT INTO long_default SELECT g, repeat('x', 100) FROM generate_series(1, 10000) g;
+ALTER TABLE long_default ADD d text DEFAULT repeat(md5('z'), 300);
+-- Beside an altered column, short values in tuples compress worse than long ones in the TOAST table.
+CREATE TABLE beside_main (i bigint, m text, a int[], t text) WITH (autovacuum_enabled = off);
+ALTER TABLE beside_main ALTER t SET STORAGE external, ALTER m SET STORAGE main;
+INSERT INTO beside_main SELECT g, 'm' || g, ARRAY[514, 583, 487, 264, 50, 99, 58, 140, g % 1000], substr(repeat(md5(g::text), 70), 1, 1850 + (g * 37) % 200) FROM generate_series(1, 4000) g;
+CREATE TEMP TABLE rewritten AS
+	SELECT relation, predicted_bytes AS bytes, predicted_bytes_low AS low, predicted_bytes_high AS high
+	FROM unnest('{long_default, beside_main}'::regclass[]) r, streamstat.bloat(r, 1000000, with_toast => 'row');
+VACUUM FULL long_default;
+VACUUM FULL beside_main;
+SELECT count(*), bool_and(pg_relation_size(relation) BETWEEN low AND high) AS inside, max(abs(pg_relation_size(relation) - bytes)) <= 16384 AS close FROM rewritten;
+DROP TABLE long_default, beside_main, rewritten;

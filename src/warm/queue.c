@@ -1138,7 +1138,6 @@ restore_evicted(Queue *queue, SstWarmSet *set)
 	memcpy(forks, set->forks, size);
 	release_relation(queue->cursor.relation);
 	init_cursor(&queue->cursor, set, queue->cursor.max_gap);
-	queue->small_range = -1;
 	queue->restores = true;
 	run_queue(queue);
 	queue->end = SST_WARM_COMPLETE;

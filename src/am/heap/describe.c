@@ -105,7 +105,7 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 			att->attstorage == TYPSTORAGE_PLAIN)
 			continue;
 		if (att->attstorage == TYPSTORAGE_EXTENDED)
-			toaster->compression.try = sst_try_compression;
+			toaster->compression.try = toaster->in_tuples.try = sst_try_compression;
 		if (!may_be_altered(rel, att))
 			continue;
 
@@ -119,6 +119,6 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 		}
 	}
 	if (toaster->any_compressible)
-		toaster->compression.try = sst_try_compression;
+		toaster->compression.try = toaster->in_tuples.try = sst_try_compression;
 	return reforms;
 }

@@ -47,13 +47,18 @@ typedef struct Toasting
 	SstValue   *values;
 	int			header_size;
 
-	/* Compression ratio of values that were not tried; 0: guess it */
+	/*
+	 * Compression ratio of values that were not tried; 0: guess it.  It may
+	 * be that of values in the TOAST table, and not of those in tuples.
+	 */
 	double		fraction;
+	bool		of_toast;
 	bool		were_tried;		/* those of columns that were not altered */
 
 	/* Found */
 	SstCounters *counters;		/* NULL: fill no pages */
 	bool		guessed;
+	bool		guessed_toast;	/* of a value in the TOAST table */
 	int			nmoved;			/* values put into the TOAST table */
 	uint64		need;			/* of their chunks */
 	int64		len;			/* of the tuple */
@@ -260,7 +265,9 @@ find_tried(const Toasting *toasting, int target)
 static double
 compressed_fraction(Toasting *toasting, SstValue *value)
 {
-	SstCompression *compression = &toasting->toaster->compression;
+	bool		in_tuple = value->data != NULL;
+	SstCompression *compression = in_tuple ? &toasting->toaster->in_tuples :
+		&toasting->toaster->compression;
 	int			i = value - toasting->values;
 	int			header = value->form == SST_VALUE_SHORT ? VARHDRSZ_SHORT : VARHDRSZ;
 	double		fraction;
@@ -272,8 +279,10 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 	if (value->tried)
 		return value->fraction;
 	if (toasting->fraction > 0)
-		return toasting->fraction;
-	if (value->data != NULL &&
+		return toasting->of_toast && in_tuple && compression->ntrials > 0 ?
+			Max(Min(toasting->fraction, compression->high), compression->low) :
+			toasting->fraction;
+	if (in_tuple &&
 		sst_compression_try(compression, value->data + header,
 							value->size - header,
 							TupleDescAttr(toasting->tupdesc, i)->attcompression,
@@ -284,6 +293,7 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 		return fraction;
 	}
 	toasting->guessed = true;
+	toasting->guessed_toast |= !in_tuple;
 	return sst_compression_guess(compression);
 }
 
@@ -406,7 +416,8 @@ count_doubt(const Toasting *found, const SstValue *before, SstCounters *counters
 {
 	SstValue	values[MaxHeapAttributeNumber];
 	SstToaster *toaster = found->toaster;
-	const SstCompression *compression = &toaster->compression;
+	const SstCompression *compression = found->guessed_toast ?
+		&toaster->compression : &toaster->in_tuples;
 	double		rest = sst_compression_rest(compression);
 	const struct
 	{
@@ -427,6 +438,7 @@ count_doubt(const Toasting *found, const SstValue *before, SstCounters *counters
 
 		memcpy(values, before, found->tupdesc->natts * sizeof(SstValue));
 		toasting.fraction = other[i].fraction;
+		toasting.of_toast = found->guessed_toast;
 		run_toaster(&toasting);
 		add_doubt(&length, toasting.len - found->len, other[i].weight);
 		add_doubt(&chunks, (double) toasting.need - found->need, other[i].weight);

@@ -40,7 +40,8 @@ typedef struct SstToaster
 	bool		any_compressible;
 	uint8		compressible[(MaxHeapAttributeNumber + 7) / 8];
 	char		method;			/* of the first of these, attcompression */
-	SstCompression compression;
+	SstCompression compression; /* of values in the TOAST table */
+	SstCompression in_tuples;	/* of others: these are shorter */
 } SstToaster;
 
 /* Room for tuples and their line pointers on an empty page */

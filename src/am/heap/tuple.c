@@ -140,7 +140,7 @@ read_missing_value(TupleDesc tupdesc, int i, SstValue *value)
 	}
 
 	return read_value(att, DatumGetPointer(tupdesc->constr->missing[i].am_value),
-					  MaxHeapTupleSize, value);
+					  MaxAllocSize, value);
 }
 
 /*
