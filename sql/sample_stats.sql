@@ -241,3 +241,12 @@ SELECT count(*) FILTER (WHERE 100000 BETWEEN low AND high) >= 18 AS inside
 CREATE TABLE some_inner AS SELECT box(point(n % 99, n % 55), point(n % 99 + 2, n % 55 + 1)) AS b FROM generate_series(1, 40000) n;
 CREATE INDEX some_inner_b ON some_inner USING spgist (b);
 SELECT count(low) < 10 AS few FROM generate_series(1, 50) seed, streamstat.sample_stats('some_inner_b', 40, seed => seed) WHERE statistic = 'avg_inner_density';
+
+-- All blocks of a large b-tree show all of its posting lists.
+CREATE TABLE large_postings AS SELECT repeat('x', 60 + g % 60) || g / (1 + g / 7 % 3 * 2) AS t FROM generate_series(1, 120000) g;
+CREATE INDEX large_postings_t ON large_postings (t COLLATE "C");
+SELECT a.blocks_total > 1024 AS large, a.estimate BETWEEN b.low AND b.high AS inside
+	FROM streamstat.sample_stats('large_postings_t', 1000000) a,
+		streamstat.sample_stats('large_postings_t', (pg_relation_size('large_postings_t') / 8192 - 1)::int) b
+	WHERE a.statistic = 'posting_percent' AND b.statistic = a.statistic;
+DROP TABLE large_postings;

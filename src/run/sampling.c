@@ -172,6 +172,7 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 
 	sst_plan_scan(plan, target, SST_RULES_TOLERANT);
 	plan->chains = true;
+	plan->all_items = true;
 	plan->seed = seed;
 
 	if (nsample >= target->nblocks)

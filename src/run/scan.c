@@ -66,7 +66,7 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
 {
 	const SstAccessMethod *am = sst_relation_am(rel);
 	SstVisitRequest request = {.rel = rel, .rules = plan->rules,
-		.nblocks = plan->sample_pages > 0 ? 0 : plan->nblocks,
+		.nblocks = plan->sample_pages > 0 || plan->all_items ? 0 : plan->nblocks,
 	.horizon = plan->horizon, .chains = plan->chains, .kept = kept};
 
 	if (plan->index_counts == SST_COUNT_TUPLES && am->pgstattuple_page != NULL)

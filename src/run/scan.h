@@ -47,6 +47,8 @@ typedef struct SstScanPlan
 
 	TransactionId horizon;		/* heap: tuples deleted before can be removed */
 	bool		chains;			/* heap: count what indexes point to, too */
+	bool		all_items;		/* index: look at each that counts, however
+								 * many */
 
 	SstIoPath	path;
 	bool		in_recovery;	/* no subtransaction may begin */
