@@ -131,3 +131,16 @@ CREATE TEMP TABLE tree_ends AS SELECT predicted_bytes_low AS low, predicted_byte
 REINDEX INDEX tree_dead_b;
 SELECT pg_relation_size('tree_dead_b') BETWEEN low AND high AS inside FROM tree_ends;
 DROP TABLE tree_dead, tree_ends;
+
+-- Pages that show no deletes can have lost many rows, and others have come.
+CREATE TABLE tree_refilled (id int, t tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO tree_refilled SELECT g, to_tsvector('simple', md5((g % 500)::text) || ' ' || md5((g % 77)::text)) FROM generate_series(1, 40000) g;
+CREATE INDEX tree_refilled_t ON tree_refilled USING gist (t);
+DELETE FROM tree_refilled WHERE id % 4 = 1;
+CALL wait_for_horizon();
+VACUUM tree_refilled;
+INSERT INTO tree_refilled SELECT id + 100000, t FROM tree_refilled WHERE id % 3 = 0;
+CREATE TEMP TABLE tree_ends AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM unnest('{100, 1000000}'::int[]) blocks, streamstat.bloat('tree_refilled_t', blocks);
+REINDEX INDEX tree_refilled_t;
+SELECT bool_and(pg_relation_size('tree_refilled_t') BETWEEN low AND high) AS inside FROM tree_ends;
+DROP TABLE tree_refilled, tree_ends;
