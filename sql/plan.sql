@@ -182,6 +182,29 @@ VACUUM plan_grows;
 CALL streamstat.run_database_report(margin => 0);
 SELECT count(*) FROM streamstat.last_database_plan(online => false) WHERE relation_name = 'plan_grows';
 DROP TABLE plan_grows;
+-- Pages without rows at the end of a table are given back by VACUUM, also when they were pruned, and
+-- no rewrite is needed for these.
+CREATE TABLE plan_emptied (id int, t text) WITH (autovacuum_enabled = off);
+INSERT INTO plan_emptied SELECT g, repeat('x', 200) FROM generate_series(1, 10000) g;
+CREATE TABLE plan_kept_end (LIKE plan_emptied) WITH (autovacuum_enabled = off, vacuum_truncate = off);
+INSERT INTO plan_kept_end TABLE plan_emptied;
+CREATE TABLE plan_pruned (LIKE plan_emptied) WITH (autovacuum_enabled = off);
+INSERT INTO plan_pruned TABLE plan_emptied;
+CALL wait_for_horizon();
+VACUUM plan_emptied, plan_kept_end, plan_pruned;
+DELETE FROM plan_emptied WHERE id > 4000;
+DELETE FROM plan_kept_end WHERE id > 4000;
+DELETE FROM plan_pruned;
+CALL wait_for_horizon();
+SELECT count(*) FROM plan_pruned;
+CALL streamstat.run_database_report(margin => 0, tables => '{plan_emptied, plan_kept_end, plan_pruned}');
+CREATE TEMP TABLE plan_told AS SELECT relation_name, command, reclaimable_bytes AS bytes, pg_relation_size(relid) AS size FROM streamstat.last_database_plan();
+SELECT relation_name, regexp_replace(command, 'VACUUM FULL|REPACK', 'rewrite') AS command, bytes > 0 AS returns FROM plan_told ORDER BY 1, command ~ 'VACUUM p' DESC;
+VACUUM plan_emptied;
+VACUUM plan_kept_end;
+VACUUM plan_pruned;
+SELECT relation_name, abs(size - bytes - pg_relation_size(relation_name::regclass)) <= 8192 AS as_told FROM plan_told WHERE command ~ '^VACUUM p' ORDER BY 1;
+DROP TABLE plan_emptied, plan_kept_end, plan_pruned, plan_told;
 -- One that somebody has begun to drop is not built again.
 CREATE TABLE plan_dying AS SELECT 1 AS i;
 CREATE INDEX plan_dying_i ON plan_dying (i);

@@ -12,10 +12,12 @@
  */
 #include "postgres.h"
 
+#include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/buf_internals.h"
 #include "storage/fd.h"
+#include "utils/rel.h"
 
 #include "compat/compat.h"
 
@@ -205,4 +207,24 @@ sst_time_after(instr_time start, double seconds)
 #endif
 
 	return start;
+}
+
+/*
+ * May VACUUM give back empty pages at the end of the table, by its option and, from 18 on, by
+ * the setting that holds without one?
+ */
+bool
+sst_vacuum_truncates(Relation rel)
+{
+	const StdRdOptions *options = (const StdRdOptions *) rel->rd_options;
+
+#if PG_VERSION_NUM >= 190000
+	return options != NULL && options->vacuum_truncate != PG_TERNARY_UNSET ?
+		options->vacuum_truncate == PG_TERNARY_TRUE : vacuum_truncate;
+#elif PG_VERSION_NUM >= 180000
+	return options != NULL && options->vacuum_truncate_set ?
+		options->vacuum_truncate : vacuum_truncate;
+#else
+	return options == NULL || options->vacuum_truncate;
+#endif
 }

@@ -151,4 +151,6 @@ sst_seconds_since(instr_time start)
 	return INSTR_TIME_GET_DOUBLE(now);
 }
 
+extern bool sst_vacuum_truncates(Relation rel);
+
 #endif							/* SST_COMPAT_H */

@@ -58,6 +58,31 @@ estimate_table_rows(const SstPageSample *sample, SstBloatEstimate *estimate)
 		(sums[SST_TUPLE_BYTES] + sums[SST_DEAD_TUPLE_BYTES]) / tuples : 0;
 }
 
+/* VACUUM looks for the end of a table's rows only for more blocks (access/heap/vacuumlazy.c). */
+#define MANY_TRUNCATED 1000
+#define MANY_TRUNCATED_OF 16
+
+/*
+ * Estimate how many blocks at the end VACUUM gives back, kept_end being one past the last of
+ * those read that has to stay.  In a sample, one that was not read can be the last.
+ */
+static void
+estimate_truncated(const SstTarget *target, const SstPageSample *sample,
+				   BlockNumber kept_end, SstBloatEstimate *estimate)
+{
+	SstEstimate *truncated = &estimate->truncated_blocks;
+	double		empty = (double) target->nblocks - kept_end;
+
+	if (!sst_vacuum_truncates(target->rel) ||
+		(empty < MANY_TRUNCATED && empty * MANY_TRUNCATED_OF < target->nblocks))
+		return;
+	truncated->high = empty;
+	if (sst_sample_is_exact(sample))
+		truncated->value = truncated->low = empty;
+	else if (sample->nsampled > 0)
+		truncated->value = Max(empty - (double) target->nblocks / sample->nsampled, 0);
+}
+
 /* ----------
  * The estimate
  * ----------
@@ -158,7 +183,10 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 											  &dead_tuple_percent :
 											  &dead_item_percent, &sample);
 		if ((target->kind & SST_TABLE) != 0)
+		{
 			estimate_table_rows(&sample, estimate);
+			estimate_truncated(target, &sample, result.counters.kept_end, estimate);
+		}
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);
 		if (rebuild != NULL)

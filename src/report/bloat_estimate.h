@@ -85,6 +85,12 @@ typedef struct SstBloatEstimate
 	SstEstimate indexed_items;
 	SstEstimate kept_percent;
 
+	/*
+	 * Of a table: blocks at its end that VACUUM gives back; 0 if there are
+	 * few
+	 */
+	SstEstimate truncated_blocks;
+
 	/* Of a table with a TOAST table and of that, if it was read; else NULL */
 	SstToastPart *toast;
 

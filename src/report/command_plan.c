@@ -88,6 +88,7 @@ typedef struct SstTableGroup
 	SstGain		toasted;		/* with its index */
 	double		removable;		/* bytes of dead rows that VACUUM removes */
 	double		kept;			/* ... and that it must keep */
+	SstEstimate truncated;		/* bytes at the end that VACUUM gives back */
 } SstTableGroup;
 
 static inline bool
@@ -167,6 +168,9 @@ add_dead_rows(const SstPlanner *planner, int i, SstTableGroup *group)
 	const SstBloatEstimate *estimate = &planner->report->entries[i].estimate;
 	double		percent = sst_entry_bytes(planner->report, i) / 100;
 
+	group->truncated.value += estimate->truncated_blocks.value * BLCKSZ;
+	group->truncated.low += estimate->truncated_blocks.low * BLCKSZ;
+	group->truncated.high += estimate->truncated_blocks.high * BLCKSZ;
 	if (!(estimate->dead_percent.value > 0))
 		return;
 	group->kept += percent * estimate->recently_dead_percent;
@@ -212,9 +216,9 @@ examine_table(const SstPlanner *planner, int table, SstTableGroup *group)
 /* ----------
  * Planning VACUUM and ANALYZE of a table
  *
- * VACUUM turns dead rows into free space, and the file does not shrink.  It is
- * useless while a transaction keeps the rows: then the plan names the
- * transaction.
+ * VACUUM turns dead rows into free space, and gives back only pages without rows at
+ * the end of the file.  It is useless while a transaction keeps the rows: then the plan
+ * names the transaction.
  * ----------
  */
 
@@ -264,16 +268,18 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	double		bytes = group->heap.bytes + group->toasted.bytes;
 	double		removable = group->removable;
 	double		kept = group->kept;
-	const char *holder = NULL;
 	uint8	   *withheld = &planner->plan->withheld[group->table];
+	bool		truncates = *withheld != SST_SPACE_REUSED &&
+		is_worth_it(group->truncated.value, bytes);
+	const char *holder = NULL;
 	SstPlannedCommand *planned;
 
-	if (is_few_dead(removable + kept, bytes) && *withheld == SST_NOT_WITHHELD &&
+	if (is_few_dead(removable + kept, bytes) && !truncates && *withheld == SST_NOT_WITHHELD &&
 		!is_small_catalog(table, bytes) &&
 		sst_last_vacuum(table->relid) < planner->report->started)
 		*withheld = SST_FEW_DEAD;
 	if (is_small_catalog(table, bytes) ||
-		!is_worth_it(removable + kept, bytes) ||
+		(!is_worth_it(removable + kept, bytes) && !truncates) ||
 		sst_last_vacuum(table->relid) >= planner->report->started)
 	{
 		if (analyze)
@@ -288,11 +294,13 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 		removable += kept;
 		kept = 0;
 	}
-	if (is_worth_it(removable, bytes))
+	if (is_worth_it(removable, bytes) || truncates)
 	{
 		planned = add_command(planner, group->table, SST_ORDINARY);
 		planned->command = sst_upkeep_command(analyze ? "VACUUM (ANALYZE)" : "VACUUM", table);
-		planned->reason = sst_vacuum_reason(removable, kept, holder);
+		if (truncates)
+			planned->reclaimable = group->truncated;
+		planned->reason = sst_vacuum_reason(removable, planned->reclaimable.value, kept, holder);
 		if (holder == NULL)
 			planned->reason = sst_add_late_vacuum_reason(planned->reason,
 														 sst_late_vacuum_reason(table, true));
@@ -489,6 +497,15 @@ subtract_estimate(const SstEstimate *before, SstEstimate *gain)
 	gain->high -= before->high;
 }
 
+/* Take from a gain what VACUUM gives back before: more of that is less of this. */
+static void
+subtract_vacuum(const SstEstimate *before, SstEstimate *gain)
+{
+	gain->value -= before->value;
+	gain->low -= before->high;
+	gain->high -= before->low;
+}
+
 /*
  * Rebuild a table with its indexes and its TOAST table.  Indexes that have a command by
  * now keep it.
@@ -528,6 +545,8 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		sst_add_table_work(report, i, command->by_inserts, &planned->work);
 		if (before == NULL)
 			planner->plan->command_of[i] = planned;
+		else if (i == group->table)
+			subtract_vacuum(&before->reclaimable, &gain.reclaimable);
 		if (member->relkind != RELKIND_INDEX)
 			continue;
 		if (before != NULL)
@@ -650,6 +669,16 @@ plan_corrupt_table(SstPlanner *planner, SstTableGroup *group)
 	}
 }
 
+/* Is a rewrite worth it besides VACUUM? */
+static bool
+needs_rewrite(const SstTableGroup *group)
+{
+	double		truncated = group->truncated.value;
+
+	return is_worth_it(group->heap.reclaimable.value + group->toasted.reclaimable.value - truncated,
+					   group->heap.bytes + group->toasted.bytes - truncated);
+}
+
 /* Is the table to be rebuilt?  Sets the command, or why there is none. */
 static bool
 is_to_be_rebuilt(const SstPlanner *planner, const SstTableGroup *group,
@@ -676,7 +705,7 @@ is_to_be_rebuilt(const SstPlanner *planner, const SstTableGroup *group,
 		if (!sst_space_is_reused(planner->relations[table].relid,
 								 &entries[table].estimate,
 								 group->toast >= 0 ? &entries[group->toast].estimate : NULL))
-			return true;
+			return needs_rewrite(group);
 		why = SST_SPACE_REUSED;
 	}
 	withheld[table] = why;

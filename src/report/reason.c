@@ -203,12 +203,18 @@ sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
 					corrupt_pages(estimate), name);
 }
 
-/* The reason for VACUUM; kept: bytes of dead rows that it must keep, or 0 */
+/*
+ * The reason for VACUUM; truncated: bytes that the file shrinks by, or 0; kept: bytes of dead
+ * rows that it must keep, or 0
+ */
 const char *
-sst_vacuum_reason(double removable, double kept, const char *holder)
+sst_vacuum_reason(double removable, double truncated, double kept, const char *holder)
 {
-	const char *reason = psprintf(_("turns %s of dead rows into free space; the file does not shrink"),
-								  size_pretty(removable));
+	const char *reason = truncated > 0 ?
+		psprintf(_("gives back %s at the end of the file, where no rows are to be kept"),
+				 size_pretty(truncated)) :
+		psprintf(_("turns %s of dead rows into free space; the file does not shrink"),
+				 size_pretty(removable));
 
 	return kept > 0 ? sst_add_kept_reason(reason, kept, holder) : reason;
 }

@@ -47,7 +47,7 @@ extern const char *sst_reindex_reason(const SstBloatEstimate *index, const SstGa
 extern const char *sst_drop_reason(const SstRelation *index, const SstCommand *rebuild);
 extern const char *sst_invalid_reason(const SstRelation *index);
 extern const char *sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate);
-extern const char *sst_vacuum_reason(double removable, double kept, const char *holder);
+extern const char *sst_vacuum_reason(double removable, double truncated, double kept, const char *holder);
 extern const char *sst_kept_reason(double kept, const char *holder);
 extern const char *sst_analyze_reason(void);
 
