@@ -143,6 +143,25 @@ $elsewhere->query('COMMIT');
 $elsewhere->end;
 sql("SELECT pg_drop_replication_slot('idle'); DROP TABLE waited, free, vacuum_only");
 
+# Of two commands that return the same in the same time, a window takes the one that does not wait.
+sql("CREATE TABLE twin_$_ (k int) WITH (autovacuum_enabled = off); INSERT INTO twin_$_ SELECT generate_series(1, 20000);
+	CREATE INDEX twin_$_\_k ON twin_$_ (k) WITH (fillfactor = 20); ALTER INDEX twin_$_\_k RESET (fillfactor)")
+  foreach 1, 2;
+foreach my $twin (1, 2)
+{
+	my $other = 3 - $twin;
+	my $locker = Session->new($node);
+
+	$locker->query("BEGIN; SELECT FROM twin_$other LIMIT 1");
+	is( sql("CALL streamstat.run_database_report(margin => 0, tables => '{twin_1, twin_2}');
+		SELECT string_agg(relation_name, ' ') FROM (SELECT max(duration_high) AS high FROM streamstat.last_database_plan()) d,
+			streamstat.last_database_plan(max_duration => 1.5 * d.high)"),
+		"twin_$twin\_k", "a window without the command that waits for a lock on twin_$other");
+	$locker->query('COMMIT');
+	$locker->end;
+}
+sql('DROP TABLE twin_1, twin_2');
+
 # Tables of the extension itself are not advised on, whatever is free in them.
 sql(q(
 BEGIN;

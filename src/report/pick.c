@@ -27,13 +27,14 @@
 /* Size of one command's bitmap, which has a bit for each number of slots */
 #define ROW_BYTES (SLOTS / 8 + 1)
 
-/* Worth more than all bytes there are */
+/* Worth more than all bytes there are; and less than one */
 #define REPAIR_GAIN 1e18
+#define LEAST_GAIN 0.001
 
 static double
 worth(const SstChoice *choice)
 {
-	return isnan(choice->gain) ? REPAIR_GAIN : choice->gain;
+	return isnan(choice->gain) ? REPAIR_GAIN : Max(choice->gain, LEAST_GAIN);
 }
 
 /* The most bytes for each second first; seconds are not NaN */
@@ -49,7 +50,10 @@ compare_rates(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Pick among n commands what gives back most within so many seconds. */
+/*
+ * Pick among n commands what gives back most within so many seconds; of two that give back
+ * the same in the same time, the first.
+ */
 void
 sst_pick(SstChoice *choices, int n, double seconds)
 {
@@ -81,7 +85,7 @@ sst_pick(SstChoice *choices, int n, double seconds)
 		{
 			double		gain = best[slot - choice->slots] + worth(choice);
 
-			if (gain < best[slot])
+			if (gain <= best[slot])
 				continue;
 			best[slot] = gain;
 			taken[(Size) i * ROW_BYTES + slot / 8] |= 1 << slot % 8;
