@@ -195,16 +195,23 @@ VACUUM plan_emptied, plan_kept_end, plan_pruned;
 DELETE FROM plan_emptied WHERE id > 4000;
 DELETE FROM plan_kept_end WHERE id > 4000;
 DELETE FROM plan_pruned;
+CREATE TABLE plan_last (LIKE plan_emptied) WITH (autovacuum_enabled = off);
+INSERT INTO plan_last SELECT g, repeat('x', 200) FROM generate_series(1, 10000) g;
+DELETE FROM plan_last WHERE id BETWEEN 100 AND 9990;
 CALL wait_for_horizon();
 SELECT count(*) FROM plan_pruned;
 CALL streamstat.run_database_report(margin => 0, tables => '{plan_emptied, plan_kept_end, plan_pruned}');
 CREATE TEMP TABLE plan_told AS SELECT relation_name, command, reclaimable_bytes AS bytes, pg_relation_size(relid) AS size FROM streamstat.last_database_plan();
 SELECT relation_name, regexp_replace(command, 'VACUUM FULL|REPACK', 'rewrite') AS command, bytes > 0 AS returns FROM plan_told ORDER BY 1, command ~ 'VACUUM p' DESC;
+-- Of a sample, the last block tells.
+CALL streamstat.run_database_report(budget => '2MB', margin => 100, tables => '{plan_emptied, plan_last}');
+SELECT relation_name, measured FROM streamstat.last_database_report() WHERE relation_name ~ '^plan_' ORDER BY 1;
+SELECT relation_name, regexp_replace(command, 'VACUUM FULL|REPACK', 'rewrite') AS command, reclaimable_bytes > 0 AS returns, reclaimable_bytes_low > 0 AS certain FROM streamstat.last_database_plan() ORDER BY 1, command ~ 'VACUUM p' DESC;
 VACUUM plan_emptied;
 VACUUM plan_kept_end;
 VACUUM plan_pruned;
 SELECT relation_name, abs(size - bytes - pg_relation_size(relation_name::regclass)) <= 8192 AS as_told FROM plan_told WHERE command ~ '^VACUUM p' ORDER BY 1;
-DROP TABLE plan_emptied, plan_kept_end, plan_pruned, plan_told;
+DROP TABLE plan_emptied, plan_kept_end, plan_pruned, plan_last, plan_told;
 -- One that somebody has begun to drop is not built again.
 CREATE TABLE plan_dying AS SELECT 1 AS i;
 CREATE INDEX plan_dying_i ON plan_dying (i);

@@ -33,6 +33,7 @@
 #include "report/dead_entries.h"
 #include "report/toast_estimate.h"
 #include "run/sampling.h"
+#include "run/scan.h"
 
 /* ----------
  * Row statistics from a table's sample, for the plan of commands
@@ -62,25 +63,48 @@ estimate_table_rows(const SstPageSample *sample, SstBloatEstimate *estimate)
 #define MANY_TRUNCATED 1000
 #define MANY_TRUNCATED_OF 16
 
+/* Has the last block to stay? */
+static bool
+is_last_kept(const SstTarget *target, SstSampling *sampling)
+{
+	SstScanSinks sinks = {.limits = sampling->limits};
+	SstScanPlan plan;
+	SstScanResult result;
+
+	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
+	plan.first = target->nblocks - 1;
+	sst_scan_alone(&plan, target->rel, NULL, &sinks, &result);
+	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+	return result.counters.kept_end > 0;
+}
+
+/* Are there so many blocks behind the last one that has to stay that VACUUM truncates the table? */
+static bool
+are_truncated(const SstTarget *target, BlockNumber kept_end)
+{
+	BlockNumber empty = target->nblocks - kept_end;
+
+	return empty >= MANY_TRUNCATED ||
+		(empty > 0 && (uint64) empty * MANY_TRUNCATED_OF >= target->nblocks);
+}
+
 /*
  * Estimate how many blocks at the end VACUUM gives back, kept_end being one past the last of
- * those read that has to stay.  In a sample, one that was not read can be the last.
+ * those read that has to stay.  A sample has a block of each stride, so that it may not have
+ * the last block, which tells most: that is read besides.
  */
 static void
 estimate_truncated(const SstTarget *target, const SstPageSample *sample,
-				   BlockNumber kept_end, SstBloatEstimate *estimate)
+				   BlockNumber kept_end, SstSampling *sampling,
+				   SstBloatEstimate *estimate)
 {
-	SstEstimate *truncated = &estimate->truncated_blocks;
-	double		empty = (double) target->nblocks - kept_end;
+	bool		exact = sst_sample_is_exact(sample);
+	BlockNumber stride = exact ? 0 : target->nblocks / Max(sample->nsampled, 1);
 
-	if (!sst_vacuum_truncates(target->rel) ||
-		(empty < MANY_TRUNCATED && empty * MANY_TRUNCATED_OF < target->nblocks))
-		return;
-	truncated->high = empty;
-	if (sst_sample_is_exact(sample))
-		truncated->value = truncated->low = empty;
-	else if (sample->nsampled > 0)
-		truncated->value = Max(empty - (double) target->nblocks / sample->nsampled, 0);
+	if (sst_vacuum_truncates(target->rel) && are_truncated(target, kept_end) &&
+		target->nblocks - kept_end > stride &&
+		(exact || !is_last_kept(target, sampling)))
+		estimate->ntruncated = target->nblocks - kept_end;
 }
 
 /* ----------
@@ -185,7 +209,8 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 		if ((target->kind & SST_TABLE) != 0)
 		{
 			estimate_table_rows(&sample, estimate);
-			estimate_truncated(target, &sample, result.counters.kept_end, estimate);
+			estimate_truncated(target, &sample, result.counters.kept_end,
+							   sampling, estimate);
 		}
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);

@@ -43,6 +43,24 @@ sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 	};
 }
 
+/*
+ * The bytes at the end of a table that VACUUM gives back.  In a sample, which has a block of
+ * each stride, one that was not read can be the last that has to stay.
+ */
+SstEstimate
+sst_truncated_bytes(const SstBloatEstimate *estimate)
+{
+	double		most = (double) estimate->ntruncated * BLCKSZ;
+	double		stride = (double) estimate->nblocks / Max(estimate->nread, 1) * BLCKSZ;
+
+	return (SstEstimate)
+	{
+		.value = estimate->exact ? most : Max(most - stride, 0),
+			.low = estimate->exact ? most : 0,
+			.high = most
+	};
+}
+
 /* Estimate what a table's indexes keep of what they point to. */
 void
 sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)

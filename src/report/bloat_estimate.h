@@ -86,10 +86,10 @@ typedef struct SstBloatEstimate
 	SstEstimate kept_percent;
 
 	/*
-	 * Of a table: blocks at its end that VACUUM gives back; 0 if there are
-	 * few
+	 * Of a table: blocks at its end that VACUUM gives back at most, 0 if
+	 * there are few
 	 */
-	SstEstimate truncated_blocks;
+	BlockNumber ntruncated;
 
 	/* Of a table with a TOAST table and of that, if it was read; else NULL */
 	SstToastPart *toast;
@@ -122,6 +122,7 @@ typedef struct SstIndexTable
 	const SstBloatEstimate *estimate;	/* or NULL: read a sample of it */
 } SstIndexTable;
 
+extern SstEstimate sst_truncated_bytes(const SstBloatEstimate *estimate);
 extern void sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks);
 extern void sst_estimate_kept_items(const SstPageSample *sample,
 									SstBloatEstimate *estimate);

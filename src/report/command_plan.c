@@ -166,11 +166,12 @@ static void
 add_dead_rows(const SstPlanner *planner, int i, SstTableGroup *group)
 {
 	const SstBloatEstimate *estimate = &planner->report->entries[i].estimate;
+	SstEstimate truncated = sst_truncated_bytes(estimate);
 	double		percent = sst_entry_bytes(planner->report, i) / 100;
 
-	group->truncated.value += estimate->truncated_blocks.value * BLCKSZ;
-	group->truncated.low += estimate->truncated_blocks.low * BLCKSZ;
-	group->truncated.high += estimate->truncated_blocks.high * BLCKSZ;
+	group->truncated.value += truncated.value;
+	group->truncated.low += truncated.low;
+	group->truncated.high += truncated.high;
 	if (!(estimate->dead_percent.value > 0))
 		return;
 	group->kept += percent * estimate->recently_dead_percent;
@@ -299,7 +300,11 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 		planned = add_command(planner, group->table, SST_ORDINARY);
 		planned->command = sst_upkeep_command(analyze ? "VACUUM (ANALYZE)" : "VACUUM", table);
 		if (truncates)
+		{
 			planned->reclaimable = group->truncated;
+			if (group->toast >= 0 && planner->plan->command_of[group->toast] == NULL)
+				planner->plan->command_of[group->toast] = planned;
+		}
 		planned->reason = sst_vacuum_reason(removable, planned->reclaimable.value, kept, holder);
 		if (holder == NULL)
 			planned->reason = sst_add_late_vacuum_reason(planned->reason,
