@@ -337,14 +337,15 @@ is(ended_by($node), 'complete', 'a load before');
 # The text of another file, at which the log has a line with that detail
 sub refused
 {
-	my ($what, $content, $detail) = @_;
+	my ($what, $content, $detail, $part) = @_;
 
+	$part //= '';
 	$node->stop;
 	write_content($file, $content);
 	start($node);
 	Session::poll($what, sub { grep { /streamstat\.cache/ } log_lines($node) });
 	my ($line) = grep { /streamstat\.cache/ } log_lines($node);
-	like($line, qr/LOG:  ignoring file "streamstat\.cache"$/, "$what: refused");
+	like($line, qr/LOG:  ignoring ${part}file "streamstat\.cache"$/, "$what: refused");
 	ok(Session::poll('the detail', sub { slurp_file($node->logfile, $mark{ $node->name }) =~ /DETAIL:  $detail$/m }), '... with the reason');
 	return;
 }
@@ -354,7 +355,7 @@ sub refused_in_part
 {
 	my ($what, $content, $detail) = @_;
 
-	refused($what, $content, $detail);
+	refused($what, $content, $detail, 'a part of ');
 	like(loaded($node), qr/ended by: (?:errors|complete)$/, '... and the rest is loaded');
 	return;
 }

@@ -208,10 +208,11 @@ cache_file_abandon(void)
 
 /* Say why the file, or a part of it, is of no use. */
 static bool
-refuse(const char *reason)
+refuse(bool part, const char *reason)
 {
 	ereport(LOG,
 			(errcode(ERRCODE_DATA_CORRUPTED),
+			 part ? errmsg("ignoring a part of file \"%s\"", CACHE_FILE) :
 			 errmsg("ignoring file \"%s\"", CACHE_FILE),
 			 errdetail_internal("%s", reason)));
 	return false;
@@ -248,11 +249,11 @@ read_index(FILE *file, SstCacheIndex *index)
 	}
 	if (!sst_check_saved_cache(text.data, text.len, &error) ||
 		!sst_parse_cache_index(text.data, text.len, index, &error))
-		return refuse(_(error.what));
+		return refuse(false, _(error.what));
 	if (index->system != GetSystemIdentifier())
-		return refuse(_("The file belongs to another database system."));
+		return refuse(false, _("The file belongs to another database system."));
 
-	return has_all_texts(file, index) || refuse(_("The file is truncated."));
+	return has_all_texts(file, index) || refuse(false, _("The file is truncated."));
 }
 
 /* Open the file and read its index.  NULL if there is none or it is refused. */
@@ -297,14 +298,14 @@ read_text(FILE *file, const SstCachedDatabase *database, SstSavedCache *saved)
 	bool		good;
 
 	if (text == NULL)
-		return refuse(_("Out of memory."));
+		return refuse(true, _("Out of memory."));
 	if (fread(text, database->nbytes, 1, file) != 1)
-		return refuse(_("The file is truncated."));
+		return refuse(true, _("The file is truncated."));
 	good = sst_check_saved_cache(text, database->nbytes, &error) &&
 		sst_parse_saved_cache(text, database->nbytes, saved, &error);
 	pfree(text);
 
-	return good || refuse(_(error.what));
+	return good || refuse(true, _(error.what));
 }
 
 /*
