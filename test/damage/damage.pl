@@ -13,7 +13,8 @@
 # what the server itself makes of them is not asked.
 #
 # What has to hold: the server does not crash, and nothing hangs; functions of
-# our own have no error, and say the same by each way to the pages; the others have
+# our own have no error, but for an index without any block, and say the same by each way to the
+# pages; the others have
 # errors with an SQLSTATE for damage, if any; files stay as they are, also those of
 # relations that are not damaged, and these keep their rows.
 #
@@ -434,6 +435,7 @@ sub look
 				my $allowed = $level eq 'WARNING'
 				  || $level eq 'ERROR' && $present->{may_fail} && $state =~ $damage_errors
 				  || $level eq 'ERROR' && $state eq '0A000' && $message =~ /^cannot read index /
+				  || $level eq 'ERROR' && $state eq 'XX001' && $message =~ /^could not read blocks? 0(?:\.\.0)? in file "(.*?)"/ && ((-s "$datadir/$1") || 0) < BLCKSZ
 				  || $level eq 'ERROR' && $state eq '58P01' && $message =~ /^could not open file "(.*?)"/ && $gone{$1};
 				my $kind = $message =~ s/"[^"]*"/"..."/gr =~ s/\d+/N/gr;
 
