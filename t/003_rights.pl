@@ -113,7 +113,7 @@ INSERT INTO dead SELECT g, repeat('x', 100) FROM generate_series(1, 5000) g;
 DELETE FROM dead));
 ($out, $err) = talk($views);
 is($err, '', 'views do not use what was planted in the schema');
-like($out, qr/\|(VACUUM FULL|REPACK) public\.dead\|/, '... and have rows');
+like($out, qr/\|VACUUM public\.dead\|/, '... and have rows');
 ($out, $err) = talk('CALL streamstat.run_database_report(); SELECT length(streamstat.report_html()) > 10000;');
 is("$out $err", 't ', '... nor do the document and the page of a report');
 

@@ -63,7 +63,7 @@ estimate_table_rows(const SstPageSample *sample, SstBloatEstimate *estimate)
 #define MANY_TRUNCATED 1000
 #define MANY_TRUNCATED_OF 16
 
-/* Has the last block to stay? */
+/* Has the last block to stay, or the last one before those that a bulk insert has not used? */
 static bool
 is_last_kept(const SstTarget *target, SstSampling *sampling)
 {
@@ -72,9 +72,14 @@ is_last_kept(const SstTarget *target, SstSampling *sampling)
 	SstScanResult result;
 
 	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
-	plan.first = target->nblocks - 1;
-	sst_scan_alone(&plan, target->rel, NULL, &sinks, &result);
-	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+	do
+	{
+		plan.first = plan.end - 1;
+		sst_scan_alone(&plan, target->rel, NULL, &sinks, &result);
+		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+		plan.end = plan.first;
+	} while (result.counters.n[SST_NEW_PAGES] > 0 && plan.end > 0 &&
+			 target->nblocks - plan.end <= SST_MAX_EXTENSION);
 	return result.counters.kept_end > 0;
 }
 

@@ -15,6 +15,9 @@
 
 #include "report/bloat_estimate.h"
 
+/* Blocks by which bulk inserts extend a table at most (MAX_BUFFERS_TO_EXTEND_BY) */
+#define SST_MAX_EXTENSION 64
+
 extern bool sst_estimate_bloat(const SstTarget *target,
 							   const SstIndexTable *table,
 							   SstSampling *sampling,

@@ -18,11 +18,9 @@
 
 #include "am/am.h"
 #include "compat/catalog.h"
+#include "report/bloat.h"
 #include "report/command.h"
 #include "report/gain.h"
-
-/* Blocks by which bulk inserts extend a table at most (MAX_BUFFERS_TO_EXTEND_BY) */
-#define MAX_EXTENSION 64
 
 double
 sst_entry_bytes(const SstReport *report, int i)
@@ -201,8 +199,8 @@ extended_blocks(double blocks)
 
 	if (!(blocks > 0))
 		return blocks;
-	if (blocks > MAX_EXTENSION)
-		return ceil(blocks / MAX_EXTENSION) * MAX_EXTENSION;
+	if (blocks > SST_MAX_EXTENSION)
+		return ceil(blocks / SST_MAX_EXTENSION) * SST_MAX_EXTENSION;
 	while (extended < blocks)
 		extended *= 2;
 	return extended;
