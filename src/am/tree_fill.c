@@ -162,9 +162,9 @@ typedef struct Expected
 /*
  * Neighbors of so many leaf pages are compared at least.  If a part of UNCHANGED_ALL of them
  * has not been changed since the index was built, a rebuild changes hardly anything; with
- * UNCHANGED_SOME, they show how full the others were.  Both only as long as rows that are dead
- * do not make it another index, and fillfactor is what it was: some pages are as full as that, and
- * none are fuller.
+ * UNCHANGED_SOME, they show how full the others were, at least: pages with many entries are changed
+ * first.  Both only as long as fillfactor is what it was: some pages are as full as that, and none
+ * are fuller; and few rows are dead: with many, a build of the others differs by WITH_DEAD.
  */
 #define COMPARED 8
 #define KEPT_ALL 0.95

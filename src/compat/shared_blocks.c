@@ -200,8 +200,8 @@ sst_read_into_buffers(const SstFiles *files, char persistence,
 }
 
 /*
- * Have the buffer of a block, if it has one, count as used as often as is counted, so
- * that it is evicted later than others.  Nothing is pinned afterwards.
+ * Give the buffer of a block, if it has one, the highest usage count, so that the server
+ * evicts others first.  Each pin adds one to it.  Nothing is pinned afterwards.
  */
 void
 sst_use_often(const SstFiles *files, char persistence, ForkNumber forknum,

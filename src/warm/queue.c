@@ -118,7 +118,7 @@ take_blocks(uint64 *blocks, int *nblocks)
 	return first;
 }
 
-/* Have a buffer count as used often, so that pages of others are evicted first. */
+/* Give a block's buffer the highest usage count, so that pages of others are evicted first. */
 static void
 use_often(const WarmRun *run, BlockNumber blkno)
 {
@@ -1124,10 +1124,10 @@ run_queue(Queue *queue)
 }
 
 /*
- * When all is read: read again what was evicted meanwhile.  A block that was in a buffer
- * before counts no longer as used more often than those of others when the server has
- * passed over all buffers to find one that is used seldom; now those are used seldom.
- * Nothing is counted, but the time, and no limit ends the call.
+ * When all is read: read again what was evicted meanwhile.  The server lowers all usage
+ * counts until it finds buffers to evict, so that blocks that were in buffers before can be
+ * among these.  By now the counts of others are low.  Nothing is counted, but the time, and
+ * no limit ends the call.
  */
 static void
 restore_evicted(Queue *queue, SstWarmSet *set)
