@@ -212,6 +212,11 @@ VACUUM plan_kept_end;
 VACUUM plan_pruned;
 SELECT relation_name, abs(size - bytes - pg_relation_size(relation_name::regclass)) <= 8192 AS as_told FROM plan_told WHERE command ~ '^VACUUM p' ORDER BY 1;
 DROP TABLE plan_emptied, plan_kept_end, plan_pruned, plan_last, plan_told;
+-- New pages that a bulk insert has left are for the next rows.
+CREATE TABLE plan_inserted WITH (autovacuum_enabled = off) AS SELECT g AS i, repeat('x', 200) AS t FROM generate_series(1, 4730) g;
+CALL streamstat.run_database_report(margin => 0);
+SELECT command FROM streamstat.last_database_plan() WHERE relation_name = 'plan_inserted';
+DROP TABLE plan_inserted;
 -- One that somebody has begun to drop is not built again.
 CREATE TABLE plan_dying AS SELECT 1 AS i;
 CREATE INDEX plan_dying_i ON plan_dying (i);

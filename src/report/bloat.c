@@ -63,24 +63,41 @@ estimate_table_rows(const SstPageSample *sample, SstBloatEstimate *estimate)
 #define MANY_TRUNCATED 1000
 #define MANY_TRUNCATED_OF 16
 
-/* Has the last block to stay, or the last one before those that a bulk insert has not used? */
+/* Blocks of a sample that tells whether the end of a table is empty */
+#define TELLING_SAMPLE 64
+
+/*
+ * Has the last block to stay, or the last one before the new pages that a bulk insert left
+ * for the next rows?  Blocks are searched by halves, as all pages behind a new one are new.
+ */
 static bool
 is_last_kept(const SstTarget *target, SstSampling *sampling)
 {
 	SstScanSinks sinks = {.limits = sampling->limits};
 	SstScanPlan plan;
 	SstScanResult result;
+	BlockNumber end = target->nblocks;	/* from here on, pages are new */
+	BlockNumber used = end - Min(end, SST_MAX_EXTENSION + 1);	/* before, not all are */
+	BlockNumber block = end - 1;
+	bool		kept = false;
 
 	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
-	do
+	while (used < end)
 	{
-		plan.first = plan.end - 1;
+		plan.first = block;
+		plan.end = block + 1;
 		sst_scan_alone(&plan, target->rel, NULL, &sinks, &result);
 		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
-		plan.end = plan.first;
-	} while (result.counters.n[SST_NEW_PAGES] > 0 && plan.end > 0 &&
-			 target->nblocks - plan.end <= SST_MAX_EXTENSION);
-	return result.counters.kept_end > 0;
+		if (result.counters.n[SST_NEW_PAGES] > 0)
+			end = block;
+		else
+		{
+			used = block + 1;
+			kept = result.counters.kept_end > 0;
+		}
+		block = used + (end - used) / 2;
+	}
+	return kept;
 }
 
 /* Are there so many blocks behind the last one that has to stay that VACUUM truncates the table? */
@@ -94,22 +111,32 @@ are_truncated(const SstTarget *target, BlockNumber kept_end)
 }
 
 /*
- * Estimate how many blocks at the end VACUUM gives back, kept_end being one past the last of
- * those read that has to stay.  A sample has a block of each stride, so that it may not have
- * the last block, which tells most: that is read besides.
+ * Estimate how many blocks at the end VACUUM gives back.  A sample has a block of each
+ * stride, so that it may not have the last block, which tells most: that is read besides.
+ * What a bulk insert has left for the next rows is not to be given back.
  */
 static void
 estimate_truncated(const SstTarget *target, const SstPageSample *sample,
-				   BlockNumber kept_end, SstSampling *sampling,
+				   const SstCounters *counters, SstSampling *sampling,
 				   SstBloatEstimate *estimate)
 {
+	BlockNumber empty = target->nblocks - counters->kept_end;
 	bool		exact = sst_sample_is_exact(sample);
-	BlockNumber stride = exact ? 0 : target->nblocks / Max(sample->nsampled, 1);
+	bool		found = sst_vacuum_truncates(target->rel) &&
+		are_truncated(target, counters->kept_end);
 
-	if (sst_vacuum_truncates(target->rel) && are_truncated(target, kept_end) &&
-		target->nblocks - kept_end > stride &&
-		(exact || !is_last_kept(target, sampling)))
-		estimate->ntruncated = target->nblocks - kept_end;
+	if (exact)
+	{
+		estimate->nextended = Min(Min(counters->n[SST_NEW_PAGES], SST_MAX_EXTENSION), empty);
+		found = found && empty > estimate->nextended;
+	}
+	else
+		found = found && sample->nsampled >= TELLING_SAMPLE &&
+			empty > target->nblocks / sample->nsampled && !is_last_kept(target, sampling);
+	if (!found)
+		return;
+	estimate->ntruncated = empty;
+	estimate->nextended = 0;
 }
 
 /* ----------
@@ -214,8 +241,8 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 		if ((target->kind & SST_TABLE) != 0)
 		{
 			estimate_table_rows(&sample, estimate);
-			estimate_truncated(target, &sample, result.counters.kept_end,
-							   sampling, estimate);
+			estimate_truncated(target, &sample, &result.counters, sampling,
+							   estimate);
 		}
 		if (target->kind == SST_HEAP)
 			sst_estimate_kept_items(&sample, estimate);

@@ -87,9 +87,11 @@ typedef struct SstBloatEstimate
 
 	/*
 	 * Of a table: blocks at its end that VACUUM gives back at most, 0 if
-	 * there are few
+	 * there are few; else the new pages that a bulk insert has left there for
+	 * the next rows, if all was read
 	 */
 	BlockNumber ntruncated;
+	BlockNumber nextended;
 
 	/* Of a table with a TOAST table and of that, if it was read; else NULL */
 	SstToastPart *toast;

@@ -89,6 +89,7 @@ typedef struct SstTableGroup
 	double		removable;		/* bytes of dead rows that VACUUM removes */
 	double		kept;			/* ... and that it must keep */
 	SstEstimate truncated;		/* bytes at the end that VACUUM gives back */
+	double		extended;		/* bytes that the next rows will fill */
 } SstTableGroup;
 
 static inline bool
@@ -172,6 +173,7 @@ add_dead_rows(const SstPlanner *planner, int i, SstTableGroup *group)
 	group->truncated.value += truncated.value;
 	group->truncated.low += truncated.low;
 	group->truncated.high += truncated.high;
+	group->extended += (double) estimate->nextended * BLCKSZ;
 	if (!(estimate->dead_percent.value > 0))
 		return;
 	group->kept += percent * estimate->recently_dead_percent;
@@ -674,14 +676,14 @@ plan_corrupt_table(SstPlanner *planner, SstTableGroup *group)
 	}
 }
 
-/* Is a rewrite worth it besides VACUUM? */
+/* Is a rewrite worth it besides VACUUM, and for more than new pages that will be filled? */
 static bool
 needs_rewrite(const SstTableGroup *group)
 {
-	double		truncated = group->truncated.value;
+	double		at_end = group->truncated.value + group->extended;
 
-	return is_worth_it(group->heap.reclaimable.value + group->toasted.reclaimable.value - truncated,
-					   group->heap.bytes + group->toasted.bytes - truncated);
+	return is_worth_it(group->heap.reclaimable.value + group->toasted.reclaimable.value - at_end,
+					   group->heap.bytes + group->toasted.bytes - at_end);
 }
 
 /* Is the table to be rebuilt?  Sets the command, or why there is none. */
