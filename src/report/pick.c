@@ -24,6 +24,9 @@
 
 #define SLOTS 1000
 
+/* Slots that rounding may take too many of: one of each command, where these are few */
+#define ROUNDED_SLOTS 10
+
 /* Size of one command's bitmap, which has a bit for each number of slots */
 #define ROW_BYTES (SLOTS / 8 + 1)
 
@@ -51,8 +54,41 @@ compare_rates(const void *a, const void *b)
 }
 
 /*
+ * Pick the commands that the slots were found to be best used by, and again leave the last
+ * of these out while they take longer than that.  Returns what they give back.
+ */
+static double
+pick_by_slots(SstChoice **order, int n, const uint8 *taken, int slots, double seconds)
+{
+	double		gain = 0;
+
+	for (int i = n - 1; i >= 0; i--)
+	{
+		SstChoice  *choice = order[i];
+
+		choice->picked = (taken[(Size) i * ROW_BYTES + slots / 8] & 1 << slots % 8) != 0;
+		if (!choice->picked)
+			continue;
+		slots -= choice->slots;
+		seconds -= choice->seconds;
+		gain += worth(choice);
+	}
+	for (int i = n - 1; i >= 0 && seconds < 0; i--)
+	{
+		if (!order[i]->picked)
+			continue;
+		order[i]->picked = false;
+		seconds += order[i]->seconds;
+		gain -= worth(order[i]);
+	}
+
+	return gain;
+}
+
+/*
  * Pick among n commands what gives back most within so many seconds; of two that give back
- * the same in the same time, the first.
+ * the same in the same time, the first.  The best use of all slots can take longer than that
+ * by rounding, so that a few less can be better.
  */
 void
 sst_pick(SstChoice *choices, int n, double seconds)
@@ -61,12 +97,13 @@ sst_pick(SstChoice *choices, int n, double seconds)
 	double		best[SLOTS + 1] = {0};
 	uint8	   *taken;
 	double		carry = 0;
-	double		total = 0;
+	double		most = -1;
 	int			nfit = 0;
-	int			left = SLOTS;
+	int			best_slots = SLOTS;
 
 	for (int i = 0; i < n; i++)
 	{
+		choices[i].picked = false;
 		if (choices[i].seconds <= seconds)
 			order[nfit++] = &choices[i];
 	}
@@ -91,22 +128,16 @@ sst_pick(SstChoice *choices, int n, double seconds)
 			taken[(Size) i * ROW_BYTES + slot / 8] |= 1 << slot % 8;
 		}
 	}
-	for (int i = nfit - 1; i >= 0; i--)
+	for (int slots = SLOTS; slots >= SLOTS - ROUNDED_SLOTS; slots--)
 	{
-		if ((taken[(Size) i * ROW_BYTES + left / 8] & 1 << left % 8) == 0)
-			continue;
-		order[i]->picked = true;
-		left -= order[i]->slots;
-		total += order[i]->seconds;
-	}
+		double		gain = pick_by_slots(order, nfit, taken, slots, seconds);
 
-	/* What rounding has let in goes out again. */
-	for (int i = nfit - 1; i >= 0 && total > seconds; i--)
-	{
-		if (order[i]->picked)
-			total -= order[i]->seconds;
-		order[i]->picked = false;
+		if (gain <= most)
+			continue;
+		most = gain;
+		best_slots = slots;
 	}
+	(void) pick_by_slots(order, nfit, taken, best_slots, seconds);
 	pfree(taken);
 	pfree(order);
 }

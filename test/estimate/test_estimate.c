@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * test_estimate.c
- *	  Testing src/stats without a server: what the tests share
+ *	  Testing arithmetic without a server: what the tests share
  *
  * The program prints a line for each test, in the Test Anything Protocol, and fails
  * when a test does.
@@ -18,11 +18,13 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "miscadmin.h"
 #include "test_estimate.h"
 
 /* The C library's: the server's are in its library. */
 #undef printf
 #undef vprintf
+#undef qsort
 
 const SstStatistic test_total = {"total", SST_TOTAL, COUNT_Y, 0, BLCKSZ};
 const SstStatistic test_pages = {"pages", SST_PAGES, COUNT_Y};
@@ -33,7 +35,14 @@ const SstStatistic test_ratio_left = {"left", SST_RATIO_LEFT, COUNT_Y, COUNT_X};
 static int	ntests = 0;
 static int	nfailed = 0;
 
-/* What src/stats needs of a server */
+/* What the code needs of a server */
+volatile sig_atomic_t InterruptPending = false;
+
+void
+ProcessInterrupts(void)
+{
+}
+
 void *
 palloc(Size size)
 {
@@ -48,6 +57,18 @@ void *
 palloc0(Size size)
 {
 	return memset(palloc(size), 0, size);
+}
+
+void
+pg_qsort(void *base, size_t n, size_t size, int (*compare) (const void *, const void *))
+{
+	qsort(base, n, size, compare);
+}
+
+void *
+palloc_extended(Size size, int flags)
+{
+	return palloc0(size);
 }
 
 void
@@ -199,6 +220,7 @@ main(void)
 	test_known_answers();
 	test_coverage();
 	test_shapes();
+	test_pick();
 	printf("1..%d\n", ntests);
 	return nfailed != 0;
 }

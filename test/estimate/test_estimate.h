@@ -65,5 +65,6 @@ extern void random_start(uint64 seed);
 extern void test_known_answers(void);
 extern void test_coverage(void);
 extern void test_shapes(void);
+extern void test_pick(void);
 
 #endif							/* TEST_ESTIMATE_H */
