@@ -124,10 +124,14 @@ is( $stats->{blocks_requested},
 	'cold: each page once');
 cmp_ok($stats->{look_ahead_max}, '>=', 16, 'cold: look-ahead');
 
+# In buffers one behind the other, but for one in between
+query("SELECT streamstat.pg_prewarm('cached', 'buffer', 'main', 0, 99)");
+query("SELECT streamstat.pg_prewarm('t', 'buffer', 'main', 0, 0)");
 query("SELECT streamstat.pg_prewarm('cached')");
 scan('cached');
 $stats = stats();
 is($stats->{blocks_missed}, 0, 'cached: nothing is read');
+is($stats->{look_ahead_max}, 1, 'cached: each page is looked up');
 
 my $bundled = $stats->{stream} eq 'bundled read stream';
 

@@ -135,8 +135,8 @@ fill(LookedUp *ahead)
 
 /*
  * Pin the next block, and remove it from the ring.  InvalidBuffer if it is in no
- * buffer, or in another one than was guessed: then it stays the next one for
- * looked_up_take(), unless there is none left.  Does no I/O.
+ * buffer: then it stays the next one for looked_up_take(), unless there is none left.
+ * Does no I/O.
  */
 static Buffer
 looked_up_pin(LookedUp *ahead, BlockNumber *blkno)
@@ -153,7 +153,14 @@ looked_up_pin(LookedUp *ahead, BlockNumber *blkno)
 		!sst_read_recent_buffer(ahead->rel, ahead->forknum, *blkno, buf))
 	{
 		ahead->nneighbours = 0;
-		return InvalidBuffer;
+		if (!BufferIsValid(buf))
+			return InvalidBuffer;
+
+		/* It was evicted, or the guess was wrong. */
+		buf = sst_find_buffer(ahead->rel, ahead->forknum, *blkno);
+		if (!BufferIsValid(buf) ||
+			!sst_read_recent_buffer(ahead->rel, ahead->forknum, *blkno, buf))
+			return InvalidBuffer;
 	}
 
 	ahead->head = slot(ahead, 1);
