@@ -43,7 +43,10 @@
  * ----------
  */
 
-/* Estimate how many dead rows VACUUM must keep, and the length of a row. */
+/*
+ * Estimate how many dead rows VACUUM must keep, the length of a row, and how many pages
+ * VACUUM reads.
+ */
 static void
 estimate_table_rows(const SstPageSample *sample, SstBloatEstimate *estimate)
 {
@@ -57,6 +60,8 @@ estimate_table_rows(const SstPageSample *sample, SstBloatEstimate *estimate)
 		sums[SST_DEAD_TUPLES] : 0;
 	estimate->row_bytes = tuples > 0 ?
 		(sums[SST_TUPLE_BYTES] + sums[SST_DEAD_TUPLE_BYTES]) / tuples : 0;
+	estimate->changed_part = sums[SST_HEAP_PAGES] > 0 ?
+		1 - sums[SST_ALL_VISIBLE_PAGES] / sums[SST_HEAP_PAGES] : 0;
 }
 
 /* VACUUM looks for the end of a table's rows only for more blocks (access/heap/vacuumlazy.c). */

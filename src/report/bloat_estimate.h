@@ -113,6 +113,12 @@ typedef struct SstBloatEstimate
 	 */
 	float		recently_dead_percent;
 	float		row_bytes;
+
+	/*
+	 * Of a table: the part of its pages that are not all-visible, which
+	 * VACUUM reads
+	 */
+	float		changed_part;
 } SstBloatEstimate;
 
 /*

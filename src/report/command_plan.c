@@ -237,8 +237,8 @@ plan_analyze(SstPlanner *planner, const SstTableGroup *group)
 	planned->command = sst_upkeep_command("ANALYZE", &planner->relations[group->table]);
 	planned->bytes_to_read = Min(planned->bytes, (double) ANALYZE_BLOCKS *
 								 default_statistics_target * BLCKSZ);
-	sst_add_scan_work(planner->report, group->table, planned->bytes_to_read,
-					  (double) ANALYZE_BLOCKS * default_statistics_target, &planned->work);
+	sst_add_analyze_work(planner->report, group->table, planned->bytes_to_read,
+						 (double) ANALYZE_BLOCKS * default_statistics_target, &planned->work);
 	planned->reason = sst_analyze_reason();
 }
 
@@ -253,7 +253,7 @@ set_vacuum_costs(const SstPlanner *planner, const SstTableGroup *group,
 	{
 		planned->nrelations++;
 		planned->bytes += sst_entry_bytes(planner->report, i);
-		sst_add_scan_work(planner->report, i, sst_entry_bytes(planner->report, i), 0, &planned->work);
+		sst_add_vacuum_work(planner->report, i, group->removable + group->kept > 0, &planned->work);
 	}
 	planned->bytes_to_read = planned->bytes;
 	planned->bytes_to_write = NAN;

@@ -35,8 +35,10 @@ extern void sst_add_index_work(const SstReport *report, int i, bool concurrent,
 							   SstWork *work);
 extern void sst_add_table_work(const SstReport *report, int i, bool by_inserts,
 							   SstWork *work);
-extern void sst_add_scan_work(const SstReport *report, int i, double bytes,
-							  double sample, SstWork *work);
+extern void sst_add_vacuum_work(const SstReport *report, int i, bool removes,
+								SstWork *work);
+extern void sst_add_analyze_work(const SstReport *report, int i, double bytes,
+								 double sample, SstWork *work);
 extern SstEstimate sst_duration(const SstRates *rates, const SstWork *work);
 
 #endif							/* SST_DURATION_H */
