@@ -1057,7 +1057,7 @@ COMMENT ON COLUMN database_report_summary_row.exact_relations IS 'relations that
 COMMENT ON COLUMN database_report_summary_row.sampled_relations IS 'relations that were sampled';
 COMMENT ON COLUMN database_report_summary_row.skipped_relations IS 'relations that were not read';
 COMMENT ON COLUMN database_report_summary_row.commands IS 'commands of last_database_plan';
-COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes IS 'bytes that rebuilding all relations would free, whether advised or not';
+COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes IS 'bytes that rebuilding the relations that were read would free, whether advised or not';
 COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
 COMMENT ON COLUMN database_report_summary_row.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN database_report_summary_row.planned_bytes IS 'bytes that the commands of last_database_plan would free';
@@ -1126,7 +1126,7 @@ COMMENT ON COLUMN @extschema@.report_runs.exact_relations IS 'relations that wer
 COMMENT ON COLUMN @extschema@.report_runs.sampled_relations IS 'relations that were sampled';
 COMMENT ON COLUMN @extschema@.report_runs.skipped_relations IS 'relations that were not read';
 COMMENT ON COLUMN @extschema@.report_runs.commands IS 'commands of the plan';
-COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes IS 'bytes that rebuilding all relations would free, whether advised or not';
+COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes IS 'bytes that rebuilding the relations that were read would free, whether advised or not';
 COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_runs.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_runs.planned_bytes IS 'bytes that the commands of the plan would free';
@@ -1414,7 +1414,7 @@ COMMENT ON COLUMN @extschema@.report_run_metrics.exact_relations IS 'relations t
 COMMENT ON COLUMN @extschema@.report_run_metrics.sampled_relations IS 'relations that were sampled';
 COMMENT ON COLUMN @extschema@.report_run_metrics.skipped_relations IS 'relations that were not read';
 COMMENT ON COLUMN @extschema@.report_run_metrics.commands IS 'commands of the plan';
-COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes IS 'bytes that rebuilding all relations would free, whether advised or not';
+COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes IS 'bytes that rebuilding the relations that were read would free, whether advised or not';
 COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes_low IS 'sum of the lower ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_run_metrics.reclaimable_bytes_high IS 'sum of the upper ends of the 95 % intervals';
 COMMENT ON COLUMN @extschema@.report_run_metrics.planned_bytes IS 'bytes that the commands of the plan would free';
