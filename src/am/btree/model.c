@@ -336,12 +336,12 @@ count_runs(SstBtreeRebuild *state, const PageRuns *runs, SstCounters *counters)
 }
 
 static void
-add_pivot(SstBtreeRebuild *state, int size, int weight, SstCounters *counters)
+add_pivot(SstBtreeRebuild *state, int size, uint64 weight, SstCounters *counters)
 {
 	counters->n[SST_REBUILT_PIVOTS] += weight;
-	counters->n[SST_REBUILT_PIVOT_BYTES] += (uint64) weight * size;
+	counters->n[SST_REBUILT_PIVOT_BYTES] += weight * size;
 	state->npivots += weight;
-	state->pivot_bytes += (uint64) weight * size;
+	state->pivot_bytes += weight * size;
 	state->pivot_squares += (double) weight * size * size;
 }
 
@@ -349,11 +349,12 @@ add_pivot(SstBtreeRebuild *state, int size, int weight, SstCounters *counters)
  * Count the pivot that a page would have that ends between two neighbours.  The second
  * would be the item that fills the page up to the fillfactor: the longer it is, the
  * more often.  An item that does not fit above that ends the page as well, and then
- * the one before it moves on.
+ * the one before it moves on.  The pair stands for so many others of its
+ * page, times PIVOTS_PER_PAGE.
  */
 static void
 count_pivot(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *right,
-			SstCounters *counters)
+			int others, SstCounters *counters)
 {
 	const LeafItem *left = &runs->key;
 	int			size = sst_btree_pivot_size(state->tupdesc, state->nkeys,
@@ -363,9 +364,9 @@ count_pivot(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *right,
 		(int) sizeof(ItemIdData);
 	int			fits = Min(need, Max(state->fill.target_free, 1));
 
-	add_pivot(state, size, fits, counters);
+	add_pivot(state, size, (uint64) fits * others, counters);
 	if (need > fits && runs->pivot > 0)
-		add_pivot(state, runs->pivot, need - fits, counters);
+		add_pivot(state, runs->pivot, (uint64) (need - fits) * others, counters);
 	runs->pivot = size;
 }
 
@@ -469,7 +470,7 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 		same_key = runs.nruns > 0 && is_same_key(&runs.key, &item);
 		if (runs.nruns > 0 && (includes || !same_key) &&
 			tells_pivot(state, offnum, nitems))
-			count_pivot(state, &runs, &item, counters);
+			count_pivot(state, &runs, &item, Max(nitems, PIVOTS_PER_PAGE), counters);
 		if (!same_key)
 		{
 			if (runs.nruns > 1)
