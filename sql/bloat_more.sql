@@ -233,3 +233,14 @@ DROP SEQUENCE rem_sequence;
 DROP MATERIALIZED VIEW rem_view;
 DROP TABLE rem_said, rem_samples, rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
 	rem_dropped, rem_added, rem_appended, rem_temp, rem_unlogged, rem_toast, rem, rem_parts, rem_loose, rem_turns, rem_sampled;
+
+-- Sizes that alternate fall into step with the pages, and out of it in the gaps of a sample.
+CREATE TABLE alternating (i int, t text) WITH (autovacuum_enabled = off);
+INSERT INTO alternating SELECT g, repeat('x', CASE WHEN g % 2 = 0 THEN 1900 ELSE 100 + g % 300 END) FROM generate_series(1, 8000) g;
+DELETE FROM alternating WHERE i % 5 = 0;
+CALL wait_for_horizon();
+VACUUM alternating;
+CREATE TEMP TABLE few_samples AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM generate_series(1, 20) seed, LATERAL streamstat.bloat('alternating', 800, seed => seed);
+VACUUM FULL alternating;
+SELECT count(*) FILTER (WHERE pg_relation_size('alternating') BETWEEN low AND high) >= 18 AS inside FROM few_samples;
+DROP TABLE alternating, few_samples;

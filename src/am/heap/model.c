@@ -43,7 +43,8 @@ typedef struct HeapRebuild
 	SstHeapFill fill;			/* the new table */
 	BlockNumber nblocks;		/* of the old table */
 	BlockNumber nseen;			/* pages of these */
-	uint64		need;			/* of its tuples, with their line pointers */
+	uint64		ntuples;
+	uint64		need;			/* of them, with their line pointers */
 	double		squares;		/* sum of the squares of what each needs */
 	double		last_page;		/* of a sample, a factor for its waste; or 0 */
 	SstToaster	toaster;
@@ -148,6 +149,7 @@ take_tuples(HeapRebuild *state, const PageData *page,
 			changes = state->reforms = changes_size(state, tuple, len);
 		if (changes)
 			len = rewritten_length(state, tuple, len, counters);
+		state->ntuples++;
 		state->need += tuple_need(len);
 		state->squares += (double) tuple_need(len) * tuple_need(len);
 		sst_fill_page(&state->fill, tuple_need(len), state->reserve);
@@ -218,10 +220,15 @@ heap_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
  * What is wasted depends on which tuple comes behind which, and in a sample that
  * changes wherever pages were left out.  If that is everywhere, this part of the
  * waste is unsure, where tuples of several sizes take turns; long tuples waste
- * much, but that is not all unsure.
+ * much, but that is not all unsure.  More of it is, where sizes differ: two that
+ * alternate fall into step with the pages, and the gaps of a sample put them out of it.
  */
 #define UNSURE_WASTE 0.9
 #define MOST_UNSURE_WASTE 0.03
+#define UNSURE_OF_DIFFERENT 0.55
+
+/* The variance of sizes, by the square of their mean, from which on they differ */
+#define DIFFERENT_SIZES 0.01
 
 /*
  * When a sample was read: the last new page would go on, and have as much waste at
@@ -235,6 +242,7 @@ go_on(HeapRebuild *state)
 	double		full_pages = rint((state->fill.bytes - on_last -
 								   SizeOfPageHeaderData) / BLCKSZ);
 	double		on_full = state->need - on_last;
+	double		most = MOST_UNSURE_WASTE;
 	double		waste;
 	double		left_out;
 
@@ -244,8 +252,11 @@ go_on(HeapRebuild *state)
 	state->last_page = full_pages * BLCKSZ * (state->need / on_full) /
 		state->fill.bytes;
 	waste = Max(1 - on_full / (full_pages * room), 0);
+	if (state->ntuples * state->squares >
+		(1 + DIFFERENT_SIZES) * state->need * (double) state->need)
+		most = Max(most, UNSURE_OF_DIFFERENT * waste);
 	left_out = Max(1 - state->nseen / Max((double) state->nblocks, 1), 0);
-	return sqrt(left_out) * Min(UNSURE_WASTE * waste, MOST_UNSURE_WASTE);
+	return sqrt(left_out) * Min(UNSURE_WASTE * waste, most);
 }
 
 /*
