@@ -60,6 +60,14 @@ typedef struct SstBloatEstimate
 	uint64		nread;			/* of these, read */
 	bool		exact;			/* all of them were */
 
+	/*
+	 * Of a table: the new pages at its end that a bulk insert has left for
+	 * the next rows, if all was read and VACUUM is not to give them back; and
+	 * the part of its pages that are not all-visible, which VACUUM reads
+	 */
+	uint8		nextended;
+	float		changed_part;
+
 	/* Percent of the relation's bytes */
 	SstEstimate free_percent;
 	SstEstimate dead_percent;
@@ -87,11 +95,9 @@ typedef struct SstBloatEstimate
 
 	/*
 	 * Of a table: blocks at its end that VACUUM gives back at most, 0 if
-	 * there are few; else the new pages that a bulk insert has left there for
-	 * the next rows, if all was read
+	 * there are few
 	 */
 	BlockNumber ntruncated;
-	BlockNumber nextended;
 
 	/* Of a table with a TOAST table and of that, if it was read; else NULL */
 	SstToastPart *toast;
@@ -113,12 +119,6 @@ typedef struct SstBloatEstimate
 	 */
 	float		recently_dead_percent;
 	float		row_bytes;
-
-	/*
-	 * Of a table: the part of its pages that are not all-visible, which
-	 * VACUUM reads
-	 */
-	float		changed_part;
 } SstBloatEstimate;
 
 /*
