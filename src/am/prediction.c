@@ -161,6 +161,7 @@ sst_leave_out(const SstRebuild *rebuild, const SstPageSample *sample,
 	double		fractions[] = {kept->value, kept->low, kept->high};
 	double		sizes[lengthof(fractions)];
 	double		value = result->value;
+	double		high = result->high;
 	double		below;
 	double		above;
 
@@ -193,4 +194,8 @@ sst_leave_out(const SstRebuild *rebuild, const SstPageSample *sample,
 	result->value = value * sizes[0];
 	result->low = Max(result->value - hypot(below, value * uncertainty), 0);
 	result->high = result->value + hypot(above, value * uncertainty);
+
+	/* If all can be left, no error makes up for another one. */
+	if (kept->high == 1)
+		result->high = Max(result->high, high);
 }
