@@ -349,8 +349,8 @@ add_pivot(SstBtreeRebuild *state, int size, uint64 weight, SstCounters *counters
  * Count the pivot that a page would have that ends between two neighbours.  The second
  * would be the item that fills the page up to the fillfactor: the longer it is, the
  * more often.  An item that does not fit above that ends the page as well, and then
- * the one before it moves on.  The pair stands for so many others of its
- * page, times PIVOTS_PER_PAGE.
+ * the one before it moves on.  The pair stands for others /
+ * PIVOTS_PER_PAGE pairs of its page.
  */
 static void
 count_pivot(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *right,
