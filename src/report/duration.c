@@ -143,9 +143,9 @@ compare_numbers(const void *a, const void *b)
  * How long this machine computes, against that of the constants.  It is found once, so that all
  * that is told of a report agrees.
  *
- * For tenths of a second, the best of some sorts can take half as long again as at other
- * times, because of what else the processor does.  Of that and a real difference, half
- * is taken to last, on a logarithmic scale.
+ * What else the processor does can make sorts take half as long again for tenths of a
+ * second, which is not to be told from a slower machine.  So the square root is taken: the
+ * error is smaller in both cases.
  */
 static double
 cpu_factor(void)
