@@ -159,8 +159,23 @@ CREATE TABLE gr_one_said AS
 REINDEX INDEX gr_one_a;
 SELECT count(*) FILTER (WHERE pg_relation_size('gr_one_a') BETWEEN low AND high) >= 8 AS in_samples FROM gr_one_said;
 
+-- Posting trees that have become small, and those that become part of entries
+CREATE TABLE gr_left (id int, a int[], b int[]) WITH (autovacuum_enabled = off);
+INSERT INTO gr_left SELECT g, ARRAY[g % 10, g % 1000], ARRAY[g % 7, g % 70] FROM generate_series(1, 200000) g ORDER BY md5(g::text);
+CREATE INDEX gr_left_a ON gr_left USING gin (a);
+CREATE INDEX gr_left_b ON gr_left USING gin (b);
+DELETE FROM gr_left WHERE id < 150000;
+VACUUM gr_left;
+CREATE TABLE gr_left_said AS
+	SELECT relid, seed, bytes, predicted_bytes AS value, predicted_bytes_low AS low, predicted_bytes_high AS high
+	FROM unnest('{gr_left_a, gr_left_b}'::regclass[]) relid, generate_series(0, 20) seed, streamstat.bloat(relid, CASE seed WHEN 0 THEN 1000000 ELSE 60 END, seed);
+REINDEX TABLE gr_left;
+SELECT relid, bool_and(pg_relation_size(relid) BETWEEN low AND high) FILTER (WHERE seed = 0) AS all_blocks,
+		count(*) FILTER (WHERE seed > 0 AND pg_relation_size(relid) BETWEEN low AND high) >= 18 AS in_samples, bool_and(high <= bytes) AS smaller
+	FROM gr_left_said GROUP BY relid ORDER BY relid;
+
 DROP FUNCTION gr_result;
-DROP TABLE gr, gr_memory, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_one_said, gr_said;
+DROP TABLE gr, gr_memory, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_one_said, gr_left, gr_left_said, gr_said;
 DROP PROCEDURE gr_rebuild;
 
 -- Of a long pending list, no key may be new.

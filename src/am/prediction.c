@@ -53,13 +53,14 @@ most_blocks(const Function *function, const SstPageSample *sample)
 {
 	double		once[SST_NCOUNTS];
 	double		twice[SST_NCOUNTS];
+	double		bytes;
 
 	sst_sample_sums(sample, 1, once);
 	sst_sample_sums(sample, 2, twice);
-	if (once[SST_REBUILT_BYTES] == 0)
+	bytes = once[SST_REBUILT_BYTES] + once[SST_REBUILT_TREE_BYTES];
+	if (bytes == 0)
 		return 1;
-	return Max(BLCKSZ * (smooth_blocks(function, twice) - smooth_blocks(function, once)) /
-			   once[SST_REBUILT_BYTES], 1);
+	return Max(BLCKSZ * (smooth_blocks(function, twice) - smooth_blocks(function, once)) / bytes, 1);
 }
 
 /* Does the sample have too few pages with something to rebuild to say what others have? */

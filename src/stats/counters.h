@@ -72,6 +72,7 @@ typedef enum SstCount
 	SST_REBUILT_DEAD_ENTRIES,	/* the same, marked dead and left out */
 	SST_REBUILT_PIVOTS,			/* keys for the level above */
 	SST_REBUILT_PIVOT_BYTES,
+	SST_REBUILT_TREE_BYTES,		/* GIN: posting lists in posting trees */
 	SST_REBUILT_OLD_BYTES,		/* GiST, SP-GiST: on leaf pages, with those
 								 * that are left out */
 	SST_REBUILT_MORE_BYTES,		/* table: that rows may have more, or less, by */
@@ -86,7 +87,7 @@ typedef enum SstCount
 
 	/* What only one access method counts: its folder has the names */
 	SST_OWN,
-	SST_OWN_END = SST_OWN + 21,
+	SST_OWN_END = SST_OWN + 20,
 
 	/* From a table's visibility map and free space map */
 	SST_FIRST_MAP_COUNT = SST_OWN_END,

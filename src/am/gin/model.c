@@ -506,15 +506,19 @@ one_list(const Tids *tids)
 	return sst_gin_list_size((Max(tids->n, 1) - 1) * diff);
 }
 
+/* Bytes of a key of a posting tree, on average */
+static int
+tree_key_size(const SstGinModel *model)
+{
+	return model->ntree_keys > 0 ?
+		(int) (model->tree_key_bytes / model->ntree_keys) : MIN_KEY;
+}
+
 /* Does a list become part of its entry? */
 static bool
 fits_in_entry(const SstGinModel *model, double list_bytes)
 {
-	int			key_size = MIN_KEY;
-
-	if (model->ntree_keys > 0)
-		key_size = (int) (model->tree_key_bytes / model->ntree_keys);
-	return sst_gin_fits_in_entry(key_size, list_bytes);
+	return sst_gin_fits_in_entry(tree_key_size(model), list_bytes);
 }
 
 static void
@@ -574,37 +578,37 @@ posting_inner_page(SstGinModel *model, const PageData *page,
 		model->roots[model->nroots++] = opaque->maxoff;
 }
 
-/* Of the trees with one page, those that are short become part of their entries. */
+/*
+ * Pages that posting trees are expected to have.  Those with one page that are short become
+ * part of their entries.
+ */
 static double
-short_trees(const double *counts)
-{
-	double		trees = counts[SST_REBUILT_TREES];
-	double		deep = Min(counts[SST_REBUILT_DEEP_TREES], trees);
-
-	/* The last page of a deep tree is as often short. */
-	return Min(Max(counts[SST_REBUILT_SHORT_TREES] - deep / 3, 0), trees - deep);
-}
-
-/* Pages that posting trees are expected to have */
-static double
-expected_tree_pages(const double *counts)
+expected_tree_pages(const SstGinModel *model, const double *counts)
 {
 	double		trees = counts[SST_REBUILT_TREES];
 	double		deep = Min(counts[SST_REBUILT_DEEP_TREES], trees);
 	double		last = counts[SST_REBUILT_LAST_BYTES];
 	double		bytes = Max(counts[SST_REBUILT_TREE_BYTES] - last, 0);
+	double		single;
 
 	/* A tree without TIDs vanishes. */
 	if (counts[SST_REBUILT_TREE_BYTES] <= 0)
 		return 0;
 	if (bytes > 0)
 		deep = Max(deep, 1);
+	single = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] * model->short_part, 0);
 	if (deep == 0)
-		return Max(trees - short_trees(counts), 0);
+		return single;
 	if (trees > 0)
 		bytes += last * Min(deep / trees, 1);
-	return Max(trees - deep - short_trees(counts), 0) +
-		deep * sst_gin_tree_pages(bytes / deep, false);
+
+	/*
+	 * Leaf pages are found in more samples than roots are, which say how many
+	 * they have.
+	 */
+	if (model->nroots > 0)
+		deep = Max(counts[SST_POSTING_LEAF_PAGES] - Max(trees - deep, 0), 1) / model->children;
+	return single + deep * sst_gin_tree_pages(bytes / deep, false);
 }
 
 static PostingLeaf *
@@ -627,12 +631,85 @@ find_leaf(const SstGinModel *model, BlockNumber blkno)
 	return NULL;
 }
 
+/* Pages of a posting tree with so many bytes.  One without TIDs vanishes; of others a list may be left. */
+static double
+pages_of_tree(const SstGinModel *model, double bytes)
+{
+	return fits_in_entry(model, bytes) ? bytes / model->short_fill :
+		sst_gin_tree_pages(bytes, true);
+}
+
+/* Leaf pages of a posting tree that has an inner page, on average */
+static double
+average_children(const SstGinModel *model)
+{
+	double		sum = 0;
+
+	for (uint32 i = 0; i < model->nroots; i++)
+		sum += model->roots[i];
+	return sum / Max(model->nroots, 1);
+}
+
+/* Are all leaf pages of posting trees known? */
+static bool
+knows_trees(const SstGinModel *model)
+{
+	return model->all && model->nleaves == model->nmiddle + model->nlast;
+}
+
+/*
+ * Find out which leaf pages are not the first of their tree, if all are known, and which
+ * part of the short ones becomes part of entries.  That the last page of others is short
+ * is as likely as that the place where it ends is within so much of a full page.
+ */
+static void
+link_leaves(SstGinModel *model)
+{
+	uint32		nshort = 0;
+	uint32		nlinked = 0;
+	double		short_bytes = 0;
+	double		linked_bytes = 0;
+	double		middle = model->middle_bytes / Max(model->nmiddle, 1);
+
+	for (uint32 i = 0; knows_trees(model) && i < model->nleaves; i++)
+	{
+		PostingLeaf *next = find_leaf(model, model->leaves[i].next);
+
+		if (next != NULL)
+			next->linked = true;
+	}
+	for (uint32 i = 0; i < model->nleaves; i++)
+	{
+		const PostingLeaf *leaf = &model->leaves[i];
+
+		if (!leaf->is_short)
+			continue;
+		nshort++;
+		short_bytes += leaf->bytes;
+		nlinked += leaf->linked;
+		linked_bytes += leaf->linked ? leaf->bytes : 0;
+	}
+	model->short_part = model->short_bytes_part = 0;
+	if (nshort == 0)
+		return;
+	if (knows_trees(model))
+	{
+		model->short_part = 1 - (double) nlinked / nshort;
+		model->short_bytes_part = 1 - linked_bytes / Max(short_bytes, 1);
+		return;
+	}
+	model->short_part = 1 - model->nroots * Min(1, GinMaxItemSize / Max(middle, 1)) / nshort;
+	model->short_part = Min(Max(model->short_part, 0),
+							Max((double) model->nlast - model->nroots, 0) / nshort);
+	model->short_bytes_part = model->short_part;
+}
+
 /*
  * Pages of all posting trees but those that become part of their entry, when all leaf
  * pages are known.  In damaged trees no more links are followed than there are.
  */
 static double
-known_tree_pages(const SstGinModel *model, double *counts)
+known_tree_pages(const SstGinModel *model)
 {
 	uint32		nfollowed = 0;
 	double		pages = 0;
@@ -640,56 +717,37 @@ known_tree_pages(const SstGinModel *model, double *counts)
 	for (uint32 i = 0; i < model->nleaves; i++)
 	{
 		const PostingLeaf *leaf = &model->leaves[i];
-		PostingLeaf *next = find_leaf(model, leaf->next);
-
-		if (next != NULL)
-			next->linked = true;
-		counts[SST_REBUILT_TREE_BYTES] += leaf->bytes;
-		if (leaf->next == InvalidBlockNumber)
-		{
-			counts[SST_REBUILT_TREES]++;
-			counts[SST_REBUILT_LAST_BYTES] += leaf->bytes;
-			counts[SST_REBUILT_SHORT_TREES] += leaf->is_short;
-		}
-	}
-	for (uint32 i = 0; i < model->nleaves; i++)
-	{
-		const PostingLeaf *leaf = &model->leaves[i];
 		double		bytes = leaf->bytes;
 
 		if (i % 64 == 0 && !sst_go_on(model->base.pause))
 			break;
-		if (leaf->linked)
-			continue;
-		if (leaf->next == InvalidBlockNumber && leaf->is_short)
+		if (leaf->linked || (leaf->next == InvalidBlockNumber && leaf->is_short))
 			continue;
 		while (nfollowed++ < model->nleaves &&
 			   (leaf = find_leaf(model, leaf->next)) != NULL)
 			bytes += leaf->bytes;
-
-		/* A tree without TIDs vanishes, and of others a list may be left. */
-		if (fits_in_entry(model, bytes))
-			pages += bytes / model->short_fill;
-		else
-			pages += sst_gin_tree_pages(bytes, true);
+		pages += pages_of_tree(model, bytes);
 	}
 	return pages;
 }
 
 /*
  * Pages of posting trees by the trees that are known, for each one of those that are
- * expected.  If all pages are known, this makes up for all that is not expected.
+ * expected.  If all pages are known, whose counts these are, this makes up for all that is
+ * not expected.
  */
 static double
-tree_factor(const SstGinModel *model)
+tree_factor(const SstGinModel *model, const double *all_counts)
 {
 	double		counts[SST_NCOUNTS] = {0};
 	double		pages = 0;
 	double		expected;
 
-	counts[SST_REBUILT_DEEP_TREES] = model->nroots;
-	if (model->all && model->nleaves == model->nmiddle + model->nlast)
-		pages = known_tree_pages(model, counts);
+	if (knows_trees(model))
+	{
+		pages = known_tree_pages(model);
+		expected = expected_tree_pages(model, all_counts);
+	}
 	else
 	{
 		/* Their leaf pages are like others. */
@@ -701,11 +759,12 @@ tree_factor(const SstGinModel *model)
 			double		bytes = (model->roots[i] - 1) * middle + last;
 
 			counts[SST_REBUILT_TREE_BYTES] += bytes;
-			pages += sst_gin_tree_pages(bytes, true);
+			counts[SST_POSTING_LEAF_PAGES] += model->roots[i];
+			pages += pages_of_tree(model, bytes);
 		}
-		counts[SST_REBUILT_TREES] = model->nroots;
+		counts[SST_REBUILT_TREES] = counts[SST_REBUILT_DEEP_TREES] = model->nroots;
+		expected = expected_tree_pages(model, counts);
 	}
-	expected = expected_tree_pages(counts);
 	return expected >= 1 ? pages / expected : 1;
 }
 
@@ -762,20 +821,21 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 {
 	double		pending = counts[SST_REBUILT_PENDING_BYTES] * pending_factors[which];
 	double		bytes = counts[SST_REBUILT_BYTES] + (which == LEAST ? 0 : pending);
-	double		nshort = counts[SST_REBUILT_SHORT_TREES];
-	double		short_bytes = 0;
+	double		short_bytes = counts[SST_REBUILT_SHORT_BYTES] * model->short_bytes_part;
 	double		trees;
 	double		leaves;
 
-	if (nshort > 0)
-		short_bytes = counts[SST_REBUILT_SHORT_BYTES] * short_trees(counts) / nshort;
-
 	leaves = 1 + model->added[which];
 	if (bytes + short_bytes > SST_GIN_PAGE_ROOM)
-		leaves += Max(bytes - model->last_used, 0) / model->left_fill *
-			model->batches[which] + short_bytes / model->short_fill;
+	{
+		/* Long lists come to what is on the last page, too. */
+		double		more = bytes - model->last_used;
+
+		leaves += Max(more, 0) / model->left_fill * model->batches[which] +
+			Max(short_bytes + Min(more, 0), 0) / model->short_fill;
+	}
 	leaves = Max(sst_round_up(leaves - (whole ? 1e-6 : 0), whole), 1);
-	trees = expected_tree_pages(counts) * model->tree_factor +
+	trees = expected_tree_pages(model, counts) * model->tree_factor +
 		(which == LEAST ? pending / SST_GIN_PAGE_ROOM : 0);
 
 	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees -
@@ -896,15 +956,16 @@ static double
 short_fill(const SstGinModel *model)
 {
 	EntryFill	fill = {.weight = 1};
+	int			key_size = SHORTALIGN(tree_key_size(model));
 	uint32		nshort = 0;
 
 	for (uint32 i = 0; i < model->nleaves; i++)
 	{
 		const PostingLeaf *leaf = &model->leaves[i];
 
-		nshort += leaf->is_short;
-		if (leaf->is_short)
-			fill_entry(&fill, SST_GIN_ITEM_BYTES(Min(MIN_KEY + leaf->bytes, GinMaxItemSize)), 0);
+		nshort += leaf->is_short && !leaf->linked;
+		if (leaf->is_short && !leaf->linked)
+			fill_entry(&fill, SST_GIN_ITEM_BYTES(Min(key_size + leaf->bytes, GinMaxItemSize)), 0);
 
 		/* A few of them are repeated. */
 		if (i + 1 == model->nleaves && nshort > 0 && fill.npages < 3)
@@ -914,7 +975,7 @@ short_fill(const SstGinModel *model)
 }
 
 static void
-gin_finish(SstRebuild *rebuild, bool all)
+gin_finish(SstRebuild *rebuild, bool all, const double *counts)
 {
 	SstGinModel *model = sst_gin_model_of(rebuild);
 	const EntryFill *fill = &model->fill;
@@ -928,9 +989,11 @@ gin_finish(SstRebuild *rebuild, bool all)
 	model->left_fill = fill->npages > 0 ? (double) fill->bytes / fill->npages :
 		SST_GIN_PAGE_ROOM / 2.0;
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
-	model->last_used = all && fill->npages > 0 ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
+	model->last_used = all ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
+	link_leaves(model);
 	model->short_fill = short_fill(model);
-	model->tree_factor = tree_factor(model);
+	model->children = average_children(model);
+	model->tree_factor = tree_factor(model, counts);
 	build_in_batches(rebuild, pending_factors[LIKELY] * model->npending / model->pages_seen);
 
 	/* Inner pages are too few to be found in a small sample, or not. */
@@ -1021,8 +1084,8 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	double		high;
 	bool		many_pending;
 
-	gin_finish(rebuild, sst_sample_is_exact(sample));
 	sst_sample_sums(sample, 1, counts);
+	gin_finish(rebuild, sst_sample_is_exact(sample), counts);
 	many_pending = counts[SST_REBUILT_PENDING_BYTES] > NOTEWORTHY_PART *
 		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]);
 	if (many_pending)

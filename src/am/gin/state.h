@@ -39,8 +39,8 @@ enum
 	SST_REBUILT_PENDING_BYTES,	/* tuples of the pending list */
 	SST_REBUILT_TREES,			/* posting trees */
 	SST_REBUILT_DEEP_TREES,		/* of these, have internal pages */
-	SST_REBUILT_TREE_BYTES,		/* posting lists in posting trees */
-	SST_REBUILT_LAST_BYTES,		/* of these, those of a tree's last page */
+	SST_REBUILT_LAST_BYTES,		/* of SST_REBUILT_TREE_BYTES, those of a
+								 * tree's last page */
 	SST_REBUILT_SHORT_TREES,	/* last pages that fit into an entry */
 	SST_REBUILT_SHORT_BYTES		/* of these, the posting lists */
 };
@@ -150,6 +150,10 @@ typedef struct SstGinModel
 	double		left_fill;		/* bytes on the others, with one batch */
 	double		pivot;			/* bytes on inner pages for each page */
 	double		short_fill;		/* with lists of short posting trees */
+	double		short_part;		/* of the short trees that become part of
+								 * entries */
+	double		short_bytes_part;	/* of their bytes */
+	double		children;		/* of a posting tree's root, on average */
 	double		batches[NCASES];	/* pages with all batches, for those with
 									 * one ... */
 	double		added[NCASES];	/* ... and besides, where these are few */
