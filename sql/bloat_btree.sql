@@ -137,3 +137,21 @@ CREATE TEMP TABLE few_samples AS SELECT predicted_bytes_low AS low, predicted_by
 REINDEX INDEX jobs_done;
 SELECT count(*) FILTER (WHERE pg_relation_size('jobs_done') BETWEEN low AND high) >= 93 AS inside FROM few_samples;
 DROP TABLE jobs, few_samples;
+
+-- Rows that were deleted take their keys with them; of those that were updated, the keys stay.
+CREATE TABLE mixed_keys (i int, t text, n int) WITH (autovacuum_enabled = off);
+CREATE INDEX mixed_keys_t ON mixed_keys (t);
+CREATE INDEX mixed_keys_n ON mixed_keys (n);
+INSERT INTO mixed_keys SELECT g, CASE WHEN g % 3 = 0 THEN 'x' ELSE md5(g::text) END, g FROM generate_series(1, 50000) g;
+CREATE TEMP TABLE few_samples (step text, value float8, low float8, high float8, real float8);
+UPDATE mixed_keys SET n = -n WHERE i % 5 = 0;
+INSERT INTO few_samples SELECT 'updated', predicted_bytes, predicted_bytes_low, predicted_bytes_high FROM generate_series(1, 40) seed, LATERAL streamstat.bloat('mixed_keys_t', 64, seed => seed);
+REINDEX INDEX mixed_keys_t;
+UPDATE few_samples SET real = pg_relation_size('mixed_keys_t') WHERE real IS NULL;
+VACUUM mixed_keys;
+DELETE FROM mixed_keys WHERE i % 5 < 2;
+INSERT INTO few_samples SELECT 'deleted', predicted_bytes, predicted_bytes_low, predicted_bytes_high FROM generate_series(1, 40) seed, LATERAL streamstat.bloat('mixed_keys_t', 30, seed => seed);
+REINDEX INDEX mixed_keys_t;
+UPDATE few_samples SET real = pg_relation_size('mixed_keys_t') WHERE real IS NULL;
+SELECT step, count(*) FILTER (WHERE real BETWEEN low AND high) >= 38 AS inside, avg(value) BETWEEN 0.9 * min(real) AND 1.1 * max(real) AS near FROM few_samples GROUP BY step ORDER BY step;
+DROP TABLE mixed_keys, few_samples;

@@ -98,6 +98,8 @@ struct SstRebuild
 	/* Entries of an index that its build would leave out; or NULL */
 	const SstDeadTids *dead_tids;
 
+	double		deleted_part;	/* of other dead rows; the rest was updated */
+
 	SstPause   *pause;			/* for predict(), and pages that take long */
 };
 

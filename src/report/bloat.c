@@ -175,7 +175,7 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 {
 	SstPrediction prediction = {.analyzed_blocks = NAN};
 	SstEstimate *rebuilt = &estimate->rebuilt_blocks;
-	SstEstimate kept = sst_dead_entries_kept(dead, target, sample, estimate);
+	SstEstimate kept = sst_dead_entries_kept(dead, target, sample, rebuild, estimate);
 
 	rebuild->model->predict(rebuild, sample, &kept, &prediction);
 	if (!sst_within_limits(sampling->limits))

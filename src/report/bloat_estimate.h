@@ -66,6 +66,13 @@ typedef struct SstBloatEstimate
 	 * the part of its pages that are not all-visible, which VACUUM reads
 	 */
 	uint8		nextended;
+
+	/*
+	 * Of a table: the percentage of its dead rows that were deleted, not
+	 * updated; 50 if that is not known
+	 */
+	uint8		deleted_percent;
+
 	float		changed_part;
 
 	/* Percent of the relation's bytes */

@@ -289,6 +289,9 @@ sst_dead_entries_end(SstDeadEntries *dead)
 /* Where rows have several entries, their numbers vary by so much of their mean, or less. */
 #define SPREAD_OF_ROWS 0.5
 
+static const SstStatistic index_entries =
+{"entries", SST_TOTAL, SST_REBUILT_ENTRIES};
+
 /*
  * Of so many indexed items of the table, those that have one entry each; NaN if they are not
  * known, or have several.
@@ -305,11 +308,12 @@ rows_with_entry(const SstTarget *index, double items)
 
 /*
  * The fraction of an index's entries, not counting those marked dead, that an
- * index build makes when the table keeps this percentage of so many indexed items.
+ * index build makes when the table keeps this percentage of so many indexed items, and
+ * the index has so many entries at most.
  */
 static double
 kept_by_table(const SstTarget *index, const double *counts, double kept_percent,
-			  double items)
+			  double items, double most_entries)
 {
 	double		entries = counts[SST_REBUILT_ENTRIES];
 	double		dead_entries = counts[SST_REBUILT_DEAD_ENTRIES];
@@ -322,7 +326,7 @@ kept_by_table(const SstTarget *index, const double *counts, double kept_percent,
 
 	/* Entries of dead rows may have been deleted before the rows. */
 	if (!isnan(nrows))
-		fraction = Max(fraction, kept_percent / 100 * nrows / entries);
+		fraction = Max(fraction, kept_percent / 100 * nrows / Max(entries, most_entries));
 
 	return Min(fraction, 1);
 }
@@ -333,15 +337,16 @@ kept_by_table(const SstTarget *index, const double *counts, double kept_percent,
  */
 static SstEstimate
 kept_entries(const SstDeadEntries *dead, const SstTarget *index,
-			 const double *counts)
+			 const SstPageSample *sample, const double *counts)
 {
 	SstEstimate percent = dead->table->kept_percent;
 	SstEstimate items = dead->table->indexed_items;
+	SstEstimate entries = sst_estimate(&index_entries, sample);
 	SstEstimate kept = {1, 1, 1};
 
 	if (counts[SST_REBUILT_ENTRIES] == 0)
 		return kept;
-	kept.value = kept_by_table(index, counts, percent.value, items.value);
+	kept.value = kept_by_table(index, counts, percent.value, items.value, entries.high);
 	if (is_partial(index->rel))
 	{
 		kept.low = 1 - items.value / counts[SST_REBUILT_ENTRIES] *
@@ -349,9 +354,12 @@ kept_entries(const SstDeadEntries *dead, const SstTarget *index,
 		kept.low = Max(kept.low, 0);
 		return kept;
 	}
-	kept.low = kept_by_table(index, counts, percent.low, items.low);
+
+	/* The pages that a sample lacks may have many entries. */
+	kept.low = kept_by_table(index, counts, percent.low,
+							 sst_sample_is_exact(sample) ? items.low : NAN, entries.high);
 	kept.high = isnan(percent.high) ? 1 :
-		kept_by_table(index, counts, percent.high, items.high);
+		kept_by_table(index, counts, percent.high, items.high, entries.low);
 	if (isnan(rows_with_entry(index, items.value)))
 	{
 		kept.low = Max(kept.low - SPREAD_OF_ROWS * sqrt(kept.low * (1 - kept.low)), 0);
@@ -362,11 +370,13 @@ kept_entries(const SstDeadEntries *dead, const SstTarget *index,
 
 /*
  * The fraction of an index's entries that a build makes, of those that the model has not
- * left out.  Sets the note and the percentage if the table told it.
+ * left out.  Tells the model which part of these rows was deleted, and sets the note and the
+ * percentage, if the table told it.
  */
 SstEstimate
 sst_dead_entries_kept(const SstDeadEntries *dead, const SstTarget *index,
-					  const SstPageSample *sample, SstBloatEstimate *estimate)
+					  const SstPageSample *sample, SstRebuild *rebuild,
+					  SstBloatEstimate *estimate)
 {
 	SstEstimate kept = {1, 1, 1};
 	double		counts[SST_NCOUNTS];
@@ -376,8 +386,9 @@ sst_dead_entries_kept(const SstDeadEntries *dead, const SstTarget *index,
 	if (dead->way != SST_DEAD_BY_TABLE)
 		return kept;
 
+	rebuild->deleted_part = dead->table->deleted_percent / 100.0;
 	sst_sample_sums(sample, 1, counts);
-	kept = kept_entries(dead, index, counts);
+	kept = kept_entries(dead, index, sample, counts);
 	estimate->kept_percent.value = 100 * kept.value;
 	estimate->kept_percent.low = 100 * kept.low;
 	estimate->kept_percent.high = 100 * kept.high;

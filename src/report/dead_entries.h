@@ -41,6 +41,7 @@ extern void sst_dead_entries_begin(SstDeadEntries *dead,
 extern SstEstimate sst_dead_entries_kept(const SstDeadEntries *dead,
 										 const SstTarget *index,
 										 const SstPageSample *sample,
+										 SstRebuild *rebuild,
 										 SstBloatEstimate *estimate);
 extern void sst_dead_entries_end(SstDeadEntries *dead);
 

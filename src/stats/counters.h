@@ -65,6 +65,9 @@ typedef enum SstCount
 	/* Of a table: what its indexes point to, and what new ones would */
 	SST_INDEXED_ITEMS,			/* line pointers that indexes can point to */
 	SST_KEPT_CHAINS,			/* of these, leading to tuples VACUUM keeps */
+	SST_DELETED_VERSIONS,		/* dead tuples that are the last of their row */
+	SST_UPDATED_VERSIONS,		/* dead tuples, the next of which has index
+								 * entries of its own */
 
 	/* What the contents would take in a rebuilt relation */
 	SST_REBUILT_BYTES,			/* on pages of its lowest level */

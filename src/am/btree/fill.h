@@ -87,6 +87,8 @@ typedef struct SstBtreeRun
 /* All items of an index, in the order of their keys */
 typedef struct SstBtreeOrder SstBtreeOrder;
 
+#define SST_BTREE_POWERS 16
+
 typedef struct SstBtreeRebuild
 {
 	SstRebuild	base;
@@ -107,6 +109,10 @@ typedef struct SstBtreeRebuild
 	uint64		short_bytes;	/* where all runs are taken for short ones */
 	double		tid_squares;	/* sum of the squares of what TIDs take of
 								 * these */
+
+	/* Keys with so many TIDs, by powers of two: their number, and the TIDs */
+	uint64		keys_with[SST_BTREE_POWERS];
+	uint64		tids_with[SST_BTREE_POWERS];
 
 	/* The leaf page seen last, and the key that goes on behind it, or 0 */
 	BlockNumber last_leaf;

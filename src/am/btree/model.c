@@ -22,6 +22,8 @@
 #include "access/itup.h"
 #include "access/nbtree.h"
 
+#include "port/pg_bitutils.h"
+
 #include "am/btree/fill.h"
 
 #define TID_BYTES ((int) sizeof(ItemPointerData))
@@ -231,6 +233,17 @@ first_run_begins(const SstBtreeRebuild *state, const PageRuns *runs)
 		(state->is_sample && MANY_RUNS * (state->ntids - state->nruns) < state->nruns);
 }
 
+/* Count so many keys that have so many TIDs each, by the pieces of their runs that end. */
+static inline void
+count_keys(SstBtreeRebuild *state, uint32 ntids, uint32 count, SstCounters *counters)
+{
+	int			power = Min(pg_leftmost_one_pos32(Max(ntids, 1)), SST_BTREE_POWERS - 1);
+
+	counters->n[SST_REBUILT_KEYS] += count;
+	state->keys_with[power] += count;
+	state->tids_with[power] += (uint64) ntids * count;
+}
+
 /* Add the runs that are alike and have been counted so far. */
 static void
 add_alike(SstBtreeRebuild *state, PageRuns *runs, SstCounters *counters)
@@ -239,7 +252,7 @@ add_alike(SstBtreeRebuild *state, PageRuns *runs, SstCounters *counters)
 		return;
 	count_pieces(&state->fill, runs, runs->alike_size, runs->alike_ntids,
 				 runs->nalike, true, true);
-	counters->n[SST_REBUILT_KEYS] += runs->nalike;
+	count_keys(state, runs->alike_ntids, runs->nalike, counters);
 	sst_btree_add_runs(&state->fill, runs->alike_size, runs->alike_ntids,
 					   runs->nalike);
 	state->last_key = 0;
@@ -273,7 +286,7 @@ end_piece(SstBtreeRebuild *state, PageRuns *runs, bool ended,
 	uint64		key = began && ended ? 0 : hash_key(&runs->key);
 
 	count_pieces(&state->fill, runs, runs->key.size, runs->ntids, 1, began, ended);
-	counters->n[SST_REBUILT_KEYS] += ended;
+	count_keys(state, runs->ntids, ended, counters);
 
 	/* The last page had the piece before this one. */
 	if (!began && state->last_key == key)

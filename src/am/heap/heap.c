@@ -40,6 +40,8 @@ typedef struct PageItems
 	int			bytes[NSTATUSES];	/* of these tuples */
 	int			nheap_only;		/* not counted on an all-visible page */
 	int			nsuperseded;	/* see is_superseded() */
+	int			ndeleted;		/* see count_dead_version() */
+	int			nupdated;
 } PageItems;
 
 /*
@@ -144,12 +146,32 @@ is_superseded(const HeapTupleHeaderData *tuple, int status)
 }
 
 /*
+ * Count a dead tuple whose row was deleted, or whose next version has index entries of
+ * its own.  One that was moved to another partition has no next version here.
+ */
+static inline void
+count_dead_version(PageItems *items, const HeapTupleHeaderData *tuple,
+				   BlockNumber blkno, OffsetNumber offnum)
+{
+	const ItemPointerData *next = &tuple->t_ctid;
+
+	if (tuple->t_infomask2 & HEAP_HOT_UPDATED)
+		return;
+	if ((ItemPointerGetBlockNumberNoCheck(next) == blkno &&
+		 ItemPointerGetOffsetNumberNoCheck(next) == offnum) ||
+		HeapTupleHeaderIndicatesMovedPartitions(tuple))
+		items->ndeleted++;
+	else
+		items->nupdated++;
+}
+
+/*
  * Sort a page's items, and list the kept ones if the visitor is to do so.
  * False if they make no sense.  The page's header is sound.
  */
 static inline bool
-sort_items(SstVisitor *visitor, const PageData *page, bool all_visible,
-		   PageItems *items)
+sort_items(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		   bool all_visible, PageItems *items)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 	const bool	chains = visitor->chains && !all_visible;
@@ -190,6 +212,8 @@ sort_items(SstVisitor *visitor, const PageData *page, bool all_visible,
 		{
 			items->nheap_only += HeapTupleHeaderIsHeapOnly(tuple) ? 1 : 0;
 			items->nsuperseded += is_superseded(tuple, status);
+			if (status == HEAPTUPLE_DEAD || status == HEAPTUPLE_RECENTLY_DEAD)
+				count_dead_version(items, tuple, blkno, offnum);
 		}
 		items->ntuples[status]++;
 		items->bytes[status] += ItemIdGetLength(item);
@@ -339,7 +363,7 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 
 	if (!sst_page_is_sound(page, visitor->special_size))
 		return sst_count_if_new(page, blkno, counters);
-	if (!sort_items(visitor, page, all_visible && !visitor->all_tuples, &items))
+	if (!sort_items(visitor, page, blkno, all_visible && !visitor->all_tuples, &items))
 		return false;
 
 	nkept = nflags[LP_NORMAL] - items.ntuples[HEAPTUPLE_DEAD];
@@ -358,6 +382,8 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			(all_visible ? 0 : nflags[LP_REDIRECT]) + nflags[LP_NORMAL] -
 			items.nheap_only;
 		counters->n[SST_KEPT_CHAINS] += nkept - items.nsuperseded;
+		counters->n[SST_DELETED_VERSIONS] += items.ndeleted;
+		counters->n[SST_UPDATED_VERSIONS] += items.nupdated;
 	}
 	if (visitor->dead != NULL && !all_visible)
 		list_dead_items(page, blkno, visitor->dead);
