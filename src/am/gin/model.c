@@ -1001,8 +1001,11 @@ gin_finish(SstRebuild *rebuild, bool all, const double *counts)
 		model->uncertainty += UNCERTAINTY_OF_INNER *
 			sqrt(model->pivot / model->left_fill / Max(model->nseen, 1));
 
-	/* How full pages are with a few large entries, depends on their order. */
-	if (!all && model->short_bytes > 0)
+	/*
+	 * How full pages are with a few large entries, depends on their order,
+	 * which that of their trees is not.
+	 */
+	if (model->short_bytes > 0)
 		model->uncertainty += UNCERTAINTY_OF_SHORT * model->short_bytes /
 			(model->short_bytes + fill->bytes);
 	model->uncertainty = Min(model->uncertainty, MOST_UNCERTAINTY);
