@@ -174,8 +174,18 @@ SELECT relid, bool_and(pg_relation_size(relid) BETWEEN low AND high) FILTER (WHE
 		count(*) FILTER (WHERE seed > 0 AND pg_relation_size(relid) BETWEEN low AND high) >= 18 AS in_samples, bool_and(high <= bytes) AS smaller
 	FROM gr_left_said GROUP BY relid ORDER BY relid;
 
+-- Keys that many rows have, and those that one row had, are on pages of their own.
+CREATE TABLE gr_kinds WITH (autovacuum_enabled = off) AS
+	SELECT g AS id, jsonb_build_object('a', g % 50, 'b', md5((g % 3000)::text), 'c', g) AS j FROM generate_series(1, 100000) g;
+CREATE INDEX gr_kinds_j ON gr_kinds USING gin (j);
+DELETE FROM gr_kinds WHERE hashint4(id) % 10 <> 0;
+VACUUM gr_kinds;
+CREATE TABLE gr_kinds_said AS SELECT predicted_bytes AS value, predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.bloat('gr_kinds_j', 1000000);
+REINDEX INDEX gr_kinds_j;
+SELECT pg_relation_size('gr_kinds_j') BETWEEN low AND high AS inside, abs(value / pg_relation_size('gr_kinds_j') - 1) < 0.04 AS near FROM gr_kinds_said;
+
 DROP FUNCTION gr_result;
-DROP TABLE gr, gr_memory, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_one_said, gr_left, gr_left_said, gr_said;
+DROP TABLE gr, gr_memory, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_one_said, gr_left, gr_left_said, gr_kinds, gr_kinds_said, gr_said;
 DROP PROCEDURE gr_rebuild;
 
 -- Of a long pending list, no key may be new.

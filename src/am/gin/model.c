@@ -43,9 +43,6 @@
 /* So many entry pages are looked at, and some of those that follow. */
 #define ALL_ENTRY_PAGES	64
 
-/* The weight of a page that is looked at, for that of the next one */
-#define PAGE_WEIGHT		0.875
-
 /* A key of which hardly anything is there */
 #define MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
 
@@ -334,33 +331,52 @@ entry_page_mask(const SstRebuild *rebuild)
 				  pg_leftmost_one_pos32(ALL_ENTRY_PAGES))) - 1;
 }
 
-/* Count a page with so many bytes in use like the last ones that were looked at, in proportion. */
+/*
+ * The bytes that a page with so many bytes in use, and items, has for a new index, by the
+ * last one that was looked at.  What is lost are keys without TIDs, each of which is an item:
+ * pages with long lists have few of them.
+ */
+static double
+expected_bytes(const LookedPages *looked, double used, int nitems)
+{
+	double		lost = looked->last_used - (double) looked->last[1];
+
+	return Max(used - lost * nitems / looked->last_items, 0);
+}
+
+/* Count a page with so many bytes in use, and items, like the last one that was looked at. */
 static void
-count_like_others(SstGinModel *model, double used, SstCounters *counters)
+count_like_others(SstGinModel *model, double used, int nitems, SstCounters *counters)
 {
 	LookedPages *looked = &model->looked;
-	double		part = used / looked->last_used;
+	double		part = (double) nitems / looked->last_items;
+	uint64		nkeys = (uint64) rint(part * looked->last[0]);
 
 	looked->nothers++;
-	for (int i = 0; i < lengthof(looked->last); i++)
-		counters->n[of_entries[i]] += (uint64) (part * looked->last[i]);
-	model->nentries += (uint64) (part * looked->last[0]);
+	model->nentries += nkeys;
+	counters->n[SST_REBUILT_PIVOTS] += nkeys;
+	counters->n[SST_REBUILT_BYTES] += (uint64) rint(expected_bytes(looked, used, nitems));
+	counters->n[SST_REBUILT_PIVOT_BYTES] += (uint64) rint(part * looked->last[2]);
+	counters->n[SST_REBUILT_ENTRIES] += (uint64) rint(used / looked->last_used * looked->last[3]);
 }
 
 /* A page was looked at, which added so much to the counts. */
 static void
-remember_page(LookedPages *looked, double used, const uint64 *counts)
+remember_page(LookedPages *looked, double used, int nitems, const uint64 *counts)
 {
-	if (looked->last_used > 0)
-		looked->square_errors += pow(counts[1] - looked->last[1] * used / looked->last_used, 2);
+	if (looked->last_items > 0)
+		looked->square_errors += pow(counts[1] - expected_bytes(looked, used, nitems), 2);
 	looked->npages++;
 	looked->bytes += counts[1];
-	looked->last_used = looked->last_used * PAGE_WEIGHT + used;
-	for (int i = 0; i < lengthof(looked->last); i++)
-		looked->last[i] = looked->last[i] * PAGE_WEIGHT + counts[i];
+	looked->last_used = used;
+	looked->last_items = nitems;
+	memcpy(looked->last, counts, sizeof(looked->last));
 }
 
-/* By which part of them the bytes of all entries can be wrong, for pages that were not looked at */
+/*
+ * By which part of them the bytes of all entries can be wrong, for pages that were not looked
+ * at.  Where a page stands for n others, each of these has an error, and n times its own.
+ */
 static double
 looked_uncertainty(const LookedPages *looked)
 {
@@ -386,9 +402,9 @@ entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	uint32		hash = hash_bytes_uint32(blkno);
 	uint32		mask = entry_page_mask(rebuild);
 
-	if ((hash & mask) != 0 && model->looked.last_used > 0)
+	if ((hash & mask) != 0 && model->looked.last_items > 0)
 	{
-		count_like_others(model, used, counters);
+		count_like_others(model, used, nitems, counters);
 		return;
 	}
 	model->fill.weight = mask + 1;
@@ -438,7 +454,8 @@ entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	}
 	for (int i = 0; i < lengthof(of_entries); i++)
 		counts[i] = counters->n[of_entries[i]] - counts[i];
-	remember_page(&model->looked, used, counts);
+	if (nitems > 0)
+		remember_page(&model->looked, used, nitems, counts);
 }
 
 /* A page of the pending list, which has a tuple for each key of a row */

@@ -91,8 +91,9 @@ typedef struct LookedPages
 	uint64		nothers;
 	double		bytes;			/* that their items need in a new index */
 	double		square_errors;	/* of these, if taken to be like those before */
-	double		last_used;		/* bytes on the last ones */
-	double		last[SST_GIN_ENTRY_COUNTS]; /* counts of these */
+	double		last_used;		/* bytes on the last one */
+	int			last_items;		/* items of that one */
+	uint64		last[SST_GIN_ENTRY_COUNTS]; /* and counts */
 } LookedPages;
 
 /* A leaf page of a posting tree */
