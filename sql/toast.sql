@@ -183,3 +183,13 @@ VACUUM FULL long_default;
 VACUUM FULL beside_main;
 SELECT count(*), bool_and(pg_relation_size(relation) BETWEEN low AND high) AS inside, max(abs(pg_relation_size(relation) - bytes)) <= 16384 AS close FROM rewritten;
 DROP TABLE long_default, beside_main, rewritten;
+
+-- Few rows have a value in the TOAST table, so that a sample of them fills a page of it or two.
+CREATE TABLE seldom (i int, a text, b text) WITH (autovacuum_enabled = off);
+ALTER TABLE seldom ALTER a SET STORAGE external, ALTER b SET STORAGE plain;
+INSERT INTO seldom SELECT g, CASE WHEN g % 80 = 0 THEN repeat('a', 1408 + g / 80 % 20) END, repeat('b', 960) FROM generate_series(1, 40000) g;
+VACUUM FULL seldom;
+SELECT reltoastrelid AS toast FROM pg_class WHERE oid = 'seldom'::regclass \gset
+SELECT count(*) FILTER (WHERE bytes BETWEEN predicted_bytes_low AND predicted_bytes_high) >= 37 AS inside, max(reclaimable_bytes_low) <= 8192 AS nothing
+	FROM generate_series(1, 40) seed, LATERAL streamstat.bloat(:toast, blocks => 30, seed => seed);
+DROP TABLE seldom;

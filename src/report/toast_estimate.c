@@ -38,13 +38,19 @@
 
 /*
  * Error of the space at the ends of pages that no chunk fits into, if it is estimated from
- * a sample of rows: as a fraction of the size, and of the size of one chunk
+ * a sample of rows: as a fraction of the size, and of the size of one chunk; and where the
+ * first page begins and the last one ends, as a fraction of a chunk.  sql/toast shows whether
+ * these suffice for few values.
  */
 #define PACKING_UNCERTAINTY 0.01
-#define CHUNK_UNCERTAINTY 0.1
+#define CHUNK_UNCERTAINTY 0.25
+#define ENDS_UNCERTAINTY 0.2
 
 /* Blocks with values that are compressed, to see how far that is possible */
 #define TRIAL_BLOCKS 24
+
+/* If all chunks are needed, a rewrite has at most this part less or more. */
+#define MOST_CHUNKS 0.5
 
 /* A rewrite packs chunks worse by up to this part than the free space map did. */
 #define FREE_SPACE_MAP_GAIN 0.09
@@ -213,11 +219,12 @@ needs_by_ratio(const SstToastNeeds *needs, const SstEstimate *chunks)
 	double		ratio_high = isnan(ratio->high) ?
 		(1 + FREE_SPACE_MAP_GAIN) / UNITS_PER_BLOCK : ratio->high;
 	SstEstimate result;
+	double		nseen = Max(needs->nseen, 1);
 	double		model;
 
 	result.value = ratio->value * chunks->value;
 	model = result.value *
-		(PACKING_UNCERTAINTY + CHUNK_UNCERTAINTY / sqrt(Max(needs->nseen, 1)));
+		(PACKING_UNCERTAINTY + CHUNK_UNCERTAINTY / sqrt(nseen) + ENDS_UNCERTAINTY / nseen);
 	result.low = result.value -
 		hypot(hypot((ratio->value - ratio_low) * chunks->value,
 					ratio->value * (chunks->value - chunks->low)), model);
@@ -258,9 +265,15 @@ sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
 		*rebuilt = exact_needs(needs, &chunks);
 	else if (needs->chunks > 0 && chunks.value > 0)
 	{
-		/* If most of what is needed is in the rows now, these tell more. */
+		double		part = needs->blocks_per_chunk.value * UNITS_PER_BLOCK;
+
+		/*
+		 * If most of what is needed is in the rows now, or most chunks are
+		 * not needed, rows can tell more.
+		 */
 		*rebuilt = needs_by_ratio(needs, &chunks);
-		if (needs->blocks.high - needs->blocks.low < rebuilt->high - rebuilt->low)
+		if (fabs(part - 1) > MOST_CHUNKS &&
+			needs->blocks.high - needs->blocks.low < rebuilt->high - rebuilt->low)
 			*rebuilt = needs->blocks;
 	}
 	else if (chunks.high == 0 || toast->toast == NULL)

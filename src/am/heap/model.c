@@ -25,6 +25,7 @@
 
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
+#include "common/hashfn.h"
 #include "utils/rel.h"
 
 #include "am/heap/toaster.h"
@@ -303,6 +304,13 @@ heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	HeapRebuild *state = (HeapRebuild *) rebuild;
 	uint64		before = state->fill.bytes;
 
+	/*
+	 * The values of a sample begin anywhere on a page of the new TOAST table.
+	 * Few of them would not fill one, and show nothing of what is wasted at
+	 * its end.
+	 */
+	if (state->nseen == 0 && blkno > 0)
+		state->toaster.fill.free = hash_bytes_uint32(blkno) % SST_HEAP_PAGE_ROOM;
 	state->nseen++;
 	if (state->is_toast)
 		take_chunks(state, page, kept, counters);
