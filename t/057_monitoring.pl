@@ -74,6 +74,10 @@ $locker->query('BEGIN; LOCK TABLE public.locked');
 sql("CALL streamstat.collect(min_bytes => '0')");
 $locker->query('ROLLBACK');
 
+# as of a sample of fewer than five pages, which has no interval
+sql("UPDATE streamstat.report_run_relations SET free_percent_low = NULL, free_percent_high = NULL, dead_percent_low = NULL, dead_percent_high = NULL WHERE relation_name = 'with_invalid'");
+is(sql("SELECT count(*) FROM streamstat.report_relation_metrics WHERE free_ratio IS NOT NULL AND dead_ratio IS NOT NULL AND free_ratio_low IS NULL AND dead_ratio_low IS NULL"), 1, 'ends that are not known');
+
 is(sql("SELECT count(*) FILTER (WHERE corrupt_pages > 0), count(*) FILTER (WHERE is_invalid = 1), count(*) FILTER (WHERE is_measured = 0) > 0 FROM streamstat.report_relation_metrics"),
 	'1|1|t', 'a corrupt relation, an invalid index, and some that were not read');
 
@@ -93,7 +97,7 @@ sub queries_of
 }
 
 my %queries = (
-	'postgres_exporter/queries.yaml' => 8,
+	'postgres_exporter/queries.yaml' => 10,
 	'sql_exporter/justwatch.yml' => 2,
 	'sql_exporter/streamstat.collector.yml' => 2,
 	'pgwatch/metrics.yaml' => 2);
