@@ -191,7 +191,7 @@ yield_to(const BlockedSession *session)
 			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 			 errmsg("canceling statement due to conflict with a session that waits for this transaction"),
 			 errdetail("CREATE INDEX CONCURRENTLY and REINDEX CONCURRENTLY wait for all transactions with older snapshots."),
-			 errhint("Consider increasing the configuration parameter \"%s\", or CALL streamstat.run_database_report(), which holds no snapshot while it reads.",
+			 errhint("Consider increasing the configuration parameter \"%s\", or CALL streamstat.run_database_report() outside of a transaction block, where it holds no snapshot while it reads.",
 					 "streamstat.max_blocking_time")));
 }
 

@@ -87,6 +87,7 @@ typedef struct SstBtreeRun
 /* All items of an index, in the order of their keys */
 typedef struct SstBtreeOrder SstBtreeOrder;
 
+/* Classes of keys by their number of TIDs */
 #define SST_BTREE_POWERS 16
 
 typedef struct SstBtreeRebuild

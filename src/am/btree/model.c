@@ -21,7 +21,6 @@
 
 #include "access/itup.h"
 #include "access/nbtree.h"
-
 #include "port/pg_bitutils.h"
 
 #include "am/btree/fill.h"
