@@ -140,24 +140,6 @@ btree_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 	return result;
 }
 
-/* The part of the keys of which a TID is left if this fraction of the TIDs is, whichever they are */
-static double
-keys_left(const SstBtreeRebuild *state, double fraction)
-{
-	double		keys = 0;
-	double		left = 0;
-
-	for (int i = 0; i < SST_BTREE_POWERS; i++)
-	{
-		if (state->keys_with[i] == 0)
-			continue;
-		keys += state->keys_with[i];
-		left += state->keys_with[i] *
-			(1 - pow(1 - fraction, (double) state->tids_with[i] / state->keys_with[i]));
-	}
-	return keys > 0 ? left / keys : fraction;
-}
-
 /*
  * Where keys are deduplicated, the TIDs of a key can be versions of one row, of
  * which one is left: of rows that were updated, no key is assumed to vanish as long as
@@ -173,7 +155,7 @@ scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 	double		kept_keys = Min(keys, entries * fraction);
 
 	kept_keys += rebuild->deleted_part *
-		(Min(keys * keys_left(state, fraction), kept_keys) - kept_keys);
+		(Min(keys * sst_keys_left(&state->keys, fraction), kept_keys) - kept_keys);
 	if (state->fill.deduplicate && keys > 0 && entries > keys)
 	{
 		double		key_bytes = Min(counts[SST_REBUILT_KEY_BYTES],

@@ -17,6 +17,7 @@
 
 #include "access/nbtree.h"
 
+#include "am/keys.h"
 #include "am/rebuild.h"
 
 /* What is counted of b-trees only */
@@ -87,9 +88,6 @@ typedef struct SstBtreeRun
 /* All items of an index, in the order of their keys */
 typedef struct SstBtreeOrder SstBtreeOrder;
 
-/* Classes of keys by their number of TIDs */
-#define SST_BTREE_POWERS 16
-
 typedef struct SstBtreeRebuild
 {
 	SstRebuild	base;
@@ -111,9 +109,7 @@ typedef struct SstBtreeRebuild
 	double		tid_squares;	/* sum of the squares of what TIDs take of
 								 * these */
 
-	/* Keys with so many TIDs, by powers of two: their number, and the TIDs */
-	uint64		keys_with[SST_BTREE_POWERS];
-	uint64		tids_with[SST_BTREE_POWERS];
+	SstKeys		keys;
 
 	/* The leaf page seen last, and the key that goes on behind it, or 0 */
 	BlockNumber last_leaf;

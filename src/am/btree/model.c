@@ -21,7 +21,6 @@
 
 #include "access/itup.h"
 #include "access/nbtree.h"
-#include "port/pg_bitutils.h"
 
 #include "am/btree/fill.h"
 
@@ -236,11 +235,8 @@ first_run_begins(const SstBtreeRebuild *state, const PageRuns *runs)
 static inline void
 count_keys(SstBtreeRebuild *state, uint32 ntids, uint32 count, SstCounters *counters)
 {
-	int			power = Min(pg_leftmost_one_pos32(Max(ntids, 1)), SST_BTREE_POWERS - 1);
-
 	counters->n[SST_REBUILT_KEYS] += count;
-	state->keys_with[power] += count;
-	state->tids_with[power] += (uint64) ntids * count;
+	sst_keys_add(&state->keys, count, ntids);
 }
 
 /* Add the runs that are alike and have been counted so far. */

@@ -451,6 +451,8 @@ entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		counters->n[SST_REBUILT_PIVOT_BYTES] += pivot;
 		fill_entry(&model->fill, size, pivot);
 		model->nentries++;
+		if (!tree)
+			sst_keys_add(&model->keys, 1, tids.n);
 	}
 	for (int i = 0; i < lengthof(of_entries); i++)
 		counts[i] = counters->n[of_entries[i]] - counts[i];
@@ -1030,8 +1032,7 @@ gin_finish(SstRebuild *rebuild, bool all, const double *counts)
 
 /*
  * Keys vanish with rows that were deleted.  Of rows that were updated, all keys may
- * stay as long as there are as many TIDs as keys.  Which of the two it is cannot be
- * known, so this takes the middle.
+ * stay as long as there are as many TIDs as keys.
  */
 static void
 gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
@@ -1045,6 +1046,7 @@ gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 	double		keys_fraction = 1;
 	double		list_bytes = Max(counts[SST_REBUILT_BYTES] -
 								 counts[SST_REBUILT_PIVOT_BYTES], 0);
+	double		headers = Min(keys * SST_GIN_LIST_HEADER, list_bytes);
 	double		diff = sst_gin_difference(model->difference_bytes, model->tree_tids);
 	double		lists = fraction;
 
@@ -1055,13 +1057,16 @@ gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 	if (fraction > 0)
 		lists = Min(fraction * (1 - log(fraction) / log(128) / diff), 1);
 	if (keys > 0)
-		keys_fraction = (fraction +
-						 Min(counts[SST_REBUILT_ENTRIES] * fraction / keys, 1)) / 2;
+	{
+		keys_fraction = Min(counts[SST_REBUILT_ENTRIES] * fraction / keys, 1);
+		keys_fraction += rebuild->deleted_part *
+			(Min(sst_keys_left(&model->keys, fraction), keys_fraction) - keys_fraction);
+	}
 
 	counts[SST_REBUILT_PIVOTS] *= keys_fraction;
 	counts[SST_REBUILT_PIVOT_BYTES] *= keys_fraction;
 	counts[SST_REBUILT_BYTES] = counts[SST_REBUILT_PIVOT_BYTES] +
-		list_bytes * lists;
+		headers * keys_fraction + (list_bytes - headers) * lists;
 	counts[SST_REBUILT_ENTRIES] *= fraction;
 	for (int i = 0; i < lengthof(of_lists); i++)
 		counts[of_lists[i]] *= lists;

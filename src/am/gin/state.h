@@ -17,6 +17,7 @@
 
 #include "am/gin/batches.h"
 #include "am/gin/list.h"
+#include "am/keys.h"
 #include "am/rebuild.h"
 
 /* What is counted of GIN indexes only */
@@ -119,6 +120,7 @@ typedef struct SstGinModel
 	BlockNumber nblocks;		/* of the index */
 	BlockNumber nseen;			/* pages of these */
 	uint64		nentries;
+	SstKeys		keys;			/* without those of posting trees */
 	uint64		npending;		/* tuples of the pending list */
 
 	LookedPages looked;
