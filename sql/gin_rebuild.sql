@@ -201,8 +201,22 @@ REINDEX INDEX gr_dead_a;
 UPDATE gr_dead_said SET real = pg_relation_size('gr_dead_a') WHERE real IS NULL;
 SELECT step, abs(avg(value / real) - 1) < 0.1 AS near FROM gr_dead_said GROUP BY step ORDER BY step;
 
+-- Words as in texts: posting trees of all lengths, which inserts have split since
+SET maintenance_work_mem = '64MB';
+CREATE TABLE gr_words (id int, n int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO gr_words SELECT g, 0, to_tsvector('simple', (SELECT string_agg('w' || exp((hashint4(g * 32 + k) + 2147483648) / 429496730.0::float8)::int, ' ') FROM generate_series(1, 4 + g % 19) k))
+	FROM generate_series(1, 70000) g;
+CREATE INDEX gr_words_v ON gr_words USING gin (v);
+UPDATE gr_words SET n = 1 WHERE id % 6 = 0;
+DELETE FROM gr_words WHERE id % 5 = 1 AND id < 46000;
+VACUUM gr_words;
+CREATE TABLE gr_words_said AS SELECT predicted_bytes AS value, predicted_bytes_low AS low, predicted_bytes_high AS high
+	FROM generate_series(1, 40) seed, streamstat.bloat('gr_words_v', 500, seed);
+REINDEX INDEX gr_words_v;
+SELECT count(*) FILTER (WHERE pg_relation_size('gr_words_v') BETWEEN low AND high) >= 36 AS in_samples, abs(avg(value) / pg_relation_size('gr_words_v') - 1) < 0.03 AS near FROM gr_words_said;
+
 DROP FUNCTION gr_result;
-DROP TABLE gr, gr_memory, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_one_said, gr_left, gr_left_said, gr_kinds, gr_kinds_said, gr_dead, gr_dead_said, gr_said;
+DROP TABLE gr, gr_memory, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_one_said, gr_left, gr_left_said, gr_kinds, gr_kinds_said, gr_dead, gr_dead_said, gr_words, gr_words_said, gr_said;
 DROP PROCEDURE gr_rebuild;
 
 -- Of a long pending list, no key may be new.

@@ -79,6 +79,9 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define FILL_OF_BATCHES			0.64
 #define MOST_FILL_OF_BATCHES	0.85
 
+/* Sizes of last pages of posting trees that are tried */
+#define LAST_PAGES				8
+
 /* By which part of the size the model can be wrong */
 #define UNCERTAINTY				0.008
 #define UNCERTAINTY_SAMPLED		0.01
@@ -86,6 +89,7 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define UNCERTAINTY_OF_BATCHES	0.06
 #define UNCERTAINTY_OF_INNER	0.5
 #define UNCERTAINTY_OF_SHORT	0.03
+#define UNCERTAINTY_OF_TREES	0.06	/* in samples, of posting trees' pages */
 #define MOST_UNCERTAINTY		0.9
 
 /* What entry pages are counted for: see SstGinModel */
@@ -769,17 +773,20 @@ tree_factor(const SstGinModel *model, const double *all_counts)
 	}
 	else
 	{
-		/* Their leaf pages are like others. */
+		/*
+		 * Their leaf pages are like others, and the last one ends anywhere.
+		 */
 		double		middle = model->middle_bytes / Max(model->nmiddle, 1);
 		double		last = model->last_bytes / Max(model->nlast, 1);
 
 		for (uint32 i = 0; i < model->nroots; i++)
 		{
-			double		bytes = (model->roots[i] - 1) * middle + last;
+			double		bytes = (model->roots[i] - 1) * middle;
 
-			counts[SST_REBUILT_TREE_BYTES] += bytes;
+			counts[SST_REBUILT_TREE_BYTES] += bytes + last;
 			counts[SST_POSTING_LEAF_PAGES] += model->roots[i];
-			pages += pages_of_tree(model, bytes);
+			for (int j = 0; j < LAST_PAGES; j++)
+				pages += pages_of_tree(model, bytes + 2 * last * (j + 0.5) / LAST_PAGES) / LAST_PAGES;
 		}
 		counts[SST_REBUILT_TREES] = counts[SST_REBUILT_DEEP_TREES] = model->nroots;
 		expected = expected_tree_pages(model, counts);
@@ -1101,6 +1108,7 @@ static void
 gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 			const SstEstimate *kept, SstPrediction *prediction)
 {
+	SstGinModel *model = sst_gin_model_of(rebuild);
 	SstEstimate *blocks = &prediction->blocks;
 	double		counts[SST_NCOUNTS];
 	double		part;
@@ -1116,7 +1124,10 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	if (many_pending)
 		rebuild->note = gettext_noop("the size depends on how many keys of the pending list are new; gin_clean_pending_list() moves them to the tree");
 	*blocks = sst_predict_blocks(rebuild, sample, gin_blocks);
-	part = sst_gin_model_of(rebuild)->uncertainty;
+	part = model->uncertainty;
+	if (!sst_sample_is_exact(sample))
+		part += UNCERTAINTY_OF_TREES * model->tree_factor *
+			expected_tree_pages(model, counts) / Max(blocks->value, 1);
 	uncertainty = part * blocks->value;
 	gin_ends(rebuild, counts, &low, &high);
 	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - low, 0)),
