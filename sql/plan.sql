@@ -555,4 +555,19 @@ SELECT relation_name, before - plan_bytes(relid) BETWEEN reclaimable_bytes_low A
 		reclaimable_bytes_high - reclaimable_bytes_low < before / 20 AS narrow, reason ~ 'REINDEX INDEX CONCURRENTLY pg_toast\.pg_toast_\d+_index(;|$)' AS reindex
 	FROM plan_said ORDER BY 1;
 DROP TABLE plan_updated, plan_dropped, plan_said;
+-- A build of GIN takes its time for each TID, however short these are.
+CREATE TABLE gin_time (i int, few int[], many text[]) WITH (autovacuum_enabled = off);
+INSERT INTO gin_time SELECT g, ARRAY[g % 2, 10 + g % 3, 20 + g % 5, 30 + g % 7, 40 + g % 11, 60 + g % 13, 80 + g % 17, 100 + g % 19, 120 + g % 23, 150 + g % 29, 180 + g % 31, 220 + g % 37],
+		CASE WHEN g % 2 = 0 THEN ARRAY[md5(g::text)] END FROM generate_series(1, 40000) g;
+CREATE INDEX gin_time_few ON gin_time USING gin (few);
+CREATE INDEX gin_time_many ON gin_time USING gin (many);
+DELETE FROM gin_time WHERE i % 40 < 24;
+CALL wait_for_horizon();
+VACUUM ANALYZE gin_time;
+SELECT few.bytes < many.bytes AS smaller, few.duration > 1.2 * many.duration AS longer
+	FROM (SELECT relation_name, pg_relation_size(relid) AS bytes, duration FROM streamstat.database_plan(margin => 0, tables => '{gin_time}', online => true)) few,
+		(SELECT relation_name, pg_relation_size(relid) AS bytes, duration FROM streamstat.database_plan(margin => 0, tables => '{gin_time}', online => true)) many
+	WHERE few.relation_name = 'gin_time_few' AND many.relation_name = 'gin_time_many';
+DROP TABLE gin_time;
+
 DROP FUNCTION plan_bytes;

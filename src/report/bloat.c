@@ -181,6 +181,13 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 	if (!sst_within_limits(sampling->limits))
 		return false;
 	*rebuilt = prediction.blocks;
+	if (target->kind == SST_INDEX)
+	{
+		double		sums[SST_NCOUNTS];
+
+		sst_sample_sums(sample, 1, sums);
+		estimate->indexed_items.value = kept.value * sums[SST_REBUILT_ENTRIES];
+	}
 	estimate->analyzed_blocks = prediction.analyzed_blocks;
 	if (rebuild->note != NULL)
 		estimate->note = rebuild->note;

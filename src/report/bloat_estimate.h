@@ -94,8 +94,9 @@ typedef struct SstBloatEstimate
 
 	/*
 	 * Of a table: line pointers that indexes can point to, and the percentage
-	 * of these that an index build finds a row behind.  Of an index: the
-	 * percentage of its entries that a build makes, by what its table keeps.
+	 * of these that an index build finds a row behind.  Of an index: the TIDs
+	 * that a build has, and the percentage of its entries that it makes, by
+	 * what its table keeps.
 	 */
 	SstEstimate indexed_items;
 	SstEstimate kept_percent;

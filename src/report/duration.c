@@ -95,7 +95,7 @@ static const IndexCost index_costs[] = {
 	{GIST_AM_OID, CHEAP_KEYS, 1800, 2},
 	{GIST_AM_OID, DEAR_KEYS, 9000, 2},
 	{GIST_AM_OID, RANGE_KEYS, 25000, 2},
-	{GIN_AM_OID, CHEAP_KEYS, 300, 55},
+	{GIN_AM_OID, CHEAP_KEYS, 500, 65},
 	{SPGIST_AM_OID, CHEAP_KEYS, 3000, 2},
 	{SPGIST_AM_OID, RANGE_KEYS, 20000, 2},
 	{BRIN_AM_OID, CHEAP_KEYS, 60, 2},
@@ -320,6 +320,8 @@ add_build(const SstReport *report, int i, bool concurrent, double rows, SstWork 
 
 	if ((sst_index_am(index->amoid)->flags & SST_AM_SUMMARIZES) != 0)
 		entries = rows;
+	if (index->amoid == GIN_AM_OID && !isnan(entry->estimate.indexed_items.value))
+		entries = entry->estimate.indexed_items.value;
 	work->cpu_ns += (rows * SCAN_ROW + entries * cost->entry + bytes * cost->byte) /
 		parallel_gain(index, entry->table->estimate.nblocks);
 	if (concurrent)
