@@ -153,13 +153,13 @@ static inline void
 count_dead_version(PageItems *items, const HeapTupleHeaderData *tuple,
 				   BlockNumber blkno, OffsetNumber offnum)
 {
-	const ItemPointerData *next = &tuple->t_ctid;
+	BlockNumber next = ItemPointerGetBlockNumberNoCheck(&tuple->t_ctid);
+	OffsetNumber next_offnum = ItemPointerGetOffsetNumberNoCheck(&tuple->t_ctid);
 
 	if (tuple->t_infomask2 & HEAP_HOT_UPDATED)
 		return;
-	if ((ItemPointerGetBlockNumberNoCheck(next) == blkno &&
-		 ItemPointerGetOffsetNumberNoCheck(next) == offnum) ||
-		HeapTupleHeaderIndicatesMovedPartitions(tuple))
+	if ((next == blkno && next_offnum == offnum) ||
+		(next == MovedPartitionsBlockNumber && next_offnum == MovedPartitionsOffsetNumber))
 		items->ndeleted++;
 	else
 		items->nupdated++;
