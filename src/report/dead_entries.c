@@ -309,7 +309,7 @@ rows_with_entry(const SstTarget *index, double items)
 /*
  * The fraction of an index's entries, not counting those marked dead, that an
  * index build makes when the table keeps this percentage of so many indexed items, and
- * the index has so many entries at most.
+ * the index has so many entries at most; NaN if that is not known.
  */
 static double
 kept_by_table(const SstTarget *index, const double *counts, double kept_percent,
@@ -326,7 +326,7 @@ kept_by_table(const SstTarget *index, const double *counts, double kept_percent,
 
 	/* Entries of dead rows may have been deleted before the rows. */
 	if (!isnan(nrows))
-		fraction = Max(fraction, kept_percent / 100 * nrows / Max(entries, most_entries));
+		fraction = Max(fraction, kept_percent / 100 * nrows / Max(most_entries, entries));
 
 	return Min(fraction, 1);
 }
@@ -359,7 +359,7 @@ kept_entries(const SstDeadEntries *dead, const SstTarget *index,
 	kept.low = kept_by_table(index, counts, percent.low,
 							 sst_sample_is_exact(sample) ? items.low : NAN, entries.high);
 	kept.high = isnan(percent.high) ? 1 :
-		kept_by_table(index, counts, percent.high, items.high, entries.low);
+		kept_by_table(index, counts, percent.high, items.high, NAN);
 	if (isnan(rows_with_entry(index, items.value)))
 	{
 		kept.low = Max(kept.low - SPREAD_OF_ROWS * sqrt(kept.low * (1 - kept.low)), 0);
