@@ -155,3 +155,19 @@ CREATE TEMP TABLE network_said AS SELECT relation, predicted_bytes_low AS low, p
 REINDEX TABLE one_network;
 SELECT relation, pg_relation_size(relation) BETWEEN low AND high AS inside FROM network_said ORDER BY relation;
 DROP TABLE one_network, network_said;
+
+-- Deletes left all pages of an SP-GiST index half full, and rows with equal points filled some again.
+CREATE TABLE points_again (id int, p point) WITH (autovacuum_enabled = off);
+SELECT setseed(0.4);
+INSERT INTO points_again SELECT i, point(random() * 180, random() * 90) FROM generate_series(1, 100000) i;
+CREATE INDEX points_again_p ON points_again USING spgist (p);
+DELETE FROM points_again WHERE id % 4 = 0;
+CALL wait_for_horizon();
+VACUUM points_again;
+UPDATE points_again SET p = point(id % 180, id % 90) WHERE id % 6 = 1;
+CALL wait_for_horizon();
+CREATE TEMP TABLE tree_ends AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high
+	FROM generate_series(1, 10) seed, streamstat.bloat('points_again_p', 1000, seed => seed);
+REINDEX INDEX points_again_p;
+SELECT count(*) FILTER (WHERE pg_relation_size('points_again_p') BETWEEN low AND high) AS inside FROM tree_ends;
+DROP TABLE points_again, tree_ends;

@@ -187,6 +187,12 @@ typedef struct Expected
 #define MANY_SPARSE 0.2
 #define MANY_SPARSE_IN_ORDER 0.35
 
+/*
+ * Where pages are less full than this part of what is usual, entries can have been deleted from all
+ * of them alike, so that none is sparse, and the full ones have come since.
+ */
+#define LEAST_OF_USUAL 0.9
+
 /* Keys are in order if so many neighbors on a page are of neighboring blocks, of many. */
 #define NEAR 0.9
 #define MANY_BLOCKS 40
@@ -474,7 +480,7 @@ expect(const SstRebuild *rebuild, const double *counts)
 		result.fill.value = known[AS_FILLED].value * present;
 		result.fill.low = known[AS_FILLED].low * present;
 		result.fill.high = known[AS_FILLED].high * present;
-		if (sparse > SOME_SPARSE)
+		if (sparse > SOME_SPARSE || present < known[otherwise].value * LEAST_OF_USUAL)
 			result.fill.high = Max(result.fill.high, known[otherwise].high);
 		if (!few_dead)
 			result.fill.low = Min(result.fill.low, known[otherwise].low);
