@@ -51,7 +51,7 @@ SstEstimate
 sst_truncated_bytes(const SstBloatEstimate *estimate)
 {
 	double		most = (double) estimate->ntruncated * BLCKSZ;
-	double		stride = (double) estimate->nblocks / Max(estimate->nread, 1) * BLCKSZ;
+	double		stride = ceil((double) estimate->nblocks / Max(estimate->nread, 1)) * BLCKSZ;
 
 	return (SstEstimate)
 	{
