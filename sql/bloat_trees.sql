@@ -171,3 +171,15 @@ CREATE TEMP TABLE tree_ends AS SELECT predicted_bytes_low AS low, predicted_byte
 REINDEX INDEX points_again_p;
 SELECT count(*) FILTER (WHERE pg_relation_size('points_again_p') BETWEEN low AND high) AS inside FROM tree_ends;
 DROP TABLE points_again, tree_ends;
+
+-- A build of SP-GiST leaves pages empty, or full of what stands in the place of tuples.
+CREATE TABLE fresh_ranges WITH (autovacuum_enabled = off) AS SELECT i, int4range(i, i + 10) AS r FROM generate_series(1, 4000) i;
+CREATE INDEX fresh_ranges_r ON fresh_ranges USING spgist (r);
+CREATE TABLE fresh_codes WITH (autovacuum_enabled = off) AS SELECT left(md5(i::text), 8) AS code FROM generate_series(1, 30000) i;
+CREATE INDEX fresh_codes_code ON fresh_codes USING spgist (code);
+SELECT relation, reclaimable_bytes_low = 0 AS fresh FROM unnest('{fresh_ranges_r, fresh_codes_code}'::regclass[]) r, streamstat.bloat(r) ORDER BY relation::text;
+INSERT INTO fresh_ranges SELECT i, r FROM fresh_ranges WHERE i % 9 = 0;
+CREATE TEMP TABLE tree_ends AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.bloat('fresh_ranges_r');
+REINDEX INDEX fresh_ranges_r;
+SELECT pg_relation_size('fresh_ranges_r') BETWEEN low AND high AS inside FROM tree_ends;
+DROP TABLE fresh_ranges, fresh_codes, tree_ends;

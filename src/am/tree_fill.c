@@ -142,8 +142,8 @@ static const SstEstimate fills[][NOT_KNOWN + 1] =
 typedef struct Expected
 {
 	SstEstimate fill;			/* of leaf pages, with the ends of 95 percent */
-	double		inner_share;	/* inner pages for each leaf page; or NaN, if
-								 * downlinks must tell */
+	double		inner_share;	/* inner and empty pages for each leaf page;
+								 * or NaN, if downlinks must tell */
 } Expected;
 
 /* New pages are hardly less full than the present ones, whatever was deleted. */
@@ -169,8 +169,8 @@ typedef struct Expected
  * Neighbors of so many leaf pages are compared at least.  If a part of UNCHANGED_ALL of them
  * has not been changed since the index was built, a rebuild changes hardly anything; with
  * UNCHANGED_SOME, they show how full the others were, at least: pages with many entries are changed
- * first.  Both only as long as fillfactor is what it was: some pages are as full as that, and none
- * are fuller; and few rows are dead: with many, a build of the others differs by WITH_DEAD.
+ * first.  Both only as long as GiST's fillfactor is what it was: some pages are as full as that, and
+ * none are fuller; and few rows are dead: with many, a build of the others differs by WITH_DEAD.
  */
 #define COMPARED 8
 #define KEPT_ALL 0.95
@@ -193,7 +193,7 @@ typedef struct Expected
  */
 #define LEAST_OF_USUAL 0.9
 
-/* Keys are in order if so many neighbors on a page are of neighboring blocks, of many. */
+/* Keys are in order if so many neighbors on a page are of neighboring blocks; of few blocks, that says nothing. */
 #define NEAR 0.9
 #define MANY_BLOCKS 40
 
@@ -447,11 +447,18 @@ expect(const SstRebuild *rebuild, const double *counts)
 	double		untouched = half_full ? UNTOUCHED_IN_ORDER : UNTOUCHED;
 	double		sparse = part_of_leaves(state, 0, SPARSE);
 	Known		otherwise = in_order ? IN_ORDER : NOT_KNOWN;
+
+	/*
+	 * A build of SP-GiST leaves pages empty, too: at most as many as inner
+	 * pages.
+	 */
+	double		inner = counts[SST_INTERNAL_PAGES] - nroots;
+	double		empty = is_spgist(rebuild) ? Min(counts[SST_DELETED_PAGES], inner) : 0;
 	double		live = counts[SST_REBUILT_ENTRIES];
 	bool		few_dead = state->kept * live >=
 		KEPT_ALL * (live + counts[SST_REBUILT_DEAD_ENTRIES]);
 	double		fullest = part_of_leaves(state, untouched, 1);
-	double		unchanged = state->ncompared < COMPARED || fullest == 0 ? 0 :
+	double		unchanged = state->ncompared < COMPARED || (fullest == 0 && !is_spgist(rebuild)) ? 0 :
 		(double) state->nunchanged / state->ncompared;
 	double		mean = state->unchanged_fill / Max(state->nunchanged, 1);
 	Expected	result;
@@ -463,14 +470,14 @@ expect(const SstRebuild *rebuild, const double *counts)
 		result.fill.value = mean;
 		result.fill.low = fill->low * Min(mean, present);
 		result.fill.high = fill->high * Max(mean, present);
-		result.inner_share = (counts[SST_INTERNAL_PAGES] - nroots) / nleaves;
+		result.inner_share = (inner + empty) / nleaves;
 	}
 	else if (unchanged >= UNCHANGED_ALL && built >= UNCHANGED_ALL)
 	{
 		result.fill.value = mean;
 		result.fill.low = known[WITH_DEAD].low * mean;
 		result.fill.high = Min(known[WITH_DEAD].high * mean, 1);
-		result.inner_share = (counts[SST_INTERNAL_PAGES] - nroots) / nleaves;
+		result.inner_share = (inner + empty) / nleaves;
 	}
 	/* What inserts have filled does not show how full a sort makes pages. */
 	else if (fullest >= FULLEST &&
@@ -484,19 +491,21 @@ expect(const SstRebuild *rebuild, const double *counts)
 			result.fill.high = Max(result.fill.high, known[otherwise].high);
 		if (!few_dead)
 			result.fill.low = Min(result.fill.low, known[otherwise].low);
-		result.inner_share = (counts[SST_INTERNAL_PAGES] - nroots) / nleaves;
+		result.inner_share = inner / nleaves;
 	}
 	else if (state->uneven)
 	{
 		result.fill.value = present;
 		result.fill.low = LEAST_OF_UNEVEN * present;
 		result.fill.high = known[otherwise].high;
-		result.inner_share = (counts[SST_INTERNAL_PAGES] - nroots) / nleaves;
+		result.inner_share = inner / nleaves;
 	}
 	else
 	{
 		result.fill = known[otherwise];
 		result.fill.value = Max(result.fill.value, present);
+		if (state->last_block < MANY_BLOCKS)
+			result.fill.low = Min(result.fill.low, known[IN_ORDER].low);
 		result.fill.low = Max(result.fill.low, present * LEAST_OF_PRESENT);
 		result.inner_share = is_spgist(rebuild) ? INNER_SHARE : NAN;
 	}
