@@ -2465,17 +2465,22 @@ RETURNS json
 LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000000
 SET jit = off
 BEGIN ATOMIC
-	WITH summary AS (
+	-- The last report may be a stored one that has sums of the smaller relations.
+	WITH chosen AS MATERIALIZED (
+		SELECT coalesce(report_json.run, (SELECT u.run
+			FROM @extschema@.database_report_summary() AS d JOIN @extschema@.report_runs AS u ON u.started = d.started
+			WHERE u.datname = current_database() AND d.relations > (SELECT count(*) FROM @extschema@.last_database_report()))) AS run),
+	summary AS (
 		SELECT row_to_json(s) AS run
 		FROM (SELECT current_database() AS datname, d.*, current_setting('server_version') AS server_version
 			FROM @extschema@.database_report_summary() AS d) AS s
-		WHERE report_json.run IS NULL AND s.started IS NOT NULL
+		WHERE (SELECT chosen.run FROM chosen) IS NULL AND s.started IS NOT NULL
 		UNION ALL
-		SELECT row_to_json(u) FROM @extschema@.report_runs AS u WHERE u.run = report_json.run),
+		SELECT row_to_json(u) FROM @extschema@.report_runs AS u JOIN chosen USING (run)),
 	commands AS (
-		SELECT p.rank, row_to_json(p) AS command FROM @extschema@.last_database_plan(true, NULL) AS p WHERE report_json.run IS NULL
+		SELECT p.rank, row_to_json(p) AS command FROM @extschema@.last_database_plan(true, NULL) AS p WHERE (SELECT chosen.run FROM chosen) IS NULL
 		UNION ALL
-		SELECT c.rank, row_to_json(c) FROM @extschema@.report_run_commands AS c WHERE c.run = report_json.run),
+		SELECT c.rank, row_to_json(c) FROM @extschema@.report_run_commands AS c WHERE c.run = (SELECT chosen.run FROM chosen)),
 	-- Of relations that are not listed, the document has sums.
 	relations AS MATERIALIZED (
 		SELECT r.*, least(r.bytes_rank, r.reclaimable_rank) <= 10000
@@ -2487,14 +2492,14 @@ BEGIN ATOMIC
 				r.corrupt_pages, r.is_valid, r.measured, r.note, r.command, r.rebuilt_by, r.reason,
 				row_number() OVER (ORDER BY r.bytes DESC NULLS LAST) AS bytes_rank, r.ordinality AS reclaimable_rank, true AS is_shown
 			FROM @extschema@.last_database_report() WITH ORDINALITY AS r
-			WHERE report_json.run IS NULL
+			WHERE (SELECT chosen.run FROM chosen) IS NULL
 			UNION ALL
 			SELECT NULL, r.schema_name, r.relation_name, r.parent_name, r.kind, r.access_method, r.last_vacuum, r.bytes,
 				r.free_percent, r.dead_percent, r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high,
 				r.corrupt_pages, r.is_valid, r.measured, r.note, r.command, r.rebuilt_by, r.reason,
 				r.bytes_rank, r.reclaimable_rank, r.is_shown
 			FROM @extschema@.report_run_relations AS r
-			WHERE r.run = report_json.run) AS r),
+			WHERE r.run = (SELECT chosen.run FROM chosen)) AS r),
 	largest AS MATERIALIZED (
 		SELECT row_number() OVER (ORDER BY r.bytes DESC, r.reclaimable_rank) AS place, r.schema_name, r.relation_name, r.parent_name, r.kind,
 			-- a stored run has only names
@@ -2524,9 +2529,9 @@ BEGIN ATOMIC
 		'history', (SELECT json_agg(h ORDER BY h.run) FROM (
 			SELECT u.run, u.started, u.bytes_total, u.reclaimable_bytes
 			FROM @extschema@.report_runs AS u
-			WHERE u.datname = current_database() AND (report_json.run IS NULL OR u.run <= report_json.run)
+			WHERE u.datname = current_database() AND ((SELECT chosen.run FROM chosen) IS NULL OR u.run <= (SELECT chosen.run FROM chosen))
 				-- a stored run is compared with its like, else whole ones if there are any
-				AND u.is_partial = coalesce((SELECT p.is_partial FROM @extschema@.report_runs AS p WHERE p.run = report_json.run),
+				AND u.is_partial = coalesce((SELECT p.is_partial FROM @extschema@.report_runs AS p WHERE p.run = (SELECT chosen.run FROM chosen)),
 					(SELECT bool_and(p.is_partial) FROM @extschema@.report_runs AS p WHERE p.datname = current_database()))
 			ORDER BY u.run DESC LIMIT 400) AS h),
 		'plan', (SELECT json_agg(c.command ORDER BY c.rank) FROM commands AS c WHERE c.rank <= 10000),
@@ -2546,7 +2551,7 @@ BEGIN ATOMIC
 			FROM @extschema@.report_run_others AS o LEFT JOIN (
 				SELECT r.kind, count(*) AS relations, sum(r.bytes) AS bytes, sum(r.reclaimable_bytes) AS reclaimable_bytes
 				FROM relations AS r WHERE NOT r.is_shown GROUP BY r.kind) AS r ON r.kind = o.kind
-			WHERE o.run = report_json.run AND o.relations > coalesce(r.relations, 0)) AS o),
+			WHERE o.run = (SELECT chosen.run FROM chosen) AND o.relations > coalesce(r.relations, 0)) AS o),
 		'drop_candidates', (SELECT json_agg(d) FROM (SELECT d.* FROM @extschema@.report_drop_candidates AS d ORDER BY d.bytes DESC, d.parent_name, d.relation_name LIMIT 1000) AS d),
 		'layouts', CASE WHEN has_function_privilege('@extschema@.layout_map(regclass, int, int)'::regprocedure::oid, 'EXECUTE')
 			THEN (SELECT json_agg(l ORDER BY l.place) FROM layouts AS l) END,

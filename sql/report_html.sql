@@ -124,6 +124,12 @@ SELECT jsonb_array_length(document -> 'relations') < r.relations AS fewer, docum
 			FROM jsonb_path_query(document, '$.*[*] ? (exists (@.measured) || exists (@.known_bytes))') o) = (r.relations::numeric, r.bytes_total::numeric, r.reclaimable_bytes::numeric) AS sums
 	FROM (SELECT r.*, streamstat.report_json(run)::jsonb AS document FROM streamstat.report_runs r ORDER BY run DESC LIMIT 1) r;
 
+-- It is the last report for a session that has made none.
+\c -
+SET client_min_messages = warning;
+SELECT last - 'caches' = stored AS same, last ? 'caches' AS caches, stored ? 'others' AS others
+	FROM (SELECT streamstat.report_json()::jsonb - 'made' AS last, streamstat.report_json(max(run))::jsonb - 'made' AS stored FROM streamstat.report_runs) d;
+
 -- Of many relations, those are listed that are among the first by bytes or by what is
 -- reclaimable, or damaged; of the others there are sums.
 INSERT INTO streamstat.report_runs (run, datname, started, relations) VALUES (-7, 'many', now(), 30000);
@@ -191,4 +197,4 @@ RESET search_path;
 DROP SCHEMA html_hostile CASCADE;
 DROP SCHEMA "a & <b>" CASCADE;
 DROP TABLE html_t, html_parts, "quotes "" ' and ]]> & &amp; -- <!-- \", "line
-break	tab", page;
+break	tab";

@@ -29,9 +29,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
-#include "api/stored_report.h"
-#include "report/report.h"
-
 PG_FUNCTION_INFO_V1(sst_report_html);
 
 static const char page[] = {
@@ -66,11 +63,6 @@ get_json(FunctionCallInfo fcinfo, const char *schema)
 	fmgr_info(funcid, &flinfo);
 	InitFunctionCallInfoData(*call, &flinfo, 1, InvalidOid, NULL, NULL);
 	call->args[0] = fcinfo->args[0];
-	if (PG_ARGISNULL(0) && sst_last_report() == NULL)
-	{
-		call->args[0].value = Int64GetDatum(sst_last_stored_run(fcinfo));
-		call->args[0].isnull = false;
-	}
 	result = FunctionCallInvoke(call);
 	if (!call->isnull)
 		return TextDatumGetCString(result);

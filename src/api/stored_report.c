@@ -502,20 +502,6 @@ end_stored(int nestlevel)
 	AtEOXact_GUC(true, nestlevel);
 }
 
-/* The number of the last stored report; ERROR if there is none that the caller may read. */
-int64
-sst_last_stored_run(FunctionCallInfo fcinfo)
-{
-	Oid			namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
-	const char *schema;
-	int			nestlevel = begin_stored(namespace, &schema);
-	int64		run = strtoll(find_last_run(schema, namespace), NULL, 10);
-
-	end_stored(nestlevel);
-
-	return run;
-}
-
 /*
  * Query a table for the rows of the last stored report, by the columns that the function
  * being called returns.  The caller ends that with end_stored().

@@ -44,7 +44,6 @@ extern void sst_find_stored_report(SstStoredReport *stored, Oid namespace);
 extern void sst_store_report(const SstStoredReport *stored,
 							 const SstStoreOptions *options);
 
-extern int64 sst_last_stored_run(FunctionCallInfo fcinfo);
 extern void sst_return_stored(FunctionCallInfo fcinfo, const char *table,
 							  const char *order);
 extern Datum sst_form_stored_summary(FunctionCallInfo fcinfo);
