@@ -59,12 +59,12 @@
  * What VACUUM takes for each row and each byte of the pages that it changes, and for each
  * entry of an index
  */
-#define VACUUM_ROW 90
-#define VACUUM_BYTE 0.25
-#define VACUUM_ENTRY 80
+#define VACUUM_ROW 70
+#define VACUUM_BYTE 0.2
+#define VACUUM_ENTRY 60
 
 /* Pages that a file has are written in so much of the time that new ones take. */
-#define OVERWRITTEN 0.5
+#define OVERWRITTEN 0.35
 
 /* Of each byte of a table that is read, and of each of what is written anew */
 #define SCAN_BYTE 0.2
