@@ -289,6 +289,12 @@ sst_dead_entries_end(SstDeadEntries *dead)
 /* Where rows have several entries, their numbers vary by so much of their mean, or less. */
 #define SPREAD_OF_ROWS 0.5
 
+/*
+ * ... and a partial index does not tell how many rows it has: one in so many of the table's, or
+ * more, is assumed.
+ */
+#define MOST_OF_PARTIAL 20
+
 static const SstStatistic index_entries =
 {"entries", SST_TOTAL, SST_REBUILT_ENTRIES};
 
@@ -343,14 +349,16 @@ kept_entries(const SstDeadEntries *dead, const SstTarget *index,
 	SstEstimate items = dead->table->indexed_items;
 	SstEstimate entries = sst_estimate(&index_entries, sample);
 	SstEstimate kept = {1, 1, 1};
+	double		dead_part;
 
 	if (counts[SST_REBUILT_ENTRIES] == 0)
 		return kept;
 	kept.value = kept_by_table(index, counts, percent.value, items.value, entries.high);
 	if (is_partial(index->rel))
 	{
-		kept.low = 1 - items.value / counts[SST_REBUILT_ENTRIES] *
-			(1 - (isnan(percent.low) ? 0 : percent.low) / 100);
+		dead_part = 1 - (isnan(percent.low) ? 0 : percent.low) / 100;
+		kept.low = 1 - dead_part * ((index->am->flags & SST_AM_ENTRY_A_ROW) == 0 ? MOST_OF_PARTIAL :
+									items.value / counts[SST_REBUILT_ENTRIES]);
 		kept.low = Max(kept.low, 0);
 		return kept;
 	}

@@ -89,7 +89,10 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define UNCERTAINTY_OF_BATCHES	0.06
 #define UNCERTAINTY_OF_INNER	0.5
 #define UNCERTAINTY_OF_SHORT	0.03
-#define UNCERTAINTY_OF_TREES	0.06	/* in samples, of posting trees' pages */
+#define ALIKE					0.1 /* relative standard deviation of short
+									 * ones */
+#define UNCERTAINTY_OF_TREES	0.06	/* in samples, of posting trees */
+#define UNCERTAINTY_OF_LAST		0.5 /* ... and of a last page */
 #define MOST_UNCERTAINTY		0.9
 
 /* What entry pages are counted for: see SstGinModel */
@@ -623,7 +626,7 @@ expected_tree_pages(const SstGinModel *model, const double *counts)
 	if (deep == 0)
 		return single;
 	if (trees > 0)
-		bytes += last * Min(deep / trees, 1);
+		bytes += last * Min(deep / trees, 1) * model->deep_last_part;
 
 	/*
 	 * Leaf pages are found in more samples than roots are, which say how many
@@ -681,9 +684,10 @@ knows_trees(const SstGinModel *model)
 }
 
 /*
- * Find out which leaf pages are not the first of their tree, if all are known, and which
- * part of the short ones becomes part of entries.  That the last page of others is short
- * is as likely as that the place where it ends is within so much of a full page.
+ * Find out which of the known leaf pages are behind another one, and which part of the short
+ * ones becomes part of entries.  Of last pages that are known to be behind another one, as many are
+ * short as of others of which this is not known; without any, it is as likely as that the place
+ * where a tree ends is within so much of a full page.
  */
 static void
 link_leaves(SstGinModel *model)
@@ -692,9 +696,9 @@ link_leaves(SstGinModel *model)
 	uint32		nlinked = 0;
 	double		short_bytes = 0;
 	double		linked_bytes = 0;
-	double		middle = model->middle_bytes / Max(model->nmiddle, 1);
+	double		deep;			/* short pages of trees that have others */
 
-	for (uint32 i = 0; knows_trees(model) && i < model->nleaves; i++)
+	for (uint32 i = 0; i < model->nleaves; i++)
 	{
 		PostingLeaf *next = find_leaf(model, model->leaves[i].next);
 
@@ -705,6 +709,7 @@ link_leaves(SstGinModel *model)
 	{
 		const PostingLeaf *leaf = &model->leaves[i];
 
+		model->ndeep_last += leaf->linked && leaf->next == InvalidBlockNumber;
 		if (!leaf->is_short)
 			continue;
 		nshort++;
@@ -721,21 +726,24 @@ link_leaves(SstGinModel *model)
 		model->short_bytes_part = 1 - linked_bytes / Max(short_bytes, 1);
 		return;
 	}
-	model->short_part = 1 - model->nroots * Min(1, GinMaxItemSize / Max(middle, 1)) / nshort;
-	model->short_part = Min(Max(model->short_part, 0),
+	deep = model->nroots * (model->ndeep_last > 0 ? (double) nlinked / model->ndeep_last :
+							Min(1, GinMaxItemSize * model->nmiddle / Max(model->middle_bytes, 1)));
+	model->short_part = Min(Max(1 - deep / nshort, 0),
 							Max((double) model->nlast - model->nroots, 0) / nshort);
 	model->short_bytes_part = model->short_part;
 }
 
 /*
  * Pages of all posting trees but those that become part of their entry, when all leaf
- * pages are known.  In damaged trees no more links are followed than there are.
+ * pages are known.  Sets the bytes of those that do.  In damaged trees no more links are followed than there are.
  */
 static double
-known_tree_pages(const SstGinModel *model)
+known_tree_pages(SstGinModel *model)
 {
 	uint32		nfollowed = 0;
 	double		pages = 0;
+
+	model->short_bytes = 0;
 
 	for (uint32 i = 0; i < model->nleaves; i++)
 	{
@@ -744,54 +752,122 @@ known_tree_pages(const SstGinModel *model)
 
 		if (i % 64 == 0 && !sst_go_on(model->base.pause))
 			break;
-		if (leaf->linked || (leaf->next == InvalidBlockNumber && leaf->is_short))
+		if (leaf->linked)
 			continue;
+		if (leaf->next == InvalidBlockNumber && leaf->is_short)
+		{
+			model->short_bytes += bytes;
+			continue;
+		}
 		while (nfollowed++ < model->nleaves &&
 			   (leaf = find_leaf(model, leaf->next)) != NULL)
 			bytes += leaf->bytes;
+		if (fits_in_entry(model, bytes))
+			model->short_bytes += bytes;
 		pages += pages_of_tree(model, bytes);
 	}
 	return pages;
 }
 
 /*
- * Pages of posting trees by the trees that are known, for each one of those that are
- * expected.  If all pages are known, whose counts these are, this makes up for all that is
- * not expected.
+ * Find out how full the last pages of trees that have others are: by those that are known to
+ * be behind another page.  If there are none, most last pages are of such trees, or they
+ * end anywhere.
+ */
+static void
+find_last_pages(SstGinModel *model)
+{
+	double		mean = model->last_bytes / Max(model->nlast, 1);
+	double		n = model->ndeep_last;
+	double		sum = 0;
+	double		squares = 0;
+
+	for (uint32 i = 0; i < model->nleaves; i++)
+	{
+		const PostingLeaf *leaf = &model->leaves[i];
+
+		if (!leaf->linked || leaf->next != InvalidBlockNumber)
+			continue;
+		sum += leaf->bytes;
+		squares += (double) leaf->bytes * leaf->bytes;
+	}
+	model->deep_last = mean;
+	model->deep_last_spread = 1;
+	if (n > 0 && sum > 0)
+	{
+		model->deep_last = sum / n;
+		model->deep_last_spread = Min(sqrt(3 * Max(n * squares / (sum * sum) - 1, 0)) + 1.0 / n, 1);
+	}
+	else if (2 * model->nroots < model->nlast)
+		model->deep_last = model->middle_bytes / Max(model->nmiddle, 1) / 2;
+	model->deep_last_part = mean > 0 ? model->deep_last / mean : 1;
+}
+
+/*
+ * Pages of the sampled trees, by their roots, if each has so many bytes for one.  Their leaf
+ * pages are like others, and the last ones differ by their spread.
  */
 static double
-tree_factor(const SstGinModel *model, const double *all_counts)
+sampled_tree_pages(const SstGinModel *model, double part)
+{
+	double		middle = model->middle_bytes / Max(model->nmiddle, 1);
+	double		pages = 0;
+
+	for (uint32 i = 0; i < model->nroots; i++)
+	{
+		double		bytes = (model->roots[i] - 1) * middle;
+
+		for (int j = 0; j < LAST_PAGES; j++)
+		{
+			double		last = model->deep_last *
+				(1 + model->deep_last_spread * (2 * (j + 0.5) / LAST_PAGES - 1));
+
+			pages += pages_of_tree(model, part * (bytes + last)) / LAST_PAGES;
+		}
+	}
+	return pages;
+}
+
+/*
+ * Set how many pages posting trees will have, by the trees that are known, for each one of
+ * those that are expected, and the ends of that.  If all pages are known, whose counts these
+ * are, this makes up for all that is not expected.
+ */
+static void
+find_tree_factor(SstGinModel *model, const double *all_counts)
 {
 	double		counts[SST_NCOUNTS] = {0};
-	double		pages = 0;
 	double		expected;
+	double		part;
 
+	model->deep_last_part = 1;
 	if (knows_trees(model))
 	{
-		pages = known_tree_pages(model);
 		expected = expected_tree_pages(model, all_counts);
+		model->tree_factor = expected >= 1 ? known_tree_pages(model) / expected : 1;
+		model->tree_factor_low = model->tree_factor_high = model->tree_factor;
+		return;
 	}
-	else
+
+	find_last_pages(model);
+	counts[SST_REBUILT_TREES] = counts[SST_REBUILT_DEEP_TREES] = model->nroots;
+	for (uint32 i = 0; i < model->nroots; i++)
 	{
-		/*
-		 * Their leaf pages are like others, and the last one ends anywhere.
-		 */
-		double		middle = model->middle_bytes / Max(model->nmiddle, 1);
-		double		last = model->last_bytes / Max(model->nlast, 1);
-
-		for (uint32 i = 0; i < model->nroots; i++)
-		{
-			double		bytes = (model->roots[i] - 1) * middle;
-
-			counts[SST_REBUILT_TREE_BYTES] += bytes + last;
-			counts[SST_POSTING_LEAF_PAGES] += model->roots[i];
-			for (int j = 0; j < LAST_PAGES; j++)
-				pages += pages_of_tree(model, bytes + 2 * last * (j + 0.5) / LAST_PAGES) / LAST_PAGES;
-		}
-		counts[SST_REBUILT_TREES] = counts[SST_REBUILT_DEEP_TREES] = model->nroots;
-		expected = expected_tree_pages(model, counts);
+		counts[SST_REBUILT_TREE_BYTES] += (model->roots[i] - 1) *
+			(model->middle_bytes / Max(model->nmiddle, 1)) + model->deep_last;
+		counts[SST_POSTING_LEAF_PAGES] += model->roots[i];
 	}
-	return expected >= 1 ? pages / expected : 1;
+	part = UNCERTAINTY_OF_TREES + UNCERTAINTY_OF_LAST /
+		(Max(model->children, 1) * sqrt(model->ndeep_last + 1));
+	expected = expected_tree_pages(model, counts);
+	model->tree_factor = expected >= 1 ? sampled_tree_pages(model, 1) / expected : 1;
+	model->tree_factor_low = (1 - UNCERTAINTY_OF_TREES) * model->tree_factor;
+	model->tree_factor_high = (1 + UNCERTAINTY_OF_TREES) * model->tree_factor;
+	if (expected >= 1)
+	{
+		model->tree_factor_low = Min(model->tree_factor_low, sampled_tree_pages(model, 1 - part) / expected);
+		model->tree_factor_high = Max(model->tree_factor_high, sampled_tree_pages(model, 1 + part) / expected);
+	}
 }
 
 /* ---------------------------------------------------------------- the size */
@@ -977,27 +1053,47 @@ build_in_batches(SstRebuild *rebuild, double pending_keys)
 		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
 }
 
-/* Bytes on a leaf page of entries that are as long as the lists of short trees are */
-static double
-short_fill(const SstGinModel *model)
+/*
+ * Find out how many bytes are on a leaf page of entries that are as long as the lists of short
+ * trees, or last pages, are, and by which part that may be wrong.  If an odd number of entries fits and they are alike, it depends on
+ * which of them are a little longer whether half of the next even number is more than half a page.
+ */
+static void
+find_short_fill(SstGinModel *model)
 {
 	EntryFill	fill = {.weight = 1};
 	int			key_size = SHORTALIGN(tree_key_size(model));
 	uint32		nshort = 0;
+	double		sum = 0;
+	double		squares = 0;
+	int			most;
 
 	for (uint32 i = 0; i < model->nleaves; i++)
 	{
 		const PostingLeaf *leaf = &model->leaves[i];
 
-		nshort += leaf->is_short && !leaf->linked;
-		if (leaf->is_short && !leaf->linked)
-			fill_entry(&fill, SST_GIN_ITEM_BYTES(Min(key_size + leaf->bytes, GinMaxItemSize)), 0);
+		if (leaf->is_short)
+		{
+			int			size = SST_GIN_ITEM_BYTES(Min(key_size + leaf->bytes, GinMaxItemSize));
+
+			fill_entry(&fill, size, 0);
+			nshort++;
+			sum += size;
+			squares += (double) size * size;
+		}
 
 		/* A few of them are repeated. */
 		if (i + 1 == model->nleaves && nshort > 0 && fill.npages < 3)
 			i = -1;
 	}
-	return nshort > 0 ? (double) fill.bytes / fill.npages : model->left_fill;
+	model->short_fill = model->left_fill;
+	model->short_uncertainty = UNCERTAINTY_OF_SHORT;
+	if (nshort == 0)
+		return;
+	model->short_fill = (double) fill.bytes / fill.npages;
+	most = SST_GIN_PAGE_ROOM * nshort / sum;
+	if (most % 2 == 1 && nshort * squares / (sum * sum) - 1 < ALIKE * ALIKE)
+		model->short_uncertainty += 2.0 / (most + 3);
 }
 
 static void
@@ -1017,9 +1113,9 @@ gin_finish(SstRebuild *rebuild, bool all, const double *counts)
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
 	model->last_used = all ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
 	link_leaves(model);
-	model->short_fill = short_fill(model);
+	find_short_fill(model);
 	model->children = average_children(model);
-	model->tree_factor = tree_factor(model, counts);
+	find_tree_factor(model, counts);
 	build_in_batches(rebuild, pending_factors[LIKELY] * model->npending / model->pages_seen);
 
 	/* Inner pages are too few to be found in a small sample, or not. */
@@ -1032,7 +1128,7 @@ gin_finish(SstRebuild *rebuild, bool all, const double *counts)
 	 * which that of their trees is not.
 	 */
 	if (model->short_bytes > 0)
-		model->uncertainty += UNCERTAINTY_OF_SHORT * model->short_bytes /
+		model->uncertainty += model->short_uncertainty * model->short_bytes /
 			(model->short_bytes + fill->bytes);
 	model->uncertainty = Min(model->uncertainty, MOST_UNCERTAINTY);
 }
@@ -1112,6 +1208,7 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	SstEstimate *blocks = &prediction->blocks;
 	double		counts[SST_NCOUNTS];
 	double		part;
+	double		trees;
 	double		uncertainty;
 	double		low;
 	double		high;
@@ -1125,10 +1222,10 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 		rebuild->note = gettext_noop("the size depends on how many keys of the pending list are new; gin_clean_pending_list() moves them to the tree");
 	*blocks = sst_predict_blocks(rebuild, sample, gin_blocks);
 	part = model->uncertainty;
-	if (!sst_sample_is_exact(sample))
-		part += UNCERTAINTY_OF_TREES * model->tree_factor *
-			expected_tree_pages(model, counts) / Max(blocks->value, 1);
+	trees = expected_tree_pages(model, counts);
 	uncertainty = part * blocks->value;
+	sst_widen(blocks, trees * (model->tree_factor - model->tree_factor_low),
+			  trees * (model->tree_factor_high - model->tree_factor));
 	gin_ends(rebuild, counts, &low, &high);
 	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - low, 0)),
 			  hypot(uncertainty, Max(high - blocks->value, 0)));

@@ -55,6 +55,7 @@ StaticAssertDecl((int) SST_REBUILT_SHORT_BYTES < (int) SST_OWN_END,
 
 /* The first page of a tree has larger lists, which have more TIDs. */
 #define SST_GIN_FIRST_PAGE		8130.0
+#define SST_GIN_ONLY_PAGE		8212.0	/* ... and a short one at its end */
 
 /* Items of an inner page of a posting tree */
 #define SST_GIN_INNER_ITEMS		((double) (GinDataPageMaxDataSize / sizeof(PostingItem)))
@@ -153,6 +154,7 @@ typedef struct SstGinModel
 	double		left_fill;		/* bytes on the others, with one batch */
 	double		pivot;			/* bytes on inner pages for each page */
 	double		short_fill;		/* with lists of short posting trees */
+	double		short_uncertainty;	/* by which part that may be wrong */
 	double		short_part;		/* of the short trees that become part of
 								 * entries */
 	double		short_bytes_part;	/* of their bytes */
@@ -161,7 +163,14 @@ typedef struct SstGinModel
 									 * one ... */
 	double		added[NCASES];	/* ... and besides, where these are few */
 	bool		several;		/* batches */
+	double		deep_last;		/* bytes of the last page of a tree that has
+								 * others, on average ... */
+	uint32		ndeep_last;		/* ... by so many */
+	double		deep_last_part; /* ... for those of any last page */
+	double		deep_last_spread;	/* 1 if they are anywhere from 0 on */
 	double		tree_factor;	/* pages of posting trees, for those expected */
+	double		tree_factor_low;
+	double		tree_factor_high;
 } SstGinModel;
 
 static inline SstGinModel *
@@ -207,7 +216,7 @@ sst_gin_tree_pages(double bytes, bool whole)
 	double		leaves = (bytes - SST_GIN_FIRST_PAGE) / SST_GIN_FULL_PAGE;
 	double		pages;
 
-	if (leaves <= 0)
+	if (bytes <= SST_GIN_ONLY_PAGE)
 		return 1;
 	leaves = 1 + (whole ? ceil(leaves) : leaves + 0.5 * Min(leaves, 1));
 	pages = leaves;
