@@ -183,3 +183,20 @@ CREATE TEMP TABLE tree_ends AS SELECT predicted_bytes_low AS low, predicted_byte
 REINDEX INDEX fresh_ranges_r;
 SELECT pg_relation_size('fresh_ranges_r') BETWEEN low AND high AS inside FROM tree_ends;
 DROP TABLE fresh_ranges, fresh_codes, tree_ends;
+
+-- VACUUM, and REINDEX CONCURRENTLY, remove placeholders of SP-GiST, and a lattice of points has many.
+CREATE TABLE lattice WITH (autovacuum_enabled = off) AS SELECT point(i % 100, i / 100) AS p, repeat('x', 60) AS pad FROM generate_series(1, 60000) i;
+CREATE INDEX lattice_p ON lattice USING spgist (p);
+VACUUM lattice;
+SELECT reclaimable_bytes_low = 0 AS fresh FROM streamstat.bloat('lattice_p');
+DROP TABLE lattice;
+
+-- Without a third of the rows, a small index with few keys is hardly smaller.
+CREATE TABLE few_texts WITH (autovacuum_enabled = off) AS SELECT i AS id, repeat('m', i % 50) AS t, i % 4 AS u FROM generate_series(1, 8000) i;
+CREATE INDEX few_texts_t ON few_texts USING spgist (t);
+DELETE FROM few_texts WHERE id % 3 = 0;
+CALL wait_for_horizon();
+CREATE TEMP TABLE tree_ends AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.bloat('few_texts_t');
+REINDEX INDEX few_texts_t;
+SELECT pg_relation_size('few_texts_t') BETWEEN low AND high AS inside FROM tree_ends;
+DROP TABLE few_texts, tree_ends;

@@ -197,6 +197,9 @@ typedef struct Expected
 #define NEAR 0.9
 #define MANY_BLOCKS 40
 
+/* SP-GiST's pages have keys of a region, so that rows of this part of the table are near, too. */
+#define NEAR_PART 40
+
 /* ... which is looked for on the first pages, and on one of so many others */
 #define ORDER_PAGES 16
 
@@ -229,11 +232,15 @@ get_tid(const SstRebuild *rebuild, const PageData *page, const ItemIdData *item,
 static void
 count_entry(TreeRebuild *state, BlockNumber blkno, BlockNumber *neighbor)
 {
+	BlockNumber distance = 1;
+
 	state->last_block = Max(state->last_block, blkno);
+	if (state->way == TREE_SPGIST)
+		distance = Max(distance, state->last_block / NEAR_PART);
 	if (*neighbor != InvalidBlockNumber)
 	{
 		state->npairs++;
-		state->nnear += blkno - *neighbor + 1 <= 2;
+		state->nnear += blkno - *neighbor + distance <= 2 * distance;
 	}
 	*neighbor = blkno;
 }
