@@ -570,4 +570,16 @@ SELECT few.bytes < many.bytes AS smaller, few.duration > 1.2 * many.duration AS 
 	WHERE few.relation_name = 'gin_time_few' AND many.relation_name = 'gin_time_many';
 DROP TABLE gin_time;
 
+-- A build of a hash index passes all pages of equal keys for each of them.
+CREATE TABLE hash_time WITH (autovacuum_enabled = off) AS SELECT g AS i, g % 3 AS few, g AS each FROM generate_series(1, 200000) g;
+CREATE INDEX hash_time_few ON hash_time USING hash (few);
+CREATE INDEX hash_time_each ON hash_time USING hash (each);
+DELETE FROM hash_time WHERE i % 2 = 0;
+CALL wait_for_horizon();
+VACUUM ANALYZE hash_time;
+SELECT few.duration > 2.5 * each.duration AS longer
+	FROM streamstat.database_plan(margin => 0, tables => '{hash_time}', online => true) few, streamstat.database_plan(margin => 0, tables => '{hash_time}', online => true) each
+	WHERE few.relation_name = 'hash_time_few' AND each.relation_name = 'hash_time_each';
+DROP TABLE hash_time;
+
 DROP FUNCTION plan_bytes;

@@ -50,6 +50,7 @@ typedef struct SstTableFacts
 typedef struct SstPrediction
 {
 	SstEstimate blocks;
+	double		passed_pages;	/* of chains of equal keys, by inserting these */
 	double		analyzed_blocks;	/* of a hash index, if ANALYZE comes first
 									 * and makes a difference */
 } SstPrediction;

@@ -189,6 +189,7 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 		estimate->indexed_items.value = kept.value * sums[SST_REBUILT_ENTRIES];
 	}
 	estimate->analyzed_blocks = prediction.analyzed_blocks;
+	estimate->passed_pages = prediction.passed_pages;
 	if (rebuild->note != NULL)
 		estimate->note = rebuild->note;
 	if (isnan(rebuilt->value))

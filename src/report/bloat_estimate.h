@@ -90,7 +90,9 @@ typedef struct SstBloatEstimate
 	 * that, because the server now believes the table to have more rows; else
 	 * NaN.
 	 */
-	double		analyzed_blocks;
+	float		analyzed_blocks;
+	float		passed_pages;	/* by the build of a hash index, besides the
+								 * page that an entry goes to */
 
 	/*
 	 * Of a table: line pointers that indexes can point to, and the percentage

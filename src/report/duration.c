@@ -102,6 +102,9 @@ static const IndexCost index_costs[] = {
 	{InvalidOid, CHEAP_KEYS, 3000, 2}
 };
 
+/* For each page of a hash index's chain that an entry passes */
+#define PASSED_PAGE 160
+
 /* An entry takes at least so many bytes, whatever the table has. */
 #define MIN_ENTRY_BYTES 6
 
@@ -324,6 +327,7 @@ add_build(const SstReport *report, int i, bool concurrent, double rows, SstWork 
 		entries = entry->estimate.indexed_items.value;
 	work->cpu_ns += (rows * SCAN_ROW + entries * cost->entry + bytes * cost->byte) /
 		parallel_gain(index, entry->table->estimate.nblocks);
+	work->cpu_ns += entry->estimate.passed_pages * PASSED_PAGE;
 	if (concurrent)
 		work->cpu_ns += rows * VALIDATE_ROW + bytes * VALIDATE_BYTE;
 	work->written_bytes += logged(index, bytes);

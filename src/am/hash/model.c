@@ -437,6 +437,17 @@ widen_by_steps(const SstRebuild *rebuild, const SstPageSample *sample,
 	}
 }
 
+/*
+ * The pages that a build passes, as it looks for room for each entry from the beginning of
+ * a chain (_hash_doinsert() in access/hash/hashinsert.c), where many entries are equal
+ */
+static double
+passed_pages(const double *counts)
+{
+	return counts[SST_REBUILT_LONG_RUNS] / Max(counts[SST_REBUILT_LONG_CHAINS], 1) *
+		counts[SST_REBUILT_LONG_RUNS] / (2 * ENTRIES_PER_PAGE);
+}
+
 static void
 hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
 			 const SstEstimate *kept, SstPrediction *prediction)
@@ -455,6 +466,7 @@ hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	sst_sample_sums(sample, 1, counts);
 	hash_scale_entries(rebuild, counts, kept->value);
 	prediction->analyzed_blocks = blocks_if_analyzed(state, counts);
+	prediction->passed_pages = passed_pages(counts);
 }
 
 /* NULL if nothing is known of the table */
