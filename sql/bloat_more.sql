@@ -244,3 +244,15 @@ CREATE TEMP TABLE few_samples AS SELECT predicted_bytes_low AS low, predicted_by
 VACUUM FULL alternating;
 SELECT count(*) FILTER (WHERE pg_relation_size('alternating') BETWEEN low AND high) >= 18 AS inside FROM few_samples;
 DROP TABLE alternating, few_samples;
+
+-- A few rows that are much longer and stand together waste more than any sample shows.
+CREATE TABLE clusters (i int, t text) WITH (autovacuum_enabled = off);
+ALTER TABLE clusters ALTER t SET STORAGE PLAIN;
+INSERT INTO clusters SELECT g, CASE WHEN g % 200 < 4 THEN repeat('x', 1920 + 32 * (g % 4)) ELSE 'short toast pointer' END FROM generate_series(1, 100000) g;
+DELETE FROM clusters WHERE i % 5 = 0;
+CALL wait_for_horizon();
+VACUUM clusters;
+CREATE TEMP TABLE few_samples AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM generate_series(1, 20) seed, LATERAL streamstat.bloat('clusters', 300, seed => seed);
+VACUUM FULL clusters;
+SELECT count(*) FILTER (WHERE pg_relation_size('clusters') BETWEEN low AND high) >= 18 AS inside FROM few_samples;
+DROP TABLE clusters, few_samples;

@@ -223,13 +223,17 @@ heap_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
  * waste is unsure, where tuples of several sizes take turns; long tuples waste
  * much, but that is not all unsure.  More of it is, where sizes differ: two that
  * alternate fall into step with the pages, and the gaps of a sample put them out of it.
+ * Where a few rows are much longer than the others and stand together, all may be unsure,
+ * and hardly less if most pages were read: it takes few gaps.
  */
 #define UNSURE_WASTE 0.9
 #define MOST_UNSURE_WASTE 0.03
 #define UNSURE_OF_DIFFERENT 0.55
 
-/* The variance of sizes, by the square of their mean, from which on they differ */
+/* The variance of sizes, by the square of their mean, from which on they differ, and a few are much longer */
 #define DIFFERENT_SIZES 0.01
+#define MUCH_LONGER 1.0
+#define FEW_GAPS 0.1
 
 /*
  * When a sample was read: the last new page would go on, and have as much waste at
@@ -245,6 +249,7 @@ go_on(HeapRebuild *state)
 	double		on_full = state->need - on_last;
 	double		most = MOST_UNSURE_WASTE;
 	double		waste;
+	double		variance;
 	double		left_out;
 
 	if (state->need == 0 || !(full_pages > 0))
@@ -253,10 +258,12 @@ go_on(HeapRebuild *state)
 	state->last_page = full_pages * BLCKSZ * (state->need / on_full) /
 		state->fill.bytes;
 	waste = Max(1 - on_full / (full_pages * room), 0);
-	if (state->ntuples * state->squares >
-		(1 + DIFFERENT_SIZES) * state->need * (double) state->need)
+	variance = state->ntuples * state->squares / (state->need * (double) state->need) - 1;
+	if (variance > DIFFERENT_SIZES)
 		most = Max(most, UNSURE_OF_DIFFERENT * waste);
 	left_out = Max(1 - state->nseen / Max((double) state->nblocks, 1), 0);
+	if (variance > MUCH_LONGER)
+		return pow(left_out, FEW_GAPS) * UNSURE_WASTE * waste;
 	return sqrt(left_out) * Min(UNSURE_WASTE * waste, most);
 }
 
