@@ -435,6 +435,15 @@ part_of_leaves(const TreeRebuild *state, double least, double most)
 	return (double) n / Max(state->nleaves, 1);
 }
 
+static SstEstimate
+times(const SstEstimate *part, double fill)
+{
+	return (SstEstimate)
+	{
+		part->value * fill, part->low * fill, part->high * fill
+	};
+}
+
 /* How full leaf pages will be, with the ends of 95 percent, and how many inner ones */
 static Expected
 expect(const SstRebuild *rebuild, const double *counts)
@@ -468,7 +477,7 @@ expect(const SstRebuild *rebuild, const double *counts)
 	double		unchanged = state->ncompared < COMPARED || (fullest == 0 && !is_spgist(rebuild)) ? 0 :
 		(double) state->nunchanged / state->ncompared;
 	double		mean = state->unchanged_fill / Max(state->nunchanged, 1);
-	Expected	result;
+	Expected	result = {.inner_share = inner / nleaves};
 
 	if (unchanged >= (state->uneven ? UNCHANGED_ALL : UNCHANGED_SOME) && few_dead && built >= UNCHANGED_ALL * unchanged)
 	{
@@ -481,9 +490,8 @@ expect(const SstRebuild *rebuild, const double *counts)
 	}
 	else if (unchanged >= UNCHANGED_ALL && built >= UNCHANGED_ALL)
 	{
-		result.fill.value = mean;
-		result.fill.low = known[WITH_DEAD].low * mean;
-		result.fill.high = Min(known[WITH_DEAD].high * mean, 1);
+		result.fill = times(&known[WITH_DEAD], mean);
+		result.fill.high = Min(result.fill.high, 1);
 		result.inner_share = (inner + empty) / nleaves;
 	}
 	/* What inserts have filled does not show how full a sort makes pages. */
@@ -491,21 +499,17 @@ expect(const SstRebuild *rebuild, const double *counts)
 			 sparse <= (half_full ? MANY_SPARSE_IN_ORDER : MANY_SPARSE) &&
 			 (state->way != TREE_SORTED || built > 0.5))
 	{
-		result.fill.value = known[AS_FILLED].value * present;
-		result.fill.low = known[AS_FILLED].low * present;
-		result.fill.high = known[AS_FILLED].high * present;
+		result.fill = times(&known[AS_FILLED], present);
 		if (sparse > SOME_SPARSE || present < known[otherwise].value * LEAST_OF_USUAL)
 			result.fill.high = Max(result.fill.high, known[otherwise].high);
 		if (!few_dead)
 			result.fill.low = Min(result.fill.low, known[otherwise].low);
-		result.inner_share = inner / nleaves;
 	}
 	else if (state->uneven)
 	{
 		result.fill.value = present;
 		result.fill.low = LEAST_OF_UNEVEN * present;
 		result.fill.high = known[otherwise].high;
-		result.inner_share = inner / nleaves;
 	}
 	else
 	{

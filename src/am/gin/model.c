@@ -10,8 +10,7 @@
  *   shown, their entries are put on imaginary pages, which are split in half as those
  *   of a build with enough memory are.  How a build of several batches differs from
  *   that, batches.c finds out.
- * - Posting trees are full, but for their last page.  A tree's root says how many
- *   leaf pages it had.
+ * - Posting trees are full, but for their last page (trees.c).
  * - Keys of the pending list can all be new, or all be in the entry tree, so that what
  *   becomes of it is known in between only.
  *
@@ -42,9 +41,6 @@
 
 /* So many entry pages are looked at, and some of those that follow. */
 #define ALL_ENTRY_PAGES	64
-
-/* A key of which hardly anything is there */
-#define MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
 
 /* Memory of a build, for each byte of an index: more than there is, of keys that are not compressed */
 #define MOST_MEMORY		16.0
@@ -79,20 +75,12 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define FILL_OF_BATCHES			0.64
 #define MOST_FILL_OF_BATCHES	0.85
 
-/* Sizes of last pages of posting trees that are tried */
-#define LAST_PAGES				8
-
 /* By which part of the size the model can be wrong */
 #define UNCERTAINTY				0.008
 #define UNCERTAINTY_SAMPLED		0.01
 #define UNCERTAINTY_OF_OTHERS	0.018	/* pages than those looked at */
 #define UNCERTAINTY_OF_BATCHES	0.06
 #define UNCERTAINTY_OF_INNER	0.5
-#define UNCERTAINTY_OF_SHORT	0.03
-#define ALIKE					0.1 /* relative standard deviation of short
-									 * ones */
-#define UNCERTAINTY_OF_TREES	0.06	/* in samples, of posting trees */
-#define UNCERTAINTY_OF_LAST		0.5 /* ... and of a last page */
 #define MOST_UNCERTAINTY		0.9
 
 /* What entry pages are counted for: see SstGinModel */
@@ -101,34 +89,6 @@ static const SstCount of_entries[SST_GIN_ENTRY_COUNTS] = {
 };
 
 /* ---------------------------------------------------------------- entries */
-
-/* Add an entry to the new leaf pages.  Most builds insert keys in their order. */
-static inline void
-fill_entry(EntryFill *fill, int size, int pivot)
-{
-	int			left = 0;
-	int			n = 0;
-
-	fill->pivots[fill->nitems] = pivot;
-	fill->sizes[fill->nitems++] = size;
-	fill->used += size;
-	if (fill->used <= SST_GIN_PAGE_ROOM)
-		return;
-
-	/*
-	 * The left half stays as it is (entrySplitPage() in
-	 * access/gin/ginentrypage.c).
-	 */
-	while (left <= fill->used / 2)
-		left += fill->sizes[n++];
-	fill->npages += fill->weight;
-	fill->bytes += left * fill->weight;
-	fill->pivot_bytes += fill->pivots[n - 1] * fill->weight;
-	fill->used -= left;
-	fill->nitems -= n;
-	memmove(fill->sizes, fill->sizes + n, fill->nitems * sizeof(uint16));
-	memmove(fill->pivots, fill->pivots + n, fill->nitems * sizeof(uint16));
-}
 
 /* TIDs that have been read, without those that are left out */
 typedef struct Tids
@@ -456,7 +416,7 @@ entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		counters->n[SST_REBUILT_BYTES] += size;
 		counters->n[SST_REBUILT_PIVOTS]++;
 		counters->n[SST_REBUILT_PIVOT_BYTES] += pivot;
-		fill_entry(&model->fill, size, pivot);
+		sst_gin_fill_entry(&model->fill, size, pivot);
 		model->nentries++;
 		if (!tree)
 			sst_keys_add(&model->keys, 1, tids.n);
@@ -532,21 +492,6 @@ one_list(const Tids *tids)
 	return sst_gin_list_size((Max(tids->n, 1) - 1) * diff);
 }
 
-/* Bytes of a key of a posting tree, on average */
-static int
-tree_key_size(const SstGinModel *model)
-{
-	return model->ntree_keys > 0 ?
-		(int) (model->tree_key_bytes / model->ntree_keys) : MIN_KEY;
-}
-
-/* Does a list become part of its entry? */
-static bool
-fits_in_entry(const SstGinModel *model, double list_bytes)
-{
-	return sst_gin_fits_in_entry(tree_key_size(model), list_bytes);
-}
-
 static void
 posting_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 			 SstCounters *counters)
@@ -560,7 +505,7 @@ posting_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 
 	read_posting_page(rebuild, page, &tids);
 	bytes = (uint32) rint(tree_bytes(&tids));
-	is_short = last && fits_in_entry(model, one_list(&tids));
+	is_short = last && sst_gin_list_fits(model, one_list(&tids));
 	counters->n[SST_REBUILT_ENTRIES] += tids.n;
 	counters->n[SST_REBUILT_DEAD_ENTRIES] += tids.ndead;
 	counters->n[SST_REBUILT_TREE_BYTES] += bytes;
@@ -602,272 +547,6 @@ posting_inner_page(SstGinModel *model, const PageData *page,
 	counters->n[SST_REBUILT_DEEP_TREES]++;
 	if (model->nroots < MAX_LEAVES)
 		model->roots[model->nroots++] = opaque->maxoff;
-}
-
-/*
- * Pages that posting trees are expected to have.  Those with one page that are short become
- * part of their entries.
- */
-static double
-expected_tree_pages(const SstGinModel *model, const double *counts)
-{
-	double		trees = counts[SST_REBUILT_TREES];
-	double		deep = Min(counts[SST_REBUILT_DEEP_TREES], trees);
-	double		last = counts[SST_REBUILT_LAST_BYTES];
-	double		bytes = Max(counts[SST_REBUILT_TREE_BYTES] - last, 0);
-	double		single;
-
-	/* A tree without TIDs vanishes. */
-	if (counts[SST_REBUILT_TREE_BYTES] <= 0)
-		return 0;
-	if (bytes > 0)
-		deep = Max(deep, 1);
-	single = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] * model->short_part, 0);
-	if (deep == 0)
-		return single;
-	if (trees > 0)
-		bytes += last * Min(deep / trees, 1) * model->deep_last_part;
-
-	/*
-	 * Leaf pages are found in more samples than roots are, which say how many
-	 * they have.
-	 */
-	if (model->nroots > 0)
-		deep = Max(counts[SST_POSTING_LEAF_PAGES] - Max(trees - deep, 0), 1) / model->children;
-	return single + deep * sst_gin_tree_pages(bytes / deep, false);
-}
-
-static PostingLeaf *
-find_leaf(const SstGinModel *model, BlockNumber blkno)
-{
-	uint32		low = 0;
-	uint32		high = model->nleaves;
-
-	while (low < high)
-	{
-		uint32		middle = low + (high - low) / 2;
-
-		if (model->leaves[middle].blkno == blkno)
-			return &model->leaves[middle];
-		if (model->leaves[middle].blkno < blkno)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
-/* Pages of a posting tree with so many bytes.  One without TIDs vanishes; of others a list may be left. */
-static double
-pages_of_tree(const SstGinModel *model, double bytes)
-{
-	return fits_in_entry(model, bytes) ? bytes / model->short_fill :
-		sst_gin_tree_pages(bytes, true);
-}
-
-/* Leaf pages of a posting tree that has an inner page, on average */
-static double
-average_children(const SstGinModel *model)
-{
-	double		sum = 0;
-
-	for (uint32 i = 0; i < model->nroots; i++)
-		sum += model->roots[i];
-	return sum / Max(model->nroots, 1);
-}
-
-/* Are all leaf pages of posting trees known? */
-static bool
-knows_trees(const SstGinModel *model)
-{
-	return model->all && model->nleaves == model->nmiddle + model->nlast;
-}
-
-/*
- * Find out which of the known leaf pages are behind another one, and which part of the short
- * ones becomes part of entries.  Of last pages that are known to be behind another one, as many are
- * short as of others of which this is not known; without any, it is as likely as that the place
- * where a tree ends is within so much of a full page.
- */
-static void
-link_leaves(SstGinModel *model)
-{
-	uint32		nshort = 0;
-	uint32		nlinked = 0;
-	double		short_bytes = 0;
-	double		linked_bytes = 0;
-	double		deep;			/* short pages of trees that have others */
-
-	for (uint32 i = 0; i < model->nleaves; i++)
-	{
-		PostingLeaf *next = find_leaf(model, model->leaves[i].next);
-
-		if (next != NULL)
-			next->linked = true;
-	}
-	for (uint32 i = 0; i < model->nleaves; i++)
-	{
-		const PostingLeaf *leaf = &model->leaves[i];
-
-		model->ndeep_last += leaf->linked && leaf->next == InvalidBlockNumber;
-		if (!leaf->is_short)
-			continue;
-		nshort++;
-		short_bytes += leaf->bytes;
-		nlinked += leaf->linked;
-		linked_bytes += leaf->linked ? leaf->bytes : 0;
-	}
-	model->short_part = model->short_bytes_part = 0;
-	if (nshort == 0)
-		return;
-	if (knows_trees(model))
-	{
-		model->short_part = 1 - (double) nlinked / nshort;
-		model->short_bytes_part = 1 - linked_bytes / Max(short_bytes, 1);
-		return;
-	}
-	deep = model->nroots * (model->ndeep_last > 0 ? (double) nlinked / model->ndeep_last :
-							Min(1, GinMaxItemSize * model->nmiddle / Max(model->middle_bytes, 1)));
-	model->short_part = Min(Max(1 - deep / nshort, 0),
-							Max((double) model->nlast - model->nroots, 0) / nshort);
-	model->short_bytes_part = model->short_part;
-}
-
-/*
- * Pages of all posting trees but those that become part of their entry, when all leaf
- * pages are known.  Sets the bytes of those that do.  In damaged trees no more links are followed than there are.
- */
-static double
-known_tree_pages(SstGinModel *model)
-{
-	uint32		nfollowed = 0;
-	double		pages = 0;
-
-	model->short_bytes = 0;
-
-	for (uint32 i = 0; i < model->nleaves; i++)
-	{
-		const PostingLeaf *leaf = &model->leaves[i];
-		double		bytes = leaf->bytes;
-
-		if (i % 64 == 0 && !sst_go_on(model->base.pause))
-			break;
-		if (leaf->linked)
-			continue;
-		if (leaf->next == InvalidBlockNumber && leaf->is_short)
-		{
-			model->short_bytes += bytes;
-			continue;
-		}
-		while (nfollowed++ < model->nleaves &&
-			   (leaf = find_leaf(model, leaf->next)) != NULL)
-			bytes += leaf->bytes;
-		if (fits_in_entry(model, bytes))
-			model->short_bytes += bytes;
-		pages += pages_of_tree(model, bytes);
-	}
-	return pages;
-}
-
-/*
- * Find out how full the last pages of trees that have others are: by those that are known to
- * be behind another page.  If there are none, most last pages are of such trees, or they
- * end anywhere.
- */
-static void
-find_last_pages(SstGinModel *model)
-{
-	double		mean = model->last_bytes / Max(model->nlast, 1);
-	double		n = model->ndeep_last;
-	double		sum = 0;
-	double		squares = 0;
-
-	for (uint32 i = 0; i < model->nleaves; i++)
-	{
-		const PostingLeaf *leaf = &model->leaves[i];
-
-		if (!leaf->linked || leaf->next != InvalidBlockNumber)
-			continue;
-		sum += leaf->bytes;
-		squares += (double) leaf->bytes * leaf->bytes;
-	}
-	model->deep_last = mean;
-	model->deep_last_spread = 1;
-	if (n > 0 && sum > 0)
-	{
-		model->deep_last = sum / n;
-		model->deep_last_spread = Min(sqrt(3 * Max(n * squares / (sum * sum) - 1, 0)) + 1.0 / n, 1);
-	}
-	else if (2 * model->nroots < model->nlast)
-		model->deep_last = model->middle_bytes / Max(model->nmiddle, 1) / 2;
-	model->deep_last_part = mean > 0 ? model->deep_last / mean : 1;
-}
-
-/*
- * Pages of the sampled trees, by their roots, if each has so many bytes for one.  Their leaf
- * pages are like others, and the last ones differ by their spread.
- */
-static double
-sampled_tree_pages(const SstGinModel *model, double part)
-{
-	double		middle = model->middle_bytes / Max(model->nmiddle, 1);
-	double		pages = 0;
-
-	for (uint32 i = 0; i < model->nroots; i++)
-	{
-		double		bytes = (model->roots[i] - 1) * middle;
-
-		for (int j = 0; j < LAST_PAGES; j++)
-		{
-			double		last = model->deep_last *
-				(1 + model->deep_last_spread * (2 * (j + 0.5) / LAST_PAGES - 1));
-
-			pages += pages_of_tree(model, part * (bytes + last)) / LAST_PAGES;
-		}
-	}
-	return pages;
-}
-
-/*
- * Set how many pages posting trees will have, by the trees that are known, for each one of
- * those that are expected, and the ends of that.  If all pages are known, whose counts these
- * are, this makes up for all that is not expected.
- */
-static void
-find_tree_factor(SstGinModel *model, const double *all_counts)
-{
-	double		counts[SST_NCOUNTS] = {0};
-	double		expected;
-	double		part;
-
-	model->deep_last_part = 1;
-	if (knows_trees(model))
-	{
-		expected = expected_tree_pages(model, all_counts);
-		model->tree_factor = expected >= 1 ? known_tree_pages(model) / expected : 1;
-		model->tree_factor_low = model->tree_factor_high = model->tree_factor;
-		return;
-	}
-
-	find_last_pages(model);
-	counts[SST_REBUILT_TREES] = counts[SST_REBUILT_DEEP_TREES] = model->nroots;
-	for (uint32 i = 0; i < model->nroots; i++)
-	{
-		counts[SST_REBUILT_TREE_BYTES] += (model->roots[i] - 1) *
-			(model->middle_bytes / Max(model->nmiddle, 1)) + model->deep_last;
-		counts[SST_POSTING_LEAF_PAGES] += model->roots[i];
-	}
-	part = UNCERTAINTY_OF_TREES + UNCERTAINTY_OF_LAST /
-		(Max(model->children, 1) * sqrt(model->ndeep_last + 1));
-	expected = expected_tree_pages(model, counts);
-	model->tree_factor = expected >= 1 ? sampled_tree_pages(model, 1) / expected : 1;
-	model->tree_factor_low = (1 - UNCERTAINTY_OF_TREES) * model->tree_factor;
-	model->tree_factor_high = (1 + UNCERTAINTY_OF_TREES) * model->tree_factor;
-	if (expected >= 1)
-	{
-		model->tree_factor_low = Min(model->tree_factor_low, sampled_tree_pages(model, 1 - part) / expected);
-		model->tree_factor_high = Max(model->tree_factor_high, sampled_tree_pages(model, 1 + part) / expected);
-	}
 }
 
 /* ---------------------------------------------------------------- the size */
@@ -937,7 +616,7 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 			Max(short_bytes + Min(more, 0), 0) / model->short_fill;
 	}
 	leaves = Max(sst_round_up(leaves - (whole ? 1e-6 : 0), whole), 1);
-	trees = expected_tree_pages(model, counts) * model->tree_factor +
+	trees = sst_gin_tree_pages_expected(model, counts) * model->tree_factor +
 		(which == LEAST ? pending / SST_GIN_PAGE_ROOM : 0);
 
 	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees -
@@ -1053,49 +732,6 @@ build_in_batches(SstRebuild *rebuild, double pending_keys)
 		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
 }
 
-/*
- * Find out how many bytes are on a leaf page of entries that are as long as the lists of short
- * trees, or last pages, are, and by which part that may be wrong.  If an odd number of entries fits and they are alike, it depends on
- * which of them are a little longer whether half of the next even number is more than half a page.
- */
-static void
-find_short_fill(SstGinModel *model)
-{
-	EntryFill	fill = {.weight = 1};
-	int			key_size = SHORTALIGN(tree_key_size(model));
-	uint32		nshort = 0;
-	double		sum = 0;
-	double		squares = 0;
-	int			most;
-
-	for (uint32 i = 0; i < model->nleaves; i++)
-	{
-		const PostingLeaf *leaf = &model->leaves[i];
-
-		if (leaf->is_short)
-		{
-			int			size = SST_GIN_ITEM_BYTES(Min(key_size + leaf->bytes, GinMaxItemSize));
-
-			fill_entry(&fill, size, 0);
-			nshort++;
-			sum += size;
-			squares += (double) size * size;
-		}
-
-		/* A few of them are repeated. */
-		if (i + 1 == model->nleaves && nshort > 0 && fill.npages < 3)
-			i = -1;
-	}
-	model->short_fill = model->left_fill;
-	model->short_uncertainty = UNCERTAINTY_OF_SHORT;
-	if (nshort == 0)
-		return;
-	model->short_fill = (double) fill.bytes / fill.npages;
-	most = SST_GIN_PAGE_ROOM * nshort / sum;
-	if (most % 2 == 1 && nshort * squares / (sum * sum) - 1 < ALIKE * ALIKE)
-		model->short_uncertainty += 2.0 / (most + 3);
-}
-
 static void
 gin_finish(SstRebuild *rebuild, bool all, const double *counts)
 {
@@ -1112,10 +748,7 @@ gin_finish(SstRebuild *rebuild, bool all, const double *counts)
 		SST_GIN_PAGE_ROOM / 2.0;
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
 	model->last_used = all ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
-	link_leaves(model);
-	find_short_fill(model);
-	model->children = average_children(model);
-	find_tree_factor(model, counts);
+	sst_gin_study_trees(model, counts);
 	build_in_batches(rebuild, pending_factors[LIKELY] * model->npending / model->pages_seen);
 
 	/* Inner pages are too few to be found in a small sample, or not. */
@@ -1222,7 +855,7 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 		rebuild->note = gettext_noop("the size depends on how many keys of the pending list are new; gin_clean_pending_list() moves them to the tree");
 	*blocks = sst_predict_blocks(rebuild, sample, gin_blocks);
 	part = model->uncertainty;
-	trees = expected_tree_pages(model, counts);
+	trees = sst_gin_tree_pages_expected(model, counts);
 	uncertainty = part * blocks->value;
 	sst_widen(blocks, trees * (model->tree_factor - model->tree_factor_low),
 			  trees * (model->tree_factor_high - model->tree_factor));

@@ -201,6 +201,52 @@ sst_gin_difference(double bytes, double ntids)
 	return ntids > 0 ? Max(bytes / ntids, 1) : 1;
 }
 
+/* A key of which hardly anything is there */
+#define MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
+
+/* Bytes of a key of a posting tree, on average */
+static inline int
+sst_gin_tree_key_size(const SstGinModel *model)
+{
+	return model->ntree_keys > 0 ?
+		(int) (model->tree_key_bytes / model->ntree_keys) : MIN_KEY;
+}
+
+/* Does a list become part of its entry? */
+static inline bool
+sst_gin_list_fits(const SstGinModel *model, double list_bytes)
+{
+	return sst_gin_fits_in_entry(sst_gin_tree_key_size(model), list_bytes);
+}
+
+/* Add an entry to the new leaf pages.  Most builds insert keys in their order. */
+static inline void
+sst_gin_fill_entry(EntryFill *fill, int size, int pivot)
+{
+	int			left = 0;
+	int			n = 0;
+
+	fill->pivots[fill->nitems] = pivot;
+	fill->sizes[fill->nitems++] = size;
+	fill->used += size;
+	if (fill->used <= SST_GIN_PAGE_ROOM)
+		return;
+
+	/*
+	 * The left half stays as it is (entrySplitPage() in
+	 * access/gin/ginentrypage.c).
+	 */
+	while (left <= fill->used / 2)
+		left += fill->sizes[n++];
+	fill->npages += fill->weight;
+	fill->bytes += left * fill->weight;
+	fill->pivot_bytes += fill->pivots[n - 1] * fill->weight;
+	fill->used -= left;
+	fill->nitems -= n;
+	memmove(fill->sizes, fill->sizes + n, fill->nitems * sizeof(uint16));
+	memmove(fill->pivots, fill->pivots + n, fill->nitems * sizeof(uint16));
+}
+
 /* A tuple that begins within its page */
 typedef struct EntryTuple
 {
@@ -227,5 +273,9 @@ sst_gin_tree_pages(double bytes, bool whole)
 	}
 	return pages;
 }
+
+/* in trees.c */
+extern double sst_gin_tree_pages_expected(const SstGinModel *model, const double *counts);
+extern void sst_gin_study_trees(SstGinModel *model, const double *counts);
 
 #endif							/* SST_GIN_STATE_H */

@@ -439,12 +439,16 @@ widen_by_steps(const SstRebuild *rebuild, const SstPageSample *sample,
 
 /*
  * The pages that a build passes, as it looks for room for each entry from the beginning of
- * a chain (_hash_doinsert() in access/hash/hashinsert.c), where many entries are equal
+ * a chain (_hash_doinsert() in access/hash/hashinsert.c), where many entries are equal.  A
+ * sample that has the beginning of no chain leaves room for some.
  */
 static double
-passed_pages(const double *counts)
+passed_pages(const HashRebuild *state, const double *counts)
 {
-	return counts[SST_REBUILT_LONG_RUNS] / Max(counts[SST_REBUILT_LONG_CHAINS], 1) *
+	double		chains = Max(counts[SST_REBUILT_LONG_CHAINS],
+							 0.5 * state->nblocks / Max(state->nseen, 1));
+
+	return counts[SST_REBUILT_LONG_RUNS] / Max(chains, 1) *
 		counts[SST_REBUILT_LONG_RUNS] / (2 * ENTRIES_PER_PAGE);
 }
 
@@ -466,7 +470,7 @@ hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	sst_sample_sums(sample, 1, counts);
 	hash_scale_entries(rebuild, counts, kept->value);
 	prediction->analyzed_blocks = blocks_if_analyzed(state, counts);
-	prediction->passed_pages = passed_pages(counts);
+	prediction->passed_pages = passed_pages(state, counts);
 }
 
 /* NULL if nothing is known of the table */
