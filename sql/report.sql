@@ -128,3 +128,10 @@ END
 $$;
 SELECT DISTINCT * FROM rp_ends ORDER BY 1;
 DROP TABLE rp_twice, rp_ends;
+
+-- What the budget has no room for does not make it the end, if time is over before.
+CREATE TABLE rp_slow WITH (autovacuum_enabled = off) AS SELECT repeat('x', 900) FROM generate_series(1, 60000);
+CREATE TABLE rp_slow_too WITH (autovacuum_enabled = off) AS SELECT repeat('x', 900) FROM generate_series(1, 30000);
+CALL streamstat.run_database_report(budget => '6MB', max_rate => '2MB', max_time => '2 s', margin => 0, tables => '{rp_slow,rp_slow_too}');
+SELECT ended_by, bytes_read < 5000000 AS unspent FROM streamstat.database_report_summary();
+DROP TABLE rp_slow, rp_slow_too;

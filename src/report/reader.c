@@ -208,21 +208,12 @@ learn_cost(SstReportReader *reader, uint64 nblocks, double seconds)
 	reader->block_cost *= 1 + off * blocks / expected;
 }
 
-/* A limit kept something from being read.  The first one ended the report. */
-static void
-report_cut(SstReportReader *reader, SstReportEnd limit)
-{
-	reader->cut_by = limit;
-	if (reader->report->limited_by == SST_REPORT_COMPLETE)
-		reader->report->limited_by = limit;
-}
-
 /* Read no more of a relation, as the limits do not leave the blocks for it. */
 void
 sst_reader_skip(SstReportReader *reader, SstReportEntry *entry)
 {
 	entry->settled = true;
-	entry->skipped = reader->cut_by == SST_REPORT_BUDGET ? SST_SKIP_BUDGET :
+	entry->skipped = reader->report->limited_by == SST_REPORT_BUDGET ? SST_SKIP_BUDGET :
 		SST_SKIP_TIME;
 }
 
@@ -286,8 +277,8 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 			entry->note = MemoryContextStrdup(report->context, attempt->note);
 			break;
 		case SST_TRY_LIMITED:
-			report_cut(reader, report->limits.budget - report->bytes_read < BLCKSZ ?
-					   SST_REPORT_BUDGET : SST_REPORT_TIME);
+			report->limited_by = report->limits.budget - report->bytes_read < BLCKSZ ?
+				SST_REPORT_BUDGET : SST_REPORT_TIME;
 			sst_reader_skip(reader, entry);
 			break;
 	}
@@ -393,12 +384,12 @@ sst_reader_allowed(SstReportReader *reader, uint64 wanted)
 
 	if (left < (int64) wanted)
 	{
-		report_cut(reader, SST_REPORT_BUDGET);
+		reader->report->limited_by = SST_REPORT_BUDGET;
 		wanted = Max(left, 0);
 	}
 	if (seconds < wanted * block)
 	{
-		report_cut(reader, SST_REPORT_TIME);
+		reader->report->limited_by = SST_REPORT_TIME;
 		wanted = seconds <= 0 ? 0 : (uint64) (seconds / block);
 	}
 

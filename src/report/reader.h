@@ -31,8 +31,6 @@ typedef struct SstReportReader
 	 */
 	uint64		first_blocks;
 	int			nlocked;
-
-	SstReportEnd cut_by;		/* what cut the last request for blocks */
 } SstReportReader;
 
 extern void sst_reader_init(SstReportReader *reader, SstReport *report,

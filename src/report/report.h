@@ -110,7 +110,8 @@ typedef struct SstReport
 
 	/* Found */
 	SstReportEnd ended_by;
-	SstReportEnd limited_by;	/* the first limit that was met */
+	SstReportEnd limited_by;	/* the last limit that cut a request for
+								 * blocks */
 	int64		bytes_read;
 	SstIoStats	io_stats;
 	double		elapsed_ms;
