@@ -661,11 +661,12 @@ gist_begin(Relation rel, const SstTableFacts *table)
 	state->way = gist_way(rel, options);
 
 	/*
-	 * contrib's cube and gist__intbig_ops split pages so unevenly that other
-	 * pages have only an entry or two: of cubes at random, 12 percent of a
-	 * page was filled.
+	 * contrib's cube and intarray split pages so unevenly that other pages
+	 * have only an entry or two: of cubes at random, 12 percent of a page was
+	 * filled.
 	 */
 	state->uneven = splits_like(rel, GIST_PICKSPLIT_PROC, "g_cube_picksplit") ||
+		splits_like(rel, GIST_PICKSPLIT_PROC, "g_int_picksplit") ||
 		splits_like(rel, GIST_PICKSPLIT_PROC, "g_intbig_picksplit");
 	state->network = state->way != TREE_SORTED &&
 		splits_like(rel, GIST_PICKSPLIT_PROC, "inet_gist_picksplit");

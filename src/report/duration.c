@@ -76,7 +76,9 @@ typedef enum KeyCost
 	CHEAP_KEYS,
 	DEAR_KEYS,					/* strings of a locale, and what GiST neither
 								 * sorts nor has as plain values */
-	RANGE_KEYS					/* that are not sorted */
+	RANGE_KEYS,					/* that are not sorted */
+	SET_KEYS					/* of intarray: each is compared with all of a
+								 * page */
 } KeyCost;
 
 /* Of each entry of a new index, and of each of its bytes */
@@ -95,6 +97,7 @@ static const IndexCost index_costs[] = {
 	{GIST_AM_OID, CHEAP_KEYS, 1800, 2},
 	{GIST_AM_OID, DEAR_KEYS, 9000, 2},
 	{GIST_AM_OID, RANGE_KEYS, 25000, 2},
+	{GIST_AM_OID, SET_KEYS, 150000, 2},
 	{GIN_AM_OID, CHEAP_KEYS, 500, 65},
 	{SPGIST_AM_OID, CHEAP_KEYS, 3000, 2},
 	{SPGIST_AM_OID, RANGE_KEYS, 20000, 2},
@@ -251,6 +254,13 @@ column_cost(Oid amoid, Oid opclass)
 		return CHEAP_KEYS;
 	if (type == ANYRANGEOID || type == ANYMULTIRANGEOID)
 		return RANGE_KEYS;
+	if (amoid == GIST_AM_OID && type == INT4ARRAYOID)
+	{
+		char	   *split = get_func_name(get_opfamily_proc(family, type, type, GIST_PICKSPLIT_PROC));
+
+		if (split != NULL && strcmp(split, "g_int_picksplit") == 0)
+			return SET_KEYS;
+	}
 
 	return amoid == GIST_AM_OID && get_typlen(type) < 0 && type != INETOID ? DEAR_KEYS : CHEAP_KEYS;
 }
