@@ -50,7 +50,8 @@ typedef struct SstTableFacts
 typedef struct SstPrediction
 {
 	SstEstimate blocks;
-	double		passed_pages;	/* of chains of equal keys, by inserting these */
+	double		passed_pages;	/* by a build of a hash index that looks for
+								 * room */
 	double		analyzed_blocks;	/* of a hash index, if ANALYZE comes first
 									 * and makes a difference */
 } SstPrediction;

@@ -202,14 +202,14 @@ sst_gin_difference(double bytes, double ntids)
 }
 
 /* A key of which hardly anything is there */
-#define MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
+#define SST_GIN_MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
 
 /* Bytes of a key of a posting tree, on average */
 static inline int
 sst_gin_tree_key_size(const SstGinModel *model)
 {
 	return model->ntree_keys > 0 ?
-		(int) (model->tree_key_bytes / model->ntree_keys) : MIN_KEY;
+		(int) (model->tree_key_bytes / model->ntree_keys) : SST_GIN_MIN_KEY;
 }
 
 /* Does a list become part of its entry? */
