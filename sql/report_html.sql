@@ -124,10 +124,11 @@ SELECT jsonb_array_length(document -> 'relations') < r.relations AS fewer, docum
 			FROM jsonb_path_query(document, '$.*[*] ? (exists (@.measured) || exists (@.known_bytes))') o) = (r.relations::numeric, r.bytes_total::numeric, r.reclaimable_bytes::numeric) AS sums
 	FROM (SELECT r.*, streamstat.report_json(run)::jsonb AS document FROM streamstat.report_runs r ORDER BY run DESC LIMIT 1) r;
 
--- It is the last report for a session that has made none.
+-- It is the last report for a session that has made none.  Layouts show what is buffered,
+-- and the first of two reads pages.
 \c -
 SET client_min_messages = warning;
-SELECT last - 'caches' = stored AS same, last ? 'caches' AS caches, stored ? 'others' AS others
+SELECT last - '{caches,layouts}'::text[] = stored - 'layouts' AS same, last ? 'caches' AS caches, stored ? 'others' AS others
 	FROM (SELECT streamstat.report_json()::jsonb - 'made' AS last, streamstat.report_json(max(run))::jsonb - 'made' AS stored FROM streamstat.report_runs) d;
 
 -- Of many relations, those are listed that are among the first by bytes or by what is
