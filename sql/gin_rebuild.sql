@@ -232,6 +232,21 @@ INSERT INTO gr_refilled SELECT g, ARRAY[g % 20, 100 + g % 40] FROM generate_seri
 VACUUM gr_refilled;
 CALL gr_sample('{gr_refilled_a}', 100);
 
+-- Trees that take one full page or three, beside a few that have many: a sample shows hardly any root of these.
+CREATE FUNCTION gr_mixed(rows int) RETURNS SETOF int[] LANGUAGE sql BEGIN ATOMIC
+	SELECT ARRAY[1, 2, 3] || ARRAY(SELECT 10 + abs(hashint4(g * 8 + k)) % 60 FROM generate_series(1, 6) k) FROM generate_series(1, rows) g;
+END;
+CREATE TABLE gr_pages (n serial, a int[]) WITH (autovacuum_enabled = off);
+CREATE INDEX gr_pages_a ON gr_pages USING gin (a);
+INSERT INTO gr_pages (a) SELECT gr_mixed(70800);
+CREATE TABLE gr_mixed (n serial, a int[]) WITH (autovacuum_enabled = off);
+CREATE INDEX gr_mixed_a ON gr_mixed USING gin (a);
+INSERT INTO gr_mixed (a) SELECT gr_mixed(85000);
+UPDATE gr_pages SET n = -n WHERE n % 5 < 2;
+UPDATE gr_mixed SET n = -n WHERE n % 5 < 2;
+VACUUM gr_pages, gr_mixed;
+CALL gr_sample('{gr_pages_a, gr_mixed_a}', 60, 40);
+
 SELECT * FROM gr_sampled(4);
 SELECT abs(avg(value) / max(real) - 1) < 0.03 AS near FROM gr_sampled WHERE name = 'gr_words_v' AND seed > 0;
 TRUNCATE gr_sampled;
@@ -262,9 +277,9 @@ REINDEX INDEX gr_dead_a;
 UPDATE gr_dead_said SET real = pg_relation_size('gr_dead_a') WHERE real IS NULL;
 SELECT step, abs(avg(value / real) - 1) < 0.1 AS near FROM gr_dead_said GROUP BY step ORDER BY step;
 
-DROP FUNCTION gr_result, gr_sampled;
+DROP FUNCTION gr_result, gr_sampled, gr_mixed;
 DROP TABLE gr, gr_memory, gr_updated, gr_aborted, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_left, gr_kinds, gr_dead, gr_dead_said, gr_words,
-	gr_full, gr_alike, gr_refilled, gr_partial, gr_said, gr_sampled;
+	gr_full, gr_alike, gr_refilled, gr_pages, gr_mixed, gr_partial, gr_said, gr_sampled;
 DROP PROCEDURE gr_rebuild, gr_sample;
 
 -- Of a long pending list, no key may be new.

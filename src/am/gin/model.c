@@ -36,7 +36,7 @@
 #include "compat/compat.h"
 #include "am/gin/state.h"
 
-/* Leaf pages of posting trees that are kept, and roots: 0.6 MB */
+/* Leaf pages of posting trees that are kept, roots, and trees: 0.7 MB */
 #define MAX_LEAVES		32768
 
 /* So many entry pages are looked at, and some of those that follow. */
@@ -616,7 +616,7 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 			Max(short_bytes + Min(more, 0), 0) / model->short_fill;
 	}
 	leaves = Max(sst_round_up(leaves - (whole ? 1e-6 : 0), whole), 1);
-	trees = sst_gin_tree_pages_expected(model, counts) * model->tree_factor +
+	trees = sst_gin_tree_pages(model, counts, 1) +
 		(which == LEAST ? pending / SST_GIN_PAGE_ROOM : 0);
 
 	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees -
@@ -733,7 +733,7 @@ build_in_batches(SstRebuild *rebuild, double pending_keys)
 }
 
 static void
-gin_finish(SstRebuild *rebuild, bool all, const double *counts)
+gin_finish(SstRebuild *rebuild, bool all)
 {
 	SstGinModel *model = sst_gin_model_of(rebuild);
 	const EntryFill *fill = &model->fill;
@@ -748,7 +748,7 @@ gin_finish(SstRebuild *rebuild, bool all, const double *counts)
 		SST_GIN_PAGE_ROOM / 2.0;
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
 	model->last_used = all ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
-	sst_gin_study_trees(model, counts);
+	sst_gin_study_trees(model);
 	build_in_batches(rebuild, pending_factors[LIKELY] * model->npending / model->pages_seen);
 
 	/* Inner pages are too few to be found in a small sample, or not. */
@@ -841,24 +841,24 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	SstEstimate *blocks = &prediction->blocks;
 	double		counts[SST_NCOUNTS];
 	double		part;
-	double		trees;
+	double		fewer;
+	double		more;
 	double		uncertainty;
 	double		low;
 	double		high;
 	bool		many_pending;
 
 	sst_sample_sums(sample, 1, counts);
-	gin_finish(rebuild, sst_sample_is_exact(sample), counts);
+	gin_finish(rebuild, sst_sample_is_exact(sample));
 	many_pending = counts[SST_REBUILT_PENDING_BYTES] > NOTEWORTHY_PART *
 		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]);
 	if (many_pending)
 		rebuild->note = gettext_noop("the size depends on how many keys of the pending list are new; gin_clean_pending_list() moves them to the tree");
 	*blocks = sst_predict_blocks(rebuild, sample, gin_blocks);
 	part = model->uncertainty;
-	trees = sst_gin_tree_pages_expected(model, counts);
 	uncertainty = part * blocks->value;
-	sst_widen(blocks, trees * (model->tree_factor - model->tree_factor_low),
-			  trees * (model->tree_factor_high - model->tree_factor));
+	sst_gin_tree_ends(model, counts, &fewer, &more);
+	sst_widen(blocks, fewer, more);
 	gin_ends(rebuild, counts, &low, &high);
 	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - low, 0)),
 			  hypot(uncertainty, Max(high - blocks->value, 0)));
@@ -898,6 +898,7 @@ gin_begin(Relation rel, const SstTableFacts *table)
 	model->sample = sst_gin_sample_create();
 	model->leaves = palloc(MAX_LEAVES * sizeof(PostingLeaf));
 	model->roots = palloc(MAX_LEAVES * sizeof(uint32));
+	model->trees = palloc(MAX_LEAVES * sizeof(float));
 	return &model->base;
 }
 

@@ -146,6 +146,8 @@ typedef struct SstGinModel
 	uint32	   *roots;			/* children of inner pages without right
 								 * sibling */
 	uint32		nroots;
+	float	   *trees;			/* bytes of each tree, if all pages are known */
+	uint32		ntrees;
 
 	/* After the last page */
 	bool		all;			/* pages were seen */
@@ -159,18 +161,18 @@ typedef struct SstGinModel
 								 * entries */
 	double		short_bytes_part;	/* of their bytes */
 	double		children;		/* of a posting tree's root, on average */
+	double		children_spread;	/* relative standard deviation */
 	double		batches[NCASES];	/* pages with all batches, for those with
 									 * one ... */
 	double		added[NCASES];	/* ... and besides, where these are few */
 	bool		several;		/* batches */
+	uint32		ndeep_last;		/* last pages known to be behind another */
 	double		deep_last;		/* bytes of the last page of a tree that has
 								 * others, on average ... */
-	uint32		ndeep_last;		/* ... by so many */
+	double		nlast_known;	/* ... by so many */
 	double		deep_last_part; /* ... for those of any last page */
 	double		deep_last_spread;	/* 1 if they are anywhere from 0 on */
-	double		tree_factor;	/* pages of posting trees, for those expected */
-	double		tree_factor_low;
-	double		tree_factor_high;
+	bool		alike;			/* posting trees have about as many leaf pages */
 } SstGinModel;
 
 static inline SstGinModel *
@@ -255,27 +257,9 @@ typedef struct EntryTuple
 	IndexTupleData header;
 } EntryTuple;
 
-/* Pages of a tree; whole ones, or the average of those about this size */
-static inline double
-sst_gin_tree_pages(double bytes, bool whole)
-{
-	double		leaves = (bytes - SST_GIN_FIRST_PAGE) / SST_GIN_FULL_PAGE;
-	double		pages;
-
-	if (bytes <= SST_GIN_ONLY_PAGE)
-		return 1;
-	leaves = 1 + (whole ? ceil(leaves) : leaves + 0.5 * Min(leaves, 1));
-	pages = leaves;
-	for (double level = leaves; level > 1; pages += level)
-	{
-		level /= SST_GIN_INNER_ITEMS;
-		level = level <= 1 ? 1 : sst_round_up(level, whole);
-	}
-	return pages;
-}
-
 /* in trees.c */
-extern double sst_gin_tree_pages_expected(const SstGinModel *model, const double *counts);
-extern void sst_gin_study_trees(SstGinModel *model, const double *counts);
+extern double sst_gin_tree_pages(const SstGinModel *model, const double *counts, double part);
+extern void sst_gin_tree_ends(const SstGinModel *model, const double *counts, double *fewer, double *more);
+extern void sst_gin_study_trees(SstGinModel *model);
 
 #endif							/* SST_GIN_STATE_H */

@@ -32,41 +32,16 @@
  */
 #define UNCERTAINTY_OF_SHORT	0.03
 #define ALIKE					0.1
+#define UNCERTAINTY_OF_KNOWN	0.003	/* bytes of a tree */
 #define UNCERTAINTY_OF_TREES	0.06
 #define UNCERTAINTY_OF_LAST		0.5
 
-/*
- * Pages that posting trees are expected to have.  Those with one page that are short become
- * part of their entries.
- */
-double
-sst_gin_tree_pages_expected(const SstGinModel *model, const double *counts)
-{
-	double		trees = counts[SST_REBUILT_TREES];
-	double		deep = Min(counts[SST_REBUILT_DEEP_TREES], trees);
-	double		last = counts[SST_REBUILT_LAST_BYTES];
-	double		bytes = Max(counts[SST_REBUILT_TREE_BYTES] - last, 0);
-	double		single;
+/* Trees are alike if the relative standard deviation of their leaf pages is below this. */
+#define ALIKE_CHILDREN			0.5
 
-	/* A tree without TIDs vanishes. */
-	if (counts[SST_REBUILT_TREE_BYTES] <= 0)
-		return 0;
-	if (bytes > 0)
-		deep = Max(deep, 1);
-	single = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] * model->short_part, 0);
-	if (deep == 0)
-		return single;
-	if (trees > 0)
-		bytes += last * Min(deep / trees, 1) * model->deep_last_part;
-
-	/*
-	 * Leaf pages are found in more samples than roots are, which say how many
-	 * they have.
-	 */
-	if (model->nroots > 0)
-		deep = Max(counts[SST_POSTING_LEAF_PAGES] - Max(trees - deep, 0), 1) / model->children;
-	return single + deep * sst_gin_tree_pages(bytes / deep, false);
-}
+/* A tree's pages besides full ones: half a page, and a root; and the standard deviation of that */
+#define MORE_THAN_FULL			1.5
+#define MORE_SPREAD				0.5
 
 static PostingLeaf *
 find_leaf(const SstGinModel *model, BlockNumber blkno)
@@ -92,19 +67,24 @@ find_leaf(const SstGinModel *model, BlockNumber blkno)
 static double
 pages_of_tree(const SstGinModel *model, double bytes)
 {
-	return sst_gin_list_fits(model, bytes) ? bytes / model->short_fill :
-		sst_gin_tree_pages(bytes, true);
+	double		leaves = 1 + ceil((bytes - SST_GIN_FIRST_PAGE) / SST_GIN_FULL_PAGE);
+	double		pages;
+
+	if (sst_gin_list_fits(model, bytes))
+		return bytes / model->short_fill;
+	if (bytes <= SST_GIN_ONLY_PAGE)
+		return 1;
+	pages = leaves;
+	for (double level = leaves; level > 1; pages += level)
+		level = ceil(level / SST_GIN_INNER_ITEMS);
+	return pages;
 }
 
-/* Leaf pages of a posting tree that has an inner page, on average */
+/* The pages of so many bytes, if all were full */
 static double
-average_children(const SstGinModel *model)
+full_pages(double bytes)
 {
-	double		sum = 0;
-
-	for (uint32 i = 0; i < model->nroots; i++)
-		sum += model->roots[i];
-	return sum / Max(model->nroots, 1);
+	return bytes / SST_GIN_FULL_PAGE * (1 + 1 / SST_GIN_INNER_ITEMS);
 }
 
 /* Are all leaf pages of posting trees known? */
@@ -165,17 +145,16 @@ link_leaves(SstGinModel *model)
 }
 
 /*
- * Pages of all posting trees but those that become part of their entry, when all leaf
- * pages are known.  Sets the bytes of those that do.  In damaged trees no more links are
- * followed than there are.
+ * Find out how many bytes each posting tree has, when all leaf pages are known.  Those that become
+ * part of their entry are left out.  In damaged trees no more links are followed than there are.
  */
-static double
-known_tree_pages(SstGinModel *model)
+static void
+find_trees(SstGinModel *model)
 {
 	uint32		nfollowed = 0;
-	double		pages = 0;
 
 	model->short_bytes = 0;
+	model->ntrees = 0;
 	for (uint32 i = 0; i < model->nleaves; i++)
 	{
 		const PostingLeaf *leaf = &model->leaves[i];
@@ -190,26 +169,30 @@ known_tree_pages(SstGinModel *model)
 			model->short_bytes += bytes;
 			continue;
 		}
+
+		/* What is on one page fits on one again. */
+		if (leaf->next == InvalidBlockNumber)
+			bytes = Min(bytes, SST_GIN_ONLY_PAGE / (1 + UNCERTAINTY_OF_KNOWN));
 		while (nfollowed++ < model->nleaves &&
 			   (leaf = find_leaf(model, leaf->next)) != NULL)
 			bytes += leaf->bytes;
 		if (sst_gin_list_fits(model, bytes))
 			model->short_bytes += bytes;
-		pages += pages_of_tree(model, bytes);
+		model->trees[model->ntrees++] = bytes;
 	}
-	return pages;
 }
 
 /*
- * Find out how full the last pages of trees that have others are: by those that are known to
- * be behind another page.  If there are none, most last pages are of such trees, or they
- * end anywhere.
+ * Find out how full the last pages of trees that have others are: by all last pages, if most of
+ * these are of such trees; or by those that are known to be behind another page; without any,
+ * they end anywhere.
  */
 static void
 find_last_pages(SstGinModel *model)
 {
+	bool		most = 2 * model->nroots >= model->nlast;
 	double		mean = model->last_bytes / Max(model->nlast, 1);
-	double		n = model->ndeep_last;
+	double		n = 0;
 	double		sum = 0;
 	double		squares = 0;
 
@@ -217,88 +200,185 @@ find_last_pages(SstGinModel *model)
 	{
 		const PostingLeaf *leaf = &model->leaves[i];
 
-		if (!leaf->linked || leaf->next != InvalidBlockNumber)
+		if (leaf->next != InvalidBlockNumber || (!most && !leaf->linked))
 			continue;
+		n++;
 		sum += leaf->bytes;
 		squares += (double) leaf->bytes * leaf->bytes;
 	}
-	model->deep_last = mean;
-	model->deep_last_spread = 1;
-	if (n > 0 && sum > 0)
+	if (sum > 0)
 	{
+		model->nlast_known = n;
 		model->deep_last = sum / n;
 		model->deep_last_spread = Min(sqrt(3 * Max(n * squares / (sum * sum) - 1, 0)) + 1.0 / n, 1);
 	}
-	else if (2 * model->nroots < model->nlast)
+	else
+	{
+		model->nlast_known = 0;
 		model->deep_last = model->middle_bytes / Max(model->nmiddle, 1) / 2;
+		model->deep_last_spread = 1;
+	}
 	model->deep_last_part = mean > 0 ? model->deep_last / mean : 1;
 }
 
 /*
- * Pages of the sampled trees, by their roots, if each has so many bytes for one.  Their leaf
- * pages are like others, and the last ones differ by their spread.
+ * How many pages more than full ones a sampled tree with so many leaf pages has, if it has part
+ * of its bytes.  Its pages are like others, and the last one differs by the spread of these:
+ * -1 is the least full one, and 1 the fullest.
  */
 static double
-sampled_tree_pages(const SstGinModel *model, double part)
+more_than_full(const SstGinModel *model, uint32 children, double part, double last)
 {
-	double		middle = model->middle_bytes / Max(model->nmiddle, 1);
-	double		pages = 0;
+	double		bytes = part * ((children - 1) * model->middle_bytes / Max(model->nmiddle, 1) +
+								model->deep_last * (1 + model->deep_last_spread * last));
 
+	return pages_of_tree(model, bytes) - full_pages(bytes);
+}
+
+/* That of all roots of a sample */
+typedef struct MoreThanFull
+{
+	double		average;
+	double		least;			/* with one last page for all */
+	double		most;
+	double		error;			/* standard error of the average, not too
+								 * small if roots are few */
+} MoreThanFull;
+
+static MoreThanFull
+average_more(const SstGinModel *model, double part)
+{
+	MoreThanFull result = {MORE_THAN_FULL, 0, 2, MORE_SPREAD};
+	double		n = model->nroots;
+	double		sum = 0;
+	double		squares = 0;
+	double		by_last[LAST_PAGES] = {0};
+
+	if (n == 0)
+		return result;
 	for (uint32 i = 0; i < model->nroots; i++)
 	{
-		double		bytes = (model->roots[i] - 1) * middle;
+		double		more = 0;
 
 		for (int j = 0; j < LAST_PAGES; j++)
 		{
-			double		last = model->deep_last *
-				(1 + model->deep_last_spread * (2 * (j + 0.5) / LAST_PAGES - 1));
+			double		one = more_than_full(model, model->roots[i], part, 2 * (j + 0.5) / LAST_PAGES - 1);
 
-			pages += pages_of_tree(model, part * (bytes + last)) / LAST_PAGES;
+			by_last[j] += one / n;
+			more += one / LAST_PAGES;
 		}
+		sum += more;
+		squares += more * more;
 	}
-	return pages;
+	result.average = sum / n;
+	result.error = sqrt(Max(squares - sum * sum / n, 0) + MORE_SPREAD * MORE_SPREAD) / n;
+	result.least = result.most = by_last[0];
+	for (int j = 1; j < LAST_PAGES; j++)
+	{
+		result.least = Min(result.least, by_last[j]);
+		result.most = Max(result.most, by_last[j]);
+	}
+	return result;
 }
 
 /*
- * Set how many pages posting trees will have, by the trees that are known, for each one of
- * those that are expected, and the ends of that.  If all pages are known, whose counts these
- * are, this makes up for all that is not expected.
+ * Find out what the roots of a sample show.  Where trees are alike, leaf pages say better how
+ * many there are than roots do, of which a sample has fewer.  They are not if roots have too
+ * different numbers of leaf pages, or too few for so many leaf pages: some trees are large then.
  */
 static void
-find_tree_factor(SstGinModel *model, const double *all_counts)
+find_children(SstGinModel *model)
 {
-	double		counts[SST_NCOUNTS] = {0};
-	double		expected;
-	double		part;
+	double		n = Max(model->nroots, 1);
+	double		sum = 0;
+	double		squares = 0;
+	double		expected;		/* roots for so many leaf pages */
 
-	model->deep_last_part = 1;
-	if (knows_trees(model))
-	{
-		expected = sst_gin_tree_pages_expected(model, all_counts);
-		model->tree_factor = expected >= 1 ? known_tree_pages(model) / expected : 1;
-		model->tree_factor_low = model->tree_factor_high = model->tree_factor;
-		return;
-	}
-
-	find_last_pages(model);
-	counts[SST_REBUILT_TREES] = counts[SST_REBUILT_DEEP_TREES] = model->nroots;
 	for (uint32 i = 0; i < model->nroots; i++)
 	{
-		counts[SST_REBUILT_TREE_BYTES] += (model->roots[i] - 1) *
-			(model->middle_bytes / Max(model->nmiddle, 1)) + model->deep_last;
-		counts[SST_POSTING_LEAF_PAGES] += model->roots[i];
+		sum += model->roots[i];
+		squares += (double) model->roots[i] * model->roots[i];
 	}
-	part = UNCERTAINTY_OF_TREES + UNCERTAINTY_OF_LAST /
-		(Max(model->children, 1) * sqrt(model->ndeep_last + 1));
-	expected = sst_gin_tree_pages_expected(model, counts);
-	model->tree_factor = expected >= 1 ? sampled_tree_pages(model, 1) / expected : 1;
-	model->tree_factor_low = (1 - UNCERTAINTY_OF_TREES) * model->tree_factor;
-	model->tree_factor_high = (1 + UNCERTAINTY_OF_TREES) * model->tree_factor;
-	if (expected >= 1)
+	model->children = Max(sum / n, 1);
+	model->children_spread = sqrt(Max(n * squares / Max(sum * sum, 1) - 1, 0));
+	expected = model->nleaves / model->children;
+	model->alike = model->nroots > 0 && model->children_spread < ALIKE_CHILDREN &&
+		fabs(expected - model->nroots) < 2 * sqrt(expected);
+}
+
+/* Trees with inner pages, of a sample with these counts */
+static double
+deep_trees(const SstGinModel *model, const double *counts)
+{
+	double		deep = counts[SST_REBUILT_DEEP_TREES];
+	double		trees = counts[SST_REBUILT_TREES];
+
+	/* If more roots than last pages were found, all trees have both. */
+	deep = Max(Min(deep, (deep + trees) / 2), 1);
+	if (!model->alike)
+		return deep;
+	return Max(counts[SST_POSTING_LEAF_PAGES] - Max(trees - deep, 0), 1) / model->children;
+}
+
+/*
+ * Pages that posting trees will have, if each has so many bytes for one.  Those that become
+ * part of their entries have none.
+ */
+double
+sst_gin_tree_pages(const SstGinModel *model, const double *counts, double part)
+{
+	double		trees = counts[SST_REBUILT_TREES];
+	double		bytes = counts[SST_REBUILT_TREE_BYTES];
+	double		deep = deep_trees(model, counts);
+	double		middle = Max(bytes - counts[SST_REBUILT_LAST_BYTES], 0);
+	double		pages = 0;
+	double		part_left;		/* without TIDs that are left out */
+
+	if (bytes <= 0)
+		return 0;
+	part_left = part * bytes / Max(counts[SST_POSTING_LEAF_PAGES], 1) * (model->nmiddle + model->nlast) /
+		Max(model->middle_bytes + model->last_bytes, 1);
+	if (knows_trees(model))
 	{
-		model->tree_factor_low = Min(model->tree_factor_low, sampled_tree_pages(model, 1 - part) / expected);
-		model->tree_factor_high = Max(model->tree_factor_high, sampled_tree_pages(model, 1 + part) / expected);
+		for (uint32 i = 0; i < model->ntrees; i++)
+			pages += pages_of_tree(model, part_left * model->trees[i]);
+		return pages;
 	}
+
+	if (middle <= 0 && counts[SST_REBUILT_DEEP_TREES] <= 0)
+		deep = 0;
+	pages = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] * model->short_part, 0);
+	bytes = middle + counts[SST_REBUILT_LAST_BYTES] * Min(deep / Max(trees, 1), 1) * model->deep_last_part;
+	return pages + full_pages(part * bytes) + deep * average_more(model, part_left).average;
+}
+
+/*
+ * Set how many pages fewer, and more, posting trees can have than expected.  Of samples, these have
+ * an error of what roots show, too.
+ */
+void
+sst_gin_tree_ends(const SstGinModel *model, const double *counts, double *fewer, double *more)
+{
+	double		pages = sst_gin_tree_pages(model, counts, 1);
+	double		part = UNCERTAINTY_OF_KNOWN;
+	double		error = 0;
+
+	*fewer = *more = 0;
+	if (!knows_trees(model))
+	{
+		MoreThanFull roots = average_more(model, 1);
+		double		deep = deep_trees(model, counts);
+
+		if (model->alike)
+			roots.error = hypot(roots.error, roots.average * model->children_spread / sqrt(model->nroots));
+		*fewer = Max(UNCERTAINTY_OF_TREES * pages, deep * (roots.average - roots.least));
+		*more = Max(UNCERTAINTY_OF_TREES * pages, deep * (roots.most - roots.average));
+		error = 1.96 * deep * roots.error;
+		part = UNCERTAINTY_OF_TREES + UNCERTAINTY_OF_LAST /
+			(model->children * sqrt(model->nlast_known + 1));
+	}
+	*fewer = hypot(Max(*fewer, pages - sst_gin_tree_pages(model, counts, 1 - part)), error);
+	*more = hypot(Max(*more, sst_gin_tree_pages(model, counts, 1 + part) - pages), error);
 }
 
 /*
@@ -345,15 +425,17 @@ find_short_fill(SstGinModel *model)
 		model->short_uncertainty += 2.0 / (most + 3);
 }
 
-/*
- * Find out what trees become, after the last page.  The counts are those of all pages.  Checks for
- * interrupts and limits.
- */
+/* Find out what trees become, after the last page.  Checks for interrupts and limits. */
 void
-sst_gin_study_trees(SstGinModel *model, const double *counts)
+sst_gin_study_trees(SstGinModel *model)
 {
 	link_leaves(model);
 	find_short_fill(model);
-	model->children = average_children(model);
-	find_tree_factor(model, counts);
+	if (knows_trees(model))
+		find_trees(model);
+	else
+	{
+		find_last_pages(model);
+		find_children(model);
+	}
 }
