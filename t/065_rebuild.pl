@@ -231,6 +231,7 @@ sql('DROP TABLE empty');
 sql("CREATE TABLE small AS SELECT 1 AS k; CREATE INDEX small_k ON small (k); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'small_k'::regclass");
 ($code, $out) = rebuild('--min-size=1GB', 'postgres');
 is($code, 0, 'a repair: succeeds');
+like($out, qr/public.small_k: foretold no size.*, returned /, 'a repair: its size is not known before');
 is(sql("SELECT indisvalid FROM pg_index WHERE indexrelid = 'small_k'::regclass"), 't', 'a repair: done');
 sql('DROP TABLE small');
 
