@@ -235,19 +235,24 @@ DROP TABLE rem_said, rem_samples, rem_fresh, rem_dead, rem_deleted, rem_none, re
 	rem_dropped, rem_added, rem_appended, rem_temp, rem_unlogged, rem_toast, rem, rem_parts, rem_loose, rem_turns, rem_sampled;
 
 -- Sizes that alternate fall into step with the pages, and out of it in the gaps of a sample; and a few
--- rows that are much longer and stand together waste more than any sample shows.
+-- rows that are much longer and stand together waste more than any sample shows; so do rows
+-- of which few fit on a page.
 CREATE TABLE alternating (i int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO alternating SELECT g, repeat('x', CASE WHEN g % 2 = 0 THEN 1900 ELSE 100 + g % 300 END) FROM generate_series(1, 8000) g;
 CREATE TABLE clusters (i int, t text) WITH (autovacuum_enabled = off);
 ALTER TABLE clusters ALTER t SET STORAGE PLAIN;
 INSERT INTO clusters SELECT g, CASE WHEN g % 200 < 4 THEN repeat('x', 1920 + 32 * (g % 4)) ELSE 'short toast pointer' END FROM generate_series(1, 100000) g;
+CREATE TABLE sawtooth (i int, t text) WITH (autovacuum_enabled = off, fillfactor = 20);
+INSERT INTO sawtooth SELECT g, repeat('x', g % 90 * 16) FROM generate_series(1, 6000) g ORDER BY g DESC;
+ALTER TABLE sawtooth ADD added text DEFAULT 'some default';
 DELETE FROM alternating WHERE i % 5 = 0;
 DELETE FROM clusters WHERE i % 5 = 0;
 CALL wait_for_horizon();
 VACUUM alternating, clusters;
 CREATE TEMP TABLE few_samples AS SELECT relation, predicted_bytes_low AS low, predicted_bytes_high AS high
-	FROM unnest('{alternating, clusters}'::regclass[], '{800, 300}'::int[]) r (sampled, n), generate_series(1, 20) seed, LATERAL streamstat.bloat(sampled, n, seed => seed);
+	FROM unnest('{alternating, clusters, sawtooth}'::regclass[], '{800, 300, 800}'::int[]) r (sampled, n), generate_series(1, 20) seed, LATERAL streamstat.bloat(sampled, n, seed => seed);
 VACUUM FULL alternating;
 VACUUM FULL clusters;
+VACUUM FULL sawtooth;
 SELECT relation, count(*) FILTER (WHERE pg_relation_size(relation) BETWEEN low AND high) >= 18 AS inside FROM few_samples GROUP BY relation ORDER BY relation::text;
-DROP TABLE alternating, clusters, few_samples;
+DROP TABLE alternating, clusters, sawtooth, few_samples;

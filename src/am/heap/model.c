@@ -276,11 +276,18 @@ go_on(HeapRebuild *state)
  */
 #define UNSURE_PART_OF_WASTE 0.05
 
+/*
+ * Where tuples of different sizes have few places on a page, as with a low fillfactor, a sample does not
+ * show what is wasted: their order can fit the pages, or not.  From so many on a page on, it does.
+ */
+#define MANY_TUPLES 8
+
 static void
-allow_for_moves(const HeapRebuild *state, const SstPageSample *sample,
+allow_for_order(const HeapRebuild *state, const SstPageSample *sample,
 				SstEstimate *blocks)
 {
 	double		room = SST_HEAP_PAGE_ROOM - state->reserve;
+	double		variance = state->ntuples * state->squares / Max(state->need * (double) state->need, 1) - 1;
 	double		sums[SST_NCOUNTS];
 	double		waste;			/* bytes of a page */
 	double		move;			/* blocks by which all moves change the size */
@@ -291,6 +298,9 @@ allow_for_moves(const HeapRebuild *state, const SstPageSample *sample,
 	sst_sample_sums(sample, 1, sums);
 	waste = (1 + UNSURE_PART_OF_WASTE) / 2 * Min(state->squares / state->need, room);
 	move = 2 * sums[SST_RECENTLY_DEAD_TUPLES] * waste / room;
+	if (!sst_sample_is_exact(sample) && variance > DIFFERENT_SIZES &&
+		room * state->ntuples < MANY_TUPLES * (double) state->need)
+		move = blocks->value;
 	tightest = blocks->value * state->need / room * BLCKSZ / state->fill.bytes;
 	sst_widen(blocks, Min(move, Max(blocks->value - tightest, 0)),
 			  Min(move, Max(tightest * room / (room - waste) - blocks->value, 0)));
@@ -342,7 +352,7 @@ heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	if (!state->is_toast)
-		allow_for_moves(state, sample, blocks);
+		allow_for_order(state, sample, blocks);
 }
 
 /* Does the size depend on how well values can be compressed? */
