@@ -247,6 +247,15 @@ UPDATE gr_mixed SET n = -n WHERE n % 5 < 2;
 VACUUM gr_pages, gr_mixed;
 CALL gr_sample('{gr_pages_a, gr_mixed_a}', 60, 40);
 
+-- All that is on entry pages will be lists of posting trees that have become short.
+CREATE TABLE gr_shortened (n serial, a int[], pad text) WITH (autovacuum_enabled = off);
+CREATE INDEX gr_shortened_a ON gr_shortened USING gin (a) WITH (fastupdate = off);
+INSERT INTO gr_shortened (a, pad) SELECT CASE WHEN hashint4(g) % 10 = 0 THEN ARRAY(SELECT generate_series(1, 40)) END, repeat('p', 200) FROM generate_series(1, 15000) g;
+VACUUM gr_shortened;
+UPDATE gr_shortened SET n = -n;
+VACUUM gr_shortened;
+CALL gr_sample('{gr_shortened_a}', 1000);
+
 SELECT * FROM gr_sampled(4);
 SELECT abs(avg(value) / max(real) - 1) < 0.03 AS near FROM gr_sampled WHERE name = 'gr_words_v' AND seed > 0;
 TRUNCATE gr_sampled;
@@ -279,7 +288,7 @@ SELECT step, abs(avg(value / real) - 1) < 0.1 AS near FROM gr_dead_said GROUP BY
 
 DROP FUNCTION gr_result, gr_sampled, gr_mixed;
 DROP TABLE gr, gr_memory, gr_updated, gr_aborted, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_left, gr_kinds, gr_dead, gr_dead_said, gr_words,
-	gr_full, gr_alike, gr_refilled, gr_pages, gr_mixed, gr_partial, gr_said, gr_sampled;
+	gr_full, gr_alike, gr_refilled, gr_pages, gr_mixed, gr_shortened, gr_partial, gr_said, gr_sampled;
 DROP PROCEDURE gr_rebuild, gr_sample;
 
 -- Of a long pending list, no key may be new.

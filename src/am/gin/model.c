@@ -747,7 +747,8 @@ gin_finish(SstRebuild *rebuild, bool all)
 	model->left_fill = fill->npages > 0 ? (double) fill->bytes / fill->npages :
 		SST_GIN_PAGE_ROOM / 2.0;
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
-	model->last_used = all ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
+	/* What short trees come to, the last page is not known to have. */
+	model->last_used = all && fill->npages > 0 ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
 	sst_gin_study_trees(model);
 	build_in_batches(rebuild, pending_factors[LIKELY] * model->npending / model->pages_seen);
 
