@@ -23,16 +23,18 @@
 
 #include "am/gin/state.h"
 
-/* Sizes of last pages of posting trees that are tried */
+/* Sizes of last pages of posting trees that are tried, for so many of the roots of a sample */
 #define LAST_PAGES				8
+#define ENOUGH_ROOTS			1024
 
 /*
  * By which part entries with lists of short trees can be wrong, and the relative standard deviation
- * of these from which on they are not alike; and of samples, the bytes of a tree, and of its last page
+ * of these from which on they are not alike; the bytes of a known tree; and of samples, the bytes of a
+ * tree, and of its last page
  */
 #define UNCERTAINTY_OF_SHORT	0.03
 #define ALIKE					0.1
-#define UNCERTAINTY_OF_KNOWN	0.003	/* bytes of a tree */
+#define UNCERTAINTY_OF_KNOWN	0.003
 #define UNCERTAINTY_OF_TREES	0.06
 #define UNCERTAINTY_OF_LAST		0.5
 
@@ -249,14 +251,15 @@ static MoreThanFull
 average_more(const SstGinModel *model, double part)
 {
 	MoreThanFull result = {MORE_THAN_FULL, 0, 2, MORE_SPREAD};
-	double		n = model->nroots;
+	uint32		step = model->nroots / ENOUGH_ROOTS + 1;
+	double		n = (model->nroots + step - 1) / step;
 	double		sum = 0;
 	double		squares = 0;
 	double		by_last[LAST_PAGES] = {0};
 
 	if (n == 0)
 		return result;
-	for (uint32 i = 0; i < model->nroots; i++)
+	for (uint32 i = 0; i < model->nroots; i += step)
 	{
 		double		more = 0;
 
@@ -306,12 +309,15 @@ find_children(SstGinModel *model)
 		fabs(expected - model->nroots) < 2 * sqrt(expected);
 }
 
-/* Trees with inner pages, of a sample with these counts */
+/* Trees with inner pages, of a sample with these counts.  One at least has a page that is not the last. */
 static double
 deep_trees(const SstGinModel *model, const double *counts)
 {
 	double		deep = counts[SST_REBUILT_DEEP_TREES];
 	double		trees = counts[SST_REBUILT_TREES];
+
+	if (deep <= 0 && counts[SST_REBUILT_TREE_BYTES] <= counts[SST_REBUILT_LAST_BYTES])
+		return 0;
 
 	/* If more roots than last pages were found, all trees have both. */
 	deep = Max(Min(deep, (deep + trees) / 2), 1);
@@ -345,8 +351,6 @@ sst_gin_tree_pages(const SstGinModel *model, const double *counts, double part)
 		return pages;
 	}
 
-	if (middle <= 0 && counts[SST_REBUILT_DEEP_TREES] <= 0)
-		deep = 0;
 	pages = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] * model->short_part, 0);
 	bytes = middle + counts[SST_REBUILT_LAST_BYTES] * Min(deep / Max(trees, 1), 1) * model->deep_last_part;
 	return pages + full_pages(part * bytes) + deep * average_more(model, part_left).average;

@@ -235,6 +235,13 @@ heap_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 #define MUCH_LONGER 1.0
 #define FEW_GAPS 0.1
 
+/* The variance of sizes by the square of their mean; there are some */
+static double
+size_variance(const HeapRebuild *state)
+{
+	return state->ntuples * state->squares / (state->need * (double) state->need) - 1;
+}
+
 /*
  * When a sample was read: the last new page would go on, and have as much waste at
  * its end as the others.  Sets that, and returns by which part the size can be off.
@@ -258,7 +265,7 @@ go_on(HeapRebuild *state)
 	state->last_page = full_pages * BLCKSZ * (state->need / on_full) /
 		state->fill.bytes;
 	waste = Max(1 - on_full / (full_pages * room), 0);
-	variance = state->ntuples * state->squares / (state->need * (double) state->need) - 1;
+	variance = size_variance(state);
 	if (variance > DIFFERENT_SIZES)
 		most = Max(most, UNSURE_OF_DIFFERENT * waste);
 	left_out = Max(1 - state->nseen / Max((double) state->nblocks, 1), 0);
@@ -287,7 +294,6 @@ allow_for_order(const HeapRebuild *state, const SstPageSample *sample,
 				SstEstimate *blocks)
 {
 	double		room = SST_HEAP_PAGE_ROOM - state->reserve;
-	double		variance = state->ntuples * state->squares / Max(state->need * (double) state->need, 1) - 1;
 	double		sums[SST_NCOUNTS];
 	double		waste;			/* bytes of a page */
 	double		move;			/* blocks by which all moves change the size */
@@ -298,7 +304,7 @@ allow_for_order(const HeapRebuild *state, const SstPageSample *sample,
 	sst_sample_sums(sample, 1, sums);
 	waste = (1 + UNSURE_PART_OF_WASTE) / 2 * Min(state->squares / state->need, room);
 	move = 2 * sums[SST_RECENTLY_DEAD_TUPLES] * waste / room;
-	if (!sst_sample_is_exact(sample) && variance > DIFFERENT_SIZES &&
+	if (!sst_sample_is_exact(sample) && size_variance(state) > DIFFERENT_SIZES &&
 		room * state->ntuples < MANY_TUPLES * (double) state->need)
 		move = blocks->value;
 	tightest = blocks->value * state->need / room * BLCKSZ / state->fill.bytes;
