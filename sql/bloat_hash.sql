@@ -35,3 +35,11 @@ SELECT abs(predicted_bytes - bytes) < 0.2 * bytes AS as_large, note FROM streams
 ANALYZE rhs_stale;
 SELECT predicted_bytes < 0.2 * bytes AS smaller, note FROM streamstat.bloat('rhs_stale_id');
 DROP TABLE rhs_stale;
+
+-- VACUUM has counted the rows, but not which of them are null.
+CREATE TABLE rhs_nulls (id int) WITH (autovacuum_enabled = off);
+CREATE INDEX rhs_nulls_id ON rhs_nulls USING hash (id);
+INSERT INTO rhs_nulls SELECT CASE WHEN g % 10 = 0 THEN g END FROM generate_series(1, 60000) g;
+VACUUM rhs_nulls;
+SELECT note FROM streamstat.bloat('rhs_nulls_id');
+DROP TABLE rhs_nulls;

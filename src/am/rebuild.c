@@ -101,6 +101,7 @@ get_table_facts(Relation index, SstTableFacts *facts)
 	}
 	table = relation_open(tableoid, NoLock);
 	estimate_rel_size(table, NULL, &facts->nblocks, &facts->ntuples, &allvisfrac);
+	facts->counted = table->rd_rel->reltuples >= 0;
 	facts->parallel = built_in_parallel(index, table, facts->nblocks);
 	relation_close(table, AccessShareLock);
 }

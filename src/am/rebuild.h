@@ -41,7 +41,8 @@ typedef enum SstParallelBuild
 typedef struct SstTableFacts
 {
 	const char *note;			/* why the table was not looked at; or NULL */
-	double		ntuples;		/* as the server estimates it */
+	double		ntuples;		/* as the server estimates it ... */
+	bool		counted;		/* ... by rows that were counted before */
 	BlockNumber nblocks;
 	SstParallelBuild parallel;
 } SstTableFacts;
@@ -52,8 +53,10 @@ typedef struct SstPrediction
 	SstEstimate blocks;
 	double		passed_pages;	/* by a build of a hash index that looks for
 								 * room */
-	double		analyzed_blocks;	/* of a hash index, if ANALYZE comes first
-									 * and makes a difference */
+	double		analyzed_blocks;	/* of a hash index, if the rows that the
+									 * table has are those that have entries,
+									 * and this makes a difference */
+	bool		analyze_first;	/* ANALYZE will tell so */
 } SstPrediction;
 
 /*

@@ -189,6 +189,7 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 		estimate->indexed_items.value = kept.value * sums[SST_REBUILT_ENTRIES];
 	}
 	estimate->analyzed_blocks = prediction.analyzed_blocks;
+	estimate->analyze_first = prediction.analyze_first;
 	estimate->passed_pages = prediction.passed_pages;
 	if (rebuild->note != NULL)
 		estimate->note = rebuild->note;
@@ -204,7 +205,7 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 		sst_estimate_toast(target, sample, estimate);
 	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
 		sst_predict_toast(target, table, sampling, estimate);
-	if (!isnan(estimate->analyzed_blocks) && estimate->note == NULL)
+	if (estimate->analyze_first && estimate->note == NULL)
 		estimate->note = gettext_noop("the table's row count is overestimated: run ANALYZE before the rebuild, or the index gets more buckets than it needs");
 	sst_round_blocks(rebuilt);
 	return true;

@@ -86,11 +86,13 @@ typedef struct SstBloatEstimate
 	SstEstimate rebuilt_blocks;
 
 	/*
-	 * Of a hash index: after ANALYZE, a rebuild would give as many blocks as
-	 * that, because the server now believes the table to have more rows; else
-	 * NaN.
+	 * Of a hash index: if the server knew the number of rows, a rebuild would
+	 * give as many blocks as that, because it now believes the table to have
+	 * more; else NaN.  That this is so, and not that many rows have no entry,
+	 * is sure only if ANALYZE is to come first.
 	 */
 	float		analyzed_blocks;
+	bool		analyze_first;
 	float		passed_pages;	/* by the build of a hash index, besides the
 								 * page that an entry goes to */
 

@@ -440,7 +440,7 @@ why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
 	SstWithheld why = SST_NOT_WITHHELD;
 
 	*enough = is_enough(index, gain, &why);
-	if (!isnan(estimate->analyzed_blocks) &&
+	if (estimate->analyze_first &&
 		is_worth_it((estimate->nblocks - estimate->analyzed_blocks) * BLCKSZ,
 					gain->bytes) &&
 		!is_small_catalog(index, gain->bytes))

@@ -180,7 +180,8 @@ sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
 
 		rebuilt.value -= less;
 		rebuilt.low = Max(rebuilt.low - less, 0);
-		rebuilt.high -= less;
+		if (estimate->analyze_first)
+			rebuilt.high -= less;
 	}
 	add_bytes(sst_entry_bytes(report, i), rebuilt, gain);
 }

@@ -80,6 +80,8 @@ typedef struct HashRebuild
 	SstRebuild	base;
 	double		table_tuples;	/* as the server estimates them */
 	double		entry_fraction; /* of these, have an entry; or NaN */
+	bool		guessed_nulls;	/* nothing is known of nulls in rows that were
+								 * counted */
 	double		uncertainty;	/* by which part of it the size can be off */
 	int			fill;			/* entries a bucket should have */
 	BlockNumber nblocks;		/* of the index */
@@ -344,7 +346,8 @@ hash_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 /*
  * Blocks if the server knew how many rows the table has.  NaN if the build makes
  * no more buckets for the estimate that there is, or if these counts do not say
- * how many rows there are.  A rebuild corrects the estimate, for the next one.
+ * how many rows there are.  Where VACUUM has counted rows, and nobody nulls, either many
+ * rows are gone since, or many are null and have no entry; this is for the former.
  */
 static double
 blocks_if_analyzed(const HashRebuild *state, const double *counts)
@@ -470,6 +473,8 @@ hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	sst_sample_sums(sample, 1, counts);
 	hash_scale_entries(rebuild, counts, kept->value);
 	prediction->analyzed_blocks = blocks_if_analyzed(state, counts);
+	prediction->analyze_first = !isnan(prediction->analyzed_blocks) &&
+		!state->guessed_nulls;
 	prediction->passed_pages = passed_pages(state, counts);
 }
 
@@ -485,6 +490,7 @@ hash_begin(Relation rel, const SstTableFacts *table)
 	state->uncertainty = UNCERTAINTY;
 	state->table_tuples = table->ntuples;
 	state->entry_fraction = sst_entry_fraction(rel, 1);
+	state->guessed_nulls = table->counted && isnan(sst_entry_fraction(rel, NAN));
 	state->fill = Max(HashGetTargetPageUsage(rel) / (int) ENTRY_SIZE, MIN_FILL);
 	state->nblocks = RelationGetNumberOfBlocks(rel);
 	make_slots(state);
