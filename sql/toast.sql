@@ -193,3 +193,12 @@ SELECT reltoastrelid AS toast FROM pg_class WHERE oid = 'seldom'::regclass \gset
 SELECT count(*) FILTER (WHERE bytes BETWEEN predicted_bytes_low AND predicted_bytes_high) >= 37 AS inside, max(reclaimable_bytes_low) <= 8192 AS nothing
 	FROM generate_series(1, 40) seed, LATERAL streamstat.bloat(:toast, blocks => 30, seed => seed);
 DROP TABLE seldom;
+
+-- A rewrite compresses small values that an insert left alone, of one column well and of another not at all.
+CREATE TABLE beside_each_other (i int, note text, hash text, doc text) WITH (autovacuum_enabled = off);
+INSERT INTO beside_each_other SELECT g, repeat('call back ', 20), left(md5(g::text) || md5((-g)::text), g * 7 % 64), (SELECT string_agg(left(md5((g * 1000 + k)::text), 8) || ' order ', '') FROM generate_series(1, 60 + g % 3 * 200) k) FROM generate_series(1, 1500) g;
+CREATE TEMP TABLE rewritten AS
+	SELECT predicted_bytes AS bytes, predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.bloat('beside_each_other', 1000000);
+VACUUM FULL beside_each_other;
+SELECT pg_relation_size('beside_each_other') BETWEEN low AND high AS inside, abs(pg_relation_size('beside_each_other') - bytes) <= 8192 AS close FROM rewritten;
+DROP TABLE beside_each_other, rewritten;

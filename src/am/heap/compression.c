@@ -33,6 +33,16 @@
 #define BETTER 0.2
 #define WORSE 1.15
 
+/* Of values of which none has been tried; try is NULL where none can be. */
+void
+sst_compression_init(SstCompression *compression, SstTryCompression try)
+{
+	memset(compression, 0, sizeof(SstCompression));
+	compression->try = try;
+	compression->low = SST_BEST_COMPRESSION;
+	compression->high = 1;
+}
+
 static int
 compare_fractions(const void *a, const void *b)
 {
@@ -97,13 +107,7 @@ sst_compression_guess(SstCompression *compression)
 {
 	int			n = kept_trials(compression);
 
-	if (n == 0)
-	{
-		compression->low = SST_BEST_COMPRESSION;
-		compression->high = 1;
-		return 1;
-	}
-	return compression->trials[compression->nguessed++ % n];
+	return n == 0 ? 1 : compression->trials[compression->nguessed++ % n];
 }
 
 /* Which part of the values may be outside the ends that the trials give? */

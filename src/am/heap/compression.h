@@ -43,6 +43,8 @@ typedef struct SstCompression
 	double		high;
 } SstCompression;
 
+extern void sst_compression_init(SstCompression *compression,
+								 SstTryCompression try);
 extern bool sst_compression_try(SstCompression *compression, const char *data,
 								int32 nbytes, char method, double *fraction);
 extern double sst_compression_guess(SstCompression *compression);

@@ -97,15 +97,18 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 	toaster->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) &&
 		table_relation_needs_toast_table(rel);
 
+	sst_compression_init(&toaster->compression, NULL);
+	toaster->in_tuples = palloc(tupdesc->natts * sizeof(SstCompression));
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
 
+		sst_compression_init(&toaster->in_tuples[i], sst_try_compression);
 		if (att->attlen != -1 || att->attisdropped ||
 			att->attstorage == TYPSTORAGE_PLAIN)
 			continue;
 		if (att->attstorage == TYPSTORAGE_EXTENDED)
-			toaster->compression.try = toaster->in_tuples.try = sst_try_compression;
+			toaster->compression.try = sst_try_compression;
 		if (!may_be_altered(rel, att))
 			continue;
 
@@ -119,6 +122,6 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 		}
 	}
 	if (toaster->any_compressible)
-		toaster->compression.try = toaster->in_tuples.try = sst_try_compression;
+		toaster->compression.try = sst_try_compression;
 	return reforms;
 }

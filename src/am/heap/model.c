@@ -375,7 +375,7 @@ sst_heap_begin_trial(const SstRebuild *rebuild, SstRebuild *trial)
 	SstToaster *toaster = &((HeapRebuild *) trial)->toaster;
 
 	toaster->method = ((const HeapRebuild *) rebuild)->toaster.method;
-	toaster->compression.try = sst_try_compression;
+	sst_compression_init(&toaster->compression, sst_try_compression);
 }
 
 /* Take over what has been tried. */

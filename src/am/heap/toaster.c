@@ -39,6 +39,17 @@
 #define SMALLEST_TOASTED \
 	((int32) MAXALIGN(VARHDRSZ_EXTERNAL + sizeof(struct varatt_external)))
 
+/* How far values are compressed that were not tried */
+typedef enum Assumption
+{
+	AS_GUESSED,
+	TO_LOW_END,					/* of what most values of their column are */
+	TO_HIGH_END,
+	AT_BEST,					/* those that are least known, others to an
+								 * end */
+	NOT_AT_ALL
+} Assumption;
+
 /* A tuple in the toaster */
 typedef struct Toasting
 {
@@ -47,18 +58,17 @@ typedef struct Toasting
 	SstValue   *values;
 	int			header_size;
 
-	/*
-	 * Compression ratio of values that were not tried; 0: guess it.  It may
-	 * be that of values in the TOAST table, and not of those in tuples.
-	 */
-	double		fraction;
-	bool		of_toast;
+	Assumption	assumption;
 	bool		were_tried;		/* those of columns that were not altered */
+
+	/*
+	 * Which part of the values like those that were guessed may be at no end;
+	 * 0: none was
+	 */
+	double		rest;
 
 	/* Found */
 	SstCounters *counters;		/* NULL: fill no pages */
-	bool		guessed;
-	bool		guessed_toast;	/* of a value in the TOAST table */
 	int			nmoved;			/* values put into the TOAST table */
 	uint64		need;			/* of their chunks */
 	int64		len;			/* of the tuple */
@@ -258,6 +268,29 @@ find_tried(const Toasting *toasting, int target)
 	return has_short_pointer || is_too_long(toasting, target);
 }
 
+/* To which fraction is a value compressed that is not tried, by what others are? */
+static double
+assumed_fraction(Toasting *toasting, SstCompression *compression)
+{
+	bool		is_least_known = sst_compression_rest(compression) >= toasting->rest;
+
+	switch (toasting->assumption)
+	{
+		case AS_GUESSED:
+			break;
+		case TO_LOW_END:
+			return compression->low;
+		case TO_HIGH_END:
+			return compression->high;
+		case AT_BEST:
+			return is_least_known ? SST_BEST_COMPRESSION : compression->low;
+		case NOT_AT_ALL:
+			return is_least_known ? 1 : compression->high;
+	}
+	toasting->rest = Max(toasting->rest, sst_compression_rest(compression));
+	return sst_compression_guess(compression);
+}
+
 /*
  * To which fraction is a value compressed?  1 is not at all: so if that has been
  * tried with the column's present storage and compression method.
@@ -266,9 +299,9 @@ static double
 compressed_fraction(Toasting *toasting, SstValue *value)
 {
 	bool		in_tuple = value->data != NULL;
-	SstCompression *compression = in_tuple ? &toasting->toaster->in_tuples :
-		&toasting->toaster->compression;
 	int			i = value - toasting->values;
+	SstCompression *compression = in_tuple ? &toasting->toaster->in_tuples[i] :
+		&toasting->toaster->compression;
 	int			header = value->form == SST_VALUE_SHORT ? VARHDRSZ_SHORT : VARHDRSZ;
 	double		fraction;
 
@@ -278,11 +311,7 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 		return 1;
 	if (value->tried)
 		return value->fraction;
-	if (toasting->fraction > 0)
-		return toasting->of_toast && in_tuple && compression->ntrials > 0 ?
-			Max(Min(toasting->fraction, compression->high), compression->low) :
-			toasting->fraction;
-	if (in_tuple &&
+	if (toasting->assumption == AS_GUESSED && in_tuple &&
 		sst_compression_try(compression, value->data + header,
 							value->size - header,
 							TupleDescAttr(toasting->tupdesc, i)->attcompression,
@@ -292,9 +321,7 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 		value->fraction = fraction;
 		return fraction;
 	}
-	toasting->guessed = true;
-	toasting->guessed_toast |= !in_tuple;
-	return sst_compression_guess(compression);
+	return assumed_fraction(toasting, compression);
 }
 
 /* Compress a value, unless that makes it hardly smaller. */
@@ -416,35 +443,22 @@ count_doubt(const Toasting *found, const SstValue *before, SstCounters *counters
 {
 	SstValue	values[MaxHeapAttributeNumber];
 	SstToaster *toaster = found->toaster;
-	const SstCompression *compression = found->guessed_toast ?
-		&toaster->compression : &toaster->in_tuples;
-	double		rest = sst_compression_rest(compression);
-	const struct
-	{
-		double		fraction;
-		double		weight;
-	}			other[] =
-
-	{
-		{compression->low, 1}, {compression->high, 1},
-		{SST_BEST_COMPRESSION, rest}, {1, rest}
-	};
 	Doubt		length = {0, 0};
 	Doubt		chunks = {0, 0};
 
-	for (int i = 0; i < lengthof(other); i++)
+	for (Assumption other = TO_LOW_END; other <= NOT_AT_ALL; other++)
 	{
-		Toasting	toasting = {toaster, found->tupdesc, values};
+		Toasting	toasting = {toaster, found->tupdesc, values, .rest = found->rest};
+		double		weight = other < AT_BEST ? 1 : found->rest;
 
 		memcpy(values, before, found->tupdesc->natts * sizeof(SstValue));
-		toasting.fraction = other[i].fraction;
-		toasting.of_toast = found->guessed_toast;
+		toasting.assumption = other;
 		run_toaster(&toasting);
-		add_doubt(&length, toasting.len - found->len, other[i].weight);
-		add_doubt(&chunks, (double) toasting.need - found->need, other[i].weight);
+		add_doubt(&length, toasting.len - found->len, weight);
+		add_doubt(&chunks, (double) toasting.need - found->need, weight);
 
 		/* In between, a value may just stay in the tuple. */
-		if (toasting.nmoved != found->nmoved && other[i].weight == 1)
+		if (toasting.nmoved != found->nmoved && weight == 1)
 			add_doubt(&length, Max(toaster->target - found->len, 0), 1);
 	}
 
@@ -470,7 +484,7 @@ sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc, SstValue *values,
 	if (toaster->compression.try != NULL)
 		memcpy(before, values, tupdesc->natts * sizeof(SstValue));
 	run_toaster(&toasting);
-	if (toasting.guessed)
+	if (toasting.rest > 0)
 	{
 		/* What was tried is known, whatever the others are. */
 		for (int i = 0; i < tupdesc->natts; i++)

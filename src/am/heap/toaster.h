@@ -41,7 +41,7 @@ typedef struct SstToaster
 	uint8		compressible[(MaxHeapAttributeNumber + 7) / 8];
 	char		method;			/* of the first of these, attcompression */
 	SstCompression compression; /* of values in the TOAST table */
-	SstCompression in_tuples;	/* of others: these are shorter */
+	SstCompression *in_tuples;	/* of others, by column number less one */
 } SstToaster;
 
 /* Room for tuples and their line pointers on an empty page */
