@@ -43,3 +43,18 @@ INSERT INTO rhs_nulls SELECT CASE WHEN g % 10 = 0 THEN g END FROM generate_serie
 VACUUM rhs_nulls;
 SELECT note FROM streamstat.bloat('rhs_nulls_id');
 DROP TABLE rhs_nulls;
+
+-- Samples of an index whose entries are nearly as many as a step of its buckets, most of them dead
+CREATE TABLE rhs_steps (k int, st int) WITH (autovacuum_enabled = off, fillfactor = 10);
+INSERT INTO rhs_steps SELECT g, g * 7 % 5 FROM generate_series(1, 20164) g;
+CREATE INDEX rhs_steps_k ON rhs_steps USING hash (k) WITH (fillfactor = 10);
+VACUUM ANALYZE rhs_steps;
+INSERT INTO rhs_steps SELECT g, g * 7 % 5 FROM generate_series(20165, 30246) g;
+UPDATE rhs_steps SET k = -k WHERE st < 3;
+UPDATE rhs_steps SET k = k + 1000000 WHERE st = 4;
+CALL wait_for_horizon();
+CREATE TEMP TABLE rhs_samples AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high
+	FROM unnest('{64, 200}'::int[]) n, generate_series(1, 20) seed, LATERAL streamstat.bloat('rhs_steps_k', n, seed => seed);
+REINDEX INDEX rhs_steps_k;
+SELECT count(*) FILTER (WHERE pg_relation_size('rhs_steps_k') BETWEEN low AND high) >= 38 AS inside FROM rhs_samples;
+DROP TABLE rhs_steps, rhs_samples;

@@ -416,28 +416,29 @@ make_slots(HashRebuild *state)
  */
 static void
 widen_by_steps(const SstRebuild *rebuild, const SstPageSample *sample,
-			   SstEstimate *estimate)
+			   const SstEstimate *kept, SstEstimate *estimate)
 {
 	static const SstStatistic entries =
 	{"entries", SST_TOTAL, SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage, &sst_leaf_items};
 	SstEstimate found = sst_estimate(&entries, sample);
-	double		factors[] = {1, found.low / found.value, found.high / found.value};
-	double		rounded = 0;
+	SstEstimate part = *kept;
+	double		sizes[3];
 
 	if (!(found.value > 0) || isnan(found.low))
 		return;
-	for (int i = 0; i < lengthof(factors); i++)
+	sst_widen(&part, kept->value * (1 - found.low / found.value),
+			  kept->value * (found.high / found.value - 1));
+	for (int i = 0; i < lengthof(sizes); i++)
 	{
+		double		fractions[] = {part.low, part.value, part.high};
 		double		sums[SST_NCOUNTS];
-		double		blocks;
 
-		sst_sample_sums(sample, factors[i], sums);
-		blocks = hash_blocks(rebuild, sums, false);
-		if (i == 0)
-			rounded = estimate->value - blocks;
-		estimate->low = Min(estimate->low, blocks + rounded);
-		estimate->high = Max(estimate->high, blocks + rounded);
+		sst_sample_sums(sample, 1, sums);
+		hash_scale_entries(rebuild, sums, fractions[i]);
+		sizes[i] = hash_blocks(rebuild, sums, false);
 	}
+	estimate->low = Min(estimate->low, estimate->value - (sizes[1] - sizes[0]));
+	estimate->high = Max(estimate->high, estimate->value + (sizes[2] - sizes[1]));
 }
 
 /*
@@ -465,10 +466,10 @@ hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	double		counts[SST_NCOUNTS];
 
 	*blocks = sst_predict_blocks(rebuild, sample, hash_blocks);
-	widen_by_steps(rebuild, sample, blocks);
 	uncertainty = state->uncertainty * blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	sst_leave_out(rebuild, sample, kept, hash_blocks, hash_scale_entries, 0, blocks);
+	widen_by_steps(rebuild, sample, kept, blocks);
 
 	sst_sample_sums(sample, 1, counts);
 	hash_scale_entries(rebuild, counts, kept->value);
