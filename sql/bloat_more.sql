@@ -256,3 +256,16 @@ VACUUM FULL clusters;
 VACUUM FULL sawtooth;
 SELECT relation, count(*) FILTER (WHERE pg_relation_size(relation) BETWEEN low AND high) >= 18 AS inside FROM few_samples GROUP BY relation ORDER BY relation::text;
 DROP TABLE alternating, clusters, sawtooth, few_samples;
+
+-- Samples of a GiST index of which hardly a page is left
+CREATE TABLE one_page (i int, p point) WITH (autovacuum_enabled = off);
+INSERT INTO one_page SELECT g, point(g * 7919 % 10007, g * 104729 % 10009) FROM generate_series(1, 20000) g;
+CREATE INDEX one_page_p ON one_page USING gist (p);
+DELETE FROM one_page WHERE i % 110 <> 0;
+CALL wait_for_horizon();
+VACUUM one_page;
+CREATE TEMP TABLE few_samples AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high
+	FROM generate_series(1, 20) seed, LATERAL streamstat.bloat('one_page_p', 64, seed => seed);
+REINDEX INDEX one_page_p;
+SELECT count(*) FILTER (WHERE pg_relation_size('one_page_p') BETWEEN low AND high) >= 19 AS inside FROM few_samples;
+DROP TABLE one_page, few_samples;

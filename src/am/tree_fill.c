@@ -645,6 +645,14 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	*blocks = sst_predict_blocks(rebuild, sample, tree_blocks);
 	sst_sample_sums(sample, 1, counts);
 	tree_ends(rebuild, counts, &low, &high);
+
+	/*
+	 * A sample does not show whether little more than a page's bytes are
+	 * that.
+	 */
+	if (!sst_sample_is_exact(sample) &&
+		counts[SST_REBUILT_BYTES] <= 2 * state->full * state->room)
+		low = is_spgist(rebuild) ? FIXED_BLOCKS : 1;
 	sst_widen(blocks, Max(blocks->value - low, 0), Max(high - blocks->value, 0));
 	sst_leave_out(rebuild, sample, kept, tree_blocks, tree_scale,
 				  sst_most_unlike(kept->value, state->nentries, state->bytes,
