@@ -359,6 +359,43 @@ is($code, 3, 'would wait: left out');
 like($out, qr/left out: it would wait for process $other->{pid}, since /, 'would wait: for whom');
 is_clean('would wait', 0);
 
+# In a window, what would wait is tried again.
+$other->query('ROLLBACK');
+sql('DROP TABLE busy; CREATE FUNCTION same(k int) RETURNS int IMMUTABLE LANGUAGE sql RETURN k');
+my %rows = (waited => 300000, slowly => 200000, further => 120000);
+sql("CREATE TABLE $_ AS SELECT g AS k FROM generate_series(1, $rows{$_}) g; CREATE INDEX ${_}_k ON $_ (same(k)); DELETE FROM $_ WHERE k > 12") foreach keys %rows;
+sql('VACUUM waited, slowly, further');
+
+# One that waits for an old transaction comes again at the end of the next command, which takes long.
+sub begin_old
+{
+	$other->query('BEGIN; INSERT INTO waited VALUES (1)');
+	Session::poll('an old transaction', sub { sql("SELECT clock_timestamp() - xact_start > '2 s' FROM pg_stat_activity WHERE pid = $other->{pid}") eq 't' });
+}
+begin_old();
+sql('CREATE OR REPLACE FUNCTION same(k int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$BEGIN PERFORM pg_sleep(1); RETURN k; END$$');
+my $run = start('--max-wait=2s', '--window=1h', 'postgres');
+Session::poll('the slow command', sub { sql("SELECT count(*) FROM pg_stat_progress_create_index WHERE relid = 'slowly'::regclass") });
+$other->query('ROLLBACK');
+sql('CREATE OR REPLACE FUNCTION same(k int) RETURNS int IMMUTABLE LANGUAGE sql RETURN k');
+($code, $out) = finish($run);
+is($code, 0, 'would wait, a window: succeeds');
+like($out, qr/^.*slowly_k: .*returned.*\n.*waited_k: .*returned.*\n.*further_k: .*returned/, 'would wait, a window: comes again before others');
+
+# It is waited for.
+sql('DROP TABLE waited, slowly, further; DROP FUNCTION same');
+loose_index('waited', 'waited_k');
+begin_old();
+$run = start('--max-wait=2s', '--window=1h', 'postgres');
+Session::poll('the program waits', sub { $run->{harness}->pump_nb; $run->{out} =~ /^waiting for process $other->{pid}, since /m });
+$other->query('ROLLBACK');
+($code, $out) = finish($run);
+is($code, 0, 'would wait, a window: waits');
+like($out, qr/waited_k: .*returned/, 'would wait, a window: and is done');
+sql('DROP TABLE waited');
+loose_index('busy', 'busy_k');
+$other->query('BEGIN; INSERT INTO busy VALUES (1)');
+
 # The window has to be long enough for the command to make its index.
 for (my $seconds = 2; $seconds < 200; $seconds *= 2)
 {
@@ -475,7 +512,7 @@ like(slurp_file("$bin/said"), qr/^interrupted$/m, 'pg_repack, end of the window:
 loose_index('up', 'up_k');
 loose_index('down', 'down_k');
 $other->query('BEGIN; INSERT INTO up VALUES (1); INSERT INTO down VALUES (1)');
-my $run = start('--max-wait=1h', 'postgres');
+$run = start('--max-wait=1h', 'postgres');
 Session::poll('stopped: a build waits', sub { sql("SELECT count(*) FROM pg_stat_progress_create_index WHERE phase LIKE 'waiting%'") });
 $node->stop('immediate');
 ($code, $out) = finish($run);
