@@ -269,3 +269,22 @@ CREATE TEMP TABLE few_samples AS SELECT predicted_bytes_low AS low, predicted_by
 REINDEX INDEX one_page_p;
 SELECT count(*) FILTER (WHERE pg_relation_size('one_page_p') BETWEEN low AND high) >= 19 AS inside FROM few_samples;
 DROP TABLE one_page, few_samples;
+
+-- Ranges that overlap and come in order fill a third of GiST's pages; what is left of them after updates no more, after a DELETE twice as much.
+CREATE TABLE overlapping (i int, r int4range, t text) WITH (autovacuum_enabled = off);
+INSERT INTO overlapping SELECT g, int4range(g, g + g * 37 % 300), md5(g::text) FROM generate_series(1, 30000) g;
+CREATE TABLE overlapping_updated (LIKE overlapping) WITH (autovacuum_enabled = off);
+INSERT INTO overlapping_updated SELECT i, int4range(i, i + i * 37 % 640), repeat(t, 12) FROM overlapping;
+CREATE INDEX overlapping_r ON overlapping USING gist (r);
+CREATE INDEX overlapping_updated_r ON overlapping_updated USING gist (r);
+CREATE INDEX overlapping_updated_t ON overlapping_updated (t);
+DELETE FROM overlapping WHERE i % 3 = 0;
+UPDATE overlapping_updated SET t = t || 'a' WHERE i % 4 = 0;
+CALL wait_for_horizon();
+VACUUM overlapping_updated;
+CREATE TEMP TABLE said AS SELECT relation, predicted_bytes_low AS low, predicted_bytes_high AS high
+	FROM unnest('{overlapping_r, overlapping_updated_r}'::regclass[]) r, streamstat.bloat(r, 1000000);
+REINDEX INDEX overlapping_r;
+REINDEX INDEX overlapping_updated_r;
+SELECT relation, pg_relation_size(relation) BETWEEN low AND high AS inside FROM said ORDER BY relation::text;
+DROP TABLE overlapping, overlapping_updated, said;

@@ -71,6 +71,7 @@ typedef struct TreeRebuild
 	TreeWay		way;
 	bool		uneven;			/* see splits_like() */
 	bool		network;
+	bool		ranges;
 	int			room;			/* of a page, bytes */
 	double		full;			/* of that, a build fills so much before it
 								 * splits a page */
@@ -491,6 +492,8 @@ expect(const SstRebuild *rebuild, const double *counts)
 	else if (unchanged >= UNCHANGED_ALL && built >= UNCHANGED_ALL)
 	{
 		result.fill = times(&known[WITH_DEAD], mean);
+		if (state->ranges)
+			result.fill.high = Max(result.fill.high, known[NOT_KNOWN].high);
 		result.fill.high = Min(result.fill.high, 1);
 		result.inner_share = (inner + empty) / nleaves;
 	}
@@ -515,7 +518,7 @@ expect(const SstRebuild *rebuild, const double *counts)
 	{
 		result.fill = known[otherwise];
 		result.fill.value = Max(result.fill.value, present);
-		if (state->last_block < MANY_BLOCKS)
+		if (state->last_block < MANY_BLOCKS || state->ranges)
 			result.fill.low = Min(result.fill.low, known[IN_ORDER].low);
 		result.fill.low = Max(result.fill.low, present * LEAST_OF_PRESENT);
 		result.inner_share = is_spgist(rebuild) ? INNER_SHARE : NAN;
@@ -678,6 +681,13 @@ gist_begin(Relation rel, const SstTableFacts *table)
 		splits_like(rel, GIST_PICKSPLIT_PROC, "g_intbig_picksplit");
 	state->network = state->way != TREE_SORTED &&
 		splits_like(rel, GIST_PICKSPLIT_PROC, "inet_gist_picksplit");
+
+	/*
+	 * Ranges that overlap and come nearly in order fill a third of a page by
+	 * insertion, and twice as much when a part of them is gone.
+	 */
+	state->ranges = state->way != TREE_SORTED &&
+		splits_like(rel, GIST_PICKSPLIT_PROC, "range_gist_picksplit");
 	state->full = state->way == TREE_SORTED ? 1 :
 		(options != NULL ? options->fillfactor : GIST_DEFAULT_FILLFACTOR) / 100.0;
 	return &state->base;
