@@ -164,6 +164,24 @@ static const SstStatistic dead_item_percent =
 {"dead", SST_RATIO, SST_DEAD_ITEMS, SST_LIVE_ITEMS, .plus_y = true};
 
 /*
+ * A rebuild makes the entries of an index's corrupt pages, too, which the model has not seen:
+ * as many as the other pages have, or none, or pages full of them.
+ */
+static void
+allow_for_corrupt(const SstPageSample *sample, SstEstimate *rebuilt)
+{
+	double		sums[SST_NCOUNTS];
+	double		ncorrupt;
+	double		factor;
+
+	sst_sample_sums(sample, 1, sums);
+	ncorrupt = sums[SST_CORRUPT_PAGES];
+	factor = sample->nblocks / Max(sample->nblocks - ncorrupt, 1);
+	rebuilt->value *= factor;
+	rebuilt->high = Max(rebuilt->high * factor, rebuilt->high + ncorrupt);
+}
+
+/*
  * Predict the size after a rebuild, by the sample and, of an index or a TOAST table,
  * its table.  False if the time was over.
  */
@@ -201,6 +219,8 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 		return true;
 	}
 
+	if (target->kind == SST_INDEX)
+		allow_for_corrupt(sample, rebuilt);
 	if (target->kind == SST_HEAP)
 		sst_estimate_toast(target, sample, estimate);
 	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
