@@ -73,6 +73,12 @@ typedef struct SstBloatEstimate
 	 */
 	uint8		deleted_percent;
 
+	/*
+	 * Of a hash index: the server is known to believe its table to have more
+	 * rows than there are, so that ANALYZE is to come first.
+	 */
+	bool		analyze_first;
+
 	float		changed_part;
 
 	/* Percent of the relation's bytes */
@@ -88,11 +94,9 @@ typedef struct SstBloatEstimate
 	/*
 	 * Of a hash index: if the server knew the number of rows, a rebuild would
 	 * give as many blocks as that, because it now believes the table to have
-	 * more; else NaN.  That this is so, and not that many rows have no entry,
-	 * is sure only if ANALYZE is to come first.
+	 * more, or because many rows have no entry; else NaN.
 	 */
 	float		analyzed_blocks;
-	bool		analyze_first;
 	float		passed_pages;	/* by the build of a hash index, besides the
 								 * page that an entry goes to */
 
