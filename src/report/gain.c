@@ -161,7 +161,8 @@ sst_inserted_waste(double bytes)
  * Add what the rebuild of its table changes of a relation.  VACUUM FULL and REPACK store the
  * number of rows that they have copied before they build indexes (copy_table_data()
  * in commands/cluster.c), so that a hash index is built as if after ANALYZE.  Commands
- * that insert rows store none, so that the server estimates it.
+ * that insert rows store none, so that the server estimates it.  The upper end stays where
+ * many rows may just have no entry in a hash index.
  */
 void
 sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
