@@ -58,3 +58,17 @@ CREATE TEMP TABLE rhs_samples AS SELECT predicted_bytes_low AS low, predicted_by
 REINDEX INDEX rhs_steps_k;
 SELECT count(*) FILTER (WHERE pg_relation_size('rhs_steps_k') BETWEEN low AND high) >= 38 AS inside FROM rhs_samples;
 DROP TABLE rhs_steps, rhs_samples;
+
+-- How long a build takes where many entries are equal, by a few blocks of the index and by all
+CREATE TABLE rhs_equal (k int) WITH (autovacuum_enabled = off);
+INSERT INTO rhs_equal SELECT CASE WHEN g % 2 = 0 THEN 0 ELSE g END FROM generate_series(1, 160000) g;
+CREATE INDEX rhs_equal_k ON rhs_equal USING hash (k);
+DELETE FROM rhs_equal WHERE k % 8 > 1;
+CALL wait_for_horizon();
+VACUUM ANALYZE rhs_equal;
+CREATE TEMP TABLE rhs_plans AS SELECT budget, duration
+	FROM unnest('{1GB, 2MB}'::text[]) budget, LATERAL streamstat.database_plan(tables => '{rhs_equal}', budget => budget, seed => 1)
+	WHERE command ~ '^VACUUM FULL';
+SELECT sample.duration BETWEEN whole.duration / 1.5 AND whole.duration * 1.5 AS as_long
+	FROM rhs_plans sample, rhs_plans whole WHERE sample.budget = '2MB' AND whole.budget = '1GB';
+DROP TABLE rhs_equal, rhs_plans;

@@ -75,6 +75,17 @@ enum
 /* So many equal entries make a difference to overflow pages. */
 #define GROUP 8
 
+/* Hash codes of long runs that are known apart; more are taken to be all different. */
+#define MOST_LONG_CODES 32
+
+/* The entries with one hash code on the pages with long runs of it */
+typedef struct LongCode
+{
+	uint32		code;
+	double		nentries;
+	double		squares;		/* of those on each page */
+} LongCode;
+
 typedef struct HashRebuild
 {
 	SstRebuild	base;
@@ -91,22 +102,41 @@ typedef struct HashRebuild
 	uint32		nslots;
 	uint32	   *slots;			/* or NULL */
 	double		nentries;
+
+	/* Values that are so frequent that their chains are long */
+	int			nlong_codes;
+	LongCode	long_codes[MOST_LONG_CODES + 1];	/* the last one: others */
 } HashRebuild;
+
+/* Add a long run to what is known of its hash code. */
+static void
+count_long_run(HashRebuild *state, uint32 code, double length)
+{
+	int			i = 0;
+
+	while (i < state->nlong_codes && state->long_codes[i].code != code)
+		i++;
+	if (i == state->nlong_codes && i < MOST_LONG_CODES)
+		state->long_codes[state->nlong_codes++].code = code;
+	state->long_codes[i].nentries += length;
+	state->long_codes[i].squares += length * length;
+}
 
 /* Count a run of equal entries, which is long if it continues on other pages. */
 static void
-count_run(HashRebuild *state, SstCounters *counters, uint64 length,
+count_run(HashRebuild *state, SstCounters *counters, uint32 code, uint64 length,
 		  bool is_long)
 {
 	counters->n[SST_REBUILT_ENTRIES] += length;
 	if (is_long)
+	{
 		counters->n[SST_REBUILT_LONG_RUNS] += length;
-	else
-		counters->n[SST_REBUILT_RUN_SQUARES] += length * length;
-
-	if (is_long)
+		count_long_run(state, code, length);
 		state->uncertainty = UNCERTAINTY_OF_LONG_RUNS;
-	else if (length >= GROUP)
+		return;
+	}
+	counters->n[SST_REBUILT_RUN_SQUARES] += length * length;
+	if (length >= GROUP)
 		state->uncertainty = Max(state->uncertainty, UNCERTAINTY_OF_GROUPS);
 }
 
@@ -148,7 +178,7 @@ take_page(SstRebuild *rebuild, const PageData *page, SstCounters *counters)
 			   sizeof(uint32));
 		if (this_code != code)
 		{
-			count_run(state, counters, length, length >= LONG_RUN);
+			count_run(state, counters, code, length, length >= LONG_RUN);
 			has_long_run |= length >= LONG_RUN;
 			nruns += length > 0;
 			length = 0;
@@ -164,7 +194,7 @@ take_page(SstRebuild *rebuild, const PageData *page, SstCounters *counters)
 	 * On an overflow page with nothing else, even a short run is the end of
 	 * one.
 	 */
-	count_run(state, counters, length, length >= LONG_RUN ||
+	count_run(state, counters, code, length, length >= LONG_RUN ||
 			  (length >= GROUP &&nruns == 0 && type == LH_OVERFLOW_PAGE));
 	has_long_run |= length >= LONG_RUN;
 
@@ -443,17 +473,27 @@ widen_by_steps(const SstRebuild *rebuild, const SstPageSample *sample,
 
 /*
  * The pages that a build passes, as it looks for room for each entry from the beginning of
- * a chain (_hash_doinsert() in access/hash/hashinsert.c), where many entries are equal.  A
- * sample that has the beginning of no chain leaves room for some.
+ * a chain (_hash_doinsert() in access/hash/hashinsert.c), where many entries are equal: for
+ * each such value, half the square of its entries, by the entries of a page.
+ *
+ * In a sample, each pair of pages with the same value stands for the square of as many as
+ * each page stands for.
  */
 static double
-passed_pages(const HashRebuild *state, const double *counts)
+passed_pages(const HashRebuild *state, double fraction)
 {
-	double		chains = Max(counts[SST_REBUILT_LONG_CHAINS],
-							 0.5 * state->nblocks / Max(state->nseen, 1));
+	double		weight = Max((double) state->nblocks / Max(state->nseen, 1), 1);
+	double		squares = 0;
 
-	return counts[SST_REBUILT_LONG_RUNS] / Max(chains, 1) *
-		counts[SST_REBUILT_LONG_RUNS] / (2 * ENTRIES_PER_PAGE);
+	for (int i = 0; i < lengthof(state->long_codes); i++)
+	{
+		const LongCode *code = &state->long_codes[i];
+		double		pairs = i == MOST_LONG_CODES ? 0 :
+			code->nentries * code->nentries - code->squares;
+
+		squares += weight * weight * pairs + weight * code->squares;
+	}
+	return fraction * fraction * squares / (2 * ENTRIES_PER_PAGE);
 }
 
 static void
@@ -476,7 +516,7 @@ hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	prediction->analyzed_blocks = blocks_if_analyzed(state, counts);
 	prediction->analyze_first = !isnan(prediction->analyzed_blocks) &&
 		!state->guessed_nulls;
-	prediction->passed_pages = passed_pages(state, counts);
+	prediction->passed_pages = passed_pages(state, kept->value);
 }
 
 /* NULL if nothing is known of the table */
