@@ -201,8 +201,7 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 			pfree(visible);
 	}
 
-	sample->nsampled = result->nvisited;
-	sample->sums = result->counters;
+	sst_page_sample_end(sample, &result->counters, result->nvisited);
 	return complete;
 }
 

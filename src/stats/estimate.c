@@ -37,42 +37,13 @@
 /* By which sums of floating point numbers may differ */
 #define ROUNDING 1e-6
 
-/* Estimate the total of a count over all blocks of a part. */
-static double
-part_total(const SstSamplePart *part, SstCount count)
-{
-	double		total = 0;
-
-	for (int i = 0; i < part->nunits; i++)
-	{
-		const SstSampleUnit *unit = &part->units[i];
-
-		total += (double) unit->n[count] * unit->nblocks / unit->npages;
-	}
-	return total;
-}
-
-/* Estimate the total of a count over all blocks of the relation. */
-static double
-estimated_total(const SstPageSample *sample, SstCount count)
-{
-	double		total = 0;
-
-	if (sst_sample_is_exact(sample))
-		return sample->sums.n[count];
-
-	for (int i = 0; i < sample->nparts; i++)
-		total += part_total(&sample->parts[i], count);
-	return total;
-}
-
 static double
 form_total(const SstLinearForm *form, const SstPageSample *sample)
 {
 	double		total = 0;
 
 	for (int i = 0; i < form->nterms; i++)
-		total += form->weight[i] * estimated_total(sample, form->count[i]);
+		total += form->weight[i] * sample->totals[form->count[i]];
 	return total;
 }
 
@@ -442,7 +413,7 @@ sst_sample_sums(const SstPageSample *sample, double factor, double *sums)
 {
 	memset(sums, 0, SST_NCOUNTS * sizeof(double));
 	for (int i = 0; i < SST_FIRST_MAP_COUNT; i++)
-		sums[i] = factor * estimated_total(sample, i);
+		sums[i] = factor * sample->totals[i];
 }
 
 /*

@@ -96,6 +96,29 @@ sst_sample_part_add(SstSamplePart *part, const SstCounters *page,
 	part->units[part->nunits++] = unit;
 }
 
+/* All pages were added: keep their sums, and estimate the totals over all blocks. */
+void
+sst_page_sample_end(SstPageSample *sample, const SstCounters *sums, uint64 nsampled)
+{
+	sample->sums = *sums;
+	sample->nsampled = nsampled;
+	for (int c = 0; c < SST_FIRST_MAP_COUNT; c++)
+		sample->totals[c] = sst_sample_is_exact(sample) ? sums->n[c] : 0;
+	if (sst_sample_is_exact(sample))
+		return;
+
+	for (int i = 0; i < sample->nparts; i++)
+	{
+		for (int j = 0; j < sample->parts[i].nunits; j++)
+		{
+			const SstSampleUnit *unit = &sample->parts[i].units[j];
+
+			for (int c = 0; c < SST_FIRST_MAP_COUNT; c++)
+				sample->totals[c] += (double) unit->n[c] * unit->nblocks / unit->npages;
+		}
+	}
+}
+
 void
 sst_page_sample_free(SstPageSample *sample)
 {

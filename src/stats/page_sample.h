@@ -49,12 +49,15 @@ typedef struct SstPageSample
 	SstCounters sums;			/* over all sampled pages */
 	int			nparts;
 	SstSamplePart parts[SST_MAX_PARTS];
+	double		totals[SST_FIRST_MAP_COUNT];	/* estimated, over all blocks */
 } SstPageSample;
 
 extern void sst_sample_part_init(SstSamplePart *part, uint64 nblocks,
 								 uint64 nwanted, uint64 nsample);
 extern void sst_sample_part_add(SstSamplePart *part, const SstCounters *page,
 								BlockNumber blkno, uint64 range_blocks);
+extern void sst_page_sample_end(SstPageSample *sample, const SstCounters *sums,
+								uint64 nsampled);
 extern void sst_page_sample_free(SstPageSample *sample);
 
 /* Was every block of the relation read? */
