@@ -29,12 +29,7 @@
 
 #include <math.h>
 
-#include "access/gin_private.h"
-#include "port/pg_bitutils.h"
-
-#include "compat/compat.h"
-#include "am/gin/batches.h"
-#include "am/gin/list.h"
+#include "am/gin/state.h"
 
 /* What is kept: 0.5 MB.  A build of it takes about 1 ms. */
 #define MAX_PAGES		1024

@@ -19,7 +19,6 @@
  */
 #include "postgres.h"
 
-#include "access/gin_private.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 

@@ -27,13 +27,9 @@
 
 #include <math.h>
 
-#include "access/gin_private.h"
-#include "access/itup.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 
-#include "compat/compat.h"
 #include "am/gin/state.h"
 
 /* Leaf pages of posting trees that are kept, roots, and trees: 0.7 MB */
@@ -111,9 +107,9 @@ difference_bytes(uint64 difference)
 static inline bool
 is_left_out(const SstRebuild *rebuild, uint64 tid)
 {
-	ItemPointerData pointer = sst_gin_tid(tid);
-
-	return sst_rebuild_leaves_out(rebuild, &pointer);
+	return rebuild->dead_tids != NULL &&
+		sst_dead_tids_contain(rebuild->dead_tids, tid >> SST_GIN_OFFSET_BITS,
+							  tid & ((1 << SST_GIN_OFFSET_BITS) - 1));
 }
 
 /* Take a TID, or leave it out. */

@@ -1,7 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * state.h
- *	  What is known of a GIN index, for the size of a new one
+ *	  What is known of a GIN index, for the size of a new one, and reading its
+ *	  compressed posting lists
+ *
+ * A list has its first TID as it is, then the difference of each to the one
+ * before, seven bits a byte; the last byte of each, and no other, has its high bit clear.
+ * An odd number of bytes is padded (access/gin/ginpostinglist.c).  Nothing is assumed of its
+ * bytes: a damaged list gives fewer TIDs.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,10 +19,9 @@
 #ifndef SST_GIN_STATE_H
 #define SST_GIN_STATE_H
 
+#include "access/gin_private.h"
 #include "access/itup.h"
 
-#include "am/gin/batches.h"
-#include "am/gin/list.h"
 #include "am/keys.h"
 #include "am/rebuild.h"
 
@@ -48,6 +53,129 @@ enum
 
 StaticAssertDecl((int) SST_REBUILT_SHORT_BYTES < (int) SST_OWN_END,
 				 "too many counters");
+
+/* A TID as a number: access/gin/ginpostinglist.c has 11 bits for the offset, too. */
+#define SST_GIN_OFFSET_BITS		11
+#define SST_GIN_MOST_TID		((UINT64CONST(1) << (32 + SST_GIN_OFFSET_BITS)) - 1)
+
+#define SST_GIN_LIST_HEADER		((int) offsetof(GinPostingList, bytes))
+
+/* Where the data of a posting tree page begins: GinDataPageGetData() */
+#define SST_GIN_POSTING_OFFSET	((int) (MAXALIGN(SizeOfPageHeaderData) + \
+										MAXALIGN(sizeof(ItemPointerData))))
+
+typedef struct SstGinList
+{
+	uint64		tid;			/* the one read last */
+	int			nbytes;			/* of differences */
+	int			size;			/* with header and padding */
+	const unsigned char *pos;
+	const unsigned char *end;
+} SstGinList;
+
+static inline uint64
+sst_gin_tid_number(const ItemPointerData *tid)
+{
+	return (uint64) ItemPointerGetBlockNumberNoCheck(tid) << SST_GIN_OFFSET_BITS |
+		(ItemPointerGetOffsetNumberNoCheck(tid) &
+		 ((1 << SST_GIN_OFFSET_BITS) - 1));
+}
+
+/* Read the first TID.  False if the list does not end within "limit" bytes. */
+static inline bool
+sst_gin_list_begin(SstGinList *list, const char *data, int limit)
+{
+	GinPostingList header;
+
+	if (limit < SST_GIN_LIST_HEADER)
+		return false;
+	memcpy(&header, data, SST_GIN_LIST_HEADER);
+	list->nbytes = header.nbytes;
+	list->size = SST_GIN_LIST_HEADER + SHORTALIGN(list->nbytes);
+	list->tid = sst_gin_tid_number(&header.first);
+	list->pos = (const unsigned char *) data + SST_GIN_LIST_HEADER;
+	list->end = list->pos + list->nbytes;
+	return SST_GIN_LIST_HEADER + list->nbytes <= limit;
+}
+
+/* How many TIDs has a list that has just begun?  The last bytes of differences tell. */
+static inline uint32
+sst_gin_list_ntids(const SstGinList *list)
+{
+	const uint64 high = UINT64CONST(0x8080808080808080);
+	const unsigned char *bytes = list->pos;
+	int			nbytes = list->nbytes;
+	uint32		n = 1;
+
+	for (; nbytes >= (int) sizeof(uint64); nbytes -= sizeof(uint64), bytes += sizeof(uint64))
+	{
+		uint64		word;
+
+		memcpy(&word, bytes, sizeof(word));
+		n += ((~word & high) >> 7) * UINT64CONST(0x0101010101010101) >> 56;
+	}
+	for (int i = 0; i < nbytes; i++)
+		n += bytes[i] < 0x80;
+	return n;
+}
+
+/* Read the next TID.  False if there is none, or it makes no sense. */
+static inline bool
+sst_gin_list_next(SstGinList *list)
+{
+	uint64		difference = 0;
+	int			shift = 0;
+
+	while (list->pos < list->end && shift < 64)
+	{
+		unsigned char byte = *list->pos++;
+
+		difference |= (uint64) (byte & 0x7f) << shift;
+		if (byte < 0x80)
+		{
+			if (difference == 0 || difference > SST_GIN_MOST_TID - list->tid)
+				return false;
+			list->tid += difference;
+			return true;
+		}
+		shift += 7;
+	}
+	return false;
+}
+
+/* A page with line pointers has this many bytes for them and tuples. */
+#define SST_GIN_PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData - \
+						   (int) MAXALIGN(sizeof(GinPageOpaqueData)))
+
+/* What a tuple of the entry tree takes on a page */
+#define SST_GIN_ITEM_BYTES(size) ((int) (MAXALIGN(size) + sizeof(ItemIdData)))
+
+/* The most tuples that have room on a page */
+#define SST_GIN_MAX_ITEMS \
+	(SST_GIN_PAGE_ROOM / SST_GIN_ITEM_BYTES(sizeof(IndexTupleData) + 1))
+
+/* Keys of some pages, with some of their TIDs */
+typedef struct SstGinSample SstGinSample;
+
+/* An index to build */
+typedef struct SstGinBuild
+{
+	double		nkeys;			/* all of the sample's kind, in the index */
+	double		ntrees;			/* posting trees of the index */
+	double		tree_tids;		/* of each of these */
+	double		difference;		/* bytes from one of these TIDs to the next */
+	double		memory;			/* for all keys; INFINITY for no limit */
+	SstPause   *pause;
+} SstGinBuild;
+
+/* What comes of it */
+typedef struct SstGinBuilt
+{
+	int			nbatches;
+	double		part;			/* of the memory, that the largest batch takes */
+	double		pages;			/* leaf pages, of the sampled keys */
+	double		scale;			/* keys in the index for each of these */
+} SstGinBuilt;
 
 /* The target size of lists on a posting tree page, and a full page of these (access/gin/gindatapage.c) */
 #define SST_GIN_TARGET_LIST		256
@@ -256,6 +384,18 @@ typedef struct EntryTuple
 	int			length;
 	IndexTupleData header;
 } EntryTuple;
+
+/* in batches.c */
+extern SstGinSample *sst_gin_sample_create(void);
+extern bool sst_gin_sample_page(SstGinSample *sample, uint32 hash,
+								uint32 mask);
+extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
+							   int datum_size, uint32 ntids);
+extern void sst_gin_sample_list(SstGinSample *sample, SstGinList *list,
+								uint32 ntids, uint32 bytes);
+extern void sst_gin_sample_sort(SstGinSample *sample);
+extern void sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
+						  SstGinBuilt *built);
 
 /* in trees.c */
 extern double sst_gin_tree_pages(const SstGinModel *model, const double *counts, double part);

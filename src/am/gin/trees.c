@@ -19,8 +19,6 @@
 
 #include <math.h>
 
-#include "access/gin_private.h"
-
 #include "am/gin/state.h"
 
 /* Sizes of last pages of posting trees that are tried, for so many of the roots of a sample */
