@@ -105,18 +105,18 @@ difference_bytes(uint64 difference)
 }
 
 static inline bool
-is_left_out(const SstRebuild *rebuild, uint64 tid)
+is_left_out(const SstGinModel *model, uint64 tid)
 {
-	return rebuild->dead_tids != NULL &&
-		sst_dead_tids_contain(rebuild->dead_tids, tid >> SST_GIN_OFFSET_BITS,
+	return model->base.dead_tids != NULL &&
+		sst_dead_tids_contain(model->base.dead_tids, tid >> SST_GIN_OFFSET_BITS,
 							  tid & ((1 << SST_GIN_OFFSET_BITS) - 1));
 }
 
 /* Take a TID, or leave it out. */
 static inline void
-take_tid(const SstRebuild *rebuild, uint64 tid, Tids *tids)
+take_tid(const SstGinModel *model, uint64 tid, Tids *tids)
 {
-	if (is_left_out(rebuild, tid))
+	if (is_left_out(model, tid))
 	{
 		tids->ndead++;
 		return;
@@ -135,7 +135,7 @@ take_tid(const SstRebuild *rebuild, uint64 tid, Tids *tids)
  * bytes that it takes, or 0 if it has not that many.
  */
 static int
-read_list(const SstRebuild *rebuild, const char *data, int size, Tids *tids)
+read_list(const SstGinModel *model, const char *data, int size, Tids *tids)
 {
 	SstGinList	list;
 
@@ -143,7 +143,7 @@ read_list(const SstRebuild *rebuild, const char *data, int size, Tids *tids)
 		return 0;
 
 	/* To count differences, their last bytes are enough. */
-	if (rebuild->dead_tids == NULL)
+	if (model->base.dead_tids == NULL)
 	{
 		tids->n += sst_gin_list_ntids(&list);
 		tids->nlists++;
@@ -153,14 +153,14 @@ read_list(const SstRebuild *rebuild, const char *data, int size, Tids *tids)
 
 	tids->any = false;
 	do
-		take_tid(rebuild, list.tid, tids);
+		take_tid(model, list.tid, tids);
 	while (sst_gin_list_next(&list));
 	return list.size;
 }
 
 /* Read an array of TIDs (before 9.4). */
 static void
-read_array(const SstRebuild *rebuild, const char *array, int ntids, Tids *tids)
+read_array(const SstGinModel *model, const char *array, int ntids, Tids *tids)
 {
 	tids->any = false;
 	for (int i = 0; i < ntids; i++)
@@ -168,7 +168,7 @@ read_array(const SstRebuild *rebuild, const char *array, int ntids, Tids *tids)
 		ItemPointerData tid;
 
 		memcpy(&tid, array + i * sizeof(tid), sizeof(tid));
-		take_tid(rebuild, sst_gin_tid_number(&tid), tids);
+		take_tid(model, sst_gin_tid_number(&tid), tids);
 	}
 }
 
@@ -227,7 +227,7 @@ get_item(const PageData *page, OffsetNumber offnum, int *left, EntryTuple *item)
  * without the TIDs that are left out; 0 if there are no others.
  */
 static int
-read_entry(const SstRebuild *rebuild, const EntryTuple *item, int key_size,
+read_entry(const SstGinModel *model, const EntryTuple *item, int key_size,
 		   SstGinSample *sample, Tids *tids)
 {
 	const char *data = item->data + key_size;
@@ -236,25 +236,22 @@ read_entry(const SstRebuild *rebuild, const EntryTuple *item, int key_size,
 	SstGinList	list = {0};
 
 	if (!GinItupIsCompressed(&item->header))
-		read_array(rebuild, data, Min(ntids, size / sizeof(ItemPointerData)), tids);
+		read_array(model, data, Min(ntids, size / sizeof(ItemPointerData)), tids);
 	else if (sst_gin_list_begin(&list, data, size))
 	{
-		/* A tuple says how many they are. */
-		tids->n = ntids;
-		tids->bytes = list.nbytes;
-		if (rebuild->dead_tids != NULL)
+		if (model->base.dead_tids != NULL)
+			(void) read_list(model, data, size, tids);
+		else
 		{
-			*tids = (Tids)
-			{
-				0
-			};
-			(void) read_list(rebuild, data, size, tids);
+			/* A tuple says how many they are. */
+			tids->n = ntids;
+			tids->bytes = list.nbytes;
 		}
 	}
 
 	if (sample != NULL)
 	{
-		while (rebuild->dead_tids != NULL && is_left_out(rebuild, list.tid) &&
+		while (model->base.dead_tids != NULL && is_left_out(model, list.tid) &&
 			   sst_gin_list_next(&list))
 			 /* to the first one that comes in a build */ ;
 		sst_gin_sample_list(sample, &list, tids->n, tids->bytes);
@@ -270,12 +267,10 @@ read_entry(const SstRebuild *rebuild, const EntryTuple *item, int key_size,
  * memory has 12 bytes where a list has one, and a key has 130 where a page has 20.
  */
 static bool
-may_need_batches(const SstRebuild *rebuild)
+may_need_batches(const SstGinModel *model)
 {
-	SstGinModel *model = sst_gin_model_of(rebuild);
-
 	/* Workers sort what they find. */
-	return !model->in_parallel &&
+	return model->parallel != SST_PARALLEL_YES &&
 		(double) model->nblocks * BLCKSZ * MOST_MEMORY > maintenance_work_mem * 1024.0;
 }
 
@@ -284,11 +279,9 @@ may_need_batches(const SstRebuild *rebuild)
  * none of these bits in their hash.
  */
 static uint32
-entry_page_mask(const SstRebuild *rebuild)
+entry_page_mask(const SstGinModel *model)
 {
-	const SstGinModel *model = sst_gin_model_of(rebuild);
-
-	if (model->nseen <= ALL_ENTRY_PAGES || rebuild->dead_tids != NULL)
+	if (model->nseen <= ALL_ENTRY_PAGES || model->base.dead_tids != NULL)
 		return 0;
 	return (1 << (pg_leftmost_one_pos32(model->nseen) -
 				  pg_leftmost_one_pos32(ALL_ENTRY_PAGES))) - 1;
@@ -351,10 +344,9 @@ looked_uncertainty(const LookedPages *looked)
 
 /* An entry leaf page, the line pointers of which are within the page */
 static void
-entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 		   SstCounters *counters)
 {
-	SstGinModel *model = sst_gin_model_of(rebuild);
 	SstGinSample *sample = NULL;
 	int			nitems = sst_page_items(page);
 	int			left = BLCKSZ;
@@ -363,7 +355,7 @@ entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	double		used = header->pd_special - header->pd_upper + nitems * sizeof(ItemIdData);
 	uint64		counts[lengthof(of_entries)];
 	uint32		hash = hash_bytes_uint32(blkno);
-	uint32		mask = entry_page_mask(rebuild);
+	uint32		mask = entry_page_mask(model);
 
 	if ((hash & mask) != 0 && model->looked.last_items > 0)
 	{
@@ -373,7 +365,7 @@ entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	model->fill.weight = mask + 1;
 	for (int i = 0; i < lengthof(of_entries); i++)
 		counts[i] = counters->n[of_entries[i]];
-	if (may_need_batches(rebuild) && sst_gin_sample_page(model->sample, hash, mask))
+	if (may_need_batches(model) && sst_gin_sample_page(model->sample, hash, mask))
 		sample = model->sample;
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
@@ -403,7 +395,7 @@ entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 			model->tree_key_bytes += key_size;
 		}
 		size = tree ? pivot :
-			read_entry(rebuild, &item, key_size, sample, &tids);
+			read_entry(model, &item, key_size, sample, &tids);
 
 		counters->n[SST_REBUILT_ENTRIES] += tids.n;
 		counters->n[SST_REBUILT_DEAD_ENTRIES] += tids.ndead;
@@ -425,10 +417,9 @@ entry_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 
 /* A page of the pending list, which has a tuple for each key of a row */
 static void
-pending_page(const SstRebuild *rebuild, const PageData *page,
+pending_page(SstGinModel *model, const PageData *page,
 			 SstCounters *counters)
 {
-	SstGinModel *model = sst_gin_model_of(rebuild);
 	int			nitems = sst_page_items(page);
 	int			left = BLCKSZ;
 	EntryTuple	item;
@@ -437,7 +428,7 @@ pending_page(const SstRebuild *rebuild, const PageData *page,
 	{
 		if (!get_item(page, offnum, &left, &item))
 			continue;
-		if (sst_rebuild_leaves_out(rebuild, &item.header.t_tid))
+		if (sst_rebuild_leaves_out(&model->base, &item.header.t_tid))
 		{
 			counters->n[SST_REBUILT_DEAD_ENTRIES]++;
 			continue;
@@ -452,7 +443,7 @@ pending_page(const SstRebuild *rebuild, const PageData *page,
 
 /* Read the TIDs of a leaf page of a posting tree.  Its lists end where its data do. */
 static void
-read_posting_page(const SstRebuild *rebuild, const PageData *page, Tids *tids)
+read_posting_page(const SstGinModel *model, const PageData *page, Tids *tids)
 {
 	const GinPageOpaqueData *opaque = GinPageGetOpaque((Page) page);
 	int			lower = ((const PageHeaderData *) page)->pd_lower;
@@ -460,48 +451,34 @@ read_posting_page(const SstRebuild *rebuild, const PageData *page, Tids *tids)
 	int			size;
 
 	if ((opaque->flags & GIN_COMPRESSED) == 0)
-		read_array(rebuild, page + pos, opaque->maxoff, tids);
+		read_array(model, page + pos, opaque->maxoff, tids);
 	else
 	{
 		while (pos < lower &&
-			   (size = read_list(rebuild, page + pos, lower - pos, tids)) > 0)
+			   (size = read_list(model, page + pos, lower - pos, tids)) > 0)
 			pos += size;
 	}
 }
 
-/* Bytes of a new tree's lists with these TIDs, all of the target size */
-static double
-tree_bytes(const Tids *tids)
-{
-	double		diff = sst_gin_difference(tids->bytes, (double) tids->n - tids->nlists);
-
-	return SST_GIN_TARGET_LIST * tids->n /
-		(1 + (SST_GIN_TARGET_LIST - SST_GIN_LIST_HEADER) / diff);
-}
-
-/* Bytes of one list with these TIDs */
-static double
-one_list(const Tids *tids)
-{
-	double		diff = sst_gin_difference(tids->bytes, (double) tids->n - tids->nlists);
-
-	return sst_gin_list_size((Max(tids->n, 1) - 1) * diff);
-}
-
 static void
-posting_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+posting_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 			 SstCounters *counters)
 {
-	SstGinModel *model = sst_gin_model_of(rebuild);
 	BlockNumber next = GinPageGetOpaque((Page) page)->rightlink;
 	bool		last = next == InvalidBlockNumber;
 	bool		is_short;
 	Tids		tids = {0};
-	uint32		bytes;
+	double		difference;
+	double		one_list;		/* bytes, if it has all TIDs */
+	uint32		bytes;			/* of a new tree's lists, all of the target
+								 * size */
 
-	read_posting_page(rebuild, page, &tids);
-	bytes = (uint32) rint(tree_bytes(&tids));
-	is_short = last && sst_gin_list_fits(model, one_list(&tids));
+	read_posting_page(model, page, &tids);
+	difference = sst_gin_difference(tids.bytes, (double) tids.n - tids.nlists);
+	one_list = sst_gin_list_size((Max(tids.n, 1) - 1) * difference);
+	bytes = (uint32) rint(SST_GIN_TARGET_LIST * tids.n /
+						  (1 + (SST_GIN_TARGET_LIST - SST_GIN_LIST_HEADER) / difference));
+	is_short = last && sst_gin_list_fits(model, one_list);
 	counters->n[SST_REBUILT_ENTRIES] += tids.n;
 	counters->n[SST_REBUILT_DEAD_ENTRIES] += tids.ndead;
 	counters->n[SST_REBUILT_TREE_BYTES] += bytes;
@@ -510,7 +487,7 @@ posting_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	if (model->nleaves < MAX_LEAVES)
 		model->leaves[model->nleaves++] = (PostingLeaf)
 	{
-		blkno, next, Min(is_short ? one_list(&tids) : bytes, PG_UINT16_MAX), is_short, false
+		blkno, next, Min(is_short ? one_list : bytes, PG_UINT16_MAX), is_short, false
 	};
 	if (!last)
 	{
@@ -527,7 +504,7 @@ posting_page(const SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	{
 		model->short_bytes += bytes;
 		counters->n[SST_REBUILT_SHORT_TREES]++;
-		counters->n[SST_REBUILT_SHORT_BYTES] += (uint64) one_list(&tids);
+		counters->n[SST_REBUILT_SHORT_BYTES] += (uint64) one_list;
 	}
 }
 
@@ -551,7 +528,7 @@ static void
 gin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		 const SstKeptItems *kept, SstCounters *counters)
 {
-	SstGinModel *model = sst_gin_model_of(rebuild);
+	SstGinModel *model = (SstGinModel *) rebuild;
 	const GinPageOpaqueData *opaque;
 
 	model->nseen++;
@@ -562,11 +539,11 @@ gin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	if (opaque->flags & (GIN_DELETED | GIN_META))
 		return;
 	if (opaque->flags & GIN_LIST)
-		pending_page(rebuild, page, counters);
+		pending_page(model, page, counters);
 	else if ((opaque->flags & (GIN_DATA | GIN_LEAF)) == GIN_LEAF)
-		entry_page(rebuild, page, blkno, counters);
+		entry_page(model, page, blkno, counters);
 	else if ((opaque->flags & (GIN_DATA | GIN_LEAF)) == (GIN_DATA | GIN_LEAF))
-		posting_page(rebuild, page, blkno, counters);
+		posting_page(model, page, blkno, counters);
 	else if (opaque->flags & GIN_DATA)
 		posting_inner_page(model, page, counters);
 }
@@ -622,21 +599,7 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 static double
 gin_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 {
-	return blocks_for(sst_gin_model_of(rebuild), counts, LIKELY, whole);
-}
-
-static void
-gin_ends(const SstRebuild *rebuild, const double *counts, double *low,
-		 double *high)
-{
-	*low = *high = gin_blocks(rebuild, counts, true);
-	for (int i = 0; i < NCASES; i++)
-	{
-		double		blocks = blocks_for(sst_gin_model_of(rebuild), counts, i, true);
-
-		*low = Min(*low, blocks);
-		*high = Max(*high, blocks);
-	}
+	return blocks_for((const SstGinModel *) rebuild, counts, LIKELY, whole);
 }
 
 /* Take a case into account, the likely one first. */
@@ -654,23 +617,20 @@ take_case(double *cases, bool likely, double value)
  * and down with the memory, so that some more and some less is tried as well.
  */
 static void
-build_in_batches(SstRebuild *rebuild, double pending_keys)
+build_in_batches(SstGinModel *model, double pending_keys)
 {
 	static const double margins[] = {0, -1, 1, -0.5, 0.5};
-	SstGinModel *model = sst_gin_model_of(rebuild);
 	double		memory = maintenance_work_mem * 1024.0;
 	double		margin = MEMORY_MARGIN;
 	double		nkeys = model->nentries / model->pages_seen + pending_keys;
 	double		tree_tids = model->tree_tids / model->pages_seen;
 	SstGinBuild build = {.nkeys = nkeys, .memory = INFINITY,
-	.pause = rebuild->pause};
+	.pause = model->base.pause};
 	SstGinBuilt one = {0};
 	SstGinBuilt built;
 
-	for (int i = 0; i < NCASES; i++)
-		model->batches[i] = 1;
-
-	if (!may_need_batches(rebuild))
+	take_case(model->batches, true, 1);
+	if (!may_need_batches(model))
 		return;
 	if (model->nentries > 0)
 	{
@@ -708,7 +668,7 @@ build_in_batches(SstRebuild *rebuild, double pending_keys)
 		return;
 
 	/* Functions in expressions may be parallel unsafe. */
-	if (model->may_be_parallel)
+	if (model->parallel == SST_PARALLEL_PERHAPS)
 	{
 		take_case(model->batches, false, 1);
 		take_case(model->added, false, 0);
@@ -724,14 +684,13 @@ build_in_batches(SstRebuild *rebuild, double pending_keys)
 	}
 
 	model->uncertainty += UNCERTAINTY_OF_BATCHES;
-	if (rebuild->note == NULL)
-		rebuild->note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
+	if (model->base.note == NULL)
+		model->base.note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
 }
 
 static void
-gin_finish(SstRebuild *rebuild, bool all)
+gin_finish(SstGinModel *model, bool all)
 {
-	SstGinModel *model = sst_gin_model_of(rebuild);
 	const EntryFill *fill = &model->fill;
 
 	model->all = all;
@@ -746,7 +705,7 @@ gin_finish(SstRebuild *rebuild, bool all)
 	/* What short trees come to, the last page is not known to have. */
 	model->last_used = all && fill->npages > 0 ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
 	sst_gin_study_trees(model);
-	build_in_batches(rebuild, pending_factors[LIKELY] * model->npending / model->pages_seen);
+	build_in_batches(model, pending_factors[LIKELY] * model->npending / model->pages_seen);
 
 	/* Inner pages are too few to be found in a small sample, or not. */
 	if (!all && fill->npages > 0)
@@ -774,7 +733,7 @@ gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 		SST_REBUILT_TREE_BYTES, SST_REBUILT_LAST_BYTES,
 		SST_REBUILT_SHORT_BYTES, SST_REBUILT_PENDING_BYTES
 	};
-	const SstGinModel *model = sst_gin_model_of(rebuild);
+	const SstGinModel *model = (const SstGinModel *) rebuild;
 	double		keys = counts[SST_REBUILT_PIVOTS];
 	double		keys_fraction = 1;
 	double		list_bytes = Max(counts[SST_REBUILT_BYTES] -
@@ -807,7 +766,7 @@ gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 
 /* The least blocks with this fraction of the entries, if others have keys of their own */
 static double
-least_blocks(const SstRebuild *rebuild, const SstPageSample *sample, double fraction)
+least_blocks(const SstGinModel *model, const SstPageSample *sample, double fraction)
 {
 	double		counts[SST_NCOUNTS];
 	double		dead;
@@ -827,26 +786,25 @@ least_blocks(const SstRebuild *rebuild, const SstPageSample *sample, double frac
 	counts[SST_REBUILT_BYTES] += counts[SST_REBUILT_PIVOT_BYTES];
 	counts[SST_REBUILT_TREE_BYTES] *= part;
 	counts[SST_REBUILT_LAST_BYTES] *= part;
-	return blocks_for(sst_gin_model_of(rebuild), counts, LEAST, true);
+	return blocks_for(model, counts, LEAST, true);
 }
 
 static void
 gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 			const SstEstimate *kept, SstPrediction *prediction)
 {
-	SstGinModel *model = sst_gin_model_of(rebuild);
+	SstGinModel *model = (SstGinModel *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
 	double		counts[SST_NCOUNTS];
 	double		part;
 	double		fewer;
 	double		more;
 	double		uncertainty;
-	double		low;
-	double		high;
+	double		ends[NCASES] = {0};
 	bool		many_pending;
 
 	sst_sample_sums(sample, 1, counts);
-	gin_finish(rebuild, sst_sample_is_exact(sample));
+	gin_finish(model, sst_sample_is_exact(sample));
 	many_pending = counts[SST_REBUILT_PENDING_BYTES] > NOTEWORTHY_PART *
 		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]);
 	if (many_pending)
@@ -856,9 +814,10 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	uncertainty = part * blocks->value;
 	sst_gin_tree_ends(model, counts, &fewer, &more);
 	sst_widen(blocks, fewer, more);
-	gin_ends(rebuild, counts, &low, &high);
-	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - low, 0)),
-			  hypot(uncertainty, Max(high - blocks->value, 0)));
+	for (int i = 0; i < NCASES; i++)
+		take_case(ends, i == LIKELY, blocks_for(model, counts, i, true));
+	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - ends[LEAST], 0)),
+			  hypot(uncertainty, Max(ends[MOST] - blocks->value, 0)));
 
 	/*
 	 * That none or all keys of a long pending list are new is no error of a
@@ -866,12 +825,12 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	 */
 	if (many_pending)
 	{
-		blocks->low = Min(blocks->low, (1 - part) * low);
-		blocks->high = Max(blocks->high, (1 + part) * high);
+		blocks->low = Min(blocks->low, (1 - part) * ends[LEAST]);
+		blocks->high = Max(blocks->high, (1 + part) * ends[MOST]);
 	}
 	sst_leave_out(rebuild, sample, kept, gin_blocks, gin_scale_entries, 0, blocks);
 	if (kept->low < 1)
-		blocks->low = Min(blocks->low, (1 - part) * least_blocks(rebuild, sample, kept->low));
+		blocks->low = Min(blocks->low, (1 - part) * least_blocks(model, sample, kept->low));
 }
 
 static SstRebuild *
@@ -881,8 +840,7 @@ gin_begin(Relation rel, const SstTableFacts *table)
 	TupleDesc	tupdesc = RelationGetDescr(rel);
 
 #ifdef SST_HAVE_PARALLEL_GIN_BUILD
-	model->in_parallel = table->parallel == SST_PARALLEL_YES;
-	model->may_be_parallel = table->parallel == SST_PARALLEL_PERHAPS;
+	model->parallel = table->parallel;
 #endif
 	model->nblocks = RelationGetNumberOfBlocks(rel);
 	model->ncolumns = Min(tupdesc->natts, INDEX_MAX_KEYS);

@@ -239,8 +239,7 @@ typedef struct PostingLeaf
 typedef struct SstGinModel
 {
 	SstRebuild	base;
-	bool		in_parallel;	/* workers will build the new index ... */
-	bool		may_be_parallel;	/* ... or perhaps */
+	SstParallelBuild parallel;	/* will workers build the new index? */
 	double		uncertainty;	/* by which part of it the size can be off */
 	int			ncolumns;
 	int16		lengths[INDEX_MAX_KEYS];	/* of values that are no Datum by
@@ -303,25 +302,11 @@ typedef struct SstGinModel
 	bool		alike;			/* posting trees have about as many leaf pages */
 } SstGinModel;
 
-static inline SstGinModel *
-sst_gin_model_of(const SstRebuild *rebuild)
-{
-	return (SstGinModel *) rebuild;
-}
-
 /* Bytes of one list with so many differences' bytes */
 static inline double
 sst_gin_list_size(double bytes)
 {
 	return SST_GIN_LIST_HEADER + 2 * ceil(floor(bytes) / 2);
-}
-
-/* Does a list become part of an entry?  (GinFormTuple()) */
-static inline bool
-sst_gin_fits_in_entry(int key_size, double list_bytes)
-{
-	return MAXALIGN(SHORTALIGN(key_size)) + list_bytes <=
-		MAXALIGN_DOWN(GinMaxItemSize);
 }
 
 /* Average bytes of a difference */
@@ -342,11 +327,12 @@ sst_gin_tree_key_size(const SstGinModel *model)
 		(int) (model->tree_key_bytes / model->ntree_keys) : SST_GIN_MIN_KEY;
 }
 
-/* Does a list become part of its entry? */
+/* Does a list become part of its entry?  (GinFormTuple()) */
 static inline bool
 sst_gin_list_fits(const SstGinModel *model, double list_bytes)
 {
-	return sst_gin_fits_in_entry(sst_gin_tree_key_size(model), list_bytes);
+	return MAXALIGN(SHORTALIGN(sst_gin_tree_key_size(model))) + list_bytes <=
+		MAXALIGN_DOWN(GinMaxItemSize);
 }
 
 /* Add an entry to the new leaf pages.  Most builds insert keys in their order. */
