@@ -58,8 +58,7 @@
 typedef struct Key
 {
 	uint32		ntids;			/* 0: it has a posting tree */
-	uint32		first;			/* TID that is kept */
-	uint16		nkept;
+	uint16		nkept;			/* TIDs */
 	uint16		size;			/* of a tuple without a posting list */
 	uint16		memory;			/* for its datum and first TIDs */
 	uint16		list_bytes;		/* of differences */
@@ -128,11 +127,9 @@ drop_half(SstGinSample *sample)
 		{
 			page.hash, nkeys, ntids
 		};
-		for (uint32 k = page.first_key; k < end_key; k++)
-		{
-			sample->keys[nkeys] = sample->keys[k];
-			sample->keys[nkeys++].first -= page.first_tid - ntids;
-		}
+		memmove(&sample->keys[nkeys], &sample->keys[page.first_key],
+				(end_key - page.first_key) * sizeof(Key));
+		nkeys += end_key - page.first_key;
 		memmove(&sample->blocks[ntids], &sample->blocks[page.first_tid],
 				(end_tid - page.first_tid) * sizeof(BlockNumber));
 		ntids += end_tid - page.first_tid;
@@ -189,38 +186,30 @@ list_chunk(double ntids)
 	return chunk_bytes(ntids * sizeof(ItemPointerData));
 }
 
-/* Add a key, whose list follows; without TIDs, it has a posting tree. */
-void
-sst_gin_sample_key(SstGinSample *sample, int key_size, int datum_size,
-				   uint32 ntids)
-{
-	if (sample->nkeys < MAX_KEYS)
-		sample->keys[sample->nkeys++] = (Key)
-	{
-		.ntids = ntids, .first = sample->ntids, .size = key_size,
-			.memory = FIRST_TIDS_MEMORY +
-			(datum_size > 0 ? chunk_bytes(datum_size) : 0)
-	};
-}
-
 /*
- * The key that was added last has so many TIDs, and bytes of differences.  Of the list,
- * at whose first TID this begins, the first ones are enough: the others are taken to be
+ * Add a key.  It has a posting tree, or else so many TIDs, and bytes of differences.  Of its
+ * list, at whose first TID this begins, the first ones are enough: the others are taken to be
  * as far apart.  Where the table ends, a list of every eighth page shows.
  */
 void
-sst_gin_sample_list(SstGinSample *sample, SstGinList *list, uint32 ntids, uint32 bytes)
+sst_gin_sample_key(SstGinSample *sample, int key_size, int datum_size,
+				   SstGinList *list, uint32 ntids, uint32 bytes)
 {
-	Key		   *key = &sample->keys[sample->nkeys - 1];
-	uint64		first = list->tid;
+	Key		   *key = &sample->keys[sample->nkeys];
+	uint64		first;
 
-	if (ntids == 0)
-	{
-		sample->nkeys--;
+	if (sample->nkeys == MAX_KEYS)
 		return;
-	}
-	key->ntids = ntids;
-	key->list_bytes = Min(bytes, PG_UINT16_MAX);
+	sample->nkeys++;
+	*key = (Key)
+	{
+		.ntids = ntids, .size = key_size, .list_bytes = Min(bytes, PG_UINT16_MAX),
+			.memory = FIRST_TIDS_MEMORY +
+			(datum_size > 0 ? chunk_bytes(datum_size) : 0)
+	};
+	if (list == NULL)
+		return;
+	first = list->tid;
 	do
 	{
 		uint64		tid = list->tid;
@@ -248,6 +237,7 @@ void
 sst_gin_sample_sort(SstGinSample *sample)
 {
 	double		scale = (double) NSLICES / ((double) sample->last_block + 1);
+	uint32		tid = 0;
 
 	memset(sample->slices, 0, sizeof(sample->slices));
 	for (uint32 i = 0; i < sample->ntids; i++)
@@ -259,10 +249,8 @@ sst_gin_sample_sort(SstGinSample *sample)
 		sample->slices[i] += sample->slices[i - 1];
 	for (uint32 k = 0; k < sample->nkeys; k++)
 	{
-		const Key  *key = &sample->keys[k];
-
-		for (uint32 i = key->first; i < key->first + key->nkept; i++)
-			sample->events[sample->slices[sample->blocks[i]]++] = k;
+		for (int i = 0; i < sample->keys[k].nkept; i++)
+			sample->events[sample->slices[sample->blocks[tid++]]++] = k;
 	}
 	memmove(&sample->slices[1], &sample->slices[0], NSLICES * sizeof(uint32));
 	sample->slices[0] = 0;
@@ -297,7 +285,6 @@ typedef struct Batches
 	uint32		ntrees;			/* keys with posting trees */
 	double		begin;			/* of the batch: 0 to 1 is the table */
 	double		shortest;		/* batch, so that there are not too many */
-	uint64		present[MAX_KEYS / 64];
 	KeyState	keys[MAX_KEYS];
 	uint32		npages;
 	LeafPage	pages[MAX_KEYS];
@@ -334,7 +321,6 @@ add_tids(Batches *batches, uint32 k)
 		state->batch_tids = 0;
 		state->max_tids = FIRST_TIDS;
 		batches->nkeys++;
-		batches->present[k / 64] |= UINT64CONST(1) << k % 64;
 		batches->chunks += key->memory;
 	}
 	state->batch_tids += (float) key->ntids / key->nkept;
@@ -382,7 +368,7 @@ tuple_bytes(const Batches *batches, const Key *key, double ntids)
 		(int) sizeof(ItemIdData);
 }
 
-/* Insert the keys of a batch, which ends here. */
+/* Insert the keys of a batch, which ends here; those with posting trees are in all. */
 static void
 end_batch(Batches *batches, double x)
 {
@@ -390,41 +376,32 @@ end_batch(Batches *batches, double x)
 	double		tree_tids = batches->build->tree_tids;
 	LeafPage   *page = &batches->pages[0];
 
-	for (uint32 word = 0; word <= (sample->nkeys - 1) / 64; word++)
+	for (uint32 k = 0; k < sample->nkeys; k++)
 	{
-		for (; batches->present[word] != 0;
-			 batches->present[word] &= batches->present[word] - 1)
-		{
-			uint32		k = word * 64 +
-				pg_rightmost_one_pos64(batches->present[word]);
-			const Key  *key = &sample->keys[k];
-			KeyState   *state = &batches->keys[k];
-			int			size;
+		const Key  *key = &sample->keys[k];
+		KeyState   *state = &batches->keys[k];
+		int			size;
 
-			if (key->ntids > 0)
-				state->ntids += state->batch_tids;
-			else if (tree_tids * (x - state->ntids / tree_tids) >= 1)
-				state->ntids = tree_tids * x;
-			size = tuple_bytes(batches, key, state->ntids);
+		if (key->ntids > 0 && state->batch != batches->batch)
+			continue;
+		if (key->ntids > 0)
+			state->ntids += state->batch_tids;
+		else if (tree_tids * (x - state->ntids / tree_tids) >= 1)
+			state->ntids = tree_tids * x;
+		size = tuple_bytes(batches, key, state->ntids);
 
-			while (page->next != NO_PAGE && batches->pages[page->next].low <= k)
-				page = &batches->pages[page->next];
-			page->used += size - state->size;
-			state->size = size;
-			if (page->used > SST_GIN_PAGE_ROOM)
-				split_page(batches, page);
-		}
+		while (page->next != NO_PAGE && batches->pages[page->next].low <= k)
+			page = &batches->pages[page->next];
+		page->used += size - state->size;
+		state->size = size;
+		if (page->used > SST_GIN_PAGE_ROOM)
+			split_page(batches, page);
 	}
 
 	batches->batch++;
 	batches->nkeys = 0;
 	batches->chunks = 0;
 	batches->begin = x;
-	for (uint32 k = 0; k < sample->nkeys; k++)
-	{
-		if (sample->keys[k].ntids == 0)
-			batches->present[k / 64] |= UINT64CONST(1) << k % 64;
-	}
 }
 
 /* Build an index of the keys.  If there are none, it has one page. */
@@ -450,13 +427,7 @@ sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 	batches->npages = 1;
 	batches->pages[0].next = NO_PAGE;
 	for (uint32 k = 0; k < sample->nkeys; k++)
-	{
-		if (sample->keys[k].ntids == 0)
-		{
-			batches->ntrees++;
-			batches->present[k / 64] |= UINT64CONST(1) << k % 64;
-		}
-	}
+		batches->ntrees += sample->keys[k].ntids == 0;
 	batches->shortest = Max(1.0 / MOST_BATCHES,
 							(double) batches->ntrees / MOST_INSERTIONS);
 

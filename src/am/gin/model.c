@@ -249,15 +249,15 @@ read_entry(const SstGinModel *model, const EntryTuple *item, int key_size,
 		}
 	}
 
-	if (sample != NULL)
-	{
-		while (model->base.dead_tids != NULL && is_left_out(model, list.tid) &&
-			   sst_gin_list_next(&list))
-			 /* to the first one that comes in a build */ ;
-		sst_gin_sample_list(sample, &list, tids->n, tids->bytes);
-	}
 	if (tids->n == 0)
 		return 0;
+	if (sample != NULL)
+	{
+		while (is_left_out(model, list.tid) && sst_gin_list_next(&list))
+			 /* to the first one that comes in a build */ ;
+		sst_gin_sample_key(sample, key_size, datum_size(model, item, key_size),
+						   &list, tids->n, tids->bytes);
+	}
 	size = SHORTALIGN(key_size) + SST_GIN_LIST_HEADER + SHORTALIGN(tids->bytes);
 	return SST_GIN_ITEM_BYTES(Min(size, GinMaxItemSize));
 }
@@ -386,11 +386,11 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 			(int) Min(GinGetPostingOffset(&item.header), (uint32) item.length);
 		key_size = Max(key_size, (int) sizeof(IndexTupleData));
 		pivot = SST_GIN_ITEM_BYTES(key_size);
-		if (sample != NULL)
-			sst_gin_sample_key(sample, key_size, datum_size(model, &item, key_size),
-							   tree ? 0 : ntids);
 		if (tree)
 		{
+			if (sample != NULL)
+				sst_gin_sample_key(sample, key_size, datum_size(model, &item, key_size),
+								   NULL, 0, 0);
 			model->ntree_keys++;
 			model->tree_key_bytes += key_size;
 		}

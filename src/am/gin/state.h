@@ -376,9 +376,8 @@ extern SstGinSample *sst_gin_sample_create(void);
 extern bool sst_gin_sample_page(SstGinSample *sample, uint32 hash,
 								uint32 mask);
 extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
-							   int datum_size, uint32 ntids);
-extern void sst_gin_sample_list(SstGinSample *sample, SstGinList *list,
-								uint32 ntids, uint32 bytes);
+							   int datum_size, SstGinList *list, uint32 ntids,
+							   uint32 bytes);
 extern void sst_gin_sample_sort(SstGinSample *sample);
 extern void sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 						  SstGinBuilt *built);
