@@ -184,19 +184,6 @@ posting_leaf(const PageData *page, BlockNumber blkno, SstCounters *counters)
 	return true;
 }
 
-static bool
-posting_internal(const PageData *page, SstCounters *counters)
-{
-	const GinPageOpaqueData *opaque = GinPageGetOpaque((Page) page);
-
-	if (opaque->maxoff * sizeof(PostingItem) > GinDataPageMaxDataSize)
-		return false;
-
-	counters->n[SST_POSTING_INTERNAL_PAGES]++;
-	counters->n[SST_INTERNAL_PAGES]++;
-	return true;
-}
-
 /*
  * VACUUM deletes pages of a posting tree that are empty (ginScanToDelete()).  The
  * contents of a page of the pending list may be there still, or not.
@@ -218,12 +205,14 @@ static bool
 gin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		 SstCounters *counters)
 {
+	const GinPageOpaqueData *opaque;
 	uint16		flags;
 
 	if (!sst_page_is_sound(page, sizeof(GinPageOpaqueData)))
 		return sst_count_if_new_in_index(page, blkno, counters);
 
-	flags = GinPageGetOpaque((Page) page)->flags;
+	opaque = GinPageGetOpaque((Page) page);
+	flags = opaque->flags;
 	if ((flags == GIN_META) != (blkno == GIN_METAPAGE_BLKNO))
 		return false;
 
@@ -252,7 +241,11 @@ gin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			return tuple_page(visitor, page, blkno, counters);
 		case GIN_DATA:
 		case GIN_DATA | GIN_INCOMPLETE_SPLIT:
-			return posting_internal(page, counters);
+			if (opaque->maxoff * sizeof(PostingItem) > GinDataPageMaxDataSize)
+				return false;
+			counters->n[SST_POSTING_INTERNAL_PAGES]++;
+			counters->n[SST_INTERNAL_PAGES]++;
+			return true;
 		case GIN_DATA | GIN_LEAF:
 		case GIN_DATA | GIN_LEAF | GIN_INCOMPLETE_SPLIT:
 		case GIN_DATA | GIN_LEAF | GIN_COMPRESSED:

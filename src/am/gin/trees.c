@@ -67,15 +67,14 @@ find_leaf(const SstGinModel *model, BlockNumber blkno)
 static double
 pages_of_tree(const SstGinModel *model, double bytes)
 {
-	double		leaves = 1 + ceil((bytes - SST_GIN_FIRST_PAGE) / SST_GIN_FULL_PAGE);
-	double		pages;
+	double		level = 1 + ceil((bytes - SST_GIN_FIRST_PAGE) / SST_GIN_FULL_PAGE);
+	double		pages = level;
 
 	if (sst_gin_list_fits(model, bytes))
 		return bytes / model->short_fill;
 	if (bytes <= SST_GIN_ONLY_PAGE)
 		return 1;
-	pages = leaves;
-	for (double level = leaves; level > 1; pages += level)
+	for (; level > 1; pages += level)
 		level = ceil(level / SST_GIN_INNER_ITEMS);
 	return pages;
 }
