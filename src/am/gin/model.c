@@ -216,7 +216,7 @@ get_item(const PageData *page, OffsetNumber offnum, int *left, EntryTuple *item)
 	item->data = page + ItemIdGetOffset(itemid);
 	item->length = Min(ItemIdGetLength(itemid), GinMaxItemSize);
 	*left -= item->length;
-	if (item->length < (int) sizeof(IndexTupleData) || *left < 0)
+	if (item->length < SST_GIN_MIN_KEY || *left < 0)
 		return false;
 	memcpy(&item->header, item->data, sizeof(item->header));
 	return true;

@@ -316,7 +316,7 @@ sst_gin_difference(double bytes, double ntids)
 	return ntids > 0 ? Max(bytes / ntids, 1) : 1;
 }
 
-/* A key of which hardly anything is there */
+/* The least that a tuple has: a key of which hardly anything is there */
 #define SST_GIN_MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
 
 /* Bytes of a key of a posting tree, on average */
