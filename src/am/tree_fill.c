@@ -105,9 +105,9 @@ typedef struct TreeRebuild
 } TreeRebuild;
 
 static bool
-is_spgist(const SstRebuild *rebuild)
+is_spgist(const TreeRebuild *state)
 {
-	return ((const TreeRebuild *) rebuild)->way == TREE_SPGIST;
+	return state->way == TREE_SPGIST;
 }
 
 /* What is known of the present leaf pages */
@@ -209,7 +209,7 @@ typedef struct Expected
  * a downlink that has gone.
  */
 static bool
-get_tid(const SstRebuild *rebuild, const PageData *page, const ItemIdData *item,
+get_tid(const TreeRebuild *state, const PageData *page, const ItemIdData *item,
 		ItemPointerData *tid)
 {
 	const char *tuple = page + ItemIdGetOffset(item);
@@ -218,7 +218,7 @@ get_tid(const SstRebuild *rebuild, const PageData *page, const ItemIdData *item,
 
 	if (ItemIdGetLength(item) < Max(sizeof(entry), sizeof(leaf)))
 		return false;
-	if (!is_spgist(rebuild))
+	if (!is_spgist(state))
 	{
 		memcpy(&entry, tuple, sizeof(entry));
 		*tid = entry.t_tid;
@@ -236,7 +236,7 @@ count_entry(TreeRebuild *state, BlockNumber blkno, BlockNumber *neighbor)
 	BlockNumber distance = 1;
 
 	state->last_block = Max(state->last_block, blkno);
-	if (state->way == TREE_SPGIST)
+	if (is_spgist(state))
 		distance = Max(distance, state->last_block / NEAR_PART);
 	if (*neighbor != InvalidBlockNumber)
 	{
@@ -251,12 +251,10 @@ count_entry(TreeRebuild *state, BlockNumber blkno, BlockNumber *neighbor)
  * rows are on any, and SP-GiST's tuples say beside the TID what they are.
  */
 static bool
-reads_tids(const SstRebuild *rebuild)
+reads_tids(const TreeRebuild *state)
 {
-	uint32		nleaves = ((const TreeRebuild *) rebuild)->nleaves;
-
-	return rebuild->dead_tids != NULL || is_spgist(rebuild) ||
-		nleaves < ORDER_PAGES || nleaves % ORDER_PAGES == 0;
+	return state->base.dead_tids != NULL || is_spgist(state) ||
+		state->nleaves < ORDER_PAGES || state->nleaves % ORDER_PAGES == 0;
 }
 
 /* One of so many entries tells how much their sizes differ. */
@@ -308,10 +306,9 @@ count_lengths(TreeRebuild *state, const PageData *page,
  * Returns the bytes that they take.
  */
 static uint64
-count_tuples(SstRebuild *rebuild, const PageData *page, bool leaf,
+count_tuples(TreeRebuild *state, const PageData *page, bool leaf,
 			 SstCounters *counters)
 {
-	TreeRebuild *state = (TreeRebuild *) rebuild;
 	int			nitems = sst_page_items(page);
 	uint64	   *n = counters->n;
 	uint64		bytes = 0;
@@ -323,12 +320,12 @@ count_tuples(SstRebuild *rebuild, const PageData *page, bool leaf,
 		int			size = MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData);
 		ItemPointerData tid;
 
-		if (!get_tid(rebuild, page, item, &tid))
+		if (!get_tid(state, page, item, &tid))
 			continue;
 		bytes += size;
 		if (!leaf)
 			n[SST_REBUILT_PIVOTS]++;
-		else if (ItemIdIsDead(item) || sst_rebuild_leaves_out(rebuild, &tid))
+		else if (ItemIdIsDead(item) || sst_rebuild_leaves_out(&state->base, &tid))
 			n[SST_REBUILT_DEAD_ENTRIES]++;
 		else
 		{
@@ -365,17 +362,21 @@ compare_leaf(TreeRebuild *state, BlockNumber blkno, XLogRecPtr lsn, double fill)
 	state->last_unchanged = unchanged;
 }
 
-/* Take a leaf page in.  "built": no page has been split into it since it was built. */
+/* Take a page in.  "built": no leaf page has been split into it since it was built. */
 static void
-take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		  bool built, SstCounters *counters)
+take_page(TreeRebuild *state, const PageData *page, BlockNumber blkno,
+		  bool leaf, bool built, SstCounters *counters)
 {
-	TreeRebuild *state = (TreeRebuild *) rebuild;
-	uint64		bytes = reads_tids(rebuild) ?
-		count_tuples(rebuild, page, true, counters) :
-		count_lengths(state, page, counters);
+	uint64		bytes = leaf && !reads_tids(state) ?
+		count_lengths(state, page, counters) :
+		count_tuples(state, page, leaf, counters);
 	double		fill = (double) bytes / state->room;
 
+	if (!leaf)
+	{
+		counters->n[SST_REBUILT_PIVOT_BYTES] += bytes;
+		return;
+	}
 	counters->n[SST_REBUILT_OLD_BYTES] += bytes;
 	built = built && fill <= state->full;
 	if (built)
@@ -387,27 +388,16 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 }
 
 static void
-take_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		  bool leaf, bool built, SstCounters *counters)
-{
-	if (leaf)
-		take_leaf(rebuild, page, blkno, built, counters);
-	else
-		counters->n[SST_REBUILT_PIVOT_BYTES] +=
-			count_tuples(rebuild, page, false, counters);
-}
-
-static void
 gist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		  const SstKeptItems *kept, SstCounters *counters)
 {
 	uint16		flags;
 
-	if (PageIsNew((Page) page) || sst_page_items(page) == 0)
+	if (sst_page_items(page) == 0)
 		return;
 	flags = GistPageGetOpaque((Page) page)->flags;
 	if ((flags & F_DELETED) == 0)
-		take_page(rebuild, page, blkno, (flags & F_LEAF) != 0,
+		take_page((TreeRebuild *) rebuild, page, blkno, (flags & F_LEAF) != 0,
 				  GistPageGetNSN((Page) page) <= GistBuildLSN, counters);
 }
 
@@ -417,12 +407,12 @@ spgist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 {
 	uint16		flags;
 
-	if (PageIsNew((Page) page) || sst_page_items(page) == 0 ||
-		blkno == SPGIST_METAPAGE_BLKNO)
+	if (sst_page_items(page) == 0)
 		return;
 	flags = SpGistPageGetOpaque((Page) page)->flags;
 	if ((flags & (SPGIST_META | SPGIST_DELETED)) == 0)
-		take_page(rebuild, page, blkno, (flags & SPGIST_LEAF) != 0, true, counters);
+		take_page((TreeRebuild *) rebuild, page, blkno, (flags & SPGIST_LEAF) != 0,
+				  true, counters);
 }
 
 /* The part of the leaf pages that are filled to at least "least", and below "most" */
@@ -447,20 +437,19 @@ times(const SstEstimate *part, double fill)
 
 /* How full leaf pages will be, with the ends of 95 percent, and how many inner ones */
 static Expected
-expect(const SstRebuild *rebuild, const double *counts)
+expect(const TreeRebuild *state, const double *counts)
 {
-	const TreeRebuild *state = (const TreeRebuild *) rebuild;
 	const SstEstimate *known = fills[state->way];
 	double		built = (double) state->nbuilt / Max(state->nleaves, 1);
 
 	/* SP-GiST has a root for nulls, which is mostly empty. */
-	int			nroots = is_spgist(rebuild);
+	int			nroots = is_spgist(state);
 	double		nleaves = Max(counts[SST_LEAF_PAGES] - nroots, 1);
 	double		present = counts[SST_REBUILT_OLD_BYTES] / state->room /
 		nleaves / (built * state->full + 1 - built);
 	bool		in_order = state->last_block >= MANY_BLOCKS &&
 		state->nnear >= NEAR * state->npairs;
-	bool		half_full = in_order && !is_spgist(rebuild);
+	bool		half_full = in_order && !is_spgist(state);
 	double		untouched = half_full ? UNTOUCHED_IN_ORDER : UNTOUCHED;
 	double		sparse = part_of_leaves(state, 0, SPARSE);
 	Known		otherwise = in_order ? IN_ORDER : NOT_KNOWN;
@@ -470,12 +459,12 @@ expect(const SstRebuild *rebuild, const double *counts)
 	 * pages.
 	 */
 	double		inner = counts[SST_INTERNAL_PAGES] - nroots;
-	double		empty = is_spgist(rebuild) ? Min(counts[SST_DELETED_PAGES], inner) : 0;
+	double		empty = is_spgist(state) ? Min(counts[SST_DELETED_PAGES], inner) : 0;
 	double		live = counts[SST_REBUILT_ENTRIES];
 	bool		few_dead = state->kept * live >=
 		KEPT_ALL * (live + counts[SST_REBUILT_DEAD_ENTRIES]);
 	double		fullest = part_of_leaves(state, untouched, 1);
-	double		unchanged = state->ncompared < COMPARED || (fullest == 0 && !is_spgist(rebuild)) ? 0 :
+	double		unchanged = state->ncompared < COMPARED || (fullest == 0 && !is_spgist(state)) ? 0 :
 		(double) state->nunchanged / state->ncompared;
 	double		mean = state->unchanged_fill / Max(state->nunchanged, 1);
 	Expected	result = {.inner_share = inner / nleaves};
@@ -521,11 +510,11 @@ expect(const SstRebuild *rebuild, const double *counts)
 		if (state->last_block < MANY_BLOCKS || state->ranges)
 			result.fill.low = Min(result.fill.low, known[IN_ORDER].low);
 		result.fill.low = Max(result.fill.low, present * LEAST_OF_PRESENT);
-		result.inner_share = is_spgist(rebuild) ? INNER_SHARE : NAN;
+		result.inner_share = is_spgist(state) ? INNER_SHARE : NAN;
 	}
 	if (state->network && unchanged < UNCHANGED_ALL)
 		result.fill.low = Min(result.fill.low, present *
-							  (is_spgist(rebuild) ? LEAST_OF_PRESENT : LEAST_OF_UNEVEN));
+							  (is_spgist(state) ? LEAST_OF_PRESENT : LEAST_OF_UNEVEN));
 	return result;
 }
 
@@ -546,10 +535,9 @@ inner_pages(double nleaves, double downlink, double room, double fill, bool whol
 
 /* Blocks of the index if leaf pages are so full */
 static double
-blocks_of_fill(const SstRebuild *rebuild, const double *counts,
+blocks_of_fill(const TreeRebuild *state, const double *counts,
 			   const Expected *expected, double fill, bool whole)
 {
-	const TreeRebuild *state = (const TreeRebuild *) rebuild;
 	double		room = state->full * state->room;
 	double		bytes = counts[SST_REBUILT_BYTES];
 	double		downlink = counts[SST_REBUILT_PIVOTS] > 0 ?
@@ -570,9 +558,9 @@ blocks_of_fill(const SstRebuild *rebuild, const double *counts,
 	else
 	{
 		inner = nleaves * expected->inner_share * expected->fill.value / fill;
-		inner = Max(whole ? rint(inner) : inner, !is_spgist(rebuild));
+		inner = Max(whole ? rint(inner) : inner, !is_spgist(state));
 	}
-	if (is_spgist(rebuild))
+	if (is_spgist(state))
 		return FIXED_BLOCKS + (nleaves > 1 ? nleaves + inner : 0);
 	return nleaves + inner;
 }
@@ -580,22 +568,10 @@ blocks_of_fill(const SstRebuild *rebuild, const double *counts,
 static double
 tree_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 {
-	Expected	expected = expect(rebuild, counts);
+	const TreeRebuild *state = (const TreeRebuild *) rebuild;
+	Expected	expected = expect(state, counts);
 
-	return blocks_of_fill(rebuild, counts, &expected, expected.fill.value, whole);
-}
-
-/* How full a few pages are varies more than the mean of many. */
-static void
-tree_ends(const SstRebuild *rebuild, const double *counts, double *low,
-		  double *high)
-{
-	Expected	expected = expect(rebuild, counts);
-	double		few = 1 + expected.fill.value * ((const TreeRebuild *) rebuild)->room /
-		Max(counts[SST_REBUILT_BYTES], 1);
-
-	*low = blocks_of_fill(rebuild, counts, &expected, expected.fill.high * few, true);
-	*high = blocks_of_fill(rebuild, counts, &expected, expected.fill.low / few, true);
+	return blocks_of_fill(state, counts, &expected, expected.fill.value, whole);
 }
 
 static void
@@ -640,14 +616,21 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 {
 	TreeRebuild *state = (TreeRebuild *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
+	Expected	expected;
 	double		counts[SST_NCOUNTS];
+	double		few;
 	double		low;
 	double		high;
 
 	state->kept = kept->value;
 	*blocks = sst_predict_blocks(rebuild, sample, tree_blocks);
 	sst_sample_sums(sample, 1, counts);
-	tree_ends(rebuild, counts, &low, &high);
+
+	/* How full a few pages are varies more than the mean of many. */
+	expected = expect(state, counts);
+	few = 1 + expected.fill.value * state->room / Max(counts[SST_REBUILT_BYTES], 1);
+	low = blocks_of_fill(state, counts, &expected, expected.fill.high * few, true);
+	high = blocks_of_fill(state, counts, &expected, expected.fill.low / few, true);
 
 	/*
 	 * A sample does not show whether little more than a page's bytes are
@@ -655,7 +638,7 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	 */
 	if (!sst_sample_is_exact(sample) &&
 		counts[SST_REBUILT_BYTES] <= 2 * state->full * state->room)
-		low = is_spgist(rebuild) ? FIXED_BLOCKS : 1;
+		low = is_spgist(state) ? FIXED_BLOCKS : 1;
 	sst_widen(blocks, Max(blocks->value - low, 0), Max(high - blocks->value, 0));
 	sst_leave_out(rebuild, sample, kept, tree_blocks, tree_scale,
 				  sst_most_unlike(kept->value, state->nentries, state->bytes,
