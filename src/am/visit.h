@@ -114,13 +114,9 @@ struct SstVisitor
 	SstBlockSet *frozen;		/* and all-frozen */
 };
 
-extern void sst_visibility_map_visitor_init(SstVisitor *visitor,
-											BlockNumber nblocks,
-											SstBlockSet *visible,
-											SstBlockSet *frozen);
-extern void sst_free_space_map_visitor_init(SstVisitor *visitor,
-											BlockNumber nblocks,
-											SstBlockSet *visible);
+extern void sst_map_visitor_init(SstVisitor *visitor, ForkNumber map,
+								 BlockNumber nblocks, SstBlockSet *visible,
+								 SstBlockSet *frozen);
 
 extern void sst_visitor_init(SstVisitor *visitor, SstVisitPage page,
 							 SstPagePart part);

@@ -967,7 +967,7 @@ sst_scan_visibility_map(const SstTarget *target, SstBlockSet *visible,
 {
 	SstVisitor	visitor;
 
-	sst_visibility_map_visitor_init(&visitor, target->nblocks, visible, frozen);
+	sst_map_visitor_init(&visitor, VISIBILITYMAP_FORKNUM, target->nblocks, visible, frozen);
 	scan_map(target, VISIBILITYMAP_FORKNUM, &visitor, limits, counters, io_stats);
 }
 
@@ -981,6 +981,6 @@ sst_scan_free_space_map(const SstTarget *target, SstBlockSet *visible,
 {
 	SstVisitor	visitor;
 
-	sst_free_space_map_visitor_init(&visitor, target->nblocks, visible);
+	sst_map_visitor_init(&visitor, FSM_FORKNUM, target->nblocks, visible, NULL);
 	scan_map(target, FSM_FORKNUM, &visitor, NULL, counters, io_stats);
 }

@@ -171,9 +171,9 @@ init_visibility_map(FuzzCase *fuzz)
 	bool		frozen = (fuzz->choices.options & 2) != 0;
 	BlockNumber nblocks = choose_nblocks(fuzz, visible || frozen);
 
-	sst_visibility_map_visitor_init(&fuzz->visitor, nblocks,
-									visible ? make_set(nblocks) : NULL,
-									frozen ? make_set(nblocks) : NULL);
+	sst_map_visitor_init(&fuzz->visitor, VISIBILITYMAP_FORKNUM, nblocks,
+						 visible ? make_set(nblocks) : NULL,
+						 frozen ? make_set(nblocks) : NULL);
 }
 
 static void
@@ -185,7 +185,7 @@ init_free_space_map(FuzzCase *fuzz)
 
 	for (BlockNumber i = 0; with_set && i < nblocks; i += 1 + i % 5)
 		sst_block_set_add(set, i);
-	sst_free_space_map_visitor_init(&fuzz->visitor, nblocks, set);
+	sst_map_visitor_init(&fuzz->visitor, FSM_FORKNUM, nblocks, set, NULL);
 }
 
 static const FuzzTarget targets[] =

@@ -68,43 +68,6 @@ visibility_map_page(SstVisitor *visitor, const PageData *page,
 	return true;
 }
 
-/*
- * A visitor for the pages of the visibility map of a table of nblocks blocks.
- * Adds the blocks that are all-visible, and all-frozen, to sets, which may be
- * NULL.
- */
-void
-sst_visibility_map_visitor_init(SstVisitor *visitor, BlockNumber nblocks,
-								SstBlockSet *visible, SstBlockSet *frozen)
-{
-	sst_visitor_init(visitor, visibility_map_page, SST_PART_ALL);
-	visitor->nblocks = nblocks;
-	visitor->visible = visible;
-	visitor->frozen = frozen;
-}
-
-/*
- * Which page of the map's bottom level is this, if it is one?
- *
- * The file has the root, and then each page of the middle level with the pages
- * below it behind it.
- */
-static bool
-is_bottom_page(BlockNumber blkno, uint64 *number)
-{
-	BlockNumber group;
-
-	if (blkno == 0)
-		return false;
-
-	group = (blkno - 1) / (SlotsPerFSMPage + 1);
-	if ((blkno - 1) % (SlotsPerFSMPage + 1) == 0)
-		return false;
-
-	*number = blkno - 2 - group;
-	return true;
-}
-
 StaticAssertDecl(SlotsPerFSMPage >= 1626,
 				 "the free space map has more than three levels");
 
@@ -118,9 +81,14 @@ free_space_map_page(SstVisitor *visitor, const PageData *page,
 	if (!sst_page_is_sound(page, 0))
 		return sst_count_if_new(page, blkno, counters);
 
-	if (!is_bottom_page(blkno, &first))
+	/*
+	 * The file has the root, and then each page of the middle level with the
+	 * pages of the bottom level below it behind it.
+	 */
+	if (blkno == 0 || (blkno - 1) % (SlotsPerFSMPage + 1) == 0)
 		return true;
-	first *= SlotsPerFSMPage;
+	first = (uint64) (blkno - 2 - (blkno - 1) / (SlotsPerFSMPage + 1)) *
+		SlotsPerFSMPage;
 
 	for (int i = 0; i < SlotsPerFSMPage && first + i < visitor->nblocks; i++)
 	{
@@ -143,15 +111,18 @@ free_space_map_page(SstVisitor *visitor, const PageData *page,
 }
 
 /*
- * A visitor for the pages of the free space map of a relation of nblocks
- * blocks.  Free space in the blocks of a set, which may be NULL, is counted
- * apart as well.
+ * A visitor for the pages of this map of a relation of nblocks blocks.  That for the
+ * visibility map adds the blocks that are all-visible, and all-frozen, to sets, which may
+ * be NULL.  That for the free space map counts free space in the blocks of the first set,
+ * which may be NULL, apart as well.
  */
 void
-sst_free_space_map_visitor_init(SstVisitor *visitor, BlockNumber nblocks,
-								SstBlockSet *visible)
+sst_map_visitor_init(SstVisitor *visitor, ForkNumber map, BlockNumber nblocks,
+					 SstBlockSet *visible, SstBlockSet *frozen)
 {
-	sst_visitor_init(visitor, free_space_map_page, SST_PART_ALL);
+	sst_visitor_init(visitor, map == FSM_FORKNUM ? free_space_map_page :
+					 visibility_map_page, SST_PART_ALL);
 	visitor->nblocks = nblocks;
 	visitor->visible = visible;
+	visitor->frozen = frozen;
 }
