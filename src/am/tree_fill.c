@@ -36,10 +36,6 @@
 #include "am/rebuild.h"
 #include "stats/interval.h"
 
-/* Bytes of a page for line pointers and tuples */
-#define GIST_ROOM (BLCKSZ - (int) SizeOfPageHeaderData - \
-				   (int) MAXALIGN(sizeof(GISTPageOpaqueData)))
-
 /*
  * Where the present pages do not tell: the fill of GiST's inner pages for that of leaf
  * pages, and the number of SP-GiST's inner pages for each leaf page
@@ -651,7 +647,7 @@ gist_begin(Relation rel, const SstTableFacts *table)
 	TreeRebuild *state = palloc0(sizeof(TreeRebuild));
 	const GiSTOptions *options = (const GiSTOptions *) rel->rd_options;
 
-	state->room = GIST_ROOM;
+	state->room = SST_PAGE_ROOM(sizeof(GISTPageOpaqueData));
 	state->way = gist_way(rel, options);
 
 	/*

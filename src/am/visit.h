@@ -146,6 +146,10 @@ sst_page_is_sound(const PageData *page, Size special_size)
 		header->pd_pagesize_version == (BLCKSZ | PG_PAGE_LAYOUT_VERSION);
 }
 
+/* Bytes of a page for line pointers and tuples, with a special space of this size */
+#define SST_PAGE_ROOM(special_size) \
+	(BLCKSZ - (int) SizeOfPageHeaderData - (int) MAXALIGN(special_size))
+
 /* By which the pages of many access methods can be told: their last two bytes */
 static inline uint16
 sst_page_id(const PageData *page)

@@ -32,9 +32,6 @@
 /* Most that the storage parameter can be (access/common/reloptions.c) */
 #define MAX_PAGES_PER_RANGE 131072
 
-#define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
-					  MAXALIGN(sizeof(BrinSpecialSpace)))
-
 static bool
 meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
 {
@@ -116,7 +113,8 @@ regular_page(const PageData *page, SstCounters *counters)
 			 BRIN_PLACEHOLDER_MASK) != 0;
 	}
 
-	sst_count_leaf(counters, sst_page_free_space(page), USABLE_BYTES);
+	sst_count_leaf(counters, sst_page_free_space(page),
+				   SST_PAGE_ROOM(sizeof(BrinSpecialSpace)));
 	counters->n[SST_LIVE_ITEMS] += ntuples;
 	counters->n[SST_PLACEHOLDER_ITEMS] += nplaceholders;
 	return true;

@@ -123,9 +123,7 @@ typedef struct SstBtreeRebuild
 } SstBtreeRebuild;
 
 /* Between the line pointers and the tuples of a page with nothing on it */
-#define SST_EMPTY_PAGE_BYTES \
-	(BLCKSZ - (int) SizeOfPageHeaderData - \
-	 (int) MAXALIGN(sizeof(BTPageOpaqueData)))
+#define SST_EMPTY_PAGE_BYTES SST_PAGE_ROOM(sizeof(BTPageOpaqueData))
 
 /* A leaf page has the line pointer of its high key from the start. */
 #define SST_EMPTY_LEAF_BYTES \

@@ -144,8 +144,7 @@ sst_gin_list_next(SstGinList *list)
 }
 
 /* A page with line pointers has this many bytes for them and tuples. */
-#define SST_GIN_PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData - \
-						   (int) MAXALIGN(sizeof(GinPageOpaqueData)))
+#define SST_GIN_PAGE_ROOM SST_PAGE_ROOM(sizeof(GinPageOpaqueData))
 
 /* What a tuple of the entry tree takes on a page */
 #define SST_GIN_ITEM_BYTES(size) ((int) (MAXALIGN(size) + sizeof(ItemIdData)))

@@ -23,9 +23,6 @@
 
 #define ROOT_BLKNO 0			/* GIST_ROOT_BLKNO, in access/gist_private.h */
 
-#define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
-					  MAXALIGN(sizeof(GISTPageOpaqueData)))
-
 #define KNOWN_FLAGS (F_LEAF | F_DELETED | F_TUPLES_DELETED | F_FOLLOW_RIGHT | \
 					 F_HAS_GARBAGE)
 
@@ -74,7 +71,8 @@ gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 
 	if (opaque->flags & F_LEAF)
 	{
-		sst_count_leaf(counters, sst_page_free_space(page), USABLE_BYTES);
+		sst_count_leaf(counters, sst_page_free_space(page),
+					   SST_PAGE_ROOM(sizeof(GISTPageOpaqueData)));
 		sst_count_items(counters, &items);
 	}
 	else

@@ -42,8 +42,7 @@ read_meta(SstMeta *meta, const PageData *page)
 }
 
 /* A page in use or kept for later has this many bytes for tuples. */
-#define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
-					  MAXALIGN(sizeof(HashPageOpaqueData)))
+#define USABLE_BYTES SST_PAGE_ROOM(sizeof(HashPageOpaqueData))
 
 /* Flags of a page that has tuples, but for those of its type */
 #define FLAGS_OF_OVERFLOW LH_PAGE_HAS_DEAD_TUPLES

@@ -36,8 +36,7 @@
 #define HNSW_MAGIC 0xA953A953
 #define HNSW_VERSION 1
 
-#define HNSW_PAGE_BYTES \
-	(BLCKSZ - (int) SizeOfPageHeaderData - HNSW_SPECIAL_SIZE)
+#define HNSW_PAGE_BYTES SST_PAGE_ROOM(HNSW_SPECIAL_SIZE)
 
 /* The option "m", the first one */
 #define HNSW_DEFAULT_M 16

@@ -57,8 +57,7 @@ typedef struct IvfflatList
 	int32		varlena_header; /* of the vector */
 } IvfflatList;
 
-#define IVFFLAT_PAGE_BYTES \
-	(BLCKSZ - (int) SizeOfPageHeaderData - IVFFLAT_SPECIAL_SIZE)
+#define IVFFLAT_PAGE_BYTES SST_PAGE_ROOM(IVFFLAT_SPECIAL_SIZE)
 
 /* What a page has, which nothing but its tuples says */
 typedef enum IvfflatPageKind

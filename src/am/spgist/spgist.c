@@ -30,8 +30,7 @@ enum
 	SST_INNER_USABLE_BYTES
 };
 
-#define USABLE_BYTES (BLCKSZ - SizeOfPageHeaderData - \
-					  MAXALIGN(sizeof(SpGistPageOpaqueData)))
+#define USABLE_BYTES SST_PAGE_ROOM(sizeof(SpGistPageOpaqueData))
 
 /* Tuples of a page, by their state */
 #define NSTATES (SPGIST_PLACEHOLDER + 1)
