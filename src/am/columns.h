@@ -73,6 +73,11 @@ extern Datum sst_first_new_block_column(const SstRelationStats *found, bool *isn
 extern Datum sst_first_corrupt_block_column(const SstRelationStats *found,
 											bool *isnull);
 
+/* Those about the size */
+#define SST_SIZE_COLUMNS \
+	{"bytes", INT8OID, 0, sst_size_column}, \
+	{"pages", INT8OID, 0, sst_blocks_column}
+
 /* Those about new and corrupt pages, which nearly all functions have */
 #define SST_DAMAGE_COLUMNS \
 	{"new_pages", INT8OID, SST_NEW_PAGES, .most = 1}, \

@@ -47,8 +47,7 @@ fsm_largest_free_bytes(const SstRelationStats *found, bool *isnull)
 static const SstColumn columns[] = {
 	{"relation", REGCLASSOID, 0, sst_relation_column},
 	{"is_sum", BOOLOID, 0, sst_is_sum_column},
-	{"bytes", INT8OID, 0, sst_size_column},
-	{"pages", INT8OID, 0, sst_blocks_column},
+	SST_SIZE_COLUMNS,
 	{"all_visible_pages", INT8OID, SST_MAP_VISIBLE_BLOCKS},
 	{"all_frozen_pages", INT8OID, SST_MAP_FROZEN_BLOCKS},
 	{"truncatable_pages", INT8OID, SST_TRUNCATABLE_PAGES},

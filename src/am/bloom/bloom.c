@@ -202,8 +202,7 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 
 static const SstColumn bloom_columns[] = {
 	{"signature_bits", INT4OID, .meta = META_SIGNATURE_BITS},
-	{"bytes", INT8OID, 0, sst_size_column},
-	{"pages", INT8OID, 0, sst_blocks_column},
+	SST_SIZE_COLUMNS,
 	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
 	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .most = 1},
 	{"nonfull_pages", INT8OID, .meta = META_NONFULL_PAGES},

@@ -191,8 +191,7 @@ unsummarized_ranges(const SstRelationStats *found, bool *isnull)
 static const SstColumn brin_columns[] = {
 	{"version", INT4OID, .meta = SST_META_VERSION},
 	{"pages_per_range", INT4OID, .meta = META_PAGES_PER_RANGE},
-	{"bytes", INT8OID, 0, sst_size_column},
-	{"pages", INT8OID, 0, sst_blocks_column},
+	SST_SIZE_COLUMNS,
 	{"revmap_pages", INT8OID, SST_INTERNAL_PAGES, .most = 1},
 	{"regular_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
 	{"ranges", INT8OID, 0, ranges},

@@ -287,8 +287,7 @@ static const SstItems pending_items =
 
 static const SstColumn gin_columns[] = {
 	{"version", INT4OID, .meta = SST_META_VERSION},
-	{"bytes", INT8OID, 0, sst_size_column},
-	{"pages", INT8OID, 0, sst_blocks_column},
+	SST_SIZE_COLUMNS,
 	{"entry_internal_pages", INT8OID, SST_ENTRY_INTERNAL_PAGES, .most = 1},
 	{"entry_leaf_pages", INT8OID, SST_ENTRY_LEAF_PAGES, .most = 1},
 	{"posting_internal_pages", INT8OID, SST_POSTING_INTERNAL_PAGES, .most = 1},

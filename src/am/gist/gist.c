@@ -104,8 +104,7 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 }
 
 static const SstColumn gist_columns[] = {
-	{"bytes", INT8OID, 0, sst_size_column},
-	{"pages", INT8OID, 0, sst_blocks_column},
+	SST_SIZE_COLUMNS,
 	{"internal_pages", INT8OID, SST_INTERNAL_PAGES, .most = 1},
 	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
 	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .most = 1},

@@ -254,8 +254,7 @@ contrib_free_percent(const SstRelationStats *found, bool *isnull)
 static const SstColumn hash_columns[] = {
 	{"version", INT4OID, .meta = SST_META_VERSION},
 	{"buckets", INT8OID, .meta = META_BUCKETS},
-	{"bytes", INT8OID, 0, sst_size_column},
-	{"pages", INT8OID, 0, sst_blocks_column},
+	SST_SIZE_COLUMNS,
 	{"bucket_pages", INT8OID, SST_BUCKET_PAGES, .most = 1},
 	{"overflow_pages", INT8OID, SST_OVERFLOW_PAGES, .most = 1},
 	{"bitmap_pages", INT8OID, SST_BITMAP_PAGES, .most = 1},

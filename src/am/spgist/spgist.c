@@ -182,8 +182,7 @@ tuple_length(const PageData *page, const ItemIdData *item)
 }
 
 static const SstColumn spgist_columns[] = {
-	{"bytes", INT8OID, 0, sst_size_column},
-	{"pages", INT8OID, 0, sst_blocks_column},
+	SST_SIZE_COLUMNS,
 	{"inner_pages", INT8OID, SST_INTERNAL_PAGES, .most = 1},
 	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .most = 1},
 	{"nulls_pages", INT8OID, SST_NULLS_PAGES, .most = 1},
