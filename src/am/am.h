@@ -55,7 +55,7 @@ typedef enum SstTargetKind
 /* Workers can build it, and sort entries in files then. */
 #define SST_AM_PARALLEL_BUILD (1 << 9)
 
-/* What a page is, by its special space */
+/* What a page is, by its special space; all zeros before that is looked at */
 typedef struct SstPageType
 {
 	uint16		flags;			/* those that say it */
@@ -63,8 +63,9 @@ typedef struct SstPageType
 								 * of it */
 	bool		has_tuples;		/* line pointers are those of tuples */
 	bool		has_contents;	/* there is something else than items */
-	int			empty_lower;	/* pd_lower of such a page without items; 0 if
-								 * it has contents that are always there */
+	int			empty_lower;	/* pd_lower of such a page without items, if
+								 * not that of an empty page; 0 if it has
+								 * contents that are always there */
 } SstPageType;
 
 typedef struct SstAccessMethod

@@ -197,11 +197,9 @@ diagnose_items(Patient *patient, const PageData *page, SstDiagnosis *diagnosis)
 void
 sst_page_type_by_block(const PageData *page, BlockNumber blkno, SstPageType *type)
 {
-	type->flags = 0;
 	type->known = true;
 	type->has_tuples = blkno != 0;
 	type->has_contents = blkno == 0;
-	type->empty_lower = blkno == 0 ? 0 : SizeOfPageHeaderData;
 }
 
 /*
@@ -243,6 +241,8 @@ sst_diagnose_page(const SstVisitor *visitor, const SstAccessMethod *am,
 		return;
 
 	am->page_type(patient.copy.data, blkno, type);
+	if (type->empty_lower == 0 && !type->has_contents)
+		type->empty_lower = SizeOfPageHeaderData;
 	if (!type->known)
 	{
 		sst_set_diagnosis(diagnosis, SST_FAULT_PAGE_TYPE,

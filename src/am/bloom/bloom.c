@@ -193,7 +193,6 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 	type->flags = get_special(page)->flags;
 	type->known = blkno == 0 ? type->flags == BLOOM_PAGE_IS_META :
 		(type->flags & ~BLOOM_PAGE_IS_DELETED) == 0;
-	type->has_tuples = false;
 	type->has_contents = true;
 	type->empty_lower = type->flags == BLOOM_PAGE_IS_DELETED ? SizeOfPageHeaderData : 0;
 }

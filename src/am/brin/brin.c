@@ -152,7 +152,6 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 		type->flags == BRIN_PAGETYPE_REVMAP;
 	type->known = blkno == BRIN_METAPAGE_BLKNO ? type->flags == BRIN_PAGETYPE_META :
 		type->has_tuples || type->has_contents;
-	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
 }
 
 /* Ranges that the table has, the last one whole or not */

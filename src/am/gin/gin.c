@@ -275,7 +275,6 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 		((type->flags & GIN_META) != 0) == (blkno == GIN_METAPAGE_BLKNO);
 	type->has_tuples = (type->flags & (GIN_META | GIN_DATA | GIN_DELETED)) == 0;
 	type->has_contents = !type->has_tuples;
-	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
 }
 
 static const SstItems entry_items =

@@ -100,7 +100,6 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 	type->known = (type->flags & ~KNOWN_FLAGS) == 0;
 	type->has_tuples = (type->flags & F_DELETED) == 0;
 	type->has_contents = !type->has_tuples;
-	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
 }
 
 static const SstColumn gist_columns[] = {

@@ -235,7 +235,6 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 		(kind == LH_META_PAGE) == (blkno == HASH_METAPAGE);
 	type->has_tuples = (kind & (LH_BUCKET_PAGE | LH_OVERFLOW_PAGE)) != 0;
 	type->has_contents = blkno == HASH_METAPAGE;
-	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
 }
 
 /* pgstathashindex has 0 where there is no space for tuples. */

@@ -423,7 +423,6 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 {
 	type->known = true;
 	type->has_tuples = true;
-	type->empty_lower = SizeOfPageHeaderData;
 }
 
 /* For sample_stats only: table_stats counts what is in maps, too. */

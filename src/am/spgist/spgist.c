@@ -166,7 +166,6 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 		((type->flags & SPGIST_META) != 0) == (blkno == SPGIST_METAPAGE_BLKNO);
 	type->has_contents = blkno == SPGIST_METAPAGE_BLKNO;
 	type->has_tuples = !type->has_contents && (type->flags & SPGIST_DELETED) == 0;
-	type->empty_lower = type->has_contents ? 0 : SizeOfPageHeaderData;
 }
 
 /* Tuples have their state and length in one place, but for live inner ones. */
