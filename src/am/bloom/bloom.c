@@ -108,8 +108,7 @@ tuple_size(const PageData *page)
 static bool
 meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
 {
-	const BloomMeta *metad = (const BloomMeta *)
-		(page + MAXALIGN(SizeOfPageHeaderData));
+	const BloomMeta *metad = (const BloomMeta *) PageGetContents((Page) page);
 
 	if (metad->magic != BLOOM_MAGIC ||
 		metad->settings.nwords < 1 || metad->settings.nwords > BLOOM_MAX_WORDS ||

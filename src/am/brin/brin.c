@@ -35,8 +35,7 @@
 static bool
 meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
 {
-	const BrinMetaPageData *metad =
-		(const BrinMetaPageData *) PageGetContents((Page) page);
+	const BrinMetaPageData *metad = (const BrinMetaPageData *) PageGetContents((Page) page);
 
 	if (metad->brinMagic != BRIN_META_MAGIC ||
 		metad->brinVersion != BRIN_CURRENT_VERSION ||
@@ -155,19 +154,14 @@ page_type(const PageData *page, BlockNumber blkno, SstPageType *type)
 }
 
 /* Ranges that the table has, the last one whole or not */
-static int64
-table_ranges(const SstRelationStats *found)
-{
-	int64		per_range = found->meta.field[META_PAGES_PER_RANGE];
-
-	return ((int64) found->table_blocks + per_range - 1) / per_range;
-}
-
 static Datum
 ranges(const SstRelationStats *found, bool *isnull)
 {
+	int64		per_range = found->meta.field[META_PAGES_PER_RANGE];
+
 	*isnull = !found->meta.known;
-	return *isnull ? (Datum) 0 : Int64GetDatum(table_ranges(found));
+	return *isnull ? (Datum) 0 :
+		Int64GetDatum(((int64) found->table_blocks + per_range - 1) / per_range);
 }
 
 /*
@@ -178,10 +172,9 @@ static Datum
 unsummarized_ranges(const SstRelationStats *found, bool *isnull)
 {
 	int64		summarized = SST_COUNT(found, SST_SUMMARIZED_RANGES);
+	Datum		all = ranges(found, isnull);
 
-	*isnull = !found->meta.known;
-	return *isnull ? (Datum) 0 :
-		Int64GetDatum(Max(table_ranges(found) - summarized, 0));
+	return *isnull ? all : Int64GetDatum(Max(DatumGetInt64(all) - summarized, 0));
 }
 
 /* BRIN tuples can be shorter than those of other indexes. */

@@ -131,8 +131,7 @@ count_tids(const HnswElement *element)
 static bool
 meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
 {
-	const HnswMeta *metad = (const HnswMeta *)
-		(page + MAXALIGN(SizeOfPageHeaderData));
+	const HnswMeta *metad = (const HnswMeta *) PageGetContents((Page) page);
 	int64	   *field = visitor->meta.field;
 
 	if (metad->magic != HNSW_MAGIC || metad->version != HNSW_VERSION ||

@@ -124,8 +124,7 @@ enum
 static bool
 meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
 {
-	const IvfflatMeta *metad = (const IvfflatMeta *)
-		(page + MAXALIGN(SizeOfPageHeaderData));
+	const IvfflatMeta *metad = (const IvfflatMeta *) PageGetContents((Page) page);
 
 	if (metad->magic != IVFFLAT_MAGIC || metad->version != IVFFLAT_VERSION ||
 		metad->dimensions < 1 ||
