@@ -89,10 +89,7 @@ typedef struct TreeRebuild
 	double		kept;			/* fraction of the entries, if it is not known
 								 * which */
 
-	/* Entries of the new index, their bytes, and the sum of the squares */
-	uint64		nentries;
-	uint64		bytes;
-	double		squares;
+	double		squares;		/* sum over entries of those of their bytes */
 
 	/* Pairs of neighboring entries, and those whose rows are neighbors, too */
 	uint64		npairs;
@@ -292,8 +289,6 @@ count_lengths(TreeRebuild *state, const PageData *page,
 	counters->n[SST_REBUILT_DEAD_ENTRIES] += ndead;
 	counters->n[SST_REBUILT_ENTRIES] += nitems - ndead;
 	counters->n[SST_REBUILT_BYTES] += bytes - Min(dead_bytes, bytes);
-	state->nentries += nitems - ndead;
-	state->bytes += bytes - Min(dead_bytes, bytes);
 	return bytes;
 }
 
@@ -327,8 +322,6 @@ count_tuples(TreeRebuild *state, const PageData *page, bool leaf,
 		{
 			n[SST_REBUILT_ENTRIES]++;
 			n[SST_REBUILT_BYTES] += size;
-			state->nentries++;
-			state->bytes += size;
 			state->squares += (double) size * size;
 			count_entry(state, ItemPointerGetBlockNumberNoCheck(&tid),
 						&neighbor);
@@ -612,6 +605,7 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 {
 	TreeRebuild *state = (TreeRebuild *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
+	const uint64 *seen = sample->sums.n;
 	Expected	expected;
 	double		counts[SST_NCOUNTS];
 	double		few;
@@ -637,7 +631,7 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 		low = is_spgist(state) ? FIXED_BLOCKS : 1;
 	sst_widen(blocks, Max(blocks->value - low, 0), Max(high - blocks->value, 0));
 	sst_leave_out(rebuild, sample, kept, tree_blocks, tree_scale,
-				  sst_most_unlike(kept->value, state->nentries, state->bytes,
+				  sst_most_unlike(kept->value, seen[SST_REBUILT_ENTRIES], seen[SST_REBUILT_BYTES],
 								  state->squares), blocks);
 }
 

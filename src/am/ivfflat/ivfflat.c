@@ -187,11 +187,8 @@ typedef struct IvfflatRebuild
 {
 	SstRebuild	base;
 	int			lists;
-	int			list_size;		/* with the line pointer; 0 until one was seen */
-
-	/* Entries that were seen, with their line pointers */
-	uint64		nentries;
-	uint64		bytes;
+	double		list_size;		/* with the line pointer; 0 until one was seen */
+	double		entry_size;		/* the same, on average */
 } IvfflatRebuild;
 
 static void
@@ -221,8 +218,6 @@ model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		{
 			counters->n[SST_REBUILT_ENTRIES]++;
 			counters->n[SST_REBUILT_BYTES] += size;
-			state->nentries++;
-			state->bytes += size;
 		}
 	}
 }
@@ -238,8 +233,8 @@ per_page(double size)
 static double
 full_pages(const IvfflatRebuild *state, const double *counts)
 {
-	return state->nentries == 0 ? 0 : counts[SST_REBUILT_ENTRIES] /
-		per_page((double) state->bytes / state->nentries);
+	return state->entry_size == 0 ? 0 :
+		counts[SST_REBUILT_ENTRIES] / per_page(state->entry_size);
 }
 
 /*
@@ -257,22 +252,24 @@ ivfflat_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 {
 	const IvfflatRebuild *state = (const IvfflatRebuild *) rebuild;
 	double		pages = entry_pages(state, full_pages(state, counts));
-	double		list_size = state->list_size > 0 ? state->list_size :
-		(double) state->bytes / Max(state->nentries, 1);
 
-	return 1 + ceil(state->lists / per_page(list_size)) + sst_round_up(pages, whole);
+	return 1 + ceil(state->lists / per_page(state->list_size)) + sst_round_up(pages, whole);
 }
 
 static void
 predict(SstRebuild *rebuild, const SstPageSample *sample,
 		const SstEstimate *kept, SstPrediction *prediction)
 {
-	const IvfflatRebuild *state = (const IvfflatRebuild *) rebuild;
+	IvfflatRebuild *state = (IvfflatRebuild *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
+	const uint64 *seen = sample->sums.n;
 	double		counts[SST_NCOUNTS];
 	double		full;
 	double		pages;
 
+	state->entry_size = (double) seen[SST_REBUILT_BYTES] / Max(seen[SST_REBUILT_ENTRIES], 1);
+	if (state->list_size == 0)
+		state->list_size = state->entry_size;
 	*blocks = sst_predict_blocks(rebuild, sample, ivfflat_blocks);
 
 	/* Lists can end with full pages, or each with an entry on a last one. */
