@@ -76,8 +76,7 @@ typedef struct SstAccessMethod
 	SstTargetKind kind;
 	int			flags;			/* SST_AM_... */
 
-	/* The SQL function, and what it says of another relation, as contrib's */
-	const char *function;
+	/* What the SQL function says of another relation, as contrib's */
 	const char *refusal;
 
 	/*

@@ -150,7 +150,7 @@ hint_function(Relation rel, int kinds, SstRules rules)
 		return errhint("Use %s for statistics of an index.", "index_stats");
 	if (is_index(rel))
 		return errhint("Use %s to read this index.",
-					   am->function != NULL ? am->function : "index_stats");
+					   psprintf("%s_stats", am->name != NULL ? am->name : "index"));
 	if (am != NULL && (am->kind & SST_TABLE & ~kinds) != 0)
 		return errhint("Use %s for statistics of a table.", "table_stats");
 

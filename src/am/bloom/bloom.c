@@ -274,7 +274,6 @@ const SstAccessMethod sst_bloom_am = {
 	.handler = "blhandler",
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW,
-	.function = "bloom_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a bloom index"),
 	.page = bloom_page,
 	.part = SST_PART_LINE_POINTERS,

@@ -201,7 +201,6 @@ const SstAccessMethod sst_brin_am = {
 	.oid = BRIN_AM_OID,
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_SUMMARIZES | SST_AM_UNUSED_ITEMS,
-	.function = "brin_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a BRIN index"),
 	.page = brin_page,
 	.part = SST_PART_ALL,

@@ -521,7 +521,6 @@ const SstAccessMethod sst_btree_am = {
 	.oid = BTREE_AM_OID,
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW | SST_AM_TEMPORARY_TABLES | SST_AM_PARALLEL_BUILD,
-	.function = "btree_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a btree index"),
 	.page = btree_page,
 	.part = SST_PART_LINE_POINTERS,

@@ -324,7 +324,6 @@ const SstAccessMethod sst_gin_am = {
 #else
 	.flags = SST_AM_META | SST_AM_TID_DIFFERENCES,
 #endif
-	.function = "gin_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a GIN index"),
 	.page = gin_page,
 	.part = SST_PART_ALL,

@@ -119,7 +119,6 @@ const SstAccessMethod sst_gist_am = {
 	.oid = GIST_AM_OID,
 	.kind = SST_INDEX,
 	.flags = SST_AM_ENTRY_A_ROW,
-	.function = "gist_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a GiST index"),
 	.page = gist_page,
 	.part = SST_PART_LINE_POINTERS,

@@ -281,7 +281,6 @@ const SstAccessMethod sst_hash_am = {
 	.oid = HASH_AM_OID,
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW | SST_AM_NO_NULLS | SST_AM_RESERVES_PAGES,
-	.function = "hash_stats",
 	.refusal = gettext_noop("relation \"%s\" is not a hash index"),
 	.page = hash_page,
 	.part = SST_PART_LINE_POINTERS,

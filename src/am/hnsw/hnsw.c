@@ -371,7 +371,6 @@ const SstAccessMethod sst_hnsw_am = {
 	.handler = "hnswhandler",
 	.kind = SST_INDEX,
 	.flags = SST_AM_META,
-	.function = "hnsw_stats",
 	.refusal = gettext_noop("relation \"%s\" is not an hnsw index"),
 	.page = hnsw_page,
 	.part = SST_PART_ALL,

@@ -297,7 +297,6 @@ const SstAccessMethod sst_ivfflat_am = {
 	.handler = "ivfflathandler",
 	.kind = SST_INDEX,
 	.flags = SST_AM_META,
-	.function = "ivfflat_stats",
 	.refusal = gettext_noop("relation \"%s\" is not an ivfflat index"),
 	.page = ivfflat_page,
 	.part = SST_PART_ALL,

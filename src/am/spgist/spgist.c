@@ -202,7 +202,6 @@ const SstAccessMethod sst_spgist_am = {
 	.oid = SPGIST_AM_OID,
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW,
-	.function = "spgist_stats",
 	.refusal = gettext_noop("relation \"%s\" is not an SP-GiST index"),
 	.page = spgist_page,
 	.part = SST_PART_ALL,
