@@ -78,7 +78,6 @@ struct SstGinSample
 	uint32		nkeys;
 	uint32		ntids;
 	BlockNumber last_block;		/* of the table */
-	bool		sorted;
 	SampledPage pages[MAX_PAGES];
 	Key			keys[MAX_KEYS];
 	BlockNumber blocks[MAX_TIDS];	/* of TIDs; at last, slices of the table */

@@ -127,7 +127,6 @@ link_leaves(SstGinModel *model)
 		nlinked += leaf->linked;
 		linked_bytes += leaf->linked ? leaf->bytes : 0;
 	}
-	model->short_part = model->short_bytes_part = 0;
 	if (nshort == 0)
 		return;
 	if (knows_trees(model))
@@ -153,7 +152,6 @@ find_trees(SstGinModel *model)
 	uint32		nfollowed = 0;
 
 	model->short_bytes = 0;
-	model->ntrees = 0;
 	for (uint32 i = 0; i < model->nleaves; i++)
 	{
 		const PostingLeaf *leaf = &model->leaves[i];
@@ -213,7 +211,6 @@ find_last_pages(SstGinModel *model)
 	}
 	else
 	{
-		model->nlast_known = 0;
 		model->deep_last = model->middle_bytes / Max(model->nmiddle, 1) / 2;
 		model->deep_last_spread = 1;
 	}
@@ -234,26 +231,21 @@ more_than_full(const SstGinModel *model, uint32 children, double part, double la
 	return pages_of_tree(model, bytes) - full_pages(bytes);
 }
 
-/* That of all roots of a sample */
-typedef struct MoreThanFull
+/*
+ * The average of that of all roots of a sample, and with one last page for all; and the standard
+ * error of the average, not too small if roots are few
+ */
+static SstEstimate
+average_more(const SstGinModel *model, double part, double *error)
 {
-	double		average;
-	double		least;			/* with one last page for all */
-	double		most;
-	double		error;			/* standard error of the average, not too
-								 * small if roots are few */
-} MoreThanFull;
-
-static MoreThanFull
-average_more(const SstGinModel *model, double part)
-{
-	MoreThanFull result = {MORE_THAN_FULL, 0, 2, MORE_SPREAD};
+	SstEstimate result = {MORE_THAN_FULL, 0, 2};
 	uint32		step = model->nroots / ENOUGH_ROOTS + 1;
 	double		n = (model->nroots + step - 1) / step;
 	double		sum = 0;
 	double		squares = 0;
 	double		by_last[LAST_PAGES] = {0};
 
+	*error = MORE_SPREAD;
 	if (n == 0)
 		return result;
 	for (uint32 i = 0; i < model->nroots; i += step)
@@ -270,13 +262,13 @@ average_more(const SstGinModel *model, double part)
 		sum += more;
 		squares += more * more;
 	}
-	result.average = sum / n;
-	result.error = sqrt(Max(squares - sum * sum / n, 0) + MORE_SPREAD * MORE_SPREAD) / n;
-	result.least = result.most = by_last[0];
+	result.value = sum / n;
+	*error = sqrt(Max(squares - sum * sum / n, 0) + MORE_SPREAD * MORE_SPREAD) / n;
+	result.low = result.high = by_last[0];
 	for (int j = 1; j < LAST_PAGES; j++)
 	{
-		result.least = Min(result.least, by_last[j]);
-		result.most = Max(result.most, by_last[j]);
+		result.low = Min(result.low, by_last[j]);
+		result.high = Max(result.high, by_last[j]);
 	}
 	return result;
 }
@@ -336,6 +328,7 @@ sst_gin_tree_pages(const SstGinModel *model, const double *counts, double part)
 	double		middle = Max(bytes - counts[SST_REBUILT_LAST_BYTES], 0);
 	double		pages = 0;
 	double		part_left;		/* without TIDs that are left out */
+	double		error;
 
 	if (bytes <= 0)
 		return 0;
@@ -350,7 +343,7 @@ sst_gin_tree_pages(const SstGinModel *model, const double *counts, double part)
 
 	pages = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] * model->short_part, 0);
 	bytes = middle + counts[SST_REBUILT_LAST_BYTES] * Min(deep / Max(trees, 1), 1) * model->deep_last_part;
-	return pages + full_pages(part * bytes) + deep * average_more(model, part_left).average;
+	return pages + full_pages(part * bytes) + deep * average_more(model, part_left, &error).value;
 }
 
 /*
@@ -367,14 +360,14 @@ sst_gin_tree_ends(const SstGinModel *model, const double *counts, double *fewer,
 	*fewer = *more = 0;
 	if (!knows_trees(model))
 	{
-		MoreThanFull roots = average_more(model, 1);
+		SstEstimate roots = average_more(model, 1, &error);
 		double		deep = deep_trees(model, counts);
 
 		if (model->alike)
-			roots.error = hypot(roots.error, roots.average * model->children_spread / sqrt(model->nroots));
-		*fewer = Max(UNCERTAINTY_OF_TREES * pages, deep * (roots.average - roots.least));
-		*more = Max(UNCERTAINTY_OF_TREES * pages, deep * (roots.most - roots.average));
-		error = 1.96 * deep * roots.error;
+			error = hypot(error, roots.value * model->children_spread / sqrt(model->nroots));
+		*fewer = Max(UNCERTAINTY_OF_TREES * pages, deep * (roots.value - roots.low));
+		*more = Max(UNCERTAINTY_OF_TREES * pages, deep * (roots.high - roots.value));
+		error *= 1.96 * deep;
 		part = UNCERTAINTY_OF_TREES + UNCERTAINTY_OF_LAST /
 			(model->children * sqrt(model->nlast_known + 1));
 	}
