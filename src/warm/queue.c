@@ -43,14 +43,6 @@
 #include "stream/segment_file.h"
 #include "warm/warm.h"
 
-/* ----------
- * Reading one run
- *
- * A run is read at once.  If that fails, its blocks are read one by one, so
- * that only the unreadable ones are missing.
- * ----------
- */
-
 /* A relation that is locked, for the place in the set and for runs */
 typedef struct LockedRelation
 {
@@ -75,22 +67,66 @@ typedef struct WarmRun
 								 * known */
 } WarmRun;
 
-typedef struct RunReader
+/* The place in a set from which the next run is taken */
+typedef struct Cursor
 {
-	SstPrewarmMode mode;
+	SstWarmSet *set;
+	int64		range;
+	int64		blkno;			/* or -1 before the range's first one */
+	int			max_gap;		/* unwanted blocks between two of a run */
+	SstWarmFork *fork;			/* whose blocks are counted, or NULL */
+	LockedRelation *relation;	/* of the fork; or NULL */
+	Oid			begun;			/* relation that was begun last */
+	int64		nbegun;
+} Cursor;
+
+typedef struct Queue
+{
+	const SstWarmOptions *options;
+	SstIoStats *io_stats;
+	SstWarmEnd	end;
+
+	/* Reads */
 	bool		checks_pages;	/* before they are read into buffers */
 	bool		evicts;			/* pages of others, and not its own */
-	SstIoStats *io_stats;
 	SstSegmentFile file;
 	char	   *memory;			/* for one run, or NULL */
 
-	/*
-	 * Runs that were advised and not read yet, and their blocks that are
-	 * wanted
-	 */
-	int			nadvised;
-	int64		look_ahead;
-} RunReader;
+	Cursor		cursor;			/* what is taken next */
+	SstSegmentFile advice_file;
+	int64		small_range;	/* workers did not pay for this one, or -1 */
+
+	/* A ring of runs */
+	WarmRun    *runs;
+	int			first_run;
+	int			nruns;
+	int			max_runs;
+	int			nmissing;		/* runs with something to read */
+	int			npending;		/* blocks to read in all runs */
+	int			depth;			/* most of these */
+
+	/* Limits */
+	SstFreeBuffers *free_buffers;	/* or NULL */
+	bool		throttled;
+	SstThrottle throttle;
+
+	/* Progress */
+	bool		restores;		/* a second time: this is no progress */
+	const SstWarmFork *reported;	/* whose blocks are counted, or NULL */
+	BlockNumber ndone;			/* of it */
+	instr_time	mark;			/* end of the last run */
+} Queue;
+
+/* Seconds that the runs under way take at most where a rate is set */
+#define RATED_SECONDS 0.1
+
+/* ----------
+ * Reading one run
+ *
+ * A run is read at once.  If that fails, its blocks are read one by one, so
+ * that only the unreadable ones are missing.
+ * ----------
+ */
 
 /* Reads of a bad page before it is reported as such: others may be writing it */
 #define MAX_TRIES 3
@@ -98,7 +134,7 @@ typedef struct RunReader
 /* Blocks of a run to be read */
 typedef struct Attempt
 {
-	RunReader  *reader;
+	Queue	   *queue;
 	const WarmRun *run;
 	uint64		blocks;
 } Attempt;
@@ -128,19 +164,19 @@ use_often(const WarmRun *run, BlockNumber blkno)
 
 /* Count a read into private memory, which began at start. */
 static void
-count_private_read(RunReader *reader, int nblocks, instr_time start)
+count_private_read(Queue *queue, int nblocks, instr_time start)
 {
-	sst_io_stats_private_read(reader->io_stats, nblocks, Max(reader->nadvised, 1));
-	sst_io_stats_waited_privately(reader->io_stats, start);
+	sst_io_stats_private_read(queue->io_stats, nblocks, queue->nmissing);
+	sst_io_stats_waited_privately(queue->io_stats, start);
 	pgBufferUsage.shared_blks_read += nblocks;
 }
 
 /*
- * Have the storage manager read adjacent blocks of a run into the reader's memory.  One
+ * Have the storage manager read adjacent blocks of a run into the queue's memory.  One
  * that cannot be read is an error.
  */
 static void
-read_stored(RunReader *reader, const WarmRun *run, int first, int nblocks)
+read_stored(Queue *queue, const WarmRun *run, int first, int nblocks)
 {
 	for (int i = 0; i < nblocks; i++)
 	{
@@ -149,8 +185,8 @@ read_stored(RunReader *reader, const WarmRun *run, int first, int nblocks)
 		INSTR_TIME_SET_CURRENT(start);
 		sst_read_stored_block(&run->relation->files, run->fork->forknum,
 							  run->first + first + i,
-							  reader->memory + (Size) BLCKSZ * i);
-		count_private_read(reader, 1, start);
+							  queue->memory + (Size) BLCKSZ * i);
+		count_private_read(queue, 1, start);
 	}
 }
 
@@ -159,15 +195,15 @@ read_stored(RunReader *reader, const WarmRun *run, int first, int nblocks)
  * the page cache had and how many runs were advised.
  */
 static void
-end_watch(RunReader *reader, SstReadWatch *watch)
+end_watch(Queue *queue, SstReadWatch *watch)
 {
 	SstIoStats	seen = {0};
 	SstAdviceStats advice = {.nabsent = 0};
 
-	sst_io_stats_in_flight(&advice.seen, Max(reader->nadvised, 1));
+	sst_io_stats_in_flight(&advice.seen, queue->nmissing);
 	sst_read_watch_end(watch, &advice, &seen);
 	seen.blocks_hit = seen.blocks_read = seen.blocks_page_cache = 0;
-	sst_io_stats_merge(reader->io_stats, &seen);
+	sst_io_stats_merge(queue->io_stats, &seen);
 }
 
 /*
@@ -178,12 +214,12 @@ static void
 read_blocks(void *arg)
 {
 	const Attempt *attempt = arg;
-	RunReader  *reader = attempt->reader;
+	Queue	   *queue = attempt->queue;
 	const WarmRun *run = attempt->run;
 	uint64		blocks = attempt->blocks;
 	SstReadWatch watch;
 
-	if (reader->mode == SST_PREWARM_BUFFER)
+	if (queue->options->mode == SST_PREWARM_BUFFER)
 		sst_watch_server_reads(&watch, NULL, false);
 
 	while (blocks != 0)
@@ -192,17 +228,17 @@ read_blocks(void *arg)
 		int			first = take_blocks(&blocks, &n);
 
 		CHECK_FOR_INTERRUPTS();
-		if (reader->mode == SST_PREWARM_BUFFER)
+		if (queue->options->mode == SST_PREWARM_BUFFER)
 			sst_read_into_buffers(&run->relation->files,
 								  run->relation->persistence,
 								  run->fork->forknum, run->first + first, n);
 		else
-			read_stored(reader, run, first, n);
+			read_stored(queue, run, first, n);
 	}
 
-	if (reader->mode == SST_PREWARM_BUFFER)
-		end_watch(reader, &watch);
-	for (blocks = reader->evicts ? attempt->blocks : 0; blocks != 0; blocks &= blocks - 1)
+	if (queue->options->mode == SST_PREWARM_BUFFER)
+		end_watch(queue, &watch);
+	for (blocks = queue->evicts ? attempt->blocks : 0; blocks != 0; blocks &= blocks - 1)
 		use_often(run, run->first + pg_rightmost_one_pos64(blocks));
 }
 
@@ -219,9 +255,9 @@ note_error(SstWarmFork *fork, const char *message)
  * which.  If others wait for our locks, nothing is read, and *yields is set.
  */
 static bool
-try_blocks(RunReader *reader, const WarmRun *run, uint64 blocks, bool *yields)
+try_blocks(Queue *queue, const WarmRun *run, uint64 blocks, bool *yields)
 {
-	Attempt		attempt = {reader, run, blocks};
+	Attempt		attempt = {queue, run, blocks};
 	ErrorData  *error;
 
 	*yields = sst_must_yield();
@@ -239,18 +275,18 @@ try_blocks(RunReader *reader, const WarmRun *run, uint64 blocks, bool *yields)
 
 /* Have the server read a run, and as much of it as possible if there are errors. */
 static bool
-read_by_server(RunReader *reader, const WarmRun *run)
+read_by_server(Queue *queue, const WarmRun *run)
 {
 	bool		yields = false;
 
-	if (try_blocks(reader, run, run->missing, &yields))
+	if (try_blocks(queue, run, run->missing, &yields))
 	{
 		run->fork->nread += run->nmissing;
 		return true;
 	}
 
 	for (uint64 blocks = run->missing; blocks != 0 && !yields; blocks &= blocks - 1)
-		run->fork->nread += try_blocks(reader, run, blocks & -blocks, &yields);
+		run->fork->nread += try_blocks(queue, run, blocks & -blocks, &yields);
 
 	return !yields;
 }
@@ -267,33 +303,33 @@ open_files(SstSegmentFile *file, const WarmRun *run)
 }
 
 /*
- * Read adjacent blocks of a run into the reader's memory.  Returns how many could.  If
+ * Read adjacent blocks of a run into the queue's memory.  Returns how many could.  If
  * only the storage manager can read them, its errors pass.
  */
 static int
-read_privately(RunReader *reader, const WarmRun *run, int first, int nblocks)
+read_privately(Queue *queue, const WarmRun *run, int first, int nblocks)
 {
 	BlockNumber blkno = run->first + first;
 	SstFileRead read = {
 		.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
-		.buffer = reader->memory,
+		.buffer = queue->memory,
 		.length = (size_t) BLCKSZ * nblocks
 	};
 	instr_time	start;
 
-	if (!reader->file.plain)
+	if (!queue->file.plain)
 	{
-		read_stored(reader, run, first, nblocks);
+		read_stored(queue, run, first, nblocks);
 		return nblocks;
 	}
 
 	errno = 0;
-	read.fd = sst_segment_file_open(&reader->file, blkno);
+	read.fd = sst_segment_file_open(&queue->file, blkno);
 	INSTR_TIME_SET_CURRENT(start);
 	if (read.fd >= 0)
 		sst_file_read_rest(&read);
 	if (read.done >= BLCKSZ)
-		count_private_read(reader, read.done / BLCKSZ, start);
+		count_private_read(queue, read.done / BLCKSZ, start);
 
 	return read.done / BLCKSZ;
 }
@@ -303,13 +339,13 @@ read_privately(RunReader *reader, const WarmRun *run, int first, int nblocks)
  * if the page is to be checked, the buffer manager would refuse it.
  */
 static bool
-read_one_privately(RunReader *reader, const WarmRun *run, int i)
+read_one_privately(Queue *queue, const WarmRun *run, int i)
 {
 	BlockNumber blkno = run->first + i;
 
 	for (int try = 0; try < MAX_TRIES; try++)
 	{
-		if (read_privately(reader, run, i, 1) != 1)
+		if (read_privately(queue, run, i, 1) != 1)
 		{
 			note_error(run->fork, errno == 0 ?
 					   psprintf(_("could not read block %u"), blkno) :
@@ -317,8 +353,8 @@ read_one_privately(RunReader *reader, const WarmRun *run, int i)
 								strerror(errno)));
 			return false;
 		}
-		if (!reader->checks_pages || zero_damaged_pages ||
-			sst_page_verified(reader->memory, blkno) ||
+		if (!queue->checks_pages || zero_damaged_pages ||
+			sst_page_verified(queue->memory, blkno) ||
 			sst_is_buffered(&run->relation->files, run->fork->forknum, blkno))
 			return true;
 	}
@@ -329,7 +365,7 @@ read_one_privately(RunReader *reader, const WarmRun *run, int i)
 
 /* Read a run into private memory.  Returns the blocks that could be read. */
 static uint64
-read_run_privately(RunReader *reader, const WarmRun *run)
+read_run_privately(Queue *queue, const WarmRun *run)
 {
 	uint64		blocks = run->missing;
 	uint64		good = 0;
@@ -338,12 +374,12 @@ read_run_privately(RunReader *reader, const WarmRun *run)
 	{
 		int			n;
 		int			first = take_blocks(&blocks, &n);
-		int			nread = read_privately(reader, run, first, n);
+		int			nread = read_privately(queue, run, first, n);
 
 		CHECK_FOR_INTERRUPTS();
 		for (int i = 0; i < nread; i++)
-			if (!reader->checks_pages ||
-				sst_page_verified(reader->memory + (Size) BLCKSZ * i,
+			if (!queue->checks_pages ||
+				sst_page_verified(queue->memory + (Size) BLCKSZ * i,
 								  run->first + first + i))
 				good |= UINT64CONST(1) << (first + i);
 	}
@@ -354,25 +390,11 @@ read_run_privately(RunReader *reader, const WarmRun *run)
 		int			i = pg_rightmost_one_pos64(blocks);
 
 		CHECK_FOR_INTERRUPTS();
-		if (read_one_privately(reader, run, i))
+		if (read_one_privately(queue, run, i))
 			good |= UINT64CONST(1) << i;
 	}
 
 	return good;
-}
-
-/* Begin to read runs, with memory in the current context. */
-static void
-run_reader_begin(RunReader *reader, SstPrewarmMode mode,
-				 SstIoStats *io_stats)
-{
-	memset(reader, 0, sizeof(RunReader));
-	reader->mode = mode;
-	reader->checks_pages = mode == SST_PREWARM_BUFFER && RecoveryInProgress();
-	reader->io_stats = io_stats;
-	reader->file.fd = -1;
-	if (mode == SST_PREWARM_READ || reader->checks_pages)
-		reader->memory = sst_palloc_blocks(sst_cold_run_blocks());
 }
 
 /*
@@ -380,10 +402,10 @@ run_reader_begin(RunReader *reader, SstPrewarmMode mode,
  * or else in the page cache.
  */
 static void
-count_run(RunReader *reader, const WarmRun *run)
+count_run(Queue *queue, const WarmRun *run)
 {
-	SstIoStats *io_stats = reader->io_stats;
-	int			nread = run->nmissing == 0 && reader->mode != SST_PREWARM_BUFFER ?
+	SstIoStats *io_stats = queue->io_stats;
+	int			nread = run->nmissing == 0 && queue->options->mode != SST_PREWARM_BUFFER ?
 		run->nwanted : run->nmissing;
 
 	io_stats->blocks_requested += run->nwanted;
@@ -391,7 +413,7 @@ count_run(RunReader *reader, const WarmRun *run)
 	io_stats->blocks_read += nread;
 	sst_io_stats_page_cache(io_stats, run->nabsent < 0 ? -1 :
 							nread - Min(run->nabsent, nread));
-	sst_io_stats_returned(io_stats, reader->look_ahead, run->nwanted);
+	sst_io_stats_returned(io_stats, Max(queue->npending, run->nwanted), run->nwanted);
 }
 
 /*
@@ -402,89 +424,28 @@ count_run(RunReader *reader, const WarmRun *run)
  * The run's relation is locked, and nothing is pinned before and after.
  */
 static bool
-read_run(RunReader *reader, const WarmRun *run)
+read_run(Queue *queue, const WarmRun *run)
 {
-	Attempt		good = {reader, run};
+	Attempt		good = {queue, run};
 
-	if (reader->mode == SST_PREWARM_PREFETCH)
+	if (queue->options->mode == SST_PREWARM_PREFETCH)
 	{
 		run->fork->nread += run->nmissing;
 		return true;
 	}
-	if (reader->memory == NULL)
-		return read_by_server(reader, run);
-	open_files(&reader->file, run);
-	if (!reader->file.plain && !RecoveryInProgress())
-		return read_by_server(reader, run);
+	if (queue->memory == NULL)
+		return read_by_server(queue, run);
+	open_files(&queue->file, run);
+	if (!queue->file.plain && !RecoveryInProgress())
+		return read_by_server(queue, run);
 
-	good.blocks = read_run_privately(reader, run);
-	if (reader->mode == SST_PREWARM_BUFFER)
+	good.blocks = read_run_privately(queue, run);
+	if (queue->options->mode == SST_PREWARM_BUFFER)
 		read_blocks(&good);
 	run->fork->nread += pg_popcount64(good.blocks);
 
 	return true;
 }
-
-static void
-run_reader_end(RunReader *reader)
-{
-	sst_segment_file_close(&reader->file);
-	if (reader->memory != NULL)
-		sst_pfree_blocks(reader->memory);
-}
-
-/* ----------
- * The queue of runs
- * ----------
- */
-
-/* Seconds that the runs under way take at most where a rate is set */
-#define RATED_SECONDS 0.1
-
-/* The place in a set from which the next run is taken */
-typedef struct Cursor
-{
-	SstWarmSet *set;
-	int64		range;
-	int64		blkno;			/* or -1 before the range's first one */
-	int			max_gap;		/* unwanted blocks between two of a run */
-	SstWarmFork *fork;			/* whose blocks are counted, or NULL */
-	LockedRelation *relation;	/* of the fork; or NULL */
-	Oid			begun;			/* relation that was begun last */
-	int64		nbegun;
-} Cursor;
-
-typedef struct Queue
-{
-	const SstWarmOptions *options;
-	SstIoStats *io_stats;
-	RunReader	reader;
-	SstWarmEnd	end;
-
-	Cursor		cursor;			/* what is taken next */
-	SstSegmentFile advice_file;
-	int64		small_range;	/* workers did not pay for this one, or -1 */
-
-	/* A ring of runs */
-	WarmRun    *runs;
-	int			first_run;
-	int			nruns;
-	int			max_runs;
-	int			nmissing;		/* runs with something to read */
-	int			npending;		/* blocks to read in all runs */
-	int			depth;			/* most of these */
-
-	/* Limits */
-	SstFreeBuffers *free_buffers;	/* or NULL */
-	bool		throttled;
-	SstThrottle throttle;
-
-	/* Progress */
-	bool		restores;		/* a second time: this is no progress */
-	const SstWarmFork *reported;	/* whose blocks are counted, or NULL */
-	BlockNumber ndone;			/* of it */
-	instr_time	mark;			/* end of the last run */
-} Queue;
 
 /* ----------
  * Locked relations
@@ -550,11 +511,7 @@ init_cursor(Cursor *cursor, SstWarmSet *set, int max_gap)
 	cursor->blkno = -1;
 
 	for (int i = 0; i < set->nforks; i++)
-	{
-		SstWarmFork *fork = &set->forks[i];
-
-		fork->left_out = (fork->note != NULL);
-	}
+		set->forks[i].left_out = (set->forks[i].note != NULL);
 }
 
 /* Lock a fork's relation and see how long it is.  False if that is not possible. */
@@ -781,7 +738,7 @@ warm_large_range(Queue *queue)
 	BlockNumber nblocks = blocks_ahead(cursor);
 	LargeRange	range = {
 		.plan = {fork->forknum, queue->options->mode, cursor->blkno,
-		cursor->blkno + nblocks, .evicts = queue->reader.evicts},
+		cursor->blkno + nblocks, .evicts = queue->evicts},
 		.relid = fork->relation->relid
 	};
 	ErrorData  *error = NULL;
@@ -901,22 +858,17 @@ is_in_page_cache(Queue *queue, const WarmRun *run)
 static void
 advise_run(Queue *queue, WarmRun *run)
 {
-	BlockNumber first = pg_rightmost_one_pos64(run->missing);
-	BlockNumber last = pg_leftmost_one_pos64(run->missing);
-	int			ncached;
+	int			first = pg_rightmost_one_pos64(run->missing);
+	int			last = pg_leftmost_one_pos64(run->missing);
+	SstAdviceStats advice = {.nabsent = 0};
 
 	run->nabsent = run->nmissing;
 	if (sst_direct_io() && queue->options->mode == SST_PREWARM_BUFFER)
 		return;
-	ncached = sst_page_cache_blocks(&queue->advice_file, run->first + first,
-									last - first + 1);
-	run->nabsent = ncached < 0 ? -1 : last - first + 1 - ncached;
-	if (sst_segment_file_advise(&queue->advice_file, run->first + first,
-								last - first + 1))
-	{
-		queue->io_stats->advice_calls++;
-		queue->io_stats->advice_blocks += last - first + 1;
-	}
+	sst_advise_run(&queue->advice_file, run->first + first, last - first + 1, 0, &advice);
+	run->nabsent = advice.nabsent;
+	queue->io_stats->advice_calls += advice.seen.advice_calls;
+	queue->io_stats->advice_blocks += advice.seen.advice_blocks;
 }
 
 /* Add a run to the queue.  False at the end of the set, or of what is allowed. */
@@ -936,7 +888,7 @@ add_run(Queue *queue)
 
 	before = *cursor;
 	take_run(cursor, run, nallowed,
-			 queue->options->mode == SST_PREWARM_BUFFER, queue->reader.evicts);
+			 queue->options->mode == SST_PREWARM_BUFFER, queue->evicts);
 	open_files(&queue->advice_file, run);
 	if (is_in_page_cache(queue, run))
 		run->missing = 0;
@@ -999,8 +951,6 @@ finish_first_run(Queue *queue)
 	WarmRun    *run = run_at(queue, 0);
 	SstWarmFork *fork = run->fork;
 
-	queue->reader.nadvised = queue->nmissing;
-	queue->reader.look_ahead = Max(queue->npending, run->nwanted);
 	if (run->nmissing > 0 && lacks_buffers(queue))
 	{
 		queue->end = SST_WARM_FULL;
@@ -1010,8 +960,8 @@ finish_first_run(Queue *queue)
 	{
 		fork->nwanted += run->nwanted;
 		fork->ncached += run->nwanted - run->nmissing;
-		count_run(&queue->reader, run);
-		if (run->nmissing > 0 && !read_run(&queue->reader, run))
+		count_run(queue, run);
+		if (run->nmissing > 0 && !read_run(queue, run))
 			give_way(queue);
 		if (!queue->restores)
 			report_run(queue, run);
@@ -1098,7 +1048,10 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->max_runs = 2 * queue->depth;
 	queue->runs = palloc(sizeof(WarmRun) * queue->max_runs);
 	init_cursor(&queue->cursor, set, queue->throttled ? 0 : SST_MAX_GAP);
-	run_reader_begin(&queue->reader, options->mode, io_stats);
+	queue->checks_pages = options->mode == SST_PREWARM_BUFFER && RecoveryInProgress();
+	queue->file.fd = -1;
+	if (options->mode == SST_PREWARM_READ || queue->checks_pages)
+		queue->memory = sst_palloc_blocks(sst_cold_run_blocks());
 	INSTR_TIME_SET_CURRENT(queue->mark);
 }
 
@@ -1165,12 +1118,14 @@ sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
 	Queue		queue;
 
 	begin_queue(&queue, set, options, io_stats);
-	queue.reader.evicts = will_evict(options, nblocks);
+	queue.evicts = will_evict(options, nblocks);
 	run_queue(&queue);
-	if (queue.end == SST_WARM_COMPLETE && queue.reader.evicts && nblocks < NBuffers)
+	if (queue.end == SST_WARM_COMPLETE && queue.evicts && nblocks < NBuffers)
 		restore_evicted(&queue, set);
 	sst_segment_file_close(&queue.advice_file);
-	run_reader_end(&queue.reader);
+	sst_segment_file_close(&queue.file);
+	if (queue.memory != NULL)
+		sst_pfree_blocks(queue.memory);
 	if (queue.end != SST_WARM_COMPLETE)
 		note_rest(&queue.cursor);
 	release_relation(queue.cursor.relation);
