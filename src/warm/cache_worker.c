@@ -385,16 +385,6 @@ typedef struct SharedLoad
 	int64		nblocks;		/* of all that are in buffers now */
 } SharedLoad;
 
-/* How the load of a database has ended */
-typedef enum LoadOutcome
-{
-	OUTCOME_LOADED,
-	OUTCOME_LEFT_OUT,			/* it was dropped or moved */
-	OUTCOME_FAILED,				/* the log says why */
-	OUTCOME_NO_WORKER,			/* none can be started */
-	OUTCOME_STOPPED				/* the server stops, or the setting is -1 */
-} LoadOutcome;
-
 /* The worker's side of a load */
 typedef struct CacheLoad
 {
@@ -402,6 +392,8 @@ typedef struct CacheLoad
 	dsm_segment *segment;
 	SharedLoad *shared;
 	bool		said_no_worker;
+	int			nloaded;		/* databases */
+	const char *end;			/* what ended it */
 } CacheLoad;
 
 /* A loader */
@@ -803,7 +795,8 @@ watch_loader(BackgroundWorkerHandle *handle, Oid database)
 	}
 }
 
-static LoadOutcome
+/* Load a database.  False if that ends the load, which says why. */
+static bool
 load_database(CacheLoad *load, const SstCachedDatabase *database)
 {
 	SharedLoad *shared = load->shared;
@@ -814,35 +807,46 @@ load_database(CacheLoad *load, const SstCachedDatabase *database)
 	for (;;)
 	{
 		BackgroundWorkerHandle *handle;
-		bool		wanted;
+		bool		wanted = false;
 
 		if (!has_folder(database))
 		{
 			ereport(LOG,
 					(errmsg("saved cache of database %u is not loaded: the database was dropped or moved",
 							database->database)));
-			return OUTCOME_LEFT_OUT;
+			return true;
 		}
 
 		handle = start_loader(load);
-		if (handle == NULL)
-			return is_stopped() ? OUTCOME_STOPPED : OUTCOME_NO_WORKER;
-		wanted = watch_loader(handle, database->database);
-		pfree(handle);
-		if (shared->ended)
-			return OUTCOME_LOADED;
+		if (handle != NULL)
+		{
+			wanted = watch_loader(handle, database->database);
+			pfree(handle);
+			if (shared->ended)
+			{
+				load->nloaded++;
+				return true;
+			}
+		}
+		while (wanted && !is_stopped() && is_wanted(database->database))
+			(void) wait_for_event(WATCH_MS);
+
 		if (is_stopped())
-			return OUTCOME_STOPPED;
+		{
+			load->end = ShutdownRequestPending ? "shutdown" : "cache_save_interval";
+			return false;
+		}
+		if (handle == NULL)
+		{
+			load->end = "no background worker";
+			return false;
+		}
 
 		/* It gave up, failed or was ended by an administrator. */
 		if (!wanted)
-			return OUTCOME_FAILED;
-
-		while (is_wanted(database->database))
 		{
-			(void) wait_for_event(WATCH_MS);
-			if (is_stopped())
-				return OUTCOME_STOPPED;
+			load->end = "errors";
+			return true;
 		}
 	}
 }
@@ -864,10 +868,8 @@ static void
 load_databases(CacheLoad *load)
 {
 	SstCacheIndex *saved = &load->saved;
-	const char *end = "complete";
 	uint64		nblocks = 0;
 	int			n = 0;
-	int			nloaded = 0;
 	instr_time	start;
 
 	if (saved->ndatabases > 0)
@@ -879,35 +881,26 @@ load_databases(CacheLoad *load)
 		n += OidIsValid(saved->databases[i].database);
 	}
 
+	load->end = "complete";
 	INSTR_TIME_SET_CURRENT(start);
 	for (int i = 0; i < saved->ndatabases; i++)
 	{
-		LoadOutcome outcome;
-
 		if (!OidIsValid(saved->databases[i].database))
 			continue;			/* each loader has the shared relations, too */
-		outcome = load_database(load, &saved->databases[i]);
-		nloaded += outcome == OUTCOME_LOADED;
-		if (outcome == OUTCOME_NO_WORKER)
-			end = "no background worker";
-		else if (outcome == OUTCOME_STOPPED)
-			end = ShutdownRequestPending ? "shutdown" : "cache_save_interval";
-		else if (load->shared->full)
-			end = "full";
-		else
+		if (!load_database(load, &saved->databases[i]))
+			break;
+		if (load->shared->full)
 		{
-			if (outcome == OUTCOME_FAILED)
-				end = "errors";
-			continue;
+			load->end = "full";
+			break;
 		}
-		break;
 	}
 
 	ereport(LOG,
 			(errmsg("streamstat loaded " INT64_FORMAT " of " UINT64_FORMAT
 					" saved blocks of %d of %d databases in %.0f ms; ended by: %s",
-					load->shared->nblocks, nblocks, nloaded, n,
-					sst_seconds_since(start) * 1000, end)));
+					load->shared->nblocks, nblocks, load->nloaded, n,
+					sst_seconds_since(start) * 1000, load->end)));
 }
 
 /*
