@@ -198,14 +198,6 @@ cache_file_write(const SstBufferedBlocks *blocks)
 	return true;
 }
 
-/* After an error in that, outside of a transaction: remove what there is of the new file. */
-static void
-cache_file_abandon(void)
-{
-	AtEOXact_Files(false);
-	unlink(NEW_FILE);
-}
-
 /* Say why the file, or a part of it, is of no use. */
 static bool
 refuse(bool part, const char *reason)
@@ -256,7 +248,10 @@ read_index(FILE *file, SstCacheIndex *index)
 	return has_all_texts(file, index) || refuse(false, _("The file is truncated."));
 }
 
-/* Open the file and read its index.  NULL if there is none or it is refused. */
+/*
+ * Open the file and read its index, into the current memory context.  NULL if there is
+ * none or it is refused, with a line in the log.
+ */
 static FILE *
 open_file(SstCacheIndex *index)
 {
@@ -275,18 +270,6 @@ open_file(SstCacheIndex *index)
 	FreeFile(file);
 
 	return NULL;
-}
-
-/*
- * Read what the file has, into the current memory context.  False if there is none, or
- * it is refused, with a line in the log.
- */
-static bool
-cache_file_index(SstCacheIndex *index)
-{
-	FILE	   *file = open_file(index);
-
-	return file != NULL && FreeFile(file) == 0;
 }
 
 /* Read the next text of the open file. */
@@ -909,12 +892,10 @@ load_databases(CacheLoad *load)
 static bool
 load_cache(void)
 {
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "streamstat cache",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
 	CacheLoad	load = {.said_no_worker = false};
+	FILE	   *file = open_file(&load.saved);
 
-	if (cache_file_index(&load.saved))
+	if (file != NULL && FreeFile(file) == 0)
 	{
 		load.segment = dsm_create(sizeof(SharedLoad), 0);
 		load.shared = dsm_segment_address(load.segment);
@@ -922,8 +903,7 @@ load_cache(void)
 		load_databases(&load);
 		dsm_detach(load.segment);
 	}
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
+	MemoryContextReset(CurrentMemoryContext);
 
 	return !ShutdownRequestPending;
 }
@@ -983,7 +963,13 @@ write_cache(bool is_last)
 		if (!is_ended)
 			EmitErrorReport();
 		FlushErrorState();
-		cache_file_abandon();
+
+		/*
+		 * There is no transaction to end.  Remove what there is of the new
+		 * file.
+		 */
+		AtEOXact_Files(false);
+		unlink(NEW_FILE);
 		if (is_ended && is_last)
 			ereport(LOG,
 					(errmsg("streamstat has not saved the cache: a stop of the server waits no longer than %d s for that",
@@ -1002,9 +988,6 @@ static bool
 save_cache(void)
 {
 	static TimeoutId timeout = MAX_TIMEOUTS;
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "streamstat cache",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(context);
 	bool		is_last;
 	bool		saved;
 
@@ -1023,9 +1006,7 @@ save_cache(void)
 	is_interval_save = false;
 	disable_timeout(timeout, false);
 	QueryCancelPending = false;
-
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
+	MemoryContextReset(CurrentMemoryContext);
 
 	return saved;
 }
@@ -1050,6 +1031,9 @@ sst_cache_worker_main(Datum arg)
 	pqsignal(SIGUSR1, procsignal_sigusr1_handler);
 	BackgroundWorkerUnblockSignals();
 
+	/* It is empty but while the worker loads or saves. */
+	MemoryContextSwitchTo(AllocSetContextCreate(TopMemoryContext, "streamstat cache",
+												ALLOCSET_DEFAULT_SIZES));
 	if (sst_cache_save_interval >= 0 && !load_cache())
 		return;
 
