@@ -648,11 +648,9 @@ sst_saved_cache_set(const SstSavedCache *saved, int min_usage, SstWarmSet *set)
 	SstRelations *list = palloc(sizeof(SstRelations));
 	SstSavedIndex index;
 	Size		nforks = (Size) saved->nrelations * SAVED_FORKS;
-	int		   *forks = palloc_extended(sizeof(int) * Max(nforks, 1),
-										MCXT_ALLOC_HUGE);
+	int		   *forks = palloc_extended(sizeof(int) * Max(nforks, 1),	/* from 1 on */
+										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
-	for (Size i = 0; i < nforks; i++)
-		forks[i] = -1;
 	sst_list_relations(list);
 	sst_index_relations(list, false, &index);
 
@@ -666,10 +664,10 @@ sst_saved_cache_set(const SstSavedCache *saved, int min_usage, SstWarmSet *set)
 		CHECK_FOR_INTERRUPTS();
 		if (range->usage < min_usage)
 			break;				/* the hottest come first */
-		if (*fork < 0)
+		if (*fork == 0)
 			*fork = add_fork(set, list, &index,
-							 &saved->relations[range->relation], range->forknum);
-		sst_warm_set_add_range(set, *fork, range->first, range->end);
+							 &saved->relations[range->relation], range->forknum) + 1;
+		sst_warm_set_add_range(set, *fork - 1, range->first, range->end);
 	}
 	pfree(forks);
 	pfree(index.entries);
@@ -682,25 +680,21 @@ sst_saved_cache_set(const SstSavedCache *saved, int min_usage, SstWarmSet *set)
 void
 sst_note_cut_ranges(SstWarmSet *set)
 {
-	int64	   *ncut = MemoryContextAllocExtended(CurrentMemoryContext, sizeof(int64) *
-												  (Size) Max(set->nforks, 1),
-												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-
 	for (int64 i = 0; i < set->nranges; i++)
 	{
 		const SstWarmRange *range = &set->ranges[i];
-		BlockNumber nblocks = set->forks[range->fork].nblocks;
+		SstWarmFork *fork = &set->forks[range->fork];
 
-		if (range->end > nblocks)
-			ncut[range->fork] += range->end - Max(range->first, nblocks);
+		if (range->end > fork->nblocks)
+			fork->ncut += range->end - Max(range->first, fork->nblocks);
 	}
 	for (int i = 0; i < set->nforks; i++)
 	{
-		if (ncut[i] > 0 && set->forks[i].note == NULL)
-			set->forks[i].note =
-				psprintf(ngettext("%lld saved block is past the end of the fork",
-								  "%lld saved blocks are past the end of the fork",
-								  ncut[i]), (long long) ncut[i]);
+		SstWarmFork *fork = &set->forks[i];
+
+		if (fork->ncut > 0 && fork->note == NULL)
+			fork->note = psprintf(ngettext("%lld saved block is past the end of the fork",
+										   "%lld saved blocks are past the end of the fork",
+										   fork->ncut), (long long) fork->ncut);
 	}
-	pfree(ncut);
 }

@@ -66,6 +66,7 @@ typedef struct SstWarmFork
 	int64		nwanted;		/* of these, blocks looked at */
 	int64		ncached;		/* of these, found where they were wanted */
 	int64		nread;			/* of these, read, or advised */
+	int64		ncut;			/* of ranges, blocks that it does not have */
 	double		elapsed_ms;
 	BlockNumber next_block;		/* first wanted block not looked at, or
 								 * InvalidBlockNumber */
