@@ -431,16 +431,6 @@ list_relations(CacheLoader *loader)
 	CommitTransactionCommand();
 }
 
-/* The saved relation, or NULL if there is nothing of it to load */
-static const SstRelation *
-find_relation(const CacheLoader *loader, const SstSavedRelation *saved)
-{
-	const SstRelation *relation = sst_find_saved_relation(&loader->by_files, saved);
-
-	return relation != NULL && sst_listed_state(relation) <= SST_TARGET_INVALID ?
-		relation : NULL;
-}
-
 /* Blocks of a part: what takes a second if there is a limit on the rate, or a slice */
 static int64
 part_blocks(void)
@@ -472,11 +462,11 @@ make_part(const CacheLoader *loader, const SstSavedCache *saved,
 		if (before == NULL || before->relation != range->relation ||
 			before->forknum != range->forknum)
 		{
-			const SstRelation *relation = find_relation(loader,
-														&saved->relations[range->relation]);
+			const SstSavedRelation *name = &saved->relations[range->relation];
+			const SstRelation *relation = sst_find_saved_relation(&loader->by_files, name);
 
-			fork = relation == NULL ? -1 :
-				sst_warm_set_add_fork(set, relation, range->forknum, -1);
+			fork = relation == NULL || sst_listed_state(relation) > SST_TARGET_INVALID ?
+				-1 : sst_warm_set_add_fork(set, relation, range->forknum, -1);
 		}
 		if (fork >= 0)
 			sst_warm_set_add_range(set, fork, first, first + nblocks);
