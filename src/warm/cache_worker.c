@@ -129,7 +129,6 @@ write_texts(FILE *file, const SstBufferedBlocks *blocks, SstCacheIndex *index)
 		StringInfoData text;
 		bool		done;
 
-		initStringInfo(&text);
 		index->databases[i].nblocks = sst_save_cached_files(block, next, &text);
 		index->databases[i].nbytes = text.len;
 

@@ -63,9 +63,11 @@ typedef struct CachedRelation
 
 typedef struct Writer
 {
+	const SstRelations *list;	/* that name relations; NULL if they go by
+								 * numbers */
+	SstSavedIndex by_files;		/* these, if there are any */
 	int			nrelations;
 	CachedRelation *relations;
-	bool		cuts;			/* what is too large for a text */
 
 	int			nnumbered;
 	int64		nblocks;		/* written */
@@ -93,34 +95,21 @@ static bool
 name_to_save(const SstRelations *list, const SstRelation *relation,
 			 SstSavedRelation *name)
 {
-	const SstRelation *parent = OidIsValid(relation->parent) ?
-		sst_find_relation(list, relation->parent) : NULL;
+	bool		is_index = (relation->relkind == RELKIND_INDEX);
+	const SstRelation *parent = is_index ?
+		sst_find_relation(list, relation->parent) : relation;
+	bool		toast = parent != NULL && parent->relkind == RELKIND_TOASTVALUE;
+	const SstRelation *named = toast ? sst_owning_table(list, relation) : relation;
 
-	name->schema = relation->schema;
-	name->name = relation->name;
-	if (relation->relkind == RELKIND_INDEX)
-	{
-		name->kind = SST_SAVED_INDEX;
-		if (parent == NULL || parent->relkind != RELKIND_TOASTVALUE)
-			return true;
-		name->kind = SST_SAVED_TOAST_INDEX;
-		if (!relation->valid)
-			return false;
-		parent = sst_find_relation(list, parent->parent);
-	}
-	else if (relation->relkind == RELKIND_TOASTVALUE)
-		name->kind = SST_SAVED_TOAST;
-	else
-	{
-		name->kind = relation->relkind == RELKIND_MATVIEW ? SST_SAVED_MATVIEW :
-			SST_SAVED_TABLE;
-		return true;
-	}
-
-	if (parent == NULL)
+	if (named == NULL || (toast && !relation->valid))
 		return false;
-	name->schema = parent->schema;
-	name->name = parent->name;
+	if (toast)
+		name->kind = is_index ? SST_SAVED_TOAST_INDEX : SST_SAVED_TOAST;
+	else
+		name->kind = is_index ? SST_SAVED_INDEX :
+			relation->relkind == RELKIND_MATVIEW ? SST_SAVED_MATVIEW : SST_SAVED_TABLE;
+	name->schema = named->schema;
+	name->name = named->name;
 	return true;
 }
 
@@ -162,9 +151,8 @@ void
 sst_index_relations(const SstRelations *list, bool by_files, SstSavedIndex *index)
 {
 	index->n = 0;
-	index->entries = MemoryContextAllocHuge(CurrentMemoryContext,
-											sizeof(SstSavedEntry) *
-											(Size) Max(list->n, 1));
+	index->entries = palloc_extended(sizeof(SstSavedEntry) * (Size) Max(list->n, 1),
+									 MCXT_ALLOC_HUGE);
 	for (int i = 0; i < list->n; i++)
 	{
 		SstSavedEntry *entry = &index->entries[index->n];
@@ -202,19 +190,21 @@ sst_find_saved_relation(const SstSavedIndex *index, const SstSavedRelation *save
  */
 
 /*
- * Return a text in UTF-8, which may be the text itself; as it is, if the server has
- * no conversion for its encoding.
+ * Return a text in UTF-8, and set its length.  It may be the text itself: also if the
+ * server has no conversion for its encoding.
  */
 static const char *
-in_utf8(const char *text, int length)
+in_utf8(const char *text, int *length)
 {
 	int			encoding = GetDatabaseEncoding();
+	const char *utf8 = text;
 
-	if (encoding == PG_UTF8 ||
-		!OidIsValid(FindDefaultConversionProc(encoding, PG_UTF8)))
-		return text;
+	if (encoding != PG_UTF8 && OidIsValid(FindDefaultConversionProc(encoding, PG_UTF8)))
+		utf8 = pg_server_to_any(text, *length, PG_UTF8);
+	if (utf8 != text)
+		*length = strlen(utf8);
 
-	return pg_server_to_any(text, length, PG_UTF8);
+	return utf8;
 }
 
 /* The checksum of lines, each with its line feed, whatever the encoding */
@@ -234,8 +224,8 @@ sst_ascii_crc(const char *text, int length)
 static pg_crc32c
 crc_in_utf8(const char *text, int length)
 {
-	const char *utf8 = in_utf8(text, length);
-	pg_crc32c	crc = sst_ascii_crc(utf8, utf8 == text ? length : strlen(utf8));
+	const char *utf8 = in_utf8(text, &length);
+	pg_crc32c	crc = sst_ascii_crc(utf8, length);
 
 	if (utf8 != text)
 		pfree(unconstify(char *, utf8));
@@ -263,8 +253,8 @@ append_name(StringInfo out, const char *name)
 }
 
 /*
- * Is there room for another line, as a text value has less than 1 GB?  If not, ERROR
- * unless the rest, which is used least, may be left out.
+ * Is there room for another line, as a text value has less than 1 GB?  If not, ERROR,
+ * but the rest, which is used least, is left out of a text with numbers.
  */
 static bool
 has_room(Writer *writer)
@@ -272,7 +262,7 @@ has_room(Writer *writer)
 	if ((Size) writer->names.len + writer->ranges.len + 8 * NAMEDATALEN +
 		4 * MAX_LINE_BYTES <= MaxAllocSize)
 		return true;
-	if (!writer->cuts)
+	if (writer->list != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("saved cache would be larger than 1 GB"),
@@ -313,7 +303,10 @@ end_line(Writer *writer)
 	writer->line_start = -1;
 }
 
-/* Write a range of a relation, or as much of it as may still be written. */
+/*
+ * Write a range of a relation, which may be empty, or as much of it as may still be
+ * written.
+ */
 static void
 write_range(Writer *writer, CachedRelation *relation,
 			const SstBufferedBlock *first, BlockNumber nblocks)
@@ -368,19 +361,17 @@ write_relation(Writer *writer, CachedRelation *relation, int usage)
 			(block > relation->first && block[-1].blkno == block->blkno &&
 			 block[-1].forknum == block->forknum))
 			continue;
-		if (first != NULL && block->forknum == first->forknum &&
+		if (nblocks > 0 && block->forknum == first->forknum &&
 			block->blkno == first->blkno + nblocks)
 		{
 			nblocks++;
 			continue;
 		}
-		if (first != NULL)
-			write_range(writer, relation, first, nblocks);
+		write_range(writer, relation, first, nblocks);
 		first = block;
 		nblocks = 1;
 	}
-	if (first != NULL)
-		write_range(writer, relation, first, nblocks);
+	write_range(writer, relation, first, nblocks);
 	end_line(writer);
 }
 
@@ -402,16 +393,48 @@ write_usage(Writer *writer, int usage)
 	}
 }
 
+/* Add the relation that sorted blocks begin with.  Returns where its blocks end. */
+static const SstBufferedBlock *
+add_relation(Writer *writer, const SstBufferedBlock *first, const SstBufferedBlock *end)
+{
+	CachedRelation relation = {
+		.saved = {
+			.kind = SST_SAVED_FILES, .tablespace = first->tablespace,
+			.number = first->number
+		},
+		.first = first
+	};
+	const SstRelation *listed = writer->list == NULL ? NULL :
+		sst_find_saved_relation(&writer->by_files, &relation.saved);
+
+	for (; first < end && first->number == relation.first->number &&
+		 first->tablespace == relation.first->tablespace; first++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		relation.usages |= UINT32_C(1) << first->usage;
+	}
+	relation.end = first;
+	if (writer->list == NULL ||
+		(listed != NULL && name_to_save(writer->list, listed, &relation.saved)))
+		*sst_append(writer->relations, writer->nrelations) = relation;
+
+	return first;
+}
+
 /*
- * Write the lines about a database but for the last one.  Its name is quoted, or an
- * OID; system is 0 or the identifier.
+ * Write the lines about a database, of which these are the sorted blocks, but for the last
+ * one.  Its name is quoted, or an OID.
  */
 static void
-write_lines(Writer *writer, const char *database, uint64 system, StringInfo out)
+write_lines(Writer *writer, const char *database, const SstBufferedBlock *first,
+			const SstBufferedBlock *end, StringInfo out)
 {
 	pg_time_t	now = (pg_time_t) time(NULL);
 	char		saved[64];
 
+	while (first < end)
+		first = add_relation(writer, first, end);
+	initStringInfo(out);
 	initStringInfo(&writer->names);
 	initStringInfo(&writer->ranges);
 	writer->line_start = -1;
@@ -422,8 +445,8 @@ write_lines(Writer *writer, const char *database, uint64 system, StringInfo out)
 	appendStringInfo(out, SST_SAVED_CACHE_NAME " %d\ndatabase ",
 					 SST_SAVED_CACHE_VERSION);
 	append_name(out, database);
-	if (system != 0)
-		appendStringInfo(out, "\nsystem " UINT64_FORMAT, system);
+	if (writer->list == NULL)
+		appendStringInfo(out, "\nsystem " UINT64_FORMAT, GetSystemIdentifier());
 	appendStringInfo(out, "\nsaved %s\nblock_size %d\nblocks %lld\n", saved,
 					 BLCKSZ, (long long) writer->nblocks);
 	appendBinaryStringInfo(out, writer->names.data, writer->names.len);
@@ -432,26 +455,6 @@ write_lines(Writer *writer, const char *database, uint64 system, StringInfo out)
 	pfree(writer->ranges.data);
 	if (writer->relations != NULL)
 		pfree(writer->relations);
-}
-
-/* Add the relation that sorted blocks begin with.  Returns where its blocks end. */
-static const SstBufferedBlock *
-add_relation(Writer *writer, const SstSavedRelation *saved,
-			 const SstBufferedBlock *first, const SstBufferedBlock *end)
-{
-	CachedRelation relation = {.saved = *saved, .first = first};
-
-	for (; first < end && first->number == relation.first->number &&
-		 first->tablespace == relation.first->tablespace; first++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		relation.usages |= UINT32_C(1) << first->usage;
-	}
-	relation.end = first;
-	if (saved->kind != '\0')
-		*sst_append(writer->relations, writer->nrelations) = relation;
-
-	return first;
 }
 
 /*
@@ -468,32 +471,15 @@ sst_save_cache(int64 max_bytes, StringInfo out)
 {
 	Writer		writer = {.nblocks_left = max_bytes / BLCKSZ};
 	SstRelations relations;
-	SstSavedIndex by_files;
 	SstBufferedBlocks list;
-	const SstBufferedBlock *end;
 
 	sst_list_relations(&relations);
-	sst_index_relations(&relations, true, &by_files);
+	sst_index_relations(&relations, true, &writer.by_files);
+	writer.list = &relations;
 	sst_list_buffered_blocks(&list, false);
-	end = list.blocks + list.n;
-	for (const SstBufferedBlock *block = list.blocks; block < end;)
-	{
-		SstSavedRelation files = {
-			.kind = SST_SAVED_FILES, .tablespace = block->tablespace,
-			.number = block->number
-		};
-		SstSavedRelation name = {0};
-		const SstRelation *relation = sst_find_saved_relation(&by_files, &files);
-
-		CHECK_FOR_INTERRUPTS();
-		if (relation != NULL && !name_to_save(&relations, relation, &name))
-			name.kind = '\0';
-		block = add_relation(&writer, &name, block, end);
-	}
-
-	initStringInfo(out);
-	write_lines(&writer, quote_identifier(get_database_name(MyDatabaseId)), 0, out);
-	pfree(by_files.entries);
+	write_lines(&writer, quote_identifier(get_database_name(MyDatabaseId)), list.blocks,
+				list.blocks + list.n, out);
+	pfree(writer.by_files.entries);
 	pfree(list.blocks);
 	appendStringInfo(out, "crc %08x", crc_in_utf8(out->data, out->len));
 }
@@ -506,20 +492,11 @@ uint64
 sst_save_cached_files(const SstBufferedBlock *first,
 					  const SstBufferedBlock *end, StringInfo out)
 {
-	Writer		writer = {.cuts = true, .nblocks_left = PG_INT64_MAX};
+	Writer		writer = {.nblocks_left = PG_INT64_MAX};
 	char		database[16];
 
 	snprintf(database, sizeof(database), "%u", first->database);
-	while (first < end)
-	{
-		SstSavedRelation files = {
-			.kind = SST_SAVED_FILES, .tablespace = first->tablespace,
-			.number = first->number
-		};
-
-		first = add_relation(&writer, &files, first, end);
-	}
-	write_lines(&writer, database, GetSystemIdentifier(), out);
+	write_lines(&writer, database, first, end, out);
 	appendStringInfo(out, "crc %08x\n", sst_ascii_crc(out->data, out->len));
 
 	return writer.nblocks;
@@ -530,29 +507,6 @@ sst_save_cached_files(const SstBufferedBlock *first,
  * ----------
  */
 
-/* Does the text have the checksum that its last line says? */
-static bool
-has_checksum(const char *text, int length, SstSavedCacheError *error)
-{
-	const char *utf8 = in_utf8(text, length);
-	bool		result = sst_check_saved_cache(utf8, utf8 == text ? length :
-											   strlen(utf8), error);
-
-	if (utf8 != text)
-		pfree(unconstify(char *, utf8));
-	return result;
-}
-
-/* Does the text name relations, as cache_save() does? */
-static bool
-has_names(const SstSavedCache *saved, SstSavedCacheError *error)
-{
-	memset(error, 0, sizeof(SstSavedCacheError));
-	error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
-	error->what = gettext_noop("The text has numbers of files instead of names: the cache worker loads it when the server starts.");
-	return saved->system == 0;
-}
-
 /*
  * Read what sst_save_cache() has written; ERROR if it is anything else.  The result
  * is allocated in the current memory context.
@@ -561,11 +515,20 @@ void
 sst_read_saved_cache(const char *text, int length, SstSavedCache *saved)
 {
 	SstSavedCacheError error;
+	int			utf8_length = length;
+	const char *utf8 = in_utf8(text, &utf8_length);
+	bool		good = sst_check_saved_cache(utf8, utf8_length, &error);
 
-	if (has_checksum(text, length, &error) &&
-		sst_parse_saved_cache(text, length, saved, &error) &&
-		has_names(saved, &error))
+	if (utf8 != text)
+		pfree(unconstify(char *, utf8));
+	good = good && sst_parse_saved_cache(text, length, saved, &error);
+	if (good && saved->system == 0)
 		return;
+	if (good)
+	{
+		error.code = ERRCODE_FEATURE_NOT_SUPPORTED;
+		error.what = gettext_noop("The text has numbers of files instead of names: the cache worker loads it when the server starts.");
+	}
 
 	ereport(ERROR,
 			(errcode(error.code),
