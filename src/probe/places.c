@@ -39,9 +39,8 @@
 #include "miscadmin.h"
 
 #include "compat/platform.h"
-#include "probe/places.h"
+#include "probe/target.h"
 #include "stream/file_reader.h"
-#include "stream/segment_file.h"
 #include "stream/stream.h"
 
 /* Places to look at for each random read, and ranges for sequential ones */

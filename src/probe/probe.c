@@ -21,7 +21,7 @@
 #include "utils/memutils.h"
 
 #include "compat/shared_blocks.h"
-#include "probe/reads.h"
+#include "probe/target.h"
 #include "relation/relations.h"
 #include "run/progress.h"
 #include "run/subtransaction.h"

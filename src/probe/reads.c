@@ -26,7 +26,7 @@
 
 #include "compat/compat.h"
 #include "compat/shared_blocks.h"
-#include "probe/reads.h"
+#include "probe/target.h"
 #include "run/blocking.h"
 #include "run/progress.h"
 #include "stream/file_reader.h"

@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
- * places.h
- *	  Where a probe reads
+ * target.h
+ *	  A relation that is probed: where to read, and rounds of reads
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/probe/places.h
+ *	  src/probe/target.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SST_PLACES_H
-#define SST_PLACES_H
+#ifndef SST_PROBE_TARGET_H
+#define SST_PROBE_TARGET_H
 
 #include "probe/figures.h"
 #include "stream/segment_file.h"
@@ -33,9 +33,26 @@ typedef struct SstPlaces
 	bool		was_cached[SST_PROBE_MAX_READS];
 } SstPlaces;
 
+/* A relation that is being probed: open and locked */
+typedef struct SstProbeTarget
+{
+	SstProbe   *probe;
+	Relation	rel;
+	SstPlaces	places;
+	SstProbeResult *result;
+	int			ntargets_left;	/* that share the limits, this one included */
+	double		kept_seconds;	/* of the limits, for the others */
+	int64		kept_bytes;
+	BlockNumber nblocks_read;	/* of it, for progress */
+} SstProbeTarget;
+
 extern const char *sst_places_begin(SstPlaces *places, const SstFiles *files,
 									BlockNumber nblocks);
 extern bool sst_places_find(SstPlaces *places, const SstProbeCell *cell);
 extern void sst_places_leave(SstPlaces *places, const SstProbeCell *cell, int nread);
 
-#endif							/* SST_PLACES_H */
+extern bool sst_probe_read(SstProbeTarget *target, SstProbeCell *cell,
+						   double *rate, double *took_ms);
+extern void sst_probe_rounds(SstProbeTarget *target);
+
+#endif							/* SST_PROBE_TARGET_H */
