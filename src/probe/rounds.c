@@ -23,7 +23,7 @@
 #include "postgres.h"
 
 #include "common/pg_prng.h"
-#include "lib/qunique.h"
+#include "nodes/bitmapset.h"
 #include "storage/procarray.h"
 #include "utils/guc.h"
 #include "utils/spccache.h"
@@ -34,12 +34,10 @@
 #define MAX_DEPTH (SST_PROBE_MAX_READS / 2)
 #define MAX_SEQUENTIAL_DEPTH 32
 
-/* Coarse steps, so that two probes find the same one */
-static const int random_depths[] = {1, 4, 16, 64};
-static const int sequential_depths[] = {1, 4, 16};
-
-/* The most depths of a pattern: those, and the present ones of three settings */
-#define MAX_DEPTHS (lengthof(random_depths) + SST_MAX_PROBE_SETTINGS)
+/* Coarse steps from 1 up, so that two probes find the same one */
+#define STEP 4
+#define MAX_RANDOM_STEP 64
+#define MAX_SEQUENTIAL_STEP 16
 
 /* Reads that count are a multiple of the depth, and so many at least. */
 #define RANDOM_READS 48
@@ -51,37 +49,31 @@ static const int sequential_depths[] = {1, 4, 16};
 /* Beside other sessions a probe takes this share of the time, unless it has a rate. */
 #define SHARE_BESIDE_OTHERS 0.05
 
-static int
-compare_depths(const void *a, const void *b)
-{
-	return *(const int *) a - *(const int *) b;
-}
-
-/* Add the cells of a pattern: the usual depths, and n others, which are in depths[]. */
+/* Add the cells of a pattern: the usual depths, and those of present settings. */
 static void
 add_curve(SstProbe *probe, SstProbeResult *result, SstProbePattern pattern, int nblocks,
-		  int *depths, int n)
+		  Bitmapset *depths)
 {
 	bool		random = (pattern == SST_PROBE_RANDOM);
-	const int  *steps = random ? random_depths : sequential_depths;
-	int			nsteps = random ? lengthof(random_depths) : lengthof(sequential_depths);
+	int			most = random ? MAX_RANDOM_STEP : MAX_SEQUENTIAL_STEP;
 	int			least = random ? RANDOM_READS : SEQUENTIAL_READS;
+	Bitmapset  *steps = NULL;
+	int			depth = -1;
 
-	memcpy(&depths[n], steps, nsteps * sizeof(int));
-	n += nsteps;
-	qsort(depths, n, sizeof(int), compare_depths);
-	n = (int) qunique(depths, n, sizeof(int), compare_depths);
-	for (int i = 0; i < n; i++)
+	for (int step = 1; step <= most; step *= STEP)
+		steps = bms_add_member(steps, step);
+	depths = bms_add_members(depths, steps);
+	while ((depth = bms_next_member(depths, depth)) >= 0)
 	{
 		SstProbeCell *cell = &result->cells[result->ncells++];
 
 		cell->pattern = pattern;
-		cell->depth = depths[i];
+		cell->depth = depth;
 		cell->nblocks = nblocks;
-		cell->ncounted = (least + depths[i] - 1) / depths[i] * depths[i];
-		cell->nreads = cell->ncounted + depths[i];
+		cell->ncounted = (least + depth - 1) / depth * depth;
+		cell->nreads = cell->ncounted + depth;
 		cell->copies = 1;
-		cell->is_step = bsearch(&depths[i], steps, nsteps, sizeof(int), compare_depths) != NULL;
+		cell->is_step = bms_is_member(depth, steps);
 		cell->needed = true;
 		cell->times = MemoryContextAlloc(probe->context, sizeof(double) * SST_PROBE_TIMES);
 	}
@@ -148,8 +140,8 @@ plan_cells(SstProbe *probe, SstProbeResult *result)
 	int			nblocks = combine_limit > 0 ?
 		Min(combine_limit, SEQUENTIAL_BLOCKS) : SEQUENTIAL_BLOCKS;
 	int			ring_kb = int_setting("vacuum_buffer_usage_limit");
-	int			depths[MAX_DEPTHS];
-	int			n = 0;
+	Bitmapset  *random = bms_make_singleton(clamp(effective, workers));
+	Bitmapset  *sequential = NULL;
 
 	result->has_io_method = (method != NULL);
 	if (vacuum_streams)
@@ -157,17 +149,14 @@ plan_cells(SstProbe *probe, SstProbeResult *result)
 	if (vacuum_streams && ring_kb > 0)
 		most = clamp(ring_kb / (BLCKSZ / 1024) / 2 / nblocks, most);
 
-	depths[n++] = clamp(effective, workers);
 	if (by_workers)
-		depths[n++] = workers;
-	if (!vacuum_streams)
-		depths[n++] = clamp(maintenance, most);
-	add_curve(probe, result, SST_PROBE_RANDOM, 1, depths, n);
-
-	n = 0;
+		random = bms_add_member(random, workers);
 	if (vacuum_streams)
-		depths[n++] = clamp(maintenance, most);
-	add_curve(probe, result, SST_PROBE_SEQUENTIAL, nblocks, depths, n);
+		sequential = bms_make_singleton(clamp(maintenance, most));
+	else
+		random = bms_add_member(random, clamp(maintenance, most));
+	add_curve(probe, result, SST_PROBE_RANDOM, 1, random);
+	add_curve(probe, result, SST_PROBE_SEQUENTIAL, nblocks, sequential);
 
 	add_setting(result, "effective_io_concurrency", SST_PROBE_RANDOM, effective, workers);
 	add_setting(result, "maintenance_io_concurrency", pattern, maintenance, most);
