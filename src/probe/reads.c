@@ -131,57 +131,48 @@ read_all(Run *run)
 	}
 }
 
-/* Do the reads of a cell.  On return, or ERROR, none is in flight. */
-static void
-run_reads(Run *run)
-{
-	SstProbeCell *cell = run->cell;
-
-	/* A ring has room for what delays a read in tests, besides. */
-	run->reader = run->target->places.file.direct ?
-		sst_uring_reader_open(cell->depth + 1) : sst_sync_reader_open();
-	if (run->reader == NULL)
-		return;
-
-	run->memory = sst_palloc_blocks(cell->depth * cell->nblocks);
-	run->reads = palloc0(sizeof(SstFileRead) * cell->depth);
-
-	/* The kernel writes to this memory while a read is in flight. */
-	PG_TRY();
-	{
-		read_all(run);
-	}
-	PG_FINALLY();
-	{
-		run->reader->close(run->reader);
-	}
-	PG_END_TRY();
-	pfree(run->reader);
-	pfree(run->reads);
-	sst_pfree_blocks(run->memory);
-}
-
-/* Find the reads of a cell and do them; *took_ms is as below. */
+/*
+ * Find the reads of a cell and do them; *took_ms is as below.  On return, or ERROR, none is
+ * in flight.
+ */
 static void
 find_and_read(Run *run, double *took_ms)
 {
 	SstPlaces  *places = &run->target->places;
+	SstProbeCell *cell = run->cell;
 	instr_time	start;
 
 	PG_TRY();
 	{
-		if (sst_places_find(places, run->cell))
+		if (sst_places_find(places, cell))
 		{
 			INSTR_TIME_SET_CURRENT(start);
-			run_reads(run);
+
+			/* A ring has room for what delays a read in tests, besides. */
+			run->reader = places->file.direct ?
+				sst_uring_reader_open(cell->depth + 1) : sst_sync_reader_open();
+			if (run->reader != NULL)
+			{
+				run->memory = sst_palloc_blocks(cell->depth * cell->nblocks);
+				run->reads = palloc0(sizeof(SstFileRead) * cell->depth);
+				read_all(run);
+			}
 			*took_ms = sst_seconds_since(start) * 1000;
 		}
 	}
 	PG_FINALLY();
 	{
-		sst_places_leave(places, run->cell, run->nstarted);
+		/* The kernel writes to memory while a read is in flight. */
+		if (run->reader != NULL)
+			run->reader->close(run->reader);
+		sst_places_leave(places, cell, run->nstarted);
 	}
 	PG_END_TRY();
+	if (run->reader == NULL)
+		return;
+	pfree(run->reader);
+	pfree(run->reads);
+	sst_pfree_blocks(run->memory);
 }
 
 /* Take so many blocks of the limits, sleeping as the rate asks; false at a limit. */
