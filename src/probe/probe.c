@@ -26,8 +26,6 @@
 #include "run/progress.h"
 #include "run/subtransaction.h"
 
-#define ANY_KIND (SST_INDEX | SST_TABLE)
-
 /* Smaller relations have too few places to read. */
 #define MIN_BYTES (8 * 1024 * 1024)
 
@@ -128,58 +126,51 @@ missing_note(const SstProbeTarget *target)
 		_("too few blocks were not cached");
 }
 
-/* Why a readable relation with so many bytes gives no figures, or NULL */
+/* Why a relation gives no figures, as far as its files need not be looked at, or NULL */
 static const char *
-relation_note(Relation rel, int64 bytes)
+relation_note(const SstTarget *target)
 {
-	if (!RelationIsPermanent(rel))
+	if (!sst_target_is_readable(target))
+		return target->note;
+	if (!RelationIsPermanent(target->rel))
 		return _("temporary or unlogged: its blocks may not have been written to its files");
-	if (bytes < MIN_BYTES)
+	if ((int64) target->nblocks * BLCKSZ < MIN_BYTES)
 		return _("the relation is smaller than 8 MB");
 
 	return NULL;
 }
 
-/* Probe a relation with so many blocks, which is open and locked. */
+/* Probe a relation, which is open and locked, and close it. */
 static void
-probe_relation(SstProbe *probe, Relation rel, BlockNumber nblocks, int ntargets_left)
+probe_relation(SstProbe *probe, SstTarget *opened, Oid tablespace, int ntargets_left)
 {
 	SstProbeTarget target = {
-		.probe = probe, .rel = rel, .ntargets_left = ntargets_left
+		.probe = probe, .rel = opened->rel, .ntargets_left = ntargets_left
 	};
-	const char *note = relation_note(rel, (int64) nblocks * BLCKSZ);
+	const char *note = relation_note(opened);
 	SstFiles	files;
 
-	sst_relation_files(rel, &files);
+	if (sst_target_is_readable(opened))
+	{
+		sst_relation_files(opened->rel, &files);
+		tablespace = files.tablespace;
+	}
 	if (note == NULL)
-		note = sst_places_begin(&target.places, &files, nblocks);
+		note = sst_places_begin(&target.places, &files, opened->nblocks);
 	if (note == NULL && (int64) target.places.nblocks * BLCKSZ < MIN_BYTES)
 		note = _("less than 8 MB of the file has been written; try again after a checkpoint");
-	target.result = add_result(probe, files.tablespace, RelationGetRelid(rel), note);
-	if (note != NULL)
-		return;
-
-	target.result->direct = target.places.file.direct;
-	sst_progress_scan(RelationGetRelid(rel),
-					  (BlockNumber) Min(probe->limits.bytes_left / BLCKSZ / ntargets_left,
-										MaxBlockNumber), false);
-	try_contained(&target);
-	if (target.result->note == NULL)
-		target.result->note = missing_note(&target);
-}
-
-/* Probe a relation that the user has named. */
-static void
-probe_one(SstProbe *probe, Oid relid)
-{
-	SstTarget	target;
-
-	sst_target_try_open_with_table(&target, relid, ANY_KIND);
-	if (sst_target_is_readable(&target))
-		probe_relation(probe, target.rel, target.nblocks, 1);
-	else
-		(void) add_result(probe, InvalidOid, relid, target.note);
-	sst_target_close(&target);
+	target.result = add_result(probe, tablespace, opened->relid, note);
+	if (note == NULL)
+	{
+		target.result->direct = target.places.file.direct;
+		sst_progress_scan(opened->relid,
+						  (BlockNumber) Min(probe->limits.bytes_left / BLCKSZ / ntargets_left,
+											MaxBlockNumber), false);
+		try_contained(&target);
+		if (target.result->note == NULL)
+			target.result->note = missing_note(&target);
+	}
+	sst_target_close(opened);
 }
 
 /* The largest relations first, and those of which no file is known last */
@@ -269,11 +260,7 @@ probe_all(SstProbe *probe)
 		else
 		{
 			sst_target_examine(&target, rel);
-			if (sst_target_is_readable(&target))
-				probe_relation(probe, rel, target.nblocks, nleft);
-			else
-				(void) add_result(probe, lfirst_oid(lc), target.relid, target.note);
-			sst_target_close(&target);
+			probe_relation(probe, &target, lfirst_oid(lc), nleft);
 		}
 		nleft--;
 	}
@@ -286,10 +273,15 @@ probe_all(SstProbe *probe)
 void
 sst_probe_run(SstProbe *probe, Oid relid)
 {
+	SstTarget	target;
+
 	(void) sst_throttle_begin(&probe->throttle, &probe->limits);
 	sst_progress_phase(SST_PHASE_PROBING);
-	if (OidIsValid(relid))
-		probe_one(probe, relid);
-	else
+	if (!OidIsValid(relid))
+	{
 		probe_all(probe);
+		return;
+	}
+	sst_target_try_open_with_table(&target, relid, SST_INDEX | SST_TABLE);
+	probe_relation(probe, &target, InvalidOid, 1);
 }
