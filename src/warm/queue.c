@@ -676,14 +676,8 @@ note_rest(Cursor *cursor)
 static void
 count_time(Queue *queue, SstWarmFork *fork)
 {
-	instr_time	now;
-	instr_time	elapsed;
-
-	INSTR_TIME_SET_CURRENT(now);
-	elapsed = now;
-	INSTR_TIME_SUBTRACT(elapsed, queue->mark);
-	fork->elapsed_ms += INSTR_TIME_GET_MILLISEC(elapsed);
-	queue->mark = now;
+	fork->elapsed_ms += sst_seconds_since(queue->mark) * 1000;
+	INSTR_TIME_SET_CURRENT(queue->mark);
 }
 
 /* ----------
