@@ -510,22 +510,6 @@ sst_parse_cache_index(const char *bytes, Size length, SstCacheIndex *index,
 	}
 }
 
-/* ----------
- * The checksum
- * ----------
- */
-
-/* Is the line of the checksum the one that there has to be? */
-static bool
-has_checksum(const Parser *parser, pg_crc32c crc)
-{
-	char		expected[32];
-
-	snprintf(expected, sizeof(expected), "%08x", crc);
-	return parser->lines.line_end - parser->at == (ptrdiff_t) strlen(expected) &&
-		memcmp(parser->at, expected, strlen(expected)) == 0;
-}
-
 /*
  * Check that a text, in UTF-8, has the checksum that its last line says.  If not,
  * false, and *error says why.
@@ -536,6 +520,7 @@ sst_check_saved_cache(const char *bytes, Size length, SstSavedCacheError *error)
 	Parser		parser = {.error = error};
 	SstSavedLines last;
 	pg_crc32c	crc;
+	char		expected[16];
 
 	memset(error, 0, sizeof(SstSavedCacheError));
 	error->code = ERRCODE_INVALID_TEXT_REPRESENTATION;
@@ -558,11 +543,12 @@ sst_check_saved_cache(const char *bytes, Size length, SstSavedCacheError *error)
 	}
 	FIN_CRC32C(crc);
 
+	snprintf(expected, sizeof(expected), "%08x", crc);
 	parser.lines = last;
 	parser.at = last.line;
 	if (!take_word(&parser, "crc "))
 		error->what = gettext_noop("The last line is not a checksum: the end of the text is missing.");
-	else if (!has_checksum(&parser, crc))
+	else if (!take_word(&parser, expected) || !at_end(&parser))
 		error->what = gettext_noop("The checksum is wrong: the text has been changed.");
 
 	return error->what == NULL;
