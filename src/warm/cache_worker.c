@@ -465,7 +465,7 @@ make_part(const CacheLoader *loader, const SstSavedCache *saved,
 			const SstRelation *relation = sst_find_saved_relation(&loader->by_files, name);
 
 			fork = relation == NULL || sst_listed_state(relation) > SST_TARGET_INVALID ?
-				-1 : sst_warm_set_add_fork(set, relation, range->forknum, -1);
+				-1 : sst_warm_set_add_fork(set, relation, range->forknum, -1, NULL);
 		}
 		if (fork >= 0)
 			sst_warm_set_add_range(set, fork, first, first + nblocks);

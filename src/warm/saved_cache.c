@@ -588,15 +588,11 @@ add_fork(SstWarmSet *set, const SstRelations *list,
 	const SstRelation *relation = sst_find_saved_relation(index, name);
 	const char *note = relation == NULL ? sst_state_note(SST_TARGET_MISSING) :
 		refusal(list, relation);
-	int			fork;
 
 	if (relation == NULL)
 		relation = missing_relation(name);
-	fork = sst_warm_set_add_fork(set, relation, forknum, note == NULL &&
-								 forknum == MAIN_FORKNUM ? relation->bytes : -1);
-	set->forks[fork].note = note;
-
-	return fork;
+	return sst_warm_set_add_fork(set, relation, forknum, note == NULL &&
+								 forknum == MAIN_FORKNUM ? relation->bytes : -1, note);
 }
 
 /*

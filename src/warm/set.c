@@ -52,30 +52,23 @@
 
 /*
  * Add a fork of a relation, which is not copied.  bytes is its size as far as it is
- * known, or -1.  Returns the fork's index.
+ * known, or -1; the note says why it cannot be warmed, or is NULL.  InvalidForkNumber is
+ * for a relation of which nothing can be warmed.  Returns the fork's index.
  */
 int
 sst_warm_set_add_fork(SstWarmSet *set, const SstRelation *relation,
-					  ForkNumber forknum, int64 bytes)
+					  ForkNumber forknum, int64 bytes, const char *note)
 {
 	SstWarmFork *fork = sst_append(set->forks, set->nforks);
 
 	memset(fork, 0, sizeof(SstWarmFork));
 	fork->relation = relation;
 	fork->forknum = forknum;
+	fork->note = note;
 	fork->nblocks = bytes < 0 ? InvalidBlockNumber : (BlockNumber) (bytes / BLCKSZ);
 	fork->next_block = InvalidBlockNumber;
 
 	return set->nforks - 1;
-}
-
-/* Add a relation of which nothing can be warmed, and why. */
-static void
-add_note(SstWarmSet *set, const SstRelation *relation, const char *note)
-{
-	int			fork = sst_warm_set_add_fork(set, relation, InvalidForkNumber, -1);
-
-	set->forks[fork].note = note;
 }
 
 /* Add blocks of a fork, InvalidBlockNumber for those up to its end. */
@@ -299,9 +292,8 @@ void
 sst_warm_units_add_all(SstWarmUnits *list, const SstRelations *relations,
 					   const char *schema, bool by_use)
 {
-	Use		   *uses = MemoryContextAllocExtended(CurrentMemoryContext,
-												  sizeof(Use) * (relations->n + 1),
-												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	Use		   *uses = palloc_extended(sizeof(Use) * (relations->n + 1),
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	int			n = 0;
 
 	if (by_use)
@@ -380,7 +372,7 @@ add_fork(Builder *builder, const SstRelation *relation, ForkNumber forknum)
 	if (forknum == MAIN_FORKNUM || bytes >= 0)
 		sst_warm_set_add_range(builder->set,
 							   sst_warm_set_add_fork(builder->set, relation,
-													 forknum, bytes),
+													 forknum, bytes, NULL),
 							   0, InvalidBlockNumber);
 }
 
@@ -402,7 +394,7 @@ add_relation(Builder *builder, const SstRelation *relation, bool maps)
 	member->added = true;
 	if (note != NULL)
 	{
-		add_note(builder->set, relation, note);
+		sst_warm_set_add_fork(builder->set, relation, InvalidForkNumber, -1, note);
 		return;
 	}
 
@@ -438,16 +430,21 @@ add_parts(Builder *builder, const SstWarmUnit *unit)
 {
 	const SstRelation *relation = sst_find_relation(builder->relations,
 													unit->relid);
-	SstRelation *missing;
+	const char *note = NULL;
 
 	if (relation == NULL)
 	{
-		missing = palloc0(sizeof(SstRelation));
+		SstRelation *missing = palloc0(sizeof(SstRelation));
+
 		missing->relid = unit->relid;
-		add_note(builder->set, missing, sst_state_note(SST_TARGET_MISSING));
+		relation = missing;
+		note = sst_state_note(SST_TARGET_MISSING);
 	}
 	else if (!is_permitted(unit))
-		add_note(builder->set, relation, _("permission denied"));
+		note = _("permission denied");
+
+	if (note != NULL)
+		sst_warm_set_add_fork(builder->set, relation, InvalidForkNumber, -1, note);
 	else
 		add_relation(builder, relation, builder->parts->maps ||
 					 relation->relkind == RELKIND_INDEX);
@@ -466,12 +463,11 @@ sst_add_units(SstWarmSet *set, const SstRelations *relations,
 	Builder		builder = {
 		.set = set,
 		.relations = relations,
-		.parts = parts
+		.parts = parts,
+		.members = palloc_extended(sizeof(Member) * (relations->n + 1),
+								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO)
 	};
 
-	builder.members = MemoryContextAllocExtended(CurrentMemoryContext,
-												 sizeof(Member) * (relations->n + 1),
-												 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	chain_indexes(&builder);
 	for (int i = 0; i < units->n; i++)
 	{

@@ -141,7 +141,7 @@ typedef struct SstWarmParts
 
 /* Making a set, which is zeros at first; its arrays are in the current memory context */
 extern int	sst_warm_set_add_fork(SstWarmSet *set, const SstRelation *relation,
-								  ForkNumber forknum, int64 bytes);
+								  ForkNumber forknum, int64 bytes, const char *note);
 extern void sst_warm_set_add_range(SstWarmSet *set, int fork, BlockNumber first,
 								   BlockNumber end);
 
