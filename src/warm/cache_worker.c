@@ -419,17 +419,6 @@ override_settings(void)
 	SetConfigOption("application_name", "streamstat", PGC_SUSET, PGC_S_OVERRIDE);
 }
 
-static void
-list_relations(CacheLoader *loader)
-{
-	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
-	MemoryContextSwitchTo(loader->context);
-	sst_list_relations(&loader->list);
-	sst_index_relations(&loader->list, true, &loader->by_files);
-	CommitTransactionCommand();
-}
-
 /* Blocks of a part: what takes a second if there is a limit on the rate, or a slice */
 static int64
 part_blocks(void)
@@ -614,8 +603,15 @@ sst_cache_loader_main(Datum arg)
 										   ALLOCSET_DEFAULT_SIZES);
 	loader.part_context = AllocSetContextCreate(loader.context, "streamstat part",
 												ALLOCSET_DEFAULT_SIZES);
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
 	MemoryContextSwitchTo(loader.context);
-	list_relations(&loader);
+	sst_list_relations(&loader.list);
+	sst_index_relations(&loader.list, true, &loader.by_files);
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(loader.context);
+
 	if (cache_file_read(InvalidOid, &saved))
 		load_saved(&loader, &saved, &shared->shared_place);
 	if (cache_file_read(MyDatabaseId, &saved))
