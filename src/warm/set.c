@@ -159,23 +159,24 @@ oldest_first(Oid relid)
 	return result;
 }
 
-/* The leaves of a partition tree, newest first, added to a list of OIDs */
-static List *
-add_leaves(List *leaves, Oid relid)
+/* Add the leaves of a partition tree, newest first, for what was named. */
+static void
+add_leaves(SstWarmUnits *list, Oid relid, Oid named)
 {
 	List	   *partitions;
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
-		return lappend_oid(leaves, relid);
+	{
+		add_unit(list, relid, named);
+		return;
+	}
 
 	partitions = oldest_first(relid);
 	for (int i = list_length(partitions) - 1; i >= 0; i--)
-		leaves = add_leaves(leaves, list_nth_oid(partitions, i));
+		add_leaves(list, list_nth_oid(partitions, i), named);
 	list_free(partitions);
-
-	return leaves;
 }
 
 /* An index, and the table that it is on */
@@ -193,8 +194,10 @@ add_index_tree(SstWarmUnits *list, Oid relid)
 	int			n = list_length(oids);
 	IndexOfTable *indexes = palloc_extended(sizeof(IndexOfTable) * n,
 											MCXT_ALLOC_HUGE);
-	List	   *tables = add_leaves(NIL, IndexGetRelation(relid, true));
+	Oid			tableoid = IndexGetRelation(relid, true);
+	SstWarmUnits tables = {0};
 
+	add_leaves(&tables, tableoid, tableoid);
 	for (int i = 0; i < n; i++)
 	{
 		indexes[i].indexoid = list_nth_oid(oids, i);
@@ -202,17 +205,17 @@ add_index_tree(SstWarmUnits *list, Oid relid)
 	}
 	qsort(indexes, n, sizeof(IndexOfTable), oid_cmp);
 
-	for (int i = 0; i < list_length(tables); i++)
+	for (int i = 0; i < tables.n; i++)
 	{
-		Oid			tableoid = list_nth_oid(tables, i);
-		IndexOfTable *found = bsearch(&tableoid, indexes, n, sizeof(IndexOfTable),
-									  oid_cmp);
+		IndexOfTable *found = bsearch(&tables.units[i].relid, indexes, n,
+									  sizeof(IndexOfTable), oid_cmp);
 
 		if (found != NULL)
 			add_unit(list, found->indexoid, relid);
 	}
 	pfree(indexes);
-	list_free(tables);
+	if (tables.units != NULL)
+		pfree(tables.units);
 	list_free(oids);
 }
 
@@ -227,13 +230,7 @@ sst_warm_units_add(SstWarmUnits *list, Oid relid)
 	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_INDEX)
 		add_index_tree(list, relid);
 	else
-	{
-		List	   *leaves = add_leaves(NIL, relid);
-
-		for (int i = 0; i < list_length(leaves); i++)
-			add_unit(list, list_nth_oid(leaves, i), relid);
-		list_free(leaves);
-	}
+		add_leaves(list, relid, relid);
 }
 
 /* How much a table is used, with its indexes and its TOAST table */
