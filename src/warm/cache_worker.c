@@ -462,10 +462,10 @@ make_part(const CacheLoader *loader, const SstSavedCache *saved,
 		left -= nblocks;
 		place->done += nblocks;
 		if (first + nblocks == range->end)
-			*place = (LoadPlace)
 		{
-			.range = place->range + 1
-		};
+			place->range++;
+			place->done = 0;
+		}
 	}
 }
 
