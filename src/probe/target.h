@@ -48,9 +48,6 @@ typedef struct SstProbeTarget
 
 extern const char *sst_places_begin(SstPlaces *places, const SstFiles *files,
 									BlockNumber nblocks);
-extern bool sst_places_find(SstPlaces *places, const SstProbeCell *cell);
-extern void sst_places_leave(SstPlaces *places, const SstProbeCell *cell, int nread);
-
 extern bool sst_probe_read(SstProbeTarget *target, SstProbeCell *cell,
 						   double *rate, double *took_ms);
 extern void sst_probe_rounds(SstProbeTarget *target);
