@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * figures.h
- *	  What a probe tries, what came out of it, and what follows
+ *	  What a probe tries and where, what came out of it, and what follows
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,6 +16,7 @@
 #include "nodes/pg_list.h"
 #include "run/limits.h"
 #include "stream/io_stats.h"
+#include "stream/segment_file.h"
 
 /* Rounds: the figures are judged after 6, 12 and 24 whether more are needed. */
 #define SST_PROBE_LOOK 6
@@ -97,6 +98,36 @@ typedef struct SstProbe
 	List	   *results;		/* of SstProbeResult */
 } SstProbe;
 
+/* The most reads of a cell in one round */
+#define SST_PROBE_MAX_READS 256
+
+/* What a relation's files have to give */
+typedef struct SstPlaces
+{
+	SstSegmentFile file;
+	BlockNumber nblocks;		/* that were written, from the first one on */
+	bool		not_told;		/* the kernel does not tell what is cached */
+
+	/* The reads of the present cell: their first blocks */
+	int			n;
+	int			nevicted;		/* that were asked to leave the page cache */
+	BlockNumber block[SST_PROBE_MAX_READS];
+	bool		was_cached[SST_PROBE_MAX_READS];
+} SstPlaces;
+
+/* A relation that is being probed: open and locked */
+typedef struct SstProbeTarget
+{
+	SstProbe   *probe;
+	Relation	rel;
+	SstPlaces	places;
+	SstProbeResult *result;
+	int			ntargets_left;	/* that share the limits, this one included */
+	double		kept_seconds;	/* of the limits, for the others */
+	int64		kept_bytes;
+	BlockNumber nblocks_read;	/* of it, for progress */
+} SstProbeTarget;
+
 /* The median of a few figures, and the ends of its 95 % interval; NaN for too few */
 typedef struct SstSpread
 {
@@ -122,6 +153,12 @@ typedef struct SstIoAdvice
 extern SstProbe *sst_create_probe(SstIoStats *io_stats);
 extern void sst_probe_run(SstProbe *probe, Oid relid);
 extern const SstProbe *sst_last_probe(void);
+
+extern const char *sst_places_begin(SstPlaces *places, const SstFiles *files,
+									BlockNumber nblocks);
+extern bool sst_probe_read(SstProbeTarget *target, SstProbeCell *cell,
+						   double *rate, double *took_ms);
+extern void sst_probe_rounds(SstProbeTarget *target);
 
 extern SstSpread sst_probe_rate(const SstProbeCell *cell);
 extern SstSpread sst_probe_gain(const SstProbeCell *cell, const SstProbeCell *base);

@@ -21,7 +21,7 @@
 #include "utils/memutils.h"
 
 #include "compat/shared_blocks.h"
-#include "probe/target.h"
+#include "probe/figures.h"
 #include "relation/relations.h"
 #include "run/progress.h"
 #include "run/subtransaction.h"

@@ -51,7 +51,7 @@
 #include "compat/compat.h"
 #include "compat/platform.h"
 #include "compat/shared_blocks.h"
-#include "probe/target.h"
+#include "probe/figures.h"
 #include "run/blocking.h"
 #include "run/progress.h"
 #include "stream/file_reader.h"

@@ -28,7 +28,7 @@
 #include "utils/guc.h"
 #include "utils/spccache.h"
 
-#include "probe/target.h"
+#include "probe/figures.h"
 
 /* Deeper settings count as these. */
 #define MAX_DEPTH (SST_PROBE_MAX_READS / 2)

@@ -545,7 +545,6 @@ missing_relation(const SstSavedRelation *name)
 {
 	SstRelation *relation = palloc0(sizeof(SstRelation));
 
-	relation->relid = InvalidOid;
 	relation->bytes = -1;
 	relation->relkind = name->kind == SST_SAVED_TABLE ? RELKIND_RELATION :
 		name->kind == SST_SAVED_MATVIEW ? RELKIND_MATVIEW :
