@@ -885,8 +885,7 @@ add_run(Queue *queue)
 			 queue->options->mode == SST_PREWARM_BUFFER, queue->evicts);
 	open_files(&queue->advice_file, run);
 	if (is_in_page_cache(queue, run))
-		run->missing = 0;
-	run->nmissing = pg_popcount64(run->missing);
+		run->missing = run->nmissing = 0;
 	if (queue->throttled)
 		sst_throttle_give_back(&queue->throttle, nallowed - run->nmissing);
 	if (queue->free_buffers != NULL && run->nmissing > 0)
