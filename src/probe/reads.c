@@ -161,15 +161,14 @@ direct_works(SstPlaces *places)
 }
 
 /*
- * Prepare to read the files of a relation with so many blocks, which is locked.  Returns
- * why they do not tell about the disk, or NULL.  No file stays open.
+ * Prepare to read the files of a relation with so many blocks, which is locked; *places is
+ * zeros.  Returns why they do not tell about the disk, or NULL.  No file stays open.
  */
 const char *
 sst_places_begin(SstPlaces *places, const SstFiles *files, BlockNumber nblocks)
 {
 	const char *note = NULL;
 
-	memset(places, 0, sizeof(SstPlaces));
 	sst_segment_file_init_files(&places->file, files, MAIN_FORKNUM);
 	if (!places->file.plain)
 		return _("blocks are read by another storage manager than the server's");
