@@ -62,104 +62,73 @@ int			sst_cache_save_interval = -1;
 
 extern PGDLLEXPORT void _PG_init(void);
 
-/* How relations are read */
-static void
-define_reading(void)
+/* A setting that is a number.  Its variable has the default value. */
+typedef struct NumberSetting
 {
-	DefineCustomIntVariable("streamstat.io_concurrency",
-							"Sets the number of I/O requests that streamstat keeps in flight.",
-							"Zero means maintenance_io_concurrency; reads from files and pg_prewarm then use at least 32, unless that is zero.  "
-							"For reads through buffers, a value of maintenance_io_concurrency that is set on the tablespace takes precedence.",
-							&sst_io_concurrency,
-							0,
-							0, MAX_IO_CONCURRENCY,
-							PGC_USERSET,
-							GUC_EXPLAIN,
-							NULL, NULL, NULL);
+	const char *name;
+	int		   *variable;
+	int			min;
+	int			max;
+	GucContext	context;
+	int			flags;
+	const char *description;
+	const char *details;
+} NumberSetting;
 
-	DefineCustomIntVariable("streamstat.io_combine_limit",
-							"Sets the maximum size of one read, or of one read-ahead request, of streamstat.",
-							"Zero means io_combine_limit, or 128kB on servers without it.  Reads from files have at most 256kB while data is in the page cache, else 512kB; zero means this maximum there.",
-							&sst_io_combine_limit,
-							0,
-							0, 1024 * 1024 / BLCKSZ,
-							PGC_USERSET,
-							GUC_UNIT_BLOCKS,
-							NULL, NULL, NULL);
+static const NumberSetting numbers[] = {
+	{"streamstat.io_concurrency", &sst_io_concurrency, 0, MAX_IO_CONCURRENCY, PGC_USERSET, GUC_EXPLAIN,
+		"Sets the number of I/O requests that streamstat keeps in flight.",
+		"Zero means maintenance_io_concurrency; reads from files and pg_prewarm then use at least 32, unless that is zero.  "
+		"For reads through buffers, a value of maintenance_io_concurrency that is set on the tablespace takes precedence."
+	},
+	{"streamstat.io_combine_limit", &sst_io_combine_limit, 0, 1024 * 1024 / BLCKSZ, PGC_USERSET, GUC_UNIT_BLOCKS,
+		"Sets the maximum size of one read, or of one read-ahead request, of streamstat.",
+		"Zero means io_combine_limit, or 128kB on servers without it.  Reads from files have at most 256kB while data is in the page cache, else 512kB; zero means this maximum there."
+	},
+	{"streamstat.max_workers", &sst_max_workers, 0, MAX_PARALLEL_WORKER_LIMIT, PGC_USERSET, GUC_EXPLAIN,
+		"Sets the maximum number of parallel workers of one function call.",
+		"max_parallel_maintenance_workers also limits this number."
+	},
+	{"streamstat.max_rate", &sst_max_rate, 0, INT_MAX, PGC_USERSET, GUC_UNIT_KB,
+		"Sets the maximum amount of data that streamstat reads per second, from buffers or files.",
+		"Zero means no limit.  With a limit, no parallel workers are used."
+	},
+	{"streamstat.max_blocking_time", &sst_max_blocking_time, -1, INT_MAX, PGC_SUSET, GUC_UNIT_MS,
+		"Sets the maximum time for which a function call may block another session before the call fails.",
+		"-1 means no limit."
+	},
+	{"streamstat.cache_save_interval", &sst_cache_save_interval, -1, INT_MAX, PGC_SIGHUP, GUC_UNIT_S,
+		"Sets the interval between saves of which blocks are in shared buffers, to be loaded at the next server start.",
+		"Zero means to save at shutdown only; -1 disables saving and loading.  Requires \"streamstat\" in shared_preload_libraries."
+	}
+};
+
+static void
+define_settings(void)
+{
+	for (int i = 0; i < lengthof(numbers); i++)
+		DefineCustomIntVariable(numbers[i].name, numbers[i].description, numbers[i].details,
+								numbers[i].variable, *numbers[i].variable,
+								numbers[i].min, numbers[i].max,
+								numbers[i].context, numbers[i].flags, NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("streamstat.io_path",
 							 "Selects whether blocks that are not in shared buffers are read through buffers or from the relation's files.",
 							 "\"auto\" selects the faster way.",
-							 &sst_io_path,
-							 SST_IO_PATH_AUTO,
-							 path_options,
-							 PGC_USERSET,
-							 0,
-							 NULL, NULL, NULL);
+							 &sst_io_path, SST_IO_PATH_AUTO, path_options,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("streamstat.io_method",
 							 "Selects the method for reading relation files whose data is not in the page cache.",
 							 "\"auto\" and \"io_uring\" fall back to \"sync\" where io_uring is not available.",
-							 &sst_io_method,
-							 SST_IO_METHOD_AUTO,
-							 method_options,
-							 PGC_USERSET,
-							 0,
-							 NULL, NULL, NULL);
+							 &sst_io_method, SST_IO_METHOD_AUTO, method_options,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("streamstat.map_files",
 							 "Enables memory mapping of relation files whose data is in the page cache.",
 							 "Only the part of a mapped page that is needed is copied.",
-							 &sst_map_files,
-							 true,
-							 PGC_USERSET,
-							 0,
-							 NULL, NULL, NULL);
-}
-
-/* What that may take, and when the cache is saved */
-static void
-define_limits(void)
-{
-	DefineCustomIntVariable("streamstat.max_workers",
-							"Sets the maximum number of parallel workers of one function call.",
-							"max_parallel_maintenance_workers also limits this number.",
-							&sst_max_workers,
-							2,
-							0, MAX_PARALLEL_WORKER_LIMIT,
-							PGC_USERSET,
-							GUC_EXPLAIN,
-							NULL, NULL, NULL);
-
-	DefineCustomIntVariable("streamstat.max_rate",
-							"Sets the maximum amount of data that streamstat reads per second, from buffers or files.",
-							"Zero means no limit.  With a limit, no parallel workers are used.",
-							&sst_max_rate,
-							0,
-							0, INT_MAX,
-							PGC_USERSET,
-							GUC_UNIT_KB,
-							NULL, NULL, NULL);
-
-	DefineCustomIntVariable("streamstat.max_blocking_time",
-							"Sets the maximum time for which a function call may block another session before the call fails.",
-							"-1 means no limit.",
-							&sst_max_blocking_time,
-							1000,
-							-1, INT_MAX,
-							PGC_SUSET,
-							GUC_UNIT_MS,
-							NULL, NULL, NULL);
-
-	DefineCustomIntVariable("streamstat.cache_save_interval",
-							"Sets the interval between saves of which blocks are in shared buffers, to be loaded at the next server start.",
-							"Zero means to save at shutdown only; -1 disables saving and loading.  Requires \"streamstat\" in shared_preload_libraries.",
-							&sst_cache_save_interval,
-							-1,
-							-1, INT_MAX,
-							PGC_SIGHUP,
-							GUC_UNIT_S,
-							NULL, NULL, NULL);
+							 &sst_map_files, true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 }
 
 /* Register warm/cache_worker.c, while the server loads shared_preload_libraries. */
@@ -185,8 +154,7 @@ void
 _PG_init(void)
 {
 	sst_check_block_sizes();
-	define_reading();
-	define_limits();
+	define_settings();
 	MarkGUCPrefixReserved("streamstat");
 
 	sst_progress_init();
