@@ -40,6 +40,12 @@ typedef enum SstTargetState
 	SST_TARGET_MISSING			/* does not exist */
 } SstTargetState;
 
+/* The note on a distributed table in a report, not translated */
+#define SST_SHARDS_REPORT_NOTE \
+	gettext_noop("distributed by Citus, the data is in shards: " \
+				 "SELECT * FROM run_command_on_all_nodes(" \
+				 "$cmd$SELECT json_agg(r) FROM streamstat.database_report() r$cmd$)")
+
 extern const char *sst_state_note(SstTargetState state);
 extern const char *sst_no_storage_note(char relkind);
 extern const char *sst_temporary_note(void);
@@ -47,6 +53,9 @@ extern const char *sst_tree_function(Relation rel);
 extern char *sst_partitioned_note(const char *function);
 extern char *sst_table_am_note(Oid amoid);
 extern const char *sst_relation_note(Relation rel, SstTargetState state);
+
+extern bool sst_is_distributed(Oid tableoid);
+extern char *sst_shards_note(Relation rel);
 
 extern void sst_refuse_wrong_kind(Relation rel, int kinds, SstRules rules);
 extern void sst_refuse_other_index(Relation rel, const SstAccessMethod *am,

@@ -25,7 +25,6 @@
 #include "utils/varlena.h"
 
 #include "relation/refuse.h"
-#include "relation/shards.h"
 #include "relation/target.h"
 #include "stream/stream.h"
 

@@ -27,7 +27,6 @@
 #include "access/itup.h"
 #include "catalog/pg_class.h"
 
-#include "relation/shards.h"
 #include "report/bloat.h"
 #include "report/bloat_estimate.h"
 #include "report/dead_entries.h"

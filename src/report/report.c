@@ -25,7 +25,6 @@
 #include "utils/timestamp.h"
 
 #include "relation/refuse.h"
-#include "relation/shards.h"
 #include "report/report.h"
 #include "run/progress.h"
 
