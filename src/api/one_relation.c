@@ -85,23 +85,6 @@ sst_call_close(SstCall *call, SstTarget *target)
 }
 
 /*
- * Scan all of a target by our own rules, within a call, and add what was counted
- * and read.
- */
-void
-sst_add_scan(const SstTarget *target, SstCounters *counters,
-			 SstIoStats *io_stats)
-{
-	SstScanPlan plan;
-	SstScanResult result;
-
-	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
-	sst_scan_run(&plan, target->rel, NULL, &result);
-	sst_counters_merge(counters, &result.counters);
-	sst_io_stats_merge(io_stats, &result.io_stats);
-}
-
-/*
  * Scan all of a target in a call of its own: by our own rules, where damage is counted,
  * or by those of one of contrib's functions.
  *
@@ -186,17 +169,6 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds)
 	sst_progress_totals(list_length(tree->members), SST_PROGRESS_UNKNOWN);
 }
 
-/* Set up the sum of the tree. */
-void
-sst_tree_init_sum(const SstTree *tree, SstRelationStats *sum)
-{
-	sst_relation_stats_init(sum, &tree->root);
-	sum->nblocks = 0;
-	sum->unread = false;
-	sum->is_sum = true;
-	sum->note = NULL;
-}
-
 /*
  * Open the next relation, which the caller closes; false at the end.  Partitioned
  * ones are left out, and those that are gone by now.  Others that cannot be read
@@ -227,14 +199,4 @@ sst_tree_end(SstTree *tree)
 {
 	sst_call_end(&tree->call);
 	sst_target_close(&tree->root);
-}
-
-/* Add what was found of one relation to a sum, where block numbers say nothing. */
-void
-sst_add_to_sum(SstRelationStats *sum, const SstRelationStats *found)
-{
-	sum->nblocks += found->nblocks;
-	sst_counters_merge(&sum->counters, &found->counters);
-	sum->counters.first_new = InvalidBlockNumber;
-	sum->counters.first_corrupt = InvalidBlockNumber;
 }

@@ -26,8 +26,6 @@ extern void sst_call_open(SstCall *call, FunctionCallInfo fcinfo,
 extern void sst_call_try_open(SstCall *call, FunctionCallInfo fcinfo,
 							  SstTarget *target, int kinds);
 extern void sst_call_close(SstCall *call, SstTarget *target);
-extern void sst_add_scan(const SstTarget *target, SstCounters *counters,
-						 SstIoStats *io_stats);
 extern void sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
 							SstRules rules, SstIndexCounts counts,
 							SstRelationStats *found);
@@ -44,10 +42,7 @@ typedef struct SstTree
 } SstTree;
 
 extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds);
-extern void sst_tree_init_sum(const SstTree *tree, SstRelationStats *sum);
 extern bool sst_tree_next(SstTree *tree, SstTarget *target);
 extern void sst_tree_end(SstTree *tree);
-
-extern void sst_add_to_sum(SstRelationStats *sum, const SstRelationStats *found);
 
 #endif							/* SST_ONE_RELATION_H */

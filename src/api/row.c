@@ -467,29 +467,6 @@ sst_put_row(SstRow *row, const SstColumns *columns,
 	sst_row_store(row);
 }
 
-/*
- * Columns of more than one function
- */
-
-Datum
-sst_relation_column(const SstRelationStats *found, bool *isnull)
-{
-	return ObjectIdGetDatum(found->relid);
-}
-
-Datum
-sst_is_sum_column(const SstRelationStats *found, bool *isnull)
-{
-	return BoolGetDatum(found->is_sum);
-}
-
-Datum
-sst_note_column(const SstRelationStats *found, bool *isnull)
-{
-	*isnull = found->note == NULL;
-	return *isnull ? (Datum) 0 : CStringGetTextDatum(found->note);
-}
-
 /* What is known of a target before anything is read */
 void
 sst_relation_stats_init(SstRelationStats *found, const SstTarget *target)

@@ -67,11 +67,6 @@ extern Datum sst_form_row(FunctionCallInfo fcinfo, const SstColumns *columns,
 extern void sst_put_row(SstRow *row, const SstColumns *columns,
 						const SstRelationStats *found);
 
-/* Columns of more than one function */
-extern Datum sst_relation_column(const SstRelationStats *found, bool *isnull);
-extern Datum sst_is_sum_column(const SstRelationStats *found, bool *isnull);
-extern Datum sst_note_column(const SstRelationStats *found, bool *isnull);
-
 extern void sst_relation_stats_init(SstRelationStats *found, const SstTarget *target);
 
 extern const char *sst_kind_name(const SstRelation *relation);

@@ -1,0 +1,370 @@
+/*-------------------------------------------------------------------------
+ *
+ * relation_stats.c
+ *	  table_stats and index_stats, which have the same columns for every access method,
+ *	  both for a tree, and the function of each access method: btree_stats, hash_stats, ...
+ *
+ * A table is measured by one pass over its blocks, and one over each of its
+ * maps.  Counters add up over a table and its TOAST table, and over
+ * partitions.
+ *
+ * A relation that cannot be read has a row with a note, so that a query over
+ * pg_class does not fail.
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/api/relation_stats.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+
+#include "api/arguments.h"
+#include "api/one_relation.h"
+#include "run/call.h"
+#include "run/progress.h"
+#include "run/scan.h"
+
+PG_FUNCTION_INFO_V1(sst_table_stats);
+PG_FUNCTION_INFO_V1(sst_table_stats_tree);
+PG_FUNCTION_INFO_V1(sst_index_stats);
+PG_FUNCTION_INFO_V1(sst_index_stats_tree);
+
+static Datum
+relation_column(const SstRelationStats *found, bool *isnull)
+{
+	return ObjectIdGetDatum(found->relid);
+}
+
+static Datum
+is_sum_column(const SstRelationStats *found, bool *isnull)
+{
+	return BoolGetDatum(found->is_sum);
+}
+
+static Datum
+note_column(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = found->note == NULL;
+	return *isnull ? (Datum) 0 : CStringGetTextDatum(found->note);
+}
+
+static Datum
+largest_free_bytes(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int64GetDatum((int64) found->counters.largest_free);
+}
+
+static Datum
+fsm_largest_free_bytes(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int64GetDatum((int64) found->counters.map_largest_free);
+}
+
+static const SstColumn table_columns[] = {
+	{"relation", REGCLASSOID, 0, relation_column},
+	{"is_sum", BOOLOID, 0, is_sum_column},
+	SST_SIZE_COLUMNS,
+	{"all_visible_pages", INT8OID, SST_MAP_VISIBLE_BLOCKS},
+	{"all_frozen_pages", INT8OID, SST_MAP_FROZEN_BLOCKS},
+	{"truncatable_pages", INT8OID, SST_TRUNCATABLE_PAGES},
+	{"fsm_nonfull_pages", INT8OID, SST_MAP_FREE_BLOCKS},
+	{"live_tuples", INT8OID, SST_TUPLES},
+	{"live_tuple_bytes", INT8OID, SST_TUPLE_BYTES},
+	{"live_tuple_percent", FLOAT8OID, SST_TUPLE_BYTES, .percent_of = SST_PAGE_BYTES},
+	{"dead_tuples", INT8OID, SST_DEAD_TUPLES},
+	{"dead_tuple_bytes", INT8OID, SST_DEAD_TUPLE_BYTES},
+	{"dead_tuple_percent", FLOAT8OID, SST_DEAD_TUPLE_BYTES, .percent_of = SST_PAGE_BYTES},
+	{"recently_dead_tuples", INT8OID, SST_RECENTLY_DEAD_TUPLES},
+	{"insert_in_progress_tuples", INT8OID, SST_INSERTING_TUPLES},
+	{"delete_in_progress_tuples", INT8OID, SST_DELETING_TUPLES},
+	{"dead_line_pointers", INT8OID, SST_DEAD_ITEMS},
+	{"redirect_line_pointers", INT8OID, SST_REDIRECT_ITEMS},
+	{"unused_line_pointers", INT8OID, SST_UNUSED_ITEMS},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"free_percent", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_PAGE_BYTES},
+	{"largest_free_bytes", INT8OID, 0, largest_free_bytes},
+	{"fsm_free_bytes", INT8OID, SST_MAP_FREE_BYTES},
+	{"fsm_largest_free_bytes", INT8OID, 0, fsm_largest_free_bytes},
+	SST_DAMAGE_COLUMNS,
+	{"note", TEXTOID, 0, note_column},
+};
+
+static Datum
+access_method(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = !OidIsValid(found->amoid);
+	return *isnull ? (Datum) 0 :
+		CStringGetTextDatum(get_am_name(found->amoid));
+}
+
+/*
+ * Free bytes are those of unused pages, too, where they are reserved; the density is that
+ * of leaf pages.
+ */
+static uint64
+unused_bytes(const SstRelationStats *found)
+{
+	uint64		npages = SST_COUNT(found, SST_UNUSED_PAGES);
+
+	return npages == 0 ? 0 : npages *
+		(BLCKSZ - SizeOfPageHeaderData - MAXALIGN(found->am->special_size));
+}
+
+static Datum
+avg_leaf_density(const SstRelationStats *found, bool *isnull)
+{
+	uint64		usable = SST_COUNT(found, SST_USABLE_BYTES);
+
+	return sst_percent(usable - SST_COUNT(found, SST_FREE_BYTES),
+					   usable - unused_bytes(found), isnull);
+}
+
+/* Of an unknown access method, only what all pages have is known. */
+static const SstColumn index_columns[] = {
+	{"relation", REGCLASSOID, 0, relation_column},
+	{"is_sum", BOOLOID, 0, is_sum_column},
+	{"access_method", TEXTOID, 0, access_method},
+	SST_SIZE_COLUMNS,
+	{"internal_pages", INT8OID, SST_INTERNAL_PAGES, .of_known = true},
+	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .of_known = true},
+	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .of_known = true},
+	{"free_bytes", INT8OID, SST_FREE_BYTES},
+	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density, .of_known = true},
+	{"leaf_fragmentation", FLOAT8OID, SST_BACKWARD_LEAVES, .percent_of = SST_ORDERED_LEAF_PAGES},
+	SST_DAMAGE_COLUMNS,
+	{"note", TEXTOID, 0, note_column},
+};
+
+/*
+ * Measure a relation, if it can be read; else the note says why not.  Add up what its
+ * columns show.
+ *
+ * Of an index, empty pages are shown among the deleted ones.  Free space of a table is
+ * that in pages that are in use, and all of those that are new.
+ */
+static void
+measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
+{
+	uint64	   *n = found->counters.n;
+	SstScanPlan plan;
+	SstScanResult result;
+
+	sst_relation_stats_init(found, target);
+	if (found->unread)
+		return;
+
+	if (target->kind != SST_INDEX)
+	{
+		sst_scan_visibility_map(target, NULL, NULL, NULL, &found->counters, io_stats);
+		sst_scan_free_space_map(target, NULL, &found->counters, io_stats);
+	}
+	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
+	sst_scan_run(&plan, target->rel, NULL, &result);
+	sst_counters_merge(&found->counters, &result.counters);
+	sst_io_stats_merge(io_stats, &result.io_stats);
+
+	if (target->kind == SST_INDEX)
+	{
+		n[SST_DELETED_PAGES] += n[SST_EMPTY_PAGES];
+		if ((target->am->flags & SST_AM_UNKNOWN) != 0)
+			found->note = _("unknown access method: page headers only");
+		return;
+	}
+	n[SST_TRUNCATABLE_PAGES] = target->nblocks - found->counters.kept_end;
+	n[SST_DELETING_TUPLES] += n[SST_OWN_DELETED_TUPLES];
+	n[SST_FREE_BYTES] += n[SST_NEW_PAGES] * BLCKSZ;
+}
+
+/* Add what was found of one relation to a sum, where block numbers say nothing. */
+static void
+add_to_sum(SstRelationStats *sum, const SstRelationStats *found)
+{
+	sum->nblocks += found->nblocks;
+	sst_counters_merge(&sum->counters, &found->counters);
+	sum->counters.first_new = InvalidBlockNumber;
+	sum->counters.first_corrupt = InvalidBlockNumber;
+}
+
+/*
+ * Measure a relation, and a table's TOAST table as asked: put a row, or two, and add them
+ * to the sum unless it is NULL.  What cannot be read has a row with a note.
+ */
+static void
+measure_with_toast(SstRow *row, const SstColumns *columns, const SstTarget *target,
+				   SstWithToast with_toast, SstRelationStats *sum, SstIoStats *io_stats)
+{
+	SstRelationStats found;
+	bool		two;
+
+	measure(target, &found, io_stats);
+	two = with_toast != SST_TOAST_LEFT_OUT && !found.unread && sst_has_toast(target);
+	if (!two || with_toast != SST_TOAST_SUMMED)
+		sst_put_row(row, columns, &found);
+
+	if (two)
+	{
+		SstTarget	toast;
+		SstRelationStats toast_found;
+
+		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid,
+							SST_HEAP);
+		measure(&toast, &toast_found, io_stats);
+		sst_target_close(&toast);
+
+		if (with_toast == SST_TOAST_SUMMED && found.note == NULL)
+			found.note = toast_found.note;
+		add_to_sum(&found, &toast_found);
+		sst_put_row(row, columns, with_toast == SST_TOAST_ROW ? &toast_found : &found);
+	}
+
+	/* The partitions of an index all have its access method. */
+	if (sum != NULL)
+	{
+		sum->am = found.am;
+		add_to_sum(sum, &found);
+	}
+}
+
+/*
+ * A row for each relation of a partition or inheritance tree, and one for their sum; of a
+ * relation without others below it, its rows only.
+ */
+static Datum
+measure_tree(FunctionCallInfo fcinfo, int kinds, const SstColumns *columns,
+			 SstWithToast with_toast)
+{
+	SstRow		row;
+	SstTree		tree;
+	SstRelationStats sum;
+	SstTarget	target;
+
+	sst_tree_begin(&tree, fcinfo, kinds);
+	sst_relation_stats_init(&sum, &tree.root);
+	sum.nblocks = 0;
+	sum.unread = false;
+	sum.is_sum = true;
+	sum.note = NULL;
+	sst_rows_begin(&row, fcinfo);
+
+	while (sst_tree_next(&tree, &target))
+	{
+		measure_with_toast(&row, columns, &target, with_toast, &sum,
+						   &tree.call.io_stats);
+		sst_target_close(&target);
+	}
+	if (tree.has_sum)
+		sst_put_row(&row, columns, &sum);
+
+	sst_tree_end(&tree);
+
+	return (Datum) 0;
+}
+
+Datum
+sst_table_stats(PG_FUNCTION_ARGS)
+{
+	SstRow		row;
+	SstTarget	target;
+	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
+	SstCall		call;
+
+	sst_call_try_open(&call, fcinfo, &target, SST_TABLE);
+	if (with_toast != SST_TOAST_LEFT_OUT && sst_has_toast(&target))
+		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
+	sst_rows_begin(&row, fcinfo);
+
+	measure_with_toast(&row, SST_COLUMNS(table_columns), &target, with_toast, NULL,
+					   &call.io_stats);
+
+	sst_call_close(&call, &target);
+
+	return (Datum) 0;
+}
+
+Datum
+sst_table_stats_tree(PG_FUNCTION_ARGS)
+{
+	return measure_tree(fcinfo, SST_TABLE, SST_COLUMNS(table_columns),
+						sst_with_toast_argument(fcinfo, 1));
+}
+
+Datum
+sst_index_stats(PG_FUNCTION_ARGS)
+{
+	SstTarget	target;
+	SstRelationStats found;
+	SstCall		call;
+
+	sst_call_try_open(&call, fcinfo, &target, SST_INDEX);
+	measure(&target, &found, &call.io_stats);
+	sst_call_close(&call, &target);
+
+	return sst_form_row(fcinfo, SST_COLUMNS(index_columns), &found);
+}
+
+Datum
+sst_index_stats_tree(PG_FUNCTION_ARGS)
+{
+	return measure_tree(fcinfo, SST_INDEX, SST_COLUMNS(index_columns),
+						SST_TOAST_LEFT_OUT);
+}
+
+/* ----------
+ * The function of each access method
+ * ----------
+ */
+
+/*
+ * Scan an index of the access method, which argument 0 names, by our own rules, and
+ * return a row about it.
+ */
+static Datum
+index_row(FunctionCallInfo fcinfo, const SstAccessMethod *am)
+{
+	bool		summarizes = (am->flags & SST_AM_SUMMARIZES) != 0;
+	Oid			relid = sst_relation_argument(fcinfo);
+	Oid			tableoid = InvalidOid;
+	BlockNumber table_blocks = 0;
+	SstTarget	target;
+	SstRelationStats found;
+
+	sst_target_adopt_index(&target, summarizes ?
+						   sst_open_with_table(relid, &tableoid) :
+						   relation_open(relid, AccessShareLock),
+						   am, SST_RULES_TOLERANT);
+	target.tableoid = tableoid;
+	if (summarizes)
+	{
+		Relation	table = relation_open(tableoid, NoLock);
+
+		table_blocks = RelationGetNumberOfBlocks(table);
+		relation_close(table, NoLock);
+	}
+
+	sst_scan_target(fcinfo, &target, SST_RULES_TOLERANT, SST_COUNT_ITEMS, &found);
+	found.table_blocks = table_blocks;
+
+	sst_target_close(&target);
+
+	return sst_form_row(fcinfo, &am->columns, &found);
+}
+
+#define SST_ACCESS_METHOD(name) \
+PG_FUNCTION_INFO_V1(sst_##name##_stats); \
+Datum \
+sst_##name##_stats(PG_FUNCTION_ARGS) \
+{ \
+	return index_row(fcinfo, &sst_##name##_am); \
+}
+#include "am/list.h"
+#undef SST_ACCESS_METHOD
