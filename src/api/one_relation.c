@@ -13,11 +13,13 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
+#include "utils/varlena.h"
 
 #include "api/arguments.h"
 #include "api/one_relation.h"
@@ -33,8 +35,8 @@ sst_has_toast(const SstTarget *target)
 }
 
 /*
- * Open the relation that argument 0 names: by its name if the function takes text,
- * else by its OID.  The argument is not null.
+ * Open the relation that argument 0 names: by its possibly qualified name if the
+ * function takes text, else by its OID.  The argument is not null.
  */
 Relation
 sst_open_name_or_oid(FunctionCallInfo fcinfo)
@@ -45,7 +47,8 @@ sst_open_name_or_oid(FunctionCallInfo fcinfo)
 	(void) get_func_signature(fcinfo->flinfo->fn_oid, &argtypes, &nargs);
 
 	return argtypes[0] == TEXTOID ?
-		sst_open_by_name(PG_GETARG_TEXT_PP(0)) :
+		relation_openrv(makeRangeVarFromNameList(textToQualifiedNameList(PG_GETARG_TEXT_PP(0))),
+						AccessShareLock) :
 		relation_open(PG_GETARG_OID(0), AccessShareLock);
 }
 
@@ -58,8 +61,8 @@ sst_call_open(SstCall *call, FunctionCallInfo fcinfo, SstTarget *target,
 			  int kinds)
 {
 	sst_call_begin(call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_target_open(target, sst_relation_argument(fcinfo), kinds,
-					SST_RULES_TOLERANT);
+	sst_target_adopt(target, relation_open(sst_relation_argument(fcinfo), AccessShareLock),
+					 kinds, SST_RULES_TOLERANT);
 	sst_call_set_relation(call, target->rel);
 }
 

@@ -15,14 +15,12 @@
 #include "access/relation.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
-#include "utils/varlena.h"
 
 #include "relation/refuse.h"
 #include "relation/target.h"
@@ -185,16 +183,6 @@ sst_target_adopt_index(SstTarget *target, Relation rel,
 	sst_target_adopt(target, rel, SST_INDEX, rules);
 }
 
-/*
- * Open and lock a relation by OID and make it the target.  ERROR as
- * sst_target_adopt() has it.
- */
-void
-sst_target_open(SstTarget *target, Oid relid, int kinds, SstRules rules)
-{
-	sst_target_adopt(target, relation_open(relid, AccessShareLock), kinds, rules);
-}
-
 /* Close the target's relation, if there is one, and release its lock and its table's. */
 void
 sst_target_close(SstTarget *target)
@@ -233,15 +221,6 @@ sst_target_try_lock(Oid relid, Oid tableoid, bool *missing)
 		relation_close(rel, NoLock);
 	UnlockRelationOid(relid, AccessShareLock);
 	return NULL;
-}
-
-/* Open a relation, AccessShareLock, by its possibly qualified name. */
-Relation
-sst_open_by_name(text *name)
-{
-	RangeVar   *relvar = makeRangeVarFromNameList(textToQualifiedNameList(name));
-
-	return relation_openrv(relvar, AccessShareLock);
 }
 
 /*

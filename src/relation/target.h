@@ -38,16 +38,12 @@ extern void sst_target_examine(SstTarget *target, Relation rel);
 extern void sst_target_try_open(SstTarget *target, Oid relid, int kinds);
 extern void sst_target_try_open_with_table(SstTarget *target, Oid relid,
 										   int kinds);
-extern void sst_target_open(SstTarget *target, Oid relid, int kinds,
-							SstRules rules);
 extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds,
 							 SstRules rules);
 extern void sst_target_adopt_index(SstTarget *target, Relation rel,
 								   const SstAccessMethod *am, SstRules rules);
 extern Relation sst_target_try_lock(Oid relid, Oid tableoid, bool *missing);
 extern void sst_target_close(SstTarget *target);
-
-extern Relation sst_open_by_name(text *name);
 extern Relation sst_open_with_table(Oid relid, Oid *tableoid);
 
 #endif							/* SST_TARGET_H */
