@@ -16,8 +16,6 @@
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
-
 #include "api/arguments.h"
 #include "api/one_relation.h"
 #include "run/call.h"
@@ -84,9 +82,6 @@ put_row(SstRow *row, BlockNumber blkno, const char *error, const char *detail)
 static BlockNumber
 put_blocks(SstRow *row, SstCorruptSearch *search, int64 max_rows)
 {
-	MemoryContext rowcontext = AllocSetContextCreate(CurrentMemoryContext,
-													 "streamstat row",
-													 ALLOCSET_DEFAULT_SIZES);
 	MemoryContext oldcontext;
 	SstDiagnosis diagnosis;
 	BlockNumber blkno;
@@ -96,10 +91,9 @@ put_blocks(SstRow *row, SstCorruptSearch *search, int64 max_rows)
 		if (!sst_corrupt_next(search, &blkno, &diagnosis))
 			return search->next;
 
-		oldcontext = MemoryContextSwitchTo(rowcontext);
+		oldcontext = MemoryContextSwitchTo(row->context);
 		put_row(row, blkno, fault_names[diagnosis.fault], diagnosis.detail);
 		MemoryContextSwitchTo(oldcontext);
-		MemoryContextReset(rowcontext);
 	}
 
 	return blkno + 1;

@@ -181,7 +181,6 @@ return_report(FunctionCallInfo fcinfo, const SstReport *report)
 	SstRow		row;
 	const SstCommandPlan *plan;
 	Place	   *places;
-	MemoryContext rowcontext;
 	MemoryContext oldcontext;
 
 	sst_rows_begin(&row, fcinfo);
@@ -198,17 +197,13 @@ return_report(FunctionCallInfo fcinfo, const SstReport *report)
 	}
 	qsort(places, report->relations.n, sizeof(Place), compare_places);
 
-	rowcontext = AllocSetContextCreate(CurrentMemoryContext, "streamstat row",
-									   ALLOCSET_DEFAULT_SIZES);
-	oldcontext = MemoryContextSwitchTo(rowcontext);
+	oldcontext = MemoryContextSwitchTo(row.context);
 	for (int i = 0; i < report->relations.n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		put_row(&row, report, plan, places[i].i);
-		MemoryContextReset(rowcontext);
 	}
 	MemoryContextSwitchTo(oldcontext);
-	MemoryContextDelete(rowcontext);
 	pfree(places);
 }
 

@@ -98,7 +98,6 @@ put_warm_rows(FunctionCallInfo fcinfo, const SstWarmSet *set,
 	SstRow		row;
 	int64		nblocks = 0;
 	int			nnotes = 0;
-	MemoryContext rowcontext;
 	MemoryContext oldcontext;
 
 	for (int i = 0; i < set->nforks; i++)
@@ -122,9 +121,7 @@ put_warm_rows(FunctionCallInfo fcinfo, const SstWarmSet *set,
 	if (!details)
 		return;
 
-	rowcontext = AllocSetContextCreate(CurrentMemoryContext, "streamstat row",
-									   ALLOCSET_DEFAULT_SIZES);
-	oldcontext = MemoryContextSwitchTo(rowcontext);
+	oldcontext = MemoryContextSwitchTo(row.context);
 	for (int i = 0; i < set->nforks; i++)
 	{
 		const SstWarmFork *fork = &set->forks[i];
@@ -132,10 +129,8 @@ put_warm_rows(FunctionCallInfo fcinfo, const SstWarmSet *set,
 		CHECK_FOR_INTERRUPTS();
 		put_row(&row, fork, fork->nblocks == InvalidBlockNumber ? -1 :
 				(int64) fork->nblocks, NULL, NULL);
-		MemoryContextReset(rowcontext);
 	}
 	MemoryContextSwitchTo(oldcontext);
-	MemoryContextDelete(rowcontext);
 }
 
 /* ----------

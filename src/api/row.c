@@ -40,6 +40,7 @@
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
@@ -177,13 +178,16 @@ sst_row_init(SstRow *row, FunctionCallInfo fcinfo)
 
 /*
  * Begin the result of a function that returns a set: sst_row_store() adds a row.
- * All rows use the memory that is allocated here.
+ * All rows use the memory that is allocated here.  A function that returns many can make
+ * each of them in row->context.
  */
 void
 sst_rows_begin(SstRow *row, FunctionCallInfo fcinfo)
 {
 	InitMaterializedSRF(fcinfo, 0);
 	init_row(row, fcinfo, ((ReturnSetInfo *) fcinfo->resultinfo)->setDesc);
+	row->context = AllocSetContextCreate(CurrentMemoryContext, "streamstat row",
+										 ALLOCSET_DEFAULT_SIZES);
 }
 
 /*
@@ -385,6 +389,7 @@ sst_row_store(SstRow *row)
 	finish_row(row);
 	tuplestore_putvalues(rsinfo->setResult, row->tupdesc, row->values,
 						 row->nulls);
+	MemoryContextReset(row->context);
 }
 
 /* ----------

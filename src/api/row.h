@@ -32,6 +32,7 @@ typedef struct SstRow
 	bool	   *nulls;
 	bool	   *filled;			/* has a value, or null */
 	int			next;			/* where the next name is looked for first */
+	MemoryContext context;		/* of a set: emptied after each row */
 } SstRow;
 
 extern void sst_row_init(SstRow *row, FunctionCallInfo fcinfo);
