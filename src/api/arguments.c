@@ -42,6 +42,17 @@ sst_check_not_negative(double value, const char *what)
 				 errmsg("%s must not be negative", what)));
 }
 
+/* ERROR if an argument is not greater than zero; what names it, and the hint may be NULL. */
+void
+sst_check_positive(double value, const char *what, const char *hint)
+{
+	if (!(value > 0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be greater than zero", what),
+				 hint != NULL ? errhint("%s", _(hint)) : 0));
+}
+
 /* The OID that argument 0 is; ERROR if it is null. */
 Oid
 sst_relation_argument(FunctionCallInfo fcinfo)
@@ -72,12 +83,8 @@ BlockNumber
 sst_sample_size_argument(FunctionCallInfo fcinfo, int argno)
 {
 	sst_require_argument(fcinfo, argno, "sample size");
-	if (PG_GETARG_INT32(argno) <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sample size must be greater than zero"),
-				 errhint("Specify the number of blocks to read.")));
-
+	sst_check_positive(PG_GETARG_INT32(argno), "sample size",
+					   gettext_noop("Specify the number of blocks to read."));
 	return (BlockNumber) PG_GETARG_INT32(argno);
 }
 
@@ -135,19 +142,19 @@ sst_seconds_argument(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * Set the deadline of limits by an interval from now; false if the argument is
- * null, for no limit.
+ * Set the deadline of limits by an interval from now, and return them; NULL if the
+ * argument is null, for no limit.
  */
-bool
+SstLimits *
 sst_max_time_argument(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
 {
 	if (PG_ARGISNULL(argno))
-		return false;
+		return NULL;
 
 	INSTR_TIME_SET_CURRENT(limits->deadline);
 	limits->deadline = sst_time_after(limits->deadline,
 									  sst_seconds_argument(fcinfo, argno));
-	return true;
+	return limits;
 }
 
 /* A number of bytes that is not null, as pg_size_bytes() takes it */
@@ -168,12 +175,8 @@ sst_max_rate_argument(FunctionCallInfo fcinfo, int argno)
 		return 0;
 
 	max_rate = sst_bytes_argument(fcinfo, argno);
-	if (max_rate <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("rate must be greater than zero"),
-				 errhint("Specify bytes per second, or null for the value of \"streamstat.max_rate\".")));
-
+	sst_check_positive(max_rate, "rate",
+					   gettext_noop("Specify bytes per second, or null for the value of \"streamstat.max_rate\"."));
 	return max_rate;
 }
 
@@ -212,12 +215,8 @@ sst_max_bytes_argument(FunctionCallInfo fcinfo, int argno)
 {
 	int64		bytes = sst_bytes_argument(fcinfo, argno);
 
-	if (bytes <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("max_bytes must be greater than zero"),
-				 errhint("Specify a number of bytes, or null for no limit.")));
-
+	sst_check_positive(bytes, "max_bytes",
+					   gettext_noop("Specify a number of bytes, or null for no limit."));
 	return bytes;
 }
 

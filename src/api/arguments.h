@@ -29,6 +29,7 @@ typedef enum SstWithToast
 extern void sst_require_argument(FunctionCallInfo fcinfo, int argno,
 								 const char *what);
 extern void sst_check_not_negative(double value, const char *what);
+extern void sst_check_positive(double value, const char *what, const char *hint);
 extern Oid	sst_relation_argument(FunctionCallInfo fcinfo);
 extern const Oid *sst_oids_argument(FunctionCallInfo fcinfo, int argno,
 									const char *what, int *n);
@@ -36,8 +37,8 @@ extern BlockNumber sst_sample_size_argument(FunctionCallInfo fcinfo, int argno);
 extern uint32 sst_seed_argument(FunctionCallInfo fcinfo, int argno);
 extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);
 extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno);
-extern bool sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
-								  SstLimits *limits);
+extern SstLimits *sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
+										SstLimits *limits);
 extern int64 sst_bytes_argument(FunctionCallInfo fcinfo, int argno);
 extern int64 sst_max_bytes_argument(FunctionCallInfo fcinfo, int argno);
 extern int64 sst_max_rate_argument(FunctionCallInfo fcinfo, int argno);

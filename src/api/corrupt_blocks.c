@@ -61,11 +61,7 @@ max_rows_argument(FunctionCallInfo fcinfo, int argno)
 {
 	if (PG_ARGISNULL(argno))
 		return PG_INT64_MAX;
-	if (PG_GETARG_INT64(argno) <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("number of rows must be greater than zero")));
-
+	sst_check_positive(PG_GETARG_INT64(argno), "number of rows", NULL);
 	return PG_GETARG_INT64(argno);
 }
 
@@ -131,12 +127,10 @@ sst_corrupt_blocks(PG_FUNCTION_ARGS)
 	BlockNumber first = first_block_argument(fcinfo, 1);
 	int64		max_rows = max_rows_argument(fcinfo, 2);
 	SstLimits	limits = {.bytes_left = PG_INT64_MAX};
-	SstLimits  *limited;
+	SstLimits  *limited = sst_max_time_argument(fcinfo, 3, &limits);
 	SstRow		row;
 	SstTarget	target;
 	SstCall		call;
-
-	limited = sst_max_time_argument(fcinfo, 3, &limits) ? &limits : NULL;
 
 	sst_call_try_open(&call, fcinfo, &target, SST_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);

@@ -43,7 +43,7 @@ get_limits(FunctionCallInfo fcinfo, SstLimits *limits)
 	memset(limits, 0, sizeof(SstLimits));
 	limits->bytes_left = PG_ARGISNULL(1) ? DEFAULT_BYTES :
 		sst_max_bytes_argument(fcinfo, 1);
-	if (!sst_max_time_argument(fcinfo, 2, limits))
+	if (sst_max_time_argument(fcinfo, 2, limits) == NULL)
 	{
 		INSTR_TIME_SET_CURRENT(limits->deadline);
 		limits->deadline = sst_time_after(limits->deadline, DEFAULT_SECONDS);

@@ -154,16 +154,6 @@ bool_argument(FunctionCallInfo fcinfo, int argno, bool defaultval)
 	return PG_ARGISNULL(argno) ? defaultval : PG_GETARG_BOOL(argno);
 }
 
-/* ERROR if the arguments exclude what they restrict the call to. */
-static void
-check_parts(const SstWarmParts *parts)
-{
-	if (parts->only_maps && !parts->maps)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("only_maps cannot be used without include_maps")));
-}
-
 /*
  * Get the arguments, which begin with mode.  Null as stop_when_full is the default:
  * what is named alone is warmed whole, as pg_prewarm does.
@@ -182,7 +172,10 @@ get_arguments(FunctionCallInfo fcinfo, int argno, bool stop_when_full,
 	args->parts.toast = bool_argument(fcinfo, argno + 6, true);
 	args->parts.maps = bool_argument(fcinfo, argno + 7, true);
 	args->parts.only_maps = bool_argument(fcinfo, argno + 8, false);
-	check_parts(&args->parts);
+	if (args->parts.only_maps && !args->parts.maps)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("only_maps cannot be used without include_maps")));
 	if (!PG_ARGISNULL(argno + 9))
 		args->resume_from = sst_text_argument(fcinfo, argno + 9, "resume_from");
 }

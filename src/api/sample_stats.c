@@ -39,18 +39,12 @@ report_damage(const SstTarget *target, const SstCounters *counters)
 static double
 margin_argument(FunctionCallInfo fcinfo, int argno)
 {
-	double		margin;
-
 	if (PG_ARGISNULL(argno))
 		return INFINITY;
 
-	margin = PG_GETARG_FLOAT8(argno);
-	if (isnan(margin) || margin <= 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("margin must be greater than zero"),
-				 errhint("Specify the margin in percentage points.")));
-	return margin;
+	sst_check_positive(PG_GETARG_FLOAT8(argno), "margin",
+					   gettext_noop("Specify the margin in percentage points."));
+	return PG_GETARG_FLOAT8(argno);
 }
 
 /*
@@ -100,7 +94,7 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 
 	nblocks = sst_sample_size_argument(fcinfo, 1);
 	margin = margin_argument(fcinfo, 2);
-	limited = sst_max_time_argument(fcinfo, 3, &limits) ? &limits : NULL;
+	limited = sst_max_time_argument(fcinfo, 3, &limits);
 
 	sst_call_try_open(&call, fcinfo, &target, SST_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);
