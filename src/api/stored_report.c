@@ -41,6 +41,7 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
+#include "utils/typcache.h"
 
 #include "api/row.h"
 #include "api/stored_report.h"
@@ -70,19 +71,18 @@ find_function(const SstStoredReport *stored, const char *name)
 						  -1, NULL, false);
 }
 
-/* A relation's row of pg_class, without what can be null */
-static FormData_pg_class
-class_row(Oid relid)
+static Oid
+relation_owner(Oid relid)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	FormData_pg_class form;
+	Oid			owner;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for relation %u", relid);
-	memcpy(&form, GETSTRUCT(tuple), CLASS_TUPLE_SIZE);
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
 	ReleaseSysCache(tuple);
 
-	return form;
+	return owner;
 }
 
 /*
@@ -126,7 +126,7 @@ sst_find_stored_report(SstStoredReport *stored, Oid namespace)
 	stored->runs = find_relation(stored, namespace, "report_runs");
 	stored->relations = find_relation(stored, namespace, "report_run_relations");
 	stored->commands = find_relation(stored, namespace, "report_run_commands");
-	stored->owner = class_row(stored->runs).relowner;
+	stored->owner = relation_owner(stored->runs);
 	check_schema_owner(stored, namespace);
 	stored->report_function = find_function(stored, "last_database_report");
 	stored->plan_function = find_function(stored, "last_database_plan");
@@ -171,24 +171,21 @@ register_rows(const char *name, Oid funcid)
 	return result.setResult;
 }
 
-/*
- * The columns that a table and the rows of a function have in common, each after a
- * comma and a prefix
- */
+/* The columns that a table and the rows of a function have in common, each after a comma */
 static char *
-common_columns(Oid relid, Oid funcid, const char *prefix)
+common_columns(Oid relid, Oid funcid)
 {
-	Oid			rowtype = get_typ_typrelid(get_func_rettype(funcid));
-	int			natts = class_row(relid).relnatts;
+	TupleDesc	tupdesc = lookup_rowtype_tupdesc_copy(get_func_rettype(funcid), -1);
 	StringInfoData list;
 
 	initStringInfo(&list);
-	for (AttrNumber attno = 1; attno <= natts; attno++)
+	for (int i = 0; i < tupdesc->natts; i++)
 	{
-		const char *name = get_attname(relid, attno, true);
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+		const char *name = NameStr(att->attname);
 
-		if (name != NULL && get_attnum(rowtype, name) != InvalidAttrNumber)
-			appendStringInfo(&list, ", %s%s", prefix, quote_identifier(name));
+		if (!att->attisdropped && get_attnum(relid, name) != InvalidAttrNumber)
+			appendStringInfo(&list, ", %s", quote_identifier(name));
 	}
 
 	return list.data;
@@ -222,6 +219,7 @@ store_run(const SstStoredReport *stored, const SstStoreOptions *options,
 		BoolGetDatum(options->is_partial),
 	options->note == NULL ? (Datum) 0 : CStringGetTextDatum(options->note)};
 	const char *nulls = options->note == NULL ? "     n" : "      ";
+	const char *columns = common_columns(stored->runs, stored->summary_function);
 	bool		isnull;
 
 	execute(psprintf("INSERT INTO %s.report_runs (run, datname%s,"
@@ -229,9 +227,7 @@ store_run(const SstStoredReport *stored, const SstStoreOptions *options,
 					 " SELECT nextval($2), current_database()%s,"
 					 " $3, $4, current_setting('server_version'), $5, $6"
 					 " FROM (SELECT ($1).*) AS s RETURNING run",
-					 quote_identifier(stored->schema),
-					 common_columns(stored->runs, stored->summary_function, ""),
-					 common_columns(stored->runs, stored->summary_function, "s.")),
+					 quote_identifier(stored->schema), columns, columns),
 			lengthof(types), types, values, nulls);
 	if (SPI_processed != 1)
 		elog(ERROR, "the run of a report was not stored");
@@ -280,6 +276,7 @@ store_relations(const SstStoredReport *stored, const SstStoreOptions *options,
 	Datum		values[] = {Int64GetDatum(run),
 	Int32GetDatum(options->top_relations), Int64GetDatum(options->min_bytes)};
 	const char *schema = quote_identifier(stored->schema);
+	const char *columns = common_columns(stored->relations, stored->report_function);
 
 	execute(psprintf("WITH ranked AS MATERIALIZED ("
 					 "SELECT r.*, is_large AND is_first OR is_damaged AS is_shown,"
@@ -299,10 +296,7 @@ store_relations(const SstStoredReport *stored, const SstStoreOptions *options,
 					 " INSERT INTO %s.report_run_others (run, relations, " SUMMED_COLUMNS ")"
 					 " SELECT $1, count(*), " SUMS
 					 " FROM ranked AS o WHERE NOT o.is_shown GROUP BY o.kind",
-					 schema,
-					 common_columns(stored->relations, stored->report_function, ""),
-					 common_columns(stored->relations, stored->report_function, "r."),
-					 schema),
+					 schema, columns, columns, schema),
 			lengthof(types), types, values, NULL);
 }
 
@@ -311,12 +305,11 @@ store_commands(const SstStoredReport *stored, int64 run)
 {
 	Oid			types[] = {INT8OID};
 	Datum		values[] = {Int64GetDatum(run)};
+	const char *columns = common_columns(stored->commands, stored->plan_function);
 
 	execute(psprintf("INSERT INTO %s.report_run_commands (run%s)"
-					 " SELECT $1%s FROM plan_rows AS p",
-					 quote_identifier(stored->schema),
-					 common_columns(stored->commands, stored->plan_function, ""),
-					 common_columns(stored->commands, stored->plan_function, "p.")),
+					 " SELECT $1%s FROM plan_rows",
+					 quote_identifier(stored->schema), columns, columns),
 			lengthof(types), types, values, NULL);
 }
 
@@ -355,6 +348,15 @@ delete_old_runs(const SstStoredReport *stored, int64 run, TimestampTz keep_since
 						   schema),
 				 errhint("The owner of the table can use GRANT DELETE ON %s.report_runs TO %s.",
 						 schema, quote_identifier(role))));
+}
+
+/* End what began with a GUC nest level and a connection to SPI. */
+static void
+end_queries(int nestlevel)
+{
+	if (SPI_finish() != SPI_OK_FINISH)
+		elog(ERROR, "SPI_finish failed");
+	AtEOXact_GUC(true, nestlevel);
 }
 
 static void
@@ -402,9 +404,7 @@ sst_store_report(const SstStoredReport *stored, const SstStoreOptions *options)
 
 	tuplestore_end(report_rows);
 	tuplestore_end(plan_rows);
-	if (SPI_finish() != SPI_OK_FINISH)
-		elog(ERROR, "SPI_finish failed");
-	AtEOXact_GUC(true, nestlevel);
+	end_queries(nestlevel);
 }
 
 /*
@@ -477,43 +477,25 @@ find_last_run(const char *schema, Oid namespace)
 	return run;
 }
 
-/* Begin to read what is stored in a schema; returns what end_stored() ends. */
-static int
-begin_stored(Oid namespace, const char **schema)
-{
-	int			nestlevel = NewGUCNestLevel();
-
-	*schema = get_namespace_name(namespace);
-	if (*schema == NULL)
-		elog(ERROR, "cache lookup failed for schema %u", namespace);
-	*schema = quote_identifier(*schema);
-	set_option("search_path", "pg_catalog, pg_temp");
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-
-	return nestlevel;
-}
-
-static void
-end_stored(int nestlevel)
-{
-	if (SPI_finish() != SPI_OK_FINISH)
-		elog(ERROR, "SPI_finish failed");
-	AtEOXact_GUC(true, nestlevel);
-}
-
 /*
  * Query a table for the rows of the last stored report, by the columns that the function
- * being called returns.  The caller ends that with end_stored().
+ * being called returns.  The caller ends that with end_queries().
  */
 static int
 query_stored(FunctionCallInfo fcinfo, const SstRow *row, const char *table, const char *order)
 {
 	Oid			namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
-	const char *schema;
-	int			nestlevel = begin_stored(namespace, &schema);
-	const char *run = find_last_run(schema, namespace);
+	const char *schema = get_namespace_name(namespace);
+	int			nestlevel = NewGUCNestLevel();
+	const char *run;
 
+	if (schema == NULL)
+		elog(ERROR, "cache lookup failed for schema %u", namespace);
+	schema = quote_identifier(schema);
+	set_option("search_path", "pg_catalog, pg_temp");
+	if (SPI_connect() != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed");
+	run = find_last_run(schema, namespace);
 	if (SPI_execute(psprintf("SELECT %s FROM %s.%s AS r WHERE r.run = %s ORDER BY r.%s",
 							 stored_columns(row, get_relname_relid(table, namespace)),
 							 schema, table, run, order),
@@ -553,7 +535,7 @@ sst_return_stored(FunctionCallInfo fcinfo, const char *table, const char *order)
 		put_stored(&row, i);
 		sst_row_store(&row);
 	}
-	end_stored(nestlevel);
+	end_queries(nestlevel);
 }
 
 /* The row about the last stored report */
@@ -570,7 +552,7 @@ sst_form_stored_summary(FunctionCallInfo fcinfo)
 	put_stored(&row, 0);
 	MemoryContextSwitchTo(context);
 	result = sst_row_datum(&row);
-	end_stored(nestlevel);
+	end_queries(nestlevel);
 
 	return result;
 }
