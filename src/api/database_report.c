@@ -207,14 +207,12 @@ return_report(FunctionCallInfo fcinfo, const SstReport *report)
 	pfree(places);
 }
 
+/* Add an estimate, unless it is not known. */
 static void
-add_estimate(SstEstimate one, SstEstimate *sum)
+add_known(SstEstimate one, SstEstimate *sum)
 {
-	if (isnan(one.value))
-		return;
-	sum->value += one.value;
-	sum->low += one.low;
-	sum->high += one.high;
+	if (!isnan(one.value))
+		sst_add_estimate(sum, &one);
 }
 
 /* Sums over the rows of a report */
@@ -242,7 +240,7 @@ add_up(const SstReport *report, Sums *sums)
 			Min((int64) entry->estimate.nread * BLCKSZ, bytes);
 		if (entry->measured == SST_SKIPPED)
 			sums->bytes_skipped += bytes;
-		add_estimate(sst_entry_reclaimable(report, i), &sums->reclaimable);
+		add_known(sst_entry_reclaimable(report, i), &sums->reclaimable);
 	}
 }
 
@@ -399,8 +397,8 @@ leave_out(SstRow *row, TupleTableSlot *slot, SstPlannedCommand *left)
 
 	left->nrelations += get_number(row, slot, "relations");
 	left->bytes += get_number(row, slot, "bytes");
-	add_estimate(bytes, &left->reclaimable);
-	add_estimate(seconds, &left->duration);
+	add_known(bytes, &left->reclaimable);
+	add_known(seconds, &left->duration);
 }
 
 /* Take over a row, with another rank. */

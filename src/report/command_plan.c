@@ -170,9 +170,7 @@ add_dead_rows(const SstPlanner *planner, int i, SstTableGroup *group)
 	SstEstimate truncated = sst_truncated_bytes(estimate);
 	double		percent = sst_entry_bytes(planner->report, i) / 100;
 
-	group->truncated.value += truncated.value;
-	group->truncated.low += truncated.low;
-	group->truncated.high += truncated.high;
+	sst_add_estimate(&group->truncated, &truncated);
 	group->extended += (double) estimate->nextended * BLCKSZ;
 	if (!(estimate->dead_percent.value > 0))
 		return;
@@ -935,11 +933,8 @@ sst_plan_sum(const SstCommandPlan *plan, SstEstimate *reclaimable)
 	{
 		const SstEstimate *one = &((SstPlannedCommand *) lfirst(lc))->reclaimable;
 
-		if (isnan(one->value))
-			continue;
-		reclaimable->value += one->value;
-		reclaimable->low += one->low;
-		reclaimable->high += one->high;
+		if (!isnan(one->value))
+			sst_add_estimate(reclaimable, one);
 	}
 }
 

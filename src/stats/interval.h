@@ -26,6 +26,7 @@ typedef struct SstEstimate
 
 extern double sst_t_quantile(double df);
 extern double sst_unseen_part(double n);
+extern void sst_add_estimate(SstEstimate *sum, const SstEstimate *one);
 extern SstEstimate sst_page_interval(double value, double k, double n,
 									 double N, double variance);
 
