@@ -221,11 +221,11 @@ sst_max_bytes_argument(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
- * Set the limits of what is warmed: max_bytes, max_time and max_rate, which are
+ * Set the limits of a call: max_bytes, max_time and max_rate, which are
  * arguments argno to argno + 2.  Returns the limits, or NULL if all three are null.
  */
 SstLimits *
-sst_warm_limits_arguments(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
+sst_limits_arguments(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
 {
 	memset(limits, 0, sizeof(SstLimits));
 	limits->bytes_left = PG_INT64_MAX;

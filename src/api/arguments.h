@@ -46,7 +46,7 @@ extern char *sst_text_argument(FunctionCallInfo fcinfo, int argno,
 							   const char *what);
 extern SstPrewarmMode sst_prewarm_mode_argument(FunctionCallInfo fcinfo,
 												int argno, SstRules rules);
-extern SstLimits *sst_warm_limits_arguments(FunctionCallInfo fcinfo, int argno,
-											SstLimits *limits);
+extern SstLimits *sst_limits_arguments(FunctionCallInfo fcinfo, int argno,
+									   SstLimits *limits);
 
 #endif							/* SST_ARGUMENTS_H */

@@ -36,21 +36,6 @@ static const char *const pattern_names[] = {
 	[SST_PROBE_SEQUENTIAL] = "sequential"
 };
 
-/* Set the limits: max_bytes, max_time and max_rate, which are arguments 1 to 3. */
-static void
-get_limits(FunctionCallInfo fcinfo, SstLimits *limits)
-{
-	memset(limits, 0, sizeof(SstLimits));
-	limits->bytes_left = PG_ARGISNULL(1) ? DEFAULT_BYTES :
-		sst_max_bytes_argument(fcinfo, 1);
-	if (sst_max_time_argument(fcinfo, 2, limits) == NULL)
-	{
-		INSTR_TIME_SET_CURRENT(limits->deadline);
-		limits->deadline = sst_time_after(limits->deadline, DEFAULT_SECONDS);
-	}
-	limits->max_rate = sst_max_rate_argument(fcinfo, 3);
-}
-
 /* A row about one of the cells, or with a note about the others */
 static void
 put_row(SstRow *row, const SstProbeResult *result, int number, const char *note)
@@ -94,7 +79,14 @@ sst_io_probe(PG_FUNCTION_ARGS)
 	SstProbe   *probe;
 	ListCell   *lc;
 
-	get_limits(fcinfo, &limits);
+	(void) sst_limits_arguments(fcinfo, 1, &limits);
+	if (PG_ARGISNULL(1))
+		limits.bytes_left = DEFAULT_BYTES;
+	if (PG_ARGISNULL(2))
+	{
+		INSTR_TIME_SET_CURRENT(limits.deadline);
+		limits.deadline = sst_time_after(limits.deadline, DEFAULT_SECONDS);
+	}
 	sst_rows_begin(&row, fcinfo);
 	sst_call_begin(&call, fcinfo, PG_ARGISNULL(0) ? SST_PROGRESS_UNKNOWN : 1,
 				   limits.bytes_left);

@@ -164,8 +164,8 @@ get_arguments(FunctionCallInfo fcinfo, int argno, bool stop_when_full,
 {
 	memset(args, 0, sizeof(PrewarmArguments));
 	args->options.mode = sst_prewarm_mode_argument(fcinfo, argno, SST_RULES_TOLERANT);
-	args->options.limits = sst_warm_limits_arguments(fcinfo, argno + 1,
-													 &args->limits);
+	args->options.limits = sst_limits_arguments(fcinfo, argno + 1,
+												&args->limits);
 	if (bool_argument(fcinfo, argno + 4, stop_when_full))
 		args->options.free_buffers = &args->free_buffers;
 	args->parts.indexes = bool_argument(fcinfo, argno + 5, true);
@@ -368,7 +368,7 @@ sst_cache_load(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("min_usage_count must be between 0 and %d", BM_MAX_USAGE_COUNT)));
 	options.mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_TOLERANT);
-	options.limits = sst_warm_limits_arguments(fcinfo, 3, &limits);
+	options.limits = sst_limits_arguments(fcinfo, 3, &limits);
 	options.free_buffers = PG_ARGISNULL(6) || PG_GETARG_BOOL(6) ?
 		&free_buffers : NULL;
 
