@@ -469,11 +469,15 @@ add_index(void *builder, const void *row)
 	(void) add_relation(builder, ((const FormData_pg_index *) row)->indexrelid);
 }
 
-static void
-add_indexes(SstRelationsBuilder *builder, Oid tableoid)
+/* Add a relation, and its indexes.  Returns the OID of its TOAST table, or InvalidOid. */
+static Oid
+add_with_indexes(SstRelationsBuilder *builder, Oid relid)
 {
+	Oid			toastrelid = add_relation(builder, relid);
+
 	read_catalog(IndexRelationId, IndexIndrelidIndexId, Anum_pg_index_indrelid,
-				 tableoid, add_index, builder);
+				 relid, add_index, builder);
+	return toastrelid;
 }
 
 /* Set what catalogs other than pg_class tell of a listed relation. */
@@ -481,15 +485,9 @@ static void
 add_details(SstRelations *list, SstRelation *relation)
 {
 	if (relation->relkind == RELKIND_INDEX)
-	{
-		HeapTuple	tuple = SearchSysCache1(INDEXRELID,
-											ObjectIdGetDatum(relation->relid));
-
-		if (!HeapTupleIsValid(tuple))
-			return;
-		add_pg_index_row(list, GETSTRUCT(tuple));
-		ReleaseSysCache(tuple);
-	}
+		read_catalog(IndexRelationId, IndexRelidIndexId,
+					 Anum_pg_index_indexrelid, relation->relid,
+					 add_pg_index_row, list);
 	else if (relation->partition)
 		read_catalog(InheritsRelationId, InheritsRelidSeqnoIndexId,
 					 Anum_pg_inherits_inhrelid, relation->relid,
@@ -512,15 +510,11 @@ sst_list_chosen_relations(SstRelations *list, const Oid *relids, int n)
 	relations_begin(&builder, list);
 	for (int i = 0; i < n; i++)
 	{
-		Oid			toastrelid = add_relation(&builder, relids[i]);
+		Oid			toastrelid = add_with_indexes(&builder, relids[i]);
 
 		CHECK_FOR_INTERRUPTS();
-		add_indexes(&builder, relids[i]);
 		if (OidIsValid(toastrelid))
-		{
-			(void) add_relation(&builder, toastrelid);
-			add_indexes(&builder, toastrelid);
-		}
+			(void) add_with_indexes(&builder, toastrelid);
 	}
 	relations_sort(&builder);
 	for (int i = 0; i < list->n; i++)
