@@ -194,29 +194,23 @@ put_relation(SstRow *row, SstTarget *target, SstWithToast with_toast,
 		SstIndexTable table = {target->relid, &estimate};
 		SstTarget	toast;
 		SstBloatEstimate of_toast;
+		bool		readable;
+		const char *toast_note;
 
 		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid,
 							SST_HEAP);
-		if (toast.state != SST_TARGET_READABLE)
-		{
-			if (with_toast == SST_TOAST_ROW)
-				put_note(row, &toast);
-			else if (note == NULL)
-				note = toast.note;
-		}
-		else
-		{
+		readable = toast.state == SST_TARGET_READABLE;
+		if (readable)
 			sst_estimate_bloat(&toast, &table, sampling, &of_toast);
-			if (with_toast == SST_TOAST_ROW)
-				put_estimate(row, toast.relid, &of_toast,
-							 sst_bloat_note(&of_toast), sum);
-			else
-			{
-				add_estimate(&estimate, &of_toast);
-				if (note == NULL)
-					note = sst_bloat_note(&of_toast);
-			}
-		}
+		toast_note = readable ? sst_bloat_note(&of_toast) : toast.note;
+		if (with_toast == SST_TOAST_ROW && readable)
+			put_estimate(row, toast.relid, &of_toast, toast_note, sum);
+		else if (with_toast == SST_TOAST_ROW)
+			put_note(row, &toast);
+		else if (readable)
+			add_estimate(&estimate, &of_toast);
+		if (note == NULL)
+			note = toast_note;
 		sst_target_close(&toast);
 	}
 	if (with_toast == SST_TOAST_SUMMED)
