@@ -54,18 +54,15 @@ average(int64 sum, int64 count)
 static void
 put_sizes(SstRow *row, const char *column, const int64 *counts)
 {
-	int			attno = sst_row_find(row, column, INT8ARRAYOID);
 	Datum		elements[SST_READ_SIZES];
 
-	if (attno < 0)
-		return;
 	for (int i = 0; i < SST_READ_SIZES; i++)
 		elements[i] = Int64GetDatum(counts[i]);
-	sst_row_set(row, attno,
-				PointerGetDatum(construct_array(elements, SST_READ_SIZES, INT8OID,
-												sizeof(int64), FLOAT8PASSBYVAL,
-												TYPALIGN_DOUBLE)),
-				counts[0] < 0);
+	sst_put_datum(row, column, INT8ARRAYOID,
+				  PointerGetDatum(construct_array(elements, SST_READ_SIZES, INT8OID,
+												  sizeof(int64), FLOAT8PASSBYVAL,
+												  TYPALIGN_DOUBLE)),
+				  counts[0] < 0);
 }
 
 /* The columns of a process, and of all together.  What is not known is null. */
