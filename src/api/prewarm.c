@@ -219,66 +219,52 @@ begin_call(SstCall *call, FunctionCallInfo fcinfo)
 	sst_progress_phase(SST_PHASE_CATALOG);
 }
 
-/* Warm what belongs to units of a list, and return the rows. */
+/*
+ * Warm relations that are named, or else the tables of a schema, or of the database for
+ * NULL, and return the rows.
+ *
+ * A call in mode buffer brings in what is used most.  In the other modes a second
+ * call has to find the order of the first, as it cannot tell what that has read.
+ */
 static void
-warm_units(FunctionCallInfo fcinfo, SstCall *call,
-		   const SstRelations *relations, const SstWarmUnits *units,
-		   const PrewarmArguments *args)
+warm(FunctionCallInfo fcinfo, const Oid *relids, int n, const char *schema,
+	 const PrewarmArguments *args)
 {
+	SstWarmUnits units = {0};
 	SstWarmSet	set;
+	SstRelations relations;
 	SstWarmEnd	end;
+	SstCall		call;
+
+	begin_call(&call, fcinfo);
+	if (relids != NULL)
+	{
+		Oid		   *all;
+
+		for (int i = 0; i < n; i++)
+			sst_warm_units_add(&units, relids[i]);
+		all = palloc_extended(sizeof(Oid) * Max(units.n, 1), MCXT_ALLOC_HUGE);
+		for (int i = 0; i < units.n; i++)
+			all[i] = units.units[i].relid;
+		sst_list_chosen_relations(&relations, all, units.n);
+	}
+	else
+	{
+		sst_list_relations(&relations);
+		sst_warm_units_add_all(&units, &relations, schema,
+							   args->options.mode == SST_PREWARM_BUFFER);
+	}
 
 	memset(&set, 0, sizeof(set));
-	sst_add_units(&set, relations, units, &args->parts);
+	sst_add_units(&set, &relations, &units, &args->parts);
 	if (args->resume_from != NULL)
 		sst_resume(&set, args->resume_from);
 
-	end = sst_warm(&set, &args->options, &call->io_stats);
-	sst_call_end(call);
+	end = sst_warm(&set, &args->options, &call.io_stats);
+	sst_call_end(&call);
 
 	put_warm_rows(fcinfo, &set, end, end == SST_WARM_COMPLETE ? NULL :
 				  sst_resume_text(&set), true);
-}
-
-/* Warm relations that are named, and return the rows. */
-static void
-warm_named(FunctionCallInfo fcinfo, const Oid *relids, int n,
-		   const PrewarmArguments *args)
-{
-	SstWarmUnits units = {0};
-	SstRelations relations;
-	SstCall		call;
-	Oid		   *all;
-
-	begin_call(&call, fcinfo);
-	for (int i = 0; i < n; i++)
-		sst_warm_units_add(&units, relids[i]);
-
-	all = palloc_extended(sizeof(Oid) * Max(units.n, 1), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < units.n; i++)
-		all[i] = units.units[i].relid;
-	sst_list_chosen_relations(&relations, all, units.n);
-	warm_units(fcinfo, &call, &relations, &units, args);
-}
-
-/*
- * Warm the tables of a schema, or of the database for NULL, and return the rows.  A
- * call in mode buffer brings in what is used most.  In the other modes a second call
- * has to find the order of the first, as it cannot tell what that has read.
- */
-static void
-warm_all(FunctionCallInfo fcinfo, const char *schema,
-		 const PrewarmArguments *args)
-{
-	SstWarmUnits units = {0};
-	SstRelations relations;
-	SstCall		call;
-
-	begin_call(&call, fcinfo);
-	sst_list_relations(&relations);
-	sst_warm_units_add_all(&units, &relations, schema,
-						   args->options.mode == SST_PREWARM_BUFFER);
-	warm_units(fcinfo, &call, &relations, &units, args);
 }
 
 Datum
@@ -289,7 +275,7 @@ sst_prewarm_relation(PG_FUNCTION_ARGS)
 
 	get_arguments(fcinfo, 1, false, &args);
 	check_relation(relid);
-	warm_named(fcinfo, &relid, 1, &args);
+	warm(fcinfo, &relid, 1, NULL, &args);
 
 	return (Datum) 0;
 }
@@ -302,7 +288,7 @@ sst_prewarm_relations(PG_FUNCTION_ARGS)
 	PrewarmArguments args;
 
 	get_arguments(fcinfo, 1, true, &args);
-	warm_named(fcinfo, relids, n, &args);
+	warm(fcinfo, relids, n, NULL, &args);
 
 	return (Datum) 0;
 }
@@ -314,7 +300,7 @@ sst_prewarm_schema(PG_FUNCTION_ARGS)
 	PrewarmArguments args;
 
 	get_arguments(fcinfo, 1, true, &args);
-	warm_all(fcinfo, schema, &args);
+	warm(fcinfo, NULL, 0, schema, &args);
 
 	return (Datum) 0;
 }
@@ -325,7 +311,7 @@ sst_prewarm_database(PG_FUNCTION_ARGS)
 	PrewarmArguments args;
 
 	get_arguments(fcinfo, 0, true, &args);
-	warm_all(fcinfo, NULL, &args);
+	warm(fcinfo, NULL, 0, NULL, &args);
 
 	return (Datum) 0;
 }
