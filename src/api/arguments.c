@@ -53,6 +53,17 @@ sst_check_positive(double value, const char *what, const char *hint)
 				 hint != NULL ? errhint("%s", _(hint)) : 0));
 }
 
+/* ERROR if a number is out of a range; what names it. */
+void
+sst_check_range(int64 value, int64 low, int64 high, const char *what)
+{
+	if (value < low || value > high)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be between %lld and %lld", what,
+						(long long) low, (long long) high)));
+}
+
 /* The OID that argument 0 is; ERROR if it is null. */
 Oid
 sst_relation_argument(FunctionCallInfo fcinfo)

@@ -36,25 +36,6 @@ static const char *const fault_names[] = {
 	[SST_FAULT_CONTENTS] = "contents"
 };
 
-/* The block to begin with; null is the first one. */
-static BlockNumber
-first_block_argument(FunctionCallInfo fcinfo, int argno)
-{
-	int64		first;
-
-	if (PG_ARGISNULL(argno))
-		return 0;
-
-	first = PG_GETARG_INT64(argno);
-	if (first < 0 || first > MaxBlockNumber)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("starting block number must be between 0 and %u",
-						MaxBlockNumber)));
-
-	return (BlockNumber) first;
-}
-
 /* The most blocks to return; null is no limit. */
 static int64
 max_rows_argument(FunctionCallInfo fcinfo, int argno)
@@ -124,18 +105,22 @@ search_target(SstRow *row, const SstTarget *target, BlockNumber first,
 Datum
 sst_corrupt_blocks(PG_FUNCTION_ARGS)
 {
-	BlockNumber first = first_block_argument(fcinfo, 1);
-	int64		max_rows = max_rows_argument(fcinfo, 2);
+	int64		first = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT64(1);
+	int64		max_rows;
 	SstLimits	limits = {.bytes_left = PG_INT64_MAX};
-	SstLimits  *limited = sst_max_time_argument(fcinfo, 3, &limits);
+	SstLimits  *limited;
 	SstRow		row;
 	SstTarget	target;
 	SstCall		call;
 
+	sst_check_range(first, 0, MaxBlockNumber, "starting block number");
+	max_rows = max_rows_argument(fcinfo, 2);
+	limited = sst_max_time_argument(fcinfo, 3, &limits);
+
 	sst_call_try_open(&call, fcinfo, &target, SST_INDEX | SST_TABLE);
 	sst_rows_begin(&row, fcinfo);
 	if (sst_target_is_readable(&target))
-		search_target(&row, &target, first, max_rows, limited, &call.io_stats);
+		search_target(&row, &target, (BlockNumber) first, max_rows, limited, &call.io_stats);
 	else
 		put_row(&row, InvalidBlockNumber, "not read", target.note);
 	sst_call_close(&call, &target);

@@ -62,16 +62,10 @@ draw_bar(double dead, double free)
 static int
 number_argument(FunctionCallInfo fcinfo, int argno, const char *what)
 {
-	int			number;
-
 	sst_require_argument(fcinfo, argno, what);
-	number = PG_GETARG_INT32(argno);
-	if (number <= 0 || number > SST_MAX_BUCKETS)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be between 1 and %d", what, SST_MAX_BUCKETS)));
+	sst_check_range(PG_GETARG_INT32(argno), 1, SST_MAX_BUCKETS, what);
 
-	return number;
+	return PG_GETARG_INT32(argno);
 }
 
 /*

@@ -349,10 +349,7 @@ sst_cache_load(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("saved cache cannot be null")));
-	if (min_usage < 0 || min_usage > BM_MAX_USAGE_COUNT)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("min_usage_count must be between 0 and %d", BM_MAX_USAGE_COUNT)));
+	sst_check_range(min_usage, 0, BM_MAX_USAGE_COUNT, "min_usage_count");
 	options.mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_TOLERANT);
 	options.limits = sst_limits_arguments(fcinfo, 3, &limits);
 	options.free_buffers = PG_ARGISNULL(6) || PG_GETARG_BOOL(6) ?
@@ -382,19 +379,11 @@ static int64
 block_argument(FunctionCallInfo fcinfo, int argno, const char *what,
 			   int64 nblocks, int64 defaultval)
 {
-	int64		blkno;
-
 	if (PG_ARGISNULL(argno))
 		return defaultval;
 
-	blkno = PG_GETARG_INT64(argno);
-	if (blkno < 0 || blkno >= nblocks)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s block number must be between 0 and %lld",
-						what, (long long) (nblocks - 1))));
-
-	return blkno;
+	sst_check_range(PG_GETARG_INT64(argno), 0, nblocks - 1, what);
+	return PG_GETARG_INT64(argno);
 }
 
 /*
@@ -436,8 +425,8 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 	sst_refuse_for_pg_prewarm(rel, plan.forknum);
 
 	nblocks = RelationGetNumberOfBlocksInFork(rel, plan.forknum);
-	plan.first = block_argument(fcinfo, 3, "starting", nblocks, 0);
-	plan.end = block_argument(fcinfo, 4, "ending", nblocks, nblocks - 1) + 1;
+	plan.first = block_argument(fcinfo, 3, "starting block number", nblocks, 0);
+	plan.end = block_argument(fcinfo, 4, "ending block number", nblocks, nblocks - 1) + 1;
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_call_set_relation(&call, rel);
