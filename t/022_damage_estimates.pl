@@ -56,11 +56,29 @@ my $linked_path = $node->safe_psql('postgres', "SELECT current_setting('data_dir
 $node->safe_psql('postgres', 'CREATE TABLE holes AS SELECT g AS i FROM generate_series(1, 40000) g; CREATE INDEX ON holes (i); CHECKPOINT');
 my $holes_path = $node->safe_psql('postgres', "SELECT current_setting('data_directory') || '/' || pg_relation_filepath('holes_i_idx')");
 
+# And one whose entries are shorter than any can be, so that a page has more of them
+$node->safe_psql('postgres', 'CREATE TABLE tiny AS SELECT ARRAY[g] AS a FROM generate_series(1, 5000) g; CREATE INDEX ON tiny USING gin (a); CHECKPOINT');
+my $tiny_path = $node->safe_psql('postgres', "SELECT current_setting('data_directory') || '/' || pg_relation_filepath('tiny_a_idx')");
+
 my %path = map { split /\|/ } split /\n/,
   $node->safe_psql('postgres',
 	"SELECT relname, current_setting('data_directory') || '/' || pg_relation_filepath(oid) FROM pg_class WHERE relname ~ '_(@{[join '|', @damage]})\$' AND relkind <> 'S'");
 is(keys %path, @damage * (1 + keys %index), 'relations');
 $node->stop;
+
+# An entry leaf page full of headers of tuples that point to posting trees
+sub tiny_entries
+{
+	my ($page) = @_;
+	my $n = int((BLCKSZ - 8 - PD_LINP) / 12);
+	my $upper = BLCKSZ - 8 - 8 * $n;
+
+	substr($page, PD_LINP, 12 * $n) =
+	  pack('L*', map { $upper + 8 * $_ | 1 << 15 | 8 << 17 } 0 .. $n - 1) .
+	  "\0" x ($upper - PD_LINP - 4 * $n) . pack('S4', 0, 1, 0xffff, 8) x $n;
+	substr($page, PD_LOWER, 4) = pack('S2', PD_LINP + 4 * $n, $upper);
+	return $page;
+}
 
 # What becomes of one page.  The bytes of tuples are those between pd_upper and
 # pd_special; of bloom, those before pd_lower.
@@ -110,11 +128,18 @@ foreach my $name (sort keys %path)
 }
 write_block($linked_path, 20, with32(read_block($linked_path, 20), BLCKSZ - 12, 999999));
 write_block($holes_path, $_ * 5, random_page()) foreach (1 .. 20);
+my @tiny_pages = read_blocks($tiny_path);
+my @tiny_leaves = grep { get16($tiny_pages[$_], BLCKSZ - 2) == 2 } 0 .. $#tiny_pages;
+write_block($tiny_path, $_, tiny_entries($tiny_pages[$_])) foreach (@tiny_leaves);
 $node->start;
 
 is( $node->safe_psql('postgres', "SELECT abs(predicted_bytes - bytes) <= 2 * 8192, bytes BETWEEN predicted_bytes_low AND predicted_bytes_high FROM streamstat.bloat('holes_i_idx', 1000000)"),
 	't|t', 'b-tree with damaged pages: what they have had comes back');
 is($node->safe_psql('postgres', $linked), $predicted, 'b-tree with a link behind its end: as many pages');
+
+is($node->safe_psql('postgres', "SELECT predicted_bytes > 0, note ~ 'corrupt' IS TRUE FROM streamstat.bloat('tiny_a_idx', 1000000)"),
+	't|f', 'GIN index with entries that are too short');
+ok(@tiny_leaves > 10, 'leaf pages with these: ' . @tiny_leaves);
 
 my $nsampled = 0;
 foreach my $path ('file', 'buffer')
