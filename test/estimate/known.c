@@ -158,6 +158,7 @@ sample_of(SstPageSample *sample, int nblocks, int n, const uint32 *y, const uint
 		page.n[COUNT_X] = x[i];
 		sample_add(sample, i * (nblocks / n) + 1, &page);
 	}
+	sst_page_sample_end(sample, &sample->sums, sample->nsampled);
 }
 
 /*
@@ -396,8 +397,8 @@ fill_part(SstPageSample *sample, int part, int nblocks, int n, int dead, int fre
 		sst_sample_part_add(into, &page, 2 * i + part, nblocks / n);
 		sst_counters_merge(&sample->sums, &page);
 	}
-	sample->nsampled += n;
 	sample->nblocks += nblocks;
+	sst_page_sample_end(sample, &sample->sums, sample->nsampled + n);
 }
 
 /* Where the map vouches for all, nothing is dead: what is read there adds no doubt. */

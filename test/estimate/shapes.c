@@ -235,6 +235,7 @@ test_most_items(void)
 	fill_page(&page, TUPLES, 0);
 	for (int i = 0; i < 1000; i++)
 		sample_add(&sample, 100 * i, &page);
+	sst_page_sample_end(&sample, &sample.sums, sample.nsampled);
 	check_near(sst_estimate(&dead, &sample).high,
 			   (sst_unseen_part(1000) * 100000 + 1) * (TUPLES + 1), 1, "no more than fit on a page");
 	dead.items = NULL;

@@ -177,6 +177,7 @@ sample_draw(SstPageSample *sample, const Population *population, int n)
 		population_page(population, blkno, &page);
 		sample_add(sample, blkno, &page);
 	}
+	sst_page_sample_end(sample, &sample->sums, sample->nsampled);
 }
 
 void
@@ -189,6 +190,7 @@ sample_draw_pages(SstPageSample *sample, int nblocks, const SstCounters *pages, 
 
 		sample_add(sample, blkno, &pages[blkno]);
 	}
+	sst_page_sample_end(sample, &sample->sums, sample->nsampled);
 }
 
 /* SplitMix64: Steele, Lea and Flood, OOPSLA 2014 */
