@@ -24,6 +24,7 @@
 #error "streamstat requires PostgreSQL 15 or later"
 #endif
 
+#include "access/xlogdefs.h"
 #include "portability/instr_time.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
@@ -152,5 +153,17 @@ sst_seconds_since(instr_time start)
 }
 
 extern bool sst_vacuum_truncates(Relation rel);
+
+/* The server's I/O counters, and what streamstat adds to them */
+extern instr_time *sst_read_time(bool temp);
+extern int64 sst_nanoseconds(instr_time duration);
+extern bool sst_is_same_time(instr_time a, instr_time b);
+extern bool sst_server_waits_for_each_read(void);
+extern int	sst_server_reads_in_flight(void);
+extern void sst_count_private_read(int nblocks);
+extern void sst_count_private_wait(instr_time start);
+
+extern XLogRecPtr sst_wal_done(void);
+extern XLogRecPtr sst_wal_begun(void);
 
 #endif							/* SST_COMPAT_H */

@@ -27,7 +27,6 @@
 
 #include "compat/buffer_tag.h"
 #include "stream/buffered.h"
-#include "stream/wal_position.h"
 
 /* Buffer headers that can be scanned in the time of one look-up */
 #define BUFFERS_PER_LOOK_UP 8

@@ -48,8 +48,7 @@
 #include "utils/guc.h"
 #include "utils/spccache.h"
 
-#include "compat/platform.h"
-#include "compat/server_io.h"
+#include "compat/compat.h"
 #include "stream/buffered.h"
 #include "stream/io_stats.h"
 #include "stream/read_stream.h"

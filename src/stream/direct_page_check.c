@@ -47,7 +47,6 @@
 #include "stream/buffered.h"
 #include "stream/checksum.h"
 #include "stream/direct_page_check.h"
-#include "stream/wal_position.h"
 
 /*
  * Prepare to check about nblocks blocks of a fork.  Memory is taken from the current

@@ -16,7 +16,7 @@
 
 #include "port/pg_bitutils.h"
 
-#include "compat/server_io.h"
+#include "compat/compat.h"
 #include "stream/io_stats.h"
 
 /* Set up the stats of nothing, for a stream of this path. */

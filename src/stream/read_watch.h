@@ -14,7 +14,6 @@
 #define SST_READ_WATCH_H
 
 #include "compat/compat.h"
-#include "compat/server_io.h"
 #include "stream/io_stats.h"
 
 #ifdef SST_HAVE_READ_STREAM_STATS

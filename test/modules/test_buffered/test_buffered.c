@@ -21,8 +21,8 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+#include "compat/compat.h"
 #include "stream/buffered.h"
-#include "stream/wal_position.h"
 
 PG_MODULE_MAGIC;
 
