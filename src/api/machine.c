@@ -20,7 +20,7 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "compat/catalog.h"
+#include "compat/compat.h"
 #include "compat/platform.h"
 
 PG_FUNCTION_INFO_V1(sst_file_created);

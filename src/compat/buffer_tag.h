@@ -16,7 +16,6 @@
 #include "storage/buf_internals.h"
 #include "utils/rel.h"
 
-#include "compat/catalog.h"
 #include "compat/compat.h"
 
 /* Before 16 there are macros instead, and fields. */

@@ -25,6 +25,8 @@
 #endif
 
 #include "access/xlogdefs.h"
+#include "catalog/pg_class.h"
+#include "common/relpath.h"
 #include "portability/instr_time.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
@@ -95,6 +97,16 @@
 #define SST_APPROX_HAS_NEW_PAGES_FREE 1
 #endif
 
+/* The server has REPACK (19). */
+#if PG_VERSION_NUM >= 190000
+#define SST_HAVE_REPACK 1
+#endif
+
+/* Bulk inserts extend a table by ever more blocks at a time (16). */
+#if PG_VERSION_NUM >= 160000
+#define SST_HAVE_BULK_EXTENSION 1
+#endif
+
 /*
  * SMgrRelationData says which storage manager has the relation; 0 is md.c.  Forks that
  * let one register others have that, too (Percona's before the chain, open_pg_tde's),
@@ -127,6 +139,15 @@ typedef char PageData;
 #define pgstat_get_local_beentry_by_index pgstat_fetch_stat_local_beentry
 #endif
 
+/* Where the files of a relation are; as numbers, whatever the server calls them */
+typedef struct SstFiles
+{
+	Oid			tablespace;
+	Oid			database;		/* InvalidOid for a shared relation */
+	Oid			number;
+	int			owner;			/* of a temporary relation, its session */
+} SstFiles;
+
 extern bool sst_lock_held(const LOCKTAG *tag, LOCKMODE mode);
 extern Size sst_page_free_space(const PageData *page);
 extern Size sst_page_heap_free_space(const PageData *page);
@@ -153,6 +174,13 @@ sst_seconds_since(instr_time start)
 }
 
 extern bool sst_vacuum_truncates(Relation rel);
+
+extern bool sst_catalog_files(const FormData_pg_class *relation,
+							  SstFiles *files);
+extern void sst_files_path(const SstFiles *files, ForkNumber forknum,
+						   char *path, size_t size);
+extern bool sst_collates_bytes(Oid collation);
+extern double sst_limited_vacuum_threshold(const StdRdOptions *options, double threshold);
 
 /* The server's I/O counters, and what streamstat adds to them */
 extern instr_time *sst_read_time(bool temp);

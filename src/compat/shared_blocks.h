@@ -16,7 +16,6 @@
 #include "storage/block.h"
 #include "utils/rel.h"
 
-#include "compat/catalog.h"
 #include "compat/compat.h"
 
 /* Most blocks that one call reads */

@@ -15,7 +15,7 @@
 
 #include "datatype/timestamp.h"
 
-#include "compat/catalog.h"
+#include "compat/compat.h"
 #include "relation/target.h"
 
 /* A relation, from the catalogs and the file system */

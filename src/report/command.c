@@ -38,7 +38,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "compat/catalog.h"
+#include "compat/compat.h"
 #include "report/command.h"
 
 /* ----------

@@ -35,7 +35,7 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-#include "compat/catalog.h"
+#include "compat/compat.h"
 #include "report/duration.h"
 
 /* ----------

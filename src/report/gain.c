@@ -17,7 +17,7 @@
 #include "catalog/pg_class.h"
 
 #include "am/am.h"
-#include "compat/catalog.h"
+#include "compat/compat.h"
 #include "report/bloat.h"
 #include "report/command.h"
 #include "report/gain.h"

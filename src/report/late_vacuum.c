@@ -26,7 +26,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/rel.h"
 
-#include "compat/catalog.h"
+#include "compat/compat.h"
 #include "report/command.h"
 #include "report/late_vacuum.h"
 #include "report/turnover.h"

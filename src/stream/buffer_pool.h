@@ -16,7 +16,7 @@
 #include "portability/instr_time.h"
 #include "storage/block.h"
 
-#include "compat/catalog.h"
+#include "compat/compat.h"
 
 /* A block in a buffer */
 typedef struct SstBufferedBlock

@@ -17,7 +17,7 @@
 #include "storage/block.h"
 #include "utils/rel.h"
 
-#include "compat/catalog.h"
+#include "compat/compat.h"
 #include "stream/io_stats.h"
 
 /* The segment files of a fork, of which one at a time is open */

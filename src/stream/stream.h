@@ -13,7 +13,6 @@
 #ifndef SST_STREAM_H
 #define SST_STREAM_H
 
-#include "compat/catalog.h"
 #include "compat/compat.h"
 #include "stream/page_needs.h"
 #include "stream/rules.h"
