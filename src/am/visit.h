@@ -26,9 +26,8 @@
 #include "am/heap/xacts.h"
 #include "am/line_pointers.h"
 #include "compat/compat.h"
-#include "stream/page_needs.h"
 #include "stream/rules.h"
-#include "source/block_set.h"
+#include "source/source.h"
 #include "stats/counters.h"
 
 /* What of a metapage a column shows; from SST_META_OWN on by access method */

@@ -141,7 +141,6 @@ typedef struct SstScan
 	/* If there is a limit: the pages granted, and the first of them */
 	bool		limited;
 	SstThrottle throttle;
-	SstSliceSource slice;
 	BlockNumber ngranted;
 	uint64		slice_begin;
 	bool		stopped;		/* a limit is reached */
@@ -409,7 +408,7 @@ scan_next_slice(SstScan *scan)
 
 	end_slice(scan);
 	report_progress(scan);
-	if (scan_must_stop(scan) || !sst_slice_source_more(&scan->slice))
+	if (scan_must_stop(scan) || !sst_source_has_more(scan->source))
 		return false;
 
 	scan->ngranted = sst_throttle_take(&scan->throttle,
@@ -419,7 +418,7 @@ scan_next_slice(SstScan *scan)
 	if (scan->stopped)
 		return false;
 
-	sst_slice_source_cut(&scan->slice, scan->ngranted);
+	sst_source_cut(scan->source, scan->ngranted);
 	return true;
 }
 
@@ -533,7 +532,7 @@ scan_begin(SstScan *scan)
 	scan->limited = sst_throttle_begin(&scan->throttle, scan->sinks.limits);
 	if (scan->limited)
 	{
-		scan->source = sst_slice_source_init(&scan->slice, scan->source);
+		sst_source_cut(scan->source, 0);
 		(void) scan_next_slice(scan);
 
 		/* A page can take long. */

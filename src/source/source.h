@@ -23,7 +23,49 @@
 #include "port/atomics.h"
 #include "storage/block.h"
 
-#include "source/block_set.h"
+/*
+ * A set of a relation's blocks: one bit for each.  Plain data without pointers, so that it
+ * can be copied to shared memory.
+ */
+typedef struct SstBlockSet
+{
+	BlockNumber nblocks;		/* covers blocks 0 to nblocks - 1 */
+	BlockNumber nmembers;
+	uint64		words[FLEXIBLE_ARRAY_MEMBER];
+} SstBlockSet;
+
+static inline Size
+sst_block_set_size(BlockNumber nblocks)
+{
+	return offsetof(SstBlockSet, words) +
+		((Size) nblocks + 63) / 64 * sizeof(uint64);
+}
+
+/* An empty set, in the current memory context */
+static inline SstBlockSet *
+sst_block_set_create(BlockNumber nblocks)
+{
+	SstBlockSet *set = MemoryContextAllocExtended(CurrentMemoryContext,
+												  sst_block_set_size(nblocks),
+												  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	set->nblocks = nblocks;
+	return set;
+}
+
+static inline bool
+sst_block_set_contains(const SstBlockSet *set, BlockNumber blkno)
+{
+	return (set->words[blkno / 64] >> (blkno % 64)) & 1;
+}
+
+static inline void
+sst_block_set_add(SstBlockSet *set, BlockNumber blkno)
+{
+	if (!sst_block_set_contains(set, blkno))
+		set->nmembers++;
+	set->words[blkno / 64] |= UINT64CONST(1) << (blkno % 64);
+}
 
 typedef struct SstSource SstSource;
 
@@ -37,6 +79,14 @@ struct SstSource
 
 	/* A block that was returned to the source, or InvalidBlockNumber */
 	BlockNumber put_back;
+
+	/*
+	 * Blocks left of a slice, if it gives them slice by slice.  At the end of
+	 * a slice it reports its end, so that a stream on it drains and holds no
+	 * pin.  Then the caller begins the next slice.
+	 */
+	bool		sliced;
+	BlockNumber left;
 };
 
 static inline BlockNumber
@@ -44,11 +94,18 @@ sst_source_next(SstSource *source)
 {
 	BlockNumber blkno = source->put_back;
 
-	if (blkno == InvalidBlockNumber)
-		return source->next(source);
-
-	source->put_back = InvalidBlockNumber;
-	return blkno;
+	if (blkno != InvalidBlockNumber)
+	{
+		source->put_back = InvalidBlockNumber;
+		return blkno;
+	}
+	if (source->sliced)
+	{
+		if (source->left == 0)
+			return InvalidBlockNumber;
+		source->left--;
+	}
+	return source->next(source);
 }
 
 /* Return the block that was taken last, so that it is taken again. */
@@ -63,6 +120,23 @@ sst_source_seek(SstSource *source, BlockNumber blkno)
 {
 	source->put_back = InvalidBlockNumber;
 	source->seek(source, blkno);
+}
+
+/* Is there a block after the slice? */
+static inline bool
+sst_source_has_more(SstSource *source)
+{
+	if (source->put_back == InvalidBlockNumber)
+		source->put_back = source->next(source);
+	return source->put_back != InvalidBlockNumber;
+}
+
+/* Begin a slice of nblocks blocks, including one that was put back. */
+static inline void
+sst_source_cut(SstSource *source, BlockNumber nblocks)
+{
+	source->sliced = true;
+	source->left = nblocks - (source->put_back != InvalidBlockNumber);
 }
 
 /*
@@ -121,14 +195,6 @@ sst_range_start(BlockNumber nblocks, BlockNumber n, BlockNumber i)
 	return (BlockNumber) ((uint64) nblocks * i / n);
 }
 
-/* Another source, a limited number of blocks at a time */
-typedef struct SstSliceSource
-{
-	SstSource	base;
-	SstSource  *inner;
-	BlockNumber left;			/* of the present slice */
-} SstSliceSource;
-
 extern SstSource *sst_range_source_init(SstRangeSource *source,
 										SstChunks *chunks,
 										BlockNumber first, BlockNumber end,
@@ -137,11 +203,6 @@ extern SstSource *sst_sample_source_init(SstSampleSource *source,
 										 BlockNumber nblocks,
 										 BlockNumber nsample, uint32 seed,
 										 const SstBlockSet *set, bool members);
-
-extern SstSource *sst_slice_source_init(SstSliceSource *source,
-										SstSource *inner);
-extern bool sst_slice_source_more(SstSliceSource *source);
-extern void sst_slice_source_cut(SstSliceSource *source, BlockNumber nblocks);
 
 extern void sst_chunks_init(SstChunks *chunks, BlockNumber first,
 							BlockNumber end, int nparticipants);

@@ -13,8 +13,8 @@
 #ifndef SST_MAPPED_FILE_H
 #define SST_MAPPED_FILE_H
 
-#include "stream/page_needs.h"
 #include "stream/direct_page_check.h"
+#include "stream/rules.h"
 
 /* One window of the segment files of a fork */
 typedef struct SstMappedFile

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * rules.h
- *	  The rules for relations and pages: tolerant, or contrib's
+ *	  The rules for relations and pages, tolerant or contrib's, and the parts of pages
+ *	  that must be read
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,6 +14,8 @@
 #ifndef SST_RULES_H
 #define SST_RULES_H
 
+#include "storage/block.h"
+
 typedef enum SstRules
 {
 	SST_RULES_TOLERANT,			/* ours: damage is counted, and an error about
@@ -22,5 +25,27 @@ typedef enum SstRules
 								 * errors of the buffer manager pass through;
 								 * errors have contrib's words and no more */
 } SstRules;
+
+/* What is looked at besides the header and the special space */
+typedef enum SstPagePart
+{
+	SST_PART_NONE,
+	SST_PART_LINE_POINTERS,		/* what ends at pd_lower */
+	SST_PART_TUPLES_IF_CHANGED, /* all; line pointers of an all-visible page */
+	SST_PART_ALL
+} SstPagePart;
+
+/*
+ * The parts of a relation's pages that must be read.  A visitor declares them, and a
+ * stream that copies pages skips the rest.
+ */
+typedef struct SstPageNeeds
+{
+	SstPagePart part;
+	BlockNumber stride;			/* of every so many'th block, 0 the first, all */
+} SstPageNeeds;
+
+/* All of block 0, where the metapage is, and a part of the others */
+#define SST_NEEDS(part) ((SstPageNeeds) {(part), InvalidBlockNumber})
 
 #endif							/* SST_RULES_H */

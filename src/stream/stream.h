@@ -14,7 +14,6 @@
 #define SST_STREAM_H
 
 #include "compat/compat.h"
-#include "stream/page_needs.h"
 #include "stream/rules.h"
 #include "source/source.h"
 #include "storage/bufmgr.h"
