@@ -220,13 +220,12 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 	{
 		WorkerReport *report = &shared->reports[i];
 		char	   *from = results + i * task->result_size;
-		SstIoStats *io_stats = (SstIoStats *) (from + task->io_stats_offset);
+		const SstIoStats *io_stats = (const SstIoStats *) from;
 
 		if (!report->took_part)
 			continue;
 		InstrAccumParallelQuery(&report->buffer_usage, &report->wal_usage);
-		sst_io_stats_merge_worker((SstIoStats *) ((char *) result + task->io_stats_offset),
-								  io_stats);
+		sst_io_stats_merge_worker(result, io_stats);
 		if (task->merge != NULL)
 			task->merge(result, from);
 		sst_call_add_worker(i, io_stats);

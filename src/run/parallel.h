@@ -33,14 +33,13 @@ typedef struct SstParallelTask
 
 	/*
 	 * Do one process's part of a plan, until the chunks give no more blocks.
-	 * Sets up the result.  The set is that of the job.
+	 * Sets up the result, which begins with the SstIoStats of what the
+	 * process read: these are added up in any case.  The set is that of the
+	 * job.
 	 */
 	void		(*participate) (const void *plan, Relation rel,
 								SstChunks *chunks, const SstBlockSet *set,
 								void *result);
-
-	/* Where in a result is what a process read, which is added up in any case */
-	Size		io_stats_offset;
 
 	/* Add what else is in a worker's result to the leader's, or NULL. */
 	void		(*merge) (void *into, const void *from);

@@ -320,8 +320,7 @@ static const SstParallelTask prewarm_task = {
 	.worker = "sst_prewarm_worker",
 	.plan_size = sizeof(SstPrewarmPlan),
 	.result_size = sizeof(SstIoStats),
-	.participate = participate,
-	.io_stats_offset = 0
+	.participate = participate
 };
 
 extern PGDLLEXPORT void sst_prewarm_worker(dsm_segment *seg, shm_toc *toc);

@@ -815,7 +815,6 @@ static const SstParallelTask scan_task = {
 	.plan_size = sizeof(SstScanPlan),
 	.result_size = sizeof(SstScanResult),
 	.participate = participate,
-	.io_stats_offset = offsetof(SstScanResult, io_stats),
 	.merge = merge_found
 };
 

@@ -87,10 +87,10 @@ typedef struct SstScanSinks
 /* What was found, by one process or by several together */
 typedef struct SstScanResult
 {
+	SstIoStats	io_stats;		/* the first, for parallel.c */
 	SstCounters counters;
 	SstMeta		meta;
 	uint64		nvisited;
-	SstIoStats	io_stats;
 } SstScanResult;
 
 /* How many blocks will be read? */
