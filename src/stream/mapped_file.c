@@ -29,9 +29,6 @@
 
 #include <setjmp.h>
 #include <signal.h>
-#include <sys/mman.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include "port/pg_bitutils.h"
 #include "utils/memdebug.h"
@@ -42,8 +39,6 @@
 
 /* Reads from mapped memory.  No ERROR, and nothing to be undone. */
 typedef void (*SstMappedReader) (const char *mapped, void *arg);
-
-#ifdef SST_HAVE_MAPPED_READS
 
 /* Bytes of a window */
 #define WINDOW_SIZE (2 * 1024 * 1024)
@@ -144,31 +139,6 @@ mapped_file_read(SstMappedFile *file, const char *mapped,
 	return done;
 }
 
-#else							/* !SST_HAVE_MAPPED_READS */
-
-/* Nothing is mapped. */
-
-void
-sst_mapped_file_close(SstMappedFile *file)
-{
-}
-
-static const char *
-mapped_file_map(SstMappedFile *file, int fd, int64 segno, off_t offset,
-				size_t length)
-{
-	return NULL;
-}
-
-static bool
-mapped_file_read(SstMappedFile *file, const char *mapped,
-				 SstMappedReader reader, void *arg)
-{
-	return false;
-}
-
-#endif							/* SST_HAVE_MAPPED_READS */
-
 /* ----------
  * Copying the needed parts of a run's pages
  *
@@ -217,6 +187,9 @@ sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
 	mapper->needs = *needs;
 	mapper->checksums = check->checksums;
 	mapper->off = !sst_map_files || !in_part || !check->wal_logged;
+#ifndef SST_HAVE_MAPPED_READS
+	mapper->off = true;
+#endif
 }
 
 /* Start to load what will be copied of a page. */
