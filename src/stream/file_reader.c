@@ -12,9 +12,6 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "utils/memdebug.h"
@@ -80,8 +77,6 @@ sst_sync_reader_open(void)
 	reader->method = SST_IO_METHOD_SYNC;
 	reader->start = sync_start;
 	reader->finish = sync_finish;
-	reader->wait = NULL;
-	reader->ready = NULL;
 	reader->close = sync_close;
 
 	return reader;
