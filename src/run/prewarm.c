@@ -127,8 +127,8 @@ static void
 count_cached(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
 			 SstIoStats *io_stats)
 {
-	sst_io_stats_page_cache(io_stats, sst_direct_io() ? 0 :
-							sst_page_cache_blocks(file, blkno, nblocks));
+	sst_add_count(&io_stats->blocks_page_cache, sst_direct_io() ? 0 :
+				  sst_page_cache_blocks(file, blkno, nblocks));
 }
 
 /* A run that is to be read, in a ring of these */

@@ -207,7 +207,7 @@ prepare_block(SstReadStream *stream, int slot)
 			stream->stats.seen.advice_blocks++;
 			stream->queue[slot].in_run = true;
 			sst_io_stats_in_flight(&stream->stats.seen, stream->nadvised);
-			sst_count_absent(&stream->stats, -1);
+			sst_add_count(&stream->stats.nabsent, -1);
 		}
 		return;
 	}
@@ -298,7 +298,7 @@ read_block(SstReadStream *stream, BlockNumber blkno, bool advised)
 		waited = *sst_read_time(temp);
 		INSTR_TIME_SUBTRACT(waited, time_before);
 		if (!sst_read_was_cached(1, sst_nanoseconds(waited)))
-			sst_count_absent(&stream->stats, 1);
+			sst_add_count(&stream->stats.nabsent, 1);
 	}
 
 	return buf;

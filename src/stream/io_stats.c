@@ -40,51 +40,29 @@ sst_io_stats_init(SstIoStats *io_stats, SstIoPath path)
 }
 
 /* Add two counts; the sum is unknown (-1) if one of them is. */
-static void
-add(int64 *into, int64 from)
+void
+sst_add_count(int64 *into, int64 from)
 {
 	*into = *into < 0 || from < 0 ? -1 : *into + from;
 }
 
+/* Add all sums, or with sign -1, subtract them. */
 static void
-subtract(int64 *from, int64 part)
+combine(SstIoStats *into, const SstIoStats *from, int sign)
 {
-	*from = *from < 0 || part < 0 ? -1 : *from - part;
-}
+	const size_t begin = offsetof(SstIoStats, blocks_requested);
+	int64	   *sums = (int64 *) ((char *) into + begin);
+	const int64 *others = (const int64 *) ((const char *) from + begin);
 
-/* Apply add() or subtract() to all that is added up. */
-static void
-combine(SstIoStats *into, const SstIoStats *from,
-		void (*change) (int64 *into, int64 from))
-{
-	change(&into->blocks_requested, from->blocks_requested);
-	change(&into->blocks_hit, from->blocks_hit);
-	change(&into->blocks_read, from->blocks_read);
-	change(&into->blocks_private, from->blocks_private);
-	change(&into->blocks_mapped, from->blocks_mapped);
-	change(&into->blocks_page_cache, from->blocks_page_cache);
-	change(&into->reads, from->reads);
-	change(&into->read_bytes, from->read_bytes);
-	for (int i = 0; i < SST_READ_SIZES; i++)
-	{
-		change(&into->reads_by_size[i], from->reads_by_size[i]);
-		change(&into->blocks_by_size[i], from->blocks_by_size[i]);
-	}
-	change(&into->waits, from->waits);
-	change(&into->wait_ns, from->wait_ns);
-	change(&into->in_flight_sum, from->in_flight_sum);
-	change(&into->in_flight_count, from->in_flight_count);
-	change(&into->advice_calls, from->advice_calls);
-	change(&into->advice_blocks, from->advice_blocks);
-	change(&into->look_ahead_sum, from->look_ahead_sum);
-	change(&into->look_ahead_count, from->look_ahead_count);
+	for (int i = 0; i < (offsetof(SstIoStats, in_flight_max) - begin) / sizeof(int64); i++)
+		sums[i] = sums[i] < 0 || others[i] < 0 ? -1 : sums[i] + sign * others[i];
 }
 
 /* Add the counts of another stream of the same call. */
 void
 sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
 {
-	combine(into, from, add);
+	combine(into, from, 1);
 	into->reader = Max(into->reader, from->reader);
 	into->in_flight_max = Max(into->in_flight_max, from->in_flight_max);
 	into->look_ahead_max = Max(into->look_ahead_max, from->look_ahead_max);
@@ -99,7 +77,7 @@ sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
 void
 sst_io_stats_merge_worker(SstIoStats *into, const SstIoStats *from)
 {
-	combine(into, from, add);
+	combine(into, from, 1);
 	into->reader = Max(into->reader, from->reader);
 	into->workers_in_flight_max = Max(into->workers_in_flight_max,
 									  from->in_flight_max);
@@ -115,23 +93,16 @@ sst_io_stats_merge_worker(SstIoStats *into, const SstIoStats *from)
 void
 sst_io_stats_subtract(SstIoStats *all, const SstIoStats *worker)
 {
-	combine(all, worker, subtract);
+	combine(all, worker, -1);
 	all->workers_in_flight_max = 0;
 	all->workers_look_ahead_max = 0;
-}
-
-/* Count blocks to read that are not in the page cache; -1 if that is not known. */
-void
-sst_count_absent(SstAdviceStats *advice, int nblocks)
-{
-	add(&advice->nabsent, nblocks);
 }
 
 /* Count how many reads are in flight at the start of one; -1 if that is not known. */
 void
 sst_io_stats_in_flight(SstIoStats *io_stats, int in_flight)
 {
-	add(&io_stats->in_flight_sum, in_flight);
+	sst_add_count(&io_stats->in_flight_sum, in_flight);
 	io_stats->in_flight_count++;
 	io_stats->in_flight_max = Max(io_stats->in_flight_max, in_flight);
 }
@@ -142,10 +113,10 @@ sst_io_stats_read(SstIoStats *io_stats, int nblocks, int in_flight)
 {
 	int			size = Min(pg_leftmost_one_pos32(nblocks), SST_READ_SIZES - 1);
 
-	add(&io_stats->reads, 1);
-	add(&io_stats->read_bytes, (int64) nblocks * BLCKSZ);
-	add(&io_stats->reads_by_size[size], 1);
-	add(&io_stats->blocks_by_size[size], nblocks);
+	sst_add_count(&io_stats->reads, 1);
+	sst_add_count(&io_stats->read_bytes, (int64) nblocks * BLCKSZ);
+	sst_add_count(&io_stats->reads_by_size[size], 1);
+	sst_add_count(&io_stats->blocks_by_size[size], nblocks);
 	sst_io_stats_in_flight(io_stats, in_flight);
 }
 
@@ -165,16 +136,6 @@ sst_io_stats_forget_sizes(SstIoStats *io_stats)
 		io_stats->reads_by_size[i] = io_stats->blocks_by_size[i] = -1;
 }
 
-/*
- * Count blocks that were read, and were in the page cache before; -1 if that is not
- * known.
- */
-void
-sst_io_stats_page_cache(SstIoStats *io_stats, int64 nblocks)
-{
-	add(&io_stats->blocks_page_cache, nblocks);
-}
-
 /* Count a wait from start to now.  Returns the nanoseconds. */
 int64
 sst_io_stats_waited(SstIoStats *io_stats, instr_time start)
@@ -185,8 +146,8 @@ sst_io_stats_waited(SstIoStats *io_stats, instr_time start)
 	INSTR_TIME_SET_CURRENT(elapsed);
 	INSTR_TIME_SUBTRACT(elapsed, start);
 	ns = sst_nanoseconds(elapsed);
-	add(&io_stats->waits, 1);
-	add(&io_stats->wait_ns, ns);
+	sst_add_count(&io_stats->waits, 1);
+	sst_add_count(&io_stats->wait_ns, ns);
 
 	return ns;
 }
@@ -209,8 +170,8 @@ sst_io_stats_waited_privately(SstIoStats *io_stats, instr_time start)
 void
 sst_io_stats_returned(SstIoStats *io_stats, int64 look_ahead, int64 nblocks)
 {
-	add(&io_stats->look_ahead_sum,
-		nblocks * look_ahead - nblocks * (nblocks - 1) / 2);
-	add(&io_stats->look_ahead_count, nblocks);
+	sst_add_count(&io_stats->look_ahead_sum,
+				  nblocks * look_ahead - nblocks * (nblocks - 1) / 2);
+	sst_add_count(&io_stats->look_ahead_count, nblocks);
 	io_stats->look_ahead_max = Max(io_stats->look_ahead_max, look_ahead);
 }

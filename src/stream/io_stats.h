@@ -42,6 +42,8 @@ typedef struct SstIoStats
 {
 	SstStreamKind stream;
 	SstIoMethod reader;			/* of data not in the page cache */
+
+	/* Sums: only integers of this type */
 	int64		blocks_requested;
 	int64		blocks_hit;		/* found in buffers */
 	int64		blocks_read;
@@ -56,11 +58,13 @@ typedef struct SstIoStats
 	int64		wait_ns;
 	int64		in_flight_sum;
 	int64		in_flight_count;
-	int64		in_flight_max;
 	int64		advice_calls;
 	int64		advice_blocks;
 	int64		look_ahead_sum; /* in blocks */
 	int64		look_ahead_count;
+
+	/* The sums end here. */
+	int64		in_flight_max;
 	int64		look_ahead_max;
 	int			nworkers;		/* parallel workers that are included */
 
@@ -82,13 +86,12 @@ extern void sst_io_stats_merge(SstIoStats *into, const SstIoStats *from);
 extern void sst_io_stats_merge_worker(SstIoStats *into, const SstIoStats *from);
 extern void sst_io_stats_subtract(SstIoStats *all, const SstIoStats *worker);
 
-extern void sst_count_absent(SstAdviceStats *advice, int nblocks);
+extern void sst_add_count(int64 *into, int64 from);
 extern void sst_io_stats_in_flight(SstIoStats *io_stats, int in_flight);
 extern void sst_io_stats_read(SstIoStats *io_stats, int nblocks, int in_flight);
 extern void sst_io_stats_private_read(SstIoStats *io_stats, int nblocks,
 									  int in_flight);
 extern void sst_io_stats_forget_sizes(SstIoStats *io_stats);
-extern void sst_io_stats_page_cache(SstIoStats *io_stats, int64 nblocks);
 extern int64 sst_io_stats_waited(SstIoStats *io_stats, instr_time start);
 extern int64 sst_io_stats_waited_privately(SstIoStats *io_stats,
 										   instr_time start);

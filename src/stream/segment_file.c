@@ -13,12 +13,9 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #ifdef __linux__
 #include <sys/syscall.h>
 #endif
-#include <unistd.h>
 
 #include "miscadmin.h"
 #include "storage/fd.h"
@@ -430,7 +427,7 @@ sst_advise_run(SstSegmentFile *file, BlockNumber first, int nblocks, int in_flig
 {
 	int			ncached = sst_page_cache_blocks(file, first, nblocks);
 
-	sst_count_absent(stats, ncached < 0 ? -1 : nblocks - ncached);
+	sst_add_count(&stats->nabsent, ncached < 0 ? -1 : nblocks - ncached);
 	sst_io_stats_in_flight(&stats->seen, in_flight);
 	if (sst_segment_file_advise(file, first, nblocks))
 	{

@@ -226,7 +226,7 @@ sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno, SstPage *page)
 		bool		accepted = would_be_accepted(reader, blkno, &cached);
 
 		if (i == 0)
-			sst_io_stats_page_cache(reader->io_stats, cached);
+			sst_add_count(&reader->io_stats->blocks_page_cache, cached);
 		if (accepted)
 			page->buffer = ReadBufferExtended(reader->rel, reader->forknum,
 											  blkno, RBM_NORMAL,

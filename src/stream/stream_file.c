@@ -18,8 +18,6 @@
  */
 #include "postgres.h"
 
-#include <sys/uio.h>
-
 #include "access/xact.h"
 #include "executor/instrument.h"
 #include "lib/ilist.h"
@@ -737,7 +735,7 @@ file_stream_end(SstStream *base)
 
 	count_private_pages(stream);
 	if (stream->queue.cache_unknown)
-		sst_io_stats_page_cache(base->io_stats, -1);
+		sst_add_count(&base->io_stats->blocks_page_cache, -1);
 	sst_block_reader_end(&stream->block_reader);
 
 	/* This also closes what is open. */

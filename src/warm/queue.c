@@ -411,8 +411,8 @@ count_run(Queue *queue, const WarmRun *run)
 	io_stats->blocks_requested += run->nwanted;
 	io_stats->blocks_hit += run->nwanted - nread;
 	io_stats->blocks_read += nread;
-	sst_io_stats_page_cache(io_stats, run->nabsent < 0 ? -1 :
-							nread - Min(run->nabsent, nread));
+	sst_add_count(&io_stats->blocks_page_cache, run->nabsent < 0 ? -1 :
+				  nread - Min(run->nabsent, nread));
 	sst_io_stats_returned(io_stats, Max(queue->npending, run->nwanted), run->nwanted);
 }
 
