@@ -92,24 +92,19 @@ sst_call_add_worker(int worker, const SstIoStats *io_stats)
 	sst_io_stats_merge(&workers->io_stats[worker], io_stats);
 }
 
-/* The workers of the call that ends are those of the last call. */
-static void
-keep_workers(void)
-{
-	WorkersOfCall swap = last_workers;
-
-	last_workers = current_workers;
-	current_workers = swap;
-	current_workers.call = current_workers.nworkers = 0;
-}
-
 /* End a call that has done its reading. */
 void
 sst_call_end(SstCall *call)
 {
+	WorkersOfCall swap = last_workers;
+
 	call->elapsed_ms = sst_seconds_since(call->start) * 1000;
 	last_call = *call;
-	keep_workers();
+
+	/* The workers of the call that ends are those of the last call. */
+	last_workers = current_workers;
+	current_workers = swap;
+	current_workers.call = current_workers.nworkers = 0;
 
 	sst_progress_end(call->progress_depth);
 }

@@ -119,18 +119,6 @@ read_run(Relation rel, SstSegmentFile *file, BlockNumber blkno,
 	}
 }
 
-/*
- * Count how many of some blocks are in the page cache, before they are
- * requested.
- */
-static void
-count_cached(SstSegmentFile *file, BlockNumber blkno, BlockNumber nblocks,
-			 SstIoStats *io_stats)
-{
-	sst_add_count(&io_stats->blocks_page_cache, sst_direct_io() ? 0 :
-				  sst_page_cache_blocks(file, blkno, nblocks));
-}
-
 /* A run that is to be read, in a ring of these */
 typedef struct ReadRun
 {
@@ -191,7 +179,9 @@ prewarm_read(Relation rel, ForkNumber forknum, SstRangeSource *range, bool cache
 		CHECK_FOR_INTERRUPTS();
 		if (nruns < max_runs && next_run(range, run))
 		{
-			count_cached(&advice_file, run->first, run->nblocks, io_stats);
+			sst_add_count(&io_stats->blocks_page_cache, sst_direct_io() ? 0 :
+						  sst_page_cache_blocks(&advice_file, run->first,
+												run->nblocks));
 			if (nruns > 0)
 				(void) sst_segment_file_advise(&advice_file, run->first,
 											   run->nblocks);

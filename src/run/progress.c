@@ -72,13 +72,6 @@ static struct
 	int64		params[NPARAMS];
 }			current;
 
-static ProgressCommandType
-command_in_progress(void)
-{
-	return MyBEEntry == NULL ? PROGRESS_COMMAND_INVALID :
-		MyBEEntry->st_progress_command;
-}
-
 /* Show all of it. */
 static void
 show(void)
@@ -152,7 +145,6 @@ sst_progress_begin(const char *function, int64 relations_total,
 				   int64 bytes_total)
 {
 	int64	   *params = current.params;
-	ProgressCommandType command = command_in_progress();
 
 	if (current.depth == MAX_DEPTH)
 		return MAX_DEPTH + 1;
@@ -162,7 +154,8 @@ sst_progress_begin(const char *function, int64 relations_total,
 	if (current.depth > 1)
 		return current.depth;
 
-	current.reports = (command == PROGRESS_COMMAND_INVALID);
+	current.reports = MyBEEntry == NULL ||
+		MyBEEntry->st_progress_command == PROGRESS_COMMAND_INVALID;
 	current.total_given = (bytes_total >= 0);
 	memset(params, 0, sizeof(current.params));
 	strncpy((char *) &params[PARAM_FUNCTION], function, SST_PROGRESS_NAME_SIZE);

@@ -162,14 +162,6 @@ scan_must_stop(const SstScan *scan)
 /* Pages from one look at the clock, or report of progress, to the next */
 #define PAGES_PER_REPORT 64
 
-/* Keep what the visitor has listed. */
-static void
-keep_dead_tids(SstScan *scan, BlockNumber blkno)
-{
-	for (int i = 0; i < scan->dead.nitems; i++)
-		sst_dead_tids_add(scan->sinks.dead_tids, blkno, scan->dead.offnums[i]);
-}
-
 /* Blocks that the page stands for which is visited now */
 static BlockNumber
 range_blocks(const SstScan *scan)
@@ -241,8 +233,10 @@ show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 		show_model(scan, page, counters);
 	else if (BufferIsValid(page->buffer))
 		UnlockReleaseBuffer(page->buffer);
-	if (sound && scan->sinks.dead_tids != NULL)
-		keep_dead_tids(scan, page->blkno);
+
+	/* Keep what the visitor has listed. */
+	for (int i = 0; sound && i < scan->dead.nitems; i++)
+		sst_dead_tids_add(scan->sinks.dead_tids, page->blkno, scan->dead.offnums[i]);
 
 	return sound;
 }

@@ -277,7 +277,7 @@ sst_find_fork_sum(SstForkSums *sums, const SstFiles *files, ForkNumber forknum)
 #define MIN_ALLOWANCE 8192
 
 /* Others have more time to take buffers where a rate is set. */
-#define MAX_AGE_MS 10000.0
+#define MAX_AGE_SECONDS 10.0
 
 /* Those that are left to others: to read a catalog evicts nothing then, either */
 #define SPARE_BUFFERS Min(NBuffers / 64, 256)
@@ -301,13 +301,6 @@ count_free_buffers(void)
 	return nfree;
 }
 
-/* Is the count old? */
-static bool
-is_outdated(const SstFreeBuffers *buffers)
-{
-	return sst_seconds_since(buffers->counted) * 1000 > MAX_AGE_MS;
-}
-
 /*
  * Are there n free buffers, besides npending that were taken and are still free, and
  * those that are left to others?  If not, reading would evict pages.  They are counted
@@ -320,7 +313,8 @@ sst_free_buffers_suffice(SstFreeBuffers *buffers, BlockNumber n, int npending)
 
 	if (sst_free_list_is_empty())
 		return false;
-	if (buffers->allowance >= n && !is_outdated(buffers))
+	if (buffers->allowance >= n &&
+		sst_seconds_since(buffers->counted) <= MAX_AGE_SECONDS)
 		return true;
 
 	nfree = (int64) count_free_buffers() - SPARE_BUFFERS - npending;
