@@ -20,7 +20,7 @@
 #include "storage/bufmgr.h"
 #include "utils/guc.h"
 
-#include "compat/server_check.h"
+#include "compat/compat.h"
 #include "run/progress.h"
 #include "streamstat.h"
 

@@ -148,6 +148,20 @@ typedef struct SstFiles
 	int			owner;			/* of a temporary relation, its session */
 } SstFiles;
 
+/* Internals of the server that streamstat reads in shared memory */
+typedef enum SstInternals
+{
+	SST_BUFFER_HEADERS,			/* tags and states of shared buffers */
+	SST_PROCESSES,				/* who waits for which lock */
+	SST_TRANSACTIONS,			/* the oldest one in the commit log */
+	SST_NINTERNALS
+} SstInternals;
+
+extern void sst_check_block_sizes(void);
+extern bool sst_server_has(SstInternals internals);
+extern void sst_require_internals(SstInternals internals);
+
+
 extern bool sst_lock_held(const LOCKTAG *tag, LOCKMODE mode);
 extern Size sst_page_free_space(const PageData *page);
 extern Size sst_page_heap_free_space(const PageData *page);

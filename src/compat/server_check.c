@@ -31,9 +31,8 @@
 #include "utils/relmapper.h"
 #include "utils/wait_event.h"
 
-#include "compat/buffer_tag.h"
+#include "compat/shared_blocks.h"
 #include "compat/compat.h"
-#include "compat/server_check.h"
 
 /* Blocks of each of some catalogs to look for in shared buffers */
 #define LOOKED_UP 2

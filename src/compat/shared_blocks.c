@@ -20,7 +20,6 @@
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 
-#include "compat/buffer_tag.h"
 #include "compat/shared_blocks.h"
 
 /* What the server knows of the files; nothing is opened yet. */

@@ -32,7 +32,6 @@
 #include "utils/timestamp.h"
 
 #include "compat/compat.h"
-#include "compat/server_check.h"
 #include "relation/relations.h"
 #include "run/blocking.h"
 #include "run/progress.h"

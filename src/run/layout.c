@@ -22,7 +22,7 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 
-#include "compat/server_check.h"
+#include "compat/compat.h"
 #include "run/layout.h"
 #include "run/scan.h"
 #include "stream/buffered.h"

@@ -23,7 +23,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "compat/server_check.h"
+#include "compat/compat.h"
 #include "run/blocking.h"
 #include "run/parallel.h"
 #include "run/progress.h"
@@ -599,13 +599,9 @@ try_scan_buffers(SstScan *scan, BlockNumber *unread_end)
 	MemoryContextSwitchTo(oldcontext);
 	if (!done)
 	{
-		*unread_end = 0;
-		if (scan->stream != NULL)
-		{
-			*unread_end = sst_buffer_stream_unread_end(scan->stream);
+		*unread_end = scan->stream == NULL ? 0 :
 			sst_buffer_stream_abandon(scan->stream);
-			scan->stream = NULL;
-		}
+		scan->stream = NULL;
 	}
 	MemoryContextDelete(streamcontext);
 

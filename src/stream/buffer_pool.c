@@ -18,9 +18,7 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 
-#include "compat/buffer_tag.h"
 #include "compat/compat.h"
-#include "compat/server_check.h"
 #include "compat/shared_blocks.h"
 #include "stream/buffer_pool.h"
 

@@ -25,7 +25,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-#include "compat/buffer_tag.h"
+#include "compat/shared_blocks.h"
 #include "stream/buffered.h"
 
 /* Buffer headers that can be scanned in the time of one look-up */

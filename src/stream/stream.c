@@ -16,7 +16,7 @@
 #include "catalog/pg_class.h"
 #include "utils/spccache.h"
 
-#include "compat/server_check.h"
+#include "compat/compat.h"
 #include "compat/shared_blocks.h"
 #include "stream/file_reader.h"
 #include "stream/segment_file.h"
@@ -40,19 +40,6 @@ can_read_directly(Relation rel)
 	return !RelationUsesLocalBuffers(rel) &&
 		(RelationIsPermanent(rel) || DataChecksumsEnabled()) &&
 		sst_relation_is_plain(rel);
-}
-
-/* Set up what streams of both kinds have, but for their functions. */
-void
-sst_stream_init(SstStream *stream, Relation rel, ForkNumber forknum,
-				SstSource *source, BufferAccessStrategy strategy,
-				SstIoStats *io_stats)
-{
-	stream->rel = rel;
-	stream->forknum = forknum;
-	stream->source = source;
-	stream->strategy = strategy;
-	stream->io_stats = io_stats;
 }
 
 /*

@@ -56,7 +56,6 @@ struct SstStream
 
 	Relation	rel;
 	ForkNumber	forknum;
-	SstSource  *source;
 	BufferAccessStrategy strategy;
 	SstIoStats *io_stats;
 };
@@ -89,9 +88,6 @@ typedef struct SstBlockReader
 /* Pages to look ahead for the CPU's cache; the best of 1 to 8 in benchmarks */
 #define SST_PEEK_DISTANCE 4
 
-extern void sst_stream_init(SstStream *stream, Relation rel, ForkNumber forknum,
-							SstSource *source, BufferAccessStrategy strategy,
-							SstIoStats *io_stats);
 extern SstIoPath sst_choose_io_path(Relation rel);
 extern SstIoPath sst_usual_io_path(void);
 extern int	sst_run_blocks(void);
@@ -103,8 +99,7 @@ extern SstStream *sst_buffer_stream_begin(Relation rel, ForkNumber forknum,
 										  BufferAccessStrategy strategy,
 										  bool read_ahead,
 										  SstIoStats *io_stats);
-extern BlockNumber sst_buffer_stream_unread_end(SstStream *stream);
-extern void sst_buffer_stream_abandon(SstStream *stream);
+extern BlockNumber sst_buffer_stream_abandon(SstStream *stream);
 
 extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
 										SstSource *source,

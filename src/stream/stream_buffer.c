@@ -20,7 +20,6 @@
 #include "utils/guc.h"
 #include "utils/snapmgr.h"
 
-#include "compat/buffer_tag.h"
 #include "compat/shared_blocks.h"
 #include "stream/buffered.h"
 #include "stream/read_stream.h"
@@ -321,7 +320,6 @@ typedef struct SstBufferStream
 	int			flags;			/* of it */
 	MemoryContext context;		/* of all this */
 
-	bool		temp;
 	/* Blocks requested and returned; the difference is the look-ahead */
 	int64		nrequested;
 	int64		nreturned;
@@ -462,22 +460,23 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 						SstIoStats *io_stats)
 {
 	SstBufferStream *stream = palloc0(sizeof(SstBufferStream));
+	bool		temp = RelationUsesLocalBuffers(rel);
 	int			max_advised;
 
 	stream->flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL |
 		READ_STREAM_USE_BATCHING;
 	stream->context = CurrentMemoryContext;
-	stream->base.next = buffer_stream_next;
-	stream->base.peek = buffer_stream_peek;
-	stream->base.end = buffer_stream_end;
-	sst_stream_init(&stream->base, rel, forknum, source, strategy, io_stats);
-	stream->temp = RelationUsesLocalBuffers(rel);
+	stream->base = (SstStream)
+	{
+		buffer_stream_next, buffer_stream_peek, buffer_stream_end,
+			rel, forknum, strategy, io_stats
+	};
 
 	/*
 	 * A pin by a look-up does not raise the usage count.  That suits a scan
 	 * with a buffer ring; without one, reading a page must count as use.
 	 */
-	stream->may_look_up = strategy != NULL && !stream->temp;
+	stream->may_look_up = strategy != NULL && !temp;
 	looked_up_init(&stream->ahead, rel, forknum, source);
 	stream->last_requested = InvalidBlockNumber;
 
@@ -486,7 +485,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 		stream->flags |= READ_STREAM_SEQUENTIAL;
 
 	/* Read-ahead fills the page cache, which direct I/O does not use. */
-	if (read_ahead && !stream->temp && !sst_direct_io() && sst_relation_is_plain(rel) &&
+	if (read_ahead && !temp && !sst_direct_io() && sst_relation_is_plain(rel) &&
 		(max_advised = sst_io_depth(rel->rd_rel->reltablespace)) > 1)
 	{
 		/* What is looked up comes from the source, past the advised runs. */
@@ -499,9 +498,9 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	}
 
 #ifdef SST_HAVE_READ_STREAM
-	sst_read_watch_begin(&stream->watch, strategy, stream->temp, true, io_combine_limit);
+	sst_read_watch_begin(&stream->watch, strategy, temp, true, io_combine_limit);
 #else
-	sst_read_watch_begin(&stream->watch, strategy, stream->temp, false, 1);
+	sst_read_watch_begin(&stream->watch, strategy, temp, false, 1);
 #endif
 	stream->looking_up = stream->may_look_up;
 	if (!stream->looking_up)
@@ -611,19 +610,6 @@ buffer_stream_peek(const SstStream *base)
 	return stream->looking_up ? looked_up_peek(&stream->ahead) : NULL;
 }
 
-/*
- * Return the end of the blocks that were taken from the source and may not have
- * been returned yet: one past the last, or InvalidBlockNumber if none was taken.
- */
-BlockNumber
-sst_buffer_stream_unread_end(SstStream *base)
-{
-	SstBufferStream *stream = (SstBufferStream *) base;
-
-	return stream->last_requested == InvalidBlockNumber ?
-		InvalidBlockNumber : stream->last_requested + 1;
-}
-
 /* What is known of the advice for the stream's blocks; NULL if the server gives it */
 static const SstAdviceStats *
 advice_of(const SstBufferStream *stream)
@@ -653,15 +639,20 @@ add_seen(SstBufferStream *stream)
 
 /*
  * Add what the stream did to its io_stats, without ending it: for a stream whose
- * resources were released at the end of a subtransaction.
+ * resources were released at the end of a subtransaction.  Returns the end of the
+ * blocks that were taken from the source and may not have been returned yet: one past
+ * the last, or InvalidBlockNumber if none was taken.
  */
-void
+BlockNumber
 sst_buffer_stream_abandon(SstStream *base)
 {
 	SstBufferStream *stream = (SstBufferStream *) base;
 
 	add_seen(stream);
 	sst_read_watch_add(&stream->watch, advice_of(stream), base->io_stats);
+
+	return stream->last_requested == InvalidBlockNumber ?
+		InvalidBlockNumber : stream->last_requested + 1;
 }
 
 static void

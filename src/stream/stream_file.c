@@ -767,11 +767,11 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 												  ALLOCSET_DEFAULT_SIZES);
 	SstFileStream *stream = MemoryContextAllocZero(context, sizeof(SstFileStream));
 
-	stream->base.next = file_stream_next;
-	stream->base.peek = file_stream_peek;
-	stream->base.end = file_stream_end;
-	sst_stream_init(&stream->base, rel, forknum, source, strategy, io_stats);
-
+	stream->base = (SstStream)
+	{
+		file_stream_next, file_stream_peek, file_stream_end,
+			rel, forknum, strategy, io_stats
+	};
 	stream->rules = rules;
 	stream->block_reader = (SstBlockReader)
 	{
