@@ -49,11 +49,9 @@
 static void
 estimate_table_rows(const SstPageSample *sample, SstBloatEstimate *estimate)
 {
-	double		sums[SST_NCOUNTS];
-	double		tuples;
+	const double *sums = sample->totals;
+	double		tuples = sums[SST_TUPLES] + sums[SST_DEAD_TUPLES];
 
-	sst_sample_sums(sample, 1, sums);
-	tuples = sums[SST_TUPLES] + sums[SST_DEAD_TUPLES];
 	estimate->recently_dead_percent = sums[SST_DEAD_TUPLES] > 0 ?
 		estimate->dead_percent.value * sums[SST_RECENTLY_DEAD_TUPLES] /
 		sums[SST_DEAD_TUPLES] : 0;
@@ -169,13 +167,9 @@ static const SstStatistic dead_item_percent =
 static void
 allow_for_corrupt(const SstPageSample *sample, SstEstimate *rebuilt)
 {
-	double		sums[SST_NCOUNTS];
-	double		ncorrupt;
-	double		factor;
+	double		ncorrupt = sample->totals[SST_CORRUPT_PAGES];
+	double		factor = sample->nblocks / Max(sample->nblocks - ncorrupt, 1);
 
-	sst_sample_sums(sample, 1, sums);
-	ncorrupt = sums[SST_CORRUPT_PAGES];
-	factor = sample->nblocks / Max(sample->nblocks - ncorrupt, 1);
 	rebuilt->value *= factor;
 	rebuilt->high = Max(rebuilt->high * factor, rebuilt->high + ncorrupt);
 }
@@ -199,12 +193,7 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 		return false;
 	*rebuilt = prediction.blocks;
 	if (target->kind == SST_INDEX)
-	{
-		double		sums[SST_NCOUNTS];
-
-		sst_sample_sums(sample, 1, sums);
-		estimate->indexed_items.value = kept.value * sums[SST_REBUILT_ENTRIES];
-	}
+		estimate->indexed_items.value = kept.value * sample->totals[SST_REBUILT_ENTRIES];
 	estimate->analyzed_blocks = prediction.analyzed_blocks;
 	estimate->analyze_first = prediction.analyze_first;
 	estimate->passed_pages = prediction.passed_pages;

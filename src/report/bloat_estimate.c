@@ -68,11 +68,9 @@ sst_truncated_bytes(const SstBloatEstimate *estimate)
 void
 sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
 {
-	double		sums[SST_NCOUNTS];
-	double		dead;
+	const double *sums = sample->totals;
+	double		dead = sums[SST_DELETED_VERSIONS] + sums[SST_UPDATED_VERSIONS];
 
-	sst_sample_sums(sample, 1, sums);
-	dead = sums[SST_DELETED_VERSIONS] + sums[SST_UPDATED_VERSIONS];
 	estimate->deleted_percent = dead > 0 ? 100 * sums[SST_DELETED_VERSIONS] / dead : 50;
 	estimate->kept_percent = sst_estimate(&kept_percent, sample);
 	estimate->indexed_items = sst_estimate(&indexed_items, sample);

@@ -51,35 +51,6 @@
 #define MAX_BLOCKS_WITH_DEAD 65536
 
 /*
- * Find out which blocks are all-visible, if that is cheap when "most" blocks may
- * be read.  NULL where it is not, or a limit is reached: none is known to be.
- */
-static SstBlockSet *
-read_visible_blocks(const SstTarget *table, BlockNumber most,
-					SstSampling *sampling)
-{
-	SMgrRelation smgr = RelationGetSmgr(table->rel);
-	SstCounters counters;
-	BlockNumber map_blocks;
-	SstBlockSet *visible;
-
-	if (!smgrexists(smgr, VISIBILITYMAP_FORKNUM))
-		return NULL;
-	map_blocks = smgrnblocks(smgr, VISIBILITYMAP_FORKNUM);
-	if (map_blocks == 0 || map_blocks > Max(most / MAP_PART, 1))
-		return NULL;
-
-	sst_counters_init(&counters);
-	visible = sst_block_set_create(table->nblocks);
-	sst_scan_visibility_map(table, visible, NULL, sampling->limits, &counters,
-							sampling->io_stats);
-	if (sst_within_limits(sampling->limits))
-		return visible;
-	pfree(visible);
-	return NULL;
-}
-
-/*
  * Read all blocks of the table that are not all-visible.  Returns the TIDs that
  * indexes may have entries with and a build would not, in the current memory context.
  * NULL if a limit was reached.
@@ -211,10 +182,13 @@ find_dead_rows(SstDeadEntries *dead, const SstTarget *table,
 	SstBlockSet *visible = NULL;
 	BlockNumber nothers = table->nblocks;
 	BlockNumber most = blocks_to_read(dead->table, table, index, sampling);
+	SstCounters counters;
 
+	sst_counters_init(&counters);
 	/* Where that fails for the limits, so does the estimate of the index. */
 	if (limits_allow(sampling, index, (double) most / LEAST_PART))
-		visible = read_visible_blocks(table, most, sampling);
+		visible = sst_visible_blocks(table, Max(most / MAP_PART, 1), sampling->limits,
+									 &counters, sampling->io_stats);
 	if (visible != NULL)
 		nothers -= visible->nmembers;
 	if (nothers == 0)
@@ -343,8 +317,9 @@ kept_by_table(const SstTarget *index, const double *counts, double kept_percent,
  */
 static SstEstimate
 kept_entries(const SstDeadEntries *dead, const SstTarget *index,
-			 const SstPageSample *sample, const double *counts)
+			 const SstPageSample *sample)
 {
+	const double *counts = sample->totals;
 	SstEstimate percent = dead->table->kept_percent;
 	SstEstimate items = dead->table->indexed_items;
 	SstEstimate entries = sst_estimate(&index_entries, sample);
@@ -387,7 +362,6 @@ sst_dead_entries_kept(const SstDeadEntries *dead, const SstTarget *index,
 					  SstBloatEstimate *estimate)
 {
 	SstEstimate kept = {1, 1, 1};
-	double		counts[SST_NCOUNTS];
 
 	if (dead->way == SST_DEAD_UNKNOWN)
 		estimate->note = gettext_noop("the number of dead rows of the table is not known; they may have entries in the index");
@@ -395,8 +369,7 @@ sst_dead_entries_kept(const SstDeadEntries *dead, const SstTarget *index,
 		return kept;
 
 	rebuild->deleted_part = dead->table->deleted_percent / 100.0;
-	sst_sample_sums(sample, 1, counts);
-	kept = kept_entries(dead, index, sample, counts);
+	kept = kept_entries(dead, index, sample);
 	estimate->kept_percent.value = 100 * kept.value;
 	estimate->kept_percent.low = 100 * kept.low;
 	estimate->kept_percent.high = 100 * kept.high;

@@ -118,11 +118,9 @@ estimate_guess(SstFunction function, const SstPageSample *sample, bool unsure)
 static void
 estimate_needs(const SstPageSample *sample, SstToastNeeds *needs)
 {
-	double		sums[SST_NCOUNTS];
-	bool		unsure;
+	const double *sums = sample->totals;
+	bool		unsure = sums[SST_REBUILT_TOAST_LESS] + sums[SST_REBUILT_TOAST_MORE] > 0;
 
-	sst_sample_sums(sample, 1, sums);
-	unsure = sums[SST_REBUILT_TOAST_LESS] + sums[SST_REBUILT_TOAST_MORE] > 0;
 	needs->blocks = estimate_guess(new_blocks, sample, unsure);
 	needs->chunks = sums[SST_TOAST_CHUNKS];
 	needs->exact = sst_sample_is_exact(sample);
@@ -137,9 +135,8 @@ estimate_needs(const SstPageSample *sample, SstToastNeeds *needs)
 static void
 widen_by_compression(const SstPageSample *sample, SstEstimate *rebuilt)
 {
-	double		sums[SST_NCOUNTS];
+	const double *sums = sample->totals;
 
-	sst_sample_sums(sample, 1, sums);
 	rebuilt->low = Max(rebuilt->low - sums[SST_REBUILT_LESS_BYTES] / BLCKSZ, 0);
 	rebuilt->high += sums[SST_REBUILT_MORE_BYTES] / BLCKSZ;
 }

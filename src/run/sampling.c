@@ -49,28 +49,22 @@ sst_sample_reads_map(BlockNumber nsample, BlockNumber map_blocks)
 }
 
 /*
- * The blocks that are all-visible; NULL if there are none, or it would cost too
- * much to know them, or a limit was reached.
+ * The blocks of a table that are all-visible; NULL if there are none, or the map has more
+ * than so many blocks, or a limit was reached.
  */
-static SstBlockSet *
-visible_blocks(const SstTarget *target, BlockNumber nsample,
-			   SstLimits *limits, SstScanResult *result)
+SstBlockSet *
+sst_visible_blocks(const SstTarget *target, BlockNumber most_map_blocks,
+				   SstLimits *limits, SstCounters *counters, SstIoStats *io_stats)
 {
 	SMgrRelation smgr = RelationGetSmgr(target->rel);
 	SstBlockSet *visible;
-	BlockNumber map_blocks;
 
-	if (target->kind != SST_HEAP || !sst_sample_reads_map(nsample, 0) ||
-		!smgrexists(smgr, VISIBILITYMAP_FORKNUM))
-		return NULL;
-
-	map_blocks = smgrnblocks(smgr, VISIBILITYMAP_FORKNUM);
-	if (!sst_sample_reads_map(nsample, map_blocks))
+	if (!smgrexists(smgr, VISIBILITYMAP_FORKNUM) ||
+		smgrnblocks(smgr, VISIBILITYMAP_FORKNUM) > most_map_blocks)
 		return NULL;
 
 	visible = sst_block_set_create(target->nblocks);
-	sst_scan_visibility_map(target, visible, NULL, limits, &result->counters,
-							&result->io_stats);
+	sst_scan_visibility_map(target, visible, NULL, limits, counters, io_stats);
 	if (visible->nmembers > 0 && sst_within_limits(limits))
 		return visible;
 
@@ -185,10 +179,12 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 	}
 	else
 	{
-		SstBlockSet *visible;
+		SstBlockSet *visible = NULL;
 
 		sst_result_init(result, plan);
-		visible = visible_blocks(target, nsample, limits, result);
+		if (target->kind == SST_HEAP && sst_sample_reads_map(nsample, 0))
+			visible = sst_visible_blocks(target, nsample / MIN_BLOCKS_PER_MAP_BLOCK, limits,
+										 &result->counters, &result->io_stats);
 
 		/* The map may have taken what the last blocks were to take. */
 		if (limits != NULL)

@@ -25,6 +25,9 @@ typedef enum SstSampleEnd
 } SstSampleEnd;
 
 extern bool sst_sample_reads_map(BlockNumber nsample, BlockNumber map_blocks);
+extern SstBlockSet *sst_visible_blocks(const SstTarget *target, BlockNumber most_map_blocks,
+									   SstLimits *limits, SstCounters *counters,
+									   SstIoStats *io_stats);
 extern bool sst_sample_scan(const SstTarget *target, BlockNumber nsample,
 							uint32 seed, SstRebuild *rebuild,
 							SstLimits *limits, SstPageSample *sample,
