@@ -159,8 +159,7 @@ estimate_relation(SstTarget *target, SstSampling *sampling,
 			table.relid = InvalidOid;
 		target->tableoid = table.relid;
 	}
-	sst_estimate_bloat(target, OidIsValid(table.relid) ? &table : NULL, sampling,
-					   estimate);
+	sst_estimate_bloat(target, &table, sampling, estimate);
 }
 
 /*

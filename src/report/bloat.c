@@ -220,8 +220,7 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 }
 
 /*
- * Estimate the bloat of a target, from all of its blocks or a sample.  table is
- * that of an index or a TOAST table, else NULL.
+ * Estimate the bloat of a target, from all of its blocks or a sample.
  *
  * Returns false if a limit ended the scan: then only nblocks and nread are set.
  */

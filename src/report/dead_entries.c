@@ -218,7 +218,7 @@ find_dead_rows(SstDeadEntries *dead, const SstTarget *table,
 
 /*
  * Choose the way to know of an index's dead entries, before the index is read, and
- * have the rebuild do what is needed for it.  table is NULL, or locked.
+ * have the rebuild do what is needed for it.
  */
 void
 sst_dead_entries_begin(SstDeadEntries *dead, const SstTarget *index,
@@ -228,7 +228,7 @@ sst_dead_entries_begin(SstDeadEntries *dead, const SstTarget *index,
 	SstTarget	target;
 
 	memset(dead, 0, sizeof(SstDeadEntries));
-	if (table == NULL || index->kind != SST_INDEX)
+	if (!OidIsValid(table->relid) || index->kind != SST_INDEX)
 		return;
 	dead->table = table->estimate;
 	if (is_known_by_table(dead, index, sampling))

@@ -47,14 +47,6 @@
  * ----------
  */
 
-typedef enum SstTryOutcome
-{
-	SST_TRY_ESTIMATED,
-	SST_TRY_LOCKED,				/* by another session: nothing was done */
-	SST_TRY_LIMITED,			/* a limit ended the scan */
-	SST_TRY_REFUSED				/* the note says why */
-} SstTryOutcome;
-
 /* An attempt to estimate the bloat of a relation */
 typedef struct SstEstimateTry
 {
@@ -67,7 +59,7 @@ typedef struct SstEstimateTry
 	SstLimits	limits;
 
 	/* Found */
-	SstTryOutcome outcome;
+	SstSkipReason skipped;		/* SST_SKIP_TIME: a limit ended the scan */
 	const char *note;			/* for people, translated */
 	SstBloatEstimate estimate;
 } SstEstimateTry;
@@ -90,7 +82,7 @@ lock_table(SstEstimateTry *attempt)
 
 /*
  * Lock and open a relation, an index or a TOAST table after its table, without
- * waiting.  Returns NULL and sets the outcome if that is not possible; then no lock is
+ * waiting.  Returns NULL and says why if that is not possible; then no lock is
  * held.
  */
 static Relation
@@ -99,7 +91,7 @@ open_unless_locked(SstEstimateTry *attempt)
 	Relation	rel;
 	bool		missing;
 
-	attempt->outcome = SST_TRY_LOCKED;
+	attempt->skipped = SST_SKIP_LOCKED;
 	if (!lock_table(attempt))
 		return NULL;
 
@@ -107,7 +99,7 @@ open_unless_locked(SstEstimateTry *attempt)
 							  InvalidOid : attempt->table.relid, &missing);
 	if (missing)
 	{
-		attempt->outcome = SST_TRY_REFUSED;
+		attempt->skipped = SST_SKIP_REFUSED;
 		attempt->note = _("dropped meanwhile");
 	}
 	if (rel == NULL && OidIsValid(attempt->table.relid))
@@ -121,7 +113,6 @@ try_estimate(void *arg)
 {
 	SstEstimateTry *attempt = arg;
 	Relation	rel = open_unless_locked(attempt);
-	const SstIndexTable *table = &attempt->table;
 	SstTarget	target;
 
 	if (rel == NULL)
@@ -130,18 +121,16 @@ try_estimate(void *arg)
 	sst_target_examine(&target, rel);
 	if (!sst_target_is_readable(&target))
 	{
-		attempt->outcome = SST_TRY_REFUSED;
+		attempt->skipped = SST_SKIP_REFUSED;
 		attempt->note = target.note;
 	}
-	else if (sst_estimate_bloat(&target, OidIsValid(table->relid) ||
-								attempt->is_toast ? table : NULL,
-								&attempt->sampling, &attempt->estimate))
-		attempt->outcome = SST_TRY_ESTIMATED;
 	else
-		attempt->outcome = SST_TRY_LIMITED;
+		attempt->skipped = sst_estimate_bloat(&target, &attempt->table, &attempt->sampling,
+											  &attempt->estimate) ?
+			SST_SKIP_NONE : SST_SKIP_TIME;
 	sst_target_close(&target);
-	if (OidIsValid(table->relid))
-		UnlockRelationOid(table->relid, AccessShareLock);
+	if (OidIsValid(attempt->table.relid))
+		UnlockRelationOid(attempt->table.relid, AccessShareLock);
 }
 
 /*
@@ -165,7 +154,7 @@ try_to_estimate(SstEstimateTry *attempt, MemoryContext context)
 	if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
 		ReThrowError(error);
 
-	attempt->outcome = SST_TRY_REFUSED;
+	attempt->skipped = SST_SKIP_REFUSED;
 	attempt->note = error->message;
 }
 
@@ -178,14 +167,13 @@ try_to_estimate(SstEstimateTry *attempt, MemoryContext context)
 #define RELATION_COST 0.001
 #define BLOCK_COST 0.00005
 
-/* Begin to read a report's relations, with memory in a context that outlives it. */
+/* Begin to read a report's relations, with memory in the current context. */
 void
-sst_reader_init(SstReportReader *reader, SstReport *report,
-				MemoryContext context)
+sst_reader_init(SstReportReader *reader, SstReport *report)
 {
 	memset(reader, 0, sizeof(SstReportReader));
 	reader->report = report;
-	reader->scratch = AllocSetContextCreate(context, "streamstat attempt",
+	reader->scratch = AllocSetContextCreate(CurrentMemoryContext, "streamstat attempt",
 											ALLOCSET_DEFAULT_SIZES);
 	reader->deadline = sst_time_after(report->start,
 									  report->limits.max_seconds);
@@ -256,31 +244,28 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 	entry->settled = true;
 	if (entry->table != NULL)
 		entry->table_nread = entry->table->estimate.nread;
-	switch (attempt->outcome)
+	entry->skipped = attempt->skipped;
+	switch (attempt->skipped)
 	{
-		case SST_TRY_ESTIMATED:
+		case SST_SKIP_NONE:
 			store_estimate(report, entry, &attempt->estimate);
 			entry->measured = entry->estimate.exact ? SST_EXACT : SST_SAMPLED;
-			entry->skipped = SST_SKIP_NONE;
 
 			/* One that grows would never be read as a whole. */
 			entry->settled = entry->estimate.exact || was_to_be_whole;
 			predict_toast_again(report, entry);
 			break;
-		case SST_TRY_LOCKED:
-			entry->skipped = SST_SKIP_LOCKED;
+		case SST_SKIP_LOCKED:
 			if (entry->measured == SST_SKIPPED)
 				reader->nlocked++;
 			break;
-		case SST_TRY_REFUSED:
-			entry->skipped = SST_SKIP_REFUSED;
+		case SST_SKIP_REFUSED:
 			entry->note = MemoryContextStrdup(report->context, attempt->note);
 			break;
-		case SST_TRY_LIMITED:
+		default:
 			report->limited_by = report->limits.budget - report->bytes_read < BLCKSZ ?
 				SST_REPORT_BUDGET : SST_REPORT_TIME;
 			sst_reader_skip(reader, entry);
-			break;
 	}
 }
 
@@ -449,14 +434,10 @@ metapage_next(SstSource *source)
 	MetapageSource *with_metapage = (MetapageSource *) source;
 	BlockNumber blkno = sst_source_next(with_metapage->inner);
 
-	if (with_metapage->begun || blkno == 0)
-	{
-		with_metapage->begun = true;
+	if (with_metapage->begun)
 		return blkno;
-	}
-
 	with_metapage->begun = true;
-	if (blkno != InvalidBlockNumber)
+	if (blkno != 0 && blkno != InvalidBlockNumber)
 		sst_source_put_back(with_metapage->inner, blkno);
 	return 0;
 }
@@ -549,11 +530,11 @@ advise_catalogs(SstReport *report)
 /*
  * Begin to read ahead of first samples in the given order.  With direct I/O the page
  * cache is not used, and nothing is advised; nor where the settings turn look-ahead
- * off.  Memory is taken from the context.
+ * off.  Memory is taken from the current context.
  */
 void
 sst_read_ahead_begin(SstReadAhead *ahead, const SstReportReader *reader,
-					 SstReportEntry **order, MemoryContext context)
+					 SstReportEntry **order)
 {
 	int			depth = sst_io_depth(InvalidOid);
 
@@ -564,7 +545,7 @@ sst_read_ahead_begin(SstReadAhead *ahead, const SstReportReader *reader,
 		return;
 
 	ahead->max_advised = depth;
-	ahead->advised = MemoryContextAlloc(context, sizeof(SstAdvised) * depth);
+	ahead->advised = palloc(sizeof(SstAdvised) * depth);
 	advise_catalogs(reader->report);
 }
 

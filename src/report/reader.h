@@ -33,8 +33,7 @@ typedef struct SstReportReader
 	int			nlocked;
 } SstReportReader;
 
-extern void sst_reader_init(SstReportReader *reader, SstReport *report,
-							MemoryContext context);
+extern void sst_reader_init(SstReportReader *reader, SstReport *report);
 extern double sst_reader_seconds_left(const SstReportReader *reader);
 extern uint64 sst_reader_allowed(SstReportReader *reader, uint64 wanted);
 extern bool sst_reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks);
@@ -78,7 +77,7 @@ sst_first_sample_blocks(const SstReportEntry *entry, uint64 first_blocks)
 
 extern void sst_read_ahead_begin(SstReadAhead *ahead,
 								 const SstReportReader *reader,
-								 SstReportEntry **order, MemoryContext context);
+								 SstReportEntry **order);
 extern void sst_read_ahead(SstReadAhead *ahead, int place);
 
 #endif							/* SST_READER_H */

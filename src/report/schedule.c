@@ -68,17 +68,16 @@ compare_places(const void *a, const void *b)
 }
 
 /*
- * The order in which entries are read, in the given context.  A table has the place
- * of its largest index or its TOAST table, if that is larger.
+ * The order in which entries are read.  A table has the place of its largest index or its
+ * TOAST table, if that is larger.
  */
 static SstReportEntry **
-reading_order(const SstReport *report, MemoryContext context)
+reading_order(const SstReport *report)
 {
 	int			n = report->relations.n;
-	SstReportEntry **order = MemoryContextAllocHuge(context,
-													sizeof(SstReportEntry *) * (n + 1));
-	Place	   *places = MemoryContextAllocHuge(context,
-												sizeof(Place) * (n + 1));
+	SstReportEntry **order = palloc_extended(sizeof(SstReportEntry *) * (n + 1),
+											 MCXT_ALLOC_HUGE);
+	Place	   *places = palloc_extended(sizeof(Place) * (n + 1), MCXT_ALLOC_HUGE);
 
 	for (int i = 0; i < n; i++)
 	{
@@ -354,15 +353,6 @@ fill_queue(SstSchedule *schedule)
 {
 	int			n = schedule->report->relations.n;
 
-	if (schedule->queue == NULL)
-	{
-		MemoryContext oldcontext = MemoryContextSwitchTo(schedule->context);
-
-		schedule->candidates =
-			palloc_extended(sizeof(Candidate) * (n + 1), MCXT_ALLOC_HUGE);
-		schedule->queue = binaryheap_allocate(n + 1, compare_candidates, NULL);
-		MemoryContextSwitchTo(oldcontext);
-	}
 	binaryheap_reset(schedule->queue);
 	for (int i = 0; i < n; i++)
 	{
@@ -417,7 +407,7 @@ read_candidate(SstSchedule *schedule, Candidate *candidate)
 static bool
 next_larger_sample(SstSchedule *schedule)
 {
-	while (schedule->queue != NULL && !binaryheap_empty(schedule->queue))
+	while (!binaryheap_empty(schedule->queue))
 	{
 		Datum		first = binaryheap_remove_first(schedule->queue);
 
@@ -459,17 +449,20 @@ sst_schedule_begin(SstReport *report)
 	MemoryContext context = AllocSetContextCreate(report->context,
 												  "streamstat schedule",
 												  ALLOCSET_DEFAULT_SIZES);
-	SstSchedule *schedule = MemoryContextAllocZero(context,
-												   sizeof(SstSchedule));
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	SstSchedule *schedule = palloc0(sizeof(SstSchedule));
+	int			n = report->relations.n;
 	int			nonempty = 0;
 	int64		nblocks = 0;
 	int64		first_blocks;
 
 	schedule->report = report;
 	schedule->context = context;
-	schedule->order = reading_order(report, context);
-	sst_reader_init(&schedule->reader, report, context);
-	for (int i = 0; i < report->relations.n; i++)
+	schedule->order = reading_order(report);
+	schedule->candidates = palloc_extended(sizeof(Candidate) * (n + 1), MCXT_ALLOC_HUGE);
+	schedule->queue = binaryheap_allocate(n + 1, compare_candidates, NULL);
+	sst_reader_init(&schedule->reader, report);
+	for (int i = 0; i < n; i++)
 	{
 		nblocks += report->entries[i].estimate.nblocks;
 		if (report->entries[i].estimate.nblocks > 0)
@@ -481,11 +474,10 @@ sst_schedule_begin(SstReport *report)
 
 	report->ended_by = SST_REPORT_CANCELED;
 	report->limited_by = SST_REPORT_COMPLETE;
-	sst_progress_totals(report->relations.n,
-						Min(report->limits.budget, nblocks * BLCKSZ));
+	sst_progress_totals(n, Min(report->limits.budget, nblocks * BLCKSZ));
 	sst_progress_phase(SST_PHASE_FIRST_SAMPLES);
-	sst_read_ahead_begin(&schedule->ahead, &schedule->reader, schedule->order,
-						 context);
+	sst_read_ahead_begin(&schedule->ahead, &schedule->reader, schedule->order);
+	MemoryContextSwitchTo(oldcontext);
 
 	return schedule;
 }

@@ -400,7 +400,7 @@ sample_table(const SstTarget *toast, Oid relid, SstSampling *sampling,
 
 /*
  * Predict the size of a TOAST table after the rebuild of its table, of which a
- * sample is read unless its estimate is there.  table can be NULL.
+ * sample is read unless its estimate is there.
  *
  * Where the table does not tell, the chunks do, as far as they can: at most all of
  * them are needed.
@@ -411,10 +411,10 @@ sst_predict_toast(const SstTarget *toast, const SstIndexTable *table,
 {
 	SstBloatEstimate sampled;
 
-	if (table != NULL && table->estimate != NULL &&
+	if (table->estimate != NULL &&
 		sst_apply_toast_needs(table->estimate, estimate))
 		return;
-	if (table != NULL && OidIsValid(table->relid) &&
+	if (OidIsValid(table->relid) &&
 		sample_table(toast, table->relid, sampling, &sampled) &&
 		sst_apply_toast_needs(&sampled, estimate))
 		return;
