@@ -25,7 +25,7 @@
 #include "api/one_relation.h"
 #include "relation/refuse.h"
 #include "relation/relations.h"
-#include "report/bloat.h"
+#include "report/bloat_estimate.h"
 #include "run/call.h"
 #include "run/progress.h"
 

@@ -27,12 +27,8 @@
 #include "access/itup.h"
 #include "catalog/pg_class.h"
 
-#include "report/bloat.h"
 #include "report/bloat_estimate.h"
-#include "report/dead_entries.h"
-#include "report/toast_estimate.h"
 #include "run/sampling.h"
-#include "run/scan.h"
 
 /* ----------
  * Row statistics from a table's sample, for the plan of commands

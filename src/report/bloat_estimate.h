@@ -146,6 +146,27 @@ typedef struct SstIndexTable
 	const SstBloatEstimate *estimate;	/* or NULL: read a sample of it */
 } SstIndexTable;
 
+/* How the entries of dead rows are told from the others */
+typedef enum SstDeadEntriesWay
+{
+	SST_NO_DEAD_ENTRIES,		/* there are none, or the model leaves them
+								 * out, or they do not matter */
+	SST_DEAD_BY_TABLE,			/* as many as the table has dead rows */
+	SST_DEAD_UNKNOWN
+} SstDeadEntriesWay;
+
+/* What an estimate has to know of its index's table; all zero for a table */
+typedef struct SstDeadEntries
+{
+	SstDeadEntriesWay way;
+	SstDeadTids *tids;			/* or NULL */
+	const SstBloatEstimate *table;	/* or NULL: not known */
+	SstBloatEstimate sampled;	/* if it was not, and is now */
+} SstDeadEntries;
+
+/* Blocks by which bulk inserts extend a table at most (MAX_BUFFERS_TO_EXTEND_BY) */
+#define SST_MAX_EXTENSION 64
+
 extern SstEstimate sst_truncated_bytes(const SstBloatEstimate *estimate);
 extern void sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks);
 extern void sst_estimate_kept_items(const SstPageSample *sample,
@@ -154,5 +175,40 @@ extern void sst_estimate_kept_items(const SstPageSample *sample,
 extern void sst_round_blocks(SstEstimate *rebuilt);
 extern const char *sst_bloat_note(const SstBloatEstimate *estimate);
 extern SstEstimate sst_reclaimable_bytes(const SstBloatEstimate *estimate);
+
+/* in bloat.c */
+extern bool sst_estimate_bloat(const SstTarget *target,
+							   const SstIndexTable *table,
+							   SstSampling *sampling,
+							   SstBloatEstimate *estimate);
+
+/* in toast_estimate.c */
+extern void sst_try_toast_compression(const SstTarget *table,
+									  SstSampling *sampling,
+									  SstRebuild *rebuild);
+extern void sst_estimate_toast(const SstTarget *target,
+							   const SstPageSample *sample,
+							   SstBloatEstimate *estimate);
+extern void sst_predict_toast(const SstTarget *toast,
+							  const SstIndexTable *table,
+							  SstSampling *sampling,
+							  SstBloatEstimate *estimate);
+extern const SstToastNeeds *sst_toast_needs(const SstBloatEstimate *table);
+extern bool sst_apply_toast_needs(const SstBloatEstimate *table,
+								  SstBloatEstimate *toast);
+extern bool sst_toast_needs_rows(const SstBloatEstimate *table,
+								 const SstBloatEstimate *toast);
+
+/* in dead_entries.c */
+extern void sst_dead_entries_begin(SstDeadEntries *dead,
+								   const SstTarget *index,
+								   const SstIndexTable *table,
+								   SstSampling *sampling, SstRebuild *rebuild);
+extern SstEstimate sst_dead_entries_kept(const SstDeadEntries *dead,
+										 const SstTarget *index,
+										 const SstPageSample *sample,
+										 SstRebuild *rebuild,
+										 SstBloatEstimate *estimate);
+extern void sst_dead_entries_end(SstDeadEntries *dead);
 
 #endif							/* SST_BLOAT_ESTIMATE_H */

@@ -28,7 +28,7 @@
 #include "access/relation.h"
 #include "catalog/pg_index.h"
 
-#include "report/dead_entries.h"
+#include "report/bloat_estimate.h"
 #include "run/sampling.h"
 #include "run/scan.h"
 
@@ -218,7 +218,7 @@ find_dead_rows(SstDeadEntries *dead, const SstTarget *table,
 
 /*
  * Choose the way to know of an index's dead entries, before the index is read, and
- * have the rebuild do what is needed for it.
+ * have the rebuild do what is needed for it.  The table, if there is one, is locked.
  */
 void
 sst_dead_entries_begin(SstDeadEntries *dead, const SstTarget *index,

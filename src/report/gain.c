@@ -18,7 +18,6 @@
 
 #include "am/am.h"
 #include "compat/compat.h"
-#include "report/bloat.h"
 #include "report/command.h"
 #include "report/gain.h"
 

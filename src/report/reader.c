@@ -25,10 +25,7 @@
 #include "utils/memutils.h"
 
 #include "compat/compat.h"
-#include "report/bloat.h"
-#include "report/bloat_estimate.h"
 #include "report/reader.h"
-#include "report/toast_estimate.h"
 #include "run/blocking.h"
 #include "run/sampling.h"
 #include "run/subtransaction.h"

@@ -31,8 +31,6 @@
 
 #include "compat/compat.h"
 #include "report/reader.h"
-#include "report/report.h"
-#include "report/toast_estimate.h"
 #include "run/progress.h"
 #include "stats/page_sample.h"
 

@@ -31,7 +31,7 @@
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 
-#include "report/toast_estimate.h"
+#include "report/bloat_estimate.h"
 #include "run/sampling.h"
 
 #define UNITS_PER_BLOCK (BLCKSZ / SST_TOAST_UNIT)
