@@ -19,7 +19,6 @@
 
 #include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/reloptions.h"
 #include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/dependency.h"
@@ -106,40 +105,6 @@ table_has_row_key(Oid tableoid)
 	table_close(catalog, AccessShareLock);
 
 	return found;
-}
-
-/*
- * The options of a table, in the current memory context, or NULL if it has none.  *rows is
- * what the catalog says of its rows; negative if nothing, or if the table is gone.
- */
-StdRdOptions *
-sst_table_options(Oid tableoid, double *rows)
-{
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(tableoid));
-	StdRdOptions *options = NULL;
-	Datum		reloptions;
-	bool		isnull;
-
-	*rows = -1;
-	if (!HeapTupleIsValid(tuple))
-		return NULL;
-	*rows = ((Form_pg_class) GETSTRUCT(tuple))->reltuples;
-	reloptions = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_reloptions, &isnull);
-	if (!isnull)
-		options = (StdRdOptions *) heap_reloptions(RELKIND_RELATION, reloptions, false);
-	ReleaseSysCache(tuple);
-
-	return options;
-}
-
-/* Does the table leave a part of its pages free for updates? */
-bool
-sst_has_fillfactor(Oid tableoid)
-{
-	double		rows;
-	const StdRdOptions *options = sst_table_options(tableoid, &rows);
-
-	return options != NULL && options->fillfactor < HEAP_DEFAULT_FILLFACTOR;
 }
 
 /* Does this extension store its reports in the table? */

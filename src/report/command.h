@@ -13,8 +13,6 @@
 #ifndef SST_COMMAND_H
 #define SST_COMMAND_H
 
-#include "utils/rel.h"
-
 #include "relation/relations.h"
 
 /* For whom a command waits, before it works or at its end: transactions that have */
@@ -50,8 +48,6 @@ typedef struct SstTools
 extern void sst_find_tools(SstTools *tools);
 
 extern bool sst_is_own_table(const SstRelation *table);
-extern StdRdOptions *sst_table_options(Oid tableoid, double *rows);
-extern bool sst_has_fillfactor(Oid tableoid);
 extern bool sst_is_left_over(const SstRelation *index);
 extern bool sst_is_to_be_dropped(const SstRelation *index);
 

@@ -38,9 +38,8 @@
 #include "report/command_plan.h"
 #include "report/gain.h"
 #include "report/holder.h"
-#include "report/late_vacuum.h"
 #include "report/reason.h"
-#include "report/turnover.h"
+#include "report/table_activity.h"
 
 /* ----------
  * The gain and cost of commands

@@ -1,27 +1,27 @@
 /*-------------------------------------------------------------------------
  *
- * turnover.h
- *	  Is the free space of a table being used again?
+ * table_activity.h
+ *	  Is the free space of a table used again, and does autovacuum come late?
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/report/turnover.h
+ *	  src/report/table_activity.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SST_TURNOVER_H
-#define SST_TURNOVER_H
+#ifndef SST_TABLE_ACTIVITY_H
+#define SST_TABLE_ACTIVITY_H
 
-#include "fmgr.h"
-
+#include "relation/relations.h"
 #include "report/bloat_estimate.h"
 
-extern double sst_table_statistic(PGFunction function, Oid tableoid);
 extern bool sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table,
 								const SstBloatEstimate *toast);
 extern bool sst_index_space_is_reused(Oid indexoid, Oid tableoid,
 									  const SstBloatEstimate *index,
 									  const SstBloatEstimate *table);
+extern bool sst_has_fillfactor(Oid tableoid);
+extern const char *sst_late_vacuum_reason(const SstRelation *table, bool dead);
 
-#endif							/* SST_TURNOVER_H */
+#endif							/* SST_TABLE_ACTIVITY_H */
