@@ -60,7 +60,7 @@ add_estimate(SstBloatEstimate *to, const SstBloatEstimate *other)
 	to->nblocks += other->nblocks;
 	to->nread += other->nread;
 	to->exact &= other->exact;
-	sst_add_estimate(&to->rebuilt_blocks, &other->rebuilt_blocks);
+	sst_add_estimate(&to->rebuilt_blocks, other->rebuilt_blocks);
 }
 
 /* Add a relation to a sum, which is not known if one is not. */
@@ -70,8 +70,8 @@ add_to_sum(Bloat *sum, const Bloat *bloat)
 	sum->nblocks += bloat->nblocks;
 	sum->nread += bloat->nread;
 	sum->exact &= bloat->exact;
-	sst_add_estimate(&sum->predicted, &bloat->predicted);
-	sst_add_estimate(&sum->reclaimable, &bloat->reclaimable);
+	sst_add_estimate(&sum->predicted, bloat->predicted);
+	sst_add_estimate(&sum->reclaimable, bloat->reclaimable);
 	if (isnan(bloat->predicted.value))
 		sum->note = _("a relation in the sum has no prediction");
 }

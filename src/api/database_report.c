@@ -212,7 +212,7 @@ static void
 add_known(SstEstimate one, SstEstimate *sum)
 {
 	if (!isnan(one.value))
-		sst_add_estimate(sum, &one);
+		sst_add_estimate(sum, one);
 }
 
 /* Sums over the rows of a report */
@@ -251,20 +251,18 @@ form_summary(FunctionCallInfo fcinfo, const SstReport *report)
 	SstRow		row;
 	Sums		sums;
 	const SstCommandPlan *plan;
-	SstEstimate planned;
 
 	add_up(report, &sums);
 	plan = sst_report_plan(report, true);
-	sst_plan_sum(plan, &planned);
 	sst_row_init(&row, fcinfo);
 	sst_put_timestamptz(&row, "started", report->started);
 	sst_put_int64(&row, "relations", report->relations.n);
 	sst_put_int64(&row, "exact_relations", sums.n[SST_EXACT]);
 	sst_put_int64(&row, "sampled_relations", sums.n[SST_SAMPLED]);
 	sst_put_int64(&row, "skipped_relations", sums.n[SST_SKIPPED]);
-	sst_put_int64(&row, "commands", sst_plan_ncommands(plan));
+	sst_put_int64(&row, "commands", plan->ncommands);
 	sst_put_bytes_estimate(&row, "reclaimable_bytes", sums.reclaimable);
-	sst_put_bytes_estimate(&row, "planned_bytes", planned);
+	sst_put_bytes_estimate(&row, "planned_bytes", plan->reclaimable);
 	sst_put_int64(&row, "bytes_total", sums.bytes);
 	sst_put_int64(&row, "bytes_read", report->bytes_read);
 	sst_put_int64(&row, "bytes_skipped", sums.bytes_skipped);

@@ -68,7 +68,6 @@ typedef struct SstPlanner
 	const SstReport *report;
 	const SstRelation *relations;
 	SstCommandPlan *plan;
-	bool		online;
 	SstTools	tools;
 	SstHolders *holders;		/* NULL: not asked yet */
 	SstWaits   *waits;			/* the same */
@@ -166,10 +165,9 @@ static void
 add_dead_rows(const SstPlanner *planner, int i, SstTableGroup *group)
 {
 	const SstBloatEstimate *estimate = &planner->report->entries[i].estimate;
-	SstEstimate truncated = sst_truncated_bytes(estimate);
 	double		percent = sst_entry_bytes(planner->report, i) / 100;
 
-	sst_add_estimate(&group->truncated, &truncated);
+	sst_add_estimate(&group->truncated, sst_truncated_bytes(estimate));
 	group->extended += (double) estimate->nextended * BLCKSZ;
 	if (!(estimate->dead_percent.value > 0))
 		return;
@@ -490,17 +488,6 @@ is_rebuilt_with(const SstRelation *relation, const SstCommand *command)
 		 !sst_is_to_be_dropped(relation));
 }
 
-/* Take from a gain what commands give back before. */
-static void
-subtract_estimate(const SstEstimate *before, SstEstimate *gain)
-{
-	if (isnan(before->value))
-		return;
-	gain->value -= before->value;
-	gain->low -= before->low;
-	gain->high -= before->high;
-}
-
 /* Take from a gain what VACUUM gives back before: more of that is less of this. */
 static void
 subtract_vacuum(const SstEstimate *before, SstEstimate *gain)
@@ -553,9 +540,9 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 			subtract_vacuum(&before->reclaimable, &gain.reclaimable);
 		if (member->relkind != RELKIND_INDEX)
 			continue;
-		if (before != NULL)
-			subtract_estimate(&before->reclaimable, &gain.reclaimable);
-		else if (has_corrupt_pages(planner, i))
+		if (before != NULL && !isnan(before->reclaimable.value))
+			sst_add_estimate(&gain.reclaimable, sst_scaled(before->reclaimable, -1));
+		else if (before == NULL && has_corrupt_pages(planner, i))
 		{
 			planned->urgency = SST_CORRUPT;
 			corrupt = i;
@@ -613,8 +600,7 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 	if (group->toast >= 0)
 	{
 		both.bytes += group->toasted.bytes;
-		both.reclaimable.value += group->toasted.reclaimable.value;
-		both.reclaimable.low += group->toasted.reclaimable.low;
+		sst_add_estimate(&both.reclaimable, group->toasted.reclaimable);
 	}
 	if (!is_enough(table, &heap, why) && !is_enough(table, &both, why) &&
 		!is_enough(table, &group->toasted, why))
@@ -740,7 +726,7 @@ plan_table(SstPlanner *planner, int table)
 	if (sst_is_own_table(&planner->relations[table]))
 		return;
 	rebuilt = is_to_be_rebuilt(planner, &group, &command);
-	later = rebuilt && planner->online && command.blocks_writes;
+	later = rebuilt && planner->plan->online && command.blocks_writes;
 	if (rebuilt && !later)
 		rebuild_table(planner, &group, &command);
 	for (int i = planner->first[table]; i >= 0; i = planner->next[i])
@@ -799,7 +785,7 @@ place_command(SstPlanner *planner, SstPlannedCommand *planned)
 	planned->waits_for = sst_waits_for(planner->waits, is_table(relation) ?
 									   relation->relid : relation->parent,
 									   command->waits);
-	if (planner->online && command->blocks_writes)
+	if (planner->plan->online && command->blocks_writes)
 		planned->part = SST_PART_DOWNTIME;
 	else if (planned->waits_for != NULL)
 		planned->part = SST_PART_WAITS;
@@ -846,7 +832,7 @@ make_plan(const SstReport *report, bool online)
 									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	plan->withheld = palloc_extended(n + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	planner.plan = plan;
-	planner.online = online;
+	plan->online = online;
 	planner.first = palloc_extended(sizeof(int) * (n + 1), MCXT_ALLOC_HUGE);
 	planner.next = palloc_extended(sizeof(int) * (n + 1), MCXT_ALLOC_HUGE);
 	sst_find_tools(&planner.tools);
@@ -867,6 +853,7 @@ make_plan(const SstReport *report, bool online)
 		SstPlannedCommand *planned = lfirst(lc);
 
 		place_command(&planner, planned);
+		plan->ncommands += planned->command.text != NULL;
 		if (planned->command.text == NULL)
 			planned->work.cpu_ns = NAN;
 		else if (planned->urgency == SST_ORDINARY && planned->reclaimable.value > 0 &&
@@ -875,6 +862,13 @@ make_plan(const SstReport *report, bool online)
 		planned->duration = sst_duration(&rates, &planned->work);
 	}
 	list_sort(plan->commands, compare_commands);
+	foreach(lc, plan->commands)
+	{
+		SstEstimate one = ((SstPlannedCommand *) lfirst(lc))->reclaimable;
+
+		if (!isnan(one.value))
+			sst_add_estimate(&plan->reclaimable, one);
+	}
 	pfree(planner.first);
 	pfree(planner.next);
 
@@ -890,19 +884,11 @@ sst_report_plan(const SstReport *report, bool online)
 {
 	static MemoryContext context;
 	static SstCommandPlan *plan;
-	static struct
-	{
-		TimestampTz report;
-		TimestampTz statement;
-		Oid			user;
-		bool		online;
-	}			made;
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 	MemoryContext oldcontext;
 
-	if (plan != NULL && made.report == report->started &&
-		made.statement == statement && made.user == GetUserId() &&
-		made.online == online)
+	if (plan != NULL && plan->report == report->started && plan->statement == statement &&
+		plan->user == GetUserId() && plan->online == online)
 		return plan;
 
 	plan = NULL;
@@ -913,39 +899,9 @@ sst_report_plan(const SstReport *report, bool online)
 	oldcontext = MemoryContextSwitchTo(context);
 	plan = make_plan(report, online);
 	MemoryContextSwitchTo(oldcontext);
-	made.report = report->started;
-	made.statement = statement;
-	made.user = GetUserId();
-	made.online = online;
+	plan->report = report->started;
+	plan->statement = statement;
+	plan->user = GetUserId();
 
 	return plan;
-}
-
-/* What all commands of a plan give back together */
-void
-sst_plan_sum(const SstCommandPlan *plan, SstEstimate *reclaimable)
-{
-	ListCell   *lc;
-
-	memset(reclaimable, 0, sizeof(SstEstimate));
-	foreach(lc, plan->commands)
-	{
-		const SstEstimate *one = &((SstPlannedCommand *) lfirst(lc))->reclaimable;
-
-		if (!isnan(one->value))
-			sst_add_estimate(reclaimable, one);
-	}
-}
-
-/* How many commands there are; the rest of the plan says what else is to be done. */
-int
-sst_plan_ncommands(const SstCommandPlan *plan)
-{
-	int			n = 0;
-	ListCell   *lc;
-
-	foreach(lc, plan->commands)
-		n += ((SstPlannedCommand *) lfirst(lc))->command.text != NULL;
-
-	return n;
 }

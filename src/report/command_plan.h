@@ -60,7 +60,17 @@ typedef struct SstPlannedCommand
 
 typedef struct SstCommandPlan
 {
+	/* What it was made for */
+	TimestampTz report;
+	TimestampTz statement;
+	Oid			user;
+	bool		online;
+
 	List	   *commands;		/* SstPlannedCommand, by rank */
+
+	/* How many have a text, and what all give back together */
+	int			ncommands;
+	SstEstimate reclaimable;
 
 	/* Of each relation: the command that is about it, or NULL */
 	SstPlannedCommand **command_of;
@@ -68,7 +78,5 @@ typedef struct SstCommandPlan
 } SstCommandPlan;
 
 extern const SstCommandPlan *sst_report_plan(const SstReport *report, bool online);
-extern void sst_plan_sum(const SstCommandPlan *plan, SstEstimate *reclaimable);
-extern int	sst_plan_ncommands(const SstCommandPlan *plan);
 
 #endif							/* SST_COMMAND_PLAN_H */

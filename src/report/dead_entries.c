@@ -370,9 +370,7 @@ sst_dead_entries_kept(const SstDeadEntries *dead, const SstTarget *index,
 
 	rebuild->deleted_part = dead->table->deleted_percent / 100.0;
 	kept = kept_entries(dead, index, sample);
-	estimate->kept_percent.value = 100 * kept.value;
-	estimate->kept_percent.low = 100 * kept.low;
-	estimate->kept_percent.high = 100 * kept.high;
+	estimate->kept_percent = sst_scaled(kept, 100);
 	if (kept.low < 1 - NOTEWORTHY && is_partial(index->rel))
 		estimate->note = gettext_noop("dead rows of the table that are not yet vacuumed may have entries in the partial index");
 	else if (kept.value < 1 - NOTEWORTHY && isnan(rows_with_entry(index, dead->table->indexed_items.value)))

@@ -47,16 +47,6 @@ form_total(const SstLinearForm *form, const SstPageSample *sample)
 	return total;
 }
 
-static SstEstimate
-scaled(SstEstimate estimate, double factor)
-{
-	estimate.value *= factor;
-	estimate.low *= factor;
-	estimate.high *= factor;
-
-	return estimate;
-}
-
 /*
  * Return the number of blocks for which the form is not known without reading
  * them.  *fraction is the part of them that was read; of several parts, the
@@ -267,9 +257,9 @@ estimate_page_fraction(const SstStatistic *statistic, const Ratio *ratio,
 	double		most = Max(rint(estimate_pages(&pages, sample).high), n);
 	double		factor = most / ratio->X;
 
-	return scaled(sst_page_interval(ratio->Y * factor, k, n, most, factor * factor *
-									sst_total_variance(&ratio->residual, sample)),
-				  1 / most);
+	return sst_scaled(sst_page_interval(ratio->Y * factor, k, n, most, factor * factor *
+										sst_total_variance(&ratio->residual, sample)),
+					  1 / most);
 }
 
 /*
@@ -395,7 +385,7 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 		result = estimate_ratio(statistic, &ratio, sample);
 
 	if (is_ratio(statistic))
-		result = scaled(result, 100);
+		result = sst_scaled(result, 100);
 	if (statistic->estimator == SST_RATIO_LEFT)
 	{
 		double		high = 100 - result.low;

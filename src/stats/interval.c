@@ -200,12 +200,3 @@ sst_page_interval(double value, double k, double n, double N, double variance)
 	result.high = Max(Min(N * high, N - n + k), value);
 	return result;
 }
-
-/* Add an estimate to a sum.  So are the ends: the errors may have causes in common. */
-void
-sst_add_estimate(SstEstimate *sum, const SstEstimate *one)
-{
-	sum->value += one->value;
-	sum->low += one->low;
-	sum->high += one->high;
-}

@@ -24,9 +24,27 @@ typedef struct SstEstimate
 	double		high;
 } SstEstimate;
 
+static inline SstEstimate
+sst_scaled(SstEstimate estimate, double factor)
+{
+	estimate.value *= factor;
+	estimate.low *= factor;
+	estimate.high *= factor;
+
+	return estimate;
+}
+
+/* Add another estimate, and its ends to the ends, as if all errors had one cause. */
+static inline void
+sst_add_estimate(SstEstimate *sum, SstEstimate other)
+{
+	sum->value += other.value;
+	sum->low += other.low;
+	sum->high += other.high;
+}
+
 extern double sst_t_quantile(double df);
 extern double sst_unseen_part(double n);
-extern void sst_add_estimate(SstEstimate *sum, const SstEstimate *one);
 extern SstEstimate sst_page_interval(double value, double k, double n,
 									 double N, double variance);
 
