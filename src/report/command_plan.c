@@ -70,7 +70,7 @@ typedef struct SstPlanner
 	SstCommandPlan *plan;
 	SstTools	tools;
 	SstHolders *holders;		/* NULL: not asked yet */
-	SstWaits   *waits;			/* the same */
+	SstHolders *waits;			/* the same */
 
 	/* The relations of each table, in lists that end with -1 */
 	int		   *first;

@@ -109,31 +109,23 @@ typedef struct Holder
 	HolderKind	kind;
 	int			pid;			/* or 0 */
 	const char *name;			/* or NULL */
+	TimestampTz since;			/* or 0 */
+
+	/* Of what may keep dead rows */
 	TransactionId xmin;			/* the older of both, for all tables */
 	TransactionId catalog_xmin;
-	TimestampTz since;			/* or 0 */
 	Oid			database;		/* or InvalidOid: of all */
-} Holder;
+	bool		hidden;			/* the role may not see it */
 
-/* A transaction for which commands may wait */
-typedef struct Wait
-{
-	Holder		holder;
+	/* Of a transaction for which commands may wait */
 	Oid			table;			/* or InvalidOid */
 	int			what;			/* SST_WAITS_... */
-} Wait;
-
-struct SstWaits
-{
-	int			n;
-	Wait	   *wait;			/* the oldest first */
-};
+} Holder;
 
 struct SstHolders
 {
 	int			n;
-	Holder	   *holder;
-	bool		hidden;			/* the role may not see all sessions */
+	Holder	   *holder;			/* for waits, the oldest first */
 };
 
 static TransactionId
@@ -157,26 +149,15 @@ column(HeapTuple tuple, int number)
 	return isnull ? (Datum) 0 : value;
 }
 
-/* Set what both queries have of a holder, in memory of its own. */
-static void
-set_holder(Holder *holder, HeapTuple tuple, MemoryContext context)
-{
-	Datum		name = column(tuple, 3);
-
-	holder->kind = DatumGetInt32(column(tuple, 1));
-	holder->pid = DatumGetInt32(column(tuple, 2));
-	holder->name = name == (Datum) 0 ? NULL :
-		MemoryContextStrdup(context, TextDatumGetCString(name));
-	holder->since = DatumGetTimestampTz(column(tuple, 4));
-}
-
 /*
- * Ask the server's views, in the current transaction.  The caller ends this with
- * end_query().
+ * Ask the server's views, in the current transaction.  "set" sets what one of the queries has
+ * besides.
  */
-static int
-begin_query(const char *query)
+static SstHolders *
+find_holders(const char *query, void (*set) (Holder *holder, HeapTuple tuple))
 {
+	MemoryContext context = CurrentMemoryContext;
+	SstHolders *holders = palloc0(sizeof(SstHolders));
 	int			nestlevel = NewGUCNestLevel();
 
 	/* No name is looked up elsewhere. */
@@ -187,47 +168,43 @@ begin_query(const char *query)
 	if (SPI_execute(query, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not query transactions");
 
-	return nestlevel;
-}
+	holders->n = SPI_processed;
+	holders->holder = MemoryContextAllocZero(context, sizeof(Holder) * (holders->n + 1));
+	for (int i = 0; i < holders->n; i++)
+	{
+		HeapTuple	tuple = SPI_tuptable->vals[i];
+		Holder	   *holder = &holders->holder[i];
+		Datum		name = column(tuple, 3);
 
-static void
-end_query(int nestlevel)
-{
+		holder->kind = DatumGetInt32(column(tuple, 1));
+		holder->pid = DatumGetInt32(column(tuple, 2));
+		holder->name = name == (Datum) 0 ? NULL :
+			MemoryContextStrdup(context, TextDatumGetCString(name));
+		holder->since = DatumGetTimestampTz(column(tuple, 4));
+		set(holder, tuple);
+	}
 	if (SPI_finish() != SPI_OK_FINISH)
 		elog(ERROR, "SPI_finish failed");
 	AtEOXact_GUC(true, nestlevel);
+
+	return holders;
+}
+
+static void
+set_kept(Holder *holder, HeapTuple tuple)
+{
+	holder->xmin = older(DatumGetTransactionId(column(tuple, 5)),
+						 DatumGetTransactionId(column(tuple, 6)));
+	holder->catalog_xmin = DatumGetTransactionId(column(tuple, 7));
+	holder->database = DatumGetObjectId(column(tuple, 8));
+	holder->hidden = DatumGetBool(column(tuple, 9));
 }
 
 /* Find what may keep dead rows. */
 SstHolders *
 sst_find_holders(void)
 {
-	MemoryContext context = CurrentMemoryContext;
-	SstHolders *holders = palloc0(sizeof(SstHolders));
-	int			nestlevel = begin_query(holders_query);
-
-	holders->holder = MemoryContextAllocZero(context, sizeof(Holder) *
-											 (SPI_processed + 1));
-	for (uint64 i = 0; i < SPI_processed; i++)
-	{
-		HeapTuple	tuple = SPI_tuptable->vals[i];
-		Holder	   *holder = &holders->holder[holders->n];
-
-		if (DatumGetBool(column(tuple, 9)))
-		{
-			holders->hidden = true;
-			continue;
-		}
-		set_holder(holder, tuple, context);
-		holder->xmin = older(DatumGetTransactionId(column(tuple, 5)),
-							 DatumGetTransactionId(column(tuple, 6)));
-		holder->catalog_xmin = DatumGetTransactionId(column(tuple, 7));
-		holder->database = DatumGetObjectId(column(tuple, 8));
-		holders->n++;
-	}
-	end_query(nestlevel);
-
-	return holders;
+	return find_holders(holders_query, set_kept);
 }
 
 /* The oldest transaction whose rows the holder keeps in a table; or 0 */
@@ -295,12 +272,15 @@ sst_oldest_holder(const SstHolders *holders, const SstRelation *table,
 {
 	const Holder *oldest = NULL;
 	TransactionId xmin = before;
+	bool		hidden = false;
 
 	for (int i = 0; i < holders->n; i++)
 	{
 		TransactionId since = kept_since(&holders->holder[i], table);
 
-		if (TransactionIdIsNormal(since) && TransactionIdPrecedes(since, xmin))
+		if (holders->holder[i].hidden)
+			hidden = true;
+		else if (TransactionIdIsNormal(since) && TransactionIdPrecedes(since, xmin))
 		{
 			oldest = &holders->holder[i];
 			xmin = since;
@@ -315,40 +295,30 @@ sst_oldest_holder(const SstHolders *holders, const SstRelation *table,
 						describe(oldest), behind);
 	}
 
-	return holders->hidden ?
+	return hidden ?
 		_("a session that only members of pg_read_all_stats can see") :
 		NULL;
 }
 
+static void
+set_wait(Holder *holder, HeapTuple tuple)
+{
+	holder->table = DatumGetObjectId(column(tuple, 5));
+	if (OidIsValid(holder->table))
+		holder->what |= SST_WAITS_LOCK;
+	if (DatumGetBool(column(tuple, 6)))
+		holder->what |= SST_WAITS_STRONG;
+	if (DatumGetBool(column(tuple, 7)))
+		holder->what |= SST_WAITS_SNAPSHOT;
+	if (DatumGetBool(column(tuple, 8)))
+		holder->what |= SST_WAITS_XID;
+}
+
 /* Find the transactions for which commands may wait. */
-SstWaits *
+SstHolders *
 sst_find_waits(void)
 {
-	MemoryContext context = CurrentMemoryContext;
-	SstWaits   *waits = palloc0(sizeof(SstWaits));
-	int			nestlevel = begin_query(waits_query);
-
-	waits->n = SPI_processed;
-	waits->wait = MemoryContextAllocZero(context, sizeof(Wait) * (waits->n + 1));
-	for (int i = 0; i < waits->n; i++)
-	{
-		HeapTuple	tuple = SPI_tuptable->vals[i];
-		Wait	   *wait = &waits->wait[i];
-
-		set_holder(&wait->holder, tuple, context);
-		wait->table = DatumGetObjectId(column(tuple, 5));
-		if (OidIsValid(wait->table))
-			wait->what |= SST_WAITS_LOCK;
-		if (DatumGetBool(column(tuple, 6)))
-			wait->what |= SST_WAITS_STRONG;
-		if (DatumGetBool(column(tuple, 7)))
-			wait->what |= SST_WAITS_SNAPSHOT;
-		if (DatumGetBool(column(tuple, 8)))
-			wait->what |= SST_WAITS_XID;
-	}
-	end_query(nestlevel);
-
-	return waits;
+	return find_holders(waits_query, set_wait);
 }
 
 /* More are counted. */
@@ -359,7 +329,7 @@ sst_find_waits(void)
  * words are translated, in the current memory context.  NULL if there is none.
  */
 const char *
-sst_waits_for(const SstWaits *waits, Oid table, int what)
+sst_waits_for(const SstHolders *waits, Oid table, int what)
 {
 	const Holder *last = NULL;
 	StringInfoData buf;
@@ -367,11 +337,10 @@ sst_waits_for(const SstWaits *waits, Oid table, int what)
 
 	for (int i = 0; i < waits->n; i++)
 	{
-		const Wait *wait = &waits->wait[i];
-		const Holder *holder = &wait->holder;
+		const Holder *holder = &waits->holder[i];
 
-		if ((wait->what & what) == 0 ||
-			(OidIsValid(wait->table) && wait->table != table))
+		if ((holder->what & what) == 0 ||
+			(OidIsValid(holder->table) && holder->table != table))
 			continue;
 
 		/* One transaction has several rows, one after the other. */

@@ -21,10 +21,7 @@ extern SstHolders *sst_find_holders(void);
 extern const char *sst_oldest_holder(const SstHolders *holders,
 									 const SstRelation *table,
 									 TransactionId before);
-
-typedef struct SstWaits SstWaits;
-
-extern SstWaits *sst_find_waits(void);
-extern const char *sst_waits_for(const SstWaits *waits, Oid table, int what);
+extern SstHolders *sst_find_waits(void);
+extern const char *sst_waits_for(const SstHolders *waits, Oid table, int what);
 
 #endif							/* SST_HOLDER_H */
