@@ -299,9 +299,9 @@ put_planned(SstRow *row, int rank, const SstRelation *relation,
 	sst_put_duration(row, "duration", planned->duration);
 	sst_put_text(row, "command", command->text);
 	sst_put_text(row, "lock_mode", command->lock_mode);
-	sst_put_bool(row, "blocks_reads", command->blocks_reads);
-	sst_put_bool(row, "blocks_writes", command->blocks_writes);
-	sst_put_datum(row, "is_online", BOOLOID, BoolGetDatum(!command->blocks_writes), none);
+	sst_put_bool(row, "blocks_reads", command->blocks);
+	sst_put_bool(row, "blocks_writes", command->blocks);
+	sst_put_datum(row, "is_online", BOOLOID, BoolGetDatum(!command->blocks), none);
 	sst_put_text(row, "waits_for", planned->waits_for);
 	sst_put_text(row, "reason", planned->reason);
 	sst_row_store(row);

@@ -185,6 +185,13 @@ qualified(const SstRelation *relation)
 	return quote_qualified_identifier(relation->schema, relation->name);
 }
 
+static void
+set_lock(SstCommand *command, bool concurrent)
+{
+	command->lock_mode = concurrent ? BLOCKS_NOBODY : BLOCKS_ALL;
+	command->blocks = !concurrent;
+}
+
 /* Can a command on the relation leave it usable meanwhile? */
 static bool
 can_be_concurrent(const SstRelation *relation)
@@ -193,77 +200,57 @@ can_be_concurrent(const SstRelation *relation)
 		relation->persistence != RELPERSISTENCE_TEMP;
 }
 
-/* A command on an index that has a concurrent form */
-static SstCommand
-index_command(const char *verb, const SstRelation *index)
-{
-	bool		concurrent = can_be_concurrent(index);
-	SstCommand	command = {0};
-
-	command.text = psprintf("%s INDEX %s%s", verb,
-							concurrent ? "CONCURRENTLY " : "", qualified(index));
-	command.lock_mode = concurrent ? BLOCKS_NOBODY : BLOCKS_ALL;
-	command.blocks_reads = command.blocks_writes = !concurrent;
-	command.waits = SST_WAITS_LOCK;
-
-	return command;
-}
-
-SstCommand
-sst_drop_index_command(const SstRelation *index)
-{
-	return index_command("DROP", index);
-}
-
 /*
- * REINDEX CONCURRENTLY waits for older snapshots before queries may use the new index
- * (WaitForOlderSnapshots() in commands/indexcmds.c).
+ * The command that drops or rebuilds an index, without blocking if it can.  REINDEX CONCURRENTLY
+ * waits for older snapshots before queries may use the new index (WaitForOlderSnapshots() in
+ * commands/indexcmds.c).
  */
 SstCommand
-sst_rebuild_index_command(const SstRelation *index)
+sst_index_command(const SstRelation *index, bool drops)
 {
-	SstCommand	command = index_command("REINDEX", index);
+	bool		concurrent = can_be_concurrent(index);
+	SstCommand	command = {.waits = SST_WAITS_LOCK};
 
-	if (!command.blocks_writes)
+	command.text = psprintf("%s INDEX %s%s", drops ? "DROP" : "REINDEX",
+							concurrent ? "CONCURRENTLY " : "", qualified(index));
+	set_lock(&command, concurrent);
+	if (concurrent && !drops)
 		command.waits |= SST_WAITS_SNAPSHOT;
 
 	return command;
 }
 
-/* Does it mean itself without quotes, in a shell and in a connection string? */
-static bool
-is_plain(const char *argument)
+/*
+ * An argument, in quotes if need be, with an escape before each of some characters.  What is
+ * not quoted means itself in a shell and in a connection string.
+ */
+static const char *
+quoted(const char *argument, const char *special, const char *escape)
 {
-	return strspn(argument, "abcdefghijklmnopqrstuvwxyz"
-				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == strlen(argument);
-}
+	StringInfoData buf;
 
-/* Append an argument, in quotes if need be, with an escape before each of some characters. */
-static void
-append_argument(StringInfo buf, const char *argument, const char *special,
-				const char *escape)
-{
-	if (is_plain(argument))
-	{
-		appendStringInfoString(buf, argument);
-		return;
-	}
+	if (strspn(argument, "abcdefghijklmnopqrstuvwxyz"
+			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") == strlen(argument))
+		return argument;
 
-	appendStringInfoChar(buf, '\'');
+	initStringInfo(&buf);
+	appendStringInfoChar(&buf, '\'');
 	for (const char *p = argument; *p != '\0'; p++)
 	{
 		if (strchr(special, *p) != NULL)
-			appendStringInfoString(buf, escape);
-		appendStringInfoChar(buf, *p);
+			appendStringInfoString(&buf, escape);
+		appendStringInfoChar(&buf, *p);
 	}
-	appendStringInfoChar(buf, '\'');
+	appendStringInfoChar(&buf, '\'');
+
+	return buf.data;
 }
 
-/* Append an argument for a POSIX shell, where a quote has to stand outside of quotes. */
-static void
-append_shell_argument(StringInfo buf, const char *argument)
+/* An argument for a POSIX shell, where a quote has to stand outside of quotes */
+static const char *
+shell_quoted(const char *argument)
 {
-	append_argument(buf, argument, "'", "'\\'");
+	return quoted(argument, "'", "'\\'");
 }
 
 /* pg_repack and pg_squeeze rebuild tables of users, and neither unlogged ones. */
@@ -274,6 +261,19 @@ is_for_tools(const SstRelation *table)
 		table->persistence == RELPERSISTENCE_PERMANENT;
 }
 
+static SstCommand
+tool_command(const char *text, int waits, const char *remark)
+{
+	SstCommand	command = {text, "ACCESS SHARE"};
+
+	command.waits = SST_WAITS_LOCK | waits;
+	command.by_inserts = true;
+	command.skips_invalid = true;
+	command.remark = remark;
+
+	return command;
+}
+
 /*
  * Its documentation asks for a primary key or a unique index on not null columns.  It takes
  * the name of a database as a value of a connection string, which ends at a space that is not
@@ -282,46 +282,23 @@ is_for_tools(const SstRelation *table)
 static SstCommand
 pg_repack_command(const SstTools *tools, const SstRelation *table)
 {
-	SstCommand	command = {0};
-	StringInfoData database;
-	StringInfoData buf;
+	const char *database = quoted(tools->database, "'\\", "\\");
 
-	initStringInfo(&database);
-	append_argument(&database, tools->database, "'\\", "\\");
-	initStringInfo(&buf);
-	appendStringInfoString(&buf, "pg_repack -d ");
-	append_shell_argument(&buf, database.data);
-	appendStringInfoString(&buf, " -t ");
-	append_shell_argument(&buf, qualified(table));
-	command.text = buf.data;
-	command.lock_mode = "ACCESS SHARE";
-	command.waits = SST_WAITS_LOCK | SST_WAITS_SNAPSHOT;
-	command.by_inserts = true;
-	command.skips_invalid = true;
-	command.remark = _("run it in a shell; it takes an ACCESS EXCLUSIVE lock briefly at its beginning and its end");
-
-	return command;
+	return tool_command(psprintf("pg_repack -d %s -t %s",
+								 shell_quoted(database), shell_quoted(qualified(table))),
+						SST_WAITS_SNAPSHOT,
+						_("run it in a shell; it takes an ACCESS EXCLUSIVE lock briefly at its beginning and its end"));
 }
 
+/* Its schema is always this one.  Before its version 1.6 the last three had no defaults. */
 static SstCommand
 pg_squeeze_command(const SstRelation *table)
 {
-	SstCommand	command = {0};
-
-	/*
-	 * Its schema is always this one.  Before its version 1.6 the last three
-	 * had no defaults.
-	 */
-	command.text = psprintf("SELECT squeeze.squeeze_table(%s, %s, NULL, NULL, NULL)",
-							quote_literal_cstr(table->schema),
-							quote_literal_cstr(table->name));
-	command.lock_mode = "ACCESS SHARE";
-	command.waits = SST_WAITS_LOCK | SST_WAITS_XID;
-	command.by_inserts = true;
-	command.skips_invalid = true;
-	command.remark = _("it takes an ACCESS EXCLUSIVE lock briefly at its end");
-
-	return command;
+	return tool_command(psprintf("SELECT squeeze.squeeze_table(%s, %s, NULL, NULL, NULL)",
+								 quote_literal_cstr(table->schema),
+								 quote_literal_cstr(table->name)),
+						SST_WAITS_XID,
+						_("it takes an ACCESS EXCLUSIVE lock briefly at its end"));
 }
 
 /*
@@ -354,8 +331,7 @@ server_command(const SstRelation *table)
 #else
 	command.text = psprintf("VACUUM FULL %s", qualified(table));
 #endif
-	command.lock_mode = concurrent ? BLOCKS_NOBODY : BLOCKS_ALL;
-	command.blocks_reads = command.blocks_writes = !concurrent;
+	set_lock(&command, concurrent);
 	command.waits = SST_WAITS_LOCK | (concurrent ? SST_WAITS_XID : 0);
 	command.by_inserts = concurrent;
 	if (concurrent)

@@ -27,8 +27,7 @@ typedef struct SstCommand
 	const char *text;
 	const char *lock_mode;		/* the strongest lock that it holds as it
 								 * works */
-	bool		blocks_reads;
-	bool		blocks_writes;
+	bool		blocks;			/* readers and writers */
 	int			waits;			/* SST_WAITS_... */
 
 	/* Of a rebuilt table */
@@ -51,8 +50,7 @@ extern bool sst_is_own_table(const SstRelation *table);
 extern bool sst_is_left_over(const SstRelation *index);
 extern bool sst_is_to_be_dropped(const SstRelation *index);
 
-extern SstCommand sst_drop_index_command(const SstRelation *index);
-extern SstCommand sst_rebuild_index_command(const SstRelation *index);
+extern SstCommand sst_index_command(const SstRelation *index, bool drops);
 extern SstCommand sst_rebuild_table_command(const SstTools *tools,
 											const SstRelation *table);
 extern SstCommand sst_upkeep_command(const char *verb, const SstRelation *table);

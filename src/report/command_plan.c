@@ -136,6 +136,14 @@ add_command(SstPlanner *planner, int i, SstUrgency urgency)
 	return planned;
 }
 
+/* Add to the reason for a command, unless it is NULL. */
+static void
+add_reason(SstPlannedCommand *planned, const char *reason)
+{
+	if (reason != NULL)
+		planned->reason = psprintf("%s; %s", planned->reason, reason);
+}
+
 /* Is it worth a command to get so much back of so many bytes? */
 static bool
 is_worth_it(double gain, double bytes)
@@ -302,13 +310,11 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 			if (group->toast >= 0 && planner->plan->command_of[group->toast] == NULL)
 				planner->plan->command_of[group->toast] = planned;
 		}
-		planned->reason = sst_vacuum_reason(removable, planned->reclaimable.value, kept, holder);
-		if (holder == NULL)
-			planned->reason = sst_add_late_vacuum_reason(planned->reason,
-														 sst_late_vacuum_reason(table, true));
+		planned->reason = sst_vacuum_reason(removable, planned->reclaimable.value);
+		add_reason(planned, holder != NULL ? sst_kept_reason(kept, holder) :
+				   sst_late_vacuum_reason(table, true));
 		if (analyze)
-			planned->reason = psprintf("%s; %s", planned->reason,
-									   sst_analyze_reason());
+			add_reason(planned, sst_analyze_reason());
 		set_vacuum_costs(planner, group, planned);
 		return;
 	}
@@ -316,7 +322,7 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	if (holder != NULL)
 	{
 		planned = add_command(planner, group->table, SST_ORDINARY);
-		planned->reason = sst_kept_reason(kept, holder);
+		planned->reason = sst_useless_vacuum_reason(kept, holder);
 	}
 	if (analyze)
 		plan_analyze(planner, group);
@@ -385,12 +391,12 @@ set_index_costs(const SstPlanner *planner, int i, SstPlannedCommand *planned)
 		planned->scratch_bytes = planned->bytes_to_write = NAN;
 
 	/* REINDEX CONCURRENTLY reads the table twice, and what it has built. */
-	if (planned->command.blocks_writes)
+	if (planned->command.blocks)
 		planned->bytes_to_read = table;
 	else
 		planned->bytes_to_read = 2 * table + planned->bytes_to_write;
 	add_sorting(planned, sort_bytes(planner, i, planned->scratch_bytes));
-	sst_add_index_work(planner->report, i, !planned->command.blocks_writes, &planned->work);
+	sst_add_index_work(planner->report, i, !planned->command.blocks, &planned->work);
 }
 
 /* An index that is not valid: a part of it is there, and it is of no use. */
@@ -398,7 +404,6 @@ static void
 plan_invalid_index(SstPlanner *planner, int i)
 {
 	const SstRelation *index = &planner->relations[i];
-	SstCommand	rebuild;
 	SstPlannedCommand *planned;
 
 	if (index->building)
@@ -407,18 +412,18 @@ plan_invalid_index(SstPlanner *planner, int i)
 	planned = add_command(planner, i, SST_INVALID);
 	if (sst_is_to_be_dropped(index))
 	{
-		planned->command = sst_drop_index_command(index);
+		planned->command = sst_index_command(index, true);
 		planned->reclaimable = sst_entry_reclaimable(planner->report, i);
-		rebuild = sst_rebuild_index_command(index);
-		planned->reason = sst_drop_reason(index, &rebuild);
+		planned->reason = sst_drop_reason(index);
 		return;
 	}
-	planned->command = sst_rebuild_index_command(index);
+	planned->command = sst_index_command(index, false);
 	planned->reclaimable = (SstEstimate)
 	{
 		NAN, NAN, NAN
 	};
-	planned->reason = sst_add_queue_reason(sst_invalid_reason(index), &planned->command);
+	planned->reason = sst_invalid_reason(index);
+	add_reason(planned, sst_queue_reason(&planned->command));
 	set_index_costs(planner, i, planned);
 }
 
@@ -469,12 +474,11 @@ plan_index(SstPlanner *planner, SstTableGroup *group, int i)
 	}
 
 	planned = add_command(planner, i, corrupt ? SST_CORRUPT : SST_ORDINARY);
-	planned->command = sst_rebuild_index_command(&planner->relations[i]);
+	planned->command = sst_index_command(&planner->relations[i], false);
 	set_gain(planned, &gain);
 	set_index_costs(planner, i, planned);
-	planned->reason = sst_add_queue_reason(sst_reindex_reason(&planner->report->entries[i].estimate,
-															  &gain),
-										   &planned->command);
+	planned->reason = sst_reindex_reason(&planner->report->entries[i].estimate, &gain);
+	add_reason(planned, sst_queue_reason(&planned->command));
 
 	return false;
 }
@@ -563,23 +567,25 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		nindexes * group->heap.predicted;
 	add_sorting(planned, sorted);
 	planned->scratch_bytes += largest - sorted;
-	planned->reason = sst_rebuild_reason(&gain, command,
-										 table->relid < FirstNormalObjectId);
+	planned->reason = sst_rebuild_reason(&gain);
+	if (table->relid < FirstNormalObjectId)
+		add_reason(planned, _("every session needs this catalog and waits during the rebuild"));
+	add_reason(planned, command->remark);
+	add_reason(planned, sst_queue_reason(command));
 	if (corrupt >= 0)
-		planned->reason = sst_add_corrupt_index_reason(planned->reason,
-													   &planner->relations[corrupt],
-													   &report->entries[corrupt].estimate);
+		add_reason(planned, sst_corrupt_index_reason(&planner->relations[corrupt],
+													 &report->entries[corrupt].estimate));
 	if (invalid >= 0)
-		planned->reason = sst_add_invalid_reason(planned->reason, &planner->relations[invalid]);
+		add_reason(planned, sst_invalid_too_reason(&planner->relations[invalid]));
 	if (toast_index >= 0)
-		planned->reason = sst_add_toast_index_reason(planned->reason, &planner->relations[toast_index]);
+		add_reason(planned, psprintf(_("it fills the TOAST index row by row, so run this after it: %s"),
+									 sst_index_command(&planner->relations[toast_index], false).text));
 	if (is_worth_it(group->kept, gain.bytes))
 		holder = holder_of(planner, group);
 	if (holder != NULL)
-		planned->reason = sst_add_kept_reason(planned->reason, group->kept, holder);
+		add_reason(planned, sst_kept_reason(group->kept, holder));
 	else if (is_worth_it(group->heap.reclaimable.value, group->heap.bytes))
-		planned->reason = sst_add_late_vacuum_reason(planned->reason,
-													 sst_late_vacuum_reason(table, false));
+		add_reason(planned, sst_late_vacuum_reason(table, false));
 }
 
 /* Does the table, or its TOAST table, or do both give back enough? */
@@ -646,7 +652,7 @@ plan_corrupt_table(SstPlanner *planner, SstTableGroup *group)
 			plan_index(planner, group, i);
 			planned = planner->plan->command_of[i];
 			if (member->parent == planner->relations[group->table].relid)
-				planned->reason = sst_add_corrupt_toast_reason(planned->reason);
+				add_reason(planned, _("the build fails if it needs a value from a corrupt page of the TOAST table"));
 			continue;
 		}
 		planner->plan->withheld[i] = SST_TABLE_CORRUPT;
@@ -726,7 +732,7 @@ plan_table(SstPlanner *planner, int table)
 	if (sst_is_own_table(&planner->relations[table]))
 		return;
 	rebuilt = is_to_be_rebuilt(planner, &group, &command);
-	later = rebuilt && planner->plan->online && command.blocks_writes;
+	later = rebuilt && planner->plan->online && command.blocks;
 	if (rebuilt && !later)
 		rebuild_table(planner, &group, &command);
 	for (int i = planner->first[table]; i >= 0; i = planner->next[i])
@@ -785,7 +791,7 @@ place_command(SstPlanner *planner, SstPlannedCommand *planned)
 	planned->waits_for = sst_waits_for(planner->waits, is_table(relation) ?
 									   relation->relid : relation->parent,
 									   command->waits);
-	if (planner->plan->online && command->blocks_writes)
+	if (planner->plan->online && command->blocks)
 		planned->part = SST_PART_DOWNTIME;
 	else if (planned->waits_for != NULL)
 		planned->part = SST_PART_WAITS;
@@ -858,7 +864,7 @@ make_plan(const SstReport *report, bool online)
 			planned->work.cpu_ns = NAN;
 		else if (planned->urgency == SST_ORDINARY && planned->reclaimable.value > 0 &&
 				 RecoveryInProgress())
-			planned->reason = sst_add_standby_reason(planned->reason);
+			add_reason(planned, _("a standby does not know the writes: the plan of the primary leaves this out if new rows reuse the space"));
 		planned->duration = sst_duration(&rates, &planned->work);
 	}
 	list_sort(plan->commands, compare_commands);

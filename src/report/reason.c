@@ -29,102 +29,57 @@ size_pretty(double bytes)
 const char *
 sst_withheld_reason(SstWithheld withheld)
 {
-	switch (withheld)
-	{
-		case SST_WITHIN_MARGIN:
-			return _("no command: the reclaimable space is within the margin of error");
-		case SST_LITTLE:
-			return _("no command: it would reclaim less than 1 percent of what it rewrites");
-		case SST_SPACE_REUSED:
-			return _("no command: new rows and new versions of rows reuse the free space");
-		case SST_FILLFACTOR:
-			return _("no command: the table's fillfactor leaves the free space to updates");
-		case SST_FEW_DEAD:
-			return _("no command: dead rows take less than 10 percent of the table");
-		case SST_SMALL_CATALOG:
-			return _("no command: a system catalog of less than 10 MB");
-		case SST_TABLE_CORRUPT:
-			return _("no command: the table or its TOAST table is corrupt");
-		case SST_ANALYZE_FIRST:
-			return _("no command before ANALYZE of the table: REINDEX sizes the index by the table's row count, which is not up to date");
-		default:
-			return NULL;
-	}
+	static const char *const reasons[] = {
+		[SST_WITHIN_MARGIN] = gettext_noop("no command: the reclaimable space is within the margin of error"),
+		[SST_LITTLE] = gettext_noop("no command: it would reclaim less than 1 percent of what it rewrites"),
+		[SST_SPACE_REUSED] = gettext_noop("no command: new rows and new versions of rows reuse the free space"),
+		[SST_SMALL_CATALOG] = gettext_noop("no command: a system catalog of less than 10 MB"),
+		[SST_FILLFACTOR] = gettext_noop("no command: the table's fillfactor leaves the free space to updates"),
+		[SST_FEW_DEAD] = gettext_noop("no command: dead rows take less than 10 percent of the table"),
+		[SST_TABLE_CORRUPT] = gettext_noop("no command: the table or its TOAST table is corrupt"),
+		[SST_ANALYZE_FIRST] = gettext_noop("no command before ANALYZE of the table: REINDEX sizes the index by the table's row count, which is not up to date")
+	};
+
+	return withheld == SST_NOT_WITHHELD ? NULL : _(reasons[withheld]);
 }
 
-/* Add to a reason what the command does to others before it has its lock. */
+/* What a command does to others before it has its lock; or NULL */
 const char *
-sst_add_queue_reason(const char *reason, const SstCommand *command)
+sst_queue_reason(const SstCommand *command)
 {
-	return !command->blocks_reads ? reason :
-		psprintf(_("%s; while it waits for its lock, later statements on the table wait behind it"),
-				 reason);
-}
-
-/* Add to a reason that what counts the writes is on the primary only. */
-const char *
-sst_add_standby_reason(const char *reason)
-{
-	return psprintf(_("%s; a standby does not know the writes: the plan of the primary leaves this out if new rows reuse the space"),
-					reason);
+	return !command->blocks ? NULL :
+		_("while it waits for its lock, later statements on the table wait behind it");
 }
 
 /* The reason to rebuild a table with its indexes and its TOAST table */
 const char *
-sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog)
+sst_rebuild_reason(const SstGain *gain)
 {
-	const char *now = size_pretty(gain->bytes);
-	const char *then = size_pretty(gain->predicted);
-	const char *reason = gain->nrelations == 1 ?
-		psprintf(_("the table takes %s, and its rows need %s"), now, then) :
-		psprintf(_("the table, its indexes and its TOAST table take %s, and %s after a rebuild"),
-				 now, then);
+	return psprintf(gain->nrelations == 1 ?
+					_("the table takes %s, and its rows need %s") :
+					_("the table, its indexes and its TOAST table take %s, and %s after a rebuild"),
+					size_pretty(gain->bytes), size_pretty(gain->predicted));
+}
 
-	if (catalog)
-		reason = psprintf(_("%s; every session needs this catalog and waits during the rebuild"),
-						  reason);
-	if (command->remark != NULL)
-		reason = psprintf("%s; %s", reason, command->remark);
-	return sst_add_queue_reason(reason, command);
+/* A large part of a table is dead rows that a command must keep. */
+const char *
+sst_kept_reason(double kept, const char *holder)
+{
+	return psprintf(_("another %s of dead rows cannot be removed yet because of %s"),
+					size_pretty(kept), holder);
 }
 
 /*
- * Add to a reason that a large part of a table is dead rows that must be kept
+ * The command builds an index that is not valid, too.  It does not check that keys are unique
+ * (finish_heap_swap() in commands/cluster.c).
  */
 const char *
-sst_add_kept_reason(const char *reason, double kept, const char *holder)
+sst_invalid_too_reason(const SstRelation *index)
 {
-	return psprintf(_("%s; another %s of dead rows cannot be removed yet because of %s"),
-					reason, size_pretty(kept), holder);
-}
-
-/* Add to a reason why so many rows can die, if that is known. */
-const char *
-sst_add_late_vacuum_reason(const char *reason, const char *late)
-{
-	return late == NULL ? reason : psprintf("%s; %s", reason, late);
-}
-
-/* Add to a reason that the command leaves free space in a TOAST index */
-const char *
-sst_add_toast_index_reason(const char *reason, const SstRelation *index)
-{
-	return psprintf(_("%s; it fills the TOAST index row by row, so run this after it: %s"),
-					reason, sst_rebuild_index_command(index).text);
-}
-
-/*
- * Add to a reason that the command builds an index that is not valid, too.  It does not
- * check that keys are unique (finish_heap_swap() in commands/cluster.c).
- */
-const char *
-sst_add_invalid_reason(const char *reason, const SstRelation *index)
-{
-	if (sst_is_to_be_dropped(index))
-		return psprintf(_("%s; unless the invalid index \"%s\" is dropped before, it is built as well"),
-						reason, index->name);
-	return psprintf(_("%s; the invalid index \"%s\" is built as well, and if that fails, so does the command"),
-					reason, index->name);
+	return psprintf(sst_is_to_be_dropped(index) ?
+					_("unless the invalid index \"%s\" is dropped before, it is built as well") :
+					_("the invalid index \"%s\" is built as well, and if that fails, so does the command"),
+					index->name);
 }
 
 static const char *
@@ -136,21 +91,12 @@ corrupt_pages(const SstBloatEstimate *estimate)
 					estimate->ncorrupt, estimate->first_corrupt);
 }
 
-/* Add to a reason that the command rebuilds a corrupt index, too. */
+/* The command rebuilds a corrupt index, too. */
 const char *
-sst_add_corrupt_index_reason(const char *reason, const SstRelation *index,
-							 const SstBloatEstimate *estimate)
+sst_corrupt_index_reason(const SstRelation *index, const SstBloatEstimate *estimate)
 {
-	return psprintf(_("%s; it rebuilds index \"%s\", of which %s"), reason,
+	return psprintf(_("it rebuilds index \"%s\", of which %s"),
 					get_rel_name(index->relid), corrupt_pages(estimate));
-}
-
-/* Add to a reason that an index is built from a table whose TOAST table is corrupt. */
-const char *
-sst_add_corrupt_toast_reason(const char *reason)
-{
-	return psprintf(_("%s; the build fails if it needs a value from a corrupt page of the TOAST table"),
-					reason);
 }
 
 /* The reason to rebuild an index alone */
@@ -166,9 +112,9 @@ sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
 					size_pretty(gain->predicted));
 }
 
-/* The reason to drop an index that is not valid; rebuild: the alternative */
+/* The reason to drop an index that is not valid */
 const char *
-sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
+sst_drop_reason(const SstRelation *index)
 {
 	if (sst_is_left_over(index))
 		return _("left behind by a REINDEX CONCURRENTLY that did not complete");
@@ -176,7 +122,7 @@ sst_drop_reason(const SstRelation *index, const SstCommand *rebuild)
 		return _("left behind by a DROP INDEX CONCURRENTLY that did not complete");
 
 	return psprintf(_("its build failed, most likely because of duplicate keys, and would fail again; to keep the index, remove the duplicates and then run: %s"),
-					rebuild->text);
+					sst_index_command(index, false).text);
 }
 
 /* The reason to rebuild an index that is not valid */
@@ -203,25 +149,20 @@ sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
 					corrupt_pages(estimate), name);
 }
 
-/*
- * The reason for VACUUM; truncated: bytes that the file shrinks by, or 0; kept: bytes of dead
- * rows that it must keep, or 0
- */
+/* The reason for VACUUM; truncated: bytes that the file shrinks by, or 0 */
 const char *
-sst_vacuum_reason(double removable, double truncated, double kept, const char *holder)
+sst_vacuum_reason(double removable, double truncated)
 {
-	const char *reason = truncated > 0 ?
+	return truncated > 0 ?
 		psprintf(_("gives back %s at the end of the file, where no rows are to be kept"),
 				 size_pretty(truncated)) :
 		psprintf(_("turns %s of dead rows into free space; the file does not shrink"),
 				 size_pretty(removable));
-
-	return kept > 0 ? sst_add_kept_reason(reason, kept, holder) : reason;
 }
 
 /* The reason for no command where VACUUM would have no effect */
 const char *
-sst_kept_reason(double kept, const char *holder)
+sst_useless_vacuum_reason(double kept, const char *holder)
 {
 	return psprintf(_("VACUUM cannot remove %s of dead rows yet because of %s"),
 					size_pretty(kept), holder);

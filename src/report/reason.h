@@ -32,23 +32,18 @@ typedef enum SstWithheld
 
 /* All are translated, in the current memory context. */
 extern const char *sst_withheld_reason(SstWithheld withheld);
-extern const char *sst_add_queue_reason(const char *reason, const SstCommand *command);
-extern const char *sst_add_standby_reason(const char *reason);
-extern const char *sst_rebuild_reason(const SstGain *gain, const SstCommand *command, bool catalog);
-extern const char *sst_add_kept_reason(const char *reason, double kept, const char *holder);
-extern const char *sst_add_late_vacuum_reason(const char *reason, const char *late);
-extern const char *sst_add_corrupt_index_reason(const char *reason,
-												const SstRelation *index,
-												const SstBloatEstimate *estimate);
-extern const char *sst_add_corrupt_toast_reason(const char *reason);
-extern const char *sst_add_invalid_reason(const char *reason, const SstRelation *index);
-extern const char *sst_add_toast_index_reason(const char *reason, const SstRelation *index);
+extern const char *sst_queue_reason(const SstCommand *command);
+extern const char *sst_rebuild_reason(const SstGain *gain);
+extern const char *sst_kept_reason(double kept, const char *holder);
+extern const char *sst_corrupt_index_reason(const SstRelation *index,
+											const SstBloatEstimate *estimate);
+extern const char *sst_invalid_too_reason(const SstRelation *index);
 extern const char *sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain);
-extern const char *sst_drop_reason(const SstRelation *index, const SstCommand *rebuild);
+extern const char *sst_drop_reason(const SstRelation *index);
 extern const char *sst_invalid_reason(const SstRelation *index);
 extern const char *sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate);
-extern const char *sst_vacuum_reason(double removable, double truncated, double kept, const char *holder);
-extern const char *sst_kept_reason(double kept, const char *holder);
+extern const char *sst_vacuum_reason(double removable, double truncated);
+extern const char *sst_useless_vacuum_reason(double kept, const char *holder);
 extern const char *sst_analyze_reason(void);
 
 #endif							/* SST_REASON_H */
