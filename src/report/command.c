@@ -264,8 +264,11 @@ is_for_tools(const SstRelation *table)
 static SstCommand
 tool_command(const char *text, int waits, const char *remark)
 {
-	SstCommand	command = {text, "ACCESS SHARE"};
+	SstCommand	command = {0};
 
+	command.text = text;
+
+	command.lock_mode = "ACCESS SHARE";
 	command.waits = SST_WAITS_LOCK | waits;
 	command.by_inserts = true;
 	command.skips_invalid = true;
