@@ -262,13 +262,10 @@ is_for_tools(const SstRelation *table)
 }
 
 static SstCommand
-tool_command(const char *text, int waits, const char *remark)
+tool_command(const char *string, int waits, const char *remark)
 {
-	SstCommand	command = {0};
+	SstCommand	command = {string, "ACCESS SHARE"};
 
-	command.text = text;
-
-	command.lock_mode = "ACCESS SHARE";
 	command.waits = SST_WAITS_LOCK | waits;
 	command.by_inserts = true;
 	command.skips_invalid = true;
