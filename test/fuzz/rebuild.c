@@ -183,10 +183,15 @@ sst_try_compression(const char *data, int32 nbytes, char method)
 bool
 sst_toaster_describe(SstToaster *toaster, Relation rel)
 {
+	int			natts = RelationGetDescr(rel)->natts;
+
 	toaster->has_toast = (chosen->options & 2) != 0;
 	toaster->any_compressible = true;
-	if ((chosen->options & 16) != 0)
-		toaster->compression.try = sst_try_compression;
+	sst_compression_init(&toaster->compression,
+						 (chosen->options & 16) != 0 ? sst_try_compression : NULL);
+	toaster->in_tuples = palloc(natts * sizeof(SstCompression));
+	for (int i = 0; i < natts; i++)
+		sst_compression_init(&toaster->in_tuples[i], sst_try_compression);
 	memset(toaster->compressible, chosen->number, sizeof(toaster->compressible));
 	return false;
 }
