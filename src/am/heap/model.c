@@ -67,33 +67,26 @@ static int64
 rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 				 int len, SstCounters *counters)
 {
-	SstValue	values[MaxHeapAttributeNumber];
-	SstToaster *toaster = &state->toaster;
+	SstTuple	read;
 	TupleDesc	tupdesc = state->tupdesc;
-	bool		formed = !SST_REWRITE_COPIES_TUPLES ||
-		HeapTupleHeaderGetNatts(tuple) < tupdesc->natts;
-	int64		new_len = len;
+	int64		new_len;
 
 	if (tupdesc->natts > MaxHeapAttributeNumber ||
-		!sst_read_tuple(tupdesc, tuple, len, values))
+		!sst_read_tuple(tupdesc, tuple, len, &read))
 		return len;
 
-	sst_toaster_count_pointers(toaster, tupdesc->natts, values, counters);
+	new_len = !SST_REWRITE_COPIES_TUPLES || read.has_dropped ||
+		HeapTupleHeaderGetNatts(tuple) < tupdesc->natts ? read.len : len;
+	if (!read.has_pointers && new_len <= (int64) TOAST_TUPLE_THRESHOLD)
+		return new_len;
+
+	sst_toaster_count_pointers(&state->toaster, tupdesc->natts, read.values, counters);
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
 		if (TupleDescAttr(tupdesc, i)->attisdropped)
-		{
-			formed |= values[i].form != SST_VALUE_NULL;
-			values[i].form = SST_VALUE_NULL;
-		}
+			read.values[i].form = SST_VALUE_NULL;
 	}
-	if (formed)
-		new_len = sst_tuple_header_size(tupdesc, values) +
-			sst_tuple_data_size(tupdesc, values);
-	if (sst_toaster_wants(tupdesc, values, new_len))
-		new_len = sst_toaster_tuple(toaster, tupdesc, values, counters);
-
-	return new_len;
+	return sst_toaster_tuple(&state->toaster, tupdesc, read.values, counters);
 }
 
 /*
@@ -105,13 +98,10 @@ static bool
 changes_size(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
 			 int len)
 {
-	SstValue	values[MaxHeapAttributeNumber];
-	TupleDesc	tupdesc = state->tupdesc;
+	SstTuple	read;
 
-	return tupdesc->natts <= MaxHeapAttributeNumber &&
-		sst_read_tuple(tupdesc, tuple, len, values) &&
-		sst_tuple_header_size(tupdesc, values) +
-		sst_tuple_data_size(tupdesc, values) != len;
+	return state->tupdesc->natts <= MaxHeapAttributeNumber &&
+		sst_read_tuple(state->tupdesc, tuple, len, &read) && read.len != len;
 }
 
 /* Is this a tuple that the toaster looks at, or that lacks columns? */

@@ -391,20 +391,6 @@ shorten(Toasting *toasting)
 		move_out(toasting, value);
 }
 
-/* Is a formed tuple of this length, with these values, shown to the toaster? */
-bool
-sst_toaster_wants(TupleDesc tupdesc, const SstValue *values, int64 len)
-{
-	if (len > (int64) TOAST_TUPLE_THRESHOLD)
-		return true;
-	for (int i = 0; i < tupdesc->natts; i++)
-	{
-		if (values[i].form == SST_VALUE_POINTER)
-			return true;
-	}
-	return false;
-}
-
 /* Do what the toaster does with a tuple, and find its new length. */
 static void
 run_toaster(Toasting *toasting)

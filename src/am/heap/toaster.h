@@ -67,8 +67,6 @@ sst_fill_page(SstHeapFill *fill, int need, int reserve)
 /* in rebuild.c */
 extern double sst_try_compression(const char *data, int32 nbytes, char method);
 extern bool sst_toaster_describe(SstToaster *toaster, Relation rel);
-extern bool sst_toaster_wants(TupleDesc tupdesc, const SstValue *values,
-							  int64 len);
 extern int64 sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc,
 							   SstValue *values, SstCounters *counters);
 extern void sst_toaster_count_pointers(SstToaster *toaster, int natts,

@@ -49,7 +49,7 @@ read_pointer(const char *data, SstValue *value)
  * Read a value at data, of which there are not more than room bytes.  data need not
  * be aligned.  False if the value is longer than that, or makes no sense.
  */
-static bool
+static inline bool
 read_value(Form_pg_attribute att, const char *data, int room, SstValue *value)
 {
 	memset(value, 0, sizeof(SstValue));
@@ -90,14 +90,31 @@ read_value(Form_pg_attribute att, const char *data, int room, SstValue *value)
 	return value->size <= room;
 }
 
-/*
- * Read the value of a column that a tuple has, not null, which begins at an offset or
- * behind the padding there.  The offset is moved to the end of the value.  False if that
- * is not within the tuple, or the value makes no sense.
- */
-bool
-sst_read_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple, int len,
-			   int *offset, SstValue *value)
+/* Is the value stored with a header of one byte, or as a pointer: unaligned? */
+static inline bool
+becomes_short(Form_pg_attribute att, const SstValue *value)
+{
+	if (value->form == SST_VALUE_LONG)
+		return att->attstorage != TYPSTORAGE_PLAIN &&
+			value->size - VARHDRSZ + VARHDRSZ_SHORT <= VARATT_SHORT_MAX;
+	return value->form == SST_VALUE_SHORT || value->form == SST_VALUE_POINTER;
+}
+
+/* The size of a tuple's data with a value, not null, behind what it has */
+static inline int64
+add_value(int64 size, Form_pg_attribute att, const SstValue *value)
+{
+	if (!becomes_short(att, value))
+		size = att_align_nominal(size, att->attalign);
+	else if (value->form == SST_VALUE_LONG)
+		size -= VARHDRSZ - VARHDRSZ_SHORT;
+	return size + value->size;
+}
+
+/* sst_read_value(), for a loop */
+static inline bool
+next_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple, int len,
+		   int *offset, SstValue *value)
 {
 	const char *data = (const char *) tuple;
 
@@ -110,6 +127,18 @@ sst_read_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple, int len,
 		return false;
 	*offset += value->size;
 	return true;
+}
+
+/*
+ * Read the value of a column that a tuple has, not null, which begins at an offset or
+ * behind the padding there.  The offset is moved to the end of the value.  False if that
+ * is not within the tuple, or the value makes no sense.
+ */
+bool
+sst_read_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple, int len,
+			   int *offset, SstValue *value)
+{
+	return next_value(att, tuple, len, offset, value);
 }
 
 /*
@@ -143,18 +172,27 @@ read_missing_value(TupleDesc tupdesc, int i, SstValue *value)
 					  MaxAllocSize, value);
 }
 
+static inline int
+header_size(TupleDesc tupdesc, bool has_nulls)
+{
+	return MAXALIGN(SizeofHeapTupleHeader +
+					(has_nulls ? BITMAPLEN(tupdesc->natts) : 0));
+}
+
 /*
- * Find the values of all columns of a tuple, as a rewrite has them; values has room
- * for as many as the table has columns.  Values of dropped columns are as they are
- * in the tuple.  False if the tuple makes no sense.
+ * Find the values of all columns of a tuple, of which there are not more than
+ * MaxHeapAttributeNumber, and its length when formed again.  False if the tuple makes
+ * no sense.
  */
 bool
 sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
-			   SstValue *values)
+			   SstTuple *result)
 {
 	bool		has_nulls = (tuple->t_infomask & HEAP_HASNULL) != 0;
 	int			natts = Min(HeapTupleHeaderGetNatts(tuple), tupdesc->natts);
 	int			offset = tuple->t_hoff;
+	int64		size = 0;
+	bool		gets_nulls = false;
 
 	if (offset < (int) SizeofHeapTupleHeader ||
 		offset < (int) SizeofHeapTupleHeader +
@@ -162,23 +200,33 @@ sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
 		offset > len)
 		return false;
 
+	result->has_pointers = result->has_dropped = false;
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
-		SstValue   *value = &values[i];
+		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
+		SstValue   *value = &result->values[i];
 
 		value->form = SST_VALUE_NULL;
 		if (i < natts)
 		{
-			if (has_nulls && att_isnull(i, tuple->t_bits))
-				continue;
-			if (!sst_read_value(TupleDescAttr(tupdesc, i), tuple, len, &offset, value))
+			if (!(has_nulls && att_isnull(i, tuple->t_bits)) &&
+				!next_value(att, tuple, len, &offset, value))
 				return false;
 		}
 		else if (has_missing_value(tupdesc, i) &&
 				 !read_missing_value(tupdesc, i, value))
 			return false;
+
+		if (value->form == SST_VALUE_NULL)
+			gets_nulls = true;
+		else if (att->attisdropped)
+			gets_nulls = result->has_dropped = true;
+		else
+			size = add_value(size, att, value);
+		result->has_pointers |= value->form == SST_VALUE_POINTER;
 	}
 
+	result->len = header_size(tupdesc, gets_nulls) + size;
 	return true;
 }
 
@@ -186,22 +234,12 @@ sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
 int
 sst_tuple_header_size(TupleDesc tupdesc, const SstValue *values)
 {
-	for (int i = 0; i < tupdesc->natts; i++)
-	{
-		if (values[i].form == SST_VALUE_NULL)
-			return MAXALIGN(SizeofHeapTupleHeader + BITMAPLEN(tupdesc->natts));
-	}
-	return MAXALIGN(SizeofHeapTupleHeader);
-}
+	bool		has_nulls = false;
 
-/* Is the value stored with a header of one byte, or as a pointer: unaligned? */
-static bool
-becomes_short(Form_pg_attribute att, const SstValue *value)
-{
-	if (value->form == SST_VALUE_LONG)
-		return att->attstorage != TYPSTORAGE_PLAIN &&
-			value->size - VARHDRSZ + VARHDRSZ_SHORT <= VARATT_SHORT_MAX;
-	return value->form == SST_VALUE_SHORT || value->form == SST_VALUE_POINTER;
+	for (int i = 0; i < tupdesc->natts; i++)
+		has_nulls |= values[i].form == SST_VALUE_NULL;
+
+	return header_size(tupdesc, has_nulls);
 }
 
 /* The size of a tuple with these values, behind its header */
@@ -212,16 +250,8 @@ sst_tuple_data_size(TupleDesc tupdesc, const SstValue *values)
 
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
-		const SstValue *value = &values[i];
-
-		if (value->form == SST_VALUE_NULL)
-			continue;
-		if (!becomes_short(att, value))
-			size = att_align_nominal(size, att->attalign);
-		else if (value->form == SST_VALUE_LONG)
-			size -= VARHDRSZ - VARHDRSZ_SHORT;
-		size += value->size;
+		if (values[i].form != SST_VALUE_NULL)
+			size = add_value(size, TupleDescAttr(tupdesc, i), &values[i]);
 	}
 
 	return size;

@@ -43,10 +43,19 @@ typedef struct SstValue
 	int32		raw_size;
 } SstValue;
 
+/* A tuple, and what a rewrite makes of it; dropped columns are null there. */
+typedef struct SstTuple
+{
+	int64		len;			/* when it is formed again */
+	bool		has_pointers;
+	bool		has_dropped;	/* values of dropped columns */
+	SstValue	values[MaxHeapAttributeNumber]; /* these as well */
+} SstTuple;
+
 extern bool sst_read_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple,
 						   int len, int *offset, SstValue *value);
 extern bool sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple,
-						   int len, SstValue *values);
+						   int len, SstTuple *result);
 extern int	sst_tuple_header_size(TupleDesc tupdesc, const SstValue *values);
 extern int64 sst_tuple_data_size(TupleDesc tupdesc, const SstValue *values);
 
