@@ -181,9 +181,4 @@ extern SstBtreeRun sst_btree_take(SstBtreeRebuild *state, uint64 key);
 extern SstBtreeFill sst_btree_fill_all(const SstBtreeRebuild *state,
 									   bool *in_order);
 
-/* in blocks.c */
-extern void sst_btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
-							  const SstEstimate *kept,
-							  SstPrediction *prediction);
-
 #endif							/* SST_BTREE_FILL_H */
