@@ -410,7 +410,7 @@ read_all(Run *run)
 			continue;
 		checked_ms = ms;
 		sst_check_blocking();
-		if (sst_throttle_expired(&run->target->probe->throttle))
+		if (sst_limits_expired(run->target->probe->throttle.limits))
 			break;
 	}
 }

@@ -106,6 +106,17 @@ sst_seconds_left(const SstLimits *limits)
 	return INSTR_TIME_GET_DOUBLE(limits->deadline) - INSTR_TIME_GET_DOUBLE(now);
 }
 
+/* Has the deadline passed?  If so, the limit is noted as reached. */
+bool
+sst_limits_expired(SstLimits *limits)
+{
+	if (sst_seconds_left(limits) > 0)
+		return false;
+
+	limits->reached = true;
+	return true;
+}
+
 /*
  * Sleep for so many seconds, or for a part of them; false if they end after the
  * deadline, or the scan has to yield.
@@ -193,7 +204,7 @@ sst_throttle_take(SstThrottle *throttle, BlockNumber nblocks)
 	throttle->must_yield = false;
 	if (limits != NULL)
 	{
-		if (sst_throttle_expired(throttle))
+		if (sst_limits_expired(limits))
 			return 0;
 		if (limits->bytes_left < BLCKSZ)
 		{
@@ -226,17 +237,6 @@ sst_throttle_give_back(SstThrottle *throttle, BlockNumber nblocks)
 		throttle->limits->bytes_left += (int64) nblocks * BLCKSZ;
 }
 
-/* Has the deadline passed?  If so, the limit is noted as reached. */
-bool
-sst_throttle_expired(const SstThrottle *throttle)
-{
-	if (sst_seconds_left(throttle->limits) > 0)
-		return false;
-
-	throttle->limits->reached = true;
-	return true;
-}
-
 /*
  * Sleep for so many seconds; false, and at once, if they end after the deadline.
  * Conditions as for sst_throttle_take().
@@ -259,14 +259,9 @@ sst_throttle_rest(SstThrottle *throttle, double seconds)
 static bool
 go_on(SstPause *pause)
 {
-	SstLimits  *limits = ((SstDeadlinePause *) pause)->limits;
-
 	CHECK_FOR_INTERRUPTS();
 	sst_check_blocking();
-	if (sst_seconds_left(limits) > 0)
-		return true;
-	limits->reached = true;
-	return false;
+	return !sst_limits_expired(((SstDeadlinePause *) pause)->limits);
 }
 
 /* Set up what is to be done in pauses.  The limits can be NULL. */

@@ -54,12 +54,12 @@ sst_within_limits(const SstLimits *limits)
 
 extern BlockNumber sst_rate_blocks(int64 max_rate);
 extern double sst_seconds_left(const SstLimits *limits);
+extern bool sst_limits_expired(SstLimits *limits);
 
 extern bool sst_throttle_begin(SstThrottle *throttle, SstLimits *limits);
 extern BlockNumber sst_throttle_take(SstThrottle *throttle, BlockNumber nblocks);
 extern void sst_throttle_give_back(SstThrottle *throttle, BlockNumber nblocks);
 extern bool sst_throttle_rest(SstThrottle *throttle, double seconds);
-extern bool sst_throttle_expired(const SstThrottle *throttle);
 
 extern SstPause *sst_pause_init(SstDeadlinePause *pause, SstLimits *limits);
 

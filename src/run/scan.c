@@ -372,7 +372,7 @@ check_now_and_then(SstScan *scan)
 
 	report_progress(scan);
 	sst_check_blocking();
-	if (scan->limited && sst_throttle_expired(&scan->throttle))
+	if (sst_limits_expired(scan->sinks.limits))
 		scan->stopped = true;
 }
 
