@@ -173,27 +173,27 @@ wait_for_workers(ParallelContext *pcxt)
 }
 
 /*
- * Do a job for an open relation, with up to so many workers.
+ * Do a job with its workers, or with fewer of them.
  *
  * Begins and ends parallel mode, in which no subtransaction can begin.  An error
  * of a worker is raised here; an error here ends the workers.
  */
 void
-sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
-				 Relation rel, int nworkers, void *result)
+sst_parallel_run(const SstParallelJob *job)
 {
+	const SstParallelTask *task = job->task;
 	ParallelContext *pcxt;
 	Shared	   *shared;
 	char	   *results;
 	Size		shared_size = add_size(offsetof(Shared, reports),
-									   mul_size(sizeof(WorkerReport), nworkers));
+									   mul_size(sizeof(WorkerReport), job->nworkers));
 	Size		query_size = debug_query_string ?
 		strlen(debug_query_string) + 1 : 0;
 	Size		set_size = job->set ? sst_block_set_size(job->set->nblocks) : 0;
-	Size		results_size = mul_size(task->result_size, nworkers);
+	Size		results_size = mul_size(task->result_size, job->nworkers);
 
 	EnterParallelMode();
-	pcxt = CreateParallelContext("streamstat", task->worker, nworkers);
+	pcxt = CreateParallelContext("streamstat", task->worker, job->nworkers);
 
 	estimate(pcxt, shared_size);
 	estimate(pcxt, task->plan_size);
@@ -204,8 +204,8 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 	InitializeParallelDSM(pcxt);
 
 	shared = add(pcxt, KEY_SHARED, shared_size, NULL);
-	shared->relid = RelationGetRelid(rel);
-	sst_chunks_init(&shared->chunks, job->first, job->end, nworkers + 1);
+	shared->relid = RelationGetRelid(job->rel);
+	sst_chunks_init(&shared->chunks, job->first, job->end, job->nworkers + 1);
 	add(pcxt, KEY_PLAN, task->plan_size, job->plan);
 	add(pcxt, KEY_SET, set_size, job->set);
 	results = add(pcxt, KEY_RESULTS, results_size, NULL);
@@ -213,7 +213,7 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 	add(pcxt, KEY_QUERY, query_size, debug_query_string);
 
 	LaunchParallelWorkers(pcxt);
-	task->participate(job->plan, rel, &shared->chunks, job->set, result);
+	task->participate(job->plan, job->rel, &shared->chunks, job->set, job->result);
 	wait_for_workers(pcxt);
 
 	for (int i = 0; i < pcxt->nworkers_launched; i++)
@@ -225,9 +225,9 @@ sst_parallel_run(const SstParallelTask *task, const SstParallelJob *job,
 		if (!report->took_part)
 			continue;
 		InstrAccumParallelQuery(&report->buffer_usage, &report->wal_usage);
-		sst_io_stats_merge_worker(result, io_stats);
+		sst_io_stats_merge_worker(job->result, io_stats);
 		if (task->merge != NULL)
-			task->merge(result, from);
+			task->merge(job->result, from);
 		sst_call_add_worker(i, io_stats);
 	}
 

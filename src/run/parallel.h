@@ -45,21 +45,23 @@ typedef struct SstParallelTask
 	void		(*merge) (void *into, const void *from);
 } SstParallelTask;
 
-/* Work to share; each worker gets a copy of plan and set. */
+/* Work to share, of one relation; each worker gets a copy of plan and set. */
 typedef struct SstParallelJob
 {
+	const SstParallelTask *task;
+	Relation	rel;			/* open */
 	const void *plan;
 	const SstBlockSet *set;		/* or NULL */
 	BlockNumber first;			/* blocks first to end - 1 are dealt out */
 	BlockNumber end;
+	int			nworkers;		/* at most */
+	void	   *result;			/* of all of them */
 } SstParallelJob;
 
 extern int	sst_parallel_workers(Relation rel, ForkNumber forknum,
 								 BlockNumber nblocks, BlockNumber total,
 								 BlockNumber least);
-extern void sst_parallel_run(const SstParallelTask *task,
-							 const SstParallelJob *job, Relation rel,
-							 int nworkers, void *result);
+extern void sst_parallel_run(const SstParallelJob *job);
 extern void sst_parallel_worker(const SstParallelTask *task, dsm_segment *seg,
 								shm_toc *toc);
 

@@ -376,10 +376,12 @@ sst_prewarm(const SstPrewarmPlan *wanted, Relation rel, SstIoStats *io_stats)
 	if (nworkers > 0)
 	{
 		SstParallelJob job = {
-			.plan = &plan, .first = plan.first, .end = plan.end
+			.task = &prewarm_task, .rel = rel, .plan = &plan,
+			.first = plan.first, .end = plan.end,
+			.nworkers = nworkers, .result = io_stats
 		};
 
-		sst_parallel_run(&prewarm_task, &job, rel, nworkers, io_stats);
+		sst_parallel_run(&job);
 	}
 	else
 		prewarm_part(&plan, rel, NULL, io_stats);

@@ -817,22 +817,10 @@ sst_scan_worker(dsm_segment *seg, shm_toc *toc)
 	sst_parallel_worker(&scan_task, seg, toc);
 }
 
-/* A scan with parallel workers, and what it needs */
-typedef struct ParallelScan
-{
-	SstParallelJob job;
-	Relation	rel;
-	int			nworkers;
-	SstScanResult *result;
-} ParallelScan;
-
 static void
-parallel_scan_action(void *arg)
+run_parallel_scan(void *job)
 {
-	ParallelScan *scan = arg;
-
-	sst_parallel_run(&scan_task, &scan->job, scan->rel, scan->nworkers,
-					 scan->result);
+	sst_parallel_run(job);
 }
 
 /*
@@ -878,22 +866,21 @@ void
 sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 			 SstScanResult *result)
 {
-	ParallelScan scan = {
-		.job = {.plan = plan, .set = set, .first = plan->first,
-		.end = plan->end},
-		.rel = rel, .result = result
+	SstParallelJob job = {
+		.task = &scan_task, .rel = rel, .plan = plan, .set = set,
+		.first = plan->first, .end = plan->end, .result = result
 	};
 
 	begin_scan(plan, true);
-	scan.nworkers = choose_workers(plan, rel);
-	if (scan.nworkers > 0)
+	job.nworkers = choose_workers(plan, rel);
+	if (job.nworkers > 0)
 	{
 		if (plan->rules == SST_RULES_CONTRIB || plan->in_recovery)
 		{
-			parallel_scan_action(&scan);
+			sst_parallel_run(&job);
 			return;
 		}
-		if (try_reading(parallel_scan_action, &scan))
+		if (try_reading(run_parallel_scan, &job))
 			return;
 	}
 
