@@ -512,7 +512,7 @@ sst_probe_read(SstProbeTarget *target, SstProbeCell *cell, double *rate, double 
 	io_stats->read_bytes += (int64) nblocks * BLCKSZ;
 	io_stats->look_ahead_max = Max(io_stats->look_ahead_max, cell->depth * cell->nblocks);
 	target->nblocks_read += nblocks;
-	sst_progress_blocks(target->nblocks_read);
+	sst_progress_blocks(target->nblocks_read, NULL);
 
 	return !probe->limits.reached;
 }

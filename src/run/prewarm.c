@@ -41,7 +41,6 @@
 typedef struct Reporter
 {
 	const SstChunks *chunks;	/* shared with others, or NULL */
-	BlockNumber first;			/* of the range */
 	BlockNumber ndone;			/* by this process */
 } Reporter;
 
@@ -55,10 +54,7 @@ count_blocks(Reporter *reporter, BlockNumber nblocks)
 		return;
 
 	sst_check_blocking();
-	if (reporter->chunks != NULL)
-		sst_progress_chunks(reporter->chunks, reporter->first);
-	else
-		sst_progress_blocks(reporter->ndone);
+	sst_progress_blocks(reporter->ndone, reporter->chunks);
 }
 
 static void
@@ -265,7 +261,7 @@ static void
 prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 			 SstIoStats *io_stats)
 {
-	Reporter	reporter = {.chunks = chunks, .first = plan->first};
+	Reporter	reporter = {.chunks = chunks};
 	SstThrottle throttle;
 
 	sst_io_stats_init(io_stats, SST_IO_PATH_BUFFER);
@@ -295,7 +291,7 @@ prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 		prewarm_blocks(plan, rel, NULL, blkno, blkno + nblocks, &reporter,
 					   io_stats);
 		blkno += nblocks;
-		sst_progress_blocks(reporter.ndone);
+		sst_progress_blocks(reporter.ndone, NULL);
 	}
 }
 

@@ -251,32 +251,30 @@ sst_progress_scan(Oid relid, BlockNumber nblocks, bool last)
 		show();
 }
 
-/* Set the number of blocks of the scan that have been looked at. */
-void
-sst_progress_blocks(BlockNumber nblocks)
-{
-	if (current.depth > 0)
-		set_param(PARAM_BLOCKS_DONE, nblocks);
-}
-
 /*
- * The same, of a scan whose blocks from first on are dealt out to several
- * processes.  What each of them has in hand counts as done.
+ * Set the number of blocks of the scan that have been looked at: nblocks, or what the
+ * chunks tell, if these deal the blocks out to several processes.  What each of them has in
+ * hand counts as done.
  */
 void
-sst_progress_chunks(const SstChunks *chunks, BlockNumber first)
+sst_progress_blocks(BlockNumber nblocks, const SstChunks *chunks)
 {
-	double		fraction;
+	int64		ndone = nblocks;
 
-	if (current.depth == 0 || chunks->end <= first)
+	if (current.depth == 0)
 		return;
 
 	/* Some blocks of the range may be left out, and not be among the total. */
-	fraction = ((double) pg_atomic_read_u64(unconstify(pg_atomic_uint64 *,
-													   &chunks->next)) - first) /
-		(chunks->end - first);
-	set_param(PARAM_BLOCKS_DONE,
-			  (int64) (fraction * current.params[PARAM_BLOCKS_TOTAL]));
+	if (chunks != NULL && chunks->end > chunks->first)
+	{
+		uint64		next = pg_atomic_read_u64(unconstify(pg_atomic_uint64 *,
+														 &chunks->next));
+		double		fraction = (double) (next - chunks->first) /
+			(chunks->end - chunks->first);
+
+		ndone = (int64) (fraction * current.params[PARAM_BLOCKS_TOTAL]);
+	}
+	set_param(PARAM_BLOCKS_DONE, ndone);
 }
 
 /*

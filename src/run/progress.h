@@ -59,8 +59,7 @@ extern void sst_progress_totals(int64 relations_total, int64 bytes_total);
 extern void sst_progress_phase(SstPhase phase);
 extern void sst_progress_relations(int64 relations_done);
 extern void sst_progress_scan(Oid relid, BlockNumber nblocks, bool last);
-extern void sst_progress_blocks(BlockNumber nblocks);
-extern void sst_progress_chunks(const SstChunks *chunks, BlockNumber first);
+extern void sst_progress_blocks(BlockNumber nblocks, const SstChunks *chunks);
 
 extern bool sst_progress_read(const PgBackendStatus *status,
 							  SstProgress *progress);

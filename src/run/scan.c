@@ -353,16 +353,6 @@ prefetch_page(const char *image, SstPagePart part)
 #endif
 }
 
-/* Report how far the scan is, with all of its processes. */
-static void
-report_progress(const SstScan *scan)
-{
-	if (scan->chunks != NULL)
-		sst_progress_chunks(scan->chunks, scan->plan->first);
-	else
-		sst_progress_blocks(scan->result->nvisited);
-}
-
 /* After a page, do what is due now and then. */
 static inline void
 check_now_and_then(SstScan *scan)
@@ -370,7 +360,7 @@ check_now_and_then(SstScan *scan)
 	if ((scan->result->nvisited & scan->check_mask) != 0)
 		return;
 
-	report_progress(scan);
+	sst_progress_blocks(scan->result->nvisited, scan->chunks);
 	sst_check_blocking();
 	if (sst_limits_expired(scan->sinks.limits))
 		scan->stopped = true;
@@ -401,7 +391,7 @@ scan_next_slice(SstScan *scan)
 		return false;
 
 	end_slice(scan);
-	report_progress(scan);
+	sst_progress_blocks(scan->result->nvisited, scan->chunks);
 	if (scan_must_stop(scan) || !sst_source_has_more(scan->source))
 		return false;
 
@@ -540,7 +530,7 @@ static void
 scan_end(SstScan *scan)
 {
 	end_slice(scan);
-	report_progress(scan);
+	sst_progress_blocks(scan->result->nvisited, scan->chunks);
 	FreeAccessStrategy(scan->strategy);
 	sst_block_reader_end(&scan->again);
 	scan->result->meta = scan->visitor.meta;

@@ -185,6 +185,7 @@ sst_chunks_init(SstChunks *chunks, BlockNumber first, BlockNumber end,
 {
 	pg_atomic_init_u64(&chunks->next, first);
 	pg_atomic_init_u32(&chunks->stop, InvalidBlockNumber);
+	chunks->first = first;
 	chunks->end = end;
 	chunks->nparticipants = nparticipants;
 }

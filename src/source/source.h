@@ -147,6 +147,7 @@ typedef struct SstChunks
 {
 	pg_atomic_uint64 next;		/* first block not assigned yet */
 	pg_atomic_uint32 stop;		/* nobody need read this block or later ones */
+	BlockNumber first;			/* of all */
 	BlockNumber end;
 	int			nparticipants;
 } SstChunks;

@@ -927,7 +927,7 @@ report_run(Queue *queue, const WarmRun *run)
 		queue->ndone = 0;
 	}
 	queue->ndone += run->nwanted;
-	sst_progress_blocks(queue->ndone);
+	sst_progress_blocks(queue->ndone, NULL);
 }
 
 /* Have others taken the buffers that were counted as free? */
