@@ -37,9 +37,6 @@
 #include "stream/mapped_file.h"
 #include "stream/segment_file.h"
 
-/* Reads from mapped memory.  No ERROR, and nothing to be undone. */
-typedef void (*SstMappedReader) (const char *mapped, void *arg);
-
 /* Bytes of a window */
 #define WINDOW_SIZE (2 * 1024 * 1024)
 
@@ -61,7 +58,7 @@ sst_mapped_file_close(SstMappedFile *file)
 
 /*
  * Return the address of some bytes of a segment; NULL if they cannot be mapped.  They
- * must be looked at by mapped_file_read() only, before the next call.
+ * must be looked at by copy_run_guarded() only, before the next call.
  */
 static const char *
 mapped_file_map(SstMappedFile *file, int fd, int64 segno, off_t offset,
@@ -91,7 +88,7 @@ mapped_file_map(SstMappedFile *file, int fd, int64 segno, off_t offset,
 }
 
 /*
- * Jump out of the reader when mapped memory cannot be read.  Any other SIGBUS is
+ * Jump out of copy_run() when mapped memory cannot be read.  Any other SIGBUS is
  * for the previous handler: the instruction is run again and raises it again.
  */
 static void
@@ -103,40 +100,6 @@ handle_sigbus(int signo, siginfo_t *info, void *context)
 		siglongjmp(guard_jump, 1);
 
 	sigaction(SIGBUS, &guard_previous, NULL);
-}
-
-/*
- * Call the reader for mapped memory.  False if some could not be read; what the
- * reader has done until then is meaningless.
- *
- * The signal is not blocked while it is handled, so that the jump need not
- * restore the signal mask.
- */
-static bool
-mapped_file_read(SstMappedFile *file, const char *mapped,
-				 SstMappedReader reader, void *arg)
-{
-	struct sigaction action;
-	bool		done = false;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = handle_sigbus;
-	action.sa_flags = SA_SIGINFO | SA_NODEFER;
-	sigemptyset(&action.sa_mask);
-	if (sigaction(SIGBUS, &action, &guard_previous) < 0)
-		return false;
-
-	guard_start = file->start;
-	guard_end = file->start + WINDOW_SIZE;
-	if (sigsetjmp(guard_jump, 0) == 0)
-	{
-		reader(mapped, arg);
-		done = true;
-	}
-	guard_start = guard_end = NULL;
-	sigaction(SIGBUS, &guard_previous, NULL);
-
-	return done;
 }
 
 /* ----------
@@ -256,10 +219,10 @@ copy_page(char *image, const char *mapped, const SstPageNeeds *needs,
 	return false;
 }
 
+/* Copy from mapped memory: no ERROR, and nothing to be undone. */
 static void
-copy_run(const char *mapped, void *arg)
+copy_run(const char *mapped, RunCopy *copy)
 {
-	RunCopy    *copy = arg;
 	SstRun	   *run = copy->run;
 	const SstPageNeeds *needs = &copy->mapper->needs;
 	const char *end = mapped + run->read.length;
@@ -280,6 +243,40 @@ copy_run(const char *mapped, void *arg)
 		copy->nwhole += copy_page(run->memory + (Size) BLCKSZ * i, page, needs,
 								  run->first + i);
 	}
+}
+
+/*
+ * Copy from mapped memory.  False if some could not be read; what has been copied until
+ * then is meaningless.
+ *
+ * The signal is not blocked while it is handled, so that the jump need not
+ * restore the signal mask.
+ */
+static bool
+copy_run_guarded(const char *mapped, RunCopy *copy)
+{
+	const SstMappedFile *file = &copy->mapper->file;
+	struct sigaction action;
+	bool		done = false;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = handle_sigbus;
+	action.sa_flags = SA_SIGINFO | SA_NODEFER;
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGBUS, &action, &guard_previous) < 0)
+		return false;
+
+	guard_start = file->start;
+	guard_end = file->start + WINDOW_SIZE;
+	if (sigsetjmp(guard_jump, 0) == 0)
+	{
+		copy_run(mapped, copy);
+		done = true;
+	}
+	guard_start = guard_end = NULL;
+	sigaction(SIGBUS, &guard_previous, NULL);
+
+	return done;
 }
 
 /*
@@ -308,8 +305,7 @@ sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent)
 	}
 
 	*absent = !sst_page_cache_has_mapped(read->fd, read->offset, mapped, read->length);
-	if (*absent ||
-		!mapped_file_read(&mapper->file, mapped, copy_run, &copy))
+	if (*absent || !copy_run_guarded(mapped, &copy))
 		return false;
 
 	if (copy.nwhole > pg_popcount64(copy.blocks) / 2)
