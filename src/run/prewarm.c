@@ -345,12 +345,26 @@ choose_workers(const SstPrewarmPlan *plan, Relation rel, double share)
 }
 
 /*
- * How many workers should help to prewarm?  The relation must be open and locked.
+ * Prewarm blocks of a fork with as many workers as pay.  False if none do: then nothing
+ * is done, but that the plan says what is cached.  The relation must be open and locked.
  */
-int
-sst_prewarm_workers(const SstPrewarmPlan *plan, Relation rel)
+bool
+sst_prewarm_parallel(SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 {
-	return choose_workers(plan, rel, cached_share(plan, rel));
+	double		share = cached_share(plan, rel);
+	SstParallelJob job = {
+		.task = &prewarm_task, .rel = rel, .plan = plan,
+		.first = plan->first, .end = plan->end,
+		.nworkers = choose_workers(plan, rel, share), .result = io_stats
+	};
+
+	plan->cached = (share >= 1);
+	if (job.nworkers == 0)
+		return false;
+
+	sst_progress_scan(RelationGetRelid(rel), plan->end - plan->first, true);
+	sst_parallel_run(&job);
+	return true;
 }
 
 /*
@@ -358,29 +372,16 @@ sst_prewarm_workers(const SstPrewarmPlan *plan, Relation rel)
  * relation must be open and locked.
  */
 int64
-sst_prewarm(const SstPrewarmPlan *wanted, Relation rel, SstIoStats *io_stats)
+sst_prewarm(SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 {
-	SstPrewarmPlan plan = *wanted;
-	double		share = cached_share(wanted, rel);
-	int64		nblocks = plan.first < plan.end ?
-		(int64) plan.end - plan.first : 0;
-	int			nworkers = choose_workers(wanted, rel, share);
+	int64		nblocks = plan->first < plan->end ?
+		(int64) plan->end - plan->first : 0;
 
-	plan.cached = (share >= 1);
-
-	sst_progress_scan(RelationGetRelid(rel), nblocks, true);
-	if (nworkers > 0)
+	if (!sst_prewarm_parallel(plan, rel, io_stats))
 	{
-		SstParallelJob job = {
-			.task = &prewarm_task, .rel = rel, .plan = &plan,
-			.first = plan.first, .end = plan.end,
-			.nworkers = nworkers, .result = io_stats
-		};
-
-		sst_parallel_run(&job);
+		sst_progress_scan(RelationGetRelid(rel), nblocks, true);
+		prewarm_part(plan, rel, NULL, io_stats);
 	}
-	else
-		prewarm_part(&plan, rel, NULL, io_stats);
 
 	return nblocks;
 }

@@ -30,14 +30,14 @@ typedef struct SstPrewarmPlan
 	BlockNumber first;
 	BlockNumber end;
 	bool		evicts;			/* pages of others, and not its own */
-	bool		cached;			/* in the page cache; set by sst_prewarm() */
+	bool		cached;			/* in the page cache; set here */
 } SstPrewarmPlan;
 
 /* Fewer are read as soon by one process, for which the kernel reads ahead (bench/compare cold). */
 #define SST_PREWARM_PARALLEL_BLOCKS (192 * 1024 * 1024 / BLCKSZ)
 
-extern int	sst_prewarm_workers(const SstPrewarmPlan *plan, Relation rel);
-extern int64 sst_prewarm(const SstPrewarmPlan *wanted, Relation rel,
-						 SstIoStats *io_stats);
+extern bool sst_prewarm_parallel(SstPrewarmPlan *plan, Relation rel,
+								 SstIoStats *io_stats);
+extern int64 sst_prewarm(SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats);
 
 #endif							/* SST_PREWARM_H */

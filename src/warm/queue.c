@@ -697,16 +697,11 @@ static void
 prewarm_range(void *arg)
 {
 	LargeRange *range = arg;
-	const SstPrewarmPlan *plan = &range->plan;
 	Relation	rel = try_relation_open(range->relid, NoLock);
 
 	if (rel == NULL)
 		return;
-	if (sst_prewarm_workers(plan, rel) > 0)
-	{
-		sst_prewarm(plan, rel, &range->io_stats);
-		range->done = true;
-	}
+	range->done = sst_prewarm_parallel(&range->plan, rel, &range->io_stats);
 	relation_close(rel, NoLock);
 }
 
