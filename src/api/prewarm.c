@@ -221,21 +221,26 @@ begin_call(SstCall *call, FunctionCallInfo fcinfo)
 
 /*
  * Warm relations that are named, or else the tables of a schema, or of the database for
- * NULL, and return the rows.
+ * NULL, and return the rows.  The arguments from argno on are those that all four have.
+ * alone: the function is about one relation, which is checked.
  *
  * A call in mode buffer brings in what is used most.  In the other modes a second
  * call has to find the order of the first, as it cannot tell what that has read.
  */
-static void
-warm(FunctionCallInfo fcinfo, const Oid *relids, int n, const char *schema,
-	 const PrewarmArguments *args)
+static Datum
+warm(FunctionCallInfo fcinfo, int argno, bool alone, const Oid *relids, int n,
+	 const char *schema)
 {
+	PrewarmArguments args;
 	SstWarmUnits units = {0};
 	SstWarmSet	set;
 	SstRelations relations;
 	SstWarmEnd	end;
 	SstCall		call;
 
+	get_arguments(fcinfo, argno, !alone, &args);
+	if (alone)
+		check_relation(relids[0]);
 	begin_call(&call, fcinfo);
 	if (relids != NULL)
 	{
@@ -252,32 +257,29 @@ warm(FunctionCallInfo fcinfo, const Oid *relids, int n, const char *schema,
 	{
 		sst_list_relations(&relations);
 		sst_warm_units_add_all(&units, &relations, schema,
-							   args->options.mode == SST_PREWARM_BUFFER);
+							   args.options.mode == SST_PREWARM_BUFFER);
 	}
 
 	memset(&set, 0, sizeof(set));
-	sst_add_units(&set, &relations, &units, &args->parts);
-	if (args->resume_from != NULL)
-		sst_resume(&set, args->resume_from);
+	sst_add_units(&set, &relations, &units, &args.parts);
+	if (args.resume_from != NULL)
+		sst_resume(&set, args.resume_from);
 
-	end = sst_warm(&set, &args->options, &call.io_stats);
+	end = sst_warm(&set, &args.options, &call.io_stats);
 	sst_call_end(&call);
 
 	put_warm_rows(fcinfo, &set, end, end == SST_WARM_COMPLETE ? NULL :
 				  sst_resume_text(&set), true);
+
+	return (Datum) 0;
 }
 
 Datum
 sst_prewarm_relation(PG_FUNCTION_ARGS)
 {
 	Oid			relid = sst_relation_argument(fcinfo);
-	PrewarmArguments args;
 
-	get_arguments(fcinfo, 1, false, &args);
-	check_relation(relid);
-	warm(fcinfo, &relid, 1, NULL, &args);
-
-	return (Datum) 0;
+	return warm(fcinfo, 1, true, &relid, 1, NULL);
 }
 
 Datum
@@ -285,35 +287,20 @@ sst_prewarm_relations(PG_FUNCTION_ARGS)
 {
 	int			n;
 	const Oid  *relids = sst_oids_argument(fcinfo, 0, "relations", &n);
-	PrewarmArguments args;
 
-	get_arguments(fcinfo, 1, true, &args);
-	warm(fcinfo, relids, n, NULL, &args);
-
-	return (Datum) 0;
+	return warm(fcinfo, 1, false, relids, n, NULL);
 }
 
 Datum
 sst_prewarm_schema(PG_FUNCTION_ARGS)
 {
-	const char *schema = schema_argument(fcinfo, 0);
-	PrewarmArguments args;
-
-	get_arguments(fcinfo, 1, true, &args);
-	warm(fcinfo, NULL, 0, schema, &args);
-
-	return (Datum) 0;
+	return warm(fcinfo, 1, false, NULL, 0, schema_argument(fcinfo, 0));
 }
 
 Datum
 sst_prewarm_database(PG_FUNCTION_ARGS)
 {
-	PrewarmArguments args;
-
-	get_arguments(fcinfo, 0, true, &args);
-	warm(fcinfo, NULL, 0, NULL, &args);
-
-	return (Datum) 0;
+	return warm(fcinfo, 0, false, NULL, 0, NULL);
 }
 
 /* ----------
