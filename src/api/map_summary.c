@@ -88,8 +88,8 @@ find_frozen(FunctionCallInfo fcinfo, SstRelationStats *found)
 	sst_relation_stats_init(found, &target);
 
 	frozen = sst_block_set_create(target.nblocks);
-	sst_scan_visibility_map(&target, NULL, frozen, NULL, &found->counters,
-							&call.io_stats);
+	sst_scan_map(&target, VISIBILITYMAP_FORKNUM, NULL, frozen, NULL,
+				 &found->counters, &call.io_stats);
 
 	sst_call_close(&call, &target);
 
@@ -157,7 +157,7 @@ sst_free_space_map_summary(PG_FUNCTION_ARGS)
 
 	sst_call_open(&call, fcinfo, &target, SST_INDEX | SST_HEAP);
 	sst_relation_stats_init(&found, &target);
-	sst_scan_free_space_map(&target, NULL, &found.counters, &call.io_stats);
+	sst_scan_map(&target, FSM_FORKNUM, NULL, NULL, NULL, &found.counters, &call.io_stats);
 	sst_call_close(&call, &target);
 	free = SST_COUNT(&found, SST_MAP_FREE_BYTES);
 

@@ -247,10 +247,10 @@ sst_pgstattuple_approx(PG_FUNCTION_ARGS)
 	sst_call_set_relation(&call, rel);
 
 	visible = sst_block_set_create(target.nblocks);
-	sst_scan_visibility_map(&target, visible, NULL, NULL, &found.counters,
-							&call.io_stats);
-	sst_scan_free_space_map(&target, visible, &found.counters,
-							&call.io_stats);
+	sst_scan_map(&target, VISIBILITYMAP_FORKNUM, visible, NULL, NULL, &found.counters,
+				 &call.io_stats);
+	sst_scan_map(&target, FSM_FORKNUM, visible, NULL, NULL, &found.counters,
+				 &call.io_stats);
 
 	sst_plan_scan(&plan, &target, SST_RULES_CONTRIB);
 	plan.nskipped = visible->nmembers;

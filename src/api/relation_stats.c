@@ -165,8 +165,8 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 
 	if (target->kind != SST_INDEX)
 	{
-		sst_scan_visibility_map(target, NULL, NULL, NULL, &found->counters, io_stats);
-		sst_scan_free_space_map(target, NULL, &found->counters, io_stats);
+		sst_scan_map(target, VISIBILITYMAP_FORKNUM, NULL, NULL, NULL, &found->counters, io_stats);
+		sst_scan_map(target, FSM_FORKNUM, NULL, NULL, NULL, &found->counters, io_stats);
 	}
 	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
 	sst_scan_run(&plan, target->rel, NULL, &result);

@@ -64,7 +64,7 @@ sst_visible_blocks(const SstTarget *target, BlockNumber most_map_blocks,
 		return NULL;
 
 	visible = sst_block_set_create(target->nblocks);
-	sst_scan_visibility_map(target, visible, NULL, limits, counters, io_stats);
+	sst_scan_map(target, VISIBILITYMAP_FORKNUM, visible, NULL, limits, counters, io_stats);
 	if (visible->nmembers > 0 && sst_within_limits(limits))
 		return visible;
 

@@ -885,18 +885,22 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
  */
 
 /*
- * Scan a map, if there is one, and add what it says of the relation.  Of the counters of
- * the map's own pages, only corrupt pages are kept.
+ * Scan the visibility map or the free space map, if there is one, and add to counters what it
+ * says of the relation.  Of the counters of the map's own pages, only corrupt pages are kept.
+ *
+ * From the visibility map, blocks that are all-visible and all-frozen are added to sets,
+ * which can be NULL.  Of the free space map, the first set says in which blocks free space is
+ * counted apart as well.  limits can be NULL; when one is reached, the rest of the map is missing.
  */
-static void
-scan_map(const SstTarget *target, ForkNumber forknum,
-		 const SstVisitor *visitor, SstLimits *limits,
-		 SstCounters *counters, SstIoStats *io_stats)
+void
+sst_scan_map(const SstTarget *target, ForkNumber forknum, SstBlockSet *visible,
+			 SstBlockSet *frozen, SstLimits *limits,
+			 SstCounters *counters, SstIoStats *io_stats)
 {
 	SMgrRelation smgr = RelationGetSmgr(target->rel);
 	SstScanPlan plan;
 	SstScanResult result;
-	SstScan		scan = {.plan = &plan, .rel = target->rel, .visitor = *visitor,
+	SstScan		scan = {.plan = &plan, .rel = target->rel,
 	.sinks = {.limits = limits}, .result = &result};
 	SstRangeSource range;
 
@@ -908,6 +912,7 @@ scan_map(const SstTarget *target, ForkNumber forknum,
 		return;
 
 	begin_scan(&plan, false);
+	sst_map_visitor_init(&scan.visitor, forknum, target->nblocks, visible, frozen);
 	scan.source = sst_range_source_init(&range, NULL, 0, plan.end, NULL);
 	sst_result_init(&result, &plan);
 	scan_source(&scan);
@@ -918,34 +923,4 @@ scan_map(const SstTarget *target, ForkNumber forknum,
 	counters->map_largest_free = Max(counters->map_largest_free,
 									 result.counters.map_largest_free);
 	sst_io_stats_merge(io_stats, &result.io_stats);
-}
-
-/*
- * Add what the visibility map of a table says to counters, and blocks that are
- * all-visible and all-frozen to sets, which can be NULL.  So can limits; when one
- * is reached, the rest of the map is missing.
- */
-void
-sst_scan_visibility_map(const SstTarget *target, SstBlockSet *visible,
-						SstBlockSet *frozen, SstLimits *limits,
-						SstCounters *counters, SstIoStats *io_stats)
-{
-	SstVisitor	visitor;
-
-	sst_map_visitor_init(&visitor, VISIBILITYMAP_FORKNUM, target->nblocks, visible, frozen);
-	scan_map(target, VISIBILITYMAP_FORKNUM, &visitor, limits, counters, io_stats);
-}
-
-/*
- * Add what the free space map of a relation says to counters; free space in
- * blocks of the set, which can be NULL, is counted apart as well.
- */
-void
-sst_scan_free_space_map(const SstTarget *target, SstBlockSet *visible,
-						SstCounters *counters, SstIoStats *io_stats)
-{
-	SstVisitor	visitor;
-
-	sst_map_visitor_init(&visitor, FSM_FORKNUM, target->nblocks, visible, NULL);
-	scan_map(target, FSM_FORKNUM, &visitor, NULL, counters, io_stats);
 }

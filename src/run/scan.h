@@ -114,13 +114,9 @@ extern void sst_scan_run(const SstScanPlan *plan, Relation rel,
 extern void sst_scan_alone(const SstScanPlan *plan, Relation rel,
 						   const SstBlockSet *set, const SstScanSinks *sinks,
 						   SstScanResult *result);
-extern void sst_scan_visibility_map(const SstTarget *target,
-									SstBlockSet *visible, SstBlockSet *frozen,
-									SstLimits *limits, SstCounters *counters,
-									SstIoStats *io_stats);
-extern void sst_scan_free_space_map(const SstTarget *target,
-									SstBlockSet *visible,
-									SstCounters *counters,
-									SstIoStats *io_stats);
+extern void sst_scan_map(const SstTarget *target, ForkNumber forknum,
+						 SstBlockSet *visible, SstBlockSet *frozen,
+						 SstLimits *limits, SstCounters *counters,
+						 SstIoStats *io_stats);
 
 #endif							/* SST_SCAN_H */
