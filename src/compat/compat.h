@@ -161,7 +161,6 @@ extern void sst_check_block_sizes(void);
 extern bool sst_server_has(SstInternals internals);
 extern void sst_require_internals(SstInternals internals);
 
-
 extern bool sst_lock_held(const LOCKTAG *tag, LOCKMODE mode);
 extern Size sst_page_free_space(const PageData *page);
 extern Size sst_page_heap_free_space(const PageData *page);
