@@ -17,6 +17,7 @@
 #include "access/htup_details.h"
 
 #include "report/bloat_estimate.h"
+#include "run/sampling.h"
 
 /* Of what a table's indexes point to, what an index build would find */
 static const SstStatistic kept_percent =
@@ -74,6 +75,29 @@ sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
 	estimate->deleted_percent = dead > 0 ? 100 * sums[SST_DELETED_VERSIONS] / dead : 50;
 	estimate->kept_percent = sst_estimate(&kept_percent, sample);
 	estimate->indexed_items = sst_estimate(&indexed_items, sample);
+}
+
+/*
+ * Read a sample of the table of an index or a TOAST table, and begin an estimate, to which
+ * "add" adds what the sample tells of that.  rebuild can be NULL.  False if a limit ended it.
+ */
+bool
+sst_sample_table(const SstTarget *table, SstSampling *sampling, SstRebuild *rebuild,
+				 void (*add) (const SstPageSample *sample, SstBloatEstimate *estimate),
+				 SstBloatEstimate *estimate)
+{
+	SstPageSample sample;
+	SstScanResult result;
+	bool		complete = sst_sample_scan(table, sampling->nblocks, sampling->seed,
+										   rebuild, sampling->limits, &sample, &result);
+
+	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+	sst_bloat_estimate_init(estimate, table->nblocks);
+	if (complete)
+		add(&sample, estimate);
+	sst_page_sample_free(&sample);
+
+	return complete;
 }
 
 /* Round the size of a rebuilt relation to blocks, and its ends to those that hold them. */

@@ -171,7 +171,9 @@ extern SstEstimate sst_truncated_bytes(const SstBloatEstimate *estimate);
 extern void sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks);
 extern void sst_estimate_kept_items(const SstPageSample *sample,
 									SstBloatEstimate *estimate);
-
+extern bool sst_sample_table(const SstTarget *table, SstSampling *sampling, SstRebuild *rebuild,
+							 void (*add) (const SstPageSample *sample, SstBloatEstimate *estimate),
+							 SstBloatEstimate *estimate);
 extern void sst_round_blocks(SstEstimate *rebuilt);
 extern const char *sst_bloat_note(const SstBloatEstimate *estimate);
 extern SstEstimate sst_reclaimable_bytes(const SstBloatEstimate *estimate);

@@ -83,24 +83,6 @@ read_dead_rows(const SstTarget *table, const SstBlockSet *visible,
 	return result;
 }
 
-/* Read a sample of the table.  False if that does not tell how many rows are dead. */
-static bool
-sample_rows(const SstTarget *table, SstSampling *sampling,
-			SstBloatEstimate *estimate)
-{
-	SstPageSample sample;
-	SstScanResult result;
-	bool		complete = sst_sample_scan(table, sampling->nblocks, sampling->seed,
-										   NULL, sampling->limits, &sample, &result);
-
-	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
-	if (complete)
-		sst_estimate_kept_items(&sample, estimate);
-	sst_page_sample_free(&sample);
-
-	return complete && !isnan(estimate->kept_percent.value);
-}
-
 /* ----------
  * The way to know of dead entries
  * ----------
@@ -206,12 +188,9 @@ find_dead_rows(SstDeadEntries *dead, const SstTarget *table,
 		return;
 
 	if (dead->table == NULL &&
-		limits_allow(sampling, index, Min(sampling->nblocks, table->nblocks)))
-	{
-		sst_bloat_estimate_init(&dead->sampled, table->nblocks);
-		if (sample_rows(table, sampling, &dead->sampled))
-			dead->table = &dead->sampled;
-	}
+		limits_allow(sampling, index, Min(sampling->nblocks, table->nblocks)) &&
+		sst_sample_table(table, sampling, NULL, sst_estimate_kept_items, &dead->sampled))
+		dead->table = &dead->sampled;
 	if (dead->table != NULL && !isnan(dead->table->kept_percent.value))
 		dead->way = SST_DEAD_BY_TABLE;
 }

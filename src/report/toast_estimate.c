@@ -116,11 +116,14 @@ estimate_guess(SstFunction function, const SstPageSample *sample, bool unsure)
 
 /* Estimate what a table needs of its TOAST table. */
 static void
-estimate_needs(const SstPageSample *sample, SstToastNeeds *needs)
+estimate_needs(const SstPageSample *sample, SstBloatEstimate *estimate)
 {
+	SstToastNeeds *needs;
 	const double *sums = sample->totals;
 	bool		unsure = sums[SST_REBUILT_TOAST_LESS] + sums[SST_REBUILT_TOAST_MORE] > 0;
 
+	estimate->toast = palloc0(sizeof(SstToastPart));
+	needs = &estimate->toast->needs;
 	needs->blocks = estimate_guess(new_blocks, sample, unsure);
 	needs->chunks = sums[SST_TOAST_CHUNKS];
 	needs->exact = sst_sample_is_exact(sample);
@@ -160,10 +163,7 @@ sst_estimate_toast(const SstTarget *target, const SstPageSample *sample,
 		return;
 	}
 	if (OidIsValid(relation->reltoastrelid))
-	{
-		estimate->toast = palloc0(sizeof(SstToastPart));
-		estimate_needs(sample, &estimate->toast->needs);
-	}
+		estimate_needs(sample, estimate);
 	widen_by_compression(sample, &estimate->rebuilt_blocks);
 }
 
@@ -369,12 +369,9 @@ sample_table(const SstTarget *toast, Oid relid, SstSampling *sampling,
 	bool		complete = false;
 
 	sst_target_examine(&table, relation_open(relid, NoLock));
-	sst_bloat_estimate_init(estimate, table.nblocks);
 	if (table.kind == SST_HEAP && sst_target_is_readable(&table) &&
 		table.rel->rd_rel->reltoastrelid == toast->relid)
 	{
-		SstPageSample sample;
-		SstScanResult result;
 		SstDeadlinePause pause;
 		const char *note;
 		SstRebuild *rebuild = sst_rebuild_begin(table.am, table.rel,
@@ -382,16 +379,8 @@ sample_table(const SstTarget *toast, Oid relid, SstSampling *sampling,
 												&note);
 
 		sst_try_toast_compression(&table, sampling, rebuild);
-		complete = sst_sample_scan(&table, sampling->nblocks, sampling->seed,
-								   rebuild, sampling->limits, &sample, &result);
+		complete = sst_sample_table(&table, sampling, rebuild, estimate_needs, estimate);
 		sst_rebuild_end(rebuild);
-		if (complete)
-		{
-			estimate->toast = palloc0(sizeof(SstToastPart));
-			estimate_needs(&sample, &estimate->toast->needs);
-		}
-		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
-		sst_page_sample_free(&sample);
 	}
 	relation_close(table.rel, NoLock);
 
