@@ -207,14 +207,6 @@ return_report(FunctionCallInfo fcinfo, const SstReport *report)
 	pfree(places);
 }
 
-/* Add an estimate, unless it is not known. */
-static void
-add_known(SstEstimate one, SstEstimate *sum)
-{
-	if (!isnan(one.value))
-		sst_add_estimate(sum, one);
-}
-
 /* Sums over the rows of a report */
 typedef struct Sums
 {
@@ -240,7 +232,7 @@ add_up(const SstReport *report, Sums *sums)
 			Min((int64) entry->estimate.nread * BLCKSZ, bytes);
 		if (entry->measured == SST_SKIPPED)
 			sums->bytes_skipped += bytes;
-		add_known(sst_entry_reclaimable(report, i), &sums->reclaimable);
+		sst_add_known(&sums->reclaimable, sst_entry_reclaimable(report, i));
 	}
 }
 
@@ -395,8 +387,8 @@ leave_out(SstRow *row, TupleTableSlot *slot, SstPlannedCommand *left)
 
 	left->nrelations += get_number(row, slot, "relations");
 	left->bytes += get_number(row, slot, "bytes");
-	add_known(bytes, &left->reclaimable);
-	add_known(seconds, &left->duration);
+	sst_add_known(&left->reclaimable, bytes);
+	sst_add_known(&left->duration, seconds);
 }
 
 /* Take over a row, with another rank. */

@@ -308,15 +308,14 @@ sst_last_vacuum(Oid tableoid)
 
 /* Set the name of the parent: from the list, or from the catalog cache. */
 static void
-name_parent(const SstRelations *list, SstRelation *relation,
-			HTAB *schemas, HTAB *parents)
+name_parent(const SstRelationsBuilder *builder, SstRelation *relation)
 {
 	SstRelation *parent;
 
 	if (!OidIsValid(relation->parent))
 		return;
 
-	parent = sst_find_relation(list, relation->parent);
+	parent = sst_find_relation(builder->list, relation->parent);
 	if (parent != NULL)
 	{
 		relation->parent_schema = parent->schema;
@@ -324,9 +323,9 @@ name_parent(const SstRelations *list, SstRelation *relation,
 	}
 	else
 	{
-		relation->parent_name = shared_name(parents, relation->parent, get_rel_name);
+		relation->parent_name = shared_name(builder->parents, relation->parent, get_rel_name);
 		relation->parent_schema =
-			shared_name(schemas, get_rel_namespace(relation->parent),
+			shared_name(builder->schemas, get_rel_namespace(relation->parent),
 						get_namespace_name);
 	}
 }
@@ -365,8 +364,7 @@ relations_end(SstRelationsBuilder *builder)
 	for (int i = 0; i < list->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		name_parent(list, &list->relation[i], builder->schemas,
-					builder->parents);
+		name_parent(builder, &list->relation[i]);
 	}
 	hash_destroy(builder->schemas);
 	hash_destroy(builder->parents);

@@ -544,9 +544,9 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 			subtract_vacuum(&before->reclaimable, &gain.reclaimable);
 		if (member->relkind != RELKIND_INDEX)
 			continue;
-		if (before != NULL && !isnan(before->reclaimable.value))
-			sst_add_estimate(&gain.reclaimable, sst_scaled(before->reclaimable, -1));
-		else if (before == NULL && has_corrupt_pages(planner, i))
+		if (before != NULL)
+			sst_add_known(&gain.reclaimable, sst_scaled(before->reclaimable, -1));
+		else if (has_corrupt_pages(planner, i))
 		{
 			planned->urgency = SST_CORRUPT;
 			corrupt = i;
@@ -869,12 +869,7 @@ make_plan(const SstReport *report, bool online)
 	}
 	list_sort(plan->commands, compare_commands);
 	foreach(lc, plan->commands)
-	{
-		SstEstimate one = ((SstPlannedCommand *) lfirst(lc))->reclaimable;
-
-		if (!isnan(one.value))
-			sst_add_estimate(&plan->reclaimable, one);
-	}
+		sst_add_known(&plan->reclaimable, ((SstPlannedCommand *) lfirst(lc))->reclaimable);
 	pfree(planner.first);
 	pfree(planner.next);
 

@@ -13,6 +13,8 @@
 #ifndef SST_INTERVAL_H
 #define SST_INTERVAL_H
 
+#include <math.h>
+
 /* 97.5 % quantile of the normal distribution */
 #define SST_Z 1.959963984540054
 
@@ -41,6 +43,14 @@ sst_add_estimate(SstEstimate *sum, SstEstimate other)
 	sum->value += other.value;
 	sum->low += other.low;
 	sum->high += other.high;
+}
+
+/* The same, unless the other one is not known */
+static inline void
+sst_add_known(SstEstimate *sum, SstEstimate other)
+{
+	if (!isnan(other.value))
+		sst_add_estimate(sum, other);
 }
 
 extern double sst_t_quantile(double df);
