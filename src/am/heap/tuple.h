@@ -48,8 +48,8 @@ typedef struct SstTuple
 {
 	int64		len;			/* when it is formed again */
 	bool		has_pointers;
-	bool		has_dropped;	/* values of dropped columns */
-	SstValue	values[MaxHeapAttributeNumber]; /* these as well */
+	bool		has_dropped;	/* some column that is dropped has a value */
+	SstValue	values[MaxHeapAttributeNumber]; /* dropped ones as well */
 } SstTuple;
 
 extern bool sst_read_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple,
