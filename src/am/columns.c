@@ -12,6 +12,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "am/columns.h"
 
 /* Bytes of the main fork */
@@ -77,12 +79,18 @@ sst_percent(uint64 part, uint64 whole, bool *isnull)
 	return *isnull ? (Datum) 0 : Float8GetDatum(100.0 * part / whole);
 }
 
-/* pgstattuple's functions mostly give percentages in two decimals. */
+/*
+ * pgstattuple's functions mostly give percentages in two decimals.  These are printed only
+ * where rounding could go either way: a quotient is the same number as one that is read.
+ */
 Datum
 sst_two_decimals(double percent)
 {
+	double		hundredths = rint(100 * percent);
 	char		str[32];
 
+	if (fabs(100 * percent - hundredths) < 0.499)
+		return Float8GetDatum(hundredths / 100);
 	snprintf(str, sizeof(str), "%.2f", percent);
 	return Float8GetDatum(strtod(str, NULL));
 }

@@ -165,13 +165,19 @@ init_row(SstRow *row, FunctionCallInfo fcinfo, TupleDesc tupdesc)
 	row->next = 0;
 }
 
-/* Begin the row of a function that returns one row. */
+/*
+ * Begin the row of a function that returns one row.  In FROM, the executor has looked up
+ * its columns, which takes longer than to read a small index.
+ */
 void
 sst_row_init(SstRow *row, FunctionCallInfo fcinfo)
 {
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	TupleDesc	tupdesc;
 
-	if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
+	if (rsinfo != NULL && IsA(rsinfo, ReturnSetInfo) && rsinfo->expectedDesc != NULL)
+		tupdesc = rsinfo->expectedDesc;
+	else if (get_call_result_type(fcinfo, NULL, &tupdesc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	init_row(row, fcinfo, BlessTupleDesc(tupdesc));
 }
