@@ -295,6 +295,7 @@ check_prediction(SstRebuild *rebuild, const FuzzCase *fuzz,
 							sst_range_start(nblocks, npages, i + 1) -
 							sst_range_start(nblocks, npages, i));
 	}
+	sst_page_sample_end(&sample, counters, npages);
 	rebuild->model->predict(rebuild, &sample, &kept, &prediction);
 	FUZZ_CHECK(isfinite(blocks->value) && blocks->value >= 0);
 	FUZZ_CHECK(blocks->low >= 0 && blocks->low <= blocks->value);
