@@ -29,19 +29,11 @@
 #define FEW_PAGES 10
 #define FEW_WITH_ENTRIES 3
 
-/* A model's function, for derivatives */
-typedef struct Function
-{
-	const SstRebuild *rebuild;
-	SstModelBlocks blocks;
-} Function;
-
+/* The model's function, for derivatives */
 static double
-smooth_blocks(const void *arg, const double *sums)
+smooth_blocks(const void *rebuild, const double *sums)
 {
-	const Function *function = arg;
-
-	return function->blocks(function->rebuild, sums, false);
+	return ((const SstRebuild *) rebuild)->model->blocks(rebuild, sums, false);
 }
 
 /*
@@ -49,18 +41,17 @@ smooth_blocks(const void *arg, const double *sums)
  * items, leaves more space.
  */
 static double
-most_blocks(const Function *function, const SstPageSample *sample)
+most_blocks(const SstRebuild *rebuild, const SstPageSample *sample)
 {
-	double		once[SST_NCOUNTS];
-	double		twice[SST_NCOUNTS];
-	double		bytes;
+	const double *once = sample->totals;
+	double		bytes = once[SST_REBUILT_BYTES] + once[SST_REBUILT_TREE_BYTES];
+	double		twice[lengthof(sample->totals)];
 
-	sst_sample_sums(sample, 1, once);
-	sst_sample_sums(sample, 2, twice);
-	bytes = once[SST_REBUILT_BYTES] + once[SST_REBUILT_TREE_BYTES];
 	if (bytes == 0)
 		return 1;
-	return Max(BLCKSZ * (smooth_blocks(function, twice) - smooth_blocks(function, once)) / bytes, 1);
+	for (int i = 0; i < lengthof(twice); i++)
+		twice[i] = 2 * once[i];
+	return Max(BLCKSZ * (smooth_blocks(rebuild, twice) - smooth_blocks(rebuild, once)) / bytes, 1);
 }
 
 /* Does the sample have too few pages with something to rebuild to say what others have? */
@@ -86,41 +77,37 @@ says_nothing(const SstPageSample *sample)
  * are full, with a page of a level above.
  */
 static void
-allow_for_any(const Function *function, const SstPageSample *sample, double most,
+allow_for_any(const SstRebuild *rebuild, const SstPageSample *sample, double most,
 			  SstEstimate *result)
 {
-	double		read[SST_NCOUNTS];
+	double		read[lengthof(sample->totals)];
 	double		blocks;
 
-	for (int i = 0; i < SST_NCOUNTS; i++)
+	for (int i = 0; i < lengthof(read); i++)
 		read[i] = sample->sums.n[i];
-	blocks = function->blocks(function->rebuild, read, true);
+	blocks = rebuild->model->blocks(rebuild, read, true);
 	result->low = Min(result->low, blocks);
 	result->high = Max(result->high, blocks + (sample->nblocks - sample->nsampled) * most + 1);
 }
 
 /* Predict whole blocks, with the ends that follow from the sample. */
 SstEstimate
-sst_predict_blocks(const SstRebuild *rebuild, const SstPageSample *sample,
-				   SstModelBlocks blocks)
+sst_predict_blocks(const SstRebuild *rebuild, const SstPageSample *sample)
 {
-	Function	function = {rebuild, blocks};
-	double		most = most_blocks(&function, sample);
-	SstEstimate result = sst_estimate_function(smooth_blocks, &function, most, sample);
-	double		sums[SST_NCOUNTS];
+	double		most = most_blocks(rebuild, sample);
+	SstEstimate result = sst_estimate_function(smooth_blocks, rebuild, most, sample);
 
 	/* The ends keep their distance from the value in whole blocks. */
-	sst_sample_sums(sample, 1, sums);
 	if (!isnan(result.value))
 	{
-		double		whole = blocks(rebuild, sums, true);
+		double		whole = rebuild->model->blocks(rebuild, sample->totals, true);
 
 		result.low += whole - result.value;
 		result.high += whole - result.value;
 		result.value = whole;
 	}
 	if (says_nothing(sample) && !isnan(result.high))
-		allow_for_any(&function, sample, most, &result);
+		allow_for_any(rebuild, sample, most, &result);
 	if (isnan(result.low))
 		result.low = 0;
 	if (isnan(result.high))
@@ -156,9 +143,10 @@ sst_most_unlike(double fraction, double n, double sum, double squares)
  */
 void
 sst_leave_out(const SstRebuild *rebuild, const SstPageSample *sample,
-			  const SstEstimate *kept, SstModelBlocks blocks,
-			  SstModelScale scale, double uncertainty, SstEstimate *result)
+			  const SstEstimate *kept, double uncertainty, SstEstimate *result)
 {
+	const SstModel *model = rebuild->model;
+	double		all = smooth_blocks(rebuild, sample->totals);
 	double		fractions[] = {kept->value, kept->low, kept->high};
 	double		sizes[lengthof(fractions)];
 	double		value = result->value;
@@ -170,20 +158,19 @@ sst_leave_out(const SstRebuild *rebuild, const SstPageSample *sample,
 		return;
 	for (int i = 0; i < lengthof(fractions); i++)
 	{
-		double		counts[SST_NCOUNTS];
-		double		all;
+		double		counts[lengthof(sample->totals)];
 
-		sst_sample_sums(sample, 1, counts);
-		all = blocks(rebuild, counts, false);
-		if (scale != NULL)
-			scale(rebuild, counts, fractions[i]);
+		memcpy(counts, sample->totals, sizeof(counts));
+		if (model->scale != NULL)
+			model->scale(rebuild, counts, fractions[i]);
 		else
 		{
 			counts[SST_REBUILT_ENTRIES] *= fractions[i];
+			counts[SST_REBUILT_BYTES] *= fractions[i];
 			for (int n = SST_OWN; n < SST_OWN_END; n++)
 				counts[n] *= fractions[i];
 		}
-		sizes[i] = Min(blocks(rebuild, counts, false) / all, 1);
+		sizes[i] = Min(smooth_blocks(rebuild, counts) / all, 1);
 	}
 	sizes[1] = Min(sizes[1], kept->low);
 

@@ -87,6 +87,26 @@ typedef struct SstModel
 	void		(*predict) (SstRebuild *rebuild, const SstPageSample *sample,
 							const SstEstimate *kept, SstPrediction *prediction);
 
+	/*
+	 * Blocks of the new relation, from the counts of all pages of the old
+	 * one, which may be estimates.  NaN if the counts do not say enough.
+	 *
+	 * "whole" asks for whole blocks, as the relation will have them.
+	 * Otherwise the result has fractions and is as smooth a function of the
+	 * counts as the model allows: the width of an interval follows from its
+	 * derivatives.
+	 */
+	double		(*blocks) (const SstRebuild *rebuild, const double *counts,
+						   bool whole);
+
+	/*
+	 * Change the counts to what they would be if only this fraction (0 to 1)
+	 * of the entries were there.  NULL stands for one that changes
+	 * SST_REBUILT_ENTRIES, SST_REBUILT_BYTES and what only the access method
+	 * counts.
+	 */
+	void		(*scale) (const SstRebuild *rebuild, double *counts, double fraction);
+
 	bool		needs_table;	/* facts about the index's table */
 	bool		slow_pages;		/* page() can take milliseconds */
 } SstModel;
@@ -153,33 +173,12 @@ extern bool sst_heap_tries_compression(const SstRebuild *rebuild);
 extern void sst_heap_begin_trial(const SstRebuild *rebuild, SstRebuild *trial);
 extern void sst_heap_end_trial(SstRebuild *rebuild, const SstRebuild *trial);
 
-/*
- * Blocks of the new relation, from the counts of all pages of the old one, which may be
- * estimates.  NaN if the counts do not say enough.
- *
- * "whole" asks for whole blocks, as the relation will have them.  Otherwise the
- * result has fractions and is as smooth a function of the counts as the model
- * allows: the width of an interval follows from its derivatives.
- */
-typedef double (*SstModelBlocks) (const SstRebuild *rebuild,
-								  const double *counts, bool whole);
-
-/*
- * Change the counts to what they would be if only this fraction (0 to 1) of the
- * entries were there.  NULL stands for one that changes SST_REBUILT_ENTRIES and what only
- * the access method counts.
- */
-typedef void (*SstModelScale) (const SstRebuild *rebuild, double *counts,
-							   double fraction);
-
 /* in prediction.c */
 extern SstEstimate sst_predict_blocks(const SstRebuild *rebuild,
-									  const SstPageSample *sample,
-									  SstModelBlocks blocks);
+									  const SstPageSample *sample);
 extern void sst_widen(SstEstimate *estimate, double below, double above);
 extern void sst_leave_out(const SstRebuild *rebuild, const SstPageSample *sample,
-						  const SstEstimate *kept, SstModelBlocks blocks,
-						  SstModelScale scale, double uncertainty,
+						  const SstEstimate *kept, double uncertainty,
 						  SstEstimate *result);
 extern double sst_most_unlike(double fraction, double n, double sum,
 							  double squares);

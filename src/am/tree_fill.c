@@ -563,13 +563,6 @@ tree_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 	return blocks_of_fill(state, counts, &expected, expected.fill.value, whole);
 }
 
-static void
-tree_scale(const SstRebuild *rebuild, double *counts, double fraction)
-{
-	counts[SST_REBUILT_ENTRIES] *= fraction;
-	counts[SST_REBUILT_BYTES] *= fraction;
-}
-
 /* In which way does a GiST build fill pages (gistbuild() in access/gist/gistbuild.c)? */
 static TreeWay
 gist_way(Relation rel, const GiSTOptions *options)
@@ -607,14 +600,13 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	SstEstimate *blocks = &prediction->blocks;
 	const uint64 *seen = sample->sums.n;
 	Expected	expected;
-	double		counts[SST_NCOUNTS];
+	const double *counts = sample->totals;
 	double		few;
 	double		low;
 	double		high;
 
 	state->kept = kept->value;
-	*blocks = sst_predict_blocks(rebuild, sample, tree_blocks);
-	sst_sample_sums(sample, 1, counts);
+	*blocks = sst_predict_blocks(rebuild, sample);
 
 	/* How full a few pages are varies more than the mean of many. */
 	expected = expect(state, counts);
@@ -630,7 +622,7 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 		counts[SST_REBUILT_BYTES] <= 2 * state->full * state->room)
 		low = is_spgist(state) ? FIXED_BLOCKS : 1;
 	sst_widen(blocks, Max(blocks->value - low, 0), Max(high - blocks->value, 0));
-	sst_leave_out(rebuild, sample, kept, tree_blocks, tree_scale,
+	sst_leave_out(rebuild, sample, kept,
 				  sst_most_unlike(kept->value, seen[SST_REBUILT_ENTRIES], seen[SST_REBUILT_BYTES],
 								  state->squares), blocks);
 }
@@ -678,5 +670,5 @@ spgist_begin(Relation rel, const SstTableFacts *table)
 	return &state->base;
 }
 
-const SstModel sst_gist_model = {gist_begin, gist_page, tree_predict};
-const SstModel sst_spgist_model = {spgist_begin, spgist_page, tree_predict};
+const SstModel sst_gist_model = {gist_begin, gist_page, tree_predict, tree_blocks};
+const SstModel sst_spgist_model = {spgist_begin, spgist_page, tree_predict, tree_blocks};

@@ -397,15 +397,6 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 	return result;
 }
 
-/* Estimate the sums of all counters over all pages, times a factor. */
-void
-sst_sample_sums(const SstPageSample *sample, double factor, double *sums)
-{
-	memset(sums, 0, SST_NCOUNTS * sizeof(double));
-	for (int i = 0; i < SST_FIRST_MAP_COUNT; i++)
-		sums[i] = factor * sample->totals[i];
-}
-
 /*
  * Estimate a function of the sums over all pages, to which no page adds more than
  * most, or than a sampled one.  The interval comes from the function's derivative in each of the sums, the
@@ -418,19 +409,19 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 	SstEstimate result = {NAN, NAN, NAN};
 	SstLinearForm form = {0};
 	SstBounds	interval;
-	double		sums[SST_NCOUNTS];
+	double		sums[lengthof(sample->totals)];
 
 	if (!sst_sample_is_exact(sample) && sample->nsampled == 0)
 		return result;
 
-	sst_sample_sums(sample, 1, sums);
+	memcpy(sums, sample->totals, sizeof(sums));
 	result.value = function(arg, sums);
 	if (sst_sample_is_exact(sample))
 		return exactly(result.value);
 	if (is_too_small(sample) || isnan(result.value))
 		return result;
 
-	for (int i = 0; i < SST_FIRST_MAP_COUNT; i++)
+	for (int i = 0; i < lengthof(sums); i++)
 	{
 		double		sum = sums[i];
 		double		step = sum / 1000;

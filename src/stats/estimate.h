@@ -62,9 +62,6 @@ extern SstEstimate sst_estimate_function(SstFunction function, const void *arg,
 										 double most,
 										 const SstPageSample *sample);
 
-extern void sst_sample_sums(const SstPageSample *sample, double factor,
-							double *sums);
-
 extern double sst_margin(const SstEstimate *estimate);
 
 #endif							/* SST_ESTIMATE_H */

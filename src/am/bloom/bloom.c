@@ -252,9 +252,8 @@ static void
 predict(SstRebuild *rebuild, const SstPageSample *sample,
 		const SstEstimate *kept, SstPrediction *prediction)
 {
-	prediction->blocks = sst_predict_blocks(rebuild, sample, bloom_blocks);
-	sst_leave_out(rebuild, sample, kept, bloom_blocks, NULL, 0,
-				  &prediction->blocks);
+	prediction->blocks = sst_predict_blocks(rebuild, sample);
+	sst_leave_out(rebuild, sample, kept, 0, &prediction->blocks);
 }
 
 static SstRebuild *
@@ -267,7 +266,7 @@ model_begin(Relation rel, const SstTableFacts *table)
 	return &state->base;
 }
 
-static const SstModel bloom_model = {model_begin, model_page, predict};
+static const SstModel bloom_model = {model_begin, model_page, predict, bloom_blocks};
 
 const SstAccessMethod sst_bloom_am = {
 	.name = "bloom",

@@ -725,11 +725,9 @@ static double
 list_uncertainty(const SstBtreeRebuild *state, const SstPageSample *sample,
 				 double kept)
 {
-	double		counts[SST_NCOUNTS];
-	double		ntids;
+	const double *counts = sample->totals;
+	double		ntids = counts[SST_REBUILT_ENTRIES] / Max(counts[SST_REBUILT_KEYS], 1);
 
-	sst_sample_sums(sample, 1, counts);
-	ntids = counts[SST_REBUILT_ENTRIES] / Max(counts[SST_REBUILT_KEYS], 1);
 	if (ntids < 2 || !state->fill.deduplicate)
 		return 0;
 	return UNCERTAINTY_OF_LISTS * kept * Min((1 - kept) / MANY_DEAD, 1) *
@@ -795,11 +793,11 @@ btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 
 	state->fill.pause = rebuild->pause;
 	state->all = sst_btree_fill_all(state, &in_order);
-	*blocks = sst_predict_blocks(rebuild, sample, btree_blocks);
+	*blocks = sst_predict_blocks(rebuild, sample);
 	uncertainty = btree_uncertainty(state, in_order) * blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	all = *blocks;
-	sst_leave_out(rebuild, sample, kept, btree_blocks, scale_entries,
+	sst_leave_out(rebuild, sample, kept,
 				  list_uncertainty(state, sample, kept->value) + unlike, blocks);
 
 	/*
@@ -829,4 +827,5 @@ btree_begin(Relation rel, const SstTableFacts *table)
 	return &state->base;
 }
 
-const SstModel sst_btree_model = {btree_begin, btree_page, btree_predict};
+const SstModel sst_btree_model = {btree_begin, btree_page, btree_predict, btree_blocks,
+scale_entries};

@@ -768,13 +768,13 @@ gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 static double
 least_blocks(const SstGinModel *model, const SstPageSample *sample, double fraction)
 {
-	double		counts[SST_NCOUNTS];
+	double		counts[lengthof(sample->totals)];
 	double		dead;
 	double		keys;
 	double		gone;
 	double		part;
 
-	sst_sample_sums(sample, 1, counts);
+	memcpy(counts, sample->totals, sizeof(counts));
 	dead = counts[SST_REBUILT_ENTRIES] * (1 - fraction);
 	keys = counts[SST_REBUILT_PIVOTS];
 	gone = Min(dead, keys);
@@ -795,7 +795,7 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 {
 	SstGinModel *model = (SstGinModel *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
-	double		counts[SST_NCOUNTS];
+	const double *counts = sample->totals;
 	double		part;
 	double		fewer;
 	double		more;
@@ -803,13 +803,12 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	double		ends[NCASES] = {0};
 	bool		many_pending;
 
-	sst_sample_sums(sample, 1, counts);
 	gin_finish(model, sst_sample_is_exact(sample));
 	many_pending = counts[SST_REBUILT_PENDING_BYTES] > NOTEWORTHY_PART *
 		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]);
 	if (many_pending)
 		rebuild->note = gettext_noop("the size depends on how many keys of the pending list are new; gin_clean_pending_list() moves them to the tree");
-	*blocks = sst_predict_blocks(rebuild, sample, gin_blocks);
+	*blocks = sst_predict_blocks(rebuild, sample);
 	part = model->uncertainty;
 	uncertainty = part * blocks->value;
 	sst_gin_tree_ends(model, counts, &fewer, &more);
@@ -828,7 +827,7 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 		blocks->low = Min(blocks->low, (1 - part) * ends[LEAST]);
 		blocks->high = Max(blocks->high, (1 + part) * ends[MOST]);
 	}
-	sst_leave_out(rebuild, sample, kept, gin_blocks, gin_scale_entries, 0, blocks);
+	sst_leave_out(rebuild, sample, kept, 0, blocks);
 	if (kept->low < 1)
 		blocks->low = Min(blocks->low, (1 - part) * least_blocks(model, sample, kept->low));
 }
@@ -857,4 +856,5 @@ gin_begin(Relation rel, const SstTableFacts *table)
 	return &model->base;
 }
 
-const SstModel sst_gin_model = {gin_begin, gin_page, gin_predict, .needs_table = true};
+const SstModel sst_gin_model = {gin_begin, gin_page, gin_predict, gin_blocks,
+gin_scale_entries, .needs_table = true};

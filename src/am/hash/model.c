@@ -461,9 +461,9 @@ widen_by_steps(const SstRebuild *rebuild, const SstPageSample *sample,
 	for (int i = 0; i < lengthof(sizes); i++)
 	{
 		double		fractions[] = {part.low, part.value, part.high};
-		double		sums[SST_NCOUNTS];
+		double		sums[lengthof(sample->totals)];
 
-		sst_sample_sums(sample, 1, sums);
+		memcpy(sums, sample->totals, sizeof(sums));
 		hash_scale_entries(rebuild, sums, fractions[i]);
 		sizes[i] = hash_blocks(rebuild, sums, false);
 	}
@@ -503,15 +503,15 @@ hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	HashRebuild *state = (HashRebuild *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
 	double		uncertainty;
-	double		counts[SST_NCOUNTS];
+	double		counts[lengthof(sample->totals)];
 
-	*blocks = sst_predict_blocks(rebuild, sample, hash_blocks);
+	*blocks = sst_predict_blocks(rebuild, sample);
 	uncertainty = state->uncertainty * blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
-	sst_leave_out(rebuild, sample, kept, hash_blocks, hash_scale_entries, 0, blocks);
+	sst_leave_out(rebuild, sample, kept, 0, blocks);
 	widen_by_steps(rebuild, sample, kept, blocks);
 
-	sst_sample_sums(sample, 1, counts);
+	memcpy(counts, sample->totals, sizeof(counts));
 	hash_scale_entries(rebuild, counts, kept->value);
 	prediction->analyzed_blocks = blocks_if_analyzed(state, counts);
 	prediction->analyze_first = !isnan(prediction->analyzed_blocks) &&
@@ -538,4 +538,5 @@ hash_begin(Relation rel, const SstTableFacts *table)
 	return &state->base;
 }
 
-const SstModel sst_hash_model = {hash_begin, hash_page, hash_predict, .needs_table = true};
+const SstModel sst_hash_model = {hash_begin, hash_page, hash_predict, hash_blocks,
+hash_scale_entries, .needs_table = true};

@@ -284,16 +284,14 @@ allow_for_order(const HeapRebuild *state, const SstPageSample *sample,
 				SstEstimate *blocks)
 {
 	double		room = SST_HEAP_PAGE_ROOM - state->reserve;
-	double		sums[SST_NCOUNTS];
 	double		waste;			/* bytes of a page */
 	double		move;			/* blocks by which all moves change the size */
 	double		tightest;
 
 	if (state->need == 0)
 		return;
-	sst_sample_sums(sample, 1, sums);
 	waste = (1 + UNSURE_PART_OF_WASTE) / 2 * Min(state->squares / state->need, room);
-	move = 2 * sums[SST_RECENTLY_DEAD_TUPLES] * waste / room;
+	move = 2 * sample->totals[SST_RECENTLY_DEAD_TUPLES] * waste / room;
 	if (!sst_sample_is_exact(sample) && size_variance(state) > DIFFERENT_SIZES &&
 		room * state->ntuples < MANY_TUPLES * (double) state->need)
 		move = blocks->value;
@@ -344,7 +342,7 @@ heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
 		uncertainty = TOAST_UNCERTAINTY;
 	else if (!sst_sample_is_exact(sample))
 		uncertainty = go_on(state);
-	*blocks = sst_predict_blocks(rebuild, sample, heap_blocks);
+	*blocks = sst_predict_blocks(rebuild, sample);
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	if (!state->is_toast)
@@ -392,4 +390,5 @@ heap_begin(Relation rel, const SstTableFacts *table)
 	return &state->base;
 }
 
-const SstModel sst_heap_model = {heap_begin, heap_page, heap_predict, .slow_pages = true};
+const SstModel sst_heap_model = {heap_begin, heap_page, heap_predict, heap_blocks,
+.slow_pages = true};

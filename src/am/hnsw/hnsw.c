@@ -330,15 +330,13 @@ predict(SstRebuild *rebuild, const SstPageSample *sample,
 		const SstEstimate *kept, SstPrediction *prediction)
 {
 	HnswRebuild *state = (HnswRebuild *) rebuild;
-	double		counts[SST_NCOUNTS];
-	double		nelements;
+	const double *counts = sample->totals;
+	double		nelements = counts[REBUILT_ELEMENTS];
 	double		joined;
 	double		chance;
 	double		gaps = 0;
 
 	state->pages = pages_each(state, true);
-	sst_sample_sums(sample, 1, counts);
-	nelements = counts[REBUILT_ELEMENTS];
 	if ((counts[SST_REBUILT_BYTES] + nelements * (GRAPH_ELEMENT + 2 * state->m * GRAPH_NEIGHBOR)) >
 		maintenance_work_mem * 1024.0)
 	{
@@ -346,12 +344,12 @@ predict(SstRebuild *rebuild, const SstPageSample *sample,
 		gaps = Max(nelements * state->pages - counts[SST_REBUILT_BYTES] / HNSW_PAGE_BYTES, 0);
 	}
 	chance = SST_Z * sqrt(nelements * state->m) * fabs(state->pages - pages_each(state, false));
-	prediction->blocks = sst_predict_blocks(rebuild, sample, blocks);
+	prediction->blocks = sst_predict_blocks(rebuild, sample);
 	joined = Min(2 * counts[REBUILT_SHARED],
 				 nelements - counts[SST_REBUILT_ENTRIES] / HNSW_MAX_TIDS);
 	sst_widen(&prediction->blocks,
 			  chance + gaps + state->pages * Max(joined, 0), chance);
-	sst_leave_out(rebuild, sample, kept, blocks, NULL, 0, &prediction->blocks);
+	sst_leave_out(rebuild, sample, kept, 0, &prediction->blocks);
 }
 
 static SstRebuild *
@@ -364,7 +362,7 @@ model_begin(Relation rel, const SstTableFacts *table)
 	return &state->base;
 }
 
-static const SstModel hnsw_model = {model_begin, model_page, predict};
+static const SstModel hnsw_model = {model_begin, model_page, predict, blocks};
 
 const SstAccessMethod sst_hnsw_am = {
 	.name = "hnsw",

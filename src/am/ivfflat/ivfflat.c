@@ -263,22 +263,20 @@ predict(SstRebuild *rebuild, const SstPageSample *sample,
 	IvfflatRebuild *state = (IvfflatRebuild *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
 	const uint64 *seen = sample->sums.n;
-	double		counts[SST_NCOUNTS];
 	double		full;
 	double		pages;
 
 	state->entry_size = (double) seen[SST_REBUILT_BYTES] / Max(seen[SST_REBUILT_ENTRIES], 1);
 	if (state->list_size == 0)
 		state->list_size = state->entry_size;
-	*blocks = sst_predict_blocks(rebuild, sample, ivfflat_blocks);
+	*blocks = sst_predict_blocks(rebuild, sample);
 
 	/* Lists can end with full pages, or each with an entry on a last one. */
-	sst_sample_sums(sample, 1, counts);
-	full = full_pages(state, counts);
+	full = full_pages(state, sample->totals);
 	pages = entry_pages(state, full);
 	sst_widen(blocks, ceil(pages) - Max(state->lists, full),
 			  state->lists + full - pages);
-	sst_leave_out(rebuild, sample, kept, ivfflat_blocks, NULL, 0, blocks);
+	sst_leave_out(rebuild, sample, kept, 0, blocks);
 }
 
 static SstRebuild *
@@ -290,7 +288,7 @@ model_begin(Relation rel, const SstTableFacts *table)
 	return &state->base;
 }
 
-static const SstModel ivfflat_model = {model_begin, model_page, predict};
+static const SstModel ivfflat_model = {model_begin, model_page, predict, ivfflat_blocks};
 
 const SstAccessMethod sst_ivfflat_am = {
 	.name = "ivfflat",
