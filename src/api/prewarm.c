@@ -36,7 +36,6 @@
 #include "run/call.h"
 #include "run/prewarm.h"
 #include "run/progress.h"
-#include "warm/saved_text.h"
 #include "warm/warm.h"
 
 PG_FUNCTION_INFO_V1(sst_prewarm_relation);

@@ -55,13 +55,12 @@
 
 #include "compat/compat.h"
 #include "streamstat.h"
-#include "warm/saved_text.h"
 #include "warm/warm.h"
 
 /* ----------
  * The file
  *
- * saved_text.h describes it.  It goes by file numbers, which hold in this cluster and
+ * saved_cache_parse.c describes it.  It goes by file numbers, which hold in this cluster and
  * on its physical standbys.  A new file is renamed only when it is complete and on
  * disk, so that either the old one or the new one exists at any time.
  *

@@ -39,7 +39,6 @@
 #include "utils/memutils.h"
 
 #include "relation/refuse.h"
-#include "warm/saved_text.h"
 #include "warm/warm.h"
 
 /* Forks that are saved: main, fsm, vm */

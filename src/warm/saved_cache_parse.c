@@ -1,9 +1,53 @@
 /*-------------------------------------------------------------------------
  *
  * saved_cache_parse.c
- *	  Read the text of a saved cache
+ *	  Read what shared buffers held, from a text
  *
- * It accepts arbitrary bytes, in time and memory proportional to their number,
+ * Lines, for example:
+ *
+ *		streamstat cache 1
+ *		database postgres
+ *		saved 2026-11-22 12:55:50 UTC
+ *		block_size 8192
+ *		blocks 1034
+ *		1 r public.orders
+ *		2 i public.orders_pkey
+ *		3 t public.orders
+ *		usage 5
+ *		1 main 0+1024 1100 3+2
+ *		2 main 0+2
+ *		usage 1
+ *		3 fsm 0+5
+ *		crc 90fe1dd5
+ *
+ * cache_save() names relations, for numbers of files or OIDs mean nothing elsewhere: r a
+ * table or partition, m a materialized view, i an index, t the TOAST table of the
+ * named table, x the index of that.  The cache worker is not connected to a database,
+ * and knows no names: it gives the database's OID, a line "system" with the system
+ * identifier behind it, and f TABLESPACE/FILE for each relation.
+ *
+ * The hottest blocks come first: "usage" begins those with this usage count.  Each line
+ * behind it has blocks of one fork (main, fsm or vm): how many blocks to skip, from the
+ * end of the range before or from the first block of the fork, and how many there are
+ * if they are more than one.  No line is long.
+ *
+ * Names are quoted as in SQL.  In quoted names, \\ is a backslash and \xHH a control
+ * character.  White space around lines and empty lines mean nothing.  The last line
+ * is the CRC-32C of all others in UTF-8, each with one line feed behind it.  First
+ * and last line keep their form in later versions.
+ *
+ * The worker's file has such a text for each database, and in front of them an index:
+ *
+ *		streamstat cache file 1
+ *		block_size 8192
+ *		system 7563421098765432101
+ *		16384 1663 1034 21345
+ *		crc 4ba54e12
+ *
+ * with a line for each text: database, tablespace of its first relation, blocks,
+ * bytes.
+ *
+ * The reader accepts arbitrary bytes, in time and memory proportional to their number,
  * and needs no catalog, so that test/fuzz can run it on any text.  The grammar
  * is regular: each function consumes its part of the rest of the line.
  *
@@ -17,27 +61,22 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "port/pg_crc32c.h"
 #include "utils/memutils.h"
 
-#include "warm/saved_text.h"
+#include "warm/warm.h"
 
 typedef struct Parser
 {
-	SstSavedLines lines;
-	const char *at;				/* rest of the line */
+	const char *next;			/* behind the line */
+	const char *end;			/* of the text */
+	int64		number;			/* of the line */
+	const char *at;				/* rest of it, without white space around it */
+	const char *line_end;
+
 	SstSavedCache *saved;
 	int			usage;			/* of the ranges; -1 before the first */
 	SstSavedCacheError *error;
 } Parser;
-
-void
-sst_saved_lines_init(SstSavedLines *lines, const char *bytes, Size length)
-{
-	memset(lines, 0, sizeof(SstSavedLines));
-	lines->next = bytes;
-	lines->end = bytes + length;
-}
 
 static inline bool
 is_white_space(char c)
@@ -46,23 +85,22 @@ is_white_space(char c)
 }
 
 /* Go to the next line that is not empty; false if there is none. */
-bool
-sst_saved_lines_next(SstSavedLines *lines)
+static bool
+find_line(Parser *parser)
 {
-	while (lines->next < lines->end)
+	while (parser->next < parser->end)
 	{
-		const char *feed = memchr(lines->next, '\n', lines->end - lines->next);
+		const char *feed = memchr(parser->next, '\n', parser->end - parser->next);
 
-		lines->line = lines->next;
-		lines->line_end = feed != NULL ? feed : lines->end;
-		lines->next = feed != NULL ? feed + 1 : lines->end;
-		lines->number++;
-		while (lines->line < lines->line_end && is_white_space(*lines->line))
-			lines->line++;
-		while (lines->line_end > lines->line &&
-			   is_white_space(lines->line_end[-1]))
-			lines->line_end--;
-		if (lines->line < lines->line_end)
+		parser->at = parser->next;
+		parser->line_end = feed != NULL ? feed : parser->end;
+		parser->next = feed != NULL ? feed + 1 : parser->end;
+		parser->number++;
+		while (parser->at < parser->line_end && is_white_space(*parser->at))
+			parser->at++;
+		while (parser->line_end > parser->at && is_white_space(parser->line_end[-1]))
+			parser->line_end--;
+		if (parser->at < parser->line_end)
 			return true;
 	}
 
@@ -73,7 +111,7 @@ static bool
 fail(Parser *parser, const char *what)
 {
 	parser->error->code = ERRCODE_INVALID_TEXT_REPRESENTATION;
-	parser->error->line = parser->lines.number;
+	parser->error->line = parser->number;
 	parser->error->what = what;
 	return false;
 }
@@ -86,16 +124,14 @@ static bool
 next_line(Parser *parser)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (!sst_saved_lines_next(&parser->lines))
-		return fail(parser, gettext_noop("The text ends too early."));
-	parser->at = parser->lines.line;
-	return true;
+	return find_line(parser) ||
+		fail(parser, gettext_noop("The text ends too early."));
 }
 
 static inline bool
 at_end(const Parser *parser)
 {
-	return parser->at == parser->lines.line_end;
+	return parser->at == parser->line_end;
 }
 
 /* Take a character, if it is the next one. */
@@ -114,7 +150,7 @@ take_word(Parser *parser, const char *word)
 {
 	Size		length = strlen(word);
 
-	if (parser->lines.line_end - parser->at < (ptrdiff_t) length ||
+	if (parser->line_end - parser->at < (ptrdiff_t) length ||
 		memcmp(parser->at, word, length) != 0)
 		return false;
 	parser->at += length;
@@ -216,7 +252,7 @@ take_escape(Parser *parser, char *c)
 	*c = '\\';
 	if (take(parser, '\\'))
 		return true;
-	if (!take(parser, 'x') || parser->lines.line_end - parser->at < 2)
+	if (!take(parser, 'x') || parser->line_end - parser->at < 2)
 		return false;
 
 	high = hex_digit(parser->at[0]);
@@ -296,7 +332,7 @@ static bool
 take_names(Parser *parser, SstSavedRelation *relation)
 {
 	/* No name gets longer than it is here. */
-	char	   *names = palloc(parser->lines.line_end - parser->at + 2);
+	char	   *names = palloc(parser->line_end - parser->at + 2);
 
 	relation->schema = names;
 	if (!take_name(parser, names) || !take(parser, '.'))
@@ -454,7 +490,7 @@ parse_lines(Parser *parser)
 static bool
 parse_end(Parser *parser)
 {
-	return !sst_saved_lines_next(&parser->lines) ||
+	return !find_line(parser) ||
 		fail(parser, gettext_noop("There is extra text after the checksum."));
 }
 
@@ -466,9 +502,10 @@ bool
 sst_parse_saved_cache(const char *bytes, Size length, SstSavedCache *saved,
 					  SstSavedCacheError *error)
 {
-	Parser		parser = {.saved = saved, .usage = -1, .error = error};
+	Parser		parser = {
+		.next = bytes, .end = bytes + length, .saved = saved, .usage = -1, .error = error
+	};
 
-	sst_saved_lines_init(&parser.lines, bytes, length);
 	memset(saved, 0, sizeof(SstSavedCache));
 
 	return parse_head(&parser) && parse_lines(&parser) && parse_end(&parser);
@@ -479,9 +516,8 @@ bool
 sst_parse_cache_index(const char *bytes, Size length, SstCacheIndex *index,
 					  SstSavedCacheError *error)
 {
-	Parser		parser = {.error = error};
+	Parser		parser = {.next = bytes, .end = bytes + length, .error = error};
 
-	sst_saved_lines_init(&parser.lines, bytes, length);
 	memset(index, 0, sizeof(SstCacheIndex));
 	if (!take_version(&parser, SST_CACHE_INDEX_NAME " ") ||
 		!take_block_size(&parser) ||
@@ -517,35 +553,33 @@ sst_parse_cache_index(const char *bytes, Size length, SstCacheIndex *index,
 bool
 sst_check_saved_cache(const char *bytes, Size length, SstSavedCacheError *error)
 {
-	Parser		parser = {.error = error};
-	SstSavedLines last;
+	Parser		parser = {.next = bytes, .end = bytes + length, .error = error};
+	Parser		last;
 	pg_crc32c	crc;
 	char		expected[16];
 
 	memset(error, 0, sizeof(SstSavedCacheError));
 	error->code = ERRCODE_INVALID_TEXT_REPRESENTATION;
 
-	sst_saved_lines_init(&parser.lines, bytes, length);
-	if (!sst_saved_lines_next(&parser.lines))
+	if (!find_line(&parser))
 		error->what = gettext_noop("The text is empty.");
-	parser.at = parser.lines.line;
+	last = parser;
 	if (error->what == NULL && !take_word(&parser, SST_SAVED_CACHE_NAME " "))
 		error->what = gettext_noop("The first line is not that of a saved cache.");
 	if (error->what != NULL)
 		return false;
 
 	INIT_CRC32C(crc);
-	for (last = parser.lines; sst_saved_lines_next(&parser.lines); last = parser.lines)
+	for (; find_line(&parser); last = parser)
 	{
 		CHECK_FOR_INTERRUPTS();
-		COMP_CRC32C(crc, last.line, last.line_end - last.line);
+		COMP_CRC32C(crc, last.at, last.line_end - last.at);
 		COMP_CRC32C(crc, "\n", 1);
 	}
 	FIN_CRC32C(crc);
 
 	snprintf(expected, sizeof(expected), "%08x", crc);
-	parser.lines = last;
-	parser.at = last.line;
+	parser = last;
 	if (!take_word(&parser, "crc "))
 		error->what = gettext_noop("The last line is not a checksum: the end of the text is missing.");
 	else if (!take_word(&parser, expected) || !at_end(&parser))

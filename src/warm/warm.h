@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * warm.h
- *	  Reading blocks of many relations into memory, with one queue
+ *	  Reading blocks of many relations into memory, with one queue, and saving which
+ *	  ones are there
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -12,6 +13,9 @@
  */
 #ifndef SST_WARM_H
 #define SST_WARM_H
+
+#include "lib/stringinfo.h"
+#include "port/pg_crc32c.h"
 
 #include "relation/relations.h"
 #include "run/limits.h"
@@ -160,5 +164,109 @@ extern void sst_resume(SstWarmSet *set, const char *text);
 /* What can be warmed, and by whom */
 extern const char *sst_warm_refusal(const SstRelation *relation);
 extern bool sst_may_warm(Oid tableoid);
+
+/*
+ * Caches as texts: saved_cache_parse.c, which describes them, and saved_cache.c
+ */
+
+#define SST_SAVED_CACHE_NAME "streamstat cache"
+#define SST_SAVED_CACHE_VERSION 1
+#define SST_CACHE_INDEX_NAME SST_SAVED_CACHE_NAME " file"
+
+/* Letters for relations */
+#define SST_SAVED_TABLE 'r'
+#define SST_SAVED_MATVIEW 'm'
+#define SST_SAVED_INDEX 'i'
+#define SST_SAVED_TOAST 't'		/* by the name of its table */
+#define SST_SAVED_TOAST_INDEX 'x'	/* by the name of the table */
+#define SST_SAVED_FILES 'f'		/* by numbers */
+
+typedef struct SstSavedRelation
+{
+	char		kind;
+	const char *schema;			/* NULL if it goes by numbers */
+	const char *name;
+	Oid			tablespace;		/* see SstFiles */
+	Oid			number;
+} SstSavedRelation;
+
+typedef struct SstSavedRange
+{
+	int			relation;		/* index into the relations */
+	uint8		forknum;
+	uint8		usage;
+	BlockNumber first;
+	BlockNumber end;			/* one past the last block */
+} SstSavedRange;
+
+typedef struct SstSavedCache
+{
+	uint64		system;			/* identifier; 0 if relations go by name */
+	int			nrelations;
+	SstSavedRelation *relations;
+	int64		nranges;
+	SstSavedRange *ranges;		/* the hottest first */
+	uint64		nblocks;		/* of all ranges */
+} SstSavedCache;
+
+/* A text of the worker's file */
+typedef struct SstCachedDatabase
+{
+	Oid			database;		/* InvalidOid for shared relations */
+	Oid			tablespace;
+	uint64		nblocks;
+	uint64		nbytes;
+} SstCachedDatabase;
+
+typedef struct SstCacheIndex
+{
+	uint64		system;
+	int			ndatabases;
+	SstCachedDatabase *databases;
+} SstCacheIndex;
+
+/* Listed relations, sorted by what they are saved under */
+typedef struct SstSavedEntry
+{
+	SstSavedRelation saved;
+	const SstRelation *relation;
+} SstSavedEntry;
+
+typedef struct SstSavedIndex
+{
+	int			n;
+	SstSavedEntry *entries;
+} SstSavedIndex;
+
+/* Why a text cannot be loaded */
+typedef struct SstSavedCacheError
+{
+	int			code;			/* SQLSTATE */
+	int64		line;			/* 0 if it is not about one */
+	const char *what;			/* not translated yet */
+} SstSavedCacheError;
+
+extern bool sst_check_saved_cache(const char *bytes, Size length,
+								  SstSavedCacheError *error);
+extern bool sst_parse_saved_cache(const char *bytes, Size length,
+								  SstSavedCache *saved,
+								  SstSavedCacheError *error);
+extern bool sst_parse_cache_index(const char *bytes, Size length,
+								  SstCacheIndex *index,
+								  SstSavedCacheError *error);
+
+extern void sst_save_cache(int64 max_bytes, StringInfo out);
+extern uint64 sst_save_cached_files(const SstBufferedBlock *first,
+									const SstBufferedBlock *end, StringInfo out);
+extern void sst_index_relations(const SstRelations *list, bool by_files,
+								SstSavedIndex *index);
+extern const SstRelation *sst_find_saved_relation(const SstSavedIndex *index,
+												  const SstSavedRelation *saved);
+extern pg_crc32c sst_ascii_crc(const char *text, int length);
+extern void sst_read_saved_cache(const char *text, int length,
+								 SstSavedCache *saved);
+extern void sst_saved_cache_set(const SstSavedCache *saved, int min_usage,
+								SstWarmSet *set);
+extern void sst_note_cut_ranges(SstWarmSet *set);
 
 #endif							/* SST_WARM_H */

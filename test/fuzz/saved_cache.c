@@ -19,7 +19,7 @@
 #include "utils/memutils.h"
 
 #include "fuzz.h"
-#include "warm/saved_text.h"
+#include "warm/warm.h"
 
 #undef snprintf
 
@@ -75,22 +75,41 @@ free_saved(SstSavedCache *saved)
 	free(saved->ranges);
 }
 
+static bool
+is_white_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
 /* A text of the same lines but for the last one, which is the checksum of the others */
 static char *
 make_checksum_right(const char *text, Size size, Size *length)
 {
-	SstSavedLines lines;
+	const char *line = text;
+	const char *line_end;
+	const char *text_end = text +size;
 	char	   *result = malloc(size + 32);
 	char	   *end = result;
 	char	   *last = result;
 	pg_crc32c	crc;
 
-	sst_saved_lines_init(&lines, text, size);
-	while (sst_saved_lines_next(&lines))
+	for (; line < text_end; line = line_end + 1)
 	{
+		const char *rest;
+
+		line_end = memchr(line, '\n', text_end - line);
+		if (line_end == NULL)
+			line_end = text_end;
+		rest = line_end;
+		while (line < rest && is_white_space(*line))
+			line++;
+		while (rest > line && is_white_space(rest[-1]))
+			rest--;
+		if (line == rest)
+			continue;
 		last = end;
-		memcpy(end, lines.line, lines.line_end - lines.line);
-		end += lines.line_end - lines.line;
+		memcpy(end, line, rest - line);
+		end += rest - line;
 		*end++ = '\n';
 	}
 	INIT_CRC32C(crc);
