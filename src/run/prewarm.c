@@ -14,6 +14,7 @@
 
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 
 #include "compat/shared_blocks.h"
 #include "run/blocking.h"
@@ -122,19 +123,13 @@ typedef struct ReadRun
 	BlockNumber nblocks;
 } ReadRun;
 
-/* Take the next run, which crosses no end of a chunk or segment.  False at the end. */
+/* Take the next run; false at the end. */
 static bool
-next_run(SstRangeSource *range, ReadRun *run)
+next_run(SstSource *source, ReadRun *run)
 {
-	run->first = sst_source_next(&range->base);
-	if (run->first == InvalidBlockNumber)
-		return false;
-
-	run->nblocks = Min(range->end - run->first, sst_run_blocks());
-	run->nblocks = Min(run->nblocks, RELSEG_SIZE - run->first % RELSEG_SIZE);
-	range->current = run->first + run->nblocks;
-
-	return true;
+	run->nblocks = pg_popcount64(sst_source_take_run(source, sst_run_blocks(), 0,
+													 &run->first));
+	return run->nblocks > 0;
 }
 
 /* How many runs a process looks ahead: its share of all, if it takes chunks */
@@ -149,14 +144,14 @@ runs_ahead(Relation rel, const SstChunks *chunks, bool cached)
 }
 
 /*
- * Read a range.  The kernel gets advice for the runs ahead, across chunks: a chunk
- * alone has hardly any.
+ * Read what the source gives.  The kernel gets advice for the runs ahead, across chunks: a
+ * chunk alone has hardly any.
  */
 static void
-prewarm_read(Relation rel, ForkNumber forknum, SstRangeSource *range, bool cached,
+prewarm_read(Relation rel, ForkNumber forknum, SstSource *source, bool cached,
 			 Reporter *reporter, SstIoStats *io_stats)
 {
-	int			max_runs = runs_ahead(rel, range->chunks, cached);
+	int			max_runs = runs_ahead(rel, reporter->chunks, cached);
 	char	   *memory = sst_palloc_blocks(sst_run_blocks());
 	ReadRun    *runs = palloc(sizeof(ReadRun) * max_runs);
 	int			first_run = 0;
@@ -173,7 +168,7 @@ prewarm_read(Relation rel, ForkNumber forknum, SstRangeSource *range, bool cache
 		ReadRun    *run = &runs[(first_run + nruns) % max_runs];
 
 		CHECK_FOR_INTERRUPTS();
-		if (nruns < max_runs && next_run(range, run))
+		if (nruns < max_runs && next_run(source, run))
 		{
 			sst_add_count(&io_stats->blocks_page_cache, sst_direct_io() ? 0 :
 						  sst_page_cache_blocks(&advice_file, run->first,
@@ -245,8 +240,7 @@ prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 			prewarm_prefetch(rel, plan->forknum, first, end, reporter, io_stats);
 			break;
 		case SST_PREWARM_READ:
-			prewarm_read(rel, plan->forknum, &range, plan->cached, reporter,
-						 io_stats);
+			prewarm_read(rel, plan->forknum, source, plan->cached, reporter, io_stats);
 			break;
 		case SST_PREWARM_BUFFER:
 			prewarm_buffers(plan, rel, source, reporter, io_stats);

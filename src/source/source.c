@@ -17,6 +17,38 @@
 
 #include "source/source.h"
 
+/*
+ * Take a run of neighbouring blocks: of one segment, at most max_blocks of up to 64, and
+ * at most max_gap others between two of them.  Bit i of the result is for block
+ * *first + i; it is 0 at the end of the source.
+ */
+uint64
+sst_source_take_run(SstSource *source, BlockNumber max_blocks, BlockNumber max_gap,
+					BlockNumber *first)
+{
+	BlockNumber last = sst_source_next(source);
+	BlockNumber blkno;
+	uint64		run = 1;
+
+	*first = last;
+	if (last == InvalidBlockNumber)
+		return 0;
+
+	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
+	{
+		if (blkno - last > max_gap + 1 || blkno - *first >= max_blocks ||
+			blkno / RELSEG_SIZE != *first / RELSEG_SIZE)
+		{
+			sst_source_put_back(source, blkno);
+			break;
+		}
+		run |= UINT64CONST(1) << (blkno - *first);
+		last = blkno;
+	}
+
+	return run;
+}
+
 /* ----------
  * All blocks of a range, but for those of a set
  *

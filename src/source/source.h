@@ -196,6 +196,8 @@ sst_range_start(BlockNumber nblocks, BlockNumber n, BlockNumber i)
 	return (BlockNumber) ((uint64) nblocks * i / n);
 }
 
+extern uint64 sst_source_take_run(SstSource *source, BlockNumber max_blocks,
+								  BlockNumber max_gap, BlockNumber *first);
 extern SstSource *sst_range_source_init(SstRangeSource *source,
 										SstChunks *chunks,
 										BlockNumber first, BlockNumber end,

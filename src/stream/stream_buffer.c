@@ -17,6 +17,7 @@
  */
 #include "postgres.h"
 
+#include "port/pg_bitutils.h"
 #include "utils/guc.h"
 #include "utils/snapmgr.h"
 
@@ -248,27 +249,17 @@ add_run(AdvisedRuns *advised)
 {
 	AdvisedRun *run = &advised->runs[(advised->current + advised->nruns) %
 									 advised->max_runs];
-	BlockNumber blkno = sst_source_next(advised->source);
+	int			nblocks = pg_popcount64(sst_source_take_run(advised->source,
+															sst_cold_run_blocks(), 0,
+															&run->next));
 
-	if (blkno == InvalidBlockNumber)
+	if (nblocks == 0)
 		return false;
 
-	run->next = blkno;
-	run->end = blkno + 1;
-	while ((blkno = sst_source_next(advised->source)) != InvalidBlockNumber)
-	{
-		if (blkno != run->end || run->end - run->next >= sst_cold_run_blocks() ||
-			blkno % RELSEG_SIZE == 0)
-		{
-			sst_source_put_back(advised->source, blkno);
-			break;
-		}
-		run->end++;
-	}
+	run->end = run->next + nblocks;
 	advised->nruns++;
 	if (!sst_is_buffered(&advised->file.files, advised->file.forknum, run->end - 1))
-		sst_advise_run(&advised->file, run->next, run->end - run->next,
-					   advised->nruns, &advised->stats);
+		sst_advise_run(&advised->file, run->next, nblocks, advised->nruns, &advised->stats);
 
 	return true;
 }

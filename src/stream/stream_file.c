@@ -158,41 +158,20 @@ open_reader(RunQueue *queue)
 	MemoryContextSwitchTo(oldcontext);
 }
 
-/*
- * Take neighbouring blocks from the source.  A run ends at its largest size, at
- * the end of a segment, or at a gap that is worth another read.  False at the
- * end of the source.
- */
+/* Take the next run from the source; false at its end. */
 static bool
 take_run(RunQueue *queue, SstRun *run)
 {
-	SstSource  *source = queue->source;
 	SstIoStats *io_stats = queue->io_stats;
-	BlockNumber max_blocks = queue->depth > 1 ? queue->max_blocks :
-		queue->cached_blocks;
-	BlockNumber last;
-	BlockNumber blkno;
 
 	if (queue->stopped)
 		return false;
 
-	run->first = last = sst_source_next(source);
-	if (run->first == InvalidBlockNumber)
+	run->wanted = sst_source_take_run(queue->source, queue->depth > 1 ?
+									  queue->max_blocks : queue->cached_blocks,
+									  queue->max_gap, &run->first);
+	if (run->wanted == 0)
 		return false;
-	run->wanted = SST_RUN_BIT(0);
-
-	while ((blkno = sst_source_next(source)) != InvalidBlockNumber)
-	{
-		if (blkno - last > queue->max_gap + 1 ||
-			blkno - run->first >= max_blocks ||
-			blkno / RELSEG_SIZE != run->first / RELSEG_SIZE)
-		{
-			sst_source_put_back(source, blkno);
-			break;
-		}
-		run->wanted |= SST_RUN_BIT(blkno - run->first);
-		last = blkno;
-	}
 
 	queue->ntaken += pg_popcount64(run->wanted);
 	io_stats->look_ahead_max = Max(io_stats->look_ahead_max,
@@ -824,9 +803,9 @@ sst_file_stream_gave_up(const SstStream *base)
  */
 
 /*
- * Advise the kernel of those of the source's blocks that are not in shared buffers, in
- * runs as a file stream with a limit reads them.  Returns the number of runs, or -1 if there is
- * no such file, which is no error.
+ * Advise the kernel of the source's blocks, in runs as a file stream with a limit reads
+ * them: from the first to the last one that is not in shared buffers.  Returns the number
+ * of runs, or -1 if there is no such file, which is no error.
  *
  * The relation need not be open or locked.  It must not be temporary.  One file is
  * open at a time, and none afterwards.
@@ -836,38 +815,33 @@ sst_advise_blocks(const SstFiles *files, ForkNumber forknum, SstSource *source,
 				  SstIoStats *io_stats)
 {
 	SstSegmentFile file;
-	BlockNumber first = InvalidBlockNumber;
-	BlockNumber last = InvalidBlockNumber;
-	BlockNumber blkno;
+	BlockNumber first;
+	uint64		run;
 	int			nruns = 0;
 	bool		opened = true;
 
 	sst_segment_file_init_files(&file, files, forknum);
-	do
+	while (opened &&
+		   (run = sst_source_take_run(source, sst_run_blocks(), 0, &first)) != 0)
 	{
-		blkno = sst_source_next(source);
-		if (blkno != InvalidBlockNumber && sst_is_buffered(files, forknum, blkno))
-			continue;
-		if (first != InvalidBlockNumber &&
-			(blkno == InvalidBlockNumber ||
-			 blkno - last > 1 || blkno - first >= sst_run_blocks() ||
-			 blkno / RELSEG_SIZE != first / RELSEG_SIZE))
-		{
-			opened = sst_segment_file_advise(&file, first, last - first + 1);
-			nruns++;
+		BlockNumber end = first + pg_leftmost_one_pos64(run) + 1;
 
-			/* -1 stands for a stream that does not count its advice. */
-			if (opened && io_stats->advice_calls >= 0)
-			{
-				io_stats->advice_calls++;
-				io_stats->advice_blocks += last - first + 1;
-			}
-			first = InvalidBlockNumber;
+		while (first < end && sst_is_buffered(files, forknum, first))
+			first++;
+		while (first < end && sst_is_buffered(files, forknum, end - 1))
+			end--;
+		if (first == end)
+			continue;
+		opened = sst_segment_file_advise(&file, first, end - first);
+		nruns++;
+
+		/* -1 stands for a stream that does not count its advice. */
+		if (opened && io_stats->advice_calls >= 0)
+		{
+			io_stats->advice_calls++;
+			io_stats->advice_blocks += end - first;
 		}
-		if (first == InvalidBlockNumber)
-			first = blkno;
-		last = blkno;
-	} while (opened && blkno != InvalidBlockNumber);
+	}
 	sst_segment_file_close(&file);
 
 	return opened ? nruns : -1;
