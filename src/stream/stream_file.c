@@ -31,24 +31,17 @@
 #include "stream/mapped_file.h"
 #include "stream/segment_file.h"
 
-/* ----------
- * Runs of neighbouring blocks, read ahead
- *
- * A run whose data is in the page cache is copied at once, into memory that is
- * still in the CPU's cache.  When data is missing there, up to max_depth runs
- * are read ahead, and they are longer.  When all of the queue was found in the page
- * cache again, the depth returns to one run.
- *
- * Runs are returned in block order, or in the order in which their data
- * arrives, so that a slow read does not delay others.
- * ----------
- */
-
-typedef struct RunQueue
+typedef struct SstFileStream
 {
-	SstSource  *source;
-	SstIoStats *io_stats;
+	SstStream	base;
 	MemoryContext context;
+	MemoryContextCallback callback;
+	dlist_node	node;			/* of streams */
+	SubTransactionId subid;		/* where it began */
+
+	/* What to read, and how */
+	SstSource  *source;
+	SstRules	rules;
 	int			cached_blocks;	/* of a run, while the page cache has all */
 	int			max_blocks;		/* of any run */
 	int			max_gap;		/* unwanted blocks between two of a run */
@@ -61,6 +54,7 @@ typedef struct RunQueue
 	bool		cache_unknown;	/* what the page cache has cannot be known */
 	instr_time	wait_start;		/* zero while there is no wait */
 	SstRunMapper mapper;
+	SstBlockReader block_reader;	/* for pages read one by one */
 
 	/*
 	 * A ring of runs: the current one, up to depth - 1 runs read ahead, and
@@ -77,9 +71,26 @@ typedef struct RunQueue
 	char	  **spare;			/* memory for runs; the last one used last */
 	int			nspare;
 
+	SstRun	   *run;			/* the current one, whose pages are returned */
+	uint64		left;			/* its blocks not returned yet */
+
 	int64		ntaken;			/* blocks taken from the source */
 	int64		nreturned;		/* of these, returned by the stream */
-} RunQueue;
+	int64		ndoubts;		/* pages that failed the checks, and were good */
+} SstFileStream;
+
+/* ----------
+ * Runs of neighbouring blocks, read ahead
+ *
+ * A run whose data is in the page cache is copied at once, into memory that is
+ * still in the CPU's cache.  When data is missing there, up to max_depth runs
+ * are read ahead, and they are longer.  When all of the queue was found in the page
+ * cache again, the depth returns to one run.
+ *
+ * Runs are returned in block order, or in the order in which their data
+ * arrives, so that a slow read does not delay others.
+ * ----------
+ */
 
 /*
  * Memory of runs is reused for longer ones: so much less is read ahead than the
@@ -88,130 +99,76 @@ typedef struct RunQueue
 #define SPARE_BYTES (2 * 1024 * 1024)
 
 /*
- * Prepare to read the source's blocks, about nblocks of them, of a fork.  Memory
- * is taken from the current context, now and later.
- */
-static void
-run_queue_init(RunQueue *queue, Relation rel, ForkNumber forknum,
-			   SstSource *source, BlockNumber nblocks, int max_gap,
-			   const SstPageNeeds *needs, bool any_order,
-			   SstIoStats *io_stats)
-{
-	SstRun	   *runs;
-
-	memset(queue, 0, sizeof(RunQueue));
-	queue->source = source;
-	queue->io_stats = io_stats;
-	queue->context = CurrentMemoryContext;
-	queue->cached_blocks = sst_run_blocks();
-	queue->max_blocks = sst_cold_run_blocks();
-	queue->max_gap = max_gap;
-	queue->any_order = any_order;
-
-	sst_direct_page_check_init(&queue->check, rel, forknum, nblocks);
-#ifdef SST_HAVE_NOWAIT_READS
-	queue->nowait = true;
-#endif
-	sst_run_mapper_init(&queue->mapper, needs, &queue->check);
-
-	queue->depth = 1;
-	queue->max_depth = sst_io_depth(rel->rd_rel->reltablespace);
-	queue->nruns = queue->max_depth + 1;
-	queue->runs = palloc(sizeof(SstRun *) * queue->nruns);
-	runs = palloc(sizeof(SstRun) * queue->nruns);
-	for (int i = 0; i < queue->nruns; i++)
-	{
-		queue->runs[i] = &runs[i];
-		runs[i].read.in_flight = false;
-		runs[i].memory = NULL;
-	}
-	queue->spare = palloc(sizeof(char *) * queue->nruns);
-}
-
-/*
- * Close the reader, which waits for its reads in flight, and the files, and unmap what
- * is mapped.  No ERROR.
- */
-static void
-run_queue_close(RunQueue *queue)
-{
-	sst_mapped_file_close(&queue->mapper.file);
-	if (queue->reader != NULL)
-		queue->reader->close(queue->reader);
-	sst_segment_file_close(&queue->check.file);
-}
-
-/*
  * Open a reader by the settings and by what the machine has.
  */
 static void
-open_reader(RunQueue *queue)
+open_reader(SstFileStream *stream)
 {
-	MemoryContext oldcontext = MemoryContextSwitchTo(queue->context);
+	MemoryContext oldcontext = MemoryContextSwitchTo(stream->context);
 
 	if (sst_io_method != SST_IO_METHOD_SYNC)
-		queue->reader = sst_uring_reader_open(queue->nruns);
-	if (queue->reader == NULL)
-		queue->reader = sst_sync_reader_open();
+		stream->reader = sst_uring_reader_open(stream->nruns);
+	if (stream->reader == NULL)
+		stream->reader = sst_sync_reader_open();
 
-	queue->io_stats->reader = queue->reader->method;
+	stream->base.io_stats->reader = stream->reader->method;
 	MemoryContextSwitchTo(oldcontext);
 }
 
 /* Take the next run from the source; false at its end. */
 static bool
-take_run(RunQueue *queue, SstRun *run)
+take_run(SstFileStream *stream, SstRun *run)
 {
-	SstIoStats *io_stats = queue->io_stats;
+	SstIoStats *io_stats = stream->base.io_stats;
 
-	if (queue->stopped)
+	if (stream->stopped)
 		return false;
 
-	run->wanted = sst_source_take_run(queue->source, queue->depth > 1 ?
-									  queue->max_blocks : queue->cached_blocks,
-									  queue->max_gap, &run->first);
+	run->wanted = sst_source_take_run(stream->source, stream->depth > 1 ?
+									  stream->max_blocks : stream->cached_blocks,
+									  stream->max_gap, &run->first);
 	if (run->wanted == 0)
 		return false;
 
-	queue->ntaken += pg_popcount64(run->wanted);
+	stream->ntaken += pg_popcount64(run->wanted);
 	io_stats->look_ahead_max = Max(io_stats->look_ahead_max,
-								   queue->ntaken - queue->nreturned);
+								   stream->ntaken - stream->nreturned);
 
 	return true;
 }
 
 /* The n'th run of the ring from the current one on */
 static inline SstRun *
-nth_run(RunQueue *queue, int n)
+nth_run(SstFileStream *stream, int n)
 {
-	return queue->runs[(queue->current + n) % queue->nruns];
+	return stream->runs[(stream->current + n) % stream->nruns];
 }
 
 /* From here on data is needed that has not arrived. */
 static void
-begin_wait(RunQueue *queue)
+begin_wait(SstFileStream *stream)
 {
-	if (INSTR_TIME_IS_ZERO(queue->wait_start))
-		INSTR_TIME_SET_CURRENT(queue->wait_start);
+	if (INSTR_TIME_IS_ZERO(stream->wait_start))
+		INSTR_TIME_SET_CURRENT(stream->wait_start);
 }
 
 static void
-end_wait(RunQueue *queue)
+end_wait(SstFileStream *stream)
 {
-	if (INSTR_TIME_IS_ZERO(queue->wait_start))
+	if (INSTR_TIME_IS_ZERO(stream->wait_start))
 		return;
 
-	sst_io_stats_waited_privately(queue->io_stats, queue->wait_start);
-	INSTR_TIME_SET_ZERO(queue->wait_start);
+	sst_io_stats_waited_privately(stream->base.io_stats, stream->wait_start);
+	INSTR_TIME_SET_ZERO(stream->wait_start);
 }
 
 /* Wait for one of the reads in flight, if none has arrived. */
 static void
-wait_for_any(RunQueue *queue)
+wait_for_any(SstFileStream *stream)
 {
-	if (!queue->reader->ready(queue->reader))
-		begin_wait(queue);
-	queue->reader->wait(queue->reader);
+	if (!stream->reader->ready(stream->reader))
+		begin_wait(stream);
+	stream->reader->wait(stream->reader);
 }
 
 /*
@@ -219,7 +176,7 @@ wait_for_any(RunQueue *queue)
  * closed if other segments were read from since; what is read now needs it open.
  */
 static void
-finish_read(RunQueue *queue, SstRun *run)
+finish_read(SstFileStream *stream, SstRun *run)
 {
 	SstFileRead *read = &run->read;
 
@@ -227,14 +184,14 @@ finish_read(RunQueue *queue, SstRun *run)
 		return;
 
 	while (read->in_flight)
-		wait_for_any(queue);
+		wait_for_any(stream);
 	if (read->done < read->length)
 	{
-		begin_wait(queue);
-		read->fd = sst_segment_file_open(&queue->check.file, run->first);
+		begin_wait(stream);
+		read->fd = sst_segment_file_open(&stream->check.file, run->first);
 	}
-	queue->reader->finish(queue->reader, read);
-	end_wait(queue);
+	stream->reader->finish(stream->reader, read);
+	end_wait(stream);
 	run->finished = true;
 }
 
@@ -242,20 +199,20 @@ finish_read(RunQueue *queue, SstRun *run)
  * Read what is in the page cache without waiting; false if some is missing there.
  */
 static bool
-read_without_waiting(RunQueue *queue, SstFileRead *read)
+read_without_waiting(SstFileStream *stream, SstFileRead *read)
 {
 #ifdef SST_HAVE_NOWAIT_READS
 	struct iovec iov = {read->buffer, read->length};
 	ssize_t		n;
 
-	if (!queue->nowait)
+	if (!stream->nowait)
 		return false;
 
 	n = preadv2(read->fd, &iov, 1, read->offset, RWF_NOWAIT);
 	if (n >= 0)
 		read->done = n;
 	else if (errno != EAGAIN && errno != EINTR)
-		queue->nowait = false;
+		stream->nowait = false;
 
 	return read->done == read->length;
 #else
@@ -270,17 +227,17 @@ read_without_waiting(RunQueue *queue, SstFileRead *read)
  * cache would be waited for.
  */
 static bool
-copy_cached(RunQueue *queue, SstRun *run)
+copy_cached(SstFileStream *stream, SstRun *run)
 {
 	bool		absent = false;
 
-	if (queue->depth == 1 && sst_run_copy_mapped(&queue->mapper, run, &absent))
+	if (stream->depth == 1 && sst_run_copy_mapped(&stream->mapper, run, &absent))
 		return true;
-	if (!read_without_waiting(queue, &run->read))
+	if (!read_without_waiting(stream, &run->read))
 		return false;
 
 	if (absent)
-		sst_run_mapper_was_wrong(&queue->mapper);
+		sst_run_mapper_was_wrong(&stream->mapper);
 	return true;
 }
 
@@ -289,16 +246,16 @@ copy_cached(RunQueue *queue, SstRun *run)
  * copied.  Where that cannot be done without waiting for the rest, the kernel is asked.
  */
 static void
-note_cached(RunQueue *queue, SstRun *run)
+note_cached(SstFileStream *stream, SstRun *run)
 {
 	const SstFileRead *read = &run->read;
 	int			ncached = read->done / BLCKSZ;
 
-	if (read->done == 0 && !queue->nowait)
+	if (read->done == 0 && !stream->nowait)
 	{
 		int64		bytes = sst_page_cache_part(read->fd, read->offset, read->length);
 
-		queue->cache_unknown |= bytes < 0;
+		stream->cache_unknown |= bytes < 0;
 		ncached = bytes == read->length ? bytes / BLCKSZ : 0;
 	}
 
@@ -308,58 +265,58 @@ note_cached(RunQueue *queue, SstRun *run)
 
 /* Memory for a run: that which was used last is still in the CPU's cache. */
 static char *
-take_memory(RunQueue *queue)
+take_memory(SstFileStream *stream)
 {
 	MemoryContext oldcontext;
 	char	   *memory;
 
-	if (queue->nspare > 0)
+	if (stream->nspare > 0)
 	{
-		memory = queue->spare[--queue->nspare];
-		VALGRIND_MAKE_MEM_UNDEFINED(memory, (Size) BLCKSZ * queue->max_blocks);
+		memory = stream->spare[--stream->nspare];
+		VALGRIND_MAKE_MEM_UNDEFINED(memory, (Size) BLCKSZ * stream->max_blocks);
 		return memory;
 	}
 
-	oldcontext = MemoryContextSwitchTo(queue->context);
-	memory = sst_palloc_blocks(queue->max_blocks);
+	oldcontext = MemoryContextSwitchTo(stream->context);
+	memory = sst_palloc_blocks(stream->max_blocks);
 	MemoryContextSwitchTo(oldcontext);
 
 	return memory;
 }
 
 static void
-return_memory(RunQueue *queue, SstRun *run)
+return_memory(SstFileStream *stream, SstRun *run)
 {
 	if (run->memory == NULL)
 		return;
 
-	VALGRIND_MAKE_MEM_NOACCESS(run->memory, (Size) BLCKSZ * queue->max_blocks);
-	queue->spare[queue->nspare++] = run->memory;
+	VALGRIND_MAKE_MEM_NOACCESS(run->memory, (Size) BLCKSZ * stream->max_blocks);
+	stream->spare[stream->nspare++] = run->memory;
 	run->memory = NULL;
 }
 
 /* Count a read that has been started, or is done already. */
 static void
-count_read(RunQueue *queue, const SstFileRead *read)
+count_read(SstFileStream *stream, const SstFileRead *read)
 {
-	int			in_flight = queue->reader == NULL ? 0 : queue->reader->nin_flight;
+	int			in_flight = stream->reader == NULL ? 0 : stream->reader->nin_flight;
 
 	if (read->done == read->length)
 		in_flight++;
-	sst_io_stats_private_read(queue->io_stats, read->length / BLCKSZ,
+	sst_io_stats_private_read(stream->base.io_stats, read->length / BLCKSZ,
 							  Max(in_flight, 1));
 }
 
 /* Begin to read those of the run's blocks that are in no buffer. */
 static void
-start_run(RunQueue *queue, SstRun *run)
+start_run(SstFileStream *stream, SstRun *run)
 {
 	SstFileRead *read = &run->read;
 	uint64		missing;
 	bool		cached;
 	int			last;
 
-	sst_run_look_up(&queue->check, run);
+	sst_run_look_up(&stream->check, run);
 	run->cached = 0;
 	run->finished = true;
 	run->mapped = false;
@@ -376,34 +333,34 @@ start_run(RunQueue *queue, SstRun *run)
 	 * If the file cannot be opened, the stream reads the blocks through the
 	 * buffer manager, which reports the error.
 	 */
-	read->fd = sst_segment_file_open(&queue->check.file, run->first);
+	read->fd = sst_segment_file_open(&stream->check.file, run->first);
 	if (read->fd < 0)
 		return;
 
-	run->memory = take_memory(queue);
+	run->memory = take_memory(stream);
 	read->offset = (off_t) BLCKSZ * ((run->first + run->read_first) % RELSEG_SIZE);
 	read->buffer = run->memory + (Size) BLCKSZ * run->read_first;
 	read->length = (Size) BLCKSZ * (last - run->read_first + 1);
 
-	cached = copy_cached(queue, run);
-	note_cached(queue, run);
+	cached = copy_cached(stream, run);
+	note_cached(stream, run);
 	if (cached)
 	{
-		count_read(queue, read);
+		count_read(stream, read);
 
 		/* Once all of the queue was in the page cache, stop reading ahead. */
-		if (++queue->ncached > 2 * queue->nqueued && queue->nqueued > 0)
-			queue->depth = 1;
+		if (++stream->ncached > 2 * stream->nqueued && stream->nqueued > 0)
+			stream->depth = 1;
 		return;
 	}
 
-	queue->ncached = 0;
-	queue->depth = queue->max_depth;
-	if (queue->reader == NULL)
-		open_reader(queue);
-	queue->reader->start(queue->reader, read);
+	stream->ncached = 0;
+	stream->depth = stream->max_depth;
+	if (stream->reader == NULL)
+		open_reader(stream);
+	stream->reader->start(stream->reader, read);
 	run->finished = false;
-	count_read(queue, read);
+	count_read(stream, read);
 }
 
 /*
@@ -411,24 +368,24 @@ start_run(RunQueue *queue, SstRun *run)
  * Waits until there is one.
  */
 static void
-bring_arrived_run(RunQueue *queue)
+bring_arrived_run(SstFileStream *stream)
 {
 	SstRun	   *run;
 	int			n = 0;
 
-	while ((run = nth_run(queue, n))->read.in_flight)
+	while ((run = nth_run(stream, n))->read.in_flight)
 	{
-		if (++n == queue->nqueued)
+		if (++n == stream->nqueued)
 		{
-			wait_for_any(queue);
+			wait_for_any(stream);
 			n = 0;
 		}
 	}
-	end_wait(queue);
+	end_wait(stream);
 
 	for (; n > 0; n--)
-		queue->runs[(queue->current + n) % queue->nruns] = nth_run(queue, n - 1);
-	queue->runs[queue->current] = run;
+		stream->runs[(stream->current + n) % stream->nruns] = nth_run(stream, n - 1);
+	stream->runs[stream->current] = run;
 }
 
 /*
@@ -439,40 +396,40 @@ bring_arrived_run(RunQueue *queue)
  * still look at its last page.
  */
 static SstRun *
-run_queue_next(RunQueue *queue)
+next_run(SstFileStream *stream)
 {
 	SstRun	   *run;
 
-	if (queue->nqueued > 0)
+	if (stream->nqueued > 0)
 	{
-		return_memory(queue, nth_run(queue, queue->nruns - 1));
-		queue->nbytes -= nth_run(queue, 0)->read.length;
-		queue->current = (queue->current + 1) % queue->nruns;
-		queue->nqueued--;
+		return_memory(stream, nth_run(stream, stream->nruns - 1));
+		stream->nbytes -= nth_run(stream, 0)->read.length;
+		stream->current = (stream->current + 1) % stream->nruns;
+		stream->nqueued--;
 	}
 
-	while (queue->nqueued < queue->depth &&
-		   queue->nbytes < SST_MAX_BYTES_AHEAD - SPARE_BYTES)
+	while (stream->nqueued < stream->depth &&
+		   stream->nbytes < SST_MAX_BYTES_AHEAD - SPARE_BYTES)
 	{
-		run = nth_run(queue, queue->nqueued);
+		run = nth_run(stream, stream->nqueued);
 
-		if (!take_run(queue, run))
+		if (!take_run(stream, run))
 			break;
-		start_run(queue, run);
-		queue->nbytes += run->read.length;
-		queue->nqueued++;
+		start_run(stream, run);
+		stream->nbytes += run->read.length;
+		stream->nqueued++;
 	}
 
-	if (queue->nqueued == 0)
+	if (stream->nqueued == 0)
 		return NULL;
 
-	if (queue->any_order)
-		bring_arrived_run(queue);
-	run = nth_run(queue, 0);
-	finish_read(queue, run);
-	sst_io_stats_returned(queue->io_stats, queue->ntaken - queue->nreturned,
+	if (stream->any_order)
+		bring_arrived_run(stream);
+	run = nth_run(stream, 0);
+	finish_read(stream, run);
+	sst_io_stats_returned(stream->base.io_stats, stream->ntaken - stream->nreturned,
 						  pg_popcount64(run->wanted));
-	sst_run_check(&queue->check, run);
+	sst_run_check(&stream->check, run);
 
 	return run;
 }
@@ -489,37 +446,25 @@ run_queue_next(RunQueue *queue)
 #define MIN_DOUBTS 64
 #define PAGES_PER_DOUBT 8
 
-typedef struct SstFileStream
-{
-	SstStream	base;
-	MemoryContext context;
-	MemoryContextCallback callback;
-	dlist_node	node;			/* of streams */
-	SubTransactionId subid;		/* where it began */
-
-	SstRules	rules;
-	SstBlockReader block_reader;	/* for pages read one by one */
-
-	RunQueue	queue;
-	SstRun	   *run;			/* the current one */
-	uint64		left;			/* its blocks not returned yet */
-
-	int64		ndoubts;		/* pages that failed the checks, and were good */
-} SstFileStream;
-
 /*
  * The streams of this process that have begun and not ended.  The end of a
  * failed (sub)transaction has to find them.
  */
 static dlist_head streams = DLIST_STATIC_INIT(streams);
 
-/* Close the reader and the files when the stream's memory context is deleted. */
+/*
+ * When the stream's memory context is deleted: close the reader, which waits for its reads
+ * in flight, and the files, and unmap what is mapped.  No ERROR.
+ */
 static void
 close_stream(void *arg)
 {
 	SstFileStream *stream = arg;
 
-	run_queue_close(&stream->queue);
+	sst_mapped_file_close(&stream->mapper.file);
+	if (stream->reader != NULL)
+		stream->reader->close(stream->reader);
+	sst_segment_file_close(&stream->check.file);
 	dlist_delete(&stream->node);
 }
 
@@ -601,11 +546,11 @@ read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 static void
 count_doubt(SstFileStream *stream)
 {
-	int64		ndoubts = ++stream->ndoubts + stream->queue.check.nappeared;
+	int64		ndoubts = ++stream->ndoubts + stream->check.nappeared;
 
 	if (ndoubts > MIN_DOUBTS &&
-		ndoubts > stream->queue.nreturned / PAGES_PER_DOUBT)
-		stream->queue.stopped = true;
+		ndoubts > stream->nreturned / PAGES_PER_DOUBT)
+		stream->stopped = true;
 }
 
 /*
@@ -643,7 +588,7 @@ file_stream_next(SstStream *base, SstPage *page)
 	if (stream->left == 0)
 	{
 		count_private_pages(stream);
-		stream->run = run_queue_next(&stream->queue);
+		stream->run = next_run(stream);
 		if (stream->run == NULL)
 			return false;
 		stream->left = stream->run->wanted;
@@ -652,7 +597,7 @@ file_stream_next(SstStream *base, SstPage *page)
 	run = stream->run;
 	i = pg_rightmost_one_pos64(stream->left);
 	stream->left &= stream->left - 1;
-	stream->queue.nreturned++;
+	stream->nreturned++;
 	base->io_stats->blocks_requested++;
 	page->blkno = run->first + i;
 
@@ -713,12 +658,32 @@ file_stream_end(SstStream *base)
 	SstFileStream *stream = (SstFileStream *) base;
 
 	count_private_pages(stream);
-	if (stream->queue.cache_unknown)
+	if (stream->cache_unknown)
 		sst_add_count(&base->io_stats->blocks_page_cache, -1);
 	sst_block_reader_end(&stream->block_reader);
 
 	/* This also closes what is open. */
 	MemoryContextDelete(stream->context);
+}
+
+/* Prepare the ring of runs.  Memory is taken from the current context. */
+static void
+init_runs(SstFileStream *stream)
+{
+	SstRun	   *runs;
+
+	stream->depth = 1;
+	stream->max_depth = sst_io_depth(stream->base.rel->rd_rel->reltablespace);
+	stream->nruns = stream->max_depth + 1;
+	stream->runs = palloc(sizeof(SstRun *) * stream->nruns);
+	runs = palloc(sizeof(SstRun) * stream->nruns);
+	for (int i = 0; i < stream->nruns; i++)
+	{
+		stream->runs[i] = &runs[i];
+		runs[i].read.in_flight = false;
+		runs[i].memory = NULL;
+	}
+	stream->spare = palloc(sizeof(char *) * stream->nruns);
 }
 
 /*
@@ -751,15 +716,24 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 		file_stream_next, file_stream_peek, file_stream_end,
 			rel, forknum, strategy, io_stats
 	};
-	stream->rules = rules;
 	stream->block_reader = (SstBlockReader)
 	{
 		rel, forknum, strategy, io_stats
 	};
+	stream->source = source;
+	stream->rules = rules;
+	stream->cached_blocks = sst_run_blocks();
+	stream->max_blocks = sst_cold_run_blocks();
+	stream->max_gap = max_gap;
+	stream->any_order = any_order;
+#ifdef SST_HAVE_NOWAIT_READS
+	stream->nowait = true;
+#endif
 
 	oldcontext = MemoryContextSwitchTo(context);
-	run_queue_init(&stream->queue, rel, forknum, source, nblocks, max_gap,
-				   needs, any_order, io_stats);
+	sst_direct_page_check_init(&stream->check, rel, forknum, nblocks);
+	sst_run_mapper_init(&stream->mapper, needs, &stream->check);
+	init_runs(stream);
 	MemoryContextSwitchTo(oldcontext);
 
 	if (!registered)
@@ -789,7 +763,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 bool
 sst_file_stream_gave_up(const SstStream *base)
 {
-	return ((const SstFileStream *) base)->queue.stopped;
+	return ((const SstFileStream *) base)->stopped;
 }
 
 /* ----------
