@@ -2435,6 +2435,76 @@ COMMENT ON FUNCTION host_name() IS
 -- into the schema before us.
 SET LOCAL search_path = pg_catalog, pg_temp;
 
+-- collect() calls this as its owner.  Values have the order of the tables' columns.
+CREATE FUNCTION @extschema@.store_report(
+	keep_since timestamptz DEFAULT NULL,
+	top_relations int DEFAULT 100,
+	min_bytes text DEFAULT '1MB',
+	is_partial boolean DEFAULT false,
+	note text DEFAULT NULL)
+RETURNS timestamp with time zone
+LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000000
+SET search_path = pg_catalog, pg_temp
+SET quote_all_identifiers = off
+SET jit = off
+BEGIN ATOMIC
+	INSERT INTO @extschema@.report_runs
+	SELECT nextval('@extschema@.report_runs_run_seq'), current_database(), s.*, store_report.top_relations,
+		pg_size_bytes(store_report.min_bytes), current_setting('server_version'), store_report.is_partial, store_report.note
+	FROM @extschema@.database_report_summary() AS s;
+
+	-- A relation is stored for its size, for what it would give back, or because it is damaged
+	-- or has a command.  Metrics show it if it is damaged, or large enough and among the first.
+	-- Of those that they do not show there are sums, where an end that is not known is taken to
+	-- be the farthest.
+	WITH report AS (
+		SELECT r.*, row_number() OVER (ORDER BY r.bytes DESC NULLS LAST, r.schema_name COLLATE "C", r.relation_name COLLATE "C") AS bytes_rank
+		FROM @extschema@.last_database_report() WITH ORDINALITY AS r),
+	ranked AS MATERIALIZED (
+		SELECT r.*, q.is_large AND q.is_first OR q.is_damaged AS is_shown,
+			q.is_large OR q.is_first OR q.is_damaged OR r.command IS NOT NULL AS is_stored
+		FROM report AS r, LATERAL (SELECT
+			coalesce(r.bytes >= pg_size_bytes(store_report.min_bytes), false) AS is_large,
+			least(r.bytes_rank, r.ordinality) <= store_report.top_relations AS is_first,
+			coalesce(r.corrupt_pages > 0, false) OR r.is_valid IS FALSE AS is_damaged) AS q),
+	stored AS (
+		INSERT INTO @extschema@.report_run_relations
+		SELECT currval('@extschema@.report_runs_run_seq'), r.schema_name, r.relation_name, r.parent_name, r.kind, r.access_method, r.last_vacuum, r.bytes,
+			r.free_percent, r.free_percent_low, r.free_percent_high, r.dead_percent, r.dead_percent_low, r.dead_percent_high,
+			r.predicted_bytes, r.reclaimable_bytes, r.reclaimable_bytes_low, r.reclaimable_bytes_high, r.corrupt_pages, r.is_valid,
+			r.bytes_read, r.measured, r.note, r.command, r.rebuilt_by, r.reason, r.bytes_rank, r.ordinality, r.is_shown
+		FROM ranked AS r WHERE r.is_stored)
+	INSERT INTO @extschema@.report_run_others
+	SELECT currval('@extschema@.report_runs_run_seq'), o.kind, min(o.last_vacuum), coalesce(sum(o.bytes), 0), count(*),
+		sum(coalesce(o.free_percent, 0) * o.bytes) FILTER (WHERE o.free_percent IS NOT NULL) / nullif(sum(o.bytes) FILTER (WHERE o.free_percent IS NOT NULL), 0),
+		sum(coalesce(o.free_percent_low, 0) * o.bytes) FILTER (WHERE o.free_percent IS NOT NULL) / nullif(sum(o.bytes) FILTER (WHERE o.free_percent IS NOT NULL), 0),
+		sum(coalesce(o.free_percent_high, 100) * o.bytes) FILTER (WHERE o.free_percent IS NOT NULL) / nullif(sum(o.bytes) FILTER (WHERE o.free_percent IS NOT NULL), 0),
+		sum(coalesce(o.dead_percent, 0) * o.bytes) FILTER (WHERE o.dead_percent IS NOT NULL) / nullif(sum(o.bytes) FILTER (WHERE o.dead_percent IS NOT NULL), 0),
+		sum(coalesce(o.dead_percent_low, 0) * o.bytes) FILTER (WHERE o.dead_percent IS NOT NULL) / nullif(sum(o.bytes) FILTER (WHERE o.dead_percent IS NOT NULL), 0),
+		sum(coalesce(o.dead_percent_high, 100) * o.bytes) FILTER (WHERE o.dead_percent IS NOT NULL) / nullif(sum(o.bytes) FILTER (WHERE o.dead_percent IS NOT NULL), 0),
+		sum(o.predicted_bytes), sum(o.reclaimable_bytes),
+		sum(coalesce(o.reclaimable_bytes_low, 0)) FILTER (WHERE o.reclaimable_bytes IS NOT NULL),
+		sum(coalesce(o.reclaimable_bytes_high, o.bytes)) FILTER (WHERE o.reclaimable_bytes IS NOT NULL),
+		CASE WHEN bool_and(o.measured = 'exact') THEN 'exact' WHEN bool_or(o.measured = 'skipped') THEN 'skipped' ELSE 'sampled' END
+	FROM ranked AS o WHERE NOT o.is_shown GROUP BY o.kind;
+
+	INSERT INTO @extschema@.report_run_commands
+	SELECT currval('@extschema@.report_runs_run_seq'), p.rank, p.schema_name, p.relation_name, p.kind, p.bytes, p.relations,
+		p.reclaimable_bytes, p.reclaimable_bytes_low, p.reclaimable_bytes_high, p.reclaimable_percent, p.scratch_bytes,
+		p.bytes_to_read, p.bytes_to_write, p.duration, p.duration_low, p.duration_high, p.command, p.lock_mode,
+		p.blocks_reads, p.blocks_writes, p.is_online, p.waits_for, p.reason
+	FROM @extschema@.last_database_plan(true, NULL::interval) AS p;
+
+	-- What another session is deleting is left to it.
+	DELETE FROM @extschema@.report_runs AS u WHERE u.run IN (SELECT o.run FROM @extschema@.report_runs AS o
+		WHERE o.started < store_report.keep_since AND o.run <> currval('@extschema@.report_runs_run_seq') FOR UPDATE SKIP LOCKED);
+
+	SELECT min(u.started) FROM @extschema@.report_runs AS u WHERE u.run <> currval('@extschema@.report_runs_run_seq');
+END;
+
+COMMENT ON FUNCTION @extschema@.store_report(timestamptz, int, text, boolean, text) IS
+'Stores the last report of this session for collect, and deletes what began before keep_since. Locks no relation of the report.';
+
 CREATE FUNCTION @extschema@.report_caches()
 RETURNS json
 LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000000
@@ -2607,6 +2677,7 @@ REVOKE EXECUTE ON FUNCTION
 	database_plan(float8, text, interval, text, bigint, regclass[], regnamespace[], text, boolean, interval),
 	last_database_plan(boolean, interval),
 	database_report_summary(),
+	store_report(timestamptz, int, text, boolean, text),
 	report_caches(),
 	report_json(bigint),
 	report_html(bigint),

@@ -100,7 +100,7 @@ INSERT INTO arguments (name, type) VALUES ('relation', 'regclass'), ('relations'
 	('buckets', 'int'), ('width', 'int'), ('run', 'bigint'),
 	('first_block', 'bigint'), ('max_rows', 'bigint'), ('blocks', 'int'), ('margin', 'float8'),
 	('budget', 'text'), ('max_bytes', 'text'), ('max_time', 'interval'), ('max_rate', 'text'),
-	('seed', 'bigint'), ('tables', 'regclass[]'), ('schemas', 'regnamespace[]'), ('min_table_size', 'text'), ('online', 'boolean'), ('max_duration', 'interval'), ('retention', 'interval'), ('top_relations', 'int'), ('min_bytes', 'text'),
+	('seed', 'bigint'), ('tables', 'regclass[]'), ('schemas', 'regnamespace[]'), ('min_table_size', 'text'), ('online', 'boolean'), ('max_duration', 'interval'), ('retention', 'interval'), ('keep_since', 'timestamptz'), ('top_relations', 'int'), ('min_bytes', 'text'), ('is_partial', 'boolean'), ('note', 'text'),
 	('period', 'interval'), ('stop_when_full', 'boolean'), ('details', 'boolean'), ('include_indexes', 'boolean'),
 	('include_toast', 'boolean'), ('include_maps', 'boolean'), ('only_maps', 'boolean'),
 	('resume_from', 'text'), ('with_toast', 'text');

@@ -37,9 +37,9 @@ my $arguments = q((SELECT coalesce(string_agg(coalesce(nullif(quote_ident(proarg
 		|| format_type(proargtypes[i - 1], NULL), ', ' ORDER BY i), '')
 	FROM generate_series(1, pronargs) i));
 same('functions', "prokind, proname || '(' || $arguments || ')'", 'pg_proc',
-	map { ($_->{procedure} ? 'p' : 'f') . " $_->{name}($_->{arguments})" } all_functions());
+	map { ($_->{procedure} ? 'p' : 'f') . " $_->{name}($_->{arguments})" } all_functions(), internal_functions());
 same('arguments without a default', 'proname, pronargs - pronargdefaults', 'pg_proc',
-	map { "$_->{name} " . (($_->{relation} && !$_->{optional}) || $_->{required} ? 1 : 0) } all_functions());
+	map { "$_->{name} " . (($_->{relation} && !$_->{optional}) || $_->{required} ? 1 : 0) } all_functions(), internal_functions());
 my %views = views();
 same('views', 'relname', 'pg_class', sort keys %views);
 

@@ -39,7 +39,7 @@ is( join(' ', @functions),
 		'postgres', q(
 SELECT string_agg(DISTINCT proname, ' ' ORDER BY proname) FROM pg_proc
 WHERE pronamespace = 'streamstat'::regnamespace
-	AND proname NOT IN ('bloom_stats', 'hnsw_stats', 'ivfflat_stats', 'host_name', 'io_advice', 'stream_stats', 'stream_stats_workers', 'stat_get_progress'))
+	AND proname NOT IN ('bloom_stats', 'hnsw_stats', 'ivfflat_stats', 'host_name', 'io_advice', 'stream_stats', 'stream_stats_workers', 'stat_get_progress', 'store_report'))
 	),
 	'every function is called');
 

@@ -39,7 +39,7 @@ sub rows
 
 # function => [ name, arguments, result ]
 my @functions = rows(<<'SQL');
-SELECT proname, regexp_replace(regexp_replace(pg_get_function_arguments(oid), '(^|, )IN ', '\1', 'g'), '::[a-z ]+(\[\])?', '', 'g'),
+SELECT proname, regexp_replace(regexp_replace(replace(pg_get_function_arguments(oid), 'timestamp with time zone', 'timestamptz'), '(^|, )IN ', '\1', 'g'), '::[a-z ]+(\[\])?', '', 'g'),
 	coalesce(replace(lower(pg_get_function_result(oid)), 'streamstat.', ''), '')
 FROM pg_proc WHERE pronamespace = 'streamstat'::regnamespace ORDER BY oid
 SQL

@@ -725,19 +725,17 @@ sst_collect(PG_FUNCTION_ARGS)
 {
 	SstReportLimits limits;
 	SstStoreOptions options;
-	SstStoredReport stored;
 
 	PreventCommandDuringRecovery("CALL streamstat.collect");
 	PreventCommandIfReadOnly("CALL streamstat.collect");
 	report_limits_arguments(fcinfo, &limits);
 	store_arguments(fcinfo, &options);
-	sst_find_stored_report(&stored, get_func_namespace(fcinfo->flinfo->fn_oid));
-
+	options.function = sst_find_store_report(get_func_namespace(fcinfo->flinfo->fn_oid));
 	options.is_partial = limits.scope.tables != NULL || limits.scope.schemas != NULL ||
 		limits.scope.min_bytes > 0;
 	if (!run_report(fcinfo, &limits))
 		options.note = "made in a transaction block, which held a snapshot during the report";
-	sst_store_report(&stored, &options);
+	sst_store_report(&options);
 
 	PG_RETURN_VOID();
 }

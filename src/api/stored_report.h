@@ -19,6 +19,7 @@
 /* What to store a report with */
 typedef struct SstStoreOptions
 {
+	Oid			function;		/* of sst_find_store_report() */
 	int32		top_relations;	/* so many are shown by report_metrics */
 	int64		min_bytes;		/* ... if they have so many; such are stored */
 	TimestampTz keep_since;		/* delete what began before, if the caller may */
@@ -26,23 +27,8 @@ typedef struct SstStoreOptions
 	const char *note;			/* or NULL */
 } SstStoreOptions;
 
-/* The extension's tables and functions for it */
-typedef struct SstStoredReport
-{
-	char	   *schema;
-	Oid			owner;			/* of the tables */
-	Oid			sequence;
-	Oid			runs;
-	Oid			relations;
-	Oid			commands;
-	Oid			report_function;
-	Oid			plan_function;
-	Oid			summary_function;
-} SstStoredReport;
-
-extern void sst_find_stored_report(SstStoredReport *stored, Oid namespace);
-extern void sst_store_report(const SstStoredReport *stored,
-							 const SstStoreOptions *options);
+extern Oid	sst_find_store_report(Oid namespace);
+extern void sst_store_report(const SstStoreOptions *options);
 
 extern void sst_return_stored(FunctionCallInfo fcinfo, const char *table,
 							  const char *order);

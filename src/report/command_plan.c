@@ -876,6 +876,16 @@ make_plan(const SstReport *report, bool online)
 	return plan;
 }
 
+/* Whose rights decide what plans show, or InvalidOid: those of the current user */
+static Oid	plan_role;
+
+/* Make plans with the rights of a role from now on, or of the current user for InvalidOid. */
+void
+sst_plan_as(Oid role)
+{
+	plan_role = role;
+}
+
 /*
  * The plan of a report, until the next call.  All calls of one statement get the same one,
  * so that the rows of a report, of its plan and of its summary agree.
@@ -886,10 +896,13 @@ sst_report_plan(const SstReport *report, bool online)
 	static MemoryContext context;
 	static SstCommandPlan *plan;
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	Oid			role = OidIsValid(plan_role) ? plan_role : GetUserId();
+	Oid			userid;
+	int			sec_context;
 	MemoryContext oldcontext;
 
 	if (plan != NULL && plan->report == report->started && plan->statement == statement &&
-		plan->user == GetUserId() && plan->online == online)
+		plan->user == role && plan->online == online)
 		return plan;
 
 	plan = NULL;
@@ -898,11 +911,14 @@ sst_report_plan(const SstReport *report, bool online)
 										ALLOCSET_DEFAULT_SIZES);
 	MemoryContextReset(context);
 	oldcontext = MemoryContextSwitchTo(context);
+	GetUserIdAndSecContext(&userid, &sec_context);
+	SetUserIdAndSecContext(role, sec_context | SECURITY_LOCAL_USERID_CHANGE);
 	plan = make_plan(report, online);
+	SetUserIdAndSecContext(userid, sec_context);
 	MemoryContextSwitchTo(oldcontext);
 	plan->report = report->started;
 	plan->statement = statement;
-	plan->user = GetUserId();
+	plan->user = role;
 
 	return plan;
 }

@@ -77,6 +77,7 @@ typedef struct SstCommandPlan
 	uint8	   *withheld;
 } SstCommandPlan;
 
+extern void sst_plan_as(Oid role);
 extern const SstCommandPlan *sst_report_plan(const SstReport *report, bool online);
 
 #endif							/* SST_COMMAND_PLAN_H */

@@ -13,7 +13,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT = qw(all_functions functions_on views calls signature);
+our @EXPORT = qw(all_functions internal_functions functions_on views calls signature);
 
 # Kinds of relations
 my $indexes = 'btree hash gin gist spgist brin bloom hnsw ivfflat';
@@ -114,6 +114,9 @@ my @own = (
 	[ 'stream_stats', '', 'call', 0, '' ],
 	[ 'stream_stats_workers', '', 'call', 0, '' ]);
 
+# Parts of others, which nobody else may call: name and arguments
+my @internal = ([ 'store_report', 'keep_since timestamp with time zone, top_relations integer, min_bytes text, is_partial boolean, note text' ]);
+
 # with the names of contrib's
 my @drop_ins = (
 	[ 'pgstattuple', 'relname text', 'table sequence btree hash gist', 1, '{table:text}', '{btree:text}' ],
@@ -191,6 +194,12 @@ sub types_of
 sub all_functions
 {
 	return @functions;
+}
+
+# As a list of hashes: name, arguments
+sub internal_functions
+{
+	return map { { name => $_->[0], arguments => $_->[1] } } @internal;
 }
 
 # Names of the functions that read a relation, take its OID and are for one of these
