@@ -19,8 +19,8 @@
 #include "utils/lsyscache.h"
 
 #include "fuzz.h"
-#include "am/dead_tids.h"
 #include "am/heap/multixacts.h"
+#include "am/rebuild.h"
 
 #undef vsnprintf
 

@@ -17,7 +17,6 @@
 
 #include "access/nbtree.h"
 
-#include "am/keys.h"
 #include "am/rebuild.h"
 
 /* What is counted of b-trees only */

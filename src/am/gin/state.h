@@ -22,7 +22,6 @@
 #include "access/gin_private.h"
 #include "access/itup.h"
 
-#include "am/keys.h"
 #include "am/rebuild.h"
 
 /* What is counted of GIN indexes only */
