@@ -41,12 +41,4 @@ extern bool sst_check_items(const SstItemCheck *check, SstVisitor *visitor,
 							const PageData *page, BlockNumber blkno,
 							SstDiagnosis *diagnosis);
 
-/* Of sst_check_items(), for their access methods */
-extern bool sst_check_btree_tuples(const SstItemCheck *check,
-								   SstVisitor *visitor, const PageData *page,
-								   BlockNumber blkno, SstDiagnosis *diagnosis);
-extern bool sst_check_heap_tuples(const SstItemCheck *check,
-								  SstVisitor *visitor, const PageData *page,
-								  BlockNumber blkno, SstDiagnosis *diagnosis);
-
 #endif							/* SST_CHECK_ITEMS_H */
