@@ -8,7 +8,7 @@
  * outside the page.  Only the one for tables needs more: the outcome of the
  * transactions that the page names (xacts.h).  For multixacts it may have to
  * read files, but not while xacts.page_locked: then it refuses the page and
- * sets xacts.postponed (multixacts.c).  The caller keeps the page from
+ * sets xacts.postponed (xacts.c).  The caller keeps the page from
  * changing during the visit, and counts the pages that the visitor refuses.
  *
  * Copyright (c) 2026, streamstat contributors

@@ -19,7 +19,6 @@
 #include "utils/lsyscache.h"
 
 #include "fuzz.h"
-#include "am/heap/multixacts.h"
 #include "am/rebuild.h"
 
 #undef vsnprintf

@@ -25,7 +25,6 @@
 #include "utils/memutils.h"
 
 #include "am/check_items.h"
-#include "am/heap/multixacts.h"
 #include "am/heap/tuple.h"
 
 /*

@@ -14,6 +14,7 @@
 #define SST_XACTS_H
 
 #include "access/htup_details.h"
+#include "access/multixact.h"
 #include "access/transam.h"
 
 typedef enum SstXactStatus
@@ -35,13 +36,20 @@ typedef struct SstXacts
 	TransactionId ended[SST_NXACTS];
 	bool		committed[SST_NXACTS];
 
-	/* multixacts.c: the caller holds a lock on the page, and has to let it go */
+	/*
+	 * For multixacts: the caller holds a lock on the page, and has to let it
+	 * go
+	 */
 	bool		page_locked;
 	bool		postponed;
 } SstXacts;
 
 extern bool sst_xact_has_begun(SstXacts *xacts, TransactionId xid);
 extern SstXactStatus sst_xact_status(SstXacts *xacts, TransactionId xid);
+extern void sst_multixacts_begin(void);
+extern bool sst_multixact_has_begun(MultiXactId multi);
+extern bool sst_multixact_updater(SstXacts *xacts, MultiXactId multi,
+								  TransactionId *xid);
 
 /* Who inserted the tuple: has it committed? */
 static inline SstXactStatus
