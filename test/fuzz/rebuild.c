@@ -22,6 +22,8 @@
 #include "access/hash.h"
 #include "access/nbtree.h"
 #include "access/spgist_private.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
 #include "access/tupdesc_details.h"
 #include "miscadmin.h"
 
@@ -30,6 +32,8 @@
 #include "am/heap/toaster.h"
 #include "am/rebuild.h"
 #include "source/source.h"
+
+int			default_toast_compression = TOAST_PGLZ_COMPRESSION;
 
 /* What the stubs of the server (server.c) answer */
 extern uint32_t fuzz_relation_blocks;
@@ -167,16 +171,21 @@ choose_options(const SstAccessMethod *am, const FuzzChoices *choices,
 static const FuzzChoices *chosen;
 
 /* Look at all bytes of a value, and have a result by them. */
-double
-sst_try_compression(const char *data, int32 nbytes, char method)
+Datum
+toast_compress_datum(Datum value, char cmethod)
 {
+	const struct varlena *data = (const struct varlena *) DatumGetPointer(value);
+	struct varlena *result;
 	unsigned	sum = 0;
 
-	FUZZ_CHECK(nbytes >= 0);
-	for (int i = 0; i < nbytes; i++)
-		sum += (unsigned char) data[i];
+	for (int i = 0; i < VARSIZE(data); i++)
+		sum += ((const unsigned char *) data)[i];
+	if (sum % 5 < 2)
+		return PointerGetDatum(NULL);
 
-	return sum % 5 == 0 ? NAN : sum % 5 == 1 ? 1 : (1 + sum % 64) / 64.0;
+	result = palloc(VARHDRSZ);
+	SET_VARSIZE(result, Max(VARSIZE(data) / 64 * (1 + sum % 64), VARHDRSZ));
+	return PointerGetDatum(result);
 }
 
 /* What the catalogs would say */
@@ -187,11 +196,10 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 
 	toaster->has_toast = (chosen->options & 2) != 0;
 	toaster->any_compressible = true;
-	sst_compression_init(&toaster->compression,
-						 (chosen->options & 16) != 0 ? sst_try_compression : NULL);
+	sst_compression_init(&toaster->compression, (chosen->options & 16) != 0);
 	toaster->in_tuples = palloc(natts * sizeof(SstCompression));
 	for (int i = 0; i < natts; i++)
-		sst_compression_init(&toaster->in_tuples[i], sst_try_compression);
+		sst_compression_init(&toaster->in_tuples[i], true);
 	memset(toaster->compressible, chosen->number, sizeof(toaster->compressible));
 	return false;
 }

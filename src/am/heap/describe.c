@@ -12,46 +12,12 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/htup_details.h"
 #include "access/tableam.h"
-#include "access/toast_compression.h"
-#include "access/toast_internals.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "am/heap/toaster.h"
-
-/* Compress a copy: see SstTryCompression. */
-double
-sst_try_compression(const char *data, int32 nbytes, char method)
-{
-	struct varlena *value;
-	struct varlena *compressed;
-	double		result = 1;
-
-	if (!CompressionMethodIsValid(method))
-		method = default_toast_compression;
-#ifndef USE_LZ4
-	if (method == TOAST_LZ4_COMPRESSION)
-		return NAN;
-#endif
-
-	value = palloc(VARHDRSZ + nbytes);
-	SET_VARSIZE(value, VARHDRSZ + nbytes);
-	memcpy(VARDATA(value), data, nbytes);
-	compressed = (struct varlena *)
-		DatumGetPointer(toast_compress_datum(PointerGetDatum(value), method));
-	if (compressed != NULL)
-	{
-		result = (double) VARSIZE(compressed) / VARSIZE(value);
-		pfree(compressed);
-	}
-	pfree(value);
-
-	return result;
-}
 
 /*
  * May a column have been altered, so that its values were stored by other rules
@@ -97,18 +63,18 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 	toaster->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) &&
 		table_relation_needs_toast_table(rel);
 
-	sst_compression_init(&toaster->compression, NULL);
+	sst_compression_init(&toaster->compression, false);
 	toaster->in_tuples = palloc(tupdesc->natts * sizeof(SstCompression));
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
 
-		sst_compression_init(&toaster->in_tuples[i], sst_try_compression);
+		sst_compression_init(&toaster->in_tuples[i], true);
 		if (att->attlen != -1 || att->attisdropped ||
 			att->attstorage == TYPSTORAGE_PLAIN)
 			continue;
 		if (att->attstorage == TYPSTORAGE_EXTENDED)
-			toaster->compression.try = sst_try_compression;
+			toaster->compression.can_try = true;
 		if (!may_be_altered(rel, att))
 			continue;
 
@@ -122,6 +88,6 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 		}
 	}
 	if (toaster->any_compressible)
-		toaster->compression.try = sst_try_compression;
+		toaster->compression.can_try = true;
 	return reforms;
 }

@@ -186,7 +186,7 @@ take_chunks(HeapRebuild *state, const PageData *page,
 		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
 		int			need = tuple_need(ItemIdGetLength(item));
 
-		if (state->toaster.compression.try != NULL)
+		if (state->toaster.compression.can_try)
 			try_chunk(&state->toaster,
 					  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
 					  ItemIdGetLength(item));
@@ -363,7 +363,7 @@ sst_heap_begin_trial(const SstRebuild *rebuild, SstRebuild *trial)
 	SstToaster *toaster = &((HeapRebuild *) trial)->toaster;
 
 	toaster->method = ((const HeapRebuild *) rebuild)->toaster.method;
-	sst_compression_init(&toaster->compression, sst_try_compression);
+	sst_compression_init(&toaster->compression, true);
 }
 
 /* Take over what has been tried. */

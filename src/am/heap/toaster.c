@@ -12,7 +12,7 @@
  *
  * This code makes the same decisions from the sizes of values.  Sizes do not
  * show how far an uncompressed value can be compressed.  Often the toaster has
- * tried that before without success.  Otherwise it is estimated (compression.c).
+ * tried that before without success.  Otherwise it is estimated.
  * Then the decisions are also made for other ratios, and the difference widens
  * the interval.
  *
@@ -32,12 +32,140 @@
 #include <math.h>
 
 #include "access/heaptoast.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
 
 #include "am/heap/toaster.h"
 
 /* Values up to this size are left alone: a pointer would not be shorter. */
 #define SMALLEST_TOASTED \
 	((int32) MAXALIGN(VARHDRSZ_EXTERNAL + sizeof(struct varatt_external)))
+
+/* ----------
+ * The compression ratio of values, from some that are tried
+ *
+ * A value that is stored without compression, in a column whose storage or
+ * method may have been changed, may be compressed when it is written again.
+ * Only trying shows by how much.  That is slow, and impossible if the value is
+ * in the TOAST table.  So some values are tried, and represent the others:
+ * values that lie in rows, and the first chunks of values in the TOAST table
+ * (report/toast_estimate.c).
+ * ----------
+ */
+
+/* After the first ones, one of so many values is tried. */
+#define TRIAL_STRIDE 256
+
+/*
+ * The whole of a value can be compressed much better than its first chunk, and
+ * somewhat worse.
+ */
+#define BETTER 0.2
+#define WORSE 1.15
+
+static int
+compare_fractions(const void *a, const void *b)
+{
+	double		left = *(const double *) a;
+	double		right = *(const double *) b;
+
+	return (left > right) - (left < right);
+}
+
+static int
+kept_trials(const SstCompression *compression)
+{
+	return (int) Min(compression->ntrials, SST_COMPRESSION_TRIALS);
+}
+
+/* Find between which fractions 8 of 10 trials lie. */
+static void
+find_ends(SstCompression *compression)
+{
+	double		sorted[SST_COMPRESSION_TRIALS];
+	int			n = kept_trials(compression);
+
+	memcpy(sorted, compression->trials, n * sizeof(double));
+	qsort(sorted, n, sizeof(double), compare_fractions);
+	compression->low = sorted[n / 10];
+	compression->high = Min(sorted[n - 1 - n / 10] * WORSE, 1);
+	if (compression->low < 1)
+		compression->low = Max(compression->low * BETTER, SST_BEST_COMPRESSION);
+}
+
+/*
+ * Try to compress a copy of so many bytes by a method (attcompression): their size then as a
+ * fraction, 1 if they are incompressible; NaN if that cannot be tried.
+ */
+static double
+try_compression(const char *data, int32 nbytes, char method)
+{
+	struct varlena *value;
+	struct varlena *compressed;
+	double		result = 1;
+
+	if (!CompressionMethodIsValid(method))
+		method = default_toast_compression;
+#ifndef USE_LZ4
+	if (method == TOAST_LZ4_COMPRESSION)
+		return NAN;
+#endif
+
+	value = palloc(VARHDRSZ + nbytes);
+	SET_VARSIZE(value, VARHDRSZ + nbytes);
+	memcpy(VARDATA(value), data, nbytes);
+	compressed = (struct varlena *)
+		DatumGetPointer(toast_compress_datum(PointerGetDatum(value), method));
+	if (compressed != NULL)
+	{
+		result = (double) VARSIZE(compressed) / VARSIZE(value);
+		pfree(compressed);
+	}
+	pfree(value);
+
+	return result;
+}
+
+/*
+ * Compress a value, if it is its turn; false if it is not, or cannot be tried.
+ */
+bool
+sst_compression_try(SstCompression *compression, const char *data,
+					int32 nbytes, char method, double *fraction)
+{
+	if (!compression->can_try ||
+		(compression->nwanted++ % TRIAL_STRIDE != 0 &&
+		 compression->ntrials >= SST_COMPRESSION_TRIALS))
+		return false;
+
+	*fraction = try_compression(data, nbytes, method);
+	if (isnan(*fraction))
+		return false;
+	compression->trials[compression->ntrials++ % SST_COMPRESSION_TRIALS] = *fraction;
+	find_ends(compression);
+	return true;
+}
+
+/* To which fraction may a value that is not tried be compressed? */
+static double
+compression_guess(SstCompression *compression)
+{
+	int			n = kept_trials(compression);
+
+	return n == 0 ? 1 : compression->trials[compression->nguessed++ % n];
+}
+
+/* Which part of the values may be outside the ends that the trials give? */
+static double
+compression_rest(const SstCompression *compression)
+{
+	return Min(3.0 / Max(kept_trials(compression), 3), 1);
+}
+
+/* ----------
+ * The toaster
+ * ----------
+ */
 
 /* How far values are compressed that were not tried */
 typedef enum Assumption
@@ -272,7 +400,7 @@ find_tried(const Toasting *toasting, int target)
 static double
 assumed_fraction(Toasting *toasting, SstCompression *compression)
 {
-	bool		is_least_known = sst_compression_rest(compression) >= toasting->rest;
+	bool		is_least_known = compression_rest(compression) >= toasting->rest;
 
 	switch (toasting->assumption)
 	{
@@ -287,8 +415,8 @@ assumed_fraction(Toasting *toasting, SstCompression *compression)
 		case NOT_AT_ALL:
 			return is_least_known ? 1 : compression->high;
 	}
-	toasting->rest = Max(toasting->rest, sst_compression_rest(compression));
-	return sst_compression_guess(compression);
+	toasting->rest = Max(toasting->rest, compression_rest(compression));
+	return compression_guess(compression);
 }
 
 /*
@@ -467,7 +595,7 @@ sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc, SstValue *values,
 	SstValue	before[MaxHeapAttributeNumber];
 
 	toasting.counters = counters;
-	if (toaster->compression.try != NULL)
+	if (toaster->compression.can_try)
 		memcpy(before, values, tupdesc->natts * sizeof(SstValue));
 	run_toaster(&toasting);
 	if (toasting.rest > 0)

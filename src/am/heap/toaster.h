@@ -13,7 +13,6 @@
 #ifndef SST_TOASTER_H
 #define SST_TOASTER_H
 
-#include "am/heap/compression.h"
 #include "am/heap/tuple.h"
 #include "stats/counters.h"
 #include "utils/rel.h"
@@ -24,6 +23,30 @@ typedef struct SstHeapFill
 	int			free;			/* bytes for tuples and line pointers */
 	uint64		bytes;
 } SstHeapFill;
+
+/*
+ * The assumed range of an untried value's compression: from this fraction to
+ * none.
+ */
+#define SST_BEST_COMPRESSION 0.01
+
+/* Results that are kept: the last ones */
+#define SST_COMPRESSION_TRIALS 64
+
+/* The compression ratio of values, from some that are tried */
+typedef struct SstCompression
+{
+	bool		can_try;
+	uint64		nwanted;		/* values that were to be tried */
+	uint64		nguessed;		/* and those whose result was taken from
+								 * others */
+	uint64		ntrials;
+	double		trials[SST_COMPRESSION_TRIALS];
+
+	/* Most of the values that are not tried lie between these. */
+	double		low;
+	double		high;
+} SstCompression;
 
 typedef struct SstToaster
 {
@@ -43,6 +66,16 @@ typedef struct SstToaster
 	SstCompression compression; /* of values in the TOAST table */
 	SstCompression *in_tuples;	/* of others, by column number less one */
 } SstToaster;
+
+/* Of values of which none has been tried */
+static inline void
+sst_compression_init(SstCompression *compression, bool can_try)
+{
+	memset(compression, 0, sizeof(SstCompression));
+	compression->can_try = can_try;
+	compression->low = SST_BEST_COMPRESSION;
+	compression->high = 1;
+}
 
 /* Room for tuples and their line pointers on an empty page */
 #define SST_HEAP_PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData)
@@ -64,9 +97,12 @@ sst_fill_page(SstHeapFill *fill, int need, int reserve)
 	fill->bytes += need;
 }
 
-/* in rebuild.c */
-extern double sst_try_compression(const char *data, int32 nbytes, char method);
+/* in describe.c */
 extern bool sst_toaster_describe(SstToaster *toaster, Relation rel);
+
+/* in toaster.c */
+extern bool sst_compression_try(SstCompression *compression, const char *data,
+								int32 nbytes, char method, double *fraction);
 extern int64 sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc,
 							   SstValue *values, SstCounters *counters);
 extern void sst_toaster_count_pointers(SstToaster *toaster, int natts,
