@@ -21,6 +21,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "am/btree/fill.h"
 
 void
@@ -153,9 +155,9 @@ add_equal_items(SstBtreeFill *fill, int size, int posting, uint64 count,
  * Add items of the same size, which have the same key or different ones.  From
  * the second page that begins with such an item on, all have as many.
  */
-void
-sst_btree_add_items(SstBtreeFill *fill, int size, int posting, uint64 count,
-					bool same_key)
+static void
+add_items(SstBtreeFill *fill, int size, int posting, uint64 count,
+		  bool same_key)
 {
 	uint64		left_before = 0;
 	int			nbegun = 0;
@@ -197,12 +199,12 @@ sst_btree_add_run(SstBtreeFill *fill, int size, uint64 ntids)
 	int			rest = ntids % most;
 	int			largest = sst_btree_tuple_size(size, most);
 
-	sst_btree_add_items(fill, largest, largest - size, ntids / most, true);
+	add_items(fill, largest, largest - size, ntids / most, true);
 	if (rest > 0)
 	{
 		int			last = sst_btree_tuple_size(size, rest);
 
-		sst_btree_add_items(fill, last, last - size, 1, false);
+		add_items(fill, last, last - size, 1, false);
 		fill->last_repeats = ntids > most;
 	}
 }
@@ -212,7 +214,7 @@ void
 sst_btree_add_runs(SstBtreeFill *fill, int size, uint64 ntids, uint64 count)
 {
 	if (ntids == 1)
-		sst_btree_add_items(fill, size, 0, count, false);
+		add_items(fill, size, 0, count, false);
 	else
 	{
 		for (uint64 i = 0; i < count; i++)
@@ -243,4 +245,363 @@ sst_btree_internal_pages(const SstBtreeFill *fill)
 		result += fill->levels[i].npages + 1;
 
 	return result;
+}
+
+/* ----------
+ * The items of all leaf pages in the order of their keys
+ *
+ * The pages of an index are read in block order, not in key order.  For a
+ * small index, the sizes of all items are kept until all pages were read.
+ * Sibling links then give the order in which a build fills pages, and the
+ * number of pages is exact.
+ * ----------
+ */
+
+/* Limits: with them, the order takes 3 MB, of which it uses what it needs. */
+#define MOST_PAGES 65536
+#define MOST_RUNS 262144
+
+/* Runs that follow each other on a page and are alike */
+typedef struct Runs
+{
+	uint16		size;			/* of a tuple without a posting list */
+	uint16		ntids;			/* of each */
+	uint16		count;
+} Runs;
+
+typedef struct LeafPage
+{
+	BlockNumber blkno;
+	BlockNumber next;
+	uint32		first_runs;		/* number of those before */
+	uint32		first_key;		/* hash of the first run's key */
+	uint32		last_key;
+} LeafPage;
+
+struct SstBtreeOrder
+{
+	bool		failed;			/* the order will not be known */
+	int			leftmost;		/* of pages[], or -1 */
+	int			npages;
+	uint32		nruns;
+	LeafPage	pages[MOST_PAGES + 1];
+	Runs		runs[MOST_RUNS];
+};
+
+/* NULL if the index is too large. */
+SstBtreeOrder *
+sst_btree_order_create(BlockNumber nblocks)
+{
+	SstBtreeOrder *order;
+
+	if (nblocks > MOST_PAGES)
+		return NULL;
+
+	order = palloc(sizeof(SstBtreeOrder));
+	memset(order, 0, offsetof(SstBtreeOrder, pages));
+	order->leftmost = -1;
+	return order;
+}
+
+/* Begin with a leaf page. */
+void
+sst_btree_order_page(SstBtreeOrder *order, BlockNumber blkno, BlockNumber prev,
+					 BlockNumber next)
+{
+	LeafPage   *page;
+
+	if (order->npages == MOST_PAGES ||
+		(order->npages > 0 && order->pages[order->npages - 1].blkno >= blkno) ||
+		(prev == P_NONE && order->leftmost >= 0))
+		order->failed = true;
+	if (order->failed)
+		return;
+
+	if (prev == P_NONE)
+		order->leftmost = order->npages;
+	page = &order->pages[order->npages++];
+	page->blkno = blkno;
+	page->next = next;
+	page->first_runs = order->nruns;
+}
+
+/*
+ * Add so many runs of the page that are alike; one, with a hash of its key, if it is the
+ * first or the last.
+ */
+void
+sst_btree_order_runs(SstBtreeOrder *order, int size, uint32 ntids, uint32 count,
+					 uint32 key)
+{
+	LeafPage   *page;
+
+	if (order->nruns == MOST_RUNS || ntids > PG_UINT16_MAX)
+		order->failed = true;
+	if (order->failed)
+		return;
+
+	page = &order->pages[order->npages - 1];
+	if (page->first_runs == order->nruns)
+		page->first_key = key;
+	page->last_key = key;
+
+	if (page->first_runs < order->nruns)
+	{
+		Runs	   *last = &order->runs[order->nruns - 1];
+
+		if (last->size == size && last->ntids == ntids &&
+			last->count + count <= PG_UINT16_MAX)
+		{
+			last->count += count;
+			return;
+		}
+	}
+	order->runs[order->nruns++] = (Runs)
+	{
+		size, ntids, count
+	};
+}
+
+static int
+compare_pages(const void *a, const void *b)
+{
+	BlockNumber left = ((const LeafPage *) a)->blkno;
+	BlockNumber right = ((const LeafPage *) b)->blkno;
+
+	return left < right ? -1 : left > right;
+}
+
+/* A run that the next page may go on with */
+typedef struct PendingRun
+{
+	int			size;
+	uint64		ntids;
+	uint32		key;
+} PendingRun;
+
+static void
+fill_from_page(const SstBtreeOrder *order, const LeafPage *page,
+			   PendingRun *pending, SstBtreeFill *fill)
+{
+	for (uint32 i = page->first_runs; i < (page + 1)->first_runs; i++)
+	{
+		const Runs *runs = &order->runs[i];
+		int			count = runs->count;
+
+		if (i == page->first_runs && pending->key != 0 &&
+			pending->size == runs->size && pending->key == page->first_key)
+		{
+			pending->ntids += runs->ntids;
+			if (--count == 0)
+				continue;
+		}
+
+		sst_btree_add_runs(fill, pending->size, pending->ntids, 1);
+		sst_btree_add_runs(fill, runs->size, runs->ntids, count - 1);
+		pending->size = runs->size;
+		pending->ntids = runs->ntids;
+	}
+	if (page->first_runs < (page + 1)->first_runs)
+		pending->key = page->last_key;
+}
+
+/*
+ * Go from leaf to leaf, as sibling links tell.  False if that does not lead to
+ * each: then the index was changed in the meantime.
+ */
+static bool
+fill_in_order(SstBtreeOrder *order, SstBtreeFill *fill)
+{
+	const LeafPage *page = &order->pages[order->leftmost];
+	PendingRun	pending = {0};
+	int			npages = 1;
+
+	order->pages[order->npages].first_runs = order->nruns;
+	for (;;)
+	{
+		LeafPage	next = {.blkno = page->next};
+
+		fill_from_page(order, page, &pending, fill);
+		if (next.blkno == P_NONE)
+			break;
+		if (!sst_go_on(fill->pause))
+			return false;
+		page = bsearch(&next, order->pages, order->npages, sizeof(LeafPage),
+					   compare_pages);
+		if (page == NULL || ++npages > order->npages)
+			return false;
+	}
+	sst_btree_add_runs(fill, pending.size, pending.ntids, 1);
+
+	return npages == order->npages;
+}
+
+/*
+ * When all pages of the index have been seen: are their items in a known order?
+ * Then fill pages with them, else leave "fill" as it is.
+ */
+static bool
+in_order(const SstBtreeRebuild *state, SstBtreeFill *fill)
+{
+	SstBtreeOrder *order = state->order;
+	SstBtreeFill ordered;
+
+	if (order == NULL || order->failed || order->leftmost < 0)
+		return false;
+
+	sst_btree_fill_init(&ordered, state->fill.deduplicate, state->fill.target_free);
+	ordered.pause = state->base.pause;
+	if (!fill_in_order(order, &ordered))
+		return false;
+	*fill = ordered;
+	return true;
+}
+
+/* ----------
+ * Runs of equal keys that span several pages
+ *
+ * A build sees them whole, but the pages of an old index hold pieces of them,
+ * in any order.  Pieces that may continue on other pages are kept in a table
+ * of a fixed size until all pages were read.  Pieces that must leave the
+ * table, and those that a sample does not complete, are spliced: a run that
+ * continues takes the next run's end.  This keeps the number of runs and what
+ * their TIDs take, on average.
+ * ----------
+ */
+
+/* With more runs on a page, on average, a run rarely spans several pages. */
+#define SHORT_RUNS 8
+
+/* The runs among which a key's is */
+static inline SstBtreeRun *
+run_set(SstBtreeRebuild *state, uint64 key)
+{
+	uint64		nsets = SST_BTREE_RUNS / SST_BTREE_SET_RUNS;
+
+	return &state->runs[(key >> 32) % nsets * SST_BTREE_SET_RUNS];
+}
+
+static SstBtreeRun *
+find_run(SstBtreeRun *set, uint64 key)
+{
+	for (int i = 0; i < SST_BTREE_SET_RUNS; i++)
+	{
+		if (set[i].ntids > 0 && set[i].hash == (uint32) key)
+			return &set[i];
+	}
+	return NULL;
+}
+
+/* What a TID takes in a long run, with its part of the tuple */
+static double
+bytes_for_tid(const SstBtreeFill *fill, int size)
+{
+	int			most = sst_btree_most_tids(fill, size);
+
+	return (double) (sst_btree_tuple_size(size, most) + (int) sizeof(ItemIdData)) /
+		most;
+}
+
+/*
+ * Add a run, or the runs that are spliced with it as soon as one has an end.  Their
+ * keys can be shorter or longer than its own.
+ */
+static void
+splice_run(SstBtreeFill *fill, double *spliced_bytes, const SstBtreeRun *run)
+{
+	double		for_tid = bytes_for_tid(fill, run->size);
+
+	*spliced_bytes += run->ntids * for_tid;
+	if (run->ended)
+	{
+		sst_btree_add_run(fill, run->size, (uint64) rint(*spliced_bytes / for_tid));
+		*spliced_bytes = 0;
+	}
+}
+
+/*
+ * Keep a piece of a key's run, with its other pieces.  A sample has few of these if
+ * runs are short.  Then pieces are spliced at once, so that items stay in order.
+ */
+void
+sst_btree_park(SstBtreeRebuild *state, uint64 key, const SstBtreeRun *piece)
+{
+	SstBtreeRun *set = run_set(state, key);
+	SstBtreeRun *run = find_run(set, key);
+
+	if (state->is_sample && state->nruns > (uint64) SHORT_RUNS * state->nseen)
+	{
+		splice_run(&state->fill, &state->spliced_bytes, piece);
+		return;
+	}
+	if (run != NULL && run->ntids <= PG_UINT32_MAX - piece->ntids)
+	{
+		run->ntids += piece->ntids;
+		run->began |= piece->began;
+		run->ended |= piece->ended;
+		return;
+	}
+
+	/* The place of the shortest run, or an empty one */
+	run = set;
+	for (int i = 1; i < SST_BTREE_SET_RUNS; i++)
+	{
+		if (set[i].ntids < run->ntids)
+			run = &set[i];
+	}
+	if (run->ntids > 0)
+		splice_run(&state->fill, &state->spliced_bytes, run);
+	*run = *piece;
+	run->hash = (uint32) key;
+}
+
+/* Return what was kept of a key's run, and forget it. */
+SstBtreeRun
+sst_btree_take(SstBtreeRebuild *state, uint64 key)
+{
+	SstBtreeRun *run = find_run(run_set(state, key), key);
+	SstBtreeRun result = {0};
+
+	if (run != NULL)
+	{
+		result = *run;
+		run->ntids = 0;
+	}
+	return result;
+}
+
+/*
+ * Leaf pages filled with all that was seen.  When that is all pages, each run in
+ * the table has all of its pieces, and the order of all items may be known.
+ */
+SstBtreeFill
+sst_btree_fill_all(const SstBtreeRebuild *state, bool *is_in_order)
+{
+	SstBtreeFill fill = state->fill;
+	double		spliced_bytes = state->spliced_bytes;
+	bool		complete = state->nseen >= state->nblocks;
+	SstBtreeRun last = {.size = MAXALIGN(sizeof(IndexTupleData))};
+
+	*is_in_order = complete && in_order(state, &fill);
+	if (*is_in_order)
+		return fill;
+
+	for (int i = 0; i < SST_BTREE_RUNS; i++)
+	{
+		const SstBtreeRun *run = &state->runs[i];
+
+		if (run->ntids == 0)
+			continue;
+		if (!sst_go_on(fill.pause))
+			break;
+		if (complete)
+			sst_btree_add_run(&fill, run->size, run->ntids);
+		else
+			splice_run(&fill, &spliced_bytes, run);
+		last = *run;
+	}
+	sst_btree_add_run(&fill, last.size,
+					  (uint64) rint(spliced_bytes / bytes_for_tid(&fill, last.size)));
+
+	return fill;
 }

@@ -148,36 +148,24 @@ sst_btree_tuple_size(int size, int ntids)
 		(int) MAXALIGN(size + ntids * (int) sizeof(ItemPointerData));
 }
 
-/* in fill.c */
 extern void sst_btree_fill_init(SstBtreeFill *fill, bool deduplicate,
 								int target_free);
-extern void sst_btree_add_items(SstBtreeFill *fill, int size, int posting,
-								uint64 count, bool same_key);
 extern void sst_btree_add_run(SstBtreeFill *fill, int size, uint64 ntids);
 extern void sst_btree_add_runs(SstBtreeFill *fill, int size, uint64 ntids,
 							   uint64 count);
 extern double sst_btree_filled_pages(const SstBtreeFill *fill);
 extern double sst_btree_internal_pages(const SstBtreeFill *fill);
 
-/* in pivot.c */
-extern int	sst_btree_pivot_size(TupleDesc tupdesc, int nkeys,
-								 const char *left, int left_len,
-								 const char *right, int right_len);
-
-/* in order.c */
 extern SstBtreeOrder *sst_btree_order_create(BlockNumber nblocks);
 extern void sst_btree_order_page(SstBtreeOrder *order, BlockNumber blkno,
 								 BlockNumber prev, BlockNumber next);
 extern void sst_btree_order_runs(SstBtreeOrder *order, int size, uint32 ntids,
 								 uint32 count, uint32 key);
-extern bool sst_btree_in_order(const SstBtreeRebuild *state,
-							   SstBtreeFill *fill);
 
-/* in runs.c */
 extern void sst_btree_park(SstBtreeRebuild *state, uint64 key,
 						   const SstBtreeRun *piece);
 extern SstBtreeRun sst_btree_take(SstBtreeRebuild *state, uint64 key);
 extern SstBtreeFill sst_btree_fill_all(const SstBtreeRebuild *state,
-									   bool *in_order);
+									   bool *is_in_order);
 
 #endif							/* SST_BTREE_FILL_H */
