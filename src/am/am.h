@@ -18,7 +18,7 @@
 #include "stats/estimate.h"
 
 struct SstDiagnosis;			/* in diagnose.h */
-struct SstItemCheck;			/* in check_items.h */
+struct SstItemCheck;			/* in diagnose.h */
 struct SstModel;				/* in rebuild.h */
 
 /*

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * diagnose.h
- *	  What is wrong with a page that a visitor has refused
+ *	  What is wrong with a page that a visitor has refused, and with items of others
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -12,6 +12,8 @@
  */
 #ifndef SST_DIAGNOSE_H
 #define SST_DIAGNOSE_H
+
+#include "access/tupdesc.h"
 
 #include "am/am.h"
 
@@ -49,5 +51,34 @@ extern void sst_diagnose_page(const SstVisitor *visitor,
 /* The same as an expression, which is false: what is looked at is not sound */
 #define sst_refuse(diagnosis, what, ...) \
 	(sst_set_diagnosis(diagnosis, what, __VA_ARGS__), false)
+
+/* ----------
+ * The items of a page that a visitor has accepted
+ * ----------
+ */
+
+/* What the catalogs say of the relation, and the metapage of its index */
+typedef struct SstItemCheck
+{
+	const SstAccessMethod *am;
+	SstVisitPage page;			/* the visitor's own function */
+	TupleDesc	tupdesc;
+
+	/* heap */
+	bool		has_toast;
+	TransactionId frozenxid;	/* older ones are frozen, if it is valid */
+	MultiXactId minmxid;
+
+	/* b-tree */
+	int			nkeyatts;
+	uint32		version;		/* 0 while it is not known */
+} SstItemCheck;
+
+extern void sst_item_check_init(SstItemCheck *check,
+								const SstAccessMethod *am, Relation rel);
+extern void sst_item_check_visit(SstItemCheck *check, SstVisitor *visitor);
+extern bool sst_check_items(const SstItemCheck *check, SstVisitor *visitor,
+							const PageData *page, BlockNumber blkno,
+							SstDiagnosis *diagnosis);
 
 #endif							/* SST_DIAGNOSE_H */

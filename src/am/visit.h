@@ -66,7 +66,7 @@ typedef struct SstDeadItems
 } SstDeadItems;
 
 typedef struct SstVisitor SstVisitor;
-struct SstItemCheck;			/* in check_items.h */
+struct SstItemCheck;			/* in diagnose.h */
 
 /* Add a page.  False, with nothing added, when the page contents are inconsistent. */
 typedef bool (*SstVisitPage) (SstVisitor *visitor, const PageData *page,

@@ -13,7 +13,7 @@
 #ifndef SST_SCAN_H
 #define SST_SCAN_H
 
-#include "am/check_items.h"
+#include "am/diagnose.h"
 #include "am/rebuild.h"
 #include "am/visit.h"
 #include "stream/rules.h"

@@ -34,7 +34,7 @@
 #include "storage/fsm_internals.h"
 
 #include "fuzz.h"
-#include "am/check_items.h"
+#include "am/diagnose.h"
 
 /* The server has its own, which are not here. */
 #undef printf

@@ -26,7 +26,7 @@
 #include "catalog/pg_type.h"
 
 #include "am/btree/fill.h"
-#include "am/check_items.h"
+#include "am/diagnose.h"
 
 /* From which size on to look at tuples on some pages only, and on how many */
 #define LARGE_INDEX_BLOCKS 1024

@@ -24,7 +24,7 @@
 #include "catalog/pg_type.h"
 #include "utils/memutils.h"
 
-#include "am/check_items.h"
+#include "am/diagnose.h"
 #include "am/heap/tuple.h"
 
 /*
