@@ -47,13 +47,16 @@ put_summary(SstRow *row, const SstRelation *relation, ForkNumber forknum,
 	int64		bytes = forknum == MAIN_FORKNUM ? relation->bytes :
 		sst_fork_bytes(&relation->files, forknum);
 	int64		page_cache;
+	SstSegmentFile file;
 
 	if (bytes < 0)
 		return;
 
 	if (buffered == NULL)
 		buffered = &nothing;
-	page_cache = sst_page_cache_bytes(&relation->files, forknum, bytes);
+	sst_segment_file_init_files(&file, &relation->files, forknum);
+	page_cache = sst_page_cache_range(&file, 0, (bytes + BLCKSZ - 1) / BLCKSZ);
+	sst_segment_file_close(&file);
 	sst_put_relation(row, relation);
 	sst_put_text(row, "fork", forkNames[forknum]);
 	sst_put_int64(row, "bytes", bytes);

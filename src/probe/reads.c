@@ -54,7 +54,6 @@
 #include "probe/figures.h"
 #include "run/blocking.h"
 #include "run/progress.h"
-#include "stream/file_reader.h"
 #include "stream/stream.h"
 
 /* ----------

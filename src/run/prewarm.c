@@ -22,7 +22,6 @@
 #include "run/parallel.h"
 #include "run/prewarm.h"
 #include "run/progress.h"
-#include "stream/file_reader.h"
 #include "stream/read_watch.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
@@ -88,18 +87,13 @@ static void
 read_run(Relation rel, SstSegmentFile *file, BlockNumber blkno,
 		 BlockNumber nblocks, char *memory, int in_flight, SstIoStats *io_stats)
 {
-	SstFileRead read = {
-		.fd = sst_direct_io() ? -1 : sst_segment_file_open(file, blkno),
-		.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
-		.buffer = memory,
-		.length = (Size) BLCKSZ * nblocks
-	};
+	BlockNumber nread = 0;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-	if (read.fd >= 0)
-		sst_file_read_rest(&read);
-	for (BlockNumber i = read.done / BLCKSZ; i < nblocks; i++)
+	if (!sst_direct_io())
+		nread = sst_segment_file_read(file, blkno, nblocks, memory);
+	for (BlockNumber i = nread; i < nblocks; i++)
 		smgrread(RelationGetSmgr(rel), file->forknum, blkno + i, memory);
 
 	if (RelationUsesLocalBuffers(rel))
@@ -170,9 +164,10 @@ prewarm_read(Relation rel, ForkNumber forknum, SstSource *source, bool cached,
 		CHECK_FOR_INTERRUPTS();
 		if (nruns < max_runs && next_run(source, run))
 		{
-			sst_add_count(&io_stats->blocks_page_cache, sst_direct_io() ? 0 :
-						  sst_page_cache_blocks(&advice_file, run->first,
-												run->nblocks));
+			int64		cached = sst_direct_io() ? 0 :
+				sst_page_cache_range(&advice_file, run->first, run->first + run->nblocks);
+
+			sst_add_count(&io_stats->blocks_page_cache, cached < 0 ? -1 : cached / BLCKSZ);
 			if (nruns > 0)
 				(void) sst_segment_file_advise(&advice_file, run->first,
 											   run->nblocks);

@@ -17,7 +17,6 @@
 #include "storage/bufpage.h"
 
 #include "stream/buffered.h"
-#include "stream/file_reader.h"
 #include "stream/segment_file.h"
 #include "stream/stream.h"
 

@@ -18,7 +18,6 @@
 
 #include "compat/compat.h"
 #include "compat/shared_blocks.h"
-#include "stream/file_reader.h"
 #include "stream/segment_file.h"
 #include "stream/stream.h"
 
@@ -236,8 +235,7 @@ sst_copy_block_noerror(Relation rel, BlockNumber blkno, char *image)
 	SstBlockReader reader = {rel, MAIN_FORKNUM};
 	Buffer		buf = pin_if_valid(&reader, blkno);
 	SstSegmentFile file;
-	SstFileRead read = {.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
-	.buffer = image, .length = BLCKSZ};
+	bool		good;
 
 	if (BufferIsValid(buf))
 	{
@@ -248,11 +246,10 @@ sst_copy_block_noerror(Relation rel, BlockNumber blkno, char *image)
 	}
 
 	sst_segment_file_init(&file, rel, MAIN_FORKNUM);
-	read.fd = file.plain ? sst_segment_file_open(&file, blkno) : -1;
-	if (read.fd >= 0)
-		sst_file_read_rest(&read);
+	good = sst_segment_file_read(&file, blkno, 1, image) == 1 &&
+		sst_page_verified(image, blkno);
 	sst_segment_file_close(&file);
-	return read.done == BLCKSZ && sst_page_verified(image, blkno);
+	return good;
 }
 
 /* Free the memory of the reader, which can be used again. */

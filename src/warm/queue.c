@@ -38,7 +38,6 @@
 #include "run/blocking.h"
 #include "run/progress.h"
 #include "run/subtransaction.h"
-#include "stream/file_reader.h"
 #include "stream/read_watch.h"
 #include "stream/segment_file.h"
 #include "warm/warm.h"
@@ -309,13 +308,8 @@ open_files(SstSegmentFile *file, const WarmRun *run)
 static int
 read_privately(Queue *queue, const WarmRun *run, int first, int nblocks)
 {
-	BlockNumber blkno = run->first + first;
-	SstFileRead read = {
-		.offset = (off_t) BLCKSZ * (blkno % RELSEG_SIZE),
-		.buffer = queue->memory,
-		.length = (size_t) BLCKSZ * nblocks
-	};
 	instr_time	start;
+	int			nread;
 
 	if (!queue->file.plain)
 	{
@@ -324,14 +318,13 @@ read_privately(Queue *queue, const WarmRun *run, int first, int nblocks)
 	}
 
 	errno = 0;
-	read.fd = sst_segment_file_open(&queue->file, blkno);
 	INSTR_TIME_SET_CURRENT(start);
-	if (read.fd >= 0)
-		sst_file_read_rest(&read);
-	if (read.done >= BLCKSZ)
-		count_private_read(queue, read.done / BLCKSZ, start);
+	nread = sst_segment_file_read(&queue->file, run->first + first, nblocks,
+								  queue->memory);
+	if (nread > 0)
+		count_private_read(queue, nread, start);
 
-	return read.done / BLCKSZ;
+	return nread;
 }
 
 /*
