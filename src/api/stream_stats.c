@@ -223,12 +223,13 @@ sst_stat_get_progress(PG_FUNCTION_ARGS)
 {
 	SstRow		row;
 	TimestampTz now = GetCurrentTimestamp();
-	const PgBackendStatus *status;
+	const LocalPgBackendStatus *local;
 
 	sst_rows_begin(&row, fcinfo);
 
-	for (int i = 1; (status = sst_backend_status(i)) != NULL; i++)
+	for (int i = 1; (local = pgstat_get_local_beentry_by_index(i)) != NULL; i++)
 	{
+		const PgBackendStatus *status = &local->backendStatus;
 		SstProgress progress;
 
 		if (!sst_progress_read(status, &progress))

@@ -164,18 +164,6 @@ sst_direct_io(void)
 }
 
 /*
- * Return the status of backend number index, from 1 on, or NULL if there is none.
- * It is from the snapshot that stays valid until the transaction ends.
- */
-const PgBackendStatus *
-sst_backend_status(int index)
-{
-	LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(index);
-
-	return local == NULL ? NULL : &local->backendStatus;
-}
-
-/*
  * Get the reads of relation blocks that this backend has started with the given
  * strategy, and their bytes.  False if the server does not count reads.
  */
@@ -384,13 +372,6 @@ sst_nanoseconds(instr_time duration)
 #else
 	return duration.tv_sec * INT64CONST(1000000000) + duration.tv_nsec;
 #endif
-}
-
-bool
-sst_is_same_time(instr_time a, instr_time b)
-{
-	INSTR_TIME_SUBTRACT(a, b);
-	return INSTR_TIME_IS_ZERO(a);
 }
 
 /* Does the server wait for each of its reads as soon as it is started? */

@@ -168,7 +168,6 @@ extern bool sst_page_verified(const PageData *page, BlockNumber blkno);
 extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
 								   BlockNumber blkno, Buffer buffer);
 extern bool sst_direct_io(void);
-extern const PgBackendStatus *sst_backend_status(int index);
 extern bool sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 								 uint64 *reads, uint64 *bytes);
 
@@ -198,7 +197,6 @@ extern double sst_limited_vacuum_threshold(const StdRdOptions *options, double t
 /* The server's I/O counters, and what streamstat adds to them */
 extern instr_time *sst_read_time(bool temp);
 extern int64 sst_nanoseconds(instr_time duration);
-extern bool sst_is_same_time(instr_time a, instr_time b);
 extern bool sst_server_waits_for_each_read(void);
 extern int	sst_server_reads_in_flight(void);
 extern void sst_count_private_read(int nblocks);

@@ -22,7 +22,6 @@
 #include "run/parallel.h"
 #include "run/prewarm.h"
 #include "run/progress.h"
-#include "stream/read_watch.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
 

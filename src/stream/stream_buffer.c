@@ -5,7 +5,7 @@
  *
  * The read stream is the server's, or the bundled one.  This file connects it
  * to a source of block numbers, applies our settings while it starts, and
- * counts its I/O (read_watch.c).  As long as blocks are in shared buffers, they
+ * counts its I/O (io_stats.c).  As long as blocks are in shared buffers, they
  * are looked up here, without a read stream.
  *
  * Copyright (c) 2026, streamstat contributors
@@ -24,7 +24,6 @@
 #include "compat/shared_blocks.h"
 #include "stream/buffered.h"
 #include "stream/read_stream.h"
-#include "stream/read_watch.h"
 #include "stream/segment_file.h"
 #include "stream/stream.h"
 
@@ -488,11 +487,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 		stream->flags |= READ_STREAM_SEQUENTIAL;
 	}
 
-#ifdef SST_HAVE_READ_STREAM
-	sst_read_watch_begin(&stream->watch, strategy, temp, true, io_combine_limit);
-#else
-	sst_read_watch_begin(&stream->watch, strategy, temp, false, 1);
-#endif
+	sst_read_watch_begin(&stream->watch, strategy, temp, true);
 	stream->looking_up = stream->may_look_up;
 	if (!stream->looking_up)
 		begin_read_stream(stream);

@@ -38,7 +38,6 @@
 #include "run/blocking.h"
 #include "run/progress.h"
 #include "run/subtransaction.h"
-#include "stream/read_watch.h"
 #include "stream/segment_file.h"
 #include "warm/warm.h"
 
@@ -219,7 +218,7 @@ read_blocks(void *arg)
 	SstReadWatch watch;
 
 	if (queue->options->mode == SST_PREWARM_BUFFER)
-		sst_watch_server_reads(&watch, NULL, false);
+		sst_read_watch_begin(&watch, NULL, false, false);
 
 	while (blocks != 0)
 	{
