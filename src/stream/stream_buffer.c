@@ -69,22 +69,6 @@ slot(const LookedUp *ahead, int i)
 	return (ahead->head + i) % LOOKED_UP_RING;
 }
 
-/* Prepare to look up the source's blocks, of a fork of a relation in shared buffers. */
-static void
-looked_up_init(LookedUp *ahead, Relation rel, ForkNumber forknum,
-			   SstSource *source)
-{
-	ahead->rel = rel;
-	ahead->forknum = forknum;
-	ahead->source = source;
-	ahead->tag = sst_buffer_tag(rel, forknum, 0);
-	ahead->head = 0;
-	ahead->nblocks = 0;
-	ahead->last_block = InvalidBlockNumber;
-	ahead->last = InvalidBuffer;
-	ahead->nneighbours = 0;
-}
-
 /* Look up a block.  After many neighbours in neighbouring buffers, only guess. */
 static inline Buffer
 find(LookedUp *ahead, BlockNumber blkno)
@@ -208,7 +192,7 @@ typedef struct AdvisedRun
 	BlockNumber end;
 } AdvisedRun;
 
-/* A ring of runs */
+/* A ring of runs of a fork, which is not that of a temporary relation */
 typedef struct AdvisedRuns
 {
 	SstSource  *source;
@@ -220,24 +204,6 @@ typedef struct AdvisedRuns
 
 	SstAdviceStats stats;
 } AdvisedRuns;
-
-/*
- * Begin to take the source's blocks of a fork, with up to max_runs runs advised ahead.
- * The relation is not temporary.  Memory is taken from the current context.
- */
-static AdvisedRuns *
-advised_runs_begin(Relation rel, ForkNumber forknum, SstSource *source,
-				   int max_runs)
-{
-	AdvisedRuns *advised = palloc0(sizeof(AdvisedRuns));
-
-	advised->source = source;
-	advised->max_runs = max_runs;
-	advised->runs = palloc(sizeof(AdvisedRun) * max_runs);
-	sst_segment_file_init(&advised->file, rel, forknum);
-
-	return advised;
-}
 
 /*
  * Take neighbouring blocks from the source, and advise of them if they seem not to be
@@ -282,15 +248,6 @@ advised_runs_take(AdvisedRuns *advised)
 	return advised->nruns == 0 ? InvalidBlockNumber : run->next++;
 }
 
-/* Close the file, and free the memory. */
-static void
-advised_runs_end(AdvisedRuns *advised)
-{
-	sst_segment_file_close(&advised->file);
-	pfree(advised->runs);
-	pfree(advised);
-}
-
 /* ----------
  * The stream
  * ----------
@@ -325,10 +282,10 @@ typedef struct SstBufferStream
 	LookedUp	ahead;
 
 	/*
-	 * Gives blocks, and advice further ahead than the read stream looks, or
-	 * NULL
+	 * Gives blocks, and advice further ahead than the read stream looks,
+	 * unless it has no runs
 	 */
-	AdvisedRuns *advised;
+	AdvisedRuns advised;
 
 	/* What it does */
 	SstReadWatch watch;
@@ -348,7 +305,7 @@ next_block(ReadStream *read_stream, void *callback_private_data,
 	if (stream->draining)
 		return InvalidBlockNumber;
 
-	blkno = stream->advised ? advised_runs_take(stream->advised) :
+	blkno = stream->advised.runs != NULL ? advised_runs_take(&stream->advised) :
 		looked_up_take(&stream->ahead);
 	stream->exhausted = (blkno == InvalidBlockNumber);
 	if (!stream->exhausted)
@@ -427,72 +384,6 @@ begin_read_stream(SstBufferStream *stream)
 
 	/* The look for the tablespace's settings may have left one. */
 	InvalidateCatalogSnapshot();
-}
-
-static bool buffer_stream_next(SstStream *base, SstPage *page);
-static const char *buffer_stream_peek(const SstStream *base);
-static void buffer_stream_end(SstStream *base);
-
-/*
- * Begin to read the source's blocks of a fork.
- *
- * With read_ahead, the kernel is advised further ahead than the read stream looks.
- * That pays if storage is slow and all blocks have to go through buffers: the
- * server's own advice, if any, comes too late to keep many reads in flight, and its
- * I/O workers are few.
- *
- * The relation must stay open and locked until the end.  What the stream did is
- * added to io_stats when it ends.  Memory is taken from the current context.
- */
-SstStream *
-sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
-						BufferAccessStrategy strategy, bool read_ahead,
-						SstIoStats *io_stats)
-{
-	SstBufferStream *stream = palloc0(sizeof(SstBufferStream));
-	bool		temp = RelationUsesLocalBuffers(rel);
-	int			max_advised;
-
-	stream->flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL |
-		READ_STREAM_USE_BATCHING;
-	stream->context = CurrentMemoryContext;
-	stream->base = (SstStream)
-	{
-		buffer_stream_next, buffer_stream_peek, buffer_stream_end,
-			rel, forknum, strategy, io_stats
-	};
-
-	/*
-	 * A pin by a look-up does not raise the usage count.  That suits a scan
-	 * with a buffer ring; without one, reading a page must count as use.
-	 */
-	stream->may_look_up = strategy != NULL && !temp;
-	looked_up_init(&stream->ahead, rel, forknum, source);
-	stream->last_requested = InvalidBlockNumber;
-
-	/* What is prewarmed without read-ahead is cached, and needs no advice. */
-	if (strategy == NULL && !read_ahead)
-		stream->flags |= READ_STREAM_SEQUENTIAL;
-
-	/* Read-ahead fills the page cache, which direct I/O does not use. */
-	if (read_ahead && !temp && !sst_direct_io() && sst_relation_is_plain(rel) &&
-		(max_advised = sst_io_depth(rel->rd_rel->reltablespace)) > 1)
-	{
-		/* What is looked up comes from the source, past the advised runs. */
-		Assert(!stream->may_look_up);
-
-		stream->advised = advised_runs_begin(rel, forknum, source, max_advised);
-
-		/* It gives no advice of its own. */
-		stream->flags |= READ_STREAM_SEQUENTIAL;
-	}
-
-	sst_read_watch_begin(&stream->watch, strategy, temp, true);
-	stream->looking_up = stream->may_look_up;
-	if (!stream->looking_up)
-		begin_read_stream(stream);
-
-	return &stream->base;
 }
 
 static inline void
@@ -600,8 +491,8 @@ buffer_stream_peek(const SstStream *base)
 static const SstAdviceStats *
 advice_of(const SstBufferStream *stream)
 {
-	if (stream->advised != NULL)
-		return &stream->advised->stats;
+	if (stream->advised.runs != NULL)
+		return &stream->advised.stats;
 #ifdef SST_HAVE_READ_STREAM
 	return NULL;
 #else
@@ -650,7 +541,81 @@ buffer_stream_end(SstStream *base)
 	sst_read_watch_end(&stream->watch, advice_of(stream), base->io_stats);
 	if (stream->read_stream != NULL)
 		read_stream_end(stream->read_stream);
-	if (stream->advised)
-		advised_runs_end(stream->advised);
+	if (stream->advised.runs != NULL)
+	{
+		sst_segment_file_close(&stream->advised.file);
+		pfree(stream->advised.runs);
+	}
 	pfree(stream);
+}
+
+/*
+ * Begin to read the source's blocks of a fork.
+ *
+ * With read_ahead, the kernel is advised further ahead than the read stream looks.
+ * That pays if storage is slow and all blocks have to go through buffers: the
+ * server's own advice, if any, comes too late to keep many reads in flight, and its
+ * I/O workers are few.
+ *
+ * The relation must stay open and locked until the end.  What the stream did is
+ * added to io_stats when it ends.  Memory is taken from the current context.
+ */
+SstStream *
+sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
+						BufferAccessStrategy strategy, bool read_ahead,
+						SstIoStats *io_stats)
+{
+	SstBufferStream *stream = palloc0(sizeof(SstBufferStream));
+	bool		temp = RelationUsesLocalBuffers(rel);
+	int			max_advised;
+
+	stream->flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL |
+		READ_STREAM_USE_BATCHING;
+	stream->context = CurrentMemoryContext;
+	stream->base = (SstStream)
+	{
+		buffer_stream_next, buffer_stream_peek, buffer_stream_end,
+			rel, forknum, strategy, io_stats
+	};
+
+	/*
+	 * A pin by a look-up does not raise the usage count.  That suits a scan
+	 * with a buffer ring; without one, reading a page must count as use.
+	 */
+	stream->may_look_up = strategy != NULL && !temp;
+	stream->ahead = (LookedUp)
+	{
+		.rel = rel, .forknum = forknum, .source = source,
+			.tag = sst_buffer_tag(rel, forknum, 0), .last_block = InvalidBlockNumber
+	};
+	stream->last_requested = InvalidBlockNumber;
+
+	/* What is prewarmed without read-ahead is cached, and needs no advice. */
+	if (strategy == NULL && !read_ahead)
+		stream->flags |= READ_STREAM_SEQUENTIAL;
+
+	/* Read-ahead fills the page cache, which direct I/O does not use. */
+	if (read_ahead && !temp && !sst_direct_io() && sst_relation_is_plain(rel) &&
+		(max_advised = sst_io_depth(rel->rd_rel->reltablespace)) > 1)
+	{
+		/* What is looked up comes from the source, past the advised runs. */
+		Assert(!stream->may_look_up);
+
+		stream->advised = (AdvisedRuns)
+		{
+			.source = source, .max_runs = max_advised,
+				.runs = palloc(sizeof(AdvisedRun) * max_advised)
+		};
+		sst_segment_file_init(&stream->advised.file, rel, forknum);
+
+		/* It gives no advice of its own. */
+		stream->flags |= READ_STREAM_SEQUENTIAL;
+	}
+
+	sst_read_watch_begin(&stream->watch, strategy, temp, true);
+	stream->looking_up = stream->may_look_up;
+	if (!stream->looking_up)
+		begin_read_stream(stream);
+
+	return &stream->base;
 }
