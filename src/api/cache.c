@@ -22,7 +22,7 @@
 
 #include "api/row.h"
 #include "relation/relations.h"
-#include "stream/buffer_pool.h"
+#include "stream/buffered.h"
 #include "stream/segment_file.h"
 
 PG_FUNCTION_INFO_V1(sst_cache_summary);

@@ -20,7 +20,7 @@
 
 #include "compat/compat.h"
 #include "compat/shared_blocks.h"
-#include "stream/buffer_pool.h"
+#include "stream/buffered.h"
 
 /* Times that a header which changes is read; then it is left out */
 #define MAX_TRIES 100

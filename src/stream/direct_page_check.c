@@ -46,7 +46,7 @@
 
 #include "stream/buffered.h"
 #include "stream/checksum.h"
-#include "stream/direct_page_check.h"
+#include "stream/run.h"
 
 /*
  * Prepare to check about nblocks blocks of a fork.  Memory is taken from the current

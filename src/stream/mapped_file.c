@@ -34,7 +34,7 @@
 #include "utils/memdebug.h"
 
 #include "compat/platform.h"
-#include "stream/mapped_file.h"
+#include "stream/run.h"
 #include "stream/segment_file.h"
 
 /* Bytes of a window */
@@ -48,43 +48,44 @@ static struct sigaction guard_previous;
 
 /* Unmap the window, if there is one.  No ERROR. */
 void
-sst_mapped_file_close(SstMappedFile *file)
+sst_run_mapper_close(SstRunMapper *mapper)
 {
-	if (file->start != NULL)
-		munmap(file->start, WINDOW_SIZE);
-	file->start = NULL;
-	file->segno = -1;
+	if (mapper->start != NULL)
+		munmap(mapper->start, WINDOW_SIZE);
+	mapper->start = NULL;
+	mapper->segno = -1;
 }
 
 /*
- * Return the address of some bytes of a segment; NULL if they cannot be mapped.  They
- * must be looked at by copy_run_guarded() only, before the next call.
+ * Return the address of what is read for a run; NULL if it cannot be mapped.  It must be
+ * looked at by copy_run_guarded() only, before the next call.
  */
 static const char *
-mapped_file_map(SstMappedFile *file, int fd, int64 segno, off_t offset,
-				size_t length)
+map_run(SstRunMapper *mapper, const SstRun *run)
 {
+	int64		segno = run->first / RELSEG_SIZE;
+	off_t		offset = run->read.offset;
 	off_t		begin = offset - offset % sysconf(_SC_PAGESIZE);
-	off_t		end = offset + length;
+	off_t		end = offset + run->read.length;
 
-	if (file->segno != segno || begin < file->offset ||
-		end > file->offset + WINDOW_SIZE)
+	if (mapper->segno != segno || begin < mapper->offset ||
+		end > mapper->offset + WINDOW_SIZE)
 	{
 		void	   *start;
 
-		sst_mapped_file_close(file);
+		sst_run_mapper_close(mapper);
 		if (end - begin > WINDOW_SIZE)
 			return NULL;
 
-		start = mmap(NULL, WINDOW_SIZE, PROT_READ, MAP_SHARED, fd, begin);
+		start = mmap(NULL, WINDOW_SIZE, PROT_READ, MAP_SHARED, run->read.fd, begin);
 		if (start == MAP_FAILED)
 			return NULL;
-		file->start = start;
-		file->segno = segno;
-		file->offset = begin;
+		mapper->start = start;
+		mapper->segno = segno;
+		mapper->offset = begin;
 	}
 
-	return file->start + (offset - file->offset);
+	return mapper->start + (offset - mapper->offset);
 }
 
 /*
@@ -146,7 +147,7 @@ sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
 	bool		in_part = needs->part != SST_PART_ALL && needs->stride > 1;
 
 	memset(mapper, 0, sizeof(SstRunMapper));
-	mapper->file.segno = -1;
+	mapper->segno = -1;
 	mapper->needs = *needs;
 	mapper->checksums = check->checksums;
 	mapper->off = !sst_map_files || !in_part || !check->wal_logged;
@@ -255,7 +256,7 @@ copy_run(const char *mapped, RunCopy *copy)
 static bool
 copy_run_guarded(const char *mapped, RunCopy *copy)
 {
-	const SstMappedFile *file = &copy->mapper->file;
+	const SstRunMapper *mapper = copy->mapper;
 	struct sigaction action;
 	bool		done = false;
 
@@ -266,8 +267,8 @@ copy_run_guarded(const char *mapped, RunCopy *copy)
 	if (sigaction(SIGBUS, &action, &guard_previous) < 0)
 		return false;
 
-	guard_start = file->start;
-	guard_end = file->start + WINDOW_SIZE;
+	guard_start = mapper->start;
+	guard_end = mapper->start + WINDOW_SIZE;
 	if (sigsetjmp(guard_jump, 0) == 0)
 	{
 		copy_run(mapped, copy);
@@ -296,8 +297,7 @@ sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent)
 	if (mapper->off || read->length < MIN_BYTES || mapper->nskip-- > 0)
 		return false;
 
-	mapped = mapped_file_map(&mapper->file, read->fd, run->first / RELSEG_SIZE,
-							 read->offset, read->length);
+	mapped = map_run(mapper, run);
 	if (mapped == NULL)
 	{
 		mapper->off = true;

@@ -28,7 +28,7 @@
 
 #include "compat/platform.h"
 #include "compat/shared_blocks.h"
-#include "stream/mapped_file.h"
+#include "stream/run.h"
 #include "stream/segment_file.h"
 
 typedef struct SstFileStream
@@ -461,7 +461,7 @@ close_stream(void *arg)
 {
 	SstFileStream *stream = arg;
 
-	sst_mapped_file_close(&stream->mapper.file);
+	sst_run_mapper_close(&stream->mapper);
 	if (stream->reader != NULL)
 		stream->reader->close(stream->reader);
 	sst_segment_file_close(&stream->check.file);

@@ -20,7 +20,7 @@
 #include "relation/relations.h"
 #include "run/limits.h"
 #include "run/prewarm.h"
-#include "stream/buffer_pool.h"
+#include "stream/buffered.h"
 
 /*
  * Arrays that grow

@@ -1,17 +1,18 @@
 /*-------------------------------------------------------------------------
  *
- * direct_page_check.h
- *	  When a page that was read from a file can be trusted
+ * run.h
+ *	  Runs of blocks that are read from files: checked (direct_page_check.c), and copied
+ *	  from mapped memory (mapped_file.c)
  *
  * Copyright (c) 2026, streamstat contributors
  *
  * IDENTIFICATION
- *	  src/stream/direct_page_check.h
+ *	  src/stream/run.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef SST_DIRECT_PAGE_CHECK_H
-#define SST_DIRECT_PAGE_CHECK_H
+#ifndef SST_RUN_H
+#define SST_RUN_H
 
 #include "access/xlogdefs.h"
 #include "storage/bufpage.h"
@@ -52,6 +53,21 @@ typedef struct SstDirectPageCheck
 	int64		nappeared;		/* blocks loaded into buffers during reads */
 } SstDirectPageCheck;
 
+/* What copies runs from a window of the mapped file */
+typedef struct SstRunMapper
+{
+	SstPageNeeds needs;
+	bool		checksums;		/* compute them, too */
+	bool		off;			/* not to be used, or does not work */
+	int			nskip;			/* runs to leave to be read */
+	int			nwrong;			/* see sst_run_mapper_was_wrong() */
+
+	/* The window */
+	char	   *start;			/* NULL if nothing is mapped */
+	int64		segno;			/* segment, and where in it the window begins */
+	off_t		offset;
+} SstRunMapper;
+
 /* Would the buffer manager accept the header, as that of a page in use? */
 static inline bool
 sst_header_is_good(const PageHeaderData *header)
@@ -70,4 +86,10 @@ extern void sst_run_look_up(SstDirectPageCheck *check, SstRun *run);
 extern void sst_run_sum(SstRun *run, const char *images, uint64 blocks);
 extern void sst_run_check(SstDirectPageCheck *check, SstRun *run);
 
-#endif							/* SST_DIRECT_PAGE_CHECK_H */
+extern void sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
+								const SstDirectPageCheck *check);
+extern void sst_run_mapper_close(SstRunMapper *mapper);
+extern bool sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent);
+extern void sst_run_mapper_was_wrong(SstRunMapper *mapper);
+
+#endif							/* SST_RUN_H */
