@@ -34,11 +34,8 @@
 #include "api/arguments.h"
 #include "api/row.h"
 #include "api/stored_report.h"
-#include "report/command_plan.h"
-#include "report/gain.h"
 #include "report/pick.h"
-#include "report/reason.h"
-#include "report/report.h"
+#include "report/plan.h"
 #include "run/call.h"
 #include "run/progress.h"
 

@@ -35,7 +35,7 @@
 
 #include "api/row.h"
 #include "api/stored_report.h"
-#include "report/command_plan.h"
+#include "report/plan.h"
 
 /*
  * Storing

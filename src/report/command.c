@@ -38,7 +38,7 @@
 #include "utils/syscache.h"
 
 #include "compat/compat.h"
-#include "report/command.h"
+#include "report/plan.h"
 
 /* ----------
  * Does a table have an index that identifies its rows?

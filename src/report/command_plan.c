@@ -35,11 +35,7 @@
 
 #include "am/am.h"
 #include "am/rebuild.h"
-#include "report/command_plan.h"
-#include "report/gain.h"
-#include "report/holder.h"
-#include "report/reason.h"
-#include "report/table_activity.h"
+#include "report/plan.h"
 
 /* ----------
  * The gain and cost of commands

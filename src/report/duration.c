@@ -36,7 +36,7 @@
 #include "utils/syscache.h"
 
 #include "compat/compat.h"
-#include "report/duration.h"
+#include "report/plan.h"
 
 /* ----------
  * The constants: nanoseconds

@@ -18,8 +18,7 @@
 
 #include "am/am.h"
 #include "compat/compat.h"
-#include "report/command.h"
-#include "report/gain.h"
+#include "report/plan.h"
 
 double
 sst_entry_bytes(const SstReport *report, int i)

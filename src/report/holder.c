@@ -10,7 +10,7 @@
  * storage/ipc/procarray.c): transactions of other databases count for shared
  * catalogs only, a slot's catalog_xmin for catalogs only, and VACUUM for none.
  *
- * For whom commands wait, command.h has.  Slots and standbys delay none.
+ * For whom commands wait, plan.h has.  Slots and standbys delay none.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -29,8 +29,7 @@
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 
-#include "report/command.h"
-#include "report/holder.h"
+#include "report/plan.h"
 
 /* See HolderKind */
 #define SESSION "0"

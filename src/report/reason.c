@@ -15,7 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "report/reason.h"
+#include "report/plan.h"
 
 /* As pg_size_pretty() has it */
 static const char *

@@ -28,7 +28,7 @@
 #include "utils/syscache.h"
 
 #include "compat/compat.h"
-#include "report/table_activity.h"
+#include "report/plan.h"
 
 /* A number of the cumulative statistics of a table; 0 if there are none of it */
 static double

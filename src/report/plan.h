@@ -1,0 +1,215 @@
+/*-------------------------------------------------------------------------
+ *
+ * plan.h
+ *	  The plan of commands for a report, and what it is made of
+ *
+ * Copyright (c) 2026, streamstat contributors
+ *
+ * IDENTIFICATION
+ *	  src/report/plan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SST_PLAN_H
+#define SST_PLAN_H
+
+#include "nodes/pg_list.h"
+#include "report/report.h"
+
+/* For whom a command waits, before it works or at its end: transactions that have */
+#define SST_WAITS_LOCK		0x01	/* a lock on the table */
+#define SST_WAITS_STRONG	0x02	/* one that keeps VACUUM or DDL from it */
+#define SST_WAITS_SNAPSHOT	0x04	/* a snapshot of this database */
+#define SST_WAITS_XID		0x08	/* an ID, in any database */
+
+/* A command, in the memory context in which it was made */
+typedef struct SstCommand
+{
+	const char *text;
+	const char *lock_mode;		/* the strongest lock that it holds as it
+								 * works */
+	bool		blocks;			/* readers and writers */
+	int			waits;			/* SST_WAITS_... */
+
+	/* Of a rebuilt table */
+	bool		by_inserts;		/* row by row, which may leave empty pages */
+	bool		skips_invalid;	/* invalid indexes are not rebuilt with it */
+	const char *remark;			/* translated; or NULL */
+} SstCommand;
+
+/* What there is to rebuild tables with, besides the server's own commands */
+typedef struct SstTools
+{
+	bool		pg_repack;
+	bool		pg_squeeze;
+	const char *database;
+} SstTools;
+
+/* Bytes of some relations, now and after a rebuild */
+typedef struct SstGain
+{
+	int			nrelations;
+	double		bytes;
+	double		predicted;
+	SstEstimate reclaimable;	/* less than 0 where a rebuild makes it larger */
+} SstGain;
+
+/* What a command does that takes time */
+typedef struct SstWork
+{
+	double		cpu_ns;			/* on the machine that the constants are of */
+	double		read_bytes;		/* once each: then they are cached */
+	double		written_bytes;	/* to files and to WAL */
+} SstWork;
+
+/* Seconds that this server takes to read a byte, and its processor against that machine's */
+typedef struct SstRates
+{
+	SstEstimate read;
+	double		cpu;
+} SstRates;
+
+/* Why a relation that would become smaller has no command */
+typedef enum SstWithheld
+{
+	SST_NOT_WITHHELD,
+	SST_WITHIN_MARGIN,			/* nothing may come back */
+	SST_LITTLE,					/* for what it takes */
+	SST_SPACE_REUSED,
+	SST_SMALL_CATALOG,
+	SST_FILLFACTOR,
+	SST_FEW_DEAD,				/* rows; VACUUM frees little */
+	SST_TABLE_CORRUPT,
+	SST_ANALYZE_FIRST
+} SstWithheld;
+
+/* What comes first, before the order of reclaimable bytes */
+typedef enum SstUrgency
+{
+	SST_CORRUPT,				/* a relation has corrupt pages */
+	SST_INVALID,				/* a rebuilt table can fail for its index */
+	SST_ORDINARY
+} SstUrgency;
+
+/* The parts of a plan, in their order */
+typedef enum SstPlanPart
+{
+	SST_PART_NOW,
+	SST_PART_WAITS,				/* for transactions of others */
+	SST_PART_DOWNTIME			/* of an online plan */
+} SstPlanPart;
+
+typedef struct SstPlannedCommand
+{
+	int			relation;		/* its place in the report's list */
+	SstPlanPart part;
+	SstUrgency	urgency;
+	SstCommand	command;		/* its text is NULL where none helps */
+	const char *reason;			/* translated */
+	const char *waits_for;		/* translated, or NULL */
+
+	/* The relations that the command affects, and their bytes */
+	int			nrelations;
+	double		bytes;
+
+	/* Besides what commands before it give back of these relations */
+	SstEstimate reclaimable;
+
+	/* NaN: not known */
+	double		scratch_bytes;
+	double		bytes_to_read;
+	double		bytes_to_write;
+	SstWork		work;
+	SstEstimate duration;		/* in seconds */
+} SstPlannedCommand;
+
+typedef struct SstCommandPlan
+{
+	/* What it was made for */
+	TimestampTz report;
+	TimestampTz statement;
+	Oid			user;
+	bool		online;
+
+	List	   *commands;		/* SstPlannedCommand, by rank */
+
+	/* How many have a text, and what all give back together */
+	int			ncommands;
+	SstEstimate reclaimable;
+
+	/* Of each relation: the command that is about it, or NULL */
+	SstPlannedCommand **command_of;
+	uint8	   *withheld;
+} SstCommandPlan;
+
+typedef struct SstHolders SstHolders;
+
+/* in command.c */
+extern void sst_find_tools(SstTools *tools);
+extern bool sst_is_own_table(const SstRelation *table);
+extern bool sst_is_left_over(const SstRelation *index);
+extern bool sst_is_to_be_dropped(const SstRelation *index);
+extern SstCommand sst_index_command(const SstRelation *index, bool drops);
+extern SstCommand sst_rebuild_table_command(const SstTools *tools,
+											const SstRelation *table);
+extern SstCommand sst_upkeep_command(const char *verb, const SstRelation *table);
+
+/* in gain.c */
+extern double sst_entry_bytes(const SstReport *report, int i);
+extern SstEstimate sst_entry_reclaimable(const SstReport *report, int i);
+extern void sst_add_gain(const SstReport *report, int i, SstGain *gain);
+extern void sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
+									SstGain *gain);
+extern void sst_add_inserted_gain(const SstReport *report, int i, SstGain *gain);
+extern double sst_inserted_waste(double bytes);
+
+/* in duration.c */
+extern void sst_find_rates(const SstReport *report, SstRates *rates);
+extern void sst_add_index_work(const SstReport *report, int i, bool concurrent,
+							   SstWork *work);
+extern void sst_add_table_work(const SstReport *report, int i, bool by_inserts,
+							   SstWork *work);
+extern void sst_add_vacuum_work(const SstReport *report, int i, bool removes,
+								SstWork *work);
+extern void sst_add_analyze_work(const SstReport *report, int i, double bytes,
+								 double sample, SstWork *work);
+extern SstEstimate sst_duration(const SstRates *rates, const SstWork *work);
+
+/* in reason.c; all are translated, in the current memory context */
+extern const char *sst_withheld_reason(SstWithheld withheld);
+extern const char *sst_queue_reason(const SstCommand *command);
+extern const char *sst_rebuild_reason(const SstGain *gain);
+extern const char *sst_kept_reason(double kept, const char *holder);
+extern const char *sst_corrupt_index_reason(const SstRelation *index,
+											const SstBloatEstimate *estimate);
+extern const char *sst_invalid_too_reason(const SstRelation *index);
+extern const char *sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain);
+extern const char *sst_drop_reason(const SstRelation *index);
+extern const char *sst_invalid_reason(const SstRelation *index);
+extern const char *sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate);
+extern const char *sst_vacuum_reason(double removable, double truncated);
+extern const char *sst_useless_vacuum_reason(double kept, const char *holder);
+extern const char *sst_analyze_reason(void);
+
+/* in holder.c */
+extern SstHolders *sst_find_holders(void);
+extern const char *sst_oldest_holder(const SstHolders *holders,
+									 const SstRelation *table,
+									 TransactionId before);
+extern SstHolders *sst_find_waits(void);
+extern const char *sst_waits_for(const SstHolders *waits, Oid table, int what);
+
+/* in table_activity.c */
+extern bool sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table,
+								const SstBloatEstimate *toast);
+extern bool sst_index_space_is_reused(Oid indexoid, Oid tableoid,
+									  const SstBloatEstimate *index,
+									  const SstBloatEstimate *table);
+extern bool sst_has_fillfactor(Oid tableoid);
+extern const char *sst_late_vacuum_reason(const SstRelation *table, bool dead);
+
+/* in command_plan.c */
+extern void sst_plan_as(Oid role);
+extern const SstCommandPlan *sst_report_plan(const SstReport *report, bool online);
+
+#endif							/* SST_PLAN_H */
