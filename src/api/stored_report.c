@@ -143,53 +143,6 @@ sst_store_report(const SstStoreOptions *options)
  * The last stored report, for a session that has made none
  */
 
-/* End what began with a GUC nest level and a connection to SPI. */
-static void
-end_queries(int nestlevel)
-{
-	if (SPI_finish() != SPI_OK_FINISH)
-		elog(ERROR, "SPI_finish failed");
-	AtEOXact_GUC(true, nestlevel);
-}
-
-static void
-set_option(const char *name, const char *value)
-{
-	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-}
-
-/*
- * The columns of a row as a table "r" of stored rows has them.  It has names instead of an
- * OID; what it does not have is null.
- */
-static char *
-stored_columns(const SstRow *row, Oid relid)
-{
-	StringInfoData list;
-
-	initStringInfo(&list);
-	for (int i = 0; i < row->tupdesc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(row->tupdesc, i);
-		const char *name = NameStr(att->attname);
-		const char *value = "NULL";
-
-		if (att->attisdropped)
-			continue;
-		if (get_attnum(relid, name) != InvalidAttrNumber)
-			value = psprintf("r.%s", quote_identifier(name));
-		else if (strcmp(name, "relid") == 0)
-			value = "(SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n"
-				" ON n.oid = c.relnamespace WHERE n.nspname = r.schema_name"
-				" AND c.relname = r.relation_name)";
-		appendStringInfo(&list, "%s%s::%s AS %s", list.len > 0 ? ", " : "", value,
-						 format_type_be(att->atttypid), quote_identifier(name));
-	}
-
-	return list.data;
-}
-
 /*
  * Find the last stored report in the schema, of a part of the database only if there is no
  * other, and say once in a statement that it is shown and
@@ -225,12 +178,17 @@ find_last_run(const char *schema, Oid namespace)
 	return run;
 }
 
+/* The OID of a relation, of which the tables have the names */
+#define RELID \
+	", (SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace" \
+	" WHERE n.nspname = r.schema_name AND c.relname = r.relation_name) AS relid"
+
 /*
- * Query a table for the rows of the last stored report, by the columns that the function
- * being called returns.  The caller ends that with end_queries().
+ * Query a table for the rows of the last stored report, with a column besides or "".  The caller ends
+ * that with end_queries().
  */
 static int
-query_stored(FunctionCallInfo fcinfo, const SstRow *row, const char *table, const char *order)
+query_stored(FunctionCallInfo fcinfo, const char *table, const char *column, const char *order)
 {
 	Oid			namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
 	const char *schema = get_namespace_name(namespace);
@@ -240,25 +198,35 @@ query_stored(FunctionCallInfo fcinfo, const SstRow *row, const char *table, cons
 	if (schema == NULL)
 		elog(ERROR, "cache lookup failed for schema %u", namespace);
 	schema = quote_identifier(schema);
-	set_option("search_path", "pg_catalog, pg_temp");
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
 	run = find_last_run(schema, namespace);
-	if (SPI_execute(psprintf("SELECT %s FROM %s.%s AS r WHERE r.run = %s ORDER BY r.%s",
-							 stored_columns(row, get_relname_relid(table, namespace)),
-							 schema, table, run, order),
+	if (SPI_execute(psprintf("SELECT r.*%s FROM %s.%s AS r WHERE r.run = %s ORDER BY r.%s",
+							 column, schema, table, run, order),
 					true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not read a stored report");
 
 	return nestlevel;
 }
 
-/* Put the columns of a row of the query. */
+/* End what began with a GUC nest level and a connection to SPI. */
+static void
+end_queries(int nestlevel)
+{
+	if (SPI_finish() != SPI_OK_FINISH)
+		elog(ERROR, "SPI_finish failed");
+	AtEOXact_GUC(true, nestlevel);
+}
+
+/* Put the columns of a row of the query; what it does not have is null. */
 static void
 put_stored(SstRow *row, uint64 number)
 {
 	TupleDesc	tupdesc = SPI_tuptable->tupdesc;
 
+	memset(row->filled, true, row->tupdesc->natts * sizeof(bool));
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
 		bool		isnull;
@@ -277,7 +245,7 @@ sst_return_stored(FunctionCallInfo fcinfo, const char *table, const char *order)
 	int			nestlevel;
 
 	sst_rows_begin(&row, fcinfo);
-	nestlevel = query_stored(fcinfo, &row, table, order);
+	nestlevel = query_stored(fcinfo, table, RELID, order);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		put_stored(&row, i);
@@ -296,7 +264,7 @@ sst_form_stored_summary(FunctionCallInfo fcinfo)
 	int			nestlevel;
 
 	sst_row_init(&row, fcinfo);
-	nestlevel = query_stored(fcinfo, &row, "report_runs", "run");
+	nestlevel = query_stored(fcinfo, "report_runs", "", "run");
 	put_stored(&row, 0);
 	MemoryContextSwitchTo(context);
 	result = sst_row_datum(&row);
