@@ -315,55 +315,29 @@ put_plan(FunctionCallInfo fcinfo, const SstReport *report, bool online)
 	}
 }
 
-/* A column of the result, or 0 for null */
-static Datum
-get_column(SstRow *row, TupleTableSlot *slot, const char *name, Oid type, bool *isnull)
+/* What a column of the result has: a number, the seconds of a duration, or 1 for true; NaN for null */
+static double
+get_number(SstRow *row, TupleTableSlot *slot, const char *name, Oid type)
 {
 	int			attno = sst_row_find(row, name, type);
+	bool		isnull = true;
+	Datum		value = attno < 0 ? (Datum) 0 : slot_getattr(slot, attno + 1, &isnull);
 
-	*isnull = attno < 0;
-	return attno < 0 ? (Datum) 0 : slot_getattr(slot, attno + 1, isnull);
+	if (isnull)
+		return NAN;
+	if (type == INTERVALOID)
+		return DatumGetIntervalP(value)->time / (double) USECS_PER_SEC;
+	return type == BOOLOID ? DatumGetBool(value) : (double) DatumGetInt64(value);
 }
 
-/* A number, or NaN for null */
-static double
-get_number(SstRow *row, TupleTableSlot *slot, const char *name)
+static SstEstimate
+get_estimate(SstRow *row, TupleTableSlot *slot, const char *name, Oid type)
 {
-	bool		isnull;
-	Datum		value = get_column(row, slot, name, INT8OID, &isnull);
-
-	return isnull ? NAN : (double) DatumGetInt64(value);
-}
-
-static double
-get_seconds(SstRow *row, TupleTableSlot *slot, const char *name)
-{
-	bool		isnull;
-	Datum		value = get_column(row, slot, name, INTERVALOID, &isnull);
-
-	return isnull ? NAN : DatumGetIntervalP(value)->time / (double) USECS_PER_SEC;
-}
-
-static bool
-has_column(SstRow *row, TupleTableSlot *slot, const char *name, Oid type)
-{
-	bool		isnull;
-
-	(void) get_column(row, slot, name, type, &isnull);
-	return !isnull;
-}
-
-/* What is to be known of a command to pick it; one that needs downtime is not, if online. */
-static SstChoice
-get_choice(SstRow *row, TupleTableSlot *slot, bool online)
-{
-	bool		isnull;
-	bool		is_online = DatumGetBool(get_column(row, slot, "is_online", BOOLOID, &isnull));
-
-	return (SstChoice)
+	return (SstEstimate)
 	{
-		.gain = get_number(row, slot, "reclaimable_bytes"),
-			.seconds = online && !is_online ? NAN : get_seconds(row, slot, "duration_high")
+		.value = get_number(row, slot, name, type),
+			.low = get_number(row, slot, psprintf("%s_low", name), type),
+			.high = get_number(row, slot, psprintf("%s_high", name), type)
 	};
 }
 
@@ -371,21 +345,11 @@ get_choice(SstRow *row, TupleTableSlot *slot, bool online)
 static void
 leave_out(SstRow *row, TupleTableSlot *slot, SstPlannedCommand *left)
 {
-	SstEstimate bytes = {
-		get_number(row, slot, "reclaimable_bytes"),
-		get_number(row, slot, "reclaimable_bytes_low"),
-		get_number(row, slot, "reclaimable_bytes_high")
-	};
-	SstEstimate seconds = {
-		get_seconds(row, slot, "duration"),
-		get_seconds(row, slot, "duration_low"),
-		get_seconds(row, slot, "duration_high")
-	};
-
-	left->nrelations += get_number(row, slot, "relations");
-	left->bytes += get_number(row, slot, "bytes");
-	sst_add_known(&left->reclaimable, bytes);
-	sst_add_known(&left->duration, seconds);
+	left->nrelations += get_number(row, slot, "relations", INT8OID);
+	left->bytes += get_number(row, slot, "bytes", INT8OID);
+	sst_add_known(&left->reclaimable,
+				  get_estimate(row, slot, "reclaimable_bytes", INT8OID));
+	sst_add_known(&left->duration, get_estimate(row, slot, "duration", INTERVALOID));
 }
 
 /* Take over a row, with another rank. */
@@ -421,7 +385,10 @@ return_picked(FunctionCallInfo fcinfo, bool online, double seconds)
 	slot = MakeSingleTupleTableSlot(row.tupdesc, &TTSOpsMinimalTuple);
 	while (tuplestore_gettupleslot(all, true, false, slot))
 	{
-		choices[n] = get_choice(&row, slot, online);
+		/* One that needs downtime is not picked in an online plan. */
+		choices[n].gain = get_number(&row, slot, "reclaimable_bytes", INT8OID);
+		choices[n].seconds = online && get_number(&row, slot, "is_online", BOOLOID) != 1 ?
+			NAN : get_number(&row, slot, "duration_high", INTERVALOID);
 		if (plan != NULL && ((SstPlannedCommand *) list_nth(plan->commands, n))->urgency != SST_ORDINARY)
 			choices[n].gain = NAN;
 		n++;
@@ -431,7 +398,8 @@ return_picked(FunctionCallInfo fcinfo, bool online, double seconds)
 	tuplestore_rescan(all);
 	for (int i = 0; tuplestore_gettupleslot(all, true, false, slot); i++)
 	{
-		if (choices[i].picked || !has_column(&row, slot, "command", TEXTOID))
+		/* What is no command is there in any case. */
+		if (choices[i].picked || isnan(get_number(&row, slot, "is_online", BOOLOID)))
 			copy_row(&row, slot, ++rank);
 		else
 			leave_out(&row, slot, &left);
