@@ -43,8 +43,8 @@ put_row(SstRow *row, const SstProbeResult *result, int number, const char *note)
 	static const SstProbeCell nothing = {.depth = -1, .reads = -1, .nblocks = -1};
 	const SstProbeCell *cell = note == NULL ? &result->cells[number] : &nothing;
 	int64		request_bytes = (int64) cell->nblocks * BLCKSZ;
-	SstSpread	rate = sst_probe_rate(cell);
-	SstSpread	gain = {NAN, NAN, NAN};
+	SstEstimate rate = sst_probe_rate(cell);
+	SstEstimate gain = {NAN, NAN, NAN};
 
 	if (note == NULL && number + 1 < result->ncells && cell[1].pattern == cell->pattern)
 		gain = sst_probe_gain(&cell[1], cell);
@@ -58,10 +58,8 @@ put_row(SstRow *row, const SstProbeResult *result, int number, const char *note)
 	sst_put_count(row, "reads", cell->reads);
 	sst_put_count(row, "bytes_read", note == NULL ? cell->reads * request_bytes : -1);
 	sst_put_float8(row, "elapsed_ms", note == NULL ? cell->elapsed_ms : NAN);
-	sst_put_float8(row, "reads_per_second", rate.median);
-	sst_put_float8(row, "reads_per_second_low", rate.low);
-	sst_put_float8(row, "reads_per_second_high", rate.high);
-	sst_put_float8(row, "bytes_per_second", rate.median * request_bytes);
+	sst_put_estimate(row, "reads_per_second", rate);
+	sst_put_float8(row, "bytes_per_second", rate.value * request_bytes);
 	sst_put_float8(row, "latency_ms", sst_probe_latency(cell, 50));
 	sst_put_float8(row, "latency_ms_p99", sst_probe_latency(cell, 99));
 	sst_put_datum(row, "deeper_pays", BOOLOID, BoolGetDatum(gain.low >= SST_PROBE_MARGIN),

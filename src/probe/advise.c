@@ -51,10 +51,10 @@ compare_figures(const void *a, const void *b)
  * largest but for twice the chance of fewer than k in n throws of a coin.  The least and
  * the largest of 6 make 97 %, the third ones of 12 make 96 %.
  */
-static SstSpread
+static SstEstimate
 summarize(double *figures, int n)
 {
-	SstSpread	spread = {NAN, NAN, NAN};
+	SstEstimate spread = {NAN, NAN, NAN};
 	double		exactly = pow(0.5, n);	/* k of n */
 	double		fewer = exactly;
 
@@ -62,7 +62,7 @@ summarize(double *figures, int n)
 		return spread;
 
 	qsort(figures, n, sizeof(double), compare_figures);
-	spread.median = (figures[(n - 1) / 2] + figures[n / 2]) / 2;
+	spread.value = (figures[(n - 1) / 2] + figures[n / 2]) / 2;
 	for (int k = 1; 2 * fewer <= OUTSIDE; k++)
 	{
 		spread.low = figures[k - 1];
@@ -84,7 +84,7 @@ round_rate(const SstProbeCell *cell, int round)
 }
 
 /* Reads per second of a cell */
-SstSpread
+SstEstimate
 sst_probe_rate(const SstProbeCell *cell)
 {
 	double		rates[2 * SST_PROBE_ROUNDS];
@@ -101,7 +101,7 @@ sst_probe_rate(const SstProbeCell *cell)
 }
 
 /* The ratio of a cell's rate to that of another one, in the same round */
-SstSpread
+SstEstimate
 sst_probe_gain(const SstProbeCell *cell, const SstProbeCell *base)
 {
 	double		ratios[SST_PROBE_ROUNDS];
@@ -137,7 +137,7 @@ noise(const SstProbeCell *cell)
 {
 	double		ratios[SST_PROBE_ROUNDS];
 	int			n = 0;
-	SstSpread	spread;
+	SstEstimate spread;
 
 	for (int round = 0; round < SST_PROBE_ROUNDS; round++)
 	{
@@ -158,8 +158,8 @@ has_changed(const SstProbeCell *cell)
 {
 	double		rates[2 * SST_PROBE_ROUNDS];
 	int			n = 0;
-	SstSpread	early;
-	SstSpread	late;
+	SstEstimate early;
+	SstEstimate late;
 
 	for (int round = 0; round < SST_PROBE_ROUNDS; round++)
 	{
@@ -203,15 +203,15 @@ judge(const SstProbeResult *result, const SstProbeSetting *setting)
 	Verdict		verdict = {.loss_percent = NAN};
 	const SstProbeCell *base = &result->cells[setting->base];
 	const SstProbeCell *best = base;
-	SstSpread	best_gain = {1, 1, 1};
+	SstEstimate best_gain = {1, 1, 1};
 
 	verdict.enough_rounds = !isnan(noise(base));
 	for (int i = 0; i < result->ncells; i++)
 	{
 		const SstProbeCell *cell = &result->cells[i];
-		SstSpread	gain = sst_probe_gain(cell, base);
+		SstEstimate gain = sst_probe_gain(cell, base);
 
-		if (is_candidate(cell, setting, base->depth) && gain.median > best_gain.median)
+		if (is_candidate(cell, setting, base->depth) && gain.value > best_gain.value)
 		{
 			best = cell;
 			best_gain = gain;
@@ -222,11 +222,11 @@ judge(const SstProbeResult *result, const SstProbeSetting *setting)
 		return verdict;
 
 	/* Cells of a pattern are in the order of their depth. */
-	verdict.loss_percent = 100 * (1 - 1 / best_gain.median);
+	verdict.loss_percent = 100 * (1 - 1 / best_gain.value);
 	for (int i = 0; i < result->ncells && !verdict.clear; i++)
 	{
 		const SstProbeCell *cell = &result->cells[i];
-		SstSpread	share = sst_probe_gain(cell, best);
+		SstEstimate share = sst_probe_gain(cell, best);
 
 		if (!is_candidate(cell, setting, base->depth) ||
 			share.high < 1 / SST_PROBE_MARGIN)

@@ -15,6 +15,7 @@
 
 #include "nodes/pg_list.h"
 #include "run/limits.h"
+#include "stats/interval.h"
 #include "stream/io_stats.h"
 #include "stream/segment_file.h"
 
@@ -128,14 +129,6 @@ typedef struct SstProbeTarget
 	BlockNumber nblocks_read;	/* of it, for progress */
 } SstProbeTarget;
 
-/* The median of a few figures, and the ends of its 95 % interval; NaN for too few */
-typedef struct SstSpread
-{
-	double		median;
-	double		low;
-	double		high;
-} SstSpread;
-
 /* Advice about one setting */
 typedef struct SstIoAdvice
 {
@@ -160,8 +153,9 @@ extern bool sst_probe_read(SstProbeTarget *target, SstProbeCell *cell,
 						   double *rate, double *took_ms);
 extern void sst_probe_rounds(SstProbeTarget *target);
 
-extern SstSpread sst_probe_rate(const SstProbeCell *cell);
-extern SstSpread sst_probe_gain(const SstProbeCell *cell, const SstProbeCell *base);
+/* The median of a few figures, and the ends of its 95 % interval; NaN for too few */
+extern SstEstimate sst_probe_rate(const SstProbeCell *cell);
+extern SstEstimate sst_probe_gain(const SstProbeCell *cell, const SstProbeCell *base);
 extern double sst_probe_latency(const SstProbeCell *cell, double percent);
 extern bool sst_probe_is_clear(const SstProbeResult *result,
 							   const SstProbeSetting *setting);
