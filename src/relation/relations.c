@@ -149,8 +149,8 @@ sst_fork_bytes(const SstFiles *files, ForkNumber forknum)
 }
 
 /*
- * Show the fixed part of each row of a catalog to a function; with an index, of those
- * rows that have such an OID in its column attno.
+ * Show the fixed part of each row of a catalog to a function; with attno, of those
+ * rows that have such an OID in that column, by an index if there is one for it.
  */
 static void
 read_catalog(Oid catalogid, Oid indexid, AttrNumber attno, Oid value,
@@ -583,6 +583,12 @@ owns(Oid relid, Oid toastoid)
 	return result;
 }
 
+static void
+set_oid(void *oid, const void *row)
+{
+	*(Oid *) oid = ((const FormData_pg_class *) row)->oid;
+}
+
 /*
  * Find the table of a TOAST table, which need not be locked.  InvalidOid if there is
  * none.
@@ -592,25 +598,15 @@ sst_toast_owner(Oid toastoid)
 {
 	char	   *name = get_rel_name(toastoid);
 	Oid			result = InvalidOid;
-	ScanKeyData key;
-	Relation	pg_class;
-	SysScanDesc scan;
-	HeapTuple	tuple;
 
 	if (name == NULL)
 		return InvalidOid;
 	if (sscanf(name, "pg_toast_%u", &result) == 1 && owns(result, toastoid))
 		return result;
 
-	ScanKeyInit(&key, Anum_pg_class_reltoastrelid, BTEqualStrategyNumber,
-				F_OIDEQ, ObjectIdGetDatum(toastoid));
-	pg_class = table_open(RelationRelationId, AccessShareLock);
-	scan = systable_beginscan(pg_class, InvalidOid, false, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	result = HeapTupleIsValid(tuple) ?
-		((Form_pg_class) GETSTRUCT(tuple))->oid : InvalidOid;
-	systable_endscan(scan);
-	table_close(pg_class, AccessShareLock);
+	result = InvalidOid;
+	read_catalog(RelationRelationId, InvalidOid, Anum_pg_class_reltoastrelid, toastoid,
+				 set_oid, &result);
 
 	return result;
 }
