@@ -417,28 +417,6 @@ sst_reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks)
 #define BLOCKS_PER_MAP_BLOCK \
 	((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
 
-/* The first block of an index, its metapage, and then those of another source */
-typedef struct MetapageSource
-{
-	SstSource	base;
-	SstSource  *inner;
-	bool		begun;
-} MetapageSource;
-
-static BlockNumber
-metapage_next(SstSource *source)
-{
-	MetapageSource *with_metapage = (MetapageSource *) source;
-	BlockNumber blkno = sst_source_next(with_metapage->inner);
-
-	if (with_metapage->begun)
-		return blkno;
-	with_metapage->begun = true;
-	if (blkno != 0 && blkno != InvalidBlockNumber)
-		sst_source_put_back(with_metapage->inner, blkno);
-	return 0;
-}
-
 /* Advise of the first nblocks blocks of a fork. */
 static int
 advise_whole(SstReport *report, const SstRelation *relation,
@@ -452,43 +430,32 @@ advise_whole(SstReport *report, const SstRelation *relation,
 }
 
 /*
- * Advise of the blocks that the first sample of an entry reads, nsample of them.
- * Returns the number of runs.
+ * Advise of the blocks that the first sample of an entry reads, nsample of them, and of an
+ * index's metapage.  Returns the number of runs.
  */
 static int
 advise_sample(SstReport *report, const SstReportEntry *entry,
 			  BlockNumber nsample)
 {
 	const SstRelation *relation = sst_reported_relation(report, entry);
+	bool		is_index = relation->relkind == RELKIND_INDEX;
 	BlockNumber nblocks = entry->estimate.nblocks;
 	BlockNumber map_blocks = nblocks / BLOCKS_PER_MAP_BLOCK + 1;
 	SstSampleSource sample;
-	MetapageSource with_metapage = {.base = {.next = metapage_next,
-	.put_back = InvalidBlockNumber}};
-	int			nruns;
+	int			nruns = -1;
 
 	if (nsample >= nblocks)
-	{
-		nruns = advise_whole(report, relation, MAIN_FORKNUM, nblocks);
-		return Max(nruns, 0);
-	}
-
-	if (relation->relkind != RELKIND_INDEX &&
-		sst_sample_reads_map(nsample, map_blocks))
-	{
+		return Max(advise_whole(report, relation, MAIN_FORKNUM, nblocks), 0);
+	if (is_index && (sst_index_am(relation->amoid)->flags & SST_AM_META) != 0)
+		(void) advise_whole(report, relation, MAIN_FORKNUM, 1);
+	if (!is_index && sst_sample_reads_map(nsample, map_blocks))
 		nruns = advise_whole(report, relation, VISIBILITYMAP_FORKNUM, map_blocks);
-		if (nruns >= 0)
-			return nruns;
-	}
-
-	with_metapage.inner =
-		sst_sample_source_init(&sample, nblocks, nsample,
-							   report->limits.seed + entry->relid, NULL, false);
-	nruns = sst_advise_blocks(&relation->files, MAIN_FORKNUM,
-							  relation->relkind == RELKIND_INDEX &&
-							  (sst_index_am(relation->amoid)->flags & SST_AM_META) != 0 ?
-							  &with_metapage.base : with_metapage.inner,
-							  &report->io_stats);
+	if (nruns < 0)
+		nruns = sst_advise_blocks(&relation->files, MAIN_FORKNUM,
+								  sst_sample_source_init(&sample, nblocks, nsample,
+														 report->limits.seed + entry->relid,
+														 NULL, false),
+								  &report->io_stats);
 	return Max(nruns, 0);
 }
 
@@ -542,7 +509,8 @@ sst_read_ahead_begin(SstReadAhead *ahead, const SstReportReader *reader,
 		return;
 
 	ahead->max_advised = depth;
-	ahead->advised = palloc(sizeof(SstAdvised) * depth);
+	ahead->advised = palloc_extended(sizeof(SstAdvised) * (reader->report->relations.n + 1),
+									 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	advise_catalogs(reader->report);
 }
 
@@ -550,12 +518,13 @@ sst_read_ahead_begin(SstReadAhead *ahead, const SstReportReader *reader,
 static void
 forget_read(SstReadAhead *ahead, int place)
 {
-	while (ahead->nadvised > 0 && ahead->advised[ahead->first].place < place)
+	for (; ahead->first < place; ahead->first++)
 	{
-		ahead->nruns -= ahead->advised[ahead->first].nruns;
-		ahead->nblocks -= ahead->advised[ahead->first].nblocks;
-		ahead->first = (ahead->first + 1) % ahead->max_advised;
-		ahead->nadvised--;
+		const SstAdvised *advised = &ahead->advised[ahead->first];
+
+		ahead->nadvised -= advised->nblocks > 0;
+		ahead->nruns -= advised->nruns;
+		ahead->nblocks -= advised->nblocks;
 	}
 	ahead->next = Max(ahead->next, place);
 }
@@ -594,7 +563,7 @@ sst_read_ahead(SstReadAhead *ahead, int place)
 	{
 		SstReportEntry *entry = ahead->order[ahead->next];
 		BlockNumber nsample = sst_first_sample_blocks(entry, reader->first_blocks);
-		SstAdvised *advised;
+		SstAdvised *advised = &ahead->advised[ahead->next];
 
 		/* A stream reads by slices what is more than one. */
 		if (can_advise(report, entry) && nsample <= most)
@@ -604,9 +573,6 @@ sst_read_ahead(SstReadAhead *ahead, int place)
 								   ahead->nblocks + nsample))
 				break;
 
-			advised = &ahead->advised[(ahead->first + ahead->nadvised) %
-									  ahead->max_advised];
-			advised->place = ahead->next;
 			advised->nruns = advise_sample(report, entry, nsample);
 			advised->nblocks = nsample;
 			ahead->nadvised++;

@@ -44,10 +44,9 @@ extern void sst_reader_read(SstReportReader *reader, SstReportEntry *entry,
 /* A relation of up to so many first samples is read as a whole. */
 #define SST_WHOLE_SAMPLES 2
 
-/* A relation that was advised and not read yet */
+/* What was advised of a relation; zeros for nothing */
 typedef struct SstAdvised
 {
-	int			place;			/* in the order */
 	int			nruns;
 	BlockNumber nblocks;
 } SstAdvised;
@@ -57,11 +56,11 @@ typedef struct SstReadAhead
 	const SstReportReader *reader;
 	SstReportEntry **order;
 	int			next;			/* place of the next one to advise */
-
-	/* A ring of relations, and what they have together */
-	SstAdvised *advised;
 	int			max_advised;	/* 0 if nothing is to be advised */
-	int			first;
+
+	/* What was advised of each, and what those not read yet have together */
+	SstAdvised *advised;
+	int			first;			/* place of the first one of these */
 	int			nadvised;
 	int			nruns;
 	uint64		nblocks;
