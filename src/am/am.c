@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * am.c
- *	  The access methods that we know
+ *	  The access methods that we know, what is read of others, and common columns
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -12,18 +12,20 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "am/am.h"
 
 static const SstAccessMethod *const access_methods[] = {
-#define SST_ACCESS_METHOD(name) &sst_##name##_am,
-#include "am/list.h"
-#undef SST_ACCESS_METHOD
+#define ADDRESS(name) &sst_##name##_am,
+	SST_ACCESS_METHODS(ADDRESS)
 };
 
 /*
@@ -98,4 +100,130 @@ sst_relation_am(Relation rel)
 	if (RELKIND_HAS_TABLE_AM(relkind) && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
 		return &sst_heap_am;
 	return relkind == RELKIND_SEQUENCE ? &sst_sequence_am : NULL;
+}
+
+/* ----------
+ * Page headers of other access methods
+ * ----------
+ */
+
+/*
+ * A page of an access method that we know nothing of: its header says how much
+ * is free, if it keeps to what headers are for.
+ */
+static bool
+any_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+		 SstCounters *counters)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+
+	if (header->pd_lower < SizeOfPageHeaderData ||
+		header->pd_lower > header->pd_upper ||
+		header->pd_upper > header->pd_special ||
+		header->pd_special > BLCKSZ ||
+		header->pd_pagesize_version != (BLCKSZ | PG_PAGE_LAYOUT_VERSION))
+		return sst_count_if_new(page, blkno, counters);
+
+	counters->n[SST_OTHER_PAGES]++;
+	counters->n[SST_FREE_BYTES] += sst_page_free_space(page);
+	counters->n[SST_USABLE_BYTES] += header->pd_special - SizeOfPageHeaderData;
+	return true;
+}
+
+static const SstColumn any_columns[] = {
+	{"free_bytes", INT8OID, SST_FREE_BYTES, .most = BLCKSZ, .plus_pages = true},
+	{"free_percent", FLOAT8OID, SST_FREE_BYTES, .percent_of = SST_PAGE_BYTES, .main = true, .plus_pages = true},
+	SST_DAMAGE_COLUMNS,
+};
+
+const SstAccessMethod sst_other_am = {
+	.kind = SST_INDEX,
+	.flags = SST_AM_META | SST_AM_UNKNOWN,
+	.page = any_page,
+	.columns = {any_columns, lengthof(any_columns)},
+	.no_model = gettext_noop("size after a rebuild is not known for this access method"),
+};
+
+/* ----------
+ * Columns that the functions of several access methods have
+ * ----------
+ */
+
+/* Bytes of the main fork */
+Datum
+sst_size_column(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int64GetDatum((int64) found->nblocks * BLCKSZ);
+}
+
+Datum
+sst_blocks_column(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int64GetDatum((int64) found->nblocks);
+}
+
+static Datum
+block_or_null(BlockNumber blkno, bool *isnull)
+{
+	*isnull = blkno == InvalidBlockNumber;
+	return Int64GetDatum((int64) blkno);
+}
+
+Datum
+sst_first_new_block_column(const SstRelationStats *found, bool *isnull)
+{
+	return block_or_null(found->counters.first_new, isnull);
+}
+
+Datum
+sst_first_corrupt_block_column(const SstRelationStats *found, bool *isnull)
+{
+	return block_or_null(found->counters.first_corrupt, isnull);
+}
+
+/* What a sample is to estimate for a column; false if that is nothing */
+bool
+sst_column_statistic(const SstColumn *column, SstStatistic *statistic)
+{
+	memset(statistic, 0, sizeof(SstStatistic));
+	statistic->name = column->name;
+	statistic->y = column->count;
+	statistic->x = column->percent_of;
+	statistic->most = column->most;
+	statistic->items = column->items;
+	statistic->plus_pages = column->plus_pages;
+	if (column->percent_of == 0)
+		statistic->estimator = column->most == 1 ? SST_PAGES : SST_TOTAL;
+	else if (column->left)
+		statistic->estimator = SST_RATIO_LEFT;
+	else
+		statistic->estimator = column->most == 1 ? SST_PAGE_PERCENT : SST_RATIO;
+
+	return column->percent_of != 0 || column->most > 0;
+}
+
+/* Percent of the whole, or null if that is nothing */
+Datum
+sst_percent(uint64 part, uint64 whole, bool *isnull)
+{
+	*isnull = whole == 0;
+	return *isnull ? (Datum) 0 : Float8GetDatum(100.0 * part / whole);
+}
+
+/*
+ * pgstattuple's functions mostly give percentages in two decimals.  These are printed only
+ * where rounding could go either way: a quotient is the same number as one that is read.
+ */
+Datum
+sst_two_decimals(double percent)
+{
+	double		hundredths = rint(100 * percent);
+	char		str[32];
+
+	if (fabs(100 * percent - hundredths) < 0.499)
+		return Float8GetDatum(hundredths / 100);
+	snprintf(str, sizeof(str), "%.2f", percent);
+	return Float8GetDatum(strtod(str, NULL));
 }

@@ -359,12 +359,11 @@ index_row(FunctionCallInfo fcinfo, const SstAccessMethod *am)
 	return sst_form_row(fcinfo, &am->columns, &found);
 }
 
-#define SST_ACCESS_METHOD(name) \
+#define DEFINE_STATS(name) \
 PG_FUNCTION_INFO_V1(sst_##name##_stats); \
 Datum \
 sst_##name##_stats(PG_FUNCTION_ARGS) \
 { \
 	return index_row(fcinfo, &sst_##name##_am); \
 }
-#include "am/list.h"
-#undef SST_ACCESS_METHOD
+SST_ACCESS_METHODS(DEFINE_STATS)

@@ -45,7 +45,6 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "am/am.h"
 #include "api/row.h"
 
 /*

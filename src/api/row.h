@@ -17,7 +17,7 @@
 #include "datatype/timestamp.h"
 #include "fmgr.h"
 
-#include "am/columns.h"
+#include "am/am.h"
 #include "relation/relations.h"
 #include "relation/target.h"
 #include "stats/counters.h"

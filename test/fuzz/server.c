@@ -37,6 +37,7 @@ extern void *repalloc(void *pointer, size_t size);
 extern void *repalloc_huge(void *pointer, size_t size);
 extern void *MemoryContextAllocExtended(void *context, size_t size, int flags);
 extern void pfree(void *pointer);
+extern char *pstrdup(const char *string);
 extern void pg_qsort(void *base, size_t n, size_t size,
 					 int (*compare) (const void *, const void *));
 
@@ -236,6 +237,12 @@ pfree(void *pointer)
 {
 	replace_allocated(pointer, NULL);
 	free(pointer);
+}
+
+char *
+pstrdup(const char *string)
+{
+	return strcpy(palloc(strlen(string) + 1), string);
 }
 
 /* Which is what the server's headers make of qsort() */

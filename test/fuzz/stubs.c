@@ -17,6 +17,7 @@
 
 #include "access/htup_details.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "fuzz.h"
 #include "am/rebuild.h"
@@ -102,7 +103,19 @@ sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 	return offnum % 8 == 0;
 }
 
-/* Of an operator class there is no function here. */
+/* Nothing is in a catalog, ... */
+HeapTuple
+SearchSysCache1(int cacheId, Datum key1)
+{
+	return NULL;
+}
+
+void
+ReleaseSysCache(HeapTuple tuple)
+{
+}
+
+/* ... and of an operator class there is no function here. */
 char *
 get_func_name(Oid funcid)
 {
