@@ -3,7 +3,7 @@
  * estimate.c
  *	  Estimates for a relation from a sample of its pages
  *
- * variance.c has the intervals of totals.  Those of ratios follow from their
+ * interval.c has the intervals of totals.  Those of ratios follow from their
  * linearized residuals: Cochran, Sampling Techniques, 3rd ed., (6.4).
  *
  * Copyright (c) 2026, streamstat contributors
@@ -20,7 +20,6 @@
 #include "storage/bufpage.h"
 
 #include "stats/estimate.h"
-#include "stats/variance.h"
 
 /* Pages needed to estimate a variance */
 #define MIN_PAGES 2

@@ -14,7 +14,6 @@
 #define SST_ESTIMATE_H
 
 #include "stats/interval.h"
-#include "stats/page_sample.h"
 
 typedef enum SstEstimator
 {

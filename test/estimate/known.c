@@ -16,7 +16,6 @@
 #include <time.h>
 
 #include "stats/page_sample.h"
-#include "stats/variance.h"
 #include "test_estimate.h"
 
 /* The share of a huge relation of which k of n pages are: no finite population */
