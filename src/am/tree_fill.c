@@ -34,7 +34,6 @@
 #include "utils/lsyscache.h"
 
 #include "am/rebuild.h"
-#include "stats/interval.h"
 
 /*
  * Where the present pages do not tell: the fill of GiST's inner pages for that of leaf
@@ -415,15 +414,6 @@ part_of_leaves(const TreeRebuild *state, double least, double most)
 	return (double) n / Max(state->nleaves, 1);
 }
 
-static SstEstimate
-times(const SstEstimate *part, double fill)
-{
-	return (SstEstimate)
-	{
-		part->value * fill, part->low * fill, part->high * fill
-	};
-}
-
 /* How full leaf pages will be, with the ends of 95 percent, and how many inner ones */
 static Expected
 expect(const TreeRebuild *state, const double *counts)
@@ -469,7 +459,7 @@ expect(const TreeRebuild *state, const double *counts)
 	}
 	else if (unchanged >= UNCHANGED_ALL && built >= UNCHANGED_ALL)
 	{
-		result.fill = times(&known[WITH_DEAD], mean);
+		result.fill = sst_scaled(known[WITH_DEAD], mean);
 		if (state->ranges)
 			result.fill.high = Max(result.fill.high, known[NOT_KNOWN].high);
 		result.fill.high = Min(result.fill.high, 1);
@@ -480,7 +470,7 @@ expect(const TreeRebuild *state, const double *counts)
 			 sparse <= (half_full ? MANY_SPARSE_IN_ORDER : MANY_SPARSE) &&
 			 (state->way != TREE_SORTED || built > 0.5))
 	{
-		result.fill = times(&known[AS_FILLED], present);
+		result.fill = sst_scaled(known[AS_FILLED], present);
 		if (sparse > SOME_SPARSE || present < known[otherwise].value * LEAST_OF_USUAL)
 			result.fill.high = Max(result.fill.high, known[otherwise].high);
 		if (!few_dead)
