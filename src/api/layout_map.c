@@ -146,13 +146,15 @@ typedef struct OneLayout
 	const char *note;
 } OneLayout;
 
-/* Read the layout of an open relation if it has one, and close it. */
+/* Read the layout, if the relation, and before it the table of an index, can be locked at once. */
 static void
-read_open(OneLayout *one, Relation rel)
+read_unless_locked(void *arg)
 {
+	OneLayout  *one = arg;
 	SstTarget	target;
 
-	sst_target_examine(&target, rel);
+	sst_target_try_lock(&target, one->relid, get_rel_relkind(one->relid) == RELKIND_INDEX ?
+						IndexGetRelation(one->relid, true) : InvalidOid);
 	one->note = target.note;
 	if (sst_target_is_readable(&target))
 	{
@@ -163,29 +165,6 @@ read_open(OneLayout *one, Relation rel)
 			one->note = sst_state_note(SST_TARGET_WRONG_KIND);
 	}
 	sst_target_close(&target);
-}
-
-/* Read the layout, if the relation, and before it the table of an index, can be locked at once. */
-static void
-read_unless_locked(void *arg)
-{
-	OneLayout  *one = arg;
-	Oid			tableoid = InvalidOid;
-	bool		missing;
-	Relation	rel;
-
-	if (get_rel_relkind(one->relid) == RELKIND_INDEX)
-		tableoid = IndexGetRelation(one->relid, true);
-	one->note = _("locked by another session");
-	if (OidIsValid(tableoid) && !ConditionalLockRelationOid(tableoid, AccessShareLock))
-		return;
-	rel = sst_target_try_lock(one->relid, tableoid, &missing);
-	if (rel != NULL)
-		read_open(one, rel);
-	else if (missing)
-		one->note = sst_state_note(SST_TARGET_MISSING);
-	if (OidIsValid(tableoid))
-		UnlockRelationOid(tableoid, AccessShareLock);
 }
 
 /* Read it; an error about the relation becomes the note, and others pass. */

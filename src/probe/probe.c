@@ -195,23 +195,21 @@ is_suitable(const SstRelation *relation)
 		(relation->relkind == RELKIND_INDEX || relation->amoid == HEAP_TABLE_AM_OID);
 }
 
-/* Open the largest relation of a tablespace that is not locked, or return NULL. */
-static Relation
-open_largest(const SstRelations *list, Oid tablespace)
+/* Open the largest relation of a tablespace that is not locked; false if there is none. */
+static bool
+open_largest(const SstRelations *list, Oid tablespace, SstTarget *target)
 {
 	for (int i = 0; i < list->n; i++)
 	{
 		const SstRelation *relation = &list->relation[i];
-		bool		missing;
-		Relation	rel;
 
 		if (!is_suitable(relation) || relation->files.tablespace != tablespace)
 			continue;
-		rel = sst_target_try_lock(relation->relid, InvalidOid, &missing);
-		if (rel != NULL)
-			return rel;
+		sst_target_try_lock(target, relation->relid, InvalidOid);
+		if (target->rel != NULL)
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* The tablespaces, but for that of shared catalogs */
@@ -250,18 +248,14 @@ probe_all(SstProbe *probe)
 	sst_progress_totals(nleft, probe->limits.bytes_left);
 	foreach(lc, tablespaces)
 	{
-		Relation	rel = open_largest(&list, lfirst_oid(lc));
 		SstTarget	target;
 
 		sst_progress_relations(list_length(tablespaces) - nleft);
-		if (rel == NULL)
+		if (open_largest(&list, lfirst_oid(lc), &target))
+			probe_relation(probe, &target, lfirst_oid(lc), nleft);
+		else
 			(void) add_result(probe, lfirst_oid(lc), InvalidOid,
 							  _("no readable relation of this database has 8 MB or more"));
-		else
-		{
-			sst_target_examine(&target, rel);
-			probe_relation(probe, &target, lfirst_oid(lc), nleft);
-		}
 		nleft--;
 	}
 }

@@ -58,6 +58,7 @@ sst_state_note(SstTargetState state)
 {
 	static const char *const notes[SST_TARGET_MISSING + 1] = {
 		[SST_TARGET_MISSING] = gettext_noop("relation does not exist"),
+		[SST_TARGET_LOCKED] = gettext_noop("locked by another session"),
 		[SST_TARGET_OTHER_TEMP] = gettext_noop("temporary relation of another session"),
 		[SST_TARGET_NO_DATA] = gettext_noop("no data during recovery"),
 		[SST_TARGET_INVALID] = gettext_noop("index is not valid"),

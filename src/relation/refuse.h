@@ -37,6 +37,7 @@ typedef enum SstTargetState
 	SST_TARGET_OTHER_TABLE_AM,	/* not heap */
 	SST_TARGET_OTHER_FORMAT,	/* of an index, which we do not know */
 	SST_TARGET_WRONG_KIND,		/* another function reads it */
+	SST_TARGET_LOCKED,			/* by others, and was not to be waited for */
 	SST_TARGET_MISSING			/* does not exist */
 } SstTargetState;
 

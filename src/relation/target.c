@@ -116,6 +116,16 @@ sst_target_examine(SstTarget *target, Relation rel)
 	target->tableoid = InvalidOid;
 }
 
+/* Nothing is open or locked, for what the state says. */
+static void
+set_closed(SstTarget *target, Oid relid, SstTargetState state)
+{
+	memset(target, 0, sizeof(SstTarget));
+	target->relid = relid;
+	target->state = state;
+	target->note = sst_state_note(state);
+}
+
 /*
  * Make a relation, locked in AccessShareLock mode, the target.  State and note say
  * whether it can be read and is of one of the given kinds.  NULL is a relation that
@@ -126,10 +136,7 @@ examine_kind(SstTarget *target, Oid relid, Relation rel, int kinds)
 {
 	if (rel == NULL)
 	{
-		memset(target, 0, sizeof(SstTarget));
-		target->relid = relid;
-		target->state = SST_TARGET_MISSING;
-		target->note = sst_state_note(SST_TARGET_MISSING);
+		set_closed(target, relid, SST_TARGET_MISSING);
 		return;
 	}
 
@@ -196,31 +203,38 @@ sst_target_close(SstTarget *target)
 }
 
 /*
- * Lock a relation in AccessShareLock mode without waiting, and open it.  tableoid is
- * the table that an index has to be of, which the caller has locked, or InvalidOid.
+ * Lock a relation in AccessShareLock mode without waiting, and make it the target.  tableoid
+ * is the table that an index has to be of, which is locked before, or InvalidOid.
  *
- * NULL if others have locked the relation or, as *missing says, if it does not exist
- * or is now another table's: before it was locked, its OID may have been used again.
- * Then it is not locked.
+ * target->rel is NULL, and nothing is locked, if others have locked one of them or, as the
+ * state says, the relation does not exist or is now another table's: before it was locked,
+ * its OID may have been used again.
  */
-Relation
-sst_target_try_lock(Oid relid, Oid tableoid, bool *missing)
+void
+sst_target_try_lock(SstTarget *target, Oid relid, Oid tableoid)
 {
 	Relation	rel;
 
-	*missing = false;
-	if (!ConditionalLockRelationOid(relid, AccessShareLock))
-		return NULL;
-	rel = try_relation_open(relid, NoLock);
-	if (rel != NULL && (!OidIsValid(tableoid) ||
-						(rel->rd_index != NULL && rel->rd_index->indrelid == tableoid)))
-		return rel;
-
-	*missing = true;
-	if (rel != NULL)
-		relation_close(rel, NoLock);
-	UnlockRelationOid(relid, AccessShareLock);
-	return NULL;
+	set_closed(target, relid, SST_TARGET_LOCKED);
+	if (OidIsValid(tableoid) && !ConditionalLockRelationOid(tableoid, AccessShareLock))
+		return;
+	if (ConditionalLockRelationOid(relid, AccessShareLock))
+	{
+		rel = try_relation_open(relid, NoLock);
+		if (rel != NULL && (!OidIsValid(tableoid) ||
+							(rel->rd_index != NULL && rel->rd_index->indrelid == tableoid)))
+		{
+			sst_target_examine(target, rel);
+			target->tableoid = tableoid;
+			return;
+		}
+		if (rel != NULL)
+			relation_close(rel, NoLock);
+		UnlockRelationOid(relid, AccessShareLock);
+		set_closed(target, relid, SST_TARGET_MISSING);
+	}
+	if (OidIsValid(tableoid))
+		UnlockRelationOid(tableoid, AccessShareLock);
 }
 
 /*

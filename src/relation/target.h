@@ -42,7 +42,7 @@ extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds,
 							 SstRules rules);
 extern void sst_target_adopt_index(SstTarget *target, Relation rel,
 								   const SstAccessMethod *am, SstRules rules);
-extern Relation sst_target_try_lock(Oid relid, Oid tableoid, bool *missing);
+extern void sst_target_try_lock(SstTarget *target, Oid relid, Oid tableoid);
 extern void sst_target_close(SstTarget *target);
 extern Relation sst_open_with_table(Oid relid, Oid *tableoid);
 

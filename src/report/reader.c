@@ -61,73 +61,31 @@ typedef struct SstEstimateTry
 	SstBloatEstimate estimate;
 } SstEstimateTry;
 
-/*
- * Lock the table of an index or TOAST table without waiting.  If another session has
- * locked it, a TOAST table is read as if it had none; for an index, return false.
- */
-static bool
-lock_table(SstEstimateTry *attempt)
-{
-	if (!OidIsValid(attempt->table.relid) ||
-		ConditionalLockRelationOid(attempt->table.relid, AccessShareLock))
-		return true;
-
-	if (attempt->is_toast)
-		attempt->table.relid = InvalidOid;
-	return attempt->is_toast;
-}
-
-/*
- * Lock and open a relation, an index or a TOAST table after its table, without
- * waiting.  Returns NULL and says why if that is not possible; then no lock is
- * held.
- */
-static Relation
-open_unless_locked(SstEstimateTry *attempt)
-{
-	Relation	rel;
-	bool		missing;
-
-	attempt->skipped = SST_SKIP_LOCKED;
-	if (!lock_table(attempt))
-		return NULL;
-
-	rel = sst_target_try_lock(attempt->relid, attempt->is_toast ?
-							  InvalidOid : attempt->table.relid, &missing);
-	if (missing)
-	{
-		attempt->skipped = SST_SKIP_REFUSED;
-		attempt->note = _("dropped meanwhile");
-	}
-	if (rel == NULL && OidIsValid(attempt->table.relid))
-		UnlockRelationOid(attempt->table.relid, AccessShareLock);
-
-	return rel;
-}
-
 static void
 try_estimate(void *arg)
 {
 	SstEstimateTry *attempt = arg;
-	Relation	rel = open_unless_locked(attempt);
+	SstIndexTable *table = &attempt->table;
 	SstTarget	target;
 
-	if (rel == NULL)
-		return;
-
-	sst_target_examine(&target, rel);
-	if (!sst_target_is_readable(&target))
-	{
-		attempt->skipped = SST_SKIP_REFUSED;
-		attempt->note = target.note;
-	}
-	else
-		attempt->skipped = sst_estimate_bloat(&target, &attempt->table, &attempt->sampling,
+	/*
+	 * If another session has locked its table, a TOAST table is read as if it
+	 * had none.
+	 */
+	if (attempt->is_toast && OidIsValid(table->relid) &&
+		!ConditionalLockRelationOid(table->relid, AccessShareLock))
+		table->relid = InvalidOid;
+	sst_target_try_lock(&target, attempt->relid, attempt->is_toast ? InvalidOid : table->relid);
+	if (attempt->is_toast)
+		target.tableoid = table->relid;
+	if (sst_target_is_readable(&target))
+		attempt->skipped = sst_estimate_bloat(&target, table, &attempt->sampling,
 											  &attempt->estimate) ?
 			SST_SKIP_NONE : SST_SKIP_TIME;
+	else
+		attempt->skipped = target.state == SST_TARGET_LOCKED ? SST_SKIP_LOCKED : SST_SKIP_REFUSED;
+	attempt->note = target.state == SST_TARGET_MISSING ? _("dropped meanwhile") : target.note;
 	sst_target_close(&target);
-	if (OidIsValid(attempt->table.relid))
-		UnlockRelationOid(attempt->table.relid, AccessShareLock);
 }
 
 /*

@@ -328,16 +328,11 @@ sst_try_toast_compression(const SstTarget *table, SstSampling *sampling,
 {
 	Oid			toastoid = table->rel->rd_rel->reltoastrelid;
 	SstTarget	toast;
-	Relation	rel;
-	bool		missing;
 
 	if (table->kind != SST_HEAP || !OidIsValid(toastoid) ||
 		!sst_heap_tries_compression(rebuild))
 		return;
-	rel = sst_target_try_lock(toastoid, InvalidOid, &missing);
-	if (rel == NULL)
-		return;
-	sst_target_examine(&toast, rel);
+	sst_target_try_lock(&toast, toastoid, InvalidOid);
 	if (toast.kind == SST_HEAP && sst_target_is_readable(&toast))
 	{
 		SstPageSample sample;

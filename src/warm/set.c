@@ -135,14 +135,15 @@ static List *
 oldest_first(Oid relid)
 {
 	Oid			defaultoid = get_default_partition_oid(relid);
-	bool		missing;
-	Relation	rel = sst_target_try_lock(relid, InvalidOid, &missing);
-	PartitionKey key = rel == NULL ? NULL : RelationGetPartitionKey(rel);
+	SstTarget	target;
+	PartitionKey key;
 	List	   *result = NIL;
 
+	sst_target_try_lock(&target, relid, InvalidOid);
+	key = target.rel == NULL ? NULL : RelationGetPartitionKey(target.rel);
 	if (key != NULL && key->strategy == PARTITION_STRATEGY_RANGE)
 	{
-		PartitionDesc desc = RelationGetPartitionDesc(rel, true);
+		PartitionDesc desc = RelationGetPartitionDesc(target.rel, true);
 
 		/* Ranges do not overlap, and ascend. */
 		for (int i = 0; i < desc->nparts; i++)
@@ -150,8 +151,7 @@ oldest_first(Oid relid)
 	}
 	else
 		result = find_inheritance_children(relid, NoLock);	/* by OID */
-	if (rel != NULL)
-		relation_close(rel, AccessShareLock);
+	sst_target_close(&target);
 
 	if (list_member_oid(result, defaultoid))
 		result = lcons_oid(defaultoid, list_delete_oid(result, defaultoid));
