@@ -19,7 +19,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/timestamp.h"
 
-#include "api/arguments.h"
+#include "api/api.h"
 #include "compat/compat.h"
 
 /* ERROR if an argument is null; what names it. */

@@ -21,12 +21,8 @@
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
-#include "api/arguments.h"
-#include "api/one_relation.h"
-#include "relation/refuse.h"
-#include "relation/relations.h"
+#include "api/api.h"
 #include "report/bloat_estimate.h"
-#include "run/call.h"
 #include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_bloat);

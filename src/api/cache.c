@@ -20,8 +20,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
-#include "api/row.h"
-#include "relation/relations.h"
+#include "api/api.h"
 #include "stream/buffered.h"
 #include "stream/segment_file.h"
 

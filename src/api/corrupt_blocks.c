@@ -16,9 +16,7 @@
  */
 #include "postgres.h"
 
-#include "api/arguments.h"
-#include "api/one_relation.h"
-#include "run/call.h"
+#include "api/api.h"
 #include "run/find_corrupt.h"
 #include "run/progress.h"
 

@@ -31,12 +31,9 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "api/arguments.h"
-#include "api/row.h"
-#include "api/stored_report.h"
+#include "api/api.h"
 #include "report/pick.h"
 #include "report/plan.h"
-#include "run/call.h"
 #include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_database_report);

@@ -17,11 +17,9 @@
 #include "catalog/pg_type.h"
 #include "commands/tablespace.h"
 
-#include "api/arguments.h"
-#include "api/row.h"
+#include "api/api.h"
 #include "compat/compat.h"
 #include "probe/figures.h"
-#include "run/call.h"
 #include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_io_probe);

@@ -24,11 +24,8 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "api/arguments.h"
-#include "api/one_relation.h"
-#include "relation/refuse.h"
+#include "api/api.h"
 #include "run/blocking.h"
-#include "run/call.h"
 #include "run/layout.h"
 #include "run/progress.h"
 #include "run/subtransaction.h"

@@ -17,10 +17,8 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 
-#include "api/one_relation.h"
+#include "api/api.h"
 #include "run/blocking.h"
-#include "run/call.h"
-#include "run/scan.h"
 
 PG_FUNCTION_INFO_V1(sst_visibility_map_summary);
 PG_FUNCTION_INFO_V1(sst_unfrozen_ranges);

@@ -21,10 +21,8 @@
 #include "utils/lsyscache.h"
 #include "utils/varlena.h"
 
-#include "api/arguments.h"
-#include "api/one_relation.h"
+#include "api/api.h"
 #include "run/progress.h"
-#include "run/scan.h"
 
 /* Has the target, which need not exist, a TOAST table? */
 bool

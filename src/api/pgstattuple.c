@@ -24,11 +24,8 @@
 #include "fmgr.h"
 #include "storage/bufmgr.h"
 
-#include "api/one_relation.h"
-#include "relation/refuse.h"
-#include "run/call.h"
+#include "api/api.h"
 #include "run/progress.h"
-#include "run/scan.h"
 
 /* Blocks that are read if nothing is known of the number of tuples */
 #define APPROX_SAMPLE_BLOCKS 64

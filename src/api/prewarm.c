@@ -27,14 +27,8 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "api/arguments.h"
-#include "api/row.h"
+#include "api/api.h"
 #include "compat/compat.h"
-#include "relation/refuse.h"
-#include "relation/relations.h"
-#include "relation/target.h"
-#include "run/call.h"
-#include "run/prewarm.h"
 #include "run/progress.h"
 #include "warm/warm.h"
 

@@ -26,11 +26,8 @@
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 
-#include "api/arguments.h"
-#include "api/one_relation.h"
-#include "run/call.h"
+#include "api/api.h"
 #include "run/progress.h"
-#include "run/scan.h"
 
 PG_FUNCTION_INFO_V1(sst_table_stats);
 PG_FUNCTION_INFO_V1(sst_table_stats_tree);

@@ -45,7 +45,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "api/row.h"
+#include "api/api.h"
 
 /*
  * The extension's version, as CREATE EXTENSION or ALTER EXTENSION UPDATE left it,

@@ -14,9 +14,7 @@
 
 #include <math.h>
 
-#include "api/arguments.h"
-#include "api/one_relation.h"
-#include "run/call.h"
+#include "api/api.h"
 #include "run/sampling.h"
 
 PG_FUNCTION_INFO_V1(sst_sample_stats);

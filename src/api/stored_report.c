@@ -33,8 +33,7 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "api/row.h"
-#include "api/stored_report.h"
+#include "api/api.h"
 #include "report/plan.h"
 
 /*

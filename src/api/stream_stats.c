@@ -21,9 +21,8 @@
 #include "utils/array.h"
 #include "utils/timestamp.h"
 
-#include "api/row.h"
+#include "api/api.h"
 #include "compat/compat.h"
-#include "run/call.h"
 #include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_stream_stats);

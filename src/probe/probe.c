@@ -22,7 +22,7 @@
 
 #include "compat/shared_blocks.h"
 #include "probe/figures.h"
-#include "relation/relations.h"
+#include "relation/relation.h"
 #include "run/progress.h"
 #include "run/subtransaction.h"
 

@@ -32,8 +32,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
-#include "compat/compat.h"
-#include "relation/refuse.h"
+#include "relation/relation.h"
 
 static bool
 is_index(Relation rel)

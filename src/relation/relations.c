@@ -40,7 +40,7 @@
 #include "utils/timestamp.h"
 
 #include "compat/shared_blocks.h"
-#include "relation/relations.h"
+#include "relation/relation.h"
 
 /*
  * A list in the making: begin, add relations, sort, add what other catalogs tell of

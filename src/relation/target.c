@@ -22,8 +22,7 @@
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 
-#include "relation/refuse.h"
-#include "relation/target.h"
+#include "relation/relation.h"
 #include "stream/stream.h"
 
 static SstTargetState

@@ -24,7 +24,6 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "relation/refuse.h"
 #include "report/report.h"
 #include "run/progress.h"
 

@@ -14,7 +14,7 @@
 #define SST_REPORT_H
 
 #include "portability/instr_time.h"
-#include "relation/relations.h"
+#include "relation/relation.h"
 #include "report/bloat_estimate.h"
 
 /* How the estimate of a relation was obtained */

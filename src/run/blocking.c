@@ -32,7 +32,7 @@
 #include "utils/timestamp.h"
 
 #include "compat/compat.h"
-#include "relation/relations.h"
+#include "relation/relation.h"
 #include "run/blocking.h"
 #include "run/progress.h"
 #include "streamstat.h"

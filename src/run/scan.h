@@ -17,7 +17,7 @@
 #include "am/rebuild.h"
 #include "am/visit.h"
 #include "stream/rules.h"
-#include "relation/target.h"
+#include "relation/relation.h"
 #include "run/limits.h"
 #include "stats/counters.h"
 #include "stats/estimate.h"

@@ -34,7 +34,7 @@
 
 #include "compat/compat.h"
 #include "compat/shared_blocks.h"
-#include "relation/relations.h"
+#include "relation/relation.h"
 #include "run/blocking.h"
 #include "run/progress.h"
 #include "run/subtransaction.h"

@@ -38,7 +38,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "relation/refuse.h"
+#include "relation/relation.h"
 #include "warm/warm.h"
 
 /* Forks that are saved: main, fsm, vm */

@@ -42,7 +42,7 @@
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
 
-#include "relation/refuse.h"
+#include "relation/relation.h"
 #include "warm/warm.h"
 
 /* ----------

@@ -17,7 +17,7 @@
 #include "lib/stringinfo.h"
 #include "port/pg_crc32c.h"
 
-#include "relation/relations.h"
+#include "relation/relation.h"
 #include "run/limits.h"
 #include "run/prewarm.h"
 #include "stream/buffered.h"
