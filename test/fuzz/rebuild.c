@@ -22,10 +22,12 @@
 #include "access/hash.h"
 #include "access/nbtree.h"
 #include "access/spgist_private.h"
+#include "access/tableam.h"
 #include "access/toast_compression.h"
 #include "access/toast_internals.h"
 #include "access/tupdesc_details.h"
 #include "miscadmin.h"
+#include "utils/syscache.h"
 
 #include "fuzz.h"
 #include "am/gin/state.h"
@@ -120,6 +122,7 @@ choose_columns(const FuzzChoices *choices)
 	{
 		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
 
+		att->attnum = i + 1;
 		att->attlen = columns[i].length;
 		att->attalign = columns[i].align;
 		att->attbyval = columns[i].by_value;
@@ -188,20 +191,21 @@ toast_compress_datum(Datum value, char cmethod)
 	return PointerGetDatum(result);
 }
 
-/* What the catalogs would say */
-bool
-sst_toaster_describe(SstToaster *toaster, Relation rel)
+/* What the catalogs would say: some columns were altered. */
+HeapTuple
+SearchSysCache2(int cacheId, Datum key1, Datum key2)
 {
-	int			natts = RelationGetDescr(rel)->natts;
+	static HeapTupleHeaderData header;
+	static HeapTupleData tuple = {.t_data = &header};
 
-	toaster->has_toast = (chosen->options & 2) != 0;
-	toaster->any_compressible = true;
-	sst_compression_init(&toaster->compression, (chosen->options & 16) != 0);
-	toaster->in_tuples = palloc(natts * sizeof(SstCompression));
-	for (int i = 0; i < natts; i++)
-		sst_compression_init(&toaster->in_tuples[i], true);
-	memset(toaster->compressible, chosen->number, sizeof(toaster->compressible));
-	return false;
+	header.t_infomask = (chosen->number >> (DatumGetInt16(key2) & 7) & 1) != 0 ? HEAP_UPDATED : 0;
+	return &tuple;
+}
+
+static bool
+needs_toast_table(Relation rel)
+{
+	return true;
 }
 
 double
@@ -218,7 +222,8 @@ begin_rebuild(const FuzzCase *fuzz)
 	static FormData_pg_index index;
 	static RelationOptions options;
 	static TupleDesc one_column = NULL;
-	static RelationData rel;
+	static TableAmRoutine routine = {.relation_needs_toast_table = needs_toast_table};
+	static RelationData rel = {.rd_tableam = &routine};
 	const FuzzChoices *choices = &fuzz->choices;
 	const SstAccessMethod *am = fuzz_target->am;
 	SstTableFacts facts = {.nblocks = Min(choices->nblocks, MaxBlockNumber),
@@ -258,6 +263,7 @@ begin_rebuild(const FuzzCase *fuzz)
 	{
 		class.relkind = (choices->options & 4) != 0 ?
 			RELKIND_TOASTVALUE : RELKIND_RELATION;
+		class.reltoastrelid = choices->options & 2;
 		rel.rd_att = choose_columns(choices);
 	}
 	else if (am == &sst_btree_am || am == &sst_gin_am)

@@ -97,10 +97,7 @@ sst_fill_page(SstHeapFill *fill, int need, int reserve)
 	fill->bytes += need;
 }
 
-/* in describe.c */
 extern bool sst_toaster_describe(SstToaster *toaster, Relation rel);
-
-/* in toaster.c */
 extern bool sst_compression_try(SstCompression *compression, const char *data,
 								int32 nbytes, char method, double *fraction);
 extern int64 sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc,
