@@ -10,7 +10,8 @@
  *   shown, their entries are put on imaginary pages, which are split in half as those
  *   of a build with enough memory are.  How a build of several batches differs from
  *   that, batches.c finds out.
- * - Posting trees are full, but for their last page (trees.c).
+ * - Posting trees are full, but for their last page.  Those with inner pages have half a page and a
+ *   root more; of others with few TIDs, the list becomes part of an entry.
  * - Keys of the pending list can all be new, or all be in the entry tree, so that what
  *   becomes of it is known in between only.
  *
@@ -31,9 +32,6 @@
 #include "miscadmin.h"
 
 #include "am/gin/state.h"
-
-/* Leaf pages of posting trees that are kept, roots, and trees: 0.7 MB */
-#define MAX_LEAVES		32768
 
 /* So many entry pages are looked at, and some of those that follow. */
 #define ALL_ENTRY_PAGES	64
@@ -78,6 +76,23 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define UNCERTAINTY_OF_BATCHES	0.06
 #define UNCERTAINTY_OF_INNER	0.5
 #define MOST_UNCERTAINTY		0.9
+
+/* By which part entries with lists of short trees, and the bytes of posting trees, can be wrong */
+#define UNCERTAINTY_OF_SHORT	0.03
+#define UNCERTAINTY_OF_TREES	0.03
+
+/* The target size of lists on a posting tree page, and a full page of these (access/gin/gindatapage.c) */
+#define TARGET_LIST		256
+#define FULL_PAGE		((double) (GinDataPageMaxDataSize / TARGET_LIST * TARGET_LIST))
+
+/* The only page of a tree has larger lists first, which have more TIDs, and a short one at its end. */
+#define ONLY_PAGE		8212.0
+
+/* Items of an inner page of a posting tree */
+#define INNER_ITEMS		((double) (GinDataPageMaxDataSize / sizeof(PostingItem)))
+
+/* A tree's pages besides full ones: half a page, and a root */
+#define MORE_THAN_FULL			1.5
 
 /* What entry pages are counted for: see SstGinModel */
 static const SstCount of_entries[SST_GIN_ENTRY_COUNTS] = {
@@ -441,6 +456,22 @@ pending_page(SstGinModel *model, const PageData *page,
 
 /* ---------------------------------------------------------- posting trees */
 
+/* Bytes of a key of a posting tree, on average */
+static int
+tree_key_size(const SstGinModel *model)
+{
+	return model->ntree_keys > 0 ?
+		(int) (model->tree_key_bytes / model->ntree_keys) : SST_GIN_MIN_KEY;
+}
+
+/* Does a list become part of its entry?  (GinFormTuple()) */
+static bool
+list_fits(const SstGinModel *model, double list_bytes)
+{
+	return MAXALIGN(SHORTALIGN(tree_key_size(model))) + list_bytes <=
+		MAXALIGN_DOWN(GinMaxItemSize);
+}
+
 /* Read the TIDs of a leaf page of a posting tree.  Its lists end where its data do. */
 static void
 read_posting_page(const SstGinModel *model, const PageData *page, Tids *tids)
@@ -461,12 +492,9 @@ read_posting_page(const SstGinModel *model, const PageData *page, Tids *tids)
 }
 
 static void
-posting_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
-			 SstCounters *counters)
+posting_page(SstGinModel *model, const PageData *page, SstCounters *counters)
 {
-	BlockNumber next = GinPageGetOpaque((Page) page)->rightlink;
-	bool		last = next == InvalidBlockNumber;
-	bool		is_short;
+	bool		last = GinPageGetOpaque((Page) page)->rightlink == InvalidBlockNumber;
 	Tids		tids = {0};
 	double		difference;
 	double		one_list;		/* bytes, if it has all TIDs */
@@ -476,19 +504,13 @@ posting_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 	read_posting_page(model, page, &tids);
 	difference = sst_gin_difference(tids.bytes, (double) tids.n - tids.nlists);
 	one_list = sst_gin_list_size((Max(tids.n, 1) - 1) * difference);
-	bytes = (uint32) rint(SST_GIN_TARGET_LIST * tids.n /
-						  (1 + (SST_GIN_TARGET_LIST - SST_GIN_LIST_HEADER) / difference));
-	is_short = last && sst_gin_list_fits(model, one_list);
+	bytes = (uint32) rint(TARGET_LIST * tids.n /
+						  (1 + (TARGET_LIST - SST_GIN_LIST_HEADER) / difference));
 	counters->n[SST_REBUILT_ENTRIES] += tids.n;
 	counters->n[SST_REBUILT_DEAD_ENTRIES] += tids.ndead;
 	counters->n[SST_REBUILT_TREE_BYTES] += bytes;
 	model->tree_tids += tids.n;
 	model->difference_bytes += tids.bytes;
-	if (model->nleaves < MAX_LEAVES)
-		model->leaves[model->nleaves++] = (PostingLeaf)
-	{
-		blkno, next, Min(is_short ? one_list : bytes, PG_UINT16_MAX), is_short, false
-	};
 	if (!last)
 	{
 		model->nmiddle++;
@@ -500,9 +522,10 @@ posting_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 	model->last_bytes += bytes;
 	counters->n[SST_REBUILT_TREES]++;
 	counters->n[SST_REBUILT_LAST_BYTES] += bytes;
-	if (is_short)
+	if (list_fits(model, one_list))
 	{
-		model->short_bytes += bytes;
+		model->nshort++;
+		model->short_bytes += one_list;
 		counters->n[SST_REBUILT_SHORT_TREES]++;
 		counters->n[SST_REBUILT_SHORT_BYTES] += (uint64) one_list;
 	}
@@ -518,8 +541,7 @@ posting_inner_page(SstGinModel *model, const PageData *page,
 	if (opaque->rightlink != InvalidBlockNumber || opaque->maxoff == 0)
 		return;
 	counters->n[SST_REBUILT_DEEP_TREES]++;
-	if (model->nroots < MAX_LEAVES)
-		model->roots[model->nroots++] = opaque->maxoff;
+	model->nroots++;
 }
 
 /* ---------------------------------------------------------------- the size */
@@ -543,7 +565,7 @@ gin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	else if ((opaque->flags & (GIN_DATA | GIN_LEAF)) == GIN_LEAF)
 		entry_page(model, page, blkno, counters);
 	else if ((opaque->flags & (GIN_DATA | GIN_LEAF)) == (GIN_DATA | GIN_LEAF))
-		posting_page(model, page, blkno, counters);
+		posting_page(model, page, counters);
 	else if (opaque->flags & GIN_DATA)
 		posting_inner_page(model, page, counters);
 }
@@ -570,12 +592,77 @@ inner_pages(const SstGinModel *model, double level, bool whole)
 	return pages;
 }
 
+/*
+ * Find out what becomes of short posting trees: of which part of the short pages the list becomes
+ * part of an entry, how full these leave leaf pages, and by which part that may be wrong.
+ *
+ * The other short pages are the last ones of trees with inner pages, as many as if these ended
+ * anywhere on a page.  A page that one entry more would not fit on is split in half; it depends on
+ * which of an even number of entries are a little longer whether one more than half of them stays.
+ */
+static void
+study_short_trees(SstGinModel *model)
+{
+	double		deep = model->nroots * Min(1, GinMaxItemSize * model->nmiddle / Max(model->middle_bytes, 1));
+	double		size;
+	int			most;
+
+	model->short_fill = model->left_fill;
+	model->short_uncertainty = UNCERTAINTY_OF_SHORT;
+	if (model->nshort == 0)
+		return;
+	model->short_part = Max(Min(model->nshort - deep, (double) model->nlast - model->nroots), 0) / model->nshort;
+	size = Min(tree_key_size(model) + model->short_bytes / model->nshort, GinMaxItemSize);
+	size = SST_GIN_ITEM_BYTES((int) size);
+	most = (int) (SST_GIN_PAGE_ROOM / size);
+	model->short_fill = size * (most + 2) / 2;
+	if (most % 2 == 1)
+		model->short_uncertainty += 1.0 / (most + 2);
+}
+
+/* Trees with inner pages, of those with these counts.  One at least has a page that is not the last. */
+static double
+deep_trees(const double *counts)
+{
+	double		deep = counts[SST_REBUILT_DEEP_TREES];
+
+	if (deep <= 0 && counts[SST_REBUILT_TREE_BYTES] <= counts[SST_REBUILT_LAST_BYTES])
+		return 0;
+
+	/* If more roots than last pages were found, all trees have both. */
+	return Max(Min(deep, (deep + counts[SST_REBUILT_TREES]) / 2), 1);
+}
+
+/*
+ * Pages that posting trees will have, if each has so many bytes for one.  Those that become
+ * part of their entries have none.
+ */
+static double
+tree_pages(const SstGinModel *model, const double *counts, double part)
+{
+	double		trees = counts[SST_REBUILT_TREES];
+	double		deep = deep_trees(counts);
+	double		single = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] * model->short_part, 0);
+	double		middle_bytes = counts[SST_REBUILT_TREE_BYTES] - counts[SST_REBUILT_LAST_BYTES];
+	double		bytes;			/* of deep trees, whose last page is like
+								 * others */
+
+	if (counts[SST_REBUILT_TREE_BYTES] <= 0)
+		return 0;
+	bytes = part * (Max(middle_bytes, 0) + counts[SST_REBUILT_LAST_BYTES] * Min(deep / Max(trees, 1), 1));
+	if (bytes > deep * ONLY_PAGE)
+		return single + bytes / FULL_PAGE * (1 + 1 / INNER_ITEMS) + deep * MORE_THAN_FULL;
+	if (list_fits(model, bytes / Max(deep, 1)))
+		return single + bytes / model->short_fill;
+	return single + deep;
+}
+
 static double
 blocks_for(const SstGinModel *model, const double *counts, Case which, bool whole)
 {
 	double		pending = counts[SST_REBUILT_PENDING_BYTES] * pending_factors[which];
 	double		bytes = counts[SST_REBUILT_BYTES] + (which == LEAST ? 0 : pending);
-	double		short_bytes = counts[SST_REBUILT_SHORT_BYTES] * model->short_bytes_part;
+	double		short_bytes = counts[SST_REBUILT_SHORT_BYTES] * model->short_part;
 	double		trees;
 	double		leaves;
 
@@ -589,7 +676,7 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 			Max(short_bytes + Min(more, 0), 0) / model->short_fill;
 	}
 	leaves = Max(sst_round_up(leaves - (whole ? 1e-6 : 0), whole), 1);
-	trees = sst_gin_tree_pages(model, counts, 1) +
+	trees = tree_pages(model, counts, 1) +
 		(which == LEAST ? pending / SST_GIN_PAGE_ROOM : 0);
 
 	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees -
@@ -692,6 +779,7 @@ static void
 gin_finish(SstGinModel *model, bool all)
 {
 	const EntryFill *fill = &model->fill;
+	double		short_bytes;	/* of lists that become part of entries */
 
 	model->all = all;
 	model->pages_seen = all || model->nblocks <= model->nseen ? 1 :
@@ -704,7 +792,7 @@ gin_finish(SstGinModel *model, bool all)
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
 	/* What short trees come to, the last page is not known to have. */
 	model->last_used = all && fill->npages > 0 ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
-	sst_gin_study_trees(model);
+	study_short_trees(model);
 	build_in_batches(model, pending_factors[LIKELY] * model->npending / model->pages_seen);
 
 	/* Inner pages are too few to be found in a small sample, or not. */
@@ -716,9 +804,10 @@ gin_finish(SstGinModel *model, bool all)
 	 * How full pages are with a few large entries, depends on their order,
 	 * which that of their trees is not.
 	 */
-	if (model->short_bytes > 0)
-		model->uncertainty += model->short_uncertainty * model->short_bytes /
-			(model->short_bytes + fill->bytes);
+	short_bytes = model->short_part * model->short_bytes;
+	if (short_bytes > 0)
+		model->uncertainty += model->short_uncertainty * short_bytes /
+			(short_bytes + fill->bytes);
 	model->uncertainty = Min(model->uncertainty, MOST_UNCERTAINTY);
 }
 
@@ -797,8 +886,8 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	SstEstimate *blocks = &prediction->blocks;
 	const double *counts = sample->totals;
 	double		part;
-	double		fewer;
-	double		more;
+	double		pages;			/* of posting trees */
+	double		spread;
 	double		uncertainty;
 	double		ends[NCASES] = {0};
 	bool		many_pending;
@@ -811,8 +900,16 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	*blocks = sst_predict_blocks(rebuild, sample);
 	part = model->uncertainty;
 	uncertainty = part * blocks->value;
-	sst_gin_tree_ends(model, counts, &fewer, &more);
-	sst_widen(blocks, fewer, more);
+	pages = tree_pages(model, counts, 1);
+
+	/*
+	 * Trees whose pages have become empty differ more than those that end
+	 * anywhere.
+	 */
+	spread = deep_trees(counts) *
+		Max(MORE_THAN_FULL - model->middle_bytes / Max(model->nmiddle * FULL_PAGE, 1), 0.5);
+	sst_widen(blocks, hypot(pages - tree_pages(model, counts, 1 - UNCERTAINTY_OF_TREES), spread),
+			  hypot(tree_pages(model, counts, 1 + UNCERTAINTY_OF_TREES) - pages, spread));
 	for (int i = 0; i < NCASES; i++)
 		take_case(ends, i == LIKELY, blocks_for(model, counts, i, true));
 	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - ends[LEAST], 0)),
@@ -850,9 +947,6 @@ gin_begin(Relation rel, const SstTableFacts *table)
 		model->lengths[i] = att->attbyval ? 0 : att->attlen;
 	}
 	model->sample = sst_gin_sample_create();
-	model->leaves = palloc(MAX_LEAVES * sizeof(PostingLeaf));
-	model->roots = palloc(MAX_LEAVES * sizeof(uint32));
-	model->trees = palloc(MAX_LEAVES * sizeof(float));
 	return &model->base;
 }
 

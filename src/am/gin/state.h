@@ -175,17 +175,6 @@ typedef struct SstGinBuilt
 	double		scale;			/* keys in the index for each of these */
 } SstGinBuilt;
 
-/* The target size of lists on a posting tree page, and a full page of these (access/gin/gindatapage.c) */
-#define SST_GIN_TARGET_LIST		256
-#define SST_GIN_FULL_PAGE		((double) (GinDataPageMaxDataSize / SST_GIN_TARGET_LIST * SST_GIN_TARGET_LIST))
-
-/* The first page of a tree has larger lists, which have more TIDs. */
-#define SST_GIN_FIRST_PAGE		8130.0
-#define SST_GIN_ONLY_PAGE		8212.0	/* ... and a short one at its end */
-
-/* Items of an inner page of a posting tree */
-#define SST_GIN_INNER_ITEMS		((double) (GinDataPageMaxDataSize / sizeof(PostingItem)))
-
 /* What is likely, and what is possible */
 typedef enum Case
 {
@@ -224,16 +213,6 @@ typedef struct LookedPages
 	uint64		last[SST_GIN_ENTRY_COUNTS]; /* and counts */
 } LookedPages;
 
-/* A leaf page of a posting tree */
-typedef struct PostingLeaf
-{
-	BlockNumber blkno;
-	BlockNumber next;			/* to the right */
-	uint16		bytes;			/* that its lists take in a new tree, or entry */
-	bool		is_short;		/* they may become part of an entry */
-	bool		linked;			/* another one is to its left */
-} PostingLeaf;
-
 typedef struct SstGinModel
 {
 	SstRebuild	base;
@@ -263,16 +242,11 @@ typedef struct SstGinModel
 	uint64		difference_bytes;	/* between these */
 	uint64		nlast;
 	double		last_bytes;
-	double		short_bytes;	/* of these, that become part of an entry */
+	uint64		nshort;			/* of these, with lists that fit into an entry */
+	double		short_bytes;
 	uint64		ntree_keys;		/* that point to them */
 	double		tree_key_bytes;
-	PostingLeaf *leaves;
-	uint32		nleaves;
-	uint32	   *roots;			/* children of inner pages without right
-								 * sibling */
-	uint32		nroots;
-	float	   *trees;			/* bytes of each tree, if all pages are known */
-	uint32		ntrees;
+	uint32		nroots;			/* inner pages without right sibling */
 
 	/* After the last page */
 	bool		all;			/* pages were seen */
@@ -282,22 +256,12 @@ typedef struct SstGinModel
 	double		pivot;			/* bytes on inner pages for each page */
 	double		short_fill;		/* with lists of short posting trees */
 	double		short_uncertainty;	/* by which part that may be wrong */
-	double		short_part;		/* of the short trees that become part of
-								 * entries */
-	double		short_bytes_part;	/* of their bytes */
-	double		children;		/* of a posting tree's root, on average */
-	double		children_spread;	/* relative standard deviation */
+	double		short_part;		/* of the short pages that are trees of their
+								 * own */
 	double		batches[NCASES];	/* pages with all batches, for those with
 									 * one ... */
 	double		added[NCASES];	/* ... and besides, where these are few */
 	bool		several;		/* batches */
-	uint32		ndeep_last;		/* last pages known to be behind another */
-	double		deep_last;		/* bytes of the last page of a tree that has
-								 * others, on average ... */
-	double		nlast_known;	/* ... by so many */
-	double		deep_last_part; /* ... for those of any last page */
-	double		deep_last_spread;	/* 1 if they are anywhere from 0 on */
-	bool		alike;			/* posting trees have about as many leaf pages */
 } SstGinModel;
 
 /* Bytes of one list with so many differences' bytes */
@@ -316,22 +280,6 @@ sst_gin_difference(double bytes, double ntids)
 
 /* The least that a tuple has: a key of which hardly anything is there */
 #define SST_GIN_MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
-
-/* Bytes of a key of a posting tree, on average */
-static inline int
-sst_gin_tree_key_size(const SstGinModel *model)
-{
-	return model->ntree_keys > 0 ?
-		(int) (model->tree_key_bytes / model->ntree_keys) : SST_GIN_MIN_KEY;
-}
-
-/* Does a list become part of its entry?  (GinFormTuple()) */
-static inline bool
-sst_gin_list_fits(const SstGinModel *model, double list_bytes)
-{
-	return MAXALIGN(SHORTALIGN(sst_gin_tree_key_size(model))) + list_bytes <=
-		MAXALIGN_DOWN(GinMaxItemSize);
-}
 
 /* Add an entry to the new leaf pages.  Most builds insert keys in their order. */
 static inline void
@@ -379,10 +327,5 @@ extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
 extern void sst_gin_sample_sort(SstGinSample *sample);
 extern void sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 						  SstGinBuilt *built);
-
-/* in trees.c */
-extern double sst_gin_tree_pages(const SstGinModel *model, const double *counts, double part);
-extern void sst_gin_tree_ends(const SstGinModel *model, const double *counts, double *fewer, double *more);
-extern void sst_gin_study_trees(SstGinModel *model);
 
 #endif							/* SST_GIN_STATE_H */
