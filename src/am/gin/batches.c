@@ -138,15 +138,10 @@ drop_half(SstGinSample *sample)
 	sample->ntids = ntids;
 }
 
-/*
- * Is a page with this hash to be sampled?  The caller then adds its keys in their order.
- * Pages whose hash has a bit of the mask are never sampled.
- */
+/* Is a page with this hash to be sampled?  The caller then adds its keys in their order. */
 bool
-sst_gin_sample_page(SstGinSample *sample, uint32 hash, uint32 mask)
+sst_gin_sample_page(SstGinSample *sample, uint32 hash)
 {
-	while ((sample->mask & mask) != mask)
-		drop_half(sample);
 	while ((hash & sample->mask) == 0)
 	{
 		if (sample->npages < MAX_PAGES &&

@@ -33,9 +33,6 @@
 
 #include "am/gin/state.h"
 
-/* So many entry pages are looked at, and some of those that follow. */
-#define ALL_ENTRY_PAGES	64
-
 /* Memory of a build, for each byte of an index: more than there is, of keys that are not compressed */
 #define MOST_MEMORY		16.0
 
@@ -70,9 +67,7 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define MOST_FILL_OF_BATCHES	0.85
 
 /* By which part of the size the model can be wrong */
-#define UNCERTAINTY				0.008
-#define UNCERTAINTY_SAMPLED		0.01
-#define UNCERTAINTY_OF_OTHERS	0.018	/* pages than those looked at */
+#define UNCERTAINTY				0.012
 #define UNCERTAINTY_OF_BATCHES	0.06
 #define UNCERTAINTY_OF_INNER	0.5
 #define MOST_UNCERTAINTY		0.9
@@ -93,11 +88,6 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 
 /* A tree's pages besides full ones: half a page, and a root */
 #define MORE_THAN_FULL			1.5
-
-/* What entry pages are counted for: see SstGinModel */
-static const SstCount of_entries[SST_GIN_ENTRY_COUNTS] = {
-	SST_REBUILT_PIVOTS, SST_REBUILT_BYTES, SST_REBUILT_PIVOT_BYTES, SST_REBUILT_ENTRIES
-};
 
 /* ---------------------------------------------------------------- entries */
 
@@ -289,74 +279,6 @@ may_need_batches(const SstGinModel *model)
 		(double) model->nblocks * BLCKSZ * MOST_MEMORY > maintenance_work_mem * 1024.0;
 }
 
-/*
- * Of many entry pages, some are enough, unless dead rows have to be found: those with
- * none of these bits in their hash.
- */
-static uint32
-entry_page_mask(const SstGinModel *model)
-{
-	if (model->nseen <= ALL_ENTRY_PAGES || model->base.dead_tids != NULL)
-		return 0;
-	return (1 << (pg_leftmost_one_pos32(model->nseen) -
-				  pg_leftmost_one_pos32(ALL_ENTRY_PAGES))) - 1;
-}
-
-/*
- * The bytes that a page with so many bytes in use, and items, has for a new index, by the
- * last one that was looked at.  What is lost are keys without TIDs, each of which is an item:
- * pages with long lists have few of them.
- */
-static double
-expected_bytes(const LookedPages *looked, double used, int nitems)
-{
-	double		lost = looked->last_used - (double) looked->last[1];
-
-	return Max(used - lost * nitems / looked->last_items, 0);
-}
-
-/* Count a page with so many bytes in use, and items, like the last one that was looked at. */
-static void
-count_like_others(SstGinModel *model, double used, int nitems, SstCounters *counters)
-{
-	LookedPages *looked = &model->looked;
-	double		part = (double) nitems / looked->last_items;
-	uint64		nkeys = (uint64) rint(part * looked->last[0]);
-
-	looked->nothers++;
-	model->nentries += nkeys;
-	counters->n[SST_REBUILT_PIVOTS] += nkeys;
-	counters->n[SST_REBUILT_BYTES] += (uint64) rint(expected_bytes(looked, used, nitems));
-	counters->n[SST_REBUILT_PIVOT_BYTES] += (uint64) rint(part * looked->last[2]);
-	counters->n[SST_REBUILT_ENTRIES] += (uint64) rint(used / looked->last_used * looked->last[3]);
-}
-
-/* A page was looked at, which added so much to the counts. */
-static void
-remember_page(LookedPages *looked, double used, int nitems, const uint64 *counts)
-{
-	if (looked->last_items > 0)
-		looked->square_errors += pow(counts[1] - expected_bytes(looked, used, nitems), 2);
-	looked->npages++;
-	looked->bytes += counts[1];
-	looked->last_used = used;
-	looked->last_items = nitems;
-	memcpy(looked->last, counts, sizeof(looked->last));
-}
-
-/*
- * By which part of them the bytes of all entries can be wrong, for pages that were not looked
- * at.  Where a page stands for n others, each of these has an error, and n times its own.
- */
-static double
-looked_uncertainty(const LookedPages *looked)
-{
-	double		part = looked->npages / (double) (looked->npages + looked->nothers);
-
-	return looked->nothers == 0 || looked->bytes == 0 ? 0 :
-		1.96 * sqrt(looked->square_errors / looked->npages * looked->nothers * part) / looked->bytes;
-}
-
 /* An entry leaf page, the line pointers of which are within the page */
 static void
 entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
@@ -366,21 +288,8 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 	int			nitems = sst_page_items(page);
 	int			left = BLCKSZ;
 	EntryTuple	item;
-	const PageHeaderData *header = (const PageHeaderData *) page;
-	double		used = header->pd_special - header->pd_upper + nitems * sizeof(ItemIdData);
-	uint64		counts[lengthof(of_entries)];
-	uint32		hash = hash_bytes_uint32(blkno);
-	uint32		mask = entry_page_mask(model);
 
-	if ((hash & mask) != 0 && model->looked.last_items > 0)
-	{
-		count_like_others(model, used, nitems, counters);
-		return;
-	}
-	model->fill.weight = mask + 1;
-	for (int i = 0; i < lengthof(of_entries); i++)
-		counts[i] = counters->n[of_entries[i]];
-	if (may_need_batches(model) && sst_gin_sample_page(model->sample, hash, mask))
+	if (may_need_batches(model) && sst_gin_sample_page(model->sample, hash_bytes_uint32(blkno)))
 		sample = model->sample;
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
@@ -424,10 +333,6 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 		if (!tree)
 			sst_keys_add(&model->keys, 1, tids.n);
 	}
-	for (int i = 0; i < lengthof(of_entries); i++)
-		counts[i] = counters->n[of_entries[i]] - counts[i];
-	if (nitems > 0)
-		remember_page(&model->looked, used, nitems, counts);
 }
 
 /* A page of the pending list, which has a tuple for each key of a row */
@@ -784,9 +689,7 @@ gin_finish(SstGinModel *model, bool all)
 	model->all = all;
 	model->pages_seen = all || model->nblocks <= model->nseen ? 1 :
 		Max(model->nseen, 1) / (double) model->nblocks;
-	model->uncertainty = looked_uncertainty(&model->looked) +
-		(model->looked.nothers > 0 ? UNCERTAINTY_OF_OTHERS :
-		 all ? UNCERTAINTY : UNCERTAINTY_SAMPLED);
+	model->uncertainty = UNCERTAINTY;
 	model->left_fill = fill->npages > 0 ? (double) fill->bytes / fill->npages :
 		SST_GIN_PAGE_ROOM / 2.0;
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;

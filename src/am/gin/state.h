@@ -185,12 +185,9 @@ typedef enum Case
 
 #define NCASES 3
 
-#define SST_GIN_ENTRY_COUNTS	4
-
 /* The leaf page of a new entry tree that is being filled, and those before it */
 typedef struct EntryFill
 {
-	uint64		weight;			/* pages that one stands for */
 	uint64		npages;			/* that are full */
 	uint64		bytes;			/* on these */
 	uint64		pivot_bytes;	/* of the tuples that inner pages have for
@@ -200,18 +197,6 @@ typedef struct EntryFill
 	uint16		sizes[SST_GIN_MAX_ITEMS + 1];
 	uint16		pivots[SST_GIN_MAX_ITEMS + 1];
 } EntryFill;
-
-/* The entry pages whose items were looked at, for the others */
-typedef struct LookedPages
-{
-	uint64		npages;
-	uint64		nothers;
-	double		bytes;			/* that their items need in a new index */
-	double		square_errors;	/* of these, if taken to be like those before */
-	double		last_used;		/* bytes on the last one */
-	int			last_items;		/* items of that one */
-	uint64		last[SST_GIN_ENTRY_COUNTS]; /* and counts */
-} LookedPages;
 
 typedef struct SstGinModel
 {
@@ -228,7 +213,6 @@ typedef struct SstGinModel
 	SstKeys		keys;			/* without those of posting trees */
 	uint64		npending;		/* tuples of the pending list */
 
-	LookedPages looked;
 	EntryFill	fill;
 	SstGinSample *sample;
 
@@ -300,9 +284,9 @@ sst_gin_fill_entry(EntryFill *fill, int size, int pivot)
 	 */
 	while (left <= fill->used / 2)
 		left += fill->sizes[n++];
-	fill->npages += fill->weight;
-	fill->bytes += left * fill->weight;
-	fill->pivot_bytes += fill->pivots[n - 1] * fill->weight;
+	fill->npages++;
+	fill->bytes += left;
+	fill->pivot_bytes += fill->pivots[n - 1];
 	fill->used -= left;
 	fill->nitems -= n;
 	memmove(fill->sizes, fill->sizes + n, fill->nitems * sizeof(uint16));
@@ -319,8 +303,7 @@ typedef struct EntryTuple
 
 /* in batches.c */
 extern SstGinSample *sst_gin_sample_create(void);
-extern bool sst_gin_sample_page(SstGinSample *sample, uint32 hash,
-								uint32 mask);
+extern bool sst_gin_sample_page(SstGinSample *sample, uint32 hash);
 extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
 							   int datum_size, SstGinList *list, uint32 ntids,
 							   uint32 bytes);
