@@ -554,6 +554,9 @@ VACUUM FULL plan_dropped;
 SELECT relation_name, before - plan_bytes(relid) BETWEEN reclaimable_bytes_low AND reclaimable_bytes_high AS inside,
 		reclaimable_bytes_high - reclaimable_bytes_low < before / 20 AS narrow, reason ~ 'REINDEX INDEX CONCURRENTLY pg_toast\.pg_toast_\d+_index(;|$)' AS reindex
 	FROM plan_said ORDER BY 1;
+-- A TOAST table's index has the name of no table that users know.
+SELECT reason ~ 'it is the index of the TOAST table of public\.plan_updated(;|$)' AS named
+	FROM streamstat.database_plan(margin => 0, tables => '{plan_updated}') WHERE schema_name = 'pg_toast';
 DROP TABLE plan_updated, plan_dropped, plan_said;
 -- A build of GIN takes its time for each TID, however short these are.
 CREATE TABLE gin_time (i int, few int[], many text[]) WITH (autovacuum_enabled = off);

@@ -454,6 +454,7 @@ why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
 static bool
 plan_index(SstPlanner *planner, SstTableGroup *group, int i)
 {
+	const SstRelation *table = &planner->relations[group->table];
 	bool		corrupt = has_corrupt_pages(planner, i);
 	SstGain		gain = {0};
 	SstPlannedCommand *planned;
@@ -474,6 +475,8 @@ plan_index(SstPlanner *planner, SstTableGroup *group, int i)
 	set_gain(planned, &gain);
 	set_index_costs(planner, i, planned);
 	planned->reason = sst_reindex_reason(&planner->report->entries[i].estimate, &gain);
+	if (planner->relations[i].parent != table->relid)
+		add_reason(planned, sst_toast_index_reason(table));
 	add_reason(planned, sst_queue_reason(&planned->command));
 
 	return false;

@@ -183,6 +183,7 @@ extern const char *sst_kept_reason(double kept, const char *holder);
 extern const char *sst_corrupt_index_reason(const SstRelation *index,
 											const SstBloatEstimate *estimate);
 extern const char *sst_invalid_too_reason(const SstRelation *index);
+extern const char *sst_toast_index_reason(const SstRelation *table);
 extern const char *sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain);
 extern const char *sst_drop_reason(const SstRelation *index);
 extern const char *sst_invalid_reason(const SstRelation *index);

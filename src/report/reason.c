@@ -99,6 +99,14 @@ sst_corrupt_index_reason(const SstRelation *index, const SstBloatEstimate *estim
 					get_rel_name(index->relid), corrupt_pages(estimate));
 }
 
+/* Whose index it is, of the index of a TOAST table */
+const char *
+sst_toast_index_reason(const SstRelation *table)
+{
+	return psprintf(_("it is the index of the TOAST table of %s"),
+					quote_qualified_identifier(table->schema, table->name));
+}
+
 /* The reason to rebuild an index alone */
 const char *
 sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain)
