@@ -25,7 +25,7 @@
 #include "utils/memutils.h"
 
 #include "am/diagnose.h"
-#include "am/heap/tuple.h"
+#include "am/heap/toaster.h"
 
 /*
  * A tuple's status is an HTSV_Result.  A delete in progress is by another

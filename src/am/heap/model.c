@@ -7,8 +7,8 @@
  * transactions one after the other, and begin a new page when the next tuple
  * does not fit: raw_heap_insert() in access/heap/rewriteheap.c.  Tuples are
  * taken in page order, as VACUUM FULL does.  Most of them do not change.  The
- * others are formed again (tuple.c), and the values that they put into
- * the TOAST table are counted (toaster.c).
+ * others are formed again, and the values that they put into the TOAST table are
+ * counted (toaster.c).
  *
  * heap.c decides which tuples are kept, and lists them.
  *
@@ -29,7 +29,6 @@
 #include "utils/rel.h"
 
 #include "am/heap/toaster.h"
-#include "am/heap/tuple.h"
 #include "am/rebuild.h"
 #include "compat/compat.h"
 

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * toaster.h
- *	  Which values of a tuple a rewrite puts into the TOAST table
+ *	  What a rewrite makes of a tuple, and which values it puts into the TOAST table
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -13,9 +13,46 @@
 #ifndef SST_TOASTER_H
 #define SST_TOASTER_H
 
-#include "am/heap/tuple.h"
-#include "stats/counters.h"
+#include "access/htup_details.h"
 #include "utils/rel.h"
+
+#include "stats/counters.h"
+
+typedef enum SstValueForm
+{
+	SST_VALUE_NULL,
+	SST_VALUE_FIXED,			/* of a type that is no varlena */
+	SST_VALUE_SHORT,			/* varlena with a header of one byte */
+	SST_VALUE_LONG,				/* with a header of four bytes */
+	SST_VALUE_COMPRESSED,		/* the same, and compressed */
+	SST_VALUE_POINTER			/* to the TOAST table */
+} SstValueForm;
+
+/* A value; sizes are of all its bytes, with the header. */
+typedef struct SstValue
+{
+	uint8		form;
+	bool		ignored;		/* the toaster leaves it as it is */
+	bool		incompressible;
+	bool		tried;			/* to compress it, to this fraction */
+	float		fraction;
+	int32		size;
+	const char *data;			/* in the tuple, with its header */
+
+	/* Of a pointer: the value when fetched, and when decompressed as well */
+	bool		fetched_compressed;
+	int32		fetched_size;
+	int32		raw_size;
+} SstValue;
+
+/* A tuple, and what a rewrite makes of it; dropped columns are null there. */
+typedef struct SstTuple
+{
+	int64		len;			/* when it is formed again */
+	bool		has_pointers;
+	bool		has_dropped;	/* some column that is dropped has a value */
+	SstValue	values[MaxHeapAttributeNumber]; /* dropped ones as well */
+} SstTuple;
 
 /* The new page of a table that is being filled, and what it took so far */
 typedef struct SstHeapFill
@@ -97,6 +134,10 @@ sst_fill_page(SstHeapFill *fill, int need, int reserve)
 	fill->bytes += need;
 }
 
+extern bool sst_read_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple,
+						   int len, int *offset, SstValue *value);
+extern bool sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple,
+						   int len, SstTuple *result);
 extern bool sst_toaster_describe(SstToaster *toaster, Relation rel);
 extern bool sst_compression_try(SstCompression *compression, const char *data,
 								int32 nbytes, char method, double *fraction);
