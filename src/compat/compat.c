@@ -37,7 +37,7 @@
 
 #include "compat/compat.h"
 
-#ifdef SST_HAVE_BACKEND_IO_STATS
+#if PG_VERSION_NUM >= 180000
 #include "storage/aio.h"
 #include "storage/aio_internal.h"
 #include "utils/pgstat_internal.h"
@@ -165,13 +165,14 @@ sst_direct_io(void)
 
 /*
  * Get the reads of relation blocks that this backend has started with the given
- * strategy, and their bytes.  False if the server does not count reads.
+ * strategy, and their bytes.  False if the server does not count them in the statistics
+ * of each backend (before 18).
  */
 bool
 sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
 					 uint64 *reads, uint64 *bytes)
 {
-#ifdef SST_HAVE_BACKEND_IO_STATS
+#if PG_VERSION_NUM >= 180000
 	IOObject	object = temp ? IOOBJECT_TEMP_RELATION : IOOBJECT_RELATION;
 	IOContext	context = temp ? IOCONTEXT_NORMAL : IOContextForStrategy(strategy);
 	PgStat_EntryRef *ref;

@@ -42,24 +42,14 @@
 
 #include "compat/platform.h"
 
-/* The server has a header for read streams (17). */
-#if PG_VERSION_NUM >= 170000
-#define SST_HAVE_READ_STREAM_HEADER 1
-#endif
-
-/* The server's read stream is used, not the bundled one. */
-#if defined(SST_HAVE_READ_STREAM_HEADER) && !defined(SST_BUNDLED_READ_STREAM)
-#define SST_HAVE_READ_STREAM 1
-#endif
-
-/* The server has a setting io_combine_limit (17). */
+/* The server has read streams, and a setting io_combine_limit for them (17). */
 #if PG_VERSION_NUM >= 170000
 #define SST_HAVE_IO_COMBINE_LIMIT 1
 #endif
 
-/* Reads are counted one by one in the backend's own statistics (18). */
-#if PG_VERSION_NUM >= 180000
-#define SST_HAVE_BACKEND_IO_STATS 1
+/* The server's read stream is used, not the bundled one. */
+#if defined(SST_HAVE_IO_COMBINE_LIMIT) && !defined(SST_BUNDLED_READ_STREAM)
+#define SST_HAVE_READ_STREAM 1
 #endif
 
 /* The server's read stream counts what it does (19). */
@@ -105,15 +95,6 @@
 /* Bulk inserts extend a table by ever more blocks at a time (16). */
 #if PG_VERSION_NUM >= 160000
 #define SST_HAVE_BULK_EXTENSION 1
-#endif
-
-/*
- * SMgrRelationData says which storage manager has the relation; 0 is md.c.  Forks that
- * let one register others have that, too (Percona's before the chain, open_pg_tde's),
- * but for Percona's with a chain of storage managers.
- */
-#ifndef MAX_SMGR_CHAIN
-#define SST_HAVE_SMGR_WHICH 1
 #endif
 
 /* What the allocator has in front of a piece of memory (utils/mmgr/aset.c) */

@@ -35,7 +35,7 @@
 #define SEGMENT_PAGES 32
 
 /* What the server calls the areas' shared memory, and how many buffers they have */
-#ifdef SST_HAVE_SLRU_BANKS
+#if PG_VERSION_NUM >= 170000
 #define OFFSETS_NAME "multixact_offset"
 #define MEMBERS_NAME "multixact_member"
 #define OFFSETS_SLOTS multixact_offset_buffers
@@ -47,9 +47,9 @@
 #define MEMBERS_SLOTS NUM_MULTIXACTMEMBER_BUFFERS
 #endif
 
-/* Paths of segments */
+/* Paths of segments, of which names have more digits from 19 on for members */
 #define OFFSETS_PATH "pg_multixact/offsets/%04llX"
-#ifdef SST_HAVE_LONG_MEMBER_SEGMENTS
+#if PG_VERSION_NUM >= 190000
 #define MEMBERS_PATH "pg_multixact/members/%015llX"
 #else
 #define MEMBERS_PATH "pg_multixact/members/%04llX"
@@ -59,7 +59,8 @@
 static void *offsets;
 static void *members;
 
-#ifdef SST_HAVE_SHMEM_ATTACH
+/* From 19 on one attaches to shared memory without knowing its size. */
+#if PG_VERSION_NUM >= 190000
 static void
 request_areas(void *arg)
 {
@@ -108,7 +109,8 @@ copy_from_buffer(SlruShared area, int64 pageno, char *copy)
 	LWLock	   *lock;
 	bool		found = false;
 
-#ifdef SST_HAVE_SLRU_BANKS
+	/* From 17 on, buffers form banks, each with a lock of its own. */
+#if PG_VERSION_NUM >= 170000
 	int			bank = pageno % (area->num_slots / BANK_SLOTS);
 
 	slot = bank * BANK_SLOTS;

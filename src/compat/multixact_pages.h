@@ -15,21 +15,6 @@
 
 #include "access/multixact.h"
 
-/* Buffers of an SLRU form banks, each with a lock of its own (17). */
-#if PG_VERSION_NUM >= 170000
-#define SST_HAVE_SLRU_BANKS 1
-#endif
-
-/* One attaches to shared memory without knowing its size (19). */
-#if PG_VERSION_NUM >= 190000
-#define SST_HAVE_SHMEM_ATTACH 1
-#endif
-
-/* Names of segments of members have 15 digits (19). */
-#if PG_VERSION_NUM >= 190000
-#define SST_HAVE_LONG_MEMBER_SEGMENTS 1
-#endif
-
 /* What pg_multixact consists of */
 typedef enum SstMultixactArea
 {

@@ -164,6 +164,16 @@ check_transactions(void)
 		AS_BUILT : DIFFERENT;
 }
 
+static void
+report_difference(int elevel, SstInternals internals)
+{
+	ereport(elevel,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("streamstat was built for another server: the %s of this one are different",
+					names[internals]),
+			 errhint("Build streamstat with the header files of this server.")));
+}
+
 /*
  * Are these internals where the header files say?  The first call that finds out that
  * they are not logs it.  What cannot be compared yet is taken to be so.  Takes share
@@ -185,10 +195,7 @@ sst_server_has(SstInternals internals)
 	{
 		*answer = checks[internals] ();
 		if (*answer == DIFFERENT)
-			ereport(LOG,
-					(errmsg("streamstat was built for another server: the %s of this one are different",
-							names[internals]),
-					 errhint("Build streamstat with the header files of this server.")));
+			report_difference(LOG, internals);
 	}
 	return *answer != DIFFERENT;
 }
@@ -198,9 +205,5 @@ void
 sst_require_internals(SstInternals internals)
 {
 	if (!sst_server_has(internals))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("streamstat was built for another server: the %s of this one are different",
-						names[internals]),
-				 errhint("Build streamstat with the header files of this server.")));
+		report_difference(ERROR, internals);
 }

@@ -42,13 +42,17 @@ sst_relation_files(Relation rel, SstFiles *files)
  * Another storage manager, which forks of the server have, may encrypt them or have
  * them elsewhere.  False where that cannot be known.
  *
+ * SMgrRelationData says which storage manager has the relation; 0 is md.c.  Forks that
+ * let one register others have that, too (Percona's before the chain, open_pg_tde's),
+ * but for Percona's with a chain of storage managers.
+ *
  * The files need not exist, and no lock is needed.  An entry of the server's for the
  * relation stays until the transaction ends.
  */
 bool
 sst_files_are_plain(const SstFiles *files)
 {
-#ifdef SST_HAVE_SMGR_WHICH
+#ifndef MAX_SMGR_CHAIN
 	return open_files(files)->smgr_which == 0;
 #else
 	return false;

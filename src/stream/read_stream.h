@@ -22,7 +22,7 @@
 #include "compat/compat.h"
 #include "stream/io_stats.h"
 
-#ifdef SST_HAVE_READ_STREAM_HEADER
+#ifdef SST_HAVE_IO_COMBINE_LIMIT
 #include "storage/read_stream.h"
 #else
 
