@@ -403,12 +403,12 @@ advise_sample(SstReport *report, const SstReportEntry *entry,
 	int			nruns = -1;
 
 	if (nsample >= nblocks)
-		return Max(advise_whole(report, relation, MAIN_FORKNUM, nblocks), 0);
-	if (is_index && (sst_index_am(relation->amoid)->flags & SST_AM_META) != 0)
-		(void) advise_whole(report, relation, MAIN_FORKNUM, 1);
-	if (!is_index && sst_sample_reads_map(nsample, map_blocks))
+		nruns = advise_whole(report, relation, MAIN_FORKNUM, nblocks);
+	else if (!is_index && sst_sample_reads_map(nsample, map_blocks))
 		nruns = advise_whole(report, relation, VISIBILITYMAP_FORKNUM, map_blocks);
-	if (nruns < 0)
+	else if (is_index && (sst_index_am(relation->amoid)->flags & SST_AM_META) != 0)
+		(void) advise_whole(report, relation, MAIN_FORKNUM, 1);
+	if (nruns < 0 && nsample < nblocks)
 		nruns = sst_advise_blocks(&relation->files, MAIN_FORKNUM,
 								  sst_sample_source_init(&sample, nblocks, nsample,
 														 report->limits.seed + entry->relid,
