@@ -156,6 +156,15 @@ sst_stream_stats_workers(PG_FUNCTION_ARGS)
  * ----------
  */
 
+static const char *const phase_names[] = {
+	[SST_PHASE_SCANNING] = "scanning",
+	[SST_PHASE_CATALOG] = "catalog",
+	[SST_PHASE_FIRST_SAMPLES] = "first samples",
+	[SST_PHASE_MEASURING] = "measuring",
+	[SST_PHASE_FINISHING] = "finishing",
+	[SST_PHASE_PROBING] = "probing"
+};
+
 /* The server's views hide other roles' commands by the same rule. */
 static bool
 may_see(Oid owner)
@@ -187,7 +196,7 @@ static void
 put_details(SstRow *row, const SstProgress *progress, TimestampTz now)
 {
 	static const SstProgress hidden = {
-		.blocks_done = -1, .blocks_total = -1, .relations_done = -1,
+		.phase = -1, .blocks_done = -1, .blocks_total = -1, .relations_done = -1,
 		.relations_total = -1, .bytes_done = -1, .bytes_total = -1
 	};
 	int64		elapsed;
@@ -198,10 +207,12 @@ put_details(SstRow *row, const SstProgress *progress, TimestampTz now)
 	elapsed = progress->started == 0 ? 0 : now - progress->started;
 	left = time_left(progress, elapsed);
 
-	sst_put_oid(row, "relid", progress->relid);
+	sst_put_oid(row, "relid", (Oid) progress->relid);
 	sst_put_text(row, "function", progress->function[0] != '\0' ?
-				 progress->function : NULL);
-	sst_put_text(row, "phase", progress->phase);
+				 pnstrdup(progress->function, SST_PROGRESS_NAME_SIZE) : NULL);
+	/* The backend may have another version of this library. */
+	sst_put_text(row, "phase", progress->phase < 0 ? NULL :
+				 progress->phase < (int) lengthof(phase_names) ? phase_names[progress->phase] : "?");
 	sst_put_count(row, "blocks_done", progress->blocks_total < 0 ? -1 :
 				  progress->blocks_done);
 	sst_put_count(row, "blocks_total", progress->blocks_total);

@@ -30,33 +30,7 @@
 /* Far from the server's own numbers */
 #define PROGRESS_COMMAND ((ProgressCommandType) (('S' << 16) | ('S' << 8) | 'T'))
 
-/* Parameters that it takes to hold the name of a function */
-#define NAME_PARAMS (SST_PROGRESS_NAME_SIZE / sizeof(int64))
-
-/* Which parameter says what; bytes of earlier scans are those before this one */
-enum
-{
-	PARAM_FUNCTION,
-	PARAM_PHASE = PARAM_FUNCTION + NAME_PARAMS,
-	PARAM_RELATION,
-	PARAM_BLOCKS_DONE,
-	PARAM_BLOCKS_TOTAL,
-	PARAM_RELATIONS_DONE,
-	PARAM_RELATIONS_TOTAL,
-	PARAM_EARLIER_BYTES,
-	PARAM_BYTES_TOTAL,
-	PARAM_STARTED,
-	NPARAMS
-};
-
-static const char *const phase_names[] = {
-	[SST_PHASE_SCANNING] = "scanning",
-	[SST_PHASE_CATALOG] = "catalog",
-	[SST_PHASE_FIRST_SAMPLES] = "first samples",
-	[SST_PHASE_MEASURING] = "measuring",
-	[SST_PHASE_FINISHING] = "finishing",
-	[SST_PHASE_PROBING] = "probing"
-};
+#define NPARAMS ((int) (sizeof(SstProgress) / sizeof(int64)))
 
 /* Nested calls at most; deeper ones report no progress. */
 #define MAX_DEPTH 8
@@ -69,7 +43,7 @@ static struct
 	Oid			named[MAX_DEPTH];	/* relations that they were called with */
 	bool		reports;
 	bool		total_given;	/* the outermost call knew the bytes */
-	int64		params[NPARAMS];
+	SstProgress progress;
 }			current;
 
 /* Show all of it. */
@@ -80,15 +54,16 @@ show(void)
 
 	for (int i = 0; i < NPARAMS; i++)
 		indexes[i] = i;
-	pgstat_progress_update_multi_param(NPARAMS, indexes, current.params);
+	pgstat_progress_update_multi_param(NPARAMS, indexes, (int64 *) &current.progress);
 }
 
+/* Set one of the members of current.progress. */
 static void
-set_param(int param, int64 value)
+set_param(int64 *param, int64 value)
 {
-	current.params[param] = value;
+	*param = value;
 	if (current.reports)
-		pgstat_progress_update_param(param, value);
+		pgstat_progress_update_param((int) (param - (int64 *) &current.progress), value);
 }
 
 /* Show it, unless another command of the server has the place. */
@@ -144,8 +119,6 @@ int
 sst_progress_begin(const char *function, int64 relations_total,
 				   int64 bytes_total)
 {
-	int64	   *params = current.params;
-
 	if (current.depth == MAX_DEPTH)
 		return MAX_DEPTH + 1;
 
@@ -157,12 +130,14 @@ sst_progress_begin(const char *function, int64 relations_total,
 	current.reports = MyBEEntry == NULL ||
 		MyBEEntry->st_progress_command == PROGRESS_COMMAND_INVALID;
 	current.total_given = (bytes_total >= 0);
-	memset(params, 0, sizeof(current.params));
-	strncpy((char *) &params[PARAM_FUNCTION], function, SST_PROGRESS_NAME_SIZE);
-	params[PARAM_RELATIONS_TOTAL] = relations_total;
-	params[PARAM_BLOCKS_TOTAL] = SST_PROGRESS_UNKNOWN;
-	params[PARAM_BYTES_TOTAL] = bytes_total;
-	params[PARAM_STARTED] = GetCurrentTimestamp();
+	current.progress = (SstProgress)
+	{
+		.relations_total = relations_total,
+			.blocks_total = SST_PROGRESS_UNKNOWN,
+			.bytes_total = bytes_total,
+			.started = GetCurrentTimestamp()
+	};
+	strncpy(current.progress.function, function, SST_PROGRESS_NAME_SIZE);
 	start_to_report();
 
 	return current.depth;
@@ -196,7 +171,7 @@ sst_progress_present(Oid *named, Oid *scanned)
 	if (current.depth > 0)
 	{
 		*named = current.named[current.depth - 1];
-		*scanned = (Oid) current.params[PARAM_RELATION];
+		*scanned = (Oid) current.progress.relid;
 	}
 }
 
@@ -208,15 +183,15 @@ sst_progress_totals(int64 relations_total, int64 bytes_total)
 		return;
 
 	current.total_given = (bytes_total >= 0);
-	set_param(PARAM_RELATIONS_TOTAL, relations_total);
-	set_param(PARAM_BYTES_TOTAL, bytes_total);
+	set_param(&current.progress.relations_total, relations_total);
+	set_param(&current.progress.bytes_total, bytes_total);
 }
 
 void
 sst_progress_phase(SstPhase phase)
 {
 	if (current.depth == 1)
-		set_param(PARAM_PHASE, phase);
+		set_param(&current.progress.phase, phase);
 }
 
 /* Set the number of relations that the outermost call is done with. */
@@ -224,7 +199,7 @@ void
 sst_progress_relations(int64 relations_done)
 {
 	if (current.depth == 1)
-		set_param(PARAM_RELATIONS_DONE, relations_done);
+		set_param(&current.progress.relations_done, relations_done);
 }
 
 /*
@@ -234,18 +209,17 @@ sst_progress_relations(int64 relations_done)
 void
 sst_progress_scan(Oid relid, BlockNumber nblocks, bool last)
 {
-	int64	   *params = current.params;
+	SstProgress *progress = &current.progress;
 
 	if (current.depth == 0)
 		return;
 
-	params[PARAM_EARLIER_BYTES] += params[PARAM_BLOCKS_DONE] * BLCKSZ;
-	params[PARAM_RELATION] = relid;
-	params[PARAM_BLOCKS_DONE] = 0;
-	params[PARAM_BLOCKS_TOTAL] = nblocks;
-	if (last && !current.total_given && params[PARAM_RELATIONS_TOTAL] == 1)
-		params[PARAM_BYTES_TOTAL] = params[PARAM_EARLIER_BYTES] +
-			(int64) nblocks * BLCKSZ;
+	progress->bytes_done += progress->blocks_done * BLCKSZ;
+	progress->relid = relid;
+	progress->blocks_done = 0;
+	progress->blocks_total = nblocks;
+	if (last && !current.total_given && progress->relations_total == 1)
+		progress->bytes_total = progress->bytes_done + (int64) nblocks * BLCKSZ;
 
 	if (current.reports)
 		show();
@@ -272,9 +246,9 @@ sst_progress_blocks(BlockNumber nblocks, const SstChunks *chunks)
 		double		fraction = (double) (next - chunks->first) /
 			(chunks->end - chunks->first);
 
-		ndone = (int64) (fraction * current.params[PARAM_BLOCKS_TOTAL]);
+		ndone = (int64) (fraction * current.progress.blocks_total);
 	}
-	set_param(PARAM_BLOCKS_DONE, ndone);
+	set_param(&current.progress.blocks_done, ndone);
 }
 
 /*
@@ -284,26 +258,11 @@ sst_progress_blocks(BlockNumber nblocks, const SstChunks *chunks)
 bool
 sst_progress_read(const PgBackendStatus *status, SstProgress *progress)
 {
-	const int64 *params = status->st_progress_param;
-	uint64		phase = params[PARAM_PHASE];
-
 	if (status->st_progress_command != PROGRESS_COMMAND)
 		return false;
 
-	memcpy(progress->function, &params[PARAM_FUNCTION], SST_PROGRESS_NAME_SIZE);
-	progress->function[SST_PROGRESS_NAME_SIZE] = '\0';
-
-	/* The backend may have another version of this library. */
-	progress->phase = phase < lengthof(phase_names) ? phase_names[phase] : "?";
-	progress->relid = (Oid) params[PARAM_RELATION];
-	progress->blocks_done = params[PARAM_BLOCKS_DONE];
-	progress->blocks_total = params[PARAM_BLOCKS_TOTAL];
-	progress->relations_done = params[PARAM_RELATIONS_DONE];
-	progress->relations_total = params[PARAM_RELATIONS_TOTAL];
-	progress->bytes_done = params[PARAM_EARLIER_BYTES] +
-		params[PARAM_BLOCKS_DONE] * BLCKSZ;
-	progress->bytes_total = params[PARAM_BYTES_TOTAL];
-	progress->started = params[PARAM_STARTED];
+	memcpy(progress, status->st_progress_param, sizeof(SstProgress));
+	progress->bytes_done += progress->blocks_done * BLCKSZ;
 
 	return true;
 }

@@ -33,17 +33,21 @@ typedef enum SstPhase
 /* Bytes of a function's name that other sessions get to see */
 #define SST_PROGRESS_NAME_SIZE 32
 
-/* What another session can know of a call; -1 for what is not known */
+/*
+ * What another session can know of a call; -1 for what is not known.  These are the server's
+ * parameters of progress, so each member takes whole ones.
+ */
 typedef struct SstProgress
 {
-	char		function[SST_PROGRESS_NAME_SIZE + 1];
-	const char *phase;
-	Oid			relid;			/* InvalidOid before the first scan */
+	char		function[SST_PROGRESS_NAME_SIZE];	/* need not end with '\0' */
+	int64		phase;			/* SstPhase */
+	int64		relid;			/* InvalidOid before the first scan */
 	int64		blocks_done;	/* of the present scan */
 	int64		blocks_total;
 	int64		relations_done;
 	int64		relations_total;
-	int64		bytes_done;
+	int64		bytes_done;		/* without those of the present scan, until
+								 * sst_progress_read() */
 	int64		bytes_total;
 	TimestampTz started;
 } SstProgress;
