@@ -34,7 +34,6 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
-#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -50,37 +49,7 @@ typedef struct SstRelationsBuilder
 {
 	SstRelations *list;
 	int			allocated;
-	HTAB	   *schemas;		/* names by OID */
-	HTAB	   *parents;
 } SstRelationsBuilder;
-
-/* A name that many relations refer to */
-typedef struct SharedName
-{
-	Oid			oid;			/* of a schema, or a partitioned table */
-	char	   *name;			/* NULL if it was dropped */
-} SharedName;
-
-static HTAB *
-create_names(void)
-{
-	HASHCTL		ctl = {.keysize = sizeof(Oid), .entrysize = sizeof(SharedName),
-	.hcxt = CurrentMemoryContext};
-
-	return hash_create("streamstat names", 64, &ctl,
-					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-}
-
-static const char *
-shared_name(HTAB *names, Oid oid, char *(*look_up) (Oid oid))
-{
-	bool		found;
-	SharedName *shared = hash_search(names, &oid, HASH_ENTER, &found);
-
-	if (!found)
-		shared->name = look_up(oid);
-	return shared->name;
-}
 
 /* Find a relation in the list, or return NULL. */
 SstRelation *
@@ -182,8 +151,6 @@ relations_begin(SstRelationsBuilder *builder, SstRelations *list)
 {
 	builder->list = list;
 	builder->allocated = 64;
-	builder->schemas = create_names();
-	builder->parents = create_names();
 	list->n = 0;
 	list->relation = palloc(sizeof(SstRelation) * builder->allocated);
 }
@@ -202,8 +169,7 @@ relations_add(SstRelationsBuilder *builder, const FormData_pg_class *form)
 		list->relation = repalloc_huge(list->relation, sizeof(SstRelation) *
 									   builder->allocated);
 	}
-	schema = shared_name(builder->schemas, form->relnamespace,
-						 get_namespace_name);
+	schema = get_namespace_name(form->relnamespace);
 	relation = &list->relation[list->n++];
 	memset(relation, 0, sizeof(SstRelation));
 	relation->relid = form->oid;
@@ -308,14 +274,14 @@ sst_last_vacuum(Oid tableoid)
 
 /* Set the name of the parent: from the list, or from the catalog cache. */
 static void
-name_parent(const SstRelationsBuilder *builder, SstRelation *relation)
+name_parent(const SstRelations *list, SstRelation *relation)
 {
 	SstRelation *parent;
 
 	if (!OidIsValid(relation->parent))
 		return;
 
-	parent = sst_find_relation(builder->list, relation->parent);
+	parent = sst_find_relation(list, relation->parent);
 	if (parent != NULL)
 	{
 		relation->parent_schema = parent->schema;
@@ -323,10 +289,8 @@ name_parent(const SstRelationsBuilder *builder, SstRelation *relation)
 	}
 	else
 	{
-		relation->parent_name = shared_name(builder->parents, relation->parent, get_rel_name);
-		relation->parent_schema =
-			shared_name(builder->schemas, get_rel_namespace(relation->parent),
-						get_namespace_name);
+		relation->parent_name = get_rel_name(relation->parent);
+		relation->parent_schema = get_namespace_name(get_rel_namespace(relation->parent));
 	}
 }
 
@@ -350,10 +314,8 @@ is_locked_for_builds(Oid tableoid)
  * End a list: set what relations in it tell of each other.
  */
 static void
-relations_end(SstRelationsBuilder *builder)
+relations_end(SstRelations *list)
 {
-	SstRelations *list = builder->list;
-
 	for (int i = 0; i < list->n; i++)
 	{
 		SstRelation *toast = sst_find_relation(list, list->relation[i].toastrelid);
@@ -364,10 +326,8 @@ relations_end(SstRelationsBuilder *builder)
 	for (int i = 0; i < list->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		name_parent(builder, &list->relation[i]);
+		name_parent(list, &list->relation[i]);
 	}
-	hash_destroy(builder->schemas);
-	hash_destroy(builder->parents);
 }
 
 /* Set when listed tables were vacuumed, and of which indexes others may be building. */
@@ -415,7 +375,7 @@ sst_list_relations(SstRelations *list)
 				 add_pg_index_row, list);
 	read_catalog(InheritsRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
 				 add_pg_inherits_row, list);
-	relations_end(&builder);
+	relations_end(list);
 	sst_look_up_activity(list);
 }
 
@@ -520,7 +480,7 @@ sst_list_chosen_relations(SstRelations *list, const Oid *relids, int n)
 		CHECK_FOR_INTERRUPTS();
 		add_details(list, &list->relation[i]);
 	}
-	relations_end(&builder);
+	relations_end(list);
 }
 
 /* ----------
