@@ -47,7 +47,7 @@
 /* An attempt to estimate the bloat of a relation */
 typedef struct SstEstimateTry
 {
-	/* Given; sampling.limits is set by the call */
+	/* Given */
 	Oid			relid;
 	SstIndexTable table;		/* of an index or a TOAST table, not locked;
 								 * or InvalidOid */
@@ -88,31 +88,6 @@ try_estimate(void *arg)
 	sst_target_close(&target);
 }
 
-/*
- * Make the attempt, with memory from the given context.  Afterwards no lock is
- * held.  An error that is about the relation becomes the note, in that context;
- * other errors pass.
- */
-static void
-try_to_estimate(SstEstimateTry *attempt, MemoryContext context)
-{
-	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-	ErrorData  *error;
-
-	attempt->sampling.limits = &attempt->limits;
-	error = sst_contain_errors(try_estimate, attempt);
-	MemoryContextSwitchTo(oldcontext);
-
-	if (error == NULL)
-		return;
-	/* Others wait for the snapshot, which other attempts would keep. */
-	if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
-		ReThrowError(error);
-
-	attempt->skipped = SST_SKIP_REFUSED;
-	attempt->note = error->message;
-}
-
 /* ----------
  * Samples
  * ----------
@@ -121,20 +96,6 @@ try_to_estimate(SstEstimateTry *attempt, MemoryContext context)
 /* Seconds that a relation and a block are expected to take before any was read */
 #define RELATION_COST 0.001
 #define BLOCK_COST 0.00005
-
-/* Begin to read a report's relations, with memory in the current context. */
-void
-sst_reader_init(SstReportReader *reader, SstReport *report)
-{
-	memset(reader, 0, sizeof(SstReportReader));
-	reader->report = report;
-	reader->scratch = AllocSetContextCreate(CurrentMemoryContext, "streamstat attempt",
-											ALLOCSET_DEFAULT_SIZES);
-	reader->deadline = sst_time_after(report->start,
-									  report->limits.max_seconds);
-	reader->relation_cost = RELATION_COST;
-	reader->block_cost = BLOCK_COST;
-}
 
 /*
  * Learn what relations and blocks take.  The difference between the time that was
@@ -226,7 +187,8 @@ store_result(SstReportReader *reader, SstReportEntry *entry,
 
 /*
  * Read a sample of nblocks of a relation, if possible, and keep what it shows.
- * Nothing is locked before and after.
+ * Nothing is locked before and after.  An error that is about the relation becomes its note;
+ * other errors pass.
  */
 void
 sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblocks)
@@ -237,6 +199,8 @@ sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblo
 	int64		bytes_left = Max(report->limits.budget - report->bytes_read, 0);
 	uint64		nread;
 	instr_time	start;
+	ErrorData  *error;
+	MemoryContext oldcontext;
 
 	attempt->relid = entry->relid;
 	attempt->table.estimate = entry->table ? &entry->table->estimate : NULL;
@@ -250,12 +214,23 @@ sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblo
 	attempt->sampling.nblocks = nblocks;
 	attempt->sampling.seed = report->limits.seed + entry->relid;
 	attempt->sampling.io_stats = &report->io_stats;
+	attempt->sampling.limits = &attempt->limits;
 	attempt->limits.deadline = reader->deadline;
 	attempt->limits.bytes_left = bytes_left;
 	attempt->limits.max_rate = report->limits.max_rate;
 
 	INSTR_TIME_SET_CURRENT(start);
-	try_to_estimate(attempt, reader->scratch);
+	oldcontext = MemoryContextSwitchTo(reader->scratch);
+	error = sst_contain_errors(try_estimate, attempt);
+	MemoryContextSwitchTo(oldcontext);
+	if (error != NULL)
+	{
+		/* Others wait for the snapshot, which other attempts would keep. */
+		if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
+			ReThrowError(error);
+		attempt->skipped = SST_SKIP_REFUSED;
+		attempt->note = error->message;
+	}
 
 	/* After an error, only the limits may know what was read. */
 	nread = Max(attempt->estimate.nread,
@@ -450,41 +425,46 @@ advise_catalogs(SstReport *report)
 }
 
 /*
- * Begin to read ahead of first samples in the given order.  With direct I/O the page
- * cache is not used, and nothing is advised; nor where the settings turn look-ahead
- * off.  Memory is taken from the current context.
+ * Begin to read a report's relations, first samples in the given order, with memory in the
+ * current context.  With direct I/O the page cache is not used, and nothing is advised; nor
+ * where the settings turn look-ahead off.
  */
 void
-sst_read_ahead_begin(SstReadAhead *ahead, const SstReportReader *reader,
-					 SstReportEntry **order)
+sst_reader_init(SstReportReader *reader, SstReport *report, SstReportEntry **order)
 {
 	int			depth = sst_io_depth(InvalidOid);
 
-	memset(ahead, 0, sizeof(SstReadAhead));
-	ahead->reader = reader;
-	ahead->order = order;
+	memset(reader, 0, sizeof(SstReportReader));
+	reader->report = report;
+	reader->scratch = AllocSetContextCreate(CurrentMemoryContext, "streamstat attempt",
+											ALLOCSET_DEFAULT_SIZES);
+	reader->deadline = sst_time_after(report->start,
+									  report->limits.max_seconds);
+	reader->relation_cost = RELATION_COST;
+	reader->block_cost = BLOCK_COST;
+	reader->order = order;
 	if (sst_direct_io() || depth <= 1)
 		return;
 
-	ahead->max_advised = depth;
-	ahead->advised = palloc_extended(sizeof(SstAdvised) * (reader->report->relations.n + 1),
-									 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	advise_catalogs(reader->report);
+	reader->max_advised = depth;
+	reader->advised = palloc_extended(sizeof(SstAdvised) * (report->relations.n + 1),
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	advise_catalogs(report);
 }
 
 /* Forget the relations before a place in the order: they have been read. */
 static void
-forget_read(SstReadAhead *ahead, int place)
+forget_read(SstReportReader *reader, int place)
 {
-	for (; ahead->first < place; ahead->first++)
+	for (; reader->first < place; reader->first++)
 	{
-		const SstAdvised *advised = &ahead->advised[ahead->first];
+		const SstAdvised *advised = &reader->advised[reader->first];
 
-		ahead->nadvised -= advised->nblocks > 0;
-		ahead->nruns -= advised->nruns;
-		ahead->nblocks -= advised->nblocks;
+		reader->nadvised -= advised->nblocks > 0;
+		reader->nruns -= advised->nruns;
+		reader->nblocks -= advised->nblocks;
 	}
-	ahead->next = Max(ahead->next, place);
+	reader->next = Max(reader->next, place);
 }
 
 /* Will the entry be read, from files that can be advised? */
@@ -504,39 +484,38 @@ can_advise(const SstReport *report, const SstReportEntry *entry)
  * kernel of what comes next.
  */
 void
-sst_read_ahead(SstReadAhead *ahead, int place)
+sst_read_ahead(SstReportReader *reader, int place)
 {
-	const SstReportReader *reader = ahead->reader;
 	SstReport  *report = reader->report;
-	uint64		most = Min(ahead->max_advised * sst_run_blocks(),
+	uint64		most = Min(reader->max_advised * sst_run_blocks(),
 						   sst_rate_blocks(report->limits.max_rate));
 
-	if (ahead->max_advised == 0)
+	if (reader->max_advised == 0)
 		return;
 
-	forget_read(ahead, place);
-	while (ahead->next < report->relations.n &&
-		   ahead->nadvised < ahead->max_advised &&
-		   ahead->nruns < ahead->max_advised)
+	forget_read(reader, place);
+	while (reader->next < report->relations.n &&
+		   reader->nadvised < reader->max_advised &&
+		   reader->nruns < reader->max_advised)
 	{
-		SstReportEntry *entry = ahead->order[ahead->next];
+		SstReportEntry *entry = reader->order[reader->next];
 		BlockNumber nsample = sst_first_sample_blocks(entry, reader->first_blocks);
-		SstAdvised *advised = &ahead->advised[ahead->next];
+		SstAdvised *advised = &reader->advised[reader->next];
 
 		/* A stream reads by slices what is more than one. */
 		if (can_advise(report, entry) && nsample <= most)
 		{
-			if (ahead->nblocks + nsample > most ||
-				!sst_reader_leaves(reader, ahead->nadvised + 1,
-								   ahead->nblocks + nsample))
+			if (reader->nblocks + nsample > most ||
+				!sst_reader_leaves(reader, reader->nadvised + 1,
+								   reader->nblocks + nsample))
 				break;
 
 			advised->nruns = advise_sample(report, entry, nsample);
 			advised->nblocks = nsample;
-			ahead->nadvised++;
-			ahead->nruns += advised->nruns;
-			ahead->nblocks += nsample;
+			reader->nadvised++;
+			reader->nruns += advised->nruns;
+			reader->nblocks += nsample;
 		}
-		ahead->next++;
+		reader->next++;
 	}
 }

@@ -15,6 +15,16 @@
 
 #include "report/report.h"
 
+/* A relation of up to so many first samples is read as a whole. */
+#define SST_WHOLE_SAMPLES 2
+
+/* What was advised of a relation; zeros for nothing */
+typedef struct SstAdvised
+{
+	int			nruns;
+	BlockNumber nblocks;
+} SstAdvised;
+
 typedef struct SstReportReader
 {
 	SstReport  *report;
@@ -31,31 +41,10 @@ typedef struct SstReportReader
 	 */
 	uint64		first_blocks;
 	int			nlocked;
-} SstReportReader;
 
-extern void sst_reader_init(SstReportReader *reader, SstReport *report);
-extern double sst_reader_seconds_left(const SstReportReader *reader);
-extern uint64 sst_reader_allowed(SstReportReader *reader, uint64 wanted);
-extern bool sst_reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks);
-extern void sst_reader_skip(SstReportReader *reader, SstReportEntry *entry);
-extern void sst_reader_read(SstReportReader *reader, SstReportEntry *entry,
-							BlockNumber nblocks);
-
-/* A relation of up to so many first samples is read as a whole. */
-#define SST_WHOLE_SAMPLES 2
-
-/* What was advised of a relation; zeros for nothing */
-typedef struct SstAdvised
-{
-	int			nruns;
-	BlockNumber nblocks;
-} SstAdvised;
-
-typedef struct SstReadAhead
-{
-	const SstReportReader *reader;
+	/* The order of first samples, and the place of the next one to advise */
 	SstReportEntry **order;
-	int			next;			/* place of the next one to advise */
+	int			next;
 	int			max_advised;	/* 0 if nothing is to be advised */
 
 	/* What was advised of each, and what those not read yet have together */
@@ -64,7 +53,7 @@ typedef struct SstReadAhead
 	int			nadvised;
 	int			nruns;
 	uint64		nblocks;
-} SstReadAhead;
+} SstReportReader;
 
 /* Blocks of an entry's first sample, when there are to be first_blocks */
 static inline BlockNumber
@@ -74,9 +63,14 @@ sst_first_sample_blocks(const SstReportEntry *entry, uint64 first_blocks)
 		entry->estimate.nblocks : first_blocks;
 }
 
-extern void sst_read_ahead_begin(SstReadAhead *ahead,
-								 const SstReportReader *reader,
-								 SstReportEntry **order);
-extern void sst_read_ahead(SstReadAhead *ahead, int place);
+extern void sst_reader_init(SstReportReader *reader, SstReport *report,
+							SstReportEntry **order);
+extern double sst_reader_seconds_left(const SstReportReader *reader);
+extern uint64 sst_reader_allowed(SstReportReader *reader, uint64 wanted);
+extern bool sst_reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks);
+extern void sst_reader_skip(SstReportReader *reader, SstReportEntry *entry);
+extern void sst_reader_read(SstReportReader *reader, SstReportEntry *entry,
+							BlockNumber nblocks);
+extern void sst_read_ahead(SstReportReader *reader, int place);
 
 #endif							/* SST_READER_H */

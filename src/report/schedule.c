@@ -145,7 +145,6 @@ struct SstSchedule
 	MemoryContext context;		/* of all this */
 	SstReportReader reader;
 	SstReportEntry **order;		/* the largest first */
-	SstReadAhead ahead;			/* of first samples */
 	double		narrow;			/* bytes that an interval may be wide */
 	double		growth;			/* of a sample, at most */
 
@@ -232,7 +231,7 @@ next_first_sample(SstSchedule *schedule)
 			if ((n - schedule->next) * seconds_each >
 				sst_reader_seconds_left(&schedule->reader) / 2)
 				schedule->reader.first_blocks = MIN_FIRST_BLOCKS;
-			sst_read_ahead(&schedule->ahead, schedule->next);
+			sst_read_ahead(&schedule->reader, schedule->next);
 			if (read_first_sample(schedule, entry))
 			{
 				schedule->next++;
@@ -459,7 +458,7 @@ sst_schedule_begin(SstReport *report)
 	schedule->order = reading_order(report);
 	schedule->candidates = palloc_extended(sizeof(Candidate) * (n + 1), MCXT_ALLOC_HUGE);
 	schedule->queue = binaryheap_allocate(n + 1, compare_candidates, NULL);
-	sst_reader_init(&schedule->reader, report);
+	sst_reader_init(&schedule->reader, report, schedule->order);
 	for (int i = 0; i < n; i++)
 	{
 		nblocks += report->entries[i].estimate.nblocks;
@@ -474,7 +473,6 @@ sst_schedule_begin(SstReport *report)
 	report->limited_by = SST_REPORT_COMPLETE;
 	sst_progress_totals(n, Min(report->limits.budget, nblocks * BLCKSZ));
 	sst_progress_phase(SST_PHASE_FIRST_SAMPLES);
-	sst_read_ahead_begin(&schedule->ahead, &schedule->reader, schedule->order);
 	MemoryContextSwitchTo(oldcontext);
 
 	return schedule;
