@@ -35,7 +35,6 @@ typedef struct SstRun
 	Buffer		buffers[SST_MAX_COLD_RUN_BLOCKS];
 	XLogRecPtr	position;		/* of the WAL before the look-up */
 	int			read_first;		/* first block of the run that is read */
-	bool		finished;		/* no read is under way */
 	SstFileRead read;
 	char	   *memory;			/* NULL if there is no read */
 	bool		mapped;			/* copied from a mapping, in part */

@@ -180,7 +180,7 @@ finish_read(SstFileStream *stream, SstRun *run)
 {
 	SstFileRead *read = &run->read;
 
-	if (run->finished)
+	if (read->done == read->length && !read->in_flight)
 		return;
 
 	while (read->in_flight)
@@ -192,7 +192,6 @@ finish_read(SstFileStream *stream, SstRun *run)
 	}
 	stream->reader->finish(stream->reader, read);
 	end_wait(stream);
-	run->finished = true;
 }
 
 /*
@@ -318,7 +317,6 @@ start_run(SstFileStream *stream, SstRun *run)
 
 	sst_run_look_up(&stream->check, run);
 	run->cached = 0;
-	run->finished = true;
 	run->mapped = false;
 	read->done = read->length = 0;
 
@@ -359,7 +357,6 @@ start_run(SstFileStream *stream, SstRun *run)
 	if (stream->reader == NULL)
 		open_reader(stream);
 	stream->reader->start(stream->reader, read);
-	run->finished = false;
 	count_read(stream, read);
 }
 
