@@ -26,7 +26,6 @@
 
 #include "api/api.h"
 #include "run/blocking.h"
-#include "run/layout.h"
 #include "run/progress.h"
 #include "run/subtransaction.h"
 

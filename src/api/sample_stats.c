@@ -15,7 +15,6 @@
 #include <math.h>
 
 #include "api/api.h"
-#include "run/sampling.h"
 
 PG_FUNCTION_INFO_V1(sst_sample_stats);
 

@@ -28,7 +28,6 @@
 #include "catalog/pg_class.h"
 
 #include "report/bloat_estimate.h"
-#include "run/sampling.h"
 
 /* ----------
  * Row statistics from a table's sample, for the plan of commands

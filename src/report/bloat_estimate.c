@@ -17,7 +17,6 @@
 #include "access/htup_details.h"
 
 #include "report/bloat_estimate.h"
-#include "run/sampling.h"
 
 /* Of what a table's indexes point to, what an index build would find */
 static const SstStatistic kept_percent =

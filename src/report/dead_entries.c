@@ -29,8 +29,6 @@
 #include "catalog/pg_index.h"
 
 #include "report/bloat_estimate.h"
-#include "run/sampling.h"
-#include "run/scan.h"
 
 /* ----------
  * Rows of an index's table that an index build skips

@@ -27,7 +27,6 @@
 #include "compat/compat.h"
 #include "report/reader.h"
 #include "run/blocking.h"
-#include "run/sampling.h"
 #include "run/subtransaction.h"
 #include "stream/stream.h"
 

@@ -32,7 +32,6 @@
 #include "catalog/pg_class.h"
 
 #include "report/bloat_estimate.h"
-#include "run/sampling.h"
 
 #define UNITS_PER_BLOCK (BLCKSZ / SST_TOAST_UNIT)
 

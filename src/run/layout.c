@@ -23,7 +23,6 @@
 #include "utils/acl.h"
 
 #include "compat/compat.h"
-#include "run/layout.h"
 #include "run/scan.h"
 #include "stream/buffered.h"
 #include "stream/segment_file.h"

@@ -17,7 +17,6 @@
 
 #include <math.h>
 
-#include "run/sampling.h"
 #include "run/scan.h"
 #include "stats/page_sample.h"
 

@@ -101,6 +101,40 @@ sst_plan_nblocks(const SstScanPlan *plan)
 		plan->end - plan->first - plan->nskipped;
 }
 
+/* What ended a sample that was to be tight */
+typedef enum SstSampleEnd
+{
+	SST_SAMPLE_MARGIN,			/* it is */
+	SST_SAMPLE_BLOCKS,			/* as many blocks as were allowed */
+	SST_SAMPLE_ALL,				/* there are no more blocks */
+	SST_SAMPLE_LIMITS			/* time */
+} SstSampleEnd;
+
+/* What is in a part of a relation's file */
+typedef struct SstLayoutBucket
+{
+	BlockNumber first;
+	BlockNumber end;			/* one past the last block */
+	uint64		corrupt_pages;
+
+	/* Of the pages that were read; NaN if none was */
+	double		free_percent;
+	double		dead_percent;
+
+	/* Of all blocks; NaN if not known, or not for the caller to know */
+	double		buffered_percent;
+	double		page_cache_percent;
+} SstLayoutBucket;
+
+typedef struct SstLayout
+{
+	int			nbuckets;
+	SstLayoutBucket *buckets;
+} SstLayout;
+
+/* The most buckets that there may be */
+#define SST_MAX_BUCKETS 10000
+
 extern void sst_plan_scan(SstScanPlan *plan, const SstTarget *target,
 						  SstRules rules);
 extern void sst_plan_visitor(const SstScanPlan *plan, Relation rel,
@@ -118,5 +152,26 @@ extern void sst_scan_map(const SstTarget *target, ForkNumber forknum,
 						 SstBlockSet *visible, SstBlockSet *frozen,
 						 SstLimits *limits, SstCounters *counters,
 						 SstIoStats *io_stats);
+
+/* in sampling.c */
+extern bool sst_sample_reads_map(BlockNumber nsample, BlockNumber map_blocks);
+extern SstBlockSet *sst_visible_blocks(const SstTarget *target, BlockNumber most_map_blocks,
+									   SstLimits *limits, SstCounters *counters,
+									   SstIoStats *io_stats);
+extern bool sst_sample_scan(const SstTarget *target, BlockNumber nsample,
+							uint32 seed, SstRebuild *rebuild,
+							SstLimits *limits, SstPageSample *sample,
+							SstScanResult *result);
+extern SstSampleEnd sst_sample_to_margin(const SstTarget *target,
+										 double margin, BlockNumber most,
+										 uint32 seed, SstLimits *limits,
+										 SstPageSample *sample,
+										 SstScanResult *result);
+
+/* in layout.c */
+extern bool sst_may_see_caches(void);
+extern void sst_read_layout(const SstTarget *target, int nbuckets,
+							BlockNumber most, SstIoStats *io_stats,
+							SstLayout *layout);
 
 #endif							/* SST_SCAN_H */
