@@ -148,6 +148,7 @@ typedef struct SstRelation
 typedef struct SstRelations
 {
 	int			n;
+	int			allocated;
 	SstRelation *relation;		/* by OID */
 } SstRelations;
 

@@ -41,16 +41,6 @@
 #include "compat/shared_blocks.h"
 #include "relation/relation.h"
 
-/*
- * A list in the making: begin, add relations, sort, add what other catalogs tell of
- * them, end
- */
-typedef struct SstRelationsBuilder
-{
-	SstRelations *list;
-	int			allocated;
-} SstRelationsBuilder;
-
 /* Find a relation in the list, or return NULL. */
 SstRelation *
 sst_find_relation(const SstRelations *list, Oid relid)
@@ -143,31 +133,33 @@ read_catalog(Oid catalogid, Oid indexid, AttrNumber attno, Oid value,
 	table_close(catalog, AccessShareLock);
 }
 
-/*
- * Begin a list, which is allocated in the current memory context.
+/* ----------
+ * A list in the making: begin, add relations, sort, add what other catalogs tell of
+ * them, end
+ * ----------
  */
+
+/* Begin a list, which is allocated in the current memory context. */
 static void
-relations_begin(SstRelationsBuilder *builder, SstRelations *list)
+relations_begin(SstRelations *list)
 {
-	builder->list = list;
-	builder->allocated = 64;
 	list->n = 0;
-	list->relation = palloc(sizeof(SstRelation) * builder->allocated);
+	list->allocated = 64;
+	list->relation = palloc(sizeof(SstRelation) * list->allocated);
 }
 
 /* Add a relation.  Its file is looked at. */
 static void
-relations_add(SstRelationsBuilder *builder, const FormData_pg_class *form)
+relations_add(SstRelations *list, const FormData_pg_class *form)
 {
-	SstRelations *list = builder->list;
 	SstRelation *relation;
 	const char *schema;
 
-	if (list->n == builder->allocated)
+	if (list->n == list->allocated)
 	{
-		builder->allocated *= 2;
+		list->allocated *= 2;
 		list->relation = repalloc_huge(list->relation, sizeof(SstRelation) *
-									   builder->allocated);
+									   list->allocated);
 	}
 	schema = get_namespace_name(form->relnamespace);
 	relation = &list->relation[list->n++];
@@ -195,10 +187,8 @@ relations_add(SstRelationsBuilder *builder, const FormData_pg_class *form)
  * found, and stay where they are.
  */
 static void
-relations_sort(SstRelationsBuilder *builder)
+relations_sort(SstRelations *list)
 {
-	SstRelations *list = builder->list;
-
 	qsort(list->relation, list->n, sizeof(SstRelation), oid_cmp);
 	list->n = qunique(list->relation, list->n, sizeof(SstRelation), oid_cmp);
 	list->relation = repalloc_huge(list->relation,
@@ -206,12 +196,12 @@ relations_sort(SstRelationsBuilder *builder)
 }
 
 static void
-add_pg_class_row(void *builder, const void *row)
+add_pg_class_row(void *list, const void *row)
 {
 	const FormData_pg_class *form = row;
 
 	if (sst_has_pages_to_report(form->relkind))
-		relations_add(builder, form);
+		relations_add(list, form);
 }
 
 /* Set what pg_index tells of a listed index, and of its table. */
@@ -365,12 +355,10 @@ sst_look_up_activity(SstRelations *list)
 void
 sst_list_relations(SstRelations *list)
 {
-	SstRelationsBuilder builder;
-
-	relations_begin(&builder, list);
+	relations_begin(list);
 	read_catalog(RelationRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
-				 add_pg_class_row, &builder);
-	relations_sort(&builder);
+				 add_pg_class_row, list);
+	relations_sort(list);
 	read_catalog(IndexRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
 				 add_pg_index_row, list);
 	read_catalog(InheritsRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
@@ -407,14 +395,14 @@ sst_listed_state(const SstRelation *relation)
 
 /* Add a relation, if it exists.  Returns the OID of its TOAST table, or InvalidOid. */
 static Oid
-add_relation(SstRelationsBuilder *builder, Oid relid)
+add_relation(SstRelations *list, Oid relid)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	Oid			toastrelid;
 
 	if (!HeapTupleIsValid(tuple))
 		return InvalidOid;
-	relations_add(builder, (Form_pg_class) GETSTRUCT(tuple));
+	relations_add(list, (Form_pg_class) GETSTRUCT(tuple));
 	toastrelid = ((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid;
 	ReleaseSysCache(tuple);
 
@@ -422,19 +410,19 @@ add_relation(SstRelationsBuilder *builder, Oid relid)
 }
 
 static void
-add_index(void *builder, const void *row)
+add_index(void *list, const void *row)
 {
-	(void) add_relation(builder, ((const FormData_pg_index *) row)->indexrelid);
+	(void) add_relation(list, ((const FormData_pg_index *) row)->indexrelid);
 }
 
 /* Add a relation, and its indexes.  Returns the OID of its TOAST table, or InvalidOid. */
 static Oid
-add_with_indexes(SstRelationsBuilder *builder, Oid relid)
+add_with_indexes(SstRelations *list, Oid relid)
 {
-	Oid			toastrelid = add_relation(builder, relid);
+	Oid			toastrelid = add_relation(list, relid);
 
 	read_catalog(IndexRelationId, IndexIndrelidIndexId, Anum_pg_index_indrelid,
-				 relid, add_index, builder);
+				 relid, add_index, list);
 	return toastrelid;
 }
 
@@ -463,18 +451,16 @@ add_details(SstRelations *list, SstRelation *relation)
 void
 sst_list_chosen_relations(SstRelations *list, const Oid *relids, int n)
 {
-	SstRelationsBuilder builder;
-
-	relations_begin(&builder, list);
+	relations_begin(list);
 	for (int i = 0; i < n; i++)
 	{
-		Oid			toastrelid = add_with_indexes(&builder, relids[i]);
+		Oid			toastrelid = add_with_indexes(list, relids[i]);
 
 		CHECK_FOR_INTERRUPTS();
 		if (OidIsValid(toastrelid))
-			(void) add_with_indexes(&builder, toastrelid);
+			(void) add_with_indexes(list, toastrelid);
 	}
-	relations_sort(&builder);
+	relations_sort(list);
 	for (int i = 0; i < list->n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
