@@ -554,10 +554,19 @@ VACUUM FULL plan_dropped;
 SELECT relation_name, before - plan_bytes(relid) BETWEEN reclaimable_bytes_low AND reclaimable_bytes_high AS inside,
 		reclaimable_bytes_high - reclaimable_bytes_low < before / 20 AS narrow, reason ~ 'REINDEX INDEX CONCURRENTLY pg_toast\.pg_toast_\d+_index(;|$)' AS reindex
 	FROM plan_said ORDER BY 1;
--- A TOAST table's index has the name of no table that users know.
-SELECT reason ~ 'it is the index of the TOAST table of public\.plan_updated(;|$)' AS named
-	FROM streamstat.database_plan(margin => 0, tables => '{plan_updated}') WHERE schema_name = 'pg_toast';
 DROP TABLE plan_updated, plan_dropped, plan_said;
+
+-- A TOAST table's index has no name that users know.
+CREATE TABLE plan_toasted (i int, v text) WITH (autovacuum_enabled = off);
+ALTER TABLE plan_toasted ALTER v SET STORAGE external;
+INSERT INTO plan_toasted SELECT g, repeat('x', 6000) FROM generate_series(1, 3000) g;
+DELETE FROM plan_toasted WHERE i % 10 > 0;
+CALL wait_for_horizon();
+VACUUM plan_toasted;
+SELECT reason ~ 'it is the index of the TOAST table of public\.plan_toasted(;|$)' AS named
+	FROM streamstat.database_plan(margin => 0, tables => '{plan_toasted}') WHERE schema_name = 'pg_toast';
+DROP TABLE plan_toasted;
+
 -- A build of GIN takes its time for each TID, however short these are.
 CREATE TABLE gin_time (i int, few int[], many text[]) WITH (autovacuum_enabled = off);
 INSERT INTO gin_time SELECT g, ARRAY[g % 2, 10 + g % 3, 20 + g % 5, 30 + g % 7, 40 + g % 11, 60 + g % 13, 80 + g % 17, 100 + g % 19, 120 + g % 23, 150 + g % 29, 180 + g % 31, 220 + g % 37],
