@@ -72,15 +72,20 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define UNCERTAINTY_OF_INNER	0.5
 #define MOST_UNCERTAINTY		0.9
 
-/* By which part entries with lists of short trees, and the bytes of posting trees, can be wrong */
+/* Leaf pages of posting trees that are kept, and trees: 0.5 MB */
+#define MAX_LEAVES		32768
+
+/* By which part entries with lists of short trees, and the bytes of known and of other trees, can be wrong */
 #define UNCERTAINTY_OF_SHORT	0.03
+#define UNCERTAINTY_OF_KNOWN	0.003
 #define UNCERTAINTY_OF_TREES	0.03
 
 /* The target size of lists on a posting tree page, and a full page of these (access/gin/gindatapage.c) */
 #define TARGET_LIST		256
 #define FULL_PAGE		((double) (GinDataPageMaxDataSize / TARGET_LIST * TARGET_LIST))
 
-/* The only page of a tree has larger lists first, which have more TIDs, and a short one at its end. */
+/* The first page of a tree has larger lists, which have more TIDs; and an only one a short list at its end. */
+#define FIRST_PAGE		8130.0
 #define ONLY_PAGE		8212.0
 
 /* Items of an inner page of a posting tree */
@@ -397,9 +402,12 @@ read_posting_page(const SstGinModel *model, const PageData *page, Tids *tids)
 }
 
 static void
-posting_page(SstGinModel *model, const PageData *page, SstCounters *counters)
+posting_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
+			 SstCounters *counters)
 {
-	bool		last = GinPageGetOpaque((Page) page)->rightlink == InvalidBlockNumber;
+	BlockNumber next = GinPageGetOpaque((Page) page)->rightlink;
+	bool		last = next == InvalidBlockNumber;
+	bool		is_short;
 	Tids		tids = {0};
 	double		difference;
 	double		one_list;		/* bytes, if it has all TIDs */
@@ -411,11 +419,17 @@ posting_page(SstGinModel *model, const PageData *page, SstCounters *counters)
 	one_list = sst_gin_list_size((Max(tids.n, 1) - 1) * difference);
 	bytes = (uint32) rint(TARGET_LIST * tids.n /
 						  (1 + (TARGET_LIST - SST_GIN_LIST_HEADER) / difference));
+	is_short = last && list_fits(model, one_list);
 	counters->n[SST_REBUILT_ENTRIES] += tids.n;
 	counters->n[SST_REBUILT_DEAD_ENTRIES] += tids.ndead;
 	counters->n[SST_REBUILT_TREE_BYTES] += bytes;
 	model->tree_tids += tids.n;
 	model->difference_bytes += tids.bytes;
+	if (model->nleaves < MAX_LEAVES)
+		model->leaves[model->nleaves++] = (PostingLeaf)
+	{
+		blkno, next, Min(is_short ? one_list : bytes, PG_UINT16_MAX), is_short, false
+	};
 	if (!last)
 	{
 		model->nmiddle++;
@@ -427,7 +441,7 @@ posting_page(SstGinModel *model, const PageData *page, SstCounters *counters)
 	model->last_bytes += bytes;
 	counters->n[SST_REBUILT_TREES]++;
 	counters->n[SST_REBUILT_LAST_BYTES] += bytes;
-	if (list_fits(model, one_list))
+	if (is_short)
 	{
 		model->nshort++;
 		model->short_bytes += one_list;
@@ -470,7 +484,7 @@ gin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	else if ((opaque->flags & (GIN_DATA | GIN_LEAF)) == GIN_LEAF)
 		entry_page(model, page, blkno, counters);
 	else if ((opaque->flags & (GIN_DATA | GIN_LEAF)) == (GIN_DATA | GIN_LEAF))
-		posting_page(model, page, counters);
+		posting_page(model, page, blkno, counters);
 	else if (opaque->flags & GIN_DATA)
 		posting_inner_page(model, page, counters);
 }
@@ -497,18 +511,98 @@ inner_pages(const SstGinModel *model, double level, bool whole)
 	return pages;
 }
 
+/* Are all leaf pages of posting trees known? */
+static bool
+knows_trees(const SstGinModel *model)
+{
+	return model->all && model->nleaves == model->nmiddle + model->nlast;
+}
+
+static PostingLeaf *
+find_leaf(const SstGinModel *model, BlockNumber blkno)
+{
+	uint32		low = 0;
+	uint32		high = model->nleaves;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+
+		if (model->leaves[middle].blkno == blkno)
+			return &model->leaves[middle];
+		if (model->leaves[middle].blkno < blkno)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
 /*
- * Find out what becomes of short posting trees: of which part of the short pages the list becomes
- * part of an entry, how full these leave leaf pages, and by which part that may be wrong.
- *
- * The other short pages are the last ones of trees with inner pages, as many as if these ended
- * anywhere on a page.  A page that one entry more would not fit on is split in half; it depends on
- * which of an even number of entries are a little longer whether one more than half of them stays.
+ * Find out how many bytes each posting tree has, when all leaf pages are known, and which part of
+ * the short pages is a tree of its own, and so becomes part of an entry.  In damaged trees no more
+ * links are followed than there are.
  */
 static void
-study_short_trees(SstGinModel *model)
+find_trees(SstGinModel *model)
 {
+	uint32		nfollowed = 0;
+	double		short_bytes = 0;
+
+	for (uint32 i = 0; i < model->nleaves; i++)
+	{
+		PostingLeaf *next = find_leaf(model, model->leaves[i].next);
+
+		if (next != NULL)
+			next->linked = true;
+	}
+	for (uint32 i = 0; i < model->nleaves; i++)
+	{
+		const PostingLeaf *leaf = &model->leaves[i];
+		double		bytes = leaf->bytes;
+
+		if (i % 64 == 0 && !sst_go_on(model->base.pause))
+			break;
+		if (leaf->linked)
+			continue;
+		if (leaf->is_short)
+		{
+			short_bytes += bytes;
+			continue;
+		}
+
+		/* What is on one page fits on one again. */
+		if (leaf->next == InvalidBlockNumber)
+			bytes = Min(bytes, ONLY_PAGE / (1 + UNCERTAINTY_OF_KNOWN));
+		while (nfollowed++ < model->nleaves &&
+			   (leaf = find_leaf(model, leaf->next)) != NULL)
+			bytes += leaf->bytes;
+		model->trees[model->ntrees++] = bytes;
+	}
+	model->short_part = short_bytes / Max(model->short_bytes, 1);
+}
+
+/*
+ * Guess which part of the short pages of a sample is a tree of its own: the others are the last ones
+ * of trees with inner pages, of which as many are short as if these ended anywhere on a page.
+ */
+static void
+guess_short_trees(SstGinModel *model)
+{
+	double		nshort = Max(model->nshort, 1);
 	double		deep = model->nroots * Min(1, GinMaxItemSize * model->nmiddle / Max(model->middle_bytes, 1));
+
+	model->short_part = Max(Min(nshort - deep, (double) model->nlast - model->nroots), 0) / nshort;
+}
+
+/*
+ * Find out how full entries with the lists of short trees leave leaf pages, and by which part that
+ * may be wrong.  A page that one entry more would not fit on is split in half; it depends on which
+ * of an even number of entries are a little longer whether one more than half of them stays.
+ */
+static void
+find_short_fill(SstGinModel *model)
+{
 	double		size;
 	int			most;
 
@@ -516,13 +610,28 @@ study_short_trees(SstGinModel *model)
 	model->short_uncertainty = UNCERTAINTY_OF_SHORT;
 	if (model->nshort == 0)
 		return;
-	model->short_part = Max(Min(model->nshort - deep, (double) model->nlast - model->nroots), 0) / model->nshort;
 	size = Min(tree_key_size(model) + model->short_bytes / model->nshort, GinMaxItemSize);
 	size = SST_GIN_ITEM_BYTES((int) size);
 	most = (int) (SST_GIN_PAGE_ROOM / size);
 	model->short_fill = size * (most + 2) / 2;
 	if (most % 2 == 1)
 		model->short_uncertainty += 1.0 / (most + 2);
+}
+
+/* Pages of a known posting tree with so many bytes, or of the entry that its list becomes part of */
+static double
+pages_of_tree(const SstGinModel *model, double bytes)
+{
+	double		level = 1 + ceil((bytes - FIRST_PAGE) / FULL_PAGE);
+	double		pages = level;
+
+	if (list_fits(model, bytes))
+		return bytes / model->short_fill;
+	if (bytes <= ONLY_PAGE)
+		return 1;
+	for (; level > 1; pages += level)
+		level = ceil(level / INNER_ITEMS);
+	return pages;
 }
 
 /* Trees with inner pages, of those with these counts.  One at least has a page that is not the last. */
@@ -546,20 +655,50 @@ static double
 tree_pages(const SstGinModel *model, const double *counts, double part)
 {
 	double		trees = counts[SST_REBUILT_TREES];
+	double		bytes = counts[SST_REBUILT_TREE_BYTES];
+	double		last_bytes = counts[SST_REBUILT_LAST_BYTES];
 	double		deep = deep_trees(counts);
-	double		single = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] * model->short_part, 0);
-	double		middle_bytes = counts[SST_REBUILT_TREE_BYTES] - counts[SST_REBUILT_LAST_BYTES];
-	double		bytes;			/* of deep trees, whose last page is like
-								 * others */
+	double		pages = 0;
+	double		full;			/* pages for each tree with inner pages */
 
-	if (counts[SST_REBUILT_TREE_BYTES] <= 0)
+	if (bytes <= 0)
 		return 0;
-	bytes = part * (Max(middle_bytes, 0) + counts[SST_REBUILT_LAST_BYTES] * Min(deep / Max(trees, 1), 1));
-	if (bytes > deep * ONLY_PAGE)
-		return single + bytes / FULL_PAGE * (1 + 1 / INNER_ITEMS) + deep * MORE_THAN_FULL;
-	if (list_fits(model, bytes / Max(deep, 1)))
-		return single + bytes / model->short_fill;
-	return single + deep;
+	if (knows_trees(model))
+	{
+		part *= bytes / Max(model->middle_bytes + model->last_bytes, 1);
+		for (uint32 i = 0; i < model->ntrees; i++)
+			pages += pages_of_tree(model, part * model->trees[i]);
+		return pages;
+	}
+
+	pages = Max(trees - deep - counts[SST_REBUILT_SHORT_TREES] * model->short_part, 0);
+	if (deep <= 0)
+		return pages;
+
+	/*
+	 * Their last pages are like others.  Half a page and a root more, if they
+	 * are not short.
+	 */
+	bytes = part * (Max(bytes - last_bytes, 0) + last_bytes * Min(deep / Max(trees, 1), 1));
+	full = bytes / FULL_PAGE * (1 + 1 / INNER_ITEMS) / deep;
+	return pages + deep * (full < 0.5 ? 1 : full + Min(full, MORE_THAN_FULL));
+}
+
+/* Widen an estimate by what the pages of posting trees can differ from those that are expected. */
+static void
+widen_by_trees(const SstGinModel *model, const double *counts, SstEstimate *blocks)
+{
+	bool		known = knows_trees(model);
+	double		part = known ? UNCERTAINTY_OF_KNOWN : UNCERTAINTY_OF_TREES;
+	double		pages = tree_pages(model, counts, 1);
+	double		error = 0;
+
+	/* The emptier pages have become, the less is known of where a tree ends. */
+	if (!known)
+		error = deep_trees(counts) *
+			Max(2.5 - 2 * model->middle_bytes / Max(model->nmiddle * FULL_PAGE, 1), 0.5);
+	sst_widen(blocks, hypot(pages - tree_pages(model, counts, 1 - part), error),
+			  hypot(tree_pages(model, counts, 1 + part) - pages, error));
 }
 
 static double
@@ -695,7 +834,11 @@ gin_finish(SstGinModel *model, bool all)
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
 	/* What short trees come to, the last page is not known to have. */
 	model->last_used = all && fill->npages > 0 ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
-	study_short_trees(model);
+	find_short_fill(model);
+	if (knows_trees(model))
+		find_trees(model);
+	else
+		guess_short_trees(model);
 	build_in_batches(model, pending_factors[LIKELY] * model->npending / model->pages_seen);
 
 	/* Inner pages are too few to be found in a small sample, or not. */
@@ -789,8 +932,6 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	SstEstimate *blocks = &prediction->blocks;
 	const double *counts = sample->totals;
 	double		part;
-	double		pages;			/* of posting trees */
-	double		spread;
 	double		uncertainty;
 	double		ends[NCASES] = {0};
 	bool		many_pending;
@@ -803,16 +944,7 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	*blocks = sst_predict_blocks(rebuild, sample);
 	part = model->uncertainty;
 	uncertainty = part * blocks->value;
-	pages = tree_pages(model, counts, 1);
-
-	/*
-	 * Trees whose pages have become empty differ more than those that end
-	 * anywhere.
-	 */
-	spread = deep_trees(counts) *
-		Max(MORE_THAN_FULL - model->middle_bytes / Max(model->nmiddle * FULL_PAGE, 1), 0.5);
-	sst_widen(blocks, hypot(pages - tree_pages(model, counts, 1 - UNCERTAINTY_OF_TREES), spread),
-			  hypot(tree_pages(model, counts, 1 + UNCERTAINTY_OF_TREES) - pages, spread));
+	widen_by_trees(model, counts, blocks);
 	for (int i = 0; i < NCASES; i++)
 		take_case(ends, i == LIKELY, blocks_for(model, counts, i, true));
 	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - ends[LEAST], 0)),
@@ -850,6 +982,8 @@ gin_begin(Relation rel, const SstTableFacts *table)
 		model->lengths[i] = att->attbyval ? 0 : att->attlen;
 	}
 	model->sample = sst_gin_sample_create();
+	model->leaves = palloc(MAX_LEAVES * sizeof(PostingLeaf));
+	model->trees = palloc(MAX_LEAVES * sizeof(float));
 	return &model->base;
 }
 

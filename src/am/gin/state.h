@@ -198,6 +198,16 @@ typedef struct EntryFill
 	uint16		pivots[SST_GIN_MAX_ITEMS + 1];
 } EntryFill;
 
+/* A leaf page of a posting tree */
+typedef struct PostingLeaf
+{
+	BlockNumber blkno;
+	BlockNumber next;			/* to the right */
+	uint16		bytes;			/* that its lists take in a new tree, or entry */
+	bool		is_short;		/* they may become part of an entry */
+	bool		linked;			/* another one is to its left */
+} PostingLeaf;
+
 typedef struct SstGinModel
 {
 	SstRebuild	base;
@@ -231,6 +241,10 @@ typedef struct SstGinModel
 	uint64		ntree_keys;		/* that point to them */
 	double		tree_key_bytes;
 	uint32		nroots;			/* inner pages without right sibling */
+	PostingLeaf *leaves;
+	uint32		nleaves;
+	float	   *trees;			/* bytes of each tree, if all pages are known */
+	uint32		ntrees;
 
 	/* After the last page */
 	bool		all;			/* pages were seen */
