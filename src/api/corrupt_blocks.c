@@ -3,6 +3,14 @@
  * corrupt_blocks.c
  *	  corrupt_blocks: which blocks of a relation are corrupt, and why
  *
+ * A scan that looks at all of each page lists the blocks with corrupt ones.  Each of them is then
+ * examined again, with nothing pinned: in its buffer if the buffer manager
+ * accepts it, else in private memory.
+ *
+ * An unreadable block is found as well.  The error is caught in a
+ * subtransaction, and the next blocks are read one by one.  In recovery, where
+ * no subtransaction can begin, such an error ends the call.
+ *
  * When a limit ends a call, the last row says so, and has the block at which
  * the next call should begin.  A relation that cannot be read has one row, with a note
  * in the place of an error, so that a query over pg_class does not fail.
@@ -16,11 +24,293 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "am/diagnose.h"
 #include "api/api.h"
-#include "run/find_corrupt.h"
 #include "run/progress.h"
+#include "run/subtransaction.h"
+#include "stream/checksum.h"
 
 PG_FUNCTION_INFO_V1(sst_corrupt_blocks);
+
+/* ----------
+ * Finding corrupt blocks, one by one
+ * ----------
+ */
+
+/* Corrupt blocks that a scan finds before they are looked at */
+#define BATCH_BLOCKS 256
+
+/* A search, from begin_search() to end_search() */
+typedef struct CorruptSearch
+{
+	Relation	rel;
+	SstScanPlan plan;
+	SstLimits  *limits;			/* or NULL */
+	BlockNumber next;			/* to be read next */
+	bool		stopped;		/* a limit ended the search */
+	BlockNumber nsingle;		/* blocks still to be read one by one */
+	BlockNumber nsingle_next;	/* and after the next error */
+
+	/* Blocks that were found and not yet looked at */
+	SstCorruptList list;
+	BlockNumber blknos[BATCH_BLOCKS];
+	int			pos;
+	char	   *read_error;		/* of block "next", which cannot be read */
+
+	SstVisitor	visitor;
+	SstItemCheck check;
+	SstBlockReader reader;
+	SstIoStats	io_stats;		/* of all scans */
+	SstIoStats	not_reported;	/* of the second look */
+	int			guc_nest_level;
+} CorruptSearch;
+
+/* Blocks to read one by one after an error, at first; doubled each time */
+#define MIN_SINGLE_BLOCKS 16
+#define MAX_SINGLE_BLOCKS 4096
+
+/* The server is not to take bad pages for good ones meanwhile. */
+static void
+set_off(const char *name)
+{
+	(void) set_config_option(name, "off", PGC_SUSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+}
+
+/*
+ * Begin to search an open relation from a block on.  Limits, which can be NULL, may
+ * end the search early.  The settings zero_damaged_pages and ignore_checksum_failure
+ * are off until its end.
+ */
+static void
+begin_search(CorruptSearch *search, const SstTarget *target,
+			 BlockNumber first, SstLimits *limits)
+{
+	memset(search, 0, sizeof(CorruptSearch));
+	search->rel = target->rel;
+	search->limits = limits;
+	search->next = first;
+	search->nsingle_next = MIN_SINGLE_BLOCKS;
+	search->list.blknos = search->blknos;
+
+	search->guc_nest_level = NewGUCNestLevel();
+	set_off("zero_damaged_pages");
+	set_off("ignore_checksum_failure");
+
+	sst_plan_scan(&search->plan, target, SST_RULES_TOLERANT);
+	sst_plan_visitor(&search->plan, search->rel, NULL, &search->visitor);
+	search->visitor.all_tuples = true;
+	sst_item_check_init(&search->check, sst_relation_am(search->rel), search->rel);
+	search->list.check = &search->check;
+	sst_io_stats_init(&search->io_stats, search->plan.path);
+	search->reader = (SstBlockReader)
+	{
+		search->rel, MAIN_FORKNUM, GetAccessStrategy(BAS_BULKREAD),
+			&search->not_reported
+	};
+}
+
+/* Scan the blocks of the plan until the list is full or a limit is reached. */
+static void
+scan_action(void *arg)
+{
+	CorruptSearch *search = arg;
+	SstScanSinks sinks = {.corrupt = &search->list, .limits = search->limits};
+	SstScanResult result;
+
+	sst_scan_alone(&search->plan, search->rel, NULL, &sinks, &result);
+	sst_io_stats_merge(&search->io_stats, &result.io_stats);
+}
+
+/* Is it the error of a read?  A file may also have been cut off, or be missing. */
+static bool
+is_read_error(const ErrorData *error)
+{
+	return error->sqlerrcode == ERRCODE_IO_ERROR ||
+		error->sqlerrcode == ERRCODE_DATA_CORRUPTED ||
+		error->sqlerrcode == ERRCODE_UNDEFINED_FILE;
+}
+
+/*
+ * Scan in a subtransaction.  False if a block cannot be read: then *message is the
+ * error's, in the current context.
+ */
+static bool
+try_scan(CorruptSearch *search, char **message)
+{
+	MemoryContext context;
+	MemoryContext oldcontext;
+	ErrorData  *error;
+
+	if (RecoveryInProgress())
+	{
+		scan_action(search);
+		return true;
+	}
+
+	/* What a scan leaves behind at an error goes with its context. */
+	context = AllocSetContextCreate(CurrentMemoryContext, "streamstat scan",
+									ALLOCSET_DEFAULT_SIZES);
+	oldcontext = MemoryContextSwitchTo(context);
+	error = sst_run_in_subtransaction(scan_action, search);
+	MemoryContextSwitchTo(oldcontext);
+
+	if (error != NULL && !is_read_error(error))
+		ReThrowError(error);
+	if (error != NULL)
+		*message = pstrdup(error->message);
+	MemoryContextDelete(context);
+
+	return error == NULL;
+}
+
+/*
+ * Read on from the next block, until blocks have been listed, a block cannot be
+ * read, a limit is reached, or all has been read.
+ */
+static void
+read_on(CorruptSearch *search)
+{
+	bool		single = search->nsingle > 0;
+	bool		done;
+
+	search->pos = 0;
+	search->list.n = 0;
+	search->list.max = BATCH_BLOCKS;
+	search->list.reached = search->next;
+
+	search->plan.first = search->next;
+	if (single)
+	{
+		search->plan.end = search->next + 1;
+		search->nsingle--;
+	}
+	else
+		search->plan.end = search->plan.nblocks;
+
+	done = try_scan(search, &search->read_error);
+	search->next = search->list.reached;
+
+	if (!done)
+	{
+		/* A stream reads ahead: find out which block it is. */
+		if (!single)
+		{
+			pfree(search->read_error);
+			search->read_error = NULL;
+			search->nsingle = search->nsingle_next;
+			search->nsingle_next = Min(search->nsingle_next * 2,
+									   MAX_SINGLE_BLOCKS);
+		}
+	}
+	else if (search->next < search->plan.end &&
+			 search->list.n < search->list.max)
+		search->stopped = true;
+}
+
+/* Get an image of a block into the reader's memory; true if it is in a buffer. */
+static bool
+copy_block(CorruptSearch *search, BlockNumber blkno)
+{
+	SstPage		page;
+
+	sst_read_block_noerror(&search->reader, blkno, &page);
+	if (page.image == NULL)
+		return false;
+
+	if (search->reader.image == NULL)
+		search->reader.image = sst_palloc_blocks(1);
+	LockBuffer(page.buffer, BUFFER_LOCK_SHARE);
+	memcpy(search->reader.image, page.image, BLCKSZ);
+	UnlockReleaseBuffer(page.buffer);
+	return true;
+}
+
+/*
+ * Diagnose a block that a scan has listed.  The fault is SST_FAULT_NONE if it has
+ * been changed since, and makes sense now.
+ */
+static void
+diagnose_block(CorruptSearch *search, BlockNumber blkno,
+			   SstDiagnosis *diagnosis)
+{
+	bool		buffered = copy_block(search, blkno);
+	char	   *image = search->reader.image;
+	uint16		found = ((PageHeader) image)->pd_checksum;
+
+	if (!buffered && DataChecksumsEnabled() && !PageIsNew((Page) image))
+	{
+		const char *pages[] = {image};
+		uint16		expected;
+
+		sst_checksum_pages(pages, &blkno, 1, &expected);
+		if (expected != found)
+		{
+			sst_set_diagnosis(diagnosis, SST_FAULT_CHECKSUM,
+							  _("page checksum 0x%04X, expected 0x%04X"),
+							  found, expected);
+			return;
+		}
+	}
+
+	sst_diagnose_page(&search->visitor, search->check.am, image, blkno,
+					  diagnosis);
+	if (diagnosis->fault == SST_FAULT_NONE)
+		sst_check_items(&search->check, &search->visitor, image, blkno,
+						diagnosis);
+}
+
+/*
+ * Find the next corrupt block, and what is wrong with it.  False if there is no
+ * other one before the end, or before search->next if search->stopped.
+ */
+static bool
+next_corrupt(CorruptSearch *search, BlockNumber *blkno,
+			 SstDiagnosis *diagnosis)
+{
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+
+		while (search->pos < search->list.n)
+		{
+			*blkno = search->list.blknos[search->pos++];
+			diagnose_block(search, *blkno, diagnosis);
+			if (diagnosis->fault != SST_FAULT_NONE)
+				return true;
+		}
+		if (search->read_error != NULL)
+		{
+			*blkno = search->next++;
+			sst_set_diagnosis(diagnosis, SST_FAULT_READ, "%s",
+							  search->read_error);
+			pfree(search->read_error);
+			search->read_error = NULL;
+			return true;
+		}
+		if (search->stopped || search->next >= search->plan.nblocks)
+			return false;
+		read_on(search);
+	}
+}
+
+static void
+end_search(CorruptSearch *search)
+{
+	AtEOXact_GUC(true, search->guc_nest_level);
+	FreeAccessStrategy(search->reader.strategy);
+	sst_block_reader_end(&search->reader);
+}
+
+/* ----------
+ * Rows
+ * ----------
+ */
 
 /* The words for faults: part of the interface, so not translated */
 static const char *const fault_names[] = {
@@ -55,15 +345,15 @@ put_row(SstRow *row, BlockNumber blkno, const char *error, const char *detail)
 
 /* Put the rows; returns the block from which on nothing was looked at. */
 static BlockNumber
-put_blocks(SstRow *row, SstCorruptSearch *search, int64 max_rows)
+put_blocks(SstRow *row, CorruptSearch *search, int64 max_rows)
 {
 	MemoryContext oldcontext;
 	SstDiagnosis diagnosis;
-	BlockNumber blkno;
+	BlockNumber blkno = 0;		/* keep compiler quiet */
 
 	for (int64 nrows = 0; nrows < max_rows; nrows++)
 	{
-		if (!sst_corrupt_next(search, &blkno, &diagnosis))
+		if (!next_corrupt(search, &blkno, &diagnosis))
 			return search->next;
 
 		oldcontext = MemoryContextSwitchTo(row->context);
@@ -79,7 +369,7 @@ static void
 search_target(SstRow *row, const SstTarget *target, BlockNumber first,
 			  int64 max_rows, SstLimits *limits, SstIoStats *io_stats)
 {
-	SstCorruptSearch search;
+	CorruptSearch search;
 	BlockNumber end;
 
 	if (first > target->nblocks)
@@ -88,9 +378,9 @@ search_target(SstRow *row, const SstTarget *target, BlockNumber first,
 	first = Min(first, target->nblocks);
 	sst_progress_totals(1, (int64) (target->nblocks - first) * BLCKSZ);
 
-	sst_corrupt_begin(&search, target, first, limits);
+	begin_search(&search, target, first, limits);
 	end = put_blocks(row, &search, max_rows);
-	sst_corrupt_end(&search);
+	end_search(&search);
 
 	if (end < target->nblocks)
 		put_row(row, end, "not read",
