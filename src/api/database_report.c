@@ -312,7 +312,7 @@ put_plan(FunctionCallInfo fcinfo, const SstReport *report, bool online)
 	}
 }
 
-/* What a column of the result has: a number, the seconds of a duration, or 1 for true; NaN for null */
+/* A number of the result, the seconds of a duration, or 1 for true; NaN for null */
 static double
 get_number(SstRow *row, TupleTableSlot *slot, const char *name, Oid type)
 {

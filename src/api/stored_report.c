@@ -47,9 +47,10 @@ Oid
 sst_find_store_report(Oid namespace)
 {
 	const Oid	types[STORE_REPORT_ARGS] = {TIMESTAMPTZOID, INT4OID, TEXTOID, BOOLOID, TEXTOID};
+	oidvector  *vector = buildoidvector(types, STORE_REPORT_ARGS);
 	Oid			function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
 										   CStringGetDatum("store_report"),
-										   PointerGetDatum(buildoidvector(types, STORE_REPORT_ARGS)),
+										   PointerGetDatum(vector),
 										   ObjectIdGetDatum(namespace));
 
 	if (!OidIsValid(function))
@@ -183,8 +184,8 @@ find_last_run(const char *schema, Oid namespace)
 	" WHERE n.nspname = r.schema_name AND c.relname = r.relation_name) AS relid"
 
 /*
- * Query a table for the rows of the last stored report, with a column besides or "".  The caller ends
- * that with end_queries().
+ * Query a table for the rows of the last stored report, with a column besides, or "".  The
+ * caller ends that with end_queries().
  */
 static int
 query_stored(FunctionCallInfo fcinfo, const char *table, const char *column, const char *order)

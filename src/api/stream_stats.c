@@ -212,7 +212,8 @@ put_details(SstRow *row, const SstProgress *progress, TimestampTz now)
 				 pnstrdup(progress->function, SST_PROGRESS_NAME_SIZE) : NULL);
 	/* The backend may have another version of this library. */
 	sst_put_text(row, "phase", progress->phase < 0 ? NULL :
-				 progress->phase < (int) lengthof(phase_names) ? phase_names[progress->phase] : "?");
+				 progress->phase >= (int) lengthof(phase_names) ? "?" :
+				 phase_names[progress->phase]);
 	sst_put_count(row, "blocks_done", progress->blocks_total < 0 ? -1 :
 				  progress->blocks_done);
 	sst_put_count(row, "blocks_total", progress->blocks_total);
