@@ -2548,7 +2548,7 @@ BEGIN ATOMIC
 		UNION ALL
 		SELECT row_to_json(u) FROM @extschema@.report_runs AS u JOIN chosen USING (run)),
 	commands AS (
-		SELECT p.rank, row_to_json(p) AS command FROM @extschema@.last_database_plan(true, NULL) AS p WHERE (SELECT chosen.run FROM chosen) IS NULL
+		SELECT p.rank, row_to_json(p) AS command FROM @extschema@.last_database_plan(true, NULL::interval) AS p WHERE (SELECT chosen.run FROM chosen) IS NULL
 		UNION ALL
 		SELECT c.rank, row_to_json(c) FROM @extschema@.report_run_commands AS c WHERE c.run = (SELECT chosen.run FROM chosen)),
 	-- Of relations that are not listed, the document has sums.

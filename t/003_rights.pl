@@ -100,6 +100,7 @@ DROP FUNCTION streamstat.stat_get_progress();
 SET ROLE attacker;
 CREATE FUNCTION streamstat.database_report() RETURNS float8 $evil;
 CREATE FUNCTION streamstat.database_report(text) RETURNS float8 $evil;
+CREATE FUNCTION streamstat.last_database_plan(bool, text) RETURNS float8 $evil;
 RESET ROLE;
 CREATE EXTENSION streamstat;));
 is($err, '', 'other planted objects do not matter');
