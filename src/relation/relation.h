@@ -150,6 +150,7 @@ typedef struct SstRelations
 	int			n;
 	int			allocated;
 	SstRelation *relation;		/* by OID */
+	struct HTAB *names;			/* while it is made */
 } SstRelations;
 
 /* in relations.c */

@@ -28,12 +28,14 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_namespace.h"
 #include "lib/qunique.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
+#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
@@ -139,10 +141,34 @@ read_catalog(Oid catalogid, Oid indexid, AttrNumber attno, Oid value,
  * ----------
  */
 
+/* A name that many relations refer to, of a schema or a partitioned table */
+typedef struct SharedName
+{
+	Oid			catalog;
+	Oid			oid;
+	char	   *name;			/* NULL if it was dropped */
+} SharedName;
+
+static const char *
+shared_name(const SstRelations *list, Oid catalog, Oid oid)
+{
+	SharedName	key = {catalog, oid};
+	bool		found;
+	SharedName *shared = hash_search(list->names, &key, HASH_ENTER, &found);
+
+	if (!found)
+		shared->name = catalog == NamespaceRelationId ? get_namespace_name(oid) : get_rel_name(oid);
+	return shared->name;
+}
+
 /* Begin a list, which is allocated in the current memory context. */
 static void
 relations_begin(SstRelations *list)
 {
+	HASHCTL		ctl = {.keysize = offsetof(SharedName, name), .entrysize = sizeof(SharedName),
+	.hcxt = CurrentMemoryContext};
+
+	list->names = hash_create("streamstat names", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	list->n = 0;
 	list->allocated = 64;
 	list->relation = palloc(sizeof(SstRelation) * list->allocated);
@@ -161,7 +187,7 @@ relations_add(SstRelations *list, const FormData_pg_class *form)
 		list->relation = repalloc_huge(list->relation, sizeof(SstRelation) *
 									   list->allocated);
 	}
-	schema = get_namespace_name(form->relnamespace);
+	schema = shared_name(list, NamespaceRelationId, form->relnamespace);
 	relation = &list->relation[list->n++];
 	memset(relation, 0, sizeof(SstRelation));
 	relation->relid = form->oid;
@@ -279,8 +305,9 @@ name_parent(const SstRelations *list, SstRelation *relation)
 	}
 	else
 	{
-		relation->parent_name = get_rel_name(relation->parent);
-		relation->parent_schema = get_namespace_name(get_rel_namespace(relation->parent));
+		relation->parent_name = shared_name(list, RelationRelationId, relation->parent);
+		relation->parent_schema = shared_name(list, NamespaceRelationId,
+											  get_rel_namespace(relation->parent));
 	}
 }
 
@@ -318,6 +345,7 @@ relations_end(SstRelations *list)
 		CHECK_FOR_INTERRUPTS();
 		name_parent(list, &list->relation[i]);
 	}
+	hash_destroy(list->names);
 }
 
 /* Set when listed tables were vacuumed, and of which indexes others may be building. */
