@@ -6,14 +6,13 @@
  * A build makes the entries that there are, without those of dead rows, and as
  * long as they are.  How full it leaves pages depends on how the operator
  * class splits them, which is code that is not run here, and on the order of
- * rows.  So that is a fraction which bench/fill has measured, with ends that
- * held 95 percent of many kinds of keys, orders and histories.
+ * rows.  If the present pages do not tell, it is a fraction which bench/fill has
+ * measured, with ends that held 95 percent of many kinds of keys, orders and histories.
  *
- * The present pages tell more as long as nothing was deleted: the fullest of
- * them are full, hardly any is nearly empty, and the new ones will be as full as
- * they are on average, with as many inner pages for each leaf page.  And a build ends with
- * records of the log that have many pages each (log_newpage_range()).  A page that has its
- * neighbor's LSN has not been changed since.
+ * The present pages tell as long as few of them are nearly empty: the new ones will be about as
+ * full, with as many inner pages for each leaf page.  And a build ends with records of the
+ * log that have many pages each (log_newpage_range()).  A page that has its neighbor's LSN has not
+ * been changed since, and if most have not, a rebuild changes hardly anything.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -35,13 +34,6 @@
 
 #include "am/rebuild.h"
 
-/*
- * Where the present pages do not tell: the fill of GiST's inner pages for that of leaf
- * pages, and the number of SP-GiST's inner pages for each leaf page
- */
-#define INNER_FILL 0.75
-#define INNER_SHARE 0.03
-
 /* Other fills than these would make no sense. */
 #define LEAST_FILL 0.02
 #define MOST_FILL 1.06
@@ -49,156 +41,81 @@
 /* SP-GiST's metapage and two roots */
 #define FIXED_BLOCKS (SPGIST_LAST_FIXED_BLKNO + 1)
 
-/* How a build of a GiST or SP-GiST index fills pages: it sorts, or inserts */
-typedef enum TreeWay
-{
-	TREE_SORTED,
-	TREE_INSERTED,				/* or buffered */
-	TREE_SPGIST
-} TreeWay;
-
-/* Classes of leaf pages by how full they are */
-#define TREE_FILLS 32
-
 typedef struct TreeRebuild
 {
 	SstRebuild	base;
-	TreeWay		way;
-	bool		uneven;			/* see splits_like() */
-	bool		network;
-	bool		ranges;
+	bool		spgist;
+	bool		sorted;			/* by a build of GiST */
+	bool		uneven;			/* see splits_unevenly() */
 	int			room;			/* of a page, bytes */
 	double		full;			/* of that, a build fills so much before it
 								 * splits a page */
 
-	/* The present leaf pages, and those as full as a build has left them */
+	/* The present leaf pages, and how full they are of what they can be */
 	uint32		nleaves;
-	uint32		nbuilt;
-	uint32		leaves[TREE_FILLS];
+	uint32		nfull;
+	uint32		nsparse;
+	double		fill;			/* sum */
 
-	/* The leaf page before, and those that have a neighbor, or its LSN */
+	/*
+	 * Those that a build logs with the one before, and those that have its
+	 * LSN
+	 */
 	BlockNumber last_leaf;
 	XLogRecPtr	last_lsn;
-	double		last_fill;
-	bool		last_compared;
-	bool		last_unchanged;
 	uint32		ncompared;
 	uint32		nunchanged;
-	double		unchanged_fill; /* sum */
+
 	double		kept;			/* fraction of the entries, if it is not known
 								 * which */
-
 	double		squares;		/* sum over entries of those of their bytes */
-
-	/* Pairs of neighboring entries, and those whose rows are neighbors, too */
-	uint64		npairs;
-	uint64		nnear;
-	BlockNumber last_block;		/* of the table, with a row */
 } TreeRebuild;
 
-static bool
-is_spgist(const TreeRebuild *state)
-{
-	return state->way == TREE_SPGIST;
-}
-
-/* What is known of the present leaf pages */
-typedef enum Known
-{
-	UNCHANGED,					/* fractions are of their fill */
-	AS_FILLED,					/* these, too */
-	WITH_DEAD,					/* and these; unchanged, but many rows are
-								 * dead */
-	IN_ORDER,					/* keys rise or fall from row to row */
-	NOT_KNOWN
-} Known;
-
 /*
- * How full leaf pages will be, of what a build fills before it splits one, with the
- * ends of 95 percent: see bench/fill.  Three are farther out, for kinds of keys that sql/bloat_trees
- * has: the least of GiST where keys come in order, by ranges that overlap hundreds of others; and the
- * most of SP-GiST, by addresses at even distances, which fill pages to 70 or to 99 percent; and the
- * most of GiST whose pages tell, by tsvector and contrib's hstore, intarray and ltree, when a few rows
- * were deleted and others inserted since.
- * WITH_DEAD are from 29 kinds of keys on 15, of which two fifths of the rows were deleted:
- * builds filled 0.69 to 1.5 of what they had filled before.
+ * How full a build usually leaves leaf pages of GiST and of SP-GiST, of what it fills before it
+ * splits one, with the ends of 95 percent: see bench/fill.  The high end also holds where
+ * addresses at even distances fill SP-GiST's pages, and the low end where a lattice of points or
+ * a few long texts leave them two thirds empty (sql/bloat_trees).
  */
-static const SstEstimate fills[][NOT_KNOWN + 1] =
-{
-	/* value, low, high */
-	[TREE_SORTED] = {{1.00, 0.95, 1.07}, {1.00, 0.92, 1.12}, {1.00, 0.65, 1.55}, {0.75, 0.54, 1.06}, {0.72, 0.54, 1.03}},
-	[TREE_INSERTED] = {{1.00, 0.90, 1.07}, {1.00, 0.85, 1.55}, {1.00, 0.65, 1.55}, {0.52, 0.20, 0.85}, {0.65, 0.46, 0.98}},
-	[TREE_SPGIST] = {{1.00, 0.95, 1.07}, {1.03, 0.90, 1.23}, {1.00, 0.65, 1.55}, {0.57, 0.32, 1.00}, {0.73, 0.46, 1.00}},
-};
-
-/* What is expected of the new index */
-typedef struct Expected
-{
-	SstEstimate fill;			/* of leaf pages, with the ends of 95 percent */
-	double		inner_share;	/* inner and empty pages for each leaf page;
-								 * or NaN, if downlinks must tell */
-} Expected;
-
-/* New pages are hardly less full than the present ones, whatever was deleted. */
-#define LEAST_OF_PRESENT 0.85
+static const SstEstimate usual_fill[] = {{0.70, 0.52, 1.00}, {0.70, 0.38, 1.00}};
 
 /*
- * ... but where splits are uneven: of these no more is known than what there is.  Those of
- * addresses depend on how dense networks are: most are like others, but where many of the last rows
- * came from one network, new pages were half as full as expected (sql/bloat_trees); GiST's were even
- * half as full as those that inserts had filled.
- */
-#define LEAST_OF_UNEVEN 0.5
-
-/*
- * If nothing was deleted, at least this part of the leaf pages is full to UNTOUCHED, or
- * to UNTOUCHED_IN_ORDER where GiST's keys came in order.
- */
-#define FULLEST 0.05
-#define UNTOUCHED 0.85
-#define UNTOUCHED_IN_ORDER 0.47
-
-/*
- * Neighbors of so many leaf pages are compared at least.  If a part of UNCHANGED_ALL of them
- * has not been changed since the index was built, a rebuild changes hardly anything; with
- * UNCHANGED_SOME, they show how full the others were, at least: pages with many entries are changed
- * first.  Both only as long as GiST's fillfactor is what it was: some pages are as full as that, and
- * none are fuller; and few rows are dead: with many, a build of the others differs by WITH_DEAD.
- */
-#define COMPARED 8
-#define KEPT_ALL 0.95
-#define UNCHANGED_ALL 0.9
-#define UNCHANGED_SOME 0.25
-
-/*
- * Inserts leave few pages less full than SPARSE, but for ranges that overlap and come in
- * order.  A larger part of the pages than the first limit shows that entries were deleted;
- * one larger than the second, that pages were filled again since.
+ * If no more than FEW_SPARSE of the leaf pages are less full than SPARSE, new pages will be as
+ * full as the present ones, with these ends.  Not where a build sorts: it fills pages otherwise
+ * than the inserts before it.
  */
 #define SPARSE 0.35
-#define SOME_SPARSE 0.08
-#define MANY_SPARSE 0.2
-#define MANY_SPARSE_IN_ORDER 0.35
+#define FEW_SPARSE 0.2
+#define LEAST_OF_PRESENT 0.9
+#define MOST_OF_PRESENT 1.35
+
+/* New pages are hardly less full than the present ones, whatever was deleted. */
+#define LEAST_OF_DELETED 0.85
 
 /*
- * Where pages are less full than this part of what is usual, entries can have been deleted from all
- * of them alike, so that none is sparse, and the full ones have come since.
+ * ... but where splits are uneven: they can be half as full, down to the second fraction.
+ * contrib's cube and intarray leave pages with an entry or two; what addresses do depends on how
+ * dense networks are; and ranges that overlap and come in order fill a third of a page.
  */
-#define LEAST_OF_USUAL 0.9
-
-/* Keys are in order if so many neighbors on a page are of neighboring blocks; of few blocks, that says nothing. */
-#define NEAR 0.9
-#define MANY_BLOCKS 40
-
-/* SP-GiST's pages have keys of a region, so that rows of this part of the table are near, too. */
-#define NEAR_PART 40
-
-/* ... which is looked for on the first pages, and on one of so many others */
-#define ORDER_PAGES 16
+#define LEAST_OF_UNEVEN 0.5
+#define LEAST_UNEVEN 0.2
 
 /*
- * Get the TID of a tuple.  False for one that only stands in the place of an entry or
- * a downlink that has gone.
+ * If UNCHANGED of at least COMPARED leaf pages have the LSN of the one before, new pages will be
+ * as full as the present ones, with these ends.  That is so only as long as KEPT of the rows are
+ * not dead, and as GiST's fillfactor is what it was: some pages are full, and none are fuller.
+ */
+#define COMPARED 7
+#define UNCHANGED 0.85
+#define KEPT 0.95
+#define FULL 0.85
+#define FULL_OF_UNEVEN 0.6
+#define LEAST_OF_UNCHANGED 0.95
+#define MOST_OF_UNCHANGED 1.07
+
+/*
+ * Get the TID of a leaf page's tuple.  False for one that only stands in the place of an entry
+ * that has gone.
  */
 static bool
 get_tid(const TreeRebuild *state, const PageData *page, const ItemIdData *item,
@@ -210,7 +127,7 @@ get_tid(const TreeRebuild *state, const PageData *page, const ItemIdData *item,
 
 	if (ItemIdGetLength(item) < Max(sizeof(entry), sizeof(leaf)))
 		return false;
-	if (!is_spgist(state))
+	if (!state->spgist)
 	{
 		memcpy(&entry, tuple, sizeof(entry));
 		*tid = entry.t_tid;
@@ -221,88 +138,16 @@ get_tid(const TreeRebuild *state, const PageData *page, const ItemIdData *item,
 	return leaf.tupstate == SPGIST_LIVE;
 }
 
-/* Count an entry that a build makes, which is of this block of the table. */
-static void
-count_entry(TreeRebuild *state, BlockNumber blkno, BlockNumber *neighbor)
-{
-	BlockNumber distance = 1;
-
-	state->last_block = Max(state->last_block, blkno);
-	if (is_spgist(state))
-		distance = Max(distance, state->last_block / NEAR_PART);
-	if (*neighbor != InvalidBlockNumber)
-	{
-		state->npairs++;
-		state->nnear += blkno - *neighbor + distance <= 2 * distance;
-	}
-	*neighbor = blkno;
-}
-
-/*
- * Must the TIDs of a leaf page be read?  The order of keys is known from some pages; dead
- * rows are on any, and SP-GiST's tuples say beside the TID what they are.
- */
-static bool
-reads_tids(const TreeRebuild *state)
-{
-	return state->base.dead_tids != NULL || is_spgist(state) ||
-		state->nleaves < ORDER_PAGES || state->nleaves % ORDER_PAGES == 0;
-}
-
-/* One of so many entries tells how much their sizes differ. */
-#define SQUARES_OF 8
-
-/*
- * Count the entries of a GiST leaf page without their TIDs.  Returns the bytes that they
- * take: tuples have no gaps between them.  On a damaged page they can overlap.
- */
+/* Count the entries of a leaf page.  Returns the bytes that they take, with dead ones. */
 static uint64
-count_lengths(TreeRebuild *state, const PageData *page,
-			  SstCounters *counters)
+count_entries(TreeRebuild *state, const PageData *page, SstCounters *counters)
 {
-	const PageHeaderData *header = (const PageHeaderData *) page;
+	bool		reads_tids = state->spgist || state->base.dead_tids != NULL;
 	int			nitems = sst_page_items(page);
-	uint64		bytes = header->pd_special - header->pd_upper +
-		nitems * sizeof(ItemIdData);
-	uint64		dead_bytes = 0;
-	int			ndead = 0;
-
-	for (OffsetNumber offnum = FirstOffsetNumber;
-		 GistPageHasGarbage((Page) page) && offnum <= nitems; offnum++)
-	{
-		ItemIdData	item = *PageGetItemId((Page) page, offnum);
-
-		if (ItemIdIsDead(&item))
-		{
-			ndead++;
-			dead_bytes += MAXALIGN(ItemIdGetLength(&item)) + sizeof(ItemIdData);
-		}
-	}
-	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum += SQUARES_OF)
-	{
-		ItemIdData	item = *PageGetItemId((Page) page, offnum);
-		double		size = MAXALIGN(ItemIdGetLength(&item)) + sizeof(ItemIdData);
-
-		state->squares += size * size * Min(SQUARES_OF, nitems - offnum + 1);
-	}
-	counters->n[SST_REBUILT_DEAD_ENTRIES] += ndead;
-	counters->n[SST_REBUILT_ENTRIES] += nitems - ndead;
-	counters->n[SST_REBUILT_BYTES] += bytes - Min(dead_bytes, bytes);
-	return bytes;
-}
-
-/*
- * Count the entries of a leaf page, or the downlinks of an inner one, by their tuples.
- * Returns the bytes that they take.
- */
-static uint64
-count_tuples(TreeRebuild *state, const PageData *page, bool leaf,
-			 SstCounters *counters)
-{
-	int			nitems = sst_page_items(page);
-	uint64	   *n = counters->n;
 	uint64		bytes = 0;
-	BlockNumber neighbor = InvalidBlockNumber;
+	uint64		live_bytes = 0;
+	int			nlive = 0;
+	int			ndead = 0;
 
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
@@ -310,69 +155,53 @@ count_tuples(TreeRebuild *state, const PageData *page, bool leaf,
 		int			size = MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData);
 		ItemPointerData tid;
 
-		if (!get_tid(state, page, item, &tid))
+		if (reads_tids && !get_tid(state, page, item, &tid))
 			continue;
 		bytes += size;
-		if (!leaf)
-			n[SST_REBUILT_PIVOTS]++;
-		else if (ItemIdIsDead(item) || sst_rebuild_leaves_out(&state->base, &tid))
-			n[SST_REBUILT_DEAD_ENTRIES]++;
+		if (ItemIdIsDead(item) ||
+			(reads_tids && sst_rebuild_leaves_out(&state->base, &tid)))
+			ndead++;
 		else
 		{
-			n[SST_REBUILT_ENTRIES]++;
-			n[SST_REBUILT_BYTES] += size;
+			nlive++;
+			live_bytes += size;
 			state->squares += (double) size * size;
-			count_entry(state, ItemPointerGetBlockNumberNoCheck(&tid),
-						&neighbor);
 		}
 	}
+	counters->n[SST_REBUILT_DEAD_ENTRIES] += ndead;
+	counters->n[SST_REBUILT_ENTRIES] += nlive;
+	counters->n[SST_REBUILT_BYTES] += live_bytes;
 	return bytes;
 }
 
-/* Compare a leaf page with the one before, if that was logged with it. */
+/* Compare a leaf page with the one before, if a build logs both together. */
 static void
-compare_leaf(TreeRebuild *state, BlockNumber blkno, XLogRecPtr lsn, double fill)
+compare_leaf(TreeRebuild *state, BlockNumber blkno, XLogRecPtr lsn)
 {
-	bool		compared = state->last_lsn != InvalidXLogRecPtr &&
-		blkno / XLR_MAX_BLOCK_ID == state->last_leaf / XLR_MAX_BLOCK_ID;
-	bool		unchanged = compared && lsn == state->last_lsn;
-
-	state->ncompared += compared + (compared && !state->last_compared);
-	if (unchanged)
+	if (state->last_lsn != InvalidXLogRecPtr &&
+		blkno / XLR_MAX_BLOCK_ID == state->last_leaf / XLR_MAX_BLOCK_ID)
 	{
-		state->nunchanged += 1 + !state->last_unchanged;
-		state->unchanged_fill += fill + (state->last_unchanged ? 0 : state->last_fill);
+		state->ncompared++;
+		state->nunchanged += lsn == state->last_lsn;
 	}
 	state->last_leaf = blkno;
 	state->last_lsn = lsn;
-	state->last_fill = fill;
-	state->last_compared = compared;
-	state->last_unchanged = unchanged;
 }
 
-/* Take a page in.  "built": no leaf page has been split into it since it was built. */
+/* Take a leaf page in.  "built": none has been split into it since it was built. */
 static void
-take_page(TreeRebuild *state, const PageData *page, BlockNumber blkno,
-		  bool leaf, bool built, SstCounters *counters)
+take_leaf(TreeRebuild *state, const PageData *page, BlockNumber blkno,
+		  bool built, SstCounters *counters)
 {
-	uint64		bytes = leaf && !reads_tids(state) ?
-		count_lengths(state, page, counters) :
-		count_tuples(state, page, leaf, counters);
-	double		fill = (double) bytes / state->room;
+	double		fill = (double) count_entries(state, page, counters) / state->room;
 
-	if (!leaf)
-	{
-		counters->n[SST_REBUILT_PIVOT_BYTES] += bytes;
-		return;
-	}
-	counters->n[SST_REBUILT_OLD_BYTES] += bytes;
-	built = built && fill <= state->full;
-	if (built)
+	if (built && fill <= state->full)
 		fill /= state->full;
 	state->nleaves++;
-	state->nbuilt += built;
-	state->leaves[Min((int) (fill * TREE_FILLS), TREE_FILLS - 1)]++;
-	compare_leaf(state, blkno, PageGetLSN((Page) page), fill);
+	state->nfull += fill >= (state->uneven ? FULL_OF_UNEVEN : FULL) && fill <= 1;
+	state->nsparse += fill < SPARSE;
+	state->fill += fill;
+	compare_leaf(state, blkno, PageGetLSN((Page) page));
 }
 
 static void
@@ -384,8 +213,8 @@ gist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	if (sst_page_items(page) == 0)
 		return;
 	flags = GistPageGetOpaque((Page) page)->flags;
-	if ((flags & F_DELETED) == 0)
-		take_page((TreeRebuild *) rebuild, page, blkno, (flags & F_LEAF) != 0,
+	if ((flags & (F_DELETED | F_LEAF)) == F_LEAF)
+		take_leaf((TreeRebuild *) rebuild, page, blkno,
 				  GistPageGetNSN((Page) page) <= GistBuildLSN, counters);
 }
 
@@ -398,186 +227,122 @@ spgist_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	if (sst_page_items(page) == 0)
 		return;
 	flags = SpGistPageGetOpaque((Page) page)->flags;
-	if ((flags & (SPGIST_META | SPGIST_DELETED)) == 0)
-		take_page((TreeRebuild *) rebuild, page, blkno, (flags & SPGIST_LEAF) != 0,
-				  true, counters);
+	if ((flags & (SPGIST_META | SPGIST_DELETED | SPGIST_LEAF)) == SPGIST_LEAF)
+		take_leaf((TreeRebuild *) rebuild, page, blkno, true, counters);
 }
 
-/* The part of the leaf pages that are filled to at least "least", and below "most" */
+/* How full leaf pages will be, with the ends of 95 percent */
+static SstEstimate
+expected_fill(const TreeRebuild *state, const double *counts)
+{
+	SstEstimate usual = usual_fill[state->spgist];
+	double		present = state->fill / Max(state->nleaves, 1);
+	double		live = counts[SST_REBUILT_ENTRIES];
+	bool		few_dead = state->kept * live >=
+		KEPT * (live + counts[SST_REBUILT_DEAD_ENTRIES]);
+	SstEstimate result = {present, LEAST_OF_PRESENT * present, MOST_OF_PRESENT * present};
+
+	if (few_dead && state->ncompared >= COMPARED &&
+		state->nunchanged >= UNCHANGED * state->ncompared &&
+		(state->nfull > 0 || state->spgist))
+	{
+		result.low = LEAST_OF_UNCHANGED * present;
+		result.high = MOST_OF_UNCHANGED * present;
+		return result;
+	}
+	if (state->sorted || state->nsparse > FEW_SPARSE * state->nleaves)
+	{
+		result.value = Max(usual.value, present);
+		result.low = Max(usual.low, LEAST_OF_DELETED * present);
+		result.high = Max(usual.high, result.high);
+	}
+	else
+	{
+		if (!few_dead)
+			result.low = Min(result.low, usual.low);
+
+		/* Entries can be gone from all pages alike, so that none is sparse. */
+		if (!few_dead || present < usual.value)
+			result.high = Max(result.high, usual.high);
+	}
+	if (state->uneven)
+		result.low = Min(result.low, Max(LEAST_OF_UNEVEN * present, LEAST_UNEVEN));
+	return result;
+}
+
+/* Blocks of the index if leaf pages are so full, where so full ones were expected */
 static double
-part_of_leaves(const TreeRebuild *state, double least, double most)
+blocks_of_fill(const TreeRebuild *state, const double *counts, double expected,
+			   double fill, bool whole)
 {
-	uint32		n = 0;
-
-	for (int i = least * TREE_FILLS; i < (int) (most * TREE_FILLS); i++)
-		n += state->leaves[i];
-	return (double) n / Max(state->nleaves, 1);
-}
-
-/* How full leaf pages will be, with the ends of 95 percent, and how many inner ones */
-static Expected
-expect(const TreeRebuild *state, const double *counts)
-{
-	const SstEstimate *known = fills[state->way];
-	double		built = (double) state->nbuilt / Max(state->nleaves, 1);
+	double		room = state->full * state->room;
+	double		bytes = counts[SST_REBUILT_BYTES];
 
 	/* SP-GiST has a root for nulls, which is mostly empty. */
-	int			nroots = is_spgist(state);
-	double		nleaves = Max(counts[SST_LEAF_PAGES] - nroots, 1);
-	double		present = counts[SST_REBUILT_OLD_BYTES] / state->room /
-		nleaves / (built * state->full + 1 - built);
-	bool		in_order = state->last_block >= MANY_BLOCKS &&
-		state->nnear >= NEAR * state->npairs;
-	bool		half_full = in_order && !is_spgist(state);
-	double		untouched = half_full ? UNTOUCHED_IN_ORDER : UNTOUCHED;
-	double		sparse = part_of_leaves(state, 0, SPARSE);
-	Known		otherwise = in_order ? IN_ORDER : NOT_KNOWN;
+	int			nroots = state->spgist;
+	double		inner = counts[SST_INTERNAL_PAGES] - nroots;
+	double		nleaves;
+
+	if (bytes <= room)
+		return state->spgist ? FIXED_BLOCKS : 1;
+	fill = Max(Min(fill, MOST_FILL), LEAST_FILL);
+	nleaves = Max(sst_round_up(bytes / (fill * room), whole), 2);
 
 	/*
 	 * A build of SP-GiST leaves pages empty, too: at most as many as inner
 	 * pages.
 	 */
-	double		inner = counts[SST_INTERNAL_PAGES] - nroots;
-	double		empty = is_spgist(state) ? Min(counts[SST_DELETED_PAGES], inner) : 0;
-	double		live = counts[SST_REBUILT_ENTRIES];
-	bool		few_dead = state->kept * live >=
-		KEPT_ALL * (live + counts[SST_REBUILT_DEAD_ENTRIES]);
-	double		fullest = part_of_leaves(state, untouched, 1);
-	double		unchanged = state->ncompared < COMPARED || (fullest == 0 && !is_spgist(state)) ? 0 :
-		(double) state->nunchanged / state->ncompared;
-	double		mean = state->unchanged_fill / Max(state->nunchanged, 1);
-	Expected	result = {.inner_share = inner / nleaves};
-
-	if (unchanged >= (state->uneven ? UNCHANGED_ALL : UNCHANGED_SOME) && few_dead && built >= UNCHANGED_ALL * unchanged)
-	{
-		const SstEstimate *fill = &known[unchanged >= UNCHANGED_ALL ? UNCHANGED : AS_FILLED];
-
-		result.fill.value = mean;
-		result.fill.low = fill->low * Min(mean, present);
-		result.fill.high = fill->high * Max(mean, present);
-		result.inner_share = (inner + empty) / nleaves;
-	}
-	else if (unchanged >= UNCHANGED_ALL && built >= UNCHANGED_ALL)
-	{
-		result.fill = sst_scaled(known[WITH_DEAD], mean);
-		if (state->ranges)
-			result.fill.high = Max(result.fill.high, known[NOT_KNOWN].high);
-		result.fill.high = Min(result.fill.high, 1);
-		result.inner_share = (inner + empty) / nleaves;
-	}
-	/* What inserts have filled does not show how full a sort makes pages. */
-	else if (fullest >= FULLEST &&
-			 sparse <= (half_full ? MANY_SPARSE_IN_ORDER : MANY_SPARSE) &&
-			 (state->way != TREE_SORTED || built > 0.5))
-	{
-		result.fill = sst_scaled(known[AS_FILLED], present);
-		if (sparse > SOME_SPARSE || present < known[otherwise].value * LEAST_OF_USUAL)
-			result.fill.high = Max(result.fill.high, known[otherwise].high);
-		if (!few_dead)
-			result.fill.low = Min(result.fill.low, known[otherwise].low);
-	}
-	else if (state->uneven)
-	{
-		result.fill.value = present;
-		result.fill.low = LEAST_OF_UNEVEN * present;
-		result.fill.high = known[otherwise].high;
-	}
-	else
-	{
-		result.fill = known[otherwise];
-		result.fill.value = Max(result.fill.value, present);
-		if (state->last_block < MANY_BLOCKS || state->ranges)
-			result.fill.low = Min(result.fill.low, known[IN_ORDER].low);
-		result.fill.low = Max(result.fill.low, present * LEAST_OF_PRESENT);
-		result.inner_share = is_spgist(state) ? INNER_SHARE : NAN;
-	}
-	if (state->network && unchanged < UNCHANGED_ALL)
-		result.fill.low = Min(result.fill.low, present *
-							  (is_spgist(state) ? LEAST_OF_PRESENT : LEAST_OF_UNEVEN));
-	return result;
-}
-
-/* Inner pages above so many leaf pages of GiST, by the length of downlinks */
-static double
-inner_pages(double nleaves, double downlink, double room, double fill, bool whole)
-{
-	double		result = 0;
-
-	for (double level = nleaves; level > 1; result += level)
-	{
-		level = level * downlink <= room ? 1 :
-			sst_round_up(level * Min(downlink / (INNER_FILL * fill * room), 0.5),
-						 whole);
-	}
-	return result;
-}
-
-/* Blocks of the index if leaf pages are so full */
-static double
-blocks_of_fill(const TreeRebuild *state, const double *counts,
-			   const Expected *expected, double fill, bool whole)
-{
-	double		room = state->full * state->room;
-	double		bytes = counts[SST_REBUILT_BYTES];
-	double		downlink = counts[SST_REBUILT_PIVOTS] > 0 ?
-		counts[SST_REBUILT_PIVOT_BYTES] / counts[SST_REBUILT_PIVOTS] :
-		bytes / Max(counts[SST_REBUILT_ENTRIES], 1);
-	double		nleaves = 1;
-	double		inner;
-
-	fill = Max(Min(fill, MOST_FILL), LEAST_FILL);
-	if (bytes > room)
-		nleaves = Max(sst_round_up(bytes / (fill * room), whole), 2);
+	if (state->spgist)
+		inner += Min(counts[SST_DELETED_PAGES], inner);
 
 	/* If leaf pages become less full than expected, so do the others. */
-	if (nleaves == 1)
-		inner = 0;
-	else if (isnan(expected->inner_share))
-		inner = inner_pages(nleaves, downlink, room, fill, whole);
-	else
-	{
-		inner = nleaves * expected->inner_share * expected->fill.value / fill;
-		inner = Max(whole ? rint(inner) : inner, !is_spgist(state));
-	}
-	if (is_spgist(state))
-		return FIXED_BLOCKS + (nleaves > 1 ? nleaves + inner : 0);
-	return nleaves + inner;
+	inner *= nleaves / Max(counts[SST_LEAF_PAGES] - nroots, 1) * expected / fill;
+	inner = Max(whole ? rint(inner) : inner, !state->spgist);
+	return (state->spgist ? FIXED_BLOCKS : 0) + nleaves + inner;
 }
 
 static double
 tree_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 {
 	const TreeRebuild *state = (const TreeRebuild *) rebuild;
-	Expected	expected = expect(state, counts);
+	double		fill = expected_fill(state, counts).value;
 
-	return blocks_of_fill(state, counts, &expected, expected.fill.value, whole);
+	return blocks_of_fill(state, counts, fill, fill, whole);
 }
 
-/* In which way does a GiST build fill pages (gistbuild() in access/gist/gistbuild.c)? */
-static TreeWay
-gist_way(Relation rel, const GiSTOptions *options)
+/* Does a GiST build sort (gistbuild() in access/gist/gistbuild.c), or insert? */
+static bool
+build_sorts(Relation rel, const GiSTOptions *options)
 {
 	if (options != NULL && options->buffering_mode == GIST_OPTION_BUFFERING_ON)
-		return TREE_INSERTED;
+		return false;
 
 	for (int i = 1; i <= IndexRelationGetNumberOfKeyAttributes(rel); i++)
 	{
 		if (!OidIsValid(index_getprocid(rel, i, GIST_SORTSUPPORT_PROC)))
-			return TREE_INSERTED;
+			return false;
 	}
-	return TREE_SORTED;
+	return true;
 }
 
-/* Has the operator class of a column this support function for splits? */
+/* Does the operator class of a column split pages unevenly (LEAST_OF_UNEVEN)? */
 static bool
-splits_like(Relation rel, int procnum, const char *name)
+splits_unevenly(Relation rel, int procnum)
 {
+	static const char *const names[] = {
+		"g_cube_picksplit", "g_int_picksplit", "g_intbig_picksplit",
+		"inet_gist_picksplit", "inet_spg_picksplit", "range_gist_picksplit"
+	};
+
 	for (int i = 1; i <= IndexRelationGetNumberOfKeyAttributes(rel); i++)
 	{
 		char	   *split = get_func_name(index_getprocid(rel, i, procnum));
 
-		if (split != NULL && strcmp(split, name) == 0)
-			return true;
+		for (int n = 0; split != NULL && n < lengthof(names); n++)
+		{
+			if (strcmp(split, names[n]) == 0)
+				return true;
+		}
 	}
 	return false;
 }
@@ -589,8 +354,8 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	TreeRebuild *state = (TreeRebuild *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
 	const uint64 *seen = sample->sums.n;
-	Expected	expected;
 	const double *counts = sample->totals;
+	SstEstimate fill;
 	double		few;
 	double		low;
 	double		high;
@@ -599,10 +364,10 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	*blocks = sst_predict_blocks(rebuild, sample);
 
 	/* How full a few pages are varies more than the mean of many. */
-	expected = expect(state, counts);
-	few = 1 + expected.fill.value * state->room / Max(counts[SST_REBUILT_BYTES], 1);
-	low = blocks_of_fill(state, counts, &expected, expected.fill.high * few, true);
-	high = blocks_of_fill(state, counts, &expected, expected.fill.low / few, true);
+	fill = expected_fill(state, counts);
+	few = 1 + fill.value * state->room / Max(counts[SST_REBUILT_BYTES], 1);
+	low = blocks_of_fill(state, counts, fill.value, fill.high * few, true);
+	high = blocks_of_fill(state, counts, fill.value, fill.low / few, true);
 
 	/*
 	 * A sample does not show whether little more than a page's bytes are
@@ -610,7 +375,7 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	 */
 	if (!sst_sample_is_exact(sample) &&
 		counts[SST_REBUILT_BYTES] <= 2 * state->full * state->room)
-		low = is_spgist(state) ? FIXED_BLOCKS : 1;
+		low = state->spgist ? FIXED_BLOCKS : 1;
 	sst_widen(blocks, Max(blocks->value - low, 0), Max(high - blocks->value, 0));
 	sst_leave_out(rebuild, sample, kept,
 				  sst_most_unlike(kept->value, seen[SST_REBUILT_ENTRIES], seen[SST_REBUILT_BYTES],
@@ -624,26 +389,9 @@ gist_begin(Relation rel, const SstTableFacts *table)
 	const GiSTOptions *options = (const GiSTOptions *) rel->rd_options;
 
 	state->room = SST_PAGE_ROOM(sizeof(GISTPageOpaqueData));
-	state->way = gist_way(rel, options);
-
-	/*
-	 * contrib's cube and intarray split pages so unevenly that other pages
-	 * have only an entry or two: of cubes at random, 12 percent of a page was
-	 * filled.
-	 */
-	state->uneven = splits_like(rel, GIST_PICKSPLIT_PROC, "g_cube_picksplit") ||
-		splits_like(rel, GIST_PICKSPLIT_PROC, "g_int_picksplit") ||
-		splits_like(rel, GIST_PICKSPLIT_PROC, "g_intbig_picksplit");
-	state->network = state->way != TREE_SORTED &&
-		splits_like(rel, GIST_PICKSPLIT_PROC, "inet_gist_picksplit");
-
-	/*
-	 * Ranges that overlap and come nearly in order fill a third of a page by
-	 * insertion, and twice as much when a part of them is gone.
-	 */
-	state->ranges = state->way != TREE_SORTED &&
-		splits_like(rel, GIST_PICKSPLIT_PROC, "range_gist_picksplit");
-	state->full = state->way == TREE_SORTED ? 1 :
+	state->sorted = build_sorts(rel, options);
+	state->uneven = !state->sorted && splits_unevenly(rel, GIST_PICKSPLIT_PROC);
+	state->full = state->sorted ? 1 :
 		(options != NULL ? options->fillfactor : GIST_DEFAULT_FILLFACTOR) / 100.0;
 	return &state->base;
 }
@@ -654,8 +402,8 @@ spgist_begin(Relation rel, const SstTableFacts *table)
 	TreeRebuild *state = palloc0(sizeof(TreeRebuild));
 
 	state->room = SPGIST_PAGE_CAPACITY;
-	state->way = TREE_SPGIST;
-	state->network = splits_like(rel, SPGIST_PICKSPLIT_PROC, "inet_spg_picksplit");
+	state->spgist = true;
+	state->uneven = splits_unevenly(rel, SPGIST_PICKSPLIT_PROC);
 	state->full = 1;
 	return &state->base;
 }

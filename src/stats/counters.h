@@ -76,8 +76,6 @@ typedef enum SstCount
 	SST_REBUILT_PIVOTS,			/* keys for the level above */
 	SST_REBUILT_PIVOT_BYTES,
 	SST_REBUILT_TREE_BYTES,		/* GIN: posting lists in posting trees */
-	SST_REBUILT_OLD_BYTES,		/* GiST, SP-GiST: on leaf pages, with those
-								 * that are left out */
 	SST_REBUILT_MORE_BYTES,		/* table: that rows may have more, or less, by */
 	SST_REBUILT_LESS_BYTES,		/* how well their values can be compressed */
 
