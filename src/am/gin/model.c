@@ -232,6 +232,16 @@ get_item(const PageData *page, OffsetNumber offnum, int *left, EntryTuple *item)
 	return true;
 }
 
+/* Start to load an item, if the page has that. */
+static inline void
+prefetch_item(const PageData *page, OffsetNumber offnum, int nitems)
+{
+#ifdef __GNUC__
+	if (offnum <= nitems)
+		__builtin_prefetch(page + ItemIdGetOffset(PageGetItemId((Page) page, offnum)));
+#endif
+}
+
 /*
  * Read the posting list of an entry, behind its key.  Returns what the entry takes
  * without the TIDs that are left out; 0 if there are no others.
@@ -305,6 +315,7 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 		bool		tree;
 		Tids		tids = {0};
 
+		prefetch_item(page, offnum + 4, nitems);
 		if (!get_item(page, offnum, &left, &item))
 			continue;
 		ntids = GinItemPointerGetOffsetNumber(&item.header.t_tid);
@@ -755,9 +766,10 @@ build_in_batches(SstGinModel *model, double pending_keys)
 	double		margin = MEMORY_MARGIN;
 	double		nkeys = model->nentries / model->pages_seen + pending_keys;
 	double		tree_tids = model->tree_tids / model->pages_seen;
+	double		most;			/* memory, if there is only one batch */
 	SstGinBuild build = {.nkeys = nkeys, .memory = INFINITY,
 	.pause = model->base.pause};
-	SstGinBuilt one = {0};
+	SstGinBuilt one;
 	SstGinBuilt built;
 
 	take_case(model->batches, true, 1);
@@ -771,21 +783,19 @@ build_in_batches(SstGinModel *model, double pending_keys)
 		if (model->nlast > 0)
 			build.tree_tids = (double) model->tree_tids / model->nlast;
 		build.difference = sst_gin_difference(model->difference_bytes, model->tree_tids);
+		most = sst_gin_memory(model->sample, &build);
+		margin += MEMORY_MARGIN_OF_TREES * Min(1, MEMORY_OF_TID * tree_tids / Max(most, 1));
+		if (most * (1 + margin) < memory)
+			return;
+
 		sst_gin_sample_sort(model->sample);
+		sst_gin_build(model->sample, &build, &one);
 		for (int i = 0; i < (model->all ? 3 : lengthof(margins)); i++)
 		{
 			build.memory = memory * (1 + margins[i] * margin);
 			sst_gin_build(model->sample, &build, &built);
 			if (i == 0)
-			{
-				margin += MEMORY_MARGIN_OF_TREES * Min(1, MEMORY_OF_TID * tree_tids /
-													   (built.part * memory * built.nbatches));
-				if (built.part * (1 + margin) < 1)
-					return;
 				model->several = built.nbatches > 1;
-				build.memory = INFINITY;
-				sst_gin_build(model->sample, &build, &one);
-			}
 			if (one.pages < FEW_LEAVES)
 				take_case(model->added, i == 0, (built.pages - one.pages) * built.scale);
 			else

@@ -102,16 +102,27 @@ static inline uint32
 sst_gin_list_ntids(const SstGinList *list)
 {
 	const uint64 high = UINT64CONST(0x8080808080808080);
+	const uint64 even = UINT64CONST(0x00ff00ff00ff00ff);
 	const unsigned char *bytes = list->pos;
 	int			nbytes = list->nbytes;
 	uint32		n = 1;
 
-	for (; nbytes >= (int) sizeof(uint64); nbytes -= sizeof(uint64), bytes += sizeof(uint64))
+	while (nbytes >= (int) sizeof(uint64))
 	{
-		uint64		word;
+		int			nwords = Min(nbytes / sizeof(uint64), 255);
+		uint64		ends = 0;	/* a sum in each byte */
 
-		memcpy(&word, bytes, sizeof(word));
-		n += ((~word & high) >> 7) * UINT64CONST(0x0101010101010101) >> 56;
+		for (int i = 0; i < nwords; i++)
+		{
+			uint64		word;
+
+			memcpy(&word, bytes + i * sizeof(word), sizeof(word));
+			ends += (~word & high) >> 7;
+		}
+		ends = (ends & even) + (ends >> 8 & even);
+		n += ends * UINT64CONST(0x0001000100010001) >> 48;
+		bytes += nwords * sizeof(uint64);
+		nbytes -= nwords * sizeof(uint64);
 	}
 	for (int i = 0; i < nbytes; i++)
 		n += bytes[i] < 0x80;
@@ -170,7 +181,6 @@ typedef struct SstGinBuild
 typedef struct SstGinBuilt
 {
 	int			nbatches;
-	double		part;			/* of the memory, that the largest batch takes */
 	double		pages;			/* leaf pages, of the sampled keys */
 	double		scale;			/* keys in the index for each of these */
 } SstGinBuilt;
@@ -321,6 +331,8 @@ extern bool sst_gin_sample_page(SstGinSample *sample, uint32 hash);
 extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
 							   int datum_size, SstGinList *list, uint32 ntids,
 							   uint32 bytes);
+extern double sst_gin_memory(const SstGinSample *sample,
+							 const SstGinBuild *build);
 extern void sst_gin_sample_sort(SstGinSample *sample);
 extern void sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 						  SstGinBuilt *built);
