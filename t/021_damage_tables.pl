@@ -100,6 +100,19 @@ my @cases = (
 	[ multi_lockers => 'live', XMIN_COMMITTED | XMAX_IS_MULTI, T_XMAX, 'lockers' ],
 	[ multi_updater => 'dead', XMIN_COMMITTED | XMAX_IS_MULTI, T_XMAX, 'updater' ]);
 
+# The 2nd line pointer of all-visible pages, of which tuples are not looked at: offset,
+# length and flags, from those that it has
+my @visible = (
+	[ misaligned => sub { ($_[0] + 4, $_[1]) } ],
+	[ below => sub { (8, $_[1]) } ],
+	[ beyond => sub { (BLCKSZ - 16, $_[1]) } ],
+	[ short => sub { ($_[0], HEADER_LENGTH - 1) } ],
+	[ unused => sub { (0, 0, 0) } ],
+	[ redirect => sub { (1, 0, 2) } ],
+	[ redirect_to_nothing => sub { (1000, 0, 2) } ],
+	[ dead => sub { (0, 0, 3) } ],
+	[ dead_with_tuple => sub { ($_[0], $_[1], 3) } ]);
+
 # Damage at random
 my %random = (
 	tuple_headers => sub {
@@ -189,6 +202,8 @@ UPDATE multi SET n = 1 WHERE k = 2;
 DELETE FROM multi WHERE k = 3;
 COMMIT;
 
+CREATE TABLE visible AS SELECT i AS k, repeat('x', 200) AS t FROM generate_series(1, 500) i;
+VACUUM (FREEZE) visible;
 SQL
 
 # The ids of one of each
@@ -251,6 +266,7 @@ sub write_page
 
 my %expected;
 my %sound_tuples;
+my $visible_file = $session->query("SELECT pg_relation_filepath('visible')");
 $session->end;
 $node->stop;
 foreach my $case (@cases)
@@ -279,6 +295,15 @@ foreach my $case (@cases)
 		$sum{dead}++ if $how eq 'dead';
 	}
 	$expected{$name} = \%sum;
+}
+my $visible_path = $node->data_dir . "/$visible_file";
+my @visible_pages = read_pages($visible_path);
+foreach my $i (0 .. $#visible)
+{
+	my $page = $visible_pages[ $i + 1 ];
+	my ($offset, undef, $length) = item($page, 2);
+
+	write_page($visible_path, $i + 1, with_item($page, 2, $visible[$i][1]->($offset, $length)));
 }
 foreach my $kind (sort keys %random)
 {
@@ -321,6 +346,10 @@ sub outcome
 	return $session->query("SELECT outcome(\$\$ $query \$\$)");
 }
 
+is_deeply(
+	[ @{ stats('visible') }{qw(corrupt_pages first_corrupt_block live_tuples dead_line_pointers redirect_line_pointers unused_line_pointers)} ],
+	[ 5, 1, 500 - 5 * items($visible_pages[1]) - 4, 2, 1, 1 ],
+	'all-visible pages: line pointers');
 foreach my $case (@cases)
 {
 	my ($name, $how) = @$case;

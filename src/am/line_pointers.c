@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * line_pointers.c
- *	  One pass over the line pointers of an index page
+ *	  One pass over the line pointers of a page
  *
- * A leaf page has hundreds of line pointers, and a scan of an index that is
- * all in shared buffers spends its time here.  So the loop has no branch and
- * takes each line pointer as one 32-bit word: it is built with the server's
- * vectorization flags, as the server's checksum code is.
+ * A page has up to hundreds of line pointers, and a scan of what is all in shared
+ * buffers spends its time here.  So the loops have no branch and take each line
+ * pointer as one 32-bit word: they are built with the server's vectorization flags, as
+ * the server's checksum code is.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,6 +16,8 @@
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
+
+#include "access/htup_details.h"
 
 #include "am/line_pointers.h"
 #include "compat/platform.h"
@@ -35,6 +37,8 @@
 
 /* Flags and length together, where they are above lp_off. */
 #define LP_STATE(lp)	((uint32) (lp) >> 15)
+
+#define LP_FLAGS(lp)	((int32) (((lp) >> 15) & 3))
 
 /* LP_DEAD is the only state that has both flag bits, in either layout. */
 #define LP_IS_DEAD(lp)	((int32) (((lp) >> 15) & ((lp) >> 16) & 1))
@@ -178,4 +182,35 @@ read_line_pointers_choose(const PageData *page, OffsetNumber first,
 #endif
 
 	sst_read_line_pointers(page, first, lengths, result);
+}
+
+/*
+ * Sum up the lengths of the tuples of a table's page, which has a sound header.  Returns -1 if
+ * there are items of other kinds, or that no tuple can be at.
+ */
+int
+sst_sum_tuples(const PageData *page)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	const uint32 *lps = (const uint32 *) header->pd_linp;
+	const int	nitems = sst_page_items(page);
+	const int	upper = header->pd_upper;
+	const int	special = header->pd_special;
+	int			sum = 0;
+	int			outside = 0;
+	int			odd = 0;
+
+	for (int i = 0; i < nitems; i++)
+	{
+		uint32		lp = lps[i];
+		int			off = LP_OFF(lp);
+		int			len = LP_LEN(lp);
+
+		sum += len;
+		outside |= (off - upper) | (special - off - len) |
+			(len - (int) SizeofHeapTupleHeader);
+		odd |= (LP_FLAGS(lp) ^ LP_NORMAL) | (off & (MAXIMUM_ALIGNOF - 1));
+	}
+
+	return outside < 0 || odd != 0 ? -1 : sum;
 }

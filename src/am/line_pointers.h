@@ -40,6 +40,8 @@ extern void (*sst_read_line_pointers) (const PageData *page, OffsetNumber first,
 									   const SstTupleLengths *lengths,
 									   SstLinePointers *result);
 
+extern int	sst_sum_tuples(const PageData *page);
+
 /* The most line pointers that a page has room for */
 #define SST_MAX_ITEMS ((BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData))
 

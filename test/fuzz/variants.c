@@ -22,6 +22,7 @@
 #define NAMED_AFTER(part, variants) CppConcat(part, variants)
 
 #define sst_read_line_pointers NAMED(sst_read_line_pointers_)
+#define sst_sum_tuples NAMED(sst_sum_tuples_)
 #define fuzz_variants_here NAMED(fuzz_variants_)
 
 #include "../../src/am/line_pointers.c"
