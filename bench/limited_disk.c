@@ -13,9 +13,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  bench/limited_disk.c
- *
  *-------------------------------------------------------------------------
  */
 #define NBDKIT_API_VERSION 2

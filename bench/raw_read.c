@@ -12,9 +12,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  bench/raw_read.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/streamstat.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

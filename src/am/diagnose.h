@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/diagnose.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_DIAGNOSE_H

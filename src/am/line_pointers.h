@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/line_pointers.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_LINE_POINTERS_H

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/pause.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_PAUSE_H

@@ -16,9 +16,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/tree_fill.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

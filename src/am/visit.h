@@ -13,9 +13,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/visit.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_VISIT_H

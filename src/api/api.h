@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/api/api.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_API_H

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/api/arguments.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/api/cache.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -17,9 +17,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/api/corrupt_blocks.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

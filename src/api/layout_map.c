@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/api/layout_map.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -10,9 +10,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/api/prewarm.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

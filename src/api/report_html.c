@@ -13,9 +13,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/api/report_html.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

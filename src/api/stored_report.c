@@ -12,9 +12,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/api/stored_report.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/api/stream_stats.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/compat/compat.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

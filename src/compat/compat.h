@@ -12,9 +12,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/compat/compat.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_COMPAT_H

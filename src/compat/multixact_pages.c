@@ -11,9 +11,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/compat/multixact_pages.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/compat/multixact_pages.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_MULTIXACT_PAGES_H

@@ -12,9 +12,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/compat/platform.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_PLATFORM_H

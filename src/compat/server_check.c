@@ -13,9 +13,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/compat/server_check.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

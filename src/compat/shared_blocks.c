@@ -9,9 +9,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/compat/shared_blocks.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -6,9 +6,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/compat/shared_blocks.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_SHARED_BLOCKS_H

@@ -13,9 +13,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/probe/advise.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

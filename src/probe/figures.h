@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/probe/figures.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_PROBE_FIGURES_H

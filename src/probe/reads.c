@@ -31,9 +31,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/probe/reads.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/relation/relation.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_RELATION_H

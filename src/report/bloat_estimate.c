@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/report/bloat_estimate.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

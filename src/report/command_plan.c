@@ -17,9 +17,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/report/command_plan.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -14,9 +14,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/report/holder.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

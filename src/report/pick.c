@@ -9,9 +9,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/report/pick.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/report/pick.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_PICK_H

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/report/plan.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_PLAN_H

@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/report/reader.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

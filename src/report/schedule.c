@@ -15,9 +15,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/report/schedule.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

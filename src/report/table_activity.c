@@ -7,9 +7,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/report/table_activity.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -18,9 +18,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/report/toast_estimate.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

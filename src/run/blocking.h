@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/run/blocking.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_BLOCKING_H

@@ -12,9 +12,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/run/call.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -17,9 +17,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/run/parallel.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

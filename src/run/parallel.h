@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/run/parallel.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_PARALLEL_H

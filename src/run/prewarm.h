@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/run/prewarm.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_PREWARM_H

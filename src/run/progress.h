@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/run/progress.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_PROGRESS_H

@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/run/sampling.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -12,9 +12,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/source/source.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_SOURCE_H

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stats/counters.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_COUNTERS_H

@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stats/estimate.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

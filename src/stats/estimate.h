@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stats/estimate.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_ESTIMATE_H

@@ -16,9 +16,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stats/interval.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stats/interval.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_INTERVAL_H

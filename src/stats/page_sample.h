@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stats/page_sample.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_PAGE_SAMPLE_H

@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/buffer_pool.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

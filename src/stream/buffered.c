@@ -15,9 +15,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/buffered.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

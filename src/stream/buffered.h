@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/buffered.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_BUFFERED_H

@@ -34,9 +34,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/bundled_read_stream.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

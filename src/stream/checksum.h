@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/checksum.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_CHECKSUM_H

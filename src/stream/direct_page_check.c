@@ -34,9 +34,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/direct_page_check.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -12,9 +12,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/io_stats.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

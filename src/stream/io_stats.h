@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/io_stats.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_IO_STATS_H

@@ -20,9 +20,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/mapped_file.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

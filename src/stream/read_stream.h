@@ -11,9 +11,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/read_stream.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_READ_STREAM_H

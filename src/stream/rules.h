@@ -6,9 +6,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/rules.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_RULES_H

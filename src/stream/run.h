@@ -6,9 +6,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/run.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_RUN_H

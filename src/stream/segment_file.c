@@ -6,9 +6,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/segment_file.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -10,9 +10,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/stream_buffer.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

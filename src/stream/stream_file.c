@@ -11,9 +11,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/stream/stream_file.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -22,9 +22,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/warm/cache_worker.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

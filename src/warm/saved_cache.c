@@ -18,9 +18,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/warm/saved_cache.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

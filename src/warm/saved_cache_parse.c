@@ -53,9 +53,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/warm/saved_cache_parse.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

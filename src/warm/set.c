@@ -19,9 +19,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/warm/set.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -6,9 +6,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/warm/warm.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_WARM_H

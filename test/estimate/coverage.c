@@ -9,9 +9,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/estimate/coverage.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/estimate/known.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/estimate/pick.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

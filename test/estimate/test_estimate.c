@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/estimate/test_estimate.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/estimate/test_estimate.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef TEST_ESTIMATE_H

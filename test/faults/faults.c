@@ -10,9 +10,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/faults/faults.c
- *
  *-------------------------------------------------------------------------
  */
 #define _GNU_SOURCE

@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/fuzz/fuzz.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_FUZZ_H

@@ -17,9 +17,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/fuzz/fuzz_visit.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

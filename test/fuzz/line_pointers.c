@@ -7,9 +7,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/fuzz/line_pointers.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

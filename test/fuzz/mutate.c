@@ -10,9 +10,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/fuzz/mutate.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

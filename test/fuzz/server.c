@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/fuzz/server.c
- *
  *-------------------------------------------------------------------------
  */
 #include <signal.h>

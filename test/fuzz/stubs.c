@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/fuzz/stubs.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

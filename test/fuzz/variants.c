@@ -9,9 +9,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/fuzz/variants.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -15,9 +15,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/smgr/second_smgr.c
- *
  *-------------------------------------------------------------------------
  */
 #include "access/transam.h"

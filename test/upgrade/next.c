@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/upgrade/next.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -11,9 +11,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/bloom/bloom.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

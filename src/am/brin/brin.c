@@ -9,9 +9,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/brin/brin.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -7,9 +7,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/btree/fill.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_BTREE_FILL_H

@@ -20,9 +20,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/gin/batches.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -12,9 +12,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/gin/gin.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

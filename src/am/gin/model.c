@@ -19,9 +19,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/gin/model.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

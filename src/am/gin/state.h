@@ -11,9 +11,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/gin/state.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_GIN_STATE_H

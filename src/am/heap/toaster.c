@@ -21,9 +21,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/heap/toaster.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

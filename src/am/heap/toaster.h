@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/heap/toaster.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_TOASTER_H

@@ -16,9 +16,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/heap/xacts.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

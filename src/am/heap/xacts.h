@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  src/am/heap/xacts.h
- *
  *-------------------------------------------------------------------------
  */
 #ifndef SST_XACTS_H

@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/modules/test_buffered/test_buffered.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

@@ -9,9 +9,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/modules/test_checksum/test_checksum.c
- *
  *-------------------------------------------------------------------------
  */
 #include "../../../src/stream/checksum.c"

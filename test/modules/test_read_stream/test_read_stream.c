@@ -8,9 +8,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/modules/test_read_stream/test_read_stream.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"

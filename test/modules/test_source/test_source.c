@@ -5,9 +5,6 @@
  *
  * Copyright (c) 2026, streamstat contributors
  *
- * IDENTIFICATION
- *	  test/modules/test_source/test_source.c
- *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
