@@ -73,9 +73,11 @@ CREATE INDEX rem_updated_i ON rem_updated (i);
 UPDATE rem_updated SET t = t || 'y' WHERE i % 10 = 0;
 UPDATE rem_updated SET i = i + 10000 WHERE i % 2 = 0;
 UPDATE rem_updated SET t = 'z' WHERE i % 7 = 0;
--- columns that VACUUM FULL takes away, or puts into the rows
-CREATE TABLE rem_dropped (i int, gone text, n int, t text) WITH (autovacuum_enabled = off);
-INSERT INTO rem_dropped SELECT g, repeat('x', g % 200), CASE WHEN g % 3 = 0 THEN g END, repeat('y', g % 20) FROM generate_series(1, 5000) g;
+-- columns that VACUUM FULL takes away, or puts into the rows; with nine or more, a bitmap of nulls makes a row longer
+CREATE TABLE rem_dropped (i int, gone text, n int, t text, b bool, f float8, c "char", u text, s int2, d date)
+	WITH (autovacuum_enabled = off);
+INSERT INTO rem_dropped SELECT g, repeat('x', g % 200), CASE WHEN g % 3 = 0 THEN g END, repeat('y', g % 20), true, g, 'c', repeat('z', g % 100), 1, '2026-01-01'
+	FROM generate_series(1, 10000) g;
 ALTER TABLE rem_dropped DROP gone;
 CREATE TABLE rem_added (i int, t text) WITH (autovacuum_enabled = off);
 INSERT INTO rem_added SELECT g, repeat('x', g % 30) FROM generate_series(1, 5000) g;

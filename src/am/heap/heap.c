@@ -178,9 +178,14 @@ sort_items(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	int			nitems = sst_page_items(page);
 	int			all_bytes = 0;
 
-	if (all_visible && visitor->kept == NULL && visitor->dead == NULL &&
-		(all_bytes = sst_sum_tuples(page)) >= 0)
+	if (all_visible && visitor->dead == NULL && (all_bytes = sst_sum_tuples(page)) >= 0)
 	{
+		if (visitor->kept != NULL)
+		{
+			for (int i = 0; i < nitems; i++)
+				visitor->kept->offnums[i] = FirstOffsetNumber + i;
+			visitor->kept->nitems = nitems;
+		}
 		items->nflags[LP_NORMAL] = items->ntuples[HEAPTUPLE_LIVE] = nitems;
 		items->bytes[HEAPTUPLE_LIVE] = all_bytes;
 		return all_bytes <= header->pd_special - header->pd_upper;

@@ -22,6 +22,7 @@
 
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
+#include "access/tupmacs.h"
 #include "common/hashfn.h"
 #include "utils/rel.h"
 
@@ -29,11 +30,20 @@
 #include "am/rebuild.h"
 #include "compat/compat.h"
 
+/* What the length of a tuple depends on, of each column */
+typedef struct Column
+{
+	int16		length;			/* attlen; 0 for cstring */
+	uint8		align_less_one;
+	bool		is_dropped;
+} Column;
+
 typedef struct HeapRebuild
 {
 	SstRebuild	base;
 	bool		is_toast;
 	TupleDesc	tupdesc;
+	Column	   *columns;
 	bool		reforms;		/* tuples may change: columns were dropped, or
 								 * stored as PLAIN, or one was seen to */
 	int			reserve;		/* bytes to leave free on each page */
@@ -55,6 +65,59 @@ tuple_need(int64 len)
 					 SST_HEAP_PAGE_ROOM);
 }
 
+static inline int
+align_for(const Column *column, int offset)
+{
+	return (offset + column->align_less_one) & ~column->align_less_one;
+}
+
+/*
+ * The length after a rewrite of a tuple of which each value has a fixed length or a header
+ * of one byte: what sst_read_tuple() finds of any, in half the time.  0 for others, and those
+ * that lack columns or make no sense.
+ */
+static int
+short_tuple_length(const HeapRebuild *state, const HeapTupleHeaderData *tuple, int len)
+{
+	const char *data = (const char *) tuple;
+	const int	natts = state->tupdesc->natts;
+	const bool	has_nulls = (tuple->t_infomask & HEAP_HASNULL) != 0;
+	bool		drops = false;
+	int			offset = tuple->t_hoff;
+	int			size = 0;
+
+	if (HeapTupleHeaderGetNatts(tuple) != natts || offset > len ||
+		offset < (int) SizeofHeapTupleHeader + (has_nulls ? BITMAPLEN(natts) : 0))
+		return 0;
+	for (int i = 0; i < natts; i++)
+	{
+		const Column *column = &state->columns[i];
+		int			length = column->length;
+
+		if (has_nulls && att_isnull(i, tuple->t_bits))
+			continue;
+		if (length > 0)
+			offset = align_for(column, offset);
+		else
+		{
+			if (length == 0 || offset >= len || !VARATT_IS_1B(data + offset) ||
+				VARATT_IS_1B_E(data + offset))
+				return 0;
+			length = VARSIZE_1B(data + offset);
+		}
+		offset += length;
+		if (column->is_dropped)
+			drops = true;
+		else
+			size = (column->length > 0 ? align_for(column, size) : size) + length;
+	}
+	if (offset > len)
+		return 0;
+	if (SST_REWRITE_COPIES_TUPLES && !drops)
+		return len;
+	return MAXALIGN(SizeofHeapTupleHeader + (has_nulls || drops ? BITMAPLEN(natts) : 0)) + size;
+}
+
 /*
  * The length of a tuple after a rewrite, formed again if need be, and toasted.  A
  * tuple that makes no sense keeps its length.
@@ -65,8 +128,10 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 {
 	SstTuple	read;
 	TupleDesc	tupdesc = state->tupdesc;
-	int64		new_len;
+	int64		new_len = short_tuple_length(state, tuple, len);
 
+	if (new_len > 0 && new_len <= (int64) TOAST_TUPLE_THRESHOLD)
+		return new_len;
 	if (tupdesc->natts > MaxHeapAttributeNumber ||
 		!sst_read_tuple(tupdesc, tuple, len, &read))
 		return len;
@@ -379,8 +444,17 @@ heap_begin(Relation rel, const SstTableFacts *table)
 	state->nblocks = RelationGetNumberOfBlocks(rel);
 	state->reserve = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 	state->tupdesc = RelationGetDescr(rel);
+	state->columns = palloc(state->tupdesc->natts * sizeof(Column));
 	for (int i = 0; i < state->tupdesc->natts; i++)
-		state->reforms |= TupleDescAttr(state->tupdesc, i)->attisdropped;
+	{
+		Form_pg_attribute att = TupleDescAttr(state->tupdesc, i);
+
+		state->columns[i] = (Column)
+		{
+			att->attlen < -1 ? 0 : att->attlen, att_align_nominal(1, att->attalign) - 1, att->attisdropped
+		};
+		state->reforms |= att->attisdropped;
+	}
 	state->toaster.target = RelationGetToastTupleTarget(rel, TOAST_TUPLE_TARGET);
 	state->reforms |= sst_toaster_describe(&state->toaster, rel);
 	return &state->base;
