@@ -69,88 +69,34 @@
 #define CACHE_FILE "streamstat.cache"
 #define NEW_FILE CACHE_FILE ".tmp"
 
-/* An index is not larger: it has some 50 bytes for each database. */
-#define MAX_INDEX_BYTES (64 * 1024 * 1024)
-
 /*
- * Write the index, which has the same length whatever the numbers in it.  False if
- * that fails.
+ * Write the texts of all databases to the new file, from sorted blocks.  False if that
+ * fails, with errno set.
  */
 static bool
-write_index(FILE *file, const SstCacheIndex *index)
-{
-	StringInfoData text;
-	bool		done;
-
-	initStringInfo(&text);
-	appendStringInfo(&text, SST_CACHE_INDEX_NAME " %d\nblock_size %d\nsystem " UINT64_FORMAT "\n",
-					 SST_SAVED_CACHE_VERSION, BLCKSZ, index->system);
-	for (int i = 0; i < index->ndatabases; i++)
-	{
-		const SstCachedDatabase *database = &index->databases[i];
-
-		appendStringInfo(&text, "%010u %010u %010lld %010lld\n",
-						 database->database, database->tablespace,
-						 (long long) database->nblocks, (long long) database->nbytes);
-	}
-	appendStringInfo(&text, "crc %08x\n", sst_ascii_crc(text.data, text.len));
-	done = fwrite(text.data, text.len, 1, file) == 1;
-	pfree(text.data);
-
-	return done;
-}
-
-/* Where the blocks of the next database begin */
-static const SstBufferedBlock *
-next_database(const SstBufferedBlock *block, const SstBufferedBlock *end)
-{
-	Oid			database = block->database;
-
-	for (; block < end && block->database == database; block++)
-		CHECK_FOR_INTERRUPTS();
-
-	return block;
-}
-
-/* Write the texts behind the index, and count in it what they have. */
-static bool
-write_texts(FILE *file, const SstBufferedBlocks *blocks, SstCacheIndex *index)
+write_new_file(const SstBufferedBlocks *blocks)
 {
 	const SstBufferedBlock *end = blocks->blocks + blocks->n;
 	const SstBufferedBlock *block = blocks->blocks;
-
-	for (int i = 0; i < index->ndatabases; i++)
-	{
-		const SstBufferedBlock *next = next_database(block, end);
-		StringInfoData text;
-		bool		done;
-
-		index->databases[i].nblocks = sst_save_cached_files(block, next, &text);
-		index->databases[i].nbytes = text.len;
-
-		done = fwrite(text.data, text.len, 1, file) == 1;
-		pfree(text.data);
-		if (!done)
-			return false;
-		block = next;
-	}
-
-	return true;
-}
-
-/* Write the new file.  False if that fails, with errno set. */
-static bool
-write_new_file(const SstBufferedBlocks *blocks, SstCacheIndex *index)
-{
 	FILE	   *file = AllocateFile(NEW_FILE, PG_BINARY_W);
+	bool		good = true;
 	int			failure = 0;
 
 	if (file == NULL)
 		return false;
 	errno = 0;
-	if (!write_index(file, index) || !write_texts(file, blocks, index) ||
-		fseeko(file, 0, SEEK_SET) != 0 || !write_index(file, index) ||
-		fflush(file) != 0 || pg_fsync(fileno(file)) != 0)
+	while (block < end && good)
+	{
+		const SstBufferedBlock *first = block;
+		StringInfoData text;
+
+		for (; block < end && block->database == first->database; block++)
+			CHECK_FOR_INTERRUPTS();
+		if (sst_save_cached_files(first, block, &text) > 0)
+			good = fwrite(text.data, text.len, 1, file) == 1;
+		pfree(text.data);
+	}
+	if (!good || fflush(file) != 0 || pg_fsync(fileno(file)) != 0)
 		failure = errno != 0 ? errno : ENOSPC;
 	if (FreeFile(file) != 0 && failure == 0)
 		failure = errno;
@@ -166,148 +112,157 @@ write_new_file(const SstBufferedBlocks *blocks, SstCacheIndex *index)
 static bool
 cache_file_write(const SstBufferedBlocks *blocks)
 {
-	const SstBufferedBlock *end = blocks->blocks + blocks->n;
-	SstCacheIndex index = {.system = GetSystemIdentifier()};
-
-	for (const SstBufferedBlock *block = blocks->blocks; block < end;
-		 block = next_database(block, end))
-		*sst_append(index.databases, index.ndatabases) = (SstCachedDatabase)
-	{
-		.database = block->database, .tablespace = block->tablespace
-	};
-
-	if (!write_new_file(blocks, &index))
-	{
+	if (!write_new_file(blocks))
 		ereport(LOG,
 				(errcode_for_file_access(),
 				 errmsg("could not write file \"%s\": %m", NEW_FILE)));
-		unlink(NEW_FILE);
-		return false;
-	}
-	if (durable_rename(NEW_FILE, CACHE_FILE, LOG) != 0)
-	{
-		unlink(NEW_FILE);
-		return false;
-	}
+	else if (durable_rename(NEW_FILE, CACHE_FILE, LOG) == 0)
+		return true;
 
-	return true;
+	unlink(NEW_FILE);
+	return false;
 }
 
 /* Say why the file, or a part of it, is of no use. */
-static bool
+static void
 refuse(bool part, const char *reason)
 {
 	ereport(LOG,
 			(errcode(ERRCODE_DATA_CORRUPTED),
 			 part ? errmsg("ignoring a part of file \"%s\"", CACHE_FILE) :
 			 errmsg("ignoring file \"%s\"", CACHE_FILE),
-			 errdetail_internal("%s", reason)));
-	return false;
+			 errdetail_internal("%s", _(reason))));
 }
 
-/* Has the file what the index says, from the present place on? */
-static bool
-has_all_texts(FILE *file, const SstCacheIndex *index)
-{
-	off_t		start = ftello(file);
-	off_t		expected = start;
-
-	for (int i = 0; i < index->ndatabases; i++)
-		expected += index->databases[i].nbytes;
-
-	return fseeko(file, 0, SEEK_END) == 0 && ftello(file) == expected &&
-		fseeko(file, start, SEEK_SET) == 0;
-}
-
-/* Read the index at the start of the open file, and step over it. */
-static bool
-read_index(FILE *file, SstCacheIndex *index)
-{
-	SstSavedCacheError error;
-	StringInfoData text;
-	char		line[128];
-
-	initStringInfo(&text);
-	while (text.len < MAX_INDEX_BYTES && fgets(line, sizeof(line), file) != NULL)
-	{
-		appendStringInfoString(&text, line);
-		if (strncmp(line, "crc ", 4) == 0)
-			break;
-	}
-	if (!sst_check_saved_cache(text.data, text.len, &error) ||
-		!sst_parse_cache_index(text.data, text.len, index, &error))
-		return refuse(false, _(error.what));
-	if (index->system != GetSystemIdentifier())
-		return refuse(false, _("The file belongs to another database system."));
-
-	return has_all_texts(file, index) || refuse(false, _("The file is truncated."));
-}
-
-/*
- * Open the file and read its index, into the current memory context.  NULL if there is
- * none or it is refused, with a line in the log.
- */
+/* Open the file.  NULL if there is none or, with a line in the log, if that fails. */
 static FILE *
-open_file(SstCacheIndex *index)
+open_file(void)
 {
 	FILE	   *file = AllocateFile(CACHE_FILE, PG_BINARY_R);
 
-	if (file == NULL)
-	{
-		if (errno != ENOENT)
-			ereport(LOG,
-					(errcode_for_file_access(),
-					 errmsg("could not open file \"%s\": %m", CACHE_FILE)));
-		return NULL;
-	}
-	if (read_index(file, index))
-		return file;
-	FreeFile(file);
-
-	return NULL;
+	if (file == NULL && errno != ENOENT)
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not open file \"%s\": %m", CACHE_FILE)));
+	return file;
 }
 
-/* Read the next text of the open file. */
-static bool
-read_text(FILE *file, const SstCachedDatabase *database, SstSavedCache *saved)
+/* Read the next text of the open file, up to its checksum or as much as a text can have. */
+static void
+read_text(FILE *file, StringInfo text)
 {
-	SstSavedCacheError error;
-	char	   *text = palloc_extended(database->nbytes, MCXT_ALLOC_NO_OOM);
-	bool		good;
+	char		line[128];
 
-	if (text == NULL)
-		return refuse(true, _("Out of memory."));
-	if (fread(text, database->nbytes, 1, file) != 1)
-		return refuse(true, _("The file is truncated."));
-	good = sst_check_saved_cache(text, database->nbytes, &error) &&
-		sst_parse_saved_cache(text, database->nbytes, saved, &error);
-	pfree(text);
+	resetStringInfo(text);
+	while (text->len < MaxAllocSize - sizeof(line) &&
+		   fgets(line, sizeof(line), file) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		appendStringInfoString(text, line);
+		if (strncmp(line, "crc ", 4) == 0)
+			break;
+	}
+}
 
-	return good || refuse(true, _(error.what));
+static bool
+at_end(FILE *file)
+{
+	return ungetc(getc(file), file) == EOF;
+}
+
+/* Read the head of a text, if all of it is as it was written by this cluster. */
+static bool
+check_text(const StringInfoData *text, SstSavedCache *saved, SstSavedCacheError *error)
+{
+	if (!sst_check_saved_cache(text->data, text->len, error) ||
+		!sst_parse_saved_head(text->data, text->len, saved, error))
+		return false;
+
+	error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
+	error->what = gettext_noop("The file belongs to another database system.");
+	return saved->system == GetSystemIdentifier();
+}
+
+/* A text of the file */
+typedef struct SavedText
+{
+	Oid			database;		/* InvalidOid for shared relations */
+	Oid			tablespace;		/* of the first relation */
+	uint64		nblocks;
+	off_t		start;			/* in the file */
+} SavedText;
+
+/*
+ * List the texts of the file, in the current memory context.  A damaged one is left out,
+ * and all are if they are of no use here, with a line in the log.
+ */
+static SavedText *
+list_texts(int *n)
+{
+	FILE	   *file = open_file();
+	SavedText  *texts = NULL;
+	StringInfoData text;
+
+	*n = 0;
+	if (file == NULL)
+		return NULL;
+	initStringInfo(&text);
+	do
+	{
+		off_t		start = ftello(file);
+		SstSavedCache saved;
+		SstSavedCacheError error;
+
+		read_text(file, &text);
+		if (check_text(&text, &saved, &error))
+		{
+			SavedText  *added = sst_append(texts, *n);
+
+			added->database = saved.database;
+			added->tablespace = saved.relations[0].tablespace;
+			added->nblocks = saved.nblocks;
+			added->start = start;
+		}
+		else if (error.code == ERRCODE_FEATURE_NOT_SUPPORTED)
+		{
+			/* The others are of the same kind. */
+			refuse(false, error.what);
+			break;
+		}
+		else
+			refuse(start > 0 || !at_end(file), error.what);
+	} while (!at_end(file));
+	pfree(text.data);
+	FreeFile(file);
+
+	return texts;
 }
 
 /*
- * Read the text of a database, into the current memory context.  False if there is
- * none, or it is refused, with a line in the log.
+ * Read the text that starts there, into the current memory context.  False if it is
+ * refused, with a line in the log.
  */
 static bool
-cache_file_read(Oid database, SstSavedCache *saved)
+cache_file_read(off_t start, SstSavedCache *saved)
 {
-	SstCacheIndex index;
-	FILE	   *file = open_file(&index);
-	bool		found = false;
-	int			i = 0;
+	FILE	   *file = open_file();
+	StringInfoData text;
+	SstSavedCacheError error;
+	bool		good;
 
 	if (file == NULL)
 		return false;
-	while (i < index.ndatabases && index.databases[i].database != database &&
-		   fseeko(file, index.databases[i].nbytes, SEEK_CUR) == 0)
-		i++;
-	if (i < index.ndatabases)
-		found = read_text(file, &index.databases[i], saved);
+	initStringInfo(&text);
+	if (fseeko(file, start, SEEK_SET) == 0)
+		read_text(file, &text);
 	FreeFile(file);
+	good = sst_check_saved_cache(text.data, text.len, &error) &&
+		sst_parse_saved_cache(text.data, text.len, saved, &error);
+	pfree(text.data);
+	if (!good)
+		refuse(true, error.what);
 
-	return found;
+	return good;
 }
 
 /* ----------
@@ -355,10 +310,12 @@ typedef struct LoadPlace
 typedef struct SharedLoad
 {
 	Oid			database;		/* to load now */
+	off_t		start;			/* of its text in the file */
 	LoadPlace	place;			/* where to go on in it */
 	bool		ended;			/* all that could be loaded of it is; false
 								 * after too many errors */
-	LoadPlace	shared_place;	/* where to go on in the shared relations */
+	off_t		shared_start;	/* the same of shared relations, or -1 */
+	LoadPlace	shared_place;
 	bool		full;			/* no free buffers are left */
 	int64		nblocks;		/* of all that are in buffers now */
 } SharedLoad;
@@ -366,7 +323,8 @@ typedef struct SharedLoad
 /* The worker's side of a load */
 typedef struct CacheLoad
 {
-	SstCacheIndex saved;
+	int			ntexts;
+	SavedText  *texts;
 	dsm_segment *segment;
 	SharedLoad *shared;
 	bool		said_no_worker;
@@ -608,9 +566,9 @@ sst_cache_loader_main(Datum arg)
 	CommitTransactionCommand();
 	MemoryContextSwitchTo(loader.context);
 
-	if (cache_file_read(InvalidOid, &saved))
+	if (shared->shared_start >= 0 && cache_file_read(shared->shared_start, &saved))
 		load_saved(&loader, &saved, &shared->shared_place);
-	if (cache_file_read(MyDatabaseId, &saved))
+	if (cache_file_read(shared->start, &saved))
 	{
 		load_saved(&loader, &saved, &shared->place);
 		shared->ended = loader.nfailures < MAX_FAILURES;
@@ -679,9 +637,9 @@ is_wanted(Oid database)
 
 /* Is there a folder of the database, where its first saved relation was? */
 static bool
-has_folder(const SstCachedDatabase *database)
+has_folder(const SavedText *text)
 {
-	char	   *path = GetDatabasePath(database->database, database->tablespace);
+	char	   *path = GetDatabasePath(text->database, text->tablespace);
 	struct stat st;
 	bool		found = stat(path, &st) == 0;
 
@@ -761,11 +719,12 @@ watch_loader(BackgroundWorkerHandle *handle, Oid database)
 
 /* Load a database.  False if that ends the load, which says why. */
 static bool
-load_database(CacheLoad *load, const SstCachedDatabase *database)
+load_database(CacheLoad *load, const SavedText *text)
 {
 	SharedLoad *shared = load->shared;
 
-	shared->database = database->database;
+	shared->database = text->database;
+	shared->start = text->start;
 	shared->ended = false;
 	memset(&shared->place, 0, sizeof(LoadPlace));
 	for (;;)
@@ -773,18 +732,18 @@ load_database(CacheLoad *load, const SstCachedDatabase *database)
 		BackgroundWorkerHandle *handle;
 		bool		wanted = false;
 
-		if (!has_folder(database))
+		if (!has_folder(text))
 		{
 			ereport(LOG,
 					(errmsg("saved cache of database %u is not loaded: the database was dropped or moved",
-							database->database)));
+							text->database)));
 			return true;
 		}
 
 		handle = start_loader(load);
 		if (handle != NULL)
 		{
-			wanted = watch_loader(handle, database->database);
+			wanted = watch_loader(handle, text->database);
 			pfree(handle);
 			if (shared->ended)
 			{
@@ -792,7 +751,7 @@ load_database(CacheLoad *load, const SstCachedDatabase *database)
 				return true;
 			}
 		}
-		while (wanted && !is_stopped() && is_wanted(database->database))
+		while (wanted && !is_stopped() && is_wanted(text->database))
 			(void) wait_for_event(WATCH_MS);
 
 		if (is_stopped())
@@ -817,10 +776,10 @@ load_database(CacheLoad *load, const SstCachedDatabase *database)
 
 /* The most blocks first */
 static int
-compare_databases(const void *a, const void *b)
+compare_texts(const void *a, const void *b)
 {
-	const SstCachedDatabase *left = a;
-	const SstCachedDatabase *right = b;
+	const SavedText *left = a;
+	const SavedText *right = b;
 
 	if (left->nblocks != right->nblocks)
 		return left->nblocks > right->nblocks ? -1 : 1;
@@ -831,27 +790,28 @@ compare_databases(const void *a, const void *b)
 static void
 load_databases(CacheLoad *load)
 {
-	SstCacheIndex *saved = &load->saved;
 	uint64		nblocks = 0;
 	int			n = 0;
 	instr_time	start;
 
-	if (saved->ndatabases > 0)
-		qsort(saved->databases, saved->ndatabases, sizeof(SstCachedDatabase),
-			  compare_databases);
-	for (int i = 0; i < saved->ndatabases; i++)
+	load->shared->shared_start = -1;
+	for (int i = 0; i < load->ntexts; i++)
 	{
-		nblocks += saved->databases[i].nblocks;
-		n += OidIsValid(saved->databases[i].database);
+		nblocks += load->texts[i].nblocks;
+		if (OidIsValid(load->texts[i].database))
+			n++;
+		else
+			load->shared->shared_start = load->texts[i].start;
 	}
+	qsort(load->texts, load->ntexts, sizeof(SavedText), compare_texts);
 
 	load->end = "complete";
 	INSTR_TIME_SET_CURRENT(start);
-	for (int i = 0; i < saved->ndatabases; i++)
+	for (int i = 0; i < load->ntexts; i++)
 	{
-		if (!OidIsValid(saved->databases[i].database))
+		if (!OidIsValid(load->texts[i].database))
 			continue;			/* each loader has the shared relations, too */
-		if (!load_database(load, &saved->databases[i]))
+		if (!load_database(load, &load->texts[i]))
 			break;
 		if (load->shared->full)
 		{
@@ -874,9 +834,9 @@ static bool
 load_cache(void)
 {
 	CacheLoad	load = {.said_no_worker = false};
-	FILE	   *file = open_file(&load.saved);
 
-	if (file != NULL && FreeFile(file) == 0)
+	load.texts = list_texts(&load.ntexts);
+	if (load.ntexts > 0)
 	{
 		load.segment = dsm_create(sizeof(SharedLoad), 0);
 		load.shared = dsm_segment_address(load.segment);

@@ -203,29 +203,16 @@ in_utf8(const char *text, int *length)
 	return utf8;
 }
 
-/* The checksum of lines, each with its line feed, whatever the encoding */
-pg_crc32c
-sst_ascii_crc(const char *text, int length)
+/* Append the checksum of a text's lines, each with its line feed. */
+static void
+append_crc(StringInfo out, const char *lines, int length)
 {
 	pg_crc32c	crc;
 
 	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, text, length);
+	COMP_CRC32C(crc, lines, length);
 	FIN_CRC32C(crc);
-
-	return crc;
-}
-
-/* The same of lines with names */
-static pg_crc32c
-crc_in_utf8(const char *text, int length)
-{
-	const char *utf8 = in_utf8(text, &length);
-	pg_crc32c	crc = sst_ascii_crc(utf8, length);
-
-	if (utf8 != text)
-		pfree(unconstify(char *, utf8));
-	return crc;
+	appendStringInfo(out, "crc %08x", crc);
 }
 
 /* ----------
@@ -468,6 +455,8 @@ sst_save_cache(int64 max_bytes, StringInfo out)
 	Writer		writer = {.nblocks_left = max_bytes / BLCKSZ};
 	SstRelations relations;
 	SstBufferedBlocks list;
+	const char *utf8;
+	int			length;
 
 	sst_list_relations(&relations);
 	sst_index_relations(&relations, true, &writer.by_files);
@@ -477,7 +466,9 @@ sst_save_cache(int64 max_bytes, StringInfo out)
 				list.blocks + list.n, out);
 	pfree(writer.by_files.entries);
 	pfree(list.blocks);
-	appendStringInfo(out, "crc %08x", crc_in_utf8(out->data, out->len));
+	length = out->len;
+	utf8 = in_utf8(out->data, &length);
+	append_crc(out, utf8, length);
 }
 
 /*
@@ -493,7 +484,8 @@ sst_save_cached_files(const SstBufferedBlock *first,
 
 	snprintf(database, sizeof(database), "%u", first->database);
 	write_lines(&writer, database, first, end, out);
-	appendStringInfo(out, "crc %08x\n", sst_ascii_crc(out->data, out->len));
+	append_crc(out, out->data, out->len);
+	appendStringInfoChar(out, '\n');
 
 	return writer.nblocks;
 }

@@ -36,16 +36,7 @@
  * is the CRC-32C of all others in UTF-8, each with one line feed behind it.  First
  * and last line keep their form in later versions.
  *
- * The worker's file has such a text for each database, and in front of them an index:
- *
- *		streamstat cache file 1
- *		block_size 8192
- *		system 7563421098765432101
- *		16384 1663 1034 21345
- *		crc 4ba54e12
- *
- * with a line for each text: database, tablespace of its first relation, blocks,
- * bytes.
+ * The worker's file has such a text for each database, one behind the other.
  *
  * The reader accepts arbitrary bytes, in time and memory proportional to their number,
  * and needs no catalog, so that test/fuzz can run it on any text.  The grammar
@@ -202,11 +193,11 @@ take_setting(Parser *parser, const char *word, uint64 *number)
 }
 
 static bool
-take_version(Parser *parser, const char *word)
+take_version(Parser *parser)
 {
 	uint64		version;
 
-	if (!take_setting(parser, word, &version))
+	if (!take_setting(parser, SST_SAVED_CACHE_NAME " ", &version))
 		return false;
 	if (version == SST_SAVED_CACHE_VERSION)
 		return true;
@@ -309,14 +300,20 @@ static bool
 parse_head(Parser *parser)
 {
 	SstSavedCache *saved = parser->saved;
+	Parser		database;
+	uint64		oid = InvalidOid;
 
-	if (!take_version(parser, SST_SAVED_CACHE_NAME " ") ||
-		!expect_line(parser, "database ") || !next_line(parser))
+	if (!take_version(parser) || !expect_line(parser, "database "))
+		return false;
+	database = *parser;
+	if (!next_line(parser))
 		return false;
 	if (take_word(parser, "system ") &&
 		(!take_last_number(parser, PG_UINT64_MAX, &saved->system) ||
+		 !take_last_number(&database, PG_UINT32_MAX, &oid) ||
 		 !next_line(parser)))
 		return false;
+	saved->database = (Oid) oid;
 	if (!take_word(parser, "saved "))
 		return fail(parser, gettext_noop("The line is not the expected one."));
 
@@ -455,7 +452,7 @@ parse_ranges(Parser *parser, uint64 *nblocks)
 	return true;
 }
 
-/* What follows the head, to the line of the checksum */
+/* What follows the head; the checksum is in the last line. */
 static bool
 parse_lines(Parser *parser)
 {
@@ -479,14 +476,8 @@ parse_lines(Parser *parser)
 			return false;
 	}
 
-	return nblocks == parser->saved->nblocks ||
-		fail(parser, gettext_noop("The number of blocks differs from that in the header."));
-}
-
-/* The checksum is in the last line. */
-static bool
-parse_end(Parser *parser)
-{
+	if (nblocks != parser->saved->nblocks)
+		return fail(parser, gettext_noop("The number of blocks differs from that in the header."));
 	return !find_line(parser) ||
 		fail(parser, gettext_noop("There is extra text after the checksum."));
 }
@@ -505,42 +496,21 @@ sst_parse_saved_cache(const char *bytes, Size length, SstSavedCache *saved,
 
 	memset(saved, 0, sizeof(SstSavedCache));
 
-	return parse_head(&parser) && parse_lines(&parser) && parse_end(&parser);
+	return parse_head(&parser) && parse_lines(&parser);
 }
 
-/* The same for an index of texts. */
+/* The same for what comes before the first range but one relation. */
 bool
-sst_parse_cache_index(const char *bytes, Size length, SstCacheIndex *index,
-					  SstSavedCacheError *error)
+sst_parse_saved_head(const char *bytes, Size length, SstSavedCache *saved,
+					 SstSavedCacheError *error)
 {
-	Parser		parser = {.next = bytes, .end = bytes + length, .error = error};
+	Parser		parser = {
+		.next = bytes, .end = bytes + length, .saved = saved, .error = error
+	};
 
-	memset(index, 0, sizeof(SstCacheIndex));
-	if (!take_version(&parser, SST_CACHE_INDEX_NAME " ") ||
-		!take_block_size(&parser) ||
-		!take_setting(&parser, "system ", &index->system))
-		return false;
+	memset(saved, 0, sizeof(SstSavedCache));
 
-	for (;;)
-	{
-		SstCachedDatabase database;
-		uint64		oid;
-		uint64		tablespace;
-
-		if (!next_line(&parser))
-			return false;
-		if (take_word(&parser, "crc "))
-			return parse_end(&parser);
-		if (!take_number(&parser, PG_UINT32_MAX, &oid) || !take(&parser, ' ') ||
-			!take_number(&parser, PG_UINT32_MAX, &tablespace) || !take(&parser, ' ') ||
-			!take_number(&parser, PG_INT64_MAX, &database.nblocks) ||
-			!take(&parser, ' ') ||
-			!take_last_number(&parser, MaxAllocSize, &database.nbytes))
-			return fail(&parser, gettext_noop("The line is not the expected one."));
-		database.database = (Oid) oid;
-		database.tablespace = (Oid) tablespace;
-		*sst_append(index->databases, index->ndatabases) = database;
-	}
+	return parse_head(&parser) && next_line(&parser) && parse_relation(&parser);
 }
 
 /*

@@ -168,7 +168,6 @@ extern bool sst_may_warm(Oid tableoid);
 
 #define SST_SAVED_CACHE_NAME "streamstat cache"
 #define SST_SAVED_CACHE_VERSION 1
-#define SST_CACHE_INDEX_NAME SST_SAVED_CACHE_NAME " file"
 
 /* Letters for relations */
 #define SST_SAVED_TABLE 'r'
@@ -199,28 +198,13 @@ typedef struct SstSavedRange
 typedef struct SstSavedCache
 {
 	uint64		system;			/* identifier; 0 if relations go by name */
+	Oid			database;		/* if they do not; InvalidOid for shared ones */
 	int			nrelations;
 	SstSavedRelation *relations;
 	int64		nranges;
 	SstSavedRange *ranges;		/* the hottest first */
 	uint64		nblocks;		/* of all ranges */
 } SstSavedCache;
-
-/* A text of the worker's file */
-typedef struct SstCachedDatabase
-{
-	Oid			database;		/* InvalidOid for shared relations */
-	Oid			tablespace;
-	uint64		nblocks;
-	uint64		nbytes;
-} SstCachedDatabase;
-
-typedef struct SstCacheIndex
-{
-	uint64		system;
-	int			ndatabases;
-	SstCachedDatabase *databases;
-} SstCacheIndex;
 
 /* Listed relations, sorted by what they are saved under */
 typedef struct SstSavedEntry
@@ -248,9 +232,9 @@ extern bool sst_check_saved_cache(const char *bytes, Size length,
 extern bool sst_parse_saved_cache(const char *bytes, Size length,
 								  SstSavedCache *saved,
 								  SstSavedCacheError *error);
-extern bool sst_parse_cache_index(const char *bytes, Size length,
-								  SstCacheIndex *index,
-								  SstSavedCacheError *error);
+extern bool sst_parse_saved_head(const char *bytes, Size length,
+								 SstSavedCache *saved,
+								 SstSavedCacheError *error);
 
 extern void sst_save_cache(int64 max_bytes, StringInfo out);
 extern uint64 sst_save_cached_files(const SstBufferedBlock *first,
@@ -259,7 +243,6 @@ extern void sst_index_relations(const SstRelations *list, bool by_files,
 								SstSavedIndex *index);
 extern const SstRelation *sst_find_saved_relation(const SstSavedIndex *index,
 												  const SstSavedRelation *saved);
-extern pg_crc32c sst_ascii_crc(const char *text, int length);
 extern void sst_read_saved_cache(const char *text, int length,
 								 SstSavedCache *saved);
 extern void sst_saved_cache_set(const SstSavedCache *saved, int min_usage,
