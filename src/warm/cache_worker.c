@@ -637,9 +637,9 @@ is_wanted(Oid database)
 
 /* Is there a folder of the database, where its first saved relation was? */
 static bool
-has_folder(const SavedText *text)
+has_folder(const SavedText *saved)
 {
-	char	   *path = GetDatabasePath(text->database, text->tablespace);
+	char	   *path = GetDatabasePath(saved->database, saved->tablespace);
 	struct stat st;
 	bool		found = stat(path, &st) == 0;
 
@@ -719,12 +719,12 @@ watch_loader(BackgroundWorkerHandle *handle, Oid database)
 
 /* Load a database.  False if that ends the load, which says why. */
 static bool
-load_database(CacheLoad *load, const SavedText *text)
+load_database(CacheLoad *load, const SavedText *saved)
 {
 	SharedLoad *shared = load->shared;
 
-	shared->database = text->database;
-	shared->start = text->start;
+	shared->database = saved->database;
+	shared->start = saved->start;
 	shared->ended = false;
 	memset(&shared->place, 0, sizeof(LoadPlace));
 	for (;;)
@@ -732,18 +732,18 @@ load_database(CacheLoad *load, const SavedText *text)
 		BackgroundWorkerHandle *handle;
 		bool		wanted = false;
 
-		if (!has_folder(text))
+		if (!has_folder(saved))
 		{
 			ereport(LOG,
 					(errmsg("saved cache of database %u is not loaded: the database was dropped or moved",
-							text->database)));
+							saved->database)));
 			return true;
 		}
 
 		handle = start_loader(load);
 		if (handle != NULL)
 		{
-			wanted = watch_loader(handle, text->database);
+			wanted = watch_loader(handle, saved->database);
 			pfree(handle);
 			if (shared->ended)
 			{
@@ -751,7 +751,7 @@ load_database(CacheLoad *load, const SavedText *text)
 				return true;
 			}
 		}
-		while (wanted && !is_stopped() && is_wanted(text->database))
+		while (wanted && !is_stopped() && is_wanted(saved->database))
 			(void) wait_for_event(WATCH_MS);
 
 		if (is_stopped())
