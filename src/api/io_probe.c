@@ -10,9 +10,11 @@
 #include "postgres.h"
 
 #include <math.h>
+#include <unistd.h>
 
 #include "catalog/pg_type.h"
 #include "commands/tablespace.h"
+#include "utils/builtins.h"
 
 #include "api/api.h"
 #include "compat/compat.h"
@@ -25,6 +27,9 @@ PG_FUNCTION_INFO_V1(sst_io_advice);
 /* Limits of a call that gives none */
 #define DEFAULT_SECONDS 60.0
 #define DEFAULT_BYTES (INT64CONST(100) * 1024 * 1024)
+
+/* The most workers that a server can have (MAX_IO_WORKERS in storage/proc.h) */
+#define MAX_WORKERS 32
 
 static const char *const pattern_names[] = {
 	[SST_PROBE_RANDOM] = "random",
@@ -69,7 +74,7 @@ sst_io_probe(PG_FUNCTION_ARGS)
 	SstRow		row;
 	SstCall		call;
 	SstLimits	limits;
-	SstProbe   *probe;
+	const SstProbe *probe;
 	ListCell   *lc;
 
 	(void) sst_limits_arguments(fcinfo, 1, &limits);
@@ -85,11 +90,8 @@ sst_io_probe(PG_FUNCTION_ARGS)
 				   limits.bytes_left);
 	call.relid = PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0);
 	call.io_stats.stream = SST_STREAM_READS;
-	probe = sst_create_probe(&call.io_stats);
-	probe->limits = limits;
-	sst_probe_run(probe, call.relid);
+	probe = sst_probe_run(&limits, &call.io_stats, call.relid);
 	sst_call_end(&call);
-	probe->io_stats = NULL;
 
 	foreach(lc, probe->results)
 	{
@@ -107,6 +109,69 @@ sst_io_probe(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/* What a setting is about */
+static const char *
+purpose(const SstProbeResult *result, const SstProbeSetting *setting)
+{
+	if (setting->is_workers)
+		return _("each worker does one read at a time");
+	if (strcmp(setting->name, "effective_io_concurrency") == 0)
+		return result->has_io_method ?
+			_("reads in flight in bitmap heap scans and all other scans") :
+			_("blocks that a bitmap heap scan prefetches");
+	return setting->pattern == SST_PROBE_SEQUENTIAL ?
+		_("reads in flight in ANALYZE, and in VACUUM as far as its buffers allow") :
+		_("blocks that ANALYZE prefetches; VACUUM does not prefetch, and recovery goes by the setting of the server");
+}
+
+/* A row about a setting, with the command that gives it the advised value, if there is any */
+static void
+put_advice(SstRow *row, const SstProbeResult *result, const SstProbeSetting *setting,
+		   const char *tablespace)
+{
+	SstProbeVerdict verdict = sst_probe_judge(result, setting);
+	int			ncpus = (int) Max(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	int			value = setting->is_workers ?
+		Min(verdict.depth, Min(ncpus, MAX_WORKERS)) : verdict.depth;
+	const char *advised = NULL;
+	const char *command = NULL;
+	const char *reason;
+
+	if (!verdict.enough_rounds)
+		reason = _("not known: too few rounds; raise max_bytes or max_time");
+	else if (verdict.depth == 0 && !verdict.clear && result->limited)
+		reason = _("not clear within the limits of the probe; raise max_bytes or max_time");
+	else if (isnan(verdict.loss_percent))
+		reason = _("no difference seen");
+	else if (verdict.depth == 0)
+		reason = _("slower than others, but no difference seen that tells which one is enough");
+	else if (setting->is_workers && value <= setting->present)
+		reason = psprintf(_("more would read faster, but no more than there are CPUs (%d) are advised"),
+						  ncpus);
+	else
+	{
+		reason = purpose(result, setting);
+		advised = psprintf("%d", value);
+		command = setting->is_workers ?
+			psprintf("ALTER SYSTEM SET %s = %d", setting->name, value) :
+			psprintf("ALTER TABLESPACE %s SET (%s = %d)", quote_identifier(tablespace),
+					 setting->name, value);
+	}
+
+	sst_put_text(row, "tablespace_name", tablespace);
+	sst_put_text(row, "pattern", pattern_names[setting->pattern]);
+	sst_put_text(row, "setting", setting->name);
+	sst_put_text(row, "present_value", psprintf("%d", setting->present));
+	sst_put_text(row, "advised_value", advised);
+	sst_put_float8(row, "loss_percent", verdict.loss_percent);
+	sst_put_text(row, "takes_effect", setting->is_workers ? _("after a reload") :
+				 _("immediately, in new scans"));
+	sst_put_text(row, "command", command);
+	sst_put_text(row, "reason", reason);
+	sst_row_store(row);
+}
+
+/* Tablespaces that are gone have no advice. */
 Datum
 sst_io_advice(PG_FUNCTION_ARGS)
 {
@@ -121,20 +186,13 @@ sst_io_advice(PG_FUNCTION_ARGS)
 				 errhint("Call io_probe() first.")));
 
 	sst_rows_begin(&row, fcinfo);
-	foreach(lc, sst_advise(probe))
+	foreach(lc, probe->results)
 	{
-		const SstIoAdvice *advice = lfirst(lc);
+		const SstProbeResult *result = lfirst(lc);
+		const char *tablespace = get_tablespace_name(result->tablespace);
 
-		sst_put_text(&row, "tablespace_name", get_tablespace_name(advice->tablespace));
-		sst_put_text(&row, "pattern", pattern_names[advice->pattern]);
-		sst_put_text(&row, "setting", advice->setting);
-		sst_put_text(&row, "present_value", advice->present);
-		sst_put_text(&row, "advised_value", advice->advised);
-		sst_put_float8(&row, "loss_percent", advice->loss_percent);
-		sst_put_text(&row, "takes_effect", advice->takes_effect);
-		sst_put_text(&row, "command", advice->command);
-		sst_put_text(&row, "reason", advice->reason);
-		sst_row_store(&row);
+		for (int i = 0; i < result->nsettings && tablespace != NULL; i++)
+			put_advice(&row, result, &result->settings[i], tablespace);
 	}
 
 	return (Datum) 0;

@@ -18,15 +18,8 @@
 #include "postgres.h"
 
 #include <math.h>
-#include <unistd.h>
-
-#include "commands/tablespace.h"
-#include "utils/builtins.h"
 
 #include "probe/figures.h"
-
-/* The most workers that a server can have (MAX_IO_WORKERS in storage/proc.h) */
-#define MAX_WORKERS 32
 
 /* The chance that a true median lies outside of its interval, at most */
 #define OUTSIDE 0.05
@@ -173,17 +166,6 @@ has_changed(const SstProbeCell *cell)
 		late.low > early.high * SST_PROBE_MARGIN;
 }
 
-/* What the figures say about a setting */
-typedef struct Verdict
-{
-	bool		enough_rounds;	/* if not, there is no more */
-	bool		clear;			/* more rounds would not change it */
-	double		loss_percent;	/* of the present value; NaN if none is proven */
-	int			depth;			/* the smallest that is as good as the best; 0
-								 * if no loss is proven, or it is not clear
-								 * which */
-} Verdict;
-
 /* Does a cell read as another value of the setting would, which could be advised? */
 static bool
 is_candidate(const SstProbeCell *cell, const SstProbeSetting *setting, int present_depth)
@@ -194,10 +176,11 @@ is_candidate(const SstProbeCell *cell, const SstProbeSetting *setting, int prese
 		 cell->depth != present_depth);
 }
 
-static Verdict
-judge(const SstProbeResult *result, const SstProbeSetting *setting)
+/* What the figures of a probe say about a setting */
+SstProbeVerdict
+sst_probe_judge(const SstProbeResult *result, const SstProbeSetting *setting)
 {
-	Verdict		verdict = {.loss_percent = NAN};
+	SstProbeVerdict verdict = {.loss_percent = NAN};
 	const SstProbeCell *base = &result->cells[setting->base];
 	const SstProbeCell *best = base;
 	SstEstimate best_gain = {1, 1, 1};
@@ -234,95 +217,4 @@ judge(const SstProbeResult *result, const SstProbeSetting *setting)
 		verdict.clear = true;
 	}
 	return verdict;
-}
-
-/* Would more rounds change nothing about a setting? */
-bool
-sst_probe_is_clear(const SstProbeResult *result, const SstProbeSetting *setting)
-{
-	return judge(result, setting).clear;
-}
-
-static int
-count_cpus(void)
-{
-	return (int) Max(sysconf(_SC_NPROCESSORS_ONLN), 1);
-}
-
-/* What a setting is about */
-static const char *
-purpose(const SstProbeResult *result, const SstProbeSetting *setting)
-{
-	if (setting->is_workers)
-		return _("each worker does one read at a time");
-	if (strcmp(setting->name, "effective_io_concurrency") == 0)
-		return result->has_io_method ?
-			_("reads in flight in bitmap heap scans and all other scans") :
-			_("blocks that a bitmap heap scan prefetches");
-	return setting->pattern == SST_PROBE_SEQUENTIAL ?
-		_("reads in flight in ANALYZE, and in VACUUM as far as its buffers allow") :
-		_("blocks that ANALYZE prefetches; VACUUM does not prefetch, and recovery goes by the setting of the server");
-}
-
-static SstIoAdvice *
-advise_setting(const SstProbeResult *result, const SstProbeSetting *setting,
-			   const char *tablespace)
-{
-	Verdict		verdict = judge(result, setting);
-	SstIoAdvice *advice = palloc0(sizeof(SstIoAdvice));
-	int			value = verdict.depth;
-
-	if (setting->is_workers)
-		value = Min(value, Min(count_cpus(), MAX_WORKERS));
-	advice->tablespace = result->tablespace;
-	advice->pattern = setting->pattern;
-	advice->setting = setting->name;
-	advice->present = psprintf("%d", setting->present);
-	advice->loss_percent = verdict.loss_percent;
-	advice->takes_effect = setting->is_workers ? _("after a reload") :
-		_("immediately, in new scans");
-
-	if (!verdict.enough_rounds)
-		advice->reason = _("not known: too few rounds; raise max_bytes or max_time");
-	else if (verdict.depth == 0 && !verdict.clear && result->limited)
-		advice->reason = _("not clear within the limits of the probe; raise max_bytes or max_time");
-	else if (isnan(verdict.loss_percent))
-		advice->reason = _("no difference seen");
-	else if (verdict.depth == 0)
-		advice->reason = _("slower than others, but no difference seen that tells which one is enough");
-	else if (setting->is_workers && value <= setting->present)
-		advice->reason = psprintf(_("more would read faster, but no more than there are CPUs (%d) are advised"),
-								  count_cpus());
-	else
-	{
-		advice->reason = purpose(result, setting);
-		advice->advised = psprintf("%d", value);
-		advice->command = setting->is_workers ?
-			psprintf("ALTER SYSTEM SET %s = %d", setting->name, value) :
-			psprintf("ALTER TABLESPACE %s SET (%s = %d)", quote_identifier(tablespace),
-					 setting->name, value);
-	}
-	return advice;
-}
-
-/*
- * List the advice, as SstIoAdvice, that the figures of a probe give, in memory of the
- * current context.  Tablespaces that are gone have none.
- */
-List *
-sst_advise(const SstProbe *probe)
-{
-	List	   *advice = NIL;
-	ListCell   *lc;
-
-	foreach(lc, probe->results)
-	{
-		const SstProbeResult *result = lfirst(lc);
-		char	   *tablespace = get_tablespace_name(result->tablespace);
-
-		for (int i = 0; i < result->nsettings && tablespace != NULL; i++)
-			advice = lappend(advice, advise_setting(result, &result->settings[i],
-													tablespace));
-	}
-	return advice;
 }

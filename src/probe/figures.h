@@ -89,7 +89,7 @@ typedef struct SstProbe
 {
 	SstLimits	limits;			/* of the call */
 	SstThrottle throttle;
-	SstIoStats *io_stats;
+	SstIoStats *io_stats;		/* during the call */
 	bool		beside_others;	/* other sessions were active */
 	double		owed_seconds;	/* of a pause, if they were */
 	MemoryContext context;		/* of what the session keeps */
@@ -126,22 +126,19 @@ typedef struct SstProbeTarget
 	BlockNumber nblocks_read;	/* of it, for progress */
 } SstProbeTarget;
 
-/* Advice about one setting */
-typedef struct SstIoAdvice
+/* What the figures say about a setting */
+typedef struct SstProbeVerdict
 {
-	Oid			tablespace;
-	SstProbePattern pattern;
-	const char *setting;
-	const char *present;
-	const char *advised;		/* NULL for none */
-	double		loss_percent;	/* NaN if none is proven */
-	const char *takes_effect;
-	const char *command;		/* NULL for none */
-	const char *reason;
-} SstIoAdvice;
+	bool		enough_rounds;	/* if not, there is no more */
+	bool		clear;			/* more rounds would not change it */
+	double		loss_percent;	/* of the present value; NaN if none is proven */
+	int			depth;			/* the smallest that is as good as the best; 0
+								 * if no loss is proven, or it is not clear
+								 * which */
+} SstProbeVerdict;
 
-extern SstProbe *sst_create_probe(SstIoStats *io_stats);
-extern void sst_probe_run(SstProbe *probe, Oid relid);
+extern const SstProbe *sst_probe_run(const SstLimits *limits, SstIoStats *io_stats,
+									 Oid relid);
 extern const SstProbe *sst_last_probe(void);
 
 extern const char *sst_places_begin(SstPlaces *places, const SstFiles *files,
@@ -154,8 +151,7 @@ extern void sst_probe_rounds(SstProbeTarget *target);
 extern SstEstimate sst_probe_rate(const SstProbeCell *cell);
 extern SstEstimate sst_probe_gain(const SstProbeCell *cell, const SstProbeCell *base);
 extern double sst_probe_latency(const SstProbeCell *cell, double percent);
-extern bool sst_probe_is_clear(const SstProbeResult *result,
-							   const SstProbeSetting *setting);
-extern List *sst_advise(const SstProbe *probe);
+extern SstProbeVerdict sst_probe_judge(const SstProbeResult *result,
+									   const SstProbeSetting *setting);
 
 #endif							/* SST_PROBE_FIGURES_H */

@@ -33,11 +33,11 @@
 static SstProbe *last_probe;
 
 /*
- * Begin a probe without limits, which takes the place of the session's last one, in
- * memory that lives as long as the session.  Its I/O is added to io_stats.
+ * Begin a probe, which takes the place of the session's last one, in memory that lives as
+ * long as the session.
  */
-SstProbe *
-sst_create_probe(SstIoStats *io_stats)
+static SstProbe *
+create_probe(const SstLimits *limits, SstIoStats *io_stats)
 {
 	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
 												  "streamstat probe",
@@ -49,6 +49,7 @@ sst_create_probe(SstIoStats *io_stats)
 	last_probe = probe;
 
 	probe->context = context;
+	probe->limits = *limits;
 	probe->io_stats = io_stats;
 
 	return probe;
@@ -258,21 +259,24 @@ probe_all(SstProbe *probe)
 }
 
 /*
- * Probe with the limits that are set: one relation, or with InvalidOid the largest of
- * each tablespace.
+ * Probe one relation, or with InvalidOid the largest of each tablespace, within limits.
+ * The session keeps the result.  What was read is added to io_stats.
  */
-void
-sst_probe_run(SstProbe *probe, Oid relid)
+const SstProbe *
+sst_probe_run(const SstLimits *limits, SstIoStats *io_stats, Oid relid)
 {
+	SstProbe   *probe = create_probe(limits, io_stats);
 	SstTarget	target;
 
 	(void) sst_throttle_begin(&probe->throttle, &probe->limits);
 	sst_progress_phase(SST_PHASE_PROBING);
-	if (!OidIsValid(relid))
+	if (OidIsValid(relid))
 	{
-		probe_all(probe);
-		return;
+		sst_target_try_open_with_table(&target, relid, SST_INDEX | SST_TABLE);
+		probe_relation(probe, &target, InvalidOid, 1);
 	}
-	sst_target_try_open_with_table(&target, relid, SST_INDEX | SST_TABLE);
-	probe_relation(probe, &target, InvalidOid, 1);
+	else
+		probe_all(probe);
+
+	return probe;
 }

@@ -177,7 +177,7 @@ look(SstProbeResult *result)
 		cell->needed = false;
 		for (int s = 0; s < result->nsettings; s++)
 			cell->needed |= result->settings[s].pattern == cell->pattern &&
-				!sst_probe_is_clear(result, &result->settings[s]);
+				!sst_probe_judge(result, &result->settings[s]).clear;
 		unclear |= cell->needed;
 	}
 	return unclear;
