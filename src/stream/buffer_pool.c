@@ -297,31 +297,29 @@ count_free_buffers(void)
 }
 
 /*
- * Are there n free buffers, besides npending that were taken and are still free, and
- * those that are left to others?  If not, reading would evict pages.  They are counted
- * if the last count does not tell.
+ * Take n buffers, if so many are free besides npending that were taken and are still
+ * free, and those that are left to others.  If not, reading would evict pages.  They are
+ * counted if the last count does not tell.  What is not used after all is not given back:
+ * then the next count comes earlier.
  */
 bool
-sst_free_buffers_suffice(SstFreeBuffers *buffers, BlockNumber n, int npending)
+sst_free_buffers_take(SstFreeBuffers *buffers, BlockNumber n, int npending)
 {
-	int64		nfree;
+	bool		suffice = true;
 
 	if (sst_free_list_is_empty())
 		return false;
-	if (buffers->allowance >= n &&
-		sst_seconds_since(buffers->counted) <= MAX_AGE_SECONDS)
-		return true;
+	if (buffers->allowance < n ||
+		sst_seconds_since(buffers->counted) > MAX_AGE_SECONDS)
+	{
+		int64		nfree = (int64) count_free_buffers() - SPARE_BUFFERS - npending;
 
-	nfree = (int64) count_free_buffers() - SPARE_BUFFERS - npending;
-	buffers->allowance = Min(Max(MIN_ALLOWANCE, nfree / 8), nfree);
-	INSTR_TIME_SET_CURRENT(buffers->counted);
+		buffers->allowance = Min(Max(MIN_ALLOWANCE, nfree / 8), nfree);
+		INSTR_TIME_SET_CURRENT(buffers->counted);
+		suffice = nfree >= n;
+	}
+	if (suffice)
+		buffers->allowance = Max(buffers->allowance - (int64) n, 0);
 
-	return nfree >= n;
-}
-
-/* Take n buffers, which suffice.  There may be more of them than the allowance. */
-void
-sst_free_buffers_take(SstFreeBuffers *buffers, BlockNumber n)
-{
-	buffers->allowance = Max(buffers->allowance - (int64) n, 0);
+	return suffice;
 }

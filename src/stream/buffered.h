@@ -127,8 +127,7 @@ typedef struct SstFreeBuffers
 	instr_time	counted;
 } SstFreeBuffers;
 
-extern bool sst_free_buffers_suffice(SstFreeBuffers *buffers, BlockNumber n,
-									 int npending);
-extern void sst_free_buffers_take(SstFreeBuffers *buffers, BlockNumber n);
+extern bool sst_free_buffers_take(SstFreeBuffers *buffers, BlockNumber n,
+								  int npending);
 
 #endif							/* SST_BUFFERED_H */

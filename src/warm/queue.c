@@ -723,7 +723,7 @@ warm_large_range(Queue *queue)
 
 	if (!RecoveryInProgress() &&
 		(queue->free_buffers == NULL ||
-		 sst_free_buffers_suffice(queue->free_buffers, nblocks, 0)))
+		 sst_free_buffers_take(queue->free_buffers, nblocks, 0)))
 		error = sst_contain_errors(prewarm_range, &range);
 	if (error != NULL)
 		FreeErrorData(error);
@@ -738,8 +738,6 @@ warm_large_range(Queue *queue)
 	fork->ncached += nblocks - range.io_stats.blocks_read;
 	sst_io_stats_merge(queue->io_stats, &range.io_stats);
 	cursor->blkno += nblocks;
-	if (queue->free_buffers != NULL)
-		sst_free_buffers_take(queue->free_buffers, nblocks);
 	count_time(queue, fork);
 }
 
@@ -872,18 +870,14 @@ add_run(Queue *queue)
 		run->missing = run->nmissing = 0;
 	if (queue->throttled)
 		sst_throttle_give_back(&queue->throttle, nallowed - run->nmissing);
-	if (queue->free_buffers != NULL && run->nmissing > 0)
+	if (queue->free_buffers != NULL && run->nmissing > 0 &&
+		!sst_free_buffers_take(queue->free_buffers, run->nmissing, queue->npending))
 	{
-		if (!sst_free_buffers_suffice(queue->free_buffers, run->nmissing,
-									  queue->npending))
-		{
-			if (queue->throttled)
-				sst_throttle_give_back(&queue->throttle, run->nmissing);
-			*cursor = before;
-			queue->end = SST_WARM_FULL;
-			return false;
-		}
-		sst_free_buffers_take(queue->free_buffers, run->nmissing);
+		if (queue->throttled)
+			sst_throttle_give_back(&queue->throttle, run->nmissing);
+		*cursor = before;
+		queue->end = SST_WARM_FULL;
+		return false;
 	}
 
 	if (run->nmissing > 0)
@@ -914,13 +908,6 @@ report_run(Queue *queue, const WarmRun *run)
 	sst_progress_blocks(queue->ndone, NULL);
 }
 
-/* Have others taken the buffers that were counted as free? */
-static inline bool
-lacks_buffers(const Queue *queue)
-{
-	return queue->free_buffers != NULL && sst_free_list_is_empty();
-}
-
 /* Read the first run of the queue, and let it go. */
 static void
 finish_first_run(Queue *queue)
@@ -928,8 +915,9 @@ finish_first_run(Queue *queue)
 	WarmRun    *run = run_at(queue, 0);
 	SstWarmFork *fork = run->fork;
 
-	if (run->nmissing > 0 && lacks_buffers(queue))
+	if (run->nmissing > 0 && queue->free_buffers != NULL && sst_free_list_is_empty())
 	{
+		/* Others have taken the buffers that were counted as free. */
 		queue->end = SST_WARM_FULL;
 		note_next_block(fork, run->first);
 	}
@@ -997,7 +985,7 @@ will_evict(const SstWarmOptions *options, int64 nblocks)
 	SstFreeBuffers free_buffers = {0};
 
 	return options->mode == SST_PREWARM_BUFFER && options->free_buffers == NULL &&
-		!sst_free_buffers_suffice(&free_buffers, Min(nblocks, MaxBlockNumber), 0);
+		!sst_free_buffers_take(&free_buffers, Min(nblocks, MaxBlockNumber), 0);
 }
 
 static void

@@ -99,11 +99,7 @@ name_to_save(const SstRelations *list, const SstRelation *relation,
 
 	if (named == NULL || (toast && !relation->valid))
 		return false;
-	if (toast)
-		name->kind = is_index ? SST_SAVED_TOAST_INDEX : SST_SAVED_TOAST;
-	else
-		name->kind = is_index ? SST_SAVED_INDEX :
-			relation->relkind == RELKIND_MATVIEW ? SST_SAVED_MATVIEW : SST_SAVED_TABLE;
+	name->kind = toast && is_index ? SST_SAVED_TOAST_INDEX : relation->relkind;
 	name->schema = named->schema;
 	name->name = named->name;
 	return true;
@@ -113,7 +109,7 @@ name_to_save(const SstRelations *list, const SstRelation *relation,
 static char
 comparable_kind(char kind)
 {
-	return kind == SST_SAVED_MATVIEW ? SST_SAVED_TABLE : kind;
+	return kind == RELKIND_MATVIEW ? RELKIND_RELATION : kind;
 }
 
 static int
@@ -534,10 +530,8 @@ missing_relation(const SstSavedRelation *name)
 	SstRelation *relation = palloc0(sizeof(SstRelation));
 
 	relation->bytes = -1;
-	relation->relkind = name->kind == SST_SAVED_TABLE ? RELKIND_RELATION :
-		name->kind == SST_SAVED_MATVIEW ? RELKIND_MATVIEW :
-		name->kind == SST_SAVED_TOAST ? RELKIND_TOASTVALUE : RELKIND_INDEX;
-	if (name->kind == SST_SAVED_TOAST || name->kind == SST_SAVED_TOAST_INDEX)
+	relation->relkind = name->kind == SST_SAVED_TOAST_INDEX ? RELKIND_INDEX : name->kind;
+	if (name->kind == RELKIND_TOASTVALUE || name->kind == SST_SAVED_TOAST_INDEX)
 	{
 		relation->parent_schema = name->schema;
 		relation->parent_name = name->name;

@@ -169,11 +169,7 @@ extern bool sst_may_warm(Oid tableoid);
 #define SST_SAVED_CACHE_NAME "streamstat cache"
 #define SST_SAVED_CACHE_VERSION 1
 
-/* Letters for relations */
-#define SST_SAVED_TABLE 'r'
-#define SST_SAVED_MATVIEW 'm'
-#define SST_SAVED_INDEX 'i'
-#define SST_SAVED_TOAST 't'		/* by the name of its table */
+/* Letters for relations, besides those of relkind; TOAST tables go by the name of the table */
 #define SST_SAVED_TOAST_INDEX 'x'	/* by the name of the table */
 #define SST_SAVED_FILES 'f'		/* by numbers */
 
