@@ -634,14 +634,6 @@ take_run(Cursor *cursor, WarmRun *run, int most, bool skips_buffered, bool evict
 	}
 }
 
-/* A run from this block on is not read now. */
-static inline void
-note_next_block(SstWarmFork *fork, BlockNumber blkno)
-{
-	if (fork->next_block == InvalidBlockNumber)
-		fork->next_block = blkno;
-}
-
 /* Set where to go on in the forks to which the cursor has not come. */
 static void
 note_rest(Cursor *cursor)
@@ -656,7 +648,7 @@ note_rest(Cursor *cursor)
 		if (blkno < 0)
 			blkno = set->ranges[i].first;
 		if (!fork->left_out && blkno < fork->nblocks)
-			note_next_block(fork, blkno);
+			fork->next_block = Min(fork->next_block, blkno);
 		blkno = -1;
 	}
 }
@@ -774,7 +766,7 @@ give_way(Queue *queue)
 		SstWarmFork *fork = run_at(queue, i)->fork;
 
 		if (queue->end == SST_WARM_BLOCKING)
-			note_next_block(fork, run_at(queue, i)->first);
+			fork->next_block = Min(fork->next_block, run_at(queue, i)->first);
 		else
 		{
 			fork->left_out = true;
@@ -853,7 +845,6 @@ add_run(Queue *queue)
 {
 	WarmRun    *run = run_at(queue, queue->nruns);
 	Cursor	   *cursor = &queue->cursor;
-	Cursor		before;
 	int			nallowed;
 
 	if (!find_next(cursor) || is_large_range(queue))
@@ -862,7 +853,6 @@ add_run(Queue *queue)
 	if (nallowed <= 0)
 		return nallowed < 0;
 
-	before = *cursor;
 	take_run(cursor, run, nallowed,
 			 queue->options->mode == SST_PREWARM_BUFFER, queue->evicts);
 	open_files(&queue->advice_file, run);
@@ -875,7 +865,7 @@ add_run(Queue *queue)
 	{
 		if (queue->throttled)
 			sst_throttle_give_back(&queue->throttle, run->nmissing);
-		*cursor = before;
+		run->fork->next_block = Min(run->fork->next_block, run->first);
 		queue->end = SST_WARM_FULL;
 		return false;
 	}
@@ -919,7 +909,7 @@ finish_first_run(Queue *queue)
 	{
 		/* Others have taken the buffers that were counted as free. */
 		queue->end = SST_WARM_FULL;
-		note_next_block(fork, run->first);
+		fork->next_block = Min(fork->next_block, run->first);
 	}
 	else if (!fork->left_out)
 	{
