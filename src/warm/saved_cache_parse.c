@@ -104,6 +104,15 @@ fail(Parser *parser, const char *what)
 	return false;
 }
 
+/* For a text that is good, but not for this server */
+static bool
+fail_unsupported(Parser *parser, const char *what)
+{
+	(void) fail(parser, what);
+	parser->error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
+	return false;
+}
+
 /*
  * Parts of a line
  */
@@ -192,36 +201,6 @@ take_setting(Parser *parser, const char *word, uint64 *number)
 		take_last_number(parser, PG_UINT64_MAX, number);
 }
 
-static bool
-take_version(Parser *parser)
-{
-	uint64		version;
-
-	if (!take_setting(parser, SST_SAVED_CACHE_NAME " ", &version))
-		return false;
-	if (version == SST_SAVED_CACHE_VERSION)
-		return true;
-	(void) fail(parser, version > SST_SAVED_CACHE_VERSION ?
-				gettext_noop("The text was saved by a newer version of streamstat.") :
-				gettext_noop("The format version is not valid."));
-	parser->error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
-	return false;
-}
-
-static bool
-take_block_size(Parser *parser)
-{
-	uint64		block_size;
-
-	if (!take_setting(parser, "block_size ", &block_size))
-		return false;
-	if (block_size == BLCKSZ)
-		return true;
-	(void) fail(parser, gettext_noop("The server has another block size."));
-	parser->error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
-	return false;
-}
-
 static int
 hex_digit(char c)
 {
@@ -302,8 +281,15 @@ parse_head(Parser *parser)
 	SstSavedCache *saved = parser->saved;
 	Parser		database;
 	uint64		oid = InvalidOid;
+	uint64		number;
 
-	if (!take_version(parser) || !expect_line(parser, "database "))
+	if (!take_setting(parser, SST_SAVED_CACHE_NAME " ", &number))
+		return false;
+	if (number != SST_SAVED_CACHE_VERSION)
+		return fail_unsupported(parser, number > SST_SAVED_CACHE_VERSION ?
+								gettext_noop("The text was saved by a newer version of streamstat.") :
+								gettext_noop("The format version is not valid."));
+	if (!expect_line(parser, "database "))
 		return false;
 	database = *parser;
 	if (!next_line(parser))
@@ -317,8 +303,11 @@ parse_head(Parser *parser)
 	if (!take_word(parser, "saved "))
 		return fail(parser, gettext_noop("The line is not the expected one."));
 
-	return take_block_size(parser) &&
-		take_setting(parser, "blocks ", &saved->nblocks);
+	if (!take_setting(parser, "block_size ", &number))
+		return false;
+	if (number != BLCKSZ)
+		return fail_unsupported(parser, gettext_noop("The server has another block size."));
+	return take_setting(parser, "blocks ", &saved->nblocks);
 }
 
 /* Take a schema's and a relation's name. */
