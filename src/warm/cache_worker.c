@@ -827,10 +827,8 @@ load_databases(CacheLoad *load)
 					sst_seconds_since(start) * 1000, load->end)));
 }
 
-/*
- * Have the saved cache loaded, if there is one.  False if the server stops meanwhile.
- */
-static bool
+/* Have the saved cache loaded, if there is one. */
+static void
 load_cache(void)
 {
 	CacheLoad	load = {.said_no_worker = false};
@@ -845,8 +843,6 @@ load_cache(void)
 		dsm_detach(load.segment);
 	}
 	MemoryContextReset(CurrentMemoryContext);
-
-	return !ShutdownRequestPending;
 }
 
 /* ----------
@@ -878,22 +874,18 @@ handle_stop(SIGNAL_ARGS)
 	errno = save_errno;
 }
 
-/*
- * Write the file.  False if that fails, or is ended.  What goes wrong is a line in the log.
- */
-static bool
+/* Write the file.  What goes wrong is a line in the log, unless a stop ends it. */
+static void
 write_cache(bool is_last)
 {
 	MemoryContext caller = CurrentMemoryContext;
-	volatile bool saved = false;
 
 	PG_TRY();
 	{
 		SstBufferedBlocks blocks;
 
 		sst_list_buffered_blocks(&blocks, true);
-		saved = cache_file_write(&blocks);
-		if (saved)
+		if (cache_file_write(&blocks))
 			elog(DEBUG1, "streamstat saved " UINT64_FORMAT " cached blocks", blocks.n);
 	}
 	PG_CATCH();
@@ -917,39 +909,30 @@ write_cache(bool is_last)
 							LAST_SAVE_MS / 1000)));
 	}
 	PG_END_TRY();
-
-	return saved;
 }
 
 /*
  * Save the cache.  When the server stops, a save that is under way ends, and the last one
  * has not all the time: to sort what is in buffers can take long.
  */
-static bool
-save_cache(void)
+static void
+save_cache(bool is_last)
 {
 	static TimeoutId timeout = MAX_TIMEOUTS;
-	bool		is_last;
-	bool		saved;
 
 	if (timeout == MAX_TIMEOUTS)
 		timeout = RegisterTimeout(USER_TIMEOUT, cancel_save);
 
-	is_interval_save = true;
-	is_last = ShutdownRequestPending;
+	is_interval_save = !is_last;
 	if (is_last)
-	{
-		is_interval_save = false;
-		QueryCancelPending = false;
 		enable_timeout_after(timeout, LAST_SAVE_MS);
-	}
-	saved = write_cache(is_last);
+	else if (ShutdownRequestPending)
+		cancel_save();			/* the stop came just before */
+	write_cache(is_last);
 	is_interval_save = false;
 	disable_timeout(timeout, false);
 	QueryCancelPending = false;
 	MemoryContextReset(CurrentMemoryContext);
-
-	return saved;
 }
 
 /* Milliseconds until the next save, or -1 if there is none */
@@ -975,26 +958,25 @@ sst_cache_worker_main(Datum arg)
 	/* It is empty but while the worker loads or saves. */
 	MemoryContextSwitchTo(AllocSetContextCreate(TopMemoryContext, "streamstat cache",
 												ALLOCSET_DEFAULT_SIZES));
-	if (sst_cache_save_interval >= 0 && !load_cache())
+	if (sst_cache_save_interval >= 0)
+		load_cache();
+	if (ShutdownRequestPending)
 		return;
 
 	INSTR_TIME_SET_CURRENT(last_save);
-	for (;;)
+	while (!ShutdownRequestPending)
 	{
 		double		ms = ms_to_next_save(last_save);
 
 		if (ms == 0)
 		{
-			bool		saved = save_cache();
-
+			save_cache(false);
 			INSTR_TIME_SET_CURRENT(last_save);
-			if (saved && ShutdownRequestPending)
-				return;			/* this was the last one */
 		}
-		else if (!wait_for_event(ms < 0 ? -1 : (long) Min(ceil(ms), MAX_WAIT_MS)))
-			break;
+		else
+			(void) wait_for_event(ms < 0 ? -1 : (long) Min(ceil(ms), MAX_WAIT_MS));
 	}
 
 	if (sst_cache_save_interval >= 0)
-		(void) save_cache();
+		save_cache(true);
 }
