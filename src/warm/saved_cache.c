@@ -546,32 +546,26 @@ missing_relation(const SstSavedRelation *name)
 }
 
 /*
- * Return the translated note on a relation that cannot be warmed, else NULL.  No saved
- * cache has a temporary one, but anybody can write such a text.
+ * Add a fork of a saved relation, with a note if it cannot be warmed; returns its index.
+ * No saved cache has a temporary relation, but anybody can write such a text.
  */
-static const char *
-refusal(const SstRelations *list, const SstRelation *relation)
-{
-	const SstRelation *table = sst_owning_table(list, relation);
-	const char *note = sst_warm_refusal(relation);
-
-	if (note == NULL && !sst_may_warm(table != NULL ? table->relid : InvalidOid))
-		return _("permission denied");
-	return note;
-}
-
-/* Add a fork of a saved relation; returns its index. */
 static int
 add_fork(SstWarmSet *set, const SstRelations *list,
 		 const SstSavedIndex *index, const SstSavedRelation *name,
 		 ForkNumber forknum)
 {
 	const SstRelation *relation = sst_find_saved_relation(index, name);
-	const char *note = relation == NULL ? sst_state_note(SST_TARGET_MISSING) :
-		refusal(list, relation);
+	const SstRelation *table;
+	const char *note;
 
 	if (relation == NULL)
-		relation = missing_relation(name);
+		return sst_warm_set_add_fork(set, missing_relation(name), forknum, -1,
+									 sst_state_note(SST_TARGET_MISSING));
+
+	table = sst_owning_table(list, relation);
+	note = sst_warm_refusal(relation);
+	if (note == NULL && !sst_may_warm(table != NULL ? table->relid : InvalidOid))
+		note = _("permission denied");
 	return sst_warm_set_add_fork(set, relation, forknum, note == NULL &&
 								 forknum == MAIN_FORKNUM ? relation->bytes : -1, note);
 }
