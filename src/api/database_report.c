@@ -97,7 +97,7 @@ put_advice(SstRow *row, const SstReport *report, const SstCommandPlan *plan, int
 	const char *reason = NULL;
 
 	if (planned == NULL)
-		reason = sst_withheld_reason(plan->withheld[i]);
+		reason = plan->withheld[i] != NULL ? _(plan->withheld[i]) : NULL;
 	else if (planned->relation == i)
 	{
 		command = planned->command.text;

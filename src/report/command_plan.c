@@ -28,16 +28,13 @@
 #include "access/xlog.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "am/am.h"
 #include "am/rebuild.h"
 #include "report/plan.h"
-
-/* ----------
- * The gain and cost of commands
- * ----------
- */
 
 /* Set what a command gives back, and the space that new files take meanwhile. */
 static void
@@ -96,20 +93,6 @@ has_corrupt_pages(const SstPlanner *planner, int i)
 }
 
 /*
- * A command is worth running from here on: so much of what it rebuilds, or so many
- * bytes and less of it
- */
-#define WORTH_PERCENT 10
-#define WORTH_BYTES (10.0 * 1024 * 1024)
-#define WORTH_PERCENT_OF_MANY 5
-
-/* ... but never for less than this */
-#define MIN_BYTES (64.0 * 1024)
-
-/* Catalogs below this size grow again soon, and rebuilding them blocks everybody. */
-#define MIN_CATALOG_BYTES (10.0 * 1024 * 1024)
-
-/*
  * Add a command, in the row of the i-th relation; the report shows the first one there.
  * The caller fills in the rest.
  */
@@ -129,6 +112,29 @@ add_command(SstPlanner *planner, int i, SstUrgency urgency)
 	return planned;
 }
 
+/* ----------
+ * Reasons, in words that are translated
+ * ----------
+ */
+
+/* Why a relation that would become smaller has no command; these are compared, too */
+static const char space_reused[] =
+gettext_noop("no command: new rows and new versions of rows reuse the free space");
+static const char analyze_first[] =
+gettext_noop("no command before ANALYZE of the table: REINDEX sizes the index by the table's row count, which is not up to date");
+
+/* Of a command that runs ANALYZE */
+static const char analyze_reason[] =
+gettext_noop("REINDEX sizes a hash index by the table's row count, which is not up to date: run REINDEX after this");
+
+/* As pg_size_pretty() has it */
+static const char *
+size_pretty(double bytes)
+{
+	return TextDatumGetCString(DirectFunctionCall1(pg_size_pretty,
+												   Int64GetDatum((int64) bytes)));
+}
+
 /* Add to the reason for a command, unless it is NULL. */
 static void
 add_reason(SstPlannedCommand *planned, const char *reason)
@@ -136,6 +142,64 @@ add_reason(SstPlannedCommand *planned, const char *reason)
 	if (reason != NULL)
 		planned->reason = psprintf("%s; %s", planned->reason, reason);
 }
+
+/* Add what the command does to others before it has its lock. */
+static void
+add_queue_reason(SstPlannedCommand *planned)
+{
+	if (planned->command.blocks)
+		add_reason(planned, _("while it waits for its lock, later statements on the table wait behind it"));
+}
+
+/* Add that a large part of a table is dead rows that the command must keep. */
+static void
+add_kept_reason(SstPlannedCommand *planned, double kept, const char *holder)
+{
+	add_reason(planned, psprintf(_("another %s of dead rows cannot be removed yet because of %s"),
+								 size_pretty(kept), holder));
+}
+
+static const char *
+corrupt_pages(const SstBloatEstimate *estimate)
+{
+	return psprintf(ngettext("%u corrupt page was read, block %u",
+							 "%u corrupt pages were read, the first is block %u",
+							 estimate->ncorrupt),
+					estimate->ncorrupt, estimate->first_corrupt);
+}
+
+/* Why a table that a rebuild cannot repair has no command */
+static const char *
+corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate)
+{
+	const char *name = quote_literal_cstr(quote_qualified_identifier(table->schema,
+																	 table->name));
+
+	if (table->relkind == RELKIND_MATVIEW)
+		return psprintf(_("%s: see streamstat.corrupt_blocks(%s); REFRESH MATERIALIZED VIEW makes it anew"),
+						corrupt_pages(estimate), name);
+	return psprintf(_("%s: see streamstat.corrupt_blocks(%s); restore the table from a backup; amcheck's verify_heapam and pg_surgery find and remove damaged rows, but only on pages whose header and checksum are right"),
+					corrupt_pages(estimate), name);
+}
+
+/* ----------
+ * Is a command worth it?
+ * ----------
+ */
+
+/*
+ * A command is worth running from here on: so much of what it rebuilds, or so many
+ * bytes and less of it
+ */
+#define WORTH_PERCENT 10
+#define WORTH_BYTES (10.0 * 1024 * 1024)
+#define WORTH_PERCENT_OF_MANY 5
+
+/* ... but never for less than this */
+#define MIN_BYTES (64.0 * 1024)
+
+/* Catalogs below this size grow again soon, and rebuilding them blocks everybody. */
+#define MIN_CATALOG_BYTES (10.0 * 1024 * 1024)
 
 /* Is it worth a command to get so much back of so many bytes? */
 static bool
@@ -161,6 +225,11 @@ is_small_catalog(const SstRelation *relation, double bytes)
 {
 	return relation->relid < FirstNormalObjectId && bytes < MIN_CATALOG_BYTES;
 }
+
+/* ----------
+ * What a decision on a table needs
+ * ----------
+ */
 
 static void
 add_dead_rows(const SstPlanner *planner, int i, SstTableGroup *group)
@@ -235,7 +304,7 @@ plan_analyze(SstPlanner *planner, const SstTableGroup *group)
 								 default_statistics_target * BLCKSZ);
 	sst_add_analyze_work(planner->report, group->table, planned->bytes_to_read,
 						 (double) ANALYZE_BLOCKS * default_statistics_target, &planned->work);
-	planned->reason = sst_analyze_reason();
+	planned->reason = _(analyze_reason);
 }
 
 /* VACUUM may read the table, its TOAST table and their indexes. */
@@ -267,16 +336,16 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	double		bytes = group->heap.bytes + group->toasted.bytes;
 	double		removable = group->removable;
 	double		kept = group->kept;
-	uint8	   *withheld = &planner->plan->withheld[group->table];
-	bool		truncates = *withheld != SST_SPACE_REUSED &&
+	const char **withheld = &planner->plan->withheld[group->table];
+	bool		truncates = *withheld != space_reused &&
 		is_worth_it(group->truncated.value, bytes);
 	const char *holder = NULL;
 	SstPlannedCommand *planned;
 
-	if (is_few_dead(removable + kept, bytes) && !truncates && *withheld == SST_NOT_WITHHELD &&
+	if (is_few_dead(removable + kept, bytes) && !truncates && *withheld == NULL &&
 		!is_small_catalog(table, bytes) &&
 		sst_last_vacuum(table->relid) < planner->report->started)
-		*withheld = SST_FEW_DEAD;
+		*withheld = gettext_noop("no command: dead rows take less than 10 percent of the table");
 	if (is_small_catalog(table, bytes) ||
 		(!is_worth_it(removable + kept, bytes) && !truncates) ||
 		sst_last_vacuum(table->relid) >= planner->report->started)
@@ -303,11 +372,17 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 			if (group->toast >= 0 && planner->plan->command_of[group->toast] == NULL)
 				planner->plan->command_of[group->toast] = planned;
 		}
-		planned->reason = sst_vacuum_reason(removable, planned->reclaimable.value);
-		add_reason(planned, holder != NULL ? sst_kept_reason(kept, holder) :
-				   sst_late_vacuum_reason(table, true));
+		planned->reason = planned->reclaimable.value > 0 ?
+			psprintf(_("gives back %s at the end of the file, where no rows are to be kept"),
+					 size_pretty(planned->reclaimable.value)) :
+			psprintf(_("turns %s of dead rows into free space; the file does not shrink"),
+					 size_pretty(removable));
+		if (holder != NULL)
+			add_kept_reason(planned, kept, holder);
+		else
+			add_reason(planned, sst_late_vacuum_reason(table, true));
 		if (analyze)
-			add_reason(planned, sst_analyze_reason());
+			add_reason(planned, _(analyze_reason));
 		set_vacuum_costs(planner, group, planned);
 		return;
 	}
@@ -315,7 +390,8 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	if (holder != NULL)
 	{
 		planned = add_command(planner, group->table, SST_ORDINARY);
-		planned->reason = sst_useless_vacuum_reason(kept, holder);
+		planned->reason = psprintf(_("VACUUM cannot remove %s of dead rows yet because of %s"),
+								   size_pretty(kept), holder);
 	}
 	if (analyze)
 		plan_analyze(planner, group);
@@ -334,15 +410,14 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
  * withheld, if it is.
  */
 static bool
-is_enough(const SstRelation *relation, const SstGain *gain,
-		  SstWithheld *why)
+is_enough(const SstRelation *relation, const SstGain *gain, const char **why)
 {
 	if (!is_worth_it(gain->reclaimable.value, gain->bytes))
 		return false;
 	if (is_small_catalog(relation, gain->bytes))
-		*why = SST_SMALL_CATALOG;
+		*why = gettext_noop("no command: a system catalog of less than 10 MB");
 	else if (gain->reclaimable.low <= 0)
-		*why = SST_WITHIN_MARGIN;
+		*why = gettext_noop("no command: the reclaimable space is within the margin of error");
 	else
 		return true;
 	return false;
@@ -392,6 +467,19 @@ set_index_costs(const SstPlanner *planner, int i, SstPlannedCommand *planned)
 	sst_add_index_work(planner->report, i, !planned->command.blocks, &planned->work);
 }
 
+/* Why to drop an index that is not valid */
+static const char *
+drop_reason(const SstRelation *index)
+{
+	if (sst_is_left_over(index))
+		return _("left behind by a REINDEX CONCURRENTLY that did not complete");
+	if (!index->live)
+		return _("left behind by a DROP INDEX CONCURRENTLY that did not complete");
+
+	return psprintf(_("its build failed, most likely because of duplicate keys, and would fail again; to keep the index, remove the duplicates and then run: %s"),
+					sst_index_command(index, false).text);
+}
+
 /* An index that is not valid: a part of it is there, and it is of no use. */
 static void
 plan_invalid_index(SstPlanner *planner, int i)
@@ -407,7 +495,7 @@ plan_invalid_index(SstPlanner *planner, int i)
 	{
 		planned->command = sst_index_command(index, true);
 		planned->reclaimable = sst_entry_reclaimable(planner->report, i);
-		planned->reason = sst_drop_reason(index);
+		planned->reason = drop_reason(index);
 		return;
 	}
 	planned->command = sst_index_command(index, false);
@@ -415,8 +503,10 @@ plan_invalid_index(SstPlanner *planner, int i)
 	{
 		NAN, NAN, NAN
 	};
-	planned->reason = sst_invalid_reason(index);
-	add_reason(planned, sst_queue_reason(&planned->command));
+	planned->reason = index->unique ?
+		_("its build failed, most likely because of duplicate keys, which have to be removed first: queries do not use it") :
+		_("its build did not complete: queries do not use it");
+	add_queue_reason(planned);
 	set_index_costs(planner, i, planned);
 }
 
@@ -424,25 +514,25 @@ plan_invalid_index(SstPlanner *planner, int i)
  * Why an index whose table is not rebuilt has no command.  Sets whether its gain would
  * be enough for one.
  */
-static SstWithheld
+static const char *
 why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
 			   const SstGain *gain, bool *enough)
 {
 	const SstRelation *index = &planner->relations[i];
 	const SstBloatEstimate *estimate = &planner->report->entries[i].estimate;
-	SstWithheld why = SST_NOT_WITHHELD;
+	const char *why = NULL;
 
 	*enough = is_enough(index, gain, &why);
 	if (estimate->analyze_first &&
 		is_worth_it((estimate->nblocks - estimate->analyzed_blocks) * BLCKSZ,
 					gain->bytes) &&
 		!is_small_catalog(index, gain->bytes))
-		why = SST_ANALYZE_FIRST;
+		why = analyze_first;
 	else if (*enough &&
 			 sst_index_space_is_reused(index->relid,
 									   planner->relations[group->table].relid, estimate,
 									   &planner->report->entries[group->table].estimate))
-		why = SST_SPACE_REUSED;
+		why = space_reused;
 
 	return why;
 }
@@ -460,21 +550,26 @@ plan_index(SstPlanner *planner, SstTableGroup *group, int i)
 	if (!corrupt)
 	{
 		bool		enough;
-		SstWithheld why = why_no_reindex(planner, group, i, &gain, &enough);
+		const char *why = why_no_reindex(planner, group, i, &gain, &enough);
 
 		planner->plan->withheld[i] = why;
-		if (!enough || why != SST_NOT_WITHHELD)
-			return why == SST_ANALYZE_FIRST;
+		if (!enough || why != NULL)
+			return why == analyze_first;
 	}
 
 	planned = add_command(planner, i, corrupt ? SST_CORRUPT : SST_ORDINARY);
 	planned->command = sst_index_command(&planner->relations[i], false);
 	set_gain(planned, &gain);
 	set_index_costs(planner, i, planned);
-	planned->reason = sst_reindex_reason(&planner->report->entries[i].estimate, &gain);
+	planned->reason = corrupt ?
+		psprintf(_("%s; the index can be rebuilt from the table"),
+				 corrupt_pages(&planner->report->entries[i].estimate)) :
+		psprintf(_("the index takes %s, and %s after a rebuild"),
+				 size_pretty(gain.bytes), size_pretty(gain.predicted));
 	if (planner->relations[i].parent != table->relid)
-		add_reason(planned, sst_toast_index_reason(table));
-	add_reason(planned, sst_queue_reason(&planned->command));
+		add_reason(planned, psprintf(_("it is the index of the TOAST table of %s"),
+									 quote_qualified_identifier(table->schema, table->name)));
+	add_queue_reason(planned);
 
 	return false;
 }
@@ -498,6 +593,48 @@ subtract_vacuum(const SstEstimate *before, SstEstimate *gain)
 }
 
 /*
+ * Give the reasons to rebuild a table with its indexes and its TOAST table.  corrupt, invalid and
+ * toast_index are indexes that they name, or -1.
+ *
+ * An index that is not valid is built without a check that its keys are unique
+ * (finish_heap_swap() in commands/cluster.c).
+ */
+static void
+explain_rebuild(SstPlanner *planner, const SstTableGroup *group, const SstGain *gain,
+				int corrupt, int invalid, int toast_index, SstPlannedCommand *planned)
+{
+	const SstRelation *relations = planner->relations;
+	const char *holder = NULL;
+
+	planned->reason = psprintf(gain->nrelations == 1 ?
+							   _("the table takes %s, and its rows need %s") :
+							   _("the table, its indexes and its TOAST table take %s, and %s after a rebuild"),
+							   size_pretty(gain->bytes), size_pretty(gain->predicted));
+	if (relations[group->table].relid < FirstNormalObjectId)
+		add_reason(planned, _("every session needs this catalog and waits during the rebuild"));
+	add_reason(planned, planned->command.remark);
+	add_queue_reason(planned);
+	if (corrupt >= 0)
+		add_reason(planned, psprintf(_("it rebuilds index \"%s\", of which %s"),
+									 get_rel_name(relations[corrupt].relid),
+									 corrupt_pages(&planner->report->entries[corrupt].estimate)));
+	if (invalid >= 0)
+		add_reason(planned, psprintf(sst_is_to_be_dropped(&relations[invalid]) ?
+									 _("unless the invalid index \"%s\" is dropped before, it is built as well") :
+									 _("the invalid index \"%s\" is built as well, and if that fails, so does the command"),
+									 relations[invalid].name));
+	if (toast_index >= 0)
+		add_reason(planned, psprintf(_("it fills the TOAST index row by row, so run this after it: %s"),
+									 sst_index_command(&relations[toast_index], false).text));
+	if (is_worth_it(group->kept, gain->bytes))
+		holder = holder_of(planner, group);
+	if (holder != NULL)
+		add_kept_reason(planned, group->kept, holder);
+	else if (is_worth_it(group->heap.reclaimable.value, group->heap.bytes))
+		add_reason(planned, sst_late_vacuum_reason(&relations[group->table], false));
+}
+
+/*
  * Rebuild a table with its indexes and its TOAST table.  Indexes that have a command by
  * now keep it.
  */
@@ -515,7 +652,6 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 	int			toast_index = -1;
 	int			corrupt = -1;
 	int			invalid = -1;
-	const char *holder = NULL;
 
 	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
 	{
@@ -563,31 +699,13 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		nindexes * group->heap.predicted;
 	add_sorting(planned, sorted);
 	planned->scratch_bytes += largest - sorted;
-	planned->reason = sst_rebuild_reason(&gain);
-	if (table->relid < FirstNormalObjectId)
-		add_reason(planned, _("every session needs this catalog and waits during the rebuild"));
-	add_reason(planned, command->remark);
-	add_reason(planned, sst_queue_reason(command));
-	if (corrupt >= 0)
-		add_reason(planned, sst_corrupt_index_reason(&planner->relations[corrupt],
-													 &report->entries[corrupt].estimate));
-	if (invalid >= 0)
-		add_reason(planned, sst_invalid_too_reason(&planner->relations[invalid]));
-	if (toast_index >= 0)
-		add_reason(planned, psprintf(_("it fills the TOAST index row by row, so run this after it: %s"),
-									 sst_index_command(&planner->relations[toast_index], false).text));
-	if (is_worth_it(group->kept, gain.bytes))
-		holder = holder_of(planner, group);
-	if (holder != NULL)
-		add_reason(planned, sst_kept_reason(group->kept, holder));
-	else if (is_worth_it(group->heap.reclaimable.value, group->heap.bytes))
-		add_reason(planned, sst_late_vacuum_reason(table, false));
+	explain_rebuild(planner, group, &gain, corrupt, invalid, toast_index, planned);
 }
 
 /* Does the table, or its TOAST table, or do both give back enough? */
 static bool
 is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
-				  const SstCommand *command, SstWithheld *why)
+				  const SstCommand *command, const char **why)
 {
 	const SstRelation *table = &planner->relations[group->table];
 	SstGain		heap = {0};
@@ -613,7 +731,7 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 	if (both.reclaimable.value * 100 >= WORTH_PERCENT_OF_ALL * all.bytes &&
 		all.reclaimable.value > 0)
 		return true;
-	*why = SST_LITTLE;
+	*why = gettext_noop("no command: it would reclaim less than 1 percent of what it rewrites");
 	return false;
 }
 
@@ -651,13 +769,13 @@ plan_corrupt_table(SstPlanner *planner, SstTableGroup *group)
 				add_reason(planned, _("the build fails if it needs a value from a corrupt page of the TOAST table"));
 			continue;
 		}
-		planner->plan->withheld[i] = SST_TABLE_CORRUPT;
+		planner->plan->withheld[i] = gettext_noop("no command: the table or its TOAST table is corrupt");
 		if (!is_table(member) || !has_corrupt_pages(planner, i))
 			continue;
 		planned = add_command(planner, i, SST_CORRUPT);
 		planned->bytes_to_write = NAN;
 		planned->reason =
-			sst_corrupt_reason(member, &planner->report->entries[i].estimate);
+			corrupt_reason(member, &planner->report->entries[i].estimate);
 	}
 }
 
@@ -678,15 +796,15 @@ is_to_be_rebuilt(const SstPlanner *planner, const SstTableGroup *group,
 {
 	int			table = group->table;
 	const SstReportEntry *entries = planner->report->entries;
-	uint8	   *withheld = planner->plan->withheld;
-	SstWithheld why = SST_NOT_WITHHELD;
+	const char **withheld = planner->plan->withheld;
+	const char *why = NULL;
 
 	if (!is_worth_it(group->heap.reclaimable.value, group->heap.bytes) &&
 		!is_worth_it(group->toasted.reclaimable.value, group->toasted.bytes))
 	{
 		if (entries[table].estimate.free_percent.low >= WORTH_PERCENT &&
 			sst_has_fillfactor(planner->relations[table].relid))
-			withheld[table] = SST_FILLFACTOR;
+			withheld[table] = gettext_noop("no command: the table's fillfactor leaves the free space to updates");
 		return false;
 	}
 
@@ -698,7 +816,7 @@ is_to_be_rebuilt(const SstPlanner *planner, const SstTableGroup *group,
 								 &entries[table].estimate,
 								 group->toast >= 0 ? &entries[group->toast].estimate : NULL))
 			return needs_rewrite(group);
-		why = SST_SPACE_REUSED;
+		why = space_reused;
 	}
 	withheld[table] = why;
 	if (group->toast >= 0 && group->toasted.reclaimable.value > 0)
@@ -832,7 +950,7 @@ make_plan(const SstReport *report, bool online)
 
 	plan->command_of = palloc_extended(sizeof(SstPlannedCommand *) * (n + 1),
 									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	plan->withheld = palloc_extended(n + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	plan->withheld = palloc_extended(sizeof(char *) * (n + 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	planner.plan = plan;
 	plan->online = online;
 	planner.first = palloc_extended(sizeof(int) * (n + 1), MCXT_ALLOC_HUGE);

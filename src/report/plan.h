@@ -66,20 +66,6 @@ typedef struct SstRates
 	double		cpu;
 } SstRates;
 
-/* Why a relation that would become smaller has no command */
-typedef enum SstWithheld
-{
-	SST_NOT_WITHHELD,
-	SST_WITHIN_MARGIN,			/* nothing may come back */
-	SST_LITTLE,					/* for what it takes */
-	SST_SPACE_REUSED,
-	SST_SMALL_CATALOG,
-	SST_FILLFACTOR,
-	SST_FEW_DEAD,				/* rows; VACUUM frees little */
-	SST_TABLE_CORRUPT,
-	SST_ANALYZE_FIRST
-} SstWithheld;
-
 /* What comes first, before the order of reclaimable bytes */
 typedef enum SstUrgency
 {
@@ -134,9 +120,12 @@ typedef struct SstCommandPlan
 	int			ncommands;
 	SstEstimate reclaimable;
 
-	/* Of each relation: the command that is about it, or NULL */
+	/*
+	 * Of each relation: the command that is about it, or NULL; and why one
+	 * that would become smaller has none, not translated, or NULL
+	 */
 	SstPlannedCommand **command_of;
-	uint8	   *withheld;
+	const char **withheld;
 } SstCommandPlan;
 
 typedef struct SstHolders SstHolders;
@@ -171,23 +160,6 @@ extern void sst_add_vacuum_work(const SstReport *report, int i, bool removes,
 extern void sst_add_analyze_work(const SstReport *report, int i, double bytes,
 								 double sample, SstWork *work);
 extern SstEstimate sst_duration(const SstRates *rates, const SstWork *work);
-
-/* in reason.c; all are translated, in the current memory context */
-extern const char *sst_withheld_reason(SstWithheld withheld);
-extern const char *sst_queue_reason(const SstCommand *command);
-extern const char *sst_rebuild_reason(const SstGain *gain);
-extern const char *sst_kept_reason(double kept, const char *holder);
-extern const char *sst_corrupt_index_reason(const SstRelation *index,
-											const SstBloatEstimate *estimate);
-extern const char *sst_invalid_too_reason(const SstRelation *index);
-extern const char *sst_toast_index_reason(const SstRelation *table);
-extern const char *sst_reindex_reason(const SstBloatEstimate *index, const SstGain *gain);
-extern const char *sst_drop_reason(const SstRelation *index);
-extern const char *sst_invalid_reason(const SstRelation *index);
-extern const char *sst_corrupt_reason(const SstRelation *table, const SstBloatEstimate *estimate);
-extern const char *sst_vacuum_reason(double removable, double truncated);
-extern const char *sst_useless_vacuum_reason(double kept, const char *holder);
-extern const char *sst_analyze_reason(void);
 
 /* in holder.c */
 extern SstHolders *sst_find_holders(void);
