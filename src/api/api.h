@@ -53,17 +53,6 @@ typedef struct SstTree
 	SstCall		call;
 } SstTree;
 
-/* What to store a report with */
-typedef struct SstStoreOptions
-{
-	Oid			function;		/* of sst_find_store_report() */
-	int32		top_relations;	/* so many are shown by report_metrics */
-	int64		min_bytes;		/* ... if they have so many; such are stored */
-	TimestampTz keep_since;		/* delete what began before, if the caller may */
-	bool		is_partial;		/* not of the whole database */
-	const char *note;			/* or NULL */
-} SstStoreOptions;
-
 /* in arguments.c */
 extern void sst_require_argument(FunctionCallInfo fcinfo, int argno,
 								 const char *what);
@@ -136,12 +125,5 @@ extern void sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
 extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds);
 extern bool sst_tree_next(SstTree *tree, SstTarget *target);
 extern void sst_tree_end(SstTree *tree);
-
-/* in stored_report.c */
-extern Oid	sst_find_store_report(Oid namespace);
-extern void sst_store_report(const SstStoreOptions *options);
-extern void sst_return_stored(FunctionCallInfo fcinfo, const char *table,
-							  const char *order);
-extern Datum sst_form_stored_summary(FunctionCallInfo fcinfo);
 
 #endif							/* SST_API_H */
