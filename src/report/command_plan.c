@@ -665,10 +665,7 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 			invalid = i;
 		if (!is_rebuilt_with(member, command))
 			continue;
-		if (i == group->table && command->by_inserts)
-			sst_add_inserted_gain(report, i, &gain);
-		else
-			sst_add_gain_with_table(report, i, command->by_inserts, &gain);
+		sst_add_gain_with_table(report, i, command->by_inserts, &gain);
 		sst_add_table_work(report, i, command->by_inserts, &planned->work);
 		if (before == NULL)
 			planner->plan->command_of[i] = planned;
@@ -712,10 +709,7 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 	SstGain		both;
 	SstGain		all = {0};
 
-	if (command->by_inserts)
-		sst_add_inserted_gain(planner->report, group->table, &heap);
-	else
-		heap = group->heap;
+	sst_add_gain_with_table(planner->report, group->table, command->by_inserts, &heap);
 	both = heap;
 	if (group->toast >= 0)
 	{

@@ -153,36 +153,6 @@ sst_inserted_waste(double bytes)
 }
 
 /*
- * Add what the rebuild of its table changes of a relation.  VACUUM FULL and REPACK store the
- * number of rows that they have copied before they build indexes (copy_table_data()
- * in commands/cluster.c), so that a hash index is built as if after ANALYZE.  Commands
- * that insert rows store none, so that the server estimates it.  The upper end stays where
- * many rows may just have no entry in a hash index.
- */
-void
-sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
-						SstGain *gain)
-{
-	const SstBloatEstimate *estimate = &report->entries[i].estimate;
-	SstEstimate rebuilt = estimate->rebuilt_blocks;
-
-	if (is_toast_index(report, i))
-		rebuilt = rewritten_toast_index(report, i);
-	else if (sst_index_am(report->relations.relation[i].amoid)->flags & SST_AM_TID_DIFFERENCES)
-		rebuilt.low = floor(rebuilt.low * least_part_with_closer_rows(&report->entries[i].table->estimate));
-	else if (!isnan(estimate->analyzed_blocks) && !by_inserts)
-	{
-		double		less = rebuilt.value - estimate->analyzed_blocks;
-
-		rebuilt.value -= less;
-		rebuilt.low = Max(rebuilt.low - less, 0);
-		if (estimate->analyze_first)
-			rebuilt.high -= less;
-	}
-	add_bytes(sst_entry_bytes(report, i), rebuilt, gain);
-}
-
-/*
  * The blocks of a table that takes so many, after bulk inserts into it.  These
  * double the blocks that they extend it by, up to a limit (RelationAddBlocks() in
  * access/heap/hio.c).  Those that the last extension added
@@ -206,14 +176,38 @@ extended_blocks(double blocks)
 #endif
 }
 
-/* The same of a table whose rows are inserted into a new one */
+/*
+ * Add what the rebuild of its table changes of a relation, which can be the table itself.
+ * VACUUM FULL and REPACK store the number of rows that they have copied before they build
+ * indexes (copy_table_data() in commands/cluster.c), so that a hash index is built as if after
+ * ANALYZE.  Commands that insert rows store none, so that the server estimates it.  The upper
+ * end stays where many rows may just have no entry in a hash index.
+ */
 void
-sst_add_inserted_gain(const SstReport *report, int i, SstGain *gain)
+sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
+						SstGain *gain)
 {
-	SstEstimate rebuilt = report->entries[i].estimate.rebuilt_blocks;
+	const SstBloatEstimate *estimate = &report->entries[i].estimate;
+	SstEstimate rebuilt = estimate->rebuilt_blocks;
 
-	rebuilt.value = extended_blocks(rebuilt.value);
-	rebuilt.low = extended_blocks(rebuilt.low);
-	rebuilt.high = extended_blocks(rebuilt.high);
+	if (is_toast_index(report, i))
+		rebuilt = rewritten_toast_index(report, i);
+	else if (by_inserts && !OidIsValid(report->entries[i].tableoid))
+	{
+		rebuilt.value = extended_blocks(rebuilt.value);
+		rebuilt.low = extended_blocks(rebuilt.low);
+		rebuilt.high = extended_blocks(rebuilt.high);
+	}
+	else if (sst_index_am(report->relations.relation[i].amoid)->flags & SST_AM_TID_DIFFERENCES)
+		rebuilt.low = floor(rebuilt.low * least_part_with_closer_rows(&report->entries[i].table->estimate));
+	else if (!isnan(estimate->analyzed_blocks) && !by_inserts)
+	{
+		double		less = rebuilt.value - estimate->analyzed_blocks;
+
+		rebuilt.value -= less;
+		rebuilt.low = Max(rebuilt.low - less, 0);
+		if (estimate->analyze_first)
+			rebuilt.high -= less;
+	}
 	add_bytes(sst_entry_bytes(report, i), rebuilt, gain);
 }

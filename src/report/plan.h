@@ -146,7 +146,6 @@ extern SstEstimate sst_entry_reclaimable(const SstReport *report, int i);
 extern void sst_add_gain(const SstReport *report, int i, SstGain *gain);
 extern void sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
 									SstGain *gain);
-extern void sst_add_inserted_gain(const SstReport *report, int i, SstGain *gain);
 extern double sst_inserted_waste(double bytes);
 
 /* in duration.c */
