@@ -49,7 +49,7 @@ is_toast_index(const SstReport *report, int i)
 	const SstReportEntry *table = report->entries[i].table;
 
 	return report->relations.relation[i].relkind == RELKIND_INDEX && table != NULL &&
-		sst_reported_relation(report, table)->relkind == RELKIND_TOASTVALUE;
+		table->relation->relkind == RELKIND_TOASTVALUE;
 }
 
 static void

@@ -137,8 +137,7 @@ store_estimate(const SstReport *report, SstReportEntry *entry,
 static void
 predict_toast_again(const SstReport *report, const SstReportEntry *table)
 {
-	const SstRelation *relation = sst_reported_relation(report, table);
-	SstReportEntry *toast = sst_report_entry(report, relation->toastrelid);
+	SstReportEntry *toast = sst_report_entry(report, table->relation->toastrelid);
 
 	if (toast != NULL && toast->measured != SST_SKIPPED &&
 		sst_apply_toast_needs(&table->estimate, &toast->estimate))
@@ -198,17 +197,16 @@ sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblo
 	ErrorData  *error;
 	MemoryContext oldcontext;
 
-	attempt->relid = entry->relid;
+	attempt->relid = entry->relation->relid;
 	attempt->table.estimate = entry->table ? &entry->table->estimate : NULL;
-	attempt->is_toast =
-		sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE;
+	attempt->is_toast = entry->relation->relkind == RELKIND_TOASTVALUE;
 
 	/* What a table needs of its TOAST table may be known without reading it. */
 	if (!attempt->is_toast || entry->table == NULL ||
 		sst_toast_needs(&entry->table->estimate) == NULL)
 		attempt->table.relid = entry->tableoid;
 	attempt->sampling.nblocks = nblocks;
-	attempt->sampling.seed = report->limits.seed + entry->relid;
+	attempt->sampling.seed = report->limits.seed + entry->relation->relid;
 	attempt->sampling.io_stats = &report->io_stats;
 	attempt->sampling.limits = &attempt->limits;
 	attempt->limits.deadline = reader->deadline;
@@ -366,7 +364,7 @@ static int
 advise_sample(SstReport *report, const SstReportEntry *entry,
 			  BlockNumber nsample)
 {
-	const SstRelation *relation = sst_reported_relation(report, entry);
+	const SstRelation *relation = entry->relation;
 	bool		is_index = relation->relkind == RELKIND_INDEX;
 	BlockNumber nblocks = entry->estimate.nblocks;
 	BlockNumber map_blocks = nblocks / BLOCKS_PER_MAP_BLOCK + 1;
@@ -382,7 +380,7 @@ advise_sample(SstReport *report, const SstReportEntry *entry,
 	if (nruns < 0 && nsample < nblocks)
 		nruns = sst_advise_blocks(&relation->files, MAIN_FORKNUM,
 								  sst_sample_source_init(&sample, nblocks, nsample,
-														 report->limits.seed + entry->relid,
+														 report->limits.seed + relation->relid,
 														 NULL, false),
 								  &report->io_stats);
 	return Max(nruns, 0);
@@ -465,11 +463,11 @@ forget_read(SstReportReader *reader, int place)
 
 /* Will the entry be read, from files that can be advised? */
 static bool
-can_advise(const SstReport *report, const SstReportEntry *entry)
+can_advise(const SstReportEntry *entry)
 {
-	const SstRelation *relation = sst_reported_relation(report, entry);
+	const SstRelation *relation = entry->relation;
 
-	return entry->skipped == SST_SKIP_NONE && !entry->fileless &&
+	return entry->skipped == SST_SKIP_NONE && relation->bytes >= 0 &&
 		entry->estimate.nblocks > 0 &&
 		relation->persistence != RELPERSISTENCE_TEMP &&
 		sst_io_depth(relation->files.tablespace) > 1;
@@ -499,7 +497,7 @@ sst_read_ahead(SstReportReader *reader, int place)
 		SstAdvised *advised = &reader->advised[reader->next];
 
 		/* A stream reads by slices what is more than one. */
-		if (can_advise(report, entry) && nsample <= most)
+		if (can_advise(entry) && nsample <= most)
 		{
 			if (reader->nblocks + nsample > most ||
 				!sst_reader_leaves(reader, reader->nadvised + 1,

@@ -47,7 +47,7 @@ init_entry(SstReport *report, int i)
 	const SstRelation *relation = &report->relations.relation[i];
 	SstReportEntry *entry = &report->entries[i];
 
-	entry->relid = relation->relid;
+	entry->relation = relation;
 	if (relation->relkind == RELKIND_INDEX ||
 		relation->relkind == RELKIND_TOASTVALUE)
 	{
@@ -59,7 +59,6 @@ init_entry(SstReport *report, int i)
 	if (sst_is_distributed(relation->relkind == RELKIND_INDEX ?
 						   relation->parent : relation->relid))
 		entry->estimate.note = SST_SHARDS_REPORT_NOTE;
-	entry->fileless = relation->bytes < 0;
 	entry->note = sst_state_note(sst_listed_state(relation));
 
 	/* Whether such a table is empty, its access method knows. */

@@ -46,11 +46,10 @@ typedef struct SstReportEntry SstReportEntry;
 struct SstReportEntry
 {
 	/* Given */
-	Oid			relid;
+	const SstRelation *relation;	/* what the catalogs say of it */
 	Oid			tableoid;		/* of an index or a TOAST table, to be locked
 								 * before it */
-	const SstReportEntry *table;	/* its entry, or NULL */
-	bool		fileless;		/* there is no file: find out why */
+	SstReportEntry *table;		/* its entry, or NULL */
 
 	bool		settled;		/* no more is to be read of it */
 	bool		gain_settled;	/* ... for what a rebuild gives back */
@@ -113,13 +112,6 @@ typedef struct SstReport
 	SstIoStats	io_stats;
 	double		elapsed_ms;
 } SstReport;
-
-/* What the catalogs say of an entry's relation */
-static inline const SstRelation *
-sst_reported_relation(const SstReport *report, const SstReportEntry *entry)
-{
-	return &report->relations.relation[entry - report->entries];
-}
 
 extern SstReportEntry *sst_report_entry(const SstReport *report, Oid relid);
 extern SstReport *sst_create_report(const SstReportLimits *limits);

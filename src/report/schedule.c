@@ -47,7 +47,7 @@ typedef struct Place
 	int			depth;
 } Place;
 
-/* The largest first, a table before its indexes and TOAST table; then by OID */
+/* The largest first, a table before its indexes and TOAST table; then by OID, as entries are */
 static int
 compare_places(const void *a, const void *b)
 {
@@ -58,8 +58,7 @@ compare_places(const void *a, const void *b)
 		return left->nblocks < right->nblocks ? 1 : -1;
 	if (left->depth != right->depth)
 		return left->depth - right->depth;
-	return (left->entry->relid > right->entry->relid) -
-		(left->entry->relid < right->entry->relid);
+	return (left->entry > right->entry) - (left->entry < right->entry);
 }
 
 /*
@@ -163,7 +162,7 @@ lacks_first_block(const SstRelation *relation)
 }
 
 static void
-take_as_empty(const SstReport *report, SstReportEntry *entry)
+take_as_empty(SstReportEntry *entry)
 {
 	static const SstEstimate zero = {0, 0, 0};
 
@@ -171,15 +170,14 @@ take_as_empty(const SstReport *report, SstReportEntry *entry)
 	entry->estimate.exact = true;
 	entry->estimate.rebuilt_blocks = zero;
 	entry->settled = true;
-	if (lacks_first_block(sst_reported_relation(report, entry)))
+	if (lacks_first_block(entry->relation))
 	{
 		entry->estimate.ncorrupt = 1;
 		entry->estimate.first_corrupt = 0;
 	}
 
 	/* Values of the table's rows may go to an empty TOAST table. */
-	if (sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE &&
-		entry->table != NULL)
+	if (entry->relation->relkind == RELKIND_TOASTVALUE && entry->table != NULL)
 		(void) sst_apply_toast_needs(&entry->table->estimate, &entry->estimate);
 }
 
@@ -188,7 +186,7 @@ static bool
 read_first_sample(SstSchedule *schedule, SstReportEntry *entry)
 {
 	/* What has no file is opened, for the error. */
-	uint64		wanted = entry->fileless ? 1 :
+	uint64		wanted = entry->relation->bytes < 0 ? 1 :
 		sst_first_sample_blocks(entry, schedule->reader.first_blocks);
 	uint64		nblocks;
 
@@ -220,8 +218,8 @@ next_first_sample(SstSchedule *schedule)
 		sst_progress_relations(schedule->next);
 		if (entry->skipped == SST_SKIP_REFUSED)
 			entry->settled = true;
-		else if (entry->estimate.nblocks == 0 && !entry->fileless)
-			take_as_empty(schedule->report, entry);
+		else if (entry->estimate.nblocks == 0 && entry->relation->bytes >= 0)
+			take_as_empty(entry);
 		else
 		{
 			/* Rather a small sample of all than none of some */
@@ -275,11 +273,11 @@ gain_width(const SstReportEntry *entry)
  * much of a TOAST table is needed, its table's rows may tell.
  */
 static SstReportEntry *
-entry_to_enlarge(const SstReport *report, SstReportEntry *entry)
+entry_to_enlarge(SstReportEntry *entry)
 {
-	SstReportEntry *table = sst_report_entry(report, entry->tableoid);
+	SstReportEntry *table = entry->table;
 
-	if (sst_reported_relation(report, entry)->relkind == RELKIND_TOASTVALUE &&
+	if (entry->relation->relkind == RELKIND_TOASTVALUE &&
 		table != NULL && table->measured == SST_SAMPLED && !table->settled &&
 		sst_toast_needs_rows(&table->estimate, &entry->estimate))
 		return table;
@@ -319,7 +317,7 @@ is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
 
 		/* Of what is settled itself, a table may tell more. */
 		if (!entry->gain_settled && gain_width(entry) > schedule->narrow &&
-			(!entry->settled || entry_to_enlarge(schedule->report, entry) != entry))
+			(!entry->settled || entry_to_enlarge(entry) != entry))
 		{
 			candidate->gain_width = gain_width(entry);
 			candidate->growth = schedule->growth;
@@ -368,8 +366,7 @@ read_candidate(SstSchedule *schedule, Candidate *candidate)
 {
 	SstReportEntry *entry = candidate->entry;
 	double		before = candidate->gain_width;
-	SstReportEntry *source = before > 0 ?
-		entry_to_enlarge(schedule->report, entry) : entry;
+	SstReportEntry *source = before > 0 ? entry_to_enlarge(entry) : entry;
 	bool		stale = is_stale(entry, schedule->report->limits.margin);
 	uint64		nread = source->estimate.nread;
 	uint64		wanted = stale ? nread :
