@@ -136,7 +136,6 @@ sst_find_tools(SstTools *tools)
 	if (!XLogLogicalInfoActive())
 		tools->pg_squeeze = false;
 #endif
-	tools->database = get_database_name(MyDatabaseId);
 }
 
 /* Does the name end so, apart from a number that tells it from others? */
@@ -277,9 +276,9 @@ tool_command(const char *string, int waits, const char *remark)
  * quoted.
  */
 static SstCommand
-pg_repack_command(const SstTools *tools, const SstRelation *table)
+pg_repack_command(const SstRelation *table)
 {
-	const char *database = quoted(tools->database, "'\\", "\\");
+	const char *database = quoted(get_database_name(MyDatabaseId), "'\\", "\\");
 
 	return tool_command(psprintf("pg_repack -d %s -t %s",
 								 shell_quoted(database), shell_quoted(qualified(table))),
@@ -345,7 +344,7 @@ sst_rebuild_table_command(const SstTools *tools, const SstRelation *table)
 
 	if (tools->pg_repack && is_for_tools(table) &&
 		table_has_row_key(table->relid))
-		return pg_repack_command(tools, table);
+		return pg_repack_command(table);
 	if (tools->pg_squeeze && is_for_tools(table) && table->identity)
 		return pg_squeeze_command(table);
 

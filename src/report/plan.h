@@ -39,7 +39,6 @@ typedef struct SstTools
 {
 	bool		pg_repack;
 	bool		pg_squeeze;
-	const char *database;
 } SstTools;
 
 /* Bytes of some relations, now and after a rebuild */
