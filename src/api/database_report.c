@@ -204,58 +204,44 @@ return_report(FunctionCallInfo fcinfo, const SstReport *report)
 	pfree(places);
 }
 
-/* Sums over the rows of a report */
-typedef struct Sums
+/* The row about a report */
+static Datum
+form_summary(FunctionCallInfo fcinfo, const SstReport *report)
 {
-	int64		n[SST_EXACT + 1];	/* relations */
-	int64		bytes;
-	int64		bytes_skipped;	/* of relations of which nothing is known */
-	int64		bytes_left;		/* that no sample had */
-	SstEstimate reclaimable;
-} Sums;
+	const SstCommandPlan *plan = sst_report_plan(report, true);
+	SstRow		row;
+	int64		nrelations[SST_EXACT + 1] = {0};
+	int64		bytes_total = 0;
+	int64		bytes_skipped = 0;	/* of relations of which nothing is known */
+	int64		bytes_left = 0; /* that no sample had */
+	SstEstimate reclaimable = {0};
 
-static void
-add_up(const SstReport *report, Sums *sums)
-{
-	memset(sums, 0, sizeof(Sums));
 	for (int i = 0; i < report->relations.n; i++)
 	{
 		const SstReportEntry *entry = &report->entries[i];
 		int64		bytes = sst_entry_bytes(report, i);
 
-		sums->n[entry->measured]++;
-		sums->bytes += bytes;
-		sums->bytes_left += bytes -
-			Min((int64) entry->estimate.nread * BLCKSZ, bytes);
+		nrelations[entry->measured]++;
+		bytes_total += bytes;
+		bytes_left += bytes - Min((int64) entry->estimate.nread * BLCKSZ, bytes);
 		if (entry->measured == SST_SKIPPED)
-			sums->bytes_skipped += bytes;
-		sst_add_known(&sums->reclaimable, sst_entry_reclaimable(report, i));
+			bytes_skipped += bytes;
+		sst_add_known(&reclaimable, sst_entry_reclaimable(report, i));
 	}
-}
 
-/* The row about a report */
-static Datum
-form_summary(FunctionCallInfo fcinfo, const SstReport *report)
-{
-	SstRow		row;
-	Sums		sums;
-	const SstCommandPlan *plan;
-
-	add_up(report, &sums);
-	plan = sst_report_plan(report, true);
 	sst_row_init(&row, fcinfo);
 	sst_put_timestamptz(&row, "started", report->started);
 	sst_put_int64(&row, "relations", report->relations.n);
-	sst_put_int64(&row, "exact_relations", sums.n[SST_EXACT]);
-	sst_put_int64(&row, "sampled_relations", sums.n[SST_SAMPLED]);
-	sst_put_int64(&row, "skipped_relations", sums.n[SST_SKIPPED]);
+	sst_put_int64(&row, "exact_relations", nrelations[SST_EXACT]);
+	sst_put_int64(&row, "sampled_relations", nrelations[SST_SAMPLED]);
+	sst_put_int64(&row, "skipped_relations", nrelations[SST_SKIPPED]);
 	sst_put_int64(&row, "commands", plan->ncommands);
-	sst_put_bytes_estimate(&row, "reclaimable_bytes", sums.reclaimable);
+	sst_put_bytes_estimate(&row, "reclaimable_bytes", reclaimable);
 	sst_put_bytes_estimate(&row, "planned_bytes", plan->reclaimable);
-	sst_put_int64(&row, "bytes_total", sums.bytes);
+	sst_put_int64(&row, "bytes_total", bytes_total);
 	sst_put_int64(&row, "bytes_read", report->bytes_read);
-	sst_put_int64(&row, "bytes_skipped", sums.bytes_skipped);
-	sst_put_int64(&row, "bytes_left", sums.bytes_left);
+	sst_put_int64(&row, "bytes_skipped", bytes_skipped);
+	sst_put_int64(&row, "bytes_left", bytes_left);
 	sst_put_float8(&row, "elapsed_ms",
 				   report->ended_by == SST_REPORT_CANCELED ? NAN :
 				   report->elapsed_ms);
