@@ -192,7 +192,7 @@ sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
 
 	if (is_toast_index(report, i))
 		rebuilt = rewritten_toast_index(report, i);
-	else if (by_inserts && !OidIsValid(report->entries[i].tableoid))
+	else if (by_inserts && report->entries[i].table == NULL)
 	{
 		rebuilt.value = extended_blocks(rebuilt.value);
 		rebuilt.low = extended_blocks(rebuilt.low);

@@ -189,6 +189,7 @@ void
 sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblocks)
 {
 	SstReport  *report = reader->report;
+	const SstRelation *relation = entry->relation;
 	SstEstimateTry *attempt = MemoryContextAllocZero(reader->scratch,
 													 sizeof(SstEstimateTry));
 	int64		bytes_left = Max(report->limits.budget - report->bytes_read, 0);
@@ -197,16 +198,17 @@ sst_reader_read(SstReportReader *reader, SstReportEntry *entry, BlockNumber nblo
 	ErrorData  *error;
 	MemoryContext oldcontext;
 
-	attempt->relid = entry->relation->relid;
+	attempt->relid = relation->relid;
 	attempt->table.estimate = entry->table ? &entry->table->estimate : NULL;
-	attempt->is_toast = entry->relation->relkind == RELKIND_TOASTVALUE;
+	attempt->is_toast = relation->relkind == RELKIND_TOASTVALUE;
 
 	/* What a table needs of its TOAST table may be known without reading it. */
-	if (!attempt->is_toast || entry->table == NULL ||
-		sst_toast_needs(&entry->table->estimate) == NULL)
-		attempt->table.relid = entry->tableoid;
+	if (relation->relkind == RELKIND_INDEX ||
+		(attempt->is_toast &&
+		 (entry->table == NULL || sst_toast_needs(&entry->table->estimate) == NULL)))
+		attempt->table.relid = relation->parent;
 	attempt->sampling.nblocks = nblocks;
-	attempt->sampling.seed = report->limits.seed + entry->relation->relid;
+	attempt->sampling.seed = report->limits.seed + relation->relid;
 	attempt->sampling.io_stats = &report->io_stats;
 	attempt->sampling.limits = &attempt->limits;
 	attempt->limits.deadline = reader->deadline;

@@ -50,10 +50,7 @@ init_entry(SstReport *report, int i)
 	entry->relation = relation;
 	if (relation->relkind == RELKIND_INDEX ||
 		relation->relkind == RELKIND_TOASTVALUE)
-	{
-		entry->tableoid = relation->parent;
 		entry->table = sst_report_entry(report, relation->parent);
-	}
 	sst_bloat_estimate_init(&entry->estimate,
 							Max(relation->bytes, 0) / BLCKSZ);
 	if (sst_is_distributed(relation->relkind == RELKIND_INDEX ?

@@ -47,9 +47,7 @@ struct SstReportEntry
 {
 	/* Given */
 	const SstRelation *relation;	/* what the catalogs say of it */
-	Oid			tableoid;		/* of an index or a TOAST table, to be locked
-								 * before it */
-	SstReportEntry *table;		/* its entry, or NULL */
+	SstReportEntry *table;		/* of an index or a TOAST table, or NULL */
 
 	bool		settled;		/* no more is to be read of it */
 	bool		gain_settled;	/* ... for what a rebuild gives back */
