@@ -41,12 +41,12 @@ typedef struct SstRow
 	MemoryContext context;		/* of a set: emptied after each row */
 } SstRow;
 
-/* The relations of a partition tree, one at a time */
+/* The relations of a partition tree, or only its root, one at a time */
 typedef struct SstTree
 {
 	SstTarget	root;			/* not open if it does not exist */
 	int			kinds;			/* of relations that are read */
-	bool		alone;			/* the root is not accepted */
+	bool		alone;			/* only the root, which may not be accepted */
 	List	   *members;		/* OIDs, the root among them */
 	bool		has_sum;		/* more than the root itself may be in it */
 	int			next;			/* index of the next one */
@@ -122,7 +122,7 @@ extern void sst_call_close(SstCall *call, SstTarget *target);
 extern void sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
 							SstRules rules, SstIndexCounts counts,
 							SstRelationStats *found);
-extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds);
+extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds, bool alone);
 extern bool sst_tree_next(SstTree *tree, SstTarget *target);
 extern void sst_tree_end(SstTree *tree);
 

@@ -20,7 +20,6 @@
 
 #include "api/api.h"
 #include "report/bloat_estimate.h"
-#include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_bloat);
 PG_FUNCTION_INFO_V1(sst_bloat_tree);
@@ -89,7 +88,7 @@ put_row(SstRow *row, const Bloat *bloat, bool skipped)
 	sst_row_store(row);
 }
 
-/* Put the row of an estimate, and add it to the sum unless that is NULL. */
+/* Put the row of an estimate, and add it to the sum. */
 static void
 put_estimate(SstRow *row, Oid relid, const SstBloatEstimate *estimate,
 			 const char *note, Bloat *sum)
@@ -113,8 +112,7 @@ put_estimate(SstRow *row, Oid relid, const SstBloatEstimate *estimate,
 	}
 
 	put_row(row, &bloat, false);
-	if (sum != NULL)
-		add_to_sum(sum, &bloat);
+	add_to_sum(sum, &bloat);
 }
 
 /* Put the row of a relation that is not read. */
@@ -156,8 +154,8 @@ estimate_relation(SstTarget *target, SstSampling *sampling,
 }
 
 /*
- * Put a relation's row, and that of its TOAST table as asked; add them to the sum
- * unless that is NULL.  The table of an index is locked.
+ * Put a relation's row, and that of its TOAST table as asked; add them to the sum.
+ * The table of an index is locked.
  *
  * An index that is not valid can lack entries, so that it does not tell the size
  * of a rebuilt one.
@@ -221,36 +219,12 @@ sampling_arguments(FunctionCallInfo fcinfo)
 	return sampling;
 }
 
-Datum
-sst_bloat(PG_FUNCTION_ARGS)
-{
-	Oid			relid = sst_relation_argument(fcinfo);
-	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
-	SstSampling sampling = sampling_arguments(fcinfo);
-	SstTarget	target;
-	SstRow		row;
-	SstCall		call;
-
-	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_target_try_open_with_table(&target, relid, SST_INDEX | SST_TABLE);
-	if (target.rel != NULL)
-		sst_call_set_relation(&call, target.rel);
-	sst_rows_begin(&row, fcinfo);
-	sampling.io_stats = &call.io_stats;
-
-	put_relation(&row, &target, with_toast, &sampling, NULL);
-
-	sst_call_close(&call, &target);
-
-	return (Datum) 0;
-}
-
 /*
  * Rows for each relation of a partition or inheritance tree, and one for their
- * sum; of a relation without others below it, its rows only.
+ * sum; of one that is alone, or without others below it, its rows only.
  */
-Datum
-sst_bloat_tree(PG_FUNCTION_ARGS)
+static Datum
+estimate_tree(FunctionCallInfo fcinfo, bool alone)
 {
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
 	SstSampling sampling = sampling_arguments(fcinfo);
@@ -261,7 +235,7 @@ sst_bloat_tree(PG_FUNCTION_ARGS)
 	MemoryContext context;
 	MemoryContext oldcontext;
 
-	sst_tree_begin(&tree, fcinfo, SST_INDEX | SST_TABLE);
+	sst_tree_begin(&tree, fcinfo, SST_INDEX | SST_TABLE, alone);
 	sst_rows_begin(&row, fcinfo);
 	sampling.io_stats = &tree.call.io_stats;
 	sum.relid = tree.root.relid;
@@ -285,4 +259,16 @@ sst_bloat_tree(PG_FUNCTION_ARGS)
 	sst_tree_end(&tree);
 
 	return (Datum) 0;
+}
+
+Datum
+sst_bloat(PG_FUNCTION_ARGS)
+{
+	return estimate_tree(fcinfo, true);
+}
+
+Datum
+sst_bloat_tree(PG_FUNCTION_ARGS)
+{
+	return estimate_tree(fcinfo, false);
 }

@@ -142,12 +142,12 @@ root_is_accepted(const SstTree *tree)
 }
 
 /*
- * Begin a call about the tree of the relation that argument 0 names, of which
- * relations of the given kinds are read.  A root that is not accepted is the only
+ * Begin a call about the relation that argument 0 names, and unless "alone" about those
+ * below it.  Relations of the given kinds are read.  A root that is not accepted is the only
  * one, and has a note.  The tables of indexes are locked as long as the indexes.
  */
 void
-sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds)
+sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds, bool alone)
 {
 	Oid			relid = sst_relation_argument(fcinfo);
 
@@ -159,7 +159,7 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds)
 	if (tree->root.rel != NULL)
 		sst_call_set_relation(&tree->call, tree->root.rel);
 
-	tree->alone = !root_is_accepted(tree);
+	tree->alone = alone || !root_is_accepted(tree);
 	tree->members = tree->alone ? list_make1_oid(relid) :
 		find_all_inheritors(relid, NoLock, NULL);
 	tree->has_sum = list_length(tree->members) > 1 ||

@@ -191,7 +191,7 @@ add_to_sum(SstRelationStats *sum, const SstRelationStats *found)
 
 /*
  * Measure a relation, and a table's TOAST table as asked: put a row, or two, and add them
- * to the sum unless it is NULL.  What cannot be read has a row with a note.
+ * to the sum.  What cannot be read has a row with a note.
  */
 static void
 measure_with_toast(SstRow *row, const SstColumns *columns, const SstTarget *target,
@@ -222,19 +222,16 @@ measure_with_toast(SstRow *row, const SstColumns *columns, const SstTarget *targ
 	}
 
 	/* The partitions of an index all have its access method. */
-	if (sum != NULL)
-	{
-		sum->am = found.am;
-		add_to_sum(sum, &found);
-	}
+	sum->am = found.am;
+	add_to_sum(sum, &found);
 }
 
 /*
- * A row for each relation of a partition or inheritance tree, and one for their sum; of a
- * relation without others below it, its rows only.
+ * A row for each relation of a partition or inheritance tree, and one for their sum; of one
+ * that is alone, or without others below it, its rows only.
  */
 static Datum
-measure_tree(FunctionCallInfo fcinfo, int kinds, const SstColumns *columns,
+measure_tree(FunctionCallInfo fcinfo, int kinds, bool alone, const SstColumns *columns,
 			 SstWithToast with_toast)
 {
 	SstRow		row;
@@ -242,7 +239,9 @@ measure_tree(FunctionCallInfo fcinfo, int kinds, const SstColumns *columns,
 	SstRelationStats sum;
 	SstTarget	target;
 
-	sst_tree_begin(&tree, fcinfo, kinds);
+	sst_tree_begin(&tree, fcinfo, kinds, alone);
+	if (alone && with_toast != SST_TOAST_LEFT_OUT && sst_has_toast(&tree.root))
+		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
 	sst_relation_stats_init(&sum, &tree.root);
 	sum.nblocks = 0;
 	sum.unread = false;
@@ -267,28 +266,14 @@ measure_tree(FunctionCallInfo fcinfo, int kinds, const SstColumns *columns,
 Datum
 sst_table_stats(PG_FUNCTION_ARGS)
 {
-	SstRow		row;
-	SstTarget	target;
-	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 1);
-	SstCall		call;
-
-	sst_call_try_open(&call, fcinfo, &target, SST_TABLE);
-	if (with_toast != SST_TOAST_LEFT_OUT && sst_has_toast(&target))
-		sst_progress_totals(2, SST_PROGRESS_UNKNOWN);
-	sst_rows_begin(&row, fcinfo);
-
-	measure_with_toast(&row, SST_COLUMNS(table_columns), &target, with_toast, NULL,
-					   &call.io_stats);
-
-	sst_call_close(&call, &target);
-
-	return (Datum) 0;
+	return measure_tree(fcinfo, SST_TABLE, true, SST_COLUMNS(table_columns),
+						sst_with_toast_argument(fcinfo, 1));
 }
 
 Datum
 sst_table_stats_tree(PG_FUNCTION_ARGS)
 {
-	return measure_tree(fcinfo, SST_TABLE, SST_COLUMNS(table_columns),
+	return measure_tree(fcinfo, SST_TABLE, false, SST_COLUMNS(table_columns),
 						sst_with_toast_argument(fcinfo, 1));
 }
 
@@ -309,7 +294,7 @@ sst_index_stats(PG_FUNCTION_ARGS)
 Datum
 sst_index_stats_tree(PG_FUNCTION_ARGS)
 {
-	return measure_tree(fcinfo, SST_INDEX, SST_COLUMNS(index_columns),
+	return measure_tree(fcinfo, SST_INDEX, false, SST_COLUMNS(index_columns),
 						SST_TOAST_LEFT_OUT);
 }
 
