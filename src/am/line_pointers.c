@@ -183,7 +183,8 @@ read_line_pointers_choose(const PageData *page, OffsetNumber first,
 
 /*
  * Sum up the lengths of the tuples of a table's page, which has a sound header.  Returns -1 if
- * there are items of other kinds, or that no tuple can be at.
+ * there are items of other kinds, or that no tuple can be at (tuple_is_inside() in
+ * am/heap/heap.c).
  */
 int
 sst_sum_tuples(const PageData *page)

@@ -166,6 +166,31 @@ count_dead_version(PageItems *items, const HeapTupleHeaderData *tuple,
 }
 
 /*
+ * Count the items of an all-visible page, and list them as kept if the visitor is to do so, if
+ * all of them are tuples.  False if there are others, or damage: then sort_items() tells.
+ */
+static inline bool
+take_visible_tuples(SstVisitor *visitor, const PageData *page, PageItems *items)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	int			nitems = sst_page_items(page);
+	int			bytes = sst_sum_tuples(page);
+
+	if (bytes < 0 || bytes > header->pd_special - header->pd_upper)
+		return false;
+
+	if (visitor->kept != NULL)
+	{
+		for (int i = 0; i < nitems; i++)
+			visitor->kept->offnums[i] = FirstOffsetNumber + i;
+		visitor->kept->nitems = nitems;
+	}
+	items->nflags[LP_NORMAL] = items->ntuples[HEAPTUPLE_LIVE] = nitems;
+	items->bytes[HEAPTUPLE_LIVE] = bytes;
+	return true;
+}
+
+/*
  * Sort a page's items, and list the kept ones if the visitor is to do so.
  * False if they make no sense.  The page's header is sound.
  */
@@ -178,20 +203,6 @@ sort_items(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	int			nitems = sst_page_items(page);
 	int			all_bytes = 0;
 
-	if (all_visible && visitor->dead == NULL && (all_bytes = sst_sum_tuples(page)) >= 0)
-	{
-		if (visitor->kept != NULL)
-		{
-			for (int i = 0; i < nitems; i++)
-				visitor->kept->offnums[i] = FirstOffsetNumber + i;
-			visitor->kept->nitems = nitems;
-		}
-		items->nflags[LP_NORMAL] = items->ntuples[HEAPTUPLE_LIVE] = nitems;
-		items->bytes[HEAPTUPLE_LIVE] = all_bytes;
-		return all_bytes <= header->pd_special - header->pd_upper;
-	}
-
-	all_bytes = 0;
 	visitor->xacts.running = InvalidTransactionId;
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
@@ -365,6 +376,7 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
 {
 	bool		all_visible = PageIsAllVisible((Page) page);
+	bool		skips_tuples;
 	PageItems	items = {0};
 	const int  *nflags = items.nflags;
 	int			nkept;
@@ -377,7 +389,9 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 
 	if (!sst_page_is_sound(page, visitor->special_size))
 		return sst_count_if_new(page, blkno, counters);
-	if (!sort_items(visitor, page, blkno, all_visible && !visitor->all_tuples, &items))
+	skips_tuples = all_visible && !visitor->all_tuples;
+	if (!(skips_tuples && visitor->dead == NULL && take_visible_tuples(visitor, page, &items)) &&
+		!sort_items(visitor, page, blkno, skips_tuples, &items))
 		return false;
 
 	nkept = nflags[LP_NORMAL] - items.ntuples[HEAPTUPLE_DEAD];

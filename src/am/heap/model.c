@@ -34,7 +34,7 @@
 typedef struct Column
 {
 	int16		length;			/* attlen; 0 for cstring */
-	uint8		align_less_one;
+	uint8		alignment;
 	bool		is_dropped;
 } Column;
 
@@ -65,12 +65,6 @@ tuple_need(int64 len)
 					 SST_HEAP_PAGE_ROOM);
 }
 
-static inline int
-align_for(const Column *column, int offset)
-{
-	return (offset + column->align_less_one) & ~column->align_less_one;
-}
-
 /*
  * The length after a rewrite of a tuple of which each value has a fixed length or a header
  * of one byte: what sst_read_tuple() finds of any, in half the time.  0 for others, and those
@@ -97,7 +91,7 @@ short_tuple_length(const HeapRebuild *state, const HeapTupleHeaderData *tuple, i
 		if (has_nulls && att_isnull(i, tuple->t_bits))
 			continue;
 		if (length > 0)
-			offset = align_for(column, offset);
+			offset = (int) TYPEALIGN(column->alignment, offset);
 		else
 		{
 			if (length == 0 || offset >= len || !VARATT_IS_1B(data + offset) ||
@@ -108,8 +102,10 @@ short_tuple_length(const HeapRebuild *state, const HeapTupleHeaderData *tuple, i
 		offset += length;
 		if (column->is_dropped)
 			drops = true;
+		else if (column->length > 0)
+			size = (int) TYPEALIGN(column->alignment, size) + length;
 		else
-			size = (column->length > 0 ? align_for(column, size) : size) + length;
+			size += length;
 	}
 	if (offset > len)
 		return 0;
@@ -131,7 +127,11 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 	int64		new_len = short_tuple_length(state, tuple, len);
 
 	if (new_len > 0 && new_len <= (int64) TOAST_TUPLE_THRESHOLD)
+	{
+		Assert(SST_REWRITE_COPIES_TUPLES ||
+			   !sst_read_tuple(tupdesc, tuple, len, &read) || read.len == new_len);
 		return new_len;
+	}
 	if (tupdesc->natts > MaxHeapAttributeNumber ||
 		!sst_read_tuple(tupdesc, tuple, len, &read))
 		return len;
@@ -451,7 +451,9 @@ heap_begin(Relation rel, const SstTableFacts *table)
 
 		state->columns[i] = (Column)
 		{
-			att->attlen < -1 ? 0 : att->attlen, att_align_nominal(1, att->attalign) - 1, att->attisdropped
+			.length = att->attlen < -1 ? 0 : att->attlen,
+				.alignment = att_align_nominal(1, att->attalign),
+				.is_dropped = att->attisdropped
 		};
 		state->reforms |= att->attisdropped;
 	}
