@@ -31,7 +31,7 @@ CREATE FUNCTION gr_result(percent float8, OUT name text, OUT memory text, OUT ne
 RETURNS SETOF record
 LANGUAGE sql BEGIN ATOMIC
 	SELECT name, memory, abs(value - real) <= greatest(percent / 100 * real, 8192), real BETWEEN low AND high,
-			high - low <= greatest(0.22 * real, 16384), real <@ ALL (samples), low < high AND lower(samples[1]) < upper(samples[1])
+			high - low <= greatest(0.25 * real, 16384), real <@ ALL (samples), lower(samples[1]) < upper(samples[1])
 		FROM gr_said ORDER BY name COLLATE "C", length(memory), memory;
 END;
 

@@ -99,8 +99,8 @@ sst_predict_blocks(const SstRebuild *rebuild, const SstPageSample *sample)
 	{
 		double		whole = rebuild->model->blocks(rebuild, sample->totals, true);
 
-		result.low += whole - result.value;
-		result.high += whole - result.value;
+		result.low = whole - (result.value - result.low);
+		result.high = whole + (result.high - result.value);
 		result.value = whole;
 	}
 	if (says_nothing(sample) && !isnan(result.high))

@@ -63,6 +63,7 @@ typedef struct SstTableFacts
 typedef struct SstPrediction
 {
 	SstEstimate blocks;
+	bool		certain;		/* if the ends are, to the block */
 	double		passed_pages;	/* by a build of a hash index that looks for
 								 * room */
 	double		analyzed_blocks;	/* of a hash index, if the rows that the

@@ -207,7 +207,9 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 		sst_predict_toast(target, table, sampling, estimate);
 	if (estimate->analyze_first && estimate->note == NULL)
 		estimate->note = gettext_noop("the table's row count is overestimated: run ANALYZE before the rebuild, or the index gets more buckets than it needs");
-	sst_round_blocks(rebuilt);
+
+	/* The last page of a level or two may be there or not. */
+	sst_round_blocks(rebuilt, !prediction.certain);
 	return true;
 }
 
@@ -269,7 +271,7 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 			{
 				target->nblocks, target->nblocks, target->nblocks
 			};
-			sst_round_blocks(&estimate->rebuilt_blocks);
+			sst_round_blocks(&estimate->rebuilt_blocks, 1);
 		}
 	}
 	sst_page_sample_free(&sample);

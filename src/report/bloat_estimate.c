@@ -96,19 +96,21 @@ sst_sample_table(const SstTarget *table, SstSampling *sampling, SstRebuild *rebu
 	return complete;
 }
 
-/* Round the size of a rebuilt relation to blocks, and its ends to those that hold them. */
+/*
+ * Round the size of a rebuilt relation to blocks, and its ends to those that hold them, and are
+ * so many blocks away at least.
+ */
 void
-sst_round_blocks(SstEstimate *rebuilt)
+sst_round_blocks(SstEstimate *rebuilt, int least)
 {
 	if (isnan(rebuilt->low))
 		rebuilt->low = 0;
 	if (isnan(rebuilt->high))
 		rebuilt->high = INFINITY;
 
-	/* The last page of a level or two may be there or not. */
 	rebuilt->value = rint(rebuilt->value);
-	rebuilt->low = Max(Min(floor(rebuilt->low), rebuilt->value - 1), 0);
-	rebuilt->high = Max(ceil(rebuilt->high), rebuilt->value + 1);
+	rebuilt->low = Max(Min(floor(rebuilt->low), rebuilt->value - least), 0);
+	rebuilt->high = Max(ceil(rebuilt->high), rebuilt->value + least);
 }
 
 /*

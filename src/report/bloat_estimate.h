@@ -171,7 +171,7 @@ extern void sst_estimate_kept_items(const SstPageSample *sample,
 extern bool sst_sample_table(const SstTarget *table, SstSampling *sampling, SstRebuild *rebuild,
 							 void (*add) (const SstPageSample *sample, SstBloatEstimate *estimate),
 							 SstBloatEstimate *estimate);
-extern void sst_round_blocks(SstEstimate *rebuilt);
+extern void sst_round_blocks(SstEstimate *rebuilt, int least);
 extern const char *sst_bloat_note(const SstBloatEstimate *estimate);
 extern SstEstimate sst_reclaimable_bytes(const SstBloatEstimate *estimate);
 

@@ -282,7 +282,7 @@ sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
 			rebuilt->high += needs->blocks.high;
 		rebuilt->low = 0;
 	}
-	sst_round_blocks(rebuilt);
+	sst_round_blocks(rebuilt, 1);
 
 	return true;
 }

@@ -63,9 +63,9 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define FILL_OF_BATCHES			0.64
 #define MOST_FILL_OF_BATCHES	0.85
 
-/* By which part of the size the model can be wrong */
-#define UNCERTAINTY				0.012
-#define UNCERTAINTY_OF_BATCHES	0.06
+/* By which part of the leaf pages of entries the model can be wrong */
+#define UNCERTAINTY				0.016
+#define UNCERTAINTY_OF_BATCHES	0.08
 #define UNCERTAINTY_OF_INNER	0.5
 #define MOST_UNCERTAINTY		0.9
 
@@ -614,19 +614,23 @@ guess_short_trees(SstGinModel *model)
 static void
 find_short_fill(SstGinModel *model)
 {
-	double		size;
-	int			most;
+	double		fill = model->left_fill;
+	double		uncertainty = UNCERTAINTY_OF_SHORT;
 
-	model->short_fill = model->left_fill;
-	model->short_uncertainty = UNCERTAINTY_OF_SHORT;
-	if (model->nshort == 0)
-		return;
-	size = Min(tree_key_size(model) + model->short_bytes / model->nshort, GinMaxItemSize);
-	size = SST_GIN_ITEM_BYTES((int) size);
-	most = (int) (SST_GIN_PAGE_ROOM / size);
-	model->short_fill = size * (most + 2) / 2;
-	if (most % 2 == 1)
-		model->short_uncertainty += 1.0 / (most + 2);
+	if (model->nshort > 0)
+	{
+		double		size = Min(tree_key_size(model) + model->short_bytes / model->nshort, GinMaxItemSize);
+		int			most;
+
+		size = SST_GIN_ITEM_BYTES((int) size);
+		most = (int) (SST_GIN_PAGE_ROOM / size);
+		fill = size * (most + 2) / 2;
+		if (most % 2 == 1)
+			uncertainty += 1.0 / (most + 2);
+	}
+	model->short_fill[LIKELY] = fill;
+	model->short_fill[LEAST] = fill / (1 - uncertainty);
+	model->short_fill[MOST] = fill / (1 + uncertainty);
 }
 
 /* Pages of a known posting tree with so many bytes, or of the entry that its list becomes part of */
@@ -637,7 +641,7 @@ pages_of_tree(const SstGinModel *model, double bytes)
 	double		pages = level;
 
 	if (list_fits(model, bytes))
-		return bytes / model->short_fill;
+		return bytes / model->short_fill[LIKELY];
 	if (bytes <= ONLY_PAGE)
 		return 1;
 	for (; level > 1; pages += level)
@@ -728,7 +732,7 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 		double		more = bytes - model->last_used;
 
 		leaves += Max(more, 0) / model->left_fill * model->batches[which] +
-			Max(short_bytes + Min(more, 0), 0) / model->short_fill;
+			Max(short_bytes + Min(more, 0), 0) / model->short_fill[which];
 	}
 	leaves = Max(sst_round_up(leaves - (whole ? 1e-6 : 0), whole), 1);
 	trees = tree_pages(model, counts, 1) +
@@ -756,9 +760,10 @@ take_case(double *cases, bool likely, double value)
 
 /*
  * Find out how a build in batches differs from one with enough memory.  That goes up
- * and down with the memory, so that some more and some less is tried as well.
+ * and down with the memory, so that some more and some less is tried as well.  False if
+ * there is memory enough.
  */
-static void
+static bool
 build_in_batches(SstGinModel *model, double pending_keys)
 {
 	static const double margins[] = {0, -1, 1, -0.5, 0.5};
@@ -774,7 +779,7 @@ build_in_batches(SstGinModel *model, double pending_keys)
 
 	take_case(model->batches, true, 1);
 	if (!may_need_batches(model))
-		return;
+		return false;
 	if (model->nentries > 0)
 	{
 		if (model->pages_seen < 1)
@@ -786,7 +791,7 @@ build_in_batches(SstGinModel *model, double pending_keys)
 		most = sst_gin_memory(model->sample, &build);
 		margin += MEMORY_MARGIN_OF_TREES * Min(1, MEMORY_OF_TID * tree_tids / Max(most, 1));
 		if (most * (1 + margin) < memory)
-			return;
+			return false;
 
 		sst_gin_sample_sort(model->sample);
 		sst_gin_build(model->sample, &build, &one);
@@ -806,7 +811,7 @@ build_in_batches(SstGinModel *model, double pending_keys)
 	else if (pending_keys * MEMORY_OF_KEY + MEMORY_OF_TID * tree_tids > memory)
 		model->several = true;
 	else
-		return;
+		return false;
 
 	/* Functions in expressions may be parallel unsafe. */
 	if (model->parallel == SST_PARALLEL_PERHAPS)
@@ -824,21 +829,21 @@ build_in_batches(SstGinModel *model, double pending_keys)
 		model->batches[MOST] = 1;
 	}
 
-	model->uncertainty += UNCERTAINTY_OF_BATCHES;
 	if (model->base.note == NULL)
 		model->base.note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
+	return true;
 }
 
 static void
 gin_finish(SstGinModel *model, bool all)
 {
 	const EntryFill *fill = &model->fill;
-	double		short_bytes;	/* of lists that become part of entries */
+	double		uncertainty = UNCERTAINTY;
+	double		likely;
 
 	model->all = all;
 	model->pages_seen = all || model->nblocks <= model->nseen ? 1 :
 		Max(model->nseen, 1) / (double) model->nblocks;
-	model->uncertainty = UNCERTAINTY;
 	model->left_fill = fill->npages > 0 ? (double) fill->bytes / fill->npages :
 		SST_GIN_PAGE_ROOM / 2.0;
 	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
@@ -849,22 +854,20 @@ gin_finish(SstGinModel *model, bool all)
 		find_trees(model);
 	else
 		guess_short_trees(model);
-	build_in_batches(model, pending_factors[LIKELY] * model->npending / model->pages_seen);
+	if (build_in_batches(model, pending_factors[LIKELY] * model->npending / model->pages_seen))
+		uncertainty += UNCERTAINTY_OF_BATCHES;
+	else
+		model->certain = model->npending == 0;
 
 	/* Inner pages are too few to be found in a small sample, or not. */
 	if (!all && fill->npages > 0)
-		model->uncertainty += UNCERTAINTY_OF_INNER *
+		uncertainty += UNCERTAINTY_OF_INNER *
 			sqrt(model->pivot / model->left_fill / Max(model->nseen, 1));
 
-	/*
-	 * How full pages are with a few large entries, depends on their order,
-	 * which that of their trees is not.
-	 */
-	short_bytes = model->short_part * model->short_bytes;
-	if (short_bytes > 0)
-		model->uncertainty += model->short_uncertainty * short_bytes /
-			(short_bytes + fill->bytes);
-	model->uncertainty = Min(model->uncertainty, MOST_UNCERTAINTY);
+	likely = model->batches[LIKELY];
+	uncertainty = Min(uncertainty, MOST_UNCERTAINTY) * likely;
+	model->batches[LEAST] = likely - hypot(likely - model->batches[LEAST], uncertainty);
+	model->batches[MOST] = likely + hypot(model->batches[MOST] - likely, uncertainty);
 }
 
 /*
@@ -941,24 +944,20 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	SstGinModel *model = (SstGinModel *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
 	const double *counts = sample->totals;
-	double		part;
-	double		uncertainty;
 	double		ends[NCASES] = {0};
 	bool		many_pending;
 
 	gin_finish(model, sst_sample_is_exact(sample));
+	prediction->certain = model->certain;
 	many_pending = counts[SST_REBUILT_PENDING_BYTES] > NOTEWORTHY_PART *
 		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]);
 	if (many_pending)
 		rebuild->note = gettext_noop("the size depends on how many keys of the pending list are new; gin_clean_pending_list() moves them to the tree");
 	*blocks = sst_predict_blocks(rebuild, sample);
-	part = model->uncertainty;
-	uncertainty = part * blocks->value;
 	widen_by_trees(model, counts, blocks);
 	for (int i = 0; i < NCASES; i++)
 		take_case(ends, i == LIKELY, blocks_for(model, counts, i, true));
-	sst_widen(blocks, hypot(uncertainty, Max(blocks->value - ends[LEAST], 0)),
-			  hypot(uncertainty, Max(ends[MOST] - blocks->value, 0)));
+	sst_widen(blocks, Max(blocks->value - ends[LEAST], 0), Max(ends[MOST] - blocks->value, 0));
 
 	/*
 	 * That none or all keys of a long pending list are new is no error of a
@@ -966,12 +965,12 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	 */
 	if (many_pending)
 	{
-		blocks->low = Min(blocks->low, (1 - part) * ends[LEAST]);
-		blocks->high = Max(blocks->high, (1 + part) * ends[MOST]);
+		blocks->low = Min(blocks->low, blocks_for(model, counts, LEAST, false));
+		blocks->high = Max(blocks->high, ends[MOST]);
 	}
 	sst_leave_out(rebuild, sample, kept, 0, blocks);
 	if (kept->low < 1)
-		blocks->low = Min(blocks->low, (1 - part) * least_blocks(model, sample, kept->low));
+		blocks->low = Min(blocks->low, least_blocks(model, sample, kept->low));
 }
 
 static SstRebuild *

@@ -219,7 +219,6 @@ typedef struct SstGinModel
 {
 	SstRebuild	base;
 	SstParallelBuild parallel;	/* will workers build the new index? */
-	double		uncertainty;	/* by which part of it the size can be off */
 	int			ncolumns;
 	int16		lengths[INDEX_MAX_KEYS];	/* of values that are no Datum by
 											 * themselves, else 0; below 0:
@@ -259,14 +258,14 @@ typedef struct SstGinModel
 	double		last_used;		/* bytes on the last leaf page */
 	double		left_fill;		/* bytes on the others, with one batch */
 	double		pivot;			/* bytes on inner pages for each page */
-	double		short_fill;		/* with lists of short posting trees */
-	double		short_uncertainty;	/* by which part that may be wrong */
+	double		short_fill[NCASES]; /* with lists of short posting trees */
 	double		short_part;		/* of the short pages that are trees of their
 								 * own */
 	double		batches[NCASES];	/* pages with all batches, for those with
 									 * one ... */
 	double		added[NCASES];	/* ... and besides, where these are few */
 	bool		several;		/* batches */
+	bool		certain;		/* one batch, and no pending list */
 } SstGinModel;
 
 /* Bytes of one list with so many differences' bytes */
