@@ -75,7 +75,7 @@ typedef struct TreeRebuild
  * a few long texts leave them two thirds empty (sql/bloat_trees), as points do whose rows are in
  * their order.
  */
-static const SstEstimate usual_fill[] = {{0.70, 0.52, 1.00}, {0.70, 0.33, 1.00}};
+static const SstEstimate usual_fill[] = {{0.70, 0.52, 1.00}, {0.70, 0.29, 1.00}};
 
 /*
  * If no more than FEW_SPARSE of the leaf pages are less full than SPARSE, new pages will be as
