@@ -397,7 +397,7 @@ set_tuple_lengths(SstTupleLengths *lengths, Relation rel)
  * To look at every tuple of a page takes several times as long as to look at
  * its line pointers.  So where lengths do not tell plain tuples from posting
  * list tuples, the percentage of the latter in a large index comes from some of
- * its pages.
+ * its pages.  Where the scan is for the model of a rebuild, nobody asks for it.
  */
 static void
 begin(SstVisitor *visitor, const SstVisitRequest *request)
@@ -406,7 +406,9 @@ begin(SstVisitor *visitor, const SstVisitRequest *request)
 	visitor->posting_stride = 1;
 	if (visitor->lengths.min_posting > visitor->lengths.max_plain)
 		return;
-	if (request->nblocks > LARGE_INDEX_BLOCKS)
+	if (request->kept != NULL)
+		visitor->posting_stride = MaxBlockNumber;
+	else if (request->nblocks > LARGE_INDEX_BLOCKS)
 		visitor->posting_stride = LARGE_INDEX_STRIDE;
 	visitor->needs.stride = visitor->posting_stride;
 }
