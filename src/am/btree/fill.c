@@ -105,7 +105,7 @@ finish_pages(SstBtreeFill *fill, uint64 npages)
 
 /* Add an item to the leaf page, or to a new one behind it (_bt_buildadd()). */
 static inline void
-add_item(SstBtreeFill *fill, int size, int posting, bool repeats)
+add_item(SstBtreeFill *fill, int size, int posting)
 {
 	/* PageGetFreeSpace() leaves out the next line pointer. */
 	int			space = fill->free - (int) sizeof(ItemIdData);
@@ -123,7 +123,6 @@ add_item(SstBtreeFill *fill, int size, int posting, bool repeats)
 	fill->free -= size + (int) sizeof(ItemIdData);
 	fill->last_size = size;
 	fill->last_posting = posting;
-	fill->last_repeats = repeats;
 }
 
 /*
@@ -131,60 +130,57 @@ add_item(SstBtreeFill *fill, int size, int posting, bool repeats)
  * of add_item().  Return their number.
  */
 static uint64
-add_equal_items(SstBtreeFill *fill, int size, int posting, uint64 count,
-				bool same_key)
+add_equal_items(SstBtreeFill *fill, int size, int posting, uint64 count)
 {
 	int			each = size + (int) sizeof(ItemIdData);
 	int			least = Max(size + (int) MAXALIGN(sizeof(ItemPointerData)),
 							fill->target_free - posting);
 	int			spare = fill->free - (int) sizeof(ItemIdData) - least;
 
-	if (fill->nitems <= 1 || spare < 0 || count == 0)
+	if (fill->nitems <= 1 || spare < 0)
 		return 0;
 	count = Min(count, spare / each + 1);
 	fill->nitems += count;
 	fill->free -= count * each;
-	fill->last_repeats = same_key;
 	return count;
 }
 
 /*
- * Add items of the same size, which have the same key or different ones.  From
- * the second page that begins with such an item on, all have as many.
+ * Add items of the same size, of which so many each have the same key.  If each has
+ * its own, or all have one, then from the second page that begins with such an item on, all
+ * have as many.
  */
 static void
-add_items(SstBtreeFill *fill, int size, int posting, uint64 count,
-		  bool same_key)
+add_items(SstBtreeFill *fill, int size, int posting, uint64 count, uint64 same_key)
 {
-	uint64		left_before = 0;
+	bool		are_periodic = same_key == 1 || same_key >= count;
+	uint64		last_begin = 0;
 	int			nbegun = 0;
-	bool		repeats = false;
 
 	fill->added += count;
 	fill->added_bytes += (double) size * count;
 	fill->added_squares += (double) size * size * count;
 
-	while (count > 0)
+	for (uint64 i = 0; i < count; i++)
 	{
 		uint64		npages = fill->npages;
 
-		add_item(fill, size, posting, repeats);
-		repeats = same_key;
-		count--;
+		add_item(fill, size, posting);
 		if (fill->npages == npages)
-		{
-			count -= add_equal_items(fill, size, posting, count, same_key);
+			i += add_equal_items(fill, size, posting, count - i - 1);
+		fill->last_repeats = i % same_key != 0;
+		if (fill->npages == npages)
 			continue;
-		}
 
-		if (++nbegun == 3)
+		if (++nbegun == 3 && are_periodic)
 		{
-			uint64		per_page = left_before - count;
+			uint64		per_page = i - last_begin;
 
-			finish_pages(fill, count / per_page);
-			count %= per_page;
+			npages = (count - i - 1) / per_page;
+			finish_pages(fill, npages);
+			i += npages * per_page;
 		}
-		left_before = count;
+		last_begin = i;
 	}
 }
 
@@ -196,12 +192,12 @@ sst_btree_add_run(SstBtreeFill *fill, int size, uint64 ntids)
 	int			rest = ntids % most;
 	int			largest = sst_btree_tuple_size(size, most);
 
-	add_items(fill, largest, largest - size, ntids / most, true);
+	add_items(fill, largest, largest - size, ntids / most, PG_UINT64_MAX);
 	if (rest > 0)
 	{
 		int			last = sst_btree_tuple_size(size, rest);
 
-		add_items(fill, last, last - size, 1, false);
+		add_items(fill, last, last - size, 1, 1);
 		fill->last_repeats = ntids > most;
 	}
 }
@@ -210,8 +206,16 @@ sst_btree_add_run(SstBtreeFill *fill, int size, uint64 ntids)
 void
 sst_btree_add_runs(SstBtreeFill *fill, int size, uint64 ntids, uint64 count)
 {
-	if (ntids == 1)
-		add_items(fill, size, 0, count, false);
+	int			most = sst_btree_most_tids(fill, size);
+
+	if (most == 1)
+		add_items(fill, size, 0, ntids * count, ntids);
+	else if (ntids > 0 && ntids <= most)
+	{
+		int			each = sst_btree_tuple_size(size, ntids);
+
+		add_items(fill, each, each - size, count, 1);
+	}
 	else
 	{
 		for (uint64 i = 0; i < count; i++)
