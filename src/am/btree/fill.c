@@ -33,6 +33,7 @@ sst_btree_fill_init(SstBtreeFill *fill, bool deduplicate, int target_free)
 
 /* Equal keys can fill any number of pages. */
 #define PIVOTS_PER_PAUSE 100000
+#define PAGES_PER_PAUSE 16
 
 /* Of the free space, an internal page keeps so much (BTREE_NONLEAF_FILLFACTOR). */
 #define INTERNAL_TARGET_FREE \
@@ -414,6 +415,7 @@ static bool
 fill_in_order(SstBtreeOrder *order, SstBtreeFill *fill)
 {
 	const LeafPage *page = &order->pages[order->leftmost];
+	const LeafPage *end = &order->pages[order->npages];
 	PendingRun	pending = {0};
 	int			npages = 1;
 
@@ -425,10 +427,13 @@ fill_in_order(SstBtreeOrder *order, SstBtreeFill *fill)
 		fill_from_page(order, page, &pending, fill);
 		if (next.blkno == P_NONE)
 			break;
-		if (!sst_go_on(fill->pause))
+		if (npages % PAGES_PER_PAUSE == 0 && !sst_go_on(fill->pause))
 			return false;
-		page = bsearch(&next, order->pages, order->npages, sizeof(LeafPage),
-					   compare_pages);
+
+		/* A new index has it on the next block. */
+		if (++page == end || page->blkno != next.blkno)
+			page = bsearch(&next, order->pages, order->npages, sizeof(LeafPage),
+						   compare_pages);
 		if (page == NULL || ++npages > order->npages)
 			return false;
 	}
