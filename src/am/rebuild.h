@@ -139,6 +139,8 @@ struct SstRebuild
 	double		deleted_part;	/* of other dead rows; the rest was updated */
 
 	SstPause   *pause;			/* for predict(), and pages that take long */
+	const char *ahead;			/* a page that comes soon, for a CPU prefetch;
+								 * or NULL */
 };
 
 /* Would a build leave an index's entry with this TID out? */

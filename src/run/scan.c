@@ -419,6 +419,8 @@ visit_stream(SstScan *scan, SstStream *stream)
 		/* Let the CPU fetch what the visitor will look at soon. */
 		if (image != NULL)
 			prefetch_page(image, scan->visitor.needs.part);
+		if (scan->sinks.rebuild != NULL)
+			scan->sinks.rebuild->ahead = image;
 
 		visit_page(scan, &page);
 		check_now_and_then(scan);
