@@ -34,7 +34,7 @@
 typedef struct Column
 {
 	int16		length;			/* attlen; 0 for cstring */
-	uint8		alignment;
+	uint8		alignment;		/* 1 if a header of one byte has none */
 	bool		is_dropped;
 } Column;
 
@@ -90,9 +90,8 @@ short_tuple_length(const HeapRebuild *state, const HeapTupleHeaderData *tuple, i
 
 		if (has_nulls && att_isnull(i, tuple->t_bits))
 			continue;
-		if (length > 0)
-			offset = (int) TYPEALIGN(column->alignment, offset);
-		else
+		offset = (int) TYPEALIGN(column->alignment, offset);
+		if (length <= 0)
 		{
 			if (length == 0 || offset >= len || !VARATT_IS_1B(data + offset) ||
 				VARATT_IS_1B_E(data + offset))
@@ -100,12 +99,9 @@ short_tuple_length(const HeapRebuild *state, const HeapTupleHeaderData *tuple, i
 			length = VARSIZE_1B(data + offset);
 		}
 		offset += length;
-		if (column->is_dropped)
-			drops = true;
-		else if (column->length > 0)
+		drops |= column->is_dropped;
+		if (!column->is_dropped)
 			size = (int) TYPEALIGN(column->alignment, size) + length;
-		else
-			size += length;
 	}
 	if (offset > len)
 		return 0;
@@ -452,7 +448,7 @@ heap_begin(Relation rel, const SstTableFacts *table)
 		state->columns[i] = (Column)
 		{
 			.length = att->attlen < -1 ? 0 : att->attlen,
-				.alignment = att_align_nominal(1, att->attalign),
+				.alignment = att->attlen < 0 ? 1 : att_align_nominal(1, att->attalign),
 				.is_dropped = att->attisdropped
 		};
 		state->reforms |= att->attisdropped;
