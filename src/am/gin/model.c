@@ -302,6 +302,11 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 	SstGinSample *sample = NULL;
 	int			nitems = sst_page_items(page);
 	int			left = BLCKSZ;
+	uint64		ntids_read = 0;
+	uint64		ndead = 0;
+	uint64		bytes = 0;
+	uint64		npivots = 0;
+	uint64		pivot_bytes = 0;
 	EntryTuple	item;
 
 	if (may_need_batches(model) && sst_gin_sample_page(model->sample, hash_bytes_uint32(blkno)))
@@ -337,18 +342,23 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 		size = tree ? pivot :
 			read_entry(model, &item, key_size, sample, &tids);
 
-		counters->n[SST_REBUILT_ENTRIES] += tids.n;
-		counters->n[SST_REBUILT_DEAD_ENTRIES] += tids.ndead;
+		ntids_read += tids.n;
+		ndead += tids.ndead;
 		if (size == 0)
 			continue;
-		counters->n[SST_REBUILT_BYTES] += size;
-		counters->n[SST_REBUILT_PIVOTS]++;
-		counters->n[SST_REBUILT_PIVOT_BYTES] += pivot;
+		bytes += size;
+		npivots++;
+		pivot_bytes += pivot;
 		sst_gin_fill_entry(&model->fill, size, pivot);
-		model->nentries++;
 		if (!tree)
 			sst_keys_add(&model->keys, 1, tids.n);
 	}
+	counters->n[SST_REBUILT_ENTRIES] += ntids_read;
+	counters->n[SST_REBUILT_DEAD_ENTRIES] += ndead;
+	counters->n[SST_REBUILT_BYTES] += bytes;
+	counters->n[SST_REBUILT_PIVOTS] += npivots;
+	counters->n[SST_REBUILT_PIVOT_BYTES] += pivot_bytes;
+	model->nentries += npivots;
 }
 
 /* A page of the pending list, which has a tuple for each key of a row */
