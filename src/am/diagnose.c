@@ -357,13 +357,15 @@ check_line_pointers(const SstAccessMethod *am, const PageData *page,
  * diagnosis, if one of them is invalid.  Also false, without one, if visitor->xacts.postponed.
  */
 bool
-sst_check_items(const SstItemCheck *check, SstVisitor *visitor,
+sst_check_items(SstItemCheck *check, SstVisitor *visitor,
 				const PageData *page, BlockNumber blkno,
 				SstDiagnosis *diagnosis)
 {
 	const SstAccessMethod *am = check->am;
 	SstPageType type = {0};
 
+	if (visitor->meta.known)
+		check->version = visitor->meta.field[SST_META_VERSION];
 	if (am->page_type == NULL || PageIsNew((Page) page))
 		return true;
 	am->page_type(page, blkno, &type);
@@ -371,37 +373,6 @@ sst_check_items(const SstItemCheck *check, SstVisitor *visitor,
 	return !type.has_tuples ||
 		(check_line_pointers(am, page, diagnosis) &&
 		 (am->check == NULL || am->check(check, visitor, page, blkno, diagnosis)));
-}
-
-/* Visit a page and check its items; installed by sst_item_check_visit() */
-static bool
-checked_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
-			 SstCounters *counters)
-{
-	SstItemCheck *check = visitor->check;
-	SstDiagnosis diagnosis;
-	SstCounters own;
-
-	sst_counters_init(&own);
-	if (!check->page(visitor, page, blkno, &own) ||
-		!sst_check_items(check, visitor, page, blkno, &diagnosis))
-		return false;
-	if (visitor->meta.known)
-		check->version = visitor->meta.field[SST_META_VERSION];
-	sst_counters_merge(counters, &own);
-
-	return true;
-}
-
-/* Have a visitor look at all of a page, and refuse pages with invalid items. */
-void
-sst_item_check_visit(SstItemCheck *check, SstVisitor *visitor)
-{
-	check->page = visitor->page;
-	visitor->page = checked_page;
-	visitor->check = check;
-	visitor->needs = SST_NEEDS(SST_PART_ALL);
-	visitor->all_tuples = true;
 }
 
 /* Prepare to check pages of an open relation, which has to stay open. */

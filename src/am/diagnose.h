@@ -58,7 +58,6 @@ extern void sst_diagnose_page(const SstVisitor *visitor,
 typedef struct SstItemCheck
 {
 	const SstAccessMethod *am;
-	SstVisitPage page;			/* the visitor's own function */
 	TupleDesc	tupdesc;
 
 	/* heap */
@@ -73,8 +72,7 @@ typedef struct SstItemCheck
 
 extern void sst_item_check_init(SstItemCheck *check,
 								const SstAccessMethod *am, Relation rel);
-extern void sst_item_check_visit(SstItemCheck *check, SstVisitor *visitor);
-extern bool sst_check_items(const SstItemCheck *check, SstVisitor *visitor,
+extern bool sst_check_items(SstItemCheck *check, SstVisitor *visitor,
 							const PageData *page, BlockNumber blkno,
 							SstDiagnosis *diagnosis);
 

@@ -63,7 +63,6 @@ typedef struct SstDeadItems
 } SstDeadItems;
 
 typedef struct SstVisitor SstVisitor;
-struct SstItemCheck;			/* in diagnose.h */
 
 /* Add a page.  False, with nothing added, when the page contents are inconsistent. */
 typedef bool (*SstVisitPage) (SstVisitor *visitor, const PageData *page,
@@ -101,8 +100,6 @@ struct SstVisitor
 	SstKeptItems *kept;			/* filled for each sound page, unless NULL */
 	SstDeadItems *dead;			/* likewise */
 	SstXacts	xacts;
-
-	struct SstItemCheck *check; /* of sst_item_check_visit(), or NULL */
 
 	/* visibility map, free space map */
 	BlockNumber nblocks;		/* of the relation that the map describes */

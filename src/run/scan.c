@@ -201,6 +201,16 @@ show_model(SstScan *scan, const SstPage *page, SstCounters *counters)
 		(void) sst_go_on(rebuild->pause);
 }
 
+/* Look at all items of a page that the visitor has accepted. */
+static bool
+has_sound_items(SstScan *scan, const SstPage *page)
+{
+	SstDiagnosis diagnosis;
+
+	return sst_check_items(scan->sinks.corrupt->check, &scan->visitor, page->image,
+						   page->blkno, &diagnosis);
+}
+
 /*
  * Show a page to the visitor, and to the rebuild if it is sound.  False if the
  * page was refused, or makes no sense.  Locks a buffer in share mode meanwhile,
@@ -224,6 +234,8 @@ show_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 	if (page->image != NULL)
 		sound = scan->visitor.page(&scan->visitor, page->image, page->blkno,
 								   counters);
+	if (sound && scan->sinks.corrupt != NULL)
+		sound = has_sound_items(scan, page);
 	if (xacts->postponed)
 		return show_copy(scan, page, counters);
 	if (sound && rebuild != NULL)
@@ -749,10 +761,10 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 					 &scan.visitor);
 	if (scan.sinks.dead_tids != NULL)
 		scan.visitor.dead = &scan.dead;
-	if (scan.sinks.rebuild != NULL || scan.sinks.dead_tids != NULL)
+	scan.visitor.all_tuples = scan.sinks.corrupt != NULL;
+	if (scan.sinks.rebuild != NULL || scan.sinks.dead_tids != NULL ||
+		scan.sinks.corrupt != NULL)
 		scan.visitor.needs.part = SST_PART_ALL;
-	if (scan.sinks.corrupt != NULL)
-		sst_item_check_visit(scan.sinks.corrupt->check, &scan.visitor);
 
 	sst_result_init(result, plan);
 	scan_source(&scan);
