@@ -172,7 +172,7 @@ typedef struct SstAccessMethod
 	SstVisitPage pgstattuple_page;
 
 	/* What a visitor needs besides, for page; or NULL */
-	void		(*begin) (SstVisitor *visitor, const SstVisitRequest *request);
+	void		(*begin) (SstVisitor *visitor, Relation rel);
 
 	/*
 	 * Diagnosis of pages.  page_type is NULL if their layout is not known,
@@ -247,19 +247,18 @@ extern int	sst_item_length(const PageData *page, const ItemIdData *item);
 extern bool sst_is_other_format(const SstAccessMethod *am,
 								const PageData *metapage);
 
-/* Make a visitor that counts by the rules of the request. */
+/* Begin to count pages by these rules.  What else the visitor is to do is set, the rest zero. */
 static inline void
-sst_visitor_begin(SstVisitor *visitor, const SstAccessMethod *am,
-				  const SstVisitRequest *request)
+sst_visitor_begin(SstVisitor *visitor, const SstAccessMethod *am, Relation rel,
+				  SstRules rules)
 {
-	if (request->rules == SST_RULES_CONTRIB && am->contrib_page != NULL)
-	{
-		sst_visitor_init(visitor, am->contrib_page, am->contrib_part);
-		return;
-	}
-	sst_visitor_init(visitor, am->page, am->part);
-	if (am->begin != NULL)
-		am->begin(visitor, request);
+	bool		contrib = rules == SST_RULES_CONTRIB && am->contrib_page != NULL;
+
+	visitor->page = contrib ? am->contrib_page : am->page;
+	visitor->needs = SST_NEEDS(contrib ? am->contrib_part : am->part);
+	visitor->special_size = am->special_size;
+	if (!contrib && am->begin != NULL)
+		am->begin(visitor, rel);
 }
 
 #endif							/* SST_AM_H */

@@ -11,15 +11,6 @@
 
 #include "am/visit.h"
 
-/* What the visitors of all kinds begin with; the rest is zero. */
-void
-sst_visitor_init(SstVisitor *visitor, SstVisitPage page, SstPagePart part)
-{
-	memset(visitor, 0, sizeof(SstVisitor));
-	visitor->page = page;
-	visitor->needs = SST_NEEDS(part);
-}
-
 /*
  * Count a page whose header is not sound as new, if it is all zeros; false if
  * it is not.

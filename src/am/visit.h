@@ -68,23 +68,12 @@ typedef struct SstVisitor SstVisitor;
 typedef bool (*SstVisitPage) (SstVisitor *visitor, const PageData *page,
 							  BlockNumber blkno, SstCounters *counters);
 
-/* What a visitor is made for */
-typedef struct SstVisitRequest
-{
-	Relation	rel;
-	SstRules	rules;
-	BlockNumber nblocks;		/* to be visited; 0 for a sample */
-
-	/* Of a table */
-	TransactionId horizon;		/* tuples deleted before it can be removed */
-	bool		chains;			/* count what indexes point to, too */
-	SstKeptItems *kept;			/* to list tuples that are not dead; or NULL */
-} SstVisitRequest;
-
 struct SstVisitor
 {
 	SstVisitPage page;
 	SstPageNeeds needs;
+	BlockNumber nblocks;		/* to be visited, or 0 for a sample; of a map,
+								 * those that it describes */
 
 	SstMeta		meta;
 
@@ -102,8 +91,7 @@ struct SstVisitor
 	SstXacts	xacts;
 
 	/* visibility map, free space map */
-	BlockNumber nblocks;		/* of the relation that the map describes */
-	SstBlockSet *visible;		/* its blocks that are all-visible, or NULL */
+	SstBlockSet *visible;		/* blocks that are all-visible, or NULL */
 	SstBlockSet *frozen;		/* and all-frozen */
 };
 
@@ -111,8 +99,6 @@ extern void sst_map_visitor_init(SstVisitor *visitor, ForkNumber map,
 								 BlockNumber nblocks, SstBlockSet *visible,
 								 SstBlockSet *frozen);
 
-extern void sst_visitor_init(SstVisitor *visitor, SstVisitPage page,
-							 SstPagePart part);
 extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
 							 SstCounters *counters);
 extern bool sst_count_if_new_in_index(const PageData *page, BlockNumber blkno,

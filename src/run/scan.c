@@ -62,14 +62,19 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
 				 SstVisitor *visitor)
 {
 	const SstAccessMethod *am = sst_relation_am(rel);
-	SstVisitRequest request = {.rel = rel, .rules = plan->rules,
-		.nblocks = plan->sample_pages > 0 || plan->all_items ? 0 : plan->nblocks,
-	.horizon = plan->horizon, .chains = plan->chains, .kept = kept};
 
+	*visitor = (SstVisitor)
+	{
+		.nblocks = plan->sample_pages > 0 || plan->all_items ? 0 : plan->nblocks,
+			.horizon = plan->horizon, .chains = plan->chains, .kept = kept
+	};
 	if (plan->index_counts == SST_COUNT_TUPLES && am->pgstattuple_page != NULL)
-		sst_visitor_init(visitor, am->pgstattuple_page, SST_PART_LINE_POINTERS);
+	{
+		visitor->page = am->pgstattuple_page;
+		visitor->needs = SST_NEEDS(SST_PART_LINE_POINTERS);
+	}
 	else
-		sst_visitor_begin(visitor, am, &request);
+		sst_visitor_begin(visitor, am, rel, plan->rules);
 }
 
 /* Set up a result of nothing. */

@@ -101,17 +101,19 @@ begin(FuzzCase *fuzz, SstRules rules)
 	static FormData_pg_index index;
 	const FuzzChoices *choices = &fuzz->choices;
 	int			i = choices->shape % lengthof(key_shapes);
-	SstVisitRequest request = {.rel = &rel, .rules = rules,
-		.nblocks = (choices->options & 4) != 0 ? MaxBlockNumber : 0,
-		.horizon = choices->horizon, .chains = (choices->options & 16) != 0,
-	.kept = &fuzz->kept};
 
 	rel.rd_att = make_tupdesc(i);
 	rel.rd_index = &index;
 	index.indnkeyatts = key_shapes[i].nkeyatts;
 	index.indisprimary = key_shapes[i].primary;
 
-	sst_visitor_begin(&fuzz->visitor, fuzz_target->am, &request);
+	fuzz->visitor = (SstVisitor)
+	{
+		.nblocks = (choices->options & 4) != 0 ? MaxBlockNumber : 0,
+			.horizon = choices->horizon, .chains = (choices->options & 16) != 0,
+			.kept = &fuzz->kept
+	};
+	sst_visitor_begin(&fuzz->visitor, fuzz_target->am, &rel, rules);
 	if (fuzz_target->am == &sst_heap_am && (choices->options & 32) != 0)
 		fuzz->visitor.dead = &fuzz->dead;
 }
@@ -134,8 +136,10 @@ init_contrib(FuzzCase *fuzz)
 static void
 init_pgstattuple(FuzzCase *fuzz)
 {
-	sst_visitor_init(&fuzz->visitor, fuzz_target->am->pgstattuple_page,
-					 SST_PART_LINE_POINTERS);
+	fuzz->visitor = (SstVisitor)
+	{
+		.page = fuzz_target->am->pgstattuple_page, .needs = SST_NEEDS(SST_PART_LINE_POINTERS)
+	};
 }
 
 /* In a block of its own, so that the address sanitizer sees its end */

@@ -392,23 +392,21 @@ set_tuple_lengths(SstTupleLengths *lengths, Relation rel)
 }
 
 /*
- * A visitor for an index of nblocks blocks, or 0 for a sample of its blocks.
- *
  * To look at every tuple of a page takes several times as long as to look at
  * its line pointers.  So where lengths do not tell plain tuples from posting
  * list tuples, the percentage of the latter in a large index comes from some of
  * its pages.  Where the scan is for the model of a rebuild, nobody asks for it.
  */
 static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
+begin(SstVisitor *visitor, Relation rel)
 {
-	set_tuple_lengths(&visitor->lengths, request->rel);
+	set_tuple_lengths(&visitor->lengths, rel);
 	visitor->posting_stride = 1;
 	if (visitor->lengths.min_posting > visitor->lengths.max_plain)
 		return;
-	if (request->kept != NULL)
+	if (visitor->kept != NULL)
 		visitor->posting_stride = MaxBlockNumber;
-	else if (request->nblocks > LARGE_INDEX_BLOCKS)
+	else if (visitor->nblocks > LARGE_INDEX_BLOCKS)
 		visitor->posting_stride = LARGE_INDEX_STRIDE;
 	visitor->needs.stride = visitor->posting_stride;
 }

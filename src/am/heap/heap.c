@@ -429,20 +429,9 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 #define SEQUENCE_SPECIAL_SIZE sizeof(uint32)
 
 static void
-begin(SstVisitor *visitor, const SstVisitRequest *request)
+begin(SstVisitor *visitor, Relation rel)
 {
 	sst_multixacts_begin();
-	visitor->horizon = request->horizon;
-	visitor->chains = request->chains;
-	visitor->kept = request->kept;
-}
-
-static void
-begin_sequence(SstVisitor *visitor, const SstVisitRequest *request)
-{
-	begin(visitor, request);
-	visitor->special_size = SEQUENCE_SPECIAL_SIZE;
-	visitor->kept = NULL;
 }
 
 /* ----------
@@ -796,7 +785,7 @@ const SstAccessMethod sst_sequence_am = {
 	.kind = SST_SEQUENCE,
 	.page = heap_page,
 	.part = SST_PART_TUPLES_IF_CHANGED,
-	.begin = begin_sequence,
+	.begin = begin,
 	.special_size = SEQUENCE_SPECIAL_SIZE,
 	.page_type = page_type,
 	.check = check_tuples,

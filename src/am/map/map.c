@@ -117,9 +117,10 @@ void
 sst_map_visitor_init(SstVisitor *visitor, ForkNumber map, BlockNumber nblocks,
 					 SstBlockSet *visible, SstBlockSet *frozen)
 {
-	sst_visitor_init(visitor, map == FSM_FORKNUM ? free_space_map_page :
-					 visibility_map_page, SST_PART_ALL);
-	visitor->nblocks = nblocks;
-	visitor->visible = visible;
-	visitor->frozen = frozen;
+	*visitor = (SstVisitor)
+	{
+		.page = map == FSM_FORKNUM ? free_space_map_page : visibility_map_page,
+			.needs = SST_NEEDS(SST_PART_ALL), .nblocks = nblocks,
+			.visible = visible, .frozen = frozen
+	};
 }
