@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * am.c
- *	  The access methods that we know, what is read of others, and common columns
+ *	  The access methods that we know, what is read of others, and what visitors and
+ *	  columns have in common
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -97,6 +98,100 @@ sst_relation_am(Relation rel)
 	if (RELKIND_HAS_TABLE_AM(relkind) && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
 		return &sst_heap_am;
 	return relkind == RELKIND_SEQUENCE ? &sst_sequence_am : NULL;
+}
+
+/* ----------
+ * What visitors have in common
+ * ----------
+ */
+
+/*
+ * Count a page whose header is not sound as new, if it is all zeros; false if
+ * it is not.
+ */
+bool
+sst_count_if_new(const PageData *page, BlockNumber blkno,
+				 SstCounters *counters)
+{
+	for (int i = 0; i < BLCKSZ; i += sizeof(Size))
+	{
+		if (*(const Size *) (page + i) != 0)
+			return false;
+	}
+
+	sst_count_new(counters, blkno);
+	return true;
+}
+
+/* The same of an index, which always has its metapage or root in block 0 */
+bool
+sst_count_if_new_in_index(const PageData *page, BlockNumber blkno,
+						  SstCounters *counters)
+{
+	return blkno != 0 && sst_count_if_new(page, blkno, counters);
+}
+
+/* Count the tuples of a leaf page from an item on; lengths are those of the line pointers. */
+static void
+count_tuples(const PageData *page, OffsetNumber first, SstCounters *counters)
+{
+	int			nitems = sst_page_items(page);
+
+	counters->n[SST_FREE_BYTES] += sst_page_free_space(page);
+
+	for (OffsetNumber offnum = first; offnum <= nitems; offnum++)
+	{
+		ItemId		item = PageGetItemId((Page) page, offnum);
+
+		if (ItemIdIsDead(item))
+		{
+			counters->n[SST_DEAD_TUPLES]++;
+			counters->n[SST_DEAD_TUPLE_BYTES] += ItemIdGetLength(item);
+		}
+		else
+		{
+			counters->n[SST_TUPLES]++;
+			counters->n[SST_TUPLE_BYTES] += ItemIdGetLength(item);
+		}
+	}
+}
+
+/*
+ * Count a page of an index as pgstattuple does.  That leaves out block 0 (the metapage, or
+ * the root of a GiST index), counts unused pages as completely free, and ignores pages
+ * whose special space is not that of the access method.
+ */
+static bool
+pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+				 SstCounters *counters)
+{
+	int			first;
+
+	if (blkno == 0)
+		return true;
+	if (PageIsNew((Page) page))
+		first = SST_PGSTATTUPLE_FREE;
+	else if (((const PageHeaderData *) page)->pd_special ==
+			 BLCKSZ - MAXALIGN(visitor->special_size))
+		first = visitor->pgstattuple_first(page);
+	else
+		return true;
+
+	if (first == SST_PGSTATTUPLE_FREE)
+		counters->n[SST_FREE_BYTES] += BLCKSZ;
+	else if (first > 0)
+		count_tuples(page, first, counters);
+	return true;
+}
+
+/* Begin to count the pages of an index as pgstattuple does, if that can. */
+void
+sst_pgstattuple_begin(SstVisitor *visitor, const SstAccessMethod *am)
+{
+	visitor->page = pgstattuple_page;
+	visitor->needs = SST_NEEDS(SST_PART_LINE_POINTERS);
+	visitor->special_size = am->special_size;
+	visitor->pgstattuple_first = am->pgstattuple_first;
 }
 
 /* ----------

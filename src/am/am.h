@@ -148,6 +148,9 @@ typedef struct SstPageType
 								 * contents that are always there */
 } SstPageType;
 
+/* pgstattuple takes all bytes of the page for free. */
+#define SST_PGSTATTUPLE_FREE (-1)
+
 typedef struct SstAccessMethod
 {
 	const char *name;			/* in pg_am */
@@ -161,15 +164,19 @@ typedef struct SstAccessMethod
 
 	/*
 	 * Visit a page: page by our rules, contrib_page by those of contrib's
-	 * function for the access method, if they differ, and pgstattuple_page as
-	 * pgstattuple() counts, from line pointers.  They look at this part of
-	 * the page.
+	 * function for the access method, if they differ.  They look at this part
+	 * of the page.
 	 */
 	SstVisitPage page;
 	SstPagePart part;
 	SstVisitPage contrib_page;
 	SstPagePart contrib_part;
-	SstVisitPage pgstattuple_page;
+
+	/*
+	 * The item from which on pgstattuple() counts the tuples of an index's
+	 * page; 0 if it has none of these, or SST_PGSTATTUPLE_FREE
+	 */
+	int			(*pgstattuple_first) (const PageData *page);
 
 	/* What a visitor needs besides, for page; or NULL */
 	void		(*begin) (SstVisitor *visitor, Relation rel);
@@ -244,6 +251,11 @@ extern const SstAccessMethod *sst_relation_am(Relation rel);
 extern void sst_page_type_by_block(const PageData *page, BlockNumber blkno,
 								   SstPageType *type);
 extern int	sst_item_length(const PageData *page, const ItemIdData *item);
+extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
+							 SstCounters *counters);
+extern bool sst_count_if_new_in_index(const PageData *page, BlockNumber blkno,
+									  SstCounters *counters);
+extern void sst_pgstattuple_begin(SstVisitor *visitor, const SstAccessMethod *am);
 extern bool sst_is_other_format(const SstAccessMethod *am,
 								const PageData *metapage);
 

@@ -74,6 +74,8 @@ struct SstVisitor
 	SstPageNeeds needs;
 	BlockNumber nblocks;		/* to be visited, or 0 for a sample; of a map,
 								 * those that it describes */
+	int			special_size;
+	int			(*pgstattuple_first) (const PageData *page);
 
 	SstMeta		meta;
 
@@ -82,7 +84,6 @@ struct SstVisitor
 	BlockNumber posting_stride;
 
 	/* heap */
-	int			special_size;	/* a sequence's page has a special space */
 	TransactionId horizon;		/* tuples deleted before it can be removed */
 	bool		chains;			/* count what indexes point to, too */
 	bool		all_tuples;		/* look at those of all-visible pages, too */
@@ -98,17 +99,6 @@ struct SstVisitor
 extern void sst_map_visitor_init(SstVisitor *visitor, ForkNumber map,
 								 BlockNumber nblocks, SstBlockSet *visible,
 								 SstBlockSet *frozen);
-
-extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
-							 SstCounters *counters);
-extern bool sst_count_if_new_in_index(const PageData *page, BlockNumber blkno,
-									  SstCounters *counters);
-
-extern void sst_pgstattuple_count_free(SstCounters *counters);
-extern void sst_pgstattuple_count_tuples(const PageData *page, OffsetNumber first,
-										 SstCounters *counters);
-extern bool sst_pgstattuple_has_special(const PageData *page, BlockNumber blkno,
-										Size size, SstCounters *counters);
 
 /*
  * Does the header make sense, and is the special space of the given size?

@@ -275,7 +275,7 @@ sst_refuse_for_pgstattuple(Relation rel)
 					 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
 	}
 
-	if (rel->rd_index->indisvalid && am->pgstattuple_page == NULL)
+	if (rel->rd_index->indisvalid && am->pgstattuple_first == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("index \"%s\" (%s index) is not supported",

@@ -68,11 +68,8 @@ sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
 		.nblocks = plan->sample_pages > 0 || plan->all_items ? 0 : plan->nblocks,
 			.horizon = plan->horizon, .chains = plan->chains, .kept = kept
 	};
-	if (plan->index_counts == SST_COUNT_TUPLES && am->pgstattuple_page != NULL)
-	{
-		visitor->page = am->pgstattuple_page;
-		visitor->needs = SST_NEEDS(SST_PART_LINE_POINTERS);
-	}
+	if (plan->index_counts == SST_COUNT_TUPLES && am->pgstattuple_first != NULL)
+		sst_pgstattuple_begin(visitor, am);
 	else
 		sst_visitor_begin(visitor, am, rel, plan->rules);
 }

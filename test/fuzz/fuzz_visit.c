@@ -138,8 +138,9 @@ init_pgstattuple(FuzzCase *fuzz)
 {
 	fuzz->visitor = (SstVisitor)
 	{
-		.page = fuzz_target->am->pgstattuple_page, .needs = SST_NEEDS(SST_PART_LINE_POINTERS)
+		0
 	};
+	sst_pgstattuple_begin(&fuzz->visitor, fuzz_target->am);
 }
 
 /* In a block of its own, so that the address sanitizer sees its end */

@@ -411,22 +411,14 @@ begin(SstVisitor *visitor, Relation rel)
 	visitor->needs.stride = visitor->posting_stride;
 }
 
-static bool
-btree_pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
-					   SstCounters *counters)
+static int
+pgstattuple_first(const PageData *page)
 {
-	const BTPageOpaqueData *opaque;
+	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
 
-	if (!sst_pgstattuple_has_special(page, blkno, sizeof(BTPageOpaqueData), counters))
-		return true;
-
-	opaque = BTPageGetOpaque((Page) page);
 	if (P_IGNORE(opaque))
-		sst_pgstattuple_count_free(counters);
-	else if (P_ISLEAF(opaque))
-		sst_pgstattuple_count_tuples(page, P_FIRSTDATAKEY(opaque), counters);
-
-	return true;
+		return SST_PGSTATTUPLE_FREE;
+	return P_ISLEAF(opaque) ? P_FIRSTDATAKEY(opaque) : 0;
 }
 
 /* What a page is, for a diagnosis */
@@ -670,7 +662,7 @@ const SstAccessMethod sst_btree_am = {
 	.part = SST_PART_LINE_POINTERS,
 	.begin = begin,
 	.contrib_page = btree_contrib_page,
-	.pgstattuple_page = btree_pgstattuple_page,
+	.pgstattuple_first = pgstattuple_first,
 	.special_size = sizeof(BTPageOpaqueData),
 	.page_type = page_type,
 	.diagnose_special = diagnose_special,

@@ -78,15 +78,10 @@ gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return true;
 }
 
-static bool
-gist_pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
-					  SstCounters *counters)
+static int
+pgstattuple_first(const PageData *page)
 {
-	if (sst_pgstattuple_has_special(page, blkno, sizeof(GISTPageOpaqueData), counters) &&
-		GistPageIsLeaf((Page) page))
-		sst_pgstattuple_count_tuples(page, FirstOffsetNumber, counters);
-
-	return true;
+	return GistPageIsLeaf((Page) page) ? FirstOffsetNumber : 0;
 }
 
 /* What a page is, for a diagnosis */
@@ -119,7 +114,7 @@ const SstAccessMethod sst_gist_am = {
 	.refusal = gettext_noop("relation \"%s\" is not a GiST index"),
 	.page = gist_page,
 	.part = SST_PART_LINE_POINTERS,
-	.pgstattuple_page = gist_pgstattuple_page,
+	.pgstattuple_first = pgstattuple_first,
 	.special_size = sizeof(GISTPageOpaqueData),
 	.page_id = GIST_PAGE_ID,
 	.page_type = page_type,

@@ -202,25 +202,14 @@ hash_contrib_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return count_page(visitor, page, SST_RULES_CONTRIB, counters);
 }
 
-static bool
-hash_pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
-					  SstCounters *counters)
+static int
+pgstattuple_first(const PageData *page)
 {
-	if (!sst_pgstattuple_has_special(page, blkno, sizeof(HashPageOpaqueData), counters))
-		return true;
+	uint16		type = HashPageGetOpaque((Page) page)->hasho_flag & LH_PAGE_TYPE;
 
-	switch (HashPageGetOpaque((Page) page)->hasho_flag & LH_PAGE_TYPE)
-	{
-		case LH_UNUSED_PAGE:
-			sst_pgstattuple_count_free(counters);
-			break;
-		case LH_BUCKET_PAGE:
-		case LH_OVERFLOW_PAGE:
-			sst_pgstattuple_count_tuples(page, FirstOffsetNumber, counters);
-			break;
-	}
-
-	return true;
+	if (type == LH_UNUSED_PAGE)
+		return SST_PGSTATTUPLE_FREE;
+	return type == LH_BUCKET_PAGE || type == LH_OVERFLOW_PAGE ? FirstOffsetNumber : 0;
 }
 
 /* What a page is, for a diagnosis */
@@ -810,7 +799,7 @@ const SstAccessMethod sst_hash_am = {
 	.part = SST_PART_LINE_POINTERS,
 	.contrib_page = hash_contrib_page,
 	.contrib_part = SST_PART_LINE_POINTERS,
-	.pgstattuple_page = hash_pgstattuple_page,
+	.pgstattuple_first = pgstattuple_first,
 	.special_size = sizeof(HashPageOpaqueData),
 	.page_id = HASHO_PAGE_ID,
 	.page_type = page_type,

@@ -18,7 +18,7 @@
 #include "access/visibilitymapdefs.h"
 #include "storage/fsm_internals.h"
 
-#include "am/visit.h"
+#include "am/am.h"
 
 /* Bytes of a page of the visibility map, and the blocks that they describe */
 #define VM_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
