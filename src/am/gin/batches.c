@@ -298,36 +298,6 @@ batch_memory(const SstGinBuild *build, double part, double nkeys, double chunks)
 		(FIRST_TIDS_MEMORY + MANY_TIDS_MEMORY * Max(tids - FIRST_TIDS, 0));
 }
 
-/* Keys in the index for each of the sample */
-static inline double
-sample_scale(const SstGinSample *sample, const SstGinBuild *build)
-{
-	return Max(build->nkeys / Max(sample->nkeys, 1), 1);
-}
-
-/* Memory of a build that needs one batch only */
-double
-sst_gin_memory(const SstGinSample *sample, const SstGinBuild *build)
-{
-	double		scale = sample_scale(sample, build);
-	double		nkeys = 0;
-	double		chunks = 0;
-
-	for (uint32 k = 0; k < sample->nkeys; k++)
-	{
-		const Key  *key = &sample->keys[k];
-		double		max_tids = FIRST_TIDS;
-
-		if (key->ntids == 0)
-			continue;
-		while (max_tids < key->ntids)
-			max_tids *= 2;
-		nkeys++;
-		chunks += key->memory + list_chunk(max_tids) - list_chunk(FIRST_TIDS);
-	}
-	return batch_memory(build, 1, scale * nkeys, scale * chunks);
-}
-
 /* Add some TIDs to a key (ginCombineData() in access/gin/ginbulk.c). */
 static void
 add_tids(Batches *batches, uint32 k)
@@ -433,7 +403,7 @@ sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 
 	*built = (SstGinBuilt)
 	{
-		1, 1, 1
+		1, 1, 1, batch_memory(build, 1, 0, 0)
 	};
 	if (sample->nkeys == 0)
 		return;
@@ -441,7 +411,7 @@ sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 	batches = palloc0(sizeof(Batches));
 	batches->sample = sample;
 	batches->build = build;
-	batches->scale = sample_scale(sample, build);
+	batches->scale = Max(build->nkeys / sample->nkeys, 1);
 	batches->batch = 1;
 	batches->npages = 1;
 	batches->pages[0].next = NO_PAGE;
@@ -474,6 +444,8 @@ sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 			}
 		}
 	}
+	built->memory = batch_memory(build, 1 - batches->begin, batches->scale * batches->nkeys,
+								 batches->scale * batches->chunks);
 	end_batch(batches, 1);
 	built->nbatches = batches->batch - 1;
 	built->pages = batches->npages;

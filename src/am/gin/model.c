@@ -781,7 +781,6 @@ build_in_batches(SstGinModel *model, double pending_keys)
 	double		margin = MEMORY_MARGIN;
 	double		nkeys = model->nentries / model->pages_seen + pending_keys;
 	double		tree_tids = model->tree_tids / model->pages_seen;
-	double		most;			/* memory, if there is only one batch */
 	SstGinBuild build = {.nkeys = nkeys, .memory = INFINITY,
 	.pause = model->base.pause};
 	SstGinBuilt one;
@@ -798,13 +797,13 @@ build_in_batches(SstGinModel *model, double pending_keys)
 		if (model->nlast > 0)
 			build.tree_tids = (double) model->tree_tids / model->nlast;
 		build.difference = sst_gin_difference(model->difference_bytes, model->tree_tids);
-		most = sst_gin_memory(model->sample, &build);
-		margin += MEMORY_MARGIN_OF_TREES * Min(1, MEMORY_OF_TID * tree_tids / Max(most, 1));
-		if (most * (1 + margin) < memory)
-			return false;
-
 		sst_gin_sample_sort(model->sample);
 		sst_gin_build(model->sample, &build, &one);
+		margin += MEMORY_MARGIN_OF_TREES *
+			Min(1, MEMORY_OF_TID * tree_tids / Max(one.memory, 1));
+		if (one.memory * (1 + margin) < memory)
+			return false;
+
 		for (int i = 0; i < (model->all ? 3 : lengthof(margins)); i++)
 		{
 			build.memory = memory * (1 + margins[i] * margin);

@@ -180,6 +180,7 @@ typedef struct SstGinBuilt
 	int			nbatches;
 	double		pages;			/* leaf pages, of the sampled keys */
 	double		scale;			/* keys in the index for each of these */
+	double		memory;			/* of the last batch */
 } SstGinBuilt;
 
 /* What is likely, and what is possible */
@@ -327,8 +328,6 @@ extern bool sst_gin_sample_page(SstGinSample *sample, uint32 hash);
 extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
 							   int datum_size, SstGinList *list, uint32 ntids,
 							   uint32 bytes);
-extern double sst_gin_memory(const SstGinSample *sample,
-							 const SstGinBuild *build);
 extern void sst_gin_sample_sort(SstGinSample *sample);
 extern void sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 						  SstGinBuilt *built);
