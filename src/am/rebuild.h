@@ -21,9 +21,27 @@
 #include "port/pg_bitutils.h"
 
 #include "am/am.h"
-#include "am/pause.h"
 #include "stats/counters.h"
 #include "stats/estimate.h"
+
+typedef struct SstPause SstPause;
+
+/* What code that takes CPU for long does now and then; run/limits.c has it. */
+struct SstPause
+{
+	bool		(*go_on) (SstPause *pause);
+};
+
+/*
+ * To be called every few milliseconds of CPU, while no lock on a page is held: accepts
+ * interrupts, and yields to sessions that wait.  False if the call's time is over: then the
+ * result will not be used, and the caller is to end soon.
+ */
+static inline bool
+sst_go_on(SstPause *pause)
+{
+	return pause == NULL || pause->go_on(pause);
+}
 
 typedef struct SstRebuild SstRebuild;
 

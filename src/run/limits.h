@@ -11,7 +11,7 @@
 #define SST_LIMITS_H
 
 #include "portability/instr_time.h"
-#include "am/pause.h"
+#include "am/rebuild.h"
 #include "storage/block.h"
 
 /*

@@ -12,7 +12,6 @@
 
 #include "am/diagnose.h"
 #include "am/rebuild.h"
-#include "am/visit.h"
 #include "stream/rules.h"
 #include "relation/relation.h"
 #include "run/limits.h"
