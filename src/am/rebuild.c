@@ -84,41 +84,37 @@ built_in_parallel(Relation index, Relation table, BlockNumber nblocks)
 }
 
 /*
- * Look at an index's table.  The index is locked.  Everybody locks the table before
- * its index, so this must not wait for the lock on the table.
+ * Look at an index's table, with a lock on it for the time of this call.  The index is locked.
+ * Everybody locks the table before its index, so this must not wait for the lock on the
+ * table: false if somebody else has that, and nothing is known.
  */
-static void
-get_table_facts(Relation index, SstTableFacts *facts)
+bool
+sst_get_table_facts(Relation index, SstTableFacts *facts)
 {
 	Oid			tableoid = index->rd_index->indrelid;
 	Relation	table;
+	BlockNumber nblocks;
 	double		allvisfrac;
 
-	facts->nblocks = MaxBlockNumber;
+	memset(facts, 0, sizeof(SstTableFacts));
 	if (!ConditionalLockRelationOid(tableoid, AccessShareLock))
-	{
-		facts->note = gettext_noop("size after a rebuild is not known: the table is locked");
-		return;
-	}
+		return false;
 	table = relation_open(tableoid, NoLock);
-	estimate_rel_size(table, NULL, &facts->nblocks, &facts->ntuples, &allvisfrac);
+	estimate_rel_size(table, NULL, &nblocks, &facts->ntuples, &allvisfrac);
 	facts->counted = table->rd_rel->reltuples >= 0;
-	facts->parallel = built_in_parallel(index, table, facts->nblocks);
+	facts->parallel = built_in_parallel(index, table, nblocks);
 	relation_close(table, AccessShareLock);
+	return true;
 }
 
 /*
  * Begin to predict the size of a relation, in a memory context of its own in the current
- * one.  Where the model needs to know the index's table, this takes a lock on that for the
- * time of this call.
- *
- * NULL if the size cannot be predicted; then the note says why.
+ * one.  NULL if the size cannot be predicted; then the note says why.
  */
 SstRebuild *
 sst_rebuild_begin(const SstAccessMethod *am, Relation rel, SstPause *pause,
 				  const char **note)
 {
-	SstTableFacts facts = {0};
 	SstRebuild *rebuild;
 	MemoryContext context;
 	MemoryContext oldcontext;
@@ -126,18 +122,15 @@ sst_rebuild_begin(const SstAccessMethod *am, Relation rel, SstPause *pause,
 	*note = am->no_model;
 	if (am->model == NULL)
 		return NULL;
-	if (am->model->needs_table)
-		get_table_facts(rel, &facts);
 
 	context = AllocSetContextCreate(CurrentMemoryContext, "streamstat model",
 									ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(context);
-	rebuild = am->model->begin(rel, &facts);
+	rebuild = am->model->begin(rel);
 	MemoryContextSwitchTo(oldcontext);
 	if (rebuild == NULL)
 	{
-		if (facts.note != NULL)
-			*note = facts.note;
+		*note = gettext_noop("size after a rebuild is not known: the table is locked");
 		MemoryContextDelete(context);
 		return NULL;
 	}

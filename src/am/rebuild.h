@@ -67,13 +67,11 @@ typedef enum SstParallelBuild
 	SST_PARALLEL_YES
 } SstParallelBuild;
 
-/* What is known of an index's table; the models of some access methods need it. */
+/* What is known of an index's table, which the models of some access methods need */
 typedef struct SstTableFacts
 {
-	const char *note;			/* why the table was not looked at; or NULL */
 	double		ntuples;		/* as the server estimates it ... */
 	bool		counted;		/* ... by rows that were counted before */
-	BlockNumber nblocks;
 	SstParallelBuild parallel;
 } SstTableFacts;
 
@@ -96,8 +94,11 @@ typedef struct SstPrediction
  */
 typedef struct SstModel
 {
-	/* Make the state, in the current memory context. */
-	SstRebuild *(*begin) (Relation rel, const SstTableFacts *table);
+	/*
+	 * Make the state, in the current memory context.  NULL if that needs
+	 * facts about the index's table, which is locked.
+	 */
+	SstRebuild *(*begin) (Relation rel);
 
 	/*
 	 * Add what a page's contents would take.  The page is sound by the rules
@@ -138,7 +139,6 @@ typedef struct SstModel
 	 */
 	void		(*scale) (const SstRebuild *rebuild, double *counts, double fraction);
 
-	bool		needs_table;	/* facts about the index's table */
 	bool		slow_pages;		/* page() can take milliseconds */
 } SstModel;
 
@@ -198,6 +198,7 @@ extern SstRebuild *sst_rebuild_begin(const SstAccessMethod *am,
 									 Relation rel, SstPause *pause,
 									 const char **note);
 extern void sst_rebuild_end(SstRebuild *rebuild);
+extern bool sst_get_table_facts(Relation index, SstTableFacts *facts);
 extern bool sst_may_have_build_workers(double nblocks);
 extern double sst_entry_fraction(Relation index, double without);
 

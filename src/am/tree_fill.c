@@ -381,7 +381,7 @@ tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 }
 
 static SstRebuild *
-gist_begin(Relation rel, const SstTableFacts *table)
+gist_begin(Relation rel)
 {
 	TreeRebuild *state = palloc0(sizeof(TreeRebuild));
 	const GiSTOptions *options = (const GiSTOptions *) rel->rd_options;
@@ -395,7 +395,7 @@ gist_begin(Relation rel, const SstTableFacts *table)
 }
 
 static SstRebuild *
-spgist_begin(Relation rel, const SstTableFacts *table)
+spgist_begin(Relation rel)
 {
 	TreeRebuild *state = palloc0(sizeof(TreeRebuild));
 

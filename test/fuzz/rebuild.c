@@ -211,6 +211,18 @@ sst_entry_fraction(Relation index, double without)
 	return (chosen->options & 4) != 0 ? NAN : chosen->variant / 255.0;
 }
 
+bool
+sst_get_table_facts(Relation index, SstTableFacts *facts)
+{
+	*facts = (SstTableFacts)
+	{
+		.ntuples = (double) Min(chosen->nblocks, MaxBlockNumber) *
+			(chosen->horizon % (MaxHeapTuplesPerPage + 1)),
+			.parallel = (chosen->options & 2) != 0 ? SST_PARALLEL_YES : SST_PARALLEL_NO
+	};
+	return true;
+}
+
 /* Begin with as much of a relation's descriptor as the models look at. */
 static SstRebuild *
 begin_rebuild(const FuzzCase *fuzz)
@@ -223,8 +235,6 @@ begin_rebuild(const FuzzCase *fuzz)
 	static RelationData rel = {.rd_tableam = &routine};
 	const FuzzChoices *choices = &fuzz->choices;
 	const SstAccessMethod *am = fuzz_target->am;
-	SstTableFacts facts = {.nblocks = Min(choices->nblocks, MaxBlockNumber),
-	.parallel = (choices->options & 2) != 0 ? SST_PARALLEL_YES : SST_PARALLEL_NO};
 	SstRebuild *rebuild;
 
 	/* Room as in choose_columns() */
@@ -252,8 +262,6 @@ begin_rebuild(const FuzzCase *fuzz)
 	fuzz_allocations = (choices->options & 32) != 0 ?
 		choices->variant % 32 : PG_UINT32_MAX;
 	maintenance_work_mem = 1024 << choices->number % 8;
-	facts.ntuples = (double) facts.nblocks *
-		(choices->horizon % (MaxHeapTuplesPerPage + 1));
 
 	class.relam = am->oid;
 	if (am == &sst_heap_am)
@@ -269,7 +277,7 @@ begin_rebuild(const FuzzCase *fuzz)
 		rel.rd_att->natts = Max(rel.rd_att->natts, 1);
 		index.indnkeyatts = 1 + choices->variant % rel.rd_att->natts;
 	}
-	rebuild = am->model->begin(&rel, &facts);
+	rebuild = am->model->begin(&rel);
 	rebuild->model = am->model;
 	return rebuild;
 }

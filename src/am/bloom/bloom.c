@@ -254,7 +254,7 @@ predict(SstRebuild *rebuild, const SstPageSample *sample,
 }
 
 static SstRebuild *
-model_begin(Relation rel, const SstTableFacts *table)
+model_begin(Relation rel)
 {
 	BloomRebuild *state = palloc0(sizeof(BloomRebuild));
 	int			nwords = sst_extension_option(rel, 1, BLOOM_MAX_WORDS, BLOOM_DEFAULT_WORDS);

@@ -979,7 +979,7 @@ btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 }
 
 static SstRebuild *
-btree_begin(Relation rel, const SstTableFacts *table)
+btree_begin(Relation rel)
 {
 	SstBtreeRebuild *state = palloc0(sizeof(SstBtreeRebuild));
 

@@ -983,13 +983,16 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 }
 
 static SstRebuild *
-gin_begin(Relation rel, const SstTableFacts *table)
+gin_begin(Relation rel)
 {
 	SstGinModel *model = palloc0(sizeof(SstGinModel));
 	TupleDesc	tupdesc = RelationGetDescr(rel);
 
 #ifdef SST_HAVE_PARALLEL_GIN_BUILD
-	model->parallel = table->parallel;
+	SstTableFacts table;
+
+	(void) sst_get_table_facts(rel, &table);
+	model->parallel = table.parallel;
 #endif
 	model->nblocks = RelationGetNumberOfBlocks(rel);
 	model->ncolumns = Min(tupdesc->natts, INDEX_MAX_KEYS);
@@ -1006,4 +1009,4 @@ gin_begin(Relation rel, const SstTableFacts *table)
 }
 
 const SstModel sst_gin_model = {gin_begin, gin_page, gin_predict, gin_blocks,
-gin_scale_entries, .needs_table = true};
+gin_scale_entries};

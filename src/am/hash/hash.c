@@ -762,19 +762,19 @@ hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	prediction->passed_pages = passed_pages(state, kept->value);
 }
 
-/* NULL if nothing is known of the table */
 static SstRebuild *
-hash_begin(Relation rel, const SstTableFacts *table)
+hash_begin(Relation rel)
 {
+	SstTableFacts table;
 	HashRebuild *state;
 
-	if (table->note != NULL)
+	if (!sst_get_table_facts(rel, &table))
 		return NULL;
 	state = palloc0(sizeof(HashRebuild));
 	state->uncertainty = UNCERTAINTY;
-	state->table_tuples = table->ntuples;
+	state->table_tuples = table.ntuples;
 	state->entry_fraction = sst_entry_fraction(rel, 1);
-	state->guessed_nulls = table->counted && isnan(sst_entry_fraction(rel, NAN));
+	state->guessed_nulls = table.counted && isnan(sst_entry_fraction(rel, NAN));
 	state->fill = Max(HashGetTargetPageUsage(rel) / (int) ENTRY_SIZE, MIN_FILL);
 	state->nblocks = RelationGetNumberOfBlocks(rel);
 	make_slots(state);
@@ -782,7 +782,7 @@ hash_begin(Relation rel, const SstTableFacts *table)
 }
 
 static const SstModel hash_model = {hash_begin, model_page, hash_predict, hash_blocks,
-hash_scale_entries, .needs_table = true};
+hash_scale_entries};
 
 /* ----------
  * The descriptor

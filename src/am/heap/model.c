@@ -432,7 +432,7 @@ sst_heap_end_trial(SstRebuild *rebuild, const SstRebuild *trial)
 }
 
 static SstRebuild *
-heap_begin(Relation rel, const SstTableFacts *table)
+heap_begin(Relation rel)
 {
 	HeapRebuild *state = palloc0(sizeof(HeapRebuild));
 

@@ -350,7 +350,7 @@ predict(SstRebuild *rebuild, const SstPageSample *sample,
 }
 
 static SstRebuild *
-model_begin(Relation rel, const SstTableFacts *table)
+model_begin(Relation rel)
 {
 	HnswRebuild *state = palloc0(sizeof(HnswRebuild));
 

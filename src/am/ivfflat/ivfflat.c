@@ -277,7 +277,7 @@ predict(SstRebuild *rebuild, const SstPageSample *sample,
 }
 
 static SstRebuild *
-model_begin(Relation rel, const SstTableFacts *table)
+model_begin(Relation rel)
 {
 	IvfflatRebuild *state = palloc0(sizeof(IvfflatRebuild));
 
