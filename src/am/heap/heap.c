@@ -346,22 +346,13 @@ list_dead_items(const PageData *page, BlockNumber blkno, SstDeadItems *dead)
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
 		ItemId		item = PageGetItemId((Page) page, offnum);
-		bool		is_dead = false;
+		OffsetNumber first = ItemIdIsRedirected(item) ? ItemIdGetRedirect(item) : offnum;
 
-		if (ItemIdIsDead(item))
-			is_dead = true;
-		else if (ItemIdIsRedirected(item))
-			is_dead = !chain_is_built(page, blkno, ItemIdGetRedirect(item), dead);
-		else if (ItemIdIsNormal(item))
-		{
-			const HeapTupleHeaderData *tuple =
-				(const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
-
-			is_dead = !HeapTupleHeaderIsHeapOnly(tuple) &&
-				!chain_is_built(page, blkno, offnum, dead);
-		}
-
-		if (is_dead)
+		if (!ItemIdIsUsed(item) ||
+			(ItemIdIsNormal(item) &&
+			 HeapTupleHeaderIsHeapOnly((HeapTupleHeader) (page + ItemIdGetOffset(item)))))
+			continue;
+		if (!chain_is_built(page, blkno, first, dead))
 			dead->offnums[dead->nitems++] = offnum;
 	}
 }
