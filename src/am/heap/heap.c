@@ -16,7 +16,6 @@
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/toast_compression.h"
-#include "access/tupmacs.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "utils/memutils.h"
@@ -581,25 +580,22 @@ check_attributes(HeapPage *heap, OffsetNumber offnum,
 {
 	TupleDesc	tupdesc = heap->check->tupdesc;
 	int			natts = HeapTupleHeaderGetNatts(tuple);
-	int			offset = tuple->t_hoff;
-	SstValue	value;
+	int			i = 0;
+	SstTuple	read;
 
 	if (natts > tupdesc->natts)
 		return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
 						  _("tuple %u: %d attributes, but the relation has %d"),
 						  offnum, natts, tupdesc->natts);
 
-	for (int i = 0; i < natts; i++)
-	{
-		if ((tuple->t_infomask & HEAP_HASNULL) && att_isnull(i, tuple->t_bits))
-			continue;
-		if (!sst_read_value(TupleDescAttr(tupdesc, i), tuple, length, &offset, &value) ||
-			(value.form == SST_VALUE_POINTER &&
-			 !toast_pointer_is_sound(heap, tuple, value.data)))
-			return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
-							  _("tuple %u: attribute %d is not valid, or ends beyond the tuple's length %d"),
-							  offnum, i + 1, length);
-	}
+	(void) sst_read_tuple(tupdesc, tuple, length, &read);
+	while (i < read.nvalues && (read.values[i].form != SST_VALUE_POINTER ||
+								toast_pointer_is_sound(heap, tuple, read.values[i].data)))
+		i++;
+	if (i < tupdesc->natts)
+		return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
+						  _("tuple %u: attribute %d is not valid, or ends beyond the tuple's length %d"),
+						  offnum, i + 1, length);
 
 	return true;
 }

@@ -137,7 +137,11 @@ add_value(int64 size, Form_pg_attribute att, const SstValue *value)
 	return size + value->size;
 }
 
-/* sst_read_value(), for a loop */
+/*
+ * Read the value of a column that a tuple has, not null, which begins at an offset or
+ * behind the padding there.  The offset is moved to the end of the value.  False if that
+ * is not within the tuple, or the value makes no sense.
+ */
 static inline bool
 next_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple, int len,
 		   int *offset, SstValue *value)
@@ -153,18 +157,6 @@ next_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple, int len,
 		return false;
 	*offset += value->size;
 	return true;
-}
-
-/*
- * Read the value of a column that a tuple has, not null, which begins at an offset or
- * behind the padding there.  The offset is moved to the end of the value.  False if that
- * is not within the tuple, or the value makes no sense.
- */
-bool
-sst_read_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple, int len,
-			   int *offset, SstValue *value)
-{
-	return next_value(att, tuple, len, offset, value);
 }
 
 /*
@@ -208,7 +200,7 @@ header_size(TupleDesc tupdesc, bool has_nulls)
 /*
  * Find the values of all columns of a tuple, of which there are not more than
  * MaxHeapAttributeNumber, and its length when formed again.  False if the tuple makes
- * no sense.
+ * no sense: then the values are those before the first one that is invalid.
  */
 bool
 sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
@@ -220,6 +212,7 @@ sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
 	int64		size = 0;
 	bool		gets_nulls = false;
 
+	result->nvalues = 0;
 	if (offset < (int) SizeofHeapTupleHeader ||
 		offset < (int) SizeofHeapTupleHeader +
 		(has_nulls ? BITMAPLEN(HeapTupleHeaderGetNatts(tuple)) : 0) ||
@@ -232,6 +225,7 @@ sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
 		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
 		SstValue   *value = &result->values[i];
 
+		result->nvalues = i;
 		value->form = SST_VALUE_NULL;
 		if (i < natts)
 		{
@@ -252,6 +246,7 @@ sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
 		result->has_pointers |= value->form == SST_VALUE_POINTER;
 	}
 
+	result->nvalues = tupdesc->natts;
 	result->len = header_size(tupdesc, gets_nulls) + size;
 	return true;
 }

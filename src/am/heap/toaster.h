@@ -48,6 +48,7 @@ typedef struct SstTuple
 	int64		len;			/* when it is formed again */
 	bool		has_pointers;
 	bool		has_dropped;	/* some column that is dropped has a value */
+	int			nvalues;		/* of the tuple's columns */
 	SstValue	values[MaxHeapAttributeNumber]; /* dropped ones as well */
 } SstTuple;
 
@@ -131,8 +132,6 @@ sst_fill_page(SstHeapFill *fill, int need, int reserve)
 	fill->bytes += need;
 }
 
-extern bool sst_read_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple,
-						   int len, int *offset, SstValue *value);
 extern bool sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple,
 						   int len, SstTuple *result);
 extern bool sst_toaster_describe(SstToaster *toaster, Relation rel);
