@@ -27,48 +27,38 @@ static const SstAccessMethod *const access_methods[] = {
 };
 
 /*
- * Set the names of an access method and its handler in pg_am, which are not looked up if
- * they are known; NULL if there is none.
- */
-static void
-get_names(Oid amoid, char **name, char **handler)
-{
-	HeapTuple	tuple;
-
-	if (*name != NULL)
-		return;
-	tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(amoid));
-	if (!HeapTupleIsValid(tuple))
-		return;
-	*name = pstrdup(NameStr(((Form_pg_am) GETSTRUCT(tuple))->amname));
-	*handler = get_func_name(((Form_pg_am) GETSTRUCT(tuple))->amhandler);
-	ReleaseSysCache(tuple);
-}
-
-/*
  * Find an index access method by OID.  Those of extensions have no fixed OID, and are
  * found by their name and that of their handler: some names are those of several extensions.
  */
 const SstAccessMethod *
 sst_index_am(Oid amoid)
 {
-	char	   *name = NULL;
-	char	   *handler = NULL;
+	const SstAccessMethod *result = &sst_other_am;
+	HeapTuple	tuple;
+	Form_pg_am	form;
+	char	   *handler;
 
 	for (int i = 0; i < lengthof(access_methods); i++)
 	{
+		if (access_methods[i]->oid == amoid)
+			return access_methods[i];
+	}
+
+	tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(amoid));
+	if (!HeapTupleIsValid(tuple))
+		return result;
+	form = (Form_pg_am) GETSTRUCT(tuple);
+	handler = get_func_name(form->amhandler);
+	for (int i = 0; i < lengthof(access_methods) && handler != NULL; i++)
+	{
 		const SstAccessMethod *am = access_methods[i];
 
-		if (am->oid == amoid)
-			return am;
-		if (OidIsValid(am->oid))
-			continue;
-		get_names(amoid, &name, &handler);
-		if (name != NULL && strcmp(am->name, name) == 0 &&
-			handler != NULL && strcmp(am->handler, handler) == 0)
-			return am;
+		if (!OidIsValid(am->oid) && strcmp(am->name, NameStr(form->amname)) == 0 &&
+			strcmp(am->handler, handler) == 0)
+			result = am;
 	}
-	return &sst_other_am;
+	ReleaseSysCache(tuple);
+	return result;
 }
 
 /*
