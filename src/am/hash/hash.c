@@ -385,7 +385,8 @@ count_run(HashRebuild *state, SstCounters *counters, uint32 code, uint64 length,
 
 /* Entries are sorted by hash code on each page. */
 static void
-take_page(SstRebuild *rebuild, const PageData *page, SstCounters *counters)
+model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
+		   const SstKeptItems *kept, SstCounters *counters)
 {
 	HashRebuild *state = (HashRebuild *) rebuild;
 	int			nitems = sst_page_items(page);
@@ -395,6 +396,7 @@ take_page(SstRebuild *rebuild, const PageData *page, SstCounters *counters)
 	int			nruns = 0;
 	int			type;
 
+	state->nseen++;
 	if (PageIsNew((Page) page))
 		return;
 	type = HashPageGetOpaque((Page) page)->hasho_flag & LH_PAGE_TYPE;
@@ -636,21 +638,6 @@ blocks_if_analyzed(const HashRebuild *state, const double *counts)
 	return blocks_for_rows(state, counts, nrows, true);
 }
 
-static void
-model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		   const SstKeptItems *kept, SstCounters *counters)
-{
-	HashRebuild *state = (HashRebuild *) rebuild;
-
-	state->nseen++;
-	take_page(rebuild, page, counters);
-
-	/* Without growth, overflow pages are as many as they have to be. */
-	if (all_counted(state) && state->nentries <= state->fill *
-		allocated_buckets(floor(state->table_tuples / state->fill)))
-		state->uncertainty = UNCERTAINTY_OF_ALL;
-}
-
 /* Each run of equal entries loses this fraction of them at random. */
 static void
 hash_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
@@ -745,11 +732,15 @@ hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
 {
 	HashRebuild *state = (HashRebuild *) rebuild;
 	SstEstimate *blocks = &prediction->blocks;
-	double		uncertainty;
+	double		uncertainty = state->uncertainty;
 	double		counts[lengthof(sample->totals)];
 
+	/* Without growth, overflow pages are as many as they have to be. */
+	if (all_counted(state) && state->nentries <= state->fill *
+		allocated_buckets(floor(state->table_tuples / state->fill)))
+		uncertainty = UNCERTAINTY_OF_ALL;
 	*blocks = sst_predict_blocks(rebuild, sample);
-	uncertainty = state->uncertainty * blocks->value;
+	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	sst_leave_out(rebuild, sample, kept, 0, blocks);
 	widen_by_steps(rebuild, sample, kept, blocks);
