@@ -410,7 +410,7 @@ heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
 bool
 sst_heap_tries_compression(const SstRebuild *rebuild)
 {
-	return ((const HeapRebuild *) rebuild)->toaster.any_compressible;
+	return ((const HeapRebuild *) rebuild)->toaster.any_altered;
 }
 
 /* Have the model of its TOAST table try that on values there. */

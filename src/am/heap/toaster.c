@@ -160,24 +160,18 @@ next_value(Form_pg_attribute att, const HeapTupleHeaderData *tuple, int len,
 }
 
 /*
- * Has the i-th column a value in tuples from before it was added?  Else it is null
- * there.
+ * Read the value that the i-th column has in tuples from before it was added, if it is not
+ * null there.
  */
-static bool
-has_missing_value(TupleDesc tupdesc, int i)
-{
-	Form_pg_attribute att = TupleDescAttr(tupdesc, i);
-
-	return att->atthasmissing && !att->attisdropped &&
-		tupdesc->constr != NULL && tupdesc->constr->missing != NULL &&
-		tupdesc->constr->missing[i].am_present;
-}
-
 static bool
 read_missing_value(TupleDesc tupdesc, int i, SstValue *value)
 {
 	Form_pg_attribute att = TupleDescAttr(tupdesc, i);
 
+	if (!att->atthasmissing || att->attisdropped ||
+		tupdesc->constr == NULL || tupdesc->constr->missing == NULL ||
+		!tupdesc->constr->missing[i].am_present)
+		return true;
 	if (att->attbyval)
 	{
 		memset(value, 0, sizeof(SstValue));
@@ -233,8 +227,7 @@ sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
 				!next_value(att, tuple, len, &offset, value))
 				return false;
 		}
-		else if (has_missing_value(tupdesc, i) &&
-				 !read_missing_value(tupdesc, i, value))
+		else if (!read_missing_value(tupdesc, i, value))
 			return false;
 
 		if (value->form == SST_VALUE_NULL)
@@ -466,14 +459,12 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 		reforms = true;
 		if (att->attstorage != TYPSTORAGE_EXTERNAL)
 		{
-			if (!toaster->any_compressible)
+			if (!toaster->any_altered)
 				toaster->method = att->attcompression;
-			toaster->any_compressible = true;
-			toaster->compressible[i / 8] |= 1 << i % 8;
+			toaster->any_altered = toaster->in_tuples[i].altered = true;
+			toaster->compression.can_try = true;
 		}
 	}
-	if (toaster->any_compressible)
-		toaster->compression.can_try = true;
 	return reforms;
 }
 
@@ -622,13 +613,6 @@ fetch(SstValue *value, char storage)
 	value->data = NULL;
 }
 
-/* Was the column altered, so that its values may be compressible? */
-static bool
-is_altered(const SstToaster *toaster, int i)
-{
-	return (toaster->compressible[i / 8] >> i % 8 & 1) != 0;
-}
-
 static void
 begin_toasting(Toasting *toasting)
 {
@@ -645,7 +629,7 @@ begin_toasting(Toasting *toasting)
 			fetch(value, att->attstorage);
 
 			/* It was tried before it was moved out. */
-			if (!is_altered(toasting->toaster, i))
+			if (!toasting->toaster->in_tuples[i].altered)
 			{
 				value->tried = true;
 				value->fraction = 1;
@@ -705,7 +689,7 @@ find_tried(const Toasting *toasting, int target)
 		 * The tuple may have become longer since, by a default of such a
 		 * column.
 		 */
-		if (is_altered(toasting->toaster, i) && value->form != SST_VALUE_NULL)
+		if (toasting->toaster->in_tuples[i].altered && value->form != SST_VALUE_NULL)
 			return false;
 		if (value->form == SST_VALUE_POINTER && value->fetched_size <= target &&
 			TupleDescAttr(toasting->tupdesc, i)->attstorage != TYPSTORAGE_MAIN)
@@ -752,7 +736,7 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 	int			header = value->form == SST_VALUE_SHORT ? VARHDRSZ_SHORT : VARHDRSZ;
 	double		fraction;
 
-	if (!is_altered(toasting->toaster, i) &&
+	if (!toasting->toaster->in_tuples[i].altered &&
 		(toasting->were_tried ||
 		 TupleDescAttr(toasting->tupdesc, i)->attstorage != TYPSTORAGE_EXTENDED))
 		return 1;

@@ -72,6 +72,8 @@ typedef struct SstHeapFill
 typedef struct SstCompression
 {
 	bool		can_try;
+	bool		altered;		/* the column, so that its values may be
+								 * compressible */
 	uint64		nwanted;		/* values that were to be tried */
 	uint64		nguessed;		/* and those whose result was taken from
 								 * others */
@@ -94,9 +96,7 @@ typedef struct SstToaster
 	uint64		more_bytes;
 	uint64		less_bytes;
 
-	/* By column number less one: altered, so that values may be compressible */
-	bool		any_compressible;
-	uint8		compressible[(MaxHeapAttributeNumber + 7) / 8];
+	bool		any_altered;	/* of the columns */
 	char		method;			/* of the first of these, attcompression */
 	SstCompression compression; /* of values in the TOAST table */
 	SstCompression *in_tuples;	/* of others, by column number less one */
