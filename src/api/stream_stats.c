@@ -80,8 +80,7 @@ put_io(SstRow *row, const SstIoStats *io_stats)
 	sst_put_float8(row, "avg_advice_bytes",
 				   average(io_stats->advice_blocks * BLCKSZ,
 						   io_stats->advice_calls));
-	sst_put_int64(row, "look_ahead_max", Max(io_stats->look_ahead_max,
-											 io_stats->workers_look_ahead_max));
+	sst_put_int64(row, "look_ahead_max", io_stats->look_ahead_max);
 
 	sst_put_count(row, "blocks_page_cache", io_stats->blocks_page_cache);
 	sst_put_count(row, "blocks_disk", knows_cache ?
@@ -92,8 +91,7 @@ put_io(SstRow *row, const SstIoStats *io_stats)
 	sst_put_float8(row, "reads_in_flight_avg", knows_in_flight ?
 				   average(io_stats->in_flight_sum, io_stats->in_flight_count) : NAN);
 	sst_put_count(row, "reads_in_flight_max", knows_in_flight ?
-				  Max(io_stats->in_flight_max,
-					  io_stats->workers_in_flight_max) : -1);
+				  io_stats->in_flight_max : -1);
 	sst_put_float8(row, "look_ahead_avg", io_stats->look_ahead_sum < 0 ? NAN :
 				   average(io_stats->look_ahead_sum, io_stats->look_ahead_count));
 	put_sizes(row, "reads_by_size", io_stats->reads_by_size);
@@ -117,7 +115,7 @@ sst_stream_stats(PG_FUNCTION_ARGS)
 	sst_put_text(&row, "stream", stream_names[io_stats->stream]);
 	sst_put_text(&row, "io_method", io_stats->reader == SST_IO_METHOD_AUTO ?
 				 NULL : method_names[io_stats->reader]);
-	sst_put_int32(&row, "workers", io_stats->nworkers);
+	sst_put_int32(&row, "workers", sst_last_call_processes() - 1);
 	put_io(&row, io_stats);
 	sst_put_float8(&row, "elapsed_ms", call->elapsed_ms);
 	sst_put_float8(&row, "bytes_per_second", call->elapsed_ms <= 0 ? NAN :
@@ -137,11 +135,8 @@ sst_stream_stats_workers(PG_FUNCTION_ARGS)
 	sst_rows_begin(&row, fcinfo);
 	for (int i = 0; i < nprocesses; i++)
 	{
-		SstIoStats	io_stats;
-
-		sst_last_call_process(i, &io_stats);
 		sst_put_int32(&row, "worker", i);
-		put_io(&row, &io_stats);
+		put_io(&row, sst_last_call_process(i));
 		sst_row_store(&row);
 	}
 

@@ -26,15 +26,15 @@
 /* The last call of the session that has ended; its function is "" before that. */
 static SstCall last_call;
 
-/* What workers did for a call */
+/* What each worker did for a call */
 typedef struct WorkersOfCall
 {
-	int			call;			/* its number */
-	int			nworkers;
+	int			n;
 	int			nallocated;
-	SstIoStats *io_stats;		/* one for each worker */
+	SstIoStats *io_stats;
 } WorkersOfCall;
 
+static SstIoStats last_leader;
 static WorkersOfCall current_workers;
 static WorkersOfCall last_workers;
 
@@ -46,17 +46,14 @@ void
 sst_call_begin(SstCall *call, FunctionCallInfo fcinfo, int64 relations_total,
 			   int64 bytes_total)
 {
-	static int	ncalls = 0;
 	char	   *name = get_func_name(fcinfo->flinfo->fn_oid);
 
 	memset(call, 0, sizeof(SstCall));
-	call->number = current_workers.call = ++ncalls;
-	current_workers.nworkers = 0;
+	current_workers.n = 0;
 	strlcpy(call->function, name != NULL ? name : "?", NAMEDATALEN);
 	sst_io_stats_init(&call->io_stats, sst_usual_io_path());
 	INSTR_TIME_SET_CURRENT(call->start);
-	call->progress_depth = sst_progress_begin(call->function, relations_total,
-											  bytes_total);
+	sst_progress_begin(call->function, relations_total, bytes_total);
 }
 
 /* Say which relation the call is about; nothing has been read by then. */
@@ -83,27 +80,39 @@ sst_call_add_worker(int worker, const SstIoStats *io_stats)
 			repalloc(workers->io_stats, size);
 		workers->nallocated = worker + 1;
 	}
-	for (; workers->nworkers <= worker; workers->nworkers++)
-		memset(&workers->io_stats[workers->nworkers], 0, sizeof(SstIoStats));
+	for (; workers->n <= worker; workers->n++)
+		memset(&workers->io_stats[workers->n], 0, sizeof(SstIoStats));
 
 	sst_io_stats_merge(&workers->io_stats[worker], io_stats);
 }
 
-/* End a call that has done its reading. */
+/*
+ * End a call that has done its reading.  Until now its sums were those of all processes,
+ * and its maxima those of the leader.
+ */
 void
 sst_call_end(SstCall *call)
 {
+	SstIoStats *all = &call->io_stats;
 	WorkersOfCall swap = last_workers;
 
 	call->elapsed_ms = sst_seconds_since(call->start) * 1000;
+	last_leader = *all;
+	for (int i = 0; i < current_workers.n; i++)
+	{
+		const SstIoStats *worker = &current_workers.io_stats[i];
+
+		sst_io_stats_subtract(&last_leader, worker);
+		all->in_flight_max = Max(all->in_flight_max, worker->in_flight_max);
+		all->look_ahead_max = Max(all->look_ahead_max, worker->look_ahead_max);
+	}
 	last_call = *call;
 
 	/* The workers of the call that ends are those of the last call. */
 	last_workers = current_workers;
 	current_workers = swap;
-	current_workers.call = current_workers.nworkers = 0;
 
-	sst_progress_end(call->progress_depth);
+	sst_progress_end();
 }
 
 /* The last call that has ended, or NULL if there is none */
@@ -113,27 +122,16 @@ sst_last_call(void)
 	return last_call.function[0] != '\0' ? &last_call : NULL;
 }
 
-/*
- * How many processes worked for the last call, the leader included?  One, if
- * calls were nested, so that its workers cannot be attributed.
- */
+/* How many processes worked for the last call, the leader included? */
 int
 sst_last_call_processes(void)
 {
-	return last_workers.call == last_call.number ? last_workers.nworkers + 1 : 1;
+	return last_workers.n + 1;
 }
 
 /* What one of these processes did; the leader is 0. */
-void
-sst_last_call_process(int process, SstIoStats *io_stats)
+const SstIoStats *
+sst_last_call_process(int process)
 {
-	if (process > 0)
-	{
-		*io_stats = last_workers.io_stats[process - 1];
-		return;
-	}
-
-	*io_stats = last_call.io_stats;
-	for (int i = 1; i < sst_last_call_processes(); i++)
-		sst_io_stats_subtract(io_stats, &last_workers.io_stats[i - 1]);
+	return process == 0 ? &last_leader : &last_workers.io_stats[process - 1];
 }

@@ -21,8 +21,6 @@ typedef struct SstCall
 	instr_time	start;
 	double		elapsed_ms;		/* once it has ended */
 	SstIoStats	io_stats;		/* of all its scans */
-	int			progress_depth;
-	int			number;			/* of the calls of this process */
 } SstCall;
 
 extern void sst_call_begin(SstCall *call, FunctionCallInfo fcinfo,
@@ -32,6 +30,6 @@ extern void sst_call_end(SstCall *call);
 extern void sst_call_add_worker(int worker, const SstIoStats *io_stats);
 extern const SstCall *sst_last_call(void);
 extern int	sst_last_call_processes(void);
-extern void sst_last_call_process(int process, SstIoStats *io_stats);
+extern const SstIoStats *sst_last_call_process(int process);
 
 #endif							/* SST_CALL_H */

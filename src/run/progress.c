@@ -29,17 +29,14 @@
 
 #define NPARAMS ((int) (sizeof(SstProgress) / sizeof(int64)))
 
-/* Nested calls at most; deeper ones report no progress. */
-#define MAX_DEPTH 8
-
-/* The outermost call, which reports, if depth is above 0 */
+/* The call; there is one at most, as no call runs code of others */
 static struct
 {
-	int			depth;			/* calls in progress, one within the other */
-	int			nest_levels[MAX_DEPTH]; /* transactions that they began in */
-	Oid			named[MAX_DEPTH];	/* relations that they were called with */
+	bool		in_progress;
+	int			nest_level;		/* of the transaction that it began in */
+	Oid			named;			/* relation that it was called with */
 	bool		reports;
-	bool		total_given;	/* the outermost call knew the bytes */
+	bool		total_given;	/* the bytes are known without a scan */
 	SstProgress progress;
 }			current;
 
@@ -74,26 +71,24 @@ start_to_report(void)
 	show();
 }
 
-/* All calls end with their transaction. */
+/* A call ends with its transaction. */
 static void
 at_transaction_end(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_ABORT)
-		current.depth = 0;
+		current.in_progress = false;
 }
 
-/* Calls end with the subtransaction that they began in; others go on. */
+/* A call ends with the subtransaction that it began in; else it goes on. */
 static void
 at_subtransaction_end(SubXactEvent event, SubTransactionId mySubid,
 					  SubTransactionId parentSubid, void *arg)
 {
-	if (event != SUBXACT_EVENT_ABORT_SUB || current.depth == 0)
+	if (event != SUBXACT_EVENT_ABORT_SUB || !current.in_progress)
 		return;
 
-	while (current.depth > 0 && current.nest_levels[current.depth - 1] >=
-		   GetCurrentTransactionNestLevel())
-		current.depth--;
-	if (current.depth > 0)
+	current.in_progress = current.nest_level < GetCurrentTransactionNestLevel();
+	if (current.in_progress)
 		start_to_report();
 }
 
@@ -107,23 +102,16 @@ sst_progress_init(void)
 
 /*
  * Begin to report a call of a function.  Of one relation, the bytes need not be
- * known: its last scan tells.  A call within another one does not report: the
- * outer call has said what all of it is about.
- *
- * Returns the depth of the call, which sst_progress_end() wants to have.
+ * known: its last scan tells.
  */
-int
+void
 sst_progress_begin(const char *function, int64 relations_total,
 				   int64 bytes_total)
 {
-	if (current.depth == MAX_DEPTH)
-		return MAX_DEPTH + 1;
-
-	current.named[current.depth] = InvalidOid;
-	current.nest_levels[current.depth++] = GetCurrentTransactionNestLevel();
-	if (current.depth > 1)
-		return current.depth;
-
+	Assert(!current.in_progress);
+	current.in_progress = true;
+	current.nest_level = GetCurrentTransactionNestLevel();
+	current.named = InvalidOid;
 	current.reports = MyBEEntry == NULL ||
 		MyBEEntry->st_progress_command == PROGRESS_COMMAND_INVALID;
 	current.total_given = (bytes_total >= 0);
@@ -136,28 +124,22 @@ sst_progress_begin(const char *function, int64 relations_total,
 	};
 	strncpy(current.progress.function, function, SST_PROGRESS_NAME_SIZE);
 	start_to_report();
-
-	return current.depth;
 }
 
-/* End the call that began with this depth, and those within it. */
+/* End the call. */
 void
-sst_progress_end(int depth)
+sst_progress_end(void)
 {
-	if (depth > current.depth)
-		return;
-
-	current.depth = depth - 1;
-	if (current.depth == 0 && current.reports)
+	current.in_progress = false;
+	if (current.reports)
 		pgstat_progress_end_command();
 }
 
-/* Set the relation that the innermost call was called with. */
+/* Set the relation that the call was called with. */
 void
 sst_progress_named(Oid relid)
 {
-	if (current.depth > 0)
-		current.named[current.depth - 1] = relid;
+	current.named = relid;
 }
 
 /* That relation, and the one of the last scan that has begun; each may be InvalidOid. */
@@ -165,18 +147,18 @@ void
 sst_progress_present(Oid *named, Oid *scanned)
 {
 	*named = *scanned = InvalidOid;
-	if (current.depth > 0)
+	if (current.in_progress)
 	{
-		*named = current.named[current.depth - 1];
+		*named = current.named;
 		*scanned = (Oid) current.progress.relid;
 	}
 }
 
-/* Set the totals of the outermost call, when they come to be known. */
+/* Set the totals of the call, when they come to be known. */
 void
 sst_progress_totals(int64 relations_total, int64 bytes_total)
 {
-	if (current.depth != 1)
+	if (!current.in_progress)
 		return;
 
 	current.total_given = (bytes_total >= 0);
@@ -187,15 +169,15 @@ sst_progress_totals(int64 relations_total, int64 bytes_total)
 void
 sst_progress_phase(SstPhase phase)
 {
-	if (current.depth == 1)
+	if (current.in_progress)
 		set_param(&current.progress.phase, phase);
 }
 
-/* Set the number of relations that the outermost call is done with. */
+/* Set the number of relations that the call is done with. */
 void
 sst_progress_relations(int64 relations_done)
 {
-	if (current.depth == 1)
+	if (current.in_progress)
 		set_param(&current.progress.relations_done, relations_done);
 }
 
@@ -208,7 +190,7 @@ sst_progress_scan(Oid relid, BlockNumber nblocks, bool last)
 {
 	SstProgress *progress = &current.progress;
 
-	if (current.depth == 0)
+	if (!current.in_progress)
 		return;
 
 	progress->bytes_done += progress->blocks_done * BLCKSZ;
@@ -232,7 +214,7 @@ sst_progress_blocks(BlockNumber nblocks, const SstChunks *chunks)
 {
 	int64		ndone = nblocks;
 
-	if (current.depth == 0)
+	if (!current.in_progress)
 		return;
 
 	/* Some blocks of the range may be left out, and not be among the total. */

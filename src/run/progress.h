@@ -51,9 +51,9 @@ typedef struct SstProgress
 
 extern void sst_progress_init(void);
 
-extern int	sst_progress_begin(const char *function, int64 relations_total,
+extern void sst_progress_begin(const char *function, int64 relations_total,
 							   int64 bytes_total);
-extern void sst_progress_end(int depth);
+extern void sst_progress_end(void);
 extern void sst_progress_named(Oid relid);
 extern void sst_progress_present(Oid *named, Oid *scanned);
 extern void sst_progress_totals(int64 relations_total, int64 bytes_total);

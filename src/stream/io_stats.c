@@ -69,36 +69,21 @@ sst_io_stats_merge(SstIoStats *into, const SstIoStats *from)
 	into->reader = Max(into->reader, from->reader);
 	into->in_flight_max = Max(into->in_flight_max, from->in_flight_max);
 	into->look_ahead_max = Max(into->look_ahead_max, from->look_ahead_max);
-	into->workers_in_flight_max = Max(into->workers_in_flight_max,
-									  from->workers_in_flight_max);
-	into->workers_look_ahead_max = Max(into->workers_look_ahead_max,
-									   from->workers_look_ahead_max);
-	into->nworkers = Max(into->nworkers, from->nworkers);
 }
 
-/* Add those of a worker to its leader's. */
+/* Add the sums of a worker to its leader's.  The maxima stay the leader's own. */
 void
 sst_io_stats_merge_worker(SstIoStats *into, const SstIoStats *from)
 {
 	combine(into, from, 1);
 	into->reader = Max(into->reader, from->reader);
-	into->workers_in_flight_max = Max(into->workers_in_flight_max,
-									  from->in_flight_max);
-	into->workers_look_ahead_max = Max(into->workers_look_ahead_max,
-									   from->look_ahead_max);
-	into->nworkers++;
 }
 
-/*
- * Take one worker's out of the sum over all processes.  The maxima of the rest are the
- * leader's, so that in the end its stats are left.
- */
+/* Take them out again, so that in the end the leader's stats are left. */
 void
 sst_io_stats_subtract(SstIoStats *all, const SstIoStats *worker)
 {
 	combine(all, worker, -1);
-	all->workers_in_flight_max = 0;
-	all->workers_look_ahead_max = 0;
 }
 
 /* Count how many reads are in flight at the start of one; -1 if that is not known. */

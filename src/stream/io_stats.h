@@ -67,11 +67,6 @@ typedef struct SstIoStats
 	/* The sums end here. */
 	int64		in_flight_max;
 	int64		look_ahead_max;
-	int			nworkers;		/* parallel workers that are included */
-
-	/* What cannot be subtracted again is kept apart for them. */
-	int64		workers_in_flight_max;
-	int64		workers_look_ahead_max;
 } SstIoStats;
 
 /* What is known of advice: of it and of reads in flight, and of the page cache */
