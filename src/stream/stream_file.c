@@ -17,7 +17,6 @@
 
 #include "access/xact.h"
 #include "executor/instrument.h"
-#include "lib/ilist.h"
 #include "port/pg_bitutils.h"
 #include "utils/memdebug.h"
 #include "utils/memutils.h"
@@ -33,8 +32,6 @@ typedef struct SstFileStream
 	SstStream	base;
 	MemoryContext context;
 	MemoryContextCallback callback;
-	dlist_node	node;			/* of streams */
-	SubTransactionId subid;		/* where it began */
 
 	/* What to read, and how */
 	SstSource  *source;
@@ -441,10 +438,10 @@ next_run(SstFileStream *stream)
 #define PAGES_PER_DOUBT 8
 
 /*
- * The streams of this process that have begun and not ended.  The end of a
- * failed (sub)transaction has to find them.
+ * The stream of this process that has begun and not ended, or NULL; there is one at
+ * most.  The end of a failed (sub)transaction has to find it.
  */
-static dlist_head streams = DLIST_STATIC_INIT(streams);
+static SstFileStream *begun;
 
 /*
  * When the stream's memory context is deleted: close the reader, which waits for its reads
@@ -459,44 +456,32 @@ close_stream(void *arg)
 	if (stream->reader != NULL)
 		stream->reader->close(stream->reader);
 	sst_segment_file_close(&stream->check.file);
-	dlist_delete(&stream->node);
+	begun = NULL;
 }
 
 /*
- * End the streams that began in a failed subtransaction, or all of them with
- * InvalidSubTransactionId.
- *
- * The memory context they were created in may live longer than the failed
- * transaction: until a cursor is closed, or until ROLLBACK.  No stream outlives
- * the call that began it, so none has to be passed to the parent transaction.
+ * End the stream when its (sub)transaction fails: no subtransaction begins while a
+ * stream is read, so it is the stream's own.  The memory context that it was created in
+ * may live longer: until a cursor is closed, or until ROLLBACK.
  */
 static void
-end_failed_streams(SubTransactionId subid)
+end_failed_stream(bool failed)
 {
-	dlist_mutable_iter iter;
-
-	dlist_foreach_modify(iter, &streams)
-	{
-		SstFileStream *stream = dlist_container(SstFileStream, node, iter.cur);
-
-		if (subid == InvalidSubTransactionId || stream->subid == subid)
-			MemoryContextDelete(stream->context);
-	}
+	if (failed && begun != NULL)
+		MemoryContextDelete(begun->context);
 }
 
 static void
 at_end_of_subtransaction(SubXactEvent event, SubTransactionId subid,
 						 SubTransactionId parent, void *arg)
 {
-	if (event == SUBXACT_EVENT_ABORT_SUB)
-		end_failed_streams(subid);
+	end_failed_stream(event == SUBXACT_EVENT_ABORT_SUB);
 }
 
 static void
 at_end_of_transaction(XactEvent event, void *arg)
 {
-	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT)
-		end_failed_streams(InvalidSubTransactionId);
+	end_failed_stream(event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT);
 }
 
 /*
@@ -737,9 +722,9 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 		registered = true;
 	}
 
+	Assert(begun == NULL);
+	begun = stream;
 	stream->context = context;
-	stream->subid = GetCurrentSubTransactionId();
-	dlist_push_head(&streams, &stream->node);
 	stream->callback.func = close_stream;
 	stream->callback.arg = stream;
 	MemoryContextRegisterResetCallback(context, &stream->callback);
