@@ -297,20 +297,6 @@ count_unsound_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 	}
 }
 
-/*
- * If the scan is to end at a page, let the other processes end there as well: they
- * read what precedes it, so that together they find the first such page.  End if
- * one of them has found it.
- */
-static inline void
-keep_in_step(SstScan *scan, BlockNumber blkno)
-{
-	if (scan_must_stop(scan))
-		sst_chunks_stop(scan->chunks, blkno);
-	else if (sst_chunks_stopped(scan->chunks, blkno + 1))
-		scan->stopped = true;
-}
-
 /* Visit a page, and release its pin. */
 static inline void
 visit_page(SstScan *scan, const SstPage *page)
@@ -339,8 +325,13 @@ visit_page(SstScan *scan, const SstPage *page)
 		sst_counters_merge(&scan->result->counters, &own);
 	scan->result->nvisited++;
 	scan->reached = Max(scan->reached, page->blkno + 1);
-	if (scan->chunks != NULL)
-		keep_in_step(scan, page->blkno);
+
+	/*
+	 * The other processes read the chunks that they have, so that together
+	 * they find the first page at which the scan is to end.
+	 */
+	if (scan->chunks != NULL && scan_must_stop(scan))
+		sst_chunks_stop(scan->chunks);
 	if (scan->sinks.corrupt != NULL)
 		scan->sinks.corrupt->reached = scan->reached;
 }

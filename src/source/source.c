@@ -213,7 +213,6 @@ sst_chunks_init(SstChunks *chunks, BlockNumber first, BlockNumber end,
 				int nparticipants)
 {
 	pg_atomic_init_u64(&chunks->next, first);
-	pg_atomic_init_u32(&chunks->stop, InvalidBlockNumber);
 	chunks->first = first;
 	chunks->end = end;
 	chunks->nparticipants = nparticipants;
@@ -222,8 +221,7 @@ sst_chunks_init(SstChunks *chunks, BlockNumber first, BlockNumber end,
 /*
  * Take the next chunk, blocks *first to *end - 1; false when all are taken, or
  * the rest need not be read.  Takes no lock.  No two processes get the same chunk: the
- * exchange fails if "next" is not what was read.  Who sees "stop" late reads blocks in
- * vain, and nothing else depends on the order of the two.
+ * exchange fails if "next" is not what was read.
  */
 bool
 sst_chunks_take(SstChunks *chunks, BlockNumber *first, BlockNumber *end)
@@ -235,8 +233,7 @@ sst_chunks_take(SstChunks *chunks, BlockNumber *first, BlockNumber *end)
 	{
 		uint64		size;
 
-		if (next >= chunks->end ||
-			next >= pg_atomic_read_u32(&chunks->stop))
+		if (next >= chunks->end)
 			return false;
 
 		size = (chunks->end - next) /
@@ -253,15 +250,11 @@ sst_chunks_take(SstChunks *chunks, BlockNumber *first, BlockNumber *end)
 }
 
 /*
- * Let all processes stop once they have read what precedes the block.  If several
- * blocks are given, the lowest counts.
+ * Assign no more chunks.  All blocks that precede those left are assigned, and are read by
+ * who has them.
  */
 void
-sst_chunks_stop(SstChunks *chunks, BlockNumber blkno)
+sst_chunks_stop(SstChunks *chunks)
 {
-	uint32		stop = pg_atomic_read_u32(&chunks->stop);
-
-	while (blkno < stop &&
-		   !pg_atomic_compare_exchange_u32(&chunks->stop, &stop, blkno))
-		 /* another process has changed it, and stop is what it is now */ ;
+	pg_atomic_write_u64(&chunks->next, chunks->end);
 }

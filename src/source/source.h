@@ -143,18 +143,10 @@ sst_source_cut(SstSource *source, BlockNumber nblocks)
 typedef struct SstChunks
 {
 	pg_atomic_uint64 next;		/* first block not assigned yet */
-	pg_atomic_uint32 stop;		/* nobody need read this block or later ones */
 	BlockNumber first;			/* of all */
 	BlockNumber end;
 	int			nparticipants;
 } SstChunks;
-
-/* May a process end that has read those of its blocks that precede blkno? */
-static inline bool
-sst_chunks_stopped(SstChunks *chunks, BlockNumber blkno)
-{
-	return blkno >= pg_atomic_read_u32(&chunks->stop);
-}
 
 /* The blocks of a range, or of the chunks that this process takes, without a set's */
 typedef struct SstRangeSource
@@ -208,6 +200,6 @@ extern void sst_chunks_init(SstChunks *chunks, BlockNumber first,
 							BlockNumber end, int nparticipants);
 extern bool sst_chunks_take(SstChunks *chunks, BlockNumber *first,
 							BlockNumber *end);
-extern void sst_chunks_stop(SstChunks *chunks, BlockNumber blkno);
+extern void sst_chunks_stop(SstChunks *chunks);
 
 #endif							/* SST_SOURCE_H */
