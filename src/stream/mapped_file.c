@@ -113,13 +113,11 @@ handle_sigbus(int signo, siginfo_t *info, void *context)
 #define MIN_BYTES (128 * 1024)
 
 /*
- * Whole pages are faster read than copied from a mapping.  After a run that needed
- * whole pages mostly, so many runs are left to be read.
+ * Whole pages are faster read than copied from a mapping.  So are those of a file system
+ * with a cache of its own, of which the kernel says that they are absent.  After a run that
+ * needed whole pages mostly, or seemed to be absent, so many runs are left to be read.
  */
 #define RUNS_TO_SKIP 15
-
-/* Runs that were in the page cache although they seemed not to be */
-#define MAX_WRONG 8
 
 /* Pages to look ahead for the CPU's cache, and bytes of the first part of each */
 #define PREFETCH_DISTANCE 3
@@ -277,12 +275,9 @@ copy_run_guarded(const char *mapped, RunCopy *copy)
 	return done;
 }
 
-/*
- * Copy what is needed of the run's blocks that are in no buffer.  False if they have to
- * be read: then "absent" says whether some seem not to be in the page cache.
- */
+/* Copy what is needed of the run's blocks that are in no buffer.  False if they have to be read. */
 bool
-sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent)
+sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run)
 {
 	SstFileRead *read = &run->read;
 	RunCopy		copy = {
@@ -290,7 +285,6 @@ sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent)
 	};
 	const char *mapped;
 
-	*absent = false;
 	if (mapper->off || read->length < MIN_BYTES || mapper->nskip-- > 0)
 		return false;
 
@@ -301,8 +295,12 @@ sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent)
 		return false;
 	}
 
-	*absent = !sst_page_cache_has_mapped(read->fd, read->offset, mapped, read->length);
-	if (*absent || !copy_run_guarded(mapped, &copy))
+	if (!sst_page_cache_has_mapped(read->fd, read->offset, mapped, read->length))
+	{
+		mapper->nskip = RUNS_TO_SKIP;
+		return false;
+	}
+	if (!copy_run_guarded(mapped, &copy))
 		return false;
 
 	if (copy.nwhole > pg_popcount64(copy.blocks) / 2)
@@ -311,15 +309,4 @@ sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent)
 	run->mapped = true;
 
 	return true;
-}
-
-/*
- * Note that data that seemed to be absent was in the page cache.  Where that
- * is the rule, the file system has its own cache, and asking is useless.
- */
-void
-sst_run_mapper_was_wrong(SstRunMapper *mapper)
-{
-	if (++mapper->nwrong > MAX_WRONG)
-		mapper->off = true;
 }

@@ -56,7 +56,6 @@ typedef struct SstRunMapper
 	bool		checksums;		/* compute them, too */
 	bool		off;			/* not to be used, or does not work */
 	int			nskip;			/* runs to leave to be read */
-	int			nwrong;			/* see sst_run_mapper_was_wrong() */
 
 	/* The window */
 	char	   *start;			/* NULL if nothing is mapped */
@@ -85,7 +84,6 @@ extern void sst_run_check(SstDirectPageCheck *check, SstRun *run);
 extern void sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
 								const SstDirectPageCheck *check);
 extern void sst_run_mapper_close(SstRunMapper *mapper);
-extern bool sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool *absent);
-extern void sst_run_mapper_was_wrong(SstRunMapper *mapper);
+extern bool sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run);
 
 #endif							/* SST_RUN_H */

@@ -222,16 +222,8 @@ read_without_waiting(SstFileStream *stream, SstFileRead *read)
 static bool
 copy_cached(SstFileStream *stream, SstRun *run)
 {
-	bool		absent = false;
-
-	if (stream->depth == 1 && sst_run_copy_mapped(&stream->mapper, run, &absent))
-		return true;
-	if (!read_without_waiting(stream, &run->read))
-		return false;
-
-	if (absent)
-		sst_run_mapper_was_wrong(&stream->mapper);
-	return true;
+	return (stream->depth == 1 && sst_run_copy_mapped(&stream->mapper, run)) ||
+		read_without_waiting(stream, &run->read);
 }
 
 /*
