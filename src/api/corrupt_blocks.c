@@ -62,6 +62,7 @@ typedef struct CorruptSearch
 	SstVisitor	visitor;
 	SstItemCheck check;
 	SstBlockReader reader;
+	char	   *image;			/* of the block that is looked at */
 	SstIoStats	io_stats;		/* of all scans */
 	SstIoStats	not_reported;	/* of the second look */
 	int			guc_nest_level;
@@ -110,6 +111,7 @@ begin_search(CorruptSearch *search, const SstTarget *target,
 		search->rel, MAIN_FORKNUM, GetAccessStrategy(BAS_BULKREAD),
 			&search->not_reported
 	};
+	search->image = palloc(BLCKSZ);
 }
 
 /* Scan the blocks of the plan until the list is full or a limit is reached. */
@@ -210,20 +212,18 @@ read_on(CorruptSearch *search)
 		search->stopped = true;
 }
 
-/* Get an image of a block into the reader's memory; true if it is in a buffer. */
+/* Get an image of a block; true if it is in a buffer. */
 static bool
 copy_block(CorruptSearch *search, BlockNumber blkno)
 {
 	SstPage		page;
 
-	sst_read_block_noerror(&search->reader, blkno, &page);
+	sst_read_block_noerror(&search->reader, blkno, &page, search->image);
 	if (page.image == NULL)
 		return false;
 
-	if (search->reader.image == NULL)
-		search->reader.image = sst_palloc_blocks(1);
 	LockBuffer(page.buffer, BUFFER_LOCK_SHARE);
-	memcpy(search->reader.image, page.image, BLCKSZ);
+	memcpy(search->image, page.image, BLCKSZ);
 	UnlockReleaseBuffer(page.buffer);
 	return true;
 }
@@ -237,7 +237,7 @@ diagnose_block(CorruptSearch *search, BlockNumber blkno,
 			   SstDiagnosis *diagnosis)
 {
 	bool		buffered = copy_block(search, blkno);
-	char	   *image = search->reader.image;
+	char	   *image = search->image;
 	uint16		found = ((PageHeader) image)->pd_checksum;
 
 	if (!buffered && DataChecksumsEnabled() && !PageIsNew((Page) image))
@@ -301,7 +301,7 @@ end_search(CorruptSearch *search)
 {
 	AtEOXact_GUC(true, search->guc_nest_level);
 	FreeAccessStrategy(search->reader.strategy);
-	sst_block_reader_end(&search->reader);
+	pfree(search->image);
 }
 
 /* ----------

@@ -111,6 +111,7 @@ typedef char PageData;
 #define TransamVariables ShmemVariableCache
 #endif
 #if PG_VERSION_NUM < 160000
+#define PGIOAlignedBlock PGAlignedBlock
 #define RelFileLocator RelFileNode
 #define rd_locator rd_node
 #define RelationMapOidToFilenumber RelationMapOidToFilenode

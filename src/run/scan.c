@@ -130,7 +130,6 @@ typedef struct SstScan
 	SstChunks  *chunks;			/* shared with others, or NULL */
 
 	/* To read a page a second time, which is not reported */
-	MemoryContext context;		/* of the scan */
 	SstBlockReader again;
 	SstIoStats	not_reported;
 	bool		copied;			/* the page was shown as a private copy */
@@ -277,11 +276,9 @@ count_unsound_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 {
 	if (page->image != NULL && (!BufferIsValid(page->buffer) || scan->copied))
 	{
-		MemoryContext oldcontext = MemoryContextSwitchTo(scan->context);
 		SstPage		again;
 
-		sst_read_block_noerror(&scan->again, page->blkno, &again);
-		MemoryContextSwitchTo(oldcontext);
+		sst_read_block_noerror(&scan->again, page->blkno, &again, NULL);
 		if (show_page(scan, &again, counters))
 			return;
 	}
@@ -508,7 +505,6 @@ scan_begin(SstScan *scan)
 	const SstLimits *limits = scan->sinks.limits;
 
 	scan->reached = plan->first;
-	scan->context = CurrentMemoryContext;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
 	scan->again = (SstBlockReader)
 	{
@@ -536,7 +532,6 @@ scan_end(SstScan *scan)
 	end_slice(scan);
 	sst_progress_blocks(scan->result->nvisited, scan->chunks);
 	FreeAccessStrategy(scan->strategy);
-	sst_block_reader_end(&scan->again);
 	scan->result->meta = scan->visitor.meta;
 }
 
@@ -629,7 +624,7 @@ scan_single_blocks(SstScan *scan, SstBlockReader *reader, BlockNumber end)
 	while (!scan_must_stop(scan) && (blkno = next_single_block(scan)) < end)
 	{
 		CHECK_FOR_INTERRUPTS();
-		sst_read_block_noerror(reader, blkno, &page);
+		sst_read_block_noerror(reader, blkno, &page, NULL);
 		sst_io_stats_returned(reader->io_stats, 1, 1);
 		if (page.image == NULL && scan->plan->rules == SST_RULES_CONTRIB)
 		{
@@ -678,7 +673,6 @@ scan_past_refused_pages(SstScan *scan)
 			}
 		} while (scan_next_slice(scan));
 
-	sst_block_reader_end(&reader);
 	/* A block that was on its way at an error was asked for only once. */
 	scan->result->io_stats.blocks_requested = scan->result->nvisited;
 }

@@ -159,11 +159,12 @@ pin_if_valid(const SstBlockReader *reader, BlockNumber blkno)
 
 /*
  * Would the buffer manager accept the page?  With zero_damaged_pages it accepts
- * any.  Otherwise the block is read into private memory and checked, and *cached says
- * whether it seems to have been in the page cache.
+ * any.  Otherwise the block is read into image and checked, and *cached says whether it
+ * seems to have been in the page cache.
  */
 static bool
-would_be_accepted(SstBlockReader *reader, BlockNumber blkno, bool *cached)
+would_be_accepted(const SstBlockReader *reader, BlockNumber blkno, char *image,
+				  bool *cached)
 {
 	SstIoStats *io_stats = reader->io_stats;
 	instr_time	start;
@@ -171,20 +172,18 @@ would_be_accepted(SstBlockReader *reader, BlockNumber blkno, bool *cached)
 	if (zero_damaged_pages)
 		return true;
 
-	if (reader->image == NULL)
-		reader->image = sst_palloc_blocks(1);
 	INSTR_TIME_SET_CURRENT(start);
-	smgrread(RelationGetSmgr(reader->rel), reader->forknum, blkno,
-			 reader->image);
+	smgrread(RelationGetSmgr(reader->rel), reader->forknum, blkno, image);
 	sst_io_stats_private_read(io_stats, 1, 1);
 	*cached = sst_read_was_cached(1, sst_io_stats_waited_privately(io_stats, start));
 
-	return sst_page_verified(reader->image, blkno);
+	return sst_page_verified(image, blkno);
 }
 
 /*
  * Read a page through the buffer manager.  If that would refuse the page, it has
- * neither image nor buffer.  An I/O error is an ERROR.
+ * neither image nor buffer, and is copied to "refused" unless that is NULL.  An I/O
+ * error is an ERROR.
  *
  * A page that is in no buffer is first read into private memory and checked, and
  * then read through the buffer manager.  Another backend may write the page
@@ -192,8 +191,10 @@ would_be_accepted(SstBlockReader *reader, BlockNumber blkno, bool *cached)
  * backend's buffer, or was, and the next try finds it.
  */
 void
-sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno, SstPage *page)
+sst_read_block_noerror(const SstBlockReader *reader, BlockNumber blkno, SstPage *page,
+					   char *refused)
 {
+	PGIOAlignedBlock image;
 	bool		cached = false;
 
 	page->blkno = blkno;
@@ -206,7 +207,8 @@ sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno, SstPage *page)
 
 	for (int i = 0; i < MAX_TRIES && !BufferIsValid(page->buffer); i++)
 	{
-		bool		accepted = would_be_accepted(reader, blkno, &cached);
+		bool		accepted = would_be_accepted(reader, blkno, image.data,
+												 &cached);
 
 		if (i == 0)
 			sst_add_count(&reader->io_stats->blocks_page_cache, cached);
@@ -219,6 +221,8 @@ sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno, SstPage *page)
 	}
 
 	page->image = BufferIsValid(page->buffer) ? BufferGetPage(page->buffer) : NULL;
+	if (page->image == NULL && refused != NULL)
+		memcpy(refused, image.data, BLCKSZ);
 }
 
 /*
@@ -247,13 +251,4 @@ sst_copy_block_noerror(Relation rel, BlockNumber blkno, char *image)
 		sst_page_verified(image, blkno);
 	sst_segment_file_close(&file);
 	return good;
-}
-
-/* Free the memory of the reader, which can be used again. */
-void
-sst_block_reader_end(SstBlockReader *reader)
-{
-	if (reader->image != NULL)
-		sst_pfree_blocks(reader->image);
-	reader->image = NULL;
 }

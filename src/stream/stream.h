@@ -57,14 +57,13 @@ struct SstStream
 	SstIoStats *io_stats;
 };
 
-/* State for reading single blocks, until sst_block_reader_end() */
+/* What single blocks are read of, and where that is counted */
 typedef struct SstBlockReader
 {
 	Relation	rel;
 	ForkNumber	forknum;
 	BufferAccessStrategy strategy;
 	SstIoStats *io_stats;
-	char	   *image;			/* one block of memory, or NULL */
 } SstBlockReader;
 
 /* Limit on the neighbouring blocks that are read from the page cache together: 256 kB */
@@ -110,11 +109,11 @@ extern bool sst_file_stream_gave_up(const SstStream *stream);
 extern int	sst_advise_blocks(const SstFiles *files, ForkNumber forknum,
 							  SstSource *source, SstIoStats *io_stats);
 
-extern void sst_read_block_noerror(SstBlockReader *reader, BlockNumber blkno,
-								   SstPage *page);
+extern void sst_read_block_noerror(const SstBlockReader *reader,
+								   BlockNumber blkno, SstPage *page,
+								   char *refused);
 extern bool sst_copy_block_noerror(Relation rel, BlockNumber blkno,
 								   char *image);
-extern void sst_block_reader_end(SstBlockReader *reader);
 
 extern void *sst_palloc_blocks(int nblocks);
 extern void sst_pfree_blocks(void *blocks);

@@ -488,7 +488,7 @@ read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
 
 	if (stream->rules == SST_RULES_TOLERANT)
 	{
-		sst_read_block_noerror(&stream->block_reader, blkno, page);
+		sst_read_block_noerror(&stream->block_reader, blkno, page, NULL);
 		return;
 	}
 
@@ -631,7 +631,6 @@ file_stream_end(SstStream *base)
 	count_private_pages(stream);
 	if (stream->cache_unknown)
 		sst_add_count(&base->io_stats->blocks_page_cache, -1);
-	sst_block_reader_end(&stream->block_reader);
 
 	/* This also closes what is open. */
 	MemoryContextDelete(stream->context);
