@@ -11,6 +11,7 @@
 #define SST_STREAM_H
 
 #include "compat/compat.h"
+#include "port/pg_bitutils.h"
 #include "stream/rules.h"
 #include "source/source.h"
 #include "storage/bufmgr.h"
@@ -83,6 +84,16 @@ typedef struct SstBlockReader
 
 /* Pages to look ahead for the CPU's cache; the best of 1 to 8 in benchmarks */
 #define SST_PEEK_DISTANCE 4
+
+/* Of blocks to return, the one that is so far ahead, by its bit; -1 if there is none */
+static inline int
+sst_peek_block(uint64 left)
+{
+	for (int n = 1; n < SST_PEEK_DISTANCE && left != 0; n++)
+		left &= left - 1;
+
+	return left == 0 ? -1 : pg_rightmost_one_pos64(left);
+}
 
 extern SstIoPath sst_choose_io_path(Relation rel);
 extern SstIoPath sst_usual_io_path(void);

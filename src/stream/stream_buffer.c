@@ -25,156 +25,75 @@
 #include "stream/stream.h"
 
 /* ----------
- * Blocks of a source, looked up in shared buffers a few pages ahead
+ * Blocks of a source, looked up in shared buffers ahead
  *
  * For a relation in shared buffers, cache misses are most of the cost of a page:
- * in the mapping table, in the buffer's header and in the page.  A block that is
- * looked up some pages before it is pinned gives the CPU time to load all three.
+ * in the mapping table, in the buffer's header and in the page.  Blocks that are
+ * looked up before they are pinned give the CPU time to load all three.
  * Nothing is pinned ahead.
- *
- * A relation that was loaded at once is in adjacent buffers.  Then the mapping
- * table is not needed: the tag of the next buffer shows whether it has the
- * next block, which is checked again when it is pinned.
  * ----------
  */
 
-/* More than that, and a power of two */
-#define LOOKED_UP_RING 8
+/* Blocks to look up together, if they are not farther apart */
+#define MAX_LOOKED_UP 64
 
-/* A ring of blocks that were taken from the source, and where each was found */
+/* Blocks that were taken from the source, and where each was found */
 typedef struct LookedUp
 {
-	Relation	rel;
-	ForkNumber	forknum;
 	SstSource  *source;
-	BufferTag	tag;			/* of block 0 */
-	BlockNumber blknos[LOOKED_UP_RING];
-	Buffer		buffers[LOOKED_UP_RING];
-	uint32		head;
-	int			nblocks;
-	BlockNumber last_block;		/* looked up last, and its buffer */
-	Buffer		last;
-	int			nneighbours;	/* successive ones found in the next buffer */
+	SstBuffered buffered;
+	BlockNumber first;
+	uint64		left;			/* not passed on yet; bit 0 is for the first */
+	uint64		found;			/* in a buffer */
+	Buffer		buffers[MAX_LOOKED_UP];
 } LookedUp;
 
-/* Neighbours found in neighbouring buffers before the next one is only guessed */
-#define MANY_NEIGHBOURS 16
-
-static inline uint32
-slot(const LookedUp *ahead, int i)
-{
-	return (ahead->head + i) % LOOKED_UP_RING;
-}
-
-/* Look up a block.  After many neighbours in neighbouring buffers, only guess. */
-static inline Buffer
-find(LookedUp *ahead, BlockNumber blkno)
-{
-	Buffer		guess = ahead->last + 1;
-
-	if (guess > 1 && guess <= NBuffers && blkno == ahead->last_block + 1)
-	{
-		BufferTag	tag;
-
-		if (ahead->nneighbours >= MANY_NEIGHBOURS)
-			return guess;
-
-		/* The mapping table would say the same, but takes longer. */
-		tag = ahead->tag;
-		tag.blockNum = blkno;
-		if (BufferTagsEqual(&GetBufferDescriptor(guess - 1)->tag, &tag))
-		{
-			ahead->nneighbours++;
-			return guess;
-		}
-	}
-
-	ahead->nneighbours = 0;
-	return sst_find_buffer(ahead->rel, ahead->forknum, blkno);
-}
-
-/* Look up blocks until the ring is full or the source has no more. */
-static void
-fill(LookedUp *ahead)
-{
-	while (ahead->nblocks <= SST_PEEK_DISTANCE)
-	{
-		BlockNumber blkno = sst_source_next(ahead->source);
-		uint32		i = slot(ahead, ahead->nblocks);
-
-		if (blkno == InvalidBlockNumber)
-			break;
-
-		ahead->last = find(ahead, blkno);
-		ahead->last_block = blkno;
-		ahead->blknos[i] = blkno;
-		ahead->buffers[i] = ahead->last;
-		ahead->nblocks++;
-	}
-}
-
 /*
- * Pin the next block, and remove it from the ring.  InvalidBuffer if it is in no
- * buffer: then it stays the next one for looked_up_take(), unless there is none left.
- * Does no I/O.
+ * Pin the next block.  InvalidBuffer if it is in no buffer: then it stays the next one
+ * for looked_up_take(), unless there is none left.  Does no I/O.
  */
 static Buffer
 looked_up_pin(LookedUp *ahead, BlockNumber *blkno)
 {
-	Buffer		buf;
+	Relation	rel = ahead->buffered.rel;
+	int			i;
 
-	fill(ahead);
-	if (ahead->nblocks == 0)
-		return InvalidBuffer;
-
-	buf = ahead->buffers[ahead->head];
-	*blkno = ahead->blknos[ahead->head];
-	if (!BufferIsValid(buf) ||
-		!sst_read_recent_buffer(ahead->rel, ahead->forknum, *blkno, buf))
+	if (ahead->left == 0)
 	{
-		ahead->nneighbours = 0;
-		if (!BufferIsValid(buf))
+		ahead->left = sst_source_take_run(ahead->source, MAX_LOOKED_UP, MAX_LOOKED_UP,
+										  &ahead->first);
+		if (ahead->left == 0)
 			return InvalidBuffer;
-
-		/* It was evicted, or the guess was wrong. */
-		buf = sst_find_buffer(ahead->rel, ahead->forknum, *blkno);
-		if (!BufferIsValid(buf) ||
-			!sst_read_recent_buffer(ahead->rel, ahead->forknum, *blkno, buf))
-			return InvalidBuffer;
+		ahead->found = sst_buffered_find(&ahead->buffered, ahead->first, ahead->left,
+										 InvalidXLogRecPtr, ahead->buffers);
 	}
 
-	ahead->head = slot(ahead, 1);
-	ahead->nblocks--;
-	return buf;
+	i = pg_rightmost_one_pos64(ahead->left);
+	*blkno = ahead->first + i;
+	if ((ahead->found & (UINT64CONST(1) << i)) == 0 ||
+		!sst_read_recent_buffer(rel, ahead->buffered.forknum, *blkno, ahead->buffers[i]))
+		return InvalidBuffer;
+
+	ahead->left &= ahead->left - 1;
+	return ahead->buffers[i];
 }
 
 /*
- * Remove the next block from the ring, or take it from the source if the ring is
- * empty.  InvalidBlockNumber at the end.  Takes no lock.
+ * The next block, looked up or else from the source; InvalidBlockNumber at the end.
+ * Takes no lock.
  */
 static BlockNumber
 looked_up_take(LookedUp *ahead)
 {
 	BlockNumber blkno;
 
-	if (ahead->nblocks == 0)
+	if (ahead->left == 0)
 		return sst_source_next(ahead->source);
 
-	blkno = ahead->blknos[ahead->head];
-	ahead->head = slot(ahead, 1);
-	ahead->nblocks--;
+	blkno = ahead->first + pg_rightmost_one_pos64(ahead->left);
+	ahead->left &= ahead->left - 1;
 
 	return blkno;
-}
-
-/* The address of the page that was looked up last, or NULL; it is not pinned. */
-static const char *
-looked_up_peek(const LookedUp *ahead)
-{
-	if (ahead->nblocks == 0 || !BufferIsValid(ahead->last))
-		return NULL;
-
-	return BufferGetBlock(ahead->last);
 }
 
 /* ----------
@@ -427,7 +346,7 @@ pin_looked_up(SstBufferStream *stream, BlockNumber *blkno)
 		count_returned(stream);
 	}
 	else
-		stream->exhausted = (stream->ahead.nblocks == 0);
+		stream->exhausted = (stream->ahead.left == 0);
 
 	return buf;
 }
@@ -480,8 +399,11 @@ static const char *
 buffer_stream_peek(const SstStream *base)
 {
 	const SstBufferStream *stream = (const SstBufferStream *) base;
+	const LookedUp *ahead = &stream->ahead;
+	int			i = sst_peek_block(ahead->left);
 
-	return stream->looking_up ? looked_up_peek(&stream->ahead) : NULL;
+	return stream->looking_up && i >= 0 && (ahead->found & (UINT64CONST(1) << i)) != 0 ?
+		BufferGetBlock(ahead->buffers[i]) : NULL;
 }
 
 /* What is known of the advice for the stream's blocks; NULL if the server gives it */
@@ -580,11 +502,8 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	 * with a buffer ring; without one, reading a page must count as use.
 	 */
 	stream->may_look_up = strategy != NULL && !temp;
-	stream->ahead = (LookedUp)
-	{
-		.rel = rel, .forknum = forknum, .source = source,
-			.tag = sst_buffer_tag(rel, forknum, 0), .last_block = InvalidBlockNumber
-	};
+	stream->ahead.source = source;
+	sst_buffered_init(&stream->ahead.buffered, rel, forknum, 0);
 	stream->last_requested = InvalidBlockNumber;
 
 	/* What is prewarmed without read-ahead is cached, and needs no advice. */

@@ -606,15 +606,10 @@ file_stream_peek(const SstStream *base)
 {
 	const SstFileStream *stream = (const SstFileStream *) base;
 	const SstRun *run = stream->run;
-	uint64		soon = stream->left;
-	int			i;
+	int			i = sst_peek_block(stream->left);
 
-	for (int n = 1; n < SST_PEEK_DISTANCE && soon != 0; n++)
-		soon &= soon - 1;
-	if (soon == 0)
+	if (i < 0)
 		return NULL;
-
-	i = pg_rightmost_one_pos64(soon);
 	if (run->buffered & SST_RUN_BIT(i))
 		return BufferGetBlock(run->buffers[i]);
 	if (run->good & SST_RUN_BIT(i))
