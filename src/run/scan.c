@@ -541,18 +541,16 @@ scan_end(SstScan *scan)
  * The buffer manager refuses a page with a bad header or checksum.  That must
  * not end a scan that reports what is in the file.  The file stream returns
  * such a page without an image.  The buffer stream raises an error.  The error
- * is caught in a subtransaction, which releases the stream's resources.  The
- * blocks that the stream had requested are then read one by one, and a new
- * stream begins after them.
+ * is caught in a subtransaction, which releases the stream's resources.  The next
+ * blocks are then read one by one, and a new stream begins after them.
  *
  * In recovery no subtransaction begins: a conflict with recovery would end the
  * session, not the query.  All blocks are read one by one there.
  * ----------
  */
 
-/* Blocks to take one by one after an error, at least; doubled each time */
-#define MIN_SINGLE_BLOCKS 16
-#define MAX_SINGLE_BLOCKS 4096
+/* Blocks to take one by one after an error: more than the read has that failed */
+#define SINGLE_BLOCKS 256
 
 /*
  * Run an action in a subtransaction.  False if the buffer manager refused a page;
@@ -572,12 +570,9 @@ try_reading(void (*action) (void *arg), void *arg)
 	return false;
 }
 
-/*
- * Scan through the buffer stream.  False if the buffer manager refused a page:
- * then *unread_end is the end of the blocks that the stream had asked for.
- */
+/* Scan through the buffer stream.  False if the buffer manager refused a page. */
 static bool
-try_scan_buffers(SstScan *scan, BlockNumber *unread_end)
+try_scan_buffers(SstScan *scan)
 {
 	MemoryContext streamcontext = AllocSetContextCreate(CurrentMemoryContext,
 														"streamstat stream",
@@ -586,12 +581,9 @@ try_scan_buffers(SstScan *scan, BlockNumber *unread_end)
 	bool		done = try_reading(scan_buffers, scan);
 
 	MemoryContextSwitchTo(oldcontext);
-	if (!done)
-	{
-		*unread_end = scan->stream == NULL ? 0 :
-			sst_buffer_stream_abandon(scan->stream);
-		scan->stream = NULL;
-	}
+	if (scan->stream != NULL)
+		sst_buffer_stream_abandon(scan->stream);
+	scan->stream = NULL;
 	MemoryContextDelete(streamcontext);
 
 	return done;
@@ -611,17 +603,17 @@ next_single_block(SstScan *scan)
 }
 
 /*
- * Visit the source's blocks below "end" one by one through the buffer manager;
- * InvalidBlockNumber stands for all.  A block that it refuses is counted, or
- * raises its error, as the rules want.
+ * Visit so many of the source's blocks one by one through the buffer manager.  A block
+ * that it refuses is counted, or raises its error, as the rules want.
  */
 static void
-scan_single_blocks(SstScan *scan, SstBlockReader *reader, BlockNumber end)
+scan_single_blocks(SstScan *scan, SstBlockReader *reader, BlockNumber nblocks)
 {
 	BlockNumber blkno;
 	SstPage		page;
 
-	while (!scan_must_stop(scan) && (blkno = next_single_block(scan)) < end)
+	for (; nblocks > 0 && !scan_must_stop(scan) &&
+		 (blkno = next_single_block(scan)) != InvalidBlockNumber; nblocks--)
 	{
 		CHECK_FOR_INTERRUPTS();
 		sst_read_block_noerror(reader, blkno, &page, NULL);
@@ -650,26 +642,16 @@ scan_past_refused_pages(SstScan *scan)
 {
 	SstBlockReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
 	&scan->result->io_stats};
-	BlockNumber nsingle = MIN_SINGLE_BLOCKS;
-	BlockNumber unread_end;
 
 	if (scan->plan->in_recovery)
 		scan_single_blocks(scan, &reader, InvalidBlockNumber);
 	else
 		do
 		{
-			while (!try_scan_buffers(scan, &unread_end))
+			while (!scan_must_stop(scan) && !try_scan_buffers(scan))
 			{
 				sst_source_seek(scan->source, scan->reached);
-				/* not beyond the last number, that of no block */
-				nsingle = Min(nsingle, InvalidBlockNumber - scan->reached);
-				unread_end = Max(unread_end, scan->reached + nsingle);
-				scan_single_blocks(scan, &reader, unread_end);
-				if (scan_must_stop(scan))
-					break;
-				scan->reached = unread_end;
-				sst_source_seek(scan->source, unread_end);
-				nsingle = Min(nsingle * 2, MAX_SINGLE_BLOCKS);
+				scan_single_blocks(scan, &reader, SINGLE_BLOCKS);
 			}
 		} while (scan_next_slice(scan));
 

@@ -106,7 +106,7 @@ extern SstStream *sst_buffer_stream_begin(Relation rel, ForkNumber forknum,
 										  BufferAccessStrategy strategy,
 										  bool read_ahead,
 										  SstIoStats *io_stats);
-extern BlockNumber sst_buffer_stream_abandon(SstStream *stream);
+extern void sst_buffer_stream_abandon(SstStream *stream);
 
 extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
 										SstSource *source,

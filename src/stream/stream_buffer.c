@@ -186,7 +186,6 @@ typedef struct SstBufferStream
 	/* Blocks requested and returned; the difference is the look-ahead */
 	int64		nrequested;
 	int64		nreturned;
-	BlockNumber last_requested;
 
 	/* Blocks that are looked up here; see pin_looked_up() */
 	bool		may_look_up;
@@ -229,7 +228,6 @@ next_block(ReadStream *read_stream, void *callback_private_data,
 		stream->nrequested++;
 		stream->seen.look_ahead_max = Max(stream->seen.look_ahead_max,
 										  stream->nrequested - stream->nreturned);
-		stream->last_requested = blkno;
 	}
 
 	return blkno;
@@ -342,7 +340,6 @@ pin_looked_up(SstBufferStream *stream, BlockNumber *blkno)
 	if (BufferIsValid(buf))
 	{
 		stream->nrequested++;
-		stream->last_requested = *blkno;
 		count_returned(stream);
 	}
 	else
@@ -435,20 +432,15 @@ add_seen(SstBufferStream *stream)
 
 /*
  * Add what the stream did to its io_stats, without ending it: for a stream whose
- * resources were released at the end of a subtransaction.  Returns the end of the
- * blocks that were taken from the source and may not have been returned yet: one past
- * the last, or InvalidBlockNumber if none was taken.
+ * resources were released at the end of a subtransaction.
  */
-BlockNumber
+void
 sst_buffer_stream_abandon(SstStream *base)
 {
 	SstBufferStream *stream = (SstBufferStream *) base;
 
 	add_seen(stream);
 	sst_read_watch_add(&stream->watch, advice_of(stream), base->io_stats);
-
-	return stream->last_requested == InvalidBlockNumber ?
-		InvalidBlockNumber : stream->last_requested + 1;
 }
 
 static void
@@ -504,7 +496,6 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->may_look_up = strategy != NULL && !temp;
 	stream->ahead.source = source;
 	sst_buffered_init(&stream->ahead.buffered, rel, forknum, 0);
-	stream->last_requested = InvalidBlockNumber;
 
 	/* What is prewarmed without read-ahead is cached, and needs no advice. */
 	if (strategy == NULL && !read_ahead)
