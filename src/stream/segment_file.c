@@ -261,7 +261,22 @@ ask_mincore(int fd, off_t offset, off_t length)
 	return npages;
 }
 
-/* Bytes of a part of an open file in the page cache; -1 if that cannot be known */
+/*
+ * Pages of the kernel that a part of a file lies in.  If they are larger than a block,
+ * they have more bytes than the part.
+ */
+static int64
+pages_of_part(off_t offset, off_t length)
+{
+	int64		page_size = sysconf(_SC_PAGESIZE);
+
+	return (offset % page_size + length + page_size - 1) / page_size;
+}
+
+/*
+ * Bytes of a part of an open file in the page cache; -1 if that cannot be known.  They are
+ * all only if no page is missing.
+ */
 int64
 sst_page_cache_part(int fd, off_t offset, off_t length)
 {
@@ -272,8 +287,7 @@ sst_page_cache_part(int fd, off_t offset, off_t length)
 	if (npages < 0)
 		return -1;
 
-	/* A page can be larger than a block. */
-	return Min(npages * sysconf(_SC_PAGESIZE), length);
+	return Max(length - (pages_of_part(offset, length) - npages) * sysconf(_SC_PAGESIZE), 0);
 }
 
 /*
@@ -350,29 +364,8 @@ sst_page_cache_share(Relation rel, ForkNumber forknum, BlockNumber first,
 }
 
 /*
- * Pages of the kernel that a part of a file lies in.  With pages larger than a block,
- * they have more bytes than the part, so that bytes do not tell whether one is missing.
- */
-static int64
-pages_of_part(off_t offset, off_t length)
-{
-	int64		page_size = sysconf(_SC_PAGESIZE);
-
-	return (offset % page_size + length + page_size - 1) / page_size;
-}
-
-/*
- * Is a part of an open file in the page cache?  False where cachestat(2) does not
- * tell.
- */
-bool
-sst_page_cache_has(int fd, off_t offset, off_t length)
-{
-	return ask_cachestat(fd, offset, length) >= pages_of_part(offset, length);
-}
-
-/*
- * The same for a part that is mapped, also by older kernels.  False for a large part.
+ * Is a part of an open file, which is mapped, in the page cache?  False for a large part
+ * where cachestat(2) does not tell.
  */
 bool
 sst_page_cache_has_mapped(int fd, off_t offset, const char *mapped, size_t length)

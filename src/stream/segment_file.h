@@ -47,7 +47,6 @@ extern int64 sst_page_cache_range(SstSegmentFile *file, BlockNumber first,
 extern double sst_page_cache_share(Relation rel, ForkNumber forknum,
 								   BlockNumber first, BlockNumber end);
 extern int64 sst_page_cache_part(int fd, off_t offset, off_t length);
-extern bool sst_page_cache_has(int fd, off_t offset, off_t length);
 extern bool sst_page_cache_has_mapped(int fd, off_t offset,
 									  const char *mapped, size_t length);
 extern void sst_advise_run(SstSegmentFile *file, BlockNumber first, int nblocks,

@@ -809,14 +809,9 @@ allowed_blocks(Queue *queue)
 static bool
 is_in_page_cache(Queue *queue, const WarmRun *run)
 {
-	int			fd;
-
-	if (queue->options->mode == SST_PREWARM_BUFFER)
-		return false;
-	fd = sst_segment_file_open(&queue->advice_file, run->first);
-	return fd >= 0 &&
-		sst_page_cache_has(fd, (off_t) BLCKSZ * (run->first % RELSEG_SIZE),
-						   (off_t) BLCKSZ * run->nblocks);
+	return queue->options->mode != SST_PREWARM_BUFFER &&
+		sst_page_cache_range(&queue->advice_file, run->first,
+							 run->first + run->nblocks) == (int64) BLCKSZ * run->nblocks;
 }
 
 /*
