@@ -106,8 +106,8 @@ sst_files_close(const SstFiles *files)
 }
 
 /*
- * Does a buffer hold the block?  The answer may be out of date when the caller gets
- * it.  Takes and releases a share lock on one partition of the mapping table.
+ * Does a shared buffer hold the block, valid or not yet?  The answer may be out of date
+ * when the caller gets it.  Takes and releases a share lock on one partition of the mapping table.
  */
 bool
 sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)

@@ -38,23 +38,6 @@
 #define CHECK_BUFFERS 8192
 
 /*
- * Return the shared buffer that holds the block, or InvalidBuffer.
- *
- * The result may be out of date when the caller gets it, and the buffer's
- * contents may not be valid yet: sst_read_recent_buffer() checks both.
- * InvalidBuffer means that no buffer held the block at some moment during the
- * call.  Takes and releases a share lock on one partition of the mapping table;
- * no pin.  Not for temporary relations.
- */
-Buffer
-sst_find_buffer(Relation rel, ForkNumber forknum, BlockNumber blkno)
-{
-	BufferTag	tag = sst_buffer_tag(rel, forknum, blkno);
-
-	return sst_look_up_buffer(&tag);
-}
-
-/*
  * Set the bits of the blocks that are in shared buffers, in a bitmap for nblocks
  * blocks from first on.  Scans all buffer headers without a lock, and can be
  * canceled.
@@ -98,13 +81,13 @@ mark_buffered(Relation rel, ForkNumber forknum, BlockNumber first,
 bool
 sst_mostly_buffered(Relation rel, ForkNumber forknum, BlockNumber nblocks)
 {
+	BufferTag	tag = sst_buffer_tag(rel, forknum, 0);
 	int			nfound = 0;
 
 	for (int i = 0; i < GUESS_BLOCKS; i++)
 	{
-		BlockNumber blkno = (uint64) nblocks * i / GUESS_BLOCKS;
-
-		nfound += BufferIsValid(sst_find_buffer(rel, forknum, blkno));
+		tag.blockNum = (uint64) nblocks * i / GUESS_BLOCKS;
+		nfound += BufferIsValid(sst_look_up_buffer(&tag));
 	}
 
 	return nfound > GUESS_BLOCKS * 3 / 4;

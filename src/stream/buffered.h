@@ -49,8 +49,6 @@ typedef struct SstBuffered
 	uint64		nsaved;
 } SstBuffered;
 
-extern Buffer sst_find_buffer(Relation rel, ForkNumber forknum,
-							  BlockNumber blkno);
 extern bool sst_mostly_buffered(Relation rel, ForkNumber forknum,
 								BlockNumber nblocks);
 extern void sst_buffered_init(SstBuffered *buffered, Relation rel,

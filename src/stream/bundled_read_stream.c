@@ -45,8 +45,7 @@
 #include "utils/guc.h"
 #include "utils/spccache.h"
 
-#include "compat/compat.h"
-#include "stream/buffered.h"
+#include "compat/shared_blocks.h"
 #include "stream/io_stats.h"
 #include "stream/read_stream.h"
 #include "stream/segment_file.h"
@@ -209,7 +208,7 @@ prepare_block(SstReadStream *stream, int slot)
 		return;
 	}
 
-	if (BufferIsValid(sst_find_buffer(stream->rel, stream->forknum, blkno)))
+	if (sst_is_buffered(&stream->file.files, stream->forknum, blkno))
 		return;
 
 	if (stream->run_length > 0 &&

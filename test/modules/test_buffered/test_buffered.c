@@ -18,7 +18,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
-#include "compat/compat.h"
+#include "compat/shared_blocks.h"
 #include "stream/buffered.h"
 
 PG_MODULE_MAGIC;
@@ -108,9 +108,9 @@ buffered_one_by_one(PG_FUNCTION_ARGS)
 	for (int i = 0; i < RUN_BLOCKS; i++)
 	{
 		uint64		bit = UINT64CONST(1) << i;
+		BufferTag	tag = sst_buffer_tag(rel, MAIN_FORKNUM, first + i);
 
-		if ((blocks & bit) != 0 &&
-			BufferIsValid(sst_find_buffer(rel, MAIN_FORKNUM, first + i)))
+		if ((blocks & bit) != 0 && BufferIsValid(sst_look_up_buffer(&tag)))
 			found |= bit;
 	}
 	relation_close(rel, AccessShareLock);
