@@ -218,7 +218,7 @@ copy_block(CorruptSearch *search, BlockNumber blkno)
 {
 	SstPage		page;
 
-	sst_read_block_noerror(&search->reader, blkno, &page, search->image);
+	sst_read_block(&search->reader, blkno, &page, search->image);
 	if (page.image == NULL)
 		return false;
 

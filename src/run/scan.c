@@ -278,7 +278,7 @@ count_unsound_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 	{
 		SstPage		again;
 
-		sst_read_block_noerror(&scan->again, page->blkno, &again, NULL);
+		sst_read_block(&scan->again, page->blkno, &again, NULL);
 		if (show_page(scan, &again, counters))
 			return;
 	}
@@ -616,14 +616,8 @@ scan_single_blocks(SstScan *scan, SstBlockReader *reader, BlockNumber nblocks)
 		 (blkno = next_single_block(scan)) != InvalidBlockNumber; nblocks--)
 	{
 		CHECK_FOR_INTERRUPTS();
-		sst_read_block_noerror(reader, blkno, &page, NULL);
+		sst_read_block(reader, blkno, &page, NULL);
 		sst_io_stats_returned(reader->io_stats, 1, 1);
-		if (page.image == NULL && scan->plan->rules == SST_RULES_CONTRIB)
-		{
-			page.buffer = ReadBufferExtended(scan->rel, scan->plan->forknum,
-											 blkno, RBM_NORMAL, scan->strategy);
-			page.image = BufferGetPage(page.buffer);
-		}
 		visit_page(scan, &page);
 		check_now_and_then(scan);
 	}
@@ -641,7 +635,7 @@ static void
 scan_past_refused_pages(SstScan *scan)
 {
 	SstBlockReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
-	&scan->result->io_stats};
+	&scan->result->io_stats, scan->plan->rules};
 
 	if (scan->plan->in_recovery)
 		scan_single_blocks(scan, &reader, InvalidBlockNumber);

@@ -132,7 +132,7 @@ sst_pfree_blocks(void *blocks)
 }
 
 /* ----------
- * Reading one block without the buffer manager's error for a bad page
+ * Reading one block, without the buffer manager's error for a bad page if so wanted
  * ----------
  */
 
@@ -181,9 +181,9 @@ would_be_accepted(const SstBlockReader *reader, BlockNumber blkno, char *image,
 }
 
 /*
- * Read a page through the buffer manager.  If that would refuse the page, it has
- * neither image nor buffer, and is copied to "refused" unless that is NULL.  An I/O
- * error is an ERROR.
+ * Read a page through the buffer manager.  One that it refuses is its ERROR by contrib's
+ * rules.  Else the page has neither image nor buffer, and is copied to "refused" unless
+ * that is NULL.  An I/O error is an ERROR.
  *
  * A page that is in no buffer is first read into private memory and checked, and
  * then read through the buffer manager.  Another backend may write the page
@@ -191,8 +191,8 @@ would_be_accepted(const SstBlockReader *reader, BlockNumber blkno, char *image,
  * backend's buffer, or was, and the next try finds it.
  */
 void
-sst_read_block_noerror(const SstBlockReader *reader, BlockNumber blkno, SstPage *page,
-					   char *refused)
+sst_read_block(const SstBlockReader *reader, BlockNumber blkno, SstPage *page,
+			   char *refused)
 {
 	PGIOAlignedBlock image;
 	bool		cached = false;
@@ -212,7 +212,7 @@ sst_read_block_noerror(const SstBlockReader *reader, BlockNumber blkno, SstPage 
 
 		if (i == 0)
 			sst_add_count(&reader->io_stats->blocks_page_cache, cached);
-		if (accepted)
+		if (accepted || (i == MAX_TRIES - 1 && reader->rules == SST_RULES_CONTRIB))
 			page->buffer = ReadBufferExtended(reader->rel, reader->forknum,
 											  blkno, RBM_NORMAL,
 											  reader->strategy);

@@ -65,6 +65,7 @@ typedef struct SstBlockReader
 	ForkNumber	forknum;
 	BufferAccessStrategy strategy;
 	SstIoStats *io_stats;
+	SstRules	rules;			/* for a page that the buffer manager refuses */
 } SstBlockReader;
 
 /* Limit on the neighbouring blocks that are read from the page cache together: 256 kB */
@@ -120,9 +121,8 @@ extern bool sst_file_stream_gave_up(const SstStream *stream);
 extern int	sst_advise_blocks(const SstFiles *files, ForkNumber forknum,
 							  SstSource *source, SstIoStats *io_stats);
 
-extern void sst_read_block_noerror(const SstBlockReader *reader,
-								   BlockNumber blkno, SstPage *page,
-								   char *refused);
+extern void sst_read_block(const SstBlockReader *reader, BlockNumber blkno,
+						   SstPage *page, char *refused);
 extern bool sst_copy_block_noerror(Relation rel, BlockNumber blkno,
 								   char *image);
 

@@ -35,7 +35,6 @@ typedef struct SstFileStream
 
 	/* What to read, and how */
 	SstSource  *source;
-	SstRules	rules;
 	int			cached_blocks;	/* of a run, while the page cache has all */
 	int			max_blocks;		/* of any run */
 	int			max_gap;		/* unwanted blocks between two of a run */
@@ -477,39 +476,6 @@ at_end_of_transaction(XactEvent event, void *arg)
 }
 
 /*
- * Get a block through the buffer manager.
- */
-static void
-read_buffer(SstFileStream *stream, BlockNumber blkno, SstPage *page)
-{
-	SstStream  *base = &stream->base;
-	int64		nread = pgBufferUsage.shared_blks_read;
-	instr_time	start;
-
-	if (stream->rules == SST_RULES_TOLERANT)
-	{
-		sst_read_block_noerror(&stream->block_reader, blkno, page, NULL);
-		return;
-	}
-
-	INSTR_TIME_SET_CURRENT(start);
-	page->blkno = blkno;
-	page->buffer = ReadBufferExtended(base->rel, base->forknum, blkno,
-									  RBM_NORMAL, base->strategy);
-	page->image = BufferGetPage(page->buffer);
-
-	if (pgBufferUsage.shared_blks_read == nread)
-		base->io_stats->blocks_hit++;
-	else
-	{
-		base->io_stats->blocks_read++;
-		sst_io_stats_read(base->io_stats, 1, 1);
-		if (sst_read_was_cached(1, sst_io_stats_waited(base->io_stats, start)))
-			base->io_stats->blocks_page_cache++;
-	}
-}
-
-/*
  * Count a page that failed the checks although the buffer manager accepts it.
  * When there are too many, take no more blocks: the caller goes on with a buffer
  * stream.
@@ -582,7 +548,7 @@ file_stream_next(SstStream *base, SstPage *page)
 			page->image = BufferGetPage(page->buffer);
 		}
 		else
-			read_buffer(stream, page->blkno, page);
+			sst_read_block(&stream->block_reader, page->blkno, page, NULL);
 		return true;
 	}
 
@@ -593,7 +559,7 @@ file_stream_next(SstStream *base, SstPage *page)
 		return true;
 	}
 
-	read_buffer(stream, page->blkno, page);
+	sst_read_block(&stream->block_reader, page->blkno, page, NULL);
 	if (page->image != NULL)
 		count_doubt(stream);
 
@@ -683,10 +649,9 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	};
 	stream->block_reader = (SstBlockReader)
 	{
-		rel, forknum, strategy, io_stats
+		rel, forknum, strategy, io_stats, rules
 	};
 	stream->source = source;
-	stream->rules = rules;
 	stream->cached_blocks = sst_run_blocks();
 	stream->max_blocks = sst_cold_run_blocks();
 	stream->max_gap = max_gap;
