@@ -93,19 +93,6 @@ struct SstReadStream
 };
 
 /*
- * Return how many buffers one backend may fairly pin for this relation, at least
- * 1: as GetPinLimit() and GetLocalPinLimit() of 18.
- */
-static int
-max_pinned_buffers(Relation rel)
-{
-	if (RelationUsesLocalBuffers(rel))
-		return Max(num_temp_buffers / 4, 1);
-
-	return Max(NBuffers / (MaxBackends + NUM_AUXILIARY_PROCS), 1);
-}
-
-/*
  * Start a stream of the blocks of one fork that the callback will name.
  *
  * The caller keeps the relation open and locked until the end of the stream.
@@ -146,13 +133,16 @@ sst_read_stream_begin(int flags, BufferAccessStrategy strategy,
 
 	/*
 	 * Look-ahead without advice gains nothing.  With advice, the queue has
-	 * room for all advised runs and the one that the reader is in.
+	 * room for all advised runs and the one that the reader is in, but for no
+	 * more than one backend may fairly pin, as GetPinLimit() of 18 says.
+	 *
+	 * No advice is given of what has no entry in the mapping table of shared
+	 * buffers, or is not in plain files.
 	 */
-	if (advise)
-		stream->max_distance = Min((stream->max_advised + 1) * stream->combine_limit,
-								   max_pinned_buffers(rel));
-	else
-		stream->max_distance = 1;
+	stream->max_distance = 1;
+	if (advise && stream->file.plain && !RelationUsesLocalBuffers(rel))
+		stream->max_distance = Max(Min((stream->max_advised + 1) * stream->combine_limit,
+									   NBuffers / (MaxBackends + NUM_AUXILIARY_PROCS)), 1);
 
 	stream->distance = 1;
 	if (flags & READ_STREAM_FULL)
@@ -188,25 +178,6 @@ static void
 prepare_block(SstReadStream *stream, int slot)
 {
 	BlockNumber blkno = stream->queue[slot].blkno;
-
-	/*
-	 * Local buffers have a mapping of their own, which the server knows, and
-	 * a storage manager other than md.c has advice of its own.
-	 */
-	if (RelationUsesLocalBuffers(stream->rel) || !stream->file.plain)
-	{
-		if (PrefetchBuffer(stream->rel, stream->forknum, blkno).initiated_io)
-		{
-			stream->queue[slot].starts_advised = true;
-			stream->nadvised++;
-			stream->stats.seen.advice_calls++;
-			stream->stats.seen.advice_blocks++;
-			stream->queue[slot].in_run = true;
-			sst_io_stats_in_flight(&stream->stats.seen, stream->nadvised);
-			sst_add_count(&stream->stats.nabsent, -1);
-		}
-		return;
-	}
 
 	if (sst_is_buffered(&stream->file.files, stream->forknum, blkno))
 		return;
