@@ -465,11 +465,8 @@ any_order(const SstScan *scan)
 		sinks->limits == NULL;
 }
 
-/*
- * Scan through the file stream.  False if it gave up: then the rest of the source
- * is for the buffer stream.
- */
-static bool
+/* Scan through the file stream. */
+static void
 scan_files(SstScan *scan)
 {
 	SstStream  *stream = sst_file_stream_begin(scan->rel, scan->plan->forknum,
@@ -481,17 +478,12 @@ scan_files(SstScan *scan)
 											   &scan->visitor.needs,
 											   any_order(scan),
 											   &scan->result->io_stats);
-	bool		gave_up;
 
 	/* The stream holds no pin, and goes on when its source does. */
 	do
-	{
 		visit_stream(scan, stream);
-		gave_up = sst_file_stream_gave_up(stream);
-	} while (!gave_up && scan_next_slice(scan));
+	while (scan_next_slice(scan));
 	stream->end(stream);
-
-	return !gave_up;
 }
 
 /*
@@ -677,18 +669,16 @@ scan_source(SstScan *scan)
 
 	scan_begin(scan);
 
-	if ((plan->path == SST_IO_PATH_BUFFER || !scan_files(scan)) &&
-		!scan_must_stop(scan))
+	if (plan->path == SST_IO_PATH_FILE)
+		scan_files(scan);
+	else if (plan->in_recovery ||
+			 (plan->rules == SST_RULES_TOLERANT && !IsInParallelMode()))
+		scan_past_refused_pages(scan);
+	else
 	{
-		if (plan->in_recovery ||
-			(plan->rules == SST_RULES_TOLERANT && !IsInParallelMode()))
-			scan_past_refused_pages(scan);
-		else
-		{
-			do
-				scan_buffers(scan);
-			while (scan_next_slice(scan));
-		}
+		do
+			scan_buffers(scan);
+		while (scan_next_slice(scan));
 	}
 
 	scan_end(scan);

@@ -57,7 +57,6 @@ sst_direct_page_check_init(SstDirectPageCheck *check, Relation rel, ForkNumber f
 	sst_segment_file_init(&check->file, rel, forknum);
 	check->wal_logged = RelationIsPermanent(rel);
 	check->checksums = DataChecksumsEnabled();
-	check->nappeared = 0;
 
 	/* Else nothing tells that a page was written while it was read. */
 	Assert(!RelationUsesLocalBuffers(rel));
@@ -133,7 +132,6 @@ check_buffers(SstDirectPageCheck *check, SstRun *run, uint64 blocks)
 
 	appeared = sst_buffered_find(&check->buffered, run->first, blocks,
 								 InvalidXLogRecPtr, run->buffers);
-	check->nappeared += pg_popcount64(appeared);
 	run->buffered |= appeared;
 	blocks &= ~appeared;
 

@@ -46,7 +46,6 @@ typedef struct SstDirectPageCheck
 	SstSegmentFile file;		/* of the fork */
 	bool		wal_logged;
 	bool		checksums;
-	int64		nappeared;		/* blocks loaded into buffers during reads */
 } SstDirectPageCheck;
 
 /* What copies runs from a window of the mapped file */

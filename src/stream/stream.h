@@ -117,7 +117,6 @@ extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
 										const SstPageNeeds *needs,
 										bool any_order,
 										SstIoStats *io_stats);
-extern bool sst_file_stream_gave_up(const SstStream *stream);
 extern int	sst_advise_blocks(const SstFiles *files, ForkNumber forknum,
 							  SstSource *source, SstIoStats *io_stats);
 

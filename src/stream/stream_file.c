@@ -39,7 +39,6 @@ typedef struct SstFileStream
 	int			max_blocks;		/* of any run */
 	int			max_gap;		/* unwanted blocks between two of a run */
 	bool		any_order;		/* return runs as they arrive */
-	bool		stopped;		/* take no more blocks from the source */
 
 	SstDirectPageCheck check;
 	SstFileReader *reader;		/* NULL until a run is not in the page cache */
@@ -69,7 +68,6 @@ typedef struct SstFileStream
 
 	int64		ntaken;			/* blocks taken from the source */
 	int64		nreturned;		/* of these, returned by the stream */
-	int64		ndoubts;		/* pages that failed the checks, and were good */
 } SstFileStream;
 
 /* ----------
@@ -113,9 +111,6 @@ static bool
 take_run(SstFileStream *stream, SstRun *run)
 {
 	SstIoStats *io_stats = stream->base.io_stats;
-
-	if (stream->stopped)
-		return false;
 
 	run->wanted = sst_source_take_run(stream->source, stream->depth > 1 ?
 									  stream->max_blocks : stream->cached_blocks,
@@ -422,13 +417,6 @@ next_run(SstFileStream *stream)
  */
 
 /*
- * The stream gives up when more than MIN_DOUBTS pages, and more than one in
- * PAGES_PER_DOUBT, had to be read again through the buffer manager.
- */
-#define MIN_DOUBTS 64
-#define PAGES_PER_DOUBT 8
-
-/*
  * The stream of this process that has begun and not ended, or NULL; there is one at
  * most.  The end of a failed (sub)transaction has to find it.
  */
@@ -473,21 +461,6 @@ static void
 at_end_of_transaction(XactEvent event, void *arg)
 {
 	end_failed_stream(event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT);
-}
-
-/*
- * Count a page that failed the checks although the buffer manager accepts it.
- * When there are too many, take no more blocks: the caller goes on with a buffer
- * stream.
- */
-static void
-count_doubt(SstFileStream *stream)
-{
-	int64		ndoubts = ++stream->ndoubts + stream->check.nappeared;
-
-	if (ndoubts > MIN_DOUBTS &&
-		ndoubts > stream->nreturned / PAGES_PER_DOUBT)
-		stream->stopped = true;
 }
 
 /*
@@ -556,12 +529,9 @@ file_stream_next(SstStream *base, SstPage *page)
 	{
 		page->buffer = InvalidBuffer;
 		page->image = run->memory + (Size) BLCKSZ * i;
-		return true;
 	}
-
-	sst_read_block(&stream->block_reader, page->blkno, page, NULL);
-	if (page->image != NULL)
-		count_doubt(stream);
+	else
+		sst_read_block(&stream->block_reader, page->blkno, page, NULL);
 
 	return true;
 }
@@ -625,8 +595,7 @@ init_runs(SstFileStream *stream)
  * The relation must stay open and locked until the end.  What the stream does is
  * added to io_stats run by run.  A page that the buffer manager refuses is an
  * ERROR by contrib's rules, else it is returned without an image.  With any_order,
- * a block may come before those of lower numbers; when the source or the stream
- * ends, all that were taken from the source have been returned in either case.
+ * a block may come before those of lower numbers.
  */
 SstStream *
 sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
@@ -684,16 +653,6 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	InvalidateCatalogSnapshot();
 
 	return &stream->base;
-}
-
-/*
- * After the last page: did the stream leave the rest of the source to a buffer
- * stream?
- */
-bool
-sst_file_stream_gave_up(const SstStream *base)
-{
-	return ((const SstFileStream *) base)->stopped;
 }
 
 /* ----------
