@@ -29,7 +29,6 @@
 #include "am/diagnose.h"
 #include "api/api.h"
 #include "run/progress.h"
-#include "run/subtransaction.h"
 #include "stream/checksum.h"
 
 PG_FUNCTION_INFO_V1(sst_corrupt_blocks);

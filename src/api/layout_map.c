@@ -22,9 +22,7 @@
 #include "utils/memutils.h"
 
 #include "api/api.h"
-#include "run/blocking.h"
 #include "run/progress.h"
-#include "run/subtransaction.h"
 
 PG_FUNCTION_INFO_V1(sst_layout_map);
 PG_FUNCTION_INFO_V1(sst_layout_maps);

@@ -15,7 +15,6 @@
 #include "port/pg_bitutils.h"
 
 #include "api/api.h"
-#include "run/blocking.h"
 
 PG_FUNCTION_INFO_V1(sst_visibility_map_summary);
 PG_FUNCTION_INFO_V1(sst_unfrozen_ranges);

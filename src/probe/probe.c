@@ -20,8 +20,8 @@
 #include "compat/shared_blocks.h"
 #include "probe/figures.h"
 #include "relation/relation.h"
+#include "run/call.h"
 #include "run/progress.h"
-#include "run/subtransaction.h"
 
 /* Smaller relations have too few places to read. */
 #define MIN_BYTES (8 * 1024 * 1024)

@@ -49,7 +49,7 @@
 #include "compat/platform.h"
 #include "compat/shared_blocks.h"
 #include "probe/figures.h"
-#include "run/blocking.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "stream/stream.h"
 

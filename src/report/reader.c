@@ -23,8 +23,7 @@
 
 #include "compat/compat.h"
 #include "report/reader.h"
-#include "run/blocking.h"
-#include "run/subtransaction.h"
+#include "run/call.h"
 #include "stream/stream.h"
 
 /* ----------

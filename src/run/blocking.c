@@ -30,7 +30,7 @@
 
 #include "compat/compat.h"
 #include "relation/relation.h"
-#include "run/blocking.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "streamstat.h"
 

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * call.h
- *	  The call of an SQL function: its name, its time, its I/O
+ *	  The call of an SQL function: its name, its time, its I/O; errors that it
+ *	  contains, and sessions that it keeps waiting
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -22,6 +23,16 @@ typedef struct SstCall
 	double		elapsed_ms;		/* once it has ended */
 	SstIoStats	io_stats;		/* of all its scans */
 } SstCall;
+
+/* in blocking.c */
+extern bool sst_is_blocking(void);
+extern bool sst_must_yield(void);
+extern void sst_check_blocking(void);
+
+/* in subtransaction.c */
+extern ErrorData *sst_run_in_subtransaction(void (*action) (void *arg),
+											void *arg);
+extern ErrorData *sst_contain_errors(void (*action) (void *arg), void *arg);
 
 extern void sst_call_begin(SstCall *call, FunctionCallInfo fcinfo,
 						   int64 relations_total, int64 bytes_total);

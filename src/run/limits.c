@@ -24,7 +24,7 @@
 #include "utils/wait_event.h"
 
 #include "compat/compat.h"
-#include "run/blocking.h"
+#include "run/call.h"
 #include "run/limits.h"
 #include "streamstat.h"
 

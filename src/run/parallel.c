@@ -33,7 +33,6 @@
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
-#include "run/blocking.h"
 #include "run/call.h"
 #include "run/parallel.h"
 #include "stream/buffered.h"

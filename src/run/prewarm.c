@@ -14,7 +14,7 @@
 #include "port/pg_bitutils.h"
 
 #include "compat/shared_blocks.h"
-#include "run/blocking.h"
+#include "run/call.h"
 #include "run/limits.h"
 #include "run/parallel.h"
 #include "run/prewarm.h"

@@ -21,11 +21,10 @@
 #include "utils/snapmgr.h"
 
 #include "compat/compat.h"
-#include "run/blocking.h"
+#include "run/call.h"
 #include "run/parallel.h"
 #include "run/progress.h"
 #include "run/scan.h"
-#include "run/subtransaction.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
 

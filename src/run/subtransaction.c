@@ -14,7 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
-#include "run/subtransaction.h"
+#include "run/call.h"
 
 /*
  * Copy a string that CopyErrorData() takes for a constant.  In an error of a parallel

@@ -32,9 +32,8 @@
 #include "compat/compat.h"
 #include "compat/shared_blocks.h"
 #include "relation/relation.h"
-#include "run/blocking.h"
+#include "run/call.h"
 #include "run/progress.h"
-#include "run/subtransaction.h"
 #include "stream/segment_file.h"
 #include "warm/warm.h"
 
