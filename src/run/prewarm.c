@@ -34,43 +34,46 @@
 /* Blocks from one report of progress to the next */
 #define BLOCKS_PER_REPORT 64
 
-/* Where a process's part is to be reported */
-typedef struct Reporter
+/* One process's part */
+typedef struct PrewarmPart
 {
-	const SstChunks *chunks;	/* shared with others, or NULL */
-	BlockNumber ndone;			/* by this process */
-} Reporter;
+	const SstPrewarmPlan *plan;
+	Relation	rel;
+	SstChunks  *chunks;			/* shared with others, or NULL */
+	SstIoStats *io_stats;
+	BlockNumber ndone;
+} PrewarmPart;
 
 static inline void
-count_blocks(Reporter *reporter, BlockNumber nblocks)
+count_blocks(PrewarmPart *part, BlockNumber nblocks)
 {
-	BlockNumber before = reporter->ndone;
+	BlockNumber before = part->ndone;
 
-	reporter->ndone += nblocks;
-	if (before / BLOCKS_PER_REPORT == reporter->ndone / BLOCKS_PER_REPORT)
+	part->ndone += nblocks;
+	if (before / BLOCKS_PER_REPORT == part->ndone / BLOCKS_PER_REPORT)
 		return;
 
 	sst_check_blocking();
-	sst_progress_blocks(reporter->ndone, reporter->chunks);
+	sst_progress_blocks(part->ndone, part->chunks);
 }
 
 static void
-prewarm_buffers(const SstPrewarmPlan *plan, Relation rel, SstSource *source,
-				Reporter *reporter, SstIoStats *io_stats)
+prewarm_buffers(PrewarmPart *part, SstSource *source)
 {
-	SstStream  *stream = sst_buffer_stream_begin(rel, plan->forknum, source, NULL,
-												 !plan->cached, io_stats);
+	const SstPrewarmPlan *plan = part->plan;
+	SstStream  *stream = sst_buffer_stream_begin(part->rel, plan->forknum, source, NULL,
+												 !plan->cached, part->io_stats);
 	SstFiles	files;
 	SstPage		page;
 
-	sst_relation_files(rel, &files);
+	sst_relation_files(part->rel, &files);
 	while (stream->next(stream, &page))
 	{
 		ReleaseBuffer(page.buffer);
 		if (plan->evicts)
-			sst_use_often(&files, rel->rd_rel->relpersistence, plan->forknum,
+			sst_use_often(&files, part->rel->rd_rel->relpersistence, plan->forknum,
 						  page.blkno);
-		count_blocks(reporter, 1);
+		count_blocks(part, 1);
 		CHECK_FOR_INTERRUPTS();
 	}
 	stream->end(stream);
@@ -81,9 +84,10 @@ prewarm_buffers(const SstPrewarmPlan *plan, Relation rel, SstSource *source,
  * as the server does, which knows about direct I/O and has the errors.
  */
 static void
-read_run(Relation rel, SstSegmentFile *file, BlockNumber blkno,
-		 BlockNumber nblocks, char *memory, int in_flight, SstIoStats *io_stats)
+read_run(const PrewarmPart *part, SstSegmentFile *file, BlockNumber blkno,
+		 BlockNumber nblocks, char *memory, int in_flight)
 {
+	SstIoStats *io_stats = part->io_stats;
 	BlockNumber nread = 0;
 	instr_time	start;
 
@@ -91,9 +95,9 @@ read_run(Relation rel, SstSegmentFile *file, BlockNumber blkno,
 	if (!sst_direct_io())
 		nread = sst_segment_file_read(file, blkno, nblocks, memory);
 	for (BlockNumber i = nread; i < nblocks; i++)
-		smgrread(RelationGetSmgr(rel), file->forknum, blkno + i, memory);
+		smgrread(RelationGetSmgr(part->rel), file->forknum, blkno + i, memory);
 
-	if (RelationUsesLocalBuffers(rel))
+	if (RelationUsesLocalBuffers(part->rel))
 	{
 		sst_io_stats_read(io_stats, nblocks, in_flight);
 		sst_io_stats_waited(io_stats, start);
@@ -125,13 +129,13 @@ next_run(SstSource *source, ReadRun *run)
 
 /* How many runs a process looks ahead: its share of all, if it takes chunks */
 static int
-runs_ahead(Relation rel, const SstChunks *chunks, bool cached)
+runs_ahead(const PrewarmPart *part)
 {
-	int			nparticipants = chunks == NULL ? 1 : chunks->nparticipants;
+	int			nparticipants = part->chunks == NULL ? 1 : part->chunks->nparticipants;
 
-	if (cached || sst_direct_io())
+	if (part->plan->cached || sst_direct_io())
 		return 1;
-	return Max(sst_io_depth(rel->rd_rel->reltablespace) / nparticipants, 1);
+	return Max(sst_io_depth(part->rel->rd_rel->reltablespace) / nparticipants, 1);
 }
 
 /*
@@ -139,10 +143,10 @@ runs_ahead(Relation rel, const SstChunks *chunks, bool cached)
  * chunk alone has hardly any.
  */
 static void
-prewarm_read(Relation rel, ForkNumber forknum, SstSource *source, bool cached,
-			 Reporter *reporter, SstIoStats *io_stats)
+prewarm_read(PrewarmPart *part, SstSource *source)
 {
-	int			max_runs = runs_ahead(rel, reporter->chunks, cached);
+	SstIoStats *io_stats = part->io_stats;
+	int			max_runs = runs_ahead(part);
 	char	   *memory = sst_palloc_blocks(sst_run_blocks());
 	ReadRun    *runs = palloc(sizeof(ReadRun) * max_runs);
 	int			first_run = 0;
@@ -151,8 +155,8 @@ prewarm_read(Relation rel, ForkNumber forknum, SstSource *source, bool cached,
 	SstSegmentFile file;
 	SstSegmentFile advice_file;
 
-	sst_segment_file_init(&file, rel, forknum);
-	sst_segment_file_init(&advice_file, rel, forknum);
+	sst_segment_file_init(&file, part->rel, part->plan->forknum);
+	sst_segment_file_init(&advice_file, part->rel, part->plan->forknum);
 
 	for (;;)
 	{
@@ -176,11 +180,11 @@ prewarm_read(Relation rel, ForkNumber forknum, SstSource *source, bool cached,
 			break;
 
 		run = &runs[first_run];
-		read_run(rel, &file, run->first, run->nblocks, memory, nruns, io_stats);
+		read_run(part, &file, run->first, run->nblocks, memory, nruns);
 		io_stats->blocks_requested += run->nblocks;
 		io_stats->blocks_read += run->nblocks;
 		sst_io_stats_returned(io_stats, nahead, run->nblocks);
-		count_blocks(reporter, run->nblocks);
+		count_blocks(part, run->nblocks);
 		nahead -= run->nblocks;
 		nruns--;
 		first_run = (first_run + 1) % max_runs;
@@ -193,22 +197,23 @@ prewarm_read(Relation rel, ForkNumber forknum, SstSource *source, bool cached,
 }
 
 static void
-prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
-				 BlockNumber end, Reporter *reporter, SstIoStats *io_stats)
+prewarm_prefetch(PrewarmPart *part, BlockNumber first, BlockNumber end)
 {
 #ifdef USE_PREFETCH
+	SstIoStats *io_stats = part->io_stats;
+
 	for (BlockNumber blkno = first; blkno < end; blkno++)
 	{
 		PrefetchBufferResult result;
 
 		CHECK_FOR_INTERRUPTS();
-		result = PrefetchBuffer(rel, forknum, blkno);
+		result = PrefetchBuffer(part->rel, part->plan->forknum, blkno);
 		io_stats->blocks_requested++;
 		if (BufferIsValid(result.recent_buffer))
 			io_stats->blocks_hit++;
 		else
 			io_stats->blocks_read++;
-		count_blocks(reporter, 1);
+		count_blocks(part, 1);
 	}
 #else
 	ereport(ERROR,
@@ -219,23 +224,21 @@ prewarm_prefetch(Relation rel, ForkNumber forknum, BlockNumber first,
 
 /* Prewarm some of the blocks, or what the chunks give if there are any. */
 static void
-prewarm_blocks(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
-			   BlockNumber first, BlockNumber end, Reporter *reporter,
-			   SstIoStats *io_stats)
+prewarm_blocks(PrewarmPart *part, BlockNumber first, BlockNumber end)
 {
 	SstRangeSource range;
-	SstSource  *source = sst_range_source_init(&range, chunks, first, end, NULL);
+	SstSource  *source = sst_range_source_init(&range, part->chunks, first, end, NULL);
 
-	switch (plan->mode)
+	switch (part->plan->mode)
 	{
 		case SST_PREWARM_PREFETCH:
-			prewarm_prefetch(rel, plan->forknum, first, end, reporter, io_stats);
+			prewarm_prefetch(part, first, end);
 			break;
 		case SST_PREWARM_READ:
-			prewarm_read(rel, plan->forknum, source, plan->cached, reporter, io_stats);
+			prewarm_read(part, source);
 			break;
 		case SST_PREWARM_BUFFER:
-			prewarm_buffers(plan, rel, source, reporter, io_stats);
+			prewarm_buffers(part, source);
 			break;
 	}
 }
@@ -247,7 +250,7 @@ static void
 prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 			 SstIoStats *io_stats)
 {
-	Reporter	reporter = {.chunks = chunks};
+	PrewarmPart part = {plan, rel, chunks, io_stats};
 	SstThrottle throttle;
 
 	sst_io_stats_init(io_stats, SST_IO_PATH_BUFFER);
@@ -265,8 +268,7 @@ prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 
 	if (chunks != NULL || !sst_throttle_begin(&throttle, NULL))
 	{
-		prewarm_blocks(plan, rel, chunks, plan->first, plan->end, &reporter,
-					   io_stats);
+		prewarm_blocks(&part, plan->first, plan->end);
 		return;
 	}
 
@@ -274,10 +276,9 @@ prewarm_part(const SstPrewarmPlan *plan, Relation rel, SstChunks *chunks,
 	{
 		BlockNumber nblocks = sst_throttle_take(&throttle, plan->end - blkno);
 
-		prewarm_blocks(plan, rel, NULL, blkno, blkno + nblocks, &reporter,
-					   io_stats);
+		prewarm_blocks(&part, blkno, blkno + nblocks);
 		blkno += nblocks;
-		sst_progress_blocks(reporter.ndone, NULL);
+		sst_progress_blocks(part.ndone, NULL);
 	}
 }
 
