@@ -29,7 +29,7 @@
 #include "am/diagnose.h"
 #include "api/api.h"
 #include "run/progress.h"
-#include "stream/checksum.h"
+#include "stream/run.h"
 
 PG_FUNCTION_INFO_V1(sst_corrupt_blocks);
 

@@ -23,7 +23,7 @@
 #include "storage/checksum.h"
 
 #include "compat/platform.h"
-#include "stream/checksum.h"
+#include "stream/run.h"
 
 /* The header defines this function as an external one. */
 pg_attribute_unused() static uint16 server_checksum_page(char *page, BlockNumber blkno);

@@ -42,7 +42,6 @@
 #include "port/pg_bitutils.h"
 
 #include "stream/buffered.h"
-#include "stream/checksum.h"
 #include "stream/run.h"
 
 /*

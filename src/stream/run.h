@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * run.h
- *	  Runs of blocks that are read from files: checked (direct_page_check.c), and copied
- *	  from mapped memory (mapped_file.c)
+ *	  Runs of blocks that are read from files: checked (direct_page_check.c, checksum.c),
+ *	  and copied from mapped memory (mapped_file.c)
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -79,6 +79,13 @@ extern void sst_direct_page_check_init(SstDirectPageCheck *check, Relation rel,
 extern void sst_run_look_up(SstDirectPageCheck *check, SstRun *run);
 extern void sst_run_sum(SstRun *run, const char *images, uint64 blocks);
 extern void sst_run_check(SstDirectPageCheck *check, SstRun *run);
+
+/* Most pages of a call, in checksum.c */
+#define SST_CHECKSUM_PAGES 4
+
+extern void (*sst_checksum_pages) (const char *const *pages,
+								   const BlockNumber *blknos, int npages,
+								   uint16 *checksums);
 
 extern void sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
 								const SstDirectPageCheck *check);
