@@ -24,28 +24,16 @@
 PG_FUNCTION_INFO_V1(sst_bloat);
 PG_FUNCTION_INFO_V1(sst_bloat_tree);
 
-/* What a row says of a relation, or of several */
-typedef struct Bloat
-{
-	Oid			relid;
-	bool		is_sum;
-	uint64		nblocks;
-	uint64		nread;
-	bool		exact;
-	SstEstimate predicted;		/* bytes; NaN where not known */
-	SstEstimate reclaimable;
-	const char *note;			/* translated, or NULL */
-} Bloat;
+static const SstEstimate unknown = {NAN, NAN, NAN};
 
-/* Blocks in bytes, of a size that a relation can have; NaN for NaN */
-static double
-whole_bytes(double nblocks)
+/* The relations of a tree together */
+typedef struct TreeSum
 {
-	return nblocks > MaxBlockNumber * 2.0 ? MaxBlockNumber * 2.0 * BLCKSZ :
-		nblocks * BLCKSZ;
-}
+	SstBloatEstimate estimate;
+	SstEstimate reclaimable;	/* bytes */
+} TreeSum;
 
-/* Add the estimate for a TOAST table to that for its table. */
+/* Add an estimate to another one.  The sum is not known if one of them is not. */
 static void
 add_estimate(SstBloatEstimate *to, const SstBloatEstimate *other)
 {
@@ -55,79 +43,54 @@ add_estimate(SstBloatEstimate *to, const SstBloatEstimate *other)
 	sst_add_estimate(&to->rebuilt_blocks, other->rebuilt_blocks);
 }
 
-/* Add a relation to a sum, which is not known if one is not. */
+/* Put a row about a relation, or about a sum; the estimate is NULL if nothing was read. */
 static void
-add_to_sum(Bloat *sum, const Bloat *bloat)
+put_row(SstRow *row, Oid relid, bool is_sum, const SstBloatEstimate *estimate,
+		SstEstimate reclaimable, const char *note)
 {
-	sum->nblocks += bloat->nblocks;
-	sum->nread += bloat->nread;
-	sum->exact &= bloat->exact;
-	sst_add_estimate(&sum->predicted, bloat->predicted);
-	sst_add_estimate(&sum->reclaimable, bloat->reclaimable);
-	if (isnan(bloat->predicted.value))
-		sum->note = _("a relation in the sum has no prediction");
-}
+	double		bytes = estimate == NULL ? 0 : (double) estimate->nblocks * BLCKSZ;
 
-static void
-put_row(SstRow *row, const Bloat *bloat, bool skipped)
-{
-	double		bytes = (double) bloat->nblocks * BLCKSZ;
-
-	sst_put_regclass(row, "relation", bloat->relid);
-	sst_put_bool(row, "is_sum", bloat->is_sum);
-	sst_put_count(row, "bytes", skipped ? -1 : (int64) bytes);
-	sst_put_bytes_estimate(row, "predicted_bytes", bloat->predicted);
-	sst_put_bytes_estimate(row, "reclaimable_bytes", bloat->reclaimable);
+	sst_put_regclass(row, "relation", relid);
+	sst_put_bool(row, "is_sum", is_sum);
+	sst_put_count(row, "bytes", estimate == NULL ? -1 : (int64) bytes);
+	sst_put_bytes_estimate(row, "predicted_bytes", estimate == NULL ? unknown :
+						   sst_scaled(estimate->rebuilt_blocks, BLCKSZ));
+	sst_put_bytes_estimate(row, "reclaimable_bytes", reclaimable);
 	sst_put_float8(row, "reclaimable_percent",
-				   bytes == 0 ? NAN : 100 * bloat->reclaimable.value / bytes);
-	sst_put_count(row, "blocks_read", skipped ? -1 : (int64) bloat->nread);
-	sst_put_count(row, "blocks_total", skipped ? -1 : (int64) bloat->nblocks);
-	sst_put_text(row, "measured", skipped ? "skipped" :
-				 bloat->exact ? "exact" : "sampled");
-	sst_put_text(row, "note", bloat->note);
+				   bytes == 0 ? NAN : 100 * reclaimable.value / bytes);
+	sst_put_count(row, "blocks_read", estimate == NULL ? -1 : (int64) estimate->nread);
+	sst_put_count(row, "blocks_total", estimate == NULL ? -1 : (int64) estimate->nblocks);
+	sst_put_text(row, "measured", estimate == NULL ? "skipped" :
+				 estimate->exact ? "exact" : "sampled");
+	sst_put_text(row, "note", note);
 	sst_row_store(row);
 }
 
 /* Put the row of an estimate, and add it to the sum. */
 static void
-put_estimate(SstRow *row, Oid relid, const SstBloatEstimate *estimate,
-			 const char *note, Bloat *sum)
+put_estimate(SstRow *row, Oid relid, SstBloatEstimate *estimate, const char *note,
+			 TreeSum *sum)
 {
-	const SstEstimate *rebuilt = &estimate->rebuilt_blocks;
-	Bloat		bloat = {
-		.relid = relid,
-		.nblocks = estimate->nblocks,
-		.nread = estimate->nread,
-		.exact = estimate->exact,
-		.predicted = {NAN, NAN, NAN},
-		.reclaimable = sst_reclaimable_bytes(estimate),
-		.note = note
-	};
+	SstEstimate *rebuilt = &estimate->rebuilt_blocks;
+	SstEstimate reclaimable = sst_reclaimable_bytes(estimate);
 
 	if (!isnan(rebuilt->value))
-	{
-		bloat.predicted.value = whole_bytes(rebuilt->value);
-		bloat.predicted.low = whole_bytes(rebuilt->low);
-		bloat.predicted.high = whole_bytes(rebuilt->high);
-	}
+		rebuilt->high = Min(rebuilt->high, MaxBlockNumber * 2.0);
+	put_row(row, relid, false, estimate, reclaimable, note);
 
-	put_row(row, &bloat, false);
-	add_to_sum(sum, &bloat);
+	add_estimate(&sum->estimate, estimate);
+	sst_add_estimate(&sum->reclaimable, reclaimable);
+	if (isnan(rebuilt->value))
+		sum->estimate.note = gettext_noop("a relation in the sum has no prediction");
 }
 
 /* Put the row of a relation that is not read. */
 static void
 put_note(SstRow *row, const SstTarget *target)
 {
-	Bloat		unknown = {
-		.relid = target->relid,
-		.predicted = {NAN, NAN, NAN},
-		.reclaimable = {NAN, NAN, NAN},
-		.note = target->state == SST_TARGET_PARTITIONED ?
-		sst_partitioned_note("bloat_tree") : target->note
-	};
-
-	put_row(row, &unknown, true);
+	put_row(row, target->relid, false, NULL, unknown,
+			target->state == SST_TARGET_PARTITIONED ?
+			sst_partitioned_note("bloat_tree") : target->note);
 }
 
 /*
@@ -162,7 +125,7 @@ estimate_relation(SstTarget *target, SstSampling *sampling,
  */
 static void
 put_relation(SstRow *row, SstTarget *target, SstWithToast with_toast,
-			 SstSampling *sampling, Bloat *sum)
+			 SstSampling *sampling, TreeSum *sum)
 {
 	SstBloatEstimate estimate;
 	const char *note;
@@ -228,7 +191,7 @@ estimate_tree(FunctionCallInfo fcinfo, bool alone)
 {
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
 	SstSampling sampling = sampling_arguments(fcinfo);
-	Bloat		sum = {.is_sum = true, .exact = true};
+	TreeSum		sum = {.estimate.exact = true};
 	SstRow		row;
 	SstTree		tree;
 	SstTarget	target;
@@ -238,7 +201,6 @@ estimate_tree(FunctionCallInfo fcinfo, bool alone)
 	sst_tree_begin(&tree, fcinfo, SST_INDEX | SST_TABLE, alone);
 	sst_rows_begin(&row, fcinfo);
 	sampling.io_stats = &tree.call.io_stats;
-	sum.relid = tree.root.relid;
 
 	/* Samples are large, and there can be thousands of partitions. */
 	context = AllocSetContextCreate(CurrentMemoryContext,
@@ -255,7 +217,8 @@ estimate_tree(FunctionCallInfo fcinfo, bool alone)
 	MemoryContextDelete(context);
 
 	if (tree.has_sum)
-		put_row(&row, &sum, false);
+		put_row(&row, tree.root.relid, true, &sum.estimate, sum.reclaimable,
+				sst_bloat_note(&sum.estimate));
 	sst_tree_end(&tree);
 
 	return (Datum) 0;
