@@ -65,7 +65,7 @@ extern const Oid *sst_oids_argument(FunctionCallInfo fcinfo, int argno,
 extern BlockNumber sst_sample_size_argument(FunctionCallInfo fcinfo, int argno);
 extern uint32 sst_seed_argument(FunctionCallInfo fcinfo, int argno);
 extern SstWithToast sst_with_toast_argument(FunctionCallInfo fcinfo, int argno);
-extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno);
+extern double sst_seconds_argument(FunctionCallInfo fcinfo, int argno, const char *what);
 extern SstLimits *sst_max_time_argument(FunctionCallInfo fcinfo, int argno,
 										SstLimits *limits);
 extern int64 sst_bytes_argument(FunctionCallInfo fcinfo, int argno);
@@ -77,6 +77,9 @@ extern SstPrewarmMode sst_prewarm_mode_argument(FunctionCallInfo fcinfo,
 												int argno, SstRules rules);
 extern SstLimits *sst_limits_arguments(FunctionCallInfo fcinfo, int argno,
 									   SstLimits *limits);
+extern char *sst_called_schema(FunctionCallInfo fcinfo);
+extern Oid	sst_beside_called(FunctionCallInfo fcinfo, char *name, int nargs,
+							  const Oid *argtypes);
 
 /* in row.c */
 extern void sst_row_init(SstRow *row, FunctionCallInfo fcinfo);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * arguments.c
- *	  Arguments of SQL functions, checked
+ *	  Arguments of SQL functions, checked; and their schema
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -11,9 +11,11 @@
 
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
+#include "parser/parse_func.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 #include "api/api.h"
@@ -137,15 +139,15 @@ sst_with_toast_argument(FunctionCallInfo fcinfo, int argno)
 /* A time limit beyond this is none: some thirty years */
 #define MAX_SECONDS 1e9
 
-/* The seconds of a time limit, which is not null; ERROR if it is negative */
+/* The seconds of an interval, which is not null; ERROR if it is negative.  what names it then. */
 double
-sst_seconds_argument(FunctionCallInfo fcinfo, int argno)
+sst_seconds_argument(FunctionCallInfo fcinfo, int argno, const char *what)
 {
 	Interval   *interval = PG_GETARG_INTERVAL_P(argno);
 	double		seconds = interval->time / (double) USECS_PER_SEC +
 		((double) interval->month * DAYS_PER_MONTH + interval->day) * SECS_PER_DAY;
 
-	sst_check_not_negative(seconds, "time limit");
+	sst_check_not_negative(seconds, what);
 	return Min(seconds, MAX_SECONDS);
 }
 
@@ -161,7 +163,7 @@ sst_max_time_argument(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
 
 	INSTR_TIME_SET_CURRENT(limits->deadline);
 	limits->deadline = sst_time_after(limits->deadline,
-									  sst_seconds_argument(fcinfo, argno));
+									  sst_seconds_argument(fcinfo, argno, "time limit"));
 	return limits;
 }
 
@@ -244,4 +246,24 @@ sst_limits_arguments(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
 
 	return PG_ARGISNULL(argno) && PG_ARGISNULL(argno + 1) &&
 		PG_ARGISNULL(argno + 2) ? NULL : limits;
+}
+
+/* The schema of the function that is called; ERROR if another session has dropped it */
+char *
+sst_called_schema(FunctionCallInfo fcinfo)
+{
+	Oid			funcid = fcinfo->flinfo->fn_oid;
+	char	   *schema = get_namespace_name(get_func_namespace(funcid));
+
+	if (schema == NULL)
+		elog(ERROR, "cache lookup failed for function %u", funcid);
+	return schema;
+}
+
+/* Another function in that schema; ERROR if there is none with these arguments */
+Oid
+sst_beside_called(FunctionCallInfo fcinfo, char *name, int nargs, const Oid *argtypes)
+{
+	return LookupFuncName(list_make2(makeString(sst_called_schema(fcinfo)), makeString(name)),
+						  nargs, argtypes, false);
 }

@@ -453,19 +453,15 @@ find_last_run(const char *schema, Oid namespace)
 static int
 query_stored(FunctionCallInfo fcinfo, const char *table, const char *column, const char *order)
 {
-	Oid			namespace = get_func_namespace(fcinfo->flinfo->fn_oid);
-	const char *schema = get_namespace_name(namespace);
+	const char *schema = quote_identifier(sst_called_schema(fcinfo));
 	int			nestlevel = NewGUCNestLevel();
 	const char *run;
 
-	if (schema == NULL)
-		elog(ERROR, "cache lookup failed for schema %u", namespace);
-	schema = quote_identifier(schema);
 	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	run = find_last_run(schema, namespace);
+	run = find_last_run(schema, get_func_namespace(fcinfo->flinfo->fn_oid));
 	if (SPI_execute(psprintf("SELECT r.*%s FROM %s.%s AS r WHERE r.run = %s ORDER BY r.%s",
 							 column, schema, table, run, order),
 					true, 0) != SPI_OK_SELECT)
@@ -579,7 +575,7 @@ report_limits_arguments(FunctionCallInfo fcinfo, SstReportLimits *limits)
 	sst_check_not_negative(limits->budget, "budget");
 
 	limits->max_seconds = PG_ARGISNULL(2) ? DEFAULT_SECONDS :
-		sst_seconds_argument(fcinfo, 2);
+		sst_seconds_argument(fcinfo, 2, "time limit");
 
 	limits->max_rate = sst_max_rate_argument(fcinfo, 3);
 	limits->seed = sst_seed_argument(fcinfo, 4);
@@ -723,7 +719,7 @@ return_plan(FunctionCallInfo fcinfo, int argno)
 				 errmsg("no report has been made in this session, and stored plans are online"),
 				 errhint("Call run_database_report() first.")));
 	if (PG_NARGS() > argno + 1 && !PG_ARGISNULL(argno + 1))
-		return_picked(fcinfo, online, sst_seconds_argument(fcinfo, argno + 1));
+		return_picked(fcinfo, online, sst_seconds_argument(fcinfo, argno + 1, "time limit"));
 }
 
 Datum
@@ -774,45 +770,19 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 #define ARG_TOP_RELATIONS 9
 #define ARG_MIN_BYTES 10
 
+#define STORE_ARGS 5
+
 /* Runs that began before this time are deleted; DT_NOBEGIN for a null retention */
 static TimestampTz
 retention_argument(FunctionCallInfo fcinfo)
 {
-	Interval	none = {0};
-
 	if (PG_ARGISNULL(ARG_RETENTION))
 		return DT_NOBEGIN;
 
-	if (DatumGetBool(DirectFunctionCall2(interval_lt,
-										 PG_GETARG_DATUM(ARG_RETENTION),
-										 IntervalPGetDatum(&none))))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("retention must not be negative")));
-
+	(void) sst_seconds_argument(fcinfo, ARG_RETENTION, "retention");
 	return DatumGetTimestampTz(DirectFunctionCall2(timestamptz_mi_interval,
 												   TimestampTzGetDatum(GetCurrentTimestamp()),
 												   PG_GETARG_DATUM(ARG_RETENTION)));
-}
-
-#define STORE_ARGS 5
-
-/* The function of the script, in this schema, that stores a report; ERROR if there is none */
-static Oid
-find_store_report(Oid namespace)
-{
-	const Oid	types[STORE_ARGS] = {TIMESTAMPTZOID, INT4OID, TEXTOID, BOOLOID, TEXTOID};
-	oidvector  *vector = buildoidvector(types, STORE_ARGS);
-	Oid			function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-										   CStringGetDatum("store_report"),
-										   PointerGetDatum(vector),
-										   ObjectIdGetDatum(namespace));
-
-	if (!OidIsValid(function))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("function %s.store_report does not exist", get_namespace_name(namespace))));
-	return function;
 }
 
 static Oid
@@ -916,6 +886,7 @@ Datum
 sst_collect(PG_FUNCTION_ARGS)
 {
 	SstReportLimits limits;
+	const Oid	types[STORE_ARGS] = {TIMESTAMPTZOID, INT4OID, TEXTOID, BOOLOID, TEXTOID};
 	NullableDatum args[STORE_ARGS] = {0};
 	Oid			function;
 
@@ -923,7 +894,7 @@ sst_collect(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("CALL streamstat.collect");
 	report_limits_arguments(fcinfo, &limits);
 	store_arguments(fcinfo, args);
-	function = find_store_report(get_func_namespace(fcinfo->flinfo->fn_oid));
+	function = sst_beside_called(fcinfo, "store_report", STORE_ARGS, types);
 	args[3].value = BoolGetDatum(limits.scope.tables != NULL || limits.scope.schemas != NULL ||
 								 limits.scope.min_bytes > 0);
 	args[4].isnull = run_report(fcinfo, &limits);

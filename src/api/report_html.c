@@ -21,10 +21,10 @@
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
-#include "parser/parse_func.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
-#include "utils/lsyscache.h"
+
+#include "api/api.h"
 
 PG_FUNCTION_INFO_V1(sst_report_html);
 
@@ -46,12 +46,10 @@ StaticAssertDecl(sizeof(page) > 1000, "make has read the page");
 
 /* The document; ERROR if there is no such report. */
 static char *
-get_json(FunctionCallInfo fcinfo, const char *schema)
+get_json(FunctionCallInfo fcinfo)
 {
 	Oid			argtypes[] = {INT8OID};
-	Oid			funcid = LookupFuncName(list_make2(makeString(pstrdup(schema)),
-												   makeString("report_json")),
-										1, argtypes, false);
+	Oid			funcid = sst_beside_called(fcinfo, "report_json", 1, argtypes);
 	FmgrInfo	flinfo;
 	Datum		result;
 
@@ -168,17 +166,10 @@ put_until(StringInfo out, const char *from, const char *placeholder)
 Datum
 sst_report_html(PG_FUNCTION_ARGS)
 {
-	Oid			funcid = fcinfo->flinfo->fn_oid;
-	char	   *schema = get_namespace_name(get_func_namespace(funcid));
-	const char *json;
+	const char *json = get_json(fcinfo);
 	const char *rest = page;
 	StringInfoData out;
 
-	/* Another session can drop the extension. */
-	if (schema == NULL)
-		elog(ERROR, "cache lookup failed for function %u", funcid);
-
-	json = get_json(fcinfo, schema);
 	initStringInfo(&out);
 	rest = put_until(&out, rest, POLICY);
 	appendStringInfoString(&out, "default-src 'none'; base-uri 'none'; form-action 'none'; script-src ");
