@@ -9,9 +9,6 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/table.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_tablespace.h"
@@ -210,37 +207,29 @@ open_largest(const SstRelations *list, Oid tablespace, SstTarget *target)
 	return false;
 }
 
-/* The tablespaces, but for that of shared catalogs */
-static List *
-list_tablespaces(void)
+/* Add a tablespace to a list, but for that of shared catalogs. */
+static void
+add_tablespace(void *arg, const void *row)
 {
-	List	   *tablespaces = NIL;
-	Relation	catalog = table_open(TableSpaceRelationId, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0, NULL);
-	HeapTuple	tuple;
+	List	  **tablespaces = arg;
+	Oid			oid = ((const FormData_pg_tablespace *) row)->oid;
 
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Oid			oid = ((Form_pg_tablespace) GETSTRUCT(tuple))->oid;
-
-		if (oid != GLOBALTABLESPACE_OID)
-			tablespaces = lappend_oid(tablespaces, oid);
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-
-	return tablespaces;
+	if (oid != GLOBALTABLESPACE_OID)
+		*tablespaces = lappend_oid(*tablespaces, oid);
 }
 
 /* Probe the largest relation on each tablespace, without waiting for locks. */
 static void
 probe_all(SstProbe *probe)
 {
-	List	   *tablespaces = list_tablespaces();
-	int			nleft = list_length(tablespaces);
+	List	   *tablespaces = NIL;
+	int			nleft;
 	SstRelations list;
 	ListCell   *lc;
 
+	sst_read_catalog(TableSpaceRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
+					 add_tablespace, &tablespaces);
+	nleft = list_length(tablespaces);
 	sst_list_relations(&list);
 	qsort(list.relation, list.n, sizeof(SstRelation), compare_bytes);
 	sst_progress_totals(nleft, probe->limits.bytes_left);

@@ -13,9 +13,6 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/stratnum.h"
-#include "access/table.h"
 #include "access/transam.h"
 #include "access/xlog.h"
 #include "catalog/pg_class.h"
@@ -26,7 +23,6 @@
 #include "foreign/foreign.h"
 #include "storage/smgr.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
 #include "relation/relation.h"
@@ -365,6 +361,12 @@ sst_refuse_for_pg_prewarm(Relation rel, ForkNumber forknum)
  * ----------
  */
 
+static void
+set_true(void *found, const void *row)
+{
+	*(bool *) found = true;
+}
+
 /*
  * Is it a table that Citus distributes?  Without Citus, this is a look-up in the
  * server's catalog cache.
@@ -373,12 +375,8 @@ bool
 sst_is_distributed(Oid tableoid)
 {
 	Oid			catalog;
-	Oid			index;
 	AttrNumber	attno;
-	Relation	rel;
-	ScanKeyData key;
-	SysScanDesc scan;
-	bool		found;
+	bool		found = false;
 
 	if (tableoid < FirstNormalObjectId)
 		return false;
@@ -389,16 +387,10 @@ sst_is_distributed(Oid tableoid)
 	attno = get_attnum(catalog, "logicalrelid");
 	if (attno == InvalidAttrNumber)
 		return false;
-	index = get_relname_relid("pg_dist_partition_logical_relid_index",
-							  PG_CATALOG_NAMESPACE);
 
-	ScanKeyInit(&key, attno, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(tableoid));
-	rel = table_open(catalog, AccessShareLock);
-	scan = systable_beginscan(rel, index, OidIsValid(index), NULL, 1, &key);
-	found = HeapTupleIsValid(systable_getnext(scan));
-	systable_endscan(scan);
-	table_close(rel, AccessShareLock);
+	sst_read_catalog(catalog, get_relname_relid("pg_dist_partition_logical_relid_index",
+												PG_CATALOG_NAMESPACE),
+					 attno, tableoid, set_true, &found);
 
 	return found;
 }

@@ -153,6 +153,8 @@ typedef struct SstRelations
 /* in relations.c */
 extern int64 sst_fork_bytes(const SstFiles *files, ForkNumber forknum);
 extern bool sst_has_pages_to_report(char relkind);
+extern void sst_read_catalog(Oid catalogid, Oid indexid, AttrNumber attno, Oid value,
+							 void (*add) (void *arg, const void *row), void *arg);
 extern void sst_list_relations(SstRelations *list);
 extern const SstRelation *sst_owning_table(const SstRelations *list,
 										   const SstRelation *relation);

@@ -110,9 +110,9 @@ sst_fork_bytes(const SstFiles *files, ForkNumber forknum)
  * Show the fixed part of each row of a catalog to a function; with attno, of those
  * rows that have such an OID in that column, by an index if there is one for it.
  */
-static void
-read_catalog(Oid catalogid, Oid indexid, AttrNumber attno, Oid value,
-			 void (*add) (void *arg, const void *row), void *arg)
+void
+sst_read_catalog(Oid catalogid, Oid indexid, AttrNumber attno, Oid value,
+				 void (*add) (void *arg, const void *row), void *arg)
 {
 	Relation	catalog = table_open(catalogid, AccessShareLock);
 	ScanKeyData key;
@@ -381,13 +381,13 @@ void
 sst_list_relations(SstRelations *list)
 {
 	relations_begin(list);
-	read_catalog(RelationRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
-				 add_pg_class_row, list);
+	sst_read_catalog(RelationRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
+					 add_pg_class_row, list);
 	relations_sort(list);
-	read_catalog(IndexRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
-				 add_pg_index_row, list);
-	read_catalog(InheritsRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
-				 add_pg_inherits_row, list);
+	sst_read_catalog(IndexRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
+					 add_pg_index_row, list);
+	sst_read_catalog(InheritsRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
+					 add_pg_inherits_row, list);
 	relations_end(list);
 	sst_look_up_activity(list);
 }
@@ -446,8 +446,8 @@ add_with_indexes(SstRelations *list, Oid relid)
 {
 	Oid			toastrelid = add_relation(list, relid);
 
-	read_catalog(IndexRelationId, IndexIndrelidIndexId, Anum_pg_index_indrelid,
-				 relid, add_index, list);
+	sst_read_catalog(IndexRelationId, IndexIndrelidIndexId, Anum_pg_index_indrelid,
+					 relid, add_index, list);
 	return toastrelid;
 }
 
@@ -456,13 +456,13 @@ static void
 add_details(SstRelations *list, SstRelation *relation)
 {
 	if (relation->relkind == RELKIND_INDEX)
-		read_catalog(IndexRelationId, IndexRelidIndexId,
-					 Anum_pg_index_indexrelid, relation->relid,
-					 add_pg_index_row, list);
+		sst_read_catalog(IndexRelationId, IndexRelidIndexId,
+						 Anum_pg_index_indexrelid, relation->relid,
+						 add_pg_index_row, list);
 	else if (relation->partition)
-		read_catalog(InheritsRelationId, InheritsRelidSeqnoIndexId,
-					 Anum_pg_inherits_inhrelid, relation->relid,
-					 add_pg_inherits_row, list);
+		sst_read_catalog(InheritsRelationId, InheritsRelidSeqnoIndexId,
+						 Anum_pg_inherits_inhrelid, relation->relid,
+						 add_pg_inherits_row, list);
 	else if (relation->relkind == RELKIND_TOASTVALUE)
 		relation->parent = sst_toast_owner(relation->relid);
 }
@@ -576,8 +576,8 @@ sst_toast_owner(Oid toastoid)
 		return result;
 
 	result = InvalidOid;
-	read_catalog(RelationRelationId, InvalidOid, Anum_pg_class_reltoastrelid, toastoid,
-				 set_oid, &result);
+	sst_read_catalog(RelationRelationId, InvalidOid, Anum_pg_class_reltoastrelid, toastoid,
+					 set_oid, &result);
 
 	return result;
 }
