@@ -150,8 +150,7 @@ put_relation(SstRow *row, SstTarget *target, SstWithToast with_toast,
 		bool		readable;
 		const char *toast_note;
 
-		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid,
-							SST_HEAP);
+		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid, SST_HEAP, false);
 		readable = toast.state == SST_TARGET_READABLE;
 		if (readable)
 			sst_estimate_bloat(&toast, &table, sampling, &of_toast);

@@ -261,7 +261,7 @@ sst_probe_run(const SstLimits *limits, SstIoStats *io_stats, Oid relid)
 	sst_progress_phase(SST_PHASE_PROBING);
 	if (OidIsValid(relid))
 	{
-		sst_target_try_open_with_table(&target, relid, SST_INDEX | SST_TABLE);
+		sst_target_try_open(&target, relid, SST_INDEX | SST_TABLE, true);
 		probe_relation(probe, &target, InvalidOid, 1);
 	}
 	else

@@ -91,9 +91,7 @@ sst_target_is_readable(const SstTarget *target)
 
 /* in target.c */
 extern void sst_target_examine(SstTarget *target, Relation rel);
-extern void sst_target_try_open(SstTarget *target, Oid relid, int kinds);
-extern void sst_target_try_open_with_table(SstTarget *target, Oid relid,
-										   int kinds);
+extern void sst_target_try_open(SstTarget *target, Oid relid, int kinds, bool with_table);
 extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds,
 							 SstRules rules);
 extern void sst_target_adopt_index(SstTarget *target, Relation rel,

@@ -123,41 +123,6 @@ set_closed(SstTarget *target, Oid relid, SstTargetState state)
 }
 
 /*
- * Make a relation, locked in AccessShareLock mode, the target.  State and note say
- * whether it can be read and is of one of the given kinds.  NULL is a relation that
- * does not exist.
- */
-static void
-examine_kind(SstTarget *target, Oid relid, Relation rel, int kinds)
-{
-	if (rel == NULL)
-	{
-		set_closed(target, relid, SST_TARGET_MISSING);
-		return;
-	}
-
-	sst_target_examine(target, rel);
-	if (sst_target_is_readable(target) && (target->kind & kinds) == 0)
-	{
-		set_state(target, SST_TARGET_WRONG_KIND);
-		target->nblocks = 0;
-	}
-}
-
-/*
- * Open and lock a relation by OID, whatever it is, and make it the target.  There
- * is no ERROR because of what it is: state and note say whether it exists, can be
- * read, and is of one of the given kinds.
- *
- * target->rel is NULL if the relation does not exist, and there is no lock.
- */
-void
-sst_target_try_open(SstTarget *target, Oid relid, int kinds)
-{
-	examine_kind(target, relid, try_relation_open(relid, AccessShareLock), kinds);
-}
-
-/*
  * Make an open relation, locked in AccessShareLock mode, the target, if it is
  * of one of the given kinds and can be read now; else ERROR.
  */
@@ -284,26 +249,34 @@ sst_open_with_table(Oid relid, Oid *tableoid)
 }
 
 /*
- * As sst_target_try_open(), with the table of an index locked as well, until the target
- * is closed.
+ * Open and lock a relation by OID, whatever it is, and make it the target; with its table
+ * if it is an index and that is asked for.  There is no ERROR because of what it is: state
+ * and note say whether it exists, can be read, and is of one of the given kinds.
+ *
+ * target->rel is NULL if the relation does not exist, and there is no lock.
  */
 void
-sst_target_try_open_with_table(SstTarget *target, Oid relid, int kinds)
+sst_target_try_open(SstTarget *target, Oid relid, int kinds, bool with_table)
 {
-	bool		moved;
-	Oid			tableoid;
-	Relation	rel = open_with_table(relid, &tableoid, &moved);
+	bool		moved = false;
+	Oid			tableoid = InvalidOid;
+	Relation	rel = with_table ? open_with_table(relid, &tableoid, &moved) :
+		try_relation_open(relid, AccessShareLock);
 
-	if (moved)
+	if (rel == NULL || moved)
 	{
-		relation_close(rel, AccessShareLock);
-		rel = NULL;
+		set_closed(target, relid, SST_TARGET_MISSING);
+		target->rel = rel;
+		target->tableoid = tableoid;
+		sst_target_close(target);
+		return;
 	}
-	if (rel == NULL && OidIsValid(tableoid))
-	{
-		UnlockRelationOid(tableoid, AccessShareLock);
-		tableoid = InvalidOid;
-	}
-	examine_kind(target, relid, rel, kinds);
+
+	sst_target_examine(target, rel);
 	target->tableoid = tableoid;
+	if (sst_target_is_readable(target) && (target->kind & kinds) == 0)
+	{
+		set_state(target, SST_TARGET_WRONG_KIND);
+		target->nblocks = 0;
+	}
 }
