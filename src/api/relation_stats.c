@@ -2,7 +2,8 @@
  *
  * relation_stats.c
  *	  table_stats and index_stats, which have the same columns for every access method,
- *	  both for a tree, and the function of each access method: btree_stats, hash_stats, ...
+ *	  both for a tree, and the function of each access method: btree_stats, hash_stats, ...;
+ *	  estimates from a sample; summaries of the maps
  *
  * A table is measured by one pass over its blocks, and one over each of its
  * maps.  Counters add up over a table and its TOAST table, and over
@@ -17,9 +18,13 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 
@@ -30,6 +35,10 @@ PG_FUNCTION_INFO_V1(sst_table_stats);
 PG_FUNCTION_INFO_V1(sst_table_stats_tree);
 PG_FUNCTION_INFO_V1(sst_index_stats);
 PG_FUNCTION_INFO_V1(sst_index_stats_tree);
+PG_FUNCTION_INFO_V1(sst_sample_stats);
+PG_FUNCTION_INFO_V1(sst_visibility_map_summary);
+PG_FUNCTION_INFO_V1(sst_unfrozen_ranges);
+PG_FUNCTION_INFO_V1(sst_free_space_map_summary);
 
 static Datum
 relation_column(const SstRelationStats *found, bool *isnull)
@@ -345,3 +354,274 @@ sst_##name##_stats(PG_FUNCTION_ARGS) \
 	return index_row(fcinfo, &sst_##name##_am); \
 }
 SST_ACCESS_METHODS(DEFINE_STATS)
+
+/* ----------
+ * sample_stats: the same numbers from a random sample of blocks, with confidence intervals
+ * ----------
+ */
+
+/* Say where the first damaged page is: the rows only count them. */
+static void
+report_damage(const SstTarget *target, const SstCounters *counters)
+{
+	const char *relname = RelationGetRelationName(target->rel);
+
+	if (counters->first_corrupt != InvalidBlockNumber)
+		ereport(WARNING,
+				(errcode(target->kind == SST_HEAP ? ERRCODE_DATA_CORRUPTED :
+						 ERRCODE_INDEX_CORRUPTED),
+				 errmsg("first corrupt page in sample of relation \"%s\" is block %u",
+						relname, counters->first_corrupt)));
+}
+
+/* The margin to reach, or infinity if none is requested */
+static double
+margin_argument(FunctionCallInfo fcinfo, int argno)
+{
+	if (PG_ARGISNULL(argno))
+		return INFINITY;
+
+	sst_check_positive(PG_GETARG_FLOAT8(argno), "margin",
+					   gettext_noop("Specify the margin in percentage points."));
+	return PG_GETARG_FLOAT8(argno);
+}
+
+/*
+ * Put a row for a statistic of a target that was sampled; or one with the target's
+ * note, if it cannot be read: statistic and sample are NULL then.
+ */
+static void
+put_statistic(SstRow *row, const SstTarget *target, const SstStatistic *statistic,
+			  const SstPageSample *sample, SstSampleEnd end)
+{
+	static const char *const ends[] = {"margin", "blocks", "all", "max_time"};
+	SstEstimate estimate = {NAN, NAN, NAN};
+	const char *measured = "skipped";
+
+	if (statistic != NULL)
+	{
+		estimate = sst_estimate(statistic, sample);
+		if (end != SST_SAMPLE_LIMITS || sample->nsampled > 0)
+			measured = sst_sample_is_exact(sample) ? "exact" : "sampled";
+	}
+
+	sst_put_text(row, "statistic", statistic ? statistic->name : NULL);
+	sst_put_float8(row, "estimate", estimate.value);
+	sst_put_float8(row, "low", estimate.low);
+	sst_put_float8(row, "high", estimate.high);
+	sst_put_count(row, "blocks_read", statistic ? (int64) sample->nsampled : -1);
+	sst_put_count(row, "blocks_total", statistic ? (int64) target->nblocks : -1);
+	sst_put_text(row, "measured", measured);
+	sst_put_text(row, "ended_by", statistic ? ends[end] : NULL);
+	sst_put_text(row, "note", target->note);
+	sst_row_store(row);
+}
+
+Datum
+sst_sample_stats(PG_FUNCTION_ARGS)
+{
+	SstRow		row;
+	SstTarget	target;
+	SstPageSample sample;
+	SstScanResult result;
+	SstCall		call;
+	BlockNumber nblocks;
+	double		margin;
+	SstLimits	limits = {.bytes_left = PG_INT64_MAX};
+	SstLimits  *limited;
+	SstSampleEnd end;
+
+	nblocks = sst_sample_size_argument(fcinfo, 1);
+	margin = margin_argument(fcinfo, 2);
+	limited = sst_max_time_argument(fcinfo, 3, &limits);
+
+	sst_call_try_open(&call, fcinfo, &target, SST_INDEX | SST_TABLE);
+	sst_rows_begin(&row, fcinfo);
+
+	if (!sst_target_is_readable(&target))
+	{
+		put_statistic(&row, &target, NULL, NULL, SST_SAMPLE_ALL);
+		sst_call_close(&call, &target);
+		return (Datum) 0;
+	}
+
+	if (!isinf(margin))
+		end = sst_sample_to_margin(&target, margin, nblocks,
+								   sst_seed_argument(fcinfo, 4), limited,
+								   &sample, &result);
+	else if (sst_sample_scan(&target, nblocks, sst_seed_argument(fcinfo, 4), NULL,
+							 limited, &sample, &result))
+		end = sst_sample_is_exact(&sample) ? SST_SAMPLE_ALL : SST_SAMPLE_BLOCKS;
+	else
+	{
+		sample.nsampled = 0;
+		end = SST_SAMPLE_LIMITS;
+	}
+	call.io_stats = result.io_stats;
+	sst_call_end(&call);
+
+	for (int i = 0; i < target.am->columns.n; i++)
+	{
+		SstStatistic statistic;
+
+		if (sst_column_statistic(&target.am->columns.column[i], &statistic))
+			put_statistic(&row, &target, &statistic, &sample, end);
+	}
+
+	report_damage(&target, &result.counters);
+	sst_target_close(&target);
+
+	return (Datum) 0;
+}
+
+/* ----------
+ * visibility_map_summary, unfrozen_ranges and free_space_map_summary
+ * ----------
+ */
+
+/* Blocks from one look at interrupts and blocked sessions to the next, a power of two */
+#define CHECK_BLOCKS (UINT64CONST(1) << 25)
+
+static void
+look_around(void)
+{
+	CHECK_FOR_INTERRUPTS();
+	sst_check_blocking();
+}
+
+/*
+ * The first block from the given one on that is in the set, or that is not; the
+ * number of blocks if there is none.
+ */
+static BlockNumber
+find_block(const SstBlockSet *set, BlockNumber from, bool member)
+{
+	uint64		blkno = from;	/* the last word can end behind all numbers */
+
+	for (; blkno < set->nblocks; blkno += 64 - blkno % 64)
+	{
+		uint64		word = set->words[blkno / 64];
+
+		if (blkno % CHECK_BLOCKS == 0)
+			look_around();
+		word = (member ? word : ~word) >> (blkno % 64);
+		if (word != 0)
+		{
+			blkno += pg_rightmost_one_pos64(word);
+			break;
+		}
+	}
+
+	return (BlockNumber) Min(blkno, set->nblocks);
+}
+
+/*
+ * Find the next range of blocks that are not in the set, from *first on; false
+ * if there is none.  *end is one past its last block.
+ */
+static bool
+next_range(const SstBlockSet *frozen, BlockNumber *first, BlockNumber *end)
+{
+	look_around();
+	*first = find_block(frozen, *first, false);
+	*end = find_block(frozen, *first, true);
+
+	return *first < *end;
+}
+
+/* Read the visibility map of the table that argument 0 names. */
+static SstBlockSet *
+find_frozen(FunctionCallInfo fcinfo, SstRelationStats *found)
+{
+	SstTarget	target;
+	SstBlockSet *frozen;
+	SstCall		call;
+
+	sst_call_open(&call, fcinfo, &target, SST_HEAP);
+	sst_relation_stats_init(found, &target);
+
+	frozen = sst_block_set_create(target.nblocks);
+	sst_scan_map(&target, VISIBILITYMAP_FORKNUM, NULL, frozen, NULL,
+				 &found->counters, &call.io_stats);
+
+	sst_call_close(&call, &target);
+
+	return frozen;
+}
+
+Datum
+sst_visibility_map_summary(PG_FUNCTION_ARGS)
+{
+	SstRelationStats found;
+	SstBlockSet *frozen = find_frozen(fcinfo, &found);
+	SstRow		row;
+	BlockNumber first = 0;
+	BlockNumber end;
+	BlockNumber largest = 0;
+	int64		nranges = 0;
+
+	for (; next_range(frozen, &first, &end); first = end)
+	{
+		nranges++;
+		largest = Max(largest, end - first);
+	}
+
+	sst_row_init(&row, fcinfo);
+	sst_put_int64(&row, "pages", found.nblocks);
+	sst_put_int64(&row, "all_visible_pages", SST_COUNT(&found, SST_MAP_VISIBLE_BLOCKS));
+	sst_put_int64(&row, "all_frozen_pages", SST_COUNT(&found, SST_MAP_FROZEN_BLOCKS));
+	sst_put_int64(&row, "largest_unfrozen_range_pages", largest);
+	sst_put_int64(&row, "unfrozen_ranges", nranges);
+	sst_put_int64(&row, "corrupt_map_pages", SST_COUNT(&found, SST_MAP_CORRUPT_PAGES));
+
+	return sst_row_datum(&row);
+}
+
+Datum
+sst_unfrozen_ranges(PG_FUNCTION_ARGS)
+{
+	SstRow		row;
+	SstRelationStats found;
+	SstBlockSet *frozen;
+	BlockNumber first = 0;
+	BlockNumber end;
+
+	sst_rows_begin(&row, fcinfo);
+	frozen = find_frozen(fcinfo, &found);
+
+	for (; next_range(frozen, &first, &end); first = end)
+	{
+		sst_put_int64(&row, "first_block", first);
+		sst_put_int64(&row, "last_block", (int64) end - 1);
+		sst_row_store(&row);
+	}
+
+	return (Datum) 0;
+}
+
+Datum
+sst_free_space_map_summary(PG_FUNCTION_ARGS)
+{
+	SstTarget	target;
+	SstRelationStats found;
+	SstCall		call;
+	SstRow		row;
+	uint64		free;
+
+	sst_call_open(&call, fcinfo, &target, SST_INDEX | SST_HEAP);
+	sst_relation_stats_init(&found, &target);
+	sst_scan_map(&target, FSM_FORKNUM, NULL, NULL, NULL, &found.counters, &call.io_stats);
+	sst_call_close(&call, &target);
+	free = SST_COUNT(&found, SST_MAP_FREE_BYTES);
+
+	sst_row_init(&row, fcinfo);
+	sst_put_int64(&row, "pages", found.nblocks);
+	sst_put_int64(&row, "nonfull_pages", SST_COUNT(&found, SST_MAP_FREE_BLOCKS));
+	sst_put_int64(&row, "free_bytes", free);
+	sst_put_float8(&row, "free_percent", found.nblocks == 0 ? NAN :
+				   100.0 * free / (found.nblocks * BLCKSZ));
+	sst_put_int64(&row, "largest_free_bytes", found.counters.map_largest_free);
+	sst_put_int64(&row, "corrupt_map_pages", SST_COUNT(&found, SST_MAP_CORRUPT_PAGES));
+
+	return sst_row_datum(&row);
+}
