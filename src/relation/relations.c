@@ -171,10 +171,12 @@ relations_begin(SstRelations *list)
 	list->relation = palloc(sizeof(SstRelation) * list->allocated);
 }
 
-/* Add a relation.  Its file is looked at. */
+/* Add a relation, by its row in pg_class.  Its file is looked at. */
 static void
-relations_add(SstRelations *list, const FormData_pg_class *form)
+add_relation(void *arg, const void *row)
 {
+	SstRelations *list = arg;
+	const FormData_pg_class *form = row;
 	SstRelation *relation;
 	const char *schema;
 
@@ -221,10 +223,8 @@ relations_sort(SstRelations *list)
 static void
 add_pg_class_row(void *list, const void *row)
 {
-	const FormData_pg_class *form = row;
-
-	if (sst_has_pages_to_report(form->relkind))
-		relations_add(list, form);
+	if (sst_has_pages_to_report(((const FormData_pg_class *) row)->relkind))
+		add_relation(list, row);
 }
 
 /* Set what pg_index tells of a listed index, and of its table. */
@@ -418,37 +418,26 @@ sst_listed_state(const SstRelation *relation)
  * ----------
  */
 
-/* Add a relation, if it exists.  Returns the OID of its TOAST table, or InvalidOid. */
-static Oid
-add_relation(SstRelations *list, Oid relid)
+/* Add a relation, if it exists. */
+static void
+find_and_add(SstRelations *list, Oid relid)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	Oid			toastrelid;
-
-	if (!HeapTupleIsValid(tuple))
-		return InvalidOid;
-	relations_add(list, (Form_pg_class) GETSTRUCT(tuple));
-	toastrelid = ((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid;
-	ReleaseSysCache(tuple);
-
-	return toastrelid;
+	sst_read_catalog(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, relid,
+					 add_relation, list);
 }
 
 static void
 add_index(void *list, const void *row)
 {
-	(void) add_relation(list, ((const FormData_pg_index *) row)->indexrelid);
+	find_and_add(list, ((const FormData_pg_index *) row)->indexrelid);
 }
 
-/* Add a relation, and its indexes.  Returns the OID of its TOAST table, or InvalidOid. */
-static Oid
+static void
 add_with_indexes(SstRelations *list, Oid relid)
 {
-	Oid			toastrelid = add_relation(list, relid);
-
+	find_and_add(list, relid);
 	sst_read_catalog(IndexRelationId, IndexIndrelidIndexId, Anum_pg_index_indrelid,
 					 relid, add_index, list);
-	return toastrelid;
 }
 
 /* Set what catalogs other than pg_class tell of a listed relation. */
@@ -478,12 +467,11 @@ sst_list_chosen_relations(SstRelations *list, const Oid *relids, int n)
 {
 	relations_begin(list);
 	for (int i = 0; i < n; i++)
+		add_with_indexes(list, relids[i]);
+	for (int i = 0; i < list->n; i++)
 	{
-		Oid			toastrelid = add_with_indexes(list, relids[i]);
-
-		CHECK_FOR_INTERRUPTS();
-		if (OidIsValid(toastrelid))
-			(void) add_with_indexes(list, toastrelid);
+		if (OidIsValid(list->relation[i].toastrelid))
+			add_with_indexes(list, list->relation[i].toastrelid);
 	}
 	relations_sort(list);
 	for (int i = 0; i < list->n; i++)
