@@ -99,11 +99,9 @@ extern void sst_put_regclass(SstRow *row, const char *column, Oid relid);
 extern void sst_put_text(SstRow *row, const char *column, const char *value);
 extern void sst_put_timestamptz(SstRow *row, const char *column,
 								TimestampTz value);
-extern void sst_put_estimate(SstRow *row, const char *column,
-							 SstEstimate estimate);
-extern void sst_put_bytes_estimate(SstRow *row, const char *column,
-								   SstEstimate estimate);
-extern void sst_put_duration(SstRow *row, const char *column, SstEstimate seconds);
+extern void sst_put_seconds(SstRow *row, const char *column, double seconds);
+extern void sst_put_estimate(SstRow *row, const char *column, SstEstimate estimate,
+							 void (*put) (SstRow *row, const char *column, double value));
 extern Datum sst_row_datum(SstRow *row);
 extern void sst_row_store(SstRow *row);
 extern Datum sst_form_row(FunctionCallInfo fcinfo, const SstColumns *columns,

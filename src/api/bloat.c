@@ -53,9 +53,9 @@ put_row(SstRow *row, Oid relid, bool is_sum, const SstBloatEstimate *estimate,
 	sst_put_regclass(row, "relation", relid);
 	sst_put_bool(row, "is_sum", is_sum);
 	sst_put_count(row, "bytes", estimate == NULL ? -1 : (int64) bytes);
-	sst_put_bytes_estimate(row, "predicted_bytes", estimate == NULL ? unknown :
-						   sst_scaled(estimate->rebuilt_blocks, BLCKSZ));
-	sst_put_bytes_estimate(row, "reclaimable_bytes", reclaimable);
+	sst_put_estimate(row, "predicted_bytes", estimate == NULL ? unknown :
+					 sst_scaled(estimate->rebuilt_blocks, BLCKSZ), sst_put_bytes);
+	sst_put_estimate(row, "reclaimable_bytes", reclaimable, sst_put_bytes);
 	sst_put_float8(row, "reclaimable_percent",
 				   bytes == 0 ? NAN : 100 * reclaimable.value / bytes);
 	sst_put_count(row, "blocks_read", estimate == NULL ? -1 : (int64) estimate->nread);

@@ -133,12 +133,12 @@ put_row(SstRow *row, const SstReport *report, const SstCommandPlan *plan, int i)
 	sst_put_count(row, "bytes",
 				  relation->bytes < 0 && entry->measured == SST_SKIPPED ?
 				  -1 : (int64) sst_entry_bytes(report, i));
-	sst_put_estimate(row, "free_percent", entry->estimate.free_percent);
-	sst_put_estimate(row, "dead_percent", entry->estimate.dead_percent);
+	sst_put_estimate(row, "free_percent", entry->estimate.free_percent, sst_put_float8);
+	sst_put_estimate(row, "dead_percent", entry->estimate.dead_percent, sst_put_float8);
 	sst_put_bytes(row, "predicted_bytes",
 				  entry->estimate.rebuilt_blocks.value * BLCKSZ);
-	sst_put_bytes_estimate(row, "reclaimable_bytes",
-						   sst_entry_reclaimable(report, i));
+	sst_put_estimate(row, "reclaimable_bytes",
+					 sst_entry_reclaimable(report, i), sst_put_bytes);
 	sst_put_count(row, "corrupt_pages", entry->measured == SST_SKIPPED ? -1 :
 				  (int64) entry->estimate.ncorrupt);
 	sst_put_datum(row, "is_valid", BOOLOID, BoolGetDatum(relation->valid),
@@ -236,8 +236,8 @@ form_summary(FunctionCallInfo fcinfo, const SstReport *report)
 	sst_put_int64(&row, "sampled_relations", nrelations[SST_SAMPLED]);
 	sst_put_int64(&row, "skipped_relations", nrelations[SST_SKIPPED]);
 	sst_put_int64(&row, "commands", plan->ncommands);
-	sst_put_bytes_estimate(&row, "reclaimable_bytes", reclaimable);
-	sst_put_bytes_estimate(&row, "planned_bytes", plan->reclaimable);
+	sst_put_estimate(&row, "reclaimable_bytes", reclaimable, sst_put_bytes);
+	sst_put_estimate(&row, "planned_bytes", plan->reclaimable, sst_put_bytes);
 	sst_put_int64(&row, "bytes_total", bytes_total);
 	sst_put_int64(&row, "bytes_read", report->bytes_read);
 	sst_put_int64(&row, "bytes_skipped", bytes_skipped);
@@ -265,13 +265,13 @@ put_planned(SstRow *row, int rank, const SstRelation *relation,
 	sst_put_text(row, "kind", relation ? sst_kind_name(relation) : NULL);
 	sst_put_bytes(row, "bytes", planned->bytes);
 	sst_put_int64(row, "relations", planned->nrelations);
-	sst_put_bytes_estimate(row, "reclaimable_bytes", planned->reclaimable);
+	sst_put_estimate(row, "reclaimable_bytes", planned->reclaimable, sst_put_bytes);
 	sst_put_float8(row, "reclaimable_percent", planned->bytes > 0 ?
 				   100 * planned->reclaimable.value / planned->bytes : NAN);
 	sst_put_bytes(row, "scratch_bytes", planned->scratch_bytes);
 	sst_put_bytes(row, "bytes_to_read", planned->bytes_to_read);
 	sst_put_bytes(row, "bytes_to_write", planned->bytes_to_write);
-	sst_put_duration(row, "duration", planned->duration);
+	sst_put_estimate(row, "duration", planned->duration, sst_put_seconds);
 	sst_put_text(row, "command", command->text);
 	sst_put_text(row, "lock_mode", command->lock_mode);
 	sst_put_bool(row, "blocks_reads", command->blocks);

@@ -58,7 +58,7 @@ put_row(SstRow *row, const SstProbeResult *result, int number, const char *note)
 	sst_put_count(row, "reads", cell->reads);
 	sst_put_count(row, "bytes_read", note == NULL ? cell->reads * request_bytes : -1);
 	sst_put_float8(row, "elapsed_ms", note == NULL ? cell->elapsed_ms : NAN);
-	sst_put_estimate(row, "reads_per_second", rate);
+	sst_put_estimate(row, "reads_per_second", rate, sst_put_float8);
 	sst_put_float8(row, "bytes_per_second", rate.value * request_bytes);
 	sst_put_float8(row, "latency_ms", sst_probe_latency(cell, 50));
 	sst_put_float8(row, "latency_ms_p99", sst_probe_latency(cell, 99));

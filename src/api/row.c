@@ -313,33 +313,9 @@ sst_put_timestamptz(SstRow *row, const char *column, TimestampTz value)
 				  value == 0);
 }
 
-/* Put a number, and the ends of its interval in the columns that are named after it. */
-static void
-put_with_ends(SstRow *row, const char *column, const SstEstimate *estimate,
-			  void (*put) (SstRow *, const char *, double))
-{
-	put(row, column, estimate->value);
-	put(row, psprintf("%s_low", column), estimate->low);
-	put(row, psprintf("%s_high", column), estimate->high);
-}
-
-/* An estimate, and the ends of its interval in "<column>_low" and "..._high" */
-void
-sst_put_estimate(SstRow *row, const char *column, SstEstimate estimate)
-{
-	put_with_ends(row, column, &estimate, sst_put_float8);
-}
-
-/* The same, of bytes */
-void
-sst_put_bytes_estimate(SstRow *row, const char *column, SstEstimate estimate)
-{
-	put_with_ends(row, column, &estimate, sst_put_bytes);
-}
-
 /* Seconds, as an interval of milliseconds; NaN becomes null. */
-static void
-put_seconds(SstRow *row, const char *column, double seconds)
+void
+sst_put_seconds(SstRow *row, const char *column, double seconds)
 {
 	Interval   *interval = palloc0(sizeof(Interval));
 
@@ -348,11 +324,14 @@ put_seconds(SstRow *row, const char *column, double seconds)
 	sst_put_datum(row, column, INTERVALOID, IntervalPGetDatum(interval), isnan(seconds));
 }
 
-/* A duration, and the ends of its interval */
+/* An estimate, and the ends of its interval in "<column>_low" and "..._high" */
 void
-sst_put_duration(SstRow *row, const char *column, SstEstimate seconds)
+sst_put_estimate(SstRow *row, const char *column, SstEstimate estimate,
+				 void (*put) (SstRow *row, const char *column, double value))
 {
-	put_with_ends(row, column, &seconds, put_seconds);
+	put(row, column, estimate.value);
+	put(row, psprintf("%s_low", column), estimate.low);
+	put(row, psprintf("%s_high", column), estimate.high);
 }
 
 /* ERROR if a declared column was not put; make the row empty for the next one. */
