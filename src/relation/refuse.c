@@ -160,8 +160,8 @@ hint_function(Relation rel, int kinds, SstRules rules)
 }
 
 /* ERROR: the relation is none of the kinds that the function accepts. */
-void
-sst_refuse_wrong_kind(Relation rel, int kinds, SstRules rules)
+static void
+refuse_wrong_kind(Relation rel, int kinds, SstRules rules)
 {
 	char		relkind = rel->rd_rel->relkind;
 
@@ -210,18 +210,20 @@ refuse_other_temp(Relation rel, bool say_indexes)
 }
 
 /*
- * ERROR if a relation of a kind that is read cannot be read now: in the words of contrib's
- * functions and, during recovery, of the server.
+ * ERROR if the target is not of one of the given kinds, or cannot be read now: in the words
+ * of contrib's functions and, during recovery, of the server.
  */
 void
-sst_refuse_unreadable(Relation rel, SstRules rules)
+sst_refuse_target(const SstTarget *target, int kinds, SstRules rules)
 {
-	const SstAccessMethod *am = sst_relation_am(rel);
+	Relation	rel = target->rel;
 
-	refuse_other_temp(rel, am->kind == SST_INDEX && (am->flags &
-													 (SST_AM_TEMPORARY_TABLES | SST_AM_UNKNOWN)) == 0);
+	if ((target->kind & kinds) == 0)
+		refuse_wrong_kind(rel, kinds, rules);
+	refuse_other_temp(rel, target->kind == SST_INDEX &&
+					  (target->am->flags & (SST_AM_TEMPORARY_TABLES | SST_AM_UNKNOWN)) == 0);
 
-	if (!RelationIsPermanent(rel) && RecoveryInProgress())
+	if (target->state == SST_TARGET_NO_DATA)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
@@ -231,19 +233,15 @@ sst_refuse_unreadable(Relation rel, SstRules rules)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" is not valid",
 						RelationGetRelationName(rel)),
-				 rules == SST_RULES_TOLERANT && !rel->rd_index->indisready ?
+				 rules == SST_RULES_TOLERANT && target->state == SST_TARGET_NOT_READY ?
 				 errdetail("It is being built, or its build failed.") : 0));
-}
 
-/* ERROR: the index is of a version of its access method's format that is not known. */
-void
-sst_refuse_other_format(Relation rel)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot read index \"%s\"", RelationGetRelationName(rel)),
-			 errdetail("Its metapage has another magic or version number than the known format of access method \"%s\".",
-					   get_am_name(rel->rd_rel->relam))));
+	if (target->state == SST_TARGET_OTHER_FORMAT)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot read index \"%s\"", RelationGetRelationName(rel)),
+				 errdetail("Its metapage has another magic or version number than the known format of access method \"%s\".",
+						   get_am_name(rel->rd_rel->relam))));
 }
 
 /* ERROR if pgstattuple() of contrib has no numbers for such a relation. */

@@ -40,36 +40,6 @@ typedef enum SstTargetState
 	SST_TARGET_MISSING			/* does not exist */
 } SstTargetState;
 
-/* The note on a distributed table in a report, not translated */
-#define SST_SHARDS_REPORT_NOTE \
-	gettext_noop("distributed by Citus, the data is in shards: " \
-				 "SELECT * FROM run_command_on_all_nodes(" \
-				 "$cmd$SELECT json_agg(r) FROM streamstat.database_report() r$cmd$)")
-
-/* in refuse.c */
-extern const char *sst_state_note(SstTargetState state);
-extern const char *sst_no_storage_note(char relkind);
-extern const char *sst_temporary_note(void);
-extern const char *sst_tree_function(Relation rel);
-extern char *sst_partitioned_note(const char *function);
-extern char *sst_table_am_note(Oid amoid);
-extern const char *sst_relation_note(Relation rel, SstTargetState state);
-
-extern bool sst_is_distributed(Oid tableoid);
-extern char *sst_shards_note(Relation rel);
-
-extern void sst_refuse_wrong_kind(Relation rel, int kinds, SstRules rules);
-extern void sst_refuse_other_index(Relation rel, const SstAccessMethod *am,
-								   SstRules rules);
-extern void sst_refuse_unreadable(Relation rel, SstRules rules);
-extern void sst_refuse_other_format(Relation rel);
-
-extern void sst_refuse_for_pgstattuple(Relation rel);
-extern void sst_refuse_for_pgstattuple_approx(Relation rel);
-extern void sst_refuse_for_pg_relpages(Relation rel);
-extern void sst_refuse_without_storage(const char *name, char relkind);
-extern void sst_refuse_for_pg_prewarm(Relation rel, ForkNumber forknum);
-
 typedef struct SstTarget
 {
 	Relation	rel;			/* open, AccessShareLock held; or NULL */
@@ -88,6 +58,33 @@ sst_target_is_readable(const SstTarget *target)
 {
 	return target->state <= SST_TARGET_INVALID;
 }
+
+/* The note on a distributed table in a report, not translated */
+#define SST_SHARDS_REPORT_NOTE \
+	gettext_noop("distributed by Citus, the data is in shards: " \
+				 "SELECT * FROM run_command_on_all_nodes(" \
+				 "$cmd$SELECT json_agg(r) FROM streamstat.database_report() r$cmd$)")
+
+/* in refuse.c */
+extern const char *sst_state_note(SstTargetState state);
+extern const char *sst_no_storage_note(char relkind);
+extern const char *sst_temporary_note(void);
+extern const char *sst_tree_function(Relation rel);
+extern char *sst_partitioned_note(const char *function);
+extern char *sst_table_am_note(Oid amoid);
+extern const char *sst_relation_note(Relation rel, SstTargetState state);
+
+extern bool sst_is_distributed(Oid tableoid);
+extern char *sst_shards_note(Relation rel);
+
+extern void sst_refuse_target(const SstTarget *target, int kinds, SstRules rules);
+extern void sst_refuse_other_index(Relation rel, const SstAccessMethod *am,
+								   SstRules rules);
+extern void sst_refuse_for_pgstattuple(Relation rel);
+extern void sst_refuse_for_pgstattuple_approx(Relation rel);
+extern void sst_refuse_for_pg_relpages(Relation rel);
+extern void sst_refuse_without_storage(const char *name, char relkind);
+extern void sst_refuse_for_pg_prewarm(Relation rel, ForkNumber forknum);
 
 /* in target.c */
 extern void sst_target_examine(SstTarget *target, Relation rel);

@@ -129,14 +129,8 @@ set_closed(SstTarget *target, Oid relid, SstTargetState state)
 void
 sst_target_adopt(SstTarget *target, Relation rel, int kinds, SstRules rules)
 {
-	const SstAccessMethod *am = sst_relation_am(rel);
-
-	if (am == NULL || (am->kind & kinds) == 0)
-		sst_refuse_wrong_kind(rel, kinds, rules);
-	sst_refuse_unreadable(rel, rules);
 	sst_target_examine(target, rel);
-	if (target->state == SST_TARGET_OTHER_FORMAT)
-		sst_refuse_other_format(rel);
+	sst_refuse_target(target, kinds, rules);
 	if (rules == SST_RULES_CONTRIB)
 		target->nblocks = RelationGetNumberOfBlocks(rel);
 }
