@@ -50,7 +50,6 @@ typedef struct CorruptSearch
 	BlockNumber next;			/* to be read next */
 	bool		stopped;		/* a limit ended the search */
 	BlockNumber nsingle;		/* blocks still to be read one by one */
-	BlockNumber nsingle_next;	/* and after the next error */
 
 	/* Blocks that were found and not yet looked at */
 	SstCorruptList list;
@@ -67,9 +66,8 @@ typedef struct CorruptSearch
 	int			guc_nest_level;
 } CorruptSearch;
 
-/* Blocks to read one by one after an error, at first; doubled each time */
-#define MIN_SINGLE_BLOCKS 16
-#define MAX_SINGLE_BLOCKS 4096
+/* Blocks to read one by one after an error: about as many as a stream reads ahead */
+#define SINGLE_BLOCKS 1024
 
 /* The server is not to take bad pages for good ones meanwhile. */
 static void
@@ -92,7 +90,6 @@ begin_search(CorruptSearch *search, const SstTarget *target,
 	search->rel = target->rel;
 	search->limits = limits;
 	search->next = first;
-	search->nsingle_next = MIN_SINGLE_BLOCKS;
 	search->list.blknos = search->blknos;
 
 	search->guc_nest_level = NewGUCNestLevel();
@@ -201,9 +198,7 @@ read_on(CorruptSearch *search)
 		{
 			pfree(search->read_error);
 			search->read_error = NULL;
-			search->nsingle = search->nsingle_next;
-			search->nsingle_next = Min(search->nsingle_next * 2,
-									   MAX_SINGLE_BLOCKS);
+			search->nsingle = SINGLE_BLOCKS;
 		}
 	}
 	else if (search->next < search->plan.end &&
