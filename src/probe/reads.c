@@ -312,9 +312,6 @@ leave_places(SstPlaces *places, const SstProbeCell *cell, int nread)
  * ----------
  */
 
-/* Others are looked at so often. */
-#define CHECK_MS 50.0
-
 /* The reads of a cell, under way: a ring of those in flight */
 typedef struct Run
 {
@@ -359,7 +356,6 @@ read_all(Run *run)
 	int			ntimes = cell->ntimes;
 	double		started_ms[SST_PROBE_MAX_READS];
 	double		first_ms = 0;
-	double		checked_ms = 0;
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
@@ -402,9 +398,6 @@ read_all(Run *run)
 		}
 
 		CHECK_FOR_INTERRUPTS();
-		if (ms - checked_ms < CHECK_MS)
-			continue;
-		checked_ms = ms;
 		sst_check_blocking();
 		if (sst_limits_expired(run->target->probe->throttle.limits))
 			break;
