@@ -44,7 +44,8 @@
 SstRelation *
 sst_find_relation(const SstRelations *list, Oid relid)
 {
-	return bsearch(&relid, list->relation, list->n, sizeof(SstRelation), oid_cmp);
+	return list->n == 0 ? NULL :
+		bsearch(&relid, list->relation, list->n, sizeof(SstRelation), oid_cmp);
 }
 
 /*
@@ -167,8 +168,7 @@ relations_begin(SstRelations *list)
 
 	list->names = hash_create("streamstat names", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	list->n = 0;
-	list->allocated = 64;
-	list->relation = palloc(sizeof(SstRelation) * list->allocated);
+	list->relation = NULL;
 }
 
 /* Add a relation, by its row in pg_class.  Its file is looked at. */
@@ -180,14 +180,8 @@ add_relation(void *arg, const void *row)
 	SstRelation *relation;
 	const char *schema;
 
-	if (list->n == list->allocated)
-	{
-		list->allocated *= 2;
-		list->relation = repalloc_huge(list->relation, sizeof(SstRelation) *
-									   list->allocated);
-	}
 	schema = shared_name(list, NamespaceRelationId, form->relnamespace);
-	relation = &list->relation[list->n++];
+	relation = sst_append(list->relation, list->n);
 	memset(relation, 0, sizeof(SstRelation));
 	relation->relid = form->oid;
 	relation->schema = schema ? schema : "";
@@ -214,10 +208,11 @@ add_relation(void *arg, const void *row)
 static void
 relations_sort(SstRelations *list)
 {
+	if (list->n == 0)
+		return;
 	qsort(list->relation, list->n, sizeof(SstRelation), oid_cmp);
 	list->n = qunique(list->relation, list->n, sizeof(SstRelation), oid_cmp);
-	list->relation = repalloc_huge(list->relation,
-								   sizeof(SstRelation) * Max(list->n, 1));
+	list->relation = repalloc_huge(list->relation, sizeof(SstRelation) * list->n);
 }
 
 static void

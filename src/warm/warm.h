@@ -19,35 +19,6 @@
 #include "run/prewarm.h"
 #include "stream/buffered.h"
 
-/*
- * Arrays that grow
- */
-
-/* Elements that an array has room for at first: a power of two */
-#define SST_FIRST_ELEMENTS 16
-
-/*
- * Make room behind the n elements of an array, which is doubled when n is a power of
- * two, so that there is no count of what is allocated.
- */
-static inline void *
-sst_room_for_one(void *array, int64 n, Size size)
-{
-	if (array == NULL)
-		return palloc(size * SST_FIRST_ELEMENTS);
-	if (n < SST_FIRST_ELEMENTS || (n & (n - 1)) != 0)
-		return array;
-
-	return repalloc_huge(array, size * n * 2);
-}
-
-/*
- * Count one more element, and point to it.  The array is NULL and n 0 at first; only
- * this adds to it.
- */
-#define sst_append(array, n) \
-	((array) = sst_room_for_one(array, n, sizeof(*(array))), &(array)[(n)++])
-
 /* A fork to warm, and what came of it */
 typedef struct SstWarmFork
 {
