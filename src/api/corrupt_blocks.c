@@ -49,7 +49,7 @@ typedef struct CorruptSearch
 	SstLimits  *limits;			/* or NULL */
 	BlockNumber next;			/* to be read next */
 	bool		stopped;		/* a limit ended the search */
-	BlockNumber nsingle;		/* blocks still to be read one by one */
+	BlockNumber single_end;		/* blocks before this are read one by one */
 
 	/* Blocks that were found and not yet looked at */
 	SstCorruptList list;
@@ -131,37 +131,26 @@ is_read_error(const ErrorData *error)
 		error->sqlerrcode == ERRCODE_UNDEFINED_FILE;
 }
 
-/*
- * Scan in a subtransaction.  False if a block cannot be read: then *message is the
- * error's, in the current context.
- */
-static bool
-try_scan(CorruptSearch *search, char **message)
+/* Scan.  If a block cannot be read, search->read_error is why, in the current context. */
+static void
+try_scan(CorruptSearch *search)
 {
 	MemoryContext context;
 	MemoryContext oldcontext;
 	ErrorData  *error;
 
-	if (RecoveryInProgress())
-	{
-		scan_action(search);
-		return true;
-	}
-
 	/* What a scan leaves behind at an error goes with its context. */
 	context = AllocSetContextCreate(CurrentMemoryContext, "streamstat scan",
 									ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(context);
-	error = sst_run_in_subtransaction(scan_action, search);
+	error = sst_contain_errors(scan_action, search);
 	MemoryContextSwitchTo(oldcontext);
 
 	if (error != NULL && !is_read_error(error))
 		ReThrowError(error);
 	if (error != NULL)
-		*message = pstrdup(error->message);
+		search->read_error = pstrdup(error->message);
 	MemoryContextDelete(context);
-
-	return error == NULL;
 }
 
 /*
@@ -171,8 +160,7 @@ try_scan(CorruptSearch *search, char **message)
 static void
 read_on(CorruptSearch *search)
 {
-	bool		single = search->nsingle > 0;
-	bool		done;
+	bool		single = search->next < search->single_end;
 
 	search->pos = 0;
 	search->list.n = 0;
@@ -180,28 +168,19 @@ read_on(CorruptSearch *search)
 	search->list.reached = search->next;
 
 	search->plan.first = search->next;
-	if (single)
-	{
-		search->plan.end = search->next + 1;
-		search->nsingle--;
-	}
-	else
-		search->plan.end = search->plan.nblocks;
-
-	done = try_scan(search, &search->read_error);
+	search->plan.end = single ? search->next + 1 : search->plan.nblocks;
+	try_scan(search);
 	search->next = search->list.reached;
 
-	if (!done)
+	if (search->read_error != NULL && !single)
 	{
 		/* A stream reads ahead: find out which block it is. */
-		if (!single)
-		{
-			pfree(search->read_error);
-			search->read_error = NULL;
-			search->nsingle = SINGLE_BLOCKS;
-		}
+		pfree(search->read_error);
+		search->read_error = NULL;
+		search->single_end = search->next +
+			Min(SINGLE_BLOCKS, search->plan.nblocks - search->next);
 	}
-	else if (search->next < search->plan.end &&
+	else if (search->read_error == NULL && search->next < search->plan.end &&
 			 search->list.n < search->list.max)
 		search->stopped = true;
 }
