@@ -86,16 +86,9 @@ foreign_table_note(Relation rel)
 					GetForeignServer(table->serverid)->servername);
 }
 
-/* Return the translated note on a temporary relation, where only shared buffers count. */
-const char *
-sst_temporary_note(void)
-{
-	return _("temporary relation: its pages are in the session's local buffers");
-}
-
 /* Return the translated note on a relation without storage, by its kind. */
-const char *
-sst_no_storage_note(char relkind)
+static const char *
+no_storage_note(char relkind)
 {
 	switch (relkind)
 	{
@@ -110,6 +103,19 @@ sst_no_storage_note(char relkind)
 	}
 }
 
+/* Return why a listed relation cannot be warmed, whoever calls, translated; or NULL. */
+const char *
+sst_warm_refusal(const SstRelation *relation)
+{
+	SstTargetState state = sst_listed_state(relation);
+
+	if (!RELKIND_HAS_STORAGE(relation->relkind))
+		return no_storage_note(relation->relkind);
+	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
+		return _("temporary relation: its pages are in the session's local buffers");
+	return state == SST_TARGET_INVALID ? NULL : sst_state_note(state);
+}
+
 /*
  * Return the translated note on an open relation in a state, or NULL if there is
  * nothing to say.  It may be palloc'd in the current context.
@@ -121,7 +127,7 @@ sst_relation_note(Relation rel, SstTargetState state)
 	{
 		case SST_TARGET_NO_STORAGE:
 			return rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE ?
-				foreign_table_note(rel) : sst_no_storage_note(rel->rd_rel->relkind);
+				foreign_table_note(rel) : no_storage_note(rel->rd_rel->relkind);
 		case SST_TARGET_PARTITIONED:
 			return _("partitioned: only its partitions have pages");
 		case SST_TARGET_OTHER_TABLE_AM:

@@ -67,8 +67,6 @@ sst_target_is_readable(const SstTarget *target)
 
 /* in refuse.c */
 extern const char *sst_state_note(SstTargetState state);
-extern const char *sst_no_storage_note(char relkind);
-extern const char *sst_temporary_note(void);
 extern const char *sst_tree_function(Relation rel);
 extern char *sst_partitioned_note(const char *function);
 extern char *sst_table_am_note(Oid amoid);
@@ -172,6 +170,9 @@ typedef struct SstRelations
 	SstRelation *relation;		/* by OID */
 	struct HTAB *names;			/* while it is made */
 } SstRelations;
+
+/* in refuse.c */
+extern const char *sst_warm_refusal(const SstRelation *relation);
 
 /* in relations.c */
 extern int64 sst_fork_bytes(const SstFiles *files, ForkNumber forknum);

@@ -80,22 +80,9 @@ sst_warm_set_add_range(SstWarmSet *set, int fork, BlockNumber first,
 }
 
 /* ----------
- * What can be warmed, and by whom
+ * By whom tables can be warmed
  * ----------
  */
-
-/* Why a listed relation cannot be warmed, whoever calls, translated; or NULL */
-const char *
-sst_warm_refusal(const SstRelation *relation)
-{
-	SstTargetState state = sst_listed_state(relation);
-
-	if (!RELKIND_HAS_STORAGE(relation->relkind))
-		return sst_no_storage_note(relation->relkind);
-	if (relation->persistence == RELPERSISTENCE_TEMP && !relation->other_temp)
-		return sst_temporary_note();
-	return state == SST_TARGET_INVALID ? NULL : sst_state_note(state);
-}
 
 /* May the user warm a table?  Who may not warm all may not if it does not exist. */
 bool

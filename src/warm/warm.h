@@ -130,7 +130,6 @@ extern char *sst_resume_text(const SstWarmSet *set);
 extern void sst_resume(SstWarmSet *set, const char *text);
 
 /* What can be warmed, and by whom */
-extern const char *sst_warm_refusal(const SstRelation *relation);
 extern bool sst_may_warm(Oid tableoid);
 
 /*
