@@ -198,48 +198,50 @@ sst_target_try_lock(SstTarget *target, Oid relid, Oid tableoid)
  * of that table, which the caller unlocks in the end, or InvalidOid.
  *
  * Before it is locked, the index may be dropped and its OID used again.  So its
- * table is looked up once more when both are locked; *moved says that it is another
- * one.  Return NULL if the relation does not exist: the table is locked all the same.
+ * table is looked up once more when both are locked.  Return NULL if the relation does
+ * not exist or that is another table; nothing is locked then.
  */
 static Relation
-open_with_table(Oid relid, Oid *tableoid, bool *moved)
+try_open_with_table(Oid relid, Oid *tableoid)
 {
 	char		relkind = get_rel_relkind(relid);
 	bool		is_index = relkind == RELKIND_INDEX ||
 		relkind == RELKIND_PARTITIONED_INDEX;
 	Relation	rel;
 
-	*tableoid = InvalidOid;
-	if (is_index)
-	{
-		*tableoid = IndexGetRelation(relid, true);
-		if (OidIsValid(*tableoid))
-			LockRelationOid(*tableoid, AccessShareLock);
-	}
+	*tableoid = is_index ? IndexGetRelation(relid, true) : InvalidOid;
+	if (OidIsValid(*tableoid))
+		LockRelationOid(*tableoid, AccessShareLock);
 
 	rel = try_relation_open(relid, AccessShareLock);
-	*moved = rel != NULL && is_index &&
-		(!OidIsValid(*tableoid) || *tableoid != IndexGetRelation(relid, true));
+	if (rel != NULL && is_index &&
+		(!OidIsValid(*tableoid) || *tableoid != IndexGetRelation(relid, true)))
+	{
+		relation_close(rel, AccessShareLock);
+		rel = NULL;
+	}
+	if (rel == NULL && OidIsValid(*tableoid))
+	{
+		UnlockRelationOid(*tableoid, AccessShareLock);
+		*tableoid = InvalidOid;
+	}
 
 	return rel;
 }
 
-/* As open_with_table(), but ERROR if the relation or an index's table is gone. */
+/* The same, but ERROR if the relation or an index's table is gone. */
 Relation
 sst_open_with_table(Oid relid, Oid *tableoid)
 {
-	bool		moved;
-	Relation	rel = open_with_table(relid, tableoid, &moved);
+	Relation	rel = try_open_with_table(relid, tableoid);
 
-	if (rel == NULL)
-		rel = relation_open(relid, AccessShareLock);
-	if (moved)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("could not find parent table of index \"%s\"",
-						RelationGetRelationName(rel))));
-
-	return rel;
+	if (rel != NULL)
+		return rel;
+	rel = relation_open(relid, AccessShareLock);
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("could not find parent table of index \"%s\"",
+					RelationGetRelationName(rel))));
 }
 
 /*
@@ -252,17 +254,13 @@ sst_open_with_table(Oid relid, Oid *tableoid)
 void
 sst_target_try_open(SstTarget *target, Oid relid, int kinds, bool with_table)
 {
-	bool		moved = false;
 	Oid			tableoid = InvalidOid;
-	Relation	rel = with_table ? open_with_table(relid, &tableoid, &moved) :
+	Relation	rel = with_table ? try_open_with_table(relid, &tableoid) :
 		try_relation_open(relid, AccessShareLock);
 
-	if (rel == NULL || moved)
+	if (rel == NULL)
 	{
 		set_closed(target, relid, SST_TARGET_MISSING);
-		target->rel = rel;
-		target->tableoid = tableoid;
-		sst_target_close(target);
 		return;
 	}
 
