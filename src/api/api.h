@@ -37,7 +37,6 @@ typedef struct SstRow
 	Datum	   *values;
 	bool	   *nulls;
 	bool	   *filled;			/* has a value, or null */
-	int			next;			/* where the next name is looked for first */
 	MemoryContext context;		/* of a set: emptied after each row */
 } SstRow;
 

@@ -11,10 +11,6 @@
  * function does not offer, or offers with another type, is an error that says
  * which of the two must be updated.
  *
- * Columns are usually offered in the order of their declaration.  The search
- * for a name begins after the last one found, so that usually one comparison
- * is enough.
- *
  * Copyright (c) 2026, streamstat contributors
  *
  *-------------------------------------------------------------------------
@@ -158,7 +154,6 @@ init_row(SstRow *row, FunctionCallInfo fcinfo, TupleDesc tupdesc)
 	row->filled = row->nulls + natts;
 	memset(row->nulls, true, natts * sizeof(bool));
 	memset(row->filled, false, natts * sizeof(bool));
-	row->next = 0;
 }
 
 /*
@@ -199,18 +194,14 @@ sst_rows_begin(SstRow *row, FunctionCallInfo fcinfo)
 int
 sst_row_find(SstRow *row, const char *column, Oid type)
 {
-	int			natts = row->tupdesc->natts;
-
-	for (int i = 0; i < natts; i++)
+	for (int attno = 0; attno < row->tupdesc->natts; attno++)
 	{
-		int			attno = (row->next + i) % natts;
 		Form_pg_attribute att = TupleDescAttr(row->tupdesc, attno);
 
 		if (att->attisdropped || strcmp(NameStr(att->attname), column) != 0)
 			continue;
 		if (att->atttypid != type)
 			report_column(row, att, type);
-		row->next = attno + 1;
 		return attno;
 	}
 
@@ -349,7 +340,6 @@ finish_row(SstRow *row)
 	}
 
 	memset(row->filled, false, natts * sizeof(bool));
-	row->next = 0;
 }
 
 /* The row as the result of a function that returns one */
