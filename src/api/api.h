@@ -59,6 +59,7 @@ extern void sst_check_not_negative(double value, const char *what);
 extern void sst_check_positive(double value, const char *what, const char *hint);
 extern void sst_check_range(int64 value, int64 low, int64 high, const char *what);
 extern Oid	sst_relation_argument(FunctionCallInfo fcinfo);
+extern bool sst_bool_argument(FunctionCallInfo fcinfo, int argno, bool defaultval);
 extern const Oid *sst_oids_argument(FunctionCallInfo fcinfo, int argno,
 									const char *what, int *n);
 extern BlockNumber sst_sample_size_argument(FunctionCallInfo fcinfo, int argno);

@@ -71,6 +71,13 @@ sst_relation_argument(FunctionCallInfo fcinfo)
 	return PG_GETARG_OID(0);
 }
 
+/* A boolean argument; null, and a script without it, mean the default. */
+bool
+sst_bool_argument(FunctionCallInfo fcinfo, int argno, bool defaultval)
+{
+	return PG_NARGS() <= argno || PG_ARGISNULL(argno) ? defaultval : PG_GETARG_BOOL(argno);
+}
+
 /* The OIDs of an array argument; ERROR if it is null, or one of them; what names it then. */
 const Oid  *
 sst_oids_argument(FunctionCallInfo fcinfo, int argno, const char *what, int *n)

@@ -582,13 +582,6 @@ report_limits_arguments(FunctionCallInfo fcinfo, SstReportLimits *limits)
 	scope_arguments(fcinfo, 5, &limits->scope);
 }
 
-/* The argument "online"; scripts without it, and null, mean the default. */
-static bool
-online_argument(FunctionCallInfo fcinfo, int n)
-{
-	return PG_NARGS() <= n || PG_ARGISNULL(n) || PG_GETARG_BOOL(n);
-}
-
 /* ----------
  * Making a report
  * ----------
@@ -707,7 +700,7 @@ sst_database_report_summary(PG_FUNCTION_ARGS)
 static void
 return_plan(FunctionCallInfo fcinfo, int argno)
 {
-	bool		online = online_argument(fcinfo, argno);
+	bool		online = sst_bool_argument(fcinfo, argno, true);
 
 	if (sst_last_report() != NULL)
 		put_plan(fcinfo, sst_last_report(), online);

@@ -145,12 +145,6 @@ typedef struct PrewarmArguments
 	const char *resume_from;	/* or NULL */
 } PrewarmArguments;
 
-static bool
-bool_argument(FunctionCallInfo fcinfo, int argno, bool defaultval)
-{
-	return PG_ARGISNULL(argno) ? defaultval : PG_GETARG_BOOL(argno);
-}
-
 /*
  * Get the arguments, which begin with mode.  Null as stop_when_full is the default:
  * what is named alone is warmed whole, as pg_prewarm does.
@@ -163,12 +157,12 @@ get_arguments(FunctionCallInfo fcinfo, int argno, bool stop_when_full,
 	args->options.mode = sst_prewarm_mode_argument(fcinfo, argno, SST_RULES_TOLERANT);
 	args->options.limits = sst_limits_arguments(fcinfo, argno + 1,
 												&args->limits);
-	if (bool_argument(fcinfo, argno + 4, stop_when_full))
+	if (sst_bool_argument(fcinfo, argno + 4, stop_when_full))
 		args->options.free_buffers = &args->free_buffers;
-	args->parts.indexes = bool_argument(fcinfo, argno + 5, true);
-	args->parts.toast = bool_argument(fcinfo, argno + 6, true);
-	args->parts.maps = bool_argument(fcinfo, argno + 7, true);
-	args->parts.only_maps = bool_argument(fcinfo, argno + 8, false);
+	args->parts.indexes = sst_bool_argument(fcinfo, argno + 5, true);
+	args->parts.toast = sst_bool_argument(fcinfo, argno + 6, true);
+	args->parts.maps = sst_bool_argument(fcinfo, argno + 7, true);
+	args->parts.only_maps = sst_bool_argument(fcinfo, argno + 8, false);
 	if (args->parts.only_maps && !args->parts.maps)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -336,7 +330,7 @@ sst_cache_load(PG_FUNCTION_ARGS)
 	sst_check_range(min_usage, 0, BM_MAX_USAGE_COUNT, "min_usage_count");
 	options.mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_TOLERANT);
 	options.limits = sst_limits_arguments(fcinfo, 3, &limits);
-	options.free_buffers = PG_ARGISNULL(6) || PG_GETARG_BOOL(6) ?
+	options.free_buffers = sst_bool_argument(fcinfo, 6, true) ?
 		&free_buffers : NULL;
 
 	begin_call(&call, fcinfo);
@@ -348,7 +342,7 @@ sst_cache_load(PG_FUNCTION_ARGS)
 	sst_call_end(&call);
 
 	put_warm_rows(fcinfo, &set, end, NULL,
-				  !PG_ARGISNULL(7) && PG_GETARG_BOOL(7));
+				  sst_bool_argument(fcinfo, 7, false));
 
 	return (Datum) 0;
 }
