@@ -169,18 +169,6 @@ put_relation(SstRow *row, SstTarget *target, SstWithToast with_toast,
 		put_estimate(row, target->relid, &estimate, note, sum);
 }
 
-/* The sample that the arguments ask for */
-static SstSampling
-sampling_arguments(FunctionCallInfo fcinfo)
-{
-	SstSampling sampling = {0};
-
-	sampling.nblocks = sst_sample_size_argument(fcinfo, 1);
-	sampling.seed = sst_seed_argument(fcinfo, 2);
-
-	return sampling;
-}
-
 /*
  * Rows for each relation of a partition or inheritance tree, and one for their
  * sum; of one that is alone, or without others below it, its rows only.
@@ -189,7 +177,10 @@ static Datum
 estimate_tree(FunctionCallInfo fcinfo, bool alone)
 {
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
-	SstSampling sampling = sampling_arguments(fcinfo);
+	SstSampling sampling = {
+		.nblocks = sst_sample_size_argument(fcinfo, 1),
+		.seed = sst_seed_argument(fcinfo, 2)
+	};
 	TreeSum		sum = {.estimate.exact = true};
 	SstRow		row;
 	SstTree		tree;

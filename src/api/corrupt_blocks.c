@@ -294,16 +294,6 @@ static const char *const fault_names[] = {
 	[SST_FAULT_CONTENTS] = "contents"
 };
 
-/* The most blocks to return; null is no limit. */
-static int64
-max_rows_argument(FunctionCallInfo fcinfo, int argno)
-{
-	if (PG_ARGISNULL(argno))
-		return PG_INT64_MAX;
-	sst_check_positive(PG_GETARG_INT64(argno), "number of rows", NULL);
-	return PG_GETARG_INT64(argno);
-}
-
 static void
 put_row(SstRow *row, BlockNumber blkno, const char *error, const char *detail)
 {
@@ -364,7 +354,7 @@ Datum
 sst_corrupt_blocks(PG_FUNCTION_ARGS)
 {
 	int64		first = PG_ARGISNULL(1) ? 0 : PG_GETARG_INT64(1);
-	int64		max_rows;
+	int64		max_rows = PG_ARGISNULL(2) ? PG_INT64_MAX : PG_GETARG_INT64(2);
 	SstLimits	limits = {.bytes_left = PG_INT64_MAX};
 	SstLimits  *limited;
 	SstRow		row;
@@ -372,7 +362,7 @@ sst_corrupt_blocks(PG_FUNCTION_ARGS)
 	SstCall		call;
 
 	sst_check_range(first, 0, MaxBlockNumber, "starting block number");
-	max_rows = max_rows_argument(fcinfo, 2);
+	sst_check_positive(max_rows, "number of rows", NULL);
 	limited = sst_max_time_argument(fcinfo, 3, &limits);
 
 	sst_call_try_open(&call, fcinfo, &target, SST_INDEX | SST_TABLE);

@@ -541,26 +541,15 @@ form_stored_summary(FunctionCallInfo fcinfo)
 #define DEFAULT_MARGIN 2.0
 #define DEFAULT_SECONDS 60.0
 
-/* Fill in the scope from the arguments: tables, schemas, min_table_size; null is no limit. */
-static void
-scope_arguments(FunctionCallInfo fcinfo, int argno, SstReportScope *scope)
-{
-	if (!PG_ARGISNULL(argno))
-		scope->tables = sst_oids_argument(fcinfo, argno, "tables", &scope->ntables);
-	if (!PG_ARGISNULL(argno + 1))
-		scope->schemas = sst_oids_argument(fcinfo, argno + 1, "schemas", &scope->nschemas);
-	if (!PG_ARGISNULL(argno + 2))
-		scope->min_bytes = sst_bytes_argument(fcinfo, argno + 2);
-	sst_check_not_negative(scope->min_bytes, "min_table_size");
-}
-
 /*
  * Fill in the limits from the arguments: margin, budget, max_time, max_rate, seed, and those of
- * the scope
+ * the scope, which are tables, schemas and min_table_size; there, null is no limit.
  */
 static void
 report_limits_arguments(FunctionCallInfo fcinfo, SstReportLimits *limits)
 {
+	SstReportScope *scope = &limits->scope;
+
 	memset(limits, 0, sizeof(SstReportLimits));
 
 	limits->margin = PG_ARGISNULL(0) ? DEFAULT_MARGIN : PG_GETARG_FLOAT8(0);
@@ -579,7 +568,14 @@ report_limits_arguments(FunctionCallInfo fcinfo, SstReportLimits *limits)
 
 	limits->max_rate = sst_max_rate_argument(fcinfo, 3);
 	limits->seed = sst_seed_argument(fcinfo, 4);
-	scope_arguments(fcinfo, 5, &limits->scope);
+
+	if (!PG_ARGISNULL(5))
+		scope->tables = sst_oids_argument(fcinfo, 5, "tables", &scope->ntables);
+	if (!PG_ARGISNULL(6))
+		scope->schemas = sst_oids_argument(fcinfo, 6, "schemas", &scope->nschemas);
+	if (!PG_ARGISNULL(7))
+		scope->min_bytes = sst_bytes_argument(fcinfo, 7);
+	sst_check_not_negative(scope->min_bytes, "min_table_size");
 }
 
 /* ----------

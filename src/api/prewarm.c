@@ -495,33 +495,14 @@ block_argument(FunctionCallInfo fcinfo, int argno, const char *what,
 	return PG_GETARG_INT64(argno);
 }
 
-/*
- * Open the relation if the user may prewarm it, which is up to whoever may
- * read the table: its own privileges, or for an index those of its table.
- * *tableoid is the OID that is locked besides the relation, or InvalidOid.
- */
-static Relation
-open_for_prewarm(Oid relid, Oid *tableoid)
-{
-	Relation	rel = sst_open_with_table(relid, tableoid);
-	AclResult	aclresult;
-
-	aclresult = pg_class_aclcheck(OidIsValid(*tableoid) ? *tableoid : relid,
-								  GetUserId(), ACL_SELECT);
-	if (aclresult != ACLCHECK_OK)
-		aclcheck_error(aclresult, get_relkind_objtype(rel->rd_rel->relkind),
-					   get_rel_name(relid));
-
-	return rel;
-}
-
 Datum
 sst_pg_prewarm(PG_FUNCTION_ARGS)
 {
 	SstPrewarmPlan plan = {0};
 	Relation	rel;
 	Oid			relid;
-	Oid			tableoid;
+	Oid			tableoid;		/* locked besides the relation, or InvalidOid */
+	AclResult	aclresult;
 	int64		nblocks;
 	int64		ndone;
 	SstCall		call;
@@ -530,7 +511,13 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 	plan.mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_CONTRIB);
 	plan.forknum = forkname_to_number(sst_text_argument(fcinfo, 2, "relation fork"));
 
-	rel = open_for_prewarm(relid, &tableoid);
+	/* Who may read a table may prewarm it and its indexes. */
+	rel = sst_open_with_table(relid, &tableoid);
+	aclresult = pg_class_aclcheck(OidIsValid(tableoid) ? tableoid : relid,
+								  GetUserId(), ACL_SELECT);
+	if (aclresult != ACLCHECK_OK)
+		aclcheck_error(aclresult, get_relkind_objtype(rel->rd_rel->relkind),
+					   get_rel_name(relid));
 	sst_refuse_for_pg_prewarm(rel, plan.forknum);
 
 	nblocks = RelationGetNumberOfBlocksInFork(rel, plan.forknum);

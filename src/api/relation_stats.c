@@ -374,18 +374,6 @@ report_damage(const SstTarget *target, const SstCounters *counters)
 						relname, counters->first_corrupt)));
 }
 
-/* The margin to reach, or infinity if none is requested */
-static double
-margin_argument(FunctionCallInfo fcinfo, int argno)
-{
-	if (PG_ARGISNULL(argno))
-		return INFINITY;
-
-	sst_check_positive(PG_GETARG_FLOAT8(argno), "margin",
-					   gettext_noop("Specify the margin in percentage points."));
-	return PG_GETARG_FLOAT8(argno);
-}
-
 /*
  * Put a row for a statistic of a target that was sampled; or one with the target's
  * note, if it cannot be read: statistic and sample are NULL then.
@@ -426,13 +414,14 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 	SstScanResult result;
 	SstCall		call;
 	BlockNumber nblocks;
-	double		margin;
+	double		margin = PG_ARGISNULL(2) ? INFINITY : PG_GETARG_FLOAT8(2);
 	SstLimits	limits = {.bytes_left = PG_INT64_MAX};
 	SstLimits  *limited;
 	SstSampleEnd end;
 
 	nblocks = sst_sample_size_argument(fcinfo, 1);
-	margin = margin_argument(fcinfo, 2);
+	sst_check_positive(margin, "margin",
+					   gettext_noop("Specify the margin in percentage points."));
 	limited = sst_max_time_argument(fcinfo, 3, &limits);
 
 	sst_call_try_open(&call, fcinfo, &target, SST_INDEX | SST_TABLE);
