@@ -145,7 +145,6 @@ extern const char *sst_places_begin(SstPlaces *places, const SstFiles *files,
 									BlockNumber nblocks);
 extern bool sst_probe_read(SstProbeTarget *target, SstProbeCell *cell,
 						   double *rate, double *took_ms);
-extern void sst_probe_rounds(SstProbeTarget *target);
 
 /* The median of a few figures, and the ends of its 95 % interval; NaN for too few */
 extern SstEstimate sst_probe_rate(const SstProbeCell *cell);
