@@ -291,29 +291,6 @@ try_target(void *arg)
  */
 static SstProbe *last_probe;
 
-/*
- * Begin a probe, which takes the place of the session's last one, in memory that lives as
- * long as the session.
- */
-static SstProbe *
-create_probe(const SstLimits *limits, SstIoStats *io_stats)
-{
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
-												  "streamstat probe",
-												  ALLOCSET_SMALL_SIZES);
-	SstProbe   *probe = MemoryContextAllocZero(context, sizeof(SstProbe));
-
-	if (last_probe != NULL)
-		MemoryContextDelete(last_probe->context);
-	last_probe = probe;
-
-	probe->context = context;
-	probe->limits = *limits;
-	probe->io_stats = io_stats;
-
-	return probe;
-}
-
 /* The session's last probe, or NULL if there was none */
 const SstProbe *
 sst_last_probe(void)
@@ -502,13 +479,24 @@ probe_all(SstProbe *probe)
 
 /*
  * Probe one relation, or with InvalidOid the largest of each tablespace, within limits.
- * The session keeps the result.  What was read is added to io_stats.
+ * The session keeps the result, in the place of the last one.  What was read is added to
+ * io_stats.
  */
 const SstProbe *
 sst_probe_run(const SstLimits *limits, SstIoStats *io_stats, Oid relid)
 {
-	SstProbe   *probe = create_probe(limits, io_stats);
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
+												  "streamstat probe",
+												  ALLOCSET_SMALL_SIZES);
+	SstProbe   *probe = MemoryContextAllocZero(context, sizeof(SstProbe));
 	SstTarget	target;
+
+	if (last_probe != NULL)
+		MemoryContextDelete(last_probe->context);
+	last_probe = probe;
+	probe->context = context;
+	probe->limits = *limits;
+	probe->io_stats = io_stats;
 
 	(void) sst_throttle_begin(&probe->throttle, &probe->limits);
 	sst_progress_phase(SST_PHASE_PROBING);
