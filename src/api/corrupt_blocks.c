@@ -51,11 +51,11 @@ typedef struct CorruptSearch
 	bool		stopped;		/* a limit ended the search */
 	BlockNumber single_end;		/* blocks before this are read one by one */
 
-	/* Blocks that were found and not yet looked at */
+	/* Blocks that were found, to be looked at */
 	SstCorruptList list;
 	BlockNumber blknos[BATCH_BLOCKS];
-	int			pos;
-	char	   *read_error;		/* of block "next", which cannot be read */
+	char	   *read_error;		/* of the only one, which cannot be read; or
+								 * NULL */
 
 	SstVisitor	visitor;
 	SstItemCheck check;
@@ -162,7 +162,6 @@ read_on(CorruptSearch *search)
 {
 	bool		single = search->next < search->single_end;
 
-	search->pos = 0;
 	search->list.n = 0;
 	search->list.max = BATCH_BLOCKS;
 	search->list.reached = search->next;
@@ -172,7 +171,12 @@ read_on(CorruptSearch *search)
 	try_scan(search);
 	search->next = search->list.reached;
 
-	if (search->read_error != NULL && !single)
+	if (search->read_error == NULL)
+		search->stopped = search->next < search->plan.end &&
+			search->list.n < search->list.max;
+	else if (single)
+		search->blknos[search->list.n++] = search->next++;
+	else
 	{
 		/* A stream reads ahead: find out which block it is. */
 		pfree(search->read_error);
@@ -180,9 +184,6 @@ read_on(CorruptSearch *search)
 		search->single_end = search->next +
 			Min(SINGLE_BLOCKS, search->plan.nblocks - search->next);
 	}
-	else if (search->read_error == NULL && search->next < search->plan.end &&
-			 search->list.n < search->list.max)
-		search->stopped = true;
 }
 
 /* Get an image of a block; true if it is in a buffer. */
@@ -209,10 +210,20 @@ static void
 diagnose_block(CorruptSearch *search, BlockNumber blkno,
 			   SstDiagnosis *diagnosis)
 {
-	bool		buffered = copy_block(search, blkno);
+	bool		buffered;
 	char	   *image = search->image;
-	uint16		found = ((PageHeader) image)->pd_checksum;
+	uint16		found;
 
+	if (search->read_error != NULL)
+	{
+		sst_set_diagnosis(diagnosis, SST_FAULT_READ, "%s", search->read_error);
+		pfree(search->read_error);
+		search->read_error = NULL;
+		return;
+	}
+
+	buffered = copy_block(search, blkno);
+	found = ((PageHeader) image)->pd_checksum;
 	if (!buffered && DataChecksumsEnabled() && !PageIsNew((Page) image))
 	{
 		const char *pages[] = {image};
@@ -233,40 +244,6 @@ diagnose_block(CorruptSearch *search, BlockNumber blkno,
 	if (diagnosis->fault == SST_FAULT_NONE)
 		sst_check_items(&search->check, &search->visitor, image, blkno,
 						diagnosis);
-}
-
-/*
- * Find the next corrupt block, and what is wrong with it.  False if there is no
- * other one before the end, or before search->next if search->stopped.
- */
-static bool
-next_corrupt(CorruptSearch *search, BlockNumber *blkno,
-			 SstDiagnosis *diagnosis)
-{
-	for (;;)
-	{
-		CHECK_FOR_INTERRUPTS();
-
-		while (search->pos < search->list.n)
-		{
-			*blkno = search->list.blknos[search->pos++];
-			diagnose_block(search, *blkno, diagnosis);
-			if (diagnosis->fault != SST_FAULT_NONE)
-				return true;
-		}
-		if (search->read_error != NULL)
-		{
-			*blkno = search->next++;
-			sst_set_diagnosis(diagnosis, SST_FAULT_READ, "%s",
-							  search->read_error);
-			pfree(search->read_error);
-			search->read_error = NULL;
-			return true;
-		}
-		if (search->stopped || search->next >= search->plan.nblocks)
-			return false;
-		read_on(search);
-	}
 }
 
 static void
@@ -307,21 +284,29 @@ put_row(SstRow *row, BlockNumber blkno, const char *error, const char *detail)
 static BlockNumber
 put_blocks(SstRow *row, CorruptSearch *search, int64 max_rows)
 {
-	MemoryContext oldcontext;
-	SstDiagnosis diagnosis;
-	BlockNumber blkno = 0;		/* keep compiler quiet */
-
-	for (int64 nrows = 0; nrows < max_rows; nrows++)
+	while (!search->stopped && search->next < search->plan.nblocks)
 	{
-		if (!next_corrupt(search, &blkno, &diagnosis))
-			return search->next;
+		read_on(search);
+		for (int i = 0; i < search->list.n; i++)
+		{
+			BlockNumber blkno = search->blknos[i];
+			SstDiagnosis diagnosis;
+			MemoryContext oldcontext;
 
-		oldcontext = MemoryContextSwitchTo(row->context);
-		put_row(row, blkno, fault_names[diagnosis.fault], diagnosis.detail);
-		MemoryContextSwitchTo(oldcontext);
+			CHECK_FOR_INTERRUPTS();
+			diagnose_block(search, blkno, &diagnosis);
+			if (diagnosis.fault == SST_FAULT_NONE)
+				continue;
+
+			oldcontext = MemoryContextSwitchTo(row->context);
+			put_row(row, blkno, fault_names[diagnosis.fault], diagnosis.detail);
+			MemoryContextSwitchTo(oldcontext);
+			if (--max_rows == 0)
+				return blkno + 1;
+		}
 	}
 
-	return blkno + 1;
+	return search->next;
 }
 
 /* Search an open target from a block on, and put what is found. */
