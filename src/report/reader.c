@@ -320,7 +320,7 @@ sst_reader_leaves(const SstReportReader *reader, int nrelations, uint64 nblocks)
  * The stream of a small relation ends before it can look ahead, so each of
  * them would cost at least one round trip to the disk.  But the order of first
  * samples is known, and their blocks follow from the seed and the size.  So
- * this code gives read-ahead advice for the next relations, as far ahead as
+ * this code gives read-ahead advice for the next relations, at most as far ahead as
  * the stream of one large relation looks, and each stream finds its blocks in
  * the page cache.  It locks nothing and opens one file at a time.
  *
@@ -442,24 +442,7 @@ sst_reader_init(SstReportReader *reader, SstReport *report, SstReportEntry **ord
 		return;
 
 	reader->max_advised = depth;
-	reader->advised = palloc_extended(sizeof(SstAdvised) * (report->relations.n + 1),
-									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	advise_catalogs(report);
-}
-
-/* Forget the relations before a place in the order: they have been read. */
-static void
-forget_read(SstReportReader *reader, int place)
-{
-	for (; reader->first < place; reader->first++)
-	{
-		const SstAdvised *advised = &reader->advised[reader->first];
-
-		reader->nadvised -= advised->nblocks > 0;
-		reader->nruns -= advised->nruns;
-		reader->nblocks -= advised->nblocks;
-	}
-	reader->next = Max(reader->next, place);
 }
 
 /* Will the entry be read, from files that can be advised? */
@@ -475,42 +458,61 @@ can_advise(const SstReportEntry *entry)
 }
 
 /*
- * Before the first sample of the entry at a place in the order is read, advise the
- * kernel of what comes next.
+ * Advise of the next relations, of half as much as may be ahead, and no more than the limits
+ * leave besides what was advised before.  Returns their blocks.
+ */
+static uint64
+advise_next(SstReportReader *reader)
+{
+	SstReport  *report = reader->report;
+	int			max_advised = reader->max_advised / 2;
+	uint64		most = Min(reader->max_advised * sst_run_blocks(),
+						   sst_rate_blocks(report->limits.max_rate));
+	int			end = Min(reader->advised_end + max_advised, report->relations.n);
+	uint64		nblocks = 0;
+
+	for (int nruns = 0; reader->advised_end < end && nruns < max_advised; reader->advised_end++)
+	{
+		SstReportEntry *entry = reader->order[reader->advised_end];
+		BlockNumber nsample = sst_first_sample_blocks(entry, reader->first_blocks);
+		uint64		ahead;
+
+		/* A stream reads by slices what is more than one. */
+		if (!can_advise(entry) || nsample > most)
+			continue;
+		ahead = reader->advised_blocks + nblocks + nsample;
+		if (ahead > most || (nblocks > 0 && nblocks + nsample > most / 2) ||
+			!sst_reader_leaves(reader, reader->advised_end + 1 - reader->advised_first, ahead))
+			break;
+		nruns += advise_sample(report, entry, nsample);
+		nblocks += nsample;
+	}
+	return nblocks;
+}
+
+/*
+ * Before the first sample of the entry at a place in the order is read, advise the kernel of
+ * what comes next.  As the relations that were advised last begin to be read, so many follow.
  */
 void
 sst_read_ahead(SstReportReader *reader, int place)
 {
-	SstReport  *report = reader->report;
-	uint64		most = Min(reader->max_advised * sst_run_blocks(),
-						   sst_rate_blocks(report->limits.max_rate));
-
 	if (reader->max_advised == 0)
 		return;
 
-	forget_read(reader, place);
-	while (reader->next < report->relations.n &&
-		   reader->nadvised < reader->max_advised &&
-		   reader->nruns < reader->max_advised)
+	if (place >= reader->advised_end)
 	{
-		SstReportEntry *entry = reader->order[reader->next];
-		BlockNumber nsample = sst_first_sample_blocks(entry, reader->first_blocks);
-		SstAdvised *advised = &reader->advised[reader->next];
+		reader->advised_first = reader->advised_end = place;
+		reader->advised_blocks = 0;
+	}
+	while (place >= reader->advised_first)
+	{
+		int			first = reader->advised_end;
+		uint64		nblocks = advise_next(reader);
 
-		/* A stream reads by slices what is more than one. */
-		if (can_advise(entry) && nsample <= most)
-		{
-			if (reader->nblocks + nsample > most ||
-				!sst_reader_leaves(reader, reader->nadvised + 1,
-								   reader->nblocks + nsample))
-				break;
-
-			advised->nruns = advise_sample(report, entry, nsample);
-			advised->nblocks = nsample;
-			reader->nadvised++;
-			reader->nruns += advised->nruns;
-			reader->nblocks += nsample;
-		}
-		reader->next++;
+		if (reader->advised_end == first)
+			break;
+		reader->advised_first = first;
+		reader->advised_blocks = nblocks;
 	}
 }

@@ -15,13 +15,6 @@
 /* A relation of up to so many first samples is read as a whole. */
 #define SST_WHOLE_SAMPLES 2
 
-/* What was advised of a relation; zeros for nothing */
-typedef struct SstAdvised
-{
-	int			nruns;
-	BlockNumber nblocks;
-} SstAdvised;
-
 typedef struct SstReportReader
 {
 	SstReport  *report;
@@ -39,17 +32,14 @@ typedef struct SstReportReader
 	uint64		first_blocks;
 	int			nlocked;
 
-	/* The order of first samples, and the place of the next one to advise */
+	/* The order of first samples, and at most how many are advised ahead */
 	SstReportEntry **order;
-	int			next;
 	int			max_advised;	/* 0 if nothing is to be advised */
 
-	/* What was advised of each, and what those not read yet have together */
-	SstAdvised *advised;
-	int			first;			/* place of the first one of these */
-	int			nadvised;
-	int			nruns;
-	uint64		nblocks;
+	/* The places that were advised last, and the blocks of these */
+	int			advised_first;
+	int			advised_end;
+	uint64		advised_blocks;
 } SstReportReader;
 
 /* Blocks of an entry's first sample, when there are to be first_blocks */
