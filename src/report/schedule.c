@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * schedule.c
- *	  The next relation of a report to read, and the number of blocks
+ *	  Reading the relations of a report: which one is next, and how many blocks
  *
  * First a small sample is read of every relation, the largest first, so that
  * there is a number for each.  The rest of the limits is spent, step by step,
@@ -13,6 +13,9 @@
  * A table is read before its indexes, because their estimates need its dead
  * rows, and before its TOAST table, whose needed size it determines.
  *
+ * Before a sample is read, it is limited to the remaining bytes and time.  The
+ * scan has the same limits.
+ *
  * Copyright (c) 2026, streamstat contributors
  *
  *-------------------------------------------------------------------------
@@ -21,15 +24,593 @@
 
 #include <math.h>
 
+#include "access/visibilitymapdefs.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
+#include "storage/bufpage.h"
+#include "storage/lmgr.h"
 #include "utils/memutils.h"
 
 #include "compat/compat.h"
-#include "report/reader.h"
+#include "report/report.h"
+#include "run/call.h"
 #include "run/progress.h"
 #include "stats/page_sample.h"
+#include "stream/stream.h"
+
+/* Blocks of a relation's first sample */
+#define MIN_FIRST_BLOCKS 8
+#define MAX_FIRST_BLOCKS 64
+
+/* A relation of up to so many first samples is read as a whole. */
+#define WHOLE_SAMPLES 2
+
+/*
+ * A sample grows by this factor at most, as the spread that a small one shows is
+ * not sure itself.
+ */
+#define GROWTH 4
+
+/* An interval narrower than this part of the database's bytes is left alone. */
+#define NARROW 0.0005
+
+/* One after the other */
+typedef enum SchedulePass
+{
+	PASS_FIRST_SAMPLES,
+	PASS_LARGER_SAMPLES,		/* where bytes are uncertain */
+	PASS_LOCKED,				/* what was locked before */
+	PASS_DONE
+} SchedulePass;
+
+/* A relation of which more blocks would tell more */
+typedef struct Candidate
+{
+	SstReportEntry *entry;
+	double		growth;			/* of its sample */
+	double		gain_width;		/* bytes, if it is a candidate for that */
+	double		priority;
+} Candidate;
+
+struct SstSchedule
+{
+	SstReport  *report;
+	MemoryContext context;		/* of all this */
+	MemoryContext scratch;		/* of an attempt to read a relation */
+	instr_time	deadline;
+	SstReportEntry **order;		/* of first samples: the largest first */
+
+	/* The pass, and the place of the entry whose turn it is */
+	SchedulePass pass;
+	int			next;
+
+	/* Seconds that one relation and one block take, as learned so far */
+	double		relation_cost;
+	double		block_cost;
+
+	/*
+	 * Blocks of a first sample, which are held back for each of the relations
+	 * that were locked
+	 */
+	uint64		first_blocks;
+	int			nlocked;
+
+	/*
+	 * At most how many are advised ahead, or 0; the places that were advised
+	 * last, and the blocks of these
+	 */
+	int			max_advised;
+	int			advised_first;
+	int			advised_end;
+	uint64		advised_blocks;
+
+	/* Of larger samples; the first in the queue has the highest priority. */
+	Candidate  *candidates;
+	binaryheap *queue;
+	double		narrow;			/* bytes that an interval may be wide */
+	double		growth;			/* of a sample, at most */
+};
+
+/* ----------
+ * What the limits leave
+ * ----------
+ */
+
+/* Seconds that a relation and a block are expected to take before any was read */
+#define RELATION_COST 0.001
+#define BLOCK_COST 0.00005
+
+/*
+ * Learn what relations and blocks take.  The difference between the time that was
+ * expected and the time that it took is divided in proportion.
+ */
+static void
+learn_cost(SstSchedule *schedule, uint64 nblocks, double seconds)
+{
+	double		blocks = nblocks * schedule->block_cost;
+	double		expected = schedule->relation_cost + blocks;
+	double		off = 0.3 * Min(Max(seconds / expected, 0.1), 10) - 0.3;
+
+	schedule->relation_cost *= 1 + off * schedule->relation_cost / expected;
+	schedule->block_cost *= 1 + off * blocks / expected;
+}
+
+static double
+seconds_left(const SstSchedule *schedule)
+{
+	return schedule->report->limits.max_seconds -
+		sst_seconds_since(schedule->report->start);
+}
+
+/* Blocks that are held back for the relations that were locked */
+static uint64
+reserved_blocks(const SstSchedule *schedule)
+{
+	return schedule->nlocked * schedule->first_blocks;
+}
+
+/* Blocks that the budget leaves besides those; can be negative */
+static int64
+blocks_left(const SstSchedule *schedule)
+{
+	const SstReport *report = schedule->report;
+
+	return (report->limits.budget - report->bytes_read) / BLCKSZ -
+		(int64) reserved_blocks(schedule);
+}
+
+/* Seconds that are left for blocks of so many relations, less the blocks held back */
+static double
+seconds_for_blocks(const SstSchedule *schedule, int nrelations)
+{
+	return seconds_left(schedule) - nrelations * schedule->relation_cost -
+		reserved_blocks(schedule) * schedule->block_cost;
+}
+
+/* Seconds that a block takes, also at the rate that is allowed */
+static double
+seconds_per_block(const SstSchedule *schedule)
+{
+	int64		max_rate = schedule->report->limits.max_rate;
+
+	return max_rate > 0 ? Max(schedule->block_cost, (double) BLCKSZ / max_rate) :
+		schedule->block_cost;
+}
+
+/*
+ * How many of the wanted blocks the limits allow, when blocks for the relations that
+ * were locked are held back
+ */
+static uint64
+allowed_blocks(SstSchedule *schedule, uint64 wanted)
+{
+	int64		left = blocks_left(schedule);
+	double		seconds = seconds_for_blocks(schedule, 1);
+	double		block = seconds_per_block(schedule);
+
+	if (left < (int64) wanted)
+	{
+		schedule->report->limited_by = SST_REPORT_BUDGET;
+		wanted = Max(left, 0);
+	}
+	if (seconds < wanted * block)
+	{
+		schedule->report->limited_by = SST_REPORT_TIME;
+		wanted = seconds <= 0 ? 0 : (uint64) (seconds / block);
+	}
+
+	return wanted;
+}
+
+/* Do the limits leave so many blocks, of so many relations, without a cut? */
+static bool
+limits_leave(const SstSchedule *schedule, int nrelations, uint64 nblocks)
+{
+	return blocks_left(schedule) >= (int64) nblocks &&
+		seconds_for_blocks(schedule, nrelations) >= nblocks * seconds_per_block(schedule);
+}
+
+/* Blocks of an entry's first sample */
+static BlockNumber
+first_sample_blocks(const SstSchedule *schedule, const SstReportEntry *entry)
+{
+	return entry->estimate.nblocks <= WHOLE_SAMPLES * schedule->first_blocks ?
+		entry->estimate.nblocks : schedule->first_blocks;
+}
+
+/* ----------
+ * Estimating the bloat of a relation that may be locked, or damaged
+ *
+ * It does not wait for locks.  The relation is locked and read in a
+ * subtransaction, so that an error becomes a note about that relation, and the
+ * caller continues.
+ *
+ * On a standby a conflict with recovery ends a session that is in a
+ * subtransaction.  Such conflicts are normal there.  So no subtransaction begins,
+ * and an error ends the whole call.
+ * ----------
+ */
+
+/* An attempt to estimate the bloat of a relation */
+typedef struct Attempt
+{
+	/* Given */
+	SstReport  *report;
+	const SstReportEntry *entry;
+	BlockNumber nblocks;
+	SstLimits	limits;
+
+	/* Found */
+	SstSkipReason skipped;		/* SST_SKIP_TIME: a limit ended the scan */
+	const char *note;			/* for people, translated */
+	SstBloatEstimate estimate;
+} Attempt;
+
+/* The table of an index or a TOAST table, if it is to be read; it is not locked. */
+static Oid
+table_to_read(const SstReportEntry *entry)
+{
+	const SstRelation *relation = entry->relation;
+
+	/* What a table needs of its TOAST table may be known by now. */
+	if (relation->relkind == RELKIND_INDEX ||
+		(relation->relkind == RELKIND_TOASTVALUE &&
+		 (entry->table == NULL || sst_toast_needs(&entry->table->estimate) == NULL)))
+		return relation->parent;
+	return InvalidOid;
+}
+
+static void
+try_estimate(void *arg)
+{
+	Attempt    *attempt = arg;
+	const SstReportEntry *entry = attempt->entry;
+	Oid			relid = entry->relation->relid;
+	bool		is_toast = entry->relation->relkind == RELKIND_TOASTVALUE;
+	SstIndexTable table = {table_to_read(entry), entry->table ? &entry->table->estimate : NULL};
+	SstSampling sampling = {
+		.nblocks = attempt->nblocks,
+		.seed = attempt->report->limits.seed + relid,
+		.limits = &attempt->limits,
+		.io_stats = &attempt->report->io_stats
+	};
+	SstTarget	target;
+
+	/*
+	 * If another session has locked its table, a TOAST table is read as if it
+	 * had none.
+	 */
+	if (is_toast && OidIsValid(table.relid) &&
+		!ConditionalLockRelationOid(table.relid, AccessShareLock))
+		table.relid = InvalidOid;
+	sst_target_try_lock(&target, relid, is_toast ? InvalidOid : table.relid);
+	if (is_toast)
+		target.tableoid = table.relid;
+	if (sst_target_is_readable(&target))
+		attempt->skipped = sst_estimate_bloat(&target, &table, &sampling, &attempt->estimate) ?
+			SST_SKIP_NONE : SST_SKIP_TIME;
+	else
+		attempt->skipped = target.state == SST_TARGET_LOCKED ? SST_SKIP_LOCKED : SST_SKIP_REFUSED;
+	attempt->note = target.state == SST_TARGET_MISSING ? _("dropped meanwhile") : target.note;
+	sst_target_close(&target);
+}
+
+/* Read no more of a relation, as the limits do not leave the blocks for it. */
+static void
+skip_entry(SstSchedule *schedule, SstReportEntry *entry)
+{
+	entry->settled = true;
+	entry->skipped = schedule->report->limited_by == SST_REPORT_BUDGET ? SST_SKIP_BUDGET :
+		SST_SKIP_TIME;
+}
+
+/* Keep an estimate, with what it points to in the report's context. */
+static void
+store_estimate(const SstReport *report, SstReportEntry *entry,
+			   const SstBloatEstimate *estimate)
+{
+	SstToastPart *toast = entry->estimate.toast;
+
+	entry->estimate = *estimate;
+	if (estimate->toast == NULL)
+		return;
+	if (toast == NULL)
+		toast = MemoryContextAlloc(report->context, sizeof(SstToastPart));
+	*toast = *estimate->toast;
+	entry->estimate.toast = toast;
+}
+
+/* What was read of a table tells how much of its TOAST table is needed. */
+static void
+predict_toast_again(const SstReport *report, const SstReportEntry *table)
+{
+	SstReportEntry *toast = sst_report_entry(report, table->relation->toastrelid);
+
+	if (toast != NULL && toast->measured != SST_SKIPPED &&
+		sst_apply_toast_needs(&table->estimate, &toast->estimate))
+		toast->estimate.note = NULL;
+}
+
+/* Keep what an attempt found.  What is known from an older sample stays. */
+static void
+store_result(SstSchedule *schedule, SstReportEntry *entry,
+			 const Attempt *attempt)
+{
+	SstReport  *report = schedule->report;
+	bool		was_to_be_whole = attempt->nblocks >= entry->estimate.nblocks;
+
+	entry->settled = true;
+	if (entry->table != NULL)
+		entry->table_nread = entry->table->estimate.nread;
+	entry->skipped = attempt->skipped;
+	switch (attempt->skipped)
+	{
+		case SST_SKIP_NONE:
+			store_estimate(report, entry, &attempt->estimate);
+			entry->measured = entry->estimate.exact ? SST_EXACT : SST_SAMPLED;
+
+			/* One that grows would never be read as a whole. */
+			entry->settled = entry->estimate.exact || was_to_be_whole;
+			predict_toast_again(report, entry);
+			break;
+		case SST_SKIP_LOCKED:
+			if (entry->measured == SST_SKIPPED)
+				schedule->nlocked++;
+			break;
+		case SST_SKIP_REFUSED:
+			entry->note = MemoryContextStrdup(report->context, attempt->note);
+			break;
+		default:
+			report->limited_by = report->limits.budget - report->bytes_read < BLCKSZ ?
+				SST_REPORT_BUDGET : SST_REPORT_TIME;
+			skip_entry(schedule, entry);
+	}
+}
+
+/*
+ * Read a sample of nblocks of a relation, if possible, and keep what it shows.
+ * Nothing is locked before and after.  An error that is about the relation becomes its note;
+ * other errors pass.
+ */
+static void
+read_sample(SstSchedule *schedule, SstReportEntry *entry, BlockNumber nblocks)
+{
+	SstReport  *report = schedule->report;
+	Attempt    *attempt = MemoryContextAllocZero(schedule->scratch, sizeof(Attempt));
+	int64		bytes_left = Max(report->limits.budget - report->bytes_read, 0);
+	uint64		nread;
+	instr_time	start;
+	ErrorData  *error;
+	MemoryContext oldcontext;
+
+	attempt->report = report;
+	attempt->entry = entry;
+	attempt->nblocks = nblocks;
+	attempt->limits.deadline = schedule->deadline;
+	attempt->limits.bytes_left = bytes_left;
+	attempt->limits.max_rate = report->limits.max_rate;
+
+	INSTR_TIME_SET_CURRENT(start);
+	oldcontext = MemoryContextSwitchTo(schedule->scratch);
+	error = sst_contain_errors(try_estimate, attempt);
+	MemoryContextSwitchTo(oldcontext);
+	if (error != NULL)
+	{
+		/* Others wait for the snapshot, which other attempts would keep. */
+		if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
+			ReThrowError(error);
+		attempt->skipped = SST_SKIP_REFUSED;
+		attempt->note = error->message;
+	}
+
+	/* After an error, only the limits may know what was read. */
+	nread = Max(attempt->estimate.nread,
+				(bytes_left - attempt->limits.bytes_left) / BLCKSZ);
+	entry->nread += nread;
+	report->bytes_read += nread * BLCKSZ;
+	if (nread > 0)
+		learn_cost(schedule, nread, sst_seconds_since(start));
+
+	store_result(schedule, entry, attempt);
+	MemoryContextReset(schedule->scratch);
+}
+
+/* ----------
+ * Reading ahead of first samples
+ *
+ * The stream of a small relation ends before it can look ahead, so each of
+ * them would cost at least one round trip to the disk.  But the order of first
+ * samples is known, and their blocks follow from the seed and the size.  So
+ * this code gives read-ahead advice for the next relations, at most as far ahead as
+ * the stream of one large relation looks, and each stream finds its blocks in
+ * the page cache.  It locks nothing and opens one file at a time.
+ *
+ * For a sample that depends on the visibility map, only the map is advised.
+ * Such a sample is large enough for its stream to look ahead.
+ *
+ * Advice goes no further than the limits let the report read.  Advised blocks
+ * stay unread only if a relation was locked, dropped or changed in the
+ * meantime, if the report is canceled or runs out of time, or if relations in
+ * between, which are not advised, took the last blocks of the budget.
+ * ----------
+ */
+
+/*
+ * Catalogs are advised as a whole if they have at most so many blocks together, at
+ * most this part of the budget, and no more than one slice of a limited rate.
+ */
+#define MAX_CATALOG_BLOCKS (64 * 1024 * 1024 / BLCKSZ)
+#define CATALOG_PART 8
+
+/* Blocks of a table that one block of its visibility map is for */
+#define BLOCKS_PER_MAP_BLOCK \
+	((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
+
+/* Advise of the first nblocks blocks of a fork. */
+static int
+advise_whole(SstReport *report, const SstRelation *relation,
+			 ForkNumber forknum, BlockNumber nblocks)
+{
+	SstRangeSource range;
+
+	return sst_advise_blocks(&relation->files, forknum,
+							 sst_range_source_init(&range, NULL, 0, nblocks, NULL),
+							 &report->io_stats);
+}
+
+/*
+ * Advise of the blocks that the first sample of an entry reads, nsample of them, and of an
+ * index's metapage.  Returns the number of runs.
+ */
+static int
+advise_sample(SstReport *report, const SstReportEntry *entry,
+			  BlockNumber nsample)
+{
+	const SstRelation *relation = entry->relation;
+	bool		is_index = relation->relkind == RELKIND_INDEX;
+	BlockNumber nblocks = entry->estimate.nblocks;
+	BlockNumber map_blocks = nblocks / BLOCKS_PER_MAP_BLOCK + 1;
+	SstSampleSource sample;
+	int			nruns = -1;
+
+	if (nsample >= nblocks)
+		nruns = advise_whole(report, relation, MAIN_FORKNUM, nblocks);
+	else if (!is_index && sst_sample_reads_map(nsample, map_blocks))
+		nruns = advise_whole(report, relation, VISIBILITYMAP_FORKNUM, map_blocks);
+	else if (is_index && (sst_index_am(relation->amoid)->flags & SST_AM_META) != 0)
+		(void) advise_whole(report, relation, MAIN_FORKNUM, 1);
+	if (nruns < 0 && nsample < nblocks)
+		nruns = sst_advise_blocks(&relation->files, MAIN_FORKNUM,
+								  sst_sample_source_init(&sample, nblocks, nsample,
+														 report->limits.seed + relation->relid,
+														 NULL, false),
+								  &report->io_stats);
+	return Max(nruns, 0);
+}
+
+/*
+ * Advise of the catalogs that are looked up for each relation in no order that is
+ * known, if they are small.  The others were read to list the relations.  They are not
+ * counted, as reading catalogs is not.
+ */
+static void
+advise_catalogs(SstReport *report)
+{
+	static const Oid oids[] = {
+		AttributeRelationId, AttributeRelidNumIndexId, ClassOidIndexId,
+		IndexRelidIndexId
+	};
+	SstRelation *catalogs[lengthof(oids)];
+	int64		nblocks = 0;
+
+	for (int i = 0; i < lengthof(oids); i++)
+	{
+		catalogs[i] = sst_find_relation(&report->relations, oids[i]);
+		if (catalogs[i] == NULL)
+			return;
+		nblocks += Max(catalogs[i]->bytes, 0) / BLCKSZ;
+	}
+	if (nblocks > MAX_CATALOG_BLOCKS ||
+		nblocks > report->limits.budget / BLCKSZ / CATALOG_PART ||
+		nblocks > sst_rate_blocks(report->limits.max_rate))
+		return;
+
+	for (int i = 0; i < lengthof(oids); i++)
+		(void) advise_whole(report, catalogs[i], MAIN_FORKNUM,
+							Max(catalogs[i]->bytes, 0) / BLCKSZ);
+}
+
+/*
+ * With direct I/O the page cache is not used, and nothing is advised; nor where the settings
+ * turn look-ahead off.
+ */
+static void
+begin_read_ahead(SstSchedule *schedule)
+{
+	int			depth = sst_io_depth(InvalidOid);
+
+	if (sst_direct_io() || depth <= 1)
+		return;
+
+	schedule->max_advised = depth;
+	advise_catalogs(schedule->report);
+}
+
+/* Will the entry be read, from files that can be advised? */
+static bool
+can_advise(const SstReportEntry *entry)
+{
+	const SstRelation *relation = entry->relation;
+
+	return entry->skipped == SST_SKIP_NONE && relation->bytes >= 0 &&
+		entry->estimate.nblocks > 0 &&
+		relation->persistence != RELPERSISTENCE_TEMP &&
+		sst_io_depth(relation->files.tablespace) > 1;
+}
+
+/*
+ * Advise of the next relations, of half as much as may be ahead, and no more than the limits
+ * leave besides what was advised before.  Returns their blocks.
+ */
+static uint64
+advise_next(SstSchedule *schedule)
+{
+	SstReport  *report = schedule->report;
+	int			max_advised = schedule->max_advised / 2;
+	uint64		most = Min(schedule->max_advised * sst_run_blocks(),
+						   sst_rate_blocks(report->limits.max_rate));
+	int			end = Min(schedule->advised_end + max_advised, report->relations.n);
+	uint64		nblocks = 0;
+
+	for (int nruns = 0; schedule->advised_end < end && nruns < max_advised; schedule->advised_end++)
+	{
+		SstReportEntry *entry = schedule->order[schedule->advised_end];
+		BlockNumber nsample = first_sample_blocks(schedule, entry);
+		uint64		ahead;
+
+		/* A stream reads by slices what is more than one. */
+		if (!can_advise(entry) || nsample > most)
+			continue;
+		ahead = schedule->advised_blocks + nblocks + nsample;
+		if (ahead > most || (nblocks > 0 && nblocks + nsample > most / 2) ||
+			!limits_leave(schedule, schedule->advised_end + 1 - schedule->advised_first, ahead))
+			break;
+		nruns += advise_sample(report, entry, nsample);
+		nblocks += nsample;
+	}
+	return nblocks;
+}
+
+/*
+ * Before the first sample of the entry at a place in the order is read, advise the kernel of
+ * what comes next.  As the relations that were advised last begin to be read, so many follow.
+ */
+static void
+read_ahead(SstSchedule *schedule, int place)
+{
+	if (schedule->max_advised == 0)
+		return;
+
+	if (place >= schedule->advised_end)
+	{
+		schedule->advised_first = schedule->advised_end = place;
+		schedule->advised_blocks = 0;
+	}
+	while (place >= schedule->advised_first)
+	{
+		int			first = schedule->advised_end;
+		uint64		nblocks = advise_next(schedule);
+
+		if (schedule->advised_end == first)
+			break;
+		schedule->advised_first = first;
+		schedule->advised_blocks = nblocks;
+	}
+}
 
 /* ----------
  * The order in which a report first reads its relations
@@ -100,58 +681,9 @@ reading_order(const SstReport *report)
 }
 
 /* ----------
- * The schedule
+ * The passes
  * ----------
  */
-
-/* Blocks of a relation's first sample */
-#define MIN_FIRST_BLOCKS 8
-#define MAX_FIRST_BLOCKS 64
-
-/*
- * A sample grows by this factor at most, as the spread that a small one shows is
- * not sure itself.
- */
-#define GROWTH 4
-
-/* An interval narrower than this part of the database's bytes is left alone. */
-#define NARROW 0.0005
-
-/* One after the other */
-typedef enum SchedulePass
-{
-	PASS_FIRST_SAMPLES,
-	PASS_LARGER_SAMPLES,		/* where bytes are uncertain */
-	PASS_LOCKED,				/* what was locked before */
-	PASS_DONE
-} SchedulePass;
-
-/* A relation of which more blocks would tell more */
-typedef struct Candidate
-{
-	SstReportEntry *entry;
-	double		growth;			/* of its sample */
-	double		gain_width;		/* bytes, if it is a candidate for that */
-	double		priority;
-} Candidate;
-
-struct SstSchedule
-{
-	SstReport  *report;
-	MemoryContext context;		/* of all this */
-	SstReportReader reader;
-	SstReportEntry **order;		/* the largest first */
-	double		narrow;			/* bytes that an interval may be wide */
-	double		growth;			/* of a sample, at most */
-
-	/* The pass, and the entry whose turn it is */
-	SchedulePass pass;
-	int			next;
-
-	/* Of larger samples; the first in the queue has the highest priority. */
-	Candidate  *candidates;
-	binaryheap *queue;
-};
 
 /* An index has a first block from its build on: without any, it is corrupt. */
 static bool
@@ -187,16 +719,16 @@ read_first_sample(SstSchedule *schedule, SstReportEntry *entry)
 {
 	/* What has no file is opened, for the error. */
 	uint64		wanted = entry->relation->bytes < 0 ? 1 :
-		sst_first_sample_blocks(entry, schedule->reader.first_blocks);
+		first_sample_blocks(schedule, entry);
 	uint64		nblocks;
 
-	nblocks = sst_reader_allowed(&schedule->reader, wanted);
+	nblocks = allowed_blocks(schedule, wanted);
 	if (nblocks == 0)
 	{
-		sst_reader_skip(&schedule->reader, entry);
+		skip_entry(schedule, entry);
 		return false;
 	}
-	sst_reader_read(&schedule->reader, entry, nblocks);
+	read_sample(schedule, entry, nblocks);
 	return true;
 }
 
@@ -212,8 +744,8 @@ next_first_sample(SstSchedule *schedule)
 	while (schedule->next < n)
 	{
 		SstReportEntry *entry = schedule->order[schedule->next];
-		double		seconds_each = schedule->reader.relation_cost +
-			schedule->reader.first_blocks * schedule->reader.block_cost;
+		double		seconds_each = schedule->relation_cost +
+			schedule->first_blocks * schedule->block_cost;
 
 		sst_progress_relations(schedule->next);
 		if (entry->skipped == SST_SKIP_REFUSED)
@@ -224,9 +756,9 @@ next_first_sample(SstSchedule *schedule)
 		{
 			/* Rather a small sample of all than none of some */
 			if ((n - schedule->next) * seconds_each >
-				sst_reader_seconds_left(&schedule->reader) / 2)
-				schedule->reader.first_blocks = MIN_FIRST_BLOCKS;
-			sst_read_ahead(&schedule->reader, schedule->next);
+				seconds_left(schedule) / 2)
+				schedule->first_blocks = MIN_FIRST_BLOCKS;
+			read_ahead(schedule, schedule->next);
 			if (read_first_sample(schedule, entry))
 			{
 				schedule->next++;
@@ -371,7 +903,7 @@ read_candidate(SstSchedule *schedule, Candidate *candidate)
 	uint64		nread = source->estimate.nread;
 	uint64		wanted = stale ? nread :
 		sst_larger_sample(source->estimate.nblocks, nread, candidate->growth);
-	uint64		nblocks = sst_reader_allowed(&schedule->reader, wanted);
+	uint64		nblocks = allowed_blocks(schedule, wanted);
 
 	if (nblocks < wanted && (stale || nblocks < nread * SST_MIN_GROWTH))
 	{
@@ -380,7 +912,7 @@ read_candidate(SstSchedule *schedule, Candidate *candidate)
 			entry->table_nread = entry->table->estimate.nread;
 		return false;
 	}
-	sst_reader_read(&schedule->reader, source, nblocks);
+	read_sample(schedule, source, nblocks);
 
 	/* What is uncertain is the model, if more blocks do not help. */
 	if (before > 0 && gain_width(entry) > 0.9 * before)
@@ -415,14 +947,14 @@ static bool
 next_locked(SstSchedule *schedule)
 {
 	while (schedule->next < schedule->report->relations.n &&
-		   schedule->reader.nlocked > 0)
+		   schedule->nlocked > 0)
 	{
 		SstReportEntry *entry = schedule->order[schedule->next++];
 
 		if (entry->skipped == SST_SKIP_LOCKED &&
 			entry->measured == SST_SKIPPED)
 		{
-			schedule->reader.nlocked--;
+			schedule->nlocked--;
 			if (read_first_sample(schedule, entry))
 				return true;
 		}
@@ -449,10 +981,14 @@ sst_schedule_begin(SstReport *report)
 
 	schedule->report = report;
 	schedule->context = context;
+	schedule->scratch = AllocSetContextCreate(context, "streamstat attempt",
+											  ALLOCSET_DEFAULT_SIZES);
+	schedule->deadline = sst_time_after(report->start, report->limits.max_seconds);
 	schedule->order = reading_order(report);
+	schedule->relation_cost = RELATION_COST;
+	schedule->block_cost = BLOCK_COST;
 	schedule->candidates = palloc_extended(sizeof(Candidate) * (n + 1), MCXT_ALLOC_HUGE);
 	schedule->queue = binaryheap_allocate(n + 1, compare_candidates, NULL);
-	sst_reader_init(&schedule->reader, report, schedule->order);
 	for (int i = 0; i < n; i++)
 	{
 		nblocks += report->entries[i].estimate.nblocks;
@@ -460,8 +996,8 @@ sst_schedule_begin(SstReport *report)
 			nonempty++;
 	}
 	first_blocks = report->limits.budget / BLCKSZ / 4 / Max(nonempty, 1);
-	schedule->reader.first_blocks = Min(Max(first_blocks, MIN_FIRST_BLOCKS),
-										MAX_FIRST_BLOCKS);
+	schedule->first_blocks = Min(Max(first_blocks, MIN_FIRST_BLOCKS), MAX_FIRST_BLOCKS);
+	begin_read_ahead(schedule);
 
 	report->ended_by = SST_REPORT_CANCELED;
 	report->limited_by = SST_REPORT_COMPLETE;
@@ -493,7 +1029,7 @@ growth_limit(const SstSchedule *schedule)
 		nrelations++;
 	}
 
-	return sst_reader_leaves(&schedule->reader, nrelations, nblocks) ? INFINITY : GROWTH;
+	return limits_leave(schedule, nrelations, nblocks) ? INFINITY : GROWTH;
 }
 
 static void
