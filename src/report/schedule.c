@@ -67,6 +67,17 @@ typedef enum SchedulePass
 	PASS_DONE
 } SchedulePass;
 
+/*
+ * A place in the order of first samples: its entry, the number of blocks that decides it, and
+ * the number of relations that the entry depends on
+ */
+typedef struct Place
+{
+	SstReportEntry *entry;
+	uint64		nblocks;
+	int			depth;
+} Place;
+
 /* A relation of which more blocks would tell more */
 typedef struct Candidate
 {
@@ -82,7 +93,7 @@ struct SstSchedule
 	MemoryContext context;		/* of all this */
 	MemoryContext scratch;		/* of an attempt to read a relation */
 	instr_time	deadline;
-	SstReportEntry **order;		/* of first samples: the largest first */
+	Place	   *order;			/* of first samples: the largest first */
 
 	/* The pass, and the place of the entry whose turn it is */
 	SchedulePass pass;
@@ -568,7 +579,7 @@ advise_next(SstSchedule *schedule)
 
 	for (int nruns = 0; schedule->advised_end < end && nruns < max_advised; schedule->advised_end++)
 	{
-		SstReportEntry *entry = schedule->order[schedule->advised_end];
+		SstReportEntry *entry = schedule->order[schedule->advised_end].entry;
 		BlockNumber nsample = first_sample_blocks(schedule, entry);
 		uint64		ahead;
 
@@ -617,17 +628,6 @@ read_ahead(SstSchedule *schedule, int place)
  * ----------
  */
 
-/*
- * An entry, the number of blocks that decides its place, and the number of relations
- * that it depends on
- */
-typedef struct Place
-{
-	SstReportEntry *entry;
-	uint64		nblocks;
-	int			depth;
-} Place;
-
 /* The largest first, a table before its indexes and TOAST table; then by OID, as entries are */
 static int
 compare_places(const void *a, const void *b)
@@ -646,12 +646,10 @@ compare_places(const void *a, const void *b)
  * The order in which entries are read.  A table has the place of its largest index or its
  * TOAST table, if that is larger.
  */
-static SstReportEntry **
+static Place *
 reading_order(const SstReport *report)
 {
 	int			n = report->relations.n;
-	SstReportEntry **order = palloc_extended(sizeof(SstReportEntry *) * (n + 1),
-											 MCXT_ALLOC_HUGE);
 	Place	   *places = palloc_extended(sizeof(Place) * (n + 1), MCXT_ALLOC_HUGE);
 
 	for (int i = 0; i < n; i++)
@@ -673,11 +671,8 @@ reading_order(const SstReport *report)
 		}
 	}
 	qsort(places, n, sizeof(Place), compare_places);
-	for (int i = 0; i < n; i++)
-		order[i] = places[i].entry;
-	pfree(places);
 
-	return order;
+	return places;
 }
 
 /* ----------
@@ -743,11 +738,12 @@ next_first_sample(SstSchedule *schedule)
 
 	while (schedule->next < n)
 	{
-		SstReportEntry *entry = schedule->order[schedule->next];
+		int			place = schedule->next++;
+		SstReportEntry *entry = schedule->order[place].entry;
 		double		seconds_each = schedule->relation_cost +
 			schedule->first_blocks * schedule->block_cost;
 
-		sst_progress_relations(schedule->next);
+		sst_progress_relations(place);
 		if (entry->skipped == SST_SKIP_REFUSED)
 			entry->settled = true;
 		else if (entry->estimate.nblocks == 0 && entry->relation->bytes >= 0)
@@ -755,17 +751,13 @@ next_first_sample(SstSchedule *schedule)
 		else
 		{
 			/* Rather a small sample of all than none of some */
-			if ((n - schedule->next) * seconds_each >
+			if ((n - place) * seconds_each >
 				seconds_left(schedule) / 2)
 				schedule->first_blocks = MIN_FIRST_BLOCKS;
-			read_ahead(schedule, schedule->next);
+			read_ahead(schedule, place);
 			if (read_first_sample(schedule, entry))
-			{
-				schedule->next++;
 				return true;
-			}
 		}
-		schedule->next++;
 	}
 	sst_progress_relations(n);
 
@@ -880,7 +872,7 @@ fill_queue(SstSchedule *schedule)
 	binaryheap_reset(schedule->queue);
 	for (int i = 0; i < n; i++)
 	{
-		if (is_candidate(schedule, schedule->order[i], &schedule->candidates[i]))
+		if (is_candidate(schedule, schedule->order[i].entry, &schedule->candidates[i]))
 			binaryheap_add_unordered(schedule->queue,
 									 PointerGetDatum(&schedule->candidates[i]));
 	}
@@ -949,7 +941,7 @@ next_locked(SstSchedule *schedule)
 	while (schedule->next < schedule->report->relations.n &&
 		   schedule->nlocked > 0)
 	{
-		SstReportEntry *entry = schedule->order[schedule->next++];
+		SstReportEntry *entry = schedule->order[schedule->next++].entry;
 
 		if (entry->skipped == SST_SKIP_LOCKED &&
 			entry->measured == SST_SKIPPED)
@@ -996,6 +988,7 @@ sst_schedule_begin(SstReport *report)
 			nonempty++;
 	}
 	first_blocks = report->limits.budget / BLCKSZ / 4 / Max(nonempty, 1);
+	schedule->narrow = (double) nblocks * BLCKSZ * NARROW;
 	schedule->first_blocks = Min(Max(first_blocks, MIN_FIRST_BLOCKS), MAX_FIRST_BLOCKS);
 	begin_read_ahead(schedule);
 
@@ -1035,8 +1028,6 @@ growth_limit(const SstSchedule *schedule)
 static void
 begin_pass(SstSchedule *schedule, SchedulePass pass)
 {
-	const SstReport *report = schedule->report;
-
 	schedule->pass = pass;
 	schedule->next = 0;
 	if (pass == PASS_LOCKED)
@@ -1045,10 +1036,6 @@ begin_pass(SstSchedule *schedule, SchedulePass pass)
 	{
 		sst_progress_phase(SST_PHASE_MEASURING);
 		schedule->growth = growth_limit(schedule);
-		schedule->narrow = 0;
-		for (int i = 0; i < report->relations.n; i++)
-			schedule->narrow += (double) report->entries[i].estimate.nblocks *
-				BLCKSZ * NARROW;
 	}
 }
 
