@@ -95,23 +95,23 @@ entry_note(const SstReportEntry *entry)
 
 /* The advice on a relation: its command, or where that is, or why it has none */
 static void
-put_advice(SstRow *row, const SstReport *report, const SstCommandPlan *plan, int i)
+put_advice(SstRow *row, const SstAdvice *advice)
 {
-	const SstPlannedCommand *planned = plan->command_of[i];
+	const SstPlannedCommand *planned = advice->command;
 	const char *command = NULL;
 	const char *rebuilt_by = NULL;
 	const char *reason = NULL;
 
 	if (planned == NULL)
-		reason = plan->withheld[i] != NULL ? _(plan->withheld[i]) : NULL;
-	else if (planned->relation == i)
+		reason = advice->withheld != NULL ? _(advice->withheld) : NULL;
+	else if (planned->entry == advice->entry)
 	{
 		command = planned->command.text;
 		reason = planned->reason;
 	}
 	else
 	{
-		const SstRelation *table = &report->relations.relation[planned->relation];
+		const SstRelation *table = planned->entry->relation;
 
 		rebuilt_by = quote_qualified_identifier(table->schema, table->name);
 	}
@@ -121,10 +121,10 @@ put_advice(SstRow *row, const SstReport *report, const SstCommandPlan *plan, int
 }
 
 static void
-put_row(SstRow *row, const SstReport *report, const SstCommandPlan *plan, int i)
+put_row(SstRow *row, const SstAdvice *advice)
 {
-	const SstRelation *relation = &report->relations.relation[i];
-	const SstReportEntry *entry = &report->entries[i];
+	const SstReportEntry *entry = advice->entry;
+	const SstRelation *relation = entry->relation;
 
 	sst_put_relation(row, relation);
 	sst_put_text(row, "access_method", OidIsValid(relation->amoid) ?
@@ -132,13 +132,13 @@ put_row(SstRow *row, const SstReport *report, const SstCommandPlan *plan, int i)
 	sst_put_timestamptz(row, "last_vacuum", relation->last_vacuum);
 	sst_put_count(row, "bytes",
 				  relation->bytes < 0 && entry->measured == SST_SKIPPED ?
-				  -1 : (int64) sst_entry_bytes(report, i));
+				  -1 : (int64) sst_entry_bytes(entry));
 	sst_put_estimate(row, "free_percent", entry->estimate.free_percent, sst_put_float8);
 	sst_put_estimate(row, "dead_percent", entry->estimate.dead_percent, sst_put_float8);
 	sst_put_bytes(row, "predicted_bytes",
 				  entry->estimate.rebuilt_blocks.value * BLCKSZ);
 	sst_put_estimate(row, "reclaimable_bytes",
-					 sst_entry_reclaimable(report, i), sst_put_bytes);
+					 sst_entry_reclaimable(entry), sst_put_bytes);
 	sst_put_count(row, "corrupt_pages", entry->measured == SST_SKIPPED ? -1 :
 				  (int64) entry->estimate.ncorrupt);
 	sst_put_datum(row, "is_valid", BOOLOID, BoolGetDatum(relation->valid),
@@ -146,7 +146,7 @@ put_row(SstRow *row, const SstReport *report, const SstCommandPlan *plan, int i)
 	sst_put_int64(row, "bytes_read", (int64) entry->nread * BLCKSZ);
 	sst_put_text(row, "measured", measured_names[entry->measured]);
 	sst_put_text(row, "note", entry_note(entry));
-	put_advice(row, report, plan, i);
+	put_advice(row, advice);
 	sst_row_store(row);
 }
 
@@ -186,10 +186,10 @@ return_report(FunctionCallInfo fcinfo, const SstReport *report)
 									sizeof(Place) * (report->relations.n + 1));
 	for (int i = 0; i < report->relations.n; i++)
 	{
-		double		back = sst_entry_reclaimable(report, i).value;
+		double		back = sst_entry_reclaimable(&report->entries[i]).value;
 
 		places[i].back = isnan(back) ? -1 : back;
-		places[i].bytes = sst_entry_bytes(report, i);
+		places[i].bytes = sst_entry_bytes(&report->entries[i]);
 		places[i].i = i;
 	}
 	qsort(places, report->relations.n, sizeof(Place), compare_places);
@@ -198,7 +198,7 @@ return_report(FunctionCallInfo fcinfo, const SstReport *report)
 	for (int i = 0; i < report->relations.n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		put_row(&row, report, plan, places[i].i);
+		put_row(&row, &plan->advice[places[i].i]);
 	}
 	MemoryContextSwitchTo(oldcontext);
 	pfree(places);
@@ -219,14 +219,14 @@ form_summary(FunctionCallInfo fcinfo, const SstReport *report)
 	for (int i = 0; i < report->relations.n; i++)
 	{
 		const SstReportEntry *entry = &report->entries[i];
-		int64		bytes = sst_entry_bytes(report, i);
+		int64		bytes = sst_entry_bytes(entry);
 
 		nrelations[entry->measured]++;
 		bytes_total += bytes;
 		bytes_left += bytes - Min((int64) entry->estimate.nread * BLCKSZ, bytes);
 		if (entry->measured == SST_SKIPPED)
 			bytes_skipped += bytes;
-		sst_add_known(&reclaimable, sst_entry_reclaimable(report, i));
+		sst_add_known(&reclaimable, sst_entry_reclaimable(entry));
 	}
 
 	sst_row_init(&row, fcinfo);
@@ -297,7 +297,7 @@ put_plan(FunctionCallInfo fcinfo, const SstReport *report, bool online)
 		const SstPlannedCommand *planned = lfirst(lc);
 
 		put_planned(&row, foreach_current_index(lc) + 1,
-					&report->relations.relation[planned->relation], planned);
+					planned->entry->relation, planned);
 	}
 }
 

@@ -14,12 +14,9 @@
 
 #include <ctype.h>
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/dependency.h"
-#include "catalog/indexing.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
@@ -29,16 +26,14 @@
 #include "miscadmin.h"
 #include "replication/slot.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "compat/compat.h"
 #include "report/plan.h"
 
 /* ----------
- * Does a table have an index that identifies its rows?
+ * Does an index identify the rows of its table?
  *
  * Only catalogs are read; the table is neither opened nor locked.
  * ----------
@@ -59,49 +54,30 @@ is_not_null(Oid tableoid, AttrNumber attnum)
 	return result;
 }
 
-/* Is it a complete unique index on columns that are not null? */
-static bool
-identifies_rows(HeapTuple tuple)
+/*
+ * Is it a complete unique index on columns that are not null?  An expression has the number 0.
+ * pg_repack wants INCLUDE columns not to be null as well (its view repack.primary_keys).
+ */
+bool
+sst_identifies_rows(const SstRelation *index)
 {
-	Form_pg_index index = (Form_pg_index) GETSTRUCT(tuple);
+	HeapTuple	tuple;
+	Form_pg_index form;
+	bool		result;
 
-	if (!index->indisunique || !index->indisvalid || !index->indimmediate ||
-		!heap_attisnull(tuple, Anum_pg_index_indpred, NULL))
+	if (!index->unique || !index->valid)
+		return false;
+	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index->relid));
+	if (!HeapTupleIsValid(tuple))
 		return false;
 
-	/*
-	 * An expression has the number 0.  pg_repack wants INCLUDE columns not to
-	 * be null as well (its view repack.primary_keys).
-	 */
-	for (int i = 0; i < index->indnatts; i++)
-	{
-		AttrNumber	attnum = index->indkey.values[i];
+	form = (Form_pg_index) GETSTRUCT(tuple);
+	result = form->indimmediate && heap_attisnull(tuple, Anum_pg_index_indpred, NULL);
+	for (int i = 0; i < form->indnatts && result; i++)
+		result = is_not_null(form->indrelid, form->indkey.values[i]);
+	ReleaseSysCache(tuple);
 
-		if (attnum == 0 || !is_not_null(index->indrelid, attnum))
-			return false;
-	}
-	return true;
-}
-
-/* Has the table a primary key, or a unique index on columns that are not null? */
-static bool
-table_has_row_key(Oid tableoid)
-{
-	Relation	catalog = table_open(IndexRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	bool		found = false;
-
-	ScanKeyInit(&key, Anum_pg_index_indrelid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(tableoid));
-	scan = systable_beginscan(catalog, IndexIndrelidIndexId, true, NULL, 1, &key);
-	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
-		found = identifies_rows(tuple);
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-
-	return found;
+	return result;
 }
 
 /* Does this extension store its reports in the table? */
@@ -124,19 +100,6 @@ sst_is_own_table(const SstRelation *table)
  */
 #define BLOCKS_NOBODY "SHARE UPDATE EXCLUSIVE"
 #define BLOCKS_ALL "ACCESS EXCLUSIVE"
-
-/* Find what is installed in the current database. */
-void
-sst_find_tools(SstTools *tools)
-{
-	tools->pg_repack = OidIsValid(get_extension_oid("pg_repack", true));
-	tools->pg_squeeze = OidIsValid(get_extension_oid("pg_squeeze", true));
-#ifndef SST_HAVE_REPACK
-	/* Before REPACK came, logical decoding was a setting of the server. */
-	if (!XLogLogicalInfoActive())
-		tools->pg_squeeze = false;
-#endif
-}
 
 /* Does the name end so, apart from a number that tells it from others? */
 static bool
@@ -297,6 +260,17 @@ pg_squeeze_command(const SstRelation *table)
 						_("it takes an ACCESS EXCLUSIVE lock briefly at its end"));
 }
 
+/* Can pg_squeeze be used?  Before REPACK came, logical decoding was a setting of the server. */
+static bool
+has_pg_squeeze(void)
+{
+#ifndef SST_HAVE_REPACK
+	if (!XLogLogicalInfoActive())
+		return false;
+#endif
+	return OidIsValid(get_extension_oid("pg_squeeze", true));
+}
+
 /*
  * REPACK (CONCURRENTLY) needs WAL that can be decoded, a slot for that, and an index that
  * identifies rows.
@@ -336,20 +310,23 @@ server_command(const SstRelation *table)
 	return command;
 }
 
-/* The command that rebuilds a table with its indexes and its TOAST table */
+/*
+ * The command that rebuilds a table with its indexes and its TOAST table.  has_row_key: one of
+ * the indexes identifies its rows.
+ */
 SstCommand
-sst_rebuild_table_command(const SstTools *tools, const SstRelation *table)
+sst_rebuild_table_command(const SstRelation *table, bool has_row_key)
 {
+	bool		has_pg_repack = OidIsValid(get_extension_oid("pg_repack", true));
 	SstCommand	command;
 
-	if (tools->pg_repack && is_for_tools(table) &&
-		table_has_row_key(table->relid))
+	if (is_for_tools(table) && has_pg_repack && has_row_key)
 		return pg_repack_command(table);
-	if (tools->pg_squeeze && is_for_tools(table) && table->identity)
+	if (is_for_tools(table) && table->identity && has_pg_squeeze())
 		return pg_squeeze_command(table);
 
 	command = server_command(table);
-	if (command.remark == NULL && !table->catalog && tools->pg_repack)
+	if (command.remark == NULL && !table->catalog && has_pg_repack)
 		command.remark = _("pg_repack cannot rebuild it: that requires an ordinary table with a primary key or a unique index on NOT NULL columns");
 
 	return command;

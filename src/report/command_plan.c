@@ -29,7 +29,6 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "am/am.h"
@@ -56,22 +55,16 @@ set_gain(SstPlannedCommand *planned, const SstGain *gain)
 typedef struct SstPlanner
 {
 	const SstReport *report;
-	const SstRelation *relations;
 	SstCommandPlan *plan;
-	SstTools	tools;
 	SstHolders *holders;		/* NULL: not asked yet */
 	SstHolders *waits;			/* the same */
-
-	/* The relations of each table, in lists that end with -1 */
-	int		   *first;
-	int		   *next;
 } SstPlanner;
 
 /* A table, and what is to be known of it for a decision */
 typedef struct SstTableGroup
 {
-	int			table;			/* places in the report's list */
-	int			toast;			/* or -1 */
+	SstAdvice  *table;
+	SstAdvice  *toast;			/* or NULL */
 	SstGain		heap;
 	SstGain		toasted;		/* with its index */
 	double		removable;		/* bytes of dead rows that VACUUM removes */
@@ -81,33 +74,33 @@ typedef struct SstTableGroup
 } SstTableGroup;
 
 static inline bool
-is_table(const SstRelation *relation)
+is_table(const SstReportEntry *entry)
 {
-	return relation->relkind != RELKIND_INDEX;
+	return entry->relation->relkind != RELKIND_INDEX;
 }
 
 static inline bool
-has_corrupt_pages(const SstPlanner *planner, int i)
+has_corrupt_pages(const SstReportEntry *entry)
 {
-	return planner->report->entries[i].estimate.ncorrupt > 0;
+	return entry->estimate.ncorrupt > 0;
 }
 
 /*
- * Add a command, in the row of the i-th relation; the report shows the first one there.
+ * Add a command, in the row of a relation; the report shows the first one there.
  * The caller fills in the rest.
  */
 static SstPlannedCommand *
-add_command(SstPlanner *planner, int i, SstUrgency urgency)
+add_command(SstPlanner *planner, SstAdvice *advice, SstUrgency urgency)
 {
 	SstPlannedCommand *planned = palloc0(sizeof(SstPlannedCommand));
 
-	planned->relation = i;
+	planned->entry = advice->entry;
 	planned->urgency = urgency;
 	planned->nrelations = 1;
-	planned->bytes = sst_entry_bytes(planner->report, i);
+	planned->bytes = sst_entry_bytes(advice->entry);
 	planner->plan->commands = lappend(planner->plan->commands, planned);
-	if (planner->plan->command_of[i] == NULL)
-		planner->plan->command_of[i] = planned;
+	if (advice->command == NULL)
+		advice->command = planned;
 
 	return planned;
 }
@@ -232,10 +225,10 @@ is_small_catalog(const SstRelation *relation, double bytes)
  */
 
 static void
-add_dead_rows(const SstPlanner *planner, int i, SstTableGroup *group)
+add_dead_rows(const SstReportEntry *entry, SstTableGroup *group)
 {
-	const SstBloatEstimate *estimate = &planner->report->entries[i].estimate;
-	double		percent = sst_entry_bytes(planner->report, i) / 100;
+	const SstBloatEstimate *estimate = &entry->estimate;
+	double		percent = sst_entry_bytes(entry) / 100;
 
 	sst_add_estimate(&group->truncated, sst_truncated_bytes(estimate));
 	group->extended += (double) estimate->nextended * BLCKSZ;
@@ -254,30 +247,28 @@ holder_of(SstPlanner *planner, const SstTableGroup *group)
 	if (planner->holders == NULL)
 		planner->holders = sst_find_holders();
 
-	return sst_oldest_holder(planner->holders, &planner->relations[group->table],
+	return sst_oldest_holder(planner->holders, group->table->entry->relation,
 							 planner->report->next_xid);
 }
 
 /* Find out what a decision on a table needs. */
 static void
-examine_table(const SstPlanner *planner, int table, SstTableGroup *group)
+examine_table(SstAdvice *table, SstTableGroup *group)
 {
 	memset(group, 0, sizeof(SstTableGroup));
 	group->table = table;
-	group->toast = -1;
-	for (int i = planner->first[table]; i >= 0; i = planner->next[i])
+	for (SstAdvice *member = table; member != NULL; member = member->next)
 	{
-		const SstRelation *relation = &planner->relations[i];
+		const SstReportEntry *entry = member->entry;
 
-		if (is_table(relation))
-			add_dead_rows(planner, i, group);
-		if (relation->relkind == RELKIND_TOASTVALUE)
-			group->toast = i;
-		if (i == table)
-			sst_add_gain(planner->report, i, &group->heap);
-		else if (relation->relkind == RELKIND_TOASTVALUE ||
-				 relation->parent == planner->relations[table].toastrelid)
-			sst_add_gain_with_table(planner->report, i, false, &group->toasted);
+		if (is_table(entry))
+			add_dead_rows(entry, group);
+		if (entry->relation->relkind == RELKIND_TOASTVALUE)
+			group->toast = member;
+		if (member == table)
+			sst_add_gain(entry, &group->heap);
+		else if (is_table(entry) || entry->table != table->entry)
+			sst_add_gain_with_table(entry, false, &group->toasted);
 	}
 }
 
@@ -296,29 +287,28 @@ examine_table(const SstPlanner *planner, int table, SstTableGroup *group)
 static void
 plan_analyze(SstPlanner *planner, const SstTableGroup *group)
 {
-	SstPlannedCommand *planned = add_command(planner, group->table,
-											 SST_ORDINARY);
+	const SstReportEntry *table = group->table->entry;
+	SstPlannedCommand *planned = add_command(planner, group->table, SST_ORDINARY);
 
-	planned->command = sst_upkeep_command("ANALYZE", &planner->relations[group->table]);
+	planned->command = sst_upkeep_command("ANALYZE", table->relation);
 	planned->bytes_to_read = Min(planned->bytes, (double) ANALYZE_BLOCKS *
 								 default_statistics_target * BLCKSZ);
-	sst_add_analyze_work(planner->report, group->table, planned->bytes_to_read,
+	sst_add_analyze_work(table, planned->bytes_to_read,
 						 (double) ANALYZE_BLOCKS * default_statistics_target, &planned->work);
 	planned->reason = _(analyze_reason);
 }
 
 /* VACUUM may read the table, its TOAST table and their indexes. */
 static void
-set_vacuum_costs(const SstPlanner *planner, const SstTableGroup *group,
-				 SstPlannedCommand *planned)
+set_vacuum_costs(const SstTableGroup *group, SstPlannedCommand *planned)
 {
 	planned->nrelations = 0;
 	planned->bytes = 0;
-	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
+	for (SstAdvice *member = group->table; member != NULL; member = member->next)
 	{
 		planned->nrelations++;
-		planned->bytes += sst_entry_bytes(planner->report, i);
-		sst_add_vacuum_work(planner->report, i, group->removable + group->kept > 0, &planned->work);
+		planned->bytes += sst_entry_bytes(member->entry);
+		sst_add_vacuum_work(member->entry, group->removable + group->kept > 0, &planned->work);
 	}
 	planned->bytes_to_read = planned->bytes;
 	planned->bytes_to_write = NAN;
@@ -332,11 +322,11 @@ set_vacuum_costs(const SstPlanner *planner, const SstTableGroup *group,
 static void
 plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 {
-	const SstRelation *table = &planner->relations[group->table];
+	const SstRelation *table = group->table->entry->relation;
 	double		bytes = group->heap.bytes + group->toasted.bytes;
 	double		removable = group->removable;
 	double		kept = group->kept;
-	const char **withheld = &planner->plan->withheld[group->table];
+	const char **withheld = &group->table->withheld;
 	bool		truncates = *withheld != space_reused &&
 		is_worth_it(group->truncated.value, bytes);
 	const char *holder = NULL;
@@ -369,8 +359,8 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 		if (truncates)
 		{
 			planned->reclaimable = group->truncated;
-			if (group->toast >= 0 && planner->plan->command_of[group->toast] == NULL)
-				planner->plan->command_of[group->toast] = planned;
+			if (group->toast != NULL && group->toast->command == NULL)
+				group->toast->command = planned;
 		}
 		planned->reason = planned->reclaimable.value > 0 ?
 			psprintf(_("gives back %s at the end of the file, where no rows are to be kept"),
@@ -383,7 +373,7 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 			add_reason(planned, sst_late_vacuum_reason(table, true));
 		if (analyze)
 			add_reason(planned, _(analyze_reason));
-		set_vacuum_costs(planner, group, planned);
+		set_vacuum_costs(group, planned);
 		return;
 	}
 
@@ -428,12 +418,11 @@ is_enough(const SstRelation *relation, const SstGain *gain, const char **why)
  * files, however little it is.
  */
 static double
-sort_bytes(const SstPlanner *planner, int i, double predicted)
+sort_bytes(const SstReportEntry *index, double predicted)
 {
-	const SstReportEntry *table = planner->report->entries[i].table;
-	bool		workers = table != NULL &&
-		(sst_index_am(planner->relations[i].amoid)->flags & SST_AM_PARALLEL_BUILD) != 0 &&
-		sst_may_have_build_workers(table->estimate.nblocks);
+	bool		workers = index->table != NULL &&
+		(sst_index_am(index->relation->amoid)->flags & SST_AM_PARALLEL_BUILD) != 0 &&
+		sst_may_have_build_workers(index->table->estimate.nblocks);
 
 	return workers || predicted > maintenance_work_mem * 1024.0 ? predicted : 0;
 }
@@ -449,13 +438,12 @@ add_sorting(SstPlannedCommand *planned, double bytes)
 
 /* The scratch space, reading and writing of an index that is built again */
 static void
-set_index_costs(const SstPlanner *planner, int i, SstPlannedCommand *planned)
+set_index_costs(SstPlannedCommand *planned)
 {
-	const SstReportEntry *entry = &planner->report->entries[i];
-	double		table = entry->table ?
-		(double) entry->table->estimate.nblocks * BLCKSZ : NAN;
+	const SstReportEntry *index = planned->entry;
+	double		table = index->table ? sst_entry_bytes(index->table) : NAN;
 
-	if (isnan(entry->estimate.rebuilt_blocks.value))
+	if (isnan(index->estimate.rebuilt_blocks.value))
 		planned->scratch_bytes = planned->bytes_to_write = NAN;
 
 	/* REINDEX CONCURRENTLY reads the table twice, and what it has built. */
@@ -463,8 +451,8 @@ set_index_costs(const SstPlanner *planner, int i, SstPlannedCommand *planned)
 		planned->bytes_to_read = table;
 	else
 		planned->bytes_to_read = 2 * table + planned->bytes_to_write;
-	add_sorting(planned, sort_bytes(planner, i, planned->scratch_bytes));
-	sst_add_index_work(planner->report, i, !planned->command.blocks, &planned->work);
+	add_sorting(planned, sort_bytes(index, planned->scratch_bytes));
+	sst_add_index_work(index, !planned->command.blocks, &planned->work);
 }
 
 /* Why to drop an index that is not valid */
@@ -482,19 +470,19 @@ drop_reason(const SstRelation *index)
 
 /* An index that is not valid: a part of it is there, and it is of no use. */
 static void
-plan_invalid_index(SstPlanner *planner, int i)
+plan_invalid_index(SstPlanner *planner, SstAdvice *advice)
 {
-	const SstRelation *index = &planner->relations[i];
+	const SstRelation *index = advice->entry->relation;
 	SstPlannedCommand *planned;
 
 	if (index->building)
 		return;
 
-	planned = add_command(planner, i, SST_INVALID);
+	planned = add_command(planner, advice, SST_INVALID);
 	if (sst_is_to_be_dropped(index))
 	{
 		planned->command = sst_index_command(index, true);
-		planned->reclaimable = sst_entry_reclaimable(planner->report, i);
+		planned->reclaimable = sst_entry_reclaimable(advice->entry);
 		planned->reason = drop_reason(index);
 		return;
 	}
@@ -507,7 +495,7 @@ plan_invalid_index(SstPlanner *planner, int i)
 		_("its build failed, most likely because of duplicate keys, which have to be removed first: queries do not use it") :
 		_("its build did not complete: queries do not use it");
 	add_queue_reason(planned);
-	set_index_costs(planner, i, planned);
+	set_index_costs(planned);
 }
 
 /*
@@ -515,11 +503,11 @@ plan_invalid_index(SstPlanner *planner, int i)
  * be enough for one.
  */
 static const char *
-why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
+why_no_reindex(const SstReportEntry *entry, const SstReportEntry *table,
 			   const SstGain *gain, bool *enough)
 {
-	const SstRelation *index = &planner->relations[i];
-	const SstBloatEstimate *estimate = &planner->report->entries[i].estimate;
+	const SstRelation *index = entry->relation;
+	const SstBloatEstimate *estimate = &entry->estimate;
 	const char *why = NULL;
 
 	*enough = is_enough(index, gain, &why);
@@ -529,9 +517,8 @@ why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
 		!is_small_catalog(index, gain->bytes))
 		why = analyze_first;
 	else if (*enough &&
-			 sst_index_space_is_reused(index->relid,
-									   planner->relations[group->table].relid, estimate,
-									   &planner->report->entries[group->table].estimate))
+			 sst_index_space_is_reused(index->relid, table->relation->relid, estimate,
+									   &table->estimate))
 		why = space_reused;
 
 	return why;
@@ -539,34 +526,35 @@ why_no_reindex(const SstPlanner *planner, SstTableGroup *group, int i,
 
 /* An index whose table is not rebuilt.  Returns whether it needs ANALYZE first. */
 static bool
-plan_index(SstPlanner *planner, SstTableGroup *group, int i)
+plan_index(SstPlanner *planner, const SstTableGroup *group, SstAdvice *advice)
 {
-	const SstRelation *table = &planner->relations[group->table];
-	bool		corrupt = has_corrupt_pages(planner, i);
+	const SstReportEntry *index = advice->entry;
+	const SstRelation *table = group->table->entry->relation;
+	bool		corrupt = has_corrupt_pages(index);
 	SstGain		gain = {0};
 	SstPlannedCommand *planned;
 
-	sst_add_gain(planner->report, i, &gain);
+	sst_add_gain(index, &gain);
 	if (!corrupt)
 	{
 		bool		enough;
-		const char *why = why_no_reindex(planner, group, i, &gain, &enough);
+		const char *why = why_no_reindex(index, group->table->entry, &gain, &enough);
 
-		planner->plan->withheld[i] = why;
+		advice->withheld = why;
 		if (!enough || why != NULL)
 			return why == analyze_first;
 	}
 
-	planned = add_command(planner, i, corrupt ? SST_CORRUPT : SST_ORDINARY);
-	planned->command = sst_index_command(&planner->relations[i], false);
+	planned = add_command(planner, advice, corrupt ? SST_CORRUPT : SST_ORDINARY);
+	planned->command = sst_index_command(index->relation, false);
 	set_gain(planned, &gain);
-	set_index_costs(planner, i, planned);
+	set_index_costs(planned);
 	planned->reason = corrupt ?
 		psprintf(_("%s; the index can be rebuilt from the table"),
-				 corrupt_pages(&planner->report->entries[i].estimate)) :
+				 corrupt_pages(&index->estimate)) :
 		psprintf(_("the index takes %s, and %s after a rebuild"),
 				 size_pretty(gain.bytes), size_pretty(gain.predicted));
-	if (planner->relations[i].parent != table->relid)
+	if (index->relation->parent != table->relid)
 		add_reason(planned, psprintf(_("it is the index of the TOAST table of %s"),
 									 quote_qualified_identifier(table->schema, table->name)));
 	add_queue_reason(planned);
@@ -594,44 +582,45 @@ subtract_vacuum(const SstEstimate *before, SstEstimate *gain)
 
 /*
  * Give the reasons to rebuild a table with its indexes and its TOAST table.  corrupt, invalid and
- * toast_index are indexes that they name, or -1.
+ * toast_index are indexes that they name, or NULL.
  *
  * An index that is not valid is built without a check that its keys are unique
  * (finish_heap_swap() in commands/cluster.c).
  */
 static void
 explain_rebuild(SstPlanner *planner, const SstTableGroup *group, const SstGain *gain,
-				int corrupt, int invalid, int toast_index, SstPlannedCommand *planned)
+				const SstReportEntry *corrupt, const SstRelation *invalid,
+				const SstRelation *toast_index, SstPlannedCommand *planned)
 {
-	const SstRelation *relations = planner->relations;
+	const SstRelation *table = group->table->entry->relation;
 	const char *holder = NULL;
 
 	planned->reason = psprintf(gain->nrelations == 1 ?
 							   _("the table takes %s, and its rows need %s") :
 							   _("the table, its indexes and its TOAST table take %s, and %s after a rebuild"),
 							   size_pretty(gain->bytes), size_pretty(gain->predicted));
-	if (relations[group->table].relid < FirstNormalObjectId)
+	if (table->relid < FirstNormalObjectId)
 		add_reason(planned, _("every session needs this catalog and waits during the rebuild"));
 	add_reason(planned, planned->command.remark);
 	add_queue_reason(planned);
-	if (corrupt >= 0)
+	if (corrupt != NULL)
 		add_reason(planned, psprintf(_("it rebuilds index \"%s\", of which %s"),
-									 get_rel_name(relations[corrupt].relid),
-									 corrupt_pages(&planner->report->entries[corrupt].estimate)));
-	if (invalid >= 0)
-		add_reason(planned, psprintf(sst_is_to_be_dropped(&relations[invalid]) ?
+									 corrupt->relation->name,
+									 corrupt_pages(&corrupt->estimate)));
+	if (invalid != NULL)
+		add_reason(planned, psprintf(sst_is_to_be_dropped(invalid) ?
 									 _("unless the invalid index \"%s\" is dropped before, it is built as well") :
 									 _("the invalid index \"%s\" is built as well, and if that fails, so does the command"),
-									 relations[invalid].name));
-	if (toast_index >= 0)
+									 invalid->name));
+	if (toast_index != NULL)
 		add_reason(planned, psprintf(_("it fills the TOAST index row by row, so run this after it: %s"),
-									 sst_index_command(&relations[toast_index], false).text));
+									 sst_index_command(toast_index, false).text));
 	if (is_worth_it(group->kept, gain->bytes))
 		holder = holder_of(planner, group);
 	if (holder != NULL)
 		add_kept_reason(planned, group->kept, holder);
 	else if (is_worth_it(group->heap.reclaimable.value, group->heap.bytes))
-		add_reason(planned, sst_late_vacuum_reason(&relations[group->table], false));
+		add_reason(planned, sst_late_vacuum_reason(table, false));
 }
 
 /*
@@ -641,51 +630,49 @@ explain_rebuild(SstPlanner *planner, const SstTableGroup *group, const SstGain *
 static void
 rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand *command)
 {
-	const SstReport *report = planner->report;
-	const SstRelation *table = &planner->relations[group->table];
-	SstPlannedCommand *planned = add_command(planner, group->table,
-											 SST_ORDINARY);
+	SstPlannedCommand *planned = add_command(planner, group->table, SST_ORDINARY);
 	SstGain		gain = {0};
 	double		sorted = 0;
 	double		largest = 0;	/* of what is sorted, index by index */
 	int			nindexes = 0;
-	int			toast_index = -1;
-	int			corrupt = -1;
-	int			invalid = -1;
+	const SstRelation *toast_index = NULL;
+	const SstRelation *invalid = NULL;
+	const SstReportEntry *corrupt = NULL;
 
-	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
+	for (SstAdvice *member = group->table; member != NULL; member = member->next)
 	{
-		const SstRelation *member = &planner->relations[i];
-		SstPlannedCommand *before = planner->plan->command_of[i];
+		const SstReportEntry *entry = member->entry;
+		const SstRelation *relation = entry->relation;
+		SstPlannedCommand *before = member->command;
 		double		predicted = gain.predicted;
 		double		sort;
 
-		if (!member->valid && !command->skips_invalid && !member->building &&
-			(invalid < 0 || !sst_is_to_be_dropped(member)))
-			invalid = i;
-		if (!is_rebuilt_with(member, command))
+		if (!relation->valid && !command->skips_invalid && !relation->building &&
+			(invalid == NULL || !sst_is_to_be_dropped(relation)))
+			invalid = relation;
+		if (!is_rebuilt_with(relation, command))
 			continue;
-		sst_add_gain_with_table(report, i, command->by_inserts, &gain);
-		sst_add_table_work(report, i, command->by_inserts, &planned->work);
+		sst_add_gain_with_table(entry, command->by_inserts, &gain);
+		sst_add_table_work(entry, command->by_inserts, &planned->work);
 		if (before == NULL)
-			planner->plan->command_of[i] = planned;
-		else if (i == group->table)
+			member->command = planned;
+		else if (member == group->table)
 			subtract_vacuum(&before->reclaimable, &gain.reclaimable);
-		if (member->relkind != RELKIND_INDEX)
+		if (is_table(entry))
 			continue;
 		if (before != NULL)
 			sst_add_known(&gain.reclaimable, sst_scaled(before->reclaimable, -1));
-		else if (has_corrupt_pages(planner, i))
+		else if (has_corrupt_pages(entry))
 		{
 			planned->urgency = SST_CORRUPT;
-			corrupt = i;
+			corrupt = entry;
 		}
-		if (member->parent == table->relid)
+		if (entry->table == group->table->entry)
 			nindexes++;
 		else if (is_worth_it(sst_inserted_waste(gain.predicted - predicted),
 							 gain.predicted - predicted))
-			toast_index = i;
-		sort = sort_bytes(planner, i, gain.predicted - predicted);
+			toast_index = relation;
+		sort = sort_bytes(entry, gain.predicted - predicted);
 		sorted += sort;
 		largest = Max(largest, sort);
 	}
@@ -701,17 +688,17 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 
 /* Does the table, or its TOAST table, or do both give back enough? */
 static bool
-is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
-				  const SstCommand *command, const char **why)
+is_table_worth_it(const SstTableGroup *group, const SstCommand *command, const char **why)
 {
-	const SstRelation *table = &planner->relations[group->table];
+	const SstReportEntry *entry = group->table->entry;
+	const SstRelation *table = entry->relation;
 	SstGain		heap = {0};
 	SstGain		both;
 	SstGain		all = {0};
 
-	sst_add_gain_with_table(planner->report, group->table, command->by_inserts, &heap);
+	sst_add_gain_with_table(entry, command->by_inserts, &heap);
 	both = heap;
-	if (group->toast >= 0)
+	if (group->toast != NULL)
 	{
 		both.bytes += group->toasted.bytes;
 		sst_add_estimate(&both.reclaimable, group->toasted.reclaimable);
@@ -720,8 +707,8 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
 		!is_enough(table, &group->toasted, why))
 		return false;
 
-	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
-		sst_add_gain(planner->report, i, &all);
+	for (SstAdvice *member = group->table; member != NULL; member = member->next)
+		sst_add_gain(member->entry, &all);
 	if (both.reclaimable.value * 100 >= WORTH_PERCENT_OF_ALL * all.bytes &&
 		all.reclaimable.value > 0)
 		return true;
@@ -734,13 +721,10 @@ is_table_worth_it(const SstPlanner *planner, const SstTableGroup *group,
  * own indexes.
  */
 static bool
-is_only_index_corrupt(const SstPlanner *planner, const SstTableGroup *group, int i)
+is_only_index_corrupt(const SstReportEntry *entry)
 {
-	const SstRelation *index = &planner->relations[i];
-	bool		of_table = index->parent == planner->relations[group->table].relid;
-
-	return index->valid && has_corrupt_pages(planner, i) &&
-		!has_corrupt_pages(planner, of_table ? group->table : group->toast);
+	return !is_table(entry) && entry->relation->valid && has_corrupt_pages(entry) &&
+		!has_corrupt_pages(entry->table);
 }
 
 /*
@@ -748,28 +732,26 @@ is_only_index_corrupt(const SstPlanner *planner, const SstTableGroup *group, int
  * indexes of that.
  */
 static void
-plan_corrupt_table(SstPlanner *planner, SstTableGroup *group)
+plan_corrupt_table(SstPlanner *planner, const SstTableGroup *group)
 {
-	for (int i = planner->first[group->table]; i >= 0; i = planner->next[i])
+	for (SstAdvice *member = group->table; member != NULL; member = member->next)
 	{
-		const SstRelation *member = &planner->relations[i];
+		const SstReportEntry *entry = member->entry;
 		SstPlannedCommand *planned;
 
-		if (!is_table(member) && is_only_index_corrupt(planner, group, i))
+		if (is_only_index_corrupt(entry))
 		{
-			plan_index(planner, group, i);
-			planned = planner->plan->command_of[i];
-			if (member->parent == planner->relations[group->table].relid)
-				add_reason(planned, _("the build fails if it needs a value from a corrupt page of the TOAST table"));
+			plan_index(planner, group, member);
+			if (entry->table == group->table->entry)
+				add_reason(member->command, _("the build fails if it needs a value from a corrupt page of the TOAST table"));
 			continue;
 		}
-		planner->plan->withheld[i] = gettext_noop("no command: the table or its TOAST table is corrupt");
-		if (!is_table(member) || !has_corrupt_pages(planner, i))
+		member->withheld = gettext_noop("no command: the table or its TOAST table is corrupt");
+		if (!is_table(entry) || !has_corrupt_pages(entry))
 			continue;
-		planned = add_command(planner, i, SST_CORRUPT);
+		planned = add_command(planner, member, SST_CORRUPT);
 		planned->bytes_to_write = NAN;
-		planned->reason =
-			corrupt_reason(member, &planner->report->entries[i].estimate);
+		planned->reason = corrupt_reason(entry->relation, &entry->estimate);
 	}
 }
 
@@ -783,45 +765,53 @@ needs_rewrite(const SstTableGroup *group)
 					   group->heap.bytes + group->toasted.bytes - at_end);
 }
 
+/* Has the table an index that identifies its rows? */
+static bool
+has_row_key(const SstTableGroup *group)
+{
+	for (SstAdvice *member = group->table; member != NULL; member = member->next)
+	{
+		if (member->entry->table == group->table->entry &&
+			sst_identifies_rows(member->entry->relation))
+			return true;
+	}
+	return false;
+}
+
 /* Is the table to be rebuilt?  Sets the command, or why there is none. */
 static bool
-is_to_be_rebuilt(const SstPlanner *planner, const SstTableGroup *group,
-				 SstCommand *command)
+is_to_be_rebuilt(const SstTableGroup *group, SstCommand *command)
 {
-	int			table = group->table;
-	const SstReportEntry *entries = planner->report->entries;
-	const char **withheld = planner->plan->withheld;
+	const SstRelation *table = group->table->entry->relation;
+	const SstBloatEstimate *estimate = &group->table->entry->estimate;
 	const char *why = NULL;
 
 	if (!is_worth_it(group->heap.reclaimable.value, group->heap.bytes) &&
 		!is_worth_it(group->toasted.reclaimable.value, group->toasted.bytes))
 	{
-		if (entries[table].estimate.free_percent.low >= WORTH_PERCENT &&
-			sst_has_fillfactor(planner->relations[table].relid))
-			withheld[table] = gettext_noop("no command: the table's fillfactor leaves the free space to updates");
+		if (estimate->free_percent.low >= WORTH_PERCENT && sst_has_fillfactor(table->relid))
+			group->table->withheld = gettext_noop("no command: the table's fillfactor leaves the free space to updates");
 		return false;
 	}
 
-	*command = sst_rebuild_table_command(&planner->tools,
-										 &planner->relations[table]);
-	if (is_table_worth_it(planner, group, command, &why))
+	*command = sst_rebuild_table_command(table, has_row_key(group));
+	if (is_table_worth_it(group, command, &why))
 	{
-		if (!sst_space_is_reused(planner->relations[table].relid,
-								 &entries[table].estimate,
-								 group->toast >= 0 ? &entries[group->toast].estimate : NULL))
+		if (!sst_space_is_reused(table->relid, estimate,
+								 group->toast ? &group->toast->entry->estimate : NULL))
 			return needs_rewrite(group);
 		why = space_reused;
 	}
-	withheld[table] = why;
-	if (group->toast >= 0 && group->toasted.reclaimable.value > 0)
-		withheld[group->toast] = why;
+	group->table->withheld = why;
+	if (group->toast != NULL && group->toasted.reclaimable.value > 0)
+		group->toast->withheld = why;
 
 	return false;
 }
 
 /* Plan the commands for a table, its indexes and its TOAST table. */
 static void
-plan_table(SstPlanner *planner, int table)
+plan_table(SstPlanner *planner, SstAdvice *table)
 {
 	SstTableGroup group;
 	SstCommand	command;
@@ -829,29 +819,28 @@ plan_table(SstPlanner *planner, int table)
 	bool		later;			/* rebuilt, but not online */
 	bool		analyze = false;
 
-	examine_table(planner, table, &group);
-	if (has_corrupt_pages(planner, table) ||
-		(group.toast >= 0 && has_corrupt_pages(planner, group.toast)))
+	examine_table(table, &group);
+	if (has_corrupt_pages(table->entry) ||
+		(group.toast != NULL && has_corrupt_pages(group.toast->entry)))
 	{
 		plan_corrupt_table(planner, &group);
 		return;
 	}
 
-	if (sst_is_own_table(&planner->relations[table]))
+	if (sst_is_own_table(table->entry->relation))
 		return;
-	rebuilt = is_to_be_rebuilt(planner, &group, &command);
+	rebuilt = is_to_be_rebuilt(&group, &command);
 	later = rebuilt && planner->plan->online && command.blocks;
 	if (rebuilt && !later)
 		rebuild_table(planner, &group, &command);
-	for (int i = planner->first[table]; i >= 0; i = planner->next[i])
+	for (SstAdvice *member = table; member != NULL; member = member->next)
 	{
-		if (is_table(&planner->relations[i]) ||
-			planner->plan->command_of[i] != NULL)
+		if (is_table(member->entry) || member->command != NULL)
 			continue;
-		if (!planner->relations[i].valid)
-			plan_invalid_index(planner, i);
+		if (!member->entry->relation->valid)
+			plan_invalid_index(planner, member);
 		else
-			analyze |= plan_index(planner, &group, i);
+			analyze |= plan_index(planner, &group, member);
 	}
 	if (!rebuilt || later)
 		plan_vacuum(planner, &group, analyze);
@@ -864,39 +853,41 @@ plan_table(SstPlanner *planner, int table)
  * ----------
  */
 
-/* Bring the relations of each table into a list, in the order of OIDs. */
-static void
-group_relations(SstPlanner *planner)
+/* Begin the advice on all relations, and list those of each table, in the order of OIDs. */
+static SstAdvice *
+begin_advice(const SstReport *report)
 {
-	const SstRelations *list = &planner->report->relations;
+	const SstRelations *list = &report->relations;
+	SstAdvice  *advice = palloc_extended(sizeof(SstAdvice) * (list->n + 1),
+										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
-	for (int i = list->n - 1; i >= 0; i--)
-		planner->first[i] = planner->next[i] = -1;
 	for (int i = list->n - 1; i >= 0; i--)
 	{
 		const SstRelation *owner = sst_owning_table(list, &list->relation[i]);
-		int			table;
+		SstAdvice  *table;
 
-		if (owner == NULL)
+		advice[i].entry = &report->entries[i];
+		if (owner == NULL || owner == &list->relation[i])
 			continue;
-		table = owner - list->relation;
-		planner->next[i] = planner->first[table];
-		planner->first[table] = i;
+		table = &advice[owner - list->relation];
+		advice[i].next = table->next;
+		table->next = &advice[i];
 	}
+	return advice;
 }
 
 /* Find the part of the plan in which the command is, and what it waits for. */
 static void
 place_command(SstPlanner *planner, SstPlannedCommand *planned)
 {
-	const SstRelation *relation = &planner->relations[planned->relation];
+	const SstRelation *relation = planned->entry->relation;
 	const SstCommand *command = &planned->command;
 
 	if (command->text == NULL)
 		return;
 	if (planner->waits == NULL)
 		planner->waits = sst_find_waits();
-	planned->waits_for = sst_waits_for(planner->waits, is_table(relation) ?
+	planned->waits_for = sst_waits_for(planner->waits, is_table(planned->entry) ?
 									   relation->relid : relation->parent,
 									   command->waits);
 	if (planner->plan->online && command->blocks)
@@ -925,7 +916,7 @@ compare_commands(const ListCell *a, const ListCell *b)
 		return gains[0] < gains[1] ? 1 : -1;
 	if (left->bytes != right->bytes)
 		return left->bytes < right->bytes ? 1 : -1;
-	return left->relation - right->relation;
+	return (left->entry > right->entry) - (left->entry < right->entry);
 }
 
 /*
@@ -936,30 +927,23 @@ compare_commands(const ListCell *a, const ListCell *b)
 static SstCommandPlan *
 make_plan(const SstReport *report, bool online)
 {
-	int			n = report->relations.n;
-	SstPlanner	planner = {report, report->relations.relation};
+	SstPlanner	planner = {report};
 	SstCommandPlan *plan = palloc0(sizeof(SstCommandPlan));
 	SstRates	rates;
 	ListCell   *lc;
 
-	plan->command_of = palloc_extended(sizeof(SstPlannedCommand *) * (n + 1),
-									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	plan->withheld = palloc_extended(sizeof(char *) * (n + 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	planner.plan = plan;
 	plan->online = online;
-	planner.first = palloc_extended(sizeof(int) * (n + 1), MCXT_ALLOC_HUGE);
-	planner.next = palloc_extended(sizeof(int) * (n + 1), MCXT_ALLOC_HUGE);
-	sst_find_tools(&planner.tools);
-	group_relations(&planner);
+	plan->advice = begin_advice(report);
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < report->relations.n; i++)
 	{
 		const SstRelation *relation = &report->relations.relation[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (is_table(relation) && relation->relkind != RELKIND_TOASTVALUE &&
+		if (relation->relkind != RELKIND_INDEX && relation->relkind != RELKIND_TOASTVALUE &&
 			!relation->other_temp)
-			plan_table(&planner, i);
+			plan_table(&planner, &plan->advice[i]);
 	}
 	sst_find_rates(report, &rates);
 	foreach(lc, plan->commands)
@@ -978,8 +962,6 @@ make_plan(const SstReport *report, bool online)
 	list_sort(plan->commands, compare_commands);
 	foreach(lc, plan->commands)
 		sst_add_known(&plan->reclaimable, ((SstPlannedCommand *) lfirst(lc))->reclaimable);
-	pfree(planner.first);
-	pfree(planner.next);
 
 	return plan;
 }

@@ -320,10 +320,9 @@ parallel_gain(const SstRelation *index, double table_blocks)
 
 /* Add the build of an index from its table, which is read before. */
 static void
-add_build(const SstReport *report, int i, bool concurrent, double rows, SstWork *work)
+add_build(const SstReportEntry *entry, bool concurrent, double rows, SstWork *work)
 {
-	const SstRelation *index = &report->relations.relation[i];
-	const SstReportEntry *entry = &report->entries[i];
+	const SstRelation *index = entry->relation;
 	const IndexCost *cost = find_cost(index);
 	double		bytes = entry->estimate.rebuilt_blocks.value * BLCKSZ;
 	double		entries = Min(rows, bytes / MIN_ENTRY_BYTES);
@@ -342,14 +341,14 @@ add_build(const SstReport *report, int i, bool concurrent, double rows, SstWork 
 
 /* Add what REINDEX does. */
 void
-sst_add_index_work(const SstReport *report, int i, bool concurrent, SstWork *work)
+sst_add_index_work(const SstReportEntry *entry, bool concurrent, SstWork *work)
 {
-	const SstBloatEstimate *table = &report->entries[i].table->estimate;
+	const SstBloatEstimate *table = &entry->table->estimate;
 	double		bytes = (double) table->nblocks * BLCKSZ;
 
 	work->cpu_ns += (concurrent ? 2 : 1) * bytes * SCAN_BYTE;
 	work->read_bytes += bytes;
-	add_build(report, i, concurrent, kept_rows(table), work);
+	add_build(entry, concurrent, kept_rows(table), work);
 }
 
 /*
@@ -357,17 +356,16 @@ sst_add_index_work(const SstReport *report, int i, bool concurrent, SstWork *wor
  * what has just been written.
  */
 void
-sst_add_table_work(const SstReport *report, int i, bool by_inserts, SstWork *work)
+sst_add_table_work(const SstReportEntry *entry, bool by_inserts, SstWork *work)
 {
-	const SstRelation *relation = &report->relations.relation[i];
-	const SstReportEntry *entry = &report->entries[i];
-	double		bytes = (double) entry->estimate.nblocks * BLCKSZ;
+	const SstRelation *relation = entry->relation;
+	double		bytes = sst_entry_bytes(entry);
 	double		rebuilt = entry->estimate.rebuilt_blocks.value * BLCKSZ;
 	double		rows = kept_rows(&entry->estimate);
 
 	if (relation->relkind == RELKIND_INDEX)
 	{
-		add_build(report, i, false, kept_rows(&entry->table->estimate), work);
+		add_build(entry, false, kept_rows(&entry->table->estimate), work);
 		return;
 	}
 	work->cpu_ns += bytes * SCAN_BYTE + rebuilt * WRITE_BYTE +
@@ -383,13 +381,12 @@ sst_add_table_work(const SstReport *report, int i, bool by_inserts, SstWork *wor
  * whether its row is one of these, writes most of their pages, and goes to the table's once more.
  */
 void
-sst_add_vacuum_work(const SstReport *report, int i, bool removes, SstWork *work)
+sst_add_vacuum_work(const SstReportEntry *entry, bool removes, SstWork *work)
 {
-	const SstReportEntry *entry = &report->entries[i];
-	bool		is_index = report->relations.relation[i].relkind == RELKIND_INDEX;
+	bool		is_index = entry->relation->relkind == RELKIND_INDEX;
 	const SstBloatEstimate *table = is_index ? &entry->table->estimate : &entry->estimate;
 	double		part = is_index ? removes : table->changed_part;
-	double		bytes = (double) entry->estimate.nblocks * BLCKSZ * part;
+	double		bytes = sst_entry_bytes(entry) * part;
 	double		items = isnan(table->indexed_items.value) ? 0 : table->indexed_items.value;
 
 	if (is_index)
@@ -402,10 +399,10 @@ sst_add_vacuum_work(const SstReport *report, int i, bool removes, SstWork *work)
 
 /* Add what ANALYZE does, which reads so many bytes, and takes so many rows. */
 void
-sst_add_analyze_work(const SstReport *report, int i, double bytes, double sample,
+sst_add_analyze_work(const SstReportEntry *entry, double bytes, double sample,
 					 SstWork *work)
 {
-	double		rows = kept_rows(&report->entries[i].estimate);
+	double		rows = kept_rows(&entry->estimate);
 
 	work->cpu_ns += bytes * SCAN_BYTE + sample * SAMPLE_ROW;
 	if (!isnan(rows))

@@ -18,9 +18,9 @@
 #include "report/plan.h"
 
 double
-sst_entry_bytes(const SstReport *report, int i)
+sst_entry_bytes(const SstReportEntry *entry)
 {
-	return (double) report->entries[i].estimate.nblocks * BLCKSZ;
+	return (double) entry->estimate.nblocks * BLCKSZ;
 }
 
 /*
@@ -28,28 +28,26 @@ sst_entry_bytes(const SstReport *report, int i)
  * not known.
  */
 SstEstimate
-sst_entry_reclaimable(const SstReport *report, int i)
+sst_entry_reclaimable(const SstReportEntry *entry)
 {
-	if (sst_is_to_be_dropped(&report->relations.relation[i]))
+	if (sst_is_to_be_dropped(entry->relation))
 	{
-		double		bytes = sst_entry_bytes(report, i);
+		double		bytes = sst_entry_bytes(entry);
 
 		return (SstEstimate)
 		{
 			bytes, bytes, bytes
 		};
 	}
-	return sst_reclaimable_bytes(&report->entries[i].estimate);
+	return sst_reclaimable_bytes(&entry->estimate);
 }
 
 /* Is it the index of a TOAST table? */
 static bool
-is_toast_index(const SstReport *report, int i)
+is_toast_index(const SstReportEntry *entry)
 {
-	const SstReportEntry *table = report->entries[i].table;
-
-	return report->relations.relation[i].relkind == RELKIND_INDEX && table != NULL &&
-		table->relation->relkind == RELKIND_TOASTVALUE;
+	return entry->relation->relkind == RELKIND_INDEX && entry->table != NULL &&
+		entry->table->relation->relkind == RELKIND_TOASTVALUE;
 }
 
 static void
@@ -74,10 +72,10 @@ add_bytes(double bytes, SstEstimate rebuilt, SstGain *gain)
  * added up: the errors of a table and of its indexes have causes in common.
  */
 void
-sst_add_gain(const SstReport *report, int i, SstGain *gain)
+sst_add_gain(const SstReportEntry *entry, SstGain *gain)
 {
-	add_bytes(sst_entry_bytes(report, i),
-			  report->entries[i].estimate.rebuilt_blocks, gain);
+	add_bytes(sst_entry_bytes(entry),
+			  entry->estimate.rebuilt_blocks, gain);
 }
 
 /*
@@ -100,10 +98,10 @@ sst_add_gain(const SstReport *report, int i, SstGain *gain)
  * that the rows need.
  */
 static SstEstimate
-rewritten_toast_index(const SstReport *report, int i)
+rewritten_toast_index(const SstReportEntry *entry)
 {
-	SstEstimate index = report->entries[i].estimate.rebuilt_blocks;
-	const SstBloatEstimate *toast = &report->entries[i].table->estimate;
+	SstEstimate index = entry->estimate.rebuilt_blocks;
+	const SstBloatEstimate *toast = &entry->table->estimate;
 	SstEstimate chunks = {1, 1, 1};
 
 	/* without the metapage */
@@ -184,22 +182,22 @@ extended_blocks(double blocks)
  * end stays where many rows may just have no entry in a hash index.
  */
 void
-sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
+sst_add_gain_with_table(const SstReportEntry *entry, bool by_inserts,
 						SstGain *gain)
 {
-	const SstBloatEstimate *estimate = &report->entries[i].estimate;
+	const SstBloatEstimate *estimate = &entry->estimate;
 	SstEstimate rebuilt = estimate->rebuilt_blocks;
 
-	if (is_toast_index(report, i))
-		rebuilt = rewritten_toast_index(report, i);
-	else if (by_inserts && report->entries[i].table == NULL)
+	if (is_toast_index(entry))
+		rebuilt = rewritten_toast_index(entry);
+	else if (by_inserts && entry->table == NULL)
 	{
 		rebuilt.value = extended_blocks(rebuilt.value);
 		rebuilt.low = extended_blocks(rebuilt.low);
 		rebuilt.high = extended_blocks(rebuilt.high);
 	}
-	else if (sst_index_am(report->relations.relation[i].amoid)->flags & SST_AM_TID_DIFFERENCES)
-		rebuilt.low = floor(rebuilt.low * least_part_with_closer_rows(&report->entries[i].table->estimate));
+	else if (sst_index_am(entry->relation->amoid)->flags & SST_AM_TID_DIFFERENCES)
+		rebuilt.low = floor(rebuilt.low * least_part_with_closer_rows(&entry->table->estimate));
 	else if (!isnan(estimate->analyzed_blocks) && !by_inserts)
 	{
 		double		less = rebuilt.value - estimate->analyzed_blocks;
@@ -209,5 +207,5 @@ sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
 		if (estimate->analyze_first)
 			rebuilt.high -= less;
 	}
-	add_bytes(sst_entry_bytes(report, i), rebuilt, gain);
+	add_bytes(sst_entry_bytes(entry), rebuilt, gain);
 }

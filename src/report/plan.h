@@ -34,13 +34,6 @@ typedef struct SstCommand
 	const char *remark;			/* translated; or NULL */
 } SstCommand;
 
-/* What there is to rebuild tables with, besides the server's own commands */
-typedef struct SstTools
-{
-	bool		pg_repack;
-	bool		pg_squeeze;
-} SstTools;
-
 /* Bytes of some relations, now and after a rebuild */
 typedef struct SstGain
 {
@@ -83,7 +76,7 @@ typedef enum SstPlanPart
 
 typedef struct SstPlannedCommand
 {
-	int			relation;		/* its place in the report's list */
+	const SstReportEntry *entry;	/* the relation that it is about */
 	SstPlanPart part;
 	SstUrgency	urgency;
 	SstCommand	command;		/* its text is NULL where none helps */
@@ -105,6 +98,17 @@ typedef struct SstPlannedCommand
 	SstEstimate duration;		/* in seconds */
 } SstPlannedCommand;
 
+/* What the plan says of a relation */
+typedef struct SstAdvice
+{
+	const SstReportEntry *entry;
+	SstPlannedCommand *command; /* that is about it, or NULL */
+	const char *withheld;		/* why there is none for one that would become
+								 * smaller, not translated, or NULL */
+	struct SstAdvice *next;		/* of the relations of a table, which comes
+								 * first */
+} SstAdvice;
+
 typedef struct SstCommandPlan
 {
 	/* What it was made for */
@@ -119,43 +123,37 @@ typedef struct SstCommandPlan
 	int			ncommands;
 	SstEstimate reclaimable;
 
-	/*
-	 * Of each relation: the command that is about it, or NULL; and why one
-	 * that would become smaller has none, not translated, or NULL
-	 */
-	SstPlannedCommand **command_of;
-	const char **withheld;
+	SstAdvice  *advice;			/* on each relation of the report */
 } SstCommandPlan;
 
 typedef struct SstHolders SstHolders;
 
 /* in command.c */
-extern void sst_find_tools(SstTools *tools);
+extern bool sst_identifies_rows(const SstRelation *index);
 extern bool sst_is_own_table(const SstRelation *table);
 extern bool sst_is_left_over(const SstRelation *index);
 extern bool sst_is_to_be_dropped(const SstRelation *index);
 extern SstCommand sst_index_command(const SstRelation *index, bool drops);
-extern SstCommand sst_rebuild_table_command(const SstTools *tools,
-											const SstRelation *table);
+extern SstCommand sst_rebuild_table_command(const SstRelation *table, bool has_row_key);
 extern SstCommand sst_upkeep_command(const char *verb, const SstRelation *table);
 
 /* in gain.c */
-extern double sst_entry_bytes(const SstReport *report, int i);
-extern SstEstimate sst_entry_reclaimable(const SstReport *report, int i);
-extern void sst_add_gain(const SstReport *report, int i, SstGain *gain);
-extern void sst_add_gain_with_table(const SstReport *report, int i, bool by_inserts,
+extern double sst_entry_bytes(const SstReportEntry *entry);
+extern SstEstimate sst_entry_reclaimable(const SstReportEntry *entry);
+extern void sst_add_gain(const SstReportEntry *entry, SstGain *gain);
+extern void sst_add_gain_with_table(const SstReportEntry *entry, bool by_inserts,
 									SstGain *gain);
 extern double sst_inserted_waste(double bytes);
 
 /* in duration.c */
 extern void sst_find_rates(const SstReport *report, SstRates *rates);
-extern void sst_add_index_work(const SstReport *report, int i, bool concurrent,
+extern void sst_add_index_work(const SstReportEntry *entry, bool concurrent,
 							   SstWork *work);
-extern void sst_add_table_work(const SstReport *report, int i, bool by_inserts,
+extern void sst_add_table_work(const SstReportEntry *entry, bool by_inserts,
 							   SstWork *work);
-extern void sst_add_vacuum_work(const SstReport *report, int i, bool removes,
+extern void sst_add_vacuum_work(const SstReportEntry *entry, bool removes,
 								SstWork *work);
-extern void sst_add_analyze_work(const SstReport *report, int i, double bytes,
+extern void sst_add_analyze_work(const SstReportEntry *entry, double bytes,
 								 double sample, SstWork *work);
 extern SstEstimate sst_duration(const SstRates *rates, const SstWork *work);
 
