@@ -35,7 +35,6 @@
 #include "utils/tuplestore.h"
 
 #include "api/api.h"
-#include "report/pick.h"
 #include "report/plan.h"
 #include "run/progress.h"
 

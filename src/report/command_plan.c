@@ -52,14 +52,6 @@ set_gain(SstPlannedCommand *planned, const SstGain *gain)
  * ----------
  */
 
-typedef struct SstPlanner
-{
-	const SstReport *report;
-	SstCommandPlan *plan;
-	SstHolders *holders;		/* NULL: not asked yet */
-	SstHolders *waits;			/* the same */
-} SstPlanner;
-
 /* A table, and what is to be known of it for a decision */
 typedef struct SstTableGroup
 {
@@ -90,7 +82,7 @@ has_corrupt_pages(const SstReportEntry *entry)
  * The caller fills in the rest.
  */
 static SstPlannedCommand *
-add_command(SstPlanner *planner, SstAdvice *advice, SstUrgency urgency)
+add_command(SstCommandPlan *plan, SstAdvice *advice, SstUrgency urgency)
 {
 	SstPlannedCommand *planned = palloc0(sizeof(SstPlannedCommand));
 
@@ -98,7 +90,7 @@ add_command(SstPlanner *planner, SstAdvice *advice, SstUrgency urgency)
 	planned->urgency = urgency;
 	planned->nrelations = 1;
 	planned->bytes = sst_entry_bytes(advice->entry);
-	planner->plan->commands = lappend(planner->plan->commands, planned);
+	plan->commands = lappend(plan->commands, planned);
 	if (advice->command == NULL)
 		advice->command = planned;
 
@@ -242,13 +234,13 @@ add_dead_rows(const SstReportEntry *entry, SstTableGroup *group)
 
 /* What keeps the dead rows of a table, in words; NULL if nothing does now */
 static const char *
-holder_of(SstPlanner *planner, const SstTableGroup *group)
+holder_of(SstCommandPlan *plan, const SstTableGroup *group)
 {
-	if (planner->holders == NULL)
-		planner->holders = sst_find_holders();
+	if (plan->holders == NULL)
+		plan->holders = sst_find_holders();
 
-	return sst_oldest_holder(planner->holders, group->table->entry->relation,
-							 planner->report->next_xid);
+	return sst_oldest_holder(plan->holders, group->table->entry->relation,
+							 plan->report->next_xid);
 }
 
 /* Find out what a decision on a table needs. */
@@ -285,10 +277,10 @@ examine_table(SstAdvice *table, SstTableGroup *group)
 #define ANALYZE_BLOCKS 300
 
 static void
-plan_analyze(SstPlanner *planner, const SstTableGroup *group)
+plan_analyze(SstCommandPlan *plan, const SstTableGroup *group)
 {
 	const SstReportEntry *table = group->table->entry;
-	SstPlannedCommand *planned = add_command(planner, group->table, SST_ORDINARY);
+	SstPlannedCommand *planned = add_command(plan, group->table, SST_ORDINARY);
 
 	planned->command = sst_upkeep_command("ANALYZE", table->relation);
 	planned->bytes_to_read = Min(planned->bytes, (double) ANALYZE_BLOCKS *
@@ -320,7 +312,7 @@ set_vacuum_costs(const SstTableGroup *group, SstPlannedCommand *planned)
  * analyze: the statistics of the table are to be renewed in any case.
  */
 static void
-plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
+plan_vacuum(SstCommandPlan *plan, const SstTableGroup *group, bool analyze)
 {
 	const SstRelation *table = group->table->entry->relation;
 	double		bytes = group->heap.bytes + group->toasted.bytes;
@@ -334,19 +326,19 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 
 	if (is_few_dead(removable + kept, bytes) && !truncates && *withheld == NULL &&
 		!is_small_catalog(table, bytes) &&
-		sst_last_vacuum(table->relid) < planner->report->started)
+		sst_last_vacuum(table->relid) < plan->report->started)
 		*withheld = gettext_noop("no command: dead rows take less than 10 percent of the table");
 	if (is_small_catalog(table, bytes) ||
 		(!is_worth_it(removable + kept, bytes) && !truncates) ||
-		sst_last_vacuum(table->relid) >= planner->report->started)
+		sst_last_vacuum(table->relid) >= plan->report->started)
 	{
 		if (analyze)
-			plan_analyze(planner, group);
+			plan_analyze(plan, group);
 		return;
 	}
 
 	if (kept > 0)
-		holder = holder_of(planner, group);
+		holder = holder_of(plan, group);
 	if (holder == NULL)
 	{
 		removable += kept;
@@ -354,7 +346,7 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 	}
 	if (is_worth_it(removable, bytes) || truncates)
 	{
-		planned = add_command(planner, group->table, SST_ORDINARY);
+		planned = add_command(plan, group->table, SST_ORDINARY);
 		planned->command = sst_upkeep_command(analyze ? "VACUUM (ANALYZE)" : "VACUUM", table);
 		if (truncates)
 		{
@@ -379,12 +371,12 @@ plan_vacuum(SstPlanner *planner, const SstTableGroup *group, bool analyze)
 
 	if (holder != NULL)
 	{
-		planned = add_command(planner, group->table, SST_ORDINARY);
+		planned = add_command(plan, group->table, SST_ORDINARY);
 		planned->reason = psprintf(_("VACUUM cannot remove %s of dead rows yet because of %s"),
 								   size_pretty(kept), holder);
 	}
 	if (analyze)
-		plan_analyze(planner, group);
+		plan_analyze(plan, group);
 }
 
 /* ----------
@@ -470,7 +462,7 @@ drop_reason(const SstRelation *index)
 
 /* An index that is not valid: a part of it is there, and it is of no use. */
 static void
-plan_invalid_index(SstPlanner *planner, SstAdvice *advice)
+plan_invalid_index(SstCommandPlan *plan, SstAdvice *advice)
 {
 	const SstRelation *index = advice->entry->relation;
 	SstPlannedCommand *planned;
@@ -478,7 +470,7 @@ plan_invalid_index(SstPlanner *planner, SstAdvice *advice)
 	if (index->building)
 		return;
 
-	planned = add_command(planner, advice, SST_INVALID);
+	planned = add_command(plan, advice, SST_INVALID);
 	if (sst_is_to_be_dropped(index))
 	{
 		planned->command = sst_index_command(index, true);
@@ -526,7 +518,7 @@ why_no_reindex(const SstReportEntry *entry, const SstReportEntry *table,
 
 /* An index whose table is not rebuilt.  Returns whether it needs ANALYZE first. */
 static bool
-plan_index(SstPlanner *planner, const SstTableGroup *group, SstAdvice *advice)
+plan_index(SstCommandPlan *plan, const SstTableGroup *group, SstAdvice *advice)
 {
 	const SstReportEntry *index = advice->entry;
 	const SstRelation *table = group->table->entry->relation;
@@ -545,7 +537,7 @@ plan_index(SstPlanner *planner, const SstTableGroup *group, SstAdvice *advice)
 			return why == analyze_first;
 	}
 
-	planned = add_command(planner, advice, corrupt ? SST_CORRUPT : SST_ORDINARY);
+	planned = add_command(plan, advice, corrupt ? SST_CORRUPT : SST_ORDINARY);
 	planned->command = sst_index_command(index->relation, false);
 	set_gain(planned, &gain);
 	set_index_costs(planned);
@@ -588,7 +580,7 @@ subtract_vacuum(const SstEstimate *before, SstEstimate *gain)
  * (finish_heap_swap() in commands/cluster.c).
  */
 static void
-explain_rebuild(SstPlanner *planner, const SstTableGroup *group, const SstGain *gain,
+explain_rebuild(SstCommandPlan *plan, const SstTableGroup *group, const SstGain *gain,
 				const SstReportEntry *corrupt, const SstRelation *invalid,
 				const SstRelation *toast_index, SstPlannedCommand *planned)
 {
@@ -616,7 +608,7 @@ explain_rebuild(SstPlanner *planner, const SstTableGroup *group, const SstGain *
 		add_reason(planned, psprintf(_("it fills the TOAST index row by row, so run this after it: %s"),
 									 sst_index_command(toast_index, false).text));
 	if (is_worth_it(group->kept, gain->bytes))
-		holder = holder_of(planner, group);
+		holder = holder_of(plan, group);
 	if (holder != NULL)
 		add_kept_reason(planned, group->kept, holder);
 	else if (is_worth_it(group->heap.reclaimable.value, group->heap.bytes))
@@ -628,9 +620,9 @@ explain_rebuild(SstPlanner *planner, const SstTableGroup *group, const SstGain *
  * now keep it.
  */
 static void
-rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand *command)
+rebuild_table(SstCommandPlan *plan, const SstTableGroup *group, const SstCommand *command)
 {
-	SstPlannedCommand *planned = add_command(planner, group->table, SST_ORDINARY);
+	SstPlannedCommand *planned = add_command(plan, group->table, SST_ORDINARY);
 	SstGain		gain = {0};
 	double		sorted = 0;
 	double		largest = 0;	/* of what is sorted, index by index */
@@ -683,7 +675,7 @@ rebuild_table(SstPlanner *planner, const SstTableGroup *group, const SstCommand 
 		nindexes * group->heap.predicted;
 	add_sorting(planned, sorted);
 	planned->scratch_bytes += largest - sorted;
-	explain_rebuild(planner, group, &gain, corrupt, invalid, toast_index, planned);
+	explain_rebuild(plan, group, &gain, corrupt, invalid, toast_index, planned);
 }
 
 /* Does the table, or its TOAST table, or do both give back enough? */
@@ -732,7 +724,7 @@ is_only_index_corrupt(const SstReportEntry *entry)
  * indexes of that.
  */
 static void
-plan_corrupt_table(SstPlanner *planner, const SstTableGroup *group)
+plan_corrupt_table(SstCommandPlan *plan, const SstTableGroup *group)
 {
 	for (SstAdvice *member = group->table; member != NULL; member = member->next)
 	{
@@ -741,7 +733,7 @@ plan_corrupt_table(SstPlanner *planner, const SstTableGroup *group)
 
 		if (is_only_index_corrupt(entry))
 		{
-			plan_index(planner, group, member);
+			plan_index(plan, group, member);
 			if (entry->table == group->table->entry)
 				add_reason(member->command, _("the build fails if it needs a value from a corrupt page of the TOAST table"));
 			continue;
@@ -749,7 +741,7 @@ plan_corrupt_table(SstPlanner *planner, const SstTableGroup *group)
 		member->withheld = gettext_noop("no command: the table or its TOAST table is corrupt");
 		if (!is_table(entry) || !has_corrupt_pages(entry))
 			continue;
-		planned = add_command(planner, member, SST_CORRUPT);
+		planned = add_command(plan, member, SST_CORRUPT);
 		planned->bytes_to_write = NAN;
 		planned->reason = corrupt_reason(entry->relation, &entry->estimate);
 	}
@@ -811,7 +803,7 @@ is_to_be_rebuilt(const SstTableGroup *group, SstCommand *command)
 
 /* Plan the commands for a table, its indexes and its TOAST table. */
 static void
-plan_table(SstPlanner *planner, SstAdvice *table)
+plan_table(SstCommandPlan *plan, SstAdvice *table)
 {
 	SstTableGroup group;
 	SstCommand	command;
@@ -823,29 +815,29 @@ plan_table(SstPlanner *planner, SstAdvice *table)
 	if (has_corrupt_pages(table->entry) ||
 		(group.toast != NULL && has_corrupt_pages(group.toast->entry)))
 	{
-		plan_corrupt_table(planner, &group);
+		plan_corrupt_table(plan, &group);
 		return;
 	}
 
 	if (sst_is_own_table(table->entry->relation))
 		return;
 	rebuilt = is_to_be_rebuilt(&group, &command);
-	later = rebuilt && planner->plan->online && command.blocks;
+	later = rebuilt && plan->online && command.blocks;
 	if (rebuilt && !later)
-		rebuild_table(planner, &group, &command);
+		rebuild_table(plan, &group, &command);
 	for (SstAdvice *member = table; member != NULL; member = member->next)
 	{
 		if (is_table(member->entry) || member->command != NULL)
 			continue;
 		if (!member->entry->relation->valid)
-			plan_invalid_index(planner, member);
+			plan_invalid_index(plan, member);
 		else
-			analyze |= plan_index(planner, &group, member);
+			analyze |= plan_index(plan, &group, member);
 	}
 	if (!rebuilt || later)
-		plan_vacuum(planner, &group, analyze);
+		plan_vacuum(plan, &group, analyze);
 	if (later)
-		rebuild_table(planner, &group, &command);
+		rebuild_table(plan, &group, &command);
 }
 
 /* ----------
@@ -878,19 +870,19 @@ begin_advice(const SstReport *report)
 
 /* Find the part of the plan in which the command is, and what it waits for. */
 static void
-place_command(SstPlanner *planner, SstPlannedCommand *planned)
+place_command(SstCommandPlan *plan, SstPlannedCommand *planned)
 {
 	const SstRelation *relation = planned->entry->relation;
 	const SstCommand *command = &planned->command;
 
 	if (command->text == NULL)
 		return;
-	if (planner->waits == NULL)
-		planner->waits = sst_find_waits();
-	planned->waits_for = sst_waits_for(planner->waits, is_table(planned->entry) ?
+	if (plan->waits == NULL)
+		plan->waits = sst_find_waits();
+	planned->waits_for = sst_waits_for(plan->waits, is_table(planned->entry) ?
 									   relation->relid : relation->parent,
 									   command->waits);
-	if (planner->plan->online && command->blocks)
+	if (plan->online && command->blocks)
 		planned->part = SST_PART_DOWNTIME;
 	else if (planned->waits_for != NULL)
 		planned->part = SST_PART_WAITS;
@@ -927,12 +919,12 @@ compare_commands(const ListCell *a, const ListCell *b)
 static SstCommandPlan *
 make_plan(const SstReport *report, bool online)
 {
-	SstPlanner	planner = {report};
 	SstCommandPlan *plan = palloc0(sizeof(SstCommandPlan));
 	SstRates	rates;
 	ListCell   *lc;
 
-	planner.plan = plan;
+	plan->report = report;
+	plan->started = report->started;
 	plan->online = online;
 	plan->advice = begin_advice(report);
 
@@ -943,14 +935,14 @@ make_plan(const SstReport *report, bool online)
 		CHECK_FOR_INTERRUPTS();
 		if (relation->relkind != RELKIND_INDEX && relation->relkind != RELKIND_TOASTVALUE &&
 			!relation->other_temp)
-			plan_table(&planner, &plan->advice[i]);
+			plan_table(plan, &plan->advice[i]);
 	}
 	sst_find_rates(report, &rates);
 	foreach(lc, plan->commands)
 	{
 		SstPlannedCommand *planned = lfirst(lc);
 
-		place_command(&planner, planned);
+		place_command(plan, planned);
 		plan->ncommands += planned->command.text != NULL;
 		if (planned->command.text == NULL)
 			planned->work.cpu_ns = NAN;
@@ -991,7 +983,7 @@ sst_report_plan(const SstReport *report, bool online)
 	int			sec_context;
 	MemoryContext oldcontext;
 
-	if (plan != NULL && plan->report == report->started && plan->statement == statement &&
+	if (plan != NULL && plan->started == report->started && plan->statement == statement &&
 		plan->user == role && plan->online == online)
 		return plan;
 
@@ -1006,7 +998,6 @@ sst_report_plan(const SstReport *report, bool online)
 	plan = make_plan(report, online);
 	SetUserIdAndSecContext(userid, sec_context);
 	MemoryContextSwitchTo(oldcontext);
-	plan->report = report->started;
 	plan->statement = statement;
 	plan->user = role;
 

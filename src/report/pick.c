@@ -17,7 +17,7 @@
 
 #include "miscadmin.h"
 
-#include "report/pick.h"
+#include "report/plan.h"
 
 #define SLOTS 1000
 

@@ -98,6 +98,8 @@ typedef struct SstPlannedCommand
 	SstEstimate duration;		/* in seconds */
 } SstPlannedCommand;
 
+typedef struct SstHolders SstHolders;
+
 /* What the plan says of a relation */
 typedef struct SstAdvice
 {
@@ -111,8 +113,9 @@ typedef struct SstAdvice
 
 typedef struct SstCommandPlan
 {
-	/* What it was made for */
-	TimestampTz report;
+	/* What it was made for, of a report that may be gone */
+	const SstReport *report;
+	TimestampTz started;
 	TimestampTz statement;
 	Oid			user;
 	bool		online;
@@ -124,9 +127,21 @@ typedef struct SstCommandPlan
 	SstEstimate reclaimable;
 
 	SstAdvice  *advice;			/* on each relation of the report */
+
+	/* Those who keep dead rows, and for whom commands wait; NULL: not asked */
+	SstHolders *holders;
+	SstHolders *waits;
 } SstCommandPlan;
 
-typedef struct SstHolders SstHolders;
+/* A command that can be picked */
+typedef struct SstChoice
+{
+	double		gain;			/* NaN if it repairs: it is worth more than
+								 * any */
+	double		seconds;		/* NaN if not known: it is not picked */
+	int			slots;
+	bool		picked;
+} SstChoice;
 
 /* in command.c */
 extern bool sst_identifies_rows(const SstRelation *index);
@@ -177,5 +192,8 @@ extern const char *sst_late_vacuum_reason(const SstRelation *table, bool dead);
 /* in command_plan.c */
 extern void sst_plan_as(Oid role);
 extern const SstCommandPlan *sst_report_plan(const SstReport *report, bool online);
+
+/* in pick.c */
+extern void sst_pick(SstChoice *choices, int n, double seconds);
 
 #endif							/* SST_PLAN_H */

@@ -9,7 +9,7 @@
  */
 #include "postgres.h"
 
-#include "report/pick.h"
+#include "report/plan.h"
 #include "test_estimate.h"
 
 #define MAX_COMMANDS 6
