@@ -62,7 +62,7 @@ estimate_table_rows(const SstPageSample *sample, SstBloatEstimate *estimate)
 
 /*
  * Has the last block to stay, or the last one before the new pages that a bulk insert left
- * for the next rows?  Blocks are searched by halves, as all pages behind a new one are new.
+ * for the next rows?
  */
 static bool
 is_last_kept(const SstTarget *target, SstSampling *sampling)
@@ -70,28 +70,13 @@ is_last_kept(const SstTarget *target, SstSampling *sampling)
 	SstScanSinks sinks = {.limits = sampling->limits};
 	SstScanPlan plan;
 	SstScanResult result;
-	BlockNumber end = target->nblocks;	/* from here on, pages are new */
-	BlockNumber used = end - Min(end, SST_MAX_EXTENSION + 1);	/* before, not all are */
-	BlockNumber block = end - 1;
-	bool		kept = false;
 
 	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
-	while (used < end)
-	{
-		plan.first = block;
-		plan.end = block + 1;
-		sst_scan_alone(&plan, target->rel, NULL, &sinks, &result);
-		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
-		if (result.counters.n[SST_NEW_PAGES] > 0)
-			end = block;
-		else
-		{
-			used = block + 1;
-			kept = result.counters.kept_end > 0;
-		}
-		block = used + (end - used) / 2;
-	}
-	return kept;
+	plan.first = plan.end - Min(plan.end, SST_MAX_EXTENSION + 1);
+	sst_scan_alone(&plan, target->rel, NULL, &sinks, &result);
+	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+
+	return result.counters.kept_end + result.counters.n[SST_NEW_PAGES] == plan.end;
 }
 
 /* Are there so many blocks behind the last one that has to stay that VACUUM truncates the table? */
