@@ -60,26 +60,11 @@ static const SstStatistic kept_chunks =
 /* What chunks take at most on pages, if they are not small, for each of their bytes */
 #define WITH_WASTE 1.25
 
-/* How well values can be compressed, where that is not known */
-typedef enum Guess
-{
-	AS_GUESSED,
-	BETTER,
-	WORSE
-} Guess;
-
-/* Blocks of the new TOAST table; arg points to a Guess */
+/* Blocks of the new TOAST table */
 static double
 new_blocks(const void *arg, const double *sums)
 {
-	const Guess *guess = arg;
-	double		units = sums[SST_REBUILT_TOAST];
-
-	if (*guess == BETTER)
-		units = Max(units - WITH_WASTE * sums[SST_REBUILT_TOAST_LESS], 0);
-	else if (*guess == WORSE)
-		units += WITH_WASTE * sums[SST_REBUILT_TOAST_MORE];
-	return units / UNITS_PER_BLOCK;
+	return sums[SST_REBUILT_TOAST] / UNITS_PER_BLOCK;
 }
 
 /* The same, for each unit of the present chunks */
@@ -89,25 +74,12 @@ new_blocks_per_chunk(const void *arg, const double *sums)
 	return new_blocks(arg, sums) / sums[SST_TOAST_CHUNKS];
 }
 
-/* Estimate a function of a Guess. */
-static SstEstimate
-estimate_guess(SstFunction function, const SstPageSample *sample, bool unsure)
+/* Values whose compression is not known can take so much less or more than was assumed. */
+static void
+widen(SstEstimate *estimate, double less, double more)
 {
-	Guess		guess = AS_GUESSED;
-	SstEstimate result = sst_estimate_function(function, &guess, 0, sample);
-
-	if (unsure)
-	{
-		SstEstimate other;
-
-		guess = BETTER;
-		other = sst_estimate_function(function, &guess, 0, sample);
-		result.low = Min(result.low, other.low);
-		guess = WORSE;
-		other = sst_estimate_function(function, &guess, 0, sample);
-		result.high = Max(result.high, other.high);
-	}
-	return result;
+	estimate->low = Max(estimate->low - less, 0);
+	estimate->high += more;
 }
 
 /* Estimate what a table needs of its TOAST table. */
@@ -116,28 +88,24 @@ estimate_needs(const SstPageSample *sample, SstBloatEstimate *estimate)
 {
 	SstToastNeeds *needs;
 	const double *sums = sample->totals;
-	bool		unsure = sums[SST_REBUILT_TOAST_LESS] + sums[SST_REBUILT_TOAST_MORE] > 0;
+	double		less = WITH_WASTE * sums[SST_REBUILT_TOAST_LESS] / UNITS_PER_BLOCK;
+	double		more = WITH_WASTE * sums[SST_REBUILT_TOAST_MORE] / UNITS_PER_BLOCK;
 
 	estimate->toast = palloc0(sizeof(SstToastPart));
 	needs = &estimate->toast->needs;
-	needs->blocks = estimate_guess(new_blocks, sample, unsure);
+	needs->blocks = sst_estimate_function(new_blocks, NULL, 0, sample);
+	widen(&needs->blocks, less, more);
 	needs->chunks = sums[SST_TOAST_CHUNKS];
 	needs->exact = sst_sample_is_exact(sample);
 	needs->nseen = (double) sample->sums.n[SST_TOAST_CHUNKS] * SST_TOAST_UNIT /
 		TOAST_MAX_CHUNK_SIZE;
 	needs->unseen_part = needs->exact ? 0 : sst_unseen_part(sample->nsampled);
-	needs->blocks_per_chunk = needs->chunks > 0 ?
-		estimate_guess(new_blocks_per_chunk, sample, unsure) : unknown;
-}
-
-/* Rows can be longer or shorter, by values whose compression is not known. */
-static void
-widen_by_compression(const SstPageSample *sample, SstEstimate *rebuilt)
-{
-	const double *sums = sample->totals;
-
-	rebuilt->low = Max(rebuilt->low - sums[SST_REBUILT_LESS_BYTES] / BLCKSZ, 0);
-	rebuilt->high += sums[SST_REBUILT_MORE_BYTES] / BLCKSZ;
+	needs->blocks_per_chunk = unknown;
+	if (needs->chunks > 0)
+	{
+		needs->blocks_per_chunk = sst_estimate_function(new_blocks_per_chunk, NULL, 0, sample);
+		widen(&needs->blocks_per_chunk, less / needs->chunks, more / needs->chunks);
+	}
 }
 
 /*
@@ -160,7 +128,8 @@ sst_estimate_toast(const SstTarget *target, const SstPageSample *sample,
 	}
 	if (OidIsValid(relation->reltoastrelid))
 		estimate_needs(sample, estimate);
-	widen_by_compression(sample, &estimate->rebuilt_blocks);
+	widen(&estimate->rebuilt_blocks, sample->totals[SST_REBUILT_LESS_BYTES] / BLCKSZ,
+		  sample->totals[SST_REBUILT_MORE_BYTES] / BLCKSZ);
 }
 
 /* Sums of a TOAST table, with ends in any case: its pages have no more chunks. */
