@@ -204,8 +204,7 @@ extern double sst_entry_fraction(Relation index, double without);
 
 /* in am/heap/model.c */
 extern bool sst_heap_tries_compression(const SstRebuild *rebuild);
-extern void sst_heap_begin_trial(const SstRebuild *rebuild, SstRebuild *trial);
-extern void sst_heap_end_trial(SstRebuild *rebuild, const SstRebuild *trial);
+extern void sst_heap_try_compression(SstRebuild *rebuild, SstRebuild *toast);
 
 /* in prediction.c */
 extern SstEstimate sst_predict_blocks(const SstRebuild *rebuild,

@@ -306,10 +306,9 @@ sst_try_toast_compression(const SstTarget *table, SstSampling *sampling,
 		SstRebuild *trial = sst_rebuild_begin(toast.am, toast.rel,
 											  rebuild->pause, &note);
 
-		sst_heap_begin_trial(rebuild, trial);
-		if (sst_sample_scan(&toast, TRIAL_BLOCKS, 0,
-							trial, sampling->limits, &sample, &result))
-			sst_heap_end_trial(rebuild, trial);
+		sst_heap_try_compression(rebuild, trial);
+		(void) sst_sample_scan(&toast, TRIAL_BLOCKS, 0, trial, sampling->limits,
+							   &sample, &result);
 		sst_rebuild_end(trial);
 		sst_io_stats_merge(sampling->io_stats, &result.io_stats);
 		sst_page_sample_free(&sample);

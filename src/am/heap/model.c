@@ -55,6 +55,8 @@ typedef struct HeapRebuild
 	double		squares;		/* sum of the squares of what each needs */
 	double		last_page;		/* of a sample, a factor for its waste; or 0 */
 	SstToaster	toaster;
+	SstToaster *tries_for;		/* of the table of this TOAST table, to try to
+								 * compress values for; or NULL */
 } HeapRebuild;
 
 /* What a tuple of this length needs on its page, with its line pointer */
@@ -243,8 +245,8 @@ take_chunks(HeapRebuild *state, const PageData *page,
 		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
 		int			need = tuple_need(ItemIdGetLength(item));
 
-		if (state->toaster.compression.can_try)
-			try_chunk(&state->toaster,
+		if (state->tries_for != NULL)
+			try_chunk(state->tries_for,
 					  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
 					  ItemIdGetLength(item));
 		sst_fill_page(&state->fill, need, 0);
@@ -415,20 +417,9 @@ sst_heap_tries_compression(const SstRebuild *rebuild)
 
 /* Have the model of its TOAST table try that on values there. */
 void
-sst_heap_begin_trial(const SstRebuild *rebuild, SstRebuild *trial)
+sst_heap_try_compression(SstRebuild *rebuild, SstRebuild *toast)
 {
-	SstToaster *toaster = &((HeapRebuild *) trial)->toaster;
-
-	toaster->method = ((const HeapRebuild *) rebuild)->toaster.method;
-	sst_compression_init(&toaster->compression, true);
-}
-
-/* Take over what has been tried. */
-void
-sst_heap_end_trial(SstRebuild *rebuild, const SstRebuild *trial)
-{
-	((HeapRebuild *) rebuild)->toaster.compression =
-		((const HeapRebuild *) trial)->toaster.compression;
+	((HeapRebuild *) toast)->tries_for = &((HeapRebuild *) rebuild)->toaster;
 }
 
 static SstRebuild *

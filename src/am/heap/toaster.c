@@ -293,6 +293,18 @@ tuple_data_size(TupleDesc tupdesc, const SstValue *values)
 #define BETTER 0.2
 #define WORSE 1.15
 
+/* The assumed range of an untried value's compression: from this fraction to none */
+#define BEST_COMPRESSION 0.01
+
+/* Of values of which none has been tried */
+static void
+compression_init(SstCompression *compression)
+{
+	memset(compression, 0, sizeof(SstCompression));
+	compression->low = BEST_COMPRESSION;
+	compression->high = 1;
+}
+
 static int
 compare_fractions(const void *a, const void *b)
 {
@@ -320,7 +332,7 @@ find_ends(SstCompression *compression)
 	compression->low = sorted[n / 10];
 	compression->high = Min(sorted[n - 1 - n / 10] * WORSE, 1);
 	if (compression->low < 1)
-		compression->low = Max(compression->low * BETTER, SST_BEST_COMPRESSION);
+		compression->low = Max(compression->low * BETTER, BEST_COMPRESSION);
 }
 
 /*
@@ -363,9 +375,8 @@ bool
 sst_compression_try(SstCompression *compression, const char *data,
 					int32 nbytes, char method, double *fraction)
 {
-	if (!compression->can_try ||
-		(compression->nwanted++ % TRIAL_STRIDE != 0 &&
-		 compression->ntrials >= SST_COMPRESSION_TRIALS))
+	if (compression->nwanted++ % TRIAL_STRIDE != 0 &&
+		compression->ntrials >= SST_COMPRESSION_TRIALS)
 		return false;
 
 	*fraction = try_compression(data, nbytes, method);
@@ -441,18 +452,18 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 	toaster->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) &&
 		table_relation_needs_toast_table(rel);
 
-	sst_compression_init(&toaster->compression, false);
+	compression_init(&toaster->compression);
 	toaster->in_tuples = palloc(tupdesc->natts * sizeof(SstCompression));
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
 
-		sst_compression_init(&toaster->in_tuples[i], true);
+		compression_init(&toaster->in_tuples[i]);
 		if (att->attlen != -1 || att->attisdropped ||
 			att->attstorage == TYPSTORAGE_PLAIN)
 			continue;
 		if (att->attstorage == TYPSTORAGE_EXTENDED)
-			toaster->compression.can_try = true;
+			toaster->compresses = true;
 		if (!may_be_altered(rel, att))
 			continue;
 
@@ -462,7 +473,7 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 			if (!toaster->any_altered)
 				toaster->method = att->attcompression;
 			toaster->any_altered = toaster->in_tuples[i].altered = true;
-			toaster->compression.can_try = true;
+			toaster->compresses = true;
 		}
 	}
 	return reforms;
@@ -714,7 +725,7 @@ assumed_fraction(Toasting *toasting, SstCompression *compression)
 		case TO_HIGH_END:
 			return compression->high;
 		case AT_BEST:
-			return is_least_known ? SST_BEST_COMPRESSION : compression->low;
+			return is_least_known ? BEST_COMPRESSION : compression->low;
 		case NOT_AT_ALL:
 			return is_least_known ? 1 : compression->high;
 	}
@@ -898,7 +909,7 @@ sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc, SstValue *values,
 	SstValue	before[MaxHeapAttributeNumber];
 
 	toasting.counters = counters;
-	if (toaster->compression.can_try)
+	if (toaster->compresses)
 		memcpy(before, values, tupdesc->natts * sizeof(SstValue));
 	run_toaster(&toasting);
 	if (toasting.rest > 0)

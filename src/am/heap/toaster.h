@@ -59,19 +59,12 @@ typedef struct SstHeapFill
 	uint64		bytes;
 } SstHeapFill;
 
-/*
- * The assumed range of an untried value's compression: from this fraction to
- * none.
- */
-#define SST_BEST_COMPRESSION 0.01
-
 /* Results that are kept: the last ones */
 #define SST_COMPRESSION_TRIALS 64
 
 /* The compression ratio of values, from some that are tried */
 typedef struct SstCompression
 {
-	bool		can_try;
 	bool		altered;		/* the column, so that its values may be
 								 * compressible */
 	uint64		nwanted;		/* values that were to be tried */
@@ -96,21 +89,12 @@ typedef struct SstToaster
 	uint64		more_bytes;
 	uint64		less_bytes;
 
+	bool		compresses;		/* values of some column */
 	bool		any_altered;	/* of the columns */
 	char		method;			/* of the first of these, attcompression */
 	SstCompression compression; /* of values in the TOAST table */
 	SstCompression *in_tuples;	/* of others, by column number less one */
 } SstToaster;
-
-/* Of values of which none has been tried */
-static inline void
-sst_compression_init(SstCompression *compression, bool can_try)
-{
-	memset(compression, 0, sizeof(SstCompression));
-	compression->can_try = can_try;
-	compression->low = SST_BEST_COMPRESSION;
-	compression->high = 1;
-}
 
 /* Room for tuples and their line pointers on an empty page */
 #define SST_HEAP_PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData)
