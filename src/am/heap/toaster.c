@@ -460,11 +460,7 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 
 		compression_init(&toaster->in_tuples[i]);
 		if (att->attlen != -1 || att->attisdropped ||
-			att->attstorage == TYPSTORAGE_PLAIN)
-			continue;
-		if (att->attstorage == TYPSTORAGE_EXTENDED)
-			toaster->compresses = true;
-		if (!may_be_altered(rel, att))
+			att->attstorage == TYPSTORAGE_PLAIN || !may_be_altered(rel, att))
 			continue;
 
 		reforms = true;
@@ -473,7 +469,6 @@ sst_toaster_describe(SstToaster *toaster, Relation rel)
 			if (!toaster->any_altered)
 				toaster->method = att->attcompression;
 			toaster->any_altered = toaster->in_tuples[i].altered = true;
-			toaster->compresses = true;
 		}
 	}
 	return reforms;
@@ -504,7 +499,8 @@ typedef struct Toasting
 {
 	SstToaster *toaster;
 	TupleDesc	tupdesc;
-	SstValue   *values;
+	SstValue   *read;			/* as they are now, and what was tried */
+	SstValue   *values;			/* what becomes of them */
 	int			header_size;
 
 	Assumption	assumption;
@@ -759,8 +755,8 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 							TupleDescAttr(toasting->tupdesc, i)->attcompression,
 							&fraction))
 	{
-		value->tried = true;
-		value->fraction = fraction;
+		toasting->read[i].tried = true;
+		toasting->read[i].fraction = fraction;
 		return fraction;
 	}
 	return assumed_fraction(toasting, compression);
@@ -837,6 +833,7 @@ shorten(Toasting *toasting)
 static void
 run_toaster(Toasting *toasting)
 {
+	memcpy(toasting->values, toasting->read, toasting->tupdesc->natts * sizeof(SstValue));
 	toasting->header_size = tuple_header_size(toasting->tupdesc,
 											  toasting->values);
 	toasting->were_tried = find_tried(toasting, toasting->toaster->target -
@@ -862,12 +859,11 @@ add_doubt(Doubt *doubt, double difference, double weight)
 }
 
 /*
- * Count how unsure the result for a tuple is, whose values are in the state from
- * before: by the ends of what most values may be compressed to, and for some of them
- * by all that is possible.
+ * Count how unsure the result for a tuple is: by the ends of what most values may be
+ * compressed to, and for some of them by all that is possible.
  */
 static void
-count_doubt(const Toasting *found, const SstValue *before, SstCounters *counters)
+count_doubt(const Toasting *found, SstCounters *counters)
 {
 	SstValue	values[MaxHeapAttributeNumber];
 	SstToaster *toaster = found->toaster;
@@ -876,11 +872,10 @@ count_doubt(const Toasting *found, const SstValue *before, SstCounters *counters
 
 	for (Assumption other = TO_LOW_END; other <= NOT_AT_ALL; other++)
 	{
-		Toasting	toasting = {toaster, found->tupdesc, values, .rest = found->rest};
+		Toasting	toasting = {toaster, found->tupdesc, found->read, values,
+		.assumption = other, .rest = found->rest};
 		double		weight = other < AT_BEST ? 1 : found->rest;
 
-		memcpy(values, before, found->tupdesc->natts * sizeof(SstValue));
-		toasting.assumption = other;
 		run_toaster(&toasting);
 		add_doubt(&length, toasting.len - found->len, weight);
 		add_doubt(&chunks, (double) toasting.need - found->need, weight);
@@ -897,31 +892,20 @@ count_doubt(const Toasting *found, const SstValue *before, SstCounters *counters
 }
 
 /*
- * Do what the toaster does with a formed tuple.  Return its new length; values are
- * changed.  Counted are the pages of the TOAST table that the tuple's values fill,
- * and by how much all this is unsure.
+ * Do what the toaster does with a formed tuple, and return its new length.  Which values were
+ * tried is noted in them.  Counted are the pages of the TOAST table that they fill, and by how
+ * much all this is unsure.
  */
 int64
 sst_toaster_tuple(SstToaster *toaster, TupleDesc tupdesc, SstValue *values,
 				  SstCounters *counters)
 {
-	Toasting	toasting = {toaster, tupdesc, values};
-	SstValue	before[MaxHeapAttributeNumber];
+	SstValue	result[MaxHeapAttributeNumber];
+	Toasting	toasting = {toaster, tupdesc, values, result, .counters = counters};
 
-	toasting.counters = counters;
-	if (toaster->compresses)
-		memcpy(before, values, tupdesc->natts * sizeof(SstValue));
 	run_toaster(&toasting);
 	if (toasting.rest > 0)
-	{
-		/* What was tried is known, whatever the others are. */
-		for (int i = 0; i < tupdesc->natts; i++)
-		{
-			before[i].tried = values[i].tried;
-			before[i].fraction = values[i].fraction;
-		}
-		count_doubt(&toasting, before, counters);
-	}
+		count_doubt(&toasting, counters);
 
 	return toasting.len;
 }

@@ -89,7 +89,6 @@ typedef struct SstToaster
 	uint64		more_bytes;
 	uint64		less_bytes;
 
-	bool		compresses;		/* values of some column */
 	bool		any_altered;	/* of the columns */
 	char		method;			/* of the first of these, attcompression */
 	SstCompression compression; /* of values in the TOAST table */
