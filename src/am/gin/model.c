@@ -67,7 +67,6 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define UNCERTAINTY				0.016
 #define UNCERTAINTY_OF_BATCHES	0.08
 #define UNCERTAINTY_OF_INNER	0.5
-#define MOST_UNCERTAINTY		0.9
 
 /* Leaf pages of posting trees that are kept, and trees: 0.5 MB */
 #define MAX_LEAVES		32768
@@ -874,7 +873,7 @@ gin_finish(SstGinModel *model, bool all)
 			sqrt(model->pivot / model->left_fill / Max(model->nseen, 1));
 
 	likely = model->batches[LIKELY];
-	uncertainty = Min(uncertainty, MOST_UNCERTAINTY) * likely;
+	uncertainty *= likely;
 	model->batches[LEAST] = likely - hypot(likely - model->batches[LEAST], uncertainty);
 	model->batches[MOST] = likely + hypot(model->batches[MOST] - likely, uncertainty);
 }
