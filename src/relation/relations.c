@@ -34,7 +34,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "compat/shared_blocks.h"
@@ -523,18 +522,10 @@ sst_present_files(Oid relid, SstFiles *files, char *persistence)
  * ----------
  */
 
-static bool
-owns(Oid relid, Oid toastoid)
+static void
+set_toastrelid(void *oid, const void *row)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
-	bool		result;
-
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	result = ((Form_pg_class) GETSTRUCT(tuple))->reltoastrelid == toastoid;
-	ReleaseSysCache(tuple);
-
-	return result;
+	*(Oid *) oid = ((const FormData_pg_class *) row)->reltoastrelid;
 }
 
 static void
@@ -552,10 +543,14 @@ sst_toast_owner(Oid toastoid)
 {
 	char	   *name = get_rel_name(toastoid);
 	Oid			result = InvalidOid;
+	Oid			toastrelid = InvalidOid;
 
 	if (name == NULL)
 		return InvalidOid;
-	if (sscanf(name, "pg_toast_%u", &result) == 1 && owns(result, toastoid))
+	if (sscanf(name, "pg_toast_%u", &result) == 1)
+		sst_read_catalog(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, result,
+						 set_toastrelid, &toastrelid);
+	if (toastrelid == toastoid)
 		return result;
 
 	result = InvalidOid;
