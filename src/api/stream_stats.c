@@ -157,14 +157,6 @@ static const char *const phase_names[] = {
 	[SST_PHASE_PROBING] = "probing"
 };
 
-/* The server's views hide other roles' commands by the same rule. */
-static bool
-may_see(Oid owner)
-{
-	return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) ||
-		has_privs_of_role(GetUserId(), owner);
-}
-
 /* Microseconds that are left, from what the call took so far; -1 if not known */
 static int64
 time_left(const SstProgress *progress, int64 elapsed)
@@ -226,6 +218,7 @@ sst_stat_get_progress(PG_FUNCTION_ARGS)
 {
 	SstRow		row;
 	TimestampTz now = GetCurrentTimestamp();
+	bool		sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 	const LocalPgBackendStatus *local;
 
 	sst_rows_begin(&row, fcinfo);
@@ -240,7 +233,9 @@ sst_stat_get_progress(PG_FUNCTION_ARGS)
 
 		sst_put_int32(&row, "pid", status->st_procpid);
 		sst_put_oid(&row, "datid", status->st_databaseid);
-		put_details(&row, may_see(status->st_userid) ? &progress : NULL, now);
+		/* The server's views hide other roles' commands by the same rule. */
+		put_details(&row, sees_all || has_privs_of_role(GetUserId(), status->st_userid) ?
+					&progress : NULL, now);
 		sst_row_store(&row);
 	}
 
