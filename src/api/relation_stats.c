@@ -518,21 +518,19 @@ next_range(const SstBlockSet *frozen, BlockNumber *first, BlockNumber *end)
 	return *first < *end;
 }
 
-/* Read the visibility map of the table that argument 0 names. */
+/* Read a map of the relation that argument 0 names.  Returns the frozen blocks, if it tells. */
 static SstBlockSet *
-find_frozen(FunctionCallInfo fcinfo, SstRelationStats *found)
+read_map(FunctionCallInfo fcinfo, int kinds, ForkNumber forknum, SstRelationStats *found)
 {
 	SstTarget	target;
-	SstBlockSet *frozen;
+	SstBlockSet *frozen = NULL;
 	SstCall		call;
 
-	sst_call_open(&call, fcinfo, &target, SST_HEAP);
+	sst_call_open(&call, fcinfo, &target, kinds);
 	sst_relation_stats_init(found, &target);
-
-	frozen = sst_block_set_create(target.nblocks);
-	sst_scan_map(&target, VISIBILITYMAP_FORKNUM, NULL, frozen, NULL,
-				 &found->counters, &call.io_stats);
-
+	if (forknum == VISIBILITYMAP_FORKNUM)
+		frozen = sst_block_set_create(target.nblocks);
+	sst_scan_map(&target, forknum, NULL, frozen, NULL, &found->counters, &call.io_stats);
 	sst_call_close(&call, &target);
 
 	return frozen;
@@ -542,7 +540,7 @@ Datum
 sst_visibility_map_summary(PG_FUNCTION_ARGS)
 {
 	SstRelationStats found;
-	SstBlockSet *frozen = find_frozen(fcinfo, &found);
+	SstBlockSet *frozen = read_map(fcinfo, SST_HEAP, VISIBILITYMAP_FORKNUM, &found);
 	SstRow		row;
 	BlockNumber first = 0;
 	BlockNumber end;
@@ -576,7 +574,7 @@ sst_unfrozen_ranges(PG_FUNCTION_ARGS)
 	BlockNumber end;
 
 	sst_rows_begin(&row, fcinfo);
-	frozen = find_frozen(fcinfo, &found);
+	frozen = read_map(fcinfo, SST_HEAP, VISIBILITYMAP_FORKNUM, &found);
 
 	for (; next_range(frozen, &first, &end); first = end)
 	{
@@ -591,16 +589,11 @@ sst_unfrozen_ranges(PG_FUNCTION_ARGS)
 Datum
 sst_free_space_map_summary(PG_FUNCTION_ARGS)
 {
-	SstTarget	target;
 	SstRelationStats found;
-	SstCall		call;
 	SstRow		row;
 	uint64		free;
 
-	sst_call_open(&call, fcinfo, &target, SST_INDEX | SST_HEAP);
-	sst_relation_stats_init(&found, &target);
-	sst_scan_map(&target, FSM_FORKNUM, NULL, NULL, NULL, &found.counters, &call.io_stats);
-	sst_call_close(&call, &target);
+	(void) read_map(fcinfo, SST_INDEX | SST_HEAP, FSM_FORKNUM, &found);
 	free = SST_COUNT(&found, SST_MAP_FREE_BYTES);
 
 	sst_row_init(&row, fcinfo);
