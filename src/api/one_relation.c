@@ -127,18 +127,13 @@ sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
 static bool
 root_is_accepted(const SstTree *tree)
 {
-	switch (tree->root.state)
-	{
-		case SST_TARGET_MISSING:
-		case SST_TARGET_WRONG_KIND:
-			return false;
-		case SST_TARGET_PARTITIONED:
-			return tree->root.rel->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ?
-				(tree->kinds & SST_INDEX) != 0 :
-				(tree->kinds & SST_TABLE) != 0;
-		default:
-			return true;
-	}
+	const SstTarget *root = &tree->root;
+
+	if (root->state != SST_TARGET_PARTITIONED)
+		return root->state != SST_TARGET_MISSING && root->state != SST_TARGET_WRONG_KIND;
+
+	return (tree->kinds & (root->rel->rd_rel->relkind == RELKIND_PARTITIONED_INDEX ?
+						   SST_INDEX : SST_TABLE)) != 0;
 }
 
 /*
