@@ -252,10 +252,7 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 		else if (target->am->flags & SST_AM_SUMMARIZES)
 		{
 			/* It is small, and its summaries are made anew. */
-			estimate->rebuilt_blocks = (SstEstimate)
-			{
-				target->nblocks, target->nblocks, target->nblocks
-			};
+			estimate->rebuilt_blocks = sst_exactly(target->nblocks);
 			sst_round_blocks(&estimate->rebuilt_blocks, 1);
 		}
 	}

@@ -25,7 +25,7 @@ static const SstStatistic indexed_items =
 void
 sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
 {
-	static const SstEstimate unknown = {NAN, NAN, NAN};
+	const SstEstimate unknown = sst_exactly(NAN);
 
 	*estimate = (SstBloatEstimate)
 	{
@@ -154,10 +154,10 @@ sst_reclaimable_bytes(const SstBloatEstimate *estimate)
 {
 	const SstEstimate *rebuilt = &estimate->rebuilt_blocks;
 	double		nblocks = estimate->nblocks;
-	SstEstimate result = {NAN, NAN, NAN};
+	SstEstimate result;
 
 	if (isnan(rebuilt->value))
-		return result;
+		return sst_exactly(NAN);
 
 	result.value = Max(nblocks - rebuilt->value, 0) * BLCKSZ;
 	result.low = Max(nblocks - rebuilt->high, 0) * BLCKSZ;

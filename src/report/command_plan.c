@@ -479,10 +479,7 @@ plan_invalid_index(SstCommandPlan *plan, SstAdvice *advice)
 		return;
 	}
 	planned->command = sst_index_command(index, false);
-	planned->reclaimable = (SstEstimate)
-	{
-		NAN, NAN, NAN
-	};
+	planned->reclaimable = sst_exactly(NAN);
 	planned->reason = index->unique ?
 		_("its build failed, most likely because of duplicate keys, which have to be removed first: queries do not use it") :
 		_("its build did not complete: queries do not use it");

@@ -297,7 +297,7 @@ kept_entries(const SstDeadEntries *dead, const SstTarget *index,
 	SstEstimate percent = dead->table->kept_percent;
 	SstEstimate items = dead->table->indexed_items;
 	SstEstimate entries = sst_estimate(&index_entries, sample);
-	SstEstimate kept = {1, 1, 1};
+	SstEstimate kept = sst_exactly(1);
 	double		dead_part;
 
 	if (counts[SST_REBUILT_ENTRIES] == 0)
@@ -335,11 +335,11 @@ sst_dead_entries_kept(const SstDeadEntries *dead, const SstTarget *index,
 					  const SstPageSample *sample, SstRebuild *rebuild,
 					  SstBloatEstimate *estimate)
 {
-	SstEstimate kept = {1, 1, 1};
+	SstEstimate kept = sst_exactly(1);
 
-	if (dead->way == SST_DEAD_UNKNOWN)
+	if (dead->unknown)
 		estimate->note = gettext_noop("the number of dead rows of the table is not known; they may have entries in the index");
-	if (dead->way != SST_DEAD_BY_TABLE)
+	if (dead->table == NULL)
 		return kept;
 
 	rebuild->deleted_part = dead->table->deleted_percent / 100.0;

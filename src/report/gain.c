@@ -31,14 +31,7 @@ SstEstimate
 sst_entry_reclaimable(const SstReportEntry *entry)
 {
 	if (sst_is_to_be_dropped(entry->relation))
-	{
-		double		bytes = sst_entry_bytes(entry);
-
-		return (SstEstimate)
-		{
-			bytes, bytes, bytes
-		};
-	}
+		return sst_exactly(sst_entry_bytes(entry));
 	return sst_reclaimable_bytes(&entry->estimate);
 }
 
@@ -102,7 +95,7 @@ rewritten_toast_index(const SstReportEntry *entry)
 {
 	SstEstimate index = entry->estimate.rebuilt_blocks;
 	const SstBloatEstimate *toast = &entry->table->estimate;
-	SstEstimate chunks = {1, 1, 1};
+	SstEstimate chunks = sst_exactly(1);
 
 	/* without the metapage */
 	SstEstimate part = {index.value - 1, index.low - 1, index.high - 1};

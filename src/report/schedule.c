@@ -691,11 +691,9 @@ lacks_first_block(const SstRelation *relation)
 static void
 take_as_empty(SstReportEntry *entry)
 {
-	static const SstEstimate zero = {0, 0, 0};
-
 	entry->measured = SST_EXACT;
 	entry->estimate.exact = true;
-	entry->estimate.rebuilt_blocks = zero;
+	entry->estimate.rebuilt_blocks = sst_exactly(0);
 	entry->settled = true;
 	if (lacks_first_block(entry->relation))
 	{

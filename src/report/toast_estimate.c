@@ -51,8 +51,6 @@
 /* A rewrite packs chunks worse by up to this part than the free space map did. */
 #define FREE_SPACE_MAP_GAIN 0.09
 
-static const SstEstimate unknown = {NAN, NAN, NAN};
-
 /* The chunks of a TOAST table that are kept */
 static const SstStatistic kept_chunks =
 {"chunks", SST_TOTAL, SST_TOAST_CHUNKS, 0, UNITS_PER_BLOCK};
@@ -100,7 +98,7 @@ estimate_needs(const SstPageSample *sample, SstBloatEstimate *estimate)
 	needs->nseen = (double) sample->sums.n[SST_TOAST_CHUNKS] * SST_TOAST_UNIT /
 		TOAST_MAX_CHUNK_SIZE;
 	needs->unseen_part = needs->exact ? 0 : sst_unseen_part(sample->nsampled);
-	needs->blocks_per_chunk = unknown;
+	needs->blocks_per_chunk = sst_exactly(NAN);
 	if (needs->chunks > 0)
 	{
 		needs->blocks_per_chunk = sst_estimate_function(new_blocks_per_chunk, NULL, 0, sample);
@@ -136,10 +134,10 @@ sst_estimate_toast(const SstTarget *target, const SstPageSample *sample,
 static SstEstimate
 bounded_chunks(const SstBloatEstimate *toast)
 {
-	SstEstimate chunks = toast->toast ? toast->toast->chunks.kept : unknown;
+	SstEstimate chunks = toast->toast ? toast->toast->chunks.kept : sst_exactly(NAN);
 
 	if (isnan(chunks.value))
-		chunks.value = chunks.low = chunks.high = 0;
+		chunks = sst_exactly(0);
 	if (isnan(chunks.low))
 		chunks.low = 0;
 	if (isnan(chunks.high))

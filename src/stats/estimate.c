@@ -307,14 +307,6 @@ estimate_ratio(const SstStatistic *statistic, const Ratio *ratio, const SstPageS
 	return result;
 }
 
-static SstEstimate
-exactly(double value)
-{
-	SstEstimate result = {value, value, value};
-
-	return result;
-}
-
 /* Is the sample too small for an interval? */
 static bool
 is_too_small(const SstPageSample *sample)
@@ -368,7 +360,7 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 	}
 
 	if (exact)
-		result = exactly(value);
+		result = sst_exactly(value);
 	else if (statistic->estimator == SST_PAGES)
 		result = estimate_pages(statistic, sample);
 	else if (statistic->estimator == SST_PAGE_PERCENT)
@@ -413,7 +405,7 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 	memcpy(sums, sample->totals, sizeof(sums));
 	result.value = function(arg, sums);
 	if (sst_sample_is_exact(sample))
-		return exactly(result.value);
+		return sst_exactly(result.value);
 	if (is_too_small(sample) || isnan(result.value))
 		return result;
 

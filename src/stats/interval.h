@@ -25,6 +25,15 @@ typedef struct SstEstimate
 	double		high;
 } SstEstimate;
 
+/* What is known, or for NaN what is not */
+static inline SstEstimate
+sst_exactly(double value)
+{
+	SstEstimate result = {value, value, value};
+
+	return result;
+}
+
 static inline SstEstimate
 sst_scaled(SstEstimate estimate, double factor)
 {
