@@ -143,22 +143,14 @@ typedef struct SstIndexTable
 	const SstBloatEstimate *estimate;	/* or NULL: read a sample of it */
 } SstIndexTable;
 
-/* How the entries of dead rows are told from the others */
-typedef enum SstDeadEntriesWay
-{
-	SST_NO_DEAD_ENTRIES,		/* there are none, or the model leaves them
-								 * out, or they do not matter */
-	SST_DEAD_BY_TABLE,			/* as many as the table has dead rows */
-	SST_DEAD_UNKNOWN
-} SstDeadEntriesWay;
-
-/* What an estimate has to know of its index's table; all zero for a table */
+/* What an estimate has to know of its index's table; all zero for a table, and if no row is dead */
 typedef struct SstDeadEntries
 {
-	SstDeadEntriesWay way;
-	SstDeadTids *tids;			/* or NULL */
-	const SstBloatEstimate *table;	/* or NULL: not known */
-	SstBloatEstimate sampled;	/* if it was not, and is now */
+	SstDeadTids *tids;			/* the model leaves these out; or NULL */
+	const SstBloatEstimate *table;	/* as many entries are dead as rows of
+									 * that; or NULL */
+	bool		unknown;		/* nothing tells of dead rows */
+	SstBloatEstimate sampled;	/* of the table, if it was not known before */
 } SstDeadEntries;
 
 /* Blocks by which bulk inserts extend a table at most (MAX_BUFFERS_TO_EXTEND_BY) */

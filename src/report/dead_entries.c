@@ -126,39 +126,37 @@ blocks_to_read(const SstBloatEstimate *known, const SstTarget *table,
 }
 
 /*
- * Is what a report knows of the table enough?  Then this sets the way to leave dead
- * entries out.
+ * Is what a report knows of the table enough?  Then the table tells of dead entries, if there
+ * are any.
  */
 static bool
-is_known_by_table(SstDeadEntries *dead, const SstTarget *index,
-				  const SstSampling *sampling)
+is_known_by_table(SstDeadEntries *dead, const SstBloatEstimate *known,
+				  const SstTarget *index, const SstSampling *sampling)
 {
-	const SstBloatEstimate *known = dead->table;
-
 	if (known == NULL)
 		return false;
 	if (known->exact && !(known->kept_percent.value < 100))
-	{
-		dead->way = SST_NO_DEAD_ENTRIES;
 		return true;
-	}
 	if (known->kept_percent.value > 100 - FEW_DEAD && !is_partial(index->rel) &&
 		!(known->exact && sampling->nblocks >= index->nblocks))
 	{
-		dead->way = SST_DEAD_BY_TABLE;
+		dead->table = known;
 		return true;
 	}
 	return false;
 }
 
-/* Read the table, which can be read, for its dead rows. */
-static void
-find_dead_rows(SstDeadEntries *dead, const SstTarget *table,
+/*
+ * Read the table, which can be read, for its dead rows, or a sample of it, if it is not known.
+ * False if that tells nothing of them.
+ */
+static bool
+find_dead_rows(SstDeadEntries *dead, const SstBloatEstimate *known, const SstTarget *table,
 			   const SstTarget *index, SstSampling *sampling)
 {
 	SstBlockSet *visible = NULL;
 	BlockNumber nothers = table->nblocks;
-	BlockNumber most = blocks_to_read(dead->table, table, index, sampling);
+	BlockNumber most = blocks_to_read(known, table, index, sampling);
 	SstCounters counters;
 
 	sst_counters_init(&counters);
@@ -168,26 +166,23 @@ find_dead_rows(SstDeadEntries *dead, const SstTarget *table,
 									 &counters, sampling->io_stats);
 	if (visible != NULL)
 		nothers -= visible->nmembers;
-	if (nothers == 0)
-		dead->way = SST_NO_DEAD_ENTRIES;
-	else if (nothers <= Min(most, MAX_BLOCKS_WITH_DEAD) &&
-			 limits_allow(sampling, index, nothers))
-	{
+	if (nothers > 0 && nothers <= Min(most, MAX_BLOCKS_WITH_DEAD) &&
+		limits_allow(sampling, index, nothers))
 		dead->tids = read_dead_rows(table, visible, sampling);
-		if (dead->tids != NULL)
-			dead->way = SST_NO_DEAD_ENTRIES;
-	}
 	if (visible != NULL)
 		pfree(visible);
-	if (dead->way != SST_DEAD_UNKNOWN)
-		return;
+	if (nothers == 0 || dead->tids != NULL)
+		return true;
 
-	if (dead->table == NULL &&
+	if (known == NULL &&
 		limits_allow(sampling, index, Min(sampling->nblocks, table->nblocks)) &&
 		sst_sample_table(table, sampling, NULL, sst_estimate_kept_items, &dead->sampled))
-		dead->table = &dead->sampled;
-	if (dead->table != NULL && !isnan(dead->table->kept_percent.value))
-		dead->way = SST_DEAD_BY_TABLE;
+		known = &dead->sampled;
+	if (known == NULL || isnan(known->kept_percent.value))
+		return false;
+	dead->table = known;
+
+	return true;
 }
 
 /*
@@ -204,14 +199,12 @@ sst_dead_entries_begin(SstDeadEntries *dead, const SstTarget *index,
 	memset(dead, 0, sizeof(SstDeadEntries));
 	if (!OidIsValid(table->relid) || index->kind != SST_INDEX)
 		return;
-	dead->table = table->estimate;
-	if (is_known_by_table(dead, index, sampling))
+	if (is_known_by_table(dead, table->estimate, index, sampling))
 		return;
 
-	dead->way = SST_DEAD_UNKNOWN;
 	sst_target_examine(&target, relation_open(table->relid, NoLock));
-	if (target.kind == SST_HEAP && sst_target_is_readable(&target))
-		find_dead_rows(dead, &target, index, sampling);
+	dead->unknown = target.kind != SST_HEAP || !sst_target_is_readable(&target) ||
+		!find_dead_rows(dead, table->estimate, &target, index, sampling);
 	relation_close(target.rel, NoLock);
 
 	/* Without any, models need not look at each TID. */
