@@ -144,11 +144,15 @@ qualified(const SstRelation *relation)
 	return quote_qualified_identifier(relation->schema, relation->name);
 }
 
-static void
-set_lock(SstCommand *command, bool concurrent)
+static SstCommand
+make_command(const char *string, bool concurrent, int waits)
 {
-	command->lock_mode = concurrent ? BLOCKS_NOBODY : BLOCKS_ALL;
-	command->blocks = !concurrent;
+	SstCommand	command = {.text = string, .waits = waits};
+
+	command.lock_mode = concurrent ? BLOCKS_NOBODY : BLOCKS_ALL;
+	command.blocks = !concurrent;
+
+	return command;
 }
 
 /* Can a command on the relation leave it usable meanwhile? */
@@ -168,15 +172,11 @@ SstCommand
 sst_index_command(const SstRelation *index, bool drops)
 {
 	bool		concurrent = can_be_concurrent(index);
-	SstCommand	command = {.waits = SST_WAITS_LOCK};
 
-	command.text = psprintf("%s INDEX %s%s", drops ? "DROP" : "REINDEX",
-							concurrent ? "CONCURRENTLY " : "", qualified(index));
-	set_lock(&command, concurrent);
-	if (concurrent && !drops)
-		command.waits |= SST_WAITS_SNAPSHOT;
-
-	return command;
+	return make_command(psprintf("%s INDEX %s%s", drops ? "DROP" : "REINDEX",
+								 concurrent ? "CONCURRENTLY " : "", qualified(index)),
+						concurrent,
+						SST_WAITS_LOCK | (concurrent && !drops ? SST_WAITS_SNAPSHOT : 0));
 }
 
 /*
@@ -223,9 +223,9 @@ is_for_tools(const SstRelation *table)
 static SstCommand
 tool_command(const char *string, int waits, const char *remark)
 {
-	SstCommand	command = {string, "ACCESS SHARE"};
+	SstCommand	command = make_command(string, true, SST_WAITS_LOCK | waits);
 
-	command.waits = SST_WAITS_LOCK | waits;
+	command.lock_mode = "ACCESS SHARE";
 	command.by_inserts = true;
 	command.skips_invalid = true;
 	command.remark = remark;
@@ -291,7 +291,8 @@ static SstCommand
 server_command(const SstRelation *table)
 {
 	bool		concurrent = can_repack_concurrently(table);
-	SstCommand	command = {0};
+	SstCommand	command = make_command(NULL, concurrent,
+									   SST_WAITS_LOCK | (concurrent ? SST_WAITS_XID : 0));
 
 #ifdef SST_HAVE_REPACK
 	command.text = psprintf("REPACK %s%s",
@@ -301,8 +302,6 @@ server_command(const SstRelation *table)
 #else
 	command.text = psprintf("VACUUM FULL %s", qualified(table));
 #endif
-	set_lock(&command, concurrent);
-	command.waits = SST_WAITS_LOCK | (concurrent ? SST_WAITS_XID : 0);
 	command.by_inserts = concurrent;
 	if (concurrent)
 		command.remark = _("it takes an ACCESS EXCLUSIVE lock briefly at its end");
@@ -336,11 +335,5 @@ sst_rebuild_table_command(const SstRelation *table, bool has_row_key)
 SstCommand
 sst_upkeep_command(const char *verb, const SstRelation *table)
 {
-	SstCommand	command = {0};
-
-	command.text = psprintf("%s %s", verb, qualified(table));
-	command.lock_mode = BLOCKS_NOBODY;
-	command.waits = SST_WAITS_STRONG;
-
-	return command;
+	return make_command(psprintf("%s %s", verb, qualified(table)), true, SST_WAITS_STRONG);
 }
