@@ -505,9 +505,7 @@ why_no_reindex(const SstReportEntry *entry, const SstReportEntry *table,
 					gain->bytes) &&
 		!is_small_catalog(index, gain->bytes))
 		why = analyze_first;
-	else if (*enough &&
-			 sst_index_space_is_reused(index->relid, table->relation->relid, estimate,
-									   &table->estimate))
+	else if (*enough && sst_index_space_is_reused(entry, table))
 		why = space_reused;
 
 	return why;
@@ -786,8 +784,8 @@ is_to_be_rebuilt(const SstTableGroup *group, SstCommand *command)
 	*command = sst_rebuild_table_command(table, has_row_key(group));
 	if (is_table_worth_it(group, command, &why))
 	{
-		if (!sst_space_is_reused(table->relid, estimate,
-								 group->toast ? &group->toast->entry->estimate : NULL))
+		if (!sst_space_is_reused(group->table->entry,
+								 group->toast ? group->toast->entry : NULL))
 			return needs_rewrite(group);
 		why = space_reused;
 	}

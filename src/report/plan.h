@@ -181,11 +181,9 @@ extern SstHolders *sst_find_waits(void);
 extern const char *sst_waits_for(const SstHolders *waits, Oid table, int what);
 
 /* in table_activity.c */
-extern bool sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table,
-								const SstBloatEstimate *toast);
-extern bool sst_index_space_is_reused(Oid indexoid, Oid tableoid,
-									  const SstBloatEstimate *index,
-									  const SstBloatEstimate *table);
+extern bool sst_space_is_reused(const SstReportEntry *table, const SstReportEntry *toast);
+extern bool sst_index_space_is_reused(const SstReportEntry *index,
+									  const SstReportEntry *table);
 extern bool sst_has_fillfactor(Oid tableoid);
 extern const char *sst_late_vacuum_reason(const SstRelation *table, bool dead);
 

@@ -82,11 +82,12 @@ analyzed_row_bytes(Oid tableoid)
 
 /* Rows that fit into the table's blocks */
 static double
-capacity(Oid tableoid, const SstBloatEstimate *table)
+capacity(const SstReportEntry *entry)
 {
+	const SstBloatEstimate *table = &entry->estimate;
 	double		rows = MaxHeapTuplesPerPage;
 	double		row_bytes = table->row_bytes > 0 ? table->row_bytes :
-		analyzed_row_bytes(tableoid);
+		analyzed_row_bytes(entry->relation->relid);
 
 	if (row_bytes > 0)
 		rows = (BLCKSZ - SizeOfPageHeaderData) /
@@ -97,9 +98,9 @@ capacity(Oid tableoid, const SstBloatEstimate *table)
 
 /* Entries of rows that fit into an index's blocks, by the widths that ANALYZE has found */
 static double
-index_capacity(Oid indexoid, Oid tableoid, const SstBloatEstimate *index)
+index_capacity(const SstReportEntry *index, Oid tableoid)
 {
-	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(indexoid));
+	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index->relation->relid));
 	Form_pg_index form;
 	Size		width = 0;
 
@@ -115,7 +116,7 @@ index_capacity(Oid indexoid, Oid tableoid, const SstBloatEstimate *index)
 
 	width = MAXALIGN(sizeof(IndexTupleData) + Max(width, 1)) + sizeof(ItemIdData);
 
-	return (double) (BLCKSZ - SizeOfPageHeaderData) / width * index->nblocks;
+	return (double) (BLCKSZ - SizeOfPageHeaderData) / width * index->estimate.nblocks;
 }
 
 /*
@@ -144,17 +145,18 @@ is_needed(Oid tableoid, double room)
  * which VACUUM has truncated, that of its TOAST table, if it has one.
  */
 bool
-sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table,
-					const SstBloatEstimate *toast)
+sst_space_is_reused(const SstReportEntry *table, const SstReportEntry *toast)
 {
+	Oid			tableoid = table->relation->relid;
+	uint64		nblocks = table->estimate.nblocks;
+
 	/* Have new versions of rows filled a small table many times? */
-	if (table->nblocks > 0 && table->nblocks <= SMALL_BLOCKS &&
+	if (nblocks > 0 && nblocks <= SMALL_BLOCKS &&
 		table_statistic(pg_stat_get_tuples_updated, tableoid) >=
-		MANY_FILLINGS * capacity(tableoid, table))
+		MANY_FILLINGS * capacity(table))
 		return true;
-	return is_needed(tableoid, table->nblocks > 0 || toast == NULL ?
-					 capacity(tableoid, table) :
-					 (double) EXTERN_TUPLES_PER_PAGE * toast->nblocks);
+	return is_needed(tableoid, nblocks > 0 || toast == NULL ? capacity(table) :
+					 (double) EXTERN_TUPLES_PER_PAGE * toast->estimate.nblocks);
 }
 
 /*
@@ -162,11 +164,11 @@ sst_space_is_reused(Oid tableoid, const SstBloatEstimate *table,
  * not their indexes.
  */
 bool
-sst_index_space_is_reused(Oid indexoid, Oid tableoid, const SstBloatEstimate *index,
-						  const SstBloatEstimate *table)
+sst_index_space_is_reused(const SstReportEntry *index, const SstReportEntry *table)
 {
-	return is_needed(tableoid, Max(capacity(tableoid, table),
-								   index_capacity(indexoid, tableoid, index)));
+	Oid			tableoid = table->relation->relid;
+
+	return is_needed(tableoid, Max(capacity(table), index_capacity(index, tableoid)));
 }
 
 /* ----------
@@ -196,9 +198,8 @@ typedef struct Settings
 {
 	bool		enabled;
 	double		rows;
-	double		base;			/* rows, besides ... */
-	double		scale;			/* ... a part of all rows */
-	double		threshold;		/* of both together, in rows */
+	double		scale;			/* the part of all rows that it waits for ... */
+	double		threshold;		/* ... and a base, together in rows */
 } Settings;
 
 /*
@@ -243,17 +244,17 @@ static bool
 get_settings(Oid tableoid, Settings *settings)
 {
 	StdRdOptions *options = table_options(tableoid, &settings->rows);
+	double		base = options != NULL && options->autovacuum.vacuum_threshold >= 0 ?
+		options->autovacuum.vacuum_threshold : autovacuum_vac_thresh;
 
 	if (settings->rows < MANY_ROWS)
 		return false;
 
 	settings->enabled = options == NULL || options->autovacuum.enabled;
-	settings->base = options != NULL && options->autovacuum.vacuum_threshold >= 0 ?
-		options->autovacuum.vacuum_threshold : autovacuum_vac_thresh;
 	settings->scale = options != NULL && options->autovacuum.vacuum_scale_factor >= 0 ?
 		options->autovacuum.vacuum_scale_factor : autovacuum_vac_scale;
-	settings->threshold = sst_limited_vacuum_threshold(options, settings->base +
-													   settings->scale * settings->rows);
+	settings->threshold = sst_limited_vacuum_threshold(options,
+													   base + settings->scale * settings->rows);
 	return true;
 }
 
