@@ -309,23 +309,28 @@ server_command(const SstRelation *table)
 	return command;
 }
 
+bool
+sst_has_pg_repack(void)
+{
+	return OidIsValid(get_extension_oid("pg_repack", true));
+}
+
 /*
- * The command that rebuilds a table with its indexes and its TOAST table.  has_row_key: one of
- * the indexes identifies its rows.
+ * The command that rebuilds a table with its indexes and its TOAST table.  keyed: pg_repack is
+ * there, and one of the indexes identifies the table's rows.
  */
 SstCommand
-sst_rebuild_table_command(const SstRelation *table, bool has_row_key)
+sst_rebuild_table_command(const SstRelation *table, bool keyed)
 {
-	bool		has_pg_repack = OidIsValid(get_extension_oid("pg_repack", true));
 	SstCommand	command;
 
-	if (is_for_tools(table) && has_pg_repack && has_row_key)
+	if (is_for_tools(table) && keyed)
 		return pg_repack_command(table);
 	if (is_for_tools(table) && table->identity && has_pg_squeeze())
 		return pg_squeeze_command(table);
 
 	command = server_command(table);
-	if (command.remark == NULL && !table->catalog && has_pg_repack)
+	if (command.remark == NULL && !table->catalog && sst_has_pg_repack())
 		command.remark = _("pg_repack cannot rebuild it: that requires an ordinary table with a primary key or a unique index on NOT NULL columns");
 
 	return command;

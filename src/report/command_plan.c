@@ -781,7 +781,7 @@ is_to_be_rebuilt(const SstTableGroup *group, SstCommand *command)
 		return false;
 	}
 
-	*command = sst_rebuild_table_command(table, has_row_key(group));
+	*command = sst_rebuild_table_command(table, sst_has_pg_repack() && has_row_key(group));
 	if (is_table_worth_it(group, command, &why))
 	{
 		if (!sst_space_is_reused(group->table->entry,

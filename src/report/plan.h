@@ -149,7 +149,8 @@ extern bool sst_is_own_table(const SstRelation *table);
 extern bool sst_is_left_over(const SstRelation *index);
 extern bool sst_is_to_be_dropped(const SstRelation *index);
 extern SstCommand sst_index_command(const SstRelation *index, bool drops);
-extern SstCommand sst_rebuild_table_command(const SstRelation *table, bool has_row_key);
+extern bool sst_has_pg_repack(void);
+extern SstCommand sst_rebuild_table_command(const SstRelation *table, bool keyed);
 extern SstCommand sst_upkeep_command(const char *verb, const SstRelation *table);
 
 /* in gain.c */
