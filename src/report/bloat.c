@@ -79,16 +79,6 @@ is_last_kept(const SstTarget *target, SstSampling *sampling)
 	return result.counters.kept_end + result.counters.n[SST_NEW_PAGES] == plan.end;
 }
 
-/* Are there so many blocks behind the last one that has to stay that VACUUM truncates the table? */
-static bool
-are_truncated(const SstTarget *target, BlockNumber kept_end)
-{
-	BlockNumber empty = target->nblocks - kept_end;
-
-	return empty >= MANY_TRUNCATED ||
-		(empty > 0 && (uint64) empty * MANY_TRUNCATED_OF >= target->nblocks);
-}
-
 /*
  * Estimate how many blocks at the end VACUUM gives back.  A sample has a block of each
  * stride, so that it may not have the last block, which tells most: that is read besides.
@@ -101,8 +91,8 @@ estimate_truncated(const SstTarget *target, const SstPageSample *sample,
 {
 	BlockNumber empty = target->nblocks - counters->kept_end;
 	bool		exact = sst_sample_is_exact(sample);
-	bool		found = sst_vacuum_truncates(target->rel) &&
-		are_truncated(target, counters->kept_end);
+	bool		found = empty > 0 && sst_vacuum_truncates(target->rel) &&
+		(empty >= MANY_TRUNCATED || (uint64) empty * MANY_TRUNCATED_OF >= target->nblocks);
 
 	if (exact)
 	{
