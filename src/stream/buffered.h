@@ -115,10 +115,7 @@ extern const SstBufferedBlock *sst_first_buffered_block(const SstBufferedBlocks 
 extern int	sst_compare_files(Oid tablespace, Oid number, ForkNumber forknum,
 							  const SstBufferedBlock *block);
 
-/*
- * The last count of free buffers; zeros at first.  A count passes over all headers, so
- * this lives as long as a load, and not as one of its parts.
- */
+/* The last count of free buffers; zeros at first.  A count passes over all headers. */
 typedef struct SstFreeBuffers
 {
 	int64		allowance;		/* that may be taken before the next count */
