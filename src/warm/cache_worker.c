@@ -148,40 +148,41 @@ open_file(void)
 	return file;
 }
 
-/* Read the next text of the open file, up to its checksum or as much as a text can have. */
-static void
-read_text(FILE *file, StringInfo text)
+/*
+ * Read the next text of the open file, into the current memory context.  False if it is
+ * not as this cluster has written it: then *error says why.
+ */
+static bool
+read_text(FILE *file, SstSavedCache *saved, SstSavedCacheError *error)
 {
+	StringInfoData text;
 	char		line[128];
+	bool		good;
 
-	resetStringInfo(text);
-	while (text->len < MaxAllocSize - sizeof(line) &&
+	initStringInfo(&text);
+	while (text.len < MaxAllocSize - sizeof(line) &&
 		   fgets(line, sizeof(line), file) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		appendStringInfoString(text, line);
+		appendStringInfoString(&text, line);
 		if (strncmp(line, "crc ", 4) == 0)
 			break;
 	}
+	good = sst_check_saved_cache(text.data, text.len, error) &&
+		sst_parse_saved_cache(text.data, text.len, saved, error);
+	pfree(text.data);
+	if (!good || saved->system == GetSystemIdentifier())
+		return good;
+
+	error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
+	error->what = gettext_noop("The file belongs to another database system.");
+	return false;
 }
 
 static bool
 at_end(FILE *file)
 {
 	return ungetc(getc(file), file) == EOF;
-}
-
-/* Read the head of a text, if all of it is as it was written by this cluster. */
-static bool
-check_text(const StringInfoData *text, SstSavedCache *saved, SstSavedCacheError *error)
-{
-	if (!sst_check_saved_cache(text->data, text->len, error) ||
-		!sst_parse_saved_head(text->data, text->len, saved, error))
-		return false;
-
-	error->code = ERRCODE_FEATURE_NOT_SUPPORTED;
-	error->what = gettext_noop("The file belongs to another database system.");
-	return saved->system == GetSystemIdentifier();
 }
 
 /* A text of the file */
@@ -202,20 +203,25 @@ list_texts(int *n)
 {
 	FILE	   *file = open_file();
 	SavedText  *texts = NULL;
-	StringInfoData text;
 
 	*n = 0;
 	if (file == NULL)
 		return NULL;
-	initStringInfo(&text);
 	do
 	{
 		off_t		start = ftello(file);
 		SstSavedCache saved;
 		SstSavedCacheError error;
 
-		read_text(file, &text);
-		if (check_text(&text, &saved, &error))
+		if (!read_text(file, &saved, &error))
+		{
+			bool		all = (error.code == ERRCODE_FEATURE_NOT_SUPPORTED);
+
+			refuse(!all && (start > 0 || !at_end(file)), error.what);
+			if (all)
+				break;			/* the others are of the same kind */
+		}
+		else if (saved.nranges > 0)
 		{
 			SavedText  *added = sst_append(texts, *n);
 
@@ -223,17 +229,10 @@ list_texts(int *n)
 			added->tablespace = saved.relations[0].tablespace;
 			added->nblocks = saved.nblocks;
 			added->start = start;
+			pfree(saved.relations);
+			pfree(saved.ranges);
 		}
-		else if (error.code == ERRCODE_FEATURE_NOT_SUPPORTED)
-		{
-			/* The others are of the same kind. */
-			refuse(false, error.what);
-			break;
-		}
-		else
-			refuse(start > 0 || !at_end(file), error.what);
 	} while (!at_end(file));
-	pfree(text.data);
 	FreeFile(file);
 
 	return texts;
@@ -247,19 +246,13 @@ static bool
 cache_file_read(off_t start, SstSavedCache *saved)
 {
 	FILE	   *file = open_file();
-	StringInfoData text;
-	SstSavedCacheError error;
+	SstSavedCacheError error = {.what = gettext_noop("The text is empty.")};
 	bool		good;
 
 	if (file == NULL)
 		return false;
-	initStringInfo(&text);
-	if (fseeko(file, start, SEEK_SET) == 0)
-		read_text(file, &text);
+	good = fseeko(file, start, SEEK_SET) == 0 && read_text(file, saved, &error);
 	FreeFile(file);
-	good = sst_check_saved_cache(text.data, text.len, &error) &&
-		sst_parse_saved_cache(text.data, text.len, saved, &error);
-	pfree(text.data);
 	if (!good)
 		refuse(true, error.what);
 

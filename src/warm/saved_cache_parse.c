@@ -488,20 +488,6 @@ sst_parse_saved_cache(const char *bytes, Size length, SstSavedCache *saved,
 	return parse_head(&parser) && parse_lines(&parser);
 }
 
-/* The same for what comes before the first range but one relation. */
-bool
-sst_parse_saved_head(const char *bytes, Size length, SstSavedCache *saved,
-					 SstSavedCacheError *error)
-{
-	Parser		parser = {
-		.next = bytes, .end = bytes + length, .saved = saved, .error = error
-	};
-
-	memset(saved, 0, sizeof(SstSavedCache));
-
-	return parse_head(&parser) && next_line(&parser) && parse_relation(&parser);
-}
-
 /*
  * Check that a text, in UTF-8, has the checksum that its last line says.  If not,
  * false, and *error says why.

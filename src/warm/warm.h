@@ -186,9 +186,6 @@ extern bool sst_check_saved_cache(const char *bytes, Size length,
 extern bool sst_parse_saved_cache(const char *bytes, Size length,
 								  SstSavedCache *saved,
 								  SstSavedCacheError *error);
-extern bool sst_parse_saved_head(const char *bytes, Size length,
-								 SstSavedCache *saved,
-								 SstSavedCacheError *error);
 
 extern void sst_save_cache(int64 max_bytes, StringInfo out);
 extern uint64 sst_save_cached_files(const SstBufferedBlock *first,

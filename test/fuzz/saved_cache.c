@@ -131,28 +131,6 @@ check_same_ranges(const SstSavedCache *a, const SstSavedCache *b)
 	}
 }
 
-/* A text that is accepted has a head with the same in it, if it has a relation. */
-static void
-check_head(const char *text, Size size, const SstSavedCache *saved, bool accepted)
-{
-	SstSavedCacheError error;
-	SstSavedCache head;
-
-	memset(&error, 0, sizeof(error));
-	if (sst_parse_saved_head(text, size, &head, &error))
-	{
-		FUZZ_CHECK(head.nrelations == 1);
-		FUZZ_CHECK(head.system == saved->system && head.database == saved->database);
-		FUZZ_CHECK(head.nblocks == saved->nblocks);
-	}
-	else
-	{
-		check_error(&error);
-		FUZZ_CHECK(!accepted || saved->nrelations == 0);
-	}
-	free_saved(&head);
-}
-
 void
 fuzz_saved_cache(const uint8 *data, size_t size)
 {
@@ -184,7 +162,6 @@ fuzz_saved_cache(const uint8 *data, size_t size)
 	}
 	else
 		check_error(&error);
-	check_head(text, size, &saved, accepted);
 	free_saved(&saved);
 	free(text);
 }
