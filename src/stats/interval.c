@@ -305,9 +305,6 @@ sst_linear_form_is_known(const SstLinearForm *form)
  * ----------
  */
 
-/* Variances are known by distance up to this one, in blocks. */
-#define SST_MAX_LAG 8
-
 /* Differences between neighbouring units of a part, of a form's value per page */
 typedef struct SstDifferences
 {
@@ -323,13 +320,7 @@ typedef struct SstDifferences
 	double		second2;		/* of their squares */
 	double		second3;		/* of their cubes */
 
-	/*
-	 * Sums of squares by distance in blocks, and the weighted sum for pairs
-	 * closer than a range
-	 */
-	double		lag2[SST_MAX_LAG];
-	int			nlag[SST_MAX_LAG];
-	double		near2;
+	double		near2;			/* weighted sum for pairs closer than a range */
 } SstDifferences;
 
 /*
@@ -415,11 +406,6 @@ add_difference(SstDifferences *result, double difference, BlockNumber distance,
 
 	if (distance < range)
 		result->near2 += square * 2 * (range - distance) / distance;
-	if (distance < SST_MAX_LAG)
-	{
-		result->lag2[distance] += square;
-		result->nlag[distance]++;
-	}
 }
 
 /* Find the differences between successive units of a part, which has some. */
@@ -481,9 +467,6 @@ difference_variance(const SstDifferences *differences)
  * ----------
  */
 
-/* The variance at a distance is known from so many pairs. */
-#define MIN_LAG_PAIRS 5
-
 /*
  * With fewer sampled pages that differ, the variance of pages is not known; with twice as
  * many it is.
@@ -519,21 +502,15 @@ typedef struct Spread
  * all neighbours.
  *
  * Two blocks of a range of M are h apart with probability 2 (M - h) / M^2, while
- * neighbours in the sample are with probability h / M^2, for h below M.  For short
- * ranges the variance at each distance is known.  For longer ones, close
+ * neighbours in the sample are with probability h / M^2, for h below M.  So close
  * neighbours are weighted by the ratio of these probabilities.
  */
 static double
 part_variance(const SstSamplePart *part, const SstDifferences *differences,
 			  double page_variance)
 {
-	bool		near_is_known = part->unit_pages == 1 && !part->of_set;
-	bool		by_lag = near_is_known &&
-		part->nblocks / part->nsampled < SST_MAX_LAG;
 	double		squares = 0;	/* of the blocks of ranges */
 	double		left = 0;		/* of these, times those not drawn */
-	double		sum = 0;
-	double		correction;
 
 	for (int i = 0; i < part->nunits; i++)
 	{
@@ -544,20 +521,17 @@ part_variance(const SstSamplePart *part, const SstDifferences *differences,
 			continue;
 		squares += unit->nblocks * size;
 		left += unit->nblocks * (size - 1);
-		for (int h = 1; by_lag && h < unit->nblocks; h++)
-			sum += 2 * (unit->nblocks - h) *
-				(differences->nlag[h] < MIN_LAG_PAIRS ? page_variance :
-				 differences->lag2[h] / (2 * differences->nlag[h]));
 	}
 
-	if (by_lag)
-		return Max(sum, left * page_variance);
-	if (!near_is_known)
+	/*
+	 * The distances are not known of units of several pages, nor in a set of
+	 * blocks.
+	 */
+	if (part->unit_pages > 1 || part->of_set)
 		return squares * page_variance;
 
-	correction = differences->near2 / differences->sum2;
 	return squares * page_variance *
-		Min(Max(correction, left / squares), 1);
+		Min(Max(differences->near2 / differences->sum2, left / squares), 1);
 }
 
 /*
