@@ -248,7 +248,8 @@ note_error(SstWarmFork *fork, const char *message)
 
 /*
  * Read blocks of a run in a subtransaction.  After an error about them, the note says
- * which.  If others wait for our locks, nothing is read, and *yields is set.
+ * which; in recovery, where there is none, errors pass.  If others wait for our locks,
+ * nothing is read, and *yields is set.
  */
 static bool
 try_blocks(Queue *queue, const WarmRun *run, uint64 blocks, bool *yields)
@@ -269,19 +270,19 @@ try_blocks(Queue *queue, const WarmRun *run, uint64 blocks, bool *yields)
 	return false;
 }
 
-/* Have the server read a run, and as much of it as possible if there are errors. */
+/* Have the server read blocks of a run, and as many as possible if there are errors. */
 static bool
-read_by_server(Queue *queue, const WarmRun *run)
+read_by_server(Queue *queue, const WarmRun *run, uint64 blocks)
 {
 	bool		yields = false;
 
-	if (try_blocks(queue, run, run->missing, &yields))
+	if (try_blocks(queue, run, blocks, &yields))
 	{
-		run->fork->nread += run->nmissing;
+		run->fork->nread += pg_popcount64(blocks);
 		return true;
 	}
 
-	for (uint64 blocks = run->missing; blocks != 0 && !yields; blocks &= blocks - 1)
+	for (; blocks != 0 && !yields; blocks &= blocks - 1)
 		run->fork->nread += try_blocks(queue, run, blocks & -blocks, &yields);
 
 	return !yields;
@@ -416,25 +417,24 @@ count_run(Queue *queue, const WarmRun *run)
 static bool
 read_run(Queue *queue, const WarmRun *run)
 {
-	Attempt		good = {queue, run};
+	uint64		blocks = run->missing;
 
 	if (queue->options->mode == SST_PREWARM_PREFETCH)
 	{
 		run->fork->nread += run->nmissing;
 		return true;
 	}
-	if (queue->memory == NULL)
-		return read_by_server(queue, run);
-	open_files(&queue->file, run);
-	if (!queue->file.plain && !RecoveryInProgress())
-		return read_by_server(queue, run);
+	if (queue->memory != NULL)
+		open_files(&queue->file, run);
+	if (queue->checks_pages)
+		blocks = read_run_privately(queue, run);
+	else if (queue->options->mode == SST_PREWARM_READ && queue->file.plain)
+	{
+		run->fork->nread += pg_popcount64(read_run_privately(queue, run));
+		return true;
+	}
 
-	good.blocks = read_run_privately(queue, run);
-	if (queue->options->mode == SST_PREWARM_BUFFER)
-		read_blocks(&good);
-	run->fork->nread += pg_popcount64(good.blocks);
-
-	return true;
+	return read_by_server(queue, run, blocks);
 }
 
 /* ----------
