@@ -221,9 +221,7 @@ warm(FunctionCallInfo fcinfo, int argno, bool alone, const Oid *relids, int n,
 	 const char *schema)
 {
 	PrewarmArguments args;
-	SstWarmUnits units = {0};
 	SstWarmSet	set;
-	SstRelations relations;
 	SstWarmEnd	end;
 	SstCall		call;
 
@@ -231,26 +229,8 @@ warm(FunctionCallInfo fcinfo, int argno, bool alone, const Oid *relids, int n,
 	if (alone)
 		check_relation(relids[0]);
 	begin_call(&call, fcinfo);
-	if (relids != NULL)
-	{
-		Oid		   *all;
-
-		for (int i = 0; i < n; i++)
-			sst_warm_units_add(&units, relids[i]);
-		all = palloc_extended(sizeof(Oid) * Max(units.n, 1), MCXT_ALLOC_HUGE);
-		for (int i = 0; i < units.n; i++)
-			all[i] = units.units[i].relid;
-		sst_list_chosen_relations(&relations, all, units.n);
-	}
-	else
-	{
-		sst_list_relations(&relations);
-		sst_warm_units_add_all(&units, &relations, schema,
-							   args.options.mode == SST_PREWARM_BUFFER);
-	}
-
-	memset(&set, 0, sizeof(set));
-	sst_add_units(&set, &relations, &units, &args.parts);
+	sst_warm_set(&set, relids, n, schema, args.options.mode == SST_PREWARM_BUFFER,
+				 &args.parts);
 	if (args.resume_from != NULL)
 		sst_resume(&set, args.resume_from);
 

@@ -100,10 +100,29 @@ sst_may_warm(Oid tableoid)
  * ----------
  */
 
-static void
-add_unit(SstWarmUnits *list, Oid relid, Oid named)
+/* A table with what belongs to it, or an index alone */
+typedef struct Unit
 {
-	*sst_append(list->units, list->n) = (SstWarmUnit)
+	Oid			relid;
+	Oid			named;			/* it, or the partitioned one above that was
+								 * named */
+
+	/* Where the order is by use: with indexes and TOAST table */
+	int64		fetched;		/* blocks, in buffers or not */
+	int64		bytes;
+} Unit;
+
+/* The units of a call, in the order of warming; zeros at first */
+typedef struct Units
+{
+	int			n;
+	Unit	   *units;
+} Units;
+
+static void
+add_unit(Units *list, Oid relid, Oid named)
+{
+	*sst_append(list->units, list->n) = (Unit)
 	{
 		.relid = relid, .named = named
 	};
@@ -145,7 +164,7 @@ oldest_first(Oid relid)
 
 /* Add the leaves of a partition tree, newest first, for what was named. */
 static void
-add_leaves(SstWarmUnits *list, Oid relid, Oid named)
+add_leaves(Units *list, Oid relid, Oid named)
 {
 	List	   *partitions;
 
@@ -172,14 +191,14 @@ typedef struct IndexOfTable
 
 /* Add the indexes of a partitioned one, in the order of their tables. */
 static void
-add_index_tree(SstWarmUnits *list, Oid relid)
+add_index_tree(Units *list, Oid relid)
 {
 	List	   *oids = find_all_inheritors(relid, NoLock, NULL);
 	int			n = list_length(oids);
 	IndexOfTable *indexes = palloc_extended(sizeof(IndexOfTable) * n,
 											MCXT_ALLOC_HUGE);
 	Oid			tableoid = IndexGetRelation(relid, true);
-	SstWarmUnits tables = {0};
+	Units		tables = {0};
 
 	add_leaves(&tables, tableoid, tableoid);
 	for (int i = 0; i < n; i++)
@@ -208,8 +227,8 @@ add_index_tree(SstWarmUnits *list, Oid relid)
  * first: those by range by descending upper bounds, others by descending OIDs, and the
  * default one last.  No lock is waited for or kept.
  */
-void
-sst_warm_units_add(SstWarmUnits *list, Oid relid)
+static void
+add_named(Units *list, Oid relid)
 {
 	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_INDEX)
 		add_index_tree(list, relid);
@@ -217,20 +236,12 @@ sst_warm_units_add(SstWarmUnits *list, Oid relid)
 		add_leaves(list, relid, relid);
 }
 
-/* How much a table is used, with its indexes and its TOAST table */
-typedef struct Use
-{
-	Oid			relid;
-	int64		fetched;		/* blocks, in buffers or not */
-	int64		bytes;
-} Use;
-
 /* Most fetched per block first; then the smaller one, then by OID */
 static int
 compare_uses(const void *a, const void *b)
 {
-	const Use  *left = a;
-	const Use  *right = b;
+	const Unit *left = a;
+	const Unit *right = b;
 	double		left_use = (double) left->fetched / Max(left->bytes, BLCKSZ);
 	double		right_use = (double) right->fetched / Max(right->bytes, BLCKSZ);
 
@@ -241,25 +252,28 @@ compare_uses(const void *a, const void *b)
 	return (left->relid > right->relid) - (left->relid < right->relid);
 }
 
-/* Add up, for each listed relation, the use that the cumulative statistics know. */
+/*
+ * Add up the use that the cumulative statistics know, for each listed relation that is no
+ * index and no TOAST table of another.
+ */
 static void
-add_up_uses(const SstRelations *relations, Use *uses)
+add_up_uses(const SstRelations *relations, Unit *units)
 {
 	for (int i = 0; i < relations->n; i++)
 	{
 		const SstRelation *relation = &relations->relation[i];
 		const SstRelation *table = sst_owning_table(relations, relation);
 		Datum		fetched;
-		Use		   *use;
+		Unit	   *unit;
 
 		CHECK_FOR_INTERRUPTS();
 		if (table == NULL)
 			continue;
-		use = &uses[table - relations->relation];
+		unit = &units[table - relations->relation];
 		fetched = DirectFunctionCall1(pg_stat_get_blocks_fetched,
 									  ObjectIdGetDatum(relation->relid));
-		use->bytes += Max(relation->bytes, 0);
-		use->fetched += DatumGetInt64(fetched);
+		unit->bytes += Max(relation->bytes, 0);
+		unit->fetched += DatumGetInt64(fetched);
 	}
 }
 
@@ -269,31 +283,26 @@ add_up_uses(const SstRelations *relations, Use *uses)
  * table.  The order is that of OIDs, which stays the same from one call to the next,
  * or by use: those first of which most blocks were fetched for each one there is.
  */
-void
-sst_warm_units_add_all(SstWarmUnits *list, const SstRelations *relations,
-					   const char *schema, bool by_use)
+static void
+add_all(Units *list, const SstRelations *relations, const char *schema, bool by_use)
 {
-	Use		   *uses = palloc_extended(sizeof(Use) * (relations->n + 1),
-									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	int			n = 0;
-
+	list->units = palloc_extended(sizeof(Unit) * (relations->n + 1),
+								  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (by_use)
-		add_up_uses(relations, uses);
+		add_up_uses(relations, list->units);
 	for (int i = 0; i < relations->n; i++)
 	{
 		const SstRelation *relation = &relations->relation[i];
+		Unit	   *unit = &list->units[i];
 
-		uses[i].relid = relation->relid;
+		unit->relid = unit->named = relation->relid;
 		if (relation->relkind != RELKIND_INDEX &&
 			(schema != NULL ? strcmp(relation->schema, schema) == 0 :
 			 relation->relkind != RELKIND_TOASTVALUE))
-			uses[n++] = uses[i];
+			list->units[list->n++] = *unit;
 	}
 	if (by_use)
-		qsort(uses, n, sizeof(Use), compare_uses);
-	for (int i = 0; i < n; i++)
-		add_unit(list, uses[i].relid, uses[i].relid);
-	pfree(uses);
+		qsort(list->units, list->n, sizeof(Unit), compare_uses);
 }
 
 /* ----------
@@ -400,14 +409,14 @@ add_relation(Builder *builder, const SstRelation *relation, bool maps)
  * through it.
  */
 static bool
-is_permitted(const SstWarmUnit *unit)
+is_permitted(const Unit *unit)
 {
 	return sst_may_warm(sst_table_of(unit->relid)) ||
 		(unit->named != unit->relid && sst_may_warm(sst_table_of(unit->named)));
 }
 
 static void
-add_parts(Builder *builder, const SstWarmUnit *unit)
+add_parts(Builder *builder, const Unit *unit)
 {
 	const SstRelation *relation = sst_find_relation(builder->relations,
 													unit->relid);
@@ -432,28 +441,46 @@ add_parts(Builder *builder, const SstWarmUnit *unit)
 }
 
 /*
- * Add relations to a set, each with what belongs to it and is asked for, and each
- * once.  An index alone is added whatever is asked for of tables.  What does not
- * exist, cannot be warmed or is not permitted gets a note.  The set refers to the list
- * of relations.
+ * Make the set of relations that are named or, for NULL, of the tables of a schema, or of
+ * the database, by use or not.  Each has with it what belongs to it and is asked for, and
+ * is in it once.  An index alone is added whatever is asked for of tables.  What does not
+ * exist, cannot be warmed or is not permitted gets a note.
+ *
+ * The set is allocated in the current memory context.
  */
 void
-sst_add_units(SstWarmSet *set, const SstRelations *relations,
-			  const SstWarmUnits *units, const SstWarmParts *parts)
+sst_warm_set(SstWarmSet *set, const Oid *relids, int n, const char *schema, bool by_use,
+			 const SstWarmParts *parts)
 {
-	Builder		builder = {
-		.set = set,
-		.relations = relations,
-		.parts = parts,
-		.members = palloc_extended(sizeof(Member) * (relations->n + 1),
-								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO)
-	};
+	SstRelations *relations = palloc(sizeof(SstRelations));
+	Builder		builder = {.set = set, .relations = relations, .parts = parts};
+	Units		units = {0};
 
+	if (relids != NULL)
+	{
+		Oid		   *chosen;
+
+		for (int i = 0; i < n; i++)
+			add_named(&units, relids[i]);
+		chosen = palloc_extended(sizeof(Oid) * Max(units.n, 1), MCXT_ALLOC_HUGE);
+		for (int i = 0; i < units.n; i++)
+			chosen[i] = units.units[i].relid;
+		sst_list_chosen_relations(relations, chosen, units.n);
+	}
+	else
+	{
+		sst_list_relations(relations);
+		add_all(&units, relations, schema, by_use);
+	}
+
+	memset(set, 0, sizeof(SstWarmSet));
+	builder.members = palloc_extended(sizeof(Member) * (relations->n + 1),
+									  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	chain_indexes(&builder);
-	for (int i = 0; i < units->n; i++)
+	for (int i = 0; i < units.n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		add_parts(&builder, &units->units[i]);
+		add_parts(&builder, &units.units[i]);
 	}
 	pfree(builder.members);
 }

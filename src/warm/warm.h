@@ -88,21 +88,6 @@ extern SstWarmEnd sst_warm(SstWarmSet *set, const SstWarmOptions *options,
  * What to warm: set.c
  */
 
-/* A table with what belongs to it, or an index alone */
-typedef struct SstWarmUnit
-{
-	Oid			relid;
-	Oid			named;			/* it, or the partitioned one above that was
-								 * named */
-} SstWarmUnit;
-
-/* The units of a call, in the order of warming; zeros at first */
-typedef struct SstWarmUnits
-{
-	int			n;
-	SstWarmUnit *units;
-} SstWarmUnits;
-
 /* What of a table is warmed */
 typedef struct SstWarmParts
 {
@@ -119,12 +104,8 @@ extern void sst_warm_set_add_range(SstWarmSet *set, int fork, BlockNumber first,
 								   BlockNumber end);
 
 /* Of tables and indexes */
-extern void sst_warm_units_add(SstWarmUnits *list, Oid relid);
-extern void sst_warm_units_add_all(SstWarmUnits *list,
-								   const SstRelations *relations,
-								   const char *schema, bool by_use);
-extern void sst_add_units(SstWarmSet *set, const SstRelations *relations,
-						  const SstWarmUnits *units, const SstWarmParts *parts);
+extern void sst_warm_set(SstWarmSet *set, const Oid *relids, int n, const char *schema,
+						 bool by_use, const SstWarmParts *parts);
 
 /* Where a second call continues */
 extern char *sst_resume_text(const SstWarmSet *set);
