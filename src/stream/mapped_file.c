@@ -123,14 +123,6 @@ handle_sigbus(int signo, siginfo_t *info, void *context)
 #define PREFETCH_DISTANCE 3
 #define PREFETCH_BYTES 1024
 
-typedef struct RunCopy
-{
-	SstRun	   *run;
-	const SstRunMapper *mapper;
-	uint64		blocks;			/* of the run, to be copied */
-	int			nwhole;			/* pages of which all was copied */
-} RunCopy;
-
 /*
  * Prepare to copy runs, of pages of which this much is needed, and whose LSN
  * tells of changes.
@@ -215,64 +207,65 @@ copy_page(char *image, const char *mapped, const SstPageNeeds *needs,
 	return false;
 }
 
-/* Copy from mapped memory: no ERROR, and nothing to be undone. */
-static void
-copy_run(const char *mapped, RunCopy *copy)
+/*
+ * Copy from mapped memory: no ERROR, and nothing to be undone.  Returns the number of pages
+ * of which all was copied.
+ */
+static int
+copy_run(const SstRunMapper *mapper, const char *mapped, SstRun *run)
 {
-	SstRun	   *run = copy->run;
-	const SstPageNeeds *needs = &copy->mapper->needs;
 	const char *end = mapped + run->read.length;
+	uint64		left = run->wanted & ~run->buffered;
+	int			nwhole = 0;
 
 	/* To sum up the pages loads them into the CPU's cache. */
 	mapped -= (Size) BLCKSZ * run->read_first;
-	if (copy->mapper->checksums)
-		sst_run_sum(run, mapped, copy->blocks);
+	if (mapper->checksums)
+		sst_run_sum(run, mapped, left);
 
-	for (uint64 left = copy->blocks; left != 0; left &= left - 1)
+	for (; left != 0; left &= left - 1)
 	{
 		int			i = pg_rightmost_one_pos64(left);
 		const char *page = mapped + (Size) BLCKSZ * i;
 		const char *ahead = page + PREFETCH_DISTANCE * BLCKSZ;
 
-		if (!copy->mapper->checksums && ahead < end)
-			prefetch_page(ahead, needs->part);
-		copy->nwhole += copy_page(run->memory + (Size) BLCKSZ * i, page, needs,
-								  run->first + i);
+		if (!mapper->checksums && ahead < end)
+			prefetch_page(ahead, mapper->needs.part);
+		nwhole += copy_page(run->memory + (Size) BLCKSZ * i, page, &mapper->needs,
+							run->first + i);
 	}
+
+	return nwhole;
 }
 
 /*
- * Copy from mapped memory.  False if some could not be read; what has been copied until
- * then is meaningless.
+ * The same, or -1 if some could not be read; what has been copied until then is
+ * meaningless.
  *
  * The signal is not blocked while it is handled, so that the jump need not
  * restore the signal mask.
  */
-static bool
-copy_run_guarded(const char *mapped, RunCopy *copy)
+static int
+copy_run_guarded(const SstRunMapper *mapper, const char *mapped, SstRun *run)
 {
-	const SstRunMapper *mapper = copy->mapper;
 	struct sigaction action;
-	bool		done = false;
+	volatile int nwhole = -1;
 
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = handle_sigbus;
 	action.sa_flags = SA_SIGINFO | SA_NODEFER;
 	sigemptyset(&action.sa_mask);
 	if (sigaction(SIGBUS, &action, &guard_previous) < 0)
-		return false;
+		return -1;
 
 	guard_start = mapper->start;
 	guard_end = mapper->start + WINDOW_SIZE;
 	if (sigsetjmp(guard_jump, 0) == 0)
-	{
-		copy_run(mapped, copy);
-		done = true;
-	}
+		nwhole = copy_run(mapper, mapped, run);
 	guard_start = guard_end = NULL;
 	sigaction(SIGBUS, &guard_previous, NULL);
 
-	return done;
+	return nwhole;
 }
 
 /* Copy what is needed of the run's blocks that are in no buffer.  False if they have to be read. */
@@ -280,10 +273,8 @@ bool
 sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run)
 {
 	SstFileRead *read = &run->read;
-	RunCopy		copy = {
-		.run = run, .mapper = mapper, .blocks = run->wanted & ~run->buffered
-	};
 	const char *mapped;
+	int			nwhole;
 
 	if (mapper->off || read->length < MIN_BYTES || mapper->nskip-- > 0)
 		return false;
@@ -300,10 +291,11 @@ sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run)
 		mapper->nskip = RUNS_TO_SKIP;
 		return false;
 	}
-	if (!copy_run_guarded(mapped, &copy))
-		return false;
 
-	if (copy.nwhole > pg_popcount64(copy.blocks) / 2)
+	nwhole = copy_run_guarded(mapper, mapped, run);
+	if (nwhole < 0)
+		return false;
+	if (nwhole > pg_popcount64(run->wanted & ~run->buffered) / 2)
 		mapper->nskip = RUNS_TO_SKIP;
 	read->done = read->length;
 	run->mapped = true;
