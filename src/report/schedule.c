@@ -157,61 +157,31 @@ seconds_left(const SstSchedule *schedule)
 		sst_seconds_since(schedule->report->start);
 }
 
-/* Blocks that are held back for the relations that were locked */
-static uint64
-reserved_blocks(const SstSchedule *schedule)
-{
-	return schedule->nlocked * schedule->first_blocks;
-}
-
-/* Blocks that the budget leaves besides those; can be negative */
-static int64
-blocks_left(const SstSchedule *schedule)
-{
-	const SstReport *report = schedule->report;
-
-	return (report->limits.budget - report->bytes_read) / BLCKSZ -
-		(int64) reserved_blocks(schedule);
-}
-
-/* Seconds that are left for blocks of so many relations, less the blocks held back */
-static double
-seconds_for_blocks(const SstSchedule *schedule, int nrelations)
-{
-	return seconds_left(schedule) - nrelations * schedule->relation_cost -
-		reserved_blocks(schedule) * schedule->block_cost;
-}
-
-/* Seconds that a block takes, also at the rate that is allowed */
-static double
-seconds_per_block(const SstSchedule *schedule)
-{
-	int64		max_rate = schedule->report->limits.max_rate;
-
-	return max_rate > 0 ? Max(schedule->block_cost, (double) BLCKSZ / max_rate) :
-		schedule->block_cost;
-}
-
 /*
- * How many of the wanted blocks the limits allow, when blocks for the relations that
- * were locked are held back
+ * How many of the wanted blocks, of so many relations, the limits allow, when first samples of
+ * the relations that were locked are held back.  If a limit cuts them, this sets which one.
  */
 static uint64
-allowed_blocks(SstSchedule *schedule, uint64 wanted)
+allowed_blocks(const SstSchedule *schedule, int nrelations, uint64 wanted, SstReportEnd *limit)
 {
-	int64		left = blocks_left(schedule);
-	double		seconds = seconds_for_blocks(schedule, 1);
-	double		block = seconds_per_block(schedule);
+	const SstReport *report = schedule->report;
+	int64		max_rate = report->limits.max_rate;
+	int64		reserved = (int64) schedule->nlocked * schedule->first_blocks;
+	int64		left = (report->limits.budget - report->bytes_read) / BLCKSZ - reserved;
+	double		seconds = seconds_left(schedule) - nrelations * schedule->relation_cost -
+		reserved * schedule->block_cost;
+	double		each = max_rate > 0 ? Max(schedule->block_cost, (double) BLCKSZ / max_rate) :
+		schedule->block_cost;
 
 	if (left < (int64) wanted)
 	{
-		schedule->report->limited_by = SST_REPORT_BUDGET;
+		*limit = SST_REPORT_BUDGET;
 		wanted = Max(left, 0);
 	}
-	if (seconds < wanted * block)
+	if (seconds < wanted * each)
 	{
-		schedule->report->limited_by = SST_REPORT_TIME;
-		wanted = seconds <= 0 ? 0 : (uint64) (seconds / block);
+		*limit = SST_REPORT_TIME;
+		wanted = seconds <= 0 ? 0 : (uint64) (seconds / each);
 	}
 
 	return wanted;
@@ -221,8 +191,9 @@ allowed_blocks(SstSchedule *schedule, uint64 wanted)
 static bool
 limits_leave(const SstSchedule *schedule, int nrelations, uint64 nblocks)
 {
-	return blocks_left(schedule) >= (int64) nblocks &&
-		seconds_for_blocks(schedule, nrelations) >= nblocks * seconds_per_block(schedule);
+	SstReportEnd limit;
+
+	return allowed_blocks(schedule, nrelations, nblocks, &limit) == nblocks;
 }
 
 /* Blocks of an entry's first sample */
@@ -713,9 +684,8 @@ read_first_sample(SstSchedule *schedule, SstReportEntry *entry)
 	/* What has no file is opened, for the error. */
 	uint64		wanted = entry->relation->bytes < 0 ? 1 :
 		first_sample_blocks(schedule, entry);
-	uint64		nblocks;
+	uint64		nblocks = allowed_blocks(schedule, 1, wanted, &schedule->report->limited_by);
 
-	nblocks = allowed_blocks(schedule, wanted);
 	if (nblocks == 0)
 	{
 		skip_entry(schedule, entry);
@@ -893,7 +863,7 @@ read_candidate(SstSchedule *schedule, Candidate *candidate)
 	uint64		nread = source->estimate.nread;
 	uint64		wanted = stale ? nread :
 		sst_larger_sample(source->estimate.nblocks, nread, candidate->growth);
-	uint64		nblocks = allowed_blocks(schedule, wanted);
+	uint64		nblocks = allowed_blocks(schedule, 1, wanted, &schedule->report->limited_by);
 
 	if (nblocks < wanted && (stale || nblocks < nread * SST_MIN_GROWTH))
 	{
