@@ -915,7 +915,6 @@ static SstCommandPlan *
 make_plan(const SstReport *report, bool online)
 {
 	SstCommandPlan *plan = palloc0(sizeof(SstCommandPlan));
-	SstRates	rates;
 	ListCell   *lc;
 
 	plan->report = report;
@@ -932,7 +931,6 @@ make_plan(const SstReport *report, bool online)
 			!relation->other_temp)
 			plan_table(plan, &plan->advice[i]);
 	}
-	sst_find_rates(report, &rates);
 	foreach(lc, plan->commands)
 	{
 		SstPlannedCommand *planned = lfirst(lc);
@@ -944,7 +942,7 @@ make_plan(const SstReport *report, bool online)
 		else if (planned->urgency == SST_ORDINARY && planned->reclaimable.value > 0 &&
 				 RecoveryInProgress())
 			add_reason(planned, _("a standby does not know the writes: the plan of the primary leaves this out if new rows reuse the space"));
-		planned->duration = sst_duration(&rates, &planned->work);
+		planned->duration = sst_duration(report, &planned->work);
 	}
 	list_sort(plan->commands, compare_commands);
 	foreach(lc, plan->commands)

@@ -181,25 +181,25 @@ cpu_factor(void)
 }
 
 /*
- * Find the rates by the reads of a report.  A scan reads more at a time than a sample, which
+ * Seconds for a byte, by the reads of a report.  A scan reads more at a time than a sample, which
  * takes as long at least, and at most as long as these bytes would in smaller reads.
  */
-void
-sst_find_rates(const SstReport *report, SstRates *rates)
+static SstEstimate
+read_rate(const SstReport *report)
 {
 	const SstIoStats *io_stats = &report->io_stats;
+	SstEstimate rate;
 
-	rates->read = unknown_rate;
-	rates->cpu = cpu_factor();
 	if (io_stats->blocks_requested <= 0 || io_stats->wait_ns < 0)
-		return;
+		return unknown_rate;
 
-	rates->read.high = io_stats->wait_ns / 1e9 /
-		((double) io_stats->blocks_requested * BLCKSZ);
-	rates->read.low = rates->read.high;
+	rate = sst_exactly(io_stats->wait_ns / 1e9 /
+					   ((double) io_stats->blocks_requested * BLCKSZ));
 	if (io_stats->reads > 0 && io_stats->read_bytes < (double) io_stats->reads * READ_AHEAD)
-		rates->read.low *= (double) io_stats->read_bytes / io_stats->reads / READ_AHEAD;
-	rates->read.value = sqrt(rates->read.low * rates->read.high);
+		rate.low *= (double) io_stats->read_bytes / io_stats->reads / READ_AHEAD;
+	rate.value = sqrt(rate.low * rate.high);
+
+	return rate;
 }
 
 /* ----------
@@ -410,19 +410,20 @@ sst_add_analyze_work(const SstReportEntry *entry, double bytes, double sample,
 	work->read_bytes += bytes;
 }
 
-/* The seconds that this takes; NaN if not known */
+/* The seconds that this takes on the server that made the report; NaN if not known */
 SstEstimate
-sst_duration(const SstRates *rates, const SstWork *work)
+sst_duration(const SstReport *report, const SstWork *work)
 {
-	double		cpu = work->cpu_ns / 1e9 * rates->cpu;
+	double		cpu = work->cpu_ns / 1e9 * cpu_factor();
+	SstEstimate rate = read_rate(report);
 
 	return (SstEstimate)
 	{
-		.value = LEAST_SECONDS + cpu + work->read_bytes * rates->read.value +
+		.value = LEAST_SECONDS + cpu + work->read_bytes * rate.value +
 			work->written_bytes * unknown_rate.value,
-			.low = (cpu + work->read_bytes * rates->read.low +
+			.low = (cpu + work->read_bytes * rate.low +
 					work->written_bytes * unknown_rate.low) / MARGIN,
-			.high = (LEAST_SECONDS + cpu + work->read_bytes * rates->read.high +
+			.high = (LEAST_SECONDS + cpu + work->read_bytes * rate.high +
 					 work->written_bytes * unknown_rate.high) * MARGIN
 	};
 }

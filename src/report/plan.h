@@ -51,13 +51,6 @@ typedef struct SstWork
 	double		written_bytes;	/* to files and to WAL */
 } SstWork;
 
-/* Seconds that this server takes to read a byte, and its processor against that machine's */
-typedef struct SstRates
-{
-	SstEstimate read;
-	double		cpu;
-} SstRates;
-
 /* What comes first, before the order of reclaimable bytes */
 typedef enum SstUrgency
 {
@@ -162,7 +155,6 @@ extern void sst_add_gain_with_table(const SstReportEntry *entry, bool by_inserts
 extern double sst_inserted_waste(double bytes);
 
 /* in duration.c */
-extern void sst_find_rates(const SstReport *report, SstRates *rates);
 extern void sst_add_index_work(const SstReportEntry *entry, bool concurrent,
 							   SstWork *work);
 extern void sst_add_table_work(const SstReportEntry *entry, bool by_inserts,
@@ -171,7 +163,7 @@ extern void sst_add_vacuum_work(const SstReportEntry *entry, bool removes,
 								SstWork *work);
 extern void sst_add_analyze_work(const SstReportEntry *entry, double bytes,
 								 double sample, SstWork *work);
-extern SstEstimate sst_duration(const SstRates *rates, const SstWork *work);
+extern SstEstimate sst_duration(const SstReport *report, const SstWork *work);
 
 /* in holder.c */
 extern SstHolders *sst_find_holders(void);
