@@ -100,7 +100,10 @@ sst_may_warm(Oid tableoid)
  * ----------
  */
 
-/* A table with what belongs to it, or an index alone */
+/*
+ * A table with what belongs to it, or an index alone; or a table of which an index is
+ * meant, because a partitioned one was named
+ */
 typedef struct Unit
 {
 	Oid			relid;
@@ -182,58 +185,18 @@ add_leaves(Units *list, Oid relid, Oid named)
 	list_free(partitions);
 }
 
-/* An index, and the table that it is on */
-typedef struct IndexOfTable
-{
-	Oid			tableoid;		/* the first field: oid_cmp() sorts by it */
-	Oid			indexoid;
-} IndexOfTable;
-
-/* Add the indexes of a partitioned one, in the order of their tables. */
-static void
-add_index_tree(Units *list, Oid relid)
-{
-	List	   *oids = find_all_inheritors(relid, NoLock, NULL);
-	int			n = list_length(oids);
-	IndexOfTable *indexes = palloc_extended(sizeof(IndexOfTable) * n,
-											MCXT_ALLOC_HUGE);
-	Oid			tableoid = IndexGetRelation(relid, true);
-	Units		tables = {0};
-
-	add_leaves(&tables, tableoid, tableoid);
-	for (int i = 0; i < n; i++)
-	{
-		indexes[i].indexoid = list_nth_oid(oids, i);
-		indexes[i].tableoid = IndexGetRelation(indexes[i].indexoid, true);
-	}
-	qsort(indexes, n, sizeof(IndexOfTable), oid_cmp);
-
-	for (int i = 0; i < tables.n; i++)
-	{
-		IndexOfTable *found = bsearch(&tables.units[i].relid, indexes, n,
-									  sizeof(IndexOfTable), oid_cmp);
-
-		if (found != NULL)
-			add_unit(list, found->indexoid, relid);
-	}
-	pfree(indexes);
-	if (tables.units != NULL)
-		pfree(tables.units);
-	list_free(oids);
-}
-
 /*
  * Add a relation that a call names, or if it is partitioned its partitions, newest
  * first: those by range by descending upper bounds, others by descending OIDs, and the
- * default one last.  No lock is waited for or kept.
+ * default one last.  For a partitioned index, they are those of its table.  No lock is
+ * waited for or kept.
  */
 static void
 add_named(Units *list, Oid relid)
 {
-	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_INDEX)
-		add_index_tree(list, relid);
-	else
-		add_leaves(list, relid, relid);
+	bool		is_index = get_rel_relkind(relid) == RELKIND_PARTITIONED_INDEX;
+
+	add_leaves(list, is_index ? IndexGetRelation(relid, true) : relid, relid);
 }
 
 /* Most fetched per block first; then the smaller one, then by OID */
@@ -404,6 +367,19 @@ add_relation(Builder *builder, const SstRelation *relation, bool maps)
 		add_relation(builder, toast, parts->maps);
 }
 
+/* Find the partition of an index among the indexes of a listed table, or return NULL. */
+static const SstRelation *
+find_partition_of(const Builder *builder, const SstRelation *table, Oid partitioned)
+{
+	const SstRelation *index = member_of(builder, table)->first_index;
+
+	while (index != NULL &&
+		   !list_member_oid(get_partition_ancestors(index->relid), partitioned))
+		index = member_of(builder, index)->next_index;
+
+	return index;
+}
+
 /*
  * May the user warm a unit?  Who may read a partitioned table may read its partitions
  * through it.
@@ -422,6 +398,12 @@ add_parts(Builder *builder, const Unit *unit)
 													unit->relid);
 	const char *note = NULL;
 
+	if (relation != NULL && get_rel_relkind(unit->named) == RELKIND_PARTITIONED_INDEX)
+	{
+		relation = find_partition_of(builder, relation, unit->named);
+		if (relation == NULL)
+			return;				/* this partition has none */
+	}
 	if (relation == NULL)
 	{
 		SstRelation *missing = palloc0(sizeof(SstRelation));
