@@ -61,23 +61,21 @@ look_at_page_cache(const SstTarget *target, SstLayout *layout)
 
 /* Set what percentage of each bucket is in shared buffers. */
 static void
-look_at_buffers(const SstTarget *target, SstLayout *layout)
+look_at_buffers(const SstTarget *target, const SstBucketSums *sums,
+				SstLayout *layout)
 {
-	SstBlockSet *set = sst_block_set_create(target->nblocks);
+	uint32	   *counts = palloc(sizeof(uint32) * layout->nbuckets);
 
 	sst_require_internals(SST_BUFFER_HEADERS);
-	sst_mark_buffered(target->rel, MAIN_FORKNUM, 0, target->nblocks, set->words);
+	sst_count_buffered(target->rel, MAIN_FORKNUM, sums, counts);
 	for (int i = 0; i < layout->nbuckets; i++)
 	{
 		SstLayoutBucket *bucket = &layout->buckets[i];
-		BlockNumber nbuffered = 0;
+		BlockNumber nblocks = bucket->end - bucket->first;
 
-		CHECK_FOR_INTERRUPTS();
-		for (BlockNumber blkno = bucket->first; blkno < bucket->end; blkno++)
-			nbuffered += sst_block_set_contains(set, blkno);
-		bucket->buffered_percent = 100.0 * nbuffered / (bucket->end - bucket->first);
+		bucket->buffered_percent = 100.0 * Min(counts[i], nblocks) / nblocks;
 	}
-	pfree(set);
+	pfree(counts);
 }
 
 /* Scan each bucket by itself, which tells the blocks that were in buffers. */
@@ -198,7 +196,7 @@ sst_read_layout(const SstTarget *target, int nbuckets, BlockNumber most,
 		 !RelationUsesLocalBuffers(target->rel)))
 	{
 		if (see_caches && !RelationUsesLocalBuffers(target->rel))
-			look_at_buffers(target, layout);
+			look_at_buffers(target, &sums, layout);
 		scan_together(&plan, target->rel, &sums,
 					  most < target->nblocks ? most - most % nbuckets : most,
 					  io_stats);

@@ -40,21 +40,19 @@
 /*
  * Set the bits of the blocks that are in shared buffers, in a bitmap for nblocks
  * blocks from first on.  Scans all buffer headers without a lock, and can be
- * canceled.  Not for temporary relations.
+ * canceled.
  *
  * A block that stays in one buffer during the scan is found.  One that is loaded,
- * evicted or moved meanwhile may be missed.  A tag that is read while it changes can be
- * part of the old one and part of the new one, on any CPU: that sets a bit too many, or
- * not.
+ * evicted or moved meanwhile may be missed.
  *
  * Barriers order the tags after the WAL position that the caller has taken, and before
  * what it reads of the file: who sees that a buffer has lost its block must not have read
  * the block from before it was written.  A mapped file is read by plain loads, which a
  * CPU other than x86 may do early.
  */
-void
-sst_mark_buffered(Relation rel, ForkNumber forknum, BlockNumber first,
-				  BlockNumber nblocks, uint64 *marks)
+static void
+mark_buffered(Relation rel, ForkNumber forknum, BlockNumber first,
+			  BlockNumber nblocks, uint64 *marks)
 {
 	BufferTag	wanted = sst_buffer_tag(rel, forknum, 0);
 
@@ -154,9 +152,9 @@ mark_window(SstBuffered *buffered, BlockNumber window)
 	buffered->nmarkings++;
 
 	memset(buffered->marks, 0, SST_BUFFERED_WINDOW / 8);
-	sst_mark_buffered(buffered->rel, buffered->forknum,
-					  window * SST_BUFFERED_WINDOW, SST_BUFFERED_WINDOW,
-					  buffered->marks);
+	mark_buffered(buffered->rel, buffered->forknum,
+				  window * SST_BUFFERED_WINDOW, SST_BUFFERED_WINDOW,
+				  buffered->marks);
 	buffered->position = position;
 }
 
@@ -251,4 +249,42 @@ sst_buffered_find(SstBuffered *buffered, BlockNumber first, uint64 blocks,
 	buffered->nfound += pg_popcount64(found);
 
 	return found;
+}
+
+/* ----------
+ * How many blocks of each part of a fork are in shared buffers?
+ *
+ * One pass over all buffer headers, without a lock, also covers blocks that
+ * are not read.
+ * ----------
+ */
+
+/*
+ * Count the blocks of each bucket that are in shared buffers; counts has an element for
+ * each bucket.  Not for temporary relations.  A block that moves to another buffer
+ * meanwhile may be missed, or be counted twice.  Takes no lock and no pin.  A tag that is
+ * read while it changes can be part of the old one and part of the new one, on any CPU: that
+ * adds one to a count, or not.
+ */
+void
+sst_count_buffered(Relation rel, ForkNumber forknum, const SstBucketSums *sums,
+				   uint32 *counts)
+{
+	BufferTag	wanted = sst_buffer_tag(rel, forknum, 0);
+
+	memset(counts, 0, sizeof(uint32) * sums->nbuckets);
+	for (int i = 0; i < NBuffers; i++)
+	{
+		BufferTag	tag;
+		BlockNumber blkno;
+
+		if (i % CHECK_BUFFERS == 0)
+			CHECK_FOR_INTERRUPTS();
+
+		tag = GetBufferDescriptor(i)->tag;
+		blkno = tag.blockNum;
+		tag.blockNum = 0;
+		if (blkno < sums->nblocks && BufferTagsEqual(&tag, &wanted))
+			counts[sst_bucket_of(sums, blkno)]++;
+	}
 }

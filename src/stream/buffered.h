@@ -11,6 +11,7 @@
 #define SST_BUFFERED_H
 
 #include "compat/compat.h"
+#include "stats/counters.h"
 
 /*
  * Blocks that one scan of all buffers answers for; a multiple of 64.  A test takes
@@ -48,9 +49,6 @@ typedef struct SstBuffered
 	uint64		nsaved;
 } SstBuffered;
 
-extern void sst_mark_buffered(Relation rel, ForkNumber forknum,
-							  BlockNumber first, BlockNumber nblocks,
-							  uint64 *marks);
 extern bool sst_mostly_buffered(Relation rel, ForkNumber forknum,
 								BlockNumber nblocks);
 extern void sst_buffered_init(SstBuffered *buffered, Relation rel,
@@ -58,6 +56,9 @@ extern void sst_buffered_init(SstBuffered *buffered, Relation rel,
 extern uint64 sst_buffered_find(SstBuffered *buffered, BlockNumber first,
 								uint64 blocks, XLogRecPtr position,
 								Buffer *buffers);
+
+extern void sst_count_buffered(Relation rel, ForkNumber forknum,
+							   const SstBucketSums *sums, uint32 *counts);
 
 /*
  * All shared buffers: buffer_pool.c
