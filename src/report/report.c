@@ -147,7 +147,7 @@ narrow_list(const SstReportScope *scope, SstRelations *list)
 SstReport *
 sst_create_report(const SstReportLimits *limits)
 {
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "streamstat report",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext oldcontext = MemoryContextSwitchTo(context);
@@ -156,7 +156,7 @@ sst_create_report(const SstReportLimits *limits)
 
 	if (last_report != NULL)
 		MemoryContextDelete(last_report->context);
-	last_report = report;
+	last_report = NULL;
 
 	report->context = context;
 	report->limits = *limits;
@@ -181,6 +181,10 @@ sst_create_report(const SstReportLimits *limits)
 	for (int i = 0; i < report->relations.n; i++)
 		init_entry(report, i);
 	MemoryContextSwitchTo(oldcontext);
+
+	/* From here on, each entry can be shown. */
+	MemoryContextSetParent(context, TopMemoryContext);
+	last_report = report;
 
 	return report;
 }
