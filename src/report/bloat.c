@@ -70,13 +70,16 @@ is_last_kept(const SstTarget *target, SstSampling *sampling)
 	SstScanSinks sinks = {.limits = sampling->limits};
 	SstScanPlan plan;
 	SstScanResult result;
+	const SstCounters *counters = &result.counters;
 
 	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
 	plan.first = plan.end - Min(plan.end, SST_MAX_EXTENSION + 1);
 	sst_scan_alone(&plan, target->rel, NULL, &sinks, &result);
 	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
 
-	return result.counters.kept_end + result.counters.n[SST_NEW_PAGES] == plan.end;
+	return counters->kept_end == plan.end ||
+		(counters->first_new >= counters->kept_end &&
+		 counters->kept_end + counters->n[SST_NEW_PAGES] == plan.end);
 }
 
 /*
