@@ -42,7 +42,6 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/proc.h"
-#include "utils/guc.h"
 #include "utils/spccache.h"
 
 #include "compat/shared_blocks.h"

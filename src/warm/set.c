@@ -23,7 +23,6 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "catalog/index.h"
 #include "catalog/partition.h"
 #include "catalog/pg_authid.h"
@@ -34,7 +33,6 @@
 #include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
 #include "utils/acl.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
@@ -194,9 +192,10 @@ add_leaves(Units *list, Oid relid, Oid named)
 static void
 add_named(Units *list, Oid relid)
 {
-	bool		is_index = get_rel_relkind(relid) == RELKIND_PARTITIONED_INDEX;
+	Oid			table = get_rel_relkind(relid) == RELKIND_PARTITIONED_INDEX ?
+		IndexGetRelation(relid, true) : InvalidOid;
 
-	add_leaves(list, is_index ? IndexGetRelation(relid, true) : relid, relid);
+	add_leaves(list, OidIsValid(table) ? table : relid, relid);
 }
 
 /* Most fetched per block first; then the smaller one, then by OID */
@@ -398,7 +397,9 @@ add_parts(Builder *builder, const Unit *unit)
 													unit->relid);
 	const char *note = NULL;
 
-	if (relation != NULL && get_rel_relkind(unit->named) == RELKIND_PARTITIONED_INDEX)
+	/* If it was named by something else than its table: a partitioned index */
+	if (relation != NULL && unit->named != unit->relid &&
+		get_rel_relkind(unit->named) != RELKIND_PARTITIONED_TABLE)
 	{
 		relation = find_partition_of(builder, relation, unit->named);
 		if (relation == NULL)
