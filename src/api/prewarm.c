@@ -140,6 +140,7 @@ typedef struct PrewarmArguments
 {
 	SstWarmOptions options;
 	SstLimits	limits;
+	SstFreeBuffers free_buffers;
 	SstWarmParts parts;
 	const char *resume_from;	/* or NULL */
 } PrewarmArguments;
@@ -156,7 +157,8 @@ get_arguments(FunctionCallInfo fcinfo, int argno, bool stop_when_full,
 	args->options.mode = sst_prewarm_mode_argument(fcinfo, argno, SST_RULES_TOLERANT);
 	args->options.limits = sst_limits_arguments(fcinfo, argno + 1,
 												&args->limits);
-	args->options.stop_when_full = sst_bool_argument(fcinfo, argno + 4, stop_when_full);
+	if (sst_bool_argument(fcinfo, argno + 4, stop_when_full))
+		args->options.free_buffers = &args->free_buffers;
 	args->parts.indexes = sst_bool_argument(fcinfo, argno + 5, true);
 	args->parts.toast = sst_bool_argument(fcinfo, argno + 6, true);
 	args->parts.maps = sst_bool_argument(fcinfo, argno + 7, true);
@@ -291,7 +293,8 @@ sst_cache_save(PG_FUNCTION_ARGS)
 Datum
 sst_cache_load(PG_FUNCTION_ARGS)
 {
-	SstWarmOptions options = {0};
+	SstFreeBuffers free_buffers = {0};
+	SstWarmOptions options;
 	SstLimits	limits;
 	SstSavedCache saved;
 	SstWarmSet	set;
@@ -307,7 +310,8 @@ sst_cache_load(PG_FUNCTION_ARGS)
 	sst_check_range(min_usage, 0, BM_MAX_USAGE_COUNT, "min_usage_count");
 	options.mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_TOLERANT);
 	options.limits = sst_limits_arguments(fcinfo, 3, &limits);
-	options.stop_when_full = sst_bool_argument(fcinfo, 6, true);
+	options.free_buffers = sst_bool_argument(fcinfo, 6, true) ?
+		&free_buffers : NULL;
 
 	begin_call(&call, fcinfo);
 	value = PG_GETARG_TEXT_PP(0);

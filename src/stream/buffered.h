@@ -115,7 +115,10 @@ extern const SstBufferedBlock *sst_first_buffered_block(const SstBufferedBlocks 
 extern int	sst_compare_files(Oid tablespace, Oid number, ForkNumber forknum,
 							  const SstBufferedBlock *block);
 
-/* The last count of free buffers; zeros at first.  A count passes over all headers. */
+/*
+ * The last count of free buffers; zeros at first.  A count passes over all headers, so
+ * this lives as long as a load, and not as one of its parts.
+ */
 typedef struct SstFreeBuffers
 {
 	int64		allowance;		/* that may be taken before the next count */

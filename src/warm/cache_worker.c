@@ -11,9 +11,8 @@
  *
  * A loader lists its database's relations once and finds those that have the saved
  * file numbers: what was dropped, truncated or rewritten since then has none, or other
- * blocks.  Then it loads the saved ranges in one transaction, the most used blocks first.
- * When others wait for that, or it fails, another pass begins at the first range, and
- * finds in buffers what is loaded.
+ * blocks.  Then it loads the saved ranges part by part, the most used blocks first,
+ * each part in a transaction of its own.  An error ends a part, not the load.
  *
  * Then the worker saves the list of cached blocks at intervals, and when the server
  * stops, which waits for that only for a while.  It is not connected to a database itself, so that it can save at shutdown,
@@ -280,11 +279,21 @@ extern PGDLLEXPORT void sst_cache_loader_main(Datum arg);
 /* Longest time between two attempts to start a loader, in seconds */
 #define MAX_DELAY_SECONDS 16
 
-/* Passes that may fail before the loader gives up */
+/* Most blocks that one transaction loads */
+#define MAX_PART_BLOCKS 32768
+
+/* Parts that may fail one after the other before the loader gives up */
 #define MAX_FAILURES 5
 
 /* Most notes on relations that go to the log */
 #define MAX_NOTES 5
+
+/* A place in the ranges of a saved cache */
+typedef struct LoadPlace
+{
+	int64		range;
+	BlockNumber done;			/* blocks of this range that are loaded */
+} LoadPlace;
 
 /*
  * A load, in shared memory.  The loaders of one database after the other write it,
@@ -294,12 +303,14 @@ extern PGDLLEXPORT void sst_cache_loader_main(Datum arg);
 typedef struct SharedLoad
 {
 	Oid			database;		/* to load now */
-	off_t		start;			/* of its text in the file; -1 when all that
-								 * could be loaded of it is */
-	off_t		shared_start;	/* the same of shared relations */
+	off_t		start;			/* of its text in the file */
+	LoadPlace	place;			/* where to go on in it */
+	bool		ended;			/* all that could be loaded of it is; false
+								 * after too many errors */
+	off_t		shared_start;	/* the same of shared relations, or -1 */
+	LoadPlace	shared_place;
 	bool		full;			/* no free buffers are left */
-	int64		nblocks;		/* that are in buffers now, of texts whose
-								 * load has ended */
+	int64		nblocks;		/* of all that are in buffers now */
 } SharedLoad;
 
 /* The worker's side of a load */
@@ -319,9 +330,12 @@ typedef struct CacheLoader
 {
 	SharedLoad *shared;
 	MemoryContext context;		/* as long as the loader */
-	MemoryContext pass_context; /* as long as a pass */
+	MemoryContext part_context; /* as long as a part */
+	SstRelations list;
+	SstSavedIndex by_files;
 	int			nfailures;
-	bool		noted;			/* a pass has followed one with notes */
+	int			nnotes;
+	SstFreeBuffers free_buffers;
 } CacheLoader;
 
 /* ----------
@@ -352,47 +366,108 @@ override_settings(void)
 	SetConfigOption("application_name", "streamstat", PGC_SUSET, PGC_S_OVERRIDE);
 }
 
-/*
- * Load a set in one transaction, from its first range on.  True if another pass has to
- * follow: after an error, which goes to the log; if others wait for the end of the
- * transaction, or the settings have changed; and once for relations that are locked now.
- */
-static bool
-load_pass(CacheLoader *loader, SstWarmSet *set)
+/* Blocks of a part: what takes a second if there is a limit on the rate, or a slice */
+static int64
+part_blocks(void)
 {
-	volatile bool again = false;
-	SstWarmOptions options = {
-		.mode = SST_PREWARM_BUFFER,
-		.stop_when_full = true,
-		.interrupt = &ConfigReloadPending
-	};
+	return sst_max_rate == 0 ? MAX_PART_BLOCKS :
+		Min(Max(sst_max_rate / (BLCKSZ / 1024), (int64) sst_rate_blocks(0)),
+			MAX_PART_BLOCKS);
+}
 
-	MemoryContextReset(loader->pass_context);
+/*
+ * Make the set of the blocks from *place on, in the current memory context, and move
+ * *place behind them.
+ */
+static void
+make_part(const CacheLoader *loader, const SstSavedCache *saved,
+		  LoadPlace *place, SstWarmSet *set)
+{
+	const SstSavedRange *before = NULL;
+	int64		left = part_blocks();
+	int			fork = -1;
+
+	memset(set, 0, sizeof(SstWarmSet));
+	while (place->range < saved->nranges && left > 0)
+	{
+		const SstSavedRange *range = &saved->ranges[place->range];
+		BlockNumber first = Min(range->first + place->done, range->end);
+		BlockNumber nblocks = Min(range->end - first, left);
+
+		if (before == NULL || before->relation != range->relation ||
+			before->forknum != range->forknum)
+		{
+			const SstSavedRelation *name = &saved->relations[range->relation];
+			const SstRelation *relation = sst_find_saved_relation(&loader->by_files, name);
+
+			fork = relation == NULL || sst_listed_state(relation) > SST_TARGET_INVALID ?
+				-1 : sst_warm_set_add_fork(set, relation, range->forknum, -1, NULL);
+		}
+		if (fork >= 0)
+			sst_warm_set_add_range(set, fork, first, first + nblocks);
+		before = range;
+		left -= nblocks;
+		place->done += nblocks;
+		if (first + nblocks == range->end)
+		{
+			place->range++;
+			place->done = 0;
+		}
+	}
+}
+
+/* Add up what of a part is in buffers, and log the notes on it. */
+static void
+count_part(CacheLoader *loader, const SstWarmSet *set)
+{
 	for (int i = 0; i < set->nforks; i++)
 	{
-		set->forks[i].nread = set->forks[i].ncached = 0;
-		set->forks[i].note = NULL;
+		const SstWarmFork *fork = &set->forks[i];
+
+		loader->shared->nblocks += fork->nread + fork->ncached;
+		if (fork->note != NULL && loader->nnotes++ < MAX_NOTES)
+			ereport(LOG,
+					(errmsg("saved cache of relation \"%s.%s\", fork %s, is not loaded completely: %s",
+							fork->relation->schema, fork->relation->name,
+							forkNames[fork->forknum], fork->note)));
 	}
+}
+
+/*
+ * Load the part that begins at *place, and move that behind it, unless others wait for
+ * the rest of it.  False if it failed, with an error in the log.
+ */
+static bool
+load_part(CacheLoader *loader, const SstSavedCache *saved, LoadPlace *place)
+{
+	LoadPlace	start = *place;
+	volatile bool good = true;
+	SstWarmOptions options = {
+		.mode = SST_PREWARM_BUFFER,
+		.free_buffers = &loader->free_buffers
+	};
 
 	PG_TRY();
 	{
 		SstIoStats	io_stats;
+		SstWarmSet	set;
 		SstWarmEnd	end;
-		bool		noted = false;
 
 		SetCurrentStatementStartTimestamp();
 		StartTransactionCommand();
-		MemoryContextSwitchTo(loader->pass_context);
+		MemoryContextSwitchTo(loader->part_context);
 		sst_io_stats_init(&io_stats, SST_IO_PATH_BUFFER);
-		end = sst_warm(set, &options, &io_stats);
+		make_part(loader, saved, place, &set);
+		end = sst_warm(&set, &options, &io_stats);
 		CommitTransactionCommand();
 
-		for (int i = 0; i < set->nforks; i++)
-			noted = noted || set->forks[i].note != NULL;
-		again = (end == SST_WARM_BLOCKING);
-		if (noted && !again && !loader->noted)
-			again = loader->noted = true;
-		loader->shared->full = (end == SST_WARM_FULL);
+		/* Others waited for this transaction: the rest is for the next one. */
+		if (end == SST_WARM_BLOCKING)
+			*place = start;
+		else
+			count_part(loader, &set);
+		if (end == SST_WARM_FULL)
+			loader->shared->full = true;
 	}
 	PG_CATCH();
 	{
@@ -402,67 +477,50 @@ load_pass(CacheLoader *loader, SstWarmSet *set)
 		AbortCurrentTransaction();
 		FlushErrorState();
 		RESUME_INTERRUPTS();
-		again = ++loader->nfailures < MAX_FAILURES;
+		good = false;
 	}
 	PG_END_TRY();
 
 	MemoryContextSwitchTo(loader->context);
-	pgstat_report_stat(true);
+	MemoryContextReset(loader->part_context);
 
-	return again;
-}
-
-/* Add up what of a set is in buffers, and log the notes on it. */
-static void
-count_set(CacheLoader *loader, const SstWarmSet *set)
-{
-	int			nnotes = 0;
-
-	for (int i = 0; i < set->nforks; i++)
-	{
-		const SstWarmFork *fork = &set->forks[i];
-
-		loader->shared->nblocks += fork->nread + fork->ncached;
-		if (fork->note != NULL && nnotes++ < MAX_NOTES)
-			ereport(LOG,
-					(errmsg("saved cache of relation \"%s.%s\", fork %s, is not loaded completely: %s",
-							fork->relation->schema, fork->relation->name,
-							forkNames[fork->forknum], fork->note)));
-	}
+	return good;
 }
 
 /*
- * Load the text that starts there, and set the start to -1 when all that could be loaded
- * of it is.
+ * Load what is saved, from *place on, and keep the place there.  A part that fails is
+ * tried twice.
  */
 static void
-load_text(CacheLoader *loader, off_t *start)
+load_saved(CacheLoader *loader, const SstSavedCache *saved, LoadPlace *place)
 {
-	SstSavedCache saved;
-	SstWarmSet	set;
+	LoadPlace	next = *place;
+	bool		again = false;
 
-	MemoryContextSwitchTo(loader->pass_context);
-	if (*start < 0 || !cache_file_read(*start, &saved))
-		return;
-	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
-	MemoryContextSwitchTo(loader->context);
-	sst_saved_cache_set(&saved, 0, &set);
-	CommitTransactionCommand();
-
-	do
+	while (next.range < saved->nranges && !loader->shared->full &&
+		   loader->nfailures < MAX_FAILURES)
 	{
-		/* Interrupts wait for load_pass(): there, a cancel ends a pass only. */
+		/* Interrupts wait for load_part(): there, a cancel ends a part only. */
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 		}
-	} while (load_pass(loader, &set));
-
-	count_set(loader, &set);
-	if (loader->nfailures < MAX_FAILURES)
-		*start = -1;
+		if (load_part(loader, saved, &next))
+		{
+			again = false;
+			loader->nfailures = 0;
+		}
+		else
+		{
+			again = !again;
+			if (again)
+				next = *place;
+			loader->nfailures += again;
+		}
+		*place = next;
+		pgstat_report_stat(true);
+	}
 }
 
 void
@@ -471,6 +529,7 @@ sst_cache_loader_main(Datum arg)
 	CacheLoader loader = {0};
 	SharedLoad *shared;
 	dsm_segment *segment;
+	SstSavedCache saved;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
@@ -489,16 +548,28 @@ sst_cache_loader_main(Datum arg)
 
 	loader.context = AllocSetContextCreate(TopMemoryContext, "streamstat cache",
 										   ALLOCSET_DEFAULT_SIZES);
-	loader.pass_context = AllocSetContextCreate(loader.context, "streamstat pass",
+	loader.part_context = AllocSetContextCreate(loader.context, "streamstat part",
 												ALLOCSET_DEFAULT_SIZES);
 
-	load_text(&loader, &shared->shared_start);
-	if (loader.nfailures < MAX_FAILURES)
-		load_text(&loader, &shared->start);
-	if (loader.nfailures == MAX_FAILURES)
-		ereport(LOG,
-				(errmsg("saved cache of database %u is not loaded completely: too many errors",
-						MyDatabaseId)));
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	MemoryContextSwitchTo(loader.context);
+	sst_list_relations(&loader.list);
+	sst_index_relations(&loader.list, true, &loader.by_files);
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(loader.context);
+
+	if (shared->shared_start >= 0 && cache_file_read(shared->shared_start, &saved))
+		load_saved(&loader, &saved, &shared->shared_place);
+	if (cache_file_read(shared->start, &saved))
+	{
+		load_saved(&loader, &saved, &shared->place);
+		shared->ended = loader.nfailures < MAX_FAILURES;
+		if (!shared->ended)
+			ereport(LOG,
+					(errmsg("saved cache of database %u is not loaded completely: too many errors",
+							MyDatabaseId)));
+	}
 	pgstat_report_activity(STATE_IDLE, NULL);
 }
 
@@ -647,6 +718,8 @@ load_database(CacheLoad *load, const SavedText *saved)
 
 	shared->database = saved->database;
 	shared->start = saved->start;
+	shared->ended = false;
+	memset(&shared->place, 0, sizeof(LoadPlace));
 	for (;;)
 	{
 		BackgroundWorkerHandle *handle;
@@ -665,7 +738,7 @@ load_database(CacheLoad *load, const SavedText *saved)
 		{
 			wanted = watch_loader(handle, saved->database);
 			pfree(handle);
-			if (shared->start < 0)
+			if (shared->ended)
 			{
 				load->nloaded++;
 				return true;

@@ -28,7 +28,6 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/lmgr.h"
-#include "utils/snapmgr.h"
 
 #include "compat/compat.h"
 #include "compat/shared_blocks.h"
@@ -101,8 +100,7 @@ typedef struct Queue
 	int			depth;			/* most of these */
 
 	/* Limits */
-	bool		only_free;		/* no other buffers are taken */
-	SstFreeBuffers free_buffers;
+	SstFreeBuffers *free_buffers;	/* or NULL */
 	bool		throttled;
 	SstThrottle throttle;
 
@@ -715,7 +713,8 @@ warm_large_range(Queue *queue)
 	ErrorData  *error = NULL;
 
 	if (!RecoveryInProgress() &&
-		(!queue->only_free || sst_free_buffers_take(&queue->free_buffers, nblocks, 0)))
+		(queue->free_buffers == NULL ||
+		 sst_free_buffers_take(queue->free_buffers, nblocks, 0)))
 		error = sst_contain_errors(prewarm_range, &range);
 	if (error != NULL)
 		FreeErrorData(error);
@@ -855,8 +854,8 @@ add_run(Queue *queue)
 		run->missing = run->nmissing = 0;
 	if (queue->throttled)
 		sst_throttle_give_back(&queue->throttle, nallowed - run->nmissing);
-	if (queue->only_free && run->nmissing > 0 &&
-		!sst_free_buffers_take(&queue->free_buffers, run->nmissing, queue->npending))
+	if (queue->free_buffers != NULL && run->nmissing > 0 &&
+		!sst_free_buffers_take(queue->free_buffers, run->nmissing, queue->npending))
 	{
 		if (queue->throttled)
 			sst_throttle_give_back(&queue->throttle, run->nmissing);
@@ -900,7 +899,7 @@ finish_first_run(Queue *queue)
 	WarmRun    *run = run_at(queue, 0);
 	SstWarmFork *fork = run->fork;
 
-	if (run->nmissing > 0 && queue->only_free && sst_free_list_is_empty())
+	if (run->nmissing > 0 && queue->free_buffers != NULL && sst_free_list_is_empty())
 	{
 		/* Others have taken the buffers that were counted as free. */
 		queue->end = SST_WARM_FULL;
@@ -969,7 +968,7 @@ will_evict(const SstWarmOptions *options, int64 nblocks)
 {
 	SstFreeBuffers free_buffers = {0};
 
-	return options->mode == SST_PREWARM_BUFFER && !options->stop_when_full &&
+	return options->mode == SST_PREWARM_BUFFER && options->free_buffers == NULL &&
 		!sst_free_buffers_take(&free_buffers, Min(nblocks, MaxBlockNumber), 0);
 }
 
@@ -983,7 +982,8 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->small_range = -1;
 	queue->advice_file.fd = -1;
 
-	queue->only_free = options->mode == SST_PREWARM_BUFFER && options->stop_when_full;
+	queue->free_buffers = options->mode == SST_PREWARM_BUFFER ?
+		options->free_buffers : NULL;
 	queue->throttled = sst_throttle_begin(&queue->throttle, options->limits);
 	queue->throttle.yields = true;
 	queue->depth = sst_io_depth(InvalidOid);
@@ -1011,12 +1011,8 @@ run_queue(Queue *queue)
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		InvalidateCatalogSnapshot();	/* nothing is read with it here */
 		if (queue->end == SST_WARM_COMPLETE && sst_must_yield())
 			give_way(queue);
-		if (queue->options->interrupt != NULL && *queue->options->interrupt &&
-			queue->end == SST_WARM_COMPLETE)
-			queue->end = SST_WARM_BLOCKING;
 		while (queue->end == SST_WARM_COMPLETE && queue->nmissing < queue->depth &&
 			   queue->nruns < queue->max_runs && add_run(queue))
 			;

@@ -57,24 +57,11 @@ typedef struct CachedRelation
 	int			number;			/* in the text, or 0 */
 } CachedRelation;
 
-/* Listed relations, sorted by what they are saved under */
-typedef struct IndexEntry
-{
-	SstSavedRelation saved;
-	const SstRelation *relation;
-} IndexEntry;
-
-typedef struct SavedIndex
-{
-	int			n;
-	IndexEntry *entries;
-} SavedIndex;
-
 typedef struct Writer
 {
 	const SstRelations *list;	/* that name relations; NULL if they go by
 								 * numbers */
-	SavedIndex	by_files;		/* these, if there are any */
+	SstSavedIndex by_files;		/* these, if there are any */
 	int			nrelations;
 	CachedRelation *relations;
 
@@ -128,8 +115,8 @@ comparable_kind(char kind)
 static int
 compare_saved(const void *a, const void *b)
 {
-	const SstSavedRelation *left = &((const IndexEntry *) a)->saved;
-	const SstSavedRelation *right = &((const IndexEntry *) b)->saved;
+	const SstSavedRelation *left = &((const SstSavedEntry *) a)->saved;
+	const SstSavedRelation *right = &((const SstSavedEntry *) b)->saved;
 	int			result;
 
 	if (left->kind == SST_SAVED_FILES)
@@ -152,15 +139,15 @@ compare_saved(const void *a, const void *b)
  * buffers, by their files: temporary ones cannot, though others can have their numbers.
  * The result is allocated in the current memory context, and points into the list.
  */
-static void
-index_relations(const SstRelations *list, bool by_files, SavedIndex *index)
+void
+sst_index_relations(const SstRelations *list, bool by_files, SstSavedIndex *index)
 {
 	index->n = 0;
-	index->entries = palloc_extended(sizeof(IndexEntry) * (Size) Max(list->n, 1),
+	index->entries = palloc_extended(sizeof(SstSavedEntry) * (Size) Max(list->n, 1),
 									 MCXT_ALLOC_HUGE);
 	for (int i = 0; i < list->n; i++)
 	{
-		IndexEntry *entry = &index->entries[index->n];
+		SstSavedEntry *entry = &index->entries[index->n];
 		const SstRelation *relation = &list->relation[i];
 
 		CHECK_FOR_INTERRUPTS();
@@ -175,16 +162,16 @@ index_relations(const SstRelations *list, bool by_files, SavedIndex *index)
 			index->n++;
 		}
 	}
-	qsort(index->entries, index->n, sizeof(IndexEntry), compare_saved);
+	qsort(index->entries, index->n, sizeof(SstSavedEntry), compare_saved);
 }
 
 /* Find a relation by what it was saved under, or return NULL. */
-static const SstRelation *
-find_saved_relation(const SavedIndex *index, const SstSavedRelation *saved)
+const SstRelation *
+sst_find_saved_relation(const SstSavedIndex *index, const SstSavedRelation *saved)
 {
-	IndexEntry	key = {.saved = *saved};
-	IndexEntry *found = bsearch(&key, index->entries, index->n,
-								sizeof(IndexEntry), compare_saved);
+	SstSavedEntry key = {.saved = *saved};
+	SstSavedEntry *found = bsearch(&key, index->entries, index->n,
+								   sizeof(SstSavedEntry), compare_saved);
 
 	return found != NULL ? found->relation : NULL;
 }
@@ -397,7 +384,7 @@ add_relation(Writer *writer, const SstBufferedBlock *first, const SstBufferedBlo
 		.first = first
 	};
 	const SstRelation *listed = writer->list == NULL ? NULL :
-		find_saved_relation(&writer->by_files, &relation.saved);
+		sst_find_saved_relation(&writer->by_files, &relation.saved);
 
 	for (; first < end && first->number == relation.first->number &&
 		 first->tablespace == relation.first->tablespace; first++)
@@ -468,7 +455,7 @@ sst_save_cache(int64 max_bytes, StringInfo out)
 	int			length;
 
 	sst_list_relations(&relations);
-	index_relations(&relations, true, &writer.by_files);
+	sst_index_relations(&relations, true, &writer.by_files);
 	writer.list = &relations;
 	sst_list_buffered_blocks(&list, false);
 	write_lines(&writer, quote_identifier(get_database_name(MyDatabaseId)), list.blocks,
@@ -560,25 +547,23 @@ missing_relation(const SstSavedRelation *name)
 
 /*
  * Add a fork of a saved relation, with a note if it cannot be warmed; returns its index.
- * If it goes by numbers, it is not added then, and -1 is returned: files come and go.
  * No saved cache has a temporary relation, but anybody can write such a text.
  */
 static int
 add_fork(SstWarmSet *set, const SstRelations *list,
-		 const SavedIndex *index, const SstSavedRelation *name,
+		 const SstSavedIndex *index, const SstSavedRelation *name,
 		 ForkNumber forknum)
 {
-	const SstRelation *relation = find_saved_relation(index, name);
+	const SstRelation *relation = sst_find_saved_relation(index, name);
 	const SstRelation *table;
-	const char *note = relation == NULL ? sst_state_note(SST_TARGET_MISSING) :
-		sst_warm_refusal(relation);
+	const char *note;
 
-	if (note != NULL && name->kind == SST_SAVED_FILES)
-		return -1;
 	if (relation == NULL)
-		return sst_warm_set_add_fork(set, missing_relation(name), forknum, -1, note);
+		return sst_warm_set_add_fork(set, missing_relation(name), forknum, -1,
+									 sst_state_note(SST_TARGET_MISSING));
 
 	table = sst_owning_table(list, relation);
+	note = sst_warm_refusal(relation);
 	if (note == NULL && !sst_may_warm(table != NULL ? table->relid : InvalidOid))
 		note = _("permission denied");
 	return sst_warm_set_add_fork(set, relation, forknum, note == NULL &&
@@ -587,22 +572,21 @@ add_fork(SstWarmSet *set, const SstRelations *list,
 
 /*
  * Make the set of a saved cache's ranges, in their order, of blocks with this usage
- * count or a higher one.  Relations that cannot be loaded have a note, or are left out if
- * they go by numbers.
+ * count or a higher one.  Relations that cannot be loaded have a note.
  *
- * The set is allocated in the current memory context, and points to names in *saved.
+ * The set is allocated in the current memory context, and points into *saved.
  */
 void
 sst_saved_cache_set(const SstSavedCache *saved, int min_usage, SstWarmSet *set)
 {
 	SstRelations *list = palloc(sizeof(SstRelations));
-	SavedIndex	index;
+	SstSavedIndex index;
 	Size		nforks = (Size) saved->nrelations * SAVED_FORKS;
 	int		   *forks = palloc_extended(sizeof(int) * Max(nforks, 1),	/* from 1 on */
 										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
 	sst_list_relations(list);
-	index_relations(list, saved->system != 0, &index);
+	sst_index_relations(list, false, &index);
 
 	memset(set, 0, sizeof(SstWarmSet));
 	for (int64 i = 0; i < saved->nranges; i++)
@@ -617,8 +601,7 @@ sst_saved_cache_set(const SstSavedCache *saved, int min_usage, SstWarmSet *set)
 		if (*fork == 0)
 			*fork = add_fork(set, list, &index,
 							 &saved->relations[range->relation], range->forknum) + 1;
-		if (*fork > 0)
-			sst_warm_set_add_range(set, *fork - 1, range->first, range->end);
+		sst_warm_set_add_range(set, *fork - 1, range->first, range->end);
 	}
 	pfree(forks);
 	pfree(index.entries);

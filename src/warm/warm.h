@@ -66,9 +66,8 @@ typedef struct SstWarmOptions
 {
 	SstPrewarmMode mode;
 	SstLimits  *limits;			/* of what is read; or NULL */
-	bool		stop_when_full; /* take only free buffers in mode "buffer" */
-	const volatile sig_atomic_t *interrupt; /* ends it when set, as if others
-											 * waited; or NULL */
+	SstFreeBuffers *free_buffers;	/* take only these in mode "buffer"; or
+									 * NULL */
 } SstWarmOptions;
 
 /* What ended it */
@@ -154,6 +153,19 @@ typedef struct SstSavedCache
 	uint64		nblocks;		/* of all ranges */
 } SstSavedCache;
 
+/* Listed relations, sorted by what they are saved under */
+typedef struct SstSavedEntry
+{
+	SstSavedRelation saved;
+	const SstRelation *relation;
+} SstSavedEntry;
+
+typedef struct SstSavedIndex
+{
+	int			n;
+	SstSavedEntry *entries;
+} SstSavedIndex;
+
 /* Why a text cannot be loaded */
 typedef struct SstSavedCacheError
 {
@@ -171,6 +183,10 @@ extern bool sst_parse_saved_cache(const char *bytes, Size length,
 extern void sst_save_cache(int64 max_bytes, StringInfo out);
 extern uint64 sst_save_cached_files(const SstBufferedBlock *first,
 									const SstBufferedBlock *end, StringInfo out);
+extern void sst_index_relations(const SstRelations *list, bool by_files,
+								SstSavedIndex *index);
+extern const SstRelation *sst_find_saved_relation(const SstSavedIndex *index,
+												  const SstSavedRelation *saved);
 extern void sst_read_saved_cache(const char *text, int length,
 								 SstSavedCache *saved);
 extern void sst_saved_cache_set(const SstSavedCache *saved, int min_usage,
