@@ -25,7 +25,7 @@
 
 #include "storage/bufpage.h"
 
-#include "stream/checksum.h"
+#include "stream/run.h"
 
 /* Not the server's, which is in no library */
 #undef printf

@@ -97,7 +97,8 @@ struct SstVisitor
 	TransactionId horizon;		/* tuples deleted before it can be removed */
 	bool		chains;			/* count what indexes point to, too */
 	bool		all_tuples;		/* look at those of all-visible pages, too */
-	SstKeptItems *kept;			/* filled for each sound page, unless NULL */
+	SstKeptItems *kept;			/* filled for each sound page, unless NULL; of
+								 * an index, there is a model if it is not */
 	SstDeadItems *dead;			/* likewise */
 	SstXacts	xacts;
 

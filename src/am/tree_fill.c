@@ -72,8 +72,8 @@ typedef struct TreeRebuild
  * How full a build usually leaves leaf pages of GiST and of SP-GiST, of what it fills before it
  * splits one, with the ends of 95 percent: see bench/fill.  The high end also holds where
  * addresses at even distances fill SP-GiST's pages, and the low end where a lattice of points or
- * a few long texts leave them two thirds empty (sql/bloat_trees), as points do whose rows are in
- * their order.
+ * a few long texts leave them two thirds empty (sql/bloat_trees), and points whose rows are in
+ * their order seven tenths.
  */
 static const SstEstimate usual_fill[] = {{0.70, 0.52, 1.00}, {0.70, 0.29, 1.00}};
 

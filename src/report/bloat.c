@@ -70,21 +70,20 @@ is_last_kept(const SstTarget *target, SstSampling *sampling)
 	SstScanSinks sinks = {.limits = sampling->limits};
 	SstScanPlan plan;
 	SstScanResult result;
-	const SstCounters *counters = &result.counters;
 
 	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
 	plan.first = plan.end - Min(plan.end, SST_MAX_EXTENSION + 1);
 	sst_scan_alone(&plan, target->rel, NULL, &sinks, &result);
 	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
 
-	return counters->kept_end == plan.end ||
-		(counters->first_new >= counters->kept_end &&
-		 counters->kept_end + counters->n[SST_NEW_PAGES] == plan.end);
+	/* New pages in the middle are taken for some at the end. */
+	return result.counters.kept_end > 0 &&
+		result.counters.kept_end + result.counters.n[SST_NEW_PAGES] >= plan.end;
 }
 
 /*
  * Estimate how many blocks at the end VACUUM gives back.  A sample has a block of each
- * stride, so that it may not have the last block, which tells most: that is read besides.
+ * stride, so that it may not have the last block, which tells most: the last ones are read besides.
  * What a bulk insert has left for the next rows is not to be given back.
  */
 static void

@@ -427,6 +427,8 @@ visit_stream(SstScan *scan, SstStream *stream)
 		check_now_and_then(scan);
 		CHECK_FOR_INTERRUPTS();
 	}
+	if (scan->sinks.rebuild != NULL)
+		scan->sinks.rebuild->ahead = NULL;
 }
 
 /*

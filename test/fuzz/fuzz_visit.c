@@ -111,7 +111,8 @@ begin(FuzzCase *fuzz, SstRules rules)
 	{
 		.nblocks = (choices->options & 4) != 0 ? MaxBlockNumber : 0,
 			.horizon = choices->horizon, .chains = (choices->options & 16) != 0,
-			.kept = &fuzz->kept
+			.kept = fuzz_target->am == &sst_btree_am && (choices->options & 32) != 0 ?
+			NULL : &fuzz->kept
 	};
 	sst_visitor_begin(&fuzz->visitor, fuzz_target->am, &rel, rules);
 	if (fuzz_target->am == &sst_heap_am && (choices->options & 32) != 0)

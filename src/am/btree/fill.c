@@ -31,7 +31,7 @@ sst_btree_fill_init(SstBtreeFill *fill, bool deduplicate, int target_free)
 	fill->free = SST_EMPTY_LEAF_BYTES;
 }
 
-/* Equal keys can fill any number of pages. */
+/* Equal keys can fill any number of pages; a page of other keys takes microseconds. */
 #define PIVOTS_PER_PAUSE 100000
 #define PAGES_PER_PAUSE 16
 

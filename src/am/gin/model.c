@@ -865,7 +865,7 @@ gin_finish(SstGinModel *model, bool all)
 	if (build_in_batches(model, pending_factors[LIKELY] * model->npending / model->pages_seen))
 		uncertainty += UNCERTAINTY_OF_BATCHES;
 	else
-		model->certain = model->npending == 0;
+		model->certain = all && model->npending == 0;
 
 	/* Inner pages are too few to be found in a small sample, or not. */
 	if (!all && fill->npages > 0)

@@ -266,7 +266,8 @@ typedef struct SstGinModel
 									 * one ... */
 	double		added[NCASES];	/* ... and besides, where these are few */
 	bool		several;		/* batches */
-	bool		certain;		/* one batch, and no pending list */
+	bool		certain;		/* all was read: one batch, and no pending
+								 * list */
 } SstGinModel;
 
 /* Bytes of one list with so many differences' bytes */
