@@ -161,6 +161,15 @@ struct SstRebuild
 								 * or NULL */
 };
 
+/* Let the CPU load what will be looked at soon, wherever that is. */
+static inline void
+sst_load(const char *place)
+{
+#ifdef __GNUC__
+	__builtin_prefetch(place);
+#endif
+}
+
 /* Would a build leave an index's entry with this TID out? */
 static inline bool
 sst_rebuild_leaves_out(const SstRebuild *rebuild, const ItemPointerData *tid)

@@ -197,15 +197,6 @@ pivot_size(TupleDesc tupdesc, int nkeys, const char *left, int left_len,
  * ----------
  */
 
-/* Let the CPU load what will be looked at soon. */
-static inline void
-load(const char *place)
-{
-#ifdef __GNUC__
-	__builtin_prefetch(place);
-#endif
-}
-
 /*
  * Take an item apart.  Its line pointer is within the page, and all else can be
  * anything.  False if it is too short for a tuple.
@@ -598,7 +589,7 @@ last_alike(const PageData *page, const LeafItem *first, int offnum, int stop,
 		const char *next_tuple = page + ItemIdGetOffset(&next);
 		uint64		next_key;
 
-		load(ahead + offnum * part);
+		sst_load(ahead + offnum * part);
 		next.lp_off = 0;
 		if (memcmp(&next, &pointer, sizeof(next)) != 0 ||
 			((word_at(next_tuple) ^ head) & mask) != 0)
@@ -637,7 +628,7 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 		int			nalike;
 		bool		same_key;
 
-		load(ahead + (offnum - 1) * part);
+		sst_load(ahead + (offnum - 1) * part);
 		if (!read_item(page, itemid, &item))
 			continue;
 		ntids = ItemIdIsDead(itemid) ? 0 : kept_tids(rebuild, item.tids, item.ntids);
