@@ -166,7 +166,7 @@ static inline void
 sst_load(const char *place)
 {
 #ifdef __GNUC__
-	__builtin_prefetch(place);
+	__builtin_prefetch(place, 0, 1);
 #endif
 }
 
