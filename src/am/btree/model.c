@@ -29,10 +29,10 @@
 #define TID_BYTES ((int) sizeof(ItemPointerData))
 
 /*
- * On a page, so many pairs of neighbours tell how large pivots are: to look at all takes most
- * of the time.  bench/bloat shows whether they are enough.
+ * On a page, about so many pairs of neighbours tell how large pivots are: to look at all takes
+ * most of the time.  bench/bloat shows whether they are enough.
  */
-#define PIVOTS_PER_PAGE 16
+#define PIVOTS_PER_PAGE 8
 
 /* With so many runs for each TID that is one too many, keys are taken to be unique. */
 #define MANY_RUNS 100
@@ -56,6 +56,8 @@ typedef struct PageRuns
 	uint64		all_tids;
 	bool		begins;			/* no other page has more of the first run */
 	int			pivot;			/* the last that was counted, its size; or 0 */
+	int			pivot_step;		/* pairs for each that tells of pivots */
+	int			next_pivot;		/* the item that ends the next of these */
 
 	/* What they take where keys are short runs, and where they are long */
 	uint64		short_bytes;
@@ -484,12 +486,11 @@ add_pivot(SstBtreeRebuild *state, int size, uint64 weight, SstCounters *counters
  * Count the pivot that a page would have that ends between two neighbours.  The second
  * would be the item that fills the page up to the fillfactor: the longer it is, the
  * more often.  An item that does not fit above that ends the page as well, and then
- * the one before it moves on.  The pair stands for others /
- * PIVOTS_PER_PAGE pairs of its page.
+ * the one before it moves on.  The pair stands for runs->pivot_step pairs of its page.
  */
 static void
 count_pivot(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *right,
-			int others, SstCounters *counters)
+			SstCounters *counters)
 {
 	const LeafItem *left = &runs->key;
 	int			size = pivot_size(state->tupdesc, state->nkeys,
@@ -499,40 +500,33 @@ count_pivot(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *right,
 		(int) sizeof(ItemIdData);
 	int			fits = Min(need, Max(state->fill.target_free, 1));
 
-	add_pivot(state, size, (uint64) fits * others, counters);
+	add_pivot(state, size, (uint64) fits * runs->pivot_step, counters);
 	if (need > fits && runs->pivot > 0)
-		add_pivot(state, runs->pivot, (uint64) (need - fits) * others, counters);
+		add_pivot(state, runs->pivot, (uint64) (need - fits) * runs->pivot_step,
+				  counters);
 	runs->pivot = size;
 }
 
 /*
- * Is the pair that ends with this item one of those that tell how large pivots are?
- * Multiples of the golden ratio, modulo 1, are spread evenly, and have no period.
+ * After the pair that ends with an item, or the page's first item, which is the next pair that
+ * tells how large pivots are?  Distances are drawn, so that they have no period, with
+ * runs->pivot_step as their mean.  Of an index with one column none is looked at.
  */
-static inline bool
-tells_pivot(const SstBtreeRebuild *state, OffsetNumber offnum, int nitems)
+static inline int
+next_pivot(const SstBtreeRebuild *state, const PageRuns *runs, int offnum)
 {
 	uint32		drawn = (state->nseen + offnum) * 0x9E3779B1U;
 
-	return state->tupdesc->natts > 1 &&
-		(uint64) drawn * nitems < (uint64) PIVOTS_PER_PAGE << 32;
+	return state->tupdesc->natts == 1 ? INT_MAX :
+		offnum + 1 + (int) ((drawn >> 16) % (2 * runs->pivot_step - 1));
 }
 
-/*
- * From an item on, find the first that tells_pivot() or has TIDs that the build leaves out.  If
- * there is none, return the number behind the last one.
- */
+/* Find the first item before a stop, from one on, that has TIDs which the build leaves out. */
 static int
-next_stop(const SstBtreeRebuild *state, const PageData *page, int offnum, int nitems)
+next_left_out(const SstRebuild *rebuild, const PageData *page, int offnum, int stop)
 {
-	const SstRebuild *rebuild = &state->base;
-	int			stop = state->tupdesc->natts == 1 ? nitems + 1 : offnum;
 	LeafItem	item;
 
-	while (stop <= nitems && !tells_pivot(state, stop, nitems))
-		stop++;
-	if (rebuild->dead_tids == NULL)
-		return stop;
 	while (offnum < stop &&
 		   read_item(page, PageGetItemId((Page) page, offnum), &item) &&
 		   kept_tids(rebuild, item.tids, item.ntids) == item.ntids)
@@ -616,7 +610,7 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 	int			part = BLCKSZ / Max(nitems, 1);
 	int			stop = 0;
 	bool		includes = state->nkeys < state->tupdesc->natts;
-	PageRuns	runs = {.begins = begins};
+	PageRuns	runs = {.begins = begins, .pivot_step = Max(nitems / PIVOTS_PER_PAGE, 1)};
 	uint64		nkept = 0;
 	uint64		nread = 0;
 
@@ -638,9 +632,12 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 			continue;
 
 		same_key = runs.nruns > 0 && is_same_key(&runs.key, &item);
-		if (runs.nruns > 0 && (includes || !same_key) &&
-			tells_pivot(state, offnum, nitems))
-			count_pivot(state, &runs, &item, Max(nitems, PIVOTS_PER_PAGE), counters);
+		if (offnum >= runs.next_pivot)
+		{
+			if (runs.nruns > 0 && (includes || !same_key))
+				count_pivot(state, &runs, &item, counters);
+			runs.next_pivot = next_pivot(state, &runs, offnum);
+		}
 		if (!same_key)
 		{
 			if (runs.nruns > 1)
@@ -656,7 +653,11 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 
 		/* The last run had as many, and each item that is alike is a run. */
 		if (stop <= offnum)
-			stop = next_stop(state, page, offnum + 1, nitems);
+		{
+			stop = Min(runs.next_pivot, nitems + 1);
+			if (rebuild->dead_tids != NULL)
+				stop = next_left_out(rebuild, page, offnum + 1, stop);
+		}
 		nalike = last_alike(page, &item, offnum, stop, ahead, part) - offnum;
 		if (nalike == 0)
 			continue;
