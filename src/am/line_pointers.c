@@ -127,9 +127,10 @@ read_line_pointers(const PageData *page, OffsetNumber first,
 	const int	nitems = Max(sst_page_items(page) - (first - 1), 0);
 
 	result->nitems = nitems;
-	if (nitems == 0 ||
-		!count_uniform(lps, nitems, header->pd_upper, header->pd_special,
-					   lengths, result))
+	result->alike = nitems > 0 &&
+		count_uniform(lps, nitems, header->pd_upper, header->pd_special,
+					  lengths, result);
+	if (!result->alike)
 		count_line_pointers(lps, nitems, header->pd_upper, header->pd_special,
 							lengths, result);
 }

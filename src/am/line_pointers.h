@@ -30,6 +30,7 @@ typedef struct SstLinePointers
 	int			ndead;			/* LP_DEAD */
 	int			nlong;			/* longer than max_plain */
 	int			nunclear;		/* from min_posting to max_plain */
+	bool		alike;			/* known to have one length and one state */
 	bool		outside;		/* one points outside the tuple space */
 } SstLinePointers;
 

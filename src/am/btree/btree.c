@@ -344,15 +344,15 @@ btree_contrib_page(SstVisitor *visitor, const PageData *page,
 }
 
 /*
- * How long can the index's leaf tuples be, with and without a posting list?
+ * How long can an index's leaf tuples be, with and without a posting list?
  *
  * A posting list tuple is a plain one, with at least two TIDs added at its
  * end (_bt_form_posting() in access/nbtree/nbtdedup.c); both parts are MAXALIGN'ed.  So it is at least
  * MAXALIGN(2 * sizeof(ItemPointerData)) longer than its key.  The header of a
  * plain tuple has a bitmap if one of its columns is null (index_form_tuple()).
  */
-static void
-set_tuple_lengths(SstTupleLengths *lengths, Relation rel)
+void
+sst_btree_tuple_lengths(SstTupleLengths *lengths, Relation rel)
 {
 	TupleDesc	tupdesc = RelationGetDescr(rel);
 	Size		null_header = MAXALIGN(sizeof(IndexTupleData) +
@@ -400,7 +400,7 @@ set_tuple_lengths(SstTupleLengths *lengths, Relation rel)
 static void
 begin(SstVisitor *visitor, Relation rel)
 {
-	set_tuple_lengths(&visitor->lengths, rel);
+	sst_btree_tuple_lengths(&visitor->lengths, rel);
 	visitor->posting_stride = 1;
 	if (visitor->lengths.min_posting > visitor->lengths.max_plain)
 		return;

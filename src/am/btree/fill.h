@@ -14,6 +14,7 @@
 
 #include "access/nbtree.h"
 
+#include "am/line_pointers.h"
 #include "am/rebuild.h"
 
 /* What is counted of b-trees only */
@@ -89,6 +90,9 @@ typedef struct SstBtreeRebuild
 	SstRebuild	base;
 	TupleDesc	tupdesc;
 	int			nkeys;			/* of its columns; others are INCLUDE columns */
+	bool		is_unique;
+	bool		is_primary;		/* so that no key has nulls */
+	SstTupleLengths lengths;
 	BlockNumber nblocks;		/* of the index */
 	BlockNumber nseen;			/* pages of these */
 	SstBtreeFill fill;
@@ -145,6 +149,7 @@ sst_btree_tuple_size(int size, int ntids)
 		(int) MAXALIGN(size + ntids * (int) sizeof(ItemPointerData));
 }
 
+extern void sst_btree_tuple_lengths(SstTupleLengths *lengths, Relation rel);
 extern void sst_btree_fill_init(SstBtreeFill *fill, bool deduplicate,
 								int target_free);
 extern void sst_btree_add_run(SstBtreeFill *fill, int size, uint64 ntids);

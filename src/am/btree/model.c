@@ -598,6 +598,31 @@ last_alike(const PageData *page, const LeafItem *first, int offnum, int stop,
 	return offnum;
 }
 
+/*
+ * Do line pointers show that each of a page's items has a key of its own and one TID, and that
+ * all are of one size?  A unique index can have the versions of a row, but a build has one of
+ * them.  Of a single column, nulls are at one end.
+ */
+static bool
+are_unique(const SstBtreeRebuild *state, const PageData *page, OffsetNumber first,
+		   int nitems)
+{
+	SstLinePointers items;
+	LeafItem	ends[2];
+
+	if (!state->is_unique || state->base.dead_tids != NULL)
+		return false;
+	sst_read_line_pointers(page, first, &state->lengths, &items);
+	if (!items.alike || items.ndead + items.nlong + items.nunclear > 0)
+		return false;
+	if (state->is_primary)
+		return true;
+	return state->tupdesc->natts == 1 &&
+		read_item(page, PageGetItemId((Page) page, first), &ends[0]) &&
+		read_item(page, PageGetItemId((Page) page, nitems), &ends[1]) &&
+		((ends[0].flags | ends[1].flags) & INDEX_NULL_MASK) == 0;
+}
+
 /* Fill new leaf pages with the items of a leaf page. */
 static void
 leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
@@ -610,6 +635,7 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 	int			part = BLCKSZ / Max(nitems, 1);
 	int			stop = 0;
 	bool		includes = state->nkeys < state->tupdesc->natts;
+	bool		unique = are_unique(state, page, first, nitems);
 	PageRuns	runs = {.begins = begins, .pivot_step = Max(nitems / PIVOTS_PER_PAGE, 1)};
 	uint64		nkept = 0;
 	uint64		nread = 0;
@@ -658,7 +684,8 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 			if (rebuild->dead_tids != NULL)
 				stop = next_left_out(rebuild, page, offnum + 1, stop);
 		}
-		nalike = last_alike(page, &item, offnum, stop, ahead, part) - offnum;
+		nalike = (unique ? stop - 1 :
+				  last_alike(page, &item, offnum, stop, ahead, part)) - offnum;
 		if (nalike == 0)
 			continue;
 		end_whole_run(state, &runs, counters);
@@ -980,6 +1007,9 @@ btree_begin(Relation rel)
 	state->order = sst_btree_order_create(state->nblocks);
 	state->tupdesc = RelationGetDescr(rel);
 	state->nkeys = IndexRelationGetNumberOfKeyAttributes(rel);
+	state->is_unique = rel->rd_index->indisunique;
+	state->is_primary = rel->rd_index->indisprimary;
+	sst_btree_tuple_lengths(&state->lengths, rel);
 
 	/* The conditions of _bt_load() */
 	sst_btree_fill_init(&state->fill, !rel->rd_index->indisunique &&
