@@ -34,6 +34,7 @@ typedef struct SstRow
 {
 	FunctionCallInfo fcinfo;
 	TupleDesc	tupdesc;		/* the columns that the SQL script declares */
+	int			next_attno;		/* of the column to look at first */
 	Datum	   *values;
 	bool	   *nulls;
 	bool	   *filled;			/* has a value, or null */

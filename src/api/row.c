@@ -149,6 +149,7 @@ init_row(SstRow *row, FunctionCallInfo fcinfo, TupleDesc tupdesc)
 
 	row->fcinfo = fcinfo;
 	row->tupdesc = tupdesc;
+	row->next_attno = 0;
 	row->values = palloc(natts * (sizeof(Datum) + 2 * sizeof(bool)));
 	row->nulls = (bool *) (row->values + natts);
 	row->filled = row->nulls + natts;
@@ -189,15 +190,17 @@ sst_rows_begin(SstRow *row, FunctionCallInfo fcinfo)
 
 /*
  * The index of a column, or -1 if the SQL script does not declare it; ERROR if it
- * declares another type.
+ * declares another type.  Most columns are looked for in the order of their declaration.
  */
 int
 sst_row_find(SstRow *row, const char *column, Oid type)
 {
-	for (int attno = 0; attno < row->tupdesc->natts; attno++)
+	for (int i = 0; i < row->tupdesc->natts; i++)
 	{
+		int			attno = row->next_attno;
 		Form_pg_attribute att = TupleDescAttr(row->tupdesc, attno);
 
+		row->next_attno = (attno + 1) % row->tupdesc->natts;
 		if (att->attisdropped || strcmp(NameStr(att->attname), column) != 0)
 			continue;
 		if (att->atttypid != type)
