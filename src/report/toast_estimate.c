@@ -4,7 +4,7 @@
  *	  The size of a TOAST table, from the needs of its table's rows
  *
  * A TOAST table is rewritten along with its table, from the table's rows: see
- * am/heap/toaster.c.  So the prediction comes from the table's pages.  If all
+ * am/heap/model.c.  So the prediction comes from the table's pages.  If all
  * of these were read, it is exact.
  *
  * Of a sample it is a ratio: pages of the new TOAST table for each byte of the

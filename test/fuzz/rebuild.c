@@ -28,7 +28,6 @@
 
 #include "fuzz.h"
 #include "am/gin/state.h"
-#include "am/heap/toaster.h"
 #include "am/rebuild.h"
 #include "source/source.h"
 

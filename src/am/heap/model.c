@@ -1,16 +1,29 @@
 /*-------------------------------------------------------------------------
  *
  * model.c
- *	  The size of a rewritten table
+ *	  The size of a rewritten table, and of its TOAST table
  *
  * VACUUM FULL, CLUSTER and REPACK write the tuples that are not dead to all
  * transactions one after the other, and begin a new page when the next tuple
  * does not fit: raw_heap_insert() in access/heap/rewriteheap.c.  Tuples are
- * taken in page order, as VACUUM FULL does.  Most of them do not change.  The
- * others are formed again, and the values that they put into the TOAST table are
- * counted (toaster.c).
+ * taken in page order, as VACUUM FULL does.  Most of them do not change.  heap.c
+ * decides which tuples are kept, and lists them.
  *
- * heap.c decides which tuples are kept, and lists them.
+ * The others are formed again: every value that they have in the TOAST table is
+ * fetched, and it is decided again which ones go there, by the present storage of the
+ * columns and the present toast_tuple_target (heap_toast_insert_or_update() in
+ * access/heap/heaptoast.c).  So the rows of a table determine what its TOAST
+ * table will contain, not the chunks that are in it now: chunks of dropped
+ * columns and of columns with another storage disappear.
+ *
+ * This code makes the same decisions from the sizes of values.  Sizes do not
+ * show how far an uncompressed value can be compressed.  Often the toaster has
+ * tried that before without success.  Otherwise it is estimated.  Then the
+ * decisions are also made for other ratios, and the difference widens the interval.
+ *
+ * The new TOAST table is filled chunk by chunk, without a look at the free space
+ * on earlier pages (toast_save_datum() in access/common/toast_internals.c with
+ * HEAP_INSERT_SKIP_FSM).
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -22,13 +35,16 @@
 
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
+#include "access/tableam.h"
+#include "access/toast_compression.h"
+#include "access/toast_internals.h"
 #include "access/tupmacs.h"
 #include "common/hashfn.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
-#include "am/heap/toaster.h"
+#include "am/heap/heap.h"
 #include "am/rebuild.h"
-#include "compat/compat.h"
 
 /* What the length of a tuple depends on, of each column */
 typedef struct Column
@@ -37,6 +53,35 @@ typedef struct Column
 	uint8		alignment;		/* 1 if a header of one byte has none */
 	bool		is_dropped;
 } Column;
+
+/* Room for tuples and their line pointers on an empty page */
+#define PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData)
+
+/* The new page of a table that is being filled, and what it took so far */
+typedef struct HeapFill
+{
+	int			free;			/* bytes for tuples and line pointers */
+	uint64		bytes;
+} HeapFill;
+
+/* Results that are kept: the last ones */
+#define COMPRESSION_TRIALS 64
+
+/* The compression ratio of values, from some that are tried */
+typedef struct Compression
+{
+	bool		altered;		/* the column, so that its values may be
+								 * compressible */
+	uint64		nwanted;		/* values that were to be tried */
+	uint64		nguessed;		/* and those whose result was taken from
+								 * others */
+	uint64		ntrials;
+	double		trials[COMPRESSION_TRIALS];
+
+	/* Most of the values that are not tried lie between these. */
+	double		low;
+	double		high;
+} Compression;
 
 typedef struct HeapRebuild
 {
@@ -47,24 +92,618 @@ typedef struct HeapRebuild
 	bool		reforms;		/* tuples may change: columns were dropped, or
 								 * stored as PLAIN, or one was seen to */
 	int			reserve;		/* bytes to leave free on each page */
-	SstHeapFill fill;			/* the new table */
+	HeapFill	fill;			/* the new table */
 	BlockNumber nblocks;		/* of the old table */
 	BlockNumber nseen;			/* pages of these */
 	uint64		ntuples;
 	uint64		need;			/* of them, with their line pointers */
 	double		squares;		/* sum of the squares of what each needs */
 	double		last_page;		/* of a sample, a factor for its waste; or 0 */
-	SstToaster	toaster;
-	SstToaster *tries_for;		/* of the table of this TOAST table, to try to
-								 * compress values for; or NULL */
+
+	/* The new TOAST table, if there is one, and its columns */
+	bool		has_toast;
+	int			target;			/* toast_tuple_target */
+	HeapFill	toast_fill;
+	bool		any_altered;	/* of the columns */
+	char		method;			/* of the first of these, attcompression */
+	Compression compression;	/* of values in the TOAST table */
+	Compression *in_tuples;		/* of others, by column number less one */
+	struct HeapRebuild *tries_for;	/* of the table of this TOAST table, to
+									 * try to compress values for; or NULL */
+
+	/* In bytes, so far: see the counters of these names */
+	uint64		chunk_bytes;
+	uint64		more_bytes;
+	uint64		less_bytes;
 } HeapRebuild;
+
+/*
+ * Add a tuple that needs so many bytes, with its line pointer, to the page that is
+ * being filled; or to the next if it does not fit there and leave the reserve.
+ */
+static inline void
+fill_page(HeapFill *fill, int need, int reserve)
+{
+	if (fill->free < need + reserve)
+	{
+		/* The rest of this page is wasted; the next has its header. */
+		fill->bytes += fill->free + SizeOfPageHeaderData;
+		fill->free = PAGE_ROOM;
+	}
+	fill->free -= need;
+	fill->bytes += need;
+}
+
+/* ----------
+ * The compression ratio of values, from some that are tried
+ *
+ * A value that is stored without compression, in a column whose storage or
+ * method may have been changed, may be compressed when it is written again.
+ * Only trying shows by how much.  That is slow, and impossible if the value is
+ * in the TOAST table.  So some values are tried, and represent the others:
+ * values that lie in rows, and the first chunks of values in the TOAST table
+ * (report/toast_estimate.c).
+ * ----------
+ */
+
+/* After the first ones, one of so many values is tried. */
+#define TRIAL_STRIDE 256
+
+/*
+ * The whole of a value can be compressed much better than its first chunk, and
+ * somewhat worse.
+ */
+#define BETTER 0.2
+#define WORSE 1.15
+
+/* The assumed range of an untried value's compression: from this fraction to none */
+#define BEST_COMPRESSION 0.01
+
+/* Of values of which none has been tried */
+static void
+compression_init(Compression *compression)
+{
+	memset(compression, 0, sizeof(Compression));
+	compression->low = BEST_COMPRESSION;
+	compression->high = 1;
+}
+
+static int
+compare_fractions(const void *a, const void *b)
+{
+	double		left = *(const double *) a;
+	double		right = *(const double *) b;
+
+	return (left > right) - (left < right);
+}
+
+static int
+kept_trials(const Compression *compression)
+{
+	return (int) Min(compression->ntrials, COMPRESSION_TRIALS);
+}
+
+/* Find between which fractions 8 of 10 trials lie. */
+static void
+find_ends(Compression *compression)
+{
+	double		sorted[COMPRESSION_TRIALS];
+	int			n = kept_trials(compression);
+
+	memcpy(sorted, compression->trials, n * sizeof(double));
+	qsort(sorted, n, sizeof(double), compare_fractions);
+	compression->low = sorted[n / 10];
+	compression->high = Min(sorted[n - 1 - n / 10] * WORSE, 1);
+	if (compression->low < 1)
+		compression->low = Max(compression->low * BETTER, BEST_COMPRESSION);
+}
+
+/*
+ * Try to compress a copy of so many bytes by a method (attcompression): their size then as a
+ * fraction, 1 if they are incompressible; NaN if that cannot be tried.
+ */
+static double
+try_compression(const char *data, int32 nbytes, char method)
+{
+	struct varlena *value;
+	struct varlena *compressed;
+	double		result = 1;
+
+	if (!CompressionMethodIsValid(method))
+		method = default_toast_compression;
+#ifndef USE_LZ4
+	if (method == TOAST_LZ4_COMPRESSION)
+		return NAN;
+#endif
+
+	value = palloc(VARHDRSZ + nbytes);
+	SET_VARSIZE(value, VARHDRSZ + nbytes);
+	memcpy(VARDATA(value), data, nbytes);
+	compressed = (struct varlena *)
+		DatumGetPointer(toast_compress_datum(PointerGetDatum(value), method));
+	if (compressed != NULL)
+	{
+		result = (double) VARSIZE(compressed) / VARSIZE(value);
+		pfree(compressed);
+	}
+	pfree(value);
+
+	return result;
+}
+
+/*
+ * Compress a value, if it is its turn; false if it is not, or cannot be tried.
+ */
+static bool
+try_value(Compression *compression, const char *data,
+		  int32 nbytes, char method, double *fraction)
+{
+	if (compression->nwanted++ % TRIAL_STRIDE != 0 &&
+		compression->ntrials >= COMPRESSION_TRIALS)
+		return false;
+
+	*fraction = try_compression(data, nbytes, method);
+	if (isnan(*fraction))
+		return false;
+	compression->trials[compression->ntrials++ % COMPRESSION_TRIALS] = *fraction;
+	find_ends(compression);
+	return true;
+}
+
+/* To which fraction may a value that is not tried be compressed? */
+static double
+compression_guess(Compression *compression)
+{
+	int			n = kept_trials(compression);
+
+	return n == 0 ? 1 : compression->trials[compression->nguessed++ % n];
+}
+
+/* Which part of the values may be outside the ends that the trials give? */
+static double
+compression_rest(const Compression *compression)
+{
+	return Min(3.0 / Max(kept_trials(compression), 3), 1);
+}
+
+/* ----------
+ * The toaster
+ * ----------
+ */
+
+/* Values up to this size are left alone: a pointer would not be shorter. */
+#define SMALLEST_TOASTED \
+	((int32) MAXALIGN(VARHDRSZ_EXTERNAL + sizeof(struct varatt_external)))
+
+/* How far values are compressed that were not tried */
+typedef enum Assumption
+{
+	AS_GUESSED,
+	TO_LOW_END,					/* of what most values of their column are */
+	TO_HIGH_END,
+	AT_BEST,					/* those that are least known, others to an
+								 * end */
+	NOT_AT_ALL
+} Assumption;
+
+/* A tuple in the toaster */
+typedef struct Toasting
+{
+	HeapRebuild *state;
+	TupleDesc	tupdesc;
+	SstValue   *read;			/* as they are now, and what was tried */
+	SstValue   *values;			/* what becomes of them */
+	int			header_size;
+
+	Assumption	assumption;
+	bool		were_tried;		/* those of columns that were not altered */
+
+	/*
+	 * Which part of the values like those that were guessed may be at no end;
+	 * 0: none was
+	 */
+	double		rest;
+
+	/* Found */
+	SstCounters *counters;		/* NULL: fill no pages */
+	int			nmoved;			/* values put into the TOAST table */
+	uint64		need;			/* of their chunks */
+	int64		len;			/* of the tuple */
+} Toasting;
+
+/* What a chunk of so many bytes needs on its page, with its line pointer */
+static int
+chunk_need(int nbytes)
+{
+	return MAXALIGN(MAXALIGN(SizeofHeapTupleHeader) + sizeof(Oid) +
+					sizeof(int32) + VARHDRSZ + nbytes) + sizeof(ItemIdData);
+}
+
+/* Bytes of a value that are stored in chunks: those behind its header */
+static int32
+stored_bytes(const SstValue *value)
+{
+	switch ((SstValueForm) value->form)
+	{
+		case SST_VALUE_SHORT:
+			return value->size - VARHDRSZ_SHORT;
+		case SST_VALUE_POINTER:
+			return value->fetched_size - VARHDRSZ;
+		default:
+			return value->size - VARHDRSZ;
+	}
+}
+
+/* What the chunks of so many bytes need, when no space is lost at ends of pages */
+static uint64
+chunks_need(int32 nbytes)
+{
+	int			last = nbytes % TOAST_MAX_CHUNK_SIZE;
+
+	return (uint64) (nbytes / TOAST_MAX_CHUNK_SIZE) *
+		chunk_need(TOAST_MAX_CHUNK_SIZE) + (last > 0 ? chunk_need(last) : 0);
+}
+
+/* Fill pages with the chunks of a value.  A value can have half a million. */
+static void
+add_chunks(HeapFill *fill, int32 nbytes)
+{
+	const int	need = chunk_need(TOAST_MAX_CHUNK_SIZE);
+	int			nfull = nbytes / TOAST_MAX_CHUNK_SIZE;
+	int			last = nbytes % TOAST_MAX_CHUNK_SIZE;
+
+	for (; nfull > 0 && fill->free >= need; nfull--)
+		fill_page(fill, need, 0);
+	if (nfull > EXTERN_TUPLES_PER_PAGE)
+	{
+		/* All of these pages become full, and the last stays the current one. */
+		int			npages = (nfull - 1) / EXTERN_TUPLES_PER_PAGE;
+
+		fill->bytes += (uint64) npages * BLCKSZ;
+		nfull -= npages * EXTERN_TUPLES_PER_PAGE;
+	}
+	for (; nfull > 0; nfull--)
+		fill_page(fill, need, 0);
+	if (last > 0)
+		fill_page(fill, chunk_need(last), 0);
+}
+
+/* Add bytes to a sum, and count them in whole units; what is left comes later. */
+static void
+count_units(SstCounters *counters, SstCount count, uint64 *sum, uint64 nbytes)
+{
+	counters->n[count] += (*sum + nbytes) / SST_TOAST_UNIT - *sum / SST_TOAST_UNIT;
+	*sum += nbytes;
+}
+
+/* Count the chunks of what a tuple has in the TOAST table now. */
+static void
+count_pointers(HeapRebuild *state, const SstValue *values, SstCounters *counters)
+{
+	for (int i = 0; i < state->tupdesc->natts; i++)
+	{
+		if (values[i].form == SST_VALUE_POINTER)
+			count_units(counters, SST_TOAST_CHUNKS, &state->chunk_bytes,
+						chunks_need(stored_bytes(&values[i])));
+	}
+}
+
+/*
+ * Fetch a value from the TOAST table.  It is decompressed only if the column has
+ * the storage PLAIN, and then stays in the tuple whatever its size.
+ */
+static void
+fetch(SstValue *value, char storage)
+{
+	bool		compressed = value->fetched_compressed &&
+		storage != TYPSTORAGE_PLAIN;
+
+	value->form = compressed ? SST_VALUE_COMPRESSED : SST_VALUE_LONG;
+	value->size = storage == TYPSTORAGE_PLAIN ? value->raw_size :
+		value->fetched_size;
+	value->data = NULL;
+}
+
+static void
+begin_toasting(Toasting *toasting)
+{
+	for (int i = 0; i < toasting->tupdesc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(toasting->tupdesc, i);
+		SstValue   *value = &toasting->values[i];
+
+		value->ignored = value->form == SST_VALUE_NULL ||
+			value->form == SST_VALUE_FIXED ||
+			att->attstorage == TYPSTORAGE_PLAIN;
+		if (value->form == SST_VALUE_POINTER)
+		{
+			fetch(value, att->attstorage);
+
+			/* It was tried before it was moved out. */
+			if (!toasting->state->in_tuples[i].altered)
+			{
+				value->tried = true;
+				value->fraction = 1;
+			}
+		}
+	}
+}
+
+/*
+ * Find the largest value that can be compressed or put into the TOAST table, of the
+ * columns with the storage MAIN or of the others.  Return NULL if there is none.
+ */
+static SstValue *
+find_largest(const Toasting *toasting, bool to_compress, bool main)
+{
+	SstValue   *largest = NULL;
+
+	for (int i = 0; i < toasting->tupdesc->natts; i++)
+	{
+		SstValue   *value = &toasting->values[i];
+		char		storage = TupleDescAttr(toasting->tupdesc, i)->attstorage;
+
+		if (value->ignored || (storage == TYPSTORAGE_MAIN) != main ||
+			value->size <= (largest ? largest->size : SMALLEST_TOASTED))
+			continue;
+		if (to_compress && (value->incompressible ||
+							value->form == SST_VALUE_COMPRESSED))
+			continue;
+		largest = value;
+	}
+
+	return largest;
+}
+
+static bool
+is_too_long(const Toasting *toasting, int target)
+{
+	return sst_tuple_data_size(toasting->tupdesc, toasting->values) > target;
+}
+
+/*
+ * Did the toaster try to compress all values that are uncompressed now, when it made
+ * the tuple?  It stops as soon as the tuple is short enough, and that may be so when a
+ * value that is too long by itself has been moved out: then it has not looked at
+ * shorter ones.  A rewrite does, because it begins with that value, compressed.
+ */
+static bool
+find_tried(const Toasting *toasting, int target)
+{
+	bool		has_short_pointer = false;
+
+	for (int i = 0; i < toasting->tupdesc->natts; i++)
+	{
+		const SstValue *value = &toasting->values[i];
+
+		/*
+		 * The tuple may have become longer since, by a default of such a
+		 * column.
+		 */
+		if (toasting->state->in_tuples[i].altered && value->form != SST_VALUE_NULL)
+			return false;
+		if (value->form == SST_VALUE_POINTER && value->fetched_size <= target &&
+			TupleDescAttr(toasting->tupdesc, i)->attstorage != TYPSTORAGE_MAIN)
+			has_short_pointer = true;
+	}
+
+	return has_short_pointer || is_too_long(toasting, target);
+}
+
+/* To which fraction is a value compressed that is not tried, by what others are? */
+static double
+assumed_fraction(Toasting *toasting, Compression *compression)
+{
+	bool		is_least_known = compression_rest(compression) >= toasting->rest;
+
+	switch (toasting->assumption)
+	{
+		case AS_GUESSED:
+			break;
+		case TO_LOW_END:
+			return compression->low;
+		case TO_HIGH_END:
+			return compression->high;
+		case AT_BEST:
+			return is_least_known ? BEST_COMPRESSION : compression->low;
+		case NOT_AT_ALL:
+			return is_least_known ? 1 : compression->high;
+	}
+	toasting->rest = Max(toasting->rest, compression_rest(compression));
+	return compression_guess(compression);
+}
+
+/*
+ * To which fraction is a value compressed?  1 is not at all: so if that has been
+ * tried with the column's present storage and compression method.
+ */
+static double
+compressed_fraction(Toasting *toasting, SstValue *value)
+{
+	bool		in_tuple = value->data != NULL;
+	int			i = value - toasting->values;
+	Compression *compression = in_tuple ? &toasting->state->in_tuples[i] :
+		&toasting->state->compression;
+	int			header = value->form == SST_VALUE_SHORT ? VARHDRSZ_SHORT : VARHDRSZ;
+	double		fraction;
+
+	if (!toasting->state->in_tuples[i].altered &&
+		(toasting->were_tried ||
+		 TupleDescAttr(toasting->tupdesc, i)->attstorage != TYPSTORAGE_EXTENDED))
+		return 1;
+	if (value->tried)
+		return value->fraction;
+	if (toasting->assumption == AS_GUESSED && in_tuple &&
+		try_value(compression, value->data + header,
+				  value->size - header,
+				  TupleDescAttr(toasting->tupdesc, i)->attcompression,
+				  &fraction))
+	{
+		toasting->read[i].tried = true;
+		toasting->read[i].fraction = fraction;
+		return fraction;
+	}
+	return assumed_fraction(toasting, compression);
+}
+
+/* Compress a value, unless that makes it hardly smaller. */
+static void
+compress(Toasting *toasting, SstValue *value)
+{
+	double		fraction = compressed_fraction(toasting, value);
+	int32		size = Max((int32) ceil(value->size * fraction),
+						   (int32) VARHDRSZ_COMPRESSED);
+
+	if (size < value->size - 2)
+	{
+		value->form = SST_VALUE_COMPRESSED;
+		value->size = size;
+	}
+	else
+		value->incompressible = true;
+}
+
+/* Put a value into the TOAST table. */
+static void
+move_out(Toasting *toasting, SstValue *value)
+{
+	HeapFill   *fill = &toasting->state->toast_fill;
+	uint64		before = fill->bytes;
+
+	toasting->nmoved++;
+	toasting->need += chunks_need(stored_bytes(value));
+	if (toasting->counters != NULL)
+	{
+		add_chunks(fill, stored_bytes(value));
+		count_units(toasting->counters, SST_REBUILT_TOAST, &before, fill->bytes - before);
+	}
+	value->form = SST_VALUE_POINTER;
+	value->size = VARHDRSZ_EXTERNAL + sizeof(struct varatt_external);
+	value->ignored = true;
+}
+
+/*
+ * Make the tuple as short as the target, in the server's order: compress, and put
+ * out what is too long by itself; put out others; compress values of storage MAIN,
+ * and put those out only if the tuple does not fit on a page.
+ */
+static void
+shorten(Toasting *toasting)
+{
+	int			target = toasting->state->target - toasting->header_size;
+	bool		has_toast = toasting->state->has_toast;
+	SstValue   *value;
+
+	while (is_too_long(toasting, target) &&
+		   (value = find_largest(toasting, true, false)) != NULL)
+	{
+		compress(toasting, value);
+		if (value->size > target && has_toast)
+			move_out(toasting, value);
+	}
+	while (has_toast && is_too_long(toasting, target) &&
+		   (value = find_largest(toasting, false, false)) != NULL)
+		move_out(toasting, value);
+	while (is_too_long(toasting, target) &&
+		   (value = find_largest(toasting, true, true)) != NULL)
+		compress(toasting, value);
+	target = (int) TOAST_TUPLE_TARGET_MAIN - toasting->header_size;
+	while (has_toast && is_too_long(toasting, target) &&
+		   (value = find_largest(toasting, false, true)) != NULL)
+		move_out(toasting, value);
+}
+
+/* Do what the toaster does with a tuple, and find its new length. */
+static void
+run_toaster(Toasting *toasting)
+{
+	memcpy(toasting->values, toasting->read, toasting->tupdesc->natts * sizeof(SstValue));
+	toasting->header_size = sst_tuple_header_size(toasting->tupdesc,
+												  toasting->values);
+	toasting->were_tried = find_tried(toasting, toasting->state->target -
+									  toasting->header_size);
+	begin_toasting(toasting);
+	shorten(toasting);
+	toasting->len = toasting->header_size +
+		sst_tuple_data_size(toasting->tupdesc, toasting->values);
+}
+
+/* By how much something can be more, and less */
+typedef struct Doubt
+{
+	double		more;
+	double		less;
+} Doubt;
+
+static void
+add_doubt(Doubt *doubt, double difference, double weight)
+{
+	doubt->more = Max(doubt->more, weight * difference);
+	doubt->less = Max(doubt->less, -weight * difference);
+}
+
+/*
+ * Count how unsure the result for a tuple is: by the ends of what most values may be
+ * compressed to, and for some of them by all that is possible.
+ */
+static void
+count_doubt(const Toasting *found, SstCounters *counters)
+{
+	SstValue	values[MaxHeapAttributeNumber];
+	HeapRebuild *state = found->state;
+	Doubt		length = {0, 0};
+	Doubt		chunks = {0, 0};
+
+	for (Assumption other = TO_LOW_END; other <= NOT_AT_ALL; other++)
+	{
+		Toasting	toasting = {state, found->tupdesc, found->read, values,
+		.assumption = other, .rest = found->rest};
+		double		weight = other < AT_BEST ? 1 : found->rest;
+
+		run_toaster(&toasting);
+		add_doubt(&length, toasting.len - found->len, weight);
+		add_doubt(&chunks, (double) toasting.need - found->need, weight);
+
+		/* In between, a value may just stay in the tuple. */
+		if (toasting.nmoved != found->nmoved && weight == 1)
+			add_doubt(&length, Max(state->target - found->len, 0), 1);
+	}
+
+	counters->n[SST_REBUILT_MORE_BYTES] += Min(length.more, BLCKSZ);
+	counters->n[SST_REBUILT_LESS_BYTES] += Min(length.less, BLCKSZ);
+	count_units(counters, SST_REBUILT_TOAST_MORE, &state->more_bytes, (uint64) chunks.more);
+	count_units(counters, SST_REBUILT_TOAST_LESS, &state->less_bytes, (uint64) chunks.less);
+}
+
+/*
+ * Do what the toaster does with a formed tuple, and return its new length.  Which values were
+ * tried is noted in them.  Counted are the pages of the TOAST table that they fill, and by how
+ * much all this is unsure.
+ */
+static int64
+toast_tuple(HeapRebuild *state, SstValue *values, SstCounters *counters)
+{
+	SstValue	result[MaxHeapAttributeNumber];
+	Toasting	toasting = {state, state->tupdesc, values, result, .counters = counters};
+
+	run_toaster(&toasting);
+	if (toasting.rest > 0)
+		count_doubt(&toasting, counters);
+
+	return toasting.len;
+}
+
+/* ----------
+ * The table
+ * ----------
+ */
 
 /* What a tuple of this length needs on its page, with its line pointer */
 static int
 tuple_need(int64 len)
 {
 	return (int) Min((int64) MAXALIGN(len) + (int64) sizeof(ItemIdData),
-					 SST_HEAP_PAGE_ROOM);
+					 PAGE_ROOM);
 }
 
 /*
@@ -139,13 +778,13 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 	if (!read.has_pointers && new_len <= (int64) TOAST_TUPLE_THRESHOLD)
 		return new_len;
 
-	sst_toaster_count_pointers(&state->toaster, tupdesc->natts, read.values, counters);
+	count_pointers(state, read.values, counters);
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
 		if (TupleDescAttr(tupdesc, i)->attisdropped)
 			read.values[i].form = SST_VALUE_NULL;
 	}
-	return sst_toaster_tuple(&state->toaster, tupdesc, read.values, counters);
+	return toast_tuple(state, read.values, counters);
 }
 
 /*
@@ -202,7 +841,7 @@ take_tuples(HeapRebuild *state, const PageData *page,
 		state->ntuples++;
 		state->need += tuple_need(len);
 		state->squares += (double) tuple_need(len) * tuple_need(len);
-		sst_fill_page(&state->fill, tuple_need(len), state->reserve);
+		fill_page(&state->fill, tuple_need(len), state->reserve);
 	}
 }
 
@@ -211,7 +850,7 @@ take_tuples(HeapRebuild *state, const PageData *page,
  * columns are chunk_id, chunk_seq and chunk_data (catalog/toasting.c).
  */
 static void
-try_chunk(SstToaster *toaster, const HeapTupleHeaderData *chunk, int len)
+try_chunk(HeapRebuild *state, const HeapTupleHeaderData *chunk, int len)
 {
 	const char *data = (const char *) chunk + chunk->t_hoff;
 	int			room = len - chunk->t_hoff - sizeof(Oid) - sizeof(int32);
@@ -220,16 +859,16 @@ try_chunk(SstToaster *toaster, const HeapTupleHeaderData *chunk, int len)
 	double		fraction;
 
 	if (room < VARHDRSZ || chunk->t_hoff < SizeofHeapTupleHeader ||
-		toaster->compression.ntrials >= SST_COMPRESSION_TRIALS)
+		state->compression.ntrials >= COMPRESSION_TRIALS)
 		return;
 	memcpy(&seq, data + sizeof(Oid), sizeof(seq));
 	data += sizeof(Oid) + sizeof(int32);
 	memcpy(&header, data, VARHDRSZ);
 	if (seq == 0 && VARATT_IS_4B_U(&header) &&
 		VARSIZE_4B(&header) > VARHDRSZ && VARSIZE_4B(&header) <= room)
-		(void) sst_compression_try(&toaster->compression, data + VARHDRSZ,
-								   VARSIZE_4B(&header) - VARHDRSZ,
-								   toaster->method, &fraction);
+		(void) try_value(&state->compression, data + VARHDRSZ,
+						 VARSIZE_4B(&header) - VARHDRSZ,
+						 state->method, &fraction);
 }
 
 /*
@@ -249,8 +888,8 @@ take_chunks(HeapRebuild *state, const PageData *page,
 			try_chunk(state->tries_for,
 					  (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
 					  ItemIdGetLength(item));
-		sst_fill_page(&state->fill, need, 0);
-		sst_toaster_count_chunks(&state->toaster, need, counters);
+		fill_page(&state->fill, need, 0);
+		count_units(counters, SST_TOAST_CHUNKS, &state->chunk_bytes, need);
 	}
 }
 
@@ -298,8 +937,8 @@ size_variance(const HeapRebuild *state)
 static double
 go_on(HeapRebuild *state)
 {
-	double		room = SST_HEAP_PAGE_ROOM - state->reserve;
-	double		on_last = SST_HEAP_PAGE_ROOM - state->fill.free;
+	double		room = PAGE_ROOM - state->reserve;
+	double		on_last = PAGE_ROOM - state->fill.free;
 	double		full_pages = rint((state->fill.bytes - on_last -
 								   SizeOfPageHeaderData) / BLCKSZ);
 	double		on_full = state->need - on_last;
@@ -342,7 +981,7 @@ static void
 allow_for_order(const HeapRebuild *state, const SstPageSample *sample,
 				SstEstimate *blocks)
 {
-	double		room = SST_HEAP_PAGE_ROOM - state->reserve;
+	double		room = PAGE_ROOM - state->reserve;
 	double		waste;			/* bytes of a page */
 	double		move;			/* blocks by which all moves change the size */
 	double		tightest;
@@ -380,7 +1019,7 @@ heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	 * its end.
 	 */
 	if (state->nseen == 0 && blkno > 0)
-		state->toaster.fill.free = hash_bytes_uint32(blkno) % SST_HEAP_PAGE_ROOM;
+		state->toast_fill.free = hash_bytes_uint32(blkno) % PAGE_ROOM;
 	state->nseen++;
 	if (state->is_toast)
 		take_chunks(state, page, kept, counters);
@@ -412,14 +1051,71 @@ heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
 bool
 sst_heap_tries_compression(const SstRebuild *rebuild)
 {
-	return ((const HeapRebuild *) rebuild)->toaster.any_altered;
+	return ((const HeapRebuild *) rebuild)->any_altered;
 }
 
 /* Have the model of its TOAST table try that on values there. */
 void
 sst_heap_try_compression(SstRebuild *rebuild, SstRebuild *toast)
 {
-	((HeapRebuild *) toast)->tries_for = &((HeapRebuild *) rebuild)->toaster;
+	((HeapRebuild *) toast)->tries_for = (HeapRebuild *) rebuild;
+}
+
+/*
+ * May a column have been altered, so that its values were stored by other rules
+ * than the present ones?  Its row in pg_attribute is then not the one that was
+ * inserted.  Setting a default is no such change; when the table is created, that
+ * updates the row as well.
+ */
+static bool
+may_be_altered(Relation rel, Form_pg_attribute att)
+{
+	HeapTuple	row = SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(rel)),
+									  Int16GetDatum(att->attnum));
+	HeapTuple	ctid = SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(rel)),
+									   Int16GetDatum(SelfItemPointerAttributeNumber));
+	bool		result = true;
+
+	if (HeapTupleIsValid(row) && HeapTupleIsValid(ctid))
+		result = (row->t_data->t_infomask & HEAP_UPDATED) != 0 &&
+			!(att->atthasdef && HeapTupleHeaderGetRawXmin(row->t_data) ==
+			  HeapTupleHeaderGetRawXmin(ctid->t_data));
+	if (HeapTupleIsValid(row))
+		ReleaseSysCache(row);
+	if (HeapTupleIsValid(ctid))
+		ReleaseSysCache(ctid);
+
+	return result;
+}
+
+/*
+ * Find out what the catalogs say of a column, and of how its values are stored: short ones
+ * may have been PLAIN.
+ */
+static void
+describe_column(HeapRebuild *state, Relation rel, int i)
+{
+	Form_pg_attribute att = TupleDescAttr(state->tupdesc, i);
+
+	state->columns[i] = (Column)
+	{
+		.length = att->attlen < -1 ? 0 : att->attlen,
+			.alignment = att->attlen < 0 ? 1 : att_align_nominal(1, att->attalign),
+			.is_dropped = att->attisdropped
+	};
+	compression_init(&state->in_tuples[i]);
+	state->reforms |= att->attisdropped;
+	if (state->is_toast || att->attlen != -1 || att->attisdropped ||
+		att->attstorage == TYPSTORAGE_PLAIN || !may_be_altered(rel, att))
+		return;
+
+	state->reforms = true;
+	if (att->attstorage != TYPSTORAGE_EXTERNAL)
+	{
+		if (!state->any_altered)
+			state->method = att->attcompression;
+		state->any_altered = state->in_tuples[i].altered = true;
+	}
 }
 
 static SstRebuild *
@@ -430,22 +1126,17 @@ heap_begin(Relation rel)
 	state->is_toast = rel->rd_rel->relkind == RELKIND_TOASTVALUE;
 	state->nblocks = RelationGetNumberOfBlocks(rel);
 	state->reserve = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
+	state->target = RelationGetToastTupleTarget(rel, TOAST_TUPLE_TARGET);
 	state->tupdesc = RelationGetDescr(rel);
-	state->columns = palloc(state->tupdesc->natts * sizeof(Column));
-	for (int i = 0; i < state->tupdesc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(state->tupdesc, i);
 
-		state->columns[i] = (Column)
-		{
-			.length = att->attlen < -1 ? 0 : att->attlen,
-				.alignment = att->attlen < 0 ? 1 : att_align_nominal(1, att->attalign),
-				.is_dropped = att->attisdropped
-		};
-		state->reforms |= att->attisdropped;
-	}
-	state->toaster.target = RelationGetToastTupleTarget(rel, TOAST_TUPLE_TARGET);
-	state->reforms |= sst_toaster_describe(&state->toaster, rel);
+	/* A TOAST table that is not needed any more vanishes. */
+	state->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) &&
+		table_relation_needs_toast_table(rel);
+	compression_init(&state->compression);
+	state->columns = palloc(state->tupdesc->natts * sizeof(Column));
+	state->in_tuples = palloc(state->tupdesc->natts * sizeof(Compression));
+	for (int i = 0; i < state->tupdesc->natts; i++)
+		describe_column(state, rel, i);
 	return &state->base;
 }
 
