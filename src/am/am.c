@@ -121,6 +121,31 @@ sst_count_if_new_in_index(const PageData *page, BlockNumber blkno,
 	return blkno != 0 && sst_count_if_new(page, blkno, counters);
 }
 
+/*
+ * Visit a page of an index: a new one, the metapage in block 0 if there is one, or one of
+ * those that differ between access methods.
+ */
+bool
+sst_index_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
+			   SstCounters *counters)
+{
+	const SstAccessMethod *am = visitor->am;
+
+	if (!sst_page_is_sound(page, am->special_size))
+		return sst_count_if_new_in_index(page, blkno, counters);
+	if (am->page_id != 0 && sst_page_id(page) != am->page_id)
+		return false;
+	if (blkno > 0 || (am->flags & SST_AM_META) == 0)
+		return am->sound_page(visitor, page, blkno, counters);
+
+	if ((am->magic != 0 && sst_is_other_format(am, page)) ||
+		!am->read_meta(&visitor->meta, page))
+		return false;
+	visitor->meta.known = true;
+	counters->n[SST_OTHER_PAGES]++;
+	return true;
+}
+
 /* Count the tuples of a leaf page from an item on; lengths are those of the line pointers. */
 static void
 count_tuples(const PageData *page, OffsetNumber first, SstCounters *counters)
@@ -162,8 +187,8 @@ pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	if (PageIsNew((Page) page))
 		first = SST_PGSTATTUPLE_FREE;
 	else if (((const PageHeaderData *) page)->pd_special ==
-			 BLCKSZ - MAXALIGN(visitor->special_size))
-		first = visitor->pgstattuple_first(page);
+			 BLCKSZ - MAXALIGN(visitor->am->special_size))
+		first = visitor->am->pgstattuple_first(page);
 	else
 		return true;
 
@@ -178,10 +203,9 @@ pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 sst_pgstattuple_begin(SstVisitor *visitor, const SstAccessMethod *am)
 {
+	visitor->am = am;
 	visitor->page = pgstattuple_page;
 	visitor->needs = SST_NEEDS(SST_PART_LINE_POINTERS);
-	visitor->special_size = am->special_size;
-	visitor->pgstattuple_first = am->pgstattuple_first;
 }
 
 /* ----------

@@ -81,12 +81,10 @@ typedef bool (*SstVisitPage) (SstVisitor *visitor, const PageData *page,
 struct SstVisitor
 {
 	SstVisitPage page;
+	const struct SstAccessMethod *am;	/* NULL of a map */
 	SstPageNeeds needs;
 	BlockNumber nblocks;		/* to be visited, or 0 for a sample; of a map,
 								 * those that it describes */
-	int			special_size;
-	int			(*pgstattuple_first) (const PageData *page);
-
 	SstMeta		meta;
 
 	/* b-tree: look for posting list tuples on every so many'th block */
@@ -318,6 +316,14 @@ typedef struct SstAccessMethod
 	 */
 	int			(*pgstattuple_first) (const PageData *page);
 
+	/*
+	 * Where page is sst_index_page(): take over what a metapage says, or
+	 * return false if that makes no sense; and visit any other page, which
+	 * has a sound header and the page ID
+	 */
+	bool		(*read_meta) (SstMeta *meta, const PageData *page);
+	SstVisitPage sound_page;
+
 	/* What a visitor needs besides, for page; or NULL */
 	void		(*begin) (SstVisitor *visitor, Relation rel);
 
@@ -395,6 +401,8 @@ extern bool sst_count_if_new(const PageData *page, BlockNumber blkno,
 							 SstCounters *counters);
 extern bool sst_count_if_new_in_index(const PageData *page, BlockNumber blkno,
 									  SstCounters *counters);
+extern bool sst_index_page(SstVisitor *visitor, const PageData *page,
+						   BlockNumber blkno, SstCounters *counters);
 extern void sst_pgstattuple_begin(SstVisitor *visitor, const SstAccessMethod *am);
 extern bool sst_is_other_format(const SstAccessMethod *am,
 								const PageData *metapage);
@@ -406,9 +414,9 @@ sst_visitor_begin(SstVisitor *visitor, const SstAccessMethod *am, Relation rel,
 {
 	bool		contrib = rules == SST_RULES_CONTRIB && am->contrib_page != NULL;
 
+	visitor->am = am;
 	visitor->page = contrib ? am->contrib_page : am->page;
 	visitor->needs = SST_NEEDS(contrib ? am->contrib_part : am->part);
-	visitor->special_size = am->special_size;
 	if (!contrib && am->begin != NULL)
 		am->begin(visitor, rel);
 }

@@ -53,7 +53,7 @@ compare_variants(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	OffsetNumber first = 1 + blkno % 3;
 	SstLinePointers expected;
 
-	if (!sst_page_is_sound(page, visitor->special_size))
+	if (!sst_page_is_sound(page, visitor->am->special_size))
 		return false;
 
 	expected_line_pointers(page, first, &visitor->lengths, &expected);
@@ -76,11 +76,13 @@ compare_variants(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 void
 fuzz_line_pointers_init(FuzzCase *fuzz)
 {
+	static SstAccessMethod am;
 	SstVisitor *visitor = &fuzz->visitor;
 
 	memset(visitor, 0, sizeof(SstVisitor));
 	visitor->page = compare_variants;
-	visitor->special_size = fuzz->choices.shape % 4 * MAXIMUM_ALIGNOF;
+	am.special_size = fuzz->choices.shape % 4 * MAXIMUM_ALIGNOF;
+	visitor->am = &am;
 	visitor->lengths.max_plain = fuzz->choices.number % BLCKSZ;
 	visitor->lengths.min_posting = fuzz->choices.nblocks %
 		(visitor->lengths.max_plain + 2);

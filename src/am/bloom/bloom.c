@@ -103,19 +103,17 @@ tuple_size(const PageData *page)
 }
 
 static bool
-meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
+read_meta(SstMeta *meta, const PageData *page)
 {
 	const BloomMeta *metad = (const BloomMeta *) PageGetContents((Page) page);
 
-	if (metad->magic != BLOOM_MAGIC ||
+	if (get_special(page)->flags != BLOOM_PAGE_IS_META ||
 		metad->settings.nwords < 1 || metad->settings.nwords > BLOOM_MAX_WORDS ||
 		metad->list_start > metad->list_end || metad->list_end > BLOOM_LIST_SIZE)
 		return false;
 
-	counters->n[SST_OTHER_PAGES]++;
-	visitor->meta.known = true;
-	visitor->meta.field[META_SIGNATURE_BITS] = metad->settings.nwords * BLOOM_WORD_BITS;
-	visitor->meta.field[META_NONFULL_PAGES] = metad->list_end - metad->list_start;
+	meta->field[META_SIGNATURE_BITS] = metad->settings.nwords * BLOOM_WORD_BITS;
+	meta->field[META_NONFULL_PAGES] = metad->list_end - metad->list_start;
 	return true;
 }
 
@@ -158,14 +156,6 @@ bloom_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		   SstCounters *counters)
 {
 	const BloomSpecial *special = get_special(page);
-
-	if (!sst_page_is_sound(page, sizeof(BloomSpecial)))
-		return sst_count_if_new_in_index(page, blkno, counters);
-	if (special->page_id != BLOOM_ID)
-		return false;
-	if (blkno == 0)
-		return special->flags == BLOOM_PAGE_IS_META &&
-			meta_page(visitor, page, counters);
 
 	switch (special->flags)
 	{
@@ -271,7 +261,9 @@ const SstAccessMethod sst_bloom_am = {
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW,
 	.refusal = gettext_noop("relation \"%s\" is not a bloom index"),
-	.page = bloom_page,
+	.page = sst_index_page,
+	.read_meta = read_meta,
+	.sound_page = bloom_page,
 	.part = SST_PART_LINE_POINTERS,
 	.special_size = sizeof(BloomSpecial),
 	.page_id = BLOOM_ID,

@@ -30,21 +30,20 @@
 #define MAX_PAGES_PER_RANGE 131072
 
 static bool
-meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
+read_meta(SstMeta *meta, const PageData *page)
 {
 	const BrinMetaPageData *metad = (const BrinMetaPageData *) PageGetContents((Page) page);
 
-	if (metad->brinMagic != BRIN_META_MAGIC ||
+	if (!BRIN_IS_META_PAGE((Page) page) ||
+		metad->brinMagic != BRIN_META_MAGIC ||
 		metad->brinVersion != BRIN_CURRENT_VERSION ||
 		metad->pagesPerRange < 1 ||
 		metad->pagesPerRange > MAX_PAGES_PER_RANGE ||
 		metad->lastRevmapPage > MaxBlockNumber)
 		return false;
 
-	counters->n[SST_OTHER_PAGES]++;
-	visitor->meta.known = true;
-	visitor->meta.field[SST_META_VERSION] = metad->brinVersion;
-	visitor->meta.field[META_PAGES_PER_RANGE] = metad->pagesPerRange;
+	meta->field[SST_META_VERSION] = metad->brinVersion;
+	meta->field[META_PAGES_PER_RANGE] = metad->pagesPerRange;
 	return true;
 }
 
@@ -120,13 +119,6 @@ static bool
 brin_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
 {
-	if (!sst_page_is_sound(page, sizeof(BrinSpecialSpace)))
-		return sst_count_if_new_in_index(page, blkno, counters);
-
-	if (blkno == BRIN_METAPAGE_BLKNO)
-		return BRIN_IS_META_PAGE((Page) page) &&
-			meta_page(visitor, page, counters);
-
 	switch (BrinPageType((Page) page))
 	{
 		case BRIN_PAGETYPE_REVMAP:
@@ -199,7 +191,9 @@ const SstAccessMethod sst_brin_am = {
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_SUMMARIZES | SST_AM_UNUSED_ITEMS,
 	.refusal = gettext_noop("relation \"%s\" is not a BRIN index"),
-	.page = brin_page,
+	.page = sst_index_page,
+	.read_meta = read_meta,
+	.sound_page = brin_page,
 	.part = SST_PART_ALL,
 	.special_size = sizeof(BrinSpecialSpace),
 	.page_type = page_type,

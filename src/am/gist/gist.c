@@ -48,25 +48,20 @@ static bool
 gist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
 {
-	const GISTPageOpaqueData *opaque;
+	uint16		flags = GistPageGetOpaque((Page) page)->flags;
 	SstLinePointers items;
 
-	if (!sst_page_is_sound(page, sizeof(GISTPageOpaqueData)))
-		return sst_count_if_new_in_index(page, blkno, counters);
-
-	opaque = GistPageGetOpaque((Page) page);
-	if (opaque->gist_page_id != GIST_PAGE_ID ||
-		(opaque->flags & ~KNOWN_FLAGS) != 0)
+	if ((flags & ~KNOWN_FLAGS) != 0)
 		return false;
 
-	if (opaque->flags & F_DELETED)
+	if (flags & F_DELETED)
 		return deleted_page(page, blkno, counters);
 
 	sst_read_line_pointers(page, FirstOffsetNumber, &visitor->lengths, &items);
 	if (items.outside)
 		return false;
 
-	if (opaque->flags & F_LEAF)
+	if (flags & F_LEAF)
 	{
 		sst_count_leaf(counters, sst_page_free_space(page),
 					   SST_PAGE_ROOM(sizeof(GISTPageOpaqueData)));
@@ -112,7 +107,8 @@ const SstAccessMethod sst_gist_am = {
 	.kind = SST_INDEX,
 	.flags = SST_AM_ENTRY_A_ROW,
 	.refusal = gettext_noop("relation \"%s\" is not a GiST index"),
-	.page = gist_page,
+	.page = sst_index_page,
+	.sound_page = gist_page,
 	.part = SST_PART_LINE_POINTERS,
 	.pgstattuple_first = pgstattuple_first,
 	.special_size = sizeof(GISTPageOpaqueData),

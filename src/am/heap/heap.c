@@ -380,7 +380,7 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	if (visitor->dead != NULL)
 		visitor->dead->nitems = 0;
 
-	if (!sst_page_is_sound(page, visitor->special_size))
+	if (!sst_page_is_sound(page, visitor->am->special_size))
 		return sst_count_if_new(page, blkno, counters);
 	skips_tuples = all_visible && !visitor->all_tuples;
 	if (!(skips_tuples && visitor->dead == NULL && take_visible_tuples(visitor, page, &items)) &&

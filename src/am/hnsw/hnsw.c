@@ -126,18 +126,15 @@ count_tids(const HnswElement *element)
 }
 
 static bool
-meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
+read_meta(SstMeta *meta, const PageData *page)
 {
 	const HnswMeta *metad = (const HnswMeta *) PageGetContents((Page) page);
-	int64	   *field = visitor->meta.field;
+	int64	   *field = meta->field;
 
-	if (metad->magic != HNSW_MAGIC || metad->version != HNSW_VERSION ||
-		metad->dimensions < 1 || metad->dimensions > PG_INT32_MAX ||
+	if (metad->dimensions < 1 || metad->dimensions > PG_INT32_MAX ||
 		metad->m < HNSW_MIN_M || metad->m > HNSW_MAX_M)
 		return false;
 
-	counters->n[SST_OTHER_PAGES]++;
-	visitor->meta.known = true;
 	field[SST_META_VERSION] = metad->version;
 	field[META_DIMENSIONS] = metad->dimensions;
 	field[META_M] = metad->m;
@@ -153,12 +150,6 @@ hnsw_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	SstCounters own;
 	int			nitems = sst_page_items(page);
 
-	if (!sst_page_is_sound(page, HNSW_SPECIAL_SIZE))
-		return sst_count_if_new_in_index(page, blkno, counters);
-	if (sst_page_id(page) != HNSW_ID)
-		return false;
-	if (blkno == 0)
-		return meta_page(visitor, page, counters);
 	if (!sst_items_are_normal(page))
 		return false;
 
@@ -367,7 +358,9 @@ const SstAccessMethod sst_hnsw_am = {
 	.kind = SST_INDEX,
 	.flags = SST_AM_META,
 	.refusal = gettext_noop("relation \"%s\" is not an hnsw index"),
-	.page = hnsw_page,
+	.page = sst_index_page,
+	.read_meta = read_meta,
+	.sound_page = hnsw_page,
 	.part = SST_PART_ALL,
 	.special_size = HNSW_SPECIAL_SIZE,
 	.page_id = HNSW_ID,

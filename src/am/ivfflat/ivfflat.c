@@ -119,20 +119,17 @@ enum
 };
 
 static bool
-meta_page(SstVisitor *visitor, const PageData *page, SstCounters *counters)
+read_meta(SstMeta *meta, const PageData *page)
 {
 	const IvfflatMeta *metad = (const IvfflatMeta *) PageGetContents((Page) page);
 
-	if (metad->magic != IVFFLAT_MAGIC || metad->version != IVFFLAT_VERSION ||
-		metad->dimensions < 1 ||
+	if (metad->dimensions < 1 ||
 		metad->lists < 1 || metad->lists > IVFFLAT_MAX_LISTS)
 		return false;
 
-	counters->n[SST_OTHER_PAGES]++;
-	visitor->meta.known = true;
-	visitor->meta.field[SST_META_VERSION] = metad->version;
-	visitor->meta.field[META_DIMENSIONS] = metad->dimensions;
-	visitor->meta.field[META_LISTS] = metad->lists;
+	meta->field[SST_META_VERSION] = metad->version;
+	meta->field[META_DIMENSIONS] = metad->dimensions;
+	meta->field[META_LISTS] = metad->lists;
 	return true;
 }
 
@@ -140,13 +137,6 @@ static bool
 ivfflat_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			 SstCounters *counters)
 {
-	if (!sst_page_is_sound(page, IVFFLAT_SPECIAL_SIZE))
-		return sst_count_if_new_in_index(page, blkno, counters);
-	if (sst_page_id(page) != IVFFLAT_ID)
-		return false;
-	if (blkno == 0)
-		return meta_page(visitor, page, counters);
-
 	if (!sst_items_are_normal(page))
 		return false;
 
@@ -293,7 +283,9 @@ const SstAccessMethod sst_ivfflat_am = {
 	.kind = SST_INDEX,
 	.flags = SST_AM_META,
 	.refusal = gettext_noop("relation \"%s\" is not an ivfflat index"),
-	.page = ivfflat_page,
+	.page = sst_index_page,
+	.read_meta = read_meta,
+	.sound_page = ivfflat_page,
 	.part = SST_PART_ALL,
 	.special_size = IVFFLAT_SPECIAL_SIZE,
 	.page_id = IVFFLAT_ID,

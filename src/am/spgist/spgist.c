@@ -47,8 +47,6 @@ flags_are_sound(uint16 flags, BlockNumber blkno)
 
 	switch (blkno)
 	{
-		case SPGIST_METAPAGE_BLKNO:
-			return flags == SPGIST_META;
 		case SPGIST_ROOT_BLKNO:
 			return (flags & ~SPGIST_LEAF) == 0;
 		case SPGIST_NULL_BLKNO:
@@ -119,39 +117,33 @@ tree_page(const PageData *page, uint16 flags, SstCounters *counters)
 }
 
 static bool
+read_meta(SstMeta *meta, const PageData *page)
+{
+	return SpGistPageGetOpaque((Page) page)->flags == SPGIST_META &&
+		SpGistPageGetMeta((Page) page)->magicNumber == SPGIST_MAGIC_NUMBER;
+}
+
+static bool
 spgist_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 			SstCounters *counters)
 {
-	const SpGistPageOpaqueData *opaque;
+	uint16		flags = SpGistPageGetOpaque((Page) page)->flags;
 
-	if (!sst_page_is_sound(page, sizeof(SpGistPageOpaqueData)))
-		return sst_count_if_new_in_index(page, blkno, counters);
-
-	opaque = SpGistPageGetOpaque((Page) page);
-	if (opaque->spgist_page_id != SPGIST_PAGE_ID ||
-		!flags_are_sound(opaque->flags, blkno))
+	if (!flags_are_sound(flags, blkno))
 		return false;
-
-	if (blkno == SPGIST_METAPAGE_BLKNO)
-	{
-		if (SpGistPageGetMeta((Page) page)->magicNumber != SPGIST_MAGIC_NUMBER)
-			return false;
-		counters->n[SST_OTHER_PAGES]++;
-		return true;
-	}
 
 	/*
 	 * As VACUUM does, to have it used again (spgvacuumpage() in
 	 * access/spgist/spgvacuum.c)
 	 */
-	if (opaque->flags & SPGIST_DELETED ||
+	if (flags & SPGIST_DELETED ||
 		(blkno > SPGIST_NULL_BLKNO && sst_page_items(page) == 0))
 	{
 		counters->n[SST_DELETED_PAGES]++;
 		return true;
 	}
 
-	return tree_page(page, opaque->flags, counters);
+	return tree_page(page, flags, counters);
 }
 
 /* What a page is, for a diagnosis */
@@ -200,7 +192,9 @@ const SstAccessMethod sst_spgist_am = {
 	.kind = SST_INDEX,
 	.flags = SST_AM_META | SST_AM_ENTRY_A_ROW,
 	.refusal = gettext_noop("relation \"%s\" is not an SP-GiST index"),
-	.page = spgist_page,
+	.page = sst_index_page,
+	.read_meta = read_meta,
+	.sound_page = spgist_page,
 	.part = SST_PART_ALL,
 	.special_size = sizeof(SpGistPageOpaqueData),
 	.page_id = SPGIST_PAGE_ID,
