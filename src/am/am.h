@@ -20,8 +20,6 @@
 #include "stats/estimate.h"
 #include "stream/rules.h"
 
-struct SstDiagnosis;			/* in diagnose.h */
-struct SstItemCheck;			/* in diagnose.h */
 struct SstModel;				/* in rebuild.h */
 
 /* ----------
@@ -154,6 +152,47 @@ sst_count_items(SstCounters *counters, const SstLinePointers *items)
 	counters->n[SST_DEAD_ITEMS] += items->ndead;
 	counters->n[SST_LIVE_ITEMS] += items->nitems - items->ndead;
 }
+
+/* ----------
+ * What is wrong with a page that a visitor has refused, and with items of others
+ * ----------
+ */
+
+/* What is wrong, in the order in which it is looked for */
+typedef enum SstFault
+{
+	SST_FAULT_NONE,
+	SST_FAULT_READ,				/* the block cannot be read */
+	SST_FAULT_CHECKSUM,
+	SST_FAULT_HEADER,
+	SST_FAULT_SPECIAL,			/* special space */
+	SST_FAULT_PAGE_TYPE,
+	SST_FAULT_LINE_POINTERS,
+	SST_FAULT_TUPLES,
+	SST_FAULT_CONTENTS			/* of a page that has no line pointers */
+} SstFault;
+
+typedef struct SstDiagnosis
+{
+	SstFault	fault;
+	char		detail[256];	/* translated */
+} SstDiagnosis;
+
+extern void sst_diagnose_page(const SstVisitor *visitor, const PageData *page,
+							  BlockNumber blkno, SstDiagnosis *diagnosis);
+extern bool sst_check_items(Relation rel, SstVisitor *visitor,
+							const PageData *page, BlockNumber blkno,
+							SstDiagnosis *diagnosis);
+
+/* Set a fault, and its detail by a translated format and what that needs */
+#define sst_set_diagnosis(diagnosis, what, ...) \
+	((diagnosis)->fault = (what), \
+	 (void) snprintf((diagnosis)->detail, sizeof((diagnosis)->detail), \
+					 __VA_ARGS__))
+
+/* The same as an expression, which is false: what is looked at is not sound */
+#define sst_refuse(diagnosis, what, ...) \
+	(sst_set_diagnosis(diagnosis, what, __VA_ARGS__), false)
 
 /* ----------
  * What is known of a relation at the end of a scan, as columns of rows
@@ -343,15 +382,18 @@ typedef struct SstAccessMethod
 	void		(*page_type) (const PageData *page, BlockNumber blkno,
 							  SstPageType *type);
 	void		(*diagnose_special) (const PageData *page,
-									 struct SstDiagnosis *diagnosis);
+									 SstDiagnosis *diagnosis);
 
 	/* The length that a tuple says it has; NULL: it is an IndexTuple */
 	int			(*tuple_length) (const PageData *page, const ItemIdData *item);
 
-	/* Check tuples that are within the page and aligned; or NULL */
-	bool		(*check) (const struct SstItemCheck *check, SstVisitor *visitor,
+	/*
+	 * Check tuples that are within the page and aligned, also by what the
+	 * catalogs say of the relation; or NULL
+	 */
+	bool		(*check) (Relation rel, SstVisitor *visitor,
 						  const PageData *page, BlockNumber blkno,
-						  struct SstDiagnosis *diagnosis);
+						  SstDiagnosis *diagnosis);
 
 	/*
 	 * Of the SQL function, if it has one, and of contrib's.  The rows of

@@ -17,15 +17,13 @@
 
 #include "access/htup_details.h"
 #include "access/itup.h"
-#include "utils/rel.h"
 
-#include "am/diagnose.h"
+#include "am/am.h"
 
 /* A copy of the page to be changed, and what is to be known of it */
 typedef struct Patient
 {
 	SstVisitor	visitor;
-	const SstAccessMethod *am;
 	SstPageType type;
 	BlockNumber blkno;
 	PGAlignedBlock copy;
@@ -81,8 +79,8 @@ diagnose_place(const Patient *patient, const PageData *page,
 			   SstDiagnosis *diagnosis)
 {
 	int			special = ((const PageHeaderData *) page)->pd_special;
-	int			expected = BLCKSZ - (int) MAXALIGN(patient->am->special_size);
-	uint16		page_id = patient->am->page_id;
+	int			expected = BLCKSZ - (int) MAXALIGN(patient->visitor.am->special_size);
+	uint16		page_id = patient->visitor.am->page_id;
 
 	if (special != expected)
 		sst_set_diagnosis(diagnosis, SST_FAULT_SPECIAL,
@@ -102,7 +100,7 @@ diagnose_contents(const Patient *patient, SstDiagnosis *diagnosis)
 {
 	uint32		words[2];
 
-	if (patient->blkno > 0 || (patient->am->flags & SST_AM_META) == 0)
+	if (patient->blkno > 0 || (patient->visitor.am->flags & SST_AM_META) == 0)
 	{
 		sst_set_diagnosis(diagnosis, SST_FAULT_CONTENTS,
 						  _("contents do not agree with page flags 0x%04X"),
@@ -130,8 +128,8 @@ accepts_empty_copy(Patient *patient)
 static void
 diagnose_special(const Patient *patient, SstDiagnosis *diagnosis)
 {
-	if (patient->am->diagnose_special != NULL)
-		patient->am->diagnose_special(patient->copy.data, diagnosis);
+	if (patient->visitor.am->diagnose_special != NULL)
+		patient->visitor.am->diagnose_special(patient->copy.data, diagnosis);
 	else
 		sst_set_diagnosis(diagnosis, SST_FAULT_SPECIAL,
 						  _("special space is inconsistent, page flags 0x%04X"),
@@ -162,7 +160,7 @@ diagnose_items(Patient *patient, const PageData *page, SstDiagnosis *diagnosis)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 	PageHeader	copy = (PageHeader) patient->copy.data;
-	bool		table = (patient->am->kind & SST_TABLE) != 0;
+	bool		table = (patient->visitor.am->kind & SST_TABLE) != 0;
 	int			nitems = sst_page_items(page);
 
 	memcpy(patient->copy.data, page, BLCKSZ);
@@ -208,11 +206,11 @@ sst_page_type_by_block(const PageData *page, BlockNumber blkno, SstPageType *typ
  * rules.
  */
 void
-sst_diagnose_page(const SstVisitor *visitor, const SstAccessMethod *am,
-				  const PageData *page, BlockNumber blkno,
-				  SstDiagnosis *diagnosis)
+sst_diagnose_page(const SstVisitor *visitor, const PageData *page,
+				  BlockNumber blkno, SstDiagnosis *diagnosis)
 {
-	Patient		patient = {.visitor = *visitor, .am = am, .blkno = blkno};
+	const SstAccessMethod *am = visitor->am;
+	Patient		patient = {.visitor = *visitor, .blkno = blkno};
 	SstPageType *type = &patient.type;
 	SstCounters counters;
 
@@ -357,35 +355,17 @@ check_line_pointers(const SstAccessMethod *am, const PageData *page,
  * diagnosis, if one of them is invalid.  Also false, without one, if visitor->xacts.postponed.
  */
 bool
-sst_check_items(SstItemCheck *check, SstVisitor *visitor,
-				const PageData *page, BlockNumber blkno,
-				SstDiagnosis *diagnosis)
+sst_check_items(Relation rel, SstVisitor *visitor, const PageData *page,
+				BlockNumber blkno, SstDiagnosis *diagnosis)
 {
-	const SstAccessMethod *am = check->am;
+	const SstAccessMethod *am = visitor->am;
 	SstPageType type = {0};
 
-	if (visitor->meta.known)
-		check->version = visitor->meta.field[SST_META_VERSION];
 	if (am->page_type == NULL || PageIsNew((Page) page))
 		return true;
 	am->page_type(page, blkno, &type);
 
 	return !type.has_tuples ||
 		(check_line_pointers(am, page, diagnosis) &&
-		 (am->check == NULL || am->check(check, visitor, page, blkno, diagnosis)));
-}
-
-/* Prepare to check pages of an open relation, which has to stay open. */
-void
-sst_item_check_init(SstItemCheck *check, const SstAccessMethod *am,
-					Relation rel)
-{
-	memset(check, 0, sizeof(SstItemCheck));
-	check->am = am;
-	check->tupdesc = RelationGetDescr(rel);
-	check->has_toast = OidIsValid(rel->rd_rel->reltoastrelid);
-	check->frozenxid = rel->rd_rel->relfrozenxid;
-	check->minmxid = rel->rd_rel->relminmxid;
-	if (rel->rd_index != NULL)
-		check->nkeyatts = IndexRelationGetNumberOfKeyAttributes(rel);
+		 (am->check == NULL || am->check(rel, visitor, page, blkno, diagnosis)));
 }

@@ -26,7 +26,6 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-#include "am/diagnose.h"
 #include "api/api.h"
 #include "run/progress.h"
 #include "stream/run.h"
@@ -58,7 +57,6 @@ typedef struct CorruptSearch
 								 * NULL */
 
 	SstVisitor	visitor;
-	SstItemCheck check;
 	SstBlockReader reader;
 	char	   *image;			/* of the block that is looked at */
 	SstIoStats	io_stats;		/* of all scans */
@@ -99,8 +97,6 @@ begin_search(CorruptSearch *search, const SstTarget *target,
 	sst_plan_scan(&search->plan, target, SST_RULES_TOLERANT);
 	sst_plan_visitor(&search->plan, search->rel, NULL, &search->visitor);
 	search->visitor.all_tuples = true;
-	sst_item_check_init(&search->check, sst_relation_am(search->rel), search->rel);
-	search->list.check = &search->check;
 	sst_io_stats_init(&search->io_stats, search->plan.path);
 	search->reader = (SstBlockReader)
 	{
@@ -239,11 +235,10 @@ diagnose_block(CorruptSearch *search, BlockNumber blkno,
 		}
 	}
 
-	sst_diagnose_page(&search->visitor, search->check.am, image, blkno,
-					  diagnosis);
+	search->visitor.meta = search->list.meta;
+	sst_diagnose_page(&search->visitor, image, blkno, diagnosis);
 	if (diagnosis->fault == SST_FAULT_NONE)
-		sst_check_items(&search->check, &search->visitor, image, blkno,
-						diagnosis);
+		sst_check_items(search->rel, &search->visitor, image, blkno, diagnosis);
 }
 
 static void

@@ -207,8 +207,8 @@ has_sound_items(SstScan *scan, const SstPage *page)
 {
 	SstDiagnosis diagnosis;
 
-	return sst_check_items(scan->sinks.corrupt->check, &scan->visitor, page->image,
-						   page->blkno, &diagnosis);
+	return sst_check_items(scan->rel, &scan->visitor, page->image, page->blkno,
+						   &diagnosis);
 }
 
 /*
@@ -329,7 +329,10 @@ visit_page(SstScan *scan, const SstPage *page)
 	if (scan->chunks != NULL && scan_must_stop(scan))
 		sst_chunks_stop(scan->chunks);
 	if (scan->sinks.corrupt != NULL)
+	{
 		scan->sinks.corrupt->reached = scan->reached;
+		scan->sinks.corrupt->meta = scan->visitor.meta;
+	}
 }
 
 /*
@@ -715,7 +718,11 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 					 &scan.visitor);
 	if (scan.sinks.dead_tids != NULL)
 		scan.visitor.dead = &scan.dead;
-	scan.visitor.all_tuples = scan.sinks.corrupt != NULL;
+	if (scan.sinks.corrupt != NULL)
+	{
+		scan.visitor.all_tuples = true;
+		scan.visitor.meta = scan.sinks.corrupt->meta;
+	}
 	if (scan.sinks.rebuild != NULL || scan.sinks.dead_tids != NULL ||
 		scan.sinks.corrupt != NULL)
 		scan.visitor.needs.part = SST_PART_ALL;

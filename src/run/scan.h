@@ -10,7 +10,6 @@
 #ifndef SST_SCAN_H
 #define SST_SCAN_H
 
-#include "am/diagnose.h"
 #include "am/rebuild.h"
 #include "stream/rules.h"
 #include "relation/relation.h"
@@ -63,7 +62,7 @@ typedef struct SstCorruptList
 	int			n;
 	BlockNumber *blknos;
 	BlockNumber reached;		/* one past the last block visited */
-	SstItemCheck *check;		/* of the pages that the visitor accepts */
+	SstMeta		meta;			/* of the scans so far */
 } SstCorruptList;
 
 /*

@@ -31,7 +31,6 @@
 #include "storage/fsm_internals.h"
 
 #include "fuzz.h"
-#include "am/diagnose.h"
 
 /* The server has its own, which are not here. */
 #undef printf
@@ -93,11 +92,13 @@ make_tupdesc(int shape)
 	return tupdesc;
 }
 
+/* As much of a relation as visitors look at */
+static RelationData rel;
+
 /* Make the visitor of the target's access method. */
 static void
 begin(FuzzCase *fuzz, SstRules rules)
 {
-	static RelationData rel;
 	static FormData_pg_index index;
 	const FuzzChoices *choices = &fuzz->choices;
 	int			i = choices->shape % lengthof(key_shapes);
@@ -490,8 +491,7 @@ diagnose(FuzzCase *fuzz, const PageData *page, const PageData *original,
 
 	init_visitor(fuzz);
 	memset(diagnosis.detail, 'x', sizeof(diagnosis.detail));
-	sst_diagnose_page(&fuzz->visitor, fuzz_target->am, page, fuzz->blkno,
-					  &diagnosis);
+	sst_diagnose_page(&fuzz->visitor, page, fuzz->blkno, &diagnosis);
 	FUZZ_CHECK(memcmp(page, original, BLCKSZ) == 0);
 	FUZZ_CHECK(memchr(diagnosis.detail, '\0', sizeof(diagnosis.detail)) != NULL);
 	FUZZ_CHECK((diagnosis.fault == SST_FAULT_NONE) ==
@@ -507,25 +507,24 @@ diagnose(FuzzCase *fuzz, const PageData *page, const PageData *original,
 static void
 check_items(FuzzCase *fuzz, const PageData *page, const PageData *original)
 {
-	int			shape = fuzz->choices.shape % lengthof(key_shapes);
-	SstItemCheck check = {.am = fuzz_target->am,
-		.tupdesc = make_tupdesc(shape),
-		.has_toast = (fuzz->choices.options & 1) != 0,
-		.frozenxid = (fuzz->choices.options & 2) != 0 ? fuzz->choices.horizon : 0,
-		.minmxid = FirstMultiXactId,
-		.nkeyatts = key_shapes[shape].nkeyatts,
-	.version = fuzz->choices.options % 5};
+	static FormData_pg_class class;
 	SstDiagnosis diagnosis;
 	SstCounters counters;
 
 	init_visitor(fuzz);
+	class.reltoastrelid = fuzz->choices.options & 1;
+	class.relfrozenxid = (fuzz->choices.options & 2) != 0 ? fuzz->choices.horizon : 0;
+	class.relminmxid = FirstMultiXactId;
+	rel.rd_rel = &class;
+	fuzz->visitor.meta.known = true;
+	fuzz->visitor.meta.field[SST_META_VERSION] = fuzz->choices.options % 5;
 	fuzz->visitor.all_tuples = true;
 	sst_counters_init(&counters);
 	if (!fuzz->visitor.page(&fuzz->visitor, page, fuzz->blkno, &counters))
 		return;
 
 	memset(diagnosis.detail, 'x', sizeof(diagnosis.detail));
-	if (!sst_check_items(&check, &fuzz->visitor, page, fuzz->blkno, &diagnosis))
+	if (!sst_check_items(&rel, &fuzz->visitor, page, fuzz->blkno, &diagnosis))
 		FUZZ_CHECK(diagnosis.fault != SST_FAULT_NONE &&
 				   memchr(diagnosis.detail, '\0', sizeof(diagnosis.detail)) != NULL);
 	FUZZ_CHECK(memcmp(page, original, BLCKSZ) == 0);

@@ -23,7 +23,6 @@
 #include "catalog/pg_type.h"
 
 #include "am/btree/fill.h"
-#include "am/diagnose.h"
 
 /* From which size on to look at tuples on some pages only, and on how many */
 #define LARGE_INDEX_BLOCKS 1024
@@ -460,7 +459,7 @@ diagnose_special(const PageData *page, SstDiagnosis *diagnosis)
 
 /* Is it a list of TIDs in order, which ends where the tuple does? */
 static bool
-posting_list_is_sound(const SstItemCheck *check, const IndexTupleData *itup)
+posting_list_is_sound(Relation rel, const IndexTupleData *itup)
 {
 	IndexTuple	tuple = (IndexTuple) itup;
 	int			ntids = BTreeTupleGetNPosting(tuple);
@@ -468,7 +467,7 @@ posting_list_is_sound(const SstItemCheck *check, const IndexTupleData *itup)
 	ItemPointer tids;
 
 	/* An index with INCLUDE columns has none. */
-	if (ntids < 2 || check->nkeyatts < check->tupdesc->natts ||
+	if (ntids < 2 || rel->rd_index->indnkeyatts < RelationGetDescr(rel)->natts ||
 		begin != MAXALIGN(begin) || begin < sizeof(IndexTupleData) ||
 		begin > IndexTupleSize(tuple) ||
 		ntids * sizeof(ItemPointerData) > IndexTupleSize(tuple) - begin)
@@ -489,23 +488,23 @@ posting_list_is_sound(const SstItemCheck *check, const IndexTupleData *itup)
  * pivots looked like other tuples.
  */
 static bool
-pivot_is_sound(const SstItemCheck *check, const IndexTupleData *itup,
+pivot_is_sound(Relation rel, const SstMeta *meta, const IndexTupleData *itup,
 			   bool minus_infinity)
 {
+	int			nkeyatts = rel->rd_index->indnkeyatts;
 	bool		is_pivot = BTreeTupleIsPivot((IndexTuple) itup);
 	int			natts = ItemPointerGetOffsetNumberNoCheck(&itup->t_tid) & BT_OFFSET_MASK;
 	bool		has_tid = (ItemPointerGetOffsetNumberNoCheck(&itup->t_tid) &
 						   BT_PIVOT_HEAP_TID_ATTR) != 0;
 
-	if (check->version <= BTREE_NOVAC_VERSION)
-		return !is_pivot || natts <= check->tupdesc->natts;
+	if (!meta->known || meta->field[SST_META_VERSION] <= BTREE_NOVAC_VERSION)
+		return !is_pivot || natts <= RelationGetDescr(rel)->natts;
 	if (!is_pivot)
 		return false;
 	if (minus_infinity)
 		return natts == 0;
 
-	return natts > 0 && natts <= check->nkeyatts &&
-		(!has_tid || natts == check->nkeyatts);
+	return natts > 0 && natts <= nkeyatts && (!has_tid || natts == nkeyatts);
 }
 
 /* Can the page below have this block number? */
@@ -540,7 +539,7 @@ check_page(const PageData *page, SstDiagnosis *diagnosis)
  * shorter than a tuple.
  */
 static bool
-check_item(const SstItemCheck *check, const PageData *page,
+check_item(Relation rel, const SstMeta *meta, const PageData *page,
 		   OffsetNumber offnum, SstDiagnosis *diagnosis)
 {
 	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
@@ -553,10 +552,10 @@ check_item(const SstItemCheck *check, const PageData *page,
 	if (IndexTupleSize(itup) != ItemIdGetLength(item))
 		sound = false;
 	else if (offnum < first || !P_ISLEAF(opaque))
-		sound = pivot_is_sound(check, itup, offnum == first) &&
+		sound = pivot_is_sound(rel, meta, itup, offnum == first) &&
 			(offnum < first || downlink_is_sound(itup));
 	else if (BTreeTupleIsPosting((IndexTuple) itup))
-		sound = posting_list_is_sound(check, itup);
+		sound = posting_list_is_sound(rel, itup);
 	else
 		sound = !BTreeTupleIsPivot((IndexTuple) itup) &&
 			ItemPointerGetOffsetNumberNoCheck(&itup->t_tid) != InvalidOffsetNumber;
@@ -575,7 +574,7 @@ check_item(const SstItemCheck *check, const PageData *page,
  * sst_check_items().
  */
 static bool
-check_tuples(const SstItemCheck *check, SstVisitor *visitor, const PageData *page,
+check_tuples(Relation rel, SstVisitor *visitor, const PageData *page,
 			 BlockNumber blkno, SstDiagnosis *diagnosis)
 {
 	int			nitems = sst_page_items(page);
@@ -584,7 +583,7 @@ check_tuples(const SstItemCheck *check, SstVisitor *visitor, const PageData *pag
 		return false;
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
-		if (!check_item(check, page, offnum, diagnosis))
+		if (!check_item(rel, &visitor->meta, page, offnum, diagnosis))
 			return false;
 	}
 	return true;

@@ -22,8 +22,9 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
-#include "am/diagnose.h"
+#include "am/am.h"
 #include "am/heap/heap.h"
 
 /*
@@ -672,7 +673,7 @@ sst_tuple_data_size(TupleDesc tupdesc, const SstValue *values)
 /* A page that is being checked */
 typedef struct HeapPage
 {
-	const SstItemCheck *check;
+	Relation	rel;
 	SstVisitor *visitor;
 	const PageData *page;
 	BlockNumber blkno;
@@ -725,7 +726,7 @@ bits_are_sound(const HeapTupleHeaderData *tuple)
 static bool
 xid_is_possible(HeapPage *heap, TransactionId xid)
 {
-	TransactionId frozenxid = heap->check->frozenxid;
+	TransactionId frozenxid = heap->rel->rd_rel->relfrozenxid;
 
 	return !TransactionIdIsNormal(xid) ||
 		((!TransactionIdIsValid(frozenxid) ||
@@ -741,7 +742,7 @@ multi_is_possible(const HeapPage *heap, const HeapTupleHeaderData *tuple)
 
 	return HEAP_LOCKED_UPGRADED(tuple->t_infomask) ||
 		(MultiXactIdIsValid(multi) &&
-		 !MultiXactIdPrecedes(multi, heap->check->minmxid) &&
+		 !MultiXactIdPrecedes(multi, heap->rel->rd_rel->relminmxid) &&
 		 sst_multixact_has_begun(multi));
 }
 
@@ -798,7 +799,7 @@ toast_pointer_is_sound(const HeapPage *heap, const HeapTupleHeaderData *tuple,
 
 	memcpy(&pointer, VARDATA_EXTERNAL(value), sizeof(pointer));
 	return (tuple->t_infomask & HEAP_HASEXTERNAL) != 0 &&
-		heap->check->has_toast &&
+		OidIsValid(heap->rel->rd_rel->reltoastrelid) &&
 		pointer.va_rawsize >= VARHDRSZ &&
 		pointer.va_rawsize <= MaxAllocSize &&
 		VARATT_EXTERNAL_GET_EXTSIZE(pointer) <= pointer.va_rawsize - VARHDRSZ &&
@@ -814,7 +815,7 @@ static bool
 check_attributes(HeapPage *heap, OffsetNumber offnum,
 				 const HeapTupleHeaderData *tuple, int length)
 {
-	TupleDesc	tupdesc = heap->check->tupdesc;
+	TupleDesc	tupdesc = RelationGetDescr(heap->rel);
 	int			natts = HeapTupleHeaderGetNatts(tuple);
 	int			i = 0;
 	SstTuple	read;
@@ -940,10 +941,10 @@ check_chains(HeapPage *heap)
  * is that of sst_check_items().
  */
 static bool
-check_tuples(const SstItemCheck *check, SstVisitor *visitor, const PageData *page,
+check_tuples(Relation rel, SstVisitor *visitor, const PageData *page,
 			 BlockNumber blkno, SstDiagnosis *diagnosis)
 {
-	HeapPage	heap = {.check = check, .visitor = visitor, .page = page,
+	HeapPage	heap = {.rel = rel, .visitor = visitor, .page = page,
 	.blkno = blkno, .nitems = sst_page_items(page), .diagnosis = diagnosis};
 
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= heap.nitems; offnum++)
