@@ -596,27 +596,13 @@ make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits,
 {
 	SstCall		call;
 	SstReport  *report;
-	SstSchedule *schedule;
 
 	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
 	report = sst_create_report(limits);
-	schedule = sst_schedule_begin(report);
 	if (report->relations.n == 0)
 		ereport(NOTICE,
 				(errmsg("the report is empty: no relation was chosen")));
-	PG_TRY();
-	{
-		do
-		{
-			if (commits)
-				SPI_commit();
-		} while (sst_schedule_next(schedule));
-	}
-	PG_FINALLY();
-	{
-		sst_schedule_end(schedule);
-	}
-	PG_END_TRY();
+	sst_read_report(report, commits ? SPI_commit : NULL);
 	call.io_stats = report->io_stats;
 	sst_call_end(&call);
 }

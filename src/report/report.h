@@ -116,10 +116,6 @@ extern SstReport *sst_create_report(const SstReportLimits *limits);
 extern const SstReport *sst_last_report(void);
 
 /* in schedule.c */
-typedef struct SstSchedule SstSchedule;
-
-extern SstSchedule *sst_schedule_begin(SstReport *report);
-extern bool sst_schedule_next(SstSchedule *schedule);
-extern void sst_schedule_end(SstSchedule *schedule);
+extern void sst_read_report(SstReport *report, void (*between) (void));
 
 #endif							/* SST_REPORT_H */

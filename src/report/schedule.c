@@ -58,15 +58,6 @@
 /* An interval narrower than this part of the database's bytes is left alone. */
 #define NARROW 0.0005
 
-/* One after the other */
-typedef enum SchedulePass
-{
-	PASS_FIRST_SAMPLES,
-	PASS_LARGER_SAMPLES,		/* where bytes are uncertain */
-	PASS_LOCKED,				/* what was locked before */
-	PASS_DONE
-} SchedulePass;
-
 /*
  * A place in the order of first samples: its entry, the number of blocks that decides it, and
  * the number of relations that the entry depends on
@@ -87,17 +78,13 @@ typedef struct Candidate
 	double		priority;
 } Candidate;
 
-struct SstSchedule
+typedef struct Schedule
 {
 	SstReport  *report;
-	MemoryContext context;		/* of all this */
+	void		(*between) (void);	/* when nothing is locked; or NULL */
 	MemoryContext scratch;		/* of an attempt to read a relation */
 	instr_time	deadline;
 	Place	   *order;			/* of first samples: the largest first */
-
-	/* The pass, and the place of the entry whose turn it is */
-	SchedulePass pass;
-	int			next;
 
 	/* Seconds that one relation and one block take, as learned so far */
 	double		relation_cost;
@@ -124,7 +111,7 @@ struct SstSchedule
 	binaryheap *queue;
 	double		narrow;			/* bytes that an interval may be wide */
 	double		growth;			/* of a sample, at most */
-};
+} Schedule;
 
 /* ----------
  * What the limits leave
@@ -140,7 +127,7 @@ struct SstSchedule
  * expected and the time that it took is divided in proportion.
  */
 static void
-learn_cost(SstSchedule *schedule, uint64 nblocks, double seconds)
+learn_cost(Schedule *schedule, uint64 nblocks, double seconds)
 {
 	double		blocks = nblocks * schedule->block_cost;
 	double		expected = schedule->relation_cost + blocks;
@@ -151,7 +138,7 @@ learn_cost(SstSchedule *schedule, uint64 nblocks, double seconds)
 }
 
 static double
-seconds_left(const SstSchedule *schedule)
+seconds_left(const Schedule *schedule)
 {
 	return schedule->report->limits.max_seconds -
 		sst_seconds_since(schedule->report->start);
@@ -162,7 +149,7 @@ seconds_left(const SstSchedule *schedule)
  * the relations that were locked are held back.  If a limit cuts them, this sets which one.
  */
 static uint64
-allowed_blocks(const SstSchedule *schedule, int nrelations, uint64 wanted, SstReportEnd *limit)
+allowed_blocks(const Schedule *schedule, int nrelations, uint64 wanted, SstReportEnd *limit)
 {
 	const SstReport *report = schedule->report;
 	int64		max_rate = report->limits.max_rate;
@@ -189,7 +176,7 @@ allowed_blocks(const SstSchedule *schedule, int nrelations, uint64 wanted, SstRe
 
 /* Do the limits leave so many blocks, of so many relations, without a cut? */
 static bool
-limits_leave(const SstSchedule *schedule, int nrelations, uint64 nblocks)
+limits_leave(const Schedule *schedule, int nrelations, uint64 nblocks)
 {
 	SstReportEnd limit;
 
@@ -198,7 +185,7 @@ limits_leave(const SstSchedule *schedule, int nrelations, uint64 nblocks)
 
 /* Blocks of an entry's first sample */
 static BlockNumber
-first_sample_blocks(const SstSchedule *schedule, const SstReportEntry *entry)
+first_sample_blocks(const Schedule *schedule, const SstReportEntry *entry)
 {
 	return entry->estimate.nblocks <= WHOLE_SAMPLES * schedule->first_blocks ?
 		entry->estimate.nblocks : schedule->first_blocks;
@@ -283,7 +270,7 @@ try_estimate(void *arg)
 
 /* Read no more of a relation, as the limits do not leave the blocks for it. */
 static void
-skip_entry(SstSchedule *schedule, SstReportEntry *entry)
+skip_entry(Schedule *schedule, SstReportEntry *entry)
 {
 	entry->settled = true;
 	entry->skipped = schedule->report->limited_by == SST_REPORT_BUDGET ? SST_SKIP_BUDGET :
@@ -319,7 +306,7 @@ predict_toast_again(const SstReport *report, const SstReportEntry *table)
 
 /* Keep what an attempt found.  What is known from an older sample stays. */
 static void
-store_result(SstSchedule *schedule, SstReportEntry *entry,
+store_result(Schedule *schedule, SstReportEntry *entry,
 			 const Attempt *attempt)
 {
 	SstReport  *report = schedule->report;
@@ -359,46 +346,46 @@ store_result(SstSchedule *schedule, SstReportEntry *entry,
  * other errors pass.
  */
 static void
-read_sample(SstSchedule *schedule, SstReportEntry *entry, BlockNumber nblocks)
+read_sample(Schedule *schedule, SstReportEntry *entry, BlockNumber nblocks)
 {
 	SstReport  *report = schedule->report;
-	Attempt    *attempt = MemoryContextAllocZero(schedule->scratch, sizeof(Attempt));
 	int64		bytes_left = Max(report->limits.budget - report->bytes_read, 0);
+	Attempt		attempt = {
+		.report = report,
+		.entry = entry,
+		.nblocks = nblocks,
+		.limits = {schedule->deadline, bytes_left, report->limits.max_rate}
+	};
 	uint64		nread;
 	instr_time	start;
 	ErrorData  *error;
 	MemoryContext oldcontext;
 
-	attempt->report = report;
-	attempt->entry = entry;
-	attempt->nblocks = nblocks;
-	attempt->limits.deadline = schedule->deadline;
-	attempt->limits.bytes_left = bytes_left;
-	attempt->limits.max_rate = report->limits.max_rate;
-
 	INSTR_TIME_SET_CURRENT(start);
 	oldcontext = MemoryContextSwitchTo(schedule->scratch);
-	error = sst_contain_errors(try_estimate, attempt);
+	error = sst_contain_errors(try_estimate, &attempt);
 	MemoryContextSwitchTo(oldcontext);
 	if (error != NULL)
 	{
 		/* Others wait for the snapshot, which other attempts would keep. */
 		if (error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE && sst_is_blocking())
 			ReThrowError(error);
-		attempt->skipped = SST_SKIP_REFUSED;
-		attempt->note = error->message;
+		attempt.skipped = SST_SKIP_REFUSED;
+		attempt.note = error->message;
 	}
 
 	/* After an error, only the limits may know what was read. */
-	nread = Max(attempt->estimate.nread,
-				(bytes_left - attempt->limits.bytes_left) / BLCKSZ);
+	nread = Max(attempt.estimate.nread,
+				(bytes_left - attempt.limits.bytes_left) / BLCKSZ);
 	entry->nread += nread;
 	report->bytes_read += nread * BLCKSZ;
 	if (nread > 0)
 		learn_cost(schedule, nread, sst_seconds_since(start));
 
-	store_result(schedule, entry, attempt);
+	store_result(schedule, entry, &attempt);
 	MemoryContextReset(schedule->scratch);
+	if (schedule->between != NULL)
+		schedule->between();
 }
 
 /* ----------
@@ -511,7 +498,7 @@ advise_catalogs(SstReport *report)
  * turn look-ahead off.
  */
 static void
-begin_read_ahead(SstSchedule *schedule)
+begin_read_ahead(Schedule *schedule)
 {
 	int			depth = sst_io_depth(InvalidOid);
 
@@ -539,7 +526,7 @@ can_advise(const SstReportEntry *entry)
  * leave besides what was advised before.  Returns their blocks.
  */
 static uint64
-advise_next(SstSchedule *schedule)
+advise_next(Schedule *schedule)
 {
 	SstReport  *report = schedule->report;
 	int			max_advised = schedule->max_advised / 2;
@@ -572,7 +559,7 @@ advise_next(SstSchedule *schedule)
  * what comes next.  As the relations that were advised last begin to be read, so many follow.
  */
 static void
-read_ahead(SstSchedule *schedule, int place)
+read_ahead(Schedule *schedule, int place)
 {
 	if (schedule->max_advised == 0)
 		return;
@@ -678,8 +665,8 @@ take_as_empty(SstReportEntry *entry)
 }
 
 /* Read the first sample of a relation, if the limits allow it. */
-static bool
-read_first_sample(SstSchedule *schedule, SstReportEntry *entry)
+static void
+read_first_sample(Schedule *schedule, SstReportEntry *entry)
 {
 	/* What has no file is opened, for the error. */
 	uint64		wanted = entry->relation->bytes < 0 ? 1 :
@@ -687,30 +674,23 @@ read_first_sample(SstSchedule *schedule, SstReportEntry *entry)
 	uint64		nblocks = allowed_blocks(schedule, 1, wanted, &schedule->report->limited_by);
 
 	if (nblocks == 0)
-	{
 		skip_entry(schedule, entry);
-		return false;
-	}
-	read_sample(schedule, entry, nblocks);
-	return true;
+	else
+		read_sample(schedule, entry, nblocks);
 }
 
-/*
- * The first samples, up to the next that is read; false if there is none.  The other
- * passes work alike.
- */
-static bool
-next_first_sample(SstSchedule *schedule)
+static void
+read_first_samples(Schedule *schedule)
 {
 	int			n = schedule->report->relations.n;
 
-	while (schedule->next < n)
+	for (int place = 0; place < n; place++)
 	{
-		int			place = schedule->next++;
 		SstReportEntry *entry = schedule->order[place].entry;
 		double		seconds_each = schedule->relation_cost +
 			schedule->first_blocks * schedule->block_cost;
 
+		CHECK_FOR_INTERRUPTS();
 		sst_progress_relations(place);
 		if (entry->skipped == SST_SKIP_REFUSED)
 			entry->settled = true;
@@ -719,17 +699,13 @@ next_first_sample(SstSchedule *schedule)
 		else
 		{
 			/* Rather a small sample of all than none of some */
-			if ((n - place) * seconds_each >
-				seconds_left(schedule) / 2)
+			if ((n - place) * seconds_each > seconds_left(schedule) / 2)
 				schedule->first_blocks = MIN_FIRST_BLOCKS;
 			read_ahead(schedule, place);
-			if (read_first_sample(schedule, entry))
-				return true;
+			read_first_sample(schedule, entry);
 		}
 	}
 	sst_progress_relations(n);
-
-	return false;
 }
 
 /*
@@ -783,7 +759,7 @@ entry_to_enlarge(SstReportEntry *entry)
  * estimates, for each block.
  */
 static bool
-is_candidate(const SstSchedule *schedule, SstReportEntry *entry,
+is_candidate(const Schedule *schedule, SstReportEntry *entry,
 			 Candidate *candidate)
 {
 	const SstBloatEstimate *estimate = &entry->estimate;
@@ -833,7 +809,7 @@ compare_candidates(Datum a, Datum b, void *arg)
 
 /* Queue all candidates; false if there is none. */
 static bool
-fill_queue(SstSchedule *schedule)
+fill_queue(Schedule *schedule)
 {
 	int			n = schedule->report->relations.n;
 
@@ -850,11 +826,11 @@ fill_queue(SstSchedule *schedule)
 }
 
 /*
- * Read a larger sample of a candidate, and queue it again if that was not enough;
- * false if the limits do not allow it.
+ * Read a larger sample of a candidate, if the limits allow it, and queue it again if that was
+ * not enough.
  */
-static bool
-read_candidate(SstSchedule *schedule, Candidate *candidate)
+static void
+read_candidate(Schedule *schedule, Candidate *candidate)
 {
 	SstReportEntry *entry = candidate->entry;
 	double		before = candidate->gain_width;
@@ -870,7 +846,7 @@ read_candidate(SstSchedule *schedule, Candidate *candidate)
 		entry->settled = entry->gain_settled = true;
 		if (stale)
 			entry->table_nread = entry->table->estimate.nread;
-		return false;
+		return;
 	}
 	read_sample(schedule, source, nblocks);
 
@@ -879,94 +855,6 @@ read_candidate(SstSchedule *schedule, Candidate *candidate)
 		entry->gain_settled = true;
 	if (is_candidate(schedule, entry, candidate))
 		binaryheap_add(schedule->queue, PointerGetDatum(candidate));
-
-	return true;
-}
-
-/*
- * The next larger sample.  A queue that is empty is filled once more: what was read
- * of a table can make its indexes candidates.
- */
-static bool
-next_larger_sample(SstSchedule *schedule)
-{
-	while (!binaryheap_empty(schedule->queue))
-	{
-		Datum		first = binaryheap_remove_first(schedule->queue);
-
-		CHECK_FOR_INTERRUPTS();
-		if (read_candidate(schedule, (Candidate *) DatumGetPointer(first)))
-			return true;
-	}
-
-	return fill_queue(schedule) && next_larger_sample(schedule);
-}
-
-/* Once more, those that were locked by others */
-static bool
-next_locked(SstSchedule *schedule)
-{
-	while (schedule->next < schedule->report->relations.n &&
-		   schedule->nlocked > 0)
-	{
-		SstReportEntry *entry = schedule->order[schedule->next++].entry;
-
-		if (entry->skipped == SST_SKIP_LOCKED &&
-			entry->measured == SST_SKIPPED)
-		{
-			schedule->nlocked--;
-			if (read_first_sample(schedule, entry))
-				return true;
-		}
-	}
-	return false;
-}
-
-/*
- * Begin to read the relations of a report.  The schedule's memory is in the
- * report's context, and survives the end of a transaction.
- */
-SstSchedule *
-sst_schedule_begin(SstReport *report)
-{
-	MemoryContext context = AllocSetContextCreate(report->context,
-												  "streamstat schedule",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext oldcontext = MemoryContextSwitchTo(context);
-	SstSchedule *schedule = palloc0(sizeof(SstSchedule));
-	int			n = report->relations.n;
-	int			nonempty = 0;
-	int64		nblocks = 0;
-	int64		first_blocks;
-
-	schedule->report = report;
-	schedule->context = context;
-	schedule->scratch = AllocSetContextCreate(context, "streamstat attempt",
-											  ALLOCSET_DEFAULT_SIZES);
-	schedule->deadline = sst_time_after(report->start, report->limits.max_seconds);
-	schedule->order = reading_order(report);
-	schedule->relation_cost = RELATION_COST;
-	schedule->block_cost = BLOCK_COST;
-	schedule->candidates = palloc_extended(sizeof(Candidate) * (n + 1), MCXT_ALLOC_HUGE);
-	schedule->queue = binaryheap_allocate(n + 1, compare_candidates, NULL);
-	for (int i = 0; i < n; i++)
-	{
-		nblocks += report->entries[i].estimate.nblocks;
-		if (report->entries[i].estimate.nblocks > 0)
-			nonempty++;
-	}
-	first_blocks = report->limits.budget / BLCKSZ / 4 / Max(nonempty, 1);
-	schedule->narrow = (double) nblocks * BLCKSZ * NARROW;
-	schedule->first_blocks = Min(Max(first_blocks, MIN_FIRST_BLOCKS), MAX_FIRST_BLOCKS);
-	begin_read_ahead(schedule);
-
-	report->ended_by = SST_REPORT_CANCELED;
-	report->limited_by = SST_REPORT_COMPLETE;
-	sst_progress_totals(n, Min(report->limits.budget, nblocks * BLCKSZ));
-	sst_progress_phase(SST_PHASE_FIRST_SAMPLES);
-	MemoryContextSwitchTo(oldcontext);
-
-	return schedule;
 }
 
 /*
@@ -974,7 +862,7 @@ sst_schedule_begin(SstReport *report)
  * steps would only read blocks again, unless the limits leave less than that.
  */
 static double
-growth_limit(const SstSchedule *schedule)
+growth_limit(const Schedule *schedule)
 {
 	const SstReport *report = schedule->report;
 	uint64		nblocks = 0;
@@ -993,17 +881,41 @@ growth_limit(const SstSchedule *schedule)
 	return limits_leave(schedule, nrelations, nblocks) ? INFINITY : GROWTH;
 }
 
+/*
+ * Where bytes are uncertain.  A queue that is empty is filled once more: what was read of a
+ * table can make its indexes candidates.
+ */
 static void
-begin_pass(SstSchedule *schedule, SchedulePass pass)
+read_larger_samples(Schedule *schedule)
 {
-	schedule->pass = pass;
-	schedule->next = 0;
-	if (pass == PASS_LOCKED)
-		sst_progress_phase(SST_PHASE_FINISHING);
-	else if (pass == PASS_LARGER_SAMPLES)
+	schedule->growth = growth_limit(schedule);
+	while (fill_queue(schedule))
 	{
-		sst_progress_phase(SST_PHASE_MEASURING);
-		schedule->growth = growth_limit(schedule);
+		while (!binaryheap_empty(schedule->queue))
+		{
+			Datum		first = binaryheap_remove_first(schedule->queue);
+
+			CHECK_FOR_INTERRUPTS();
+			read_candidate(schedule, (Candidate *) DatumGetPointer(first));
+		}
+	}
+}
+
+/* Once more, those that were locked by others */
+static void
+read_locked(Schedule *schedule)
+{
+	for (int i = 0; i < schedule->report->relations.n && schedule->nlocked > 0; i++)
+	{
+		SstReportEntry *entry = schedule->order[i].entry;
+
+		CHECK_FOR_INTERRUPTS();
+		if (entry->skipped == SST_SKIP_LOCKED &&
+			entry->measured == SST_SKIPPED)
+		{
+			schedule->nlocked--;
+			read_first_sample(schedule, entry);
+		}
 	}
 }
 
@@ -1023,39 +935,68 @@ all_was_read(const SstReport *report)
 	return true;
 }
 
-/*
- * Read one sample of one relation, or find that no more is to be read: then false.
- * In between nothing is locked, and the caller can end the transaction.  After an
- * error, entries keep what was found before.
- */
-bool
-sst_schedule_next(SstSchedule *schedule)
+/* Set up what all passes need, in the current memory context. */
+static void
+begin_schedule(Schedule *schedule, SstReport *report, void (*between) (void))
 {
-	static bool (*const next[]) (SstSchedule *schedule) = {
-		[PASS_FIRST_SAMPLES] = next_first_sample,
-		[PASS_LARGER_SAMPLES] = next_larger_sample,
-		[PASS_LOCKED] = next_locked
-	};
-	SstReport  *report = schedule->report;
+	int			n = report->relations.n;
+	int			nonempty = 0;
+	int64		nblocks = 0;
+	int64		first_blocks;
 
-	CHECK_FOR_INTERRUPTS();
-	while (schedule->pass != PASS_DONE)
+	memset(schedule, 0, sizeof(Schedule));
+	schedule->report = report;
+	schedule->between = between;
+	schedule->scratch = AllocSetContextCreate(CurrentMemoryContext, "streamstat attempt",
+											  ALLOCSET_DEFAULT_SIZES);
+	schedule->deadline = sst_time_after(report->start, report->limits.max_seconds);
+	schedule->order = reading_order(report);
+	schedule->relation_cost = RELATION_COST;
+	schedule->block_cost = BLOCK_COST;
+	schedule->candidates = palloc_extended(sizeof(Candidate) * (n + 1), MCXT_ALLOC_HUGE);
+	schedule->queue = binaryheap_allocate(n + 1, compare_candidates, NULL);
+	for (int i = 0; i < n; i++)
 	{
-		if (next[schedule->pass] (schedule))
-			return true;
-		begin_pass(schedule, schedule->pass + 1);
+		nblocks += report->entries[i].estimate.nblocks;
+		if (report->entries[i].estimate.nblocks > 0)
+			nonempty++;
 	}
+	first_blocks = report->limits.budget / BLCKSZ / 4 / Max(nonempty, 1);
+	schedule->narrow = (double) nblocks * BLCKSZ * NARROW;
+	schedule->first_blocks = Min(Max(first_blocks, MIN_FIRST_BLOCKS), MAX_FIRST_BLOCKS);
+	sst_progress_totals(n, Min(report->limits.budget, nblocks * BLCKSZ));
+	begin_read_ahead(schedule);
+}
+
+/*
+ * Read the relations of a report.  "between", if there is one, is called before the first and
+ * after each of them, when nothing is locked, and may end the transaction.  After an error,
+ * entries keep what was found before.
+ */
+void
+sst_read_report(SstReport *report, void (*between) (void))
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "streamstat schedule",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext oldcontext = MemoryContextSwitchTo(context);
+	Schedule	schedule;
+
+	begin_schedule(&schedule, report, between);
+	report->ended_by = SST_REPORT_CANCELED;
+	report->limited_by = SST_REPORT_COMPLETE;
+	sst_progress_phase(SST_PHASE_FIRST_SAMPLES);
+	if (between != NULL)
+		between();
+	read_first_samples(&schedule);
+	sst_progress_phase(SST_PHASE_MEASURING);
+	read_larger_samples(&schedule);
+	sst_progress_phase(SST_PHASE_FINISHING);
+	read_locked(&schedule);
 
 	/* A limit that only kept blocks from being read twice has ended nothing. */
 	report->ended_by = all_was_read(report) ? SST_REPORT_COMPLETE : report->limited_by;
 	report->elapsed_ms = sst_seconds_since(report->start) * 1000;
-
-	return false;
-}
-
-/* Free a schedule, at its end or after an error. */
-void
-sst_schedule_end(SstSchedule *schedule)
-{
-	MemoryContextDelete(schedule->context);
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextDelete(context);
 }
