@@ -232,14 +232,19 @@ add_dead_rows(const SstReportEntry *entry, SstTableGroup *group)
 										  estimate->recently_dead_percent, 0);
 }
 
+static const SstHolders *
+holders(SstCommandPlan *plan)
+{
+	if (plan->holders == NULL)
+		plan->holders = sst_find_holders();
+	return plan->holders;
+}
+
 /* What keeps the dead rows of a table, in words; NULL if nothing does now */
 static const char *
 holder_of(SstCommandPlan *plan, const SstTableGroup *group)
 {
-	if (plan->holders == NULL)
-		plan->holders = sst_find_holders();
-
-	return sst_oldest_holder(plan->holders, group->table->entry->relation,
+	return sst_oldest_holder(holders(plan), group->table->entry->relation,
 							 plan->report->next_xid);
 }
 
@@ -872,9 +877,7 @@ place_command(SstCommandPlan *plan, SstPlannedCommand *planned)
 
 	if (command->text == NULL)
 		return;
-	if (plan->waits == NULL)
-		plan->waits = sst_find_waits();
-	planned->waits_for = sst_waits_for(plan->waits, is_table(planned->entry) ?
+	planned->waits_for = sst_waits_for(holders(plan), is_table(planned->entry) ?
 									   relation->relid : relation->parent,
 									   command->waits);
 	if (plan->online && command->blocks)

@@ -28,81 +28,71 @@
 
 #include "report/plan.h"
 
-/* See HolderKind */
-#define SESSION "0"
-#define PREPARED "3"
+/* What a holder is; a standby by its feedback, through a WAL sender without a slot */
+#define SESSION 0
+#define STANDBY 1
+#define SLOT 2
+#define PREPARED 3
 
 /*
- * Of each: what it is, its process or null, its name or null, its oldest transaction
- * for all tables and for catalogs only, since when, its database or null for
- * all, and whether the role may see it
- */
-static const char *const holders_query =
-"SELECT CASE WHEN a.backend_type = 'walsender' THEN 1 ELSE " SESSION " END, a.pid, NULL::text,"
-" a.xact_start, a.backend_xid, a.backend_xmin, NULL::xid, a.datid,"
-" a.backend_type IS NULL AND a.usesysid IS NOT NULL"
-" FROM pg_stat_activity AS a"
-" WHERE a.pid <> pg_backend_pid()"
-" AND (a.backend_type IS NULL OR a.backend_type <> 'autovacuum worker')"
-" AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum AS v WHERE v.pid = a.pid)"
-" UNION ALL"
-" SELECT 2, s.active_pid, s.slot_name, NULL, NULL, s.xmin, s.catalog_xmin, NULL, false"
-" FROM pg_replication_slots AS s"
-" UNION ALL"
-" SELECT " PREPARED ", NULL, p.gid, p.prepared, p.transaction, NULL, NULL, d.oid, false"
-" FROM pg_prepared_xacts AS p JOIN pg_database AS d ON d.datname = p.database";
-
-/*
- * Of each transaction that others may have to wait for, the first four columns as above.
- * Then a table on which it has a lock, or 0, and what others wait for: whether the lock
- * is a strong one, and whether it has a snapshot of this database or an ID.  Those that
- * will end in a moment are left out, and an autovacuum that makes room for others.
+ * Of each: its kind, its process or null, its name or null, and since when.  Of what may keep
+ * dead rows: its oldest transaction for all tables and for catalogs only, its database or null
+ * for all, and whether the role may see it.  Of a transaction that others may have to wait for:
+ * a table on which it has a lock, or 0, and SST_WAITS_...  Those that will end in a moment are
+ * left out there, and an autovacuum that makes room for others.
  * REINDEX does not wait for the snapshots of VACUUM (GetCurrentVirtualXIDs()).
  */
-static const char *const waits_query =
-"WITH slow AS ("
-"SELECT a.*, EXISTS (SELECT FROM pg_stat_progress_vacuum AS v WHERE v.pid = a.pid) AS is_vacuum"
-" FROM pg_stat_activity AS a"
-" WHERE a.pid <> pg_backend_pid() AND a.backend_type IS DISTINCT FROM 'parallel worker'"
-" AND (a.backend_type IS DISTINCT FROM 'autovacuum worker' OR a.query LIKE '%(to prevent wraparound)')"
-" AND (a.xact_start < clock_timestamp() - interval '60 s' OR a.state LIKE 'idle in transaction%'"
-" OR a.backend_type IS NULL)),"
+static const char *const holders_query =
+"WITH vacuums AS MATERIALIZED (SELECT pid FROM pg_stat_progress_vacuum),"
+" sessions AS ("
+"SELECT a.*, a.pid IN (SELECT pid FROM vacuums) AS is_vacuum,"
+" a.backend_type IS NOT DISTINCT FROM 'autovacuum worker' AS is_autovacuum"
+" FROM pg_stat_activity AS a WHERE a.pid <> pg_backend_pid()),"
+" slow AS ("
+"SELECT * FROM sessions AS s WHERE s.backend_type IS DISTINCT FROM 'parallel worker'"
+" AND (NOT s.is_autovacuum OR s.query LIKE '%(to prevent wraparound)')"
+" AND (s.xact_start < clock_timestamp() - interval '60 s' OR s.state LIKE 'idle in transaction%'"
+" OR s.backend_type IS NULL)),"
 " all_locks AS MATERIALIZED (SELECT * FROM pg_locks WHERE granted),"
 " locks AS ("
 "SELECT l.pid, l.virtualtransaction, l.relation,"
-" bool_or(l.mode IN ('ShareUpdateExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock',"
-" 'ExclusiveLock', 'AccessExclusiveLock')) AS is_strong"
+" CASE WHEN bool_or(l.mode IN ('ShareUpdateExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock',"
+" 'ExclusiveLock', 'AccessExclusiveLock'))"
+" THEN " CppAsString2(SST_WAITS_STRONG) " ELSE 0 END + " CppAsString2(SST_WAITS_LOCK) " AS what"
 " FROM all_locks AS l WHERE l.locktype = 'relation'"
 " AND l.database IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))"
 " GROUP BY l.pid, l.virtualtransaction, l.relation)"
-" SELECT " SESSION ", s.pid, NULL::text, s.xact_start, l.relation, l.is_strong, false, false"
-" FROM locks AS l JOIN slow AS s ON s.pid = l.pid"
-" UNION ALL"
-" SELECT " PREPARED ", NULL, p.gid, p.prepared, l.relation, l.is_strong, false, false"
-" FROM pg_prepared_xacts AS p JOIN all_locks AS x ON x.transactionid = p.transaction AND x.pid IS NULL"
-" JOIN locks AS l ON l.virtualtransaction = x.virtualtransaction AND l.pid IS NULL"
-" UNION ALL"
-" SELECT " SESSION ", s.pid, NULL, s.xact_start, 0, false,"
-" s.datname = current_database() AND s.backend_xmin IS NOT NULL AND NOT s.is_vacuum,"
-" s.backend_xid IS NOT NULL FROM slow AS s"
-" WHERE s.backend_xmin IS NOT NULL OR s.backend_xid IS NOT NULL"
-" UNION ALL"
-" SELECT " PREPARED ", NULL, p.gid, p.prepared, 0, false, false, true FROM pg_prepared_xacts AS p"
-" ORDER BY 4, 2, 3";
 
-/* The numbers are in the queries. */
-typedef enum HolderKind
-{
-	HOLDER_SESSION,
-	HOLDER_STANDBY,				/* its feedback, by a WAL sender without a
-								 * slot */
-	HOLDER_SLOT,
-	HOLDER_PREPARED
-} HolderKind;
+" SELECT CASE WHEN s.backend_type = 'walsender' THEN " CppAsString2(STANDBY)
+" ELSE " CppAsString2(SESSION) " END, s.pid, NULL::text, s.xact_start, s.backend_xid,"
+" s.backend_xmin, NULL::xid, s.datid, s.backend_type IS NULL AND s.usesysid IS NOT NULL, 0::oid, 0"
+" FROM sessions AS s WHERE NOT s.is_vacuum AND NOT s.is_autovacuum"
+" UNION ALL"
+" SELECT " CppAsString2(SLOT) ", s.active_pid, s.slot_name, NULL, NULL, s.xmin, s.catalog_xmin,"
+" NULL, false, 0, 0 FROM pg_replication_slots AS s"
+" UNION ALL"
+" SELECT " CppAsString2(PREPARED) ", NULL, p.gid, p.prepared, p.transaction, NULL, NULL,"
+" d.oid, false, 0, " CppAsString2(SST_WAITS_XID)
+" FROM pg_prepared_xacts AS p JOIN pg_database AS d ON d.datname = p.database"
+" UNION ALL"
+" SELECT " CppAsString2(SESSION) ", s.pid, NULL, s.xact_start, NULL, NULL, NULL, NULL, false, 0,"
+" CASE WHEN s.backend_xmin IS NOT NULL AND s.datname = current_database() AND NOT s.is_vacuum"
+" THEN " CppAsString2(SST_WAITS_SNAPSHOT) " ELSE 0 END"
+" + CASE WHEN s.backend_xid IS NOT NULL THEN " CppAsString2(SST_WAITS_XID) " ELSE 0 END"
+" FROM slow AS s"
+" UNION ALL"
+" SELECT " CppAsString2(SESSION) ", s.pid, NULL, s.xact_start, NULL, NULL, NULL, NULL, false,"
+" l.relation, l.what FROM locks AS l JOIN slow AS s ON s.pid = l.pid"
+" UNION ALL"
+" SELECT " CppAsString2(PREPARED) ", NULL, p.gid, p.prepared, NULL, NULL, NULL, NULL, false,"
+" l.relation, l.what FROM pg_prepared_xacts AS p"
+" JOIN all_locks AS x ON x.transactionid = p.transaction AND x.pid IS NULL"
+" JOIN locks AS l ON l.virtualtransaction = x.virtualtransaction AND l.pid IS NULL"
+" ORDER BY 4, 2, 3";
 
 typedef struct Holder
 {
-	HolderKind	kind;
+	int			kind;
 	int			pid;			/* or 0 */
 	const char *name;			/* or NULL */
 	TimestampTz since;			/* or 0 */
@@ -121,7 +111,7 @@ typedef struct Holder
 struct SstHolders
 {
 	int			n;
-	Holder	   *holder;			/* for waits, the oldest first */
+	Holder	   *holder;			/* transactions by age */
 };
 
 static TransactionId
@@ -146,11 +136,11 @@ column(HeapTuple tuple, int number)
 }
 
 /*
- * Ask the server's views, in the current transaction.  "set" sets what one of the queries has
- * besides.
+ * Find what may keep dead rows, and transactions for which commands may wait, in the server's
+ * views.
  */
-static SstHolders *
-find_holders(const char *query, void (*set) (Holder *holder, HeapTuple tuple))
+SstHolders *
+sst_find_holders(void)
 {
 	MemoryContext context = CurrentMemoryContext;
 	SstHolders *holders = palloc0(sizeof(SstHolders));
@@ -161,7 +151,7 @@ find_holders(const char *query, void (*set) (Holder *holder, HeapTuple tuple))
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	if (SPI_connect() != SPI_OK_CONNECT)
 		elog(ERROR, "SPI_connect failed");
-	if (SPI_execute(query, true, 0) != SPI_OK_SELECT)
+	if (SPI_execute(holders_query, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not query transactions");
 
 	holders->n = SPI_processed;
@@ -177,30 +167,19 @@ find_holders(const char *query, void (*set) (Holder *holder, HeapTuple tuple))
 		holder->name = name == (Datum) 0 ? NULL :
 			MemoryContextStrdup(context, TextDatumGetCString(name));
 		holder->since = DatumGetTimestampTz(column(tuple, 4));
-		set(holder, tuple);
+		holder->xmin = older(DatumGetTransactionId(column(tuple, 5)),
+							 DatumGetTransactionId(column(tuple, 6)));
+		holder->catalog_xmin = DatumGetTransactionId(column(tuple, 7));
+		holder->database = DatumGetObjectId(column(tuple, 8));
+		holder->hidden = DatumGetBool(column(tuple, 9));
+		holder->table = DatumGetObjectId(column(tuple, 10));
+		holder->what = DatumGetInt32(column(tuple, 11));
 	}
 	if (SPI_finish() != SPI_OK_FINISH)
 		elog(ERROR, "SPI_finish failed");
 	AtEOXact_GUC(true, nestlevel);
 
 	return holders;
-}
-
-static void
-set_kept(Holder *holder, HeapTuple tuple)
-{
-	holder->xmin = older(DatumGetTransactionId(column(tuple, 5)),
-						 DatumGetTransactionId(column(tuple, 6)));
-	holder->catalog_xmin = DatumGetTransactionId(column(tuple, 7));
-	holder->database = DatumGetObjectId(column(tuple, 8));
-	holder->hidden = DatumGetBool(column(tuple, 9));
-}
-
-/* Find what may keep dead rows. */
-SstHolders *
-sst_find_holders(void)
-{
-	return find_holders(holders_query, set_kept);
 }
 
 /* The oldest transaction whose rows the holder keeps in a table; or 0 */
@@ -239,13 +218,13 @@ describe(const Holder *holder)
 {
 	switch (holder->kind)
 	{
-		case HOLDER_SESSION:
+		case SESSION:
 			return psprintf(_("the transaction of process %d%s"), holder->pid,
 							age(holder));
-		case HOLDER_STANDBY:
+		case STANDBY:
 			return psprintf(_("a query on the standby of WAL sender %d (hot_standby_feedback)"),
 							holder->pid);
-		case HOLDER_SLOT:
+		case SLOT:
 			return holder->pid != 0 ?
 				psprintf(_("replication slot \"%s\" of process %d"),
 						 holder->name, holder->pid) :
@@ -296,27 +275,6 @@ sst_oldest_holder(const SstHolders *holders, const SstRelation *table,
 		NULL;
 }
 
-static void
-set_wait(Holder *holder, HeapTuple tuple)
-{
-	holder->table = DatumGetObjectId(column(tuple, 5));
-	if (OidIsValid(holder->table))
-		holder->what |= SST_WAITS_LOCK;
-	if (DatumGetBool(column(tuple, 6)))
-		holder->what |= SST_WAITS_STRONG;
-	if (DatumGetBool(column(tuple, 7)))
-		holder->what |= SST_WAITS_SNAPSHOT;
-	if (DatumGetBool(column(tuple, 8)))
-		holder->what |= SST_WAITS_XID;
-}
-
-/* Find the transactions for which commands may wait. */
-SstHolders *
-sst_find_waits(void)
-{
-	return find_holders(waits_query, set_wait);
-}
-
 /* More are counted. */
 #define MAX_NAMED 3
 
@@ -325,15 +283,15 @@ sst_find_waits(void)
  * words are translated, in the current memory context.  NULL if there is none.
  */
 const char *
-sst_waits_for(const SstHolders *waits, Oid table, int what)
+sst_waits_for(const SstHolders *holders, Oid table, int what)
 {
 	const Holder *last = NULL;
 	StringInfoData buf;
 	int			n = 0;
 
-	for (int i = 0; i < waits->n; i++)
+	for (int i = 0; i < holders->n; i++)
 	{
-		const Holder *holder = &waits->holder[i];
+		const Holder *holder = &holders->holder[i];
 
 		if ((holder->what & what) == 0 ||
 			(OidIsValid(holder->table) && holder->table != table))

@@ -14,10 +14,10 @@
 #include "report/report.h"
 
 /* For whom a command waits, before it works or at its end: transactions that have */
-#define SST_WAITS_LOCK		0x01	/* a lock on the table */
-#define SST_WAITS_STRONG	0x02	/* one that keeps VACUUM or DDL from it */
-#define SST_WAITS_SNAPSHOT	0x04	/* a snapshot of this database */
-#define SST_WAITS_XID		0x08	/* an ID, in any database */
+#define SST_WAITS_LOCK		1	/* a lock on the table */
+#define SST_WAITS_STRONG	2	/* one that keeps VACUUM or DDL from it */
+#define SST_WAITS_SNAPSHOT	4	/* a snapshot of this database */
+#define SST_WAITS_XID		8	/* an ID, in any database */
 
 /* A command, in the memory context in which it was made */
 typedef struct SstCommand
@@ -121,9 +121,8 @@ typedef struct SstCommandPlan
 
 	SstAdvice  *advice;			/* on each relation of the report */
 
-	/* Those who keep dead rows, and for whom commands wait; NULL: not asked */
+	/* Those who keep dead rows, or for whom commands wait; NULL: not asked */
 	SstHolders *holders;
-	SstHolders *waits;
 } SstCommandPlan;
 
 /* A command that can be picked */
@@ -170,8 +169,7 @@ extern SstHolders *sst_find_holders(void);
 extern const char *sst_oldest_holder(const SstHolders *holders,
 									 const SstRelation *table,
 									 TransactionId before);
-extern SstHolders *sst_find_waits(void);
-extern const char *sst_waits_for(const SstHolders *waits, Oid table, int what);
+extern const char *sst_waits_for(const SstHolders *holders, Oid table, int what);
 
 /* in table_activity.c */
 extern bool sst_space_is_reused(const SstReportEntry *table, const SstReportEntry *toast);
