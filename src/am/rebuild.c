@@ -158,7 +158,6 @@ sst_rebuild_end(SstRebuild *rebuild)
 
 struct SstDeadTids
 {
-	MemoryContext context;		/* of the set */
 	IntegerSet *tids;
 	uint64		filter[FILTER_BITS / 64];
 };
@@ -177,19 +176,13 @@ is_possible(OffsetNumber offnum)
 	return offnum >= FirstOffsetNumber && offnum <= MaxHeapTuplesPerPage;
 }
 
-/* Create an empty set in the current memory context. */
+/* Create an empty set in the current memory context, which is all that frees it. */
 SstDeadTids *
 sst_dead_tids_create(void)
 {
 	SstDeadTids *set = palloc0(sizeof(SstDeadTids));
-	MemoryContext caller;
 
-	set->context = AllocSetContextCreate(CurrentMemoryContext,
-										 "streamstat dead rows",
-										 ALLOCSET_DEFAULT_SIZES);
-	caller = MemoryContextSwitchTo(set->context);
 	set->tids = intset_create();
-	MemoryContextSwitchTo(caller);
 	return set;
 }
 
@@ -220,11 +213,4 @@ bool
 sst_dead_tids_is_empty(const SstDeadTids *set)
 {
 	return intset_num_entries(set->tids) == 0;
-}
-
-void
-sst_dead_tids_free(SstDeadTids *set)
-{
-	MemoryContextDelete(set->context);
-	pfree(set);
 }

@@ -57,7 +57,6 @@ extern void sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno,
 extern bool sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 								  OffsetNumber offnum);
 extern bool sst_dead_tids_is_empty(const SstDeadTids *set);
-extern void sst_dead_tids_free(SstDeadTids *set);
 
 /* Will workers build an index, if its access method can? */
 typedef enum SstParallelBuild

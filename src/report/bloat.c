@@ -249,8 +249,6 @@ sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
 		}
 	}
 	sst_page_sample_free(&sample);
-	if (rebuild != NULL)
-		sst_dead_entries_end(&dead);
 	sst_rebuild_end(rebuild);
 
 	if (target->distributed)

@@ -200,6 +200,5 @@ extern SstEstimate sst_dead_entries_kept(const SstDeadEntries *dead,
 										 const SstPageSample *sample,
 										 SstRebuild *rebuild,
 										 SstBloatEstimate *estimate);
-extern void sst_dead_entries_end(SstDeadEntries *dead);
 
 #endif							/* SST_BLOAT_ESTIMATE_H */

@@ -70,12 +70,7 @@ read_dead_rows(const SstTarget *table, const SstBlockSet *visible,
 		sst_io_stats_merge(sampling->io_stats, &scanned.io_stats);
 	}
 
-	if (!sst_within_limits(sampling->limits))
-	{
-		sst_dead_tids_free(result);
-		return NULL;
-	}
-	return result;
+	return sst_within_limits(sampling->limits) ? result : NULL;
 }
 
 /* ----------
@@ -210,13 +205,6 @@ sst_dead_entries_begin(SstDeadEntries *dead, const SstTarget *index,
 	/* Without any, models need not look at each TID. */
 	if (dead->tids != NULL && !sst_dead_tids_is_empty(dead->tids))
 		rebuild->dead_tids = dead->tids;
-}
-
-void
-sst_dead_entries_end(SstDeadEntries *dead)
-{
-	if (dead->tids != NULL)
-		sst_dead_tids_free(dead->tids);
 }
 
 /* ----------
