@@ -149,58 +149,49 @@ put_row(SstRow *row, const SstAdvice *advice)
 	sst_row_store(row);
 }
 
-/* A row's place in the order */
-typedef struct Place
-{
-	double		back;			/* -1 if not known */
-	int64		bytes;
-	int			i;
-} Place;
-
+/* The most reclaimable bytes first, and what is not known last; then by size */
 static int
-compare_places(const void *a, const void *b)
+compare_advice(const void *a, const void *b)
 {
-	const Place *left = a;
-	const Place *right = b;
+	const SstReportEntry *left = (*(const SstAdvice *const *) a)->entry;
+	const SstReportEntry *right = (*(const SstAdvice *const *) b)->entry;
+	double		back[2] = {sst_entry_reclaimable(left).value, sst_entry_reclaimable(right).value};
 
-	if (left->back != right->back)
-		return left->back < right->back ? 1 : -1;
-	if (left->bytes != right->bytes)
-		return left->bytes < right->bytes ? 1 : -1;
-	return left->i - right->i;
+	for (int i = 0; i < 2; i++)
+	{
+		if (isnan(back[i]))
+			back[i] = -1;
+	}
+	if (back[0] != back[1])
+		return back[0] < back[1] ? 1 : -1;
+	if (left->estimate.nblocks != right->estimate.nblocks)
+		return left->estimate.nblocks < right->estimate.nblocks ? 1 : -1;
+	return (left > right) - (left < right);
 }
 
-/* Return the rows of a report, the most reclaimable bytes first. */
 static void
 return_report(FunctionCallInfo fcinfo, const SstReport *report)
 {
-	SstRow		row;
+	int			n = report->relations.n;
+	const SstAdvice **order = palloc_extended(sizeof(SstAdvice *) * (n + 1), MCXT_ALLOC_HUGE);
 	const SstCommandPlan *plan;
-	Place	   *places;
+	SstRow		row;
 	MemoryContext oldcontext;
 
 	sst_rows_begin(&row, fcinfo);
 	plan = sst_report_plan(report, true);
-	places = MemoryContextAllocHuge(CurrentMemoryContext,
-									sizeof(Place) * (report->relations.n + 1));
-	for (int i = 0; i < report->relations.n; i++)
-	{
-		double		back = sst_entry_reclaimable(&report->entries[i]).value;
-
-		places[i].back = isnan(back) ? -1 : back;
-		places[i].bytes = sst_entry_bytes(&report->entries[i]);
-		places[i].i = i;
-	}
-	qsort(places, report->relations.n, sizeof(Place), compare_places);
+	for (int i = 0; i < n; i++)
+		order[i] = &plan->advice[i];
+	qsort(order, n, sizeof(SstAdvice *), compare_advice);
 
 	oldcontext = MemoryContextSwitchTo(row.context);
-	for (int i = 0; i < report->relations.n; i++)
+	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		put_row(&row, &plan->advice[places[i].i]);
+		put_row(&row, order[i]);
 	}
 	MemoryContextSwitchTo(oldcontext);
-	pfree(places);
+	pfree(order);
 }
 
 /* The row about a report */
