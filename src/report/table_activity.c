@@ -193,15 +193,6 @@ sst_index_space_is_reused(const SstReportEntry *index, const SstReportEntry *tab
 /* A mean over fewer runs says little. */
 #define MANY_RUNS 4
 
-/* What the server goes by */
-typedef struct Settings
-{
-	bool		enabled;
-	double		rows;
-	double		scale;			/* the part of all rows that it waits for ... */
-	double		threshold;		/* ... and a base, together in rows */
-} Settings;
-
 /*
  * The options of a table, in the current memory context, or NULL if it has none.  *rows is
  * what the catalog says of its rows; negative if nothing, or if the table is gone.
@@ -237,43 +228,10 @@ sst_has_fillfactor(Oid tableoid)
 }
 
 /*
- * As autovacuum finds them (relation_needs_vacanalyze() in autovacuum.c).  False if the table
- * has too few rows to matter, or is gone.
- */
-static bool
-get_settings(Oid tableoid, Settings *settings)
-{
-	StdRdOptions *options = table_options(tableoid, &settings->rows);
-	double		base = options != NULL && options->autovacuum.vacuum_threshold >= 0 ?
-		options->autovacuum.vacuum_threshold : autovacuum_vac_thresh;
-
-	if (settings->rows < MANY_ROWS)
-		return false;
-
-	settings->enabled = options == NULL || options->autovacuum.enabled;
-	settings->scale = options != NULL && options->autovacuum.vacuum_scale_factor >= 0 ?
-		options->autovacuum.vacuum_scale_factor : autovacuum_vac_scale;
-	settings->threshold = sst_limited_vacuum_threshold(options,
-													   base + settings->scale * settings->rows);
-	return true;
-}
-
-/* The command that lets autovacuum come earlier */
-static const char *
-earlier(const SstRelation *table, const Settings *settings)
-{
-	const char *name = quote_qualified_identifier(table->schema, table->name);
-
-	if (settings->scale > LOW_PART)
-		return psprintf("ALTER TABLE %s SET (autovacuum_vacuum_scale_factor = %g)", name, LOW_PART);
-	return psprintf("ALTER TABLE %s SET (autovacuum_vacuum_threshold = %.0f)", name,
-					LOW_PART * settings->rows);
-}
-
-/*
  * Why so much of a table can be dead, or free again, and what to change: translated, in the
- * current memory context.  NULL if its settings are not known to be the cause.  dead:
- * it is about rows that are dead now.
+ * current memory context.  NULL if its settings are not known to be the cause, which are those
+ * that autovacuum finds (relation_needs_vacanalyze() in autovacuum.c).  dead: it is about rows
+ * that are dead now.
  */
 const char *
 sst_late_vacuum_reason(const SstRelation *table, bool dead)
@@ -285,26 +243,40 @@ sst_late_vacuum_reason(const SstRelation *table, bool dead)
 		table_statistic(pg_stat_get_tuples_hot_updated, relid) +
 		table_statistic(pg_stat_get_tuples_deleted, relid);
 	double		mean = died / (runs + table_statistic(pg_stat_get_vacuum_count, relid) + 1);
-	Settings	settings;
+	double		rows;
+	double		scale = autovacuum_vac_scale;	/* the part of all rows that
+												 * it waits for */
+	double		threshold = autovacuum_vac_thresh;	/* ... and a base */
+	StdRdOptions *options;
+	const char *name;
 	const char *command;
 
-	if (!AutoVacuumingActive() || table->catalog || table->persistence == RELPERSISTENCE_TEMP ||
-		!get_settings(relid, &settings))
+	if (!AutoVacuumingActive() || table->catalog || table->persistence == RELPERSISTENCE_TEMP)
 		return NULL;
-	if (!settings.enabled)
-		return Max(rows_dead, mean) <= LOW_PART * settings.rows ? NULL :
-			psprintf(_("autovacuum is off for this table: ALTER TABLE %s RESET (autovacuum_enabled)"),
-					 quote_qualified_identifier(table->schema, table->name));
+	options = table_options(relid, &rows);
+	if (rows < MANY_ROWS)
+		return NULL;
+	name = quote_qualified_identifier(table->schema, table->name);
+	if (options != NULL && !options->autovacuum.enabled)
+		return Max(rows_dead, mean) <= LOW_PART * rows ? NULL :
+			psprintf(_("autovacuum is off for this table: ALTER TABLE %s RESET (autovacuum_enabled)"), name);
 
-	if (settings.threshold <= 2 * LOW_PART * settings.rows)
+	if (options != NULL && options->autovacuum.vacuum_scale_factor >= 0)
+		scale = options->autovacuum.vacuum_scale_factor;
+	if (options != NULL && options->autovacuum.vacuum_threshold >= 0)
+		threshold = options->autovacuum.vacuum_threshold;
+	threshold = sst_limited_vacuum_threshold(options, threshold + scale * rows);
+	if (threshold <= 2 * LOW_PART * rows)
 		return NULL;
-	command = earlier(table, &settings);
-	if (dead && rows_dead > LOW_PART * settings.rows && rows_dead <= settings.threshold)
+	command = scale > LOW_PART ?
+		psprintf("ALTER TABLE %s SET (autovacuum_vacuum_scale_factor = %g)", name, LOW_PART) :
+		psprintf("ALTER TABLE %s SET (autovacuum_vacuum_threshold = %.0f)", name, LOW_PART * rows);
+	if (dead && rows_dead > LOW_PART * rows && rows_dead <= threshold)
 		return psprintf(_("autovacuum waits for %.0f dead rows, and there are %.0f; it comes earlier after: %s"),
-						settings.threshold, rows_dead, command);
-	if (runs >= MANY_RUNS && mean >= settings.threshold / 2 && mean <= 2 * settings.threshold)
+						threshold, rows_dead, command);
+	if (runs >= MANY_RUNS && mean >= threshold / 2 && mean <= 2 * threshold)
 		return psprintf(_("autovacuum waits for %.0f dead rows, and has run %.0f times, after %.0f on average; it comes earlier after: %s"),
-						settings.threshold, runs, mean, command);
+						threshold, runs, mean, command);
 
 	return NULL;
 }
