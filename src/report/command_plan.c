@@ -102,11 +102,9 @@ add_command(SstCommandPlan *plan, SstAdvice *advice, SstUrgency urgency)
  * ----------
  */
 
-/* Why a relation that would become smaller has no command; these are compared, too */
+/* Why a relation that would become smaller has no command; it is compared, too */
 static const char space_reused[] =
 gettext_noop("no command: new rows and new versions of rows reuse the free space");
-static const char analyze_first[] =
-gettext_noop("no command before ANALYZE of the table: REINDEX sizes the index by the table's row count, which is not up to date");
 
 /* Of a command that runs ANALYZE */
 static const char analyze_reason[] =
@@ -492,49 +490,32 @@ plan_invalid_index(SstCommandPlan *plan, SstAdvice *advice)
 	set_index_costs(planned);
 }
 
-/*
- * Why an index whose table is not rebuilt has no command.  Sets whether its gain would
- * be enough for one.
- */
-static const char *
-why_no_reindex(const SstReportEntry *entry, const SstReportEntry *table,
-			   const SstGain *gain, bool *enough)
-{
-	const SstRelation *index = entry->relation;
-	const SstBloatEstimate *estimate = &entry->estimate;
-	const char *why = NULL;
-
-	*enough = is_enough(index, gain, &why);
-	if (estimate->analyze_first &&
-		is_worth_it((estimate->nblocks - estimate->analyzed_blocks) * BLCKSZ,
-					gain->bytes) &&
-		!is_small_catalog(index, gain->bytes))
-		why = analyze_first;
-	else if (*enough && sst_index_space_is_reused(entry, table))
-		why = space_reused;
-
-	return why;
-}
-
 /* An index whose table is not rebuilt.  Returns whether it needs ANALYZE first. */
 static bool
 plan_index(SstCommandPlan *plan, const SstTableGroup *group, SstAdvice *advice)
 {
 	const SstReportEntry *index = advice->entry;
+	const SstBloatEstimate *estimate = &index->estimate;
 	const SstRelation *table = group->table->entry->relation;
 	bool		corrupt = has_corrupt_pages(index);
 	SstGain		gain = {0};
 	SstPlannedCommand *planned;
 
 	sst_add_gain(index, &gain);
-	if (!corrupt)
+	if (!corrupt && estimate->analyze_first &&
+		is_worth_it((estimate->nblocks - estimate->analyzed_blocks) * BLCKSZ,
+					gain.bytes) &&
+		!is_small_catalog(index->relation, gain.bytes))
 	{
-		bool		enough;
-		const char *why = why_no_reindex(index, group->table->entry, &gain, &enough);
-
-		advice->withheld = why;
-		if (!enough || why != NULL)
-			return why == analyze_first;
+		advice->withheld = gettext_noop("no command before ANALYZE of the table: REINDEX sizes the index by the table's row count, which is not up to date");
+		return true;
+	}
+	if (!corrupt && !is_enough(index->relation, &gain, &advice->withheld))
+		return false;
+	if (!corrupt && sst_index_space_is_reused(index, group->table->entry))
+	{
+		advice->withheld = space_reused;
+		return false;
 	}
 
 	planned = add_command(plan, advice, corrupt ? SST_CORRUPT : SST_ORDINARY);
