@@ -720,20 +720,13 @@ is_stale(const SstReportEntry *entry, double margin)
 		sst_margin(&entry->estimate.kept_percent) > margin;
 }
 
-/*
- * By how many bytes the ends of the interval of reclaimable bytes differ.  What
- * does not become smaller gives none back.
- */
+/* By how many bytes the ends of the interval of reclaimable bytes differ */
 static double
 gain_width(const SstReportEntry *entry)
 {
-	const SstEstimate *rebuilt = &entry->estimate.rebuilt_blocks;
-	double		nblocks = entry->estimate.nblocks;
+	SstEstimate reclaimable = sst_reclaimable_bytes(&entry->estimate);
 
-	if (isnan(rebuilt->value))
-		return 0;
-
-	return (Min(rebuilt->high, nblocks) - Min(rebuilt->low, nblocks)) * BLCKSZ;
+	return isnan(reclaimable.value) ? 0 : reclaimable.high - reclaimable.low;
 }
 
 /*
