@@ -58,15 +58,11 @@
 /* An interval narrower than this part of the database's bytes is left alone. */
 #define NARROW 0.0005
 
-/*
- * A place in the order of first samples: its entry, the number of blocks that decides it, and
- * the number of relations that the entry depends on
- */
+/* A place in the order of first samples: its entry, and the number of blocks that decides it */
 typedef struct Place
 {
 	SstReportEntry *entry;
 	uint64		nblocks;
-	int			depth;
 } Place;
 
 /* A relation of which more blocks would tell more */
@@ -586,7 +582,7 @@ read_ahead(Schedule *schedule, int place)
  * ----------
  */
 
-/* The largest first, a table before its indexes and TOAST table; then by OID, as entries are */
+/* The largest first; then by OID, as entries are */
 static int
 compare_places(const void *a, const void *b)
 {
@@ -595,14 +591,12 @@ compare_places(const void *a, const void *b)
 
 	if (left->nblocks != right->nblocks)
 		return left->nblocks < right->nblocks ? 1 : -1;
-	if (left->depth != right->depth)
-		return left->depth - right->depth;
 	return (left->entry > right->entry) - (left->entry < right->entry);
 }
 
 /*
- * The order in which entries are read.  A table has the place of its largest index or its
- * TOAST table, if that is larger.
+ * The order in which entries are read.  A table stands before its indexes and its TOAST table,
+ * as if it were larger.
  */
 static Place *
 reading_order(const SstReport *report)
@@ -614,18 +608,16 @@ reading_order(const SstReport *report)
 	{
 		places[i].entry = &report->entries[i];
 		places[i].nblocks = report->entries[i].estimate.nblocks;
-		places[i].depth = 0;
 	}
 	for (int i = 0; i < n; i++)
 	{
-		const SstReportEntry *entry = &report->entries[i];
+		uint64		nblocks = report->entries[i].estimate.nblocks;
 
-		for (const SstReportEntry *on = entry->table; on != NULL; on = on->table)
+		for (const SstReportEntry *on = report->entries[i].table; on != NULL; on = on->table)
 		{
 			Place	   *table = &places[on - report->entries];
 
-			table->nblocks = Max(table->nblocks, entry->estimate.nblocks);
-			places[i].depth++;
+			table->nblocks = Max(table->nblocks, ++nblocks);
 		}
 	}
 	qsort(places, n, sizeof(Place), compare_places);
