@@ -15,7 +15,6 @@
 #include <math.h>
 
 #include "catalog/pg_class.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 
 #include "api/api.h"
@@ -94,29 +93,6 @@ put_note(SstRow *row, const SstTarget *target)
 }
 
 /*
- * Estimate the bloat of a relation.  The table of an index is locked.
- *
- * That of a TOAST table has to be locked before it, which is too late here.  So the
- * lock is not waited for.
- */
-static void
-estimate_relation(SstTarget *target, SstSampling *sampling,
-				  SstBloatEstimate *estimate)
-{
-	SstIndexTable table = {.relid = target->tableoid};
-
-	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
-	{
-		table.relid = sst_toast_owner(target->relid);
-		if (OidIsValid(table.relid) &&
-			!ConditionalLockRelationOid(table.relid, AccessShareLock))
-			table.relid = InvalidOid;
-		target->tableoid = table.relid;
-	}
-	sst_estimate_bloat(target, &table, sampling, estimate);
-}
-
-/*
  * Put a relation's row, and that of its TOAST table as asked; add them to the sum.
  * The table of an index is locked.
  *
@@ -136,7 +112,7 @@ put_relation(SstRow *row, SstTarget *target, SstWithToast with_toast,
 		return;
 	}
 
-	estimate_relation(target, sampling, &estimate);
+	sst_estimate_bloat(target, NULL, sampling, &estimate);
 	note = target->distributed && estimate.ncorrupt == 0 ? target->note :
 		sst_bloat_note(&estimate);
 	if (with_toast != SST_TOAST_SUMMED)
@@ -144,7 +120,6 @@ put_relation(SstRow *row, SstTarget *target, SstWithToast with_toast,
 
 	if (with_toast != SST_TOAST_LEFT_OUT && sst_has_toast(target))
 	{
-		SstIndexTable table = {target->relid, &estimate};
 		SstTarget	toast;
 		SstBloatEstimate of_toast;
 		bool		readable;
@@ -153,7 +128,7 @@ put_relation(SstRow *row, SstTarget *target, SstWithToast with_toast,
 		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid, SST_HEAP, false);
 		readable = toast.state == SST_TARGET_READABLE;
 		if (readable)
-			sst_estimate_bloat(&toast, &table, sampling, &of_toast);
+			sst_estimate_bloat(&toast, &estimate, sampling, &of_toast);
 		toast_note = readable ? sst_bloat_note(&of_toast) : toast.note;
 		if (with_toast == SST_TOAST_ROW && readable)
 			put_estimate(row, toast.relid, &of_toast, toast_note, sum);

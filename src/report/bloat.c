@@ -149,7 +149,7 @@ allow_for_corrupt(const SstPageSample *sample, SstEstimate *rebuilt)
  */
 static bool
 predict(const SstTarget *target, SstRebuild *rebuild,
-		const SstPageSample *sample, const SstIndexTable *table,
+		const SstPageSample *sample, const SstBloatEstimate *table,
 		const SstDeadEntries *dead, SstSampling *sampling,
 		SstBloatEstimate *estimate)
 {
@@ -191,12 +191,14 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 }
 
 /*
- * Estimate the bloat of a target, from all of its blocks or a sample.
+ * Estimate the bloat of a target, from all of its blocks or a sample.  table is what is known of
+ * the table of an index, which is locked with it, or of a TOAST table; or NULL.  Where that does
+ * not tell how much of the target is needed, the table is read.
  *
  * Returns false if a limit ended the scan: then only nblocks and nread are set.
  */
 bool
-sst_estimate_bloat(const SstTarget *target, const SstIndexTable *table,
+sst_estimate_bloat(const SstTarget *target, const SstBloatEstimate *table,
 				   SstSampling *sampling, SstBloatEstimate *estimate)
 {
 	SstPageSample sample;

@@ -134,15 +134,6 @@ typedef struct SstBloatEstimate
 	float		row_bytes;
 } SstBloatEstimate;
 
-/*
- * The table of an index or a TOAST table, which tells how much of that is needed
- */
-typedef struct SstIndexTable
-{
-	Oid			relid;			/* locked by the caller, or InvalidOid */
-	const SstBloatEstimate *estimate;	/* or NULL: read a sample of it */
-} SstIndexTable;
-
 /* What an estimate has to know of its index's table; all zero for a table, and if no row is dead */
 typedef struct SstDeadEntries
 {
@@ -169,7 +160,7 @@ extern SstEstimate sst_reclaimable_bytes(const SstBloatEstimate *estimate);
 
 /* in bloat.c */
 extern bool sst_estimate_bloat(const SstTarget *target,
-							   const SstIndexTable *table,
+							   const SstBloatEstimate *table,
 							   SstSampling *sampling,
 							   SstBloatEstimate *estimate);
 
@@ -181,10 +172,9 @@ extern void sst_estimate_toast(const SstTarget *target,
 							   const SstPageSample *sample,
 							   SstBloatEstimate *estimate);
 extern void sst_predict_toast(const SstTarget *toast,
-							  const SstIndexTable *table,
+							  const SstBloatEstimate *table,
 							  SstSampling *sampling,
 							  SstBloatEstimate *estimate);
-extern const SstToastNeeds *sst_toast_needs(const SstBloatEstimate *table);
 extern bool sst_apply_toast_needs(const SstBloatEstimate *table,
 								  SstBloatEstimate *toast);
 extern bool sst_toast_needs_rows(const SstBloatEstimate *table,
@@ -193,7 +183,7 @@ extern bool sst_toast_needs_rows(const SstBloatEstimate *table,
 /* in dead_entries.c */
 extern void sst_dead_entries_begin(SstDeadEntries *dead,
 								   const SstTarget *index,
-								   const SstIndexTable *table,
+								   const SstBloatEstimate *table,
 								   SstSampling *sampling, SstRebuild *rebuild);
 extern SstEstimate sst_dead_entries_kept(const SstDeadEntries *dead,
 										 const SstTarget *index,

@@ -182,24 +182,24 @@ find_dead_rows(SstDeadEntries *dead, const SstBloatEstimate *known, const SstTar
 
 /*
  * Choose the way to know of an index's dead entries, before the index is read, and
- * have the rebuild do what is needed for it.  The table, if there is one, is locked.
+ * have the rebuild do what is needed for it.  table is what is known of its table, or NULL.
  */
 void
 sst_dead_entries_begin(SstDeadEntries *dead, const SstTarget *index,
-					   const SstIndexTable *table, SstSampling *sampling,
+					   const SstBloatEstimate *table, SstSampling *sampling,
 					   SstRebuild *rebuild)
 {
 	SstTarget	target;
 
 	memset(dead, 0, sizeof(SstDeadEntries));
-	if (!OidIsValid(table->relid) || index->kind != SST_INDEX)
+	if (!OidIsValid(index->tableoid) || index->kind != SST_INDEX)
 		return;
-	if (is_known_by_table(dead, table->estimate, index, sampling))
+	if (is_known_by_table(dead, table, index, sampling))
 		return;
 
-	sst_target_examine(&target, relation_open(table->relid, NoLock));
+	sst_target_examine(&target, relation_open(index->tableoid, NoLock));
 	dead->unknown = target.kind != SST_HEAP || !sst_target_is_readable(&target) ||
-		!find_dead_rows(dead, table->estimate, &target, index, sampling);
+		!find_dead_rows(dead, table, &target, index, sampling);
 	relation_close(target.rel, NoLock);
 
 	/* Without any, models need not look at each TID. */

@@ -32,7 +32,6 @@
 #include "lib/binaryheap.h"
 #include "miscadmin.h"
 #include "storage/bufpage.h"
-#include "storage/lmgr.h"
 #include "utils/memutils.h"
 
 #include "compat/compat.h"
@@ -215,28 +214,12 @@ typedef struct Attempt
 	SstBloatEstimate estimate;
 } Attempt;
 
-/* The table of an index or a TOAST table, if it is to be read; it is not locked. */
-static Oid
-table_to_read(const SstReportEntry *entry)
-{
-	const SstRelation *relation = entry->relation;
-
-	/* What a table needs of its TOAST table may be known by now. */
-	if (relation->relkind == RELKIND_INDEX ||
-		(relation->relkind == RELKIND_TOASTVALUE &&
-		 (entry->table == NULL || sst_toast_needs(&entry->table->estimate) == NULL)))
-		return relation->parent;
-	return InvalidOid;
-}
-
 static void
 try_estimate(void *arg)
 {
 	Attempt    *attempt = arg;
 	const SstReportEntry *entry = attempt->entry;
 	Oid			relid = entry->relation->relid;
-	bool		is_toast = entry->relation->relkind == RELKIND_TOASTVALUE;
-	SstIndexTable table = {table_to_read(entry), entry->table ? &entry->table->estimate : NULL};
 	SstSampling sampling = {
 		.nblocks = attempt->nblocks,
 		.seed = attempt->report->limits.seed + relid,
@@ -245,18 +228,11 @@ try_estimate(void *arg)
 	};
 	SstTarget	target;
 
-	/*
-	 * If another session has locked its table, a TOAST table is read as if it
-	 * had none.
-	 */
-	if (is_toast && OidIsValid(table.relid) &&
-		!ConditionalLockRelationOid(table.relid, AccessShareLock))
-		table.relid = InvalidOid;
-	sst_target_try_lock(&target, relid, is_toast ? InvalidOid : table.relid);
-	if (is_toast)
-		target.tableoid = table.relid;
+	sst_target_try_lock(&target, relid, entry->relation->relkind == RELKIND_INDEX ?
+						entry->relation->parent : InvalidOid);
 	if (sst_target_is_readable(&target))
-		attempt->skipped = sst_estimate_bloat(&target, &table, &sampling, &attempt->estimate) ?
+		attempt->skipped = sst_estimate_bloat(&target, entry->table ? &entry->table->estimate : NULL,
+											  &sampling, &attempt->estimate) ?
 			SST_SKIP_NONE : SST_SKIP_TIME;
 	else
 		attempt->skipped = target.state == SST_TARGET_LOCKED ? SST_SKIP_LOCKED : SST_SKIP_REFUSED;

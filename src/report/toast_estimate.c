@@ -25,7 +25,6 @@
 #include <math.h>
 
 #include "access/heaptoast.h"
-#include "access/relation.h"
 #include "catalog/pg_class.h"
 
 #include "report/bloat_estimate.h"
@@ -200,8 +199,8 @@ needs_by_ratio(const SstToastNeeds *needs, const SstEstimate *chunks)
 }
 
 /* What a table needs of its TOAST table, or NULL if that is not known */
-const SstToastNeeds *
-sst_toast_needs(const SstBloatEstimate *table)
+static const SstToastNeeds *
+toast_needs(const SstBloatEstimate *table)
 {
 	return table->toast != NULL && !isnan(table->toast->needs.blocks.value) ?
 		&table->toast->needs : NULL;
@@ -214,7 +213,7 @@ sst_toast_needs(const SstBloatEstimate *table)
 bool
 sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
 {
-	const SstToastNeeds *needs = sst_toast_needs(table);
+	const SstToastNeeds *needs = toast_needs(table);
 	SstEstimate *rebuilt = &toast->rebuilt_blocks;
 	SstEstimate chunks = bounded_chunks(toast);
 
@@ -270,7 +269,7 @@ bool
 sst_toast_needs_rows(const SstBloatEstimate *table,
 					 const SstBloatEstimate *toast)
 {
-	const SstToastNeeds *needs = sst_toast_needs(table);
+	const SstToastNeeds *needs = toast_needs(table);
 
 	if (needs == NULL || needs->exact)
 		return false;
@@ -315,17 +314,16 @@ sst_try_toast_compression(const SstTarget *table, SstSampling *sampling,
 }
 
 /*
- * Read a sample of a TOAST table's table, which is locked, for what it needs.  False
- * if that cannot be found out.
+ * Read a sample of a TOAST table's table for what it needs.  Its lock is not waited for, as that
+ * of the TOAST table is held.  False if that cannot be found out.
  */
 static bool
-sample_table(const SstTarget *toast, Oid relid, SstSampling *sampling,
-			 SstBloatEstimate *estimate)
+sample_table(const SstTarget *toast, SstSampling *sampling, SstBloatEstimate *estimate)
 {
 	SstTarget	table;
 	bool		complete = false;
 
-	sst_target_examine(&table, relation_open(relid, NoLock));
+	sst_target_try_lock(&table, sst_toast_owner(toast->relid), InvalidOid);
 	if (table.kind == SST_HEAP && sst_target_is_readable(&table) &&
 		table.rel->rd_rel->reltoastrelid == toast->relid)
 	{
@@ -339,30 +337,27 @@ sample_table(const SstTarget *toast, Oid relid, SstSampling *sampling,
 		complete = sst_sample_table(&table, sampling, rebuild, estimate_needs, estimate);
 		sst_rebuild_end(rebuild);
 	}
-	relation_close(table.rel, NoLock);
+	sst_target_close(&table);
 
 	return complete;
 }
 
 /*
  * Predict the size of a TOAST table after the rebuild of its table, of which a
- * sample is read unless its estimate is there.
+ * sample is read if its estimate is not there, or not enough.
  *
  * Where the table does not tell, the chunks do, as far as they can: at most all of
  * them are needed.
  */
 void
-sst_predict_toast(const SstTarget *toast, const SstIndexTable *table,
+sst_predict_toast(const SstTarget *toast, const SstBloatEstimate *table,
 				  SstSampling *sampling, SstBloatEstimate *estimate)
 {
 	SstBloatEstimate sampled;
 
-	if (table->estimate != NULL &&
-		sst_apply_toast_needs(table->estimate, estimate))
+	if (table != NULL && sst_apply_toast_needs(table, estimate))
 		return;
-	if (OidIsValid(table->relid) &&
-		sample_table(toast, table->relid, sampling, &sampled) &&
-		sst_apply_toast_needs(&sampled, estimate))
+	if (sample_table(toast, sampling, &sampled) && sst_apply_toast_needs(&sampled, estimate))
 		return;
 
 	estimate->rebuilt_blocks.low = 0;
