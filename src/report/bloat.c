@@ -144,6 +144,39 @@ allow_for_corrupt(const SstPageSample *sample, SstEstimate *rebuilt)
 }
 
 /*
+ * Predict the size of a TOAST table after the rebuild of its table, by what is known of that or,
+ * if that is not enough, by a sample of it.  Its lock is not waited for, as that of the TOAST
+ * table is held.
+ *
+ * Where the table does not tell, the chunks do, as far as they can: at most all of
+ * them are needed.
+ */
+static void
+predict_toast(const SstTarget *toast, const SstBloatEstimate *table,
+			  SstSampling *sampling, SstBloatEstimate *estimate)
+{
+	bool		told = table != NULL && sst_apply_toast_needs(table, estimate);
+
+	if (!told)
+	{
+		SstTarget	target;
+		SstBloatEstimate sampled;
+
+		sst_target_try_lock(&target, sst_toast_owner(toast->relid), InvalidOid);
+		told = target.kind == SST_HEAP && sst_target_is_readable(&target) &&
+			target.rel->rd_rel->reltoastrelid == toast->relid &&
+			sst_estimate_bloat(&target, NULL, sampling, &sampled) &&
+			sst_apply_toast_needs(&sampled, estimate);
+		sst_target_close(&target);
+	}
+	if (told)
+		return;
+	estimate->rebuilt_blocks.low = 0;
+	if (estimate->note == NULL)
+		estimate->note = gettext_noop("the space that the table's rows need in the TOAST table is not known");
+}
+
+/*
  * Predict the size after a rebuild, by the sample and, of an index or a TOAST table,
  * its table.  False if the time was over.
  */
@@ -181,7 +214,7 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 	if (target->kind == SST_HEAP)
 		sst_estimate_toast(target, sample, estimate);
 	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
-		sst_predict_toast(target, table, sampling, estimate);
+		predict_toast(target, table, sampling, estimate);
 	if (estimate->analyze_first && estimate->note == NULL)
 		estimate->note = gettext_noop("the table's row count is overestimated: run ANALYZE before the rebuild, or the index gets more buckets than it needs");
 

@@ -74,29 +74,6 @@ sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
 }
 
 /*
- * Read a sample of the table of an index or a TOAST table, and begin an estimate, to which
- * "add" adds what the sample tells of that.  rebuild can be NULL.  False if a limit ended it.
- */
-bool
-sst_sample_table(const SstTarget *table, SstSampling *sampling, SstRebuild *rebuild,
-				 void (*add) (const SstPageSample *sample, SstBloatEstimate *estimate),
-				 SstBloatEstimate *estimate)
-{
-	SstPageSample sample;
-	SstScanResult result;
-	bool		complete = sst_sample_scan(table, sampling->nblocks, sampling->seed,
-										   rebuild, sampling->limits, &sample, &result);
-
-	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
-	sst_bloat_estimate_init(estimate, table->nblocks);
-	if (complete)
-		add(&sample, estimate);
-	sst_page_sample_free(&sample);
-
-	return complete;
-}
-
-/*
  * Round the size of a rebuilt relation to blocks, and its ends to those that hold them, and are
  * so many blocks away at least.
  */

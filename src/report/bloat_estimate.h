@@ -151,9 +151,6 @@ extern SstEstimate sst_truncated_bytes(const SstBloatEstimate *estimate);
 extern void sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks);
 extern void sst_estimate_kept_items(const SstPageSample *sample,
 									SstBloatEstimate *estimate);
-extern bool sst_sample_table(const SstTarget *table, SstSampling *sampling, SstRebuild *rebuild,
-							 void (*add) (const SstPageSample *sample, SstBloatEstimate *estimate),
-							 SstBloatEstimate *estimate);
 extern void sst_round_blocks(SstEstimate *rebuilt, int least);
 extern const char *sst_bloat_note(const SstBloatEstimate *estimate);
 extern SstEstimate sst_reclaimable_bytes(const SstBloatEstimate *estimate);
@@ -171,10 +168,6 @@ extern void sst_try_toast_compression(const SstTarget *table,
 extern void sst_estimate_toast(const SstTarget *target,
 							   const SstPageSample *sample,
 							   SstBloatEstimate *estimate);
-extern void sst_predict_toast(const SstTarget *toast,
-							  const SstBloatEstimate *table,
-							  SstSampling *sampling,
-							  SstBloatEstimate *estimate);
 extern bool sst_apply_toast_needs(const SstBloatEstimate *table,
 								  SstBloatEstimate *toast);
 extern bool sst_toast_needs_rows(const SstBloatEstimate *table,

@@ -141,6 +141,24 @@ is_known_by_table(SstDeadEntries *dead, const SstBloatEstimate *known,
 	return false;
 }
 
+/* Estimate from a sample of the table what indexes keep of it; false if a limit ended it. */
+static bool
+sample_table(const SstTarget *table, SstSampling *sampling, SstBloatEstimate *estimate)
+{
+	SstPageSample sample;
+	SstScanResult result;
+	bool		complete = sst_sample_scan(table, sampling->nblocks, sampling->seed,
+										   NULL, sampling->limits, &sample, &result);
+
+	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
+	sst_bloat_estimate_init(estimate, table->nblocks);
+	if (complete)
+		sst_estimate_kept_items(&sample, estimate);
+	sst_page_sample_free(&sample);
+
+	return complete;
+}
+
 /*
  * Read the table, which can be read, for its dead rows, or a sample of it, if it is not known.
  * False if that tells nothing of them.
@@ -171,7 +189,7 @@ find_dead_rows(SstDeadEntries *dead, const SstBloatEstimate *known, const SstTar
 
 	if (known == NULL &&
 		limits_allow(sampling, index, Min(sampling->nblocks, table->nblocks)) &&
-		sst_sample_table(table, sampling, NULL, sst_estimate_kept_items, &dead->sampled))
+		sample_table(table, sampling, &dead->sampled))
 		known = &dead->sampled;
 	if (known == NULL || isnan(known->kept_percent.value))
 		return false;
