@@ -577,16 +577,29 @@ report_limits_arguments(FunctionCallInfo fcinfo, SstReportLimits *limits)
  * Make a report, the session's last one from the beginning on.  An error in the
  * middle leaves in it what was found before.
  *
- * "commits" ends the transaction, with all that it holds, after the catalogs were
- * read and after each relation.  The next one has no snapshot while it reads pages,
- * so that CREATE INDEX CONCURRENTLY does not wait for it.
+ * A procedure commits where CALL allows it, and this returns whether it did: the transaction
+ * ends, with all that it holds, after the catalogs were read and after each relation.  The next
+ * one has no snapshot while it reads pages, so that CREATE INDEX CONCURRENTLY does not wait for
+ * it.  It commits before the report begins as well, so that triggers that were deferred to the
+ * end of the transaction run then, and cannot make a report of their own in the middle of this
+ * one.
  */
-static void
-make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits,
-			bool commits)
+static bool
+make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits)
 {
+	bool		commits = fcinfo->context != NULL &&
+		IsA(fcinfo->context, CallContext) &&
+		!castNode(CallContext, fcinfo->context)->atomic && !IsSubTransaction();
 	SstCall		call;
 	SstReport  *report;
+
+	if (commits)
+	{
+		if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
+			elog(ERROR, "SPI_connect failed");
+		SPI_commit();
+		EnsurePortalSnapshotExists();
+	}
 
 	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
 	report = sst_create_report(limits);
@@ -596,37 +609,14 @@ make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits,
 	sst_read_report(report, commits ? SPI_commit : NULL);
 	call.io_stats = report->io_stats;
 	sst_call_end(&call);
-}
 
-/*
- * Make a report for a procedure, which commits where CALL allows it; returns whether
- * it did.  It does so before the report begins as well, so that triggers that were
- * deferred to the end of the transaction run then, and cannot make a report of their
- * own in the middle of this one.
- */
-static bool
-run_report(FunctionCallInfo fcinfo, const SstReportLimits *limits)
-{
-	bool		commits = fcinfo->context != NULL &&
-		IsA(fcinfo->context, CallContext) &&
-		!castNode(CallContext, fcinfo->context)->atomic && !IsSubTransaction();
-
-	if (!commits)
+	if (commits)
 	{
-		make_report(fcinfo, limits, false);
-		return false;
+		EnsurePortalSnapshotExists();
+		if (SPI_finish() != SPI_OK_FINISH)
+			elog(ERROR, "SPI_finish failed");
 	}
-
-	if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	SPI_commit();
-	EnsurePortalSnapshotExists();
-	make_report(fcinfo, limits, true);
-	EnsurePortalSnapshotExists();
-	if (SPI_finish() != SPI_OK_FINISH)
-		elog(ERROR, "SPI_finish failed");
-
-	return true;
+	return commits;
 }
 
 /* ----------
@@ -640,7 +630,7 @@ sst_database_report(PG_FUNCTION_ARGS)
 	SstReportLimits limits;
 
 	report_limits_arguments(fcinfo, &limits);
-	make_report(fcinfo, &limits, false);
+	make_report(fcinfo, &limits);
 	return_report(fcinfo, sst_last_report());
 
 	return (Datum) 0;
@@ -693,7 +683,7 @@ sst_database_plan(PG_FUNCTION_ARGS)
 	SstReportLimits limits;
 
 	report_limits_arguments(fcinfo, &limits);
-	make_report(fcinfo, &limits, false);
+	make_report(fcinfo, &limits);
 	return_plan(fcinfo, 8);
 
 	return (Datum) 0;
@@ -713,7 +703,7 @@ sst_run_database_report(PG_FUNCTION_ARGS)
 	SstReportLimits limits;
 
 	report_limits_arguments(fcinfo, &limits);
-	(void) run_report(fcinfo, &limits);
+	make_report(fcinfo, &limits);
 
 	PG_RETURN_VOID();
 }
@@ -862,7 +852,7 @@ sst_collect(PG_FUNCTION_ARGS)
 	function = sst_beside_called(fcinfo, "store_report", STORE_ARGS, types);
 	args[3].value = BoolGetDatum(limits.scope.tables != NULL || limits.scope.schemas != NULL ||
 								 limits.scope.min_bytes > 0);
-	args[4].isnull = run_report(fcinfo, &limits);
+	args[4].isnull = make_report(fcinfo, &limits);
 	if (!args[4].isnull)
 		args[4].value = CStringGetTextDatum("made in a transaction block, which held a snapshot during the report");
 	store_report(function, args);
