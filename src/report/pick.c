@@ -3,9 +3,10 @@
  * pick.c
  *	  The commands that give back most within some time
  *
- * The time is cut into slots, and for each number of slots it is known how much the
- * commands up to one give back at most.  The rounding to slots is carried on, so that many
- * short commands take as many slots as they take time.
+ * Commands are taken, those first that give back most for each second, and left out again, the
+ * last one first, as long as others could give back more than the best set so far if a part of
+ * one could be run.  Of very many commands, the search ends before all has been tried: the first
+ * sets are nearly the best then, as none of these takes much of the time.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -19,16 +20,11 @@
 
 #include "report/plan.h"
 
-#define SLOTS 1000
-
-/* Slots that rounding may take too many of: one of each command, where these are few */
-#define ROUNDED_SLOTS 10
-
-/* Size of one command's bitmap, which has a bit for each number of slots */
-#define ROW_BYTES (SLOTS / 8 + 1)
+/* Commands that the search looks at, each time again */
+#define MAX_STEPS 10000000
 
 /* Worth more than all bytes there are; and less than one */
-#define REPAIR_GAIN 1e18
+#define REPAIR_GAIN 1e16
 #define LEAST_GAIN 0.001
 
 static double
@@ -51,52 +47,40 @@ compare_rates(const void *a, const void *b)
 }
 
 /*
- * Pick the commands that the slots were found to be best used by, and again leave the last
- * of these out while they take longer than that.  Returns what they give back.
+ * Could these commands, which are sorted by their rates, give back more than that in so many
+ * seconds, if a part of one could be run?
  */
-static double
-pick_by_slots(SstChoice **order, int n, const uint8 *taken, int slots, double seconds)
+static bool
+could_give_more(SstChoice *const *order, int n, double seconds, double wanted, int64 *steps)
 {
-	double		gain = 0;
-
-	for (int i = n - 1; i >= 0; i--)
+	for (int i = 0; i < n; i++)
 	{
-		SstChoice  *choice = order[i];
+		double		part = order[i]->seconds <= seconds ? 1 : seconds / order[i]->seconds;
 
-		choice->picked = (taken[(Size) i * ROW_BYTES + slots / 8] & 1 << slots % 8) != 0;
-		if (!choice->picked)
-			continue;
-		slots -= choice->slots;
-		seconds -= choice->seconds;
-		gain += worth(choice);
+		(*steps)++;
+		wanted -= part * worth(order[i]);
+		if (wanted < 0)
+			return true;
+		if (part < 1)
+			return false;
+		seconds -= order[i]->seconds;
 	}
-	for (int i = n - 1; i >= 0 && seconds < 0; i--)
-	{
-		if (!order[i]->picked)
-			continue;
-		order[i]->picked = false;
-		seconds += order[i]->seconds;
-		gain -= worth(order[i]);
-	}
-
-	return gain;
+	return false;
 }
 
 /*
  * Pick among n commands what gives back most within so many seconds; of two that give back
- * the same in the same time, the first.  The best use of all slots can take longer than that
- * by rounding, so that a few less can be better.
+ * the same in the same time, the first.
  */
 void
 sst_pick(SstChoice *choices, int n, double seconds)
 {
 	SstChoice **order = palloc_extended(sizeof(SstChoice *) * (n + 1), MCXT_ALLOC_HUGE);
-	double		best[SLOTS + 1] = {0};
-	uint8	   *taken;
-	double		carry = 0;
+	bool	   *taken = palloc_extended(n + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	double		gain = 0;
 	double		most = -1;
+	int64		steps = 0;
 	int			nfit = 0;
-	int			best_slots = SLOTS;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -106,35 +90,35 @@ sst_pick(SstChoice *choices, int n, double seconds)
 	}
 	qsort(order, nfit, sizeof(SstChoice *), compare_rates);
 
-	taken = palloc_extended((Size) nfit * ROW_BYTES + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	for (int i = 0; i < nfit; i++)
+	for (int i = 0;; i++)
 	{
-		SstChoice  *choice = order[i];
-
 		CHECK_FOR_INTERRUPTS();
-		carry += seconds > 0 ? choice->seconds / seconds * SLOTS : 0;
-		choice->slots = rint(carry);
-		carry -= choice->slots;
-		for (int slot = SLOTS; slot >= choice->slots; slot--)
+		for (; i < nfit && steps < MAX_STEPS &&
+			 could_give_more(order + i, nfit - i, seconds, most - gain, &steps); i++)
 		{
-			double		gain = best[slot - choice->slots] + worth(choice);
-
-			if (gain <= best[slot])
+			taken[i] = order[i]->seconds <= seconds;
+			if (!taken[i])
 				continue;
-			best[slot] = gain;
-			taken[(Size) i * ROW_BYTES + slot / 8] |= 1 << slot % 8;
+			seconds -= order[i]->seconds;
+			gain += worth(order[i]);
 		}
-	}
-	for (int slots = SLOTS; slots >= SLOTS - ROUNDED_SLOTS; slots--)
-	{
-		double		gain = pick_by_slots(order, nfit, taken, slots, seconds);
+		if (i == nfit && gain > most)
+		{
+			most = gain;
+			for (int k = 0; k < nfit; k++)
+				order[k]->picked = taken[k];
+		}
 
-		if (gain <= most)
-			continue;
-		most = gain;
-		best_slots = slots;
+		/* Go on without the last one that was taken. */
+		do
+			i--;
+		while (i >= 0 && !taken[i]);
+		if (i < 0 || steps >= MAX_STEPS)
+			break;
+		taken[i] = false;
+		seconds += order[i]->seconds;
+		gain -= worth(order[i]);
 	}
-	(void) pick_by_slots(order, nfit, taken, best_slots, seconds);
 	pfree(taken);
 	pfree(order);
 }

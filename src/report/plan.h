@@ -131,7 +131,6 @@ typedef struct SstChoice
 	double		gain;			/* NaN if it repairs: it is worth more than
 								 * any */
 	double		seconds;		/* NaN if not known: it is not picked */
-	int			slots;
 	bool		picked;
 } SstChoice;
 
