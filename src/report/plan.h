@@ -143,8 +143,6 @@ extern SstCommand sst_index_command(const SstRelation *index, bool drops);
 extern bool sst_has_pg_repack(void);
 extern SstCommand sst_rebuild_table_command(const SstRelation *table, bool keyed);
 extern SstCommand sst_upkeep_command(const char *verb, const SstRelation *table);
-
-/* in gain.c */
 extern double sst_entry_bytes(const SstReportEntry *entry);
 extern SstEstimate sst_entry_reclaimable(const SstReportEntry *entry);
 extern void sst_add_gain(const SstReportEntry *entry, SstGain *gain);
