@@ -27,6 +27,101 @@
 #include "report/bloat_estimate.h"
 
 /* ----------
+ * What an estimate says
+ * ----------
+ */
+
+/* The estimate of a relation of which only the size is known */
+void
+sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks)
+{
+	const SstEstimate unknown = sst_exactly(NAN);
+
+	*estimate = (SstBloatEstimate)
+	{
+		.nblocks = nblocks,
+			.free_percent = unknown,
+			.dead_percent = unknown,
+			.rebuilt_blocks = unknown,
+			.analyzed_blocks = NAN,
+			.kept_percent = unknown,
+			.indexed_items = unknown,
+			.first_corrupt = InvalidBlockNumber
+	};
+}
+
+/*
+ * The bytes at the end of a table that VACUUM gives back.  In a sample, which has a block of
+ * each stride, one that was not read can be the last that has to stay.
+ */
+SstEstimate
+sst_truncated_bytes(const SstBloatEstimate *estimate)
+{
+	double		most = (double) estimate->ntruncated * BLCKSZ;
+	double		stride = ceil((double) estimate->nblocks / Max(estimate->nread, 1)) * BLCKSZ;
+
+	return (SstEstimate)
+	{
+		.value = estimate->exact ? most : Max(most - stride, 0),
+			.low = estimate->exact ? most : 0,
+			.high = most
+	};
+}
+
+/*
+ * The note on corrupt pages, translated.  A sample does not show all of them.
+ */
+static const char *
+corrupt_note(const SstBloatEstimate *estimate)
+{
+	if (estimate->exact)
+		return psprintf(ngettext("%u corrupt page, block %u: see corrupt_blocks()",
+								 "%u corrupt pages, the first is block %u: see corrupt_blocks()",
+								 estimate->ncorrupt),
+						estimate->ncorrupt, estimate->first_corrupt);
+
+	return psprintf(ngettext("%u corrupt page, block %u, in a sample of %llu of %llu blocks: see corrupt_blocks()",
+							 "%u corrupt pages, the first is block %u, in a sample of %llu of %llu blocks: see corrupt_blocks()",
+							 estimate->ncorrupt),
+					estimate->ncorrupt, estimate->first_corrupt,
+					(unsigned long long) estimate->nread,
+					(unsigned long long) estimate->nblocks);
+}
+
+/*
+ * The note on an estimate, translated, in the current memory context; or NULL
+ */
+const char *
+sst_bloat_note(const SstBloatEstimate *estimate)
+{
+	if (estimate->ncorrupt > 0)
+		return corrupt_note(estimate);
+
+	return estimate->note != NULL ? _(estimate->note) : NULL;
+}
+
+/*
+ * Bytes that a rebuild would free.  The value is given even if the present
+ * size is within the predicted interval; then the lower end is 0.
+ */
+SstEstimate
+sst_reclaimable_bytes(const SstBloatEstimate *estimate)
+{
+	const SstEstimate *rebuilt = &estimate->rebuilt_blocks;
+	double		nblocks = estimate->nblocks;
+	SstEstimate result;
+
+	if (isnan(rebuilt->value))
+		return sst_exactly(NAN);
+
+	result.value = Max(nblocks - rebuilt->value, 0) * BLCKSZ;
+	result.low = Max(nblocks - rebuilt->high, 0) * BLCKSZ;
+	result.high = Max(nblocks - rebuilt->low, 0) * BLCKSZ;
+
+	return result;
+}
+
+/* ----------
  * Row statistics from a table's sample, for the plan of commands
  *
  * The bytes of dead rows are counted, but of the rows that VACUUM must keep only

@@ -147,21 +147,18 @@ typedef struct SstDeadEntries
 /* Blocks by which bulk inserts extend a table at most (MAX_BUFFERS_TO_EXTEND_BY) */
 #define SST_MAX_EXTENSION 64
 
-extern SstEstimate sst_truncated_bytes(const SstBloatEstimate *estimate);
+/* in bloat.c */
 extern void sst_bloat_estimate_init(SstBloatEstimate *estimate, uint64 nblocks);
-extern void sst_estimate_kept_items(const SstPageSample *sample,
-									SstBloatEstimate *estimate);
-extern void sst_round_blocks(SstEstimate *rebuilt, int least);
+extern SstEstimate sst_truncated_bytes(const SstBloatEstimate *estimate);
 extern const char *sst_bloat_note(const SstBloatEstimate *estimate);
 extern SstEstimate sst_reclaimable_bytes(const SstBloatEstimate *estimate);
-
-/* in bloat.c */
 extern bool sst_estimate_bloat(const SstTarget *target,
 							   const SstBloatEstimate *table,
 							   SstSampling *sampling,
 							   SstBloatEstimate *estimate);
 
 /* in toast_estimate.c */
+extern void sst_round_blocks(SstEstimate *rebuilt, int least);
 extern void sst_try_toast_compression(const SstTarget *table,
 									  SstSampling *sampling,
 									  SstRebuild *rebuild);
@@ -174,6 +171,8 @@ extern bool sst_toast_needs_rows(const SstBloatEstimate *table,
 								 const SstBloatEstimate *toast);
 
 /* in dead_entries.c */
+extern void sst_estimate_kept_items(const SstPageSample *sample,
+									SstBloatEstimate *estimate);
 extern void sst_dead_entries_begin(SstDeadEntries *dead,
 								   const SstTarget *index,
 								   const SstBloatEstimate *table,

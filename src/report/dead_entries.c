@@ -141,6 +141,27 @@ is_known_by_table(SstDeadEntries *dead, const SstBloatEstimate *known,
 	return false;
 }
 
+/* Of what a table's indexes point to, what an index build would find */
+static const SstStatistic kept_percent =
+{"kept", SST_RATIO, SST_KEPT_CHAINS, SST_INDEXED_ITEMS};
+static const SstStatistic indexed_items =
+{"indexed", SST_TOTAL, SST_INDEXED_ITEMS, 0, MaxHeapTuplesPerPage};
+
+/*
+ * Estimate what a table's indexes keep of what they point to.  Where pruning has left line
+ * pointers only, it is not known whether a row was deleted.
+ */
+void
+sst_estimate_kept_items(const SstPageSample *sample, SstBloatEstimate *estimate)
+{
+	const double *sums = sample->totals;
+	double		dead = sums[SST_DELETED_VERSIONS] + sums[SST_UPDATED_VERSIONS];
+
+	estimate->deleted_percent = dead > 0 ? 100 * sums[SST_DELETED_VERSIONS] / dead : 50;
+	estimate->kept_percent = sst_estimate(&kept_percent, sample);
+	estimate->indexed_items = sst_estimate(&indexed_items, sample);
+}
+
 /* Estimate from a sample of the table what indexes keep of it; false if a limit ended it. */
 static bool
 sample_table(const SstTarget *table, SstSampling *sampling, SstBloatEstimate *estimate)
@@ -151,7 +172,6 @@ sample_table(const SstTarget *table, SstSampling *sampling, SstBloatEstimate *es
 										   NULL, sampling->limits, &sample, &result);
 
 	sst_io_stats_merge(sampling->io_stats, &result.io_stats);
-	sst_bloat_estimate_init(estimate, table->nblocks);
 	if (complete)
 		sst_estimate_kept_items(&sample, estimate);
 	sst_page_sample_free(&sample);

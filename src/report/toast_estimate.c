@@ -146,6 +146,23 @@ bounded_chunks(const SstBloatEstimate *toast)
 }
 
 /*
+ * Round the size of a rebuilt relation to blocks, and its ends to those that hold them, and are
+ * so many blocks away at least.
+ */
+void
+sst_round_blocks(SstEstimate *rebuilt, int least)
+{
+	if (isnan(rebuilt->low))
+		rebuilt->low = 0;
+	if (isnan(rebuilt->high))
+		rebuilt->high = INFINITY;
+
+	rebuilt->value = rint(rebuilt->value);
+	rebuilt->low = Max(Min(floor(rebuilt->low), rebuilt->value - least), 0);
+	rebuilt->high = Max(ceil(rebuilt->high), rebuilt->value + least);
+}
+
+/*
  * The prediction when all rows were read.  Their chunks are counted once for each row
  * that has them; the rewrite stores them once.
  */
