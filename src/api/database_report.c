@@ -20,7 +20,6 @@
 #include "commands/defrem.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "tcop/pquery.h"
@@ -29,7 +28,6 @@
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
@@ -242,9 +240,9 @@ form_summary(FunctionCallInfo fcinfo, const SstReport *report)
 
 /* Put a row of a plan.  Without a relation, it is about several commands. */
 static void
-put_planned(SstRow *row, int rank, const SstRelation *relation,
-			const SstPlannedCommand *planned)
+put_planned(SstRow *row, int rank, const SstPlannedCommand *planned)
 {
+	const SstRelation *relation = planned->entry ? planned->entry->relation : NULL;
 	const SstCommand *command = &planned->command;
 	bool		none = command->text == NULL;
 
@@ -283,12 +281,7 @@ put_plan(FunctionCallInfo fcinfo, const SstReport *report, bool online)
 	sst_rows_begin(&row, fcinfo);
 	plan = sst_report_plan(report, online);
 	foreach(lc, plan->commands)
-	{
-		const SstPlannedCommand *planned = lfirst(lc);
-
-		put_planned(&row, foreach_current_index(lc) + 1,
-					planned->entry->relation, planned);
-	}
+		put_planned(&row, foreach_current_index(lc) + 1, lfirst(lc));
 }
 
 /* A number of the result, the seconds of a duration, or 1 for true; NaN for null */
@@ -385,7 +378,7 @@ return_picked(FunctionCallInfo fcinfo, bool online, double seconds)
 		left.reason = psprintf(ngettext("%d command is left out: it may not end within max_duration, or needs downtime",
 										"%d commands are left out: they may not end within max_duration, or need downtime",
 										n - rank), n - rank);
-		put_planned(&row, rank + 1, NULL, &left);
+		put_planned(&row, rank + 1, &left);
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	tuplestore_end(all);
@@ -574,8 +567,8 @@ report_limits_arguments(FunctionCallInfo fcinfo, SstReportLimits *limits)
  */
 
 /*
- * Make a report, the session's last one from the beginning on.  An error in the
- * middle leaves in it what was found before.
+ * Make a report by the arguments, the session's last one from the beginning on.  An error in
+ * the middle leaves in it what was found before.
  *
  * A procedure commits where CALL allows it, and this returns whether it did: the transaction
  * ends, with all that it holds, after the catalogs were read and after each relation.  The next
@@ -585,14 +578,16 @@ report_limits_arguments(FunctionCallInfo fcinfo, SstReportLimits *limits)
  * one.
  */
 static bool
-make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits)
+make_report(FunctionCallInfo fcinfo)
 {
 	bool		commits = fcinfo->context != NULL &&
 		IsA(fcinfo->context, CallContext) &&
 		!castNode(CallContext, fcinfo->context)->atomic && !IsSubTransaction();
 	SstCall		call;
+	SstReportLimits limits;
 	SstReport  *report;
 
+	report_limits_arguments(fcinfo, &limits);
 	if (commits)
 	{
 		if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT)
@@ -602,7 +597,7 @@ make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits)
 	}
 
 	sst_call_begin(&call, fcinfo, SST_PROGRESS_UNKNOWN, SST_PROGRESS_UNKNOWN);
-	report = sst_create_report(limits);
+	report = sst_create_report(&limits);
 	if (report->relations.n == 0)
 		ereport(NOTICE,
 				(errmsg("the report is empty: no relation was chosen")));
@@ -627,10 +622,7 @@ make_report(FunctionCallInfo fcinfo, const SstReportLimits *limits)
 Datum
 sst_database_report(PG_FUNCTION_ARGS)
 {
-	SstReportLimits limits;
-
-	report_limits_arguments(fcinfo, &limits);
-	make_report(fcinfo, &limits);
+	make_report(fcinfo);
 	return_report(fcinfo, sst_last_report());
 
 	return (Datum) 0;
@@ -680,10 +672,7 @@ return_plan(FunctionCallInfo fcinfo, int argno)
 Datum
 sst_database_plan(PG_FUNCTION_ARGS)
 {
-	SstReportLimits limits;
-
-	report_limits_arguments(fcinfo, &limits);
-	make_report(fcinfo, &limits);
+	make_report(fcinfo);
 	return_plan(fcinfo, 8);
 
 	return (Datum) 0;
@@ -700,10 +689,7 @@ sst_last_database_plan(PG_FUNCTION_ARGS)
 Datum
 sst_run_database_report(PG_FUNCTION_ARGS)
 {
-	SstReportLimits limits;
-
-	report_limits_arguments(fcinfo, &limits);
-	make_report(fcinfo, &limits);
+	make_report(fcinfo);
 
 	PG_RETURN_VOID();
 }
@@ -840,19 +826,19 @@ store_report(Oid function, NullableDatum *args)
 Datum
 sst_collect(PG_FUNCTION_ARGS)
 {
-	SstReportLimits limits;
 	const Oid	types[STORE_ARGS] = {TIMESTAMPTZOID, INT4OID, TEXTOID, BOOLOID, TEXTOID};
 	NullableDatum args[STORE_ARGS] = {0};
+	const SstReportScope *scope;
 	Oid			function;
 
 	PreventCommandDuringRecovery("CALL streamstat.collect");
 	PreventCommandIfReadOnly("CALL streamstat.collect");
-	report_limits_arguments(fcinfo, &limits);
 	store_arguments(fcinfo, args);
 	function = sst_beside_called(fcinfo, "store_report", STORE_ARGS, types);
-	args[3].value = BoolGetDatum(limits.scope.tables != NULL || limits.scope.schemas != NULL ||
-								 limits.scope.min_bytes > 0);
-	args[4].isnull = make_report(fcinfo, &limits);
+	args[4].isnull = make_report(fcinfo);
+	scope = &sst_last_report()->limits.scope;
+	args[3].value = BoolGetDatum(scope->tables != NULL || scope->schemas != NULL ||
+								 scope->min_bytes > 0);
 	if (!args[4].isnull)
 		args[4].value = CStringGetTextDatum("made in a transaction block, which held a snapshot during the report");
 	store_report(function, args);
