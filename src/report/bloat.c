@@ -21,7 +21,6 @@
 
 #include <math.h>
 
-#include "access/itup.h"
 #include "catalog/pg_class.h"
 
 #include "report/bloat_estimate.h"

@@ -25,7 +25,6 @@
 #include <math.h>
 
 #include "access/visibilitymapdefs.h"
-#include "catalog/pg_am.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
