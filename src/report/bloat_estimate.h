@@ -134,16 +134,6 @@ typedef struct SstBloatEstimate
 	float		row_bytes;
 } SstBloatEstimate;
 
-/* What an estimate has to know of its index's table; all zero for a table, and if no row is dead */
-typedef struct SstDeadEntries
-{
-	SstDeadTids *tids;			/* the model leaves these out; or NULL */
-	const SstBloatEstimate *table;	/* as many entries are dead as rows of
-									 * that; or NULL */
-	bool		unknown;		/* nothing tells of dead rows */
-	SstBloatEstimate sampled;	/* of the table, if it was not known before */
-} SstDeadEntries;
-
 /* Blocks by which bulk inserts extend a table at most (MAX_BUFFERS_TO_EXTEND_BY) */
 #define SST_MAX_EXTENSION 64
 
@@ -169,18 +159,5 @@ extern bool sst_apply_toast_needs(const SstBloatEstimate *table,
 								  SstBloatEstimate *toast);
 extern bool sst_toast_needs_rows(const SstBloatEstimate *table,
 								 const SstBloatEstimate *toast);
-
-/* in dead_entries.c */
-extern void sst_estimate_kept_items(const SstPageSample *sample,
-									SstBloatEstimate *estimate);
-extern void sst_dead_entries_begin(SstDeadEntries *dead,
-								   const SstTarget *index,
-								   const SstBloatEstimate *table,
-								   SstSampling *sampling, SstRebuild *rebuild);
-extern SstEstimate sst_dead_entries_kept(const SstDeadEntries *dead,
-										 const SstTarget *index,
-										 const SstPageSample *sample,
-										 SstRebuild *rebuild,
-										 SstBloatEstimate *estimate);
 
 #endif							/* SST_BLOAT_ESTIMATE_H */
