@@ -368,17 +368,11 @@ sst_entry_reclaimable(const SstReportEntry *entry)
 	return sst_reclaimable_bytes(&entry->estimate);
 }
 
-/* Is it the index of a TOAST table? */
-static bool
-is_toast_index(const SstReportEntry *entry)
-{
-	return entry->relation->relkind == RELKIND_INDEX && entry->table != NULL &&
-		entry->table->relation->relkind == RELKIND_TOASTVALUE;
-}
-
 static void
-add_bytes(double bytes, SstEstimate rebuilt, SstGain *gain)
+add_gain(const SstReportEntry *entry, SstEstimate rebuilt, SstGain *gain)
 {
+	double		bytes = sst_entry_bytes(entry);
+
 	gain->nrelations++;
 	gain->bytes += bytes;
 	if (isnan(rebuilt.value))
@@ -400,8 +394,7 @@ add_bytes(double bytes, SstEstimate rebuilt, SstGain *gain)
 void
 sst_add_gain(const SstReportEntry *entry, SstGain *gain)
 {
-	add_bytes(sst_entry_bytes(entry),
-			  entry->estimate.rebuilt_blocks, gain);
+	add_gain(entry, entry->estimate.rebuilt_blocks, gain);
 }
 
 /*
@@ -514,7 +507,7 @@ sst_add_gain_with_table(const SstReportEntry *entry, bool by_inserts,
 	const SstBloatEstimate *estimate = &entry->estimate;
 	SstEstimate rebuilt = estimate->rebuilt_blocks;
 
-	if (is_toast_index(entry))
+	if (entry->table != NULL && entry->table->relation->relkind == RELKIND_TOASTVALUE)
 		rebuilt = rewritten_toast_index(entry);
 	else if (by_inserts && entry->table == NULL)
 	{
@@ -533,5 +526,5 @@ sst_add_gain_with_table(const SstReportEntry *entry, bool by_inserts,
 		if (estimate->analyze_first)
 			rebuilt.high -= less;
 	}
-	add_bytes(sst_entry_bytes(entry), rebuilt, gain);
+	add_gain(entry, rebuilt, gain);
 }

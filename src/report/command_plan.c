@@ -57,6 +57,7 @@ typedef struct SstTableGroup
 {
 	SstAdvice  *table;
 	SstAdvice  *toast;			/* or NULL */
+	SstGain		all;
 	SstGain		heap;
 	SstGain		toasted;		/* with its index */
 	double		removable;		/* bytes of dead rows that VACUUM removes */
@@ -256,6 +257,7 @@ examine_table(SstAdvice *table, SstTableGroup *group)
 	{
 		const SstReportEntry *entry = member->entry;
 
+		sst_add_gain(entry, &group->all);
 		if (is_table(entry))
 			add_dead_rows(entry, group);
 		if (entry->relation->relkind == RELKIND_TOASTVALUE)
@@ -667,7 +669,6 @@ is_table_worth_it(const SstTableGroup *group, const SstCommand *command, const c
 	const SstRelation *table = entry->relation;
 	SstGain		heap = {0};
 	SstGain		both;
-	SstGain		all = {0};
 
 	sst_add_gain_with_table(entry, command->by_inserts, &heap);
 	both = heap;
@@ -680,10 +681,8 @@ is_table_worth_it(const SstTableGroup *group, const SstCommand *command, const c
 		!is_enough(table, &group->toasted, why))
 		return false;
 
-	for (SstAdvice *member = group->table; member != NULL; member = member->next)
-		sst_add_gain(member->entry, &all);
-	if (both.reclaimable.value * 100 >= WORTH_PERCENT_OF_ALL * all.bytes &&
-		all.reclaimable.value > 0)
+	if (both.reclaimable.value * 100 >= WORTH_PERCENT_OF_ALL * group->all.bytes &&
+		group->all.reclaimable.value > 0)
 		return true;
 	*why = gettext_noop("no command: it would reclaim less than 1 percent of what it rewrites");
 	return false;
