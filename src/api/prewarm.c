@@ -315,8 +315,9 @@ sst_cache_load(PG_FUNCTION_ARGS)
 
 	begin_call(&call, fcinfo);
 	value = PG_GETARG_TEXT_PP(0);
-	sst_read_saved_cache(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), &saved);
-	sst_saved_cache_set(&saved, min_usage, &set);
+	sst_read_saved_cache(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), min_usage,
+						 &saved);
+	sst_saved_cache_set(&saved, &set);
 	end = sst_warm(&set, &options, &call.io_stats);
 	sst_note_cut_ranges(&set);
 	sst_call_end(&call);

@@ -9,10 +9,10 @@
  * copying it.  So when another session has locked the database for that, the loader is
  * ended, and started again afterwards.
  *
- * A loader lists its database's relations once and finds those that have the saved
- * file numbers: what was dropped, truncated or rewritten since then has none, or other
- * blocks.  Then it loads the saved ranges part by part, the most used blocks first,
- * each part in a transaction of its own.  An error ends a part, not the load.
+ * A loader finds the relations of its database that have the saved file numbers: what was
+ * dropped, truncated or rewritten since then has none, or other blocks.  Then it loads the
+ * saved ranges part by part, the most used blocks first, each part in a transaction of its
+ * own, which is tried again after an error.
  *
  * Then the worker saves the list of cached blocks at intervals, and when the server
  * stops, which waits for that only for a while.  It is not connected to a database itself, so that it can save at shutdown,
@@ -168,7 +168,7 @@ read_text(FILE *file, SstSavedCache *saved, SstSavedCacheError *error)
 			break;
 	}
 	good = sst_check_saved_cache(text.data, text.len, error) &&
-		sst_parse_saved_cache(text.data, text.len, saved, error);
+		sst_parse_saved_cache(text.data, text.len, 0, saved, error);
 	pfree(text.data);
 	if (!good || saved->system == GetSystemIdentifier())
 		return good;
@@ -282,16 +282,17 @@ extern PGDLLEXPORT void sst_cache_loader_main(Datum arg);
 /* Most blocks that one transaction loads */
 #define MAX_PART_BLOCKS 32768
 
-/* Parts that may fail one after the other before the loader gives up */
+/* Times that a part may fail before the loader gives up */
 #define MAX_FAILURES 5
 
 /* Most notes on relations that go to the log */
 #define MAX_NOTES 5
 
-/* A place in the ranges of a saved cache */
+/* A text of the file, and what of it is loaded */
 typedef struct LoadPlace
 {
-	int64		range;
+	off_t		start;			/* in the file, or -1 if there is none */
+	int64		range;			/* where to go on */
 	BlockNumber done;			/* blocks of this range that are loaded */
 } LoadPlace;
 
@@ -303,12 +304,10 @@ typedef struct LoadPlace
 typedef struct SharedLoad
 {
 	Oid			database;		/* to load now */
-	off_t		start;			/* of its text in the file */
-	LoadPlace	place;			/* where to go on in it */
+	LoadPlace	place;			/* of its text */
+	LoadPlace	shared_place;	/* of the text of shared relations */
 	bool		ended;			/* all that could be loaded of it is; false
 								 * after too many errors */
-	off_t		shared_start;	/* the same of shared relations, or -1 */
-	LoadPlace	shared_place;
 	bool		full;			/* no free buffers are left */
 	int64		nblocks;		/* of all that are in buffers now */
 } SharedLoad;
@@ -329,11 +328,7 @@ typedef struct CacheLoad
 typedef struct CacheLoader
 {
 	SharedLoad *shared;
-	MemoryContext context;		/* as long as the loader */
 	MemoryContext part_context; /* as long as a part */
-	SstRelations list;
-	SstSavedIndex by_files;
-	int			nfailures;
 	int			nnotes;
 	SstFreeBuffers free_buffers;
 } CacheLoader;
@@ -376,36 +371,25 @@ part_blocks(void)
 }
 
 /*
- * Make the set of the blocks from *place on, in the current memory context, and move
+ * Make the set of the blocks of all from *place on, in the current memory context, and move
  * *place behind them.
  */
 static void
-make_part(const CacheLoader *loader, const SstSavedCache *saved,
-		  LoadPlace *place, SstWarmSet *set)
+make_part(const SstWarmSet *all, LoadPlace *place, SstWarmSet *part)
 {
-	const SstSavedRange *before = NULL;
 	int64		left = part_blocks();
-	int			fork = -1;
 
-	memset(set, 0, sizeof(SstWarmSet));
-	while (place->range < saved->nranges && left > 0)
+	*part = (SstWarmSet)
 	{
-		const SstSavedRange *range = &saved->ranges[place->range];
-		BlockNumber first = Min(range->first + place->done, range->end);
+		.nforks = all->nforks, .forks = all->forks
+	};
+	while (place->range < all->nranges && left > 0)
+	{
+		const SstWarmRange *range = &all->ranges[place->range];
+		BlockNumber first = range->first + place->done;
 		BlockNumber nblocks = Min(range->end - first, left);
 
-		if (before == NULL || before->relation != range->relation ||
-			before->forknum != range->forknum)
-		{
-			const SstSavedRelation *name = &saved->relations[range->relation];
-			const SstRelation *relation = sst_find_saved_relation(&loader->by_files, name);
-
-			fork = relation == NULL || sst_listed_state(relation) > SST_TARGET_INVALID ?
-				-1 : sst_warm_set_add_fork(set, relation, range->forknum, -1, NULL);
-		}
-		if (fork >= 0)
-			sst_warm_set_add_range(set, fork, first, first + nblocks);
-		before = range;
+		sst_warm_set_add_range(part, range->fork, first, first + nblocks);
 		left -= nblocks;
 		place->done += nblocks;
 		if (first + nblocks == range->end)
@@ -416,21 +400,34 @@ make_part(const CacheLoader *loader, const SstSavedCache *saved,
 	}
 }
 
-/* Add up what of a part is in buffers, and log the notes on it. */
-static void
-count_part(CacheLoader *loader, const SstWarmSet *set)
+/*
+ * After a part: log the new notes on forks, which are as before then.  Returns how many
+ * of its blocks are in buffers.
+ */
+static int64
+end_part(CacheLoader *loader, SstWarmSet *set)
 {
+	int64		nblocks = 0;
+
 	for (int i = 0; i < set->nforks; i++)
 	{
-		const SstWarmFork *fork = &set->forks[i];
+		SstWarmFork *fork = &set->forks[i];
+		const SstRelation *relation = fork->relation;
 
-		loader->shared->nblocks += fork->nread + fork->ncached;
-		if (fork->note != NULL && loader->nnotes++ < MAX_NOTES)
+		nblocks += fork->nread + fork->ncached;
+		fork->nread = fork->ncached = 0;
+		if (fork->note == NULL || !OidIsValid(relation->relid) ||
+			sst_warm_refusal(relation) != NULL)
+			continue;
+		if (loader->nnotes++ < MAX_NOTES)
 			ereport(LOG,
 					(errmsg("saved cache of relation \"%s.%s\", fork %s, is not loaded completely: %s",
-							fork->relation->schema, fork->relation->name,
-							forkNames[fork->forknum], fork->note)));
+							relation->schema, relation->name, forkNames[fork->forknum],
+							fork->note)));
+		fork->note = NULL;
 	}
+
+	return nblocks;
 }
 
 /*
@@ -438,10 +435,13 @@ count_part(CacheLoader *loader, const SstWarmSet *set)
  * the rest of it.  False if it failed, with an error in the log.
  */
 static bool
-load_part(CacheLoader *loader, const SstSavedCache *saved, LoadPlace *place)
+load_part(CacheLoader *loader, SstWarmSet *all, LoadPlace *place)
 {
-	LoadPlace	start = *place;
-	volatile bool good = true;
+	SharedLoad *shared = loader->shared;
+	LoadPlace	next = *place;
+	volatile bool good = false;
+	volatile SstWarmEnd end = SST_WARM_BLOCKING;
+	int64		nblocks;
 	SstWarmOptions options = {
 		.mode = SST_PREWARM_BUFFER,
 		.free_buffers = &loader->free_buffers
@@ -450,55 +450,65 @@ load_part(CacheLoader *loader, const SstSavedCache *saved, LoadPlace *place)
 	PG_TRY();
 	{
 		SstIoStats	io_stats;
-		SstWarmSet	set;
-		SstWarmEnd	end;
+		SstWarmSet	part;
 
 		SetCurrentStatementStartTimestamp();
 		StartTransactionCommand();
 		MemoryContextSwitchTo(loader->part_context);
 		sst_io_stats_init(&io_stats, SST_IO_PATH_BUFFER);
-		make_part(loader, saved, place, &set);
-		end = sst_warm(&set, &options, &io_stats);
+		make_part(all, &next, &part);
+		end = sst_warm(&part, &options, &io_stats);
 		CommitTransactionCommand();
-
-		/* Others waited for this transaction: the rest is for the next one. */
-		if (end == SST_WARM_BLOCKING)
-			*place = start;
-		else
-			count_part(loader, &set);
-		if (end == SST_WARM_FULL)
-			loader->shared->full = true;
+		good = true;
 	}
 	PG_CATCH();
 	{
-		MemoryContextSwitchTo(loader->context);
+		MemoryContextSwitchTo(loader->part_context);
 		HOLD_INTERRUPTS();
 		EmitErrorReport();
 		AbortCurrentTransaction();
 		FlushErrorState();
 		RESUME_INTERRUPTS();
-		good = false;
 	}
 	PG_END_TRY();
 
-	MemoryContextSwitchTo(loader->context);
+	/* If others waited for this transaction, the rest is for the next one. */
+	nblocks = end_part(loader, all);
+	if (end != SST_WARM_BLOCKING)
+	{
+		*place = next;
+		shared->nblocks += nblocks;
+		shared->full = (end == SST_WARM_FULL);
+	}
+	MemoryContextSwitchTo(TopMemoryContext);
 	MemoryContextReset(loader->part_context);
 
 	return good;
 }
 
 /*
- * Load what is saved, from *place on, and keep the place there.  A part that fails is
- * tried twice.
+ * Load what a text has from its place on, and keep the place.  False if that is not all:
+ * then the log says why.
  */
-static void
-load_saved(CacheLoader *loader, const SstSavedCache *saved, LoadPlace *place)
+static bool
+load_text(CacheLoader *loader, LoadPlace *place)
 {
-	LoadPlace	next = *place;
-	bool		again = false;
+	int			nfailures = 0;	/* of the part at hand */
+	SstSavedCache saved;
+	SstWarmSet	set;
 
-	while (next.range < saved->nranges && !loader->shared->full &&
-		   loader->nfailures < MAX_FAILURES)
+	if (place->start < 0)
+		return true;
+	if (!cache_file_read(place->start, &saved))
+		return false;
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	MemoryContextSwitchTo(TopMemoryContext);
+	sst_saved_cache_set(&saved, &set);
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(TopMemoryContext);
+
+	while (place->range < set.nranges && !loader->shared->full)
 	{
 		/* Interrupts wait for load_part(): there, a cancel ends a part only. */
 		if (ConfigReloadPending)
@@ -506,21 +516,18 @@ load_saved(CacheLoader *loader, const SstSavedCache *saved, LoadPlace *place)
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 		}
-		if (load_part(loader, saved, &next))
-		{
-			again = false;
-			loader->nfailures = 0;
-		}
-		else
-		{
-			again = !again;
-			if (again)
-				next = *place;
-			loader->nfailures += again;
-		}
-		*place = next;
+		nfailures = load_part(loader, &set, place) ? 0 : nfailures + 1;
 		pgstat_report_stat(true);
+		if (nfailures == MAX_FAILURES)
+		{
+			ereport(LOG,
+					(errmsg("saved cache of database %u is not loaded completely: too many errors",
+							MyDatabaseId)));
+			return false;
+		}
 	}
+
+	return true;
 }
 
 void
@@ -529,7 +536,6 @@ sst_cache_loader_main(Datum arg)
 	CacheLoader loader = {0};
 	SharedLoad *shared;
 	dsm_segment *segment;
-	SstSavedCache saved;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
@@ -546,30 +552,11 @@ sst_cache_loader_main(Datum arg)
 	override_settings();
 	pgstat_report_activity(STATE_RUNNING, "loading the saved cache");
 
-	loader.context = AllocSetContextCreate(TopMemoryContext, "streamstat cache",
-										   ALLOCSET_DEFAULT_SIZES);
-	loader.part_context = AllocSetContextCreate(loader.context, "streamstat part",
+	loader.part_context = AllocSetContextCreate(TopMemoryContext, "streamstat part",
 												ALLOCSET_DEFAULT_SIZES);
-
-	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
-	MemoryContextSwitchTo(loader.context);
-	sst_list_relations(&loader.list);
-	sst_index_relations(&loader.list, true, &loader.by_files);
-	CommitTransactionCommand();
-	MemoryContextSwitchTo(loader.context);
-
-	if (shared->shared_start >= 0 && cache_file_read(shared->shared_start, &saved))
-		load_saved(&loader, &saved, &shared->shared_place);
-	if (cache_file_read(shared->start, &saved))
-	{
-		load_saved(&loader, &saved, &shared->place);
-		shared->ended = loader.nfailures < MAX_FAILURES;
-		if (!shared->ended)
-			ereport(LOG,
-					(errmsg("saved cache of database %u is not loaded completely: too many errors",
-							MyDatabaseId)));
-	}
+	MemoryContextSwitchTo(TopMemoryContext);
+	shared->ended = load_text(&loader, &shared->shared_place) &&
+		load_text(&loader, &shared->place);
 	pgstat_report_activity(STATE_IDLE, NULL);
 }
 
@@ -717,9 +704,11 @@ load_database(CacheLoad *load, const SavedText *saved)
 	SharedLoad *shared = load->shared;
 
 	shared->database = saved->database;
-	shared->start = saved->start;
+	shared->place = (LoadPlace)
+	{
+		.start = saved->start
+	};
 	shared->ended = false;
-	memset(&shared->place, 0, sizeof(LoadPlace));
 	for (;;)
 	{
 		BackgroundWorkerHandle *handle;
@@ -787,14 +776,14 @@ load_databases(CacheLoad *load)
 	int			n = 0;
 	instr_time	start;
 
-	load->shared->shared_start = -1;
+	load->shared->shared_place.start = -1;
 	for (int i = 0; i < load->ntexts; i++)
 	{
 		nblocks += load->texts[i].nblocks;
 		if (OidIsValid(load->texts[i].database))
 			n++;
 		else
-			load->shared->shared_start = load->texts[i].start;
+			load->shared->shared_place.start = load->texts[i].start;
 	}
 	qsort(load->texts, load->ntexts, sizeof(SavedText), compare_texts);
 

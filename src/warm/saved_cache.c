@@ -38,14 +38,24 @@
 #include "relation/relation.h"
 #include "warm/warm.h"
 
-/* Forks that are saved: main, fsm, vm */
-#define SAVED_FORKS (VISIBILITYMAP_FORKNUM + 1)
-
 /* A line of ranges ends behind so many bytes. */
 #define LINE_BYTES 90
 
 /* No line is longer than this, but for names. */
 #define MAX_LINE_BYTES 256
+
+/* Listed relations, sorted by what they are saved under */
+typedef struct SavedEntry
+{
+	SstSavedRelation saved;
+	const SstRelation *relation;
+} SavedEntry;
+
+typedef struct SavedIndex
+{
+	int			n;
+	SavedEntry *entries;
+} SavedIndex;
 
 /* A relation with blocks in buffers */
 typedef struct CachedRelation
@@ -61,7 +71,7 @@ typedef struct Writer
 {
 	const SstRelations *list;	/* that name relations; NULL if they go by
 								 * numbers */
-	SstSavedIndex by_files;		/* these, if there are any */
+	SavedIndex	by_files;		/* these, if there are any */
 	int			nrelations;
 	CachedRelation *relations;
 
@@ -115,8 +125,8 @@ comparable_kind(char kind)
 static int
 compare_saved(const void *a, const void *b)
 {
-	const SstSavedRelation *left = &((const SstSavedEntry *) a)->saved;
-	const SstSavedRelation *right = &((const SstSavedEntry *) b)->saved;
+	const SstSavedRelation *left = &((const SavedEntry *) a)->saved;
+	const SstSavedRelation *right = &((const SavedEntry *) b)->saved;
 	int			result;
 
 	if (left->kind == SST_SAVED_FILES)
@@ -139,15 +149,15 @@ compare_saved(const void *a, const void *b)
  * buffers, by their files: temporary ones cannot, though others can have their numbers.
  * The result is allocated in the current memory context, and points into the list.
  */
-void
-sst_index_relations(const SstRelations *list, bool by_files, SstSavedIndex *index)
+static void
+index_relations(const SstRelations *list, bool by_files, SavedIndex *index)
 {
 	index->n = 0;
-	index->entries = palloc_extended(sizeof(SstSavedEntry) * (Size) Max(list->n, 1),
+	index->entries = palloc_extended(sizeof(SavedEntry) * (Size) Max(list->n, 1),
 									 MCXT_ALLOC_HUGE);
 	for (int i = 0; i < list->n; i++)
 	{
-		SstSavedEntry *entry = &index->entries[index->n];
+		SavedEntry *entry = &index->entries[index->n];
 		const SstRelation *relation = &list->relation[i];
 
 		CHECK_FOR_INTERRUPTS();
@@ -162,16 +172,16 @@ sst_index_relations(const SstRelations *list, bool by_files, SstSavedIndex *inde
 			index->n++;
 		}
 	}
-	qsort(index->entries, index->n, sizeof(SstSavedEntry), compare_saved);
+	qsort(index->entries, index->n, sizeof(SavedEntry), compare_saved);
 }
 
 /* Find a relation by what it was saved under, or return NULL. */
-const SstRelation *
-sst_find_saved_relation(const SstSavedIndex *index, const SstSavedRelation *saved)
+static const SstRelation *
+find_saved_relation(const SavedIndex *index, const SstSavedRelation *saved)
 {
-	SstSavedEntry key = {.saved = *saved};
-	SstSavedEntry *found = bsearch(&key, index->entries, index->n,
-								   sizeof(SstSavedEntry), compare_saved);
+	SavedEntry	key = {.saved = *saved};
+	SavedEntry *found = bsearch(&key, index->entries, index->n,
+								sizeof(SavedEntry), compare_saved);
 
 	return found != NULL ? found->relation : NULL;
 }
@@ -336,7 +346,7 @@ write_relation(Writer *writer, CachedRelation *relation, int usage)
 	for (const SstBufferedBlock *block = relation->first; block < relation->end; block++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (block->usage != usage || block->forknum > VISIBILITYMAP_FORKNUM ||
+		if (block->usage != usage || block->forknum >= SST_SAVED_FORKS ||
 			(block > relation->first && block[-1].blkno == block->blkno &&
 			 block[-1].forknum == block->forknum))
 			continue;
@@ -384,7 +394,7 @@ add_relation(Writer *writer, const SstBufferedBlock *first, const SstBufferedBlo
 		.first = first
 	};
 	const SstRelation *listed = writer->list == NULL ? NULL :
-		sst_find_saved_relation(&writer->by_files, &relation.saved);
+		find_saved_relation(&writer->by_files, &relation.saved);
 
 	for (; first < end && first->number == relation.first->number &&
 		 first->tablespace == relation.first->tablespace; first++)
@@ -455,7 +465,7 @@ sst_save_cache(int64 max_bytes, StringInfo out)
 	int			length;
 
 	sst_list_relations(&relations);
-	sst_index_relations(&relations, true, &writer.by_files);
+	index_relations(&relations, true, &writer.by_files);
 	writer.list = &relations;
 	sst_list_buffered_blocks(&list, false);
 	write_lines(&writer, quote_identifier(get_database_name(MyDatabaseId)), list.blocks,
@@ -492,11 +502,11 @@ sst_save_cached_files(const SstBufferedBlock *first,
  */
 
 /*
- * Read what sst_save_cache() has written; ERROR if it is anything else.  The result
- * is allocated in the current memory context.
+ * Read what sst_save_cache() has written, but for ranges with a lower usage count; ERROR if
+ * it is anything else.  The result is allocated in the current memory context.
  */
 void
-sst_read_saved_cache(const char *text, int length, SstSavedCache *saved)
+sst_read_saved_cache(const char *text, int length, int min_usage, SstSavedCache *saved)
 {
 	SstSavedCacheError error;
 	int			utf8_length = length;
@@ -505,7 +515,7 @@ sst_read_saved_cache(const char *text, int length, SstSavedCache *saved)
 
 	if (utf8 != text)
 		pfree(unconstify(char *, utf8));
-	good = good && sst_parse_saved_cache(text, length, saved, &error);
+	good = good && sst_parse_saved_cache(text, length, min_usage, saved, &error);
 	if (good && saved->system == 0)
 		return;
 	if (good)
@@ -551,10 +561,10 @@ missing_relation(const SstSavedRelation *name)
  */
 static int
 add_fork(SstWarmSet *set, const SstRelations *list,
-		 const SstSavedIndex *index, const SstSavedRelation *name,
+		 const SavedIndex *index, const SstSavedRelation *name,
 		 ForkNumber forknum)
 {
-	const SstRelation *relation = sst_find_saved_relation(index, name);
+	const SstRelation *relation = find_saved_relation(index, name);
 	const SstRelation *table;
 	const char *note;
 
@@ -571,37 +581,37 @@ add_fork(SstWarmSet *set, const SstRelations *list,
 }
 
 /*
- * Make the set of a saved cache's ranges, in their order, of blocks with this usage
- * count or a higher one.  Relations that cannot be loaded have a note.
+ * Make the set of a saved cache's ranges, in their order.  Relations that cannot be loaded
+ * have a note.
  *
- * The set is allocated in the current memory context, and points into *saved.
+ * The set is allocated in the current memory context, and has the saved cache's arrays.
  */
 void
-sst_saved_cache_set(const SstSavedCache *saved, int min_usage, SstWarmSet *set)
+sst_saved_cache_set(SstSavedCache *saved, SstWarmSet *set)
 {
 	SstRelations *list = palloc(sizeof(SstRelations));
-	SstSavedIndex index;
-	Size		nforks = (Size) saved->nrelations * SAVED_FORKS;
+	SavedIndex	index;
+	Size		nforks = (Size) saved->nrelations * SST_SAVED_FORKS;
 	int		   *forks = palloc_extended(sizeof(int) * Max(nforks, 1),	/* from 1 on */
 										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
 	sst_list_relations(list);
-	sst_index_relations(list, false, &index);
+	index_relations(list, saved->system != 0, &index);
 
 	memset(set, 0, sizeof(SstWarmSet));
-	for (int64 i = 0; i < saved->nranges; i++)
+	set->nranges = saved->nranges;
+	set->ranges = saved->ranges;
+	for (int64 i = 0; i < set->nranges; i++)
 	{
-		const SstSavedRange *range = &saved->ranges[i];
-		int		   *fork = &forks[(Size) range->relation * SAVED_FORKS +
-								  range->forknum];
+		SstWarmRange *range = &set->ranges[i];
+		int		   *fork = &forks[range->fork];
 
 		CHECK_FOR_INTERRUPTS();
-		if (range->usage < min_usage)
-			break;				/* the hottest come first */
 		if (*fork == 0)
 			*fork = add_fork(set, list, &index,
-							 &saved->relations[range->relation], range->forknum) + 1;
-		sst_warm_set_add_range(set, *fork - 1, range->first, range->end);
+							 &saved->relations[range->fork / SST_SAVED_FORKS],
+							 range->fork % SST_SAVED_FORKS) + 1;
+		range->fork = *fork - 1;
 	}
 	pfree(forks);
 	pfree(index.entries);

@@ -62,6 +62,7 @@ typedef struct Parser
 	const char *line_end;
 
 	SstSavedCache *saved;
+	int			min_usage;
 	int			usage;			/* of the ranges; -1 before the first */
 	SstSavedCacheError *error;
 } Parser;
@@ -387,12 +388,12 @@ parse_usage(Parser *parser)
 
 /* Take a fork's name. */
 static bool
-take_fork(Parser *parser, uint8 *forknum)
+take_fork(Parser *parser, int *forknum)
 {
 	*forknum = MAIN_FORKNUM;
 	while (!take_word(parser, forkNames[*forknum]))
 	{
-		if (++*forknum > VISIBILITYMAP_FORKNUM)
+		if (++*forknum == SST_SAVED_FORKS)
 			return false;
 	}
 
@@ -404,17 +405,18 @@ static bool
 parse_ranges(Parser *parser, uint64 *nblocks)
 {
 	SstSavedCache *saved = parser->saved;
-	SstSavedRange range = {.usage = (uint8) parser->usage};
+	SstWarmRange range;
 	uint64		number;
 	uint64		position = 0;
+	int			forknum;
 
 	if (!take_number(parser, saved->nrelations, &number))
 		return false;
 	if (number == 0)
 		return fail(parser, gettext_noop("Relations are numbered from 1."));
-	range.relation = (int) number - 1;
-	if (!take(parser, ' ') || !take_fork(parser, &range.forknum))
+	if (!take(parser, ' ') || !take_fork(parser, &forknum))
 		return fail(parser, gettext_noop("The fork is missing."));
+	range.fork = ((int) number - 1) * SST_SAVED_FORKS + forknum;
 
 	do
 	{
@@ -434,7 +436,8 @@ parse_ranges(Parser *parser, uint64 *nblocks)
 		range.first = (BlockNumber) (position + skip);
 		position += skip + count;
 		range.end = (BlockNumber) position;
-		*sst_append(saved->ranges, saved->nranges) = range;
+		if (parser->usage >= parser->min_usage)
+			*sst_append(saved->ranges, saved->nranges) = range;
 		*nblocks += count;
 	} while (!at_end(parser));
 
@@ -472,15 +475,17 @@ parse_lines(Parser *parser)
 }
 
 /*
- * Read a text, whose checksum was checked before.  False if it cannot be loaded:
- * then *error says why.  The result is allocated in the current memory context.
+ * Read a text, whose checksum was checked before, but for ranges with a lower usage count.
+ * False if it cannot be loaded: then *error says why.  The result is allocated in the
+ * current memory context.
  */
 bool
-sst_parse_saved_cache(const char *bytes, Size length, SstSavedCache *saved,
-					  SstSavedCacheError *error)
+sst_parse_saved_cache(const char *bytes, Size length, int min_usage,
+					  SstSavedCache *saved, SstSavedCacheError *error)
 {
 	Parser		parser = {
-		.next = bytes, .end = bytes + length, .saved = saved, .usage = -1, .error = error
+		.next = bytes, .end = bytes + length, .saved = saved, .min_usage = min_usage,
+		.usage = -1, .error = error
 	};
 
 	memset(saved, 0, sizeof(SstSavedCache));

@@ -124,6 +124,9 @@ extern bool sst_may_warm(Oid tableoid);
 #define SST_SAVED_TOAST_INDEX 'x'	/* by the name of the table */
 #define SST_SAVED_FILES 'f'		/* by numbers */
 
+/* Forks that are saved: main, fsm, vm */
+#define SST_SAVED_FORKS (VISIBILITYMAP_FORKNUM + 1)
+
 typedef struct SstSavedRelation
 {
 	char		kind;
@@ -133,15 +136,6 @@ typedef struct SstSavedRelation
 	Oid			number;
 } SstSavedRelation;
 
-typedef struct SstSavedRange
-{
-	int			relation;		/* index into the relations */
-	uint8		forknum;
-	uint8		usage;
-	BlockNumber first;
-	BlockNumber end;			/* one past the last block */
-} SstSavedRange;
-
 typedef struct SstSavedCache
 {
 	uint64		system;			/* identifier; 0 if relations go by name */
@@ -149,22 +143,10 @@ typedef struct SstSavedCache
 	int			nrelations;
 	SstSavedRelation *relations;
 	int64		nranges;
-	SstSavedRange *ranges;		/* the hottest first */
-	uint64		nblocks;		/* of all ranges */
+	SstWarmRange *ranges;		/* the hottest first; for their forks, index
+								 * of the relation * SST_SAVED_FORKS + number */
+	uint64		nblocks;		/* of the text, in all ranges */
 } SstSavedCache;
-
-/* Listed relations, sorted by what they are saved under */
-typedef struct SstSavedEntry
-{
-	SstSavedRelation saved;
-	const SstRelation *relation;
-} SstSavedEntry;
-
-typedef struct SstSavedIndex
-{
-	int			n;
-	SstSavedEntry *entries;
-} SstSavedIndex;
 
 /* Why a text cannot be loaded */
 typedef struct SstSavedCacheError
@@ -176,21 +158,16 @@ typedef struct SstSavedCacheError
 
 extern bool sst_check_saved_cache(const char *bytes, Size length,
 								  SstSavedCacheError *error);
-extern bool sst_parse_saved_cache(const char *bytes, Size length,
+extern bool sst_parse_saved_cache(const char *bytes, Size length, int min_usage,
 								  SstSavedCache *saved,
 								  SstSavedCacheError *error);
 
 extern void sst_save_cache(int64 max_bytes, StringInfo out);
 extern uint64 sst_save_cached_files(const SstBufferedBlock *first,
 									const SstBufferedBlock *end, StringInfo out);
-extern void sst_index_relations(const SstRelations *list, bool by_files,
-								SstSavedIndex *index);
-extern const SstRelation *sst_find_saved_relation(const SstSavedIndex *index,
-												  const SstSavedRelation *saved);
-extern void sst_read_saved_cache(const char *text, int length,
+extern void sst_read_saved_cache(const char *text, int length, int min_usage,
 								 SstSavedCache *saved);
-extern void sst_saved_cache_set(const SstSavedCache *saved, int min_usage,
-								SstWarmSet *set);
+extern void sst_saved_cache_set(SstSavedCache *saved, SstWarmSet *set);
 extern void sst_note_cut_ranges(SstWarmSet *set);
 
 #endif							/* SST_WARM_H */

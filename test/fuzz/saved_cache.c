@@ -47,17 +47,13 @@ static void
 check_ranges(const SstSavedCache *saved, bool accepted)
 {
 	uint64		nblocks = 0;
-	int			usage = PG_UINT8_MAX;
 
 	for (int64 i = 0; i < saved->nranges; i++)
 	{
-		const SstSavedRange *range = &saved->ranges[i];
+		const SstWarmRange *range = &saved->ranges[i];
 
-		FUZZ_CHECK(range->relation >= 0 && range->relation < saved->nrelations);
-		FUZZ_CHECK(range->forknum <= VISIBILITYMAP_FORKNUM);
-		FUZZ_CHECK(range->usage <= usage);
+		FUZZ_CHECK(range->fork >= 0 && range->fork < saved->nrelations * SST_SAVED_FORKS);
 		FUZZ_CHECK(range->first < range->end);
-		usage = range->usage;
 		nblocks += range->end - range->first;
 	}
 	FUZZ_CHECK(!accepted || nblocks == saved->nblocks);
@@ -123,9 +119,7 @@ check_same_ranges(const SstSavedCache *a, const SstSavedCache *b)
 	FUZZ_CHECK(a->nranges == b->nranges);
 	for (int64 i = 0; i < a->nranges; i++)
 	{
-		FUZZ_CHECK(a->ranges[i].relation == b->ranges[i].relation);
-		FUZZ_CHECK(a->ranges[i].forknum == b->ranges[i].forknum);
-		FUZZ_CHECK(a->ranges[i].usage == b->ranges[i].usage);
+		FUZZ_CHECK(a->ranges[i].fork == b->ranges[i].fork);
 		FUZZ_CHECK(a->ranges[i].first == b->ranges[i].first);
 		FUZZ_CHECK(a->ranges[i].end == b->ranges[i].end);
 	}
@@ -147,7 +141,7 @@ fuzz_saved_cache(const uint8 *data, size_t size)
 		check_error(&error);
 
 	memset(&error, 0, sizeof(error));
-	accepted = sst_parse_saved_cache(text, size, &saved, &error);
+	accepted = sst_parse_saved_cache(text, size, 0, &saved, &error);
 	for (int i = 0; i < saved.nrelations; i++)
 		check_relation(&saved.relations[i], saved.system != 0);
 	check_ranges(&saved, accepted);
@@ -155,7 +149,7 @@ fuzz_saved_cache(const uint8 *data, size_t size)
 	{
 		right = make_checksum_right(text, size, &length);
 		FUZZ_CHECK(sst_check_saved_cache(right, length, &error));
-		FUZZ_CHECK(sst_parse_saved_cache(right, length, &again, &error));
+		FUZZ_CHECK(sst_parse_saved_cache(right, length, 0, &again, &error));
 		check_same_ranges(&saved, &again);
 		free_saved(&again);
 		free(right);
