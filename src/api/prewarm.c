@@ -135,42 +135,6 @@ put_warm_rows(FunctionCallInfo fcinfo, const SstWarmSet *set,
  * ----------
  */
 
-/* The arguments that all four have */
-typedef struct PrewarmArguments
-{
-	SstWarmOptions options;
-	SstLimits	limits;
-	SstFreeBuffers free_buffers;
-	SstWarmParts parts;
-	const char *resume_from;	/* or NULL */
-} PrewarmArguments;
-
-/*
- * Get the arguments, which begin with mode.  Null as stop_when_full is the default:
- * what is named alone is warmed whole, as pg_prewarm does.
- */
-static void
-get_arguments(FunctionCallInfo fcinfo, int argno, bool stop_when_full,
-			  PrewarmArguments *args)
-{
-	memset(args, 0, sizeof(PrewarmArguments));
-	args->options.mode = sst_prewarm_mode_argument(fcinfo, argno, SST_RULES_TOLERANT);
-	args->options.limits = sst_limits_arguments(fcinfo, argno + 1,
-												&args->limits);
-	if (sst_bool_argument(fcinfo, argno + 4, stop_when_full))
-		args->options.free_buffers = &args->free_buffers;
-	args->parts.indexes = sst_bool_argument(fcinfo, argno + 5, true);
-	args->parts.toast = sst_bool_argument(fcinfo, argno + 6, true);
-	args->parts.maps = sst_bool_argument(fcinfo, argno + 7, true);
-	args->parts.only_maps = sst_bool_argument(fcinfo, argno + 8, false);
-	if (args->parts.only_maps && !args->parts.maps)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("only_maps cannot be used without include_maps")));
-	if (!PG_ARGISNULL(argno + 9))
-		args->resume_from = sst_text_argument(fcinfo, argno + 9, "resume_from");
-}
-
 /* ERROR if the user may not warm a relation, or it has nothing to warm. */
 static void
 check_relation(Oid relid)
@@ -213,7 +177,8 @@ begin_call(SstCall *call, FunctionCallInfo fcinfo)
 /*
  * Warm relations that are named, or else the tables of a schema, or of the database for
  * NULL, and return the rows.  The arguments from argno on are those that all four have.
- * alone: the function is about one relation, which is checked.
+ * alone: the function is about one relation, which is checked, and is warmed whole by
+ * default, as pg_prewarm does.
  *
  * A call in mode buffer brings in what is used most.  In the other modes a second
  * call has to find the order of the first, as it cannot tell what that has read.
@@ -222,21 +187,34 @@ static Datum
 warm(FunctionCallInfo fcinfo, int argno, bool alone, const Oid *relids, int n,
 	 const char *schema)
 {
-	PrewarmArguments args;
+	SstPrewarmMode mode = sst_prewarm_mode_argument(fcinfo, argno, SST_RULES_TOLERANT);
+	SstLimits	memory;
+	SstLimits  *limits = sst_limits_arguments(fcinfo, argno + 1, &memory);
+	SstFreeBuffers free_buffers = {0};
+	bool		only_free = sst_bool_argument(fcinfo, argno + 4, !alone);
+	SstWarmParts parts = {
+		.indexes = sst_bool_argument(fcinfo, argno + 5, true),
+		.toast = sst_bool_argument(fcinfo, argno + 6, true),
+		.maps = sst_bool_argument(fcinfo, argno + 7, true),
+		.only_maps = sst_bool_argument(fcinfo, argno + 8, false)
+	};
 	SstWarmSet	set;
 	SstWarmEnd	end;
 	SstCall		call;
 
-	get_arguments(fcinfo, argno, !alone, &args);
+	if (parts.only_maps && !parts.maps)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("only_maps cannot be used without include_maps")));
 	if (alone)
 		check_relation(relids[0]);
 	begin_call(&call, fcinfo);
-	sst_warm_set(&set, relids, n, schema, args.options.mode == SST_PREWARM_BUFFER,
-				 &args.parts);
-	if (args.resume_from != NULL)
-		sst_resume(&set, args.resume_from);
+	sst_warm_set(&set, relids, n, schema, mode == SST_PREWARM_BUFFER, &parts);
+	if (!PG_ARGISNULL(argno + 9))
+		sst_resume(&set, sst_text_argument(fcinfo, argno + 9, "resume_from"));
 
-	end = sst_warm(&set, &args.options, &call.io_stats);
+	end = sst_warm(&set, mode, limits, only_free ? &free_buffers : NULL,
+				   &call.io_stats);
 	sst_call_end(&call);
 
 	put_warm_rows(fcinfo, &set, end, end == SST_WARM_COMPLETE ? NULL :
@@ -294,8 +272,10 @@ Datum
 sst_cache_load(PG_FUNCTION_ARGS)
 {
 	SstFreeBuffers free_buffers = {0};
-	SstWarmOptions options;
-	SstLimits	limits;
+	SstPrewarmMode mode;
+	SstLimits	memory;
+	SstLimits  *limits;
+	bool		only_free = sst_bool_argument(fcinfo, 6, true);
 	SstSavedCache saved;
 	SstWarmSet	set;
 	SstWarmEnd	end;
@@ -308,17 +288,16 @@ sst_cache_load(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("saved cache cannot be null")));
 	sst_check_range(min_usage, 0, BM_MAX_USAGE_COUNT, "min_usage_count");
-	options.mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_TOLERANT);
-	options.limits = sst_limits_arguments(fcinfo, 3, &limits);
-	options.free_buffers = sst_bool_argument(fcinfo, 6, true) ?
-		&free_buffers : NULL;
+	mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_TOLERANT);
+	limits = sst_limits_arguments(fcinfo, 3, &memory);
 
 	begin_call(&call, fcinfo);
 	value = PG_GETARG_TEXT_PP(0);
 	sst_read_saved_cache(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), min_usage,
 						 &saved);
 	sst_saved_cache_set(&saved, &set);
-	end = sst_warm(&set, &options, &call.io_stats);
+	end = sst_warm(&set, mode, limits, only_free ? &free_buffers : NULL,
+				   &call.io_stats);
 	sst_note_cut_ranges(&set);
 	sst_call_end(&call);
 

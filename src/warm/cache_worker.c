@@ -442,10 +442,6 @@ load_part(CacheLoader *loader, SstWarmSet *all, LoadPlace *place)
 	volatile bool good = false;
 	volatile SstWarmEnd end = SST_WARM_BLOCKING;
 	int64		nblocks;
-	SstWarmOptions options = {
-		.mode = SST_PREWARM_BUFFER,
-		.free_buffers = &loader->free_buffers
-	};
 
 	PG_TRY();
 	{
@@ -457,7 +453,8 @@ load_part(CacheLoader *loader, SstWarmSet *all, LoadPlace *place)
 		MemoryContextSwitchTo(loader->part_context);
 		sst_io_stats_init(&io_stats, SST_IO_PATH_BUFFER);
 		make_part(all, &next, &part);
-		end = sst_warm(&part, &options, &io_stats);
+		end = sst_warm(&part, SST_PREWARM_BUFFER, NULL, &loader->free_buffers,
+					   &io_stats);
 		CommitTransactionCommand();
 		good = true;
 	}

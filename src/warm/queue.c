@@ -76,7 +76,7 @@ typedef struct Cursor
 
 typedef struct Queue
 {
-	const SstWarmOptions *options;
+	SstPrewarmMode mode;
 	SstIoStats *io_stats;
 	SstWarmEnd	end;
 
@@ -84,7 +84,7 @@ typedef struct Queue
 	bool		checks_pages;	/* before they are read into buffers */
 	bool		evicts;			/* pages of others, and not its own */
 	SstSegmentFile file;
-	char	   *memory;			/* for one run, or NULL */
+	char	   *memory;			/* for one run, if it is read privately */
 
 	Cursor		cursor;			/* what is taken next */
 	SstSegmentFile advice_file;
@@ -100,7 +100,7 @@ typedef struct Queue
 	int			depth;			/* most of these */
 
 	/* Limits */
-	SstFreeBuffers *free_buffers;	/* or NULL */
+	SstFreeBuffers *free_buffers;	/* take only these; or NULL */
 	bool		throttled;
 	SstThrottle throttle;
 
@@ -125,7 +125,7 @@ typedef struct Queue
 /* Reads of a bad page before it is reported as such: others may be writing it */
 #define MAX_TRIES 3
 
-/* Blocks of a run to be read */
+/* Blocks of a run to be read; afterwards, those that were */
 typedef struct Attempt
 {
 	Queue	   *queue;
@@ -200,90 +200,12 @@ end_watch(Queue *queue, SstReadWatch *watch)
 	sst_io_stats_merge(queue->io_stats, &seen);
 }
 
-/*
- * Read blocks of a run: into buffers, or for mode "read" into private memory, if only
- * the storage manager can do that.
- */
-static void
-read_blocks(void *arg)
-{
-	const Attempt *attempt = arg;
-	Queue	   *queue = attempt->queue;
-	const WarmRun *run = attempt->run;
-	uint64		blocks = attempt->blocks;
-	SstReadWatch watch;
-
-	if (queue->options->mode == SST_PREWARM_BUFFER)
-		sst_read_watch_begin(&watch, NULL, false, false);
-
-	while (blocks != 0)
-	{
-		int			n;
-		int			first = take_blocks(&blocks, &n);
-
-		CHECK_FOR_INTERRUPTS();
-		if (queue->options->mode == SST_PREWARM_BUFFER)
-			sst_read_into_buffers(&run->relation->files,
-								  run->relation->persistence,
-								  run->fork->forknum, run->first + first, n);
-		else
-			read_stored(queue, run, first, n);
-	}
-
-	if (queue->options->mode == SST_PREWARM_BUFFER)
-		end_watch(queue, &watch);
-	for (blocks = queue->evicts ? attempt->blocks : 0; blocks != 0; blocks &= blocks - 1)
-		use_often(run, run->first + pg_rightmost_one_pos64(blocks));
-}
-
 /* Keep the first error of a fork, in words. */
 static void
 note_error(SstWarmFork *fork, const char *message)
 {
 	if (fork->note == NULL)
 		fork->note = message;
-}
-
-/*
- * Read blocks of a run in a subtransaction.  After an error about them, the note says
- * which; in recovery, where there is none, errors pass.  If others wait for our locks,
- * nothing is read, and *yields is set.
- */
-static bool
-try_blocks(Queue *queue, const WarmRun *run, uint64 blocks, bool *yields)
-{
-	Attempt		attempt = {queue, run, blocks};
-	ErrorData  *error;
-
-	*yields = sst_must_yield();
-	if (*yields)
-		return false;
-	error = sst_contain_errors(read_blocks, &attempt);
-	if (error == NULL)
-		return true;
-	if (pg_popcount64(blocks) == 1)
-		note_error(run->fork, pstrdup(error->message));
-	FreeErrorData(error);
-
-	return false;
-}
-
-/* Have the server read blocks of a run, and as many as possible if there are errors. */
-static bool
-read_by_server(Queue *queue, const WarmRun *run, uint64 blocks)
-{
-	bool		yields = false;
-
-	if (try_blocks(queue, run, blocks, &yields))
-	{
-		run->fork->nread += pg_popcount64(blocks);
-		return true;
-	}
-
-	for (; blocks != 0 && !yields; blocks &= blocks - 1)
-		run->fork->nread += try_blocks(queue, run, blocks & -blocks, &yields);
-
-	return !yields;
 }
 
 /* Have the files of the run's relation at hand. */
@@ -352,11 +274,11 @@ read_one_privately(Queue *queue, const WarmRun *run, int i)
 	return false;
 }
 
-/* Read a run into private memory.  Returns the blocks that could be read. */
+/* Read blocks of a run into private memory.  Returns those that could be read. */
 static uint64
-read_run_privately(Queue *queue, const WarmRun *run)
+read_run_privately(Queue *queue, const WarmRun *run, uint64 wanted)
 {
-	uint64		blocks = run->missing;
+	uint64		blocks = wanted;
 	uint64		good = 0;
 
 	while (blocks != 0)
@@ -374,7 +296,7 @@ read_run_privately(Queue *queue, const WarmRun *run)
 	}
 
 	/* What is missing now is looked at once more, block by block. */
-	for (blocks = run->missing & ~good; blocks != 0; blocks &= blocks - 1)
+	for (blocks = wanted & ~good; blocks != 0; blocks &= blocks - 1)
 	{
 		int			i = pg_rightmost_one_pos64(blocks);
 
@@ -386,6 +308,62 @@ read_run_privately(Queue *queue, const WarmRun *run)
 	return good;
 }
 
+/* Read blocks of a run as the mode wants. */
+static void
+read_blocks(void *arg)
+{
+	Attempt    *attempt = arg;
+	Queue	   *queue = attempt->queue;
+	const WarmRun *run = attempt->run;
+	SstReadWatch watch;
+
+	if (queue->memory != NULL)
+		attempt->blocks = read_run_privately(queue, run, attempt->blocks);
+	if (queue->mode == SST_PREWARM_READ)
+		return;
+
+	sst_read_watch_begin(&watch, NULL, false, false);
+	for (uint64 blocks = attempt->blocks; blocks != 0;)
+	{
+		int			n;
+		int			first = take_blocks(&blocks, &n);
+
+		CHECK_FOR_INTERRUPTS();
+		sst_read_into_buffers(&run->relation->files, run->relation->persistence,
+							  run->fork->forknum, run->first + first, n);
+	}
+	end_watch(queue, &watch);
+	for (uint64 blocks = queue->evicts ? attempt->blocks : 0; blocks != 0; blocks &= blocks - 1)
+		use_often(run, run->first + pg_rightmost_one_pos64(blocks));
+}
+
+/*
+ * Read blocks of a run in a subtransaction, and count them for the fork.  After an error
+ * about them, the note says which; in recovery, where there is none, errors pass.  If others
+ * wait for our locks, nothing is read, and *yields is set.
+ */
+static bool
+try_blocks(Queue *queue, const WarmRun *run, uint64 blocks, bool *yields)
+{
+	Attempt		attempt = {queue, run, blocks};
+	ErrorData  *error;
+
+	*yields = sst_must_yield();
+	if (*yields)
+		return false;
+	error = sst_contain_errors(read_blocks, &attempt);
+	if (error == NULL)
+	{
+		run->fork->nread += pg_popcount64(attempt.blocks);
+		return true;
+	}
+	if (pg_popcount64(blocks) == 1)
+		note_error(run->fork, pstrdup(error->message));
+	FreeErrorData(error);
+
+	return false;
+}
+
 /*
  * Count a run.  If nothing is missing, all of it is where the mode wants it: in buffers,
  * or else in the page cache.
@@ -394,7 +372,7 @@ static void
 count_run(Queue *queue, const WarmRun *run)
 {
 	SstIoStats *io_stats = queue->io_stats;
-	int			nread = run->nmissing == 0 && queue->options->mode != SST_PREWARM_BUFFER ?
+	int			nread = run->nmissing == 0 && queue->mode != SST_PREWARM_BUFFER ?
 		run->nwanted : run->nmissing;
 
 	io_stats->blocks_requested += run->nwanted;
@@ -415,24 +393,22 @@ count_run(Queue *queue, const WarmRun *run)
 static bool
 read_run(Queue *queue, const WarmRun *run)
 {
-	uint64		blocks = run->missing;
+	bool		yields = false;
 
-	if (queue->options->mode == SST_PREWARM_PREFETCH)
+	if (queue->mode == SST_PREWARM_PREFETCH)
 	{
 		run->fork->nread += run->nmissing;
 		return true;
 	}
 	if (queue->memory != NULL)
 		open_files(&queue->file, run);
-	if (queue->checks_pages)
-		blocks = read_run_privately(queue, run);
-	else if (queue->options->mode == SST_PREWARM_READ && queue->file.plain)
-	{
-		run->fork->nread += pg_popcount64(read_run_privately(queue, run));
+	if (try_blocks(queue, run, run->missing, &yields))
 		return true;
-	}
 
-	return read_by_server(queue, run, blocks);
+	/* One by one, as many as possible */
+	for (uint64 blocks = run->missing; blocks != 0 && !yields; blocks &= blocks - 1)
+		(void) try_blocks(queue, run, blocks & -blocks, &yields);
+	return !yields;
 }
 
 /* ----------
@@ -690,7 +666,7 @@ static bool
 is_large_range(const Queue *queue)
 {
 	return blocks_ahead(&queue->cursor) >= SST_PREWARM_PARALLEL_BLOCKS && !queue->throttled &&
-		queue->options->mode != SST_PREWARM_PREFETCH && !queue->restores &&
+		queue->mode != SST_PREWARM_PREFETCH && !queue->restores &&
 		queue->small_range != queue->cursor.range;
 }
 
@@ -706,7 +682,7 @@ warm_large_range(Queue *queue)
 	SstWarmFork *fork = cursor->fork;
 	BlockNumber nblocks = blocks_ahead(cursor);
 	LargeRange	range = {
-		.plan = {fork->forknum, queue->options->mode, cursor->blkno,
+		.plan = {fork->forknum, queue->mode, cursor->blkno,
 		cursor->blkno + nblocks, .evicts = queue->evicts},
 		.relid = fork->relation->relid
 	};
@@ -782,7 +758,6 @@ give_way(Queue *queue)
 static int
 allowed_blocks(Queue *queue)
 {
-	const SstLimits *limits = queue->options->limits;
 	int			nblocks;
 
 	if (!queue->throttled)
@@ -796,7 +771,7 @@ allowed_blocks(Queue *queue)
 	}
 
 	if (nblocks == 0)
-		queue->end = limits->bytes_left < BLCKSZ ? SST_WARM_MAX_BYTES :
+		queue->end = queue->throttle.limits->bytes_left < BLCKSZ ? SST_WARM_MAX_BYTES :
 			SST_WARM_MAX_TIME;
 	return nblocks;
 }
@@ -808,7 +783,7 @@ allowed_blocks(Queue *queue)
 static bool
 is_in_page_cache(Queue *queue, const WarmRun *run)
 {
-	return queue->options->mode != SST_PREWARM_BUFFER &&
+	return queue->mode != SST_PREWARM_BUFFER &&
 		sst_page_cache_range(&queue->advice_file, run->first,
 							 run->first + run->nblocks) == (int64) BLCKSZ * run->nblocks;
 }
@@ -825,7 +800,7 @@ advise_run(Queue *queue, WarmRun *run)
 	SstAdviceStats advice = {.nabsent = 0};
 
 	run->nabsent = run->nmissing;
-	if (sst_direct_io() && queue->options->mode == SST_PREWARM_BUFFER)
+	if (sst_direct_io() && queue->mode == SST_PREWARM_BUFFER)
 		return;
 	sst_advise_run(&queue->advice_file, run->first + first, last - first + 1, 0, &advice);
 	run->nabsent = advice.nabsent;
@@ -848,7 +823,7 @@ add_run(Queue *queue)
 		return nallowed < 0;
 
 	take_run(cursor, run, nallowed,
-			 queue->options->mode == SST_PREWARM_BUFFER, queue->evicts);
+			 queue->mode == SST_PREWARM_BUFFER, queue->evicts);
 	open_files(&queue->advice_file, run);
 	if (is_in_page_cache(queue, run))
 		run->missing = run->nmissing = 0;
@@ -964,27 +939,25 @@ report_totals(const SstWarmSet *set)
 
 /* May pages be evicted for a set of so many blocks? */
 static bool
-will_evict(const SstWarmOptions *options, int64 nblocks)
+will_evict(const Queue *queue, int64 nblocks)
 {
 	SstFreeBuffers free_buffers = {0};
 
-	return options->mode == SST_PREWARM_BUFFER && options->free_buffers == NULL &&
+	return queue->mode == SST_PREWARM_BUFFER && queue->free_buffers == NULL &&
 		!sst_free_buffers_take(&free_buffers, Min(nblocks, MaxBlockNumber), 0);
 }
 
 static void
-begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
+begin_queue(Queue *queue, SstWarmSet *set, SstPrewarmMode mode, SstLimits *limits,
 			SstIoStats *io_stats)
 {
 	memset(queue, 0, sizeof(Queue));
-	queue->options = options;
+	queue->mode = mode;
 	queue->io_stats = io_stats;
 	queue->small_range = -1;
 	queue->advice_file.fd = -1;
 
-	queue->free_buffers = options->mode == SST_PREWARM_BUFFER ?
-		options->free_buffers : NULL;
-	queue->throttled = sst_throttle_begin(&queue->throttle, options->limits);
+	queue->throttled = sst_throttle_begin(&queue->throttle, limits);
 	queue->throttle.yields = true;
 	queue->depth = sst_io_depth(InvalidOid);
 	if (queue->throttled && queue->throttle.rate > 0)
@@ -997,9 +970,9 @@ begin_queue(Queue *queue, SstWarmSet *set, const SstWarmOptions *options,
 	queue->max_runs = 2 * queue->depth;
 	queue->runs = palloc(sizeof(WarmRun) * queue->max_runs);
 	init_cursor(&queue->cursor, set, queue->throttled ? 0 : SST_MAX_GAP);
-	queue->checks_pages = options->mode == SST_PREWARM_BUFFER && RecoveryInProgress();
+	queue->checks_pages = mode == SST_PREWARM_BUFFER && RecoveryInProgress();
 	queue->file.fd = -1;
-	if (options->mode == SST_PREWARM_READ || queue->checks_pages)
+	if (mode == SST_PREWARM_READ || queue->checks_pages)
 		queue->memory = sst_palloc_blocks(sst_cold_run_blocks());
 	INSTR_TIME_SET_CURRENT(queue->mark);
 }
@@ -1054,20 +1027,23 @@ restore_evicted(Queue *queue, SstWarmSet *set)
 /*
  * Warm a set, and say in its forks what came of each.  Returns what ended it; what
  * was not looked at then is in the forks' next_block.  What it did is added to
- * io_stats.
+ * io_stats.  The limits can be NULL, and so can the free buffers: with them mode "buffer"
+ * takes no others.
  *
  * No relation of the set may be temporary.  No lock is held afterwards, nor anything
  * pinned.  An error about the session, such as a cancel, passes; those about relations
  * become notes.
  */
 SstWarmEnd
-sst_warm(SstWarmSet *set, const SstWarmOptions *options, SstIoStats *io_stats)
+sst_warm(SstWarmSet *set, SstPrewarmMode mode, SstLimits *limits,
+		 SstFreeBuffers *free_buffers, SstIoStats *io_stats)
 {
 	int64		nblocks = report_totals(set);
 	Queue		queue;
 
-	begin_queue(&queue, set, options, io_stats);
-	queue.evicts = will_evict(options, nblocks);
+	begin_queue(&queue, set, mode, limits, io_stats);
+	queue.free_buffers = mode == SST_PREWARM_BUFFER ? free_buffers : NULL;
+	queue.evicts = will_evict(&queue, nblocks);
 	run_queue(&queue);
 	if (queue.end == SST_WARM_COMPLETE && queue.evicts && nblocks < NBuffers)
 		restore_evicted(&queue, set);

@@ -62,14 +62,6 @@ typedef struct SstWarmSet
 	SstWarmRange *ranges;
 } SstWarmSet;
 
-typedef struct SstWarmOptions
-{
-	SstPrewarmMode mode;
-	SstLimits  *limits;			/* of what is read; or NULL */
-	SstFreeBuffers *free_buffers;	/* take only these in mode "buffer"; or
-									 * NULL */
-} SstWarmOptions;
-
 /* What ended it */
 typedef enum SstWarmEnd
 {
@@ -80,8 +72,8 @@ typedef enum SstWarmEnd
 	SST_WARM_BLOCKING			/* others wait for the end of the transaction */
 } SstWarmEnd;
 
-extern SstWarmEnd sst_warm(SstWarmSet *set, const SstWarmOptions *options,
-						   SstIoStats *io_stats);
+extern SstWarmEnd sst_warm(SstWarmSet *set, SstPrewarmMode mode, SstLimits *limits,
+						   SstFreeBuffers *free_buffers, SstIoStats *io_stats);
 
 /*
  * What to warm: set.c
