@@ -483,11 +483,18 @@ scan_files(SstScan *scan)
 											   any_order(scan),
 											   &scan->result->io_stats);
 
-	/* The stream holds no pin, and goes on when its source does. */
-	do
-		visit_stream(scan, stream);
-	while (scan_next_slice(scan));
-	stream->end(stream);
+	PG_TRY();
+	{
+		/* The stream holds no pin, and goes on when its source does. */
+		do
+			visit_stream(scan, stream);
+		while (scan_next_slice(scan));
+	}
+	PG_FINALLY();
+	{
+		stream->end(stream);
+	}
+	PG_END_TRY();
 }
 
 /*

@@ -15,7 +15,6 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "executor/instrument.h"
 #include "port/pg_bitutils.h"
 #include "utils/memdebug.h"
@@ -417,14 +416,9 @@ next_run(SstFileStream *stream)
  */
 
 /*
- * The stream of this process that has begun and not ended, or NULL; there is one at
- * most.  The end of a failed (sub)transaction has to find it.
- */
-static SstFileStream *begun;
-
-/*
- * When the stream's memory context is deleted: close the reader, which waits for its reads
- * in flight, and the files, and unmap what is mapped.  No ERROR.
+ * When the stream's memory context is deleted, be it at the end of the process: close the
+ * reader, which waits for its reads in flight, and the files, and unmap what is mapped.
+ * No ERROR.
  */
 static void
 close_stream(void *arg)
@@ -435,32 +429,6 @@ close_stream(void *arg)
 	if (stream->reader != NULL)
 		stream->reader->close(stream->reader);
 	sst_segment_file_close(&stream->check.file);
-	begun = NULL;
-}
-
-/*
- * End the stream when its (sub)transaction fails: no subtransaction begins while a
- * stream is read, so it is the stream's own.  The memory context that it was created in
- * may live longer: until a cursor is closed, or until ROLLBACK.
- */
-static void
-end_failed_stream(bool failed)
-{
-	if (failed && begun != NULL)
-		MemoryContextDelete(begun->context);
-}
-
-static void
-at_end_of_subtransaction(SubXactEvent event, SubTransactionId subid,
-						 SubTransactionId parent, void *arg)
-{
-	end_failed_stream(event == SUBXACT_EVENT_ABORT_SUB);
-}
-
-static void
-at_end_of_transaction(XactEvent event, void *arg)
-{
-	end_failed_stream(event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT);
 }
 
 /*
@@ -592,9 +560,10 @@ init_runs(SstFileStream *stream)
  * relation in shared buffers; and up to max_gap blocks between two of them, if that saves
  * a read.
  *
- * The relation must stay open and locked until the end.  What the stream does is
- * added to io_stats run by run.  A page that the buffer manager refuses is an
- * ERROR by contrib's rules, else it is returned without an image.  With any_order,
+ * The relation must stay open and locked until the end.  The caller ends the stream
+ * after an ERROR, too: the current memory context may live longer than the query.  What
+ * the stream does is added to io_stats run by run.  A page that the buffer manager refuses
+ * is an ERROR by contrib's rules, else it is returned without an image.  With any_order,
  * a block may come before those of lower numbers.
  */
 SstStream *
@@ -604,7 +573,6 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 					  const SstPageNeeds *needs, bool any_order,
 					  SstIoStats *io_stats)
 {
-	static bool registered = false;
 	MemoryContext oldcontext;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "streamstat file stream",
@@ -620,6 +588,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	{
 		rel, forknum, strategy, io_stats, rules
 	};
+	stream->context = context;
 	stream->source = source;
 	stream->cached_blocks = sst_run_blocks();
 	stream->max_blocks = sst_cold_run_blocks();
@@ -635,16 +604,6 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	init_runs(stream);
 	MemoryContextSwitchTo(oldcontext);
 
-	if (!registered)
-	{
-		RegisterSubXactCallback(at_end_of_subtransaction, NULL);
-		RegisterXactCallback(at_end_of_transaction, NULL);
-		registered = true;
-	}
-
-	Assert(begun == NULL);
-	begun = stream;
-	stream->context = context;
 	stream->callback.func = close_stream;
 	stream->callback.arg = stream;
 	MemoryContextRegisterResetCallback(context, &stream->callback);
