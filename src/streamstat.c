@@ -18,7 +18,6 @@
 #include "utils/guc.h"
 
 #include "compat/compat.h"
-#include "run/progress.h"
 #include "streamstat.h"
 
 /* Seconds after which a cache worker that failed is started again */
@@ -153,8 +152,6 @@ _PG_init(void)
 	sst_check_block_sizes();
 	define_settings();
 	MarkGUCPrefixReserved("streamstat");
-
-	sst_progress_init();
 	if (process_shared_preload_libraries_in_progress)
 		register_cache_worker();
 }

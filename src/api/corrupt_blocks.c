@@ -27,7 +27,6 @@
 #include "utils/memutils.h"
 
 #include "api/api.h"
-#include "run/progress.h"
 #include "stream/run.h"
 
 PG_FUNCTION_INFO_V1(sst_corrupt_blocks);

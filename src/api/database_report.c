@@ -34,7 +34,6 @@
 
 #include "api/api.h"
 #include "report/plan.h"
-#include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_database_report);
 PG_FUNCTION_INFO_V1(sst_run_database_report);

@@ -19,7 +19,6 @@
 #include "api/api.h"
 #include "compat/compat.h"
 #include "probe/figures.h"
-#include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_io_probe);
 PG_FUNCTION_INFO_V1(sst_io_advice);

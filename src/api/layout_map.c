@@ -22,7 +22,6 @@
 #include "utils/memutils.h"
 
 #include "api/api.h"
-#include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_layout_map);
 PG_FUNCTION_INFO_V1(sst_layout_maps);

@@ -19,7 +19,6 @@
 #include "utils/varlena.h"
 
 #include "api/api.h"
-#include "run/progress.h"
 
 /* Has the target, which need not exist, a TOAST table? */
 bool

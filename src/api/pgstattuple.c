@@ -22,7 +22,6 @@
 #include "storage/bufmgr.h"
 
 #include "api/api.h"
-#include "run/progress.h"
 
 /* Blocks that are read if nothing is known of the number of tuples */
 #define APPROX_SAMPLE_BLOCKS 64

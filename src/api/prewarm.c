@@ -29,7 +29,6 @@
 
 #include "api/api.h"
 #include "compat/compat.h"
-#include "run/progress.h"
 #include "stream/buffered.h"
 #include "stream/segment_file.h"
 #include "warm/warm.h"

@@ -29,7 +29,6 @@
 #include "utils/builtins.h"
 
 #include "api/api.h"
-#include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_table_stats);
 PG_FUNCTION_INFO_V1(sst_table_stats_tree);

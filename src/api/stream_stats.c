@@ -20,7 +20,6 @@
 
 #include "api/api.h"
 #include "compat/compat.h"
-#include "run/progress.h"
 
 PG_FUNCTION_INFO_V1(sst_stream_stats);
 PG_FUNCTION_INFO_V1(sst_stream_stats_workers);

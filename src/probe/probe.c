@@ -33,7 +33,6 @@
 #include "probe/figures.h"
 #include "relation/relation.h"
 #include "run/call.h"
-#include "run/progress.h"
 
 /* Deeper settings count as these. */
 #define MAX_DEPTH (SST_PROBE_MAX_READS / 2)

@@ -50,7 +50,6 @@
 #include "compat/shared_blocks.h"
 #include "probe/figures.h"
 #include "run/call.h"
-#include "run/progress.h"
 #include "stream/stream.h"
 
 /* ----------

@@ -22,7 +22,7 @@
 #include "utils/timestamp.h"
 
 #include "report/report.h"
-#include "run/progress.h"
+#include "run/call.h"
 
 /*
  * The session's last report, or NULL.  It is process state because other calls of

@@ -36,7 +36,6 @@
 #include "compat/compat.h"
 #include "report/report.h"
 #include "run/call.h"
-#include "run/progress.h"
 #include "stats/page_sample.h"
 #include "stream/stream.h"
 

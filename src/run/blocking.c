@@ -31,7 +31,6 @@
 #include "compat/compat.h"
 #include "relation/relation.h"
 #include "run/call.h"
-#include "run/progress.h"
 #include "streamstat.h"
 
 /* Milliseconds from one look at those who wait to the next */

@@ -18,7 +18,6 @@
 #include "run/limits.h"
 #include "run/parallel.h"
 #include "run/prewarm.h"
-#include "run/progress.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
 

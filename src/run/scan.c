@@ -23,7 +23,6 @@
 #include "compat/compat.h"
 #include "run/call.h"
 #include "run/parallel.h"
-#include "run/progress.h"
 #include "run/scan.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"

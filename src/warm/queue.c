@@ -33,7 +33,6 @@
 #include "compat/shared_blocks.h"
 #include "relation/relation.h"
 #include "run/call.h"
-#include "run/progress.h"
 #include "stream/segment_file.h"
 #include "warm/warm.h"
 
