@@ -37,7 +37,6 @@
 #if PG_VERSION_NUM >= 180000
 #include "storage/aio.h"
 #include "storage/aio_internal.h"
-#include "utils/pgstat_internal.h"
 #endif
 
 /*
@@ -155,40 +154,6 @@ sst_direct_io(void)
 {
 #if PG_VERSION_NUM >= 160000
 	return (io_direct_flags & IO_DIRECT_DATA) != 0;
-#else
-	return false;
-#endif
-}
-
-/*
- * Get the reads of relation blocks that this backend has started with the given
- * strategy, and their bytes.  False if the server does not count them in the statistics
- * of each backend (before 18).
- */
-bool
-sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
-					 uint64 *reads, uint64 *bytes)
-{
-#if PG_VERSION_NUM >= 180000
-	IOObject	object = temp ? IOOBJECT_TEMP_RELATION : IOOBJECT_RELATION;
-	IOContext	context = temp ? IOCONTEXT_NORMAL : IOContextForStrategy(strategy);
-	PgStat_EntryRef *ref;
-	PgStatShared_Backend *shared;
-
-	pgstat_flush_backend(false, PGSTAT_BACKEND_FLUSH_IO);
-
-	ref = pgstat_get_entry_ref(PGSTAT_KIND_BACKEND, InvalidOid, MyProcNumber,
-							   false, NULL);
-	if (ref == NULL)
-		return false;
-
-	shared = (PgStatShared_Backend *) ref->shared_stats;
-	(void) pgstat_lock_entry_shared(ref, false);
-	*reads = shared->stats.io_stats.counts[object][context][IOOP_READ];
-	*bytes = shared->stats.io_stats.bytes[object][context][IOOP_READ];
-	pgstat_unlock_entry(ref);
-
-	return true;
 #else
 	return false;
 #endif

@@ -49,11 +49,6 @@
 #define SST_HAVE_READ_STREAM 1
 #endif
 
-/* The server's read stream counts what it does (19). */
-#if PG_VERSION_NUM >= 190000 && defined(SST_HAVE_READ_STREAM)
-#define SST_HAVE_READ_STREAM_STATS 1
-#endif
-
 /* GIN indexes are built by parallel workers (18). */
 #if PG_VERSION_NUM >= 180000
 #define SST_HAVE_PARALLEL_GIN_BUILD 1
@@ -147,8 +142,6 @@ extern bool sst_page_verified(const PageData *page, BlockNumber blkno);
 extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
 								   BlockNumber blkno, Buffer buffer);
 extern bool sst_direct_io(void);
-extern bool sst_backend_io_reads(BufferAccessStrategy strategy, bool temp,
-								 uint64 *reads, uint64 *bytes);
 
 extern instr_time sst_time_after(instr_time start, double seconds);
 

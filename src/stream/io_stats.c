@@ -177,25 +177,18 @@ sst_read_watch_restart(SstReadWatch *watch)
 	watch->hit_before = *watch->hit_counter;
 	watch->read_before = watch->read_last = *watch->read_counter;
 	watch->time_before = watch->time_last = *watch->time_counter;
-	watch->server_counts = watch->by_server &&
-		sst_backend_io_reads(watch->strategy, watch->temp, &watch->reads_before,
-							 &watch->bytes_before);
 }
 
 /*
- * Begin to watch the server read blocks with a strategy, or those of a temporary
- * relation: for a read stream, or for a caller that waits for all reads before the next
- * look.
+ * Begin to watch the server read blocks, those of a temporary relation or others: for a
+ * read stream, or for a caller that waits for all reads before the next look.
  *
  * Opens a GUC nest level unless track_io_timing is on.
  */
 void
-sst_read_watch_begin(SstReadWatch *watch, BufferAccessStrategy strategy, bool temp,
-					 bool by_stream)
+sst_read_watch_begin(SstReadWatch *watch, bool temp, bool by_stream)
 {
 	memset(watch, 0, sizeof(SstReadWatch));
-	watch->strategy = strategy;
-	watch->temp = temp;
 	watch->combine_limit = 1;
 #ifdef SST_HAVE_IO_COMBINE_LIMIT
 #ifdef SST_HAVE_READ_STREAM
@@ -270,26 +263,6 @@ use_advice(SstIoStats *seen, const SstAdviceStats *advice)
 		seen->blocks_read - Min(advice->nabsent, seen->blocks_read);
 }
 
-/* Replace what was seen of reads by what the server counts, where the two differ. */
-static void
-compare_reads(SstReadWatch *watch)
-{
-	SstIoStats *seen = &watch->seen;
-	uint64		reads;
-	uint64		bytes;
-
-	if (!watch->server_counts ||
-		!sst_backend_io_reads(watch->strategy, watch->temp, &reads, &bytes))
-		return;
-
-	reads -= watch->reads_before;
-	bytes -= watch->bytes_before;
-	if (seen->reads != reads || seen->read_bytes != bytes)
-		sst_io_stats_forget_sizes(seen);
-	seen->reads = reads;
-	seen->read_bytes = bytes;
-}
-
 /*
  * Add what was read, and what is known of advice of ours (or NULL), without ending the
  * watch: its GUC nest level may have ended with
@@ -314,16 +287,6 @@ sst_read_watch_add(SstReadWatch *watch, const SstAdviceStats *advice,
 
 	if (!watch->waits_for_each && seen->blocks_read > 0)
 		seen->blocks_page_cache = -1;
-	compare_reads(watch);
-
-#ifdef SST_HAVE_READ_STREAM_STATS
-	if (watch->has_stream)
-	{
-		seen->waits = watch->stream_stats.wait_count;
-		seen->in_flight_sum = watch->stream_stats.io_in_progress;
-		seen->in_flight_count = watch->stream_stats.io_count;
-	}
-#endif
 	if (advice != NULL)
 		use_advice(seen, advice);
 	if (sst_direct_io())

@@ -13,10 +13,6 @@
 #include "compat/compat.h"
 #include "streamstat.h"
 
-#ifdef SST_HAVE_READ_STREAM_STATS
-#include "executor/instrument_node.h"
-#endif
-
 /* What reads the pages */
 typedef enum SstStreamKind
 {
@@ -111,8 +107,6 @@ sst_read_was_cached(int64 nblocks, int64 ns)
 /* Of the server's reads into buffers */
 typedef struct SstReadWatch
 {
-	BufferAccessStrategy strategy;
-	bool		temp;
 	bool		by_server;		/* up to combine_limit blocks at a time; else
 								 * each of our calls reads one */
 	bool		waits_for_each; /* one read at a time, and no other work
@@ -130,21 +124,10 @@ typedef struct SstReadWatch
 	instr_time	time_before;
 	instr_time	time_last;
 
-	/* The server's own count of reads, if it tells */
-	bool		server_counts;
-	uint64		reads_before;
-	uint64		bytes_before;
-
 	SstIoStats	seen;			/* so far */
-#ifdef SST_HAVE_READ_STREAM_STATS
-	bool		has_stream;		/* stream_stats is that of a stream */
-	IOStats		stream_stats;
-#endif
 } SstReadWatch;
 
-extern void sst_read_watch_begin(SstReadWatch *watch,
-								 BufferAccessStrategy strategy, bool temp,
-								 bool by_stream);
+extern void sst_read_watch_begin(SstReadWatch *watch, bool temp, bool by_stream);
 extern void sst_read_watch_restart(SstReadWatch *watch);
 extern void sst_read_watch_note(SstReadWatch *watch);
 extern void sst_read_watch_add(SstReadWatch *watch,

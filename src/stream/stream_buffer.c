@@ -291,10 +291,6 @@ begin_read_stream(SstBufferStream *stream)
 	AtEOXact_GUC(true, nestlevel);
 	MemoryContextSwitchTo(oldcontext);
 	sst_read_watch_restart(&stream->watch);
-#ifdef SST_HAVE_READ_STREAM_STATS
-	read_stream_enable_stats(stream->read_stream, &stream->watch.stream_stats);
-	stream->watch.has_stream = true;
-#endif
 
 	/* The look for the tablespace's settings may have left one. */
 	InvalidateCatalogSnapshot();
@@ -519,7 +515,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 		stream->flags |= READ_STREAM_SEQUENTIAL;
 	}
 
-	sst_read_watch_begin(&stream->watch, strategy, temp, true);
+	sst_read_watch_begin(&stream->watch, temp, true);
 	stream->looking_up = stream->may_look_up;
 	if (!stream->looking_up)
 		begin_read_stream(stream);

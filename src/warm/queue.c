@@ -321,7 +321,7 @@ read_blocks(void *arg)
 	if (queue->mode == SST_PREWARM_READ)
 		return;
 
-	sst_read_watch_begin(&watch, NULL, false, false);
+	sst_read_watch_begin(&watch, false, false);
 	for (uint64 blocks = attempt->blocks; blocks != 0;)
 	{
 		int			n;
