@@ -169,13 +169,6 @@ advised_runs_take(AdvisedRuns *advised)
  * ----------
  */
 
-/*
- * Successive blocks found in buffers before blocks are looked up here, and the
- * look-ahead that may be given up for that
- */
-#define MIN_HITS 32
-#define MAX_LOOK_AHEAD 32
-
 typedef struct SstBufferStream
 {
 	SstStream	base;
@@ -187,14 +180,7 @@ typedef struct SstBufferStream
 	int64		nrequested;
 	int64		nreturned;
 
-	/* Blocks that are looked up here; see pin_looked_up() */
-	bool		may_look_up;
-	bool		looking_up;
-	bool		draining;		/* request nothing, until the read stream is
-								 * empty */
-	bool		exhausted;		/* the source has no more */
-	int			nhits;			/* successive blocks found in buffers */
-	LookedUp	ahead;
+	LookedUp	ahead;			/* blocks that are looked up here */
 
 	/*
 	 * Gives blocks, and advice further ahead than the read stream looks,
@@ -204,7 +190,6 @@ typedef struct SstBufferStream
 
 	/* What it does */
 	SstReadWatch watch;
-	int64		nreads;			/* seen by the watch until the last block */
 	SstIoStats	seen;			/* of it, look-ahead */
 } SstBufferStream;
 
@@ -217,13 +202,9 @@ next_block(ReadStream *read_stream, void *callback_private_data,
 
 	/* The read stream may have started a read since the last call. */
 	sst_read_watch_look(&stream->watch);
-	if (stream->draining)
-		return InvalidBlockNumber;
-
 	blkno = stream->advised.runs != NULL ? advised_runs_take(&stream->advised) :
 		looked_up_take(&stream->ahead);
-	stream->exhausted = (blkno == InvalidBlockNumber);
-	if (!stream->exhausted)
+	if (blkno != InvalidBlockNumber)
 	{
 		stream->nrequested++;
 		stream->seen.look_ahead_max = Max(stream->seen.look_ahead_max,
@@ -296,93 +277,39 @@ begin_read_stream(SstBufferStream *stream)
 	InvalidateCatalogSnapshot();
 }
 
-static inline void
-count_returned(SstBufferStream *stream)
-{
-	stream->seen.look_ahead_sum += stream->nrequested - stream->nreturned;
-	stream->nreturned++;
-}
-
 /*
- * Note whether a block was found in a buffer.  After enough of these, when the read
- * stream has stopped looking far ahead, drain it, to look up blocks here.
+ * Blocks are looked up here until one has to be read.  A read stream does not say which
+ * pages it is about to return, so that the CPU could load them.  Where pages are in
+ * buffers, it gains nothing either.
  */
-static inline void
-watch_hits(SstBufferStream *stream)
-{
-	sst_read_watch_look(&stream->watch);
-	if (stream->watch.seen.reads != stream->nreads)
-	{
-		stream->nreads = stream->watch.seen.reads;
-		stream->nhits = 0;
-	}
-	else if (++stream->nhits >= MIN_HITS && stream->may_look_up &&
-			 stream->nrequested - stream->nreturned <= MAX_LOOK_AHEAD)
-		stream->draining = true;
-}
-
-/*
- * Return the next block's buffer, pinned, or InvalidBuffer if the block has to be
- * read, or there is none.
- *
- * A read stream does not say which pages it is about to return, so that the CPU
- * could load them.  Where pages are in buffers, it gains nothing either.
- */
-static inline Buffer
-pin_looked_up(SstBufferStream *stream, BlockNumber *blkno)
-{
-	Buffer		buf = looked_up_pin(&stream->ahead, blkno);
-
-	if (BufferIsValid(buf))
-	{
-		stream->nrequested++;
-		count_returned(stream);
-	}
-	else
-		stream->exhausted = (stream->ahead.left == 0);
-
-	return buf;
-}
-
 static bool
 buffer_stream_next(SstStream *base, SstPage *page)
 {
 	SstBufferStream *stream = (SstBufferStream *) base;
 
-	for (;;)
+	page->buffer = InvalidBuffer;
+	if (stream->read_stream == NULL)
 	{
-		if (stream->looking_up)
-		{
-			page->buffer = pin_looked_up(stream, &page->blkno);
-			if (BufferIsValid(page->buffer))
-				break;
-			if (stream->exhausted)
-				return false;
-
-			/* The block has to be read: go on with the read stream. */
-			stream->looking_up = false;
-			stream->draining = false;
-			stream->nhits = 0;
-			if (stream->read_stream == NULL)
-				begin_read_stream(stream);
-			else
-				read_stream_reset(stream->read_stream);
-		}
-
-		page->buffer = read_stream_next_buffer(stream->read_stream, NULL);
+		page->buffer = looked_up_pin(&stream->ahead, &page->blkno);
 		if (BufferIsValid(page->buffer))
-		{
-			page->blkno = BufferGetBlockNumber(page->buffer);
-			count_returned(stream);
-			watch_hits(stream);
-			break;
-		}
-
-		if (!stream->draining || stream->exhausted)
+			stream->nrequested++;
+		else if (stream->ahead.left == 0)
 			return false;
-		stream->looking_up = true;
+		else
+			begin_read_stream(stream);
 	}
 
+	if (!BufferIsValid(page->buffer))
+	{
+		page->buffer = read_stream_next_buffer(stream->read_stream, NULL);
+		if (!BufferIsValid(page->buffer))
+			return false;
+		page->blkno = BufferGetBlockNumber(page->buffer);
+		sst_read_watch_look(&stream->watch);
+	}
+
+	stream->seen.look_ahead_sum += stream->nrequested - stream->nreturned;
+	stream->nreturned++;
 	page->image = BufferGetPage(page->buffer);
 
 	return true;
@@ -395,7 +322,7 @@ buffer_stream_peek(const SstStream *base)
 	const LookedUp *ahead = &stream->ahead;
 	int			i = sst_peek_block(ahead->left);
 
-	return stream->looking_up && i >= 0 && (ahead->found & (UINT64CONST(1) << i)) != 0 ?
+	return stream->read_stream == NULL && i >= 0 && (ahead->found & (UINT64CONST(1) << i)) != 0 ?
 		BufferGetBlock(ahead->buffers[i]) : NULL;
 }
 
@@ -484,12 +411,6 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 		buffer_stream_next, buffer_stream_peek, buffer_stream_end,
 			rel, forknum, strategy, io_stats
 	};
-
-	/*
-	 * A pin by a look-up does not raise the usage count.  That suits a scan
-	 * with a buffer ring; without one, reading a page must count as use.
-	 */
-	stream->may_look_up = strategy != NULL && !temp;
 	stream->ahead.source = source;
 	sst_buffered_init(&stream->ahead.buffered, rel, forknum, 0);
 
@@ -501,9 +422,6 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	if (read_ahead && !temp && !sst_direct_io() && sst_relation_is_plain(rel) &&
 		(max_advised = sst_io_depth(rel->rd_rel->reltablespace)) > 1)
 	{
-		/* What is looked up comes from the source, past the advised runs. */
-		Assert(!stream->may_look_up);
-
 		stream->advised = (AdvisedRuns)
 		{
 			.source = source, .max_runs = max_advised,
@@ -515,9 +433,12 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 		stream->flags |= READ_STREAM_SEQUENTIAL;
 	}
 
+	/*
+	 * A pin by a look-up does not raise the usage count.  That suits a scan
+	 * with a buffer ring; without one, reading a page must count as use.
+	 */
 	sst_read_watch_begin(&stream->watch, temp, true);
-	stream->looking_up = stream->may_look_up;
-	if (!stream->looking_up)
+	if (strategy == NULL || temp)
 		begin_read_stream(stream);
 
 	return &stream->base;
