@@ -168,9 +168,7 @@ sst_max_time_argument(FunctionCallInfo fcinfo, int argno, SstLimits *limits)
 	if (PG_ARGISNULL(argno))
 		return NULL;
 
-	INSTR_TIME_SET_CURRENT(limits->deadline);
-	limits->deadline = sst_time_after(limits->deadline,
-									  sst_seconds_argument(fcinfo, argno, "time limit"));
+	limits->deadline = sst_now() + sst_seconds_argument(fcinfo, argno, "time limit");
 	return limits;
 }
 

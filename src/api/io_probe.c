@@ -80,10 +80,7 @@ sst_io_probe(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		limits.bytes_left = DEFAULT_BYTES;
 	if (PG_ARGISNULL(2))
-	{
-		INSTR_TIME_SET_CURRENT(limits.deadline);
-		limits.deadline = sst_time_after(limits.deadline, DEFAULT_SECONDS);
-	}
+		limits.deadline = sst_now() + DEFAULT_SECONDS;
 	sst_rows_begin(&row, fcinfo);
 	sst_call_begin(&call, fcinfo, PG_ARGISNULL(0) ? SST_PROGRESS_UNKNOWN : 1,
 				   limits.bytes_left);

@@ -159,25 +159,6 @@ sst_direct_io(void)
 #endif
 }
 
-/* Return the time so many seconds after start; at most some years. */
-instr_time
-sst_time_after(instr_time start, double seconds)
-{
-	int64		ns = (int64) (seconds * 1e9);
-
-#if PG_VERSION_NUM >= 190000
-	INSTR_TIME_ADD_NANOSEC(start, ns);
-#elif PG_VERSION_NUM >= 160000
-	start.ticks += ns;
-#else
-	instr_time	duration = {ns / 1000000000, ns % 1000000000};
-
-	INSTR_TIME_ADD(start, duration);
-#endif
-
-	return start;
-}
-
 /*
  * May VACUUM give back empty pages at the end of the table, by its option and, from 18 on, by
  * the setting that holds without one?

@@ -143,18 +143,21 @@ extern bool sst_read_recent_buffer(Relation rel, ForkNumber forknum,
 								   BlockNumber blkno, Buffer buffer);
 extern bool sst_direct_io(void);
 
-extern instr_time sst_time_after(instr_time start, double seconds);
+/* The time in seconds, for differences of two in this process */
+static inline double
+sst_now(void)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	return INSTR_TIME_GET_DOUBLE(now);
+}
 
 /* Seconds from then to now */
 static inline double
 sst_seconds_since(instr_time start)
 {
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	INSTR_TIME_SUBTRACT(now, start);
-
-	return INSTR_TIME_GET_DOUBLE(now);
+	return sst_now() - INSTR_TIME_GET_DOUBLE(start);
 }
 
 extern bool sst_vacuum_truncates(Relation rel);

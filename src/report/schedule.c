@@ -76,7 +76,6 @@ typedef struct Schedule
 	SstReport  *report;
 	void		(*between) (void);	/* when nothing is locked; or NULL */
 	MemoryContext scratch;		/* of an attempt to read a relation */
-	instr_time	deadline;
 	Place	   *order;			/* of first samples: the largest first */
 
 	/* Seconds that one relation and one block take, as learned so far */
@@ -324,7 +323,7 @@ read_sample(Schedule *schedule, SstReportEntry *entry, BlockNumber nblocks)
 		.report = report,
 		.entry = entry,
 		.nblocks = nblocks,
-		.limits = {schedule->deadline, bytes_left, report->limits.max_rate}
+		.limits = {sst_now() + seconds_left(schedule), bytes_left, report->limits.max_rate}
 	};
 	uint64		nread;
 	instr_time	start;
@@ -908,7 +907,6 @@ begin_schedule(Schedule *schedule, SstReport *report, void (*between) (void))
 	schedule->between = between;
 	schedule->scratch = AllocSetContextCreate(CurrentMemoryContext, "streamstat attempt",
 											  ALLOCSET_DEFAULT_SIZES);
-	schedule->deadline = sst_time_after(report->start, report->limits.max_seconds);
 	schedule->order = reading_order(report);
 	schedule->relation_cost = RELATION_COST;
 	schedule->block_cost = BLOCK_COST;

@@ -22,7 +22,6 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "portability/instr_time.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
 #include "utils/lsyscache.h"
@@ -33,8 +32,8 @@
 #include "run/call.h"
 #include "streamstat.h"
 
-/* Milliseconds from one look at those who wait to the next */
-#define CHECK_INTERVAL 50.0
+/* From one look at those who wait to the next */
+#define CHECK_SECONDS 0.05
 
 /* What somebody waits for because of our transaction; later ones last longer */
 typedef enum Blocked
@@ -200,19 +199,16 @@ yield_to(const BlockedSession *session)
 static bool
 find_blocked_twice(BlockedSession *session)
 {
-	static instr_time checked;
+	static double checked;
 	static BlockedSession seen;
-	instr_time	now;
-	instr_time	elapsed;
+	double		now;
 
 	if (sst_max_blocking_time < 0 || IsParallelWorker() ||
 		!sst_server_has(SST_PROCESSES))
 		return false;
 
-	INSTR_TIME_SET_CURRENT(now);
-	elapsed = now;
-	INSTR_TIME_SUBTRACT(elapsed, checked);
-	if (INSTR_TIME_GET_MILLISEC(elapsed) < CHECK_INTERVAL || RecoveryInProgress())
+	now = sst_now();
+	if (now - checked < CHECK_SECONDS || RecoveryInProgress())
 		return false;
 	checked = now;
 

@@ -42,7 +42,7 @@
 /* Bytes that may be read at once, as of a time; zero before the first scan */
 static struct
 {
-	instr_time	as_of;
+	double		as_of;
 	double		tokens;
 }			bucket;
 
@@ -50,15 +50,10 @@ static struct
 static void
 fill_bucket(double rate, double most)
 {
-	instr_time	now;
-	instr_time	elapsed;
+	double		now = sst_now();
 
-	INSTR_TIME_SET_CURRENT(now);
-	elapsed = now;
-	INSTR_TIME_SUBTRACT(elapsed, bucket.as_of);
-
-	if (!INSTR_TIME_IS_ZERO(bucket.as_of))
-		bucket.tokens += INSTR_TIME_GET_DOUBLE(elapsed) * rate;
+	if (bucket.as_of > 0)
+		bucket.tokens += (now - bucket.as_of) * rate;
 	bucket.tokens = Min(bucket.tokens, most);
 	bucket.as_of = now;
 }
@@ -94,13 +89,8 @@ sst_rate_blocks(int64 max_rate)
 double
 sst_seconds_left(const SstLimits *limits)
 {
-	instr_time	now;
-
-	if (limits == NULL || INSTR_TIME_IS_ZERO(limits->deadline))
-		return INFINITY;
-
-	INSTR_TIME_SET_CURRENT(now);
-	return INSTR_TIME_GET_DOUBLE(limits->deadline) - INSTR_TIME_GET_DOUBLE(now);
+	return limits == NULL || limits->deadline == 0 ? INFINITY :
+		limits->deadline - sst_now();
 }
 
 /* Has the deadline passed?  If so, the limit is noted as reached. */
@@ -241,11 +231,9 @@ sst_throttle_give_back(SstThrottle *throttle, BlockNumber nblocks)
 bool
 sst_throttle_rest(SstThrottle *throttle, double seconds)
 {
-	SstLimits	end = {0};
+	double		end = sst_now() + seconds;
 
-	INSTR_TIME_SET_CURRENT(end.deadline);
-	end.deadline = sst_time_after(end.deadline, seconds);
-	while ((seconds = sst_seconds_left(&end)) > 0)
+	while ((seconds = end - sst_now()) > 0)
 	{
 		if (!nap(throttle, seconds))
 			return false;

@@ -10,7 +10,6 @@
 #ifndef SST_LIMITS_H
 #define SST_LIMITS_H
 
-#include "portability/instr_time.h"
 #include "am/rebuild.h"
 #include "storage/block.h"
 
@@ -20,7 +19,7 @@
  */
 typedef struct SstLimits
 {
-	instr_time	deadline;		/* zero for none */
+	double		deadline;		/* by sst_now(); 0 for none */
 	int64		bytes_left;		/* that may still be read */
 	int64		max_rate;		/* bytes per second; 0 for no limit */
 	bool		reached;		/* set when a scan ended early */

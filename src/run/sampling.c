@@ -203,14 +203,13 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
  * left if they do.
  */
 static double
-blocks_in_time(const SstLimits *limits, BlockNumber nblocks, instr_time took)
+blocks_in_time(const SstLimits *limits, BlockNumber nblocks, double seconds)
 {
 	double		left = sst_seconds_left(limits);
-	double		seconds = Max(INSTR_TIME_GET_DOUBLE(took), 1e-6);
 
 	if (isinf(left))
 		return MaxBlockNumber;
-	return Min(0.8 * left / seconds, MAX_GROWTH) * nblocks;
+	return Min(0.8 * left / Max(seconds, 1e-6), MAX_GROWTH) * nblocks;
 }
 
 /* The margin of what the sample is mainly for, in its own unit */
@@ -253,10 +252,8 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 	BlockNumber nsample = Min(FIRST_SAMPLE, most);
 	uint64		nread = 0;
 	double		reached;
-	instr_time	start;
-	instr_time	took;
+	double		start = sst_now();
 
-	INSTR_TIME_SET_CURRENT(start);
 	if (!sst_sample_scan(target, nsample, seed, NULL, limits, sample, result))
 	{
 		sst_page_sample_free(sample);
@@ -270,8 +267,6 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 		SstScanResult scanned;
 		double		in_time;
 
-		INSTR_TIME_SET_CURRENT(took);
-		INSTR_TIME_SUBTRACT(took, start);
 		nread += sample->nsampled;
 		if (sst_sample_is_exact(sample))
 			return SST_SAMPLE_ALL;
@@ -289,7 +284,7 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 				return SST_SAMPLE_BLOCKS;
 			nsample = most - nread;
 		}
-		in_time = blocks_in_time(limits, sample->nsampled, took);
+		in_time = blocks_in_time(limits, sample->nsampled, sst_now() - start);
 		if (nsample > in_time)
 		{
 			if (in_time < sample->nsampled * SST_MIN_GROWTH)
@@ -297,7 +292,7 @@ sst_sample_to_margin(const SstTarget *target, double margin, BlockNumber most,
 			nsample = (BlockNumber) in_time;
 		}
 
-		INSTR_TIME_SET_CURRENT(start);
+		start = sst_now();
 		if (!sst_sample_scan(target, nsample, ++seed, NULL, limits, &larger,
 							 &scanned))
 		{

@@ -522,7 +522,7 @@ scan_begin(SstScan *scan)
 		(void) scan_next_slice(scan);
 
 		/* A page can take long. */
-		if (limits != NULL && !INSTR_TIME_IS_ZERO(limits->deadline))
+		if (limits != NULL && limits->deadline != 0)
 			scan->check_mask = 0;
 	}
 }

@@ -310,12 +310,12 @@ sst_free_buffers_take(SstFreeBuffers *buffers, BlockNumber n, int npending)
 	if (sst_free_list_is_empty())
 		return false;
 	if (buffers->allowance < n ||
-		sst_seconds_since(buffers->counted) > MAX_AGE_SECONDS)
+		sst_now() - buffers->counted > MAX_AGE_SECONDS)
 	{
 		int64		nfree = (int64) count_free_buffers() - SPARE_BUFFERS - npending;
 
 		buffers->allowance = Min(Max(MIN_ALLOWANCE, nfree / 8), nfree);
-		INSTR_TIME_SET_CURRENT(buffers->counted);
+		buffers->counted = sst_now();
 		suffice = nfree >= n;
 	}
 	if (suffice)

@@ -122,7 +122,7 @@ extern int	sst_compare_files(Oid tablespace, Oid number, ForkNumber forknum,
 typedef struct SstFreeBuffers
 {
 	int64		allowance;		/* that may be taken before the next count */
-	instr_time	counted;
+	double		counted;		/* by sst_now() */
 } SstFreeBuffers;
 
 extern bool sst_free_buffers_take(SstFreeBuffers *buffers, BlockNumber n,
