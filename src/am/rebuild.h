@@ -24,13 +24,12 @@
 #include "stats/counters.h"
 #include "stats/estimate.h"
 
-typedef struct SstPause SstPause;
-
 /* What code that takes CPU for long does now and then; run/limits.c has it. */
-struct SstPause
+typedef struct SstPause
 {
-	bool		(*go_on) (SstPause *pause);
-};
+	bool		(*go_on) (void *limits);
+	void	   *limits;			/* of the call, or NULL */
+} SstPause;
 
 /*
  * To be called every few milliseconds of CPU, while no lock on a page is held: accepts
@@ -40,7 +39,7 @@ struct SstPause
 static inline bool
 sst_go_on(SstPause *pause)
 {
-	return pause == NULL || pause->go_on(pause);
+	return pause == NULL || pause->go_on(pause->limits);
 }
 
 typedef struct SstRebuild SstRebuild;

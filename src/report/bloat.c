@@ -702,14 +702,12 @@ sst_estimate_bloat(const SstTarget *target, const SstBloatEstimate *table,
 	SstPageSample sample;
 	SstScanResult result;
 	SstRebuild *rebuild;
-	SstDeadlinePause pause;
+	SstPause	pause = {sst_limits_go_on, sampling->limits};
 	DeadEntries dead;
 	bool		complete;
 
 	sst_bloat_estimate_init(estimate, target->nblocks);
-	rebuild = sst_rebuild_begin(target->am, target->rel,
-								sst_pause_init(&pause, sampling->limits),
-								&estimate->note);
+	rebuild = sst_rebuild_begin(target->am, target->rel, &pause, &estimate->note);
 	if (rebuild != NULL)
 	{
 		sst_try_toast_compression(target, sampling, rebuild);

@@ -104,6 +104,15 @@ sst_limits_expired(SstLimits *limits)
 	return true;
 }
 
+/* For SstPause: code may take its time until the deadline. */
+bool
+sst_limits_go_on(void *limits)
+{
+	CHECK_FOR_INTERRUPTS();
+	sst_check_blocking();
+	return !sst_limits_expired(limits);
+}
+
 /*
  * Sleep for so many seconds, or for a part of them; false if they end after the
  * deadline, or the scan has to yield.
@@ -239,21 +248,4 @@ sst_throttle_rest(SstThrottle *throttle, double seconds)
 			return false;
 	}
 	return true;
-}
-
-static bool
-go_on(SstPause *pause)
-{
-	CHECK_FOR_INTERRUPTS();
-	sst_check_blocking();
-	return !sst_limits_expired(((SstDeadlinePause *) pause)->limits);
-}
-
-/* Set up what is to be done in pauses.  The limits can be NULL. */
-SstPause *
-sst_pause_init(SstDeadlinePause *pause, SstLimits *limits)
-{
-	pause->pause.go_on = go_on;
-	pause->limits = limits;
-	return &pause->pause;
 }

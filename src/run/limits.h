@@ -10,7 +10,6 @@
 #ifndef SST_LIMITS_H
 #define SST_LIMITS_H
 
-#include "am/rebuild.h"
 #include "storage/block.h"
 
 /*
@@ -35,13 +34,6 @@ typedef struct SstThrottle
 	bool		must_yield;		/* that was so the last time */
 } SstThrottle;
 
-/* For code that may take its time until the limits' deadline */
-typedef struct SstDeadlinePause
-{
-	SstPause	pause;
-	SstLimits  *limits;			/* or NULL */
-} SstDeadlinePause;
-
 static inline bool
 sst_within_limits(const SstLimits *limits)
 {
@@ -51,12 +43,11 @@ sst_within_limits(const SstLimits *limits)
 extern BlockNumber sst_rate_blocks(int64 max_rate);
 extern double sst_seconds_left(const SstLimits *limits);
 extern bool sst_limits_expired(SstLimits *limits);
+extern bool sst_limits_go_on(void *limits);
 
 extern bool sst_throttle_begin(SstThrottle *throttle, SstLimits *limits);
 extern BlockNumber sst_throttle_take(SstThrottle *throttle, BlockNumber nblocks);
 extern void sst_throttle_give_back(SstThrottle *throttle, BlockNumber nblocks);
 extern bool sst_throttle_rest(SstThrottle *throttle, double seconds);
-
-extern SstPause *sst_pause_init(SstDeadlinePause *pause, SstLimits *limits);
 
 #endif							/* SST_LIMITS_H */
