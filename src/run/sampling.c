@@ -68,51 +68,13 @@ sst_visible_blocks(const SstTarget *target, BlockNumber most_map_blocks,
 	return NULL;
 }
 
-/* What the scans of one sample have in common */
-typedef struct Sampling
-{
-	const SstTarget *target;
-	SstScanPlan plan;
-	SstScanSinks sinks;
-	SstPageSample *sample;
-	SstScanResult *result;
-} Sampling;
-
 /*
- * Sample one part of the blocks: the members of a set, or all that are not.  The
- * set can be NULL.  False if a limit ended that.
+ * Divide a sample of nsample blocks into its parts: of those that are all-visible, unless
+ * the set of these is NULL, and of the others.
  */
-static bool
-scan_part(const Sampling *sampling, SstSamplePart *part,
-		  const SstBlockSet *set, bool members)
+static void
+divide_sample(SstPageSample *sample, BlockNumber nsample, const SstBlockSet *visible)
 {
-	SstScanPlan plan = sampling->plan;
-	SstScanSinks sinks = sampling->sinks;
-	SstScanResult scanned;
-
-	if (part->nwanted == 0)
-		return true;
-
-	plan.sample_pages = part->nwanted;
-	plan.sample_blocks = part->nblocks;
-	plan.members = members;
-	part->of_set = set != NULL;
-	sinks.sample = part;
-	sst_scan_alone(&plan, sampling->target->rel, set, &sinks, &scanned);
-	sst_result_merge(sampling->result, &scanned);
-
-	return sst_within_limits(sinks.limits);
-}
-
-/*
- * Sample so many blocks, of which some are all-visible unless the set is NULL.  False
- * if a limit ended that.
- */
-static bool
-sample_by_visibility(const Sampling *sampling, BlockNumber nsample,
-					 const SstBlockSet *visible)
-{
-	SstPageSample *sample = sampling->sample;
 	SstSamplePart *parts = sample->parts;
 	BlockNumber nblocks = sample->nblocks;
 	BlockNumber nvisible = visible == NULL ? 0 : visible->nmembers;
@@ -128,14 +90,33 @@ sample_by_visibility(const Sampling *sampling, BlockNumber nsample,
 
 	sample->nparts = visible == NULL ? 1 : 2;
 	sst_sample_part_init(&parts[0], nothers, others, nsample);
-	if (visible == NULL)
-		return scan_part(sampling, &parts[0], NULL, false);
+	if (visible != NULL)
+	{
+		sst_sample_part_init(&parts[1], nvisible, nsample - others, nsample);
+		parts[1].all_visible = true;
+	}
+}
 
-	sst_sample_part_init(&parts[1], nvisible, nsample - others, nsample);
-	parts[1].all_visible = true;
+/* Read the parts of a sample, as far as the limits allow, and add to the result. */
+static void
+scan_parts(SstScanPlan *plan, const SstTarget *target, SstScanSinks *sinks,
+		   SstPageSample *sample, const SstBlockSet *visible, SstScanResult *result)
+{
+	for (int i = 0; i < sample->nparts && sst_within_limits(sinks->limits); i++)
+	{
+		SstSamplePart *part = &sample->parts[i];
+		SstScanResult scanned;
 
-	return scan_part(sampling, &parts[0], visible, false) &&
-		scan_part(sampling, &parts[1], visible, true);
+		if (part->nwanted == 0)
+			continue;
+		plan->sample_pages = part->nwanted;
+		plan->sample_blocks = part->nblocks;
+		plan->members = part->all_visible;
+		part->of_set = visible != NULL;
+		sinks->sample = part;
+		sst_scan_alone(plan, target->rel, visible, sinks, &scanned);
+		sst_result_merge(result, &scanned);
+	}
 }
 
 /*
@@ -151,33 +132,22 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 				SstRebuild *rebuild, SstLimits *limits,
 				SstPageSample *sample, SstScanResult *result)
 {
-	Sampling	sampling = {.target = target, .sample = sample,
-		.result = result,
-	.sinks = {.rebuild = rebuild, .limits = limits}};
-	SstScanPlan *plan = &sampling.plan;
-	bool		complete;
+	SstScanSinks sinks = {.rebuild = rebuild, .limits = limits};
+	SstScanPlan plan;
 
 	memset(sample, 0, sizeof(SstPageSample));
 	sample->nblocks = target->nblocks;
 
-	sst_plan_scan(plan, target, SST_RULES_TOLERANT);
-	plan->chains = true;
-	plan->all_items = true;
-	plan->seed = seed;
+	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
+	plan.chains = true;
+	plan.all_items = true;
+	plan.seed = seed;
 
-	if (nsample >= target->nblocks)
-	{
-		if (rebuild == NULL && limits == NULL)
-			sst_scan_run(plan, target->rel, NULL, result);
-		else
-			sst_scan_alone(plan, target->rel, NULL, &sampling.sinks, result);
-		complete = sst_within_limits(limits);
-	}
-	else
+	if (nsample < target->nblocks)
 	{
 		SstBlockSet *visible = NULL;
 
-		sst_result_init(result, plan);
+		sst_result_init(result, &plan);
 		if (target->kind == SST_HEAP && sst_sample_reads_map(nsample, 0))
 			visible = sst_visible_blocks(target, nsample / MIN_BLOCKS_PER_MAP_BLOCK, limits,
 										 &result->counters, &result->io_stats);
@@ -187,14 +157,18 @@ sst_sample_scan(const SstTarget *target, BlockNumber nsample, uint32 seed,
 			nsample = Min(nsample, Max(limits->bytes_left / BLCKSZ,
 									   MIN_BLOCKS_WITH_MAP / 2));
 
-		complete = sst_within_limits(limits) &&
-			sample_by_visibility(&sampling, nsample, visible);
+		divide_sample(sample, nsample, visible);
+		scan_parts(&plan, target, &sinks, sample, visible, result);
 		if (visible != NULL)
 			pfree(visible);
 	}
+	else if (rebuild == NULL && limits == NULL)
+		sst_scan_run(&plan, target->rel, NULL, result);
+	else
+		sst_scan_alone(&plan, target->rel, NULL, &sinks, result);
 
 	sst_page_sample_end(sample, &result->counters, result->nvisited);
-	return complete;
+	return sst_within_limits(limits);
 }
 
 /*
