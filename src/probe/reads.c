@@ -134,16 +134,14 @@ written_blocks(int fd, BlockNumber nblocks)
 static bool
 direct_works(SstPlaces *places)
 {
-	SstFileReader *reader = sst_io_method == SST_IO_METHOD_SYNC ? NULL :
-		sst_uring_reader_open(1);
+	SstRing    *ring = sst_io_method == SST_IO_METHOD_SYNC ? NULL : sst_ring_open(1);
 	char	   *block;
 	int			fd;
 	bool		works;
 
-	if (reader == NULL)
+	if (ring == NULL)
 		return false;
-	reader->close(reader);
-	pfree(reader);
+	sst_ring_close(ring);
 
 	places->file.direct = true;
 	block = sst_palloc_blocks(1);
@@ -316,7 +314,7 @@ typedef struct Run
 {
 	SstProbeTarget *target;
 	SstProbeCell *cell;
-	SstFileReader *reader;
+	SstRing    *ring;			/* NULL for reads after advice */
 	SstFileRead *reads;
 	char	   *memory;
 	int			nstarted;
@@ -376,11 +374,11 @@ read_all(Run *run)
 					.length = length
 			};
 			started_ms[run->nstarted] = sst_seconds_since(start) * 1000;
-			run->reader->start(run->reader, &run->reads[slot]);
+			sst_file_read_start(&run->reads[slot], run->ring);
 		}
 
 		errno = 0;
-		run->reader->finish(run->reader, read);
+		sst_file_read_finish(read, run->ring);
 		if (read->done < length)
 			report_missing(run, places->block[i] + read->done / BLCKSZ);
 		ms = sst_seconds_since(start) * 1000;
@@ -421,9 +419,9 @@ find_and_read(Run *run, double *took_ms)
 			INSTR_TIME_SET_CURRENT(start);
 
 			/* A ring has room for what delays a read in tests, besides. */
-			run->reader = places->file.direct ?
-				sst_uring_reader_open(cell->depth + 1) : sst_sync_reader_open();
-			if (run->reader != NULL)
+			if (places->file.direct)
+				run->ring = sst_ring_open(cell->depth + 1);
+			if (run->ring != NULL || !places->file.direct)
 			{
 				run->memory = sst_palloc_blocks(cell->depth * cell->nblocks);
 				run->reads = palloc0(sizeof(SstFileRead) * cell->depth);
@@ -435,14 +433,13 @@ find_and_read(Run *run, double *took_ms)
 	PG_FINALLY();
 	{
 		/* The kernel writes to memory while a read is in flight. */
-		if (run->reader != NULL)
-			run->reader->close(run->reader);
+		if (run->ring != NULL)
+			sst_ring_close(run->ring);
 		leave_places(places, cell, run->nstarted);
 	}
 	PG_END_TRY();
-	if (run->reader == NULL)
+	if (run->reads == NULL)
 		return;
-	pfree(run->reader);
 	pfree(run->reads);
 	sst_pfree_blocks(run->memory);
 }

@@ -459,46 +459,13 @@ sst_segment_file_read(SstSegmentFile *file, BlockNumber blkno, int nblocks, char
 	return read.done / BLCKSZ;
 }
 
-static void
-sync_start(SstFileReader *reader, SstFileRead *read)
-{
-	reader->nin_flight++;
-	advise(read->fd, read->offset + read->done, read->length - read->done);
-}
-
-static void
-sync_finish(SstFileReader *reader, SstFileRead *read)
-{
-	reader->nin_flight--;
-	sst_file_read_rest(read);
-}
-
-static void
-sync_close(SstFileReader *reader)
-{
-}
-
-/* Open a reader, which always succeeds. */
-SstFileReader *
-sst_sync_reader_open(void)
-{
-	SstFileReader *reader = palloc0(sizeof(SstFileReader));
-
-	reader->method = SST_IO_METHOD_SYNC;
-	reader->start = sync_start;
-	reader->finish = sync_finish;
-	reader->close = sync_close;
-
-	return reader;
-}
-
 #ifdef SST_USE_LIBURING
 
-typedef struct UringReader
+struct SstRing
 {
-	SstFileReader base;
 	struct io_uring ring;
-} UringReader;
+	int			nin_flight;		/* requests that have not completed */
+};
 
 /*
  * Process a completion.  A request to do nothing has no read.
@@ -507,7 +474,7 @@ typedef struct UringReader
  * as not accessible until then.
  */
 static void
-reap(UringReader *uring, struct io_uring_cqe *cqe)
+reap(SstRing *ring, struct io_uring_cqe *cqe)
 {
 	SstFileRead *read = io_uring_cqe_get_data(cqe);
 
@@ -522,8 +489,8 @@ reap(UringReader *uring, struct io_uring_cqe *cqe)
 			read->done += cqe->res;
 		}
 	}
-	uring->base.nin_flight--;
-	io_uring_cqe_seen(&uring->ring, cqe);
+	ring->nin_flight--;
+	io_uring_cqe_seen(&ring->ring, cqe);
 }
 
 /*
@@ -531,16 +498,16 @@ reap(UringReader *uring, struct io_uring_cqe *cqe)
  * or the kernel is short of resources for the moment; or another negative errno.
  */
 static int
-wait_one(UringReader *uring)
+wait_one(SstRing *ring)
 {
 	struct io_uring_cqe *cqe;
 	int			rc;
 
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);
-	rc = io_uring_wait_cqe(&uring->ring, &cqe);
+	rc = io_uring_wait_cqe(&ring->ring, &cqe);
 	pgstat_report_wait_end();
 	if (rc == 0)
-		reap(uring, cqe);
+		reap(ring, cqe);
 	else if (rc == -EAGAIN || rc == -EBUSY || rc == -ENOMEM)
 	{
 		pg_usleep(1000L);
@@ -551,23 +518,20 @@ wait_one(UringReader *uring)
 }
 
 /*
- * Start a read.  If the kernel does not accept it, uring_finish() uses pread().
+ * Start a read.  If the kernel does not accept it, pread() follows when it is finished.
  */
 static void
-uring_start(SstFileReader *reader, SstFileRead *read)
+start_in_ring(SstRing *ring, SstFileRead *read)
 {
-	UringReader *uring = (UringReader *) reader;
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&uring->ring);
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->ring);
 	int			rc;
-
-	read->in_flight = false;
 
 	/* The ring holds the whole queue: the kernel left some requests in it. */
 	if (sqe == NULL)
 	{
-		rc = io_uring_submit(&uring->ring);
+		rc = io_uring_submit(&ring->ring);
 		if (rc > 0)
-			uring->base.nin_flight += rc;
+			ring->nin_flight += rc;
 		return;
 	}
 
@@ -579,17 +543,17 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 	io_uring_sqe_set_data(sqe, read);
 
 	/* The kernel may be short of memory until something has completed. */
-	while ((rc = io_uring_submit(&uring->ring)) < 0 &&
+	while ((rc = io_uring_submit(&ring->ring)) < 0 &&
 		   (rc == -EINTR || ((rc == -EAGAIN || rc == -EBUSY) &&
-							 uring->base.nin_flight > 0)))
+							 ring->nin_flight > 0)))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (rc != -EINTR)
-			(void) wait_one(uring);
+			(void) wait_one(ring);
 	}
 	if (rc > 0)
-		uring->base.nin_flight += rc;
-	if (rc <= 0 || io_uring_sq_ready(&uring->ring) > 0)
+		ring->nin_flight += rc;
+	if (rc <= 0 || io_uring_sq_ready(&ring->ring) > 0)
 	{
 		/* It stays in the ring and is submitted with the next request. */
 		io_uring_prep_nop(sqe);
@@ -602,11 +566,14 @@ uring_start(SstFileReader *reader, SstFileRead *read)
 	read->in_flight = true;
 }
 
-/* Wait until a read has arrived, or it is time to check for interrupts. */
-static void
-uring_wait(SstFileReader *reader)
+/*
+ * Wait until one of the reads in flight has arrived; there is one.  It may return without
+ * any.  Accepts interrupts.
+ */
+void
+sst_ring_wait(SstRing *ring)
 {
-	int			rc = wait_one((UringReader *) reader);
+	int			rc = wait_one(ring);
 
 	if (rc == -EINTR)
 		CHECK_FOR_INTERRUPTS();
@@ -619,45 +586,31 @@ uring_wait(SstFileReader *reader)
 	}
 }
 
-/* Has something completed that has not been processed? */
-static bool
-uring_ready(const SstFileReader *reader)
+/* Will sst_ring_wait() return at once? */
+bool
+sst_ring_ready(const SstRing *ring)
 {
-	return io_uring_cq_ready(&((const UringReader *) reader)->ring) > 0;
-}
-
-/*
- * Wait for a read.  What is missing after a short read or an error is read by
- * pread(), which fails again if something is wrong.
- */
-static void
-uring_finish(SstFileReader *reader, SstFileRead *read)
-{
-	while (read->in_flight)
-		uring_wait(reader);
-
-	sst_file_read_rest(read);
+	return io_uring_cq_ready(&ring->ring) > 0;
 }
 
 /*
  * Wait for the reads in flight, which are of 8 MB at most: until a read has completed,
- * the kernel writes to its memory.
+ * the kernel writes to its memory.  Frees the ring.  No ERROR.
  */
-static void
-uring_close(SstFileReader *reader)
+void
+sst_ring_close(SstRing *ring)
 {
-	UringReader *uring = (UringReader *) reader;
-
-	while (uring->base.nin_flight > 0)
+	while (ring->nin_flight > 0)
 	{
-		int			rc = wait_one(uring);
+		int			rc = wait_one(ring);
 
 		if (rc < 0 && rc != -EINTR)
 			break;
 	}
 
-	io_uring_queue_exit(&uring->ring);
+	io_uring_queue_exit(&ring->ring);
 	ReleaseExternalFD();
+	pfree(ring);
 }
 
 /*
@@ -666,57 +619,72 @@ uring_close(SstFileReader *reader)
  *
  * An answer that cannot change is remembered for the process.
  */
-SstFileReader *
-sst_uring_reader_open(int depth)
+SstRing *
+sst_ring_open(int depth)
 {
 	static bool forbidden = false;
-	UringReader *uring;
+	SstRing    *ring;
 	int			rc = -EINVAL;
 
 	if (forbidden)
 		return NULL;
 
-	uring = palloc0(sizeof(UringReader));
+	ring = palloc0(sizeof(SstRing));
 	if (!AcquireExternalFD())
 	{
-		pfree(uring);
+		pfree(ring);
 		return NULL;
 	}
 
 	/* With these flags completions are handled only while we wait. */
 #if defined(IORING_SETUP_SINGLE_ISSUER) && defined(IORING_SETUP_DEFER_TASKRUN)
-	rc = io_uring_queue_init(depth, &uring->ring,
+	rc = io_uring_queue_init(depth, &ring->ring,
 							 IORING_SETUP_SINGLE_ISSUER |
 							 IORING_SETUP_DEFER_TASKRUN);
 #endif
 	if (rc == -EINVAL)
-		rc = io_uring_queue_init(depth, &uring->ring, 0);
+		rc = io_uring_queue_init(depth, &ring->ring, 0);
 	if (rc < 0)
 	{
 		forbidden = (rc == -ENOSYS || rc == -EPERM || rc == -EACCES ||
 					 rc == -EINVAL);
 		ReleaseExternalFD();
-		pfree(uring);
+		pfree(ring);
 		return NULL;
 	}
 
-	uring->base.method = SST_IO_METHOD_IO_URING;
-	uring->base.start = uring_start;
-	uring->base.finish = uring_finish;
-	uring->base.wait = uring_wait;
-	uring->base.ready = uring_ready;
-	uring->base.close = uring_close;
-
-	return &uring->base;
-}
-
-#else							/* !SST_USE_LIBURING */
-
-/* This build has no io_uring. */
-SstFileReader *
-sst_uring_reader_open(int depth)
-{
-	return NULL;
+	return ring;
 }
 
 #endif							/* SST_USE_LIBURING */
+
+/*
+ * Start to read what is missing, in a ring.  Without one this gives advice, and the read
+ * is made when it is finished.  The file need not stay open, but has to be then.
+ */
+void
+sst_file_read_start(SstFileRead *read, SstRing *ring)
+{
+	read->in_flight = false;
+#ifdef SST_USE_LIBURING
+	if (ring != NULL)
+	{
+		start_in_ring(ring, read);
+		return;
+	}
+#endif
+	advise(read->fd, read->offset + read->done, read->length - read->done);
+}
+
+/*
+ * Wait for a read that was started.  What is missing after a short read or an error is
+ * read by pread(), so that "done" is less than "length" only at the end of the file or if
+ * something is wrong.
+ */
+void
+sst_file_read_finish(SstFileRead *read, SstRing *ring)
+{
+	while (read->in_flight)
+		sst_ring_wait(ring);
+	sst_file_read_rest(read);
+}

@@ -64,46 +64,27 @@ typedef struct SstFileRead
 	char	   *buffer;
 	size_t		length;
 	size_t		done;			/* bytes that have arrived */
-	bool		in_flight;		/* it arrives without finish() being called */
+	bool		in_flight;		/* in a ring */
 	struct iovec missing;		/* what a ring was asked for */
 } SstFileRead;
 
-typedef struct SstFileReader SstFileReader;
+/* A ring of io_uring, which has several reads in flight; NULL for none */
+typedef struct SstRing SstRing;
 
-struct SstFileReader
-{
-	SstIoMethod method;
+#ifdef SST_USE_LIBURING
+extern SstRing *sst_ring_open(int depth);
+extern bool sst_ring_ready(const SstRing *ring);
+extern void sst_ring_wait(SstRing *ring);
+extern void sst_ring_close(SstRing *ring);
+#else
+#define sst_ring_open(depth) ((SstRing *) NULL)
+#define sst_ring_ready(ring) true
+#define sst_ring_wait(ring) ((void) 0)
+#define sst_ring_close(ring) ((void) 0)
+#endif
 
-	/* Reads that were started and have not arrived, or are not finished */
-	int			nin_flight;
-
-	/*
-	 * Start to read what is missing.  The file need not stay open, but has to
-	 * be when the read is finished.
-	 */
-	void		(*start) (SstFileReader *reader, SstFileRead *read);
-
-	/*
-	 * Wait for a read that was started.  After that, "done" is less than
-	 * "length" only at the end of the file or after an error.
-	 */
-	void		(*finish) (SstFileReader *reader, SstFileRead *read);
-
-	/*
-	 * Wait until one of the reads in flight has arrived; there is one.  It
-	 * may return without any.  NULL if no read is ever in flight.
-	 */
-	void		(*wait) (SstFileReader *reader);
-
-	/* Will wait() return at once?  NULL with wait(). */
-	bool		(*ready) (const SstFileReader *reader);
-
-	/* Wait for reads in flight and free what is not palloc'd.  No ERROR. */
-	void		(*close) (SstFileReader *reader);
-};
-
-extern SstFileReader *sst_uring_reader_open(int depth);
-extern SstFileReader *sst_sync_reader_open(void);
+extern void sst_file_read_start(SstFileRead *read, SstRing *ring);
+extern void sst_file_read_finish(SstFileRead *read, SstRing *ring);
 extern void sst_file_read_rest(SstFileRead *read);
 extern int	sst_segment_file_read(SstSegmentFile *file, BlockNumber blkno, int nblocks,
 								  char *memory);

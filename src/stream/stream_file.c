@@ -40,7 +40,9 @@ typedef struct SstFileStream
 	bool		any_order;		/* return runs as they arrive */
 
 	SstDirectPageCheck check;
-	SstFileReader *reader;		/* NULL until a run is not in the page cache */
+	SstIoMethod method;			/* SST_IO_METHOD_AUTO until a run is not in
+								 * the page cache */
+	SstRing    *ring;			/* NULL for reads after advice */
 	bool		nowait;			/* preadv2() with RWF_NOWAIT works */
 	bool		cache_unknown;	/* what the page cache has cannot be known */
 	instr_time	wait_start;		/* zero while there is no wait */
@@ -89,19 +91,18 @@ typedef struct SstFileStream
 #define SPARE_BYTES (2 * 1024 * 1024)
 
 /*
- * Open a reader by the settings and by what the machine has.
+ * At the first run that is not in the page cache: open a ring, by the settings and by what
+ * the machine has.
  */
 static void
-open_reader(SstFileStream *stream)
+choose_method(SstFileStream *stream)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(stream->context);
 
 	if (sst_io_method != SST_IO_METHOD_SYNC)
-		stream->reader = sst_uring_reader_open(stream->nruns);
-	if (stream->reader == NULL)
-		stream->reader = sst_sync_reader_open();
-
-	stream->base.io_stats->reader = stream->reader->method;
+		stream->ring = sst_ring_open(stream->nruns);
+	stream->method = stream->ring != NULL ? SST_IO_METHOD_IO_URING : SST_IO_METHOD_SYNC;
+	stream->base.io_stats->reader = stream->method;
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -153,9 +154,9 @@ end_wait(SstFileStream *stream)
 static void
 wait_for_any(SstFileStream *stream)
 {
-	if (!stream->reader->ready(stream->reader))
+	if (!sst_ring_ready(stream->ring))
 		begin_wait(stream);
-	stream->reader->wait(stream->reader);
+	sst_ring_wait(stream->ring);
 }
 
 /*
@@ -177,7 +178,7 @@ finish_read(SstFileStream *stream, SstRun *run)
 		begin_wait(stream);
 		read->fd = sst_segment_file_open(&stream->check.file, run->first);
 	}
-	stream->reader->finish(stream->reader, read);
+	sst_file_read_finish(read, stream->ring);
 	end_wait(stream);
 }
 
@@ -273,16 +274,19 @@ return_memory(SstFileStream *stream, SstRun *run)
 	run->memory = NULL;
 }
 
-/* Count a read that has been started, or is done already. */
+/* Count a read that has been started, or is done already, beside those in the queue. */
 static void
 count_read(SstFileStream *stream, const SstFileRead *read)
 {
-	int			in_flight = stream->reader == NULL ? 0 : stream->reader->nin_flight;
+	int			in_flight = 1;
 
-	if (read->done == read->length)
-		in_flight++;
-	sst_io_stats_private_read(stream->base.io_stats, read->length / BLCKSZ,
-							  Max(in_flight, 1));
+	for (int n = 0; n < stream->nqueued; n++)
+	{
+		const SstFileRead *other = &nth_run(stream, n)->read;
+
+		in_flight += other->in_flight || other->done < other->length;
+	}
+	sst_io_stats_private_read(stream->base.io_stats, read->length / BLCKSZ, in_flight);
 }
 
 /* Begin to read those of the run's blocks that are in no buffer. */
@@ -333,9 +337,9 @@ start_run(SstFileStream *stream, SstRun *run)
 
 	stream->ncached = 0;
 	stream->depth = stream->max_depth;
-	if (stream->reader == NULL)
-		open_reader(stream);
-	stream->reader->start(stream->reader, read);
+	if (stream->method == SST_IO_METHOD_AUTO)
+		choose_method(stream);
+	sst_file_read_start(read, stream->ring);
 	count_read(stream, read);
 }
 
@@ -417,7 +421,7 @@ next_run(SstFileStream *stream)
 
 /*
  * When the stream's memory context is deleted, be it at the end of the process: close the
- * reader, which waits for its reads in flight, and the files, and unmap what is mapped.
+ * ring, which waits for its reads in flight, and the files, and unmap what is mapped.
  * No ERROR.
  */
 static void
@@ -426,8 +430,8 @@ close_stream(void *arg)
 	SstFileStream *stream = arg;
 
 	sst_run_mapper_close(&stream->mapper);
-	if (stream->reader != NULL)
-		stream->reader->close(stream->reader);
+	if (stream->ring != NULL)
+		sst_ring_close(stream->ring);
 	sst_segment_file_close(&stream->check.file);
 }
 
