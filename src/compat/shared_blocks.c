@@ -56,16 +56,6 @@ sst_files_are_plain(const SstFiles *files)
 #endif
 }
 
-/* The same for an open relation */
-bool
-sst_relation_is_plain(Relation rel)
-{
-	SstFiles	files;
-
-	sst_relation_files(rel, &files);
-	return sst_files_are_plain(&files);
-}
-
 /*
  * Ask the storage manager how many blocks a fork has; InvalidBlockNumber if there is
  * no such fork.  What is opened for that is closed again.

@@ -102,7 +102,6 @@ sst_look_up_buffer(BufferTag *tag)
 
 extern void sst_relation_files(Relation rel, SstFiles *files);
 extern bool sst_files_are_plain(const SstFiles *files);
-extern bool sst_relation_is_plain(Relation rel);
 extern BlockNumber sst_stored_blocks(const SstFiles *files, ForkNumber forknum);
 extern void sst_read_stored_block(const SstFiles *files, ForkNumber forknum,
 								  BlockNumber blkno, char *memory);

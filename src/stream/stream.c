@@ -25,34 +25,25 @@
 #define IO_ALIGN_SIZE 4096
 
 /*
- * Can the relation's files be read directly?  Pages of temporary relations are in
- * local buffers.  Without WAL and checksums, nothing shows that a page was
- * written while it was read.  A storage manager other than md.c may have encrypted
- * the files, or have none.
- */
-static bool
-can_read_directly(Relation rel)
-{
-	return !RelationUsesLocalBuffers(rel) &&
-		(RelationIsPermanent(rel) || DataChecksumsEnabled()) &&
-		sst_relation_is_plain(rel);
-}
-
-/*
- * Choose the I/O path for a relation.  With direct I/O nothing is in the page
- * cache.  Then, where files cannot be read directly, and where buffers cannot be
- * looked at, all blocks go through buffers regardless of the setting.
+ * Choose the I/O path for a relation.  All blocks go through buffers, regardless of the
+ * setting, where files cannot be read directly.  Pages of temporary relations are in local
+ * buffers.  Without WAL and checksums, nothing shows that a page was written while it was
+ * read.  A storage manager other than md.c may have encrypted the files, or have none.
+ * With direct I/O nothing is in the page cache.  And shared buffers must be looked at.
  */
 SstIoPath
 sst_choose_io_path(Relation rel)
 {
-	if (!can_read_directly(rel) || sst_direct_io() ||
+	SstFiles	files;
+
+	sst_relation_files(rel, &files);
+	if (RelationUsesLocalBuffers(rel) ||
+		!(RelationIsPermanent(rel) || DataChecksumsEnabled()) ||
+		!sst_files_are_plain(&files) || sst_direct_io() ||
 		!sst_server_has(SST_BUFFER_HEADERS))
 		return SST_IO_PATH_BUFFER;
-	if (sst_io_path != SST_IO_PATH_AUTO)
-		return sst_io_path;
 
-	return SST_IO_PATH_FILE;
+	return sst_io_path != SST_IO_PATH_AUTO ? sst_io_path : SST_IO_PATH_FILE;
 }
 
 /*

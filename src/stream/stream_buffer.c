@@ -401,7 +401,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 {
 	SstBufferStream *stream = palloc0(sizeof(SstBufferStream));
 	bool		temp = RelationUsesLocalBuffers(rel);
-	int			max_advised;
+	AdvisedRuns *advised = &stream->advised;
 
 	stream->flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL |
 		READ_STREAM_USE_BATCHING;
@@ -419,15 +419,12 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 		stream->flags |= READ_STREAM_SEQUENTIAL;
 
 	/* Read-ahead fills the page cache, which direct I/O does not use. */
-	if (read_ahead && !temp && !sst_direct_io() && sst_relation_is_plain(rel) &&
-		(max_advised = sst_io_depth(rel->rd_rel->reltablespace)) > 1)
+	sst_segment_file_init(&advised->file, rel, forknum);
+	if (read_ahead && !temp && !sst_direct_io() && advised->file.plain &&
+		(advised->max_runs = sst_io_depth(rel->rd_rel->reltablespace)) > 1)
 	{
-		stream->advised = (AdvisedRuns)
-		{
-			.source = source, .max_runs = max_advised,
-				.runs = palloc(sizeof(AdvisedRun) * max_advised)
-		};
-		sst_segment_file_init(&stream->advised.file, rel, forknum);
+		advised->source = source;
+		advised->runs = palloc(sizeof(AdvisedRun) * advised->max_runs);
 
 		/* It gives no advice of its own. */
 		stream->flags |= READ_STREAM_SEQUENTIAL;
