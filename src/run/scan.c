@@ -127,11 +127,7 @@ typedef struct SstScan
 	SstScanResult *result;
 	SstChunks  *chunks;			/* shared with others, or NULL */
 
-	/* To read a page a second time, which is not reported */
-	SstBlockReader again;
-	SstIoStats	not_reported;
 	bool		copied;			/* the page was shown as a private copy */
-
 	BlockNumber reached;		/* one past the highest block visited */
 
 	/* If there is a limit: the pages granted, and the first of them */
@@ -267,16 +263,20 @@ show_copy(SstScan *scan, const SstPage *page, SstCounters *counters)
 
 /*
  * Count a page that makes no sense as corrupt.  A private copy can be older than
- * what it names, so that the page is read again through the buffer manager first.
+ * what it names, so that the page is read again through the buffer manager first, which
+ * is not reported.
  */
 static void
 count_unsound_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 {
 	if (page->image != NULL && (!BufferIsValid(page->buffer) || scan->copied))
 	{
+		SstIoStats	not_reported = {0};
+		SstBlockReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
+		&not_reported};
 		SstPage		again;
 
-		sst_read_block(&scan->again, page->blkno, &again, NULL);
+		sst_read_block(&reader, page->blkno, &again, NULL);
 		if (show_page(scan, &again, counters))
 			return;
 	}
@@ -508,12 +508,6 @@ scan_begin(SstScan *scan)
 
 	scan->reached = plan->first;
 	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
-	scan->again = (SstBlockReader)
-	{
-		scan->rel, plan->forknum, scan->strategy,
-			&scan->not_reported
-	};
-
 	scan->check_mask = PAGES_PER_REPORT - 1;
 	scan->limited = sst_throttle_begin(&scan->throttle, scan->sinks.limits);
 	if (scan->limited)
@@ -543,16 +537,13 @@ scan_end(SstScan *scan)
  * The buffer manager refuses a page with a bad header or checksum.  That must
  * not end a scan that reports what is in the file.  The file stream returns
  * such a page without an image.  The buffer stream raises an error.  The error
- * is caught in a subtransaction, which releases the stream's resources.  The next
- * blocks are then read one by one, and a new stream begins after them.
+ * is caught in a subtransaction, which releases the stream's resources.  What is left
+ * of the scan is then read one by one.
  *
  * In recovery no subtransaction begins: a conflict with recovery would end the
  * session, not the query.  All blocks are read one by one there.
  * ----------
  */
-
-/* Blocks to take one by one after an error: more than the read has that failed */
-#define SINGLE_BLOCKS 256
 
 /*
  * Run an action in a subtransaction.  False if the buffer manager refused a page;
@@ -576,50 +567,38 @@ try_reading(void (*action) (void *arg), void *arg)
 static bool
 try_scan_buffers(SstScan *scan)
 {
-	MemoryContext streamcontext = AllocSetContextCreate(CurrentMemoryContext,
-														"streamstat stream",
-														ALLOCSET_DEFAULT_SIZES);
-	MemoryContext oldcontext = MemoryContextSwitchTo(streamcontext);
 	bool		done = try_reading(scan_buffers, scan);
 
-	MemoryContextSwitchTo(oldcontext);
 	if (scan->stream != NULL)
 		sst_buffer_stream_abandon(scan->stream);
-	scan->stream = NULL;
-	MemoryContextDelete(streamcontext);
 
 	return done;
 }
 
-/* The next block to be read by itself, or InvalidBlockNumber at the end */
-static BlockNumber
-next_single_block(SstScan *scan)
-{
-	BlockNumber blkno;
-
-	do
-		blkno = sst_source_next(scan->source);
-	while (blkno == InvalidBlockNumber && scan_next_slice(scan));
-
-	return blkno;
-}
-
 /*
- * Visit so many of the source's blocks one by one through the buffer manager.  A block
- * that it refuses is counted, or raises its error, as the rules want.
+ * Visit what the source still has one by one through the buffer manager.  A block that it
+ * refuses is counted, or raises its error, as the rules want.
  */
 static void
-scan_single_blocks(SstScan *scan, SstBlockReader *reader, BlockNumber nblocks)
+scan_single_blocks(SstScan *scan)
 {
+	SstBlockReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
+	&scan->result->io_stats, scan->plan->rules};
 	BlockNumber blkno;
 	SstPage		page;
 
-	for (; nblocks > 0 && !scan_must_stop(scan) &&
-		 (blkno = next_single_block(scan)) != InvalidBlockNumber; nblocks--)
+	while (!scan_must_stop(scan))
 	{
 		CHECK_FOR_INTERRUPTS();
-		sst_read_block(reader, blkno, &page, NULL);
-		sst_io_stats_returned(reader->io_stats, 1, 1);
+		blkno = sst_source_next(scan->source);
+		if (blkno == InvalidBlockNumber)
+		{
+			if (!scan_next_slice(scan))
+				break;
+			continue;
+		}
+		sst_read_block(&reader, blkno, &page, NULL);
+		sst_io_stats_returned(reader.io_stats, 1, 1);
 		visit_page(scan, &page);
 		check_now_and_then(scan);
 	}
@@ -636,20 +615,18 @@ scan_single_blocks(SstScan *scan, SstBlockReader *reader, BlockNumber nblocks)
 static void
 scan_past_refused_pages(SstScan *scan)
 {
-	SstBlockReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
-	&scan->result->io_stats, scan->plan->rules};
+	bool		refused = scan->plan->in_recovery;
 
-	if (scan->plan->in_recovery)
-		scan_single_blocks(scan, &reader, InvalidBlockNumber);
-	else
-		do
-		{
-			while (!scan_must_stop(scan) && !try_scan_buffers(scan))
-			{
-				sst_source_seek(scan->source, scan->reached);
-				scan_single_blocks(scan, &reader, SINGLE_BLOCKS);
-			}
-		} while (scan_next_slice(scan));
+	while (!refused && !scan_must_stop(scan))
+	{
+		refused = !try_scan_buffers(scan);
+		if (refused)
+			sst_source_seek(scan->source, scan->reached);
+		else if (!scan_next_slice(scan))
+			break;
+	}
+	if (refused)
+		scan_single_blocks(scan);
 
 	/* A block that was on its way at an error was asked for only once. */
 	scan->result->io_stats.blocks_requested = scan->result->nvisited;
