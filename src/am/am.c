@@ -301,11 +301,11 @@ sst_column_statistic(const SstColumn *column, SstStatistic *statistic)
 	statistic->items = column->items;
 	statistic->plus_pages = column->plus_pages;
 	if (column->percent_of == 0)
-		statistic->estimator = column->most == 1 ? SST_PAGES : SST_TOTAL;
+		statistic->estimator = SST_TOTAL;
 	else if (column->left)
 		statistic->estimator = SST_RATIO_LEFT;
 	else
-		statistic->estimator = column->most == 1 ? SST_PAGE_PERCENT : SST_RATIO;
+		statistic->estimator = SST_RATIO;
 
 	return column->percent_of != 0 || column->most > 0;
 }

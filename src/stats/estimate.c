@@ -43,62 +43,6 @@ form_total(const SstLinearForm *form, const SstPageSample *sample)
 	return total;
 }
 
-/*
- * Return the number of blocks for which the form is not known without reading
- * them.  *fraction is the part of them that was read; of several parts, the
- * smallest.
- */
-static double
-unknown_blocks(const SstLinearForm *form, const SstPageSample *sample, double *fraction)
-{
-	double		blocks = 0;
-
-	*fraction = 1;
-	for (int i = 0; i < sample->nparts; i++)
-	{
-		const SstSamplePart *part = &sample->parts[i];
-
-		if (part->nblocks == 0 || (part->all_visible && sst_linear_form_is_known(form)))
-			continue;
-		blocks += part->nblocks;
-		*fraction = Min(*fraction, (double) part->nsampled / part->nblocks);
-	}
-	return blocks;
-}
-
-/* Estimate the pages of a class. */
-static SstEstimate
-estimate_pages(const SstStatistic *statistic, const SstPageSample *sample)
-{
-	SstLinearForm y = {0};
-	SstEstimate result = {0, 0, 0};
-	double		value;
-	double		known = 0;
-	double		fraction;
-	double		N;
-
-	sst_linear_form_add(&y, statistic->y, 1);
-	N = unknown_blocks(&y, sample, &fraction);
-	for (int i = 0; i < sample->nparts; i++)
-	{
-		if (sample->parts[i].all_visible &&
-			statistic->y == SST_ALL_VISIBLE_PAGES)
-			known += sample->parts[i].nblocks;
-	}
-
-	value = Max(Min(form_total(&y, sample) - known, N), 0);
-	if (N > 0)
-		result = sst_page_interval(value, sample->nparts == 1 ?
-								   sample->sums.n[statistic->y] :
-								   rint(value * fraction),
-								   rint(N * fraction), N,
-								   sst_total_variance(&y, sample));
-	result.value += known;
-	result.low += known;
-	result.high += known;
-	return result;
-}
-
 /* Tuples of a table, dead or not.  Their own bytes are counted. */
 const SstItems sst_heap_tuples = {2, {SST_TUPLES, SST_DEAD_TUPLES}};
 
@@ -240,25 +184,6 @@ compute_ratio(const SstStatistic *statistic, const SstPageSample *sample,
 }
 
 /*
- * Estimate the fraction of the pages with x that have y.  The limits are for as many pages
- * with x as there can be: what was seen is certain, but not of how many.
- */
-static SstEstimate
-estimate_page_fraction(const SstStatistic *statistic, const Ratio *ratio,
-					   const SstPageSample *sample)
-{
-	SstStatistic pages = {"pages", SST_PAGES, statistic->x};
-	double		k = sample->sums.n[statistic->y];
-	double		n = sample->sums.n[statistic->x];
-	double		most = Max(rint(estimate_pages(&pages, sample).high), n);
-	double		factor = most / ratio->X;
-
-	return sst_scaled(sst_page_interval(ratio->Y * factor, k, n, most, factor * factor *
-										sst_total_variance(&ratio->residual, sample)),
-					  1 / most);
-}
-
-/*
  * Estimate the sum of y over the sum of x, as a fraction.  A page has no more of y
  * than of x.  The ends are NaN if too few pages have x.
  *
@@ -322,8 +247,7 @@ is_too_small(const SstPageSample *sample)
 static bool
 is_ratio(const SstStatistic *statistic)
 {
-	return statistic->estimator == SST_PAGE_PERCENT ||
-		statistic->estimator == SST_RATIO ||
+	return statistic->estimator == SST_RATIO ||
 		statistic->estimator == SST_RATIO_LEFT;
 }
 
@@ -361,10 +285,6 @@ sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 
 	if (exact)
 		result = sst_exactly(value);
-	else if (statistic->estimator == SST_PAGES)
-		result = estimate_pages(statistic, sample);
-	else if (statistic->estimator == SST_PAGE_PERCENT)
-		result = estimate_page_fraction(statistic, &ratio, sample);
 	else if (is_too_small(sample))
 		result.value = value;
 	else if (statistic->estimator == SST_TOTAL)

@@ -14,9 +14,7 @@
 
 typedef enum SstEstimator
 {
-	SST_PAGES,					/* pages of a class: y is 0 or 1 a page */
 	SST_TOTAL,					/* sum of y over all pages */
-	SST_PAGE_PERCENT,			/* percent of the pages with x that have y */
 	SST_RATIO,					/* sum of y in percent of the sum of x */
 	SST_RATIO_LEFT				/* 100 minus that */
 } SstEstimator;
@@ -37,7 +35,7 @@ typedef struct SstStatistic
 	const char *name;
 	SstEstimator estimator;
 	SstCount	y;
-	SstCount	x;				/* SST_PAGE_PERCENT, SST_RATIO, SST_RATIO_LEFT */
+	SstCount	x;				/* SST_RATIO, SST_RATIO_LEFT */
 	uint32		most;			/* limit on y of one page, of SST_RATIO on x;
 								 * or 0 */
 	const SstItems *items;		/* SST_TOTAL: what y counts, for a closer

@@ -1,18 +1,45 @@
 /*-------------------------------------------------------------------------
  *
  * interval.c
- *	  95 % confidence intervals for numbers of pages, and for totals
+ *	  95 % confidence intervals of totals that are estimated from a sample
  *
- * For a number of pages, the interval is the score interval of Wilson (Journal of
- * the American Statistical Association 22, 1927).  Instead of n it takes the size
- * that a simple random sample of the same variance would have.  Its coverage is too
- * low if few pages were hits, or all but few (Brown, Cai and DasGupta, Statistical
- * Science 16, 2001); then it is widened to the exact limits.
+ * The sample is stratified: one page drawn at random from each of n ranges of a
+ * part's N blocks.
+ *
+ * Totals are estimated as in Cochran, Sampling Techniques, 3rd ed., (5.1).  One page
+ * from each range does not show the variance within ranges.  The variance between
+ * neighbouring ranges is used instead, whose expectation is never smaller: 5A.12
+ * there.  Trends and steps are left out of it, see below.  If contents
+ * vary along the file, this is far less than the variance of all pages.
+ *
+ * The finite population correction, 1 - n/N, holds if blocks are in random order.
+ * Then close neighbours in the sample differ as much as distant ones.  In a file
+ * with a period that fits the ranges they differ less, and the correction would be
+ * too large.  So it is applied as far as pairs closer than a range confirm it,
+ * weighted by how often their distance occurs within ranges.
+ *
+ * The normal distribution is wrong if few pages have most of the total.  So the
+ * interval uses the t distribution, with degrees of freedom by the kurtosis of the
+ * differences (Satterthwaite): m squared differences of values with variance v and
+ * fourth moment w have a sum of mean 2mv and variance 4mw, so there are 2m v^2/w
+ * degrees of freedom.  The skewness shifts the interval (Johnson, Journal of the
+ * American Statistical Association 73, 1978).  For k pages with something among
+ * many with nothing, this is close to the exact Poisson interval.
+ *
+ * Pages that were not sampled can be unlike all that were.  If the sampled pages are
+ * alike, or too few, nothing says how unlike.  Then as many pages as a sample
+ * misses by chance can have the least or the most that a page can have.  If they
+ * differ, their spread tells what pages are like.  Only a small part of the pages is
+ * then assumed to be unlike them (SST_UNLIKE).  No sample shows whether this holds:
+ * of a relation with more pages that are rare and extreme, an interval can miss the
+ * true value.
+ *
+ * One page that was not read can always have anything, such as the last page of a
+ * table or the metapage of an index.  That is no error by chance, so that it is added
+ * to those: most relations have such a page.
  *
  * A count of zero still gets an upper bound: about 3/n of the pages (Hanley and
  * Lippman-Hand, Journal of the American Medical Association 249, 1983).
- *
- * All of this assumes independent draws, which those from different ranges are.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -24,18 +51,8 @@
 
 #include "stats/interval.h"
 
-/* With fewer hits than this the interval is widened to the exact limits. */
-#define FEW_PAGES 16
-
 /* The probability that an interval misses the true value */
 #define ALPHA 0.05
-
-/*
- * How much of the apparent gain from stratification is used, and how many more
- * differing neighbours are assumed than were seen
- */
-#define RELIANCE 0.9
-#define UNSEEN_DIFFERENCES 2
 
 /* Below this, the series for few degrees of freedom; at it, both are good to 0.5 % */
 #define SMALL_DF 3.5
@@ -90,154 +107,6 @@ sst_unseen_part(double n)
 	return 1 - pow(ALPHA, 1 / n);
 }
 
-/* The probability of at most k hits in n draws, each with probability p */
-static double
-binomial_tail(double k, double n, double p)
-{
-	double		term = exp(n * log1p(-p));
-	double		tail = 0;
-
-	for (double j = 0; j <= k; j++)
-	{
-		tail += term;
-		term *= (n - j) / (j + 1) * p / (1 - p);
-	}
-	return tail;
-}
-
-/* The p for which binomial_tail() is alpha; it decreases with p. */
-static double
-binomial_limit(double k, double n, double alpha)
-{
-	double		low = 0;
-	double		high = 1;
-
-	for (int i = 0; i < 40; i++)
-	{
-		double		p = (low + high) / 2;
-
-		if (binomial_tail(k, n, p) > alpha)
-			low = p;
-		else
-			high = p;
-	}
-	return high;
-}
-
-/*
- * Compute the exact limits of a fraction, after k hits in n draws, for small k.
- * Outside of them, as few (or as many) hits have a probability below 2.5 %, or
- * below 5 % if k is 0 and there is only an upper limit.
- */
-static void
-exact_limits(double k, double n, double *low, double *high)
-{
-	*low = k == 0 ? 0 : binomial_limit(k - 1, n, 1 - ALPHA / 2);
-	*high = k == 0 ? sst_unseen_part(n) : binomial_limit(k, n, ALPHA / 2);
-}
-
-/*
- * Return the interval for a number of pages of a kind among N, after k of n sampled
- * pages were of that kind.  value is the estimated number, and variance its
- * variance, or 0 if that is not known.
- */
-SstEstimate
-sst_page_interval(double value, double k, double n, double N, double variance)
-{
-	SstEstimate result = {value, k, N - n + k};
-	double		p = value / N;
-	double		m = n;
-	double		center;
-	double		half;
-	double		low;
-	double		high;
-
-	if (n >= N)
-		return result;
-
-	/*
-	 * A small variance makes the sample worth a larger simple one.  The
-	 * variance comes from neighbours that differ.  In random order there
-	 * would be so many of them; with few hits it is not known well.
-	 */
-	if (variance > 0)
-	{
-		double		differences = 2 * k * (n - k) / n;
-
-		m = p * (1 - p) / variance * N * N;
-		m = Max(n, RELIANCE / (1 / m + UNSEEN_DIFFERENCES / (n * differences)));
-	}
-
-	center = (p + SST_Z * SST_Z / (2 * m)) / (1 + SST_Z * SST_Z / m);
-	half = SST_Z / (1 + SST_Z * SST_Z / m) *
-		sqrt(p * (1 - p) / m + SST_Z * SST_Z / (4 * m * m));
-	low = center - half;
-	high = center + half;
-
-	if (Min(k, n - k) < FEW_PAGES)
-	{
-		double		exact_low;
-		double		exact_high;
-
-		if (k <= n - k)
-			exact_limits(rint(k * m / n), m, &exact_low, &exact_high);
-		else
-		{
-			exact_limits(rint((n - k) * m / n), m, &exact_high, &exact_low);
-			exact_high = 1 - exact_high;
-			exact_low = 1 - exact_low;
-		}
-
-		low = k == n ? exact_low : Min(low, exact_low);
-		high = k == 0 ? exact_high : Max(high, exact_high);
-	}
-
-	/* The sampled pages themselves are certain. */
-	result.low = Min(Max(N * low, k), value);
-	result.high = Max(Min(N * high, N - n + k), value);
-	return result;
-}
-
-/* ----------
- * The variance of totals
- *
- * The sample is stratified: one page drawn at random from each of n ranges of a
- * part's N blocks.
- *
- * Totals are estimated as in Cochran, Sampling Techniques, 3rd ed., (5.1).  One page
- * from each range does not show the variance within ranges.  The variance between
- * neighbouring ranges is used instead, whose expectation is never smaller: 5A.12
- * there.  Trends and steps are left out of it, see below.  If contents
- * vary along the file, this is far less than the variance of all pages.
- *
- * The finite population correction, 1 - n/N, holds if blocks are in random order.
- * Then close neighbours in the sample differ as much as distant ones.  In a file
- * with a period that fits the ranges they differ less, and the correction would be
- * too large.  So it is applied as far as pairs closer than a range confirm it,
- * weighted by how often their distance occurs within ranges.
- *
- * The normal distribution is wrong if few pages have most of the total.  So the
- * interval uses the t distribution, with degrees of freedom by the kurtosis of the
- * differences (Satterthwaite): m squared differences of values with variance v and
- * fourth moment w have a sum of mean 2mv and variance 4mw, so there are 2m v^2/w
- * degrees of freedom.  The skewness shifts the interval (Johnson, Journal of the
- * American Statistical Association 73, 1978).  For k pages with something among
- * many with nothing, this is close to the exact Poisson interval.
- *
- * Pages that were not sampled can be unlike all that were.  If the sampled pages are
- * alike, or too few, nothing says how unlike.  Then as many pages as a sample
- * misses by chance can have the least or the most that a page can have.  If they
- * differ, their spread tells what pages are like.  Only a small part of the pages is
- * then assumed to be unlike them (SST_UNLIKE).  No sample shows whether this holds:
- * of a relation with more pages that are rare and extreme, an interval can miss the
- * true value.
- *
- * One page that was not read can always have anything, such as the last page of a
- * table or the metapage of an index.  That is no error by chance, so that it is added
- * to those: most relations have such a page.
- * ----------
- */
-
 /* ----------
  * Sums of a page's counters, each with a weight
  * ----------
@@ -262,11 +131,9 @@ sst_unit_value(const SstLinearForm *form, const SstSampleUnit *unit)
 	return value;
 }
 
-/*
- * Do all pages that are all-visible have the same, known value of the count?
- */
+/* Do all pages that are all-visible have the same, known value of the count? */
 static bool
-known_where_visible(SstCount count)
+count_is_known(SstCount count)
 {
 	return count == SST_DEAD_TUPLES || count == SST_DEAD_TUPLE_BYTES ||
 		count == SST_RECENTLY_DEAD_TUPLES || count == SST_DEAD_ITEMS ||
@@ -275,12 +142,12 @@ known_where_visible(SstCount count)
 		count == SST_HEAP_PAGES || count == SST_PAGE_BYTES;
 }
 
-bool
-sst_linear_form_is_known(const SstLinearForm *form)
+static bool
+is_known_where_visible(const SstLinearForm *form)
 {
 	for (int i = 0; i < form->nterms; i++)
 	{
-		if (!known_where_visible(form->count[i]))
+		if (!count_is_known(form->count[i]))
 			return false;
 	}
 	return true;
@@ -590,7 +457,7 @@ add_part_spread(const SstLinearForm *form, double least, double most, double unl
 	SstDifferences differences;
 	int			m;
 
-	if (n >= N || (part->all_visible && sst_linear_form_is_known(form)))
+	if (n >= N || (part->all_visible && is_known_where_visible(form)))
 		return;
 
 	find_differences(form, part, &differences);
@@ -669,18 +536,4 @@ sst_total_interval(const SstLinearForm *form, double least, double most,
 									 spread.one.above, spread.unseen.above,
 									 spread.all.above);
 	return interval;
-}
-
-/*
- * Return the variance of an estimated total, without what pages that were not read
- * can change.  A step counts as any other difference.
- */
-double
-sst_total_variance(const SstLinearForm *form, const SstPageSample *sample)
-{
-	Spread		spread = {0, 0, 1};
-
-	for (int i = 0; i < sample->nparts; i++)
-		add_part_spread(form, 0, 0, 0, &sample->parts[i], &spread);
-	return spread.variance + spread.steps2 / 2;
 }

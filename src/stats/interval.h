@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * interval.h
- *	  95 % confidence intervals for numbers of pages, and for totals
+ *	  95 % confidence intervals of totals that are estimated from a sample
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -63,8 +63,6 @@ sst_add_known(SstEstimate *sum, SstEstimate other)
 
 extern double sst_t_quantile(double df);
 extern double sst_unseen_part(double n);
-extern SstEstimate sst_page_interval(double value, double k, double n,
-									 double N, double variance);
 
 /* ----------
  * Totals that are estimated from a sample
@@ -83,7 +81,6 @@ typedef struct SstLinearForm
 
 extern void sst_linear_form_add(SstLinearForm *form, SstCount count, double weight);
 extern double sst_unit_value(const SstLinearForm *form, const SstSampleUnit *unit);
-extern bool sst_linear_form_is_known(const SstLinearForm *form);
 
 /*
  * The part of the pages that is assumed to be unlike all sampled ones, when these
@@ -103,6 +100,5 @@ typedef struct SstBounds
 extern SstBounds sst_total_interval(const SstLinearForm *form, double least, double most,
 									double unlike, double units,
 									const SstPageSample *sample);
-extern double sst_total_variance(const SstLinearForm *form, const SstPageSample *sample);
 
 #endif							/* SST_INTERVAL_H */

@@ -61,10 +61,7 @@ random_value(const Kind *kind)
 	return (uint32) Min(Max(value, 0), kind->most);
 }
 
-/*
- * In which part of the samples is the truth in the intervals?  A total's and a
- * ratio's, and that for pages where y is 0 or 1.
- */
+/* In which part of the samples is the truth in the intervals, of a total and of a ratio? */
 static void
 check_coverage(const Kind *kind, int n, int N, double highest)
 {
@@ -72,9 +69,8 @@ check_coverage(const Kind *kind, int n, int N, double highest)
 	static uint32 x[MOST_BLOCKS];
 	Population	population = {N, y, x};
 	const SstStatistic statistics[] = {
-		{"total", SST_TOTAL, COUNT_Y, 0, kind->most}, test_ratio, test_pages
+		{"total", SST_TOTAL, COUNT_Y, 0, kind->most}, test_ratio
 	};
-	int			nstatistics = kind->shape == TWO_POINTS ? 3 : 2;
 	int			hits[lengthof(statistics)] = {0};
 
 	for (int i = 0; i < POPULATIONS; i++)
@@ -93,7 +89,7 @@ check_coverage(const Kind *kind, int n, int N, double highest)
 			SstPageSample sample;
 
 			sample_draw(&sample, &population, n);
-			for (int s = 0; s < nstatistics; s++)
+			for (int s = 0; s < lengthof(statistics); s++)
 			{
 				SstEstimate estimate = sst_estimate(&statistics[s], &sample);
 				double		truth = s == 1 ? 100 * sum / sum_x : sum;
@@ -107,7 +103,7 @@ check_coverage(const Kind *kind, int n, int N, double highest)
 		}
 	}
 
-	for (int s = 0; s < nstatistics; s++)
+	for (int s = 0; s < lengthof(statistics); s++)
 	{
 		double		part = (double) hits[s] / (POPULATIONS * SAMPLES);
 

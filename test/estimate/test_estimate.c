@@ -24,8 +24,8 @@
 #undef qsort
 
 const SstStatistic test_total = {"total", SST_TOTAL, COUNT_Y, 0, BLCKSZ};
-const SstStatistic test_pages = {"pages", SST_PAGES, COUNT_Y};
-const SstStatistic test_share = {"share", SST_PAGE_PERCENT, COUNT_Y, COUNT_X};
+const SstStatistic test_pages = {"pages", SST_TOTAL, COUNT_Y, 0, 1};
+const SstStatistic test_share = {"share", SST_RATIO, COUNT_Y, COUNT_X, 1};
 const SstStatistic test_ratio = {"ratio", SST_RATIO, COUNT_Y, COUNT_X};
 const SstStatistic test_ratio_left = {"left", SST_RATIO_LEFT, COUNT_Y, COUNT_X};
 
