@@ -54,47 +54,19 @@
 /* The probability that an interval misses the true value */
 #define ALPHA 0.05
 
-/* Below this, the series for few degrees of freedom; at it, both are good to 0.5 % */
-#define SMALL_DF 3.5
-
 /*
- * 97.5 % quantile of Student's t for few degrees of freedom, from 1 on.
+ * 97.5 % quantile of Student's t, for 1 degree of freedom or more, which need not be a
+ * whole number; good to 0.2 %.
  *
- * With t = sqrt(df) cot(a) the density of t (Abramowitz and Stegun, 26.7.1) becomes
- * sin(a)^(df - 1) on 0 to pi.  So the integral of that from 0 to the wanted a is ALPHA
- * times the one from 0 to pi/2, which is sqrt(pi) gamma(df/2) / (2 gamma((df + 1)/2)).
- * The former is a^df / df (1 - df (df - 1) / (df + 2) a^2 / 6 + ...), which is solved
- * for a in two steps: exact at 1.
- */
-static double
-small_t_quantile(double df)
-{
-	double		whole = sqrt(M_PI) * tgamma(df / 2) / (2 * tgamma((df + 1) / 2));
-	double		power = ALPHA * whole * df;
-	double		a = pow(power, 1 / df);
-
-	a = pow(power * (1 + df * (df - 1) / (df + 2) * a * a / 6), 1 / df);
-	return sqrt(df) / tan(a);
-}
-
-/*
- * 97.5 % quantile of Student's t, for 1 degree of freedom or more, which need not be
- * a whole number; good to 0.5 %.  For many, this is the expansion in 1/df of Abramowitz
- * and Stegun, 26.7.5, to the third order.
+ * The logarithm of 1 + t^2/df begins with z^2/df (1 + 1/(2 df)), which is the expansion
+ * of Abramowitz and Stegun, 26.7.5.  What follows is the power of df that gives the values
+ * in their table.
  */
 double
 sst_t_quantile(double df)
 {
-	double		z3 = SST_Z * SST_Z * SST_Z;
-	double		z5 = z3 * SST_Z * SST_Z;
-	double		z7 = z5 * SST_Z * SST_Z;
-
-	if (df < SMALL_DF)
-		return small_t_quantile(df);
-
-	return SST_Z + (z3 + SST_Z) / (4 * df) +
-		(5 * z5 + 16 * z3 + 3 * SST_Z) / (96 * df * df) +
-		(3 * z7 + 19 * z5 + 17 * z3 - 15 * SST_Z) / (384 * df * df * df);
+	return sqrt(df * expm1(SST_Z * SST_Z / df *
+						   (1 + 1 / (2 * df) - 0.175 * pow(df, -2.25))));
 }
 
 /*
