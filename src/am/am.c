@@ -299,13 +299,8 @@ sst_column_statistic(const SstColumn *column, SstStatistic *statistic)
 	statistic->x = column->percent_of;
 	statistic->most = column->most;
 	statistic->items = column->items;
+	statistic->left = column->left;
 	statistic->plus_pages = column->plus_pages;
-	if (column->percent_of == 0)
-		statistic->estimator = SST_TOTAL;
-	else if (column->left)
-		statistic->estimator = SST_RATIO_LEFT;
-	else
-		statistic->estimator = SST_RATIO;
 
 	return column->percent_of != 0 || column->most > 0;
 }

@@ -52,7 +52,7 @@
 
 /* The chunks of a TOAST table that are kept */
 static const SstStatistic kept_chunks =
-{"chunks", SST_TOTAL, SST_TOAST_CHUNKS, 0, UNITS_PER_BLOCK};
+{"chunks", SST_TOAST_CHUNKS, 0, UNITS_PER_BLOCK};
 
 /* What chunks take at most on pages, if they are not small, for each of their bytes */
 #define WITH_WASTE 1.25

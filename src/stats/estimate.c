@@ -111,18 +111,24 @@ most_items(const SstStatistic *statistic, const SstPageSample *sample)
 		Min(statistic->most, 1 + floor((BLCKSZ - SizeOfPageHeaderData) / smallest));
 }
 
-/* What is added up: y and, if they count, the bytes of unused pages */
-static void
-set_numerator(const SstStatistic *statistic, SstLinearForm *y)
+/*
+ * What is added up: y and, if they count, the bytes of unused pages; or what y leaves of x
+ */
+static SstLinearForm
+numerator(const SstStatistic *statistic)
 {
-	memset(y, 0, sizeof(SstLinearForm));
-	sst_linear_form_add(y, statistic->y, 1);
+	SstLinearForm form = {0};
+
+	sst_linear_form_add(&form, statistic->y, statistic->left ? -1 : 1);
+	if (statistic->left)
+		sst_linear_form_add(&form, statistic->x, 1);
 	if (statistic->plus_pages)
 	{
-		sst_linear_form_add(y, SST_NEW_PAGES, BLCKSZ);
-		sst_linear_form_add(y, SST_EMPTY_PAGES, BLCKSZ);
-		sst_linear_form_add(y, SST_DELETED_PAGES, BLCKSZ);
+		sst_linear_form_add(&form, SST_NEW_PAGES, BLCKSZ);
+		sst_linear_form_add(&form, SST_EMPTY_PAGES, BLCKSZ);
+		sst_linear_form_add(&form, SST_DELETED_PAGES, BLCKSZ);
 	}
+	return form;
 }
 
 /* The part of the pages that can be unlike all sampled ones */
@@ -132,177 +138,128 @@ unlike_part(const SstPageSample *sample)
 	return sample->sums.n[SST_HEAP_PAGES] > 0 ? SST_UNLIKE : SST_UNLIKE_IN_TREE(sample->nblocks);
 }
 
+/*
+ * The estimate of a sum over all pages, or of a function that changes as the form does, to
+ * which a page adds at most so much.
+ */
 static SstEstimate
-estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
+with_interval(double value, const SstLinearForm *form, double most,
+			  const SstPageSample *sample)
 {
-	SstLinearForm y;
-	SstEstimate result;
+	SstEstimate result = {value, NAN, NAN};
 	SstBounds	interval;
 
-	set_numerator(statistic, &y);
-	interval = sst_total_interval(&y, 0, most_items(statistic, sample),
-								  unlike_part(sample), INFINITY, sample);
+	if (sst_sample_is_exact(sample))
+		return sst_exactly(value);
+	if (sample->nsampled < MIN_PAGES)
+		return result;
 
-	result.value = form_total(&y, sample);
-	result.low = Max(result.value - interval.below,
-					 sample->sums.n[statistic->y]);
-	result.low = Min(result.low, result.value);
-	result.high = result.value + interval.above;
+	interval = sst_total_interval(form, 0, most, unlike_part(sample), INFINITY, sample);
+	result.low = Max(value - interval.below, 0);
+	result.high = value + interval.above;
 	return result;
 }
 
-/* The ratio of two sums over all pages, as the sample has it */
-typedef struct Ratio
+/* Estimate the sum of y, of which there is at least what was seen. */
+static SstEstimate
+estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	SstLinearForm x;			/* denominator */
-	double		X;				/* its sum */
-	double		Y;				/* sum of the numerator, y */
-	double		value;			/* Y / X, NaN or infinite if X is 0 */
-	SstLinearForm residual;		/* y - value * x */
-} Ratio;
+	SstLinearForm y = numerator(statistic);
+	SstEstimate result = with_interval(form_total(&y, sample), &y,
+									   most_items(statistic, sample), sample);
 
-static void
-compute_ratio(const SstStatistic *statistic, const SstPageSample *sample,
-			  Ratio *ratio)
-{
-	SstLinearForm x = {0};
-	SstLinearForm y;
-
-	set_numerator(statistic, &y);
-	sst_linear_form_add(&x, statistic->x, 1);
-	if (statistic->plus_y)
-		sst_linear_form_add(&x, statistic->y, 1);
-
-	ratio->x = x;
-	ratio->X = Max(form_total(&x, sample), sample->sums.n[statistic->x]);
-	ratio->Y = form_total(&y, sample);
-	ratio->value = ratio->Y / ratio->X;
-	ratio->residual = y;
-	for (int i = 0; i < x.nterms; i++)
-		sst_linear_form_add(&ratio->residual, x.count[i],
-							-ratio->value * x.weight[i]);
+	if (result.low < sample->sums.n[statistic->y])
+		result.low = Min(sample->sums.n[statistic->y], result.value);
+	return result;
 }
 
 /*
- * Estimate the sum of y over the sum of x, as a fraction.  A page has no more of y
- * than of x.  The ends are NaN if too few pages have x.
- *
- * Pages with much of x count more than others.  Their effective number is that of Kish,
- * Survey Sampling, 1965.
+ * The effective number of pages that have the form, of which those with much count more
+ * than others: that of Kish, Survey Sampling, 1965.  *most is the most that one has.
  */
-static SstEstimate
-estimate_ratio(const SstStatistic *statistic, const Ratio *ratio, const SstPageSample *sample)
+static double
+effective_pages(const SstLinearForm *form, const SstPageSample *sample, double *most)
 {
-	SstBounds	interval;
-	SstEstimate result;
-	double		most = 0;
 	double		sum = 0;
 	double		squares = 0;
-	double		unlike = SST_UNLIKE;
-	double		units;
 
+	*most = 0;
 	for (int i = 0; i < sample->nparts; i++)
 	{
 		for (int j = 0; j < sample->parts[i].nunits; j++)
 		{
 			const SstSampleUnit *unit = &sample->parts[i].units[j];
-			double		x = sst_unit_value(&ratio->x, unit);
+			double		value = sst_unit_value(form, unit);
 
-			most = Max(most, x / unit->npages);
-			sum += x;
-			squares += x * x;
+			*most = Max(*most, value / unit->npages);
+			sum += value;
+			squares += value * value;
 		}
 	}
+	return sum * sum / squares;
+}
 
-	result.value = ratio->value;
-	result.low = result.high = NAN;
-	units = sum * sum / squares;
+/*
+ * Estimate the sum of y, or of what it leaves, in percent of the sum of x.  A page has no
+ * more of y than of x.  The ends are NaN if too few pages have x.
+ */
+static SstEstimate
+estimate_percent(const SstStatistic *statistic, const SstPageSample *sample)
+{
+	SstEstimate result = {NAN, NAN, NAN};
+	SstLinearForm residual = numerator(statistic);	/* less x times the value */
+	SstLinearForm x = {0};
+	SstBounds	interval;
+	double		whole;
+	double		value;
+	double		most;
+	double		units;
+	double		unlike = SST_UNLIKE;
+
+	sst_linear_form_add(&x, statistic->x, 1);
+	if (statistic->plus_y)
+		sst_linear_form_add(&x, statistic->y, 1);
+	whole = Max(form_total(&x, sample), sample->sums.n[statistic->x]);
+	if (whole == 0)
+		return result;
+
+	value = form_total(&residual, sample) / whole;
+	if (sst_sample_is_exact(sample))
+		return sst_exactly(100 * value);
+	result.value = 100 * value;
+	units = effective_pages(&x, sample, &most);
 	if (units < (sample->nsampled < FEW_PAGES ? MIN_PAGES : MIN_RARE_PAGES) - ROUNDING)
 		return result;
 
+	for (int i = 0; i < x.nterms; i++)
+		sst_linear_form_add(&residual, x.count[i], -value * x.weight[i]);
 	if (statistic->most > most && sample->nsampled < FEW_PAGES)
 	{
 		most = statistic->most;
 		unlike = unlike_part(sample);
 	}
-	interval = sst_total_interval(&ratio->residual, -ratio->value * most,
-								  (1 - ratio->value) * most, unlike, units, sample);
-	result.low = Max(ratio->value - interval.below / ratio->X, 0);
-	result.high = Min(ratio->value + interval.above / ratio->X, 1);
+	interval = sst_total_interval(&residual, -value * most, (1 - value) * most, unlike,
+								  units, sample);
+	result.low = 100 * Max(value - interval.below / whole, 0);
+	result.high = 100 * Min(value + interval.above / whole, 1);
 	return result;
 }
 
-/* Is the sample too small for an interval? */
-static bool
-is_too_small(const SstPageSample *sample)
-{
-	for (int i = 0; i < sample->nparts; i++)
-	{
-		if (sample->parts[i].nsampled < Min(MIN_PAGES, sample->parts[i].nblocks))
-			return true;
-	}
-	return false;
-}
-
-static bool
-is_ratio(const SstStatistic *statistic)
-{
-	return statistic->estimator == SST_RATIO ||
-		statistic->estimator == SST_RATIO_LEFT;
-}
-
 /*
- * Estimate a statistic; ratios are in percent.  If all pages were read, the value
- * is exact and both ends of the interval are equal to it.
+ * Estimate a statistic.  If all pages were read, the value is exact and both ends of the
+ * interval are equal to it.
  *
- * NaN means not known: a ratio with nothing to divide by, anything if no page was
- * read, and the ends of the interval if the sample is too small for a variance.
+ * NaN means not known: a percentage of nothing, anything if no page was read, and the
+ * ends of the interval if the sample is too small for a variance.
  */
 SstEstimate
 sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
 {
-	static const SstEstimate unknown = {NAN, NAN, NAN};
-	SstEstimate result = unknown;
-	Ratio		ratio;
-	SstLinearForm y;
-	double		value;			/* without an interval; a ratio as a fraction */
-	bool		exact = sst_sample_is_exact(sample);
+	if (!sst_sample_is_exact(sample) && sample->nsampled == 0)
+		return sst_exactly(NAN);
 
-	if (!exact && sample->nsampled == 0)
-		return unknown;
-	if (is_ratio(statistic))
-	{
-		compute_ratio(statistic, sample, &ratio);
-		if (ratio.X == 0)
-			return unknown;
-		value = ratio.value;
-	}
-	else
-	{
-		set_numerator(statistic, &y);
-		value = form_total(&y, sample);
-	}
-
-	if (exact)
-		result = sst_exactly(value);
-	else if (is_too_small(sample))
-		result.value = value;
-	else if (statistic->estimator == SST_TOTAL)
-		result = estimate_total(statistic, sample);
-	else
-		result = estimate_ratio(statistic, &ratio, sample);
-
-	if (is_ratio(statistic))
-		result = sst_scaled(result, 100);
-	if (statistic->estimator == SST_RATIO_LEFT)
-	{
-		double		high = 100 - result.low;
-
-		result.value = 100 - result.value;
-		result.low = 100 - result.high;
-		result.high = high;
-	}
-	return result;
+	return statistic->x != 0 ? estimate_percent(statistic, sample) :
+		estimate_total(statistic, sample);
 }
 
 /*
@@ -314,22 +271,16 @@ SstEstimate
 sst_estimate_function(SstFunction function, const void *arg, double most,
 					  const SstPageSample *sample)
 {
-	SstEstimate result = {NAN, NAN, NAN};
 	SstLinearForm form = {0};
-	SstBounds	interval;
 	double		sums[lengthof(sample->totals)];
+	double		value;
 
 	if (!sst_sample_is_exact(sample) && sample->nsampled == 0)
-		return result;
+		return sst_exactly(NAN);
 
 	memcpy(sums, sample->totals, sizeof(sums));
-	result.value = function(arg, sums);
-	if (sst_sample_is_exact(sample))
-		return sst_exactly(result.value);
-	if (is_too_small(sample) || isnan(result.value))
-		return result;
-
-	for (int i = 0; i < lengthof(sums); i++)
+	value = function(arg, sums);
+	for (int i = 0; i < lengthof(sums) && !sst_sample_is_exact(sample); i++)
 	{
 		double		sum = sums[i];
 		double		step = sum / 1000;
@@ -346,10 +297,7 @@ sst_estimate_function(SstFunction function, const void *arg, double most,
 			sst_linear_form_add(&form, i, change / (2 * step));
 	}
 
-	interval = sst_total_interval(&form, 0, most, unlike_part(sample), INFINITY, sample);
-	result.low = Max(result.value - interval.below, 0);
-	result.high = result.value + interval.above;
-	return result;
+	return isnan(value) ? sst_exactly(NAN) : with_interval(value, &form, most, sample);
 }
 
 /*

@@ -12,13 +12,6 @@
 
 #include "stats/interval.h"
 
-typedef enum SstEstimator
-{
-	SST_TOTAL,					/* sum of y over all pages */
-	SST_RATIO,					/* sum of y in percent of the sum of x */
-	SST_RATIO_LEFT				/* 100 minus that */
-} SstEstimator;
-
 /* Items that share the space of pages, so that their sizes limit their number */
 typedef struct SstItems
 {
@@ -29,17 +22,20 @@ typedef struct SstItems
 	SstCount	lists;			/* those that stand for many, or 0 */
 } SstItems;
 
-/* A statistic: what to estimate, from which counters of each page */
+/*
+ * A statistic: what to estimate, from which counters of each page.  The total of y or, if
+ * there is an x, its percentage of x; for pages of a class, y is 0 or 1 a page.
+ */
 typedef struct SstStatistic
 {
 	const char *name;
-	SstEstimator estimator;
 	SstCount	y;
-	SstCount	x;				/* SST_RATIO, SST_RATIO_LEFT */
-	uint32		most;			/* limit on y of one page, of SST_RATIO on x;
-								 * or 0 */
-	const SstItems *items;		/* SST_TOTAL: what y counts, for a closer
+	SstCount	x;				/* or 0 */
+	uint32		most;			/* limit on y of one page, of a percentage on
+								 * x; or 0 */
+	const SstItems *items;		/* of a total: what y counts, for a closer
 								 * limit; or NULL */
+	bool		left;			/* 100 minus the percentage */
 	bool		plus_y;			/* the denominator is x + y */
 	bool		plus_pages;		/* unused pages are added to y */
 } SstStatistic;

@@ -69,7 +69,7 @@ check_coverage(const Kind *kind, int n, int N, double highest)
 	static uint32 x[MOST_BLOCKS];
 	Population	population = {N, y, x};
 	const SstStatistic statistics[] = {
-		{"total", SST_TOTAL, COUNT_Y, 0, kind->most}, test_ratio
+		{"total", COUNT_Y, 0, kind->most}, test_ratio
 	};
 	int			hits[lengthof(statistics)] = {0};
 

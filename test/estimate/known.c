@@ -324,10 +324,10 @@ fill_part(SstPageSample *sample, int part, int nblocks, int n, int dead, int fre
 static void
 test_all_visible(void)
 {
-	static const SstStatistic dead = {"dead", SST_TOTAL, SST_DEAD_TUPLES, 0, 300};
-	static const SstStatistic visible = {"visible", SST_TOTAL, SST_ALL_VISIBLE_PAGES, 0, 1};
+	static const SstStatistic dead = {"dead", SST_DEAD_TUPLES, 0, 300};
+	static const SstStatistic visible = {"visible", SST_ALL_VISIBLE_PAGES, 0, 1};
 	static const SstStatistic percent =
-	{"percent", SST_RATIO, SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES};
+	{"percent", SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES};
 	SstPageSample sample = {0};
 	SstPageSample alone = {0};
 	SstEstimate estimate;

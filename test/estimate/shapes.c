@@ -178,8 +178,8 @@ check_table(const Table *table)
 	static SstCounters pages[MOST_BLOCKS];
 	static double errors[2][SAMPLES];
 	static const SstStatistic statistics[] = {
-		{"live tuples", SST_TOTAL, SST_TUPLES, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
-		{"dead tuples", SST_TOTAL, SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage, &sst_heap_tuples}
+		{"live tuples", SST_TUPLES, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
+		{"dead tuples", SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage, &sst_heap_tuples}
 	};
 	double		truths[2] = {0};
 	double		widths[2] = {0};
@@ -222,7 +222,7 @@ check_table(const Table *table)
 static void
 test_most_items(void)
 {
-	SstStatistic dead = {"dead", SST_TOTAL, SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage,
+	SstStatistic dead = {"dead", SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage,
 	&sst_heap_tuples};
 	SstPageSample sample;
 	SstCounters page;

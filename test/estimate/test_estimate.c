@@ -23,11 +23,11 @@
 #undef vprintf
 #undef qsort
 
-const SstStatistic test_total = {"total", SST_TOTAL, COUNT_Y, 0, BLCKSZ};
-const SstStatistic test_pages = {"pages", SST_TOTAL, COUNT_Y, 0, 1};
-const SstStatistic test_share = {"share", SST_RATIO, COUNT_Y, COUNT_X, 1};
-const SstStatistic test_ratio = {"ratio", SST_RATIO, COUNT_Y, COUNT_X};
-const SstStatistic test_ratio_left = {"left", SST_RATIO_LEFT, COUNT_Y, COUNT_X};
+const SstStatistic test_total = {"total", COUNT_Y, 0, BLCKSZ};
+const SstStatistic test_pages = {"pages", COUNT_Y, 0, 1};
+const SstStatistic test_share = {"share", COUNT_Y, COUNT_X, 1};
+const SstStatistic test_ratio = {"ratio", COUNT_Y, COUNT_X};
+const SstStatistic test_ratio_left = {"left", COUNT_Y, COUNT_X, .left = true};
 
 static int	ntests = 0;
 static int	nfailed = 0;

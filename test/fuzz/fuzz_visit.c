@@ -342,7 +342,7 @@ check_statistics(const SstColumns *columns, const uint64 *n)
 			continue;
 		if (statistic.most == 1)
 			FUZZ_CHECK(n[statistic.y] <= 1);
-		else if (statistic.estimator != SST_TOTAL && statistic.x != SST_PAGE_BYTES)
+		else if (statistic.x != 0 && statistic.x != SST_PAGE_BYTES)
 			FUZZ_CHECK(n[statistic.y] <= n[statistic.x] &&
 					   (n[statistic.x] <= BLCKSZ));
 	}

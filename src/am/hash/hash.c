@@ -679,7 +679,7 @@ widen_by_steps(const SstRebuild *rebuild, const SstPageSample *sample,
 			   const SstEstimate *kept, SstEstimate *estimate)
 {
 	static const SstStatistic entries =
-	{"entries", SST_TOTAL, SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage, &sst_leaf_items};
+	{"entries", SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage, &sst_leaf_items};
 	SstEstimate found = sst_estimate(&entries, sample);
 	SstEstimate part = *kept;
 	double		sizes[3];
