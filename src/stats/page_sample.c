@@ -14,9 +14,8 @@
 #include "stats/page_sample.h"
 
 /*
- * Limit on the units that the parts of a sample keep together (4 MB), and the
- * minimum for a part that needs them.  In a larger sample, neighbouring pages are
- * added up: fewer units show the variance well enough.
+ * Units that the parts of a sample keep together, about (4 MB), and that a part needs.  In a
+ * larger sample, neighbouring pages are added up: fewer units show the variance well enough.
  */
 #define MAX_UNITS 10240
 #define MIN_PART_UNITS 1024
@@ -29,42 +28,12 @@ void
 sst_sample_part_init(SstSamplePart *part, uint64 nblocks, uint64 nwanted,
 					 uint64 nsample)
 {
-	uint64		maxunits = MAX_UNITS;
-
-	/* halve_units() needs an even number. */
-	if (nsample > MAX_UNITS)
-		maxunits = Max(MAX_UNITS * nwanted / nsample / 2 * 2, MIN_PART_UNITS);
-
 	memset(part, 0, sizeof(SstSamplePart));
 	part->nblocks = nblocks;
 	part->nwanted = nwanted;
-	part->unit_pages = 1;
-	part->maxunits = Max(Min(nwanted, maxunits), 1);
-	part->units = palloc(part->maxunits * sizeof(SstSampleUnit));
-}
-
-static void
-add_unit(SstSampleUnit *into, const SstSampleUnit *from)
-{
-	into->npages += from->npages;
-	into->nblocks += from->nblocks;
-	for (int i = 0; i < SST_FIRST_MAP_COUNT; i++)
-		into->n[i] += from->n[i];
-}
-
-/* Add up pairs of units, which must all be complete. */
-static void
-halve_units(SstSamplePart *part)
-{
-	for (int i = 0; i < part->nunits; i++)
-	{
-		if (i % 2 == 0)
-			part->units[i / 2] = part->units[i];
-		else
-			add_unit(&part->units[i / 2], &part->units[i]);
-	}
-	part->nunits = (part->nunits + 1) / 2;
-	part->unit_pages *= 2;
+	part->unit_pages = Max(Min((nsample + MAX_UNITS - 1) / MAX_UNITS,
+							   nwanted / MIN_PART_UNITS), 1);
+	part->units = palloc((nwanted / part->unit_pages + 1) * sizeof(SstSampleUnit));
 }
 
 /* Add the counters of the next page, which was drawn from range_blocks blocks. */
@@ -72,25 +41,19 @@ void
 sst_sample_part_add(SstSamplePart *part, const SstCounters *page,
 					BlockNumber blkno, uint64 range_blocks)
 {
-	SstSampleUnit unit;
+	SstSampleUnit *unit;
 
-	part->nsampled++;
-	unit.npages = 1;
-	unit.nblocks = range_blocks;
-	unit.blkno = blkno;
-	for (int c = 0; c < SST_FIRST_MAP_COUNT; c++)
-		unit.n[c] = (uint32) page->n[c];
-
-	if (part->nunits > 0 &&
-		part->units[part->nunits - 1].npages < part->unit_pages)
+	if (part->nsampled++ % part->unit_pages == 0)
 	{
-		add_unit(&part->units[part->nunits - 1], &unit);
-		return;
+		unit = &part->units[part->nunits++];
+		memset(unit, 0, sizeof(SstSampleUnit));
+		unit->blkno = blkno;
 	}
-
-	if (part->nunits == part->maxunits)
-		halve_units(part);
-	part->units[part->nunits++] = unit;
+	unit = &part->units[part->nunits - 1];
+	unit->npages++;
+	unit->nblocks += range_blocks;
+	for (int c = 0; c < SST_FIRST_MAP_COUNT; c++)
+		unit->n[c] += (uint32) page->n[c];
 }
 
 /* All pages were added: keep their sums, and estimate the totals over all blocks. */

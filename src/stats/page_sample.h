@@ -32,7 +32,6 @@ typedef struct SstSamplePart
 
 	int			unit_pages;		/* pages of a complete unit */
 	int			nunits;
-	int			maxunits;
 	SstSampleUnit *units;
 } SstSamplePart;
 
