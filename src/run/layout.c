@@ -134,15 +134,16 @@ make_buckets(const SstTarget *target, int nbuckets, SstLayout *layout)
 
 /* Bytes that are free, in percent of those that were looked at; NaN if none were */
 static double
-free_percent(const SstBucketSum *sum, const SstTarget *target)
+free_percent(const SstCounters *sum, const SstTarget *target)
 {
-	double		free = sum->free_bytes;
+	const uint64 *n = sum->n;
+	double		free = n[SST_FREE_BYTES];
 
 	/* Where pages are reserved, they are among the free bytes. */
 	if ((target->am->flags & SST_AM_RESERVES_PAGES) == 0)
-		free += (double) BLCKSZ * sum->free_pages;
+		free += (double) BLCKSZ * (n[SST_NEW_PAGES] + n[SST_EMPTY_PAGES] + n[SST_DELETED_PAGES]);
 
-	return sum->bytes == 0 ? NAN : 100.0 * free / sum->bytes;
+	return n[SST_PAGE_BYTES] == 0 ? NAN : 100.0 * free / n[SST_PAGE_BYTES];
 }
 
 /*
@@ -150,16 +151,17 @@ free_percent(const SstBucketSum *sum, const SstTarget *target)
  * are taken to be as long as the live ones.
  */
 static double
-dead_percent(const SstBucketSum *sum, const SstTarget *target)
+dead_percent(const SstCounters *sum, const SstTarget *target)
 {
-	double		nitems = (double) sum->live_items + sum->dead_items;
+	const uint64 *n = sum->n;
+	double		nitems = (double) n[SST_LIVE_ITEMS] + n[SST_DEAD_ITEMS];
 
-	if (sum->bytes == 0)
+	if (n[SST_PAGE_BYTES] == 0)
 		return NAN;
 	if ((target->kind & SST_TABLE) != 0)
-		return 100.0 * sum->dead_tuple_bytes / sum->bytes;
+		return 100.0 * n[SST_DEAD_TUPLE_BYTES] / n[SST_PAGE_BYTES];
 
-	return nitems == 0 ? 0 : sum->dead_items / nitems *
+	return nitems == 0 ? 0 : n[SST_DEAD_ITEMS] / nitems *
 		(100.0 - free_percent(sum, target));
 }
 
@@ -177,7 +179,7 @@ sst_read_layout(const SstTarget *target, int nbuckets, BlockNumber most,
 {
 	bool		see_caches = sst_may_see_caches();
 	SstScanPlan plan;
-	SstBucketSums sums;
+	SstBucketSums sums = {.nblocks = target->nblocks};
 
 	if (most == 0 || most >= target->nblocks)
 		most = target->nblocks;
@@ -187,7 +189,8 @@ sst_read_layout(const SstTarget *target, int nbuckets, BlockNumber most,
 		return;
 
 	sst_plan_scan(&plan, target, SST_RULES_TOLERANT);
-	sst_bucket_sums_init(&sums, target->nblocks, nbuckets);
+	sums.nbuckets = nbuckets;
+	sums.sums = palloc0(sizeof(SstCounters) * nbuckets);
 	if (see_caches)
 		look_at_page_cache(target, layout);
 
@@ -208,7 +211,7 @@ sst_read_layout(const SstTarget *target, int nbuckets, BlockNumber most,
 	{
 		SstLayoutBucket *bucket = &layout->buckets[i];
 
-		bucket->corrupt_pages = sums.sums[i].corrupt_pages;
+		bucket->corrupt_pages = sums.sums[i].n[SST_CORRUPT_PAGES];
 		bucket->free_percent = free_percent(&sums.sums[i], target);
 		bucket->dead_percent = dead_percent(&sums.sums[i], target);
 		if (!see_caches)

@@ -112,8 +112,29 @@ typedef struct SstCounters
 	uint32		map_largest_free;	/* the same, by the free space map */
 } SstCounters;
 
-extern void sst_counters_init(SstCounters *counters);
-extern void sst_counters_merge(SstCounters *into, const SstCounters *from);
+static inline void
+sst_counters_init(SstCounters *counters)
+{
+	memset(counters, 0, sizeof(SstCounters));
+	counters->first_new = InvalidBlockNumber;
+	counters->first_corrupt = InvalidBlockNumber;
+}
+
+static inline void
+sst_counters_merge(SstCounters *into, const SstCounters *from)
+{
+	for (int i = 0; i < SST_NCOUNTS; i++)
+		into->n[i] += from->n[i];
+
+	/* InvalidBlockNumber is above every block number. */
+	into->first_new = Min(into->first_new, from->first_new);
+	into->first_corrupt = Min(into->first_corrupt, from->first_corrupt);
+
+	into->kept_end = Max(into->kept_end, from->kept_end);
+	into->largest_free = Max(into->largest_free, from->largest_free);
+	into->map_largest_free = Max(into->map_largest_free,
+								 from->map_largest_free);
+}
 
 static inline void
 sst_count_new(SstCounters *counters, BlockNumber blkno)
@@ -130,37 +151,29 @@ sst_count_corrupt(SstCounters *counters, BlockNumber blkno)
 	counters->kept_end = Max(counters->kept_end, blkno + 1);
 }
 
-/* Sums over the pages of a bucket that were looked at */
-typedef struct SstBucketSum
-{
-	uint64		bytes;
-	uint64		free_bytes;
-	uint64		free_pages;		/* new, empty or deleted: free as a whole */
-	uint64		live_items;
-	uint64		dead_items;
-	uint64		dead_tuple_bytes;
-	uint64		corrupt_pages;
-} SstBucketSum;
-
-/* The blocks 0 to nblocks - 1 in buckets of equal size, give or take one block */
+/*
+ * The blocks 0 to nblocks - 1 in buckets of equal size, give or take one block, and what was
+ * counted on the pages of each
+ */
 typedef struct SstBucketSums
 {
 	BlockNumber nblocks;
 	int			nbuckets;
-	SstBucketSum *sums;
+	SstCounters *sums;
 } SstBucketSums;
-
-extern void sst_bucket_sums_init(SstBucketSums *sums, BlockNumber nblocks,
-								 int nbuckets);
-extern void sst_bucket_sums_add(SstBucketSums *sums,
-								const SstCounters *counters,
-								BlockNumber blkno);
 
 /* The bucket of a block: the last one that does not begin after it */
 static inline int
 sst_bucket_of(const SstBucketSums *sums, BlockNumber blkno)
 {
 	return (int) ((((uint64) blkno + 1) * sums->nbuckets - 1) / sums->nblocks);
+}
+
+/* Add what was counted on pages of the bucket that has the block. */
+static inline void
+sst_bucket_sums_add(SstBucketSums *sums, const SstCounters *counters, BlockNumber blkno)
+{
+	sst_counters_merge(&sums->sums[sst_bucket_of(sums, blkno)], counters);
 }
 
 #endif							/* SST_COUNTERS_H */
