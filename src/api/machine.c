@@ -11,14 +11,11 @@
 
 #include <unistd.h>
 
-#include "access/htup_details.h"
-#include "catalog/pg_class.h"
 #include "utils/builtins.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
-#include "compat/compat.h"
 #include "compat/platform.h"
+#include "relation/relation.h"
 
 PG_FUNCTION_INFO_V1(sst_file_created);
 PG_FUNCTION_INFO_V1(sst_host_name);
@@ -44,21 +41,16 @@ creation_time(const char *path)
 Datum
 sst_file_created(PG_FUNCTION_ARGS)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, PG_GETARG_DATUM(0));
 	TimestampTz created = DT_NOBEGIN;
-	Form_pg_class form;
 	SstFiles	files;
+	char		persistence;
 	char		path[MAXPGPATH];
 
-	if (!HeapTupleIsValid(tuple))
-		PG_RETURN_NULL();
-	form = (Form_pg_class) GETSTRUCT(tuple);
-	if (RELKIND_HAS_STORAGE(form->relkind) && sst_catalog_files(form, &files))
+	if (sst_present_files(PG_GETARG_OID(0), &files, &persistence))
 	{
 		sst_files_path(&files, MAIN_FORKNUM, path, sizeof(path));
 		created = creation_time(path);
 	}
-	ReleaseSysCache(tuple);
 	if (TIMESTAMP_IS_NOBEGIN(created))
 		PG_RETURN_NULL();
 

@@ -433,41 +433,37 @@ sst_list_chosen_relations(SstRelations *list, const Oid *relids, int n)
  * ----------
  */
 
-/* ----------
- * Where the files of a relation are now
- * ----------
- */
+typedef struct PresentFiles
+{
+	SstFiles   *files;
+	char	   *persistence;
+	bool		found;
+}			PresentFiles;
+
+static void
+set_present(void *arg, const void *row)
+{
+	const FormData_pg_class *form = row;
+	PresentFiles *present = arg;
+
+	present->found = RELKIND_HAS_STORAGE(form->relkind) &&
+		sst_catalog_files(form, present->files);
+	*present->persistence = form->relpersistence;
+}
 
 /*
  * Find a relation's files, and its persistence, by its row in pg_class, which is read
  * past the caches, so that a call about many relations leaves nothing there.  False if
- * the relation or its files do not exist.  The caller has locked it.
+ * the relation or its files do not exist, which can change unless it is locked.
  */
 bool
 sst_present_files(Oid relid, SstFiles *files, char *persistence)
 {
-	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	bool		found = false;
+	PresentFiles present = {files, persistence};
 
-	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(relid));
-	scan = systable_beginscan(catalog, ClassOidIndexId, true, NULL, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
-	{
-		Form_pg_class form = (Form_pg_class) GETSTRUCT(tuple);
-
-		found = RELKIND_HAS_STORAGE(form->relkind) &&
-			sst_catalog_files(form, files);
-		*persistence = form->relpersistence;
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-
-	return found;
+	sst_read_catalog(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, relid,
+					 set_present, &present);
+	return present.found;
 }
 
 /* ----------
