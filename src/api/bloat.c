@@ -125,7 +125,8 @@ put_relation(SstRow *row, SstTarget *target, SstWithToast with_toast,
 		bool		readable;
 		const char *toast_note;
 
-		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid, SST_HEAP, false);
+		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid, InvalidOid,
+							SST_HEAP, true);
 		readable = toast.state == SST_TARGET_READABLE;
 		if (readable)
 			sst_estimate_bloat(&toast, &estimate, sampling, &of_toast);

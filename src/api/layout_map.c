@@ -14,11 +14,7 @@
 
 #include <math.h>
 
-#include "catalog/index.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "storage/lmgr.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "api/api.h"
@@ -143,17 +139,10 @@ read_unless_locked(void *arg)
 	OneLayout  *one = arg;
 	SstTarget	target;
 
-	sst_target_try_lock(&target, one->relid, get_rel_relkind(one->relid) == RELKIND_INDEX ?
-						IndexGetRelation(one->relid, true) : InvalidOid);
+	sst_target_try_open(&target, one->relid, sst_index_table(one->relid), LAYOUT_KINDS, false);
 	one->note = target.note;
 	if (sst_target_is_readable(&target))
-	{
-		if ((target.kind & LAYOUT_KINDS) != 0)
-			sst_read_layout(&target, one->nbuckets, one->most, one->io_stats,
-							&one->layout);
-		else
-			one->note = sst_state_note(SST_TARGET_WRONG_KIND);
-	}
+		sst_read_layout(&target, one->nbuckets, one->most, one->io_stats, &one->layout);
 	sst_target_close(&target);
 }
 

@@ -68,7 +68,7 @@ sst_call_try_open(SstCall *call, FunctionCallInfo fcinfo, SstTarget *target,
 	Oid			relid = sst_relation_argument(fcinfo);
 
 	sst_call_begin(call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_target_try_open(target, relid, kinds, false);
+	sst_target_try_open(target, relid, InvalidOid, kinds, true);
 	if (target->rel != NULL)
 		sst_call_set_relation(call, target->rel);
 }
@@ -149,7 +149,7 @@ sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds, bool alone)
 				   SST_PROGRESS_UNKNOWN);
 	tree->kinds = kinds;
 	tree->next = 0;
-	sst_target_try_open(&tree->root, relid, kinds, true);
+	sst_target_try_open(&tree->root, relid, sst_index_table(relid), kinds, true);
 	if (tree->root.rel != NULL)
 		sst_call_set_relation(&tree->call, tree->root.rel);
 
@@ -175,7 +175,7 @@ sst_tree_next(SstTree *tree, SstTarget *target)
 
 		CHECK_FOR_INTERRUPTS();
 		sst_progress_relations(tree->next - 1);
-		sst_target_try_open(target, relid, tree->kinds, true);
+		sst_target_try_open(target, relid, sst_index_table(relid), tree->kinds, true);
 		if (tree->alone || (target->state != SST_TARGET_MISSING &&
 							target->state != SST_TARGET_PARTITIONED))
 			return true;

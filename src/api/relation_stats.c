@@ -218,7 +218,8 @@ measure_with_toast(SstRow *row, const SstColumns *columns, const SstTarget *targ
 		SstTarget	toast;
 		SstRelationStats toast_found;
 
-		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid, SST_HEAP, false);
+		sst_target_try_open(&toast, target->rel->rd_rel->reltoastrelid, InvalidOid,
+							SST_HEAP, true);
 		measure(&toast, &toast_found, io_stats);
 		sst_target_close(&toast);
 

@@ -429,7 +429,7 @@ open_largest(const SstRelations *list, Oid tablespace, SstTarget *target)
 
 		if (!is_suitable(relation) || relation->files.tablespace != tablespace)
 			continue;
-		sst_target_try_lock(target, relation->relid, InvalidOid);
+		sst_target_try_open(target, relation->relid, InvalidOid, SST_INDEX | SST_TABLE, false);
 		if (target->rel != NULL)
 			return true;
 	}
@@ -501,7 +501,7 @@ sst_probe_run(const SstLimits *limits, SstIoStats *io_stats, Oid relid)
 	sst_progress_phase(SST_PHASE_PROBING);
 	if (OidIsValid(relid))
 	{
-		sst_target_try_open(&target, relid, SST_INDEX | SST_TABLE, true);
+		sst_target_try_open(&target, relid, sst_index_table(relid), SST_INDEX | SST_TABLE, true);
 		probe_relation(probe, &target, InvalidOid, 1);
 	}
 	else

@@ -86,12 +86,13 @@ extern void sst_refuse_for_pg_prewarm(Relation rel, ForkNumber forknum);
 
 /* in target.c */
 extern void sst_target_examine(SstTarget *target, Relation rel);
-extern void sst_target_try_open(SstTarget *target, Oid relid, int kinds, bool with_table);
+extern Oid	sst_index_table(Oid relid);
+extern void sst_target_try_open(SstTarget *target, Oid relid, Oid tableoid, int kinds,
+								bool wait);
 extern void sst_target_adopt(SstTarget *target, Relation rel, int kinds,
 							 SstRules rules);
 extern void sst_target_adopt_index(SstTarget *target, Relation rel,
 								   const SstAccessMethod *am, SstRules rules);
-extern void sst_target_try_lock(SstTarget *target, Oid relid, Oid tableoid);
 extern void sst_target_close(SstTarget *target);
 extern Relation sst_open_with_table(Oid relid, Oid *tableoid);
 

@@ -438,7 +438,7 @@ typedef struct PresentFiles
 	SstFiles   *files;
 	char	   *persistence;
 	bool		found;
-}			PresentFiles;
+} PresentFiles;
 
 static void
 set_present(void *arg, const void *row)

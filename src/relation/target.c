@@ -112,16 +112,6 @@ sst_target_examine(SstTarget *target, Relation rel)
 	target->tableoid = InvalidOid;
 }
 
-/* Nothing is open or locked, for what the state says. */
-static void
-set_closed(SstTarget *target, Oid relid, SstTargetState state)
-{
-	memset(target, 0, sizeof(SstTarget));
-	target->relid = relid;
-	target->state = state;
-	target->note = sst_state_note(state);
-}
-
 /*
  * Make an open relation, locked in AccessShareLock mode, the target, if it is
  * of one of the given kinds and can be read now; else ERROR.
@@ -157,84 +147,70 @@ sst_target_close(SstTarget *target)
 	target->tableoid = InvalidOid;
 }
 
+/* The table of an index, which is to be locked before it; InvalidOid for others */
+Oid
+sst_index_table(Oid relid)
+{
+	char		relkind = get_rel_relkind(relid);
+
+	return relkind == RELKIND_INDEX || relkind == RELKIND_PARTITIONED_INDEX ?
+		IndexGetRelation(relid, true) : InvalidOid;
+}
+
+/* Lock a relation in AccessShareLock mode.  False if others have locked it, unless it waits. */
+static bool
+lock_oid(Oid relid, bool wait)
+{
+	if (!wait)
+		return ConditionalLockRelationOid(relid, AccessShareLock);
+	LockRelationOid(relid, AccessShareLock);
+	return true;
+}
+
 /*
- * Lock a relation in AccessShareLock mode without waiting, and make it the target.  tableoid
- * is the table that an index has to be of, which is locked before, or InvalidOid.
+ * Open a relation that is locked in AccessShareLock mode, and before it the table that it
+ * has to be an index of, unless that is InvalidOid: the server's own order.
  *
- * target->rel is NULL, and nothing is locked, if others have locked one of them or, as the
- * state says, the relation does not exist or is now another table's: before it was locked,
- * its OID may have been used again.
+ * NULL, and nothing is locked, if others have locked one of them and it does not wait, or,
+ * as the state says, the relation does not exist or is now another table's: before it was
+ * locked, its OID may have been used again.
  */
-void
-sst_target_try_lock(SstTarget *target, Oid relid, Oid tableoid)
+static Relation
+open_locked(Oid relid, Oid tableoid, bool wait, SstTargetState *state)
 {
 	Relation	rel;
 
-	set_closed(target, relid, SST_TARGET_LOCKED);
-	if (OidIsValid(tableoid) && !ConditionalLockRelationOid(tableoid, AccessShareLock))
-		return;
-	if (ConditionalLockRelationOid(relid, AccessShareLock))
+	*state = SST_TARGET_LOCKED;
+	if (OidIsValid(tableoid) && !lock_oid(tableoid, wait))
+		return NULL;
+	if (lock_oid(relid, wait))
 	{
 		rel = try_relation_open(relid, NoLock);
 		if (rel != NULL && (!OidIsValid(tableoid) ||
 							(rel->rd_index != NULL && rel->rd_index->indrelid == tableoid)))
-		{
-			sst_target_examine(target, rel);
-			target->tableoid = tableoid;
-			return;
-		}
+			return rel;
 		if (rel != NULL)
 			relation_close(rel, NoLock);
 		UnlockRelationOid(relid, AccessShareLock);
-		set_closed(target, relid, SST_TARGET_MISSING);
+		*state = SST_TARGET_MISSING;
 	}
 	if (OidIsValid(tableoid))
 		UnlockRelationOid(tableoid, AccessShareLock);
+	return NULL;
 }
 
 /*
- * Open a relation by OID with an AccessShareLock.  If it is an index, lock its
- * table first in the same mode, in the server's own order.  *tableoid is the OID
- * of that table, which the caller unlocks in the end, or InvalidOid.
- *
- * Before it is locked, the index may be dropped and its OID used again.  So its
- * table is looked up once more when both are locked.  Return NULL if the relation does
- * not exist or that is another table; nothing is locked then.
+ * Open a relation by OID, and lock it; if it is an index, with its table, *tableoid, which
+ * the caller unlocks in the end.  ERROR if one of them is gone.
  */
-static Relation
-try_open_with_table(Oid relid, Oid *tableoid)
-{
-	char		relkind = get_rel_relkind(relid);
-	bool		is_index = relkind == RELKIND_INDEX ||
-		relkind == RELKIND_PARTITIONED_INDEX;
-	Relation	rel;
-
-	*tableoid = is_index ? IndexGetRelation(relid, true) : InvalidOid;
-	if (OidIsValid(*tableoid))
-		LockRelationOid(*tableoid, AccessShareLock);
-
-	rel = try_relation_open(relid, AccessShareLock);
-	if (rel != NULL && is_index &&
-		(!OidIsValid(*tableoid) || *tableoid != IndexGetRelation(relid, true)))
-	{
-		relation_close(rel, AccessShareLock);
-		rel = NULL;
-	}
-	if (rel == NULL && OidIsValid(*tableoid))
-	{
-		UnlockRelationOid(*tableoid, AccessShareLock);
-		*tableoid = InvalidOid;
-	}
-
-	return rel;
-}
-
-/* The same, but ERROR if the relation or an index's table is gone. */
 Relation
 sst_open_with_table(Oid relid, Oid *tableoid)
 {
-	Relation	rel = try_open_with_table(relid, tableoid);
+	SstTargetState state;
+	Relation	rel;
 
+	*tableoid = sst_index_table(relid);
+	rel = open_locked(relid, *tableoid, true, &state);
 	if (rel != NULL)
 		return rel;
 	rel = relation_open(relid, AccessShareLock);
@@ -245,22 +221,25 @@ sst_open_with_table(Oid relid, Oid *tableoid)
 }
 
 /*
- * Open and lock a relation by OID, whatever it is, and make it the target; with its table
- * if it is an index and that is asked for.  There is no ERROR because of what it is: state
- * and note say whether it exists, can be read, and is of one of the given kinds.
+ * Open and lock a relation by OID, whatever it is, and make it the target; with the table
+ * that it has to be an index of, unless that is InvalidOid.  There is no ERROR because of
+ * what it is: state and note say whether it exists, can be locked, if that is not waited for,
+ * can be read, and is of one of the given kinds.
  *
- * target->rel is NULL if the relation does not exist, and there is no lock.
+ * If target->rel is NULL, nothing is locked.
  */
 void
-sst_target_try_open(SstTarget *target, Oid relid, int kinds, bool with_table)
+sst_target_try_open(SstTarget *target, Oid relid, Oid tableoid, int kinds, bool wait)
 {
-	Oid			tableoid = InvalidOid;
-	Relation	rel = with_table ? try_open_with_table(relid, &tableoid) :
-		try_relation_open(relid, AccessShareLock);
+	SstTargetState state;
+	Relation	rel = open_locked(relid, tableoid, wait, &state);
 
 	if (rel == NULL)
 	{
-		set_closed(target, relid, SST_TARGET_MISSING);
+		memset(target, 0, sizeof(SstTarget));
+		target->relid = relid;
+		target->state = state;
+		target->note = sst_state_note(state);
 		return;
 	}
 

@@ -627,8 +627,8 @@ predict_toast(const SstTarget *toast, const SstBloatEstimate *table,
 		SstTarget	target;
 		SstBloatEstimate sampled;
 
-		sst_target_try_lock(&target, sst_toast_owner(toast->relid), InvalidOid);
-		told = target.kind == SST_HEAP && sst_target_is_readable(&target) &&
+		sst_target_try_open(&target, sst_toast_owner(toast->relid), InvalidOid, SST_HEAP, false);
+		told = sst_target_is_readable(&target) &&
 			target.rel->rd_rel->reltoastrelid == toast->relid &&
 			sst_estimate_bloat(&target, NULL, sampling, &sampled) &&
 			sst_apply_toast_needs(&sampled, estimate);

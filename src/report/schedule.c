@@ -225,8 +225,8 @@ try_estimate(void *arg)
 	};
 	SstTarget	target;
 
-	sst_target_try_lock(&target, relid, entry->relation->relkind == RELKIND_INDEX ?
-						entry->relation->parent : InvalidOid);
+	sst_target_try_open(&target, relid, entry->relation->relkind == RELKIND_INDEX ?
+						entry->relation->parent : InvalidOid, SST_INDEX | SST_HEAP, false);
 	if (sst_target_is_readable(&target))
 		attempt->skipped = sst_estimate_bloat(&target, entry->table ? &entry->table->estimate : NULL,
 											  &sampling, &attempt->estimate) ?

@@ -311,8 +311,8 @@ sst_try_toast_compression(const SstTarget *table, SstSampling *sampling,
 	if (table->kind != SST_HEAP || !OidIsValid(toastoid) ||
 		!sst_heap_tries_compression(rebuild))
 		return;
-	sst_target_try_lock(&toast, toastoid, InvalidOid);
-	if (toast.kind == SST_HEAP && sst_target_is_readable(&toast))
+	sst_target_try_open(&toast, toastoid, InvalidOid, SST_HEAP, false);
+	if (sst_target_is_readable(&toast))
 	{
 		SstPageSample sample;
 		SstScanResult result;

@@ -143,7 +143,7 @@ oldest_first(Oid relid)
 	PartitionKey key;
 	List	   *result = NIL;
 
-	sst_target_try_lock(&target, relid, InvalidOid);
+	sst_target_try_open(&target, relid, InvalidOid, SST_TABLE, false);
 	key = target.rel == NULL ? NULL : RelationGetPartitionKey(target.rel);
 	if (key != NULL && key->strategy == PARTITION_STRATEGY_RANGE)
 	{
