@@ -90,21 +90,51 @@ report_corrupt_page(const SstTarget *target, const SstRelationStats *found)
 				 errmsg("table \"%s\" contains corrupted page at block %u", name, blkno)));
 }
 
+/*
+ * ERROR if that page of a hash index is of an unexpected type, in pgstathashindex's words.
+ */
+static void
+report_unexpected_type(Relation rel, BlockNumber blkno)
+{
+	Buffer		buf = ReadBuffer(rel, blkno);
+	Page		page = BufferGetPage(buf);
+
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	if (PageGetSpecialSize(page) == MAXALIGN(sizeof(HashPageOpaqueData)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("unexpected page type 0x%04X in HASH index \"%s\" block %u",
+						HashPageGetOpaque(page)->hasho_flag,
+						RelationGetRelationName(rel), blkno)));
+	UnlockReleaseBuffer(buf);
+}
+
+/* Scan the target, close it, and return its row. */
+static Datum
+contrib_row(FunctionCallInfo fcinfo, SstTarget *target, SstIndexCounts counts,
+			const SstColumns *columns)
+{
+	SstRelationStats found;
+
+	sst_scan_target(fcinfo, target, SST_RULES_CONTRIB, counts, &found);
+	if (counts == SST_COUNT_ITEMS && target->am == &sst_hash_am &&
+		found.counters.first_corrupt != InvalidBlockNumber)
+		report_unexpected_type(target->rel, found.counters.first_corrupt);
+	report_corrupt_page(target, &found);
+	sst_target_close(target);
+
+	return sst_form_row(fcinfo, columns, &found);
+}
+
 Datum
 sst_pgstattuple(PG_FUNCTION_ARGS)
 {
 	Relation	rel = sst_open_name_or_oid(fcinfo);
 	SstTarget	target;
-	SstRelationStats found;
 
 	sst_refuse_for_pgstattuple(rel);
-	sst_target_adopt(&target, rel, SST_INDEX | SST_TABLE,
-					 SST_RULES_CONTRIB);
-	sst_scan_target(fcinfo, &target, SST_RULES_CONTRIB, SST_COUNT_TUPLES, &found);
-	report_corrupt_page(&target, &found);
-	sst_target_close(&target);
-
-	return sst_form_row(fcinfo, SST_COLUMNS(exact_columns), &found);
+	sst_target_adopt(&target, rel, SST_INDEX | SST_TABLE, SST_RULES_CONTRIB);
+	return contrib_row(fcinfo, &target, SST_COUNT_TUPLES, SST_COLUMNS(exact_columns));
 }
 
 /*
@@ -270,48 +300,16 @@ Datum
 sst_pgstatindex(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstRelationStats found;
 
 	sst_target_adopt_index(&target, sst_open_name_or_oid(fcinfo), &sst_btree_am,
 						   SST_RULES_CONTRIB);
-	sst_scan_target(fcinfo, &target, SST_RULES_CONTRIB, SST_COUNT_ITEMS, &found);
-	report_corrupt_page(&target, &found);
-	sst_target_close(&target);
-
-	return sst_form_row(fcinfo, &target.am->contrib_columns, &found);
-}
-
-/*
- * ERROR if the page that the scan stopped at is of an unexpected type, in
- * pgstathashindex's words.
- */
-static void
-report_unexpected_type(const SstTarget *target, const SstRelationStats *found)
-{
-	BlockNumber blkno = found->counters.first_corrupt;
-	Buffer		buf;
-	Page		page;
-
-	if (blkno == InvalidBlockNumber)
-		return;
-
-	buf = ReadBuffer(target->rel, blkno);
-	page = BufferGetPage(buf);
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	if (PageGetSpecialSize(page) == MAXALIGN(sizeof(HashPageOpaqueData)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("unexpected page type 0x%04X in HASH index \"%s\" block %u",
-						HashPageGetOpaque(page)->hasho_flag,
-						RelationGetRelationName(target->rel), blkno)));
-	UnlockReleaseBuffer(buf);
+	return contrib_row(fcinfo, &target, SST_COUNT_ITEMS, &sst_btree_am.contrib_columns);
 }
 
 Datum
 sst_pgstathashindex(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstRelationStats found;
 
 	sst_target_adopt_index(&target, sst_open_name_or_oid(fcinfo), &sst_hash_am,
 						   SST_RULES_CONTRIB);
@@ -319,28 +317,18 @@ sst_pgstathashindex(PG_FUNCTION_ARGS)
 	/* The server has errors of its own for a metapage that is none. */
 	_hash_relbuf(target.rel, _hash_getbuf(target.rel, HASH_METAPAGE, HASH_READ,
 										  LH_META_PAGE));
-
-	sst_scan_target(fcinfo, &target, SST_RULES_CONTRIB, SST_COUNT_ITEMS, &found);
-	report_unexpected_type(&target, &found);
-	report_corrupt_page(&target, &found);
-	sst_target_close(&target);
-
-	return sst_form_row(fcinfo, &target.am->contrib_columns, &found);
+	return contrib_row(fcinfo, &target, SST_COUNT_ITEMS, &sst_hash_am.contrib_columns);
 }
 
 Datum
 sst_pgstatginindex(PG_FUNCTION_ARGS)
 {
 	SstTarget	target;
-	SstRelationStats found;
 
 	sst_target_adopt_index(&target, sst_open_name_or_oid(fcinfo), &sst_gin_am,
 						   SST_RULES_CONTRIB);
 	target.nblocks = Min(target.nblocks, 1);
-	sst_scan_target(fcinfo, &target, SST_RULES_CONTRIB, SST_COUNT_ITEMS, &found);
-	sst_target_close(&target);
-
-	return sst_form_row(fcinfo, &target.am->contrib_columns, &found);
+	return contrib_row(fcinfo, &target, SST_COUNT_ITEMS, &sst_gin_am.contrib_columns);
 }
 
 /* ----------
