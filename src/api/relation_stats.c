@@ -24,7 +24,6 @@
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 
@@ -469,7 +468,7 @@ sst_sample_stats(PG_FUNCTION_ARGS)
  */
 
 /* Blocks from one look at interrupts and blocked sessions to the next, a power of two */
-#define CHECK_BLOCKS (UINT64CONST(1) << 25)
+#define CHECK_BLOCKS (1 << 25)
 
 static void
 look_around(void)
@@ -483,25 +482,14 @@ look_around(void)
  * number of blocks if there is none.
  */
 static BlockNumber
-find_block(const SstBlockSet *set, BlockNumber from, bool member)
+find_block(const SstBlockSet *set, BlockNumber blkno, bool member)
 {
-	uint64		blkno = from;	/* the last word can end behind all numbers */
-
-	for (; blkno < set->nblocks; blkno += 64 - blkno % 64)
+	for (; blkno < set->nblocks && sst_block_set_contains(set, blkno) != member; blkno++)
 	{
-		uint64		word = set->words[blkno / 64];
-
 		if (blkno % CHECK_BLOCKS == 0)
 			look_around();
-		word = (member ? word : ~word) >> (blkno % 64);
-		if (word != 0)
-		{
-			blkno += pg_rightmost_one_pos64(word);
-			break;
-		}
 	}
-
-	return (BlockNumber) Min(blkno, set->nblocks);
+	return blkno;
 }
 
 /*
