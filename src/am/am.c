@@ -289,22 +289,6 @@ sst_first_corrupt_block_column(const SstRelationStats *found, bool *isnull)
 	return block_or_null(found->counters.first_corrupt, isnull);
 }
 
-/* What a sample is to estimate for a column; false if that is nothing */
-bool
-sst_column_statistic(const SstColumn *column, SstStatistic *statistic)
-{
-	memset(statistic, 0, sizeof(SstStatistic));
-	statistic->name = column->name;
-	statistic->y = column->count;
-	statistic->x = column->percent_of;
-	statistic->most = column->most;
-	statistic->items = column->items;
-	statistic->left = column->left;
-	statistic->plus_pages = column->plus_pages;
-
-	return column->percent_of != 0 || column->most > 0;
-}
-
 /* Percent of the whole, or null if that is nothing */
 Datum
 sst_percent(uint64 part, uint64 whole, bool *isnull)

@@ -378,7 +378,7 @@ report_damage(const SstTarget *target, const SstCounters *counters)
  * note, if it cannot be read: statistic and sample are NULL then.
  */
 static void
-put_statistic(SstRow *row, const SstTarget *target, const SstStatistic *statistic,
+put_statistic(SstRow *row, const SstTarget *target, const SstColumn *statistic,
 			  const SstPageSample *sample, SstSampleEnd end)
 {
 	static const char *const ends[] = {"margin", "blocks", "all", "max_time"};
@@ -450,10 +450,10 @@ sst_sample_stats(PG_FUNCTION_ARGS)
 
 	for (int i = 0; i < target.am->columns.n; i++)
 	{
-		SstStatistic statistic;
+		const SstColumn *column = &target.am->columns.column[i];
 
-		if (sst_column_statistic(&target.am->columns.column[i], &statistic))
-			put_statistic(&row, &target, &statistic, &sample, end);
+		if (sst_is_estimated(column))
+			put_statistic(&row, &target, column, &sample, end);
 	}
 
 	report_damage(&target, &result.counters);

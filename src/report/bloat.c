@@ -346,10 +346,10 @@ is_known_by_table(DeadEntries *dead, const SstBloatEstimate *known,
 }
 
 /* Of what a table's indexes point to, what an index build would find */
-static const SstStatistic kept_percent =
-{"kept", SST_KEPT_CHAINS, SST_INDEXED_ITEMS};
-static const SstStatistic indexed_items =
-{"indexed", SST_INDEXED_ITEMS, 0, MaxHeapTuplesPerPage};
+static const SstColumn kept_percent =
+{.count = SST_KEPT_CHAINS, .percent_of = SST_INDEXED_ITEMS};
+static const SstColumn indexed_items =
+{.count = SST_INDEXED_ITEMS, .most = MaxHeapTuplesPerPage};
 
 /*
  * Estimate what a table's indexes keep of what they point to.  Where pruning has left line
@@ -466,8 +466,8 @@ dead_entries_begin(DeadEntries *dead, const SstTarget *index,
  */
 #define MOST_OF_PARTIAL 20
 
-static const SstStatistic index_entries =
-{"entries", SST_REBUILT_ENTRIES};
+static const SstColumn index_entries =
+{.count = SST_REBUILT_ENTRIES};
 
 /*
  * Of so many indexed items of the table, those that have one entry each; NaN if they are not
@@ -581,18 +581,18 @@ dead_entries_kept(const DeadEntries *dead, const SstTarget *index,
  */
 
 /* Free space in pages that are in use, and all of those that are not */
-static const SstStatistic free_percent =
-{"free", SST_FREE_BYTES, SST_PAGE_BYTES, .plus_pages = true};
+static const SstColumn free_percent =
+{.count = SST_FREE_BYTES, .percent_of = SST_PAGE_BYTES, .plus_pages = true};
 
 /* The same where pages that are reserved are counted as free space already */
-static const SstStatistic free_percent_reserved =
-{"free", SST_FREE_BYTES, SST_PAGE_BYTES};
+static const SstColumn free_percent_reserved =
+{.count = SST_FREE_BYTES, .percent_of = SST_PAGE_BYTES};
 
-static const SstStatistic dead_tuple_percent =
-{"dead", SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES};
+static const SstColumn dead_tuple_percent =
+{.count = SST_DEAD_TUPLE_BYTES, .percent_of = SST_PAGE_BYTES};
 
-static const SstStatistic dead_item_percent =
-{"dead", SST_DEAD_ITEMS, SST_LIVE_ITEMS, .plus_y = true};
+static const SstColumn dead_item_percent =
+{.count = SST_DEAD_ITEMS, .percent_of = SST_LIVE_ITEMS, .of_sum = true};
 
 /*
  * A rebuild makes the entries of an index's corrupt pages, too, which the model has not seen:

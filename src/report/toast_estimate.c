@@ -51,8 +51,8 @@
 #define FREE_SPACE_MAP_GAIN 0.09
 
 /* The chunks of a TOAST table that are kept */
-static const SstStatistic kept_chunks =
-{"chunks", SST_TOAST_CHUNKS, 0, UNITS_PER_BLOCK};
+static const SstColumn kept_chunks =
+{.count = SST_TOAST_CHUNKS, .most = UNITS_PER_BLOCK};
 
 /* What chunks take at most on pages, if they are not small, for each of their bytes */
 #define WITH_WASTE 1.25

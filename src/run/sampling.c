@@ -197,12 +197,10 @@ main_margin(const SstAccessMethod *am, const SstPageSample *sample)
 	for (int i = 0; i < am->columns.n; i++)
 	{
 		const SstColumn *column = &am->columns.column[i];
-		SstStatistic statistic;
 
-		if (column->main && sample->sums.n[column->percent_of] > most &&
-			sst_column_statistic(column, &statistic))
+		if (column->main && sample->sums.n[column->percent_of] > most)
 		{
-			SstEstimate estimate = sst_estimate(&statistic, sample);
+			SstEstimate estimate = sst_estimate(column, sample);
 
 			margin = sst_margin(&estimate);
 			most = sample->sums.n[column->percent_of];

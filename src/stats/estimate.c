@@ -83,21 +83,21 @@ item_size(const SstItems *items, const SstSampleUnit *unit)
  * some can be a little smaller.
  */
 static double
-most_items(const SstStatistic *statistic, const SstPageSample *sample)
+most_items(const SstColumn *column, const SstPageSample *sample)
 {
 	double		smallest = INFINITY;
 	double		npages = 0;
 	double		enough = MIN_SIZES;
 
-	if (statistic->items != NULL && statistic->items->lists != 0 &&
-		sample->sums.n[statistic->items->lists] > 0)
+	if (column->items != NULL && column->items->lists != 0 &&
+		sample->sums.n[column->items->lists] > 0)
 		enough = FEW_PAGES;
-	for (int i = 0; statistic->items != NULL && i < sample->nparts; i++)
+	for (int i = 0; column->items != NULL && i < sample->nparts; i++)
 	{
 		for (int j = 0; j < sample->parts[i].nunits; j++)
 		{
 			const SstSampleUnit *unit = &sample->parts[i].units[j];
-			double		size = item_size(statistic->items, unit);
+			double		size = item_size(column->items, unit);
 
 			if (size > 0)
 			{
@@ -107,22 +107,20 @@ most_items(const SstStatistic *statistic, const SstPageSample *sample)
 		}
 	}
 
-	return npages < enough ? statistic->most :
-		Min(statistic->most, 1 + floor((BLCKSZ - SizeOfPageHeaderData) / smallest));
+	return npages < enough ? column->most :
+		Min(column->most, 1 + floor((BLCKSZ - SizeOfPageHeaderData) / smallest));
 }
 
-/*
- * What is added up: y and, if they count, the bytes of unused pages; or what y leaves of x
- */
+/* What is added up: the counter and, if they count, the bytes of unused pages; or what it leaves */
 static SstLinearForm
-numerator(const SstStatistic *statistic)
+numerator(const SstColumn *column)
 {
 	SstLinearForm form = {0};
 
-	sst_linear_form_add(&form, statistic->y, statistic->left ? -1 : 1);
-	if (statistic->left)
-		sst_linear_form_add(&form, statistic->x, 1);
-	if (statistic->plus_pages)
+	sst_linear_form_add(&form, column->count, column->left ? -1 : 1);
+	if (column->left)
+		sst_linear_form_add(&form, column->percent_of, 1);
+	if (column->plus_pages)
 	{
 		sst_linear_form_add(&form, SST_NEW_PAGES, BLCKSZ);
 		sst_linear_form_add(&form, SST_EMPTY_PAGES, BLCKSZ);
@@ -160,16 +158,16 @@ with_interval(double value, const SstLinearForm *form, double most,
 	return result;
 }
 
-/* Estimate the sum of y, of which there is at least what was seen. */
+/* Estimate the sum of a counter, of which there is at least what was seen. */
 static SstEstimate
-estimate_total(const SstStatistic *statistic, const SstPageSample *sample)
+estimate_total(const SstColumn *column, const SstPageSample *sample)
 {
-	SstLinearForm y = numerator(statistic);
+	SstLinearForm y = numerator(column);
 	SstEstimate result = with_interval(form_total(&y, sample), &y,
-									   most_items(statistic, sample), sample);
+									   most_items(column, sample), sample);
 
-	if (result.low < sample->sums.n[statistic->y])
-		result.low = Min(sample->sums.n[statistic->y], result.value);
+	if (result.low < sample->sums.n[column->count])
+		result.low = Min(sample->sums.n[column->count], result.value);
 	return result;
 }
 
@@ -200,14 +198,14 @@ effective_pages(const SstLinearForm *form, const SstPageSample *sample, double *
 }
 
 /*
- * Estimate the sum of y, or of what it leaves, in percent of the sum of x.  A page has no
- * more of y than of x.  The ends are NaN if too few pages have x.
+ * Estimate the sum of a counter, or of what it leaves, in percent of the sum of another one,
+ * x.  A page has no more of it than of x.  The ends are NaN if too few pages have x.
  */
 static SstEstimate
-estimate_percent(const SstStatistic *statistic, const SstPageSample *sample)
+estimate_percent(const SstColumn *column, const SstPageSample *sample)
 {
 	SstEstimate result = {NAN, NAN, NAN};
-	SstLinearForm residual = numerator(statistic);	/* less x times the value */
+	SstLinearForm residual = numerator(column); /* less x times the value */
 	SstLinearForm x = {0};
 	SstBounds	interval;
 	double		whole;
@@ -216,10 +214,10 @@ estimate_percent(const SstStatistic *statistic, const SstPageSample *sample)
 	double		units;
 	double		unlike = SST_UNLIKE;
 
-	sst_linear_form_add(&x, statistic->x, 1);
-	if (statistic->plus_y)
-		sst_linear_form_add(&x, statistic->y, 1);
-	whole = Max(form_total(&x, sample), sample->sums.n[statistic->x]);
+	sst_linear_form_add(&x, column->percent_of, 1);
+	if (column->of_sum)
+		sst_linear_form_add(&x, column->count, 1);
+	whole = Max(form_total(&x, sample), sample->sums.n[column->percent_of]);
 	if (whole == 0)
 		return result;
 
@@ -233,9 +231,9 @@ estimate_percent(const SstStatistic *statistic, const SstPageSample *sample)
 
 	for (int i = 0; i < x.nterms; i++)
 		sst_linear_form_add(&residual, x.count[i], -value * x.weight[i]);
-	if (statistic->most > most && sample->nsampled < FEW_PAGES)
+	if (column->most > most && sample->nsampled < FEW_PAGES)
 	{
-		most = statistic->most;
+		most = column->most;
 		unlike = unlike_part(sample);
 	}
 	interval = sst_total_interval(&residual, -value * most, (1 - value) * most, unlike,
@@ -246,20 +244,20 @@ estimate_percent(const SstStatistic *statistic, const SstPageSample *sample)
 }
 
 /*
- * Estimate a statistic.  If all pages were read, the value is exact and both ends of the
+ * Estimate what a column shows.  If all pages were read, the value is exact and both ends of the
  * interval are equal to it.
  *
  * NaN means not known: a percentage of nothing, anything if no page was read, and the
  * ends of the interval if the sample is too small for a variance.
  */
 SstEstimate
-sst_estimate(const SstStatistic *statistic, const SstPageSample *sample)
+sst_estimate(const SstColumn *column, const SstPageSample *sample)
 {
 	if (!sst_sample_is_exact(sample) && sample->nsampled == 0)
 		return sst_exactly(NAN);
 
-	return statistic->x != 0 ? estimate_percent(statistic, sample) :
-		estimate_total(statistic, sample);
+	return column->percent_of != 0 ? estimate_percent(column, sample) :
+		estimate_total(column, sample);
 }
 
 /*

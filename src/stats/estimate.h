@@ -22,23 +22,39 @@ typedef struct SstItems
 	SstCount	lists;			/* those that stand for many, or 0 */
 } SstItems;
 
+typedef struct SstRelationStats SstRelationStats;	/* in am/am.h */
+
 /*
- * A statistic: what to estimate, from which counters of each page.  The total of y or, if
- * there is an x, its percentage of x; for pages of a class, y is 0 or 1 a page.
+ * A column that a function offers: its name and type, and the counter or the field of
+ * the metapage that it shows, or else the function that computes it.  A counter can be
+ * shown in percent of another one, or what it leaves of that.  What is of a known access
+ * method only is null for another one.
+ *
+ * Percentages, and counters for which a limit is given, can be estimated from a sample.
  */
-typedef struct SstStatistic
+typedef struct SstColumn
 {
 	const char *name;
-	SstCount	y;
-	SstCount	x;				/* or 0 */
-	uint32		most;			/* limit on y of one page, of a percentage on
-								 * x; or 0 */
-	const SstItems *items;		/* of a total: what y counts, for a closer
-								 * limit; or NULL */
-	bool		left;			/* 100 minus the percentage */
-	bool		plus_y;			/* the denominator is x + y */
-	bool		plus_pages;		/* unused pages are added to y */
-} SstStatistic;
+	Oid			type;
+	SstCount	count;
+	Datum		(*compute) (const SstRelationStats *found, bool *isnull);
+	int			meta;			/* 0 if it is no field of the metapage */
+	SstCount	percent_of;		/* 0 if it is no percentage */
+	bool		left;
+	bool		of_known;
+	uint32		most;			/* limit on the counter of one page, of a
+								 * percentage on percent_of; or 0 */
+	const SstItems *items;		/* what it counts, for a closer limit; or NULL */
+	bool		main;			/* a margin applies to it */
+	bool		plus_pages;		/* unused pages are added to the counter */
+	bool		of_sum;			/* percent of both counters together */
+} SstColumn;
+
+static inline bool
+sst_is_estimated(const SstColumn *column)
+{
+	return column->percent_of != 0 || column->most > 0;
+}
 
 /* A function of the sums of counters over all pages */
 typedef double (*SstFunction) (const void *arg, const double *sums);
@@ -46,7 +62,7 @@ typedef double (*SstFunction) (const void *arg, const double *sums);
 extern const SstItems sst_heap_tuples;
 extern const SstItems sst_leaf_items;
 
-extern SstEstimate sst_estimate(const SstStatistic *statistic,
+extern SstEstimate sst_estimate(const SstColumn *column,
 								const SstPageSample *sample);
 extern SstEstimate sst_estimate_function(SstFunction function, const void *arg,
 										 double most,

@@ -68,8 +68,8 @@ check_coverage(const Kind *kind, int n, int N, double highest)
 	static uint32 y[MOST_BLOCKS];
 	static uint32 x[MOST_BLOCKS];
 	Population	population = {N, y, x};
-	const SstStatistic statistics[] = {
-		{"total", COUNT_Y, 0, kind->most}, test_ratio
+	const SstColumn statistics[] = {
+		{"total", .count = COUNT_Y, .most = kind->most}, test_ratio
 	};
 	int			hits[lengthof(statistics)] = {0};
 

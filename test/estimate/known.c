@@ -112,7 +112,7 @@ test_by_hand(void)
 	static const uint32 x[] = {10, 10, 20, 10};
 	static const uint32 one[] = {1, 1, 1, 1};
 	static const uint32 hit[] = {0, 1, 0, 0};
-	SstStatistic total = test_total;
+	SstColumn	total = test_total;
 	SstPageSample sample;
 	SstEstimate estimate;
 	SstLinearForm form = {0};
@@ -188,7 +188,7 @@ test_function(void)
 {
 	static const uint32 y[] = {2, 4, 8, 6};
 	SstPageSample sample;
-	SstStatistic total = test_total;
+	SstColumn	total = test_total;
 	SstEstimate once;
 
 	total.most = 10;
@@ -277,7 +277,7 @@ test_trend(void)
 {
 	static uint32 y[10000];
 	Population	population = {lengthof(y), y};
-	SstStatistic total = test_total;
+	SstColumn	total = test_total;
 	double		simple = 1.96 * 1e4 * (1e4 / sqrt(12)) / sqrt(100);
 	double		truth = 0;
 	SstPageSample sample;
@@ -324,10 +324,10 @@ fill_part(SstPageSample *sample, int part, int nblocks, int n, int dead, int fre
 static void
 test_all_visible(void)
 {
-	static const SstStatistic dead = {"dead", SST_DEAD_TUPLES, 0, 300};
-	static const SstStatistic visible = {"visible", SST_ALL_VISIBLE_PAGES, 0, 1};
-	static const SstStatistic percent =
-	{"percent", SST_DEAD_TUPLE_BYTES, SST_PAGE_BYTES};
+	static const SstColumn dead = {.count = SST_DEAD_TUPLES, .most = 300};
+	static const SstColumn visible = {.count = SST_ALL_VISIBLE_PAGES, .most = 1};
+	static const SstColumn percent =
+	{.count = SST_DEAD_TUPLE_BYTES, .percent_of = SST_PAGE_BYTES};
 	SstPageSample sample = {0};
 	SstPageSample alone = {0};
 	SstEstimate estimate;
@@ -378,7 +378,7 @@ test_many_pages(void)
 	int			N = 3 * n;
 	uint32	   *y = palloc(N * sizeof(uint32));
 	Population	population = {N, y};
-	SstStatistic total = test_total;
+	SstColumn	total = test_total;
 	SstPageSample sample;
 	SstEstimate estimate;
 	uint64		pages = 0;

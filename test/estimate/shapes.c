@@ -177,9 +177,9 @@ check_table(const Table *table)
 {
 	static SstCounters pages[MOST_BLOCKS];
 	static double errors[2][SAMPLES];
-	static const SstStatistic statistics[] = {
-		{"live tuples", SST_TUPLES, 0, MaxHeapTuplesPerPage, &sst_heap_tuples},
-		{"dead tuples", SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage, &sst_heap_tuples}
+	static const SstColumn statistics[] = {
+		{.count = SST_TUPLES, .most = MaxHeapTuplesPerPage, .items = &sst_heap_tuples},
+		{.count = SST_DEAD_TUPLES, .most = MaxHeapTuplesPerPage, .items = &sst_heap_tuples}
 	};
 	double		truths[2] = {0};
 	double		widths[2] = {0};
@@ -191,7 +191,7 @@ check_table(const Table *table)
 		if (i == table->N - 1)
 			fill_page(&pages[i], TUPLES / 2, 0);
 		for (int s = 0; s < 2; s++)
-			truths[s] += pages[i].n[statistics[s].y];
+			truths[s] += pages[i].n[statistics[s].count];
 	}
 
 	for (int j = 0; j < SAMPLES; j++)
@@ -222,8 +222,8 @@ check_table(const Table *table)
 static void
 test_most_items(void)
 {
-	SstStatistic dead = {"dead", SST_DEAD_TUPLES, 0, MaxHeapTuplesPerPage,
-	&sst_heap_tuples};
+	SstColumn	dead = {.count = SST_DEAD_TUPLES, .most = MaxHeapTuplesPerPage,
+	.items = &sst_heap_tuples};
 	SstPageSample sample;
 	SstCounters page;
 

@@ -23,11 +23,11 @@
 #undef vprintf
 #undef qsort
 
-const SstStatistic test_total = {"total", COUNT_Y, 0, BLCKSZ};
-const SstStatistic test_pages = {"pages", COUNT_Y, 0, 1};
-const SstStatistic test_share = {"share", COUNT_Y, COUNT_X, 1};
-const SstStatistic test_ratio = {"ratio", COUNT_Y, COUNT_X};
-const SstStatistic test_ratio_left = {"left", COUNT_Y, COUNT_X, .left = true};
+const SstColumn test_total = {"total", .count = COUNT_Y, .most = BLCKSZ};
+const SstColumn test_pages = {"pages", .count = COUNT_Y, .most = 1};
+const SstColumn test_share = {"share", .count = COUNT_Y, .percent_of = COUNT_X, .most = 1};
+const SstColumn test_ratio = {"ratio", .count = COUNT_Y, .percent_of = COUNT_X};
+const SstColumn test_ratio_left = {"left", .count = COUNT_Y, .percent_of = COUNT_X, .left = true};
 
 static int	ntests = 0;
 static int	nfailed = 0;

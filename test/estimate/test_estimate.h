@@ -24,11 +24,11 @@ typedef struct Population
 #define COUNT_Y SST_FREE_BYTES
 #define COUNT_X SST_USABLE_BYTES
 
-extern const SstStatistic test_total;	/* of COUNT_Y, at most BLCKSZ a page */
-extern const SstStatistic test_pages;
-extern const SstStatistic test_share;
-extern const SstStatistic test_ratio;
-extern const SstStatistic test_ratio_left;
+extern const SstColumn test_total;	/* of COUNT_Y, at most BLCKSZ a page */
+extern const SstColumn test_pages;
+extern const SstColumn test_share;
+extern const SstColumn test_ratio;
+extern const SstColumn test_ratio_left;
 
 /* A line of the output, "ok" or "not ok" */
 extern void check(bool is_true, const char *format, ...) pg_attribute_printf(2, 3);

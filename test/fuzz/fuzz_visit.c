@@ -336,15 +336,15 @@ check_statistics(const SstColumns *columns, const uint64 *n)
 {
 	for (int i = 0; i < columns->n; i++)
 	{
-		SstStatistic statistic;
+		const SstColumn *column = &columns->column[i];
 
-		if (!sst_column_statistic(&columns->column[i], &statistic))
+		if (!sst_is_estimated(column))
 			continue;
-		if (statistic.most == 1)
-			FUZZ_CHECK(n[statistic.y] <= 1);
-		else if (statistic.x != 0 && statistic.x != SST_PAGE_BYTES)
-			FUZZ_CHECK(n[statistic.y] <= n[statistic.x] &&
-					   (n[statistic.x] <= BLCKSZ));
+		if (column->most == 1)
+			FUZZ_CHECK(n[column->count] <= 1);
+		else if (column->percent_of != 0 && column->percent_of != SST_PAGE_BYTES)
+			FUZZ_CHECK(n[column->count] <= n[column->percent_of] &&
+					   (n[column->percent_of] <= BLCKSZ));
 	}
 }
 

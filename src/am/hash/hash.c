@@ -678,8 +678,8 @@ static void
 widen_by_steps(const SstRebuild *rebuild, const SstPageSample *sample,
 			   const SstEstimate *kept, SstEstimate *estimate)
 {
-	static const SstStatistic entries =
-	{"entries", SST_REBUILT_ENTRIES, 0, MaxIndexTuplesPerPage, &sst_leaf_items};
+	static const SstColumn entries =
+	{.count = SST_REBUILT_ENTRIES, .most = MaxIndexTuplesPerPage, .items = &sst_leaf_items};
 	SstEstimate found = sst_estimate(&entries, sample);
 	SstEstimate part = *kept;
 	double		sizes[3];
