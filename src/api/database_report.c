@@ -61,32 +61,29 @@ static const char *const end_names[] = {
 	[SST_REPORT_TIME] = "max_time"
 };
 
+/* Of relations of which nothing was read */
+static const char *const skip_notes[] = {
+	[SST_SKIP_NONE] = gettext_noop("not read: the report was canceled"),
+	[SST_SKIP_LOCKED] = gettext_noop("locked by another session"),
+	[SST_SKIP_BUDGET] = gettext_noop("not read: byte budget used up"),
+	[SST_SKIP_TIME] = gettext_noop("not read: time limit reached")
+};
+
 /* The note on a relation, translated; or NULL */
 static const char *
 entry_note(const SstReportEntry *entry)
 {
+	const char *note;
+
 	if (entry->skipped == SST_SKIP_REFUSED)
 		return entry->note;
-	if (entry->measured != SST_SKIPPED)
-	{
-		const char *note = sst_bloat_note(&entry->estimate);
+	if (entry->measured == SST_SKIPPED)
+		return _(skip_notes[entry->skipped]);
 
-		if (note == NULL && entry->skipped == SST_SKIP_LOCKED)
-			note = _("locked by another session before more of it was read");
-		return note;
-	}
-
-	switch (entry->skipped)
-	{
-		case SST_SKIP_LOCKED:
-			return _("locked by another session");
-		case SST_SKIP_BUDGET:
-			return _("not read: byte budget used up");
-		case SST_SKIP_TIME:
-			return _("not read: time limit reached");
-		default:
-			return _("not read: the report was canceled");
-	}
+	note = sst_bloat_note(&entry->estimate);
+	if (note == NULL && entry->skipped == SST_SKIP_LOCKED)
+		note = _("locked by another session before more of it was read");
+	return note;
 }
 
 /* The advice on a relation: its command, or where that is, or why it has none */

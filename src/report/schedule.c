@@ -200,10 +200,8 @@ first_sample_blocks(const Schedule *schedule, const SstReportEntry *entry)
 typedef struct Attempt
 {
 	/* Given */
-	SstReport  *report;
 	const SstReportEntry *entry;
-	BlockNumber nblocks;
-	SstLimits	limits;
+	SstSampling sampling;
 
 	/* Found */
 	SstSkipReason skipped;		/* SST_SKIP_TIME: a limit ended the scan */
@@ -216,20 +214,14 @@ try_estimate(void *arg)
 {
 	Attempt    *attempt = arg;
 	const SstReportEntry *entry = attempt->entry;
-	Oid			relid = entry->relation->relid;
-	SstSampling sampling = {
-		.nblocks = attempt->nblocks,
-		.seed = attempt->report->limits.seed + relid,
-		.limits = &attempt->limits,
-		.io_stats = &attempt->report->io_stats
-	};
+	const SstRelation *relation = entry->relation;
 	SstTarget	target;
 
-	sst_target_try_open(&target, relid, entry->relation->relkind == RELKIND_INDEX ?
-						entry->relation->parent : InvalidOid, SST_INDEX | SST_HEAP, false);
+	sst_target_try_open(&target, relation->relid, relation->relkind == RELKIND_INDEX ?
+						relation->parent : InvalidOid, SST_INDEX | SST_HEAP, false);
 	if (sst_target_is_readable(&target))
 		attempt->skipped = sst_estimate_bloat(&target, entry->table ? &entry->table->estimate : NULL,
-											  &sampling, &attempt->estimate) ?
+											  &attempt->sampling, &attempt->estimate) ?
 			SST_SKIP_NONE : SST_SKIP_TIME;
 	else
 		attempt->skipped = target.state == SST_TARGET_LOCKED ? SST_SKIP_LOCKED : SST_SKIP_REFUSED;
@@ -279,7 +271,7 @@ store_result(Schedule *schedule, SstReportEntry *entry,
 			 const Attempt *attempt)
 {
 	SstReport  *report = schedule->report;
-	bool		was_to_be_whole = attempt->nblocks >= entry->estimate.nblocks;
+	bool		was_to_be_whole = attempt->sampling.nblocks >= entry->estimate.nblocks;
 
 	entry->settled = true;
 	if (entry->table != NULL)
@@ -319,11 +311,10 @@ read_sample(Schedule *schedule, SstReportEntry *entry, BlockNumber nblocks)
 {
 	SstReport  *report = schedule->report;
 	int64		bytes_left = Max(report->limits.budget - report->bytes_read, 0);
+	SstLimits	limits = {sst_now() + seconds_left(schedule), bytes_left, report->limits.max_rate};
 	Attempt		attempt = {
-		.report = report,
 		.entry = entry,
-		.nblocks = nblocks,
-		.limits = {sst_now() + seconds_left(schedule), bytes_left, report->limits.max_rate}
+		.sampling = {nblocks, report->limits.seed + entry->relation->relid, &limits, &report->io_stats}
 	};
 	uint64		nread;
 	instr_time	start;
@@ -345,7 +336,7 @@ read_sample(Schedule *schedule, SstReportEntry *entry, BlockNumber nblocks)
 
 	/* After an error, only the limits may know what was read. */
 	nread = Max(attempt.estimate.nread,
-				(bytes_left - attempt.limits.bytes_left) / BLCKSZ);
+				(bytes_left - limits.bytes_left) / BLCKSZ);
 	entry->nread += nread;
 	report->bytes_read += nread * BLCKSZ;
 	if (nread > 0)
