@@ -136,8 +136,6 @@ typedef struct SstModel
 	 * counts.
 	 */
 	void		(*scale) (const SstRebuild *rebuild, double *counts, double fraction);
-
-	bool		slow_pages;		/* page() can take milliseconds */
 } SstModel;
 
 /* What the states of all models begin with */
@@ -155,6 +153,7 @@ struct SstRebuild
 	double		deleted_part;	/* of other dead rows; the rest was updated */
 
 	SstPause   *pause;			/* for predict(), and pages that take long */
+	bool		slow_pages;		/* page() can take milliseconds */
 	const char *ahead;			/* a page that comes soon, for a CPU prefetch;
 								 * or NULL */
 };

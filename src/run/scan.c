@@ -183,7 +183,7 @@ show_model(SstScan *scan, const SstPage *page, SstCounters *counters)
 	bool		locked = BufferIsValid(page->buffer);
 	PGAlignedBlock copy;
 
-	if (locked && rebuild->model->slow_pages)
+	if (locked && rebuild->slow_pages)
 	{
 		image = memcpy(copy.data, image, BLCKSZ);
 		UnlockReleaseBuffer(page->buffer);
@@ -192,7 +192,7 @@ show_model(SstScan *scan, const SstPage *page, SstCounters *counters)
 	rebuild->model->page(rebuild, image, page->blkno, &scan->kept, counters);
 	if (locked)
 		UnlockReleaseBuffer(page->buffer);
-	if (rebuild->model->slow_pages || page->blkno % 16 == 0)
+	if (rebuild->slow_pages || page->blkno % 16 == 0)
 		(void) sst_go_on(rebuild->pause);
 }
 

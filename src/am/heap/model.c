@@ -35,11 +35,13 @@
 
 #include "access/heaptoast.h"
 #include "access/htup_details.h"
+#include "access/table.h"
 #include "access/tableam.h"
 #include "access/toast_compression.h"
 #include "access/toast_internals.h"
 #include "access/tupmacs.h"
 #include "common/hashfn.h"
+#include "storage/lmgr.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
@@ -91,6 +93,8 @@ typedef struct HeapRebuild
 	Column	   *columns;
 	bool		reforms;		/* tuples may change: columns were dropped, or
 								 * stored as PLAIN, or one was seen to */
+	bool		reads_headers;	/* of all tuples, not of some of them */
+	uint64		next_look;		/* number of the next of these */
 	int			reserve;		/* bytes to leave free on each page */
 	HeapFill	fill;			/* the new table */
 	BlockNumber nblocks;		/* of the old table */
@@ -813,18 +817,43 @@ changes_tuple(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
 }
 
 /*
- * Of so many tuples one is looked at, another one on each page, until one is found that
- * changes its size; then all are.  Up to there about as many of that kind are overlooked,
- * wherever they are: only bytes in each, and less than a page.
+ * Of so many tuples one is looked at, and of the first ones more, until one is found that lacks
+ * columns or changes its size; then all are.  Up to there about as many of that kind are
+ * overlooked, wherever they are: only bytes in each, and less than a page.  The number is no
+ * period of what people do.
  */
-#define LOOK_STEP 64
+#define LOOK_STEP 251
+#define LOOKS_OF_FIRST 64
 
-/* A page of a table; its tuples lie aligned and in full on it. */
+/* Does a rewrite change the next tuple?  It lies aligned and in full on its page. */
+static inline bool
+is_changed(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len)
+{
+	bool		is_due = state->ntuples >= state->next_look;
+
+	if (is_due)
+		state->next_look = state->ntuples +
+			Min(state->ntuples / LOOKS_OF_FIRST + 1, LOOK_STEP);
+	if (state->reforms)
+		return true;
+	if (!is_due && !state->reads_headers && len <= (int) TOAST_TUPLE_THRESHOLD)
+		return false;
+	if (changes_tuple(state, tuple, len))
+	{
+		state->reads_headers = true;
+		return true;
+	}
+	return is_due && (state->reforms = changes_size(state, tuple, len));
+}
+
+/* A page of a table */
 static void
 take_tuples(HeapRebuild *state, const PageData *page,
 			const SstKeptItems *kept, SstCounters *counters)
 {
-	int			step = Min(kept->nitems, LOOK_STEP);
+	const char *ahead = state->reforms ? state->base.ahead : NULL;
+	int			part = BLCKSZ / Max(kept->nitems, 1);
+	uint64		squares = 0;
 
 	for (int i = 0; i < kept->nitems; i++)
 	{
@@ -832,17 +861,19 @@ take_tuples(HeapRebuild *state, const PageData *page,
 		const HeapTupleHeaderData *tuple =
 			(const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
 		int64		len = ItemIdGetLength(item);
-		bool		changes = state->reforms || changes_tuple(state, tuple, len);
+		uint64		need;
 
-		if (!changes && (state->nseen + i) % step == 0)
-			changes = state->reforms = changes_size(state, tuple, len);
-		if (changes)
+		for (int b = 0; ahead != NULL && b < part; b += 64)
+			sst_load(ahead + i * part + b);
+		if (is_changed(state, tuple, len))
 			len = rewritten_length(state, tuple, len, counters);
+		need = tuple_need(len);
 		state->ntuples++;
-		state->need += tuple_need(len);
-		state->squares += (double) tuple_need(len) * tuple_need(len);
-		fill_page(&state->fill, tuple_need(len), state->reserve);
+		state->need += need;
+		squares += need * need;
+		fill_page(&state->fill, need, state->reserve);
 	}
+	state->squares += squares;
 }
 
 /*
@@ -1059,6 +1090,7 @@ void
 sst_heap_try_compression(SstRebuild *rebuild, SstRebuild *toast)
 {
 	((HeapRebuild *) toast)->tries_for = (HeapRebuild *) rebuild;
+	toast->slow_pages = true;
 }
 
 /*
@@ -1118,6 +1150,28 @@ describe_column(HeapRebuild *state, Relation rel, int i)
 	}
 }
 
+/*
+ * May tuples have values in the TOAST table?  Not if that is empty.  Its lock is not waited
+ * for, as that of the table is held.
+ */
+static bool
+may_have_pointers(Relation rel)
+{
+	Oid			toastid = rel->rd_rel->reltoastrelid;
+	Relation	toast;
+	bool		result;
+
+	if (!OidIsValid(toastid))
+		return false;
+	if (!ConditionalLockRelationOid(toastid, AccessShareLock))
+		return true;
+	toast = table_open(toastid, NoLock);
+	result = RelationGetNumberOfBlocks(toast) > 0;
+	table_close(toast, AccessShareLock);
+
+	return result;
+}
+
 static SstRebuild *
 heap_begin(Relation rel)
 {
@@ -1137,8 +1191,9 @@ heap_begin(Relation rel)
 	state->in_tuples = palloc(state->tupdesc->natts * sizeof(Compression));
 	for (int i = 0; i < state->tupdesc->natts; i++)
 		describe_column(state, rel, i);
+	state->reads_headers = may_have_pointers(rel);
+	state->base.slow_pages = state->any_altered || state->reads_headers;
 	return &state->base;
 }
 
-const SstModel sst_heap_model = {heap_begin, heap_page, heap_predict, heap_blocks,
-.slow_pages = true};
+const SstModel sst_heap_model = {heap_begin, heap_page, heap_predict, heap_blocks};
