@@ -848,24 +848,6 @@ begin_advice(const SstReport *report)
 	return advice;
 }
 
-/* Find the part of the plan in which the command is, and what it waits for. */
-static void
-place_command(SstCommandPlan *plan, SstPlannedCommand *planned)
-{
-	const SstRelation *relation = planned->entry->relation;
-	const SstCommand *command = &planned->command;
-
-	if (command->text == NULL)
-		return;
-	planned->waits_for = sst_waits_for(holders(plan), is_table(planned->entry) ?
-									   relation->relid : relation->parent,
-									   command->waits);
-	if (plan->online && command->blocks)
-		planned->part = SST_PART_DOWNTIME;
-	else if (planned->waits_for != NULL)
-		planned->part = SST_PART_WAITS;
-}
-
 static int
 compare_commands(const ListCell *a, const ListCell *b)
 {
@@ -917,13 +899,22 @@ make_plan(const SstReport *report, bool online)
 	foreach(lc, plan->commands)
 	{
 		SstPlannedCommand *planned = lfirst(lc);
+		const SstCommand *command = &planned->command;
+		const SstRelation *relation = planned->entry->relation;
 
-		place_command(plan, planned);
-		plan->ncommands += planned->command.text != NULL;
-		if (planned->command.text == NULL)
-			planned->work.cpu_ns = NAN;
-		else if (planned->urgency == SST_ORDINARY && planned->reclaimable.value > 0 &&
-				 RecoveryInProgress())
+		planned->duration = sst_exactly(NAN);
+		if (command->text == NULL)
+			continue;
+		plan->ncommands++;
+		planned->waits_for = sst_waits_for(holders(plan), is_table(planned->entry) ?
+										   relation->relid : relation->parent,
+										   command->waits);
+		if (online && command->blocks)
+			planned->part = SST_PART_DOWNTIME;
+		else if (planned->waits_for != NULL)
+			planned->part = SST_PART_WAITS;
+		if (planned->urgency == SST_ORDINARY && planned->reclaimable.value > 0 &&
+			RecoveryInProgress())
 			add_reason(planned, _("a standby does not know the writes: the plan of the primary leaves this out if new rows reuse the space"));
 		planned->duration = sst_duration(report, &planned->work);
 	}
