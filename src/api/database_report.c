@@ -266,20 +266,6 @@ put_planned(SstRow *row, int rank, const SstPlannedCommand *planned)
 	sst_row_store(row);
 }
 
-/* Return a row for each command of the plan of a report. */
-static void
-put_plan(FunctionCallInfo fcinfo, const SstReport *report, bool online)
-{
-	SstRow		row;
-	const SstCommandPlan *plan;
-	ListCell   *lc;
-
-	sst_rows_begin(&row, fcinfo);
-	plan = sst_report_plan(report, online);
-	foreach(lc, plan->commands)
-		put_planned(&row, foreach_current_index(lc) + 1, lfirst(lc));
-}
-
 /* A number of the result, the seconds of a duration, or 1 for true; NaN for null */
 static double
 get_number(SstRow *row, TupleTableSlot *slot, const char *name, Oid type)
@@ -653,7 +639,14 @@ return_plan(FunctionCallInfo fcinfo, int argno)
 	bool		online = sst_bool_argument(fcinfo, argno, true);
 
 	if (sst_last_report() != NULL)
-		put_plan(fcinfo, sst_last_report(), online);
+	{
+		SstRow		row;
+		ListCell   *lc;
+
+		sst_rows_begin(&row, fcinfo);
+		foreach(lc, sst_report_plan(sst_last_report(), online)->commands)
+			put_planned(&row, foreach_current_index(lc) + 1, lfirst(lc));
+	}
 	else if (online)
 		return_stored(fcinfo, "report_run_commands", "rank");
 	else
@@ -736,21 +729,6 @@ function_owner(Oid function)
 	return owner;
 }
 
-/* Set the first arguments of that function: keep_since, top_relations, min_bytes. */
-static void
-store_arguments(FunctionCallInfo fcinfo, NullableDatum *args)
-{
-	args[0].value = TimestampTzGetDatum(retention_argument(fcinfo));
-
-	sst_require_argument(fcinfo, ARG_TOP_RELATIONS, "top_relations");
-	sst_check_not_negative(PG_GETARG_INT32(ARG_TOP_RELATIONS), "top_relations");
-	args[1].value = PG_GETARG_DATUM(ARG_TOP_RELATIONS);
-
-	sst_require_argument(fcinfo, ARG_MIN_BYTES, "min_bytes");
-	sst_check_not_negative(sst_bytes_argument(fcinfo, ARG_MIN_BYTES), "min_bytes");
-	args[2].value = PG_GETARG_DATUM(ARG_MIN_BYTES);
-}
-
 /*
  * Call the function as its owner, with a plan that is made as pg_stat_scan_tables.  Returns
  * when the oldest of the other runs began; DT_NOEND if there are none.
@@ -822,6 +800,7 @@ store_report(Oid function, NullableDatum *args)
 Datum
 sst_collect(PG_FUNCTION_ARGS)
 {
+	/* Of store_report: keep_since, top_relations, min_bytes, is_partial, note */
 	const Oid	types[STORE_ARGS] = {TIMESTAMPTZOID, INT4OID, TEXTOID, BOOLOID, TEXTOID};
 	NullableDatum args[STORE_ARGS] = {0};
 	const SstReportScope *scope;
@@ -829,7 +808,13 @@ sst_collect(PG_FUNCTION_ARGS)
 
 	PreventCommandDuringRecovery("CALL streamstat.collect");
 	PreventCommandIfReadOnly("CALL streamstat.collect");
-	store_arguments(fcinfo, args);
+	args[0].value = TimestampTzGetDatum(retention_argument(fcinfo));
+	sst_require_argument(fcinfo, ARG_TOP_RELATIONS, "top_relations");
+	sst_check_not_negative(PG_GETARG_INT32(ARG_TOP_RELATIONS), "top_relations");
+	sst_require_argument(fcinfo, ARG_MIN_BYTES, "min_bytes");
+	sst_check_not_negative(sst_bytes_argument(fcinfo, ARG_MIN_BYTES), "min_bytes");
+	args[1].value = PG_GETARG_DATUM(ARG_TOP_RELATIONS);
+	args[2].value = PG_GETARG_DATUM(ARG_MIN_BYTES);
 	function = sst_beside_called(fcinfo, "store_report", STORE_ARGS, types);
 	args[4].isnull = make_report(fcinfo);
 	scope = &sst_last_report()->limits.scope;
