@@ -70,11 +70,14 @@ sst_truncated_bytes(const SstBloatEstimate *estimate)
 }
 
 /*
- * The note on corrupt pages, translated.  A sample does not show all of them.
+ * The note on an estimate, translated, in the current memory context; or NULL.  A sample does
+ * not show all corrupt pages.
  */
-static const char *
-corrupt_note(const SstBloatEstimate *estimate)
+const char *
+sst_bloat_note(const SstBloatEstimate *estimate)
 {
+	if (estimate->ncorrupt == 0)
+		return estimate->note != NULL ? _(estimate->note) : NULL;
 	if (estimate->exact)
 		return psprintf(ngettext("%u corrupt page, block %u: see corrupt_blocks()",
 								 "%u corrupt pages, the first is block %u: see corrupt_blocks()",
@@ -87,18 +90,6 @@ corrupt_note(const SstBloatEstimate *estimate)
 					estimate->ncorrupt, estimate->first_corrupt,
 					(unsigned long long) estimate->nread,
 					(unsigned long long) estimate->nblocks);
-}
-
-/*
- * The note on an estimate, translated, in the current memory context; or NULL
- */
-const char *
-sst_bloat_note(const SstBloatEstimate *estimate)
-{
-	if (estimate->ncorrupt > 0)
-		return corrupt_note(estimate);
-
-	return estimate->note != NULL ? _(estimate->note) : NULL;
 }
 
 /*

@@ -82,7 +82,7 @@ typedef struct SstReportScope
 /* Of all relations together */
 typedef struct SstReportLimits
 {
-	SstReportScope scope;		/* valid as the report begins */
+	SstReportScope scope;		/* its arrays: as the report begins */
 	int64		budget;			/* bytes */
 	double		max_seconds;
 	int64		max_rate;		/* bytes per second, or 0 */
