@@ -32,8 +32,6 @@ typedef struct SstToastNeeds
 	SstEstimate blocks_per_chunk;	/* that the rows have now; NaN if none */
 	double		chunks;
 	double		nseen;			/* chunks of the rows that were read, about */
-	bool		exact;			/* all rows were read */
-	double		unseen_part;	/* of the pages, of a kind that was not read */
 } SstToastNeeds;
 
 /* What the chunks of a TOAST table say */

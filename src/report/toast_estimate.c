@@ -93,10 +93,8 @@ estimate_needs(const SstPageSample *sample, SstBloatEstimate *estimate)
 	needs->blocks = sst_estimate_function(new_blocks, NULL, 0, sample);
 	widen(&needs->blocks, less, more);
 	needs->chunks = sums[SST_TOAST_CHUNKS];
-	needs->exact = sst_sample_is_exact(sample);
 	needs->nseen = (double) sample->sums.n[SST_TOAST_CHUNKS] * SST_TOAST_UNIT /
 		TOAST_MAX_CHUNK_SIZE;
-	needs->unseen_part = needs->exact ? 0 : sst_unseen_part(sample->nsampled);
 	needs->blocks_per_chunk = sst_exactly(NAN);
 	if (needs->chunks > 0)
 	{
@@ -188,8 +186,9 @@ exact_needs(const SstToastNeeds *needs, const SstEstimate *chunks)
 
 /* The prediction from a sample of rows that have chunks */
 static SstEstimate
-needs_by_ratio(const SstToastNeeds *needs, const SstEstimate *chunks)
+needs_by_ratio(const SstBloatEstimate *table, const SstEstimate *chunks)
 {
+	const SstToastNeeds *needs = &table->toast->needs;
 	const SstEstimate *ratio = &needs->blocks_per_chunk;
 	double		ratio_low = isnan(ratio->low) ? 0 : ratio->low;
 	double		ratio_high = isnan(ratio->high) ?
@@ -210,7 +209,7 @@ needs_by_ratio(const SstToastNeeds *needs, const SstEstimate *chunks)
 
 	/* Rows that need all of their chunks may be where none was read. */
 	if (ratio->value * UNITS_PER_BLOCK < 0.5)
-		result.high = Max(result.high, needs->unseen_part * chunks->high /
+		result.high = Max(result.high, sst_unseen_part(table->nread) * chunks->high /
 						  UNITS_PER_BLOCK);
 	return result;
 }
@@ -237,7 +236,7 @@ sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
 	if (needs == NULL)
 		return false;
 
-	if (needs->exact)
+	if (table->exact)
 		*rebuilt = exact_needs(needs, &chunks);
 	else if (needs->chunks > 0 && chunks.value > 0)
 	{
@@ -247,7 +246,7 @@ sst_apply_toast_needs(const SstBloatEstimate *table, SstBloatEstimate *toast)
 		 * If most of what is needed is in the rows now, or most chunks are
 		 * not needed, rows can tell more.
 		 */
-		*rebuilt = needs_by_ratio(needs, &chunks);
+		*rebuilt = needs_by_ratio(table, &chunks);
 		if (fabs(part - 1) > MOST_CHUNKS &&
 			needs->blocks.high - needs->blocks.low < rebuilt->high - rebuilt->low)
 			*rebuilt = needs->blocks;
@@ -288,7 +287,7 @@ sst_toast_needs_rows(const SstBloatEstimate *table,
 {
 	const SstToastNeeds *needs = toast_needs(table);
 
-	if (needs == NULL || needs->exact)
+	if (needs == NULL || table->exact)
 		return false;
 
 	return needs->chunks == 0 || toast->exact || toast->toast == NULL ||
