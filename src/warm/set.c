@@ -120,28 +120,30 @@ typedef struct Units
 	Unit	   *units;
 } Units;
 
-static void
-add_unit(Units *list, Oid relid, Oid named)
-{
-	*sst_append(list->units, list->n) = (Unit)
-	{
-		.relid = relid, .named = named
-	};
-}
-
 /*
- * The partitions of a table: the default one, and behind it the others, newest last.
- * Those by range are in the order of their upper bounds.  The table is locked for a
- * moment, to read them; if others have locked it, or there are none, the order is that of
- * OIDs: the one made last is the next best guess.
+ * Add a relation that is named, or of a partitioned table the leaves of its tree, newest
+ * first: those by range by descending upper bounds, others by descending OIDs, as the one
+ * made last is the next best guess, and the default one last.  A table is locked for a
+ * moment, to read the bounds; if others have locked it, the order is that of OIDs.
  */
-static List *
-oldest_first(Oid relid)
+static void
+add_leaves(Units *list, Oid relid, Oid named)
 {
-	Oid			defaultoid = get_default_partition_oid(relid);
+	List	   *oldest_first = NIL;
+	Oid			defaultoid;
 	SstTarget	target;
 	PartitionKey key;
-	List	   *result = NIL;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
+	{
+		*sst_append(list->units, list->n) = (Unit)
+		{
+			.relid = relid, .named = named
+		};
+		return;
+	}
 
 	sst_target_try_open(&target, relid, InvalidOid, SST_TABLE, false);
 	key = target.rel == NULL ? NULL : RelationGetPartitionKey(target.rel);
@@ -151,51 +153,18 @@ oldest_first(Oid relid)
 
 		/* Ranges do not overlap, and ascend. */
 		for (int i = 0; i < desc->nparts; i++)
-			result = lappend_oid(result, desc->oids[i]);
+			oldest_first = lappend_oid(oldest_first, desc->oids[i]);
 	}
 	else
-		result = find_inheritance_children(relid, NoLock);	/* by OID */
+		oldest_first = find_inheritance_children(relid, NoLock);	/* by OID */
 	sst_target_close(&target);
 
-	if (list_member_oid(result, defaultoid))
-		result = lcons_oid(defaultoid, list_delete_oid(result, defaultoid));
-
-	return result;
-}
-
-/* Add the leaves of a partition tree, newest first, for what was named. */
-static void
-add_leaves(Units *list, Oid relid, Oid named)
-{
-	List	   *partitions;
-
-	check_stack_depth();
-	CHECK_FOR_INTERRUPTS();
-	if (get_rel_relkind(relid) != RELKIND_PARTITIONED_TABLE)
-	{
-		add_unit(list, relid, named);
-		return;
-	}
-
-	partitions = oldest_first(relid);
-	for (int i = list_length(partitions) - 1; i >= 0; i--)
-		add_leaves(list, list_nth_oid(partitions, i), named);
-	list_free(partitions);
-}
-
-/*
- * Add a relation that a call names, or if it is partitioned its partitions, newest
- * first: those by range by descending upper bounds, others by descending OIDs, and the
- * default one last.  For a partitioned index, they are those of its table.  No lock is
- * waited for or kept.
- */
-static void
-add_named(Units *list, Oid relid)
-{
-	Oid			table = get_rel_relkind(relid) == RELKIND_PARTITIONED_INDEX ?
-		IndexGetRelation(relid, true) : InvalidOid;
-
-	add_leaves(list, OidIsValid(table) ? table : relid, relid);
+	defaultoid = get_default_partition_oid(relid);
+	if (list_member_oid(oldest_first, defaultoid))
+		oldest_first = lcons_oid(defaultoid, list_delete_oid(oldest_first, defaultoid));
+	for (int i = list_length(oldest_first) - 1; i >= 0; i--)
+		add_leaves(list, list_nth_oid(oldest_first, i), named);
+	list_free(oldest_first);
 }
 
 /* Most fetched per block first; then the smaller one, then by OID */
@@ -443,8 +412,17 @@ sst_warm_set(SstWarmSet *set, const Oid *relids, int n, const char *schema, bool
 	{
 		Oid		   *chosen;
 
+		/*
+		 * The partitions of an index are found among the indexes of the
+		 * table's.
+		 */
 		for (int i = 0; i < n; i++)
-			add_named(&units, relids[i]);
+		{
+			Oid			table = get_rel_relkind(relids[i]) == RELKIND_PARTITIONED_INDEX ?
+				IndexGetRelation(relids[i], true) : InvalidOid;
+
+			add_leaves(&units, OidIsValid(table) ? table : relids[i], relids[i]);
+		}
 		chosen = palloc_extended(sizeof(Oid) * Max(units.n, 1), MCXT_ALLOC_HUGE);
 		for (int i = 0; i < units.n; i++)
 			chosen[i] = units.units[i].relid;
