@@ -105,24 +105,6 @@ write_new_file(const SstBufferedBlocks *blocks)
 	return failure == 0;
 }
 
-/*
- * Save the sorted blocks of all databases.  False, with a line in the log, if that
- * fails; then the old file is what it was.
- */
-static bool
-cache_file_write(const SstBufferedBlocks *blocks)
-{
-	if (!write_new_file(blocks))
-		ereport(LOG,
-				(errcode_for_file_access(),
-				 errmsg("could not write file \"%s\": %m", NEW_FILE)));
-	else if (durable_rename(NEW_FILE, CACHE_FILE, LOG) == 0)
-		return true;
-
-	unlink(NEW_FILE);
-	return false;
-}
-
 /* Say why the file, or a part of it, is of no use. */
 static void
 refuse(bool part, const char *reason)
@@ -315,11 +297,8 @@ typedef struct SharedLoad
 /* The worker's side of a load */
 typedef struct CacheLoad
 {
-	int			ntexts;
-	SavedText  *texts;
 	dsm_segment *segment;
 	SharedLoad *shared;
-	bool		said_no_worker;
 	int			nloaded;		/* databases */
 	const char *end;			/* what ended it */
 } CacheLoad;
@@ -643,12 +622,11 @@ start_loader(CacheLoad *load)
 
 	for (int delay = 1; !RegisterDynamicBackgroundWorker(&worker, &handle); delay *= 2)
 	{
-		if (!load->said_no_worker)
+		if (delay == 1)
 			ereport(LOG,
 					(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 					 errmsg("could not start a background worker to load the saved cache"),
 					 errhint("Consider increasing the configuration parameter \"max_worker_processes\".")));
-		load->said_no_worker = true;
 		if (delay > MAX_DELAY_SECONDS)
 			return NULL;
 
@@ -669,7 +647,6 @@ static bool
 watch_loader(BackgroundWorkerHandle *handle, Oid database)
 {
 	bool		wanted = false;
-	bool		told = false;
 
 	for (;;)
 	{
@@ -682,11 +659,8 @@ watch_loader(BackgroundWorkerHandle *handle, Oid database)
 			return wanted;
 
 		wanted = wanted || is_wanted(database);
-		if ((wanted || is_stopped()) && !told)
-		{
+		if (wanted || is_stopped())
 			TerminateBackgroundWorker(handle);
-			told = true;
-		}
 
 		/* The server tells the loader to stop as well, and waits for it. */
 		if (!wait_for_event(WATCH_MS))
@@ -765,36 +739,43 @@ compare_texts(const void *a, const void *b)
 	return (left->database > right->database) - (left->database < right->database);
 }
 
-/* Load all databases, and write a line to the log. */
+/* Have the saved cache loaded, if there is one, and write a line to the log. */
 static void
-load_databases(CacheLoad *load)
+load_cache(void)
 {
+	CacheLoad	load = {.end = "complete"};
+	int			ntexts;
+	SavedText  *texts = list_texts(&ntexts);
 	uint64		nblocks = 0;
-	int			n = 0;
+	int			ndatabases = 0;
 	instr_time	start;
 
-	load->shared->shared_place.start = -1;
-	for (int i = 0; i < load->ntexts; i++)
+	if (ntexts == 0)
+		return;
+	load.segment = dsm_create(sizeof(SharedLoad), 0);
+	load.shared = dsm_segment_address(load.segment);
+	memset(load.shared, 0, sizeof(SharedLoad));
+	load.shared->shared_place.start = -1;
+	for (int i = 0; i < ntexts; i++)
 	{
-		nblocks += load->texts[i].nblocks;
-		if (OidIsValid(load->texts[i].database))
-			n++;
+		nblocks += texts[i].nblocks;
+		if (OidIsValid(texts[i].database))
+			ndatabases++;
 		else
-			load->shared->shared_place.start = load->texts[i].start;
+			load.shared->shared_place.start = texts[i].start;
 	}
-	qsort(load->texts, load->ntexts, sizeof(SavedText), compare_texts);
+	qsort(texts, ntexts, sizeof(SavedText), compare_texts);
 
-	load->end = "complete";
 	INSTR_TIME_SET_CURRENT(start);
-	for (int i = 0; i < load->ntexts; i++)
+	for (int i = 0; i < ntexts; i++)
 	{
-		if (!OidIsValid(load->texts[i].database))
+		if (!OidIsValid(texts[i].database))
 			continue;			/* each loader has the shared relations, too */
-		if (!load_database(load, &load->texts[i]))
+		if (!load_database(&load, &texts[i]))
 			break;
-		if (load->shared->full)
+		if (load.shared->full)
 		{
-			load->end = "full";
+			load.end = "full";
 			break;
 		}
 	}
@@ -802,26 +783,9 @@ load_databases(CacheLoad *load)
 	ereport(LOG,
 			(errmsg("streamstat loaded " INT64_FORMAT " of " UINT64_FORMAT
 					" saved blocks of %d of %d databases in %.0f ms; ended by: %s",
-					load->shared->nblocks, nblocks, load->nloaded, n,
-					sst_seconds_since(start) * 1000, load->end)));
-}
-
-/* Have the saved cache loaded, if there is one. */
-static void
-load_cache(void)
-{
-	CacheLoad	load = {.said_no_worker = false};
-
-	load.texts = list_texts(&load.ntexts);
-	if (load.ntexts > 0)
-	{
-		load.segment = dsm_create(sizeof(SharedLoad), 0);
-		load.shared = dsm_segment_address(load.segment);
-		memset(load.shared, 0, sizeof(SharedLoad));
-		load_databases(&load);
-		dsm_detach(load.segment);
-	}
-	MemoryContextReset(CurrentMemoryContext);
+					load.shared->nblocks, nblocks, load.nloaded, ndatabases,
+					sst_seconds_since(start) * 1000, load.end)));
+	dsm_detach(load.segment);
 }
 
 /* ----------
@@ -853,51 +817,16 @@ handle_stop(SIGNAL_ARGS)
 	errno = save_errno;
 }
 
-/* Write the file.  What goes wrong is a line in the log, unless a stop ends it. */
-static void
-write_cache(bool is_last)
-{
-	MemoryContext caller = CurrentMemoryContext;
-
-	PG_TRY();
-	{
-		SstBufferedBlocks blocks;
-
-		sst_list_buffered_blocks(&blocks, true);
-		if (cache_file_write(&blocks))
-			elog(DEBUG1, "streamstat saved " UINT64_FORMAT " cached blocks", blocks.n);
-	}
-	PG_CATCH();
-	{
-		bool		is_ended = geterrcode() == ERRCODE_QUERY_CANCELED;
-
-		MemoryContextSwitchTo(caller);
-		if (!is_ended)
-			EmitErrorReport();
-		FlushErrorState();
-
-		/*
-		 * There is no transaction to end.  Remove what there is of the new
-		 * file.
-		 */
-		AtEOXact_Files(false);
-		unlink(NEW_FILE);
-		if (is_ended && is_last)
-			ereport(LOG,
-					(errmsg("streamstat has not saved the cache: a stop of the server waits no longer than %d s for that",
-							LAST_SAVE_MS / 1000)));
-	}
-	PG_END_TRY();
-}
-
 /*
- * Save the cache.  When the server stops, a save that is under way ends, and the last one
- * has not all the time: to sort what is in buffers can take long.
+ * Save the cache.  What goes wrong is a line in the log; then the old file is what it was.
+ * When the server stops, a save that is under way ends, and the last one has not all the
+ * time: to sort what is in buffers can take long.
  */
 static void
 save_cache(bool is_last)
 {
 	static TimeoutId timeout = MAX_TIMEOUTS;
+	MemoryContext context = CurrentMemoryContext;
 
 	if (timeout == MAX_TIMEOUTS)
 		timeout = RegisterTimeout(USER_TIMEOUT, cancel_save);
@@ -907,21 +836,40 @@ save_cache(bool is_last)
 		enable_timeout_after(timeout, LAST_SAVE_MS);
 	else if (ShutdownRequestPending)
 		cancel_save();			/* the stop came just before */
-	write_cache(is_last);
+
+	PG_TRY();
+	{
+		SstBufferedBlocks blocks;
+
+		sst_list_buffered_blocks(&blocks, true);
+		if (!write_new_file(&blocks))
+			ereport(LOG,
+					(errcode_for_file_access(),
+					 errmsg("could not write file \"%s\": %m", NEW_FILE)));
+		else if (durable_rename(NEW_FILE, CACHE_FILE, LOG) == 0)
+			elog(DEBUG1, "streamstat saved " UINT64_FORMAT " cached blocks", blocks.n);
+	}
+	PG_CATCH();
+	{
+		bool		is_ended = geterrcode() == ERRCODE_QUERY_CANCELED;
+
+		MemoryContextSwitchTo(context);
+		if (!is_ended)
+			EmitErrorReport();
+		else if (is_last)
+			ereport(LOG,
+					(errmsg("streamstat has not saved the cache: a stop of the server waits no longer than %d s for that",
+							LAST_SAVE_MS / 1000)));
+		FlushErrorState();
+		AtEOXact_Files(false);	/* there is no transaction to end */
+	}
+	PG_END_TRY();
+
+	unlink(NEW_FILE);			/* it is still there after a failure */
 	is_interval_save = false;
 	disable_timeout(timeout, false);
 	QueryCancelPending = false;
-	MemoryContextReset(CurrentMemoryContext);
-}
-
-/* Milliseconds until the next save, or -1 if there is none */
-static double
-ms_to_next_save(instr_time last_save)
-{
-	if (sst_cache_save_interval <= 0)
-		return -1;
-
-	return Max((sst_cache_save_interval - sst_seconds_since(last_save)) * 1000, 0);
+	MemoryContextReset(context);
 }
 
 void
@@ -939,21 +887,24 @@ sst_cache_worker_main(Datum arg)
 												ALLOCSET_DEFAULT_SIZES));
 	if (sst_cache_save_interval >= 0)
 		load_cache();
+	MemoryContextReset(CurrentMemoryContext);
 	if (ShutdownRequestPending)
 		return;
 
 	INSTR_TIME_SET_CURRENT(last_save);
 	while (!ShutdownRequestPending)
 	{
-		double		ms = ms_to_next_save(last_save);
+		double		seconds = sst_cache_save_interval - sst_seconds_since(last_save);
 
-		if (ms == 0)
+		if (sst_cache_save_interval <= 0)
+			(void) wait_for_event(-1);
+		else if (seconds > 0)
+			(void) wait_for_event((long) ceil(Min(seconds * 1000, MAX_WAIT_MS)));
+		else
 		{
 			save_cache(false);
 			INSTR_TIME_SET_CURRENT(last_save);
 		}
-		else
-			(void) wait_for_event(ms < 0 ? -1 : (long) Min(ceil(ms), MAX_WAIT_MS));
 	}
 
 	if (sst_cache_save_interval >= 0)
