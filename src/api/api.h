@@ -18,7 +18,6 @@
 #include "relation/relation.h"
 #include "run/call.h"
 #include "run/limits.h"
-#include "run/prewarm.h"
 #include "run/scan.h"
 
 /* What to do with a table's TOAST table */
@@ -74,8 +73,6 @@ extern int64 sst_max_bytes_argument(FunctionCallInfo fcinfo, int argno);
 extern int64 sst_max_rate_argument(FunctionCallInfo fcinfo, int argno);
 extern char *sst_text_argument(FunctionCallInfo fcinfo, int argno,
 							   const char *what);
-extern SstPrewarmMode sst_prewarm_mode_argument(FunctionCallInfo fcinfo,
-												int argno, SstRules rules);
 extern SstLimits *sst_limits_arguments(FunctionCallInfo fcinfo, int argno,
 									   SstLimits *limits);
 extern char *sst_called_schema(FunctionCallInfo fcinfo);

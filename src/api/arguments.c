@@ -203,27 +203,6 @@ sst_text_argument(FunctionCallInfo fcinfo, int argno, const char *what)
 	return text_to_cstring(PG_GETARG_TEXT_PP(argno));
 }
 
-/* How to prewarm, in pg_prewarm's words; the error has contrib's by its rules. */
-SstPrewarmMode
-sst_prewarm_mode_argument(FunctionCallInfo fcinfo, int argno, SstRules rules)
-{
-	const char *name = sst_text_argument(fcinfo, argno, "prewarm type");
-
-	if (strcmp(name, "prefetch") == 0)
-		return SST_PREWARM_PREFETCH;
-	if (strcmp(name, "read") == 0)
-		return SST_PREWARM_READ;
-	if (strcmp(name, "buffer") == 0)
-		return SST_PREWARM_BUFFER;
-
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 rules == SST_RULES_CONTRIB ? errmsg("invalid prewarm type") :
-			 errmsg("invalid prewarm type: \"%s\"", name),
-			 errhint("Valid prewarm types are \"prefetch\", \"read\", and \"buffer\".")));
-	return SST_PREWARM_BUFFER;	/* keep compiler quiet */
-}
-
 /* A limit of bytes, which is not null */
 int64
 sst_max_bytes_argument(FunctionCallInfo fcinfo, int argno)

@@ -43,6 +43,27 @@ PG_FUNCTION_INFO_V1(sst_cache_summary);
 PG_FUNCTION_INFO_V1(sst_cache_map);
 PG_FUNCTION_INFO_V1(sst_pg_prewarm);
 
+/* How to prewarm, in pg_prewarm's words; the error has contrib's by its rules. */
+static SstPrewarmMode
+mode_argument(FunctionCallInfo fcinfo, int argno, SstRules rules)
+{
+	const char *name = sst_text_argument(fcinfo, argno, "prewarm type");
+
+	if (strcmp(name, "prefetch") == 0)
+		return SST_PREWARM_PREFETCH;
+	if (strcmp(name, "read") == 0)
+		return SST_PREWARM_READ;
+	if (strcmp(name, "buffer") == 0)
+		return SST_PREWARM_BUFFER;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 rules == SST_RULES_CONTRIB ? errmsg("invalid prewarm type") :
+			 errmsg("invalid prewarm type: \"%s\"", name),
+			 errhint("Valid prewarm types are \"prefetch\", \"read\", and \"buffer\".")));
+	return SST_PREWARM_BUFFER;	/* keep compiler quiet */
+}
+
 /* ----------
  * Result rows
  * ----------
@@ -186,7 +207,7 @@ static Datum
 warm(FunctionCallInfo fcinfo, int argno, bool alone, const Oid *relids, int n,
 	 const char *schema)
 {
-	SstPrewarmMode mode = sst_prewarm_mode_argument(fcinfo, argno, SST_RULES_TOLERANT);
+	SstPrewarmMode mode = mode_argument(fcinfo, argno, SST_RULES_TOLERANT);
 	SstLimits	memory;
 	SstLimits  *limits = sst_limits_arguments(fcinfo, argno + 1, &memory);
 	SstFreeBuffers free_buffers = {0};
@@ -287,7 +308,7 @@ sst_cache_load(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("saved cache cannot be null")));
 	sst_check_range(min_usage, 0, BM_MAX_USAGE_COUNT, "min_usage_count");
-	mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_TOLERANT);
+	mode = mode_argument(fcinfo, 1, SST_RULES_TOLERANT);
 	limits = sst_limits_arguments(fcinfo, 3, &memory);
 
 	begin_call(&call, fcinfo);
@@ -463,11 +484,10 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 	Oid			tableoid;		/* locked besides the relation, or InvalidOid */
 	AclResult	aclresult;
 	int64		nblocks;
-	int64		ndone;
 	SstCall		call;
 
 	relid = sst_relation_argument(fcinfo);
-	plan.mode = sst_prewarm_mode_argument(fcinfo, 1, SST_RULES_CONTRIB);
+	plan.mode = mode_argument(fcinfo, 1, SST_RULES_CONTRIB);
 	plan.forknum = forkname_to_number(sst_text_argument(fcinfo, 2, "relation fork"));
 
 	/* Who may read a table may prewarm it and its indexes. */
@@ -485,12 +505,12 @@ sst_pg_prewarm(PG_FUNCTION_ARGS)
 
 	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_call_set_relation(&call, rel);
-	ndone = sst_prewarm(&plan, rel, &call.io_stats);
+	sst_prewarm(&plan, rel, &call.io_stats);
 	sst_call_end(&call);
 
 	relation_close(rel, AccessShareLock);
 	if (OidIsValid(tableoid))
 		UnlockRelationOid(tableoid, AccessShareLock);
 
-	PG_RETURN_INT64(ndone);
+	PG_RETURN_INT64(Max((int64) plan.end - plan.first, 0));
 }

@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * warm.h
- *	  Reading blocks of many relations into memory, with one queue, and saving which
- *	  ones are there
+ *	  Reading blocks of relations into memory, and saving which ones are there
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,8 +15,41 @@
 
 #include "relation/relation.h"
 #include "run/limits.h"
-#include "run/prewarm.h"
 #include "stream/buffered.h"
+#include "stream/stream.h"
+
+/*
+ * Blocks of one relation: prewarm.c
+ */
+
+typedef enum SstPrewarmMode
+{
+	SST_PREWARM_PREFETCH,		/* advise the kernel, wait for nothing */
+	SST_PREWARM_READ,			/* read, and keep nothing */
+	SST_PREWARM_BUFFER			/* read into buffers */
+} SstPrewarmMode;
+
+/* What to prewarm: plain data */
+typedef struct SstPrewarmPlan
+{
+	ForkNumber	forknum;
+	SstPrewarmMode mode;
+	BlockNumber first;
+	BlockNumber end;
+	bool		evicts;			/* pages of others, and not its own */
+	bool		cached;			/* in the page cache; set here */
+} SstPrewarmPlan;
+
+/* Fewer are read as soon by one process, for which the kernel reads ahead (bench/compare cold). */
+#define SST_PREWARM_PARALLEL_BLOCKS (192 * 1024 * 1024 / BLCKSZ)
+
+extern bool sst_prewarm_parallel(SstPrewarmPlan *plan, Relation rel,
+								 SstIoStats *io_stats);
+extern void sst_prewarm(SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats);
+
+/*
+ * Blocks of many relations: queue.c
+ */
 
 /* A fork to warm, and what came of it */
 typedef struct SstWarmFork

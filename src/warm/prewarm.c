@@ -17,9 +17,9 @@
 #include "run/call.h"
 #include "run/limits.h"
 #include "run/parallel.h"
-#include "run/prewarm.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
+#include "warm/warm.h"
 
 /*
  * The least for each participant.  A block that is in the page cache is copied in a
@@ -354,20 +354,13 @@ sst_prewarm_parallel(SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 }
 
 /*
- * Prewarm blocks of a fork, which must exist.  Returns how many they are.  The
- * relation must be open and locked.
+ * Prewarm blocks of a fork, which must exist.  The relation must be open and locked.
  */
-int64
+void
 sst_prewarm(SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 {
-	int64		nblocks = plan->first < plan->end ?
-		(int64) plan->end - plan->first : 0;
-
-	if (!sst_prewarm_parallel(plan, rel, io_stats))
-	{
-		sst_progress_scan(RelationGetRelid(rel), nblocks, true);
-		prewarm_part(plan, rel, NULL, io_stats);
-	}
-
-	return nblocks;
+	if (sst_prewarm_parallel(plan, rel, io_stats))
+		return;
+	sst_progress_scan(RelationGetRelid(rel), Max(plan->end, plan->first) - plan->first, true);
+	prewarm_part(plan, rel, NULL, io_stats);
 }
