@@ -28,26 +28,17 @@
 #include "utils/timestamp.h"
 
 #include "compat/compat.h"
-#include "relation/relation.h"
 #include "run/call.h"
 #include "streamstat.h"
 
 /* From one look at those who wait to the next */
 #define CHECK_SECONDS 0.05
 
-/* What somebody waits for because of our transaction; later ones last longer */
-typedef enum Blocked
-{
-	BLOCKED_NOBODY,
-	BLOCKED_LOCK,				/* a lock on a relation */
-	BLOCKED_TRANSACTION			/* the end of the transaction */
-} Blocked;
-
-/* What the longest wait seen is for, and since when */
+/* What a session waits for because of our transaction, and since when */
 typedef struct BlockedSession
 {
-	Blocked		what;
-	Oid			relid;			/* of BLOCKED_LOCK */
+	Oid			relid;			/* a lock on it; InvalidOid: the end of the
+								 * transaction */
 	TimestampTz since;
 } BlockedSession;
 
@@ -72,23 +63,9 @@ is_our_transaction(const LOCKTAG *tag)
 	return false;
 }
 
-/* Does the call in progress need a lock on this relation? */
-static bool
-is_locked_by_call(Oid relid)
-{
-	Oid			table = sst_table_of(relid);
-	Oid			named;
-	Oid			scanned;
-
-	sst_progress_present(&named, &scanned);
-
-	return OidIsValid(table) &&
-		(sst_table_of(named) == table || sst_table_of(scanned) == table);
-}
-
 /*
- * What does a session wait for that waits for this lock in this mode?  BLOCKED_NOBODY
- * unless a diagnostic call is all that it waits for.
+ * Is a diagnostic call all that a session waits for which waits for this lock in this mode?
+ * Then *relid is set as in BlockedSession.
  *
  * That is an AccessExclusiveLock, where the call has an AccessShareLock and
  * our transaction none that is stronger.  It is also the end of our transaction: CREATE INDEX
@@ -96,30 +73,27 @@ is_locked_by_call(Oid relid)
  * whatever relation (WaitForOlderSnapshots() in commands/indexcmds.c).  A
  * transaction that has written is waited for in any case.
  */
-static Blocked
-blocked_by_call(const LOCKTAG *tag, LOCKMODE mode)
+static bool
+blocked_by_call(const LOCKTAG *tag, LOCKMODE mode, Oid *relid)
 {
+	*relid = InvalidOid;
 	if (tag->locktag_type == LOCKTAG_RELATION)
 	{
-		if (mode == AccessExclusiveLock &&
+		*relid = tag->locktag_field2;
+		return mode == AccessExclusiveLock &&
 			sst_lock_held(tag, AccessShareLock) &&
 			!sst_lock_held(tag, RowShareLock) &&
-			is_locked_by_call(tag->locktag_field2))
-			return BLOCKED_LOCK;
-	}
-	else if (tag->locktag_type == LOCKTAG_VIRTUALTRANSACTION)
-	{
-		if (!TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
-			is_our_transaction(tag))
-			return BLOCKED_TRANSACTION;
+			sst_call_locks(*relid);
 	}
 
-	return BLOCKED_NOBODY;
+	return tag->locktag_type == LOCKTAG_VIRTUALTRANSACTION &&
+		!TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
+		is_our_transaction(tag);
 }
 
 /*
- * Find a session that has waited for "least" or a later value because of our transaction,
- * for streamstat.max_blocking_time of the current statement.  False if there is none.
+ * Find a session that has waited because of our transaction, or only for its end, for
+ * streamstat.max_blocking_time of the current statement.  False if there is none.
  *
  * This takes no lock, so a process can begin or end to wait meanwhile.  Then its fields can
  * be of two waits, also because a CPU may load them in another order.  The lock that it
@@ -128,7 +102,7 @@ blocked_by_call(const LOCKTAG *tag, LOCKMODE mode)
  * that preceded the first check are visible.
  */
 static bool
-find_blocked(BlockedSession *session, Blocked least)
+find_blocked(BlockedSession *session, bool for_end)
 {
 	int64		microseconds = (int64) sst_max_blocking_time * 1000;
 
@@ -139,21 +113,21 @@ find_blocked(BlockedSession *session, Blocked least)
 		LOCK	   *lock = *(LOCK *volatile *) &proc->waitLock;
 		LOCKMODE	mode = proc->waitLockMode;
 		LOCKTAG		tag;
+		TimestampTz since;
 
 		if (lock == NULL)
 			continue;
 
 		tag = lock->tag;
-		session->since = (TimestampTz) pg_atomic_read_u64(&proc->waitStart);
-		if (session->since == 0 ||
-			GetCurrentTimestamp() - Max(session->since, GetCurrentStatementStartTimestamp()) < microseconds)
+		since = (TimestampTz) pg_atomic_read_u64(&proc->waitStart);
+		if (since == 0 ||
+			GetCurrentTimestamp() - Max(since, GetCurrentStatementStartTimestamp()) < microseconds)
 			continue;
 
-		session->what = blocked_by_call(&tag, mode);
-		if (session->what >= least)
+		if (blocked_by_call(&tag, mode, &session->relid) &&
+			!(for_end && OidIsValid(session->relid)))
 		{
-			session->relid = session->what == BLOCKED_LOCK ?
-				tag.locktag_field2 : InvalidOid;
+			session->since = since;
 			return true;
 		}
 	}
@@ -167,13 +141,13 @@ sst_is_blocking(void)
 {
 	BlockedSession session;
 
-	return find_blocked(&session, BLOCKED_TRANSACTION);
+	return find_blocked(&session, true);
 }
 
 static void
 yield_to(const BlockedSession *session)
 {
-	if (session->what == BLOCKED_LOCK)
+	if (OidIsValid(session->relid))
 		ereport(ERROR,
 				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
 				 errmsg("canceling statement due to conflict with a lock request on relation \"%s\"",
@@ -212,8 +186,8 @@ find_blocked_twice(BlockedSession *session)
 		return false;
 	checked = now;
 
-	if (find_blocked(session, BLOCKED_LOCK) && session->what == seen.what &&
-		session->relid == seen.relid && session->since == seen.since)
+	if (find_blocked(session, false) && session->relid == seen.relid &&
+		session->since == seen.since)
 		return true;
 	seen = *session;
 

@@ -26,6 +26,7 @@
 #include "utils/timestamp.h"
 
 #include "compat/compat.h"
+#include "relation/relation.h"
 #include "run/call.h"
 
 /* ----------
@@ -112,14 +113,17 @@ begin_progress(const char *function, int64 relations_total, int64 bytes_total)
 }
 
 /*
- * The relation that the call was called with, and that of the last scan that has begun;
- * each may be InvalidOid.
+ * Does the call in progress need a lock on this relation?  So it does on the one that it was
+ * called with, on that of the last scan that has begun, and on what belongs to their tables.
  */
-void
-sst_progress_present(Oid *named, Oid *scanned)
+bool
+sst_call_locks(Oid relid)
 {
-	*named = current.in_progress ? current.named : InvalidOid;
-	*scanned = current.in_progress ? (Oid) current.progress.relid : InvalidOid;
+	Oid			table = sst_table_of(relid);
+
+	return current.in_progress && OidIsValid(table) &&
+		(sst_table_of(current.named) == table ||
+		 sst_table_of((Oid) current.progress.relid) == table);
 }
 
 /* Set the totals of the call, when they come to be known. */

@@ -72,13 +72,13 @@ extern ErrorData *sst_contain_errors(void (*action) (void *arg), void *arg);
 extern void sst_call_begin(SstCall *call, FunctionCallInfo fcinfo,
 						   int64 relations_total, int64 bytes_total);
 extern void sst_call_set_relation(SstCall *call, Relation rel);
+extern bool sst_call_locks(Oid relid);
 extern void sst_call_end(SstCall *call);
 extern void sst_call_add_worker(int worker, const SstIoStats *io_stats);
 extern const SstCall *sst_last_call(void);
 extern int	sst_last_call_processes(void);
 extern const SstIoStats *sst_last_call_process(int process);
 
-extern void sst_progress_present(Oid *named, Oid *scanned);
 extern void sst_progress_totals(int64 relations_total, int64 bytes_total);
 extern void sst_progress_phase(SstPhase phase);
 extern void sst_progress_relations(int64 relations_done);
