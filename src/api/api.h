@@ -118,9 +118,6 @@ extern void sst_call_open(SstCall *call, FunctionCallInfo fcinfo,
 extern void sst_call_try_open(SstCall *call, FunctionCallInfo fcinfo,
 							  SstTarget *target, int kinds);
 extern void sst_call_close(SstCall *call, SstTarget *target);
-extern void sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
-							SstRules rules, SstIndexCounts counts,
-							SstRelationStats *found);
 extern void sst_tree_begin(SstTree *tree, FunctionCallInfo fcinfo, int kinds, bool alone);
 extern bool sst_tree_next(SstTree *tree, SstTarget *target);
 extern void sst_tree_end(SstTree *tree);

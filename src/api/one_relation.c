@@ -81,37 +81,6 @@ sst_call_close(SstCall *call, SstTarget *target)
 	sst_target_close(target);
 }
 
-/*
- * Scan all of a target in a call of its own: by our own rules, where damage is counted,
- * or by those of one of contrib's functions.
- *
- * By these, block 0 is read even of an index that has none, for the error that the
- * buffer manager has for it.
- */
-void
-sst_scan_target(FunctionCallInfo fcinfo, const SstTarget *target,
-				SstRules rules, SstIndexCounts counts, SstRelationStats *found)
-{
-	SstScanPlan plan;
-	SstScanResult scanned;
-	SstCall		call;
-
-	sst_plan_scan(&plan, target, rules);
-	plan.index_counts = counts;
-	if (rules == SST_RULES_CONTRIB && counts == SST_COUNT_ITEMS)
-		plan.end = Max(plan.end, 1);
-
-	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
-	sst_call_set_relation(&call, target->rel);
-	sst_scan_run(&plan, target->rel, NULL, &scanned);
-	call.io_stats = scanned.io_stats;
-	sst_call_end(&call);
-
-	sst_relation_stats_init(found, target);
-	found->counters = scanned.counters;
-	found->meta = scanned.meta;
-}
-
 /* ----------
  * The relations of a partition tree, one at a time
  *

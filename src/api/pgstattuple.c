@@ -109,14 +109,33 @@ report_unexpected_type(Relation rel, BlockNumber blkno)
 	UnlockReleaseBuffer(buf);
 }
 
-/* Scan the target, close it, and return its row. */
+/*
+ * Scan the target, close it, and return its row.  Block 0 is read even of an index that has
+ * none, for the error that the buffer manager has for it.
+ */
 static Datum
 contrib_row(FunctionCallInfo fcinfo, SstTarget *target, SstIndexCounts counts,
 			const SstColumns *columns)
 {
+	SstScanPlan plan;
+	SstScanResult result;
 	SstRelationStats found;
+	SstCall		call;
 
-	sst_scan_target(fcinfo, target, SST_RULES_CONTRIB, counts, &found);
+	sst_plan_scan(&plan, target, SST_RULES_CONTRIB);
+	plan.index_counts = counts;
+	if (counts == SST_COUNT_ITEMS)
+		plan.end = Max(plan.end, 1);
+
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
+	sst_call_set_relation(&call, target->rel);
+	sst_scan_run(&plan, target->rel, NULL, &result);
+	call.io_stats = result.io_stats;
+	sst_call_end(&call);
+
+	sst_relation_stats_init(&found, target);
+	found.counters = result.counters;
+	found.meta = result.meta;
 	if (counts == SST_COUNT_ITEMS && target->am == &sst_hash_am &&
 		found.counters.first_corrupt != InvalidBlockNumber)
 		report_unexpected_type(target->rel, found.counters.first_corrupt);

@@ -130,6 +130,14 @@ avg_leaf_density(const SstRelationStats *found, bool *isnull)
 					   usable - unused_bytes(found), isnull);
 }
 
+/* Empty pages are shown among the deleted ones. */
+static Datum
+deleted_pages(const SstRelationStats *found, bool *isnull)
+{
+	*isnull = found->unread;
+	return Int64GetDatum(SST_COUNT(found, SST_DELETED_PAGES) + SST_COUNT(found, SST_EMPTY_PAGES));
+}
+
 /* Of an unknown access method, only what all pages have is known. */
 static const SstColumn index_columns[] = {
 	{"relation", REGCLASSOID, 0, relation_column},
@@ -138,7 +146,7 @@ static const SstColumn index_columns[] = {
 	SST_SIZE_COLUMNS,
 	{"internal_pages", INT8OID, SST_INTERNAL_PAGES, .of_known = true},
 	{"leaf_pages", INT8OID, SST_LEAF_PAGES, .of_known = true},
-	{"deleted_pages", INT8OID, SST_DELETED_PAGES, .of_known = true},
+	{"deleted_pages", INT8OID, 0, deleted_pages, .of_known = true},
 	{"free_bytes", INT8OID, SST_FREE_BYTES},
 	{"avg_leaf_density", FLOAT8OID, 0, avg_leaf_density, .of_known = true},
 	{"leaf_fragmentation", FLOAT8OID, SST_BACKWARD_LEAVES, .percent_of = SST_ORDERED_LEAF_PAGES},
@@ -148,10 +156,8 @@ static const SstColumn index_columns[] = {
 
 /*
  * Measure a relation, if it can be read; else the note says why not.  Add up what its
- * columns show.
- *
- * Of an index, empty pages are shown among the deleted ones.  Free space of a table is
- * that in pages that are in use, and all of those that are new.
+ * columns show.  Free space of a table is that in pages that are in use, and all of those
+ * that are new.
  */
 static void
 measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
@@ -174,9 +180,10 @@ measure(const SstTarget *target, SstRelationStats *found, SstIoStats *io_stats)
 	sst_counters_merge(&found->counters, &result.counters);
 	sst_io_stats_merge(io_stats, &result.io_stats);
 
+	found->meta = result.meta;
+
 	if (target->kind == SST_INDEX)
 	{
-		n[SST_DELETED_PAGES] += n[SST_EMPTY_PAGES];
 		if ((target->am->flags & SST_AM_UNKNOWN) != 0)
 			found->note = _("unknown access method: page headers only");
 		return;
@@ -310,10 +317,7 @@ sst_index_stats_tree(PG_FUNCTION_ARGS)
  * ----------
  */
 
-/*
- * Scan an index of the access method, which argument 0 names, by our own rules, and
- * return a row about it.
- */
+/* Return a row about an index of the access method, which argument 0 names. */
 static Datum
 index_row(FunctionCallInfo fcinfo, const SstAccessMethod *am)
 {
@@ -323,7 +327,9 @@ index_row(FunctionCallInfo fcinfo, const SstAccessMethod *am)
 	BlockNumber table_blocks = 0;
 	SstTarget	target;
 	SstRelationStats found;
+	SstCall		call;
 
+	sst_call_begin(&call, fcinfo, 1, SST_PROGRESS_UNKNOWN);
 	sst_target_adopt_index(&target, summarizes ?
 						   sst_open_with_table(relid, &tableoid) :
 						   relation_open(relid, AccessShareLock),
@@ -337,10 +343,10 @@ index_row(FunctionCallInfo fcinfo, const SstAccessMethod *am)
 		relation_close(table, NoLock);
 	}
 
-	sst_scan_target(fcinfo, &target, SST_RULES_TOLERANT, SST_COUNT_ITEMS, &found);
+	sst_call_set_relation(&call, target.rel);
+	measure(&target, &found, &call.io_stats);
 	found.table_blocks = table_blocks;
-
-	sst_target_close(&target);
+	sst_call_close(&call, &target);
 
 	return sst_form_row(fcinfo, &am->columns, &found);
 }
