@@ -429,88 +429,64 @@ sst_list_chosen_relations(SstRelations *list, const Oid *relids, int n)
 }
 
 /* ----------
- * Where the files of a relation are now
+ * One row of pg_class, which is read past the caches
  * ----------
  */
 
-typedef struct PresentFiles
-{
-	SstFiles   *files;
-	char	   *persistence;
-	bool		found;
-} PresentFiles;
-
 static void
-set_present(void *arg, const void *row)
+copy_row(void *form, const void *row)
 {
-	const FormData_pg_class *form = row;
-	PresentFiles *present = arg;
+	*(FormData_pg_class *) form = *(const FormData_pg_class *) row;
+}
 
-	present->found = RELKIND_HAS_STORAGE(form->relkind) &&
-		sst_catalog_files(form, present->files);
-	*present->persistence = form->relpersistence;
+/* Find the row that has the value in a column, by an index if there is one for it. */
+static bool
+find_row(Oid indexid, AttrNumber attno, Oid value, FormData_pg_class *form)
+{
+	form->oid = InvalidOid;
+	sst_read_catalog(RelationRelationId, indexid, attno, value, copy_row, form);
+	return OidIsValid(form->oid);
 }
 
 /*
- * Find a relation's files, and its persistence, by its row in pg_class, which is read
- * past the caches, so that a call about many relations leaves nothing there.  False if
- * the relation or its files do not exist, which can change unless it is locked.
+ * Find a relation's files, and its persistence; a call about many relations leaves nothing
+ * in the caches.  False if the relation or its files do not exist, which can change unless it
+ * is locked.
  */
 bool
 sst_present_files(Oid relid, SstFiles *files, char *persistence)
 {
-	PresentFiles present = {files, persistence};
+	FormData_pg_class form;
 
-	sst_read_catalog(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, relid,
-					 set_present, &present);
-	return present.found;
-}
-
-/* ----------
- * Which table a TOAST table belongs to
- *
- * Only the table's row in pg_class says so, and has no index for that.  The
- * server names TOAST tables after their tables' OIDs, so that the right row is
- * found at once unless one was renamed.
- * ----------
- */
-
-static void
-set_toastrelid(void *oid, const void *row)
-{
-	*(Oid *) oid = ((const FormData_pg_class *) row)->reltoastrelid;
-}
-
-static void
-set_oid(void *oid, const void *row)
-{
-	*(Oid *) oid = ((const FormData_pg_class *) row)->oid;
+	if (!find_row(ClassOidIndexId, Anum_pg_class_oid, relid, &form))
+		return false;
+	*persistence = form.relpersistence;
+	return RELKIND_HAS_STORAGE(form.relkind) && sst_catalog_files(&form, files);
 }
 
 /*
  * Find the table of a TOAST table, which need not be locked.  InvalidOid if there is
  * none.
+ *
+ * Only the table's row says so, and has no index for that.  The server names TOAST tables
+ * after their tables' OIDs, so that the right row is found at once unless one was renamed.
  */
 Oid
 sst_toast_owner(Oid toastoid)
 {
 	char	   *name = get_rel_name(toastoid);
-	Oid			result = InvalidOid;
-	Oid			toastrelid = InvalidOid;
+	Oid			named;
+	FormData_pg_class form;
 
 	if (name == NULL)
 		return InvalidOid;
-	if (sscanf(name, "pg_toast_%u", &result) == 1)
-		sst_read_catalog(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid, result,
-						 set_toastrelid, &toastrelid);
-	if (toastrelid == toastoid)
-		return result;
+	if (sscanf(name, "pg_toast_%u", &named) == 1 &&
+		find_row(ClassOidIndexId, Anum_pg_class_oid, named, &form) &&
+		form.reltoastrelid == toastoid)
+		return named;
 
-	result = InvalidOid;
-	sst_read_catalog(RelationRelationId, InvalidOid, Anum_pg_class_reltoastrelid, toastoid,
-					 set_oid, &result);
-
-	return result;
+	(void) find_row(InvalidOid, Anum_pg_class_reltoastrelid, toastoid, &form);
+	return form.oid;
 }
 
 /*
