@@ -18,7 +18,6 @@
 #include "access/relation.h"
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
-#include "fmgr.h"
 #include "storage/bufmgr.h"
 
 #include "api/api.h"

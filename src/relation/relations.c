@@ -25,7 +25,6 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
-#include "catalog/pg_namespace.h"
 #include "lib/qunique.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
