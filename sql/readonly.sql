@@ -160,7 +160,7 @@ $$;
 CALL autovacuum_off();
 CALL wait_for_horizon();
 VACUUM pg_am, pg_amop, pg_amproc, pg_attribute, pg_class, pg_constraint, pg_depend, pg_index,
-	pg_inherits, pg_namespace, pg_opclass, pg_operator, pg_proc, pg_statistic, pg_trigger, pg_type;
+	pg_inherits, pg_namespace, pg_opclass, pg_operator, pg_proc, pg_rewrite, pg_statistic, pg_trigger, pg_type;
 CHECKPOINT;
 SELECT dirty_pages();
 SELECT call, w.*
