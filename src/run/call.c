@@ -301,17 +301,11 @@ sst_contain_errors(void (*action) (void *arg), void *arg)
 /* The last call of the session that has ended; its function is "" before that. */
 static SstCall last_call;
 
-/* What each worker did for a call */
-typedef struct WorkersOfCall
-{
-	int			n;
-	int			nallocated;
-	SstIoStats *io_stats;
-} WorkersOfCall;
-
-static SstIoStats last_leader;
-static WorkersOfCall current_workers;
-static WorkersOfCall last_workers;
+/* What each process did for it, the leader first, and what each worker does for the present one */
+static int	nlast = 1;
+static SstIoStats *last_processes;
+static int	nprocesses;
+static SstIoStats *processes;	/* NULL between two calls */
 
 /*
  * Begin a call about so many relations and bytes; SST_PROGRESS_UNKNOWN where
@@ -324,7 +318,11 @@ sst_call_begin(SstCall *call, FunctionCallInfo fcinfo, int64 relations_total,
 	char	   *name = get_func_name(fcinfo->flinfo->fn_oid);
 
 	memset(call, 0, sizeof(SstCall));
-	current_workers.n = 0;
+	if (processes != NULL)
+		pfree(processes);
+	processes = MemoryContextAllocZero(TopMemoryContext,
+									   sizeof(SstIoStats) * (sst_max_workers + 1));
+	nprocesses = 1;
 	strlcpy(call->function, name != NULL ? name : "?", NAMEDATALEN);
 	sst_io_stats_init(&call->io_stats, sst_usual_io_path());
 	INSTR_TIME_SET_CURRENT(call->start);
@@ -340,25 +338,14 @@ sst_call_set_relation(SstCall *call, Relation rel)
 	sst_io_stats_init(&call->io_stats, sst_choose_io_path(rel));
 }
 
-/* Add what a worker, the first one being 0, did in one scan of the call. */
+/* Add what a worker, the first one being 0, did in one scan of the call, if there is one. */
 void
 sst_call_add_worker(int worker, const SstIoStats *io_stats)
 {
-	WorkersOfCall *workers = &current_workers;
-
-	if (worker >= workers->nallocated)
-	{
-		Size		size = sizeof(SstIoStats) * (worker + 1);
-
-		workers->io_stats = workers->io_stats == NULL ?
-			MemoryContextAlloc(TopMemoryContext, size) :
-			repalloc(workers->io_stats, size);
-		workers->nallocated = worker + 1;
-	}
-	for (; workers->n <= worker; workers->n++)
-		memset(&workers->io_stats[workers->n], 0, sizeof(SstIoStats));
-
-	sst_io_stats_merge(&workers->io_stats[worker], io_stats);
+	if (processes == NULL)
+		return;
+	nprocesses = Max(nprocesses, worker + 2);
+	sst_io_stats_merge(&processes[worker + 1], io_stats);
 }
 
 /*
@@ -369,23 +356,22 @@ void
 sst_call_end(SstCall *call)
 {
 	SstIoStats *all = &call->io_stats;
-	WorkersOfCall swap = last_workers;
 
 	call->elapsed_ms = sst_seconds_since(call->start) * 1000;
-	last_leader = *all;
-	for (int i = 0; i < current_workers.n; i++)
+	processes[0] = *all;
+	for (int i = 1; i < nprocesses; i++)
 	{
-		const SstIoStats *worker = &current_workers.io_stats[i];
-
-		sst_io_stats_subtract(&last_leader, worker);
-		all->in_flight_max = Max(all->in_flight_max, worker->in_flight_max);
-		all->look_ahead_max = Max(all->look_ahead_max, worker->look_ahead_max);
+		sst_io_stats_subtract(&processes[0], &processes[i]);
+		all->in_flight_max = Max(all->in_flight_max, processes[i].in_flight_max);
+		all->look_ahead_max = Max(all->look_ahead_max, processes[i].look_ahead_max);
 	}
 	last_call = *call;
 
-	/* The workers of the call that ends are those of the last call. */
-	last_workers = current_workers;
-	current_workers = swap;
+	if (last_processes != NULL)
+		pfree(last_processes);
+	last_processes = processes;
+	nlast = nprocesses;
+	processes = NULL;
 
 	current.in_progress = false;
 	if (current.reports)
@@ -403,12 +389,12 @@ sst_last_call(void)
 int
 sst_last_call_processes(void)
 {
-	return last_workers.n + 1;
+	return nlast;
 }
 
 /* What one of these processes did; the leader is 0. */
 const SstIoStats *
 sst_last_call_process(int process)
 {
-	return process == 0 ? &last_leader : &last_workers.io_stats[process - 1];
+	return &last_processes[process];
 }
