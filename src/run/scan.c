@@ -118,12 +118,11 @@ typedef struct SstScan
 {
 	const SstScanPlan *plan;
 	SstScanSinks sinks;
-	Relation	rel;
+	SstBlockReader reader;
 	SstSource  *source;
 	SstVisitor	visitor;
 	SstKeptItems kept;			/* for the rebuild of a table */
 	SstDeadItems dead;			/* for sinks.dead_tids */
-	BufferAccessStrategy strategy;
 	SstScanResult *result;
 	SstChunks  *chunks;			/* shared with others, or NULL */
 
@@ -202,7 +201,7 @@ has_sound_items(SstScan *scan, const SstPage *page)
 {
 	SstDiagnosis diagnosis;
 
-	return sst_check_items(scan->rel, &scan->visitor, page->image, page->blkno,
+	return sst_check_items(scan->reader.rel, &scan->visitor, page->image, page->blkno,
 						   &diagnosis);
 }
 
@@ -272,10 +271,11 @@ count_unsound_page(SstScan *scan, const SstPage *page, SstCounters *counters)
 	if (page->image != NULL && (!BufferIsValid(page->buffer) || scan->copied))
 	{
 		SstIoStats	not_reported = {0};
-		SstBlockReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
-		&not_reported};
+		SstBlockReader reader = scan->reader;
 		SstPage		again;
 
+		reader.io_stats = &not_reported;
+		reader.rules = SST_RULES_TOLERANT;
 		sst_read_block(&reader, page->blkno, &again, NULL);
 		if (show_page(scan, &again, counters))
 			return;
@@ -441,10 +441,7 @@ static void
 scan_buffers(void *arg)
 {
 	SstScan    *scan = arg;
-	SstStream  *stream = sst_buffer_stream_begin(scan->rel,
-												 scan->plan->forknum,
-												 scan->source, scan->strategy,
-												 false, &scan->result->io_stats);
+	SstStream  *stream = sst_buffer_stream_begin(&scan->reader, scan->source, false);
 
 	scan->stream = stream;
 	visit_stream(scan, stream);
@@ -472,15 +469,11 @@ any_order(const SstScan *scan)
 static void
 scan_files(SstScan *scan)
 {
-	SstStream  *stream = sst_file_stream_begin(scan->rel, scan->plan->forknum,
-											   scan->source,
+	SstStream  *stream = sst_file_stream_begin(&scan->reader, scan->source,
 											   sst_plan_nblocks(scan->plan),
 											   scan->limited ? 0 : SST_MAX_GAP,
-											   scan->strategy,
-											   scan->plan->rules,
 											   &scan->visitor.needs,
-											   any_order(scan),
-											   &scan->result->io_stats);
+											   any_order(scan));
 
 	PG_TRY();
 	{
@@ -507,7 +500,10 @@ scan_begin(SstScan *scan)
 	const SstLimits *limits = scan->sinks.limits;
 
 	scan->reached = plan->first;
-	scan->strategy = GetAccessStrategy(BAS_BULKREAD);
+	scan->reader.forknum = plan->forknum;
+	scan->reader.strategy = GetAccessStrategy(BAS_BULKREAD);
+	scan->reader.io_stats = &scan->result->io_stats;
+	scan->reader.rules = plan->rules;
 	scan->check_mask = PAGES_PER_REPORT - 1;
 	scan->limited = sst_throttle_begin(&scan->throttle, scan->sinks.limits);
 	if (scan->limited)
@@ -527,7 +523,7 @@ scan_end(SstScan *scan)
 {
 	end_slice(scan);
 	sst_progress_blocks(scan->result->nvisited, scan->chunks);
-	FreeAccessStrategy(scan->strategy);
+	FreeAccessStrategy(scan->reader.strategy);
 	scan->result->meta = scan->visitor.meta;
 }
 
@@ -582,8 +578,6 @@ try_scan_buffers(SstScan *scan)
 static void
 scan_single_blocks(SstScan *scan)
 {
-	SstBlockReader reader = {scan->rel, scan->plan->forknum, scan->strategy,
-	&scan->result->io_stats, scan->plan->rules};
 	BlockNumber blkno;
 	SstPage		page;
 
@@ -597,8 +591,8 @@ scan_single_blocks(SstScan *scan)
 				break;
 			continue;
 		}
-		sst_read_block(&reader, blkno, &page, NULL);
-		sst_io_stats_returned(reader.io_stats, 1, 1);
+		sst_read_block(&scan->reader, blkno, &page, NULL);
+		sst_io_stats_returned(scan->reader.io_stats, 1, 1);
 		visit_page(scan, &page);
 		check_now_and_then(scan);
 	}
@@ -683,7 +677,7 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 		  const SstBlockSet *set, const SstScanSinks *sinks,
 		  SstScanResult *result)
 {
-	SstScan		scan = {.plan = plan, .rel = rel, .result = result,
+	SstScan		scan = {.plan = plan, .reader = {.rel = rel}, .result = result,
 	.chunks = chunks};
 	SstRangeSource range;
 	SstSampleSource sample;
@@ -855,7 +849,7 @@ sst_scan_map(const SstTarget *target, ForkNumber forknum, SstBlockSet *visible,
 	SMgrRelation smgr = RelationGetSmgr(target->rel);
 	SstScanPlan plan;
 	SstScanResult result;
-	SstScan		scan = {.plan = &plan, .rel = target->rel,
+	SstScan		scan = {.plan = &plan, .reader = {.rel = target->rel},
 	.sinks = {.limits = limits}, .result = &result};
 	SstRangeSource range;
 

@@ -27,6 +27,16 @@ typedef struct SstPage
 								 * directly from the file */
 } SstPage;
 
+/* What is read, of a stream or of single blocks, and where that is counted */
+typedef struct SstBlockReader
+{
+	Relation	rel;
+	ForkNumber	forknum;
+	BufferAccessStrategy strategy;
+	SstIoStats *io_stats;
+	SstRules	rules;			/* for a page that the buffer manager refuses */
+} SstBlockReader;
+
 typedef struct SstStream SstStream;
 
 struct SstStream
@@ -52,21 +62,8 @@ struct SstStream
 	/* End the stream and release its resources.  The caller holds no pin. */
 	void		(*end) (SstStream *stream);
 
-	Relation	rel;
-	ForkNumber	forknum;
-	BufferAccessStrategy strategy;
-	SstIoStats *io_stats;
+	const SstBlockReader *reader;	/* the caller's, which stays as long */
 };
-
-/* What single blocks are read of, and where that is counted */
-typedef struct SstBlockReader
-{
-	Relation	rel;
-	ForkNumber	forknum;
-	BufferAccessStrategy strategy;
-	SstIoStats *io_stats;
-	SstRules	rules;			/* for a page that the buffer manager refuses */
-} SstBlockReader;
 
 /* Limit on the neighbouring blocks that are read from the page cache together: 256 kB */
 #define SST_MAX_RUN_BLOCKS Min(256 * 1024 / BLCKSZ, 64)
@@ -102,21 +99,15 @@ extern int	sst_run_blocks(void);
 extern int	sst_cold_run_blocks(void);
 extern int	sst_io_depth(Oid tablespace);
 
-extern SstStream *sst_buffer_stream_begin(Relation rel, ForkNumber forknum,
-										  SstSource *source,
-										  BufferAccessStrategy strategy,
-										  bool read_ahead,
-										  SstIoStats *io_stats);
+extern SstStream *sst_buffer_stream_begin(const SstBlockReader *reader,
+										  SstSource *source, bool read_ahead);
 extern void sst_buffer_stream_abandon(SstStream *stream);
 
-extern SstStream *sst_file_stream_begin(Relation rel, ForkNumber forknum,
+extern SstStream *sst_file_stream_begin(const SstBlockReader *reader,
 										SstSource *source,
 										BlockNumber nblocks, int max_gap,
-										BufferAccessStrategy strategy,
-										SstRules rules,
 										const SstPageNeeds *needs,
-										bool any_order,
-										SstIoStats *io_stats);
+										bool any_order);
 extern int	sst_advise_blocks(const SstFiles *files, ForkNumber forknum,
 							  SstSource *source, SstIoStats *io_stats);
 

@@ -255,13 +255,14 @@ apply_settings(void)
 static void
 begin_read_stream(SstBufferStream *stream)
 {
+	const SstBlockReader *reader = stream->base.reader;
 	MemoryContext oldcontext = MemoryContextSwitchTo(stream->context);
 	int			nestlevel = NewGUCNestLevel();
 
-	sst_read_watch_add(&stream->watch, NULL, stream->base.io_stats);
+	sst_read_watch_add(&stream->watch, NULL, reader->io_stats);
 	apply_settings();
-	stream->read_stream = sst_read_stream_begin(stream->flags, stream->base.strategy,
-												stream->base.rel, stream->base.forknum,
+	stream->read_stream = sst_read_stream_begin(stream->flags, reader->strategy,
+												reader->rel, reader->forknum,
 												next_block, stream,
 												sst_io_combine_limit > 0 ?
 												sst_io_combine_limit :
@@ -350,7 +351,7 @@ add_seen(SstBufferStream *stream)
 	/* What is looked up is requested and returned one by one. */
 	if (stream->nreturned > 0)
 		stream->seen.look_ahead_max = Max(stream->seen.look_ahead_max, 1);
-	sst_io_stats_merge(stream->base.io_stats, &stream->seen);
+	sst_io_stats_merge(stream->base.reader->io_stats, &stream->seen);
 }
 
 /*
@@ -363,7 +364,7 @@ sst_buffer_stream_abandon(SstStream *base)
 	SstBufferStream *stream = (SstBufferStream *) base;
 
 	add_seen(stream);
-	sst_read_watch_add(&stream->watch, advice_of(stream), base->io_stats);
+	sst_read_watch_add(&stream->watch, advice_of(stream), base->reader->io_stats);
 }
 
 static void
@@ -372,7 +373,7 @@ buffer_stream_end(SstStream *base)
 	SstBufferStream *stream = (SstBufferStream *) base;
 
 	add_seen(stream);
-	sst_read_watch_end(&stream->watch, advice_of(stream), base->io_stats);
+	sst_read_watch_end(&stream->watch, advice_of(stream), base->reader->io_stats);
 	if (stream->read_stream != NULL)
 		read_stream_end(stream->read_stream);
 	if (stream->advised.runs != NULL)
@@ -395,12 +396,10 @@ buffer_stream_end(SstStream *base)
  * added to io_stats when it ends.  Memory is taken from the current context.
  */
 SstStream *
-sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
-						BufferAccessStrategy strategy, bool read_ahead,
-						SstIoStats *io_stats)
+sst_buffer_stream_begin(const SstBlockReader *reader, SstSource *source, bool read_ahead)
 {
 	SstBufferStream *stream = palloc0(sizeof(SstBufferStream));
-	bool		temp = RelationUsesLocalBuffers(rel);
+	bool		temp = RelationUsesLocalBuffers(reader->rel);
 	AdvisedRuns *advised = &stream->advised;
 
 	stream->flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL |
@@ -408,20 +407,19 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	stream->context = CurrentMemoryContext;
 	stream->base = (SstStream)
 	{
-		buffer_stream_next, buffer_stream_peek, buffer_stream_end,
-			rel, forknum, strategy, io_stats
+		buffer_stream_next, buffer_stream_peek, buffer_stream_end, reader
 	};
 	stream->ahead.source = source;
-	sst_buffered_init(&stream->ahead.buffered, rel, forknum, 0);
+	sst_buffered_init(&stream->ahead.buffered, reader->rel, reader->forknum, 0);
 
 	/* What is prewarmed without read-ahead is cached, and needs no advice. */
-	if (strategy == NULL && !read_ahead)
+	if (reader->strategy == NULL && !read_ahead)
 		stream->flags |= READ_STREAM_SEQUENTIAL;
 
 	/* Read-ahead fills the page cache, which direct I/O does not use. */
-	sst_segment_file_init(&advised->file, rel, forknum);
+	sst_segment_file_init(&advised->file, reader->rel, reader->forknum);
 	if (read_ahead && !temp && !sst_direct_io() && advised->file.plain &&
-		(advised->max_runs = sst_io_depth(rel->rd_rel->reltablespace)) > 1)
+		(advised->max_runs = sst_io_depth(reader->rel->rd_rel->reltablespace)) > 1)
 	{
 		advised->source = source;
 		advised->runs = palloc(sizeof(AdvisedRun) * advised->max_runs);
@@ -435,7 +433,7 @@ sst_buffer_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 	 * with a buffer ring; without one, reading a page must count as use.
 	 */
 	sst_read_watch_begin(&stream->watch, temp, true);
-	if (strategy == NULL || temp)
+	if (reader->strategy == NULL || temp)
 		begin_read_stream(stream);
 
 	return &stream->base;

@@ -47,7 +47,6 @@ typedef struct SstFileStream
 	bool		cache_unknown;	/* what the page cache has cannot be known */
 	instr_time	wait_start;		/* zero while there is no wait */
 	SstRunMapper mapper;
-	SstBlockReader block_reader;	/* for pages read one by one */
 
 	/*
 	 * A ring of runs: the current one, up to depth - 1 runs read ahead, and
@@ -102,7 +101,7 @@ choose_method(SstFileStream *stream)
 	if (sst_io_method != SST_IO_METHOD_SYNC)
 		stream->ring = sst_ring_open(stream->nruns);
 	stream->method = stream->ring != NULL ? SST_IO_METHOD_IO_URING : SST_IO_METHOD_SYNC;
-	stream->base.io_stats->reader = stream->method;
+	stream->base.reader->io_stats->reader = stream->method;
 	MemoryContextSwitchTo(oldcontext);
 }
 
@@ -110,7 +109,7 @@ choose_method(SstFileStream *stream)
 static bool
 take_run(SstFileStream *stream, SstRun *run)
 {
-	SstIoStats *io_stats = stream->base.io_stats;
+	SstIoStats *io_stats = stream->base.reader->io_stats;
 
 	run->wanted = sst_source_take_run(stream->source, stream->depth > 1 ?
 									  stream->max_blocks : stream->cached_blocks,
@@ -146,7 +145,7 @@ end_wait(SstFileStream *stream)
 	if (INSTR_TIME_IS_ZERO(stream->wait_start))
 		return;
 
-	sst_io_stats_waited_privately(stream->base.io_stats, stream->wait_start);
+	sst_io_stats_waited_privately(stream->base.reader->io_stats, stream->wait_start);
 	INSTR_TIME_SET_ZERO(stream->wait_start);
 }
 
@@ -286,7 +285,7 @@ count_read(SstFileStream *stream, const SstFileRead *read)
 
 		in_flight += other->in_flight || other->done < other->length;
 	}
-	sst_io_stats_private_read(stream->base.io_stats, read->length / BLCKSZ, in_flight);
+	sst_io_stats_private_read(stream->base.reader->io_stats, read->length / BLCKSZ, in_flight);
 }
 
 /* Begin to read those of the run's blocks that are in no buffer. */
@@ -407,7 +406,7 @@ next_run(SstFileStream *stream)
 		bring_arrived_run(stream);
 	run = nth_run(stream, 0);
 	finish_read(stream, run);
-	sst_io_stats_returned(stream->base.io_stats, stream->ntaken - stream->nreturned,
+	sst_io_stats_returned(stream->base.reader->io_stats, stream->ntaken - stream->nreturned,
 						  pg_popcount64(run->wanted));
 	sst_run_check(&stream->check, run);
 
@@ -442,7 +441,7 @@ close_stream(void *arg)
 static void
 count_private_pages(SstFileStream *stream)
 {
-	SstIoStats *io_stats = stream->base.io_stats;
+	SstIoStats *io_stats = stream->base.reader->io_stats;
 	const SstRun *run = stream->run;
 	uint64		returned;
 	int			n;
@@ -464,6 +463,7 @@ static bool
 file_stream_next(SstStream *base, SstPage *page)
 {
 	SstFileStream *stream = (SstFileStream *) base;
+	const SstBlockReader *reader = base->reader;
 	SstRun	   *run;
 	int			i;
 
@@ -480,20 +480,20 @@ file_stream_next(SstStream *base, SstPage *page)
 	i = pg_rightmost_one_pos64(stream->left);
 	stream->left &= stream->left - 1;
 	stream->nreturned++;
-	base->io_stats->blocks_requested++;
+	reader->io_stats->blocks_requested++;
 	page->blkno = run->first + i;
 
 	if (run->buffered & SST_RUN_BIT(i))
 	{
-		if (sst_read_recent_buffer(base->rel, base->forknum, page->blkno,
+		if (sst_read_recent_buffer(reader->rel, reader->forknum, page->blkno,
 								   run->buffers[i]))
 		{
-			base->io_stats->blocks_hit++;
+			reader->io_stats->blocks_hit++;
 			page->buffer = run->buffers[i];
 			page->image = BufferGetPage(page->buffer);
 		}
 		else
-			sst_read_block(&stream->block_reader, page->blkno, page, NULL);
+			sst_read_block(reader, page->blkno, page, NULL);
 		return true;
 	}
 
@@ -503,7 +503,7 @@ file_stream_next(SstStream *base, SstPage *page)
 		page->image = run->memory + (Size) BLCKSZ * i;
 	}
 	else
-		sst_read_block(&stream->block_reader, page->blkno, page, NULL);
+		sst_read_block(reader, page->blkno, page, NULL);
 
 	return true;
 }
@@ -533,7 +533,7 @@ file_stream_end(SstStream *base)
 
 	count_private_pages(stream);
 	if (stream->cache_unknown)
-		sst_add_count(&base->io_stats->blocks_page_cache, -1);
+		sst_add_count(&base->reader->io_stats->blocks_page_cache, -1);
 
 	/* This also closes what is open. */
 	MemoryContextDelete(stream->context);
@@ -546,7 +546,7 @@ init_runs(SstFileStream *stream)
 	SstRun	   *runs;
 
 	stream->depth = 1;
-	stream->max_depth = sst_io_depth(stream->base.rel->rd_rel->reltablespace);
+	stream->max_depth = sst_io_depth(stream->base.reader->rel->rd_rel->reltablespace);
 	stream->nruns = stream->max_depth + 1;
 	stream->runs = palloc(sizeof(SstRun *) * stream->nruns);
 	runs = palloc(sizeof(SstRun) * stream->nruns);
@@ -571,11 +571,9 @@ init_runs(SstFileStream *stream)
  * a block may come before those of lower numbers.
  */
 SstStream *
-sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
-					  BlockNumber nblocks, int max_gap,
-					  BufferAccessStrategy strategy, SstRules rules,
-					  const SstPageNeeds *needs, bool any_order,
-					  SstIoStats *io_stats)
+sst_file_stream_begin(const SstBlockReader *reader, SstSource *source,
+					  BlockNumber nblocks, int max_gap, const SstPageNeeds *needs,
+					  bool any_order)
 {
 	MemoryContext oldcontext;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
@@ -585,12 +583,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 
 	stream->base = (SstStream)
 	{
-		file_stream_next, file_stream_peek, file_stream_end,
-			rel, forknum, strategy, io_stats
-	};
-	stream->block_reader = (SstBlockReader)
-	{
-		rel, forknum, strategy, io_stats, rules
+		file_stream_next, file_stream_peek, file_stream_end, reader
 	};
 	stream->context = context;
 	stream->source = source;
@@ -603,7 +596,7 @@ sst_file_stream_begin(Relation rel, ForkNumber forknum, SstSource *source,
 #endif
 
 	oldcontext = MemoryContextSwitchTo(context);
-	sst_direct_page_check_init(&stream->check, rel, forknum, nblocks);
+	sst_direct_page_check_init(&stream->check, reader->rel, reader->forknum, nblocks);
 	sst_run_mapper_init(&stream->mapper, needs, &stream->check);
 	init_runs(stream);
 	MemoryContextSwitchTo(oldcontext);

@@ -60,8 +60,8 @@ static void
 prewarm_buffers(PrewarmPart *part, SstSource *source)
 {
 	const SstPrewarmPlan *plan = part->plan;
-	SstStream  *stream = sst_buffer_stream_begin(part->rel, plan->forknum, source, NULL,
-												 !plan->cached, part->io_stats);
+	SstBlockReader reader = {part->rel, plan->forknum, NULL, part->io_stats};
+	SstStream  *stream = sst_buffer_stream_begin(&reader, source, !plan->cached);
 	SstFiles	files;
 	SstPage		page;
 
