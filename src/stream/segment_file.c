@@ -160,11 +160,9 @@ sst_segment_file_advise(SstSegmentFile *file, BlockNumber blkno, BlockNumber nbl
  * ----------
  */
 
-/* Bytes that are mapped at a time for mincore(2) */
-#define WINDOW (64 * 1024 * 1024)
-
-/* The most pages of the kernel for sst_page_cache_has_mapped() */
-#define MAX_MAPPED_PAGES 256
+/* Bytes that are mapped at a time for mincore(2), and the least of a page of the kernel */
+#define WINDOW (2 * 1024 * 1024)
+#define MIN_PAGE_SIZE 4096
 
 /* Runs to ask for a share, and their blocks */
 #define SHARE_RUNS 64
@@ -217,46 +215,46 @@ ask_cachestat(int fd, off_t offset, off_t length)
 }
 
 /*
- * Which pages of mapped memory are in the page cache, a byte for each; false where that
- * cannot be known.  The address is at the beginning of a page.
+ * Pages of mapped memory in the page cache, or -1 where that cannot be known.  The address
+ * is at the beginning of a page, and the memory no larger than a window.
  */
-static bool
-resident_pages(void *mapped, size_t length, unsigned char *resident)
+static int64
+count_resident(char *mapped, size_t length)
 {
+	int64		npages = -1;
 #ifdef SST_HAVE_MINCORE
-	return mincore(mapped, length, (void *) resident) == 0;
-#else
-	return false;
+	unsigned char resident[WINDOW / MIN_PAGE_SIZE];
+	int64		page_size = sysconf(_SC_PAGESIZE);
+
+	if (mincore(mapped, length, (void *) resident) < 0)
+		return -1;
+	npages = 0;
+	for (size_t i = 0; i < (length + page_size - 1) / page_size; i++)
+		npages += resident[i] & 1;
 #endif
+	return npages;
 }
 
 /* Pages of a part of an open file in the page cache, or -1, by mapping that part */
 static int64
 ask_mincore(int fd, off_t offset, off_t length)
 {
-	int64		page_size = sysconf(_SC_PAGESIZE);
 	off_t		end = offset + length;
-	unsigned char *resident = palloc(WINDOW / page_size);
 	int64		npages = 0;
 
-	for (off_t start = offset - offset % page_size; start < end && npages >= 0;
+	for (off_t start = offset - offset % sysconf(_SC_PAGESIZE); start < end;
 		 start += WINDOW)
 	{
 		size_t		size = Min(WINDOW, end - start);
 		void	   *window = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, start);
+		int64		nhere = window == MAP_FAILED ? -1 : count_resident(window, size);
 
-		if (window == MAP_FAILED)
-			npages = -1;
-		else
-		{
-			if (!resident_pages(window, size, resident))
-				npages = -1;
-			for (size_t i = 0; i < (size + page_size - 1) / page_size && npages >= 0; i++)
-				npages += resident[i] & 1;
+		if (window != MAP_FAILED)
 			munmap(window, size);
-		}
+		if (nhere < 0)
+			return -1;
+		npages += nhere;
 	}
-	pfree(resident);
 
 	return npages;
 }
@@ -370,23 +368,13 @@ sst_page_cache_share(Relation rel, ForkNumber forknum, BlockNumber first,
 bool
 sst_page_cache_has_mapped(int fd, off_t offset, const char *mapped, size_t length)
 {
-	unsigned char resident[MAX_MAPPED_PAGES];
 	size_t		before = offset % sysconf(_SC_PAGESIZE);
-	int64		npages = pages_of_part(offset, length);
 	int64		ncached = ask_cachestat(fd, offset, length);
 
-	if (ncached >= 0)
-		return ncached >= npages;
+	if (ncached < 0 && before + length <= WINDOW)
+		ncached = count_resident((char *) mapped - before, before + length);
 
-	if (npages > MAX_MAPPED_PAGES ||
-		!resident_pages((char *) mapped - before, before + length, resident))
-		return false;
-	for (int i = 0; i < npages; i++)
-	{
-		if ((resident[i] & 1) == 0)
-			return false;
-	}
-	return true;
+	return ncached >= pages_of_part(offset, length);
 }
 
 /*
