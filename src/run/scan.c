@@ -153,21 +153,6 @@ scan_must_stop(const SstScan *scan)
 /* Pages from one look at the clock, or report of progress, to the next */
 #define PAGES_PER_REPORT 64
 
-/* Blocks that the page stands for which is visited now */
-static BlockNumber
-range_blocks(const SstScan *scan)
-{
-	const SstScanPlan *plan = scan->plan;
-	const SstSamplePart *sample = scan->sinks.sample;
-
-	if (sample == NULL)
-		return 1;
-	return sst_range_start(plan->sample_blocks, plan->sample_pages,
-						   sample->nsampled + 1) -
-		sst_range_start(plan->sample_blocks, plan->sample_pages,
-						sample->nsampled);
-}
-
 static bool show_copy(SstScan *scan, const SstPage *page, SstCounters *counters);
 
 /*
@@ -313,7 +298,9 @@ visit_page(SstScan *scan, const SstPage *page)
 		count_unsound_page(scan, page, counters);
 
 	if (sample != NULL)
-		sst_sample_part_add(sample, &own, page->blkno, range_blocks(scan));
+		sst_sample_part_add(sample, &own, page->blkno,
+							sst_range_start(sample->nblocks, sample->nwanted, sample->nsampled + 1) -
+							sst_range_start(sample->nblocks, sample->nwanted, sample->nsampled));
 	if (buckets != NULL)
 		sst_bucket_sums_add(buckets, &own, page->blkno);
 	if (counters == &own)

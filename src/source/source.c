@@ -36,7 +36,7 @@ sst_source_take_run(SstSource *source, BlockNumber max_blocks, BlockNumber max_g
 		if (blkno - last > max_gap + 1 || blkno - *first >= max_blocks ||
 			blkno / RELSEG_SIZE != *first / RELSEG_SIZE)
 		{
-			sst_source_put_back(source, blkno);
+			source->put_back = blkno;
 			break;
 		}
 		run |= UINT64CONST(1) << (blkno - *first);

@@ -74,7 +74,7 @@ struct SstSource
 	/* Continue with the first block of the source that is not below blkno */
 	void		(*seek) (SstSource *source, BlockNumber blkno);
 
-	/* A block that was returned to the source, or InvalidBlockNumber */
+	/* A block that was taken and is to be taken again, or InvalidBlockNumber */
 	BlockNumber put_back;
 
 	/*
@@ -103,13 +103,6 @@ sst_source_next(SstSource *source)
 		source->left--;
 	}
 	return source->next(source);
-}
-
-/* Return the block that was taken last, so that it is taken again. */
-static inline void
-sst_source_put_back(SstSource *source, BlockNumber blkno)
-{
-	source->put_back = blkno;
 }
 
 static inline void
