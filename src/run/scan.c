@@ -136,9 +136,6 @@ typedef struct SstScan
 	uint64		slice_begin;
 	bool		stopped;		/* a limit is reached */
 	uint64		check_mask;		/* check after pages whose number has none */
-
-	/* The buffer stream that an error leaves behind, or NULL */
-	SstStream  *volatile stream;
 } SstScan;
 
 /* Is the scan to end before its source does? */
@@ -422,7 +419,7 @@ visit_stream(SstScan *scan, SstStream *stream)
 
 /*
  * Scan through the buffer stream, to the end of a slice if there is a limit.
- * Errors of the buffer manager pass through, and leave scan->stream set.
+ * Errors of the buffer manager pass through.
  */
 static void
 scan_buffers(void *arg)
@@ -430,9 +427,16 @@ scan_buffers(void *arg)
 	SstScan    *scan = arg;
 	SstStream  *stream = sst_buffer_stream_begin(&scan->reader, scan->source, false);
 
-	scan->stream = stream;
-	visit_stream(scan, stream);
-	scan->stream = NULL;
+	PG_TRY();
+	{
+		visit_stream(scan, stream);
+	}
+	PG_CATCH();
+	{
+		sst_buffer_stream_abandon(stream);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
 	stream->end(stream);
 }
 
@@ -546,18 +550,6 @@ try_reading(void (*action) (void *arg), void *arg)
 	return false;
 }
 
-/* Scan through the buffer stream.  False if the buffer manager refused a page. */
-static bool
-try_scan_buffers(SstScan *scan)
-{
-	bool		done = try_reading(scan_buffers, scan);
-
-	if (scan->stream != NULL)
-		sst_buffer_stream_abandon(scan->stream);
-
-	return done;
-}
-
 /*
  * Visit what the source still has one by one through the buffer manager.  A block that it
  * refuses is counted, or raises its error, as the rules want.
@@ -600,7 +592,7 @@ scan_past_refused_pages(SstScan *scan)
 
 	while (!refused && !scan_must_stop(scan))
 	{
-		refused = !try_scan_buffers(scan);
+		refused = !try_reading(scan_buffers, scan);
 		if (refused)
 			sst_source_seek(scan->source, scan->reached);
 		else if (!scan_next_slice(scan))

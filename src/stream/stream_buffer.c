@@ -355,8 +355,8 @@ add_seen(SstBufferStream *stream)
 }
 
 /*
- * Add what the stream did to its io_stats, without ending it: for a stream whose
- * resources were released at the end of a subtransaction.
+ * Add what the stream did to its io_stats, without ending it, after an error: the end of
+ * the (sub)transaction releases its resources.
  */
 void
 sst_buffer_stream_abandon(SstStream *base)
