@@ -16,7 +16,7 @@
 
 #include "access/htup_details.h"
 
-#include "am/line_pointers.h"
+#include "am/am.h"
 #include "compat/platform.h"
 
 /*

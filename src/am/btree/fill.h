@@ -14,7 +14,6 @@
 
 #include "access/nbtree.h"
 
-#include "am/line_pointers.h"
 #include "am/rebuild.h"
 
 /* What is counted of b-trees only */
