@@ -137,6 +137,7 @@ sst_rebuild_begin(const SstAccessMethod *am, Relation rel, SstPause *pause,
 	rebuild->model = am->model;
 	rebuild->context = context;
 	rebuild->pause = pause;
+	rebuild->analyzed_blocks = NAN;
 	return rebuild;
 }
 

@@ -73,19 +73,6 @@ typedef struct SstTableFacts
 	SstParallelBuild parallel;
 } SstTableFacts;
 
-/* How large the new relation will be.  NaN stands for what is not known. */
-typedef struct SstPrediction
-{
-	SstEstimate blocks;
-	bool		certain;		/* if the ends are, to the block */
-	double		passed_pages;	/* by a build of a hash index that looks for
-								 * room */
-	double		analyzed_blocks;	/* of a hash index, if the rows that the
-									 * table has are those that have entries,
-									 * and this makes a difference */
-	bool		analyze_first;	/* ANALYZE will tell so */
-} SstPrediction;
-
 /*
  * How to predict the size of relations of one kind.  Each model has a state of its own,
  * which begins with an SstRebuild.
@@ -112,10 +99,10 @@ typedef struct SstModel
 	/*
 	 * Predict the size from the pages that were shown, once.  "kept" is the
 	 * fraction of the entries of an index that a build makes, of those that
-	 * the model has not left out.
+	 * the model has not left out.  NaN stands for what is not known.
 	 */
 	void		(*predict) (SstRebuild *rebuild, const SstPageSample *sample,
-							const SstEstimate *kept, SstPrediction *prediction);
+							const SstEstimate *kept, SstEstimate *blocks);
 
 	/*
 	 * Blocks of the new relation, from the counts of all pages of the old
@@ -156,6 +143,15 @@ struct SstRebuild
 	bool		slow_pages;		/* page() can take milliseconds */
 	const char *ahead;			/* a page that comes soon, for a CPU prefetch;
 								 * or NULL */
+
+	/* Found by predict(), besides */
+	bool		certain;		/* the ends are, to the block */
+	double		passed_pages;	/* by a build of a hash index that looks for
+								 * room */
+	double		analyzed_blocks;	/* of a hash index, if the rows that the
+									 * table has are those that have entries,
+									 * and this makes a difference; or NaN */
+	bool		analyze_first;	/* ANALYZE will tell so */
 };
 
 /* Let the CPU load what will be looked at soon, wherever that is. */

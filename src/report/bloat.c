@@ -642,19 +642,19 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 		const DeadEntries *dead, SstSampling *sampling,
 		SstBloatEstimate *estimate)
 {
-	SstPrediction prediction = {.analyzed_blocks = NAN};
+	SstEstimate blocks;
 	SstEstimate *rebuilt = &estimate->rebuilt_blocks;
 	SstEstimate kept = dead_entries_kept(dead, target, sample, rebuild, estimate);
 
-	rebuild->model->predict(rebuild, sample, &kept, &prediction);
+	rebuild->model->predict(rebuild, sample, &kept, &blocks);
 	if (!sst_within_limits(sampling->limits))
 		return false;
-	*rebuilt = prediction.blocks;
+	*rebuilt = blocks;
 	if (target->kind == SST_INDEX)
 		estimate->indexed_items.value = kept.value * sample->totals[SST_REBUILT_ENTRIES];
-	estimate->analyzed_blocks = prediction.analyzed_blocks;
-	estimate->analyze_first = prediction.analyze_first;
-	estimate->passed_pages = prediction.passed_pages;
+	estimate->analyzed_blocks = rebuild->analyzed_blocks;
+	estimate->analyze_first = rebuild->analyze_first;
+	estimate->passed_pages = rebuild->passed_pages;
 	if (rebuild->note != NULL)
 		estimate->note = rebuild->note;
 	if (isnan(rebuilt->value))
@@ -675,7 +675,7 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 		estimate->note = gettext_noop("the table's row count is overestimated: run ANALYZE before the rebuild, or the index gets more buckets than it needs");
 
 	/* The last page of a level or two may be there or not. */
-	sst_round_blocks(rebuilt, !prediction.certain);
+	sst_round_blocks(rebuilt, !rebuild->certain);
 	return true;
 }
 

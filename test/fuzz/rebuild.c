@@ -289,8 +289,7 @@ check_prediction(SstRebuild *rebuild, const FuzzCase *fuzz,
 	const FuzzChoices *choices = &fuzz->choices;
 	double		fraction = choices->variant / 255.0;
 	SstEstimate kept = {fraction, fraction * fraction, sqrt(fraction)};
-	SstPrediction prediction = {.analyzed_blocks = NAN};
-	SstEstimate *blocks = &prediction.blocks;
+	SstEstimate blocks;
 	uint64		nblocks = (choices->options & 4) != 0 ? npages :
 		npages + choices->horizon;
 	SstPageSample sample = {.nblocks = nblocks, .nsampled = npages,
@@ -314,11 +313,11 @@ check_prediction(SstRebuild *rebuild, const FuzzCase *fuzz,
 							sst_range_start(nblocks, npages, i));
 	}
 	sst_page_sample_end(&sample, counters, npages);
-	rebuild->model->predict(rebuild, &sample, &kept, &prediction);
-	FUZZ_CHECK(isfinite(blocks->value) && blocks->value >= 0);
-	FUZZ_CHECK(blocks->low >= 0 && blocks->low <= blocks->value);
-	FUZZ_CHECK(blocks->high >= blocks->value);
-	FUZZ_CHECK(isnan(prediction.analyzed_blocks) || prediction.analyzed_blocks >= 0);
+	rebuild->model->predict(rebuild, &sample, &kept, &blocks);
+	FUZZ_CHECK(isfinite(blocks.value) && blocks.value >= 0);
+	FUZZ_CHECK(blocks.low >= 0 && blocks.low <= blocks.value);
+	FUZZ_CHECK(blocks.high >= blocks.value);
+	FUZZ_CHECK(isnan(rebuild->analyzed_blocks) || rebuild->analyzed_blocks >= 0);
 	sst_page_sample_free(&sample);
 }
 

@@ -237,10 +237,10 @@ bloom_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 
 static void
 predict(SstRebuild *rebuild, const SstPageSample *sample,
-		const SstEstimate *kept, SstPrediction *prediction)
+		const SstEstimate *kept, SstEstimate *blocks)
 {
-	prediction->blocks = sst_predict_blocks(rebuild, sample);
-	sst_leave_out(rebuild, sample, kept, 0, &prediction->blocks);
+	*blocks = sst_predict_blocks(rebuild, sample);
+	sst_leave_out(rebuild, sample, kept, 0, blocks);
 }
 
 static SstRebuild *

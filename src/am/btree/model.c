@@ -970,10 +970,9 @@ btree_uncertainty(const SstBtreeRebuild *state, bool in_order)
 
 static void
 btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
-			  const SstEstimate *kept, SstPrediction *prediction)
+			  const SstEstimate *kept, SstEstimate *blocks)
 {
 	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
-	SstEstimate *blocks = &prediction->blocks;
 	double		unlike = sst_most_unlike(kept->value, state->ntids, state->short_bytes,
 										 state->tid_squares);
 	double		uncertainty;

@@ -938,16 +938,15 @@ least_blocks(const SstGinModel *model, const SstPageSample *sample, double fract
 
 static void
 gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
-			const SstEstimate *kept, SstPrediction *prediction)
+			const SstEstimate *kept, SstEstimate *blocks)
 {
 	SstGinModel *model = (SstGinModel *) rebuild;
-	SstEstimate *blocks = &prediction->blocks;
 	const double *counts = sample->totals;
 	double		ends[NCASES] = {0};
 	bool		many_pending;
 
 	gin_finish(model, sst_sample_is_exact(sample));
-	prediction->certain = model->certain;
+	rebuild->certain = model->certain;
 	many_pending = counts[SST_REBUILT_PENDING_BYTES] > NOTEWORTHY_PART *
 		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]);
 	if (many_pending)

@@ -590,10 +590,9 @@ splits_unevenly(Relation rel, int procnum)
 
 static void
 tree_predict(SstRebuild *rebuild, const SstPageSample *sample,
-			 const SstEstimate *kept, SstPrediction *prediction)
+			 const SstEstimate *kept, SstEstimate *blocks)
 {
 	TreeRebuild *state = (TreeRebuild *) rebuild;
-	SstEstimate *blocks = &prediction->blocks;
 	const uint64 *seen = sample->sums.n;
 	const double *counts = sample->totals;
 	SstEstimate fill;

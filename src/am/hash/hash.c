@@ -728,10 +728,9 @@ passed_pages(const HashRebuild *state, double fraction)
 
 static void
 hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
-			 const SstEstimate *kept, SstPrediction *prediction)
+			 const SstEstimate *kept, SstEstimate *blocks)
 {
 	HashRebuild *state = (HashRebuild *) rebuild;
-	SstEstimate *blocks = &prediction->blocks;
 	double		uncertainty = state->uncertainty;
 	double		counts[lengthof(sample->totals)];
 
@@ -747,10 +746,10 @@ hash_predict(SstRebuild *rebuild, const SstPageSample *sample,
 
 	memcpy(counts, sample->totals, sizeof(counts));
 	hash_scale_entries(rebuild, counts, kept->value);
-	prediction->analyzed_blocks = blocks_if_analyzed(state, counts);
-	prediction->analyze_first = !isnan(prediction->analyzed_blocks) &&
+	rebuild->analyzed_blocks = blocks_if_analyzed(state, counts);
+	rebuild->analyze_first = !isnan(rebuild->analyzed_blocks) &&
 		!state->guessed_nulls;
-	prediction->passed_pages = passed_pages(state, kept->value);
+	rebuild->passed_pages = passed_pages(state, kept->value);
 }
 
 static SstRebuild *

@@ -1061,10 +1061,9 @@ heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 
 static void
 heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
-			 const SstEstimate *kept, SstPrediction *prediction)
+			 const SstEstimate *kept, SstEstimate *blocks)
 {
 	HeapRebuild *state = (HeapRebuild *) rebuild;
-	SstEstimate *blocks = &prediction->blocks;
 	double		uncertainty = 0;
 
 	if (state->is_toast)

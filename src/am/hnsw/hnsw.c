@@ -315,7 +315,7 @@ blocks(const SstRebuild *rebuild, const double *counts, bool whole)
  */
 static void
 predict(SstRebuild *rebuild, const SstPageSample *sample,
-		const SstEstimate *kept, SstPrediction *prediction)
+		const SstEstimate *kept, SstEstimate *blocks)
 {
 	HnswRebuild *state = (HnswRebuild *) rebuild;
 	const double *counts = sample->totals;
@@ -332,12 +332,12 @@ predict(SstRebuild *rebuild, const SstPageSample *sample,
 		gaps = Max(nelements * state->pages - counts[SST_REBUILT_BYTES] / HNSW_PAGE_BYTES, 0);
 	}
 	chance = SST_Z * sqrt(nelements * state->m) * fabs(state->pages - pages_each(state, false));
-	prediction->blocks = sst_predict_blocks(rebuild, sample);
+	*blocks = sst_predict_blocks(rebuild, sample);
 	joined = Min(2 * counts[REBUILT_SHARED],
 				 nelements - counts[SST_REBUILT_ENTRIES] / HNSW_MAX_TIDS);
-	sst_widen(&prediction->blocks,
+	sst_widen(blocks,
 			  chance + gaps + state->pages * Max(joined, 0), chance);
-	sst_leave_out(rebuild, sample, kept, 0, &prediction->blocks);
+	sst_leave_out(rebuild, sample, kept, 0, blocks);
 }
 
 static SstRebuild *

@@ -245,10 +245,9 @@ ivfflat_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 
 static void
 predict(SstRebuild *rebuild, const SstPageSample *sample,
-		const SstEstimate *kept, SstPrediction *prediction)
+		const SstEstimate *kept, SstEstimate *blocks)
 {
 	IvfflatRebuild *state = (IvfflatRebuild *) rebuild;
-	SstEstimate *blocks = &prediction->blocks;
 	const uint64 *seen = sample->sums.n;
 	double		full;
 	double		pages;
