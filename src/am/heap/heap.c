@@ -574,13 +574,6 @@ read_missing_value(TupleDesc tupdesc, int i, SstValue *value)
 					  MaxAllocSize, value);
 }
 
-static inline int
-header_size(TupleDesc tupdesc, bool has_nulls)
-{
-	return MAXALIGN(SizeofHeapTupleHeader +
-					(has_nulls ? BITMAPLEN(tupdesc->natts) : 0));
-}
-
 /*
  * Find the values of all columns of a tuple, of which there are not more than
  * MaxHeapAttributeNumber, and its length when formed again.  False if the tuple makes
@@ -630,20 +623,9 @@ sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
 	}
 
 	result->nvalues = tupdesc->natts;
-	result->len = header_size(tupdesc, gets_nulls) + size;
+	result->len = size + MAXALIGN(SizeofHeapTupleHeader +
+								  (gets_nulls ? BITMAPLEN(tupdesc->natts) : 0));
 	return true;
-}
-
-/* The size of the header of a tuple with these values */
-int
-sst_tuple_header_size(TupleDesc tupdesc, const SstValue *values)
-{
-	bool		has_nulls = false;
-
-	for (int i = 0; i < tupdesc->natts; i++)
-		has_nulls |= values[i].form == SST_VALUE_NULL;
-
-	return header_size(tupdesc, has_nulls);
 }
 
 /* The size of a tuple with these values, behind its header */

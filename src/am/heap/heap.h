@@ -51,7 +51,6 @@ typedef struct SstTuple
 
 extern bool sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple,
 						   int len, SstTuple *result);
-extern int	sst_tuple_header_size(TupleDesc tupdesc, const SstValue *values);
 extern int64 sst_tuple_data_size(TupleDesc tupdesc, const SstValue *values);
 
 #endif							/* SST_HEAP_H */

@@ -254,15 +254,6 @@ try_value(Compression *compression, const char *data,
 	return true;
 }
 
-/* To which fraction may a value that is not tried be compressed? */
-static double
-compression_guess(Compression *compression)
-{
-	int			n = kept_trials(compression);
-
-	return n == 0 ? 1 : compression->trials[compression->nguessed++ % n];
-}
-
 /* Which part of the values may be outside the ends that the trials give? */
 static double
 compression_rest(const Compression *compression)
@@ -327,15 +318,9 @@ chunk_need(int nbytes)
 static int32
 stored_bytes(const SstValue *value)
 {
-	switch ((SstValueForm) value->form)
-	{
-		case SST_VALUE_SHORT:
-			return value->size - VARHDRSZ_SHORT;
-		case SST_VALUE_POINTER:
-			return value->fetched_size - VARHDRSZ;
-		default:
-			return value->size - VARHDRSZ;
-	}
+	if (value->form == SST_VALUE_POINTER)
+		return value->fetched_size - VARHDRSZ;
+	return value->size - (value->form == SST_VALUE_SHORT ? VARHDRSZ_SHORT : VARHDRSZ);
 }
 
 /* What the chunks of so many bytes need, when no space is lost at ends of pages */
@@ -393,35 +378,26 @@ count_pointers(HeapRebuild *state, const SstValue *values, SstCounters *counters
 }
 
 /*
- * Fetch a value from the TOAST table.  It is decompressed only if the column has
- * the storage PLAIN, and then stays in the tuple whatever its size.
+ * Fetch values from the TOAST table.  They are decompressed only if the column has
+ * the storage PLAIN, and then stay in the tuple whatever their size.
  */
 static void
-fetch(SstValue *value, char storage)
-{
-	bool		compressed = value->fetched_compressed &&
-		storage != TYPSTORAGE_PLAIN;
-
-	value->form = compressed ? SST_VALUE_COMPRESSED : SST_VALUE_LONG;
-	value->size = storage == TYPSTORAGE_PLAIN ? value->raw_size :
-		value->fetched_size;
-	value->data = NULL;
-}
-
-static void
-begin_toasting(Toasting *toasting)
+fetch_values(Toasting *toasting)
 {
 	for (int i = 0; i < toasting->tupdesc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(toasting->tupdesc, i);
 		SstValue   *value = &toasting->values[i];
+		bool		plain = att->attstorage == TYPSTORAGE_PLAIN;
 
 		value->ignored = value->form == SST_VALUE_NULL ||
-			value->form == SST_VALUE_FIXED ||
-			att->attstorage == TYPSTORAGE_PLAIN;
+			value->form == SST_VALUE_FIXED || plain;
 		if (value->form == SST_VALUE_POINTER)
 		{
-			fetch(value, att->attstorage);
+			value->form = value->fetched_compressed && !plain ?
+				SST_VALUE_COMPRESSED : SST_VALUE_LONG;
+			value->size = plain ? value->raw_size : value->fetched_size;
+			value->data = NULL;
 
 			/* It was tried before it was moved out. */
 			if (!toasting->state->in_tuples[i].altered)
@@ -499,6 +475,7 @@ static double
 assumed_fraction(Toasting *toasting, Compression *compression)
 {
 	bool		is_least_known = compression_rest(compression) >= toasting->rest;
+	int			n = kept_trials(compression);
 
 	switch (toasting->assumption)
 	{
@@ -514,7 +491,7 @@ assumed_fraction(Toasting *toasting, Compression *compression)
 			return is_least_known ? 1 : compression->high;
 	}
 	toasting->rest = Max(toasting->rest, compression_rest(compression));
-	return compression_guess(compression);
+	return n == 0 ? 1 : compression->trials[compression->nguessed++ % n];
 }
 
 /*
@@ -622,28 +599,12 @@ static void
 run_toaster(Toasting *toasting)
 {
 	memcpy(toasting->values, toasting->read, toasting->tupdesc->natts * sizeof(SstValue));
-	toasting->header_size = sst_tuple_header_size(toasting->tupdesc,
-												  toasting->values);
 	toasting->were_tried = find_tried(toasting, toasting->state->target -
 									  toasting->header_size);
-	begin_toasting(toasting);
+	fetch_values(toasting);
 	shorten(toasting);
 	toasting->len = toasting->header_size +
 		sst_tuple_data_size(toasting->tupdesc, toasting->values);
-}
-
-/* By how much something can be more, and less */
-typedef struct Doubt
-{
-	double		more;
-	double		less;
-} Doubt;
-
-static void
-add_doubt(Doubt *doubt, double difference, double weight)
-{
-	doubt->more = Max(doubt->more, weight * difference);
-	doubt->less = Max(doubt->less, -weight * difference);
 }
 
 /*
@@ -655,40 +616,50 @@ count_doubt(const Toasting *found, SstCounters *counters)
 {
 	SstValue	values[MaxHeapAttributeNumber];
 	HeapRebuild *state = found->state;
-	Doubt		length = {0, 0};
-	Doubt		chunks = {0, 0};
+	double		less = 0;
+	double		more = 0;
+	double		less_need = 0;
+	double		more_need = 0;
 
 	for (Assumption other = TO_LOW_END; other <= NOT_AT_ALL; other++)
 	{
-		Toasting	toasting = {state, found->tupdesc, found->read, values,
+		Toasting	toasting = {state, found->tupdesc, found->read, values, found->header_size,
 		.assumption = other, .rest = found->rest};
 		double		weight = other < AT_BEST ? 1 : found->rest;
+		double		bytes;
+		double		need;
 
 		run_toaster(&toasting);
-		add_doubt(&length, toasting.len - found->len, weight);
-		add_doubt(&chunks, (double) toasting.need - found->need, weight);
+		bytes = weight * (toasting.len - found->len);
+		need = weight * ((double) toasting.need - found->need);
+		less = Max(less, -bytes);
+		more = Max(more, bytes);
+		less_need = Max(less_need, -need);
+		more_need = Max(more_need, need);
 
 		/* In between, a value may just stay in the tuple. */
 		if (toasting.nmoved != found->nmoved && weight == 1)
-			add_doubt(&length, Max(state->target - found->len, 0), 1);
+			more = Max(more, state->target - found->len);
 	}
 
-	counters->n[SST_REBUILT_MORE_BYTES] += Min(length.more, BLCKSZ);
-	counters->n[SST_REBUILT_LESS_BYTES] += Min(length.less, BLCKSZ);
-	count_units(counters, SST_REBUILT_TOAST_MORE, &state->more_bytes, (uint64) chunks.more);
-	count_units(counters, SST_REBUILT_TOAST_LESS, &state->less_bytes, (uint64) chunks.less);
+	counters->n[SST_REBUILT_MORE_BYTES] += Min(more, BLCKSZ);
+	counters->n[SST_REBUILT_LESS_BYTES] += Min(less, BLCKSZ);
+	count_units(counters, SST_REBUILT_TOAST_MORE, &state->more_bytes, (uint64) more_need);
+	count_units(counters, SST_REBUILT_TOAST_LESS, &state->less_bytes, (uint64) less_need);
 }
 
 /*
- * Do what the toaster does with a formed tuple, and return its new length.  Which values were
- * tried is noted in them.  Counted are the pages of the TOAST table that they fill, and by how
- * much all this is unsure.
+ * Do what the toaster does with a formed tuple, of which dropped values are null by now,
+ * and return its new length.  Which values were tried is noted in them.  Counted are the pages
+ * of the TOAST table that they fill, and by how much all this is unsure.
  */
 static int64
-toast_tuple(HeapRebuild *state, SstValue *values, SstCounters *counters)
+toast_tuple(HeapRebuild *state, SstTuple *tuple, SstCounters *counters)
 {
-	SstValue	result[MaxHeapAttributeNumber];
-	Toasting	toasting = {state, state->tupdesc, values, result, .counters = counters};
+	SstValue	values[MaxHeapAttributeNumber];
+	Toasting	toasting = {state, state->tupdesc, tuple->values, values,
+		.header_size = tuple->len - sst_tuple_data_size(state->tupdesc, tuple->values),
+	.counters = counters};
 
 	run_toaster(&toasting);
 	if (toasting.rest > 0)
@@ -788,7 +759,7 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 		if (TupleDescAttr(tupdesc, i)->attisdropped)
 			read.values[i].form = SST_VALUE_NULL;
 	}
-	return toast_tuple(state, read.values, counters);
+	return toast_tuple(state, &read, counters);
 }
 
 /*
