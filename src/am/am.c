@@ -199,13 +199,29 @@ pgstattuple_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	return true;
 }
 
-/* Begin to count the pages of an index as pgstattuple does, if that can. */
+/*
+ * Begin to count pages by these rules, or the tuples of an index as pgstattuple does, if
+ * that can.  What else the visitor is to do is set, the rest zero.
+ */
 void
-sst_pgstattuple_begin(SstVisitor *visitor, const SstAccessMethod *am)
+sst_visitor_begin(SstVisitor *visitor, const SstAccessMethod *am, Relation rel,
+				  SstRules rules, bool tuples)
 {
+	bool		contrib = rules == SST_RULES_CONTRIB && am->contrib_page != NULL;
+
 	visitor->am = am;
-	visitor->page = pgstattuple_page;
-	visitor->needs = SST_NEEDS(SST_PART_LINE_POINTERS);
+	if (tuples && am->pgstattuple_first != NULL)
+	{
+		visitor->page = pgstattuple_page;
+		visitor->needs = SST_NEEDS(SST_PART_LINE_POINTERS);
+		return;
+	}
+	visitor->page = contrib ? am->contrib_page : am->page;
+	visitor->needs = SST_NEEDS(contrib ? am->contrib_part : am->part);
+	if (!contrib && am->begin != NULL)
+		am->begin(visitor, rel);
+	if ((am->kind & SST_TABLE) != 0)
+		sst_multixacts_begin();
 }
 
 /* ----------

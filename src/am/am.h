@@ -500,22 +500,9 @@ extern bool sst_count_if_new_in_index(const PageData *page, BlockNumber blkno,
 									  SstCounters *counters);
 extern bool sst_index_page(SstVisitor *visitor, const PageData *page,
 						   BlockNumber blkno, SstCounters *counters);
-extern void sst_pgstattuple_begin(SstVisitor *visitor, const SstAccessMethod *am);
+extern void sst_visitor_begin(SstVisitor *visitor, const SstAccessMethod *am,
+							  Relation rel, SstRules rules, bool tuples);
 extern bool sst_is_other_format(const SstAccessMethod *am,
 								const PageData *metapage);
-
-/* Begin to count pages by these rules.  What else the visitor is to do is set, the rest zero. */
-static inline void
-sst_visitor_begin(SstVisitor *visitor, const SstAccessMethod *am, Relation rel,
-				  SstRules rules)
-{
-	bool		contrib = rules == SST_RULES_CONTRIB && am->contrib_page != NULL;
-
-	visitor->am = am;
-	visitor->page = contrib ? am->contrib_page : am->page;
-	visitor->needs = SST_NEEDS(contrib ? am->contrib_part : am->part);
-	if (!contrib && am->begin != NULL)
-		am->begin(visitor, rel);
-}
 
 #endif							/* SST_AM_H */

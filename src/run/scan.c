@@ -59,17 +59,13 @@ void
 sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
 				 SstVisitor *visitor)
 {
-	const SstAccessMethod *am = sst_relation_am(rel);
-
 	*visitor = (SstVisitor)
 	{
 		.nblocks = plan->sample_pages > 0 || plan->all_items ? 0 : plan->nblocks,
 			.horizon = plan->horizon, .chains = plan->chains, .kept = kept
 	};
-	if (plan->index_counts == SST_COUNT_TUPLES && am->pgstattuple_first != NULL)
-		sst_pgstattuple_begin(visitor, am);
-	else
-		sst_visitor_begin(visitor, am, rel, plan->rules);
+	sst_visitor_begin(visitor, sst_relation_am(rel), rel, plan->rules,
+					  plan->index_counts == SST_COUNT_TUPLES);
 }
 
 /* Set up a result of nothing. */

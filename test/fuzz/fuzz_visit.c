@@ -115,7 +115,7 @@ begin(FuzzCase *fuzz, SstRules rules)
 			.kept = fuzz_target->am == &sst_btree_am && (choices->options & 32) != 0 ?
 			NULL : &fuzz->kept
 	};
-	sst_visitor_begin(&fuzz->visitor, fuzz_target->am, &rel, rules);
+	sst_visitor_begin(&fuzz->visitor, fuzz_target->am, &rel, rules, false);
 	if (fuzz_target->am == &sst_heap_am && (choices->options & 32) != 0)
 		fuzz->visitor.dead = &fuzz->dead;
 }
@@ -142,7 +142,7 @@ init_pgstattuple(FuzzCase *fuzz)
 	{
 		0
 	};
-	sst_pgstattuple_begin(&fuzz->visitor, fuzz_target->am);
+	sst_visitor_begin(&fuzz->visitor, fuzz_target->am, &rel, SST_RULES_CONTRIB, true);
 }
 
 /* In a block of its own, so that the address sanitizer sees its end */

@@ -422,12 +422,6 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 /* A sequence's special space has a magic number (commands/sequence.c). */
 #define SEQUENCE_SPECIAL_SIZE sizeof(uint32)
 
-static void
-begin(SstVisitor *visitor, Relation rel)
-{
-	sst_multixacts_begin();
-}
-
 /* ----------
  * Values, and their size in a rewritten tuple
  *
@@ -979,7 +973,6 @@ const SstAccessMethod sst_heap_am = {
 	.kind = SST_HEAP,
 	.page = heap_page,
 	.part = SST_PART_TUPLES_IF_CHANGED,
-	.begin = begin,
 	.page_type = page_type,
 	.check = check_tuples,
 	.columns = {heap_columns, lengthof(heap_columns)},
@@ -991,7 +984,6 @@ const SstAccessMethod sst_sequence_am = {
 	.kind = SST_SEQUENCE,
 	.page = heap_page,
 	.part = SST_PART_TUPLES_IF_CHANGED,
-	.begin = begin,
 	.special_size = SEQUENCE_SPECIAL_SIZE,
 	.page_type = page_type,
 	.check = check_tuples,
