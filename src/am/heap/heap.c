@@ -452,7 +452,6 @@ read_pointer(const char *data, SstValue *value)
 	value->fetched_size =
 		sane_size((int64) VARATT_EXTERNAL_GET_EXTSIZE(pointer) + VARHDRSZ);
 	value->raw_size = sane_size(pointer.va_rawsize);
-	value->fetched_compressed = value->fetched_size < value->raw_size;
 }
 
 /*

@@ -34,7 +34,6 @@ typedef struct SstValue
 	const char *data;			/* in the tuple, with its header */
 
 	/* Of a pointer: the value when fetched, and when decompressed as well */
-	bool		fetched_compressed;
 	int32		fetched_size;
 	int32		raw_size;
 } SstValue;

@@ -97,8 +97,7 @@ typedef struct HeapRebuild
 	uint64		next_look;		/* number of the next of these */
 	int			reserve;		/* bytes to leave free on each page */
 	HeapFill	fill;			/* the new table */
-	BlockNumber nblocks;		/* of the old table */
-	BlockNumber nseen;			/* pages of these */
+	BlockNumber nseen;			/* pages of the old table */
 	uint64		ntuples;
 	uint64		need;			/* of them, with their line pointers */
 	double		squares;		/* sum of the squares of what each needs */
@@ -394,7 +393,7 @@ fetch_values(Toasting *toasting)
 			value->form == SST_VALUE_FIXED || plain;
 		if (value->form == SST_VALUE_POINTER)
 		{
-			value->form = value->fetched_compressed && !plain ?
+			value->form = value->fetched_size < value->raw_size && !plain ?
 				SST_VALUE_COMPRESSED : SST_VALUE_LONG;
 			value->size = plain ? value->raw_size : value->fetched_size;
 			value->data = NULL;
@@ -933,11 +932,12 @@ size_variance(const HeapRebuild *state)
 }
 
 /*
- * When a sample was read: the last new page would go on, and have as much waste at
- * its end as the others.  Sets that, and returns by which part the size can be off.
+ * When a sample was read, without this part of the pages: the last new page would go on, and
+ * have as much waste at its end as the others.  Sets that, and returns by which part the
+ * size can be off.
  */
 static double
-go_on(HeapRebuild *state)
+go_on(HeapRebuild *state, double left_out)
 {
 	double		room = PAGE_ROOM - state->reserve;
 	double		on_last = PAGE_ROOM - state->fill.free;
@@ -947,7 +947,6 @@ go_on(HeapRebuild *state)
 	double		most = MOST_UNSURE_WASTE;
 	double		waste;
 	double		variance;
-	double		left_out;
 
 	if (state->need == 0 || !(full_pages > 0))
 		return 0;
@@ -958,7 +957,6 @@ go_on(HeapRebuild *state)
 	variance = size_variance(state);
 	if (variance > DIFFERENT_SIZES)
 		most = Max(most, UNSURE_OF_DIFFERENT * waste);
-	left_out = Max(1 - state->nseen / Max((double) state->nblocks, 1), 0);
 	if (variance > MUCH_LONGER)
 		return pow(left_out, FEW_GAPS) * UNSURE_WASTE * waste;
 	return sqrt(left_out) * Min(UNSURE_WASTE * waste, most);
@@ -1040,7 +1038,7 @@ heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	if (state->is_toast)
 		uncertainty = TOAST_UNCERTAINTY;
 	else if (!sst_sample_is_exact(sample))
-		uncertainty = go_on(state);
+		uncertainty = go_on(state, 1 - (double) sample->nsampled / sample->nblocks);
 	*blocks = sst_predict_blocks(rebuild, sample);
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
@@ -1148,7 +1146,6 @@ heap_begin(Relation rel)
 	HeapRebuild *state = palloc0(sizeof(HeapRebuild));
 
 	state->is_toast = rel->rd_rel->relkind == RELKIND_TOASTVALUE;
-	state->nblocks = RelationGetNumberOfBlocks(rel);
 	state->reserve = RelationGetTargetPageFreeSpace(rel, HEAP_DEFAULT_FILLFACTOR);
 	state->target = RelationGetToastTupleTarget(rel, TOAST_TUPLE_TARGET);
 	state->tupdesc = RelationGetDescr(rel);
