@@ -32,12 +32,17 @@
 #include "pgtime.h"
 #include "storage/buf_internals.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "relation/relation.h"
 #include "warm/warm.h"
 
 /* A line of ranges ends behind so many bytes. */
 #define LINE_BYTES 90
+
+/* No line is longer than this, but for names. */
+#define MAX_LINE_BYTES 256
 
 /* Listed relations, sorted by what they are saved under */
 typedef struct SavedEntry
@@ -236,6 +241,25 @@ append_name(StringInfo out, const char *name)
 	}
 }
 
+/*
+ * Is there room for another line, as a text value has less than 1 GB?  If not, ERROR,
+ * but the rest, which is used least, is left out of a text with numbers.
+ */
+static bool
+has_room(Writer *writer)
+{
+	if ((Size) writer->names.len + writer->ranges.len + 8 * NAMEDATALEN +
+		4 * MAX_LINE_BYTES <= MaxAllocSize)
+		return true;
+	if (writer->list != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("saved cache would be larger than 1 GB"),
+				 errhint("Use max_bytes to save only the most frequently used blocks.")));
+	writer->nblocks_left = 0;
+	return false;
+}
+
 /* Write the line of a relation. */
 static void
 number_relation(Writer *writer, CachedRelation *relation)
@@ -286,6 +310,8 @@ write_range(Writer *writer, CachedRelation *relation,
 		out->len - writer->line_start > LINE_BYTES)
 	{
 		end_line(writer);
+		if (!has_room(writer))
+			return;
 		if (relation->number == 0)
 			number_relation(writer, relation);
 		writer->line_start = out->len;
@@ -452,8 +478,8 @@ sst_save_cache(int64 max_bytes, StringInfo out)
 }
 
 /*
- * The same for sorted blocks of one database, by files.  Returns how many of them are in
- * forks that are saved.  Needs no database.
+ * The same for sorted blocks of one database, by files.  Returns how many blocks that
+ * were, without those that have no room in a text.  Needs no database.
  */
 uint64
 sst_save_cached_files(const SstBufferedBlock *first,
