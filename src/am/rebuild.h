@@ -180,7 +180,6 @@ sst_round_up(double nblocks, bool whole)
 	return whole ? ceil(nblocks) : nblocks;
 }
 
-/* in rebuild.c */
 /*
  * The first option, a number, of an index of an extension's access method.  That is known by its
  * names only, so that options can hold anything: outside these limits, it is the default.
@@ -196,6 +195,7 @@ sst_extension_option(Relation rel, int least, int most, int otherwise)
 	return option >= least && option <= most ? option : otherwise;
 }
 
+/* in rebuild.c */
 extern SstRebuild *sst_rebuild_begin(const SstAccessMethod *am,
 									 Relation rel, SstPause *pause,
 									 const char **note);
