@@ -20,10 +20,9 @@
 
 #include "am/am.h"
 
-/* Bytes of a page of the visibility map, and the blocks that they describe */
-#define VM_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
+/* Blocks that a byte and a page of the visibility map describe */
 #define VM_BLOCKS_PER_BYTE (BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
-#define VM_BLOCKS_PER_PAGE (VM_BYTES * VM_BLOCKS_PER_BYTE)
+#define VM_BLOCKS_PER_PAGE ((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * VM_BLOCKS_PER_BYTE)
 
 /* The free space map has one byte for a block: free bytes in steps of this */
 #define FSM_STEP (BLCKSZ / 256)
@@ -38,28 +37,19 @@ visibility_map_page(SstVisitor *visitor, const PageData *page,
 	if (!sst_page_is_sound(page, 0))
 		return sst_count_if_new(page, blkno, counters);
 
-	for (int i = 0; i < VM_BYTES; i++)
+	for (int i = 0; i < VM_BLOCKS_PER_PAGE && first + i < visitor->nblocks; i++)
 	{
-		if (map[i] == 0)
-			continue;
+		uint8		bits = map[i / VM_BLOCKS_PER_BYTE] >>
+			(BITS_PER_HEAPBLOCK * (i % VM_BLOCKS_PER_BYTE));
+		bool		visible = (bits & VISIBILITYMAP_ALL_VISIBLE) != 0;
+		bool		frozen = (bits & VISIBILITYMAP_ALL_FROZEN) != 0;
 
-		for (int k = 0; k < VM_BLOCKS_PER_BYTE; k++)
-		{
-			uint64		heap_block = first + i * VM_BLOCKS_PER_BYTE + k;
-			uint8		bits = map[i] >> (BITS_PER_HEAPBLOCK * k);
-			bool		visible = (bits & VISIBILITYMAP_ALL_VISIBLE) != 0;
-			bool		frozen = (bits & VISIBILITYMAP_ALL_FROZEN) != 0;
-
-			if (heap_block >= visitor->nblocks)
-				return true;
-
-			counters->n[SST_MAP_VISIBLE_BLOCKS] += visible;
-			counters->n[SST_MAP_FROZEN_BLOCKS] += frozen;
-			if (visitor->visible != NULL && visible)
-				sst_block_set_add(visitor->visible, heap_block);
-			if (visitor->frozen != NULL && frozen)
-				sst_block_set_add(visitor->frozen, heap_block);
-		}
+		counters->n[SST_MAP_VISIBLE_BLOCKS] += visible;
+		counters->n[SST_MAP_FROZEN_BLOCKS] += frozen;
+		if (visible && visitor->visible != NULL)
+			sst_block_set_add(visitor->visible, first + i);
+		if (frozen && visitor->frozen != NULL)
+			sst_block_set_add(visitor->frozen, first + i);
 	}
 
 	return true;
