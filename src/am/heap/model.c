@@ -339,19 +339,12 @@ add_chunks(HeapFill *fill, int32 nbytes)
 	const int	need = chunk_need(TOAST_MAX_CHUNK_SIZE);
 	int			nfull = nbytes / TOAST_MAX_CHUNK_SIZE;
 	int			last = nbytes % TOAST_MAX_CHUNK_SIZE;
+	int			npages = Max(nfull / EXTERN_TUPLES_PER_PAGE - 1, 0);
 
-	for (; nfull > 0 && fill->free >= need; nfull--)
+	/* Behind as many as a page takes, each page of them becomes full. */
+	for (int i = npages * EXTERN_TUPLES_PER_PAGE; i < nfull; i++)
 		fill_page(fill, need, 0);
-	if (nfull > EXTERN_TUPLES_PER_PAGE)
-	{
-		/* All of these pages become full, and the last stays the current one. */
-		int			npages = (nfull - 1) / EXTERN_TUPLES_PER_PAGE;
-
-		fill->bytes += (uint64) npages * BLCKSZ;
-		nfull -= npages * EXTERN_TUPLES_PER_PAGE;
-	}
-	for (; nfull > 0; nfull--)
-		fill_page(fill, need, 0);
+	fill->bytes += (uint64) npages * BLCKSZ;
 	if (last > 0)
 		fill_page(fill, chunk_need(last), 0);
 }
