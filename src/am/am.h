@@ -131,25 +131,12 @@ typedef struct SstMeta
 	int64		field[SST_META_OWN + 4];
 } SstMeta;
 
-/* Line pointers of a table's page whose tuples a rewrite would keep */
-typedef struct SstKeptItems
+/* Some line pointers of a page, in order */
+typedef struct SstItemList
 {
 	int			nitems;
 	OffsetNumber offnums[SST_MAX_ITEMS];
-} SstKeptItems;
-
-/*
- * Line pointers of a table's page that indexes can point to, and behind which an
- * index build finds no row
- */
-typedef struct SstDeadItems
-{
-	int			nitems;
-	OffsetNumber offnums[SST_MAX_ITEMS];
-
-	/* While the page is visited: a build makes an entry for this tuple. */
-	bool		built[SST_MAX_ITEMS + 1];
-} SstDeadItems;
+} SstItemList;
 
 typedef struct SstVisitor SstVisitor;
 
@@ -174,9 +161,14 @@ struct SstVisitor
 	TransactionId horizon;		/* tuples deleted before it can be removed */
 	bool		chains;			/* count what indexes point to, too */
 	bool		all_tuples;		/* look at those of all-visible pages, too */
-	SstKeptItems *kept;			/* filled for each sound page, unless NULL; of
-								 * an index, there is a model if it is not */
-	SstDeadItems *dead;			/* likewise */
+
+	/*
+	 * Filled for each sound page, unless NULL: tuples that a rewrite would
+	 * keep (of an index, there is a model if this is not NULL), and what
+	 * indexes can point to, and behind which an index build finds no row
+	 */
+	SstItemList *kept;
+	SstItemList *dead;
 	SstXacts	xacts;
 
 	/* visibility map, free space map */

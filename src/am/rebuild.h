@@ -93,7 +93,7 @@ typedef struct SstModel
 	 * indexes ignore it.
 	 */
 	void		(*page) (SstRebuild *rebuild, const PageData *page,
-						 BlockNumber blkno, const SstKeptItems *kept,
+						 BlockNumber blkno, const SstItemList *kept,
 						 SstCounters *counters);
 
 	/*

@@ -56,7 +56,7 @@ sst_plan_scan(SstScanPlan *plan, const SstTarget *target, SstRules rules)
  * a rewrite keeps in "kept", which can be NULL.
  */
 void
-sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstKeptItems *kept,
+sst_plan_visitor(const SstScanPlan *plan, Relation rel, SstItemList *kept,
 				 SstVisitor *visitor)
 {
 	*visitor = (SstVisitor)
@@ -117,8 +117,8 @@ typedef struct SstScan
 	SstBlockReader reader;
 	SstSource  *source;
 	SstVisitor	visitor;
-	SstKeptItems kept;			/* for the rebuild of a table */
-	SstDeadItems dead;			/* for sinks.dead_tids */
+	SstItemList kept;			/* for the rebuild of a table */
+	SstItemList dead;			/* for sinks.dead_tids */
 	SstScanResult *result;
 	SstChunks  *chunks;			/* shared with others, or NULL */
 

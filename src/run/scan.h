@@ -133,7 +133,7 @@ typedef struct SstLayout
 extern void sst_plan_scan(SstScanPlan *plan, const SstTarget *target,
 						  SstRules rules);
 extern void sst_plan_visitor(const SstScanPlan *plan, Relation rel,
-							 SstKeptItems *kept, SstVisitor *visitor);
+							 SstItemList *kept, SstVisitor *visitor);
 
 extern void sst_result_init(SstScanResult *result, const SstScanPlan *plan);
 extern void sst_result_merge(SstScanResult *into, const SstScanResult *from);

@@ -35,8 +35,8 @@ typedef struct FuzzCase
 	FuzzChoices choices;
 	BlockNumber blkno;
 	SstVisitor	visitor;
-	SstKeptItems kept;			/* heap */
-	SstDeadItems dead;			/* heap */
+	SstItemList kept;			/* heap */
+	SstItemList dead;			/* heap */
 } FuzzCase;
 
 /* What to expect of a visitor, besides that it adds up what it returns */

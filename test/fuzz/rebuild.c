@@ -323,7 +323,7 @@ check_prediction(SstRebuild *rebuild, const FuzzCase *fuzz,
 
 /* The list of kept tuples names tuples of the page, each once. */
 static void
-check_kept(const SstKeptItems *kept, const PageData *page)
+check_kept(const SstItemList *kept, const PageData *page)
 {
 	for (int i = 0; i < kept->nitems; i++)
 	{
@@ -337,7 +337,7 @@ check_kept(const SstKeptItems *kept, const PageData *page)
 
 /* Line pointers that lead to no row are listed in order, and none that is unused. */
 static void
-check_dead(const SstDeadItems *dead, const PageData *page)
+check_dead(const SstItemList *dead, const PageData *page)
 {
 	for (int i = 0; i < dead->nitems; i++)
 	{
@@ -365,14 +365,14 @@ check_tuples(SstRebuild *rebuild, const FuzzCase *fuzz, const PageData *page,
 		ItemId		item = PageGetItemId((Page) page, offnum);
 		int			offset = ItemIdGetOffset(item);
 		int			len = ItemIdGetLength(item);
-		SstKeptItems *kept;
+		SstItemList *kept;
 		PageData   *copy;
 
 		if (len < SizeofHeapTupleHeader || offset + len > BLCKSZ ||
 			offset != MAXALIGN(offset) ||
 			offset < ((const PageHeaderData *) page)->pd_lower)
 			continue;
-		kept = malloc(sizeof(SstKeptItems));
+		kept = malloc(sizeof(SstItemList));
 		kept->nitems = 1;
 		kept->offnums[0] = offnum;
 		copy = malloc(offset + len);

@@ -205,7 +205,7 @@ typedef struct BloomRebuild
 
 static void
 model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		   const SstKeptItems *kept, SstCounters *counters)
+		   const SstItemList *kept, SstCounters *counters)
 {
 	int			ntuples;
 	int			ndead = 0;

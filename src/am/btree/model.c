@@ -733,7 +733,7 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 
 static void
 btree_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		   const SstKeptItems *kept, SstCounters *counters)
+		   const SstItemList *kept, SstCounters *counters)
 {
 	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
 

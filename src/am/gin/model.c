@@ -478,7 +478,7 @@ posting_inner_page(SstGinModel *model, const PageData *page,
 
 static void
 gin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		 const SstKeptItems *kept, SstCounters *counters)
+		 const SstItemList *kept, SstCounters *counters)
 {
 	SstGinModel *model = (SstGinModel *) rebuild;
 	const GinPageOpaqueData *opaque;

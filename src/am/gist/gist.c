@@ -447,7 +447,7 @@ take_leaf(TreeRebuild *state, const PageData *page, BlockNumber blkno,
 
 static void
 gist_model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-				const SstKeptItems *kept, SstCounters *counters)
+				const SstItemList *kept, SstCounters *counters)
 {
 	uint16		flags;
 
@@ -461,7 +461,7 @@ gist_model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 
 static void
 spgist_model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-				  const SstKeptItems *kept, SstCounters *counters)
+				  const SstItemList *kept, SstCounters *counters)
 {
 	uint16		flags;
 

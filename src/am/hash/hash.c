@@ -386,7 +386,7 @@ count_run(HashRebuild *state, SstCounters *counters, uint32 code, uint64 length,
 /* Entries are sorted by hash code on each page. */
 static void
 model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		   const SstKeptItems *kept, SstCounters *counters)
+		   const SstItemList *kept, SstCounters *counters)
 {
 	HashRebuild *state = (HashRebuild *) rebuild;
 	int			nitems = sst_page_items(page);

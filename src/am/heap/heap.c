@@ -195,11 +195,12 @@ take_visible_tuples(SstVisitor *visitor, const PageData *page, PageItems *items)
 
 /*
  * Sort a page's items, and list the kept ones if the visitor is to do so.
- * False if they make no sense.  The page's header is sound.
+ * False if they make no sense.  The page's header is sound.  If the visitor lists dead
+ * ones, "built" is set for each tuple: does an index build make an entry for it?
  */
 static inline bool
 sort_items(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
-		   bool all_visible, PageItems *items)
+		   bool all_visible, PageItems *items, bool *built)
 {
 	const PageHeaderData *header = (const PageHeaderData *) page;
 	const bool	chains = visitor->chains && !all_visible;
@@ -250,8 +251,7 @@ sort_items(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		if (visitor->kept != NULL && status != HEAPTUPLE_DEAD)
 			visitor->kept->offnums[visitor->kept->nitems++] = offnum;
 		if (visitor->dead != NULL)
-			visitor->dead->built[offnum] = status != HEAPTUPLE_DEAD &&
-				!is_superseded(tuple, status);
+			built[offnum] = status != HEAPTUPLE_DEAD && !is_superseded(tuple, status);
 	}
 
 	/* Do tuples overlap? */
@@ -298,7 +298,7 @@ count_tuples(const PageItems *items, SstCounters *counters)
 /* Does the chain have a tuple that a build makes an entry for? */
 static bool
 chain_is_built(const PageData *page, BlockNumber blkno, OffsetNumber offnum,
-			   const SstDeadItems *dead)
+			   const bool *built)
 {
 	int			nitems = sst_page_items(page);
 	TransactionId xmax = InvalidTransactionId;	/* of the version before */
@@ -323,7 +323,7 @@ chain_is_built(const PageData *page, BlockNumber blkno, OffsetNumber offnum,
 			HeapTupleHeaderGetRawXmin(tuple) != xmax)
 			return false;
 
-		if (dead->built[offnum])
+		if (built[offnum])
 			return true;
 		if ((tuple->t_infomask2 & HEAP_HOT_UPDATED) == 0 ||
 			ItemPointerGetBlockNumberNoCheck(&tuple->t_ctid) != blkno)
@@ -337,11 +337,12 @@ chain_is_built(const PageData *page, BlockNumber blkno, OffsetNumber offnum,
 }
 
 /*
- * List the line pointers in dead->offnums.  The page's tuples are within it, and
- * dead->built tells of each what a build makes of it.
+ * List the line pointers.  The page's tuples are within it, and "built" tells of each whether a
+ * build makes an entry for it.
  */
 static void
-list_dead_items(const PageData *page, BlockNumber blkno, SstDeadItems *dead)
+list_dead_items(const PageData *page, BlockNumber blkno, const bool *built,
+				SstItemList *dead)
 {
 	int			nitems = sst_page_items(page);
 
@@ -355,7 +356,7 @@ list_dead_items(const PageData *page, BlockNumber blkno, SstDeadItems *dead)
 			(ItemIdIsNormal(item) &&
 			 HeapTupleHeaderIsHeapOnly((HeapTupleHeader) (page + ItemIdGetOffset(item)))))
 			continue;
-		if (!chain_is_built(page, blkno, first, dead))
+		if (!chain_is_built(page, blkno, first, built))
 			dead->offnums[dead->nitems++] = offnum;
 	}
 }
@@ -372,6 +373,7 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	bool		all_visible = PageIsAllVisible((Page) page);
 	bool		skips_tuples;
 	PageItems	items = {0};
+	bool		built[SST_MAX_ITEMS + 1];
 	const int  *nflags = items.nflags;
 	int			nkept;
 	int			free_space;
@@ -385,7 +387,7 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		return sst_count_if_new(page, blkno, counters);
 	skips_tuples = all_visible && !visitor->all_tuples;
 	if (!(skips_tuples && visitor->dead == NULL && take_visible_tuples(visitor, page, &items)) &&
-		!sort_items(visitor, page, blkno, skips_tuples, &items))
+		!sort_items(visitor, page, blkno, skips_tuples, &items, built))
 		return false;
 
 	nkept = nflags[LP_NORMAL] - items.ntuples[HEAPTUPLE_DEAD];
@@ -408,7 +410,7 @@ heap_page(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 		counters->n[SST_UPDATED_VERSIONS] += items.nupdated;
 	}
 	if (visitor->dead != NULL && !all_visible)
-		list_dead_items(page, blkno, visitor->dead);
+		list_dead_items(page, blkno, built, visitor->dead);
 
 	counters->n[SST_FREE_BYTES] += free_space;
 	counters->n[SST_USABLE_BYTES] += BLCKSZ - SizeOfPageHeaderData;

@@ -812,7 +812,7 @@ is_changed(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len)
 /* A page of a table */
 static void
 take_tuples(HeapRebuild *state, const PageData *page,
-			const SstKeptItems *kept, SstCounters *counters)
+			const SstItemList *kept, SstCounters *counters)
 {
 	const char *ahead = state->reforms ? state->base.ahead : NULL;
 	int			part = BLCKSZ / Max(kept->nitems, 1);
@@ -871,7 +871,7 @@ try_chunk(HeapRebuild *state, const HeapTupleHeaderData *chunk, int len)
  */
 static void
 take_chunks(HeapRebuild *state, const PageData *page,
-			const SstKeptItems *kept, SstCounters *counters)
+			const SstItemList *kept, SstCounters *counters)
 {
 	for (int i = 0; i < kept->nitems; i++)
 	{
@@ -1001,7 +1001,7 @@ allow_for_order(const HeapRebuild *state, const SstPageSample *sample,
 
 static void
 heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		  const SstKeptItems *kept, SstCounters *counters)
+		  const SstItemList *kept, SstCounters *counters)
 {
 	HeapRebuild *state = (HeapRebuild *) rebuild;
 	uint64		before = state->fill.bytes;

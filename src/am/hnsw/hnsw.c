@@ -230,7 +230,7 @@ typedef struct HnswRebuild
 
 static void
 model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		   const SstKeptItems *kept, SstCounters *counters)
+		   const SstItemList *kept, SstCounters *counters)
 {
 	HnswRebuild *state = (HnswRebuild *) rebuild;
 	int			nitems = sst_page_items(page);

@@ -180,7 +180,7 @@ typedef struct IvfflatRebuild
 
 static void
 model_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
-		   const SstKeptItems *kept, SstCounters *counters)
+		   const SstItemList *kept, SstCounters *counters)
 {
 	IvfflatRebuild *state = (IvfflatRebuild *) rebuild;
 	int			nitems = sst_page_items(page);
