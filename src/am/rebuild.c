@@ -177,13 +177,15 @@ is_possible(OffsetNumber offnum)
 	return offnum >= FirstOffsetNumber && offnum <= MaxHeapTuplesPerPage;
 }
 
-/* Create an empty set in the current memory context, which is all that frees it. */
+/* Create an empty set for a model, which is freed with that. */
 SstDeadTids *
-sst_dead_tids_create(void)
+sst_dead_tids_create(const SstRebuild *rebuild)
 {
+	MemoryContext caller = MemoryContextSwitchTo(rebuild->context);
 	SstDeadTids *set = palloc0(sizeof(SstDeadTids));
 
 	set->tids = intset_create();
+	MemoryContextSwitchTo(caller);
 	return set;
 }
 

@@ -50,7 +50,7 @@ typedef struct SstRebuild SstRebuild;
  */
 typedef struct SstDeadTids SstDeadTids;
 
-extern SstDeadTids *sst_dead_tids_create(void);
+extern SstDeadTids *sst_dead_tids_create(const SstRebuild *rebuild);
 extern void sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno,
 							  OffsetNumber offnum);
 extern bool sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,

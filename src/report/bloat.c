@@ -215,7 +215,6 @@ estimate_truncated(const SstTarget *target, const SstPageSample *sample,
 /* What an estimate has to know of its index's table; all zero for a table, and if no row is dead */
 typedef struct DeadEntries
 {
-	SstDeadTids *tids;			/* the model leaves these out; or NULL */
 	const SstBloatEstimate *table;	/* as many entries are dead as rows of
 									 * that; or NULL */
 	bool		unknown;		/* nothing tells of dead rows */
@@ -241,21 +240,19 @@ typedef struct DeadEntries
 #define MAX_BLOCKS_WITH_DEAD 65536
 
 /*
- * Read all blocks of the table that are not all-visible.  Returns the TIDs that
- * indexes may have entries with and a build would not, in the current memory context.
- * NULL if a limit was reached.
+ * Read all blocks of the table that are not all-visible, and have the model leave out the TIDs
+ * that indexes may have entries with and a build would not.  False if a limit was reached.
  */
-static SstDeadTids *
+static bool
 read_dead_rows(const SstTarget *table, const SstBlockSet *visible,
-			   SstSampling *sampling)
+			   SstSampling *sampling, SstRebuild *rebuild)
 {
-	SstDeadTids *result = sst_dead_tids_create();
-	SstScanSinks sinks = {.dead_tids = result, .limits = sampling->limits};
+	SstDeadTids *tids = sst_dead_tids_create(rebuild);
+	SstScanSinks sinks = {.dead_tids = tids, .limits = sampling->limits};
 	SstScanPlan plan;
 	SstScanResult scanned;
 
 	sst_plan_scan(&plan, table, SST_RULES_TOLERANT);
-	plan.chains = true;
 	if (visible != NULL)
 		plan.nskipped = visible->nmembers;
 
@@ -265,7 +262,13 @@ read_dead_rows(const SstTarget *table, const SstBlockSet *visible,
 		sst_io_stats_merge(sampling->io_stats, &scanned.io_stats);
 	}
 
-	return sst_within_limits(sampling->limits) ? result : NULL;
+	if (!sst_within_limits(sampling->limits))
+		return false;
+
+	/* Without any, models need not look at each TID. */
+	if (!sst_dead_tids_is_empty(tids))
+		rebuild->dead_tids = tids;
+	return true;
 }
 
 /* ----------
@@ -380,12 +383,13 @@ sample_table(const SstTarget *table, SstSampling *sampling, SstBloatEstimate *es
  */
 static bool
 find_dead_rows(DeadEntries *dead, const SstBloatEstimate *known, const SstTarget *table,
-			   const SstTarget *index, SstSampling *sampling)
+			   const SstTarget *index, SstSampling *sampling, SstRebuild *rebuild)
 {
 	SstBlockSet *visible = NULL;
 	BlockNumber nothers = table->nblocks;
 	BlockNumber most = blocks_to_read(known, table, index, sampling);
 	SstCounters counters;
+	bool		all_known;
 
 	sst_counters_init(&counters);
 	/* Where that fails for the limits, so does the estimate of the index. */
@@ -394,12 +398,13 @@ find_dead_rows(DeadEntries *dead, const SstBloatEstimate *known, const SstTarget
 									 &counters, sampling->io_stats);
 	if (visible != NULL)
 		nothers -= visible->nmembers;
-	if (nothers > 0 && nothers <= Min(most, MAX_BLOCKS_WITH_DEAD) &&
-		limits_allow(sampling, index, nothers))
-		dead->tids = read_dead_rows(table, visible, sampling);
+	all_known = nothers == 0 ||
+		(nothers <= Min(most, MAX_BLOCKS_WITH_DEAD) &&
+		 limits_allow(sampling, index, nothers) &&
+		 read_dead_rows(table, visible, sampling, rebuild));
 	if (visible != NULL)
 		pfree(visible);
-	if (nothers == 0 || dead->tids != NULL)
+	if (all_known)
 		return true;
 
 	if (known == NULL &&
@@ -432,12 +437,8 @@ dead_entries_begin(DeadEntries *dead, const SstTarget *index,
 
 	sst_target_examine(&target, relation_open(index->tableoid, NoLock));
 	dead->unknown = target.kind != SST_HEAP || !sst_target_is_readable(&target) ||
-		!find_dead_rows(dead, table, &target, index, sampling);
+		!find_dead_rows(dead, table, &target, index, sampling, rebuild);
 	relation_close(target.rel, NoLock);
-
-	/* Without any, models need not look at each TID. */
-	if (dead->tids != NULL && !sst_dead_tids_is_empty(dead->tids))
-		rebuild->dead_tids = dead->tids;
 }
 
 /* ----------
