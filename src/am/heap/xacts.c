@@ -162,15 +162,16 @@ sst_multixacts_begin(void)
 }
 
 /*
- * Get an image of a page, a new one if "again".  NULL if there is no such page, or if it
- * would have to be read while a lock is held.
+ * Get an image of a page, a new one if so many bytes at this place are zero in the one that was
+ * kept.  NULL if there is no such page, or if it would have to be read while a lock is held.
  */
 static const char *
-get_page(SstXacts *xacts, SstMultixactArea area, int64 pageno, bool again)
+get_page(SstXacts *xacts, SstMultixactArea area, int64 pageno, Size place, Size size)
 {
+	static const MultiXactOffset zero = 0;
 	PageImage  *image = &images[area][pageno % NIMAGES];
 
-	if (image->pageno == pageno && !again)
+	if (image->pageno == pageno && memcmp(image->page.data + place, &zero, size) != 0)
 		return image->page.data;
 
 	if (xacts->page_locked)
@@ -191,42 +192,32 @@ get_page(SstXacts *xacts, SstMultixactArea area, int64 pageno, bool again)
 static MultiXactOffset
 get_offset(SstXacts *xacts, MultiXactId multi)
 {
-	MultiXactOffset offset = 0;
+	int			i = multi % SST_MULTIXACT_OFFSETS_PER_PAGE;
+	const MultiXactOffset *offsets = (const MultiXactOffset *)
+		get_page(xacts, SST_MULTIXACT_OFFSETS, multi / SST_MULTIXACT_OFFSETS_PER_PAGE,
+				 i * sizeof(*offsets), sizeof(*offsets));
 
-	for (int i = 0; i < 2 && offset == 0; i++)
-	{
-		const MultiXactOffset *offsets = (const MultiXactOffset *)
-			get_page(xacts, SST_MULTIXACT_OFFSETS,
-					 multi / SST_MULTIXACT_OFFSETS_PER_PAGE, i > 0);
-
-		if (offsets == NULL)
-			return 0;
-		offset = offsets[multi % SST_MULTIXACT_OFFSETS_PER_PAGE];
-	}
-
-	return offset;
+	return offsets != NULL ? offsets[i] : 0;
 }
 
 /* Get a member; false if there is none. */
 static bool
 get_member(SstXacts *xacts, MultiXactOffset offset, MultiXactMember *member)
 {
-	int64		pageno = offset / SST_MULTIXACT_MEMBERS_PER_PAGE;
 	int			on_page = offset % SST_MULTIXACT_MEMBERS_PER_PAGE;
 	int			in_group = on_page % SST_MULTIXACT_GROUP_MEMBERS;
+	Size		place = on_page / SST_MULTIXACT_GROUP_MEMBERS * sizeof(SstMultixactGroup);
+	const char *page =
+		get_page(xacts, SST_MULTIXACT_MEMBERS, offset / SST_MULTIXACT_MEMBERS_PER_PAGE,
+				 place + offsetof(SstMultixactGroup, xids) + in_group * sizeof(TransactionId),
+				 sizeof(TransactionId));
+	const SstMultixactGroup *group;
 
-	member->xid = InvalidTransactionId;
-	for (int i = 0; i < 2 && !TransactionIdIsValid(member->xid); i++)
-	{
-		const SstMultixactGroup *group = (const SstMultixactGroup *)
-			get_page(xacts, SST_MULTIXACT_MEMBERS, pageno, i > 0);
-
-		if (group == NULL)
-			return false;
-		group += on_page / SST_MULTIXACT_GROUP_MEMBERS;
-		member->xid = group->xids[in_group];
-		member->status = group->statuses >> (8 * in_group) & 0xFF;
-	}
+	if (page == NULL)
+		return false;
+	group = (const SstMultixactGroup *) (page + place);
+	member->xid = group->xids[in_group];
+	member->status = group->statuses >> (8 * in_group) & 0xFF;
 
 	return TransactionIdIsValid(member->xid);
 }
