@@ -223,7 +223,7 @@ form_summary(FunctionCallInfo fcinfo, const SstReport *report)
 	sst_put_estimate(&row, "reclaimable_bytes", reclaimable, sst_put_bytes);
 	sst_put_estimate(&row, "planned_bytes", plan->reclaimable, sst_put_bytes);
 	sst_put_int64(&row, "bytes_total", bytes_total);
-	sst_put_int64(&row, "bytes_read", report->bytes_read);
+	sst_put_int64(&row, "bytes_read", report->limits.budget - report->left.bytes_left);
 	sst_put_int64(&row, "bytes_skipped", bytes_skipped);
 	sst_put_int64(&row, "bytes_left", bytes_left);
 	sst_put_float8(&row, "elapsed_ms",

@@ -163,6 +163,9 @@ sst_create_report(const SstReportLimits *limits)
 	report->started = GetCurrentTimestamp();
 	report->next_xid = ReadNextTransactionId();
 	INSTR_TIME_SET_CURRENT(report->start);
+	report->left.deadline = sst_now() + limits->max_seconds;
+	report->left.bytes_left = limits->budget;
+	report->left.max_rate = limits->max_rate;
 	sst_io_stats_init(&report->io_stats, sst_usual_io_path());
 
 	sst_progress_phase(SST_PHASE_CATALOG);

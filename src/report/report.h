@@ -106,7 +106,7 @@ typedef struct SstReport
 	SstReportEnd ended_by;
 	SstReportEnd limited_by;	/* the last limit that cut a request for
 								 * blocks */
-	int64		bytes_read;
+	SstLimits	left;			/* of the limits, for all samples */
 	SstIoStats	io_stats;
 	double		elapsed_ms;
 } SstReport;

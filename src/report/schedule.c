@@ -129,13 +129,6 @@ learn_cost(Schedule *schedule, uint64 nblocks, double seconds)
 	schedule->block_cost *= 1 + off * blocks / expected;
 }
 
-static double
-seconds_left(const Schedule *schedule)
-{
-	return schedule->report->limits.max_seconds -
-		sst_seconds_since(schedule->report->start);
-}
-
 /*
  * How many of the wanted blocks, of so many relations, the limits allow, when first samples of
  * the relations that were locked are held back.  If a limit cuts them, this sets which one.
@@ -143,14 +136,13 @@ seconds_left(const Schedule *schedule)
 static uint64
 allowed_blocks(const Schedule *schedule, int nrelations, uint64 wanted, SstReportEnd *limit)
 {
-	const SstReport *report = schedule->report;
-	int64		max_rate = report->limits.max_rate;
+	const SstLimits *limits = &schedule->report->left;
 	int64		reserved = (int64) schedule->nlocked * schedule->first_blocks;
-	int64		left = (report->limits.budget - report->bytes_read) / BLCKSZ - reserved;
-	double		seconds = seconds_left(schedule) - nrelations * schedule->relation_cost -
+	int64		left = limits->bytes_left / BLCKSZ - reserved;
+	double		seconds = sst_seconds_left(limits) - nrelations * schedule->relation_cost -
 		reserved * schedule->block_cost;
-	double		each = max_rate > 0 ? Max(schedule->block_cost, (double) BLCKSZ / max_rate) :
-		schedule->block_cost;
+	double		each = limits->max_rate > 0 ?
+		Max(schedule->block_cost, (double) BLCKSZ / limits->max_rate) : schedule->block_cost;
 
 	if (left < (int64) wanted)
 	{
@@ -295,7 +287,7 @@ store_result(Schedule *schedule, SstReportEntry *entry,
 			entry->note = MemoryContextStrdup(report->context, attempt->note);
 			break;
 		default:
-			report->limited_by = report->limits.budget - report->bytes_read < BLCKSZ ?
+			report->limited_by = report->left.bytes_left < BLCKSZ ?
 				SST_REPORT_BUDGET : SST_REPORT_TIME;
 			skip_entry(schedule, entry);
 	}
@@ -310,17 +302,18 @@ static void
 read_sample(Schedule *schedule, SstReportEntry *entry, BlockNumber nblocks)
 {
 	SstReport  *report = schedule->report;
-	int64		bytes_left = Max(report->limits.budget - report->bytes_read, 0);
-	SstLimits	limits = {sst_now() + seconds_left(schedule), bytes_left, report->limits.max_rate};
+	int64		bytes_left = report->left.bytes_left;
 	Attempt		attempt = {
 		.entry = entry,
-		.sampling = {nblocks, report->limits.seed + entry->relation->relid, &limits, &report->io_stats}
+		.sampling = {nblocks, report->limits.seed + entry->relation->relid,
+		&report->left, &report->io_stats}
 	};
 	uint64		nread;
 	instr_time	start;
 	ErrorData  *error;
 	MemoryContext oldcontext;
 
+	report->left.reached = false;
 	INSTR_TIME_SET_CURRENT(start);
 	oldcontext = MemoryContextSwitchTo(schedule->scratch);
 	error = sst_contain_errors(try_estimate, &attempt);
@@ -334,11 +327,8 @@ read_sample(Schedule *schedule, SstReportEntry *entry, BlockNumber nblocks)
 		attempt.note = error->message;
 	}
 
-	/* After an error, only the limits may know what was read. */
-	nread = Max(attempt.estimate.nread,
-				(bytes_left - limits.bytes_left) / BLCKSZ);
+	nread = (bytes_left - report->left.bytes_left) / BLCKSZ;
 	entry->nread += nread;
-	report->bytes_read += nread * BLCKSZ;
 	if (nread > 0)
 		learn_cost(schedule, nread, sst_seconds_since(start));
 
@@ -655,7 +645,7 @@ read_first_samples(Schedule *schedule)
 		else
 		{
 			/* Rather a small sample of all than none of some */
-			if ((n - place) * seconds_each > seconds_left(schedule) / 2)
+			if ((n - place) * seconds_each > sst_seconds_left(&schedule->report->left) / 2)
 				schedule->first_blocks = MIN_FIRST_BLOCKS;
 			read_ahead(schedule, place);
 			read_first_sample(schedule, entry);
