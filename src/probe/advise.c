@@ -139,33 +139,6 @@ noise(const SstProbeCell *cell)
 	return isnan(spread.low) ? NAN : Max(spread.high, 1 / spread.low);
 }
 
-/*
- * Was a cell faster in one half of the rounds, by more than what counts?  Then a burst
- * allowance is used up, or others have begun or ended.
- */
-static bool
-has_changed(const SstProbeCell *cell)
-{
-	double		rates[2 * SST_PROBE_ROUNDS];
-	int			n = 0;
-	SstEstimate early;
-	SstEstimate late;
-
-	for (int round = 0; round < SST_PROBE_ROUNDS; round++)
-	{
-		if (round_rate(cell, round) > 0)
-		{
-			rates[n++] = cell->rate[0][round];
-			rates[n++] = cell->rate[1][round];
-		}
-	}
-	early = summarize(rates, n / 2);
-	late = summarize(rates + n / 2, n - n / 2);
-
-	return early.low > late.high * SST_PROBE_MARGIN ||
-		late.low > early.high * SST_PROBE_MARGIN;
-}
-
 /* Does a cell read as another value of the setting would, which could be advised? */
 static bool
 is_candidate(const SstProbeCell *cell, const SstProbeSetting *setting, int present_depth)
@@ -198,7 +171,7 @@ sst_probe_judge(const SstProbeResult *result, const SstProbeSetting *setting)
 		}
 	}
 	verdict.clear = verdict.enough_rounds && best_gain.high < SST_PROBE_MARGIN;
-	if (!(best_gain.low >= Max(SST_PROBE_MARGIN, noise(base))) || has_changed(base))
+	if (!(best_gain.low >= Max(SST_PROBE_MARGIN, noise(base))))
 		return verdict;
 
 	/* Cells of a pattern are in the order of their depth. */
