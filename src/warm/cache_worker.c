@@ -503,6 +503,7 @@ load_text(CacheLoader *loader, LoadPlace *place)
 		}
 	}
 
+	place->start = -1;			/* no other loader has to read it */
 	return true;
 }
 
