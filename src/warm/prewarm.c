@@ -126,26 +126,17 @@ next_run(SstSource *source, ReadRun *run)
 	return run->nblocks > 0;
 }
 
-/* How many runs a process looks ahead: its share of all, if it takes chunks */
-static int
-runs_ahead(const PrewarmPart *part)
-{
-	int			nparticipants = part->chunks == NULL ? 1 : part->chunks->nparticipants;
-
-	if (part->plan->cached || sst_direct_io())
-		return 1;
-	return Max(sst_io_depth(part->rel->rd_rel->reltablespace) / nparticipants, 1);
-}
-
 /*
  * Read what the source gives.  The kernel gets advice for the runs ahead, across chunks: a
- * chunk alone has hardly any.
+ * chunk alone has hardly any.  Processes that take chunks share the look-ahead of one.
  */
 static void
 prewarm_read(PrewarmPart *part, SstSource *source)
 {
 	SstIoStats *io_stats = part->io_stats;
-	int			max_runs = runs_ahead(part);
+	int			nparticipants = part->chunks == NULL ? 1 : part->chunks->nparticipants;
+	int			max_runs = part->plan->cached || sst_direct_io() ? 1 :
+		Max(sst_io_depth(part->rel->rd_rel->reltablespace) / nparticipants, 1);
 	char	   *memory = sst_palloc_blocks(sst_run_blocks());
 	ReadRun    *runs = palloc(sizeof(ReadRun) * max_runs);
 	int			first_run = 0;
@@ -304,32 +295,6 @@ sst_prewarm_worker(dsm_segment *seg, shm_toc *toc)
 	sst_parallel_worker(&prewarm_task, seg, toc);
 }
 
-/* Share of what is wanted that is in the page cache, or 0 if that does not matter */
-static double
-cached_share(const SstPrewarmPlan *plan, Relation rel)
-{
-	if (plan->mode == SST_PREWARM_PREFETCH || sst_direct_io() ||
-		RelationUsesLocalBuffers(rel))
-		return 0;
-
-	return sst_page_cache_share(rel, plan->forknum, plan->first, plan->end);
-}
-
-/* How many workers should help, if this share is in the page cache? */
-static int
-choose_workers(const SstPrewarmPlan *plan, Relation rel, double share)
-{
-	if (plan->mode == SST_PREWARM_PREFETCH || sst_max_rate > 0 ||
-		plan->first >= plan->end ||
-		plan->end - plan->first < SST_PREWARM_PARALLEL_BLOCKS)
-		return 0;
-
-	return sst_parallel_workers(rel, plan->forknum, plan->end - plan->first,
-								plan->end,
-								share > 0.5 ? MIN_CACHED_BLOCKS_PER_PARTICIPANT :
-								MIN_BLOCKS_PER_PARTICIPANT);
-}
-
 /*
  * Prewarm blocks of a fork with as many workers as pay.  False if none do: then nothing
  * is done, but that the plan says what is cached.  The relation must be open and locked.
@@ -337,18 +302,25 @@ choose_workers(const SstPrewarmPlan *plan, Relation rel, double share)
 bool
 sst_prewarm_parallel(SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 {
-	double		share = cached_share(plan, rel);
+	BlockNumber nblocks = Max(plan->end, plan->first) - plan->first;
+	bool		reads = (plan->mode != SST_PREWARM_PREFETCH);
+	double		share = 0;		/* in the page cache, if that matters */
 	SstParallelJob job = {
 		.task = &prewarm_task, .rel = rel, .plan = plan,
-		.first = plan->first, .end = plan->end,
-		.nworkers = choose_workers(plan, rel, share), .result = io_stats
+		.first = plan->first, .end = plan->end, .result = io_stats
 	};
 
+	if (reads && !sst_direct_io() && !RelationUsesLocalBuffers(rel))
+		share = sst_page_cache_share(rel, plan->forknum, plan->first, plan->end);
 	plan->cached = (share >= 1);
+	if (reads && sst_max_rate == 0 && nblocks >= SST_PREWARM_PARALLEL_BLOCKS)
+		job.nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->end,
+											share > 0.5 ? MIN_CACHED_BLOCKS_PER_PARTICIPANT :
+											MIN_BLOCKS_PER_PARTICIPANT);
 	if (job.nworkers == 0)
 		return false;
 
-	sst_progress_scan(RelationGetRelid(rel), plan->end - plan->first, true);
+	sst_progress_scan(RelationGetRelid(rel), nblocks, true);
 	sst_parallel_run(&job);
 	return true;
 }
