@@ -10,8 +10,9 @@
  *
  * A relation is locked from its first advice to its last read, without waiting
  * for the lock.  It is identified by its files, and not opened, except for
- * parallel workers.  Each run is read in a subtransaction, so
- * that an error affects only its blocks, and becomes the fork's note.
+ * parallel workers, so that the relation cache does not grow.  Each run is read in
+ * a subtransaction, so that an error affects only its blocks, and becomes the
+ * fork's note.
  *
  * In recovery, where a conflict in a subtransaction would end the session, pages are
  * read into private memory and checked before they are read into buffers.
@@ -155,34 +156,6 @@ use_often(const WarmRun *run, BlockNumber blkno)
 				  run->fork->forknum, blkno);
 }
 
-/* Count a read into private memory, which began at start. */
-static void
-count_private_read(Queue *queue, int nblocks, instr_time start)
-{
-	sst_io_stats_private_read(queue->io_stats, nblocks, queue->nmissing);
-	sst_io_stats_waited_privately(queue->io_stats, start);
-	pgBufferUsage.shared_blks_read += nblocks;
-}
-
-/*
- * Have the storage manager read adjacent blocks of a run into the queue's memory.  One
- * that cannot be read is an error.
- */
-static void
-read_stored(Queue *queue, const WarmRun *run, int first, int nblocks)
-{
-	for (int i = 0; i < nblocks; i++)
-	{
-		instr_time	start;
-
-		INSTR_TIME_SET_CURRENT(start);
-		sst_read_stored_block(&run->relation->files, run->fork->forknum,
-							  run->first + first + i,
-							  queue->memory + (Size) BLCKSZ * i);
-		count_private_read(queue, 1, start);
-	}
-}
-
 /*
  * End the watch of reads into buffers.  The queue counts blocks itself, and knows what
  * the page cache had and how many runs were advised.
@@ -226,20 +199,24 @@ static int
 read_privately(Queue *queue, const WarmRun *run, int first, int nblocks)
 {
 	instr_time	start;
-	int			nread;
-
-	if (!queue->file.plain)
-	{
-		read_stored(queue, run, first, nblocks);
-		return nblocks;
-	}
+	int			nread = nblocks;
 
 	errno = 0;
 	INSTR_TIME_SET_CURRENT(start);
-	nread = sst_segment_file_read(&queue->file, run->first + first, nblocks,
-								  queue->memory);
+	if (queue->file.plain)
+		nread = sst_segment_file_read(&queue->file, run->first + first, nblocks,
+									  queue->memory);
+	else
+		for (int i = 0; i < nblocks; i++)
+			sst_read_stored_block(&run->relation->files, run->fork->forknum,
+								  run->first + first + i,
+								  queue->memory + (Size) BLCKSZ * i);
 	if (nread > 0)
-		count_private_read(queue, nread, start);
+	{
+		sst_io_stats_private_read(queue->io_stats, nread, queue->nmissing);
+		sst_io_stats_waited_privately(queue->io_stats, start);
+		pgBufferUsage.shared_blks_read += nread;
+	}
 
 	return nread;
 }
@@ -412,10 +389,6 @@ read_run(Queue *queue, const WarmRun *run)
 
 /* ----------
  * Locked relations
- *
- * A relation is locked before its first block is requested, and unlocked when its last
- * run is read and the next one is locked.  It is identified by its files, and not opened,
- * so that the relation cache does not grow.
  * ----------
  */
 
@@ -563,13 +536,13 @@ next_range_follows(Cursor *cursor, BlockNumber run_end, uint64 limit)
 }
 
 /*
- * Take up to most blocks to read, for a run that begins at the present block.  Those
- * that are in buffers are not read, if that is asked for, and are not evicted before
- * others.
+ * Take up to most blocks to read, for a run that begins at the present block.  In mode
+ * "buffer", those that are in buffers are not read, and are not evicted before others.
  */
 static void
-take_run(Cursor *cursor, WarmRun *run, int most, bool skips_buffered, bool evicts)
+take_run(Queue *queue, WarmRun *run, int most)
 {
+	Cursor	   *cursor = &queue->cursor;
 	BlockNumber first = cursor->blkno;
 	uint64		limit = cursor->fork->nblocks;
 
@@ -591,11 +564,11 @@ take_run(Cursor *cursor, WarmRun *run, int most, bool skips_buffered, bool evict
 		{
 			run->nwanted++;
 			run->nblocks = cursor->blkno - first + 1;
-			if (skips_buffered &&
+			if (queue->mode == SST_PREWARM_BUFFER &&
 				sst_is_buffered(&run->relation->files, run->fork->forknum,
 								cursor->blkno))
 			{
-				if (evicts)
+				if (queue->evicts)
 					use_often(run, cursor->blkno);
 				continue;
 			}
@@ -812,17 +785,15 @@ static bool
 add_run(Queue *queue)
 {
 	WarmRun    *run = run_at(queue, queue->nruns);
-	Cursor	   *cursor = &queue->cursor;
 	int			nallowed;
 
-	if (!find_next(cursor) || is_large_range(queue))
+	if (!find_next(&queue->cursor) || is_large_range(queue))
 		return false;
 	nallowed = allowed_blocks(queue);
 	if (nallowed <= 0)
 		return nallowed < 0;
 
-	take_run(cursor, run, nallowed,
-			 queue->mode == SST_PREWARM_BUFFER, queue->evicts);
+	take_run(queue, run, nallowed);
 	open_files(&queue->advice_file, run);
 	if (is_in_page_cache(queue, run))
 		run->missing = run->nmissing = 0;
@@ -936,46 +907,6 @@ report_totals(const SstWarmSet *set)
 	return nblocks;
 }
 
-/* May pages be evicted for a set of so many blocks? */
-static bool
-will_evict(const Queue *queue, int64 nblocks)
-{
-	SstFreeBuffers free_buffers = {0};
-
-	return queue->mode == SST_PREWARM_BUFFER && queue->free_buffers == NULL &&
-		!sst_free_buffers_take(&free_buffers, Min(nblocks, MaxBlockNumber), 0);
-}
-
-static void
-begin_queue(Queue *queue, SstWarmSet *set, SstPrewarmMode mode, SstLimits *limits,
-			SstIoStats *io_stats)
-{
-	memset(queue, 0, sizeof(Queue));
-	queue->mode = mode;
-	queue->io_stats = io_stats;
-	queue->small_range = -1;
-	queue->advice_file.fd = -1;
-
-	queue->throttled = sst_throttle_begin(&queue->throttle, limits);
-	queue->throttle.yields = true;
-	queue->depth = sst_io_depth(InvalidOid);
-	if (queue->throttled && queue->throttle.rate > 0)
-	{
-		double		bytes = (double) sst_cold_run_blocks() * BLCKSZ;
-
-		queue->depth = Max(1, Min(queue->depth, queue->throttle.rate *
-								  RATED_SECONDS / bytes));
-	}
-	queue->max_runs = 2 * queue->depth;
-	queue->runs = palloc(sizeof(WarmRun) * queue->max_runs);
-	init_cursor(&queue->cursor, set, queue->throttled ? 0 : SST_MAX_GAP);
-	queue->checks_pages = mode == SST_PREWARM_BUFFER && RecoveryInProgress();
-	queue->file.fd = -1;
-	if (mode == SST_PREWARM_READ || queue->checks_pages)
-		queue->memory = sst_palloc_blocks(sst_cold_run_blocks());
-	INSTR_TIME_SET_CURRENT(queue->mark);
-}
-
 /* Read the rest of the set, as far as the limits allow. */
 static void
 run_queue(Queue *queue)
@@ -1038,11 +969,28 @@ sst_warm(SstWarmSet *set, SstPrewarmMode mode, SstLimits *limits,
 		 SstFreeBuffers *free_buffers, SstIoStats *io_stats)
 {
 	int64		nblocks = report_totals(set);
-	Queue		queue;
+	SstFreeBuffers counted = {0};
+	Queue		queue = {
+		.mode = mode, .io_stats = io_stats, .depth = sst_io_depth(InvalidOid),
+		.checks_pages = mode == SST_PREWARM_BUFFER && RecoveryInProgress(),
+		.file.fd = -1, .advice_file.fd = -1, .small_range = -1
+	};
 
-	begin_queue(&queue, set, mode, limits, io_stats);
+	queue.throttled = sst_throttle_begin(&queue.throttle, limits);
+	queue.throttle.yields = true;
+	if (queue.throttled && queue.throttle.rate > 0)
+		queue.depth = Max(1, Min(queue.depth, queue.throttle.rate * RATED_SECONDS /
+								 ((double) sst_cold_run_blocks() * BLCKSZ)));
+	queue.max_runs = 2 * queue.depth;
+	queue.runs = palloc(sizeof(WarmRun) * queue.max_runs);
+	init_cursor(&queue.cursor, set, queue.throttled ? 0 : SST_MAX_GAP);
+	if (mode == SST_PREWARM_READ || queue.checks_pages)
+		queue.memory = sst_palloc_blocks(sst_cold_run_blocks());
 	queue.free_buffers = mode == SST_PREWARM_BUFFER ? free_buffers : NULL;
-	queue.evicts = will_evict(&queue, nblocks);
+	queue.evicts = mode == SST_PREWARM_BUFFER && free_buffers == NULL &&
+		!sst_free_buffers_take(&counted, Min(nblocks, MaxBlockNumber), 0);
+	INSTR_TIME_SET_CURRENT(queue.mark);
+
 	run_queue(&queue);
 	if (queue.end == SST_WARM_COMPLETE && queue.evicts && nblocks < NBuffers)
 		restore_evicted(&queue, set);
