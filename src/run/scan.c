@@ -574,31 +574,36 @@ scan_single_blocks(SstScan *scan)
 }
 
 /*
- * Scan what the source still has through the buffer manager, in slices if there
- * is a limit.  Pages that it refuses are counted; in recovery they raise its error
- * if the rules are contrib's.
- *
- * Outside recovery this begins subtransactions, so that the rules have to be
- * tolerant and the process not in parallel mode.
+ * Scan through the buffer manager, in slices if there is a limit.  Pages that it refuses
+ * are counted, or raise its error by contrib's rules, and in parallel mode, where no
+ * subtransaction can begin.
  */
 static void
-scan_past_refused_pages(SstScan *scan)
+scan_through_buffers(SstScan *scan)
 {
-	bool		refused = scan->plan->in_recovery;
+	bool		contains = scan->plan->rules == SST_RULES_TOLERANT && !IsInParallelMode();
+	bool		one_by_one = scan->plan->in_recovery;
 
-	while (!refused && !scan_must_stop(scan))
+	while (!one_by_one && !scan_must_stop(scan))
 	{
-		refused = !try_reading(scan_buffers, scan);
-		if (refused)
+		if (!contains)
+			scan_buffers(scan);
+		else if (!try_reading(scan_buffers, scan))
+		{
+			one_by_one = true;
 			sst_source_seek(scan->source, scan->reached);
-		else if (!scan_next_slice(scan))
+			break;
+		}
+		if (!scan_next_slice(scan))
 			break;
 	}
-	if (refused)
+	if (one_by_one)
+	{
 		scan_single_blocks(scan);
 
-	/* A block that was on its way at an error was asked for only once. */
-	scan->result->io_stats.blocks_requested = scan->result->nvisited;
+		/* A block that was on its way at an error was asked for only once. */
+		scan->result->io_stats.blocks_requested = scan->result->nvisited;
+	}
 }
 
 /* ----------
@@ -621,22 +626,11 @@ scan_past_refused_pages(SstScan *scan)
 static void
 scan_source(SstScan *scan)
 {
-	const SstScanPlan *plan = scan->plan;
-
 	scan_begin(scan);
-
-	if (plan->path == SST_IO_PATH_FILE)
+	if (scan->plan->path == SST_IO_PATH_FILE)
 		scan_files(scan);
-	else if (plan->in_recovery ||
-			 (plan->rules == SST_RULES_TOLERANT && !IsInParallelMode()))
-		scan_past_refused_pages(scan);
 	else
-	{
-		do
-			scan_buffers(scan);
-		while (scan_next_slice(scan));
-	}
-
+		scan_through_buffers(scan);
 	scan_end(scan);
 }
 
