@@ -483,21 +483,16 @@ file_stream_next(SstStream *base, SstPage *page)
 	reader->io_stats->blocks_requested++;
 	page->blkno = run->first + i;
 
-	if (run->buffered & SST_RUN_BIT(i))
+	/* No block is both buffered and good. */
+	if ((run->buffered & SST_RUN_BIT(i)) &&
+		sst_read_recent_buffer(reader->rel, reader->forknum, page->blkno,
+							   run->buffers[i]))
 	{
-		if (sst_read_recent_buffer(reader->rel, reader->forknum, page->blkno,
-								   run->buffers[i]))
-		{
-			reader->io_stats->blocks_hit++;
-			page->buffer = run->buffers[i];
-			page->image = BufferGetPage(page->buffer);
-		}
-		else
-			sst_read_block(reader, page->blkno, page, NULL);
-		return true;
+		reader->io_stats->blocks_hit++;
+		page->buffer = run->buffers[i];
+		page->image = BufferGetPage(page->buffer);
 	}
-
-	if (run->good & SST_RUN_BIT(i))
+	else if (run->good & SST_RUN_BIT(i))
 	{
 		page->buffer = InvalidBuffer;
 		page->image = run->memory + (Size) BLCKSZ * i;
