@@ -315,13 +315,6 @@ difference_variance(const SstDifferences *differences)
 /* Pages are alike if no more than this part of what is possible is between them. */
 #define ROUNDING 1e-9
 
-/*
- * A step lies within the ranges of two neighbours that it is between.  At a place
- * u of its range it adds 1 - u of a range with probability u, or takes u away with
- * probability 1 - u.  So the error is above this part with 5 % at most.
- */
-#define STEP_ERROR 0.95
-
 /* The distribution of an estimated total */
 typedef struct Spread
 {
@@ -500,7 +493,11 @@ sst_total_interval(const SstLinearForm *form, double least, double most,
 		shift = Max(Min(shift, half), -half);
 	}
 
-	steps = STEP_ERROR * sqrt(spread.steps2);
+	/*
+	 * A step lies within the ranges of two neighbours: the error is a range
+	 * at most.
+	 */
+	steps = sqrt(spread.steps2);
 	interval.below = distance_of_end(half - shift, steps, spread.unlike.below,
 									 spread.one.below, spread.unseen.below,
 									 spread.all.below);
