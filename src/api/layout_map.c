@@ -79,21 +79,34 @@ read_argument(FunctionCallInfo fcinfo, int blocks_argno, SstLayout *layout)
 	return target.nblocks;
 }
 
-/* Set what a row has of bucket i: nulls if there is none. */
+/*
+ * Put a row for each bucket, or one with nulls if there is none: what layout_map has of it,
+ * and layout_maps.
+ */
 static void
-put_bucket(SstRow *row, const SstLayout *layout, int i)
+put_layout(SstRow *row, Oid relid, const SstLayout *layout, const char *note)
 {
 	static const SstLayoutBucket unknown = {0, 0, 0, NAN, NAN, NAN, NAN};
-	bool		exists = i < layout->nbuckets;
-	const SstLayoutBucket *bucket = exists ? &layout->buckets[i] : &unknown;
+	int			i = 0;
 
-	sst_put_datum(row, "bucket", INT4OID, Int32GetDatum(i + 1), !exists);
-	sst_put_count(row, "first_block", exists ? (int64) bucket->first : -1);
-	sst_put_count(row, "last_block", (int64) bucket->end - 1);
-	sst_put_float8(row, "free_percent", bucket->free_percent);
-	sst_put_float8(row, "dead_percent", bucket->dead_percent);
-	sst_put_float8(row, "buffered_percent", bucket->buffered_percent);
-	sst_put_float8(row, "page_cache_percent", bucket->page_cache_percent);
+	do
+	{
+		bool		exists = i < layout->nbuckets;
+		const SstLayoutBucket *bucket = exists ? &layout->buckets[i] : &unknown;
+
+		sst_put_regclass(row, "relation", relid);
+		sst_put_datum(row, "bucket", INT4OID, Int32GetDatum(i + 1), !exists);
+		sst_put_count(row, "first_block", exists ? (int64) bucket->first : -1);
+		sst_put_count(row, "last_block", (int64) bucket->end - 1);
+		sst_put_float8(row, "free_percent", bucket->free_percent);
+		sst_put_float8(row, "dead_percent", bucket->dead_percent);
+		sst_put_float8(row, "buffered_percent", bucket->buffered_percent);
+		sst_put_float8(row, "page_cache_percent", bucket->page_cache_percent);
+		sst_put_text(row, "bar", isnan(bucket->free_percent) ? NULL :
+					 draw_bar(bucket->dead_percent, bucket->free_percent));
+		sst_put_text(row, "note", note);
+		sst_row_store(row);
+	} while (++i < layout->nbuckets);
 }
 
 Datum
@@ -104,15 +117,8 @@ sst_layout_map(PG_FUNCTION_ARGS)
 
 	(void) read_argument(fcinfo, 2, &layout);
 	sst_rows_begin(&row, fcinfo);
-	for (int i = 0; i < layout.nbuckets; i++)
-	{
-		const SstLayoutBucket *bucket = &layout.buckets[i];
-
-		put_bucket(&row, &layout, i);
-		sst_put_text(&row, "bar", isnan(bucket->free_percent) ? NULL :
-					 draw_bar(bucket->dead_percent, bucket->free_percent));
-		sst_row_store(&row);
-	}
+	if (layout.nbuckets > 0)
+		put_layout(&row, InvalidOid, &layout, NULL);
 
 	return (Datum) 0;
 }
@@ -161,21 +167,6 @@ try_layout(OneLayout *one)
 	one->note = error->message;
 }
 
-/* Return the rows of a relation, or the one that says why there are none. */
-static void
-put_layout(SstRow *row, const OneLayout *one)
-{
-	int			i = 0;
-
-	do
-	{
-		sst_put_regclass(row, "relation", one->relid);
-		put_bucket(row, &one->layout, i);
-		sst_put_text(row, "note", one->note);
-		sst_row_store(row);
-	} while (++i < one->layout.nbuckets);
-}
-
 Datum
 sst_layout_maps(PG_FUNCTION_ARGS)
 {
@@ -200,7 +191,7 @@ sst_layout_maps(PG_FUNCTION_ARGS)
 		one.relid = relids[i];
 		one.layout.nbuckets = 0;
 		try_layout(&one);
-		put_layout(&row, &one);
+		put_layout(&row, one.relid, &one.layout, one.note);
 		MemoryContextReset(context);
 		sst_progress_relations(i + 1);
 	}
