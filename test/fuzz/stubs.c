@@ -55,10 +55,10 @@ sst_xact_has_begun(SstXacts *xacts, TransactionId xid)
 	return xid % 64 != 62;
 }
 
-MultiXactId
-ReadNextMultiXactId(void)
+bool
+sst_multixact_has_begun(MultiXactId multi)
 {
-	return PG_INT32_MAX;
+	return multi % 64 != 62;
 }
 
 void

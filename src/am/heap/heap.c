@@ -720,7 +720,7 @@ multi_is_possible(const HeapPage *heap, const HeapTupleHeaderData *tuple)
 	return HEAP_LOCKED_UPGRADED(tuple->t_infomask) ||
 		(MultiXactIdIsValid(multi) &&
 		 !MultiXactIdPrecedes(multi, heap->rel->rd_rel->relminmxid) &&
-		 MultiXactIdPrecedes(multi, ReadNextMultiXactId()));
+		 sst_multixact_has_begun(multi));
 }
 
 /*

@@ -21,6 +21,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/lwlock.h"
 #include "storage/procarray.h"
@@ -125,10 +126,7 @@ sst_xact_status(SstXacts *xacts, TransactionId xid)
 /* Images to keep of each area, by the low bits of their numbers */
 #define NIMAGES 8
 
-/*
- * How long to wait in a scan for multixacts that others may be making, in ms.  Those that a
- * crash or damage has left without an end cost a scan no more than that.
- */
+/* How long to wait in a scan for multixacts that others are making, in ms */
 #define MAX_WAIT 1000
 
 /*
@@ -188,6 +186,13 @@ get_page(SstXacts *xacts, SstMultixactArea area, int64 pageno, Size place, Size 
 	return image->page.data;
 }
 
+/* Has the number been given to a multixact? */
+bool
+sst_multixact_has_begun(MultiXactId multi)
+{
+	return MultiXactIdPrecedes(multi, ReadNextMultiXactId());
+}
+
 /* Where a multixact's members begin; 0 if that is not known. */
 static MultiXactOffset
 get_offset(SstXacts *xacts, MultiXactId multi)
@@ -223,6 +228,18 @@ get_member(SstXacts *xacts, MultiXactOffset offset, MultiXactMember *member)
 }
 
 /*
+ * Can a session be about to write where the multixact's members begin?  Each session
+ * announces the oldest multixact that it may make or see.  On a standby, where the
+ * sessions are others, that says nothing.
+ */
+static bool
+may_be_in_creation(MultiXactId multi)
+{
+	return RecoveryInProgress() ||
+		!MultiXactIdPrecedes(multi, GetOldestMultiXactId());
+}
+
+/*
  * Where a multixact's members end, when the one behind it has been given out; 0 if that is
  * not known.
  *
@@ -233,12 +250,18 @@ static MultiXactOffset
 get_end(SstXacts *xacts, MultiXactId behind)
 {
 	MultiXactOffset end = get_offset(xacts, behind);
+	bool		wait = true;
 
-	while (end == 0 && !xacts->page_locked && waited < MAX_WAIT)
+	while (end == 0 && !xacts->page_locked && wait)
 	{
-		pg_usleep(1000L);
-		waited++;
-		CHECK_FOR_INTERRUPTS();
+		/* Look again when no session is creating it. */
+		wait = may_be_in_creation(behind) && waited < MAX_WAIT;
+		if (wait)
+		{
+			pg_usleep(1000L);
+			waited++;
+			CHECK_FOR_INTERRUPTS();
+		}
 		end = get_offset(xacts, behind);
 	}
 

@@ -44,6 +44,7 @@ typedef struct SstXacts
 extern bool sst_xact_has_begun(SstXacts *xacts, TransactionId xid);
 extern SstXactStatus sst_xact_status(SstXacts *xacts, TransactionId xid);
 extern void sst_multixacts_begin(void);
+extern bool sst_multixact_has_begun(MultiXactId multi);
 extern bool sst_multixact_updater(SstXacts *xacts, MultiXactId multi,
 								  TransactionId *xid);
 
