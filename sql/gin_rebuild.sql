@@ -71,7 +71,7 @@ CREATE INDEX gr_repeated ON gr_memory USING gin (repeated);
 CALL gr_rebuild('{gr_ordered, gr_random, gr_repeated}', '1MB');
 CALL gr_rebuild('{gr_ordered, gr_random, gr_repeated}', '2MB');
 CALL gr_rebuild('{gr_ordered, gr_random, gr_repeated}', '64MB');
-SELECT * FROM gr_result(4);
+SELECT * FROM gr_result(6);
 SET maintenance_work_mem = '1MB';
 SELECT note FROM streamstat.bloat('gr_ordered');
 SET maintenance_work_mem = '64MB';

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * batches.c
- *	  How full the batches of a build leave the pages of a GIN entry tree
+ *	  How full a build leaves the pages of a GIN entry tree
  *
  * A build reads the table in the order of blocks, and collects keys with their
  * TIDs until that takes maintenance_work_mem.  Then it inserts them in the
@@ -11,12 +11,12 @@
  * between old ones, so that the fill is anything from a half to three quarters:
  * it depends on how many batches there are, and whether keys come in their
  * order; and a page is nearly empty if its lists have moved to posting trees.  No
- * formula is as near as a build of a small index is, of a bounded number of keys and TIDs:
+ * formula is as near as a build of a small index is, of a bounded number of keys:
  *
- * - Keys are those of some pages, with a part of the TIDs of those that have many.
- *   Neighbours stay neighbours, so that it is seen if keys are in the table's order.
- * - TIDs of posting trees are taken to be the same for all, and all over the table.
- * - The table is cut into slices, whose TIDs come in no order.
+ * - Keys are those of some pages.  Neighbours stay neighbours, so that it is seen if keys are
+ *   in the table's order.
+ * - The TIDs of a key are as far apart as the first two.
+ * - Posting trees are all alike, with TIDs all over the table.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -26,21 +26,20 @@
 
 #include <math.h>
 
+#include "common/hashfn.h"
+
 #include "am/gin/state.h"
 
-/* What is kept: 0.3 MB.  A build of it takes about 0.5 ms. */
-#define MAX_PAGES		1024
-#define MAX_KEYS		16384
-#define MAX_TIDS		16384
-#define MAX_TIDS_OF_KEY 8
+/* Keys that are kept: 0.2 MB */
+#define MAX_KEYS		8192
 
-/* Slices of the table, and the insertions of keys with posting trees that are enough */
-#define NSLICES			2048
-#define MOST_INSERTIONS 131072
-#define MOST_BATCHES	256
+/* One of so many lists is read to its end, for the table's end. */
+#define LISTS_FOR_END	64
 
-/* After so many TIDs of a slice, the memory is looked at. */
-#define TIDS_TOGETHER	8
+/* The shortest batch, and how often it is tried to find its end, to a part of its memory */
+#define MOST_BATCHES	40
+#define MOST_TRIES		6
+#define NEAR_LIMIT		0.01
 
 /* access/gin/ginbulk.c: nodes that are allocated together, and TIDs of a new key */
 #define NODES_TOGETHER	2048
@@ -54,34 +53,22 @@
 
 typedef struct Key
 {
+	uint32		hash;			/* of the page's block */
 	uint32		ntids;			/* 0: it has a posting tree */
-	uint16		nkept;			/* TIDs */
+	float		first;			/* TID */
+	float		last;			/* if all are as far apart as the first two */
 	uint16		size;			/* of a tuple without a posting list */
-	uint16		memory;			/* for its datum and first TIDs */
+	uint16		memory;			/* for its datum */
 	uint16		list_bytes;		/* of differences */
 } Key;
-
-typedef struct SampledPage
-{
-	uint32		hash;			/* of the block */
-	uint32		first_key;
-	uint32		first_tid;
-} SampledPage;
 
 struct SstGinSample
 {
 	uint32		mask;			/* pages with one of these bits are left out */
-	uint32		npages;
+	uint32		hash;			/* of the page that is being added */
 	uint32		nkeys;
-	uint32		ntids;
-	BlockNumber last_block;		/* of the table */
-	SampledPage pages[MAX_PAGES];
+	float		end;			/* of the table: the greatest TID */
 	Key			keys[MAX_KEYS];
-	BlockNumber blocks[MAX_TIDS];	/* of TIDs; at last, slices of the table */
-
-	/* The keys of all TIDs, slice by slice */
-	uint16		events[MAX_TIDS];
-	uint32		slices[NSLICES + 1];
 };
 
 StaticAssertDecl(MAX_KEYS < NO_PAGE, "too many keys for their numbers");
@@ -91,69 +78,32 @@ sst_gin_sample_create(void)
 {
 	SstGinSample *sample = palloc(sizeof(SstGinSample));
 
-	memset(sample, 0, offsetof(SstGinSample, pages));
+	memset(sample, 0, offsetof(SstGinSample, keys));
 	return sample;
 }
 
-/* Leave out the pages with one more bit of their hash. */
-static void
-drop_half(SstGinSample *sample)
-{
-	uint32		npages = 0;
-	uint32		nkeys = 0;
-	uint32		ntids = 0;
-
-	sample->mask = sample->mask << 1 | 1;
-	for (uint32 i = 0; i < sample->npages; i++)
-	{
-		SampledPage page = sample->pages[i];
-		uint32		end_key = sample->nkeys;
-		uint32		end_tid = sample->ntids;
-
-		/* The next one has not been moved yet. */
-		if (i + 1 < sample->npages)
-		{
-			end_key = sample->pages[i + 1].first_key;
-			end_tid = sample->pages[i + 1].first_tid;
-		}
-		if ((page.hash & sample->mask) != 0)
-			continue;
-
-		sample->pages[npages++] = (SampledPage)
-		{
-			page.hash, nkeys, ntids
-		};
-		memmove(&sample->keys[nkeys], &sample->keys[page.first_key],
-				(end_key - page.first_key) * sizeof(Key));
-		nkeys += end_key - page.first_key;
-		memmove(&sample->blocks[ntids], &sample->blocks[page.first_tid],
-				(end_tid - page.first_tid) * sizeof(BlockNumber));
-		ntids += end_tid - page.first_tid;
-	}
-	sample->npages = npages;
-	sample->nkeys = nkeys;
-	sample->ntids = ntids;
-}
-
-/* Is a page with this hash to be sampled?  The caller then adds its keys in their order. */
+/* Is this page to be sampled?  The caller then adds its keys in their order. */
 bool
-sst_gin_sample_page(SstGinSample *sample, uint32 hash)
+sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno)
 {
-	while ((hash & sample->mask) == 0)
+	sample->hash = hash_bytes_uint32(blkno);
+	while ((sample->hash & sample->mask) == 0)
 	{
-		if (sample->npages < MAX_PAGES &&
-			sample->nkeys + SST_GIN_MAX_ITEMS <= MAX_KEYS &&
-			sample->ntids + SST_GIN_MAX_ITEMS * MAX_TIDS_OF_KEY <= MAX_TIDS)
-		{
-			sample->pages[sample->npages++] = (SampledPage)
-			{
-				hash, sample->nkeys, sample->ntids
-			};
+		uint32		nkeys = 0;
+
+		if (sample->nkeys + SST_GIN_MAX_ITEMS <= MAX_KEYS)
 			return true;
-		}
 		if (sample->mask == PG_UINT32_MAX)
 			break;
-		drop_half(sample);
+
+		/* Leave out the pages with one more bit. */
+		sample->mask = sample->mask << 1 | 1;
+		for (uint32 k = 0; k < sample->nkeys; k++)
+		{
+			if ((sample->keys[k].hash & sample->mask) == 0)
+				sample->keys[nkeys++] = sample->keys[k];
+		}
+		sample->nkeys = nkeys;
 	}
 	return false;
 }
@@ -171,91 +121,35 @@ chunk_bytes(double size)
 	return chunk + SST_CHUNK_HEADER_BYTES;
 }
 
-static double
-list_chunk(double ntids)
-{
-	return chunk_bytes(ntids * sizeof(ItemPointerData));
-}
-
 /*
- * Add a key.  It has a posting tree, or else so many TIDs, and bytes of differences.  Of its
- * list, at whose first TID this begins, the first ones are enough: the others are taken to be
- * as far apart.  Where the table ends, a list of every eighth page shows.
+ * Add a key.  It has a posting tree, or else so many TIDs, and bytes of differences; its list
+ * has just begun.  Where the last TID is, the first two tell, as if all were as far apart.
  */
 void
 sst_gin_sample_key(SstGinSample *sample, int key_size, int datum_size,
 				   SstGinList *list, uint32 ntids, uint32 bytes)
 {
-	Key		   *key = &sample->keys[sample->nkeys];
-	uint64		first;
+	uint64		first = list->tid;
+	double		length = 0;
 
+	/* Tuples that overlap are damage, and may be too many. */
 	if (sample->nkeys == MAX_KEYS)
 		return;
-	sample->nkeys++;
-	*key = (Key)
-	{
-		.ntids = ntids, .size = key_size, .list_bytes = Min(bytes, PG_UINT16_MAX),
-			.memory = FIRST_TIDS_MEMORY +
-			(datum_size > 0 ? chunk_bytes(datum_size) : 0)
-	};
-	if (list == NULL)
-		return;
-	first = list->tid;
-	do
-	{
-		uint64		tid = list->tid;
-
-		if (sample->ntids == MAX_TIDS)
-			break;
-		if (ntids > MAX_TIDS_OF_KEY)
-			tid = first + (tid - first) * ntids / MAX_TIDS_OF_KEY;
-		sample->blocks[sample->ntids++] = (BlockNumber) (tid >> SST_GIN_OFFSET_BITS);
-		key->nkept++;
-	} while (key->nkept < Min(ntids, MAX_TIDS_OF_KEY) && sst_gin_list_next(list));
-
-	if (sample->npages % 8 == 1 &&
-		sample->nkeys - 1 == sample->pages[sample->npages - 1].first_key)
+	if (ntids > 1 && sst_gin_list_next(list))
+		length = (double) (list->tid - first) * (ntids - 1);
+	if (sample->nkeys % LISTS_FOR_END == 0)
 	{
 		while (sst_gin_list_next(list))
 			 /* to its end */ ;
 	}
-	sample->last_block = Max(sample->last_block,
-							 (BlockNumber) (list->tid >> SST_GIN_OFFSET_BITS));
-}
-
-/* Put TIDs in order by slices of the table, when no more come. */
-void
-sst_gin_sample_sort(SstGinSample *sample)
-{
-	double		scale = (double) NSLICES / ((double) sample->last_block + 1);
-	uint32		tid = 0;
-
-	memset(sample->slices, 0, sizeof(sample->slices));
-	for (uint32 i = 0; i < sample->ntids; i++)
+	sample->end = Max(sample->end, (float) list->tid);
+	sample->keys[sample->nkeys++] = (Key)
 	{
-		sample->blocks[i] = (uint32) Min(sample->blocks[i] * scale, NSLICES - 1);
-		sample->slices[sample->blocks[i] + 1]++;
-	}
-	for (int i = 1; i <= NSLICES; i++)
-		sample->slices[i] += sample->slices[i - 1];
-	for (uint32 k = 0; k < sample->nkeys; k++)
-	{
-		for (int i = 0; i < sample->keys[k].nkept; i++)
-			sample->events[sample->slices[sample->blocks[tid++]]++] = k;
-	}
-	memmove(&sample->slices[1], &sample->slices[0], NSLICES * sizeof(uint32));
-	sample->slices[0] = 0;
+		.hash = sample->hash, .ntids = ntids, .first = first, .last = first + length,
+			.size = key_size, .list_bytes = Min(bytes, PG_UINT16_MAX),
+			.memory = datum_size > 0 ? chunk_bytes(datum_size) : 0
+	};
 }
-
-/* A key of the new index */
-typedef struct KeyState
-{
-	uint32		batch;			/* the last one that has it */
-	uint16		size;			/* in the tree, or 0 */
-	float		ntids;			/* in all batches */
-	float		batch_tids;		/* in that */
-	float		max_tids;		/* that it has memory for */
-} KeyState;
 
 /* A leaf page: the keys from "low" to where the next one begins */
 typedef struct LeafPage
@@ -265,190 +159,190 @@ typedef struct LeafPage
 	uint16		used;
 } LeafPage;
 
-typedef struct Batches
+typedef struct NewIndex
 {
 	const SstGinSample *sample;
 	const SstGinBuild *build;
 	double		scale;			/* keys in the index for each of the sample */
-	uint32		batch;
-	uint32		nkeys;			/* of this batch */
-	double		chunks;			/* memory for their lists and datums */
-	uint32		ntrees;			/* keys with posting trees */
-	double		begin;			/* of the batch: 0 to 1 is the table */
-	double		shortest;		/* batch, so that there are not too many */
-	KeyState	keys[MAX_KEYS];
+	double		end;			/* of the table */
+	uint16		sizes[MAX_KEYS];	/* of their tuples, or 0 */
 	uint32		npages;
 	LeafPage	pages[MAX_KEYS];
-} Batches;
+} NewIndex;
 
-/*
- * Memory of a batch of this part of the table, with so many keys with posting lists, and
- * bytes for their lists and datums.  Of the keys with posting trees, those are there that
- * have a TID in it.
- */
-static inline double
-batch_memory(const SstGinBuild *build, double part, double nkeys, double chunks)
+/* TIDs that a key has in the table before a place.  A key with a posting tree comes at once. */
+static inline uint32
+tids_before(const NewIndex *index, const Key *key, double place)
 {
-	double		tids = build->tree_tids * part;
-	double		trees = build->ntrees * (1 - exp(-tids));
+	double		last = Min(key->last, index->end);
 
-	return ceil((nkeys + trees) / NODES_TOGETHER) *
-		(sizeof(GinEntryAccumulator) * NODES_TOGETHER + SST_CHUNK_HEADER_BYTES) +
-		chunks + trees *
-		(FIRST_TIDS_MEMORY + MANY_TIDS_MEMORY * Max(tids - FIRST_TIDS, 0));
+	if (place <= key->first)
+		return 0;
+	if (key->ntids == 0)
+		return 1 + (uint32) (index->build->tree_tids * place / index->end);
+	if (place >= last)
+		return key->ntids;
+	return 1 + (uint32) ((key->ntids - 1) * (place - key->first) / (last - key->first));
 }
 
-/* Add some TIDs to a key (ginCombineData() in access/gin/ginbulk.c). */
-static void
-add_tids(Batches *batches, uint32 k)
+/* Memory for the keys and TIDs of a batch (ginCombineData() in access/gin/ginbulk.c) */
+static double
+batch_memory(const NewIndex *index, double begin, double end)
 {
-	const Key  *key = &batches->sample->keys[k];
-	KeyState   *state = &batches->keys[k];
+	const SstGinSample *sample = index->sample;
+	const SstGinBuild *build = index->build;
+	double		tree_tids = build->tree_tids * (end - begin) / index->end;
+	double		ntrees = build->ntrees * Min(tree_tids, 1);
+	double		nkeys = 0;
+	double		chunks = 0;
 
-	if (state->batch != batches->batch)
+	for (uint32 k = 0; k < sample->nkeys; k++)
 	{
-		state->batch = batches->batch;
-		state->batch_tids = 0;
-		state->max_tids = FIRST_TIDS;
-		batches->nkeys++;
-		batches->chunks += key->memory;
+		const Key  *key = &sample->keys[k];
+		uint32		room = FIRST_TIDS;
+		uint32		ntids;
+
+		if (key->ntids == 0 || key->first >= end || key->last < begin)
+			continue;
+		ntids = tids_before(index, key, end) - tids_before(index, key, begin);
+		if (ntids == 0)
+			continue;
+		while (room < ntids)
+			room *= 2;
+		nkeys++;
+		chunks += key->memory + (room == FIRST_TIDS ? FIRST_TIDS_MEMORY :
+								 chunk_bytes(room * sizeof(ItemPointerData)));
 	}
-	state->batch_tids += (float) key->ntids / key->nkept;
-	while (state->batch_tids > state->max_tids)
+	return ceil((nkeys * index->scale + ntrees) / NODES_TOGETHER) *
+		(sizeof(GinEntryAccumulator) * NODES_TOGETHER + SST_CHUNK_HEADER_BYTES) +
+		chunks * index->scale + ntrees *
+		(FIRST_TIDS_MEMORY + MANY_TIDS_MEMORY * Max(tree_tids - FIRST_TIDS, 0));
+}
+
+/* Find the end of a batch.  The one before had this length, and sets out from there. */
+static double
+find_end(const NewIndex *index, double begin, double *length, double *memory)
+{
+	double		least = index->end / MOST_BATCHES;
+	double		end = begin;
+
+	for (int i = 0; i < MOST_TRIES; i++)
 	{
-		batches->chunks -= list_chunk(state->max_tids);
-		state->max_tids *= 2;
-		batches->chunks += list_chunk(state->max_tids);
+		double		used;
+
+		end = Min(begin + *length, index->end);
+		*memory = batch_memory(index, begin, end);
+		used = *memory / index->build->memory;
+		if (fabs(used - 1) < NEAR_LIMIT || (used < 1 && end == index->end) ||
+			(used > 1 && end - begin <= least))
+			break;
+		*length = Max((end - begin) * Min(Max(1 / used, 0.1), 4), least);
 	}
+	return end;
 }
 
 /* Move half of an overfull page to a new one behind it (entrySplitPage() in access/gin/ginentrypage.c). */
 static void
-split_page(Batches *batches, LeafPage *page)
+split_page(NewIndex *index, LeafPage *page)
 {
-	LeafPage   *right = &batches->pages[batches->npages];
+	LeafPage   *right = &index->pages[index->npages];
 	uint32		left = 0;
 	uint32		k = page->low;
 
 	while (left <= page->used / 2)
-		left += batches->keys[k++].size;
+		left += index->sizes[k++];
 	*right = (LeafPage)
 	{
 		k, page->next, page->used - left
 	};
 	page->used = left;
-	page->next = batches->npages++;
+	page->next = index->npages++;
 }
 
 /* Bytes of the tuple of a key with so many TIDs */
 static int
-tuple_bytes(const Batches *batches, const Key *key, double ntids)
+tuple_bytes(const NewIndex *index, const Key *key, uint32 ntids)
 {
-	double		all = key->ntids;
-	double		list;
+	double		bytes = ntids - 1.0;	/* of differences */
 
-	if (all == 0)				/* as long as the list is not too long */
-		list = ntids < 1 ? 0 : SST_GIN_LIST_HEADER +
-			(ntids - 1) * batches->build->difference;
+	if (key->ntids > 0)
+		bytes *= key->list_bytes / Max(key->ntids - 1.0, 1);
+	else if (ntids < index->build->tree_tids)
+		bytes *= index->build->difference;
 	else
-		list = SST_GIN_LIST_HEADER +
-			(all > 1 ? key->list_bytes * (ntids - 1) / (all - 1) : 0);
-	list = MAXALIGN((int) Min(SHORTALIGN(key->size) + list, BLCKSZ));
-	return (int) (list > GinMaxItemSize ? MAXALIGN(key->size) : list) +
-		(int) sizeof(ItemIdData);
+		bytes = GinMaxItemSize; /* in the end, the list is too long */
+	bytes = SHORTALIGN(key->size) + SST_GIN_LIST_HEADER + bytes;
+	return SST_GIN_ITEM_BYTES((int) (bytes > GinMaxItemSize ? key->size : bytes));
 }
 
-/* Insert the keys of a batch, which ends here; those with posting trees are in all. */
+/* Insert the keys of a batch. */
 static void
-end_batch(Batches *batches, double x)
+insert_batch(NewIndex *index, double begin, double end)
 {
-	const SstGinSample *sample = batches->sample;
-	double		tree_tids = batches->build->tree_tids;
-	LeafPage   *page = &batches->pages[0];
+	LeafPage   *page = &index->pages[0];
 
-	for (uint32 k = 0; k < sample->nkeys; k++)
+	for (uint32 k = 0; k < index->sample->nkeys; k++)
 	{
-		const Key  *key = &sample->keys[k];
-		KeyState   *state = &batches->keys[k];
+		const Key  *key = &index->sample->keys[k];
+		uint32		ntids = tids_before(index, key, end);
 		int			size;
 
-		if (key->ntids > 0 && state->batch != batches->batch)
+		if (ntids == tids_before(index, key, begin))
 			continue;
-		if (key->ntids > 0)
-			state->ntids += state->batch_tids;
-		else if (tree_tids * (x - state->ntids / tree_tids) >= 1)
-			state->ntids = tree_tids * x;
-		size = tuple_bytes(batches, key, state->ntids);
-
-		while (page->next != NO_PAGE && batches->pages[page->next].low <= k)
-			page = &batches->pages[page->next];
-		page->used += size - state->size;
-		state->size = size;
+		size = tuple_bytes(index, key, ntids);
+		while (page->next != NO_PAGE && index->pages[page->next].low <= k)
+			page = &index->pages[page->next];
+		page->used += size - index->sizes[k];
+		index->sizes[k] = size;
 		if (page->used > SST_GIN_PAGE_ROOM)
-			split_page(batches, page);
+			split_page(index, page);
 	}
-
-	batches->batch++;
-	batches->nkeys = 0;
-	batches->chunks = 0;
-	batches->begin = x;
 }
 
 /* Build an index of the keys.  If there are none, it has one page. */
 void
-sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
-			  SstGinBuilt *built)
+sst_gin_build(const SstGinSample *sample, const SstGinBuild *build, SstGinBuilt *built)
 {
-	Batches    *batches;
+	NewIndex   *index = palloc(sizeof(NewIndex));
+	double		length = INFINITY;
+	double		begin = 0;
+	double		bytes = 0;
+	double		pivots = 0;
 
-	*built = (SstGinBuilt)
+	index->sample = sample;
+	index->build = build;
+	index->scale = Max(build->nkeys / Max(sample->nkeys, 1), 1);
+	index->end = sample->end + 1.0;
+	memset(index->sizes, 0, sample->nkeys * sizeof(uint16));
+	index->npages = 1;
+	index->pages[0] = (LeafPage)
 	{
-		1, 1, 1, batch_memory(build, 1, 0, 0)
+		0, NO_PAGE, 0
 	};
-	if (sample->nkeys == 0)
-		return;
-
-	batches = palloc0(sizeof(Batches));
-	batches->sample = sample;
-	batches->build = build;
-	batches->scale = Max(build->nkeys / sample->nkeys, 1);
-	batches->batch = 1;
-	batches->npages = 1;
-	batches->pages[0].next = NO_PAGE;
-	for (uint32 k = 0; k < sample->nkeys; k++)
-		batches->ntrees += sample->keys[k].ntids == 0;
-	batches->shortest = Max(1.0 / MOST_BATCHES,
-							(double) batches->ntrees / MOST_INSERTIONS);
-
-	for (int slice = 0; slice < NSLICES; slice++)
+	for (built->nbatches = 0; begin < index->end; built->nbatches++)
 	{
-		uint32		begin = sample->slices[slice];
-		uint32		n = sample->slices[slice + 1] - begin;
+		double		end = find_end(index, begin, &length, &built->memory);
 
-		if (slice % 64 == 0 && !sst_go_on(build->pause))
+		insert_batch(index, begin, end);
+		begin = end;
+		if (!sst_go_on(build->pause))
 			break;
-		for (uint32 i = 0; i < Max(n, 1); i++)
-		{
-			double		x = (slice + (i + 1.0) / Max(n, 1)) / NSLICES;
-
-			if (n > 0)
-				add_tids(batches, sample->events[begin + i]);
-			if (i % TIDS_TOGETHER != 0)
-				continue;
-			if (x - batches->begin >= batches->shortest &&
-				batch_memory(build, x - batches->begin, batches->scale * batches->nkeys,
-							 batches->scale * batches->chunks) >= build->memory)
-			{
-				end_batch(batches, x);
-				(void) sst_go_on(build->pause);
-			}
-		}
 	}
-	built->memory = batch_memory(build, 1 - batches->begin, batches->scale * batches->nkeys,
-								 batches->scale * batches->chunks);
-	end_batch(batches, 1);
-	built->nbatches = batches->batch - 1;
-	built->pages = batches->npages;
-	built->scale = batches->scale;
-	pfree(batches);
+
+	for (uint32 i = 0; i < index->npages; i++)
+	{
+		const LeafPage *page = &index->pages[i];
+
+		if (page->next == NO_PAGE)
+		{
+			built->last = page->used;
+			continue;
+		}
+		bytes += page->used;
+		pivots += SST_GIN_ITEM_BYTES(sample->keys[index->pages[page->next].low - 1].size);
+	}
+	built->pages = index->npages;
+	built->fill = bytes / Max(built->pages - 1, 1);
+	built->pivot = pivots / Max(built->pages - 1, 1);
+	pfree(index);
 }

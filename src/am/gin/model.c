@@ -6,10 +6,9 @@
  * What a new index takes follows from sums over the pages of the old one, so that
  * a sample of pages is enough:
  *
- * - Entries are taken as they are, but for TIDs that are left out.  While pages are
- *   shown, their entries are put on imaginary pages, which are split in half as those
- *   of a build with enough memory are.  How a build of several batches differs from
- *   that, batches.c finds out.
+ * - Entries are taken as they are, but for TIDs that are left out.  Items are looked at on the
+ *   pages of a sample; what others have follows from the bytes that they use.  How full a build
+ *   leaves pages, batches.c finds out from the sampled keys.
  * - Posting trees are full, but for their last page.  Those with inner pages have half a page and a
  *   root more; of others with few TIDs, the list becomes part of an entry.
  * - Keys of the pending list can all be new, or all be in the entry tree, so that what
@@ -25,19 +24,25 @@
 
 #include <math.h>
 
-#include "common/hashfn.h"
 #include "miscadmin.h"
 
 #include "am/gin/state.h"
+
+/* What is likely, and what is possible */
+typedef enum Case
+{
+	LIKELY,
+	LEAST,
+	MOST
+} Case;
+
+#define NCASES 3
 
 /* Memory of a build, for each byte of an index: more than there is, of keys that are not compressed */
 #define MOST_MEMORY		16.0
 
 /* How full several batches leave inner pages */
 #define INNER_FILL_OF_BATCHES 0.62
-
-/* Below this, so few leaf pages do not say by which factor several batches need more. */
-#define FEW_LEAVES 8
 
 /*
  * Entries' bytes for each byte of the pending list's tuples, which take 20 bytes at least.
@@ -68,7 +73,7 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define UNCERTAINTY_OF_BATCHES	0.08
 #define UNCERTAINTY_OF_INNER	0.5
 
-/* Leaf pages of posting trees that are kept, and trees: 0.5 MB */
+/* Blocks of which leaf pages of posting trees are kept, so that each tree is known: 0.4 MB */
 #define MAX_LEAVES		32768
 
 /* By which part entries with lists of short trees, and the bytes of known and of other trees, can be wrong */
@@ -89,6 +94,95 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 
 /* A tree's pages besides full ones: half a page, and a root */
 #define MORE_THAN_FULL			1.5
+
+/* A tuple that begins within its page */
+typedef struct EntryTuple
+{
+	const char *data;
+	int			length;
+	IndexTupleData header;
+} EntryTuple;
+
+/* A leaf page of the entry tree whose tuples were looked at */
+typedef struct EntryPage
+{
+	uint32		used;			/* by all tuples and line pointers */
+	uint32		bytes;			/* by those that a build makes, too */
+	uint32		ntids;
+	uint32		ndead;			/* TIDs that are left out */
+	uint32		npivots;
+	uint32		pivot_bytes;
+} EntryPage;
+
+/* A leaf page of a posting tree */
+typedef struct PostingLeaf
+{
+	BlockNumber next;			/* to the right; 0: the block has none */
+	uint16		bytes;			/* that its lists take in a new tree, or entry */
+	bool		is_short;		/* they may become part of an entry */
+	bool		linked;			/* another one is to its left */
+} PostingLeaf;
+
+typedef struct SstGinModel
+{
+	SstRebuild	base;
+	SstParallelBuild parallel;	/* will workers build the new index? */
+	int			ncolumns;
+	int16		lengths[INDEX_MAX_KEYS];	/* of values that are no Datum by
+											 * themselves, else 0; below 0:
+											 * they vary */
+	BlockNumber nblocks;		/* of the index */
+	BlockNumber nseen;			/* pages of these */
+	SstKeys		keys;			/* without those of posting trees */
+
+	SstGinSample *sample;
+	EntryPage	looked;			/* the last one */
+	bool		skipped;		/* some were not looked at */
+
+	/* Posting trees */
+	uint64		tree_tids;
+	uint64		difference_bytes;	/* between these */
+	uint64		ntree_keys;		/* that point to them */
+	double		tree_key_bytes;
+	PostingLeaf *leaves;		/* of the first blocks */
+	BlockNumber nleaves;
+	float	   *trees;			/* bytes of each tree, if all pages are known */
+	uint32		ntrees;
+
+	/* After the last page */
+	bool		all;			/* pages were seen */
+	bool		knows_trees;	/* all of them are known */
+	double		tree_bytes;		/* of all */
+	double		last_used;		/* bytes on the last leaf page */
+	double		left_fill;		/* bytes on the others, with one batch */
+	double		pivot;			/* bytes on inner pages for each page */
+	double		short_fill[NCASES]; /* with lists of short posting trees */
+	double		short_part;		/* of the short pages that are trees of their
+								 * own */
+	double		batches[NCASES];	/* pages with all batches, for those with
+									 * one */
+	double		uncertainty;	/* part of the leaf pages */
+	bool		several;		/* batches */
+	bool		certain;		/* all was read: one batch, and no pending
+								 * list */
+} SstGinModel;
+
+/* Bytes of one list with so many differences' bytes */
+static inline double
+list_size(double bytes)
+{
+	return SST_GIN_LIST_HEADER + 2 * ceil(floor(bytes) / 2);
+}
+
+/* Average bytes of a difference */
+static inline double
+average_difference(double bytes, double ntids)
+{
+	return ntids > 0 ? Max(bytes / ntids, 1) : 1;
+}
+
+/* The least that a tuple has: a key of which hardly anything is there */
+#define MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
 
 /* ---------------------------------------------------------------- entries */
 
@@ -212,9 +306,6 @@ datum_size(const SstGinModel *model, const EntryTuple *item, int key_size)
 		Min(VARSIZE_4B(words), BLCKSZ);
 }
 
-/* To load an item that far ahead took an eighth of the time off an index in shared buffers. */
-#define ITEMS_AHEAD 4
-
 /* Get an item, which the visitor knows to be within the page.  False if it is no tuple. */
 static inline bool
 get_item(const PageData *page, OffsetNumber offnum, int *left, EntryTuple *item)
@@ -225,28 +316,24 @@ get_item(const PageData *page, OffsetNumber offnum, int *left, EntryTuple *item)
 	item->data = page + ItemIdGetOffset(itemid);
 	item->length = Min(ItemIdGetLength(itemid), GinMaxItemSize);
 	*left -= item->length;
-	if (item->length < SST_GIN_MIN_KEY || *left < 0)
+	if (item->length < MIN_KEY || *left < 0)
 		return false;
 	memcpy(&item->header, item->data, sizeof(item->header));
 	return true;
 }
 
-/*
- * Read the posting list of an entry, behind its key.  Returns what the entry takes
- * without the TIDs that are left out; 0 if there are no others.
- */
-static int
+/* Read the posting list of an entry, behind its key, and leave it at its first TID in a build. */
+static void
 read_entry(const SstGinModel *model, const EntryTuple *item, int key_size,
-		   SstGinSample *sample, Tids *tids)
+		   SstGinList *list, Tids *tids)
 {
 	const char *data = item->data + key_size;
 	int			size = item->length - key_size;
 	uint32		ntids = GinItemPointerGetOffsetNumber(&item->header.t_tid);
-	SstGinList	list = {0};
 
 	if (!GinItupIsCompressed(&item->header))
 		read_array(model, data, Min(ntids, size / sizeof(ItemPointerData)), tids);
-	else if (sst_gin_list_begin(&list, data, size))
+	else if (sst_gin_list_begin(list, data, size))
 	{
 		if (model->base.dead_tids != NULL)
 			(void) read_list(model, data, size, tids);
@@ -254,21 +341,11 @@ read_entry(const SstGinModel *model, const EntryTuple *item, int key_size,
 		{
 			/* A tuple says how many they are. */
 			tids->n = ntids;
-			tids->bytes = list.nbytes;
+			tids->bytes = list->nbytes;
 		}
-	}
-
-	if (tids->n == 0)
-		return 0;
-	if (sample != NULL)
-	{
-		while (is_left_out(model, list.tid) && sst_gin_list_next(&list))
+		while (is_left_out(model, list->tid) && sst_gin_list_next(list))
 			 /* to the first one that comes in a build */ ;
-		sst_gin_sample_key(sample, key_size, datum_size(model, item, key_size),
-						   &list, tids->n, tids->bytes);
 	}
-	size = SHORTALIGN(key_size) + SST_GIN_LIST_HEADER + SHORTALIGN(tids->bytes);
-	return SST_GIN_ITEM_BYTES(Min(size, GinMaxItemSize));
 }
 
 /*
@@ -283,72 +360,81 @@ may_need_batches(const SstGinModel *model)
 		(double) model->nblocks * BLCKSZ * MOST_MEMORY > maintenance_work_mem * 1024.0;
 }
 
+/* Count what an entry leaf page has by the bytes that it uses: it is like the last one looked at. */
+static void
+count_entries(const SstGinModel *model, uint32 used, SstCounters *counters)
+{
+	const EntryPage *like = &model->looked;
+	double		part = (double) used / Max(like->used, 1);
+
+	counters->n[SST_REBUILT_ENTRIES] += (uint64) rint(part * like->ntids);
+	counters->n[SST_REBUILT_DEAD_ENTRIES] += (uint64) rint(part * like->ndead);
+	counters->n[SST_REBUILT_BYTES] += (uint64) rint(part * like->bytes);
+	counters->n[SST_REBUILT_PIVOTS] += (uint64) rint(part * like->npivots);
+	counters->n[SST_REBUILT_PIVOT_BYTES] += (uint64) rint(part * like->pivot_bytes);
+}
+
 /* An entry leaf page, the line pointers of which are within the page */
 static void
 entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 		   SstCounters *counters)
 {
-	SstGinSample *sample = NULL;
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	bool		sampled = sst_gin_sample_page(model->sample, blkno);
 	int			nitems = sst_page_items(page);
 	int			left = BLCKSZ;
-	uint64		ntids_read = 0;
-	uint64		ndead = 0;
-	uint64		bytes = 0;
-	uint64		npivots = 0;
-	uint64		pivot_bytes = 0;
+	EntryPage	looked = {.used = header->pd_special - header->pd_upper +
+	nitems * sizeof(ItemIdData)};
 	EntryTuple	item;
 
-	if (may_need_batches(model) && sst_gin_sample_page(model->sample, hash_bytes_uint32(blkno)))
-		sample = model->sample;
+	/* The page of the sample that came before stands for this one. */
+	if (!sampled && model->looked.used > 0)
+	{
+		model->skipped = true;
+		count_entries(model, looked.used, counters);
+		return;
+	}
+
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
 		uint32		ntids;
 		int			key_size;
-		int			pivot;
 		int			size;
-		bool		tree;
 		Tids		tids = {0};
+		SstGinList	list = {0};
 
-		if (offnum + ITEMS_AHEAD <= nitems)
-			sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, offnum + ITEMS_AHEAD)));
 		if (!get_item(page, offnum, &left, &item))
 			continue;
 		ntids = GinItemPointerGetOffsetNumber(&item.header.t_tid);
 		if (ntids == 0)
 			continue;
-		tree = ntids == GIN_TREE_POSTING;
-		key_size = tree ? item.length :
-			(int) Min(GinGetPostingOffset(&item.header), (uint32) item.length);
-		key_size = Max(key_size, (int) sizeof(IndexTupleData));
-		pivot = SST_GIN_ITEM_BYTES(key_size);
-		if (tree)
+		if (ntids == GIN_TREE_POSTING)
 		{
-			if (sample != NULL)
-				sst_gin_sample_key(sample, key_size, datum_size(model, &item, key_size),
-								   NULL, 0, 0);
+			size = key_size = item.length;
 			model->ntree_keys++;
 			model->tree_key_bytes += key_size;
 		}
-		size = tree ? pivot :
-			read_entry(model, &item, key_size, sample, &tids);
-
-		ntids_read += tids.n;
-		ndead += tids.ndead;
-		if (size == 0)
-			continue;
-		bytes += size;
-		npivots++;
-		pivot_bytes += pivot;
-		sst_gin_fill_entry(&model->fill, size, pivot);
-		if (!tree)
+		else
+		{
+			key_size = (int) Min(GinGetPostingOffset(&item.header), (uint32) item.length);
+			key_size = Max(key_size, (int) sizeof(IndexTupleData));
+			read_entry(model, &item, key_size, &list, &tids);
+			looked.ndead += tids.ndead;
+			if (tids.n == 0)
+				continue;
+			looked.ntids += tids.n;
+			size = SHORTALIGN(key_size) + SST_GIN_LIST_HEADER + SHORTALIGN(tids.bytes);
 			sst_keys_add(&model->keys, 1, tids.n);
+		}
+		looked.npivots++;
+		looked.pivot_bytes += SST_GIN_ITEM_BYTES(key_size);
+		looked.bytes += SST_GIN_ITEM_BYTES(Min(size, GinMaxItemSize));
+		if (sampled)
+			sst_gin_sample_key(model->sample, key_size, datum_size(model, &item, key_size),
+							   &list, tids.n, tids.bytes);
 	}
-	counters->n[SST_REBUILT_ENTRIES] += ntids_read;
-	counters->n[SST_REBUILT_DEAD_ENTRIES] += ndead;
-	counters->n[SST_REBUILT_BYTES] += bytes;
-	counters->n[SST_REBUILT_PIVOTS] += npivots;
-	counters->n[SST_REBUILT_PIVOT_BYTES] += pivot_bytes;
-	model->nentries += npivots;
+	model->looked = looked;
+	count_entries(model, looked.used, counters);
 }
 
 /* A page of the pending list, which has a tuple for each key of a row */
@@ -371,7 +457,6 @@ pending_page(SstGinModel *model, const PageData *page,
 		}
 		counters->n[SST_REBUILT_ENTRIES]++;
 		counters->n[SST_REBUILT_PENDING_BYTES] += SST_GIN_ITEM_BYTES(item.length);
-		model->npending++;
 	}
 }
 
@@ -382,7 +467,7 @@ static int
 tree_key_size(const SstGinModel *model)
 {
 	return model->ntree_keys > 0 ?
-		(int) (model->tree_key_bytes / model->ntree_keys) : SST_GIN_MIN_KEY;
+		(int) (model->tree_key_bytes / model->ntree_keys) : MIN_KEY;
 }
 
 /* Does a list become part of its entry?  (GinFormTuple()) */
@@ -426,8 +511,8 @@ posting_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 								 * size */
 
 	read_posting_page(model, page, &tids);
-	difference = sst_gin_difference(tids.bytes, (double) tids.n - tids.nlists);
-	one_list = sst_gin_list_size((Max(tids.n, 1) - 1) * difference);
+	difference = average_difference(tids.bytes, (double) tids.n - tids.nlists);
+	one_list = list_size((Max(tids.n, 1) - 1) * difference);
 	bytes = (uint32) rint(TARGET_LIST * tids.n /
 						  (1 + (TARGET_LIST - SST_GIN_LIST_HEADER) / difference));
 	is_short = last && list_fits(model, one_list);
@@ -436,26 +521,18 @@ posting_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 	counters->n[SST_REBUILT_TREE_BYTES] += bytes;
 	model->tree_tids += tids.n;
 	model->difference_bytes += tids.bytes;
-	if (model->nleaves < MAX_LEAVES)
-		model->leaves[model->nleaves++] = (PostingLeaf)
+	if (blkno < model->nleaves)
+		model->leaves[blkno] = (PostingLeaf)
 	{
-		blkno, next, Min(is_short ? one_list : bytes, PG_UINT16_MAX), is_short, false
+		next, Min(is_short ? one_list : bytes, PG_UINT16_MAX), is_short, false
 	};
 	if (!last)
-	{
-		model->nmiddle++;
-		model->middle_bytes += bytes;
 		return;
-	}
 
-	model->nlast++;
-	model->last_bytes += bytes;
 	counters->n[SST_REBUILT_TREES]++;
 	counters->n[SST_REBUILT_LAST_BYTES] += bytes;
 	if (is_short)
 	{
-		model->nshort++;
-		model->short_bytes += one_list;
 		counters->n[SST_REBUILT_SHORT_TREES]++;
 		counters->n[SST_REBUILT_SHORT_BYTES] += (uint64) one_list;
 	}
@@ -463,15 +540,12 @@ posting_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 
 /* An inner page of a posting tree, whose items are within the page */
 static void
-posting_inner_page(SstGinModel *model, const PageData *page,
-				   SstCounters *counters)
+posting_inner_page(const PageData *page, SstCounters *counters)
 {
 	const GinPageOpaqueData *opaque = GinPageGetOpaque((Page) page);
 
-	if (opaque->rightlink != InvalidBlockNumber || opaque->maxoff == 0)
-		return;
-	counters->n[SST_REBUILT_DEEP_TREES]++;
-	model->nroots++;
+	if (opaque->rightlink == InvalidBlockNumber && opaque->maxoff > 0)
+		counters->n[SST_REBUILT_DEEP_TREES]++;
 }
 
 /* ---------------------------------------------------------------- the size */
@@ -497,7 +571,7 @@ gin_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	else if ((opaque->flags & (GIN_DATA | GIN_LEAF)) == (GIN_DATA | GIN_LEAF))
 		posting_page(model, page, blkno, counters);
 	else if (opaque->flags & GIN_DATA)
-		posting_inner_page(model, page, counters);
+		posting_inner_page(page, counters);
 }
 
 /* Pages of a level above the leaf level, and all above it, for so many pages below */
@@ -522,35 +596,16 @@ inner_pages(const SstGinModel *model, double level, bool whole)
 	return pages;
 }
 
-/* Are all leaf pages of posting trees known? */
-static bool
-knows_trees(const SstGinModel *model)
-{
-	return model->all && model->nleaves == model->nmiddle + model->nlast;
-}
-
+/* The leaf page that another one has to its right, or NULL */
 static PostingLeaf *
-find_leaf(const SstGinModel *model, BlockNumber blkno)
+next_leaf(const SstGinModel *model, const PostingLeaf *leaf)
 {
-	uint32		low = 0;
-	uint32		high = model->nleaves;
-
-	while (low < high)
-	{
-		uint32		middle = low + (high - low) / 2;
-
-		if (model->leaves[middle].blkno == blkno)
-			return &model->leaves[middle];
-		if (model->leaves[middle].blkno < blkno)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return leaf->next < model->nleaves && model->leaves[leaf->next].next != 0 ?
+		&model->leaves[leaf->next] : NULL;
 }
 
 /*
- * Find out how many bytes each posting tree has, when all leaf pages are known, and which part of
+ * Find out how many bytes each posting tree has, when all pages are known, and which part of
  * the short pages is a tree of its own, and so becomes part of an entry.  In damaged trees no more
  * links are followed than there are.
  */
@@ -558,52 +613,39 @@ static void
 find_trees(SstGinModel *model)
 {
 	uint32		nfollowed = 0;
-	double		short_bytes = 0;
+	double		all_short = 0;
+	double		own = 0;
 
-	for (uint32 i = 0; i < model->nleaves; i++)
+	for (BlockNumber i = 0; i < model->nleaves; i++)
 	{
-		PostingLeaf *next = find_leaf(model, model->leaves[i].next);
+		PostingLeaf *next = next_leaf(model, &model->leaves[i]);
 
 		if (next != NULL)
 			next->linked = true;
 	}
-	for (uint32 i = 0; i < model->nleaves; i++)
+	for (BlockNumber i = 0; i < model->nleaves; i++)
 	{
 		const PostingLeaf *leaf = &model->leaves[i];
 		double		bytes = leaf->bytes;
 
-		if (i % 64 == 0 && !sst_go_on(model->base.pause))
-			break;
-		if (leaf->linked)
+		if (leaf->is_short)
+			all_short += bytes;
+		if (leaf->next == 0 || leaf->linked)
 			continue;
 		if (leaf->is_short)
 		{
-			short_bytes += bytes;
+			own += bytes;
 			continue;
 		}
 
 		/* What is on one page fits on one again. */
 		if (leaf->next == InvalidBlockNumber)
 			bytes = Min(bytes, ONLY_PAGE / (1 + UNCERTAINTY_OF_KNOWN));
-		while (nfollowed++ < model->nleaves &&
-			   (leaf = find_leaf(model, leaf->next)) != NULL)
+		while (nfollowed++ < model->nleaves && (leaf = next_leaf(model, leaf)) != NULL)
 			bytes += leaf->bytes;
 		model->trees[model->ntrees++] = bytes;
 	}
-	model->short_part = short_bytes / Max(model->short_bytes, 1);
-}
-
-/*
- * Guess which part of the short pages of a sample is a tree of its own: the others are the last ones
- * of trees with inner pages, of which as many are short as if these ended anywhere on a page.
- */
-static void
-guess_short_trees(SstGinModel *model)
-{
-	double		nshort = Max(model->nshort, 1);
-	double		deep = model->nroots * Min(1, GinMaxItemSize * model->nmiddle / Max(model->middle_bytes, 1));
-
-	model->short_part = Max(Min(nshort - deep, (double) model->nlast - model->nroots), 0) / nshort;
+	model->short_part = own / Max(all_short, 1);
 }
 
 /*
@@ -612,14 +654,15 @@ guess_short_trees(SstGinModel *model)
  * of an even number of entries are a little longer whether one more than half of them stays.
  */
 static void
-find_short_fill(SstGinModel *model)
+find_short_fill(SstGinModel *model, const double *counts)
 {
 	double		fill = model->left_fill;
 	double		uncertainty = UNCERTAINTY_OF_SHORT;
 
-	if (model->nshort > 0)
+	if (counts[SST_REBUILT_SHORT_TREES] > 0)
 	{
-		double		size = Min(tree_key_size(model) + model->short_bytes / model->nshort, GinMaxItemSize);
+		double		size = Min(tree_key_size(model) + counts[SST_REBUILT_SHORT_BYTES] /
+							   counts[SST_REBUILT_SHORT_TREES], GinMaxItemSize);
 		int			most;
 
 		size = SST_GIN_ITEM_BYTES((int) size);
@@ -678,9 +721,9 @@ tree_pages(const SstGinModel *model, const double *counts, double part)
 
 	if (bytes <= 0)
 		return 0;
-	if (knows_trees(model))
+	if (model->knows_trees)
 	{
-		part *= bytes / Max(model->middle_bytes + model->last_bytes, 1);
+		part *= bytes / Max(model->tree_bytes, 1);
 		for (uint32 i = 0; i < model->ntrees; i++)
 			pages += pages_of_tree(model, part * model->trees[i]);
 		return pages;
@@ -703,15 +746,16 @@ tree_pages(const SstGinModel *model, const double *counts, double part)
 static void
 widen_by_trees(const SstGinModel *model, const double *counts, SstEstimate *blocks)
 {
-	bool		known = knows_trees(model);
-	double		part = known ? UNCERTAINTY_OF_KNOWN : UNCERTAINTY_OF_TREES;
+	double		part = model->knows_trees ? UNCERTAINTY_OF_KNOWN : UNCERTAINTY_OF_TREES;
+	double		middle_pages = counts[SST_POSTING_LEAF_PAGES] - counts[SST_REBUILT_TREES];
+	double		middle_bytes = counts[SST_REBUILT_TREE_BYTES] - counts[SST_REBUILT_LAST_BYTES];
 	double		pages = tree_pages(model, counts, 1);
 	double		error = 0;
 
 	/* The emptier pages have become, the less is known of where a tree ends. */
-	if (!known)
+	if (!model->knows_trees)
 		error = deep_trees(counts) *
-			Max(2.5 - 2 * model->middle_bytes / Max(model->nmiddle * FULL_PAGE, 1), 0.5);
+			Max(2.5 - 2 * middle_bytes / Max(middle_pages * FULL_PAGE, 1), 0.5);
 	sst_widen(blocks, hypot(pages - tree_pages(model, counts, 1 - part), error),
 			  hypot(tree_pages(model, counts, 1 + part) - pages, error));
 }
@@ -719,27 +763,34 @@ widen_by_trees(const SstGinModel *model, const double *counts, SstEstimate *bloc
 static double
 blocks_for(const SstGinModel *model, const double *counts, Case which, bool whole)
 {
+	static const double signs[NCASES] = {0, -1, 1};
+	const double rounding = whole ? 1e-6 : 0;
 	double		pending = counts[SST_REBUILT_PENDING_BYTES] * pending_factors[which];
 	double		bytes = counts[SST_REBUILT_BYTES] + (which == LEAST ? 0 : pending);
 	double		short_bytes = counts[SST_REBUILT_SHORT_BYTES] * model->short_part;
+	double		leaves = 1;
+	double		error;
 	double		trees;
-	double		leaves;
 
-	leaves = 1 + model->added[which];
 	if (bytes + short_bytes > SST_GIN_PAGE_ROOM)
 	{
 		/* Long lists come to what is on the last page, too. */
 		double		more = bytes - model->last_used;
 
-		leaves += Max(more, 0) / model->left_fill * model->batches[which] +
-			Max(short_bytes + Min(more, 0), 0) / model->short_fill[which];
+		leaves += Max(more, 0) / model->left_fill;
+		short_bytes = Max(short_bytes + Min(more, 0), 0);
 	}
-	leaves = Max(sst_round_up(leaves - (whole ? 1e-6 : 0), whole), 1);
+	else
+		short_bytes = 0;
+	error = hypot((leaves - 1) * model->batches[LIKELY] * model->uncertainty,
+				  leaves * (model->batches[which] - model->batches[LIKELY]));
+	leaves = leaves * model->batches[LIKELY] + signs[which] * error +
+		short_bytes / model->short_fill[which];
+	leaves = Max(sst_round_up(leaves - rounding, whole), 1);
 	trees = tree_pages(model, counts, 1) +
 		(which == LEAST ? pending / SST_GIN_PAGE_ROOM : 0);
 
-	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees -
-						(whole ? 1e-6 : 0), whole);
+	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees - rounding, whole);
 }
 
 static double
@@ -764,65 +815,41 @@ take_case(double *cases, bool likely, double value)
  * there is memory enough.
  */
 static bool
-build_in_batches(SstGinModel *model, double pending_keys)
+build_in_batches(SstGinModel *model, SstGinBuild *build, const SstGinBuilt *one,
+				 double pending_keys)
 {
 	static const double margins[] = {0, -1, 1, -0.5, 0.5};
 	double		memory = maintenance_work_mem * 1024.0;
-	double		margin = MEMORY_MARGIN;
-	double		nkeys = model->nentries / model->pages_seen + pending_keys;
-	double		tree_tids = model->tree_tids / model->pages_seen;
-	SstGinBuild build = {.nkeys = nkeys, .memory = INFINITY,
-	.pause = model->base.pause};
-	SstGinBuilt one;
-	SstGinBuilt built;
+	double		tree_memory = MEMORY_OF_TID * build->ntrees * build->tree_tids;
+	double		margin = MEMORY_MARGIN +
+		MEMORY_MARGIN_OF_TREES * Min(1, tree_memory / Max(one->memory, 1));
 
 	take_case(model->batches, true, 1);
-	if (!may_need_batches(model))
+	if (!model->all)
+		margin = Min(margin + 1 / sqrt(model->nseen), 0.9);
+	if (!may_need_batches(model) ||
+		(one->memory + pending_keys * MEMORY_OF_KEY) * (1 + margin) < memory)
 		return false;
-	if (model->nentries > 0)
-	{
-		if (model->pages_seen < 1)
-			margin += 1 / sqrt(model->nseen);
-		build.ntrees = model->nlast / model->pages_seen;
-		if (model->nlast > 0)
-			build.tree_tids = (double) model->tree_tids / model->nlast;
-		build.difference = sst_gin_difference(model->difference_bytes, model->tree_tids);
-		sst_gin_sample_sort(model->sample);
-		sst_gin_build(model->sample, &build, &one);
-		margin += MEMORY_MARGIN_OF_TREES *
-			Min(1, MEMORY_OF_TID * tree_tids / Max(one.memory, 1));
-		if (one.memory * (1 + margin) < memory)
-			return false;
 
-		for (int i = 0; i < (model->all ? 3 : lengthof(margins)); i++)
-		{
-			build.memory = memory * (1 + margins[i] * margin);
-			sst_gin_build(model->sample, &build, &built);
-			if (i == 0)
-				model->several = built.nbatches > 1;
-			if (one.pages < FEW_LEAVES)
-				take_case(model->added, i == 0, (built.pages - one.pages) * built.scale);
-			else
-				take_case(model->batches, i == 0,
-						  (built.pages - 0.5) / (one.pages - 0.5));
-		}
+	for (int i = 0; i < (model->all ? 3 : lengthof(margins)); i++)
+	{
+		SstGinBuilt built;
+
+		build->memory = memory * (1 + margins[i] * margin);
+		sst_gin_build(model->sample, build, &built);
+		if (i == 0)
+			model->several = built.nbatches > 1;
+		take_case(model->batches, i == 0, built.pages / one->pages);
 	}
-	else if (pending_keys * MEMORY_OF_KEY + MEMORY_OF_TID * tree_tids > memory)
-		model->several = true;
-	else
-		return false;
 
 	/* Functions in expressions may be parallel unsafe. */
 	if (model->parallel == SST_PARALLEL_PERHAPS)
-	{
 		take_case(model->batches, false, 1);
-		take_case(model->added, false, 0);
-	}
 
 	/* Pending keys come in another order than those that are known. */
-	if (model->several && pending_keys > MOST_PENDING * nkeys)
+	if (pending_keys > MOST_PENDING * build->nkeys)
 	{
-		memset(model->added, 0, sizeof(model->added));
+		model->several = true;
 		model->batches[LIKELY] = 0.5 / FILL_OF_BATCHES;
 		model->batches[LEAST] = 0.5 / MOST_FILL_OF_BATCHES;
 		model->batches[MOST] = 1;
@@ -834,39 +861,40 @@ build_in_batches(SstGinModel *model, double pending_keys)
 }
 
 static void
-gin_finish(SstGinModel *model, bool all)
+gin_finish(SstGinModel *model, const double *counts, bool all)
 {
-	const EntryFill *fill = &model->fill;
-	double		uncertainty = UNCERTAINTY;
-	double		likely;
+	double		pending_keys = pending_factors[LIKELY] * counts[SST_PENDING_ITEMS];
+	double		trees = counts[SST_REBUILT_TREES];
+	SstGinBuild build = {.nkeys = counts[SST_REBUILT_PIVOTS], .ntrees = trees,
+		.tree_tids = counts[SST_POSTING_ITEMS] / Max(trees, 1),
+		.difference = average_difference(model->difference_bytes, model->tree_tids),
+	.memory = INFINITY, .pause = model->base.pause};
+	SstGinBuilt one;
 
+	sst_gin_build(model->sample, &build, &one);
 	model->all = all;
-	model->pages_seen = all || model->nblocks <= model->nseen ? 1 :
-		Max(model->nseen, 1) / (double) model->nblocks;
-	model->left_fill = fill->npages > 0 ? (double) fill->bytes / fill->npages :
-		SST_GIN_PAGE_ROOM / 2.0;
-	model->pivot = fill->npages > 0 ? (double) fill->pivot_bytes / fill->npages : 24;
+	model->left_fill = one.pages > 1 ? one.fill : SST_GIN_PAGE_ROOM / 2.0;
+	model->pivot = one.pages > 1 ? one.pivot : 24;
 	/* What short trees come to, the last page is not known to have. */
-	model->last_used = all && fill->npages > 0 ? fill->used : 0.75 * SST_GIN_PAGE_ROOM;
-	find_short_fill(model);
-	if (knows_trees(model))
+	model->last_used = all && !model->skipped && one.pages > 1 ? one.last :
+		0.75 * SST_GIN_PAGE_ROOM;
+	find_short_fill(model, counts);
+	model->tree_bytes = counts[SST_REBUILT_TREE_BYTES];
+	model->knows_trees = all && model->nseen <= model->nleaves;
+	model->short_part = 1;
+	if (model->knows_trees)
 		find_trees(model);
+	build.nkeys += pending_keys;
+	model->uncertainty = UNCERTAINTY;
+	if (build_in_batches(model, &build, &one, pending_keys))
+		model->uncertainty = UNCERTAINTY_OF_BATCHES;
 	else
-		guess_short_trees(model);
-	if (build_in_batches(model, pending_factors[LIKELY] * model->npending / model->pages_seen))
-		uncertainty += UNCERTAINTY_OF_BATCHES;
-	else
-		model->certain = all && model->npending == 0;
+		model->certain = all && !model->skipped && pending_keys == 0;
 
 	/* Inner pages are too few to be found in a small sample, or not. */
-	if (!all && fill->npages > 0)
-		uncertainty += UNCERTAINTY_OF_INNER *
+	if (!all && one.pages > 1)
+		model->uncertainty += UNCERTAINTY_OF_INNER *
 			sqrt(model->pivot / model->left_fill / Max(model->nseen, 1));
-
-	likely = model->batches[LIKELY];
-	uncertainty *= likely;
-	model->batches[LEAST] = likely - hypot(likely - model->batches[LEAST], uncertainty);
-	model->batches[MOST] = likely + hypot(model->batches[MOST] - likely, uncertainty);
 }
 
 /*
@@ -886,7 +914,7 @@ gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 	double		list_bytes = Max(counts[SST_REBUILT_BYTES] -
 								 counts[SST_REBUILT_PIVOT_BYTES], 0);
 	double		headers = Min(keys * SST_GIN_LIST_HEADER, list_bytes);
-	double		diff = sst_gin_difference(model->difference_bytes, model->tree_tids);
+	double		diff = average_difference(model->difference_bytes, model->tree_tids);
 	double		lists = fraction;
 
 	/*
@@ -928,7 +956,7 @@ least_blocks(const SstGinModel *model, const SstPageSample *sample, double fract
 	part = Max(counts[SST_REBUILT_ENTRIES] - dead, 0) /
 		Max(counts[SST_REBUILT_ENTRIES] - gone, 1);
 	counts[SST_REBUILT_BYTES] = part * Max(counts[SST_REBUILT_BYTES] - counts[SST_REBUILT_PIVOT_BYTES] -
-										   gone * sst_gin_list_size(0), 0);
+										   gone * list_size(0), 0);
 	counts[SST_REBUILT_PIVOT_BYTES] *= 1 - gone / Max(keys, 1);
 	counts[SST_REBUILT_BYTES] += counts[SST_REBUILT_PIVOT_BYTES];
 	counts[SST_REBUILT_TREE_BYTES] *= part;
@@ -945,7 +973,7 @@ gin_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	double		ends[NCASES] = {0};
 	bool		many_pending;
 
-	gin_finish(model, sst_sample_is_exact(sample));
+	gin_finish(model, counts, sst_sample_is_exact(sample));
 	rebuild->certain = model->certain;
 	many_pending = counts[SST_REBUILT_PENDING_BYTES] > NOTEWORTHY_PART *
 		(counts[SST_REBUILT_BYTES] + counts[SST_REBUILT_TREE_BYTES]);
@@ -992,8 +1020,9 @@ gin_begin(Relation rel)
 		model->lengths[i] = att->attbyval ? 0 : att->attlen;
 	}
 	model->sample = sst_gin_sample_create();
-	model->leaves = palloc(MAX_LEAVES * sizeof(PostingLeaf));
-	model->trees = palloc(MAX_LEAVES * sizeof(float));
+	model->nleaves = Min(model->nblocks, MAX_LEAVES);
+	model->leaves = palloc0(Max(model->nleaves, 1) * sizeof(PostingLeaf));
+	model->trees = palloc(Max(model->nleaves, 1) * sizeof(float));
 	return &model->base;
 }
 

@@ -160,7 +160,7 @@ sst_gin_list_next(SstGinList *list)
 #define SST_GIN_MAX_ITEMS \
 	(SST_GIN_PAGE_ROOM / SST_GIN_ITEM_BYTES(sizeof(IndexTupleData) + 1))
 
-/* Keys of some pages, with some of their TIDs */
+/* Keys of some pages, and where their TIDs are */
 typedef struct SstGinSample SstGinSample;
 
 /* An index to build */
@@ -174,101 +174,17 @@ typedef struct SstGinBuild
 	SstPause   *pause;
 } SstGinBuild;
 
-/* What comes of it */
+/* What comes of it: leaf pages, of the sampled keys */
 typedef struct SstGinBuilt
 {
 	int			nbatches;
-	double		pages;			/* leaf pages, of the sampled keys */
-	double		scale;			/* keys in the index for each of these */
+	double		pages;
+	double		fill;			/* bytes on these, but for the last one */
+	double		last;			/* bytes on that */
+	double		pivot;			/* of the tuples that inner pages have for
+								 * these */
 	double		memory;			/* of the last batch */
 } SstGinBuilt;
-
-/* What is likely, and what is possible */
-typedef enum Case
-{
-	LIKELY,
-	LEAST,
-	MOST
-} Case;
-
-#define NCASES 3
-
-/* The leaf page of a new entry tree that is being filled, and those before it */
-typedef struct EntryFill
-{
-	uint64		npages;			/* that are full */
-	uint64		bytes;			/* on these */
-	uint64		pivot_bytes;	/* of the tuples that inner pages have for
-								 * these */
-	int			used;
-	int			nitems;
-	uint16		sizes[SST_GIN_MAX_ITEMS + 1];
-	uint16		pivots[SST_GIN_MAX_ITEMS + 1];
-} EntryFill;
-
-/* A leaf page of a posting tree */
-typedef struct PostingLeaf
-{
-	BlockNumber blkno;
-	BlockNumber next;			/* to the right */
-	uint16		bytes;			/* that its lists take in a new tree, or entry */
-	bool		is_short;		/* they may become part of an entry */
-	bool		linked;			/* another one is to its left */
-} PostingLeaf;
-
-typedef struct SstGinModel
-{
-	SstRebuild	base;
-	SstParallelBuild parallel;	/* will workers build the new index? */
-	int			ncolumns;
-	int16		lengths[INDEX_MAX_KEYS];	/* of values that are no Datum by
-											 * themselves, else 0; below 0:
-											 * they vary */
-	BlockNumber nblocks;		/* of the index */
-	BlockNumber nseen;			/* pages of these */
-	uint64		nentries;
-	SstKeys		keys;			/* without those of posting trees */
-	uint64		npending;		/* tuples of the pending list */
-
-	EntryFill	fill;
-	SstGinSample *sample;
-
-	/*
-	 * Posting trees: leaf pages that are not the last of their tree, and
-	 * others
-	 */
-	uint64		nmiddle;
-	double		middle_bytes;
-	uint64		tree_tids;
-	uint64		difference_bytes;	/* between these */
-	uint64		nlast;
-	double		last_bytes;
-	uint64		nshort;			/* of these, with lists that fit into an entry */
-	double		short_bytes;
-	uint64		ntree_keys;		/* that point to them */
-	double		tree_key_bytes;
-	uint32		nroots;			/* inner pages without right sibling */
-	PostingLeaf *leaves;
-	uint32		nleaves;
-	float	   *trees;			/* bytes of each tree, if all pages are known */
-	uint32		ntrees;
-
-	/* After the last page */
-	bool		all;			/* pages were seen */
-	double		pages_seen;		/* fraction */
-	double		last_used;		/* bytes on the last leaf page */
-	double		left_fill;		/* bytes on the others, with one batch */
-	double		pivot;			/* bytes on inner pages for each page */
-	double		short_fill[NCASES]; /* with lists of short posting trees */
-	double		short_part;		/* of the short pages that are trees of their
-								 * own */
-	double		batches[NCASES];	/* pages with all batches, for those with
-									 * one ... */
-	double		added[NCASES];	/* ... and besides, where these are few */
-	bool		several;		/* batches */
-	bool		certain;		/* all was read: one batch, and no pending
-								 * list */
-} SstGinModel;
 
 /* Bytes of one list with so many differences' bytes */
 static inline double
@@ -287,49 +203,12 @@ sst_gin_difference(double bytes, double ntids)
 /* The least that a tuple has: a key of which hardly anything is there */
 #define SST_GIN_MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
 
-/* Add an entry to the new leaf pages.  Most builds insert keys in their order. */
-static inline void
-sst_gin_fill_entry(EntryFill *fill, int size, int pivot)
-{
-	int			left = 0;
-	int			n = 0;
-
-	fill->pivots[fill->nitems] = pivot;
-	fill->sizes[fill->nitems++] = size;
-	fill->used += size;
-	if (fill->used <= SST_GIN_PAGE_ROOM)
-		return;
-
-	/*
-	 * The left half stays as it is (entrySplitPage() in
-	 * access/gin/ginentrypage.c).
-	 */
-	while (left <= fill->used / 2)
-		left += fill->sizes[n++];
-	fill->npages++;
-	fill->bytes += left;
-	fill->pivot_bytes += fill->pivots[n - 1];
-	fill->used -= left;
-	fill->nitems -= n;
-	memmove(fill->sizes, fill->sizes + n, fill->nitems * sizeof(uint16));
-	memmove(fill->pivots, fill->pivots + n, fill->nitems * sizeof(uint16));
-}
-
-/* A tuple that begins within its page */
-typedef struct EntryTuple
-{
-	const char *data;
-	int			length;
-	IndexTupleData header;
-} EntryTuple;
-
 /* in batches.c */
 extern SstGinSample *sst_gin_sample_create(void);
-extern bool sst_gin_sample_page(SstGinSample *sample, uint32 hash);
+extern bool sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno);
 extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
 							   int datum_size, SstGinList *list, uint32 ntids,
 							   uint32 bytes);
-extern void sst_gin_sample_sort(SstGinSample *sample);
 extern void sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 						  SstGinBuilt *built);
 
