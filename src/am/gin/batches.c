@@ -146,7 +146,7 @@ sst_gin_sample_key(SstGinSample *sample, int key_size, int datum_size,
 	sample->keys[sample->nkeys++] = (Key)
 	{
 		.hash = sample->hash, .ntids = ntids, .first = first, .last = first + length,
-			.size = key_size, .list_bytes = Min(bytes, PG_UINT16_MAX),
+			.size = Min(key_size, (int) GinMaxItemSize), .list_bytes = Min(bytes, PG_UINT16_MAX),
 			.memory = datum_size > 0 ? chunk_bytes(datum_size) : 0
 	};
 }
