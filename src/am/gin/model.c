@@ -38,9 +38,6 @@ typedef enum Case
 
 #define NCASES 3
 
-/* Memory of a build, for each byte of an index: more than there is, of keys that are not compressed */
-#define MOST_MEMORY		16.0
-
 /* How full several batches leave inner pages */
 #define INNER_FILL_OF_BATCHES 0.62
 
@@ -61,12 +58,9 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define MEMORY_MARGIN			0.03
 #define MEMORY_MARGIN_OF_TREES	0.33
 
-/* From this part of the keys on, those of the pending list decide how full pages are. */
-#define MOST_PENDING			0.3
+/* Memory that a build takes for a key of the pending list, and for a TID of a key with many */
 #define MEMORY_OF_KEY			130.0
 #define MEMORY_OF_TID			9.0
-#define FILL_OF_BATCHES			0.64
-#define MOST_FILL_OF_BATCHES	0.85
 
 /* By which part of the leaf pages of entries the model can be wrong */
 #define UNCERTAINTY				0.016
@@ -346,18 +340,6 @@ read_entry(const SstGinModel *model, const EntryTuple *item, int key_size,
 		while (is_left_out(model, list->tid) && sst_gin_list_next(list))
 			 /* to the first one that comes in a build */ ;
 	}
-}
-
-/*
- * Can a build need more than its memory, so that there are several batches?  A TID in
- * memory has 12 bytes where a list has one, and a key has 130 where a page has 20.
- */
-static bool
-may_need_batches(const SstGinModel *model)
-{
-	/* Workers sort what they find. */
-	return model->parallel != SST_PARALLEL_YES &&
-		(double) model->nblocks * BLCKSZ * MOST_MEMORY > maintenance_work_mem * 1024.0;
 }
 
 /* Count what an entry leaf page has by the bytes that it uses: it is like the last one looked at. */
@@ -827,7 +809,9 @@ build_in_batches(SstGinModel *model, SstGinBuild *build, const SstGinBuilt *one,
 	take_case(model->batches, true, 1);
 	if (!model->all)
 		margin = Min(margin + 1 / sqrt(model->nseen), 0.9);
-	if (!may_need_batches(model) ||
+
+	/* Workers sort what they find. */
+	if (model->parallel == SST_PARALLEL_YES ||
 		(one->memory + pending_keys * MEMORY_OF_KEY) * (1 + margin) < memory)
 		return false;
 
@@ -845,15 +829,6 @@ build_in_batches(SstGinModel *model, SstGinBuild *build, const SstGinBuilt *one,
 	/* Functions in expressions may be parallel unsafe. */
 	if (model->parallel == SST_PARALLEL_PERHAPS)
 		take_case(model->batches, false, 1);
-
-	/* Pending keys come in another order than those that are known. */
-	if (pending_keys > MOST_PENDING * build->nkeys)
-	{
-		model->several = true;
-		model->batches[LIKELY] = 0.5 / FILL_OF_BATCHES;
-		model->batches[LEAST] = 0.5 / MOST_FILL_OF_BATCHES;
-		model->batches[MOST] = 1;
-	}
 
 	if (model->base.note == NULL)
 		model->base.note = gettext_noop("a build needs more than maintenance_work_mem; the size is for the current setting");
@@ -897,6 +872,25 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 			sqrt(model->pivot / model->left_fill / Max(model->nseen, 1));
 }
 
+/* Leave these parts of the keys, and of what lists take besides their headers. */
+static void
+leave_parts(double *counts, double keys, double lists)
+{
+	static const SstCount of_lists[] = {
+		SST_REBUILT_TREE_BYTES, SST_REBUILT_LAST_BYTES,
+		SST_REBUILT_SHORT_BYTES, SST_REBUILT_PENDING_BYTES
+	};
+	double		bytes = Max(counts[SST_REBUILT_BYTES] - counts[SST_REBUILT_PIVOT_BYTES], 0);
+	double		headers = Min(counts[SST_REBUILT_PIVOTS] * SST_GIN_LIST_HEADER, bytes);
+
+	counts[SST_REBUILT_PIVOTS] *= keys;
+	counts[SST_REBUILT_PIVOT_BYTES] *= keys;
+	counts[SST_REBUILT_BYTES] = counts[SST_REBUILT_PIVOT_BYTES] + headers * keys +
+		(bytes - headers) * lists;
+	for (int i = 0; i < lengthof(of_lists); i++)
+		counts[of_lists[i]] *= lists;
+}
+
 /*
  * Keys vanish with rows that were deleted.  Of rows that were updated, all keys may
  * stay as long as there are as many TIDs as keys.
@@ -904,17 +898,9 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 static void
 gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 {
-	static const SstCount of_lists[] = {
-		SST_REBUILT_TREE_BYTES, SST_REBUILT_LAST_BYTES,
-		SST_REBUILT_SHORT_BYTES, SST_REBUILT_PENDING_BYTES
-	};
 	const SstGinModel *model = (const SstGinModel *) rebuild;
-	double		keys = counts[SST_REBUILT_PIVOTS];
-	double		keys_fraction = 1;
-	double		list_bytes = Max(counts[SST_REBUILT_BYTES] -
-								 counts[SST_REBUILT_PIVOT_BYTES], 0);
-	double		headers = Min(keys * SST_GIN_LIST_HEADER, list_bytes);
 	double		diff = average_difference(model->difference_bytes, model->tree_tids);
+	double		keys = 1;
 	double		lists = fraction;
 
 	/*
@@ -923,44 +909,27 @@ gin_scale_entries(const SstRebuild *rebuild, double *counts, double fraction)
 	 */
 	if (fraction > 0)
 		lists = Min(fraction * (1 - log(fraction) / log(128) / diff), 1);
-	if (keys > 0)
+	if (counts[SST_REBUILT_PIVOTS] > 0)
 	{
-		keys_fraction = Min(counts[SST_REBUILT_ENTRIES] * fraction / keys, 1);
-		keys_fraction += rebuild->deleted_part *
-			(Min(sst_keys_left(&model->keys, fraction), keys_fraction) - keys_fraction);
+		keys = Min(counts[SST_REBUILT_ENTRIES] * fraction / counts[SST_REBUILT_PIVOTS], 1);
+		keys += rebuild->deleted_part *
+			(Min(sst_keys_left(&model->keys, fraction), keys) - keys);
 	}
-
-	counts[SST_REBUILT_PIVOTS] *= keys_fraction;
-	counts[SST_REBUILT_PIVOT_BYTES] *= keys_fraction;
-	counts[SST_REBUILT_BYTES] = counts[SST_REBUILT_PIVOT_BYTES] +
-		headers * keys_fraction + (list_bytes - headers) * lists;
 	counts[SST_REBUILT_ENTRIES] *= fraction;
-	for (int i = 0; i < lengthof(of_lists); i++)
-		counts[of_lists[i]] *= lists;
+	leave_parts(counts, keys, lists);
 }
 
 /* The least blocks with this fraction of the entries, if others have keys of their own */
 static double
 least_blocks(const SstGinModel *model, const SstPageSample *sample, double fraction)
 {
+	double		entries = sample->totals[SST_REBUILT_ENTRIES];
+	double		keys = sample->totals[SST_REBUILT_PIVOTS];
+	double		gone = Min(entries * (1 - fraction), keys);
 	double		counts[lengthof(sample->totals)];
-	double		dead;
-	double		keys;
-	double		gone;
-	double		part;
 
 	memcpy(counts, sample->totals, sizeof(counts));
-	dead = counts[SST_REBUILT_ENTRIES] * (1 - fraction);
-	keys = counts[SST_REBUILT_PIVOTS];
-	gone = Min(dead, keys);
-	part = Max(counts[SST_REBUILT_ENTRIES] - dead, 0) /
-		Max(counts[SST_REBUILT_ENTRIES] - gone, 1);
-	counts[SST_REBUILT_BYTES] = part * Max(counts[SST_REBUILT_BYTES] - counts[SST_REBUILT_PIVOT_BYTES] -
-										   gone * list_size(0), 0);
-	counts[SST_REBUILT_PIVOT_BYTES] *= 1 - gone / Max(keys, 1);
-	counts[SST_REBUILT_BYTES] += counts[SST_REBUILT_PIVOT_BYTES];
-	counts[SST_REBUILT_TREE_BYTES] *= part;
-	counts[SST_REBUILT_LAST_BYTES] *= part;
+	leave_parts(counts, 1 - gone / Max(keys, 1), entries * fraction / Max(entries - gone, 1));
 	return blocks_for(model, counts, LEAST, true);
 }
 
