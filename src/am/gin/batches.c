@@ -319,7 +319,7 @@ sst_gin_build(const SstGinSample *sample, const SstGinBuild *build, SstGinBuilt 
 	{
 		0, NO_PAGE, 0
 	};
-	for (built->nbatches = 0; begin < index->end; built->nbatches++)
+	while (begin < index->end)
 	{
 		double		end = find_end(index, begin, &length, &built->memory);
 

@@ -38,9 +38,6 @@ typedef enum Case
 
 #define NCASES 3
 
-/* How full several batches leave inner pages */
-#define INNER_FILL_OF_BATCHES 0.62
-
 /*
  * Entries' bytes for each byte of the pending list's tuples, which take 20 bytes at least.
  * If no key is new, a TID takes a byte, of a full page of a posting tree; if all are, a tuple
@@ -156,7 +153,6 @@ typedef struct SstGinModel
 	double		batches[NCASES];	/* pages with all batches, for those with
 									 * one */
 	double		uncertainty;	/* part of the leaf pages */
-	bool		several;		/* batches */
 	bool		certain;		/* all was read: one batch, and no pending
 								 * list */
 } SstGinModel;
@@ -342,7 +338,7 @@ read_entry(const SstGinModel *model, const EntryTuple *item, int key_size,
 	}
 }
 
-/* Count what an entry leaf page has by the bytes that it uses: it is like the last one looked at. */
+/* Count what an entry leaf page has by its bytes: it is like the last one that was looked at. */
 static void
 count_entries(const SstGinModel *model, uint32 used, SstCounters *counters)
 {
@@ -561,8 +557,7 @@ static double
 inner_pages(const SstGinModel *model, double level, bool whole)
 {
 	double		pivot = model->pivot;
-	double		fill = model->several ? INNER_FILL_OF_BATCHES * SST_GIN_PAGE_ROOM :
-		SST_GIN_PAGE_ROOM / 2.0 + 0.75 * pivot;
+	double		fill = SST_GIN_PAGE_ROOM / 2.0 + 0.75 * pivot;
 	double		pages = 0;
 
 	while (level > 1)
@@ -821,8 +816,6 @@ build_in_batches(SstGinModel *model, SstGinBuild *build, const SstGinBuilt *one,
 
 		build->memory = memory * (1 + margins[i] * margin);
 		sst_gin_build(model->sample, build, &built);
-		if (i == 0)
-			model->several = built.nbatches > 1;
 		take_case(model->batches, i == 0, built.pages / one->pages);
 	}
 

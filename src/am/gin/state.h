@@ -177,7 +177,6 @@ typedef struct SstGinBuild
 /* What comes of it: leaf pages, of the sampled keys */
 typedef struct SstGinBuilt
 {
-	int			nbatches;
 	double		pages;
 	double		fill;			/* bytes on these, but for the last one */
 	double		last;			/* bytes on that */
