@@ -169,6 +169,7 @@ typedef struct SstRelations
 {
 	int			n;
 	SstRelation *relation;		/* by OID */
+	struct HTAB *names;			/* while it is made */
 } SstRelations;
 
 /* in refuse.c */

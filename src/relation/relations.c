@@ -25,12 +25,14 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_namespace.h"
 #include "lib/qunique.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
+#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
@@ -131,9 +133,42 @@ sst_read_catalog(Oid catalogid, Oid indexid, AttrNumber attno, Oid value,
 }
 
 /* ----------
- * A list in the making: add relations, sort, add what other catalogs tell of them, end
+ * A list in the making: begin, add relations, sort, add what other catalogs tell of
+ * them, end
  * ----------
  */
+
+/* A name that many relations refer to, of a schema or a partitioned table */
+typedef struct SharedName
+{
+	Oid			catalog;
+	Oid			oid;
+	char	   *name;			/* NULL if it was dropped */
+} SharedName;
+
+static const char *
+shared_name(const SstRelations *list, Oid catalog, Oid oid)
+{
+	SharedName	key = {catalog, oid};
+	bool		found;
+	SharedName *shared = hash_search(list->names, &key, HASH_ENTER, &found);
+
+	if (!found)
+		shared->name = catalog == NamespaceRelationId ? get_namespace_name(oid) : get_rel_name(oid);
+	return shared->name;
+}
+
+/* Begin a list, which is allocated in the current memory context. */
+static void
+relations_begin(SstRelations *list)
+{
+	HASHCTL		ctl = {.keysize = offsetof(SharedName, name), .entrysize = sizeof(SharedName),
+	.hcxt = CurrentMemoryContext};
+
+	list->names = hash_create("streamstat names", 64, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	list->n = 0;
+	list->relation = NULL;
+}
 
 /* Add a relation, by its row in pg_class.  Its file is looked at. */
 static void
@@ -141,9 +176,11 @@ add_relation(void *arg, const void *row)
 {
 	SstRelations *list = arg;
 	const FormData_pg_class *form = row;
-	const char *schema = get_namespace_name(form->relnamespace);
-	SstRelation *relation = sst_append(list->relation, list->n);
+	SstRelation *relation;
+	const char *schema;
 
+	schema = shared_name(list, NamespaceRelationId, form->relnamespace);
+	relation = sst_append(list->relation, list->n);
 	memset(relation, 0, sizeof(SstRelation));
 	relation->relid = form->oid;
 	relation->schema = schema ? schema : "";
@@ -259,8 +296,9 @@ name_parent(const SstRelations *list, SstRelation *relation)
 	}
 	else
 	{
-		relation->parent_name = get_rel_name(relation->parent);
-		relation->parent_schema = get_namespace_name(get_rel_namespace(relation->parent));
+		relation->parent_name = shared_name(list, RelationRelationId, relation->parent);
+		relation->parent_schema = shared_name(list, NamespaceRelationId,
+											  get_rel_namespace(relation->parent));
 	}
 }
 
@@ -280,7 +318,9 @@ is_locked_for_builds(Oid tableoid)
 	return n > 0;
 }
 
-/* End a list: set what relations in it tell of each other. */
+/*
+ * End a list: set what relations in it tell of each other.
+ */
 static void
 relations_end(SstRelations *list)
 {
@@ -296,24 +336,33 @@ relations_end(SstRelations *list)
 		CHECK_FOR_INTERRUPTS();
 		name_parent(list, &list->relation[i]);
 	}
+	hash_destroy(list->names);
 }
 
-/*
- * Set when listed tables, and those of listed indexes, were vacuumed, and which indexes others
- * may be building.
- */
+/* Set when listed tables were vacuumed, and of which indexes others may be building. */
 void
 sst_look_up_activity(SstRelations *list)
 {
 	for (int i = 0; i < list->n; i++)
 	{
 		SstRelation *relation = &list->relation[i];
-		bool		is_index = relation->relkind == RELKIND_INDEX;
 
 		CHECK_FOR_INTERRUPTS();
-		relation->last_vacuum = sst_last_vacuum(is_index ? relation->parent : relation->relid);
-		relation->building = is_index && !relation->valid &&
-			is_locked_for_builds(relation->parent);
+		if (relation->relkind != RELKIND_INDEX)
+			relation->last_vacuum = sst_last_vacuum(relation->relid);
+	}
+	for (int i = 0; i < list->n; i++)
+	{
+		SstRelation *relation = &list->relation[i];
+
+		if (relation->relkind == RELKIND_INDEX)
+		{
+			SstRelation *parent = sst_find_relation(list, relation->parent);
+
+			relation->last_vacuum = parent ? parent->last_vacuum : 0;
+			relation->building = !relation->valid &&
+				is_locked_for_builds(relation->parent);
+		}
 	}
 }
 
@@ -325,7 +374,7 @@ sst_look_up_activity(SstRelations *list)
 void
 sst_list_relations(SstRelations *list)
 {
-	memset(list, 0, sizeof(SstRelations));
+	relations_begin(list);
 	sst_read_catalog(RelationRelationId, InvalidOid, InvalidAttrNumber, InvalidOid,
 					 add_pg_class_row, list);
 	relations_sort(list);
@@ -410,7 +459,7 @@ add_details(SstRelations *list, SstRelation *relation)
 void
 sst_list_chosen_relations(SstRelations *list, const Oid *relids, int n)
 {
-	memset(list, 0, sizeof(SstRelations));
+	relations_begin(list);
 	for (int i = 0; i < n; i++)
 		add_with_indexes(list, relids[i]);
 	for (int i = 0; i < list->n; i++)
