@@ -91,7 +91,7 @@ typedef struct SstBtreeRebuild
 	int			nkeys;			/* of its columns; others are INCLUDE columns */
 	bool		is_unique;
 	bool		is_primary;		/* so that no key has nulls */
-	SstTupleLengths lengths;
+	SstTupleLengths lengths;	/* of leaf tuples */
 	BlockNumber nblocks;		/* of the index */
 	BlockNumber nseen;			/* pages of these */
 	SstBtreeFill fill;

@@ -185,23 +185,6 @@ typedef struct SstGinBuilt
 	double		memory;			/* of the last batch */
 } SstGinBuilt;
 
-/* Bytes of one list with so many differences' bytes */
-static inline double
-sst_gin_list_size(double bytes)
-{
-	return SST_GIN_LIST_HEADER + 2 * ceil(floor(bytes) / 2);
-}
-
-/* Average bytes of a difference */
-static inline double
-sst_gin_difference(double bytes, double ntids)
-{
-	return ntids > 0 ? Max(bytes / ntids, 1) : 1;
-}
-
-/* The least that a tuple has: a key of which hardly anything is there */
-#define SST_GIN_MIN_KEY			((int) MAXALIGN(sizeof(IndexTupleData) + 1))
-
 /* in batches.c */
 extern SstGinSample *sst_gin_sample_create(void);
 extern bool sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno);
