@@ -48,16 +48,20 @@
 #include "am/heap/heap.h"
 #include "am/rebuild.h"
 
-/* What the length of a tuple depends on, of each column */
-typedef struct Column
-{
-	int16		length;			/* attlen; 0 for cstring */
-	uint8		alignment;		/* 1 if a header of one byte has none */
-	bool		is_dropped;
-} Column;
-
 /* Room for tuples and their line pointers on an empty page */
 #define PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData)
+
+/* What tuples of some length needed that were read, on average of the last ones */
+typedef struct Reading
+{
+	uint32		nread;			/* up to LAST_READS */
+	uint32		nskipped;		/* since then */
+	uint32		need;			/* in parts of a byte, NEED_PARTS */
+	uint32		rest;			/* of these, when whole bytes were taken */
+} Reading;
+
+#define LAST_READS 4
+#define NEED_PARTS 256
 
 /* The new page of a table that is being filled, and what it took so far */
 typedef struct HeapFill
@@ -90,17 +94,19 @@ typedef struct HeapRebuild
 	SstRebuild	base;
 	bool		is_toast;
 	TupleDesc	tupdesc;
-	Column	   *columns;
 	bool		reforms;		/* tuples may change: columns were dropped, or
 								 * stored as PLAIN, or one was seen to */
 	bool		reads_headers;	/* of all tuples, not of some of them */
-	uint64		next_look;		/* number of the next of these */
 	int			reserve;		/* bytes to leave free on each page */
 	HeapFill	fill;			/* the new table */
 	BlockNumber nseen;			/* pages of the old table */
 	uint64		ntuples;
 	uint64		need;			/* of them, with their line pointers */
 	double		squares;		/* sum of the squares of what each needs */
+	double		doubt;			/* variance of their need, by those that were
+								 * not read */
+	Reading		readings[TOAST_TUPLE_THRESHOLD + 2];	/* by length; the last
+														 * has none */
 	double		last_page;		/* of a sample, a factor for its waste; or 0 */
 
 	/* The new TOAST table, if there is one, and its columns */
@@ -674,51 +680,6 @@ tuple_need(int64 len)
 }
 
 /*
- * The length after a rewrite of a tuple of which each value has a fixed length or a header
- * of one byte: what sst_read_tuple() finds of any, in half the time.  0 for others, and those
- * that lack columns or make no sense.
- */
-static int
-short_tuple_length(const HeapRebuild *state, const HeapTupleHeaderData *tuple, int len)
-{
-	const char *data = (const char *) tuple;
-	const int	natts = state->tupdesc->natts;
-	const bool	has_nulls = (tuple->t_infomask & HEAP_HASNULL) != 0;
-	bool		drops = false;
-	int			offset = tuple->t_hoff;
-	int			size = 0;
-
-	if (HeapTupleHeaderGetNatts(tuple) != natts || offset > len ||
-		offset < (int) SizeofHeapTupleHeader + (has_nulls ? BITMAPLEN(natts) : 0))
-		return 0;
-	for (int i = 0; i < natts; i++)
-	{
-		const Column *column = &state->columns[i];
-		int			length = column->length;
-
-		if (has_nulls && att_isnull(i, tuple->t_bits))
-			continue;
-		offset = (int) TYPEALIGN(column->alignment, offset);
-		if (length <= 0)
-		{
-			if (length == 0 || offset >= len || !VARATT_IS_1B(data + offset) ||
-				VARATT_IS_1B_E(data + offset))
-				return 0;
-			length = VARSIZE_1B(data + offset);
-		}
-		offset += length;
-		drops |= column->is_dropped;
-		if (!column->is_dropped)
-			size = (int) TYPEALIGN(column->alignment, size) + length;
-	}
-	if (offset > len)
-		return 0;
-	if (SST_REWRITE_COPIES_TUPLES && !drops)
-		return len;
-	return MAXALIGN(SizeofHeapTupleHeader + (has_nulls || drops ? BITMAPLEN(natts) : 0)) + size;
-}
-
-/*
  * The length of a tuple after a rewrite, formed again if need be, and toasted.  A
  * tuple that makes no sense keeps its length.
  */
@@ -728,14 +689,8 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 {
 	SstTuple	read;
 	TupleDesc	tupdesc = state->tupdesc;
-	int64		new_len = short_tuple_length(state, tuple, len);
+	int64		new_len;
 
-	if (new_len > 0 && new_len <= (int64) TOAST_TUPLE_THRESHOLD)
-	{
-		Assert(SST_REWRITE_COPIES_TUPLES ||
-			   !sst_read_tuple(tupdesc, tuple, len, &read) || read.len == new_len);
-		return new_len;
-	}
 	if (tupdesc->natts > MaxHeapAttributeNumber ||
 		!sst_read_tuple(tupdesc, tuple, len, &read))
 		return len;
@@ -780,23 +735,22 @@ changes_tuple(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
 }
 
 /*
- * Of so many tuples one is looked at, and of the first ones more, until one is found that lacks
- * columns or changes its size; then all are.  Up to there about as many of that kind are
- * overlooked, wherever they are: only bytes in each, and less than a page.  The number is no
- * period of what people do.
+ * To read all tuples takes most of the time.  So all are read at first, and then one of so many of
+ * a page, to find one that lacks columns or changes its size.  Up to there about as many of that
+ * kind are overlooked, wherever they are: only bytes in each, and less than a page.  Then more are
+ * read, and the others need what those of their length do.  Where that changes along the table,
+ * it is known a little late, and the size is unsure by another part.
  */
-#define LOOK_STEP 251
-#define LOOKS_OF_FIRST 64
+#define READS_OF_FIRST 2048
+#define LOOK_STEP 256
+#define READ_STEP 64
+#define UNSURE_OF_SKIPPED 0.002
 
-/* Does a rewrite change the next tuple?  It lies aligned and in full on its page. */
+/* Does a rewrite change a tuple, as far as is known?  It lies aligned and in full on its page. */
 static inline bool
-is_changed(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len)
+is_changed(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
+		   bool is_due)
 {
-	bool		is_due = state->ntuples >= state->next_look;
-
-	if (is_due)
-		state->next_look = state->ntuples +
-			Min(state->ntuples / LOOKS_OF_FIRST + 1, LOOK_STEP);
 	if (state->reforms)
 		return true;
 	if (!is_due && !state->reads_headers && len <= (int) TOAST_TUPLE_THRESHOLD)
@@ -809,33 +763,80 @@ is_changed(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len)
 	return is_due && (state->reforms = changes_size(state, tuple, len));
 }
 
+/* Read a tuple that changes, and find what it needs, with its line pointer. */
+static pg_noinline uint32
+read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
+		  SstCounters *counters)
+{
+	Reading    *others = &state->readings[Min(len, (int) TOAST_TUPLE_THRESHOLD + 1)];
+	int64		new_len = rewritten_length(state, tuple, len, counters);
+	int			need = tuple_need(new_len);
+	int			error = need * NEED_PARTS - (int) others->need;
+	double		skipped = others->nskipped;
+
+	/* What the toaster looks at says nothing of others. */
+	if (len > (int) TOAST_TUPLE_THRESHOLD || new_len > (int64) TOAST_TUPLE_THRESHOLD ||
+		(tuple->t_infomask & HEAP_HASEXTERNAL) != 0)
+		return need;
+
+	state->doubt += (double) error * error / (NEED_PARTS * NEED_PARTS) *
+		skipped * (skipped + 1) / 2;
+	others->nskipped = 0;
+	others->nread = Min(others->nread + 1, LAST_READS);
+	others->need += error / (int) others->nread;
+	return need;
+}
+
+/* What a tuple needs that changes.  One that the toaster looks at is read in any case. */
+static inline uint32
+changed_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
+			 bool is_due, SstCounters *counters)
+{
+	Reading    *others = &state->readings[Min(len, (int) TOAST_TUPLE_THRESHOLD + 1)];
+
+	if (is_due || others->nread == 0 ||
+		(state->reads_headers && (tuple->t_infomask & HEAP_HASEXTERNAL) != 0))
+		return read_need(state, tuple, len, counters);
+	others->nskipped++;
+	others->rest = others->rest % NEED_PARTS + others->need;
+	return others->rest / NEED_PARTS;
+}
+
 /* A page of a table */
 static void
-take_tuples(HeapRebuild *state, const PageData *page,
+take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 			const SstItemList *kept, SstCounters *counters)
 {
-	const char *ahead = state->reforms ? state->base.ahead : NULL;
-	int			part = BLCKSZ / Max(kept->nitems, 1);
+	int			step = (int) Min(state->ntuples / READS_OF_FIRST + 1,
+								 state->reforms ? READ_STEP : LOOK_STEP);
+	int			due = (int) (hash_bytes_uint32(blkno) % step);
+	HeapFill	fill = state->fill;
+	uint64		sum = 0;
 	uint64		squares = 0;
 
+	for (int i = state->reads_headers ? 0 : due; i < kept->nitems;
+		 i += state->reads_headers ? 1 : step)
+		sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, kept->offnums[i])));
 	for (int i = 0; i < kept->nitems; i++)
 	{
 		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
 		const HeapTupleHeaderData *tuple =
 			(const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
-		int64		len = ItemIdGetLength(item);
-		uint64		need;
+		int			len = ItemIdGetLength(item);
+		bool		is_due = i == due;
+		uint32		need;
 
-		for (int b = 0; ahead != NULL && b < part; b += 64)
-			sst_load(ahead + i * part + b);
-		if (is_changed(state, tuple, len))
-			len = rewritten_length(state, tuple, len, counters);
-		need = tuple_need(len);
-		state->ntuples++;
-		state->need += need;
+		if (is_due)
+			due += step;
+		need = is_changed(state, tuple, len, is_due) ?
+			changed_need(state, tuple, len, is_due, counters) : tuple_need(len);
+		sum += need;
 		squares += need * need;
-		fill_page(&state->fill, need, state->reserve);
+		fill_page(&fill, need, state->reserve);
 	}
+	state->fill = fill;
+	state->ntuples += kept->nitems;
+	state->need += sum;
 	state->squares += squares;
 }
 
@@ -1017,7 +1018,7 @@ heap_page(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	if (state->is_toast)
 		take_chunks(state, page, kept, counters);
 	else
-		take_tuples(state, page, kept, counters);
+		take_tuples(state, page, blkno, kept, counters);
 	counters->n[SST_REBUILT_BYTES] += state->fill.bytes - before;
 }
 
@@ -1032,6 +1033,8 @@ heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
 		uncertainty = TOAST_UNCERTAINTY;
 	else if (!sst_sample_is_exact(sample))
 		uncertainty = go_on(state, 1 - (double) sample->nsampled / sample->nblocks);
+	if (state->doubt > 0)
+		uncertainty += UNSURE_OF_SKIPPED + SST_Z * sqrt(state->doubt) / state->need;
 	*blocks = sst_predict_blocks(rebuild, sample);
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
@@ -1090,12 +1093,6 @@ describe_column(HeapRebuild *state, Relation rel, int i)
 {
 	Form_pg_attribute att = TupleDescAttr(state->tupdesc, i);
 
-	state->columns[i] = (Column)
-	{
-		.length = att->attlen < -1 ? 0 : att->attlen,
-			.alignment = att->attlen < 0 ? 1 : att_align_nominal(1, att->attalign),
-			.is_dropped = att->attisdropped
-	};
 	compression_init(&state->in_tuples[i]);
 	state->reforms |= att->attisdropped;
 	if (state->is_toast || att->attlen != -1 || att->attisdropped ||
@@ -1147,7 +1144,6 @@ heap_begin(Relation rel)
 	state->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) &&
 		table_relation_needs_toast_table(rel);
 	compression_init(&state->compression);
-	state->columns = palloc(state->tupdesc->natts * sizeof(Column));
 	state->in_tuples = palloc(state->tupdesc->natts * sizeof(Compression));
 	for (int i = 0; i < state->tupdesc->natts; i++)
 		describe_column(state, rel, i);
