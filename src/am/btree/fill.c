@@ -138,7 +138,7 @@ add_equal_items(SstBtreeFill *fill, int size, int posting, uint64 count)
 							fill->target_free - posting);
 	int			spare = fill->free - (int) sizeof(ItemIdData) - least;
 
-	if (fill->nitems <= 1 || spare < 0)
+	if (count == 0 || fill->nitems <= 1 || spare < 0)
 		return 0;
 	count = Min(count, spare / each + 1);
 	fill->nitems += count;
@@ -169,7 +169,7 @@ add_items(SstBtreeFill *fill, int size, int posting, uint64 count, uint64 same_k
 		add_item(fill, size, posting);
 		if (fill->npages == npages)
 			i += add_equal_items(fill, size, posting, count - i - 1);
-		fill->last_repeats = i % same_key != 0;
+		fill->last_repeats = same_key > 1 && i % same_key != 0;
 		if (fill->npages == npages)
 			continue;
 

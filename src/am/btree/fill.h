@@ -81,6 +81,34 @@ typedef struct SstBtreeRun
 #define SST_BTREE_SET_RUNS 8
 #define SST_BTREE_RUNS (512 * SST_BTREE_SET_RUNS)
 
+/* What is counted of the items of a leaf page */
+typedef enum SstBtreeCount
+{
+	SST_LEAF_BYTES,
+	SST_LEAF_KEY_BYTES,
+	SST_LEAF_KEYS,
+	SST_LEAF_ENTRIES,
+	SST_LEAF_DEAD_ENTRIES,
+	SST_LEAF_PIVOTS,
+	SST_LEAF_PIVOT_BYTES,
+	SST_BTREE_COUNTS
+} SstBtreeCount;
+
+/* What a leaf page of some kind came to that was looked at last, and those that were left out since */
+typedef struct SstBtreeKind
+{
+	uint32		used;			/* bytes of items and line pointers; 0 if none
+								 * was looked at */
+	uint32		item;			/* size of an item, of which each byte is as
+								 * likely */
+	uint32		nleft_out;
+	uint32		counts[SST_BTREE_COUNTS];
+} SstBtreeKind;
+
+/* Kinds by what an item takes on average, four for each power of two, and by two neighbours */
+#define SST_BTREE_SIZES 64
+#define SST_BTREE_KINDS (2 * SST_BTREE_SIZES)
+
 /* All items of an index, in the order of their keys */
 typedef struct SstBtreeOrder SstBtreeOrder;
 
@@ -109,6 +137,12 @@ typedef struct SstBtreeRebuild
 								 * these */
 
 	SstKeys		keys;
+
+	/* Leaf pages: see is_left_out() */
+	BlockNumber nlooked;		/* whose items were looked at */
+	BlockNumber nleft_out;		/* others, which are taken to be like these */
+	double		doubt;			/* variance of their bytes, by that */
+	SstBtreeKind kinds[SST_BTREE_KINDS];
 
 	/* The leaf page seen last, and the key that goes on behind it, or 0 */
 	BlockNumber last_leaf;

@@ -12,6 +12,9 @@
  * of the pages seen do, when a build fills pages with them.  The levels above follow
  * from the number of leaf pages and the sizes of their high keys.
  *
+ * Of a large index, few pages are looked at whose items differ: what they have come to, the others
+ * are taken to come to.
+ *
  * Copyright (c) 2026, streamstat contributors
  *
  *-------------------------------------------------------------------------
@@ -28,11 +31,16 @@
 
 #define TID_BYTES ((int) sizeof(ItemPointerData))
 
+/* So many pages are looked at more closely than others. */
+#define FIRST_PAGES 128
+
 /*
- * On a page, about so many pairs of neighbours tell how large pivots are: to look at all takes
- * most of the time.  bench/bloat shows whether they are enough.
+ * On one of these, and others whose items are looked at, about so many pairs of neighbours tell how
+ * large pivots are, and fewer on the rest: to look at all takes most of the time.  bench/bloat
+ * shows whether they are enough.
  */
 #define PIVOTS_PER_PAGE 8
+#define FEW_PIVOTS 2
 
 /* With so many runs for each TID that is one too many, keys are taken to be unique. */
 #define MANY_RUNS 100
@@ -321,20 +329,21 @@ static void
 count_pieces(const SstBtreeFill *fill, PageRuns *runs, int size, uint32 ntids,
 			 uint32 count, bool began, bool ended)
 {
-	int			most = sst_btree_most_tids(fill, size);
-	uint64		full_tuple = sst_btree_tuple_size(size, most) + sizeof(ItemIdData);
-	uint64		half_tuple = full_tuple * (most - 1) / (2 * most);
+	uint32		most = sst_btree_most_tids(fill, size);
+	uint32		full_tuple = sst_btree_tuple_size(size, most) + sizeof(ItemIdData);
+	uint32		half_tuple = full_tuple * (most - 1) / (2 * most);
+	uint32		full = ntids * full_tuple / most;
 	uint64		bytes;
 
-	runs->long_bytes += ntids * full_tuple / most * count;
+	runs->long_bytes += full * count;
 	if (most == 1)
-		bytes = ntids * full_tuple;
+		bytes = full;
 	else if (!ended)
 		bytes = ntids * TID_BYTES;
 	else if (ntids <= most)
 		bytes = sst_btree_tuple_size(size, ntids) + sizeof(ItemIdData);
 	else
-		bytes = ntids * full_tuple / most + half_tuple;
+		bytes = full + half_tuple;
 	runs->short_bytes += bytes * count;
 	runs->tid_squares += (double) bytes * bytes / ntids * count;
 
@@ -357,7 +366,8 @@ static bool
 first_run_begins(const SstBtreeRebuild *state, const PageRuns *runs)
 {
 	return runs->begins ||
-		(state->is_sample && MANY_RUNS * (state->ntids - state->nruns) < state->nruns);
+		((state->is_sample || state->nleft_out > 0) &&
+		 MANY_RUNS * (state->ntids - state->nruns) < state->nruns);
 }
 
 /* Count so many keys that have so many TIDs each, by the pieces of their runs that end. */
@@ -625,18 +635,16 @@ are_unique(const SstBtreeRebuild *state, const PageData *page, OffsetNumber firs
 
 /* Fill new leaf pages with the items of a leaf page. */
 static void
-leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
-		  SstCounters *counters)
+leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nitems,
+		  bool begins, bool unique, SstCounters *counters)
 {
 	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
-	OffsetNumber first = P_FIRSTDATAKEY(BTPageGetOpaque((Page) page));
-	int			nitems = sst_page_items(page);
 	const char *ahead = rebuild->ahead != NULL ? rebuild->ahead : page;
 	int			part = BLCKSZ / Max(nitems, 1);
 	int			stop = 0;
 	bool		includes = state->nkeys < state->tupdesc->natts;
-	bool		unique = are_unique(state, page, first, nitems);
-	PageRuns	runs = {.begins = begins, .pivot_step = Max(nitems / PIVOTS_PER_PAGE, 1)};
+	int			npivots = unique && state->nseen > FIRST_PAGES ? FEW_PIVOTS : PIVOTS_PER_PAGE;
+	PageRuns	runs = {.begins = begins, .pivot_step = Max(nitems / npivots, 1)};
 	uint64		nkept = 0;
 	uint64		nread = 0;
 
@@ -708,26 +716,169 @@ leaf_page(SstRebuild *rebuild, const PageData *page, bool begins,
 	}
 }
 
+/* ----------
+ * Pages that are left out
+ *
+ * To look at each item of a page where these differ takes most of the time.  After FIRST_PAGES,
+ * one of LOOK_STEP is looked at of pages with many keys, and the others take as much, for the bytes
+ * that they use, as the last one did whose items were about as long, and had equal keys or not.
+ * ----------
+ */
+#define LOOK_STEP 8
+#define MANY_KEYS 50
+
+static const SstCount item_counts[SST_BTREE_COUNTS] = {
+	[SST_LEAF_BYTES] = SST_REBUILT_BYTES,
+	[SST_LEAF_KEY_BYTES] = SST_REBUILT_KEY_BYTES,
+	[SST_LEAF_KEYS] = SST_REBUILT_KEYS,
+	[SST_LEAF_ENTRIES] = SST_REBUILT_ENTRIES,
+	[SST_LEAF_DEAD_ENTRIES] = SST_REBUILT_DEAD_ENTRIES,
+	[SST_LEAF_PIVOTS] = SST_REBUILT_PIVOTS,
+	[SST_LEAF_PIVOT_BYTES] = SST_REBUILT_PIVOT_BYTES
+};
+
+/* The kind of a page that uses so many bytes, by its items on average and the two in the middle */
+static SstBtreeKind *
+kind_of(SstBtreeRebuild *state, const PageData *page, OffsetNumber first, int nitems,
+		uint32 used)
+{
+	uint32		size = Max(used / Max(nitems, 1), 4);
+	int			power = pg_leftmost_one_pos32(size);
+	int			number = power * 4 + ((size >> (power - 2)) & 3);
+	int			middle = (first + nitems) / 2;
+	LeafItem	items[2];
+
+	number %= SST_BTREE_SIZES;
+	if (middle < nitems &&
+		read_item(page, PageGetItemId((Page) page, middle), &items[0]) &&
+		read_item(page, PageGetItemId((Page) page, middle + 1), &items[1]) &&
+		is_same_key(&items[0], &items[1]))
+		number += SST_BTREE_SIZES;
+	return &state->kinds[number];
+}
+
+/*
+ * Is it not the turn of the page that was shown last, and was one of its kind looked at?  In a
+ * sample, no page is left out.
+ */
+static inline bool
+is_left_out(const SstBtreeRebuild *state, const SstBtreeKind *kind)
+{
+	return !state->is_sample && state->nlooked >= FIRST_PAGES &&
+		kind->counts[SST_LEAF_KEYS] >= MANY_KEYS &&
+		state->base.dead_tids == NULL &&
+		state->nseen * 0x9E3779B1U > PG_UINT32_MAX / LOOK_STEP;
+}
+
+/*
+ * Count what a page that is left out has by the bytes that it uses, and fill pages with that.
+ * Where items differ in size, a page ends in one of them as often as that is large.
+ */
+static void
+leave_out(SstBtreeRebuild *state, SstBtreeKind *kind, uint32 used, SstCounters *counters)
+{
+	double		part = (double) used / kind->used;
+	double		nkeys = kind->counts[SST_LEAF_KEYS];
+	uint32		bytes = (uint32) (part * kind->counts[SST_LEAF_BYTES]);
+	uint32		ntids = (uint32) Max(rint(kind->counts[SST_LEAF_ENTRIES] / nkeys), 1);
+	int			size = ntids == 1 ? kind->item :
+		(int) MAXALIGN(kind->counts[SST_LEAF_KEY_BYTES] / nkeys - sizeof(ItemIdData));
+	uint32		each = sizeof(ItemIdData) +
+		(state->fill.deduplicate ? sst_btree_tuple_size(size, ntids) : size);
+
+	for (int i = 0; i < lengthof(item_counts); i++)
+		counters->n[item_counts[i]] += (uint64) rint(part * kind->counts[i]);
+	ntids = state->fill.deduplicate ? ntids : 1;
+	sst_btree_add_runs(&state->fill, size, ntids, bytes / each);
+	if (bytes % each > sizeof(ItemIdData) + sizeof(IndexTupleData))
+		sst_btree_add_runs(&state->fill, bytes % each - sizeof(ItemIdData), 1, 1);
+	state->bytes += bytes;
+	state->nleft_out++;
+	state->last_leaf = InvalidBlockNumber;
+	kind->nleft_out++;
+	if (state->order != NULL)
+		pfree(state->order);
+	state->order = NULL;
+}
+
+/* What was counted before a page */
+typedef struct Before
+{
+	uint64		counts[SST_BTREE_COUNTS];
+	double		added_bytes;
+	double		added_squares;
+} Before;
+
+/* Keep what a page that was looked at came to, for others of its kind. */
+static void
+keep_counts(SstBtreeRebuild *state, SstBtreeKind *kind, uint32 used,
+			const Before *before, const SstCounters *counters)
+{
+	double		added = state->fill.added_bytes - before->added_bytes;
+	double		squares = state->fill.added_squares - before->added_squares;
+	double		left_out = kind->nleft_out;
+	double		expected = (double) kind->counts[SST_LEAF_BYTES] * used / Max(kind->used, 1);
+	double		error;
+
+	for (int i = 0; i < lengthof(item_counts); i++)
+		kind->counts[i] = counters->n[item_counts[i]] - before->counts[i];
+	error = kind->counts[SST_LEAF_BYTES] - expected;
+	state->doubt += error * error * left_out * (left_out + 1) / 2;
+	kind->item = MAXALIGN((uint32) (squares / Max(added, 1)));
+	kind->used = Max(used, MANY_KEYS * sizeof(ItemIdData));
+	kind->nleft_out = 0;
+	state->nlooked++;
+}
+
 /* Take a leaf page in, and what it says of other pages. */
 static void
 take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		  SstCounters *counters)
 {
 	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
+	const PageHeaderData *header = (const PageHeaderData *) page;
 	const BTPageOpaqueData *opaque = BTPageGetOpaque((Page) page);
+	OffsetNumber first = P_FIRSTDATAKEY(opaque);
+	int			nitems = sst_page_items(page);
+	uint32		used = header->pd_special - header->pd_upper + nitems * sizeof(ItemIdData);
+	uint32		high_key = 0;
+	SstBtreeKind *kind = NULL;
+	bool		unique;
 	bool		follows;
+	Before		before = {.added_bytes = state->fill.added_bytes,
+	.added_squares = state->fill.added_squares};
 
-	if (state->order != NULL)
-		sst_btree_order_page(state->order, blkno, opaque->btpo_prev,
-							 opaque->btpo_next);
 	if (P_IGNORE(opaque))
+	{
+		if (state->order != NULL)
+			sst_btree_order_page(state->order, blkno, opaque->btpo_prev,
+								 opaque->btpo_next);
 		return;
+	}
+	if (first > P_HIKEY && first <= nitems)
+		high_key = MAXALIGN(ItemIdGetLength(PageGetItemId((Page) page, P_HIKEY))) +
+			sizeof(ItemIdData);
+	used -= Min(high_key, used);
+	unique = are_unique(state, page, first, nitems);
+	if (!unique)
+		kind = kind_of(state, page, first, nitems, used);
+	if (kind != NULL && is_left_out(state, kind))
+	{
+		leave_out(state, kind, used, counters);
+		return;
+	}
+	if (state->order != NULL)
+		sst_btree_order_page(state->order, blkno, opaque->btpo_prev, opaque->btpo_next);
 
 	/* Between the page seen last and this one there can be others. */
 	follows = P_LEFTMOST(opaque) || opaque->btpo_prev == state->last_leaf;
 	if (!follows || P_LEFTMOST(opaque))
 		state->last_key = 0;
-	leaf_page(rebuild, page, follows && state->last_key == 0, counters);
+	for (int i = 0; i < lengthof(item_counts); i++)
+		before.counts[i] = counters->n[item_counts[i]];
+	leaf_page(rebuild, page, first, nitems, follows && state->last_key == 0, unique, counters);
+	if (kind != NULL)
+		keep_counts(state, kind, used, &before, counters);
 	state->last_leaf = blkno;
 }
 
@@ -982,7 +1133,9 @@ btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	state->fill.pause = rebuild->pause;
 	state->all = sst_btree_fill_all(state, &in_order);
 	*blocks = sst_predict_blocks(rebuild, sample);
-	uncertainty = btree_uncertainty(state, in_order) * blocks->value;
+	uncertainty = btree_uncertainty(state, in_order) +
+		SST_Z * sqrt(state->doubt) / Max(state->bytes, 1);
+	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	all = *blocks;
 	sst_leave_out(rebuild, sample, kept,
