@@ -387,13 +387,14 @@ count_entries(TreeRebuild *state, const PageData *page, SstCounters *counters)
 	int			nitems = sst_page_items(page);
 	uint64		bytes = 0;
 	uint64		live_bytes = 0;
+	uint64		squares = 0;
 	int			nlive = 0;
 	int			ndead = 0;
 
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
 		const ItemIdData *item = PageGetItemId((Page) page, offnum);
-		int			size = MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData);
+		uint32		size = MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData);
 		ItemPointerData tid;
 
 		if (reads_tids && !get_tid(state, page, item, &tid))
@@ -406,9 +407,10 @@ count_entries(TreeRebuild *state, const PageData *page, SstCounters *counters)
 		{
 			nlive++;
 			live_bytes += size;
-			state->squares += (double) size * size;
+			squares += size * size;
 		}
 	}
+	state->squares += squares;
 	counters->n[SST_REBUILT_DEAD_ENTRIES] += ndead;
 	counters->n[SST_REBUILT_ENTRIES] += nlive;
 	counters->n[SST_REBUILT_BYTES] += live_bytes;
