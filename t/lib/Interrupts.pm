@@ -65,10 +65,10 @@ log_temp_files = 0
 	create_extension($node, 'pg_buffercache');
 	$node->safe_psql('postgres', <<'SQL');
 -- What this session holds: locks on our tables, and memory.  That of the buffer
--- stream, of a partition, of rows and of a report's schedule stays with the cursor that
+-- stream, of a partition, of a layout, of rows and of a report's schedule stays with the cursor that
 -- called, which is the server's way.  Outside of a transaction there is none either.
 CREATE VIEW with_cursor AS SELECT * FROM pg_backend_memory_contexts
-	WHERE name IN ('streamstat stream', 'streamstat partition', 'streamstat row', 'streamstat scan', 'streamstat names', 'streamstat model', 'streamstat schedule', 'streamstat attempt');
+	WHERE name IN ('streamstat stream', 'streamstat partition', 'streamstat row', 'streamstat scan', 'streamstat names', 'streamstat model', 'streamstat layout', 'streamstat schedule', 'streamstat attempt');
 CREATE VIEW held AS SELECT
 	(SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation
 		WHERE pid = pg_backend_pid() AND relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')) AS locks,
