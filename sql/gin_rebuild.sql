@@ -301,3 +301,17 @@ CREATE TEMP TABLE pending_ends AS SELECT predicted_bytes_low AS low, predicted_b
 REINDEX INDEX pending_known_k;
 SELECT pg_relation_size('pending_known_k') BETWEEN low AND high AS inside FROM pending_ends;
 DROP TABLE pending_known, pending_ends;
+
+-- Keys of different lengths, on pages whose blocks are in another order
+CREATE TABLE gr_order (id int, t text, a int[]) WITH (autovacuum_enabled = off);
+CREATE INDEX gr_order_t ON gr_order USING gin ((string_to_array(t, ' ')));
+CREATE INDEX gr_order_a ON gr_order USING gin (a) WHERE id <= 2000;
+INSERT INTO gr_order SELECT id, repeat('ab', ((hashint4(id) + 2147483648) % 300)::int),
+	ARRAY[(hashint4(id) + 2147483648) % 10, (hashint4(id + 7) + 2147483648) % 100, id % 7] FROM generate_series(1, 20000) id;
+VACUUM gr_order;
+CREATE TEMP TABLE said AS SELECT relation, predicted_bytes_low AS low, predicted_bytes_high AS high
+	FROM unnest('{gr_order_t, gr_order_a}'::regclass[]) r, streamstat.bloat(r, 1000000);
+REINDEX TABLE gr_order;
+SELECT relation, bytes BETWEEN low AND high AS inside, high - low <= 0.1 * bytes + 8192 AS narrow
+FROM said, pg_relation_size(relation) bytes ORDER BY relation::text;
+DROP TABLE gr_order, said;

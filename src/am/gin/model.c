@@ -64,7 +64,10 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define UNCERTAINTY_OF_BATCHES	0.08
 #define UNCERTAINTY_OF_INNER	0.5
 
-/* Blocks of which leaf pages of posting trees are kept, so that each tree is known: 0.4 MB */
+/*
+ * Blocks of which leaf pages are kept, so that each posting tree is known, and the order of keys:
+ * 0.4 MB
+ */
 #define MAX_LEAVES		32768
 
 /* By which part entries with lists of short trees, and the bytes of known and of other trees, can be wrong */
@@ -105,14 +108,16 @@ typedef struct EntryPage
 	uint32		pivot_bytes;
 } EntryPage;
 
-/* A leaf page of a posting tree */
-typedef struct PostingLeaf
+/* A leaf page of a posting tree, or of the entry tree */
+typedef struct Leaf
 {
 	BlockNumber next;			/* to the right; 0: the block has none */
 	uint16		bytes;			/* that its lists take in a new tree, or entry */
-	bool		is_short;		/* they may become part of an entry */
+	uint16		first_key;		/* number in the sample, of an entry page */
+	bool		is_entry;
+	bool		is_short;		/* lists may become part of an entry */
 	bool		linked;			/* another one is to its left */
-} PostingLeaf;
+} Leaf;
 
 typedef struct SstGinModel
 {
@@ -135,7 +140,7 @@ typedef struct SstGinModel
 	uint64		difference_bytes;	/* between these */
 	uint64		ntree_keys;		/* that point to them */
 	double		tree_key_bytes;
-	PostingLeaf *leaves;		/* of the first blocks */
+	Leaf	   *leaves;			/* of the first blocks */
 	BlockNumber nleaves;
 	float	   *trees;			/* bytes of each tree, if all pages are known */
 	uint32		ntrees;
@@ -373,6 +378,12 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 		return;
 	}
 
+	if (blkno < model->nleaves)
+		model->leaves[blkno] = (Leaf)
+	{
+		.next = GinPageGetOpaque((Page) page)->rightlink, .is_entry = true,
+			.first_key = sst_gin_sample_size(model->sample)
+	};
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
 		uint32		ntids;
@@ -500,9 +511,10 @@ posting_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 	model->tree_tids += tids.n;
 	model->difference_bytes += tids.bytes;
 	if (blkno < model->nleaves)
-		model->leaves[blkno] = (PostingLeaf)
+		model->leaves[blkno] = (Leaf)
 	{
-		next, Min(is_short ? one_list : bytes, PG_UINT16_MAX), is_short, false
+		.next = next, .bytes = Min(is_short ? one_list : bytes, PG_UINT16_MAX),
+			.is_short = is_short
 	};
 	if (!last)
 		return;
@@ -562,7 +574,7 @@ inner_pages(const SstGinModel *model, double level, bool whole)
 
 	while (level > 1)
 	{
-		double		bytes = level * pivot;
+		double		bytes = (level - 1) * pivot + SST_GIN_ITEM_BYTES(MIN_KEY);
 		double		most = sst_round_up(level / 2, whole);
 
 		/* A page has two pivots at least, whatever a damaged one says. */
@@ -574,11 +586,24 @@ inner_pages(const SstGinModel *model, double level, bool whole)
 }
 
 /* The leaf page that another one has to its right, or NULL */
-static PostingLeaf *
-next_leaf(const SstGinModel *model, const PostingLeaf *leaf)
+static Leaf *
+next_leaf(const SstGinModel *model, const Leaf *leaf)
 {
 	return leaf->next < model->nleaves && model->leaves[leaf->next].next != 0 ?
 		&model->leaves[leaf->next] : NULL;
+}
+
+/* Find the leaf pages that have one to their left. */
+static void
+find_links(SstGinModel *model)
+{
+	for (BlockNumber i = 0; i < model->nleaves; i++)
+	{
+		Leaf	   *next = next_leaf(model, &model->leaves[i]);
+
+		if (next != NULL && next->is_entry == model->leaves[i].is_entry)
+			next->linked = true;
+	}
 }
 
 /*
@@ -595,19 +620,12 @@ find_trees(SstGinModel *model)
 
 	for (BlockNumber i = 0; i < model->nleaves; i++)
 	{
-		PostingLeaf *next = next_leaf(model, &model->leaves[i]);
-
-		if (next != NULL)
-			next->linked = true;
-	}
-	for (BlockNumber i = 0; i < model->nleaves; i++)
-	{
-		const PostingLeaf *leaf = &model->leaves[i];
+		const Leaf *leaf = &model->leaves[i];
 		double		bytes = leaf->bytes;
 
 		if (leaf->is_short)
 			all_short += bytes;
-		if (leaf->next == 0 || leaf->linked)
+		if (leaf->next == 0 || leaf->linked || leaf->is_entry)
 			continue;
 		if (leaf->is_short)
 		{
@@ -623,6 +641,30 @@ find_trees(SstGinModel *model)
 		model->trees[model->ntrees++] = bytes;
 	}
 	model->short_part = own / Max(all_short, 1);
+}
+
+/*
+ * Put the keys in their order, if all are in the sample: they are in the order of blocks.  Nothing
+ * changes if the links between pages do not lead to all.
+ */
+static void
+order_keys(SstGinModel *model)
+{
+	SstGinSample *ordered = sst_gin_sample_create();
+	const Leaf *leaf = NULL;
+
+	for (BlockNumber i = 0; i < model->nleaves && leaf == NULL; i++)
+	{
+		if (model->leaves[i].is_entry && !model->leaves[i].linked)
+			leaf = &model->leaves[i];
+	}
+	for (uint32 n = 0; leaf != NULL && n < model->nleaves; n++)
+	{
+		sst_gin_sample_add(ordered, model->sample, leaf->first_key, leaf - model->leaves);
+		leaf = next_leaf(model, leaf);
+	}
+	if (sst_gin_sample_size(ordered) == sst_gin_sample_size(model->sample))
+		model->sample = ordered;
 }
 
 /*
@@ -839,6 +881,11 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 	.memory = INFINITY, .pause = model->base.pause};
 	SstGinBuilt one;
 
+	model->knows_trees = all && model->nseen <= model->nleaves;
+	if (model->knows_trees)
+		find_links(model);
+	if (model->knows_trees && !model->skipped)
+		order_keys(model);
 	sst_gin_build(model->sample, &build, &one);
 	model->all = all;
 	model->left_fill = one.pages > 1 ? one.fill : SST_GIN_PAGE_ROOM / 2.0;
@@ -848,7 +895,6 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 		0.75 * SST_GIN_PAGE_ROOM;
 	find_short_fill(model, counts);
 	model->tree_bytes = counts[SST_REBUILT_TREE_BYTES];
-	model->knows_trees = all && model->nseen <= model->nleaves;
 	model->short_part = 1;
 	if (model->knows_trees)
 		find_trees(model);
@@ -983,7 +1029,7 @@ gin_begin(Relation rel)
 	}
 	model->sample = sst_gin_sample_create();
 	model->nleaves = Min(model->nblocks, MAX_LEAVES);
-	model->leaves = palloc0(Max(model->nleaves, 1) * sizeof(PostingLeaf));
+	model->leaves = palloc0(Max(model->nleaves, 1) * sizeof(Leaf));
 	model->trees = palloc(Max(model->nleaves, 1) * sizeof(float));
 	return &model->base;
 }
