@@ -237,6 +237,20 @@ sst_btree_filled_pages(const SstBtreeFill *fill)
 	return fill->npages + Min((double) used / full, 1);
 }
 
+/* Add, to the sums over all pages, so many times those of others, which may be the same. */
+void
+sst_btree_fill_more(SstBtreeFill *fill, const SstBtreeFill *like, double times)
+{
+	fill->npages += (uint64) rint(times * sst_btree_filled_pages(like));
+	fill->added += times * like->added;
+	fill->added_bytes += times * like->added_bytes;
+	fill->added_squares += times * like->added_squares;
+	fill->pivot_bytes += times * like->pivot_bytes;
+	fill->pivot_squares += times * like->pivot_squares;
+	fill->repeating += times * like->repeating;
+	fill->repeating_bytes += times * like->repeating_bytes;
+}
+
 /* Internal pages above the leaf pages */
 double
 sst_btree_internal_pages(const SstBtreeFill *fill)
@@ -527,7 +541,8 @@ splice_run(SstBtreeFill *fill, double *spliced_bytes, const SstBtreeRun *run)
 
 /*
  * Keep a piece of a key's run, with its other pieces.  A sample has few of these if
- * runs are short.  Then pieces are spliced at once, so that items stay in order.
+ * runs are short, and so have pages among those that are left out.  Then pieces are
+ * spliced at once, so that items stay in order.
  */
 void
 sst_btree_park(SstBtreeRebuild *state, uint64 key, const SstBtreeRun *piece)
@@ -535,9 +550,10 @@ sst_btree_park(SstBtreeRebuild *state, uint64 key, const SstBtreeRun *piece)
 	SstBtreeRun *set = run_set(state, key);
 	SstBtreeRun *run = find_run(set, key);
 
-	if (state->is_sample && state->nruns > (uint64) SHORT_RUNS * state->nseen)
+	if (state->into == &state->like ||
+		(state->is_sample && state->nruns > (uint64) SHORT_RUNS * state->nseen))
 	{
-		splice_run(&state->fill, &state->spliced_bytes, piece);
+		splice_run(state->into, &state->spliced_bytes, piece);
 		return;
 	}
 	if (run != NULL && run->ntids <= PG_UINT32_MAX - piece->ntids)

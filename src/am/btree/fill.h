@@ -99,8 +99,6 @@ typedef struct SstBtreeKind
 {
 	uint32		used;			/* bytes of items and line pointers; 0 if none
 								 * was looked at */
-	uint32		item;			/* size of an item, of which each byte is as
-								 * likely */
 	uint32		nleft_out;
 	uint32		counts[SST_BTREE_COUNTS];
 } SstBtreeKind;
@@ -123,6 +121,8 @@ typedef struct SstBtreeRebuild
 	BlockNumber nblocks;		/* of the index */
 	BlockNumber nseen;			/* pages of these */
 	SstBtreeFill fill;
+	SstBtreeFill like;			/* with pages that others are taken to be like */
+	SstBtreeFill *into;			/* the one that is being filled */
 	uint64		npivots;		/* between neighbours, by weight: see model.c */
 	uint64		pivot_bytes;	/* their sizes */
 	double		pivot_squares;
@@ -140,8 +140,9 @@ typedef struct SstBtreeRebuild
 
 	/* Leaf pages: see is_left_out() */
 	BlockNumber nlooked;		/* whose items were looked at */
-	BlockNumber nleft_out;		/* others, which are taken to be like these */
-	double		doubt;			/* variance of their bytes, by that */
+	uint64		like_bytes;		/* counted on pages that others are like */
+	uint64		left_out_bytes; /* on these */
+	double		doubt;			/* variance of these, as they are estimated */
 	SstBtreeKind kinds[SST_BTREE_KINDS];
 
 	/* The leaf page seen last, and the key that goes on behind it, or 0 */
@@ -190,6 +191,8 @@ extern void sst_btree_add_runs(SstBtreeFill *fill, int size, uint64 ntids,
 							   uint64 count);
 extern double sst_btree_filled_pages(const SstBtreeFill *fill);
 extern double sst_btree_internal_pages(const SstBtreeFill *fill);
+extern void sst_btree_fill_more(SstBtreeFill *fill, const SstBtreeFill *like,
+								double times);
 
 extern SstBtreeOrder *sst_btree_order_create(BlockNumber nblocks);
 extern void sst_btree_order_page(SstBtreeOrder *order, BlockNumber blkno,

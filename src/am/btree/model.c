@@ -366,7 +366,7 @@ static bool
 first_run_begins(const SstBtreeRebuild *state, const PageRuns *runs)
 {
 	return runs->begins ||
-		((state->is_sample || state->nleft_out > 0) &&
+		((state->is_sample || state->left_out_bytes > 0) &&
 		 MANY_RUNS * (state->ntids - state->nruns) < state->nruns);
 }
 
@@ -387,7 +387,7 @@ add_alike(SstBtreeRebuild *state, PageRuns *runs, SstCounters *counters)
 	count_pieces(&state->fill, runs, runs->alike_size, runs->alike_ntids,
 				 runs->nalike, true, true);
 	count_keys(state, runs->alike_ntids, runs->nalike, counters);
-	sst_btree_add_runs(&state->fill, runs->alike_size, runs->alike_ntids,
+	sst_btree_add_runs(state->into, runs->alike_size, runs->alike_ntids,
 					   runs->nalike);
 	state->last_key = 0;
 	if (state->order != NULL)
@@ -429,14 +429,14 @@ end_piece(SstBtreeRebuild *state, PageRuns *runs, bool ended,
 
 		/* more than the number can be make pages of their own */
 		if (before.ntids > PG_UINT32_MAX - piece.ntids)
-			sst_btree_add_run(&state->fill, before.size, before.ntids);
+			sst_btree_add_run(state->into, before.size, before.ntids);
 		else
 			piece.ntids += before.ntids;
 		piece.began = before.began;
 	}
 	/* Items that have a TID each are the same wherever their run ends. */
 	if (!state->fill.deduplicate || (piece.began && ended))
-		sst_btree_add_run(&state->fill, piece.size, piece.ntids);
+		sst_btree_add_run(state->into, piece.size, piece.ntids);
 	else
 		sst_btree_park(state, key, &piece);
 	state->last_key = ended ? 0 : key;
@@ -758,42 +758,27 @@ kind_of(SstBtreeRebuild *state, const PageData *page, OffsetNumber first, int ni
 }
 
 /*
- * Is it not the turn of the page that was shown last, and was one of its kind looked at?  In a
+ * May pages of this kind be left out?  Those that are looked at then tell of them.  In a
  * sample, no page is left out.
  */
 static inline bool
-is_left_out(const SstBtreeRebuild *state, const SstBtreeKind *kind)
+may_leave_out(const SstBtreeRebuild *state, const SstBtreeKind *kind)
 {
 	return !state->is_sample && state->nlooked >= FIRST_PAGES &&
-		kind->counts[SST_LEAF_KEYS] >= MANY_KEYS &&
-		state->base.dead_tids == NULL &&
-		state->nseen * 0x9E3779B1U > PG_UINT32_MAX / LOOK_STEP;
+		kind->counts[SST_LEAF_KEYS] >= MANY_KEYS && state->base.dead_tids == NULL;
 }
 
-/*
- * Count what a page that is left out has by the bytes that it uses, and fill pages with that.
- * Where items differ in size, a page ends in one of them as often as that is large.
- */
+/* Count what a page that is left out has, by the bytes that it uses. */
 static void
 leave_out(SstBtreeRebuild *state, SstBtreeKind *kind, uint32 used, SstCounters *counters)
 {
 	double		part = (double) used / kind->used;
-	double		nkeys = kind->counts[SST_LEAF_KEYS];
-	uint32		bytes = (uint32) (part * kind->counts[SST_LEAF_BYTES]);
-	uint32		ntids = (uint32) Max(rint(kind->counts[SST_LEAF_ENTRIES] / nkeys), 1);
-	int			size = ntids == 1 ? kind->item :
-		(int) MAXALIGN(kind->counts[SST_LEAF_KEY_BYTES] / nkeys - sizeof(ItemIdData));
-	uint32		each = sizeof(ItemIdData) +
-		(state->fill.deduplicate ? sst_btree_tuple_size(size, ntids) : size);
+	uint64		bytes = (uint64) rint(part * kind->counts[SST_LEAF_BYTES]);
 
 	for (int i = 0; i < lengthof(item_counts); i++)
 		counters->n[item_counts[i]] += (uint64) rint(part * kind->counts[i]);
-	ntids = state->fill.deduplicate ? ntids : 1;
-	sst_btree_add_runs(&state->fill, size, ntids, bytes / each);
-	if (bytes % each > sizeof(ItemIdData) + sizeof(IndexTupleData))
-		sst_btree_add_runs(&state->fill, bytes % each - sizeof(ItemIdData), 1, 1);
 	state->bytes += bytes;
-	state->nleft_out++;
+	state->left_out_bytes += bytes;
 	state->last_leaf = InvalidBlockNumber;
 	kind->nleft_out++;
 	if (state->order != NULL)
@@ -801,30 +786,19 @@ leave_out(SstBtreeRebuild *state, SstBtreeKind *kind, uint32 used, SstCounters *
 	state->order = NULL;
 }
 
-/* What was counted before a page */
-typedef struct Before
-{
-	uint64		counts[SST_BTREE_COUNTS];
-	double		added_bytes;
-	double		added_squares;
-} Before;
-
-/* Keep what a page that was looked at came to, for others of its kind. */
+/* Keep what a page that was looked at came to, for others of its kind; "before" was counted before. */
 static void
 keep_counts(SstBtreeRebuild *state, SstBtreeKind *kind, uint32 used,
-			const Before *before, const SstCounters *counters)
+			const uint64 *before, const SstCounters *counters)
 {
-	double		added = state->fill.added_bytes - before->added_bytes;
-	double		squares = state->fill.added_squares - before->added_squares;
 	double		left_out = kind->nleft_out;
 	double		expected = (double) kind->counts[SST_LEAF_BYTES] * used / Max(kind->used, 1);
 	double		error;
 
 	for (int i = 0; i < lengthof(item_counts); i++)
-		kind->counts[i] = counters->n[item_counts[i]] - before->counts[i];
+		kind->counts[i] = counters->n[item_counts[i]] - before[i];
 	error = kind->counts[SST_LEAF_BYTES] - expected;
 	state->doubt += error * error * left_out * (left_out + 1) / 2;
-	kind->item = MAXALIGN((uint32) (squares / Max(added, 1)));
 	kind->used = Max(used, MANY_KEYS * sizeof(ItemIdData));
 	kind->nleft_out = 0;
 	state->nlooked++;
@@ -845,8 +819,7 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	SstBtreeKind *kind = NULL;
 	bool		unique;
 	bool		follows;
-	Before		before = {.added_bytes = state->fill.added_bytes,
-	.added_squares = state->fill.added_squares};
+	uint64		before[SST_BTREE_COUNTS];
 
 	if (P_IGNORE(opaque))
 	{
@@ -862,10 +835,14 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	unique = are_unique(state, page, first, nitems);
 	if (!unique)
 		kind = kind_of(state, page, first, nitems, used);
-	if (kind != NULL && is_left_out(state, kind))
+	if (kind != NULL && may_leave_out(state, kind))
 	{
-		leave_out(state, kind, used, counters);
-		return;
+		if (state->nseen * 0x9E3779B1U > PG_UINT32_MAX / LOOK_STEP)
+		{
+			leave_out(state, kind, used, counters);
+			return;
+		}
+		state->into = &state->like;
 	}
 	if (state->order != NULL)
 		sst_btree_order_page(state->order, blkno, opaque->btpo_prev, opaque->btpo_next);
@@ -875,10 +852,13 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	if (!follows || P_LEFTMOST(opaque))
 		state->last_key = 0;
 	for (int i = 0; i < lengthof(item_counts); i++)
-		before.counts[i] = counters->n[item_counts[i]];
+		before[i] = counters->n[item_counts[i]];
 	leaf_page(rebuild, page, first, nitems, follows && state->last_key == 0, unique, counters);
 	if (kind != NULL)
-		keep_counts(state, kind, used, &before, counters);
+		keep_counts(state, kind, used, before, counters);
+	if (state->into == &state->like)
+		state->like_bytes += kind->counts[SST_LEAF_BYTES];
+	state->into = &state->fill;
 	state->last_leaf = blkno;
 }
 
@@ -1011,7 +991,7 @@ btree_blocks(const SstRebuild *rebuild, const double *counts, bool whole)
 	/* The bytes of all pages seen make a whole number, but for rounding. */
 	npages = sst_round_up(npages * (1 - 1e-9), whole);
 	result += npages;
-	if (whole && state->tupdesc->natts == 1 &&
+	if (whole && state->tupdesc->natts == 1 && state->left_out_bytes == 0 &&
 		npages == ceil(sst_btree_filled_pages(fill)))
 		return result + sst_btree_internal_pages(fill);
 	while (npages > 1)
@@ -1132,6 +1112,12 @@ btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 
 	state->fill.pause = rebuild->pause;
 	state->all = sst_btree_fill_all(state, &in_order);
+	if (state->like_bytes > 0)
+		sst_btree_fill_more(&state->all, &state->like,
+							1 + (double) state->left_out_bytes / state->like_bytes);
+	else
+		sst_btree_fill_more(&state->all, &state->all, (double) state->left_out_bytes /
+							Max(state->bytes - state->left_out_bytes, 1));
 	*blocks = sst_predict_blocks(rebuild, sample);
 	uncertainty = btree_uncertainty(state, in_order) +
 		SST_Z * sqrt(state->doubt) / Max(state->bytes, 1);
@@ -1168,6 +1154,8 @@ btree_begin(Relation rel)
 						BTGetDeduplicateItems(rel) &&
 						_bt_allequalimage(rel, false),
 						BTGetTargetPageFreeSpace(rel));
+	state->like = state->fill;
+	state->into = &state->fill;
 	return &state->base;
 }
 
