@@ -12,8 +12,8 @@
  * of the pages seen do, when a build fills pages with them.  The levels above follow
  * from the number of leaf pages and the sizes of their high keys.
  *
- * Of a large index, few pages are looked at whose items differ: what they have come to, the others
- * are taken to come to.
+ * Of a large index, only some pages with many keys are looked at, unless line pointers tell all.
+ * What these come to, the others are taken to come to.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -719,9 +719,10 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
 /* ----------
  * Pages that are left out
  *
- * To look at each item of a page where these differ takes most of the time.  After FIRST_PAGES,
- * one of LOOK_STEP is looked at of pages with many keys, and the others take as much, for the bytes
- * that they use, as the last one did whose items were about as long, and had equal keys or not.
+ * To look at each item of a page takes most of the time, unless line pointers tell all.  After
+ * FIRST_PAGES, one of LOOK_STEP is looked at of pages with many keys, and the others take as much, for
+ * the bytes that they use, as the last one did whose items were about as long, and had equal keys or
+ * not.  bench/bloat shows whether that is enough.
  * ----------
  */
 #define LOOK_STEP 8
