@@ -299,7 +299,15 @@ SKIP:
 	is( $s->query("SELECT present_value, advised_value, loss_percent > 50, command FROM streamstat.io_advice() WHERE setting = 'effective_io_concurrency'"),
 		"1|$deepest|t|ALTER TABLESPACE pg_default SET (effective_io_concurrency = $deepest)", 'all at once: the deepest is advised')
 	  or diag($s->query('TABLE all_at_once; SELECT * FROM streamstat.io_advice()'));
-	is($s->query("SELECT deeper_pays FROM all_at_once WHERE pattern = 'random' AND depth = 1"), 't', 'all at once: deeper pays');
+	# A busy machine can make that unclear, never false.
+	my $pays = $s->query("SELECT deeper_pays FROM all_at_once WHERE pattern = 'random' AND depth = 1");
+	for (my $probes = 0; $pays eq '' && $probes < 20; $probes++)
+	{
+		$faults->set(file => $path{t}, reads => 'late', from => 0, to => 1 << 40, most => 5);
+		$pays = $s->query("SELECT deeper_pays FROM streamstat.io_probe('t', '200MB', '50 s') WHERE pattern = 'random' AND depth = 1");
+		$faults->clear;
+	}
+	is($pays, 't', 'all at once: deeper pays');
 	$s->query("ALTER TABLESPACE pg_default SET (effective_io_concurrency = $deepest)");
 	$faults->set(file => $path{t}, reads => 'late', from => 0, to => 1 << 40, most => 5);
 	probe("'t', '200MB', '50 s'");
