@@ -105,6 +105,7 @@ typedef struct HeapRebuild
 	double		squares;		/* sum of the squares of what each needs */
 	double		doubt;			/* variance of their need, by those that were
 								 * not read */
+	int			most_longer;	/* by which a rewrite made one */
 	Reading		readings[TOAST_TUPLE_THRESHOLD + 2];	/* by length; the last
 														 * has none */
 	double		last_page;		/* of a sample, a factor for its waste; or 0 */
@@ -774,6 +775,8 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	int			error = need * NEED_PARTS - (int) others->need;
 	double		skipped = others->nskipped;
 
+	state->most_longer = Max(state->most_longer, (int) Min(new_len, BLCKSZ) - len);
+
 	/* What the toaster looks at says nothing of others. */
 	if (len > (int) TOAST_TUPLE_THRESHOLD || new_len > (int64) TOAST_TUPLE_THRESHOLD ||
 		(tuple->t_infomask & HEAP_HASEXTERNAL) != 0)
@@ -787,14 +790,14 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	return need;
 }
 
-/* What a tuple needs that changes.  One that the toaster looks at is read in any case. */
+/* What a tuple needs that changes.  One that the toaster may look at is read in any case. */
 static inline uint32
 changed_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 			 bool is_due, SstCounters *counters)
 {
 	Reading    *others = &state->readings[Min(len, (int) TOAST_TUPLE_THRESHOLD + 1)];
 
-	if (is_due || others->nread == 0 ||
+	if (is_due || others->nread == 0 || len + state->most_longer > (int) TOAST_TUPLE_THRESHOLD ||
 		(state->reads_headers && (tuple->t_infomask & HEAP_HASEXTERNAL) != 0))
 		return read_need(state, tuple, len, counters);
 	others->nskipped++;
