@@ -84,9 +84,9 @@ INSERT INTO rem_added SELECT g, repeat('x', g % 30) FROM generate_series(1, 5000
 ALTER TABLE rem_added ADD b int8 DEFAULT 1, ADD v text DEFAULT 'a value', ADD n int;
 -- arrays that a function has made, in every other row: VACUUM FULL makes their headers short
 CREATE TABLE rem_appended (a int[], b int[], c int[], d int[]) WITH (autovacuum_enabled = off);
-INSERT INTO rem_appended SELECT n, n, n, n FROM generate_series(1, 5000) g,
+INSERT INTO rem_appended SELECT n, n, n, n FROM generate_series(1, 40000) g,
 	LATERAL (SELECT CASE WHEN g % 2 = 0 THEN array_append('{1}'::int[], g) ELSE ARRAY[1] END) l(n);
-DELETE FROM rem_appended WHERE ctid > '(60,0)';
+DELETE FROM rem_appended WHERE ctid > '(480,0)';
 -- a materialized view, some rows of which have been replaced; a temporary table
 CREATE MATERIALIZED VIEW rem_view WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
 CREATE UNIQUE INDEX rem_view_i ON rem_view (i);
