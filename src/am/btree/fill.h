@@ -138,7 +138,7 @@ typedef struct SstBtreeRebuild
 
 	SstKeys		keys;
 
-	/* Leaf pages: see is_left_out() */
+	/* Leaf pages: see may_leave_out() */
 	BlockNumber nlooked;		/* whose items were looked at */
 	uint64		like_bytes;		/* counted on pages that others are like */
 	uint64		left_out_bytes; /* on these */

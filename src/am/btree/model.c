@@ -335,7 +335,7 @@ count_pieces(const SstBtreeFill *fill, PageRuns *runs, int size, uint32 ntids,
 	uint32		full = ntids * full_tuple / most;
 	uint64		bytes;
 
-	runs->long_bytes += full * count;
+	runs->long_bytes += (uint64) full * count;
 	if (most == 1)
 		bytes = full;
 	else if (!ended)
