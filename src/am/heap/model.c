@@ -295,6 +295,7 @@ typedef struct Toasting
 	SstValue   *read;			/* as they are now, and what was tried */
 	SstValue   *values;			/* what becomes of them */
 	int			header_size;
+	bool		got_defaults;	/* of columns that it lacks, and is longer now */
 
 	Assumption	assumption;
 	bool		were_tried;		/* those of columns that were not altered */
@@ -451,14 +452,12 @@ find_tried(const Toasting *toasting, int target)
 {
 	bool		has_short_pointer = false;
 
+	if (toasting->got_defaults)
+		return false;
 	for (int i = 0; i < toasting->tupdesc->natts; i++)
 	{
 		const SstValue *value = &toasting->values[i];
 
-		/*
-		 * The tuple may have become longer since, by a default of such a
-		 * column.
-		 */
 		if (toasting->state->in_tuples[i].altered && value->form != SST_VALUE_NULL)
 			return false;
 		if (value->form == SST_VALUE_POINTER && value->fetched_size <= target &&
@@ -623,6 +622,7 @@ count_doubt(const Toasting *found, SstCounters *counters)
 	for (Assumption other = TO_LOW_END; other <= NOT_AT_ALL; other++)
 	{
 		Toasting	toasting = {state, found->tupdesc, found->read, values, found->header_size,
+			found->got_defaults,
 		.assumption = other, .rest = found->rest};
 		double		weight = other < AT_BEST ? 1 : found->rest;
 		double		bytes;
@@ -653,11 +653,12 @@ count_doubt(const Toasting *found, SstCounters *counters)
  * of the TOAST table that they fill, and by how much all this is unsure.
  */
 static int64
-toast_tuple(HeapRebuild *state, SstTuple *tuple, SstCounters *counters)
+toast_tuple(HeapRebuild *state, SstTuple *tuple, bool got_defaults, SstCounters *counters)
 {
 	SstValue	values[MaxHeapAttributeNumber];
 	Toasting	toasting = {state, state->tupdesc, tuple->values, values,
 		.header_size = tuple->len - sst_tuple_data_size(state->tupdesc, tuple->values),
+		.got_defaults = got_defaults,
 	.counters = counters};
 
 	run_toaster(&toasting);
@@ -707,7 +708,8 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 		if (TupleDescAttr(tupdesc, i)->attisdropped)
 			read.values[i].form = SST_VALUE_NULL;
 	}
-	return toast_tuple(state, &read, counters);
+	return toast_tuple(state, &read, read.len > len &&
+					   HeapTupleHeaderGetNatts(tuple) < tupdesc->natts, counters);
 }
 
 /*
