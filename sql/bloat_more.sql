@@ -292,7 +292,8 @@ SELECT relation, pg_relation_size(relation) BETWEEN low AND high AS inside FROM 
 DROP TABLE overlapping, overlapping_updated, said;
 
 -- Without a column, most rows of a large table are not read: those of their length tell what they need,
--- also where that changes in the middle, but not rows with values in the TOAST table.
+-- also where that changes in the middle.  Where they do not tell, rows are read: values of without_moved
+-- come back from the TOAST table, or stay there.
 CREATE TABLE without_text WITH (autovacuum_enabled = off) AS
 	SELECT g AS i, repeat('x', hashint4(g) & 63) AS gone, repeat('x', (hashint4(-g) & 63)) AS t FROM generate_series(1, 60000) g;
 CREATE TABLE without_int WITH (autovacuum_enabled = off) AS
@@ -301,16 +302,22 @@ CREATE TABLE without_half WITH (autovacuum_enabled = off) AS
 	SELECT g AS i, repeat('x', CASE WHEN g < 30000 THEN 40 ELSE 0 END) AS gone, repeat('x', CASE WHEN g < 30000 THEN 0 ELSE 40 END) AS t FROM generate_series(1, 60000) g;
 CREATE TABLE without_few WITH (autovacuum_enabled = off) AS
 	SELECT g AS i, repeat('x', hashint4(g) & 63) AS gone, CASE WHEN g % 20 = 0 THEN (SELECT string_agg(md5((g * j)::text), '') FROM generate_series(1, 100) j) ELSE 'x' END AS t FROM generate_series(1, 30000) g;
+CREATE TABLE without_moved (i int, a text, t text) WITH (autovacuum_enabled = off);
+ALTER TABLE without_moved ALTER a SET STORAGE external, ALTER t SET STORAGE external;
+INSERT INTO without_moved SELECT g, repeat('a', 1500), repeat('x', 500 + (hashint4(g) & 2047)) FROM generate_series(1, 4000) g;
+UPDATE without_moved SET a = '';
+CALL wait_for_horizon();
 ALTER TABLE without_text DROP gone;
 ALTER TABLE without_int DROP gone;
 ALTER TABLE without_half DROP gone;
 ALTER TABLE without_few DROP gone;
 CREATE TEMP TABLE said AS SELECT relation, predicted_bytes AS value, predicted_bytes_low AS low, predicted_bytes_high AS high
-	FROM unnest('{without_text, without_int, without_half, without_few}'::regclass[]) r, streamstat.bloat(r, 1000000);
+	FROM unnest('{without_text, without_int, without_half, without_few, without_moved}'::regclass[]) r, streamstat.bloat(r, 1000000);
 VACUUM FULL without_text;
 VACUUM FULL without_int;
 VACUUM FULL without_half;
 VACUUM FULL without_few;
+VACUUM FULL without_moved;
 SELECT relation, abs(value - bytes) <= 0.01 * bytes AS near, bytes BETWEEN low AND high AS inside, high - low <= 8192 * 2 + bytes * 0.02 AS narrow
 FROM said, pg_relation_size(relation) bytes ORDER BY relation::text;
-DROP TABLE without_text, without_int, without_half, without_few, said;
+DROP TABLE without_text, without_int, without_half, without_few, without_moved, said;

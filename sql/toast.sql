@@ -120,7 +120,8 @@ DO $$ DECLARE relation regclass; BEGIN FOR relation IN TABLE toast_tables LOOP C
 SELECT r.kind, count(*), bool_and(r.predicted_bytes = b.predicted_bytes AND r.reclaimable_bytes_low = b.reclaimable_bytes_low AND
 		r.reclaimable_bytes_high = b.reclaimable_bytes_high AND r.note IS NOT DISTINCT FROM b.note) AS as_bloat
 	FROM streamstat.database_report(0, '1GB', '10 min') r JOIN pg_class c ON r.relid IN (c.oid, c.reltoastrelid)
-		JOIN toast_tables t ON t.relation = c.oid, streamstat.bloat(r.relid, 1000000) b
+		JOIN toast_tables t ON t.relation = c.oid, streamstat.bloat(r.relid, 1000000, with_toast => 'row') b
+	WHERE b.relation = r.relid
 	GROUP BY 1 ORDER BY 1;
 -- A sample
 SELECT count(*), bool_and(predicted_bytes BETWEEN predicted_bytes_low AND predicted_bytes_high) AS ends,

@@ -206,6 +206,7 @@ extern double sst_entry_fraction(Relation index, double without);
 
 /* in am/heap/model.c */
 extern bool sst_heap_tries_compression(const SstRebuild *rebuild);
+extern void sst_heap_leave_out_toast(SstRebuild *rebuild);
 extern void sst_heap_try_compression(SstRebuild *rebuild, SstRebuild *toast);
 
 /* in prediction.c */

@@ -155,7 +155,8 @@ estimate_tree(FunctionCallInfo fcinfo, bool alone)
 	SstWithToast with_toast = sst_with_toast_argument(fcinfo, 3);
 	SstSampling sampling = {
 		.nblocks = sst_sample_size_argument(fcinfo, 1),
-		.seed = sst_seed_argument(fcinfo, 2)
+		.seed = sst_seed_argument(fcinfo, 2),
+		.toast = with_toast != SST_TOAST_LEFT_OUT
 	};
 	TreeSum		sum = {.estimate.exact = true};
 	SstRow		row;

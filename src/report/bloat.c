@@ -618,11 +618,13 @@ predict_toast(const SstTarget *toast, const SstBloatEstimate *table,
 	{
 		SstTarget	target;
 		SstBloatEstimate sampled;
+		SstSampling of_table = *sampling;
 
+		of_table.toast = true;
 		sst_target_try_open(&target, sst_toast_owner(toast->relid), InvalidOid, SST_HEAP, false);
 		told = sst_target_is_readable(&target) &&
 			target.rel->rd_rel->reltoastrelid == toast->relid &&
-			sst_estimate_bloat(&target, NULL, sampling, &sampled) &&
+			sst_estimate_bloat(&target, NULL, &of_table, &sampled) &&
 			sst_apply_toast_needs(&sampled, estimate);
 		sst_target_close(&target);
 	}
@@ -669,7 +671,7 @@ predict(const SstTarget *target, SstRebuild *rebuild,
 	if (target->kind == SST_INDEX)
 		allow_for_corrupt(sample, rebuilt);
 	if (target->kind == SST_HEAP)
-		sst_estimate_toast(target, sample, estimate);
+		sst_estimate_toast(target, sample, sampling->toast, estimate);
 	if (target->rel->rd_rel->relkind == RELKIND_TOASTVALUE)
 		predict_toast(target, table, sampling, estimate);
 	if (estimate->analyze_first && estimate->note == NULL)
@@ -702,6 +704,8 @@ sst_estimate_bloat(const SstTarget *target, const SstBloatEstimate *table,
 	rebuild = sst_rebuild_begin(target->am, target->rel, &pause, &estimate->note);
 	if (rebuild != NULL)
 	{
+		if (target->kind == SST_HEAP && !sampling->toast)
+			sst_heap_leave_out_toast(rebuild);
 		sst_try_toast_compression(target, sampling, rebuild);
 		dead_entries_begin(&dead, target, table, sampling, rebuild);
 	}

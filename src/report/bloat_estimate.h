@@ -18,6 +18,8 @@ typedef struct SstSampling
 {
 	BlockNumber nblocks;		/* of each relation, at most */
 	uint32		seed;
+	bool		toast;			/* of a table, estimate what it needs of its
+								 * TOAST table */
 	SstLimits  *limits;			/* or NULL */
 	SstIoStats *io_stats;		/* added to */
 } SstSampling;
@@ -152,6 +154,7 @@ extern void sst_try_toast_compression(const SstTarget *table,
 									  SstRebuild *rebuild);
 extern void sst_estimate_toast(const SstTarget *target,
 							   const SstPageSample *sample,
+							   bool with_needs,
 							   SstBloatEstimate *estimate);
 extern bool sst_apply_toast_needs(const SstBloatEstimate *table,
 								  SstBloatEstimate *toast);

@@ -305,7 +305,7 @@ read_sample(Schedule *schedule, SstReportEntry *entry, BlockNumber nblocks)
 	int64		bytes_left = report->left.bytes_left;
 	Attempt		attempt = {
 		.entry = entry,
-		.sampling = {nblocks, report->limits.seed + entry->relation->relid,
+		.sampling = {nblocks, report->limits.seed + entry->relation->relid, true,
 		&report->left, &report->io_stats}
 	};
 	uint64		nread;

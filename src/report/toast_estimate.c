@@ -105,12 +105,12 @@ estimate_needs(const SstPageSample *sample, SstBloatEstimate *estimate)
 
 /*
  * From the sample of a table or TOAST table, which was shown to the model of its
- * rebuild, estimate what sst_apply_toast_needs() will ask for.  The ends of the
- * table's own prediction become wider where its rows depend on compression.
+ * rebuild, estimate what sst_apply_toast_needs() will ask for; of a table only with its needs.
+ * The ends of the table's own prediction become wider where its rows depend on compression.
  */
 void
 sst_estimate_toast(const SstTarget *target, const SstPageSample *sample,
-				   SstBloatEstimate *estimate)
+				   bool with_needs, SstBloatEstimate *estimate)
 {
 	const FormData_pg_class *relation = target->rel->rd_rel;
 
@@ -121,7 +121,7 @@ sst_estimate_toast(const SstTarget *target, const SstPageSample *sample,
 		estimate->toast->chunks.blocks = estimate->rebuilt_blocks;
 		return;
 	}
-	if (OidIsValid(relation->reltoastrelid))
+	if (with_needs && OidIsValid(relation->reltoastrelid))
 		estimate_needs(sample, estimate);
 	widen(&estimate->rebuilt_blocks, sample->totals[SST_REBUILT_LESS_BYTES] / BLCKSZ,
 		  sample->totals[SST_REBUILT_MORE_BYTES] / BLCKSZ);

@@ -51,17 +51,15 @@
 /* Room for tuples and their line pointers on an empty page */
 #define PAGE_ROOM (BLCKSZ - (int) SizeOfPageHeaderData)
 
-/* What tuples of some length needed that were read, on average of the last ones */
+/* Of the tuples of some length that were read, what the last ones need */
+#define LAST_READS_LOG2 2
+#define LAST_READS (1 << LAST_READS_LOG2)
 typedef struct Reading
 {
-	uint32		nread;			/* up to LAST_READS */
-	uint32		nskipped;		/* since then */
-	uint32		need;			/* in parts of a byte, NEED_PARTS */
-	uint32		rest;			/* of these, when whole bytes were taken */
+	uint16		needs[LAST_READS];
+	uint32		nread;
+	uint32		nskipped;		/* since the last was read */
 } Reading;
-
-#define LAST_READS 4
-#define NEED_PARTS 256
 
 /* The new page of a table that is being filled, and what it took so far */
 typedef struct HeapFill
@@ -96,7 +94,8 @@ typedef struct HeapRebuild
 	TupleDesc	tupdesc;
 	bool		reforms;		/* tuples may change: columns were dropped, or
 								 * stored as PLAIN, or one was seen to */
-	bool		reads_headers;	/* of all tuples, not of some of them */
+	bool		reads_pointers; /* all tuples with values in the TOAST table,
+								 * not some of them */
 	int			reserve;		/* bytes to leave free on each page */
 	HeapFill	fill;			/* the new table */
 	BlockNumber nseen;			/* pages of the old table */
@@ -713,60 +712,48 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 }
 
 /*
- * Does a rewrite change the size of a tuple that has all columns, and nothing for the
- * toaster?  A value that was an expanded object, as array_append() makes it, lies there
- * with a header of four bytes however short it is, and the rewrite shortens that.
+ * To read all tuples takes most of the time.  So all are read at first, and then one of so many of
+ * a page, to find one that a rewrite makes longer or shorter.  It may lack columns; have a value
+ * with a header of four bytes however short it is, as array_append() makes it; or have values in the
+ * TOAST table that stay in the tuple now.  Up to there about as many of that kind are
+ * overlooked, wherever they are.  Then more are read, and the others need what those of their length
+ * do.  Where that changes along the table, it is known a little late, and the size is unsure by
+ * another part.  All are read while it is very unsure.
  */
-static bool
-changes_size(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
-			 int len)
-{
-	SstTuple	read;
+#define READS_OF_FIRST 512
+#define LOOK_STEP 256
+#define READ_STEP 128
+#define UNSURE_OF_SKIPPED 0.002
+#define VERY_UNSURE 0.005
 
-	return state->tupdesc->natts <= MaxHeapAttributeNumber &&
-		sst_read_tuple(state->tupdesc, tuple, len, &read) && read.len != len;
+/* By which part is the size unsure, because tuples were not read? */
+static double
+doubt_of_skipped(const HeapRebuild *state)
+{
+	return state->doubt > 0 ? SST_Z * sqrt(state->doubt) / state->need : 0;
 }
 
-/* Is this a tuple that the toaster looks at, or that lacks columns? */
-static bool
-changes_tuple(const HeapRebuild *state, const HeapTupleHeaderData *tuple,
-			  int len)
+/* One of how many tuples is to be read? */
+static int
+reading_step(const HeapRebuild *state)
 {
-	return (tuple->t_infomask & HEAP_HASEXTERNAL) != 0 ||
-		len > (int) TOAST_TUPLE_THRESHOLD ||
-		HeapTupleHeaderGetNatts(tuple) < state->tupdesc->natts;
+	if (doubt_of_skipped(state) > VERY_UNSURE)
+		return 1;
+	return (int) Min(state->ntuples / READS_OF_FIRST + 1,
+					 state->reforms ? READ_STEP : LOOK_STEP);
 }
 
 /*
- * To read all tuples takes most of the time.  So all are read at first, and then one of so many of
- * a page, to find one that lacks columns or changes its size.  Up to there about as many of that
- * kind are overlooked, wherever they are: only bytes in each, and less than a page.  Then more are
- * read, and the others need what those of their length do.  Where that changes along the table,
- * it is known a little late, and the size is unsure by another part.
+ * Is this a tuple with values in the TOAST table, where all of these are read?  It says nothing of
+ * others.
  */
-#define READS_OF_FIRST 2048
-#define LOOK_STEP 256
-#define READ_STEP 64
-#define UNSURE_OF_SKIPPED 0.002
-
-/* Does a rewrite change a tuple, as far as is known?  It lies aligned and in full on its page. */
 static inline bool
-is_changed(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
-		   bool is_due)
+is_read_for_pointers(const HeapRebuild *state, const HeapTupleHeaderData *tuple)
 {
-	if (state->reforms)
-		return true;
-	if (!is_due && !state->reads_headers && len <= (int) TOAST_TUPLE_THRESHOLD)
-		return false;
-	if (changes_tuple(state, tuple, len))
-	{
-		state->reads_headers = true;
-		return true;
-	}
-	return is_due && (state->reforms = changes_size(state, tuple, len));
+	return state->reads_pointers && (tuple->t_infomask & HEAP_HASEXTERNAL) != 0;
 }
 
-/* Read a tuple that changes, and find what it needs, with its line pointer. */
+/* Read a tuple, and find what it needs in the new table, with its line pointer. */
 static pg_noinline uint32
 read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 		  SstCounters *counters)
@@ -774,37 +761,40 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	Reading    *others = &state->readings[Min(len, (int) TOAST_TUPLE_THRESHOLD + 1)];
 	int64		new_len = rewritten_length(state, tuple, len, counters);
 	int			need = tuple_need(new_len);
-	int			error = need * NEED_PARTS - (int) others->need;
+	double		mean = 0;
 	double		skipped = others->nskipped;
 
-	state->most_longer = Max(state->most_longer, (int) Min(new_len, BLCKSZ) - len);
-
-	/* What the toaster looks at says nothing of others. */
-	if (len > (int) TOAST_TUPLE_THRESHOLD || new_len > (int64) TOAST_TUPLE_THRESHOLD ||
-		(tuple->t_infomask & HEAP_HASEXTERNAL) != 0)
+	if (len > (int) TOAST_TUPLE_THRESHOLD || is_read_for_pointers(state, tuple))
 		return need;
+	if (new_len != len)
+		state->reforms = true;
+	if ((tuple->t_infomask & HEAP_HASEXTERNAL) == 0)
+		state->most_longer = Max(state->most_longer, (int) Min(new_len, BLCKSZ) - len);
 
-	state->doubt += (double) error * error / (NEED_PARTS * NEED_PARTS) *
-		skipped * (skipped + 1) / 2;
+	for (int i = 0; i < LAST_READS; i++)
+		mean += (double) others->needs[i] / LAST_READS;
+	state->doubt += (need - mean) * (need - mean) * skipped * (skipped + 1) / 2;
+	others->needs[others->nread++ % LAST_READS] = need;
 	others->nskipped = 0;
-	others->nread = Min(others->nread + 1, LAST_READS);
-	others->need += error / (int) others->nread;
 	return need;
 }
 
-/* What a tuple needs that changes.  One that the toaster may look at is read in any case. */
+/*
+ * What a tuple needs in the new table, with its line pointer.  One that is not read takes turns with
+ * those of its length, in no simple order: it could be that of the pages.
+ */
 static inline uint32
-changed_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
-			 bool is_due, SstCounters *counters)
+find_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
+		  bool is_due, SstCounters *counters)
 {
 	Reading    *others = &state->readings[Min(len, (int) TOAST_TUPLE_THRESHOLD + 1)];
 
-	if (is_due || others->nread == 0 || len + state->most_longer > (int) TOAST_TUPLE_THRESHOLD ||
-		(state->reads_headers && (tuple->t_infomask & HEAP_HASEXTERNAL) != 0))
+	if (is_due || len + state->most_longer > (int) TOAST_TUPLE_THRESHOLD ||
+		(state->reforms && others->nread < LAST_READS) || is_read_for_pointers(state, tuple))
 		return read_need(state, tuple, len, counters);
-	others->nskipped++;
-	others->rest = others->rest % NEED_PARTS + others->need;
-	return others->rest / NEED_PARTS;
+	if (!state->reforms)
+		return tuple_need(len);
+	return others->needs[(++others->nskipped * UINT32_C(0x9e3779b9)) >> (32 - LAST_READS_LOG2)];
 }
 
 /* A page of a table */
@@ -812,15 +802,14 @@ static void
 take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 			const SstItemList *kept, SstCounters *counters)
 {
-	int			step = (int) Min(state->ntuples / READS_OF_FIRST + 1,
-								 state->reforms ? READ_STEP : LOOK_STEP);
+	int			step = reading_step(state);
 	int			due = (int) (hash_bytes_uint32(blkno) % step);
 	HeapFill	fill = state->fill;
 	uint64		sum = 0;
 	uint64		squares = 0;
 
-	for (int i = state->reads_headers ? 0 : due; i < kept->nitems;
-		 i += state->reads_headers ? 1 : step)
+	for (int i = state->reads_pointers ? 0 : due; i < kept->nitems;
+		 i += state->reads_pointers ? 1 : step)
 		sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, kept->offnums[i])));
 	for (int i = 0; i < kept->nitems; i++)
 	{
@@ -831,10 +820,14 @@ take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 		bool		is_due = i == due;
 		uint32		need;
 
+		/* At random, as rows can be periodic */
 		if (is_due)
-			due += step;
-		need = is_changed(state, tuple, len, is_due) ?
-			changed_need(state, tuple, len, is_due, counters) : tuple_need(len);
+		{
+			due += 1 + hash_bytes_uint32((uint32) state->ntuples + i) % (2 * step - 1);
+			if (due < kept->nitems)
+				sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, kept->offnums[due])));
+		}
+		need = find_need(state, tuple, len, is_due, counters);
 		sum += need;
 		squares += need * need;
 		fill_page(&fill, need, state->reserve);
@@ -1039,7 +1032,7 @@ heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	else if (!sst_sample_is_exact(sample))
 		uncertainty = go_on(state, 1 - (double) sample->nsampled / sample->nblocks);
 	if (state->doubt > 0)
-		uncertainty += UNSURE_OF_SKIPPED + SST_Z * sqrt(state->doubt) / state->need;
+		uncertainty += UNSURE_OF_SKIPPED + doubt_of_skipped(state);
 	*blocks = sst_predict_blocks(rebuild, sample);
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
@@ -1052,6 +1045,15 @@ bool
 sst_heap_tries_compression(const SstRebuild *rebuild)
 {
 	return ((const HeapRebuild *) rebuild)->any_altered;
+}
+
+/* The size of the TOAST table is not asked for, so that not all pointers to it need be read. */
+void
+sst_heap_leave_out_toast(SstRebuild *rebuild)
+{
+	HeapRebuild *state = (HeapRebuild *) rebuild;
+
+	state->reads_pointers = state->base.slow_pages = state->any_altered;
 }
 
 /* Have the model of its TOAST table try that on values there. */
@@ -1152,8 +1154,8 @@ heap_begin(Relation rel)
 	state->in_tuples = palloc(state->tupdesc->natts * sizeof(Compression));
 	for (int i = 0; i < state->tupdesc->natts; i++)
 		describe_column(state, rel, i);
-	state->reads_headers = may_have_pointers(rel);
-	state->base.slow_pages = state->any_altered || state->reads_headers;
+	state->reads_pointers = may_have_pointers(rel);
+	state->base.slow_pages = state->any_altered || state->reads_pointers;
 	return &state->base;
 }
 
