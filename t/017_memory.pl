@@ -294,6 +294,8 @@ foreach my $way ('buffers', 'files, io_uring')
 		[ "sample_stats('huge_hash', 5000, seed => 1)", 'max(blocks_read)', 5000 ],
 		[ "pgstattuple_approx('huge')", 'table_len / 8192, scanned_percent >= 99', HUGE . '|t' ],
 		[ "bloat('huge', 100000)", 'bytes / 8192', HUGE ],
+		# long and short reads take turns
+		[ "bloat('huge', 40000)", 'bytes / 8192', HUGE ],
 		[ "bloat('huge_btree', 5000)", 'bytes / 8192', HUGE ],
 		[ "layout_map('huge', 7)", 'count(*), max(last_block)', '7|' . (HUGE - 1) ],
 		[ "visibility_map_summary('huge')", 'pages, all_visible_pages, unfrozen_ranges, corrupt_map_pages',

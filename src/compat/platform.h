@@ -68,6 +68,11 @@
 #endif
 #endif
 
+/* madvise() gives memory back to the system that stays allocated: MADV_DONTNEED of Linux */
+#ifdef __linux__
+#define SST_HAVE_MADV_DONTNEED 1
+#endif
+
 /* lseek() finds holes in a file: Linux, FreeBSD, macOS */
 #ifdef SEEK_HOLE
 #define SST_HAVE_SEEK_HOLE 1

@@ -34,6 +34,7 @@ typedef struct SstRun
 	int			read_first;		/* first block of the run that is read */
 	SstFileRead read;
 	char	   *memory;			/* NULL if there is no read */
+	int			memory_blocks;	/* of it that were ever written */
 	bool		mapped;			/* copied from a mapping, in part */
 	uint16		checksums[SST_MAX_COLD_RUN_BLOCKS]; /* computed, if there are
 													 * any */

@@ -26,6 +26,13 @@
 #include "stream/run.h"
 #include "stream/segment_file.h"
 
+/* Memory for a run that has none, and how many blocks of it were ever written */
+typedef struct SpareMemory
+{
+	char	   *memory;
+	int			nblocks;
+} SpareMemory;
+
 typedef struct SstFileStream
 {
 	SstStream	base;
@@ -60,8 +67,9 @@ typedef struct SstFileStream
 	int			max_depth;
 	int64		nbytes;			/* to read for the runs in the queue */
 	int			ncached;		/* successive runs found in the page cache */
-	char	  **spare;			/* memory for runs; the last one used last */
+	SpareMemory *spare;			/* memory for runs; the last one used last */
 	int			nspare;
+	int64		memory_blocks;	/* of the memory of all runs, ever written */
 
 	SstRun	   *run;			/* the current one, whose pages are returned */
 	uint64		left;			/* its blocks not returned yet */
@@ -85,7 +93,8 @@ typedef struct SstFileStream
 
 /*
  * Memory of runs is reused for longer ones: so much less is read ahead than the
- * limit allows, to stay within it.
+ * limit allows, to stay within it.  If that is not enough, because long and short runs
+ * take turns, memory goes back to the system.
  */
 #define SPARE_BYTES (2 * 1024 * 1024)
 
@@ -241,25 +250,37 @@ note_cached(SstFileStream *stream, SstRun *run)
 		run->cached = (PG_UINT64_MAX >> (64 - ncached)) << run->read_first;
 }
 
-/* Memory for a run: that which was used last is still in the CPU's cache. */
-static char *
-take_memory(SstFileStream *stream)
+/*
+ * Take memory for a run, of which so many blocks may be written: that which was used last is still
+ * in the CPU's cache.
+ */
+static void
+take_memory(SstFileStream *stream, SstRun *run, int nblocks)
 {
-	MemoryContext oldcontext;
-	char	   *memory;
+	int			more;
 
 	if (stream->nspare > 0)
 	{
-		memory = stream->spare[--stream->nspare];
-		VALGRIND_MAKE_MEM_UNDEFINED(memory, (Size) BLCKSZ * stream->max_blocks);
-		return memory;
+		SpareMemory *spare = &stream->spare[--stream->nspare];
+
+		run->memory = spare->memory;
+		run->memory_blocks = spare->nblocks;
+		VALGRIND_MAKE_MEM_UNDEFINED(run->memory, (Size) BLCKSZ * stream->max_blocks);
 	}
+	else
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(stream->context);
 
-	oldcontext = MemoryContextSwitchTo(stream->context);
-	memory = sst_palloc_blocks(stream->max_blocks);
-	MemoryContextSwitchTo(oldcontext);
-
-	return memory;
+		run->memory = sst_palloc_blocks(stream->max_blocks);
+		run->memory_blocks = 0;
+		MemoryContextSwitchTo(oldcontext);
+	}
+	more = nblocks - run->memory_blocks;
+	if (more > 0)
+	{
+		run->memory_blocks += more;
+		stream->memory_blocks += more;
+	}
 }
 
 static void
@@ -268,8 +289,17 @@ return_memory(SstFileStream *stream, SstRun *run)
 	if (run->memory == NULL)
 		return;
 
+#ifdef SST_HAVE_MADV_DONTNEED
+	if (stream->memory_blocks > SST_MAX_BYTES_AHEAD / BLCKSZ &&
+		madvise(run->memory, (Size) BLCKSZ * run->memory_blocks, MADV_DONTNEED) == 0)
+	{
+		stream->memory_blocks -= run->memory_blocks;
+		run->memory_blocks = 0;
+	}
+#endif
 	VALGRIND_MAKE_MEM_NOACCESS(run->memory, (Size) BLCKSZ * stream->max_blocks);
-	stream->spare[stream->nspare++] = run->memory;
+	stream->spare[stream->nspare].memory = run->memory;
+	stream->spare[stream->nspare++].nblocks = run->memory_blocks;
 	run->memory = NULL;
 }
 
@@ -317,7 +347,7 @@ start_run(SstFileStream *stream, SstRun *run)
 	if (read->fd < 0)
 		return;
 
-	run->memory = take_memory(stream);
+	take_memory(stream, run, last + 1);
 	read->offset = (off_t) BLCKSZ * ((run->first + run->read_first) % RELSEG_SIZE);
 	read->buffer = run->memory + (Size) BLCKSZ * run->read_first;
 	read->length = (Size) BLCKSZ * (last - run->read_first + 1);
@@ -551,7 +581,7 @@ init_runs(SstFileStream *stream)
 		runs[i].read.in_flight = false;
 		runs[i].memory = NULL;
 	}
-	stream->spare = palloc(sizeof(char *) * stream->nruns);
+	stream->spare = palloc(sizeof(SpareMemory) * stream->nruns);
 }
 
 /*
