@@ -94,13 +94,13 @@ typedef enum SstBtreeCount
 	SST_BTREE_COUNTS
 } SstBtreeCount;
 
-/* What a leaf page of some kind came to that was looked at last, and those that were left out since */
+/* What leaf pages of some kind came to that were looked at, the earlier ones with less weight */
 typedef struct SstBtreeKind
 {
-	uint32		used;			/* bytes of items and line pointers; 0 if none
-								 * was looked at */
-	uint32		nleft_out;
-	uint32		counts[SST_BTREE_COUNTS];
+	double		npages;
+	double		used;			/* bytes of items and line pointers */
+	double		counts[SST_BTREE_COUNTS];
+	uint32		nleft_out;		/* since the last of them */
 } SstBtreeKind;
 
 /* Kinds by what an item takes on average, four for each power of two, and by two neighbours */

@@ -720,13 +720,17 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
  * Pages that are left out
  *
  * To look at each item of a page takes most of the time, unless line pointers tell all.  After
- * FIRST_PAGES, one of LOOK_STEP is looked at of pages with many keys, and the others take as much, for
- * the bytes that they use, as the last one did whose items were about as long, and had equal keys or
- * not.  bench/bloat shows whether that is enough.
+ * FIRST_PAGES, one of LOOK_STEP is looked at of pages with many keys, or of UNSURE_STEP while the size is
+ * unsure.  The others take as much, for the bytes that they use, as the last ones did whose items were
+ * about as long, and had equal keys or not.
+ * bench/bloat shows whether that is enough.
  * ----------
  */
-#define LOOK_STEP 8
+#define LOOK_STEP 16
+#define UNSURE_STEP 4
+#define UNSURE 0.01
 #define MANY_KEYS 50
+#define KEPT_WEIGHT 0.5			/* of pages that were looked at before another */
 
 static const SstCount item_counts[SST_BTREE_COUNTS] = {
 	[SST_LEAF_BYTES] = SST_REBUILT_BYTES,
@@ -766,14 +770,21 @@ static inline bool
 may_leave_out(const SstBtreeRebuild *state, const SstBtreeKind *kind)
 {
 	return !state->is_sample && state->nlooked >= FIRST_PAGES &&
-		kind->counts[SST_LEAF_KEYS] >= MANY_KEYS && state->base.dead_tids == NULL;
+		kind->counts[SST_LEAF_KEYS] > MANY_KEYS * kind->npages && state->base.dead_tids == NULL;
+}
+
+/* By which part are the bytes unsure, because pages were left out? */
+static double
+doubt_of_left_out(const SstBtreeRebuild *state)
+{
+	return SST_Z * sqrt(state->doubt) / Max(state->bytes, 1);
 }
 
 /* Count what a page that is left out has, by the bytes that it uses. */
 static void
 leave_out(SstBtreeRebuild *state, SstBtreeKind *kind, uint32 used, SstCounters *counters)
 {
-	double		part = (double) used / kind->used;
+	double		part = used / kind->used;
 	uint64		bytes = (uint64) rint(part * kind->counts[SST_LEAF_BYTES]);
 
 	for (int i = 0; i < lengthof(item_counts); i++)
@@ -793,16 +804,19 @@ keep_counts(SstBtreeRebuild *state, SstBtreeKind *kind, uint32 used,
 			const uint64 *before, const SstCounters *counters)
 {
 	double		left_out = kind->nleft_out;
-	double		expected = (double) kind->counts[SST_LEAF_BYTES] * used / Max(kind->used, 1);
-	double		error;
+	double		expected = kind->counts[SST_LEAF_BYTES] * used / Max(kind->used, 1);
+	double		bytes = counters->n[SST_REBUILT_BYTES] - before[SST_LEAF_BYTES];
+	double		error = bytes - expected;
 
 	for (int i = 0; i < lengthof(item_counts); i++)
-		kind->counts[i] = counters->n[item_counts[i]] - before[i];
-	error = kind->counts[SST_LEAF_BYTES] - expected;
+		kind->counts[i] = KEPT_WEIGHT * kind->counts[i] + counters->n[item_counts[i]] - before[i];
+	kind->used = KEPT_WEIGHT * kind->used + used;
+	kind->npages = KEPT_WEIGHT * kind->npages + 1;
 	state->doubt += error * error * left_out * (left_out + 1) / 2;
-	kind->used = Max(used, MANY_KEYS * sizeof(ItemIdData));
 	kind->nleft_out = 0;
 	state->nlooked++;
+	if (state->into == &state->like)
+		state->like_bytes += (uint64) bytes;
 }
 
 /* Take a leaf page in, and what it says of other pages. */
@@ -838,7 +852,9 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		kind = kind_of(state, page, first, nitems, used);
 	if (kind != NULL && may_leave_out(state, kind))
 	{
-		if (state->nseen * 0x9E3779B1U > PG_UINT32_MAX / LOOK_STEP)
+		uint32		step = doubt_of_left_out(state) > UNSURE ? UNSURE_STEP : LOOK_STEP;
+
+		if (state->nseen * 0x9E3779B1U > PG_UINT32_MAX / step)
 		{
 			leave_out(state, kind, used, counters);
 			return;
@@ -857,8 +873,6 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	leaf_page(rebuild, page, first, nitems, follows && state->last_key == 0, unique, counters);
 	if (kind != NULL)
 		keep_counts(state, kind, used, before, counters);
-	if (state->into == &state->like)
-		state->like_bytes += kind->counts[SST_LEAF_BYTES];
 	state->into = &state->fill;
 	state->last_leaf = blkno;
 }
@@ -1120,8 +1134,7 @@ btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 		sst_btree_fill_more(&state->all, &state->all, (double) state->left_out_bytes /
 							Max(state->bytes - state->left_out_bytes, 1));
 	*blocks = sst_predict_blocks(rebuild, sample);
-	uncertainty = btree_uncertainty(state, in_order) +
-		SST_Z * sqrt(state->doubt) / Max(state->bytes, 1);
+	uncertainty = btree_uncertainty(state, in_order) + doubt_of_left_out(state);
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	all = *blocks;
