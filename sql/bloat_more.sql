@@ -292,8 +292,8 @@ SELECT relation, pg_relation_size(relation) BETWEEN low AND high AS inside FROM 
 DROP TABLE overlapping, overlapping_updated, said;
 
 -- Without a column, most rows of a large table are not read: those of their length tell what they need,
--- also where that changes in the middle.  Where they do not tell, rows are read: values of without_moved
--- come back from the TOAST table, or stay there.
+-- also where that changes in the middle.  Where they hardly tell, more rows are read; and all with values in
+-- the TOAST table, if some of these come back.
 CREATE TABLE without_text WITH (autovacuum_enabled = off) AS
 	SELECT g AS i, repeat('x', hashint4(g) & 63) AS gone, repeat('x', (hashint4(-g) & 63)) AS t FROM generate_series(1, 60000) g;
 CREATE TABLE without_int WITH (autovacuum_enabled = off) AS
@@ -307,17 +307,21 @@ ALTER TABLE without_moved ALTER a SET STORAGE external, ALTER t SET STORAGE exte
 INSERT INTO without_moved SELECT g, repeat('a', 1500), repeat('x', 500 + (hashint4(g) & 2047)) FROM generate_series(1, 4000) g;
 UPDATE without_moved SET a = '';
 CALL wait_for_horizon();
+CREATE TABLE without_either WITH (autovacuum_enabled = off) AS
+	SELECT g AS i, repeat('x', 100 * (hashint4(g) & 1)) AS gone, repeat('x', 100 - 100 * (hashint4(g) & 1)) AS t FROM generate_series(1, 20000) g;
+ALTER TABLE without_either DROP gone;
 ALTER TABLE without_text DROP gone;
 ALTER TABLE without_int DROP gone;
 ALTER TABLE without_half DROP gone;
 ALTER TABLE without_few DROP gone;
 CREATE TEMP TABLE said AS SELECT relation, predicted_bytes AS value, predicted_bytes_low AS low, predicted_bytes_high AS high
-	FROM unnest('{without_text, without_int, without_half, without_few, without_moved}'::regclass[]) r, streamstat.bloat(r, 1000000);
+	FROM unnest('{without_text, without_int, without_half, without_few, without_either, without_moved}'::regclass[]) r, streamstat.bloat(r, 1000000);
 VACUUM FULL without_text;
 VACUUM FULL without_int;
 VACUUM FULL without_half;
 VACUUM FULL without_few;
+VACUUM FULL without_either;
 VACUUM FULL without_moved;
-SELECT relation, abs(value - bytes) <= 0.01 * bytes AS near, bytes BETWEEN low AND high AS inside, high - low <= 8192 * 2 + bytes * 0.02 AS narrow
+SELECT relation, abs(value - bytes) <= 0.01 * bytes AS near, bytes BETWEEN low AND high AS inside, high - low <= 8192 * 2 + bytes * CASE WHEN relation = 'without_moved'::regclass THEN 0 ELSE 0.02 END AS narrow
 FROM said, pg_relation_size(relation) bytes ORDER BY relation::text;
-DROP TABLE without_text, without_int, without_half, without_few, without_moved, said;
+DROP TABLE without_text, without_int, without_half, without_few, without_either, without_moved, said;

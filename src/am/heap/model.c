@@ -764,6 +764,9 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	double		mean = 0;
 	double		skipped = others->nskipped;
 
+	/* How long values are that come back shows in the tuples' pointers only. */
+	if (new_len > len && (tuple->t_infomask & HEAP_HASEXTERNAL) != 0)
+		state->reads_pointers = state->base.slow_pages = true;
 	if (len > (int) TOAST_TUPLE_THRESHOLD || is_read_for_pointers(state, tuple))
 		return need;
 	if (new_len != len)
