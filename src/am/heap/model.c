@@ -1050,13 +1050,17 @@ sst_heap_tries_compression(const SstRebuild *rebuild)
 	return ((const HeapRebuild *) rebuild)->any_altered;
 }
 
-/* The size of the TOAST table is not asked for, so that not all pointers to it need be read. */
+/*
+ * The size of the TOAST table is not asked for, so that not all pointers to it need be read, but
+ * where it is not known how their values will be compressed.
+ */
 void
 sst_heap_leave_out_toast(SstRebuild *rebuild)
 {
 	HeapRebuild *state = (HeapRebuild *) rebuild;
 
-	state->reads_pointers = state->base.slow_pages = state->any_altered;
+	state->reads_pointers &= state->any_altered;
+	state->base.slow_pages = state->any_altered;
 }
 
 /* Have the model of its TOAST table try that on values there. */
