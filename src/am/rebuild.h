@@ -163,6 +163,24 @@ sst_load(const char *place)
 #endif
 }
 
+/*
+ * Rows or pages that are not looked at are taken to be like others that were.  The next one that
+ * is looked at was off by some error: add the variance of the sum of the n before it, whose errors
+ * may have grown to that.
+ */
+static inline void
+sst_add_doubt(double *variance, double error, double n)
+{
+	*variance += error * error * n * (n + 1) / 2;
+}
+
+/* By which part can a sum be wrong that has this variance? */
+static inline double
+sst_doubt_part(double variance, double sum)
+{
+	return variance > 0 ? SST_Z * sqrt(variance) / Max(sum, 1) : 0;
+}
+
 /* Would a build leave an index's entry with this TID out? */
 static inline bool
 sst_rebuild_leaves_out(const SstRebuild *rebuild, const ItemPointerData *tid)

@@ -773,13 +773,6 @@ may_leave_out(const SstBtreeRebuild *state, const SstBtreeKind *kind)
 		kind->counts[SST_LEAF_KEYS] > MANY_KEYS * kind->npages && state->base.dead_tids == NULL;
 }
 
-/* By which part are the bytes unsure, because pages were left out? */
-static double
-doubt_of_left_out(const SstBtreeRebuild *state)
-{
-	return SST_Z * sqrt(state->doubt) / Max(state->bytes, 1);
-}
-
 /* Count what a page that is left out has, by the bytes that it uses. */
 static void
 leave_out(SstBtreeRebuild *state, SstBtreeKind *kind, uint32 used, SstCounters *counters)
@@ -803,16 +796,14 @@ static void
 keep_counts(SstBtreeRebuild *state, SstBtreeKind *kind, uint32 used,
 			const uint64 *before, const SstCounters *counters)
 {
-	double		left_out = kind->nleft_out;
 	double		expected = kind->counts[SST_LEAF_BYTES] * used / Max(kind->used, 1);
 	double		bytes = counters->n[SST_REBUILT_BYTES] - before[SST_LEAF_BYTES];
-	double		error = bytes - expected;
 
 	for (int i = 0; i < lengthof(item_counts); i++)
 		kind->counts[i] = KEPT_WEIGHT * kind->counts[i] + counters->n[item_counts[i]] - before[i];
 	kind->used = KEPT_WEIGHT * kind->used + used;
 	kind->npages = KEPT_WEIGHT * kind->npages + 1;
-	state->doubt += error * error * left_out * (left_out + 1) / 2;
+	sst_add_doubt(&state->doubt, bytes - expected, kind->nleft_out);
 	kind->nleft_out = 0;
 	state->nlooked++;
 	if (state->into == &state->like)
@@ -852,7 +843,8 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		kind = kind_of(state, page, first, nitems, used);
 	if (kind != NULL && may_leave_out(state, kind))
 	{
-		uint32		step = doubt_of_left_out(state) > UNSURE ? UNSURE_STEP : LOOK_STEP;
+		uint32		step = sst_doubt_part(state->doubt, state->bytes) > UNSURE ?
+			UNSURE_STEP : LOOK_STEP;
 
 		if (state->nseen * 0x9E3779B1U > PG_UINT32_MAX / step)
 		{
@@ -1134,7 +1126,8 @@ btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 		sst_btree_fill_more(&state->all, &state->all, (double) state->left_out_bytes /
 							Max(state->bytes - state->left_out_bytes, 1));
 	*blocks = sst_predict_blocks(rebuild, sample);
-	uncertainty = btree_uncertainty(state, in_order) + doubt_of_left_out(state);
+	uncertainty = btree_uncertainty(state, in_order) +
+		sst_doubt_part(state->doubt, state->bytes);
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	all = *blocks;

@@ -726,18 +726,11 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 #define UNSURE_OF_SKIPPED 0.002
 #define VERY_UNSURE 0.005
 
-/* By which part is the size unsure, because tuples were not read? */
-static double
-doubt_of_skipped(const HeapRebuild *state)
-{
-	return state->doubt > 0 ? SST_Z * sqrt(state->doubt) / state->need : 0;
-}
-
 /* One of how many tuples is to be read? */
 static int
 reading_step(const HeapRebuild *state)
 {
-	if (doubt_of_skipped(state) > VERY_UNSURE)
+	if (sst_doubt_part(state->doubt, state->need) > VERY_UNSURE)
 		return 1;
 	return (int) Min(state->ntuples / READS_OF_FIRST + 1,
 					 state->reforms ? READ_STEP : LOOK_STEP);
@@ -762,7 +755,6 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	int64		new_len = rewritten_length(state, tuple, len, counters);
 	int			need = tuple_need(new_len);
 	double		mean = 0;
-	double		skipped = others->nskipped;
 
 	/* How long values are that come back shows in the tuples' pointers only. */
 	if (new_len > len && (tuple->t_infomask & HEAP_HASEXTERNAL) != 0)
@@ -776,7 +768,7 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 
 	for (int i = 0; i < LAST_READS; i++)
 		mean += (double) others->needs[i] / LAST_READS;
-	state->doubt += (need - mean) * (need - mean) * skipped * (skipped + 1) / 2;
+	sst_add_doubt(&state->doubt, need - mean, others->nskipped);
 	others->needs[others->nread++ % LAST_READS] = need;
 	others->nskipped = 0;
 	return need;
@@ -1035,7 +1027,7 @@ heap_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	else if (!sst_sample_is_exact(sample))
 		uncertainty = go_on(state, 1 - (double) sample->nsampled / sample->nblocks);
 	if (state->doubt > 0)
-		uncertainty += UNSURE_OF_SKIPPED + doubt_of_skipped(state);
+		uncertainty += UNSURE_OF_SKIPPED + sst_doubt_part(state->doubt, state->need);
 	*blocks = sst_predict_blocks(rebuild, sample);
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
