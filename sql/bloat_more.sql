@@ -325,3 +325,12 @@ VACUUM FULL without_moved;
 SELECT relation, abs(value - bytes) <= 0.01 * bytes AS near, bytes BETWEEN low AND high AS inside, high - low <= 8192 * 2 + bytes * CASE WHEN relation = 'without_moved'::regclass THEN 0 ELSE 0.02 END AS narrow
 FROM said, pg_relation_size(relation) bytes ORDER BY relation::text;
 DROP TABLE without_text, without_int, without_half, without_few, without_either, without_moved, said;
+
+-- Before the first row of a kind was read, others can have been overlooked.
+CREATE TABLE without_first (i int, t text) WITH (autovacuum_enabled = off);
+INSERT INTO without_first SELECT g, CASE WHEN g > 60000 THEN (SELECT string_agg(md5((g * j)::text), chr(10)) FROM generate_series(1, 120) j) ELSE 'aaaaaaaaaa' END FROM generate_series(1, 60400) g;
+ALTER TABLE without_first SET (toast_tuple_target = 8160);
+CREATE TEMP TABLE said AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.bloat('without_first', 1000000);
+VACUUM FULL without_first;
+SELECT pg_relation_size('without_first') BETWEEN low AND high AS inside FROM said;
+DROP TABLE without_first, said;

@@ -105,6 +105,7 @@ typedef struct HeapRebuild
 	double		doubt;			/* variance of their need, by those that were
 								 * not read */
 	int			most_longer;	/* by which a rewrite made one */
+	int			step;			/* one of so many is read on this page */
 	Reading		readings[TOAST_TUPLE_THRESHOLD + 2];	/* by length; the last
 														 * has none */
 	double		last_page;		/* of a sample, a factor for its waste; or 0 */
@@ -746,7 +747,10 @@ is_read_for_pointers(const HeapRebuild *state, const HeapTupleHeaderData *tuple)
 	return state->reads_pointers && (tuple->t_infomask & HEAP_HASEXTERNAL) != 0;
 }
 
-/* Read a tuple, and find what it needs in the new table, with its line pointer. */
+/*
+ * Read a tuple, and find what it needs in the new table, with its line pointer.  If it is the first
+ * of its kind, some before it may have been overlooked.
+ */
 static pg_noinline uint32
 read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 		  SstCounters *counters)
@@ -754,17 +758,25 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	Reading    *others = &state->readings[Min(len, (int) TOAST_TUPLE_THRESHOLD + 1)];
 	int64		new_len = rewritten_length(state, tuple, len, counters);
 	int			need = tuple_need(new_len);
+	double		overlooked = state->reforms ? others->nskipped : state->step - 1;
 	double		mean = 0;
 
-	/* How long values are that come back shows in the tuples' pointers only. */
-	if (new_len > len && (tuple->t_infomask & HEAP_HASEXTERNAL) != 0)
-		state->reads_pointers = state->base.slow_pages = true;
 	if (len > (int) TOAST_TUPLE_THRESHOLD || is_read_for_pointers(state, tuple))
 		return need;
-	if (new_len != len)
-		state->reforms = true;
 	if ((tuple->t_infomask & HEAP_HASEXTERNAL) == 0)
 		state->most_longer = Max(state->most_longer, (int) Min(new_len, BLCKSZ) - len);
+	else if (new_len > len)
+	{
+		/* How long values are that come back shows in the pointers only. */
+		sst_add_doubt(&state->doubt, need - tuple_need(len), overlooked);
+		state->reads_pointers = state->base.slow_pages = true;
+		return need;
+	}
+	if (new_len != len && !state->reforms)
+	{
+		sst_add_doubt(&state->doubt, need - tuple_need(len), overlooked);
+		state->reforms = true;
+	}
 
 	for (int i = 0; i < LAST_READS; i++)
 		mean += (double) others->needs[i] / LAST_READS;
@@ -797,7 +809,7 @@ static void
 take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 			const SstItemList *kept, SstCounters *counters)
 {
-	int			step = reading_step(state);
+	int			step = state->step = reading_step(state);
 	int			due = (int) (hash_bytes_uint32(blkno) % step);
 	HeapFill	fill = state->fill;
 	uint64		sum = 0;
