@@ -607,16 +607,20 @@ find_links(SstGinModel *model)
 }
 
 /*
- * Find out how many bytes each posting tree has, when all pages are known, and which part of
- * the short pages is a tree of its own, and so becomes part of an entry.  In damaged trees no more
- * links are followed than there are.
+ * Find out how many bytes each posting tree has, when all pages are known; which part of
+ * the short pages is a tree of its own, and so becomes part of an entry; and the number and the bytes
+ * of all trees that do.  In damaged trees no more links are followed than there are.
  */
 static void
-find_trees(SstGinModel *model)
+find_trees(SstGinModel *model, double *nshort, double *short_bytes)
 {
 	uint32		nfollowed = 0;
 	double		all_short = 0;
 	double		own = 0;
+	double		larger = 0;		/* of several pages, which become part of an
+								 * entry as well */
+
+	*nshort = 0;
 
 	for (BlockNumber i = 0; i < model->nleaves; i++)
 	{
@@ -630,6 +634,7 @@ find_trees(SstGinModel *model)
 		if (leaf->is_short)
 		{
 			own += bytes;
+			(*nshort)++;
 			continue;
 		}
 
@@ -639,8 +644,14 @@ find_trees(SstGinModel *model)
 		while (nfollowed++ < model->nleaves && (leaf = next_leaf(model, leaf)) != NULL)
 			bytes += leaf->bytes;
 		model->trees[model->ntrees++] = bytes;
+		if (list_fits(model, bytes))
+		{
+			larger += bytes;
+			(*nshort)++;
+		}
 	}
 	model->short_part = own / Max(all_short, 1);
+	*short_bytes = own + larger;
 }
 
 /*
@@ -668,20 +679,19 @@ order_keys(SstGinModel *model)
 }
 
 /*
- * Find out how full entries with the lists of short trees leave leaf pages, and by which part that
- * may be wrong.  A page that one entry more would not fit on is split in half; it depends on which
+ * Find out how full entries with the lists of so many short trees leave leaf pages, and by which part
+ * that may be wrong.  A page that one entry more would not fit on is split in half; it depends on which
  * of an even number of entries are a little longer whether one more than half of them stays.
  */
 static void
-find_short_fill(SstGinModel *model, const double *counts)
+find_short_fill(SstGinModel *model, double nshort, double bytes)
 {
 	double		fill = model->left_fill;
 	double		uncertainty = UNCERTAINTY_OF_SHORT;
 
-	if (counts[SST_REBUILT_SHORT_TREES] > 0)
+	if (nshort > 0)
 	{
-		double		size = Min(tree_key_size(model) + counts[SST_REBUILT_SHORT_BYTES] /
-							   counts[SST_REBUILT_SHORT_TREES], GinMaxItemSize);
+		double		size = Min(tree_key_size(model) + bytes / nshort, GinMaxItemSize);
 		int			most;
 
 		size = SST_GIN_ITEM_BYTES((int) size);
@@ -697,13 +707,13 @@ find_short_fill(SstGinModel *model, const double *counts)
 
 /* Pages of a known posting tree with so many bytes, or of the entry that its list becomes part of */
 static double
-pages_of_tree(const SstGinModel *model, double bytes)
+pages_of_tree(const SstGinModel *model, double bytes, Case which)
 {
 	double		level = 1 + ceil((bytes - FIRST_PAGE) / FULL_PAGE);
 	double		pages = level;
 
 	if (list_fits(model, bytes))
-		return bytes / model->short_fill[LIKELY];
+		return bytes / model->short_fill[which];
 	if (bytes <= ONLY_PAGE)
 		return 1;
 	for (; level > 1; pages += level)
@@ -729,7 +739,7 @@ deep_trees(const double *counts)
  * part of their entries have none.
  */
 static double
-tree_pages(const SstGinModel *model, const double *counts, double part)
+tree_pages(const SstGinModel *model, const double *counts, double part, Case which)
 {
 	double		trees = counts[SST_REBUILT_TREES];
 	double		bytes = counts[SST_REBUILT_TREE_BYTES];
@@ -744,7 +754,7 @@ tree_pages(const SstGinModel *model, const double *counts, double part)
 	{
 		part *= bytes / Max(model->tree_bytes, 1);
 		for (uint32 i = 0; i < model->ntrees; i++)
-			pages += pages_of_tree(model, part * model->trees[i]);
+			pages += pages_of_tree(model, part * model->trees[i], which);
 		return pages;
 	}
 
@@ -768,15 +778,15 @@ widen_by_trees(const SstGinModel *model, const double *counts, SstEstimate *bloc
 	double		part = model->knows_trees ? UNCERTAINTY_OF_KNOWN : UNCERTAINTY_OF_TREES;
 	double		middle_pages = counts[SST_POSTING_LEAF_PAGES] - counts[SST_REBUILT_TREES];
 	double		middle_bytes = counts[SST_REBUILT_TREE_BYTES] - counts[SST_REBUILT_LAST_BYTES];
-	double		pages = tree_pages(model, counts, 1);
+	double		pages = tree_pages(model, counts, 1, LIKELY);
 	double		error = 0;
 
 	/* The emptier pages have become, the less is known of where a tree ends. */
 	if (!model->knows_trees)
 		error = deep_trees(counts) *
 			Max(2.5 - 2 * middle_bytes / Max(middle_pages * FULL_PAGE, 1), 0.5);
-	sst_widen(blocks, hypot(pages - tree_pages(model, counts, 1 - part), error),
-			  hypot(tree_pages(model, counts, 1 + part) - pages, error));
+	sst_widen(blocks, hypot(pages - tree_pages(model, counts, 1 - part, LIKELY), error),
+			  hypot(tree_pages(model, counts, 1 + part, LIKELY) - pages, error));
 }
 
 static double
@@ -786,7 +796,8 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 	const double rounding = whole ? 1e-6 : 0;
 	double		pending = counts[SST_REBUILT_PENDING_BYTES] * pending_factors[which];
 	double		bytes = counts[SST_REBUILT_BYTES] + (which == LEAST ? 0 : pending);
-	double		short_bytes = counts[SST_REBUILT_SHORT_BYTES] * model->short_part;
+	double		own_short = counts[SST_REBUILT_SHORT_BYTES] * model->short_part;
+	double		short_bytes = own_short;
 	double		leaves = 1;
 	double		error;
 	double		trees;
@@ -806,8 +817,14 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 	leaves = leaves * model->batches[LIKELY] + signs[which] * error +
 		short_bytes / model->short_fill[which];
 	leaves = Max(sst_round_up(leaves - rounding, whole), 1);
-	trees = tree_pages(model, counts, 1) +
-		(which == LEAST ? pending / SST_GIN_PAGE_ROOM : 0);
+	trees = tree_pages(model, counts, 1, which);
+
+	/*
+	 * In the best case, the pending list fills pages of posting trees that
+	 * have room.
+	 */
+	if (which == LEAST)
+		trees = Max(trees, (counts[SST_REBUILT_TREE_BYTES] - own_short + pending) / ONLY_PAGE);
 
 	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees - rounding, whole);
 }
@@ -875,6 +892,8 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 {
 	double		pending_keys = pending_factors[LIKELY] * counts[SST_PENDING_ITEMS];
 	double		trees = counts[SST_REBUILT_TREES];
+	double		nshort = counts[SST_REBUILT_SHORT_TREES];
+	double		short_bytes = counts[SST_REBUILT_SHORT_BYTES];
 	SstGinBuild build = {.nkeys = counts[SST_REBUILT_PIVOTS], .ntrees = trees,
 		.tree_tids = counts[SST_POSTING_ITEMS] / Max(trees, 1),
 		.difference = average_difference(model->difference_bytes, model->tree_tids),
@@ -893,11 +912,11 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 	/* What short trees come to, the last page is not known to have. */
 	model->last_used = all && !model->skipped && one.pages > 1 ? one.last :
 		0.75 * SST_GIN_PAGE_ROOM;
-	find_short_fill(model, counts);
 	model->tree_bytes = counts[SST_REBUILT_TREE_BYTES];
 	model->short_part = 1;
 	if (model->knows_trees)
-		find_trees(model);
+		find_trees(model, &nshort, &short_bytes);
+	find_short_fill(model, nshort, short_bytes);
 	build.nkeys += pending_keys;
 	model->uncertainty = UNCERTAINTY;
 	if (build_in_batches(model, &build, &one, pending_keys))
