@@ -823,7 +823,7 @@ blocks_for(const SstGinModel *model, const double *counts, Case which, bool whol
 	 * In the best case, the pending list fills pages of posting trees that
 	 * have room.
 	 */
-	if (which == LEAST)
+	if (which == LEAST && pending > 0)
 		trees = Max(trees, (counts[SST_REBUILT_TREE_BYTES] - own_short + pending) / ONLY_PAGE);
 
 	return sst_round_up(1 + leaves + inner_pages(model, leaves, whole) + trees - rounding, whole);
