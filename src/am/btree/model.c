@@ -722,8 +722,7 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
  * To look at each item of a page takes most of the time, unless line pointers tell all.  After
  * FIRST_PAGES, one of LOOK_STEP is looked at of pages with many keys, or of UNSURE_STEP while the size is
  * unsure.  The others take as much, for the bytes that they use, as the last ones did whose items were
- * about as long, and had equal keys or not.
- * bench/bloat shows whether that is enough.
+ * about as long, and had equal keys or not.  bench/bloat shows whether that is enough.
  * ----------
  */
 #define LOOK_STEP 16
@@ -801,7 +800,7 @@ keep_counts(SstBtreeRebuild *state, SstBtreeKind *kind, uint32 used,
 
 	for (int i = 0; i < lengthof(item_counts); i++)
 		kind->counts[i] = KEPT_WEIGHT * kind->counts[i] + counters->n[item_counts[i]] - before[i];
-	kind->used = KEPT_WEIGHT * kind->used + used;
+	kind->used = KEPT_WEIGHT * kind->used + Max(used, MANY_KEYS * sizeof(ItemIdData));
 	kind->npages = KEPT_WEIGHT * kind->npages + 1;
 	sst_add_doubt(&state->doubt, bytes - expected, kind->nleft_out);
 	kind->nleft_out = 0;
