@@ -286,6 +286,22 @@ REINDEX INDEX gr_dead_a;
 UPDATE gr_dead_said SET real = pg_relation_size('gr_dead_a') WHERE real IS NULL;
 SELECT step, abs(avg(value / real) - 1) < 0.1 AS near FROM gr_dead_said GROUP BY step ORDER BY step;
 
+-- Lists of posting trees of several pages become part of entries, and posting trees have room for TIDs of the pending list.
+CREATE TABLE gr_deleted WITH (autovacuum_enabled = off) AS
+	SELECT g AS n, ARRAY(SELECT hashint4(g * 31 + k) & 15 FROM generate_series(1, 10) k) AS a FROM generate_series(1, 36000) g;
+CREATE INDEX gr_deleted_a ON gr_deleted USING gin (a);
+DELETE FROM gr_deleted WHERE n % 9 <> 0;
+CREATE TABLE gr_room (n int, a int[], pad text) WITH (autovacuum_enabled = off);
+CREATE INDEX gr_room_a ON gr_room USING gin (a) WITH (gin_pending_list_limit = 1000000);
+INSERT INTO gr_room SELECT g, ARRAY(SELECT hashint4(g * 31 + k) & 31 FROM generate_series(1, 10) k), repeat('p', 900) FROM generate_series(1, 8000) g;
+SELECT gin_clean_pending_list('gr_room_a') > 0 AS cleaned;
+INSERT INTO gr_room SELECT g, ARRAY(SELECT hashint4(g * 31 + k) & 31 FROM generate_series(1, 10) k), repeat('p', 900) FROM generate_series(8001, 13000) g;
+CALL wait_for_horizon();
+TRUNCATE gr_said;
+CALL gr_rebuild('{gr_deleted_a, gr_room_a}');
+SELECT name, inside FROM gr_result(100);
+DROP TABLE gr_deleted, gr_room;
+
 DROP FUNCTION gr_result, gr_sampled, gr_mixed;
 DROP TABLE gr, gr_memory, gr_updated, gr_aborted, gr_trees, gr_small, gr_keys, gr_grown, gr_one, gr_left, gr_kinds, gr_dead, gr_dead_said, gr_words,
 	gr_full, gr_alike, gr_refilled, gr_pages, gr_mixed, gr_shortened, gr_partial, gr_said, gr_sampled;
@@ -315,21 +331,3 @@ REINDEX TABLE gr_order;
 SELECT relation, bytes BETWEEN low AND high AS inside, high - low <= 0.1 * bytes + 8192 AS narrow
 FROM said, pg_relation_size(relation) bytes ORDER BY relation::text;
 DROP TABLE gr_order, said;
-
--- Lists of posting trees of several pages become part of entries, and posting trees have room for TIDs of the pending list.
-CREATE TABLE gr_deleted WITH (autovacuum_enabled = off) AS
-	SELECT g AS n, ARRAY(SELECT hashint4(g * 31 + k) & 15 FROM generate_series(1, 10) k) AS a FROM generate_series(1, 36000) g;
-CREATE INDEX gr_deleted_a ON gr_deleted USING gin (a);
-DELETE FROM gr_deleted WHERE n % 9 <> 0;
-CREATE TABLE gr_room (n int, a int[], pad text) WITH (autovacuum_enabled = off);
-CREATE INDEX gr_room_a ON gr_room USING gin (a) WITH (gin_pending_list_limit = 1000000);
-INSERT INTO gr_room SELECT g, ARRAY(SELECT hashint4(g * 31 + k) & 31 FROM generate_series(1, 10) k), repeat('p', 900) FROM generate_series(1, 8000) g;
-SELECT gin_clean_pending_list('gr_room_a') > 0 AS cleaned;
-INSERT INTO gr_room SELECT g, ARRAY(SELECT hashint4(g * 31 + k) & 31 FROM generate_series(1, 10) k), repeat('p', 900) FROM generate_series(8001, 13000) g;
-CALL wait_for_horizon();
-CREATE TEMP TABLE said AS SELECT relation, predicted_bytes_low AS low, predicted_bytes_high AS high
-	FROM unnest('{gr_deleted_a, gr_room_a}'::regclass[]) r, streamstat.bloat(r, 1000000);
-REINDEX TABLE gr_deleted;
-REINDEX TABLE gr_room;
-SELECT relation, pg_relation_size(relation) BETWEEN low AND high AS inside FROM said ORDER BY relation::text;
-DROP TABLE gr_deleted, gr_room, said;

@@ -760,23 +760,22 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	int			need = tuple_need(new_len);
 	double		overlooked = state->reforms ? others->nskipped : state->step - 1;
 	double		mean = 0;
+	bool		has_pointers = (tuple->t_infomask & HEAP_HASEXTERNAL) != 0;
+	bool		gets_values = has_pointers && new_len > len;
 
 	if (len > (int) TOAST_TUPLE_THRESHOLD || is_read_for_pointers(state, tuple))
 		return need;
-	if ((tuple->t_infomask & HEAP_HASEXTERNAL) == 0)
-		state->most_longer = Max(state->most_longer, (int) Min(new_len, BLCKSZ) - len);
-	else if (new_len > len)
+	if (gets_values || (new_len != len && !state->reforms))
+		sst_add_doubt(&state->doubt, need - tuple_need(len), overlooked);
+	if (gets_values)
 	{
 		/* How long values are that come back shows in the pointers only. */
-		sst_add_doubt(&state->doubt, need - tuple_need(len), overlooked);
 		state->reads_pointers = state->base.slow_pages = true;
 		return need;
 	}
-	if (new_len != len && !state->reforms)
-	{
-		sst_add_doubt(&state->doubt, need - tuple_need(len), overlooked);
-		state->reforms = true;
-	}
+	state->reforms |= new_len != len;
+	if (!has_pointers)
+		state->most_longer = Max(state->most_longer, (int) Min(new_len, BLCKSZ) - len);
 
 	for (int i = 0; i < LAST_READS; i++)
 		mean += (double) others->needs[i] / LAST_READS;
