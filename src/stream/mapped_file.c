@@ -34,8 +34,13 @@
 #include "stream/run.h"
 #include "stream/segment_file.h"
 
-/* Bytes of a window */
-#define WINDOW_SIZE (2 * 1024 * 1024)
+/*
+ * A window begins at a multiple of this, and has room for each run that begins within it: so one page
+ * fault maps 2 MB where the page cache has such pages.  To map and unmap takes as long as to look at 300
+ * pages.
+ */
+#define WINDOW_STEP (16 * 1024 * 1024)
+#define WINDOW_SIZE (WINDOW_STEP + SST_MAX_RUN_BLOCKS * BLCKSZ)
 
 /* The guard: where to go on after SIGBUS, and for which addresses */
 static sigjmp_buf guard_jump;
@@ -62,18 +67,16 @@ map_run(SstRunMapper *mapper, const SstRun *run)
 {
 	int64		segno = run->first / RELSEG_SIZE;
 	off_t		offset = run->read.offset;
-	off_t		begin = offset - offset % sysconf(_SC_PAGESIZE);
+	off_t		begin = offset - offset % WINDOW_STEP;
 	off_t		end = offset + run->read.length;
 
+	Assert(run->read.length <= WINDOW_SIZE - WINDOW_STEP);
 	if (mapper->segno != segno || begin < mapper->offset ||
 		end > mapper->offset + WINDOW_SIZE)
 	{
 		void	   *start;
 
 		sst_run_mapper_close(mapper);
-		if (end - begin > WINDOW_SIZE)
-			return NULL;
-
 		start = mmap(NULL, WINDOW_SIZE, PROT_READ, MAP_SHARED, run->read.fd, begin);
 		if (start == MAP_FAILED)
 			return NULL;
