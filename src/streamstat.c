@@ -46,9 +46,16 @@ static const struct config_enum_entry method_options[] = {
 	{NULL, 0, false}
 };
 
+static const struct config_enum_entry map_options[] = {
+	{"auto", SST_MAP_FILES_AUTO, false},
+	{"on", SST_MAP_FILES_ON, false},
+	{"off", SST_MAP_FILES_OFF, false},
+	{NULL, 0, false}
+};
+
 int			sst_io_path = SST_IO_PATH_AUTO;
 int			sst_io_method = SST_IO_METHOD_AUTO;
-bool		sst_map_files = true;
+int			sst_map_files = SST_MAP_FILES_AUTO;
 int			sst_max_workers = 2;
 int			sst_io_concurrency = 0;
 int			sst_io_combine_limit = 0;
@@ -120,10 +127,10 @@ define_settings(void)
 							 &sst_io_method, SST_IO_METHOD_AUTO, method_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 
-	DefineCustomBoolVariable("streamstat.map_files",
-							 "Enables memory mapping of relation files whose data is in the page cache.",
-							 "Only the part of a mapped page that is needed is copied.",
-							 &sst_map_files, true,
+	DefineCustomEnumVariable("streamstat.map_files",
+							 "Selects whether relation files whose data is in the page cache are mapped into memory.",
+							 "Only the part of a mapped page that is needed is copied.  \"auto\" selects the faster way.",
+							 &sst_map_files, SST_MAP_FILES_AUTO, map_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 }
 

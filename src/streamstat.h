@@ -26,11 +26,17 @@ typedef enum SstIoMethod
 	SST_IO_METHOD_SYNC			/* plain reads, with advice ahead */
 } SstIoMethod;
 
-extern int	sst_io_path;
+/* Is what is in the page cache mapped, to copy only what is needed? */
+typedef enum SstMapFiles
+{
+	SST_MAP_FILES_AUTO,			/* where that is quicker */
+	SST_MAP_FILES_ON,
+	SST_MAP_FILES_OFF
+}			SstMapFiles;
 
-/* Map what is in the page cache, and copy only what is needed */
-extern bool sst_map_files;
+extern int	sst_io_path;
 extern int	sst_io_method;
+extern int	sst_map_files;
 
 /* Parallel workers that one call may have */
 extern int	sst_max_workers;

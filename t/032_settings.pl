@@ -61,7 +61,7 @@ is( sql(q(LOAD 'streamstat'; SELECT string_agg(name || ' ' || context || ' ' || 
 		'streamstat.io_concurrency user integer - 0',
 		'streamstat.io_method user enum - auto',
 		'streamstat.io_path user enum - auto',
-		'streamstat.map_files user bool - on',
+		'streamstat.map_files user enum - auto',
 		'streamstat.max_blocking_time superuser integer ms 1000',
 		'streamstat.max_rate user integer kB 0',
 		'streamstat.max_workers user integer - 2'),

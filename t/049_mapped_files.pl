@@ -4,7 +4,8 @@
 # Of pages in the page cache only what is needed is copied, from a mapping of the
 # file.  The results are those of whole pages, for every kind of relation and
 # whatever happens to the mapping: nothing of the file in the page cache after all,
-# the file cut, mappings refused, or a file system with a cache of its own.
+# the file cut, mappings refused, or a file system with a cache of its own.  By default, the
+# mapping is left where reading is faster.
 
 use strict;
 use warnings;
@@ -32,6 +33,7 @@ shared_buffers = 1MB
 autovacuum = off
 max_parallel_maintenance_workers = 0
 jit = off
+streamstat.map_files = on
 ), checksums => $checksums, start => sub {
 			$faults = Faults->new($_[0]);
 			plan skip_all => 'no C compiler for test/faults' if !$faults;
@@ -181,6 +183,24 @@ SQL
 		cmp_ok($mapped->(), '>', 0.8, "$with: dropped: read through the mapping");
 		cmp_ok($faults->clear, '>=', 4, "$with: it was dropped");
 		$after->('dropped');
+
+		# The faster way is taken, after a trial.
+		my $wide = "btree_stats('fresh_wide')";
+		my %late = (
+			'nothing' => [],
+			'what is mapped' => [ maps => 'late' ],
+			'what is read' => [ reads => 'copied_late', to => 1 << 40 ]);
+
+		$session->query('SET streamstat.map_files = auto');
+		foreach my $what (sort keys %late)
+		{
+			$faults->set(file => file_of($node, 'fresh_wide'), most => 3, @{ $late{$what} });
+			is($call_mapped->($wide, 0.01), $expected{$wide}, "$with: late: $what");
+			cmp_ok($mapped->(), '>', $what eq 'what is read' ? 0.8 : 0.01, "$with: late: $what: mapped at least");
+			cmp_ok($mapped->(), '<', $what eq 'what is mapped' ? 0.2 : 0.98, "$with: late: $what: mapped at most");
+			cmp_ok($faults->clear, '>=', 2, "$with: late: $what: more than once") if @{ $late{$what} };
+		}
+		$session->query('RESET streamstat.map_files');
 
 		# SIGBUS
 		my $content = slurp_file($path);

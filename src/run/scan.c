@@ -741,7 +741,7 @@ will_be_mapped(const SstScanPlan *plan, Relation rel)
 	SstVisitor	visitor;
 
 	sst_plan_visitor(plan, rel, NULL, &visitor);
-	if (!sst_map_files || DataChecksumsEnabled() || plan->path != SST_IO_PATH_FILE ||
+	if (sst_map_files == SST_MAP_FILES_OFF || DataChecksumsEnabled() || plan->path != SST_IO_PATH_FILE ||
 		visitor.needs.part > SST_PART_LINE_POINTERS)
 		return false;
 

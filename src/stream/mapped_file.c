@@ -8,6 +8,11 @@
  * the next one is mapped, so that a process's memory does not grow with the
  * relation.
  *
+ * Whether that is quicker than to read whole pages is a matter of the machine: of 139 MB in the
+ * page cache, mapping took half as long as reading on one (Intel, 2.5 GHz), twice as long on another
+ * (AMD EPYC 9005), and both change with the size of the kernel's pages there.  So both are
+ * tried now and then, and timed; bench/run has the time of either ("of raw").
+ *
  * Data outside the page cache is not touched, because that would read it page
  * by page, and a failed read raises SIGBUS.  So does a page after the end of a
  * truncated file.  A guard is set while mapped memory is read, because data
@@ -24,6 +29,7 @@
  */
 #include "postgres.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 
@@ -52,9 +58,9 @@ static struct sigaction guard_previous;
 void
 sst_run_mapper_close(SstRunMapper *mapper)
 {
-	if (mapper->start != NULL)
-		munmap(mapper->start, WINDOW_SIZE);
-	mapper->start = NULL;
+	if (mapper->window != NULL)
+		munmap(mapper->window, WINDOW_SIZE);
+	mapper->window = NULL;
 	mapper->segno = -1;
 }
 
@@ -80,12 +86,12 @@ map_run(SstRunMapper *mapper, const SstRun *run)
 		start = mmap(NULL, WINDOW_SIZE, PROT_READ, MAP_SHARED, run->read.fd, begin);
 		if (start == MAP_FAILED)
 			return NULL;
-		mapper->start = start;
+		mapper->window = start;
 		mapper->segno = segno;
 		mapper->offset = begin;
 	}
 
-	return mapper->start + (offset - mapper->offset);
+	return mapper->window + (offset - mapper->offset);
 }
 
 /*
@@ -116,11 +122,19 @@ handle_sigbus(int signo, siginfo_t *info, void *context)
 #define MIN_BYTES (128 * 1024)
 
 /*
- * Whole pages are faster read than copied from a mapping.  So are those of a file system
- * with a cache of its own, of which the kernel says that they are absent.  After a run that
- * needed whole pages mostly, or seemed to be absent, so many runs are left to be read.
+ * A file system with a cache of its own can have data of which the kernel says that they are
+ * absent.  After a run that seemed to be, so many runs are left to be read.
  */
 #define RUNS_TO_SKIP 15
+
+/*
+ * In a trial, runs are mapped and read in turns; the way that took less time is then taken until the
+ * next trial.  The first runs are in none, because they touch their memory for the first time.  If one
+ * way takes twice as long as the other, trials cost 2 percent.
+ */
+#define FIRST_RUNS		2
+#define RUNS_IN_TRIAL	4
+#define RUNS_TO_TRIAL	128		/* from the begin of one to that of the next */
 
 /* Pages to look ahead for the CPU's cache, and bytes of the first part of each */
 #define PREFETCH_DISTANCE 3
@@ -135,12 +149,14 @@ sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
 					const SstDirectPageCheck *check)
 {
 	bool		in_part = needs->part != SST_PART_ALL && needs->stride > 1;
+	bool		may_map = sst_map_files != SST_MAP_FILES_OFF;
 
 	memset(mapper, 0, sizeof(SstRunMapper));
 	mapper->segno = -1;
 	mapper->needs = *needs;
 	mapper->checksums = check->checksums;
-	mapper->off = !sst_map_files || !in_part || !check->wal_logged;
+	mapper->nruns = -FIRST_RUNS;
+	mapper->off = !may_map || !in_part || !check->wal_logged;
 #ifndef SST_HAVE_MAPPED_READS
 	mapper->off = true;
 #endif
@@ -175,10 +191,10 @@ needed_part(const SstPageNeeds *needs, BlockNumber blkno,
 }
 
 /*
- * Copy what is needed of a page; true if that is all of it.  Everything is decided
- * by the copy of the header: the page itself can change meanwhile.
+ * Copy what is needed of a page.  Everything is decided by the copy of the header: the page
+ * itself can change meanwhile.
  */
-static inline bool
+static inline void
 copy_page(char *image, const char *mapped, const SstPageNeeds *needs,
 		  BlockNumber blkno)
 {
@@ -191,7 +207,7 @@ copy_page(char *image, const char *mapped, const SstPageNeeds *needs,
 	if (part == SST_PART_ALL)
 	{
 		memcpy(image + end, mapped + end, BLCKSZ - end);
-		return true;
+		return;
 	}
 
 	if (part == SST_PART_LINE_POINTERS && header->pd_lower > end)
@@ -206,20 +222,14 @@ copy_page(char *image, const char *mapped, const SstPageNeeds *needs,
 	memset(image + end, 0x7f, header->pd_special - end);
 #endif
 	VALGRIND_MAKE_MEM_NOACCESS(image + end, header->pd_special - end);
-
-	return false;
 }
 
-/*
- * Copy from mapped memory: no ERROR, and nothing to be undone.  Returns the number of pages
- * of which all was copied.
- */
-static int
+/* Copy from mapped memory: no ERROR, and nothing to be undone. */
+static void
 copy_run(const SstRunMapper *mapper, const char *mapped, SstRun *run)
 {
 	const char *end = mapped + run->read.length;
 	uint64		left = run->wanted & ~run->buffered;
-	int			nwhole = 0;
 
 	/* To sum up the pages loads them into the CPU's cache. */
 	mapped -= (Size) BLCKSZ * run->read_first;
@@ -234,52 +244,94 @@ copy_run(const SstRunMapper *mapper, const char *mapped, SstRun *run)
 
 		if (!mapper->checksums && ahead < end)
 			prefetch_page(ahead, mapper->needs.part);
-		nwhole += copy_page(run->memory + (Size) BLCKSZ * i, page, &mapper->needs,
-							run->first + i);
+		copy_page(run->memory + (Size) BLCKSZ * i, page, &mapper->needs, run->first + i);
 	}
-
-	return nwhole;
 }
 
 /*
- * The same, or -1 if some could not be read; what has been copied until then is
+ * The same; false if some could not be read: what has been copied until then is
  * meaningless.
  *
  * The signal is not blocked while it is handled, so that the jump need not
  * restore the signal mask.
  */
-static int
+static bool
 copy_run_guarded(const SstRunMapper *mapper, const char *mapped, SstRun *run)
 {
 	struct sigaction action;
-	volatile int nwhole = -1;
+	volatile bool copied = false;
 
 	memset(&action, 0, sizeof(action));
 	action.sa_sigaction = handle_sigbus;
 	action.sa_flags = SA_SIGINFO | SA_NODEFER;
 	sigemptyset(&action.sa_mask);
 	if (sigaction(SIGBUS, &action, &guard_previous) < 0)
-		return -1;
+		return false;
 
-	guard_start = mapper->start;
-	guard_end = mapper->start + WINDOW_SIZE;
+	guard_start = mapper->window;
+	guard_end = mapper->window + WINDOW_SIZE;
 	if (sigsetjmp(guard_jump, 0) == 0)
-		nwhole = copy_run(mapper, mapped, run);
+	{
+		copy_run(mapper, mapped, run);
+		copied = true;
+	}
 	guard_start = guard_end = NULL;
 	sigaction(SIGBUS, &guard_previous, NULL);
 
-	return nwhole;
+	return copied;
 }
 
-/* Copy what is needed of the run's blocks that are in no buffer.  False if they have to be read. */
+/* Is the next run to be mapped, if it is in the page cache?  In a trial, its clock starts. */
+static bool
+wants_mapping(SstRunMapper *mapper)
+{
+	int			n = mapper->nruns++;
+
+	if (n < 0)
+		return true;
+	if (n >= RUNS_IN_TRIAL)
+	{
+		if (mapper->nruns == RUNS_TO_TRIAL)
+			mapper->nruns = 0;
+		return mapper->least[true] <= mapper->least[false];
+	}
+
+	if (n == 0)
+		mapper->least[true] = mapper->least[false] = INFINITY;
+	mapper->timed = true;
+	INSTR_TIME_SET_CURRENT(mapper->start_time);
+	return n % 2 == 0;
+}
+
+/* A run has been copied from the page cache, either way, and checked: its clock stops. */
+void
+sst_run_mapper_done(SstRunMapper *mapper, const SstRun *run)
+{
+	instr_time	time;
+
+	if (!mapper->timed)
+		return;
+
+	INSTR_TIME_SET_CURRENT(time);
+	INSTR_TIME_SUBTRACT(time, mapper->start_time);
+	mapper->least[run->mapped] = Min(mapper->least[run->mapped],
+									 INSTR_TIME_GET_DOUBLE(time) / run->read.length);
+	mapper->timed = false;
+}
+
+/*
+ * Copy what is needed of the run's blocks that are in no buffer.  False if they have to be read,
+ * which can be quicker, if "can_read" says that this can be done without waiting.
+ */
 bool
-sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run)
+sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool can_read)
 {
 	SstFileRead *read = &run->read;
 	const char *mapped;
-	int			nwhole;
 
 	if (mapper->off || read->length < MIN_BYTES || mapper->nskip-- > 0)
+		return false;
+	if (can_read && sst_map_files == SST_MAP_FILES_AUTO && !wants_mapping(mapper))
 		return false;
 
 	mapped = map_run(mapper, run);
@@ -295,11 +347,8 @@ sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run)
 		return false;
 	}
 
-	nwhole = copy_run_guarded(mapper, mapped, run);
-	if (nwhole < 0)
+	if (!copy_run_guarded(mapper, mapped, run))
 		return false;
-	if (nwhole > pg_popcount64(run->wanted & ~run->buffered) / 2)
-		mapper->nskip = RUNS_TO_SKIP;
 	read->done = read->length;
 	run->mapped = true;
 

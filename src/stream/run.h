@@ -12,6 +12,7 @@
 #define SST_RUN_H
 
 #include "access/xlogdefs.h"
+#include "portability/instr_time.h"
 #include "storage/bufpage.h"
 
 #include "stream/buffered.h"
@@ -57,8 +58,13 @@ typedef struct SstRunMapper
 	bool		off;			/* not to be used, or does not work */
 	int			nskip;			/* runs to leave to be read */
 
-	/* The window */
-	char	   *start;			/* NULL if nothing is mapped */
+	/* Trials of which is quicker */
+	int			nruns;			/* since the last one began */
+	double		least[2];		/* time for a byte that was read, or mapped */
+	bool		timed;			/* the current run is, from here on: */
+	instr_time	start_time;
+
+	char	   *window;			/* NULL if nothing is mapped */
 	int64		segno;			/* segment, and where in it the window begins */
 	off_t		offset;
 } SstRunMapper;
@@ -91,6 +97,7 @@ extern void (*sst_checksum_pages) (const char *const *pages,
 extern void sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
 								const SstDirectPageCheck *check);
 extern void sst_run_mapper_close(SstRunMapper *mapper);
-extern bool sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run);
+extern bool sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool can_read);
+extern void sst_run_mapper_done(SstRunMapper *mapper, const SstRun *run);
 
 #endif							/* SST_RUN_H */

@@ -208,7 +208,8 @@ ask_cachestat(int fd, off_t offset, off_t length)
 	 * Old seccomp filters end a process for a system call that they do not
 	 * know.
 	 */
-	if (sst_map_files && syscall(SYS_cachestat, fd, &range, &found, 0) == 0)
+	if (sst_map_files != SST_MAP_FILES_OFF &&
+		syscall(SYS_cachestat, fd, &range, &found, 0) == 0)
 		return found.cached;
 #endif
 	return -1;

@@ -224,7 +224,8 @@ read_without_waiting(SstFileStream *stream, SstFileRead *read)
 static bool
 copy_cached(SstFileStream *stream, SstRun *run)
 {
-	return (stream->depth == 1 && sst_run_copy_mapped(&stream->mapper, run)) ||
+	return (stream->depth == 1 &&
+			sst_run_copy_mapped(&stream->mapper, run, stream->nowait)) ||
 		read_without_waiting(stream, &run->read);
 }
 
@@ -365,6 +366,7 @@ start_run(SstFileStream *stream, SstRun *run)
 	}
 
 	stream->ncached = 0;
+	stream->mapper.timed = false;
 	stream->depth = stream->max_depth;
 	if (stream->method == SST_IO_METHOD_AUTO)
 		choose_method(stream);
@@ -439,6 +441,7 @@ next_run(SstFileStream *stream)
 	sst_io_stats_returned(stream->base.reader->io_stats, stream->ntaken - stream->nreturned,
 						  pg_popcount64(run->wanted));
 	sst_run_check(&stream->check, run);
+	sst_run_mapper_done(&stream->mapper, run);
 
 	return run;
 }

@@ -18,8 +18,9 @@ my @fields = qw(ino from to reads error most uncached opens setups submits
 my $format = 'Q3 L19 x4';
 
 use constant MAP_SIZE => 4096;
-my %kinds = (error => 1, end => 2, short => 3, interrupted => 4, held => 5, late => 6, slow => 7);
-my %map_kinds = (refused => 1, unseen => 2, dropped => 3, cut => 4);
+my %kinds = (error => 1, end => 2, short => 3, interrupted => 4, held => 5, late => 6, slow => 7,
+	copied_late => 8);
+my %map_kinds = (refused => 1, unseen => 2, dropped => 3, cut => 4, late => 5);
 
 # Build the library for the machine, with the compiler that the server was built
 # with.  Undef if that cannot be.
@@ -70,8 +71,8 @@ sub write_faults
 }
 
 # From here on this goes wrong: file => path, from, to (bytes), reads => error,
-# end, short, interrupted, held, late or slow, maps => refused, unseen, dropped or cut, and
-# the other fields of faults.c
+# end, short, interrupted, held, late, slow or copied_late, maps => refused, unseen, dropped,
+# cut or late, and the other fields of faults.c
 sub set
 {
 	my ($self, %faults) = @_;

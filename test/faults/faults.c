@@ -46,6 +46,8 @@ enum
 	FAULT_LATE,					/* of the range, what a ring reads arrives
 								 * late */
 	FAULT_SLOW,					/* of the range, everything arrives late */
+	FAULT_COPIED_LATE,			/* ... and this does that is read without
+								 * waiting */
 };
 
 /* What happens to those who map the file */
@@ -56,6 +58,7 @@ enum
 	MAP_FAULT_UNSEEN,			/* nothing seems to be in the page cache */
 	MAP_FAULT_DROPPED,			/* all of it seems to be, and is dropped */
 	MAP_FAULT_CUT,				/* likewise, and the file is cut at "from" */
+	MAP_FAULT_LATE,				/* to see what is in the page cache takes long */
 };
 
 /* As t/lib/Faults.pm writes it */
@@ -269,7 +272,7 @@ read_some(int fd, const struct iovec *iov, int niov, off_t offset, int flags)
 	for (int i = 0; i < niov; i++)
 		length += iov[i].iov_len;
 	note_blocks(offset, length, 1);
-	if (faults->reads == FAULT_SLOW && !(flags & RWF_NOWAIT) &&
+	if (faults->reads == ((flags & RWF_NOWAIT) ? FAULT_COPIED_LATE : FAULT_SLOW) &&
 		(uint64_t) offset < faults->to && offset + length > faults->from)
 	{
 		count_hit();
@@ -597,6 +600,9 @@ change_cachestat(int fd, const uint64_t *range, uint64_t *cached)
 		case MAP_FAULT_DROPPED:
 			(void) posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 			cached[0] = (range[1] + page_size - 1) / page_size;
+			break;
+		case MAP_FAULT_LATE:
+			usleep(faults->most * 1000);
 			break;
 		default:
 			return;

@@ -29,7 +29,7 @@
 PG_MODULE_MAGIC;
 
 /* a setting of streamstat's, which is not loaded here */
-bool		sst_map_files = true;
+int			sst_map_files = SST_MAP_FILES_AUTO;
 
 PG_FUNCTION_INFO_V1(read_stream_for_blocks);
 PG_FUNCTION_INFO_V1(last_read_stream);
