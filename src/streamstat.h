@@ -32,7 +32,7 @@ typedef enum SstMapFiles
 	SST_MAP_FILES_AUTO,			/* where that is quicker */
 	SST_MAP_FILES_ON,
 	SST_MAP_FILES_OFF
-}			SstMapFiles;
+} SstMapFiles;
 
 extern int	sst_io_path;
 extern int	sst_io_method;

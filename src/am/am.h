@@ -54,6 +54,18 @@ extern void (*sst_read_line_pointers) (const PageData *page, OffsetNumber first,
 
 extern int	sst_sum_tuples(const PageData *page);
 
+/* What the items of an index page take, with their line pointers */
+typedef struct SstItemSums
+{
+	uint32		nlive;
+	uint32		ndead;			/* LP_DEAD */
+	uint64		bytes;			/* of live ones */
+	uint64		squares;		/* of the bytes of each of these */
+	uint64		all_bytes;
+} SstItemSums;
+
+extern void sst_sum_items(const PageData *page, SstItemSums *sums);
+
 /* The most line pointers that a page has room for */
 #define SST_MAX_ITEMS ((BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData))
 

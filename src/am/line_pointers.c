@@ -213,3 +213,36 @@ sst_sum_tuples(const PageData *page)
 
 	return outside < 0 || odd != 0 ? -1 : sum;
 }
+
+/* Sum up the items of an index page, which has a sound header.  If items overlap, sums can wrap around. */
+void
+sst_sum_items(const PageData *page, SstItemSums *sums)
+{
+	const PageHeaderData *header = (const PageHeaderData *) page;
+	const uint32 *lps = (const uint32 *) header->pd_linp;
+	const int	nitems = sst_page_items(page);
+	uint32		all = 0;		/* aligned, in units of the alignment */
+	uint32		live = 0;
+	uint32		squares = 0;
+	uint32		ndead = 0;
+
+	for (int i = 0; i < nitems; i++)
+	{
+		uint32		is_dead = LP_IS_DEAD(lps[i]);
+		uint32		units = ((uint32) LP_LEN(lps[i]) + MAXIMUM_ALIGNOF - 1) / MAXIMUM_ALIGNOF;
+
+		all += units;
+		ndead += is_dead;
+		units &= is_dead - 1;
+		live += units;
+		squares += units * units;
+	}
+
+	sums->nlive = nitems - ndead;
+	sums->ndead = ndead;
+	sums->bytes = (uint64) live * MAXIMUM_ALIGNOF + sums->nlive * sizeof(ItemIdData);
+	sums->all_bytes = (uint64) all * MAXIMUM_ALIGNOF + nitems * sizeof(ItemIdData);
+	sums->squares = (uint64) squares * MAXIMUM_ALIGNOF * MAXIMUM_ALIGNOF +
+		(uint64) live * MAXIMUM_ALIGNOF * 2 * sizeof(ItemIdData) +
+		sums->nlive * sizeof(ItemIdData) * sizeof(ItemIdData);
+}

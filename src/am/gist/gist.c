@@ -383,38 +383,38 @@ get_tid(const TreeRebuild *state, const PageData *page, const ItemIdData *item,
 static uint64
 count_entries(TreeRebuild *state, const PageData *page, SstCounters *counters)
 {
-	bool		reads_tids = state->spgist || state->base.dead_tids != NULL;
-	int			nitems = sst_page_items(page);
-	uint64		bytes = 0;
-	uint64		live_bytes = 0;
-	uint64		squares = 0;
-	int			nlive = 0;
-	int			ndead = 0;
+	SstItemSums sums = {0};
 
-	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+	if (!state->spgist && state->base.dead_tids == NULL)
+		sst_sum_items(page, &sums);
+	else
 	{
-		const ItemIdData *item = PageGetItemId((Page) page, offnum);
-		uint32		size = MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData);
-		ItemPointerData tid;
+		int			nitems = sst_page_items(page);
 
-		if (reads_tids && !get_tid(state, page, item, &tid))
-			continue;
-		bytes += size;
-		if (ItemIdIsDead(item) ||
-			(reads_tids && sst_rebuild_leaves_out(&state->base, &tid)))
-			ndead++;
-		else
+		for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 		{
-			nlive++;
-			live_bytes += size;
-			squares += size * size;
+			const ItemIdData *item = PageGetItemId((Page) page, offnum);
+			uint32		size = MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData);
+			ItemPointerData tid;
+
+			if (!get_tid(state, page, item, &tid))
+				continue;
+			sums.all_bytes += size;
+			if (ItemIdIsDead(item) || sst_rebuild_leaves_out(&state->base, &tid))
+				sums.ndead++;
+			else
+			{
+				sums.nlive++;
+				sums.bytes += size;
+				sums.squares += size * size;
+			}
 		}
 	}
-	state->squares += squares;
-	counters->n[SST_REBUILT_DEAD_ENTRIES] += ndead;
-	counters->n[SST_REBUILT_ENTRIES] += nlive;
-	counters->n[SST_REBUILT_BYTES] += live_bytes;
-	return bytes;
+	state->squares += sums.squares;
+	counters->n[SST_REBUILT_DEAD_ENTRIES] += sums.ndead;
+	counters->n[SST_REBUILT_ENTRIES] += sums.nlive;
+	counters->n[SST_REBUILT_BYTES] += sums.bytes;
+	return sums.all_bytes;
 }
 
 /* Compare a leaf page with the one before, if a build logs both together. */
