@@ -14,7 +14,7 @@
  * formula is as near as a build of a small index is, of a bounded number of keys:
  *
  * - Keys are those of some pages.  Neighbours stay neighbours, so that it is seen if keys are
- *   in the table's order.  If all keys of the index are there, model.c puts their pages in order.
+ *   in the table's order.
  * - The TIDs of a key are as far apart as the first two.
  * - Posting trees are all alike, with TIDs all over the table.
  *
@@ -149,26 +149,6 @@ sst_gin_sample_key(SstGinSample *sample, int key_size, int datum_size,
 			.size = Min(key_size, (int) GinMaxItemSize), .list_bytes = Min(bytes, PG_UINT16_MAX),
 			.memory = datum_size > 0 ? chunk_bytes(datum_size) : 0
 	};
-}
-
-/* How many keys has a sample? */
-uint32
-sst_gin_sample_size(const SstGinSample *sample)
-{
-	return sample->nkeys;
-}
-
-/* Add the keys of a page, from the first on, of another sample of the same index. */
-void
-sst_gin_sample_add(SstGinSample *sample, const SstGinSample *from, uint32 first,
-				   BlockNumber blkno)
-{
-	uint32		hash = hash_bytes_uint32(blkno);
-
-	sample->end = from->end;
-	for (uint32 k = first; k < from->nkeys && from->keys[k].hash == hash &&
-		 sample->nkeys < MAX_KEYS; k++)
-		sample->keys[sample->nkeys++] = from->keys[k];
 }
 
 /* A leaf page: the keys from "low" to where the next one begins */

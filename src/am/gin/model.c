@@ -64,10 +64,7 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define UNCERTAINTY_OF_BATCHES	0.08
 #define UNCERTAINTY_OF_INNER	0.5
 
-/*
- * Blocks of which leaf pages are kept, so that each posting tree is known, and the order of keys:
- * 0.4 MB
- */
+/* Blocks of which leaf pages are kept, so that each posting tree is known: 0.3 MB */
 #define MAX_LEAVES		32768
 
 /* By which part entries with lists of short trees, and the bytes of known and of other trees, can be wrong */
@@ -113,8 +110,6 @@ typedef struct Leaf
 {
 	BlockNumber next;			/* to the right; 0: the block has none */
 	uint16		bytes;			/* that its lists take in a new tree, or entry */
-	uint16		first_key;		/* number in the sample, of an entry page */
-	bool		is_entry;
 	bool		is_short;		/* lists may become part of an entry */
 	bool		linked;			/* another one is to its left */
 } Leaf;
@@ -378,12 +373,6 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 		return;
 	}
 
-	if (blkno < model->nleaves)
-		model->leaves[blkno] = (Leaf)
-	{
-		.next = GinPageGetOpaque((Page) page)->rightlink, .is_entry = true,
-			.first_key = sst_gin_sample_size(model->sample)
-	};
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
 		uint32		ntids;
@@ -601,7 +590,7 @@ find_links(SstGinModel *model)
 	{
 		Leaf	   *next = next_leaf(model, &model->leaves[i]);
 
-		if (next != NULL && next->is_entry == model->leaves[i].is_entry)
+		if (next != NULL)
 			next->linked = true;
 	}
 }
@@ -629,7 +618,7 @@ find_trees(SstGinModel *model, double *nshort, double *short_bytes)
 
 		if (leaf->is_short)
 			all_short += bytes;
-		if (leaf->next == 0 || leaf->linked || leaf->is_entry)
+		if (leaf->next == 0 || leaf->linked)
 			continue;
 		if (leaf->is_short)
 		{
@@ -652,30 +641,6 @@ find_trees(SstGinModel *model, double *nshort, double *short_bytes)
 	}
 	model->short_part = own / Max(all_short, 1);
 	*short_bytes = own + larger;
-}
-
-/*
- * Put the keys in their order, if all are in the sample: they are in the order of blocks.  Nothing
- * changes if the links between pages do not lead to all.
- */
-static void
-order_keys(SstGinModel *model)
-{
-	SstGinSample *ordered = sst_gin_sample_create();
-	const Leaf *leaf = NULL;
-
-	for (BlockNumber i = 0; i < model->nleaves && leaf == NULL; i++)
-	{
-		if (model->leaves[i].is_entry && !model->leaves[i].linked)
-			leaf = &model->leaves[i];
-	}
-	for (uint32 n = 0; leaf != NULL && n < model->nleaves; n++)
-	{
-		sst_gin_sample_add(ordered, model->sample, leaf->first_key, leaf - model->leaves);
-		leaf = next_leaf(model, leaf);
-	}
-	if (sst_gin_sample_size(ordered) == sst_gin_sample_size(model->sample))
-		model->sample = ordered;
 }
 
 /*
@@ -903,8 +868,6 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 	model->knows_trees = all && model->nseen <= model->nleaves;
 	if (model->knows_trees)
 		find_links(model);
-	if (model->knows_trees && !model->skipped)
-		order_keys(model);
 	sst_gin_build(model->sample, &build, &one);
 	model->all = all;
 	model->left_fill = one.pages > 1 ? one.fill : SST_GIN_PAGE_ROOM / 2.0;

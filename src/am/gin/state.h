@@ -191,9 +191,6 @@ extern bool sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno);
 extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
 							   int datum_size, SstGinList *list, uint32 ntids,
 							   uint32 bytes);
-extern uint32 sst_gin_sample_size(const SstGinSample *sample);
-extern void sst_gin_sample_add(SstGinSample *sample, const SstGinSample *from,
-							   uint32 first, BlockNumber blkno);
 extern void sst_gin_build(const SstGinSample *sample, const SstGinBuild *build,
 						  SstGinBuilt *built);
 
