@@ -194,6 +194,10 @@ extern double sst_btree_internal_pages(const SstBtreeFill *fill);
 extern void sst_btree_fill_more(SstBtreeFill *fill, const SstBtreeFill *like,
 								double times);
 
+extern int	sst_btree_pivot_size(TupleDesc tupdesc, int nkeys, const char *left,
+								 int left_len, const char *right,
+								 int right_len);
+
 extern SstBtreeOrder *sst_btree_order_create(BlockNumber nblocks);
 extern void sst_btree_order_page(SstBtreeOrder *order, BlockNumber blkno,
 								 BlockNumber prev, BlockNumber next);

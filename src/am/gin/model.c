@@ -105,7 +105,7 @@ typedef struct EntryPage
 	uint32		pivot_bytes;
 } EntryPage;
 
-/* A leaf page of a posting tree, or of the entry tree */
+/* A leaf page of a posting tree */
 typedef struct Leaf
 {
 	BlockNumber next;			/* to the right; 0: the block has none */
