@@ -326,12 +326,17 @@ end_piece(SstBtreeRebuild *state, PageRuns *runs, bool ended,
 }
 
 /*
- * Begin a run.  When it is the page's first, then the last page may have had a run
- * that was expected to go on here.
+ * Begin a run, which ends the one before.  When it is the page's first, then the last page may have
+ * had a run that was expected to go on here.
  */
 static void
-begin_run(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *item)
+begin_run(SstBtreeRebuild *state, PageRuns *runs, const LeafItem *item,
+		  SstCounters *counters)
 {
+	if (runs->nruns > 1)
+		end_whole_run(state, runs, counters);
+	else if (runs->nruns == 1)
+		end_piece(state, runs, true, counters);
 	runs->key = *item;
 	runs->ntids = 0;
 	if (++runs->nruns > 1 || state->last_key == 0 ||
@@ -488,21 +493,47 @@ last_alike(const PageData *page, const LeafItem *first, int offnum, int stop,
 }
 
 /*
- * Do line pointers show that each of a page's items has a key of its own and one TID, and that
- * all are of one size?  A unique index can have the versions of a row, but a build has one of
- * them.  Of a single column, nulls are at one end.
+ * Find the last of the items behind one, and before the stop, that have its key.  Items are in the
+ * order of their keys.
+ */
+static int
+last_equal(const PageData *page, const LeafItem *first, int offnum, int stop)
+{
+	for (int step = stop - offnum; step > 0; step /= 2)
+	{
+		LeafItem	item;
+
+		while (offnum + step < stop &&
+			   read_item(page, PageGetItemId((Page) page, offnum + step), &item) &&
+			   is_same_key(first, &item))
+			offnum += step;
+	}
+	return offnum;
+}
+
+/* Do line pointers show that a page's items are of one size, and have one TID each, in a build as well? */
+static bool
+are_alike(const SstBtreeRebuild *state, const PageData *page, OffsetNumber first)
+{
+	SstLinePointers items;
+
+	if (state->base.dead_tids != NULL)
+		return false;
+	sst_read_line_pointers(page, first, &state->lengths, &items);
+	return items.alike && items.ndead + items.nlong + items.nunclear == 0;
+}
+
+/*
+ * Has each of a page's items, which are alike, a key of its own?  A unique index can have the
+ * versions of a row, but a build has one of them.  Of a single column, nulls are at one end.
  */
 static bool
 are_unique(const SstBtreeRebuild *state, const PageData *page, OffsetNumber first,
 		   int nitems)
 {
-	SstLinePointers items;
 	LeafItem	ends[2];
 
-	if (!state->is_unique || state->base.dead_tids != NULL)
-		return false;
-	sst_read_line_pointers(page, first, &state->lengths, &items);
-	if (!items.alike || items.ndead + items.nlong + items.nunclear > 0)
+	if (!state->is_unique)
 		return false;
 	if (state->is_primary)
 		return true;
@@ -512,10 +543,21 @@ are_unique(const SstBtreeRebuild *state, const PageData *page, OffsetNumber firs
 		((ends[0].flags | ends[1].flags) & INDEX_NULL_MASK) == 0;
 }
 
-/* Fill new leaf pages with the items of a leaf page. */
+/* End a run, and others of one item each that are like it, but for the last of them. */
+static void
+skip_runs(SstBtreeRebuild *state, PageRuns *runs, const PageData *page, ItemId last,
+		  int nalike, SstCounters *counters)
+{
+	end_whole_run(state, runs, counters);
+	runs->nalike += nalike - 1;
+	runs->nruns += nalike;
+	(void) read_item(page, last, &runs->key);
+}
+
+/* Fill new leaf pages with the items of a leaf page, which can be alike, and then unique as well. */
 static void
 leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nitems,
-		  bool begins, bool unique, SstCounters *counters)
+		  bool begins, bool alike, bool unique, SstCounters *counters)
 {
 	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
 	const char *ahead = rebuild->ahead != NULL ? rebuild->ahead : page;
@@ -534,6 +576,7 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
 		int			ntids;
 		int			nalike;
 		bool		same_key;
+		bool		skips_run;
 
 		sst_load(ahead + (offnum - 1) * part);
 		if (!read_item(page, itemid, &item))
@@ -552,37 +595,36 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
 			runs.next_pivot = next_pivot(state, &runs, offnum);
 		}
 		if (!same_key)
-		{
-			if (runs.nruns > 1)
-				end_whole_run(state, &runs, counters);
-			else if (runs.nruns == 1)
-				end_piece(state, &runs, true, counters);
-			begin_run(state, &runs, &item);
-		}
+			begin_run(state, &runs, &item, counters);
 		runs.ntids += ntids;
 		runs.all_tids += ntids;
-		if (runs.ntids != item.ntids || runs.alike_ntids != item.ntids)
-			continue;
 
-		/* The last run had as many, and each item that is alike is a run. */
+		/*
+		 * More of the run are skipped; or if it is like the last one, more
+		 * such runs.
+		 */
+		skips_run = same_key && alike;
+		if (!skips_run && (runs.ntids != item.ntids || runs.alike_ntids != item.ntids))
+			continue;
 		if (stop <= offnum)
 		{
 			stop = Min(runs.next_pivot, nitems + 1);
 			if (rebuild->dead_tids != NULL)
 				stop = next_left_out(rebuild, page, offnum + 1, stop);
 		}
-		nalike = (unique ? stop - 1 :
+		nalike = (skips_run ? last_equal(page, &item, offnum, stop) :
+				  unique ? stop - 1 :
 				  last_alike(page, &item, offnum, stop, ahead, part)) - offnum;
 		if (nalike == 0)
 			continue;
-		end_whole_run(state, &runs, counters);
-		runs.nalike += nalike - 1;
-		runs.nruns += nalike;
+		if (skips_run)
+			runs.ntids += nalike;
+		else
+			skip_runs(state, &runs, page, itemid + nalike, nalike, counters);
 		runs.all_tids += nalike * item.ntids;
 		nread += nalike * item.ntids;
 		nkept += nalike * item.ntids;
 		offnum += nalike;
-		(void) read_item(page, itemid + nalike, &runs.key);
 	}
 	counters->n[SST_REBUILT_DEAD_ENTRIES] += nread - nkept;
 	counters->n[SST_REBUILT_ENTRIES] += nkept;
@@ -701,6 +743,7 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	uint32		used = header->pd_special - header->pd_upper + nitems * sizeof(ItemIdData);
 	uint32		high_key = 0;
 	SstBtreeKind *kind = NULL;
+	bool		alike;
 	bool		unique;
 	bool		follows;
 	uint64		before[SST_BTREE_COUNTS];
@@ -716,7 +759,8 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		high_key = MAXALIGN(ItemIdGetLength(PageGetItemId((Page) page, P_HIKEY))) +
 			sizeof(ItemIdData);
 	used -= Min(high_key, used);
-	unique = are_unique(state, page, first, nitems);
+	alike = !state->fill.deduplicate && are_alike(state, page, first);
+	unique = alike && are_unique(state, page, first, nitems);
 	if (!unique)
 		kind = kind_of(state, page, first, nitems, used);
 	if (kind != NULL && may_leave_out(state, kind))
@@ -740,7 +784,8 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		state->last_key = 0;
 	for (int i = 0; i < lengthof(item_counts); i++)
 		before[i] = counters->n[item_counts[i]];
-	leaf_page(rebuild, page, first, nitems, follows && state->last_key == 0, unique, counters);
+	leaf_page(rebuild, page, first, nitems, follows && state->last_key == 0, alike, unique,
+			  counters);
 	if (kind != NULL)
 		keep_counts(state, kind, used, before, counters);
 	state->into = &state->fill;
