@@ -293,9 +293,9 @@ typedef struct TreeRebuild
 
 	/* The present leaf pages, and how full they are of what they can be */
 	uint32		nleaves;
-	uint32		nfull;
 	uint32		nsparse;
 	double		fill;			/* sum */
+	double		fullest;
 
 	/*
 	 * Those that a build logs with the one before, and those that have its
@@ -344,13 +344,12 @@ static const SstEstimate usual_fill[] = {{0.70, 0.52, 1.00}, {0.70, 0.29, 1.00}}
 /*
  * If UNCHANGED of at least COMPARED leaf pages have the LSN of the one before, new pages will be
  * as full as the present ones, with these ends.  That is so only as long as KEPT of the rows are
- * not dead, and as GiST's fillfactor is what it was: some pages are full, and none are fuller.
+ * not dead.  GiST's fillfactor can have been a lower one, by which no page was to be fuller than the
+ * fullest is.
  */
 #define COMPARED 7
 #define UNCHANGED 0.85
 #define KEPT 0.95
-#define FULL 0.85
-#define FULL_OF_UNEVEN 0.6
 #define LEAST_OF_UNCHANGED 0.95
 #define MOST_OF_UNCHANGED 1.07
 
@@ -441,8 +440,8 @@ take_leaf(TreeRebuild *state, const PageData *page, BlockNumber blkno,
 	if (built && fill <= state->full)
 		fill /= state->full;
 	state->nleaves++;
-	state->nfull += fill >= (state->uneven ? FULL_OF_UNEVEN : FULL) && fill <= 1;
 	state->nsparse += fill < SPARSE;
+	state->fullest = Max(state->fullest, fill);
 	state->fill += fill;
 	compare_leaf(state, blkno, PageGetLSN((Page) page));
 }
@@ -486,11 +485,11 @@ expected_fill(const TreeRebuild *state, const double *counts)
 	SstEstimate result = {present, LEAST_OF_PRESENT * present, MOST_OF_PRESENT * present};
 
 	if (few_dead && state->ncompared >= COMPARED &&
-		state->nunchanged >= UNCHANGED * state->ncompared &&
-		(state->nfull > 0 || state->spgist))
+		state->nunchanged >= UNCHANGED * state->ncompared)
 	{
 		result.low = LEAST_OF_UNCHANGED * present;
-		result.high = MOST_OF_UNCHANGED * present;
+		result.high = MOST_OF_UNCHANGED * present /
+			(state->spgist ? 1 : Max(Min(state->fullest, 1), present));
 		return result;
 	}
 	if (state->sorted || state->nsparse > FEW_SPARSE * state->nleaves)
