@@ -136,6 +136,9 @@ handle_sigbus(int signo, siginfo_t *info, void *context)
 #define RUNS_IN_TRIAL	4
 #define RUNS_TO_TRIAL	128		/* from the begin of one to that of the next */
 
+/* By the session's last trial, with which the next stream begins */
+static bool mapping_is_faster = true;
+
 /* Pages to look ahead for the CPU's cache, and bytes of the first part of each */
 #define PREFETCH_DISTANCE 3
 #define PREFETCH_BYTES 1024
@@ -287,14 +290,12 @@ wants_mapping(SstRunMapper *mapper)
 {
 	int			n = mapper->nruns++;
 
-	if (n < 0)
-		return true;
-	if (n >= RUNS_IN_TRIAL)
-	{
-		if (mapper->nruns == RUNS_TO_TRIAL)
-			mapper->nruns = 0;
-		return mapper->least[true] <= mapper->least[false];
-	}
+	if (n == RUNS_IN_TRIAL)
+		mapping_is_faster = mapper->least[true] <= mapper->least[false];
+	if (mapper->nruns == RUNS_TO_TRIAL)
+		mapper->nruns = 0;
+	if (n < 0 || n >= RUNS_IN_TRIAL)
+		return mapping_is_faster;
 
 	if (n == 0)
 		mapper->least[true] = mapper->least[false] = INFINITY;
