@@ -45,7 +45,7 @@
  * fault maps 2 MB where the page cache has such pages.  To map and unmap takes as long as to look at 300
  * pages.
  */
-#define WINDOW_STEP (16 * 1024 * 1024)
+#define WINDOW_STEP (4 * 1024 * 1024)
 #define WINDOW_SIZE (WINDOW_STEP + SST_MAX_RUN_BLOCKS * BLCKSZ)
 
 /* The guard: where to go on after SIGBUS, and for which addresses */
@@ -128,13 +128,14 @@ handle_sigbus(int signo, siginfo_t *info, void *context)
 #define RUNS_TO_SKIP 15
 
 /*
- * In a trial, runs are mapped and read in turns; the way that took less time is then taken until the
- * next trial.  The first runs are in none, because they touch their memory for the first time.  If one
- * way takes twice as long as the other, trials cost 2 percent.
+ * In a trial, some runs are mapped, as many are read, and both again; the way that took less time is
+ * taken until the next trial.  The first runs are in none, because they touch their memory for the first
+ * time.  If one way takes twice as long as the other, trials cost 2 percent.
  */
 #define FIRST_RUNS		2
-#define RUNS_IN_TRIAL	4
-#define RUNS_TO_TRIAL	128		/* from the begin of one to that of the next */
+#define RUNS_IN_PART	4
+#define RUNS_IN_TRIAL	(4 * RUNS_IN_PART)
+#define RUNS_TO_TRIAL	512		/* from the begin of one to that of the next */
 
 /* By the session's last trial, with which the next stream begins */
 static bool mapping_is_faster = true;
@@ -298,25 +299,45 @@ wants_mapping(SstRunMapper *mapper)
 		return mapping_is_faster;
 
 	if (n == 0)
+	{
+		sst_run_mapper_close(mapper);
 		mapper->least[true] = mapper->least[false] = INFINITY;
+	}
+	if (n % RUNS_IN_PART == 0)
+		mapper->spent = 0;
 	mapper->timed = true;
 	INSTR_TIME_SET_CURRENT(mapper->start_time);
-	return n % 2 == 0;
+	return n / RUNS_IN_PART % 2 == 0;
 }
 
-/* A run has been copied from the page cache, either way, and checked: its clock stops. */
+/*
+ * A run has been copied from the page cache, either way, and checked: its clock stops.  To unmap pages takes
+ * as long as to map them, and so is counted.
+ */
 void
 sst_run_mapper_done(SstRunMapper *mapper, const SstRun *run)
 {
+	bool		ends = mapper->nruns % RUNS_IN_PART == 0;
 	instr_time	time;
 
 	if (!mapper->timed)
 		return;
 
+	if (ends)
+		sst_run_mapper_close(mapper);
 	INSTR_TIME_SET_CURRENT(time);
 	INSTR_TIME_SUBTRACT(time, mapper->start_time);
-	mapper->least[run->mapped] = Min(mapper->least[run->mapped],
-									 INSTR_TIME_GET_DOUBLE(time) / run->read.length);
+	mapper->spent += INSTR_TIME_GET_DOUBLE(time) / run->read.length;
+	if (ends)
+		mapper->least[run->mapped] = Min(mapper->least[run->mapped], mapper->spent);
+	mapper->timed = false;
+}
+
+/* A run was not in the page cache.  The next trial begins anew, as the first one did. */
+void
+sst_run_mapper_missed(SstRunMapper *mapper)
+{
+	mapper->nruns = -FIRST_RUNS;
 	mapper->timed = false;
 }
 

@@ -60,7 +60,9 @@ typedef struct SstRunMapper
 
 	/* Trials of which is quicker */
 	int			nruns;			/* since the last one began */
-	double		least[2];		/* time for a byte that was read, or mapped */
+	double		spent;			/* in this part of one, sum of times for a
+								 * byte */
+	double		least[2];		/* in a part that was read, or mapped */
 	bool		timed;			/* the current run is, from here on: */
 	instr_time	start_time;
 
@@ -99,5 +101,6 @@ extern void sst_run_mapper_init(SstRunMapper *mapper, const SstPageNeeds *needs,
 extern void sst_run_mapper_close(SstRunMapper *mapper);
 extern bool sst_run_copy_mapped(SstRunMapper *mapper, SstRun *run, bool can_read);
 extern void sst_run_mapper_done(SstRunMapper *mapper, const SstRun *run);
+extern void sst_run_mapper_missed(SstRunMapper *mapper);
 
 #endif							/* SST_RUN_H */

@@ -366,7 +366,7 @@ start_run(SstFileStream *stream, SstRun *run)
 	}
 
 	stream->ncached = 0;
-	stream->mapper.timed = false;
+	sst_run_mapper_missed(&stream->mapper);
 	stream->depth = stream->max_depth;
 	if (stream->method == SST_IO_METHOD_AUTO)
 		choose_method(stream);
