@@ -345,11 +345,12 @@ static const SstEstimate usual_fill[] = {{0.70, 0.52, 1.00}, {0.70, 0.29, 1.00}}
  * If UNCHANGED of at least COMPARED leaf pages have the LSN of the one before, new pages will be
  * as full as the present ones, with these ends.  That is so only as long as KEPT of the rows are
  * not dead.  GiST's fillfactor can have been a lower one, by which no page was to be fuller than the
- * fullest is.
+ * fullest is: surely if that has less than the larger half of a page that was split.
  */
 #define COMPARED 7
 #define UNCHANGED 0.85
 #define KEPT 0.95
+#define HALF 0.5
 #define LEAST_OF_UNCHANGED 0.95
 #define MOST_OF_UNCHANGED 1.07
 
@@ -485,11 +486,12 @@ expected_fill(const TreeRebuild *state, const double *counts)
 	SstEstimate result = {present, LEAST_OF_PRESENT * present, MOST_OF_PRESENT * present};
 
 	if (few_dead && state->ncompared >= COMPARED &&
-		state->nunchanged >= UNCHANGED * state->ncompared)
+		state->nunchanged >= UNCHANGED * state->ncompared &&
+		(state->spgist || state->fullest >= HALF))
 	{
 		result.low = LEAST_OF_UNCHANGED * present;
 		result.high = MOST_OF_UNCHANGED * present /
-			(state->spgist ? 1 : Max(Min(state->fullest, 1), present));
+			(state->spgist ? 1 : Min(state->fullest, 1));
 		return result;
 	}
 	if (state->sorted || state->nsparse > FEW_SPARSE * state->nleaves)
