@@ -614,10 +614,12 @@ scan_through_buffers(SstScan *scan)
 /*
  * The least for each participant.  Starting and ending a worker takes as long as
  * reading some thousands of blocks, or four times as many of which only a part is
- * read from the page cache (bench/compare warm).
+ * read from the page cache, or twice as many if their checksums are computed (bench/run has
+ * each with and without a worker).
  */
 #define MIN_BLOCKS_PER_PARTICIPANT 8192
-#define MIN_MAPPED_BLOCKS_PER_PARTICIPANT 32768
+#define MIN_CHECKED_BLOCKS_PER_PARTICIPANT 16384
+#define MIN_PARTIAL_BLOCKS_PER_PARTICIPANT 32768
 
 /*
  * Scan what the source gives.  Source, visitor, sinks and result have been set
@@ -731,21 +733,20 @@ run_parallel_scan(void *job)
 	sst_parallel_run(job);
 }
 
-/*
- * Will the blocks be in the page cache for the most part, and no page be read as a
- * whole, as for its checksum?
- */
-static bool
-will_be_mapped(const SstScanPlan *plan, Relation rel)
+/* The least blocks for each participant, of a relation that is large */
+static BlockNumber
+blocks_per_participant(const SstScanPlan *plan, Relation rel)
 {
 	SstVisitor	visitor;
 
 	sst_plan_visitor(plan, rel, NULL, &visitor);
-	if (sst_map_files == SST_MAP_FILES_OFF || DataChecksumsEnabled() || plan->path != SST_IO_PATH_FILE ||
-		visitor.needs.part > SST_PART_LINE_POINTERS)
-		return false;
+	if (sst_map_files == SST_MAP_FILES_OFF || plan->path != SST_IO_PATH_FILE ||
+		visitor.needs.part > SST_PART_LINE_POINTERS ||
+		sst_page_cache_share(rel, plan->forknum, plan->first, plan->end) <= 0.5)
+		return MIN_BLOCKS_PER_PARTICIPANT;
 
-	return sst_page_cache_share(rel, plan->forknum, plan->first, plan->end) > 0.5;
+	return DataChecksumsEnabled() ? MIN_CHECKED_BLOCKS_PER_PARTICIPANT :
+		MIN_PARTIAL_BLOCKS_PER_PARTICIPANT;
 }
 
 /* How many workers should help? */
@@ -760,9 +761,9 @@ choose_workers(const SstScanPlan *plan, Relation rel)
 
 	nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->nblocks,
 									MIN_BLOCKS_PER_PARTICIPANT);
-	if (nworkers > 0 && will_be_mapped(plan, rel))
+	if (nworkers > 0)
 		nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->nblocks,
-										MIN_MAPPED_BLOCKS_PER_PARTICIPANT);
+										blocks_per_participant(plan, rel));
 	return nworkers;
 }
 
