@@ -733,7 +733,7 @@ run_parallel_scan(void *job)
 	sst_parallel_run(job);
 }
 
-/* The least blocks for each participant, of a relation that is large */
+/* The least blocks for each participant, by what is read of them and from where */
 static BlockNumber
 blocks_per_participant(const SstScanPlan *plan, Relation rel)
 {

@@ -10,7 +10,7 @@
  *
  * Whether that is quicker than to read whole pages is a matter of the machine: of 139 MB in the
  * page cache, mapping took half as long as reading on one (Intel, 2.5 GHz), twice as long on another
- * (AMD EPYC 9005), and both change with the size of the kernel's pages there.  So both are
+ * (AMD EPYC), and both change with the size of the kernel's pages there.  So both are
  * tried now and then, and timed; bench/run has the time of either ("of raw").
  *
  * Data outside the page cache is not touched, because that would read it page

@@ -483,15 +483,14 @@ expected_fill(const TreeRebuild *state, const double *counts)
 	double		live = counts[SST_REBUILT_ENTRIES];
 	bool		few_dead = state->kept * live >=
 		KEPT * (live + counts[SST_REBUILT_DEAD_ENTRIES]);
+	double		fullest = state->spgist ? 1 : Min(state->fullest, 1);
 	SstEstimate result = {present, LEAST_OF_PRESENT * present, MOST_OF_PRESENT * present};
 
 	if (few_dead && state->ncompared >= COMPARED &&
-		state->nunchanged >= UNCHANGED * state->ncompared &&
-		(state->spgist || state->fullest >= HALF))
+		state->nunchanged >= UNCHANGED * state->ncompared && fullest >= HALF)
 	{
 		result.low = LEAST_OF_UNCHANGED * present;
-		result.high = MOST_OF_UNCHANGED * present /
-			(state->spgist ? 1 : Min(state->fullest, 1));
+		result.high = MOST_OF_UNCHANGED * present / fullest;
 		return result;
 	}
 	if (state->sorted || state->nsparse > FEW_SPARSE * state->nleaves)
