@@ -117,12 +117,11 @@ typedef struct ReadRun
 	BlockNumber nblocks;
 } ReadRun;
 
-/* Take the next run; false at the end. */
+/* Take the next run, of most blocks; false at the end. */
 static bool
-next_run(SstSource *source, ReadRun *run)
+next_run(SstSource *source, int most, ReadRun *run)
 {
-	run->nblocks = pg_popcount64(sst_source_take_run(source, sst_run_blocks(), 0,
-													 &run->first));
+	run->nblocks = pg_popcount64(sst_source_take_run(source, most, 0, &run->first));
 	return run->nblocks > 0;
 }
 
@@ -137,7 +136,8 @@ prewarm_read(PrewarmPart *part, SstSource *source)
 	int			nparticipants = part->chunks == NULL ? 1 : part->chunks->nparticipants;
 	int			max_runs = part->plan->cached || sst_direct_io() ? 1 :
 		Max(sst_io_depth(part->rel->rd_rel->reltablespace) / nparticipants, 1);
-	char	   *memory = sst_palloc_blocks(sst_run_blocks());
+	int			run_blocks = part->plan->cached ? sst_run_blocks() : sst_cold_run_blocks();
+	char	   *memory = sst_palloc_blocks(run_blocks);
 	ReadRun    *runs = palloc(sizeof(ReadRun) * max_runs);
 	int			first_run = 0;
 	int			nruns = 0;
@@ -153,7 +153,7 @@ prewarm_read(PrewarmPart *part, SstSource *source)
 		ReadRun    *run = &runs[(first_run + nruns) % max_runs];
 
 		CHECK_FOR_INTERRUPTS();
-		if (nruns < max_runs && next_run(source, run))
+		if (nruns < max_runs && next_run(source, run_blocks, run))
 		{
 			int64		cached = sst_direct_io() ? 0 :
 				sst_page_cache_range(&advice_file, run->first, run->first + run->nblocks);
