@@ -329,6 +329,17 @@ sst_server_waits_for_each_read(void)
 #endif
 }
 
+/* Do other processes of the server read blocks for this one? */
+bool
+sst_server_has_io_workers(void)
+{
+#if PG_VERSION_NUM >= 180000
+	return io_method == IOMETHOD_WORKER;
+#else
+	return false;
+#endif
+}
+
 /*
  * Reads that the server has started for this process, and that it has not taken note of
  * as done; -1 where it does not tell

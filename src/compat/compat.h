@@ -173,6 +173,7 @@ extern double sst_limited_vacuum_threshold(const StdRdOptions *options, double t
 extern instr_time *sst_read_time(bool temp);
 extern int64 sst_nanoseconds(instr_time duration);
 extern bool sst_server_waits_for_each_read(void);
+extern bool sst_server_has_io_workers(void);
 extern int	sst_server_reads_in_flight(void);
 extern void sst_count_private_read(int nblocks);
 extern void sst_count_private_wait(instr_time start);

@@ -21,12 +21,7 @@
 #include "streamstat.h"
 #include "warm/warm.h"
 
-/*
- * The least for each participant.  A block that is in the page cache is copied in a
- * few microseconds.  A worker takes some 8 ms to start and to end, and a page fault
- * for each page of shared buffers that it has not touched yet: on two cores, calls of 10 to
- * 160 MB took 2 to 9 ms longer with one.
- */
+/* The least for each participant; the second where workers help little: few_workers_pay() */
 #define MIN_BLOCKS_PER_PARTICIPANT 8192
 #define MIN_CACHED_BLOCKS_PER_PARTICIPANT 32768
 
@@ -296,6 +291,26 @@ sst_prewarm_worker(dsm_segment *seg, shm_toc *toc)
 }
 
 /*
+ * Does a worker pay only for very many blocks, if they are in the page cache?
+ *
+ * The first process that uses a buffer since the server started has the kernel
+ * provide its memory, which takes five times as long as copying a block to it.  Two
+ * processes do both in little more than half the time of one: 136 MB in 0.61 of it,
+ * 32 MB in 0.73, and in 0.72 what goes to buffers that have been used.  It is not so where
+ * neighbouring buffers share a page of the kernel, for which the processes wait in turn (before
+ * version 16; 0.98 for 120 MB), and where the server's I/O workers copy anyway (1.0 to 1.1).
+ * What is read and not kept takes less time than a worker's start.
+ */
+static bool
+few_workers_pay(SstPrewarmMode mode)
+{
+	long		page_size = sysconf(_SC_PAGESIZE);
+
+	return mode == SST_PREWARM_READ || sst_server_has_io_workers() ||
+		BLCKSZ % page_size != 0 || (uintptr_t) BufferBlocks % page_size != 0;
+}
+
+/*
  * Prewarm blocks of a fork with as many workers as pay.  False if none do: then nothing
  * is done, but that the plan says what is cached.  The relation must be open and locked.
  */
@@ -305,6 +320,7 @@ sst_prewarm_parallel(SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 	BlockNumber nblocks = Max(plan->end, plan->first) - plan->first;
 	bool		reads = (plan->mode != SST_PREWARM_PREFETCH);
 	double		share = 0;		/* in the page cache, if that matters */
+	bool		mostly_cached;
 	SstParallelJob job = {
 		.task = &prewarm_task, .rel = rel, .plan = plan,
 		.first = plan->first, .end = plan->end, .result = io_stats
@@ -313,9 +329,11 @@ sst_prewarm_parallel(SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 	if (reads && !sst_direct_io() && !RelationUsesLocalBuffers(rel))
 		share = sst_page_cache_share(rel, plan->forknum, plan->first, plan->end);
 	plan->cached = (share >= 1);
-	if (reads && sst_max_rate == 0 && nblocks >= SST_PREWARM_PARALLEL_BLOCKS)
+	mostly_cached = (share > 0.5);
+	if (reads && sst_max_rate == 0 && (mostly_cached || nblocks >= SST_PREWARM_PARALLEL_BLOCKS))
 		job.nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->end,
-											share > 0.5 ? MIN_CACHED_BLOCKS_PER_PARTICIPANT :
+											mostly_cached && few_workers_pay(plan->mode) ?
+											MIN_CACHED_BLOCKS_PER_PARTICIPANT :
 											MIN_BLOCKS_PER_PARTICIPANT);
 	if (job.nworkers == 0)
 		return false;

@@ -40,7 +40,7 @@ typedef struct SstPrewarmPlan
 	bool		cached;			/* in the page cache; set here */
 } SstPrewarmPlan;
 
-/* Fewer are read as soon by one process, for which the kernel reads ahead (bench/compare cold). */
+/* Fewer are read from storage as soon by one process, for which the kernel reads ahead (bench/compare cold). */
 #define SST_PREWARM_PARALLEL_BLOCKS (192 * 1024 * 1024 / BLCKSZ)
 
 extern bool sst_prewarm_parallel(SstPrewarmPlan *plan, Relation rel,
