@@ -37,14 +37,13 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
-#include "access/toast_compression.h"
-#include "access/toast_internals.h"
 #include "access/tupmacs.h"
 #include "common/hashfn.h"
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "am/heap/compression.h"
 #include "am/heap/heap.h"
 #include "am/rebuild.h"
 
@@ -67,25 +66,6 @@ typedef struct HeapFill
 	int			free;			/* bytes for tuples and line pointers */
 	uint64		bytes;
 } HeapFill;
-
-/* Results that are kept: the last ones */
-#define COMPRESSION_TRIALS 64
-
-/* The compression ratio of values, from some that are tried */
-typedef struct Compression
-{
-	bool		altered;		/* the column, so that its values may be
-								 * compressible */
-	uint64		nwanted;		/* values that were to be tried */
-	uint64		nguessed;		/* and those whose result was taken from
-								 * others */
-	uint64		ntrials;
-	double		trials[COMPRESSION_TRIALS];
-
-	/* Most of the values that are not tried lie between these. */
-	double		low;
-	double		high;
-} Compression;
 
 typedef struct HeapRebuild
 {
@@ -116,8 +96,8 @@ typedef struct HeapRebuild
 	HeapFill	toast_fill;
 	bool		any_altered;	/* of the columns */
 	char		method;			/* of the first of these, attcompression */
-	Compression compression;	/* of values in the TOAST table */
-	Compression *in_tuples;		/* of others, by column number less one */
+	SstCompression compression; /* of values in the TOAST table */
+	SstCompression *in_tuples;	/* of others, by column number less one */
 	struct HeapRebuild *tries_for;	/* of the table of this TOAST table, to
 									 * try to compress values for; or NULL */
 
@@ -142,129 +122,6 @@ fill_page(HeapFill *fill, int need, int reserve)
 	}
 	fill->free -= need;
 	fill->bytes += need;
-}
-
-/* ----------
- * The compression ratio of values, from some that are tried
- *
- * A value that is stored without compression, in a column whose storage or
- * method may have been changed, may be compressed when it is written again.
- * Only trying shows by how much.  That is slow, and impossible if the value is
- * in the TOAST table.  So some values are tried, and represent the others:
- * values that lie in rows, and the first chunks of values in the TOAST table
- * (report/toast_estimate.c).
- * ----------
- */
-
-/* After the first ones, one of so many values is tried. */
-#define TRIAL_STRIDE 256
-
-/*
- * The whole of a value can be compressed much better than its first chunk, and
- * somewhat worse.
- */
-#define BETTER 0.2
-#define WORSE 1.15
-
-/* The assumed range of an untried value's compression: from this fraction to none */
-#define BEST_COMPRESSION 0.01
-
-/* Of values of which none has been tried */
-static void
-compression_init(Compression *compression)
-{
-	memset(compression, 0, sizeof(Compression));
-	compression->low = BEST_COMPRESSION;
-	compression->high = 1;
-}
-
-static int
-compare_fractions(const void *a, const void *b)
-{
-	double		left = *(const double *) a;
-	double		right = *(const double *) b;
-
-	return (left > right) - (left < right);
-}
-
-static int
-kept_trials(const Compression *compression)
-{
-	return (int) Min(compression->ntrials, COMPRESSION_TRIALS);
-}
-
-/* Find between which fractions 8 of 10 trials lie. */
-static void
-find_ends(Compression *compression)
-{
-	double		sorted[COMPRESSION_TRIALS];
-	int			n = kept_trials(compression);
-
-	memcpy(sorted, compression->trials, n * sizeof(double));
-	qsort(sorted, n, sizeof(double), compare_fractions);
-	compression->low = sorted[n / 10];
-	compression->high = Min(sorted[n - 1 - n / 10] * WORSE, 1);
-	if (compression->low < 1)
-		compression->low = Max(compression->low * BETTER, BEST_COMPRESSION);
-}
-
-/*
- * Try to compress a copy of so many bytes by a method (attcompression): their size then as a
- * fraction, 1 if they are incompressible; NaN if that cannot be tried.
- */
-static double
-try_compression(const char *data, int32 nbytes, char method)
-{
-	struct varlena *value;
-	struct varlena *compressed;
-	double		result = 1;
-
-	if (!CompressionMethodIsValid(method))
-		method = default_toast_compression;
-#ifndef USE_LZ4
-	if (method == TOAST_LZ4_COMPRESSION)
-		return NAN;
-#endif
-
-	value = palloc(VARHDRSZ + nbytes);
-	SET_VARSIZE(value, VARHDRSZ + nbytes);
-	memcpy(VARDATA(value), data, nbytes);
-	compressed = (struct varlena *)
-		DatumGetPointer(toast_compress_datum(PointerGetDatum(value), method));
-	if (compressed != NULL)
-	{
-		result = (double) VARSIZE(compressed) / VARSIZE(value);
-		pfree(compressed);
-	}
-	pfree(value);
-
-	return result;
-}
-
-/*
- * Compress a value, if it is its turn; false if it is not, or cannot be tried.
- */
-static bool
-try_value(Compression *compression, const char *data,
-		  int32 nbytes, char method, double *fraction)
-{
-	if (compression->nwanted++ % TRIAL_STRIDE != 0 &&
-		compression->ntrials >= COMPRESSION_TRIALS)
-		return false;
-
-	*fraction = try_compression(data, nbytes, method);
-	if (isnan(*fraction))
-		return false;
-	compression->trials[compression->ntrials++ % COMPRESSION_TRIALS] = *fraction;
-	find_ends(compression);
-	return true;
-}
-
-/* Which part of the values may be outside the ends that the trials give? */
-static double
-compression_rest(const Compression *compression)
-{
-	return Min(3.0 / Max(kept_trials(compression), 3), 1);
 }
 
 /* ----------
@@ -470,10 +327,10 @@ find_tried(const Toasting *toasting, int target)
 
 /* To which fraction is a value compressed that is not tried, by what others are? */
 static double
-assumed_fraction(Toasting *toasting, Compression *compression)
+assumed_fraction(Toasting *toasting, SstCompression *compression)
 {
-	bool		is_least_known = compression_rest(compression) >= toasting->rest;
-	int			n = kept_trials(compression);
+	bool		is_least_known = sst_compression_rest(compression) >= toasting->rest;
+	int			n = sst_compression_kept(compression);
 
 	switch (toasting->assumption)
 	{
@@ -484,11 +341,11 @@ assumed_fraction(Toasting *toasting, Compression *compression)
 		case TO_HIGH_END:
 			return compression->high;
 		case AT_BEST:
-			return is_least_known ? BEST_COMPRESSION : compression->low;
+			return is_least_known ? SST_BEST_COMPRESSION : compression->low;
 		case NOT_AT_ALL:
 			return is_least_known ? 1 : compression->high;
 	}
-	toasting->rest = Max(toasting->rest, compression_rest(compression));
+	toasting->rest = Max(toasting->rest, sst_compression_rest(compression));
 	return n == 0 ? 1 : compression->trials[compression->nguessed++ % n];
 }
 
@@ -501,7 +358,7 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 {
 	bool		in_tuple = value->data != NULL;
 	int			i = value - toasting->values;
-	Compression *compression = in_tuple ? &toasting->state->in_tuples[i] :
+	SstCompression *compression = in_tuple ? &toasting->state->in_tuples[i] :
 		&toasting->state->compression;
 	int			header = value->form == SST_VALUE_SHORT ? VARHDRSZ_SHORT : VARHDRSZ;
 	double		fraction;
@@ -513,10 +370,10 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 	if (value->tried)
 		return value->fraction;
 	if (toasting->assumption == AS_GUESSED && in_tuple &&
-		try_value(compression, value->data + header,
-				  value->size - header,
-				  TupleDescAttr(toasting->tupdesc, i)->attcompression,
-				  &fraction))
+		sst_compression_try(compression, value->data + header,
+							value->size - header,
+							TupleDescAttr(toasting->tupdesc, i)->attcompression,
+							&fraction))
 	{
 		toasting->read[i].tried = true;
 		toasting->read[i].fraction = fraction;
@@ -858,16 +715,16 @@ try_chunk(HeapRebuild *state, const HeapTupleHeaderData *chunk, int len)
 	double		fraction;
 
 	if (room < VARHDRSZ || chunk->t_hoff < SizeofHeapTupleHeader ||
-		state->compression.ntrials >= COMPRESSION_TRIALS)
+		state->compression.ntrials >= SST_COMPRESSION_TRIALS)
 		return;
 	memcpy(&seq, data + sizeof(Oid), sizeof(seq));
 	data += sizeof(Oid) + sizeof(int32);
 	memcpy(&header, data, VARHDRSZ);
 	if (seq == 0 && VARATT_IS_4B_U(&header) &&
 		VARSIZE_4B(&header) > VARHDRSZ && VARSIZE_4B(&header) <= room)
-		(void) try_value(&state->compression, data + VARHDRSZ,
-						 VARSIZE_4B(&header) - VARHDRSZ,
-						 state->method, &fraction);
+		(void) sst_compression_try(&state->compression, data + VARHDRSZ,
+								   VARSIZE_4B(&header) - VARHDRSZ,
+								   state->method, &fraction);
 }
 
 /*
@@ -1110,7 +967,7 @@ describe_column(HeapRebuild *state, Relation rel, int i)
 {
 	Form_pg_attribute att = TupleDescAttr(state->tupdesc, i);
 
-	compression_init(&state->in_tuples[i]);
+	sst_compression_init(&state->in_tuples[i]);
 	state->reforms |= att->attisdropped;
 	if (state->is_toast || att->attlen != -1 || att->attisdropped ||
 		att->attstorage == TYPSTORAGE_PLAIN || !may_be_altered(rel, att))
@@ -1160,8 +1017,8 @@ heap_begin(Relation rel)
 	/* A TOAST table that is not needed any more vanishes. */
 	state->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) &&
 		table_relation_needs_toast_table(rel);
-	compression_init(&state->compression);
-	state->in_tuples = palloc(state->tupdesc->natts * sizeof(Compression));
+	sst_compression_init(&state->compression);
+	state->in_tuples = palloc(state->tupdesc->natts * sizeof(SstCompression));
 	for (int i = 0; i < state->tupdesc->natts; i++)
 		describe_column(state, rel, i);
 	state->reads_pointers = may_have_pointers(rel);
