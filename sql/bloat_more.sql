@@ -65,6 +65,8 @@ DELETE FROM rem_wide WHERE i % 4 = 1;
 -- a fillfactor that came later
 CREATE TABLE rem_half WITH (autovacuum_enabled = off) AS TABLE rem_fresh;
 ALTER TABLE rem_half SET (fillfactor = 50);
+CREATE TABLE rem_alike WITH (autovacuum_enabled = off) AS SELECT g AS i FROM generate_series(1, 20000) g;
+ALTER TABLE rem_alike SET (fillfactor = 30);
 CREATE TABLE rem_half_deleted WITH (autovacuum_enabled = off, fillfactor = 50) AS TABLE rem_fresh;
 DELETE FROM rem_half_deleted WHERE i % 5 < 3;
 -- updates, HOT and others
@@ -102,9 +104,9 @@ DELETE FROM rem_unlogged WHERE i % 2 = 0;
 CALL wait_for_horizon();
 
 CALL predict('{rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
-	rem_dropped, rem_added, rem_appended, rem_view, rem_temp, rem_unlogged}');
+	rem_alike, rem_dropped, rem_added, rem_appended, rem_view, rem_temp, rem_unlogged}');
 VACUUM FULL rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
-	rem_dropped, rem_added, rem_appended, rem_view, rem_temp, rem_unlogged;
+	rem_alike, rem_dropped, rem_added, rem_appended, rem_view, rem_temp, rem_unlogged;
 SELECT * FROM compare(1);
 TRUNCATE rem_said;
 
@@ -234,7 +236,7 @@ DROP FUNCTION compare, after_reindex(float8, text, float8);
 DROP SEQUENCE rem_sequence;
 DROP MATERIALIZED VIEW rem_view;
 DROP TABLE rem_said, rem_samples, rem_fresh, rem_dead, rem_deleted, rem_none, rem_empty, rem_wide, rem_half, rem_half_deleted, rem_updated,
-	rem_dropped, rem_added, rem_appended, rem_temp, rem_unlogged, rem_toast, rem, rem_parts, rem_loose, rem_turns, rem_sampled;
+	rem_alike, rem_dropped, rem_added, rem_appended, rem_temp, rem_unlogged, rem_toast, rem, rem_parts, rem_loose, rem_turns, rem_sampled;
 
 -- Sizes that alternate fall into step with the pages, and out of it in the gaps of a sample; and a few
 -- rows that are much longer and stand together waste more than any sample shows; so do rows

@@ -214,6 +214,27 @@ sst_sum_tuples(const PageData *page)
 	return outside < 0 || odd != 0 ? -1 : sum;
 }
 
+/* Lengths of the shortest and of the longest item of a page, which has a sound header, and items. */
+void
+sst_item_lengths(const PageData *page, int *shortest, int *longest)
+{
+	const uint32 *lps = (const uint32 *) ((const PageHeaderData *) page)->pd_linp;
+	const int	nitems = sst_page_items(page);
+	int			least = PG_INT32_MAX;
+	int			most = 0;
+
+	for (int i = 0; i < nitems; i++)
+	{
+		int			len = LP_LEN(lps[i]);
+
+		least = Min(least, len);
+		most = Max(most, len);
+	}
+
+	*shortest = least;
+	*longest = most;
+}
+
 /* Sum up the items of an index page, which has a sound header.  If items overlap, sums can wrap around. */
 void
 sst_sum_items(const PageData *page, SstItemSums *sums)

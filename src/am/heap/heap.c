@@ -178,15 +178,16 @@ take_visible_tuples(SstVisitor *visitor, const PageData *page, PageItems *items)
 	const PageHeaderData *header = (const PageHeaderData *) page;
 	int			nitems = sst_page_items(page);
 	int			bytes = sst_sum_tuples(page);
+	SstItemList *kept = visitor->kept;
 
 	if (bytes < 0 || bytes > header->pd_special - header->pd_upper)
 		return false;
 
-	if (visitor->kept != NULL)
+	if (kept != NULL)
 	{
 		for (int i = 0; i < nitems; i++)
-			visitor->kept->offnums[i] = FirstOffsetNumber + i;
-		visitor->kept->nitems = nitems;
+			kept->offnums[i] = FirstOffsetNumber + i;
+		kept->nitems = nitems;
 	}
 	items->nflags[LP_NORMAL] = items->ntuples[HEAPTUPLE_LIVE] = nitems;
 	items->bytes[HEAPTUPLE_LIVE] = bytes;

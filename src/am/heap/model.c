@@ -124,6 +124,22 @@ fill_page(HeapFill *fill, int need, int reserve)
 	fill->bytes += need;
 }
 
+/* The same for some tuples that need as many bytes each */
+static inline void
+fill_pages(HeapFill *fill, int need, int reserve, int ntuples)
+{
+	while (ntuples > 0)
+	{
+		int			more;		/* of them on the page of this one */
+
+		fill_page(fill, need, reserve);
+		more = Min(Max((fill->free - reserve) / need, 0), ntuples - 1);
+		fill->free -= more * need;
+		fill->bytes += more * need;
+		ntuples -= 1 + more;
+	}
+}
+
 /* ----------
  * The toaster
  * ----------
@@ -660,6 +676,38 @@ find_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	return others->needs[(++others->nskipped * UINT32_C(0x9e3779b9)) >> (32 - LAST_READS_LOG2)];
 }
 
+/* What tuples need together, and the squares of that */
+typedef struct Needs
+{
+	uint64		sum;
+	uint64		squares;
+} Needs;
+
+/* Add some tuples of neighbouring line pointers that need what their lengths say. */
+static inline void
+add_unread(HeapFill *fill, const ItemIdData *items, int ntuples, bool alike, int reserve,
+		   Needs *needs)
+{
+	if (alike)
+	{
+		uint64		need = tuple_need(ItemIdGetLength(items));
+
+		needs->sum += ntuples * need;
+		needs->squares += ntuples * need * need;
+		fill_pages(fill, (int) need, reserve, ntuples);
+		return;
+	}
+
+	for (int i = 0; i < ntuples; i++)
+	{
+		uint32		need = tuple_need(ItemIdGetLength(&items[i]));
+
+		needs->sum += need;
+		needs->squares += need * need;
+		fill_page(fill, need, reserve);
+	}
+}
+
 /* A page of a table */
 static void
 take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
@@ -667,38 +715,53 @@ take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 {
 	int			step = state->step = reading_step(state);
 	int			due = (int) (hash_bytes_uint32(blkno) % step);
+	int			shortest = 0;
+	int			longest = BLCKSZ;
 	HeapFill	fill = state->fill;
-	uint64		sum = 0;
-	uint64		squares = 0;
+	Needs		needs = {0};
 
 	for (int i = state->reads_pointers ? 0 : due; i < kept->nitems;
 		 i += state->reads_pointers ? 1 : step)
 		sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, kept->offnums[i])));
+	if (kept->nitems == sst_page_items(page))
+		sst_item_lengths(page, &shortest, &longest);
+
 	for (int i = 0; i < kept->nitems; i++)
 	{
 		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
 		const HeapTupleHeaderData *tuple =
 			(const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
-		int			len = ItemIdGetLength(item);
-		bool		is_due = i == due;
+		int			nunread = Min(due, kept->nitems) - i;
 		uint32		need;
 
+		/*
+		 * If none is missing, those up to the next that is due are
+		 * neighbours.
+		 */
+		if (nunread > 0 && !state->reforms && !state->reads_pointers &&
+			longest + state->most_longer <= (int) TOAST_TUPLE_THRESHOLD)
+		{
+			add_unread(&fill, item, nunread, shortest == longest, state->reserve, &needs);
+			i += nunread - 1;
+			continue;
+		}
+
 		/* At random, as rows can be periodic */
-		if (is_due)
+		if (nunread == 0)
 		{
 			due += 1 + hash_bytes_uint32((uint32) state->ntuples + i) % (2 * step - 1);
 			if (due < kept->nitems)
 				sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, kept->offnums[due])));
 		}
-		need = find_need(state, tuple, len, is_due, counters);
-		sum += need;
-		squares += need * need;
+		need = find_need(state, tuple, ItemIdGetLength(item), nunread == 0, counters);
+		needs.sum += need;
+		needs.squares += need * need;
 		fill_page(&fill, need, state->reserve);
 	}
 	state->fill = fill;
 	state->ntuples += kept->nitems;
-	state->need += sum;
-	state->squares += squares;
+	state->need += needs.sum;
+	state->squares += needs.squares;
 }
 
 /*
