@@ -571,9 +571,9 @@ read_missing_value(TupleDesc tupdesc, int i, SstValue *value)
 }
 
 /*
- * Find the values of all columns of a tuple, of which there are not more than
- * MaxHeapAttributeNumber, and its length when formed again.  False if the tuple makes
- * no sense: then the values are those before the first one that is invalid.
+ * Find the values of all columns of a tuple, for which the result has memory, and its
+ * length when formed again.  False if the tuple makes no sense: then the values are those
+ * before the first one that is invalid.
  */
 bool
 sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple, int len,
@@ -660,6 +660,7 @@ typedef struct HeapPage
 	/* Of each item with a tuple: its inserter, and what comes next */
 	uint8		inserter[SST_MAX_ITEMS + 1];
 	OffsetNumber next[SST_MAX_ITEMS + 1];
+	SstTuple	read;			/* the last one */
 	SstDiagnosis *diagnosis;
 } HeapPage;
 
@@ -795,17 +796,17 @@ check_attributes(HeapPage *heap, OffsetNumber offnum,
 {
 	TupleDesc	tupdesc = RelationGetDescr(heap->rel);
 	int			natts = HeapTupleHeaderGetNatts(tuple);
+	SstTuple   *read = &heap->read;
 	int			i = 0;
-	SstTuple	read;
 
 	if (natts > tupdesc->natts)
 		return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
 						  _("tuple %u: %d attributes, but the relation has %d"),
 						  offnum, natts, tupdesc->natts);
 
-	(void) sst_read_tuple(tupdesc, tuple, length, &read);
-	while (i < read.nvalues && (read.values[i].form != SST_VALUE_POINTER ||
-								toast_pointer_is_sound(heap, tuple, read.values[i].data)))
+	(void) sst_read_tuple(tupdesc, tuple, length, read);
+	while (i < read->nvalues && (read->values[i].form != SST_VALUE_POINTER ||
+								 toast_pointer_is_sound(heap, tuple, read->values[i].data)))
 		i++;
 	if (i < tupdesc->natts)
 		return sst_refuse(heap->diagnosis, SST_FAULT_TUPLES,
@@ -924,18 +925,22 @@ check_tuples(Relation rel, SstVisitor *visitor, const PageData *page,
 {
 	HeapPage	heap = {.rel = rel, .visitor = visitor, .page = page,
 	.blkno = blkno, .nitems = sst_page_items(page), .diagnosis = diagnosis};
+	bool		sound = true;
 
-	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= heap.nitems; offnum++)
+	heap.read.values = palloc(RelationGetDescr(rel)->natts * sizeof(SstValue));
+	for (OffsetNumber offnum = FirstOffsetNumber; sound && offnum <= heap.nitems; offnum++)
 	{
 		const ItemIdData *item = PageGetItemId((Page) page, offnum);
 
 		if (ItemIdIsRedirected(item))
 			heap.next[offnum] = ItemIdGetRedirect(item);
-		else if (ItemIdIsNormal(item) && !check_tuple(&heap, offnum))
-			return false;
+		else if (ItemIdIsNormal(item))
+			sound = check_tuple(&heap, offnum);
 	}
+	sound = sound && check_chains(&heap);
+	pfree(heap.read.values);
 
-	return check_chains(&heap);
+	return sound;
 }
 
 /* ----------

@@ -45,7 +45,8 @@ typedef struct SstTuple
 	bool		has_pointers;
 	bool		has_dropped;	/* some column that is dropped has a value */
 	int			nvalues;		/* of the tuple's columns */
-	SstValue	values[MaxHeapAttributeNumber]; /* dropped ones as well */
+	SstValue   *values;			/* of all columns; the caller's memory, as a
+								 * stack frame would have 66 kB for them */
 } SstTuple;
 
 extern bool sst_read_tuple(TupleDesc tupdesc, const HeapTupleHeaderData *tuple,

@@ -84,6 +84,10 @@ typedef struct HeapRebuild
 	double		squares;		/* sum of the squares of what each needs */
 	double		doubt;			/* variance of their need, by those that were
 								 * not read */
+	SstTuple	read;			/* the last one that was read */
+	SstValue   *values;			/* what becomes of its values, by what is most
+								 * likely */
+	SstValue   *other_values;	/* and otherwise */
 	int			most_longer;	/* by which a rewrite made one */
 	int			step;			/* one of so many is read on this page */
 	Reading		readings[TOAST_TUPLE_THRESHOLD + 2];	/* by length; the last
@@ -485,7 +489,6 @@ run_toaster(Toasting *toasting)
 static void
 count_doubt(const Toasting *found, SstCounters *counters)
 {
-	SstValue	values[MaxHeapAttributeNumber];
 	HeapRebuild *state = found->state;
 	double		less = 0;
 	double		more = 0;
@@ -494,8 +497,8 @@ count_doubt(const Toasting *found, SstCounters *counters)
 
 	for (Assumption other = TO_LOW_END; other <= NOT_AT_ALL; other++)
 	{
-		Toasting	toasting = {state, found->tupdesc, found->read, values, found->header_size,
-			found->got_defaults,
+		Toasting	toasting = {state, found->tupdesc, found->read, state->other_values,
+			found->header_size, found->got_defaults,
 		.assumption = other, .rest = found->rest};
 		double		weight = other < AT_BEST ? 1 : found->rest;
 		double		bytes;
@@ -528,8 +531,7 @@ count_doubt(const Toasting *found, SstCounters *counters)
 static int64
 toast_tuple(HeapRebuild *state, SstTuple *tuple, bool got_defaults, SstCounters *counters)
 {
-	SstValue	values[MaxHeapAttributeNumber];
-	Toasting	toasting = {state, state->tupdesc, tuple->values, values,
+	Toasting	toasting = {state, state->tupdesc, tuple->values, state->values,
 		.header_size = tuple->len - sst_tuple_data_size(state->tupdesc, tuple->values),
 		.got_defaults = got_defaults,
 	.counters = counters};
@@ -562,26 +564,25 @@ static int64
 rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 				 int len, SstCounters *counters)
 {
-	SstTuple	read;
+	SstTuple   *read = &state->read;
 	TupleDesc	tupdesc = state->tupdesc;
 	int64		new_len;
 
-	if (tupdesc->natts > MaxHeapAttributeNumber ||
-		!sst_read_tuple(tupdesc, tuple, len, &read))
+	if (!sst_read_tuple(tupdesc, tuple, len, read))
 		return len;
 
-	new_len = !SST_REWRITE_COPIES_TUPLES || read.has_dropped ||
-		HeapTupleHeaderGetNatts(tuple) < tupdesc->natts ? read.len : len;
-	if (!read.has_pointers && new_len <= (int64) TOAST_TUPLE_THRESHOLD)
+	new_len = !SST_REWRITE_COPIES_TUPLES || read->has_dropped ||
+		HeapTupleHeaderGetNatts(tuple) < tupdesc->natts ? read->len : len;
+	if (!read->has_pointers && new_len <= (int64) TOAST_TUPLE_THRESHOLD)
 		return new_len;
 
-	count_pointers(state, read.values, counters);
+	count_pointers(state, read->values, counters);
 	for (int i = 0; i < tupdesc->natts; i++)
 	{
 		if (TupleDescAttr(tupdesc, i)->attisdropped)
-			read.values[i].form = SST_VALUE_NULL;
+			read->values[i].form = SST_VALUE_NULL;
 	}
-	return toast_tuple(state, &read, read.len > len &&
+	return toast_tuple(state, read, read->len > len &&
 					   HeapTupleHeaderGetNatts(tuple) < tupdesc->natts, counters);
 }
 
@@ -1081,6 +1082,9 @@ heap_begin(Relation rel)
 	state->has_toast = OidIsValid(rel->rd_rel->reltoastrelid) &&
 		table_relation_needs_toast_table(rel);
 	sst_compression_init(&state->compression);
+	state->read.values = palloc(state->tupdesc->natts * sizeof(SstValue));
+	state->values = palloc(state->tupdesc->natts * sizeof(SstValue));
+	state->other_values = palloc(state->tupdesc->natts * sizeof(SstValue));
 	state->in_tuples = palloc(state->tupdesc->natts * sizeof(SstCompression));
 	for (int i = 0; i < state->tupdesc->natts; i++)
 		describe_column(state, rel, i);
