@@ -66,7 +66,7 @@ SELECT state, count(*), count(*) FILTER (WHERE real BETWEEN low AND high) >= 13 
 -- keys, however full that is.
 CREATE TABLE ret_fresh WITH (autovacuum_enabled = off) AS SELECT int4range(i, i + i % 500) AS r FROM generate_series(1, 15000) i;
 CREATE INDEX ret_fresh_r ON ret_fresh USING gist (r);
-SELECT abs(predicted_bytes - bytes) <= 0.1 * bytes AS same, predicted_bytes_high - predicted_bytes_low <= 0.25 * bytes AS narrow
+SELECT abs(predicted_bytes - bytes) <= 0.1 * bytes AS same, predicted_bytes_high - predicted_bytes_low <= 0.5 * bytes AS narrow
 	FROM streamstat.bloat('ret_fresh_r', 1000000);
 -- Circles that come in order leave no page full: half of a page that is split gets no more.
 CREATE INDEX ret_fresh_o ON ret_fresh USING gist (circle(point(lower(r), lower(r)), lower(r)));
