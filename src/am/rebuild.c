@@ -3,8 +3,7 @@
  * rebuild.c
  *	  The model for a relation, and what it has to know of an index's table
  *
- * The server's set of integers keeps the rows that an index build skips: it compresses
- * them, and grows by small pieces, so that nothing takes long.
+ * The rows that an index build skips are kept as bits, for each block that has some.
  *
  * Copyright (c) 2026, streamstat contributors
  *
@@ -16,7 +15,7 @@
 #include "access/relation.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_statistic.h"
-#include "lib/integerset.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
@@ -154,21 +153,29 @@ sst_rebuild_end(SstRebuild *rebuild)
  * ----------
  */
 
-/* Most rows that are looked up are on blocks without any: a bit for each block, or for several */
-#define FILTER_BITS 65536
+/* Line pointers of a block: a bit for each that a sound page can have */
+typedef struct BlockTids
+{
+	BlockNumber blkno;
+	char		status;			/* for simplehash.h */
+	uint64		bits[(MaxHeapTuplesPerPage + 63) / 64];
+} BlockTids;
+
+#define SH_PREFIX block_tids
+#define SH_ELEMENT_TYPE BlockTids
+#define SH_KEY_TYPE BlockNumber
+#define SH_KEY blkno
+#define SH_HASH_KEY(tb, key) murmurhash32(key)
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 struct SstDeadTids
 {
-	IntegerSet *tids;
-	uint64		filter[FILTER_BITS / 64];
+	block_tids_hash *blocks;
 };
-
-/* The number of a TID; they are close together, as that takes less memory. */
-static uint64
-tid_number(BlockNumber blkno, OffsetNumber offnum)
-{
-	return (uint64) blkno * MaxHeapTuplesPerPage + offnum - 1;
-}
 
 /* Can a sound page have such a line pointer? */
 static bool
@@ -177,29 +184,32 @@ is_possible(OffsetNumber offnum)
 	return offnum >= FirstOffsetNumber && offnum <= MaxHeapTuplesPerPage;
 }
 
-/* Create an empty set for a model, which is freed with that. */
+/*
+ * Create an empty set for a model, which is freed with that, with memory for so many
+ * blocks: growing would take half as much again.
+ */
 SstDeadTids *
-sst_dead_tids_create(const SstRebuild *rebuild)
+sst_dead_tids_create(const SstRebuild *rebuild, BlockNumber nblocks)
 {
-	MemoryContext caller = MemoryContextSwitchTo(rebuild->context);
-	SstDeadTids *set = palloc0(sizeof(SstDeadTids));
+	SstDeadTids *set = MemoryContextAlloc(rebuild->context, sizeof(SstDeadTids));
 
-	set->tids = intset_create();
-	MemoryContextSwitchTo(caller);
+	set->blocks = block_tids_create(rebuild->context, Max(nblocks, 1), NULL);
 	return set;
 }
 
-/*
- * Add a line pointer; they must come in order.  One with a number that no sound page has is
- * ignored.
- */
+/* Add a line pointer.  One with a number that no sound page has is ignored. */
 void
 sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno, OffsetNumber offnum)
 {
+	BlockTids  *block;
+	bool		found;
+
 	if (!is_possible(offnum))
 		return;
-	intset_add_member(set->tids, tid_number(blkno, offnum));
-	set->filter[blkno % FILTER_BITS / 64] |= UINT64CONST(1) << blkno % 64;
+	block = block_tids_insert(set->blocks, blkno, &found);
+	if (!found)
+		memset(block->bits, 0, sizeof(block->bits));
+	block->bits[(offnum - 1) / 64] |= UINT64CONST(1) << (offnum - 1) % 64;
 }
 
 /* Is it in the set?  The TID can be anything, from a damaged page as well. */
@@ -207,13 +217,14 @@ bool
 sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 					  OffsetNumber offnum)
 {
-	return is_possible(offnum) &&
-		(set->filter[blkno % FILTER_BITS / 64] >> blkno % 64 & 1) != 0 &&
-		intset_is_member(set->tids, tid_number(blkno, offnum));
+	const BlockTids *block;
+
+	return is_possible(offnum) && (block = block_tids_lookup(set->blocks, blkno)) != NULL &&
+		(block->bits[(offnum - 1) / 64] >> (offnum - 1) % 64 & 1) != 0;
 }
 
 bool
 sst_dead_tids_is_empty(const SstDeadTids *set)
 {
-	return intset_num_entries(set->tids) == 0;
+	return set->blocks->members == 0;
 }

@@ -44,13 +44,10 @@ sst_go_on(SstPause *pause)
 
 typedef struct SstRebuild SstRebuild;
 
-/*
- * Rows of a table that an index build skips, by the TIDs that indexes have for them.  The set
- * uses memory only for blocks with such rows.
- */
+/* Rows of a table that an index build skips, by the TIDs that indexes have for them */
 typedef struct SstDeadTids SstDeadTids;
 
-extern SstDeadTids *sst_dead_tids_create(const SstRebuild *rebuild);
+extern SstDeadTids *sst_dead_tids_create(const SstRebuild *rebuild, BlockNumber nblocks);
 extern void sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno,
 							  OffsetNumber offnum);
 extern bool sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,

@@ -236,7 +236,7 @@ typedef struct DeadEntries
 /* The visibility map is read if it has at most this part of the blocks to read. */
 #define MAP_PART 8
 
-/* The dead rows of more blocks, with up to 70 bytes for each, would take too much memory. */
+/* The dead rows of more blocks, with up to 100 bytes for each, would take too much memory. */
 #define MAX_BLOCKS_WITH_DEAD 65536
 
 /*
@@ -247,8 +247,8 @@ static bool
 read_dead_rows(const SstTarget *table, const SstBlockSet *visible,
 			   SstSampling *sampling, SstRebuild *rebuild)
 {
-	SstDeadTids *tids = sst_dead_tids_create(rebuild);
-	SstScanSinks sinks = {.dead_tids = tids, .limits = sampling->limits};
+	SstDeadTids *tids;
+	SstScanSinks sinks = {.limits = sampling->limits};
 	SstScanPlan plan;
 	SstScanResult scanned;
 
@@ -256,6 +256,7 @@ read_dead_rows(const SstTarget *table, const SstBlockSet *visible,
 	if (visible != NULL)
 		plan.nskipped = visible->nmembers;
 
+	sinks.dead_tids = tids = sst_dead_tids_create(rebuild, sst_plan_nblocks(&plan));
 	if (sst_plan_nblocks(&plan) > 0)
 	{
 		sst_scan_alone(&plan, table->rel, visible, &sinks, &scanned);
