@@ -659,10 +659,14 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	return need;
 }
 
-/*
- * What a tuple needs in the new table, with its line pointer.  One that is not read takes turns with
- * those of its length, in no simple order: it could be that of the pages.
- */
+/* What a tuple needs that is not read: it takes turns with those of its length, in no simple order, as that could be the pages'. */
+static inline uint32
+next_need(Reading *others)
+{
+	return others->needs[(++others->nskipped * UINT32_C(0x9e3779b9)) >> (32 - LAST_READS_LOG2)];
+}
+
+/* What a tuple needs in the new table, with its line pointer */
 static inline uint32
 find_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 		  bool is_due, SstCounters *counters)
@@ -672,9 +676,7 @@ find_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	if (is_due || len + state->most_longer > (int) TOAST_TUPLE_THRESHOLD ||
 		(state->reforms && others->nread < LAST_READS) || is_read_for_pointers(state, tuple))
 		return read_need(state, tuple, len, counters);
-	if (!state->reforms)
-		return tuple_need(len);
-	return others->needs[(++others->nskipped * UINT32_C(0x9e3779b9)) >> (32 - LAST_READS_LOG2)];
+	return state->reforms ? next_need(others) : (uint32) tuple_need(len);
 }
 
 /* What tuples need together, and the squares of that */
@@ -684,29 +686,41 @@ typedef struct Needs
 	uint64		squares;
 } Needs;
 
-/* Add some tuples of neighbouring line pointers that need what their lengths say. */
-static inline void
-add_unread(HeapFill *fill, const ItemIdData *items, int ntuples, bool alike, int reserve,
+/*
+ * Add tuples of neighbouring line pointers that are not read, up to one of a length of which too
+ * few were, and return how many these are.  None is too long, or has values in the TOAST table
+ * that count.
+ */
+static inline int
+add_unread(HeapRebuild *state, HeapFill *fill, const ItemIdData *items, int ntuples, bool alike,
 		   Needs *needs)
 {
-	if (alike)
+	if (alike && !state->reforms)
 	{
 		uint64		need = tuple_need(ItemIdGetLength(items));
 
 		needs->sum += ntuples * need;
 		needs->squares += ntuples * need * need;
-		fill_pages(fill, (int) need, reserve, ntuples);
-		return;
+		fill_pages(fill, (int) need, state->reserve, ntuples);
+		return ntuples;
 	}
 
 	for (int i = 0; i < ntuples; i++)
 	{
-		uint32		need = tuple_need(ItemIdGetLength(&items[i]));
+		int			len = ItemIdGetLength(&items[i]);
+		uint32		need;
 
+		if (!state->reforms)
+			need = tuple_need(len);
+		else if (state->readings[len].nread < LAST_READS)
+			return i;
+		else
+			need = next_need(&state->readings[len]);
 		needs->sum += need;
 		needs->squares += need * need;
-		fill_page(fill, need, reserve);
+		fill_page(fill, need, state->reserve);
 	}
+	return ntuples;
 }
 
 /* A page of a table */
@@ -730,8 +744,6 @@ take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 	for (int i = 0; i < kept->nitems; i++)
 	{
 		ItemId		item = PageGetItemId((Page) page, kept->offnums[i]);
-		const HeapTupleHeaderData *tuple =
-			(const HeapTupleHeaderData *) (page + ItemIdGetOffset(item));
 		int			nunread = Min(due, kept->nitems) - i;
 		uint32		need;
 
@@ -739,12 +751,17 @@ take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 		 * If none is missing, those up to the next that is due are
 		 * neighbours.
 		 */
-		if (nunread > 0 && !state->reforms && !state->reads_pointers &&
+		if (nunread > 0 && !state->reads_pointers &&
 			longest + state->most_longer <= (int) TOAST_TUPLE_THRESHOLD)
 		{
-			add_unread(&fill, item, nunread, shortest == longest, state->reserve, &needs);
-			i += nunread - 1;
-			continue;
+			int			nadded = add_unread(state, &fill, item, nunread, shortest == longest,
+											&needs);
+
+			if (nadded > 0)
+			{
+				i += nadded - 1;
+				continue;
+			}
 		}
 
 		/* At random, as rows can be periodic */
@@ -754,7 +771,8 @@ take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 			if (due < kept->nitems)
 				sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, kept->offnums[due])));
 		}
-		need = find_need(state, tuple, ItemIdGetLength(item), nunread == 0, counters);
+		need = find_need(state, (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
+						 ItemIdGetLength(item), nunread == 0, counters);
 		needs.sum += need;
 		needs.squares += need * need;
 		fill_page(&fill, need, state->reserve);
