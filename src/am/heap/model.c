@@ -621,6 +621,13 @@ is_read_for_pointers(const HeapRebuild *state, const HeapTupleHeaderData *tuple)
 	return state->reads_pointers && (tuple->t_infomask & HEAP_HASEXTERNAL) != 0;
 }
 
+/* What is known of tuples of this length */
+static inline Reading *
+readings_of(HeapRebuild *state, int len)
+{
+	return &state->readings[Min(len, (int) TOAST_TUPLE_THRESHOLD + 1)];
+}
+
 /*
  * Read a tuple, and find what it needs in the new table, with its line pointer.  If it is the first
  * of its kind, some before it may have been overlooked.
@@ -629,7 +636,7 @@ static pg_noinline uint32
 read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 		  SstCounters *counters)
 {
-	Reading    *others = &state->readings[Min(len, (int) TOAST_TUPLE_THRESHOLD + 1)];
+	Reading    *others = readings_of(state, len);
 	int64		new_len = rewritten_length(state, tuple, len, counters);
 	int			need = tuple_need(new_len);
 	double		overlooked = state->reforms ? others->nskipped : state->step - 1;
@@ -659,7 +666,10 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	return need;
 }
 
-/* What a tuple needs that is not read: it takes turns with those of its length, in no simple order, as that could be the pages'. */
+/*
+ * What a tuple needs that is not read.  It takes turns with those of its length, in no simple order:
+ * that could be the order of the pages.
+ */
 static inline uint32
 next_need(Reading *others)
 {
@@ -671,7 +681,7 @@ static inline uint32
 find_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 		  bool is_due, SstCounters *counters)
 {
-	Reading    *others = &state->readings[Min(len, (int) TOAST_TUPLE_THRESHOLD + 1)];
+	Reading    *others = readings_of(state, len);
 
 	if (is_due || len + state->most_longer > (int) TOAST_TUPLE_THRESHOLD ||
 		(state->reforms && others->nread < LAST_READS) || is_read_for_pointers(state, tuple))
@@ -708,14 +718,12 @@ add_unread(HeapRebuild *state, HeapFill *fill, const ItemIdData *items, int ntup
 	for (int i = 0; i < ntuples; i++)
 	{
 		int			len = ItemIdGetLength(&items[i]);
+		Reading    *others = readings_of(state, len);
 		uint32		need;
 
-		if (!state->reforms)
-			need = tuple_need(len);
-		else if (state->readings[len].nread < LAST_READS)
+		if (state->reforms && others->nread < LAST_READS)
 			return i;
-		else
-			need = next_need(&state->readings[len]);
+		need = state->reforms ? next_need(others) : (uint32) tuple_need(len);
 		needs->sum += need;
 		needs->squares += need * need;
 		fill_page(fill, need, state->reserve);
