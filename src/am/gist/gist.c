@@ -379,36 +379,51 @@ get_tid(const TreeRebuild *state, const PageData *page, const ItemIdData *item,
 	return leaf.tupstate == SPGIST_LIVE;
 }
 
-/* Count the entries of a leaf page.  Returns the bytes that they take, with dead ones. */
+/* Add an item to the sums, or take it away again if the sign is -1. */
+static inline void
+add_item(SstItemSums *sums, const ItemIdData *item, bool dead, int sign)
+{
+	int64		size = sign * (int64) (MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData));
+
+	sums->all_bytes += size;
+	if (dead)
+	{
+		sums->ndead += sign;
+		return;
+	}
+	sums->nlive += sign;
+	sums->bytes += size;
+	sums->squares += sign * size * size;
+}
+
+/*
+ * Count the entries of a leaf page.  Returns the bytes that they take, with dead ones.  If all TIDs
+ * are kept, line pointers tell, as what stands in the place of an entry has one size
+ * (spgFormDeadTuple() in access/spgist/spgutils.c).
+ */
 static uint64
 count_entries(TreeRebuild *state, const PageData *page, SstCounters *counters)
 {
 	SstItemSums sums = {0};
+	bool		keeps_all = state->base.dead_tids == NULL;
+	int			nitems = keeps_all && !state->spgist ? 0 : sst_page_items(page);
 
-	if (!state->spgist && state->base.dead_tids == NULL)
+	if (keeps_all)
 		sst_sum_items(page, &sums);
-	else
+	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
-		int			nitems = sst_page_items(page);
+		const ItemIdData *item = PageGetItemId((Page) page, offnum);
+		ItemPointerData tid;
 
-		for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
+		if (!keeps_all)
 		{
-			const ItemIdData *item = PageGetItemId((Page) page, offnum);
-			uint32		size = MAXALIGN(ItemIdGetLength(item)) + sizeof(ItemIdData);
-			ItemPointerData tid;
-
-			if (!get_tid(state, page, item, &tid))
-				continue;
-			sums.all_bytes += size;
-			if (ItemIdIsDead(item) || sst_rebuild_leaves_out(&state->base, &tid))
-				sums.ndead++;
-			else
-			{
-				sums.nlive++;
-				sums.bytes += size;
-				sums.squares += size * size;
-			}
+			if (get_tid(state, page, item, &tid))
+				add_item(&sums, item, ItemIdIsDead(item) ||
+						 sst_rebuild_leaves_out(&state->base, &tid), 1);
 		}
+		else if (ItemIdGetLength(item) <= sizeof(SpGistDeadTupleData) &&
+				 !get_tid(state, page, item, &tid))
+			add_item(&sums, item, ItemIdIsDead(item), -1);
 	}
 	state->squares += sums.squares;
 	counters->n[SST_REBUILT_DEAD_ENTRIES] += sums.ndead;
