@@ -294,7 +294,7 @@ sst_prewarm_worker(dsm_segment *seg, shm_toc *toc)
  * Does a worker pay only for very many blocks, if they are in the page cache?
  *
  * The first process that uses a buffer since the server started has the kernel
- * provide its memory, which takes five times as long as copying a block to it.  Two
+ * provide its memory, which takes three times as long as copying a block to it.  Two
  * processes do both in little more than half the time of one: 136 MB in 0.61 of it,
  * 32 MB in 0.73, and in 0.72 what goes to buffers that have been used.  It is not so where
  * neighbouring buffers share a page of the kernel, for which the processes wait in turn (before

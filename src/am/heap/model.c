@@ -746,7 +746,7 @@ take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 	for (int i = state->reads_pointers ? 0 : due; i < kept->nitems;
 		 i += state->reads_pointers ? 1 : step)
 		sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, kept->offnums[i])));
-	if (kept->nitems == sst_page_items(page))
+	if (!state->reads_pointers && kept->nitems == sst_page_items(page))
 		sst_item_lengths(page, &shortest, &longest);
 
 	for (int i = 0; i < kept->nitems; i++)
