@@ -204,35 +204,40 @@ hash_key(const LeafItem *item)
  * Add up what so many pieces of runs take that are alike.  On average, the last tuple of a
  * long run has room for half as many TIDs again.  All other pieces' tuples are full ones.
  */
-static void
+static inline void
 count_pieces(const SstBtreeFill *fill, PageRuns *runs, int size, uint32 ntids,
 			 uint32 count, bool began, bool ended)
 {
 	uint32		most = sst_btree_most_tids(fill, size);
 	uint32		full_tuple = sst_btree_tuple_size(size, most) + sizeof(ItemIdData);
-	uint32		half_tuple = full_tuple * (most - 1) / (2 * most);
-	uint32		full = ntids * full_tuple / most;
+	uint32		long_bytes = full_tuple * (2 * ntids + (ended ? most - 1 : 0)) / (2 * most);
 	uint64		bytes;
+	double		squares;
 
-	runs->long_bytes += (uint64) full * count;
 	if (most == 1)
-		bytes = full;
+		bytes = long_bytes;
 	else if (!ended)
 		bytes = ntids * TID_BYTES;
 	else if (ntids <= most)
 		bytes = sst_btree_tuple_size(size, ntids) + sizeof(ItemIdData);
 	else
-		bytes = full + half_tuple;
-	runs->short_bytes += bytes * count;
-	runs->tid_squares += (double) bytes * bytes / ntids * count;
+		bytes = long_bytes;
+	squares = (double) bytes * bytes;
+	if (ntids > 1)
+		squares /= ntids;
 
+	runs->long_bytes += (uint64) long_bytes * count;
+	runs->short_bytes += bytes * count;
+	runs->tid_squares += squares * count;
 	if (ended)
 	{
-		runs->key_bytes += count *
-			(ntids > 2 * most ? half_tuple : size + sizeof(ItemIdData));
-		runs->long_bytes += half_tuple * count;
+		uint32		key_bytes = size + sizeof(ItemIdData);
+
+		if (ntids > 2 * most)
+			key_bytes = full_tuple * (most - 1) / (2 * most);
+		runs->key_bytes += (uint64) key_bytes * count;
 		if (!began)
-			runs->loose_bytes += half_tuple * count;
+			runs->loose_bytes += full_tuple * (most - 1) / (2 * most) * count;
 	}
 }
 
@@ -641,14 +646,16 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
  * Pages that are left out
  *
  * To look at each item of a page takes most of the time, unless line pointers tell all.  After
- * FIRST_PAGES, one of LOOK_STEP is looked at of pages with many keys, or of UNSURE_STEP while the size is
- * unsure.  The others take as much, for the bytes that they use, as the last ones did whose items were
- * about as long, and had equal keys or not.  bench/bloat shows whether that is enough.
+ * FIRST_PAGES, one of some pages with many keys is looked at, the more the less sure the size is.  The
+ * others take as much, for the bytes that they use, as the last ones did whose items were about as long,
+ * and had equal keys or not.  bench/bloat shows whether that is enough.
  * ----------
  */
-#define LOOK_STEP 16
-#define UNSURE_STEP 4
+#define SURE 0.001				/* by which part the size can be off, and ... */
+#define SURE_STEP 32			/* ... one of how many pages is looked at below that */
 #define UNSURE 0.01
+#define UNSURE_STEP 4			/* above this, and in between: */
+#define LOOK_STEP 16
 #define MANY_KEYS 50
 #define KEPT_WEIGHT 0.5			/* of pages that were looked at before another */
 
@@ -765,8 +772,8 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		kind = kind_of(state, page, first, nitems, used);
 	if (kind != NULL && may_leave_out(state, kind))
 	{
-		uint32		step = sst_doubt_part(state->doubt, state->bytes) > UNSURE ?
-			UNSURE_STEP : LOOK_STEP;
+		double		doubt = sst_doubt_part(state->doubt, state->bytes);
+		uint32		step = doubt > UNSURE ? UNSURE_STEP : doubt > SURE ? LOOK_STEP : SURE_STEP;
 
 		if (state->nseen * 0x9E3779B1U > PG_UINT32_MAX / step)
 		{

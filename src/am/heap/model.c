@@ -595,7 +595,7 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
  * do.  Where that changes along the table, it is known a little late, and the size is unsure by
  * another part.  All are read while it is very unsure.
  */
-#define READS_OF_FIRST 512
+#define READS_OF_FIRST 256
 #define LOOK_STEP 256
 #define READ_STEP 128
 #define UNSURE_OF_SKIPPED 0.002
@@ -671,9 +671,10 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
  * that could be the order of the pages.
  */
 static inline uint32
-next_need(Reading *others)
+next_need(Reading *others, uint32 number)
 {
-	return others->needs[(++others->nskipped * UINT32_C(0x9e3779b9)) >> (32 - LAST_READS_LOG2)];
+	others->nskipped++;
+	return others->needs[(number * UINT32_C(0x9e3779b9)) >> (32 - LAST_READS_LOG2)];
 }
 
 /* What a tuple needs in the new table, with its line pointer */
@@ -686,7 +687,7 @@ find_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	if (is_due || len + state->most_longer > (int) TOAST_TUPLE_THRESHOLD ||
 		(state->reforms && others->nread < LAST_READS) || is_read_for_pointers(state, tuple))
 		return read_need(state, tuple, len, counters);
-	return state->reforms ? next_need(others) : (uint32) tuple_need(len);
+	return state->reforms ? next_need(others, others->nskipped) : (uint32) tuple_need(len);
 }
 
 /* What tuples need together, and the squares of that */
@@ -705,13 +706,17 @@ static inline int
 add_unread(HeapRebuild *state, HeapFill *fill, const ItemIdData *items, int ntuples, bool alike,
 		   Needs *needs)
 {
-	if (alike && !state->reforms)
+	const bool	reforms = state->reforms;
+	const int	reserve = state->reserve;
+	const uint32 number = (uint32) state->ntuples;
+
+	if (alike && !reforms)
 	{
 		uint64		need = tuple_need(ItemIdGetLength(items));
 
 		needs->sum += ntuples * need;
 		needs->squares += ntuples * need * need;
-		fill_pages(fill, (int) need, state->reserve, ntuples);
+		fill_pages(fill, (int) need, reserve, ntuples);
 		return ntuples;
 	}
 
@@ -721,12 +726,12 @@ add_unread(HeapRebuild *state, HeapFill *fill, const ItemIdData *items, int ntup
 		Reading    *others = readings_of(state, len);
 		uint32		need;
 
-		if (state->reforms && others->nread < LAST_READS)
+		if (reforms && others->nread < LAST_READS)
 			return i;
-		need = state->reforms ? next_need(others) : (uint32) tuple_need(len);
+		need = reforms ? next_need(others, number + i) : (uint32) tuple_need(len);
 		needs->sum += need;
 		needs->squares += need * need;
-		fill_page(fill, need, state->reserve);
+		fill_page(fill, need, reserve);
 	}
 	return ntuples;
 }
