@@ -500,11 +500,13 @@ posting_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 	model->tree_tids += tids.n;
 	model->difference_bytes += tids.bytes;
 	if (blkno < model->nleaves)
-		model->leaves[blkno] = (Leaf)
 	{
-		.next = next, .bytes = Min(is_short ? one_list : bytes, PG_UINT16_MAX),
-			.is_short = is_short
-	};
+		model->leaves[blkno].next = next;
+		model->leaves[blkno].bytes = Min(is_short ? one_list : bytes, PG_UINT16_MAX);
+		model->leaves[blkno].is_short = is_short;
+	}
+	if (next < model->nleaves)
+		model->leaves[next].linked = true;
 	if (!last)
 		return;
 
@@ -574,27 +576,6 @@ inner_pages(const SstGinModel *model, double level, bool whole)
 	return pages;
 }
 
-/* The leaf page that another one has to its right, or NULL */
-static Leaf *
-next_leaf(const SstGinModel *model, const Leaf *leaf)
-{
-	return leaf->next < model->nleaves && model->leaves[leaf->next].next != 0 ?
-		&model->leaves[leaf->next] : NULL;
-}
-
-/* Find the leaf pages that have one to their left. */
-static void
-find_links(SstGinModel *model)
-{
-	for (BlockNumber i = 0; i < model->nleaves; i++)
-	{
-		Leaf	   *next = next_leaf(model, &model->leaves[i]);
-
-		if (next != NULL)
-			next->linked = true;
-	}
-}
-
 /*
  * Find out how many bytes each posting tree has, when all pages are known; which part of
  * the short pages is a tree of its own, and so becomes part of an entry; and the number and the bytes
@@ -630,8 +611,12 @@ find_trees(SstGinModel *model, double *nshort, double *short_bytes)
 		/* What is on one page fits on one again. */
 		if (leaf->next == InvalidBlockNumber)
 			bytes = Min(bytes, ONLY_PAGE / (1 + UNCERTAINTY_OF_KNOWN));
-		while (nfollowed++ < model->nleaves && (leaf = next_leaf(model, leaf)) != NULL)
+		while (leaf->next < model->nleaves && model->leaves[leaf->next].next != 0 &&
+			   nfollowed++ < model->nleaves)
+		{
+			leaf = &model->leaves[leaf->next];
 			bytes += leaf->bytes;
+		}
 		model->trees[model->ntrees++] = bytes;
 		if (list_fits(model, bytes))
 		{
@@ -866,8 +851,6 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 	SstGinBuilt one;
 
 	model->knows_trees = all && model->nseen <= model->nleaves;
-	if (model->knows_trees)
-		find_links(model);
 	sst_gin_build(model->sample, &build, &one);
 	model->all = all;
 	model->left_fill = one.pages > 1 ? one.fill : SST_GIN_PAGE_ROOM / 2.0;
