@@ -199,5 +199,5 @@ const SstAccessMethod sst_brin_am = {
 	.page_type = page_type,
 	.tuple_length = sst_item_length,	/* they do not say it */
 	.columns = {brin_columns, lengthof(brin_columns)},
-	.no_model = gettext_noop("a BRIN index is taken to keep its size, but can become smaller if its table has"),
+	.no_model = gettext_noop("a BRIN index is taken to keep its size, but can become smaller with its table, or larger if ranges are not summarized"),
 };
