@@ -2,7 +2,7 @@
 #
 # It sources this after private_server.sh, and sets: major, data, slow and host
 # (directories), pairs and hot_pairs, contrib (empty where there is none), ours
-# (names of our settings), checksums (on or off), methods (the server's io_methods,
+# (names of our settings), checksums and huge_pages (on or off), methods (the server's io_methods,
 # its default first) and method; and of what is measured disk, index, order and rows.
 # $tmp/raw_read is the program of bench/raw_read.c.
 
@@ -17,9 +17,9 @@ restart()	# cold|warm|written|hot
 		drop_caches
 	fi
 	if [ $method = - ]; then
-		start_server -c shared_buffers=$buffers
+		start_server -c shared_buffers=$buffers -c huge_pages=$huge_pages
 	else
-		start_server -c shared_buffers=$buffers -c io_method=$method
+		start_server -c shared_buffers=$buffers -c huge_pages=$huge_pages -c io_method=$method
 	fi
 	if [ "$1" = warm ] || [ "$1" = written ]; then
 		cat "${files[@]}" >/dev/null

@@ -652,7 +652,8 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
  * ----------
  */
 #define SURE 0.001				/* by which part the size can be off, and ... */
-#define SURE_STEP 32			/* ... one of how many pages is looked at below that */
+#define SURE_STEP 32			/* ... one of how many pages is looked at
+								 * below that */
 #define UNSURE 0.01
 #define UNSURE_STEP 4			/* above this, and in between: */
 #define LOOK_STEP 16
