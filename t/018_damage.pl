@@ -63,6 +63,8 @@ my %damage = (
 	special_odd => { refused => 1, page => sub { with16($_[0], PD_SPECIAL, 8175) } },
 	pagesize => { page => sub { with16($_[0], PD_PAGESIZE, 0x1003) } },
 	item_beyond => { page => sub { with_item($_[0], 2, 8176, 200) } },
+	# as long as the others
+	item_over => { page => sub { with_item($_[0], 2, 8168, (item($_[0], 2))[2]) } },
 	item_far => { page => sub { with_item($_[0], 2, 32760, 32767) } },
 	item_header => { page => sub { with_item($_[0], 2, 16, 16) } },
 	item_long => { page => sub { with_item($_[0], 2, 8100, 32767) } },
@@ -130,7 +132,7 @@ my $scattered = sub {
 };
 
 my @anywhere = qw(zeroed random flags upper_low upper_high lower_high lower_low
-  special_high special_low special_odd pagesize item_beyond item_far
+  special_high special_low special_odd pagesize item_beyond item_over item_far
   item_header item_long);
 
 add_case('btree', 'leaf', $_, seventh($leaf)) foreach (@anywhere, 'meta_type');

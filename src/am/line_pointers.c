@@ -32,9 +32,6 @@
 #define LP_LEN(lp)		((int32) ((lp) >> 17))
 #endif
 
-/* Flags and length together, where they are above lp_off. */
-#define LP_STATE(lp)	((uint32) (lp) >> 15)
-
 #define LP_FLAGS(lp)	((int32) (((lp) >> 15) & 3))
 
 /* LP_DEAD is the only state that has both flag bits, in either layout. */
@@ -79,8 +76,8 @@ count_line_pointers(const uint32 *lps, int nitems, int upper, int special,
  * same length, and differ in their offsets only, as those of a freshly built
  * page of a fixed-length key do; false for others.
  *
- * The lowest and the highest word say whether that is so, because the offset
- * is in their least significant bits.
+ * Each word is compared with that of the lowest offset.  The offset is in the least significant
+ * bits, so that the difference is small if only that differs, and else very large, without a sign.
  */
 static pg_attribute_always_inline bool
 count_uniform(const uint32 *lps, int nitems, int upper, int special,
@@ -89,28 +86,21 @@ count_uniform(const uint32 *lps, int nitems, int upper, int special,
 #ifdef WORDS_BIGENDIAN
 	return false;
 #else
-	int32		lowest = PG_INT32_MAX;
-	int32		highest = PG_INT32_MIN;
-	int			len;
+	const uint32 lowest = lps[0] - LP_OFF(lps[0]) + upper;
+	const int	len = LP_LEN(lowest);
+	uint32		most = 0;
 
 	for (int i = 0; i < nitems; i++)
-	{
-		int32		lp = (int32) lps[i];
+		most = Max(most, lps[i] - lowest);
 
-		lowest = Min(lowest, lp);
-		highest = Max(highest, lp);
-	}
-
-	if (LP_STATE(lowest) != LP_STATE(highest))
+	if ((int64) most > special - len - upper)
 		return false;
 
-	len = LP_LEN((uint32) lowest);
-	result->ndead = LP_IS_DEAD((uint32) lowest) ? nitems : 0;
+	result->ndead = LP_IS_DEAD(lowest) ? nitems : 0;
 	result->nlong = len > lengths->max_plain ? nitems : 0;
 	result->nunclear = len >= lengths->min_posting && result->nlong == 0 ?
 		nitems : 0;
-	result->outside = LP_OFF((uint32) lowest) < upper ||
-		LP_OFF((uint32) highest) + len > special;
+	result->outside = false;
 	return true;
 #endif
 }
