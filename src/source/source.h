@@ -18,6 +18,7 @@
 #define SST_SOURCE_H
 
 #include "port/atomics.h"
+#include "port/pg_bitutils.h"
 #include "storage/block.h"
 
 /*
@@ -56,12 +57,12 @@ sst_block_set_contains(const SstBlockSet *set, BlockNumber blkno)
 	return (set->words[blkno / 64] >> (blkno % 64)) & 1;
 }
 
+/* Of the 32 blocks from "first" on, which is a multiple of 32, add those with a bit.  None is a member. */
 static inline void
-sst_block_set_add(SstBlockSet *set, BlockNumber blkno)
+sst_block_set_add(SstBlockSet *set, BlockNumber first, uint32 bits)
 {
-	if (!sst_block_set_contains(set, blkno))
-		set->nmembers++;
-	set->words[blkno / 64] |= UINT64CONST(1) << (blkno % 64);
+	set->words[first / 64] |= (uint64) bits << (first % 64);
+	set->nmembers += pg_popcount32(bits);
 }
 
 typedef struct SstSource SstSource;

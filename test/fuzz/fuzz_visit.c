@@ -188,7 +188,7 @@ init_free_space_map(FuzzCase *fuzz)
 	SstBlockSet *set = with_set ? make_set(nblocks) : NULL;
 
 	for (BlockNumber i = 0; with_set && i < nblocks; i += 1 + i % 5)
-		sst_block_set_add(set, i);
+		sst_block_set_add(set, i - i % 32, UINT32_C(1) << i % 32);
 	sst_map_visitor_init(&fuzz->visitor, FSM_FORKNUM, nblocks, set, NULL);
 }
 

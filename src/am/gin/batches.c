@@ -27,11 +27,12 @@
 #include <math.h>
 
 #include "common/hashfn.h"
+#include "port/pg_bitutils.h"
 
 #include "am/gin/state.h"
 
 /* Keys that are kept: 0.2 MB */
-#define MAX_KEYS		8192
+#define MAX_KEYS		4096
 
 /* One of so many lists is read to its end, for the table's end. */
 #define LISTS_FOR_END	64
@@ -112,13 +113,7 @@ sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno)
 static double
 chunk_bytes(double size)
 {
-	double		chunk = 8;
-
-	if (size > 8192)
-		return size + SST_CHUNK_HEADER_BYTES;
-	while (chunk < size)
-		chunk *= 2;
-	return chunk + SST_CHUNK_HEADER_BYTES;
+	return (size > 8192 ? size : pg_nextpower2_32(Max((uint32) size, 8))) + SST_CHUNK_HEADER_BYTES;
 }
 
 /*

@@ -16,6 +16,7 @@
 
 #include "access/htup_details.h"
 #include "access/visibilitymapdefs.h"
+#include "port/pg_bitutils.h"
 #include "storage/fsm_internals.h"
 
 #include "am/am.h"
@@ -27,29 +28,56 @@
 /* The free space map has one byte for a block: free bytes in steps of this */
 #define FSM_STEP (BLCKSZ / 256)
 
+/* Blocks that are looked at together, by the two bits of each */
+#define VM_BLOCKS_PER_WORD 32
+
+StaticAssertDecl(VM_BLOCKS_PER_PAGE % VM_BLOCKS_PER_WORD == 0,
+				 "a page of the visibility map has parts of words");
+
+/* Every second bit of a word, from the lowest on */
+static inline uint32
+even_bits(uint64 word)
+{
+	word &= UINT64CONST(0x5555555555555555);
+	word = (word | word >> 1) & UINT64CONST(0x3333333333333333);
+	word = (word | word >> 2) & UINT64CONST(0x0f0f0f0f0f0f0f0f);
+	word = (word | word >> 4) & UINT64CONST(0x00ff00ff00ff00ff);
+	word = (word | word >> 8) & UINT64CONST(0x0000ffff0000ffff);
+	return (uint32) (word | word >> 16);
+}
+
+/* Count the blocks with a bit, and add them to a set, which may be NULL. */
+static inline void
+add_blocks(uint64 *count, SstBlockSet *set, BlockNumber first, uint32 bits)
+{
+	*count += pg_popcount32(bits);
+	if (set != NULL)
+		sst_block_set_add(set, first, bits);
+}
+
 static bool
 visibility_map_page(SstVisitor *visitor, const PageData *page,
 					BlockNumber blkno, SstCounters *counters)
 {
 	const uint8 *map = (const uint8 *) PageGetContents((Page) page);
 	uint64		first = (uint64) blkno * VM_BLOCKS_PER_PAGE;
+	uint64		end = Min(first + VM_BLOCKS_PER_PAGE, visitor->nblocks);
 
 	if (!sst_page_is_sound(page, 0))
 		return sst_count_if_new(page, blkno, counters);
 
-	for (int i = 0; i < VM_BLOCKS_PER_PAGE && first + i < visitor->nblocks; i++)
+	for (; first < end; first += VM_BLOCKS_PER_WORD)
 	{
-		uint8		bits = map[i / VM_BLOCKS_PER_BYTE] >>
-			(BITS_PER_HEAPBLOCK * (i % VM_BLOCKS_PER_BYTE));
-		bool		visible = (bits & VISIBILITYMAP_ALL_VISIBLE) != 0;
-		bool		frozen = (bits & VISIBILITYMAP_ALL_FROZEN) != 0;
+		uint64		word = 0;
 
-		counters->n[SST_MAP_VISIBLE_BLOCKS] += visible;
-		counters->n[SST_MAP_FROZEN_BLOCKS] += frozen;
-		if (visible && visitor->visible != NULL)
-			sst_block_set_add(visitor->visible, first + i);
-		if (frozen && visitor->frozen != NULL)
-			sst_block_set_add(visitor->frozen, first + i);
+		for (int i = 0; i < sizeof(word); i++)
+			word |= (uint64) *map++ << (i * BITS_PER_BYTE);
+		if (end - first < VM_BLOCKS_PER_WORD)
+			word &= (UINT64CONST(1) << (end - first) * BITS_PER_HEAPBLOCK) - 1;
+
+		/* VISIBILITYMAP_ALL_VISIBLE and VISIBILITYMAP_ALL_FROZEN */
+		add_blocks(&counters->n[SST_MAP_VISIBLE_BLOCKS], visitor->visible, first, even_bits(word));
+		add_blocks(&counters->n[SST_MAP_FROZEN_BLOCKS], visitor->frozen, first, even_bits(word >> 1));
 	}
 
 	return true;

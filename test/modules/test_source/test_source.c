@@ -65,7 +65,7 @@ walk(PG_FUNCTION_ARGS)
 	BlockNumber blkno;
 
 	for (blkno = 0; blkno < nblocks - 1; blkno++)
-		sst_block_set_add(set, blkno);
+		sst_block_set_add(set, blkno - blkno % 32, UINT32_C(1) << blkno % 32);
 
 	if (strcmp(kind, "skip") == 0)
 		source = sst_range_source_init(&range, NULL, 0, nblocks, set);
