@@ -94,6 +94,7 @@ finish_pages(SstBtreeFill *fill, uint64 npages)
 		fill->repeating_bytes += (double) size * npages;
 	}
 	fill->npages += npages;
+	fill->npivots += npages;
 	fill->pivot_bytes += (double) size * npages;
 	fill->pivot_squares += (double) size * size * npages;
 	for (uint64 i = 1; i <= npages; i++)
@@ -169,7 +170,8 @@ add_items(SstBtreeFill *fill, int size, int posting, uint64 count, uint64 same_k
 		add_item(fill, size, posting);
 		if (fill->npages == npages)
 			i += add_equal_items(fill, size, posting, count - i - 1);
-		fill->last_repeats = same_key > 1 && i % same_key != 0;
+		fill->last_repeats = fill->next_repeats || (same_key > 1 && i % same_key != 0);
+		fill->next_repeats = false;
 		if (fill->npages == npages)
 			continue;
 
@@ -237,14 +239,23 @@ sst_btree_filled_pages(const SstBtreeFill *fill)
 	return fill->npages + Min((double) used / full, 1);
 }
 
-/* Add, to the sums over all pages, so many times those of others, which may be the same. */
+/*
+ * Add, to the sums over all pages, so many times those of others, which may be the same.  The
+ * items of the last page fill as much as others do on full pages.
+ */
 void
 sst_btree_fill_more(SstBtreeFill *fill, const SstBtreeFill *like, double times)
 {
-	fill->npages += (uint64) rint(times * sst_btree_filled_pages(like));
+	double		npages = sst_btree_filled_pages(like);
+	double		bytes = like->added_bytes + like->added * sizeof(ItemIdData);
+
+	if (like->npages > 0)
+		npages = like->npages * bytes / Max(bytes - (SST_EMPTY_LEAF_BYTES - like->free), 1);
+	fill->npages += (uint64) rint(times * npages);
 	fill->added += times * like->added;
 	fill->added_bytes += times * like->added_bytes;
 	fill->added_squares += times * like->added_squares;
+	fill->npivots += times * like->npivots;
 	fill->pivot_bytes += times * like->pivot_bytes;
 	fill->pivot_squares += times * like->pivot_squares;
 	fill->repeating += times * like->repeating;

@@ -50,6 +50,8 @@ typedef struct SstBtreeFill
 	int			last_size;		/* of the last item */
 	int			last_posting;	/* of this, its posting list */
 	bool		last_repeats;	/* the key of the item before it */
+	bool		next_repeats;	/* the next item the last one's, on a page not
+								 * seen */
 
 	/* All items: their number, the sum of their sizes, and of their squares */
 	double		added;
@@ -60,6 +62,7 @@ typedef struct SstBtreeFill
 	 * Pivots, the keys that pages begin with, for the level above.  They have
 	 * a TID as well if the page before has items with the same key.
 	 */
+	double		npivots;
 	double		pivot_bytes;
 	double		pivot_squares;
 	double		repeating;

@@ -30,7 +30,7 @@
 
 #define TID_BYTES ((int) sizeof(ItemPointerData))
 
-/* So many pages are looked at more closely than others. */
+/* So many pages are looked at more closely than others, of an index of twice as many half of them. */
 #define FIRST_PAGES 128
 
 /*
@@ -53,6 +53,14 @@ typedef struct LeafItem
 	int			ntids;
 	uint16		flags;			/* has nulls, has columns of any length */
 } LeafItem;
+
+/* The keys of a page */
+typedef enum PageKeys
+{
+	KEYS_UNKNOWN,
+	KEYS_UNIQUE,
+	KEYS_EQUAL
+}			PageKeys;
 
 /* The runs of equal keys on a page */
 typedef struct PageRuns
@@ -320,7 +328,10 @@ end_piece(SstBtreeRebuild *state, PageRuns *runs, bool ended,
 	}
 	/* Items that have a TID each are the same wherever their run ends. */
 	if (!state->fill.deduplicate || (piece.began && ended))
+	{
+		state->into->next_repeats = !piece.began;
 		sst_btree_add_run(state->into, piece.size, piece.ntids);
+	}
 	else
 		sst_btree_park(state, key, &piece);
 	state->last_key = ended ? 0 : key;
@@ -559,17 +570,18 @@ skip_runs(SstBtreeRebuild *state, PageRuns *runs, const PageData *page, ItemId l
 	(void) read_item(page, last, &runs->key);
 }
 
-/* Fill new leaf pages with the items of a leaf page, which can be alike, and then unique as well. */
+/* Fill new leaf pages with the items of a leaf page, of whose keys more can be known if they are alike. */
 static void
 leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nitems,
-		  bool begins, bool alike, bool unique, SstCounters *counters)
+		  bool begins, bool alike, PageKeys keys, SstCounters *counters)
 {
 	SstBtreeRebuild *state = (SstBtreeRebuild *) rebuild;
 	const char *ahead = rebuild->ahead != NULL ? rebuild->ahead : page;
 	int			part = BLCKSZ / Max(nitems, 1);
 	int			stop = 0;
 	bool		includes = state->nkeys < state->tupdesc->natts;
-	int			npivots = unique && state->nseen > FIRST_PAGES ? FEW_PIVOTS : PIVOTS_PER_PAGE;
+	int			npivots = keys == KEYS_UNIQUE && state->nseen > FIRST_PAGES ?
+		FEW_PIVOTS : PIVOTS_PER_PAGE;
 	PageRuns	runs = {.begins = begins, .pivot_step = Max(nitems / npivots, 1)};
 	uint64		nkept = 0;
 	uint64		nread = 0;
@@ -592,7 +604,8 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
 		if (ntids == 0)
 			continue;
 
-		same_key = runs.nruns > 0 && is_same_key(&runs.key, &item);
+		same_key = runs.nruns > 0 && keys != KEYS_UNIQUE &&
+			(keys == KEYS_EQUAL || is_same_key(&runs.key, &item));
 		if (offnum >= runs.next_pivot)
 		{
 			if (runs.nruns > 0 && (includes || !same_key))
@@ -617,8 +630,8 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
 			if (rebuild->dead_tids != NULL)
 				stop = next_left_out(rebuild, page, offnum + 1, stop);
 		}
-		nalike = (skips_run ? last_equal(page, &item, offnum, stop) :
-				  unique ? stop - 1 :
+		nalike = (keys != KEYS_UNKNOWN ? stop - 1 :
+				  skips_run ? last_equal(page, &item, offnum, stop) :
 				  last_alike(page, &item, offnum, stop, ahead, part)) - offnum;
 		if (nalike == 0)
 			continue;
@@ -670,6 +683,41 @@ static const SstCount item_counts[SST_BTREE_COUNTS] = {
 	[SST_LEAF_PIVOT_BYTES] = SST_REBUILT_PIVOT_BYTES
 };
 
+/* Have the items been looked at of enough pages?  Of a sample's, all are. */
+static inline bool
+knows_enough(const SstBtreeRebuild *state)
+{
+	return !state->is_sample && state->nlooked >=
+		(state->nblocks > 2 * FIRST_PAGES ? FIRST_PAGES / 2 : FIRST_PAGES);
+}
+
+/* Do the two items in the middle of a page have the same key? */
+static bool
+middle_is_equal(const PageData *page, OffsetNumber first, int nitems)
+{
+	int			middle = (first + nitems) / 2;
+	LeafItem	items[2];
+
+	return middle < nitems &&
+		read_item(page, PageGetItemId((Page) page, middle), &items[0]) &&
+		read_item(page, PageGetItemId((Page) page, middle + 1), &items[1]) &&
+		is_same_key(&items[0], &items[1]);
+}
+
+/*
+ * What is known of the keys of a page whose items are alike.  Where a build does not deduplicate,
+ * they tell of pivots only, so that a guess is enough on most pages.
+ */
+static PageKeys
+keys_of(const SstBtreeRebuild *state, const PageData *page, OffsetNumber first, int nitems)
+{
+	if (are_unique(state, page, first, nitems))
+		return KEYS_UNIQUE;
+	if (!knows_enough(state))
+		return KEYS_UNKNOWN;
+	return middle_is_equal(page, first, nitems) ? KEYS_EQUAL : KEYS_UNIQUE;
+}
+
 /* The kind of a page that uses so many bytes, by its items on average and the two in the middle */
 static SstBtreeKind *
 kind_of(SstBtreeRebuild *state, const PageData *page, OffsetNumber first, int nitems,
@@ -678,14 +726,9 @@ kind_of(SstBtreeRebuild *state, const PageData *page, OffsetNumber first, int ni
 	uint32		size = Max(used / Max(nitems, 1), 4);
 	int			power = pg_leftmost_one_pos32(size);
 	int			number = power * 4 + ((size >> (power - 2)) & 3);
-	int			middle = (first + nitems) / 2;
-	LeafItem	items[2];
 
 	number %= SST_BTREE_SIZES;
-	if (middle < nitems &&
-		read_item(page, PageGetItemId((Page) page, middle), &items[0]) &&
-		read_item(page, PageGetItemId((Page) page, middle + 1), &items[1]) &&
-		is_same_key(&items[0], &items[1]))
+	if (middle_is_equal(page, first, nitems))
 		number += SST_BTREE_SIZES;
 	return &state->kinds[number];
 }
@@ -697,8 +740,8 @@ kind_of(SstBtreeRebuild *state, const PageData *page, OffsetNumber first, int ni
 static inline bool
 may_leave_out(const SstBtreeRebuild *state, const SstBtreeKind *kind)
 {
-	return !state->is_sample && state->nlooked >= FIRST_PAGES &&
-		kind->counts[SST_LEAF_KEYS] > MANY_KEYS * kind->npages && state->base.dead_tids == NULL;
+	return knows_enough(state) && kind->counts[SST_LEAF_KEYS] > MANY_KEYS * kind->npages &&
+		state->base.dead_tids == NULL;
 }
 
 /* Count what a page that is left out has, by the bytes that it uses. */
@@ -752,7 +795,7 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	uint32		high_key = 0;
 	SstBtreeKind *kind = NULL;
 	bool		alike;
-	bool		unique;
+	PageKeys	keys = KEYS_UNKNOWN;
 	bool		follows;
 	uint64		before[SST_BTREE_COUNTS];
 
@@ -768,8 +811,9 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 			sizeof(ItemIdData);
 	used -= Min(high_key, used);
 	alike = !state->fill.deduplicate && are_alike(state, page, first);
-	unique = alike && are_unique(state, page, first, nitems);
-	if (!unique)
+	if (alike)
+		keys = keys_of(state, page, first, nitems);
+	if (keys == KEYS_UNKNOWN)
 		kind = kind_of(state, page, first, nitems, used);
 	if (kind != NULL && may_leave_out(state, kind))
 	{
@@ -792,7 +836,7 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 		state->last_key = 0;
 	for (int i = 0; i < lengthof(item_counts); i++)
 		before[i] = counters->n[item_counts[i]];
-	leaf_page(rebuild, page, first, nitems, follows && state->last_key == 0, alike, unique,
+	leaf_page(rebuild, page, first, nitems, follows && state->last_key == 0, alike, keys,
 			  counters);
 	if (kind != NULL)
 		keep_counts(state, kind, used, before, counters);
@@ -861,16 +905,16 @@ static Pivots
 leaf_pivots(const SstBtreeRebuild *state, const SstBtreeFill *fill,
 			const double *counts)
 {
-	double		npages = fill->npages;
+	double		npivots = fill->npivots;
 	bool		truncates = state->tupdesc->natts > 1;
 	bool		includes = state->nkeys < state->tupdesc->natts;
 	Pivots		result = {MAXALIGN(sizeof(IndexTupleData) + 1)};
 
-	if (npages == 0)
+	if (npivots == 0)
 		return result;
 	if (truncates && counts[SST_REBUILT_PIVOTS] > 0)
 	{
-		double		part = includes ? 0 : fill->repeating / npages;
+		double		part = includes ? 0 : fill->repeating / npivots;
 		double		repeating = part > 0 ? fill->repeating_bytes / fill->repeating : 0;
 		double		squares = state->pivot_squares / Max(state->npivots, 1);
 
@@ -881,8 +925,8 @@ leaf_pivots(const SstBtreeRebuild *state, const SstBtreeFill *fill,
 	}
 	else
 	{
-		result.size = fill->pivot_bytes / npages;
-		result.spread = fill->pivot_squares / npages /
+		result.size = fill->pivot_bytes / npivots;
+		result.spread = fill->pivot_squares / npivots /
 			(result.size * result.size) - 1;
 	}
 	result.spread = Max(result.spread, 0);
