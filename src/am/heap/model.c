@@ -112,18 +112,26 @@ typedef struct HeapRebuild
 } HeapRebuild;
 
 /*
+ * Begin the next page: the rest of this one is wasted.  As a call, it keeps the compiler from
+ * computing both, of which each tuple would have to wait for the one before it.
+ */
+static pg_noinline HeapFill
+next_page(HeapFill fill)
+{
+	fill.bytes += fill.free + SizeOfPageHeaderData;
+	fill.free = PAGE_ROOM;
+	return fill;
+}
+
+/*
  * Add a tuple that needs so many bytes, with its line pointer, to the page that is
  * being filled; or to the next if it does not fit there and leave the reserve.
  */
 static inline void
 fill_page(HeapFill *fill, int need, int reserve)
 {
-	if (fill->free < need + reserve)
-	{
-		/* The rest of this page is wasted; the next has its header. */
-		fill->bytes += fill->free + SizeOfPageHeaderData;
-		fill->free = PAGE_ROOM;
-	}
+	if (unlikely(fill->free < need + reserve))
+		*fill = next_page(*fill);
 	fill->free -= need;
 	fill->bytes += need;
 }
@@ -595,7 +603,7 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
  * do.  Where that changes along the table, it is known a little late, and the size is unsure by
  * another part.  All are read while it is very unsure.
  */
-#define READS_OF_FIRST 256
+#define READS_OF_FIRST 192
 #define LOOK_STEP 256
 #define READ_STEP 128
 #define UNSURE_OF_SKIPPED 0.002
