@@ -191,18 +191,25 @@ goes_on(const PageData *page, const LeafItem *last)
 	return high.size >= (int) sizeof(IndexTupleData) && is_same_key(&high, last);
 }
 
+/* The eight bytes at data */
+static inline uint64
+word_at(const void *data)
+{
+	uint64		word;
+
+	memcpy(&word, data, sizeof(word));
+	return word;
+}
+
 /* A hash of a key, which is not 0; tuples are aligned. */
 static uint64
 hash_key(const LeafItem *item)
 {
 	uint64		hash = ((uint64) item->flags << 16) + item->size;
 
-	for (int i = sizeof(IndexTupleData); i < item->size; i += sizeof(uint32))
+	for (int i = sizeof(IndexTupleData); i < item->size; i += sizeof(uint64))
 	{
-		uint32		word;
-
-		memcpy(&word, item->tuple + i, sizeof(uint32));
-		hash = (hash ^ word) * UINT64CONST(0x9E3779B97F4A7C15);
+		hash = (hash ^ word_at(item->tuple + i)) * UINT64CONST(0x9E3779B97F4A7C15);
 		hash ^= hash >> 32;
 	}
 	return Max(hash, 1);
@@ -442,16 +449,6 @@ next_left_out(const SstRebuild *rebuild, const PageData *page, int offnum, int s
 		   kept_tids(rebuild, item.tids, item.ntids) == item.ntids)
 		offnum++;
 	return offnum;
-}
-
-/* The eight bytes at data */
-static inline uint64
-word_at(const void *data)
-{
-	uint64		word;
-
-	memcpy(&word, data, sizeof(word));
-	return word;
 }
 
 /*
