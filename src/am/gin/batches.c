@@ -31,8 +31,9 @@
 
 #include "am/gin/state.h"
 
-/* Keys that are kept: 0.2 MB */
-#define MAX_KEYS		4096
+/* Keys that are kept: 0.2 MB; and where one batch is enough */
+#define MAX_KEYS		8192
+#define FEW_KEYS		4096
 
 /* One of so many lists is read to its end, for the table's end. */
 #define LISTS_FOR_END	64
@@ -68,18 +69,21 @@ struct SstGinSample
 	uint32		mask;			/* pages with one of these bits are left out */
 	uint32		hash;			/* of the page that is being added */
 	uint32		nkeys;
+	uint32		most_keys;
 	float		end;			/* of the table: the greatest TID */
 	Key			keys[MAX_KEYS];
 };
 
 StaticAssertDecl(MAX_KEYS < NO_PAGE, "too many keys for their numbers");
 
+/* A sample of an index that a build makes in one batch, or may make in several */
 SstGinSample *
-sst_gin_sample_create(void)
+sst_gin_sample_create(bool one_batch)
 {
 	SstGinSample *sample = palloc(sizeof(SstGinSample));
 
 	memset(sample, 0, offsetof(SstGinSample, keys));
+	sample->most_keys = one_batch ? FEW_KEYS : MAX_KEYS;
 	return sample;
 }
 
@@ -92,7 +96,7 @@ sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno)
 	{
 		uint32		nkeys = 0;
 
-		if (sample->nkeys + SST_GIN_MAX_ITEMS <= MAX_KEYS)
+		if (sample->nkeys + SST_GIN_MAX_ITEMS <= sample->most_keys)
 			return true;
 		if (sample->mask == PG_UINT32_MAX)
 			break;

@@ -59,6 +59,9 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define MEMORY_OF_KEY			130.0
 #define MEMORY_OF_TID			9.0
 
+/* Memory that it takes at most, for each byte of an index */
+#define MOST_MEMORY				8.0
+
 /* By which part of the leaf pages of entries the model can be wrong */
 #define UNCERTAINTY				0.016
 #define UNCERTAINTY_OF_BATCHES	0.08
@@ -992,7 +995,8 @@ gin_begin(Relation rel)
 
 		model->lengths[i] = att->attbyval ? 0 : att->attlen;
 	}
-	model->sample = sst_gin_sample_create();
+	model->sample = sst_gin_sample_create(MOST_MEMORY * BLCKSZ * model->nblocks <
+										  maintenance_work_mem * 1024.0);
 	model->nleaves = Min(model->nblocks, MAX_LEAVES);
 	model->leaves = palloc0(Max(model->nleaves, 1) * sizeof(Leaf));
 	model->trees = palloc(Max(model->nleaves, 1) * sizeof(float));

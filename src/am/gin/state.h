@@ -186,7 +186,7 @@ typedef struct SstGinBuilt
 } SstGinBuilt;
 
 /* in batches.c */
-extern SstGinSample *sst_gin_sample_create(void);
+extern SstGinSample *sst_gin_sample_create(bool one_batch);
 extern bool sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno);
 extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
 							   int datum_size, SstGinList *list, uint32 ntids,

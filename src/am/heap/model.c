@@ -603,7 +603,7 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
  * do.  Where that changes along the table, it is known a little late, and the size is unsure by
  * another part.  All are read while it is very unsure.
  */
-#define READS_OF_FIRST 192
+#define READS_OF_FIRST 256
 #define LOOK_STEP 256
 #define READ_STEP 128
 #define UNSURE_OF_SKIPPED 0.002
