@@ -60,7 +60,7 @@ typedef enum PageKeys
 	KEYS_UNKNOWN,
 	KEYS_UNIQUE,
 	KEYS_EQUAL
-}			PageKeys;
+} PageKeys;
 
 /* The runs of equal keys on a page */
 typedef struct PageRuns

@@ -59,7 +59,7 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define MEMORY_OF_KEY			130.0
 #define MEMORY_OF_TID			9.0
 
-/* Memory that it takes at most, for each byte of an index */
+/* Memory that a build takes at most, for each byte of the index */
 #define MOST_MEMORY				8.0
 
 /* By which part of the leaf pages of entries the model can be wrong */
