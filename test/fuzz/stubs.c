@@ -14,6 +14,7 @@
 
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "port/pg_bitutils.h"
 #include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -35,6 +36,23 @@ pg_snprintf(char *str, size_t count, const char *fmt, ...)
 	va_end(args);
 	return length;
 }
+
+/* A pointer to a function, where the CPU is asked for its instruction */
+#if defined(TRY_POPCNT_FAST) || defined(TRY_POPCNT_X86_64)
+static int
+popcount32(uint32 word)
+{
+	return __builtin_popcount(word);
+}
+
+int			(*pg_popcount32) (uint32 word) = popcount32;
+#elif PG_VERSION_NUM < 190000
+int
+pg_popcount32(uint32 word)
+{
+	return __builtin_popcount(word);
+}
+#endif
 
 /* All statuses, the impossible one less often: it is the end of a page. */
 SstXactStatus
