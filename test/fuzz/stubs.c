@@ -37,7 +37,7 @@ pg_snprintf(char *str, size_t count, const char *fmt, ...)
 	return length;
 }
 
-/* A pointer to a function, where the CPU is asked for its instruction */
+/* Where the server asks the CPU for its instruction; elsewhere a header has it, or libpgport. */
 #if defined(TRY_POPCNT_FAST) || defined(TRY_POPCNT_X86_64)
 static int
 popcount32(uint32 word)
@@ -46,12 +46,6 @@ popcount32(uint32 word)
 }
 
 int			(*pg_popcount32) (uint32 word) = popcount32;
-#elif PG_VERSION_NUM < 190000
-int
-pg_popcount32(uint32 word)
-{
-	return __builtin_popcount(word);
-}
 #endif
 
 /* All statuses, the impossible one less often: it is the end of a page. */
