@@ -57,12 +57,14 @@ sst_block_set_contains(const SstBlockSet *set, BlockNumber blkno)
 	return (set->words[blkno / 64] >> (blkno % 64)) & 1;
 }
 
-/* Of the 32 blocks from "first" on, which is a multiple of 32, add those with a bit.  None is a member. */
+/* Add blocks: of the 32 from "first" on, which is a multiple of 32, those with a bit. */
 static inline void
 sst_block_set_add(SstBlockSet *set, BlockNumber first, uint32 bits)
 {
-	set->words[first / 64] |= (uint64) bits << (first % 64);
-	set->nmembers += pg_popcount32(bits);
+	uint64	   *word = &set->words[first / 64];
+
+	set->nmembers += pg_popcount32(bits & ~(uint32) (*word >> first % 64));
+	*word |= (uint64) bits << first % 64;
 }
 
 typedef struct SstSource SstSource;
