@@ -87,7 +87,7 @@ count_uniform(const uint32 *lps, int nitems, int upper, int special,
 	return false;
 #else
 	const uint32 lowest = lps[0] - LP_OFF(lps[0]) + upper;
-	const int	len = LP_LEN(lowest);
+	const int	len = LP_LEN(lps[0]);
 	uint32		most = 0;
 
 	for (int i = 0; i < nitems; i++)
@@ -96,7 +96,7 @@ count_uniform(const uint32 *lps, int nitems, int upper, int special,
 	if ((int64) most > special - len - upper)
 		return false;
 
-	result->ndead = LP_IS_DEAD(lowest) ? nitems : 0;
+	result->ndead = LP_IS_DEAD(lps[0]) ? nitems : 0;
 	result->nlong = len > lengths->max_plain ? nitems : 0;
 	result->nunclear = len >= lengths->min_posting && result->nlong == 0 ?
 		nitems : 0;

@@ -675,8 +675,9 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 }
 
 /*
- * What a tuple needs that is not read.  It takes turns with those of its length, in no simple order:
- * that could be the order of the pages.
+ * What a tuple needs that is not read: what one did of the last of its length that were, drawn by a
+ * number that differs from tuple to tuple.  They take turns in no simple order, which could be that of
+ * the pages.
  */
 static inline uint32
 next_need(Reading *others, uint32 number)
