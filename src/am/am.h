@@ -53,7 +53,7 @@ extern void (*sst_read_line_pointers) (const PageData *page, OffsetNumber first,
 									   SstLinePointers *result);
 
 extern int	sst_sum_tuples(const PageData *page);
-extern void sst_item_lengths(const PageData *page, int *shortest, int *longest);
+extern bool sst_items_are_alike(const PageData *page, int *most);
 
 /* What the items of an index page take, with their line pointers */
 typedef struct SstItemSums

@@ -204,25 +204,26 @@ sst_sum_tuples(const PageData *page)
 	return outside < 0 || odd != 0 ? -1 : sum;
 }
 
-/* Lengths of the shortest and of the longest item of a page, which has a sound header, and items. */
-void
-sst_item_lengths(const PageData *page, int *shortest, int *longest)
+/*
+ * Are all items of a page equally long?  Its header is sound.  No item is longer than *most, which is
+ * less than twice the longest.
+ */
+bool
+sst_items_are_alike(const PageData *page, int *most)
 {
 	const uint32 *lps = (const uint32 *) ((const PageHeaderData *) page)->pd_linp;
 	const int	nitems = sst_page_items(page);
-	int			least = PG_INT32_MAX;
-	int			most = 0;
+	uint32		bits = 0;
+	uint32		different = 0;
 
 	for (int i = 0; i < nitems; i++)
 	{
-		int			len = LP_LEN(lps[i]);
-
-		least = Min(least, len);
-		most = Max(most, len);
+		bits |= lps[i];
+		different |= lps[i] ^ lps[0];
 	}
 
-	*shortest = least;
-	*longest = most;
+	*most = LP_LEN(bits);
+	return LP_LEN(different) == 0;
 }
 
 /* Sum up the items of an index page, which has a sound header.  If items overlap, sums can wrap around. */

@@ -20,7 +20,7 @@
 
 #define sst_read_line_pointers NAMED(sst_read_line_pointers_)
 #define sst_sum_tuples NAMED(sst_sum_tuples_)
-#define sst_item_lengths NAMED(sst_item_lengths_)
+#define sst_items_are_alike NAMED(sst_items_are_alike_)
 #define sst_sum_items NAMED(sst_sum_items_)
 #define fuzz_variants_here NAMED(fuzz_variants_)
 
