@@ -82,14 +82,12 @@ SELECT count(*) > 100 AS many, count(*) = (SELECT count(*) FROM pg_class WHERE r
 
 -- An access method that is not the server's own
 -- the name is not only pgvector's
-CREATE ACCESS METHOD hnsw TYPE INDEX HANDLER brinhandler;
-CREATE OPERATOR CLASS other_ops DEFAULT FOR TYPE int4 USING hnsw AS
-	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
-	FUNCTION 1 brin_minmax_opcinfo(internal),
-	FUNCTION 2 brin_minmax_add_value(internal, internal, internal, internal),
-	FUNCTION 3 brin_minmax_consistent(internal, internal, internal),
-	FUNCTION 4 brin_minmax_union(internal, internal, internal);
-CREATE INDEX i_other ON i USING hnsw (n);
+CREATE ACCESS METHOD hnsw TYPE INDEX HANDLER gisthandler;
+CREATE OPERATOR CLASS other_ops DEFAULT FOR TYPE box USING hnsw AS
+	OPERATOR 3 &&, FUNCTION 1 gist_box_consistent(internal, box, int2, oid, internal),
+	FUNCTION 2 gist_box_union(internal, internal), FUNCTION 5 gist_box_penalty(internal, internal, internal),
+	FUNCTION 6 gist_box_picksplit(internal, internal), FUNCTION 7 gist_box_same(box, box, internal);
+CREATE INDEX i_other ON i USING hnsw (box(point(n, n)));
 SELECT relation, access_method, pages = blocks(relation) AS pages,
 		leaf_pages, internal_pages, deleted_pages, new_pages, corrupt_pages,
 		free_bytes > 0 AS free, avg_leaf_density, note
@@ -98,7 +96,7 @@ SELECT statistic, CASE WHEN statistic LIKE '%pages' THEN estimate::text
 		ELSE (estimate > 0)::text END AS estimate, measured
 	FROM streamstat.sample_stats('i_other');
 -- Its size after a rebuild is not known, nor is a sum of such sizes.
-CREATE INDEX i_part_other ON i_part USING hnsw (n);
+CREATE INDEX i_part_other ON i_part USING hnsw (box(point(n, n)));
 SELECT is_sum, count(*), count(predicted_bytes) AS predicted, bool_and(bytes > 0) AS bytes, min(note) AS note
 	FROM streamstat.bloat_tree('i_part_other') GROUP BY is_sum ORDER BY is_sum;
 DROP INDEX i_other, i_part_other;
