@@ -73,6 +73,11 @@
 #define SST_HAVE_MADV_DONTNEED 1
 #endif
 
+/* madvise() has the kernel provide memory before it is used: MADV_POPULATE_WRITE of Linux 5.14 */
+#ifdef MADV_POPULATE_WRITE
+#define SST_HAVE_MADV_POPULATE 1
+#endif
+
 /* lseek() finds holes in a file: Linux, FreeBSD, macOS */
 #ifdef SEEK_HOLE
 #define SST_HAVE_SEEK_HOLE 1

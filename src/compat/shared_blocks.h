@@ -108,6 +108,7 @@ extern void sst_read_stored_block(const SstFiles *files, ForkNumber forknum,
 extern void sst_files_close(const SstFiles *files);
 extern bool sst_is_buffered(const SstFiles *files, ForkNumber forknum,
 							BlockNumber blkno);
+extern void sst_provide_next_buffers(Buffer buffer);
 extern void sst_read_into_buffers(const SstFiles *files, char persistence,
 								  ForkNumber forknum, BlockNumber first,
 								  int nblocks);
