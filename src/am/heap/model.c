@@ -687,9 +687,9 @@ next_need(Reading *others, uint32 number)
 	return others->needs[(number * UINT32_C(0x9e3779b9)) >> (32 - LAST_READS_LOG2)];
 }
 
-/* What a tuple needs in the new table, with its line pointer */
+/* What the tuple of this number needs in the new table, with its line pointer */
 static inline uint32
-find_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
+find_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len, uint32 number,
 		  bool is_due, SstCounters *counters)
 {
 	Reading    *others = readings_of(state, len);
@@ -697,7 +697,7 @@ find_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	if (is_due || len + state->most_longer > (int) TOAST_TUPLE_THRESHOLD ||
 		(state->reforms && others->nread < LAST_READS) || is_read_for_pointers(state, tuple))
 		return read_need(state, tuple, len, counters);
-	return state->reforms ? next_need(others, others->nskipped) : (uint32) tuple_need(len);
+	return state->reforms ? next_need(others, number) : (uint32) tuple_need(len);
 }
 
 /* What tuples need together, and the squares of that */
@@ -755,6 +755,7 @@ take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 	int			due = (int) (hash_bytes_uint32(blkno) % step);
 	bool		alike = false;
 	int			longest = BLCKSZ;
+	const uint32 number = (uint32) state->ntuples;	/* of the first tuple */
 	HeapFill	fill = state->fill;
 	Needs		needs = {0};
 
@@ -789,12 +790,12 @@ take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 		/* At random, as rows can be periodic */
 		if (nunread == 0)
 		{
-			due += 1 + hash_bytes_uint32((uint32) state->ntuples + i) % (2 * step - 1);
+			due += 1 + hash_bytes_uint32(number + i) % (2 * step - 1);
 			if (due < kept->nitems)
 				sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, kept->offnums[due])));
 		}
 		need = find_need(state, (const HeapTupleHeaderData *) (page + ItemIdGetOffset(item)),
-						 ItemIdGetLength(item), nunread == 0, counters);
+						 ItemIdGetLength(item), number + i, nunread == 0, counters);
 		needs.sum += need;
 		needs.squares += need * need;
 		fill_page(&fill, need, state->reserve);
