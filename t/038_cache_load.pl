@@ -99,7 +99,7 @@ sub hit_percent
 my $standby = new_standby($node, '');
 restart($node);
 look_up($node) foreach 1 .. 4;
-sql("SELECT count(*) FROM $odd; SELECT sum(length(w)) FROM wide; SELECT count(*) FROM unlogged");
+sql("SELECT count(*) FROM $odd; SELECT sum(length(w)) FROM wide; SELECT count(*) FROM unlogged; SELECT pg_stat_force_next_flush()");
 my $before = hit_percent($node);
 cmp_ok($before, '>', 99, 'hits before');
 

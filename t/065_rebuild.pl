@@ -433,7 +433,7 @@ is($code, 3, 'late: left out');
 like($out, $too_late, 'late: and says so');
 
 # Signals for all processes, and a client that is killed
-loose_index('later', 'later_k', 70000);
+loose_index('later', 'later_k', 85000);
 foreach my $signal ('INT', 'TERM', 'KILL')
 {
 	$other->query('BEGIN; INSERT INTO busy VALUES (1); INSERT INTO later VALUES (1)');
