@@ -183,7 +183,7 @@ copy_server()
 	local d lib
 
 	# libraries that programs look for at a path relative to their own
-	lib=$(ldd "$bindir/psql" 2>/dev/null | awk '$1 ~ /^libpq/ && $3 ~ /^\// { print $3; exit }')
+	lib=$(ldd "$bindir/psql" 2>/dev/null | awk '$1 ~ /^libpq/ && $3 ~ /^\// && !n++ { print $3 }')
 	[ -z "$lib" ] ||
 		export LD_LIBRARY_PATH=$(dirname "$lib")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
