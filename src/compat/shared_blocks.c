@@ -165,7 +165,7 @@ read_some_blocks(const SstFiles *files, char persistence, ForkNumber forknum,
 
 #ifndef SST_HAVE_READ_STREAM
 
-/* Buffers whose memory is provided together: 256 kB, of which the most are used at once */
+/* Buffers whose memory is provided together: 256 kB at most that nobody may come to use */
 #define BUFFERS_TOGETHER 32
 
 /*
