@@ -257,7 +257,8 @@ read_block(SstReadStream *stream, BlockNumber blkno, bool advised)
 		return buf;
 	}
 
-	if (!temp)
+	/* A ring takes the same few buffers again. */
+	if (!temp && stream->strategy == NULL)
 		sst_provide_next_buffers(buf);
 	stream->distance = Min(stream->distance * 2, stream->max_distance);
 	if (!advised)
