@@ -89,6 +89,14 @@ CALL gr_rebuild('{gr_again}', '1MB');
 SELECT name, near, inside, in_samples FROM gr_result(5);
 TRUNCATE gr_said;
 
+-- Most rows are in the last of the table's blocks.
+CREATE TABLE gr_late WITH (autovacuum_enabled = off) AS
+	SELECT ARRAY[n * 7919 % 100003] AS random, CASE WHEN n <= 1000 THEN repeat('p', 1800) END AS pad FROM generate_series(1, 16000) n;
+CREATE INDEX gr_late_random ON gr_late USING gin (random);
+CALL gr_rebuild('{gr_late_random}', '1MB');
+SELECT * FROM gr_result(6);
+TRUNCATE gr_said;
+
 -- Rows whose insertion was rolled back have keys of their own.
 CREATE TABLE gr_aborted WITH (autovacuum_enabled = off) AS SELECT ARRAY['k' || n % 100] AS a FROM generate_series(1, 20000) n;
 CREATE INDEX gr_own ON gr_aborted USING gin (a) WITH (fastupdate = off);

@@ -218,25 +218,46 @@ batch_memory(const NewIndex *index, double begin, double end)
 		(FIRST_TIDS_MEMORY + MANY_TIDS_MEMORY * Max(tree_tids - FIRST_TIDS, 0));
 }
 
-/* Find the end of a batch.  The one before had this length, and sets out from there. */
+/*
+ * Find the end of a batch, between ends that are too early and too late.  The one before had this
+ * length, and the search sets out from there.
+ */
 static double
 find_end(const NewIndex *index, double begin, double *length, double *memory)
 {
 	double		least = index->end / MOST_BATCHES;
-	double		end = begin;
+	double		early = begin;
+	double		late = INFINITY;
+	double		early_used = 0; /* parts of the memory */
+	double		late_used = 1;
+	double		end = Min(begin + *length, index->end);
 
 	for (int i = 0; i < MOST_TRIES; i++)
 	{
 		double		used;
 
-		end = Min(begin + *length, index->end);
 		*memory = batch_memory(index, begin, end);
 		used = *memory / index->build->memory;
 		if (fabs(used - 1) < NEAR_LIMIT || (used < 1 && end == index->end) ||
 			(used > 1 && end - begin <= least))
 			break;
-		*length = Max((end - begin) * Min(Max(1 / used, 0.1), 4), least);
+		if (used < 1)
+		{
+			early = end;
+			early_used = used;
+		}
+		else
+		{
+			late = end;
+			late_used = used;
+		}
+		if (isinf(late))
+			end = begin + (end - begin) * Min(1 / used, 4);
+		else
+			end = early + (late - early) * (1 - early_used) / (late_used - early_used);
+		end = Min(Max(end, begin + least), index->end);
 	}
+	*length = end - begin;
 	return end;
 }
 
