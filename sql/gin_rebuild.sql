@@ -97,6 +97,16 @@ CALL gr_rebuild('{gr_late_random}', '1MB');
 SELECT * FROM gr_result(6);
 TRUNCATE gr_said;
 
+-- The keys of a row are neighbours, and go together: pages are not alike.
+CREATE TABLE gr_together WITH (autovacuum_enabled = off) AS
+	SELECT n AS id, (SELECT array_agg(n * 50 + k) FROM generate_series(1, 50) k) AS keys FROM generate_series(1, 3000) n;
+CREATE INDEX gr_together_keys ON gr_together USING gin (keys);
+DELETE FROM gr_together WHERE hashint4(id) % 2 = 0;
+CALL wait_for_horizon();
+CALL gr_rebuild('{gr_together_keys}');
+SELECT name, inside FROM gr_result(5);
+TRUNCATE gr_said;
+
 -- Rows whose insertion was rolled back have keys of their own.
 CREATE TABLE gr_aborted WITH (autovacuum_enabled = off) AS SELECT ARRAY['k' || n % 100] AS a FROM generate_series(1, 20000) n;
 CREATE INDEX gr_own ON gr_aborted USING gin (a) WITH (fastupdate = off);

@@ -132,6 +132,9 @@ typedef struct SstGinModel
 	SstGinSample *sample;
 	EntryPage	looked;			/* the last one */
 	bool		skipped;		/* some were not looked at */
+	uint32		nskipped;		/* since the last one */
+	double		entry_bytes;	/* counted for all */
+	double		doubt;			/* variance of these, for those skipped */
 
 	/* Posting trees */
 	uint64		tree_tids;
@@ -343,11 +346,12 @@ read_entry(const SstGinModel *model, const EntryTuple *item, int key_size,
 
 /* Count what an entry leaf page has by its bytes: it is like the last one that was looked at. */
 static void
-count_entries(const SstGinModel *model, uint32 used, SstCounters *counters)
+count_entries(SstGinModel *model, uint32 used, SstCounters *counters)
 {
 	const EntryPage *like = &model->looked;
 	double		part = (double) used / Max(like->used, 1);
 
+	model->entry_bytes += part * like->bytes;
 	counters->n[SST_REBUILT_ENTRIES] += (uint64) rint(part * like->ntids);
 	counters->n[SST_REBUILT_DEAD_ENTRIES] += (uint64) rint(part * like->ndead);
 	counters->n[SST_REBUILT_BYTES] += (uint64) rint(part * like->bytes);
@@ -372,6 +376,7 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 	if (!sampled && model->looked.used > 0)
 	{
 		model->skipped = true;
+		model->nskipped++;
 		count_entries(model, looked.used, counters);
 		return;
 	}
@@ -414,6 +419,9 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 			sst_gin_sample_key(model->sample, key_size, datum_size(model, &item, key_size),
 							   &list, tids.n, tids.bytes);
 	}
+	sst_add_doubt(&model->doubt, looked.bytes - (double) model->looked.bytes *
+				  looked.used / Max(model->looked.used, 1), model->nskipped);
+	model->nskipped = 0;
 	model->looked = looked;
 	count_entries(model, looked.used, counters);
 }
@@ -872,6 +880,8 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 		model->uncertainty = UNCERTAINTY_OF_BATCHES;
 	else
 		model->certain = all && !model->skipped && pending_keys == 0;
+	model->uncertainty = hypot(model->uncertainty,
+							   sst_doubt_part(model->doubt, model->entry_bytes));
 
 	/* Inner pages are too few to be found in a small sample, or not. */
 	if (!all && one.pages > 1)
