@@ -31,22 +31,29 @@
 
 #include "am/gin/state.h"
 
-/* Keys that are kept: 0.2 MB; and where one batch is enough */
+/* Keys that are kept, for each block of the index, but of a small one more, and in all: 0.2 MB */
+#define KEYS_OF_BLOCK	3
+#define LEAST_KEYS		3072
 #define MAX_KEYS		8192
-#define FEW_KEYS		4096
+
+/* ... and that are inserted in batches */
+#define LEAST_IN_BATCHES	1536
 
 /* One of so many lists is read to its end, for the table's end. */
 #define LISTS_FOR_END	64
 
-/* The shortest batch, and how often it is tried to find its end, to a part of its memory */
-#define MOST_BATCHES	40
-#define MOST_TRIES		6
-#define NEAR_LIMIT		0.01
+/* Most batches, and how often it is tried to find the end of one, to a part of its length */
+#define MOST_BATCHES	8
+#define MOST_TRIES		5
+#define NEAR_END		0.05
 
-/* access/gin/ginbulk.c: nodes that are allocated together, and TIDs of a new key */
+/*
+ * access/gin/ginbulk.c: nodes that are allocated together, and TIDs of a new key, for which the
+ * allocator has this much; for more of them twice as much and so on
+ */
 #define NODES_TOGETHER	2048
 #define FIRST_TIDS		5
-#define FIRST_TIDS_MEMORY (32 + SST_CHUNK_HEADER_BYTES)
+#define FIRST_TIDS_MEMORY 32
 
 /* Memory for a TID of a key with many: the array is between half and full. */
 #define MANY_TIDS_MEMORY 9
@@ -66,7 +73,7 @@ typedef struct Key
 
 struct SstGinSample
 {
-	uint32		mask;			/* pages with one of these bits are left out */
+	uint32		limit;			/* pages with a higher hash are left out */
 	uint32		hash;			/* of the page that is being added */
 	uint32		nkeys;
 	uint32		most_keys;
@@ -76,15 +83,31 @@ struct SstGinSample
 
 StaticAssertDecl(MAX_KEYS < NO_PAGE, "too many keys for their numbers");
 
-/* A sample of an index that a build makes in one batch, or may make in several */
+/* A sample of an index with so many blocks */
 SstGinSample *
-sst_gin_sample_create(bool one_batch)
+sst_gin_sample_create(BlockNumber nblocks)
 {
 	SstGinSample *sample = palloc(sizeof(SstGinSample));
 
 	memset(sample, 0, offsetof(SstGinSample, keys));
-	sample->most_keys = one_batch ? FEW_KEYS : MAX_KEYS;
+	sample->limit = PG_UINT32_MAX;
+	sample->most_keys = Min(Max(KEYS_OF_BLOCK * (uint64) nblocks, LEAST_KEYS), MAX_KEYS);
 	return sample;
+}
+
+/* Leave out a quarter of the pages. */
+static void
+leave_out_pages(SstGinSample *sample)
+{
+	uint32		nkeys = 0;
+
+	sample->limit = sample->limit / 4 * 3;
+	for (uint32 k = 0; k < sample->nkeys; k++)
+	{
+		if (sample->keys[k].hash <= sample->limit)
+			sample->keys[nkeys++] = sample->keys[k];
+	}
+	sample->nkeys = nkeys;
 }
 
 /* Is this page to be sampled?  The caller then adds its keys in their order. */
@@ -92,25 +115,21 @@ bool
 sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno)
 {
 	sample->hash = hash_bytes_uint32(blkno);
-	while ((sample->hash & sample->mask) == 0)
+	while (sample->hash <= sample->limit)
 	{
-		uint32		nkeys = 0;
-
 		if (sample->nkeys + SST_GIN_MAX_ITEMS <= sample->most_keys)
 			return true;
-		if (sample->mask == PG_UINT32_MAX)
-			break;
-
-		/* Leave out the pages with one more bit. */
-		sample->mask = sample->mask << 1 | 1;
-		for (uint32 k = 0; k < sample->nkeys; k++)
-		{
-			if ((sample->keys[k].hash & sample->mask) == 0)
-				sample->keys[nkeys++] = sample->keys[k];
-		}
-		sample->nkeys = nkeys;
+		leave_out_pages(sample);
 	}
 	return false;
+}
+
+/* Keep no more keys than can be inserted in batches, for an index with so many blocks, in reasonable time. */
+void
+sst_gin_sample_for_batches(SstGinSample *sample, BlockNumber nblocks)
+{
+	while (sample->nkeys > Max(KEYS_OF_BLOCK * (uint64) nblocks, LEAST_IN_BATCHES))
+		leave_out_pages(sample);
 }
 
 /* Memory that the allocator takes for so many bytes (utils/mmgr/aset.c) */
@@ -158,59 +177,90 @@ typedef struct LeafPage
 	uint16		used;
 } LeafPage;
 
+/* A key, as it is being inserted */
+typedef struct NewKey
+{
+	float		first;			/* TID; and the last, on this side of the
+								 * table's end */
+	float		last;
+	float		rate;			/* TIDs for one more of the table */
+	uint32		ntids;			/* MANY_TIDS: it has a posting tree */
+	uint32		done;			/* of these, inserted */
+	uint16		bytes;			/* of its tuple, or 0 */
+}			NewKey;
+
+#define MANY_TIDS PG_UINT32_MAX
+
 typedef struct NewIndex
 {
 	const SstGinSample *sample;
 	const SstGinBuild *build;
 	double		scale;			/* keys in the index for each of the sample */
-	double		end;			/* of the table */
-	uint16		sizes[MAX_KEYS];	/* of their tuples, or 0 */
+	float		end;			/* of the table */
 	uint32		npages;
+	NewKey		keys[MAX_KEYS];
 	LeafPage	pages[MAX_KEYS];
 } NewIndex;
 
-/* TIDs that a key has in the table before a place.  A key with a posting tree comes at once. */
-static inline uint32
-tids_before(const NewIndex *index, const Key *key, double place)
+/* Prepare to insert the sample's keys in an index of one page.  Those with posting trees come all over the table. */
+static void
+begin_index(NewIndex *index, const SstGinSample *sample, const SstGinBuild *build)
 {
-	double		last = Min(key->last, index->end);
+	index->sample = sample;
+	index->build = build;
+	index->scale = Max(build->nkeys / Max(sample->nkeys, 1), 1);
+	index->end = sample->end + 1;
+	for (uint32 k = 0; k < sample->nkeys; k++)
+	{
+		const Key  *key = &sample->keys[k];
+		NewKey		new = {key->first, INFINITY, build->tree_tids / index->end, MANY_TIDS};
 
-	if (place <= key->first)
+		if (key->ntids > 0)
+		{
+			new.last = Min(key->last, index->end);
+			new.ntids = key->ntids;
+			new.rate = (key->ntids - 1) / Max(new.last - new.first, 1);
+		}
+		index->keys[k] = new;
+	}
+	index->npages = 1;
+	index->pages[0] = (LeafPage)
+	{
+		0, NO_PAGE, 0
+	};
+}
+
+/* TIDs that a key has in the table before a place, and that have not been inserted */
+static inline uint32
+next_tids(const NewKey * key, float place)
+{
+	if (place <= key->first || key->done == key->ntids)
 		return 0;
-	if (key->ntids == 0)
-		return 1 + (uint32) (index->build->tree_tids * place / index->end);
-	if (place >= last)
-		return key->ntids;
-	return 1 + (uint32) ((key->ntids - 1) * (place - key->first) / (last - key->first));
+	if (place >= key->last)
+		return key->ntids - key->done;
+	return 1 + (uint32) (key->rate * (place - key->first)) - key->done;
 }
 
 /* Memory for the keys and TIDs of a batch (ginCombineData() in access/gin/ginbulk.c) */
 static double
-batch_memory(const NewIndex *index, double begin, double end)
+batch_memory(const NewIndex *index, float begin, float end)
 {
-	const SstGinSample *sample = index->sample;
 	const SstGinBuild *build = index->build;
 	double		tree_tids = build->tree_tids * (end - begin) / index->end;
 	double		ntrees = build->ntrees * Min(tree_tids, 1);
-	double		nkeys = 0;
-	double		chunks = 0;
+	uint32		nkeys = 0;
+	uint64		chunks = 0;
 
-	for (uint32 k = 0; k < sample->nkeys; k++)
+	for (uint32 k = 0; k < index->sample->nkeys; k++)
 	{
-		const Key  *key = &sample->keys[k];
-		uint32		room = FIRST_TIDS;
-		uint32		ntids;
+		const		NewKey *key = &index->keys[k];
+		uint32		ntids = next_tids(key, end);
 
-		if (key->ntids == 0 || key->first >= end || key->last < begin)
+		if (ntids == 0 || key->ntids == MANY_TIDS)
 			continue;
-		ntids = tids_before(index, key, end) - tids_before(index, key, begin);
-		if (ntids == 0)
-			continue;
-		while (room < ntids)
-			room *= 2;
 		nkeys++;
-		chunks += key->memory + (room == FIRST_TIDS ? FIRST_TIDS_MEMORY :
-								 chunk_bytes(room * sizeof(ItemPointerData)));
+		chunks += index->sample->keys[k].memory + SST_CHUNK_HEADER_BYTES +
+			FIRST_TIDS_MEMORY * pg_nextpower2_32((ntids + FIRST_TIDS - 1) / FIRST_TIDS);
 	}
 	return ceil((nkeys * index->scale + ntrees) / NODES_TOGETHER) *
 		(sizeof(GinEntryAccumulator) * NODES_TOGETHER + SST_CHUNK_HEADER_BYTES) +
@@ -223,24 +273,26 @@ batch_memory(const NewIndex *index, double begin, double end)
  * length, and the search sets out from there.
  */
 static double
-find_end(const NewIndex *index, double begin, double *length, double *memory)
+find_end(const NewIndex *index, float begin, float *length, double *memory)
 {
-	double		least = index->end / MOST_BATCHES;
-	double		early = begin;
-	double		late = INFINITY;
-	double		early_used = 0; /* parts of the memory */
-	double		late_used = 1;
-	double		end = Min(begin + *length, index->end);
+	float		least = begin + index->end / MOST_BATCHES;
+	float		early = begin;
+	float		late = INFINITY;
+	float		early_used = 0; /* parts of the memory */
+	float		late_used = 1;
+	float		end = begin;
+	float		next = begin + *length;
 
 	for (int i = 0; i < MOST_TRIES; i++)
 	{
-		double		used;
+		float		used;
 
+		next = Min(Max(next, least), index->end);
+		if (fabs(next - end) <= NEAR_END * (next - begin))
+			break;
+		end = next;
 		*memory = batch_memory(index, begin, end);
 		used = *memory / index->build->memory;
-		if (fabs(used - 1) < NEAR_LIMIT || (used < 1 && end == index->end) ||
-			(used > 1 && end - begin <= least))
-			break;
 		if (used < 1)
 		{
 			early = end;
@@ -251,11 +303,8 @@ find_end(const NewIndex *index, double begin, double *length, double *memory)
 			late = end;
 			late_used = used;
 		}
-		if (isinf(late))
-			end = begin + (end - begin) * Min(1 / used, 4);
-		else
-			end = early + (late - early) * (1 - early_used) / (late_used - early_used);
-		end = Min(Max(end, begin + least), index->end);
+		next = isinf(late) ? begin + (end - begin) * Min(1 / used, 4) :
+			early + (late - early) * (1 - early_used) / (late_used - early_used);
 	}
 	*length = end - begin;
 	return end;
@@ -270,7 +319,7 @@ split_page(NewIndex *index, LeafPage *page)
 	uint32		k = page->low;
 
 	while (left <= page->used / 2)
-		left += index->sizes[k++];
+		left += index->keys[k++].bytes;
 	*right = (LeafPage)
 	{
 		k, page->next, page->used - left
@@ -297,23 +346,24 @@ tuple_bytes(const NewIndex *index, const Key *key, uint32 ntids)
 
 /* Insert the keys of a batch. */
 static void
-insert_batch(NewIndex *index, double begin, double end)
+insert_batch(NewIndex *index, float end)
 {
 	LeafPage   *page = &index->pages[0];
 
 	for (uint32 k = 0; k < index->sample->nkeys; k++)
 	{
-		const Key  *key = &index->sample->keys[k];
-		uint32		ntids = tids_before(index, key, end);
-		int			size;
+		NewKey	   *key = &index->keys[k];
+		uint32		ntids = next_tids(key, end);
+		int			bytes;
 
-		if (ntids == tids_before(index, key, begin))
+		if (ntids == 0)
 			continue;
-		size = tuple_bytes(index, key, ntids);
+		key->done += ntids;
+		bytes = tuple_bytes(index, &index->sample->keys[k], key->done);
 		while (page->next != NO_PAGE && index->pages[page->next].low <= k)
 			page = &index->pages[page->next];
-		page->used += size - index->sizes[k];
-		index->sizes[k] = size;
+		page->used += bytes - key->bytes;
+		key->bytes = bytes;
 		if (page->used > SST_GIN_PAGE_ROOM)
 			split_page(index, page);
 	}
@@ -324,26 +374,20 @@ void
 sst_gin_build(const SstGinSample *sample, const SstGinBuild *build, SstGinBuilt *built)
 {
 	NewIndex   *index = palloc(sizeof(NewIndex));
-	double		length = INFINITY;
-	double		begin = 0;
+	float		begin = 0;
+	float		length;
 	double		bytes = 0;
 	double		pivots = 0;
 
-	index->sample = sample;
-	index->build = build;
-	index->scale = Max(build->nkeys / Max(sample->nkeys, 1), 1);
-	index->end = sample->end + 1.0;
-	memset(index->sizes, 0, sample->nkeys * sizeof(uint16));
-	index->npages = 1;
-	index->pages[0] = (LeafPage)
-	{
-		0, NO_PAGE, 0
-	};
+	begin_index(index, sample, build);
+	length = index->end * build->part;
+	built->batches = 0;
 	while (begin < index->end)
 	{
-		double		end = find_end(index, begin, &length, &built->memory);
+		float		end = find_end(index, begin, &length, &built->memory);
 
-		insert_batch(index, begin, end);
+		insert_batch(index, end);
+		built->batches++;
 		begin = end;
 		if (!sst_go_on(build->pause))
 			break;

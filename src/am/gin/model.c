@@ -55,16 +55,16 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define MEMORY_MARGIN			0.03
 #define MEMORY_MARGIN_OF_TREES	0.33
 
+/* With more batches, it makes less difference how many: one build is enough. */
+#define MANY_BATCHES			2
+
 /* Memory that a build takes for a key of the pending list, and for a TID of a key with many */
 #define MEMORY_OF_KEY			130.0
 #define MEMORY_OF_TID			9.0
 
-/* Memory that a build takes at most, for each byte of the index */
-#define MOST_MEMORY				8.0
-
 /* By which part of the leaf pages of entries the model can be wrong */
 #define UNCERTAINTY				0.016
-#define UNCERTAINTY_OF_BATCHES	0.08
+#define UNCERTAINTY_OF_BATCHES	0.1
 #define UNCERTAINTY_OF_INNER	0.5
 
 /* Blocks of which leaf pages are kept, so that each posting tree is known: 0.3 MB */
@@ -818,6 +818,7 @@ build_in_batches(SstGinModel *model, SstGinBuild *build, const SstGinBuilt *one,
 	static const double margins[] = {0, -1, 1, -0.5, 0.5};
 	double		memory = maintenance_work_mem * 1024.0;
 	double		tree_memory = MEMORY_OF_TID * build->ntrees * build->tree_tids;
+	SstGinBuilt few;			/* keys in one batch */
 	double		margin = MEMORY_MARGIN +
 		MEMORY_MARGIN_OF_TREES * Min(1, tree_memory / Max(one->memory, 1));
 
@@ -830,13 +831,18 @@ build_in_batches(SstGinModel *model, SstGinBuild *build, const SstGinBuilt *one,
 		(one->memory + pending_keys * MEMORY_OF_KEY) * (1 + margin) < memory)
 		return false;
 
+	sst_gin_sample_for_batches(model->sample, model->nblocks);
+	sst_gin_build(model->sample, build, &few);
 	for (int i = 0; i < (model->all ? 3 : lengthof(margins)); i++)
 	{
 		SstGinBuilt built;
 
 		build->memory = memory * (1 + margins[i] * margin);
+		build->part = build->memory / one->memory;
 		sst_gin_build(model->sample, build, &built);
-		take_case(model->batches, i == 0, built.pages / one->pages);
+		take_case(model->batches, i == 0, built.pages / few.pages);
+		if (built.batches > MANY_BATCHES)
+			break;
 	}
 
 	/* Functions in expressions may be parallel unsafe. */
@@ -858,7 +864,7 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 	SstGinBuild build = {.nkeys = counts[SST_REBUILT_PIVOTS], .ntrees = trees,
 		.tree_tids = counts[SST_POSTING_ITEMS] / Max(trees, 1),
 		.difference = average_difference(model->difference_bytes, model->tree_tids),
-	.memory = INFINITY, .pause = model->base.pause};
+	.memory = INFINITY, .part = 1, .pause = model->base.pause};
 	SstGinBuilt one;
 
 	model->knows_trees = all && model->nseen <= model->nleaves;
@@ -1005,8 +1011,7 @@ gin_begin(Relation rel)
 
 		model->lengths[i] = att->attbyval ? 0 : att->attlen;
 	}
-	model->sample = sst_gin_sample_create(MOST_MEMORY * BLCKSZ * model->nblocks <
-										  maintenance_work_mem * 1024.0);
+	model->sample = sst_gin_sample_create(model->nblocks);
 	model->nleaves = Min(model->nblocks, MAX_LEAVES);
 	model->leaves = palloc0(Max(model->nleaves, 1) * sizeof(Leaf));
 	model->trees = palloc(Max(model->nleaves, 1) * sizeof(float));

@@ -171,6 +171,8 @@ typedef struct SstGinBuild
 	double		tree_tids;		/* of each of these */
 	double		difference;		/* bytes from one of these TIDs to the next */
 	double		memory;			/* for all keys; INFINITY for no limit */
+	double		part;			/* of the table that a batch may have, to
+								 * begin with */
 	SstPause   *pause;
 } SstGinBuild;
 
@@ -183,11 +185,13 @@ typedef struct SstGinBuilt
 	double		pivot;			/* of the tuples that inner pages have for
 								 * these */
 	double		memory;			/* of the last batch */
+	int			batches;
 } SstGinBuilt;
 
 /* in batches.c */
-extern SstGinSample *sst_gin_sample_create(bool one_batch);
+extern SstGinSample *sst_gin_sample_create(BlockNumber nblocks);
 extern bool sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno);
+extern void sst_gin_sample_for_batches(SstGinSample *sample, BlockNumber nblocks);
 extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
 							   int datum_size, SstGinList *list, uint32 ntids,
 							   uint32 bytes);
