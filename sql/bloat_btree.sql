@@ -47,7 +47,7 @@ BEGIN
 	REINDEX TABLE reb;
 	UPDATE reb_said s SET bytes = pg_relation_size(s.index);
 	RETURN QUERY SELECT s.index, abs(s.predicted_bytes - s.bytes) <= greatest(s.bytes * 0.005, 8192),
-			s.high - s.low <= 8192 * 2 + s.bytes * 0.003,
+			s.high - s.low <= 8192 * 2 + s.bytes * 0.025,
 			(SELECT count(*) >= 5 FROM unnest(s.samples) t WHERE s.bytes BETWEEN
 				split_part(trim('()' FROM t), ',', 1)::int8 AND split_part(trim('()' FROM t), ',', 2)::int8),
 			abs(b.predicted_bytes - s.bytes) <= greatest(s.bytes * 0.005, 8192)

@@ -667,7 +667,9 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
 #define UNSURE 0.01
 #define UNSURE_STEP 4			/* above this, and in between: */
 #define LOOK_STEP 16
-#define MANY_KEYS 50
+#define MANY_KEYS 50			/* on a page; of an index with more blocks: */
+#define SMALL_INDEX 512
+#define FEW_KEYS 8
 #define KEPT_WEIGHT 0.5			/* of pages that were looked at before another */
 
 static const SstCount item_counts[SST_BTREE_COUNTS] = {
@@ -730,6 +732,14 @@ kind_of(SstBtreeRebuild *state, const PageData *page, OffsetNumber first, int ni
 	return &state->kinds[number];
 }
 
+/* Keys on a page of this kind, or items if a build does not deduplicate */
+static inline double
+keys_per_page(const SstBtreeRebuild *state, const SstBtreeKind *kind)
+{
+	return kind->counts[state->fill.deduplicate ? SST_LEAF_KEYS : SST_LEAF_ENTRIES] /
+		Max(kind->npages, 1);
+}
+
 /*
  * May pages of this kind be left out?  Those that are looked at then tell of them.  In a
  * sample, no page is left out.
@@ -737,8 +747,8 @@ kind_of(SstBtreeRebuild *state, const PageData *page, OffsetNumber first, int ni
 static inline bool
 may_leave_out(const SstBtreeRebuild *state, const SstBtreeKind *kind)
 {
-	return knows_enough(state) && kind->counts[SST_LEAF_KEYS] > MANY_KEYS * kind->npages &&
-		state->base.dead_tids == NULL;
+	return knows_enough(state) && state->base.dead_tids == NULL &&
+		keys_per_page(state, kind) > (state->nblocks > SMALL_INDEX ? FEW_KEYS : MANY_KEYS);
 }
 
 /* Count what a page that is left out has, by the bytes that it uses. */
@@ -810,12 +820,13 @@ take_leaf(SstRebuild *rebuild, const PageData *page, BlockNumber blkno,
 	alike = !state->fill.deduplicate && are_alike(state, page, first);
 	if (alike)
 		keys = keys_of(state, page, first, nitems);
-	if (keys == KEYS_UNKNOWN)
+	if (keys == KEYS_UNKNOWN && nitems > FEW_KEYS)
 		kind = kind_of(state, page, first, nitems, used);
 	if (kind != NULL && may_leave_out(state, kind))
 	{
 		double		doubt = sst_doubt_part(state->doubt, state->bytes);
-		uint32		step = doubt > UNSURE ? UNSURE_STEP : doubt > SURE ? LOOK_STEP : SURE_STEP;
+		bool		sure = doubt <= SURE && keys_per_page(state, kind) > MANY_KEYS;
+		uint32		step = doubt > UNSURE ? UNSURE_STEP : sure ? SURE_STEP : LOOK_STEP;
 
 		if (state->nseen * 0x9E3779B1U > PG_UINT32_MAX / step)
 		{
@@ -1073,6 +1084,14 @@ btree_uncertainty(const SstBtreeRebuild *state, bool in_order)
 					  fill->added_bytes / fill->added, 0) / (4 * BLCKSZ);
 	if (!complete)
 		result += (double) state->loose_bytes / Max(state->bytes, 1);
+
+	/*
+	 * A full page lacks anything up to an item's size, and those that were
+	 * looked at are some.
+	 */
+	if (state->like_bytes > 0)
+		result += SST_Z * state->like.added_squares / state->like.added_bytes / BLCKSZ /
+			sqrt(12 * sst_btree_filled_pages(&state->like));
 	result += pivot_uncertainty(state);
 
 	return Min(result, MOST_UNCERTAINTY);
