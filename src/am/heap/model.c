@@ -544,6 +544,11 @@ toast_tuple(HeapRebuild *state, SstTuple *tuple, bool got_defaults, SstCounters 
 		.got_defaults = got_defaults,
 	.counters = counters};
 
+	/*
+	 * Trials of compression, and all tuples of a page, can take long.  Most
+	 * tables have none of these.
+	 */
+	state->base.slow_pages |= state->any_altered || state->reads_pointers;
 	run_toaster(&toasting);
 	if (toasting.rest > 0)
 		count_doubt(&toasting, counters);
@@ -660,7 +665,7 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 	if (gets_values)
 	{
 		/* How long values are that come back shows in the pointers only. */
-		state->reads_pointers = state->base.slow_pages = true;
+		state->reads_pointers = true;
 		return need;
 	}
 	state->reforms |= new_len != len;
@@ -1025,7 +1030,6 @@ sst_heap_leave_out_toast(SstRebuild *rebuild)
 	HeapRebuild *state = (HeapRebuild *) rebuild;
 
 	state->reads_pointers &= state->any_altered || state->target > (int) TOAST_TUPLE_TARGET;
-	state->base.slow_pages = state->any_altered || state->reads_pointers;
 }
 
 /* Have the model of its TOAST table try that on values there. */
@@ -1130,7 +1134,6 @@ heap_begin(Relation rel)
 	for (int i = 0; i < state->tupdesc->natts; i++)
 		describe_column(state, rel, i);
 	state->reads_pointers = may_have_pointers(rel);
-	state->base.slow_pages = state->any_altered || state->reads_pointers;
 	return &state->base;
 }
 
