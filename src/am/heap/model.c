@@ -1079,16 +1079,13 @@ describe_column(HeapRebuild *state, Relation rel, int i)
 	sst_compression_init(&state->in_tuples[i]);
 	state->reforms |= att->attisdropped;
 	if (state->is_toast || att->attlen != -1 || att->attisdropped ||
-		att->attstorage == TYPSTORAGE_PLAIN || !may_be_altered(rel, att))
+		att->attstorage == TYPSTORAGE_PLAIN || att->attstorage == TYPSTORAGE_EXTERNAL ||
+		!may_be_altered(rel, att))
 		return;
 
-	state->reforms = true;
-	if (att->attstorage != TYPSTORAGE_EXTERNAL)
-	{
-		if (!state->any_altered)
-			state->method = att->attcompression;
-		state->any_altered = state->in_tuples[i].altered = true;
-	}
+	if (!state->any_altered)
+		state->method = att->attcompression;
+	state->any_altered = state->in_tuples[i].altered = true;
 }
 
 /*
