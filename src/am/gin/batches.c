@@ -24,6 +24,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "common/hashfn.h"
@@ -31,7 +32,9 @@
 
 #include "am/gin/state.h"
 
-/* Keys that are kept, for each block of the index, but of a small one more, and in all: 0.2 MB */
+/* Keys that are kept, of a small index, and for each block of a larger one, and in all: 0.2 MB */
+#define SMALL_INDEX		512
+#define KEYS_OF_SMALL	4096
 #define KEYS_OF_BLOCK	3
 #define LEAST_KEYS		3072
 #define MAX_KEYS		8192
@@ -91,7 +94,8 @@ sst_gin_sample_create(BlockNumber nblocks)
 
 	memset(sample, 0, offsetof(SstGinSample, keys));
 	sample->limit = PG_UINT32_MAX;
-	sample->most_keys = Min(Max(KEYS_OF_BLOCK * (uint64) nblocks, LEAST_KEYS), MAX_KEYS);
+	sample->most_keys = nblocks <= SMALL_INDEX ? KEYS_OF_SMALL :
+		Min(Max(KEYS_OF_BLOCK * (uint64) nblocks, LEAST_KEYS), MAX_KEYS);
 	return sample;
 }
 
@@ -209,11 +213,12 @@ begin_index(NewIndex *index, const SstGinSample *sample, const SstGinBuild *buil
 	index->sample = sample;
 	index->build = build;
 	index->scale = Max(build->nkeys / Max(sample->nkeys, 1), 1);
-	index->end = sample->end + 1;
+	/* behind the greatest TID, also as a float */
+	index->end = sample->end * (1 + 4 * FLT_EPSILON) + 1;
 	for (uint32 k = 0; k < sample->nkeys; k++)
 	{
 		const Key  *key = &sample->keys[k];
-		NewKey		new = {key->first, INFINITY, build->tree_tids / index->end, MANY_TIDS};
+		NewKey		new = {key->first, INFINITY, build->tree_tids / (index->end - key->first), MANY_TIDS};
 
 		if (key->ntids > 0)
 		{
