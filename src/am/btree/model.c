@@ -1089,7 +1089,7 @@ btree_uncertainty(const SstBtreeRebuild *state, bool in_order)
 	 * A full page lacks anything up to an item's size, and those that were
 	 * looked at are some.
 	 */
-	if (state->like_bytes > 0)
+	if (state->like.added_bytes > 0)
 		result += SST_Z * state->like.added_squares / state->like.added_bytes / BLCKSZ /
 			sqrt(12 * sst_btree_filled_pages(&state->like));
 	result += pivot_uncertainty(state);

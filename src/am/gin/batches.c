@@ -191,7 +191,7 @@ typedef struct NewKey
 	uint32		ntids;			/* MANY_TIDS: it has a posting tree */
 	uint32		done;			/* of these, inserted */
 	uint16		bytes;			/* of its tuple, or 0 */
-}			NewKey;
+} NewKey;
 
 #define MANY_TIDS PG_UINT32_MAX
 
@@ -237,13 +237,13 @@ begin_index(NewIndex *index, const SstGinSample *sample, const SstGinBuild *buil
 
 /* TIDs that a key has in the table before a place, and that have not been inserted */
 static inline uint32
-next_tids(const NewKey * key, float place)
+next_tids(const NewKey *key, float place)
 {
 	if (place <= key->first || key->done == key->ntids)
 		return 0;
 	if (place >= key->last)
 		return key->ntids - key->done;
-	return 1 + (uint32) (key->rate * (place - key->first)) - key->done;
+	return 1 + (uint32) Min(key->rate * (place - key->first), (float) INT_MAX) - key->done;
 }
 
 /* Memory for the keys and TIDs of a batch (ginCombineData() in access/gin/ginbulk.c) */
@@ -258,7 +258,7 @@ batch_memory(const NewIndex *index, float begin, float end)
 
 	for (uint32 k = 0; k < index->sample->nkeys; k++)
 	{
-		const		NewKey *key = &index->keys[k];
+		const NewKey *key = &index->keys[k];
 		uint32		ntids = next_tids(key, end);
 
 		if (ntids == 0 || key->ntids == MANY_TIDS)
@@ -277,7 +277,7 @@ batch_memory(const NewIndex *index, float begin, float end)
  * Find the end of a batch, between ends that are too early and too late.  The one before had this
  * length, and the search sets out from there.
  */
-static double
+static float
 find_end(const NewIndex *index, float begin, float *length, double *memory)
 {
 	float		least = begin + index->end / MOST_BATCHES;
