@@ -128,6 +128,13 @@ sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno)
 	return false;
 }
 
+/* Has it the keys of all pages that were shown? */
+bool
+sst_gin_sample_has_all(const SstGinSample *sample)
+{
+	return sample->limit == PG_UINT32_MAX;
+}
+
 /* Keep no more keys than can be inserted in batches, for an index with so many blocks, in reasonable time. */
 void
 sst_gin_sample_for_batches(SstGinSample *sample, BlockNumber nblocks)

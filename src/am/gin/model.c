@@ -131,7 +131,6 @@ typedef struct SstGinModel
 
 	SstGinSample *sample;
 	EntryPage	looked;			/* the last one */
-	bool		skipped;		/* some were not looked at */
 	uint32		nskipped;		/* since the last one */
 	double		entry_bytes;	/* counted for all */
 	double		doubt;			/* variance of these, for those skipped */
@@ -375,7 +374,6 @@ entry_page(SstGinModel *model, const PageData *page, BlockNumber blkno,
 	/* The page of the sample that came before stands for this one. */
 	if (!sampled && model->looked.used > 0)
 	{
-		model->skipped = true;
 		model->nskipped++;
 		count_entries(model, looked.used, counters);
 		return;
@@ -866,6 +864,7 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 		.difference = average_difference(model->difference_bytes, model->tree_tids),
 	.memory = INFINITY, .part = 1, .pause = model->base.pause};
 	SstGinBuilt one;
+	bool		has_all = sst_gin_sample_has_all(model->sample);
 
 	model->knows_trees = all && model->nseen <= model->nleaves;
 	sst_gin_build(model->sample, &build, &one);
@@ -873,7 +872,7 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 	model->left_fill = one.pages > 1 ? one.fill : SST_GIN_PAGE_ROOM / 2.0;
 	model->pivot = one.pages > 1 ? one.pivot : 24;
 	/* What short trees come to, the last page is not known to have. */
-	model->last_used = all && !model->skipped && one.pages > 1 ? one.last :
+	model->last_used = all && has_all && one.pages > 1 ? one.last :
 		0.75 * SST_GIN_PAGE_ROOM;
 	model->tree_bytes = counts[SST_REBUILT_TREE_BYTES];
 	model->short_part = 1;
@@ -885,7 +884,7 @@ gin_finish(SstGinModel *model, const double *counts, bool all)
 	if (build_in_batches(model, &build, &one, pending_keys))
 		model->uncertainty = UNCERTAINTY_OF_BATCHES;
 	else
-		model->certain = all && !model->skipped && pending_keys == 0;
+		model->certain = all && has_all && pending_keys == 0;
 	model->uncertainty = hypot(model->uncertainty,
 							   sst_doubt_part(model->doubt, model->entry_bytes));
 

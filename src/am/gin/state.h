@@ -191,6 +191,7 @@ typedef struct SstGinBuilt
 /* in batches.c */
 extern SstGinSample *sst_gin_sample_create(BlockNumber nblocks);
 extern bool sst_gin_sample_page(SstGinSample *sample, BlockNumber blkno);
+extern bool sst_gin_sample_has_all(const SstGinSample *sample);
 extern void sst_gin_sample_for_batches(SstGinSample *sample, BlockNumber nblocks);
 extern void sst_gin_sample_key(SstGinSample *sample, int key_size,
 							   int datum_size, SstGinList *list, uint32 ntids,
