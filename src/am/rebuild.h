@@ -137,7 +137,8 @@ struct SstRebuild
 	double		deleted_part;	/* of other dead rows; the rest was updated */
 
 	SstPause   *pause;			/* for predict(), and pages that take long */
-	bool		slow_pages;		/* page() can take milliseconds */
+	bool		slow_pages;		/* page() can take milliseconds: from the
+								 * start, or after a page that has shown it */
 	const char *ahead;			/* a page that comes soon, for a CPU prefetch;
 								 * or NULL */
 

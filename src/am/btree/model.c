@@ -667,8 +667,10 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
 #define UNSURE 0.01
 #define UNSURE_STEP 4			/* above this, and in between: */
 #define LOOK_STEP 16
-#define MANY_KEYS 50			/* on a page; of an index with more blocks: */
-#define SMALL_INDEX 512
+#define MANY_KEYS 50			/* a page with fewer is looked at, of a small
+								 * index ... */
+#define SMALL_INDEX 512			/* ... with up to so many blocks; of others,
+								 * one with fewer than: */
 #define FEW_KEYS 8
 #define KEPT_WEIGHT 0.5			/* of pages that were looked at before another */
 

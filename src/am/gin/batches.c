@@ -11,7 +11,7 @@
  * between old ones, so that the fill is anything from a half to three quarters:
  * it depends on how many batches there are, and whether keys come in their
  * order; and a page is nearly empty if its lists have moved to posting trees.  No
- * formula is as near as a build of a small index is, of a bounded number of keys:
+ * formula is as near as a build of a small index is, of a bounded number of keys and batches:
  *
  * - Keys are those of some pages.  Neighbours stay neighbours, so that it is seen if keys are
  *   in the table's order.
@@ -45,7 +45,10 @@
 /* One of so many lists is read to its end, for the table's end. */
 #define LISTS_FOR_END	64
 
-/* Most batches, and how often it is tried to find the end of one, to a part of its length */
+/*
+ * Most batches, and how often it is tried to find the end of one, to a part of its length.  A build can
+ * have more: what difference that makes is within the ends (bench/bloat -r SEED:COUNT:gin).
+ */
 #define MOST_BATCHES	8
 #define MOST_TRIES		5
 #define NEAR_END		0.05
@@ -281,8 +284,8 @@ batch_memory(const NewIndex *index, float begin, float end)
 }
 
 /*
- * Find the end of a batch, between ends that are too early and too late.  The one before had this
- * length, and the search sets out from there.
+ * Find the end of a batch, between ends that are too early and too late, and the memory that it takes.
+ * The one before had this length, from which the search sets out, and which becomes that of this one.
  */
 static float
 find_end(const NewIndex *index, float begin, float *length, double *memory)
