@@ -21,6 +21,15 @@
 
 struct SstModel;				/* in rebuild.h */
 
+/* Let the CPU load what will be looked at soon, wherever that is. */
+static inline void
+sst_load(const char *place)
+{
+#ifdef __GNUC__
+	__builtin_prefetch(place, 0, 1);
+#endif
+}
+
 /* ----------
  * Line pointers of a page, and one pass over them all
  * ----------

@@ -152,15 +152,6 @@ struct SstRebuild
 	bool		analyze_first;	/* ANALYZE will tell so */
 };
 
-/* Let the CPU load what will be looked at soon, wherever that is. */
-static inline void
-sst_load(const char *place)
-{
-#ifdef __GNUC__
-	__builtin_prefetch(place, 0, 1);
-#endif
-}
-
 /*
  * Rows or pages that are not looked at are taken to be like others that were.  The next one that
  * is looked at was off by some error: add the variance of the sum of the n before it, whose errors

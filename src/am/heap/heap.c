@@ -209,6 +209,10 @@ sort_items(SstVisitor *visitor, const PageData *page, BlockNumber blkno,
 	int			all_bytes = 0;
 
 	visitor->xacts.running = InvalidTransactionId;
+
+	/* The CPU waits for all headers together, not for one after the other. */
+	for (OffsetNumber offnum = FirstOffsetNumber; !all_visible && offnum <= nitems; offnum++)
+		sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, offnum)));
 	for (OffsetNumber offnum = FirstOffsetNumber; offnum <= nitems; offnum++)
 	{
 		ItemId		item = PageGetItemId((Page) page, offnum);
