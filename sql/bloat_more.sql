@@ -348,3 +348,14 @@ CREATE TEMP TABLE said AS SELECT predicted_bytes_low AS low, predicted_bytes_hig
 VACUUM FULL without_late;
 SELECT pg_relation_size('without_late') BETWEEN low AND high AS inside FROM said;
 DROP TABLE without_late, said;
+
+-- Values that were stored without a trial may be compressed now, also those of the many rows that are not read.
+CREATE TABLE untried (i int, t text) WITH (autovacuum_enabled = off);
+ALTER TABLE untried ALTER t SET STORAGE external;
+INSERT INTO untried SELECT g, t FROM (SELECT string_agg(md5(j::text), '') FROM generate_series(1, 250) j) l (t), generate_series(1, 4000) g;
+ALTER TABLE untried ALTER t SET STORAGE extended;
+CREATE TEMP TABLE said AS SELECT relation, predicted_bytes_low AS low, predicted_bytes_high AS high, predicted_bytes_high - predicted_bytes > 2 * 8192 AS unsure
+	FROM streamstat.bloat('untried', 1000000, with_toast => 'no');
+VACUUM FULL untried;
+SELECT pg_relation_size(relation) BETWEEN low AND high AS inside, unsure FROM said;
+DROP TABLE untried, said;

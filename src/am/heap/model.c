@@ -90,6 +90,9 @@ typedef struct HeapRebuild
 	SstValue   *other_values;	/* and otherwise */
 	int			most_longer;	/* by which a rewrite made one */
 	int			step;			/* one of so many is read on this page */
+	int			stands_for;		/* as many tuples does the last one that was
+								 * read */
+	bool		came_back;		/* a value did to that, from the TOAST table */
 	Reading		readings[TOAST_TUPLE_THRESHOLD + 2];	/* by length; the last
 														 * has none */
 	double		last_page;		/* of a sample, a factor for its waste; or 0 */
@@ -405,6 +408,8 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 	{
 		toasting->read[i].tried = true;
 		toasting->read[i].fraction = fraction;
+		/* A trial takes long, and there will be others. */
+		toasting->state->base.slow_pages = true;
 		return fraction;
 	}
 	return assumed_fraction(toasting, compression);
@@ -525,8 +530,8 @@ count_doubt(const Toasting *found, SstCounters *counters)
 			more = Max(more, state->target - found->len);
 	}
 
-	counters->n[SST_REBUILT_MORE_BYTES] += Min(more, BLCKSZ);
-	counters->n[SST_REBUILT_LESS_BYTES] += Min(less, BLCKSZ);
+	counters->n[SST_REBUILT_MORE_BYTES] += state->stands_for * Min(more, BLCKSZ);
+	counters->n[SST_REBUILT_LESS_BYTES] += state->stands_for * Min(less, BLCKSZ);
 	count_units(counters, SST_REBUILT_TOAST_MORE, &state->more_bytes, (uint64) more_need);
 	count_units(counters, SST_REBUILT_TOAST_LESS, &state->less_bytes, (uint64) less_need);
 }
@@ -544,12 +549,12 @@ toast_tuple(HeapRebuild *state, SstTuple *tuple, bool got_defaults, SstCounters 
 		.got_defaults = got_defaults,
 	.counters = counters};
 
-	/*
-	 * Trials of compression, and all tuples of a page, can take long.  Most
-	 * tables have none of these.
-	 */
-	state->base.slow_pages |= state->any_altered || state->reads_pointers;
+	/* All tuples of a page can take long. */
+	state->base.slow_pages |= state->reads_pointers;
 	run_toaster(&toasting);
+	for (int i = 0; i < state->tupdesc->natts; i++)
+		state->came_back |= tuple->values[i].form == SST_VALUE_POINTER &&
+			state->values[i].form != SST_VALUE_POINTER;
 	if (toasting.rest > 0)
 		count_doubt(&toasting, counters);
 
@@ -634,6 +639,14 @@ is_read_for_pointers(const HeapRebuild *state, const HeapTupleHeaderData *tuple)
 	return state->reads_pointers && (tuple->t_infomask & HEAP_HASEXTERNAL) != 0;
 }
 
+/* Are all tuples of this kind read, as they go through the toaster now or may do? */
+static inline bool
+is_always_read(const HeapRebuild *state, const HeapTupleHeaderData *tuple, int len)
+{
+	return len + state->most_longer > (int) TOAST_TUPLE_THRESHOLD ||
+		is_read_for_pointers(state, tuple);
+}
+
 /* What is known of tuples of this length */
 static inline Reading *
 readings_of(HeapRebuild *state, int len)
@@ -651,18 +664,21 @@ read_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len,
 		  SstCounters *counters)
 {
 	Reading    *others = readings_of(state, len);
-	int64		new_len = rewritten_length(state, tuple, len, counters);
-	int			need = tuple_need(new_len);
+	int64		new_len;
+	int			need;
 	double		overlooked = state->reforms ? others->nskipped : 2 * (state->step - 1);
 	double		mean = 0;
 	bool		has_pointers = (tuple->t_infomask & HEAP_HASEXTERNAL) != 0;
-	bool		gets_values = has_pointers && new_len > len;
 
+	state->came_back = false;
+	state->stands_for = is_always_read(state, tuple, len) ? 1 : state->step;
+	new_len = rewritten_length(state, tuple, len, counters);
+	need = tuple_need(new_len);
 	if (len > (int) TOAST_TUPLE_THRESHOLD || is_read_for_pointers(state, tuple))
 		return need;
-	if (gets_values || (new_len != len && !state->reforms))
+	if (state->came_back || (new_len != len && !state->reforms))
 		sst_add_doubt(&state->doubt, need - tuple_need(len), overlooked);
-	if (gets_values)
+	if (state->came_back)
 	{
 		/* How long values are that come back shows in the pointers only. */
 		state->reads_pointers = true;
@@ -699,8 +715,8 @@ find_need(HeapRebuild *state, const HeapTupleHeaderData *tuple, int len, uint32 
 {
 	Reading    *others = readings_of(state, len);
 
-	if (is_due || len + state->most_longer > (int) TOAST_TUPLE_THRESHOLD ||
-		(state->reforms && others->nread < LAST_READS) || is_read_for_pointers(state, tuple))
+	if (is_due || is_always_read(state, tuple, len) ||
+		(state->reforms && others->nread < LAST_READS))
 		return read_need(state, tuple, len, counters);
 	return state->reforms ? next_need(others, number) : (uint32) tuple_need(len);
 }
@@ -1022,14 +1038,14 @@ sst_heap_tries_compression(const SstRebuild *rebuild)
 
 /*
  * The size of the TOAST table is not asked for, so that not all pointers to it need be read, but
- * where it is not known how their values will be compressed, or they may fit into longer tuples now.
+ * where their values may fit into longer tuples now.
  */
 void
 sst_heap_leave_out_toast(SstRebuild *rebuild)
 {
 	HeapRebuild *state = (HeapRebuild *) rebuild;
 
-	state->reads_pointers &= state->any_altered || state->target > (int) TOAST_TUPLE_TARGET;
+	state->reads_pointers &= state->target > (int) TOAST_TUPLE_TARGET;
 }
 
 /* Have the model of its TOAST table try that on values there. */
