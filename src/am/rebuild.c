@@ -175,6 +175,7 @@ typedef struct BlockTids
 struct SstDeadTids
 {
 	block_tids_hash *blocks;
+	uint64		ntids;
 };
 
 /* Can a sound page have such a line pointer? */
@@ -194,6 +195,7 @@ sst_dead_tids_create(const SstRebuild *rebuild, BlockNumber nblocks)
 	SstDeadTids *set = MemoryContextAlloc(rebuild->context, sizeof(SstDeadTids));
 
 	set->blocks = block_tids_create(rebuild->context, Max(nblocks, 1), NULL);
+	set->ntids = 0;
 	return set;
 }
 
@@ -202,6 +204,7 @@ void
 sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno, OffsetNumber offnum)
 {
 	BlockTids  *block;
+	uint64		bit;
 	bool		found;
 
 	if (!is_possible(offnum))
@@ -209,7 +212,9 @@ sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno, OffsetNumber offnum)
 	block = block_tids_insert(set->blocks, blkno, &found);
 	if (!found)
 		memset(block->bits, 0, sizeof(block->bits));
-	block->bits[(offnum - 1) / 64] |= UINT64CONST(1) << (offnum - 1) % 64;
+	bit = UINT64CONST(1) << (offnum - 1) % 64;
+	set->ntids += (block->bits[(offnum - 1) / 64] & bit) == 0;
+	block->bits[(offnum - 1) / 64] |= bit;
 }
 
 /* Is it in the set?  The TID can be anything, from a damaged page as well. */
@@ -223,8 +228,9 @@ sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 		(block->bits[(offnum - 1) / 64] >> (offnum - 1) % 64 & 1) != 0;
 }
 
-bool
-sst_dead_tids_is_empty(const SstDeadTids *set)
+/* How many are in it? */
+uint64
+sst_dead_tids_number(const SstDeadTids *set)
 {
-	return set->blocks->members == 0;
+	return set->ntids;
 }

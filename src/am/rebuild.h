@@ -52,7 +52,7 @@ extern void sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno,
 							  OffsetNumber offnum);
 extern bool sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 								  OffsetNumber offnum);
-extern bool sst_dead_tids_is_empty(const SstDeadTids *set);
+extern uint64 sst_dead_tids_number(const SstDeadTids *set);
 
 /* Will workers build an index, if its access method can? */
 typedef enum SstParallelBuild

@@ -221,6 +221,16 @@ typedef struct DeadEntries
 	SstBloatEstimate sampled;	/* of the table, if it was not known before */
 } DeadEntries;
 
+/*
+ * Does the index have a predicate?  RelationGetIndexPredicate() would evaluate
+ * its constant parts, which can be functions of the index's owner.
+ */
+static bool
+is_partial(Relation index)
+{
+	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
+}
+
 /* ----------
  * Rows of an index's table that an index build skips
  *
@@ -240,17 +250,48 @@ typedef struct DeadEntries
 #define MAX_BLOCKS_WITH_DEAD 65536
 
 /*
- * Read all blocks of the table that are not all-visible, and have the model leave out the TIDs
- * that indexes may have entries with and a build would not.  False if a limit was reached.
+ * VACUUM leaves index entries where less than 2 percent of a table's blocks have dead rows: of
+ * fewer than so many rows, in percent.  To look for theirs in all entries would take most of the
+ * time.
+ */
+#define VERY_FEW_DEAD 0.1
+
+/*
+ * Scale by so many dead rows, with TIDs that are not worth looking for in the index, if these are
+ * very few of a table whose other blocks have as many live ones as those that were read.
  */
 static bool
-read_dead_rows(const SstTarget *table, const SstBlockSet *visible,
-			   SstSampling *sampling, SstRebuild *rebuild)
+leave_out_part(DeadEntries *dead, const SstTarget *table, const SstTarget *index,
+			   const SstScanResult *scanned, uint64 ndead)
+{
+	double		live = (double) scanned->counters.n[SST_TUPLES] / scanned->nvisited *
+		table->nblocks;
+	double		percent = 100 * ndead / (live + ndead);
+
+	if (is_partial(index->rel) || !(percent < VERY_FEW_DEAD))
+		return false;
+	sst_bloat_estimate_init(&dead->sampled, table->nblocks);
+	dead->sampled.kept_percent.value = dead->sampled.kept_percent.low = 100 - percent;
+	dead->sampled.kept_percent.high = 100;
+	dead->sampled.deleted_percent = 50;
+	dead->table = &dead->sampled;
+	return true;
+}
+
+/*
+ * Read all blocks of the table that are not all-visible, and have the model leave out the TIDs
+ * that indexes may have entries with and a build would not; or scale by their part.  False if a
+ * limit was reached.
+ */
+static bool
+read_dead_rows(DeadEntries *dead, const SstTarget *table, const SstTarget *index,
+			   const SstBlockSet *visible, SstSampling *sampling, SstRebuild *rebuild)
 {
 	SstDeadTids *tids;
 	SstScanSinks sinks = {.limits = sampling->limits};
 	SstScanPlan plan;
 	SstScanResult scanned;
+	uint64		ndead;
 
 	sst_plan_scan(&plan, table, SST_RULES_TOLERANT);
 	if (visible != NULL)
@@ -267,7 +308,8 @@ read_dead_rows(const SstTarget *table, const SstBlockSet *visible,
 		return false;
 
 	/* Without any, models need not look at each TID. */
-	if (!sst_dead_tids_is_empty(tids))
+	ndead = sst_dead_tids_number(tids);
+	if (ndead > 0 && !leave_out_part(dead, table, index, &scanned, ndead))
 		rebuild->dead_tids = tids;
 	return true;
 }
@@ -286,16 +328,6 @@ read_dead_rows(const SstTarget *table, const SstBlockSet *visible,
 
 /* The map is not read if the limits do not allow for this part of the blocks. */
 #define LEAST_PART 8
-
-/*
- * Does the index have a predicate?  RelationGetIndexPredicate() would evaluate
- * its constant parts, which can be functions of the index's owner.
- */
-static bool
-is_partial(Relation index)
-{
-	return !heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL);
-}
 
 /* Do the limits allow so many more blocks, beside those of the index? */
 static bool
@@ -402,7 +434,7 @@ find_dead_rows(DeadEntries *dead, const SstBloatEstimate *known, const SstTarget
 	all_known = nothers == 0 ||
 		(nothers <= Min(most, MAX_BLOCKS_WITH_DEAD) &&
 		 limits_allow(sampling, index, nothers) &&
-		 read_dead_rows(table, visible, sampling, rebuild));
+		 read_dead_rows(dead, table, index, visible, sampling, rebuild));
 	if (visible != NULL)
 		pfree(visible);
 	if (all_known)
@@ -450,8 +482,12 @@ dead_entries_begin(DeadEntries *dead, const SstTarget *index,
 /* A note is made from this fraction of dead entries on. */
 #define NOTEWORTHY 0.01
 
-/* Where rows have several entries, their numbers vary by so much of their mean, or less. */
+/*
+ * Where rows have several entries, their numbers vary by so much of their mean, or less; and very few
+ * rows have so many more than the others.
+ */
 #define SPREAD_OF_ROWS 0.5
+#define MOST_MORE 4
 
 /*
  * ... and a partial index does not tell how many rows it has: one in so many of the table's, or
@@ -535,7 +571,9 @@ kept_entries(const DeadEntries *dead, const SstTarget *index,
 		kept_by_table(index, counts, percent.high, items.high, NAN);
 	if (isnan(rows_with_entry(index, items.value)))
 	{
-		kept.low = Max(kept.low - SPREAD_OF_ROWS * sqrt(kept.low * (1 - kept.low)), 0);
+		double		unlike = SPREAD_OF_ROWS * sqrt(kept.low * (1 - kept.low));
+
+		kept.low = Max(kept.low - Min(unlike, MOST_MORE * (1 - kept.low)), 0);
 		kept.high = 1;
 	}
 	return kept;
