@@ -408,7 +408,7 @@ compressed_fraction(Toasting *toasting, SstValue *value)
 	{
 		toasting->read[i].tried = true;
 		toasting->read[i].fraction = fraction;
-		/* A trial takes long, and there will be others. */
+		/* The next page may have another trial, which takes long. */
 		toasting->state->base.slow_pages = true;
 		return fraction;
 	}
@@ -549,8 +549,6 @@ toast_tuple(HeapRebuild *state, SstTuple *tuple, bool got_defaults, SstCounters 
 		.got_defaults = got_defaults,
 	.counters = counters};
 
-	/* All tuples of a page can take long. */
-	state->base.slow_pages |= state->reads_pointers;
 	run_toaster(&toasting);
 	for (int i = 0; i < state->tupdesc->natts; i++)
 		state->came_back |= tuple->values[i].form == SST_VALUE_POINTER &&
@@ -780,6 +778,8 @@ take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 	HeapFill	fill = state->fill;
 	Needs		needs = {0};
 
+	/* So it is where all tuples of the next page may go through the toaster. */
+	state->base.slow_pages = state->reads_pointers;
 	for (int i = state->reads_pointers ? 0 : due; i < kept->nitems;
 		 i += state->reads_pointers ? 1 : step)
 		sst_load(page + ItemIdGetOffset(PageGetItemId((Page) page, kept->offnums[i])));
