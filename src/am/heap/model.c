@@ -617,14 +617,14 @@ rewritten_length(HeapRebuild *state, const HeapTupleHeaderData *tuple,
 #define UNSURE_OF_SKIPPED 0.002
 #define VERY_UNSURE 0.005
 
-/* One of how many tuples is to be read? */
+/* One of how many tuples is to be read, of a page that keeps so many?  Of small ones, one in two pages is. */
 static int
-reading_step(const HeapRebuild *state)
+reading_step(const HeapRebuild *state, int nkept)
 {
 	if (sst_doubt_part(state->doubt, state->need) > VERY_UNSURE)
 		return 1;
 	return (int) Min(state->ntuples / READS_OF_FIRST + 1,
-					 state->reforms ? READ_STEP : LOOK_STEP);
+					 state->reforms ? Max(READ_STEP, 2 * nkept) : LOOK_STEP);
 }
 
 /*
@@ -770,7 +770,7 @@ static void
 take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 			const SstItemList *kept, SstCounters *counters)
 {
-	int			step = state->step = reading_step(state);
+	int			step = state->step = reading_step(state, kept->nitems);
 	int			due = (int) (hash_bytes_uint32(blkno) % step);
 	bool		alike = false;
 	int			longest = BLCKSZ;
