@@ -36,7 +36,7 @@
 #define SMALL_INDEX		512
 #define KEYS_OF_SMALL	4096
 #define KEYS_OF_BLOCK	3
-#define LEAST_KEYS		3072
+#define LEAST_KEYS		2048
 #define MAX_KEYS		8192
 
 /* ... and that are inserted in batches */
