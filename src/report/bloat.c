@@ -205,9 +205,10 @@ estimate_truncated(const SstTarget *target, const SstPageSample *sample,
  * its row.  So the table tells, in one of these ways:
  *
  * - If the table has no more blocks that are not all-visible than may be read, and than
- *   memory suffices for, these are read first.  The model then leaves each entry of a dead row out.
- * - Otherwise the size is scaled by the fraction of the table's rows that are kept,
- *   which a report knows already, and a sample of the table tells else.  Which
+ *   memory suffices for, these are read first.  The model then leaves each entry of a dead row out,
+ *   unless these rows are very few.
+ * - Then, and otherwise, the size is scaled by the fraction of the table's rows that are kept,
+ *   which a report knows already, and those blocks or a sample of the table tell else.  Which
  *   entries are those of dead rows is not known then: the ends allow for any.
  * ----------
  */
