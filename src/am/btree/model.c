@@ -577,7 +577,7 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
 	int			part = BLCKSZ / Max(nitems, 1);
 	int			stop = 0;
 	bool		includes = state->nkeys < state->tupdesc->natts;
-	int			npivots = keys == KEYS_UNIQUE && state->nseen > FIRST_PAGES ?
+	int			npivots = keys != KEYS_UNKNOWN && state->nseen > FIRST_PAGES ?
 		FEW_PIVOTS : PIVOTS_PER_PAGE;
 	PageRuns	runs = {.begins = begins, .pivot_step = Max(nitems / npivots, 1)};
 	uint64		nkept = 0;
@@ -672,6 +672,7 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
 #define SMALL_INDEX 512			/* ... with up to so many blocks; of others,
 								 * one with fewer than: */
 #define FEW_KEYS 8
+#define MOST_DEAD 4				/* entries of dead rows for each block */
 #define KEPT_WEIGHT 0.5			/* of pages that were looked at before another */
 
 static const SstCount item_counts[SST_BTREE_COUNTS] = {
@@ -743,14 +744,19 @@ keys_per_page(const SstBtreeRebuild *state, const SstBtreeKind *kind)
 }
 
 /*
- * May pages of this kind be left out?  Those that are looked at then tell of them.  In a
- * sample, no page is left out.
+ * May pages of this kind be left out?  Those that are looked at then tell of them.  Of which
+ * rows are dead they tell little, so that few have to be.  In a sample, no page is left out.
  */
 static inline bool
 may_leave_out(const SstBtreeRebuild *state, const SstBtreeKind *kind)
 {
-	return knows_enough(state) && state->base.dead_tids == NULL &&
-		keys_per_page(state, kind) > (state->nblocks > SMALL_INDEX ? FEW_KEYS : MANY_KEYS);
+	bool		is_small = state->nblocks <= SMALL_INDEX;
+
+	return knows_enough(state) &&
+		(state->base.dead_tids == NULL ||
+		 (!is_small && sst_dead_tids_number(state->base.dead_tids) <=
+		  (uint64) MOST_DEAD * state->nblocks)) &&
+		keys_per_page(state, kind) > (is_small ? MANY_KEYS : FEW_KEYS);
 }
 
 /* Count what a page that is left out has, by the bytes that it uses. */
@@ -1121,6 +1127,11 @@ btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 	*blocks = sst_predict_blocks(rebuild, sample);
 	uncertainty = btree_uncertainty(state, in_order) +
 		sst_doubt_part(state->doubt, state->bytes);
+
+	/* All entries of dead rows may be on pages that were left out, or none. */
+	if (rebuild->dead_tids != NULL && state->left_out_bytes > 0)
+		uncertainty += sst_dead_tids_number(rebuild->dead_tids) /
+			Max(sample->totals[SST_REBUILT_ENTRIES], 1);
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	all = *blocks;
