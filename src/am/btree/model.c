@@ -744,8 +744,8 @@ keys_per_page(const SstBtreeRebuild *state, const SstBtreeKind *kind)
 }
 
 /*
- * May pages of this kind be left out?  Those that are looked at then tell of them.  Of which
- * rows are dead they tell little, so that few have to be.  In a sample, no page is left out.
+ * May pages of this kind be left out?  Those that are looked at then tell of them, but not how
+ * many of their rows are dead: few must be.  In a sample, no page is left out.
  */
 static inline bool
 may_leave_out(const SstBtreeRebuild *state, const SstBtreeKind *kind)

@@ -90,9 +90,8 @@ typedef struct HeapRebuild
 	SstValue   *other_values;	/* and otherwise */
 	int			most_longer;	/* by which a rewrite made one */
 	int			step;			/* one of so many is read on this page */
-	int			stands_for;		/* as many tuples does the last one that was
-								 * read */
-	bool		came_back;		/* a value did to that, from the TOAST table */
+	int			stands_for;		/* so many tuples, the one being read */
+	bool		came_back;		/* one of its values did, from the TOAST table */
 	Reading		readings[TOAST_TUPLE_THRESHOLD + 2];	/* by length; the last
 														 * has none */
 	double		last_page;		/* of a sample, a factor for its waste; or 0 */
@@ -778,7 +777,7 @@ take_tuples(HeapRebuild *state, const PageData *page, BlockNumber blkno,
 	HeapFill	fill = state->fill;
 	Needs		needs = {0};
 
-	/* So it is where all tuples of the next page may go through the toaster. */
+	/* All tuples of the next page may go through the toaster. */
 	state->base.slow_pages = state->reads_pointers;
 	for (int i = state->reads_pointers ? 0 : due; i < kept->nitems;
 		 i += state->reads_pointers ? 1 : step)
