@@ -114,6 +114,13 @@ sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
 	return offnum % 8 == 0;
 }
 
+/* ... and few, so that pages may be left out */
+uint64
+sst_dead_tids_number(const SstDeadTids *set)
+{
+	return 1;
+}
+
 /* Nothing is in a catalog, ... */
 HeapTuple
 SearchSysCache1(int cacheId, Datum key1)
