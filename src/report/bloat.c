@@ -251,15 +251,15 @@ is_partial(Relation index)
 #define MAX_BLOCKS_WITH_DEAD 65536
 
 /*
- * VACUUM leaves index entries where less than 2 percent of a table's blocks have dead rows: of
- * fewer than so many rows, in percent.  To look for theirs in all entries would take most of the
- * time.
+ * The percentage of dead rows below which their entries are not looked for.  That would take most
+ * of the time, and VACUUM often leaves as few: it skips indexes if less than 2 percent of a
+ * table's blocks have dead rows.
  */
 #define VERY_FEW_DEAD 0.1
 
 /*
- * Scale by so many dead rows, with TIDs that are not worth looking for in the index, if these are
- * very few of a table whose other blocks have as many live ones as those that were read.
+ * If so many dead rows are very few, scale by their part instead of looking for their entries.
+ * Blocks that were not read have as many live rows as the others, or fewer by the catalog.
  */
 static bool
 leave_out_part(DeadEntries *dead, const SstTarget *table, const SstTarget *index,
@@ -267,8 +267,11 @@ leave_out_part(DeadEntries *dead, const SstTarget *table, const SstTarget *index
 {
 	double		live = (double) scanned->counters.n[SST_TUPLES] / scanned->nvisited *
 		table->nblocks;
-	double		percent = 100 * ndead / (live + ndead);
+	double		percent;
 
+	if (scanned->nvisited < table->nblocks)
+		live = Min(live, Max(table->rel->rd_rel->reltuples, 0));
+	percent = 100 * ndead / (live + ndead);
 	if (is_partial(index->rel) || !(percent < VERY_FEW_DEAD))
 		return false;
 	sst_bloat_estimate_init(&dead->sampled, table->nblocks);
