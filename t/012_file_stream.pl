@@ -340,7 +340,7 @@ isnt(stream_stats($session)->{stream}, 'file stream',
 my %large;
 foreach my $workers (0, 2)
 {
-	# what is mapped is read without workers
+	# what is mapped may be read without workers
 	query($session, "SET streamstat.max_workers = $workers; SET streamstat.map_files = "
 		  . ($workers > 0 ? 'off' : 'on'));
 	my ($results, $stats) = check_same($session, "$workers workers",

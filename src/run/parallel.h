@@ -49,15 +49,15 @@ typedef struct SstParallelJob
 	Relation	rel;			/* open */
 	const void *plan;
 	const SstBlockSet *set;		/* or NULL */
-	BlockNumber first;			/* blocks first to end - 1 are dealt out */
+	BlockNumber first;			/* blocks first + ndone to end - 1 are dealt
+								 * out */
 	BlockNumber end;
+	BlockNumber ndone;			/* the first ones have been read before */
 	int			nworkers;		/* at most */
 	void	   *result;			/* of all of them */
 } SstParallelJob;
 
-extern int	sst_parallel_workers(Relation rel, ForkNumber forknum,
-								 BlockNumber nblocks, BlockNumber total,
-								 BlockNumber least);
+extern int	sst_parallel_workers(Relation rel, BlockNumber nblocks, BlockNumber least);
 extern void sst_parallel_run(const SstParallelJob *job);
 extern void sst_parallel_worker(const SstParallelTask *task, dsm_segment *seg,
 								shm_toc *toc);

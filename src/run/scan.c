@@ -24,6 +24,7 @@
 #include "run/call.h"
 #include "run/parallel.h"
 #include "run/scan.h"
+#include "stream/buffered.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
 
@@ -340,6 +341,9 @@ check_now_and_then(SstScan *scan)
 	if ((scan->result->nvisited & scan->check_mask) != 0)
 		return;
 
+	if (scan->sinks.halfway != NULL &&
+		scan->result->nvisited == sst_plan_nblocks(scan->plan) / 2)
+		INSTR_TIME_SET_CURRENT(*scan->sinks.halfway);
 	sst_progress_blocks(scan->result->nvisited, scan->chunks);
 	sst_check_blocking();
 	if (sst_limits_expired(scan->sinks.limits))
@@ -511,7 +515,8 @@ scan_end(SstScan *scan)
 	end_slice(scan);
 	sst_progress_blocks(scan->result->nvisited, scan->chunks);
 	FreeAccessStrategy(scan->reader.strategy);
-	scan->result->meta = scan->visitor.meta;
+	if (scan->visitor.meta.known)
+		scan->result->meta = scan->visitor.meta;
 }
 
 /* ----------
@@ -612,16 +617,6 @@ scan_through_buffers(SstScan *scan)
  */
 
 /*
- * The least for each participant.  Starting and ending a worker takes as long as
- * reading some thousands of blocks, or four times as many of which only a part is
- * read from the page cache, or twice as many if their checksums are computed (bench/run has
- * each with and without a worker).
- */
-#define MIN_BLOCKS_PER_PARTICIPANT 8192
-#define MIN_CHECKED_BLOCKS_PER_PARTICIPANT 16384
-#define MIN_PARTIAL_BLOCKS_PER_PARTICIPANT 32768
-
-/*
  * Scan what the source gives.  Source, visitor, sinks and result have been set
  * up.
  */
@@ -638,7 +633,7 @@ scan_source(SstScan *scan)
 
 /*
  * Do one process's part of a scan: what the chunks give, or all of it if there
- * are none.  Chunks, set and sinks can be NULL.  Sets up the result.
+ * are none.  Chunks, set and sinks can be NULL.  Adds to the result.
  *
  * Afterwards no lock on a page and no pin is held.  A scan by contrib's rules
  * ends at the first corrupt page, or with the buffer manager's error.
@@ -675,7 +670,6 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
 		scan.sinks.corrupt != NULL)
 		scan.visitor.needs.part = SST_PART_ALL;
 
-	sst_result_init(result, plan);
 	scan_source(&scan);
 }
 
@@ -700,6 +694,7 @@ sst_scan_alone(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 			   const SstScanSinks *sinks, SstScanResult *result)
 {
 	begin_scan(plan, true);
+	sst_result_init(result, plan);
 	scan_part(plan, rel, NULL, set, sinks, result);
 }
 
@@ -707,6 +702,7 @@ static void
 participate(const void *plan, Relation rel, SstChunks *chunks,
 			const SstBlockSet *set, void *result)
 {
+	sst_result_init(result, plan);
 	scan_part(plan, rel, chunks, set, NULL, result);
 }
 
@@ -733,38 +729,52 @@ run_parallel_scan(void *job)
 	sst_parallel_run(job);
 }
 
-/* The least blocks for each participant, by what is read of them and from where */
-static BlockNumber
-blocks_per_participant(const SstScanPlan *plan, Relation rel)
+/*
+ * The least for each participant of a scan: blocks, or for what is at hand microseconds, about as
+ * many as starting and ending a worker takes (bench/run has such scans with and without one).
+ * How long a block at hand takes depends on the machine and on the size of the kernel's pages.
+ */
+#define MIN_BLOCKS_PER_PARTICIPANT 8192
+#define MIN_TIME_PER_PARTICIPANT 8000.0
+
+/* Blocks that are read to see what one takes: the second half is timed */
+#define TRIAL_BLOCKS 2048
+
+/* Is most of what the plan reads in buffers, or in the page cache to be mapped? */
+static bool
+is_at_hand(const SstScanPlan *plan, Relation rel)
 {
 	SstVisitor	visitor;
 
+	if (sst_mostly_buffered(rel, plan->forknum, plan->nblocks))
+		return true;
 	sst_plan_visitor(plan, rel, NULL, &visitor);
-	if (sst_map_files == SST_MAP_FILES_OFF || plan->path != SST_IO_PATH_FILE ||
-		visitor.needs.part > SST_PART_LINE_POINTERS ||
-		sst_page_cache_share(rel, plan->forknum, plan->first, plan->end) <= 0.5)
-		return MIN_BLOCKS_PER_PARTICIPANT;
-
-	return DataChecksumsEnabled() ? MIN_CHECKED_BLOCKS_PER_PARTICIPANT :
-		MIN_PARTIAL_BLOCKS_PER_PARTICIPANT;
+	return sst_map_files != SST_MAP_FILES_OFF && plan->path == SST_IO_PATH_FILE &&
+		visitor.needs.part <= SST_PART_LINE_POINTERS &&
+		sst_page_cache_share(rel, plan->forknum, plan->first, plan->end) > 0.5;
 }
 
-/* How many workers should help? */
-static int
-choose_workers(const SstScanPlan *plan, Relation rel)
+/*
+ * Scan the first blocks of the plan.  Returns the least number of blocks for each
+ * participant of the rest.
+ */
+static BlockNumber
+try_some_blocks(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
+				SstScanResult *result)
 {
-	BlockNumber nblocks = sst_plan_nblocks(plan);
-	int			nworkers;
+	SstScanPlan trial = *plan;
+	instr_time	begin;
+	instr_time	time;
+	SstScanSinks sinks = {.halfway = &begin};
 
-	if (plan->sample_pages > 0 || sst_max_rate > 0)
-		return 0;
+	trial.end = plan->first + TRIAL_BLOCKS;
+	INSTR_TIME_SET_CURRENT(begin);
+	scan_part(&trial, rel, NULL, set, &sinks, result);
+	INSTR_TIME_SET_CURRENT(time);
+	INSTR_TIME_SUBTRACT(time, begin);
 
-	nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->nblocks,
-									MIN_BLOCKS_PER_PARTICIPANT);
-	if (nworkers > 0)
-		nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->nblocks,
-										blocks_per_participant(plan, rel));
-	return nworkers;
+	return (BlockNumber) (MIN_TIME_PER_PARTICIPANT * TRIAL_BLOCKS / 2 /
+						  (INSTR_TIME_GET_MICROSEC(time) + 1));
 }
 
 /*
@@ -775,25 +785,43 @@ void
 sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 			 SstScanResult *result)
 {
+	SstScanPlan rest = *plan;
+	SstScanResult shared;
 	SstParallelJob job = {
-		.task = &scan_task, .rel = rel, .plan = plan, .set = set,
-		.first = plan->first, .end = plan->end, .result = result
+		.task = &scan_task, .rel = rel, .plan = &rest, .set = set,
+		.first = plan->first, .end = plan->end, .result = &shared
 	};
+	bool		done = false;
 
 	begin_scan(plan, true);
-	job.nworkers = choose_workers(plan, rel);
-	if (job.nworkers > 0)
+	sst_result_init(result, plan);
+	if (plan->sample_pages == 0 && sst_max_rate == 0)
+		job.nworkers = sst_parallel_workers(rel, sst_plan_nblocks(plan),
+											MIN_BLOCKS_PER_PARTICIPANT);
+
+	if (job.nworkers > 0 && plan->nskipped == 0 && is_at_hand(plan, rel))
 	{
-		if (plan->rules == SST_RULES_CONTRIB || plan->in_recovery)
-		{
-			sst_parallel_run(&job);
+		BlockNumber least = try_some_blocks(plan, rel, set, result);
+
+		if (result->counters.n[SST_CORRUPT_PAGES] > 0 && plan->rules == SST_RULES_CONTRIB)
 			return;
-		}
-		if (try_reading(run_parallel_scan, &job))
-			return;
+		rest.first += TRIAL_BLOCKS;
+		job.ndone = TRIAL_BLOCKS;
+		job.nworkers = sst_parallel_workers(rel, sst_plan_nblocks(&rest), least);
 	}
 
-	scan_part(plan, rel, NULL, set, NULL, result);
+	if (job.nworkers > 0)
+	{
+		done = true;
+		if (plan->rules == SST_RULES_CONTRIB || plan->in_recovery)
+			sst_parallel_run(&job);
+		else
+			done = try_reading(run_parallel_scan, &job);
+	}
+	if (done)
+		sst_result_merge(result, &shared);
+	else
+		scan_part(&rest, rel, NULL, set, NULL, result);
 }
 
 /* ----------

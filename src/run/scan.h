@@ -10,6 +10,8 @@
 #ifndef SST_SCAN_H
 #define SST_SCAN_H
 
+#include "portability/instr_time.h"
+
 #include "am/rebuild.h"
 #include "stream/rules.h"
 #include "relation/relation.h"
@@ -77,6 +79,7 @@ typedef struct SstScanSinks
 	SstRebuild *rebuild;		/* what a rebuild would take */
 	SstDeadTids *dead_tids;		/* of a table: rows an index build leaves out */
 	SstLimits  *limits;			/* bounds the scan; charged for what is read */
+	instr_time *halfway;		/* when half of the blocks have been visited */
 } SstScanSinks;
 
 /* What was found, by one process or by several together */

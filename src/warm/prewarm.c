@@ -17,11 +17,12 @@
 #include "run/call.h"
 #include "run/limits.h"
 #include "run/parallel.h"
+#include "stream/buffered.h"
 #include "stream/segment_file.h"
 #include "streamstat.h"
 #include "warm/warm.h"
 
-/* The least for each participant; the second where workers help little: few_workers_pay() */
+/* The least for each participant; the second where workers help little, and of buffers */
 #define MIN_BLOCKS_PER_PARTICIPANT 8192
 #define MIN_CACHED_BLOCKS_PER_PARTICIPANT 32768
 
@@ -331,10 +332,10 @@ sst_prewarm_parallel(SstPrewarmPlan *plan, Relation rel, SstIoStats *io_stats)
 	plan->cached = (share >= 1);
 	mostly_cached = (share > 0.5);
 	if (reads && sst_max_rate == 0 && (mostly_cached || nblocks >= SST_PREWARM_PARALLEL_BLOCKS))
-		job.nworkers = sst_parallel_workers(rel, plan->forknum, nblocks, plan->end,
-											mostly_cached && few_workers_pay(plan->mode) ?
-											MIN_CACHED_BLOCKS_PER_PARTICIPANT :
-											MIN_BLOCKS_PER_PARTICIPANT);
+		job.nworkers = sst_parallel_workers(rel, nblocks, MIN_BLOCKS_PER_PARTICIPANT);
+	if (job.nworkers > 0 && ((mostly_cached && few_workers_pay(plan->mode)) ||
+							 sst_mostly_buffered(rel, plan->forknum, plan->end)))
+		job.nworkers = sst_parallel_workers(rel, nblocks, MIN_CACHED_BLOCKS_PER_PARTICIPANT);
 	if (job.nworkers == 0)
 		return false;
 
