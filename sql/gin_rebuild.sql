@@ -80,6 +80,14 @@ RESET maintenance_work_mem;
 SELECT count(DISTINCT real) > 1 AS depends FROM gr_said WHERE name = 'gr_random';
 TRUNCATE gr_said;
 
+-- Keys that are compressed in their tuples take all of their bytes in the memory of a build.
+CREATE TABLE gr_long AS SELECT ARRAY[repeat(md5(n::text), 30)] AS a, ARRAY[n] AS b FROM generate_series(1, 4000) n;
+CREATE INDEX gr_one_column ON gr_long USING gin (a);
+CREATE INDEX gr_two_columns ON gr_long USING gin (a, b);
+CALL gr_rebuild('{gr_one_column, gr_two_columns}', '2MB');
+SELECT name, near, inside FROM gr_result(10);
+TRUNCATE gr_said;
+
 -- New versions of rows come at the end of the table, and old ones not at all.
 CREATE TABLE gr_updated WITH (autovacuum_enabled = off) AS SELECT n, ARRAY[n] AS ordered FROM generate_series(1, 30000) n;
 CREATE INDEX gr_again ON gr_updated USING gin (ordered) WITH (fastupdate = off);

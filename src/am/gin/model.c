@@ -121,10 +121,8 @@ typedef struct SstGinModel
 {
 	SstRebuild	base;
 	SstParallelBuild parallel;	/* will workers build the new index? */
-	int			ncolumns;
-	int16		lengths[INDEX_MAX_KEYS];	/* of values that are no Datum by
-											 * themselves, else 0; below 0:
-											 * they vary */
+	bool		several;		/* columns */
+	bool		by_value;		/* keys of all of them */
 	BlockNumber nblocks;		/* of the index */
 	BlockNumber nseen;			/* pages of these */
 	SstKeys		keys;			/* without those of posting trees */
@@ -268,37 +266,25 @@ read_array(const SstGinModel *model, const char *array, int ntids, Tids *tids)
 }
 
 /*
- * Memory that a build takes for a key by itself, 0 for one that is passed by value.
- * With several columns, the tuple has the number of the column first.
+ * Memory that a build takes for a key by itself: about what its tuple has of it, or without compression;
+ * nothing if it is passed by value.  With several columns, the tuple has the number of the column first.
  */
 static int
 datum_size(const SstGinModel *model, const EntryTuple *item, int key_size)
 {
-	int			pos = MAXALIGN(sizeof(IndexTupleData));
-	uint16		column = 1;
+	int			pos = sizeof(IndexTupleData) + (model->several ? sizeof(uint16) : 0);
 	uint32		words[2];
 
-	if (item->header.t_info & INDEX_NULL_MASK)
+	if (model->by_value || (item->header.t_info & INDEX_NULL_MASK) != 0)
 		return 0;
-	if (model->ncolumns > 1 && key_size - pos >= (int) sizeof(uint16))
+	if ((item->header.t_info & INDEX_VAR_MASK) != 0 && !VARATT_IS_1B(item->data + pos) &&
+		INTALIGN(pos) + (int) sizeof(words) <= key_size)
 	{
-		memcpy(&column, item->data + pos, sizeof(uint16));
-		pos += sizeof(uint16);
+		memcpy(words, item->data + INTALIGN(pos), sizeof(words));
+		if (VARATT_IS_4B_C(words))
+			return Min(VARDATA_COMPRESSED_GET_EXTSIZE(words), BLCKSZ);
 	}
-	column = Min(Max(column, 1), model->ncolumns);
-	if (model->lengths[column - 1] >= 0)
-		return model->lengths[column - 1];
-
-	/* In memory, a value has a header of four bytes, and is not compressed. */
-	if (key_size > pos && VARATT_IS_1B(item->data + pos))
-		return VARSIZE_1B(item->data + pos) - VARHDRSZ_SHORT + VARHDRSZ;
-	pos = INTALIGN(pos);
-	if (key_size < pos + (int) sizeof(words))
-		return VARHDRSZ;
-	memcpy(words, item->data + pos, sizeof(words));
-	return VARATT_IS_4B_C(words) ?
-		Min(VARDATA_COMPRESSED_GET_EXTSIZE(words), BLCKSZ) + VARHDRSZ :
-		Min(VARSIZE_4B(words), BLCKSZ);
+	return Max(key_size - pos, 0);
 }
 
 /* Get an item, which the visitor knows to be within the page.  False if it is no tuple. */
@@ -1003,13 +989,10 @@ gin_begin(Relation rel)
 	model->parallel = table.parallel;
 #endif
 	model->nblocks = RelationGetNumberOfBlocks(rel);
-	model->ncolumns = Min(tupdesc->natts, INDEX_MAX_KEYS);
-	for (int i = 0; i < model->ncolumns; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(tupdesc, i);
-
-		model->lengths[i] = att->attbyval ? 0 : att->attlen;
-	}
+	model->several = tupdesc->natts > 1;
+	model->by_value = true;
+	for (int i = 0; i < tupdesc->natts; i++)
+		model->by_value &= TupleDescAttr(tupdesc, i)->attbyval;
 	model->sample = sst_gin_sample_create(model->nblocks);
 	model->nleaves = Min(model->nblocks, MAX_LEAVES);
 	model->leaves = palloc0(Max(model->nleaves, 1) * sizeof(Leaf));
