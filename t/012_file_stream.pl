@@ -338,26 +338,30 @@ isnt(stream_stats($session)->{stream}, 'file stream',
 # Several segments, and workers
 
 my %large;
-foreach my $workers (0, 2)
+foreach my $way ([ 0, 'on' ], [ 2, 'off' ], [ 2, 'on' ])
 {
-	# what is mapped may be read without workers
-	query($session, "SET streamstat.max_workers = $workers; SET streamstat.map_files = "
-		  . ($workers > 0 ? 'off' : 'on'));
-	my ($results, $stats) = check_same($session, "$workers workers",
+	my ($workers, $map) = @$way;
+	my $label = "$workers workers, map_files $map";
+
+	query($session, "SET streamstat.max_workers = $workers; SET streamstat.map_files = $map");
+	my ($results, $stats) = check_same($session, $label,
 		"sample_stats('sparse', 10000000)", "sample_stats('sparse', 30000, seed => 3)",
 		"btree_stats('large_btree')", "pgstatindex('large_btree')",
 		"sample_stats('large_btree', 10000000)", "sample_stats('large_btree', 17000, seed => 1)");
-	$large{$workers} = $results;
-	# samples are read by one process, unless they are everything
+	$large{$label} = $results;
+	# Samples are read by one process, unless they are everything; and what is mapped may be.
 	is(join(' ', grep { ($stats->{$_}{workers} > 0) != ($workers > 0 && !/, [0-9]{5}, seed/) } sort keys %$stats),
-		'', "$workers workers: so many helped");
+		'', "$label: so many helped")
+	  if $workers == 0 || $map eq 'off';
 	is( join(' ', grep { $stats->{$_}{blocks_private} < 10000 } sort keys %$stats),
 		'',
-		"$workers workers: pages from the files");
+		"$label: pages from the files");
+	my $blocks = query($session, "SELECT pg_relation_size('large_btree') / current_setting('block_size')::int");
+	is($stats->{"btree_stats('large_btree')"}{blocks_requested}, $blocks, "$label: each block once");
 }
-is_deeply($large{0}, $large{2}, 'workers: the same without them');
+is_deeply([ values %large ], [ ($large{'0 workers, map_files on'}) x 3 ], 'workers: the same without them');
 my %sparse = map { (split /\|/)[ 0, 1 ] } split /\n/,
-  $large{0}{"sample_stats('sparse', 10000000)"};
+  $large{'0 workers, map_files on'}{"sample_stats('sparse', 10000000)"};
 is($sparse{new_pages}, $segment + 3 - 6, 'two segments: new pages');
 is($sparse{live_tuples}, 1226, 'two segments: a page in the second one');
 
