@@ -178,6 +178,13 @@ foreach my $case (
 	is(rows(), '0', "$query: gone after a cancel");
 }
 
+# The table is read for its dead rows first, and then the index: how much that comes to is not said
+# before.
+$node->safe_psql('postgres', 'CREATE INDEX unread_k ON unread (k); DELETE FROM unread WHERE k % 3 = 0');
+my $bloat = start("SELECT * FROM streamstat.bloat('unread_k', 1000000)", '512kB');
+is("$bloat->{function} $bloat->{relation} $bloat->{bytes_total}", 'bloat unread ', 'an index after its table');
+cancel();
+
 # ---------------------------------------------------------------------------
 # How it ends
 

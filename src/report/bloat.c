@@ -298,6 +298,7 @@ read_dead_rows(DeadEntries *dead, const SstTarget *table, const SstTarget *index
 	uint64		ndead;
 
 	sst_plan_scan(&plan, table, SST_RULES_TOLERANT);
+	plan.more_follow = true;
 	if (visible != NULL)
 		plan.nskipped = visible->nmembers;
 

@@ -188,7 +188,9 @@ sst_progress_blocks(BlockNumber nblocks, const SstChunks *chunks)
 
 		ndone = (int64) (fraction * current.progress.blocks_total);
 	}
-	set_param(&current.progress.blocks_done, ndone);
+	/* A scan may have to begin again. */
+	if (ndone > current.progress.blocks_done)
+		set_param(&current.progress.blocks_done, ndone);
 }
 
 /*

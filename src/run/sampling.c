@@ -102,6 +102,10 @@ static void
 scan_parts(SstScanPlan *plan, const SstTarget *target, SstScanSinks *sinks,
 		   SstPageSample *sample, const SstBlockSet *visible, SstScanResult *result)
 {
+	BlockNumber left = 0;		/* blocks to read of the parts behind */
+
+	for (int i = 0; i < sample->nparts; i++)
+		left += sample->parts[i].nwanted;
 	for (int i = 0; i < sample->nparts && sst_within_limits(sinks->limits); i++)
 	{
 		SstSamplePart *part = &sample->parts[i];
@@ -109,6 +113,8 @@ scan_parts(SstScanPlan *plan, const SstTarget *target, SstScanSinks *sinks,
 
 		if (part->nwanted == 0)
 			continue;
+		left -= part->nwanted;
+		plan->more_follow = left > 0;
 		plan->sample_pages = part->nwanted;
 		plan->sample_blocks = part->nblocks;
 		plan->members = part->all_visible;

@@ -679,10 +679,10 @@ scan_part(const SstScanPlan *plan, Relation rel, SstChunks *chunks,
  * command with CONCURRENTLY waits for it.
  */
 static void
-begin_scan(const SstScanPlan *plan, bool last)
+begin_scan(const SstScanPlan *plan)
 {
 	InvalidateCatalogSnapshot();
-	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), last);
+	sst_progress_scan(plan->relid, sst_plan_nblocks(plan), !plan->more_follow);
 }
 
 /*
@@ -693,7 +693,7 @@ void
 sst_scan_alone(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 			   const SstScanSinks *sinks, SstScanResult *result)
 {
-	begin_scan(plan, true);
+	begin_scan(plan);
 	sst_result_init(result, plan);
 	scan_part(plan, rel, NULL, set, sinks, result);
 }
@@ -793,7 +793,7 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 	};
 	bool		done = false;
 
-	begin_scan(plan, true);
+	begin_scan(plan);
 	sst_result_init(result, plan);
 	if (plan->sample_pages == 0 && sst_max_rate == 0)
 		job.nworkers = sst_parallel_workers(rel, sst_plan_nblocks(plan),
@@ -858,7 +858,8 @@ sst_scan_map(const SstTarget *target, ForkNumber forknum, SstBlockSet *visible,
 	if (plan.nblocks == 0)
 		return;
 
-	begin_scan(&plan, false);
+	plan.more_follow = true;
+	begin_scan(&plan);
 	sst_map_visitor_init(&scan.visitor, forknum, target->nblocks, visible, frozen);
 	scan.source = sst_range_source_init(&range, NULL, 0, plan.end, NULL);
 	sst_result_init(&result, &plan);

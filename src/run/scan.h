@@ -49,6 +49,8 @@ typedef struct SstScanPlan
 
 	SstIoPath	path;
 	bool		in_recovery;	/* no subtransaction may begin */
+	bool		more_follow;	/* scans of the same call, so that this one's
+								 * end is not that of the call */
 
 	/* A sample: of all blocks, the members of the set, or all but these */
 	BlockNumber sample_pages;	/* to read; 0 to read the range */
