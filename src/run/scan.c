@@ -604,10 +604,19 @@ scan_through_buffers(SstScan *scan)
 	}
 	if (one_by_one)
 	{
+		SstIoStats *io_stats = &scan->result->io_stats;
+		int64		nhit;
+
 		scan_single_blocks(scan);
 
-		/* A block that was on its way at an error was asked for only once. */
-		scan->result->io_stats.blocks_requested = scan->result->nvisited;
+		/*
+		 * What was on its way at an error was asked for again, and then
+		 * mostly found in buffers.
+		 */
+		nhit = (int64) scan->result->nvisited - io_stats->blocks_read;
+		io_stats->blocks_hit = Min(io_stats->blocks_hit, Max(nhit, 0));
+		io_stats->blocks_read = (int64) scan->result->nvisited - io_stats->blocks_hit;
+		io_stats->blocks_requested = scan->result->nvisited;
 	}
 }
 
