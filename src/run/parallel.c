@@ -82,7 +82,7 @@ sst_parallel_workers(Relation rel, BlockNumber nblocks, BlockNumber least)
 		IsInParallelMode() || !IsUnderPostmaster || !ActiveSnapshotSet())
 		return 0;
 
-	return Min(most, nblocks / Max(least, 1) - 1);
+	return Min(most, nblocks / least - 1);
 }
 
 /* Plan for size bytes under a key; for size 0 there will be no key. */

@@ -746,6 +746,9 @@ run_parallel_scan(void *job)
 #define MIN_BLOCKS_PER_PARTICIPANT 8192
 #define MIN_TIME_PER_PARTICIPANT 8000.0
 
+/* ... and blocks at hand between others that are left out: the first ones say little of the rest */
+#define MIN_SCATTERED_PER_PARTICIPANT 32768
+
 /* Blocks that are read to see what one takes: the second half is timed */
 #define TRIAL_BLOCKS 2048
 
@@ -757,9 +760,10 @@ is_at_hand(const SstScanPlan *plan, Relation rel)
 
 	if (sst_mostly_buffered(rel, plan->forknum, plan->nblocks))
 		return true;
+	if (sst_map_files == SST_MAP_FILES_OFF || plan->path != SST_IO_PATH_FILE)
+		return false;
 	sst_plan_visitor(plan, rel, NULL, &visitor);
-	return sst_map_files != SST_MAP_FILES_OFF && plan->path == SST_IO_PATH_FILE &&
-		visitor.needs.part <= SST_PART_LINE_POINTERS &&
+	return visitor.needs.part <= SST_PART_LINE_POINTERS &&
 		sst_page_cache_share(rel, plan->forknum, plan->first, plan->end) > 0.5;
 }
 
@@ -782,8 +786,8 @@ try_some_blocks(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 	INSTR_TIME_SET_CURRENT(time);
 	INSTR_TIME_SUBTRACT(time, begin);
 
-	return (BlockNumber) (MIN_TIME_PER_PARTICIPANT * TRIAL_BLOCKS / 2 /
-						  (INSTR_TIME_GET_MICROSEC(time) + 1));
+	return 1 + (BlockNumber) (MIN_TIME_PER_PARTICIPANT * TRIAL_BLOCKS / 2 /
+							  (INSTR_TIME_GET_MICROSEC(time) + 1));
 }
 
 /*
@@ -808,25 +812,28 @@ sst_scan_run(const SstScanPlan *plan, Relation rel, const SstBlockSet *set,
 		job.nworkers = sst_parallel_workers(rel, sst_plan_nblocks(plan),
 											MIN_BLOCKS_PER_PARTICIPANT);
 
-	if (job.nworkers > 0 && plan->nskipped == 0 && is_at_hand(plan, rel))
+	if (job.nworkers > 0 && is_at_hand(plan, rel))
 	{
-		BlockNumber least = try_some_blocks(plan, rel, set, result);
+		BlockNumber least = MIN_SCATTERED_PER_PARTICIPANT;
 
-		if (result->counters.n[SST_CORRUPT_PAGES] > 0 && plan->rules == SST_RULES_CONTRIB)
-			return;
-		rest.first += TRIAL_BLOCKS;
-		job.ndone = TRIAL_BLOCKS;
+		if (plan->nskipped == 0)
+		{
+			least = try_some_blocks(plan, rel, set, result);
+			if (result->counters.n[SST_CORRUPT_PAGES] > 0 && plan->rules == SST_RULES_CONTRIB)
+				return;
+			rest.first += TRIAL_BLOCKS;
+			job.ndone = TRIAL_BLOCKS;
+		}
 		job.nworkers = sst_parallel_workers(rel, sst_plan_nblocks(&rest), least);
 	}
 
-	if (job.nworkers > 0)
+	if (job.nworkers > 0 && plan->in_recovery)
 	{
+		sst_parallel_run(&job);
 		done = true;
-		if (plan->rules == SST_RULES_CONTRIB || plan->in_recovery)
-			sst_parallel_run(&job);
-		else
-			done = try_reading(run_parallel_scan, &job);
 	}
+	else if (job.nworkers > 0)
+		done = try_reading(run_parallel_scan, &job);
 	if (done)
 		sst_result_merge(result, &shared);
 	else

@@ -186,7 +186,7 @@ finish_read(SstFileStream *stream, SstRun *run)
 		begin_wait(stream);
 		read->fd = sst_segment_file_open(&stream->check.file, run->first);
 	}
-	sst_file_read_finish(read, stream->ring);
+	sst_file_read_rest(read);
 	end_wait(stream);
 }
 
