@@ -332,6 +332,8 @@ $session = Session->new($node);
 $faults->set(file => $file, reads => 'error', from => 100 * BLCKSZ, to => 101 * BLCKSZ, error => EIO);
 like( forks("prewarm_relations('{last, slow, rewritten}', $maps, $toast)", sub { $session->query(@_) }),
 	qr/^last_i main, last main, slow main [^,]*could not read block[^,]*Input\/output error[^,]*, rewritten main$/, 'a bad block costs a note');
+like( forks("prewarm_relations('{last, slow, rewritten}', $maps, $toast)", sub { $session->query(@_) }),
+	qr/could not read block/, '... in the next call as well, for which a buffer is left that has not been read');
 cmp_ok($faults->clear, '>', 0, '... and there was one');
 is(forks("prewarm_relations('{last, slow}', $maps, $toast)", sub { $session->query(@_) }), 'last_i main, last main, slow main', '... that is gone');
 $session->end;

@@ -96,15 +96,18 @@ sst_files_close(const SstFiles *files)
 }
 
 /*
- * Does a shared buffer hold the block, valid or not yet?  The answer may be out of date
- * when the caller gets it.  Takes and releases a share lock on one partition of the mapping table.
+ * Does a shared buffer hold the block, or is it being read into one?  A read that failed
+ * leaves a buffer for which neither is so.  The answer may be out of date when the caller gets it.
+ * Takes and releases a share lock on one partition of the mapping table.
  */
 bool
 sst_is_buffered(const SstFiles *files, ForkNumber forknum, BlockNumber blkno)
 {
 	BufferTag	tag = sst_files_tag(files, forknum, blkno);
+	Buffer		buf = sst_look_up_buffer(&tag);
 
-	return BufferIsValid(sst_look_up_buffer(&tag));
+	return BufferIsValid(buf) && (sst_read_buffer_state(GetBufferDescriptor(buf - 1)) &
+								  (BM_VALID | BM_IO_IN_PROGRESS)) != 0;
 }
 
 #if PG_VERSION_NUM >= 170000
