@@ -172,12 +172,6 @@ typedef struct BlockTids
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-struct SstDeadTids
-{
-	block_tids_hash *blocks;
-	uint64		ntids;
-};
-
 /* Can a sound page have such a line pointer? */
 static bool
 is_possible(OffsetNumber offnum)
@@ -192,10 +186,9 @@ is_possible(OffsetNumber offnum)
 SstDeadTids *
 sst_dead_tids_create(const SstRebuild *rebuild, BlockNumber nblocks)
 {
-	SstDeadTids *set = MemoryContextAlloc(rebuild->context, sizeof(SstDeadTids));
+	SstDeadTids *set = MemoryContextAllocZero(rebuild->context, sizeof(SstDeadTids));
 
 	set->blocks = block_tids_create(rebuild->context, Max(nblocks, 1), NULL);
-	set->ntids = 0;
 	return set;
 }
 
@@ -209,6 +202,7 @@ sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno, OffsetNumber offnum)
 
 	if (!is_possible(offnum))
 		return;
+	set->filter[blkno % SST_FILTER_BITS / 64] |= UINT64CONST(1) << blkno % 64;
 	block = block_tids_insert(set->blocks, blkno, &found);
 	if (!found)
 		memset(block->bits, 0, sizeof(block->bits));
@@ -217,20 +211,12 @@ sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno, OffsetNumber offnum)
 	block->bits[(offnum - 1) / 64] |= bit;
 }
 
-/* Is it in the set?  The TID can be anything, from a damaged page as well. */
+/* sst_dead_tids_contain() for a TID that the filter lets pass */
 bool
-sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
-					  OffsetNumber offnum)
+sst_dead_tids_look_up(const SstDeadTids *set, BlockNumber blkno, OffsetNumber offnum)
 {
 	const BlockTids *block;
 
 	return is_possible(offnum) && (block = block_tids_lookup(set->blocks, blkno)) != NULL &&
 		(block->bits[(offnum - 1) / 64] >> (offnum - 1) % 64 & 1) != 0;
-}
-
-/* How many are in it? */
-uint64
-sst_dead_tids_number(const SstDeadTids *set)
-{
-	return set->ntids;
 }

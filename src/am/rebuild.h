@@ -44,15 +44,33 @@ sst_go_on(SstPause *pause)
 
 typedef struct SstRebuild SstRebuild;
 
-/* Rows of a table that an index build skips, by the TIDs that indexes have for them */
-typedef struct SstDeadTids SstDeadTids;
+/* Blocks are the same to the filter if their numbers differ by a multiple of this. */
+#define SST_FILTER_BITS 65536
+
+/*
+ * Rows of a table that an index build skips, by the TIDs that indexes have for them.  The filter has
+ * a bit for each block with such a row: most entries of most indexes are of others.
+ */
+typedef struct SstDeadTids
+{
+	struct block_tids_hash *blocks;
+	uint64		ntids;
+	uint64		filter[SST_FILTER_BITS / 64];
+} SstDeadTids;
 
 extern SstDeadTids *sst_dead_tids_create(const SstRebuild *rebuild, BlockNumber nblocks);
 extern void sst_dead_tids_add(SstDeadTids *set, BlockNumber blkno,
 							  OffsetNumber offnum);
-extern bool sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
+extern bool sst_dead_tids_look_up(const SstDeadTids *set, BlockNumber blkno,
 								  OffsetNumber offnum);
-extern uint64 sst_dead_tids_number(const SstDeadTids *set);
+
+/* Is it in the set?  The TID can be anything, from a damaged page as well. */
+static inline bool
+sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno, OffsetNumber offnum)
+{
+	return (set->filter[blkno % SST_FILTER_BITS / 64] >> blkno % 64 & 1) != 0 &&
+		sst_dead_tids_look_up(set, blkno, offnum);
+}
 
 /* Will workers build an index, if its access method can? */
 typedef enum SstParallelBuild

@@ -205,9 +205,8 @@ estimate_truncated(const SstTarget *target, const SstPageSample *sample,
  * its row.  So the table tells, in one of these ways:
  *
  * - If the table has no more blocks that are not all-visible than may be read, and than
- *   memory suffices for, these are read first.  The model then leaves each entry of a dead row out,
- *   unless these rows are very few.
- * - Then, and otherwise, the size is scaled by the fraction of the table's rows that are kept,
+ *   memory suffices for, these are read first.  The model then leaves each entry of a dead row out.
+ * - Otherwise the size is scaled by the fraction of the table's rows that are kept,
  *   which a report knows already, and those blocks or a sample of the table tell else.  Which
  *   entries are those of dead rows is not known then: the ends allow for any.
  * ----------
@@ -251,51 +250,17 @@ is_partial(Relation index)
 #define MAX_BLOCKS_WITH_DEAD 65536
 
 /*
- * The percentage of dead rows below which their entries are not looked for.  That would take most
- * of the time, and VACUUM often leaves as few: it skips indexes if less than 2 percent of a
- * table's blocks have dead rows.
- */
-#define VERY_FEW_DEAD 0.1
-
-/*
- * If so many dead rows are very few, scale by their part instead of looking for their entries.
- * Blocks that were not read have as many live rows as the others, or fewer by the catalog.
- */
-static bool
-leave_out_part(DeadEntries *dead, const SstTarget *table, const SstTarget *index,
-			   const SstScanResult *scanned, uint64 ndead)
-{
-	double		live = (double) scanned->counters.n[SST_TUPLES] / scanned->nvisited *
-		table->nblocks;
-	double		percent;
-
-	if (scanned->nvisited < table->nblocks)
-		live = Min(live, Max(table->rel->rd_rel->reltuples, 0));
-	percent = 100 * ndead / (live + ndead);
-	if (is_partial(index->rel) || !(percent < VERY_FEW_DEAD))
-		return false;
-	sst_bloat_estimate_init(&dead->sampled, table->nblocks);
-	dead->sampled.kept_percent.value = dead->sampled.kept_percent.low = 100 - percent;
-	dead->sampled.kept_percent.high = 100;
-	dead->sampled.deleted_percent = 50;
-	dead->table = &dead->sampled;
-	return true;
-}
-
-/*
  * Read all blocks of the table that are not all-visible, and have the model leave out the TIDs
- * that indexes may have entries with and a build would not; or scale by their part.  False if a
- * limit was reached.
+ * that indexes may have entries with and a build would not.  False if a limit was reached.
  */
 static bool
-read_dead_rows(DeadEntries *dead, const SstTarget *table, const SstTarget *index,
-			   const SstBlockSet *visible, SstSampling *sampling, SstRebuild *rebuild)
+read_dead_rows(const SstTarget *table, const SstBlockSet *visible, SstSampling *sampling,
+			   SstRebuild *rebuild)
 {
 	SstDeadTids *tids;
 	SstScanSinks sinks = {.limits = sampling->limits};
 	SstScanPlan plan;
 	SstScanResult scanned;
-	uint64		ndead;
 
 	sst_plan_scan(&plan, table, SST_RULES_TOLERANT);
 	plan.more_follow = true;
@@ -313,8 +278,7 @@ read_dead_rows(DeadEntries *dead, const SstTarget *table, const SstTarget *index
 		return false;
 
 	/* Without any, models need not look at each TID. */
-	ndead = sst_dead_tids_number(tids);
-	if (ndead > 0 && !leave_out_part(dead, table, index, &scanned, ndead))
+	if (tids->ntids > 0)
 		rebuild->dead_tids = tids;
 	return true;
 }
@@ -439,7 +403,7 @@ find_dead_rows(DeadEntries *dead, const SstBloatEstimate *known, const SstTarget
 	all_known = nothers == 0 ||
 		(nothers <= Min(most, MAX_BLOCKS_WITH_DEAD) &&
 		 limits_allow(sampling, index, nothers) &&
-		 read_dead_rows(dead, table, index, visible, sampling, rebuild));
+		 read_dead_rows(table, visible, sampling, rebuild));
 	if (visible != NULL)
 		pfree(visible);
 	if (all_known)
@@ -487,12 +451,8 @@ dead_entries_begin(DeadEntries *dead, const SstTarget *index,
 /* A note is made from this fraction of dead entries on. */
 #define NOTEWORTHY 0.01
 
-/*
- * Where rows have several entries, their numbers vary by so much of their mean, or less; and very few
- * rows have so many more than the others.
- */
+/* Where rows have several entries, their numbers vary by so much of their mean, or less. */
 #define SPREAD_OF_ROWS 0.5
-#define MOST_MORE 4
 
 /*
  * ... and a partial index does not tell how many rows it has: one in so many of the table's, or
@@ -576,9 +536,7 @@ kept_entries(const DeadEntries *dead, const SstTarget *index,
 		kept_by_table(index, counts, percent.high, items.high, NAN);
 	if (isnan(rows_with_entry(index, items.value)))
 	{
-		double		unlike = SPREAD_OF_ROWS * sqrt(kept.low * (1 - kept.low));
-
-		kept.low = Max(kept.low - Min(unlike, MOST_MORE * (1 - kept.low)), 0);
+		kept.low = Max(kept.low - SPREAD_OF_ROWS * sqrt(kept.low * (1 - kept.low)), 0);
 		kept.high = 1;
 	}
 	return kept;

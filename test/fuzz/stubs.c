@@ -106,19 +106,12 @@ sst_page_heap_free_space(const PageData *page)
 		sst_page_free_space(page) : 0;
 }
 
-/* Every eighth row is dead, for a set that the program gives as any pointer. */
+/* Every eighth row is dead, of a set whose filter lets all pass. */
 bool
-sst_dead_tids_contain(const SstDeadTids *set, BlockNumber blkno,
+sst_dead_tids_look_up(const SstDeadTids *set, BlockNumber blkno,
 					  OffsetNumber offnum)
 {
 	return offnum % 8 == 0;
-}
-
-/* ... and few, so that pages may be left out */
-uint64
-sst_dead_tids_number(const SstDeadTids *set)
-{
-	return 1;
 }
 
 /* Nothing is in a catalog, ... */

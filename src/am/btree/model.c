@@ -672,7 +672,7 @@ leaf_page(SstRebuild *rebuild, const PageData *page, OffsetNumber first, int nit
 #define SMALL_INDEX 512			/* ... with up to so many blocks; of others,
 								 * one with fewer than: */
 #define FEW_KEYS 8
-#define MOST_DEAD 4				/* entries of dead rows for each block */
+#define MOST_DEAD 0.01			/* part of the entries that are of dead rows */
 #define KEPT_WEIGHT 0.5			/* of pages that were looked at before another */
 
 static const SstCount item_counts[SST_BTREE_COUNTS] = {
@@ -750,12 +750,12 @@ keys_per_page(const SstBtreeRebuild *state, const SstBtreeKind *kind)
 static inline bool
 may_leave_out(const SstBtreeRebuild *state, const SstBtreeKind *kind)
 {
+	const SstDeadTids *dead = state->base.dead_tids;
 	bool		is_small = state->nblocks <= SMALL_INDEX;
 
 	return knows_enough(state) &&
-		(state->base.dead_tids == NULL ||
-		 (!is_small && sst_dead_tids_number(state->base.dead_tids) <=
-		  (uint64) MOST_DEAD * state->nblocks)) &&
+		(dead == NULL || (!is_small && dead->ntids <= MOST_DEAD * state->nblocks *
+						  kind->counts[SST_LEAF_ENTRIES] / Max(kind->npages, 1))) &&
 		keys_per_page(state, kind) > (is_small ? MANY_KEYS : FEW_KEYS);
 }
 
@@ -1130,8 +1130,7 @@ btree_predict(SstRebuild *rebuild, const SstPageSample *sample,
 
 	/* All entries of dead rows may be on pages that were left out, or none. */
 	if (rebuild->dead_tids != NULL && state->left_out_bytes > 0)
-		uncertainty += sst_dead_tids_number(rebuild->dead_tids) /
-			Max(sample->totals[SST_REBUILT_ENTRIES], 1);
+		uncertainty += rebuild->dead_tids->ntids / Max(sample->totals[SST_REBUILT_ENTRIES], 1);
 	uncertainty *= blocks->value;
 	sst_widen(blocks, uncertainty, uncertainty);
 	all = *blocks;

@@ -63,7 +63,7 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 #define MEMORY_OF_TID			9.0
 
 /* By which part of the leaf pages of entries the model can be wrong */
-#define UNCERTAINTY				0.016
+#define UNCERTAINTY				0.025
 #define UNCERTAINTY_OF_BATCHES	0.1
 #define UNCERTAINTY_OF_INNER	0.5
 
