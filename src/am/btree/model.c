@@ -950,6 +950,20 @@ leaf_pivots(const SstBtreeRebuild *state, const SstBtreeFill *fill,
 	return result;
 }
 
+/* The mean of floor(x), if x has a normal distribution with this mean and deviation */
+static double
+expected_floor(double x, double deviation)
+{
+	double		below = floor(x);
+	double		result = below;
+
+	/* The probabilities that it is some more, and some less */
+	for (int i = 0; i < 3; i++)
+		result += (erfc((below + 1 + i - x) / Max(deviation, 1e-9) * M_SQRT1_2) -
+				   erfc((x - below + i) / Max(deviation, 1e-9) * M_SQRT1_2)) / 2;
+	return result;
+}
+
 /*
  * Pages of an internal level with so many children.  Its pages are filled to the
  * fixed fillfactor; the first item of each has no key, and the last moves on to
@@ -963,10 +977,9 @@ internal_pages(double nchildren, Pivots *pivots, bool whole)
 		(double) (sizeof(IndexTupleData) + 2 * sizeof(ItemIdData));
 	double		per_page = room / (pivots->size + sizeof(ItemIdData));
 
-	if (whole && pivots->spread < 1e-6)
-		per_page = floor(per_page) + 1;
-	else
-		per_page += (1 + pivots->spread) / 2;
+	if (whole)
+		per_page = expected_floor(per_page, sqrt(per_page * pivots->spread)) + 0.5;
+	per_page += (1 + pivots->spread) / 2;
 
 	pivots->size *= 1 + pivots->spread;
 	pivots->spread *= 0.4;
