@@ -64,7 +64,7 @@ static const double pending_factors[NCASES] = {0.6, 0.04, 1.4};
 
 /* By which part of the leaf pages of entries the model can be wrong */
 #define UNCERTAINTY				0.025
-#define UNCERTAINTY_OF_BATCHES	0.1
+#define UNCERTAINTY_OF_BATCHES	0.11
 #define UNCERTAINTY_OF_INNER	0.5
 
 /* Blocks of which leaf pages are kept, so that each posting tree is known: 0.3 MB */
