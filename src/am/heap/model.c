@@ -481,13 +481,17 @@ shorten(Toasting *toasting)
 		move_out(toasting, value);
 }
 
-/* Do what the toaster does with a tuple, and find its new length. */
+/*
+ * Do what the toaster does with a tuple, and find its new length.  If toast_tuple_target
+ * is lower than it is by default, it may have been set since.
+ */
 static void
 run_toaster(Toasting *toasting)
 {
+	int			target = Max(toasting->state->target, (int) TOAST_TUPLE_TARGET);
+
 	memcpy(toasting->values, toasting->read, toasting->tupdesc->natts * sizeof(SstValue));
-	toasting->were_tried = find_tried(toasting, toasting->state->target -
-									  toasting->header_size);
+	toasting->were_tried = find_tried(toasting, target - toasting->header_size);
 	fetch_values(toasting);
 	shorten(toasting);
 	toasting->len = toasting->header_size +
