@@ -191,7 +191,7 @@ my %stored = (
 	relations => [ 'report_run_relations', qw(schema_name relation_name parent_name kind access_method measured
 		  bytes reclaimable_bytes reclaimable_bytes_low reclaimable_bytes_high corrupt_pages is_valid rebuilt_by note) ],
 	commands => [ 'report_run_commands', qw(rank schema_name relation_name kind bytes reclaimable_bytes
-		  reclaimable_bytes_low reclaimable_bytes_high scratch_bytes command lock_mode blocks_reads blocks_writes reason) ]);
+		  reclaimable_bytes_low reclaimable_bytes_high scratch_bytes command lock_mode blocks_reads blocks_writes is_online reason) ]);
 
 sub check_stored
 {

@@ -1,4 +1,4 @@
--- One server's report and plan, as a line of CSV: node, time, answer.
+-- One server's report and plan, as a record of CSV: node, time, answer.
 -- Rights: EXECUTE on the three functions, as members of pg_monitor have.
 -- Locks: AccessShareLock, on one relation at a time, never waited for.
 -- Cost: reads 1 GB at most, in 60 seconds, and holds a snapshot meanwhile.

@@ -1,4 +1,4 @@
--- What CALL streamstat.collect() stored last in this database, as a line of CSV:
+-- What CALL streamstat.collect() stored last in this database, as a record of CSV:
 -- node, time, answer.  It reads no page of any relation, and works on a standby.
 -- Rights: SELECT on the three tables, as members of pg_monitor have.
 COPY (
@@ -9,5 +9,5 @@ COPY (
 		'run', s)
 	  FROM streamstat.report_runs s
 	 WHERE s.datname = current_database()
-	 ORDER BY s.run DESC LIMIT 1
+	 ORDER BY s.is_partial, s.run DESC LIMIT 1
 ) TO STDOUT (FORMAT csv);

@@ -12,6 +12,6 @@ SELECT coalesce(n.nodename || ':' || n.nodeport, 'coordinator'), now(),
 		'run', s)
 	  FROM streamstat.report_runs s
 	 WHERE s.datname = current_database()
-	 ORDER BY s.run DESC LIMIT 1 $ask$) a
+	 ORDER BY s.is_partial, s.run DESC LIMIT 1 $ask$) a
   LEFT JOIN pg_dist_node n USING (nodeid)
 ON CONFLICT (node) DO UPDATE SET asked = EXCLUDED.asked, answer = EXCLUDED.answer;

@@ -17,5 +17,5 @@ SELECT t.distributed_table, c.node, c.command, c.lock_mode, c.blocks_reads, c.bl
   LEFT JOIN fleet.citus_relations t ON t.node = c.node AND t.schema_name = c.schema_name
    AND t.relation_name = c.relation_name
   LEFT JOIN rebuilt r ON r.node = c.node AND r.name = format('%I.%I', c.schema_name, c.relation_name)
- ORDER BY r.is_corrupt DESC NULLS LAST, r.is_invalid DESC NULLS LAST,
+ ORDER BY r.is_corrupt DESC NULLS LAST, r.is_invalid DESC NULLS LAST, c.is_online DESC NULLS LAST,
           c.reclaimable_bytes DESC NULLS LAST, c.node, c.rank;

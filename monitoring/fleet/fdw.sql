@@ -34,7 +34,7 @@ BEGIN
 			reclaimable_bytes_high, corrupt_pages, is_valid, rebuilt_by, note'),
 		('commands', 'report_run_commands', 'rank, schema_name, relation_name, kind, bytes,
 			reclaimable_bytes, reclaimable_bytes_low, reclaimable_bytes_high, scratch_bytes,
-			command, lock_mode, blocks_reads, blocks_writes, reason')
+			command, lock_mode, blocks_reads, blocks_writes, is_online, reason')
 	LOOP
 		EXECUTE format('CREATE VIEW fleet.%I AS ', view) || (
 			SELECT string_agg(format('SELECT %L::text AS node, %s FROM %I.%I
