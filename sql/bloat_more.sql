@@ -404,16 +404,3 @@ CREATE TEMP TABLE said AS SELECT predicted_bytes_low AS low, predicted_bytes_hig
 REINDEX TABLE together;
 SELECT bytes BETWEEN low AND high AS inside, high - low <= 0.025 * bytes AS narrow FROM said, pg_relation_size('together_i') bytes;
 DROP TABLE together, said;
-
--- How many the others are, the blocks with dead rows do not show where the rest is nearly empty.
-CREATE TABLE sparse WITH (autovacuum_enabled = off) AS SELECT g AS i FROM generate_series(1, 100000) g;
-DELETE FROM sparse WHERE i <= 95000 AND i % 200 <> 0;
-CALL wait_for_horizon();
-VACUUM (FREEZE) sparse;
-CREATE INDEX sparse_t ON sparse (repeat(md5(i::text), 15));
-DELETE FROM sparse WHERE i > 95000 AND i % 70 = 0;
-CALL wait_for_horizon();
-CREATE TEMP TABLE said AS SELECT predicted_bytes_low AS low, predicted_bytes_high AS high FROM streamstat.bloat('sparse_t', 1000000);
-REINDEX TABLE sparse;
-SELECT pg_relation_size('sparse_t') BETWEEN low AND high AS inside FROM said;
-DROP TABLE sparse, said;
